@@ -1,0 +1,47 @@
+package adapter
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Fold returns the form of s by which texts are compared and sorted on every
+// engine: equal without regard to letter case, accents and trailing blanks, as
+// MySQL's utf8_general_ci has it for the Latin range ("Weiß " = "WEIS",
+// "é" = "e"). Letters fold to their upper case, so signs between the two cases
+// ("_") sort behind them, as they do there.
+func Fold(s string) string { return strings.TrimRight(foldRunes(s), " ") }
+
+// FoldPattern returns the form of a [Like] pattern that matches folded texts.
+// Its trailing blanks count.
+func FoldPattern(s string) string { return foldRunes(s) }
+
+func foldRunes(s string) string {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c >= utf8.RuneSelf || 'a' <= c && c <= 'z' {
+			return strings.Map(foldRune, s)
+		}
+	}
+	return s
+}
+
+func foldRune(r rune) rune {
+	if r < utf8.RuneSelf {
+		if 'a' <= r && r <= 'z' {
+			return r - 'a' + 'A'
+		}
+		return r
+	}
+	if r == 'ß' || r == 'ẞ' {
+		return 'S'
+	}
+	r = unicode.ToUpper(r)
+	var buf [utf8.UTFMax]byte
+	if d := norm.NFD.Properties(buf[:utf8.EncodeRune(buf[:], r)]).Decomposition(); d != nil {
+		r, _ = utf8.DecodeRune(d)
+	}
+	return unicode.ToUpper(r)
+}

@@ -1,0 +1,127 @@
+package adapter
+
+// orderSchema: one order, without its lines, addresses and comments, which are
+// resources of their own. Amounts without base_ are in the order's currency,
+// those with base_ in the base currency.
+func orderSchema() *Schema {
+	return NewSchema(Orders, "entity_id", []Attribute{
+		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the order"},
+		{Name: "increment_id", Kind: KindText, ReadOnly: true, Doc: "the number customers see"},
+		{Name: "customer_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the customer; null for a guest's order and after the customer is gone"},
+		{Name: "store_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the store view it was placed in"},
+		{Name: "state", Kind: KindText, ReadOnly: true, Doc: "step of the order's life, as new or processing"},
+		{Name: "status", Kind: KindText, ReadOnly: true, Doc: "status code; follows the comments"},
+		{Name: "created_at", Kind: KindTime, ReadOnly: true, Doc: "when the order was placed"},
+		{Name: "updated_at", Kind: KindTime, ReadOnly: true, Doc: "when the order was last changed"},
+		{Name: "coupon_code", Kind: KindText, ReadOnly: true, Doc: "coupon used"},
+		{Name: "shipping_description", Kind: KindText, ReadOnly: true, Doc: "how it is shipped"},
+		{Name: "discount_description", Kind: KindText, ReadOnly: true, Doc: "why there is a discount"},
+		{Name: "remote_ip", Kind: KindText, ReadOnly: true, Doc: "network address it was placed from"},
+		{Name: "base_currency_code", Kind: KindText, ReadOnly: true, Doc: "base currency"},
+		{Name: "store_currency_code", Kind: KindText, ReadOnly: true, Doc: "the store view's currency"},
+		{Name: "order_currency_code", Kind: KindText, ReadOnly: true, Doc: "the order's currency"},
+		{Name: "store_name", Kind: KindText, ReadOnly: true, Doc: "website, group and store view names, one a line"},
+		{Name: "store_to_order_rate", Kind: KindDecimal, ReadOnly: true, Doc: "rate from the store view's currency to the order's"},
+		{Name: "payment_method", Kind: KindText, ReadOnly: true, Doc: "payment method code"},
+		{Name: "gift_message_from", Kind: KindText, ReadOnly: true, Doc: "sender of the gift message"},
+		{Name: "gift_message_to", Kind: KindText, ReadOnly: true, Doc: "recipient of the gift message"},
+		{Name: "gift_message_body", Kind: KindText, ReadOnly: true, Doc: "text of the gift message"},
+		{Name: "tax_name", Kind: KindText, ReadOnly: true, Doc: "title of the first tax"},
+		{Name: "tax_rate", Kind: KindDecimal, ReadOnly: true, Doc: "rate of the first tax, in percent"},
+		{Name: "subtotal", Kind: KindDecimal, ReadOnly: true, Doc: "lines without tax"},
+		{Name: "base_subtotal", Kind: KindDecimal, ReadOnly: true, Doc: "lines without tax"},
+		{Name: "subtotal_incl_tax", Kind: KindDecimal, ReadOnly: true, Doc: "lines with tax"},
+		{Name: "base_subtotal_incl_tax", Kind: KindDecimal, ReadOnly: true, Doc: "lines with tax"},
+		{Name: "discount_amount", Kind: KindDecimal, ReadOnly: true, Doc: "discount"},
+		{Name: "base_discount_amount", Kind: KindDecimal, ReadOnly: true, Doc: "discount"},
+		{Name: "shipping_amount", Kind: KindDecimal, ReadOnly: true, Doc: "shipping without tax"},
+		{Name: "base_shipping_amount", Kind: KindDecimal, ReadOnly: true, Doc: "shipping without tax"},
+		{Name: "shipping_tax_amount", Kind: KindDecimal, ReadOnly: true, Doc: "tax on shipping"},
+		{Name: "base_shipping_tax_amount", Kind: KindDecimal, ReadOnly: true, Doc: "tax on shipping"},
+		{Name: "shipping_incl_tax", Kind: KindDecimal, ReadOnly: true, Doc: "shipping with tax"},
+		{Name: "shipping_discount_amount", Kind: KindDecimal, ReadOnly: true, Doc: "discount on shipping"},
+		{Name: "base_shipping_discount_amount", Kind: KindDecimal, ReadOnly: true, Doc: "discount on shipping"},
+		{Name: "tax_amount", Kind: KindDecimal, ReadOnly: true, Doc: "tax"},
+		{Name: "base_tax_amount", Kind: KindDecimal, ReadOnly: true, Doc: "tax"},
+		{Name: "grand_total", Kind: KindDecimal, ReadOnly: true, Doc: "all together"},
+		{Name: "base_grand_total", Kind: KindDecimal, ReadOnly: true, Doc: "all together"},
+		{Name: "total_paid", Kind: KindDecimal, ReadOnly: true, Doc: "paid so far; null until a payment"},
+		{Name: "base_total_paid", Kind: KindDecimal, ReadOnly: true, Doc: "paid so far; null until a payment"},
+		{Name: "total_refunded", Kind: KindDecimal, ReadOnly: true, Doc: "refunded so far; null until a refund"},
+		{Name: "base_total_refunded", Kind: KindDecimal, ReadOnly: true, Doc: "refunded so far; null until a refund"},
+		{Name: "total_due", Kind: KindDecimal, ReadOnly: true, Doc: "still to be paid"},
+		{Name: "base_total_due", Kind: KindDecimal, ReadOnly: true, Doc: "still to be paid"},
+	})
+}
+
+// orderItemSchema: one line of an order.
+func orderItemSchema() *Schema {
+	return NewSchema(OrderItems, "item_id", []Attribute{
+		{Name: "item_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the line"},
+		{Name: "order_id", Kind: KindInteger, ReadOnly: true, Doc: "id of its order"},
+		{Name: "parent_item_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the line it is part of"},
+		{Name: "product_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the product, kept when that is gone"},
+		{Name: "created_at", Kind: KindTime, ReadOnly: true, Doc: "when the line was created"},
+		{Name: "updated_at", Kind: KindTime, ReadOnly: true, Doc: "when the line was last changed; follows the order's comments"},
+		{Name: "sku", Kind: KindText, ReadOnly: true, Doc: "the product's SKU when it was ordered"},
+		{Name: "name", Kind: KindText, ReadOnly: true, Doc: "the product's name when it was ordered"},
+		{Name: "qty_canceled", Kind: KindDecimal, ReadOnly: true, Doc: "quantity cancelled"},
+		{Name: "qty_invoiced", Kind: KindDecimal, ReadOnly: true, Doc: "quantity invoiced"},
+		{Name: "qty_ordered", Kind: KindDecimal, ReadOnly: true, Doc: "quantity ordered"},
+		{Name: "qty_refunded", Kind: KindDecimal, ReadOnly: true, Doc: "quantity refunded"},
+		{Name: "qty_shipped", Kind: KindDecimal, ReadOnly: true, Doc: "quantity shipped"},
+		{Name: "price", Kind: KindDecimal, ReadOnly: true, Doc: "price of one, without tax"},
+		{Name: "base_price", Kind: KindDecimal, ReadOnly: true, Doc: "price of one, without tax"},
+		{Name: "original_price", Kind: KindDecimal, ReadOnly: true, Doc: "price of one before discounts"},
+		{Name: "base_original_price", Kind: KindDecimal, ReadOnly: true, Doc: "price of one before discounts"},
+		{Name: "tax_percent", Kind: KindDecimal, ReadOnly: true, Doc: "tax rate, in percent"},
+		{Name: "tax_amount", Kind: KindDecimal, ReadOnly: true, Doc: "tax on the line"},
+		{Name: "base_tax_amount", Kind: KindDecimal, ReadOnly: true, Doc: "tax on the line"},
+		{Name: "discount_amount", Kind: KindDecimal, ReadOnly: true, Doc: "discount on the line"},
+		{Name: "base_discount_amount", Kind: KindDecimal, ReadOnly: true, Doc: "discount on the line"},
+		{Name: "row_total", Kind: KindDecimal, ReadOnly: true, Doc: "the line without tax"},
+		{Name: "base_row_total", Kind: KindDecimal, ReadOnly: true, Doc: "the line without tax"},
+		{Name: "price_incl_tax", Kind: KindDecimal, ReadOnly: true, Doc: "price of one, with tax"},
+		{Name: "base_price_incl_tax", Kind: KindDecimal, ReadOnly: true, Doc: "price of one, with tax"},
+		{Name: "row_total_incl_tax", Kind: KindDecimal, ReadOnly: true, Doc: "the line with tax"},
+		{Name: "base_row_total_incl_tax", Kind: KindDecimal, ReadOnly: true, Doc: "the line with tax"},
+	})
+}
+
+// orderAddressSchema: the billing or shipping address of an order, as it was
+// when the order was placed.
+func orderAddressSchema() *Schema {
+	return NewSchema(OrderAddresses, "entity_id", []Attribute{
+		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the order address"},
+		{Name: "parent_id", Kind: KindInteger, ReadOnly: true, Doc: "id of its order"},
+		{Name: "address_type", Kind: KindText, ReadOnly: true, Doc: "billing or shipping"},
+		{Name: "region", Kind: KindText, ReadOnly: true, Doc: "name of the region"},
+		{Name: "postcode", Kind: KindText, ReadOnly: true, Doc: "postal code"},
+		{Name: "lastname", Kind: KindText, ReadOnly: true, Doc: "last name"},
+		{Name: "street", Kind: KindText, ReadOnly: true, Doc: "street address, lines joined by a line feed"},
+		{Name: "city", Kind: KindText, ReadOnly: true, Doc: "city"},
+		{Name: "email", Kind: KindText, ReadOnly: true, Doc: "e-mail address"},
+		{Name: "telephone", Kind: KindText, ReadOnly: true, Doc: "telephone number"},
+		{Name: "country_id", Kind: KindText, ReadOnly: true, Doc: "two-letter code of the country"},
+		{Name: "firstname", Kind: KindText, ReadOnly: true, Doc: "first name"},
+		{Name: "prefix", Kind: KindText, ReadOnly: true, Doc: "title before the name"},
+		{Name: "middlename", Kind: KindText, ReadOnly: true, Doc: "middle name or initial"},
+		{Name: "suffix", Kind: KindText, ReadOnly: true, Doc: "title after the name"},
+		{Name: "company", Kind: KindText, ReadOnly: true, Doc: "company"},
+	})
+}
+
+// orderCommentSchema: one entry of an order's history. Creating one sets the
+// order's status when it carries one, takes the order's when it is absent, and
+// in either case makes updated_at of the order and of its lines now.
+func orderCommentSchema() *Schema {
+	return NewSchema(OrderComments, "entity_id", []Attribute{
+		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the comment"},
+		{Name: "parent_id", Kind: KindInteger, Doc: "id of its order; fixed once created"},
+		{Name: "created_at", Kind: KindTime, ReadOnly: true, Doc: "when the comment was made"},
+		{Name: "comment", Kind: KindText, Doc: "the text"},
+		{Name: "is_customer_notified", Kind: KindInteger, Doc: "1: the customer got a mail, 0 not, 2 not applicable"},
+		{Name: "is_visible_on_front", Kind: KindInteger, Doc: "1: the customer sees it"},
+		{Name: "status", Kind: KindText, Doc: "status the order got with it"},
+	})
+}

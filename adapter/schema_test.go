@@ -1,0 +1,67 @@
+package adapter
+
+import "testing"
+
+func TestSchemas(t *testing.T) {
+	schemas := NewSchemas()
+	for _, r := range []Resource{
+		Websites, Stores, CustomerGroups, Categories, TaxRates, Countries, Regions, Admins,
+		Customers, CustomerAddresses, Products, ProductImages, ProductWebsites, ProductCategories,
+		StockItems, Orders, OrderItems, OrderAddresses, OrderComments,
+	} {
+		t.Run(string(r), func(t *testing.T) {
+			schema := schemas.Of(r)
+			if schema == nil {
+				t.Fatal("no schema")
+			}
+			if schema.Resource != r {
+				t.Errorf("Resource = %q", schema.Resource)
+			}
+			checkSchema(t, schema)
+		})
+	}
+	if schemas.Of("unknown") != nil {
+		t.Error("a schema for an unknown resource")
+	}
+}
+
+func checkSchema(t *testing.T, schema *Schema) {
+	key, ok := schema.Index(schema.Key)
+	if !ok || schema.Attributes[key].Kind != KindInteger || !schema.Attributes[key].ReadOnly {
+		t.Errorf("key %q is no read-only integer", schema.Key)
+	}
+	for i, a := range schema.Attributes {
+		if at, ok := schema.Index(a.Name); !ok || at != i {
+			t.Errorf("Index(%q) = %d, %v; want %d", a.Name, at, ok, i)
+		}
+		if a.Doc == "" {
+			t.Errorf("%s has no Doc", a.Name)
+		}
+		if (a.Nested != nil) != (a.Kind == KindRecords) {
+			t.Errorf("%s: Nested and KindRecords belong together", a.Name)
+		}
+		if a.Nested != nil {
+			checkSchema(t, a.Nested)
+		}
+	}
+}
+
+func TestNewSchemaRefusesBadKeys(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		key        string
+		attributes []Attribute
+	}{
+		{"twice", "a", []Attribute{{Name: "a"}, {Name: "a"}}},
+		{"no key", "b", []Attribute{{Name: "a"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			NewSchema("r", c.key, c.attributes)
+		})
+	}
+}

@@ -1,0 +1,95 @@
+package adapter
+
+import "context"
+
+// An Adapter gives access to one upstream.
+type Adapter interface {
+	// Name returns the adapter's name, as used in settings and metrics.
+	Name() string
+	// Store returns the store of r's records. Kinds: Unsupported.
+	Store(r Resource) (Store, error)
+	// Ping tells whether the upstream can answer now. Kinds: Unavailable.
+	Ping(context.Context) error
+	// Close releases what the adapter holds; its stores fail afterwards.
+	Close() error
+}
+
+// A Store reads and writes the records of one resource. It is safe for
+// concurrent use. Besides the kinds named at each method any of them may return
+// Unavailable and Internal, and the context's error when that ends first.
+type Store interface {
+	// List returns the records a query selects. Kinds: Unsupported.
+	List(context.Context, *ListParams) (*ListResult, error)
+	// Get returns one record. Kinds: NotFound.
+	Get(context.Context, *GetParams) (Record, error)
+	// Create stores a new record and returns its key. Kinds: Conflict, Invalid,
+	// Unsupported.
+	Create(context.Context, *CreateParams) (Key, error)
+	// Update changes one record. Kinds: NotFound, Conflict, Invalid, Unsupported.
+	Update(context.Context, *UpdateParams) error
+	// Delete removes one record and all that belongs to it. Kinds: NotFound,
+	// Conflict, Unsupported.
+	Delete(context.Context, *DeleteParams) error
+}
+
+// ListParams selects records.
+type ListParams struct {
+	Query Query
+	// Count asks for [ListResult.Total] instead of records.
+	Count bool
+}
+
+// ListResult is what a list returns.
+type ListResult struct {
+	Records []Record
+	// Total is the number of records the conditions select, whatever the page.
+	// Set only when ListParams.Count asked for it, and never with Partial.
+	Total int64
+	// Partial: the store could not do the whole query. Records then holds every
+	// record that [Apply] may select, in any order and more besides.
+	Partial bool
+}
+
+// GetParams names one record.
+type GetParams struct{ Key Key }
+
+// CreateParams describes a new record. Record leaves absent what the store
+// fills in by itself. Check, if set, runs inside the transaction before
+// anything is written.
+type CreateParams struct {
+	Record Record
+	Check  func() error
+}
+
+// UpdateParams describes a change. Change gets the current record, locked until
+// the write is done, and returns the new values: those it leaves absent stay as
+// they are. An error of Change is returned unchanged and nothing is written. It
+// must be pure: it may run again after a conflict.
+type UpdateParams struct {
+	Key    Key
+	Change func(current Record) (Record, error)
+}
+
+// DeleteParams names a record to remove. Check, if set, sees the locked current
+// record first, with the rules of UpdateParams.Change.
+type DeleteParams struct {
+	Key   Key
+	Check func(current Record) error
+}
+
+// A Driver is an adapter that can be chosen by name in the configuration.
+type Driver struct {
+	Name     string
+	Settings []Setting
+	// Open starts the adapter with the values of its settings, by name.
+	Open func(ctx context.Context, settings map[string]string) (Adapter, error)
+}
+
+// A Setting is one setting a driver declares for itself.
+type Setting struct {
+	Name    string // below the driver's name, "dsn"
+	Default string
+	Help    string
+	Secret  bool
+	Valid   func(string) error // nil: any text
+}

@@ -1,0 +1,73 @@
+package adapter
+
+import "strconv"
+
+// A ValueKind says what a [Value] holds.
+type ValueKind uint8
+
+const (
+	// Absent: the record says nothing of the attribute. In a change: leave as is.
+	Absent ValueKind = iota
+	// Null: the attribute is stored as "nothing".
+	Null
+	// Unset, in a change only: remove the value stored at this scope, so that
+	// the wider scope shows through.
+	Unset
+	// Text: a text, a decimal with four places or a UTC time.
+	Text
+	// Integer: an id, a flag or a count.
+	Integer
+	// Texts: an ordered list of texts.
+	Texts
+	// Records: an ordered list of records.
+	Records
+)
+
+// A Value is one attribute of a [Record]. The zero Value is absent.
+type Value struct {
+	kind   ValueKind
+	number int64
+	text   string
+	nested any // []string or []Record
+}
+
+// NullValue returns a stored "nothing".
+func NullValue() Value { return Value{kind: Null} }
+
+// UnsetValue returns the change that removes a scoped value.
+func UnsetValue() Value { return Value{kind: Unset} }
+
+// TextValue returns a text, a decimal or a time.
+func TextValue(s string) Value { return Value{kind: Text, text: s} }
+
+// IntegerValue returns an integer.
+func IntegerValue(i int64) Value { return Value{kind: Integer, number: i} }
+
+// TextsValue returns a list of texts, which the caller no longer changes.
+func TextsValue(list []string) Value { return Value{kind: Texts, nested: list} }
+
+// RecordsValue returns a list of records, which the caller no longer changes.
+func RecordsValue(list []Record) Value { return Value{kind: Records, nested: list} }
+
+// Kind says what v holds.
+func (v Value) Kind() ValueKind { return v.kind }
+
+// Empty reports whether v is absent or null.
+func (v Value) Empty() bool { return v.kind == Absent || v.kind == Null }
+
+// Int returns the integer v holds, or 0.
+func (v Value) Int() int64 { return v.number }
+
+// Text returns v as text: a text as it is, an integer in decimal, all else "".
+func (v Value) Text() string {
+	if v.kind == Integer {
+		return strconv.FormatInt(v.number, 10)
+	}
+	return v.text
+}
+
+// Texts returns the list of texts v holds, or nil. It must not be changed.
+func (v Value) Texts() []string { list, _ := v.nested.([]string); return list }
+
+// Records returns the list of records v holds, or nil. It must not be changed.
+func (v Value) Records() []Record { list, _ := v.nested.([]Record); return list }
