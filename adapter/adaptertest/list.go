@@ -1,0 +1,278 @@
+package adaptertest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+func join(texts []string) string { return strings.Join(texts, "\n\t") }
+
+func (s *suite) testList(t *testing.T) {
+	all := s.list(t, &adapter.Query{})
+	if len(all) == 0 {
+		t.Fatal("no records: the demo store is not there")
+	}
+	if total := s.count(t, &adapter.Query{}); total != int64(len(all)) {
+		t.Errorf("%d records, counted %d", len(all), total)
+	}
+	if !slices.IsSortedFunc(all, func(a, b adapter.Record) int { return cmp.Compare(s.key(a), s.key(b)) }) {
+		t.Error("without an order, records are not by ascending key")
+	}
+	for _, a := range s.schema.Attributes {
+		t.Run(a.Name, func(t *testing.T) { s.testAttribute(t, a) })
+	}
+	t.Run("page", func(t *testing.T) {
+		for _, offset := range []int64{0, 1, int64(len(all)) - 1, int64(len(all)), 1 << 40} {
+			for _, limit := range []int64{0, 1, 3, 1 << 40} {
+				s.compare(t, all, &adapter.Query{Offset: offset, Limit: limit})
+			}
+		}
+	})
+	t.Run("together", func(t *testing.T) { s.testTogether(t, all) })
+	t.Run("unknown attribute", func(t *testing.T) {
+		for _, q := range []adapter.Query{
+			{OrderBy: "no_such_attribute"},
+			{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "no_such_attribute", Op: adapter.IsNull}}}}},
+		} {
+			if _, err := s.store.List(t.Context(), &adapter.ListParams{Query: q}); adapter.KindOf(err) != adapter.Unsupported {
+				t.Errorf("%v: error %v, want unsupported", q, err)
+			}
+		}
+	})
+}
+
+// testAttribute sends every operator with every operand, and both orders.
+func (s *suite) testAttribute(t *testing.T, a adapter.Attribute) {
+	// Naming the attribute brings it in when it is there only on demand.
+	full := s.list(t, &adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{
+		{Attribute: a.Name, Op: adapter.IsNull}, {Attribute: a.Name, Op: adapter.IsNotNull},
+	}}}})
+	if total := s.count(t, &adapter.Query{}); total != int64(len(full)) {
+		t.Fatalf("%d records are null or not null, of %d", len(full), total)
+	}
+	where := func(op adapter.Op, operands ...string) {
+		s.compare(t, full, &adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: a.Name, Op: op, Operands: operands}}}}})
+	}
+	where(adapter.IsNull)
+	where(adapter.IsNotNull)
+	if a.Kind == adapter.KindTexts || a.Kind == adapter.KindRecords {
+		return
+	}
+	operands := s.operands(a, full)
+	for _, operand := range operands {
+		for _, op := range []adapter.Op{
+			adapter.Eq, adapter.NotEq, adapter.Gt, adapter.Lt, adapter.GtEq, adapter.LtEq,
+			adapter.In, adapter.NotIn, adapter.Like, adapter.NotLike, adapter.InCommaList,
+		} {
+			where(op, operand)
+		}
+	}
+	for i, operand := range operands {
+		where(adapter.Within, operand, operands[len(operands)-1-i])
+	}
+	for _, op := range []adapter.Op{adapter.In, adapter.NotIn} {
+		where(op)
+		where(op, operands...)
+		where(op, operands[0], operands[len(operands)-1])
+	}
+	for _, pattern := range patterns(operands) {
+		where(adapter.Like, pattern)
+		where(adapter.NotLike, pattern)
+	}
+	for _, expression := range []string{"", "^1", "[0-9]$", "a", "^$"} {
+		where(adapter.Matches, expression)
+	}
+	for _, desc := range []bool{false, true} {
+		for _, page := range [][2]int64{{0, 0}, {0, 2}, {2, 3}, {1, 0}} {
+			s.compare(t, full, &adapter.Query{OrderBy: a.Name, Desc: desc, Offset: page[0], Limit: page[1]})
+		}
+	}
+}
+
+// operands returns values of the attribute and values beside them.
+func (s *suite) operands(a adapter.Attribute, records []adapter.Record) []string {
+	var operands []string
+	for _, r := range records {
+		if v := r.Get(a.Name); !v.Empty() {
+			operands = append(operands, v.Text())
+		}
+	}
+	slices.Sort(operands)
+	operands = slices.Compact(operands)
+	if len(operands) > 12 {
+		operands = operands[:12]
+	}
+	switch a.Kind {
+	case adapter.KindInteger, adapter.KindDecimal:
+		return append(operands, "0", "-0.0", "1", "-1", "0.00001", "-0.00001", "0.5", "1.00000000000000000001",
+			"99999999.9999", "-99999999.9999", "9223372036854775807", "123456789012345678901234567890", "-123456789012345678901234567890")
+	case adapter.KindTime:
+		return append(operands, "", "2012-03-01 10:00:00", "0000-00-00 00:00:00", "9999-12-31 23:59:59")
+	default:
+		for _, o := range slices.Clone(operands) {
+			operands = append(operands, strings.ToLower(o)+" ", strings.ToUpper(o), " "+o)
+		}
+		return append(operands, "", " ", "é", "Weiß", "%", `\`, "'", `"`, "a,b", "\u00a0", "中")
+	}
+}
+
+// patterns makes LIKE patterns of operands.
+func patterns(operands []string) []string {
+	all := []string{"", "%", "_%", "%_", `\%`, `\`, `\\`, `%\`, `a\`, "%.0000", "2012-%", "% ", "_", "%%%%"}
+	for _, o := range operands[:min(4, len(operands))] {
+		runes := []rune(o)
+		half := string(runes[:len(runes)/2])
+		all = append(all, half+"%", "%"+half, "%"+half+"%", half+"_", strings.ToLower(o), o+" ")
+	}
+	return all
+}
+
+// testTogether joins conditions by and and by or.
+func (s *suite) testTogether(t *testing.T, all []adapter.Record) {
+	key := s.schema.Key
+	first, last := fmt.Sprint(s.key(all[0])), fmt.Sprint(s.key(all[len(all)-1]))
+	test := func(op adapter.Op, operand string) adapter.Test {
+		return adapter.Test{Attribute: key, Op: op, Operands: []string{operand}}
+	}
+	like := test(adapter.Like, "1%") // of a number: no database does it exactly
+	many := adapter.Condition{}
+	for range 2000 {
+		many.Any = append(many.Any, test(adapter.Eq, first))
+	}
+	for _, where := range [][]adapter.Condition{
+		{{Any: []adapter.Test{test(adapter.Gt, first)}}, {Any: []adapter.Test{test(adapter.Lt, last)}}},
+		{{Any: []adapter.Test{test(adapter.Eq, first), test(adapter.Eq, last)}}},
+		{{Any: []adapter.Test{test(adapter.Eq, first), like}}},
+		{{Any: []adapter.Test{test(adapter.Gt, first)}}, {Any: []adapter.Test{like}}},
+		{{}},
+		{{Any: []adapter.Test{test(adapter.Eq, first)}}, {}},
+		{many},
+		slices.Repeat([]adapter.Condition{{Any: []adapter.Test{test(adapter.GtEq, first)}}}, 2000),
+	} {
+		s.compare(t, all, &adapter.Query{Where: where})
+		s.compare(t, all, &adapter.Query{Where: where, OrderBy: key, Desc: true, Offset: 1, Limit: 2})
+	}
+}
+
+// compare sends q to the store and to adapter.Apply over full.
+func (s *suite) compare(t *testing.T, full []adapter.Record, q *adapter.Query) {
+	t.Helper()
+	want, total, err := adapter.Apply(s.schema, full, q)
+	if err != nil {
+		t.Fatalf("%s: Apply: %v", show(q), err)
+	}
+	got := s.list(t, q)
+	if !slices.EqualFunc(got, want, sameRecord) {
+		t.Errorf("%s: keys %v, want %v", show(q), s.keys(got), s.keys(want))
+	}
+	if n := s.count(t, q); n != total {
+		t.Errorf("%s: counted %d, want %d", show(q), n, total)
+	}
+}
+
+// sameRecord compares what both records hold: attributes on demand may be in
+// one only.
+func sameRecord(a, b adapter.Record) bool {
+	for i, v := range a.Values {
+		w := b.Values[i]
+		one := (v.Kind() == adapter.Absent) != (w.Kind() == adapter.Absent)
+		if value(v) != value(w) && !(one && a.Schema.Attributes[i].OnDemand) {
+			return false
+		}
+	}
+	return true
+}
+
+// list returns what q selects, finished by adapter.Apply where the store left
+// something to it.
+func (s *suite) list(t *testing.T, q *adapter.Query) []adapter.Record {
+	t.Helper()
+	result, err := s.store.List(t.Context(), &adapter.ListParams{Query: *q})
+	if err != nil {
+		t.Fatalf("%s: %v", show(q), err)
+	}
+	if !result.Partial {
+		return result.Records
+	}
+	page, _, err := adapter.Apply(s.schema, result.Records, q)
+	if err != nil {
+		t.Fatalf("%s: Apply: %v", show(q), err)
+	}
+	return page
+}
+
+func (s *suite) count(t *testing.T, q *adapter.Query) int64 {
+	t.Helper()
+	result, err := s.store.List(t.Context(), &adapter.ListParams{Query: *q, Count: true})
+	if err != nil {
+		t.Fatalf("count %s: %v", show(q), err)
+	}
+	if !result.Partial {
+		return result.Total
+	}
+	_, total, err := adapter.Apply(s.schema, result.Records, q)
+	if err != nil {
+		t.Fatalf("count %s: Apply: %v", show(q), err)
+	}
+	return total
+}
+
+func (s *suite) key(r adapter.Record) adapter.Key { return adapter.Key(r.Get(s.schema.Key).Int()) }
+
+func (s *suite) keys(records []adapter.Record) []adapter.Key {
+	keys := make([]adapter.Key, len(records))
+	for i, r := range records {
+		keys[i] = s.key(r)
+	}
+	return keys
+}
+
+// show returns q, cut to what a reader takes in.
+func show(q *adapter.Query) string {
+	text := fmt.Sprintf("%+v", *q)
+	return text[:min(len(text), 300)]
+}
+
+func (s *suite) testGet(t *testing.T) {
+	for _, listed := range s.list(t, &adapter.Query{}) {
+		got, err := s.store.Get(t.Context(), &adapter.GetParams{Key: s.key(listed)})
+		if err != nil {
+			t.Errorf("Get %d: %v", s.key(listed), err)
+		} else if !sameRecord(got, listed) {
+			t.Errorf("Get %d:\n\t%s\nlisted:\n\t%s", s.key(listed), values(got), values(listed))
+		}
+	}
+	for _, key := range []adapter.Key{-1, 1 << 40, 1<<63 - 1} {
+		if _, err := s.store.Get(t.Context(), &adapter.GetParams{Key: key}); adapter.KindOf(err) != adapter.NotFound || err == nil {
+			t.Errorf("Get %d: %v, want not found", key, err)
+		}
+	}
+}
+
+// testCancelled calls every method with a context that has ended.
+func (s *suite) testCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	key := s.key(s.list(t, &adapter.Query{Limit: 1})[0])
+	for method, call := range map[string]func() error{
+		"List":  func() error { _, err := s.store.List(ctx, &adapter.ListParams{}); return err },
+		"Count": func() error { _, err := s.store.List(ctx, &adapter.ListParams{Count: true}); return err },
+		"Get":   func() error { _, err := s.store.Get(ctx, &adapter.GetParams{Key: key}); return err },
+		"Update": func() error {
+			return s.store.Update(ctx, &adapter.UpdateParams{Key: key, Change: func(adapter.Record) (adapter.Record, error) {
+				return adapter.NewRecord(s.schema), nil
+			}})
+		},
+	} {
+		if err := call(); !errors.Is(err, context.Canceled) && adapter.KindOf(err) != adapter.Unsupported {
+			t.Errorf("%s with a cancelled context: %v", method, err)
+		}
+	}
+}

@@ -1,0 +1,284 @@
+package adaptertest
+
+import (
+	"errors"
+	"math/big"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// testWrites runs each test of writing on an adapter of its own.
+func testWrites(t *testing.T, h Harness, schema *adapter.Schema) {
+	for _, c := range []struct {
+		name string
+		test func(*suite, *testing.T)
+	}{
+		{"partial", (*suite).testPartialUpdate},
+		{"nothing to change", (*suite).testEmptyUpdate},
+		{"error of Change", (*suite).testChangeError},
+		{"values of another kind", (*suite).testWrongKind},
+		{"read-only", (*suite).testReadOnly},
+		{"unknown key", (*suite).testUnknownKey},
+		{"lost updates", (*suite).testLostUpdates},
+		{"create and delete", (*suite).testChecks},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store, err := h.Open(t).Store(schema.Resource)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.test(&suite{schema: schema, store: &checked{Store: store, t: t}}, t)
+		})
+	}
+}
+
+// first returns the first record.
+func (s *suite) first(t *testing.T) (adapter.Key, adapter.Record) {
+	t.Helper()
+	key := s.key(s.list(t, &adapter.Query{Limit: 1})[0])
+	return key, s.get(t, key)
+}
+
+func (s *suite) get(t *testing.T, key adapter.Key) adapter.Record {
+	t.Helper()
+	r, err := s.store.Get(t.Context(), &adapter.GetParams{Key: key})
+	if err != nil {
+		t.Fatalf("Get %d: %v", key, err)
+	}
+	return r
+}
+
+// set changes one attribute; it skips the test when the store changes nothing
+// at all.
+func (s *suite) set(t *testing.T, key adapter.Key, name string, v adapter.Value) error {
+	t.Helper()
+	err := s.store.Update(t.Context(), &adapter.UpdateParams{Key: key, Change: func(adapter.Record) (adapter.Record, error) {
+		change := adapter.NewRecord(s.schema)
+		change.Set(name, v)
+		return change, nil
+	}})
+	if err != nil && adapter.KindOf(err) == adapter.Unsupported {
+		t.Skipf("updates are unsupported: %v", err)
+	}
+	return err
+}
+
+// other returns a value of the attribute's kind that is not v; ok is false for
+// kinds the suite has none for.
+func other(a adapter.Attribute, v adapter.Value) (w adapter.Value, ok bool) {
+	switch a.Kind {
+	case adapter.KindDecimal:
+		if v.Text() == "7.2500" {
+			return adapter.TextValue("-0.0001"), true
+		}
+		return adapter.TextValue("7.2500"), true
+	case adapter.KindInteger:
+		if v.Int() == 1 {
+			return adapter.IntegerValue(0), true
+		}
+		return adapter.IntegerValue(1), true
+	case adapter.KindTime:
+		return adapter.TextValue("2031-12-30 23:59:58"), true
+	case adapter.KindText:
+		return adapter.TextValue(v.Text() + " é'\"%中"), true
+	}
+	return adapter.Value{}, false
+}
+
+func (s *suite) testPartialUpdate(t *testing.T) {
+	key, before := s.first(t)
+	for i, a := range s.schema.Attributes {
+		v, ok := other(a, before.Values[i])
+		if a.ReadOnly || !ok {
+			continue
+		}
+		if err := s.set(t, key, a.Name, v); err != nil {
+			t.Errorf("%s: %v", a.Name, err)
+			continue
+		}
+		after := s.get(t, key)
+		for j, b := range s.schema.Attributes {
+			want := before.Values[j]
+			switch {
+			case j == i:
+				want = v
+			case b.ReadOnly && b.Name != s.schema.Key:
+				continue // the store may have to say something to the change
+			}
+			if value(after.Values[j]) != value(want) {
+				t.Errorf("after %s: %s is %s, want %s", a.Name, b.Name, value(after.Values[j]), value(want))
+			}
+		}
+		listed := s.list(t, &adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{
+			{Attribute: a.Name, Op: adapter.Eq, Operands: []string{v.Text()}},
+		}}}})
+		if !slices.Contains(s.keys(listed), key) {
+			t.Errorf("%s: not found by its new value", a.Name)
+		}
+		before = after
+	}
+}
+
+func (s *suite) testEmptyUpdate(t *testing.T) {
+	key, before := s.first(t)
+	for name, change := range map[string]func(adapter.Record) adapter.Record{
+		"nothing":  func(adapter.Record) adapter.Record { return adapter.NewRecord(s.schema) },
+		"the same": func(current adapter.Record) adapter.Record { return current },
+	} {
+		err := s.store.Update(t.Context(), &adapter.UpdateParams{Key: key, Change: func(r adapter.Record) (adapter.Record, error) {
+			return change(r), nil
+		}})
+		if err != nil && adapter.KindOf(err) == adapter.Unsupported {
+			t.Skipf("updates are unsupported: %v", err)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for i, a := range s.schema.Attributes {
+			if after := s.get(t, key); !a.ReadOnly && value(after.Values[i]) != value(before.Values[i]) {
+				t.Errorf("%s: %s is %s, was %s", name, a.Name, value(after.Values[i]), value(before.Values[i]))
+			}
+		}
+	}
+}
+
+func (s *suite) testChangeError(t *testing.T) {
+	key, before := s.first(t)
+	var seen adapter.Record
+	err := s.store.Update(t.Context(), &adapter.UpdateParams{Key: key, Change: func(current adapter.Record) (adapter.Record, error) {
+		seen = current.Clone()
+		for i, a := range s.schema.Attributes {
+			if v, ok := other(a, current.Values[i]); ok {
+				current.Values[i] = v
+			}
+		}
+		return current, errOfCaller
+	}})
+	if adapter.KindOf(err) == adapter.Unsupported && err != nil {
+		t.Skipf("updates are unsupported: %v", err)
+	}
+	if err != errOfCaller { //nolint:errorlint // unchanged is what is asked for
+		t.Errorf("error %v, want Change's own", err)
+	}
+	if !sameRecord(seen, before) {
+		t.Errorf("Change saw:\n\t%s\nGet:\n\t%s", values(seen), values(before))
+	}
+	if after := s.get(t, key); values(after) != values(before) {
+		t.Errorf("changed all the same:\n\t%s", values(after))
+	}
+}
+
+func (s *suite) testWrongKind(t *testing.T) {
+	key, before := s.first(t)
+	for _, a := range s.schema.Attributes {
+		if a.ReadOnly {
+			continue
+		}
+		wrong := []adapter.Value{adapter.RecordsValue(nil)}
+		switch a.Kind {
+		case adapter.KindDecimal:
+			wrong = append(wrong, adapter.IntegerValue(1), adapter.TextValue("x"), adapter.TextValue("1.00001"), adapter.TextValue(""))
+		case adapter.KindInteger:
+			wrong = append(wrong, adapter.TextValue("1"))
+		case adapter.KindTime:
+			wrong = append(wrong, adapter.TextValue("2012-01-01"), adapter.TextValue("2012-02-30 00:00:00"), adapter.IntegerValue(1))
+		}
+		for _, v := range wrong {
+			if err := s.set(t, key, a.Name, v); adapter.KindOf(err) != adapter.Invalid || err == nil {
+				t.Errorf("%s := %s: %v, want invalid", a.Name, value(v), err)
+			}
+		}
+	}
+	if after := s.get(t, key); values(after) != values(before) {
+		t.Errorf("changed all the same:\n\t%s", values(after))
+	}
+}
+
+func (s *suite) testReadOnly(t *testing.T) {
+	key, before := s.first(t)
+	for i, a := range s.schema.Attributes {
+		v, ok := other(a, before.Values[i])
+		if !a.ReadOnly || !ok {
+			continue
+		}
+		if err := s.set(t, key, a.Name, v); adapter.KindOf(err) != adapter.Invalid || err == nil {
+			t.Errorf("%s: %v, want invalid", a.Name, err)
+		}
+	}
+	if after := s.get(t, key); values(after) != values(before) {
+		t.Errorf("changed all the same:\n\t%s", values(after))
+	}
+}
+
+func (s *suite) testUnknownKey(t *testing.T) {
+	for _, key := range []adapter.Key{-1, 1 << 40} {
+		err := s.store.Update(t.Context(), &adapter.UpdateParams{Key: key, Change: func(r adapter.Record) (adapter.Record, error) {
+			t.Error("Change called for a record that is not there")
+			return r, nil
+		}})
+		if kind := adapter.KindOf(err); kind != adapter.NotFound && kind != adapter.Unsupported || err == nil {
+			t.Errorf("Update %d: %v, want not found", key, err)
+		}
+		err = s.store.Delete(t.Context(), &adapter.DeleteParams{Key: key})
+		if kind := adapter.KindOf(err); kind != adapter.NotFound && kind != adapter.Unsupported || err == nil {
+			t.Errorf("Delete %d: %v, want not found", key, err)
+		}
+	}
+}
+
+// testLostUpdates adds 1 to a decimal from many goroutines at once.
+func (s *suite) testLostUpdates(t *testing.T) {
+	const writers = 50
+	at := slices.IndexFunc(s.schema.Attributes, func(a adapter.Attribute) bool { return a.Kind == adapter.KindDecimal && !a.ReadOnly })
+	if at < 0 {
+		t.Skip("no decimal that may be written")
+	}
+	name := s.schema.Attributes[at].Name
+	key, before := s.first(t)
+	if err := s.set(t, key, name, before.Values[at]); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range writers {
+		all.Go(func() {
+			err := s.store.Update(t.Context(), &adapter.UpdateParams{Key: key, Change: func(current adapter.Record) (adapter.Record, error) {
+				change := adapter.NewRecord(s.schema)
+				change.Set(name, adapter.TextValue(plus(current.Get(name).Text(), 1)))
+				return change, nil
+			}})
+			if err != nil {
+				t.Errorf("Update: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	if got, want := s.get(t, key).Get(name).Text(), plus(before.Values[at].Text(), writers); got != want {
+		t.Errorf("%s is %s after %d times 1 more, want %s", name, got, writers, want)
+	}
+}
+
+// plus adds to a decimal.
+func plus(decimal string, n int64) string {
+	r, _ := new(big.Rat).SetString(decimal)
+	return r.Add(r, big.NewRat(n, 1)).FloatString(4)
+}
+
+// testChecks lets the checks of Create and Delete fail.
+func (s *suite) testChecks(t *testing.T) {
+	key, before := s.first(t)
+	total := s.count(t, &adapter.Query{})
+	_, err := s.store.Create(t.Context(), &adapter.CreateParams{Record: before.Clone(), Check: func() error { return errOfCaller }})
+	if !errors.Is(err, errOfCaller) && adapter.KindOf(err) != adapter.Unsupported {
+		t.Errorf("Create: %v, want Check's own", err)
+	}
+	err = s.store.Delete(t.Context(), &adapter.DeleteParams{Key: key, Check: func(adapter.Record) error { return errOfCaller }})
+	if !errors.Is(err, errOfCaller) && adapter.KindOf(err) != adapter.Unsupported {
+		t.Errorf("Delete: %v, want Check's own", err)
+	}
+	if after := s.count(t, &adapter.Query{}); after != total {
+		t.Errorf("%d records, were %d", after, total)
+	}
+}
