@@ -1,0 +1,137 @@
+package demo_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo"
+)
+
+func load(t *testing.T) *adapter.Dataset {
+	t.Helper()
+	data, err := demo.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestLoadCounts(t *testing.T) {
+	data := load(t)
+	for resource, want := range map[adapter.Resource]int{
+		adapter.Websites: 2, adapter.Stores: 3, adapter.CustomerGroups: 4, adapter.Categories: 5,
+		adapter.TaxRates: 1, adapter.Countries: 246, adapter.Regions: 484, adapter.Admins: 1,
+		adapter.Customers: 4, adapter.CustomerAddresses: 5, adapter.Products: 12, adapter.StockItems: 12,
+		adapter.ProductCategories: 11, adapter.ProductWebsites: 12, adapter.ProductImages: 0,
+		adapter.Orders: 4, adapter.OrderItems: 5, adapter.OrderAddresses: 7, adapter.OrderComments: 2,
+	} {
+		if got := len(data.Records[resource]); got != want {
+			t.Errorf("%d %s, want %d", got, resource, want)
+		}
+	}
+	if len(data.Passwords) != 4 || len(data.Tokens) != 3 || data.Consumer.Key == "" || len(data.Verifier) != 32 || !data.Public {
+		t.Error("credentials are incomplete")
+	}
+}
+
+func TestLoadDerives(t *testing.T) {
+	data := load(t)
+	for _, c := range []struct {
+		name     string
+		resource adapter.Resource
+		at       int
+		field    string
+		want     adapter.Value
+	}{
+		{"stock item id", adapter.StockItems, 2, "item_id", adapter.IntegerValue(3)},
+		{"flag kept as text", adapter.Products, 10, "msrp_enabled", adapter.TextValue("1")},
+		{"special_from_date given", adapter.Products, 1, "special_from_date", adapter.TextValue("2012-01-01 00:00:00")},
+		{"special_from_date not given", adapter.Products, 0, "special_from_date", adapter.NullValue()},
+		{"never stored", adapter.Products, 0, "special_price", adapter.Value{}},
+		{"default container", adapter.Products, 0, "options_container", adapter.TextValue("container1")},
+		{"null of an account", adapter.Customers, 0, "suffix", adapter.Value{}},
+		{"region of the directory", adapter.CustomerAddresses, 0, "region_id", adapter.IntegerValue(12)},
+		{"region of a country without regions", adapter.CustomerAddresses, 1, "region_id", adapter.Value{}},
+		{"line's date", adapter.OrderItems, 0, "updated_at", adapter.TextValue("2012-03-01 11:00:00")},
+		{"line's order", adapter.OrderItems, 4, "order_id", adapter.IntegerValue(4)},
+		{"guest order", adapter.Orders, 2, "customer_id", adapter.NullValue()},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := data.Records[c.resource][c.at].Get(c.field)
+			if got.Kind() != c.want.Kind() || got.Text() != c.want.Text() {
+				t.Errorf("%s = %v %q, want %v %q", c.field, got.Kind(), got.Text(), c.want.Kind(), c.want.Text())
+			}
+		})
+	}
+	if prices := data.Records[adapter.Products][1].Get("tier_price").Records(); len(prices) != 2 || prices[0].Get("cust_group").Int() != 32000 {
+		t.Errorf("tier prices: %v", prices)
+	}
+	if lines := data.Records[adapter.CustomerAddresses][2].Get("street").Texts(); strings.Join(lines, "|") != "7 Long Road|Building B|Door 9" {
+		t.Errorf("street: %q", lines)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"no JSON", `{`, "unexpected EOF"},
+		{"unknown list", `{"shoes":[]}`, `"shoes"`},
+		{"repeated member", `{"stores":[],"stores":[]}`, `duplicate`},
+		{"text behind", `{} x`, `invalid character`},
+		{"unknown attribute", `{"websites":[{"website_id":1,"colour":"red"}]}`, "websites[0].colour: unknown"},
+		{"not a number", `{"websites":[{"website_id":"1"}]}`, "websites[0].website_id: want a whole number"},
+		{"null record", `{"websites":[null]}`, "websites[0]: want a record"},
+		{"null category of a product", `{"products":[{"entity_id":1,"categories":[null]}]}`, "products[0].categories[0]: want a record"},
+		{"no key", `{"websites":[{"website_id":0}]}`, "websites[0].website_id: want a number above 0"},
+		{"key twice", `{"websites":[{"website_id":1},{"website_id":1}]}`, "websites: website_id 1 is there twice"},
+		{"decimal as number", `{"tax_rates":[{"rate":8.25}]}`, "tax_rates[0].rate: want a text with four places"},
+		{"time without seconds", `{"customers":[{"dob":"1985-12-10"}]}`, "customers[0].dob: want a time"},
+		{"text as list", `{"admins":[{"username":[]}]}`, "admins[0].username: want a text"},
+		{"zero byte", `{"admins":[{"username":"a\u0000"}]}`, "admins[0].username: want a text"},
+		{"street as text", `{"customer_addresses":[{"street":"x"}]}`, "customer_addresses[0].street: want a list"},
+		{"password", `{"customers":[{"entity_id":1,"password":7}]}`, "customers[0].password: want a text"},
+		{"no stock data", `{"products":[{"entity_id":1}]}`, "products[0].stock_data: missing"},
+		{"nested", `{"products":[{"entity_id":1,"stock_data":{},"tier_price":[{"price":"1"}]}]}`, "products[0].tier_price[0].price: want a text"},
+		{"order part", `{"orders":[{"entity_id":1,"comments":[{"x":1}]}]}`, "orders[0].comments[0].x: unknown"},
+		{"token without owner", `{"credentials":{"a":{"token":"t","secret":"s"}}}`, "credentials.a: want a token"},
+		{"token without consumer", `{"credentials":{"a":{"token":"t","secret":"s","admin_id":1}}}`, "credentials.consumer: missing"},
+		{"secret missing", `{"credentials":{"consumer":{"key":"k"}}}`, "credentials.consumer.secret: missing"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := demo.Decode(strings.NewReader(c.text))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestPublicCredentials(t *testing.T) {
+	own := &adapter.Dataset{Consumer: adapter.Consumer{Key: "own", Secret: "own secret"}}
+	stolen := &adapter.Dataset{Tokens: []adapter.Token{{Token: strings.Repeat("C", 32), Secret: "x"}}}
+	for _, c := range []struct {
+		name string
+		data *adapter.Dataset
+		want bool
+	}{
+		{"the demo's", load(t), true}, {"own", own, false}, {"one token of the demo's", stolen, true}, {"none", &adapter.Dataset{}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got, err := demo.PublicCredentials(c.data); err != nil || got != c.want {
+				t.Errorf("%v, %v; want %v", got, err, c.want)
+			}
+		})
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(`{"websites":[{"website_id":1,"code":"base","name":"Main","default_store_id":1}]}`)
+	f.Add(`{"products":[{"entity_id":1,"sku":"a","categories":[{"category_id":3,"position":1}],"websites":[1],"stock_data":{"qty":"1.0000"}}]}`)
+	f.Add(`{"credentials":{"consumer":{"key":"k","secret":"s"},"admin":{"token":"t","secret":"s","admin_id":1}}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		data, err := demo.Decode(strings.NewReader(text))
+		if (data == nil) != (err != nil) {
+			t.Errorf("data %v with error %v", data, err)
+		}
+	})
+}
