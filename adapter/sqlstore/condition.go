@@ -1,0 +1,279 @@
+package sqlstore
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/huandu/go-sqlbuilder"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// A selection is a query as far as SQL does it exactly as adapter.Apply does.
+type selection struct {
+	where   []string
+	order   []string
+	joined  bool // the query names an attribute of the joined table
+	partial bool // conditions or the order are left to adapter.Apply
+	// arguments left before the statement grows too large
+	arguments int
+}
+
+// selectRecords turns q into conditions and an order over t, whose arguments go
+// to sb. It fails with kind Unsupported for an attribute t does not have.
+func selectRecords(sb *sqlbuilder.SelectBuilder, t *table, q *adapter.Query) (*selection, error) {
+	s := &selection{arguments: maxArguments}
+	for _, condition := range q.Where {
+		expression, exact, err := s.condition(sb, t, condition)
+		if err != nil {
+			return nil, err
+		}
+		if exact {
+			s.where = append(s.where, expression)
+		} else {
+			s.partial = true
+		}
+	}
+	key := t.key() + " ASC"
+	if q.OrderBy == "" {
+		s.order = []string{key}
+		return s, nil
+	}
+	at, err := s.attribute(t, q.OrderBy)
+	if err != nil {
+		return nil, err
+	}
+	by := t.columns[at].sorted(t.schema.Attributes[at].Kind)
+	if by == "" {
+		s.partial = true
+		return s, nil
+	}
+	direction := " ASC"
+	if q.Desc {
+		direction = " DESC"
+	}
+	s.order = []string{by + direction, key}
+	return s, nil
+}
+
+// attribute finds an attribute a query names, and notes when it is joined.
+func (s *selection) attribute(t *table, name string) (at int, err error) {
+	at, ok := t.schema.Index(name)
+	if !ok {
+		return 0, &adapter.Error{Kind: adapter.Unsupported, Op: "query " + string(t.schema.Resource), Field: name}
+	}
+	s.joined = s.joined || t.columns[at].joined
+	return at, nil
+}
+
+// sorted returns the column that sorts the attribute as adapter.Apply does, or
+// "". SQLite has NULL below every value, as Apply has.
+func (c *column) sorted(kind adapter.Kind) string {
+	switch kind {
+	case adapter.KindText:
+		return c.folded
+	case adapter.KindTexts, adapter.KindRecords:
+		return ""
+	default:
+		return c.name
+	}
+}
+
+// condition returns an expression for the whole condition; exact is false when
+// there is none.
+func (s *selection) condition(sb *sqlbuilder.SelectBuilder, t *table, c adapter.Condition) (expression string, exact bool, err error) {
+	if len(c.Any) == 0 {
+		return never, true, nil
+	}
+	exact = true
+	anyOf := make([]string, 0, len(c.Any))
+	for _, test := range c.Any {
+		at, err := s.attribute(t, test.Attribute)
+		if err != nil {
+			return "", false, err
+		}
+		s.arguments -= 1 + len(test.Operands)
+		if !exact || s.arguments < 0 {
+			exact = false
+			continue
+		}
+		w := testWriter{sb: sb, column: &t.columns[at], kind: t.schema.Attributes[at].Kind}
+		expression := w.test(test)
+		exact = expression != ""
+		anyOf = append(anyOf, expression)
+	}
+	return sb.Or(anyOf...), exact, nil
+}
+
+// never holds for no row.
+const never = "1 = 0"
+
+// A testWriter writes one test of one attribute.
+type testWriter struct {
+	sb     *sqlbuilder.SelectBuilder
+	column *column
+	kind   adapter.Kind
+}
+
+// test returns the expression of t, or "" when SQL cannot do it exactly.
+func (w *testWriter) test(t adapter.Test) string {
+	if w.column.name == "" {
+		return ""
+	}
+	switch t.Op {
+	case adapter.IsNull:
+		return w.sb.IsNull(w.column.name)
+	case adapter.IsNotNull:
+		return w.sb.IsNotNull(w.column.name)
+	case adapter.In, adapter.NotIn:
+		return w.in(t.Op, t.Operands)
+	case adapter.Within:
+		return w.within(t)
+	}
+	if len(t.Operands) != 1 {
+		return ""
+	}
+	switch t.Op {
+	case adapter.Like, adapter.NotLike:
+		return w.like(t.Op, t.Operands[0])
+	case adapter.Eq, adapter.NotEq, adapter.Gt, adapter.Lt, adapter.GtEq, adapter.LtEq:
+		switch w.kind {
+		case adapter.KindInteger, adapter.KindDecimal:
+			return w.compareNumber(t.Op, t.Operands[0])
+		case adapter.KindText:
+			return w.compare(t.Op, w.column.folded, adapter.Fold(t.Operands[0]))
+		case adapter.KindTime:
+			return w.compare(t.Op, w.column.name, t.Operands[0])
+		}
+	}
+	return ""
+}
+
+// within writes a range as its two limits.
+func (w *testWriter) within(t adapter.Test) string {
+	if len(t.Operands) != 2 {
+		return ""
+	}
+	least := w.test(adapter.Test{Attribute: t.Attribute, Op: adapter.GtEq, Operands: t.Operands[:1]})
+	most := w.test(adapter.Test{Attribute: t.Attribute, Op: adapter.LtEq, Operands: t.Operands[1:]})
+	if least == "" || most == "" {
+		return ""
+	}
+	return w.sb.And(least, most)
+}
+
+func (w *testWriter) compare(op adapter.Op, column string, argument any) string {
+	if column == "" {
+		return ""
+	}
+	switch op {
+	case adapter.Eq:
+		return w.sb.Equal(column, argument)
+	case adapter.NotEq:
+		return w.sb.NotEqual(column, argument)
+	case adapter.Gt:
+		return w.sb.GreaterThan(column, argument)
+	case adapter.Lt:
+		return w.sb.LessThan(column, argument)
+	case adapter.GtEq:
+		return w.sb.GreaterEqualThan(column, argument)
+	default: // LtEq
+		return w.sb.LessEqualThan(column, argument)
+	}
+}
+
+// compareNumber compares with an operand that may have more places than the
+// column, or be beyond all it holds.
+func (w *testWriter) compareNumber(op adapter.Op, text string) string {
+	o, ok := w.operand(text)
+	switch {
+	case !ok:
+		return ""
+	case o.exact:
+		return w.compare(op, w.column.name, w.argument(o.units))
+	}
+	more := op == adapter.Gt || op == adapter.GtEq
+	switch {
+	case op == adapter.Eq, o.above && more, o.below && !more && op != adapter.NotEq:
+		return never
+	case op == adapter.NotEq, o.above, o.below:
+		return w.sb.IsNotNull(w.column.name)
+	case more:
+		return w.compare(adapter.Gt, w.column.name, w.argument(o.units))
+	default:
+		return w.compare(adapter.LtEq, w.column.name, w.argument(o.units))
+	}
+}
+
+func (w *testWriter) operand(text string) (operand, bool) {
+	if w.kind == adapter.KindDecimal {
+		return parseOperand(text, decimalPlaces, maxDecimal)
+	}
+	return parseOperand(text, 0, math.MaxInt64)
+}
+
+func (w *testWriter) argument(units int64) any {
+	if w.kind == adapter.KindDecimal {
+		return decimalArgument(units)
+	}
+	return units
+}
+
+func (w *testWriter) in(op adapter.Op, operands []string) string {
+	column := w.column.sorted(w.kind)
+	if column == "" {
+		return ""
+	}
+	arguments := make([]any, 0, len(operands))
+	for _, text := range operands {
+		switch w.kind {
+		case adapter.KindText:
+			arguments = append(arguments, adapter.Fold(text))
+		case adapter.KindTime:
+			arguments = append(arguments, text)
+		default:
+			o, ok := w.operand(text)
+			if !ok {
+				return ""
+			}
+			if o.exact {
+				arguments = append(arguments, w.argument(o.units))
+			}
+		}
+	}
+	switch {
+	case len(arguments) > 0 && op == adapter.In:
+		return w.sb.In(column, arguments...)
+	case len(arguments) > 0:
+		return w.sb.NotIn(column, arguments...)
+	case op == adapter.In:
+		return never
+	default:
+		return w.sb.IsNotNull(column)
+	}
+}
+
+// like matches the folded text. SQLite's LIKE ignores the case of ASCII letters,
+// which folded texts have in one case only, and ends a pattern at U+0000.
+func (w *testWriter) like(op adapter.Op, pattern string) string {
+	pattern = adapter.FoldPattern(pattern)
+	if w.kind != adapter.KindText || w.column.folded == "" || len(pattern) >= maxPattern || strings.ContainsRune(pattern, 0) {
+		return ""
+	}
+	if loneEscape(pattern) {
+		pattern += `\`
+	}
+	not := ""
+	if op == adapter.NotLike {
+		not = "NOT "
+	}
+	return fmt.Sprintf("%s %sLIKE %s%s", w.column.folded, not, w.sb.Var(pattern), likeEscape)
+}
+
+// loneEscape reports whether pattern ends in an escape character that escapes
+// nothing, and so stands for itself.
+func loneEscape(pattern string) bool {
+	trailing := len(pattern) - len(strings.TrimRight(pattern, `\`))
+	return trailing%2 == 1
+}

@@ -1,0 +1,261 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/huandu/go-sqlbuilder"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// Credentials keeps the OAuth consumers, tokens and nonces (OAuth on API calls).
+// Besides the kinds named at each method any of them may return Unavailable and
+// Internal, the latter also for a secret that the configured key does not open,
+// and the context's error.
+type Credentials struct{ db *DB }
+
+// Credentials returns the store of credentials.
+func (db *DB) Credentials() *Credentials { return &Credentials{db: db} }
+
+// A Grant is a consumer with its tokens, all without their secrets.
+type Grant struct {
+	Consumer adapter.Consumer
+	Tokens   []adapter.Token
+}
+
+// tokenLength is that of consumer keys and tokens, in bytes.
+const tokenLength = 32
+
+var (
+	errLength = errors.New("want 32 characters")
+	errOwner  = errors.New("want either an administrator or a customer")
+)
+
+// Consumer returns the consumer of a key, whose letter case is ignored. Kinds:
+// NotFound.
+func (c *Credentials) Consumer(ctx context.Context, key string) (adapter.Consumer, error) {
+	const op = "find consumer"
+	lower := strings.ToLower(key)
+	consumer := adapter.Consumer{}
+	var sealed string
+	rows, err := c.db.reading.query(ctx,
+		"SELECT consumer_id, name, consumer_key, secret FROM oauth_consumer WHERE consumer_key_lower = ?", lower)
+	if err == nil {
+		err = scanOne(rows, &consumer.ID, &consumer.Name, &consumer.Key, &sealed)
+	}
+	if err == nil {
+		consumer.Secret, err = c.db.vault.open(sealed, "consumer "+lower)
+	}
+	if err != nil {
+		return adapter.Consumer{}, c.db.fault(ctx, op, err)
+	}
+	return consumer, nil
+}
+
+// tokenColumns are what scanToken reads.
+const tokenColumns = "token_id, consumer_id, type, token, secret, admin_id, customer_id, revoked, created_at"
+
+// Token returns a token of any type, revoked ones too; its letter case is
+// ignored. Kinds: NotFound.
+func (c *Credentials) Token(ctx context.Context, token string) (adapter.Token, error) {
+	const op = "find token"
+	lower := strings.ToLower(token)
+	rows, err := c.db.reading.query(ctx, "SELECT "+tokenColumns+" FROM oauth_token WHERE token_lower = ?", lower)
+	if err != nil {
+		return adapter.Token{}, c.db.fault(ctx, op, err)
+	}
+	t, err := scanToken(func(into ...any) error { return scanOne(rows, into...) })
+	if err == nil {
+		t.Secret, err = c.db.vault.open(t.Secret, "token "+lower)
+	}
+	if err != nil {
+		return adapter.Token{}, c.db.fault(ctx, op, err)
+	}
+	return t, nil
+}
+
+// scanToken reads the tokenColumns; Secret is as stored.
+func scanToken(scan func(into ...any) error) (adapter.Token, error) {
+	var t adapter.Token
+	var admin, customer sql.NullInt64
+	var created string
+	if err := scan(&t.ID, &t.ConsumerID, &t.Type, &t.Token, &t.Secret, &admin, &customer, &t.Revoked, &created); err != nil {
+		return t, err
+	}
+	t.AdminID, t.CustomerID = admin.Int64, customer.Int64
+	var err error
+	t.CreatedAt, err = time.Parse(time.DateTime, created)
+	return t, err
+}
+
+// AddConsumer stores a consumer and returns it with its id. An empty Key or
+// Secret is made up. Kinds: Conflict when the key is taken, Invalid.
+func (c *Credentials) AddConsumer(ctx context.Context, consumer adapter.Consumer) (adapter.Consumer, error) {
+	consumer.Key = cmp.Or(consumer.Key, newSecret())
+	consumer.Secret = cmp.Or(consumer.Secret, newSecret())
+	err := c.db.write(ctx, "add consumer", func(tx *sql.Tx) (err error) {
+		consumer.ID, err = c.insertConsumer(ctx, tx, consumer)
+		return err
+	})
+	if err != nil {
+		return adapter.Consumer{}, err
+	}
+	return consumer, nil
+}
+
+func (c *Credentials) insertConsumer(ctx context.Context, tx *sql.Tx, consumer adapter.Consumer) (id int64, err error) {
+	if len(consumer.Key) != tokenLength {
+		return 0, &adapter.Error{Kind: adapter.Invalid, Op: "add consumer", Field: "key", Err: errLength}
+	}
+	lower := strings.ToLower(consumer.Key)
+	sealed, err := c.db.vault.seal(consumer.Secret, "consumer "+lower)
+	if err != nil {
+		return 0, &adapter.Error{Kind: adapter.Invalid, Op: "add consumer", Field: "secret", Err: err}
+	}
+	return insert(ctx, tx, flavor.NewInsertBuilder().InsertInto("oauth_consumer").
+		Cols("name", "consumer_key", "consumer_key_lower", "secret", "created_at").
+		Values(consumer.Name, consumer.Key, lower, sealed, now()))
+}
+
+// AddToken stores an access token of the consumer t.ConsumerID for the
+// administrator t.AdminID or the customer t.CustomerID and returns it with its
+// id. An empty Token or Secret is made up; Type, Revoked and CreatedAt are set.
+// Kinds: NotFound for an unknown consumer or customer, Conflict when the token
+// is taken, Invalid.
+func (c *Credentials) AddToken(ctx context.Context, t adapter.Token) (adapter.Token, error) {
+	t.Type, t.Revoked = adapter.AccessToken, false
+	t.CreatedAt = time.Now().UTC().Truncate(time.Second)
+	t.Token = cmp.Or(t.Token, newSecret())
+	t.Secret = cmp.Or(t.Secret, newSecret())
+	err := c.db.write(ctx, "add token", func(tx *sql.Tx) (err error) {
+		t.ID, err = c.insertToken(ctx, tx, t, "")
+		return err
+	})
+	if err != nil {
+		return adapter.Token{}, err
+	}
+	return t, nil
+}
+
+func (c *Credentials) insertToken(ctx context.Context, tx *sql.Tx, t adapter.Token, verifier string) (id int64, err error) {
+	const op = "add token"
+	if len(t.Token) != tokenLength {
+		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "token", Err: errLength}
+	}
+	if (t.AdminID == 0) == (t.CustomerID == 0) {
+		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "owner", Err: errOwner}
+	}
+	lower := strings.ToLower(t.Token)
+	sealed, err := c.db.vault.seal(t.Secret, "token "+lower)
+	if err != nil {
+		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "secret", Err: err}
+	}
+	if err := exists(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?", t.ConsumerID); err != nil {
+		return 0, fmt.Errorf("consumer %d: %w", t.ConsumerID, err)
+	}
+	if t.CustomerID != 0 {
+		if err := exists(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", t.CustomerID); err != nil {
+			return 0, fmt.Errorf("customer %d: %w", t.CustomerID, err)
+		}
+	}
+	return insert(ctx, tx, flavor.NewInsertBuilder().InsertInto("oauth_token").
+		Cols("consumer_id", "type", "token", "token_lower", "secret", "verifier", "admin_id", "customer_id", "created_at").
+		Values(t.ConsumerID, string(t.Type), t.Token, lower, sealed, nothing(verifier), nothing(t.AdminID), nothing(t.CustomerID),
+			t.CreatedAt.Format(time.DateTime)))
+}
+
+// exists fails with sql.ErrNoRows when the statement finds nothing.
+func exists(ctx context.Context, tx *sql.Tx, text string, id int64) error {
+	var one int
+	return tx.QueryRowContext(ctx, text, id).Scan(&one)
+}
+
+// insert runs an INSERT of one row and returns its key.
+func insert(ctx context.Context, tx *sql.Tx, b *sqlbuilder.InsertBuilder) (key int64, err error) {
+	text, arguments := b.Build()
+	result, err := tx.ExecContext(ctx, text, arguments...)
+	if err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
+}
+
+// nothing returns v, or nil for the zero value.
+func nothing[T comparable](v T) any {
+	if v == *new(T) {
+		return nil
+	}
+	return v
+}
+
+func now() string { return time.Now().UTC().Format(time.DateTime) }
+
+// List returns all consumers with their tokens, by ascending id, without
+// secrets.
+func (c *Credentials) List(ctx context.Context) ([]Grant, error) {
+	grants, err := c.list(ctx)
+	return grants, c.db.fault(ctx, "list credentials", err)
+}
+
+func (c *Credentials) list(ctx context.Context) ([]Grant, error) {
+	var grants []Grant
+	at := map[int64]int{}
+	err := c.each(ctx, "SELECT consumer_id, name, consumer_key FROM oauth_consumer ORDER BY consumer_id", func(rows *sql.Rows) error {
+		var g Grant
+		err := rows.Scan(&g.Consumer.ID, &g.Consumer.Name, &g.Consumer.Key)
+		at[g.Consumer.ID] = len(grants)
+		grants = append(grants, g)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = c.each(ctx, "SELECT "+tokenColumns+" FROM oauth_token ORDER BY token_id", func(rows *sql.Rows) error {
+		t, err := scanToken(rows.Scan)
+		t.Secret = ""
+		// A consumer added between the two statements waits for the next call.
+		if i, ok := at[t.ConsumerID]; ok {
+			grants[i].Tokens = append(grants[i].Tokens, t)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return grants, nil
+}
+
+// each calls f on every row a statement finds.
+func (c *Credentials) each(ctx context.Context, text string, f func(*sql.Rows) error) error {
+	rows, err := c.db.reading.query(ctx, text)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Revoke marks a token as revoked; its letter case is ignored. Kinds: NotFound.
+func (c *Credentials) Revoke(ctx context.Context, token string) error {
+	return c.db.write(ctx, "revoke token", func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, "UPDATE oauth_token SET revoked = 1 WHERE token_lower = ?", strings.ToLower(token))
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); n > 0 || err != nil {
+			return err
+		}
+		return sql.ErrNoRows
+	})
+}

@@ -1,0 +1,169 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// Options say which database to open, and how.
+type Options struct {
+	// DSN names the database: "sqlite:path/to/file.db", or the path alone.
+	DSN string
+	// Migrate makes the file when it is missing, and brings its tables up to
+	// date. Without it the database is taken as it is.
+	Migrate bool
+	// SecretKey protects the secrets of consumers and tokens; any text, better a
+	// long random one. Without it they are stored as they are.
+	SecretKey string
+	// Schemas describe the records; nil for those of adapter.NewSchemas.
+	Schemas *adapter.Schemas
+	// Logger is told of migrations; nil for silence.
+	Logger *slog.Logger
+}
+
+// A DB is an open database. It is safe for concurrent use.
+type DB struct {
+	writer, readers  *sql.DB
+	reading, writing *statements
+	tables           []*table
+	stores           map[adapter.Resource]adapter.Store
+	vault            vault
+	closed           atomic.Bool
+	nonceUses        atomic.Uint64
+	hashes           sync.Map // public password → bcrypt hash
+}
+
+// Open opens a database. Errors never hold the secret key. Kinds: Invalid for a
+// DSN or key that cannot be used, Unavailable for a file that cannot be opened,
+// Internal.
+func Open(ctx context.Context, o Options) (*DB, error) {
+	path, err := sqlitePath(o.DSN)
+	if err != nil {
+		return nil, &adapter.Error{Kind: adapter.Invalid, Op: "open database", Field: "dsn", Err: err}
+	}
+	vault, err := newVault(o.SecretKey)
+	if err != nil {
+		return nil, &adapter.Error{Kind: adapter.Invalid, Op: "open database", Field: "secret_key", Err: err}
+	}
+	writer, readers, err := openSQLite(path, o.Migrate)
+	if err != nil {
+		return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "open database", Err: err}
+	}
+	schemas := o.Schemas
+	if schemas == nil {
+		schemas = adapter.NewSchemas()
+	}
+	db := &DB{
+		writer: writer, readers: readers,
+		reading: newStatements(readers), writing: newStatements(writer),
+		tables: layout(schemas), vault: vault,
+	}
+	db.stores = map[adapter.Resource]adapter.Store{
+		adapter.StockItems: stockItems{newStore(db, db.table(adapter.StockItems))},
+	}
+	if o.Migrate {
+		var options []goose.ProviderOption
+		if o.Logger != nil {
+			options = append(options, goose.WithSlog(o.Logger))
+		}
+		err = migrateSQLite(ctx, writer, options...)
+	}
+	if err = errors.Join(err, db.Ping(ctx)); err != nil {
+		err = db.fault(ctx, "open database", err)
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// table returns the table of r's records.
+func (db *DB) table(r adapter.Resource) *table {
+	for _, t := range db.tables {
+		if t.schema.Resource == r {
+			return t
+		}
+	}
+	panic("sqlstore: no table for " + string(r))
+}
+
+// Ping tells whether the database can answer now. Kinds: Unavailable.
+func (db *DB) Ping(ctx context.Context) error {
+	err := db.readers.PingContext(ctx)
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &adapter.Error{Kind: adapter.Unavailable, Op: "ping database", Err: err}
+}
+
+// Close waits for the statements that run, then closes the database. What is
+// called afterwards fails with kind Unavailable.
+func (db *DB) Close() error {
+	db.closed.Store(true)
+	return errors.Join(db.readers.Close(), db.writer.Close())
+}
+
+// Adapter returns the adapter that serves the records.
+func (db *DB) Adapter() *Adapter { return &Adapter{db: db} }
+
+// An Adapter serves the records of a DB.
+type Adapter struct{ db *DB }
+
+var _ adapter.Adapter = (*Adapter)(nil)
+
+// Name returns "sqlstore".
+func (a *Adapter) Name() string { return "sqlstore" }
+
+// Store returns the store of r's records. Kinds: Unsupported.
+func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
+	if s, ok := a.db.stores[r]; ok {
+		return s, nil
+	}
+	return nil, &adapter.Error{Kind: adapter.Unsupported, Op: "store " + string(r)}
+}
+
+// Ping is DB.Ping.
+func (a *Adapter) Ping(ctx context.Context) error { return a.db.Ping(ctx) }
+
+// Close is DB.Close.
+func (a *Adapter) Close() error { return a.db.Close() }
+
+// fault returns err, of an operation under ctx, as the errors of package adapter
+// are: the context's own when that has ended, else an *adapter.Error.
+func (db *DB) fault(ctx context.Context, op string, err error) error {
+	var known *adapter.Error
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &known):
+		return err
+	case errors.Is(err, sql.ErrNoRows):
+		return &adapter.Error{Kind: adapter.NotFound, Op: op}
+	case db.closed.Load():
+		return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: err}
+	default:
+		return &adapter.Error{Kind: sqliteKind(err), Op: op, Err: err}
+	}
+}
+
+// write runs f in a transaction that has the write lock from its start, and
+// commits when f returns nil.
+func (db *DB) write(ctx context.Context, op string, f func(*sql.Tx) error) error {
+	tx, err := db.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return db.fault(ctx, op, err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if err := f(tx); err != nil {
+		return db.fault(ctx, op, err)
+	}
+	return db.fault(ctx, op, tx.Commit())
+}

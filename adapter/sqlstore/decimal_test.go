@@ -1,0 +1,79 @@
+package sqlstore
+
+import (
+	"math/big"
+	"regexp"
+	"testing"
+)
+
+func TestFormatDecimal(t *testing.T) {
+	for _, c := range []struct {
+		units int64
+		want  string
+	}{
+		{0, "0.0000"}, {1, "0.0001"}, {-1, "-0.0001"}, {10_000, "1.0000"}, {-125_000, "-12.5000"},
+		{999_999_999_999, "99999999.9999"}, {-999_999_999_999, "-99999999.9999"}, {maxDecimal, "450359962737.0496"},
+	} {
+		if got := formatDecimal(c.units); got != c.want {
+			t.Errorf("formatDecimal(%d) = %q, want %q", c.units, got, c.want)
+		}
+	}
+}
+
+func TestParseDecimal(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want int64
+		ok   bool
+	}{
+		{"0", 0, true}, {"12.5", 125_000, true}, {"-0.0001", -1, true}, {"+1.", 10_000, true}, {".5", 5000, true},
+		{"1.00000", 10_000, true}, {"1.00001", 0, false}, {"", 0, false}, {"-", 0, false}, {".", 0, false},
+		{"1e3", 0, false}, {"1.2.3", 0, false}, {" 1", 0, false}, {"999999999999999999", 0, false}, {"0x1", 0, false},
+	} {
+		got, err := parseDecimal(c.text)
+		if (err == nil) != c.ok || got != c.want {
+			t.Errorf("parseDecimal(%q) = %d, %v", c.text, got, err)
+		}
+	}
+}
+
+// plain is the notation operands have.
+var plain = regexp.MustCompile(`^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)$`)
+
+// FuzzParseOperand compares operands with exact rationals.
+func FuzzParseOperand(f *testing.F) {
+	for _, s := range []string{"0", "-0.0", "1.00000000000000000001", "-1.00001", "99999999.9999", "123456789012345678901234567890", "-.5", "+", "1.2.3"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		o, ok := parseOperand(s, decimalPlaces, maxDecimal)
+		if ok != plain.MatchString(s) {
+			t.Fatalf("parseOperand(%q) ok = %v", s, ok)
+		}
+		if !ok || len(s) > 1000 {
+			return
+		}
+		exact, _ := new(big.Rat).SetString(s)
+		exact.Mul(exact, big.NewRat(decimalUnit, 1))
+		units, next := new(big.Rat).SetInt64(o.units), new(big.Rat).SetInt64(o.units+1)
+		limit := new(big.Rat).SetInt64(maxDecimal)
+		switch {
+		case o.above:
+			if exact.Cmp(limit) <= 0 {
+				t.Errorf("%q is not above all", s)
+			}
+		case o.below:
+			if exact.Cmp(limit.Neg(limit)) >= 0 {
+				t.Errorf("%q is not below all", s)
+			}
+		case o.exact:
+			if exact.Cmp(units) != 0 {
+				t.Errorf("%q is not %d", s, o.units)
+			}
+		default:
+			if exact.Cmp(units) <= 0 || exact.Cmp(next) >= 0 {
+				t.Errorf("%q is not between %d and the next", s, o.units)
+			}
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package sqlstore
+
+import (
+	"slices"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// A table says where the records of a resource are kept. The names are fixed
+// here, and safe in a statement as they are.
+type table struct {
+	schema  *adapter.Schema
+	name    string
+	columns []column // one for each attribute of the schema
+	// join and on are the table and the condition by which a statement reaches
+	// joined columns.
+	join, on string
+	// nulls: the column nulls lists the attributes stored as null.
+	nulls bool
+}
+
+// A column holds one attribute.
+type column struct {
+	name   string // with its table; "" when tables of its own hold the attribute
+	folded string // the column of the folded text, "" when there is none
+	joined bool   // of the joined table, and only read
+}
+
+// layout returns the tables of all resources, owners before their parts.
+func layout(schemas *adapter.Schemas) []*table {
+	stock := newTable(schemas.Of(adapter.StockItems), "stock_item")
+	stock.join, stock.on = "product", "product.entity_id = stock_item.product_id"
+	stock.column("product_created_at").reads("product.created_at")
+	stock.column("product_updated_at").reads("product.updated_at")
+
+	admin := newTable(schemas.Of(adapter.Admins), "admin", "password_hash")
+	customer := newTable(schemas.Of(adapter.Customers), "customer", "password_hash")
+	address := newTable(schemas.Of(adapter.CustomerAddresses), "customer_address")
+	product := newTable(schemas.Of(adapter.Products), "product")
+	customer.nulls, address.nulls, product.nulls = true, true, true
+
+	image := newTable(schemas.Of(adapter.ProductImages), "product_image", "file", "media_type")
+	for _, name := range []string{"label", "position", "exclude", "types"} {
+		*image.column(name) = column{}
+	}
+	return []*table{
+		newTable(schemas.Of(adapter.Websites), "website"),
+		newTable(schemas.Of(adapter.Stores), "store"),
+		newTable(schemas.Of(adapter.CustomerGroups), "customer_group"),
+		newTable(schemas.Of(adapter.Categories), "category"),
+		newTable(schemas.Of(adapter.TaxRates), "tax_rate"),
+		newTable(schemas.Of(adapter.Countries), "country"),
+		newTable(schemas.Of(adapter.Regions), "region"),
+		admin, customer, address, product,
+		newTable(schemas.Of(adapter.ProductWebsites), "product_website"),
+		newTable(schemas.Of(adapter.ProductCategories), "product_category"),
+		image, stock,
+		newTable(schemas.Of(adapter.Orders), "sales_order"),
+		newTable(schemas.Of(adapter.OrderItems), "order_item"),
+		newTable(schemas.Of(adapter.OrderAddresses), "order_address"),
+		newTable(schemas.Of(adapter.OrderComments), "order_comment"),
+	}
+}
+
+// newTable returns the table name that holds schema in columns called as its
+// attributes. Texts have a folded column, those named in unfolded apart.
+func newTable(schema *adapter.Schema, name string, unfolded ...string) *table {
+	t := &table{schema: schema, name: name, columns: make([]column, len(schema.Attributes))}
+	for i, a := range schema.Attributes {
+		if a.Kind == adapter.KindRecords {
+			continue
+		}
+		t.columns[i].name = name + "." + a.Name
+		if a.Kind == adapter.KindText && !slices.Contains(unfolded, a.Name) {
+			t.columns[i].folded = t.columns[i].name + "_folded"
+		}
+	}
+	return t
+}
+
+// column returns the column of the attribute called name, to be changed.
+func (t *table) column(name string) *column {
+	i, ok := t.schema.Index(name)
+	if !ok {
+		panic("sqlstore: " + t.name + " has no attribute " + name)
+	}
+	return &t.columns[i]
+}
+
+func (c *column) reads(name string) { *c = column{name: name, joined: true} }
+
+// key returns the column of the key.
+func (t *table) key() string { return t.column(t.schema.Key).name }
+
+// places returns the attributes that columns hold, without those of the joined
+// table unless joined.
+func (t *table) places(joined bool) []int {
+	var at []int
+	for i, c := range t.columns {
+		if c.name != "" && (joined || !c.joined) {
+			at = append(at, i)
+		}
+	}
+	return at
+}

@@ -1,0 +1,310 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// passwordCost is the bcrypt cost of passwords that are secret.
+const passwordCost = 10
+
+// progressEvery is the number of records between two reports.
+const progressEvery = 100
+
+// Load fills the empty database with data, in one transaction. progress, unless
+// nil, is told now and then how many records are stored, and at the end. Kinds:
+// Conflict when the database is not empty or two records may not be there
+// together, Invalid for a record that lacks something, Unsupported for images,
+// Unavailable, Internal.
+func (db *DB) Load(ctx context.Context, data *adapter.Dataset, progress func(done, total int)) error {
+	return db.fill(ctx, "load data", data, progress, func(tx *sql.Tx) error {
+		empty, err := db.empty(func(text string) error { return exists(ctx, tx, text+" LIMIT ?", 1) })
+		if err == nil && !empty {
+			err = &adapter.Error{Kind: adapter.Conflict, Op: "load data", Err: errNotEmpty}
+		}
+		return err
+	})
+}
+
+var errNotEmpty = errors.New("the database is not empty")
+
+// Reset puts data in the place of everything, credentials and nonces included,
+// as if the database were new. Readers see all of the old or all of the new.
+// Kinds: as Load.
+func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
+	return db.fill(ctx, "reset data", data, nil, func(tx *sql.Tx) error {
+		tables := []string{"oauth_nonce", "oauth_token", "oauth_consumer"}
+		for i := len(db.tables) - 1; i >= 0; i-- { // parts before their owners
+			tables = append(tables, db.tables[i].name)
+		}
+		for _, name := range tables {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+name); err != nil {
+				return err
+			}
+		}
+		_, err := tx.ExecContext(ctx, resetKeys)
+		return err
+	})
+}
+
+// Empty reports whether the database holds no record of any resource;
+// credentials do not count. Kinds: Unavailable, Internal.
+func (db *DB) Empty(ctx context.Context) (bool, error) {
+	empty, err := db.empty(func(text string) error {
+		rows, err := db.reading.query(ctx, text+" LIMIT 1")
+		if err != nil {
+			return err
+		}
+		var one int
+		return scanOne(rows, &one)
+	})
+	return empty, db.fault(ctx, "look for records", err)
+}
+
+// empty asks find, which fails with sql.ErrNoRows, for a row of every table.
+func (db *DB) empty(find func(text string) error) (bool, error) {
+	for _, t := range db.tables {
+		if err := find("SELECT 1 FROM " + t.name); !errors.Is(err, sql.ErrNoRows) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// fill runs clear, then stores data, in one transaction.
+func (db *DB) fill(ctx context.Context, op string, data *adapter.Dataset, progress func(done, total int), clear func(*sql.Tx) error) error {
+	hashes, err := db.passwordHashes(ctx, data)
+	if err != nil {
+		return db.fault(ctx, op, err)
+	}
+	l := &loader{db: db, data: data, hashes: hashes, now: time.Now().UTC(), progress: progress}
+	if progress == nil {
+		l.progress = func(int, int) {}
+	}
+	return db.write(ctx, op, func(tx *sql.Tx) error {
+		if err := clear(tx); err != nil {
+			return err
+		}
+		l.tx = tx
+		return l.load(ctx)
+	})
+}
+
+// passwordHashes returns the bcrypt hash of every customer's password. Public
+// ones get the least cost, which protects nothing less, and are hashed once in
+// the life of db, so that Reset is quick.
+func (db *DB) passwordHashes(ctx context.Context, data *adapter.Dataset) (map[adapter.Key]string, error) {
+	cost := passwordCost
+	if data.Public {
+		cost = bcrypt.MinCost
+	}
+	hashes := make(map[adapter.Key]string, len(data.Passwords))
+	for customer, password := range data.Passwords {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if hash, ok := db.hashes.Load(password); ok && data.Public {
+			hashes[customer] = hash.(string)
+			continue
+		}
+		hash, err := bcrypt.GenerateFromPassword([]byte(password), cost)
+		if err != nil {
+			return nil, &adapter.Error{Kind: adapter.Invalid, Op: "load data", Field: "password", Err: err}
+		}
+		hashes[customer] = string(hash)
+		if data.Public {
+			db.hashes.Store(password, string(hash))
+		}
+	}
+	return hashes, nil
+}
+
+// A loader stores one data set in one transaction.
+type loader struct {
+	db          *DB
+	tx          *sql.Tx
+	data        *adapter.Dataset
+	hashes      map[adapter.Key]string
+	now         time.Time
+	done, total int
+	progress    func(done, total int)
+}
+
+func (l *loader) load(ctx context.Context) error {
+	if len(l.data.Records[adapter.ProductImages]) > 0 {
+		return &adapter.Error{Kind: adapter.Unsupported, Op: "load product_images"}
+	}
+	for _, t := range l.db.tables {
+		l.total += len(l.data.Records[t.schema.Resource])
+	}
+	for _, t := range l.db.tables {
+		if err := l.records(ctx, t, l.data.Records[t.schema.Resource]); err != nil {
+			return err
+		}
+	}
+	if err := l.credentials(ctx); err != nil {
+		return err
+	}
+	l.progress(l.done, l.total)
+	return nil
+}
+
+func (l *loader) records(ctx context.Context, t *table, records []adapter.Record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	row := newRow(t)
+	stmt, err := l.tx.PrepareContext(ctx, row.insert())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stmt.Close() }()
+	for _, r := range records {
+		arguments, err := row.arguments(l.complete(t, r))
+		if err == nil {
+			_, err = stmt.ExecContext(ctx, arguments...)
+		}
+		if err == nil && t.schema.Resource == adapter.Products {
+			err = l.prices(ctx, r)
+		}
+		if err != nil {
+			op := fmt.Sprintf("load %s %d", t.schema.Resource, r.Get(t.schema.Key).Int())
+			return l.db.fault(ctx, op, err)
+		}
+		if l.done++; l.done%progressEvery == 0 {
+			l.progress(l.done, l.total)
+		}
+	}
+	return nil
+}
+
+// complete returns r with what the store itself fills in.
+func (l *loader) complete(t *table, r adapter.Record) adapter.Record {
+	switch t.schema.Resource {
+	case adapter.StockItems:
+		return adapter.SettleStock(r, l.data.Stock, l.now.Format(time.DateTime))
+	case adapter.Customers:
+		r = r.Clone()
+		if hash, ok := l.hashes[adapter.Key(r.Get("entity_id").Int())]; ok {
+			r.Set("password_hash", adapter.TextValue(hash))
+		}
+	case adapter.CustomerAddresses, adapter.Products:
+		r = r.Clone()
+	default:
+		return r
+	}
+	for _, name := range []string{"created_at", "updated_at"} {
+		if r.Get(name).Kind() == adapter.Absent {
+			r.Set(name, adapter.TextValue(l.now.Format(time.DateTime)))
+		}
+	}
+	return r
+}
+
+// prices stores the group and tier prices of a product.
+func (l *loader) prices(ctx context.Context, product adapter.Record) error {
+	for name, table := range map[string]string{"group_price": "product_group_price", "tier_price": "product_tier_price"} {
+		for _, price := range product.Get(name).Records() {
+			ib := flavor.NewInsertBuilder().InsertInto(table)
+			columns, arguments := []string{"product_id"}, []any{product.Get("entity_id").Int()}
+			for i := range price.Values {
+				argument, err := bind(&price.Schema.Attributes[i], price.Values[i])
+				if err != nil {
+					return err
+				}
+				columns, arguments = append(columns, price.Schema.Attributes[i].Name), append(arguments, argument)
+			}
+			if _, err := insert(ctx, l.tx, ib.Cols(columns...).Values(arguments...)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (l *loader) credentials(ctx context.Context) error {
+	if l.data.Consumer.Key == "" {
+		return nil
+	}
+	c := l.db.Credentials()
+	consumer, err := c.insertConsumer(ctx, l.tx, l.data.Consumer)
+	if err != nil {
+		return err
+	}
+	for _, t := range l.data.Tokens {
+		t.ConsumerID = consumer
+		if t.CreatedAt.IsZero() {
+			t.CreatedAt = l.now
+		}
+		if _, err := c.insertToken(ctx, l.tx, t, l.data.Verifier); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A row turns records of a table into the arguments of an INSERT.
+type row struct {
+	table   *table
+	at      []int // the attributes, as their columns come
+	columns []string
+}
+
+func newRow(t *table) *row {
+	w := &row{table: t, at: t.places(false)}
+	for _, at := range w.at {
+		w.columns = append(w.columns, bare(t.columns[at].name))
+		if t.columns[at].folded != "" {
+			w.columns = append(w.columns, bare(t.columns[at].folded))
+		}
+	}
+	if t.nulls {
+		w.columns = append(w.columns, "nulls")
+	}
+	return w
+}
+
+func (w *row) insert() string {
+	text, _ := flavor.NewInsertBuilder().InsertInto(w.table.name).Cols(w.columns...).Values(make([]any, len(w.columns))...).Build()
+	return text
+}
+
+// arguments binds r, in the order of columns.
+func (w *row) arguments(r adapter.Record) ([]any, error) {
+	arguments := make([]any, 0, len(w.columns))
+	var nulls []string
+	for _, at := range w.at {
+		a, v := &w.table.schema.Attributes[at], r.Values[at]
+		argument, err := bind(a, v)
+		if err != nil {
+			return nil, &adapter.Error{Kind: adapter.Invalid, Op: "load " + string(w.table.schema.Resource), Field: a.Name, Err: err}
+		}
+		arguments = append(arguments, argument)
+		if w.table.columns[at].folded != "" {
+			arguments = append(arguments, fold(v))
+		}
+		if v.Kind() == adapter.Null {
+			nulls = append(nulls, a.Name)
+		}
+	}
+	if w.table.nulls {
+		arguments = append(arguments, nullList(nulls))
+	}
+	return arguments, nil
+}
+
+// nullList writes names as the column nulls holds them.
+func nullList(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "," + strings.Join(names, ",") + ","
+}

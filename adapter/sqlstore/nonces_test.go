@@ -1,0 +1,52 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"testing"
+	"time"
+)
+
+// TestPrune removes by age and by number, and nothing else.
+func TestPrune(t *testing.T) {
+	db := openTest(t)
+	now := time.Now().Unix()
+	const old = int64(maxNonceAge / time.Second)
+	fill := func(id, received int64) {
+		t.Helper()
+		if _, err := db.writer.ExecContext(t.Context(), "INSERT INTO oauth_nonce VALUES (?, ?, 1, ?)", id, id, received); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill(1, now)           // too many ago
+	fill(2, now-old-1)     // too old
+	fill(3, now-old)       // just young enough
+	fill(maxNonces+2, now) // makes 1 and 2 one too many each
+	if err := db.write(t.Context(), "prune", func(tx *sql.Tx) error { return prune(t.Context(), tx, now) }); err != nil {
+		t.Fatal(err)
+	}
+	for nonce, want := range map[string]bool{"1": false, "2": false, "3": true, "1000002": true} {
+		if used, err := db.Credentials().Used(t.Context(), nonce); used != want || err != nil {
+			t.Errorf("nonce %s kept: %v, %v; want %v", nonce, used, err, want)
+		}
+	}
+}
+
+// TestUsePrunes shows that Use prunes now and then.
+func TestUsePrunes(t *testing.T) {
+	db := openTest(t)
+	if _, err := db.writer.ExecContext(t.Context(), "INSERT INTO oauth_nonce VALUES (1, 'old', 1, 1)"); err != nil {
+		t.Fatal(err)
+	}
+	db.nonceUses.Store(pruneEvery - 2)
+	for _, step := range []struct {
+		nonce string
+		left  bool
+	}{{"a", true}, {"b", false}} {
+		if fresh, err := db.Credentials().Use(t.Context(), step.nonce, 1); !fresh || err != nil {
+			t.Fatal(fresh, err)
+		}
+		if used, err := db.Credentials().Used(t.Context(), "old"); used != step.left || err != nil {
+			t.Errorf("after %s the old nonce is there: %v, %v", step.nonce, used, err)
+		}
+	}
+}

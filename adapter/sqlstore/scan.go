@@ -1,0 +1,87 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// A cell takes one column of a row. It is a sql.Scanner, so that a value goes
+// from the driver into the record without a variable of the column's type.
+type cell struct {
+	kind  adapter.Kind
+	value adapter.Value
+}
+
+// Scan takes a value of the driver.
+func (c *cell) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		c.value = adapter.NullValue()
+		return nil
+	case int64:
+		switch c.kind {
+		case adapter.KindInteger:
+			c.value = adapter.IntegerValue(v)
+			return nil
+		case adapter.KindDecimal:
+			return c.decimal(decimalOfInteger(v))
+		}
+	case float64:
+		if c.kind == adapter.KindDecimal {
+			return c.decimal(decimalOfFloat(v))
+		}
+	case string:
+		switch c.kind {
+		case adapter.KindText, adapter.KindTime:
+			c.value = adapter.TextValue(v)
+			return nil
+		case adapter.KindTexts:
+			c.value = adapter.TextsValue(strings.Split(v, "\n"))
+			return nil
+		}
+	}
+	return fmt.Errorf("unexpected %T in a column", src)
+}
+
+func (c *cell) decimal(tenThousandths int64, err error) error {
+	c.value = adapter.TextValue(formatDecimal(tenThousandths))
+	return err
+}
+
+// A scanner reads rows of one table, attribute by attribute in the schema's
+// order, those that were not selected staying absent.
+type scanner struct {
+	cells []cell
+	into  []any // pointers to cells
+	at    []int // the attributes they are
+}
+
+// newScanners returns a pool of scanners for the attributes at the given places
+// of schema.
+func newScanners(schema *adapter.Schema, at []int) *sync.Pool {
+	return &sync.Pool{New: func() any {
+		s := &scanner{cells: make([]cell, len(at)), into: make([]any, len(at)), at: at}
+		for i, a := range at {
+			s.cells[i].kind = schema.Attributes[a].Kind
+			s.into[i] = &s.cells[i]
+		}
+		return s
+	}}
+}
+
+// record reads the current row.
+func (s *scanner) record(schema *adapter.Schema, rows *sql.Rows) (adapter.Record, error) {
+	if err := rows.Scan(s.into...); err != nil {
+		return adapter.Record{}, err
+	}
+	r := adapter.NewRecord(schema)
+	for i, a := range s.at {
+		r.Values[a] = s.cells[i].value
+		s.cells[i].value = adapter.Value{} // keep no text alive in the pool
+	}
+	return r, nil
+}
