@@ -1,0 +1,218 @@
+package contract
+
+import "strings"
+
+// A Shape tells whether a route addresses one record or many.
+type Shape uint8
+
+const (
+	Entity Shape = iota
+	Collection
+)
+
+// A Method is one of the four methods of the contract.
+type Method uint8
+
+const (
+	GET Method = iota
+	POST
+	PUT
+	DELETE
+	methodCount
+)
+
+// Methods lists the methods, in the order of the access notation.
+func Methods() []Method { return []Method{GET, POST, PUT, DELETE} }
+
+// String returns the method as on the request line.
+func (m Method) String() string { return [...]string{"GET", "POST", "PUT", "DELETE"}[m] }
+
+// ParseMethod returns the method of a request line. Names are case-sensitive;
+// every other token is none (wire 3).
+func ParseMethod(s string) (Method, bool) {
+	for _, m := range Methods() {
+		if s == m.String() {
+			return m, true
+		}
+	}
+	return 0, false
+}
+
+// An Access is what the table answers to one method of one role.
+type Access byte
+
+const (
+	// Serve: a handler answers.
+	Serve Access = 's'
+	// Deny: 403, before version, method and body are looked at.
+	Deny Access = 'd'
+	// NotImplemented: 405 not implemented yet, before the body is looked at.
+	NotImplemented Access = 'i'
+	// NotSupported: 405 does not support, before the body is looked at.
+	NotSupported Access = 'n'
+	// NotSupportedLate: the same, once a body has passed its checks.
+	NotSupportedLate Access = 'x'
+	// DenyLate: 403 does not support, once a body has passed its checks.
+	DenyLate Access = 'f'
+)
+
+// A Route is one row of the route table: a path and everything the pipeline
+// must know of it before a handler runs.
+type Route struct {
+	// Path is the path below /api/rest; segments that begin with a colon are
+	// parameters and match any text.
+	Path  string
+	Shape Shape
+	// Help says in one line what the path addresses.
+	Help string
+	// Calls names the call of each method that is served, GET POST PUT DELETE.
+	Calls [methodCount]string
+	// ContentTypeDemanded: the document demands a Content-Type for bodies here,
+	// so a missing one is refused in every dialect.
+	ContentTypeDemanded bool
+	// Fields are the fields of the records here, for the resources that are built.
+	Fields *FieldTable
+	// Unimplemented is the text of a 405 for calls that do not exist here.
+	Unimplemented FaultKey
+
+	formats string // default format of each method: x XML, j JSON
+	access  [columns][roleCount]string
+	parts   []string
+}
+
+// Access returns what role gets for m in dialect d.
+func (r *Route) Access(d *Dialect, role Role, m Method) Access {
+	return Access(r.access[d.column][role][m])
+}
+
+// DefaultFormat returns the format the document states for m; for methods it
+// gives no format, and any that are none of the four, that of reading the path.
+func (r *Route) DefaultFormat(m Method) Format {
+	if r.formats[m] == 'j' {
+		return JSON
+	}
+	return XML
+}
+
+// Param returns the place of a parameter among those of the path.
+func (r *Route) Param(name string) (int, bool) {
+	at := 0
+	for _, part := range r.parts {
+		if part[0] == ':' {
+			if part[1:] == name {
+				return at, true
+			}
+			at++
+		}
+	}
+	return 0, false
+}
+
+// who is the access of the three roles, each GET POST PUT DELETE.
+type who struct{ admin, customer, guest string }
+
+func (w who) cells() [roleCount]string {
+	return [roleCount]string{Admin: w.admin, Customer: w.customer, Guest: w.guest}
+}
+
+// alike is the access on a route where the dialects agree; apart where the
+// document says otherwise than the original.
+func alike(w who) [columns][roleCount]string { return apart(w, w) }
+func apart(ofDocument, ofOriginal who) [columns][roleCount]string {
+	return [columns][roleCount]string{documented: ofDocument.cells(), magento: ofOriginal.cells()}
+}
+
+const nobody = "dddd"
+
+// Routes returns the route table in the order in which routes are tried (wire
+// 2). Access is written as in wire 3: one letter each for GET, POST, PUT and
+// DELETE, see the constants of [Access]; so are default formats.
+func Routes() []*Route {
+	products := who{"ssii", "sddd", "sddd"}
+	product := who{"siss", "sddd", "sddd"}
+	orderPart := who{"siii", "sddd", nobody}
+	orderPartNotAllowed := who{"snnn", "sddd", nobody}
+	listProducts := [methodCount]string{GET: "listProducts", POST: "createProduct"}
+	oneProduct := [methodCount]string{GET: "getProduct", PUT: "updateProduct", DELETE: "deleteProduct"}
+	images := [methodCount]string{GET: "listProductImages", POST: "createProductImage"}
+	stockItems := StockItemFields()
+	oneImage := [methodCount]string{GET: "getProductImage", PUT: "updateProductImage", DELETE: "deleteProductImage"}
+
+	routes := []*Route{
+		{Path: "/customers/:id", Shape: Entity, formats: "xxxx", Help: "one customer",
+			access: apart(who{"snss", "snsd", nobody}, who{"siss", "sdsd", nobody}),
+			Calls:  [methodCount]string{GET: "getCustomer", PUT: "updateCustomer", DELETE: "deleteCustomer"}},
+		{Path: "/customers", Shape: Collection, formats: "xxxx", Help: "customers",
+			access: apart(who{"ssnn", "ddnn", nobody}, who{"ssii", "sdfd", nobody}),
+			Calls:  [methodCount]string{GET: "listCustomers", POST: "createCustomer"}},
+		{Path: "/customers/addresses/:id", Shape: Entity, formats: "xxxx", Help: "one customer address",
+			access: apart(who{"snss", "snss", nobody}, who{"siss", "siss", nobody}),
+			Calls:  [methodCount]string{GET: "getCustomerAddress", PUT: "updateCustomerAddress", DELETE: "deleteCustomerAddress"}},
+		{Path: "/customers/:customer_id/addresses", Shape: Collection, formats: "xxxx", Help: "addresses of a customer",
+			access: apart(who{"ssnn", "ssnn", nobody}, who{"ssii", "ssii", nobody}),
+			Calls:  [methodCount]string{GET: "listCustomerAddresses", POST: "createCustomerAddress"}},
+
+		{Path: "/products/:id", Shape: Entity, formats: "xxjj", Help: "one product", access: alike(product), Calls: oneProduct},
+		{Path: "/products/:id/store/:store", Shape: Entity, formats: "xxjx", Help: "one product as a store view has it", access: alike(product), Calls: oneProduct},
+		{Path: "/products", Shape: Collection, formats: "xjxx", Help: "products", access: alike(products), Calls: listProducts},
+		{Path: "/products/store/:store", Shape: Collection, formats: "xxxx", Help: "products as a store view has them", access: alike(products), Calls: listProducts},
+		{Path: "/products/category/:category_id", Shape: Collection, formats: "xxxx", Help: "products of a category", access: alike(products), Calls: listProducts},
+		{Path: "/products/store/:store/category/:category_id", Shape: Collection, formats: "xxxx", Help: "products of a category as a store view has them", access: alike(products), Calls: listProducts},
+		{Path: "/products/category/:category_id/store/:store", Shape: Collection, formats: "xxxx", Help: "products of a category as a store view has them", access: alike(products), Calls: listProducts},
+
+		{Path: "/products/:id/categories", Shape: Collection, formats: "jjjj", Help: "categories of a product",
+			Unimplemented: CategoryMethodNotImplemented,
+			access:        apart(who{"ssii", "sddd", nobody}, who{"ssii", "sddd", "sddd"}),
+			Calls:         [methodCount]string{GET: "listProductCategories", POST: "createProductCategory"}},
+		{Path: "/products/:id/categories/:category_id", Shape: Entity, formats: "jjjj", Help: "one category of a product",
+			Unimplemented: CategoryMethodNotImplemented, Fields: ProductCategoryFields(),
+			access: apart(who{"iiis", "iddd", nobody}, who{"sixs", "sddd", "sddd"}),
+			Calls:  [methodCount]string{GET: "getProductCategory", DELETE: "deleteProductCategory"}},
+
+		{Path: "/products/:id/images/:image", Shape: Entity, formats: "xxxx", Help: "one image of a product", access: alike(product), Calls: oneImage},
+		{Path: "/products/:id/images/:image/store/:store", Shape: Entity, formats: "xxxx", Help: "one image of a product as a store view has it", access: alike(product), Calls: oneImage},
+		{Path: "/products/:id/images", Shape: Collection, formats: "xxxx", Help: "images of a product", access: alike(products), Calls: images},
+		{Path: "/products/:id/images/store/:store", Shape: Collection, formats: "xxxx", Help: "images of a product as a store view has them", access: alike(products), Calls: images},
+
+		{Path: "/products/:product_id/websites/:website_id", Shape: Entity, formats: "xxxx", Help: "one website of a product",
+			access: alike(who{"xixs", nobody, nobody}), Fields: ProductWebsiteFields(),
+			Calls: [methodCount]string{DELETE: "deleteProductWebsite"}},
+		{Path: "/products/:product_id/websites", Shape: Collection, formats: "xxxx", Help: "websites of a product",
+			access: alike(who{"ssii", nobody, nobody}),
+			Calls:  [methodCount]string{GET: "listProductWebsites", POST: "createProductWebsites"}},
+
+		{Path: "/stockitems/:id", Shape: Entity, formats: "jjjj", Help: "one stock item", ContentTypeDemanded: true, Fields: stockItems,
+			access: apart(who{"sisn", nobody, nobody}, who{"sisi", nobody, nobody}),
+			Calls:  [methodCount]string{GET: "getStockItem", PUT: "updateStockItem"}},
+		{Path: "/stockitems", Shape: Collection, formats: "jjjj", Help: "stock items", ContentTypeDemanded: true, Fields: stockItems,
+			access: alike(who{"sisi", nobody, nobody}),
+			Calls:  [methodCount]string{GET: "listStockItems", PUT: "updateStockItems"}},
+
+		{Path: "/orders/:id", Shape: Entity, formats: "xxxx", Help: "one order", access: alike(orderPart),
+			Calls: [methodCount]string{GET: "getOrder"}},
+		{Path: "/orders", Shape: Collection, formats: "xxxx", Help: "orders",
+			access: apart(who{"siii", "sddd", "sddd"}, who{"siii", "sddd", nobody}),
+			Calls:  [methodCount]string{GET: "listOrders"}},
+		{Path: "/orders/:id/items", Shape: Collection, formats: "xxxx", Help: "lines of an order", access: alike(orderPart),
+			Calls: [methodCount]string{GET: "listOrderItems"}},
+		{Path: "/orders/:order_id/addresses/:address_type", Shape: Entity, formats: "xxxx", Help: "billing or shipping address of an order",
+			access: apart(orderPartNotAllowed, orderPart),
+			Calls:  [methodCount]string{GET: "getOrderAddress"}},
+		{Path: "/orders/:order_id/addresses", Shape: Collection, formats: "xxxx", Help: "addresses of an order",
+			access: apart(orderPartNotAllowed, orderPart),
+			Calls:  [methodCount]string{GET: "listOrderAddresses"}},
+		{Path: "/orders/comments/:id", Shape: Entity, formats: "xxxx", Help: "one comment on an order",
+			access: alike(who{"siii", "iddd", nobody}),
+			Calls:  [methodCount]string{GET: "getOrderComment"}},
+		{Path: "/orders/:id/comments", Shape: Collection, formats: "xxxx", Help: "comments on an order",
+			access: apart(who{"siii", "sddd", nobody}, who{"ssii", "sddd", nobody}),
+			Calls:  [methodCount]string{GET: "listOrderComments", POST: "createOrderComment"}},
+	}
+	for _, r := range routes {
+		r.parts = strings.Split(r.Path[1:], "/")
+		if r.Unimplemented == 0 {
+			r.Unimplemented = MethodNotImplemented
+		}
+	}
+	return routes
+}
