@@ -1,0 +1,91 @@
+package numeric
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Text returns the text form of f (wire 6.2): at most 14 significant digits,
+// and an exponent where the point would stand behind the 14th digit or more
+// than three zeros behind the point: "12.5", "1.0E+14", "1.0E-7", "-0", "INF".
+func Text(f float64) string {
+	switch {
+	case math.IsInf(f, 1):
+		return "INF"
+	case math.IsInf(f, -1):
+		return "-INF"
+	case math.IsNaN(f):
+		return "NAN"
+	}
+	return format(f, 13, 14, 'E')
+}
+
+// JSON returns the JSON number for f (wire 7): the shortest form that reads back
+// as f, without a fraction where it is integral: "43.29", "90", "1.0e+20". What
+// JSON has no number for is "null".
+func JSON(f float64) string {
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		return "null"
+	}
+	return format(f, -1, 17, 'e')
+}
+
+// Decimal returns f with four places (stock 2.3), rounded as C's "%.4f" rounds
+// the binary value; zero has no sign. An infinite f counts as the greatest
+// finite number, for the caller to clip to the range of the field.
+func Decimal(f float64) string {
+	f = min(max(f, -math.MaxFloat64), math.MaxFloat64)
+	s := strconv.FormatFloat(f, 'f', 4, 64)
+	if s == "-0.0000" {
+		return "0.0000"
+	}
+	return s
+}
+
+// format writes f with places digits behind the first one (-1: as many as f
+// needs), in plain notation while the point stands at most width digits behind
+// the first one and at most three zeros before it, else with an exponent.
+func format(f float64, places, width int, mark byte) string {
+	var buf [32]byte
+	scientific := strconv.AppendFloat(buf[:0], f, 'e', places, 64)
+	mantissa, power, _ := strings.Cut(string(scientific), "e")
+	exponent, _ := strconv.Atoi(power)
+	out := buf[:0]
+	if mantissa[0] == '-' {
+		out, mantissa = append(out, '-'), mantissa[1:]
+	}
+	significant := mantissa[:1]
+	if len(mantissa) > 1 {
+		significant = strings.TrimRight(mantissa[:1]+mantissa[2:], "0")
+		if significant == "" {
+			significant = "0"
+		}
+	}
+	point := exponent + 1 // digits before the point
+	switch {
+	case point > width || point < -3:
+		out = append(append(out, significant[0]), '.')
+		if len(significant) == 1 {
+			out = append(out, '0')
+		}
+		out = append(append(out, significant[1:]...), mark)
+		if exponent >= 0 {
+			out = append(out, '+')
+		}
+		out = strconv.AppendInt(out, int64(exponent), 10)
+	case point <= 0:
+		out = append(out, "0."...)
+		out = append(out, "000"[:-point]...)
+		out = append(out, significant...)
+	case point >= len(significant):
+		out = append(out, significant...)
+		for range point - len(significant) {
+			out = append(out, '0')
+		}
+	default:
+		out = append(append(out, significant[:point]...), '.')
+		out = append(out, significant[point:]...)
+	}
+	return string(out)
+}
