@@ -1,0 +1,89 @@
+package codec
+
+import "unicode/utf8"
+
+// appendJSON renders a value (wire 7, "JSON"): a Struct with the keys of a list
+// as array, any other as object.
+func appendJSON(dst []byte, n *Node) []byte {
+	switch n.Kind {
+	case Null:
+		return append(dst, "null"...)
+	case False:
+		return append(dst, "false"...)
+	case True:
+		return append(dst, "true"...)
+	case Number:
+		return append(dst, jsonNumber(n)...)
+	case Text:
+		return appendJSONString(dst, n.Text)
+	case EmptyRecord:
+		return append(dst, "{}"...)
+	}
+	if n.isList() {
+		dst = append(dst, '[')
+		for i := range n.Members {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendJSON(dst, &n.Members[i].Value)
+		}
+		return append(dst, ']')
+	}
+	dst = append(dst, '{')
+	for i := range n.Members {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(appendJSONString(dst, n.Members[i].Key), ':')
+		dst = appendJSON(dst, &n.Members[i].Value)
+	}
+	return append(dst, '}')
+}
+
+const (
+	lowerHex = "0123456789abcdef"
+	upperHex = "0123456789ABCDEF"
+)
+
+func appendJSONString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	done := 0 // what is before it has been appended
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' && c != '/' {
+			i++
+			continue
+		}
+		dst = append(dst, s[done:i]...)
+		r, size := utf8.DecodeRuneInString(s[i:])
+		i += size
+		done = i
+		switch r {
+		case '"', '\\', '/':
+			dst = append(dst, '\\', c)
+		case '\b':
+			dst = append(dst, `\b`...)
+		case '\f':
+			dst = append(dst, `\f`...)
+		case '\n':
+			dst = append(dst, `\n`...)
+		case '\r':
+			dst = append(dst, `\r`...)
+		case '\t':
+			dst = append(dst, `\t`...)
+		default:
+			if r > 0xffff {
+				r -= 0x10000
+				dst = appendUnit(dst, 0xd800+r>>10)
+				r = 0xdc00 + r&0x3ff
+			}
+			dst = appendUnit(dst, r)
+		}
+	}
+	return append(append(dst, s[done:]...), '"')
+}
+
+// appendUnit appends the escape of one UTF-16 code unit.
+func appendUnit(dst []byte, u rune) []byte {
+	return append(dst, '\\', 'u', lowerHex[u>>12], lowerHex[u>>8&15], lowerHex[u>>4&15], lowerHex[u&15])
+}

@@ -1,0 +1,194 @@
+package codec
+
+import "strings"
+
+// declare reads a document type declaration, given without its "<!" and ">".
+// Declarations other than those of general entities are skipped. Of an entity
+// declared twice the first counts; an external one is never loaded.
+func (e *entities) declare(directive string) bool {
+	s := declaration{rest: directive}
+	if !s.take("DOCTYPE") || !s.blank() || s.name() == "" {
+		return false
+	}
+	if s.blank() && !s.externalID(false) {
+		return false
+	}
+	s.blank()
+	if s.take("[") {
+		for !s.take("]") {
+			if !e.declareNext(&s) {
+				return false
+			}
+		}
+		s.blank()
+	}
+	return s.rest == ""
+}
+
+// declareNext reads one part of the internal subset.
+func (e *entities) declareNext(s *declaration) bool {
+	switch {
+	case s.blank():
+		return true
+	case s.take("%"): // a parameter entity, which is not loaded
+		return s.name() != "" && s.take(";")
+	case s.take("<?"):
+		return s.skipBehind("?>")
+	case s.take("<!ENTITY"):
+		return s.blank() && e.declareEntity(s)
+	case s.take("<!ELEMENT"), s.take("<!ATTLIST"), s.take("<!NOTATION"):
+		return s.blank() && s.skipDeclaration()
+	}
+	return false
+}
+
+func (e *entities) declareEntity(s *declaration) bool {
+	parameter := s.take("%")
+	if parameter && !s.blank() {
+		return false
+	}
+	name := s.name()
+	if name == "" || !s.blank() {
+		return false
+	}
+	var replacement string
+	if value, ok := s.literal(); ok {
+		if replacement, ok = replacementText(value); !ok {
+			return false
+		}
+	} else if !s.externalID(true) {
+		return false
+	}
+	s.blank()
+	if !s.take(">") {
+		return false
+	}
+	if _, again := e.names[name]; !again && !parameter && !predefined(name) {
+		e.texts[name], e.names[name] = replacement, ""
+	}
+	return true
+}
+
+// predefined reports whether name is one of the entities every document has.
+func predefined(name string) bool {
+	switch name {
+	case "lt", "gt", "amp", "quot", "apos":
+		return true
+	}
+	return false
+}
+
+// replacementText returns the text an entity stands for, given its value as
+// declared: references to characters are replaced, those to entities are not.
+func replacementText(value string) (string, bool) {
+	if strings.Contains(value, "%") || !validCharRefs(value) {
+		return "", false
+	}
+	var out strings.Builder
+	for {
+		text, reference, found := strings.Cut(value, "&")
+		out.WriteString(text)
+		if !found {
+			return out.String(), true
+		}
+		name, behind, closed := strings.Cut(reference, ";")
+		if !closed || name == "" {
+			return "", false
+		}
+		if code, ok := strings.CutPrefix(name, "#"); ok {
+			char, _ := charRef(code)
+			out.WriteRune(char)
+		} else if nameLength(name) == len(name) {
+			out.WriteString("&" + name + ";")
+		} else {
+			return "", false
+		}
+		value = behind
+	}
+}
+
+// A declaration is a document type declaration being read.
+type declaration struct{ rest string }
+
+func (s *declaration) take(prefix string) bool {
+	rest, ok := strings.CutPrefix(s.rest, prefix)
+	s.rest = rest
+	return ok
+}
+
+func (s *declaration) blank() bool {
+	rest := strings.TrimLeft(s.rest, " \t\r\n")
+	skipped := len(rest) < len(s.rest)
+	s.rest = rest
+	return skipped
+}
+
+func (s *declaration) name() string {
+	n := nameLength(s.rest)
+	name := s.rest[:n]
+	s.rest = s.rest[n:]
+	return name
+}
+
+func (s *declaration) literal() (string, bool) {
+	for _, quote := range []string{`"`, `'`} {
+		if strings.HasPrefix(s.rest, quote) {
+			value, behind, closed := strings.Cut(s.rest[1:], quote)
+			if closed {
+				s.rest = behind
+			}
+			return value, closed
+		}
+	}
+	return "", false
+}
+
+// externalID skips a reference to another document, if there is one. Where it is
+// needed it returns false without one, and takes the notation of an unparsed
+// entity as well.
+func (s *declaration) externalID(needed bool) bool {
+	literals := 0
+	if s.take("SYSTEM") {
+		literals = 1
+	} else if s.take("PUBLIC") {
+		literals = 2
+	}
+	if literals == 0 {
+		return !needed
+	}
+	for range literals {
+		if !s.blank() {
+			return false
+		}
+		if _, ok := s.literal(); !ok {
+			return false
+		}
+	}
+	if !needed || !s.blank() || !s.take("NDATA") {
+		return true
+	}
+	return s.blank() && s.name() != ""
+}
+
+// skipDeclaration skips the rest of a declaration, quoted texts as a whole.
+func (s *declaration) skipDeclaration() bool {
+	for {
+		i := strings.IndexAny(s.rest, `>"'<`)
+		if i < 0 || s.rest[i] == '<' {
+			return false
+		}
+		s.rest = s.rest[i:]
+		if s.take(">") {
+			return true
+		}
+		if _, ok := s.literal(); !ok {
+			return false
+		}
+	}
+}
+
+func (s *declaration) skipBehind(mark string) bool {
+	_, behind, found := strings.Cut(s.rest, mark)
+	s.rest = behind
+	return found
+}
