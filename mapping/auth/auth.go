@@ -1,0 +1,250 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// Credentials finds registered consumers and tokens. Errors other than those of
+// kind NotFound mean that the store cannot tell.
+type Credentials interface {
+	// Consumer returns the consumer with the key, letter case ignored.
+	// Kinds: NotFound.
+	Consumer(ctx context.Context, key string) (adapter.Consumer, error)
+	// Token returns the token with the text, letter case ignored.
+	// Kinds: NotFound.
+	Token(ctx context.Context, token string) (adapter.Token, error)
+}
+
+// Nonces remembers which nonces were used. A nonce is at most 32 characters of
+// valid UTF-8 without U+0000.
+type Nonces interface {
+	// Use stores the nonce with its timestamp in Unix seconds and reports
+	// whether it was new. Of several calls at once with one nonce, one finds it
+	// new.
+	Use(ctx context.Context, nonce string, timestamp int64) (fresh bool, err error)
+	// Used reports whether the nonce is stored, and stores nothing.
+	Used(ctx context.Context, nonce string) (bool, error)
+}
+
+// A Principal is who sends a call (Authentication, 1 to 3). Only the id that
+// belongs to its role is set; a Guest has none at all.
+type Principal struct {
+	Role       contract.Role
+	CustomerID int64
+	AdminID    int64
+	ConsumerID int64 // the client program, for Customer and Admin
+}
+
+// A Request is what authentication needs of an HTTP request.
+type Request struct {
+	Method string
+	// Scheme is "http" or "https", as the client used it.
+	Scheme string
+	// Host is the Host header, or the host of an absolute request target, with
+	// its port if it was sent.
+	Host string
+	// Target is the request target exactly as sent, in origin or absolute form.
+	Target        string
+	Authorization string
+	ContentType   string
+	// Body returns the whole body, whose size the server has bounded. It is
+	// called at most once, and only for an urlencoded body that matters; nil is
+	// no body.
+	Body func() ([]byte, error)
+}
+
+// Options are the settings of an [Authenticator]; the zero value is valid.
+type Options struct {
+	// PublicURL is the base URL clients are told, or nil. Its scheme and host
+	// may have been signed instead of the request's own.
+	PublicURL *url.URL
+	// CredentialTTL is how long an answer of Credentials is remembered, "not
+	// found" included; 0 is 3 s.
+	CredentialTTL time.Duration
+	// RSACrashes makes an RSA-SHA1 signature fail with [ErrUnverifiable], as
+	// the original fails on it (wire 14), instead of with a [Problem].
+	RSACrashes bool
+	// Now tells the time; nil is time.Now.
+	Now func() time.Time
+}
+
+// ErrUnverifiable is returned for an RSA-SHA1 signature with
+// [Options.RSACrashes]; it is answered with 500 and an empty body (wire 14).
+var ErrUnverifiable = errors.New("auth: RSA-SHA1 signatures cannot be verified")
+
+// An Authenticator verifies the credentials of calls. It is safe for concurrent
+// use.
+type Authenticator struct {
+	credentials   Credentials
+	nonces        Nonces
+	publicOrigins []string
+	ttl           time.Duration
+	rsaCrashes    bool
+	now           func() time.Time
+	cache         atomic.Pointer[credentialCache]
+}
+
+// New returns an Authenticator that looks into the two stores.
+func New(credentials Credentials, nonces Nonces, o Options) *Authenticator {
+	a := &Authenticator{credentials: credentials, nonces: nonces, ttl: o.CredentialTTL, rsaCrashes: o.RSACrashes, now: o.Now}
+	if a.ttl == 0 {
+		a.ttl = 3 * time.Second
+	}
+	if a.now == nil {
+		a.now = time.Now
+	}
+	if o.PublicURL != nil {
+		a.publicOrigins = origins(o.PublicURL.Scheme, o.PublicURL.Host)
+	}
+	a.Purge()
+	return a
+}
+
+// Purge forgets every remembered credential, for when the store was replaced or
+// a token removed.
+func (a *Authenticator) Purge() {
+	a.cache.Store(newCredentialCache(a.credentials, a.ttl, a.now))
+}
+
+// Authenticate returns who sends r (wire 12). Without an Authorization value of
+// the OAuth scheme that is a Guest. Errors: a [*Problem] when the credentials
+// are refused; [ErrUnverifiable]; an error of Request.Body, wrapped; anything
+// else means that a store failed and the caller's credentials are not known to
+// be wrong.
+func (a *Authenticator) Authenticate(ctx context.Context, r *Request) (Principal, error) {
+	credentials, ok := cutScheme(r.Authorization)
+	if !ok {
+		return Principal{Role: contract.Guest}, nil
+	}
+	c, err := newCall(r, credentials)
+	if err != nil {
+		return Principal{}, err
+	}
+	consumer, err := a.consumer(ctx, c)
+	if err != nil {
+		return Principal{}, err
+	}
+	token, err := a.token(ctx, c, consumer)
+	if err != nil {
+		return Principal{}, err
+	}
+	if err := a.verify(c, consumer.Secret, token.Secret); err != nil {
+		return Principal{}, err
+	}
+	switch { // check 15
+	case token.AdminID != 0:
+		return Principal{Role: contract.Admin, AdminID: token.AdminID, ConsumerID: consumer.ID}, nil
+	case token.CustomerID != 0:
+		return Principal{Role: contract.Customer, CustomerID: token.CustomerID, ConsumerID: consumer.ID}, nil
+	default:
+		return Principal{}, internalProblem("User type is unknown")
+	}
+}
+
+// A call is a request whose OAuth parameters are found.
+type call struct {
+	request     *Request
+	path, query string
+	oauth       parameters
+	form        parameters // of an urlencoded body, once read
+	formRead    bool
+}
+
+// newCall runs check 0 and collects the parameters: from the header, or else
+// from an urlencoded body, or else from the query.
+func newCall(r *Request, credentials string) (*call, error) {
+	c := &call{request: r}
+	c.path, c.query = splitTarget(r.Target)
+	if !validURI(c.path) || !validURI(c.query) {
+		return nil, internalProblem("Invalid URI supplied")
+	}
+	if c.oauth = parseHeader(credentials); len(c.oauth) > 0 {
+		return c, nil
+	}
+	if err := c.readForm(); err != nil {
+		return nil, err
+	}
+	if c.oauth = oauthOf(c.form); len(c.oauth) == 0 {
+		c.oauth = oauthOf(parseForm(c.query))
+	}
+	return c, nil
+}
+
+// readForm fills c.form if the body is urlencoded.
+func (c *call) readForm() error {
+	const mediaType = "application/x-www-form-urlencoded"
+	if c.formRead || c.request.Body == nil || !strings.HasPrefix(c.request.ContentType, mediaType) {
+		return nil
+	}
+	c.formRead = true
+	body, err := c.request.Body()
+	if err != nil {
+		return fmt.Errorf("auth: read body: %w", err)
+	}
+	c.form = parseForm(string(body))
+	return nil
+}
+
+// verify runs check 14. An RSA signature gets this far, because that is where
+// the original ends (wire 12 and 14).
+func (a *Authenticator) verify(c *call, consumerSecret, tokenSecret string) error {
+	given := c.oauth.text("oauth_signature")
+	valid := false
+	switch c.oauth.text("oauth_signature_method") {
+	case methodRSA:
+		if a.rsaCrashes {
+			return ErrUnverifiable
+		}
+		return problem("signature_method_rejected")
+	case methodPlaintext:
+		valid = verifyPlaintext(given, consumerSecret, tokenSecret)
+	case methodHMAC:
+		if err := c.readForm(); err != nil {
+			return err
+		}
+		valid = verifyHMAC(given, consumerSecret, tokenSecret, strings.ToUpper(c.request.Method), a.signable(c.request), c.path, normalize(c.signed()))
+	}
+	if !valid {
+		return problem("signature_invalid")
+	}
+	return nil
+}
+
+// signable returns the origins a client may have signed, each once.
+func (a *Authenticator) signable(r *Request) []string {
+	all := origins(r.Scheme, r.Host)
+	for _, origin := range a.publicOrigins {
+		if !slices.Contains(all, origin) {
+			all = append(all, origin)
+		}
+	}
+	return all
+}
+
+// signed returns the parameters a signature covers (wire 12). Of one name the
+// query's counts before the body's, and an OAuth parameter before both.
+func (c *call) signed() parameters {
+	all := make(parameters, 0, len(c.form)+strings.Count(c.query, "&")+1+len(c.oauth))
+	for _, p := range c.form {
+		if !isOAuth(p.name) {
+			all = append(all, p)
+		}
+	}
+	all = appendSignedQuery(all, c.query)
+	for _, p := range c.oauth {
+		if p.name != "oauth_signature" {
+			all = append(all, p)
+		}
+	}
+	return all
+}

@@ -1,0 +1,124 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+const (
+	// cacheEntries bounds how many consumers, and how many tokens, are
+	// remembered at a time.
+	cacheEntries = 10_000
+	// lookupTimeout bounds a look-up, which several callers may wait for and
+	// which none of them may cancel for the others.
+	lookupTimeout = 3 * time.Second
+)
+
+// credentialCache remembers what the credential store said. To forget it all,
+// use a new one: look-ups under way still fill the old one, where nobody looks.
+type credentialCache struct {
+	consumers *cache[adapter.Consumer]
+	tokens    *cache[adapter.Token]
+}
+
+func newCredentialCache(credentials Credentials, ttl time.Duration, now func() time.Time) *credentialCache {
+	return &credentialCache{
+		consumers: newCache("consumer", credentials.Consumer, ttl, now),
+		tokens:    newCache("token", credentials.Token, ttl, now),
+	}
+}
+
+// A cache remembers for ttl what find returned, and which keys it did not know.
+// Keys that differ only in the case of ASCII letters are the same.
+type cache[T any] struct {
+	what   string // for errors
+	find   func(context.Context, string) (T, error)
+	ttl    time.Duration
+	now    func() time.Time
+	flight singleflight.Group
+
+	mu sync.Mutex
+	// Entries are added to recent; when that is half of cacheEntries it becomes
+	// older, and what was older goes. So dropping costs nothing, however many
+	// keys are made up.
+	recent, older map[string]entry[T]
+}
+
+// An entry is one answer of the store.
+type entry[T any] struct {
+	value T
+	known bool
+	until time.Time
+}
+
+func newCache[T any](what string, find func(context.Context, string) (T, error), ttl time.Duration, now func() time.Time) *cache[T] {
+	return &cache[T]{what: what, find: find, ttl: ttl, now: now, recent: map[string]entry[T]{}}
+}
+
+// get returns the value under key and whether there is one. An error means that
+// the store could not tell.
+func (c *cache[T]) get(ctx context.Context, key string) (value T, known bool, err error) {
+	if !utf8.ValidString(key) || strings.IndexByte(key, 0) >= 0 {
+		return value, false, nil // no store can hold it, and some fail on it
+	}
+	folded := strings.Map(lowerASCII, key)
+	if e, ok := c.load(folded); ok {
+		return e.value, e.known, nil
+	}
+	found, err, _ := c.flight.Do(folded, func() (any, error) { return c.fetch(ctx, key, folded) })
+	if err != nil {
+		return value, false, fmt.Errorf("auth: find %s: %w", c.what, err)
+	}
+	e := found.(entry[T])
+	return e.value, e.known, nil
+}
+
+func (c *cache[T]) fetch(ctx context.Context, key, folded string) (entry[T], error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
+	defer cancel()
+	// The time counts from before the look-up: the answer may be as old as that.
+	e := entry[T]{until: c.now().Add(c.ttl)}
+	value, err := c.find(ctx, key)
+	switch {
+	case err == nil:
+		e.value, e.known = value, true
+	case adapter.KindOf(err) != adapter.NotFound:
+		return e, err
+	}
+	c.store(folded, e)
+	return e, nil
+}
+
+func (c *cache[T]) load(folded string) (entry[T], bool) {
+	c.mu.Lock()
+	e, ok := c.recent[folded]
+	if !ok {
+		e, ok = c.older[folded]
+	}
+	c.mu.Unlock()
+	return e, ok && c.now().Before(e.until)
+}
+
+func (c *cache[T]) store(folded string, e entry[T]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.recent) >= cacheEntries/2 {
+		c.recent, c.older = map[string]entry[T]{}, c.recent
+	}
+	c.recent[folded] = e
+}
+
+func lowerASCII(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		return r - 'A' + 'a'
+	}
+	return r
+}

@@ -1,0 +1,170 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+const (
+	// credentialLength is the length of a consumer key and of a token in bytes.
+	credentialLength = 32
+	// nonceLength is how many characters of a nonce count.
+	nonceLength = 32
+	// timestampAhead is how far a client's clock may be ahead, in seconds.
+	timestampAhead = 600
+)
+
+// consumer runs checks 1 to 9 and returns the consumer.
+func (a *Authenticator) consumer(ctx context.Context, c *call) (adapter.Consumer, error) {
+	if err := checkParameters(c.oauth); err != nil {
+		return adapter.Consumer{}, err
+	}
+	nonced := c.oauth.text("oauth_signature_method") != methodPlaintext
+	var timestamp int64
+	if nonced {
+		timestamp = leadingInteger(c.oauth.text("oauth_timestamp"))
+		if timestamp <= 0 || timestamp > a.now().Unix()+timestampAhead {
+			return adapter.Consumer{}, problem("timestamp_refused")
+		}
+	}
+	consumer, known, err := a.cache.Load().consumers.get(ctx, c.oauth.text("oauth_consumer_key"))
+	if err != nil {
+		return adapter.Consumer{}, err
+	}
+	if nonced {
+		if err := a.checkNonce(ctx, c.oauth.text("oauth_nonce"), timestamp, known); err != nil {
+			return adapter.Consumer{}, err
+		}
+	}
+	if !known {
+		return adapter.Consumer{}, problem("consumer_key_rejected")
+	}
+	return consumer, nil
+}
+
+// checkParameters runs checks 1 to 6, which need no store.
+func checkParameters(oauth parameters) error {
+	if version, sent := oauth.get("oauth_version"); sent && (version.list || !isOne(version.value)) {
+		return problem("version_rejected")
+	}
+	for _, name := range [...]string{"oauth_consumer_key", "oauth_signature_method", "oauth_signature"} {
+		if !oauth.filled(name) {
+			return parameterAbsent(name)
+		}
+	}
+	for _, p := range oauth {
+		if p.list {
+			return parameterRejected(p.name)
+		}
+	}
+	if len(oauth.text("oauth_consumer_key")) != credentialLength {
+		return problem("consumer_key_rejected")
+	}
+	switch oauth.text("oauth_signature_method") {
+	case methodPlaintext:
+		return nil
+	case methodHMAC, methodRSA:
+	default:
+		return problem("signature_method_rejected")
+	}
+	for _, name := range [...]string{"oauth_nonce", "oauth_timestamp"} {
+		if !oauth.filled(name) {
+			return parameterAbsent(name)
+		}
+	}
+	return nil
+}
+
+// checkNonce runs check 8. It stores the nonce of a known consumer only, so
+// that nobody else can fill the store.
+func (a *Authenticator) checkNonce(ctx context.Context, nonce string, timestamp int64, known bool) error {
+	nonce = storedNonce(nonce)
+	var used bool
+	var err error
+	if known {
+		var fresh bool
+		fresh, err = a.nonces.Use(ctx, nonce, timestamp)
+		used = !fresh
+	} else {
+		used, err = a.nonces.Used(ctx, nonce)
+	}
+	if err != nil {
+		return fmt.Errorf("auth: check nonce: %w", err)
+	}
+	if used {
+		return problem("nonce_used")
+	}
+	return nil
+}
+
+// token runs checks 10 to 13 and returns the token.
+func (a *Authenticator) token(ctx context.Context, c *call, consumer adapter.Consumer) (adapter.Token, error) {
+	if !c.oauth.filled("oauth_token") {
+		return adapter.Token{}, parameterAbsent("oauth_token")
+	}
+	text := c.oauth.text("oauth_token")
+	if len(text) != credentialLength {
+		return adapter.Token{}, problem("token_rejected")
+	}
+	token, known, err := a.cache.Load().tokens.get(ctx, text)
+	switch {
+	case err != nil:
+		return adapter.Token{}, err
+	case !known || token.Type != adapter.AccessToken:
+		return adapter.Token{}, problem("token_rejected")
+	case token.Revoked:
+		return adapter.Token{}, problem("token_revoked")
+	case token.ConsumerID != consumer.ID:
+		return adapter.Token{}, problem("token_rejected")
+	}
+	return token, nil
+}
+
+// isOne reports whether s is a decimal number equal to 1, blanks around it
+// aside (check 1).
+func isOne(s string) bool {
+	s = strings.Trim(s, " \t\n\r\v\f")
+	for i := 0; i < len(s); i++ {
+		if strings.IndexByte("0123456789.+-eE", s[i]) < 0 {
+			return false // no hexadecimal, no infinity, no underscores
+		}
+	}
+	number, err := strconv.ParseFloat(s, 64)
+	return err == nil && number == 1
+}
+
+// leadingInteger returns the whole number s begins with, blanks before it
+// aside, or 0. What does not fit is cut to what does.
+func leadingInteger(s string) int64 {
+	s = strings.TrimLeft(s, " \t\n\r\v\f")
+	end := 0
+	for end < len(s) && ('0' <= s[end] && s[end] <= '9' || end == 0 && (s[0] == '-' || s[0] == '+')) {
+		end++
+	}
+	number, _ := strconv.ParseInt(s[:end], 10, 64) // on overflow the nearest one, without digits 0
+	return number
+}
+
+// storedNonce returns the part of a nonce that is stored (check 8b). What no
+// store can hold becomes U+FFFD.
+func storedNonce(nonce string) string {
+	nonce = strings.Map(func(r rune) rune {
+		if r == 0 {
+			return utf8.RuneError
+		}
+		return r
+	}, nonce)
+	count := 0
+	for i := range nonce {
+		if count == nonceLength {
+			return nonce[:i]
+		}
+		count++
+	}
+	return nonce
+}

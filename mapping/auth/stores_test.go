@@ -1,0 +1,208 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// The credentials of the demo data set, and more of them to go wrong with.
+var (
+	consumerKey    = strings.Repeat("a", 32)
+	consumerSecret = strings.Repeat("b", 32)
+	adminToken     = strings.Repeat("c", 32)
+	adminSecret    = strings.Repeat("d", 32)
+	customerToken  = strings.Repeat("e", 32)
+	customerSecret = strings.Repeat("f", 32)
+	unknown        = strings.Repeat("z", 32)
+	requestToken   = strings.Repeat("1", 32)
+	revokedToken   = strings.Repeat("2", 32)
+	foreignToken   = strings.Repeat("3", 32) // of another consumer
+	nobodysToken   = strings.Repeat("4", 32)
+	bothsToken     = strings.Repeat("5", 32) // of an administrator and a customer
+	revokedRequest = strings.Repeat("6", 32) // a revoked request token
+	revokedForeign = strings.Repeat("7", 32) // a revoked token of another consumer
+)
+
+// memoryCredentials keeps consumers and tokens in maps and counts look-ups.
+type memoryCredentials struct {
+	mu        sync.Mutex
+	consumers map[string]adapter.Consumer
+	tokens    map[string]adapter.Token
+	asked     map[string]int  // by key or token as asked for
+	fail      error           // returned instead of an answer
+	block     <-chan struct{} // awaited after the answer is found
+}
+
+func newMemoryCredentials() *memoryCredentials {
+	s := &memoryCredentials{
+		consumers: map[string]adapter.Consumer{consumerKey: {ID: 1, Name: "Demo", Key: consumerKey, Secret: consumerSecret}},
+		tokens:    map[string]adapter.Token{},
+		asked:     map[string]int{},
+	}
+	for i, t := range []adapter.Token{
+		{Token: adminToken, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 1, AdminID: 11},
+		{Token: customerToken, Secret: customerSecret, Type: adapter.AccessToken, ConsumerID: 1, CustomerID: 12},
+		{Token: requestToken, Secret: adminSecret, Type: adapter.RequestToken, ConsumerID: 1},
+		{Token: revokedToken, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 1, AdminID: 11, Revoked: true},
+		{Token: foreignToken, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 2, AdminID: 11},
+		{Token: nobodysToken, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 1},
+		{Token: bothsToken, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 1, AdminID: 11, CustomerID: 12},
+		{Token: revokedRequest, Secret: adminSecret, Type: adapter.RequestToken, ConsumerID: 1, Revoked: true},
+		{Token: revokedForeign, Secret: adminSecret, Type: adapter.AccessToken, ConsumerID: 2, AdminID: 11, Revoked: true},
+	} {
+		t.ID = int64(i + 1)
+		s.tokens[t.Token] = t
+	}
+	return s
+}
+
+func (s *memoryCredentials) Consumer(ctx context.Context, key string) (adapter.Consumer, error) {
+	s.mu.Lock()
+	s.asked[key]++
+	consumer, ok := s.consumers[strings.ToLower(key)]
+	s.mu.Unlock()
+	return consumer, s.answer(ctx, ok)
+}
+
+func (s *memoryCredentials) Token(ctx context.Context, token string) (adapter.Token, error) {
+	s.mu.Lock()
+	s.asked[token]++
+	found, ok := s.tokens[strings.ToLower(token)]
+	s.mu.Unlock()
+	return found, s.answer(ctx, ok)
+}
+
+func (s *memoryCredentials) answer(ctx context.Context, found bool) error {
+	if s.block != nil {
+		select {
+		case <-s.block:
+		case <-ctx.Done():
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case s.fail != nil:
+		return s.fail
+	case !found:
+		return &adapter.Error{Kind: adapter.NotFound, Op: "find credentials"}
+	}
+	return nil
+}
+
+// memoryNonces keeps nonces in a map and counts calls.
+type memoryNonces struct {
+	mu     sync.Mutex
+	stored map[string]int64
+	asked  int // calls of Used
+	fail   error
+}
+
+func newMemoryNonces() *memoryNonces { return &memoryNonces{stored: map[string]int64{}} }
+
+func (n *memoryNonces) Use(_ context.Context, nonce string, timestamp int64) (bool, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.fail != nil {
+		return false, n.fail
+	}
+	if _, used := n.stored[nonce]; used {
+		return false, nil
+	}
+	n.stored[nonce] = timestamp
+	return true, nil
+}
+
+func (n *memoryNonces) Used(_ context.Context, nonce string) (bool, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.asked++
+	_, used := n.stored[nonce]
+	return used, n.fail
+}
+
+// serverTime is when the tests take place.
+const serverTime = 1_800_000_000
+
+// newAuthenticator returns one over fresh stores, at serverTime.
+func newAuthenticator(o Options) (*Authenticator, *memoryCredentials, *memoryNonces) {
+	credentials, nonces := newMemoryCredentials(), newMemoryNonces()
+	if o.Now == nil {
+		o.Now = func() time.Time { return time.Unix(serverTime, 0) }
+	}
+	return New(credentials, nonces, o), credentials, nonces
+}
+
+// fields are OAuth parameters by name without "oauth_".
+type fields map[string]string
+
+// plaintext returns the fields of a valid PLAINTEXT call by the administrator.
+func plaintext() fields {
+	return fields{"version": "1.0", "signature_method": "PLAINTEXT", "consumer_key": consumerKey, "token": adminToken,
+		"signature": consumerSecret + "&" + adminSecret}
+}
+
+// nonced returns the fields of an HMAC call by the administrator, to be signed.
+func nonced(nonce string) fields {
+	return fields{"version": "1.0", "signature_method": "HMAC-SHA1", "consumer_key": consumerKey, "token": adminToken,
+		"nonce": nonce, "timestamp": "1330000000", "signature": "x"}
+}
+
+// with returns f changed by pairs of name and value.
+func (f fields) with(pairs ...string) fields {
+	for i := 0; i < len(pairs); i += 2 {
+		f[pairs[i]] = pairs[i+1]
+	}
+	return f
+}
+
+// without returns f with names removed.
+func (f fields) without(names ...string) fields {
+	for _, name := range names {
+		delete(f, name)
+	}
+	return f
+}
+
+// header writes f as an Authorization value.
+func (f fields) header() string {
+	var parts []string
+	for name, value := range f {
+		parts = append(parts, "oauth_"+name+`="`+escapeReference(value)+`"`)
+	}
+	return "OAuth " + strings.Join(parts, ", ")
+}
+
+// form writes f as a query or an urlencoded body.
+func (f fields) form() string {
+	values := url.Values{}
+	for name, value := range f {
+		values.Set("oauth_"+name, value)
+	}
+	return values.Encode()
+}
+
+// get returns a request for target with an Authorization value.
+func get(target, authorization string) *Request {
+	return &Request{Method: "GET", Scheme: "http", Host: "store.example", Target: target, Authorization: authorization}
+}
+
+// problemOf returns the text of a *Problem, and fails the test on another error.
+func problemOf(t testing.TB, err error) string {
+	t.Helper()
+	var p *Problem
+	if err == nil {
+		return ""
+	}
+	if !errors.As(err, &p) {
+		t.Fatalf("error %v is no *Problem", err)
+	}
+	return strings.TrimPrefix(p.Error(), "oauth_problem=")
+}

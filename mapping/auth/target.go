@@ -1,0 +1,72 @@
+package auth
+
+import "strings"
+
+// splitTarget returns the path and the query of a request target in origin or
+// absolute form, both as sent.
+func splitTarget(target string) (path, query string) {
+	if !strings.HasPrefix(target, "/") {
+		if _, rest, absolute := strings.Cut(target, "://"); absolute {
+			authority := strings.IndexAny(rest, "/?")
+			if authority < 0 {
+				return "/", ""
+			}
+			target = rest[authority:]
+		}
+	}
+	path, query, _ = strings.Cut(target, "?")
+	if path == "" {
+		path = "/"
+	}
+	return path, query
+}
+
+// validURI reports whether s, a path or a query, holds only what RFC 2396 lets
+// stand in one, and the square brackets that list modifiers are written with
+// (wire 12, check 0).
+func validURI(s string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '%':
+			if i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
+				return false
+			}
+			i += 2
+		case isAlphanumeric(c), strings.IndexByte("-_.!~*'()[];/?:@&=+$,", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// splitPort separates a host from its port; port is "" when there is none.
+func splitPort(host string) (name, port string) {
+	colon := strings.LastIndexByte(host, ':')
+	if colon < strings.LastIndexByte(host, ']') || colon < 0 {
+		return host, ""
+	}
+	return host[:colon], host[colon+1:]
+}
+
+// origins returns the beginnings of the URLs a client of this host may have
+// signed: with its port unless that is the scheme's own, and without, as sites
+// behind a server that hides the port expect it (wire 12; README, "Signature
+// base string").
+func origins(scheme, host string) []string {
+	name, port := splitPort(strings.ToLower(host))
+	bare := scheme + "://" + name
+	if port == "" || scheme == "http" && port == "80" || scheme == "https" && port == "443" {
+		return []string{bare}
+	}
+	return []string{bare + ":" + port, bare}
+}
+
+func isAlphanumeric(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
