@@ -1,0 +1,216 @@
+package listquery
+
+import (
+	"regexp"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// Bounds on what one request may ask a store to compare.
+const (
+	maxTests   = 1000
+	maxPattern = 1000 // bytes of a regular expression
+)
+
+// operators are those the original knows besides from, to and is; any other
+// name is read as a list of alternatives.
+func operators() map[string]adapter.Op {
+	return map[string]adapter.Op{
+		"eq": adapter.Eq, "neq": adapter.NotEq, "seq": adapter.Eq, "sneq": adapter.NotEq,
+		"like": adapter.Like, "nlike": adapter.NotLike, "in": adapter.In, "nin": adapter.NotIn,
+		"gt": adapter.Gt, "lt": adapter.Lt, "gteq": adapter.GtEq, "lteq": adapter.LtEq,
+		"null": adapter.IsNull, "notnull": adapter.IsNotNull,
+		"finset": adapter.InCommaList, "regexp": adapter.Matches,
+	}
+}
+
+func (r Reader) parseFilter(schema *adapter.Schema, query *codec.Node) ([]adapter.Condition, error) {
+	filter, sent := query.Get("filter")
+	if !sent || filter.Kind == codec.Text && filter.Text == "" {
+		return nil, nil
+	}
+	refused := r.Dialect.Fault(contract.FilteringError)
+	if filter.Kind != codec.Struct {
+		return nil, refused
+	}
+	f := filterReader{
+		operators: operators(),
+		refused:   refused,
+		crash:     r.Dialect.Fault(contract.FilteringCrash),
+	}
+	where := make([]adapter.Condition, 0, len(filter.Members))
+	for _, entry := range filter.Members {
+		name, named := entry.Value.Get("attribute")
+		if !named {
+			return nil, refused
+		}
+		field, ok := r.readable(name)
+		if !ok {
+			return nil, refused
+		}
+		at, _ := schema.Index(field.Attribute)
+		tests, err := f.alternatives(schema.Attributes[at], withoutAttribute(entry.Value.Members))
+		if err != nil {
+			return nil, err
+		}
+		where = append(where, adapter.Condition{Any: tests})
+	}
+	return where, nil
+}
+
+func withoutAttribute(members []codec.Member) []codec.Member {
+	rest := make([]codec.Member, 0, len(members))
+	for _, m := range members {
+		if m.Key != "attribute" {
+			rest = append(rest, m)
+		}
+	}
+	return rest
+}
+
+// filterReader reads the filter entries of one request.
+type filterReader struct {
+	operators      map[string]adapter.Op
+	refused, crash contract.Fault
+	tests          int // made so far
+}
+
+// alternatives reads one condition: tests of which any must hold. A range comes
+// before all else, then the first operator sent; without either every value is
+// an alternative, a text by equality and a structure as a condition of its own.
+func (f *filterReader) alternatives(a adapter.Attribute, condition []codec.Member) ([]adapter.Test, error) {
+	if f.tests++; f.tests > maxTests {
+		return nil, f.refused
+	}
+	if len(condition) == 0 {
+		return nil, f.crash
+	}
+	node := codec.Node{Kind: codec.Struct, Members: condition}
+	from, hasFrom := node.Get("from")
+	to, hasTo := node.Get("to")
+	if hasFrom || hasTo {
+		return f.between(a, &node, from, to)
+	}
+	for _, m := range condition {
+		if m.Key == "is" {
+			return nil, f.crash
+		}
+		if op, known := f.operators[m.Key]; known {
+			test, err := f.test(a, op, m)
+			return []adapter.Test{test}, err
+		}
+	}
+	var all []adapter.Test
+	for _, m := range condition {
+		if m.Value.Kind == codec.Struct {
+			tests, err := f.alternatives(a, m.Value.Members)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, tests...)
+			continue
+		}
+		if f.tests++; f.tests > maxTests {
+			return nil, f.refused
+		}
+		all = append(all, adapter.Test{Attribute: a.Name, Op: adapter.Eq, Operands: []string{operand(a.Kind, m.Value.Text, false)}})
+	}
+	return all, nil
+}
+
+// between reads from and to, of which at least one is there. Beside a key date
+// or datetime both take dates written month first, too.
+func (f *filterReader) between(a adapter.Attribute, condition, from, to *codec.Node) ([]adapter.Test, error) {
+	_, monthFirst := condition.Get("date")
+	if !monthFirst {
+		_, monthFirst = condition.Get("datetime")
+	}
+	test := adapter.Test{Attribute: a.Name}
+	for _, limit := range []*codec.Node{from, to} {
+		if limit == nil {
+			continue
+		}
+		text, ok := scalar(limit)
+		if !ok {
+			return nil, f.crash
+		}
+		test.Operands = append(test.Operands, operand(a.Kind, text, monthFirst))
+	}
+	switch {
+	case from != nil && to != nil:
+		test.Op = adapter.Within
+	case from != nil:
+		test.Op = adapter.GtEq
+	default:
+		test.Op = adapter.LtEq
+	}
+	return []adapter.Test{test}, nil
+}
+
+// test reads one operator with its value.
+func (f *filterReader) test(a adapter.Attribute, op adapter.Op, m codec.Member) (adapter.Test, error) {
+	test := adapter.Test{Attribute: a.Name, Op: op}
+	switch op {
+	case adapter.IsNull, adapter.IsNotNull:
+		return test, nil
+	case adapter.In, adapter.NotIn:
+		return f.list(a, test, &m.Value)
+	}
+	text, ok := scalar(&m.Value)
+	if !ok {
+		return test, f.crash
+	}
+	if text == "" && (m.Key == "seq" || m.Key == "sneq") {
+		test.Op = adapter.IsNull
+		if m.Key == "sneq" {
+			test.Op = adapter.IsNotNull
+		}
+		return test, nil
+	}
+	if op == adapter.Matches {
+		if len(text) > maxPattern {
+			return test, f.refused
+		}
+		if _, err := regexp.Compile(text); err != nil {
+			return test, f.crash
+		}
+	}
+	if !op.TextOnly() {
+		text = operand(a.Kind, text, false)
+	}
+	test.Operands = []string{text}
+	return test, nil
+}
+
+// list reads the values of in and nin; a single text is one value.
+func (f *filterReader) list(a adapter.Attribute, test adapter.Test, value *codec.Node) (adapter.Test, error) {
+	if value.Kind != codec.Struct {
+		test.Operands = []string{operand(a.Kind, value.Text, false)}
+		return test, nil
+	}
+	if f.tests += len(value.Members); f.tests > maxTests {
+		return test, f.refused
+	}
+	for i := range value.Members {
+		item := &value.Members[i].Value
+		if item.Kind == codec.Struct {
+			return test, f.crash
+		}
+		test.Operands = append(test.Operands, operand(a.Kind, item.Text, false))
+	}
+	return test, nil
+}
+
+// scalar returns the single text a value holds: itself, or the only entry of a
+// list.
+func scalar(n *codec.Node) (string, bool) {
+	if n.Kind != codec.Struct {
+		return n.Text, true
+	}
+	if len(n.Members) != 1 || n.Members[0].Value.Kind == codec.Struct {
+		return "", false
+	}
+	return n.Members[0].Value.Text, true
+}

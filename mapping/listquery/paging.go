@@ -1,0 +1,88 @@
+package listquery
+
+import (
+	"math"
+
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
+)
+
+const (
+	defaultLimit = 10
+	maxLimit     = 100
+	// maxOffset bounds what a page number may ask a store to skip; beyond it
+	// every list has ended.
+	maxOffset = 1 << 53
+)
+
+// Paging says which rows of a list are wanted.
+type Paging struct {
+	// Limit is the number of rows of a page; 0 means all rows, on one page.
+	Limit int64
+	// page is the number of the page as sent: it may lie between two pages.
+	page float64
+}
+
+// Offset returns the number of rows before the page. decided is false when it
+// takes the total to tell whether the page lies beyond the end: for page
+// numbers between two pages, and for those no list can reach.
+func (p Paging) Offset() (offset int64, decided bool) {
+	if p.Limit == 0 || p.page <= 1 {
+		return 0, true
+	}
+	rows := math.Trunc((p.page - 1) * float64(p.Limit))
+	if rows >= maxOffset {
+		return maxOffset, false
+	}
+	return int64(rows), p.page == math.Trunc(p.page)
+}
+
+// OffsetIn returns the number of rows before the page in a list of total rows.
+// A page beyond the end is the last page again.
+func (p Paging) OffsetIn(total int64) int64 {
+	offset, _ := p.Offset()
+	if offset == 0 || total == 0 {
+		return 0
+	}
+	last := (total + p.Limit - 1) / p.Limit
+	if p.page > float64(last) {
+		return (last - 1) * p.Limit
+	}
+	return offset
+}
+
+func parsePaging(d *contract.Dialect, query *codec.Node) (Paging, error) {
+	p := Paging{Limit: defaultLimit, page: 1}
+	if node, sent := query.Get("page"); sent {
+		page, ok := number(node)
+		if !ok {
+			return p, d.Fault(contract.PagingCrash)
+		}
+		if page < 0 {
+			return p, d.Fault(contract.PagingError)
+		}
+		p.page = page
+	}
+	if node, sent := query.Get("limit"); sent && !(node.Kind == codec.Text && node.Text == "") {
+		limit, ok := number(node)
+		if !ok {
+			return p, d.Fault(contract.LimitCrash)
+		}
+		if limit < 0 || limit > maxLimit {
+			return p, d.Fault(contract.LimitError)
+		}
+		p.Limit = int64(limit)
+		if limit == 0 && node.Text != "0" && d.ZeroLimitOneRow {
+			p.Limit = 1
+		}
+	}
+	return p, nil
+}
+
+func number(n *codec.Node) (float64, bool) {
+	if n.Kind != codec.Text {
+		return 0, false
+	}
+	return numeric.Parse(n.Text)
+}

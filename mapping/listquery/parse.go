@@ -1,0 +1,106 @@
+package listquery
+
+import (
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// A Reader is who asks for which fields: it bounds what may be filtered, sorted
+// and selected.
+type Reader struct {
+	Dialect *contract.Dialect
+	Fields  *contract.FieldTable
+	Role    contract.Role
+}
+
+// A List is a request for a list. Query has neither offset nor limit: they
+// follow from Paging.
+type List struct {
+	Query  adapter.Query
+	Paging Paging
+}
+
+// Parse reads page, limit, order, dir and filter from a decoded query string.
+// The fields' attributes must be those of schema. Errors are contract.Fault.
+func (r Reader) Parse(schema *adapter.Schema, query *codec.Node) (*List, error) {
+	paging, err := parsePaging(r.Dialect, query)
+	if err != nil {
+		return nil, err
+	}
+	list := &List{Paging: paging}
+	if err := r.parseOrder(query, &list.Query); err != nil {
+		return nil, err
+	}
+	list.Query.Where, err = r.parseFilter(schema, query)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+func (r Reader) parseOrder(query *codec.Node, q *adapter.Query) error {
+	order, sent := query.Get("order")
+	if !sent {
+		return nil
+	}
+	field, ok := r.readable(order)
+	if !ok {
+		return r.Dialect.Fault(contract.OrderingError)
+	}
+	q.OrderBy, q.Desc = field.Attribute, true
+	if dir, sent := query.Get("dir"); sent {
+		if dir.Kind != codec.Text {
+			return r.Dialect.Fault(contract.OrderingCrash)
+		}
+		q.Desc = !strings.EqualFold(dir.Text, "asc")
+	}
+	return nil
+}
+
+// readable returns the field a query names, if the role may read it.
+func (r Reader) readable(name *codec.Node) (*contract.Field, bool) {
+	if name.Kind != codec.Text {
+		return nil, false
+	}
+	i, ok := r.Fields.Index(name.Text)
+	if !ok || !r.Fields.Fields[i].Read.Has(r.Role) {
+		return nil, false
+	}
+	return &r.Fields.Fields[i], true
+}
+
+// Select returns the places of the fields to show in view, in the order of the
+// table: those attrs names, or else those the dialect shows. nothing reports
+// that attrs names none the role may read, on which the original dies as soon
+// as there is a record to cut.
+func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, nothing bool) {
+	fields = make([]int, 0, len(r.Fields.Fields))
+	attrs, sent := query.Get("attrs")
+	if !sent {
+		for i := range r.Fields.Fields {
+			if f := &r.Fields.Fields[i]; f.Read.Has(r.Role) && f.Shown(r.Dialect, view) {
+				fields = append(fields, i)
+			}
+		}
+		return fields, false
+	}
+	named := make(map[string]bool)
+	if attrs.Kind == codec.Struct {
+		for _, m := range attrs.Members {
+			named[strings.TrimSpace(m.Value.Text)] = true
+		}
+	} else {
+		for name := range strings.SplitSeq(attrs.Text, ",") {
+			named[strings.TrimSpace(name)] = true
+		}
+	}
+	for i := range r.Fields.Fields {
+		if f := &r.Fields.Fields[i]; named[f.Name] && f.Read.Has(r.Role) && !f.Hidden(r.Dialect) {
+			fields = append(fields, i)
+		}
+	}
+	return fields, len(fields) == 0
+}
