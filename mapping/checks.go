@@ -1,0 +1,102 @@
+package mapping
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
+)
+
+// holds reports whether a value sent satisfies rule (stock 2.3, details of the
+// rules).
+func holds(rule *contract.Rule, n *codec.Node) bool {
+	switch rule.Check {
+	case contract.Between:
+		return isBetween(n, rule.Min, rule.Max)
+	case contract.Float:
+		return isFloat(n)
+	case contract.Whole:
+		return isWhole(n)
+	default:
+		return isOneOf(n, rule.Set)
+	}
+}
+
+// isBetween compares numbers and numeric texts by value, and other texts byte by
+// byte with the limits as they are written.
+func isBetween(n *codec.Node, least, most string) bool {
+	switch n.Kind {
+	case codec.True:
+		return true
+	case codec.Number, codec.Text:
+	default:
+		return false
+	}
+	text := n.String()
+	number, ok := numeric.Parse(text)
+	if n.Kind == codec.Number {
+		number, ok = literal(n), true
+	}
+	if !ok {
+		return text != "" && text >= least && text <= most
+	}
+	low, _ := strconv.ParseFloat(least, 64)
+	high, _ := strconv.ParseFloat(most, 64)
+	return number >= low && number <= high
+}
+
+var floatForm = regexp.MustCompile(`^[+-]?(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?$`)
+
+func isFloat(n *codec.Node) bool {
+	return n.Kind == codec.Number || n.Kind == codec.Text && floatForm.MatchString(n.Text)
+}
+
+func isWhole(n *codec.Node) bool {
+	switch n.Kind {
+	case codec.Number:
+		return literal(n) == math.Trunc(literal(n))
+	case codec.Text:
+		number, ok := numeric.Parse(n.Text)
+		return ok && number == math.Trunc(number)
+	default:
+		return false
+	}
+}
+
+// isOneOf lets one line break stand behind the character, as the original does.
+func isOneOf(n *codec.Node, set string) bool {
+	if n.Kind != codec.Number && n.Kind != codec.Text {
+		return false
+	}
+	text := strings.TrimSuffix(n.String(), "\n")
+	return len(text) == 1 && strings.Contains(set, text)
+}
+
+// literal returns the value of a number node.
+func literal(n *codec.Node) float64 {
+	_, number, _ := numeric.Literal(n.Text)
+	return number
+}
+
+// shownValue writes a value sent into a message: lists and records as their
+// values, nested ones flattened (stock 2.3).
+func shownValue(n *codec.Node) string {
+	if n.Kind != codec.Struct {
+		return n.String()
+	}
+	values := make([]string, len(n.Members))
+	for i := range n.Members {
+		values[i] = shownValue(&n.Members[i].Value)
+	}
+	return strings.Join(values, ", ")
+}
+
+// sentEmpty reports whether a value is present but empty in the sense of the
+// document: null, or a text without characters (an empty element is one).
+func sentEmpty(n *codec.Node) bool {
+	return n.Kind == codec.Null || n.Kind == codec.Text && n.Text == ""
+}

@@ -1,0 +1,66 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// faultsOf turns whatever stopped a call into the entries its client sees. It is
+// the only place where errors of other packages become the contract's texts.
+// unexpected reports that the cause belongs in the log.
+func (s *Service) faultsOf(err error) (faults contract.Faults, unexpected bool) {
+	var one contract.Fault
+	var problem *auth.Problem
+	switch {
+	case errors.As(err, &faults):
+		return faults, false
+	case errors.As(err, &one):
+		return contract.Faults{one}, false
+	case errors.As(err, &problem):
+		return contract.Faults{s.dialect.Fault(contract.Unauthorized, problem.Error())}, false
+	case errors.Is(err, auth.ErrUnverifiable):
+		return contract.Faults{s.dialect.Fault(contract.UnverifiableSignature)}, false
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return contract.Faults{s.dialect.Fault(contract.Unavailable)}, true
+	}
+	switch adapter.KindOf(err) {
+	case adapter.NotFound:
+		return contract.Faults{s.dialect.Fault(contract.NotFound)}, false
+	case adapter.Unavailable:
+		return contract.Faults{s.dialect.Fault(contract.Unavailable)}, true
+	default:
+		return contract.Faults{s.dialect.Fault(contract.InternalError)}, true
+	}
+}
+
+// envelope returns the body of an error reply (wire 8).
+func envelope(faults contract.Faults) *codec.Node {
+	entries := codec.Node{Kind: codec.Struct}
+	for i, f := range faults {
+		entries.Members = append(entries.Members, codec.Member{Key: strconv.Itoa(i), Value: record(
+			codec.Member{Key: "code", Value: codec.NumberNode(strconv.Itoa(f.Code))},
+			codec.Member{Key: "message", Value: codec.TextNode(f.Message)},
+		)})
+	}
+	node := record(codec.Member{Key: "messages", Value: record(codec.Member{Key: "error", Value: entries})})
+	return &node
+}
+
+func record(members ...codec.Member) codec.Node {
+	return codec.Node{Kind: codec.Struct, Members: members}
+}
+
+// report logs the cause of a fault the client is only told in general terms.
+func (s *Service) report(ctx context.Context, c *Call, err error) {
+	s.log.LogAttrs(ctx, slog.LevelError, "call failed",
+		slog.String("call", c.Name()),
+		slog.String("kind", adapter.KindOf(err).String()),
+		slog.Any("error", err))
+}

@@ -1,0 +1,343 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// A Call is one request on its way through the pipeline. Each step adds what it
+// found; a handler may rely on all of it.
+type Call struct {
+	Route     *contract.Route // nil when no route matches
+	Params    contract.Params
+	Method    contract.Method
+	Format    contract.Format // of the reply
+	Principal auth.Principal
+	Query     codec.Node // the decoded query string
+	Body      codec.Node // the decoded body; of a single record, writable fields only
+
+	request     *http.Request
+	scheme      string
+	apiType     string
+	knownMethod bool
+	body        []byte
+	bodyRead    bool
+}
+
+// Name returns the name of the call, fit for a label: that of the route table,
+// or "other" for what the table does not serve.
+func (c *Call) Name() string {
+	if c.Route == nil || !c.knownMethod || c.Route.Calls[c.Method] == "" {
+		return "other"
+	}
+	return c.Route.Calls[c.Method]
+}
+
+// Param returns the decoded path parameter called name.
+func (c *Call) Param(name string) string {
+	if i, ok := c.Route.Param(name); ok {
+		return c.Params[i]
+	}
+	return ""
+}
+
+// A Reply is what a handler answers. Without Body the reply is empty.
+type Reply struct {
+	Status   int // 0 is 200
+	Location string
+	Body     *codec.Node
+	// Numbered names the entries of an XML list data_item_1, data_item_2, …
+	Numbered bool
+}
+
+// A step is one check of the pipeline.
+type step func(*Service, context.Context, *Call) error
+
+// steps are the checks in the original's order (wire 1): the first failure
+// answers, and the later ones do not run.
+func steps() []step {
+	return []step{
+		(*Service).negotiate,
+		(*Service).authenticate,
+		(*Service).checkAPIType,
+		(*Service).checkRoute,
+		(*Service).checkMethod,
+		(*Service).authorise,
+		(*Service).checkVersion,
+		(*Service).checkImplemented,
+		(*Service).decodeQuery,
+		(*Service).decodeBody,
+		(*Service).keepWritable,
+		(*Service).checkLateRefusal,
+	}
+}
+
+// run takes c through the steps and its handler.
+func (s *Service) run(ctx context.Context, c *Call) (*Reply, error) {
+	for _, check := range s.steps {
+		if err := check(s, ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	return s.handlers[c.Name()](s, ctx, c)
+}
+
+// negotiate chooses the format of the reply from Accept (wire 5). It runs before
+// all other checks, because every one of them answers in that format.
+func (s *Service) negotiate(_ context.Context, c *Call) error {
+	c.Format = contract.XML
+	if c.Route != nil {
+		c.Format = c.Route.DefaultFormat(c.Method)
+	}
+	accept := joined(c.request.Header, "Accept")
+	if accept == "" {
+		switch {
+		case s.dialect.DefaultFormats:
+			return nil
+		case s.settings.JSONWithoutAccept:
+			c.Format = contract.JSON
+			return nil
+		}
+		return s.dialect.Fault(contract.NotAcceptable)
+	}
+	format, anything, ok := codec.Negotiate(accept)
+	if !ok {
+		return s.dialect.Fault(contract.NotAcceptable)
+	}
+	if !anything || !s.dialect.DefaultFormats {
+		c.Format = format
+	}
+	return nil
+}
+
+// authenticate finds out who calls (wire 12). Without OAuth credentials the
+// caller is a Guest.
+func (s *Service) authenticate(ctx context.Context, c *Call) error {
+	r := c.request
+	principal, err := s.auth.Authenticate(ctx, &auth.Request{
+		Method:        r.Method,
+		Scheme:        c.scheme,
+		Host:          r.Host,
+		Target:        r.RequestURI,
+		Authorization: r.Header.Get("Authorization"),
+		ContentType:   r.Header.Get("Content-Type"),
+		Body:          func() ([]byte, error) { return s.readBody(c) },
+	})
+	c.Principal = principal
+	return err
+}
+
+// checkAPIType refuses what only looks like this interface.
+func (s *Service) checkAPIType(_ context.Context, c *Call) error {
+	if c.apiType != restType {
+		return s.dialect.Fault(contract.APITypeNotSupported, c.apiType)
+	}
+	return nil
+}
+
+func (s *Service) checkRoute(_ context.Context, c *Call) error {
+	if c.Route == nil {
+		return s.dialect.Fault(contract.NoRoute)
+	}
+	return nil
+}
+
+func (s *Service) checkMethod(_ context.Context, c *Call) error {
+	if !c.knownMethod {
+		return s.dialect.Fault(contract.InvalidMethod)
+	}
+	return nil
+}
+
+// authorise refuses roles that do not hold the privilege (wire 4).
+func (s *Service) authorise(_ context.Context, c *Call) error {
+	if s.access(c) == contract.Deny {
+		return s.dialect.Fault(contract.AccessDenied)
+	}
+	return nil
+}
+
+func (s *Service) access(c *Call) contract.Access {
+	return c.Route.Access(s.dialect, c.Principal.Role, c.Method)
+}
+
+// checkVersion takes any whole number from 1 on (wire 9).
+func (s *Service) checkVersion(_ context.Context, c *Call) error {
+	values, sent := c.request.Header["Version"]
+	if !sent {
+		return nil
+	}
+	version := strings.Join(values, ", ")
+	if strings.Trim(version, "0123456789") == "" && version != "" && version[0] != '0' {
+		return nil
+	}
+	return s.dialect.Fault(contract.InvalidVersion, escapeHTML.Replace(version))
+}
+
+var escapeHTML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#039;")
+
+// checkImplemented answers 405 where no body is looked at first, and for calls
+// that are not built yet.
+func (s *Service) checkImplemented(_ context.Context, c *Call) error {
+	switch s.access(c) {
+	case contract.NotImplemented:
+		return s.dialect.Fault(c.Route.Unimplemented)
+	case contract.NotSupported:
+		return s.dialect.Fault(contract.MethodNotSupported)
+	case contract.Serve:
+		if s.handlers[c.Name()] == nil {
+			return s.dialect.Fault(c.Route.Unimplemented)
+		}
+	}
+	return nil
+}
+
+// decodeQuery reads the query string once, for all who look at it.
+func (s *Service) decodeQuery(_ context.Context, c *Call) error {
+	if len(c.request.URL.RawQuery) > s.settings.QueryBytes {
+		return s.dialect.Fault(contract.RequestInvalid)
+	}
+	c.Query = codec.ParseForm(c.request.URL.RawQuery)
+	return nil
+}
+
+// decodeBody reads the body of a POST or PUT (wire 6). Other methods have none.
+func (s *Service) decodeBody(_ context.Context, c *Call) error {
+	if c.Method != contract.POST && c.Method != contract.PUT {
+		return nil
+	}
+	format, err := s.bodyFormat(c)
+	if err != nil {
+		return err
+	}
+	body, err := s.readBody(c)
+	if err != nil {
+		return err
+	}
+	c.Body, err = codec.Decode(format, body)
+	switch {
+	case errors.Is(err, codec.ErrAlphabet):
+		return s.dialect.Fault(contract.InvalidDataType)
+	case err != nil:
+		return s.dialect.Fault(contract.DecodingError)
+	case nothing(&c.Body):
+		return s.dialect.Fault(contract.RequestInvalid)
+	case c.Body.Kind != codec.Struct:
+		return s.dialect.Fault(contract.ScalarBody)
+	}
+	return nil
+}
+
+// bodyFormat chooses how to read the body from Content-Type (wire 6.1).
+func (s *Service) bodyFormat(c *Call) (contract.Format, error) {
+	format, mediaType, err := codec.ContentType(joined(c.request.Header, "Content-Type"))
+	switch {
+	case errors.Is(err, codec.ErrNoContentType):
+		if s.dialect.DefaultFormats && !c.Route.ContentTypeDemanded {
+			return c.Route.DefaultFormat(c.Method), nil
+		}
+		return 0, s.dialect.Fault(contract.ContentTypeEmpty)
+	case errors.Is(err, codec.ErrContentTypeSyntax):
+		return 0, s.dialect.Fault(contract.ContentTypeInvalid)
+	case errors.Is(err, codec.ErrCharset):
+		return 0, s.dialect.Fault(contract.CharsetNotSupported)
+	case err != nil:
+		return 0, s.dialect.Fault(contract.MediaTypeNotSupported, mediaType)
+	}
+	if s.dialect.JSONInTextXML && c.Route.ContentTypeDemanded && mediaType == "text/xml" {
+		body, err := s.readBody(c)
+		if err != nil {
+			return 0, err
+		}
+		if text := strings.TrimLeft(string(body[:min(len(body), 64)]), " \t\r\n"); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+			return contract.JSON, nil
+		}
+	}
+	return format, nil
+}
+
+// readBody reads the body once. One that is larger than the settings allow is
+// refused.
+func (s *Service) readBody(c *Call) ([]byte, error) {
+	if c.bodyRead {
+		return c.body, nil
+	}
+	body, err := io.ReadAll(io.LimitReader(c.request.Body, s.settings.BodyBytes+1))
+	if err != nil || int64(len(body)) > s.settings.BodyBytes {
+		return nil, s.dialect.Fault(contract.RequestInvalid)
+	}
+	c.body, c.bodyRead = body, true
+	return body, nil
+}
+
+// nothing reports whether a body decodes to what the original takes for empty.
+func nothing(n *codec.Node) bool {
+	switch n.Kind {
+	case codec.Null, codec.False:
+		return true
+	case codec.Number:
+		return n.String() == "0" || n.String() == "-0"
+	case codec.Text:
+		return n.Text == "" || n.Text == "0"
+	case codec.Struct:
+		return len(n.Members) == 0
+	default:
+		return false
+	}
+}
+
+// keepWritable drops from a single record what the caller may not write. An
+// update of a collection does so entry by entry.
+func (s *Service) keepWritable(_ context.Context, c *Call) error {
+	single := c.Method == contract.PUT && c.Route.Shape == contract.Entity
+	if !single || c.Route.Fields == nil {
+		return nil
+	}
+	c.Body.Members = writable(c.Route.Fields, c.Principal.Role, c.Body.Members)
+	if len(c.Body.Members) == 0 {
+		return s.dialect.Fault(contract.RequestInvalid)
+	}
+	return nil
+}
+
+// writable returns the members that are fields role may write, in their order.
+func writable(fields *contract.FieldTable, role contract.Role, members []codec.Member) []codec.Member {
+	var kept []codec.Member
+	for _, m := range members {
+		if i, ok := fields.Index(m.Key); ok && fields.Fields[i].Write.Has(role) {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// checkLateRefusal answers the calls whose refusal follows the checks of the
+// body.
+func (s *Service) checkLateRefusal(_ context.Context, c *Call) error {
+	switch s.access(c) {
+	case contract.NotSupportedLate:
+		return s.dialect.Fault(contract.MethodNotSupported)
+	case contract.DenyLate:
+		return s.dialect.Fault(contract.UpdateNotSupportedForRole)
+	}
+	return nil
+}
+
+// joined returns the values of a header that may be repeated as one.
+func joined(h http.Header, name string) string {
+	switch values := h[name]; len(values) {
+	case 0:
+		return ""
+	case 1:
+		return values[0]
+	default:
+		return strings.Join(values, ", ")
+	}
+}

@@ -1,0 +1,113 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// A Response is an answer ready to be written.
+type Response struct {
+	Status      int
+	ContentType string
+	Location    string
+	Body        []byte
+
+	// What the answer was, for logs and metrics.
+	Call    string
+	Role    string
+	Format  string
+	Problem string // the OAuth problem, if that refused the call
+}
+
+const htmlType = "text/html; charset=UTF-8"
+
+// prefix is where every path of the interface begins; what follows up to the
+// next slash completes the API type.
+const (
+	prefix   = "/api/"
+	restType = "rest"
+)
+
+// Owns reports whether r is for this service; all other paths do not belong to
+// the interface (wire 2).
+func Owns(r *http.Request) bool { return strings.HasPrefix(r.URL.EscapedPath(), prefix+restType) }
+
+// Serve answers r, which must be owned, and appends the body to buf. scheme
+// is http or https as the client used it.
+func (s *Service) Serve(ctx context.Context, r *http.Request, scheme string, buf []byte) Response {
+	c := &Call{request: r, scheme: scheme}
+	c.Method, c.knownMethod = contract.ParseMethod(r.Method)
+	path := ""
+	c.apiType, path, _ = strings.Cut(r.URL.EscapedPath()[len(prefix):], "/")
+	if c.apiType == restType {
+		c.Route, c.Params = s.table.Match(path)
+	}
+
+	var response Response
+	if reply, err := s.runSafely(ctx, c); err != nil {
+		response = s.refuse(ctx, c, err, buf)
+	} else {
+		response = s.answer(c, reply, buf)
+	}
+	response.Call = c.Name()
+	response.Role = c.Principal.Role.String()
+	response.Format = c.Format.String()
+	return response
+}
+
+// runSafely runs c; a panic is a mistake of ours that one client sees as an
+// internal error, and the log with its stack.
+func (s *Service) runSafely(ctx context.Context, c *Call) (reply *Reply, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("call", c.Name()), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			err = s.dialect.Fault(contract.InternalError)
+		}
+	}()
+	return s.run(ctx, c)
+}
+
+func (s *Service) answer(c *Call, reply *Reply, buf []byte) Response {
+	response := Response{Status: reply.Status, Location: reply.Location, ContentType: htmlType}
+	if response.Status == 0 {
+		response.Status = http.StatusOK
+	}
+	if reply.Body != nil {
+		response.ContentType = c.Format.ContentType()
+		response.Body = codec.Append(buf, c.Format, s.dialect.Root, reply.Body, reply.Numbered)
+	}
+	return response
+}
+
+func (s *Service) refuse(ctx context.Context, c *Call, err error, buf []byte) Response {
+	faults, unexpected := s.faultsOf(err)
+	if unexpected && !errors.Is(err, context.Canceled) {
+		s.report(ctx, c, err)
+	}
+	last := faults[len(faults)-1]
+	if last.Bare {
+		return Response{Status: last.Code, ContentType: htmlType, Body: append(buf, last.Message...)}
+	}
+	response := Response{
+		Status:      last.Code,
+		ContentType: c.Format.ContentType(),
+		Body:        codec.Append(buf, c.Format, s.dialect.Root, envelope(faults), false),
+	}
+	if last.Code == http.StatusUnauthorized {
+		response.Problem = problemName(last.Message)
+	}
+	return response
+}
+
+// problemName cuts an OAuth problem's text down to its name, fit for a label.
+func problemName(text string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(text, "oauth_problem="), "&")
+	return name
+}

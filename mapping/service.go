@@ -1,0 +1,105 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// Settings are the parts of the configuration that decide what calls answer.
+type Settings struct {
+	// BodyBytes and QueryBytes bound a request's body and query string.
+	BodyBytes  int64
+	QueryBytes int
+	// MaxRows bounds a list without a limit.
+	MaxRows int64
+	// JSONWithoutAccept answers calls that carry no Accept in JSON where the
+	// dialect has no default format.
+	JSONWithoutAccept bool
+	// Stock holds the store's own stock settings.
+	Stock StockSettings
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// A Service answers the calls of the contract for one dialect and one upstream.
+type Service struct {
+	dialect  *contract.Dialect
+	table    *contract.Table
+	auth     *auth.Authenticator
+	settings Settings
+	log      *slog.Logger
+	steps    []step
+	handlers map[string]handler
+
+	stock *stockItems
+}
+
+// A handler is what is special about a call. It returns a reply, or an error
+// that faults.go knows: a contract fault, or an adapter's error.
+type handler func(*Service, context.Context, *Call) (*Reply, error)
+
+// handlers holds the handler of each call of the route table that is built.
+// Calls without one answer 405, as what the contract does not implement.
+func handlers() map[string]handler {
+	return map[string]handler{
+		"getStockItem":     (*Service).getStockItem,
+		"listStockItems":   (*Service).listStockItems,
+		"updateStockItem":  (*Service).updateStockItem,
+		"updateStockItems": (*Service).updateStockItems,
+	}
+}
+
+// Sources returns, for each call that is built, the file and line of its
+// handler below the project's folder.
+func Sources() map[string]string {
+	sources := map[string]string{}
+	for call, h := range handlers() {
+		f := runtime.FuncForPC(reflect.ValueOf(h).Pointer())
+		file, line := f.FileLine(f.Entry())
+		if at := strings.LastIndex(file, "mapping/"); at >= 0 {
+			file = file[at:]
+		}
+		sources[call] = file + ":" + strconv.Itoa(line)
+	}
+	return sources
+}
+
+// New returns the service of dialect d on upstream. The upstream must have the
+// resources whose calls are built.
+func New(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas, authenticator *auth.Authenticator, settings Settings, log *slog.Logger) (*Service, error) {
+	s := &Service{
+		dialect:  d,
+		table:    contract.NewTable(contract.Routes()),
+		auth:     authenticator,
+		settings: settings,
+		log:      log,
+		steps:    steps(),
+		handlers: handlers(),
+	}
+	var err error
+	if s.stock, err = newStockItems(d, upstream, schemas, settings); err != nil {
+		return nil, fmt.Errorf("stock items: %w", err)
+	}
+	return s, nil
+}
+
+// storeOf returns the store of resource and its schema.
+func storeOf(upstream adapter.Adapter, schemas *adapter.Schemas, resource adapter.Resource) (adapter.Store, *adapter.Schema, error) {
+	schema := schemas.Of(resource)
+	if schema == nil {
+		return nil, nil, errors.New("no schema")
+	}
+	store, err := upstream.Store(resource)
+	return store, schema, err
+}

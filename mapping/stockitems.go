@@ -1,0 +1,258 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
+)
+
+// stockItems is the resource behind /stockitems (stock 2).
+type stockItems struct {
+	resource
+	rules stockRules
+	// batches holds the batch update that is running. One at a time, so that
+	// what overlapping batches leave behind is what some order of them leaves.
+	batches chan struct{}
+}
+
+func newStockItems(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas, settings Settings) (*stockItems, error) {
+	store, schema, err := storeOf(upstream, schemas, adapter.StockItems)
+	if err != nil {
+		return nil, err
+	}
+	bound, err := bind(d, contract.StockItemFields(), schema, store)
+	if err != nil {
+		return nil, err
+	}
+	items := &stockItems{resource: bound, batches: make(chan struct{}, 1)}
+	items.rules = newStockRules(&items.resource, settings)
+	return items, nil
+}
+
+// getStockItem handles GET /stockitems/:id.
+func (s *Service) getStockItem(ctx context.Context, c *Call) (*Reply, error) {
+	key, err := s.key(c.Param("id"))
+	if err != nil {
+		return nil, err
+	}
+	rec, err := s.stock.store.Get(ctx, &adapter.GetParams{Key: key})
+	if err != nil {
+		return nil, err
+	}
+	fields, selectionFault := s.stock.selected(c, contract.Single)
+	if selectionFault != nil {
+		return nil, selectionFault
+	}
+	node := s.stock.render(rec, fields)
+	return &Reply{Body: &node}, nil
+}
+
+// listStockItems handles GET /stockitems.
+func (s *Service) listStockItems(ctx context.Context, c *Call) (*Reply, error) {
+	return s.stock.list(ctx, c, s.settings.MaxRows)
+}
+
+// updateStockItem handles PUT /stockitems/:id. The record is looked up before
+// its fields are checked, so an unknown id is 404 whatever they hold.
+func (s *Service) updateStockItem(ctx context.Context, c *Call) (*Reply, error) {
+	key, err := s.key(c.Param("id"))
+	if err != nil {
+		return nil, err
+	}
+	change := s.stock.rules.readRecord(&c.Body)
+	meant, err := s.stock.meant(ctx, key, &c.Body)
+	if err != nil {
+		return nil, err
+	}
+	err = s.stock.store.Update(ctx, &adapter.UpdateParams{Key: key, Change: func(current adapter.Record) (adapter.Record, error) {
+		switch {
+		case len(change.faults) > 0:
+			return adapter.Record{}, append(change.faults, s.dialect.Fault(contract.PreValidation))
+		case meant == another:
+			return adapter.Record{}, s.dialect.Fault(contract.InternalError)
+		case meant == nobody:
+			return adapter.NewRecord(current.Schema), nil
+		}
+		return s.stock.rules.apply(change, current), nil
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return &Reply{}, nil
+}
+
+// A meaning says which item the item_id in the body of a single update names.
+type meaning uint8
+
+const (
+	itself  meaning = iota // the item of the path: also without an item_id
+	nobody                 // no item: the update succeeds and changes nothing
+	another                // another item, or nothing that can be an id
+)
+
+// meant reads item_id in the body of an update of the item key (stock 2.3). Only
+// the store knows whether an id is another item's; asking it ahead of the update
+// does no harm, because in both cases nothing is changed.
+func (items *stockItems) meant(ctx context.Context, key adapter.Key, body *codec.Node) (meaning, error) {
+	id, sent := body.Get("item_id")
+	if !sent {
+		return itself, nil
+	}
+	var value float64
+	switch {
+	case id.Kind == codec.Null, id.Kind == codec.Struct && len(id.Members) == 0:
+		return another, nil
+	case id.Kind == codec.Struct:
+		value = 1 // a list with something in it counts as true
+	default:
+		value = numeric.Leading(id.String())
+	}
+	if value == float64(key) {
+		return itself, nil
+	}
+	whole := truncate(value)
+	if whole < 1 {
+		return nobody, nil
+	}
+	_, err := items.store.Get(ctx, &adapter.GetParams{Key: adapter.Key(whole)})
+	switch {
+	case err == nil:
+		return another, nil
+	case adapter.KindOf(err) == adapter.NotFound:
+		return nobody, nil
+	default:
+		return nobody, err
+	}
+}
+
+// updateStockItems handles PUT /stockitems: each item is checked and saved on
+// its own, in order, and a failure neither stops nor undoes the others.
+func (s *Service) updateStockItems(ctx context.Context, c *Call) (*Reply, error) {
+	select {
+	case s.stock.batches <- struct{}{}:
+		defer func() { <-s.stock.batches }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	batch := batchReply{dialect: s.dialect, idField: "item_id"}
+	for i := range c.Body.Members {
+		if err := s.updateBatchItem(ctx, c, &c.Body.Members[i].Value, &batch); err != nil {
+			return nil, err
+		}
+	}
+	if batch.broken != nil {
+		return nil, *batch.broken
+	}
+	return &Reply{Status: http.StatusMultiStatus, Body: batch.body()}, nil
+}
+
+// updateBatchItem checks and saves one entry and adds its outcome to batch. An
+// error means that the caller is gone.
+func (s *Service) updateBatchItem(ctx context.Context, c *Call, entry *codec.Node, batch *batchReply) error {
+	sent, ok := entry.Get("item_id")
+	if !ok {
+		sent = &codec.Node{}
+	}
+	id, fault := s.stock.readItemID(sent)
+	if fault != nil {
+		batch.fail(*sent, *fault)
+		return nil
+	}
+	unknown := s.dialect.Fault(contract.ItemUnknown, id)
+	if id < 1 {
+		batch.fail(*sent, unknown)
+		return nil
+	}
+	change := s.stock.rules.readBatchEntry(entry)
+	err := s.stock.store.Update(ctx, &adapter.UpdateParams{Key: adapter.Key(id), Change: func(current adapter.Record) (adapter.Record, error) {
+		switch {
+		case len(change.faults) > 0:
+			return adapter.Record{}, change.faults
+		case len(change.values) == 0:
+			return adapter.NewRecord(current.Schema), nil
+		}
+		return s.stock.rules.apply(change, current), nil
+	}})
+	var refused contract.Faults
+	switch {
+	case err == nil:
+		batch.succeed(id, s.dialect.Fault(contract.ItemUpdated))
+	case errors.As(err, &refused):
+		for _, fault := range refused {
+			batch.fail(*sent, fault)
+		}
+	case adapter.KindOf(err) == adapter.NotFound:
+		batch.fail(*sent, unknown)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	default:
+		s.report(ctx, c, err)
+		batch.fail(*sent, s.dialect.Fault(contract.InternalError))
+	}
+	return nil
+}
+
+// readItemID reads the item_id of a batch entry: any number, of which the whole
+// part counts (stock 2.4).
+func (items *stockItems) readItemID(n *codec.Node) (int64, *contract.Fault) {
+	key := contract.ItemIDInvalid
+	switch n.Kind {
+	case codec.Null:
+		key = contract.ItemIDMissing
+	case codec.Text:
+		if number, ok := numeric.Parse(n.Text); ok {
+			return wholePart(n.Text, number), nil
+		}
+		if n.Text == "" {
+			key = contract.ItemIDEmpty
+		}
+	case codec.Number:
+		whole, number, exact := numeric.Literal(n.Text)
+		switch {
+		case exact:
+			return whole, nil
+		case !math.IsInf(number, 0):
+			return truncate(number), nil
+		}
+		key = contract.ItemIDInfinite
+	}
+	fault := items.dialect.Fault(key)
+	return 0, &fault
+}
+
+// wholePart returns the whole part of numeric text, whose value is number;
+// beyond 64 bits the nearest integer there is.
+func wholePart(text string, number float64) int64 {
+	if whole, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64); err == nil {
+		return whole
+	}
+	return truncate(number)
+}
+
+func truncate(f float64) int64 {
+	switch {
+	case f >= math.MaxInt64:
+		return math.MaxInt64
+	case f <= math.MinInt64:
+		return math.MinInt64
+	default:
+		return int64(f)
+	}
+}
+
+// key reads the id of a path; one that cannot be an id is that of no record.
+func (s *Service) key(id string) (adapter.Key, error) {
+	n, ok := numeric.ID(id)
+	if !ok {
+		return 0, s.dialect.Fault(contract.NotFound)
+	}
+	return adapter.Key(n), nil
+}

@@ -1,0 +1,255 @@
+package mapping
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
+)
+
+// StockSettings are the store's own stock settings, which replace those of an
+// item while its use_config flag is set.
+type StockSettings struct {
+	MinQty     float64
+	NotifyQty  float64
+	Backorders int64
+}
+
+// stockRules validate the fields of a stock item and say what a save changes
+// besides them (stock 2.3).
+type stockRules struct {
+	*resource
+	settings StockSettings
+	now      func() time.Time
+
+	// places of attributes in the schema
+	qty, minQty, useConfigMinQty          int
+	backorders, useConfigBackorders       int
+	notifyQty, useConfigNotifyQty         int
+	isInStock, changedAuto, lowStockSince int
+}
+
+func newStockRules(r *resource, settings Settings) stockRules {
+	return stockRules{
+		resource: r, settings: settings.Stock, now: settings.Now,
+		qty:    r.attribute("qty"),
+		minQty: r.attribute("min_qty"), useConfigMinQty: r.attribute("use_config_min_qty"),
+		backorders: r.attribute("backorders"), useConfigBackorders: r.attribute("use_config_backorders"),
+		notifyQty: r.attribute("notify_stock_qty"), useConfigNotifyQty: r.attribute("use_config_notify_stock_qty"),
+		isInStock: r.attribute("is_in_stock"), changedAuto: r.attribute("stock_status_changed_auto"),
+		lowStockSince: r.attribute("low_stock_date"),
+	}
+}
+
+// A stockChange is what a body asks for: values for writable fields, or the
+// reasons why not.
+type stockChange struct {
+	values map[int]*codec.Node // by place of the attribute
+	faults contract.Faults
+}
+
+// readRecord reads the fields of a single update, of which only writable ones
+// are left.
+func (rules *stockRules) readRecord(body *codec.Node) stockChange {
+	change := rules.begin(body)
+	for i := range body.Members {
+		m := &body.Members[i]
+		if m.Key == "item_id" && rules.dialect.EmptyValues && m.Value.Kind == codec.Struct && len(m.Value.Members) == 0 {
+			change.faults = append(change.faults, rules.dialect.Fault(contract.ItemIDInvalid))
+			continue
+		}
+		rules.readField(&change, m)
+	}
+	return change
+}
+
+// readBatchEntry reads the fields of one entry of a batch update, whose item_id
+// has been read before.
+func (rules *stockRules) readBatchEntry(entry *codec.Node) stockChange {
+	change := rules.begin(entry)
+	for i := range entry.Members {
+		if m := &entry.Members[i]; m.Key != "item_id" {
+			rules.readField(&change, m)
+		}
+	}
+	return change
+}
+
+// begin checks what must be there at all.
+func (rules *stockRules) begin(body *codec.Node) stockChange {
+	change := stockChange{values: make(map[int]*codec.Node, len(body.Members))}
+	if !rules.dialect.PartialUpdates {
+		if qty, sent := body.Get("qty"); !sent || countsAsMissing(qty) {
+			change.faults = append(change.faults, rules.dialect.Fault(contract.RequiredValue, "qty"))
+		}
+	}
+	return change
+}
+
+// countsAsMissing: the original takes these for no value at all. A zero is one
+// only as a fraction, 0.0.
+func countsAsMissing(n *codec.Node) bool {
+	switch n.Kind {
+	case codec.Null, codec.False:
+		return true
+	case codec.Number:
+		_, number, whole := numeric.Literal(n.Text)
+		return !whole && number == 0
+	case codec.Text:
+		return strings.TrimSpace(n.Text) == ""
+	case codec.Struct:
+		return len(n.Members) == 0
+	default:
+		return false
+	}
+}
+
+// readField checks one member and keeps its value or its faults.
+func (rules *stockRules) readField(change *stockChange, m *codec.Member) {
+	at, known := rules.fields.Index(m.Key)
+	if !known {
+		return
+	}
+	field := &rules.fields.Fields[at]
+	readOnly := field.Write == 0
+	if readOnly && !field.RefusedEmpty {
+		return
+	}
+	if rules.dialect.EmptyValues && sentEmpty(&m.Value) {
+		change.faults = append(change.faults, rules.dialect.Fault(contract.EmptyValue, field.Name))
+		return
+	}
+	if readOnly || field.Name == rules.schema.Key {
+		return
+	}
+	for i := range field.Rules {
+		if rule := &field.Rules[i]; !holds(rule, &m.Value) {
+			text := strings.ReplaceAll(rule.Message, "{value}", shownValue(&m.Value))
+			change.faults = append(change.faults, rules.dialect.Fault(contract.BrokenRule, field.Name, text))
+		}
+	}
+	change.values[rules.attributes[at]] = &m.Value
+}
+
+// apply returns the values a save of change writes over current, its side
+// effects included.
+func (rules *stockRules) apply(change stockChange, current adapter.Record) adapter.Record {
+	next := adapter.NewRecord(current.Schema)
+	for at, node := range change.values {
+		if current.Schema.Attributes[at].Kind == adapter.KindDecimal {
+			next.Values[at] = adapter.TextValue(numeric.Decimal(clip(storedNumber(node))))
+		} else {
+			next.Values[at] = adapter.IntegerValue(flagNumber(node))
+		}
+	}
+	level := stockLevel{rules: rules, change: change, current: current}
+	next.Values[rules.changedAuto] = adapter.IntegerValue(0)
+	if level.backorders() == 0 && level.exhausted() {
+		next.Values[rules.isInStock] = adapter.IntegerValue(0)
+		next.Values[rules.changedAuto] = adapter.IntegerValue(1)
+	}
+	next.Values[rules.lowStockSince] = adapter.NullValue()
+	if level.low() {
+		next.Values[rules.lowStockSince] = adapter.TextValue(rules.now().UTC().Format(time.DateTime))
+	}
+	return next
+}
+
+// maxStored is the greatest amount a decimal attribute holds, either way.
+const maxStored = 99999999.9999
+
+func clip(f float64) float64 { return math.Max(-maxStored, math.Min(f, maxStored)) }
+
+// storedNumber returns the number a value of a decimal field is stored as. In a
+// text blanks and apostrophes group digits, and of comma and point the later one
+// is the decimal sign, a lone comma too.
+func storedNumber(n *codec.Node) float64 {
+	switch n.Kind {
+	case codec.Number:
+		return literal(n)
+	case codec.True:
+		return 1
+	}
+	text := strings.NewReplacer(" ", "", "'", "").Replace(n.Text)
+	comma, point := strings.IndexByte(text, ','), strings.IndexByte(text, '.')
+	switch {
+	case comma >= 0 && point >= 0 && comma > point:
+		text = strings.ReplaceAll(strings.ReplaceAll(text, ".", ""), ",", ".")
+	case comma >= 0 && point >= 0:
+		text = strings.ReplaceAll(text, ",", "")
+	case comma >= 0:
+		text = strings.ReplaceAll(text, ",", ".")
+	}
+	return numeric.Leading(text)
+}
+
+// flagNumber returns the number a flag is stored as; a comma is 0.
+func flagNumber(n *codec.Node) int64 {
+	i, _ := strconv.ParseInt(strings.TrimSuffix(n.String(), "\n"), 10, 64)
+	return i
+}
+
+// A stockLevel answers the questions the side effects of a save ask, with the
+// values the item will have, before they are rounded for storing.
+type stockLevel struct {
+	rules   *stockRules
+	change  stockChange
+	current adapter.Record
+}
+
+// exhausted reports whether the quantity has fallen to the out-of-stock limit.
+func (l stockLevel) exhausted() bool {
+	limit := l.rules.settings.MinQty
+	if !l.flag(l.rules.useConfigMinQty) {
+		limit = l.amount(l.rules.minQty)
+	}
+	if sent, ok := l.change.values[l.rules.qty]; ok && l.rules.dialect.TextComparison && sent.Kind == codec.Text {
+		if _, plain := numeric.Parse(sent.Text); !plain {
+			return sent.Text <= numeric.Text(limit)
+		}
+	}
+	return l.amount(l.rules.qty) <= limit
+}
+
+// low reports whether the quantity is below the one to notify at.
+func (l stockLevel) low() bool {
+	limit := l.rules.settings.NotifyQty
+	if !l.flag(l.rules.useConfigNotifyQty) {
+		limit = l.amount(l.rules.notifyQty)
+	}
+	return l.amount(l.rules.qty) < limit
+}
+
+// backorders returns whether and how the item is sold beyond its quantity.
+func (l stockLevel) backorders() int64 {
+	if l.flag(l.rules.useConfigBackorders) {
+		return l.rules.settings.Backorders
+	}
+	return l.integer(l.rules.backorders)
+}
+
+func (l stockLevel) flag(at int) bool { return l.integer(at) != 0 }
+
+func (l stockLevel) integer(at int) int64 {
+	if sent, ok := l.change.values[at]; ok {
+		return flagNumber(sent)
+	}
+	return l.current.Values[at].Int()
+}
+
+func (l stockLevel) amount(at int) float64 {
+	sent, ok := l.change.values[at]
+	switch {
+	case !ok:
+		return numeric.Leading(l.current.Values[at].Text())
+	case l.rules.dialect.TextComparison && sent.Kind == codec.Text:
+		return numeric.Leading(sent.Text)
+	default:
+		return storedNumber(sent)
+	}
+}
