@@ -1,0 +1,57 @@
+package httpapi
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/portico-commerce/portico/mapping"
+)
+
+// Metrics counts and times requests.
+type Metrics struct {
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	problems *prometheus.CounterVec
+	inFlight prometheus.Gauge
+}
+
+// NewMetrics returns metrics registered with reg.
+func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
+	m := &Metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_requests_total",
+			Help: "Requests answered, by call of the contract, role, status and format of the reply.",
+		}, []string{"call", "role", "status", "format"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "portico_request_duration_seconds",
+			Help:    "Time from the first byte of a request to the last of its reply, by call.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"call"}),
+		problems: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_authentication_problems_total",
+			Help: "Calls refused by OAuth, by problem.",
+		}, []string{"problem"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "portico_requests_in_flight",
+			Help: "Requests being answered.",
+		}),
+	}
+	for _, c := range []prometheus.Collector{m.requests, m.duration, m.problems, m.inFlight} {
+		if err := reg.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// observe counts a request out.
+func (m *Metrics) observe(r *mapping.Response, took time.Duration) {
+	m.inFlight.Dec()
+	m.requests.WithLabelValues(r.Call, r.Role, strconv.Itoa(r.Status), r.Format).Inc()
+	m.duration.WithLabelValues(r.Call).Observe(took.Seconds())
+	if r.Problem != "" {
+		m.problems.WithLabelValues(r.Problem).Inc()
+	}
+}
