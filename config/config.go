@@ -1,0 +1,205 @@
+package config
+
+import (
+	"log/slog"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// prefix begins every environment variable of ours.
+const prefix = "PORTICO_"
+
+// Config is every setting, read and checked. [Load] makes one; the help of each
+// setting stands in [Settings].
+type Config struct {
+	Listen         string // host:port
+	PublicURL      string // without a slash at its end; empty: use the Host header
+	TrustedProxies []netip.Prefix
+	Dialect        string // "documented" or "magento"
+	AcceptMissing  string // "error" or "json"
+	Adapter        string // name of the chosen adapter
+	OpsListen      string // host:port
+	OpsToken       string // empty: the operators' port asks for none
+	LogLevel       slog.Level
+	LogFormat      string // "text" or "json"
+
+	Limits Limits
+	Lists  Lists
+	Server Server
+	Auth   Auth
+	Store  Store
+	Stock  Stock
+
+	// Driver holds the settings of the chosen adapter as text, by their names
+	// without the section.
+	Driver map[string]string
+
+	rows []Row
+}
+
+// Limits bound what a request may send, in bytes.
+type Limits struct{ BodyBytes, QueryBytes int64 }
+
+// Lists bound what a list may answer.
+type Lists struct{ MaxRows int64 }
+
+// Server holds the time limits of a connection. None of them is zero.
+type Server struct{ ReadHeaderTimeout, ReadTimeout, WriteTimeout, IdleTimeout, ShutdownTimeout time.Duration }
+
+// Auth holds what protects credentials. SecretKey has 32 bytes, or none when no
+// key is set.
+type Auth struct{ SecretKey []byte }
+
+// Store holds what the store's rules of time, price and tax depend on.
+type Store struct {
+	TimeZone   *time.Location
+	Currency   string // ISO 4217
+	TaxCountry string // ISO 3166, two letters
+	TaxRegion  string // region code, may be empty
+}
+
+// Stock holds the values that stock items use in place of their own. Quantities
+// are decimals with four places, as adapters have them. Backorders is 0, 1 or 2.
+type Stock struct {
+	MinQty, NotifyQty string
+	Backorders        int64
+	ManageStock       bool
+}
+
+// newConfig fills a Config from values that have all been parsed.
+func newConfig(v values) *Config {
+	c := &Config{
+		Listen:         get[string](v, "listen"),
+		PublicURL:      get[string](v, "public_url"),
+		TrustedProxies: get[[]netip.Prefix](v, "trusted_proxies"),
+		Dialect:        get[string](v, "dialect"),
+		AcceptMissing:  get[string](v, "accept_missing"),
+		Adapter:        get[string](v, "adapter"),
+		OpsListen:      get[string](v, "ops.listen"),
+		OpsToken:       get[string](v, "ops.token"),
+		LogFormat:      get[string](v, "log.format"),
+		Limits: Limits{
+			BodyBytes:  get[int64](v, "limits.body_bytes"),
+			QueryBytes: get[int64](v, "limits.query_bytes"),
+		},
+		Lists: Lists{MaxRows: get[int64](v, "lists.max_rows")},
+		Server: Server{
+			ReadHeaderTimeout: get[time.Duration](v, "server.read_header_timeout"),
+			ReadTimeout:       get[time.Duration](v, "server.read_timeout"),
+			WriteTimeout:      get[time.Duration](v, "server.write_timeout"),
+			IdleTimeout:       get[time.Duration](v, "server.idle_timeout"),
+			ShutdownTimeout:   get[time.Duration](v, "server.shutdown_timeout"),
+		},
+		Auth: Auth{SecretKey: get[[]byte](v, "auth.secret_key")},
+		Store: Store{
+			TimeZone:   get[*time.Location](v, "store.timezone"),
+			Currency:   get[string](v, "store.currency"),
+			TaxCountry: get[string](v, "store.tax_country"),
+			TaxRegion:  get[string](v, "store.tax_region"),
+		},
+		Stock: Stock{
+			MinQty:      get[string](v, "stock.min_qty"),
+			NotifyQty:   get[string](v, "stock.notify_qty"),
+			Backorders:  get[int64](v, "stock.backorders"),
+			ManageStock: get[bool](v, "stock.manage"),
+		},
+		Driver: map[string]string{},
+	}
+	c.LogLevel = logLevel(get[string](v, "log.level"))
+	for name, value := range v {
+		if own, ok := strings.CutPrefix(name, c.Adapter+"."); ok {
+			c.Driver[own] = value.text
+		}
+	}
+	return c
+}
+
+func logLevel(name string) slog.Level {
+	switch name {
+	case "debug":
+		return slog.LevelDebug
+	case "warn":
+		return slog.LevelWarn
+	case "error":
+		return slog.LevelError
+	default:
+		return slog.LevelInfo
+	}
+}
+
+// Validate checks the conditions that several settings have to meet together
+// and returns all it finds as [Faults], or nil. [Load] has done so already; it
+// is for a Config that was changed afterwards.
+func (c *Config) Validate() error {
+	var faults Faults
+	for _, r := range rules() {
+		if problem := r.problem(c); problem != "" {
+			faults = append(faults, Fault{Setting: r.settings[0], Problem: problem})
+		}
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return faults
+}
+
+// A rule is a condition on several settings; a fault is reported for the first.
+type rule struct {
+	settings []string
+	problem  func(*Config) string // empty: the condition holds
+}
+
+func rules() []rule {
+	return []rule{
+		{[]string{"ops.token", "ops.listen"}, func(c *Config) string {
+			if c.OpsToken != "" || Loopback(c.OpsListen) {
+				return ""
+			}
+			return "must be set, because ops.listen " + c.OpsListen + " is not a loopback address"
+		}},
+		{[]string{"ops.listen", "listen"}, func(c *Config) string {
+			if !overlap(c.OpsListen, c.Listen) {
+				return ""
+			}
+			return "must differ from listen " + c.Listen
+		}},
+		{[]string{"server.read_header_timeout", "server.read_timeout"}, func(c *Config) string {
+			if c.Server.ReadHeaderTimeout <= c.Server.ReadTimeout {
+				return ""
+			}
+			return "must not be longer than server.read_timeout " + c.Server.ReadTimeout.String()
+		}},
+	}
+}
+
+// Loopback reports whether only this machine can reach a host:port. It does not
+// look names up: of names only localhost is known.
+func Loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || (err == nil && ip.IsLoopback())
+}
+
+// overlap reports whether two listeners would ask for the same port of one
+// interface. Port 0 is a free one for each.
+func overlap(a, b string) bool {
+	hostA, portA, errA := net.SplitHostPort(a)
+	hostB, portB, errB := net.SplitHostPort(b)
+	if errA != nil || errB != nil {
+		return false
+	}
+	numberA, _ := strconv.Atoi(portA)
+	numberB, _ := strconv.Atoi(portB)
+	return numberA != 0 && numberA == numberB && (hostA == hostB || everywhere(hostA) || everywhere(hostB))
+}
+
+func everywhere(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "" || (err == nil && ip.IsUnspecified())
+}

@@ -1,0 +1,82 @@
+package config
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// WriteExample writes a YAML file that names every setting with its help, its
+// default, its environment name and its flag. The settings are commented out,
+// their sections are not: a line is put in force by removing its "# ".
+func WriteExample(w io.Writer, settings []Setting) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprint(out, `# Portico's settings, each with its default. To set one, remove the "# " before
+# it. The environment overrides this file, the command line overrides both.
+`)
+	section := ""
+	for _, s := range settings {
+		indent, name := "", s.Name
+		if parent, child, nested := strings.Cut(s.Name, "."); nested {
+			indent, name = "  ", child
+			if parent != section {
+				section = parent
+				fmt.Fprintf(out, "\n%s:\n", section)
+			}
+		}
+		for _, line := range wrap(s.Help, 76) {
+			fmt.Fprintf(out, "\n%s## %s", indent, line)
+		}
+		fmt.Fprintf(out, "\n%s## %s\n", indent, strings.Join(s.notes(), ", "))
+		fmt.Fprintf(out, "%s# %s: %s\n", indent, name, s.yamlDefault())
+	}
+	return out.Flush()
+}
+
+// notes returns where else a setting may be given, and what it may be.
+func (s Setting) notes() []string {
+	notes := []string{s.Variable()}
+	if s.Secret {
+		notes[0] += " or the file named by " + s.Variable() + "_FILE"
+	}
+	if s.Flag != "" {
+		notes = append(notes, "--"+s.Flag)
+	}
+	if len(s.Choices) > 0 {
+		notes = append(notes, "one of: "+strings.Join(s.Choices, " "))
+	}
+	return notes
+}
+
+var plainScalar = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._/+-]*(:[A-Za-z0-9._/+-]+)*\z`)
+
+// yamlDefault returns the default as YAML that reads as the same text.
+func (s Setting) yamlDefault() string {
+	switch {
+	case s.Kind == Networks:
+		return "[" + s.Default + "]"
+	case plainScalar.MatchString(s.Default):
+		return s.Default
+	default:
+		return strconv.Quote(s.Default)
+	}
+}
+
+// wrap breaks text at blanks into lines of at most width bytes.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}

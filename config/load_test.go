@@ -1,0 +1,459 @@
+package config_test
+
+import (
+	"errors"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/spf13/pflag"
+
+	"github.com/portico-commerce/portico/config"
+)
+
+const secretKey = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+// adapters stand for the sections that the program hands over.
+func adapters() []config.Section {
+	return []config.Section{
+		{Name: "sql", Settings: []config.Setting{
+			{Name: "dsn", Default: "sqlite:portico.db", Secret: true, Help: "Where the data is."},
+			{Name: "migrate", Default: "auto", Help: "Whether tables are made.", Valid: func(text string) error {
+				if text != "auto" && text != "off" {
+					return errors.New("must be auto or off")
+				}
+				return nil
+			}},
+		}},
+		{Name: "rest", Settings: []config.Setting{{Name: "mapping", Help: "Path of the mapping file."}}},
+	}
+}
+
+// write puts text into a file called portico.yaml in a folder of its own, and
+// makes that folder the working directory, so that faults name a plain path.
+func write(t *testing.T, text string) string {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("portico.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "portico.yaml"
+}
+
+func parseFlags(t *testing.T, arguments ...string) *pflag.FlagSet {
+	t.Helper()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	flags.String("config", "", "a flag that is no setting")
+	config.AddFlags(flags, config.Settings(adapters()...))
+	if err := flags.Parse(arguments); err != nil {
+		t.Fatal(err)
+	}
+	return flags
+}
+
+func TestLoadDefaults(t *testing.T) {
+	got, err := config.Load(config.Sources{Sections: adapters()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &config.Config{
+		Listen:         "127.0.0.1:8080",
+		TrustedProxies: []netip.Prefix{},
+		Dialect:        "documented",
+		AcceptMissing:  "error",
+		Adapter:        "sql",
+		OpsListen:      "127.0.0.1:9464",
+		LogLevel:       slog.LevelInfo,
+		LogFormat:      "text",
+		Limits:         config.Limits{BodyBytes: 16 << 20, QueryBytes: 256 << 10},
+		Lists:          config.Lists{MaxRows: 100000},
+		Server: config.Server{
+			ReadHeaderTimeout: 10 * time.Second,
+			ReadTimeout:       time.Minute,
+			WriteTimeout:      2 * time.Minute,
+			IdleTimeout:       2 * time.Minute,
+			ShutdownTimeout:   15 * time.Second,
+		},
+		Auth:   config.Auth{SecretKey: []byte{}},
+		Store:  config.Store{TimeZone: time.UTC, Currency: "USD", TaxCountry: "US", TaxRegion: "CA"},
+		Stock:  config.Stock{MinQty: "0.0000", NotifyQty: "1.0000", ManageStock: true},
+		Driver: map[string]string{"dsn": "sqlite:portico.db", "migrate": "auto"},
+	}
+	if diff := cmp.Diff(want, got, compareConfigs()...); diff != "" {
+		t.Errorf("defaults (-want +got):\n%s", diff)
+	}
+}
+
+func compareConfigs() []cmp.Option {
+	return []cmp.Option{
+		cmpopts.IgnoreUnexported(config.Config{}),
+		cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() }),
+		cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
+	}
+}
+
+func TestLoadEveryCoreSetting(t *testing.T) {
+	file := write(t, `
+listen: "[::1]:80"
+public_url: https://shop.example.com/legacy/
+trusted_proxies: [10.1.2.3/8, "::1", "::ffff:192.0.2.1"]
+dialect: magento
+accept_missing: json
+adapter: rest
+ops: {listen: ":9000", token: 0123456789abcdef}
+log: {level: error, format: json}
+limits: {body_bytes: 4096, query_bytes: 512KiB}
+lists.max_rows: 7
+server:
+  read_header_timeout: 1s
+  read_timeout: 2s
+  write_timeout: 1m30s
+  idle_timeout: 4s
+  shutdown_timeout: 500ms
+auth:
+  secret_key: `+secretKey+`
+store: {timezone: Europe/Berlin, currency: EUR, tax_country: DE, tax_region: ""}
+stock: {min_qty: -007.5, notify_qty: 0.25, backorders: 2, manage: false}
+rest.mapping: backend.yaml
+sql.dsn: 0042
+`)
+	got, err := config.Load(config.Sources{Sections: adapters(), File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := []byte("\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff")
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &config.Config{
+		Listen:    "[::1]:80",
+		PublicURL: "https://shop.example.com/legacy",
+		TrustedProxies: []netip.Prefix{
+			netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("192.0.2.1/32"),
+		},
+		Dialect:       "magento",
+		AcceptMissing: "json",
+		Adapter:       "rest",
+		OpsListen:     ":9000",
+		OpsToken:      "0123456789abcdef",
+		LogLevel:      slog.LevelError,
+		LogFormat:     "json",
+		Limits:        config.Limits{BodyBytes: 4096, QueryBytes: 512 << 10},
+		Lists:         config.Lists{MaxRows: 7},
+		Server: config.Server{
+			ReadHeaderTimeout: time.Second,
+			ReadTimeout:       2 * time.Second,
+			WriteTimeout:      90 * time.Second,
+			IdleTimeout:       4 * time.Second,
+			ShutdownTimeout:   500 * time.Millisecond,
+		},
+		Auth:   config.Auth{SecretKey: append(key, key...)},
+		Store:  config.Store{TimeZone: berlin, Currency: "EUR", TaxCountry: "DE"},
+		Stock:  config.Stock{MinQty: "-7.5000", NotifyQty: "0.2500", Backorders: 2},
+		Driver: map[string]string{"mapping": "backend.yaml"},
+	}
+	if diff := cmp.Diff(want, got, compareConfigs()...); diff != "" {
+		t.Errorf("configuration (-want +got):\n%s", diff)
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	tests := []struct {
+		name       string
+		file       string
+		environ    []string
+		flags      []string
+		wantLevel  slog.Level
+		wantSource string
+	}{
+		{"default", "", nil, nil, slog.LevelInfo, "default"},
+		{"file", "log:\n  level: debug", nil, nil, slog.LevelDebug, "portico.yaml:2"},
+		{"file, section and name in one", "log.level: debug", nil, nil, slog.LevelDebug, "portico.yaml:1"},
+		{"file, blank setting", "log:\n  level:", nil, nil, slog.LevelInfo, "default"},
+		{"file, blank section", "log:", nil, nil, slog.LevelInfo, "default"},
+		{"file of comments", "# log.level: debug", nil, nil, slog.LevelInfo, "default"},
+		{"environment over file", "log.level: debug", []string{"PORTICO_LOG_LEVEL=warn"}, nil,
+			slog.LevelWarn, "environment PORTICO_LOG_LEVEL"},
+		{"flag over environment and file", "log.level: debug", []string{"PORTICO_LOG_LEVEL=warn"}, []string{"--log-level=error"},
+			slog.LevelError, "flag --log-level"},
+		{"flag that repeats the default", "log.level: debug", nil, []string{"--log-level=info"}, slog.LevelInfo, "flag --log-level"},
+		{"flag of another setting", "log.level: debug", nil, []string{"--listen=:1", "--config=x"}, slog.LevelDebug, "portico.yaml:1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			file := write(t, tt.file)
+			got, err := config.Load(config.Sources{
+				Sections: adapters(), File: file, Environ: tt.environ, Flags: parseFlags(t, tt.flags...),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.LogLevel != tt.wantLevel {
+				t.Errorf("level %v, want %v", got.LogLevel, tt.wantLevel)
+			}
+			if source := row(t, got, "log.level").Source; source != tt.wantSource {
+				t.Errorf("source %q, want %q", source, tt.wantSource)
+			}
+		})
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	write(t, "log.level: debug\n")
+	if err := os.WriteFile("token", []byte("a-token-of-sixteen\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := config.Load(config.Sources{Sections: adapters(), Environ: []string{
+		"PORTICO_CONFIG=portico.yaml",
+		"PORTICO_OPS_TOKEN_FILE=token",
+		"PORTICO_SQL_DSN=a=b",
+		"PORTICO_TRUSTED_PROXIES= 10.0.0.0/8 , ::1 ",
+		"PORTICO_SERVICE_HOST=10.0.0.1", "PORTICO_SERVICE_PORT=80", "PORTICO_SERVICE_PORT_HTTP=80",
+		"PORTICO_PORT=tcp://10.0.0.1:80", "PORTICO_PORT_80_TCP=tcp://10.0.0.1:80", "PORTICO_PORT_80_TCP_ADDR=10.0.0.1",
+		"HOME=/root", "PORTICOS=1",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.LogLevel != slog.LevelDebug {
+		t.Errorf("the file named by PORTICO_CONFIG was not read")
+	}
+	if got.OpsToken != "a-token-of-sixteen" {
+		t.Errorf("token %q from its file", got.OpsToken)
+	}
+	if source := row(t, got, "ops.token").Source; source != "environment PORTICO_OPS_TOKEN_FILE" {
+		t.Errorf("source of the token %q", source)
+	}
+	if got.Driver["dsn"] != "a=b" {
+		t.Errorf("dsn %q, want everything after the first =", got.Driver["dsn"])
+	}
+	if len(got.TrustedProxies) != 2 {
+		t.Errorf("networks %v, want two", got.TrustedProxies)
+	}
+}
+
+func TestFileNamedByCallerBeatsVariable(t *testing.T) {
+	file := write(t, "log.level: debug")
+	got, err := config.Load(config.Sources{Sections: adapters(), File: file, Environ: []string{"PORTICO_CONFIG=absent.yaml"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.LogLevel != slog.LevelDebug {
+		t.Errorf("level %v, want that of the file", got.LogLevel)
+	}
+}
+
+func row(t *testing.T, c *config.Config, name string) config.Row {
+	t.Helper()
+	for _, r := range c.Rows() {
+		if r.Name == name {
+			return r
+		}
+	}
+	t.Fatalf("no row for %s", name)
+	return config.Row{}
+}
+
+func TestFaults(t *testing.T) {
+	aliases := "a: &a [1,1]\nlisten: *a\n"
+	tests := []struct {
+		name    string
+		file    string
+		environ []string
+		flags   []string
+		want    []string
+	}{
+		{"unknown setting", "log:\n  levle: warn", nil, nil,
+			[]string{`portico.yaml:2: log.levle: unknown setting; did you mean log.level?`}},
+		{"unknown setting, nothing near", "colour: red", nil, nil, []string{`portico.yaml:1: colour: unknown setting`}},
+		{"unknown blank section", "logs:\n", nil, nil, []string{`portico.yaml:1: logs: unknown setting`}},
+		{"unknown setting of an adapter", "sql.dns: x", nil, nil,
+			[]string{`portico.yaml:1: sql.dns: unknown setting; did you mean sql.dsn?`}},
+		{"name that would disturb a terminal", `"a\e[31m": x`, nil, nil, []string{`portico.yaml:1: "a\x1b[31m": unknown setting`}},
+		{"mapping under a setting", "listen:\n  host: a", nil, nil, []string{`portico.yaml:2: listen.host: unknown setting`}},
+		{"setting given twice", "listen: :1\nlisten: :2", nil, nil, []string{`portico.yaml:2: listen is given in line 1 too`}},
+		{"setting given in both forms", "log:\n  level: warn\nlog.level: warn", nil, nil,
+			[]string{`portico.yaml:3: log.level is given in line 2 too`}},
+		{"section given twice", "log: {level: warn}\nlog: {format: json}", nil, nil,
+			[]string{`portico.yaml:2: log is given in line 1 too`}},
+		{"list for a single value", "dialect: [a, b]", nil, nil,
+			[]string{`portico.yaml:1: dialect: "a,b" must be one of documented, magento`}},
+		{"list of lists", "trusted_proxies: [[a]]", nil, nil,
+			[]string{`portico.yaml:1: trusted_proxies must be a list of texts without commas`}},
+		{"list with a comma in an entry", "trusted_proxies: ['::1,::2']", nil, nil,
+			[]string{`portico.yaml:1: trusted_proxies must be a list of texts without commas`}},
+		{"alias", aliases, nil, nil, []string{
+			`portico.yaml:1: a must not use anchors, aliases and tags`,
+			`portico.yaml:2: listen must not use anchors, aliases and tags`}},
+		{"tag", "listen: !!binary aGk=", nil, nil, []string{`portico.yaml:1: listen must not use anchors, aliases and tags`}},
+		{"key that is no text", "? [a]\n: b", nil, nil, []string{`portico.yaml:1: the name of a setting must be a plain text`}},
+		{"not YAML", "a: b: c", nil, nil, []string{`portico.yaml: is not YAML: mapping values are not allowed in this context`}},
+		{"not YAML after the first document", "a: 1\n---\nb: c: d", nil, nil,
+			[]string{`portico.yaml: is not YAML: line 3: mapping values are not allowed in this context`}},
+		{"two documents", "listen: :1\n---\nlisten: :2", nil, nil, []string{`portico.yaml:2: must hold one YAML document`}},
+		{"not a mapping", "- listen", nil, nil, []string{`portico.yaml:1: must be a mapping of settings`}},
+		{"nested too deep", strings.Repeat("{a: ", 9) + "1" + strings.Repeat("}", 9), nil, nil,
+			[]string{`portico.yaml:1: is nested too deep`}},
+		{"longer than a file may be", strings.Repeat("#", 1<<20+1), nil, nil,
+			[]string{`portico.yaml: must not be longer than 1MiB`}},
+
+		{"unknown variable", "", []string{"PORTICO_LOGLEVEL=warn"}, nil,
+			[]string{`environment PORTICO_LOGLEVEL: unknown variable; did you mean PORTICO_LOG_LEVEL?`}},
+		{"file variable of no secret", "", []string{"PORTICO_LISTEN_FILE=x"}, nil,
+			[]string{`environment PORTICO_LISTEN_FILE: unknown variable`}},
+		{"secret given twice", "", []string{"PORTICO_OPS_TOKEN=a-token-of-sixteen", "PORTICO_OPS_TOKEN_FILE=portico.yaml"}, nil,
+			[]string{`environment PORTICO_OPS_TOKEN_FILE: ops.token: is given by PORTICO_OPS_TOKEN too`}},
+		{"secret's file missing", "", []string{"PORTICO_OPS_TOKEN_FILE=absent"}, nil,
+			[]string{`environment PORTICO_OPS_TOKEN_FILE: ops.token: open absent: no such file or directory`}},
+		{"configuration file missing", "", []string{"PORTICO_CONFIG=absent.yaml"}, nil,
+			[]string{`absent.yaml: open absent.yaml: no such file or directory`}},
+
+		{"not one of the choices, in a flag", "", nil, []string{"--dialect=french"},
+			[]string{`flag --dialect: dialect: "french" must be one of documented, magento`}},
+		{"adapter that is not built in", "adapter: soap", nil, nil,
+			[]string{`portico.yaml:1: adapter: "soap" must be one of sql, rest`}},
+		{"value an adapter refuses", "sql.migrate: later", nil, nil,
+			[]string{`portico.yaml:1: sql.migrate: "later" must be auto or off`}},
+		{"value that a later layer replaces", "log.level: loud", []string{"PORTICO_LOG_LEVEL=warn"}, nil,
+			[]string{`portico.yaml:1: log.level: "loud" must be one of debug, info, warn, error`}},
+		{"long value", "dialect: " + strings.Repeat("x", 100), nil, nil,
+			[]string{`portico.yaml:1: dialect: "` + strings.Repeat("x", 64) + `" must be one of documented, magento`}},
+		{"secret", "auth.secret_key: open-sesame", nil, nil,
+			[]string{`portico.yaml:1: auth.secret_key: value must be 64 hexadecimal digits, or empty`}},
+
+		{"operators' port off loopback without token", "ops.listen: 0.0.0.0:9464", nil, nil,
+			[]string{`default: ops.token: must be set, because ops.listen 0.0.0.0:9464 is not a loopback address`}},
+		{"the same port twice", "listen: :9464", nil, nil,
+			[]string{`default: ops.listen: must differ from listen :9464`}},
+		{"header timeout over read timeout", "server.read_header_timeout: 2m", nil, nil,
+			[]string{`portico.yaml:1: server.read_header_timeout: must not be longer than server.read_timeout 1m0s`}},
+		{"combination with a value at fault is not judged", "ops: {listen: 0.0.0.0:9464, token: short}", nil, nil,
+			[]string{`portico.yaml:1: ops.token: value must be 16 to 256 printable ASCII characters without blanks`}},
+
+		{"all at once", "dialect: french\nstock.manage: yes\ncolour: red",
+			[]string{"PORTICO_LISTEN=8080", "PORTICO_LOGLEVEL=warn", "PORTICO_OPS_LISTEN=:9464"}, []string{"--log-format=xml"},
+			[]string{
+				`portico.yaml:3: colour: unknown setting`,
+				`portico.yaml:1: dialect: "french" must be one of documented, magento`,
+				`portico.yaml:2: stock.manage: "yes" must be true or false`,
+				`environment PORTICO_LOGLEVEL: unknown variable; did you mean PORTICO_LOG_LEVEL?`,
+				`environment PORTICO_LISTEN: listen: "8080" must be host:port such as 127.0.0.1:8080, [::1]:8080 or :8080`,
+				`flag --log-format: log.format: "xml" must be one of text, json`,
+				`default: ops.token: must be set, because ops.listen :9464 is not a loopback address`,
+			}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			file := write(t, tt.file)
+			from := config.Sources{Sections: adapters(), Environ: tt.environ, Flags: parseFlags(t, tt.flags...)}
+			if tt.file != "" {
+				from.File = file
+			}
+			got, err := config.Load(from)
+			var faults config.Faults
+			if !errors.As(err, &faults) || got != nil {
+				t.Fatalf("Load returned (%v, %v), want faults alone", got, err)
+			}
+			var lines []string
+			for _, f := range faults {
+				lines = append(lines, f.String())
+			}
+			if diff := cmp.Diff(tt.want, lines); diff != "" {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+			if strings.Contains(err.Error(), "open-sesame") {
+				t.Errorf("a secret shows in %q", err)
+			}
+		})
+	}
+}
+
+func TestFaultsAreCut(t *testing.T) {
+	file := write(t, strings.Repeat("x", 300)+": 1\n"+manyNames(60))
+	_, err := config.Load(config.Sources{Sections: adapters(), File: file})
+	if err == nil {
+		t.Fatal("unknown names were accepted")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != 52 || lines[0] != "faults in the configuration: 61" || lines[51] != "  and 11 more" {
+		t.Errorf("%d lines, from %q to %q", len(lines), lines[0], lines[len(lines)-1])
+	}
+}
+
+func manyNames(count int) string {
+	var text strings.Builder
+	for i := range count {
+		text.WriteString("unknown" + strings.Repeat("o", i) + ": 1\n")
+	}
+	return text.String()
+}
+
+func TestValidate(t *testing.T) {
+	c, err := config.Load(config.Sources{Sections: adapters()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Validate(); err != nil {
+		t.Fatalf("a loaded configuration: %v", err)
+	}
+	c.OpsListen = "10.0.0.1:9464"
+	c.Server.ReadTimeout = time.Second
+	want := config.Faults{
+		{Setting: "ops.token", Problem: "must be set, because ops.listen 10.0.0.1:9464 is not a loopback address"},
+		{Setting: "server.read_header_timeout", Problem: "must not be longer than server.read_timeout 1s"},
+	}
+	if diff := cmp.Diff(error(want), c.Validate()); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+}
+
+// FuzzLoad feeds the loader hostile files and variables. What it accepts must
+// load to the same configuration again when every value comes from the
+// environment instead.
+func FuzzLoad(f *testing.F) {
+	f.Add("", "PORTICO_LISTEN", ":0")
+	f.Add("listen: 127.0.0.1:8080\nlog: {level: warn}\n", "PORTICO_LOG_LEVEL", "debug")
+	f.Add("trusted_proxies:\n  - 10.0.0.0/8\n  - ::1\n", "PORTICO_SQL_DSN", "postgres://u:p@h/d")
+	f.Add("stock: {min_qty: -0.5, backorders: 2, manage: false}", "PORTICO_STOCK_NOTIFY_QTY", "007")
+	f.Add("a: &a [x]\nb: *a\n", "PORTICO_PORT_80_TCP", "tcp://10.0.0.1:80")
+	f.Add("store: {timezone: ../../etc/passwd}", "PORTICO_STORE_TIMEZONE", "Local")
+	f.Add("public_url: http://[::1]:80/\n---\n", "PORTICO_PUBLIC_URL", "https://example.com//")
+	path := filepath.Join(f.TempDir(), "portico.yaml")
+	f.Fuzz(func(t *testing.T, text, variable, value string) {
+		if strings.HasSuffix(variable, "_FILE") || strings.HasPrefix(variable, "PORTICO_CONFIG") {
+			return // it would read a file of the machine
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		first, err := config.Load(config.Sources{Sections: adapters(), File: path, Environ: []string{variable + "=" + value}})
+		if err != nil {
+			if _, ok := errors.AsType[config.Faults](err); !ok || len(err.Error()) == 0 {
+				t.Fatalf("error %T", err)
+			}
+			return
+		}
+		again := config.Sources{Sections: adapters()}
+		for _, r := range first.Rows() {
+			if !r.Secret {
+				again.Environ = append(again.Environ, r.Environment+"="+r.Value)
+			}
+		}
+		again.Environ = append(again.Environ, "PORTICO_OPS_TOKEN="+first.OpsToken)
+		second, err := config.Load(again)
+		if err != nil {
+			t.Fatalf("values that were accepted are refused: %v", err)
+		}
+		second.Auth, second.Driver = first.Auth, first.Driver
+		if diff := cmp.Diff(first, second, compareConfigs()...); diff != "" {
+			t.Errorf("a second load differs:\n%s", diff)
+		}
+	})
+}

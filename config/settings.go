@@ -1,0 +1,154 @@
+package config
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Setting is one row of the table: all there is to know of one setting.
+type Setting struct {
+	Name    string // as in the YAML file, sections joined by a dot: "log.level"
+	Kind    Kind
+	Default string
+	Help    string   // what it does, with its unit, in a sentence or two
+	Choices []string // of kind Choice: the values allowed
+
+	// Min and Max bound kind Int, kind Size (in bytes) and kind Duration (in
+	// nanoseconds), both included.
+	Min, Max int64
+
+	Secret bool   // never shown; may come from PORTICO_<NAME>_FILE
+	Flag   string // name on the command line, empty for none
+
+	// Valid checks a value beyond its kind; nil accepts all. Its error says what
+	// would be valid ("must be …") and must not repeat the value of a secret.
+	Valid func(string) error
+}
+
+// Variable returns the environment name: "log.level" is PORTICO_LOG_LEVEL.
+func (s Setting) Variable() string {
+	return prefix + strings.ToUpper(strings.ReplaceAll(s.Name, ".", "_"))
+}
+
+// A Section is what one adapter adds to the table: the name by which it is
+// chosen, and its settings, named without the section ("dsn" of "sql" becomes
+// "sql.dsn").
+type Section struct {
+	Name     string
+	Settings []Setting
+}
+
+// Settings returns the whole table in the order of the example file: the
+// settings of the core, then those of the sections. Sections are the adapters
+// built in; their names are what the setting "adapter" may be.
+func Settings(sections ...Section) []Setting {
+	table := core()
+	for _, section := range sections {
+		for _, s := range section.Settings {
+			s.Name = section.Name + "." + s.Name
+			table = append(table, s)
+		}
+	}
+	at := slices.IndexFunc(table, func(s Setting) bool { return s.Name == "adapter" })
+	for _, section := range sections {
+		table[at].Choices = append(table[at].Choices, section.Name)
+	}
+	return table
+}
+
+const (
+	kib = 1 << 10
+	mib = 1 << 20
+	gib = 1 << 30
+)
+
+func core() []Setting {
+	const shortest, longest = int64(10 * time.Millisecond), int64(24 * time.Hour)
+	// net/http reads at most 1 MiB of request line and headers together.
+	const longestQuery = 512 * kib
+	return []Setting{
+		{Name: "listen", Kind: Address, Default: "127.0.0.1:8080", Flag: "listen",
+			Help: "Address of the contract's port, host:port. An empty host means every interface."},
+		{Name: "public_url", Kind: URL, Flag: "public-url",
+			Help: "Base URL under which clients reach the service, for links and signatures. Empty: the Host header of each request."},
+		{Name: "trusted_proxies", Kind: Networks,
+			Help: "IP addresses and CIDR networks whose forwarding headers are believed. Empty: none."},
+		{Name: "dialect", Kind: Choice, Default: "documented", Choices: []string{"documented", "magento"}, Flag: "dialect",
+			Help: "What goes over the wire: documented is the contract to the letter, magento is what the original sends."},
+		{Name: "accept_missing", Kind: Choice, Default: "error", Choices: []string{"error", "json"},
+			Help: "Dialect magento only: what a request without Accept gets, the original's error or a JSON answer."},
+		{Name: "adapter", Kind: Choice, Default: "sql", Flag: "adapter",
+			Help: "The adapter that serves the store's records."},
+
+		{Name: "ops.listen", Kind: Address, Default: "127.0.0.1:9464", Flag: "ops-listen",
+			Help: "Address of the operators' port: metrics, health, readiness. Off loopback it needs ops.token."},
+		{Name: "ops.token", Kind: Text, Secret: true, Valid: validToken,
+			Help: "Bearer token that the operators' port asks for, 16 to 256 printable ASCII characters. Empty: none asked for."},
+
+		{Name: "log.level", Kind: Choice, Default: "info", Choices: []string{"debug", "info", "warn", "error"}, Flag: "log-level",
+			Help: "The least severity that is logged."},
+		{Name: "log.format", Kind: Choice, Default: "text", Choices: []string{"text", "json"}, Flag: "log-format",
+			Help: "The form of a log line."},
+
+		{Name: "limits.body_bytes", Kind: Size, Default: "16MiB", Min: kib, Max: gib,
+			Help: "Greatest size of a request body."},
+		{Name: "limits.query_bytes", Kind: Size, Default: "256KiB", Min: kib, Max: longestQuery,
+			Help: "Greatest size of a query string; a longer one gets 400."},
+		{Name: "lists.max_rows", Kind: Int, Default: "100000", Min: 1, Max: 10_000_000,
+			Help: "Greatest number of records in one list, whatever limit asks for."},
+
+		{Name: "server.read_header_timeout", Kind: Duration, Default: "10s", Min: shortest, Max: longest,
+			Help: "Time to read a request's headers."},
+		{Name: "server.read_timeout", Kind: Duration, Default: "1m", Min: shortest, Max: longest,
+			Help: "Time to read a whole request."},
+		{Name: "server.write_timeout", Kind: Duration, Default: "2m", Min: shortest, Max: longest,
+			Help: "Time from the end of a request's headers to the end of its answer."},
+		{Name: "server.idle_timeout", Kind: Duration, Default: "2m", Min: shortest, Max: longest,
+			Help: "Time an idle connection is kept open."},
+		{Name: "server.shutdown_timeout", Kind: Duration, Default: "15s", Min: shortest, Max: longest,
+			Help: "Time that requests in flight are given to finish at shutdown."},
+
+		{Name: "auth.secret_key", Kind: Key, Secret: true,
+			Help: "Key that encrypts consumer and token secrets at rest: 64 hexadecimal digits, as from openssl rand -hex 32."},
+
+		{Name: "store.timezone", Kind: TimeZone, Default: "UTC",
+			Help: "Time zone of the store, an IANA name such as Europe/Berlin: days begin and special prices change in it."},
+		{Name: "store.currency", Kind: Text, Default: "USD", Valid: matching(`[A-Z]{3}`, "must be an ISO 4217 code such as USD"),
+			Help: "Base currency of the store, an ISO 4217 code."},
+		{Name: "store.tax_country", Kind: Text, Default: "US", Valid: matching(`[A-Z]{2}`, "must be an ISO 3166 code such as US"),
+			Help: "Country whose tax a guest pays, an ISO 3166 code."},
+		{Name: "store.tax_region", Kind: Text, Default: "CA", Valid: matching(`[A-Za-z0-9-]{0,32}`, "must be a region code such as CA, or empty"),
+			Help: "Region whose tax a guest pays, its code in store.tax_country. Empty: none."},
+
+		{Name: "stock.min_qty", Kind: Decimal, Default: "0",
+			Help: "Quantity at which a product is out of stock, for items that use the store's value."},
+		{Name: "stock.notify_qty", Kind: Decimal, Default: "1",
+			Help: "Quantity below which stock counts as low, for items that use the store's value."},
+		{Name: "stock.backorders", Kind: Int, Default: "0", Min: 0, Max: 2,
+			Help: "For items that use the store's value: 0 no backorders, 1 below zero, 2 below zero and the customer is told."},
+		{Name: "stock.manage", Kind: Bool, Default: "true",
+			Help: "Whether stock is kept, for items that use the store's value."},
+	}
+}
+
+// validToken keeps a token fit for an Authorization header and hard to guess.
+func validToken(text string) error {
+	if text == "" {
+		return nil
+	}
+	return matching(`[!-~]{16,256}`, "must be 16 to 256 printable ASCII characters without blanks")(text)
+}
+
+// matching returns a check of the whole text against a pattern.
+func matching(pattern, problem string) func(string) error {
+	re := regexp.MustCompile(`\A(?:` + pattern + `)\z`)
+	return func(text string) error {
+		if !re.MatchString(text) {
+			return errors.New(problem)
+		}
+		return nil
+	}
+}
