@@ -1,0 +1,163 @@
+package contracttests
+
+import (
+	"bytes"
+	"io/fs"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestCasesAreWhole(t *testing.T) {
+	cases, err := Cases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := 0
+	for _, c := range cases {
+		steps += len(c.Steps)
+		if c.Clause == "" {
+			t.Errorf("%s/%s names no clause", c.File, c.Name)
+		}
+	}
+	if len(cases) != 527 || steps != 2200 {
+		t.Errorf("%d cases of %d steps, want 527 of 2200", len(cases), steps)
+	}
+}
+
+// TestRecordingsAreCanonical holds the engine's own renderings to every
+// recorded body: a body that would not be written as recorded is a mistake in
+// the rendering.
+func TestRecordingsAreCanonical(t *testing.T) {
+	cases, err := Cases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Recordings in which {{any}} stands for white space after an element.
+	swallowed := regexp.MustCompile(`</\w+>\{\{any\}\}`)
+	counts := map[string]int{}
+	for _, c := range cases {
+		for i, s := range c.Steps {
+			if s.Response.ContentType == nil || s.Response.Body == "" {
+				continue
+			}
+			f, ok := formatOf(*s.Response.ContentType)
+			if !ok {
+				continue
+			}
+			if swallowed.MatchString(s.Response.Body) {
+				counts["swallowed"]++
+				continue
+			}
+			body := strings.NewReplacer("{{any}}", "x", "{{base_url}}", "b", "{{datetime}}", "d").Replace(s.Response.Body)
+			tree, err := f.parse(body)
+			if err != nil {
+				t.Errorf("%s/%s step %d: %v", c.File, c.Name, i+1, err)
+				continue
+			}
+			if got := f.canonical(&tree); got != body {
+				want, got := mark(body, got)
+				t.Errorf("%s/%s step %d:\nwant %s\ngot  %s", c.File, c.Name, i+1, want, got)
+			}
+			counts[f.name]++
+		}
+	}
+	if counts["swallowed"] != 3 {
+		t.Errorf("%d recordings with swallowed white space, want 3", counts["swallowed"])
+	}
+	for _, f := range []string{"JSON", "XML", "form"} {
+		if counts[f] < 40 {
+			t.Errorf("%d recordings in %s, want at least 40", counts[f], f)
+		}
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	const good = `[{"name":"n","steps":[{"as":"guest","method":"GET","path":"/x","response":{"status":200,"body":""}}]}]`
+	if _, err := Load(fstest.MapFS{"a.json": {Data: []byte(good)}}); err != nil {
+		t.Fatalf("the case all others are made from: %v", err)
+	}
+	for _, tt := range []struct{ name, old, new, want string }{
+		{"NoList", good, `{}`, "cannot unmarshal"},
+		{"CutShort", good, good[:50], "unexpected EOF"},
+		{"TrailingText", good, good + "x", "text after the list"},
+		{"BadUTF8", `"n"`, "\"\xff\"", "UTF-8"},
+		{"UnknownField", `"name"`, `"nmae"`, "unknown field"},
+		{"NoName", `"n"`, `""`, "has no name"},
+		{"NameTwice", good, good[:len(good)-1] + "," + good[1:], "twice"},
+		{"NoSteps", good, `[{"name":"n","steps":[]}]`, "no steps"},
+		{"UnknownCaller", "guest", "root", "unknown caller"},
+		{"MethodWithBlank", "GET", "GE T", "not a token"},
+		{"NoMethod", "GET", "", "not a token"},
+		{"PathWithBlank", `"/x"`, `"/x y"`, "no request line"},
+		{"PathWithLineEnd", `"/x"`, `"/x\r\nX: y"`, "no request line"},
+		{"PathNotASCII", `"/x"`, `"/é"`, "no request line"},
+		{"TargetNoPath", `"/x"`, `"!x"`, "neither a path nor absolute"},
+		{"HeaderName", `"path"`, `"headers":{"a b":"c"},"path"`, "not a token"},
+		{"HeaderValue", `"path"`, `"headers":{"a":"b\r\nc: d"},"path"`, "end the line"},
+		{"AcceptValue", `"path"`, `"accept":"b\nc: d","path"`, "end the line"},
+		{"OwnHeader", `"path"`, `"headers":{"host":"c"},"path"`, "engine's own"},
+		{"NoStatus", `"status":200,`, ``, "status 0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			data := strings.Replace(good, tt.old, tt.new, 1)
+			_, err := Load(fstest.MapFS{"a.json": {Data: []byte(data)}})
+			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "a.json") {
+				t.Errorf("error %v, want one of a.json with %q", err, tt.want)
+			}
+		})
+	}
+	t.Run("NoFiles", func(t *testing.T) {
+		if cases, err := Load(fstest.MapFS{}); err == nil {
+			t.Errorf("%d cases of no files", len(cases))
+		}
+	})
+	t.Run("TooLarge", func(t *testing.T) {
+		data := append([]byte(good), bytes.Repeat([]byte(" "), maxCaseFile)...)
+		if _, err := Load(fstest.MapFS{"a.json": {Data: data}}); err == nil || !strings.Contains(err.Error(), "larger") {
+			t.Errorf("error %v, want one of the size", err)
+		}
+	})
+}
+
+// FuzzLoad shows that whatever loads can be sent as exactly one request.
+func FuzzLoad(f *testing.F) {
+	names, err := fs.Glob(exchanges, "exchanges/*.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range names {
+		data, err := fs.ReadFile(exchanges, name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		// The first case alone: a whole file is too large to be changed usefully.
+		first, _, _ := bytes.Cut(data, []byte("\n },"))
+		f.Add(append(first, "}]"...))
+	}
+	srv, err := parseServer("http://127.0.0.1:1", nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		cases, err := decodeCases("f.json", data)
+		if err != nil {
+			return
+		}
+		for _, c := range cases {
+			for _, s := range c.Steps {
+				r := newRequest(srv, testCredentials, &s)
+				head, _, _ := strings.Cut(string(r.bytes()), "\r\n\r\n")
+				want := 2 + len(r.headers)
+				if r.contentLength() != "" {
+					want++
+				}
+				lines := strings.FieldsFunc(head, func(r rune) bool { return r == '\r' || r == '\n' })
+				if len(lines) != want || len(strings.Split(lines[0], " ")) != 3 {
+					t.Errorf("%d lines in the head, want %d: %q", len(lines), want, head)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,295 @@
+package contracttests
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// recorder answers the steps of cases in turn, as each was recorded.
+type recorder struct {
+	replies []string
+	next    atomic.Int64
+}
+
+func (r *recorder) answer(string) string {
+	i := int(r.next.Add(1)) - 1
+	if i >= len(r.replies) {
+		return httpReply(500, "no more steps were recorded")
+	}
+	return r.replies[i]
+}
+
+// TestEveryRecordingReplays answers all recorded cases with their recordings.
+func TestEveryRecordingReplays(t *testing.T) {
+	cases, err := Cases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dialect, want := range map[Dialect]Summary{
+		Magento:    {Passed: 527},
+		Documented: {Passed: 352, LeftOut: 175},
+	} {
+		t.Run(string(dialect), func(t *testing.T) {
+			var r recorder
+			for _, c := range cases {
+				if dialect.leavesOut(&c) {
+					continue
+				}
+				for _, s := range c.Steps {
+					r.replies = append(r.replies, asRecorded(t, dialect.recording(&s)))
+				}
+			}
+			got := Replay(t, Target{BaseURL: serve(t, r.answer), Dialect: dialect}, cases)
+			if got != want {
+				t.Errorf("summary %+v, want %+v", got, want)
+			}
+			if sent := int(r.next.Load()); sent != len(r.replies) {
+				t.Errorf("%d requests, want %d", sent, len(r.replies))
+			}
+		})
+	}
+}
+
+// step returns a step with a recorded 200 and a JSON body.
+func step(method, path, body string) Step {
+	return Step{As: Guest, Method: method, Path: path, Response: Response{Status: 200, ContentType: ptr(jsonType), Body: body}}
+}
+
+func TestResetComesBeforeAndAfterWrites(t *testing.T) {
+	var log []string
+	base := serve(t, func(request string) string {
+		line, _, _ := strings.Cut(request, " HTTP/")
+		log = append(log, line)
+		return httpReply(200, "[]", "Content-Type: "+jsonType)
+	})
+	read := func(name string) Case { return Case{File: "f", Name: name, Steps: []Step{step("GET", "/"+name, "[]")}} }
+	write := func(method string) Case {
+		return Case{File: "f", Name: method, Steps: []Step{step("GET", "/", "[]"), step(method, "/", "[]")}}
+	}
+	goesOn := read("goes-on")
+	goesOn.Reset = new(bool)
+	got := Replay(t, Target{BaseURL: base, Dialect: Magento, Reset: func(context.Context) error {
+		log = append(log, "reset")
+		return nil
+	}}, []Case{read("a"), read("b"), write("POST"), read("c"), read("d"), write("PUT"), write("DELETE"), goesOn, write("FOO")})
+	if got != (Summary{Passed: 9}) {
+		t.Errorf("summary %+v, want 9 passed", got)
+	}
+	want := []string{
+		"reset", "GET /api/rest/a", "GET /api/rest/b",
+		"reset", "GET /api/rest/", "POST /api/rest/",
+		"reset", "GET /api/rest/c", "GET /api/rest/d",
+		"reset", "GET /api/rest/", "PUT /api/rest/",
+		"reset", "GET /api/rest/", "DELETE /api/rest/",
+		"GET /api/rest/goes-on", "GET /api/rest/", "FOO /api/rest/",
+	}
+	if diff := cmp.Diff(want, log); diff != "" {
+		t.Errorf("resets and requests (-want +got):\n%s", diff)
+	}
+}
+
+func TestCasesAreLeftOut(t *testing.T) {
+	base := serve(t, func(string) string { return httpReply(200, "[]", "Content-Type: "+jsonType) })
+	cases := []Case{
+		{File: "f", Name: "holds", Steps: []Step{step("GET", "/a", "[]")}},
+		{File: "f", Name: "differs", Differs: "field list", Steps: []Step{step("GET", "/b", "[]")}},
+		{File: "f", Name: "root", Differs: "root element only: x", Steps: []Step{step("GET", "/c", "[]")}},
+		{File: "f", Name: "unable", Steps: []Step{step("GET", "/d", "[]"), step("GET", "/e", "[]")}},
+	}
+	skip := func(c Case, s Step) string {
+		if c.Name == "unable" && s.Path == "/e" {
+			return "the upstream has no such resource"
+		}
+		return ""
+	}
+	for dialect, want := range map[Dialect]Summary{
+		Magento:    {Passed: 3, LeftOut: 1},
+		Documented: {Passed: 2, LeftOut: 2},
+	} {
+		if got := Replay(t, Target{BaseURL: base, Dialect: dialect, Skip: skip}, cases); got != want {
+			t.Errorf("%s: summary %+v, want %+v", dialect, got, want)
+		}
+	}
+}
+
+func TestRootIsRenamedInDocumented(t *testing.T) {
+	empty := func(root string) Response {
+		return Response{Status: 200, ContentType: ptr(xmlType), Body: "<?xml version=\"1.0\"?>\n<" + root + "/>\n"}
+	}
+	full := func(root string) Response {
+		return Response{Status: 200, ContentType: ptr(xmlType), Body: "<?xml version=\"1.0\"?>\n<" + root + ">\n  <id>1</id>\n</" + root + ">\n"}
+	}
+	for _, recorded := range []func(string) Response{empty, full} {
+		s := Step{Response: recorded("magento_api")}
+		if diff := cmp.Diff(recorded("service_api"), Documented.recording(&s)); diff != "" {
+			t.Errorf("documented (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(recorded("magento_api"), Magento.recording(&s)); diff != "" {
+			t.Errorf("magento (-want +got):\n%s", diff)
+		}
+	}
+}
+
+const (
+	refusedJSON = `{"messages":{"error":[{"code":405,"message":"Resource method not implemented yet."}]}}`
+	refusedXML  = "<?xml version=\"1.0\"?>\n<service_api>\n  <messages>\n    <error>\n      <data_item>\n        <code>405</code>\n        <message>Resource method not implemented yet.</message>\n      </data_item>\n    </error>\n  </messages>\n</service_api>\n"
+	refusedText = "messages%5Berror%5D%5B0%5D%5Bcode%5D=405&messages%5Berror%5D%5B0%5D%5Bmessage%5D=Resource+method+not+implemented+yet."
+)
+
+func TestPendingSteps(t *testing.T) {
+	noDot := func(s string) string { return strings.Replace(s, "yet.", "yet", 1) }
+	created := Step{As: Guest, Method: "POST", Path: "/pending", Response: recordings["created"]}
+	refusedWrite := Step{As: Guest, Method: "POST", Path: "/pending", Response: Response{Status: 400, ContentType: ptr(jsonType), Body: `{}`}}
+	inXML := step("GET", "/pending", "x")
+	inXML.Response.ContentType = ptr(xmlType)
+	inText := step("GET", "/pending", "x")
+	inText.Response.ContentType = ptr(textType)
+	category := step("GET", "/products/1/categories/?limit=1&pending", "[]")
+	built := step("GET", "/built", "[]")
+	builtReply := httpReply(200, "[]", "Content-Type: "+jsonType)
+	refused := func(contentType, body string) string { return httpReply(405, body, "Content-Type: "+contentType) }
+
+	for _, tt := range []struct {
+		name    string
+		dialect Dialect
+		steps   []Step
+		replies []string
+		pending int
+		wrong   []string // in the error; none: there is no error
+	}{
+		{"Alone", Documented, []Step{step("GET", "/pending", "[]")}, []string{refused(jsonType, refusedJSON)}, 1, nil},
+		{"XML", Documented, []Step{inXML}, []string{refused(xmlType, refusedXML)}, 1, nil},
+		{"XMLOfTheOriginal", Magento, []Step{inXML}, []string{refused(xmlType, strings.ReplaceAll(refusedXML, "service_api", "magento_api"))}, 1, nil},
+		{"Text", Documented, []Step{inText}, []string{refused(textType, refusedText)}, 1, nil},
+		{"ReadsGoOn", Documented, []Step{step("GET", "/pending", "[]"), built}, []string{refused(jsonType, refusedJSON), builtReply}, 1, nil},
+		{"RefusedWriteGoesOn", Documented, []Step{refusedWrite, built}, []string{refused(jsonType, refusedJSON), builtReply}, 1, nil},
+		{"WriteEndsTheCase", Documented, []Step{built, created, built, built}, []string{builtReply, refused(jsonType, refusedJSON)}, 1, nil},
+		{"WriteInAnyFormat", Documented, []Step{created}, []string{refused(xmlType, refusedXML)}, 1, nil},
+		{"Category", Documented, []Step{category}, []string{refused(jsonType, noDot(refusedJSON))}, 1, nil},
+		{"CategoryOfTheOriginal", Magento, []Step{category}, []string{refused(jsonType, refusedJSON)}, 1, nil},
+		{"CategoryWithDot", Documented, []Step{category}, []string{refused(jsonType, refusedJSON)}, 1, []string{"$.messages.error[0].message"}},
+		{"NoDot", Documented, []Step{step("GET", "/pending", "[]")}, []string{refused(jsonType, noDot(refusedJSON))}, 1, []string{"$.messages.error[0].message"}},
+		{"Answered", Documented, []Step{step("GET", "/pending", "[]")}, []string{builtReply}, 1, []string{"status"}},
+		{"OtherFormat", Documented, []Step{inXML}, []string{refused(jsonType, refusedJSON)}, 1, []string{"Content-Type", "body"}},
+		{"NoFormat", Documented, []Step{created}, []string{refused("text/html", "")}, 1, []string{"Content-Type", "body"}},
+		{"LaterDifference", Documented, []Step{step("GET", "/pending", "[]"), built}, []string{refused(jsonType, refusedJSON), httpReply(404, "")}, 1, []string{"step 2", "status"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := recorder{replies: tt.replies}
+			base := serve(t, r.answer)
+			p := player{server: mustServer(t, base), target: Target{Dialect: tt.dialect, Pending: func(s Step) bool {
+				return strings.Contains(s.Path, "pending")
+			}}}
+			pending, err := p.play(t.Context(), &Case{Steps: tt.steps})
+			if len(pending) != tt.pending || int(r.next.Load()) != len(tt.replies) {
+				t.Errorf("pending %v after %d requests, want %d after %d", pending, r.next.Load(), tt.pending, len(tt.replies))
+			}
+			if (err != nil) != (tt.wrong != nil) {
+				t.Fatalf("error %v, want one with %q", err, tt.wrong)
+			}
+			for _, want := range tt.wrong {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error has no %q:\n%v", want, err)
+				}
+			}
+		})
+	}
+
+	t.Run("Summary", func(t *testing.T) {
+		r := recorder{replies: []string{refused(jsonType, refusedJSON), builtReply, builtReply}}
+		got := Replay(t, Target{BaseURL: serve(t, r.answer), Dialect: Magento, Pending: func(s Step) bool {
+			return s.Path == "/pending"
+		}}, []Case{
+			{File: "f", Name: "only pending", Steps: []Step{step("GET", "/pending", "[]")}},
+			{File: "f", Name: "built", Steps: []Step{built, built}},
+		})
+		if got != (Summary{Passed: 1, Partial: 1}) {
+			t.Errorf("summary %+v, want 1 passed, 1 partial", got)
+		}
+	})
+}
+
+// TestReplayFails replays, in a process of its own, cases that must fail, and
+// reads what that process reports.
+func TestReplayFails(t *testing.T) {
+	if os.Getenv("CONTRACTTESTS_REPLAY") != "" {
+		failingReplay(t)
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestReplayFails$", "-test.v")
+	cmd.Env = append(os.Environ(), "CONTRACTTESTS_REPLAY=fail")
+	raw, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("error %v, want exit status 1:\n%s", err, raw)
+	}
+	out := string(raw)
+	for _, want := range []string{
+		"--- PASS: TestReplayFails/f.json/right",
+		"--- FAIL: TestReplayFails/f.json/wrong",
+		"--- FAIL: TestReplayFails/f.json/no_reply",
+		"--- FAIL: TestReplayFails/f.json/no_reset",
+		"f.json/wrong\n",
+		"clause: Endpoints / Customers\n",
+		"step 2\n",
+		`curl -sS -i --path-as-is -g -X 'PUT' -H 'User-Agent:' -H 'Content-Type:' -H 'Accept;' -H "Authorization: $AUTHORIZATION_ADMIN" --data-raw 'it'\''s' 'http://127.0.0.1:`,
+		"/api/rest/customers//1'\n",
+		"status\n",
+		`want "" » "200"`,
+		`got  "" » "500"`,
+		"$.name\n",
+		`want "A" » "da"`,
+		`got  "A" » "nna"`,
+		"step 1\n",
+		"no reply: ",
+		"resetting the data set: disk full",
+		"summary {Passed:1 Failed:3 Partial:0 LeftOut:0}",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the report has no %q", want)
+		}
+	}
+	for _, secret := range []string{testCredentials.Consumer.Secret, testCredentials.Admin.Secret} {
+		if strings.Contains(out, secret) {
+			t.Errorf("the report tells the secret %q", secret)
+		}
+	}
+	if t.Failed() {
+		t.Logf("report:\n%s", out)
+	}
+}
+
+func failingReplay(t *testing.T) {
+	base := serve(t, func(request string) string {
+		switch {
+		case strings.Contains(request, "/silent"):
+			return "nonsense\r\n\r\n"
+		case strings.HasPrefix(request, "PUT"):
+			return httpReply(500, `{"id":1,"name":"Anna"}`, "Content-Type: "+jsonType)
+		}
+		return httpReply(200, "[]", "Content-Type: "+jsonType)
+	})
+	put := step("PUT", "/customers//1", `{"name":"Ada","id":1}`)
+	put.As, put.Accept, put.Body = Admin, ptr(""), ptr("it's")
+	resets := 0
+	sum := Replay(t, Target{BaseURL: base, Dialect: Magento, Credentials: testCredentials, Reset: func(context.Context) error {
+		if resets++; resets == 4 {
+			return errors.New("disk full")
+		}
+		return nil
+	}}, []Case{
+		{File: "f.json", Name: "right", Steps: []Step{step("GET", "/a", "[]")}},
+		{File: "f.json", Name: "wrong", Clause: "Endpoints / Customers", Steps: []Step{step("GET", "/a", "[]"), put}},
+		{File: "f.json", Name: "no reply", Steps: []Step{step("DELETE", "/silent", "[]"), step("GET", "/a", "[]")}},
+		{File: "f.json", Name: "no reset", Steps: []Step{step("GET", "/a", "[]")}},
+	})
+	fmt.Printf("summary %+v\n", sum)
+}

@@ -1,0 +1,165 @@
+package contracttests
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	replyTimeout = 60 * time.Second // for connecting, sending and reading together
+	maxReply     = 32 << 20         // bytes of one reply, headers included
+)
+
+// A server is where requests go: a target's base URL, taken apart.
+type server struct {
+	scheme  string
+	host    string // as in the Host header
+	address string // to dial
+	tls     *tls.Config
+}
+
+// parseServer takes apart a base URL: http or https, a host, perhaps a port,
+// nothing else.
+func parseServer(base string, config *tls.Config) (server, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return server{}, fmt.Errorf("base URL: %w", err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return server{}, errors.New("base URL must be http(s)://host[:port]")
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return server{u.Scheme, u.Host, net.JoinHostPort(u.Hostname(), port), config}, nil
+}
+
+// baseURL returns what {{base_url}} in a request stands for.
+func (s server) baseURL() string { return s.scheme + "://" + s.host }
+
+func (s server) dial(ctx context.Context) (net.Conn, error) {
+	if s.scheme == "https" {
+		return (&tls.Dialer{Config: s.tls}).DialContext(ctx, "tcp", s.address)
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", s.address)
+}
+
+// A request is a step made ready for one server.
+type request struct {
+	method  string
+	target  string // of the request line, as it is
+	host    string
+	headers []header // without Host and Content-Length
+	body    *string  // nil: none
+	as      string   // the caller whose credentials were added; empty if none were
+}
+
+// newRequest returns the request of step s to srv.
+func newRequest(srv server, creds Credentials, s *Step) request {
+	fill := func(text string) string { return strings.ReplaceAll(text, "{{base_url}}", srv.baseURL()) }
+	r := request{method: s.Method, host: srv.host, headers: s.headers()}
+	for i := range r.headers {
+		r.headers[i].value = fill(r.headers[i].value)
+	}
+	target, whole := strings.CutPrefix(fill(s.Path), "!")
+	if !whole {
+		target = "/api/rest" + target
+	} else if _, after, ok := strings.Cut(target, "://"); ok && isAbsolute(target) {
+		// The authority of an absolute target is the Host (RFC 9112 3.2.2).
+		if end := strings.IndexAny(after, "/?"); end >= 0 {
+			after = after[:end]
+		}
+		r.host = after
+	}
+	r.target = target
+	if auth := creds.Authorization(s.As); auth != "" && !s.overrides("Authorization") {
+		r.headers = append(r.headers, header{"Authorization", auth})
+		r.as = s.As
+	}
+	if s.Body != nil {
+		body := fill(*s.Body)
+		r.body = &body
+	}
+	return r
+}
+
+// contentLength returns the value of the Content-Length header, or "" when the
+// request has none.
+func (r *request) contentLength() string {
+	switch {
+	case r.body != nil:
+		return strconv.Itoa(len(*r.body))
+	case r.method == "POST" || r.method == "PUT" || r.method == "DELETE":
+		return "0"
+	}
+	return ""
+}
+
+// bytes returns the request as it goes over the wire.
+func (r *request) bytes() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.method, r.target, r.host)
+	for _, h := range r.headers {
+		fmt.Fprintf(&b, "%s: %s\r\n", h.name, h.value)
+	}
+	if n := r.contentLength(); n != "" {
+		fmt.Fprintf(&b, "Content-Length: %s\r\n", n)
+	}
+	b.WriteString("\r\n")
+	if r.body != nil {
+		b.WriteString(*r.body)
+	}
+	return b.Bytes()
+}
+
+// A reply is what came back.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// send makes one request on a connection of its own. It fails when there is no
+// whole reply within a minute and 32 MiB, or more than one.
+func (s server) send(ctx context.Context, r *request) (*reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
+	defer cancel()
+	conn, err := s.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if _, err := conn.Write(r.bytes()); err != nil {
+		return nil, fmt.Errorf("sending: %w", err)
+	}
+	// ReadResponse must know of a HEAD: its reply states a length but has no body.
+	in := bufio.NewReader(io.LimitReader(conn, maxReply))
+	resp, err := http.ReadResponse(in, &http.Request{Method: r.method})
+	if err != nil {
+		return nil, fmt.Errorf("reading the reply: %w", err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("reading the body: %w", err)
+	}
+	if n := in.Buffered(); n > 0 {
+		return nil, fmt.Errorf("%d bytes after the end of the reply", n)
+	}
+	return &reply{resp.StatusCode, resp.Header, string(body)}, nil
+}
