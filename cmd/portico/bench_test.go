@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter/demo"
+)
+
+// BenchmarkStockItem holds a stock item through the whole stack, real HTTP on
+// loopback with authentication, logs and metrics, against a floor: a net/http
+// handler written for speed that knows nothing but this one record. Both sides
+// run in short slices in turn; the median of the pairs is reported.
+//
+//	ratio             our throughput as a part of the floor's
+//	server-allocs/op  allocations of our server for one request
+//
+// Most of what the floor spends is the database's and net/http's; what is ours
+// beyond it is the pipeline, the record and the log line.
+func BenchmarkStockItem(b *testing.B) {
+	dir := b.TempDir()
+	data, err := demo.Load()
+	if err != nil {
+		b.Fatal(err)
+	}
+	db, err := openDemo(b.Context(), dir, data)
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, server := serveApp(b, db, data, "documented")
+	floor := httptest.NewServer(newFloor(b, filepath.Join(dir, "demo.db")))
+	b.Cleanup(floor.Close)
+
+	header := "Authorization: " + demoTarget(b, "documented").Credentials.Authorization("admin") + "\r\n"
+	ours := newLoad(b, server.URL, header)
+	theirs := newLoad(b, floor.URL, header)
+	if got, want := ours.body(b), theirs.body(b); got != want {
+		b.Fatalf("the two sides answer differently:\n%s\n%s", got, want)
+	}
+	comparePairs(b, ours, theirs)
+}
+
+// comparePairs runs two loads in turn and reports ratio and allocations.
+func comparePairs(b *testing.B, ours, floor *load) {
+	b.Helper()
+	const slice, pairs = 150 * time.Millisecond, 9
+	b.ResetTimer()
+	var ratios []float64
+	for range max(pairs, min(b.N, pairs)) {
+		f := floor.run(b, slice)
+		o := ours.run(b, slice)
+		ratios = append(ratios, o/f)
+	}
+	b.StopTimer()
+	slices.Sort(ratios)
+	b.ReportMetric(ratios[len(ratios)/2], "ratio")
+	b.ReportMetric(ours.allocations(b), "server-allocs/op")
+	b.ReportMetric(floor.allocations(b), "floor-allocs/op")
+	b.ReportMetric(0, "ns/op")
+}
+
+// A load sends the same request over a few connections that are kept alive. It
+// allocates nothing itself, so that what is counted is the server's.
+type load struct {
+	request     []byte
+	connections []*loadConnection
+}
+
+type loadConnection struct {
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+func newLoad(b *testing.B, url, header string) *load {
+	b.Helper()
+	address := url[len("http://"):]
+	l := &load{request: []byte("GET /api/rest/stockitems/1 HTTP/1.1\r\nHost: " + address + "\r\nAccept: application/json\r\n" + header + "\r\n")}
+	for range 4 {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { _ = conn.Close() })
+		l.connections = append(l.connections, &loadConnection{conn: conn, in: bufio.NewReaderSize(conn, 16<<10)})
+	}
+	return l
+}
+
+// exchange sends the request and reads past the reply.
+func (c *loadConnection) exchange(request []byte) error {
+	if _, err := c.conn.Write(request); err != nil {
+		return err
+	}
+	length := -1
+	for first := true; ; first = false {
+		line, err := c.in.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		switch {
+		case first && !bytes.HasPrefix(line, []byte("HTTP/1.1 200 ")):
+			return fmt.Errorf("unexpected reply %q", line)
+		case bytes.HasPrefix(line, []byte("Content-Length: ")):
+			length = 0
+			for _, c := range line[len("Content-Length: ") : len(line)-2] {
+				length = length*10 + int(c-'0')
+			}
+		case len(line) == 2:
+			_, err := c.in.Discard(length)
+			return err
+		}
+	}
+}
+
+// run sends requests for the given time and returns how many a second were
+// answered.
+func (l *load) run(b *testing.B, slice time.Duration) float64 {
+	b.Helper()
+	var wg sync.WaitGroup
+	counts := make([]int, len(l.connections))
+	failures := make([]error, len(l.connections))
+	start := time.Now()
+	for i, c := range l.connections {
+		wg.Go(func() {
+			for time.Since(start) < slice && failures[i] == nil {
+				failures[i] = c.exchange(l.request)
+				counts[i]++
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(start)
+	total := 0
+	for i := range counts {
+		if failures[i] != nil {
+			b.Fatal(failures[i])
+		}
+		total += counts[i]
+	}
+	return float64(total) / took.Seconds()
+}
+
+// allocations returns the allocations of one exchange.
+func (l *load) allocations(b *testing.B) float64 {
+	b.Helper()
+	const exchanges = 2000
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range exchanges {
+		if err := l.connections[0].exchange(l.request); err != nil {
+			b.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	return float64(after.Mallocs-before.Mallocs) / exchanges
+}
+
+// body returns the body of one reply.
+func (l *load) body(b *testing.B) string {
+	b.Helper()
+	c := l.connections[0]
+	if _, err := c.conn.Write(l.request); err != nil {
+		b.Fatal(err)
+	}
+	reply, err := http.ReadResponse(c.in, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	body, err := io.ReadAll(reply.Body)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(body)
+}
+
+// newFloor returns the handler to compare with.
+func newFloor(b *testing.B, path string) http.Handler {
+	b.Helper()
+	pool, err := sql.Open("sqlite", "file:"+path+"?_pragma=query_only(1)&_pragma=busy_timeout(5000)")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = pool.Close() })
+	pool.SetMaxIdleConns(8)
+	get, err := pool.PrepareContext(b.Context(), "SELECT "+strings.Join(floorColumns, ", ")+" FROM stock_item WHERE item_id = ?")
+	if err != nil {
+		b.Fatal(err)
+	}
+	var decimals [25]bool
+	for i, name := range floorColumns {
+		decimals[i] = slices.Contains([]string{"qty", "min_qty", "min_sale_qty", "max_sale_qty", "notify_stock_qty", "qty_increments"}, name)
+	}
+	rows := sync.Pool{New: newFloorRow}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, err := strconv.ParseInt(r.URL.Path[len("/api/rest/stockitems/"):], 10, 64)
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		row := rows.Get().(*floorRow)
+		defer rows.Put(row)
+		if err := row.read(r.Context(), get, id, &decimals); err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		w.Header().Set("Content-Length", strconv.Itoa(len(row.out)))
+		_, _ = w.Write(row.out)
+	})
+}
+
+// floorColumns are the columns of the floor's query, with what goes before each
+// value in the reply.
+var floorColumns = []string{"item_id", "product_id", "stock_id", "qty", "min_qty", "use_config_min_qty", "is_qty_decimal",
+	"backorders", "use_config_backorders", "min_sale_qty", "use_config_min_sale_qty", "max_sale_qty", "use_config_max_sale_qty",
+	"is_in_stock", "low_stock_date", "notify_stock_qty", "use_config_notify_stock_qty", "manage_stock", "use_config_manage_stock",
+	"stock_status_changed_auto", "use_config_qty_increments", "qty_increments", "use_config_enable_qty_inc",
+	"enable_qty_increments", "is_decimal_divided"}
+
+// A floorRow is what one request of the floor scans into.
+type floorRow struct {
+	values [25]any
+	into   [25]any
+	out    []byte
+}
+
+func newFloorRow() any {
+	row := &floorRow{}
+	for i := range row.values {
+		row.into[i] = &row.values[i]
+	}
+	return row
+}
+
+// read appends the record as JSON to row.out.
+func (row *floorRow) read(ctx context.Context, get *sql.Stmt, id int64, decimals *[25]bool) error {
+	if err := get.QueryRowContext(ctx, id).Scan(row.into[:]...); err != nil {
+		return err
+	}
+	out := row.out[:0]
+	for i, value := range row.values {
+		out = append(append(append(out, `,"`...), floorColumns[i]...), `":`...)
+		switch v := value.(type) {
+		case nil:
+			out = append(out, "null"...)
+			continue
+		case string:
+			out = append(append(out, '"'), v...)
+		case float64:
+			out = strconv.AppendFloat(append(out, '"'), v, 'f', 4, 64)
+		case int64:
+			out = strconv.AppendInt(append(out, '"'), v, 10)
+			if decimals[i] {
+				out = append(out, ".0000"...)
+			}
+		}
+		out = append(out, '"')
+	}
+	out[0] = '{'
+	row.out = append(out, '}')
+	return nil
+}

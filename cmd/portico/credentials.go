@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/config"
+)
+
+func credentialsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "credentials",
+		Short: "Manage OAuth consumers and tokens",
+		Long: `Manage the OAuth consumers and access tokens of the store of the configuration.
+
+A client program is a consumer; it acts for an administrator or a customer with
+a token. Give a program what the two commands print:
+  portico credentials add-consumer --name "ERP"
+  portico credentials add-token --consumer KEY --admin 1
+Secrets are shown once, when they are made.`,
+	}
+	cmd.AddCommand(addConsumerCommand(), addTokenCommand(), listCredentialsCommand(), revokeCommand())
+	return cmd
+}
+
+// A printed credential is what the commands show of a consumer or a token.
+type printedConsumer struct {
+	Name   string         `json:"name"`
+	Key    string         `json:"key"`
+	Secret string         `json:"secret,omitempty"`
+	Tokens []printedToken `json:"tokens,omitempty"`
+}
+
+type printedToken struct {
+	Token      string `json:"token"`
+	Secret     string `json:"secret,omitempty"`
+	AdminID    int64  `json:"admin_id,omitempty"`
+	CustomerID int64  `json:"customer_id,omitempty"`
+	Type       string `json:"type"`
+	Revoked    bool   `json:"revoked"`
+	Created    string `json:"created"`
+}
+
+func printed(t adapter.Token) printedToken {
+	return printedToken{Token: t.Token, Secret: t.Secret, AdminID: t.AdminID, CustomerID: t.CustomerID,
+		Type: string(t.Type), Revoked: t.Revoked, Created: t.CreatedAt.Format("2006-01-02")}
+}
+
+func addConsumerCommand() *cobra.Command {
+	var consumer adapter.Consumer
+	cmd := credentialsSubcommand("add-consumer --name NAME", "Register a client program", cobra.NoArgs,
+		func(ctx context.Context, cmd *cobra.Command, c *sqlstore.Credentials, _ []string) error {
+			added, err := c.AddConsumer(ctx, consumer)
+			if err != nil {
+				return explain(err, "a consumer with that key is there already", "key and secret must be 32 characters")
+			}
+			return write(cmd, printedConsumer{Name: added.Name, Key: added.Key, Secret: added.Secret}, func(w io.Writer) {
+				fmt.Fprintf(w, "consumer key\t%s\nconsumer secret\t%s\n", added.Key, added.Secret)
+			})
+		})
+	cmd.Flags().StringVar(&consumer.Name, "name", "", "what the program is called")
+	cmd.Flags().StringVar(&consumer.Key, "key", "", "its key, 32 characters; made up when left out")
+	cmd.Flags().StringVar(&consumer.Secret, "secret", "", "its secret; made up when left out")
+	require(cmd, "name")
+	return cmd
+}
+
+func addTokenCommand() *cobra.Command {
+	var key string
+	var token adapter.Token
+	cmd := credentialsSubcommand("add-token --consumer KEY (--admin ID | --customer ID)", "Let a client program act for an administrator or a customer", cobra.NoArgs,
+		func(ctx context.Context, cmd *cobra.Command, c *sqlstore.Credentials, _ []string) error {
+			consumer, err := c.Consumer(ctx, key)
+			if err != nil {
+				if adapter.KindOf(err) == adapter.NotFound {
+					return errors.New("there is no consumer with that key: see \"portico credentials list\"")
+				}
+				return err
+			}
+			token.ConsumerID = consumer.ID
+			added, err := c.AddToken(ctx, token)
+			if err != nil {
+				return explain(err, "that token is there already", "the store has no such customer, or the id is not positive")
+			}
+			return write(cmd, printed(added), func(w io.Writer) {
+				fmt.Fprintf(w, "token\t%s\ntoken secret\t%s\n", added.Token, added.Secret)
+			})
+		})
+	cmd.Flags().StringVar(&key, "consumer", "", "key of the consumer")
+	cmd.Flags().Int64Var(&token.AdminID, "admin", 0, "id of the administrator to act for")
+	cmd.Flags().Int64Var(&token.CustomerID, "customer", 0, "id of the customer to act for")
+	cmd.Flags().StringVar(&token.Token, "token", "", "the token, 32 characters; made up when left out")
+	cmd.Flags().StringVar(&token.Secret, "secret", "", "its secret; made up when left out")
+	require(cmd, "consumer")
+	cmd.MarkFlagsOneRequired("admin", "customer")
+	cmd.MarkFlagsMutuallyExclusive("admin", "customer")
+	return cmd
+}
+
+func listCredentialsCommand() *cobra.Command {
+	return credentialsSubcommand("list", "List consumers and tokens, without their secrets", cobra.NoArgs,
+		func(ctx context.Context, cmd *cobra.Command, c *sqlstore.Credentials, _ []string) error {
+			grants, err := c.List(ctx)
+			if err != nil {
+				return err
+			}
+			consumers := []printedConsumer{}
+			for _, g := range grants {
+				consumer := printedConsumer{Name: g.Consumer.Name, Key: g.Consumer.Key}
+				for _, t := range g.Tokens {
+					consumer.Tokens = append(consumer.Tokens, printed(t))
+				}
+				consumers = append(consumers, consumer)
+			}
+			return write(cmd, consumers, func(w io.Writer) {
+				fmt.Fprintln(w, "CONSUMER\tKEY\tTOKEN\tACTS FOR\tCREATED\tREVOKED")
+				for _, consumer := range consumers {
+					if len(consumer.Tokens) == 0 {
+						fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t-\n", consumer.Name, consumer.Key)
+					}
+					for _, t := range consumer.Tokens {
+						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%t\n", consumer.Name, consumer.Key, t.Token, actsFor(t), t.Created, t.Revoked)
+					}
+				}
+			})
+		})
+}
+
+func actsFor(t printedToken) string {
+	switch {
+	case t.AdminID != 0:
+		return fmt.Sprintf("admin %d", t.AdminID)
+	case t.CustomerID != 0:
+		return fmt.Sprintf("customer %d", t.CustomerID)
+	default:
+		return "nobody yet"
+	}
+}
+
+func revokeCommand() *cobra.Command {
+	return credentialsSubcommand("revoke TOKEN", "Revoke a token: calls with it are refused within seconds", cobra.ExactArgs(1),
+		func(ctx context.Context, cmd *cobra.Command, c *sqlstore.Credentials, args []string) error {
+			if err := c.Revoke(ctx, args[0]); err != nil {
+				if adapter.KindOf(err) == adapter.NotFound {
+					return errors.New("there is no such token: see \"portico credentials list\"")
+				}
+				return err
+			}
+			return write(cmd, map[string]string{"revoked": args[0]}, func(w io.Writer) { fmt.Fprintln(w, "revoked") })
+		})
+}
+
+// credentialsSubcommand returns a command that runs with the credentials of the
+// configured store.
+func credentialsSubcommand(use, short string, args cobra.PositionalArgs, run func(context.Context, *cobra.Command, *sqlstore.Credentials, []string) error) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			cfg, err := loadConfig(cmd)
+			if err != nil {
+				return err
+			}
+			db, err := openStore(cmd.Context(), cfg, newLogger(os.Stderr, quiet(cfg)))
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, db.Close()) }()
+			return run(cmd.Context(), cmd, db.Credentials(), args)
+		},
+	}
+	addSettingFlags(cmd)
+	cmd.Flags().Bool("json", false, "print JSON")
+	return cmd
+}
+
+// write prints a result: as JSON if asked to, else as the table f writes.
+func write(cmd *cobra.Command, result any, f func(io.Writer)) error {
+	asJSON, err := cmd.Flags().GetBool("json")
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		encoder := json.NewEncoder(cmd.OutOrStdout())
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(result)
+	}
+	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	f(table)
+	return table.Flush()
+}
+
+// explain puts a store's refusal into words.
+func explain(err error, conflict, invalid string) error {
+	switch adapter.KindOf(err) {
+	case adapter.Conflict:
+		return errors.New(conflict)
+	case adapter.Invalid, adapter.NotFound:
+		return errors.New(invalid)
+	default:
+		return err
+	}
+}
+
+func require(cmd *cobra.Command, flag string) {
+	if err := cmd.MarkFlagRequired(flag); err != nil {
+		panic(err) // the flag is defined beside the call
+	}
+}
+
+// quiet returns cfg for a command whose output is its answer: only warnings are
+// logged.
+func quiet(cfg *config.Config) *config.Config {
+	loud := *cfg
+	loud.LogLevel = max(loud.LogLevel, slog.LevelWarn)
+	return &loud
+}

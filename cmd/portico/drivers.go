@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/config"
+)
+
+// A driver is an adapter that the setting "adapter" can choose.
+type driver struct {
+	settings config.Section
+	open     func(context.Context, *config.Config, *slog.Logger) (*sqlstore.DB, error)
+}
+
+// drivers lists the adapters built in. A new adapter is one entry here.
+func drivers() []driver {
+	return []driver{{
+		settings: config.Section{Name: "sql", Settings: []config.Setting{
+			{Name: "dsn", Kind: config.Text, Default: "sqlite:portico.db", Valid: sqlstore.ValidDSN,
+				Help: "The database: sqlite: and the path of a file, which is made when it is missing."},
+			{Name: "migrate", Kind: config.Choice, Default: "auto", Choices: []string{"auto", "off"},
+				Help: "Whether tables are made and brought up to date at start. off takes a database as it is."},
+		}},
+		open: func(ctx context.Context, cfg *config.Config, log *slog.Logger) (*sqlstore.DB, error) {
+			return sqlstore.Open(ctx, sqlstore.Options{
+				DSN:       cfg.Driver["dsn"],
+				Migrate:   cfg.Driver["migrate"] == "auto",
+				SecretKey: string(cfg.Auth.SecretKey),
+				Logger:    log,
+			})
+		},
+	}}
+}
+
+// sections returns the settings the drivers declare for themselves.
+func sections() []config.Section {
+	var all []config.Section
+	for _, d := range drivers() {
+		all = append(all, d.settings)
+	}
+	return all
+}
+
+// openStore opens the database of the chosen adapter.
+func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*sqlstore.DB, error) {
+	for _, d := range drivers() {
+		if d.settings.Name == cfg.Adapter {
+			return d.open(ctx, cfg, log)
+		}
+	}
+	return nil, errors.New("no adapter called " + cfg.Adapter) // config has checked the name
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/portico-commerce/portico/config"
+)
+
+var update = flag.Bool("update", false, "write the files that tests compare with the code")
+
+// TestExampleConfig keeps the committed example file equal to the table of
+// settings. After a change of the table:
+//
+//	go test ./cmd/portico -run ExampleConfig -update
+func TestExampleConfig(t *testing.T) {
+	var want bytes.Buffer
+	if err := config.WriteExample(&want, settings()); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("..", "..", "config", "portico.example.yaml")
+	if *update {
+		if err := os.WriteFile(path, want.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.String(), string(got)); diff != "" {
+		t.Errorf("%s is out of date, run this test with -update (-want +got):\n%s", path, diff)
+	}
+}

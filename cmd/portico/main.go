@@ -1,0 +1,81 @@
+// Portico serves the legacy store REST contract in front of another backend.
+//
+// This package is the program: its commands, and the one function that wires
+// the parts together (wire.go). Everything the program does is done elsewhere.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/portico-commerce/portico/config"
+)
+
+// version is set when a release is built.
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := rootCommand().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "portico:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "portico",
+		Short: "Serve the legacy store REST contract in front of another backend",
+		Long: `Portico answers the REST interface of a legacy online store (/api/rest, XML and
+JSON, OAuth 1.0a) exactly as its clients expect it, and maps each call onto
+another backend.
+
+Start here:
+  portico serve --demo        a store with demo data on http://127.0.0.1:8080
+  portico routes              every call: path, roles, format and where it is handled
+  portico config              every setting: its default, environment name and value`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version,
+	}
+	root.PersistentFlags().String("config", "", "YAML file with settings (or PORTICO_CONFIG)")
+	root.AddCommand(serveCommand(), routesCommand(), configCommand(), seedCommand(), credentialsCommand(), versionCommand())
+	return root
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "portico", version) },
+	}
+}
+
+// settings returns the whole table of settings, those of the adapters included.
+func settings() []config.Setting { return config.Settings(sections()...) }
+
+// addSettingFlags gives cmd a flag for each setting that has one.
+func addSettingFlags(cmd *cobra.Command) { config.AddFlags(cmd.Flags(), settings()) }
+
+// loadConfig reads the configuration of cmd: file, environment, flags.
+func loadConfig(cmd *cobra.Command) (*config.Config, error) {
+	file, err := cmd.Flags().GetString("config")
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.Load(config.Sources{Sections: sections(), File: file, Environ: os.Environ(), Flags: cmd.Flags()})
+	var faults config.Faults
+	if errors.As(err, &faults) {
+		return nil, fmt.Errorf("%w\n\"portico config\" lists every setting with its default", faults)
+	}
+	return cfg, err
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"crypto/subtle"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// readyTimeout is how long an upstream may take to tell that it is there.
+const readyTimeout = 2 * time.Second
+
+// ops serves the operators' port.
+type ops struct {
+	token    string
+	registry *prometheus.Registry
+	ping     func(context.Context) error
+	reset    func(context.Context) error // nil: not a demo
+	draining atomic.Bool
+}
+
+// handler returns the handler of the operators' port. Health and readiness say
+// nothing worth hiding; all else asks for the token, if there is one.
+func (o *ops) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", o.ready)
+	mux.Handle("GET /metrics", o.guarded(promhttp.HandlerFor(o.registry, promhttp.HandlerOpts{})))
+	if o.reset != nil {
+		mux.Handle("POST /demo/reset", o.guarded(http.HandlerFunc(o.resetDemo)))
+	}
+	return mux
+}
+
+func (o *ops) guarded(next http.Handler) http.Handler {
+	if o.token == "" {
+		return next
+	}
+	want := []byte("Bearer " + o.token)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "this port asks for the token of ops.token: Authorization: Bearer …", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// ready fails while the program drains and while the upstream cannot answer.
+func (o *ops) ready(w http.ResponseWriter, r *http.Request) {
+	if o.draining.Load() {
+		http.Error(w, "draining", http.StatusServiceUnavailable)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	if err := o.ping(ctx); err != nil {
+		http.Error(w, "upstream unavailable", http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ready")
+}
+
+func (o *ops) resetDemo(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	if err := o.reset(r.Context()); err != nil {
+		http.Error(w, "the demo store could not be reset; see the log", http.StatusInternalServerError)
+		return
+	}
+	fmt.Fprintf(w, "reset in %s\n", time.Since(start).Round(time.Millisecond))
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// A routeRow is one call of the contract, as "portico routes" prints it.
+type routeRow struct {
+	Method  string   `json:"method"`
+	Path    string   `json:"path"`
+	Roles   []string `json:"roles"`
+	Format  string   `json:"format"`
+	Handler string   `json:"handler"`
+	File    string   `json:"file"` // empty while the call is not built
+}
+
+func routesCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "routes",
+		Short: "List every call of the contract",
+		Long: `List every call of the contract: method, path, the roles it serves, the format it
+answers in by default, its handler and where that stands. Calls without a file
+are not built yet and answer 405.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			name, err := cmd.Flags().GetString("dialect")
+			if err != nil {
+				return err
+			}
+			d, err := dialect(name)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				encoder := json.NewEncoder(cmd.OutOrStdout())
+				encoder.SetIndent("", "  ")
+				return encoder.Encode(routeRows(d))
+			}
+			return writeRoutes(cmd.OutOrStdout(), routeRows(d))
+		},
+	}
+	cmd.Flags().String("dialect", "documented", "documented or magento: they serve some calls to different roles")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// dialect returns the dialect called name.
+func dialect(name string) (*contract.Dialect, error) {
+	for _, d := range contract.Dialects() {
+		if d.Name == name {
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("there is no dialect %q: use documented or magento", name)
+}
+
+func routeRows(d *contract.Dialect) []routeRow {
+	var rows []routeRow
+	sources := mapping.Sources()
+	for _, r := range contract.Routes() {
+		for _, m := range contract.Methods() {
+			row := routeRow{Method: m.String(), Path: r.Path, Format: r.DefaultFormat(m).String(), Handler: r.Calls[m], File: sources[r.Calls[m]]}
+			for _, role := range contract.Roles() {
+				if r.Access(d, role, m) == contract.Serve {
+					row.Roles = append(row.Roles, role.String())
+				}
+			}
+			if len(row.Roles) > 0 {
+				rows = append(rows, row)
+			}
+		}
+	}
+	return rows
+}
+
+func writeRoutes(w io.Writer, rows []routeRow) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "METHOD\tPATH\tROLES\tFORMAT\tHANDLER\tFILE")
+	for _, r := range rows {
+		file := r.File
+		if file == "" {
+			file = "(not built yet)"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Method, r.Path, strings.Join(r.Roles, ","), r.Format, r.Handler, file)
+	}
+	return table.Flush()
+}

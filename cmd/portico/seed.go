@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo"
+)
+
+func seedCommand() *cobra.Command {
+	var path string
+	var replace bool
+	cmd := &cobra.Command{
+		Use:   "seed --dataset FILE",
+		Short: "Fill the store with a data set",
+		Long: `Fill the store of the configuration with the data set of a JSON file: websites,
+stores, customers, products, orders and credentials. It is all or nothing.
+
+A store that holds records is refused unless --replace says that they may go.
+The public credentials of the demo store are refused: give the store its own
+with "portico credentials".`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return seed(cmd, path, replace)
+		},
+	}
+	addSettingFlags(cmd)
+	cmd.Flags().StringVar(&path, "dataset", "", "the JSON file to read")
+	cmd.Flags().BoolVar(&replace, "replace", false, "remove all records and credentials of the store first")
+	if err := cmd.MarkFlagRequired("dataset"); err != nil {
+		panic(err) // the flag is the one defined above
+	}
+	return cmd
+}
+
+func seed(cmd *cobra.Command, path string, replace bool) (err error) {
+	ctx := cmd.Context()
+	cfg, err := loadConfig(cmd)
+	if err != nil {
+		return err
+	}
+	data, err := readDataset(path)
+	if err != nil {
+		return err
+	}
+	data.Stock = stockDefaults(cfg.Stock)
+	db, err := openStore(ctx, cfg, newLogger(os.Stderr, cfg))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	progress, finish := progressOn(cmd.ErrOrStderr())
+	defer finish()
+	if replace {
+		err = db.Reset(ctx, data)
+	} else {
+		err = db.Load(ctx, data, progress)
+	}
+	if err != nil {
+		if empty, lookErr := db.Empty(context.WithoutCancel(ctx)); !replace && lookErr == nil && !empty {
+			return errors.New("the store holds records already: add --replace to remove them all first")
+		}
+		return err
+	}
+	finish()
+	fmt.Fprintf(cmd.OutOrStdout(), "%d records stored\n", records(data))
+	return nil
+}
+
+// readDataset reads a data set that may go into a store others can reach.
+func readDataset(path string) (*adapter.Dataset, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	data, err := demo.Decode(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	public, err := demo.PublicCredentials(data)
+	if err != nil {
+		return nil, err
+	}
+	if public {
+		return nil, fmt.Errorf("%s holds the public credentials of the demo store: remove them, and add the store's own with \"portico credentials\"", path)
+	}
+	return data, nil
+}
+
+// records returns the number of records of a data set.
+func records(data *adapter.Dataset) (n int) {
+	for _, list := range data.Records {
+		n += len(list)
+	}
+	return n
+}
+
+// progressOn returns what shows progress on w, which is nothing unless w is a
+// terminal, and what ends the show.
+func progressOn(w io.Writer) (progress func(done, total int), finish func()) {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return nil, func() {}
+	}
+	var bar *progressbar.ProgressBar
+	progress = func(done, total int) {
+		if bar == nil {
+			bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("records"),
+				progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+		}
+		_ = bar.Set(done) // a bar that cannot be drawn is no reason to stop
+	}
+	return progress, func() {
+		if bar != nil {
+			_ = bar.Finish()
+		}
+	}
+}

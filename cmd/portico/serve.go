@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/config"
+)
+
+func serveCommand() *cobra.Command {
+	var demoStore, demoPublic bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the contract",
+		Long: `Serve the contract on one port and metrics, health and readiness on another.
+
+With --demo the store holds the demo data set and keeps nothing: try anything,
+and take it back with POST /demo/reset on the operators' port. Without it the
+store is the one of the configuration, by default a SQLite file portico.db.
+
+Existing Magento 1 clients expect what the original put on the wire: give them
+--dialect magento.`,
+		Example: `  portico serve --demo
+  portico serve --config portico.yaml
+  PORTICO_SQL_DSN=sqlite:/var/lib/portico/store.db portico serve --dialect magento`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := loadConfig(cmd)
+			if err != nil {
+				return err
+			}
+			log := newLogger(os.Stderr, cfg)
+			if demoStore {
+				return serveDemo(cmd.Context(), cmd.OutOrStdout(), cfg, demoPublic, log)
+			}
+			db, err := openStore(cmd.Context(), cfg, log)
+			if err != nil {
+				return fmt.Errorf("%w\nset sql.dsn (PORTICO_SQL_DSN) to the database to use", err)
+			}
+			if len(cfg.Auth.SecretKey) == 0 {
+				log.Warn("secrets of consumers and tokens are stored unencrypted: set auth.secret_key (PORTICO_AUTH_SECRET_KEY)")
+			}
+			return serve(cmd.Context(), cmd.OutOrStdout(), cfg, db, nil, log)
+		},
+	}
+	addSettingFlags(cmd)
+	cmd.Flags().BoolVar(&demoStore, "demo", false, "serve the demo data set from a temporary store that keeps nothing")
+	cmd.Flags().BoolVar(&demoPublic, "demo-public", false, "let --demo listen on an address others can reach, although its credentials are public")
+	return cmd
+}
+
+func newLogger(w io.Writer, cfg *config.Config) *slog.Logger {
+	options := &slog.HandlerOptions{Level: cfg.LogLevel}
+	if cfg.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// serveDemo serves the demo data set from a database in a private folder, which
+// is removed at the end.
+func serveDemo(ctx context.Context, out io.Writer, cfg *config.Config, public bool, log *slog.Logger) (err error) {
+	for _, listen := range []string{cfg.Listen, cfg.OpsListen} {
+		if !public && !config.Loopback(listen) {
+			return fmt.Errorf("--demo refuses to listen on %s: its credentials are public\nadd --demo-public if everybody may change this store, or use a loopback address", listen)
+		}
+	}
+	data, err := demo.Load()
+	if err != nil {
+		return err
+	}
+	data.Stock = stockDefaults(cfg.Stock)
+	dir, err := os.MkdirTemp("", "portico-demo-") // only its owner may enter
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	db, err := openDemo(ctx, dir, data)
+	if err != nil {
+		return err
+	}
+	return serve(ctx, out, cfg, db, data, log)
+}
+
+// openDemo makes a database of the demo data set in dir.
+func openDemo(ctx context.Context, dir string, data *adapter.Dataset) (*sqlstore.DB, error) {
+	db, err := sqlstore.Open(ctx, sqlstore.Options{DSN: "sqlite:" + filepath.Join(dir, "demo.db"), Migrate: true})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Load(ctx, data, nil); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// serve serves the contract and the operators' port until ctx ends, then lets
+// the requests in flight finish. It closes db.
+func serve(ctx context.Context, out io.Writer, cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (err error) {
+	defer func() { err = errors.Join(err, db.Close()) }()
+	a, err := newApp(cfg, db, data, log)
+	if err != nil {
+		return err
+	}
+	contractListener, err := net.Listen("tcp", cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("%w\nset listen (--listen, PORTICO_LISTEN) to a free address", err)
+	}
+	opsListener, err := net.Listen("tcp", cfg.OpsListen)
+	if err != nil {
+		return errors.Join(fmt.Errorf("%w\nset ops.listen (--ops-listen, PORTICO_OPS_LISTEN) to a free address", err), contractListener.Close())
+	}
+	contractServer := newServer(cfg, a.contract, log)
+	opsServer := newServer(cfg, a.ops.handler(), log)
+	announce(out, cfg, contractListener.Addr(), opsListener.Addr(), data)
+
+	failed := make(chan error, 2)
+	for server, listener := range map[*http.Server]net.Listener{contractServer: contractListener, opsServer: opsListener} {
+		go func() { failed <- server.Serve(listener) }()
+	}
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+
+	a.ops.draining.Store(true)
+	log.Info("stopping", "wait", cfg.Server.ShutdownTimeout)
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Server.ShutdownTimeout)
+	defer cancel()
+	return errors.Join(err, contractServer.Shutdown(stopping), opsServer.Shutdown(stopping))
+}
+
+func newServer(cfg *config.Config, handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: cfg.Server.ReadHeaderTimeout,
+		ReadTimeout:       cfg.Server.ReadTimeout,
+		WriteTimeout:      cfg.Server.WriteTimeout,
+		IdleTimeout:       cfg.Server.IdleTimeout,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/httpapi"
+)
+
+// An app is the program's parts, wired together and ready to be served.
+type app struct {
+	db       *sqlstore.DB
+	contract http.Handler // the contract's port
+	ops      *ops         // the operators' port
+}
+
+// newApp wires the program for cfg on db, which it then owns. data, if not nil,
+// is what a reset of the demo store goes back to.
+func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (*app, error) {
+	d, err := dialect(cfg.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	metrics, err := httpapi.NewMetrics(registry)
+	if err != nil {
+		return nil, err
+	}
+
+	var publicURL *url.URL
+	if cfg.PublicURL != "" {
+		if publicURL, err = url.Parse(cfg.PublicURL); err != nil {
+			return nil, fmt.Errorf("public_url: %w", err)
+		}
+	}
+	credentials := db.Credentials()
+	authenticator := auth.New(credentials, credentials, auth.Options{PublicURL: publicURL, RSACrashes: d.UnverifiableCrash})
+
+	stock, err := stockSettings(cfg.Stock)
+	if err != nil {
+		return nil, err
+	}
+	service, err := mapping.New(d, db.Adapter(), adapter.NewSchemas(), authenticator, mapping.Settings{
+		BodyBytes:         cfg.Limits.BodyBytes,
+		QueryBytes:        int(cfg.Limits.QueryBytes),
+		MaxRows:           cfg.Lists.MaxRows,
+		JSONWithoutAccept: cfg.AcceptMissing == "json",
+		Stock:             stock,
+		Now:               time.Now,
+	}, log)
+	if err != nil {
+		return nil, err
+	}
+	api, err := httpapi.New(service, httpapi.Options{Log: log, Metrics: metrics, TrustedProxies: cfg.TrustedProxies})
+	if err != nil {
+		return nil, err
+	}
+
+	operators := &ops{token: cfg.OpsToken, registry: registry, ping: db.Ping}
+	if data != nil {
+		operators.reset = func(ctx context.Context) error {
+			if err := db.Reset(ctx, data); err != nil {
+				log.ErrorContext(ctx, "demo reset", "error", err)
+				return err
+			}
+			authenticator.Purge()
+			return nil
+		}
+	}
+	return &app{db: db, contract: api, ops: operators}, nil
+}
+
+// stockSettings reads the store's stock settings, which config has checked.
+func stockSettings(c config.Stock) (mapping.StockSettings, error) {
+	minQty, err := strconv.ParseFloat(c.MinQty, 64)
+	if err != nil {
+		return mapping.StockSettings{}, fmt.Errorf("stock.min_qty: %w", err)
+	}
+	notifyQty, err := strconv.ParseFloat(c.NotifyQty, 64)
+	if err != nil {
+		return mapping.StockSettings{}, fmt.Errorf("stock.notify_qty: %w", err)
+	}
+	return mapping.StockSettings{MinQty: minQty, NotifyQty: notifyQty, Backorders: c.Backorders}, nil
+}
+
+// stockDefaults are the same settings for filling a store.
+func stockDefaults(c config.Stock) adapter.StockDefaults {
+	defaults := adapter.StockDefaults{MinQty: c.MinQty, NotifyStockQty: c.NotifyQty, Backorders: c.Backorders}
+	if c.ManageStock {
+		defaults.ManageStock = 1
+	}
+	return defaults
+}
