@@ -1,0 +1,32 @@
+# docker build --build-arg VERSION=$(git describe --tags --always) -t portico .
+# docker run -p 8080:8080 -v portico-data:/data portico
+
+FROM golang:1.26-bookworm AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=dev
+# Pure Go, SQLite included, so the binary needs no C library.
+RUN CGO_ENABLED=0 go build -trimpath \
+        -ldflags "-s -w -X main.version=${VERSION}" -o /out/portico ./cmd/portico \
+    && mkdir /out/data
+
+# Certificate authorities, time zones, /tmp and a user without rights, but no shell.
+FROM gcr.io/distroless/static-debian12:nonroot
+COPY --from=build /out/portico /usr/local/bin/portico
+COPY --from=build --chown=65532:65532 /out/data /data
+
+# A relative data base path lands on the volume.
+WORKDIR /data
+VOLUME /data
+USER 65532:65532
+
+# The operators' port stays on the container's loopback until
+# PORTICO_OPS_LISTEN=0.0.0.0:9464 and PORTICO_OPS_TOKEN are set.
+ENV PORTICO_LISTEN=0.0.0.0:8080 \
+    PORTICO_LOG_FORMAT=json
+EXPOSE 8080 9464
+
+ENTRYPOINT ["/usr/local/bin/portico"]
+CMD ["serve"]
