@@ -18,24 +18,26 @@ const (
 	POST
 	PUT
 	DELETE
-	methodCount
+	// OtherMethod stands for every other token.
+	OtherMethod
+	methodCount = OtherMethod
 )
 
 // Methods lists the methods, in the order of the access notation.
 func Methods() []Method { return []Method{GET, POST, PUT, DELETE} }
 
 // String returns the method as on the request line.
-func (m Method) String() string { return [...]string{"GET", "POST", "PUT", "DELETE"}[m] }
+func (m Method) String() string { return [...]string{"GET", "POST", "PUT", "DELETE", "other"}[m] }
 
-// ParseMethod returns the method of a request line. Names are case-sensitive;
-// every other token is none (wire 3).
+// ParseMethod returns the method of a request line, and whether it is one of the
+// four. Names are case-sensitive (wire 3).
 func ParseMethod(s string) (Method, bool) {
 	for _, m := range Methods() {
 		if s == m.String() {
 			return m, true
 		}
 	}
-	return 0, false
+	return OtherMethod, false
 }
 
 // An Access is what the table answers to one method of one role.
@@ -75,7 +77,7 @@ type Route struct {
 	// Unimplemented is the text of a 405 for calls that do not exist here.
 	Unimplemented FaultKey
 
-	formats string // default format of each method: x XML, j JSON
+	formats string // default format of each method, the others last: x XML, j JSON
 	access  [columns][roleCount]string
 	parts   []string
 }
@@ -85,8 +87,9 @@ func (r *Route) Access(d *Dialect, role Role, m Method) Access {
 	return Access(r.access[d.column][role][m])
 }
 
-// DefaultFormat returns the format the document states for m; for methods it
-// gives no format, and any that are none of the four, that of reading the path.
+// DefaultFormat returns the format the document states for m. For methods it
+// gives no format that is the format of reading the path (wire 5), except that on
+// the paths of products everything but reading is JSON (products 9).
 func (r *Route) DefaultFormat(m Method) Format {
 	if r.formats[m] == 'j' {
 		return JSON
@@ -126,7 +129,8 @@ const nobody = "dddd"
 
 // Routes returns the route table in the order in which routes are tried (wire
 // 2). Access is written as in wire 3: one letter each for GET, POST, PUT and
-// DELETE, see the constants of [Access]; so are default formats.
+// DELETE, see the constants of [Access]; so are default formats, with a fifth
+// letter for all other methods.
 func Routes() []*Route {
 	products := who{"ssii", "sddd", "sddd"}
 	product := who{"siss", "sddd", "sddd"}
@@ -139,72 +143,72 @@ func Routes() []*Route {
 	oneImage := [methodCount]string{GET: "getProductImage", PUT: "updateProductImage", DELETE: "deleteProductImage"}
 
 	routes := []*Route{
-		{Path: "/customers/:id", Shape: Entity, formats: "xxxx", Help: "one customer",
+		{Path: "/customers/:id", Shape: Entity, formats: "xxxxx", Help: "one customer",
 			access: apart(who{"snss", "snsd", nobody}, who{"siss", "sdsd", nobody}),
 			Calls:  [methodCount]string{GET: "getCustomer", PUT: "updateCustomer", DELETE: "deleteCustomer"}},
-		{Path: "/customers", Shape: Collection, formats: "xxxx", Help: "customers",
+		{Path: "/customers", Shape: Collection, formats: "xxxxx", Help: "customers",
 			access: apart(who{"ssnn", "ddnn", nobody}, who{"ssii", "sdfd", nobody}),
 			Calls:  [methodCount]string{GET: "listCustomers", POST: "createCustomer"}},
-		{Path: "/customers/addresses/:id", Shape: Entity, formats: "xxxx", Help: "one customer address",
+		{Path: "/customers/addresses/:id", Shape: Entity, formats: "xxxxx", Help: "one customer address",
 			access: apart(who{"snss", "snss", nobody}, who{"siss", "siss", nobody}),
 			Calls:  [methodCount]string{GET: "getCustomerAddress", PUT: "updateCustomerAddress", DELETE: "deleteCustomerAddress"}},
-		{Path: "/customers/:customer_id/addresses", Shape: Collection, formats: "xxxx", Help: "addresses of a customer",
+		{Path: "/customers/:customer_id/addresses", Shape: Collection, formats: "xxxxx", Help: "addresses of a customer",
 			access: apart(who{"ssnn", "ssnn", nobody}, who{"ssii", "ssii", nobody}),
 			Calls:  [methodCount]string{GET: "listCustomerAddresses", POST: "createCustomerAddress"}},
 
-		{Path: "/products/:id", Shape: Entity, formats: "xxjj", Help: "one product", access: alike(product), Calls: oneProduct},
-		{Path: "/products/:id/store/:store", Shape: Entity, formats: "xxjx", Help: "one product as a store view has it", access: alike(product), Calls: oneProduct},
-		{Path: "/products", Shape: Collection, formats: "xjxx", Help: "products", access: alike(products), Calls: listProducts},
-		{Path: "/products/store/:store", Shape: Collection, formats: "xxxx", Help: "products as a store view has them", access: alike(products), Calls: listProducts},
-		{Path: "/products/category/:category_id", Shape: Collection, formats: "xxxx", Help: "products of a category", access: alike(products), Calls: listProducts},
-		{Path: "/products/store/:store/category/:category_id", Shape: Collection, formats: "xxxx", Help: "products of a category as a store view has them", access: alike(products), Calls: listProducts},
-		{Path: "/products/category/:category_id/store/:store", Shape: Collection, formats: "xxxx", Help: "products of a category as a store view has them", access: alike(products), Calls: listProducts},
+		{Path: "/products/:id", Shape: Entity, formats: "xjjjj", Help: "one product", access: alike(product), Calls: oneProduct},
+		{Path: "/products/:id/store/:store", Shape: Entity, formats: "xjjjj", Help: "one product as a store view has it", access: alike(product), Calls: oneProduct},
+		{Path: "/products", Shape: Collection, formats: "xjjjj", Help: "products", access: alike(products), Calls: listProducts},
+		{Path: "/products/store/:store", Shape: Collection, formats: "xjjjj", Help: "products as a store view has them", access: alike(products), Calls: listProducts},
+		{Path: "/products/category/:category_id", Shape: Collection, formats: "xjjjj", Help: "products of a category", access: alike(products), Calls: listProducts},
+		{Path: "/products/store/:store/category/:category_id", Shape: Collection, formats: "xjjjj", Help: "products of a category as a store view has them", access: alike(products), Calls: listProducts},
+		{Path: "/products/category/:category_id/store/:store", Shape: Collection, formats: "xjjjj", Help: "products of a category as a store view has them", access: alike(products), Calls: listProducts},
 
-		{Path: "/products/:id/categories", Shape: Collection, formats: "jjjj", Help: "categories of a product",
+		{Path: "/products/:id/categories", Shape: Collection, formats: "jjjjj", Help: "categories of a product",
 			Unimplemented: CategoryMethodNotImplemented,
 			access:        apart(who{"ssii", "sddd", nobody}, who{"ssii", "sddd", "sddd"}),
 			Calls:         [methodCount]string{GET: "listProductCategories", POST: "createProductCategory"}},
-		{Path: "/products/:id/categories/:category_id", Shape: Entity, formats: "jjjj", Help: "one category of a product",
+		{Path: "/products/:id/categories/:category_id", Shape: Entity, formats: "jjjjj", Help: "one category of a product",
 			Unimplemented: CategoryMethodNotImplemented, Fields: ProductCategoryFields(),
 			access: apart(who{"iiis", "iddd", nobody}, who{"sixs", "sddd", "sddd"}),
 			Calls:  [methodCount]string{GET: "getProductCategory", DELETE: "deleteProductCategory"}},
 
-		{Path: "/products/:id/images/:image", Shape: Entity, formats: "xxxx", Help: "one image of a product", access: alike(product), Calls: oneImage},
-		{Path: "/products/:id/images/:image/store/:store", Shape: Entity, formats: "xxxx", Help: "one image of a product as a store view has it", access: alike(product), Calls: oneImage},
-		{Path: "/products/:id/images", Shape: Collection, formats: "xxxx", Help: "images of a product", access: alike(products), Calls: images},
-		{Path: "/products/:id/images/store/:store", Shape: Collection, formats: "xxxx", Help: "images of a product as a store view has them", access: alike(products), Calls: images},
+		{Path: "/products/:id/images/:image", Shape: Entity, formats: "xxxxx", Help: "one image of a product", access: alike(product), Calls: oneImage},
+		{Path: "/products/:id/images/:image/store/:store", Shape: Entity, formats: "xxxxx", Help: "one image of a product as a store view has it", access: alike(product), Calls: oneImage},
+		{Path: "/products/:id/images", Shape: Collection, formats: "xxxxx", Help: "images of a product", access: alike(products), Calls: images},
+		{Path: "/products/:id/images/store/:store", Shape: Collection, formats: "xxxxx", Help: "images of a product as a store view has them", access: alike(products), Calls: images},
 
-		{Path: "/products/:product_id/websites/:website_id", Shape: Entity, formats: "xxxx", Help: "one website of a product",
+		{Path: "/products/:product_id/websites/:website_id", Shape: Entity, formats: "xxxxx", Help: "one website of a product",
 			access: alike(who{"xixs", nobody, nobody}), Fields: ProductWebsiteFields(),
 			Calls: [methodCount]string{DELETE: "deleteProductWebsite"}},
-		{Path: "/products/:product_id/websites", Shape: Collection, formats: "xxxx", Help: "websites of a product",
+		{Path: "/products/:product_id/websites", Shape: Collection, formats: "xxxxx", Help: "websites of a product",
 			access: alike(who{"ssii", nobody, nobody}),
 			Calls:  [methodCount]string{GET: "listProductWebsites", POST: "createProductWebsites"}},
 
-		{Path: "/stockitems/:id", Shape: Entity, formats: "jjjj", Help: "one stock item", ContentTypeDemanded: true, Fields: stockItems,
+		{Path: "/stockitems/:id", Shape: Entity, formats: "jjjjj", Help: "one stock item", ContentTypeDemanded: true, Fields: stockItems,
 			access: apart(who{"sisn", nobody, nobody}, who{"sisi", nobody, nobody}),
 			Calls:  [methodCount]string{GET: "getStockItem", PUT: "updateStockItem"}},
-		{Path: "/stockitems", Shape: Collection, formats: "jjjj", Help: "stock items", ContentTypeDemanded: true, Fields: stockItems,
+		{Path: "/stockitems", Shape: Collection, formats: "jjjjj", Help: "stock items", ContentTypeDemanded: true, Fields: stockItems,
 			access: alike(who{"sisi", nobody, nobody}),
 			Calls:  [methodCount]string{GET: "listStockItems", PUT: "updateStockItems"}},
 
-		{Path: "/orders/:id", Shape: Entity, formats: "xxxx", Help: "one order", access: alike(orderPart),
+		{Path: "/orders/:id", Shape: Entity, formats: "xxxxx", Help: "one order", access: alike(orderPart),
 			Calls: [methodCount]string{GET: "getOrder"}},
-		{Path: "/orders", Shape: Collection, formats: "xxxx", Help: "orders",
+		{Path: "/orders", Shape: Collection, formats: "xxxxx", Help: "orders",
 			access: apart(who{"siii", "sddd", "sddd"}, who{"siii", "sddd", nobody}),
 			Calls:  [methodCount]string{GET: "listOrders"}},
-		{Path: "/orders/:id/items", Shape: Collection, formats: "xxxx", Help: "lines of an order", access: alike(orderPart),
+		{Path: "/orders/:id/items", Shape: Collection, formats: "xxxxx", Help: "lines of an order", access: alike(orderPart),
 			Calls: [methodCount]string{GET: "listOrderItems"}},
-		{Path: "/orders/:order_id/addresses/:address_type", Shape: Entity, formats: "xxxx", Help: "billing or shipping address of an order",
+		{Path: "/orders/:order_id/addresses/:address_type", Shape: Entity, formats: "xxxxx", Help: "billing or shipping address of an order",
 			access: apart(orderPartNotAllowed, orderPart),
 			Calls:  [methodCount]string{GET: "getOrderAddress"}},
-		{Path: "/orders/:order_id/addresses", Shape: Collection, formats: "xxxx", Help: "addresses of an order",
+		{Path: "/orders/:order_id/addresses", Shape: Collection, formats: "xxxxx", Help: "addresses of an order",
 			access: apart(orderPartNotAllowed, orderPart),
 			Calls:  [methodCount]string{GET: "listOrderAddresses"}},
-		{Path: "/orders/comments/:id", Shape: Entity, formats: "xxxx", Help: "one comment on an order",
+		{Path: "/orders/comments/:id", Shape: Entity, formats: "xxxxx", Help: "one comment on an order",
 			access: alike(who{"siii", "iddd", nobody}),
 			Calls:  [methodCount]string{GET: "getOrderComment"}},
-		{Path: "/orders/:id/comments", Shape: Collection, formats: "xxxx", Help: "comments on an order",
+		{Path: "/orders/:id/comments", Shape: Collection, formats: "xxxxx", Help: "comments on an order",
 			access: apart(who{"siii", "sddd", nobody}, who{"ssii", "sddd", nobody}),
 			Calls:  [methodCount]string{GET: "listOrderComments", POST: "createOrderComment"}},
 	}
