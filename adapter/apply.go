@@ -73,7 +73,7 @@ func unknownAttribute(schema *Schema, name string) error {
 func compileTest(kind Kind, t Test) (func(Value) bool, error) {
 	switch t.Op {
 	case IsNull:
-		return func(v Value) bool { return v.Empty() }, nil
+		return func(v Value) bool { return v.Kind() == Null }, nil
 	case IsNotNull:
 		return func(v Value) bool { return !v.Empty() }, nil
 	}
@@ -149,13 +149,41 @@ func comparer(kind Kind, operand string) func(Value) int {
 	switch kind {
 	case KindInteger, KindDecimal:
 		number := rational(operand)
-		return func(v Value) int { return rational(v.Text()).Cmp(number) }
+		units, small := tenThousandths(operand)
+		return func(v Value) int {
+			if u, ok := tenThousandths(v.Text()); ok && small {
+				return cmp.Compare(u, units)
+			}
+			return rational(v.Text()).Cmp(number)
+		}
 	case KindText:
 		folded := Fold(operand)
 		return func(v Value) int { return cmp.Compare(Fold(v.Text()), folded) }
 	default:
 		return func(v Value) int { return cmp.Compare(v.Text(), operand) }
 	}
+}
+
+// tenThousandths reads the numbers that nearly all are: at most four places and
+// small enough to be counted in units of the last one.
+func tenThousandths(s string) (units int64, ok bool) {
+	digits, negative := strings.CutPrefix(s, "-")
+	whole, fraction, _ := strings.Cut(digits, ".")
+	if len(whole) == 0 || len(whole) > 14 || len(fraction) > 4 {
+		return 0, false
+	}
+	for _, part := range []string{whole, fraction, "0000"[len(fraction):]} {
+		for i := range len(part) {
+			if part[i] < '0' || part[i] > '9' {
+				return 0, false
+			}
+			units = units*10 + int64(part[i]-'0')
+		}
+	}
+	if negative {
+		units = -units
+	}
+	return units, true
 }
 
 // rational reads canonical number text exactly; anything else is 0.

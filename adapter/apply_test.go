@@ -36,6 +36,8 @@ func shelf() (*Schema, []Record) {
 		}
 		if row.since != "" {
 			r.Set("since", TextValue(row.since))
+		} else if i > 1 {
+			r.Set("since", NullValue())
 		}
 		records = append(records, r)
 	}
@@ -71,7 +73,7 @@ func TestApplySelects(t *testing.T) {
 		{"like escaped", Test{"name", Like, []string{`%\%`}}, nil},
 		{"not like", Test{"name", NotLike, []string{"l%"}}, []int64{1, 5}},
 		{"like on a number's text", Test{"qty", Like, []string{"2.50%"}}, []int64{1, 4}},
-		{"null", Test{"since", IsNull, nil}, []int64{2, 5}},
+		{"null, not absent", Test{"since", IsNull, nil}, []int64{5}},
 		{"not null", Test{"since", IsNotNull, nil}, []int64{1, 3, 4}},
 		{"later", Test{"since", Gt, []string{"2012-01-01 00:00:00"}}, []int64{3, 4}},
 		{"after the moment before all", Test{"since", Gt, []string{""}}, []int64{1, 3, 4}},

@@ -21,7 +21,7 @@ type Query struct {
 type Condition struct{ Any []Test }
 
 // A Test compares one attribute. Every operator but IsNull is false for an
-// attribute that is null or absent.
+// attribute that is null, and every one for an attribute that is absent.
 type Test struct {
 	Attribute string
 	Op        Op
@@ -42,8 +42,8 @@ const (
 	Lt                    // less than the operand
 	GtEq                  // greater than or equal to the operand
 	LtEq                  // less than or equal to the operand
-	IsNull                // is null; no operands
-	IsNotNull             // is not null; no operands
+	IsNull                // is stored as null; no operands
+	IsNotNull             // has a value; no operands
 	InCommaList           // is a comma-separated list that holds the operand
 	Matches               // matches the regular expression (RE2, letter case ignored)
 	Within                // at least the first operand and at most the second

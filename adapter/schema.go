@@ -51,8 +51,11 @@ type Attribute struct {
 
 // A Schema lists the attributes of a resource. It is immutable once made.
 type Schema struct {
-	Resource   Resource
-	Key        string // the attribute that holds the record's [Key]
+	Resource Resource
+	Key      string // the attribute that holds the record's [Key]
+	// Owner names the attribute that holds the id of the customer a record
+	// belongs to; "" where records belong to nobody.
+	Owner      string
 	Attributes []Attribute
 	index      map[string]int
 }
@@ -70,6 +73,15 @@ func NewSchema(resource Resource, key string, attributes []Attribute) *Schema {
 	if _, ok := s.index[key]; !ok {
 		panic("adapter: " + string(resource) + " has no key attribute " + key)
 	}
+	return s
+}
+
+// OwnedBy sets Owner and returns s. It panics when s has no such attribute.
+func (s *Schema) OwnedBy(attribute string) *Schema {
+	if _, ok := s.index[attribute]; !ok {
+		panic("adapter: " + string(s.Resource) + " has no owner attribute " + attribute)
+	}
+	s.Owner = attribute
 	return s
 }
 

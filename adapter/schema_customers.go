@@ -27,7 +27,7 @@ func customerSchema() *Schema {
 		{Name: "reward_warning_notification", Kind: KindInteger, Doc: "1: wants mail before reward points expire"},
 		{Name: "last_logged_in", Kind: KindTime, ReadOnly: true, Doc: "when the customer last logged in"},
 		{Name: "password_hash", Kind: KindText, Doc: "bcrypt hash of the password; absent: no log-in"},
-	})
+	}).OwnedBy("entity_id")
 }
 
 // customerAddressSchema: one address of a customer. Absent and null as for
@@ -55,5 +55,5 @@ func customerAddressSchema() *Schema {
 		{Name: "vat_id", Kind: KindText, Doc: "VAT number"},
 		{Name: "is_default_billing", Kind: KindInteger, Doc: "1: default billing address; setting it takes it from the customer's other addresses"},
 		{Name: "is_default_shipping", Kind: KindInteger, Doc: "1: default shipping address; setting it takes it from the customer's other addresses"},
-	})
+	}).OwnedBy("customer_id")
 }

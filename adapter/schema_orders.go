@@ -51,7 +51,7 @@ func orderSchema() *Schema {
 		{Name: "base_total_refunded", Kind: KindDecimal, ReadOnly: true, Doc: "refunded so far; null until a refund"},
 		{Name: "total_due", Kind: KindDecimal, ReadOnly: true, Doc: "still to be paid"},
 		{Name: "base_total_due", Kind: KindDecimal, ReadOnly: true, Doc: "still to be paid"},
-	})
+	}).OwnedBy("customer_id")
 }
 
 // orderItemSchema: one line of an order.

@@ -35,6 +35,9 @@ type Store interface {
 // ListParams selects records.
 type ListParams struct {
 	Query Query
+	// OwnerID, unless 0, keeps the list to the records of one customer. Kinds:
+	// Unsupported where records belong to nobody.
+	OwnerID int64
 	// Count asks for [ListResult.Total] instead of records.
 	Count bool
 }
@@ -51,7 +54,11 @@ type ListResult struct {
 }
 
 // GetParams names one record.
-type GetParams struct{ Key Key }
+type GetParams struct {
+	Key Key
+	// OwnerID, unless 0, makes the records of other customers not found.
+	OwnerID int64
+}
 
 // CreateParams describes a new record. Record leaves absent what the store
 // fills in by itself. Check, if set, runs inside the transaction before

@@ -10,14 +10,23 @@ import (
 	"github.com/portico-commerce/portico/mapping/listquery"
 )
 
-// list answers a call for a list of r's records as an array (Conventions 2).
-func (r *resource) list(ctx context.Context, c *Call, maxRows int64) (*Reply, error) {
+// A listForm says how a list of records is written in JSON (Conventions 2).
+type listForm uint8
+
+const (
+	arrayOfRecords listForm = iota
+	keyedByID               // an object, each record under its id
+)
+
+// list answers a call for a list of r's records, those of the caller alone if
+// ownerID is not 0.
+func (r *resource) list(ctx context.Context, c *Call, form listForm, ownerID, maxRows int64) (*Reply, error) {
 	wanted, err := r.reader(c.Principal.Role).Parse(r.schema, &c.Query)
 	if err != nil {
 		return nil, err
 	}
-	fields, selectionFault := r.selected(c, contract.List)
-	records, err := r.page(ctx, wanted, maxRows)
+	fields, selectionFault := r.selected(c, contract.ListView(c.Format))
+	records, err := r.page(ctx, wanted, ownerID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -25,15 +34,20 @@ func (r *resource) list(ctx context.Context, c *Call, maxRows int64) (*Reply, er
 		return nil, selectionFault
 	}
 	entries := codec.Node{Kind: codec.Struct, Members: make([]codec.Member, len(records))}
+	key, _ := r.schema.Index(r.schema.Key)
 	for i, rec := range records {
-		entries.Members[i] = codec.Member{Key: strconv.Itoa(i), Value: r.render(rec, fields)}
+		name := strconv.Itoa(i)
+		if form == keyedByID {
+			name = rec.Values[key].Text()
+		}
+		entries.Members[i] = codec.Member{Key: name, Value: r.render(c, rec, fields)}
 	}
 	return &Reply{Body: &entries}, nil
 }
 
 // page returns the records of the wanted page; maxRows bounds a list without a
 // limit. A page beyond the end is the last page again (wire 10).
-func (r *resource) page(ctx context.Context, wanted *listquery.List, maxRows int64) ([]adapter.Record, error) {
+func (r *resource) page(ctx context.Context, wanted *listquery.List, ownerID, maxRows int64) ([]adapter.Record, error) {
 	query := wanted.Query
 	query.Limit = wanted.Paging.Limit
 	if query.Limit == 0 {
@@ -42,24 +56,24 @@ func (r *resource) page(ctx context.Context, wanted *listquery.List, maxRows int
 	offset, decided := wanted.Paging.Offset()
 	if decided {
 		query.Offset = offset
-		records, total, err := r.query(ctx, &query)
+		records, total, err := r.query(ctx, &query, ownerID)
 		if err != nil || len(records) > 0 || offset == 0 || total == 0 {
 			return records, err
 		}
 	}
-	total, err := r.count(ctx, wanted.Query)
+	total, err := r.count(ctx, wanted.Query, ownerID)
 	if err != nil || total == 0 {
 		return nil, err
 	}
 	query.Offset = wanted.Paging.OffsetIn(total)
-	records, _, err := r.query(ctx, &query)
+	records, _, err := r.query(ctx, &query, ownerID)
 	return records, err
 }
 
 // query runs q, and finishes what the store could only do in part. total is the
 // number of records the conditions select, or -1 when that is not known.
-func (r *resource) query(ctx context.Context, q *adapter.Query) (records []adapter.Record, total int64, err error) {
-	result, err := r.store.List(ctx, &adapter.ListParams{Query: *q})
+func (r *resource) query(ctx context.Context, q *adapter.Query, ownerID int64) (records []adapter.Record, total int64, err error) {
+	result, err := r.store.List(ctx, &adapter.ListParams{Query: *q, OwnerID: ownerID})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -70,8 +84,8 @@ func (r *resource) query(ctx context.Context, q *adapter.Query) (records []adapt
 }
 
 // count returns how many records the conditions of q select.
-func (r *resource) count(ctx context.Context, q adapter.Query) (int64, error) {
-	result, err := r.store.List(ctx, &adapter.ListParams{Query: q, Count: true})
+func (r *resource) count(ctx context.Context, q adapter.Query, ownerID int64) (int64, error) {
+	result, err := r.store.List(ctx, &adapter.ListParams{Query: q, OwnerID: ownerID, Count: true})
 	if err != nil {
 		return 0, err
 	}

@@ -16,13 +16,21 @@ type resource struct {
 	fields  *contract.FieldTable
 	schema  *adapter.Schema
 	store   adapter.Store
-	// attributes holds the place of each field's attribute in the schema.
+	// attributes holds the place of each field's attribute in the schema, -1 for
+	// a field that is computed.
 	attributes []int
+	// compute makes the values of computed fields, by name. ok is false where
+	// there is none.
+	compute map[string]func(c *Call, rec adapter.Record) (value codec.Node, ok bool)
 }
 
 func bind(d *contract.Dialect, fields *contract.FieldTable, schema *adapter.Schema, store adapter.Store) (resource, error) {
 	r := resource{dialect: d, fields: fields, schema: schema, store: store, attributes: make([]int, len(fields.Fields))}
 	for i, f := range fields.Fields {
+		if f.Attribute == "" {
+			r.attributes[i] = -1
+			continue
+		}
 		at, ok := schema.Index(f.Attribute)
 		if !ok {
 			return r, fmt.Errorf("field %s shows attribute %q, which %s lacks", f.Name, f.Attribute, schema.Resource)
@@ -55,22 +63,64 @@ func (r *resource) selected(c *Call, view contract.View) (fields []int, selectio
 	return fields, nil
 }
 
+// one answers with a single record, cut to what c asks for.
+func (r *resource) one(c *Call, rec adapter.Record) (*Reply, error) {
+	fields, selectionFault := r.selected(c, contract.SingleView(c.Format))
+	if selectionFault != nil {
+		return nil, selectionFault
+	}
+	node := r.render(c, rec, fields)
+	return &Reply{Body: &node}, nil
+}
+
 // render returns the wire form of rec, cut to the given fields. Stored values
 // are texts on the wire, whatever they are in the store (wire 7).
-func (r *resource) render(rec adapter.Record, fields []int) codec.Node {
+func (r *resource) render(c *Call, rec adapter.Record, fields []int) codec.Node {
 	node := codec.Node{Kind: codec.Struct, Members: make([]codec.Member, 0, len(fields))}
 	for _, i := range fields {
-		member := codec.Member{Key: r.fields.Fields[i].Name}
-		switch v := rec.Values[r.attributes[i]]; v.Kind() {
-		case adapter.Integer:
-			member.Value = codec.TextNode(strconv.FormatInt(v.Int(), 10))
-		case adapter.Text:
-			member.Value = codec.TextNode(v.Text())
+		field := &r.fields.Fields[i]
+		var value codec.Node
+		ok := true
+		if at := r.attributes[i]; at >= 0 {
+			value, ok = wireValue(rec.Values[at], field.Native)
+		} else if compute := r.compute[field.Name]; compute != nil {
+			value, ok = compute(c, rec)
 		}
-		node.Members = append(node.Members, member)
+		if ok || r.dialect.AbsentIsNull {
+			node.Members = append(node.Members, codec.Member{Key: field.Name, Value: value})
+		}
 	}
 	if len(fields) == 0 {
 		node.Kind = codec.EmptyRecord
+	}
+	return node
+}
+
+// wireValue returns the wire form of a stored value; ok is false for one that is
+// absent.
+func wireValue(v adapter.Value, native bool) (node codec.Node, ok bool) {
+	switch v.Kind() {
+	case adapter.Absent:
+		return codec.Node{}, false
+	case adapter.Integer:
+		if native {
+			return codec.NumberNode(v.Text()), true
+		}
+		return codec.TextNode(v.Text()), true
+	case adapter.Text:
+		return codec.TextNode(v.Text()), true
+	case adapter.Texts:
+		return textList(v.Texts()), true
+	default:
+		return codec.Node{}, true
+	}
+}
+
+// textList returns a list of texts.
+func textList(texts []string) codec.Node {
+	node := codec.Node{Kind: codec.Struct, Members: make([]codec.Member, len(texts))}
+	for i, text := range texts {
+		node.Members[i] = codec.Member{Key: strconv.Itoa(i), Value: codec.TextNode(text)}
 	}
 	return node
 }

@@ -47,17 +47,12 @@ func (s *Service) getStockItem(ctx context.Context, c *Call) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields, selectionFault := s.stock.selected(c, contract.Single)
-	if selectionFault != nil {
-		return nil, selectionFault
-	}
-	node := s.stock.render(rec, fields)
-	return &Reply{Body: &node}, nil
+	return s.stock.one(c, rec)
 }
 
 // listStockItems handles GET /stockitems.
 func (s *Service) listStockItems(ctx context.Context, c *Call) (*Reply, error) {
-	return s.stock.list(ctx, c, s.settings.MaxRows)
+	return s.stock.list(ctx, c, arrayOfRecords, 0, s.settings.MaxRows)
 }
 
 // updateStockItem handles PUT /stockitems/:id. The record is looked up before

@@ -98,7 +98,7 @@ func (s *selection) condition(sb *sqlbuilder.SelectBuilder, t *table, c adapter.
 			exact = false
 			continue
 		}
-		w := testWriter{sb: sb, column: &t.columns[at], kind: t.schema.Attributes[at].Kind}
+		w := testWriter{sb: sb, table: t, column: &t.columns[at], kind: t.schema.Attributes[at].Kind}
 		expression := w.test(test)
 		exact = expression != ""
 		anyOf = append(anyOf, expression)
@@ -112,6 +112,7 @@ const never = "1 = 0"
 // A testWriter writes one test of one attribute.
 type testWriter struct {
 	sb     *sqlbuilder.SelectBuilder
+	table  *table
 	column *column
 	kind   adapter.Kind
 }
@@ -123,7 +124,7 @@ func (w *testWriter) test(t adapter.Test) string {
 	}
 	switch t.Op {
 	case adapter.IsNull:
-		return w.sb.IsNull(w.column.name)
+		return w.isNull(t.Attribute)
 	case adapter.IsNotNull:
 		return w.sb.IsNotNull(w.column.name)
 	case adapter.In, adapter.NotIn:
@@ -148,6 +149,17 @@ func (w *testWriter) test(t adapter.Test) string {
 		}
 	}
 	return ""
+}
+
+// isNull tells what is stored as null from what was never stored, where the
+// table can.
+func (w *testWriter) isNull(attribute string) string {
+	null := w.sb.IsNull(w.column.name)
+	if !w.table.nulls {
+		return null
+	}
+	listed := "%," + strings.ReplaceAll(attribute, "_", `\_`) + ",%"
+	return w.sb.And(null, w.table.name+".nulls LIKE "+w.sb.Var(listed)+likeEscape)
 }
 
 // within writes a range as its two limits.

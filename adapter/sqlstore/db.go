@@ -69,6 +69,9 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	db.stores = map[adapter.Resource]adapter.Store{
 		adapter.StockItems: stockItems{newStore(db, db.table(adapter.StockItems))},
 	}
+	for _, r := range readOnlyResources() {
+		db.stores[r] = readOnly{newStore(db, db.table(r))}
+	}
 	if o.Migrate {
 		var options []goose.ProviderOption
 		if o.Logger != nil {

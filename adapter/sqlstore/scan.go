@@ -56,15 +56,20 @@ func (c *cell) decimal(tenThousandths int64, err error) error {
 // order, those that were not selected staying absent.
 type scanner struct {
 	cells []cell
-	into  []any // pointers to cells
-	at    []int // the attributes they are
+	into  []any  // pointers to cells, and to nulls if the table has such a column
+	at    []int  // the attributes they are
+	nulls string // the attributes stored as null
 }
 
 // newScanners returns a pool of scanners for the attributes at the given places
-// of schema.
-func newScanners(schema *adapter.Schema, at []int) *sync.Pool {
+// of the table.
+func newScanners(t *table, at []int) *sync.Pool {
+	schema := t.schema
 	return &sync.Pool{New: func() any {
 		s := &scanner{cells: make([]cell, len(at)), into: make([]any, len(at)), at: at}
+		if t.nulls {
+			s.into = append(s.into, &s.nulls)
+		}
 		for i, a := range at {
 			s.cells[i].kind = schema.Attributes[a].Kind
 			s.into[i] = &s.cells[i]
@@ -79,8 +84,12 @@ func (s *scanner) record(schema *adapter.Schema, rows *sql.Rows) (adapter.Record
 		return adapter.Record{}, err
 	}
 	r := adapter.NewRecord(schema)
+	withNulls := len(s.into) > len(s.cells)
 	for i, a := range s.at {
 		r.Values[a] = s.cells[i].value
+		if withNulls && r.Values[a].Kind() == adapter.Null && !strings.Contains(s.nulls, ","+schema.Attributes[a].Name+",") {
+			r.Values[a] = adapter.Value{} // never stored
+		}
 		s.cells[i].value = adapter.Value{} // keep no text alive in the pool
 	}
 	return r, nil

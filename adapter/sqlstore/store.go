@@ -26,20 +26,24 @@ type store struct {
 
 func newStore(db *DB, t *table) *store {
 	sb := flavor.NewSelectBuilder()
-	sb.Select(t.names(t.places(false))...).From(t.name).Where(sb.Equal(t.key(), nil))
+	sb.Select(t.selected(false)...).From(t.name).Where(sb.Equal(t.key(), nil))
 	get, _ := sb.Build()
 	return &store{
 		db: db, table: t, get: get,
-		own:   newScanners(t.schema, t.places(false)),
-		every: newScanners(t.schema, t.places(true)),
+		own:   newScanners(t, t.places(false)),
+		every: newScanners(t, t.places(true)),
 	}
 }
 
-// names returns the columns of the attributes at the given places.
-func (t *table) names(at []int) []string {
-	names := make([]string, len(at))
-	for i, a := range at {
-		names[i] = t.columns[a].name
+// selected returns the columns a scanner reads: those of the attributes, without
+// those of the joined table unless joined, and the list of nulls.
+func (t *table) selected(joined bool) []string {
+	var names []string
+	for _, a := range t.places(joined) {
+		names = append(names, t.columns[a].name)
+	}
+	if t.nulls {
+		names = append(names, t.name+".nulls")
 	}
 	return names
 }
@@ -53,13 +57,20 @@ func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 		return nil, err
 	}
 	sb.From(s.table.name).Where(selected.where...)
+	if p.OwnerID != 0 {
+		owner, err := s.owner("list")
+		if err != nil {
+			return nil, err
+		}
+		sb.Where(sb.Equal(owner, p.OwnerID))
+	}
 	if selected.joined {
 		sb.Join(s.table.join, s.table.on)
 	}
 	if p.Count && !selected.partial {
 		return s.count(ctx, sb.Select("COUNT(*)"))
 	}
-	sb.Select(s.table.names(s.table.places(selected.joined))...)
+	sb.Select(s.table.selected(selected.joined)...)
 	if !selected.partial {
 		sb.OrderBy(selected.order...)
 		cut(sb, &p.Query)
@@ -137,8 +148,30 @@ func (s *store) records(ctx context.Context, sb *sqlbuilder.SelectBuilder, scann
 	return records, rows.Err()
 }
 
+// owner returns the column that says whose a record is.
+func (s *store) owner(op string) (string, error) {
+	if s.table.schema.Owner == "" {
+		return "", &adapter.Error{Kind: adapter.Unsupported, Op: op + " " + string(s.table.schema.Resource), Err: errNoOwner}
+	}
+	return s.table.column(s.table.schema.Owner).name, nil
+}
+
+var errNoOwner = errors.New("the records belong to nobody")
+
 // Get returns one record, without the attributes of the joined table.
 func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
+	r, err := s.getAny(ctx, p)
+	if err != nil || p.OwnerID == 0 {
+		return r, err
+	}
+	if s.table.schema.Owner == "" || r.Get(s.table.schema.Owner).Int() != p.OwnerID {
+		return adapter.Record{}, &adapter.Error{Kind: adapter.NotFound, Op: fmt.Sprintf("get %s %d of customer %d", s.table.schema.Resource, p.Key, p.OwnerID)}
+	}
+	return r, nil
+}
+
+// getAny returns one record, whoever it belongs to.
+func (s *store) getAny(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
 	rows, err := s.db.reading.query(ctx, s.get, int64(p.Key))
 	if err == nil {
 		var r adapter.Record

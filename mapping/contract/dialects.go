@@ -17,6 +17,9 @@ type Dialect struct {
 	// EmptySelections: attrs that name no readable field give records without
 	// fields; otherwise that is a crash of the original (wire 14).
 	EmptySelections bool
+	// AbsentIsNull: a field without a value is present and null (Conventions 2);
+	// otherwise a field that was never stored is missing.
+	AbsentIsNull bool
 	// ZeroLimitOneRow: a limit of zero spelled otherwise than "0" gives one row;
 	// otherwise it lifts the limit as "0" does (wire 10).
 	ZeroLimitOneRow bool
@@ -52,7 +55,7 @@ const (
 func Documented() *Dialect {
 	return &Dialect{
 		Name: "documented", Root: "service_api", column: documented,
-		DefaultFormats: true, JSONInTextXML: true, EmptySelections: true,
+		DefaultFormats: true, JSONInTextXML: true, EmptySelections: true, AbsentIsNull: true,
 		PartialUpdates: true, EmptyValues: true, SuccessFirst: true,
 	}
 }

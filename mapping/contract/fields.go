@@ -11,21 +11,44 @@ const (
 	noRole    RoleSet = 0
 )
 
-// A View is one of the ways a resource's records are shown.
+// A View is one of the ways a resource's records are shown. The document gives
+// some lists of fields for one format only; text/plain shows what JSON does.
 type View uint8
 
 const (
-	List   View = iota // an element of a list
-	Single             // a record of its own
+	ListJSON   View = iota // an element of a list, in JSON
+	ListXML                // an element of a list, in XML
+	SingleJSON             // a record of its own, in JSON
+	SingleXML              // a record of its own, in XML
 	views
 )
+
+// ListView returns the view of a list's elements in f.
+func ListView(f Format) View {
+	if f == XML {
+		return ListXML
+	}
+	return ListJSON
+}
+
+// SingleView returns the view of a record of its own in f.
+func SingleView(f Format) View {
+	if f == XML {
+		return SingleXML
+	}
+	return SingleJSON
+}
 
 // A Field is one row of a resource's table of fields.
 type Field struct {
 	// Name is the field's name on the wire.
 	Name string
-	// Attribute names the attribute of the resource's schema it shows.
+	// Attribute names the attribute of the resource's schema it shows; "" for a
+	// field that is computed.
 	Attribute string
+	// Native integers are numbers on the wire; others are texts, as the
+	// original reads them from its database (Conventions 2).
+	Native bool
 	// Read holds the roles that may read the field, and filter and sort by it.
 	Read RoleSet
 	// Write holds the roles whose values for it are taken; those of others are
@@ -44,8 +67,8 @@ type Field struct {
 type shown uint8
 
 const (
-	inList   shown = 1 << List
-	inSingle shown = 1 << Single
+	inList   shown = 1<<ListJSON | 1<<ListXML
+	inSingle shown = 1<<SingleJSON | 1<<SingleXML
 	inBoth         = inList | inSingle
 	// hidden fields may be filtered and sorted by, but are never returned.
 	hidden shown = 1 << views

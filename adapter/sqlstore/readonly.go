@@ -1,0 +1,40 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// readOnlyResources lists the resources whose records are read and not written
+// yet, or not at all.
+func readOnlyResources() []adapter.Resource {
+	return []adapter.Resource{
+		adapter.Websites, adapter.Stores, adapter.CustomerGroups, adapter.Categories, adapter.TaxRates,
+		adapter.Countries, adapter.Regions,
+		adapter.Customers, adapter.CustomerAddresses,
+		adapter.Orders, adapter.OrderItems, adapter.OrderAddresses, adapter.OrderComments,
+	}
+}
+
+// readOnly is a store whose records are only read.
+type readOnly struct{ *store }
+
+func (s readOnly) unsupported(op string) error {
+	return &adapter.Error{Kind: adapter.Unsupported, Op: op + " " + string(s.table.schema.Resource)}
+}
+
+// Create fails with kind Unsupported.
+func (s readOnly) Create(context.Context, *adapter.CreateParams) (adapter.Key, error) {
+	return 0, s.unsupported("create")
+}
+
+// Update fails with kind Unsupported.
+func (s readOnly) Update(context.Context, *adapter.UpdateParams) error {
+	return s.unsupported("update")
+}
+
+// Delete fails with kind Unsupported.
+func (s readOnly) Delete(context.Context, *adapter.DeleteParams) error {
+	return s.unsupported("delete")
+}
