@@ -79,7 +79,8 @@ func tierPriceSchema() *Schema {
 }
 
 // productImageSchema: one image of a product's gallery. A level is the default
-// scope or a store view.
+// scope or a store view. A value of a store view that is missing is that of the
+// default scope; one that is missing there, too, is null.
 func productImageSchema() *Schema {
 	return NewSchema(ProductImages, "id", []Attribute{
 		{Name: "id", Kind: KindInteger, ReadOnly: true, Doc: "id of the image, unique over all products"},

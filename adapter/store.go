@@ -38,6 +38,9 @@ type ListParams struct {
 	// OwnerID, unless 0, keeps the list to the records of one customer. Kinds:
 	// Unsupported where records belong to nobody.
 	OwnerID int64
+	// StoreID is the store view whose scoped values are read; 0 is the default
+	// scope. It means nothing where no attribute is scoped.
+	StoreID int64
 	// Count asks for [ListResult.Total] instead of records.
 	Count bool
 }
@@ -58,6 +61,8 @@ type GetParams struct {
 	Key Key
 	// OwnerID, unless 0, makes the records of other customers not found.
 	OwnerID int64
+	// StoreID is as in [ListParams].
+	StoreID int64
 }
 
 // CreateParams describes a new record. Record leaves absent what the store

@@ -67,7 +67,8 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		tables: layout(schemas), vault: vault,
 	}
 	db.stores = map[adapter.Resource]adapter.Store{
-		adapter.StockItems: stockItems{newStore(db, db.table(adapter.StockItems))},
+		adapter.StockItems:    stockItems{newStore(db, db.table(adapter.StockItems))},
+		adapter.ProductImages: newProductImages(db),
 	}
 	for _, r := range readOnlyResources() {
 		db.stores[r] = readOnly{newStore(db, db.table(r))}

@@ -58,13 +58,11 @@ func stock(tb testing.TB, db *sqlstore.DB) adapter.Store {
 
 func TestConformance(t *testing.T) {
 	unsupported := map[adapter.Resource]string{}
-	for _, r := range []adapter.Resource{
-		adapter.Admins, adapter.Products, adapter.ProductImages, adapter.ProductWebsites, adapter.ProductCategories,
-	} {
+	for _, r := range []adapter.Resource{adapter.Admins} {
 		unsupported[r] = "stored, and not served yet"
 	}
 	adaptertest.Run(t, adaptertest.Harness{
-		Open:        func(t *testing.T) adapter.Adapter { return openDemo(t).Adapter() },
+		Open:        func(t *testing.T) adapter.Adapter { return openGallery(t).Adapter() },
 		Unsupported: unsupported,
 	})
 }

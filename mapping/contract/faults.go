@@ -71,6 +71,12 @@ const (
 	ItemIDInfinite
 	ItemUnknown
 	ItemUpdated
+	StoreInvalid
+	StoreMisspelt
+	ImageResourceNotFound
+	ImageNotFound
+	ImageHidden
+	ProductNotFound
 	faultCount
 )
 
@@ -127,6 +133,16 @@ var faults = [faultCount][columns]Fault{
 	// The original cannot write an infinite id into its JSON reply.
 	ItemIDInfinite: {documented: {Code: 400, Message: `Invalid value for "item_id" in request.`}, magento: {Code: 207, Bare: true}},
 	ItemUnknown:    {documented: {Code: 404, Message: "Resource not found."}, magento: {Code: 400, Message: "StockItem #%d not found."}},
+	// wire 2: store views
+	StoreInvalid:  both(Fault{Code: 400, Message: "Requested store is invalid"}),
+	StoreMisspelt: {documented: {Code: 400, Message: "Requested store is invalid"}, magento: crash},
+	// Errors / Product images; product_parts 2.2
+	ImageResourceNotFound: {documented: {Code: 404, Message: "Resource not found"}, magento: {Code: 404, Message: "Resource not found."}},
+	ImageNotFound:         both(Fault{Code: 404, Message: "Product image not found"}),
+	// The original tells nobody but a reading Admin which of the two is missing.
+	ImageHidden: {documented: {Code: 404, Message: "Product image not found"}, magento: {Code: 404, Message: "Resource not found."}},
+	// Errors / Product websites; product_parts 3.1
+	ProductNotFound: {documented: {Code: 404, Message: "Product not found"}, magento: {Code: 404, Message: "Product #%s not found."}},
 	// no fault, but the entry of a batch reply that stands beside them
 	ItemUpdated: both(Fault{Code: 200, Message: "Resource updated successful."}),
 }

@@ -8,6 +8,7 @@ func (s RoleSet) Has(role Role) bool { return s>>role&1 == 1 }
 
 const (
 	onlyAdmin RoleSet = 1 << Admin
+	everybody RoleSet = 1<<Admin | 1<<Customer | 1<<Guest
 	noRole    RoleSet = 0
 )
 
@@ -49,7 +50,11 @@ type Field struct {
 	// Native integers are numbers on the wire; others are texts, as the
 	// original reads them from its database (Conventions 2).
 	Native bool
-	// Read holds the roles that may read the field, and filter and sort by it.
+	// EmptyText: without a value the field is present as an empty text, in every
+	// dialect (README, record shape).
+	EmptyText bool
+	// Read holds the roles that may read the field, and filter and sort by it,
+	// unless a dialect withholds it from them.
 	Read RoleSet
 	// Write holds the roles whose values for it are taken; those of others are
 	// dropped unseen.
@@ -61,6 +66,8 @@ type Field struct {
 	Rules []Rule
 
 	shown [columns]shown
+	// withheld holds the roles of Read that a dialect keeps the field from.
+	withheld [columns]RoleSet
 }
 
 // shown says in which views a field appears unasked.
@@ -73,6 +80,11 @@ const (
 	// hidden fields may be filtered and sorted by, but are never returned.
 	hidden shown = 1 << views
 )
+
+// Readable reports whether role may read the field in dialect d.
+func (f *Field) Readable(d *Dialect, role Role) bool {
+	return f.Read.Has(role) && !f.withheld[d.column].Has(role)
+}
 
 // Shown reports whether dialect d shows the field in view v when the caller
 // names no fields.

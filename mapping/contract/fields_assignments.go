@@ -12,7 +12,6 @@ func ProductWebsiteFields() *FieldTable {
 // ProductCategoryFields returns the field of a category assignment
 // (Resources / Product category assignment).
 func ProductCategoryFields() *FieldTable {
-	everybody := onlyAdmin | 1<<Customer | 1<<Guest
 	return newFieldTable([]Field{
 		{Name: "category_id", Attribute: "category_id", Read: everybody, Write: onlyAdmin, shown: [columns]shown{inBoth, inBoth}},
 	})

@@ -76,6 +76,8 @@ type Route struct {
 	Fields *FieldTable
 	// Unimplemented is the text of a 405 for calls that do not exist here.
 	Unimplemented FaultKey
+	// NotFound is the text of a 404 for the product of the path.
+	NotFound FaultKey
 
 	formats string // default format of each method, the others last: x XML, j JSON
 	access  [columns][roleCount]string
@@ -140,6 +142,7 @@ func Routes() []*Route {
 	oneProduct := [methodCount]string{GET: "getProduct", PUT: "updateProduct", DELETE: "deleteProduct"}
 	images := [methodCount]string{GET: "listProductImages", POST: "createProductImage"}
 	stockItems := StockItemFields()
+	productImage, productWebsite, productCategory := ProductImageFields(), ProductWebsiteFields(), ProductCategoryFields()
 	oneImage := [methodCount]string{GET: "getProductImage", PUT: "updateProductImage", DELETE: "deleteProductImage"}
 
 	routes := []*Route{
@@ -165,25 +168,29 @@ func Routes() []*Route {
 		{Path: "/products/category/:category_id/store/:store", Shape: Collection, formats: "xjjjj", Help: "products of a category as a store view has them", access: alike(products), Calls: listProducts},
 
 		{Path: "/products/:id/categories", Shape: Collection, formats: "jjjjj", Help: "categories of a product",
-			Unimplemented: CategoryMethodNotImplemented,
-			access:        apart(who{"ssii", "sddd", nobody}, who{"ssii", "sddd", "sddd"}),
-			Calls:         [methodCount]string{GET: "listProductCategories", POST: "createProductCategory"}},
+			Unimplemented: CategoryMethodNotImplemented, Fields: productCategory,
+			access: apart(who{"ssii", "sddd", nobody}, who{"ssii", "sddd", "sddd"}),
+			Calls:  [methodCount]string{GET: "listProductCategories", POST: "createProductCategory"}},
 		{Path: "/products/:id/categories/:category_id", Shape: Entity, formats: "jjjjj", Help: "one category of a product",
-			Unimplemented: CategoryMethodNotImplemented, Fields: ProductCategoryFields(),
+			Unimplemented: CategoryMethodNotImplemented, Fields: productCategory,
 			access: apart(who{"iiis", "iddd", nobody}, who{"sixs", "sddd", "sddd"}),
 			Calls:  [methodCount]string{GET: "getProductCategory", DELETE: "deleteProductCategory"}},
 
-		{Path: "/products/:id/images/:image", Shape: Entity, formats: "xxxxx", Help: "one image of a product", access: alike(product), Calls: oneImage},
-		{Path: "/products/:id/images/:image/store/:store", Shape: Entity, formats: "xxxxx", Help: "one image of a product as a store view has it", access: alike(product), Calls: oneImage},
-		{Path: "/products/:id/images", Shape: Collection, formats: "xxxxx", Help: "images of a product", access: alike(products), Calls: images},
-		{Path: "/products/:id/images/store/:store", Shape: Collection, formats: "xxxxx", Help: "images of a product as a store view has them", access: alike(products), Calls: images},
+		{Path: "/products/:id/images/:image", Shape: Entity, formats: "xxxxx", Help: "one image of a product", access: alike(product), Calls: oneImage,
+			Fields: productImage, NotFound: ImageResourceNotFound},
+		{Path: "/products/:id/images/:image/store/:store", Shape: Entity, formats: "xxxxx", Help: "one image of a product as a store view has it", access: alike(product), Calls: oneImage,
+			Fields: productImage, NotFound: ImageResourceNotFound},
+		{Path: "/products/:id/images", Shape: Collection, formats: "xxxxx", Help: "images of a product", access: alike(products), Calls: images,
+			Fields: productImage, NotFound: ImageResourceNotFound},
+		{Path: "/products/:id/images/store/:store", Shape: Collection, formats: "xxxxx", Help: "images of a product as a store view has them", access: alike(products), Calls: images,
+			Fields: productImage, NotFound: ImageResourceNotFound},
 
 		{Path: "/products/:product_id/websites/:website_id", Shape: Entity, formats: "xxxxx", Help: "one website of a product",
-			access: alike(who{"xixs", nobody, nobody}), Fields: ProductWebsiteFields(),
+			access: alike(who{"xixs", nobody, nobody}), Fields: productWebsite, NotFound: ProductNotFound,
 			Calls: [methodCount]string{DELETE: "deleteProductWebsite"}},
 		{Path: "/products/:product_id/websites", Shape: Collection, formats: "xxxxx", Help: "websites of a product",
-			access: alike(who{"ssii", nobody, nobody}),
-			Calls:  [methodCount]string{GET: "listProductWebsites", POST: "createProductWebsites"}},
+			access: alike(who{"ssii", nobody, nobody}), Fields: productWebsite, NotFound: ProductNotFound,
+			Calls: [methodCount]string{GET: "listProductWebsites", POST: "createProductWebsites"}},
 
 		{Path: "/stockitems/:id", Shape: Entity, formats: "jjjjj", Help: "one stock item", ContentTypeDemanded: true, Fields: stockItems,
 			access: apart(who{"sisn", nobody, nobody}, who{"sisi", nobody, nobody}),
@@ -216,6 +223,9 @@ func Routes() []*Route {
 		r.parts = strings.Split(r.Path[1:], "/")
 		if r.Unimplemented == 0 {
 			r.Unimplemented = MethodNotImplemented
+		}
+		if r.NotFound == 0 {
+			r.NotFound = NotFound
 		}
 	}
 	return routes

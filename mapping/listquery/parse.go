@@ -66,7 +66,7 @@ func (r Reader) readable(name *codec.Node) (*contract.Field, bool) {
 		return nil, false
 	}
 	i, ok := r.Fields.Index(name.Text)
-	if !ok || !r.Fields.Fields[i].Read.Has(r.Role) {
+	if !ok || !r.Fields.Fields[i].Readable(r.Dialect, r.Role) {
 		return nil, false
 	}
 	return &r.Fields.Fields[i], true
@@ -81,7 +81,7 @@ func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, not
 	attrs, sent := query.Get("attrs")
 	if !sent {
 		for i := range r.Fields.Fields {
-			if f := &r.Fields.Fields[i]; f.Read.Has(r.Role) && f.Shown(r.Dialect, view) {
+			if f := &r.Fields.Fields[i]; f.Readable(r.Dialect, r.Role) && f.Shown(r.Dialect, view) {
 				fields = append(fields, i)
 			}
 		}
@@ -98,7 +98,7 @@ func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, not
 		}
 	}
 	for i := range r.Fields.Fields {
-		if f := &r.Fields.Fields[i]; named[f.Name] && f.Read.Has(r.Role) && !f.Hidden(r.Dialect) {
+		if f := &r.Fields.Fields[i]; named[f.Name] && f.Readable(r.Dialect, r.Role) && !f.Hidden(r.Dialect) {
 			fields = append(fields, i)
 		}
 	}

@@ -103,6 +103,26 @@ func TestID(t *testing.T) {
 	}
 }
 
+func TestLeadingInteger(t *testing.T) {
+	tests := []struct {
+		text string
+		want int64
+		ok   bool
+	}{
+		{"2", 2, true}, {"2abc", 2, true}, {"02", 2, true}, {"1.9", 1, true}, {"1e1", 1, true}, {" 7 ", 7, true}, {"+3", 3, true},
+		{"-2", -2, true}, {"0", 0, true}, {"0x5", 0, true}, {"9223372036854775807", math.MaxInt64, true},
+		{"9223372036854775808", 0, false}, {"abc", 0, false}, {"", 0, false}, {".5", 0, false}, {"-", 0, false}, {"+ 1", 0, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.text, func(t *testing.T) {
+			got, ok := numeric.LeadingInteger(tt.text)
+			if ok != tt.ok || ok && got != tt.want {
+				t.Errorf("LeadingInteger(%q) = %v, %v, want %v, %v", tt.text, got, ok, tt.want, tt.ok)
+			}
+		})
+	}
+}
+
 func TestLiteral(t *testing.T) {
 	tests := []struct {
 		literal string
@@ -204,6 +224,9 @@ func FuzzNumber(f *testing.F) {
 		}
 		if id, ok := numeric.ID(s); ok && (id < 1 || float64(id) != leading) {
 			t.Errorf("ID(%q) = %v, but Leading = %v", s, id, leading)
+		}
+		if whole, ok := numeric.LeadingInteger(s); ok && math.Abs(leading) < 1e15 && !strings.ContainsAny(s, "eE") && float64(whole) != math.Trunc(leading) {
+			t.Errorf("LeadingInteger(%q) = %v, but Leading = %v", s, whole, leading)
 		}
 		if math.IsInf(leading, 0) {
 			return

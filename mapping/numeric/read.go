@@ -53,6 +53,17 @@ func ID(s string) (int64, bool) {
 	return int64(f), true
 }
 
+// LeadingInteger returns the whole number s begins with, white space before it
+// aside, whatever follows: a fraction and an exponent do not count
+// (product_parts 2.2 and 3.1). It returns false when there is none, and when it
+// is beyond 64 bits.
+func LeadingInteger(s string) (int64, bool) {
+	s = strings.TrimLeft(s, blanks)
+	start := sign(s, 0)
+	i, err := strconv.ParseInt(s[:start+digits(s, start)], 10, 64)
+	return i, err == nil
+}
+
 // Literal returns the value of a JSON number literal (wire 6.2). A literal of
 // digits alone that fits 64 bits is whole: i is its exact value, and f the
 // nearest float. Every other literal is a float and i is 0; beyond the float

@@ -1,0 +1,157 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/huandu/go-sqlbuilder"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// imageTypes lists the types that point to an image, in the order of the
+// attribute types.
+func imageTypes() []string { return []string{"image", "small_image", "thumbnail"} }
+
+// productImages is the store of images. What an image is called, where it stands
+// and what points to it depends on the level it is read at (product_parts 2.7),
+// so it is read from a derived table that holds the values of one level.
+type productImages struct {
+	readOnly
+	atLevel *table // the derived table
+	at      []int  // the attributes its columns hold, types apart
+}
+
+func newProductImages(db *DB) productImages {
+	stored := db.table(adapter.ProductImages)
+	atLevel := &table{schema: stored.schema, name: stored.name, columns: slices.Clone(stored.columns)}
+	for _, name := range []string{"label", "position", "exclude"} {
+		atLevel.column(name).name = atLevel.name + "." + name
+	}
+	return productImages{readOnly: readOnly{newStore(db, stored)}, atLevel: atLevel, at: atLevel.places(false)}
+}
+
+// level returns the statement of the derived table at the level storeID: the
+// value stored there, else that of level 0. A label is stored or it is not, and
+// an empty one counts as not stored; a pointer to no image hides that of level 0.
+func level(storeID int64) *sqlbuilder.SelectBuilder {
+	sb := flavor.NewSelectBuilder()
+	levels := fmt.Sprintf("store_id IN (0, %s) ", sb.Var(storeID))
+	value := func(column, isStored string) string {
+		return "(SELECT " + column + " FROM product_image_value WHERE image_id = product_image.id AND " + isStored + " AND " + levels +
+			"ORDER BY store_id DESC LIMIT 1) AS " + column
+	}
+	columns := []string{
+		"id", "product_id", "file", "media_type",
+		value("label", "label <> ''"), value("position", "position IS NOT NULL"), value("exclude", "exclude IS NOT NULL"),
+	}
+	for _, name := range imageTypes() {
+		columns = append(columns, "(SELECT image_id FROM product_image_pointer WHERE product_id = product_image.product_id AND type = "+sb.Var(name)+
+			" AND "+levels+"ORDER BY store_id DESC LIMIT 1) AS "+name+"_pointer")
+	}
+	return sb.Select(columns...).From("product_image")
+}
+
+// selected returns the columns that record reads.
+func (s *productImages) selected() []string {
+	names := s.atLevel.selected(false)
+	for _, name := range imageTypes() {
+		names = append(names, name+"_pointer")
+	}
+	return names
+}
+
+// List returns the images a query selects, with their values at the store view.
+func (s productImages) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
+	if p.OwnerID != 0 {
+		_, err := s.owner("list")
+		return nil, err
+	}
+	sb := flavor.NewSelectBuilder()
+	query, err := selectRecords(sb, s.atLevel, &p.Query)
+	if err != nil {
+		return nil, err
+	}
+	sb.From(sb.BuilderAs(level(p.StoreID), s.atLevel.name)).Where(query.where...)
+	if p.Count && !query.partial {
+		return s.count(ctx, sb.Select("COUNT(*)"))
+	}
+	sb.Select(s.selected()...)
+	if !query.partial {
+		sb.OrderBy(query.order...)
+		cut(sb, &p.Query)
+	}
+	records, err := s.images(ctx, sb)
+	if err != nil {
+		return nil, s.db.fault(ctx, "list product_images", err)
+	}
+	return &adapter.ListResult{Records: records, Partial: query.partial}, nil
+}
+
+// Get returns one image, with its values at the store view.
+func (s productImages) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
+	op := fmt.Sprintf("get product_images %d", p.Key)
+	if p.OwnerID != 0 {
+		return adapter.Record{}, &adapter.Error{Kind: adapter.NotFound, Op: op, Err: errNoOwner}
+	}
+	sb := flavor.NewSelectBuilder()
+	sb.Select(s.selected()...).From(sb.BuilderAs(level(p.StoreID), s.atLevel.name)).Where(sb.Equal(s.atLevel.key(), int64(p.Key)))
+	records, err := s.images(ctx, sb)
+	if err == nil && len(records) == 0 {
+		err = sql.ErrNoRows
+	}
+	if err != nil {
+		return adapter.Record{}, s.db.fault(ctx, op, err)
+	}
+	return records[0], nil
+}
+
+// images runs a statement that selects the columns of selected.
+func (s *productImages) images(ctx context.Context, sb *sqlbuilder.SelectBuilder) ([]adapter.Record, error) {
+	text, arguments := sb.Build()
+	rows, err := s.db.reading.query(ctx, text, arguments...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var records []adapter.Record
+	for rows.Next() {
+		r, err := s.record(rows)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	return records, rows.Err()
+}
+
+// record reads the current row.
+func (s *productImages) record(rows *sql.Rows) (adapter.Record, error) {
+	names := imageTypes()
+	cells, pointers := make([]cell, len(s.at)), make([]sql.NullInt64, len(names))
+	into := make([]any, 0, len(cells)+len(pointers))
+	for i, at := range s.at {
+		cells[i].kind = s.atLevel.schema.Attributes[at].Kind
+		into = append(into, &cells[i])
+	}
+	for i := range pointers {
+		into = append(into, &pointers[i])
+	}
+	if err := rows.Scan(into...); err != nil {
+		return adapter.Record{}, err
+	}
+	r := adapter.NewRecord(s.atLevel.schema)
+	for i, at := range s.at {
+		r.Values[at] = cells[i].value
+	}
+	types := []string{}
+	for i, pointer := range pointers {
+		if pointer.Valid && pointer.Int64 == r.Get("id").Int() {
+			types = append(types, names[i])
+		}
+	}
+	r.Set("types", adapter.TextsValue(types))
+	return r, nil
+}

@@ -1,0 +1,154 @@
+package sqlstore_test
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+// gallery is what the tests put into the tables of images, which no data set
+// holds and no call writes yet. Store view 2 reads 1 by values of its own, 2 by
+// those of the default scope, and 3 by some of both; 4 has values in the store
+// view alone, 5 none at all, and 6 is another product's.
+const gallery = `
+	INSERT INTO product_image (id, product_id, file, media_type) VALUES
+		(1, 1, 'o/n/one.png', 'image/png'), (2, 1, 't/w/two.jpg', 'image/jpeg'), (3, 1, 't/h/three.png', 'image/png'),
+		(4, 1, 'f/o/four.gif', 'image/gif'), (5, 1, 'f/i/five.png', 'image/png'), (6, 2, 's/i/six.png', 'image/png');
+	INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES
+		(1, 0, 'One', 30, 0), (1, 2, 'Un', 5, 1),
+		(2, 0, 'Two', 20, 1),
+		(3, 0, 'Three', 10, 0), (3, 2, '', NULL, 2),
+		(4, 2, 'Quatre', 7, 0),
+		(6, 0, NULL, 1, 0), (6, 3, ' ', 4, 1);
+	INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES
+		(1, 0, 'image', 1), (1, 0, 'small_image', 1), (1, 0, 'thumbnail', 2),
+		(1, 2, 'small_image', NULL), (1, 2, 'thumbnail', 3),
+		(2, 3, 'image', 6), (2, 3, 'thumbnail', 6), (2, 0, 'small_image', 6);`
+
+// openGallery opens a new database with the demo store and the gallery.
+func openGallery(tb testing.TB) *sqlstore.DB {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "shop.db")
+	db := open(tb, path)
+	if err := db.Load(tb.Context(), data(tb), nil); err != nil {
+		tb.Fatal(err)
+	}
+	raw, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = raw.Close() }()
+	if _, err := raw.ExecContext(tb.Context(), gallery); err != nil {
+		tb.Fatal(err)
+	}
+	return db
+}
+
+func images(tb testing.TB, db *sqlstore.DB) adapter.Store {
+	tb.Helper()
+	s, err := db.Adapter().Store(adapter.ProductImages)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// imageText returns what the levels decide of an image; - is null.
+func imageText(r adapter.Record) string {
+	text := fmt.Sprint(r.Get("id").Int())
+	for _, name := range []string{"label", "position", "exclude"} {
+		v := r.Get(name)
+		if v.Kind() == adapter.Null {
+			text += " -"
+		} else {
+			text += " " + fmt.Sprintf("%q", v.Text())
+		}
+	}
+	return text + " " + strings.Join(r.Get("types").Texts(), ",")
+}
+
+func TestImagesByLevel(t *testing.T) {
+	s := images(t, openGallery(t))
+	for _, c := range []struct {
+		name    string
+		storeID int64
+		product string
+		want    []string
+	}{
+		{"default scope, by position, no position first", 0, "1", []string{
+			"4 - - - ", "5 - - - ", `3 "Three" "10" "0" `, `2 "Two" "20" "1" thumbnail`, `1 "One" "30" "0" image,small_image`,
+		}},
+		{"store view with values", 2, "1", []string{
+			"5 - - - ", `1 "Un" "5" "1" image`, `4 "Quatre" "7" "0" `, `3 "Three" "10" "2" thumbnail`, `2 "Two" "20" "1" `,
+		}},
+		{"store view without values", 1, "1", []string{
+			"4 - - - ", "5 - - - ", `3 "Three" "10" "0" `, `2 "Two" "20" "1" thumbnail`, `1 "One" "30" "0" image,small_image`,
+		}},
+		{"another product, no label", 0, "2", []string{`6 - "1" "0" small_image`}},
+		{"another product, a label of one blank", 3, "2", []string{`6 " " "4" "1" image,small_image,thumbnail`}},
+		{"unknown product", 0, "99", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			result, err := s.List(t.Context(), &adapter.ListParams{StoreID: c.storeID, Query: adapter.Query{
+				Where:   []adapter.Condition{{Any: []adapter.Test{{Attribute: "product_id", Op: adapter.Eq, Operands: []string{c.product}}}}},
+				OrderBy: "position",
+			}})
+			if err != nil || result.Partial {
+				t.Fatalf("partial, or %v", err)
+			}
+			var got []string
+			for _, r := range result.Records {
+				got = append(got, imageText(r))
+				one, err := s.Get(t.Context(), &adapter.GetParams{Key: adapter.Key(r.Get("id").Int()), StoreID: c.storeID})
+				if err != nil || imageText(one) != imageText(r) {
+					t.Errorf("Get: %s, %v; listed: %s", imageText(one), err, imageText(r))
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
+		})
+	}
+}
+
+// TestShownImages selects what customers and guests see, in SQL.
+func TestShownImages(t *testing.T) {
+	s := images(t, openGallery(t))
+	for storeID, want := range map[int64]string{0: "1 3 4 5 6", 2: "4 5 6", 3: "1 3 4 5"} {
+		p := &adapter.ListParams{StoreID: storeID, Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{
+			{Attribute: "exclude", Op: adapter.IsNull}, {Attribute: "exclude", Op: adapter.Eq, Operands: []string{"0"}},
+		}}}}}
+		result, err := s.List(t.Context(), p)
+		if err != nil || result.Partial {
+			t.Fatalf("level %d: partial, or %v", storeID, err)
+		}
+		var ids []string
+		for _, r := range result.Records {
+			ids = append(ids, r.Get("id").Text())
+		}
+		if got := strings.Join(ids, " "); got != want {
+			t.Errorf("level %d: %s, want %s", storeID, got, want)
+		}
+		p.Count = true
+		if result, err = s.List(t.Context(), p); err != nil || result.Total != int64(len(ids)) {
+			t.Errorf("level %d: counted %d, %v", storeID, result.Total, err)
+		}
+	}
+}
+
+// TestImageOfNobody: an image has no owner.
+func TestImageOfNobody(t *testing.T) {
+	s := images(t, openGallery(t))
+	if _, err := s.List(t.Context(), &adapter.ListParams{OwnerID: 1}); adapter.KindOf(err) != adapter.Unsupported {
+		t.Errorf("List: %v, want unsupported", err)
+	}
+	if _, err := s.Get(t.Context(), &adapter.GetParams{Key: 1, OwnerID: 1}); adapter.KindOf(err) != adapter.NotFound {
+		t.Errorf("Get: %v, want not found", err)
+	}
+}

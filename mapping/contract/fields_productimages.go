@@ -1,0 +1,21 @@
+package contract
+
+// ProductImageFields returns the fields of an image (Resources / Product image;
+// product_parts 2.1 and 2.3). Lists and single records are alike. The original
+// keeps exclude from everybody but Admin; the document names no role.
+func ProductImageFields() *FieldTable {
+	visible := [columns]shown{inBoth, inBoth}
+	unseen := [columns]shown{hidden, hidden}
+	return newFieldTable([]Field{
+		{Name: "id", Attribute: "id", Read: everybody, shown: visible},
+		{Name: "label", Attribute: "label", EmptyText: true, Read: everybody, Write: onlyAdmin, shown: visible},
+		{Name: "position", Attribute: "position", EmptyText: true, Read: everybody, Write: onlyAdmin, shown: visible},
+		{Name: "exclude", Attribute: "exclude", EmptyText: true, Read: everybody, Write: onlyAdmin, shown: visible,
+			withheld: [columns]RoleSet{magento: 1<<Customer | 1<<Guest}},
+		{Name: "url", Read: everybody, shown: visible},
+		{Name: "types", Attribute: "types", Read: everybody, Write: onlyAdmin, shown: visible},
+		{Name: "file_name", Write: onlyAdmin, shown: unseen},
+		{Name: "file_content", Write: onlyAdmin, shown: unseen},
+		{Name: "file_mime_type", Write: onlyAdmin, shown: unseen},
+	})
+}
