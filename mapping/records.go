@@ -14,8 +14,7 @@ import (
 type resource struct {
 	dialect *contract.Dialect
 	fields  *contract.FieldTable
-	schema  *adapter.Schema
-	store   adapter.Store
+	source
 	// attributes holds the place of each field's attribute in the schema, -1 for
 	// a field that is computed.
 	attributes []int
@@ -25,7 +24,7 @@ type resource struct {
 }
 
 func bind(d *contract.Dialect, fields *contract.FieldTable, schema *adapter.Schema, store adapter.Store) (resource, error) {
-	r := resource{dialect: d, fields: fields, schema: schema, store: store, attributes: make([]int, len(fields.Fields))}
+	r := resource{dialect: d, fields: fields, source: source{schema, store}, attributes: make([]int, len(fields.Fields))}
 	for i, f := range fields.Fields {
 		if f.Attribute == "" {
 			r.attributes[i] = -1
@@ -85,6 +84,9 @@ func (r *resource) render(c *Call, rec adapter.Record, fields []int) codec.Node 
 			value, ok = wireValue(rec.Values[at], field.Native)
 		} else if compute := r.compute[field.Name]; compute != nil {
 			value, ok = compute(c, rec)
+		}
+		if field.EmptyText && value.Kind == codec.Null {
+			value, ok = codec.TextNode(""), true
 		}
 		if ok || r.dialect.AbsentIsNull {
 			node.Members = append(node.Members, codec.Member{Key: field.Name, Value: value})

@@ -23,6 +23,9 @@ type Settings struct {
 	QueryBytes int
 	// MaxRows bounds a list without a limit.
 	MaxRows int64
+	// PublicURL is the base URL of the shop in answers; without one it is that
+	// of the request.
+	PublicURL string
 	// JSONWithoutAccept answers calls that carry no Accept in JSON where the
 	// dialect has no default format.
 	JSONWithoutAccept bool
@@ -42,7 +45,12 @@ type Service struct {
 	steps    []step
 	handlers map[string]handler
 
-	stock *stockItems
+	stock             *stockItems
+	productImages     resource
+	productWebsites   resource
+	productCategories resource
+	// What the calls refer to: read, and not shown as it is.
+	stores, products, categories source
 }
 
 // A handler is what is special about a call. It returns a reply, or an error
@@ -53,6 +61,11 @@ type handler func(*Service, context.Context, *Call) (*Reply, error)
 // Calls without one answer 405, as what the contract does not implement.
 func handlers() map[string]handler {
 	return map[string]handler{
+		"listProductImages":     (*Service).listProductImages,
+		"getProductImage":       (*Service).getProductImage,
+		"listProductWebsites":   (*Service).listProductWebsites,
+		"listProductCategories": (*Service).listProductCategories,
+
 		"getStockItem":     (*Service).getStockItem,
 		"listStockItems":   (*Service).listStockItems,
 		"updateStockItem":  (*Service).updateStockItem,
@@ -91,7 +104,31 @@ func New(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas
 	if s.stock, err = newStockItems(d, upstream, schemas, settings); err != nil {
 		return nil, fmt.Errorf("stock items: %w", err)
 	}
+	if s.productImages, err = newProductImages(d, upstream, schemas, settings); err != nil {
+		return nil, fmt.Errorf("product images: %w", err)
+	}
+	if s.productWebsites, err = newResource(d, contract.ProductWebsiteFields(), upstream, schemas, adapter.ProductWebsites); err != nil {
+		return nil, fmt.Errorf("product websites: %w", err)
+	}
+	if s.productCategories, err = newResource(d, contract.ProductCategoryFields(), upstream, schemas, adapter.ProductCategories); err != nil {
+		return nil, fmt.Errorf("product categories: %w", err)
+	}
+	for name, into := range map[adapter.Resource]*source{adapter.Stores: &s.stores, adapter.Products: &s.products, adapter.Categories: &s.categories} {
+		if into.store, into.schema, err = storeOf(upstream, schemas, name); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
 	return s, nil
+}
+
+// newResource returns the resource called name, whose records have fields and
+// nothing special about them.
+func newResource(d *contract.Dialect, fields *contract.FieldTable, upstream adapter.Adapter, schemas *adapter.Schemas, name adapter.Resource) (resource, error) {
+	store, schema, err := storeOf(upstream, schemas, name)
+	if err != nil {
+		return resource{}, err
+	}
+	return bind(d, fields, schema, store)
 }
 
 // storeOf returns the store of resource and its schema.

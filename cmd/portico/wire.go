@@ -58,6 +58,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		BodyBytes:         cfg.Limits.BodyBytes,
 		QueryBytes:        int(cfg.Limits.QueryBytes),
 		MaxRows:           cfg.Lists.MaxRows,
+		PublicURL:         cfg.PublicURL,
 		JSONWithoutAccept: cfg.AcceptMissing == "json",
 		Stock:             stock,
 		Now:               time.Now,

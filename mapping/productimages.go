@@ -1,0 +1,85 @@
+package mapping
+
+import (
+	"context"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
+)
+
+// mediaPath is where below the base URL the files of images are (product_parts
+// 2.1).
+const mediaPath = "/media/catalog/product/"
+
+// newProductImages returns the resource behind /products/:id/images
+// (product_parts 2).
+func newProductImages(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas, settings Settings) (resource, error) {
+	images, err := newResource(d, contract.ProductImageFields(), upstream, schemas, adapter.ProductImages)
+	images.compute = map[string]func(*Call, adapter.Record) (codec.Node, bool){
+		"url": func(c *Call, image adapter.Record) (codec.Node, bool) {
+			return codec.TextNode(baseURL(c, settings.PublicURL) + mediaPath + image.Get("file").Text()), true
+		},
+	}
+	return images, err
+}
+
+// listProductImages handles GET /products/:id/images and its store form: by
+// ascending position at the level read, images without one first. The list has
+// no pages and takes no modifiers but attrs.
+func (s *Service) listProductImages(ctx context.Context, c *Call) (*Reply, error) {
+	view, err := s.storeView(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	product, err := s.findProduct(ctx, c, c.Param("id"), view)
+	if err != nil {
+		return nil, err
+	}
+	where := []adapter.Condition{equals("product_id", product.Get("entity_id").Int())}
+	if c.Principal.Role != contract.Admin {
+		included := equals("exclude", 0)
+		included.Any = append(included.Any, adapter.Test{Attribute: "exclude", Op: adapter.IsNull})
+		where = append(where, included)
+	}
+	images, err := s.productImages.all(ctx, &adapter.ListParams{StoreID: view.id, Query: adapter.Query{
+		Where: where, OrderBy: "position", Limit: s.settings.MaxRows,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return s.productImages.entries(c, arrayOfRecords, images)
+}
+
+// getProductImage handles GET /products/:id/images/:image and its store form.
+func (s *Service) getProductImage(ctx context.Context, c *Call) (*Reply, error) {
+	view, err := s.storeView(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	product, err := s.findProduct(ctx, c, c.Param("id"), view)
+	if err != nil {
+		return nil, err
+	}
+	missing := s.dialect.Fault(contract.ImageNotFound)
+	if c.Principal.Role != contract.Admin {
+		missing = s.dialect.Fault(contract.ImageHidden)
+	}
+	id, ok := numeric.LeadingInteger(c.Param("image"))
+	if !ok {
+		return nil, missing
+	}
+	image, err := s.productImages.store.Get(ctx, &adapter.GetParams{Key: adapter.Key(id), StoreID: view.id})
+	switch {
+	case err != nil && adapter.KindOf(err) == adapter.NotFound:
+		return nil, missing
+	case err != nil:
+		return nil, err
+	case image.Get("product_id").Int() != product.Get("entity_id").Int():
+		return nil, missing
+	case c.Principal.Role != contract.Admin && image.Get("exclude").Int() != 0:
+		return nil, missing
+	}
+	return s.productImages.one(c, image)
+}

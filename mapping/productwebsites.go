@@ -1,0 +1,32 @@
+package mapping
+
+import (
+	"context"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/numeric"
+)
+
+// listProductWebsites handles GET /products/:product_id/websites: by ascending
+// id of the website. The product is not looked up by SKU, and the store views of
+// other calls mean nothing here (product_parts 2.2 and 3.1).
+func (s *Service) listProductWebsites(ctx context.Context, c *Call) (*Reply, error) {
+	id := c.Param("product_id")
+	number, found := numeric.LeadingInteger(id)
+	if found {
+		var err error
+		if _, found, err = s.productNumbered(ctx, number, storeView{}); err != nil {
+			return nil, err
+		}
+	}
+	if !found {
+		return nil, s.dialect.Fault(c.Route.NotFound, id)
+	}
+	websites, err := s.productWebsites.all(ctx, &adapter.ListParams{Query: adapter.Query{
+		Where: []adapter.Condition{equals("product_id", number)}, OrderBy: "website_id", Limit: s.settings.MaxRows,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return s.productWebsites.entries(c, arrayOfRecords, websites)
+}
