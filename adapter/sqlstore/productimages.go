@@ -45,7 +45,7 @@ func level(storeID int64) *sqlbuilder.SelectBuilder {
 	}
 	columns := []string{
 		"id", "product_id", "file", "media_type",
-		value("label", "label <> ''"), value("position", "position IS NOT NULL"), value("exclude", "exclude IS NOT NULL"),
+		value("label", "LENGTH(label) > 0"), value("position", "position IS NOT NULL"), value("exclude", "exclude IS NOT NULL"),
 	}
 	for _, name := range imageTypes() {
 		columns = append(columns, "(SELECT image_id FROM product_image_pointer WHERE product_id = product_image.product_id AND type = "+sb.Var(name)+
