@@ -25,11 +25,16 @@ func (r *resource) list(ctx context.Context, c *Call, form listForm, ownerID, ma
 	if err != nil {
 		return nil, err
 	}
-	fields, selectionFault := r.selected(c, contract.ListView(c.Format))
 	records, err := r.page(ctx, wanted, ownerID, maxRows)
 	if err != nil {
 		return nil, err
 	}
+	return r.many(c, form, records)
+}
+
+// many answers with a list of records, each cut to what c asks for.
+func (r *resource) many(c *Call, form listForm, records []adapter.Record) (*Reply, error) {
+	fields, selectionFault := r.selected(c, contract.ListView(c.Format))
 	if len(records) > 0 && selectionFault != nil {
 		return nil, selectionFault
 	}

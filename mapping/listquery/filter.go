@@ -1,6 +1,7 @@
 package listquery
 
 import (
+	"errors"
 	"regexp"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -47,11 +48,14 @@ func (r Reader) parseFilter(schema *adapter.Schema, query *codec.Node) ([]adapte
 			return nil, refused
 		}
 		field, ok := r.readable(name)
-		if !ok {
+		if !ok || field.Unfiltered {
 			return nil, refused
 		}
 		at, _ := schema.Index(field.Attribute)
 		tests, err := f.alternatives(schema.Attributes[at], withoutAttribute(entry.Value.Members))
+		if r.Unapplied && r.Dialect.UnappliedFilters && errors.Is(err, f.crash) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
