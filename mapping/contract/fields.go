@@ -60,8 +60,8 @@ type Field struct {
 	// Native integers are numbers on the wire; others are texts, as the
 	// original reads them from its database (Conventions 2).
 	Native bool
-	// Read holds the roles that may read the field, and filter and sort by it, in
-	// every dialect; see [Field.ReadableBy].
+	// Read holds the roles that may read the field, and filter and sort by it,
+	// unless a dialect withholds it from them.
 	Read RoleSet
 	// Write holds the roles whose values for it are taken; those of others are
 	// dropped unseen.
@@ -74,13 +74,13 @@ type Field struct {
 	// Unsorted: a list may be asked for in the order of the field, and keeps its
 	// own (wire 10).
 	Unsorted bool
-	// Unfiltered: a list cannot be filtered by the field, although it is readable
-	// (wire 10).
-	Unfiltered bool
+	// FilterFault is what filtering by the field costs a role that may read it; 0
+	// is nothing: the list is filtered.
+	FilterFault FaultKey
 
 	shown [columns]shown
-	// alsoRead holds roles that may read the field in one dialect alone.
-	alsoRead [columns]RoleSet
+	// withheld holds the roles of Read that a dialect keeps the field from.
+	withheld [columns]RoleSet
 	// isoTime holds the views that write the time in the form of ISO 8601.
 	isoTime [columns]shown
 	// lacking holds the views whose records are without the field, whatever is
@@ -101,10 +101,9 @@ const (
 
 func (s shown) in(v View) bool { return s>>v&1 == 1 }
 
-// ReadableBy reports whether role may read the field in dialect d, and name it
-// to filter and sort by.
-func (f *Field) ReadableBy(d *Dialect, role Role) bool {
-	return (f.Read | f.alsoRead[d.column]).Has(role)
+// Readable reports whether role may read the field in dialect d.
+func (f *Field) Readable(d *Dialect, role Role) bool {
+	return f.Read.Has(role) && !f.withheld[d.column].Has(role)
 }
 
 // Shown reports whether dialect d shows the field in view v when the caller

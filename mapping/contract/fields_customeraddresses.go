@@ -8,11 +8,11 @@ func CustomerAddressFields() *FieldTable {
 		{Name: "entity_id", Read: adminAndCustomer},
 		{Name: "created_at", Read: adminAndCustomer, isoTime: [columns]shown{magento: inSingle}},
 		{Name: "updated_at", Read: adminAndCustomer},
-		{Name: "prefix", Read: onlyAdmin, alsoRead: [columns]RoleSet{documented: adminAndCustomer}},
+		{Name: "prefix", Read: adminAndCustomer, withheld: [columns]RoleSet{magento: 1 << Customer}},
 		{Name: "firstname", Read: adminAndCustomer},
 		{Name: "middlename", Read: adminAndCustomer},
 		{Name: "lastname", Read: adminAndCustomer},
-		{Name: "suffix", Read: onlyAdmin, alsoRead: [columns]RoleSet{documented: adminAndCustomer}},
+		{Name: "suffix", Read: adminAndCustomer, withheld: [columns]RoleSet{magento: 1 << Customer}},
 		{Name: "company", Read: adminAndCustomer},
 		{Name: "city", Read: adminAndCustomer},
 		{Name: "country_id", Read: adminAndCustomer},
@@ -22,8 +22,8 @@ func CustomerAddressFields() *FieldTable {
 		{Name: "fax", Read: adminAndCustomer},
 		{Name: "vat_id", Read: adminAndCustomer},
 		{Name: "street", Read: adminAndCustomer},
-		{Name: "is_default_billing", Read: adminAndCustomer, Native: true, Unfiltered: true},
-		{Name: "is_default_shipping", Read: adminAndCustomer, Native: true, Unfiltered: true},
+		{Name: "is_default_billing", Read: adminAndCustomer, Native: true, FilterFault: FilteringError},
+		{Name: "is_default_shipping", Read: adminAndCustomer, Native: true, FilterFault: FilteringError},
 	})
 	for i := range t.Fields {
 		f := &t.Fields[i]

@@ -22,10 +22,10 @@ func CustomerFields() *FieldTable {
 		{Name: "dob", Read: onlyAdmin},
 		{Name: "gender", Read: onlyAdmin},
 		// The original has no such attributes.
-		{Name: "reward_update_notification", Read: noRole, alsoRead: [columns]RoleSet{documented: onlyAdmin}},
-		{Name: "reward_warning_notification", Read: noRole, alsoRead: [columns]RoleSet{documented: onlyAdmin}},
+		{Name: "reward_update_notification", Read: onlyAdmin, withheld: [columns]RoleSet{magento: onlyAdmin}},
+		{Name: "reward_warning_notification", Read: onlyAdmin, withheld: [columns]RoleSet{magento: onlyAdmin}},
 		// The original adds it to a record of its own, so its lists never have it.
-		{Name: "last_logged_in", Read: onlyAdmin, Unsorted: true, Unfiltered: true, lacking: [columns]shown{magento: inList}},
+		{Name: "last_logged_in", Read: onlyAdmin, Unsorted: true, FilterFault: FilteringError, lacking: [columns]shown{magento: inList}},
 	})
 	for i := range t.Fields {
 		f := &t.Fields[i]

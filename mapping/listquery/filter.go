@@ -48,8 +48,11 @@ func (r Reader) parseFilter(schema *adapter.Schema, query *codec.Node) ([]adapte
 			return nil, refused
 		}
 		field, ok := r.readable(name)
-		if !ok || field.Unfiltered {
+		if !ok {
 			return nil, refused
+		}
+		if field.FilterFault != 0 {
+			return nil, r.Dialect.Fault(field.FilterFault)
 		}
 		at, _ := schema.Index(field.Attribute)
 		tests, err := f.alternatives(schema.Attributes[at], withoutAttribute(entry.Value.Members))

@@ -71,7 +71,7 @@ func (r Reader) readable(name *codec.Node) (*contract.Field, bool) {
 		return nil, false
 	}
 	i, ok := r.Fields.Index(name.Text)
-	if !ok || !r.Fields.Fields[i].ReadableBy(r.Dialect, r.Role) {
+	if !ok || !r.Fields.Fields[i].Readable(r.Dialect, r.Role) {
 		return nil, false
 	}
 	return &r.Fields.Fields[i], true
@@ -86,7 +86,7 @@ func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, not
 	attrs, sent := query.Get("attrs")
 	if !sent {
 		for _, i := range order {
-			if f := &r.Fields.Fields[i]; f.ReadableBy(r.Dialect, r.Role) && f.Shown(r.Dialect, view) {
+			if f := &r.Fields.Fields[i]; f.Readable(r.Dialect, r.Role) && f.Shown(r.Dialect, view) {
 				fields = append(fields, i)
 			}
 		}
@@ -103,7 +103,7 @@ func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, not
 		}
 	}
 	for _, i := range order {
-		if f := &r.Fields.Fields[i]; named[f.Name] && f.ReadableBy(r.Dialect, r.Role) && !f.Hidden(r.Dialect) {
+		if f := &r.Fields.Fields[i]; named[f.Name] && f.Readable(r.Dialect, r.Role) && !f.Hidden(r.Dialect) {
 			fields = append(fields, i)
 		}
 	}
