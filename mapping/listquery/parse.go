@@ -77,9 +77,10 @@ func (r Reader) readable(name *codec.Node) (*contract.Field, bool) {
 	return &r.Fields.Fields[i], true
 }
 
-// Select returns the places of the fields to show in view, in its order: those attrs names, or else those the dialect shows. nothing reports
-// that attrs names none the role may read, on which the original dies as soon
-// as there is a record to cut.
+// Select returns the places of the fields to show in view, in its order: those
+// attrs names, or else those the dialect shows. nothing reports that attrs names
+// none the role may read, on which the original dies as soon as there is a record
+// to cut.
 func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, nothing bool) {
 	order := r.Fields.Order(r.Dialect, view)
 	fields = make([]int, 0, len(order))
