@@ -29,12 +29,11 @@ func (r *resource) list(ctx context.Context, c *Call, form listForm, ownerID, ma
 	if err != nil {
 		return nil, err
 	}
-	return r.entries(c, form, records)
+	return r.many(c, form, records)
 }
 
-// entries answers with a list of records, each cut to what c asks for. Nothing
-// selected is no fault where there is nothing to cut.
-func (r *resource) entries(c *Call, form listForm, records []adapter.Record) (*Reply, error) {
+// many answers with a list of records, each cut to what c asks for.
+func (r *resource) many(c *Call, form listForm, records []adapter.Record) (*Reply, error) {
 	fields, selectionFault := r.selected(c, contract.ListView(c.Format))
 	if len(records) > 0 && selectionFault != nil {
 		return nil, selectionFault

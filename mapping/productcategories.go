@@ -27,7 +27,7 @@ func (s *Service) listProductCategories(ctx context.Context, c *Call) (*Reply, e
 	if err != nil {
 		return nil, err
 	}
-	return s.productCategories.entries(c, arrayOfRecords, assignments)
+	return s.productCategories.many(c, arrayOfRecords, assignments)
 }
 
 // toActiveCategories returns the assignments whose category is active.

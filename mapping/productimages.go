@@ -49,7 +49,7 @@ func (s *Service) listProductImages(ctx context.Context, c *Call) (*Reply, error
 	if err != nil {
 		return nil, err
 	}
-	return s.productImages.entries(c, arrayOfRecords, images)
+	return s.productImages.many(c, arrayOfRecords, images)
 }
 
 // getProductImage handles GET /products/:id/images/:image and its store form.

@@ -28,5 +28,5 @@ func (s *Service) listProductWebsites(ctx context.Context, c *Call) (*Reply, err
 	if err != nil {
 		return nil, err
 	}
-	return s.productWebsites.entries(c, arrayOfRecords, websites)
+	return s.productWebsites.many(c, arrayOfRecords, websites)
 }

@@ -3,6 +3,7 @@ package mapping
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
@@ -18,8 +19,8 @@ type resource struct {
 	// attributes holds the place of each field's attribute in the schema, -1 for
 	// a field that is computed.
 	attributes []int
-	// compute makes the values of computed fields, by name. ok is false where
-	// there is none.
+	// compute makes the values of fields that are not shown as they are stored, by
+	// name. ok is false where there is none.
 	compute map[string]func(c *Call, rec adapter.Record) (value codec.Node, ok bool)
 }
 
@@ -76,14 +77,15 @@ func (r *resource) one(c *Call, rec adapter.Record) (*Reply, error) {
 // are texts on the wire, whatever they are in the store (wire 7).
 func (r *resource) render(c *Call, rec adapter.Record, fields []int) codec.Node {
 	node := codec.Node{Kind: codec.Struct, Members: make([]codec.Member, 0, len(fields))}
+	view := c.Route.View(c.Format)
 	for _, i := range fields {
 		field := &r.fields.Fields[i]
 		var value codec.Node
 		ok := true
-		if at := r.attributes[i]; at >= 0 {
-			value, ok = wireValue(rec.Values[at], field.Native)
-		} else if compute := r.compute[field.Name]; compute != nil {
+		if compute := r.compute[field.Name]; compute != nil {
 			value, ok = compute(c, rec)
+		} else if at := r.attributes[i]; at >= 0 {
+			value, ok = r.stored(field, view, rec.Values[at])
 		}
 		if field.EmptyText && value.Kind == codec.Null {
 			value, ok = codec.TextNode(""), true
@@ -96,6 +98,23 @@ func (r *resource) render(c *Call, rec adapter.Record, fields []int) codec.Node 
 		node.Kind = codec.EmptyRecord
 	}
 	return node
+}
+
+// stored returns the wire form of v as view shows field; ok is false where the
+// record is without it.
+func (r *resource) stored(field *contract.Field, view contract.View, v adapter.Value) (node codec.Node, ok bool) {
+	if field.Lacking(r.dialect, view) {
+		return codec.Node{}, false
+	}
+	node, ok = wireValue(v, field.Native)
+	switch {
+	case node.Kind != codec.Text:
+	case node.Text == "" && r.fields.EmptyIsNull:
+		node = codec.Node{}
+	case field.ISOTime(r.dialect, view):
+		node.Text = strings.Replace(node.Text, " ", "T", 1) + "+00:00"
+	}
+	return node, ok
 }
 
 // wireValue returns the wire form of a stored value; ok is false for one that is

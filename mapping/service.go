@@ -45,6 +45,8 @@ type Service struct {
 	steps    []step
 	handlers map[string]handler
 
+	customers         *customers
+	addresses         *customerAddresses
 	stock             *stockItems
 	productImages     resource
 	productWebsites   resource
@@ -61,6 +63,12 @@ type handler func(*Service, context.Context, *Call) (*Reply, error)
 // Calls without one answer 405, as what the contract does not implement.
 func handlers() map[string]handler {
 	return map[string]handler{
+		"getCustomer":   (*Service).getCustomer,
+		"listCustomers": (*Service).listCustomers,
+
+		"getCustomerAddress":    (*Service).getCustomerAddress,
+		"listCustomerAddresses": (*Service).listCustomerAddresses,
+
 		"listProductImages":     (*Service).listProductImages,
 		"getProductImage":       (*Service).getProductImage,
 		"listProductWebsites":   (*Service).listProductWebsites,
@@ -101,6 +109,12 @@ func New(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas
 		handlers: handlers(),
 	}
 	var err error
+	if s.customers, err = newCustomers(d, upstream, schemas); err != nil {
+		return nil, fmt.Errorf("customers: %w", err)
+	}
+	if s.addresses, err = newCustomerAddresses(d, upstream, schemas); err != nil {
+		return nil, fmt.Errorf("customer addresses: %w", err)
+	}
 	if s.stock, err = newStockItems(d, upstream, schemas, settings); err != nil {
 		return nil, fmt.Errorf("stock items: %w", err)
 	}

@@ -23,6 +23,12 @@ type Dialect struct {
 	// ZeroLimitOneRow: a limit of zero spelled otherwise than "0" gives one row;
 	// otherwise it lifts the limit as "0" does (wire 10).
 	ZeroLimitOneRow bool
+	// UnappliedFilters: a list that checks its filters without applying them lets
+	// pass those on which the original dies as soon as it applies them.
+	UnappliedFilters bool
+	// TwoStreetLines: of an address with more than two street lines the second
+	// text shown holds all lines but the first (Resources / Customer address).
+	TwoStreetLines bool
 	// PartialUpdates: an update takes any subset of the fields (Endpoints, rule
 	// 3); otherwise the original's required fields must come along.
 	PartialUpdates bool
@@ -56,7 +62,7 @@ func Documented() *Dialect {
 	return &Dialect{
 		Name: "documented", Root: "service_api", column: documented,
 		DefaultFormats: true, JSONInTextXML: true, EmptySelections: true, AbsentIsNull: true,
-		PartialUpdates: true, EmptyValues: true, SuccessFirst: true,
+		PartialUpdates: true, EmptyValues: true, SuccessFirst: true, TwoStreetLines: true,
 	}
 }
 
@@ -64,7 +70,7 @@ func Documented() *Dialect {
 func Magento() *Dialect {
 	return &Dialect{
 		Name: "magento", Root: "magento_api", column: magento,
-		ZeroLimitOneRow: true, TextComparison: true, UnverifiableCrash: true,
+		ZeroLimitOneRow: true, UnappliedFilters: true, TextComparison: true, UnverifiableCrash: true,
 	}
 }
 

@@ -1,5 +1,7 @@
 package contract
 
+import "slices"
+
 // A RoleSet is a set of roles.
 type RoleSet uint8
 
@@ -7,9 +9,10 @@ type RoleSet uint8
 func (s RoleSet) Has(role Role) bool { return s>>role&1 == 1 }
 
 const (
-	onlyAdmin RoleSet = 1 << Admin
-	everybody RoleSet = 1<<Admin | 1<<Customer | 1<<Guest
-	noRole    RoleSet = 0
+	noRole           RoleSet = 0
+	onlyAdmin        RoleSet = 1 << Admin
+	adminAndCustomer RoleSet = onlyAdmin | 1<<Customer
+	everybody        RoleSet = adminAndCustomer | 1<<Guest
 )
 
 // A View is one of the ways a resource's records are shown. The document gives
@@ -30,6 +33,14 @@ func ListView(f Format) View {
 		return ListXML
 	}
 	return ListJSON
+}
+
+// View returns the view of r's records in f.
+func (r *Route) View(f Format) View {
+	if r.Shape == Collection {
+		return ListView(f)
+	}
+	return SingleView(f)
 }
 
 // SingleView returns the view of a record of its own in f.
@@ -64,10 +75,21 @@ type Field struct {
 	RefusedEmpty bool
 	// Rules are checked in order on a value sent, and all failures reported.
 	Rules []Rule
+	// Unsorted: a list may be asked for in the order of the field, and keeps its
+	// own (wire 10).
+	Unsorted bool
+	// FilterFault is what filtering by the field costs a role that may read it; 0
+	// is nothing: the list is filtered.
+	FilterFault FaultKey
 
 	shown [columns]shown
 	// withheld holds the roles of Read that a dialect keeps the field from.
 	withheld [columns]RoleSet
+	// isoTime holds the views that write the time in the form of ISO 8601.
+	isoTime [columns]shown
+	// lacking holds the views whose records are without the field, whatever is
+	// stored and even when a caller names it.
+	lacking [columns]shown
 }
 
 // shown says in which views a field appears unasked.
@@ -81,6 +103,8 @@ const (
 	hidden shown = 1 << views
 )
 
+func (s shown) in(v View) bool { return s>>v&1 == 1 }
+
 // Readable reports whether role may read the field in dialect d.
 func (f *Field) Readable(d *Dialect, role Role) bool {
 	return f.Read.Has(role) && !f.withheld[d.column].Has(role)
@@ -88,7 +112,15 @@ func (f *Field) Readable(d *Dialect, role Role) bool {
 
 // Shown reports whether dialect d shows the field in view v when the caller
 // names no fields.
-func (f *Field) Shown(d *Dialect, v View) bool { return f.shown[d.column]>>v&1 == 1 }
+func (f *Field) Shown(d *Dialect, v View) bool { return f.shown[d.column].in(v) }
+
+// ISOTime reports whether dialect d writes the field's time in view v as
+// 2006-01-02T15:04:05+00:00; otherwise times are written as they are stored.
+func (f *Field) ISOTime(d *Dialect, v View) bool { return f.isoTime[d.column].in(v) }
+
+// Lacking reports whether the records of view v are without the field in dialect
+// d, whatever is stored.
+func (f *Field) Lacking(d *Dialect, v View) bool { return f.lacking[d.column].in(v) }
 
 // Hidden reports whether the field is never returned, whatever the caller asks.
 func (f *Field) Hidden(d *Dialect) bool { return f.shown[d.column]&hidden != 0 }
@@ -118,19 +150,55 @@ type Rule struct {
 	Message  string
 }
 
-// A FieldTable holds the fields of a resource in their order on the wire.
+// A FieldTable holds the fields of a resource.
 type FieldTable struct {
 	Fields []Field
-	index  map[string]int
+	// EmptyIsNull: a text without characters is shown as null, in every dialect.
+	EmptyIsNull bool
+
+	index map[string]int
+	order [columns][views][]int
 }
 
+// newFieldTable returns a table whose views write the fields in the given order.
 func newFieldTable(fields []Field) *FieldTable {
 	t := &FieldTable{Fields: fields, index: make(map[string]int, len(fields))}
+	places := make([]int, len(fields))
 	for i := range fields {
 		t.index[fields[i].Name] = i
+		places[i] = i
+	}
+	for c := range t.order {
+		for v := range t.order[c] {
+			t.order[c][v] = places
+		}
 	}
 	return t
 }
+
+// shows makes view v of dialect c show the named fields unasked, and no others.
+// They stand in the given order there; what a caller names besides follows them
+// in the order of the table.
+func (t *FieldTable) shows(c column, v View, names ...string) {
+	order := make([]int, 0, len(t.Fields))
+	for _, name := range names {
+		order = append(order, t.index[name])
+	}
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		if slices.Contains(names, f.Name) {
+			f.shown[c] |= 1 << v
+			continue
+		}
+		f.shown[c] &^= 1 << v
+		order = append(order, i)
+	}
+	t.order[c][v] = order
+}
+
+// Order returns the places of all fields in Fields, as view v of dialect d
+// writes them. It must not be changed.
+func (t *FieldTable) Order(d *Dialect, v View) []int { return t.order[d.column][v] }
 
 // Index returns the place of the field called name in Fields. Names are
 // case-sensitive.

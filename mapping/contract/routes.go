@@ -143,19 +143,20 @@ func Routes() []*Route {
 	images := [methodCount]string{GET: "listProductImages", POST: "createProductImage"}
 	stockItems := StockItemFields()
 	productImage, productWebsite, productCategory := ProductImageFields(), ProductWebsiteFields(), ProductCategoryFields()
+	customers, addresses := CustomerFields(), CustomerAddressFields()
 	oneImage := [methodCount]string{GET: "getProductImage", PUT: "updateProductImage", DELETE: "deleteProductImage"}
 
 	routes := []*Route{
-		{Path: "/customers/:id", Shape: Entity, formats: "xxxxx", Help: "one customer",
+		{Path: "/customers/:id", Shape: Entity, formats: "xxxxx", Help: "one customer", Fields: customers,
 			access: apart(who{"snss", "snsd", nobody}, who{"siss", "sdsd", nobody}),
 			Calls:  [methodCount]string{GET: "getCustomer", PUT: "updateCustomer", DELETE: "deleteCustomer"}},
-		{Path: "/customers", Shape: Collection, formats: "xxxxx", Help: "customers",
+		{Path: "/customers", Shape: Collection, formats: "xxxxx", Help: "customers", Fields: customers,
 			access: apart(who{"ssnn", "ddnn", nobody}, who{"ssii", "sdfd", nobody}),
 			Calls:  [methodCount]string{GET: "listCustomers", POST: "createCustomer"}},
-		{Path: "/customers/addresses/:id", Shape: Entity, formats: "xxxxx", Help: "one customer address",
+		{Path: "/customers/addresses/:id", Shape: Entity, formats: "xxxxx", Help: "one customer address", Fields: addresses,
 			access: apart(who{"snss", "snss", nobody}, who{"siss", "siss", nobody}),
 			Calls:  [methodCount]string{GET: "getCustomerAddress", PUT: "updateCustomerAddress", DELETE: "deleteCustomerAddress"}},
-		{Path: "/customers/:customer_id/addresses", Shape: Collection, formats: "xxxxx", Help: "addresses of a customer",
+		{Path: "/customers/:customer_id/addresses", Shape: Collection, formats: "xxxxx", Help: "addresses of a customer", Fields: addresses,
 			access: apart(who{"ssnn", "ssnn", nobody}, who{"ssii", "ssii", nobody}),
 			Calls:  [methodCount]string{GET: "listCustomerAddresses", POST: "createCustomerAddress"}},
 

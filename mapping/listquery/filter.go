@@ -1,6 +1,7 @@
 package listquery
 
 import (
+	"errors"
 	"regexp"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -50,8 +51,14 @@ func (r Reader) parseFilter(schema *adapter.Schema, query *codec.Node) ([]adapte
 		if !ok {
 			return nil, refused
 		}
+		if field.FilterFault != 0 {
+			return nil, r.Dialect.Fault(field.FilterFault)
+		}
 		at, _ := schema.Index(field.Attribute)
 		tests, err := f.alternatives(schema.Attributes[at], withoutAttribute(entry.Value.Members))
+		if r.Unapplied && r.Dialect.UnappliedFilters && errors.Is(err, f.crash) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

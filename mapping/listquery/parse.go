@@ -14,6 +14,8 @@ type Reader struct {
 	Dialect *contract.Dialect
 	Fields  *contract.FieldTable
 	Role    contract.Role
+	// Unapplied: the list checks its modifiers and does without them.
+	Unapplied bool
 }
 
 // A List is a request for a list. Query has neither offset nor limit: they
@@ -50,12 +52,15 @@ func (r Reader) parseOrder(query *codec.Node, q *adapter.Query) error {
 	if !ok {
 		return r.Dialect.Fault(contract.OrderingError)
 	}
-	q.OrderBy, q.Desc = field.Attribute, true
+	desc := true
 	if dir, sent := query.Get("dir"); sent {
 		if dir.Kind != codec.Text {
 			return r.Dialect.Fault(contract.OrderingCrash)
 		}
-		q.Desc = !strings.EqualFold(dir.Text, "asc")
+		desc = !strings.EqualFold(dir.Text, "asc")
+	}
+	if !field.Unsorted {
+		q.OrderBy, q.Desc = field.Attribute, desc
 	}
 	return nil
 }
@@ -72,15 +77,16 @@ func (r Reader) readable(name *codec.Node) (*contract.Field, bool) {
 	return &r.Fields.Fields[i], true
 }
 
-// Select returns the places of the fields to show in view, in the order of the
-// table: those attrs names, or else those the dialect shows. nothing reports
-// that attrs names none the role may read, on which the original dies as soon
-// as there is a record to cut.
+// Select returns the places of the fields to show in view, in its order: those
+// attrs names, or else those the dialect shows. nothing reports that attrs names
+// none the role may read, on which the original dies as soon as there is a record
+// to cut.
 func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, nothing bool) {
-	fields = make([]int, 0, len(r.Fields.Fields))
+	order := r.Fields.Order(r.Dialect, view)
+	fields = make([]int, 0, len(order))
 	attrs, sent := query.Get("attrs")
 	if !sent {
-		for i := range r.Fields.Fields {
+		for _, i := range order {
 			if f := &r.Fields.Fields[i]; f.Readable(r.Dialect, r.Role) && f.Shown(r.Dialect, view) {
 				fields = append(fields, i)
 			}
@@ -97,7 +103,7 @@ func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, not
 			named[strings.TrimSpace(name)] = true
 		}
 	}
-	for i := range r.Fields.Fields {
+	for _, i := range order {
 		if f := &r.Fields.Fields[i]; named[f.Name] && f.Readable(r.Dialect, r.Role) && !f.Hidden(r.Dialect) {
 			fields = append(fields, i)
 		}
