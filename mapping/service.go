@@ -42,7 +42,8 @@ type Service struct {
 	steps    []step
 	handlers map[string]handler
 
-	stock *stockItems
+	stock  *stockItems
+	orders *orders
 }
 
 // A handler is what is special about a call. It returns a reply, or an error
@@ -57,6 +58,14 @@ func handlers() map[string]handler {
 		"listStockItems":   (*Service).listStockItems,
 		"updateStockItem":  (*Service).updateStockItem,
 		"updateStockItems": (*Service).updateStockItems,
+
+		"getOrder":           (*Service).getOrder,
+		"listOrders":         (*Service).listOrders,
+		"listOrderItems":     (*Service).listOrderItems,
+		"getOrderAddress":    (*Service).getOrderAddress,
+		"listOrderAddresses": (*Service).listOrderAddresses,
+		"getOrderComment":    (*Service).getOrderComment,
+		"listOrderComments":  (*Service).listOrderComments,
 	}
 }
 
@@ -90,6 +99,9 @@ func New(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas
 	var err error
 	if s.stock, err = newStockItems(d, upstream, schemas, settings); err != nil {
 		return nil, fmt.Errorf("stock items: %w", err)
+	}
+	if s.orders, err = newOrders(d, upstream, schemas); err != nil {
+		return nil, fmt.Errorf("orders: %w", err)
 	}
 	return s, nil
 }

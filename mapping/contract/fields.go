@@ -51,6 +51,9 @@ type Field struct {
 	Native bool
 	// Read holds the roles that may read the field, and filter and sort by it.
 	Read RoleSet
+	// OrderFault and FilterFault are what sorting and filtering by the field cost
+	// a role that may read it; 0 is nothing: the list is sorted and filtered.
+	OrderFault, FilterFault FaultKey
 	// Write holds the roles whose values for it are taken; those of others are
 	// dropped unseen.
 	Write RoleSet
@@ -61,6 +64,9 @@ type Field struct {
 	Rules []Rule
 
 	shown [columns]shown
+	// alsoRead holds further roles that may read the field in a dialect, but
+	// neither filter nor sort by it.
+	alsoRead [columns]RoleSet
 }
 
 // shown says in which views a field appears unasked.
@@ -73,6 +79,11 @@ const (
 	// hidden fields may be filtered and sorted by, but are never returned.
 	hidden shown = 1 << views
 )
+
+// Readable reports whether role may read the field in dialect d.
+func (f *Field) Readable(d *Dialect, role Role) bool {
+	return f.Read.Has(role) || f.alsoRead[d.column].Has(role)
+}
 
 // Shown reports whether dialect d shows the field in view v when the caller
 // names no fields.

@@ -50,6 +50,9 @@ func (r Reader) parseFilter(schema *adapter.Schema, query *codec.Node) ([]adapte
 		if !ok {
 			return nil, refused
 		}
+		if field.FilterFault != 0 {
+			return nil, r.Dialect.Fault(field.FilterFault)
+		}
 		at, _ := schema.Index(field.Attribute)
 		tests, err := f.alternatives(schema.Attributes[at], withoutAttribute(entry.Value.Members))
 		if err != nil {

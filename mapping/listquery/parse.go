@@ -50,6 +50,9 @@ func (r Reader) parseOrder(query *codec.Node, q *adapter.Query) error {
 	if !ok {
 		return r.Dialect.Fault(contract.OrderingError)
 	}
+	if field.OrderFault != 0 {
+		return r.Dialect.Fault(field.OrderFault)
+	}
 	q.OrderBy, q.Desc = field.Attribute, true
 	if dir, sent := query.Get("dir"); sent {
 		if dir.Kind != codec.Text {
@@ -60,7 +63,8 @@ func (r Reader) parseOrder(query *codec.Node, q *adapter.Query) error {
 	return nil
 }
 
-// readable returns the field a query names, if the role may read it.
+// readable returns the field a query names, if the role may read it and filter
+// and sort by it.
 func (r Reader) readable(name *codec.Node) (*contract.Field, bool) {
 	if name.Kind != codec.Text {
 		return nil, false
@@ -81,7 +85,7 @@ func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, not
 	attrs, sent := query.Get("attrs")
 	if !sent {
 		for i := range r.Fields.Fields {
-			if f := &r.Fields.Fields[i]; f.Read.Has(r.Role) && f.Shown(r.Dialect, view) {
+			if f := &r.Fields.Fields[i]; f.Readable(r.Dialect, r.Role) && f.Shown(r.Dialect, view) {
 				fields = append(fields, i)
 			}
 		}
@@ -98,7 +102,7 @@ func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, not
 		}
 	}
 	for i := range r.Fields.Fields {
-		if f := &r.Fields.Fields[i]; named[f.Name] && f.Read.Has(r.Role) && !f.Hidden(r.Dialect) {
+		if f := &r.Fields.Fields[i]; named[f.Name] && f.Readable(r.Dialect, r.Role) && !f.Hidden(r.Dialect) {
 			fields = append(fields, i)
 		}
 	}
