@@ -25,34 +25,29 @@ func (r *resource) list(ctx context.Context, c *Call, form listForm, ownerID, ma
 	if err != nil {
 		return nil, err
 	}
-	return r.answer(ctx, c, wanted, form, ownerID, maxRows)
-}
-
-// answer answers with the wanted page of a list.
-func (r *resource) answer(ctx context.Context, c *Call, wanted *listquery.List, form listForm, ownerID, maxRows int64) (*Reply, error) {
-	fields, selectionFault := r.selected(c, contract.ListView(c.Format))
 	records, err := r.page(ctx, wanted, ownerID, maxRows)
 	if err != nil {
 		return nil, err
 	}
+	return r.many(c, form, records)
+}
+
+// many answers with a list of records, each cut to what c asks for.
+func (r *resource) many(c *Call, form listForm, records []adapter.Record) (*Reply, error) {
+	fields, selectionFault := r.selected(c, contract.ListView(c.Format))
 	if len(records) > 0 && selectionFault != nil {
 		return nil, selectionFault
 	}
-	return &Reply{Body: r.entries(form, records, func(rec adapter.Record) codec.Node { return r.render(c, rec, fields) })}, nil
-}
-
-// entries returns the list of records, each as render has it.
-func (r *resource) entries(form listForm, records []adapter.Record, render func(adapter.Record) codec.Node) *codec.Node {
-	list := codec.Node{Kind: codec.Struct, Members: make([]codec.Member, len(records))}
+	entries := codec.Node{Kind: codec.Struct, Members: make([]codec.Member, len(records))}
 	key, _ := r.schema.Index(r.schema.Key)
 	for i, rec := range records {
 		name := strconv.Itoa(i)
 		if form == keyedByID {
 			name = rec.Values[key].Text()
 		}
-		list.Members[i] = codec.Member{Key: name, Value: render(rec)}
+		entries.Members[i] = codec.Member{Key: name, Value: r.render(c, rec, fields)}
 	}
-	return &list
+	return &Reply{Body: &entries}, nil
 }
 
 // page returns the records of the wanted page; maxRows bounds a list without a

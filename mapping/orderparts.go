@@ -80,7 +80,11 @@ func (p *orderPart) wanted(c *Call) (*listquery.List, error) {
 // listOf answers with the wanted page of the records that belong to order.
 func (p *orderPart) listOf(ctx context.Context, c *Call, order adapter.Key, wanted *listquery.List, maxRows int64) (*Reply, error) {
 	wanted.Query.Where = append(p.visible(c, order), wanted.Query.Where...)
-	return p.answer(ctx, c, wanted, arrayOfRecords, 0, maxRows)
+	records, err := p.page(ctx, wanted, 0, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	return p.many(c, arrayOfRecords, records)
 }
 
 // order returns the key of the order that the path's parameter names, if the

@@ -100,6 +100,7 @@ func addOrders(data *adapter.Dataset) {
 	address := first(adapter.OrderAddresses)
 	address.Set("entity_id", integer(100))
 	address.Set("parent_id", integer(richOrder))
+	address.Set("company", adapter.TextValue(""))
 	add(adapter.OrderAddresses, address)
 	comment := first(adapter.OrderComments)
 	comment.Set("parent_id", integer(richOrder))
@@ -394,6 +395,8 @@ func TestOrderShape(t *testing.T) {
 	checkOrderReads(t, "json", []orderRead{
 		{"parts are never paged, comments not for customers are none", asCustomer2, "/orders/5" + parts, [2]string{
 			head + `,"order_comments":null}`, head + `}`}},
+		{"an empty text", asCustomer2, "/orders/5/addresses?attrs=company,prefix", [2]string{
+			`200 [{"prefix":null,"company":null}]`, `200 [{"prefix":null,"company":""}]`}},
 		{"the Admin sees them", asAdmin, "/orders/5" + parts, both(head + `,"order_comments":[{"comment":"for us"}]}`)},
 	})
 	checkOrderReads(t, "xml", []orderRead{

@@ -86,6 +86,9 @@ func (r *resource) render(c *Call, rec adapter.Record, fields []int) codec.Node 
 		} else if compute := r.compute[field.Name]; compute != nil {
 			value, ok = compute(c, rec)
 		}
+		if r.dialect.AbsentIsNull && value.Kind == codec.Text && value.Text == "" {
+			value = codec.Node{}
+		}
 		if ok || r.dialect.AbsentIsNull {
 			node.Members = append(node.Members, codec.Member{Key: field.Name, Value: value})
 		}
