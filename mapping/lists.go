@@ -100,3 +100,13 @@ func (r *resource) count(ctx context.Context, q adapter.Query, ownerID int64) (i
 	}
 	return result.Total, nil
 }
+
+// textIs returns the condition that a text is equal to operand.
+func textIs(attribute, operand string) adapter.Condition {
+	return adapter.Condition{Any: []adapter.Test{{Attribute: attribute, Op: adapter.Eq, Operands: []string{operand}}}}
+}
+
+// numberIs returns the condition that an integer is equal to operand.
+func numberIs(attribute string, operand int64) adapter.Condition {
+	return textIs(attribute, strconv.FormatInt(operand, 10))
+}

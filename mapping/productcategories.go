@@ -19,7 +19,7 @@ func (s *Service) listProductCategories(ctx context.Context, c *Call) (*Reply, e
 		return nil, err
 	}
 	assignments, err := s.productCategories.all(ctx, &adapter.ListParams{Query: adapter.Query{
-		Where: []adapter.Condition{equals("product_id", product.Get("entity_id").Int())}, OrderBy: "category_id", Limit: s.settings.MaxRows,
+		Where: []adapter.Condition{numberIs("product_id", product.Get("entity_id").Int())}, OrderBy: "category_id", Limit: s.settings.MaxRows,
 	}})
 	if err == nil && c.Principal.Role != contract.Admin && len(assignments) > 0 {
 		assignments, err = s.toActiveCategories(ctx, assignments)
@@ -37,7 +37,7 @@ func (s *Service) toActiveCategories(ctx context.Context, assignments []adapter.
 		assigned.Operands = append(assigned.Operands, assignment.Get("category_id").Text())
 	}
 	categories, err := s.categories.all(ctx, &adapter.ListParams{Query: adapter.Query{
-		Where: []adapter.Condition{{Any: []adapter.Test{assigned}}, equals("is_active", 1)},
+		Where: []adapter.Condition{{Any: []adapter.Test{assigned}}, numberIs("is_active", 1)},
 	}})
 	if err != nil {
 		return nil, err

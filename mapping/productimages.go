@@ -37,9 +37,9 @@ func (s *Service) listProductImages(ctx context.Context, c *Call) (*Reply, error
 	if err != nil {
 		return nil, err
 	}
-	where := []adapter.Condition{equals("product_id", product.Get("entity_id").Int())}
+	where := []adapter.Condition{numberIs("product_id", product.Get("entity_id").Int())}
 	if c.Principal.Role != contract.Admin {
-		included := equals("exclude", 0)
+		included := numberIs("exclude", 0)
 		included.Any = append(included.Any, adapter.Test{Attribute: "exclude", Op: adapter.IsNull})
 		where = append(where, included)
 	}

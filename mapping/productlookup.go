@@ -3,7 +3,6 @@ package mapping
 import (
 	"context"
 	"regexp"
-	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -28,11 +27,6 @@ func (s source) all(ctx context.Context, p *adapter.ListParams) ([]adapter.Recor
 		return records, err
 	}
 	return result.Records, nil
-}
-
-// equals returns the condition that attribute holds id.
-func equals(attribute string, id int64) adapter.Condition {
-	return adapter.Condition{Any: []adapter.Test{{Attribute: attribute, Op: adapter.Eq, Operands: []string{strconv.FormatInt(id, 10)}}}}
 }
 
 // Values of a product's status and visibility (States and transitions).
@@ -100,12 +94,12 @@ func first(records []adapter.Record) adapter.Record {
 // only if it is assigned to its website, and for customers and guests only if it
 // is enabled, visible and assigned to some website.
 func (s *Service) sees(ctx context.Context, role contract.Role, product adapter.Record, view storeView) (bool, error) {
-	where := []adapter.Condition{equals("product_id", product.Get("entity_id").Int())}
+	where := []adapter.Condition{numberIs("product_id", product.Get("entity_id").Int())}
 	switch visibility := product.Get("visibility").Int(); {
 	case role != contract.Admin && (product.Get("status").Int() != statusEnabled || visibility < leastShownVisibility || visibility > mostShownVisibility):
 		return false, nil
 	case view.websiteID != 0:
-		where = append(where, equals("website_id", view.websiteID))
+		where = append(where, numberIs("website_id", view.websiteID))
 	case role == contract.Admin:
 		return true, nil
 	}

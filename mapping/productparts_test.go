@@ -1,7 +1,6 @@
 package mapping_test
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"io"
@@ -41,15 +40,14 @@ const gallery = `
 	INSERT INTO product_website (product_id, website_id) VALUES (20, 1), (21, 1), (22, 1);
 	INSERT INTO product_category (product_id, category_id, position) VALUES (20, 4, 1), (21, 6, 1), (22, 3, 1);`
 
-// A shop is the demo store with the gallery, and counts what is asked of it.
-type shop struct {
-	adapter.Adapter
+// A galleryShop is the demo store with the gallery, and counts what is asked of it.
+type galleryShop struct {
 	db    *sqlstore.DB
 	data  *adapter.Dataset
 	calls atomic.Int64
 }
 
-func openShop(t *testing.T) *shop {
+func openGalleryShop(t *testing.T) *galleryShop {
 	t.Helper()
 	data, err := demo.Load()
 	if err != nil {
@@ -72,36 +70,15 @@ func openShop(t *testing.T) *shop {
 	if _, err := raw.ExecContext(t.Context(), gallery); err != nil {
 		t.Fatal(err)
 	}
-	return &shop{Adapter: db.Adapter(), db: db, data: data}
-}
-
-func (s *shop) Store(r adapter.Resource) (adapter.Store, error) {
-	store, err := s.Adapter.Store(r)
-	return counted{store, &s.calls}, err
-}
-
-// counted counts the statements of a store that reads: one for each call.
-type counted struct {
-	adapter.Store
-	calls *atomic.Int64
-}
-
-func (c counted) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
-	c.calls.Add(1)
-	return c.Store.Get(ctx, p)
-}
-
-func (c counted) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
-	c.calls.Add(1)
-	return c.Store.List(ctx, p)
+	return &galleryShop{db: db, data: data}
 }
 
 // serve returns a service of the shop in a dialect.
-func (s *shop) serve(t *testing.T, d *contract.Dialect, settings mapping.Settings) *mapping.Service {
+func (s *galleryShop) serve(t *testing.T, d *contract.Dialect, settings mapping.Settings) *mapping.Service {
 	t.Helper()
 	settings.BodyBytes, settings.QueryBytes, settings.MaxRows, settings.Now = 1<<20, 1<<16, 1000, time.Now
 	credentials := s.db.Credentials()
-	service, err := mapping.New(d, s, adapter.NewSchemas(), auth.New(credentials, credentials, auth.Options{}), settings, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	service, err := mapping.New(d, countedAdapter{s.db.Adapter(), &s.calls}, adapter.NewSchemas(), auth.New(credentials, credentials, auth.Options{}), settings, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +86,7 @@ func (s *shop) serve(t *testing.T, d *contract.Dialect, settings mapping.Setting
 }
 
 // get sends a GET of role, "application/json" unless accept says otherwise.
-func (s *shop) get(t *testing.T, service *mapping.Service, role contract.Role, path, accept string) mapping.Response {
+func (s *galleryShop) get(t *testing.T, service *mapping.Service, role contract.Role, path, accept string) mapping.Response {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "http://shop.example:8080/api/rest"+path, nil)
 	if accept == "" {
@@ -155,7 +132,7 @@ func TestReadProductParts(t *testing.T) {
 	bareFront := image("1", "Front & side", "2", "none", "f/r/front.png", `"image","thumbnail"`)
 	bareUnplaced := image("3", "", "", "none", "n/e/new.jpg", ``)
 	bareTwo := image("2", "", "1", "none", "t/w/two.png", `"small_image"`)
-	s := openShop(t)
+	s := openGalleryShop(t)
 	var services []*mapping.Service
 	for _, d := range contract.Dialects() {
 		services = append(services, s.serve(t, d, mapping.Settings{}))
@@ -269,7 +246,7 @@ func TestReadProductParts(t *testing.T) {
 // TestImageInXML holds the elements of an image, empty ones included, and the
 // base URL of the settings.
 func TestImageInXML(t *testing.T) {
-	s := openShop(t)
+	s := openGalleryShop(t)
 	service := s.serve(t, contract.Documented(), mapping.Settings{PublicURL: "https://shop.example/legacy/"})
 	got := s.get(t, service, contract.Guest, "/products/1/images", "*/*")
 	const want = `<?xml version="1.0"?>

@@ -23,7 +23,7 @@ func (s *Service) listProductWebsites(ctx context.Context, c *Call) (*Reply, err
 		return nil, s.dialect.Fault(c.Route.NotFound, id)
 	}
 	websites, err := s.productWebsites.all(ctx, &adapter.ListParams{Query: adapter.Query{
-		Where: []adapter.Condition{equals("product_id", number)}, OrderBy: "website_id", Limit: s.settings.MaxRows,
+		Where: []adapter.Condition{numberIs("product_id", number)}, OrderBy: "website_id", Limit: s.settings.MaxRows,
 	}})
 	if err != nil {
 		return nil, err

@@ -87,6 +87,9 @@ func (r *resource) render(c *Call, rec adapter.Record, fields []int) codec.Node 
 		} else if at := r.attributes[i]; at >= 0 {
 			value, ok = r.stored(field, view, rec.Values[at])
 		}
+		if r.dialect.AbsentIsNull && value.Kind == codec.Text && value.Text == "" {
+			value = codec.Node{}
+		}
 		if field.EmptyText && value.Kind == codec.Null {
 			value, ok = codec.TextNode(""), true
 		}

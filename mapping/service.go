@@ -48,6 +48,7 @@ type Service struct {
 	customers         *customers
 	addresses         *customerAddresses
 	stock             *stockItems
+	orders            *orders
 	productImages     resource
 	productWebsites   resource
 	productCategories resource
@@ -78,6 +79,14 @@ func handlers() map[string]handler {
 		"listStockItems":   (*Service).listStockItems,
 		"updateStockItem":  (*Service).updateStockItem,
 		"updateStockItems": (*Service).updateStockItems,
+
+		"getOrder":           (*Service).getOrder,
+		"listOrders":         (*Service).listOrders,
+		"listOrderItems":     (*Service).listOrderItems,
+		"getOrderAddress":    (*Service).getOrderAddress,
+		"listOrderAddresses": (*Service).listOrderAddresses,
+		"getOrderComment":    (*Service).getOrderComment,
+		"listOrderComments":  (*Service).listOrderComments,
 	}
 }
 
@@ -131,6 +140,9 @@ func New(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas
 		if into.store, into.schema, err = storeOf(upstream, schemas, name); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+	}
+	if s.orders, err = newOrders(d, upstream, schemas); err != nil {
+		return nil, fmt.Errorf("orders: %w", err)
 	}
 	return s, nil
 }

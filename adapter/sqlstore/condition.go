@@ -254,6 +254,7 @@ func (w *testWriter) in(op adapter.Op, operands []string) string {
 			}
 		}
 	}
+	arguments = filledUp(arguments)
 	switch {
 	case len(arguments) > 0 && op == adapter.In:
 		return w.sb.In(column, arguments...)

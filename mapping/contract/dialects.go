@@ -17,9 +17,13 @@ type Dialect struct {
 	// EmptySelections: attrs that name no readable field give records without
 	// fields; otherwise that is a crash of the original (wire 14).
 	EmptySelections bool
-	// AbsentIsNull: a field without a value is present and null (Conventions 2);
-	// otherwise a field that was never stored is missing.
+	// AbsentIsNull: a field without a value, or with an empty one, is present and
+	// null (Conventions 2); otherwise a field that was never stored is missing,
+	// and an empty text is shown as it is.
 	AbsentIsNull bool
+	// NumberedOrders: in XML the elements of the orders list are data_item_1,
+	// data_item_2 and so on (Conventions 1); otherwise each is data_item.
+	NumberedOrders bool
 	// ZeroLimitOneRow: a limit of zero spelled otherwise than "0" gives one row;
 	// otherwise it lifts the limit as "0" does (wire 10).
 	ZeroLimitOneRow bool
@@ -61,7 +65,7 @@ const (
 func Documented() *Dialect {
 	return &Dialect{
 		Name: "documented", Root: "service_api", column: documented,
-		DefaultFormats: true, JSONInTextXML: true, EmptySelections: true, AbsentIsNull: true,
+		DefaultFormats: true, JSONInTextXML: true, EmptySelections: true, AbsentIsNull: true, NumberedOrders: true,
 		PartialUpdates: true, EmptyValues: true, SuccessFirst: true, TwoStreetLines: true,
 	}
 }

@@ -67,6 +67,9 @@ type Field struct {
 	// Read holds the roles that may read the field, and filter and sort by it,
 	// unless a dialect withholds it from them.
 	Read RoleSet
+	// OrderFault and FilterFault are what sorting and filtering by the field cost
+	// a role that may read it; 0 is nothing: the list is sorted and filtered.
+	OrderFault, FilterFault FaultKey
 	// Write holds the roles whose values for it are taken; those of others are
 	// dropped unseen.
 	Write RoleSet
@@ -78,9 +81,6 @@ type Field struct {
 	// Unsorted: a list may be asked for in the order of the field, and keeps its
 	// own (wire 10).
 	Unsorted bool
-	// FilterFault is what filtering by the field costs a role that may read it; 0
-	// is nothing: the list is filtered.
-	FilterFault FaultKey
 
 	shown [columns]shown
 	// withheld holds the roles of Read that a dialect keeps the field from.
@@ -90,6 +90,9 @@ type Field struct {
 	// lacking holds the views whose records are without the field, whatever is
 	// stored and even when a caller names it.
 	lacking [columns]shown
+	// alsoRead holds further roles that may read the field in a dialect, but
+	// neither filter nor sort by it.
+	alsoRead [columns]RoleSet
 }
 
 // shown says in which views a field appears unasked.
@@ -105,9 +108,14 @@ const (
 
 func (s shown) in(v View) bool { return s>>v&1 == 1 }
 
+// Queryable reports whether role may filter and sort by the field in dialect d.
+func (f *Field) Queryable(d *Dialect, role Role) bool {
+	return f.Read.Has(role) && !f.withheld[d.column].Has(role)
+}
+
 // Readable reports whether role may read the field in dialect d.
 func (f *Field) Readable(d *Dialect, role Role) bool {
-	return f.Read.Has(role) && !f.withheld[d.column].Has(role)
+	return f.Queryable(d, role) || f.alsoRead[d.column].Has(role)
 }
 
 // Shown reports whether dialect d shows the field in view v when the caller

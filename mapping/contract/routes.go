@@ -144,6 +144,7 @@ func Routes() []*Route {
 	stockItems := StockItemFields()
 	productImage, productWebsite, productCategory := ProductImageFields(), ProductWebsiteFields(), ProductCategoryFields()
 	customers, addresses := CustomerFields(), CustomerAddressFields()
+	orders, orderAddresses := OrderFields(), OrderAddressFields()
 	oneImage := [methodCount]string{GET: "getProductImage", PUT: "updateProductImage", DELETE: "deleteProductImage"}
 
 	routes := []*Route{
@@ -200,23 +201,23 @@ func Routes() []*Route {
 			access: alike(who{"sisi", nobody, nobody}),
 			Calls:  [methodCount]string{GET: "listStockItems", PUT: "updateStockItems"}},
 
-		{Path: "/orders/:id", Shape: Entity, formats: "xxxxx", Help: "one order", access: alike(orderPart),
+		{Path: "/orders/:id", Shape: Entity, formats: "xxxxx", Help: "one order", access: alike(orderPart), Fields: orders,
 			Calls: [methodCount]string{GET: "getOrder"}},
-		{Path: "/orders", Shape: Collection, formats: "xxxxx", Help: "orders",
+		{Path: "/orders", Shape: Collection, formats: "xxxxx", Help: "orders", Fields: orders,
 			access: apart(who{"siii", "sddd", "sddd"}, who{"siii", "sddd", nobody}),
 			Calls:  [methodCount]string{GET: "listOrders"}},
-		{Path: "/orders/:id/items", Shape: Collection, formats: "xxxxx", Help: "lines of an order", access: alike(orderPart),
+		{Path: "/orders/:id/items", Shape: Collection, formats: "xxxxx", Help: "lines of an order", access: alike(orderPart), Fields: OrderItemFields(),
 			Calls: [methodCount]string{GET: "listOrderItems"}},
-		{Path: "/orders/:order_id/addresses/:address_type", Shape: Entity, formats: "xxxxx", Help: "billing or shipping address of an order",
+		{Path: "/orders/:order_id/addresses/:address_type", Shape: Entity, formats: "xxxxx", Help: "billing or shipping address of an order", Fields: orderAddresses,
 			access: apart(orderPartNotAllowed, orderPart),
 			Calls:  [methodCount]string{GET: "getOrderAddress"}},
-		{Path: "/orders/:order_id/addresses", Shape: Collection, formats: "xxxxx", Help: "addresses of an order",
+		{Path: "/orders/:order_id/addresses", Shape: Collection, formats: "xxxxx", Help: "addresses of an order", Fields: orderAddresses,
 			access: apart(orderPartNotAllowed, orderPart),
 			Calls:  [methodCount]string{GET: "listOrderAddresses"}},
-		{Path: "/orders/comments/:id", Shape: Entity, formats: "xxxxx", Help: "one comment on an order",
+		{Path: "/orders/comments/:id", Shape: Entity, formats: "xxxxx", Help: "one comment on an order", Fields: OrderCommentFields(),
 			access: alike(who{"siii", "iddd", nobody}),
 			Calls:  [methodCount]string{GET: "getOrderComment"}},
-		{Path: "/orders/:id/comments", Shape: Collection, formats: "xxxxx", Help: "comments on an order",
+		{Path: "/orders/:id/comments", Shape: Collection, formats: "xxxxx", Help: "comments on an order", Fields: OrderCommentListFields(),
 			access: apart(who{"siii", "sddd", nobody}, who{"ssii", "sddd", nobody}),
 			Calls:  [methodCount]string{GET: "listOrderComments", POST: "createOrderComment"}},
 	}

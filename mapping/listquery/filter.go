@@ -47,7 +47,7 @@ func (r Reader) parseFilter(schema *adapter.Schema, query *codec.Node) ([]adapte
 		if !named {
 			return nil, refused
 		}
-		field, ok := r.readable(name)
+		field, ok := r.queryable(name)
 		if !ok {
 			return nil, refused
 		}

@@ -48,9 +48,12 @@ func (r Reader) parseOrder(query *codec.Node, q *adapter.Query) error {
 	if !sent {
 		return nil
 	}
-	field, ok := r.readable(order)
+	field, ok := r.queryable(order)
 	if !ok {
 		return r.Dialect.Fault(contract.OrderingError)
+	}
+	if field.OrderFault != 0 {
+		return r.Dialect.Fault(field.OrderFault)
 	}
 	desc := true
 	if dir, sent := query.Get("dir"); sent {
@@ -65,13 +68,14 @@ func (r Reader) parseOrder(query *codec.Node, q *adapter.Query) error {
 	return nil
 }
 
-// readable returns the field a query names, if the role may read it.
-func (r Reader) readable(name *codec.Node) (*contract.Field, bool) {
+// queryable returns the field a query names, if the role may filter and sort by
+// it.
+func (r Reader) queryable(name *codec.Node) (*contract.Field, bool) {
 	if name.Kind != codec.Text {
 		return nil, false
 	}
 	i, ok := r.Fields.Index(name.Text)
-	if !ok || !r.Fields.Fields[i].Readable(r.Dialect, r.Role) {
+	if !ok || !r.Fields.Fields[i].Queryable(r.Dialect, r.Role) {
 		return nil, false
 	}
 	return &r.Fields.Fields[i], true

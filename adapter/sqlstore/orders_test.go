@@ -1,0 +1,49 @@
+package sqlstore
+
+import (
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo"
+)
+
+// TestOrdersStayWithoutTheirCustomer removes a customer: the orders stay and
+// are nobody's (stock_orders 4).
+func TestOrdersStayWithoutTheirCustomer(t *testing.T) {
+	ctx := t.Context()
+	db := openTest(t)
+	data, err := demo.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Load(ctx, data, nil); err != nil {
+		t.Fatal(err)
+	}
+	orders, err := db.Adapter().Store(adapter.Orders)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := orders.Get(ctx, &adapter.GetParams{Key: 2, OwnerID: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.writer.ExecContext(ctx, "DELETE FROM customer WHERE entity_id = 2"); err != nil {
+		t.Fatal(err)
+	}
+	order, err := orders.Get(ctx, &adapter.GetParams{Key: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := order.Get("customer_id").Kind(); got != adapter.Null {
+		t.Errorf("customer_id is of kind %d, want null", got)
+	}
+	if _, err := orders.Get(ctx, &adapter.GetParams{Key: 2, OwnerID: 2}); adapter.KindOf(err) != adapter.NotFound {
+		t.Errorf("the customer's own order: %v, want not found", err)
+	}
+	own, err := orders.List(ctx, &adapter.ListParams{OwnerID: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(own.Records) != 0 {
+		t.Errorf("%d orders of the customer, want none", len(own.Records))
+	}
+}

@@ -1,0 +1,146 @@
+package contract
+
+import (
+	"slices"
+	"strings"
+)
+
+// fieldLists are the lists of fields by which the contract describes a resource
+// of the orders family: names with commas and blanks between them.
+type fieldLists struct {
+	// admin and customer are what the original shows to the two roles, in lists
+	// and single records alike. Every other list is a part of admin.
+	admin, customer string
+	// document is what the document shows to both; empty where it gives no list
+	// and the original's hold.
+	document string
+}
+
+// rows returns the rows of the table. A role may filter and sort by the fields
+// of the original's list for it, in both dialects; where the document shows a
+// Customer more, that is only read.
+func (l fieldLists) rows() []Field {
+	customer, document := listed(l.customer), listed(l.document)
+	var rows []Field
+	for _, name := range listed(l.admin) {
+		f := Field{Name: name, Attribute: name, Read: onlyAdmin, shown: [columns]shown{magento: inBoth}}
+		if slices.Contains(customer, name) {
+			f.Read |= 1 << Customer
+		}
+		switch {
+		case l.document == "":
+			f.shown[documented] = inBoth
+		case slices.Contains(document, name):
+			f.shown[documented] = inBoth
+			f.alsoRead[documented] = 1 << Customer
+		}
+		rows = append(rows, f)
+	}
+	return rows
+}
+
+func listed(names string) []string {
+	return strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
+}
+
+// OrderFields returns the fields of an order (Resources / Order; stock_orders
+// 3.1). Its parts have no attribute: they are records of their own. Where a
+// Guest may list orders, it is by the Customer's fields (stock_orders 1.7).
+func OrderFields() *FieldTable {
+	rows := fieldLists{
+		admin: `entity_id, status, coupon_code, shipping_description, customer_id, base_discount_amount,
+			base_grand_total, base_shipping_amount, base_shipping_tax_amount, base_subtotal, base_tax_amount,
+			base_total_paid, base_total_refunded, discount_amount, grand_total, shipping_amount,
+			shipping_tax_amount, store_to_order_rate, subtotal, tax_amount, total_paid, total_refunded,
+			base_shipping_discount_amount, base_subtotal_incl_tax, base_total_due, shipping_discount_amount,
+			subtotal_incl_tax, total_due, increment_id, base_currency_code, discount_description, remote_ip,
+			store_currency_code, store_name, created_at, updated_at, shipping_incl_tax, payment_method,
+			gift_message_from, gift_message_to, gift_message_body, tax_name, tax_rate, addresses, order_items,
+			order_comments`,
+		customer: `entity_id, status, shipping_description, base_grand_total, discount_amount, grand_total,
+			shipping_amount, shipping_tax_amount, subtotal, tax_amount, subtotal_incl_tax, increment_id,
+			base_currency_code, store_currency_code, created_at, updated_at, shipping_incl_tax, payment_method,
+			gift_message_from, gift_message_to, gift_message_body, tax_name, tax_rate, addresses, order_items,
+			order_comments`,
+		// The last line is what the document does not list and yet returns.
+		document: `customer_id, base_discount_amount, base_shipping_amount, base_shipping_tax_amount, base_subtotal,
+			base_tax_amount, base_total_paid, base_total_refunded, tax_amount, total_paid, total_refunded,
+			base_shipping_discount_amount, base_subtotal_incl_tax, base_total_due, total_due, base_currency_code,
+			tax_name, tax_rate, addresses, order_items,
+			entity_id, status, store_to_order_rate, increment_id, store_currency_code, store_name, created_at,
+			updated_at, order_comments`,
+	}.rows()
+	// The original makes these fields after it has read the orders (wire 10).
+	made := listed(`payment_method, gift_message_from, gift_message_to, gift_message_body, tax_name, tax_rate,
+		addresses, order_items, order_comments`)
+	for i := range rows {
+		f := &rows[i]
+		if slices.Contains(made, f.Name) {
+			f.OrderFault, f.FilterFault = OrderingError, FilteringCrash
+		}
+		if slices.Contains([]string{"addresses", "order_items", "order_comments"}, f.Name) {
+			f.Attribute = ""
+		}
+	}
+	// Names by which the original keeps such values inside; they are never returned.
+	for _, name := range []string{"_payment_method", "_gift_message", "_tax_name", "_tax_rate"} {
+		rows = append(rows, Field{Name: name, Read: onlyAdmin | 1<<Customer, OrderFault: OrderingCrash, FilterFault: FilteringCrash,
+			shown: [columns]shown{hidden, hidden}})
+	}
+	for i := range rows {
+		if rows[i].Read.Has(Customer) {
+			rows[i].Read |= 1 << Guest
+		}
+	}
+	return newFieldTable(rows)
+}
+
+// OrderItemFields returns the fields of an order's line, alone and inside the
+// order (Resources / Order item; stock_orders 4).
+func OrderItemFields() *FieldTable {
+	return newFieldTable(fieldLists{
+		admin: `item_id, parent_item_id, created_at, updated_at, sku, name, qty_canceled, qty_invoiced, qty_ordered,
+			qty_refunded, qty_shipped, price, base_price, original_price, base_original_price, tax_percent,
+			tax_amount, base_tax_amount, discount_amount, base_discount_amount, row_total, base_row_total,
+			price_incl_tax, base_price_incl_tax, row_total_incl_tax, base_row_total_incl_tax`,
+		customer: `item_id, parent_item_id, sku, name, qty_canceled, qty_invoiced, qty_ordered, qty_refunded,
+			qty_shipped, price, row_total, price_incl_tax, row_total_incl_tax`,
+		document: `sku, price, base_price, base_original_price, tax_percent, tax_amount, base_tax_amount,
+			base_discount_amount, base_row_total, base_price_incl_tax, base_row_total_incl_tax`,
+	}.rows())
+}
+
+// OrderAddressFields returns the fields of an order's address, alone and inside
+// the order (Resources / Order address; stock_orders 5).
+func OrderAddressFields() *FieldTable {
+	const original = `region, postcode, lastname, street, city, email, telephone, country_id, firstname, address_type,
+		prefix, middlename, suffix, company`
+	return newFieldTable(fieldLists{
+		admin:    original,
+		customer: original,
+		document: `region, postcode, lastname, street, city, telephone, country_id, firstname, address_type, prefix,
+			middlename, suffix, company`,
+	}.rows())
+}
+
+// OrderCommentFields returns the fields of a comment as a record of its own and
+// inside its order (stock_orders 3.3 and 6).
+func OrderCommentFields() *FieldTable {
+	return newFieldTable(fieldLists{
+		admin:    "is_customer_notified, is_visible_on_front, comment, status, created_at",
+		customer: "comment, created_at",
+	}.rows())
+}
+
+// OrderCommentListFields returns the fields of a comment in the list of its
+// order's comments, which cannot be sorted (stock_orders 6).
+func OrderCommentListFields() *FieldTable {
+	rows := fieldLists{
+		admin:    "created_at, comment, is_customer_notified, is_visible_on_front, status",
+		customer: "created_at, comment",
+	}.rows()
+	for i := range rows {
+		rows[i].OrderFault = OrderingError
+	}
+	return newFieldTable(rows)
+}

@@ -1,0 +1,171 @@
+package mapping
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/listquery"
+)
+
+// An orderPart is a resource whose records belong to orders: lines, addresses or
+// comments.
+type orderPart struct {
+	resource
+	field string // of the order that holds the list of them
+	order string // the attribute that names their order
+	// forCustomers must hold of the records a Customer sees.
+	forCustomers []adapter.Condition
+}
+
+// maxOrders is the number of orders whose parts are fetched at once; above the
+// greatest page, so that every page takes one query for each part.
+const maxOrders = 128
+
+// ofOrders returns the lists of the records that belong to orders, in ascending
+// order of their ids, as the orders hold them. An order without any has none.
+// Unless wanted, they are fetched only where selecting nothing of them is a
+// crash, because that takes a record.
+func (p *orderPart) ofOrders(ctx context.Context, c *Call, view contract.View, orders []adapter.Key, wanted bool) (map[adapter.Key]codec.Node, error) {
+	fields, selectionFault := p.selected(c, view)
+	if !wanted && selectionFault == nil {
+		return nil, nil
+	}
+	lists := make(map[adapter.Key]codec.Node, len(orders))
+	for some := range slices.Chunk(orders, maxOrders) {
+		records, _, err := p.query(ctx, &adapter.Query{Where: p.visible(c, some...)}, 0)
+		if err != nil {
+			return nil, err
+		}
+		if len(records) > 0 && selectionFault != nil {
+			return nil, selectionFault
+		}
+		for _, rec := range records {
+			order := adapter.Key(rec.Get(p.order).Int())
+			list := lists[order]
+			list.Kind = codec.Struct
+			list.Members = append(list.Members, codec.Member{Key: strconv.Itoa(len(list.Members)), Value: p.render(c, rec, fields)})
+			lists[order] = list
+		}
+	}
+	return lists, nil
+}
+
+// visible returns the conditions that select what the caller sees of the records
+// that belong to orders.
+func (p *orderPart) visible(c *Call, orders ...adapter.Key) []adapter.Condition {
+	ids := make([]string, len(orders))
+	for i, key := range orders {
+		ids[i] = strconv.FormatInt(int64(key), 10)
+	}
+	where := []adapter.Condition{{Any: []adapter.Test{{Attribute: p.order, Op: adapter.In, Operands: ids}}}}
+	if c.Principal.Role != contract.Admin {
+		where = append(where, p.forCustomers...)
+	}
+	return where
+}
+
+// wanted reads the list modifiers.
+func (p *orderPart) wanted(c *Call) (*listquery.List, error) {
+	return p.reader(c.Principal.Role).Parse(p.schema, &c.Query)
+}
+
+// listOf answers with the wanted page of the records that belong to order.
+func (p *orderPart) listOf(ctx context.Context, c *Call, order adapter.Key, wanted *listquery.List, maxRows int64) (*Reply, error) {
+	wanted.Query.Where = append(p.visible(c, order), wanted.Query.Where...)
+	records, err := p.page(ctx, wanted, 0, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	return p.many(c, arrayOfRecords, records)
+}
+
+// order returns the key of the order that the path's parameter names, if the
+// caller may see it.
+func (s *Service) order(ctx context.Context, c *Call, parameter string) (adapter.Key, error) {
+	key, err := s.key(c.Param(parameter))
+	if err != nil {
+		return 0, err
+	}
+	_, err = s.orders.store.Get(ctx, &adapter.GetParams{Key: key, OwnerID: ownerID(c.Principal)})
+	return key, err
+}
+
+// listOrderItems handles GET /orders/:id/items.
+func (s *Service) listOrderItems(ctx context.Context, c *Call) (*Reply, error) {
+	return s.listOrderPart(ctx, c, &s.orders.items)
+}
+
+// listOrderComments handles GET /orders/:id/comments.
+func (s *Service) listOrderComments(ctx context.Context, c *Call) (*Reply, error) {
+	return s.listOrderPart(ctx, c, &s.orders.commentList)
+}
+
+// listOrderPart looks for the order before it reads the list modifiers
+// (stock_orders 1.5).
+func (s *Service) listOrderPart(ctx context.Context, c *Call, part *orderPart) (*Reply, error) {
+	order, err := s.order(ctx, c, "id")
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := part.wanted(c)
+	if err != nil {
+		return nil, err
+	}
+	return part.listOf(ctx, c, order, wanted, s.settings.MaxRows)
+}
+
+// listOrderAddresses handles GET /orders/:order_id/addresses. Other than the
+// other lists it reads the modifiers first, and is not found when it is empty
+// (stock_orders 1.5 and 5).
+func (s *Service) listOrderAddresses(ctx context.Context, c *Call) (*Reply, error) {
+	addresses := &s.orders.addresses
+	wanted, err := addresses.wanted(c)
+	if err != nil {
+		return nil, err
+	}
+	order, err := s.order(ctx, c, "order_id")
+	if err != nil {
+		return nil, err
+	}
+	reply, err := addresses.listOf(ctx, c, order, wanted, s.settings.MaxRows)
+	if err == nil && len(reply.Body.Members) == 0 {
+		return nil, s.dialect.Fault(contract.NotFound)
+	}
+	return reply, err
+}
+
+// getOrderAddress handles GET /orders/:order_id/addresses/:address_type. The
+// type is compared as the store compares texts, whatever its letter case.
+func (s *Service) getOrderAddress(ctx context.Context, c *Call) (*Reply, error) {
+	order, err := s.order(ctx, c, "order_id")
+	if err != nil {
+		return nil, err
+	}
+	addresses := &s.orders.addresses
+	where := append(addresses.visible(c, order), textIs("address_type", c.Param("address_type")))
+	found, _, err := addresses.query(ctx, &adapter.Query{Where: where, Limit: 1}, 0)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, s.dialect.Fault(contract.NotFound)
+	}
+	return addresses.one(c, found[0])
+}
+
+// getOrderComment handles GET /orders/comments/:id, which is an Admin's alone.
+func (s *Service) getOrderComment(ctx context.Context, c *Call) (*Reply, error) {
+	key, err := s.key(c.Param("id"))
+	if err != nil {
+		return nil, err
+	}
+	comment, err := s.orders.comments.store.Get(ctx, &adapter.GetParams{Key: key})
+	if err != nil {
+		return nil, err
+	}
+	return s.orders.comments.one(c, comment)
+}
