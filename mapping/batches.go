@@ -34,7 +34,37 @@ func (b *batchReply) fail(id codec.Node, fault contract.Fault) {
 		b.broken = &fault
 		return
 	}
-	b.add(errorList, id, fault)
+	b.add(errorList, echo(&id), fault)
+}
+
+// Bounds on what an error entry repeats of a request.
+const (
+	maxEcho = 4096 // bytes as written below
+	// levelEcho is what each level of nesting adds to every value below it, by
+	// indentation in XML and by brackets in text.
+	levelEcho = 4
+)
+
+// echo returns the id an error entry shows: the value as sent (stock 2.4), or
+// null for one that a small request could make large. Replies repeat the keys
+// and the indentation of the levels above at each value, and an item with many
+// faults repeats its id in each entry.
+func echo(id *codec.Node) codec.Node {
+	if written(id, 0) > maxEcho {
+		return codec.Node{}
+	}
+	return *id
+}
+
+// written returns about how many bytes n takes in a reply that writes path bytes
+// for the levels above each value. It stops counting beyond maxEcho.
+func written(n *codec.Node, path int) int {
+	size := path + len(n.Text)
+	for i := 0; i < len(n.Members) && size <= maxEcho; i++ {
+		m := &n.Members[i]
+		size += written(&m.Value, path+levelEcho+len(m.Key))
+	}
+	return size
 }
 
 func (b *batchReply) add(name string, id codec.Node, fault contract.Fault) {

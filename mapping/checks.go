@@ -88,11 +88,22 @@ func shownValue(n *codec.Node) string {
 	if n.Kind != codec.Struct {
 		return n.String()
 	}
-	values := make([]string, len(n.Members))
+	var text strings.Builder
+	showMembers(&text, n)
+	return text.String()
+}
+
+func showMembers(text *strings.Builder, n *codec.Node) {
 	for i := range n.Members {
-		values[i] = shownValue(&n.Members[i].Value)
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		if v := &n.Members[i].Value; v.Kind == codec.Struct {
+			showMembers(text, v)
+		} else {
+			text.WriteString(v.String())
+		}
 	}
-	return strings.Join(values, ", ")
 }
 
 // sentEmpty reports whether a value is present but empty in the sense of the

@@ -19,6 +19,8 @@
 // # How it is tested
 //
 // The recorded exchanges of the original and the document's own cases run
-// against a whole server (package contracttests); the tests here cover the
-// pipeline's order, the tables' completeness and the rules of each resource.
+// against a whole server (package contracttests). The tests here run on a real
+// store: the pipeline's order, the matrix of routes, methods and roles as the
+// contract writes it, the rules of each resource value by value, batches that
+// overlap, and a fuzz target for bodies.
 package mapping

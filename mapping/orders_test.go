@@ -144,8 +144,8 @@ const (
 	tooManyOfThem = `400 {"messages":{"error":[{"code":400,"message":"The paging limit exceeds the allowed number."}]}}`
 )
 
-// shown is a response in one line: its status and its body.
-func shown(r mapping.Response) string { return fmt.Sprintf("%d %s", r.Status, r.Body) }
+// orderText is a response in one line: its status and its body.
+func orderText(r mapping.Response) string { return fmt.Sprintf("%d %s", r.Status, r.Body) }
 
 // both is an answer both dialects give.
 func both(answer string) [2]string { return [2]string{answer, answer} }
@@ -164,7 +164,7 @@ func checkOrderReads(t *testing.T, format string, reads []orderRead) {
 		shop := openOrderShop(t, d)
 		for _, read := range reads {
 			t.Run(d.Name+"/"+read.name, func(t *testing.T) {
-				if got := shown(shop.get(t, read.as, read.path, format)); got != read.want[i] {
+				if got := orderText(shop.get(t, read.as, read.path, format)); got != read.want[i] {
 					t.Errorf("GET %s as %s\n got %s\nwant %s", read.path, read.as, got, read.want[i])
 				}
 			})

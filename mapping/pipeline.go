@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -256,7 +257,7 @@ func (s *Service) bodyFormat(c *Call) (contract.Format, error) {
 		if err != nil {
 			return 0, err
 		}
-		if text := strings.TrimLeft(string(body[:min(len(body), 64)]), " \t\r\n"); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+		if text := bytes.TrimLeft(body, " \t\r\n"); bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("[")) {
 			return contract.JSON, nil
 		}
 	}

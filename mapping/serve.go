@@ -50,28 +50,27 @@ func (s *Service) Serve(ctx context.Context, r *http.Request, scheme string, buf
 		c.Route, c.Params = s.table.Match(path)
 	}
 
-	var response Response
-	if reply, err := s.runSafely(ctx, c); err != nil {
-		response = s.refuse(ctx, c, err, buf)
-	} else {
-		response = s.answer(c, reply, buf)
-	}
+	response := s.respond(ctx, c, buf)
 	response.Call = c.Name()
 	response.Role = c.Principal.Role.String()
 	response.Format = c.Format.String()
 	return response
 }
 
-// runSafely runs c; a panic is a mistake of ours that one client sees as an
-// internal error, and the log with its stack.
-func (s *Service) runSafely(ctx context.Context, c *Call) (reply *Reply, err error) {
+// respond runs c and renders its answer. A panic is a mistake of ours that one
+// client sees as an internal error, and the log with its stack.
+func (s *Service) respond(ctx context.Context, c *Call, buf []byte) (response Response) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("call", c.Name()), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-			err = s.dialect.Fault(contract.InternalError)
+			response = s.refuse(ctx, c, s.dialect.Fault(contract.InternalError), buf)
 		}
 	}()
-	return s.run(ctx, c)
+	reply, err := s.run(ctx, c)
+	if err != nil {
+		return s.refuse(ctx, c, err, buf)
+	}
+	return s.answer(c, reply, buf)
 }
 
 func (s *Service) answer(c *Call, reply *Reply, buf []byte) Response {

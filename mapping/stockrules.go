@@ -101,7 +101,7 @@ func countsAsMissing(n *codec.Node) bool {
 		_, number, whole := numeric.Literal(n.Text)
 		return !whole && number == 0
 	case codec.Text:
-		return strings.TrimSpace(n.Text) == ""
+		return strings.Trim(n.Text, " \t\n\r\v\f") == ""
 	case codec.Struct:
 		return len(n.Members) == 0
 	default:

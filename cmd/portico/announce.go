@@ -33,11 +33,15 @@ func announce(w io.Writer, cfg *config.Config, contract, ops net.Addr, data *ada
 		}
 		fmt.Fprintf(w, "  %-11s token %s  secret %s\n", name, t.Token, t.Secret)
 	}
+	reset := fmt.Sprintf(`-X POST 'http://%s/demo/reset'`, reachable(ops))
+	if cfg.OpsToken != "" { // which is not to be shown
+		reset = `-H "Authorization: Bearer $PORTICO_OPS_TOKEN" ` + reset
+	}
 	fmt.Fprintf(w, "\nTry, in another terminal:\n")
 	for _, arguments := range []string{
 		fmt.Sprintf(`-H 'Accept: application/json' -H '%s' '%s/api/rest/stockitems?limit=2'`, admin, base),
 		fmt.Sprintf(`-X PUT -H 'Content-Type: text/xml' -H 'Accept: text/xml' -H '%s' -d '<r><data_item item_id="1"><qty>5</qty></data_item></r>' '%s/api/rest/stockitems'`, admin, base),
-		fmt.Sprintf(`-X POST 'http://%s/demo/reset'`, reachable(ops)),
+		reset,
 	} {
 		fmt.Fprintf(w, "  curl %s\n", arguments)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -33,7 +32,8 @@ Secrets are shown once, when they are made.`,
 	return cmd
 }
 
-// A printed credential is what the commands show of a consumer or a token.
+// A printedConsumer is what the commands show of a consumer, a printedToken what
+// they show of a token.
 type printedConsumer struct {
 	Name   string         `json:"name"`
 	Key    string         `json:"key"`
@@ -60,9 +60,12 @@ func addConsumerCommand() *cobra.Command {
 	var consumer adapter.Consumer
 	cmd := credentialsSubcommand("add-consumer --name NAME", "Register a client program", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, c *sqlstore.Credentials, _ []string) error {
+			if err := checkSecretKey(ctx, c); err != nil {
+				return err
+			}
 			added, err := c.AddConsumer(ctx, consumer)
 			if err != nil {
-				return explain(err, "a consumer with that key is there already", "key and secret must be 32 characters")
+				return explain(err, "a consumer with that key is there already")
 			}
 			return write(cmd, printedConsumer{Name: added.Name, Key: added.Key, Secret: added.Secret}, func(w io.Writer) {
 				fmt.Fprintf(w, "consumer key\t%s\nconsumer secret\t%s\n", added.Key, added.Secret)
@@ -80,6 +83,12 @@ func addTokenCommand() *cobra.Command {
 	var token adapter.Token
 	cmd := credentialsSubcommand("add-token --consumer KEY (--admin ID | --customer ID)", "Let a client program act for an administrator or a customer", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, c *sqlstore.Credentials, _ []string) error {
+			if token.AdminID <= 0 && token.CustomerID <= 0 {
+				return errors.New("the id to act for must be positive")
+			}
+			if err := checkSecretKey(ctx, c); err != nil {
+				return err
+			}
 			consumer, err := c.Consumer(ctx, key)
 			if err != nil {
 				if adapter.KindOf(err) == adapter.NotFound {
@@ -90,7 +99,7 @@ func addTokenCommand() *cobra.Command {
 			token.ConsumerID = consumer.ID
 			added, err := c.AddToken(ctx, token)
 			if err != nil {
-				return explain(err, "that token is there already", "the store has no such customer, or the id is not positive")
+				return explain(err, "that token is there already")
 			}
 			return write(cmd, printed(added), func(w io.Writer) {
 				fmt.Fprintf(w, "token\t%s\ntoken secret\t%s\n", added.Token, added.Secret)
@@ -170,7 +179,7 @@ func credentialsSubcommand(use, short string, args cobra.PositionalArgs, run fun
 			if err != nil {
 				return err
 			}
-			db, err := openStore(cmd.Context(), cfg, newLogger(os.Stderr, quiet(cfg)))
+			db, err := openStore(cmd.Context(), cfg, newLogger(cmd.ErrOrStderr(), quiet(cfg)))
 			if err != nil {
 				return err
 			}
@@ -181,6 +190,22 @@ func credentialsSubcommand(use, short string, args cobra.PositionalArgs, run fun
 	addSettingFlags(cmd)
 	cmd.Flags().Bool("json", false, "print JSON")
 	return cmd
+}
+
+// checkSecretKey fails unless the configured key opens the secrets of every
+// consumer: with another key a server would refuse all calls, and what is added
+// would not go with what is there.
+func checkSecretKey(ctx context.Context, c *sqlstore.Credentials) error {
+	grants, err := c.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, g := range grants {
+		if _, err := c.Consumer(ctx, g.Consumer.Key); err != nil && adapter.KindOf(err) != adapter.NotFound {
+			return fmt.Errorf("%w\nset auth.secret_key (PORTICO_AUTH_SECRET_KEY) to the key the store was filled with", err)
+		}
+	}
+	return nil
 }
 
 // write prints a result: as JSON if asked to, else as the table f writes.
@@ -199,13 +224,19 @@ func write(cmd *cobra.Command, result any, f func(io.Writer)) error {
 	return table.Flush()
 }
 
-// explain puts a store's refusal into words.
-func explain(err error, conflict, invalid string) error {
-	switch adapter.KindOf(err) {
+// explain puts a store's refusal of a new consumer or token into words.
+func explain(err error, conflict string) error {
+	var refusal *adapter.Error
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	switch refusal.Kind {
 	case adapter.Conflict:
 		return errors.New(conflict)
-	case adapter.Invalid, adapter.NotFound:
-		return errors.New(invalid)
+	case adapter.NotFound:
+		return errors.New("the store has no such customer")
+	case adapter.Invalid:
+		return fmt.Errorf("%s: %w", refusal.Field, refusal.Err)
 	default:
 		return err
 	}

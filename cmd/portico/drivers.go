@@ -44,8 +44,12 @@ func sections() []config.Section {
 	return all
 }
 
-// openStore opens the database of the chosen adapter.
+// openStore opens the database of the chosen adapter. It warns when secrets are
+// kept in it as they are.
 func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*sqlstore.DB, error) {
+	if len(cfg.Auth.SecretKey) == 0 {
+		log.Warn("secrets of consumers and tokens are stored unencrypted: set auth.secret_key (PORTICO_AUTH_SECRET_KEY)")
+	}
 	for _, d := range drivers() {
 		if d.settings.Name == cfg.Adapter {
 			return d.open(ctx, cfg, log)

@@ -47,7 +47,9 @@ func arrows() map[string][]string {
 		"adapter/reststore":   {"adapter"},
 		"adapter/sidestore":   {"adapter"},
 		"adapter/sqlstore":    {"adapter"},
-		"cache":               {"adapter"},
+		// private database servers for tests
+		"adapter/sqlstore/sqltest": {},
+		"cache":                    {"adapter"},
 
 		"config":        {},
 		"contracttests": {},

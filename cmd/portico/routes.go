@@ -30,14 +30,15 @@ func routesCommand() *cobra.Command {
 		Short: "List every call of the contract",
 		Long: `List every call of the contract: method, path, the roles it serves, the format it
 answers in by default, its handler and where that stands. Calls without a file
-are not built yet and answer 405.`,
+are not built yet and answer 405. Some calls serve other roles in the other
+dialect (--dialect).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			name, err := cmd.Flags().GetString("dialect")
+			cfg, err := loadConfig(cmd)
 			if err != nil {
 				return err
 			}
-			d, err := dialect(name)
+			d, err := dialect(cfg.Dialect)
 			if err != nil {
 				return err
 			}
@@ -49,7 +50,7 @@ are not built yet and answer 405.`,
 			return writeRoutes(cmd.OutOrStdout(), routeRows(d))
 		},
 	}
-	cmd.Flags().String("dialect", "documented", "documented or magento: they serve some calls to different roles")
+	addSettingFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -52,7 +52,7 @@ func seed(cmd *cobra.Command, path string, replace bool) (err error) {
 		return err
 	}
 	data.Stock = stockDefaults(cfg.Stock)
-	db, err := openStore(ctx, cfg, newLogger(os.Stderr, cfg))
+	db, err := openStore(ctx, cfg, newLogger(cmd.ErrOrStderr(), cfg))
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ Existing Magento 1 clients expect what the original put on the wire: give them
 			if err != nil {
 				return err
 			}
-			log := newLogger(os.Stderr, cfg)
+			log := newLogger(cmd.ErrOrStderr(), cfg)
 			if demoStore {
 				return serveDemo(cmd.Context(), cmd.OutOrStdout(), cfg, demoPublic, log)
 			}
@@ -49,8 +49,8 @@ Existing Magento 1 clients expect what the original put on the wire: give them
 			if err != nil {
 				return fmt.Errorf("%w\nset sql.dsn (PORTICO_SQL_DSN) to the database to use", err)
 			}
-			if len(cfg.Auth.SecretKey) == 0 {
-				log.Warn("secrets of consumers and tokens are stored unencrypted: set auth.secret_key (PORTICO_AUTH_SECRET_KEY)")
+			if err := checkSecretKey(cmd.Context(), db.Credentials()); err != nil {
+				return errors.Join(err, db.Close())
 			}
 			return serve(cmd.Context(), cmd.OutOrStdout(), cfg, db, nil, log)
 		},
@@ -139,7 +139,18 @@ func serve(ctx context.Context, out io.Writer, cfg *config.Config, db *sqlstore.
 	log.Info("stopping", "wait", cfg.Server.ShutdownTimeout)
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Server.ShutdownTimeout)
 	defer cancel()
-	return errors.Join(err, contractServer.Shutdown(stopping), opsServer.Shutdown(stopping))
+	return errors.Join(err, shutDown(stopping, contractServer, cfg), shutDown(stopping, opsServer, cfg))
+}
+
+// shutDown lets the requests of server finish until ctx ends, and cuts off what
+// is left then.
+func shutDown(ctx context.Context, server *http.Server, cfg *config.Config) error {
+	err := server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("requests were cut off after server.shutdown_timeout, %s", cfg.Server.ShutdownTimeout)
+		return errors.Join(err, server.Close())
+	}
+	return err
 }
 
 func newServer(cfg *config.Config, handler http.Handler, log *slog.Logger) *http.Server {

@@ -31,8 +31,13 @@ type api struct {
 	buffers sync.Pool
 }
 
-// keptBuffer is the largest reply buffer kept for reuse.
-const keptBuffer = 64 << 10
+const (
+	// keptBuffer is the largest reply buffer kept for reuse, in bytes.
+	keptBuffer = 64 << 10
+	// longestMethod bounds what a log line repeats of a method, which may be
+	// any word of any length.
+	longestMethod = 16
+)
 
 // New returns the handler of the contract's listener.
 func New(service *mapping.Service, options Options) (http.Handler, error) {
@@ -58,6 +63,7 @@ func New(service *mapping.Service, options Options) (http.Handler, error) {
 func (a *api) serve(c *gin.Context) {
 	start := time.Now()
 	a.Metrics.inFlight.Inc()
+	defer a.Metrics.inFlight.Dec()
 	id := requestID(c.Request)
 	c.Header("X-Request-Id", id)
 
@@ -74,7 +80,7 @@ func (a *api) serve(c *gin.Context) {
 	a.Log.LogAttrs(c.Request.Context(), slog.LevelInfo, "request",
 		slog.String("id", id),
 		slog.String("call", response.Call),
-		slog.String("method", c.Request.Method),
+		slog.String("method", c.Request.Method[:min(len(c.Request.Method), longestMethod)]),
 		slog.Int("status", response.Status),
 		slog.String("role", response.Role),
 		slog.String("problem", response.Problem),

@@ -26,7 +26,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		}, []string{"call", "role", "status", "format"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "portico_request_duration_seconds",
-			Help:    "Time from the first byte of a request to the last of its reply, by call.",
+			Help:    "Time from the headers of a request to the last byte of its reply, by call.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"call"}),
 		problems: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -46,9 +46,8 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// observe counts a request out.
+// observe counts a request that was answered.
 func (m *Metrics) observe(r *mapping.Response, took time.Duration) {
-	m.inFlight.Dec()
 	m.requests.WithLabelValues(r.Call, r.Role, strconv.Itoa(r.Status), r.Format).Inc()
 	m.duration.WithLabelValues(r.Call).Observe(took.Seconds())
 	if r.Problem != "" {

@@ -2,7 +2,8 @@ package listquery
 
 import (
 	"errors"
-	"regexp"
+	"regexp/syntax"
+	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
@@ -11,8 +12,11 @@ import (
 
 // Bounds on what one request may ask a store to compare.
 const (
-	maxTests   = 1000
-	maxPattern = 1000 // bytes of a regular expression
+	maxTests = 1000
+	// maxPattern bounds all patterns together: the parts of regular expressions
+	// with their repetitions written out, and the wildcards of like. Each part
+	// costs time for each character of each record.
+	maxPattern = 1000
 )
 
 // operators are those the original knows besides from, to and is; any other
@@ -82,6 +86,7 @@ type filterReader struct {
 	operators      map[string]adapter.Op
 	refused, crash contract.Fault
 	tests          int // made so far
+	pattern        int // parts of patterns so far
 }
 
 // alternatives reads one condition: tests of which any must hold. A range comes
@@ -176,19 +181,49 @@ func (f *filterReader) test(a adapter.Attribute, op adapter.Op, m codec.Member) 
 		}
 		return test, nil
 	}
-	if op == adapter.Matches {
-		if len(text) > maxPattern {
-			return test, f.refused
-		}
-		if _, err := regexp.Compile(text); err != nil {
-			return test, f.crash
-		}
-	}
 	if !op.TextOnly() {
 		text = operand(a.Kind, text, false)
 	}
 	test.Operands = []string{text}
-	return test, nil
+	return test, f.spend(op, text)
+}
+
+// spend takes the parts of a pattern from the request's bound.
+func (f *filterReader) spend(op adapter.Op, pattern string) error {
+	switch op {
+	case adapter.Like, adapter.NotLike:
+		f.pattern += strings.Count(pattern, "%")
+	case adapter.Matches:
+		if len(pattern) > maxPattern {
+			return f.refused
+		}
+		// Letter case is ignored by an expression's prefix, as [adapter.Apply] does.
+		expression, err := syntax.Parse("(?i)"+pattern, syntax.Perl)
+		if err != nil {
+			return f.crash
+		}
+		f.pattern += parts(expression)
+	}
+	if f.pattern > maxPattern {
+		return f.refused
+	}
+	return nil
+}
+
+// parts returns the number of parts of a regular expression with its repetitions
+// written out, which is what matching it has to keep apart.
+func parts(expression *syntax.Regexp) int {
+	n := 1 + len(expression.Rune)
+	if expression.Op == syntax.OpCharClass {
+		n = 1
+	}
+	for _, sub := range expression.Sub {
+		n += parts(sub)
+	}
+	if expression.Op == syntax.OpRepeat {
+		n *= max(expression.Min, expression.Max, 1)
+	}
+	return n
 }
 
 // list reads the values of in and nin; a single text is one value.

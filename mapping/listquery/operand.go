@@ -61,7 +61,7 @@ func moment(s string, monthFirst bool) string {
 		n[i], _ = strconv.Atoi(part) // digits only, or nothing
 	}
 	t := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, time.UTC)
-	if t.Month() != time.Month(n[1]) || t.Day() != n[2] || n[3] > 23 || n[4] > 59 || n[5] > 59 {
+	if t.Month() != time.Month(n[1]) || n[3] > 23 || n[4] > 59 || n[5] > 59 {
 		return ""
 	}
 	return t.Format(time.DateTime)

@@ -1,0 +1,331 @@
+package main
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/base64"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/config"
+)
+
+// A local is the program served in this process, with its own servers and their
+// limits.
+type local struct {
+	app           *app
+	contract, ops string // base URLs
+	log           *output
+}
+
+// serveLocal serves the demo store with settings from environ; reset tells
+// whether it is a demo to its operators.
+func serveLocal(t testing.TB, reset bool, environ ...string) *local {
+	t.Helper()
+	data, err := demo.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := openDemo(t.Context(), t.TempDir(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(config.Sources{Sections: sections(), Environ: environ})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reset {
+		data = nil
+	}
+	l := &local{log: newOutput()}
+	log := newLogger(l.log, cfg)
+	if l.app, err = newApp(cfg, db, data, log); err != nil {
+		t.Fatal(err)
+	}
+	l.contract = listen(t, newServer(cfg, l.app.contract, log))
+	l.ops = listen(t, newServer(cfg, l.app.ops.handler(), log))
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// listen serves on a free port until the test ends and returns the base URL.
+func listen(t testing.TB, server *http.Server) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(listener) // ends with ErrServerClosed
+	}()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-ended
+	})
+	return "http://" + listener.Addr().String()
+}
+
+// signed is the Authorization header of the demo store's administrator for one
+// call without a query, signed with HMAC-SHA1 (wire 12).
+func signed(method, address, nonce string) string {
+	of := func(letter string) string { return strings.Repeat(letter, 32) }
+	parameters := url.Values{
+		"oauth_consumer_key": {of("a")}, "oauth_token": {of("c")}, "oauth_signature_method": {"HMAC-SHA1"}, "oauth_version": {"1.0"},
+		"oauth_nonce": {nonce}, "oauth_timestamp": {strconv.FormatInt(time.Now().Unix(), 10)},
+	}
+	base := method + "&" + url.QueryEscape(address) + "&" + url.QueryEscape(parameters.Encode())
+	mac := hmac.New(sha1.New, []byte(of("b")+"&"+of("d")))
+	mac.Write([]byte(base))
+	parameters.Set("oauth_signature", base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	return "OAuth " + strings.ReplaceAll(parameters.Encode(), "&", ", ")
+}
+
+// TestOpsPort asks for everything there is, and what there is not.
+func TestOpsPort(t *testing.T) {
+	const (
+		token = "0123456789abcdef"
+		right = "Bearer " + token
+	)
+	open := serveLocal(t, true)
+	guarded := serveLocal(t, true, "PORTICO_OPS_TOKEN="+token)
+	noDemo := serveLocal(t, false)
+	tests := []struct {
+		name          string
+		on            *local
+		method, path  string
+		authorization string
+		want          int
+	}{
+		{"health", open, "GET", "/healthz", "", 200},
+		{"readiness", open, "GET", "/readyz", "", 200},
+		{"metrics", open, "GET", "/metrics", "", 200},
+		{"reset", open, "POST", "/demo/reset", "", 200},
+		{"reset by GET", open, "GET", "/demo/reset", "", 405},
+		{"reset by HEAD", open, "HEAD", "/demo/reset", "", 405},
+		{"reset by PUT", open, "PUT", "/demo/reset", "", 405},
+		{"metrics by POST", open, "POST", "/metrics", "", 405},
+		{"nothing there", open, "GET", "/", "", 404},
+		{"the contract", open, "GET", "/api/rest/stockitems", "", 404},
+		{"profiles", open, "GET", "/debug/pprof/", "", 404},
+		{"reset of what is no demo", noDemo, "POST", "/demo/reset", "", 404},
+
+		{"health needs no token", guarded, "GET", "/healthz", "", 200},
+		{"readiness needs no token", guarded, "GET", "/readyz", "", 200},
+		{"metrics with the token", guarded, "GET", "/metrics", right, 200},
+		{"reset with the token", guarded, "POST", "/demo/reset", right, 200},
+		{"metrics without", guarded, "GET", "/metrics", "", 401},
+		{"reset without", guarded, "POST", "/demo/reset", "", 401},
+		{"token alone", guarded, "GET", "/metrics", token, 401},
+		{"another token", guarded, "GET", "/metrics", "Bearer 0123456789abcdeF", 401},
+		{"beginning of the token", guarded, "GET", "/metrics", right[:len(right)-1], 401},
+		{"more than the token", guarded, "GET", "/metrics", right + "0", 401},
+		{"empty token", guarded, "GET", "/metrics", "Bearer ", 401},
+		{"other scheme", guarded, "GET", "/metrics", "Basic " + token, 401},
+		{"OAuth", guarded, "POST", "/demo/reset", demoAdmin(), 401},
+		{"reset of a guarded port by GET", guarded, "GET", "/demo/reset", right, 405},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var headers []string
+			if tt.authorization != "" {
+				headers = []string{"Authorization", tt.authorization}
+			}
+			got := send(t, tt.method, tt.on.ops+tt.path, "", headers...)
+			if got.status != tt.want {
+				t.Errorf("%d %q, want %d", got.status, got.body, tt.want)
+			}
+			if challenge := got.header.Get("WWW-Authenticate"); (challenge == "Bearer") != (tt.want == 401) {
+				t.Errorf("WWW-Authenticate %q with %d", challenge, got.status)
+			}
+		})
+	}
+	if log := guarded.log.text(); strings.Contains(log, token) {
+		t.Errorf("the token is logged:\n%s", log)
+	}
+}
+
+// TestReadinessFollowsTheUpstream closes the database.
+func TestReadinessFollowsTheUpstream(t *testing.T) {
+	l := serveLocal(t, true)
+	if err := l.app.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := send(t, "GET", l.ops+"/readyz", ""); got.status != http.StatusServiceUnavailable || got.body != "upstream unavailable\n" {
+		t.Errorf("/readyz answers %d %q", got.status, got.body)
+	}
+	if got := send(t, "GET", l.ops+"/healthz", ""); got.status != http.StatusOK {
+		t.Errorf("/healthz answers %d", got.status)
+	}
+	if got := send(t, "POST", l.ops+"/demo/reset", ""); got.status != http.StatusInternalServerError || strings.Contains(got.body, "sql") {
+		t.Errorf("/demo/reset answers %d %q", got.status, got.body)
+	}
+	got := send(t, "GET", l.contract+"/api/rest/stockitems/1", "", "Authorization", demoAdmin(), "Accept", "application/json")
+	if want := `{"messages":{"error":[{"code":503,"message":"Resource internal error."}]}}`; got.status != http.StatusServiceUnavailable || got.body != want {
+		t.Errorf("a call is answered %d %q", got.status, got.body)
+	}
+}
+
+// TestDemoReset changes all that a reset has to take back.
+func TestDemoReset(t *testing.T) {
+	l := serveLocal(t, true)
+	address := l.contract + "/api/rest/stockitems/1"
+	call := func(authorization string) reply {
+		return send(t, "GET", address, "", "Authorization", authorization, "Accept", "application/json")
+	}
+	reset := func() {
+		t.Helper()
+		if got := send(t, "POST", l.ops+"/demo/reset", ""); got.status != http.StatusOK || !strings.HasPrefix(got.body, "reset in ") {
+			t.Fatalf("reset: %d %q", got.status, got.body)
+		}
+	}
+	original := call(demoAdmin())
+	if original.status != http.StatusOK {
+		t.Fatalf("%d %s", original.status, original.body)
+	}
+
+	t.Run("records", func(t *testing.T) {
+		if got := send(t, "PUT", address, `{"qty":"3"}`, "Authorization", demoAdmin(), "Content-Type", "application/json"); got.status != http.StatusOK {
+			t.Fatalf("update: %d %s", got.status, got.body)
+		}
+		if got := call(demoAdmin()); got.body == original.body {
+			t.Fatal("the update changes nothing")
+		}
+		reset()
+		if got := call(demoAdmin()); got.status != http.StatusOK || got.body != original.body {
+			t.Errorf("after the reset: %d %s, want %s", got.status, got.body, original.body)
+		}
+	})
+	t.Run("nonces", func(t *testing.T) {
+		authorization := signed("GET", address, "once")
+		if got := call(authorization); got.status != http.StatusOK {
+			t.Fatalf("signed call: %d %s", got.status, got.body)
+		}
+		if got := call(authorization); got.status != http.StatusUnauthorized || !strings.Contains(got.body, "oauth_problem=nonce_used") {
+			t.Errorf("repeated: %d %s", got.status, got.body)
+		}
+		reset()
+		if got := call(authorization); got.status != http.StatusOK {
+			t.Errorf("after the reset: %d %s", got.status, got.body)
+		}
+	})
+	t.Run("credentials that were added", func(t *testing.T) {
+		consumer, token := addCredentials(t, l)
+		authorization := plaintext(consumer.Key, consumer.Secret, token.Token, token.Secret)
+		if got := call(authorization); got.status != http.StatusOK {
+			t.Fatalf("before: %d %s", got.status, got.body)
+		}
+		reset()
+		if got := call(authorization); got.status != http.StatusUnauthorized || !strings.Contains(got.body, "oauth_problem=consumer_key_rejected") {
+			t.Errorf("after the reset: %d %s", got.status, got.body)
+		}
+	})
+	t.Run("a revoked token", func(t *testing.T) {
+		if err := l.app.db.Credentials().Revoke(t.Context(), strings.Repeat("c", 32)); err != nil {
+			t.Fatal(err)
+		}
+		reset()
+		if got := call(demoAdmin()); got.status != http.StatusOK {
+			t.Errorf("after the reset: %d %s", got.status, got.body)
+		}
+	})
+	t.Run("while calls run", func(t *testing.T) {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for range 5 {
+				_ = l.app.ops.reset(context.Background())
+			}
+		}()
+		for running := true; running; {
+			select {
+			case <-ended:
+				running = false
+			default:
+				if got := call(demoAdmin()); got.status != http.StatusOK || got.body != original.body {
+					t.Errorf("%d %s", got.status, got.body)
+				}
+			}
+		}
+	})
+}
+
+// addCredentials adds a consumer with an administrator's token to the store.
+func addCredentials(t *testing.T, l *local) (adapter.Consumer, adapter.Token) {
+	t.Helper()
+	credentials := l.app.db.Credentials()
+	consumer, err := credentials.AddConsumer(t.Context(), adapter.Consumer{Name: "added"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := credentials.AddToken(t.Context(), adapter.Token{ConsumerID: consumer.ID, AdminID: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return consumer, token
+}
+
+// TestMetrics counts known calls and looks at every label.
+func TestMetrics(t *testing.T) {
+	l := serveLocal(t, true)
+	calls := []struct {
+		method, path, authorization, accept string
+	}{
+		{"GET", "/api/rest/stockitems/1", demoAdmin(), "application/json"},
+		{"GET", "/api/rest/stockitems/2", demoAdmin(), "application/json"},
+		{"GET", "/api/rest/stockitems/99", demoAdmin(), "text/xml"},
+		{"GET", "/api/rest/stockitems", "", "text/plain"},
+		{"GET", "/api/rest/stockitems", signed("GET", l.contract+"/other", "n1"), "application/json"},
+		{"GET", "/api/rest/no-such-path-secret", demoAdmin(), "application/json"},
+		{"PURGE", "/api/rest/stockitems", demoAdmin(), "application/json"},
+		{"GET", "/outside-secret", "", "application/json"},
+	}
+	for _, c := range calls {
+		send(t, c.method, l.contract+c.path, "", "Authorization", c.authorization, "Accept", c.accept)
+	}
+	metrics := send(t, "GET", l.ops+"/metrics", "").body
+	lines := strings.Split(metrics, "\n")
+	for _, want := range []string{
+		`portico_requests_total{call="getStockItem",format="json",role="admin",status="200"} 2`,
+		`portico_requests_total{call="getStockItem",format="xml",role="admin",status="404"} 1`,
+		`portico_requests_total{call="listStockItems",format="text",role="guest",status="403"} 1`,
+		`portico_requests_total{call="listStockItems",format="json",role="guest",status="401"} 1`,
+		`portico_requests_total{call="other",format="json",role="admin",status="404"} 1`,
+		`portico_requests_total{call="other",format="json",role="admin",status="400"} 1`,
+		`portico_requests_total{call="none",format="",role="",status="404"} 1`,
+		`portico_request_duration_seconds_count{call="getStockItem"} 3`,
+		`portico_authentication_problems_total{problem="signature_invalid"} 1`,
+		`portico_requests_in_flight 0`,
+	} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("no line %s", want)
+		}
+	}
+	if strings.Contains(metrics, "secret") {
+		t.Error("a path is among the labels")
+	}
+	for _, name := range []string{"go_goroutines", "process_resident_memory_bytes"} {
+		if !regexp.MustCompile(`(?m)^` + name + ` `).MatchString(metrics) {
+			t.Errorf("no %s", name)
+		}
+	}
+	if log := l.log.text(); strings.Contains(log, "secret") || strings.Contains(log, slog.LevelError.String()) {
+		t.Errorf("logged:\n%s", log)
+	}
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// TestREADME keeps the generated parts of the README equal to the code: the
+// table of settings, and the list of calls that are not built. After a change:
+//
+//	go test ./cmd/portico -run README -update
+func TestREADME(t *testing.T) {
+	path := filepath.Join("..", "..", "README.md")
+	for name, want := range map[string]string{"settings": settingsTable(), "not built": notBuilt()} {
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, got, after, err := cutGenerated(string(text), name)
+			if err != nil {
+				t.Fatalf("README.md: %v", err)
+			}
+			if *update {
+				if err := os.WriteFile(path, []byte(before+want+after), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("README.md is out of date, run this test with -update (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// cutGenerated returns what stands between the two markers called name, and
+// what stands before and after with the markers.
+func cutGenerated(text, name string) (before, generated, after string, err error) {
+	begin, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->\n"
+	for _, marker := range []string{begin, end} {
+		if n := strings.Count(text, marker); n != 1 {
+			return "", "", "", fmt.Errorf("the line %q has to stand there once, not %d times", strings.TrimSpace(marker), n)
+		}
+	}
+	from, to := strings.Index(text, begin)+len(begin), strings.Index(text, end)
+	if to < from {
+		return "", "", "", fmt.Errorf("%q stands before %q", strings.TrimSpace(end), strings.TrimSpace(begin))
+	}
+	return text[:from], text[from:to], text[to:], nil
+}
+
+// settingsTable returns every setting as a table in Markdown.
+func settingsTable() string {
+	var table strings.Builder
+	table.WriteString("| Setting | Default | Environment | Flag | What it is |\n|---|---|---|---|---|\n")
+	for _, s := range settings() {
+		flag := ""
+		if s.Flag != "" {
+			flag = "--" + s.Flag
+		}
+		help := s.Help
+		if len(s.Choices) > 0 {
+			help += " One of: " + strings.Join(s.Choices, ", ") + "."
+		}
+		fmt.Fprintf(&table, "| %s | %s | %s | %s | %s |\n", code(s.Name), code(s.Default), code(s.Variable()), code(flag), strings.ReplaceAll(help, "|", `\|`))
+	}
+	return table.String()
+}
+
+// code returns text as code in Markdown, and nothing as nothing.
+func code(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "`" + text + "`"
+}
+
+// notBuilt lists the calls without a handler, path by path.
+func notBuilt() string {
+	built := mapping.Sources()
+	var list strings.Builder
+	for _, route := range contract.Routes() {
+		var methods []string
+		for _, m := range contract.Methods() {
+			served := slices.ContainsFunc(contract.Dialects(), func(d *contract.Dialect) bool { return len(roles(d, route, m)) > 0 })
+			if served && built[route.Calls[m]] == "" {
+				methods = append(methods, m.String())
+			}
+		}
+		if len(methods) > 0 {
+			fmt.Fprintf(&list, "- %s: %s\n", code(route.Path), strings.Join(methods, ", "))
+		}
+	}
+	if list.Len() == 0 {
+		return "None: every call is built.\n"
+	}
+	return list.String()
+}
+
+func TestCutGenerated(t *testing.T) {
+	const begin, end = "<!-- x -->\n", "<!-- /x -->\n"
+	tests := []struct {
+		name, text string
+		want       [3]string
+		problem    string
+	}{
+		{"something", "a\n" + begin + "b\n" + end + "c\n", [3]string{"a\n" + begin, "b\n", end + "c\n"}, ""},
+		{"nothing", begin + end, [3]string{begin, "", end}, ""},
+		{"no markers", "a\n", [3]string{}, `the line "<!-- x -->" has to stand there once, not 0 times`},
+		{"no end", begin + "b\n", [3]string{}, `the line "<!-- /x -->" has to stand there once, not 0 times`},
+		{"twice", begin + end + begin + end, [3]string{}, `the line "<!-- x -->" has to stand there once, not 2 times`},
+		{"end first", end + begin, [3]string{}, `"<!-- /x -->" stands before "<!-- x -->"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			before, generated, after, err := cutGenerated(tt.text, "x")
+			if got := [3]string{before, generated, after}; got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if (err == nil) != (tt.problem == "") || err != nil && err.Error() != tt.problem {
+				t.Errorf("got %v, want %q", err, tt.problem)
+			}
+		})
+	}
+}

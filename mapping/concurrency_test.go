@@ -1,0 +1,146 @@
+package mapping_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// TestOverlappingBatches: whatever many batches at once leave behind, some order
+// of whole batches leaves too. Each batch writes a number of its own to two
+// fields of three of five items.
+func TestOverlappingBatches(t *testing.T) {
+	const rounds = 10
+	// Between two items of a batch others get their turn.
+	s := openFaulty(t, contract.Documented(), func(string, adapter.Key) error {
+		for range rand.IntN(100) {
+			runtime.Gosched()
+		}
+		return nil
+	})
+	for round := range rounds {
+		overlap(t, s, uint64(round))
+	}
+}
+
+func overlap(t *testing.T, s *shop, seed uint64) {
+	t.Helper()
+	const batches, items, each = 50, 5, 3
+	random := rand.New(rand.NewPCG(seed, 0))
+	written := make([][]int, batches) // the items of each batch, in its order
+	for b := range written {
+		for _, i := range random.Perm(items)[:each] {
+			written[b] = append(written[b], i+1)
+		}
+	}
+
+	start := make(chan struct{})
+	var running sync.WaitGroup
+	for b, ids := range written {
+		var entries, saved []string
+		for _, id := range ids {
+			entries = append(entries, fmt.Sprintf(`{"item_id":%d,"qty":%d,"min_sale_qty":%[2]d}`, id, 1000+b))
+			saved = append(saved, updated(strconv.Itoa(id)))
+		}
+		running.Go(func() {
+			<-start
+			checkReply(t, s.put("/stockitems", "application/json", "["+strings.Join(entries, ",")+"]"), 207, typeJSON, success(saved...))
+		})
+	}
+	close(start)
+	running.Wait()
+
+	// The batch whose values an item holds came after all others that wrote it.
+	after := map[int]map[int]bool{} // by batch: those it must come after
+	for id := 1; id <= items; id++ {
+		item := s.item(t, id)
+		if item["qty"] != item["min_sale_qty"] {
+			t.Errorf("item %d holds qty %s of one batch and min_sale_qty %s of another", id, item["qty"], item["min_sale_qty"])
+		}
+		number, err := strconv.ParseFloat(item["qty"], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		winner := int(number) - 1000
+		if after[winner] == nil {
+			after[winner] = map[int]bool{}
+		}
+		for b, ids := range written {
+			if b != winner && slices.Contains(ids, id) {
+				after[winner][b] = true
+			}
+		}
+	}
+	if cycle := findCycle(after); cycle != nil {
+		t.Errorf("round %d: no order of the batches ends like this: each of %v would come after the next", seed, cycle)
+	}
+}
+
+// findCycle returns nodes of a relation of which each leads to the next and the
+// last to the first, or nil.
+func findCycle(edges map[int]map[int]bool) []int {
+	done := map[int]bool{}
+	var path []int
+	var visit func(int) []int
+	visit = func(node int) []int {
+		for i, n := range path {
+			if n == node {
+				return path[i:]
+			}
+		}
+		if done[node] {
+			return nil
+		}
+		path = append(path, node)
+		for next := range edges[node] {
+			if cycle := visit(next); cycle != nil {
+				return cycle
+			}
+		}
+		path = path[:len(path)-1]
+		done[node] = true
+		return nil
+	}
+	for node := range edges {
+		if cycle := visit(node); cycle != nil {
+			return cycle
+		}
+	}
+	return nil
+}
+
+func TestFindCycle(t *testing.T) {
+	to := func(nodes ...int) map[int]bool {
+		set := map[int]bool{}
+		for _, n := range nodes {
+			set[n] = true
+		}
+		return set
+	}
+	tests := []struct {
+		name  string
+		edges map[int]map[int]bool
+		want  int // length of the cycle
+	}{
+		{"none", nil, 0},
+		{"a line", map[int]map[int]bool{1: to(2), 2: to(3)}, 0},
+		{"a diamond", map[int]map[int]bool{1: to(2, 3), 2: to(4), 3: to(4)}, 0},
+		{"two", map[int]map[int]bool{1: to(2), 2: to(1)}, 2},
+		{"three behind a line", map[int]map[int]bool{9: to(1), 1: to(2, 7), 2: to(3), 3: to(1)}, 3},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := findCycle(test.edges); len(got) != test.want {
+				t.Errorf("got %v, want %d nodes", got, test.want)
+			}
+		})
+	}
+}

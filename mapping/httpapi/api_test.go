@@ -1,0 +1,525 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/httpapi"
+)
+
+const (
+	hang = 30 * time.Second
+	item = "/api/rest/stockitems/1"
+)
+
+// A lockedBuffer is what a log is written to.
+type lockedBuffer struct {
+	mu    sync.Mutex
+	bytes bytes.Buffer
+}
+
+// Write adds to the log. It never fails.
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bytes.Write(p)
+}
+
+// lines returns the log lines of requests.
+func (b *lockedBuffer) lines(t *testing.T) (lines []map[string]any) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for line := range strings.Lines(b.bytes.String()) {
+		attributes := map[string]any{}
+		if err := json.Unmarshal([]byte(line), &attributes); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, attributes)
+	}
+	return lines
+}
+
+func (b *lockedBuffer) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bytes.String()
+}
+
+// A served API answers from the demo store.
+type served struct {
+	address string // host:port
+	log     *lockedBuffer
+}
+
+// serve serves the demo store in the documented dialect until the test ends.
+func serve(t *testing.T, trusted ...string) *served {
+	t.Helper()
+	data, err := demo.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "demo.db"), Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := db.Load(t.Context(), data, nil); err != nil {
+		t.Fatal(err)
+	}
+	s := &served{log: &lockedBuffer{}}
+	log := slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	service, err := mapping.New(contract.Documented(), db.Adapter(), adapter.NewSchemas(), auth.New(db.Credentials(), db.Credentials(), auth.Options{}),
+		mapping.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 16, MaxRows: 1000, Now: time.Now}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics, err := httpapi.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := httpapi.Options{Log: log, Metrics: metrics}
+	for _, network := range trusted {
+		options.TrustedProxies = append(options.TrustedProxies, netip.MustParsePrefix(network))
+	}
+	handler, err := httpapi.New(service, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	s.address = strings.TrimPrefix(server.URL, "http://")
+	return s
+}
+
+// A connection sends requests as bytes and reads the replies.
+type connection struct {
+	t    *testing.T
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+func (s *served) dial(t *testing.T) *connection {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", s.address, hang)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(hang)); err != nil {
+		t.Fatal(err)
+	}
+	return &connection{t: t, conn: conn, in: bufio.NewReader(conn)}
+}
+
+// A reply is a reply that was read to its end.
+type reply struct {
+	*http.Response
+	body string
+}
+
+// send writes a request; lines are joined by line breaks, and an empty body
+// follows.
+func (c *connection) send(lines ...string) {
+	c.t.Helper()
+	c.write(strings.Join(lines, "\r\n") + "\r\n\r\n")
+}
+
+func (c *connection) write(text string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c.conn, text); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// receive reads the reply to a request of the given method.
+func (c *connection) receive(method string) reply {
+	c.t.Helper()
+	response, err := http.ReadResponse(c.in, &http.Request{Method: method})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return reply{response, string(body)}
+}
+
+// call sends one request over a connection of its own.
+func (s *served) call(t *testing.T, lines ...string) reply {
+	t.Helper()
+	c := s.dial(t)
+	c.send(lines...)
+	method, _, _ := strings.Cut(lines[0], " ")
+	return c.receive(method)
+}
+
+const admin = `Authorization: OAuth oauth_consumer_key="aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", oauth_token="cccccccccccccccccccccccccccccccc", ` +
+	`oauth_signature_method="PLAINTEXT", oauth_signature="bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb%26dddddddddddddddddddddddddddddddd"`
+
+// signed is the header that signs a GET of address as the administrator with
+// HMAC-SHA1 (wire 12).
+func signed(address, nonce string) string {
+	of := func(letter string) string { return strings.Repeat(letter, 32) }
+	parameters := url.Values{"oauth_consumer_key": {of("a")}, "oauth_token": {of("c")}, "oauth_signature_method": {"HMAC-SHA1"},
+		"oauth_nonce": {nonce}, "oauth_timestamp": {"1330000000"}}
+	mac := hmac.New(sha1.New, []byte(of("b")+"&"+of("d")))
+	mac.Write([]byte("GET&" + url.QueryEscape(address) + "&" + url.QueryEscape(parameters.Encode())))
+	parameters.Set("oauth_signature", base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	return "Authorization: OAuth " + strings.ReplaceAll(parameters.Encode(), "&", ", ")
+}
+
+// TestForwardedProto signs for one scheme and calls through a proxy that is
+// trusted or not.
+func TestForwardedProto(t *testing.T) {
+	tests := []struct {
+		name      string
+		trusted   []string
+		forwarded []string
+		scheme    string // that the server has to take it for
+	}{
+		{"no header", []string{"127.0.0.0/8"}, nil, "http"},
+		{"trusted network", []string{"127.0.0.0/8"}, []string{"X-Forwarded-Proto: https"}, "https"},
+		{"trusted address", []string{"10.0.0.0/8", "127.0.0.1/32"}, []string{"X-Forwarded-Proto: https"}, "https"},
+		{"in capitals", []string{"127.0.0.1/32"}, []string{"X-Forwarded-Proto: HTTPS"}, "https"},
+		{"plain http", []string{"127.0.0.1/32"}, []string{"X-Forwarded-Proto: http"}, "http"},
+		{"nonsense", []string{"127.0.0.1/32"}, []string{"X-Forwarded-Proto: gopher"}, "http"},
+		{"nobody is trusted", nil, []string{"X-Forwarded-Proto: https"}, "http"},
+		{"another is trusted", []string{"10.0.0.0/8", "::1/128"}, []string{"X-Forwarded-Proto: https"}, "http"},
+		{"who says to be trusted", []string{"10.0.0.0/8"}, []string{"X-Forwarded-Proto: https", "X-Forwarded-For: 10.0.0.1"}, "http"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := serve(t, tt.trusted...)
+			for _, scheme := range []string{"http", "https"} {
+				lines := append([]string{"GET " + item + " HTTP/1.1", "Host: shop.example", "Accept: application/json", signed(scheme+"://shop.example"+item, scheme)}, tt.forwarded...)
+				want := http.StatusUnauthorized
+				if scheme == tt.scheme {
+					want = http.StatusOK
+				}
+				if got := s.call(t, lines...); got.StatusCode != want {
+					t.Errorf("signed for %s: %d %s, want %d", scheme, got.StatusCode, got.body, want)
+				}
+			}
+		})
+	}
+}
+
+// TestClientAddress is what the log says of who calls.
+func TestClientAddress(t *testing.T) {
+	for name, tt := range map[string]struct {
+		trusted []string
+		sent    string
+		want    string
+	}{
+		"trusted proxy":         {[]string{"127.0.0.1/32"}, "203.0.113.9", "203.0.113.9"},
+		"last that is no proxy": {[]string{"127.0.0.1/32", "10.0.0.0/8"}, "198.51.100.1, 203.0.113.9, 10.0.0.3", "203.0.113.9"},
+		"nobody is trusted":     {nil, "203.0.113.9", "127.0.0.1"},
+		"no address":            {[]string{"127.0.0.1/32"}, "root", "127.0.0.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, tt.trusted...)
+			s.call(t, "GET / HTTP/1.1", "Host: x", "X-Forwarded-For: "+tt.sent)
+			if got := s.log.lines(t)[0]["client"]; got != tt.want {
+				t.Errorf("the client is %v, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestRequestIDs(t *testing.T) {
+	s := serve(t)
+	tests := []struct {
+		name, id string
+		kept     bool
+	}{
+		{"word", "order-17_a.B", true},
+		{"longest", strings.Repeat("x", 64), true},
+		{"UUID", "123e4567-e89b-12d3-a456-426614174000", true},
+		{"too long", strings.Repeat("x", 65), false},
+		{"empty", "", false},
+		{"blank inside", "a b", false},
+		{"log line of its own", `a level=ERROR msg="forged"`, false},
+		{"markup", "<script>", false},
+		{"quote", `a"b`, false},
+		{"no ASCII", "Bestellung-ä", false},
+		{"terminal escape", "a%1b[31m", false},
+	}
+	seen := map[string]bool{}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := s.call(t, "GET "+item+" HTTP/1.1", "Host: x", "X-Request-Id: "+tt.id).Header["X-Request-Id"]
+			if len(got) != 1 || got[0] == "" || (got[0] == tt.id) != tt.kept {
+				t.Fatalf("the id is %q", got)
+			}
+			if seen[got[0]] {
+				t.Errorf("the id %s comes twice", got[0])
+			}
+			seen[got[0]] = true
+			lines := s.log.lines(t)
+			if logged := lines[len(lines)-1]["id"]; logged != got[0] {
+				t.Errorf("the log has %v, the reply %s", logged, got[0])
+			}
+		})
+	}
+}
+
+// TestLogs sends secrets in every place a request has.
+func TestLogs(t *testing.T) {
+	s := serve(t)
+	const body = `{"qty":"3","note":"hush-body"}`
+	tests := []struct {
+		lines []string
+		body  string
+		want  map[string]any
+	}{
+		{[]string{"GET /api/rest/stockitems/1?hush=hush-query HTTP/1.1", admin, "Accept: application/json"}, "",
+			map[string]any{"call": "getStockItem", "method": "GET", "status": 200.0, "role": "admin", "problem": ""}},
+		{[]string{"PUT " + item + " HTTP/1.1", admin, "Content-Type: application/json", "Content-Length: " + strconv.Itoa(len(body))}, body,
+			map[string]any{"call": "updateStockItem", "method": "PUT", "status": 200.0, "role": "admin", "bytes": 0.0}},
+		{[]string{"GET /api/rest/stockitems/hush-path HTTP/1.1", "Authorization: Basic hush-basic", "Cookie: hush-cookie", "User-Agent: hush-agent", "Referer: hush-referer"}, "",
+			map[string]any{"call": "getStockItem", "status": 403.0, "role": "guest"}},
+		{[]string{"GET " + item + " HTTP/1.1", strings.Replace(admin, "dddd", "hush", 1)}, "",
+			map[string]any{"call": "getStockItem", "status": 401.0, "problem": "signature_invalid"}},
+		{[]string{"GET " + item + " HTTP/1.1", `Authorization: OAuth oauth_consumer_key="hush-key"`}, "",
+			map[string]any{"status": 401.0, "problem": "parameter_absent"}},
+		{[]string{"GET /hush-outside HTTP/1.1"}, "", map[string]any{"call": "none", "status": 404.0, "role": "", "client": "127.0.0.1"}},
+		{[]string{strings.Repeat("LONG", 1000) + " " + item + " HTTP/1.1", admin, "Accept: application/json"}, "",
+			map[string]any{"call": "other", "method": "LONGLONGLONGLONG", "status": 400.0}},
+	}
+	for i, tt := range tests {
+		c := s.dial(t)
+		c.send(append(tt.lines, "Host: x")...)
+		c.write(tt.body)
+		got := c.receive("GET")
+		lines := s.log.lines(t)
+		if len(lines) != i+1 {
+			t.Fatalf("%d log lines after %d requests:\n%s", len(lines), i+1, s.log.text())
+		}
+		line := lines[i]
+		if line["msg"] != "request" || line["id"] != got.Header.Get("X-Request-Id") || line["took"] == nil || line["bytes"] != float64(len(got.body)) {
+			t.Errorf("the line %v does not fit the reply %v", line, got.Header)
+		}
+		for name, want := range tt.want {
+			if line[name] != want {
+				t.Errorf("%s is %v, want %v in %v", name, line[name], want, line)
+			}
+		}
+	}
+	for _, secret := range []string{"hush", "OAuth", strings.Repeat("a", 32), strings.Repeat("b", 32), strings.Repeat("c", 32), strings.Repeat("d", 32), "stockitems", "qty"} {
+		if strings.Contains(s.log.text(), secret) {
+			t.Errorf("%s is logged:\n%s", secret, s.log.text())
+		}
+	}
+}
+
+// TestHeaders looks at what goes along with replies of every kind.
+func TestHeaders(t *testing.T) {
+	const asJSON = "application/json; charset=utf-8"
+	s := serve(t)
+	tests := []struct {
+		name        string
+		lines       []string
+		status      int
+		contentType string
+	}{
+		{"a record", []string{"GET " + item + " HTTP/1.1", admin, "Accept: application/json"}, 200, asJSON},
+		{"XML", []string{"GET " + item + " HTTP/1.1", admin, "Accept: text/xml"}, 200, "application/xml; charset=utf-8"},
+		{"text", []string{"GET " + item + " HTTP/1.1", admin, "Accept: text/plain"}, 200, "text/plain; charset=utf-8"},
+		{"the endpoint's own format", []string{"GET " + item + " HTTP/1.1", admin}, 200, asJSON},
+		{"format of no route", []string{"GET /api/rest/nowhere HTTP/1.1"}, 404, "application/xml; charset=utf-8"},
+		{"nothing acceptable", []string{"GET " + item + " HTTP/1.1", "Accept: image/png"}, 500, "text/html; charset=UTF-8"},
+		{"401", []string{"GET " + item + " HTTP/1.1", "Authorization: OAuth x"}, 401, asJSON},
+		{"403", []string{"GET " + item + " HTTP/1.1"}, 403, asJSON},
+		{"405", []string{"DELETE " + item + " HTTP/1.1", admin}, 405, asJSON},
+		{"unknown method", []string{"PATCH " + item + " HTTP/1.1", admin}, 400, asJSON},
+		{"HEAD of a record", []string{"HEAD " + item + " HTTP/1.1", admin, "Accept: text/xml"}, 400, "application/xml; charset=utf-8"},
+		{"HEAD by a guest", []string{"HEAD " + item + " HTTP/1.1"}, 400, asJSON},
+		{"HEAD of no route", []string{"HEAD /api/rest/nowhere HTTP/1.1", "Accept: application/json"}, 404, asJSON},
+		{"HEAD with bad credentials", []string{"HEAD " + item + " HTTP/1.1", "Authorization: OAuth x"}, 401, asJSON},
+		{"HEAD outside", []string{"HEAD / HTTP/1.1"}, 404, "text/plain; charset=utf-8"},
+		{"outside", []string{"GET / HTTP/1.1"}, 404, "text/plain; charset=utf-8"},
+		{"outside by an unknown method", []string{"PATCH / HTTP/1.1"}, 404, "text/plain; charset=utf-8"},
+		{"doubled slash", []string{"GET //api/rest/stockitems HTTP/1.1"}, 404, "text/plain; charset=utf-8"},
+		{"escaped prefix", []string{"GET /api/%72est/stockitems HTTP/1.1"}, 404, "text/plain; charset=utf-8"},
+		{"prefix in capitals", []string{"GET /API/rest/stockitems HTTP/1.1"}, 404, "text/plain; charset=utf-8"},
+		{"another API", []string{"GET /api/v2_soap HTTP/1.1"}, 404, "text/plain; charset=utf-8"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := s.call(t, append(tt.lines, "Host: x")...)
+			if got.StatusCode != tt.status || got.Header.Get("Content-Type") != tt.contentType {
+				t.Errorf("%d %s %s, want %d %s", got.StatusCode, got.Header.Get("Content-Type"), got.body, tt.status, tt.contentType)
+			}
+			head := strings.HasPrefix(tt.lines[0], "HEAD ")
+			if (got.body == "") != head || got.ContentLength <= 0 {
+				t.Errorf("the body is %q, its length %d", got.body, got.ContentLength)
+			}
+			if got.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("Cache-Control is %q", got.Header.Get("Cache-Control"))
+			}
+			for _, name := range []string{"Allow", "WWW-Authenticate", "Location", "Server"} {
+				if value, sent := got.Header[name]; sent {
+					t.Errorf("%s is sent: %q", name, value)
+				}
+			}
+		})
+	}
+}
+
+// TestAbsoluteTargets signs for the host of the target, whatever Host says.
+func TestAbsoluteTargets(t *testing.T) {
+	s := serve(t)
+	for i, tt := range []struct {
+		target, host, signed string
+		want                 int
+	}{
+		{"http://shop.example" + item, "other.example", "http://shop.example" + item, 200},
+		{"http://shop.example" + item, "other.example", "http://other.example" + item, 401},
+		{"HTTP://SHOP.example:8080" + item, "other.example", "http://shop.example:8080" + item, 200},
+		{"https://shop.example" + item, "shop.example", "https://shop.example" + item, 401}, // the connection is not
+		{item, "SHOP.example", "http://shop.example" + item, 200},
+		{"http://shop.example/elsewhere" + item, "shop.example", "http://shop.example/elsewhere" + item, 404},
+	} {
+		got := s.call(t, "GET "+tt.target+" HTTP/1.1", "Host: "+tt.host, "Accept: application/json", signed(tt.signed, "absolute"+strconv.Itoa(i)))
+		if got.StatusCode != tt.want {
+			t.Errorf("%s for %s: %d %s, want %d", tt.target, tt.signed, got.StatusCode, got.body, tt.want)
+		}
+	}
+}
+
+// TestKeepAlive sends one request after the other over one connection: a reply
+// of any kind leaves it in order.
+func TestKeepAlive(t *testing.T) {
+	s := serve(t)
+	unread := strings.Repeat("x", 100<<10)
+	c := s.dial(t)
+	for _, tt := range []struct {
+		lines []string
+		body  string
+		want  int
+	}{
+		{[]string{"GET / HTTP/1.1"}, "", 404},
+		{[]string{"POST / HTTP/1.1"}, unread, 404},
+		{[]string{"GET " + item + " HTTP/1.1", "Accept: image/png"}, "", 500},
+		{[]string{"PUT " + item + " HTTP/1.1", "Authorization: OAuth x"}, unread, 401},
+		{[]string{"PUT " + item + " HTTP/1.1"}, unread, 403},
+		{[]string{"POST " + item + " HTTP/1.1", admin}, unread, 405},
+		{[]string{"PATCH " + item + " HTTP/1.1", admin}, unread, 400},
+		{[]string{"HEAD " + item + " HTTP/1.1", admin}, "", 400},
+		{[]string{"GET " + item + " HTTP/1.1", admin}, unread, 200},
+		{[]string{"DELETE " + item + " HTTP/1.1", admin}, unread, 405},
+		{[]string{"PUT " + item + " HTTP/1.1", admin}, unread, 400},
+		{[]string{"PUT " + item + " HTTP/1.1", admin, "Content-Type: text/xml"}, "<r><qty>", 400},
+		{[]string{"PUT " + item + " HTTP/1.1", admin, "Content-Type: text/xml"}, "<r><qty>8</qty></r>", 200},
+		{[]string{"GET " + item + " HTTP/1.1", admin}, "", 200},
+	} {
+		lines := append(tt.lines, "Host: x")
+		if tt.body != "" {
+			lines = append(lines, "Content-Length: "+strconv.Itoa(len(tt.body)))
+		}
+		c.send(lines...)
+		c.write(tt.body)
+		method, _, _ := strings.Cut(tt.lines[0], " ")
+		if got := c.receive(method); got.StatusCode != tt.want || got.Close {
+			t.Fatalf("%s: %d %s, want %d (closed: %t)", tt.lines[0], got.StatusCode, got.body, tt.want, got.Close)
+		}
+	}
+
+	t.Run("two at once", func(t *testing.T) {
+		c := s.dial(t)
+		second := fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", item, admin)
+		c.write("GET /api/rest/nowhere HTTP/1.1\r\nHost: x\r\n\r\n" + second)
+		if first, then := c.receive("GET"), c.receive("GET"); first.StatusCode != 404 || then.StatusCode != 200 {
+			t.Errorf("%d and %d, want 404 and 200", first.StatusCode, then.StatusCode)
+		}
+	})
+	t.Run("a body too large to read past", func(t *testing.T) {
+		c := s.dial(t)
+		c.send("PUT "+item+" HTTP/1.1", "Host: x", "Content-Length: 1000000000")
+		if got := c.receive("PUT"); got.StatusCode != 403 || !got.Close {
+			t.Errorf("%d (closed: %t), want 403 and the end", got.StatusCode, got.Close)
+		}
+	})
+	t.Run("nothing is asked for that will not be read", func(t *testing.T) {
+		c := s.dial(t)
+		c.send("PUT "+item+" HTTP/1.1", "Host: x", "Content-Length: 1000000", "Expect: 100-continue")
+		if got := c.receive("PUT"); got.StatusCode != 403 {
+			t.Errorf("%d, want 403 in place of 100", got.StatusCode)
+		}
+	})
+	t.Run("HTTP/1.0", func(t *testing.T) {
+		if got := s.call(t, "GET "+item+" HTTP/1.0", admin); got.StatusCode != 200 || !got.Close {
+			t.Errorf("%d (closed: %t), want 200 and the end", got.StatusCode, got.Close)
+		}
+	})
+}
+
+// TestConcurrentReplies shares the reply buffers among many connections.
+func TestConcurrentReplies(t *testing.T) {
+	s := serve(t)
+	ids := []string{"1", "2", "3", "4", "5", "6", "7", "8"}
+	want := map[string]string{}
+	for _, id := range ids {
+		want[id] = s.call(t, "GET /api/rest/stockitems/"+id+" HTTP/1.1", "Host: x", admin).body
+		if !strings.HasPrefix(want[id], `{"item_id":"`+id+`"`) {
+			t.Fatalf("item %s is %s", id, want[id])
+		}
+	}
+	var group sync.WaitGroup
+	for _, id := range ids {
+		c := s.dial(t)
+		group.Go(func() {
+			for range 50 {
+				request := "GET /api/rest/stockitems/" + id + " HTTP/1.1\r\nHost: x\r\n" + admin + "\r\n\r\n"
+				if _, err := io.WriteString(c.conn, request); err != nil {
+					t.Error(err)
+					return
+				}
+				response, err := http.ReadResponse(c.in, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				body, err := io.ReadAll(response.Body)
+				if err != nil || string(body) != want[id] {
+					t.Errorf("item %s is %s (%v)", id, body, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+}
