@@ -92,14 +92,8 @@ func compileTest(kind Kind, t Test) (func(Value) bool, error) {
 		least, most := comparer(kind, t.Operands[0]), comparer(kind, t.Operands[1])
 		holds = func(v Value) bool { return least(v) >= 0 && most(v) <= 0 }
 	case In, NotIn:
-		var equal []func(Value) int
-		for _, operand := range t.Operands {
-			equal = append(equal, comparer(kind, operand))
-		}
-		holds = func(v Value) bool {
-			found := slices.ContainsFunc(equal, func(c func(Value) int) bool { return c(v) == 0 })
-			return found == (t.Op == In)
-		}
+		isIn := membership(kind, t.Operands)
+		holds = func(v Value) bool { return isIn(v) == (t.Op == In) }
 	case Like, NotLike, Matches:
 		if len(t.Operands) != 1 {
 			return nil, &Error{Kind: Invalid, Op: "query", Field: t.Attribute}
@@ -125,6 +119,23 @@ func compileTest(kind Kind, t Test) (func(Value) bool, error) {
 		return nil, &Error{Kind: Unsupported, Op: "query", Field: t.Attribute}
 	}
 	return func(v Value) bool { return !v.Empty() && holds(v) }, nil
+}
+
+// membership returns a function that tells whether a value equals one of the
+// operands. Each value is read once, however many operands there are.
+func membership(kind Kind, operands []string) func(Value) bool {
+	canonical := func(s string) string { return s }
+	switch kind {
+	case KindInteger, KindDecimal:
+		canonical = func(s string) string { return rational(s).RatString() }
+	case KindText:
+		canonical = Fold
+	}
+	set := make(map[string]bool, len(operands))
+	for _, operand := range operands {
+		set[canonical(operand)] = true
+	}
+	return func(v Value) bool { return set[canonical(v.Text())] }
 }
 
 func verdict(op Op, c int) bool {
