@@ -82,6 +82,10 @@ func (c *cache[T]) get(ctx context.Context, key string) (value T, known bool, er
 }
 
 func (c *cache[T]) fetch(ctx context.Context, key, folded string) (entry[T], error) {
+	// The look-up that was under way may have ended since the caller missed.
+	if e, ok := c.load(folded); ok {
+		return e, nil
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 	defer cancel()
 	// The time counts from before the look-up: the answer may be as old as that.
