@@ -40,7 +40,31 @@ type ListParams struct {
 	OwnerID int64
 	// Count asks for [ListResult.Total] instead of records.
 	Count bool
+	// With names attributes on demand that the records have to hold.
+	With []string
+	// Products says which products, and where their values are read.
+	Products ProductParams
 }
+
+// ProductParams bound a list of products. The zero value means all products,
+// with the values of the default scope. Stores of other resources ignore it.
+type ProductParams struct {
+	// StoreID is the store view whose values the attributes have; 0 is the
+	// default scope. Where a view has no value the default scope shows through.
+	StoreID int64
+	// WebsiteScope keeps attributes of [ScopeStore] at the default scope, so that
+	// of StoreID only the values of its website are read.
+	WebsiteScope bool
+	// WebsiteID, unless 0, keeps to the products of one website, and
+	// [AnyWebsite] to those that are in one at all.
+	WebsiteID int64
+	// CategoryID, unless 0, keeps to the products that stand in one category
+	// themselves, and gives them their category_position.
+	CategoryID int64
+}
+
+// AnyWebsite, as [ProductParams.WebsiteID], is whatever website there is.
+const AnyWebsite = -1
 
 // ListResult is what a list returns.
 type ListResult struct {
@@ -58,6 +82,10 @@ type GetParams struct {
 	Key Key
 	// OwnerID, unless 0, makes the records of other customers not found.
 	OwnerID int64
+	// With names attributes on demand that the record has to hold.
+	With []string
+	// Products: a product that these leave out of a list is not found.
+	Products ProductParams
 }
 
 // CreateParams describes a new record. Record leaves absent what the store

@@ -64,6 +64,11 @@ func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 		}
 		sb.Where(sb.Equal(owner, p.OwnerID))
 	}
+	for _, name := range p.With {
+		if _, err := selected.attribute(s.table, name); err != nil {
+			return nil, err
+		}
+	}
 	if selected.joined {
 		sb.Join(s.table.join, s.table.on)
 	}

@@ -36,6 +36,23 @@ type Dialect struct {
 	// the original does, byte by byte or by their leading number; otherwise by
 	// the number that is stored (stock 2.3).
 	TextComparison bool
+	// CategoryView: the list of one category shows fields of its own, by position
+	// in the category; otherwise it is an ordinary list (products 3.9).
+	CategoryView bool
+	// WholeListRecords: attrs of a list reach what is made for single records
+	// only; otherwise it is missing there (products 3.1).
+	WholeListRecords bool
+	// OrderedByNull: in lists the field they are ordered by is null, not missing,
+	// where a record has none (products 3.1).
+	OrderedByNull bool
+	// OffsetCreatedAt: created_at of a single record is written with a T and the
+	// offset of its time zone (products 3.3).
+	OffsetCreatedAt bool
+	// PercentFlags: group and tier prices carry is_percent (products 3.4).
+	PercentFlags bool
+	// UnmanagedTrue: is_in_stock of a product whose stock is not managed is the
+	// literal true; otherwise "1" (products 3.4).
+	UnmanagedTrue bool
 	// UnverifiableCrash: a signature method that is let in but cannot be
 	// verified is a crash; otherwise the method is rejected (wire 12).
 	UnverifiableCrash bool
@@ -57,6 +74,7 @@ func Documented() *Dialect {
 		Name: "documented", Root: "service_api", column: documented,
 		DefaultFormats: true, JSONInTextXML: true, EmptySelections: true, AbsentIsNull: true,
 		PartialUpdates: true, EmptyValues: true, SuccessFirst: true,
+		CategoryView: true, WholeListRecords: true,
 	}
 }
 
@@ -65,6 +83,7 @@ func Magento() *Dialect {
 	return &Dialect{
 		Name: "magento", Root: "magento_api", column: magento,
 		ZeroLimitOneRow: true, TextComparison: true, UnverifiableCrash: true,
+		OrderedByNull: true, OffsetCreatedAt: true, PercentFlags: true, UnmanagedTrue: true,
 	}
 }
 

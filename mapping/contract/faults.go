@@ -59,6 +59,9 @@ const (
 	OrderingCrash
 	FilteringCrash
 	SelectionCrash
+	StoreInvalid
+	StoreMisspelled
+	CategoryNotFound
 	UnverifiableSignature
 	InternalError
 	Unavailable
@@ -113,6 +116,10 @@ var faults = [faultCount][columns]Fault{
 	OrderingCrash:  {documented: {Code: 400, Message: "Resource collection ordering error."}, magento: crash},
 	FilteringCrash: {documented: {Code: 400, Message: "Resource collection filtering error."}, magento: crash},
 	SelectionCrash: both(crash), // only without Dialect.EmptySelections
+	// wire 2; products 2
+	StoreInvalid:     both(Fault{Code: 400, Message: "Requested store is invalid"}),
+	StoreMisspelled:  {documented: {Code: 400, Message: "Requested store is invalid"}, magento: crash},
+	CategoryNotFound: both(Fault{Code: 400, Message: "Category not found."}),
 	// wire 12 and design: what is not the client's fault
 	UnverifiableSignature: both(crash), // only with Dialect.UnverifiableCrash
 	InternalError:         both(Fault{Code: 500, Message: "Resource internal error."}),

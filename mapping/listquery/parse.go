@@ -50,12 +50,17 @@ func (r Reader) parseOrder(query *codec.Node, q *adapter.Query) error {
 	if !ok {
 		return r.Dialect.Fault(contract.OrderingError)
 	}
-	q.OrderBy, q.Desc = field.Attribute, true
-	if dir, sent := query.Get("dir"); sent {
-		if dir.Kind != codec.Text {
-			return r.Dialect.Fault(contract.OrderingCrash)
-		}
-		q.Desc = !strings.EqualFold(dir.Text, "asc")
+	dir, sent := query.Get("dir")
+	if !sent {
+		dir = &codec.Node{Kind: codec.Text}
+	}
+	ascending := strings.EqualFold(dir.Text, "asc")
+	noDir := !ascending && !strings.EqualFold(dir.Text, "desc")
+	if dir.Kind != codec.Text || field.Sort == contract.SortCrash || field.Sort == contract.SortsByDir && noDir {
+		return r.Dialect.Fault(contract.OrderingCrash)
+	}
+	if field.Sort != contract.SortsNothing {
+		q.OrderBy, q.Desc = field.Attribute, !ascending
 	}
 	return nil
 }
@@ -72,16 +77,16 @@ func (r Reader) readable(name *codec.Node) (*contract.Field, bool) {
 	return &r.Fields.Fields[i], true
 }
 
-// Select returns the places of the fields to show in view, in the order of the
-// table: those attrs names, or else those the dialect shows. nothing reports
+// Select returns the places of the fields to show in view, in the order of
+// the view: those attrs names, or else those the dialect shows. nothing reports
 // that attrs names none the role may read, on which the original dies as soon
 // as there is a record to cut.
 func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, nothing bool) {
 	fields = make([]int, 0, len(r.Fields.Fields))
 	attrs, sent := query.Get("attrs")
 	if !sent {
-		for i := range r.Fields.Fields {
-			if f := &r.Fields.Fields[i]; f.Read.Has(r.Role) && f.Shown(r.Dialect, view) {
+		for _, i := range r.Fields.Order(r.Dialect, view) {
+			if f := &r.Fields.Fields[i]; f.Readable(r.Dialect, r.Role, view) && f.Shown(r.Dialect, view) {
 				fields = append(fields, i)
 			}
 		}
@@ -97,8 +102,8 @@ func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, not
 			named[strings.TrimSpace(name)] = true
 		}
 	}
-	for i := range r.Fields.Fields {
-		if f := &r.Fields.Fields[i]; named[f.Name] && f.Read.Has(r.Role) && !f.Hidden(r.Dialect) {
+	for _, i := range r.Fields.Order(r.Dialect, view) {
+		if f := &r.Fields.Fields[i]; named[f.Name] && f.Readable(r.Dialect, r.Role, view) {
 			fields = append(fields, i)
 		}
 	}
