@@ -45,9 +45,16 @@ func (r *resource) list(ctx context.Context, c *Call, form listForm, ownerID, ma
 	return &Reply{Body: &entries}, nil
 }
 
-// page returns the records of the wanted page; maxRows bounds a list without a
-// limit. A page beyond the end is the last page again (wire 10).
+// page returns the records of the wanted page that are the caller's, all of them
+// if ownerID is 0.
 func (r *resource) page(ctx context.Context, wanted *listquery.List, ownerID, maxRows int64) ([]adapter.Record, error) {
+	return r.pageOf(ctx, wanted, adapter.ListParams{OwnerID: ownerID}, maxRows)
+}
+
+// pageOf returns the records of the wanted page among those that bounds leave;
+// maxRows bounds a list without a limit. A page beyond the end is the last page
+// again (wire 10).
+func (r *resource) pageOf(ctx context.Context, wanted *listquery.List, bounds adapter.ListParams, maxRows int64) ([]adapter.Record, error) {
 	query := wanted.Query
 	query.Limit = wanted.Paging.Limit
 	if query.Limit == 0 {
@@ -56,24 +63,25 @@ func (r *resource) page(ctx context.Context, wanted *listquery.List, ownerID, ma
 	offset, decided := wanted.Paging.Offset()
 	if decided {
 		query.Offset = offset
-		records, total, err := r.query(ctx, &query, ownerID)
+		records, total, err := r.query(ctx, &query, bounds)
 		if err != nil || len(records) > 0 || offset == 0 || total == 0 {
 			return records, err
 		}
 	}
-	total, err := r.count(ctx, wanted.Query, ownerID)
+	total, err := r.count(ctx, wanted.Query, bounds)
 	if err != nil || total == 0 {
 		return nil, err
 	}
 	query.Offset = wanted.Paging.OffsetIn(total)
-	records, _, err := r.query(ctx, &query, ownerID)
+	records, _, err := r.query(ctx, &query, bounds)
 	return records, err
 }
 
-// query runs q, and finishes what the store could only do in part. total is the
+// query runs q within bounds, and finishes what the store could only do in part. total is the
 // number of records the conditions select, or -1 when that is not known.
-func (r *resource) query(ctx context.Context, q *adapter.Query, ownerID int64) (records []adapter.Record, total int64, err error) {
-	result, err := r.store.List(ctx, &adapter.ListParams{Query: *q, OwnerID: ownerID})
+func (r *resource) query(ctx context.Context, q *adapter.Query, bounds adapter.ListParams) (records []adapter.Record, total int64, err error) {
+	bounds.Query = *q
+	result, err := r.store.List(ctx, &bounds)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -83,9 +91,10 @@ func (r *resource) query(ctx context.Context, q *adapter.Query, ownerID int64) (
 	return result.Records, -1, nil
 }
 
-// count returns how many records the conditions of q select.
-func (r *resource) count(ctx context.Context, q adapter.Query, ownerID int64) (int64, error) {
-	result, err := r.store.List(ctx, &adapter.ListParams{Query: q, OwnerID: ownerID, Count: true})
+// count returns how many records within bounds the conditions of q select.
+func (r *resource) count(ctx context.Context, q adapter.Query, bounds adapter.ListParams) (int64, error) {
+	bounds.Query, bounds.Count = q, true
+	result, err := r.store.List(ctx, &bounds)
 	if err != nil {
 		return 0, err
 	}

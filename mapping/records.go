@@ -76,6 +76,19 @@ func (r *resource) one(c *Call, rec adapter.Record) (*Reply, error) {
 // render returns the wire form of rec, cut to the given fields. Stored values
 // are texts on the wire, whatever they are in the store (wire 7).
 func (r *resource) render(c *Call, rec adapter.Record, fields []int) codec.Node {
+	return r.renderWith(rec, fields, func(field *contract.Field, rec adapter.Record) (codec.Node, bool) {
+		if compute := r.compute[field.Name]; compute != nil {
+			return compute(c, rec)
+		}
+		return codec.Node{}, true
+	})
+}
+
+// A computer makes the value of a computed field; ok is false where there is none.
+type computer func(field *contract.Field, rec adapter.Record) (value codec.Node, ok bool)
+
+// renderWith is render with another source of computed fields.
+func (r *resource) renderWith(rec adapter.Record, fields []int, compute computer) codec.Node {
 	node := codec.Node{Kind: codec.Struct, Members: make([]codec.Member, 0, len(fields))}
 	for _, i := range fields {
 		field := &r.fields.Fields[i]
@@ -83,8 +96,8 @@ func (r *resource) render(c *Call, rec adapter.Record, fields []int) codec.Node 
 		ok := true
 		if at := r.attributes[i]; at >= 0 {
 			value, ok = wireValue(rec.Values[at], field.Native)
-		} else if compute := r.compute[field.Name]; compute != nil {
-			value, ok = compute(c, rec)
+		} else {
+			value, ok = compute(field, rec)
 		}
 		if ok || r.dialect.AbsentIsNull {
 			node.Members = append(node.Members, codec.Member{Key: field.Name, Value: value})

@@ -26,8 +26,13 @@ type Settings struct {
 	// JSONWithoutAccept answers calls that carry no Accept in JSON where the
 	// dialect has no default format.
 	JSONWithoutAccept bool
+	// PublicURL is the base URL for links, without a slash at its end; "" stands
+	// for the scheme and the Host header of each request.
+	PublicURL string
 	// Stock holds the store's own stock settings.
 	Stock StockSettings
+	// Prices holds what prices depend on besides products and customers.
+	Prices PriceSettings
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -42,7 +47,9 @@ type Service struct {
 	steps    []step
 	handlers map[string]handler
 
-	stock *stockItems
+	shops    *shops
+	stock    *stockItems
+	products *products
 }
 
 // A handler is what is special about a call. It returns a reply, or an error
@@ -53,7 +60,9 @@ type handler func(*Service, context.Context, *Call) (*Reply, error)
 // Calls without one answer 405, as what the contract does not implement.
 func handlers() map[string]handler {
 	return map[string]handler{
+		"getProduct":       (*Service).getProduct,
 		"getStockItem":     (*Service).getStockItem,
+		"listProducts":     (*Service).listProducts,
 		"listStockItems":   (*Service).listStockItems,
 		"updateStockItem":  (*Service).updateStockItem,
 		"updateStockItems": (*Service).updateStockItems,
@@ -90,6 +99,12 @@ func New(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas
 	var err error
 	if s.stock, err = newStockItems(d, upstream, schemas, settings); err != nil {
 		return nil, fmt.Errorf("stock items: %w", err)
+	}
+	if s.shops, err = newShops(upstream, schemas, settings.Now); err != nil {
+		return nil, err
+	}
+	if s.products, err = newProducts(d, upstream, schemas, s.stock); err != nil {
+		return nil, fmt.Errorf("products: %w", err)
 	}
 	return s, nil
 }

@@ -72,6 +72,11 @@ func demoTarget(t testing.TB, dialect string) contracttests.Target {
 			if dialect == "documented" && c.Name == "405: the other wording, and its 403 twin" {
 				return "the document refuses updates of customers and category assignments otherwise"
 			}
+			// Recorded without a mark as well; the same answer in products.json carries
+			// it: the document has flags 0 or 1, never a literal.
+			if dialect == "documented" && c.Name == "manage_stock off" {
+				return "the document writes is_in_stock as 0 or 1"
+			}
 			if strings.HasPrefix(s.Path, "!/oauth/") {
 				return "three-legged OAuth is not built yet"
 			}
@@ -126,8 +131,8 @@ func TestRecordedExchanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]contracttests.Summary{
-		"documented": {Passed: 75, Partial: 273, LeftOut: 179},
-		"magento":    {Passed: 109, Partial: 415, LeftOut: 3},
+		"documented": {Passed: 112, Partial: 235, LeftOut: 180},
+		"magento":    {Passed: 166, Partial: 358, LeftOut: 3},
 	}
 	for dialect, want := range want {
 		t.Run(dialect, func(t *testing.T) {

@@ -182,6 +182,22 @@ func (t *FieldTable) Index(name string) (int, bool) { i, ok := t.index[name]; re
 // Order returns the places of all fields in the order of view v in dialect d.
 func (t *FieldTable) Order(d *Dialect, v View) []int { return t.orders[d.column][v] }
 
+// View returns the places of the fields that view v of dialect d shows unasked,
+// in its order.
+func (t *FieldTable) View(d *Dialect, v View) []int {
+	var fields []int
+	for _, i := range t.Order(d, v) {
+		if t.Fields[i].Shown(d, v) {
+			fields = append(fields, i)
+		}
+	}
+	return fields
+}
+
+// AskedOrder returns the places of all fields in the order in which view v shows
+// those a caller names: the original's, in every dialect (products 3.2).
+func (t *FieldTable) AskedOrder(v View) []int { return t.orders[magento][v] }
+
 // arrange shows the named fields, and only them, in the views of dialect c that
 // s holds, and puts them in this order.
 func (t *FieldTable) arrange(c column, s shown, names ...string) {

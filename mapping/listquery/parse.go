@@ -102,7 +102,7 @@ func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, not
 			named[strings.TrimSpace(name)] = true
 		}
 	}
-	for _, i := range r.Fields.Order(r.Dialect, view) {
+	for _, i := range r.Fields.AskedOrder(view) {
 		if f := &r.Fields.Fields[i]; named[f.Name] && f.Readable(r.Dialect, r.Role, view) {
 			fields = append(fields, i)
 		}
