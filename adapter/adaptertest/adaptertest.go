@@ -63,6 +63,9 @@ func Run(t *testing.T, h Harness) {
 			t.Run("get", s.testGet)
 			t.Run("cancelled", s.testCancelled)
 			t.Run("write", func(t *testing.T) { testWrites(t, h, s.schema) })
+			if r == adapter.Products {
+				testProducts(t, a, s)
+			}
 		})
 	}
 }

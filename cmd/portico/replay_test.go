@@ -149,7 +149,7 @@ func TestDocumentedClauses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := contracttests.Summary{Passed: 34}
+	want := contracttests.Summary{Passed: 50}
 	if got := contracttests.Replay(t, demoTarget(t, "documented"), cases); got != want && !t.Failed() {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
