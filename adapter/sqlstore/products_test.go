@@ -180,3 +180,47 @@ func TestPartsOfManyProducts(t *testing.T) {
 		}
 	}
 }
+
+// TestStatementsOfAProduct counts the statements a read takes, by the prepared
+// ones it leaves behind: each is of a text of its own.
+func TestStatementsOfAProduct(t *testing.T) {
+	prices := []string{"group_price", "tier_price", "image_file"}
+	shop := adapter.ProductParams{StoreID: 2, WebsiteID: 1}
+	for _, c := range []struct {
+		name string
+		read func(adapter.Store) error
+		want int
+	}{
+		{"single in the default scope", func(s adapter.Store) error {
+			_, err := s.Get(t.Context(), &adapter.GetParams{Key: 2})
+			return err
+		}, 1},
+		{"single in a store view, with all there is", func(s adapter.Store) error {
+			_, err := s.Get(t.Context(), &adapter.GetParams{Key: 2, With: prices, Products: shop})
+			return err
+		}, 2},
+		{"list in the default scope", func(s adapter.Store) error {
+			_, err := s.List(t.Context(), &adapter.ListParams{Query: adapter.Query{Limit: 10}})
+			return err
+		}, 1},
+		{"list in a store view, with all there is", func(s adapter.Store) error {
+			_, err := s.List(t.Context(), &adapter.ListParams{Query: adapter.Query{Limit: 10, OrderBy: "name"}, With: prices, Products: shop})
+			return err
+		}, 2},
+		{"count", func(s adapter.Store) error {
+			_, err := s.List(t.Context(), &adapter.ListParams{Count: true, Products: shop})
+			return err
+		}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			db := openScoped(t)
+			before := len(db.reading.kept)
+			if err := c.read(db.stores[adapter.Products]); err != nil {
+				t.Fatal(err)
+			}
+			if got := len(db.reading.kept) - before; got != c.want {
+				t.Errorf("%d statements, want %d", got, c.want)
+			}
+		})
+	}
+}
