@@ -20,7 +20,7 @@ type Adapter interface {
 type Store interface {
 	// List returns the records a query selects. Kinds: Unsupported.
 	List(context.Context, *ListParams) (*ListResult, error)
-	// Get returns one record. Kinds: NotFound.
+	// Get returns one record. Kinds: NotFound, Unsupported.
 	Get(context.Context, *GetParams) (Record, error)
 	// Create stores a new record and returns its key. Kinds: Conflict, Invalid,
 	// Unsupported.

@@ -132,7 +132,7 @@ func (c *checked) List(ctx context.Context, p *adapter.ListParams) (*adapter.Lis
 
 func (c *checked) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
 	r, err := c.Store.Get(ctx, p)
-	c.check(ctx, "Get", err, adapter.NotFound)
+	c.check(ctx, "Get", err, adapter.NotFound, adapter.Unsupported)
 	return r, err
 }
 

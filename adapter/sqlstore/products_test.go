@@ -87,8 +87,7 @@ func TestConformanceInStoreViews(t *testing.T) {
 		products adapter.ProductParams
 	}{
 		{"store view", adapter.ProductParams{StoreID: 2}},
-		{"values of the website alone", adapter.ProductParams{StoreID: 2, WebsiteScope: true}},
-		{"category in a store view", adapter.ProductParams{StoreID: 2, WebsiteID: 1, CategoryID: 3}},
+		{"category of a website, with its values alone", adapter.ProductParams{StoreID: 2, WebsiteScope: true, WebsiteID: 1, CategoryID: 3}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			adaptertest.Run(t, adaptertest.Harness{
