@@ -3,6 +3,7 @@ package mapping
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -168,6 +169,7 @@ func (s *shops) readRates(ctx context.Context) ([]taxRate, error) {
 		return nil, err
 	}
 	var rates []taxRate
+	var countries []string
 	for _, r := range listed.Records {
 		rate := taxRate{
 			class:   r.Get("tax_class_id").Int(),
@@ -177,21 +179,23 @@ func (s *shops) readRates(ctx context.Context) ([]taxRate, error) {
 		}
 		if rate.region == "*" {
 			rate.region = ""
-		}
-		if rate.region != "" {
-			is := func(name, value string) adapter.Condition {
-				return adapter.Condition{Any: []adapter.Test{{Attribute: name, Op: adapter.Eq, Operands: []string{value}}}}
-			}
-			regions, err := s.regions.List(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{is("country_id", rate.country), is("code", rate.region)}}})
-			if err != nil {
-				return nil, err
-			}
-			for _, region := range regions.Records {
-				rate.regionID = region.Get("region_id").Int()
-				rate.regionName = adapter.Fold(region.Get("name").Text())
-			}
+		} else if !slices.Contains(countries, rate.country) {
+			countries = append(countries, rate.country)
 		}
 		rates = append(rates, rate)
+	}
+	regions, err := s.regions.List(ctx, &adapter.ListParams{Query: adapter.Query{Where: where("country_id", adapter.In, countries...)}})
+	if err != nil {
+		return nil, err
+	}
+	for _, region := range regions.Records {
+		country, code := adapter.Fold(region.Get("country_id").Text()), adapter.Fold(region.Get("code").Text())
+		for i := range rates {
+			if rates[i].country == country && rates[i].region == code {
+				rates[i].regionID = region.Get("region_id").Int()
+				rates[i].regionName = adapter.Fold(region.Get("name").Text())
+			}
+		}
 	}
 	return rates, nil
 }
