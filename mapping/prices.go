@@ -142,8 +142,10 @@ func (p *products) customer(ctx context.Context, id int64, usual place) (group i
 	if err != nil {
 		return 0, usual, err
 	}
-	if len(found.Records) > 0 {
-		address := found.Records[0]
+	for _, address := range found.Records {
+		if address.Get("is_default_shipping").Int() != 1 {
+			continue // the list is partial
+		}
 		return address.Get("customer_group_id").Int(), place{
 			country:  adapter.Fold(address.Get("country_id").Text()),
 			region:   adapter.Fold(address.Get("region").Text()),

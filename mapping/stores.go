@@ -137,7 +137,7 @@ func (s *shops) current(ctx context.Context) (*shop, error) {
 }
 
 func (s *shops) read(ctx context.Context) (*shop, error) {
-	websites, err := s.websites.List(ctx, &adapter.ListParams{})
+	websites, err := s.websites.List(ctx, &adapter.ListParams{}) // by ascending id
 	if err != nil {
 		return nil, err
 	}
