@@ -40,8 +40,8 @@ type Attribute struct {
 	// ReadOnly attributes are kept by the store itself; a change must leave
 	// them absent.
 	ReadOnly bool
-	// OnDemand attributes may be absent from the records of a store, except in
-	// lists whose query names them.
+	// OnDemand attributes may be absent from the records of a store, except where
+	// the query or With names them.
 	OnDemand bool
 	// Nested is the schema of the records of a KindRecords attribute, else nil.
 	Nested *Schema

@@ -55,5 +55,6 @@ func customerAddressSchema() *Schema {
 		{Name: "vat_id", Kind: KindText, Doc: "VAT number"},
 		{Name: "is_default_billing", Kind: KindInteger, Doc: "1: default billing address; setting it takes it from the customer's other addresses"},
 		{Name: "is_default_shipping", Kind: KindInteger, Doc: "1: default shipping address; setting it takes it from the customer's other addresses"},
+		{Name: "customer_group_id", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "id of the customer's group"},
 	}).OwnedBy("customer_id")
 }

@@ -56,6 +56,12 @@ func productSchema() *Schema {
 
 		{Name: "group_price", Kind: KindRecords, Nested: groupPriceSchema(), OnDemand: true, Doc: "prices for customer groups, as first stored"},
 		{Name: "tier_price", Kind: KindRecords, Nested: tierPriceSchema(), OnDemand: true, Doc: "prices from a quantity on, as first stored"},
+
+		// What is read beside the values of one scope, and never written here.
+		{Name: "default_status", Kind: KindInteger, ReadOnly: true, Doc: "status in the default scope, whatever scope is read"},
+		{Name: "default_url_key", Kind: KindText, ReadOnly: true, Doc: "url_key in the default scope, whatever scope is read; absent: none"},
+		{Name: "image_file", Kind: KindText, ReadOnly: true, OnDemand: true, Doc: "file of the image that the type image points to at the scope read; absent: none"},
+		{Name: "category_position", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "place in the category a list is kept to; absent without one"},
 	})
 }
 

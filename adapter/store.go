@@ -20,7 +20,7 @@ type Adapter interface {
 type Store interface {
 	// List returns the records a query selects. Kinds: Unsupported.
 	List(context.Context, *ListParams) (*ListResult, error)
-	// Get returns one record. Kinds: NotFound.
+	// Get returns one record. Kinds: NotFound, Unsupported.
 	Get(context.Context, *GetParams) (Record, error)
 	// Create stores a new record and returns its key. Kinds: Conflict, Invalid,
 	// Unsupported.
@@ -39,11 +39,33 @@ type ListParams struct {
 	// Unsupported where records belong to nobody.
 	OwnerID int64
 	// StoreID is the store view whose scoped values are read; 0 is the default
-	// scope. It means nothing where no attribute is scoped.
+	// scope, which shows through where a view has no value. It means nothing where
+	// no attribute is scoped.
 	StoreID int64
 	// Count asks for [ListResult.Total] instead of records.
 	Count bool
+	// With names attributes on demand that the records have to hold.
+	With []string
+	// Products says which products.
+	Products ProductParams
 }
+
+// ProductParams bound a list of products. The zero value means all products,
+// with all values of the store view. Stores of other resources ignore it.
+type ProductParams struct {
+	// WebsiteScope keeps attributes of [ScopeStore] at the default scope, so that
+	// of the store view only the values of its website are read.
+	WebsiteScope bool
+	// WebsiteID, unless 0, keeps to the products of one website, and
+	// [AnyWebsite] to those that are in one at all.
+	WebsiteID int64
+	// CategoryID, unless 0, keeps to the products that stand in one category
+	// themselves, and gives them their category_position.
+	CategoryID int64
+}
+
+// AnyWebsite, as [ProductParams.WebsiteID], is whatever website there is.
+const AnyWebsite = -1
 
 // ListResult is what a list returns.
 type ListResult struct {
@@ -63,6 +85,10 @@ type GetParams struct {
 	OwnerID int64
 	// StoreID is as in [ListParams].
 	StoreID int64
+	// With names attributes on demand that the record has to hold.
+	With []string
+	// Products: a product that these leave out of a list is not found.
+	Products ProductParams
 }
 
 // CreateParams describes a new record. Record leaves absent what the store

@@ -293,3 +293,26 @@ func failingReplay(t *testing.T) {
 	})
 	fmt.Printf("summary %+v\n", sum)
 }
+
+func TestCategoryListsTakeTheirOrderFromTheReply(t *testing.T) {
+	want := &Response{Body: `{"1":{"sku":"a"},"2":{"sku":"b"},"10":{"sku":"c"}}`}
+	for _, c := range []struct{ name, got, want string }{
+		{"by position", `{"10":{},"1":{},"2":{}}`, `{"10":{"sku":"c"},"1":{"sku":"a"},"2":{"sku":"b"}}`},
+		{"an entry too few", `{"10":{},"2":{}}`, `{"1":{"sku":"a"},"10":{"sku":"c"},"2":{"sku":"b"}}`},
+		{"no JSON", `<a/>`, want.Body},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := inOrderOf(want, &reply{body: c.got}); got != c.want {
+				t.Errorf("want %s, is %s", c.want, got)
+			}
+		})
+	}
+	for path, want := range map[string]bool{
+		"/products?category_id=3": true, "/products?attrs=sku&category_id=3": true, "/products/category/3": true, "/products/store/2/category/3": true,
+		"/products/category/3/store/2": true, "/products?attrs=category_id": false, "/products/1/categories": false, "/products": false,
+	} {
+		if got := isCategoryList(path); got != want {
+			t.Errorf("%s: category list %t, want %t", path, got, want)
+		}
+	}
+}

@@ -2,34 +2,56 @@ package mapping_test
 
 import (
 	"context"
-	"sync/atomic"
+	"sync"
 
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// countedAdapter counts the calls of its stores that read, each of which is one
-// statement on the reference adapter.
+// countedAdapter writes down which of its stores are read, once for each call,
+// which is one statement on the reference adapter.
 type countedAdapter struct {
 	adapter.Adapter
-	calls *atomic.Int64
+	reads *reads
+}
+
+// reads are the calls of stores that read, in their order.
+type reads struct {
+	mu   sync.Mutex
+	from []adapter.Resource
+}
+
+func (r *reads) add(resource adapter.Resource) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.from = append(r.from, resource)
+}
+
+// take returns the reads since it was called last.
+func (r *reads) take() []adapter.Resource {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	from := r.from
+	r.from = nil
+	return from
 }
 
 func (a countedAdapter) Store(r adapter.Resource) (adapter.Store, error) {
 	s, err := a.Adapter.Store(r)
-	return countedStore{s, a.calls}, err
+	return countedStore{s, r, a.reads}, err
 }
 
 type countedStore struct {
 	adapter.Store
-	calls *atomic.Int64
+	resource adapter.Resource
+	reads    *reads
 }
 
 func (s countedStore) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
-	s.calls.Add(1)
+	s.reads.add(s.resource)
 	return s.Store.Get(ctx, p)
 }
 
 func (s countedStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
-	s.calls.Add(1)
+	s.reads.add(s.resource)
 	return s.Store.List(ctx, p)
 }

@@ -14,11 +14,7 @@ import (
 type customerAddresses struct{ resource }
 
 func newCustomerAddresses(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas) (*customerAddresses, error) {
-	store, schema, err := storeOf(upstream, schemas, adapter.CustomerAddresses)
-	if err != nil {
-		return nil, err
-	}
-	bound, err := bind(d, contract.CustomerAddressFields(), schema, store)
+	bound, err := newResource(d, contract.CustomerAddressFields(), upstream, schemas, adapter.CustomerAddresses)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +63,7 @@ func (s *Service) listCustomerAddresses(ctx context.Context, c *Call) (*Reply, e
 		return nil, s.dialect.Fault(contract.NotFound)
 	}
 	newestFirst := adapter.Query{OrderBy: s.addresses.schema.Key, Desc: true, Limit: s.settings.MaxRows}
-	records, _, err := s.addresses.query(ctx, &newestFirst, int64(customer))
+	records, err := s.addresses.all(ctx, &adapter.ListParams{Query: newestFirst, OwnerID: int64(customer)})
 	if err != nil {
 		return nil, err
 	}

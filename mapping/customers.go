@@ -12,11 +12,7 @@ import (
 type customers struct{ resource }
 
 func newCustomers(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas) (*customers, error) {
-	store, schema, err := storeOf(upstream, schemas, adapter.Customers)
-	if err != nil {
-		return nil, err
-	}
-	bound, err := bind(d, contract.CustomerFields(), schema, store)
+	bound, err := newResource(d, contract.CustomerFields(), upstream, schemas, adapter.Customers)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (p *orderPart) ofOrders(ctx context.Context, c *Call, view contract.View, o
 	}
 	lists := make(map[adapter.Key]codec.Node, len(orders))
 	for some := range slices.Chunk(orders, maxOrders) {
-		records, _, err := p.query(ctx, &adapter.Query{Where: p.visible(c, some...)}, 0)
+		records, err := p.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: p.visible(c, some...)}})
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +61,7 @@ func (p *orderPart) visible(c *Call, orders ...adapter.Key) []adapter.Condition 
 	for i, key := range orders {
 		ids[i] = strconv.FormatInt(int64(key), 10)
 	}
-	where := []adapter.Condition{{Any: []adapter.Test{{Attribute: p.order, Op: adapter.In, Operands: ids}}}}
+	where := []adapter.Condition{condition(p.order, adapter.In, ids...)}
 	if c.Principal.Role != contract.Admin {
 		where = append(where, p.forCustomers...)
 	}
@@ -76,7 +76,7 @@ func (p *orderPart) wanted(c *Call) (*listquery.List, error) {
 // listOf answers with the wanted page of the records that belong to order.
 func (p *orderPart) listOf(ctx context.Context, c *Call, order adapter.Key, wanted *listquery.List, maxRows int64) (*Reply, error) {
 	wanted.Query.Where = append(p.visible(c, order), wanted.Query.Where...)
-	records, err := p.page(ctx, wanted, 0, maxRows)
+	records, err := p.page(ctx, wanted, adapter.ListParams{}, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (s *Service) getOrderAddress(ctx context.Context, c *Call) (*Reply, error) 
 	}
 	addresses := &s.orders.addresses
 	where := append(addresses.visible(c, order), textIs("address_type", c.Param("address_type")))
-	found, _, err := addresses.query(ctx, &adapter.Query{Where: where, Limit: 1}, 0)
+	found, err := addresses.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: where, Limit: 1}})
 	switch {
 	case err != nil:
 		return nil, err

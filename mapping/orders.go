@@ -40,11 +40,8 @@ func newOrders(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.S
 		{&o.comments.resource, adapter.OrderComments, contract.OrderCommentFields()},
 		{&o.commentList.resource, adapter.OrderComments, contract.OrderCommentListFields()},
 	} {
-		store, schema, err := storeOf(upstream, schemas, part.resource)
-		if err == nil {
-			*part.of, err = bind(d, part.fields, schema, store)
-		}
-		if err != nil {
+		var err error
+		if *part.of, err = newResource(d, part.fields, upstream, schemas, part.resource); err != nil {
 			return nil, fmt.Errorf("%s: %w", part.resource, err)
 		}
 	}
@@ -77,7 +74,7 @@ func (s *Service) listOrders(ctx context.Context, c *Call) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	records, err := o.page(ctx, wanted, ownerID(c.Principal), s.settings.MaxRows)
+	records, err := o.page(ctx, wanted, adapter.ListParams{OwnerID: ownerID(c.Principal)}, s.settings.MaxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -32,12 +32,12 @@ func (s *Service) listProductCategories(ctx context.Context, c *Call) (*Reply, e
 
 // toActiveCategories returns the assignments whose category is active.
 func (s *Service) toActiveCategories(ctx context.Context, assignments []adapter.Record) ([]adapter.Record, error) {
-	assigned := adapter.Test{Attribute: "category_id", Op: adapter.In}
-	for _, assignment := range assignments {
-		assigned.Operands = append(assigned.Operands, assignment.Get("category_id").Text())
+	ids := make([]string, len(assignments))
+	for i, assignment := range assignments {
+		ids[i] = assignment.Get("category_id").Text()
 	}
 	categories, err := s.categories.all(ctx, &adapter.ListParams{Query: adapter.Query{
-		Where: []adapter.Condition{{Any: []adapter.Test{assigned}}, numberIs("is_active", 1)},
+		Where: []adapter.Condition{condition("category_id", adapter.In, ids...), numberIs("is_active", 1)},
 	}})
 	if err != nil {
 		return nil, err

@@ -6,14 +6,11 @@ import (
 	"io"
 	"log/slog"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
@@ -44,24 +41,13 @@ const gallery = `
 type galleryShop struct {
 	db    *sqlstore.DB
 	data  *adapter.Dataset
-	calls atomic.Int64
+	reads reads
 }
 
 func openGalleryShop(t *testing.T) *galleryShop {
 	t.Helper()
-	data, err := demo.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "shop.db")
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: path, Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	if err := db.Load(t.Context(), data, nil); err != nil {
-		t.Fatal(err)
-	}
+	data := loadDemo(t)
+	db, path := openStore(t, data)
 	raw, err := sql.Open("sqlite", "file:"+path)
 	if err != nil {
 		t.Fatal(err)
@@ -73,14 +59,19 @@ func openGalleryShop(t *testing.T) *galleryShop {
 	return &galleryShop{db: db, data: data}
 }
 
-// serve returns a service of the shop in a dialect.
+// serve returns a service of the shop in a dialect, which has read the stores and
+// keeps them.
 func (s *galleryShop) serve(t *testing.T, d *contract.Dialect, settings mapping.Settings) *mapping.Service {
 	t.Helper()
-	settings.BodyBytes, settings.QueryBytes, settings.MaxRows, settings.Now = 1<<20, 1<<16, 1000, time.Now
+	settings.BodyBytes, settings.QueryBytes, settings.MaxRows = 1<<20, 1<<16, 1000
+	settings.Now = func() time.Time { return time.Time{} }
 	credentials := s.db.Credentials()
-	service, err := mapping.New(d, countedAdapter{s.db.Adapter(), &s.calls}, adapter.NewSchemas(), auth.New(credentials, credentials, auth.Options{}), settings, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	service, err := mapping.New(d, countedAdapter{s.db.Adapter(), &s.reads}, adapter.NewSchemas(), auth.New(credentials, credentials, auth.Options{}), settings, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if r := s.get(t, service, contract.Guest, "/products/1/images", ""); r.Status != 200 {
+		t.Fatalf("%d %s", r.Status, r.Body)
 	}
 	return service
 }
@@ -95,8 +86,7 @@ func (s *galleryShop) get(t *testing.T, service *mapping.Service, role contract.
 	r.Header.Set("Accept", accept)
 	for _, token := range s.data.Tokens {
 		if role == contract.Admin && token.AdminID != 0 || role == contract.Customer && token.CustomerID == 1 {
-			r.Header.Set("Authorization", fmt.Sprintf(`OAuth oauth_consumer_key="%s", oauth_token="%s", oauth_signature_method="PLAINTEXT", oauth_signature="%s%%26%s"`,
-				s.data.Consumer.Key, token.Token, s.data.Consumer.Secret, token.Secret))
+			r.Header.Set("Authorization", authorization(s.data, token))
 		}
 	}
 	return service.Serve(t.Context(), r, "http", nil)
@@ -149,7 +139,7 @@ func TestReadProductParts(t *testing.T) {
 		path  string
 		want  [2]string // documented, magento
 		code  [2]int
-		calls int64 // of stores, at most
+		calls int // of stores, at most
 	}{
 		{"all images, by position", admin, "/products/1/images", alike("[" + unplaced + "," + two + "," + front + "]"), [2]int{200, 200}, 2},
 		{"as a store view has them", admin, "/products/1/images/store/2", alike("[" + unplaced + "," + devant + "," + shownTwo + "]"), [2]int{200, 200}, 4},
@@ -229,9 +219,9 @@ func TestReadProductParts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for column, d := range contract.Dialects() {
 				for _, role := range c.roles {
-					before := s.calls.Load()
+					s.reads.take()
 					got := s.get(t, services[column], role, c.path, "")
-					if calls := s.calls.Load() - before; calls > c.calls {
+					if calls := len(s.reads.take()); calls > c.calls {
 						t.Errorf("%s %s: %d calls of stores, want at most %d", d.Name, role, calls, c.calls)
 					}
 					if got.Status != c.code[column] || string(got.Body) != c.want[column] {

@@ -12,15 +12,17 @@ import (
 // other calls mean nothing here (product_parts 2.2 and 3.1).
 func (s *Service) listProductWebsites(ctx context.Context, c *Call) (*Reply, error) {
 	id := c.Param("product_id")
-	number, found := numeric.LeadingInteger(id)
-	if found {
-		var err error
-		if _, found, err = s.productNumbered(ctx, number, storeView{}); err != nil {
-			return nil, err
-		}
+	missing := s.dialect.Fault(c.Route.NotFound, id)
+	number, ok := numeric.LeadingInteger(id)
+	if !ok {
+		return nil, missing
 	}
-	if !found {
-		return nil, s.dialect.Fault(c.Route.NotFound, id)
+	_, err := s.products.store.Get(ctx, &adapter.GetParams{Key: adapter.Key(number)})
+	switch {
+	case err != nil && adapter.KindOf(err) == adapter.NotFound:
+		return nil, missing
+	case err != nil:
+		return nil, err
 	}
 	websites, err := s.productWebsites.all(ctx, &adapter.ListParams{Query: adapter.Query{
 		Where: []adapter.Condition{numberIs("product_id", number)}, OrderBy: "website_id", Limit: s.settings.MaxRows,

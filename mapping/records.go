@@ -24,16 +24,26 @@ type resource struct {
 	compute map[string]func(c *Call, rec adapter.Record) (value codec.Node, ok bool)
 }
 
-func bind(d *contract.Dialect, fields *contract.FieldTable, schema *adapter.Schema, store adapter.Store) (resource, error) {
-	r := resource{dialect: d, fields: fields, source: source{schema, store}, attributes: make([]int, len(fields.Fields))}
+// newResource returns the resource of the records of name, shown by fields.
+func newResource(d *contract.Dialect, fields *contract.FieldTable, upstream adapter.Adapter, schemas *adapter.Schemas, name adapter.Resource) (resource, error) {
+	from, err := sourceOf(upstream, schemas, name)
+	if err != nil {
+		return resource{}, err
+	}
+	return bind(d, fields, from)
+}
+
+// bind returns the resource of the records of from, shown by fields.
+func bind(d *contract.Dialect, fields *contract.FieldTable, from source) (resource, error) {
+	r := resource{dialect: d, fields: fields, source: from, attributes: make([]int, len(fields.Fields))}
 	for i, f := range fields.Fields {
 		if f.Attribute == "" {
 			r.attributes[i] = -1
 			continue
 		}
-		at, ok := schema.Index(f.Attribute)
+		at, ok := from.schema.Index(f.Attribute)
 		if !ok {
-			return r, fmt.Errorf("field %s shows attribute %q, which %s lacks", f.Name, f.Attribute, schema.Resource)
+			return r, fmt.Errorf("field %s shows attribute %q, which %s lacks", f.Name, f.Attribute, from.schema.Resource)
 		}
 		r.attributes[i] = at
 	}
@@ -82,7 +92,9 @@ func (r *resource) render(c *Call, rec adapter.Record, fields []int) codec.Node 
 		field := &r.fields.Fields[i]
 		var value codec.Node
 		ok := true
-		if compute := r.compute[field.Name]; compute != nil {
+		if field.Lacking(r.dialect, view) {
+			ok = false
+		} else if compute := r.compute[field.Name]; compute != nil {
 			value, ok = compute(c, rec)
 		} else if at := r.attributes[i]; at >= 0 {
 			value, ok = r.stored(field, view, rec.Values[at])
@@ -103,17 +115,16 @@ func (r *resource) render(c *Call, rec adapter.Record, fields []int) codec.Node 
 	return node
 }
 
-// stored returns the wire form of v as view shows field; ok is false where the
-// record is without it.
+// stored returns the wire form of v as view shows field; ok is false for one that
+// is absent.
 func (r *resource) stored(field *contract.Field, view contract.View, v adapter.Value) (node codec.Node, ok bool) {
-	if field.Lacking(r.dialect, view) {
-		return codec.Node{}, false
-	}
 	node, ok = wireValue(v, field.Native)
 	switch {
 	case node.Kind != codec.Text:
-	case node.Text == "" && r.fields.EmptyIsNull:
-		node = codec.Node{}
+	case node.Text == "":
+		if r.fields.EmptyIsNull {
+			node = codec.Node{}
+		}
 	case field.ISOTime(r.dialect, view):
 		node.Text = strings.Replace(node.Text, " ", "T", 1) + "+00:00"
 	}
@@ -140,11 +151,20 @@ func wireValue(v adapter.Value, native bool) (node codec.Node, ok bool) {
 	}
 }
 
-// textList returns a list of texts.
-func textList(texts []string) codec.Node {
-	node := codec.Node{Kind: codec.Struct, Members: make([]codec.Member, len(texts))}
-	for i, text := range texts {
-		node.Members[i] = codec.Member{Key: strconv.Itoa(i), Value: codec.TextNode(text)}
+// list returns a list of values.
+func list(values []codec.Node) codec.Node {
+	node := codec.Node{Kind: codec.Struct, Members: make([]codec.Member, len(values))}
+	for i, v := range values {
+		node.Members[i] = codec.Member{Key: strconv.Itoa(i), Value: v}
 	}
 	return node
+}
+
+// textList returns a list of texts.
+func textList(texts []string) codec.Node {
+	values := make([]codec.Node, len(texts))
+	for i, text := range texts {
+		values[i] = codec.TextNode(text)
+	}
+	return list(values)
 }

@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -23,14 +22,16 @@ type Settings struct {
 	QueryBytes int
 	// MaxRows bounds a list without a limit.
 	MaxRows int64
-	// PublicURL is the base URL of the shop in answers; without one it is that
-	// of the request.
+	// PublicURL is the base URL of the shop in answers; without one it is the
+	// scheme and the Host header of each request.
 	PublicURL string
 	// JSONWithoutAccept answers calls that carry no Accept in JSON where the
 	// dialect has no default format.
 	JSONWithoutAccept bool
 	// Stock holds the store's own stock settings.
 	Stock StockSettings
+	// Prices holds what prices depend on besides products and customers.
+	Prices PriceSettings
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -48,12 +49,14 @@ type Service struct {
 	customers         *customers
 	addresses         *customerAddresses
 	stock             *stockItems
-	orders            *orders
+	products          *products
 	productImages     resource
 	productWebsites   resource
 	productCategories resource
+	orders            *orders
 	// What the calls refer to: read, and not shown as it is.
-	stores, products, categories source
+	shops      *shops
+	categories source
 }
 
 // A handler is what is special about a call. It returns a reply, or an error
@@ -70,6 +73,8 @@ func handlers() map[string]handler {
 		"getCustomerAddress":    (*Service).getCustomerAddress,
 		"listCustomerAddresses": (*Service).listCustomerAddresses,
 
+		"getProduct":            (*Service).getProduct,
+		"listProducts":          (*Service).listProducts,
 		"listProductImages":     (*Service).listProductImages,
 		"getProductImage":       (*Service).getProductImage,
 		"listProductWebsites":   (*Service).listProductWebsites,
@@ -127,6 +132,9 @@ func New(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas
 	if s.stock, err = newStockItems(d, upstream, schemas, settings); err != nil {
 		return nil, fmt.Errorf("stock items: %w", err)
 	}
+	if s.products, err = newProducts(d, upstream, schemas, s.stock.source); err != nil {
+		return nil, fmt.Errorf("products: %w", err)
+	}
 	if s.productImages, err = newProductImages(d, upstream, schemas, settings); err != nil {
 		return nil, fmt.Errorf("product images: %w", err)
 	}
@@ -136,33 +144,14 @@ func New(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas
 	if s.productCategories, err = newResource(d, contract.ProductCategoryFields(), upstream, schemas, adapter.ProductCategories); err != nil {
 		return nil, fmt.Errorf("product categories: %w", err)
 	}
-	for name, into := range map[adapter.Resource]*source{adapter.Stores: &s.stores, adapter.Products: &s.products, adapter.Categories: &s.categories} {
-		if into.store, into.schema, err = storeOf(upstream, schemas, name); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-	}
 	if s.orders, err = newOrders(d, upstream, schemas); err != nil {
 		return nil, fmt.Errorf("orders: %w", err)
 	}
+	if s.shops, err = newShops(upstream, schemas, settings.Now); err != nil {
+		return nil, fmt.Errorf("shop: %w", err)
+	}
+	if s.categories, err = sourceOf(upstream, schemas, adapter.Categories); err != nil {
+		return nil, fmt.Errorf("categories: %w", err)
+	}
 	return s, nil
-}
-
-// newResource returns the resource called name, whose records have fields and
-// nothing special about them.
-func newResource(d *contract.Dialect, fields *contract.FieldTable, upstream adapter.Adapter, schemas *adapter.Schemas, name adapter.Resource) (resource, error) {
-	store, schema, err := storeOf(upstream, schemas, name)
-	if err != nil {
-		return resource{}, err
-	}
-	return bind(d, fields, schema, store)
-}
-
-// storeOf returns the store of resource and its schema.
-func storeOf(upstream adapter.Adapter, schemas *adapter.Schemas, resource adapter.Resource) (adapter.Store, *adapter.Schema, error) {
-	schema := schemas.Of(resource)
-	if schema == nil {
-		return nil, nil, errors.New("no schema")
-	}
-	store, err := upstream.Store(resource)
-	return store, schema, err
 }

@@ -70,20 +70,20 @@ func settings() mapping.Settings {
 	}
 }
 
-func openShop(t testing.TB, d *contract.Dialect) *shop {
-	t.Helper()
-	return openShopWith(t, d, settings(), nil)
-}
-
-// openShopWith opens a shop with settings of its own; between, if not nil, may
-// put something between the service and the store.
-func openShopWith(t testing.TB, d *contract.Dialect, s mapping.Settings, between func(adapter.Adapter) adapter.Adapter) *shop {
+func loadDemo(t testing.TB) *adapter.Dataset {
 	t.Helper()
 	data, err := demo.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: filepath.Join(t.TempDir(), "shop.db"), Migrate: true})
+	return data
+}
+
+// openStore opens a store that holds data, in the SQLite file path.
+func openStore(t testing.TB, data *adapter.Dataset) (db *sqlstore.DB, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "shop.db")
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: path, Migrate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,6 +95,26 @@ func openShopWith(t testing.TB, d *contract.Dialect, s mapping.Settings, between
 	if err := db.Load(t.Context(), data, nil); err != nil {
 		t.Fatal(err)
 	}
+	return db, path
+}
+
+// authorization returns the header of a caller that signs by the given token.
+func authorization(data *adapter.Dataset, token adapter.Token) string {
+	return fmt.Sprintf(`OAuth oauth_consumer_key="%s", oauth_token="%s", oauth_signature_method="PLAINTEXT", oauth_signature="%s%%26%s"`,
+		data.Consumer.Key, token.Token, data.Consumer.Secret, token.Secret)
+}
+
+func openShop(t testing.TB, d *contract.Dialect) *shop {
+	t.Helper()
+	return openShopWith(t, d, settings(), nil)
+}
+
+// openShopWith opens a shop with settings of its own; between, if not nil, may
+// put something between the service and the store.
+func openShopWith(t testing.TB, d *contract.Dialect, s mapping.Settings, between func(adapter.Adapter) adapter.Adapter) *shop {
+	t.Helper()
+	data := loadDemo(t)
+	db, _ := openStore(t, data)
 	var upstream adapter.Adapter = db.Adapter()
 	items, err := upstream.Store(adapter.StockItems)
 	if err != nil {
@@ -112,8 +132,7 @@ func openShopWith(t testing.TB, d *contract.Dialect, s mapping.Settings, between
 	}
 	shop := &shop{service: service, dialect: d, items: items, log: log, signed: map[contract.Role]string{}}
 	for _, token := range data.Tokens {
-		signed := fmt.Sprintf(`OAuth oauth_consumer_key="%s", oauth_token="%s", oauth_signature_method="PLAINTEXT", oauth_signature="%s%%26%s"`,
-			data.Consumer.Key, token.Token, data.Consumer.Secret, token.Secret)
+		signed := authorization(data, token)
 		switch {
 		case token.AdminID != 0:
 			shop.signed[contract.Admin] = signed

@@ -24,11 +24,7 @@ type stockItems struct {
 }
 
 func newStockItems(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas, settings Settings) (*stockItems, error) {
-	store, schema, err := storeOf(upstream, schemas, adapter.StockItems)
-	if err != nil {
-		return nil, err
-	}
-	bound, err := bind(d, contract.StockItemFields(), schema, store)
+	bound, err := newResource(d, contract.StockItemFields(), upstream, schemas, adapter.StockItems)
 	if err != nil {
 		return nil, err
 	}

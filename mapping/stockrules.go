@@ -15,9 +15,10 @@ import (
 // StockSettings are the store's own stock settings, which replace those of an
 // item while its use_config flag is set.
 type StockSettings struct {
-	MinQty     float64
-	NotifyQty  float64
-	Backorders int64
+	MinQty      float64
+	NotifyQty   float64
+	Backorders  int64
+	ManageStock bool
 }
 
 // stockRules validate the fields of a stock item and say what a save changes

@@ -63,6 +63,9 @@ func Run(t *testing.T, h Harness) {
 			t.Run("get", s.testGet)
 			t.Run("cancelled", s.testCancelled)
 			t.Run("write", func(t *testing.T) { testWrites(t, h, s.schema) })
+			if r == adapter.Products {
+				testProducts(t, a, s)
+			}
 		})
 	}
 }
@@ -129,7 +132,7 @@ func (c *checked) List(ctx context.Context, p *adapter.ListParams) (*adapter.Lis
 
 func (c *checked) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
 	r, err := c.Store.Get(ctx, p)
-	c.check(ctx, "Get", err, adapter.NotFound)
+	c.check(ctx, "Get", err, adapter.NotFound, adapter.Unsupported)
 	return r, err
 }
 

@@ -55,6 +55,9 @@ func (s *suite) testAttribute(t *testing.T, a adapter.Attribute) {
 	if total := s.count(t, &adapter.Query{}); total != int64(len(full)) {
 		t.Fatalf("%d records in order, of %d", len(full), total)
 	}
+	if a.OnDemand {
+		s.testOnDemand(t, a, full)
+	}
 	where := func(op adapter.Op, operands ...string) {
 		s.compare(t, full, &adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: a.Name, Op: op, Operands: operands}}}}})
 	}
@@ -90,6 +93,27 @@ func (s *suite) testAttribute(t *testing.T, a adapter.Attribute) {
 	for _, desc := range []bool{false, true} {
 		for _, page := range [][2]int64{{0, 0}, {0, 2}, {2, 3}, {1, 0}} {
 			s.compare(t, full, &adapter.Query{OrderBy: a.Name, Desc: desc, Offset: page[0], Limit: page[1]})
+		}
+	}
+}
+
+// testOnDemand asks for an attribute by name, and compares it with full, where an
+// order brought it in.
+func (s *suite) testOnDemand(t *testing.T, a adapter.Attribute, full []adapter.Record) {
+	with := []string{a.Name}
+	result, err := s.store.List(t.Context(), &adapter.ListParams{With: with})
+	if err != nil || len(result.Records) != len(full) {
+		t.Fatalf("with %s: %d records, want %d; %v", a.Name, len(result.Records), len(full), err)
+	}
+	for _, r := range full {
+		got, err := s.store.Get(t.Context(), &adapter.GetParams{Key: s.key(r), With: with})
+		if err != nil {
+			t.Errorf("Get %d: %v", s.key(r), err)
+			continue
+		}
+		listed := result.Records[slices.IndexFunc(result.Records, func(l adapter.Record) bool { return s.key(l) == s.key(r) })]
+		if want := value(r.Get(a.Name)); value(got.Get(a.Name)) != want || value(listed.Get(a.Name)) != want {
+			t.Errorf("%d: got %s, listed %s, want %s", s.key(r), value(got.Get(a.Name)), value(listed.Get(a.Name)), want)
 		}
 	}
 }

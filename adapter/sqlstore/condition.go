@@ -154,6 +154,9 @@ func (w *testWriter) test(t adapter.Test) string {
 // isNull tells what is stored as null from what was never stored, where the
 // table can.
 func (w *testWriter) isNull(attribute string) string {
+	if w.column.null != "" {
+		return w.column.null
+	}
 	null := w.sb.IsNull(w.column.name)
 	if !w.table.nulls {
 		return null

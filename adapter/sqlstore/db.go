@@ -68,6 +68,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	db.stores = map[adapter.Resource]adapter.Store{
 		adapter.StockItems:    stockItems{newStore(db, db.table(adapter.StockItems))},
+		adapter.Products:      newProducts(db),
 		adapter.ProductImages: newProductImages(db),
 	}
 	for _, r := range readOnlyResources() {

@@ -23,6 +23,7 @@ type table struct {
 type column struct {
 	name   string // with its table; "" when tables of its own hold the attribute
 	folded string // the column of the folded text, "" when there is none
+	null   string // the condition that null is stored, "" for the usual one
 	joined bool   // of the joined table, and only read
 }
 
@@ -36,7 +37,13 @@ func layout(schemas *adapter.Schemas) []*table {
 	admin := newTable(schemas.Of(adapter.Admins), "admin", "password_hash")
 	customer := newTable(schemas.Of(adapter.Customers), "customer", "password_hash")
 	address := newTable(schemas.Of(adapter.CustomerAddresses), "customer_address")
+	address.join, address.on = "customer", "customer.entity_id = customer_address.customer_id"
+	address.column("customer_group_id").reads("customer.group_id")
 	product := newTable(schemas.Of(adapter.Products), "product")
+	product.column("default_status").reads("product.status")
+	product.column("default_url_key").reads("product.url_key")
+	product.column("default_url_key").folded = "product.url_key_folded"
+	*product.column("image_file"), *product.column("category_position") = column{}, column{}
 	customer.nulls, address.nulls, product.nulls = true, true, true
 
 	image := newTable(schemas.Of(adapter.ProductImages), "product_image", "file", "media_type")

@@ -13,7 +13,7 @@ func readOnlyResources() []adapter.Resource {
 		adapter.Websites, adapter.Stores, adapter.CustomerGroups, adapter.Categories, adapter.TaxRates,
 		adapter.Countries, adapter.Regions,
 		adapter.Customers, adapter.CustomerAddresses,
-		adapter.Products, adapter.ProductWebsites, adapter.ProductCategories,
+		adapter.ProductWebsites, adapter.ProductCategories,
 		adapter.Orders, adapter.OrderItems, adapter.OrderAddresses, adapter.OrderComments,
 	}
 }

@@ -64,6 +64,11 @@ func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 		}
 		sb.Where(sb.Equal(owner, p.OwnerID))
 	}
+	for _, name := range p.With {
+		if _, err := selected.attribute(s.table, name); err != nil {
+			return nil, err
+		}
+	}
 	if selected.joined {
 		sb.Join(s.table.join, s.table.on)
 	}
@@ -158,8 +163,12 @@ func (s *store) owner(op string) (string, error) {
 
 var errNoOwner = errors.New("the records belong to nobody")
 
-// Get returns one record, without the attributes of the joined table.
+// Get returns one record, without the attributes of the joined table unless p
+// names them.
 func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
+	if len(p.With) > 0 {
+		return s.getWith(ctx, p)
+	}
 	r, err := s.getAny(ctx, p)
 	if err != nil || p.OwnerID == 0 {
 		return r, err

@@ -72,6 +72,11 @@ func demoTarget(t testing.TB, dialect string) contracttests.Target {
 			if dialect == "documented" && c.Name == "405: the other wording, and its 403 twin" {
 				return "the document refuses updates of customers and category assignments otherwise"
 			}
+			// Recorded without a mark as well; the same answer in products.json carries
+			// it: the document has flags 0 or 1, never a literal.
+			if dialect == "documented" && c.Name == "manage_stock off" {
+				return "the document writes is_in_stock as 0 or 1"
+			}
 			if strings.HasPrefix(s.Path, "!/oauth/") {
 				return "three-legged OAuth is not built yet"
 			}
@@ -126,8 +131,8 @@ func TestRecordedExchanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]contracttests.Summary{
-		"documented": {Passed: 128, Partial: 220, LeftOut: 179},
-		"magento":    {Passed: 200, Partial: 324, LeftOut: 3},
+		"documented": {Passed: 171, Partial: 176, LeftOut: 180},
+		"magento":    {Passed: 263, Partial: 261, LeftOut: 3},
 	}
 	for dialect, want := range want {
 		t.Run(dialect, func(t *testing.T) {
@@ -144,7 +149,7 @@ func TestDocumentedClauses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := contracttests.Summary{Passed: 95}
+	want := contracttests.Summary{Passed: 111}
 	if got := contracttests.Replay(t, demoTarget(t, "documented"), cases); got != want && !t.Failed() {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

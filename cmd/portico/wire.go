@@ -60,6 +60,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		MaxRows:           cfg.Lists.MaxRows,
 		PublicURL:         cfg.PublicURL,
 		JSONWithoutAccept: cfg.AcceptMissing == "json",
+		Prices:            mapping.PriceSettings{TimeZone: cfg.Store.TimeZone, TaxCountry: cfg.Store.TaxCountry, TaxRegion: cfg.Store.TaxRegion},
 		Stock:             stock,
 		Now:               time.Now,
 	}, log)
@@ -95,7 +96,7 @@ func stockSettings(c config.Stock) (mapping.StockSettings, error) {
 	if err != nil {
 		return mapping.StockSettings{}, fmt.Errorf("stock.notify_qty: %w", err)
 	}
-	return mapping.StockSettings{MinQty: minQty, NotifyQty: notifyQty, Backorders: c.Backorders}, nil
+	return mapping.StockSettings{MinQty: minQty, NotifyQty: notifyQty, Backorders: c.Backorders, ManageStock: c.ManageStock}, nil
 }
 
 // stockDefaults are the same settings for filling a store.

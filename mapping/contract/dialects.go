@@ -46,6 +46,17 @@ type Dialect struct {
 	// the original does, byte by byte or by their leading number; otherwise by
 	// the number that is stored (stock 2.3).
 	TextComparison bool
+	// CategoryView: the list of one category shows fields of its own, by position
+	// in the category; otherwise it is an ordinary list (products 3.9).
+	CategoryView bool
+	// OrderedByNull: in lists the field they are ordered by is null, not missing,
+	// where a record has none (products 3.1).
+	OrderedByNull bool
+	// PercentFlags: group and tier prices carry is_percent (products 3.4).
+	PercentFlags bool
+	// UnmanagedTrue: is_in_stock of a product whose stock is not managed is the
+	// literal true; otherwise "1" (products 3.4).
+	UnmanagedTrue bool
 	// UnverifiableCrash: a signature method that is let in but cannot be
 	// verified is a crash; otherwise the method is rejected (wire 12).
 	UnverifiableCrash bool
@@ -66,7 +77,7 @@ func Documented() *Dialect {
 	return &Dialect{
 		Name: "documented", Root: "service_api", column: documented,
 		DefaultFormats: true, JSONInTextXML: true, EmptySelections: true, AbsentIsNull: true, NumberedOrders: true,
-		PartialUpdates: true, EmptyValues: true, SuccessFirst: true, TwoStreetLines: true,
+		PartialUpdates: true, EmptyValues: true, SuccessFirst: true, TwoStreetLines: true, CategoryView: true,
 	}
 }
 
@@ -74,7 +85,8 @@ func Documented() *Dialect {
 func Magento() *Dialect {
 	return &Dialect{
 		Name: "magento", Root: "magento_api", column: magento,
-		ZeroLimitOneRow: true, UnappliedFilters: true, TextComparison: true, UnverifiableCrash: true,
+		ZeroLimitOneRow: true, UnappliedFilters: true, TextComparison: true, OrderedByNull: true, PercentFlags: true,
+		UnmanagedTrue: true, UnverifiableCrash: true,
 	}
 }
 

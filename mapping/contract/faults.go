@@ -59,6 +59,9 @@ const (
 	OrderingCrash
 	FilteringCrash
 	SelectionCrash
+	StoreInvalid
+	StoreMisspelt
+	CategoryNotFound
 	UnverifiableSignature
 	InternalError
 	Unavailable
@@ -71,8 +74,6 @@ const (
 	ItemIDInfinite
 	ItemUnknown
 	ItemUpdated
-	StoreInvalid
-	StoreMisspelt
 	ImageResourceNotFound
 	ImageNotFound
 	ImageHidden
@@ -119,6 +120,10 @@ var faults = [faultCount][columns]Fault{
 	OrderingCrash:  {documented: {Code: 400, Message: "Resource collection ordering error."}, magento: crash},
 	FilteringCrash: {documented: {Code: 400, Message: "Resource collection filtering error."}, magento: crash},
 	SelectionCrash: both(crash), // only without Dialect.EmptySelections
+	// wire 2: store views; products 2
+	StoreInvalid:     both(Fault{Code: 400, Message: "Requested store is invalid"}),
+	StoreMisspelt:    {documented: {Code: 400, Message: "Requested store is invalid"}, magento: crash},
+	CategoryNotFound: both(Fault{Code: 400, Message: "Category not found."}),
 	// wire 12 and design: what is not the client's fault
 	UnverifiableSignature: both(crash), // only with Dialect.UnverifiableCrash
 	InternalError:         both(Fault{Code: 500, Message: "Resource internal error."}),
@@ -133,9 +138,6 @@ var faults = [faultCount][columns]Fault{
 	// The original cannot write an infinite id into its JSON reply.
 	ItemIDInfinite: {documented: {Code: 400, Message: `Invalid value for "item_id" in request.`}, magento: {Code: 207, Bare: true}},
 	ItemUnknown:    {documented: {Code: 404, Message: "Resource not found."}, magento: {Code: 400, Message: "StockItem #%d not found."}},
-	// wire 2: store views
-	StoreInvalid:  both(Fault{Code: 400, Message: "Requested store is invalid"}),
-	StoreMisspelt: {documented: {Code: 400, Message: "Requested store is invalid"}, magento: crash},
 	// Errors / Product images; product_parts 2.2
 	ImageResourceNotFound: {documented: {Code: 404, Message: "Resource not found"}, magento: {Code: 404, Message: "Resource not found."}},
 	ImageNotFound:         both(Fault{Code: 404, Message: "Product image not found"}),

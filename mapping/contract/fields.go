@@ -11,8 +11,11 @@ func (s RoleSet) Has(role Role) bool { return s>>role&1 == 1 }
 const (
 	noRole           RoleSet = 0
 	onlyAdmin        RoleSet = 1 << Admin
-	adminAndCustomer RoleSet = onlyAdmin | 1<<Customer
-	everybody        RoleSet = adminAndCustomer | 1<<Guest
+	onlyCustomer     RoleSet = 1 << Customer
+	adminAndCustomer RoleSet = onlyAdmin | onlyCustomer
+	everybody        RoleSet = onlyAdmin | shoppers
+	// shoppers see products as the storefront does.
+	shoppers RoleSet = onlyCustomer | 1<<Guest
 )
 
 // A View is one of the ways a resource's records are shown. The document gives
@@ -24,6 +27,9 @@ const (
 	ListXML                // an element of a list, in XML
 	SingleJSON             // a record of its own, in JSON
 	SingleXML              // a record of its own, in XML
+	// InCategory: a product in the list of one category, in any format, in the
+	// dialects that have such a view.
+	InCategory
 	views
 )
 
@@ -67,9 +73,9 @@ type Field struct {
 	// Read holds the roles that may read the field, and filter and sort by it,
 	// unless a dialect withholds it from them.
 	Read RoleSet
-	// OrderFault and FilterFault are what sorting and filtering by the field cost
-	// a role that may read it; 0 is nothing: the list is sorted and filtered.
-	OrderFault, FilterFault FaultKey
+	// Sort and Filter say what ordering and filtering a list by the field does.
+	Sort   Sorting
+	Filter Filtering
 	// Write holds the roles whose values for it are taken; those of others are
 	// dropped unseen.
 	Write RoleSet
@@ -78,9 +84,6 @@ type Field struct {
 	RefusedEmpty bool
 	// Rules are checked in order on a value sent, and all failures reported.
 	Rules []Rule
-	// Unsorted: a list may be asked for in the order of the field, and keeps its
-	// own (wire 10).
-	Unsorted bool
 
 	shown [columns]shown
 	// withheld holds the roles of Read that a dialect keeps the field from.
@@ -90,8 +93,8 @@ type Field struct {
 	// lacking holds the views whose records are without the field, whatever is
 	// stored and even when a caller names it.
 	lacking [columns]shown
-	// alsoRead holds further roles that may read the field in a dialect, but
-	// neither filter nor sort by it.
+	// alsoRead holds further roles that may read the field, in the views that show
+	// it unasked, but neither filter nor sort by it.
 	alsoRead [columns]RoleSet
 }
 
@@ -99,9 +102,10 @@ type Field struct {
 type shown uint8
 
 const (
-	inList   shown = 1<<ListJSON | 1<<ListXML
-	inSingle shown = 1<<SingleJSON | 1<<SingleXML
-	inBoth         = inList | inSingle
+	inList     shown = 1<<ListJSON | 1<<ListXML
+	inSingle   shown = 1<<SingleJSON | 1<<SingleXML
+	inBoth           = inList | inSingle
+	inCategory shown = 1 << InCategory
 	// hidden fields may be filtered and sorted by, but are never returned.
 	hidden shown = 1 << views
 )
@@ -113,9 +117,9 @@ func (f *Field) Queryable(d *Dialect, role Role) bool {
 	return f.Read.Has(role) && !f.withheld[d.column].Has(role)
 }
 
-// Readable reports whether role may read the field in dialect d.
-func (f *Field) Readable(d *Dialect, role Role) bool {
-	return f.Queryable(d, role) || f.alsoRead[d.column].Has(role)
+// Readable reports whether role may read the field in view v of dialect d.
+func (f *Field) Readable(d *Dialect, role Role, v View) bool {
+	return !f.Hidden(d) && (f.Queryable(d, role) || f.alsoRead[d.column].Has(role) && f.Shown(d, v))
 }
 
 // Shown reports whether dialect d shows the field in view v when the caller
@@ -132,6 +136,38 @@ func (f *Field) Lacking(d *Dialect, v View) bool { return f.lacking[d.column].in
 
 // Hidden reports whether the field is never returned, whatever the caller asks.
 func (f *Field) Hidden(d *Dialect) bool { return f.shown[d.column]&hidden != 0 }
+
+// A Sorting is what order does with a field (wire 10).
+type Sorting uint8
+
+const (
+	// Sorts: by the value of the attribute.
+	Sorts Sorting = iota
+	// SortsByDir: the same, but without a direction the original dies.
+	SortsByDir
+	// SortsNothing: accepted, and records stay by ascending id.
+	SortsNothing
+	// Unsortable: refused as a field that cannot be read.
+	Unsortable
+	// SortCrash: the original dies.
+	SortCrash
+)
+
+// A Filtering is what a condition on a field does (wire 10).
+type Filtering uint8
+
+const (
+	// Filters: by the value of the attribute.
+	Filters Filtering = iota
+	// FiltersAll: no record matches, whatever the condition says.
+	FiltersAll
+	// FiltersNothing: every record matches.
+	FiltersNothing
+	// Unfilterable: refused as a field that cannot be read.
+	Unfilterable
+	// FilterCrash: the original dies.
+	FilterCrash
+)
 
 // A Check is what a [Rule] demands of a value.
 type Check uint8
@@ -164,8 +200,8 @@ type FieldTable struct {
 	// EmptyIsNull: a text without characters is shown as null, in every dialect.
 	EmptyIsNull bool
 
-	index map[string]int
-	order [columns][views][]int
+	index  map[string]int
+	orders [columns][views][]int // the places of all fields
 }
 
 // newFieldTable returns a table whose views write the fields in the given order.
@@ -176,38 +212,63 @@ func newFieldTable(fields []Field) *FieldTable {
 		t.index[fields[i].Name] = i
 		places[i] = i
 	}
-	for c := range t.order {
-		for v := range t.order[c] {
-			t.order[c][v] = places
+	for c := range t.orders {
+		for v := range t.orders[c] {
+			t.orders[c][v] = places
 		}
 	}
 	return t
 }
 
-// shows makes view v of dialect c show the named fields unasked, and no others.
-// They stand in the given order there; what a caller names besides follows them
-// in the order of the table.
-func (t *FieldTable) shows(c column, v View, names ...string) {
+// arrange makes the views of dialect c that in holds show the named fields
+// unasked, and no others, in this order. The rest follows in the order of the
+// table.
+func (t *FieldTable) arrange(c column, in shown, names ...string) {
 	order := make([]int, 0, len(t.Fields))
 	for _, name := range names {
-		order = append(order, t.index[name])
+		at, ok := t.index[name]
+		if !ok {
+			panic("contract: no field " + name)
+		}
+		order = append(order, at)
 	}
 	for i := range t.Fields {
 		f := &t.Fields[i]
 		if slices.Contains(names, f.Name) {
-			f.shown[c] |= 1 << v
+			f.shown[c] |= in
 			continue
 		}
-		f.shown[c] &^= 1 << v
+		f.shown[c] &^= in
 		order = append(order, i)
 	}
-	t.order[c][v] = order
+	for v := range views {
+		if in.in(v) {
+			t.orders[c][v] = order
+		}
+	}
 }
-
-// Order returns the places of all fields in Fields, as view v of dialect d
-// writes them. It must not be changed.
-func (t *FieldTable) Order(d *Dialect, v View) []int { return t.order[d.column][v] }
 
 // Index returns the place of the field called name in Fields. Names are
 // case-sensitive.
 func (t *FieldTable) Index(name string) (int, bool) { i, ok := t.index[name]; return i, ok }
+
+// Order returns the places of all fields in Fields, as view v of dialect d writes
+// them. It must not be changed.
+func (t *FieldTable) Order(d *Dialect, v View) []int { return t.orders[d.column][v] }
+
+// View returns the places of the fields that view v of dialect d shows unasked,
+// in its order.
+func (t *FieldTable) View(d *Dialect, v View) []int {
+	var fields []int
+	for _, i := range t.Order(d, v) {
+		if t.Fields[i].Shown(d, v) {
+			fields = append(fields, i)
+		}
+	}
+	return fields
+}
+
+// AskedOrder returns the places of all fields in the order in which view v shows
+// those a caller names: the original's, in every dialect (products 3.2). It must
+// not be changed.
+func (t *FieldTable) AskedOrder(v View) []int { return t.orders[magento][v] }

@@ -8,11 +8,11 @@ func CustomerAddressFields() *FieldTable {
 		{Name: "entity_id", Read: adminAndCustomer},
 		{Name: "created_at", Read: adminAndCustomer, isoTime: [columns]shown{magento: inSingle}},
 		{Name: "updated_at", Read: adminAndCustomer},
-		{Name: "prefix", Read: adminAndCustomer, withheld: [columns]RoleSet{magento: 1 << Customer}},
+		{Name: "prefix", Read: adminAndCustomer, withheld: [columns]RoleSet{magento: onlyCustomer}},
 		{Name: "firstname", Read: adminAndCustomer},
 		{Name: "middlename", Read: adminAndCustomer},
 		{Name: "lastname", Read: adminAndCustomer},
-		{Name: "suffix", Read: adminAndCustomer, withheld: [columns]RoleSet{magento: 1 << Customer}},
+		{Name: "suffix", Read: adminAndCustomer, withheld: [columns]RoleSet{magento: onlyCustomer}},
 		{Name: "company", Read: adminAndCustomer},
 		{Name: "city", Read: adminAndCustomer},
 		{Name: "country_id", Read: adminAndCustomer},
@@ -22,8 +22,8 @@ func CustomerAddressFields() *FieldTable {
 		{Name: "fax", Read: adminAndCustomer},
 		{Name: "vat_id", Read: adminAndCustomer},
 		{Name: "street", Read: adminAndCustomer},
-		{Name: "is_default_billing", Read: adminAndCustomer, Native: true, FilterFault: FilteringError},
-		{Name: "is_default_shipping", Read: adminAndCustomer, Native: true, FilterFault: FilteringError},
+		{Name: "is_default_billing", Read: adminAndCustomer, Native: true, Filter: Unfilterable},
+		{Name: "is_default_shipping", Read: adminAndCustomer, Native: true, Filter: Unfilterable},
 	})
 	for i := range t.Fields {
 		f := &t.Fields[i]
@@ -31,9 +31,7 @@ func CustomerAddressFields() *FieldTable {
 		f.shown[magento] = inBoth
 	}
 	t.EmptyIsNull = true
-	for _, view := range []View{ListJSON, ListXML, SingleJSON, SingleXML} {
-		t.shows(documented, view, "entity_id", "firstname", "lastname", "middlename", "prefix", "suffix", "company", "fax",
-			"vat_id", "street", "city", "region", "postcode", "country_id", "telephone", "is_default_billing", "is_default_shipping")
-	}
+	t.arrange(documented, inBoth, "entity_id", "firstname", "lastname", "middlename", "prefix", "suffix", "company", "fax",
+		"vat_id", "street", "city", "region", "postcode", "country_id", "telephone", "is_default_billing", "is_default_shipping")
 	return t
 }

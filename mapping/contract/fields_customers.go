@@ -25,7 +25,7 @@ func CustomerFields() *FieldTable {
 		{Name: "reward_update_notification", Read: onlyAdmin, withheld: [columns]RoleSet{magento: onlyAdmin}},
 		{Name: "reward_warning_notification", Read: onlyAdmin, withheld: [columns]RoleSet{magento: onlyAdmin}},
 		// The original adds it to a record of its own, so its lists never have it.
-		{Name: "last_logged_in", Read: onlyAdmin, Unsorted: true, FilterFault: FilteringError, lacking: [columns]shown{magento: inList}},
+		{Name: "last_logged_in", Read: onlyAdmin, Sort: SortsNothing, Filter: Unfilterable, lacking: [columns]shown{magento: inList}},
 	})
 	for i := range t.Fields {
 		f := &t.Fields[i]
@@ -36,13 +36,13 @@ func CustomerFields() *FieldTable {
 
 	list := []string{"entity_id", "website_id", "email", "group_id", "created_at", "disable_auto_group_change",
 		"firstname", "lastname", "created_in"}
-	t.shows(documented, ListXML, list...)
-	t.shows(documented, ListJSON, append(list, "prefix", "suffix", "taxvat", "dob",
+	t.arrange(documented, 1<<ListXML, list...)
+	t.arrange(documented, 1<<ListJSON, append(list, "prefix", "suffix", "taxvat", "dob",
 		"reward_update_notification", "reward_warning_notification", "gender")...)
 
 	single := []string{"entity_id", "website_id", "email", "group_id", "created_at", "disable_auto_group_change",
 		"created_in", "firstname", "lastname", "prefix", "middlename", "suffix", "taxvat"}
-	t.shows(documented, SingleJSON, single...)
-	t.shows(documented, SingleXML, append(single, "last_logged_in")...)
+	t.arrange(documented, 1<<SingleJSON, single...)
+	t.arrange(documented, 1<<SingleXML, append(single, "last_logged_in")...)
 	return t
 }

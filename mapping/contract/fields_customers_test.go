@@ -11,7 +11,7 @@ import (
 func shownFields(t *FieldTable, d *Dialect, v View, role Role) string {
 	var names []string
 	for _, i := range t.Order(d, v) {
-		if f := &t.Fields[i]; f.Readable(d, role) && f.Shown(d, v) && !f.Lacking(d, v) {
+		if f := &t.Fields[i]; f.Readable(d, role, v) && f.Shown(d, v) && !f.Lacking(d, v) {
 			names = append(names, f.Name)
 		}
 	}
@@ -72,7 +72,10 @@ func TestCustomerViews(t *testing.T) {
 
 // TestOrderHoldsEveryField: what a caller names must be found in every view.
 func TestOrderHoldsEveryField(t *testing.T) {
-	for name, table := range map[string]*FieldTable{"customers": CustomerFields(), "addresses": CustomerAddressFields(), "stock items": StockItemFields()} {
+	for name, table := range map[string]*FieldTable{
+		"customers": CustomerFields(), "addresses": CustomerAddressFields(), "stock items": StockItemFields(),
+		"an Admin's products": AdminProductFields(), "products of the others": PublicProductFields(), "stock of products": ProductStockFields(),
+	} {
 		for _, d := range Dialects() {
 			for v := range views {
 				places := slices.Sorted(slices.Values(table.Order(d, v)))

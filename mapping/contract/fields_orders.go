@@ -25,14 +25,14 @@ func (l fieldLists) rows() []Field {
 	for _, name := range listed(l.admin) {
 		f := Field{Name: name, Attribute: name, Read: onlyAdmin, shown: [columns]shown{magento: inBoth}}
 		if slices.Contains(customer, name) {
-			f.Read |= 1 << Customer
+			f.Read = adminAndCustomer
 		}
 		switch {
 		case l.document == "":
 			f.shown[documented] = inBoth
 		case slices.Contains(document, name):
 			f.shown[documented] = inBoth
-			f.alsoRead[documented] = 1 << Customer
+			f.alsoRead[documented] = onlyCustomer
 		}
 		rows = append(rows, f)
 	}
@@ -76,7 +76,7 @@ func OrderFields() *FieldTable {
 	for i := range rows {
 		f := &rows[i]
 		if slices.Contains(made, f.Name) {
-			f.OrderFault, f.FilterFault = OrderingError, FilteringCrash
+			f.Sort, f.Filter = Unsortable, FilterCrash
 		}
 		if slices.Contains([]string{"addresses", "order_items", "order_comments"}, f.Name) {
 			f.Attribute = ""
@@ -84,12 +84,12 @@ func OrderFields() *FieldTable {
 	}
 	// Names by which the original keeps such values inside; they are never returned.
 	for _, name := range []string{"_payment_method", "_gift_message", "_tax_name", "_tax_rate"} {
-		rows = append(rows, Field{Name: name, Read: onlyAdmin | 1<<Customer, OrderFault: OrderingCrash, FilterFault: FilteringCrash,
+		rows = append(rows, Field{Name: name, Read: adminAndCustomer, Sort: SortCrash, Filter: FilterCrash,
 			shown: [columns]shown{hidden, hidden}})
 	}
 	for i := range rows {
-		if rows[i].Read.Has(Customer) {
-			rows[i].Read |= 1 << Guest
+		if rows[i].Read == adminAndCustomer {
+			rows[i].Read = everybody
 		}
 	}
 	return newFieldTable(rows)
@@ -140,7 +140,7 @@ func OrderCommentListFields() *FieldTable {
 		customer: "created_at, comment",
 	}.rows()
 	for i := range rows {
-		rows[i].OrderFault = OrderingError
+		rows[i].Sort = Unsortable
 	}
 	return newFieldTable(rows)
 }

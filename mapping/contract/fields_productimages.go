@@ -11,7 +11,7 @@ func ProductImageFields() *FieldTable {
 		{Name: "label", Attribute: "label", EmptyText: true, Read: everybody, Write: onlyAdmin, shown: visible},
 		{Name: "position", Attribute: "position", EmptyText: true, Read: everybody, Write: onlyAdmin, shown: visible},
 		{Name: "exclude", Attribute: "exclude", EmptyText: true, Read: everybody, Write: onlyAdmin, shown: visible,
-			withheld: [columns]RoleSet{magento: 1<<Customer | 1<<Guest}},
+			withheld: [columns]RoleSet{magento: shoppers}},
 		{Name: "url", Read: everybody, shown: visible},
 		{Name: "types", Attribute: "types", Read: everybody, Write: onlyAdmin, shown: visible},
 		{Name: "file_name", Write: onlyAdmin, shown: unseen},

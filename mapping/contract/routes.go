@@ -142,6 +142,7 @@ func Routes() []*Route {
 	oneProduct := [methodCount]string{GET: "getProduct", PUT: "updateProduct", DELETE: "deleteProduct"}
 	images := [methodCount]string{GET: "listProductImages", POST: "createProductImage"}
 	stockItems := StockItemFields()
+	productFields := AdminProductFields() // only an Admin writes
 	productImage, productWebsite, productCategory := ProductImageFields(), ProductWebsiteFields(), ProductCategoryFields()
 	customers, addresses := CustomerFields(), CustomerAddressFields()
 	orders, orderAddresses := OrderFields(), OrderAddressFields()
@@ -161,13 +162,13 @@ func Routes() []*Route {
 			access: apart(who{"ssnn", "ssnn", nobody}, who{"ssii", "ssii", nobody}),
 			Calls:  [methodCount]string{GET: "listCustomerAddresses", POST: "createCustomerAddress"}},
 
-		{Path: "/products/:id", Shape: Entity, formats: "xjjjj", Help: "one product", access: alike(product), Calls: oneProduct},
-		{Path: "/products/:id/store/:store", Shape: Entity, formats: "xjjjj", Help: "one product as a store view has it", access: alike(product), Calls: oneProduct},
-		{Path: "/products", Shape: Collection, formats: "xjjjj", Help: "products", access: alike(products), Calls: listProducts},
-		{Path: "/products/store/:store", Shape: Collection, formats: "xjjjj", Help: "products as a store view has them", access: alike(products), Calls: listProducts},
-		{Path: "/products/category/:category_id", Shape: Collection, formats: "xjjjj", Help: "products of a category", access: alike(products), Calls: listProducts},
-		{Path: "/products/store/:store/category/:category_id", Shape: Collection, formats: "xjjjj", Help: "products of a category as a store view has them", access: alike(products), Calls: listProducts},
-		{Path: "/products/category/:category_id/store/:store", Shape: Collection, formats: "xjjjj", Help: "products of a category as a store view has them", access: alike(products), Calls: listProducts},
+		{Path: "/products/:id", Shape: Entity, formats: "xjjjj", Help: "one product", Fields: productFields, access: alike(product), Calls: oneProduct},
+		{Path: "/products/:id/store/:store", Shape: Entity, formats: "xjjjj", Help: "one product as a store view has it", Fields: productFields, access: alike(product), Calls: oneProduct},
+		{Path: "/products", Shape: Collection, formats: "xjjjj", Help: "products", Fields: productFields, access: alike(products), Calls: listProducts},
+		{Path: "/products/store/:store", Shape: Collection, formats: "xjjjj", Help: "products as a store view has them", Fields: productFields, access: alike(products), Calls: listProducts},
+		{Path: "/products/category/:category_id", Shape: Collection, formats: "xjjjj", Help: "products of a category", Fields: productFields, access: alike(products), Calls: listProducts},
+		{Path: "/products/store/:store/category/:category_id", Shape: Collection, formats: "xjjjj", Help: "products of a category as a store view has them", Fields: productFields, access: alike(products), Calls: listProducts},
+		{Path: "/products/category/:category_id/store/:store", Shape: Collection, formats: "xjjjj", Help: "products of a category as a store view has them", Fields: productFields, access: alike(products), Calls: listProducts},
 
 		{Path: "/products/:id/categories", Shape: Collection, formats: "jjjjj", Help: "categories of a product",
 			Unimplemented: CategoryMethodNotImplemented, Fields: productCategory,

@@ -52,21 +52,29 @@ func (r Reader) parseFilter(schema *adapter.Schema, query *codec.Node) ([]adapte
 			return nil, refused
 		}
 		field, ok := r.queryable(name)
-		if !ok {
+		if !ok || field.Filter == contract.Unfilterable {
 			return nil, refused
 		}
-		if field.FilterFault != 0 {
-			return nil, r.Dialect.Fault(field.FilterFault)
+		if field.Filter == contract.FilterCrash {
+			return nil, f.crash
 		}
-		at, _ := schema.Index(field.Attribute)
-		tests, err := f.alternatives(schema.Attributes[at], withoutAttribute(entry.Value.Members))
+		var attribute adapter.Attribute // of a field that is computed: any text
+		if at, stored := schema.Index(field.Attribute); stored {
+			attribute = schema.Attributes[at]
+		}
+		tests, err := f.alternatives(attribute, withoutAttribute(entry.Value.Members))
 		if r.Unapplied && r.Dialect.UnappliedFilters && errors.Is(err, f.crash) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		where = append(where, adapter.Condition{Any: tests})
+		switch field.Filter {
+		case contract.Filters:
+			where = append(where, adapter.Condition{Any: tests})
+		case contract.FiltersAll:
+			where = append(where, adapter.Condition{})
+		}
 	}
 	return where, nil
 }

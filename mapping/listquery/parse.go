@@ -49,21 +49,20 @@ func (r Reader) parseOrder(query *codec.Node, q *adapter.Query) error {
 		return nil
 	}
 	field, ok := r.queryable(order)
-	if !ok {
+	if !ok || field.Sort == contract.Unsortable {
 		return r.Dialect.Fault(contract.OrderingError)
 	}
-	if field.OrderFault != 0 {
-		return r.Dialect.Fault(field.OrderFault)
+	dir, sent := query.Get("dir")
+	if !sent {
+		dir = &codec.Node{Kind: codec.Text}
 	}
-	desc := true
-	if dir, sent := query.Get("dir"); sent {
-		if dir.Kind != codec.Text {
-			return r.Dialect.Fault(contract.OrderingCrash)
-		}
-		desc = !strings.EqualFold(dir.Text, "asc")
+	ascending := strings.EqualFold(dir.Text, "asc")
+	noDir := !ascending && !strings.EqualFold(dir.Text, "desc")
+	if dir.Kind != codec.Text || field.Sort == contract.SortCrash || field.Sort == contract.SortsByDir && noDir {
+		return r.Dialect.Fault(contract.OrderingCrash)
 	}
-	if !field.Unsorted {
-		q.OrderBy, q.Desc = field.Attribute, desc
+	if field.Sort != contract.SortsNothing {
+		q.OrderBy, q.Desc = field.Attribute, !ascending
 	}
 	return nil
 }
@@ -81,17 +80,16 @@ func (r Reader) queryable(name *codec.Node) (*contract.Field, bool) {
 	return &r.Fields.Fields[i], true
 }
 
-// Select returns the places of the fields to show in view, in its order: those
-// attrs names, or else those the dialect shows. nothing reports that attrs names
-// none the role may read, on which the original dies as soon as there is a record
-// to cut.
+// Select returns the places of the fields to show in view, in the order of the
+// view: those attrs names, or else those the dialect shows. nothing reports that
+// attrs names none the role may read, on which the original dies as soon as there
+// is a record to cut.
 func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, nothing bool) {
-	order := r.Fields.Order(r.Dialect, view)
-	fields = make([]int, 0, len(order))
+	fields = make([]int, 0, len(r.Fields.Fields))
 	attrs, sent := query.Get("attrs")
 	if !sent {
-		for _, i := range order {
-			if f := &r.Fields.Fields[i]; f.Readable(r.Dialect, r.Role) && f.Shown(r.Dialect, view) {
+		for _, i := range r.Fields.Order(r.Dialect, view) {
+			if f := &r.Fields.Fields[i]; f.Readable(r.Dialect, r.Role, view) && f.Shown(r.Dialect, view) {
 				fields = append(fields, i)
 			}
 		}
@@ -107,8 +105,8 @@ func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, not
 			named[strings.TrimSpace(name)] = true
 		}
 	}
-	for _, i := range order {
-		if f := &r.Fields.Fields[i]; named[f.Name] && f.Readable(r.Dialect, r.Role) && !f.Hidden(r.Dialect) {
+	for _, i := range r.Fields.AskedOrder(view) {
+		if f := &r.Fields.Fields[i]; named[f.Name] && f.Readable(r.Dialect, r.Role, view) {
 			fields = append(fields, i)
 		}
 	}

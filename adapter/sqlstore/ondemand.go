@@ -1,0 +1,26 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// getWith returns one record with attributes on demand, as a list of one.
+func (s *store) getWith(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
+	key := adapter.Test{Attribute: s.table.schema.Key, Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(p.Key), 10)}}
+	found, err := s.List(ctx, &adapter.ListParams{
+		Query:   adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{key}}}},
+		OwnerID: p.OwnerID,
+		With:    p.With,
+	})
+	if err != nil {
+		return adapter.Record{}, err
+	}
+	if len(found.Records) == 0 {
+		return adapter.Record{}, &adapter.Error{Kind: adapter.NotFound, Op: fmt.Sprintf("get %s %d", s.table.schema.Resource, p.Key)}
+	}
+	return found.Records[0], nil
+}

@@ -1,0 +1,228 @@
+package sqlstore
+
+import (
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
+	"github.com/portico-commerce/portico/adapter/demo"
+)
+
+// openScoped opens the demo store with values of store views and images.
+func openScoped(t *testing.T) *DB {
+	t.Helper()
+	db := openTest(t)
+	data, err := demo.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Load(t.Context(), data, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []struct {
+		product, store   int
+		attribute, value any
+	}{
+		{1, 2, "name", "Bouilloire à l'étain"},
+		{1, 2, "meta_title", nil},
+		{1, 1, "visibility", "1"},
+		{2, 1, "status", "2"},
+		{2, 2, "status", "2"},
+		{2, 2, "name", "aaa"},
+		{2, 3, "country_of_manufacture", nil},
+		{2, 2, "special_from_date", "2015-05-05 00:00:00"},
+		{3, 2, "description", ""},
+		{3, 2, "url_key", "lampe"},
+		{4, 2, "tax_class_id", "0"},
+		{5, 2, "custom_design_from", "2012-01-01 00:00:00"},
+		{12, 2, "visibility", "3"},
+	} {
+		var folded any
+		if text, ok := v.value.(string); ok {
+			folded = adapter.Fold(text)
+		}
+		if _, err := db.writer.ExecContext(t.Context(), "INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES (?, ?, ?, ?, ?)",
+			v.product, v.store, v.attribute, v.value, folded); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, text := range []string{
+		"UPDATE product SET nulls = nulls || 'meta_keyword,', meta_keyword = NULL, meta_keyword_folded = NULL WHERE entity_id = 1",
+		"INSERT INTO product_image (id, product_id, file, media_type) VALUES (1, 1, 'f/r/front.png', 'image/png'), (2, 1, 'b/a/back.png', 'image/png'), (3, 2, 'c/o/copper.png', 'image/png')",
+		"INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES (1, 0, 'image', 1), (1, 2, 'image', 2), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3), (2, 2, 'image', NULL)",
+	} {
+		if _, err := db.writer.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return db
+}
+
+// bounded is an adapter of which the suite sees products alone, within bounds.
+type bounded struct {
+	*Adapter
+	storeID  int64
+	products adapter.ProductParams
+}
+
+func (b bounded) Store(r adapter.Resource) (adapter.Store, error) {
+	store, err := b.Adapter.Store(r)
+	if err != nil || r != adapter.Products {
+		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: "store " + string(r)}
+	}
+	return adaptertest.Bounded{Store: store, StoreID: b.storeID, Products: b.products}, nil
+}
+
+// TestConformanceInStoreViews runs the whole suite of products on what store
+// views, websites and categories show, so that every query pushed down to the
+// scoped tables is held against adapter.Apply.
+func TestConformanceInStoreViews(t *testing.T) {
+	unsupported := map[adapter.Resource]string{}
+	for _, table := range layout(adapter.NewSchemas()) {
+		if table.schema.Resource != adapter.Products {
+			unsupported[table.schema.Resource] = "not of this test"
+		}
+	}
+	for _, c := range []struct {
+		name     string
+		storeID  int64
+		products adapter.ProductParams
+	}{
+		{"store view", 2, adapter.ProductParams{}},
+		{"category of a website, with its values alone", 2, adapter.ProductParams{WebsiteScope: true, WebsiteID: 1, CategoryID: 3}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			adaptertest.Run(t, adaptertest.Harness{
+				Open:        func(t *testing.T) adapter.Adapter { return bounded{openScoped(t).Adapter(), c.storeID, c.products} },
+				Unsupported: unsupported,
+			})
+		})
+	}
+}
+
+func TestScopedValues(t *testing.T) {
+	db := openScoped(t)
+	store := db.stores[adapter.Products]
+	const absent, null = "absent", "null"
+	for _, c := range []struct {
+		name      string
+		key       adapter.Key
+		storeID   int64
+		products  adapter.ProductParams
+		attribute string
+		want      string
+	}{
+		{"default scope", 1, 0, adapter.ProductParams{}, "name", "Steel Kettle"},
+		{"of the store view", 1, 2, adapter.ProductParams{}, "name", "Bouilloire à l'étain"},
+		{"another store view", 1, 1, adapter.ProductParams{}, "name", "Steel Kettle"},
+		{"null in the store view", 1, 2, adapter.ProductParams{}, "meta_title", null},
+		{"null shows through", 1, 2, adapter.ProductParams{}, "meta_keyword", null},
+		{"never stored", 2, 2, adapter.ProductParams{}, "meta_title", absent},
+		{"integer", 1, 1, adapter.ProductParams{}, "visibility", "1"},
+		{"not of the website", 1, 1, adapter.ProductParams{WebsiteScope: true}, "visibility", "4"},
+		{"of the website", 2, 2, adapter.ProductParams{WebsiteScope: true}, "status", "2"},
+		{"default beside it", 2, 2, adapter.ProductParams{}, "default_status", "1"},
+		{"default url_key", 3, 2, adapter.ProductParams{}, "default_url_key", "desk-lamp"},
+		{"url_key", 3, 2, adapter.ProductParams{}, "url_key", "lampe"},
+		{"no text", 3, 2, adapter.ProductParams{}, "description", ""},
+		{"image", 1, 0, adapter.ProductParams{}, "image_file", "f/r/front.png"},
+		{"image of the store view", 1, 2, adapter.ProductParams{}, "image_file", "b/a/back.png"},
+		{"image without store scope", 1, 2, adapter.ProductParams{WebsiteScope: true}, "image_file", "f/r/front.png"},
+		{"image hidden by the store view", 2, 2, adapter.ProductParams{}, "image_file", absent},
+		{"image shows through", 2, 3, adapter.ProductParams{}, "image_file", "c/o/copper.png"},
+		{"no image", 3, 0, adapter.ProductParams{}, "image_file", absent},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := store.Get(t.Context(), &adapter.GetParams{Key: c.key, StoreID: c.storeID, Products: c.products, With: []string{"image_file"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := r.Get(c.attribute).Text()
+			switch r.Get(c.attribute).Kind() {
+			case adapter.Absent:
+				got = absent
+			case adapter.Null:
+				got = null
+			}
+			if got != c.want {
+				t.Errorf("%s is %q, want %q", c.attribute, got, c.want)
+			}
+		})
+	}
+}
+
+// TestPartsOfManyProducts lists more products than one statement reads parts of.
+func TestPartsOfManyProducts(t *testing.T) {
+	db := openScoped(t)
+	const many = 2*partsBatch + 3
+	for i := range many {
+		id := 100 + i
+		for _, statement := range []string{
+			"INSERT INTO product (entity_id, attribute_set_id, type_id, sku, created_at, updated_at) VALUES (?1, 4, 'simple', 'bulk-' || ?1, '2012-01-01 00:00:00', '2012-01-01 00:00:00')",
+			"INSERT INTO product_value (product_id, store_id, attribute, value) VALUES (?1, 2, 'name', 'bulk ' || ?1)",
+			"INSERT INTO product_tier_price (product_id, website_id, cust_group, price, price_qty) VALUES (?1, 0, 1, ?1, 2)",
+		} {
+			if _, err := db.writer.ExecContext(t.Context(), statement, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	result, err := db.stores[adapter.Products].List(t.Context(), &adapter.ListParams{
+		With: []string{"tier_price"}, StoreID: 2,
+		Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "entity_id", Op: adapter.GtEq, Operands: []string{"100"}}}}}},
+	})
+	if err != nil || len(result.Records) != many {
+		t.Fatalf("%d products, %v", len(result.Records), err)
+	}
+	for _, r := range result.Records {
+		id := r.Get("entity_id").Text()
+		prices := r.Get("tier_price").Records()
+		if r.Get("name").Text() != "bulk "+id || len(prices) != 1 || prices[0].Get("price").Text() != id+".0000" {
+			t.Fatalf("product %s: %v", id, r.Values)
+		}
+	}
+}
+
+// TestStatementsOfAProduct counts the statements a read takes, by the prepared
+// ones it leaves behind: each is of a text of its own.
+func TestStatementsOfAProduct(t *testing.T) {
+	prices := []string{"group_price", "tier_price", "image_file"}
+	shop := adapter.ProductParams{WebsiteID: 1}
+	for _, c := range []struct {
+		name string
+		read func(adapter.Store) error
+		want int
+	}{
+		{"single in the default scope", func(s adapter.Store) error {
+			_, err := s.Get(t.Context(), &adapter.GetParams{Key: 2})
+			return err
+		}, 1},
+		{"single in a store view, with all there is", func(s adapter.Store) error {
+			_, err := s.Get(t.Context(), &adapter.GetParams{Key: 2, With: prices, StoreID: 2, Products: shop})
+			return err
+		}, 2},
+		{"list in the default scope", func(s adapter.Store) error {
+			_, err := s.List(t.Context(), &adapter.ListParams{Query: adapter.Query{Limit: 10}})
+			return err
+		}, 1},
+		{"list in a store view, with all there is", func(s adapter.Store) error {
+			_, err := s.List(t.Context(), &adapter.ListParams{Query: adapter.Query{Limit: 10, OrderBy: "name"}, With: prices, StoreID: 2, Products: shop})
+			return err
+		}, 2},
+		{"count", func(s adapter.Store) error {
+			_, err := s.List(t.Context(), &adapter.ListParams{Count: true, StoreID: 2, Products: shop})
+			return err
+		}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			db := openScoped(t)
+			before := len(db.reading.kept)
+			if err := c.read(db.stores[adapter.Products]); err != nil {
+				t.Fatal(err)
+			}
+			if got := len(db.reading.kept) - before; got != c.want {
+				t.Errorf("%d statements, want %d", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,188 @@
+package contract
+
+import "slices"
+
+// AdminProductFields returns the fields of a product as an Admin has it
+// (Resources / Product (Admin view); products 3.1 and 4). Group and tier prices
+// and the stock item are made of other records.
+func AdminProductFields() *FieldTable {
+	// What is made of other records the original adds to a record of its own, so
+	// its lists never have it; the same below.
+	added := [columns]shown{magento: inList}
+	fields := []Field{
+		{Name: "entity_id"},
+		{Name: "attribute_set_id", Write: onlyAdmin},
+		{Name: "type_id", Write: onlyAdmin},
+		{Name: "sku", Write: onlyAdmin},
+		{Name: "created_at", isoTime: [columns]shown{magento: inSingle}},
+		{Name: "updated_at"},
+		{Name: "name", Write: onlyAdmin},
+		{Name: "url_key", Write: onlyAdmin},
+		{Name: "meta_title", Write: onlyAdmin},
+		{Name: "meta_description", Write: onlyAdmin},
+		{Name: "custom_design", Write: onlyAdmin, Sort: SortsNothing},
+		{Name: "page_layout", Write: onlyAdmin, Sort: SortsNothing},
+		{Name: "options_container", Write: onlyAdmin, Sort: SortsNothing},
+		{Name: "country_of_manufacture", Write: onlyAdmin, Sort: SortsNothing},
+		{Name: "msrp_enabled", Write: onlyAdmin, Sort: SortsNothing},
+		{Name: "msrp_display_actual_price_type", Write: onlyAdmin, Sort: SortsNothing},
+		{Name: "gift_message_available", Write: onlyAdmin, Sort: SortsNothing},
+		{Name: "status", Write: onlyAdmin},
+		{Name: "visibility", Write: onlyAdmin},
+		{Name: "tax_class_id", Write: onlyAdmin, Sort: SortsNothing},
+		{Name: "manufacturer"},
+		{Name: "color"},
+		{Name: "price", Write: onlyAdmin, Sort: SortsByDir},
+		{Name: "weight", Write: onlyAdmin},
+		{Name: "special_price", Write: onlyAdmin, Sort: SortsNothing},
+		{Name: "msrp", Write: onlyAdmin},
+		{Name: "cost", Write: onlyAdmin},
+		{Name: "description", Write: onlyAdmin},
+		{Name: "short_description", Write: onlyAdmin},
+		{Name: "meta_keyword", Write: onlyAdmin},
+		{Name: "custom_layout_update", Write: onlyAdmin},
+		{Name: "news_from_date", Write: onlyAdmin},
+		{Name: "news_to_date", Write: onlyAdmin},
+		{Name: "special_from_date", Write: onlyAdmin},
+		{Name: "special_to_date", Write: onlyAdmin},
+		{Name: "custom_design_from", Write: onlyAdmin},
+		{Name: "custom_design_to", Write: onlyAdmin},
+	}
+	for i := range fields {
+		fields[i].Attribute = fields[i].Name
+	}
+	fields = append(fields,
+		Field{Name: "group_price", Write: onlyAdmin, Sort: SortsNothing, Filter: FiltersAll, lacking: added},
+		Field{Name: "tier_price", Write: onlyAdmin, Sort: SortsNothing, Filter: FiltersAll, lacking: added},
+		Field{Name: "stock_data", Write: onlyAdmin, Sort: SortsNothing, Filter: Unfilterable, lacking: added},
+	)
+	for i := range fields {
+		fields[i].Read = onlyAdmin
+	}
+	// Switches of a write, which no reply has.
+	fields = append(fields,
+		Field{Name: "use_config_gift_message_available", Write: onlyAdmin},
+		Field{Name: "url_key_create_redirect", Write: onlyAdmin},
+	)
+	t := newFieldTable(fields)
+	t.arrange(documented, inList, "entity_id", "type_id", "sku", "status", "visibility", "tax_class_id", "weight", "price",
+		"special_price", "name", "url_key", "country_of_manufacture", "msrp_display_actual_price_type", "gift_message_available",
+		"news_from_date", "news_to_date", "special_from_date", "special_to_date", "description")
+	t.arrange(documented, inSingle, "entity_id", "attribute_set_id", "type_id", "sku", "name", "url_key", "country_of_manufacture",
+		"msrp_display_actual_price_type", "gift_message_available", "price", "weight", "status", "visibility", "tax_class_id",
+		"description", "group_price", "tier_price", "stock_data")
+	t.arrange(documented, inCategory, categoryList()...)
+	t.arrange(magento, inList, slices.Concat(productHead(), productTexts(), productLongTexts(), productDecimals(), productDates(), productIntegers())...)
+	t.arrange(magento, inSingle, slices.Concat(productHead(), productTexts(), productIntegers(), productDecimals(), productLongTexts(), productDates(),
+		[]string{"group_price", "tier_price", "stock_data"})...)
+	return t
+}
+
+// categoryList names the fields of a product in a category list.
+func categoryList() []string {
+	return []string{"entity_id", "attribute_set_id", "type_id", "tax_class_id", "weight", "price"}
+}
+
+// The groups in which the original writes stored values (products 3.1).
+func productHead() []string {
+	return []string{"entity_id", "attribute_set_id", "type_id", "sku", "created_at", "updated_at"}
+}
+
+func productTexts() []string {
+	return []string{"name", "url_key", "meta_title", "meta_description", "custom_design", "page_layout", "options_container",
+		"country_of_manufacture", "msrp_enabled", "msrp_display_actual_price_type", "gift_message_available"}
+}
+
+func productLongTexts() []string {
+	return []string{"description", "short_description", "meta_keyword", "custom_layout_update"}
+}
+
+func productDecimals() []string {
+	return []string{"price", "weight", "special_price", "msrp", "cost"}
+}
+
+func productDates() []string {
+	return []string{"news_from_date", "news_to_date", "special_from_date", "special_to_date", "custom_design_from", "custom_design_to"}
+}
+
+func productIntegers() []string {
+	return []string{"status", "visibility", "tax_class_id", "manufacturer", "color"}
+}
+
+// PublicProductFields returns the fields of a product as Customers and Guests
+// have it (Resources / Product (Customer/Guest view); products 3.1). The last
+// four are theirs in a category list alone.
+func PublicProductFields() *FieldTable {
+	added := [columns]shown{magento: inList}
+	fields := []Field{
+		{Name: "entity_id"},
+		{Name: "type_id"},
+		{Name: "sku"},
+		{Name: "created_at", isoTime: [columns]shown{magento: inSingle}},
+		{Name: "updated_at"},
+		{Name: "name"},
+		{Name: "meta_title"},
+		{Name: "meta_description"},
+		{Name: "description"},
+		{Name: "short_description"},
+		{Name: "meta_keyword"},
+	}
+	for i := range fields {
+		fields[i].Attribute = fields[i].Name
+	}
+	fields = append(fields,
+		Field{Name: "tier_price", Sort: SortsNothing, Filter: FiltersAll, lacking: added},
+		Field{Name: "is_in_stock", Sort: SortsNothing, Filter: Unfilterable, lacking: added},
+		Field{Name: "regular_price_with_tax", Sort: SortsNothing, Filter: Unfilterable},
+		Field{Name: "regular_price_without_tax", Sort: SortsNothing, Filter: Unfilterable},
+		Field{Name: "final_price_with_tax", Sort: SortsNothing, Filter: Unfilterable},
+		Field{Name: "final_price_without_tax", Sort: SortsNothing, Filter: Unfilterable},
+		Field{Name: "is_saleable", Sort: SortCrash, Filter: FiltersNothing},
+		Field{Name: "image_url", Sort: SortsNothing, Filter: Unfilterable},
+		Field{Name: "url", Sort: SortsNothing, Filter: Unfilterable, lacking: added},
+		Field{Name: "buy_now_url", Sort: SortsNothing, Filter: Unfilterable, lacking: added},
+		Field{Name: "total_reviews_count", Sort: SortsNothing, Filter: Unfilterable, lacking: added},
+		Field{Name: "has_custom_options", Sort: SortsNothing, Filter: Unfilterable, lacking: added},
+	)
+	for i := range fields {
+		fields[i].Read = shoppers
+	}
+	for _, name := range []string{"attribute_set_id", "tax_class_id", "weight", "price"} {
+		fields = append(fields, Field{Name: name, Attribute: name, alsoRead: [columns]RoleSet{documented: shoppers}})
+	}
+	t := newFieldTable(fields)
+	list := []string{"entity_id", "type_id", "sku", "description", "short_description", "meta_keyword", "name", "meta_title", "meta_description",
+		"regular_price_with_tax", "regular_price_without_tax", "final_price_with_tax", "final_price_without_tax", "is_saleable", "image_url"}
+	t.arrange(documented, inList, list...)
+	t.arrange(documented, inSingle, append(list, "tier_price", "is_in_stock", "url", "buy_now_url", "total_reviews_count", "has_custom_options")...)
+	t.arrange(documented, inCategory, categoryList()...)
+	stored := []string{"entity_id", "type_id", "sku", "created_at", "updated_at", "name", "meta_title", "meta_description",
+		"description", "short_description", "meta_keyword"}
+	prices := []string{"regular_price_with_tax", "regular_price_without_tax", "final_price_with_tax", "final_price_without_tax", "is_saleable", "image_url"}
+	t.arrange(magento, inList, slices.Concat(stored, prices)...)
+	t.arrange(magento, inSingle, slices.Concat(stored, []string{"tier_price", "is_in_stock"}, prices,
+		[]string{"url", "buy_now_url", "total_reviews_count", "has_custom_options"})...)
+	return t
+}
+
+// ProductStockFields returns the fields of stock_data in a product (products
+// 3.4): those of a stock item, and another name for one of them. The original
+// leaves out what identifies the item and what it keeps by itself.
+func ProductStockFields() *FieldTable {
+	var fields []Field
+	var short []string
+	for _, f := range StockItemFields().Fields {
+		if f.Hidden(Documented()) {
+			continue
+		}
+		fields = append(fields, Field{Name: f.Name, Attribute: f.Attribute, Read: onlyAdmin, shown: [columns]shown{documented: inSingle}})
+		if !slices.Contains([]string{"item_id", "product_id", "stock_id", "low_stock_date", "stock_status_changed_auto"}, f.Name) {
+			short = append(short, f.Name)
+		}
+	}
+	fields = append(fields, Field{Name: "use_config_enable_qty_increments", Attribute: "use_config_enable_qty_inc", Read: onlyAdmin,
+		shown: [columns]shown{documented: inSingle}})
+	t := newFieldTable(fields)
+	t.arrange(magento, inSingle, short...)
+	return t
+}

@@ -1,0 +1,58 @@
+package mapping_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// TestProductReadsAskLittle holds what a read of products asks of the upstream.
+// Of a product the SQL adapter reads the values of a store view and all prices by
+// one statement more.
+func TestProductReadsAskLittle(t *testing.T) {
+	var asked reads
+	moment := time.Date(2013, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := settings()
+	s.Now = func() time.Time { return moment }
+	s.Prices = mapping.PriceSettings{TaxCountry: "US", TaxRegion: "CA"}
+	shop := openShopWith(t, contract.Documented(), s, func(upstream adapter.Adapter) adapter.Adapter {
+		return countedAdapter{upstream, &asked}
+	})
+	ask := func(path string) []adapter.Resource {
+		t.Helper()
+		asked.take()
+		if r := shop.serve(contract.Guest, "GET", path, ""); r.Status != http.StatusOK {
+			t.Fatalf("%s: %d %s", path, r.Status, r.Body)
+		}
+		return asked.take()
+	}
+	ask("/products/1") // reads the shop, which is then kept
+	for _, c := range []struct {
+		path string
+		want []adapter.Resource
+	}{
+		{"/products/1", []adapter.Resource{adapter.Products, adapter.StockItems}},
+		{"/products/kettle-steel", []adapter.Resource{adapter.Products, adapter.StockItems}},
+		{"/products/1?attrs=name,url", []adapter.Resource{adapter.Products}},
+		{"/products", []adapter.Resource{adapter.Products}},
+		{"/products?limit=0", []adapter.Resource{adapter.Products}},
+		{"/products/store/2/category/3", []adapter.Resource{adapter.Categories, adapter.Products}},
+		{"/products?page=2&limit=5", []adapter.Resource{adapter.Products}},
+	} {
+		t.Run(c.path, func(t *testing.T) {
+			if got := ask(c.path); !slices.Equal(got, c.want) {
+				t.Errorf("asked %v, want %v", got, c.want)
+			}
+		})
+	}
+
+	moment = moment.Add(11 * time.Second)
+	if got := ask("/products?limit=1"); !slices.Contains(got, adapter.Stores) {
+		t.Errorf("asked %v: the shop is not read again after its time", got)
+	}
+}

@@ -1,0 +1,259 @@
+package mapping
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// A productReply makes the records of one reply, with the fields that are made of
+// more than the product (products 3.4).
+type productReply struct {
+	resource // for this call alone
+	s        *Service
+	c        *Call
+	inList   bool
+	// with names the attributes on demand the fields are made of.
+	with []string
+
+	needsBuyer, needsStock bool
+
+	buyer *buyer
+	stock map[int64]adapter.Record // by product
+}
+
+// newProductReply finds out what the fields are made of.
+func (s *Service) newProductReply(c *Call, r *resource, fields []int, inList bool) *productReply {
+	p := &productReply{resource: *r, s: s, c: c, inList: inList}
+	p.compute = make(map[string]func(*Call, adapter.Record) (codec.Node, bool))
+	view := c.Route.View(c.Format)
+	for _, at := range fields {
+		field := &r.fields.Fields[at]
+		if field.Attribute != "" || field.Lacking(s.dialect, view) {
+			continue
+		}
+		p.compute[field.Name] = func(_ *Call, product adapter.Record) (codec.Node, bool) { return p.made(field.Name, product) }
+		switch field.Name {
+		case "group_price":
+			p.needs("group_price")
+		case "tier_price":
+			p.needs("tier_price")
+			p.needsBuyer = p.needsBuyer || p.public()
+		case "stock_data", "is_in_stock":
+			p.needsStock = true
+		case "is_saleable":
+			p.needsStock = p.needsStock || !inList
+		case "regular_price_with_tax":
+			p.needsBuyer = true
+		case "final_price_with_tax", "final_price_without_tax":
+			p.needs("group_price")
+			p.needsBuyer = true
+		case "image_url":
+			p.needs("image_file")
+		}
+	}
+	return p
+}
+
+func (p *productReply) needs(attribute string) {
+	if !slices.Contains(p.with, attribute) {
+		p.with = append(p.with, attribute)
+	}
+}
+
+func (p *productReply) public() bool { return p.c.Principal.Role != contract.Admin }
+
+// stockBatch is the number of products whose stock items one query reads.
+const stockBatch = 100
+
+// gather reads what the fields of records need besides them.
+func (p *productReply) gather(ctx context.Context, records []adapter.Record) error {
+	if p.needsBuyer && len(records) > 0 {
+		var err error
+		if p.buyer, err = p.s.buyer(ctx, p.c); err != nil {
+			return err
+		}
+	}
+	if !p.needsStock {
+		return nil
+	}
+	p.stock = make(map[int64]adapter.Record, len(records))
+	for batch := range slices.Chunk(records, stockBatch) {
+		ids := make([]string, len(batch))
+		for i, r := range batch {
+			ids[i] = r.Get("entity_id").Text()
+		}
+		items, err := p.s.products.stockData.all(ctx, &adapter.ListParams{Query: adapter.Query{
+			Where: []adapter.Condition{condition("product_id", adapter.In, ids...)},
+		}})
+		if err != nil {
+			return err
+		}
+		for _, item := range items {
+			p.stock[item.Get("product_id").Int()] = item
+		}
+	}
+	return nil
+}
+
+// made makes the value of the field called name, which no attribute holds.
+func (p *productReply) made(name string, product adapter.Record) (codec.Node, bool) {
+	switch name {
+	case "group_price":
+		return p.groupPrices(product), true
+	case "tier_price":
+		if p.public() {
+			return p.buyer.tiers(product), true
+		}
+		return p.tierPrices(product), true
+	case "stock_data":
+		return p.stockData(product)
+	case "is_in_stock":
+		return p.inStock(product), true
+	case "is_saleable":
+		if p.inList {
+			return codec.Node{Kind: codec.True}, true
+		}
+		inStock := p.inStock(product)
+		return codec.TextNode(inStock.String()), true
+	case "regular_price_with_tax":
+		return number(parseMoney(product.Get("price")).plus(p.percent(product))), true
+	case "regular_price_without_tax":
+		return number(parseMoney(product.Get("price")).plus(0)), true
+	case "final_price_with_tax":
+		return number(p.buyer.final(product, p.inList).plus(p.percent(product))), true
+	case "final_price_without_tax":
+		return number(p.buyer.final(product, p.inList).plus(0)), true
+	case "image_url":
+		return codec.TextNode(p.baseURL() + imagePath(product)), true
+	case "url":
+		return codec.TextNode(p.baseURL() + pagePath(product)), true
+	case "buy_now_url":
+		return codec.TextNode(p.buyNowURL(product)), true
+	case "total_reviews_count":
+		return codec.TextNode("0"), true // reviews are no part of the interface
+	case "has_custom_options":
+		return codec.Node{Kind: codec.False}, true // nor are options
+	default:
+		return codec.Node{}, false
+	}
+}
+
+func (p *productReply) percent(product adapter.Record) money {
+	return p.buyer.percent(product.Get("tax_class_id").Int())
+}
+
+// groupPrices writes an Admin's group_price, as first stored.
+func (p *productReply) groupPrices(product adapter.Record) codec.Node {
+	var entries []codec.Node
+	for _, price := range product.Get("group_price").Records() {
+		entry := record(member(price, "website_id"), member(price, "cust_group"), member(price, "price"))
+		if p.dialect.PercentFlags {
+			entry.Members = append(entry.Members, codec.Member{Key: "is_percent", Value: codec.Node{Kind: codec.True}})
+		}
+		entries = append(entries, entry)
+	}
+	return list(entries)
+}
+
+// tierPrices writes an Admin's tier_price by ascending quantity. The group that
+// stands for all is a number.
+func (p *productReply) tierPrices(product adapter.Record) codec.Node {
+	prices := slices.Clone(product.Get("tier_price").Records())
+	slices.SortStableFunc(prices, func(a, b adapter.Record) int { return compareMoney(a, b, "price_qty") })
+	var entries []codec.Node
+	for _, price := range prices {
+		group := member(price, "cust_group")
+		if price.Get("cust_group").Int() == allGroups {
+			group.Value.Kind = codec.Number
+		}
+		entry := record(member(price, "website_id"), group, member(price, "price"), member(price, "price_qty"))
+		if p.dialect.PercentFlags {
+			entry.Members = append(entry.Members, codec.Member{Key: "is_percent", Value: codec.NumberNode("0")})
+		}
+		entries = append(entries, entry)
+	}
+	return list(entries)
+}
+
+func member(r adapter.Record, name string) codec.Member {
+	return codec.Member{Key: name, Value: codec.TextNode(r.Get(name).Text())}
+}
+
+// stockData writes the stock item of an Admin's product.
+func (p *productReply) stockData(product adapter.Record) (codec.Node, bool) {
+	item, ok := p.stock[product.Get("entity_id").Int()]
+	if !ok {
+		return codec.Node{}, false
+	}
+	r := &p.s.products.stockData
+	return r.render(p.c, item, r.fields.View(p.dialect, contract.SingleJSON)), true
+}
+
+// inStock returns the stored flag; what is not managed is in stock.
+func (p *productReply) inStock(product adapter.Record) codec.Node {
+	item, ok := p.stock[product.Get("entity_id").Int()]
+	if !ok {
+		return codec.TextNode("0")
+	}
+	managed := item.Get("manage_stock").Int() != 0
+	if item.Get("use_config_manage_stock").Int() != 0 {
+		managed = p.s.settings.Stock.ManageStock
+	}
+	switch {
+	case managed:
+		return codec.TextNode(item.Get("is_in_stock").Text())
+	case p.dialect.UnmanagedTrue:
+		return codec.Node{Kind: codec.True}
+	default:
+		return codec.TextNode("1")
+	}
+}
+
+func (p *productReply) baseURL() string { return baseURL(p.c, p.s.settings.PublicURL) }
+
+// imageFolder is where the original keeps resized images, and placeholder what it
+// shows where there is none.
+const (
+	imageFolder = "/media/catalog/product/cache/1/image/"
+	placeholder = "/skin/frontend/base/default/images/catalog/product/placeholder/image.jpg"
+)
+
+// imagePath returns the path of the product's base image.
+func imagePath(product adapter.Record) string {
+	file := product.Get("image_file").Text()
+	if file == "" {
+		return placeholder
+	}
+	return imageFolder + strings.TrimPrefix(file, "/")
+}
+
+// pagePath returns the path of the product's page.
+func pagePath(product adapter.Record) string {
+	path := "/index.php/catalog/product/view/id/" + product.Get("entity_id").Text() + "/"
+	if key := product.Get("default_url_key").Text(); key != "" {
+		path += "s/" + key + "/"
+	}
+	return path
+}
+
+// urlSafe writes base64 for a path segment, as the original does.
+var urlSafe = strings.NewReplacer("+", "-", "/", "_", "=", ",")
+
+// formKeyLength is the length of the random key of a form.
+const formKeyLength = 16
+
+// buyNowURL returns the link that puts the product into a cart and leads back to
+// this request. Its key differs with every call.
+func (p *productReply) buyNowURL(product adapter.Record) string {
+	back := base64.StdEncoding.EncodeToString([]byte(p.baseURL() + p.c.request.URL.RequestURI()))
+	return p.baseURL() + "/index.php/checkout/cart/add/uenc/" + urlSafe.Replace(back) +
+		"/product/" + strconv.FormatInt(product.Get("entity_id").Int(), 10) + "/form_key/" + rand.Text()[:formKeyLength] + "/"
+}
