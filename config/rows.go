@@ -11,7 +11,7 @@ import (
 // A Row is one setting as it is in force.
 type Row struct {
 	Name        string `json:"name"`
-	Value       string `json:"value"`  // a secret: "(set)" or "(not set)"
+	Value       string `json:"value"`  // a secret: "(set)" or "(not set)", unless it is the default
 	Source      string `json:"source"` // "default", "portico.yaml:3", "environment PORTICO_LISTEN", "flag --listen"
 	Default     string `json:"default"`
 	Environment string `json:"environment"`
@@ -40,17 +40,22 @@ func (l *loader) rows() []Row {
 			rows[i].Flag = "--" + s.Flag
 		}
 		if s.Secret {
-			rows[i].Value = hidden(v.text)
+			rows[i].Value = hidden(v.text, s.Default)
 		}
 	}
 	return rows
 }
 
-func hidden(secret string) string {
-	if secret == "" {
+// hidden returns what is shown of a secret. A default is none.
+func hidden(secret, byDefault string) string {
+	switch secret {
+	case "":
 		return "(not set)"
+	case byDefault:
+		return secret
+	default:
+		return "(set)"
 	}
-	return "(set)"
 }
 
 // WriteTable writes rows as a table with aligned columns; an empty cell is "-".

@@ -1,100 +1,162 @@
 package sqlstore_test
 
 import (
-	"database/sql"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
+// eachEngine runs a benchmark on every engine, with the demo store.
+func eachEngine(b *testing.B, benchmark func(b *testing.B, dsn string, db *sqlstore.DB)) {
+	for _, e := range sqlstore.Engines() {
+		b.Run(e.Name, func(b *testing.B) {
+			dsn := e.NewDSN(b)
+			db := open(b, dsn)
+			if err := db.Load(b.Context(), data(b), nil); err != nil {
+				b.Fatal(err)
+			}
+			benchmark(b, dsn, db)
+		})
+	}
+}
+
+// comparePairs runs ours and floor in turn, in short slices, and reports the
+// time of each and the median of the pairs' ratios.
+func comparePairs(b *testing.B, ours, floor func() error) {
+	b.Helper()
+	const slice, pairs = 100 * time.Millisecond, 11
+	run := func(call func() error) (each time.Duration) {
+		begin, calls := time.Now(), 0
+		for time.Since(begin) < slice {
+			if err := call(); err != nil {
+				b.Fatal(err)
+			}
+			calls++
+		}
+		return time.Since(begin) / time.Duration(calls)
+	}
+	run(ours) // warm
+	run(floor)
+	var oursNS, floorNS, ratios []float64
+	for range pairs {
+		f, o := float64(run(floor)), float64(run(ours))
+		oursNS, floorNS, ratios = append(oursNS, o), append(floorNS, f), append(ratios, o/f)
+	}
+	median := func(all []float64) float64 {
+		slices.Sort(all)
+		return all[len(all)/2]
+	}
+	b.ReportMetric(median(oursNS), "store-ns/op")
+	b.ReportMetric(median(floorNS), "floor-ns/op")
+	b.ReportMetric(median(ratios), "ratio")
+	b.ReportMetric(testing.AllocsPerRun(100, func() { _ = ours() }), "store-allocs/op")
+	b.ReportMetric(testing.AllocsPerRun(100, func() { _ = floor() }), "floor-allocs/op")
+	b.ReportMetric(0, "ns/op")
+}
+
 // BenchmarkGet reads one stock item: through the store, and by a bare prepared
-// statement that scans the same columns, the floor to compare with.
+// statement that scans the same columns.
 func BenchmarkGet(b *testing.B) {
-	path := filepath.Join(b.TempDir(), "shop.db")
-	db := open(b, path)
-	if err := db.Load(b.Context(), data(b), nil); err != nil {
-		b.Fatal(err)
-	}
-	s := stock(b, db)
-	b.Run("store", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := s.Get(b.Context(), &adapter.GetParams{Key: 1}); err != nil {
-				b.Fatal(err)
+	eachEngine(b, func(b *testing.B, dsn string, db *sqlstore.DB) {
+		s := stock(b, db)
+		var names []string
+		for _, a := range adapter.NewSchemas().Of(adapter.StockItems).Attributes {
+			if !a.OnDemand {
+				names = append(names, a.Name)
 			}
 		}
+		stmt, err := sqlstore.Raw(b, dsn).PrepareContext(b.Context(), "SELECT "+strings.Join(names, ", ")+" FROM stock_item WHERE item_id = 1")
+		if err != nil {
+			b.Fatal(err)
+		}
+		into := make([]any, len(names))
+		for i := range into {
+			into[i] = new(any)
+		}
+		comparePairs(b, func() error {
+			_, err := s.Get(b.Context(), &adapter.GetParams{Key: 1})
+			return err
+		}, func() error {
+			return stmt.QueryRowContext(b.Context()).Scan(into...)
+		})
 	})
-	raw, err := sql.Open("sqlite", "file:"+path+"?_pragma=query_only(1)")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = raw.Close() }()
-	var names []string
-	for _, a := range adapter.NewSchemas().Of(adapter.StockItems).Attributes {
-		if !a.OnDemand {
-			names = append(names, a.Name)
+}
+
+// BenchmarkUpdate changes the quantity of one stock item: through the store, and
+// by a transaction of two bare prepared statements, one that locks and one that
+// writes.
+func BenchmarkUpdate(b *testing.B) {
+	eachEngine(b, func(b *testing.B, dsn string, db *sqlstore.DB) {
+		s := stock(b, db)
+		raw := sqlstore.Raw(b, dsn)
+		lock, err := raw.PrepareContext(b.Context(), "SELECT qty FROM stock_item WHERE item_id = 2"+sqlstore.Lock(b, dsn))
+		if err != nil {
+			b.Fatal(err)
 		}
-	}
-	stmt, err := raw.PrepareContext(b.Context(), "SELECT "+strings.Join(names, ", ")+" FROM stock_item WHERE item_id = ?")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Run("floor", func(b *testing.B) {
-		b.ReportAllocs()
-		var item [25]sql.NullString
-		into := make([]any, len(item))
-		for i := range item {
-			into[i] = &item[i]
+		change, err := raw.PrepareContext(b.Context(), "UPDATE stock_item SET qty = 11 - qty WHERE item_id = 2")
+		if err != nil {
+			b.Fatal(err)
 		}
-		for b.Loop() {
-			if err := stmt.QueryRowContext(b.Context(), 1).Scan(into...); err != nil {
-				b.Fatal(err)
+		quantities, i := []string{"5.0000", "6.0000"}, 0
+		comparePairs(b, func() error {
+			return s.Update(b.Context(), &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
+				i++
+				change := adapter.NewRecord(current.Schema)
+				change.Set("qty", adapter.TextValue(quantities[i%2]))
+				return change, nil
+			}})
+		}, func() error {
+			tx, err := raw.BeginTx(b.Context(), nil)
+			if err != nil {
+				return err
 			}
-		}
+			defer func() { _ = tx.Rollback() }()
+			var qty any
+			if err := tx.StmtContext(b.Context(), lock).QueryRowContext(b.Context()).Scan(&qty); err != nil {
+				return err
+			}
+			if _, err := tx.StmtContext(b.Context(), change).ExecContext(b.Context()); err != nil {
+				return err
+			}
+			return tx.Commit()
+		})
 	})
 }
 
 func BenchmarkList(b *testing.B) {
-	s := stock(b, openDemo(b))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := s.List(b.Context(), &adapter.ListParams{Query: adapter.Query{Limit: 10}}); err != nil {
-			b.Fatal(err)
+	eachEngine(b, func(b *testing.B, _ string, db *sqlstore.DB) {
+		s := stock(b, db)
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := s.List(b.Context(), &adapter.ListParams{Query: adapter.Query{Limit: 10}}); err != nil {
+				b.Fatal(err)
+			}
 		}
-	}
-}
-
-func BenchmarkUpdate(b *testing.B) {
-	s := stock(b, openDemo(b))
-	b.ReportAllocs()
-	quantities := []string{"5.0000", "6.0000"}
-	for i := 0; b.Loop(); i++ {
-		err := s.Update(b.Context(), &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
-			change := adapter.NewRecord(current.Schema)
-			change.Set("qty", adapter.TextValue(quantities[i%2]))
-			return change, nil
-		}})
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
+	})
 }
 
 // BenchmarkReset puts the demo store back in place.
 func BenchmarkReset(b *testing.B) {
-	db := openDemo(b)
-	for b.Loop() {
-		if err := db.Reset(b.Context(), data(b)); err != nil {
-			b.Fatal(err)
+	eachEngine(b, func(b *testing.B, _ string, db *sqlstore.DB) {
+		for b.Loop() {
+			if err := db.Reset(b.Context(), data(b)); err != nil {
+				b.Fatal(err)
+			}
 		}
-	}
+	})
 }
 
 // BenchmarkLoad opens a new database, migrates it and loads the demo store.
 func BenchmarkLoad(b *testing.B) {
-	for b.Loop() {
-		openDemo(b)
+	for _, e := range sqlstore.Engines() {
+		b.Run(e.Name, func(b *testing.B) {
+			for b.Loop() {
+				openDemo(b, e)
+			}
+		})
 	}
 }

@@ -3,11 +3,21 @@ package sqlstore
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/huandu/go-sqlbuilder"
 
 	"github.com/portico-commerce/portico/adapter"
+)
+
+const (
+	// maxPattern is the longest LIKE pattern, in bytes: what engines match
+	// without running out of stack.
+	maxPattern = 4096
+	// maxArguments bounds the arguments of a statement, and with them the depth
+	// of its expressions, for which the least limit is 1000, of SQLite.
+	maxArguments = 500
 )
 
 // A selection is a query as far as SQL does it exactly as adapter.Apply does.
@@ -20,12 +30,12 @@ type selection struct {
 	arguments int
 }
 
-// selectRecords turns q into conditions and an order over t, whose arguments go
-// to sb. It fails with kind Unsupported for an attribute t does not have.
-func selectRecords(sb *sqlbuilder.SelectBuilder, t *table, q *adapter.Query) (*selection, error) {
+// selectRecords turns q into conditions and an order over t for the engine e,
+// whose arguments go to sb. It fails with kind Unsupported for an attribute t does not have.
+func selectRecords(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapter.Query) (*selection, error) {
 	s := &selection{arguments: maxArguments}
 	for _, condition := range q.Where {
-		expression, exact, err := s.condition(sb, t, condition)
+		expression, exact, err := s.condition(e, sb, t, condition)
 		if err != nil {
 			return nil, err
 		}
@@ -49,9 +59,9 @@ func selectRecords(sb *sqlbuilder.SelectBuilder, t *table, q *adapter.Query) (*s
 		s.partial = true
 		return s, nil
 	}
-	direction := " ASC"
+	direction := e.ascending
 	if q.Desc {
-		direction = " DESC"
+		direction = e.descending
 	}
 	s.order = []string{by + direction, key}
 	return s, nil
@@ -68,7 +78,7 @@ func (s *selection) attribute(t *table, name string) (at int, err error) {
 }
 
 // sorted returns the column that sorts the attribute as adapter.Apply does, or
-// "". SQLite has NULL below every value, as Apply has.
+// "".
 func (c *column) sorted(kind adapter.Kind) string {
 	switch kind {
 	case adapter.KindText:
@@ -82,7 +92,7 @@ func (c *column) sorted(kind adapter.Kind) string {
 
 // condition returns an expression for the whole condition; exact is false when
 // there is none.
-func (s *selection) condition(sb *sqlbuilder.SelectBuilder, t *table, c adapter.Condition) (expression string, exact bool, err error) {
+func (s *selection) condition(e *engine, sb *sqlbuilder.SelectBuilder, t *table, c adapter.Condition) (expression string, exact bool, err error) {
 	if len(c.Any) == 0 {
 		return never, true, nil
 	}
@@ -98,7 +108,7 @@ func (s *selection) condition(sb *sqlbuilder.SelectBuilder, t *table, c adapter.
 			exact = false
 			continue
 		}
-		w := testWriter{sb: sb, table: t, column: &t.columns[at], kind: t.schema.Attributes[at].Kind}
+		w := testWriter{engine: e, sb: sb, table: t, column: &t.columns[at], kind: t.schema.Attributes[at].Kind}
 		expression := w.test(test)
 		exact = expression != ""
 		anyOf = append(anyOf, expression)
@@ -111,6 +121,7 @@ const never = "1 = 0"
 
 // A testWriter writes one test of one attribute.
 type testWriter struct {
+	engine *engine
 	sb     *sqlbuilder.SelectBuilder
 	table  *table
 	column *column
@@ -121,6 +132,9 @@ type testWriter struct {
 func (w *testWriter) test(t adapter.Test) string {
 	if w.column.name == "" {
 		return ""
+	}
+	if slices.ContainsFunc(t.Operands, func(s string) bool { return strings.ContainsRune(s, 0) }) {
+		return "" // what PostgreSQL takes in no text, and others end a pattern at
 	}
 	switch t.Op {
 	case adapter.IsNull:
@@ -145,7 +159,7 @@ func (w *testWriter) test(t adapter.Test) string {
 		case adapter.KindText:
 			return w.compare(t.Op, w.column.folded, adapter.Fold(t.Operands[0]))
 		case adapter.KindTime:
-			return w.compare(t.Op, w.column.name, t.Operands[0])
+			return w.compareTime(t.Op, t.Operands[0])
 		}
 	}
 	return ""
@@ -161,8 +175,7 @@ func (w *testWriter) isNull(attribute string) string {
 	if !w.table.nulls {
 		return null
 	}
-	listed := "%," + strings.ReplaceAll(attribute, "_", `\_`) + ",%"
-	return w.sb.And(null, w.table.name+".nulls LIKE "+w.sb.Var(listed)+likeEscape)
+	return w.sb.And(null, w.engine.listed(w.sb, w.table.name+".nulls", attribute))
 }
 
 // within writes a range as its two limits.
@@ -221,6 +234,20 @@ func (w *testWriter) compareNumber(op adapter.Op, text string) string {
 	}
 }
 
+// compareTime compares with an operand that may be before all times, or none.
+func (w *testWriter) compareTime(op adapter.Op, text string) string {
+	switch {
+	case isTime(text):
+		return w.compare(op, w.column.name, text)
+	case text >= firstTime:
+		return ""
+	case op == adapter.Eq || op == adapter.Lt || op == adapter.LtEq:
+		return never
+	default:
+		return w.sb.IsNotNull(w.column.name)
+	}
+}
+
 func (w *testWriter) operand(text string) (operand, bool) {
 	if w.kind == adapter.KindDecimal {
 		return parseOperand(text, decimalPlaces, maxDecimal)
@@ -230,7 +257,7 @@ func (w *testWriter) operand(text string) (operand, bool) {
 
 func (w *testWriter) argument(units int64) any {
 	if w.kind == adapter.KindDecimal {
-		return decimalArgument(units)
+		return w.engine.decimal(units)
 	}
 	return units
 }
@@ -246,7 +273,12 @@ func (w *testWriter) in(op adapter.Op, operands []string) string {
 		case adapter.KindText:
 			arguments = append(arguments, adapter.Fold(text))
 		case adapter.KindTime:
-			arguments = append(arguments, text)
+			switch {
+			case isTime(text):
+				arguments = append(arguments, text)
+			case text >= firstTime:
+				return ""
+			}
 		default:
 			o, ok := w.operand(text)
 			if !ok {
@@ -270,11 +302,10 @@ func (w *testWriter) in(op adapter.Op, operands []string) string {
 	}
 }
 
-// like matches the folded text. SQLite's LIKE ignores the case of ASCII letters,
-// which folded texts have in one case only, and ends a pattern at U+0000.
+// like matches the folded text.
 func (w *testWriter) like(op adapter.Op, pattern string) string {
 	pattern = adapter.FoldPattern(pattern)
-	if w.kind != adapter.KindText || w.column.folded == "" || len(pattern) >= maxPattern || strings.ContainsRune(pattern, 0) {
+	if w.kind != adapter.KindText || w.column.folded == "" || len(pattern) >= maxPattern {
 		return ""
 	}
 	if loneEscape(pattern) {
@@ -284,7 +315,7 @@ func (w *testWriter) like(op adapter.Op, pattern string) string {
 	if op == adapter.NotLike {
 		not = "NOT "
 	}
-	return fmt.Sprintf("%s %sLIKE %s%s", w.column.folded, not, w.sb.Var(pattern), likeEscape)
+	return fmt.Sprintf(w.engine.like, w.column.folded, not, w.sb.Var(pattern))
 }
 
 // loneEscape reports whether pattern ends in an escape character that escapes

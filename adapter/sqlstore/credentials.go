@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/huandu/go-sqlbuilder"
-
 	"github.com/portico-commerce/portico/adapter"
 )
 
@@ -41,7 +39,7 @@ var (
 // NotFound.
 func (c *Credentials) Consumer(ctx context.Context, key string) (adapter.Consumer, error) {
 	const op = "find consumer"
-	lower := strings.ToLower(key)
+	lower := lookUpForm(key)
 	consumer := adapter.Consumer{}
 	var sealed string
 	rows, err := c.db.reading.query(ctx,
@@ -58,6 +56,12 @@ func (c *Credentials) Consumer(ctx context.Context, key string) (adapter.Consume
 	return consumer, nil
 }
 
+// lookUpForm returns the form of a key or token that is unique: its letter case
+// does not count, and what not every engine takes in a text is U+FFFD.
+func lookUpForm(s string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.ToValidUTF8(s, "\uFFFD")), "\x00", "\uFFFD")
+}
+
 // tokenColumns are what scanToken reads.
 const tokenColumns = "token_id, consumer_id, type, token, secret, admin_id, customer_id, revoked, created_at"
 
@@ -65,7 +69,7 @@ const tokenColumns = "token_id, consumer_id, type, token, secret, admin_id, cust
 // ignored. Kinds: NotFound.
 func (c *Credentials) Token(ctx context.Context, token string) (adapter.Token, error) {
 	const op = "find token"
-	lower := strings.ToLower(token)
+	lower := lookUpForm(token)
 	rows, err := c.db.reading.query(ctx, "SELECT "+tokenColumns+" FROM oauth_token WHERE token_lower = ?", lower)
 	if err != nil {
 		return adapter.Token{}, c.db.fault(ctx, op, err)
@@ -84,19 +88,20 @@ func (c *Credentials) Token(ctx context.Context, token string) (adapter.Token, e
 func scanToken(scan func(into ...any) error) (adapter.Token, error) {
 	var t adapter.Token
 	var admin, customer sql.NullInt64
-	var created string
+	created := cell{kind: adapter.KindTime}
 	if err := scan(&t.ID, &t.ConsumerID, &t.Type, &t.Token, &t.Secret, &admin, &customer, &t.Revoked, &created); err != nil {
 		return t, err
 	}
 	t.AdminID, t.CustomerID = admin.Int64, customer.Int64
 	var err error
-	t.CreatedAt, err = time.Parse(time.DateTime, created)
+	t.CreatedAt, err = time.Parse(time.DateTime, created.value.Text())
 	return t, err
 }
 
 // AddConsumer stores a consumer and returns it with its id. An empty Key or
 // Secret is made up. Kinds: Conflict when the key is taken, Invalid.
 func (c *Credentials) AddConsumer(ctx context.Context, consumer adapter.Consumer) (adapter.Consumer, error) {
+	consumer.ID = 0
 	consumer.Key = cmp.Or(consumer.Key, newSecret())
 	consumer.Secret = cmp.Or(consumer.Secret, newSecret())
 	err := c.db.write(ctx, "add consumer", func(tx *sql.Tx) (err error) {
@@ -109,18 +114,19 @@ func (c *Credentials) AddConsumer(ctx context.Context, consumer adapter.Consumer
 	return consumer, nil
 }
 
+// insertConsumer stores a consumer and returns its id, a new one when it has none.
 func (c *Credentials) insertConsumer(ctx context.Context, tx *sql.Tx, consumer adapter.Consumer) (id int64, err error) {
 	if len(consumer.Key) != tokenLength {
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: "add consumer", Field: "key", Err: errLength}
 	}
-	lower := strings.ToLower(consumer.Key)
+	lower := lookUpForm(consumer.Key)
 	sealed, err := c.db.vault.seal(consumer.Secret, "consumer "+lower)
 	if err != nil {
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: "add consumer", Field: "secret", Err: err}
 	}
-	return insert(ctx, tx, flavor.NewInsertBuilder().InsertInto("oauth_consumer").
-		Cols("name", "consumer_key", "consumer_key_lower", "secret", "created_at").
-		Values(consumer.Name, consumer.Key, lower, sealed, now()))
+	return c.db.insert(ctx, tx, "oauth_consumer", "consumer_id", consumer.ID,
+		[]string{"name", "consumer_key", "consumer_key_lower", "secret", "created_at"},
+		[]any{consumer.Name, consumer.Key, lower, sealed, now()})
 }
 
 // AddToken stores an access token of the consumer t.ConsumerID for the
@@ -129,7 +135,7 @@ func (c *Credentials) insertConsumer(ctx context.Context, tx *sql.Tx, consumer a
 // Kinds: NotFound for an unknown consumer or customer, Conflict when the token
 // is taken, Invalid.
 func (c *Credentials) AddToken(ctx context.Context, t adapter.Token) (adapter.Token, error) {
-	t.Type, t.Revoked = adapter.AccessToken, false
+	t.ID, t.Type, t.Revoked = 0, adapter.AccessToken, false
 	t.CreatedAt = time.Now().UTC().Truncate(time.Second)
 	t.Token = cmp.Or(t.Token, newSecret())
 	t.Secret = cmp.Or(t.Secret, newSecret())
@@ -143,6 +149,7 @@ func (c *Credentials) AddToken(ctx context.Context, t adapter.Token) (adapter.To
 	return t, nil
 }
 
+// insertToken stores a token and returns its id, a new one when it has none.
 func (c *Credentials) insertToken(ctx context.Context, tx *sql.Tx, t adapter.Token, verifier string) (id int64, err error) {
 	const op = "add token"
 	if len(t.Token) != tokenLength {
@@ -151,37 +158,48 @@ func (c *Credentials) insertToken(ctx context.Context, tx *sql.Tx, t adapter.Tok
 	if (t.AdminID == 0) == (t.CustomerID == 0) {
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "owner", Err: errOwner}
 	}
-	lower := strings.ToLower(t.Token)
+	lower := lookUpForm(t.Token)
 	sealed, err := c.db.vault.seal(t.Secret, "token "+lower)
 	if err != nil {
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "secret", Err: err}
 	}
-	if err := exists(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?", t.ConsumerID); err != nil {
+	if err := c.db.exists(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?", t.ConsumerID); err != nil {
 		return 0, fmt.Errorf("consumer %d: %w", t.ConsumerID, err)
 	}
 	if t.CustomerID != 0 {
-		if err := exists(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", t.CustomerID); err != nil {
+		if err := c.db.exists(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", t.CustomerID); err != nil {
 			return 0, fmt.Errorf("customer %d: %w", t.CustomerID, err)
 		}
 	}
-	return insert(ctx, tx, flavor.NewInsertBuilder().InsertInto("oauth_token").
-		Cols("consumer_id", "type", "token", "token_lower", "secret", "verifier", "admin_id", "customer_id", "created_at").
-		Values(t.ConsumerID, string(t.Type), t.Token, lower, sealed, nothing(verifier), nothing(t.AdminID), nothing(t.CustomerID),
-			t.CreatedAt.Format(time.DateTime)))
+	return c.db.insert(ctx, tx, "oauth_token", "token_id", t.ID,
+		[]string{"consumer_id", "type", "token", "token_lower", "secret", "verifier", "admin_id", "customer_id", "created_at"},
+		[]any{t.ConsumerID, string(t.Type), t.Token, lower, sealed, nothing(verifier), nothing(t.AdminID), nothing(t.CustomerID),
+			t.CreatedAt.UTC().Format(time.DateTime)})
 }
 
 // exists fails with sql.ErrNoRows when the statement finds nothing.
-func exists(ctx context.Context, tx *sql.Tx, text string, id int64) error {
+func (db *DB) exists(ctx context.Context, tx *sql.Tx, text string, argument any) error {
 	var one int
-	return tx.QueryRowContext(ctx, text, id).Scan(&one)
+	return tx.QueryRowContext(ctx, db.engine.rebind(text), argument).Scan(&one)
 }
 
-// insert runs an INSERT of one row and returns its key.
-func insert(ctx context.Context, tx *sql.Tx, b *sqlbuilder.InsertBuilder) (key int64, err error) {
-	text, arguments := b.Build()
+// insert stores a row and returns its key, in the column called keyColumn: the
+// next one when key is 0.
+func (db *DB) insert(ctx context.Context, tx *sql.Tx, table, keyColumn string, key int64, columns []string, values []any) (int64, error) {
+	ib := db.engine.flavor.NewInsertBuilder().InsertInto(table)
+	if key != 0 {
+		columns, values = append(columns, keyColumn), append(values, key)
+	}
+	ib.Cols(columns...).Values(values...)
+	if db.engine.returning {
+		text, arguments := ib.Returning(keyColumn).Build()
+		err := tx.QueryRowContext(ctx, text, arguments...).Scan(&key)
+		return key, err
+	}
+	text, arguments := ib.Build()
 	result, err := tx.ExecContext(ctx, text, arguments...)
-	if err != nil {
-		return 0, err
+	if err != nil || key != 0 {
+		return key, err
 	}
 	return result.LastInsertId()
 }
@@ -249,13 +267,11 @@ func (c *Credentials) each(ctx context.Context, text string, f func(*sql.Rows) e
 // Revoke marks a token as revoked; its letter case is ignored. Kinds: NotFound.
 func (c *Credentials) Revoke(ctx context.Context, token string) error {
 	return c.db.write(ctx, "revoke token", func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, "UPDATE oauth_token SET revoked = 1 WHERE token_lower = ?", strings.ToLower(token))
-		if err != nil {
+		lower := lookUpForm(token)
+		if err := c.db.exists(ctx, tx, "SELECT 1 FROM oauth_token WHERE token_lower = ?", lower); err != nil {
 			return err
 		}
-		if n, err := result.RowsAffected(); n > 0 || err != nil {
-			return err
-		}
-		return sql.ErrNoRows
+		_, err := c.db.exec(ctx, tx, "UPDATE oauth_token SET revoked = 1 WHERE token_lower = ?", lower)
+		return err
 	})
 }

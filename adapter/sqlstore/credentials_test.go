@@ -2,8 +2,6 @@ package sqlstore_test
 
 import (
 	"context"
-	"database/sql"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,7 +12,11 @@ import (
 )
 
 func TestSeededCredentials(t *testing.T) {
-	c := openDemo(t).Credentials()
+	sqlstore.EachEngine(t, testSeededCredentials)
+}
+
+func testSeededCredentials(t *testing.T, e sqlstore.Engine) {
+	c := openDemo(t, e).Credentials()
 	want := data(t)
 	consumer, err := c.Consumer(t.Context(), strings.ToUpper(want.Consumer.Key))
 	if err != nil || consumer.Key != want.Consumer.Key || consumer.Secret != want.Consumer.Secret {
@@ -31,7 +33,7 @@ func TestSeededCredentials(t *testing.T) {
 		"consumer": func(s string) error { _, err := c.Consumer(t.Context(), s); return err },
 		"token":    func(s string) error { _, err := c.Token(t.Context(), s); return err },
 	} {
-		for _, s := range []string{"", "nobody", "'"} {
+		for _, s := range []string{"", "nobody", "'", "\x00", "\xff", want.Consumer.Key + " ", want.Tokens[0].Token + " "} {
 			if err := find(s); adapter.KindOf(err) != adapter.NotFound || err == nil {
 				t.Errorf("%s %q: %v, want not found", name, s, err)
 			}
@@ -40,7 +42,11 @@ func TestSeededCredentials(t *testing.T) {
 }
 
 func TestAddAndRevoke(t *testing.T) {
-	c := openDemo(t).Credentials()
+	sqlstore.EachEngine(t, testAddAndRevoke)
+}
+
+func testAddAndRevoke(t *testing.T, e sqlstore.Engine) {
+	c := openDemo(t, e).Credentials()
 	consumer, err := c.AddConsumer(t.Context(), adapter.Consumer{Name: "mine"})
 	if err != nil || len(consumer.Key) != 32 || len(consumer.Secret) != 32 {
 		t.Fatalf("%+v, %v", consumer, err)
@@ -76,7 +82,11 @@ func TestAddAndRevoke(t *testing.T) {
 }
 
 func TestAddRefuses(t *testing.T) {
-	c := openDemo(t).Credentials()
+	sqlstore.EachEngine(t, testAddRefuses)
+}
+
+func testAddRefuses(t *testing.T, e sqlstore.Engine) {
+	c := openDemo(t, e).Credentials()
 	taken := data(t)
 	for _, tc := range []struct {
 		name  string
@@ -106,12 +116,16 @@ func TestAddRefuses(t *testing.T) {
 
 // TestSecretsAtRest opens one file under several keys.
 func TestSecretsAtRest(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "shop.db")
+	sqlstore.EachEngine(t, testSecretsAtRest)
+}
+
+func testSecretsAtRest(t *testing.T, e sqlstore.Engine) {
+	dsn := e.NewDSN(t)
 	const secret = "0123456789abcdef0123456789abcdef"
 	keyA, keyB := strings.Repeat("A", 32), strings.Repeat("B", 32)
 	under := func(key string, f func(c *sqlstore.Credentials)) {
 		t.Helper()
-		db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: path, Migrate: true, SecretKey: key})
+		db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, Migrate: true, SecretKey: key})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,20 +159,16 @@ func TestSecretsAtRest(t *testing.T) {
 			}
 		})
 	}
-	raw, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = raw.Close() }()
+	raw := sqlstore.Raw(t, dsn)
 	var stored string
-	if err := raw.QueryRowContext(t.Context(), "SELECT secret FROM oauth_consumer WHERE consumer_key = ?", keyA).Scan(&stored); err != nil {
+	if err := raw.QueryRowContext(t.Context(), "SELECT secret FROM oauth_consumer WHERE consumer_key = '"+keyA+"'").Scan(&stored); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(stored, "v1:") || strings.Contains(stored, secret) {
 		t.Errorf("stored as %q", stored)
 	}
 	// A sealed secret belongs to its row.
-	if _, err := raw.ExecContext(t.Context(), "UPDATE oauth_consumer SET secret = ? WHERE consumer_key = ?", stored, keyB); err != nil {
+	if _, err := raw.ExecContext(t.Context(), "UPDATE oauth_consumer SET secret = '"+stored+"' WHERE consumer_key = '"+keyB+"'"); err != nil {
 		t.Fatal(err)
 	}
 	under("first", func(c *sqlstore.Credentials) {
@@ -169,7 +179,11 @@ func TestSecretsAtRest(t *testing.T) {
 }
 
 func TestNonces(t *testing.T) {
-	c := openDemo(t).Credentials()
+	sqlstore.EachEngine(t, testNonces)
+}
+
+func testNonces(t *testing.T, e sqlstore.Engine) {
+	c := openDemo(t, e).Credentials()
 	use := func(nonce string, timestamp int64, want bool) {
 		t.Helper()
 		if fresh, err := c.Use(t.Context(), nonce, timestamp); fresh != want || err != nil {
@@ -181,6 +195,11 @@ func TestNonces(t *testing.T) {
 	use("a", 2, false)
 	use("A", 1, true)
 	use("", 0, true)
+	use("a ", 1, true) // every byte counts
+	use("a\n", 1, true)
+	use("é", 1, true)
+	use("e", 1, true)
+	use("\uFFFD", 1, true)
 	for nonce, want := range map[string]bool{"a": true, "b": false} {
 		if used, err := c.Used(t.Context(), nonce); used != want || err != nil {
 			t.Errorf("Used(%q) = %v, %v", nonce, used, err)
@@ -195,7 +214,11 @@ func TestNonces(t *testing.T) {
 
 // TestNonceOnce lets many callers race for one nonce.
 func TestNonceOnce(t *testing.T) {
-	c := openDemo(t).Credentials()
+	sqlstore.EachEngine(t, testNonceOnce)
+}
+
+func testNonceOnce(t *testing.T, e sqlstore.Engine) {
+	c := openDemo(t, e).Credentials()
 	var won atomic.Int64
 	var all sync.WaitGroup
 	for range 20 {

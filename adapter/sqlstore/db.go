@@ -5,20 +5,26 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
-
-	"github.com/pressly/goose/v3"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 )
 
 // Options say which database to open, and how.
 type Options struct {
-	// DSN names the database: "sqlite:path/to/file.db", or the path alone.
+	// DSN names the database, and may hold a password:
+	//
+	//   - "sqlite:path/to/file.db", or the path alone;
+	//   - "postgres://user:password@host:5432/database" or "postgres:" and
+	//     settings, "host=/run/postgresql dbname=shop", with all that pgx takes;
+	//   - "mysql:user:password@tcp(host:3306)/database", for MariaDB too, with
+	//     all that go-sql-driver/mysql takes.
 	DSN string
-	// Migrate makes the file when it is missing, and brings its tables up to
-	// date. Without it the database is taken as it is.
+	// Migrate makes a file that is missing, and brings the tables up to date.
+	// Without it the database is taken as it is.
 	Migrate bool
 	// SecretKey protects the secrets of consumers and tokens; any text, better a
 	// long random one. Without it they are stored as they are.
@@ -31,6 +37,7 @@ type Options struct {
 
 // A DB is an open database. It is safe for concurrent use.
 type DB struct {
+	engine           *engine
 	writer, readers  *sql.DB
 	reading, writing *statements
 	tables           []*table
@@ -41,11 +48,11 @@ type DB struct {
 	hashes           sync.Map // public password → bcrypt hash
 }
 
-// Open opens a database. Errors never hold the secret key. Kinds: Invalid for a
-// DSN or key that cannot be used, Unavailable for a file that cannot be opened,
-// Internal.
+// Open opens a database. Errors hold neither the secret key nor a password.
+// Kinds: Invalid for a DSN or key that cannot be used, Unavailable for a file
+// that cannot be opened or a server that cannot be reached, Internal.
 func Open(ctx context.Context, o Options) (*DB, error) {
-	path, err := sqlitePath(o.DSN)
+	engine, name, err := engineOf(o.DSN)
 	if err != nil {
 		return nil, &adapter.Error{Kind: adapter.Invalid, Op: "open database", Field: "dsn", Err: err}
 	}
@@ -53,7 +60,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, &adapter.Error{Kind: adapter.Invalid, Op: "open database", Field: "secret_key", Err: err}
 	}
-	writer, readers, err := openSQLite(path, o.Migrate)
+	writer, readers, err := engine.open(name, o.Migrate)
 	if err != nil {
 		return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "open database", Err: err}
 	}
@@ -62,8 +69,9 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		schemas = adapter.NewSchemas()
 	}
 	db := &DB{
+		engine: engine,
 		writer: writer, readers: readers,
-		reading: newStatements(readers), writing: newStatements(writer),
+		reading: newStatements(engine, readers), writing: newStatements(engine, writer),
 		tables: layout(schemas), vault: vault,
 	}
 	db.stores = map[adapter.Resource]adapter.Store{
@@ -74,14 +82,10 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	for _, r := range readOnlyResources() {
 		db.stores[r] = readOnly{newStore(db, db.table(r))}
 	}
-	if o.Migrate {
-		var options []goose.ProviderOption
-		if o.Logger != nil {
-			options = append(options, goose.WithSlog(o.Logger))
-		}
-		err = migrateSQLite(ctx, writer, options...)
+	if err = db.Ping(ctx); err == nil && o.Migrate {
+		err = engine.migrate(ctx, writer, o.Logger)
 	}
-	if err = errors.Join(err, db.Ping(ctx)); err != nil {
+	if err != nil {
 		err = db.fault(ctx, "open database", err)
 		return nil, errors.Join(err, db.Close())
 	}
@@ -155,20 +159,58 @@ func (db *DB) fault(ctx context.Context, op string, err error) error {
 	case db.closed.Load():
 		return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: err}
 	default:
-		return &adapter.Error{Kind: sqliteKind(err), Op: op, Err: err}
+		kind, _ := db.engine.classify(err)
+		return &adapter.Error{Kind: kind, Op: op, Err: err}
 	}
 }
 
-// write runs f in a transaction that has the write lock from its start, and
-// commits when f returns nil.
+const (
+	// maxAttempts bounds how often a transaction is run that others ended.
+	maxAttempts = 6
+	// retryPause is the longest pause before the second attempt; each pause after
+	// it is up to twice as long.
+	retryPause = 5 * time.Millisecond
+)
+
+// retry runs f, again when it failed only because of other transactions at the
+// same time.
+func (db *DB) retry(ctx context.Context, f func() error) error {
+	pause := retryPause
+	for attempt := 1; ; attempt++ {
+		err := f()
+		if err == nil || attempt == maxAttempts {
+			return err
+		}
+		if _, again := db.engine.classify(err); !again {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(rand.N(pause)):
+		}
+		pause *= 2
+	}
+}
+
+// write runs f in a transaction, and commits when f returns nil. It runs f again,
+// in a new transaction, when others ended the first.
 func (db *DB) write(ctx context.Context, op string, f func(*sql.Tx) error) error {
-	tx, err := db.writer.BeginTx(ctx, nil)
-	if err != nil {
-		return db.fault(ctx, op, err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	if err := f(tx); err != nil {
-		return db.fault(ctx, op, err)
-	}
-	return db.fault(ctx, op, tx.Commit())
+	err := db.retry(ctx, func() error {
+		tx, err := db.writer.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback() }()
+		if err := f(tx); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
+	return db.fault(ctx, op, err)
+}
+
+// exec runs a statement, written with question marks, within tx.
+func (db *DB) exec(ctx context.Context, tx *sql.Tx, text string, arguments ...any) (sql.Result, error) {
+	return tx.ExecContext(ctx, db.engine.rebind(text), arguments...)
 }

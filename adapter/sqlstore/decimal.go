@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Decimals have four places; here they are counted in ten-thousandths.
@@ -84,6 +85,22 @@ func parseDecimal(s string) (tenThousandths int64, err error) {
 		return 0, errDecimal
 	}
 	return o.units, nil
+}
+
+// fourPlaces reports whether s, a number in plain notation, is written as
+// formatDecimal does: digits, with four of them behind the point.
+func fourPlaces(s string) bool {
+	digits := strings.TrimPrefix(s, "-")
+	point := len(digits) - 1 - decimalPlaces
+	if point < 1 || digits[point] != '.' {
+		return false
+	}
+	for i := 0; i < len(digits); i++ {
+		if i != point && (digits[i] < '0' || digits[i] > '9') {
+			return false
+		}
+	}
+	return true
 }
 
 // formatDecimal writes a decimal with its four places.

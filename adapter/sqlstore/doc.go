@@ -1,25 +1,75 @@
 // Package sqlstore is the reference adapter: it keeps the whole shop, and the
-// credentials that open it, in an SQL database; SQLite for now.
+// credentials that open it, in an SQL database: SQLite, PostgreSQL, or MySQL and
+// MariaDB.
 //
 // # Principles
 //
 //  1. The tables are the schemas of package adapter: one table for each
 //     resource, columns named as the attributes (layout.go). What the columns
-//     mean beyond that is said in the migrations.
+//     mean beyond that is said in the migrations of SQLite; the other engines'
+//     have the same tables, with the types of the engine.
 //  2. Text is compared and sorted through columns that hold adapter.Fold of it,
-//     so every engine agrees with adapter.Apply. What SQL cannot do exactly as
-//     Apply does is left out of the statement, and the list is Partial.
+//     byte by byte, so every engine agrees with adapter.Apply. What SQL cannot
+//     do exactly as Apply does is left out of the statement, and the list is
+//     Partial.
 //  3. Statements are built with bound arguments only and kept prepared by their
 //     text, up to a limit.
-//  4. One connection writes, in transactions that take the write lock at once;
-//     the others only read. So what a write decides on cannot change under it.
-//  5. Where engines differ is in one file for each engine (sqlite.go).
-//  6. Secrets are sealed under the configured key and stand in no error.
+//  4. A write locks what it decides on before it reads it: SQLite has one
+//     connection that writes, in transactions that take the write lock at once;
+//     servers lock the record, at read committed. A transaction that others
+//     ended (a deadlock, a serialization failure) runs again, a few times. The
+//     pool that reads cannot write.
+//  5. Where engines differ is a field of engine, and each engine is one file
+//     (sqlite.go, postgres.go, mysql.go). Nothing else asks which one it is.
+//  6. Secrets are sealed under the configured key and stand in no error, and
+//     neither do passwords of a DSN.
+//
+// # A database of another shape
+//
+// Without Options.Migrate an existing database is used as it is, through views
+// that are named and shaped as the tables of the migrations. Only those that
+// calls reach need be there: stock_item for stock items, and product with
+// entity_id, created_at and updated_at for lists of them by a product's dates.
+// A view has
+//
+//   - a column for every attribute of the schema, called as the attribute, whose
+//     key is a number that stays with the record;
+//   - for every text a second column, <attribute>_folded, with the form that
+//     adapter.Fold makes: without it the attribute can be read, but neither
+//     searched nor sorted by. UPPER without accents does for plain Latin text.
+//     It is compared byte by byte: COLLATE "C" on PostgreSQL, BINARY on SQLite,
+//     a binary string on MySQL;
+//   - for customer, customer_address and product a column nulls, which may be
+//     empty everywhere;
+//   - the types of the attributes' kinds: BIGINT for integers, flags included (1
+//     and 0, no booleans), DECIMAL for decimals, with no more than four places
+//     in use, TIMESTAMP(0) or DATETIME in UTC for times (on SQLite TEXT,
+//     "2006-01-02 15:04:05").
+//
+// What the backend does not keep is a constant, what it keeps otherwise an
+// expression, both with their type:
+//
+//	CREATE VIEW stock_item AS SELECT
+//	  bin AS item_id,
+//	  (SELECT article_no FROM article WHERE sku = article_sku) AS product_id,
+//	  CAST(1 AS BIGINT) AS stock_id,
+//	  on_hand AS qty,
+//	  …
+//	FROM inventory
+//
+// An attribute can be changed where the engine lets its column be updated: a
+// plain column of a view over one table, as qty above, or a column an INSTEAD OF
+// trigger takes care of (PostgreSQL, SQLite). Changing any other fails with kind
+// Unsupported; on SQLite the trigger decides. A text's folded column is written
+// with it. A record is locked by SELECT … FOR UPDATE on the view, so the view
+// must not group, and an outer join must be a subquery as above.
 //
 // # How it is tested
 //
-// On real database files: the conformance suite of package adaptertest, a
-// comparison of every table with its schema, and tests of what the suite cannot
-// see: reopening, migrations, loading, credentials, nonces, kinds of errors.
-// Benchmarks hold Get against a bare prepared statement, and time Load and Reset.
+// On real databases, of servers that the tests start (package sqltest): the
+// conformance suite of package adaptertest, a comparison of every table with its
+// schema and with the other engines', views over a foreign schema, and tests of
+// what the suite cannot see: migrations, loading, resets under readers and
+// writers, credentials, nonces, deadlocks, kinds of errors. Benchmarks hold Get
+// and Update against bare prepared statements, and time Load and Reset.
 package sqlstore

@@ -1,8 +1,39 @@
 package sqlstore
 
-// ValidDSN tells whether dsn names a database that [Open] may be able to open;
-// its error says what would be valid.
+import (
+	"errors"
+	"strings"
+)
+
+var errDSN = errors.New(`want "sqlite:" and the path of a file, "postgres://user:password@host:5432/database", or "mysql:user:password@tcp(host:3306)/database"`)
+
+// ValidDSN tells whether dsn names a database that [Open] may be able to open,
+// in a form of [Options.DSN]; its error says what would be valid, and repeats
+// nothing of dsn, which may hold a password.
 func ValidDSN(dsn string) error {
-	_, err := sqlitePath(dsn)
+	_, _, err := engineOf(dsn)
 	return err
+}
+
+// engineOf returns the engine of a DSN and what it is to open.
+func engineOf(dsn string) (e *engine, name string, err error) {
+	kind, rest, _ := strings.Cut(dsn, ":")
+	switch {
+	case (kind == "postgres" || kind == "postgresql") && strings.HasPrefix(rest, "//"):
+		e, name = postgresEngine(), dsn
+	case kind == "postgres":
+		e, name = postgresEngine(), rest
+	case kind == "mysql":
+		e, name = mysqlEngine(), rest
+	case kind == "sqlite":
+		e, name = sqliteEngine(), rest
+	case strings.HasPrefix(rest, "//"):
+		return nil, "", errDSN
+	default:
+		e, name = sqliteEngine(), dsn
+	}
+	if err := e.valid(name); err != nil {
+		return nil, "", err
+	}
+	return e, name, nil
 }

@@ -28,7 +28,11 @@ func TestFilledUp(t *testing.T) {
 
 // TestListsShareStatements asks for lists of every length a page may have.
 func TestListsShareStatements(t *testing.T) {
-	db := openTest(t)
+	EachEngine(t, testListsShareStatements)
+}
+
+func testListsShareStatements(t *testing.T, e Engine) {
+	db := openTest(t, e)
 	lines, err := db.Adapter().Store(adapter.OrderItems)
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ const progressEvery = 100
 // Unavailable, Internal.
 func (db *DB) Load(ctx context.Context, data *adapter.Dataset, progress func(done, total int)) error {
 	return db.fill(ctx, "load data", data, progress, func(tx *sql.Tx) error {
-		empty, err := db.empty(func(text string) error { return exists(ctx, tx, text+" LIMIT ?", 1) })
+		empty, err := db.empty(func(text string) error { return db.exists(ctx, tx, text+" LIMIT ?", 1) })
 		if err == nil && !empty {
 			err = &adapter.Error{Kind: adapter.Conflict, Op: "load data", Err: errNotEmpty}
 		}
@@ -38,9 +38,10 @@ var errNotEmpty = errors.New("the database is not empty")
 
 // Reset puts data in the place of everything, credentials and nonces included,
 // as if the database were new. Readers see all of the old or all of the new.
-// Kinds: as Load.
+// New keys go on after those of data. Kinds: as Load.
 func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
-	return db.fill(ctx, "reset data", data, nil, func(tx *sql.Tx) error {
+	const op = "reset data"
+	err := db.fill(ctx, op, data, nil, func(tx *sql.Tx) error {
 		tables := []string{"oauth_nonce", "oauth_token", "oauth_consumer"}
 		for i := len(db.tables) - 1; i >= 0; i-- { // parts before their owners
 			tables = append(tables, db.tables[i].name)
@@ -50,9 +51,12 @@ func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, resetKeys)
-		return err
+		return db.moveCounters(ctx, tx.ExecContext, db.engine.counting.restart)
 	})
+	if err != nil {
+		return err
+	}
+	return db.fault(ctx, op, db.moveCounters(ctx, db.writer.ExecContext, db.engine.counting.settle))
 }
 
 // Empty reports whether the database holds no record of any resource;
@@ -85,16 +89,18 @@ func (db *DB) fill(ctx context.Context, op string, data *adapter.Dataset, progre
 	if err != nil {
 		return db.fault(ctx, op, err)
 	}
-	l := &loader{db: db, data: data, hashes: hashes, now: time.Now().UTC(), progress: progress}
 	if progress == nil {
-		l.progress = func(int, int) {}
+		progress = func(int, int) {}
 	}
 	return db.write(ctx, op, func(tx *sql.Tx) error {
 		if err := clear(tx); err != nil {
 			return err
 		}
-		l.tx = tx
-		return l.load(ctx)
+		l := &loader{db: db, tx: tx, data: data, hashes: hashes, now: time.Now().UTC(), progress: progress, last: map[string]int64{}}
+		if err := l.load(ctx); err != nil {
+			return err
+		}
+		return db.moveCounters(ctx, tx.ExecContext, db.engine.counting.advance)
 	})
 }
 
@@ -134,6 +140,7 @@ type loader struct {
 	data        *adapter.Dataset
 	hashes      map[adapter.Key]string
 	now         time.Time
+	last        map[string]int64 // greatest key so far, by table
 	done, total int
 	progress    func(done, total int)
 }
@@ -162,13 +169,14 @@ func (l *loader) records(ctx context.Context, t *table, records []adapter.Record
 		return nil
 	}
 	row := newRow(t)
-	stmt, err := l.tx.PrepareContext(ctx, row.insert())
+	stmt, err := l.tx.PrepareContext(ctx, row.insert(l.db.engine))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = stmt.Close() }()
 	for _, r := range records {
-		arguments, err := row.arguments(l.complete(t, r))
+		r = l.complete(t, r)
+		arguments, err := row.arguments(l.db.engine, r)
 		if err == nil {
 			_, err = stmt.ExecContext(ctx, arguments...)
 		}
@@ -186,18 +194,29 @@ func (l *loader) records(ctx context.Context, t *table, records []adapter.Record
 	return nil
 }
 
+// key returns the key of a row of a table: the given one, else the next. The
+// counters of the database stand where a rolled back or former data set left
+// them.
+func (l *loader) key(table string, given adapter.Value) adapter.Value {
+	if given.Kind() == adapter.Absent {
+		given = adapter.IntegerValue(l.last[table] + 1)
+	}
+	l.last[table] = max(l.last[table], given.Int())
+	return given
+}
+
 // complete returns r with what the store itself fills in.
 func (l *loader) complete(t *table, r adapter.Record) adapter.Record {
+	r = r.Clone()
+	r.Set(t.schema.Key, l.key(t.name, r.Get(t.schema.Key)))
 	switch t.schema.Resource {
 	case adapter.StockItems:
 		return adapter.SettleStock(r, l.data.Stock, l.now.Format(time.DateTime))
 	case adapter.Customers:
-		r = r.Clone()
 		if hash, ok := l.hashes[adapter.Key(r.Get("entity_id").Int())]; ok {
 			r.Set("password_hash", adapter.TextValue(hash))
 		}
 	case adapter.CustomerAddresses, adapter.Products:
-		r = r.Clone()
 	default:
 		return r
 	}
@@ -213,16 +232,19 @@ func (l *loader) complete(t *table, r adapter.Record) adapter.Record {
 func (l *loader) prices(ctx context.Context, product adapter.Record) error {
 	for name, table := range map[string]string{"group_price": "product_group_price", "tier_price": "product_tier_price"} {
 		for _, price := range product.Get(name).Records() {
-			ib := flavor.NewInsertBuilder().InsertInto(table)
 			columns, arguments := []string{"product_id"}, []any{product.Get("entity_id").Int()}
-			for i := range price.Values {
-				argument, err := bind(&price.Schema.Attributes[i], price.Values[i])
+			for i, a := range price.Schema.Attributes {
+				if a.Name == price.Schema.Key {
+					continue
+				}
+				argument, err := l.db.engine.bind(&a, price.Values[i])
 				if err != nil {
 					return err
 				}
-				columns, arguments = append(columns, price.Schema.Attributes[i].Name), append(arguments, argument)
+				columns, arguments = append(columns, a.Name), append(arguments, argument)
 			}
-			if _, err := insert(ctx, l.tx, ib.Cols(columns...).Values(arguments...)); err != nil {
+			key := l.key(table, price.Get(price.Schema.Key)).Int()
+			if _, err := l.db.insert(ctx, l.tx, table, price.Schema.Key, key, columns, arguments); err != nil {
 				return err
 			}
 		}
@@ -235,12 +257,19 @@ func (l *loader) credentials(ctx context.Context) error {
 		return nil
 	}
 	c := l.db.Credentials()
-	consumer, err := c.insertConsumer(ctx, l.tx, l.data.Consumer)
-	if err != nil {
+	consumer := l.data.Consumer
+	var lastConsumer, lastToken int64
+	const greatest = "SELECT COALESCE((SELECT MAX(consumer_id) FROM oauth_consumer), 0), COALESCE((SELECT MAX(token_id) FROM oauth_token), 0)"
+	if err := l.tx.QueryRowContext(ctx, greatest).Scan(&lastConsumer, &lastToken); err != nil {
+		return err
+	}
+	consumer.ID = lastConsumer + 1
+	if _, err := c.insertConsumer(ctx, l.tx, consumer); err != nil {
 		return err
 	}
 	for _, t := range l.data.Tokens {
-		t.ConsumerID = consumer
+		lastToken++
+		t.ID, t.ConsumerID = lastToken, consumer.ID
 		if t.CreatedAt.IsZero() {
 			t.CreatedAt = l.now
 		}
@@ -272,18 +301,19 @@ func newRow(t *table) *row {
 	return w
 }
 
-func (w *row) insert() string {
-	text, _ := flavor.NewInsertBuilder().InsertInto(w.table.name).Cols(w.columns...).Values(make([]any, len(w.columns))...).Build()
+// insert returns the statement that stores one row.
+func (w *row) insert(e *engine) string {
+	text, _ := e.flavor.NewInsertBuilder().InsertInto(w.table.name).Cols(w.columns...).Values(make([]any, len(w.columns))...).Build()
 	return text
 }
 
 // arguments binds r, in the order of columns.
-func (w *row) arguments(r adapter.Record) ([]any, error) {
+func (w *row) arguments(e *engine, r adapter.Record) ([]any, error) {
 	arguments := make([]any, 0, len(w.columns))
 	var nulls []string
 	for _, at := range w.at {
 		a, v := &w.table.schema.Attributes[at], r.Values[at]
-		argument, err := bind(a, v)
+		argument, err := e.bind(a, v)
 		if err != nil {
 			return nil, &adapter.Error{Kind: adapter.Invalid, Op: "load " + string(w.table.schema.Resource), Field: a.Name, Err: err}
 		}

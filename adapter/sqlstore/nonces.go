@@ -18,34 +18,38 @@ const (
 // whether it is fresh: not stored before, with whatever timestamp (OAuth on API
 // calls, checks 8 and 8b). Of several calls with one nonce, one gets true.
 func (c *Credentials) Use(ctx context.Context, nonce string, timestamp int64) (fresh bool, err error) {
-	err = c.db.write(ctx, "use nonce", func(tx *sql.Tx) error {
-		received := time.Now().Unix()
-		result, err := tx.ExecContext(ctx,
-			"INSERT INTO oauth_nonce (nonce, timestamp, received_at) VALUES (?, ?, ?) ON CONFLICT (nonce) DO NOTHING",
+	const op = "use nonce"
+	received := time.Now().Unix()
+	err = c.db.retry(ctx, func() error {
+		result, err := c.db.writing.exec(ctx,
+			"INSERT INTO oauth_nonce (nonce, timestamp, received_at) VALUES (?, ?, ?)"+c.db.engine.newNonce,
 			nonce, timestamp, received)
 		if err != nil {
 			return err
 		}
-		n, err := result.RowsAffected()
-		if err != nil {
-			return err
-		}
-		fresh = n == 1
-		if c.db.nonceUses.Add(1)%pruneEvery != 0 {
-			return nil
-		}
-		return prune(ctx, tx, received)
+		rows, err := result.RowsAffected()
+		fresh = rows == 1
+		return err
 	})
-	return fresh && err == nil, err
+	if err == nil && c.db.nonceUses.Add(1)%pruneEvery == 0 {
+		err = c.prune(ctx, received)
+	}
+	return fresh && err == nil, c.db.fault(ctx, op, err)
 }
 
 // prune removes the nonces that are too old or too many.
-func prune(ctx context.Context, tx *sql.Tx, now int64) error {
-	if _, err := tx.ExecContext(ctx, "DELETE FROM oauth_nonce WHERE received_at < ?", now-int64(maxNonceAge/time.Second)); err != nil {
+func (c *Credentials) prune(ctx context.Context, now int64) error {
+	return c.db.write(ctx, "prune nonces", func(tx *sql.Tx) error {
+		if _, err := c.db.exec(ctx, tx, "DELETE FROM oauth_nonce WHERE received_at < ?", now-int64(maxNonceAge/time.Second)); err != nil {
+			return err
+		}
+		var newest sql.NullInt64
+		if err := tx.QueryRowContext(ctx, "SELECT MAX(nonce_id) FROM oauth_nonce").Scan(&newest); err != nil {
+			return err
+		}
+		_, err := c.db.exec(ctx, tx, "DELETE FROM oauth_nonce WHERE nonce_id <= ?", newest.Int64-maxNonces)
 		return err
-	}
-	_, err := tx.ExecContext(ctx, "DELETE FROM oauth_nonce WHERE nonce_id <= (SELECT MAX(nonce_id) FROM oauth_nonce) - ?", int64(maxNonces))
-	return err
+	})
 }
 
 // Used reports whether a nonce is stored.

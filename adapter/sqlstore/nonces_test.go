@@ -1,19 +1,23 @@
 package sqlstore
 
 import (
-	"database/sql"
+	"strconv"
 	"testing"
 	"time"
 )
 
 // TestPrune removes by age and by number, and nothing else.
 func TestPrune(t *testing.T) {
-	db := openTest(t)
+	EachEngine(t, testPrune)
+}
+
+func testPrune(t *testing.T, e Engine) {
+	db := openTest(t, e)
 	now := time.Now().Unix()
 	const old = int64(maxNonceAge / time.Second)
 	fill := func(id, received int64) {
 		t.Helper()
-		if _, err := db.writer.ExecContext(t.Context(), "INSERT INTO oauth_nonce VALUES (?, ?, 1, ?)", id, id, received); err != nil {
+		if _, err := db.writing.exec(t.Context(), "INSERT INTO oauth_nonce VALUES (?, ?, 1, ?)", id, strconv.FormatInt(id, 10), received); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -21,7 +25,7 @@ func TestPrune(t *testing.T) {
 	fill(2, now-old-1)     // too old
 	fill(3, now-old)       // just young enough
 	fill(maxNonces+2, now) // makes 1 and 2 one too many each
-	if err := db.write(t.Context(), "prune", func(tx *sql.Tx) error { return prune(t.Context(), tx, now) }); err != nil {
+	if err := db.Credentials().prune(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
 	for nonce, want := range map[string]bool{"1": false, "2": false, "3": true, "1000002": true} {
@@ -33,10 +37,12 @@ func TestPrune(t *testing.T) {
 
 // TestUsePrunes shows that Use prunes now and then.
 func TestUsePrunes(t *testing.T) {
-	db := openTest(t)
-	if _, err := db.writer.ExecContext(t.Context(), "INSERT INTO oauth_nonce VALUES (1, 'old', 1, 1)"); err != nil {
-		t.Fatal(err)
-	}
+	EachEngine(t, testUsePrunes)
+}
+
+func testUsePrunes(t *testing.T, e Engine) {
+	db := openTest(t, e)
+	execute(t, db, "INSERT INTO oauth_nonce (nonce, timestamp, received_at) VALUES ('old', 1, 1)")
 	db.nonceUses.Store(pruneEvery - 2)
 	for _, step := range []struct {
 		nonce string

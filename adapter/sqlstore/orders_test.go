@@ -10,8 +10,12 @@ import (
 // TestOrdersStayWithoutTheirCustomer removes a customer: the orders stay and
 // are nobody's (stock_orders 4).
 func TestOrdersStayWithoutTheirCustomer(t *testing.T) {
+	EachEngine(t, testOrdersStayWithoutTheirCustomer)
+}
+
+func testOrdersStayWithoutTheirCustomer(t *testing.T, e Engine) {
 	ctx := t.Context()
-	db := openTest(t)
+	db := openTest(t, e)
 	data, err := demo.Load()
 	if err != nil {
 		t.Fatal(err)

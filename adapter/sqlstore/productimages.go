@@ -36,7 +36,7 @@ func newProductImages(db *DB) productImages {
 // level returns the statement of the derived table at the level storeID: the
 // value stored there, else that of level 0. A label is stored or it is not, and
 // an empty one counts as not stored; a pointer to no image hides that of level 0.
-func level(storeID int64) *sqlbuilder.SelectBuilder {
+func level(flavor sqlbuilder.Flavor, storeID int64) *sqlbuilder.SelectBuilder {
 	sb := flavor.NewSelectBuilder()
 	levels := fmt.Sprintf("store_id IN (0, %s) ", sb.Var(storeID))
 	value := func(column, isStored string) string {
@@ -69,12 +69,12 @@ func (s productImages) List(ctx context.Context, p *adapter.ListParams) (*adapte
 		_, err := s.owner("list")
 		return nil, err
 	}
-	sb := flavor.NewSelectBuilder()
-	query, err := selectRecords(sb, s.atLevel, &p.Query)
+	sb := s.db.engine.flavor.NewSelectBuilder()
+	query, err := selectRecords(s.db.engine, sb, s.atLevel, &p.Query)
 	if err != nil {
 		return nil, err
 	}
-	sb.From(sb.BuilderAs(level(p.StoreID), s.atLevel.name)).Where(query.where...)
+	sb.From(sb.BuilderAs(level(s.db.engine.flavor, p.StoreID), s.atLevel.name)).Where(query.where...)
 	if p.Count && !query.partial {
 		return s.count(ctx, sb.Select("COUNT(*)"))
 	}
@@ -96,8 +96,8 @@ func (s productImages) Get(ctx context.Context, p *adapter.GetParams) (adapter.R
 	if p.OwnerID != 0 {
 		return adapter.Record{}, &adapter.Error{Kind: adapter.NotFound, Op: op, Err: errNoOwner}
 	}
-	sb := flavor.NewSelectBuilder()
-	sb.Select(s.selected()...).From(sb.BuilderAs(level(p.StoreID), s.atLevel.name)).Where(sb.Equal(s.atLevel.key(), int64(p.Key)))
+	sb := s.db.engine.flavor.NewSelectBuilder()
+	sb.Select(s.selected()...).From(sb.BuilderAs(level(s.db.engine.flavor, p.StoreID), s.atLevel.name)).Where(sb.Equal(s.atLevel.key(), int64(p.Key)))
 	records, err := s.images(ctx, sb)
 	if err == nil && len(records) == 0 {
 		err = sql.ErrNoRows

@@ -1,9 +1,7 @@
 package sqlstore_test
 
 import (
-	"database/sql"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -32,20 +30,18 @@ const gallery = `
 		(2, 3, 'image', 6), (2, 3, 'thumbnail', 6), (2, 0, 'small_image', 6);`
 
 // openGallery opens a new database with the demo store and the gallery.
-func openGallery(tb testing.TB) *sqlstore.DB {
+func openGallery(tb testing.TB, e sqlstore.Engine) *sqlstore.DB {
 	tb.Helper()
-	path := filepath.Join(tb.TempDir(), "shop.db")
-	db := open(tb, path)
+	dsn := e.NewDSN(tb)
+	db := open(tb, dsn)
 	if err := db.Load(tb.Context(), data(tb), nil); err != nil {
 		tb.Fatal(err)
 	}
-	raw, err := sql.Open("sqlite", "file:"+path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = raw.Close() }()
-	if _, err := raw.ExecContext(tb.Context(), gallery); err != nil {
-		tb.Fatal(err)
+	raw := sqlstore.Raw(tb, dsn)
+	for statement := range strings.SplitSeq(strings.TrimSuffix(gallery, ";"), ";") {
+		if _, err := raw.ExecContext(tb.Context(), statement); err != nil {
+			tb.Fatal(err)
+		}
 	}
 	return db
 }
@@ -74,7 +70,11 @@ func imageText(r adapter.Record) string {
 }
 
 func TestImagesByLevel(t *testing.T) {
-	s := images(t, openGallery(t))
+	sqlstore.EachEngine(t, testImagesByLevel)
+}
+
+func testImagesByLevel(t *testing.T, e sqlstore.Engine) {
+	s := images(t, openGallery(t, e))
 	for _, c := range []struct {
 		name    string
 		storeID int64
@@ -119,7 +119,11 @@ func TestImagesByLevel(t *testing.T) {
 
 // TestShownImages selects what customers and guests see, in SQL.
 func TestShownImages(t *testing.T) {
-	s := images(t, openGallery(t))
+	sqlstore.EachEngine(t, testShownImages)
+}
+
+func testShownImages(t *testing.T, e sqlstore.Engine) {
+	s := images(t, openGallery(t, e))
 	for storeID, want := range map[int64]string{0: "1 3 4 5 6", 2: "4 5 6", 3: "1 3 4 5"} {
 		p := &adapter.ListParams{StoreID: storeID, Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{
 			{Attribute: "exclude", Op: adapter.IsNull}, {Attribute: "exclude", Op: adapter.Eq, Operands: []string{"0"}},
@@ -144,7 +148,11 @@ func TestShownImages(t *testing.T) {
 
 // TestImageOfNobody: an image has no owner.
 func TestImageOfNobody(t *testing.T) {
-	s := images(t, openGallery(t))
+	sqlstore.EachEngine(t, testImageOfNobody)
+}
+
+func testImageOfNobody(t *testing.T, e sqlstore.Engine) {
+	s := images(t, openGallery(t, e))
 	if _, err := s.List(t.Context(), &adapter.ListParams{OwnerID: 1}); adapter.KindOf(err) != adapter.Unsupported {
 		t.Errorf("List: %v, want unsupported", err)
 	}

@@ -57,7 +57,7 @@ func (s products) addBatch(ctx context.Context, records []adapter.Record, wanted
 			records[i].Values[s.tierPrice] = adapter.RecordsValue(nil)
 		}
 	}
-	text, arguments := partsStatement(filledUp(ids), wanted, p)
+	text, arguments := partsStatement(s.db.engine.flavor, filledUp(ids), wanted, p)
 	rows, err := s.db.reading.query(ctx, text, arguments...)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s products) addBatch(ctx context.Context, records []adapter.Record, wanted
 // partsStatement returns the statement for the parts of the products ids, prices
 // in the order in which they were stored. Engines that settle the type of a
 // column branch by branch need the tier prices first, as they fill most columns.
-func partsStatement(ids []any, wanted wantedParts, p *adapter.ListParams) (text string, arguments []any) {
+func partsStatement(flavor sqlbuilder.Flavor, ids []any, wanted wantedParts, p *adapter.ListParams) (text string, arguments []any) {
 	branch := func(part int, table string, columns ...string) *sqlbuilder.SelectBuilder {
 		sb := flavor.NewSelectBuilder()
 		sb.Select(append([]string{strconv.Itoa(part) + " AS part", "product_id"}, columns...)...).From(table)

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/huandu/go-sqlbuilder"
@@ -40,13 +39,13 @@ func (s products) List(ctx context.Context, p *adapter.ListParams) (*adapter.Lis
 		_, err := s.owner("list")
 		return nil, err
 	}
-	sb := flavor.NewSelectBuilder()
+	sb := s.db.engine.flavor.NewSelectBuilder()
 	wanted, err := s.wanted(&p.Query, p.With)
 	if err != nil {
 		return nil, err
 	}
 	t := s.scoped(sb, p)
-	selected, err := selectRecords(sb, t, &p.Query)
+	selected, err := selectRecords(s.db.engine, sb, t, &p.Query)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +72,7 @@ func (s products) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record
 	if err != nil {
 		return adapter.Record{}, err
 	}
-	sb := flavor.NewSelectBuilder()
+	sb := s.db.engine.flavor.NewSelectBuilder()
 	sb.From(s.table.name).Where(sb.Equal(s.table.key(), int64(p.Key)))
 	keepTo(sb, &p.Products)
 	records, err := s.read(ctx, sb, wanted, &adapter.ListParams{StoreID: p.StoreID, Products: p.Products})
@@ -146,24 +145,16 @@ func (s products) scoped(sb *sqlbuilder.SelectBuilder, p *adapter.ListParams) *t
 			own+".product_id = "+t.key(), own+".attribute = "+sb.Var(name), own+".store_id = "+sb.Var(p.StoreID))
 		c := &t.columns[at]
 		either := func(mine, theirs string) string {
-			return "CASE WHEN " + own + ".product_id IS NULL THEN " + theirs + " ELSE " + own + "." + mine + " END"
+			return "CASE WHEN " + own + ".product_id IS NULL THEN " + theirs + " ELSE " + mine + " END"
 		}
-		listed := "%," + strings.ReplaceAll(name, "_", `\_`) + ",%"
-		c.null = "CASE WHEN " + own + ".product_id IS NULL THEN " + c.name + " IS NULL AND product.nulls LIKE " + sb.Var(listed) + likeEscape +
-			" ELSE " + own + ".value IS NULL END"
+		c.null = either(own+".value IS NULL", c.name+" IS NULL AND "+s.db.engine.listed(sb, t.name+".nulls", name))
 		if c.folded != "" {
-			c.folded = either("value_folded", c.folded)
+			c.folded = either(own+".value_folded", c.folded)
 		}
-		c.name = either("value", c.name)
-		if t.schema.Attributes[at].Kind == adapter.KindInteger {
-			c.name = "CAST(" + c.name + " AS " + integerType + ")"
-		}
+		c.name = either(s.db.engine.read(own+".value", t.schema.Attributes[at].Kind), c.name)
 	}
 	return &t
 }
-
-// integerType is the type a stored text is cast to, to be compared as a number.
-const integerType = "INTEGER"
 
 // reaches reports whether values of a at the store view of p count.
 func reaches(a *adapter.Attribute, p *adapter.ListParams) bool {

@@ -1,6 +1,8 @@
 package sqlstore
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -9,9 +11,9 @@ import (
 )
 
 // openScoped opens the demo store with values of store views and images.
-func openScoped(t *testing.T) *DB {
+func openScoped(t *testing.T, e Engine) *DB {
 	t.Helper()
-	db := openTest(t)
+	db := openTest(t, e)
 	data, err := demo.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -41,20 +43,16 @@ func openScoped(t *testing.T) *DB {
 		if text, ok := v.value.(string); ok {
 			folded = adapter.Fold(text)
 		}
-		if _, err := db.writer.ExecContext(t.Context(), "INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES (?, ?, ?, ?, ?)",
+		if _, err := db.writing.exec(t.Context(), "INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES (?, ?, ?, ?, ?)",
 			v.product, v.store, v.attribute, v.value, folded); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, text := range []string{
-		"UPDATE product SET nulls = nulls || 'meta_keyword,', meta_keyword = NULL, meta_keyword_folded = NULL WHERE entity_id = 1",
+	execute(t, db,
+		"UPDATE product SET nulls = CONCAT(nulls, 'meta_keyword,'), meta_keyword = NULL, meta_keyword_folded = NULL WHERE entity_id = 1",
 		"INSERT INTO product_image (id, product_id, file, media_type) VALUES (1, 1, 'f/r/front.png', 'image/png'), (2, 1, 'b/a/back.png', 'image/png'), (3, 2, 'c/o/copper.png', 'image/png')",
 		"INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES (1, 0, 'image', 1), (1, 2, 'image', 2), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3), (2, 2, 'image', NULL)",
-	} {
-		if _, err := db.writer.ExecContext(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	)
 	return db
 }
 
@@ -77,6 +75,10 @@ func (b bounded) Store(r adapter.Resource) (adapter.Store, error) {
 // views, websites and categories show, so that every query pushed down to the
 // scoped tables is held against adapter.Apply.
 func TestConformanceInStoreViews(t *testing.T) {
+	EachEngine(t, testConformanceInStoreViews)
+}
+
+func testConformanceInStoreViews(t *testing.T, e Engine) {
 	unsupported := map[adapter.Resource]string{}
 	for _, table := range layout(adapter.NewSchemas()) {
 		if table.schema.Resource != adapter.Products {
@@ -93,7 +95,7 @@ func TestConformanceInStoreViews(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			adaptertest.Run(t, adaptertest.Harness{
-				Open:        func(t *testing.T) adapter.Adapter { return bounded{openScoped(t).Adapter(), c.storeID, c.products} },
+				Open:        func(t *testing.T) adapter.Adapter { return bounded{openScoped(t, e).Adapter(), c.storeID, c.products} },
 				Unsupported: unsupported,
 			})
 		})
@@ -101,7 +103,11 @@ func TestConformanceInStoreViews(t *testing.T) {
 }
 
 func TestScopedValues(t *testing.T) {
-	db := openScoped(t)
+	EachEngine(t, testScopedValues)
+}
+
+func testScopedValues(t *testing.T, e Engine) {
+	db := openScoped(t, e)
 	store := db.stores[adapter.Products]
 	const absent, null = "absent", "null"
 	for _, c := range []struct {
@@ -153,20 +159,24 @@ func TestScopedValues(t *testing.T) {
 
 // TestPartsOfManyProducts lists more products than one statement reads parts of.
 func TestPartsOfManyProducts(t *testing.T) {
-	db := openScoped(t)
+	EachEngine(t, testPartsOfManyProducts)
+}
+
+func testPartsOfManyProducts(t *testing.T, e Engine) {
+	db := openScoped(t, e)
 	const many = 2*partsBatch + 3
+	var products, names, prices []string
 	for i := range many {
 		id := 100 + i
-		for _, statement := range []string{
-			"INSERT INTO product (entity_id, attribute_set_id, type_id, sku, created_at, updated_at) VALUES (?1, 4, 'simple', 'bulk-' || ?1, '2012-01-01 00:00:00', '2012-01-01 00:00:00')",
-			"INSERT INTO product_value (product_id, store_id, attribute, value) VALUES (?1, 2, 'name', 'bulk ' || ?1)",
-			"INSERT INTO product_tier_price (product_id, website_id, cust_group, price, price_qty) VALUES (?1, 0, 1, ?1, 2)",
-		} {
-			if _, err := db.writer.ExecContext(t.Context(), statement, id); err != nil {
-				t.Fatal(err)
-			}
-		}
+		products = append(products, fmt.Sprintf("(%d, 4, 'simple', 'bulk-%[1]d', '2012-01-01 00:00:00', '2012-01-01 00:00:00')", id))
+		names = append(names, fmt.Sprintf("(%d, 2, 'name', 'bulk %[1]d')", id))
+		prices = append(prices, fmt.Sprintf("(%d, 0, 1, %[1]d, 2)", id))
 	}
+	execute(t, db,
+		"INSERT INTO product (entity_id, attribute_set_id, type_id, sku, created_at, updated_at) VALUES "+strings.Join(products, ","),
+		"INSERT INTO product_value (product_id, store_id, attribute, value) VALUES "+strings.Join(names, ","),
+		"INSERT INTO product_tier_price (product_id, website_id, cust_group, price, price_qty) VALUES "+strings.Join(prices, ","),
+	)
 	result, err := db.stores[adapter.Products].List(t.Context(), &adapter.ListParams{
 		With: []string{"tier_price"}, StoreID: 2,
 		Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "entity_id", Op: adapter.GtEq, Operands: []string{"100"}}}}}},
@@ -186,6 +196,10 @@ func TestPartsOfManyProducts(t *testing.T) {
 // TestStatementsOfAProduct counts the statements a read takes, by the prepared
 // ones it leaves behind: each is of a text of its own.
 func TestStatementsOfAProduct(t *testing.T) {
+	EachEngine(t, testStatementsOfAProduct)
+}
+
+func testStatementsOfAProduct(t *testing.T, e Engine) {
 	prices := []string{"group_price", "tier_price", "image_file"}
 	shop := adapter.ProductParams{WebsiteID: 1}
 	for _, c := range []struct {
@@ -215,7 +229,7 @@ func TestStatementsOfAProduct(t *testing.T) {
 		}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			db := openScoped(t)
+			db := openScoped(t, e)
 			before := len(db.reading.kept)
 			if err := c.read(db.stores[adapter.Products]); err != nil {
 				t.Fatal(err)

@@ -2,9 +2,11 @@ package sqlstore
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -22,6 +24,10 @@ func (c *cell) Scan(src any) error {
 	case nil:
 		c.value = adapter.NullValue()
 		return nil
+	case string:
+		return c.text(v)
+	case []byte: // the driver's, until the next row
+		return c.text(string(v))
 	case int64:
 		switch c.kind {
 		case adapter.KindInteger:
@@ -34,17 +40,31 @@ func (c *cell) Scan(src any) error {
 		if c.kind == adapter.KindDecimal {
 			return c.decimal(decimalOfFloat(v))
 		}
-	case string:
-		switch c.kind {
-		case adapter.KindText, adapter.KindTime:
-			c.value = adapter.TextValue(v)
-			return nil
-		case adapter.KindTexts:
-			c.value = adapter.TextsValue(strings.Split(v, "\n"))
+	case time.Time:
+		if c.kind == adapter.KindTime {
+			c.value = adapter.TextValue(v.UTC().Format(time.DateTime))
 			return nil
 		}
 	}
 	return fmt.Errorf("unexpected %T in a column", src)
+}
+
+func (c *cell) text(s string) error {
+	switch c.kind {
+	case adapter.KindText, adapter.KindTime:
+		c.value = adapter.TextValue(s)
+	case adapter.KindTexts:
+		c.value = adapter.TextsValue(strings.Split(s, "\n"))
+	case adapter.KindDecimal:
+		if fourPlaces(s) {
+			c.value = adapter.TextValue(s)
+			return nil
+		}
+		return c.decimal(parseDecimal(s))
+	default:
+		return errors.New("unexpected text in a column")
+	}
+	return nil
 }
 
 func (c *cell) decimal(tenThousandths int64, err error) error {

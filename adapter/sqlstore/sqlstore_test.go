@@ -3,8 +3,8 @@ package sqlstore_test
 import (
 	"context"
 	"errors"
-	"path/filepath"
-	"strings"
+	"math"
+	"slices"
 	"sync"
 	"testing"
 
@@ -26,10 +26,10 @@ func data(tb testing.TB) *adapter.Dataset {
 	return d
 }
 
-// open opens the database of a file, and closes it when the test ends.
-func open(tb testing.TB, path string) *sqlstore.DB {
+// open opens a database, and closes it when the test ends.
+func open(tb testing.TB, dsn string) *sqlstore.DB {
 	tb.Helper()
-	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: "sqlite:" + path, Migrate: true, SecretKey: "a key of the tests"})
+	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: dsn, Migrate: true, SecretKey: "a key of the tests"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -38,9 +38,9 @@ func open(tb testing.TB, path string) *sqlstore.DB {
 }
 
 // openDemo opens a new database with the demo store.
-func openDemo(tb testing.TB) *sqlstore.DB {
+func openDemo(tb testing.TB, e sqlstore.Engine) *sqlstore.DB {
 	tb.Helper()
-	db := open(tb, filepath.Join(tb.TempDir(), "shop.db"))
+	db := open(tb, e.NewDSN(tb))
 	if err := db.Load(tb.Context(), data(tb), nil); err != nil {
 		tb.Fatal(err)
 	}
@@ -61,14 +61,20 @@ func TestConformance(t *testing.T) {
 	for _, r := range []adapter.Resource{adapter.Admins} {
 		unsupported[r] = "stored, and not served yet"
 	}
-	adaptertest.Run(t, adaptertest.Harness{
-		Open:        func(t *testing.T) adapter.Adapter { return openGallery(t).Adapter() },
-		Unsupported: unsupported,
+	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+		adaptertest.Run(t, adaptertest.Harness{
+			Open:        func(t *testing.T) adapter.Adapter { return openGallery(t, e).Adapter() },
+			Unsupported: unsupported,
+		})
 	})
 }
 
 func TestSeededStock(t *testing.T) {
-	s := stock(t, openDemo(t))
+	sqlstore.EachEngine(t, testSeededStock)
+}
+
+func testSeededStock(t *testing.T, e sqlstore.Engine) {
+	s := stock(t, openDemo(t, e))
 	for _, c := range []struct {
 		key       adapter.Key
 		qty       string
@@ -89,149 +95,44 @@ func TestSeededStock(t *testing.T) {
 	}
 }
 
-func TestReopenKeepsData(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "it's a #shop? 100%.db")
-	db := open(t, path)
-	if err := db.Load(t.Context(), data(t), nil); err != nil {
-		t.Fatal(err)
-	}
-	err := stock(t, db).Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: func(r adapter.Record) (adapter.Record, error) {
-		r.Set("qty", adapter.TextValue("41.5000"))
-		return r, nil
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	db = open(t, path) // migrates again, and finds nothing to do
-	r, err := stock(t, db).Get(t.Context(), &adapter.GetParams{Key: 1})
-	if err != nil || r.Get("qty").Text() != "41.5000" {
-		t.Errorf("qty %q, %v", r.Get("qty").Text(), err)
-	}
-}
-
-func TestOpenRefuses(t *testing.T) {
-	dir := t.TempDir()
-	for _, c := range []struct {
-		name string
-		o    sqlstore.Options
-		want adapter.ErrorKind
-	}{
-		{"no path", sqlstore.Options{DSN: "sqlite:"}, adapter.Invalid},
-		{"in memory", sqlstore.Options{DSN: "sqlite::memory:", Migrate: true}, adapter.Invalid},
-		{"another kind", sqlstore.Options{DSN: "mongodb://x/y", Migrate: true}, adapter.Invalid},
-		{"no such file", sqlstore.Options{DSN: filepath.Join(dir, "none.db")}, adapter.Unavailable},
-		{"a folder", sqlstore.Options{DSN: dir, Migrate: true}, adapter.Unavailable},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			db, err := sqlstore.Open(t.Context(), c.o)
-			if err == nil {
-				_ = db.Close()
-			}
-			if adapter.KindOf(err) != c.want || err == nil {
-				t.Errorf("error %v, want %v", err, c.want)
-			}
-		})
-	}
-}
-
-func TestLoadAndEmpty(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "shop.db"))
-	empty := func(want bool) {
-		t.Helper()
-		if got, err := db.Empty(t.Context()); got != want || err != nil {
-			t.Errorf("Empty = %v, %v; want %v", got, err, want)
-		}
-	}
-	empty(true)
-	broken := *data(t)
-	broken.Records = map[adapter.Resource][]adapter.Record{
-		adapter.StockItems: data(t).Records[adapter.StockItems], // without their products
-	}
-	if err := db.Load(t.Context(), &broken, nil); adapter.KindOf(err) != adapter.Conflict {
-		t.Errorf("Load of items without products: %v, want conflict", err)
-	}
-	empty(true)
-	var last, total int
-	if err := db.Load(t.Context(), data(t), func(done, all int) { last, total = done, all }); err != nil {
-		t.Fatal(err)
-	}
-	if last != total || total < 800 {
-		t.Errorf("progress ended at %d of %d", last, total)
-	}
-	empty(false)
-	if err := db.Load(t.Context(), data(t), nil); adapter.KindOf(err) != adapter.Conflict {
-		t.Errorf("second Load: %v, want conflict", err)
-	}
-}
-
-func TestReset(t *testing.T) {
-	db := openDemo(t)
-	before := stockTable(t, db)
-	err := stock(t, db).Update(t.Context(), &adapter.UpdateParams{Key: 2, Change: func(r adapter.Record) (adapter.Record, error) {
-		r.Set("qty", adapter.TextValue("0.0000"))
-		return r, nil
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	credentials := db.Credentials()
-	if _, err := credentials.Use(t.Context(), "n1", 1); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := credentials.AddConsumer(t.Context(), adapter.Consumer{Name: "mine"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Reset(t.Context(), data(t)); err != nil {
-		t.Fatal(err)
-	}
-	if after := stockTable(t, db); after != before {
-		t.Errorf("after Reset:\n%s\nbefore:\n%s", after, before)
-	}
-	if used, err := credentials.Used(t.Context(), "n1"); used || err != nil {
-		t.Errorf("nonce after Reset: %v, %v", used, err)
-	}
-	grants, err := credentials.List(t.Context())
-	if err != nil || len(grants) != 1 || grants[0].Consumer.ID != 1 || len(grants[0].Tokens) != 3 {
-		t.Errorf("credentials after Reset: %+v, %v", grants, err)
-	}
-}
-
-// stockTable returns the stock items as text, dates left out.
-func stockTable(t *testing.T, db *sqlstore.DB) string {
-	t.Helper()
-	result, err := stock(t, db).List(t.Context(), &adapter.ListParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	for _, r := range result.Records {
-		for i, v := range r.Values {
-			if r.Schema.Attributes[i].Kind != adapter.KindTime {
-				b.WriteString(v.Text() + " ")
+// TestManyShapes reads by more kinds of statements than are kept prepared.
+func TestManyShapes(t *testing.T) {
+	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+		s := stock(t, openDemo(t, e))
+		for n := 1; n <= 300; n++ {
+			q := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "qty", Op: adapter.In, Operands: slices.Repeat([]string{"100"}, n)}}}}}
+			result, err := s.List(t.Context(), &adapter.ListParams{Query: q})
+			if err != nil || len(result.Records) == 0 || result.Partial || result.Records[0].Get("qty").Text() != "100.0000" {
+				t.Fatalf("%d operands: %+v, %v", n, result, err)
 			}
 		}
-		b.WriteByte('\n')
-	}
-	return b.String()
+	})
 }
 
-func TestResetIsAtomic(t *testing.T) {
-	db := openDemo(t)
-	broken := *data(t)
-	broken.Consumer.Key = "short"
-	if err := db.Reset(t.Context(), &broken); adapter.KindOf(err) != adapter.Invalid {
-		t.Fatalf("Reset: %v, want invalid", err)
-	}
-	if table := stockTable(t, db); !strings.HasPrefix(table, "1 1 1 100.0000") {
-		t.Errorf("the store is gone:\n%s", table)
-	}
+// TestFarPage asks for the greatest page there can be.
+func TestFarPage(t *testing.T) {
+	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+		s := stock(t, openDemo(t, e))
+		for _, q := range []adapter.Query{
+			{Offset: math.MaxInt64}, {Offset: math.MaxInt64, Limit: math.MaxInt64, OrderBy: "qty"}, {Offset: 1 << 62, Limit: 1 << 62, OrderBy: "qty", Desc: true},
+		} {
+			if result, err := s.List(t.Context(), &adapter.ListParams{Query: q}); err != nil || len(result.Records) != 0 {
+				t.Errorf("%+v: %+v, %v", q, result, err)
+			}
+		}
+		first := adapter.Query{Offset: 1, Limit: math.MaxInt64, OrderBy: "qty"}
+		if result, err := s.List(t.Context(), &adapter.ListParams{Query: first}); err != nil || len(result.Records) != len(data(t).Records[adapter.StockItems])-1 {
+			t.Errorf("%+v: %+v, %v", first, result, err)
+		}
+	})
 }
 
 func TestAfterClose(t *testing.T) {
-	db := openDemo(t)
+	sqlstore.EachEngine(t, testAfterClose)
+}
+
+func testAfterClose(t *testing.T, e sqlstore.Engine) {
+	db := openDemo(t, e)
 	s := stock(t, db)
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
@@ -256,7 +157,11 @@ func TestAfterClose(t *testing.T) {
 
 // TestChangePanic shows that a broken Change does not keep the write lock.
 func TestChangePanic(t *testing.T) {
-	s := stock(t, openDemo(t))
+	sqlstore.EachEngine(t, testChangePanic)
+}
+
+func testChangePanic(t *testing.T, e sqlstore.Engine) {
+	s := stock(t, openDemo(t, e))
 	func() {
 		defer func() {
 			if recover() == nil {
@@ -272,13 +177,17 @@ func TestChangePanic(t *testing.T) {
 }
 
 func TestRequiredColumn(t *testing.T) {
-	s := stock(t, openDemo(t))
+	sqlstore.EachEngine(t, testRequiredColumn)
+}
+
+func testRequiredColumn(t *testing.T, e sqlstore.Engine) {
+	s := stock(t, openDemo(t, e))
 	err := s.Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: func(r adapter.Record) (adapter.Record, error) {
 		r.Set("qty", adapter.NullValue())
 		return r, nil
 	}})
-	var e *adapter.Error
-	if !errors.As(err, &e) || e.Kind != adapter.Invalid {
+	var fault *adapter.Error
+	if !errors.As(err, &fault) || fault.Kind != adapter.Invalid {
 		t.Errorf("qty null: %v, want invalid", err)
 	}
 }

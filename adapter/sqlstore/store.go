@@ -21,15 +21,16 @@ type store struct {
 	db         *DB
 	table      *table
 	get        string // statement that reads one record by its key
+	lock       string // the same, and locks it
 	own, every *sync.Pool
 }
 
 func newStore(db *DB, t *table) *store {
-	sb := flavor.NewSelectBuilder()
+	sb := db.engine.flavor.NewSelectBuilder()
 	sb.Select(t.selected(false)...).From(t.name).Where(sb.Equal(t.key(), nil))
 	get, _ := sb.Build()
 	return &store{
-		db: db, table: t, get: get,
+		db: db, table: t, get: get, lock: get + db.engine.lock,
 		own:   newScanners(t, t.places(false)),
 		every: newScanners(t, t.places(true)),
 	}
@@ -51,8 +52,8 @@ func (t *table) selected(joined bool) []string {
 // List returns the records a query selects. Attributes of the joined table are
 // there only when the query names one of them.
 func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
-	sb := flavor.NewSelectBuilder()
-	selected, err := selectRecords(sb, s.table, &p.Query)
+	sb := s.db.engine.flavor.NewSelectBuilder()
+	selected, err := selectRecords(s.db.engine, sb, s.table, &p.Query)
 	if err != nil {
 		return nil, err
 	}
@@ -91,16 +92,15 @@ func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 	return &adapter.ListResult{Records: records, Partial: selected.partial}, nil
 }
 
+// cut writes the page. Not every engine takes an offset without a limit.
 func cut(sb *sqlbuilder.SelectBuilder, q *adapter.Query) {
-	limit := int(min(q.Limit, math.MaxInt))
-	if limit <= 0 {
-		limit = noLimit
-	}
-	if limit > 0 || q.Offset > 0 {
-		sb.SQL("LIMIT " + sb.Var(limit))
-	}
-	if q.Offset > 0 {
-		sb.SQL("OFFSET " + sb.Var(q.Offset))
+	switch {
+	case q.Offset > 0 && q.Limit > 0:
+		sb.SQL("LIMIT " + sb.Var(q.Limit) + " OFFSET " + sb.Var(q.Offset))
+	case q.Offset > 0:
+		sb.SQL("LIMIT " + sb.Var(int64(math.MaxInt64)) + " OFFSET " + sb.Var(q.Offset))
+	case q.Limit > 0:
+		sb.SQL("LIMIT " + sb.Var(q.Limit))
 	}
 }
 
@@ -209,40 +209,67 @@ func (s *store) only(rows *sql.Rows) (adapter.Record, error) {
 	return r, rows.Close()
 }
 
-// Update changes one record inside a transaction that has the write lock before
-// it reads.
+// Update changes one record inside a transaction that has locked it before it
+// reads.
 func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	op := fmt.Sprintf("update %s %d", s.table.schema.Resource, p.Key)
-	stmt, err := s.db.writing.prepared(ctx, s.get)
+	stmt, err := s.db.writing.prepared(ctx, s.lock)
 	if err != nil {
 		return s.db.fault(ctx, op, err)
 	}
-	tx, err := s.db.writer.BeginTx(ctx, nil)
-	if err != nil {
-		return s.db.fault(ctx, op, err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	rows, err := queryIn(ctx, tx, stmt, s.get, int64(p.Key))
-	if err != nil {
-		return s.db.fault(ctx, op, err)
-	}
-	current, err := s.only(rows)
-	if err != nil {
-		return s.db.fault(ctx, op, err)
-	}
-	change, err := p.Change(current.Clone())
-	if err != nil {
+	var refused error
+	var stored string // the statement that stored the change
+	err = s.db.write(ctx, op, func(tx *sql.Tx) error {
+		current, err := s.locked(ctx, tx, stmt, p.Key)
+		if err != nil {
+			return err
+		}
+		var change adapter.Record
+		if change, refused = p.Change(current.Clone()); refused != nil {
+			return refused
+		}
+		stored, err = s.write(ctx, tx, op, p.Key, current, change)
 		return err
+	})
+	if refused != nil {
+		return refused
 	}
-	if err := s.write(ctx, tx, op, p.Key, current, change); err != nil {
-		return s.db.fault(ctx, op, err)
+	if err == nil && stored != "" {
+		// For the next change of the same attributes. This one is done.
+		_, _ = s.db.writing.prepared(ctx, stored)
 	}
-	return s.db.fault(ctx, op, tx.Commit())
+	return err
 }
 
-// write stores the values of change that differ from those of current.
-func (s *store) write(ctx context.Context, tx *sql.Tx, op string, key adapter.Key, current, change adapter.Record) error {
-	ub := flavor.NewUpdateBuilder()
+// locked reads one record and locks it. stmt is the statement s.lock, or nil.
+func (s *store) locked(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, key adapter.Key) (adapter.Record, error) {
+	for range maxAttempts {
+		r, err := s.readIn(ctx, tx, stmt, s.lock, key)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return r, err
+		}
+		// A transaction that takes the record away may put it back, as Reset does:
+		// who waited for its lock has then lost sight of the record.
+		if _, err := s.readIn(ctx, tx, nil, s.get, key); err != nil {
+			return adapter.Record{}, err
+		}
+	}
+	return adapter.Record{}, &adapter.Error{Kind: adapter.Unavailable, Op: "lock " + string(s.table.schema.Resource), Err: errReplaced}
+}
+
+// readIn reads one record by a statement that is prepared as stmt, or not.
+func (s *store) readIn(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, text string, key adapter.Key) (adapter.Record, error) {
+	rows, err := queryIn(ctx, tx, stmt, text, int64(key))
+	if err != nil {
+		return adapter.Record{}, err
+	}
+	return s.only(rows)
+}
+
+// write stores the values of change that differ from those of current, and
+// returns the statement that did, "" when there are none.
+func (s *store) write(ctx context.Context, tx *sql.Tx, op string, key adapter.Key, current, change adapter.Record) (text string, err error) {
+	ub := s.db.engine.flavor.NewUpdateBuilder()
 	ub.Update(s.table.name)
 	changed := false
 	for i, v := range change.Values {
@@ -250,19 +277,19 @@ func (s *store) write(ctx context.Context, tx *sql.Tx, op string, key adapter.Ke
 		if v.Kind() == adapter.Absent {
 			continue
 		}
-		argument, err := bind(a, v)
+		argument, err := s.db.engine.bind(a, v)
 		if err != nil {
-			return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.Name, Err: err}
+			return "", &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.Name, Err: err}
 		}
-		before, err := bind(a, current.Values[i])
+		before, err := s.db.engine.bind(a, current.Values[i])
 		if err != nil {
-			return err
+			return "", err
 		}
 		if argument == before && current.Values[i].Kind() != adapter.Absent {
 			continue
 		}
 		if a.ReadOnly || c.joined || c.name == "" {
-			return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.Name, Err: errReadOnly}
+			return "", &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.Name, Err: errReadOnly}
 		}
 		ub.SetMore(ub.Assign(bare(c.name), argument))
 		if c.folded != "" {
@@ -271,16 +298,18 @@ func (s *store) write(ctx context.Context, tx *sql.Tx, op string, key adapter.Ke
 		changed = true
 	}
 	if !changed {
-		return nil
+		return "", nil
 	}
 	text, arguments := ub.Where(ub.Equal(bare(s.table.key()), int64(key))).Build()
-	_, err := tx.ExecContext(ctx, text, arguments...)
-	return err
+	_, err = s.db.writing.execIn(ctx, tx, text, arguments...)
+	return text, err
 }
 
 var (
 	errReadOnly = errors.New("kept by the store itself")
+	errReplaced = errors.New("the record is replaced again and again")
 	errKind     = errors.New("a value of another kind than the attribute")
+	errTime     = errors.New("not a time between the years 1 and 9999")
 )
 
 // bare returns a column's name without its table.
@@ -288,7 +317,7 @@ func bare(column string) string { return column[strings.IndexByte(column, '.')+1
 
 // bind returns what a statement binds for v, a value of a. The result is
 // comparable.
-func bind(a *adapter.Attribute, v adapter.Value) (any, error) {
+func (e *engine) bind(a *adapter.Attribute, v adapter.Value) (any, error) {
 	switch v.Kind() {
 	case adapter.Absent, adapter.Null:
 		return nil, nil
@@ -309,16 +338,25 @@ func bind(a *adapter.Attribute, v adapter.Value) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			return decimalArgument(units), nil
+			return e.decimal(units), nil
 		case adapter.KindTime:
-			t, err := time.Parse(time.DateTime, v.Text())
-			if err != nil || t.Format(time.DateTime) != v.Text() {
-				return nil, errors.New("not a time")
+			if !isTime(v.Text()) {
+				return nil, errTime
 			}
 			return v.Text(), nil
 		}
 	}
 	return nil, errKind
+}
+
+// firstTime is the first moment that every engine can hold.
+const firstTime = "0001-01-01 00:00:00"
+
+// isTime reports whether s is a moment that every engine can hold, in the form
+// of adapter.KindTime.
+func isTime(s string) bool {
+	t, err := time.Parse(time.DateTime, s)
+	return err == nil && s >= firstTime && t.Format(time.DateTime) == s
 }
 
 // fold returns what the folded column of a text gets.

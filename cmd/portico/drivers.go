@@ -19,8 +19,9 @@ type driver struct {
 func drivers() []driver {
 	return []driver{{
 		settings: config.Section{Name: "sql", Settings: []config.Setting{
-			{Name: "dsn", Kind: config.Text, Default: "sqlite:portico.db", Valid: sqlstore.ValidDSN,
-				Help: "The database: sqlite: and the path of a file, which is made when it is missing."},
+			{Name: "dsn", Kind: config.Text, Default: "sqlite:portico.db", Secret: true, Valid: sqlstore.ValidDSN,
+				Help: "The database: sqlite: and the path of a file, which is made when it is missing; " +
+					"postgres://user:password@host:5432/database; or, for MariaDB too, mysql:user:password@tcp(host:3306)/database."},
 			{Name: "migrate", Kind: config.Choice, Default: "auto", Choices: []string{"auto", "off"},
 				Help: "Whether tables are made and brought up to date at start. off takes a database as it is."},
 		}},

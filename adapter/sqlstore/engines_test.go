@@ -1,0 +1,79 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+)
+
+// An Engine is one that tests run on.
+type Engine struct {
+	Name string
+	// NewDSN returns the DSN of a new, empty database.
+	NewDSN func(testing.TB) string
+}
+
+// Engines lists every engine.
+func Engines() []Engine {
+	return []Engine{
+		{"sqlite", func(tb testing.TB) string { return "sqlite:" + filepath.Join(tb.TempDir(), "shop.db") }},
+		{"postgres", sqltest.Postgres},
+		{"mariadb", sqltest.MariaDB},
+	}
+}
+
+// EachEngine runs a test on every engine.
+func EachEngine(t *testing.T, test func(t *testing.T, e Engine)) {
+	for _, e := range Engines() {
+		t.Run(e.Name, func(t *testing.T) { test(t, e) })
+	}
+}
+
+// Raw returns a pool of connections to the database of a DSN, beside a DB.
+func Raw(tb testing.TB, dsn string) *sql.DB {
+	tb.Helper()
+	e, name, err := engineOf(dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	writer, readers, err := e.open(name, false)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _, _ = writer.Close(), readers.Close() })
+	return writer
+}
+
+// Lock returns what makes a SELECT lock what it finds in the database of a DSN.
+func Lock(tb testing.TB, dsn string) string {
+	tb.Helper()
+	e, _, err := engineOf(dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return e.lock
+}
+
+// openTest opens a new database with empty tables, and closes it when the test
+// ends.
+func openTest(t *testing.T, e Engine) *DB {
+	t.Helper()
+	db, err := Open(t.Context(), Options{DSN: e.NewDSN(t), Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// execute runs statements.
+func execute(t *testing.T, db *DB, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := db.writer.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%v\n%s", err, statement)
+		}
+	}
+}

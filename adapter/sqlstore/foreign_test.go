@@ -1,0 +1,154 @@
+package sqlstore_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+// foreignTables are those of a warehouse: other names, other types, stock by SKU
+// and place, and no more than the warehouse needs.
+const foreignTables = `
+	CREATE TABLE article (
+		article_no BIGINT PRIMARY KEY,
+		sku VARCHAR(64) NOT NULL UNIQUE,
+		since TIMESTAMP NOT NULL
+	);
+	CREATE TABLE inventory (
+		bin BIGINT PRIMARY KEY,
+		article_sku VARCHAR(64) NOT NULL REFERENCES article(sku),
+		on_hand DECIMAL(14,6) NOT NULL,
+		reorder_at DECIMAL(14,6),
+		counted_at TIMESTAMP
+	);
+	INSERT INTO article VALUES (11, 'cup', '2020-01-02 03:04:05');
+	INSERT INTO article VALUES (12, 'pot', '2021-01-02 03:04:05');
+	INSERT INTO inventory VALUES (501, 'pot', 12.5, 3, NULL);
+	INSERT INTO inventory VALUES (502, 'cup', 0, NULL, '2022-05-06 07:08:09')`
+
+// stockView shows the inventory as stock items. NUMBER, AMOUNT and TIME stand
+// for the types of the engine.
+const stockView = `
+	CREATE VIEW stock_item AS SELECT
+		bin AS item_id,
+		(SELECT article_no FROM article WHERE sku = article_sku) AS product_id,
+		CAST(1 AS NUMBER) AS stock_id,
+		on_hand AS qty,
+		CAST(0 AS AMOUNT) AS min_qty, CAST(1 AS NUMBER) AS use_config_min_qty,
+		CAST(0 AS NUMBER) AS is_qty_decimal,
+		CAST(0 AS NUMBER) AS backorders, CAST(1 AS NUMBER) AS use_config_backorders,
+		CAST(1 AS AMOUNT) AS min_sale_qty, CAST(1 AS NUMBER) AS use_config_min_sale_qty,
+		CAST(0 AS AMOUNT) AS max_sale_qty, CAST(1 AS NUMBER) AS use_config_max_sale_qty,
+		CAST(CASE WHEN on_hand > 0 THEN 1 ELSE 0 END AS NUMBER) AS is_in_stock,
+		CAST(counted_at AS TIME) AS low_stock_date,
+		reorder_at AS notify_stock_qty, CAST(0 AS NUMBER) AS use_config_notify_stock_qty,
+		CAST(1 AS NUMBER) AS manage_stock, CAST(1 AS NUMBER) AS use_config_manage_stock,
+		CAST(0 AS NUMBER) AS stock_status_changed_auto,
+		CAST(1 AS NUMBER) AS use_config_qty_increments, CAST(0 AS AMOUNT) AS qty_increments,
+		CAST(1 AS NUMBER) AS use_config_enable_qty_inc, CAST(0 AS NUMBER) AS enable_qty_increments,
+		CAST(0 AS NUMBER) AS is_decimal_divided
+	FROM inventory;
+	CREATE VIEW product AS SELECT article_no AS entity_id, CAST(since AS TIME) AS created_at, CAST(since AS TIME) AS updated_at FROM article`
+
+// sqliteTrigger makes the view writable where the engine does not do so itself.
+const sqliteTrigger = `
+	CREATE TRIGGER stock_item_update INSTEAD OF UPDATE ON stock_item BEGIN
+		UPDATE inventory SET on_hand = NEW.qty WHERE bin = NEW.item_id;
+	END`
+
+// TestForeignSchema reads and changes a database of another shape through views
+// of the reference names.
+func TestForeignSchema(t *testing.T) {
+	sqlstore.EachEngine(t, testForeignSchema)
+}
+
+func testForeignSchema(t *testing.T, e sqlstore.Engine) {
+	dsn := e.NewDSN(t)
+	types := map[string]*strings.Replacer{
+		"sqlite":   strings.NewReplacer("NUMBER", "INTEGER", "AMOUNT", "DECIMAL", "TIME)", "TEXT)"),
+		"postgres": strings.NewReplacer("NUMBER", "BIGINT", "AMOUNT", "DECIMAL(12,4)", "TIME)", "TIMESTAMP(0))"),
+		"mariadb":  strings.NewReplacer("NUMBER", "SIGNED", "AMOUNT", "DECIMAL(12,4)", "TIME)", "DATETIME)"),
+	}[e.Name]
+	statements := append(strings.Split(foreignTables, ";"), strings.Split(types.Replace(stockView), ";")...)
+	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
+		createFile(t, path)
+		statements = append(statements, sqliteTrigger)
+	}
+	raw := sqlstore.Raw(t, dsn)
+	for _, statement := range statements {
+		if _, err := raw.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%v\n%s", err, statement)
+		}
+	}
+
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn}) // without Migrate
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	s := stock(t, db)
+	item := func(key adapter.Key, want map[string]string) {
+		t.Helper()
+		r, err := s.Get(t.Context(), &adapter.GetParams{Key: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range want {
+			if got := r.Get(name); got.Text() != text {
+				t.Errorf("item %d: %s is %q, want %q", key, name, got.Text(), text)
+			}
+		}
+	}
+	item(501, map[string]string{"product_id": "12", "qty": "12.5000", "notify_stock_qty": "3.0000", "low_stock_date": "", "is_in_stock": "1", "stock_id": "1"})
+	item(502, map[string]string{"product_id": "11", "qty": "0.0000", "notify_stock_qty": "", "low_stock_date": "2022-05-06 07:08:09", "is_in_stock": "0"})
+
+	since := func(operand string) adapter.Query {
+		return adapter.Query{
+			Where:   []adapter.Condition{{Any: []adapter.Test{{Attribute: "product_created_at", Op: adapter.Gt, Operands: []string{operand}}}}},
+			OrderBy: "qty",
+		}
+	}
+	for operand, want := range map[string]int{"2019-12-31 23:59:59": 2, "2020-01-02 03:04:05": 1, "2021-01-02 03:04:05": 0} {
+		result, err := s.List(t.Context(), &adapter.ListParams{Query: since(operand)})
+		if err != nil || result.Partial || len(result.Records) != want {
+			t.Errorf("products since %s: %+v, %v; want %d", operand, result, err, want)
+		}
+	}
+
+	change := func(name string, value adapter.Value) error {
+		return s.Update(t.Context(), &adapter.UpdateParams{Key: 501, Change: func(current adapter.Record) (adapter.Record, error) {
+			change := adapter.NewRecord(current.Schema)
+			change.Set(name, value)
+			return change, nil
+		}})
+	}
+	if err := change("qty", adapter.TextValue("-4.2500")); err != nil {
+		t.Fatal(err)
+	}
+	// The trigger of SQLite drops what it does not know.
+	if err := change("is_in_stock", adapter.IntegerValue(1)); adapter.KindOf(err) != adapter.Unsupported && e.Name != "sqlite" {
+		t.Errorf("a computed column: %v, want unsupported", err)
+	}
+	item(501, map[string]string{"qty": "-4.2500", "is_in_stock": "0"})
+	var onHand float64
+	if err := raw.QueryRowContext(t.Context(), "SELECT on_hand FROM inventory WHERE bin = 501").Scan(&onHand); err != nil || onHand != -4.25 {
+		t.Errorf("on hand %v, %v", onHand, err)
+	}
+	if err := s.Update(t.Context(), &adapter.UpdateParams{Key: 9, Change: func(r adapter.Record) (adapter.Record, error) { return r, nil }}); adapter.KindOf(err) != adapter.NotFound {
+		t.Errorf("unknown key: %v, want not found", err)
+	}
+	if _, err := db.Credentials().Use(t.Context(), "n", 1); err == nil {
+		t.Error("a nonce was stored, and there is no table for it")
+	}
+}
+
+// createFile makes an empty file.
+func createFile(t *testing.T, path string) {
+	t.Helper()
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

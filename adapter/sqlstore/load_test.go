@@ -1,0 +1,170 @@
+package sqlstore_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+func TestLoadAndEmpty(t *testing.T) {
+	sqlstore.EachEngine(t, testLoadAndEmpty)
+}
+
+func testLoadAndEmpty(t *testing.T, e sqlstore.Engine) {
+	db := open(t, e.NewDSN(t))
+	empty := func(want bool) {
+		t.Helper()
+		if got, err := db.Empty(t.Context()); got != want || err != nil {
+			t.Errorf("Empty = %v, %v; want %v", got, err, want)
+		}
+	}
+	empty(true)
+	broken := *data(t)
+	broken.Records = map[adapter.Resource][]adapter.Record{
+		adapter.StockItems: data(t).Records[adapter.StockItems], // without their products
+	}
+	if err := db.Load(t.Context(), &broken, nil); adapter.KindOf(err) != adapter.Conflict {
+		t.Errorf("Load of items without products: %v, want conflict", err)
+	}
+	empty(true)
+	var last, total int
+	if err := db.Load(t.Context(), data(t), func(done, all int) { last, total = done, all }); err != nil {
+		t.Fatal(err)
+	}
+	if last != total || total < 800 {
+		t.Errorf("progress ended at %d of %d", last, total)
+	}
+	empty(false)
+	if err := db.Load(t.Context(), data(t), nil); adapter.KindOf(err) != adapter.Conflict {
+		t.Errorf("second Load: %v, want conflict", err)
+	}
+}
+
+func TestReset(t *testing.T) {
+	sqlstore.EachEngine(t, testReset)
+}
+
+func testReset(t *testing.T, e sqlstore.Engine) {
+	db := openDemo(t, e)
+	before := stockTable(t, db)
+	err := stock(t, db).Update(t.Context(), &adapter.UpdateParams{Key: 2, Change: func(r adapter.Record) (adapter.Record, error) {
+		r.Set("qty", adapter.TextValue("0.0000"))
+		return r, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	credentials := db.Credentials()
+	if _, err := credentials.Use(t.Context(), "n1", 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := credentials.AddConsumer(t.Context(), adapter.Consumer{Name: "mine"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Reset(t.Context(), data(t)); err != nil {
+		t.Fatal(err)
+	}
+	if after := stockTable(t, db); after != before {
+		t.Errorf("after Reset:\n%s\nbefore:\n%s", after, before)
+	}
+	if used, err := credentials.Used(t.Context(), "n1"); used || err != nil {
+		t.Errorf("nonce after Reset: %v, %v", used, err)
+	}
+	grants, err := credentials.List(t.Context())
+	if err != nil || len(grants) != 1 || grants[0].Consumer.ID != 1 || len(grants[0].Tokens) != 3 {
+		t.Errorf("credentials after Reset: %+v, %v", grants, err)
+	}
+}
+
+// stockTable returns the stock items as text, dates left out.
+func stockTable(t *testing.T, db *sqlstore.DB) string {
+	t.Helper()
+	result, err := stock(t, db).List(t.Context(), &adapter.ListParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, r := range result.Records {
+		for i, v := range r.Values {
+			if r.Schema.Attributes[i].Kind != adapter.KindTime {
+				b.WriteString(v.Text() + " ")
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func TestResetIsAtomic(t *testing.T) {
+	sqlstore.EachEngine(t, testResetIsAtomic)
+}
+
+func testResetIsAtomic(t *testing.T, e sqlstore.Engine) {
+	db := openDemo(t, e)
+	broken := *data(t)
+	broken.Consumer.Key = "short"
+	if err := db.Reset(t.Context(), &broken); adapter.KindOf(err) != adapter.Invalid {
+		t.Fatalf("Reset: %v, want invalid", err)
+	}
+	if table := stockTable(t, db); !strings.HasPrefix(table, "1 1 1 100.0000") {
+		t.Errorf("the store is gone:\n%s", table)
+	}
+}
+
+// TestResetMeanwhile resets the store under readers, who see all of it at any
+// time, and writers, who find their record at any time.
+func TestResetMeanwhile(t *testing.T) {
+	sqlstore.EachEngine(t, testResetMeanwhile)
+}
+
+func testResetMeanwhile(t *testing.T, e sqlstore.Engine) {
+	db := openDemo(t, e)
+	s := stock(t, db)
+	items := len(data(t).Records[adapter.StockItems])
+	begun, done := make(chan struct{}, 2), make(chan struct{})
+	var all sync.WaitGroup
+	repeat := func(call func() error) {
+		all.Go(func() {
+			for turn := 0; ; turn++ {
+				if err := call(); err != nil {
+					t.Error(err)
+					return
+				}
+				if turn == 0 {
+					begun <- struct{}{}
+				}
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+	}
+	repeat(func() error {
+		result, err := s.List(t.Context(), &adapter.ListParams{})
+		if err == nil && len(result.Records) != items {
+			err = fmt.Errorf("%d items, want %d", len(result.Records), items)
+		}
+		return err
+	})
+	repeat(func() error {
+		return s.Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
+			current.Set("qty", adapter.TextValue("7.0000"))
+			return current, nil
+		}})
+	})
+	<-begun
+	<-begun
+	for range 5 {
+		if err := db.Reset(t.Context(), data(t)); err != nil {
+			t.Error(err)
+		}
+	}
+	close(done)
+	all.Wait()
+}

@@ -1,0 +1,135 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"errors"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/huandu/go-sqlbuilder"
+	"github.com/pressly/goose/v3"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// mysqlEngine is MySQL and MariaDB, at read committed: a transaction that waited
+// for a record's lock goes on with the record as it then is.
+func mysqlEngine() *engine {
+	return &engine{
+		valid:      validMySQL,
+		open:       openMySQL,
+		dialect:    goose.DialectMySQL,
+		migrations: "mysql",
+		migrationLock: migrationLock{ // names are those of the whole server
+			lock:   "SELECT GET_LOCK(CONCAT('portico ', MD5(DATABASE())), 60)",
+			unlock: "SELECT RELEASE_LOCK(CONCAT('portico ', MD5(DATABASE())))",
+		},
+		flavor:     sqlbuilder.MySQL,
+		lock:       " FOR UPDATE",
+		ascending:  " ASC",
+		descending: " DESC",
+		// Folded columns hold bytes; a pattern is about characters. A backslash
+		// escapes without being asked to.
+		like:     "CONVERT(%s USING utf8mb4) COLLATE utf8mb4_bin %sLIKE %s",
+		casts:    map[adapter.Kind]string{adapter.KindInteger: "SIGNED", adapter.KindTime: "DATETIME"},
+		newNonce: " ON DUPLICATE KEY UPDATE nonce_id = nonce_id",
+		counting: counting{
+			// A counter is never put below the greatest key there is. The statement
+			// would end a transaction.
+			settle: func(c counter) string { return "ALTER TABLE " + c.table + " AUTO_INCREMENT = 1" },
+		},
+		decimal:  func(tenThousandths int64) any { return formatDecimal(tenThousandths) },
+		classify: classifyMySQL,
+	}
+}
+
+var errMySQLDSN = errors.New(`want "mysql:user:password@tcp(host:3306)/database"`)
+
+func validMySQL(dsn string) error {
+	_, err := parseMySQL(dsn)
+	return err
+}
+
+// parseMySQL reads a DSN of the driver. The driver's errors would repeat parts
+// of it.
+func parseMySQL(dsn string) (*mysql.Config, error) {
+	config, err := mysql.ParseDSN(dsn)
+	if err != nil || config.DBName == "" || strings.HasPrefix(dsn, "//") {
+		return nil, errMySQLDSN
+	}
+	return config, nil
+}
+
+func openMySQL(dsn string, _ bool) (writer, readers *sql.DB, err error) {
+	config, err := parseMySQL(dsn)
+	if err != nil {
+		return nil, nil, err
+	}
+	if config.Timeout == 0 {
+		config.Timeout = connectTimeout
+	}
+	config.Logger = &mysql.NopLogger{} // what goes wrong is returned
+	config.ParseTime = false           // the text of a time is what is wanted
+	config.ClientFoundRows = false     // newNonce counts on it
+	config.InterpolateParams = false
+	if err := config.Apply(mysql.Charset("utf8mb4", "utf8mb4_bin")); err != nil {
+		return nil, nil, err
+	}
+	if config.Params == nil {
+		config.Params = map[string]string{}
+	}
+	maps.Copy(config.Params, map[string]string{
+		// Refuse what does not fit, and take 0 for a key.
+		"sql_mode":                 "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO'",
+		"time_zone":                "'+00:00'",
+		"innodb_lock_wait_timeout": strconv.Itoa(lockSeconds),
+		"lock_wait_timeout":        strconv.Itoa(lockSeconds), // of changes to tables
+		"wait_timeout":             strconv.Itoa(2 * int(connectionIdle.Seconds())),
+		// Texts are sorted by all they hold, up to the length of a TEXT; the
+		// buffer must have room for fifteen.
+		"max_sort_length":  "65535",
+		"sort_buffer_size": "2097152",
+	})
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, nil, errMySQLDSN
+	}
+	const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
+	writer, readers = openServer(
+		preparedConnector{connector, isolation + ", READ WRITE"},
+		preparedConnector{connector, isolation + ", READ ONLY"},
+	)
+	return writer, readers, nil
+}
+
+// classifyMySQL knows the errors by their number, which MySQL and MariaDB share
+// but for a few.
+func classifyMySQL(err error) (kind adapter.ErrorKind, again bool) {
+	var e *mysql.MySQLError
+	if !errors.As(err, &e) {
+		if errors.Is(err, mysql.ErrInvalidConn) || connectionLost(err) {
+			return adapter.Unavailable, false
+		}
+		return adapter.Internal, false
+	}
+	switch e.Number {
+	case 1213, 1020: // deadlock, record changed since it was read
+		return adapter.Unavailable, true
+	case 1062, 1586, 1216, 1217, 1451, 1452: // unique keys, foreign keys
+		return adapter.Conflict, false
+	case 1048, 1364, 3819, 4025, // not null, no value, check
+		1264, 1265, 1292, 1366, 1406, 1690, 1411: // out of range, truncated, of another type, too long
+		return adapter.Invalid, false
+	case 1288, 1348: // a view or a column that cannot be written
+		return adapter.Unsupported, false
+	case 1040, 1129, 1130, 1203, 1226, 1044, 1045, 1049, 1461, 1698, // connections, login, no database, statements
+		1053, 1290, 1317, 1792, 1836, 1927, // shutdown, read-only, interrupted, killed
+		1205, 1969, 3024, // lock and statement timeouts
+		1021, 1030, 1037, 1041, 1114, 1158, 1159, 1160, 1161: // disk, memory, table full, network
+		return adapter.Unavailable, false
+	default:
+		return adapter.Internal, false
+	}
+}

@@ -1,0 +1,124 @@
+package sqlstore_test
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+func TestReopenKeepsData(t *testing.T) {
+	sqlstore.EachEngine(t, testReopenKeepsData)
+}
+
+func testReopenKeepsData(t *testing.T, e sqlstore.Engine) {
+	dsn := e.NewDSN(t)
+	db := open(t, dsn)
+	if err := db.Load(t.Context(), data(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	err := stock(t, db).Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: func(r adapter.Record) (adapter.Record, error) {
+		r.Set("qty", adapter.TextValue("41.5000"))
+		return r, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db = open(t, dsn) // migrates again, and finds nothing to do
+	r, err := stock(t, db).Get(t.Context(), &adapter.GetParams{Key: 1})
+	if err != nil || r.Get("qty").Text() != "41.5000" {
+		t.Errorf("qty %q, %v", r.Get("qty").Text(), err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name string
+		o    sqlstore.Options
+		want adapter.ErrorKind
+	}{
+		{"no path", sqlstore.Options{DSN: "sqlite:"}, adapter.Invalid},
+		{"in memory", sqlstore.Options{DSN: "sqlite::memory:", Migrate: true}, adapter.Invalid},
+		{"another kind", sqlstore.Options{DSN: "mongodb://x/y", Migrate: true}, adapter.Invalid},
+		{"no such file", sqlstore.Options{DSN: filepath.Join(dir, "none.db")}, adapter.Unavailable},
+		{"a folder", sqlstore.Options{DSN: dir, Migrate: true}, adapter.Unavailable},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			db, err := sqlstore.Open(t.Context(), c.o)
+			if err == nil {
+				_ = db.Close()
+			}
+			if adapter.KindOf(err) != c.want || err == nil {
+				t.Errorf("error %v, want %v", err, c.want)
+			}
+		})
+	}
+}
+
+// TestOpenAtOnce lets several replicas migrate one new database.
+func TestOpenAtOnce(t *testing.T) {
+	sqlstore.EachEngine(t, testOpenAtOnce)
+}
+
+func testOpenAtOnce(t *testing.T, e sqlstore.Engine) {
+	dsn := e.NewDSN(t)
+	if strings.HasPrefix(dsn, "sqlite:") {
+		t.Skip("a file has no replicas")
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, Migrate: true})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if empty, err := db.Empty(t.Context()); !empty || err != nil {
+				t.Errorf("empty %v, %v", empty, err)
+			}
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestUnreachable opens databases of servers that do not let us in.
+func TestUnreachable(t *testing.T) {
+	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+		dsn := e.NewDSN(t)
+		user, server, found := strings.Cut(dsn, "@")
+		if !found {
+			t.Skip("no server")
+		}
+		user = strings.TrimSuffix(strings.TrimSuffix(user, "root"), "portico")
+		address := regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
+		const password = "Sv9-Xq7.Tz3"
+		for name, dsn := range map[string]string{
+			"nothing listens": address.ReplaceAllString(dsn, "127.0.0.1:1"),
+			"unknown user":    user + "nobody:" + password + "@" + server,
+			"no database":     dsn + "_not",
+		} {
+			t.Run(name, func(t *testing.T) {
+				for _, migrate := range []bool{false, true} {
+					db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, Migrate: migrate})
+					if err == nil {
+						_ = db.Close()
+					}
+					if adapter.KindOf(err) != adapter.Unavailable || err == nil || strings.Contains(err.Error(), password) {
+						t.Errorf("%v, want unavailable", err)
+					}
+				}
+			})
+		}
+	})
+}

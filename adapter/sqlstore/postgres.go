@@ -1,0 +1,132 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"errors"
+	"maps"
+	"strconv"
+
+	"github.com/huandu/go-sqlbuilder"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// postgresEngine is PostgreSQL, at read committed: a transaction that waited for
+// a record's lock goes on with the record as it then is.
+func postgresEngine() *engine {
+	return &engine{
+		valid:      validPostgres,
+		open:       openPostgres,
+		dialect:    goose.DialectPostgres,
+		migrations: "postgres",
+		migrationLock: migrationLock{
+			lock:   "SELECT 1 FROM pg_advisory_lock(" + postgresMigrationLock + ")",
+			unlock: "SELECT CAST(pg_advisory_unlock(" + postgresMigrationLock + ") AS INTEGER)",
+		},
+		flavor:     sqlbuilder.PostgreSQL,
+		numbered:   true,
+		lock:       " FOR UPDATE",
+		ascending:  " ASC NULLS FIRST",
+		descending: " DESC NULLS LAST",
+		like:       `%s %sLIKE %s ESCAPE '\'`,
+		casts:      map[adapter.Kind]string{adapter.KindInteger: "BIGINT", adapter.KindTime: "TIMESTAMP(0)"},
+		newNonce:   " ON CONFLICT (nonce) DO NOTHING",
+		returning:  true,
+		counting: counting{
+			// Unlike setval alone, this is undone with its transaction, and so is
+			// a later setval in it.
+			restart: func(c counter) string { return "ALTER SEQUENCE " + postgresSequence(c) + " RESTART" },
+			advance: func(c counter) string {
+				return "SELECT setval('" + postgresSequence(c) + "', MAX(" + c.column + ")) FROM " + c.table +
+					" HAVING MAX(" + c.column + ") >= (SELECT last_value FROM " + postgresSequence(c) + ")"
+			},
+		},
+		decimal:  func(tenThousandths int64) any { return formatDecimal(tenThousandths) },
+		classify: classifyPostgres,
+	}
+}
+
+// postgresMigrationLock is a number of our own among the advisory locks of a
+// database.
+const postgresMigrationLock = "7024931501"
+
+// postgresSequence returns the sequence that PostgreSQL makes for an identity
+// column.
+func postgresSequence(c counter) string { return c.table + "_" + c.column + "_seq" }
+
+var errPostgresDSN = errors.New(`want "postgres://user:password@host:5432/database", or "postgres:" and settings such as "host=/run/postgresql dbname=shop"`)
+
+func validPostgres(dsn string) error {
+	if dsn == "" {
+		return errPostgresDSN
+	}
+	// The driver's error would repeat parts of the DSN.
+	if _, err := pgx.ParseConfig(dsn); err != nil {
+		return errPostgresDSN
+	}
+	return nil
+}
+
+func openPostgres(dsn string, _ bool) (writer, readers *sql.DB, err error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, nil, errPostgresDSN
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTimeout
+	}
+	maps.Copy(config.RuntimeParams, map[string]string{
+		"timezone":                            "UTC",
+		"datestyle":                           "ISO, YMD",
+		"standard_conforming_strings":         "on",
+		"default_transaction_isolation":       "read committed",
+		"default_transaction_read_only":       "off",
+		"lock_timeout":                        strconv.Itoa(lockSeconds) + "s",
+		"idle_in_transaction_session_timeout": strconv.Itoa(idleSeconds) + "s",
+	})
+	reading := config.Copy()
+	reading.RuntimeParams["default_transaction_read_only"] = "on"
+	writer, readers = openServer(stdlib.GetConnector(*config), stdlib.GetConnector(*reading))
+	return writer, readers, nil
+}
+
+// classifyPostgres knows the errors by their SQLSTATE, whose first two
+// characters are its class.
+func classifyPostgres(err error) (kind adapter.ErrorKind, again bool) {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		var connect *pgconn.ConnectError
+		if errors.As(err, &connect) || pgconn.SafeToRetry(err) || connectionLost(err) {
+			return adapter.Unavailable, false
+		}
+		return adapter.Internal, false
+	}
+	switch e.Code {
+	case "40001", "40P01": // serialization failure, deadlock
+		return adapter.Unavailable, true
+	case "23502", "23514": // not null, check
+		return adapter.Invalid, false
+	case "54000": // a text too long for its index
+		return adapter.Invalid, false
+	case "0A000", "55000": // a column or a view that cannot be written
+		return adapter.Unsupported, false
+	case "25006": // read-only transaction: the server became a replica
+		return adapter.Unavailable, false
+	case "55P03", "57014": // lock timeout, cancelled by the server
+		return adapter.Unavailable, false
+	}
+	switch e.Code[:min(2, len(e.Code))] {
+	case "22": // a value that is no value of its column's type
+		return adapter.Invalid, false
+	case "23":
+		return adapter.Conflict, false
+	case "08", "28", "3D", "53", "57", "58": // connection, login, no database, resources, shutdown, system
+		return adapter.Unavailable, false
+	default:
+		return adapter.Internal, false
+	}
+}

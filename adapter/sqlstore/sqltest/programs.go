@@ -1,0 +1,72 @@
+//go:build linux
+
+package sqltest
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	_ "github.com/go-sql-driver/mysql" // driver "mysql"
+	_ "github.com/jackc/pgx/v5/stdlib" // driver "pgx"
+)
+
+// postgres is PostgreSQL. Its databases sort by the rules of a language, not by
+// bytes, so that tests see where that would show.
+func postgres() *program {
+	return &program{
+		name:    "postgres",
+		command: "postgres",
+		pkg:     "postgresql",
+		folders: []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"},
+		users:   []string{"postgres", "nobody"},
+		stop:    "QUIT",
+		initialize: func(bin, dir string) *exec.Cmd {
+			return exec.Command(filepath.Join(bin, "initdb"), "--pgdata=data", "--username=portico", "--auth=trust",
+				"--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en", "--no-sync")
+		},
+		serve: func(bin, dir string, port int) *exec.Cmd {
+			return exec.Command(filepath.Join(bin, "postgres"), "-D", filepath.Join(dir, "data"), "-p", strconv.Itoa(port),
+				"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200",
+				"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "shared_buffers=32MB",
+				"-c", "wal_level=minimal", "-c", "max_wal_senders=0", "-c", "autovacuum=off",
+				"-c", "deadlock_timeout=20ms")
+		},
+		driver: "pgx",
+		admin:  func(port int) string { return fmt.Sprintf("postgres://portico@127.0.0.1:%d/postgres", port) },
+		url: func(port int, database string) string {
+			return fmt.Sprintf("postgres://portico@127.0.0.1:%d/%s", port, database)
+		},
+		drop: "DROP DATABASE %s WITH (FORCE)",
+	}
+}
+
+// mariaDB is MariaDB.
+func mariaDB() *program {
+	return &program{
+		name:    "mariadb",
+		command: "mariadbd",
+		pkg:     "mariadb-server",
+		folders: []string{"/usr/sbin", "/usr/local/sbin", "/usr/libexec"},
+		users:   []string{"mysql", "nobody"},
+		stop:    "KILL",
+		initialize: func(_, dir string) *exec.Cmd {
+			return exec.Command("mariadb-install-db", "--no-defaults", "--datadir="+filepath.Join(dir, "data"),
+				"--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-log-file-size=16M")
+		},
+		serve: func(bin, dir string, port int) *exec.Cmd {
+			return exec.Command(filepath.Join(bin, "mariadbd"), "--no-defaults", "--datadir="+filepath.Join(dir, "data"),
+				"--port="+strconv.Itoa(port), "--bind-address=127.0.0.1", "--socket="+filepath.Join(dir, "socket"),
+				"--pid-file="+filepath.Join(dir, "pid"), "--skip-name-resolve", "--max-connections=200", "--skip-log-bin",
+				"--innodb-log-file-size=16M", "--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=0",
+				"--innodb-doublewrite=OFF", "--performance-schema=OFF")
+		},
+		driver: "mysql",
+		admin:  func(port int) string { return fmt.Sprintf("root@tcp(127.0.0.1:%d)/mysql", port) },
+		url: func(port int, database string) string {
+			return fmt.Sprintf("mysql:root@tcp(127.0.0.1:%d)/%s", port, database)
+		},
+		drop: "DROP DATABASE %s",
+	}
+}

@@ -1,0 +1,180 @@
+//go:build linux
+
+package sqltest
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// kinds are the servers by the name of a test, with the driver of each.
+func kinds() map[string]struct {
+	program *program
+	start   func() (*server, error)
+	dsn     func(testing.TB) string
+} {
+	return map[string]struct {
+		program *program
+		start   func() (*server, error)
+		dsn     func(testing.TB) string
+	}{
+		"postgres": {postgres(), startPostgres, Postgres},
+		"mariadb":  {mariaDB(), startMariaDB, MariaDB},
+	}
+}
+
+// TestDatabases: every call gives an empty database of its own on one server,
+// and takes it away at the end of the test.
+func TestDatabases(t *testing.T) {
+	for name, kind := range kinds() {
+		t.Run(name, func(t *testing.T) {
+			kind.dsn(t) // starts the server, or skips
+			s, err := kind.start()
+			if err != nil {
+				t.Fatal(err)
+			}
+			count := func() (n int) {
+				t.Helper()
+				query := "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name LIKE 'test%'"
+				if s.driver == "pgx" {
+					query = "SELECT COUNT(*) FROM pg_database WHERE datname LIKE 'test%'"
+				}
+				if err := s.admin.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			t.Run("two", func(t *testing.T) {
+				first, second := kind.dsn(t), kind.dsn(t)
+				if first == second || count() != 3 {
+					t.Errorf("%s, %s, %d databases", first, second, count())
+				}
+				for _, dsn := range []string{first, second} {
+					pool, err := sql.Open(s.driver, strings.TrimPrefix(dsn, "mysql:"))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := pool.ExecContext(t.Context(), "CREATE TABLE product (id BIGINT)"); err != nil {
+						t.Error(err)
+					}
+					if err := pool.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			if n := count(); n != 1 {
+				t.Errorf("%d databases are left, want 1", n)
+			}
+		})
+	}
+}
+
+// TestEndsWithBinary kills a test binary in the middle of a test: its server and
+// its folder go.
+func TestEndsWithBinary(t *testing.T) {
+	for name, kind := range kinds() {
+		t.Run(name, func(t *testing.T) {
+			kind.dsn(t) // skips without the server
+			binary, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			folder := t.TempDir()
+			victim := exec.CommandContext(t.Context(), binary, "-test.run=^TestVictim$/^"+name+"$", "-test.v")
+			victim.Env = append(os.Environ(), "SQLTEST_VICTIM="+folder)
+			output, err := victim.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := victim.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var address, dir string
+			for lines := bufio.NewScanner(output); lines.Scan(); {
+				if rest, ok := strings.CutPrefix(lines.Text(), "victim "); ok {
+					address, dir, _ = strings.Cut(rest, " ")
+					break
+				}
+			}
+			if address == "" {
+				t.Fatal("the binary did not start a server")
+			}
+			if _, err := os.Stat(dir); err != nil {
+				t.Error(err)
+			}
+			if err := victim.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = victim.Wait() // killed
+			ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
+			defer cancel()
+			for gone := false; !gone && ctx.Err() == nil; time.Sleep(pollEvery) {
+				_, err := os.Stat(dir)
+				connection, dialErr := net.Dial("tcp", address)
+				if dialErr == nil {
+					_ = connection.Close()
+				}
+				gone = errors.Is(err, os.ErrNotExist) && dialErr != nil
+			}
+			if ctx.Err() != nil {
+				t.Errorf("%s or %s is still there", address, dir)
+			}
+		})
+	}
+}
+
+// TestVictim is what TestEndsWithBinary kills: it starts a server, tells where,
+// and waits.
+func TestVictim(t *testing.T) {
+	folder := os.Getenv("SQLTEST_VICTIM")
+	if folder == "" {
+		t.Skip("only for TestEndsWithBinary")
+	}
+	for name, kind := range kinds() {
+		t.Run(name, func(t *testing.T) {
+			kind.dsn(t)
+			s, err := kind.start()
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = os.Stdout.WriteString("\nvictim " + s.address() + " " + s.dir + "\n")
+			<-t.Context().Done() // never: the binary is killed
+		})
+	}
+}
+
+// TestNotInstalled looks for a server that is not there.
+func TestNotInstalled(t *testing.T) {
+	_, err := start(&program{name: "none", command: "no-such-server", pkg: "none", folders: []string{t.TempDir()}})
+	if !errors.Is(err, errNotInstalled) || !strings.Contains(err.Error(), "package none") {
+		t.Errorf("%v, want not installed", err)
+	}
+}
+
+// TestServerThatFails shows what a server said that did not start, and leaves no
+// folder behind.
+func TestServerThatFails(t *testing.T) {
+	var dir string
+	_, err := start(&program{
+		name: "false", command: "sh", users: []string{"nobody"}, stop: "KILL",
+		initialize: func(_, folder string) *exec.Cmd { dir = folder; return exec.Command("true") },
+		serve:      func(string, string, int) *exec.Cmd { return exec.Command("sh", "-c", "echo out of order; exit 1") },
+		driver:     "pgx",
+		admin:      func(port int) string { return postgres().admin(port) },
+	})
+	if err == nil || !strings.Contains(err.Error(), "out of order") {
+		t.Errorf("%v, want what the server said", err)
+	}
+	if found, err := filepath.Glob(dir); err != nil || len(found) != 0 {
+		t.Errorf("left behind: %v, %v", found, err)
+	}
+}
