@@ -118,6 +118,10 @@ func (s *suite) testOnDemand(t *testing.T, a adapter.Attribute, full []adapter.R
 	}
 }
 
+// maxOperands bounds the values that operands takes from the records: texts are
+// sent in four forms, and each by every operator.
+const maxOperands = 6
+
 // operands returns values of the attribute and values beside them.
 func (s *suite) operands(a adapter.Attribute, records []adapter.Record) []string {
 	var operands []string
@@ -128,9 +132,7 @@ func (s *suite) operands(a adapter.Attribute, records []adapter.Record) []string
 	}
 	slices.Sort(operands)
 	operands = slices.Compact(operands)
-	if len(operands) > 12 {
-		operands = operands[:12]
-	}
+	operands = operands[:min(len(operands), maxOperands)]
 	switch a.Kind {
 	case adapter.KindInteger, adapter.KindDecimal:
 		return append(operands, "0", "-0.0", "1", "-1", "0.00001", "-0.00001", "0.5", "1.00000000000000000001",

@@ -35,6 +35,25 @@ func testWrites(t *testing.T, h Harness, schema *adapter.Schema) {
 	}
 }
 
+// refusesWrites reports whether the store refuses every kind of write as
+// unsupported. It writes nothing to a store that does not.
+func (s *suite) refusesWrites(t *testing.T) bool {
+	_, create := s.store.Create(t.Context(), &adapter.CreateParams{Record: adapter.NewRecord(s.schema), Check: func() error { return errOfCaller }})
+	update := s.store.Update(t.Context(), &adapter.UpdateParams{Key: unknownKey, Change: func(adapter.Record) (adapter.Record, error) {
+		return adapter.NewRecord(s.schema), nil
+	}})
+	remove := s.store.Delete(t.Context(), &adapter.DeleteParams{Key: unknownKey, Check: func(adapter.Record) error { return errOfCaller }})
+	for _, err := range []error{create, update, remove} {
+		if err == nil || adapter.KindOf(err) != adapter.Unsupported {
+			return false
+		}
+	}
+	return true
+}
+
+// unknownKey is no record's.
+const unknownKey = 1 << 40
+
 // first returns the first record.
 func (s *suite) first(t *testing.T) (adapter.Key, adapter.Record) {
 	t.Helper()
@@ -214,7 +233,7 @@ func (s *suite) testReadOnly(t *testing.T) {
 }
 
 func (s *suite) testUnknownKey(t *testing.T) {
-	for _, key := range []adapter.Key{-1, 1 << 40} {
+	for _, key := range []adapter.Key{-1, unknownKey} {
 		err := s.store.Update(t.Context(), &adapter.UpdateParams{Key: key, Change: func(r adapter.Record) (adapter.Record, error) {
 			t.Error("Change called for a record that is not there")
 			return r, nil
