@@ -10,11 +10,7 @@ import (
 // listProductCategories handles GET /products/:id/categories: by ascending id of
 // the category, and for everybody but Admin active ones only (product_parts 4.1).
 func (s *Service) listProductCategories(ctx context.Context, c *Call) (*Reply, error) {
-	view, err := s.storeView(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	product, err := s.findProduct(ctx, c, c.Param("id"), view)
+	product, _, err := s.findProduct(ctx, c)
 	if err != nil {
 		return nil, err
 	}

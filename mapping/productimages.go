@@ -29,11 +29,7 @@ func newProductImages(d *contract.Dialect, upstream adapter.Adapter, schemas *ad
 // ascending position at the level read, images without one first. The list has
 // no pages and takes no modifiers but attrs.
 func (s *Service) listProductImages(ctx context.Context, c *Call) (*Reply, error) {
-	view, err := s.storeView(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	product, err := s.findProduct(ctx, c, c.Param("id"), view)
+	product, view, err := s.findProduct(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -54,11 +50,7 @@ func (s *Service) listProductImages(ctx context.Context, c *Call) (*Reply, error
 
 // getProductImage handles GET /products/:id/images/:image and its store form.
 func (s *Service) getProductImage(ctx context.Context, c *Call) (*Reply, error) {
-	view, err := s.storeView(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	product, err := s.findProduct(ctx, c, c.Param("id"), view)
+	product, view, err := s.findProduct(ctx, c)
 	if err != nil {
 		return nil, err
 	}

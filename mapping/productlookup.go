@@ -9,22 +9,26 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// findProduct returns the product that id, its number or SKU, names at view, if
-// the caller may see it there (products 3.6 and 3.7). Otherwise it fails with the
-// route's text for a product that is not found. with names attributes on demand.
-func (s *Service) findProduct(ctx context.Context, c *Call, id string, view storeView, with ...string) (adapter.Record, error) {
+// findProduct returns the product that the id in c's path, its number or SKU,
+// names at the store view of c, if the caller may see it there (products 3.6 and
+// 3.7). Otherwise it fails with the route's text for a product that is not found.
+// with names attributes on demand.
+func (s *Service) findProduct(ctx context.Context, c *Call, with ...string) (product adapter.Record, view storeView, err error) {
+	view, err = s.storeView(ctx, c)
+	if err != nil {
+		return product, view, err
+	}
+	id := c.Param("id")
 	wanted := adapter.GetParams{StoreID: view.id, With: with, Products: adapter.ProductParams{WebsiteID: view.website}}
 	shopper := c.Principal.Role != contract.Admin
 	if shopper && view.id == 0 {
 		wanted.Products.WebsiteID = adapter.AnyWebsite
 	}
-	product, err := s.products.lookUp(ctx, id, wanted)
-	switch {
-	case err != nil && adapter.KindOf(err) == adapter.NotFound, err == nil && shopper && !onSale(product):
-		return adapter.Record{}, s.dialect.Fault(c.Route.NotFound, id)
-	default:
-		return product, err
+	product, err = s.products.lookUp(ctx, id, wanted)
+	if err != nil && adapter.KindOf(err) == adapter.NotFound || err == nil && shopper && !onSale(product) {
+		err = s.dialect.Fault(c.Route.NotFound, id)
 	}
+	return product, view, err
 }
 
 // onSale reports whether Customers and Guests see a single product, by its values

@@ -42,14 +42,10 @@ func (p *products) of(role contract.Role) *resource {
 
 // getProduct handles GET /products/:id, with or without a store view.
 func (s *Service) getProduct(ctx context.Context, c *Call) (*Reply, error) {
-	view, err := s.storeView(ctx, c)
-	if err != nil {
-		return nil, err
-	}
 	r := s.products.of(c.Principal.Role)
 	fields, selectionFault := r.selected(c, contract.SingleView(c.Format))
 	reply := s.newProductReply(c, r, fields, false)
-	product, err := s.findProduct(ctx, c, c.Param("id"), view, reply.with...)
+	product, _, err := s.findProduct(ctx, c, reply.with...)
 	if err == nil {
 		err = selectionFault
 	}
