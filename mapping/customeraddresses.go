@@ -43,7 +43,7 @@ func (s *Service) getCustomerAddress(ctx context.Context, c *Call) (*Reply, erro
 	if err != nil {
 		return nil, err
 	}
-	rec, err := s.addresses.store.Get(ctx, &adapter.GetParams{Key: key, OwnerID: c.Principal.CustomerID})
+	rec, err := s.addresses.store.Get(ctx, &adapter.GetParams{Key: key, OwnerID: ownerID(c.Principal)})
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Service) listCustomerAddresses(ctx context.Context, c *Call) (*Reply, e
 	if err != nil {
 		return nil, err
 	}
-	own := c.Principal.CustomerID
+	own := ownerID(c.Principal)
 	if own != 0 && own != int64(customer) {
 		return nil, s.dialect.Fault(contract.NotFound)
 	}

@@ -23,7 +23,7 @@ func newCustomers(d *contract.Dialect, upstream adapter.Adapter, schemas *adapte
 // exactly its digits; an Admin's may be anything that begins with the number
 // (customers 1, "Ids in the path").
 func (s *Service) getCustomer(ctx context.Context, c *Call) (*Reply, error) {
-	id, own := c.Param("id"), c.Principal.CustomerID
+	id, own := c.Param("id"), ownerID(c.Principal)
 	if own != 0 && id != strconv.FormatInt(own, 10) {
 		return nil, s.dialect.Fault(contract.NotFound)
 	}
@@ -41,5 +41,5 @@ func (s *Service) getCustomer(ctx context.Context, c *Call) (*Reply, error) {
 // listCustomers handles GET /customers. Where a Customer is let in, the list
 // holds the own record alone.
 func (s *Service) listCustomers(ctx context.Context, c *Call) (*Reply, error) {
-	return s.customers.list(ctx, c, keyedByID, c.Principal.CustomerID, s.settings.MaxRows)
+	return s.customers.list(ctx, c, keyedByID, ownerID(c.Principal), s.settings.MaxRows)
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -88,22 +87,6 @@ func (s *Service) listOrders(ctx context.Context, c *Call) (*Reply, error) {
 	}
 	reply.Numbered = s.dialect.NumberedOrders
 	return reply, nil
-}
-
-// noOwner is the id of no customer.
-const noOwner = -1
-
-// ownerID returns the customer whose records alone the caller sees: 0, which is
-// everybody, for an Admin, and no customer for a Guest.
-func ownerID(p auth.Principal) int64 {
-	switch p.Role {
-	case contract.Admin:
-		return 0
-	case contract.Customer:
-		return p.CustomerID
-	default:
-		return noOwner
-	}
 }
 
 // withParts returns the orders as a resource for this call alone, whose computed
