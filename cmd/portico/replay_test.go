@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/mapping"
@@ -20,12 +22,21 @@ import (
 // startDemo serves the demo store in this process, until the test ends.
 func startDemo(t testing.TB, dialect string) (*app, *httptest.Server) {
 	t.Helper()
+	return startDemoOn(t, "sqlite:"+filepath.Join(t.TempDir(), "demo.db"), dialect)
+}
+
+// startDemoOn is startDemo on the empty database of a DSN.
+func startDemoOn(t testing.TB, dsn, dialect string) (*app, *httptest.Server) {
+	t.Helper()
 	data, err := demo.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := openDemo(t.Context(), t.TempDir(), data)
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, Migrate: true})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Load(t.Context(), data, nil); err != nil {
 		t.Fatal(err)
 	}
 	return serveApp(t, db, data, dialect)
@@ -56,6 +67,12 @@ func serveApp(t testing.TB, db *sqlstore.DB, data *adapter.Dataset, dialect stri
 func demoTarget(t testing.TB, dialect string) contracttests.Target {
 	t.Helper()
 	a, server := startDemo(t, dialect)
+	return targetOf(t, a, server, dialect)
+}
+
+// targetOf is a as the replay engine sees it.
+func targetOf(t testing.TB, a *app, server *httptest.Server, dialect string) contracttests.Target {
+	t.Helper()
 	data, err := demo.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -123,8 +140,9 @@ func pending() func(contracttests.Step) bool {
 	}
 }
 
-// TestRecordedExchanges replays what the original answered. The numbers are
-// committed, so that neither a case nor a step can be lost unseen.
+// TestRecordedExchanges replays what the original answered, on every engine, with
+// -short on SQLite alone. The numbers are committed, so that neither a case nor a
+// step can be lost unseen.
 func TestRecordedExchanges(t *testing.T) {
 	cases, err := contracttests.Cases()
 	if err != nil {
@@ -134,10 +152,21 @@ func TestRecordedExchanges(t *testing.T) {
 		"documented": {Passed: 171, Partial: 176, LeftOut: 180},
 		"magento":    {Passed: 263, Partial: 261, LeftOut: 3},
 	}
+	engines := map[string]func(testing.TB) string{
+		"sqlite": func(tb testing.TB) string { return "sqlite:" + filepath.Join(tb.TempDir(), "demo.db") },
+	}
+	if !testing.Short() {
+		engines["postgres"], engines["mariadb"] = sqltest.Postgres, sqltest.MariaDB
+	}
 	for dialect, want := range want {
 		t.Run(dialect, func(t *testing.T) {
-			if got := contracttests.Replay(t, demoTarget(t, dialect), cases); got != want && !t.Failed() {
-				t.Errorf("got %+v, want %+v", got, want)
+			for engine, newDSN := range engines {
+				t.Run(engine, func(t *testing.T) {
+					a, server := startDemoOn(t, newDSN(t), dialect)
+					if got := contracttests.Replay(t, targetOf(t, a, server, dialect), cases); got != want && !t.Failed() {
+						t.Errorf("got %+v, want %+v", got, want)
+					}
+				})
 			}
 		})
 	}
