@@ -9,8 +9,8 @@
 //     demo store's is expected to be there.
 //  3. What an adapter cannot do it declares with a reason, which shows as a skip.
 //     What it declares and does all the same is a failure.
-//  4. With -short each operand goes with one operator only, in turn: enough for
-//     the race detector, which slows the rest down more than tenfold.
+//  4. With -short one test in seven of an attribute is sent: enough for the race
+//     detector, which slows the rest down more than tenfold.
 //  5. Every error must be of a kind the method may return.
 //
 // # How it is tested

@@ -58,7 +58,12 @@ func (s *suite) testAttribute(t *testing.T, a adapter.Attribute) {
 	if a.OnDemand {
 		s.testOnDemand(t, a, full)
 	}
+	tests := 0
 	where := func(op adapter.Op, operands ...string) {
+		// The operators are 11, so that one in 7 tests is of another one each time.
+		if tests++; testing.Short() && tests%7 != 0 {
+			return
+		}
 		s.compare(t, full, &adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: a.Name, Op: op, Operands: operands}}}}})
 	}
 	where(adapter.IsNull)
@@ -67,15 +72,11 @@ func (s *suite) testAttribute(t *testing.T, a adapter.Attribute) {
 		return
 	}
 	operands := s.operands(a, full)
-	for i, operand := range operands {
-		ops := []adapter.Op{
+	for _, operand := range operands {
+		for _, op := range []adapter.Op{
 			adapter.Eq, adapter.NotEq, adapter.Gt, adapter.Lt, adapter.GtEq, adapter.LtEq,
 			adapter.In, adapter.NotIn, adapter.Like, adapter.NotLike, adapter.InCommaList,
-		}
-		if testing.Short() {
-			ops = ops[i%len(ops):][:1]
-		}
-		for _, op := range ops {
+		} {
 			where(op, operand)
 		}
 	}
