@@ -131,6 +131,34 @@ func TestApplySortsAndCuts(t *testing.T) {
 	}
 }
 
+func TestApplyBeginsBehindAMark(t *testing.T) {
+	for _, order := range []string{"", "id", "qty", "name", "since"} {
+		for _, desc := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s desc=%t", order, desc), func(t *testing.T) {
+				schema, records := shelf()
+				all, _, err := Apply(schema, records, &Query{OrderBy: order, Desc: desc})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, r := range all {
+					mark := &Mark{Value: r.Get(order), Key: Key(r.Get("id").Int())}
+					got, total, err := Apply(schema, records, &Query{OrderBy: order, Desc: desc, After: mark})
+					if want := all[i+1:]; err != nil || total != 5 || !slices.Equal(ids(got), ids(want)) {
+						t.Errorf("after %d: got %v of %d (%v), want %v", mark.Key, ids(got), total, err, ids(want))
+					}
+				}
+			})
+		}
+	}
+	t.Run("of a record that is gone", func(t *testing.T) {
+		schema, records := shelf()
+		got, _, err := Apply(schema, records, &Query{OrderBy: "qty", After: &Mark{Value: TextValue("2.5000"), Key: 3}, Offset: 1, Limit: 1})
+		if err != nil || !slices.Equal(ids(got), []int64{3}) {
+			t.Errorf("got %v, %v", ids(got), err)
+		}
+	})
+}
+
 func TestApplyRefuses(t *testing.T) {
 	schema, records := shelf()
 	tests := []struct {

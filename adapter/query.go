@@ -12,9 +12,20 @@ type Query struct {
 	// and absent values come lowest; equal ones by ascending key.
 	OrderBy string
 	Desc    bool
+	// After, unless nil, begins the list behind a record, found or gone since;
+	// Offset then counts from there.
+	After *Mark
 	// Offset rows are skipped, and at most Limit returned; 0 is no limit.
 	Offset int64
 	Limit  int64
+}
+
+// A Mark is a place in the order of a query: that of the record Key whose value
+// of the attribute OrderBy is Value. Value means nothing where the order is by
+// key.
+type Mark struct {
+	Value Value
+	Key   Key
 }
 
 // A Condition holds when any of its tests does.

@@ -40,9 +40,17 @@ type Attribute struct {
 	// ReadOnly attributes are kept by the store itself; a change must leave
 	// them absent.
 	ReadOnly bool
+	// Fixed attributes are given when a record is created; a change must leave
+	// them absent, or as they are.
+	Fixed bool
 	// OnDemand attributes may be absent from the records of a store, except where
 	// the query or With names them.
 	OnDemand bool
+	// WriteOnly attributes are given when a record is written, and absent from
+	// every record that is read.
+	WriteOnly bool
+	// Added attributes are the store's own, from its configuration.
+	Added bool
 	// Nested is the schema of the records of a KindRecords attribute, else nil.
 	Nested *Schema
 	// Doc says what the value means, and its unit where it has one.
@@ -95,6 +103,7 @@ type Schemas struct{ of map[Resource]*Schema }
 // NewSchemas returns the schemas of all resources.
 func NewSchemas() *Schemas {
 	all := &Schemas{of: map[Resource]*Schema{}}
+	stock := stockItemSchema()
 	for _, s := range []*Schema{
 		websiteSchema(),
 		storeSchema(),
@@ -106,11 +115,11 @@ func NewSchemas() *Schemas {
 		adminSchema(),
 		customerSchema(),
 		customerAddressSchema(),
-		productSchema(),
+		productSchema(stock),
 		productImageSchema(),
 		productWebsiteSchema(),
 		productCategorySchema(),
-		stockItemSchema(),
+		stock,
 		orderSchema(),
 		orderItemSchema(),
 		orderAddressSchema(),

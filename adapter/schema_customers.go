@@ -6,7 +6,7 @@ package adapter
 func customerSchema() *Schema {
 	return NewSchema(Customers, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the customer"},
-		{Name: "website_id", Kind: KindInteger, Doc: "id of the website of registration, or 0; fixed once created"},
+		{Name: "website_id", Kind: KindInteger, Fixed: true, Doc: "id of the website of registration, or 0"},
 		{Name: "store_id", Kind: KindInteger, Doc: "id of the store view of registration, 0 when created by an administrator"},
 		{Name: "email", Kind: KindText, Doc: "e-mail address, unique within the website"},
 		{Name: "group_id", Kind: KindInteger, Doc: "id of the customer group, not 0"},
@@ -35,7 +35,7 @@ func customerSchema() *Schema {
 func customerAddressSchema() *Schema {
 	return NewSchema(CustomerAddresses, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the address"},
-		{Name: "customer_id", Kind: KindInteger, Doc: "id of its customer; fixed once created"},
+		{Name: "customer_id", Kind: KindInteger, Fixed: true, Doc: "id of its customer"},
 		{Name: "created_at", Kind: KindTime, ReadOnly: true, Doc: "when the address was created"},
 		{Name: "updated_at", Kind: KindTime, ReadOnly: true, Doc: "when the address was last changed"},
 		{Name: "prefix", Kind: KindText, Doc: "title before the name"},

@@ -111,13 +111,14 @@ func orderAddressSchema() *Schema {
 	})
 }
 
-// orderCommentSchema: one entry of an order's history. Creating one sets the
-// order's status when it carries one, takes the order's when it is absent, and
-// in either case makes updated_at of the order and of its lines now.
+// orderCommentSchema: one entry of an order's history. Creating one gives the order
+// its status, null included; a status that is absent is the order's. Either way
+// updated_at of the order and of its lines becomes the moment. Changing or deleting
+// a comment leaves the order as it is.
 func orderCommentSchema() *Schema {
 	return NewSchema(OrderComments, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the comment"},
-		{Name: "parent_id", Kind: KindInteger, Doc: "id of its order; fixed once created"},
+		{Name: "parent_id", Kind: KindInteger, Fixed: true, Doc: "id of its order"},
 		{Name: "created_at", Kind: KindTime, ReadOnly: true, Doc: "when the comment was made"},
 		{Name: "comment", Kind: KindText, Doc: "the text"},
 		{Name: "is_customer_notified", Kind: KindInteger, Doc: "1: the customer got a mail, 0 not, 2 not applicable"},

@@ -28,7 +28,7 @@ type Store interface {
 	// Update changes one record. Kinds: NotFound, Conflict, Invalid, Unsupported.
 	Update(context.Context, *UpdateParams) error
 	// Delete removes one record and all that belongs to it. Kinds: NotFound,
-	// Conflict, Unsupported.
+	// Conflict, Invalid, Unsupported.
 	Delete(context.Context, *DeleteParams) error
 }
 
@@ -46,6 +46,10 @@ type ListParams struct {
 	Count bool
 	// With names attributes on demand that the records have to hold.
 	With []string
+	// Only, unless nil, names the others that the records have to hold, besides the
+	// key and what Query names. A store may leave out the rest, which is then
+	// absent; each it reads all the same costs time.
+	Only []string
 	// Products says which products.
 	Products ProductParams
 }
@@ -59,6 +63,11 @@ type ProductParams struct {
 	// WebsiteID, unless 0, keeps to the products of one website, and
 	// [AnyWebsite] to those that are in one at all.
 	WebsiteID int64
+	// Listed keeps to the products that shoppers may list at the store view: those
+	// that its website sells, that are enabled both in the default scope and in the
+	// website, and that are visible on their own in the default scope, which is
+	// every visibility but 1. At the default scope itself there are none.
+	Listed bool
 	// CategoryID, unless 0, keeps to the products that stand in one category
 	// themselves, and gives them their category_position.
 	CategoryID int64
@@ -85,8 +94,9 @@ type GetParams struct {
 	OwnerID int64
 	// StoreID is as in [ListParams].
 	StoreID int64
-	// With names attributes on demand that the record has to hold.
-	With []string
+	// With names attributes on demand that the record has to hold, and Only, unless
+	// nil, the others it has to hold, as in [ListParams].
+	With, Only []string
 	// Products: a product that these leave out of a list is not found.
 	Products ProductParams
 }
@@ -96,7 +106,10 @@ type GetParams struct {
 // anything is written.
 type CreateParams struct {
 	Record Record
-	Check  func() error
+	// StoreID is the store view whose scoped values Record holds; 0 is the default
+	// scope.
+	StoreID int64
+	Check   func() error
 }
 
 // UpdateParams describes a change. Change gets the current record, locked until
@@ -104,15 +117,31 @@ type CreateParams struct {
 // they are. An error of Change is returned unchanged and nothing is written. It
 // must be pure: it may run again after a conflict.
 type UpdateParams struct {
-	Key    Key
+	Key Key
+	// OwnerID, unless 0, makes the records of other customers not found.
+	OwnerID int64
+	// StoreID is the store view whose scoped values Change sees, as in
+	// [GetParams], and returns: a value reaches as far as the scope of its
+	// attribute does. 0 is the default scope.
+	StoreID int64
+	// With names attributes on demand that the current record has to hold.
+	With   []string
 	Change func(current Record) (Record, error)
 }
 
 // DeleteParams names a record to remove. Check, if set, sees the locked current
 // record first, with the rules of UpdateParams.Change.
 type DeleteParams struct {
-	Key   Key
-	Check func(current Record) error
+	Key Key
+	// OwnerID is as in [UpdateParams].
+	OwnerID int64
+	// StoreID is the level at which an image is removed; it means nothing to
+	// other records.
+	StoreID int64
+	// OnlyLevel keeps an image that no other level uses: it only loses its types
+	// at the level.
+	OnlyLevel bool
+	Check     func(current Record) error
 }
 
 // A Driver is an adapter that can be chosen by name in the configuration.

@@ -28,7 +28,13 @@ type Value struct {
 	kind   ValueKind
 	number int64
 	text   string
-	nested any // []string or []Record
+	lists  *lists // nil without one, which nearly all values are
+}
+
+// lists are the values that are lists.
+type lists struct {
+	texts   []string
+	records []Record
 }
 
 // NullValue returns a stored "nothing".
@@ -44,10 +50,10 @@ func TextValue(s string) Value { return Value{kind: Text, text: s} }
 func IntegerValue(i int64) Value { return Value{kind: Integer, number: i} }
 
 // TextsValue returns a list of texts, which the caller no longer changes.
-func TextsValue(list []string) Value { return Value{kind: Texts, nested: list} }
+func TextsValue(list []string) Value { return Value{kind: Texts, lists: &lists{texts: list}} }
 
 // RecordsValue returns a list of records, which the caller no longer changes.
-func RecordsValue(list []Record) Value { return Value{kind: Records, nested: list} }
+func RecordsValue(list []Record) Value { return Value{kind: Records, lists: &lists{records: list}} }
 
 // Kind says what v holds.
 func (v Value) Kind() ValueKind { return v.kind }
@@ -67,7 +73,17 @@ func (v Value) Text() string {
 }
 
 // Texts returns the list of texts v holds, or nil. It must not be changed.
-func (v Value) Texts() []string { list, _ := v.nested.([]string); return list }
+func (v Value) Texts() []string {
+	if v.lists == nil {
+		return nil
+	}
+	return v.lists.texts
+}
 
 // Records returns the list of records v holds, or nil. It must not be changed.
-func (v Value) Records() []Record { list, _ := v.nested.([]Record); return list }
+func (v Value) Records() []Record {
+	if v.lists == nil {
+		return nil
+	}
+	return v.lists.records
+}

@@ -13,7 +13,7 @@ import (
 const prefix = "PORTICO_"
 
 // Config is every setting, read and checked. [Load] makes one; the help of each
-// setting stands in [Settings].
+// setting stands in [Settings] and [Tables].
 type Config struct {
 	Listen         string // host:port
 	PublicURL      string // without a slash at its end; empty: use the Host header
@@ -33,6 +33,9 @@ type Config struct {
 	Store  Store
 	Stock  Stock
 
+	Attributes []Attribute
+	Fields     []FieldList
+
 	// Driver holds the settings of the chosen adapter as text, by their names
 	// without the section.
 	Driver map[string]string
@@ -40,8 +43,8 @@ type Config struct {
 	rows []Row
 }
 
-// Limits bound what a request may send, in bytes.
-type Limits struct{ BodyBytes, QueryBytes int64 }
+// Limits bound what a request may send, in bytes, and the pixels of an image.
+type Limits struct{ BodyBytes, QueryBytes, ImagePixels int64 }
 
 // Lists bound what a list may answer.
 type Lists struct{ MaxRows int64 }
@@ -53,12 +56,15 @@ type Server struct{ ReadHeaderTimeout, ReadTimeout, WriteTimeout, IdleTimeout, S
 // key is set.
 type Auth struct{ SecretKey []byte }
 
-// Store holds what the store's rules of time, price and tax depend on.
+// Store holds what the store's rules of time, price and tax depend on, and what
+// products may refer to.
 type Store struct {
 	TimeZone   *time.Location
 	Currency   string // ISO 4217
 	TaxCountry string // ISO 3166, two letters
 	TaxRegion  string // region code, may be empty
+	// AttributeSets and TaxClasses are ids in decimal, Themes as package/theme.
+	AttributeSets, TaxClasses, Themes []string
 }
 
 // Stock holds the values that stock items use in place of their own. Quantities
@@ -82,8 +88,9 @@ func newConfig(v values) *Config {
 		OpsToken:       get[string](v, "ops.token"),
 		LogFormat:      get[string](v, "log.format"),
 		Limits: Limits{
-			BodyBytes:  get[int64](v, "limits.body_bytes"),
-			QueryBytes: get[int64](v, "limits.query_bytes"),
+			BodyBytes:   get[int64](v, "limits.body_bytes"),
+			QueryBytes:  get[int64](v, "limits.query_bytes"),
+			ImagePixels: get[int64](v, "limits.image_pixels"),
 		},
 		Lists: Lists{MaxRows: get[int64](v, "lists.max_rows")},
 		Server: Server{
@@ -99,6 +106,10 @@ func newConfig(v values) *Config {
 			Currency:   get[string](v, "store.currency"),
 			TaxCountry: get[string](v, "store.tax_country"),
 			TaxRegion:  get[string](v, "store.tax_region"),
+
+			AttributeSets: listed(get[string](v, "store.attribute_sets")),
+			TaxClasses:    listed(get[string](v, "store.tax_classes")),
+			Themes:        listed(get[string](v, "store.themes")),
 		},
 		Stock: Stock{
 			MinQty:      get[string](v, "stock.min_qty"),
@@ -115,6 +126,11 @@ func newConfig(v values) *Config {
 		}
 	}
 	return c
+}
+
+// listed returns the values of a list that has been checked.
+func listed(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 func logLevel(name string) slog.Level {

@@ -14,7 +14,10 @@
 //     have to meet together. A name it does not know is a fault as well.
 //  4. Secrets never show. They have no flag, may be read from a file named by
 //     PORTICO_<NAME>_FILE, and are replaced in faults and listings.
-//  5. Adapters declare their own settings; the program hands them over as
+//  5. What is a list of things, not a value, is a [Table]: entries with the same
+//     keys, in the file alone. A key is a row like a setting; whether an entry fits
+//     the contract is asked of the program.
+//  6. Adapters declare their own settings; the program hands them over as
 //     [Section] values. This package knows none of them.
 //
 // # How it is tested

@@ -33,7 +33,34 @@ func WriteExample(w io.Writer, settings []Setting) error {
 		fmt.Fprintf(out, "\n%s## %s\n", indent, strings.Join(s.notes(), ", "))
 		fmt.Fprintf(out, "%s# %s: %s\n", indent, name, s.yamlDefault())
 	}
+	for _, t := range Tables() {
+		for _, line := range wrap(t.Help+" Only in this file: a list of mappings.", 76) {
+			fmt.Fprintf(out, "\n## %s", line)
+		}
+		fmt.Fprint(out, "\n## Keys:\n")
+		for _, key := range t.Keys {
+			for i, line := range wrap(key.Name+": "+key.Help+key.entryNotes(), 72) {
+				fmt.Fprintf(out, "##   %s%s\n", strings.Repeat("  ", min(i, 1)), line)
+			}
+		}
+		fmt.Fprintf(out, "## Example:\n##   - %s\n# %s: []\n", t.Example, t.Name)
+	}
 	return out.Flush()
+}
+
+// entryNotes returns what a key of an entry may be, and what it is by default.
+func (s Setting) entryNotes() string {
+	notes := ""
+	switch s.Kind {
+	case Choice:
+		notes = " One of: " + strings.Join(s.Choices, ", ") + "."
+	case Choices:
+		notes = " A list of: " + strings.Join(s.Choices, ", ") + "."
+	}
+	if s.Default != "" {
+		notes += " By default " + strings.ReplaceAll(s.Default, ",", ", ") + "."
+	}
+	return notes
 }
 
 // notes returns where else a setting may be given, and what it may be.
@@ -55,14 +82,18 @@ var plainScalar = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._/+-]*(:[A-Za-z0-9
 
 // yamlDefault returns the default as YAML that reads as the same text.
 func (s Setting) yamlDefault() string {
-	switch {
-	case s.Kind == Networks:
+	if s.Kind == Networks {
 		return "[" + s.Default + "]"
-	case plainScalar.MatchString(s.Default):
-		return s.Default
-	default:
-		return strconv.Quote(s.Default)
 	}
+	return yamlText(s.Default)
+}
+
+// yamlText returns YAML that reads as text.
+func yamlText(text string) string {
+	if plainScalar.MatchString(text) {
+		return text
+	}
+	return strconv.Quote(text)
 }
 
 // wrap breaks text at blanks into lines of at most width bytes.

@@ -59,17 +59,17 @@ func (all Faults) about(setting string) bool {
 	return slices.ContainsFunc(all, func(f Fault) bool { return f.Setting == setting })
 }
 
-// suggest returns a hint at the setting whose name or variable is next to what
-// was written, or nothing when none is near.
-func (l *loader) suggest(written string, spelling func(Setting) string) string {
+// suggest returns a hint at the one of the names that is next to what was written,
+// or nothing when none is near.
+func (l *loader) suggest(written string, names []string) string {
 	const longest = 64
 	if len(written) > longest || len(l.faults) > maxFaults {
 		return ""
 	}
 	best, least := "", 1+max(2, len(written)/4)
-	for _, s := range l.settings {
-		if d := distance(written, spelling(s)); d < least {
-			best, least = spelling(s), d
+	for _, name := range names {
+		if d := distance(written, name); d < least {
+			best, least = name, d
 		}
 	}
 	if best == "" {

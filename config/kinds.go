@@ -29,13 +29,15 @@ const (
 	URL                  // absolute http or https URL, or empty
 	Networks             // IP addresses and CIDR networks, comma separated or a YAML list
 	TimeZone             // IANA name
+	Choices              // one or more of Choices, comma separated or a YAML list
+	Names                // texts, comma separated or a YAML list
 	Key                  // 32 bytes as 64 hexadecimal digits, or empty
 )
 
 // parse returns the value of text: string for Text, Choice, Address, URL
 // (without a slash at its end) and Decimal (with exactly four places), bool,
-// int64 for Int and Size, time.Duration, []netip.Prefix, *time.Location, []byte
-// for Key. Its error says what would be valid and does not repeat the text.
+// int64 for Int and Size, time.Duration, []netip.Prefix, *time.Location, []string
+// for Choices and Names, []byte for Key. Its error says what would be valid and does not repeat the text.
 func (s Setting) parse(text string) (any, error) {
 	if s.Valid != nil {
 		if err := s.Valid(text); err != nil {
@@ -69,11 +71,39 @@ func (s Setting) parse(text string) (any, error) {
 		return parseNetworks(text)
 	case TimeZone:
 		return parseTimeZone(text)
+	case Choices:
+		return s.parseChoices(text)
+	case Names:
+		return parseNames(text), nil
 	case Key:
 		return parseKey(text)
 	default:
 		return text, nil
 	}
+}
+
+func (s Setting) parseChoices(text string) (any, error) {
+	chosen := parseNames(text)
+	for _, name := range chosen {
+		if !slices.Contains(s.Choices, name) {
+			chosen = nil
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, errors.New("must be a list of " + strings.Join(s.Choices, ", ") + ", at least one")
+	}
+	return chosen, nil
+}
+
+func parseNames(text string) []string {
+	names := []string{}
+	if strings.TrimSpace(text) == "" {
+		return names
+	}
+	for name := range strings.SplitSeq(text, ",") {
+		names = append(names, strings.TrimSpace(name))
+	}
+	return names
 }
 
 func (s Setting) parseInt(text string) (any, error) {

@@ -33,6 +33,11 @@ type Sources struct {
 	File     string         // path of the YAML file; empty: the one PORTICO_CONFIG names, or none
 	Environ  []string       // "NAME=value", as os.Environ returns it
 	Flags    *pflag.FlagSet // parsed, with the flags of [AddFlags]; nil for none
+
+	// Attribute and Fields check an entry of the tables further than its keys tell;
+	// nil accepts all. Each line of an error says what would be valid.
+	Attribute func(Attribute) error
+	Fields    func(FieldList) error
 }
 
 // AddFlags defines the flags of settings, each with the setting's default and
@@ -48,7 +53,7 @@ func AddFlags(flags *pflag.FlagSet, settings []Setting) {
 // Load merges the sources, checks every value and every combination, and
 // returns the configuration, or all that is wrong with it as [Faults].
 func Load(from Sources) (*Config, error) {
-	l := newLoader(Settings(from.Sections...))
+	l := newLoader(from)
 	l.defaults()
 	if path := from.path(); path != "" {
 		l.file(path)
@@ -58,6 +63,8 @@ func Load(from Sources) (*Config, error) {
 		l.flags(from.Flags)
 	}
 	config := newConfig(l.values)
+	config.Attributes = entriesOf(l, "attributes", newAttribute)
+	config.Fields = entriesOf(l, "fields", newFieldList)
 	for _, r := range rules() {
 		if !slices.ContainsFunc(r.settings, l.faults.about) {
 			l.fault(r.settings[0], l.values[r.settings[0]].origin, r.problem(config))
@@ -97,15 +104,21 @@ func get[T any](v values, name string) T {
 
 // A loader collects the values of layer after layer, and the faults in them.
 type loader struct {
+	from     Sources
 	settings []Setting
 	byName   map[string]Setting
 	values   values
+	entries  map[string][]entry // of each table
+	origins  map[string]string  // of each table
 	faults   Faults
 }
 
-func newLoader(settings []Setting) *loader {
-	l := &loader{settings: settings, byName: map[string]Setting{}, values: values{}}
-	for _, s := range settings {
+func newLoader(from Sources) *loader {
+	l := &loader{
+		from: from, settings: Settings(from.Sections...), byName: map[string]Setting{},
+		values: values{}, entries: map[string][]entry{}, origins: map[string]string{},
+	}
+	for _, s := range l.settings {
 		l.byName[s.Name] = s
 	}
 	return l
@@ -134,7 +147,7 @@ func (l *loader) layer(provider koanf.Provider, origin func(name string) string)
 func (l *loader) set(name, text, origin string) {
 	setting, ok := l.byName[name]
 	if !ok {
-		l.fault(name, origin, "unknown setting"+l.suggest(name, Setting.name))
+		l.fault(name, origin, "unknown setting"+l.suggest(name, l.names()))
 		return
 	}
 	parsed, err := setting.parse(text)
@@ -144,7 +157,25 @@ func (l *loader) set(name, text, origin string) {
 	l.values[name] = value{text, parsed, origin}
 }
 
-func (s Setting) name() string { return s.Name }
+// names returns every name that a file may set.
+func (l *loader) names() []string {
+	var names []string
+	for _, s := range l.settings {
+		names = append(names, s.Name)
+	}
+	for _, t := range Tables() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+func (l *loader) variables() []string {
+	var names []string
+	for _, s := range l.settings {
+		names = append(names, s.Variable())
+	}
+	return names
+}
 
 // quote returns the beginning of a value for a message, or nothing of a secret.
 func (s Setting) quote(text string) string {
@@ -168,7 +199,10 @@ func (l *loader) file(path string) {
 		l.fault("", path, err.Error())
 		return
 	}
-	document := readYAML(text)
+	tables := Tables()
+	document := readYAML(text, func(name string) bool {
+		return slices.ContainsFunc(tables, func(t Table) bool { return t.Name == name })
+	})
 	at := func(name string) string { return fmt.Sprintf("%s:%d", path, document.lines[name]) }
 	for _, f := range document.faults {
 		origin := path
@@ -179,16 +213,21 @@ func (l *loader) file(path string) {
 	}
 	for _, name := range document.blank {
 		if !l.known(name) {
-			l.fault(name, at(name), "unknown setting"+l.suggest(name, Setting.name))
+			l.fault(name, at(name), "unknown setting"+l.suggest(name, l.names()))
 		}
 	}
 	l.layer(confmap.Provider(document.texts, ""), at)
+	for _, t := range tables {
+		if given, ok := document.tables[t.Name]; ok {
+			l.table(t, path, given)
+		}
+	}
 }
 
-// known reports whether name is a setting or a section of settings.
+// known reports whether name is a setting, a section of settings or a table.
 func (l *loader) known(name string) bool {
-	return slices.ContainsFunc(l.settings, func(s Setting) bool {
-		return s.Name == name || strings.HasPrefix(s.Name, name+".")
+	return slices.ContainsFunc(l.names(), func(known string) bool {
+		return known == name || strings.HasPrefix(known, name+".")
 	})
 }
 
@@ -206,7 +245,7 @@ func (l *loader) environment(environ []string) {
 		if !ok {
 			setting, ok = byVariable[strings.TrimSuffix(variable, "_FILE")]
 			if !ok || !setting.Secret {
-				l.fault("", "environment "+printable(variable), "unknown variable"+l.suggest(variable, Setting.Variable))
+				l.fault("", "environment "+printable(variable), "unknown variable"+l.suggest(variable, l.variables()))
 				return "", nil
 			}
 			secret, err := readFile(text, maxSecretBytes)

@@ -71,7 +71,7 @@ func TestLoadDefaults(t *testing.T) {
 		OpsListen:      "127.0.0.1:9464",
 		LogLevel:       slog.LevelInfo,
 		LogFormat:      "text",
-		Limits:         config.Limits{BodyBytes: 16 << 20, QueryBytes: 256 << 10},
+		Limits:         config.Limits{BodyBytes: 16 << 20, QueryBytes: 256 << 10, ImagePixels: 40_000_000},
 		Lists:          config.Lists{MaxRows: 100000},
 		Server: config.Server{
 			ReadHeaderTimeout: 10 * time.Second,
@@ -80,8 +80,10 @@ func TestLoadDefaults(t *testing.T) {
 			IdleTimeout:       2 * time.Minute,
 			ShutdownTimeout:   15 * time.Second,
 		},
-		Auth:   config.Auth{SecretKey: []byte{}},
-		Store:  config.Store{TimeZone: time.UTC, Currency: "USD", TaxCountry: "US", TaxRegion: "CA"},
+		Auth: config.Auth{SecretKey: []byte{}},
+		Store: config.Store{TimeZone: time.UTC, Currency: "USD", TaxCountry: "US", TaxRegion: "CA",
+			AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"},
+			Themes: []string{"base/default", "default/default", "default/iphone", "default/modern", "rwd/default"}},
 		Stock:  config.Stock{MinQty: "0.0000", NotifyQty: "1.0000", ManageStock: true},
 		Driver: map[string]string{"dsn": "sqlite:portico.db", "migrate": "auto"},
 	}
@@ -108,7 +110,7 @@ accept_missing: json
 adapter: rest
 ops: {listen: ":9000", token: 0123456789abcdef}
 log: {level: error, format: json}
-limits: {body_bytes: 4096, query_bytes: 512KiB}
+limits: {body_bytes: 4096, query_bytes: 512KiB, image_pixels: 1}
 lists.max_rows: 7
 server:
   read_header_timeout: 1s
@@ -118,7 +120,8 @@ server:
   shutdown_timeout: 500ms
 auth:
   secret_key: `+secretKey+`
-store: {timezone: Europe/Berlin, currency: EUR, tax_country: DE, tax_region: ""}
+store: {timezone: Europe/Berlin, currency: EUR, tax_country: DE, tax_region: "",
+  attribute_sets: [4, 9], tax_classes: "0, 7", themes: []}
 stock: {min_qty: -007.5, notify_qty: 0.25, backorders: 2, manage: false}
 rest.mapping: backend.yaml
 sql.dsn: 0042
@@ -145,7 +148,7 @@ sql.dsn: 0042
 		OpsToken:      "0123456789abcdef",
 		LogLevel:      slog.LevelError,
 		LogFormat:     "json",
-		Limits:        config.Limits{BodyBytes: 4096, QueryBytes: 512 << 10},
+		Limits:        config.Limits{BodyBytes: 4096, QueryBytes: 512 << 10, ImagePixels: 1},
 		Lists:         config.Lists{MaxRows: 7},
 		Server: config.Server{
 			ReadHeaderTimeout: time.Second,
@@ -154,8 +157,9 @@ sql.dsn: 0042
 			IdleTimeout:       4 * time.Second,
 			ShutdownTimeout:   500 * time.Millisecond,
 		},
-		Auth:   config.Auth{SecretKey: append(key, key...)},
-		Store:  config.Store{TimeZone: berlin, Currency: "EUR", TaxCountry: "DE"},
+		Auth: config.Auth{SecretKey: append(key, key...)},
+		Store: config.Store{TimeZone: berlin, Currency: "EUR", TaxCountry: "DE",
+			AttributeSets: []string{"4", "9"}, TaxClasses: []string{"0", "7"}, Themes: []string{}},
 		Stock:  config.Stock{MinQty: "-7.5000", NotifyQty: "0.2500", Backorders: 2},
 		Driver: map[string]string{"mapping": "backend.yaml"},
 	}
@@ -416,7 +420,7 @@ func TestValidate(t *testing.T) {
 
 // FuzzLoad feeds the loader hostile files and variables. What it accepts must
 // load to the same configuration again when every value comes from the
-// environment instead.
+// environment instead, and every entry of a table from its row.
 func FuzzLoad(f *testing.F) {
 	f.Add("", "PORTICO_LISTEN", ":0")
 	f.Add("listen: 127.0.0.1:8080\nlog: {level: warn}\n", "PORTICO_LOG_LEVEL", "debug")
@@ -425,6 +429,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add("a: &a [x]\nb: *a\n", "PORTICO_PORT_80_TCP", "tcp://10.0.0.1:80")
 	f.Add("store: {timezone: ../../etc/passwd}", "PORTICO_STORE_TIMEZONE", "Local")
 	f.Add("public_url: http://[::1]:80/\n---\n", "PORTICO_PUBLIC_URL", "https://example.com//")
+	f.Add("attributes:\n- {resource: products, name: a, kind: text, roles: [guest], views: single}\nfields:\n- {resource: orders, role: admin, read: [a, 'b c'], write: []}\n", "PORTICO_X", "")
 	path := filepath.Join(f.TempDir(), "portico.yaml")
 	f.Fuzz(func(t *testing.T, text, variable, value string) {
 		if strings.HasSuffix(variable, "_FILE") || strings.HasPrefix(variable, "PORTICO_CONFIG") {
@@ -441,12 +446,23 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		again := config.Sources{Sections: adapters()}
+		entries := map[string][]string{}
 		for _, r := range first.Rows() {
-			if !r.Secret {
+			if table, _, ok := strings.Cut(r.Name, "["); ok {
+				entries[table] = append(entries[table], "- "+r.Value+"\n")
+			} else if !r.Secret && r.Environment != "" {
 				again.Environ = append(again.Environ, r.Environment+"="+r.Value)
 			}
 		}
 		again.Environ = append(again.Environ, "PORTICO_OPS_TOKEN="+first.OpsToken)
+		again.File = path
+		text = ""
+		for table, list := range entries {
+			text += table + ":\n" + strings.Join(list, "")
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		second, err := config.Load(again)
 		if err != nil {
 			t.Fatalf("values that were accepted are refused: %v", err)

@@ -14,13 +14,14 @@ type Row struct {
 	Value       string `json:"value"`  // a secret: "(set)" or "(not set)", unless it is the default
 	Source      string `json:"source"` // "default", "portico.yaml:3", "environment PORTICO_LISTEN", "flag --listen"
 	Default     string `json:"default"`
-	Environment string `json:"environment"`
-	Flag        string `json:"flag,omitempty"` // "--listen"
+	Environment string `json:"environment,omitempty"` // none: only in the file
+	Flag        string `json:"flag,omitempty"`        // "--listen"
 	Secret      bool   `json:"secret"`
 	Help        string `json:"help"`
 }
 
-// Rows returns every setting in the order of [Settings].
+// Rows returns every setting in the order of [Settings], then every entry of each
+// of the [Tables], as YAML; a table without entries has one row without a value.
 func (c *Config) Rows() []Row { return c.rows }
 
 func (l *loader) rows() []Row {
@@ -43,6 +44,14 @@ func (l *loader) rows() []Row {
 			rows[i].Value = hidden(v.text, s.Default)
 		}
 	}
+	for _, t := range Tables() {
+		for _, e := range l.entries[t.Name] {
+			rows = append(rows, Row{Name: e.name, Value: e.text(t), Source: e.origin, Help: t.Help})
+		}
+		if len(l.entries[t.Name]) == 0 {
+			rows = append(rows, Row{Name: t.Name, Source: cmp.Or(l.origins[t.Name], "default"), Help: t.Help})
+		}
+	}
 	return rows
 }
 
@@ -63,7 +72,7 @@ func WriteTable(w io.Writer, rows []Row) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "SETTING\tVALUE\tSOURCE\tDEFAULT\tENVIRONMENT\tFLAG")
 	for _, r := range rows {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, cell(r.Value), cell(r.Source), cell(r.Default), r.Environment, cell(r.Flag))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, cell(r.Value), cell(r.Source), cell(r.Default), cell(r.Environment), cell(r.Flag))
 	}
 	return table.Flush()
 }

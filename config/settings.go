@@ -97,6 +97,8 @@ func core() []Setting {
 			Help: "Greatest size of a request body."},
 		{Name: "limits.query_bytes", Kind: Size, Default: "256KiB", Min: kib, Max: longestQuery,
 			Help: "Greatest size of a query string; a longer one gets 400."},
+		{Name: "limits.image_pixels", Kind: Int, Default: "40000000", Min: 1, Max: 1_000_000_000,
+			Help: "Greatest number of pixels of an image, and of all images that are checked at once; each takes up to 24 bytes of memory for as long."},
 		{Name: "lists.max_rows", Kind: Int, Default: "100000", Min: 1, Max: 10_000_000,
 			Help: "Greatest number of records in one list, whatever limit asks for."},
 
@@ -105,7 +107,7 @@ func core() []Setting {
 		{Name: "server.read_timeout", Kind: Duration, Default: "1m", Min: shortest, Max: longest,
 			Help: "Time to read a whole request."},
 		{Name: "server.write_timeout", Kind: Duration, Default: "2m", Min: shortest, Max: longest,
-			Help: "Time from the end of a request's headers to the end of its answer."},
+			Help: "Time from the end of a request's headers to the end of its answer. Work that takes longer is stopped."},
 		{Name: "server.idle_timeout", Kind: Duration, Default: "2m", Min: shortest, Max: longest,
 			Help: "Time an idle connection is kept open."},
 		{Name: "server.shutdown_timeout", Kind: Duration, Default: "15s", Min: shortest, Max: longest,
@@ -122,6 +124,13 @@ func core() []Setting {
 			Help: "Country whose tax a guest pays, an ISO 3166 code."},
 		{Name: "store.tax_region", Kind: Text, Default: "CA", Valid: matching(`[A-Za-z0-9-]{0,32}`, "must be a region code such as CA, or empty"),
 			Help: "Region whose tax a guest pays, its code in store.tax_country. Empty: none."},
+		{Name: "store.attribute_sets", Kind: Text, Default: "4", Valid: matching(idList, "must be ids separated by commas, such as 4 or 4,9"),
+			Help: "Ids of the attribute sets that products can be created in, separated by commas."},
+		{Name: "store.tax_classes", Kind: Text, Default: "0,2,4", Valid: matching(idList, "must be ids separated by commas, such as 0,2,4"),
+			Help: "Values of tax_class_id that products may have, separated by commas. 0 is none."},
+		{Name: "store.themes", Kind: Text, Default: "base/default,default/default,default/iphone,default/modern,rwd/default",
+			Valid: matching(`(?:`+theme+`(?:, ?`+theme+`)*)?`, "must be themes separated by commas, each as package/theme"),
+			Help:  "Values of custom_design that products may have, separated by commas, each as package/theme."},
 
 		{Name: "stock.min_qty", Kind: Decimal, Default: "0",
 			Help: "Quantity at which a product is out of stock, for items that use the store's value."},
@@ -133,6 +142,11 @@ func core() []Setting {
 			Help: "Whether stock is kept, for items that use the store's value."},
 	}
 }
+
+const (
+	idList = `(?:0|[1-9][0-9]{0,8})(?:, ?(?:0|[1-9][0-9]{0,8}))*`
+	theme  = `[A-Za-z0-9_-]{1,64}/[A-Za-z0-9_-]{1,64}`
+)
 
 // validToken keeps a token fit for an Authorization header and hard to guess.
 func validToken(text string) error {

@@ -56,8 +56,8 @@ func TestExampleInForce(t *testing.T) {
 		t.Fatalf("as written: %v", err)
 	}
 	line := regexp.MustCompile(`(?m)^( *)# ([a-z_]+: )`)
-	if found := len(line.FindAllString(example.String(), -1)); found != len(settings) {
-		t.Errorf("%d settings in the example, want %d", found, len(settings))
+	if found := len(line.FindAllString(example.String(), -1)); found != len(settings)+len(config.Tables()) {
+		t.Errorf("%d settings and tables in the example, want %d", found, len(settings)+len(config.Tables()))
 	}
 	inForce, err := config.Load(config.Sources{Sections: adapters(), File: write(t, line.ReplaceAllString(example.String(), "$1$2"))})
 	if err != nil {

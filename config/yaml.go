@@ -20,7 +20,18 @@ type document struct {
 	texts  map[string]any // string by name; a list is joined by commas
 	blank  []string       // names with nothing under them: not set
 	lines  map[string]int // where each name stands
+	names  []string       // all of them, as they come
+	tables map[string]tableEntries
+	line   int // where it begins
 	faults []lineFault
+
+	isTable func(name string) bool
+}
+
+// tableEntries are a list of mappings, each taken apart like a file.
+type tableEntries struct {
+	line    int
+	entries []*document
 }
 
 type lineFault struct {
@@ -28,10 +39,11 @@ type lineFault struct {
 	problem string
 }
 
-// readYAML takes a file apart. Anchors, tags and further documents are faults:
+// readYAML takes a file apart. What stands under a table's name is a list of
+// mappings. Anchors, tags and further documents are faults:
 // no setting needs them, and aliases multiply what is read.
-func readYAML(text []byte) *document {
-	d := &document{texts: map[string]any{}, lines: map[string]int{}}
+func readYAML(text []byte, isTable func(name string) bool) *document {
+	d := newDocument(isTable)
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var root, more yaml.Node
 	err := decoder.Decode(&root)
@@ -50,6 +62,10 @@ func readYAML(text []byte) *document {
 		d.fault(root.Content[0].Line, "must be a mapping of settings")
 	}
 	return d
+}
+
+func newDocument(isTable func(string) bool) *document {
+	return &document{texts: map[string]any{}, lines: map[string]int{}, tables: map[string]tableEntries{}, isTable: isTable}
 }
 
 func (d *document) fault(line int, problem string) {
@@ -77,6 +93,11 @@ func (d *document) entry(name string, line int, node *yaml.Node, depth int) {
 		return
 	}
 	d.lines[name] = line
+	d.names = append(d.names, name)
+	if d.isTable(name) && !isNull(node) {
+		d.table(name, line, node, depth)
+		return
+	}
 	if node.Kind == yaml.MappingNode && len(node.Content) > 0 && plain(node) == nil {
 		d.mapping(name+".", node, depth+1)
 		return
@@ -90,6 +111,27 @@ func (d *document) entry(name string, line int, node *yaml.Node, depth int) {
 	default:
 		d.texts[name] = text
 	}
+}
+
+// table takes the entries of a table apart.
+func (d *document) table(name string, line int, node *yaml.Node, depth int) {
+	if node.Kind != yaml.SequenceNode || plain(node) != nil {
+		d.fault(line, name+" must be a list of mappings")
+		return
+	}
+	all := tableEntries{line: line}
+	for i, node := range node.Content {
+		if node.Kind != yaml.MappingNode || plain(node) != nil {
+			d.fault(node.Line, fmt.Sprintf("%s[%d] must be a mapping of keys", name, i))
+			continue
+		}
+		entry := newDocument(func(string) bool { return false })
+		entry.line = node.Line
+		entry.mapping("", node, depth+1)
+		d.faults = append(d.faults, entry.faults...)
+		all.entries = append(all.entries, entry)
+	}
+	d.tables[name] = all
 }
 
 // scalar returns the text of a scalar, or of a list of scalars with commas

@@ -30,7 +30,10 @@ type Case struct {
 	Differs string `json:"differs"` // why the documented dialect answers otherwise; empty if it does not
 	Note    string `json:"note"`    // a remark for the reader, or empty
 	Reset   *bool  `json:"reset"`   // false: goes on from the state the case before left; nil means true
-	Steps   []Step `json:"steps"`
+	// Clauses names the entries of clauses.json that one of the document's own
+	// cases shows; recordings have none.
+	Clauses []string `json:"clauses"`
+	Steps   []Step   `json:"steps"`
 }
 
 // A Step is one request and the reply recorded for it. Path, Headers and Body

@@ -16,11 +16,9 @@
 //     else counts: the order of lists and of objects keyed by id, a number
 //     against a text, 1 against 1.0, every escape, every blank.
 //  4. Every case starts from the seeded data set. A case is left out only
-//     visibly: it differs in this dialect, or the target gives a reason.
-//  5. A part that is not built yet is declared, and then held to the refusal of
-//     the contract (405) instead of its recording, so a [Summary] has numbers
-//     worth committing.
-//  6. What comes back is hostile: replies are bounded in size, depth and time.
+//     visibly: it differs in this dialect, or the target gives a reason. A
+//     [Summary] has numbers worth committing.
+//  5. What comes back is hostile: replies are bounded in size, depth and time.
 //     Secrets never reach a report.
 //
 // # How it is tested
@@ -28,5 +26,6 @@
 // An in-test server answers with recordings, and a table of mutations shows
 // that each kind of difference is found and that the allowances hold. Requests
 // are checked as raw bytes on a listener. A failing Replay runs in a process of
-// its own. Every parser has a fuzz target.
+// its own. Every parser has a fuzz target. clauses.json lists what the contract
+// document says; every clause has a case of the document's own.
 package contracttests

@@ -138,85 +138,6 @@ func TestRootIsRenamedInDocumented(t *testing.T) {
 	}
 }
 
-const (
-	refusedJSON = `{"messages":{"error":[{"code":405,"message":"Resource method not implemented yet."}]}}`
-	refusedXML  = "<?xml version=\"1.0\"?>\n<service_api>\n  <messages>\n    <error>\n      <data_item>\n        <code>405</code>\n        <message>Resource method not implemented yet.</message>\n      </data_item>\n    </error>\n  </messages>\n</service_api>\n"
-	refusedText = "messages%5Berror%5D%5B0%5D%5Bcode%5D=405&messages%5Berror%5D%5B0%5D%5Bmessage%5D=Resource+method+not+implemented+yet."
-)
-
-func TestPendingSteps(t *testing.T) {
-	noDot := func(s string) string { return strings.Replace(s, "yet.", "yet", 1) }
-	created := Step{As: Guest, Method: "POST", Path: "/pending", Response: recordings["created"]}
-	refusedWrite := Step{As: Guest, Method: "POST", Path: "/pending", Response: Response{Status: 400, ContentType: ptr(jsonType), Body: `{}`}}
-	inXML := step("GET", "/pending", "x")
-	inXML.Response.ContentType = ptr(xmlType)
-	inText := step("GET", "/pending", "x")
-	inText.Response.ContentType = ptr(textType)
-	category := step("GET", "/products/1/categories/?limit=1&pending", "[]")
-	built := step("GET", "/built", "[]")
-	builtReply := httpReply(200, "[]", "Content-Type: "+jsonType)
-	refused := func(contentType, body string) string { return httpReply(405, body, "Content-Type: "+contentType) }
-
-	for _, tt := range []struct {
-		name    string
-		dialect Dialect
-		steps   []Step
-		replies []string
-		pending int
-		wrong   []string // in the error; none: there is no error
-	}{
-		{"Alone", Documented, []Step{step("GET", "/pending", "[]")}, []string{refused(jsonType, refusedJSON)}, 1, nil},
-		{"XML", Documented, []Step{inXML}, []string{refused(xmlType, refusedXML)}, 1, nil},
-		{"XMLOfTheOriginal", Magento, []Step{inXML}, []string{refused(xmlType, strings.ReplaceAll(refusedXML, "service_api", "magento_api"))}, 1, nil},
-		{"Text", Documented, []Step{inText}, []string{refused(textType, refusedText)}, 1, nil},
-		{"ReadsGoOn", Documented, []Step{step("GET", "/pending", "[]"), built}, []string{refused(jsonType, refusedJSON), builtReply}, 1, nil},
-		{"RefusedWriteGoesOn", Documented, []Step{refusedWrite, built}, []string{refused(jsonType, refusedJSON), builtReply}, 1, nil},
-		{"WriteEndsTheCase", Documented, []Step{built, created, built, built}, []string{builtReply, refused(jsonType, refusedJSON)}, 1, nil},
-		{"WriteInAnyFormat", Documented, []Step{created}, []string{refused(xmlType, refusedXML)}, 1, nil},
-		{"Category", Documented, []Step{category}, []string{refused(jsonType, noDot(refusedJSON))}, 1, nil},
-		{"CategoryOfTheOriginal", Magento, []Step{category}, []string{refused(jsonType, refusedJSON)}, 1, nil},
-		{"CategoryWithDot", Documented, []Step{category}, []string{refused(jsonType, refusedJSON)}, 1, []string{"$.messages.error[0].message"}},
-		{"NoDot", Documented, []Step{step("GET", "/pending", "[]")}, []string{refused(jsonType, noDot(refusedJSON))}, 1, []string{"$.messages.error[0].message"}},
-		{"Answered", Documented, []Step{step("GET", "/pending", "[]")}, []string{builtReply}, 1, []string{"status"}},
-		{"OtherFormat", Documented, []Step{inXML}, []string{refused(jsonType, refusedJSON)}, 1, []string{"Content-Type", "body"}},
-		{"NoFormat", Documented, []Step{created}, []string{refused("text/html", "")}, 1, []string{"Content-Type", "body"}},
-		{"LaterDifference", Documented, []Step{step("GET", "/pending", "[]"), built}, []string{refused(jsonType, refusedJSON), httpReply(404, "")}, 1, []string{"step 2", "status"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			r := recorder{replies: tt.replies}
-			base := serve(t, r.answer)
-			p := player{server: mustServer(t, base), target: Target{Dialect: tt.dialect, Pending: func(s Step) bool {
-				return strings.Contains(s.Path, "pending")
-			}}}
-			pending, err := p.play(t.Context(), &Case{Steps: tt.steps})
-			if len(pending) != tt.pending || int(r.next.Load()) != len(tt.replies) {
-				t.Errorf("pending %v after %d requests, want %d after %d", pending, r.next.Load(), tt.pending, len(tt.replies))
-			}
-			if (err != nil) != (tt.wrong != nil) {
-				t.Fatalf("error %v, want one with %q", err, tt.wrong)
-			}
-			for _, want := range tt.wrong {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("error has no %q:\n%v", want, err)
-				}
-			}
-		})
-	}
-
-	t.Run("Summary", func(t *testing.T) {
-		r := recorder{replies: []string{refused(jsonType, refusedJSON), builtReply, builtReply}}
-		got := Replay(t, Target{BaseURL: serve(t, r.answer), Dialect: Magento, Pending: func(s Step) bool {
-			return s.Path == "/pending"
-		}}, []Case{
-			{File: "f", Name: "only pending", Steps: []Step{step("GET", "/pending", "[]")}},
-			{File: "f", Name: "built", Steps: []Step{built, built}},
-		})
-		if got != (Summary{Passed: 1, Partial: 1}) {
-			t.Errorf("summary %+v, want 1 passed, 1 partial", got)
-		}
-	})
-}
-
 // TestReplayFails replays, in a process of its own, cases that must fail, and
 // reads what that process reports.
 func TestReplayFails(t *testing.T) {
@@ -251,7 +172,7 @@ func TestReplayFails(t *testing.T) {
 		"step 1\n",
 		"no reply: ",
 		"resetting the data set: disk full",
-		"summary {Passed:1 Failed:3 Partial:0 LeftOut:0}",
+		"summary {Passed:1 Failed:3 LeftOut:0}",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report has no %q", want)

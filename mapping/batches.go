@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/portico-commerce/portico/mapping/codec"
@@ -9,11 +10,14 @@ import (
 
 // A batchReply collects the outcomes of a call on many records: a list of
 // successes and a list of errors, each entry with the id, a message and a code
-// (wire 11). A list without entries is absent.
+// (wire 11; product_parts 3.4). A list without entries is absent.
 type batchReply struct {
-	dialect *contract.Dialect
 	idField string
-	lists   []codec.Member // in the order in which each got its first entry
+	// with are what every entry holds besides, behind its id.
+	with []codec.Member
+	// successFirst puts the list of successes first, whichever got the first entry.
+	successFirst bool
+	lists        []codec.Member // in the order in which each got its first entry
 	// broken, if set, replaces the whole reply.
 	broken *contract.Fault
 }
@@ -79,16 +83,16 @@ func (b *batchReply) add(name string, id codec.Node, fault contract.Fault) {
 		b.lists = append(b.lists, codec.Member{Key: name, Value: codec.Node{Kind: codec.Struct}})
 	}
 	list := &b.lists[at].Value
-	list.Members = append(list.Members, codec.Member{Key: strconv.Itoa(len(list.Members)), Value: record(
-		codec.Member{Key: b.idField, Value: id},
-		codec.Member{Key: "message", Value: codec.TextNode(fault.Message)},
-		codec.Member{Key: "code", Value: codec.NumberNode(strconv.Itoa(fault.Code))},
-	)})
+	entry := record(slices.Concat([]codec.Member{{Key: b.idField, Value: id}}, b.with, []codec.Member{
+		{Key: "message", Value: codec.TextNode(fault.Message)},
+		{Key: "code", Value: codec.NumberNode(strconv.Itoa(fault.Code))},
+	})...)
+	list.Members = append(list.Members, codec.Member{Key: strconv.Itoa(len(list.Members)), Value: entry})
 }
 
 // body returns the reply's tree.
 func (b *batchReply) body() *codec.Node {
-	if b.dialect.SuccessFirst && len(b.lists) == 2 && b.lists[0].Key == errorList {
+	if b.successFirst && len(b.lists) == 2 && b.lists[0].Key == errorList {
 		b.lists[0], b.lists[1] = b.lists[1], b.lists[0]
 	}
 	return &codec.Node{Kind: codec.Struct, Members: b.lists}

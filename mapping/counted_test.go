@@ -2,6 +2,7 @@ package mapping_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -16,8 +17,9 @@ type countedAdapter struct {
 
 // reads are the calls of stores that read, in their order.
 type reads struct {
-	mu   sync.Mutex
-	from []adapter.Resource
+	mu    sync.Mutex
+	from  []adapter.Resource
+	forms []string // of the lists among them
 }
 
 func (r *reads) add(resource adapter.Resource) {
@@ -31,8 +33,36 @@ func (r *reads) take() []adapter.Resource {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	from := r.from
-	r.from = nil
+	r.from, r.forms = nil, nil
 	return from
+}
+
+// takeForms returns the forms of the lists since take or takeForms was called
+// last.
+func (r *reads) takeForms() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	forms := r.forms
+	r.from, r.forms = nil, nil
+	return forms
+}
+
+// addList notes a list, and how it comes to where it begins.
+func (r *reads) addList(resource adapter.Resource, p *adapter.ListParams) {
+	form := "start"
+	switch {
+	case p.Count:
+		form = "count"
+	case p.Query.After != nil && p.Query.Offset > 0:
+		form = fmt.Sprintf("mark and offset %d", p.Query.Offset)
+	case p.Query.After != nil:
+		form = "mark"
+	case p.Query.Offset > 0:
+		form = fmt.Sprintf("offset %d", p.Query.Offset)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.from, r.forms = append(r.from, resource), append(r.forms, form)
 }
 
 func (a countedAdapter) Store(r adapter.Resource) (adapter.Store, error) {
@@ -52,6 +82,6 @@ func (s countedStore) Get(ctx context.Context, p *adapter.GetParams) (adapter.Re
 }
 
 func (s countedStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
-	s.reads.add(s.resource)
+	s.reads.addList(s.resource, p)
 	return s.Store.List(ctx, p)
 }

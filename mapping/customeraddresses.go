@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -11,14 +12,22 @@ import (
 
 // customerAddresses is the resource behind /customers/addresses and
 // /customers/:customer_id/addresses.
-type customerAddresses struct{ resource }
+type customerAddresses struct {
+	resource
+	form formReader
+}
 
-func newCustomerAddresses(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas) (*customerAddresses, error) {
-	bound, err := newResource(d, contract.CustomerAddressFields(), upstream, schemas, adapter.CustomerAddresses)
+func newCustomerAddresses(d *contract.Dialect, fields *contract.Fields, upstream *watchedAdapter, schemas *adapter.Schemas) (*customerAddresses, error) {
+	bound, err := newResource(d, fields.CustomerAddresses, upstream, schemas, adapter.CustomerAddresses)
 	if err != nil {
 		return nil, err
 	}
-	addresses := &customerAddresses{bound}
+	directory, err := newDirectory(upstream, schemas)
+	if err != nil {
+		return nil, err
+	}
+	addresses := &customerAddresses{resource: bound}
+	addresses.form = formReader{resource: &addresses.resource, form: contract.CustomerAddressForm(addresses.added()...), directory: directory}
 	street := addresses.attribute("street")
 	addresses.compute = map[string]func(*Call, adapter.Record) (codec.Node, bool){
 		"street": func(_ *Call, rec adapter.Record) (codec.Node, bool) {
@@ -50,25 +59,34 @@ func (s *Service) getCustomerAddress(ctx context.Context, c *Call) (*Reply, erro
 	return s.addresses.one(c, rec)
 }
 
+// addressOwner reads the customer of the path, who must be the caller unless that
+// is an Admin.
+func (s *Service) addressOwner(c *Call) (adapter.Key, error) {
+	customer, err := s.key(c.Param("customer_id"))
+	if err != nil {
+		return 0, err
+	}
+	if own := ownerID(c.Principal); own != 0 && own != int64(customer) {
+		return 0, s.dialect.Fault(contract.NotFound)
+	}
+	return customer, nil
+}
+
 // listCustomerAddresses handles GET /customers/:customer_id/addresses. The list
 // modifiers are checked, but not before the customer is found, and have no
 // effect (wire 10).
 func (s *Service) listCustomerAddresses(ctx context.Context, c *Call) (*Reply, error) {
-	customer, err := s.key(c.Param("customer_id"))
+	customer, err := s.addressOwner(c)
 	if err != nil {
 		return nil, err
 	}
-	own := ownerID(c.Principal)
-	if own != 0 && own != int64(customer) {
-		return nil, s.dialect.Fault(contract.NotFound)
-	}
-	newestFirst := adapter.Query{OrderBy: s.addresses.schema.Key, Desc: true, Limit: s.settings.MaxRows}
-	records, err := s.addresses.all(ctx, &adapter.ListParams{Query: newestFirst, OwnerID: int64(customer)})
+	newestFirst := adapter.Query{OrderBy: s.addresses.schema.Key, Desc: true}
+	records, err := s.addresses.allRows(ctx, adapter.ListParams{Query: newestFirst, OwnerID: int64(customer)}, s.limits, asRead)
 	if err != nil {
 		return nil, err
 	}
-	if len(records) == 0 { // none, or no such customer
-		if _, err := s.customers.store.Get(ctx, &adapter.GetParams{Key: customer, OwnerID: own}); err != nil {
+	if len(records.batch) == 0 { // none, or no such customer
+		if _, err := s.customers.store.Get(ctx, &adapter.GetParams{Key: customer}); err != nil {
 			return nil, err
 		}
 	}
@@ -78,4 +96,94 @@ func (s *Service) listCustomerAddresses(ctx context.Context, c *Call) (*Reply, e
 		return nil, err
 	}
 	return s.addresses.many(c, arrayOfRecords, records)
+}
+
+// createCustomerAddress handles POST /customers/:customer_id/addresses. The customer
+// is looked up before the fields are checked.
+func (s *Service) createCustomerAddress(ctx context.Context, c *Call) (*Reply, error) {
+	customer, err := s.addressOwner(c)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.customers.store.Get(ctx, &adapter.GetParams{Key: customer}); err != nil {
+		return nil, err
+	}
+	filled, err := s.addresses.form.read(ctx, c, "")
+	if err != nil {
+		return nil, err
+	}
+	r := filled.change
+	r.Set("customer_id", adapter.IntegerValue(int64(customer)))
+	for _, name := range defaultFlags() {
+		if r.Get(name).Kind() == adapter.Absent {
+			r.Set(name, adapter.IntegerValue(0))
+		}
+	}
+	key, err := s.addresses.store.Create(ctx, &adapter.CreateParams{Record: r})
+	switch {
+	case refusedFor(err, adapter.Invalid, "customer_id"): // gone since
+		return nil, s.dialect.Fault(contract.NotFound)
+	case err != nil:
+		return nil, err
+	}
+	return created("/customers/addresses/", key), nil
+}
+
+// defaultFlags lists the fields that say what an address is the default for.
+func defaultFlags() []string { return []string{"is_default_billing", "is_default_shipping"} }
+
+// errMoved: an address has come into another country since its fields were checked.
+var errMoved = errors.New("the address has another country than before")
+
+// updateCustomerAddress handles PUT /customers/addresses/:id. The address is looked
+// up before its fields are checked, and what is checked against its country is
+// checked again when that changes meanwhile.
+func (s *Service) updateCustomerAddress(ctx context.Context, c *Call) (*Reply, error) {
+	key, err := s.key(c.Param("id"))
+	if err != nil {
+		return nil, err
+	}
+	own := ownerID(c.Principal)
+	for {
+		before, err := s.addresses.store.Get(ctx, &adapter.GetParams{Key: key, OwnerID: own})
+		if err != nil {
+			return nil, err
+		}
+		filled, err := s.addresses.form.read(ctx, c, before.Get("country_id").Text())
+		if err != nil {
+			return nil, err
+		}
+		err = s.addresses.store.Update(ctx, &adapter.UpdateParams{Key: key, OwnerID: own, Change: func(current adapter.Record) (adapter.Record, error) {
+			if current.Get("country_id").Text() != before.Get("country_id").Text() {
+				return adapter.Record{}, errMoved
+			}
+			return filled.change, nil
+		}})
+		switch {
+		case err == nil:
+			return &Reply{}, nil
+		case !errors.Is(err, errMoved):
+			return nil, err
+		}
+	}
+}
+
+// deleteCustomerAddress handles DELETE /customers/addresses/:id.
+func (s *Service) deleteCustomerAddress(ctx context.Context, c *Call) (*Reply, error) {
+	key, err := s.key(c.Param("id"))
+	if err != nil {
+		return nil, err
+	}
+	err = s.addresses.store.Delete(ctx, &adapter.DeleteParams{Key: key, OwnerID: ownerID(c.Principal), Check: func(current adapter.Record) error {
+		for _, name := range defaultFlags() {
+			if current.Get(name).Int() != 0 {
+				return s.dialect.Fault(contract.AddressIsDefault)
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return &Reply{}, nil
 }

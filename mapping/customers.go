@@ -2,6 +2,8 @@ package mapping
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -9,29 +11,39 @@ import (
 )
 
 // customers is the resource behind /customers.
-type customers struct{ resource }
-
-func newCustomers(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas) (*customers, error) {
-	bound, err := newResource(d, contract.CustomerFields(), upstream, schemas, adapter.Customers)
-	if err != nil {
-		return nil, err
-	}
-	return &customers{bound}, nil
+type customers struct {
+	resource
+	form formReader
 }
 
-// getCustomer handles GET /customers/:id. A Customer must give the own id in
-// exactly its digits; an Admin's may be anything that begins with the number
-// (customers 1, "Ids in the path").
-func (s *Service) getCustomer(ctx context.Context, c *Call) (*Reply, error) {
-	id, own := c.Param("id"), ownerID(c.Principal)
-	if own != 0 && id != strconv.FormatInt(own, 10) {
-		return nil, s.dialect.Fault(contract.NotFound)
-	}
-	key, err := s.key(id)
+func newCustomers(d *contract.Dialect, fields *contract.Fields, upstream *watchedAdapter, schemas *adapter.Schemas, shops *shops) (*customers, error) {
+	bound, err := newResource(d, fields.Customers, upstream, schemas, adapter.Customers)
 	if err != nil {
 		return nil, err
 	}
-	rec, err := s.customers.store.Get(ctx, &adapter.GetParams{Key: key, OwnerID: own})
+	customers := &customers{resource: bound}
+	customers.form = formReader{resource: &customers.resource, form: contract.CustomerForm(customers.added()...), shops: shops}
+	return customers, nil
+}
+
+// customerKey reads the id of the path. A Customer must give the own id in exactly
+// its digits; an Admin's may be anything that begins with the number (customers 1,
+// "Ids in the path").
+func (s *Service) customerKey(c *Call) (adapter.Key, error) {
+	id, own := c.Param("id"), ownerID(c.Principal)
+	if own != 0 && id != strconv.FormatInt(own, 10) {
+		return 0, s.dialect.Fault(contract.NotFound)
+	}
+	return s.key(id)
+}
+
+// getCustomer handles GET /customers/:id.
+func (s *Service) getCustomer(ctx context.Context, c *Call) (*Reply, error) {
+	key, err := s.customerKey(c)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := s.customers.store.Get(ctx, &adapter.GetParams{Key: key, OwnerID: ownerID(c.Principal)})
 	if err != nil {
 		return nil, err
 	}
@@ -41,5 +53,124 @@ func (s *Service) getCustomer(ctx context.Context, c *Call) (*Reply, error) {
 // listCustomers handles GET /customers. Where a Customer is let in, the list
 // holds the own record alone.
 func (s *Service) listCustomers(ctx context.Context, c *Call) (*Reply, error) {
-	return s.customers.list(ctx, c, keyedByID, ownerID(c.Principal), s.settings.MaxRows)
+	return s.customers.list(ctx, c, keyedByID, ownerID(c.Principal), s.limits)
+}
+
+// createdIn is where a customer registered whom an administrator created.
+const createdIn = "Admin"
+
+// createCustomer handles POST /customers.
+func (s *Service) createCustomer(ctx context.Context, c *Call) (*Reply, error) {
+	filled, err := s.customers.form.read(ctx, c, "")
+	if err != nil {
+		return nil, err
+	}
+	if filled.late != 0 {
+		return nil, s.unsaved(filled.late, contract.RecordUnsaved)
+	}
+	r := filled.change
+	r.Set("store_id", adapter.IntegerValue(0))
+	r.Set("created_in", adapter.TextValue(createdIn))
+	if r.Get("disable_auto_group_change").Kind() == adapter.Absent {
+		r.Set("disable_auto_group_change", adapter.IntegerValue(0))
+	}
+	if s.dialect.ConfirmationKeys {
+		r.Set("confirmation", adapter.TextValue(newConfirmationKey()))
+	}
+	if err := filled.hashPassword(); err != nil {
+		return nil, err
+	}
+	key, err := s.customers.store.Create(ctx, &adapter.CreateParams{Record: r})
+	if isTaken(err) {
+		return nil, s.unsaved(contract.EmailTaken, contract.RecordUnsaved)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return created("/customers/", key), nil
+}
+
+// newConfirmationKey returns 32 random hexadecimal digits.
+func newConfirmationKey() string {
+	var key [16]byte
+	_, _ = rand.Read(key[:]) // never fails
+	return hex.EncodeToString(key[:])
+}
+
+// hashPassword puts the hash of the password sent, if any, into the change. It
+// takes its time, which no transaction has to wait for.
+func (filled *filledForm) hashPassword() error {
+	if filled.password == "" {
+		return nil
+	}
+	hash, err := adapter.HashPassword(filled.password, adapter.PasswordCost)
+	if err != nil {
+		return err
+	}
+	filled.change.Set("password_hash", adapter.TextValue(hash))
+	return nil
+}
+
+// isTaken reports whether a write failed because another customer of the website
+// has the e-mail address.
+func isTaken(err error) bool { return refusedFor(err, adapter.Conflict, "email") }
+
+// unsaved returns the refusal of a save: its fault, and where the original goes on
+// all the same, what comes of that.
+func (s *Service) unsaved(key, next contract.FaultKey) contract.Faults {
+	faults := contract.Faults{s.dialect.Fault(key)}
+	if s.dialect.GoesOnUnsaved {
+		faults = append(faults, s.dialect.Fault(next))
+	}
+	return faults
+}
+
+// updateCustomer handles PUT /customers/:id. The record is looked up before its
+// fields are checked; a body of fields that are known and never changed saves
+// nothing (customers 5).
+func (s *Service) updateCustomer(ctx context.Context, c *Call) (*Reply, error) {
+	key, err := s.customerKey(c)
+	if err != nil {
+		return nil, err
+	}
+	own := ownerID(c.Principal)
+	if _, err := s.customers.store.Get(ctx, &adapter.GetParams{Key: key, OwnerID: own}); err != nil {
+		return nil, err
+	}
+	filled, err := s.customers.form.read(ctx, c, "")
+	switch {
+	case err != nil:
+		return nil, err
+	case filled.late != 0:
+		return nil, s.unsaved(filled.late, contract.UpdateUnsaved)
+	case !filled.saves:
+		return &Reply{}, nil
+	}
+	if err := filled.hashPassword(); err != nil {
+		return nil, err
+	}
+	err = s.customers.store.Update(ctx, &adapter.UpdateParams{Key: key, OwnerID: own, Change: func(adapter.Record) (adapter.Record, error) {
+		return filled.change, nil
+	}})
+	if isTaken(err) {
+		return nil, s.unsaved(contract.EmailTaken, contract.UpdateUnsaved)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Reply{}, nil
+}
+
+// deleteCustomer handles DELETE /customers/:id. The customer's tokens go with the
+// record, so what is remembered of them goes too.
+func (s *Service) deleteCustomer(ctx context.Context, c *Call) (*Reply, error) {
+	key, err := s.customerKey(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.customers.store.Delete(ctx, &adapter.DeleteParams{Key: key, OwnerID: ownerID(c.Principal)}); err != nil {
+		return nil, err
+	}
+	s.auth.Purge()
+	return &Reply{}, nil
 }

@@ -50,7 +50,7 @@ func openCustomerShop(t *testing.T, maxRows int64) *customerShop {
 		settings := mapping.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 14, MaxRows: maxRows, Now: time.Now}
 		upstream := countedAdapter{db.Adapter(), shop.reads}
 		var err error
-		shop.services[d.Name], err = mapping.New(d, upstream, adapter.NewSchemas(), authenticator, settings, slog.New(slog.DiscardHandler))
+		shop.services[d.Name], err = mapping.New(d, contract.StandardFields(), upstream, adapter.NewSchemas(), authenticator, settings, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

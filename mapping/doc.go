@@ -13,8 +13,19 @@
 //     decides it decides inside the upstream's transaction.
 //  4. One place turns errors into faults (faults.go). Clients see the contract's
 //     texts; the log sees the cause.
-//  5. There is one file for each resource, named like its path. To find what a
+//  5. What lists are remembered by (memory.go) only saves queries. Every write of
+//     a store ends it, whoever wrote (upstream.go), and so does a minute.
+//  6. What a body may hold are rows of package contract: a form (forms.go), or
+//     rules (productcheck.go, stockrules.go). What any value sent may mean stands
+//     in values.go; values with rules of their own have a file each. Whatever can be found out
+//     before a write's transaction is found out before it, passwords' hashes
+//     first of all.
+//  7. There is one file for each resource, named like its path. To find what a
 //     call does, take its name from "portico routes" and open the file beside it.
+//  8. A list takes the memory of a batch of its records, however long it is
+//     (rows.go, stream.go). What can be wrong with it is found out with the first
+//     batch; what fails later breaks the connection, so that no client takes
+//     part of a list for all of it.
 //
 // # How it is tested
 //
@@ -22,5 +33,8 @@
 // against a whole server (package contracttests). The tests here run on a real
 // store: the pipeline's order, the matrix of routes, methods and roles as the
 // contract writes it, the rules of each resource value by value, batches that
-// overlap, and a fuzz target for bodies.
+// overlap, pages at random against adapter.Apply, whose records each caller reads
+// and writes, odd values for every field, and fuzz targets for bodies and for every
+// value that is parsed. That a refused call changes nothing is seen in the rows and
+// files themselves.
 package mapping

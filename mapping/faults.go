@@ -12,10 +12,10 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// faultsOf turns whatever stopped a call into the entries its client sees. It is
+// faultsOf turns whatever stopped c into the entries its client sees. It is
 // the only place where errors of other packages become the contract's texts.
 // unexpected reports that the cause belongs in the log.
-func (s *Service) faultsOf(err error) (faults contract.Faults, unexpected bool) {
+func (s *Service) faultsOf(c *Call, err error) (faults contract.Faults, unexpected bool) {
 	var one contract.Fault
 	var problem *auth.Problem
 	switch {
@@ -36,8 +36,23 @@ func (s *Service) faultsOf(err error) (faults contract.Faults, unexpected bool) 
 	case adapter.Unavailable:
 		return contract.Faults{s.dialect.Fault(contract.Unavailable)}, true
 	default:
-		return contract.Faults{s.dialect.Fault(contract.InternalError)}, true
+		return contract.Faults{s.failed(c)}, true
 	}
+}
+
+// failed returns the entry for what is not the client's fault.
+func (s *Service) failed(c *Call) contract.Fault {
+	if c.Route == nil {
+		return s.dialect.Fault(contract.InternalError)
+	}
+	return s.dialect.Fault(c.Route.Failed)
+}
+
+// refusedFor reports whether a store refused a write of a kind, and for the
+// attribute.
+func refusedFor(err error, kind adapter.ErrorKind, attribute string) bool {
+	var fault *adapter.Error
+	return errors.As(err, &fault) && fault.Kind == kind && fault.Field == attribute
 }
 
 // envelope returns the body of an error reply (wire 8).
@@ -57,9 +72,9 @@ func record(members ...codec.Member) codec.Node {
 	return codec.Node{Kind: codec.Struct, Members: members}
 }
 
-// report logs the cause of a fault the client is only told in general terms.
-func (s *Service) report(ctx context.Context, c *Call, err error) {
-	s.log.LogAttrs(ctx, slog.LevelError, "call failed",
+// report logs the cause of what a client is told in general terms, or not at all.
+func (s *Service) report(ctx context.Context, c *Call, what string, err error) {
+	s.log.LogAttrs(ctx, slog.LevelError, what,
 		slog.String("call", c.Name()),
 		slog.String("kind", adapter.KindOf(err).String()),
 		slog.Any("error", err))

@@ -19,12 +19,12 @@ const (
 
 // list answers a call for a list of r's records, those of the caller alone if
 // ownerID is not 0.
-func (r *resource) list(ctx context.Context, c *Call, form listForm, ownerID, maxRows int64) (*Reply, error) {
+func (r *resource) list(ctx context.Context, c *Call, form listForm, ownerID int64, limits rowLimits) (*Reply, error) {
 	wanted, err := r.reader(c.Principal.Role).Parse(r.schema, &c.Query)
 	if err != nil {
 		return nil, err
 	}
-	records, err := r.page(ctx, wanted, adapter.ListParams{OwnerID: ownerID}, maxRows)
+	records, err := r.rows(ctx, wanted, adapter.ListParams{OwnerID: ownerID}, limits, asRead)
 	if err != nil {
 		return nil, err
 	}
@@ -32,24 +32,47 @@ func (r *resource) list(ctx context.Context, c *Call, form listForm, ownerID, ma
 }
 
 // many answers with a list of records, each cut to what c asks for.
-func (r *resource) many(c *Call, form listForm, records []adapter.Record) (*Reply, error) {
+func (r *resource) many(c *Call, form listForm, records *rows) (*Reply, error) {
 	fields, selectionFault := r.selected(c, contract.ListView(c.Format))
-	if len(records) > 0 && selectionFault != nil {
+	if len(records.batch) > 0 && selectionFault != nil {
 		return nil, selectionFault
 	}
 	return r.manyCut(c, form, records, fields), nil
 }
 
-// manyCut answers with a list of records, each cut to the given fields.
-func (r *resource) manyCut(c *Call, form listForm, records []adapter.Record, fields []int) *Reply {
-	entries := codec.Node{Kind: codec.Struct, Members: make([]codec.Member, len(records))}
+// manyCut answers with a list of records, each cut to the given fields. Those
+// beyond the first batch are read when the first has been written.
+func (r *resource) manyCut(c *Call, form listForm, records *rows, fields []int) *Reply {
 	key, _ := r.schema.Index(r.schema.Key)
-	for i, rec := range records {
-		name := strconv.Itoa(i)
-		if form == keyedByID {
-			name = rec.Values[key].Text()
+	place, renderer := 0, r.renderer(c, fields)
+	entry := func(rec adapter.Record) codec.Member {
+		name := rec.Values[key].Text()
+		if form == arrayOfRecords {
+			name = strconv.Itoa(place)
 		}
-		entries.Members[i] = codec.Member{Key: name, Value: r.render(c, rec, fields)}
+		place++
+		return codec.Member{Key: name, Value: renderer.render(rec)}
 	}
-	return &Reply{Body: &entries}
+	release := r.takeSlab(renderer, len(records.batch))
+	entries := codec.Node{Kind: codec.Struct, Members: make([]codec.Member, len(records.batch))}
+	for i, rec := range records.batch {
+		entries.Members[i] = entry(rec)
+	}
+	if records.ended {
+		return &Reply{Body: &entries, release: release}
+	}
+	return &Reply{Body: &entries, Rest: func(ctx context.Context, write func(*codec.Member) error) error {
+		for {
+			if err := records.following(ctx); err != nil || len(records.batch) == 0 {
+				return err
+			}
+			for _, rec := range records.batch {
+				renderer.slab = renderer.slab[:0] // all before it has been written
+				e := entry(rec)
+				if err := write(&e); err != nil {
+					return err
+				}
+			}
+		}
+	}}
 }

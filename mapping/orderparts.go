@@ -34,7 +34,7 @@ func (p *orderPart) ofOrders(ctx context.Context, c *Call, view contract.View, o
 	if !wanted && selectionFault == nil {
 		return nil, nil
 	}
-	lists := make(map[adapter.Key]codec.Node, len(orders))
+	lists, renderer := make(map[adapter.Key]codec.Node, len(orders)), p.renderer(c, fields)
 	for some := range slices.Chunk(orders, maxOrders) {
 		records, err := p.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: p.visible(c, some...)}})
 		if err != nil {
@@ -47,7 +47,7 @@ func (p *orderPart) ofOrders(ctx context.Context, c *Call, view contract.View, o
 			order := adapter.Key(rec.Get(p.order).Int())
 			list := lists[order]
 			list.Kind = codec.Struct
-			list.Members = append(list.Members, codec.Member{Key: strconv.Itoa(len(list.Members)), Value: p.render(c, rec, fields)})
+			list.Members = append(list.Members, codec.Member{Key: strconv.Itoa(len(list.Members)), Value: renderer.render(rec)})
 			lists[order] = list
 		}
 	}
@@ -74,9 +74,9 @@ func (p *orderPart) wanted(c *Call) (*listquery.List, error) {
 }
 
 // listOf answers with the wanted page of the records that belong to order.
-func (p *orderPart) listOf(ctx context.Context, c *Call, order adapter.Key, wanted *listquery.List, maxRows int64) (*Reply, error) {
+func (p *orderPart) listOf(ctx context.Context, c *Call, order adapter.Key, wanted *listquery.List, limits rowLimits) (*Reply, error) {
 	wanted.Query.Where = append(p.visible(c, order), wanted.Query.Where...)
-	records, err := p.page(ctx, wanted, adapter.ListParams{}, maxRows)
+	records, err := p.rows(ctx, wanted, adapter.ListParams{}, limits, asRead)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (s *Service) listOrderPart(ctx context.Context, c *Call, part *orderPart) (
 	if err != nil {
 		return nil, err
 	}
-	return part.listOf(ctx, c, order, wanted, s.settings.MaxRows)
+	return part.listOf(ctx, c, order, wanted, s.limits)
 }
 
 // listOrderAddresses handles GET /orders/:order_id/addresses. Other than the
@@ -131,7 +131,7 @@ func (s *Service) listOrderAddresses(ctx context.Context, c *Call) (*Reply, erro
 	if err != nil {
 		return nil, err
 	}
-	reply, err := addresses.listOf(ctx, c, order, wanted, s.settings.MaxRows)
+	reply, err := addresses.listOf(ctx, c, order, wanted, s.limits)
 	if err == nil && len(reply.Body.Members) == 0 {
 		return nil, s.dialect.Fault(contract.NotFound)
 	}

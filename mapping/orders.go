@@ -3,6 +3,7 @@ package mapping
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -19,7 +20,7 @@ type orders struct {
 	commentList orderPart
 }
 
-func newOrders(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas) (*orders, error) {
+func newOrders(d *contract.Dialect, fields *contract.Fields, upstream *watchedAdapter, schemas *adapter.Schemas) (*orders, error) {
 	// A Customer sees only the comments that are meant for the storefront.
 	onFront := []adapter.Condition{numberIs("is_visible_on_front", 1)}
 	o := &orders{
@@ -33,11 +34,11 @@ func newOrders(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.S
 		resource adapter.Resource
 		fields   *contract.FieldTable
 	}{
-		{&o.resource, adapter.Orders, contract.OrderFields()},
-		{&o.addresses.resource, adapter.OrderAddresses, contract.OrderAddressFields()},
-		{&o.items.resource, adapter.OrderItems, contract.OrderItemFields()},
-		{&o.comments.resource, adapter.OrderComments, contract.OrderCommentFields()},
-		{&o.commentList.resource, adapter.OrderComments, contract.OrderCommentListFields()},
+		{&o.resource, adapter.Orders, fields.Orders},
+		{&o.addresses.resource, adapter.OrderAddresses, fields.OrderAddresses},
+		{&o.items.resource, adapter.OrderItems, fields.OrderItems},
+		{&o.comments.resource, adapter.OrderComments, fields.OrderComments},
+		{&o.commentList.resource, adapter.OrderComments, fields.OrderCommentList},
 	} {
 		var err error
 		if *part.of, err = newResource(d, part.fields, upstream, schemas, part.resource); err != nil {
@@ -59,11 +60,11 @@ func (s *Service) getOrder(ctx context.Context, c *Call) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole, err := s.orders.withParts(ctx, c, contract.SingleView(c.Format), []adapter.Record{order})
-	if err != nil {
+	reply := s.orders.newReply(c, contract.SingleView(c.Format))
+	if _, err := reply.gather(ctx, []adapter.Record{order}); err != nil {
 		return nil, err
 	}
-	return whole.one(c, order)
+	return reply.one(c, order)
 }
 
 // listOrders handles GET /orders.
@@ -73,15 +74,16 @@ func (s *Service) listOrders(ctx context.Context, c *Call) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	records, err := o.page(ctx, wanted, adapter.ListParams{OwnerID: ownerID(c.Principal)}, s.settings.MaxRows)
+	view := contract.ListView(c.Format)
+	parts := o.newReply(c, view)
+	records, err := o.rows(ctx, wanted, adapter.ListParams{OwnerID: ownerID(c.Principal)}, s.limits, parts.gather)
+	if err == nil && !records.ended && parts.mayCrash() {
+		err = records.readAhead(ctx, o.newReply(c, view).gather)
+	}
 	if err != nil {
 		return nil, err
 	}
-	whole, err := o.withParts(ctx, c, contract.ListView(c.Format), records)
-	if err != nil {
-		return nil, err
-	}
-	reply, err := whole.many(c, keyedByID, records)
+	reply, err := parts.many(c, keyedByID, records)
 	if err != nil {
 		return nil, err
 	}
@@ -89,32 +91,69 @@ func (s *Service) listOrders(ctx context.Context, c *Call) (*Reply, error) {
 	return reply, nil
 }
 
-// withParts returns the orders as a resource for this call alone, whose computed
-// fields are the parts of records. They are fetched here, for all records at
-// once. What the caller selects holds inside the parts, too (stock_orders 1.5).
-func (o *orders) withParts(ctx context.Context, c *Call, view contract.View, records []adapter.Record) (*resource, error) {
+// An orderReply makes the records of one reply, whose computed fields are the
+// parts of the orders. What the caller selects holds inside the parts, too
+// (stock_orders 1.5).
+type orderReply struct {
+	resource // for this call alone
+	orders   *orders
+	c        *Call
+	view     contract.View
+	parts    []replyPart
+}
+
+// A replyPart is a part of the orders as one reply shows it.
+type replyPart struct {
+	*orderPart
+	shown bool                       // the caller selects the field that holds it
+	lists map[adapter.Key]codec.Node // by order
+}
+
+// newReply returns a reply of orders, whose parts are not there yet.
+func (o *orders) newReply(c *Call, view contract.View) *orderReply {
+	r := &orderReply{resource: o.resource, orders: o, c: c, view: view}
 	fields, _ := o.reader(c.Principal.Role).Select(view, &c.Query)
-	shown := make(map[string]bool, len(fields))
-	for _, i := range fields {
-		shown[o.fields.Fields[i].Name] = true
-	}
-	keys := make([]adapter.Key, len(records))
-	for i, order := range records {
-		keys[i] = o.key(order)
-	}
-	whole := o.resource
-	whole.compute = make(map[string]func(*Call, adapter.Record) (codec.Node, bool))
 	for _, part := range []*orderPart{&o.addresses, &o.items, &o.comments} {
-		lists, err := part.ofOrders(ctx, c, view, keys, shown[part.field])
-		if err != nil {
-			return nil, err
+		field, _ := o.fields.Index(part.field)
+		if !o.fields.Fields[field].Readable(o.dialect, c.Principal.Role, view) {
+			continue // the store keeps them from the role (wire 4)
 		}
-		whole.compute[part.field] = func(_ *Call, order adapter.Record) (codec.Node, bool) {
-			list, ok := lists[o.key(order)]
+		r.parts = append(r.parts, replyPart{orderPart: part, shown: slices.Contains(fields, field)})
+	}
+	r.compute = make(map[string]func(*Call, adapter.Record) (codec.Node, bool))
+	for i := range r.parts {
+		part := &r.parts[i]
+		r.compute[part.field] = func(_ *Call, order adapter.Record) (codec.Node, bool) {
+			list, ok := part.lists[o.key(order)]
 			return list, ok
 		}
 	}
-	return &whole, nil
+	return r
+}
+
+// gather fetches the parts of the orders that are written next, of all at once.
+func (r *orderReply) gather(ctx context.Context, orders []adapter.Record) ([]adapter.Record, error) {
+	keys := make([]adapter.Key, len(orders))
+	for i, order := range orders {
+		keys[i] = r.orders.key(order)
+	}
+	for i := range r.parts {
+		part := &r.parts[i]
+		var err error
+		if part.lists, err = part.ofOrders(ctx, r.c, r.view, keys, part.shown); err != nil {
+			return nil, err
+		}
+	}
+	return orders, nil
+}
+
+// mayCrash reports whether the records of a part, if there are any, are a crash
+// of the original.
+func (r *orderReply) mayCrash() bool {
+	return slices.ContainsFunc(r.parts, func(part replyPart) bool {
+		_, selectionFault := part.selected(r.c, r.view)
+		return selectionFault != nil
+	})
 }
 
 func (o *orders) key(order adapter.Record) adapter.Key {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping"
@@ -36,9 +37,9 @@ func openOrderShop(t *testing.T, d *contract.Dialect) orderShop {
 	db, _ := openStore(t, data)
 	shop := orderShop{reads: &reads{}}
 	var err error
-	shop.service, err = mapping.New(d, countedAdapter{db.Adapter(), shop.reads}, adapter.NewSchemas(),
+	shop.service, err = mapping.New(d, contract.StandardFields(), countedAdapter{db.Adapter(), shop.reads}, adapter.NewSchemas(),
 		auth.New(db.Credentials(), db.Credentials(), auth.Options{}),
-		mapping.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 16, MaxRows: 1000}, slog.New(slog.DiscardHandler))
+		mapping.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 16, MaxRows: 1000, Now: time.Now}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 // A Call is one request on its way through the pipeline. Each step adds what it
@@ -23,6 +26,7 @@ type Call struct {
 	Principal auth.Principal
 	Query     codec.Node // the decoded query string
 	Body      codec.Node // the decoded body; of a single record, writable fields only
+	List      bool       // the body of a POST is a list of records
 
 	request     *http.Request
 	scheme      string
@@ -49,13 +53,32 @@ func (c *Call) Param(name string) string {
 	return ""
 }
 
+// sent returns the value of a field of the body, null where there is none.
+func (c *Call) sent(field string) *codec.Node {
+	if n, ok := c.Body.Get(field); ok {
+		return n
+	}
+	return &codec.Node{}
+}
+
 // A Reply is what a handler answers. Without Body the reply is empty.
 type Reply struct {
-	Status   int // 0 is 200
-	Location string
+	Status   int    // 0 is 200
+	Location string // of a record that was created, from /api/rest on
 	Body     *codec.Node
+	// Rest, unless nil, writes the entries of a list that follow those of Body,
+	// which has some. It returns the error of write as it is.
+	Rest func(ctx context.Context, write func(*codec.Member) error) error
 	// Numbered names the entries of an XML list data_item_1, data_item_2, …
 	Numbered bool
+	// release, unless nil, is called once Body has been rendered.
+	release func()
+}
+
+// created answers with the place of a new record below one of the route table's
+// paths, such as "/customers/".
+func created(path string, key adapter.Key) *Reply {
+	return &Reply{Location: prefix + restType + path + strconv.FormatInt(int64(key), 10)}
 }
 
 // A step is one check of the pipeline.
@@ -75,6 +98,7 @@ func steps() []step {
 		(*Service).checkImplemented,
 		(*Service).decodeQuery,
 		(*Service).decodeBody,
+		(*Service).checkForm,
 		(*Service).keepWritable,
 		(*Service).checkLateRefusal,
 	}
@@ -184,18 +208,13 @@ func (s *Service) checkVersion(_ context.Context, c *Call) error {
 
 var escapeHTML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#039;")
 
-// checkImplemented answers 405 where no body is looked at first, and for calls
-// that are not built yet.
+// checkImplemented answers 405 where no body is looked at first.
 func (s *Service) checkImplemented(_ context.Context, c *Call) error {
 	switch s.access(c) {
 	case contract.NotImplemented:
 		return s.dialect.Fault(c.Route.Unimplemented)
 	case contract.NotSupported:
 		return s.dialect.Fault(contract.MethodNotSupported)
-	case contract.Serve:
-		if s.handlers[c.Name()] == nil {
-			return s.dialect.Fault(c.Route.Unimplemented)
-		}
 	}
 	return nil
 }
@@ -278,41 +297,45 @@ func (s *Service) readBody(c *Call) ([]byte, error) {
 	return body, nil
 }
 
-// nothing reports whether a body decodes to what the original takes for empty.
-func nothing(n *codec.Node) bool {
-	switch n.Kind {
-	case codec.Null, codec.False:
-		return true
-	case codec.Number:
-		return n.String() == "0" || n.String() == "-0"
-	case codec.Text:
-		return n.Text == "" || n.Text == "0"
-	case codec.Struct:
-		return len(n.Members) == 0
-	default:
-		return false
-	}
-}
+// nothing reports whether a body decodes to what the original takes for empty
+// (wire 6.5).
+func nothing(n *codec.Node) bool { return !truthy(n) }
 
-// keepWritable drops from a single record what the caller may not write. An
-// update of a collection does so entry by entry.
-func (s *Service) keepWritable(_ context.Context, c *Call) error {
-	single := c.Method == contract.PUT && c.Route.Shape == contract.Entity
-	if !single || c.Route.Fields == nil {
+// checkForm tells a list of records from a record in the body of a POST, by its
+// first key alone (wire 6.5), and refuses the list where there is no way to create
+// many at once.
+func (s *Service) checkForm(_ context.Context, c *Call) error {
+	if c.Method != contract.POST || c.Route.Shape != contract.Collection {
 		return nil
 	}
-	c.Body.Members = writable(c.Route.Fields, c.Principal.Role, c.Body.Members)
+	_, c.List = numeric.Parse(c.Body.Members[0].Key)
+	if c.List && !c.Route.CreatesLists {
+		return s.dialect.Fault(c.Route.Unimplemented)
+	}
+	return nil
+}
+
+// keepWritable drops from a single record what the caller may not write. What
+// holds many records is for the handler, entry by entry.
+func (s *Service) keepWritable(_ context.Context, c *Call) error {
+	created := c.Method == contract.POST && c.Route.Shape == contract.Collection && !c.List
+	changed := c.Method == contract.PUT && c.Route.Shape == contract.Entity
+	if !created && !changed {
+		return nil
+	}
+	c.Body.Members = s.writable(c, c.Body.Members)
 	if len(c.Body.Members) == 0 {
 		return s.dialect.Fault(contract.RequestInvalid)
 	}
 	return nil
 }
 
-// writable returns the members that are fields role may write, in their order.
-func writable(fields *contract.FieldTable, role contract.Role, members []codec.Member) []codec.Member {
+// writable returns the members that are fields the caller may write, in their
+// order.
+func (s *Service) writable(c *Call, members []codec.Member) []codec.Member {
 	var kept []codec.Member
 	for _, m := range members {
-		if i, ok := fields.Index(m.Key); ok && fields.Fields[i].Write.Has(role) {
+		if i, ok := c.Route.Fields.Index(m.Key); ok && c.Route.Fields.Fields[i].Writable(s.dialect, c.Principal.Role) {
 			kept = append(kept, m)
 		}
 	}

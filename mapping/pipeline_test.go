@@ -13,8 +13,7 @@ import (
 )
 
 // TestOrderOfChecks sends requests that fail two neighbouring checks of wire 1:
-// the earlier one answers. Checks that no request can fail together, and those
-// of calls that are not built, are left out.
+// the earlier one answers. Checks that no request can fail together are left out.
 func TestOrderOfChecks(t *testing.T) {
 	const (
 		asJSON   = "Accept: application/json"
@@ -289,7 +288,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// A faulty adapter is a real one whose stock items fail as told before they do
+// A faulty adapter is a real one whose stores fail as told before they do
 // anything.
 type faulty struct {
 	adapter.Adapter
@@ -318,6 +317,20 @@ func (s faultyStore) Update(ctx context.Context, p *adapter.UpdateParams) error 
 		return err
 	}
 	return s.Store.Update(ctx, p)
+}
+
+func (s faultyStore) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
+	if err := s.fail("create", 0); err != nil {
+		return 0, err
+	}
+	return s.Store.Create(ctx, p)
+}
+
+func (s faultyStore) Delete(ctx context.Context, p *adapter.DeleteParams) error {
+	if err := s.fail("delete", p.Key); err != nil {
+		return err
+	}
+	return s.Store.Delete(ctx, p)
 }
 
 func (s faultyStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {

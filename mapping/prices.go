@@ -111,11 +111,7 @@ func (s *Service) buyer(ctx context.Context, c *Call) (*buyer, error) {
 		return nil, err
 	}
 	settings := s.settings.Prices
-	zone := settings.TimeZone
-	if zone == nil {
-		zone = time.UTC
-	}
-	b := &buyer{clock: s.settings.Now().In(zone).Format(time.DateTime)}
+	b := &buyer{clock: s.settings.local(s.settings.Now()).Format(time.DateTime)}
 	at := place{country: adapter.Fold(settings.TaxCountry), region: adapter.Fold(settings.TaxRegion)}
 	if c.Principal.Role == contract.Customer {
 		if b.group, at, err = s.customerPlace(ctx, c.Principal.CustomerID, at); err != nil {

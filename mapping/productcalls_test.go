@@ -36,8 +36,8 @@ func TestProductReadsAskLittle(t *testing.T) {
 		path string
 		want []adapter.Resource
 	}{
-		{"/products/1", []adapter.Resource{adapter.Products, adapter.StockItems}},
-		{"/products/kettle-steel", []adapter.Resource{adapter.Products, adapter.StockItems}},
+		{"/products/1", []adapter.Resource{adapter.Products}},
+		{"/products/kettle-steel", []adapter.Resource{adapter.Products}},
 		{"/products/1?attrs=name,url", []adapter.Resource{adapter.Products}},
 		{"/products", []adapter.Resource{adapter.Products}},
 		{"/products?limit=0", []adapter.Resource{adapter.Products}},

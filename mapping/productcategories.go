@@ -2,28 +2,43 @@ package mapping
 
 import (
 	"context"
+	"net/url"
+	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 // listProductCategories handles GET /products/:id/categories: by ascending id of
 // the category, and for everybody but Admin active ones only (product_parts 4.1).
 func (s *Service) listProductCategories(ctx context.Context, c *Call) (*Reply, error) {
-	product, _, err := s.findProduct(ctx, c)
+	product, _, err := s.findProduct(ctx, c, productParts{})
 	if err != nil {
 		return nil, err
 	}
-	assignments, err := s.productCategories.all(ctx, &adapter.ListParams{Query: adapter.Query{
-		Where: []adapter.Condition{numberIs("product_id", product.Get("entity_id").Int())}, OrderBy: "category_id", Limit: s.settings.MaxRows,
-	}})
-	if err == nil && c.Principal.Role != contract.Admin && len(assignments) > 0 {
-		assignments, err = s.toActiveCategories(ctx, assignments)
+	shown := preparation(asRead)
+	if c.Principal.Role != contract.Admin {
+		shown = s.toActiveCategories
 	}
+	assignments, err := s.productCategories.allRows(ctx, adapter.ListParams{Query: adapter.Query{
+		Where: []adapter.Condition{numberIs("product_id", product.Get("entity_id").Int())}, OrderBy: "category_id",
+	}}, s.limits, shown)
 	if err != nil {
 		return nil, err
 	}
 	return s.productCategories.many(c, arrayOfRecords, assignments)
+}
+
+// getProductCategory handles GET /products/:id/categories/:category_id, to which
+// the original answers with the product, whatever the category (product_parts
+// 4.5).
+func (s *Service) getProductCategory(ctx context.Context, c *Call) (*Reply, error) {
+	if c.Principal.Role == contract.Admin {
+		return s.oneProduct(ctx, c, &s.products.assigned)
+	}
+	return s.oneProduct(ctx, c, &s.products.publicAssigned)
 }
 
 // toActiveCategories returns the assignments whose category is active.
@@ -49,4 +64,78 @@ func (s *Service) toActiveCategories(ctx context.Context, assignments []adapter.
 		}
 	}
 	return kept, nil
+}
+
+// createProductCategory handles POST /products/:id/categories. The id sent is
+// checked before the product is looked up; all else is up to the store, which
+// decides it at once (product_parts 4.3).
+func (s *Service) createProductCategory(ctx context.Context, c *Call) (*Reply, error) {
+	category, err := s.readCategoryID(&c.Body)
+	if err != nil {
+		return nil, err
+	}
+	found, _, err := s.findProduct(ctx, c, productParts{})
+	if err != nil {
+		return nil, err
+	}
+	if category == rootCategory {
+		return nil, s.dialect.Fault(contract.CategoryIsRoot)
+	}
+	product := found.Get("entity_id")
+	assignment := adapter.NewRecord(s.productCategories.schema)
+	assignment.Set("product_id", product)
+	assignment.Set("category_id", adapter.IntegerValue(category))
+	_, err = s.productCategories.store.Create(ctx, &adapter.CreateParams{Record: assignment})
+	switch {
+	case refusedFor(err, adapter.Invalid, "product_id"):
+		return nil, s.dialect.Fault(c.Route.NotFound)
+	case refusedFor(err, adapter.Invalid, "category_id"):
+		return nil, s.dialect.Fault(contract.CategoryUnknown)
+	case refusedFor(err, adapter.Conflict, "category_id"):
+		return nil, s.dialect.Fault(contract.CategoryAssigned, product.Int(), category)
+	case err != nil:
+		return nil, err
+	}
+	return created("/products/"+url.PathEscape(c.Param("id"))+"/categories/", adapter.Key(category)), nil
+}
+
+// readCategoryID reads the one field of an assignment.
+func (s *Service) readCategoryID(body *codec.Node) (int64, error) {
+	const field = "category_id"
+	sent, ok := body.Get(field)
+	var faults contract.Faults
+	if !ok || lacksText(sent) || sent.Kind == codec.Text && strings.Trim(sent.Text, blanks) == "" {
+		faults = append(faults, s.dialect.Fault(contract.RequiredValue, field))
+	}
+	if ok {
+		category, isWhole := wholeNumber(sent)
+		if isWhole {
+			return category, nil
+		}
+		faults = append(faults, s.dialect.Fault(contract.CategoryIDInvalid))
+	}
+	return 0, append(faults, s.dialect.Fault(contract.PreValidation))
+}
+
+// deleteProductCategory handles DELETE /products/:id/categories/:category_id.
+func (s *Service) deleteProductCategory(ctx context.Context, c *Call) (*Reply, error) {
+	found, _, err := s.findProduct(ctx, c, productParts{})
+	if err != nil {
+		return nil, err
+	}
+	category, ok := numeric.LeadingInteger(c.Param("category_id"))
+	if !ok {
+		return nil, s.dialect.Fault(contract.CategoryUnknown)
+	}
+	if category != rootCategory {
+		_, err := s.categories.store.Get(ctx, &adapter.GetParams{Key: adapter.Key(category)})
+		switch {
+		case err != nil && adapter.KindOf(err) == adapter.NotFound:
+			return nil, s.dialect.Fault(contract.CategoryUnknown)
+		case err != nil:
+			return nil, err
+		}
+	}
+	product := found.Get("entity_id").Int()
+	return s.unassign(ctx, &s.productCategories, product, numberIs("category_id", category), s.dialect.Fault(contract.CategoryUnassigned, product, category))
 }

@@ -20,13 +20,17 @@ type productReply struct {
 	s        *Service
 	c        *Call
 	inList   bool
-	// with names the attributes on demand the fields are made of.
-	with []string
+	// parts names the attributes the fields are made of.
+	parts productParts
 
-	needsBuyer, needsStock bool
+	needsBuyer, needsStock, needsGallery bool
 
 	buyer *buyer
 	stock map[int64]adapter.Record // by product
+	// level is the store view that a single product is read at, gallery its first
+	// images there.
+	level   int64
+	gallery []adapter.Record
 }
 
 // newProductReply finds out what the fields are made of.
@@ -36,7 +40,11 @@ func (s *Service) newProductReply(c *Call, r *resource, fields []int, inList boo
 	view := c.Route.View(c.Format)
 	for _, at := range fields {
 		field := &r.fields.Fields[at]
-		if field.Attribute != "" || field.Lacking(s.dialect, view) {
+		switch {
+		case field.Lacking(s.dialect, view):
+			continue
+		case field.Attribute != "":
+			p.parts.only = append(p.parts.only, field.Attribute)
 			continue
 		}
 		p.compute[field.Name] = func(_ *Call, product adapter.Record) (codec.Node, bool) { return p.made(field.Name, product) }
@@ -46,25 +54,43 @@ func (s *Service) newProductReply(c *Call, r *resource, fields []int, inList boo
 		case "tier_price":
 			p.needs("tier_price")
 			p.needsBuyer = p.needsBuyer || p.public()
-		case "stock_data", "is_in_stock":
+		case "stock_data":
 			p.needsStock = true
+		case "is_in_stock":
+			p.needs("stock_is_in_stock", "stock_manage_stock", "stock_use_config_manage_stock")
 		case "is_saleable":
-			p.needsStock = p.needsStock || !inList
+			if !inList {
+				p.needs("stock_is_in_stock", "stock_manage_stock", "stock_use_config_manage_stock")
+			}
 		case "regular_price_with_tax":
 			p.needsBuyer = true
+			p.parts.only = append(p.parts.only, "price")
+		case "regular_price_without_tax":
+			p.parts.only = append(p.parts.only, "price")
 		case "final_price_with_tax", "final_price_without_tax":
 			p.needs("group_price")
 			p.needsBuyer = true
+			p.parts.only = append(p.parts.only, "price", "special_price", "special_from_date", "special_to_date")
 		case "image_url":
 			p.needs("image_file")
+		case "media_gallery":
+			p.needsGallery = true
+		case "url":
+			p.parts.only = append(p.parts.only, "default_url_key")
 		}
+	}
+	if p.needsBuyer {
+		p.parts.only = append(p.parts.only, "tax_class_id")
 	}
 	return p
 }
 
-func (p *productReply) needs(attribute string) {
-	if !slices.Contains(p.with, attribute) {
-		p.with = append(p.with, attribute)
+// needs notes attributes on demand.
+func (p *productReply) needs(attributes ...string) {
+	for _, name := range attributes {
+		if !slices.Contains(p.parts.with, name) {
+			p.parts.with = append(p.parts.with, name)
+		}
 	}
 }
 
@@ -73,12 +99,23 @@ func (p *productReply) public() bool { return p.c.Principal.Role != contract.Adm
 // stockBatch is the number of products whose stock items one query reads.
 const stockBatch = 100
 
-// gather reads what the fields of records need besides them.
+// gather reads what the fields of records need besides them. The buyer stays the
+// same however many records a reply gathers for, one batch after the other.
 func (p *productReply) gather(ctx context.Context, records []adapter.Record) error {
-	if p.needsBuyer && len(records) > 0 {
+	if p.needsBuyer && p.buyer == nil && len(records) > 0 {
 		var err error
 		if p.buyer, err = p.s.buyer(ctx, p.c); err != nil {
 			return err
+		}
+	}
+	if p.needsGallery {
+		for _, product := range records {
+			images := imagesOf(product, p.level)
+			images.Query.Limit = p.s.limits.atOnce
+			var err error
+			if p.gallery, err = p.s.productImages.all(ctx, &images); err != nil {
+				return err
+			}
 		}
 	}
 	if !p.needsStock {
@@ -131,6 +168,8 @@ func (p *productReply) made(name string, product adapter.Record) (codec.Node, bo
 		return number(p.buyer.final(product, p.inList).plus(p.percent(product))), true
 	case "final_price_without_tax":
 		return number(p.buyer.final(product, p.inList).plus(0)), true
+	case "media_gallery":
+		return p.mediaGallery(), true
 	case "image_url":
 		return codec.TextNode(p.baseURL() + imagePath(product)), true
 	case "url":
@@ -194,22 +233,23 @@ func (p *productReply) stockData(product adapter.Record) (codec.Node, bool) {
 		return codec.Node{}, false
 	}
 	r := &p.s.products.stockData
-	return r.render(p.c, item, r.fields.View(p.dialect, contract.SingleJSON)), true
+	fields, _ := r.reader(p.c.Principal.Role).Select(contract.SingleJSON, &codec.Node{})
+	return r.render(p.c, item, fields), true
 }
 
 // inStock returns the stored flag; what is not managed is in stock.
 func (p *productReply) inStock(product adapter.Record) codec.Node {
-	item, ok := p.stock[product.Get("entity_id").Int()]
-	if !ok {
+	stored := product.Get("stock_is_in_stock")
+	if stored.Empty() {
 		return codec.TextNode("0")
 	}
-	managed := item.Get("manage_stock").Int() != 0
-	if item.Get("use_config_manage_stock").Int() != 0 {
+	managed := product.Get("stock_manage_stock").Int() != 0
+	if product.Get("stock_use_config_manage_stock").Int() != 0 {
 		managed = p.s.settings.Stock.ManageStock
 	}
 	switch {
 	case managed:
-		return codec.TextNode(item.Get("is_in_stock").Text())
+		return codec.TextNode(stored.Text())
 	case p.dialect.UnmanagedTrue:
 		return codec.Node{Kind: codec.True}
 	default:
@@ -217,23 +257,19 @@ func (p *productReply) inStock(product adapter.Record) codec.Node {
 	}
 }
 
-func (p *productReply) baseURL() string { return baseURL(p.c, p.s.settings.PublicURL) }
-
-// imageFolder is where the original keeps resized images, and placeholder what it
-// shows where there is none.
-const (
-	imageFolder = "/media/catalog/product/cache/1/image/"
-	placeholder = "/skin/frontend/base/default/images/catalog/product/placeholder/image.jpg"
-)
-
-// imagePath returns the path of the product's base image.
-func imagePath(product adapter.Record) string {
-	file := product.Get("image_file").Text()
-	if file == "" {
-		return placeholder
+// mediaGallery writes the images as they are on their own; their second list is
+// always empty.
+func (p *productReply) mediaGallery() codec.Node {
+	r := &p.s.productImages
+	fields, _ := r.reader(p.c.Principal.Role).Select(contract.SingleJSON, &codec.Node{})
+	images := make([]codec.Node, len(p.gallery))
+	for i, image := range p.gallery {
+		images[i] = r.render(p.c, image, fields)
 	}
-	return imageFolder + strings.TrimPrefix(file, "/")
+	return record(codec.Member{Key: "images", Value: list(images)}, codec.Member{Key: "values", Value: list(nil)})
 }
+
+func (p *productReply) baseURL() string { return baseURL(p.c, p.s.settings.PublicURL) }
 
 // pagePath returns the path of the product's page.
 func pagePath(product adapter.Record) string {

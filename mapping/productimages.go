@@ -9,14 +9,10 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// mediaPath is where below the base URL the files of images are (product_parts
-// 2.1).
-const mediaPath = "/media/catalog/product/"
-
 // newProductImages returns the resource behind /products/:id/images
 // (product_parts 2).
-func newProductImages(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas, settings Settings) (resource, error) {
-	images, err := newResource(d, contract.ProductImageFields(), upstream, schemas, adapter.ProductImages)
+func newProductImages(d *contract.Dialect, fields *contract.Fields, upstream *watchedAdapter, schemas *adapter.Schemas, settings Settings) (resource, error) {
+	images, err := newResource(d, fields.ProductImages, upstream, schemas, adapter.ProductImages)
 	images.compute = map[string]func(*Call, adapter.Record) (codec.Node, bool){
 		"url": func(c *Call, image adapter.Record) (codec.Node, bool) {
 			return codec.TextNode(baseURL(c, settings.PublicURL) + mediaPath + image.Get("file").Text()), true
@@ -29,28 +25,31 @@ func newProductImages(d *contract.Dialect, upstream adapter.Adapter, schemas *ad
 // ascending position at the level read, images without one first. The list has
 // no pages and takes no modifiers but attrs.
 func (s *Service) listProductImages(ctx context.Context, c *Call) (*Reply, error) {
-	product, view, err := s.findProduct(ctx, c)
+	product, view, err := s.findProduct(ctx, c, productParts{})
 	if err != nil {
 		return nil, err
 	}
-	where := []adapter.Condition{numberIs("product_id", product.Get("entity_id").Int())}
+	var included []adapter.Condition
 	if c.Principal.Role != contract.Admin {
-		included := numberIs("exclude", 0)
-		included.Any = append(included.Any, adapter.Test{Attribute: "exclude", Op: adapter.IsNull})
-		where = append(where, included)
+		included = append(included, numberIs("exclude", 0))
+		included[0].Any = append(included[0].Any, adapter.Test{Attribute: "exclude", Op: adapter.IsNull})
 	}
-	images, err := s.productImages.all(ctx, &adapter.ListParams{StoreID: view.id, Query: adapter.Query{
-		Where: where, OrderBy: "position", Limit: s.settings.MaxRows,
-	}})
+	images, err := s.productImages.allRows(ctx, imagesOf(product, view.id, included...), s.limits, asRead)
 	if err != nil {
 		return nil, err
 	}
 	return s.productImages.many(c, arrayOfRecords, images)
 }
 
+// imagesOf selects the images of a product at a level, by ascending position.
+func imagesOf(product adapter.Record, level int64, where ...adapter.Condition) adapter.ListParams {
+	where = append(where, numberIs("product_id", product.Get("entity_id").Int()))
+	return adapter.ListParams{StoreID: level, Query: adapter.Query{Where: where, OrderBy: "position"}}
+}
+
 // getProductImage handles GET /products/:id/images/:image and its store form.
 func (s *Service) getProductImage(ctx context.Context, c *Call) (*Reply, error) {
-	product, view, err := s.findProduct(ctx, c)
+	product, view, err := s.findProduct(ctx, c, productParts{})
 	if err != nil {
 		return nil, err
 	}

@@ -12,15 +12,18 @@ import (
 // findProduct returns the product that the id in c's path, its number or SKU,
 // names at the store view of c, if the caller may see it there (products 3.6 and
 // 3.7). Otherwise it fails with the route's text for a product that is not found.
-// with names attributes on demand.
-func (s *Service) findProduct(ctx context.Context, c *Call, with ...string) (product adapter.Record, view storeView, err error) {
+// parts are the attributes the record has to hold besides its id.
+func (s *Service) findProduct(ctx context.Context, c *Call, parts productParts) (product adapter.Record, view storeView, err error) {
 	view, err = s.storeView(ctx, c)
 	if err != nil {
 		return product, view, err
 	}
 	id := c.Param("id")
-	wanted := adapter.GetParams{StoreID: view.id, With: with, Products: adapter.ProductParams{WebsiteID: view.website}}
 	shopper := c.Principal.Role != contract.Admin
+	if shopper {
+		parts.only = append(parts.only, "status", "visibility")
+	}
+	wanted := adapter.GetParams{StoreID: view.id, With: parts.with, Only: parts.named(), Products: adapter.ProductParams{WebsiteID: view.website}}
 	if shopper && view.id == 0 {
 		wanted.Products.WebsiteID = adapter.AnyWebsite
 	}
@@ -29,6 +32,17 @@ func (s *Service) findProduct(ctx context.Context, c *Call, with ...string) (pro
 		err = s.dialect.Fault(c.Route.NotFound, id)
 	}
 	return product, view, err
+}
+
+// productParts names attributes of products: those on demand and the others.
+type productParts struct{ with, only []string }
+
+// named returns the others for a query, which takes nil for all there are.
+func (p *productParts) named() []string {
+	if p.only == nil {
+		return []string{}
+	}
+	return p.only
 }
 
 // onSale reports whether Customers and Guests see a single product, by its values
@@ -59,7 +73,7 @@ func (p *products) lookUp(ctx context.Context, id string, wanted adapter.GetPara
 		return p.bySKU(ctx, id, wanted)
 	default:
 		// The SKU goes first even where it is of a product the bounds leave out.
-		found, err := p.bySKU(ctx, id, adapter.GetParams{})
+		found, err := p.bySKU(ctx, id, adapter.GetParams{Only: []string{}})
 		if err == nil {
 			key, isNumber = found.Get(p.schema.Key).Int(), true
 		} else if adapter.KindOf(err) != adapter.NotFound {
@@ -79,6 +93,7 @@ func (p *products) bySKU(ctx context.Context, sku string, wanted adapter.GetPara
 		Query:    adapter.Query{Where: []adapter.Condition{textIs("sku", sku)}, Limit: 1},
 		StoreID:  wanted.StoreID,
 		With:     wanted.With,
+		Only:     wanted.Only,
 		Products: wanted.Products,
 	})
 	switch {

@@ -1,6 +1,7 @@
 package mapping_test
 
 import (
+	"cmp"
 	"database/sql"
 	"fmt"
 	"io"
@@ -30,43 +31,56 @@ const gallery = `
 	INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES
 		(1, 0, 'thumbnail', 1), (1, 0, 'image', 1), (1, 2, 'image', NULL), (1, 2, 'small_image', 2);
 	UPDATE category SET is_active = 0 WHERE category_id = 5;
-	INSERT INTO product (entity_id, attribute_set_id, type_id, sku, sku_folded, created_at, updated_at, status, visibility) VALUES
-		(20, 4, 'simple', '007', '007', '2012-01-01 00:00:00', '2012-01-01 00:00:00', 1, 4),
-		(21, 4, 'simple', '555', '555', '2012-01-01 00:00:00', '2012-01-01 00:00:00', 1, 0),
-		(22, 4, 'simple', '01x', '01X', '2012-01-01 00:00:00', '2012-01-01 00:00:00', 1, 4);
+	INSERT INTO product (entity_id, attribute_set_id, type_id, type_id_folded, sku, sku_folded, created_at, updated_at, status, visibility) VALUES
+		(20, 4, 'simple', 'SIMPLE', '007', '007', '2012-01-01 00:00:00', '2012-01-01 00:00:00', 1, 4),
+		(21, 4, 'simple', 'SIMPLE', '555', '555', '2012-01-01 00:00:00', '2012-01-01 00:00:00', 1, 0),
+		(22, 4, 'simple', 'SIMPLE', '01x', '01X', '2012-01-01 00:00:00', '2012-01-01 00:00:00', 1, 4);
 	INSERT INTO product_website (product_id, website_id) VALUES (20, 1), (21, 1), (22, 1);
 	INSERT INTO product_category (product_id, category_id, position) VALUES (20, 4, 1), (21, 6, 1), (22, 3, 1);`
 
 // A galleryShop is the demo store with the gallery, and counts what is asked of it.
 type galleryShop struct {
 	db    *sqlstore.DB
+	path  string // of the SQLite file
 	data  *adapter.Dataset
 	reads reads
 }
 
 func openGalleryShop(t *testing.T) *galleryShop {
 	t.Helper()
-	data := loadDemo(t)
+	return openGalleryOf(t, loadDemo(t))
+}
+
+// openGalleryOf opens a gallery shop whose store holds more than the demo.
+func openGalleryOf(t *testing.T, data *adapter.Dataset) *galleryShop {
+	t.Helper()
 	db, path := openStore(t, data)
-	raw, err := sql.Open("sqlite", "file:"+path)
+	shop := &galleryShop{db: db, path: path, data: data}
+	shop.run(t, gallery)
+	return shop
+}
+
+// run changes the store behind the service.
+func (s *galleryShop) run(t *testing.T, statements string) {
+	t.Helper()
+	raw, err := sql.Open("sqlite", "file:"+s.path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = raw.Close() }()
-	if _, err := raw.ExecContext(t.Context(), gallery); err != nil {
+	if _, err := raw.ExecContext(t.Context(), statements); err != nil {
 		t.Fatal(err)
 	}
-	return &galleryShop{db: db, data: data}
 }
 
 // serve returns a service of the shop in a dialect, which has read the stores and
 // keeps them.
 func (s *galleryShop) serve(t *testing.T, d *contract.Dialect, settings mapping.Settings) *mapping.Service {
 	t.Helper()
-	settings.BodyBytes, settings.QueryBytes, settings.MaxRows = 1<<20, 1<<16, 1000
+	settings.BodyBytes, settings.QueryBytes, settings.MaxRows = 1<<20, 1<<16, cmp.Or(settings.MaxRows, 1000)
 	settings.Now = func() time.Time { return time.Time{} }
 	credentials := s.db.Credentials()
-	service, err := mapping.New(d, countedAdapter{s.db.Adapter(), &s.reads}, adapter.NewSchemas(), auth.New(credentials, credentials, auth.Options{}), settings, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	service, err := mapping.New(d, contract.StandardFields(), countedAdapter{s.db.Adapter(), &s.reads}, adapter.NewSchemas(), auth.New(credentials, credentials, auth.Options{}), settings, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,6 +145,7 @@ func TestReadProductParts(t *testing.T) {
 	all := contract.Roles()
 	admin := []contract.Role{contract.Admin}
 
+	notImplemented := fault(405, "Resource method not implemented yet")
 	noImage := alike(fault(404, "Product image not found"))
 	hidden := [2]string{fault(404, "Product image not found"), fault(404, "Resource not found.")}
 	for _, c := range []struct {
@@ -206,6 +221,11 @@ func TestReadProductParts(t *testing.T) {
 		{"no categories", []contract.Role{contract.Customer}, "/products/7/categories", alike(`[]`), [2]int{200, 200}, 4},
 		{"categories in a store view", []contract.Role{contract.Customer}, "/products/10/categories?store=3", alike(`[{"category_id":"3"}]`), [2]int{200, 200}, 5},
 		{"categories outside the website", []contract.Role{contract.Customer}, "/products/10/categories", alike(fault(404, "Resource not found.")), [2]int{404, 404}, 3},
+		{"one category: the product", admin, "/products/1/categories/99?attrs=name,sku,entity_id,stock_data", [2]string{notImplemented, `{"sku":"kettle-steel","name":"Steel Kettle"}`}, [2]int{405, 200}, 2},
+		{"one category: its images", admin, "/products/2/categories/3?attrs=media_gallery", [2]string{notImplemented, `{"media_gallery":{"images":[` + image("4", "Other", "1", "0", "o/t/other.png", "") + `],"values":[]}}`}, [2]int{405, 200}, 3},
+		{"one category for the public", []contract.Role{contract.Customer}, "/products/1/categories/3?attrs=sku,price,media_gallery", [2]string{notImplemented, `{"sku":"kettle-steel"}`}, [2]int{405, 200}, 4},
+		{"one category for a Guest", []contract.Role{contract.Guest}, "/products/1/categories/3?attrs=tier_price", [2]string{fault(403, "Access denied"), `{"tier_price":[]}`}, [2]int{403, 200}, 6},
+		{"one category of an unknown product", admin, "/products/99/categories/3", [2]string{notImplemented, fault(404, "Resource not found.")}, [2]int{405, 404}, 1},
 		{"attrs of what is no field", admin, "/products/1/categories?attrs=position", [2]string{"[{},{}]", ""}, [2]int{200, 500}, 2},
 
 		{"websites", admin, "/products/2/websites", alike(`[{"website_id":"1"},{"website_id":"2"}]`), [2]int{200, 200}, 2},

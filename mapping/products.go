@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -15,21 +14,45 @@ import (
 type products struct {
 	resource // the Admin's
 	public   resource
+	// assigned and publicAssigned stand for a category assignment in the same two
+	// views.
+	assigned, publicAssigned resource
 	// stockData is the stock item as a product shows it.
 	stockData resource
+	writes    *productWrites
 }
 
-func newProducts(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas, stock source) (*products, error) {
+func newProducts(d *contract.Dialect, fields *contract.Fields, upstream *watchedAdapter, schemas *adapter.Schemas, stock *stockItems, settings Settings) (*products, error) {
 	p := &products{}
 	var err error
-	if p.resource, err = newResource(d, contract.AdminProductFields(), upstream, schemas, adapter.Products); err != nil {
+	if p.resource, err = newResource(d, fields.AdminProducts, upstream, schemas, adapter.Products); err != nil {
 		return nil, err
 	}
-	if p.public, err = bind(d, contract.PublicProductFields(), p.source); err != nil {
+	for _, view := range []struct {
+		bound  *resource
+		fields *contract.FieldTable
+	}{
+		{&p.public, fields.PublicProducts},
+		{&p.assigned, fields.AssignedProducts},
+		{&p.publicAssigned, fields.PublicAssignedProducts},
+	} {
+		if *view.bound, err = bind(d, view.fields, p.source); err != nil {
+			return nil, err
+		}
+	}
+	if p.stockData, err = bind(d, fields.ProductStock, stock.source); err != nil {
 		return nil, err
 	}
-	p.stockData, err = bind(d, contract.ProductStockFields(), stock)
-	return p, err
+	groups, err := sourceOf(upstream, schemas, adapter.CustomerGroups)
+	if err != nil {
+		return nil, err
+	}
+	countries, err := sourceOf(upstream, schemas, adapter.Countries)
+	if err != nil {
+		return nil, err
+	}
+	p.writes = newProductWrites(&p.resource, &stock.rules, groups, countries, settings)
+	return p, nil
 }
 
 // of returns the view that role has.
@@ -42,10 +65,15 @@ func (p *products) of(role contract.Role) *resource {
 
 // getProduct handles GET /products/:id, with or without a store view.
 func (s *Service) getProduct(ctx context.Context, c *Call) (*Reply, error) {
-	r := s.products.of(c.Principal.Role)
+	return s.oneProduct(ctx, c, s.products.of(c.Principal.Role))
+}
+
+// oneProduct answers with the product of the path, as r shows it.
+func (s *Service) oneProduct(ctx context.Context, c *Call, r *resource) (*Reply, error) {
 	fields, selectionFault := r.selected(c, contract.SingleView(c.Format))
 	reply := s.newProductReply(c, r, fields, false)
-	product, _, err := s.findProduct(ctx, c, reply.with...)
+	product, view, err := s.findProduct(ctx, c, reply.parts)
+	reply.level = view.id
 	if err == nil {
 		err = selectionFault
 	}
@@ -85,55 +113,50 @@ func (s *Service) listProducts(ctx context.Context, c *Call) (*Reply, error) {
 	fields, selectionFault := r.selected(c, shape)
 	reply := s.newProductReply(c, r, fields, true)
 	bounds := productBounds(c, wanted, view, category)
-	bounds.With = reply.with
-	records, err := s.productPage(ctx, c, wanted, bounds)
-	if len(records) > 0 && err == nil {
+	bounds.With, bounds.Only = reply.parts.with, reply.parts.named()
+	ordered, isOrdered := r.schema.Index(wanted.Query.OrderBy)
+	records, err := s.productRows(ctx, c, wanted, bounds, func(ctx context.Context, products []adapter.Record) ([]adapter.Record, error) {
+		if isOrdered && s.dialect.OrderedByNull {
+			for _, product := range products {
+				if product.Values[ordered].Kind() == adapter.Absent {
+					product.Values[ordered] = adapter.NullValue()
+				}
+			}
+		}
+		return products, reply.gather(ctx, products)
+	})
+	if err == nil && len(records.batch) > 0 {
 		err = selectionFault
-	}
-	if err == nil {
-		err = reply.gather(ctx, records)
 	}
 	if err != nil {
 		return nil, err
-	}
-	if ordered, ok := r.schema.Index(wanted.Query.OrderBy); ok && s.dialect.OrderedByNull {
-		for _, product := range records {
-			if product.Values[ordered].Kind() == adapter.Absent {
-				product.Values[ordered] = adapter.NullValue()
-			}
-		}
 	}
 	return reply.manyCut(c, keyedByID, records, fields), nil
 }
 
 // productBounds returns which products the caller may list, and adds to wanted
 // the conditions that go with them. Customers and Guests see values of the
-// default scope, except those a website has of its own, and a product has to be
-// enabled in both. An Admin sees all, but of a category at a store view only
-// what its website sells.
+// default scope, except those a website has of its own. An Admin sees all, but of
+// a category at a store view only what its website sells and has enabled.
 func productBounds(c *Call, wanted *listquery.List, view storeView, category int64) adapter.ListParams {
 	bounds := adapter.ListParams{StoreID: view.id, Products: adapter.ProductParams{CategoryID: category}}
-	conditions := &wanted.Query.Where
 	switch {
 	case c.Principal.Role != contract.Admin:
-		bounds.Products.WebsiteScope, bounds.Products.WebsiteID = true, view.website
-		*conditions = append(*conditions, condition("visibility", adapter.NotEq, strconv.Itoa(notVisible)), numberIs("default_status", enabled))
-	case category == 0 || view.id == 0:
-		return bounds
-	default:
+		bounds.Products.WebsiteScope, bounds.Products.Listed = true, true
+	case category != 0 && view.id != 0:
 		bounds.Products.WebsiteID = view.website
+		wanted.Query.Where = append(wanted.Query.Where, numberIs("status", enabled))
 	}
-	*conditions = append(*conditions, numberIs("status", enabled))
 	return bounds
 }
 
-// productPage returns the records of the wanted page. Of the default scope itself
-// Customers and Guests see none.
-func (s *Service) productPage(ctx context.Context, c *Call, wanted *listquery.List, bounds adapter.ListParams) ([]adapter.Record, error) {
+// productRows returns the wanted records. Of the default scope itself Customers
+// and Guests see none.
+func (s *Service) productRows(ctx context.Context, c *Call, wanted *listquery.List, bounds adapter.ListParams, prepare preparation) (*rows, error) {
 	if c.Principal.Role != contract.Admin && bounds.StoreID == 0 {
-		return nil, nil
+		return &rows{ended: true}, nil
 	}
-	return s.products.page(ctx, wanted, bounds, s.settings.MaxRows)
+	return s.products.rows(ctx, wanted, bounds, s.limits, prepare)
 }
 
 // rootCategory is the root of the tree of categories, which is no record and has

@@ -2,33 +2,108 @@ package mapping
 
 import (
 	"context"
+	"net/url"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// listProductWebsites handles GET /products/:product_id/websites: by ascending
-// id of the website. The product is not looked up by SKU, and the store views of
-// other calls mean nothing here (product_parts 2.2 and 3.1).
-func (s *Service) listProductWebsites(ctx context.Context, c *Call) (*Reply, error) {
+// productOfWebsites returns the id of the product in the path of a call on its
+// websites. It is not looked up by SKU, and the store views of other calls mean
+// nothing here (product_parts 2.2 and 3.1).
+func (s *Service) productOfWebsites(ctx context.Context, c *Call) (int64, error) {
 	id := c.Param("product_id")
 	missing := s.dialect.Fault(c.Route.NotFound, id)
 	number, ok := numeric.LeadingInteger(id)
 	if !ok {
-		return nil, missing
+		return 0, missing
 	}
 	_, err := s.products.store.Get(ctx, &adapter.GetParams{Key: adapter.Key(number)})
-	switch {
-	case err != nil && adapter.KindOf(err) == adapter.NotFound:
-		return nil, missing
-	case err != nil:
+	if err != nil && adapter.KindOf(err) == adapter.NotFound {
+		return 0, missing
+	}
+	return number, err
+}
+
+// websitesOf selects the assignments of a product by ascending id of the website.
+func websitesOf(product int64) adapter.ListParams {
+	return adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{numberIs("product_id", product)}, OrderBy: "website_id"}}
+}
+
+// listProductWebsites handles GET /products/:product_id/websites.
+func (s *Service) listProductWebsites(ctx context.Context, c *Call) (*Reply, error) {
+	product, err := s.productOfWebsites(ctx, c)
+	if err != nil {
 		return nil, err
 	}
-	websites, err := s.productWebsites.all(ctx, &adapter.ListParams{Query: adapter.Query{
-		Where: []adapter.Condition{numberIs("product_id", number)}, OrderBy: "website_id", Limit: s.settings.MaxRows,
-	}})
+	websites, err := s.productWebsites.allRows(ctx, websitesOf(product), s.limits, asRead)
 	if err != nil {
 		return nil, err
 	}
 	return s.productWebsites.many(c, arrayOfRecords, websites)
+}
+
+// createProductWebsites handles POST /products/:product_id/websites, with one
+// website or a list of them.
+func (s *Service) createProductWebsites(ctx context.Context, c *Call) (*Reply, error) {
+	a, err := s.newWebsiteAssigner(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if c.List {
+		return a.assignMany(ctx)
+	}
+	website, err := a.assign(ctx, &c.Body)
+	if err != nil {
+		return nil, a.refusal(err)
+	}
+	reply := created("/products/"+url.PathEscape(c.Param("product_id"))+"/websites/", adapter.Key(website))
+	if s.dialect.SingleSuccessList {
+		batch := a.newBatch()
+		batch.succeed(website, s.dialect.Fault(contract.ItemUpdated))
+		reply.Body = batch.body()
+	}
+	return reply, nil
+}
+
+// deleteProductWebsite handles DELETE /products/:product_id/websites/:website_id.
+func (s *Service) deleteProductWebsite(ctx context.Context, c *Call) (*Reply, error) {
+	product, err := s.productOfWebsites(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	shop, err := s.shops.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name := c.Param("website_id")
+	website, ok := shop.website(name)
+	if !ok {
+		return nil, s.dialect.Fault(contract.WebsiteNotFound, name)
+	}
+	unassigned := contract.Faults{s.dialect.Fault(contract.WebsiteUnassigned, product, website), s.dialect.Fault(contract.PreValidation)}
+	return s.unassign(ctx, &s.productWebsites, product, numberIs("website_id", website), unassigned)
+}
+
+// unassign removes the assignment of a product to the one target. The error says
+// that there is none.
+func (s *Service) unassign(ctx context.Context, of *resource, product int64, target adapter.Condition, unassigned error) (*Reply, error) {
+	found, err := of.all(ctx, &adapter.ListParams{Query: adapter.Query{
+		Where: []adapter.Condition{numberIs("product_id", product), target}, Limit: 1,
+	}})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, unassigned
+	}
+	err = of.store.Delete(ctx, &adapter.DeleteParams{Key: keyOf(found[0])})
+	switch {
+	case err != nil && adapter.KindOf(err) == adapter.NotFound:
+		return nil, unassigned
+	case err != nil:
+		return nil, err
+	}
+	return &Reply{}, nil
 }

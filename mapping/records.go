@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
@@ -22,10 +23,18 @@ type resource struct {
 	// compute makes the values of fields that are not shown as they are stored, by
 	// name. ok is false where there is none.
 	compute map[string]func(c *Call, rec adapter.Record) (value codec.Node, ok bool)
+	slabs   *sync.Pool // of slabs for lists
 }
 
+// A slab is room for the members of many records, to be used again when they have
+// been written: a long page has more bytes of them than of texts.
+type slab []codec.Member
+
+// keptSlab is the largest slab that is kept, in members.
+const keptSlab = 8 << 10
+
 // newResource returns the resource of the records of name, shown by fields.
-func newResource(d *contract.Dialect, fields *contract.FieldTable, upstream adapter.Adapter, schemas *adapter.Schemas, name adapter.Resource) (resource, error) {
+func newResource(d *contract.Dialect, fields *contract.FieldTable, upstream *watchedAdapter, schemas *adapter.Schemas, name adapter.Resource) (resource, error) {
 	from, err := sourceOf(upstream, schemas, name)
 	if err != nil {
 		return resource{}, err
@@ -35,7 +44,7 @@ func newResource(d *contract.Dialect, fields *contract.FieldTable, upstream adap
 
 // bind returns the resource of the records of from, shown by fields.
 func bind(d *contract.Dialect, fields *contract.FieldTable, from source) (resource, error) {
-	r := resource{dialect: d, fields: fields, source: from, attributes: make([]int, len(fields.Fields))}
+	r := resource{dialect: d, fields: fields, source: from, attributes: make([]int, len(fields.Fields)), slabs: new(sync.Pool)}
 	for i, f := range fields.Fields {
 		if f.Attribute == "" {
 			r.attributes[i] = -1
@@ -57,6 +66,17 @@ func (r *resource) attribute(field string) int {
 		panic("mapping: no field " + field)
 	}
 	return r.attributes[i]
+}
+
+// added names the fields that the store has added to those of the contract.
+func (r *resource) added() []string {
+	var names []string
+	for i, field := range r.fields.Fields {
+		if at := r.attributes[i]; at >= 0 && r.schema.Attributes[at].Added {
+			names = append(names, field.Name)
+		}
+	}
+	return names
 }
 
 func (r *resource) reader(role contract.Role) listquery.Reader {
@@ -83,72 +103,132 @@ func (r *resource) one(c *Call, rec adapter.Record) (*Reply, error) {
 	return &Reply{Body: &node}, nil
 }
 
-// render returns the wire form of rec, cut to the given fields. Stored values
-// are texts on the wire, whatever they are in the store (wire 7).
+// render returns the wire form of rec, cut to the given fields.
 func (r *resource) render(c *Call, rec adapter.Record, fields []int) codec.Node {
-	node := codec.Node{Kind: codec.Struct, Members: make([]codec.Member, 0, len(fields))}
-	view := c.Route.View(c.Format)
-	for _, i := range fields {
-		field := &r.fields.Fields[i]
-		var value codec.Node
-		ok := true
-		if field.Lacking(r.dialect, view) {
-			ok = false
-		} else if compute := r.compute[field.Name]; compute != nil {
-			value, ok = compute(c, rec)
-		} else if at := r.attributes[i]; at >= 0 {
-			value, ok = r.stored(field, view, rec.Values[at])
-		}
-		if r.dialect.AbsentIsNull && value.Kind == codec.Text && value.Text == "" {
-			value = codec.Node{}
-		}
-		if field.EmptyText && value.Kind == codec.Null {
-			value, ok = codec.TextNode(""), true
-		}
-		if ok || r.dialect.AbsentIsNull {
-			node.Members = append(node.Members, codec.Member{Key: field.Name, Value: value})
+	return r.renderer(c, fields).render(rec)
+}
+
+// A renderer writes records cut to the same fields for the same call.
+type renderer struct {
+	call    *Call
+	columns []renderedField
+	// absentIsNull, emptyRecords and emptyIsNull are those of the dialect and of the
+	// fields.
+	absentIsNull, emptyRecords, emptyIsNull bool
+	slab                                    slab // where members go while there is room
+}
+
+// room returns room for the members of one record.
+func (r *renderer) room() []codec.Member {
+	used, wanted := len(r.slab), len(r.columns)
+	if cap(r.slab)-used < wanted {
+		return make([]codec.Member, 0, wanted)
+	}
+	r.slab = r.slab[:used+wanted]
+	return r.slab[used : used : used+wanted]
+}
+
+// takeSlab gives the renderer of r room for the given number of records, and
+// returns what gives it back once none of them is needed.
+func (r *resource) takeSlab(to *renderer, records int) (release func()) {
+	wanted := records * len(to.columns)
+	kept, _ := r.slabs.Get().(*slab)
+	if kept == nil || cap(*kept) < wanted {
+		made := make(slab, 0, wanted)
+		kept = &made
+	}
+	to.slab = (*kept)[:0]
+	return func() {
+		if cap(*kept) <= keptSlab {
+			clear((*kept)[:wanted]) // keep no text alive in the pool
+			r.slabs.Put(kept)
 		}
 	}
-	if len(fields) == 0 {
+}
+
+// A renderedField is a field as one view shows it, made of an attribute or by a
+// function, or else absent.
+type renderedField struct {
+	*contract.Field
+	attribute int // -1 for none
+	compute   func(*Call, adapter.Record) (codec.Node, bool)
+	isoTime   bool
+}
+
+func (r *resource) renderer(c *Call, fields []int) *renderer {
+	made := &renderer{
+		call: c, columns: make([]renderedField, len(fields)),
+		absentIsNull: r.dialect.AbsentIsNull, emptyRecords: r.dialect.EmptySelections, emptyIsNull: r.fields.EmptyIsNull,
+	}
+	view := c.Route.View(c.Format)
+	for i, at := range fields {
+		field := &r.fields.Fields[at]
+		column := renderedField{Field: field, attribute: -1, isoTime: field.ISOTime(r.dialect, view)}
+		if !field.Lacking(r.dialect, view) {
+			column.attribute, column.compute = r.attributes[at], r.compute[field.Name]
+		}
+		made.columns[i] = column
+	}
+	return made
+}
+
+// render returns the wire form of rec. Stored values are texts on the wire,
+// whatever they are in the store (wire 7).
+func (r *renderer) render(rec adapter.Record) codec.Node {
+	members := r.room()
+	for i := range r.columns {
+		field := &r.columns[i]
+		members = append(members, codec.Member{Key: field.Name})
+		value := &members[len(members)-1].Value // in its place: lists have very many
+		ok := false
+		if field.compute != nil {
+			*value, ok = field.compute(r.call, rec)
+		} else if field.attribute >= 0 {
+			ok = r.stored(field, &rec.Values[field.attribute], value)
+		}
+		if r.absentIsNull && value.Kind == codec.Text && value.Text == "" {
+			*value = codec.Node{}
+		}
+		if field.EmptyText && value.Kind == codec.Null {
+			*value, ok = codec.TextNode(""), true
+		}
+		if !ok && (!r.absentIsNull || field.OnceStored) {
+			members = members[:len(members)-1]
+		}
+	}
+	node := codec.Node{Kind: codec.Struct, Members: members}
+	if len(r.columns) == 0 && r.emptyRecords {
 		node.Kind = codec.EmptyRecord
 	}
 	return node
 }
 
-// stored returns the wire form of v as view shows field; ok is false for one that
-// is absent.
-func (r *resource) stored(field *contract.Field, view contract.View, v adapter.Value) (node codec.Node, ok bool) {
-	node, ok = wireValue(v, field.Native)
+// stored writes the wire form of v, a value of field, to node; ok is false for
+// one that is absent.
+func (r *renderer) stored(field *renderedField, v *adapter.Value, node *codec.Node) (ok bool) {
+	switch v.Kind() {
+	case adapter.Absent:
+		return false
+	case adapter.Integer:
+		node.Kind, node.Text = codec.Text, v.Text()
+		if field.Native {
+			node.Kind = codec.Number
+		}
+	case adapter.Text:
+		node.Kind, node.Text = codec.Text, v.Text()
+	case adapter.Texts:
+		*node = textList(v.Texts())
+	}
 	switch {
 	case node.Kind != codec.Text:
 	case node.Text == "":
-		if r.fields.EmptyIsNull {
-			node = codec.Node{}
+		if r.emptyIsNull {
+			*node = codec.Node{}
 		}
-	case field.ISOTime(r.dialect, view):
+	case field.isoTime:
 		node.Text = strings.Replace(node.Text, " ", "T", 1) + "+00:00"
 	}
-	return node, ok
-}
-
-// wireValue returns the wire form of a stored value; ok is false for one that is
-// absent.
-func wireValue(v adapter.Value, native bool) (node codec.Node, ok bool) {
-	switch v.Kind() {
-	case adapter.Absent:
-		return codec.Node{}, false
-	case adapter.Integer:
-		if native {
-			return codec.NumberNode(v.Text()), true
-		}
-		return codec.TextNode(v.Text()), true
-	case adapter.Text:
-		return codec.TextNode(v.Text()), true
-	case adapter.Texts:
-		return textList(v.Texts()), true
-	default:
-		return codec.Node{}, true
-	}
+	return true
 }
 
 // list returns a list of values.

@@ -1,8 +1,10 @@
 package mapping
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -18,6 +20,10 @@ type Response struct {
 	ContentType string
 	Location    string
 	Body        []byte
+	// Stream, unless nil, writes the body in place of Body, whose length nobody
+	// knows. After an error, which has been logged where somebody has to know of
+	// it, the body is not whole, and the client must not take it for that.
+	Stream func(context.Context, io.Writer) error
 
 	// What the answer was, for logs and metrics.
 	Call    string
@@ -39,8 +45,8 @@ const (
 // the interface (wire 2).
 func Owns(r *http.Request) bool { return strings.HasPrefix(r.URL.EscapedPath(), prefix+restType) }
 
-// Serve answers r, which must be owned, and appends the body to buf. scheme
-// is http or https as the client used it.
+// Serve answers r, which must be owned, and appends the body to buf, which is also
+// the buffer of a Stream. scheme is http or https as the client used it.
 func (s *Service) Serve(ctx context.Context, r *http.Request, scheme string, buf []byte) Response {
 	c := &Call{request: r, scheme: scheme}
 	c.Method, c.knownMethod = contract.ParseMethod(r.Method)
@@ -62,40 +68,62 @@ func (s *Service) Serve(ctx context.Context, r *http.Request, scheme string, buf
 func (s *Service) respond(ctx context.Context, c *Call, buf []byte) (response Response) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("call", c.Name()), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-			response = s.refuse(ctx, c, s.dialect.Fault(contract.InternalError), buf)
+			s.logPanic(ctx, c, p)
+			response = s.refuse(ctx, c, s.failed(c), buf)
 		}
 	}()
 	reply, err := s.run(ctx, c)
 	if err != nil {
 		return s.refuse(ctx, c, err, buf)
 	}
-	return s.answer(c, reply, buf)
+	return s.answer(ctx, c, reply, buf)
 }
 
-func (s *Service) answer(c *Call, reply *Reply, buf []byte) Response {
+// logPanic logs a panic with the stack of where it happened.
+func (s *Service) logPanic(ctx context.Context, c *Call, p any) {
+	s.log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("call", c.Name()), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+}
+
+func (s *Service) answer(ctx context.Context, c *Call, reply *Reply, buf []byte) Response {
 	response := Response{Status: reply.Status, Location: reply.Location, ContentType: htmlType}
 	if response.Status == 0 {
 		response.Status = http.StatusOK
 	}
-	if reply.Body != nil {
+	switch {
+	case reply.Rest != nil:
+		response.ContentType = c.Format.ContentType()
+		if c.request.ProtoAtLeast(1, 1) {
+			response.Stream = func(ctx context.Context, w io.Writer) error { return s.stream(ctx, c, reply, buf, w) }
+			break
+		}
+		// HTTP/1.0 ends a body of unknown length with the connection: one that is
+		// cut off would look whole.
+		var whole bytes.Buffer
+		if err := s.write(ctx, c, reply, buf, &whole); err != nil {
+			return s.refuse(ctx, c, err, buf)
+		}
+		response.Body = whole.Bytes()
+	case reply.Body != nil:
 		response.ContentType = c.Format.ContentType()
 		response.Body = codec.Append(buf, c.Format, s.dialect.Root, reply.Body, reply.Numbered)
+		if reply.release != nil {
+			reply.release()
+		}
 	}
 	return response
 }
 
 func (s *Service) refuse(ctx context.Context, c *Call, err error, buf []byte) Response {
-	faults, unexpected := s.faultsOf(err)
+	faults, unexpected := s.faultsOf(c, err)
 	if unexpected && !errors.Is(err, context.Canceled) {
-		s.report(ctx, c, err)
+		s.report(ctx, c, "call failed", err)
 	}
 	last := faults[len(faults)-1]
 	if last.Bare {
-		return Response{Status: last.Code, ContentType: htmlType, Body: append(buf, last.Message...)}
+		return Response{Status: last.Status(), ContentType: htmlType, Body: append(buf, last.Message...)}
 	}
 	response := Response{
-		Status:      last.Code,
+		Status:      last.Status(),
 		ContentType: c.Format.ContentType(),
 		Body:        codec.Append(buf, c.Format, s.dialect.Root, envelope(faults), false),
 	}

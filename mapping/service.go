@@ -22,6 +22,9 @@ type Settings struct {
 	QueryBytes int
 	// MaxRows bounds a list without a limit.
 	MaxRows int64
+	// ImagePixels bounds the pixels of an image that is created, and of all those
+	// that are checked at the same time.
+	ImagePixels int64
 	// PublicURL is the base URL of the shop in answers; without one it is the
 	// scheme and the Host header of each request.
 	PublicURL string
@@ -32,8 +35,18 @@ type Settings struct {
 	Stock StockSettings
 	// Prices holds what prices depend on besides products and customers.
 	Prices PriceSettings
+	// Products holds what products may refer to.
+	Products ProductSettings
 	// Now is the clock.
 	Now func() time.Time
+}
+
+// local returns t as the clocks of the store show it.
+func (s *Settings) local(t time.Time) time.Time {
+	if s.Prices.TimeZone == nil {
+		return t.UTC()
+	}
+	return t.In(s.Prices.TimeZone)
 }
 
 // A Service answers the calls of the contract for one dialect and one upstream.
@@ -43,14 +56,17 @@ type Service struct {
 	auth     *auth.Authenticator
 	settings Settings
 	log      *slog.Logger
+	limits   rowLimits
 	steps    []step
 	handlers map[string]handler
+	memory   *memory
 
 	customers         *customers
 	addresses         *customerAddresses
 	stock             *stockItems
 	products          *products
 	productImages     resource
+	pictures          *pictures
 	productWebsites   resource
 	productCategories resource
 	orders            *orders
@@ -63,22 +79,38 @@ type Service struct {
 // that faults.go knows: a contract fault, or an adapter's error.
 type handler func(*Service, context.Context, *Call) (*Reply, error)
 
-// handlers holds the handler of each call of the route table that is built.
-// Calls without one answer 405, as what the contract does not implement.
+// handlers holds the handler of each call of the route table.
 func handlers() map[string]handler {
 	return map[string]handler{
-		"getCustomer":   (*Service).getCustomer,
-		"listCustomers": (*Service).listCustomers,
+		"getCustomer":    (*Service).getCustomer,
+		"listCustomers":  (*Service).listCustomers,
+		"createCustomer": (*Service).createCustomer,
+		"updateCustomer": (*Service).updateCustomer,
+		"deleteCustomer": (*Service).deleteCustomer,
 
 		"getCustomerAddress":    (*Service).getCustomerAddress,
 		"listCustomerAddresses": (*Service).listCustomerAddresses,
+		"createCustomerAddress": (*Service).createCustomerAddress,
+		"updateCustomerAddress": (*Service).updateCustomerAddress,
+		"deleteCustomerAddress": (*Service).deleteCustomerAddress,
 
 		"getProduct":            (*Service).getProduct,
 		"listProducts":          (*Service).listProducts,
+		"createProduct":         (*Service).createProduct,
+		"updateProduct":         (*Service).updateProduct,
+		"deleteProduct":         (*Service).deleteProduct,
 		"listProductImages":     (*Service).listProductImages,
 		"getProductImage":       (*Service).getProductImage,
+		"createProductImage":    (*Service).createProductImage,
+		"updateProductImage":    (*Service).updateProductImage,
+		"deleteProductImage":    (*Service).deleteProductImage,
 		"listProductWebsites":   (*Service).listProductWebsites,
+		"createProductWebsites": (*Service).createProductWebsites,
+		"deleteProductWebsite":  (*Service).deleteProductWebsite,
 		"listProductCategories": (*Service).listProductCategories,
+		"getProductCategory":    (*Service).getProductCategory,
+		"createProductCategory": (*Service).createProductCategory,
+		"deleteProductCategory": (*Service).deleteProductCategory,
 
 		"getStockItem":     (*Service).getStockItem,
 		"listStockItems":   (*Service).listStockItems,
@@ -92,11 +124,12 @@ func handlers() map[string]handler {
 		"listOrderAddresses": (*Service).listOrderAddresses,
 		"getOrderComment":    (*Service).getOrderComment,
 		"listOrderComments":  (*Service).listOrderComments,
+		"createOrderComment": (*Service).createOrderComment,
 	}
 }
 
-// Sources returns, for each call that is built, the file and line of its
-// handler below the project's folder.
+// Sources returns, for each call, the file and line of its handler below the
+// project's folder.
 func Sources() map[string]string {
 	sources := map[string]string{}
 	for call, h := range handlers() {
@@ -110,48 +143,59 @@ func Sources() map[string]string {
 	return sources
 }
 
-// New returns the service of dialect d on upstream. The upstream must have the
-// resources whose calls are built.
-func New(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas, authenticator *auth.Authenticator, settings Settings, log *slog.Logger) (*Service, error) {
+// New returns the service of dialect d on the adapter behind it, whose records the
+// fields show. The adapter must have all resources, and the schemas an attribute
+// for every field that needs one.
+func New(d *contract.Dialect, fields *contract.Fields, behind adapter.Adapter, schemas *adapter.Schemas, authenticator *auth.Authenticator, settings Settings, log *slog.Logger) (*Service, error) {
 	s := &Service{
 		dialect:  d,
-		table:    contract.NewTable(contract.Routes()),
+		table:    contract.NewTable(contract.Routes(fields)),
 		auth:     authenticator,
 		settings: settings,
 		log:      log,
+		limits:   rowLimits{inAll: settings.MaxRows, atOnce: batchRows},
 		steps:    steps(),
 		handlers: handlers(),
+		pictures: newPictures(settings.ImagePixels),
 	}
 	var err error
-	if s.customers, err = newCustomers(d, upstream, schemas); err != nil {
-		return nil, fmt.Errorf("customers: %w", err)
+	if s.memory, err = newMemory(settings.Now); err != nil {
+		return nil, err
 	}
-	if s.addresses, err = newCustomerAddresses(d, upstream, schemas); err != nil {
-		return nil, fmt.Errorf("customer addresses: %w", err)
-	}
-	if s.stock, err = newStockItems(d, upstream, schemas, settings); err != nil {
-		return nil, fmt.Errorf("stock items: %w", err)
-	}
-	if s.products, err = newProducts(d, upstream, schemas, s.stock.source); err != nil {
-		return nil, fmt.Errorf("products: %w", err)
-	}
-	if s.productImages, err = newProductImages(d, upstream, schemas, settings); err != nil {
-		return nil, fmt.Errorf("product images: %w", err)
-	}
-	if s.productWebsites, err = newResource(d, contract.ProductWebsiteFields(), upstream, schemas, adapter.ProductWebsites); err != nil {
-		return nil, fmt.Errorf("product websites: %w", err)
-	}
-	if s.productCategories, err = newResource(d, contract.ProductCategoryFields(), upstream, schemas, adapter.ProductCategories); err != nil {
-		return nil, fmt.Errorf("product categories: %w", err)
-	}
-	if s.orders, err = newOrders(d, upstream, schemas); err != nil {
-		return nil, fmt.Errorf("orders: %w", err)
-	}
+	upstream := &watchedAdapter{behind, s.memory}
 	if s.shops, err = newShops(upstream, schemas, settings.Now); err != nil {
 		return nil, fmt.Errorf("shop: %w", err)
+	}
+	if s.customers, err = newCustomers(d, fields, upstream, schemas, s.shops); err != nil {
+		return nil, fmt.Errorf("customers: %w", err)
+	}
+	if s.addresses, err = newCustomerAddresses(d, fields, upstream, schemas); err != nil {
+		return nil, fmt.Errorf("customer addresses: %w", err)
+	}
+	if s.stock, err = newStockItems(d, fields, upstream, schemas, settings); err != nil {
+		return nil, fmt.Errorf("stock items: %w", err)
+	}
+	if s.products, err = newProducts(d, fields, upstream, schemas, s.stock, settings); err != nil {
+		return nil, fmt.Errorf("products: %w", err)
+	}
+	if s.productImages, err = newProductImages(d, fields, upstream, schemas, settings); err != nil {
+		return nil, fmt.Errorf("product images: %w", err)
+	}
+	if s.productWebsites, err = newResource(d, fields.ProductWebsites, upstream, schemas, adapter.ProductWebsites); err != nil {
+		return nil, fmt.Errorf("product websites: %w", err)
+	}
+	if s.productCategories, err = newResource(d, fields.ProductCategories, upstream, schemas, adapter.ProductCategories); err != nil {
+		return nil, fmt.Errorf("product categories: %w", err)
+	}
+	if s.orders, err = newOrders(d, fields, upstream, schemas); err != nil {
+		return nil, fmt.Errorf("orders: %w", err)
 	}
 	if s.categories, err = sourceOf(upstream, schemas, adapter.Categories); err != nil {
 		return nil, fmt.Errorf("categories: %w", err)
 	}
 	return s, nil
 }
+
+// Forget ends what is remembered of the upstream's lists. It is for a store that
+// has been replaced by other means than calls.
+func (s *Service) Forget() { s.memory.changed(nil) }

@@ -2,6 +2,7 @@ package mapping_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -35,8 +36,12 @@ type shop struct {
 	service *mapping.Service
 	dialect *contract.Dialect
 	items   adapter.Store
+	stored  adapter.Adapter // what is stored, past the service
 	log     *safeBuffer
 	signed  map[contract.Role]string // Authorization by role
+	path    string                   // of the SQLite file
+	// reset puts the demo store back.
+	reset func(t testing.TB)
 }
 
 // safeBuffer is a log that requests may write at the same time.
@@ -64,9 +69,10 @@ func settings() mapping.Settings {
 		panic(err)
 	}
 	return mapping.Settings{
-		BodyBytes: bodyBytes, QueryBytes: queryBytes, MaxRows: 1000,
-		Stock: mapping.StockSettings{NotifyQty: 1},
-		Now:   func() time.Time { return moment },
+		BodyBytes: bodyBytes, QueryBytes: queryBytes, MaxRows: 1000, ImagePixels: 1 << 20,
+		Stock:    mapping.StockSettings{NotifyQty: 1, ManageStock: true},
+		Products: mapping.ProductSettings{AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"}, Themes: []string{"base/default", "default/default"}},
+		Now:      func() time.Time { return moment },
 	}
 }
 
@@ -82,8 +88,14 @@ func loadDemo(t testing.TB) *adapter.Dataset {
 // openStore opens a store that holds data, in the SQLite file path.
 func openStore(t testing.TB, data *adapter.Dataset) (db *sqlstore.DB, path string) {
 	t.Helper()
+	return openStoreOf(t, data, adapter.NewSchemas())
+}
+
+// openStoreOf opens a store of records of schemas.
+func openStoreOf(t testing.TB, data *adapter.Dataset, schemas *adapter.Schemas) (db *sqlstore.DB, path string) {
+	t.Helper()
 	path = filepath.Join(t.TempDir(), "shop.db")
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: path, Migrate: true})
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: path, MediaDir: sqlstore.MediaDir(path), Migrate: true, Schemas: schemas})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,23 +126,39 @@ func openShop(t testing.TB, d *contract.Dialect) *shop {
 func openShopWith(t testing.TB, d *contract.Dialect, s mapping.Settings, between func(adapter.Adapter) adapter.Adapter) *shop {
 	t.Helper()
 	data := loadDemo(t)
-	db, _ := openStore(t, data)
+	db, path := openStore(t, data)
 	var upstream adapter.Adapter = db.Adapter()
-	items, err := upstream.Store(adapter.StockItems)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if between != nil {
 		upstream = between(upstream)
+	}
+	opened := serveShop(t, d, s, data, db, upstream)
+	opened.path = path
+	return opened
+}
+
+// serveShop serves db, which holds data, through upstream.
+func serveShop(t testing.TB, d *contract.Dialect, s mapping.Settings, data *adapter.Dataset, db *sqlstore.DB, upstream adapter.Adapter) *shop {
+	t.Helper()
+	items, err := db.Adapter().Store(adapter.StockItems)
+	if err != nil {
+		t.Fatal(err)
 	}
 	log := &safeBuffer{}
 	credentials := db.Credentials()
 	authenticator := auth.New(credentials, credentials, auth.Options{RSACrashes: d.UnverifiableCrash})
-	service, err := mapping.New(d, upstream, adapter.NewSchemas(), authenticator, s, slog.New(slog.NewTextHandler(log, nil)))
+	service, err := mapping.New(d, contract.StandardFields(), upstream, adapter.NewSchemas(), authenticator, s, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	shop := &shop{service: service, dialect: d, items: items, log: log, signed: map[contract.Role]string{}}
+	shop := &shop{service: service, dialect: d, items: items, stored: db.Adapter(), log: log, signed: map[contract.Role]string{}}
+	shop.reset = func(t testing.TB) {
+		t.Helper()
+		if err := db.Reset(t.Context(), data); err != nil {
+			t.Fatal(err)
+		}
+		authenticator.Purge()
+		service.Forget()
+	}
 	for _, token := range data.Tokens {
 		signed := authorization(data, token)
 		switch {
@@ -146,6 +174,11 @@ func openShopWith(t testing.TB, d *contract.Dialect, s mapping.Settings, between
 // serve sends a request as role and returns the answer. target is below
 // /api/rest, or begins with /api/. header holds names and values in turns.
 func (s *shop) serve(role contract.Role, method, target, body string, header ...string) mapping.Response {
+	return s.serveWith(context.Background(), role, method, target, body, header...)
+}
+
+// serveWith is serve for a request with a context of its own.
+func (s *shop) serveWith(ctx context.Context, role contract.Role, method, target, body string, header ...string) mapping.Response {
 	if !strings.HasPrefix(target, "/api/") {
 		target = "/api/rest" + target
 	}
@@ -156,7 +189,7 @@ func (s *shop) serve(role contract.Role, method, target, body string, header ...
 	for pair := range slices.Chunk(header, 2) {
 		r.Header[http.CanonicalHeaderKey(pair[0])] = append(r.Header.Values(pair[0]), pair[1])
 	}
-	return s.service.Serve(r.Context(), r, "http", nil)
+	return s.service.Serve(ctx, r, "http", nil)
 }
 
 // put updates stock as Admin with a body of the given type, and asks for JSON.
@@ -241,6 +274,15 @@ func (s *shop) checkItem(t testing.TB, id int, want ...string) {
 // faults returns the entries of an error envelope in JSON, each as "400 text".
 func faults(t testing.TB, r mapping.Response) []string {
 	t.Helper()
+	list, err := faultsIn(r)
+	if err != nil {
+		t.Fatalf("%d %s is no envelope: %v", r.Status, r.Body, err)
+	}
+	return list
+}
+
+// faultsIn is faults of a reply that may be anything.
+func faultsIn(r mapping.Response) ([]string, error) {
 	var envelope struct {
 		Messages struct {
 			Error []struct {
@@ -250,13 +292,13 @@ func faults(t testing.TB, r mapping.Response) []string {
 		}
 	}
 	if err := json.Unmarshal(r.Body, &envelope); err != nil {
-		t.Fatalf("%d %s is no envelope: %v", r.Status, r.Body, err)
+		return nil, err
 	}
 	list := make([]string, len(envelope.Messages.Error))
 	for i, e := range envelope.Messages.Error {
 		list[i] = fmt.Sprintf("%d %s", e.Code, e.Message)
 	}
-	return list
+	return list, nil
 }
 
 // checkRefused compares the entries of an error reply, each "400 text"; the last

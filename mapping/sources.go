@@ -6,23 +6,23 @@ import (
 	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/mapping/listquery"
 )
 
 // A source is where the records of one resource come from.
 type source struct {
 	schema *adapter.Schema
 	store  adapter.Store
+	memory *memory // of the lists of the store
 }
 
 // sourceOf returns the source of the records of r.
-func sourceOf(upstream adapter.Adapter, schemas *adapter.Schemas, r adapter.Resource) (source, error) {
+func sourceOf(upstream *watchedAdapter, schemas *adapter.Schemas, r adapter.Resource) (source, error) {
 	schema := schemas.Of(r)
 	if schema == nil {
 		return source{}, fmt.Errorf("no schema of %s", r)
 	}
 	store, err := upstream.Store(r)
-	return source{schema, store}, err
+	return source{schema, store, upstream.memory}, err
 }
 
 // all returns the records p selects.
@@ -31,35 +31,8 @@ func (s source) all(ctx context.Context, p *adapter.ListParams) ([]adapter.Recor
 	return records, err
 }
 
-// page returns the records of the wanted page among those that bounds leave;
-// maxRows bounds a list without a limit. A page beyond the end is the last page
-// again (wire 10).
-func (s source) page(ctx context.Context, wanted *listquery.List, bounds adapter.ListParams, maxRows int64) ([]adapter.Record, error) {
-	bounds.Query = wanted.Query
-	p := bounds
-	p.Query.Limit = wanted.Paging.Limit
-	if p.Query.Limit == 0 {
-		p.Query.Limit = maxRows
-	}
-	offset, decided := wanted.Paging.Offset()
-	if decided {
-		p.Query.Offset = offset
-		records, total, err := s.query(ctx, &p)
-		if err != nil || len(records) > 0 || offset == 0 || total == 0 {
-			return records, err
-		}
-	}
-	total, err := s.count(ctx, bounds)
-	if err != nil || total == 0 {
-		return nil, err
-	}
-	p.Query.Offset = wanted.Paging.OffsetIn(total)
-	return s.all(ctx, &p)
-}
-
 // query returns the records p selects, and finishes what the store could only do
-// in part. total is the number of records the conditions select, or -1 when that
-// is not known.
+// in part. total is the number of records the conditions select, or unknown.
 func (s source) query(ctx context.Context, p *adapter.ListParams) (records []adapter.Record, total int64, err error) {
 	result, err := s.store.List(ctx, p)
 	if err != nil {
@@ -68,7 +41,7 @@ func (s source) query(ctx context.Context, p *adapter.ListParams) (records []ada
 	if result.Partial {
 		return adapter.Apply(s.schema, result.Records, &p.Query)
 	}
-	return result.Records, -1, nil
+	return result.Records, unknown, nil
 }
 
 // count returns how many records the conditions of p select.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"math"
 	"net/http"
-	"strconv"
-	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
@@ -23,8 +21,8 @@ type stockItems struct {
 	batches chan struct{}
 }
 
-func newStockItems(d *contract.Dialect, upstream adapter.Adapter, schemas *adapter.Schemas, settings Settings) (*stockItems, error) {
-	bound, err := newResource(d, contract.StockItemFields(), upstream, schemas, adapter.StockItems)
+func newStockItems(d *contract.Dialect, fields *contract.Fields, upstream *watchedAdapter, schemas *adapter.Schemas, settings Settings) (*stockItems, error) {
+	bound, err := newResource(d, fields.StockItems, upstream, schemas, adapter.StockItems)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +46,7 @@ func (s *Service) getStockItem(ctx context.Context, c *Call) (*Reply, error) {
 
 // listStockItems handles GET /stockitems.
 func (s *Service) listStockItems(ctx context.Context, c *Call) (*Reply, error) {
-	return s.stock.list(ctx, c, arrayOfRecords, 0, s.settings.MaxRows)
+	return s.stock.list(ctx, c, arrayOfRecords, 0, s.limits)
 }
 
 // updateStockItem handles PUT /stockitems/:id. The record is looked up before
@@ -133,7 +131,7 @@ func (s *Service) updateStockItems(ctx context.Context, c *Call) (*Reply, error)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	batch := batchReply{dialect: s.dialect, idField: "item_id"}
+	batch := batchReply{idField: "item_id", successFirst: s.dialect.SuccessFirst}
 	for i := range c.Body.Members {
 		if err := s.updateBatchItem(ctx, c, &c.Body.Members[i].Value, &batch); err != nil {
 			return nil, err
@@ -146,7 +144,7 @@ func (s *Service) updateStockItems(ctx context.Context, c *Call) (*Reply, error)
 }
 
 // updateBatchItem checks and saves one entry and adds its outcome to batch. An
-// error means that the caller is gone.
+// error means that the caller has gone, or has no time left.
 func (s *Service) updateBatchItem(ctx context.Context, c *Call, entry *codec.Node, batch *batchReply) error {
 	sent, ok := entry.Get("item_id")
 	if !ok {
@@ -185,7 +183,7 @@ func (s *Service) updateBatchItem(ctx context.Context, c *Call, entry *codec.Nod
 	case ctx.Err() != nil:
 		return ctx.Err()
 	default:
-		s.report(ctx, c, err)
+		s.report(ctx, c, "call failed", err)
 		batch.fail(*sent, s.dialect.Fault(contract.InternalError))
 	}
 	return nil
@@ -195,48 +193,19 @@ func (s *Service) updateBatchItem(ctx context.Context, c *Call, entry *codec.Nod
 // part counts (stock 2.4).
 func (items *stockItems) readItemID(n *codec.Node) (int64, *contract.Fault) {
 	key := contract.ItemIDInvalid
-	switch n.Kind {
-	case codec.Null:
-		key = contract.ItemIDMissing
-	case codec.Text:
-		if number, ok := numeric.Parse(n.Text); ok {
-			return wholePart(n.Text, number), nil
-		}
-		if n.Text == "" {
-			key = contract.ItemIDEmpty
-		}
-	case codec.Number:
-		whole, number, exact := numeric.Literal(n.Text)
-		switch {
-		case exact:
-			return whole, nil
-		case !math.IsInf(number, 0):
-			return truncate(number), nil
-		}
+	whole, ok := wholePart(n)
+	switch {
+	case n.Kind == codec.Number && math.IsInf(literal(n), 0):
 		key = contract.ItemIDInfinite
+	case ok:
+		return whole, nil
+	case n.Kind == codec.Null:
+		key = contract.ItemIDMissing
+	case sentEmpty(n):
+		key = contract.ItemIDEmpty
 	}
 	fault := items.dialect.Fault(key)
 	return 0, &fault
-}
-
-// wholePart returns the whole part of numeric text, whose value is number;
-// beyond 64 bits the nearest integer there is.
-func wholePart(text string, number float64) int64 {
-	if whole, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64); err == nil {
-		return whole
-	}
-	return truncate(number)
-}
-
-func truncate(f float64) int64 {
-	switch {
-	case f >= math.MaxInt64:
-		return math.MaxInt64
-	case f <= math.MinInt64:
-		return math.MinInt64
-	default:
-		return int64(f)
-	}
 }
 
 // key reads the id of a path; one that cannot be an id is that of no record.

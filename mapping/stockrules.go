@@ -52,6 +52,9 @@ func newStockRules(r *resource, settings Settings) stockRules {
 type stockChange struct {
 	values map[int]*codec.Node // by place of the attribute
 	faults contract.Faults
+	// created: the item is that of a new product. Until it is saved again the
+	// store's setting does not decide when its quantity is low (products 7.2).
+	created bool
 }
 
 // readRecord reads the fields of a single update, of which only writable ones
@@ -220,7 +223,7 @@ func (l stockLevel) exhausted() bool {
 // low reports whether the quantity is below the one to notify at.
 func (l stockLevel) low() bool {
 	limit := l.rules.settings.NotifyQty
-	if !l.flag(l.rules.useConfigNotifyQty) {
+	if l.change.created || !l.flag(l.rules.useConfigNotifyQty) {
 		limit = l.amount(l.rules.notifyQty)
 	}
 	return l.amount(l.rules.qty) < limit

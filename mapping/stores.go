@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -74,6 +75,9 @@ func (c *Call) parameter(name string) (value string, ok bool) {
 type shop struct {
 	views       []storeView
 	defaultView storeView
+	websites    []int64          // ids a customer may have, 0 included
+	codes       map[string]int64 // websites by their codes, in lower case
+	groups      []int64          // the same, without that of guests
 	rates       []taxRate
 	readAt      time.Time
 }
@@ -94,21 +98,45 @@ func (s *shop) knows(name string) bool {
 	return false
 }
 
+// view returns the store view of a number.
+func (s *shop) view(id int64) (storeView, bool) {
+	at := slices.IndexFunc(s.views, func(view storeView) bool { return view.id == id })
+	if at < 0 {
+		return storeView{}, false
+	}
+	return s.views[at], true
+}
+
+// hasWebsite reports whether id is that of a website. 0 is none that products are
+// assigned to.
+func (s *shop) hasWebsite(id int64) bool { return id != 0 && slices.Contains(s.websites, id) }
+
+// website returns the website that a part of a path names: a number, with nothing
+// behind it, or a code in any letter case (product_parts 3.6).
+func (s *shop) website(name string) (int64, bool) {
+	if _, isNumber := numeric.Parse(name); isNumber {
+		id, ok := numeric.ID(name)
+		return id, ok && s.hasWebsite(id)
+	}
+	id, ok := s.codes[strings.ToLower(name)]
+	return id, ok
+}
+
 // shopAge is how long a shop is used before it is read again. Changes of it are
 // made behind the interface, and show after this time at the latest.
 const shopAge = 10 * time.Second
 
 // shops reads the shop and keeps it for a while.
 type shops struct {
-	websites, stores, rates, regions source
-	now                              func() time.Time
-	latest                           atomic.Pointer[shop]
+	websites, stores, groups, rates, regions source
+	now                                      func() time.Time
+	latest                                   atomic.Pointer[shop]
 }
 
-func newShops(upstream adapter.Adapter, schemas *adapter.Schemas, now func() time.Time) (*shops, error) {
+func newShops(upstream *watchedAdapter, schemas *adapter.Schemas, now func() time.Time) (*shops, error) {
 	s := &shops{now: now}
 	for name, into := range map[adapter.Resource]*source{
-		adapter.Websites: &s.websites, adapter.Stores: &s.stores, adapter.TaxRates: &s.rates, adapter.Regions: &s.regions,
+		adapter.Websites: &s.websites, adapter.Stores: &s.stores, adapter.CustomerGroups: &s.groups, adapter.TaxRates: &s.rates, adapter.Regions: &s.regions,
 	} {
 		var err error
 		if *into, err = sourceOf(upstream, schemas, name); err != nil {
@@ -144,12 +172,23 @@ func (s *shops) read(ctx context.Context) (*shop, error) {
 	if err != nil {
 		return nil, err
 	}
-	read := &shop{}
+	groups, err := s.groups.all(ctx, &adapter.ListParams{})
+	if err != nil {
+		return nil, err
+	}
+	read := &shop{websites: []int64{0}, codes: map[string]int64{}}
+	for _, g := range groups {
+		if id := g.Get("group_id").Int(); id != 0 {
+			read.groups = append(read.groups, id)
+		}
+	}
 	for _, r := range stores {
 		read.views = append(read.views, storeView{id: r.Get("store_id").Int(), website: r.Get("website_id").Int(), code: r.Get("code").Text()})
 	}
 	// The first website is the shop's default one.
 	for _, w := range websites {
+		read.websites = append(read.websites, w.Get("website_id").Int())
+		read.codes[strings.ToLower(w.Get("code").Text())] = w.Get("website_id").Int()
 		for _, view := range read.views {
 			if view.id == w.Get("default_store_id").Int() && read.defaultView.id == 0 {
 				read.defaultView = view

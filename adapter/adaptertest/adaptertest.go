@@ -34,6 +34,9 @@ type Harness struct {
 	Open func(t *testing.T) adapter.Adapter
 	// Schemas of the adapter's records; nil for those of adapter.NewSchemas.
 	Schemas *adapter.Schemas
+	// Attributes, unless nil, tells which attributes lists are tested by; for a
+	// second run, of an adapter that differs in these alone.
+	Attributes func(adapter.Attribute) bool
 	// Unsupported says why there is no store of a resource.
 	Unsupported map[adapter.Resource]string
 }
@@ -60,7 +63,7 @@ func Run(t *testing.T, h Harness) {
 			case declared:
 				t.Fatalf("declared as unsupported (%s), and supported", reason)
 			}
-			s := &suite{schema: schemas.Of(r), store: &checked{Store: store, t: t}}
+			s := &suite{schema: schemas.Of(r), store: &checked{Store: store, t: t}, attributes: h.Attributes}
 			t.Run("list", s.testList)
 			t.Run("get", s.testGet)
 			t.Run("cancelled", s.testCancelled)
@@ -71,6 +74,10 @@ func Run(t *testing.T, h Harness) {
 			})
 			if r == adapter.Products {
 				testProducts(t, a, s)
+				t.Run("write products", func(t *testing.T) { testProductWrites(t, h, schemas) })
+			}
+			if r == adapter.OrderComments {
+				t.Run("of an order", func(t *testing.T) { testOrderComments(t, h, schemas) })
 			}
 		})
 	}
@@ -88,8 +95,9 @@ func resources() []adapter.Resource {
 
 // suite tests one store of one resource.
 type suite struct {
-	schema *adapter.Schema
-	store  adapter.Store
+	schema     *adapter.Schema
+	store      adapter.Store
+	attributes func(adapter.Attribute) bool // nil: all of them
 }
 
 func testAdapter(t *testing.T, h Harness) {
@@ -156,7 +164,7 @@ func (c *checked) Update(ctx context.Context, p *adapter.UpdateParams) error {
 
 func (c *checked) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	err := c.Store.Delete(ctx, p)
-	c.check(ctx, "Delete", err, adapter.NotFound, adapter.Conflict, adapter.Unsupported)
+	c.check(ctx, "Delete", err, adapter.NotFound, adapter.Conflict, adapter.Invalid, adapter.Unsupported)
 	return err
 }
 

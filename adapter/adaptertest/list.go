@@ -26,6 +26,9 @@ func (s *suite) testList(t *testing.T) {
 		t.Error("without an order, records are not by ascending key")
 	}
 	for _, a := range s.schema.Attributes {
+		if s.attributes != nil && !s.attributes(a) {
+			continue
+		}
 		t.Run(a.Name, func(t *testing.T) { s.testAttribute(t, a) })
 	}
 	t.Run("page", func(t *testing.T) {
@@ -35,6 +38,7 @@ func (s *suite) testList(t *testing.T) {
 			}
 		}
 	})
+	t.Run("marks", func(t *testing.T) { s.testMarks(t, all, &adapter.Query{}, nil) })
 	t.Run("together", func(t *testing.T) { s.testTogether(t, all) })
 	t.Run("unknown attribute", func(t *testing.T) {
 		for _, q := range []adapter.Query{
@@ -99,6 +103,7 @@ func (s *suite) testAttribute(t *testing.T, a adapter.Attribute) {
 		for _, page := range [][2]int64{{0, 0}, {0, 2}, {2, 3}, {1, 0}} {
 			s.compare(t, full, &adapter.Query{OrderBy: a.Name, Desc: desc, Offset: page[0], Limit: page[1]})
 		}
+		s.testMarks(t, full, &adapter.Query{OrderBy: a.Name, Desc: desc}, operands)
 	}
 }
 

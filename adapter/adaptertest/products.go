@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -13,8 +14,11 @@ import (
 // store views and prices on demand.
 func testProducts(t *testing.T, a adapter.Adapter, s *suite) {
 	t.Run("websites", func(t *testing.T) { s.testWebsites(t, a) })
+	t.Run("listed", func(t *testing.T) { s.testListed(t, a) })
 	t.Run("categories", func(t *testing.T) { s.testCategories(t, a) })
 	t.Run("prices on demand", s.testPrices)
+	t.Run("stock on demand", func(t *testing.T) { s.testStock(t, a) })
+	t.Run("only", s.testOnly)
 	t.Run("store views", func(t *testing.T) { s.testStoreViews(t, a) })
 }
 
@@ -84,6 +88,61 @@ func (s *suite) testWebsites(t *testing.T, a adapter.Adapter) {
 	}
 }
 
+// testListed holds what shoppers may list at each store view against the
+// conditions that decide it.
+func (s *suite) testListed(t *testing.T, a adapter.Adapter) {
+	stores, err := a.Store(adapter.Stores)
+	if err != nil {
+		t.Skipf("no stores: %v", err)
+	}
+	views, err := stores.List(t.Context(), &adapter.ListParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := func(attribute string, op adapter.Op, operand string) adapter.Condition {
+		return adapter.Condition{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: []string{operand}}}}
+	}
+	someLeftOut := false
+	byDefault := s.keys(s.list(t, &adapter.Query{Where: []adapter.Condition{is("status", adapter.Eq, "1"), is("visibility", adapter.NotEq, "1")}}))
+	for _, view := range views.Records {
+		id, website := view.Get("store_id").Int(), view.Get("website_id").Int()
+		sold := s.within(t, id, adapter.ProductParams{WebsiteScope: true, WebsiteID: website})
+		enabled, _, err := adapter.Apply(s.schema, sold, &adapter.Query{Where: []adapter.Condition{is("status", adapter.Eq, "1")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := slices.DeleteFunc(enabled, func(r adapter.Record) bool { return !slices.Contains(byDefault, s.key(r)) })
+		if len(want) == 0 {
+			t.Fatalf("store %d lists nothing: the demo store is not there", id)
+		}
+		someLeftOut = someLeftOut || len(want) < len(sold)
+		listed := adapter.ProductParams{WebsiteScope: true, Listed: true}
+		if got := s.within(t, id, listed); !slices.EqualFunc(got, want, sameRecord) {
+			t.Errorf("store %d lists %v, want %v", id, s.keys(got), s.keys(want))
+		}
+		middle := s.key(want[len(want)/2])
+		bounded := &suite{schema: s.schema, store: Bounded{Store: s.store, StoreID: id, Products: listed}}
+		for _, q := range []adapter.Query{
+			{Limit: 2}, {Offset: 1, Limit: 2}, {Offset: 1}, {Offset: 1 << 40, Limit: 1},
+			{OrderBy: s.schema.Key, Desc: true, Limit: 3},
+			{After: &adapter.Mark{Key: middle}, Limit: 2}, {After: &adapter.Mark{Key: middle}, Offset: 1},
+			{OrderBy: s.schema.Key, Desc: true, After: &adapter.Mark{Key: middle}},
+			{Where: []adapter.Condition{is(s.schema.Key, adapter.GtEq, strconv.FormatInt(int64(middle), 10))}},
+			{Where: []adapter.Condition{is(s.schema.Key, adapter.Like, "1%")}},
+			{Where: []adapter.Condition{is("sku", adapter.Like, "%e%")}, OrderBy: "name", Limit: 3},
+			{OrderBy: "price", Desc: true, Offset: 1, Limit: 3},
+		} {
+			bounded.compare(t, want, &q)
+		}
+	}
+	if !someLeftOut {
+		t.Error("every product that is sold is listed, so nothing is tested")
+	}
+	if none := s.within(t, 0, adapter.ProductParams{Listed: true}); len(none) > 0 {
+		t.Errorf("listed at the default scope: %v", s.keys(none))
+	}
+}
+
 func (s *suite) testCategories(t *testing.T, a adapter.Adapter) {
 	listed := 0
 	for _, category := range ids(t, a, adapter.Categories) {
@@ -141,6 +200,29 @@ func (b Bounded) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record,
 	return b.Store.Get(ctx, &bounded)
 }
 
+// Create is that of the store, and Unsupported where a new product, which is in
+// no website and no category, would be out of bounds.
+func (b Bounded) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
+	if b.Products.WebsiteID != 0 || b.Products.CategoryID != 0 || b.Products.Listed {
+		return 0, &adapter.Error{Kind: adapter.Unsupported, Op: "create products within bounds"}
+	}
+	return b.Store.Create(ctx, p)
+}
+
+// Update is that of the store, at the store view, or where its own values are
+// not read in the default scope. It is Unsupported where a change may take a
+// product out of bounds.
+func (b Bounded) Update(ctx context.Context, p *adapter.UpdateParams) error {
+	if b.Products.Listed {
+		return &adapter.Error{Kind: adapter.Unsupported, Op: "update products within bounds"}
+	}
+	bounded := *p
+	if !b.Products.WebsiteScope {
+		bounded.StoreID = b.StoreID
+	}
+	return b.Store.Update(ctx, &bounded)
+}
+
 func (s *suite) testPrices(t *testing.T) {
 	with := []string{"group_price", "tier_price"}
 	found := map[string]int{}
@@ -176,6 +258,76 @@ func (s *suite) testPrices(t *testing.T) {
 	}
 	if _, err := s.store.List(t.Context(), &adapter.ListParams{With: []string{"no_such_attribute"}}); adapter.KindOf(err) != adapter.Unsupported {
 		t.Errorf("With of an unknown attribute: %v, want unsupported", err)
+	}
+}
+
+// testStock holds what products show of their stock items against the items.
+func (s *suite) testStock(t *testing.T, a adapter.Adapter) {
+	store, err := a.Store(adapter.StockItems)
+	if err != nil {
+		t.Skipf("no stock items: %v", err)
+	}
+	items, err := store.List(t.Context(), &adapter.ListParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[int64]adapter.Record{}
+	for _, item := range items.Records {
+		of[item.Get("product_id").Int()] = item
+	}
+	names := []string{"is_in_stock", "manage_stock", "use_config_manage_stock"}
+	with := make([]string, len(names))
+	for i, name := range names {
+		with[i] = "stock_" + name
+	}
+	listed, err := s.store.List(t.Context(), &adapter.ListParams{With: with})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range listed.Records {
+		got, err := s.store.Get(t.Context(), &adapter.GetParams{Key: s.key(r), With: with})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range names {
+			var want adapter.Value
+			if item, ok := of[int64(s.key(r))]; ok {
+				want = item.Get(name)
+			}
+			if value(r.Get(with[i])) != value(want) || value(got.Get(with[i])) != value(want) {
+				t.Errorf("product %d: %s is %s in a list, %s alone, want %s", s.key(r), with[i], value(r.Get(with[i])), value(got.Get(with[i])), value(want))
+			}
+		}
+	}
+}
+
+// testOnly reads products of which not all is wanted: what is left out is absent
+// or right, and the rest is there.
+func (s *suite) testOnly(t *testing.T) {
+	full := s.list(t, &adapter.Query{OrderBy: "name"})
+	for _, only := range [][]string{{}, {"sku", "price"}, {"meta_title", "visibility", "special_from_date"}} {
+		p := &adapter.ListParams{Query: adapter.Query{OrderBy: "name"}, Only: only}
+		result, err := s.store.List(t.Context(), p)
+		if err != nil || len(result.Records) != len(full) {
+			t.Fatalf("only %v: %+v, %v", only, result, err)
+		}
+		for i, r := range result.Records {
+			got, err := s.store.Get(t.Context(), &adapter.GetParams{Key: s.key(r), Only: only})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for at, a := range s.schema.Attributes {
+				inList := a.Name == s.schema.Key || a.Name == "name" || slices.Contains(only, a.Name)
+				alone := inList && a.Name != "name"
+				want := full[i].Values[at]
+				if v := r.Values[at]; value(v) != value(want) && (inList || v.Kind() != adapter.Absent) {
+					t.Errorf("only %v: product %d: %s is %s in a list, want %s", only, s.key(r), a.Name, value(v), value(want))
+				}
+				if v := got.Values[at]; value(v) != value(want) && (alone || v.Kind() != adapter.Absent) {
+					t.Errorf("only %v: product %d: %s is %s alone, want %s", only, s.key(r), a.Name, value(v), value(want))
+				}
+			}
+		}
 	}
 }
 

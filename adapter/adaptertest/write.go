@@ -23,7 +23,11 @@ func testWrites(t *testing.T, h Harness, schema *adapter.Schema) {
 		{"read-only", (*suite).testReadOnly},
 		{"unknown key", (*suite).testUnknownKey},
 		{"lost updates", (*suite).testLostUpdates},
-		{"create and delete", (*suite).testChecks},
+		{"checks", (*suite).testChecks},
+		{"create and delete", (*suite).testCreateDelete},
+		{"refused creation", (*suite).testRefusedCreation},
+		{"the same at once", (*suite).testTwins},
+		{"owner", (*suite).testOwner},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store, err := h.Open(t).Store(schema.Resource)
@@ -111,7 +115,7 @@ func (s *suite) testPartialUpdate(t *testing.T) {
 	key, before := s.first(t)
 	for i, a := range s.schema.Attributes {
 		v, ok := other(a, before.Values[i])
-		if a.ReadOnly || !ok {
+		if a.ReadOnly || a.Fixed || a.WriteOnly || !ok {
 			continue
 		}
 		if err := s.set(t, key, a.Name, v); err != nil {
@@ -198,6 +202,8 @@ func (s *suite) testWrongKind(t *testing.T) {
 		}
 		wrong := []adapter.Value{adapter.RecordsValue(nil)}
 		switch a.Kind {
+		case adapter.KindRecords:
+			wrong = []adapter.Value{adapter.TextsValue(nil), adapter.TextValue("")}
 		case adapter.KindDecimal:
 			wrong = append(wrong, adapter.IntegerValue(1), adapter.TextValue("x"), adapter.TextValue("1.00001"), adapter.TextValue(""))
 		case adapter.KindInteger:
@@ -220,7 +226,7 @@ func (s *suite) testReadOnly(t *testing.T) {
 	key, before := s.first(t)
 	for i, a := range s.schema.Attributes {
 		v, ok := other(a, before.Values[i])
-		if !a.ReadOnly || !ok {
+		if !a.ReadOnly && !a.Fixed || !ok {
 			continue
 		}
 		if err := s.set(t, key, a.Name, v); adapter.KindOf(err) != adapter.Invalid || err == nil {

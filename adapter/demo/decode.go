@@ -50,8 +50,9 @@ type credential struct {
 }
 
 // Decode reads a data set of the form of the demo store's, JSON in UTF-8 of at
-// most MaxSize bytes. Errors name the place in the file and what is wrong.
-func Decode(in io.Reader) (*adapter.Dataset, error) {
+// most MaxSize bytes, into records of schemas. Errors name the place in the file
+// and what is wrong.
+func Decode(in io.Reader, schemas *adapter.Schemas) (*adapter.Dataset, error) {
 	text, err := io.ReadAll(io.LimitReader(in, MaxSize+1))
 	if err != nil {
 		return nil, fmt.Errorf("data set: %w", err)
@@ -63,7 +64,7 @@ func Decode(in io.Reader) (*adapter.Dataset, error) {
 	if err := strict(text, &f); err != nil {
 		return nil, fmt.Errorf("data set: %w", err)
 	}
-	d := decoder{schemas: adapter.NewSchemas(), data: &adapter.Dataset{
+	d := decoder{schemas: schemas, data: &adapter.Dataset{
 		Records:   map[adapter.Resource][]adapter.Record{},
 		Passwords: map[adapter.Key]string{},
 		Stock:     adapter.DefaultStock(),

@@ -40,7 +40,7 @@ const (
 
 // Load returns the demo store. Its error is a fault of the build.
 func Load() (*adapter.Dataset, error) {
-	data, err := Decode(bytes.NewReader(datasetJSON))
+	data, err := Decode(bytes.NewReader(datasetJSON), adapter.NewSchemas())
 	if err != nil {
 		return nil, err
 	}

@@ -72,6 +72,50 @@ func TestLoadDerives(t *testing.T) {
 	}
 }
 
+// extended returns schemas with attributes of a store of its own.
+func extended(tb testing.TB) *adapter.Schemas {
+	tb.Helper()
+	schemas, err := adapter.NewSchemas().With(
+		adapter.AddedAttribute{Resource: adapter.Customers, Name: "loyalty_points", Kind: adapter.KindInteger},
+		adapter.AddedAttribute{Resource: adapter.CustomerAddresses, Name: "access_note", Kind: adapter.KindText},
+		adapter.AddedAttribute{Resource: adapter.Products, Name: "deposit", Kind: adapter.KindDecimal},
+		adapter.AddedAttribute{Resource: adapter.Products, Name: "in_season_from", Kind: adapter.KindTime},
+	)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return schemas
+}
+
+func TestDecodeAddedAttributes(t *testing.T) {
+	text := `{"customers":[{"entity_id":1,"loyalty_points":7},{"entity_id":2,"loyalty_points":null}],
+		"customer_addresses":[{"entity_id":1,"access_note":"2nd yard"}],
+		"products":[{"entity_id":1,"deposit":"0.2500","in_season_from":null,"stock_data":{}}]}`
+	data, err := demo.Decode(strings.NewReader(text), extended(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name     string
+		resource adapter.Resource
+		at       int
+		field    string
+		want     adapter.Value
+	}{
+		{"integer", adapter.Customers, 0, "loyalty_points", adapter.IntegerValue(7)},
+		{"null of an account", adapter.Customers, 1, "loyalty_points", adapter.Value{}},
+		{"text", adapter.CustomerAddresses, 0, "access_note", adapter.TextValue("2nd yard")},
+		{"decimal", adapter.Products, 0, "deposit", adapter.TextValue("0.2500")},
+		{"null of a product", adapter.Products, 0, "in_season_from", adapter.NullValue()},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := data.Records[c.resource][c.at].Get(c.field); got.Kind() != c.want.Kind() || got.Text() != c.want.Text() {
+				t.Errorf("%s = %v %q, want %v %q", c.field, got.Kind(), got.Text(), c.want.Kind(), c.want.Text())
+			}
+		})
+	}
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"no JSON", `{`, "unexpected EOF"},
@@ -82,6 +126,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"not a number", `{"websites":[{"website_id":"1"}]}`, "websites[0].website_id: want a whole number"},
 		{"null record", `{"websites":[null]}`, "websites[0]: want a record"},
 		{"null category of a product", `{"products":[{"entity_id":1,"categories":[null]}]}`, "products[0].categories[0]: want a record"},
+		{"added attribute of another kind", `{"customers":[{"loyalty_points":"7"}]}`, "customers[0].loyalty_points: want a whole number"},
+		{"attribute of another resource", `{"customers":[{"deposit":"7.0000"}]}`, "customers[0].deposit: unknown"},
 		{"no key", `{"websites":[{"website_id":0}]}`, "websites[0].website_id: want a number above 0"},
 		{"key twice", `{"websites":[{"website_id":1},{"website_id":1}]}`, "websites: website_id 1 is there twice"},
 		{"decimal as number", `{"tax_rates":[{"rate":8.25}]}`, "tax_rates[0].rate: want a text with four places"},
@@ -98,7 +144,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"secret missing", `{"credentials":{"consumer":{"key":"k"}}}`, "credentials.consumer.secret: missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := demo.Decode(strings.NewReader(c.text))
+			_, err := demo.Decode(strings.NewReader(c.text), extended(t))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
@@ -129,7 +175,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(`{"products":[{"entity_id":1,"sku":"a","categories":[{"category_id":3,"position":1}],"websites":[1],"stock_data":{"qty":"1.0000"}}]}`)
 	f.Add(`{"credentials":{"consumer":{"key":"k","secret":"s"},"admin":{"token":"t","secret":"s","admin_id":1}}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		data, err := demo.Decode(strings.NewReader(text))
+		data, err := demo.Decode(strings.NewReader(text), extended(t))
 		if (data == nil) != (err != nil) {
 			t.Errorf("data %v with error %v", data, err)
 		}

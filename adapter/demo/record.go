@@ -36,7 +36,7 @@ func record(schema *adapter.Schema, place string, o object) (adapter.Record, err
 	r := adapter.NewRecord(schema)
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		at, known := schema.Index(name)
-		if !known {
+		if !known || schema.Attributes[at].WriteOnly {
 			return r, fmt.Errorf("%s.%s: unknown", place, name)
 		}
 		v, err := value(&schema.Attributes[at], place+"."+name, o[name])

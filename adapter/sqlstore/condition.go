@@ -22,10 +22,16 @@ const (
 
 // A selection is a query as far as SQL does it exactly as adapter.Apply does.
 type selection struct {
-	where   []string
-	order   []string
-	joined  bool // the query names an attribute of the joined table
-	partial bool // conditions or the order are left to adapter.Apply
+	where []string
+	rest  []adapter.Condition // what is left to a look at each record
+	order []string            // none when SQL cannot sort as wanted
+	after string              // where the list begins, "" when that is not said in SQL
+	// tail selects what follows all that after does, "" when that is nothing: a
+	// statement of its own reads it, as no index range takes in both.
+	tail string
+	// beyond: the rest is about values that the rows of the table do not hold.
+	beyond bool
+	joined bool // the query names an attribute of the joined table
 	// arguments left before the statement grows too large
 	arguments int
 }
@@ -41,30 +47,15 @@ func selectRecords(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapter
 		}
 		if exact {
 			s.where = append(s.where, expression)
-		} else {
-			s.partial = true
+			continue
 		}
+		s.rest = append(s.rest, condition)
+		s.beyond = s.beyond || slices.ContainsFunc(condition.Any, func(test adapter.Test) bool {
+			at, _ := t.schema.Index(test.Attribute)
+			return t.schema.Attributes[at].Kind == adapter.KindRecords || t.schema.Attributes[at].Added
+		})
 	}
-	key := t.key() + " ASC"
-	if q.OrderBy == "" {
-		s.order = []string{key}
-		return s, nil
-	}
-	at, err := s.attribute(t, q.OrderBy)
-	if err != nil {
-		return nil, err
-	}
-	by := t.columns[at].sorted(t.schema.Attributes[at].Kind)
-	if by == "" {
-		s.partial = true
-		return s, nil
-	}
-	direction := e.ascending
-	if q.Desc {
-		direction = e.descending
-	}
-	s.order = []string{by + direction, key}
-	return s, nil
+	return s, s.sort(e, sb, t, q)
 }
 
 // attribute finds an attribute a query names, and notes when it is joined.

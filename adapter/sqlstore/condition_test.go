@@ -8,8 +8,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// TestPushDown says which conditions SQL does, so that a list does not become
-// Partial unseen.
+// TestPushDown says which conditions SQL does, so that a list does not come to
+// look at every record unseen.
 func TestPushDown(t *testing.T) {
 	EachEngine(t, testPushDown)
 }
@@ -35,8 +35,68 @@ func testPushDown(t *testing.T, e Engine) {
 		{adapter.Customers, adapter.Test{Attribute: "password_hash", Op: adapter.Eq, Operands: []string{"a"}}, false},
 	} {
 		selected, err := selectRecords(db.engine, db.engine.flavor.NewSelectBuilder(), db.table(c.resource), &adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{c.test}}}})
-		if err != nil || selected.partial == c.want {
-			t.Errorf("%v: partial %v, %v", c.test, selected.partial, err)
+		if err != nil || (len(selected.rest) == 0) != c.want {
+			t.Errorf("%v: left %v, %v", c.test, selected.rest, err)
+		}
+	}
+}
+
+// TestMarksArePushedDown begins lists in every order SQL has behind values of
+// every kind, so that a deep page does not become a read of the whole table
+// unseen.
+func TestMarksArePushedDown(t *testing.T) {
+	EachEngine(t, func(t *testing.T, e Engine) {
+		db := openTest(t, e)
+		values := map[adapter.Kind]string{
+			adapter.KindText: "Weiß", adapter.KindInteger: "-3", adapter.KindDecimal: "2.5000", adapter.KindTime: "2012-03-01 10:00:00",
+		}
+		for _, r := range []adapter.Resource{adapter.StockItems, adapter.Products, adapter.Customers, adapter.Orders} {
+			table := db.table(r)
+			for i, a := range table.schema.Attributes {
+				if table.columns[i].sorted(a.Kind) == "" {
+					continue
+				}
+				for _, value := range []adapter.Value{adapter.NullValue(), adapter.TextValue(values[a.Kind])} {
+					q := &adapter.Query{OrderBy: a.Name, Desc: i%2 == 1, After: &adapter.Mark{Value: value, Key: 7}}
+					selected, err := selectRecords(db.engine, db.engine.flavor.NewSelectBuilder(), table, q)
+					if err != nil || selected.after == "" {
+						t.Errorf("%s by %s behind %v: not in SQL; %v", r, a.Name, value, err)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestMarksEnterAnIndex: behind a mark nothing is read of what lies before it, in
+// both directions.
+func TestMarksEnterAnIndex(t *testing.T) {
+	db := openTest(t, Engines()[0])
+	table := db.table(adapter.Products)
+	for _, c := range []struct {
+		query adapter.Query
+		want  string
+	}{
+		{adapter.Query{}, "SEARCH product USING INTEGER PRIMARY KEY (rowid>?)"},
+		{adapter.Query{OrderBy: "entity_id", Desc: true}, "SEARCH product USING INTEGER PRIMARY KEY (rowid<?)"},
+		{adapter.Query{OrderBy: "name"}, "SEARCH product USING INDEX product_name_folded (name_folded>?)"},
+		{adapter.Query{OrderBy: "name", Desc: true}, "SEARCH product USING INDEX product_name_folded (name_folded<?)"},
+	} {
+		c.query.After = &adapter.Mark{Value: adapter.TextValue("kettle"), Key: 5}
+		sb := db.engine.flavor.NewSelectBuilder()
+		selected, err := selectRecords(db.engine, sb, table, &c.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, arguments := sb.Select("*").From(table.name).Where(selected.after).OrderBy(selected.order...).Build()
+		rows, err := db.writer.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+text, arguments...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var id, parent, unused int
+		var plan string
+		if err := scanOne(rows, &id, &parent, &unused, &plan); err != nil || plan != c.want {
+			t.Errorf("%+v: %s, want %s; %v", c.query, plan, c.want, err)
 		}
 	}
 }
@@ -50,7 +110,7 @@ func TestTextConditions(t *testing.T) {
 func testTextConditions(t *testing.T, e Engine) {
 	db := openTest(t, e)
 	table := db.table(adapter.Products)
-	row := newRow(table)
+	row := newRow(table, table.places(false))
 	var records []adapter.Record
 	for i, name := range []string{"Weiß", "weis ", "Éclair", "eclair_1", "100%", `back\slash`, "", " lead", "中文", "a,b", "eclairx1", "ECLAIR", `end\`, "weis\n", "weis\ta", "weis!", "Zebra", "_", strings.Repeat("x", 255)} {
 		r := adapter.NewRecord(table.schema)

@@ -88,7 +88,7 @@ func (c *Credentials) Token(ctx context.Context, token string) (adapter.Token, e
 func scanToken(scan func(into ...any) error) (adapter.Token, error) {
 	var t adapter.Token
 	var admin, customer sql.NullInt64
-	created := cell{kind: adapter.KindTime}
+	created := cell{kind: adapter.KindTime, value: new(adapter.Value)}
 	if err := scan(&t.ID, &t.ConsumerID, &t.Type, &t.Token, &t.Secret, &admin, &customer, &t.Revoked, &created); err != nil {
 		return t, err
 	}
@@ -192,16 +192,33 @@ func (db *DB) insert(ctx context.Context, tx *sql.Tx, table, keyColumn string, k
 	}
 	ib.Cols(columns...).Values(values...)
 	if db.engine.returning {
-		text, arguments := ib.Returning(keyColumn).Build()
-		err := tx.QueryRowContext(ctx, text, arguments...).Scan(&key)
-		return key, err
+		ib.Returning(keyColumn)
 	}
 	text, arguments := ib.Build()
-	result, err := tx.ExecContext(ctx, text, arguments...)
-	if err != nil || key != 0 {
+	given, err := db.insertRow(ctx, tx, text, arguments)
+	if key != 0 {
 		return key, err
 	}
-	return result.LastInsertId()
+	return given, err
+}
+
+// insertRow runs an INSERT, with a RETURNING clause where the engine wants one,
+// and returns the key the row was given.
+func (db *DB) insertRow(ctx context.Context, tx *sql.Tx, text string, arguments []any) (key int64, err error) {
+	if !db.engine.returning {
+		result, err := db.writing.execIn(ctx, tx, text, arguments...)
+		if err != nil {
+			return 0, err
+		}
+		return result.LastInsertId()
+	}
+	stmt, _ := db.writing.find(text)
+	rows, err := queryIn(ctx, tx, stmt, text, arguments...)
+	if err != nil {
+		return 0, err
+	}
+	err = scanOne(rows, &key)
+	return key, err
 }
 
 // nothing returns v, or nil for the zero value.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
@@ -29,10 +30,17 @@ type Options struct {
 	// SecretKey protects the secrets of consumers and tokens; any text, better a
 	// long random one. Without it they are stored as they are.
 	SecretKey string
+	// MediaDir is the folder of media files, made when it alone is missing. Without it
+	// no image is created, and there is no media file.
+	MediaDir string
 	// Schemas describe the records; nil for those of adapter.NewSchemas.
 	Schemas *adapter.Schemas
 	// Logger is told of migrations; nil for silence.
 	Logger *slog.Logger
+	// Wrap, unless nil, is given what makes the connections of each pool, ready
+	// for use, and returns what makes them in its place: one that watches every
+	// statement on its way, say.
+	Wrap func(driver.Connector) driver.Connector
 }
 
 // A DB is an open database. It is safe for concurrent use.
@@ -42,15 +50,18 @@ type DB struct {
 	reading, writing *statements
 	tables           []*table
 	stores           map[adapter.Resource]adapter.Store
+	products         products
+	media            *blobs
 	vault            vault
+	keepsListing     bool // product_listing is no view that follows by itself
 	closed           atomic.Bool
 	nonceUses        atomic.Uint64
 	hashes           sync.Map // public password → bcrypt hash
 }
 
 // Open opens a database. Errors hold neither the secret key nor a password.
-// Kinds: Invalid for a DSN or key that cannot be used, Unavailable for a file
-// that cannot be opened or a server that cannot be reached, Internal.
+// Kinds: Invalid for a DSN or key that cannot be used, Unavailable for a file or
+// folder that cannot be opened or a server that cannot be reached, Internal.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	engine, name, err := engineOf(o.DSN)
 	if err != nil {
@@ -60,7 +71,11 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, &adapter.Error{Kind: adapter.Invalid, Op: "open database", Field: "secret_key", Err: err}
 	}
-	writer, readers, err := engine.open(name, o.Migrate)
+	wrap := o.Wrap
+	if wrap == nil {
+		wrap = asItIs
+	}
+	writer, readers, err := engine.open(name, o.Migrate, wrap)
 	if err != nil {
 		return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "open database", Err: err}
 	}
@@ -74,10 +89,18 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		reading: newStatements(engine, readers), writing: newStatements(engine, writer),
 		tables: layout(schemas), vault: vault,
 	}
+	customers := newStore(db, db.table(adapter.Customers))
+	stock := newStore(db, db.table(adapter.StockItems))
+	db.products = newProducts(db, stock)
 	db.stores = map[adapter.Resource]adapter.Store{
-		adapter.StockItems:    stockItems{newStore(db, db.table(adapter.StockItems))},
-		adapter.Products:      newProducts(db),
-		adapter.ProductImages: newProductImages(db),
+		adapter.Customers:         customers,
+		adapter.CustomerAddresses: newCustomerAddresses(db, customers),
+		adapter.StockItems:        stockItems{stock},
+		adapter.Products:          db.products,
+		adapter.ProductImages:     newProductImages(db),
+		adapter.ProductWebsites:   newAssignments(db, adapter.ProductWebsites, adapter.Websites),
+		adapter.ProductCategories: newAssignments(db, adapter.ProductCategories, adapter.Categories),
+		adapter.OrderComments:     newOrderComments(db),
 	}
 	for _, r := range readOnlyResources() {
 		db.stores[r] = readOnly{newStore(db, db.table(r))}
@@ -85,12 +108,37 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err = db.Ping(ctx); err == nil && o.Migrate {
 		err = engine.migrate(ctx, writer, o.Logger)
 	}
+	if err == nil {
+		db.keepsListing, err = db.isTable(ctx, "product_listing")
+	}
+	if err == nil {
+		if db.media, err = openBlobs(o.MediaDir); err != nil {
+			err = &adapter.Error{Kind: adapter.Unavailable, Op: "open media folder", Err: err}
+		}
+	}
 	if err != nil {
 		err = db.fault(ctx, "open database", err)
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
+
+// isTable reports whether name is that of a table, and not of a view or nothing.
+func (db *DB) isTable(ctx context.Context, name string) (bool, error) {
+	rows, err := db.readers.QueryContext(ctx, db.engine.rebind(db.engine.isTable), name)
+	if err != nil {
+		return false, err
+	}
+	var one int
+	err = scanOne(rows, &one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// asItIs wraps nothing around a connector.
+func asItIs(c driver.Connector) driver.Connector { return c }
 
 // table returns the table of r's records.
 func (db *DB) table(r adapter.Resource) *table {

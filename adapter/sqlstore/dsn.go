@@ -15,6 +15,21 @@ func ValidDSN(dsn string) error {
 	return err
 }
 
+// MediaDir returns the folder for the media files of a database that is given none:
+// beside the file of SQLite and named after it, and for a server portico-media in
+// the working directory. It is "" for a DSN that is not valid.
+func MediaDir(dsn string) string {
+	e, name, err := engineOf(dsn)
+	switch {
+	case err != nil:
+		return ""
+	case e.mediaDir == nil:
+		return "portico-media"
+	default:
+		return e.mediaDir(name)
+	}
+}
+
 // engineOf returns the engine of a DSN and what it is to open.
 func engineOf(dsn string) (e *engine, name string, err error) {
 	kind, rest, _ := strings.Cut(dsn, ":")

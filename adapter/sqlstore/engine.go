@@ -22,8 +22,12 @@ type engine struct {
 	// error says what would be valid, and repeats nothing of the DSN.
 	valid func(dsn string) error
 	// open opens the pool that writes and the one that only reads. With create,
-	// a database in a file is made when it is missing.
-	open func(dsn string, create bool) (writer, readers *sql.DB, err error)
+	// a database in a file is made when it is missing. Their connections come from
+	// what wrap returns.
+	open func(dsn string, create bool, wrap func(driver.Connector) driver.Connector) (writer, readers *sql.DB, err error)
+	// mediaDir returns the folder that stands beside a database in a file; nil for
+	// an engine that has no files here.
+	mediaDir func(dsn string) string
 
 	dialect    goose.Dialect
 	migrations string // folder of its migrations
@@ -46,6 +50,8 @@ type engine struct {
 	// casts are the types that a stored text is cast to, to be compared as an
 	// attribute of the kind; without one it is compared as it is.
 	casts map[adapter.Kind]string
+	// isTable finds a row for the name of a table, and none for that of a view.
+	isTable string
 	// newNonce ends an INSERT of a nonce that changes no row when the nonce is
 	// there already.
 	newNonce string

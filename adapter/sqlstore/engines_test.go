@@ -31,6 +31,27 @@ func EachEngine(t *testing.T, test func(t *testing.T, e Engine)) {
 	}
 }
 
+// EachEngineAtOnce is EachEngine for a long test that mostly waits for servers.
+func EachEngineAtOnce(t *testing.T, test func(t *testing.T, e Engine)) {
+	for _, e := range Engines() {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			test(t, e)
+		})
+	}
+}
+
+// EachEngineInFull is EachEngineAtOnce for a whole conformance suite that another
+// has run on every engine before: with -short PostgreSQL is enough. The race
+// detector slows SQLite, which is Go, more than tenfold.
+func EachEngineInFull(t *testing.T, test func(t *testing.T, e Engine)) {
+	if !testing.Short() {
+		EachEngineAtOnce(t, test)
+		return
+	}
+	t.Run("postgres", func(t *testing.T) { test(t, Engine{"postgres", sqltest.Postgres}) })
+}
+
 // Raw returns a pool of connections to the database of a DSN, beside a DB.
 func Raw(tb testing.TB, dsn string) *sql.DB {
 	tb.Helper()
@@ -38,7 +59,7 @@ func Raw(tb testing.TB, dsn string) *sql.DB {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	writer, readers, err := e.open(name, false)
+	writer, readers, err := e.open(name, false, asItIs)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -56,11 +77,27 @@ func Lock(tb testing.TB, dsn string) string {
 	return e.lock
 }
 
+// Advance moves a counter of the database of a DSN past keys that were given by
+// hand.
+func Advance(tb testing.TB, dsn, table, column string) {
+	tb.Helper()
+	e, _, err := engineOf(dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if e.counting.advance == nil {
+		return
+	}
+	if _, err := Raw(tb, dsn).ExecContext(tb.Context(), e.counting.advance(counter{table, column})); err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // openTest opens a new database with empty tables, and closes it when the test
 // ends.
 func openTest(t *testing.T, e Engine) *DB {
 	t.Helper()
-	db, err := Open(t.Context(), Options{DSN: e.NewDSN(t), Migrate: true})
+	db, err := Open(t.Context(), Options{DSN: e.NewDSN(t), Migrate: true, MediaDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

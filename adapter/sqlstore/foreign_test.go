@@ -1,7 +1,9 @@
 package sqlstore_test
 
 import (
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,6 +144,99 @@ func testForeignSchema(t *testing.T, e sqlstore.Engine) {
 	}
 	if _, err := db.Credentials().Use(t.Context(), "n", 1); err == nil {
 		t.Error("a nonce was stored, and there is no table for it")
+	}
+}
+
+// TestForeignAddedAttributes reads customers through a view, and attributes of the
+// store's own through another, which is not asked for without them.
+func TestForeignAddedAttributes(t *testing.T) {
+	sqlstore.EachEngine(t, testForeignAddedAttributes)
+}
+
+func testForeignAddedAttributes(t *testing.T, e sqlstore.Engine) {
+	dsn := e.NewDSN(t)
+	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
+		createFile(t, path)
+	}
+	types := map[string][]string{ // text, integer, time
+		"sqlite": {"TEXT", "INTEGER", "TEXT"}, "postgres": {"TEXT", "BIGINT", "TIMESTAMP(0)"}, "mariadb": {"CHAR", "SIGNED", "DATETIME"},
+	}[e.Name]
+	kept := map[string]string{"entity_id": "no", "email": "mail", "email_folded": "UPPER(mail)", "website_id": "CAST(1 AS " + types[1] + ")"}
+	var columns []string
+	column := func(name, kind string) {
+		expression, ok := kept[name]
+		if !ok {
+			expression = "CAST(NULL AS " + kind + ")"
+		}
+		columns = append(columns, expression+" AS "+name)
+	}
+	for _, a := range adapter.NewSchemas().Of(adapter.Customers).Attributes {
+		switch a.Kind {
+		case adapter.KindInteger:
+			column(a.Name, types[1])
+		case adapter.KindTime:
+			column(a.Name, types[2])
+		default:
+			column(a.Name, types[0])
+			column(a.Name+"_folded", types[0])
+		}
+	}
+	raw := sqlstore.Raw(t, dsn)
+	execute := func(statements ...string) {
+		t.Helper()
+		for _, statement := range statements {
+			if _, err := raw.ExecContext(t.Context(), statement); err != nil {
+				t.Fatalf("%v\n%s", err, statement)
+			}
+		}
+	}
+	execute(
+		"CREATE TABLE person (no BIGINT PRIMARY KEY, mail VARCHAR(64), points BIGINT, discount DECIMAL(5,1))",
+		"INSERT INTO person VALUES (7, 'a@example.com', 12, 2.5), (8, 'b@example.com', 3, NULL), (9, 'c@example.com', NULL, 10)",
+		"CREATE VIEW customer AS SELECT "+strings.Join(columns, ", ")+", '' AS nulls FROM person")
+
+	customers := func(schemas *adapter.Schemas) adapter.Store {
+		t.Helper()
+		db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, Schemas: schemas}) // without Migrate
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		s, err := db.Adapter().Store(adapter.Customers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	if r, err := customers(nil).Get(t.Context(), &adapter.GetParams{Key: 8}); err != nil || r.Get("email").Text() != "b@example.com" {
+		t.Fatalf("without added attributes: %v, %v", r, err)
+	}
+
+	execute("CREATE VIEW customer_value AS SELECT no AS customer_id, 'loyalty_points' AS attribute, CAST(points AS " + types[0] + ") AS value, CAST(NULL AS " + types[0] + ") AS value_folded FROM person" +
+		" UNION ALL SELECT no, 'discount', CAST(discount AS " + types[0] + "), NULL FROM person WHERE discount IS NOT NULL")
+	extended, err := adapter.NewSchemas().With(
+		adapter.AddedAttribute{Resource: adapter.Customers, Name: "loyalty_points", Kind: adapter.KindInteger},
+		adapter.AddedAttribute{Resource: adapter.Customers, Name: "discount", Kind: adapter.KindDecimal},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := customers(extended).List(t.Context(), &adapter.ListParams{Query: adapter.Query{OrderBy: "discount", Desc: true}})
+	if err != nil || result.Partial {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	var got []string
+	for _, r := range result.Records {
+		points, discount := r.Get("loyalty_points"), r.Get("discount")
+		got = append(got, fmt.Sprintf("%s: %d %q, %d %q", r.Get("entity_id").Text(), points.Kind(), points.Text(), discount.Kind(), discount.Text()))
+	}
+	want := []string{
+		fmt.Sprintf(`9: %d "", %d "10.0000"`, adapter.Null, adapter.Text),
+		fmt.Sprintf(`7: %d "12", %d "2.5000"`, adapter.Integer, adapter.Text),
+		fmt.Sprintf(`8: %d "3", %d ""`, adapter.Integer, adapter.Absent),
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
 	}
 }
 

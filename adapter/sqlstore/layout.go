@@ -15,8 +15,15 @@ type table struct {
 	// join and on are the table and the condition by which a statement reaches
 	// joined columns.
 	join, on string
+	added    bool       // the schema has added attributes
+	values   valueTable // of the added attributes
 	// nulls: the column nulls lists the attributes stored as null.
 	nulls bool
+	// settles: with the next change what was stored as null counts as never stored.
+	settles bool
+	// unique names the attributes whose values together no two records share. The
+	// last one is told to be at fault.
+	unique []string
 }
 
 // A column holds one attribute.
@@ -40,16 +47,25 @@ func layout(schemas *adapter.Schemas) []*table {
 	address.join, address.on = "customer", "customer.entity_id = customer_address.customer_id"
 	address.column("customer_group_id").reads("customer.group_id")
 	product := newTable(schemas.Of(adapter.Products), "product")
-	product.column("default_status").reads("product.status")
 	product.column("default_url_key").reads("product.url_key")
 	product.column("default_url_key").folded = "product.url_key_folded"
 	*product.column("image_file"), *product.column("category_position") = column{}, column{}
+	customer.values = valueTable{"customer_value", "customer_id"}
+	address.values = valueTable{"customer_address_value", "address_id"}
+	product.values = valueTable{"product_default_value", "product_id"}
+	for _, name := range stockOfProduct() {
+		*product.column(stockPrefix + name) = column{}
+	}
 	customer.nulls, address.nulls, product.nulls = true, true, true
+	customer.settles, address.settles = true, true
+	customer.unique = []string{"website_id", "email"}
 
 	image := newTable(schemas.Of(adapter.ProductImages), "product_image", "file", "media_type")
 	for _, name := range []string{"label", "position", "exclude", "types"} {
 		*image.column(name) = column{}
 	}
+	website, category := newTable(schemas.Of(adapter.ProductWebsites), "product_website"), newTable(schemas.Of(adapter.ProductCategories), "product_category")
+	website.unique, category.unique = []string{"product_id", "website_id"}, []string{"product_id", "category_id"}
 	return []*table{
 		newTable(schemas.Of(adapter.Websites), "website"),
 		newTable(schemas.Of(adapter.Stores), "store"),
@@ -59,9 +75,7 @@ func layout(schemas *adapter.Schemas) []*table {
 		newTable(schemas.Of(adapter.Countries), "country"),
 		newTable(schemas.Of(adapter.Regions), "region"),
 		admin, customer, address, product,
-		newTable(schemas.Of(adapter.ProductWebsites), "product_website"),
-		newTable(schemas.Of(adapter.ProductCategories), "product_category"),
-		image, stock,
+		website, category, image, stock,
 		newTable(schemas.Of(adapter.Orders), "sales_order"),
 		newTable(schemas.Of(adapter.OrderItems), "order_item"),
 		newTable(schemas.Of(adapter.OrderAddresses), "order_address"),
@@ -70,11 +84,12 @@ func layout(schemas *adapter.Schemas) []*table {
 }
 
 // newTable returns the table name that holds schema in columns called as its
-// attributes. Texts have a folded column, those named in unfolded apart.
+// attributes, added ones apart. Texts have a folded column, those named in unfolded apart.
 func newTable(schema *adapter.Schema, name string, unfolded ...string) *table {
 	t := &table{schema: schema, name: name, columns: make([]column, len(schema.Attributes))}
 	for i, a := range schema.Attributes {
-		if a.Kind == adapter.KindRecords {
+		t.added = t.added || a.Added
+		if a.Kind == adapter.KindRecords || a.Added || a.WriteOnly {
 			continue
 		}
 		t.columns[i].name = name + "." + a.Name
@@ -95,6 +110,23 @@ func (t *table) column(name string) *column {
 }
 
 func (c *column) reads(name string) { *c = column{name: name, joined: true} }
+
+// own reports whether the attribute is written to a column of the table.
+func (c *column) own() bool { return c.name != "" && !c.joined }
+
+// kind returns the kind of the attribute called name.
+func (t *table) kind(name string) adapter.Kind {
+	at, _ := t.schema.Index(name)
+	return t.schema.Attributes[at].Kind
+}
+
+// kept returns the place of a time that the store keeps, or -1.
+func (t *table) kept(name string) int {
+	if at, ok := t.schema.Index(name); ok && t.schema.Attributes[at].ReadOnly && t.columns[at].own() {
+		return at
+	}
+	return -1
+}
 
 // key returns the column of the key.
 func (t *table) key() string { return t.column(t.schema.Key).name }

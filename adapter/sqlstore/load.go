@@ -13,9 +13,6 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// passwordCost is the bcrypt cost of passwords that are secret.
-const passwordCost = 10
-
 // progressEvery is the number of records between two reports.
 const progressEvery = 100
 
@@ -37,11 +34,15 @@ func (db *DB) Load(ctx context.Context, data *adapter.Dataset, progress func(don
 var errNotEmpty = errors.New("the database is not empty")
 
 // Reset puts data in the place of everything, credentials and nonces included,
-// as if the database were new. Readers see all of the old or all of the new.
-// New keys go on after those of data. Kinds: as Load.
+// as if the database were new, and removes the media files. Readers see all of the
+// old or all of the new. New keys go on after those of data. Kinds: as Load.
 func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
 	const op = "reset data"
-	err := db.fill(ctx, op, data, nil, func(tx *sql.Tx) error {
+	var media []string
+	err := db.fill(ctx, op, data, nil, func(tx *sql.Tx) (err error) {
+		if err := db.lockOwners(ctx, tx); err != nil {
+			return err
+		}
 		tables := []string{"oauth_nonce", "oauth_token", "oauth_consumer"}
 		for i := len(db.tables) - 1; i >= 0; i-- { // parts before their owners
 			tables = append(tables, db.tables[i].name)
@@ -51,12 +52,43 @@ func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
 				return err
 			}
 		}
+		// Names are taken under the lock of a product, so by nobody any more.
+		if media, err = listMedia(ctx, tx); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "DELETE FROM media_file"); err != nil {
+			return err
+		}
 		return db.moveCounters(ctx, tx.ExecContext, db.engine.counting.restart)
 	})
 	if err != nil {
 		return err
 	}
-	return db.fault(ctx, op, db.moveCounters(ctx, db.writer.ExecContext, db.engine.counting.settle))
+	if err := db.moveCounters(ctx, db.writer.ExecContext, db.engine.counting.settle); err != nil {
+		return db.fault(ctx, op, err)
+	}
+	return db.sweepMedia(ctx, media)
+}
+
+// lockOwners locks what writers lock before the parts of it, in their order, so that
+// neither waits for the other forever.
+func (db *DB) lockOwners(ctx context.Context, tx *sql.Tx) error {
+	if db.engine.lock == "" {
+		return nil // tx is alone from its start
+	}
+	for _, owner := range []adapter.Resource{adapter.Customers, adapter.Products, adapter.Orders} {
+		key := db.table(owner).key()
+		rows, err := tx.QueryContext(ctx, "SELECT "+key+" FROM "+db.table(owner).name+" ORDER BY "+key+db.engine.lock)
+		if err != nil {
+			return err
+		}
+		for rows.Next() { // each is locked as it is read
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Empty reports whether the database holds no record of any resource;
@@ -108,7 +140,7 @@ func (db *DB) fill(ctx context.Context, op string, data *adapter.Dataset, progre
 // ones get the least cost, which protects nothing less, and are hashed once in
 // the life of db, so that Reset is quick.
 func (db *DB) passwordHashes(ctx context.Context, data *adapter.Dataset) (map[adapter.Key]string, error) {
-	cost := passwordCost
+	cost := adapter.PasswordCost
 	if data.Public {
 		cost = bcrypt.MinCost
 	}
@@ -121,13 +153,13 @@ func (db *DB) passwordHashes(ctx context.Context, data *adapter.Dataset) (map[ad
 			hashes[customer] = hash.(string)
 			continue
 		}
-		hash, err := bcrypt.GenerateFromPassword([]byte(password), cost)
+		hash, err := adapter.HashPassword(password, cost)
 		if err != nil {
 			return nil, &adapter.Error{Kind: adapter.Invalid, Op: "load data", Field: "password", Err: err}
 		}
-		hashes[customer] = string(hash)
+		hashes[customer] = hash
 		if data.Public {
-			db.hashes.Store(password, string(hash))
+			db.hashes.Store(password, hash)
 		}
 	}
 	return hashes, nil
@@ -157,6 +189,9 @@ func (l *loader) load(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := l.db.relist(ctx, l.tx); err != nil {
+		return err
+	}
 	if err := l.credentials(ctx); err != nil {
 		return err
 	}
@@ -168,7 +203,7 @@ func (l *loader) records(ctx context.Context, t *table, records []adapter.Record
 	if len(records) == 0 {
 		return nil
 	}
-	row := newRow(t)
+	row := newRow(t, t.places(false))
 	stmt, err := l.tx.PrepareContext(ctx, row.insert(l.db.engine))
 	if err != nil {
 		return err
@@ -182,6 +217,9 @@ func (l *loader) records(ctx context.Context, t *table, records []adapter.Record
 		}
 		if err == nil && t.schema.Resource == adapter.Products {
 			err = l.prices(ctx, r)
+		}
+		if err == nil {
+			err = t.insertAdded(ctx, l.db, l.tx, r)
 		}
 		if err != nil {
 			op := fmt.Sprintf("load %s %d", t.schema.Resource, r.Get(t.schema.Key).Int())
@@ -287,8 +325,9 @@ type row struct {
 	columns []string
 }
 
-func newRow(t *table) *row {
-	w := &row{table: t, at: t.places(false)}
+// newRow returns the row of the attributes at the given places.
+func newRow(t *table, at []int) *row {
+	w := &row{table: t, at: at}
 	for _, at := range w.at {
 		w.columns = append(w.columns, bare(t.columns[at].name))
 		if t.columns[at].folded != "" {
@@ -315,7 +354,7 @@ func (w *row) arguments(e *engine, r adapter.Record) ([]any, error) {
 		a, v := &w.table.schema.Attributes[at], r.Values[at]
 		argument, err := e.bind(a, v)
 		if err != nil {
-			return nil, &adapter.Error{Kind: adapter.Invalid, Op: "load " + string(w.table.schema.Resource), Field: a.Name, Err: err}
+			return nil, &adapter.Error{Kind: adapter.Invalid, Op: "store " + string(w.table.schema.Resource), Field: a.Name, Err: err}
 		}
 		arguments = append(arguments, argument)
 		if w.table.columns[at].folded != "" {

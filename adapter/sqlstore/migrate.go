@@ -14,16 +14,32 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// migrate brings the tables up to date. logger, unless nil, is told.
+// migrate brings the tables up to date. logger, unless nil, is told. It takes the
+// engine's lock itself: the library makes a table of its own before it takes one,
+// and MySQL shows it to others half made.
 func (e *engine) migrate(ctx context.Context, writer *sql.DB, logger *slog.Logger) error {
+	l := e.migrationLock
+	if l.lock == "" {
+		return e.runMigrations(ctx, writer, logger)
+	}
+	conn, err := writer.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := l.do(ctx, conn, l.lock); err != nil {
+		return err
+	}
+	err = e.runMigrations(ctx, writer, logger)
+	return errors.Join(err, l.do(context.WithoutCancel(ctx), conn, l.unlock))
+}
+
+func (e *engine) runMigrations(ctx context.Context, writer *sql.DB, logger *slog.Logger) error {
 	files, err := fs.Sub(migrations, "migrations/"+e.migrations)
 	if err != nil {
 		return err
 	}
 	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
-	if e.migrationLock.lock != "" {
-		options = append(options, goose.WithSessionLocker(e.migrationLock))
-	}
 	if logger != nil {
 		options = append(options, goose.WithSlog(logger))
 	}
@@ -41,16 +57,7 @@ type migrationLock struct{ lock, unlock string }
 
 var errMigrationLock = errors.New("another process is migrating the database")
 
-// SessionLock waits for the lock.
-func (l migrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
-	return l.do(ctx, conn, l.lock)
-}
-
-// SessionUnlock frees the lock.
-func (l migrationLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
-	return l.do(ctx, conn, l.unlock)
-}
-
+// do runs one of the statements on the connection that holds the lock, or will.
 func (l migrationLock) do(ctx context.Context, conn *sql.Conn, text string) error {
 	var done sql.NullInt64
 	if err := conn.QueryRowContext(ctx, text).Scan(&done); err != nil {

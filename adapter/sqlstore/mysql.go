@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"maps"
 	"strconv"
@@ -33,7 +34,8 @@ func mysqlEngine() *engine {
 		// Folded columns hold bytes; a pattern is about characters. A backslash
 		// escapes without being asked to.
 		like:     "CONVERT(%s USING utf8mb4) COLLATE utf8mb4_bin %sLIKE %s",
-		casts:    map[adapter.Kind]string{adapter.KindInteger: "SIGNED", adapter.KindTime: "DATETIME"},
+		casts:    map[adapter.Kind]string{adapter.KindInteger: "SIGNED", adapter.KindDecimal: "DECIMAL(12,4)", adapter.KindTime: "DATETIME"},
+		isTable:  "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND table_name = ?",
 		newNonce: " ON DUPLICATE KEY UPDATE nonce_id = nonce_id",
 		counting: counting{
 			// A counter is never put below the greatest key there is. The statement
@@ -62,7 +64,7 @@ func parseMySQL(dsn string) (*mysql.Config, error) {
 	return config, nil
 }
 
-func openMySQL(dsn string, _ bool) (writer, readers *sql.DB, err error) {
+func openMySQL(dsn string, _ bool, wrap func(driver.Connector) driver.Connector) (writer, readers *sql.DB, err error) {
 	config, err := parseMySQL(dsn)
 	if err != nil {
 		return nil, nil, err
@@ -98,8 +100,8 @@ func openMySQL(dsn string, _ bool) (writer, readers *sql.DB, err error) {
 	}
 	const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
 	writer, readers = openServer(
-		preparedConnector{connector, isolation + ", READ WRITE"},
-		preparedConnector{connector, isolation + ", READ ONLY"},
+		wrap(preparedConnector{connector, isolation + ", READ WRITE"}),
+		wrap(preparedConnector{connector, isolation + ", READ ONLY"}),
 	)
 	return writer, readers, nil
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"maps"
 	"strconv"
@@ -33,7 +34,8 @@ func postgresEngine() *engine {
 		ascending:  " ASC NULLS FIRST",
 		descending: " DESC NULLS LAST",
 		like:       `%s %sLIKE %s ESCAPE '\'`,
-		casts:      map[adapter.Kind]string{adapter.KindInteger: "BIGINT", adapter.KindTime: "TIMESTAMP(0)"},
+		casts:      map[adapter.Kind]string{adapter.KindInteger: "BIGINT", adapter.KindDecimal: "DECIMAL(12,4)", adapter.KindTime: "TIMESTAMP(0)"},
+		isTable:    "SELECT 1 FROM pg_class WHERE oid = to_regclass(?) AND relkind IN ('r', 'p')",
 		newNonce:   " ON CONFLICT (nonce) DO NOTHING",
 		returning:  true,
 		counting: counting{
@@ -71,7 +73,7 @@ func validPostgres(dsn string) error {
 	return nil
 }
 
-func openPostgres(dsn string, _ bool) (writer, readers *sql.DB, err error) {
+func openPostgres(dsn string, _ bool, wrap func(driver.Connector) driver.Connector) (writer, readers *sql.DB, err error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, nil, errPostgresDSN
@@ -90,7 +92,7 @@ func openPostgres(dsn string, _ bool) (writer, readers *sql.DB, err error) {
 	})
 	reading := config.Copy()
 	reading.RuntimeParams["default_transaction_read_only"] = "on"
-	writer, readers = openServer(stdlib.GetConnector(*config), stdlib.GetConnector(*reading))
+	writer, readers = openServer(wrap(stdlib.GetConnector(*config)), wrap(stdlib.GetConnector(*reading)))
 	return writer, readers, nil
 }
 

@@ -19,7 +19,7 @@ func imageTypes() []string { return []string{"image", "small_image", "thumbnail"
 // and what points to it depends on the level it is read at (product_parts 2.7),
 // so it is read from a derived table that holds the values of one level.
 type productImages struct {
-	readOnly
+	*store
 	atLevel *table // the derived table
 	at      []int  // the attributes its columns hold, types apart
 }
@@ -30,7 +30,7 @@ func newProductImages(db *DB) productImages {
 	for _, name := range []string{"label", "position", "exclude"} {
 		atLevel.column(name).name = atLevel.name + "." + name
 	}
-	return productImages{readOnly: readOnly{newStore(db, stored)}, atLevel: atLevel, at: atLevel.places(false)}
+	return productImages{store: newStore(db, stored), atLevel: atLevel, at: atLevel.places(false)}
 }
 
 // level returns the statement of the derived table at the level storeID: the
@@ -56,7 +56,7 @@ func level(flavor sqlbuilder.Flavor, storeID int64) *sqlbuilder.SelectBuilder {
 
 // selected returns the columns that record reads.
 func (s *productImages) selected() []string {
-	names := s.atLevel.selected(false)
+	names := s.atLevel.selected(s.at)
 	for _, name := range imageTypes() {
 		names = append(names, name+"_pointer")
 	}
@@ -75,19 +75,7 @@ func (s productImages) List(ctx context.Context, p *adapter.ListParams) (*adapte
 		return nil, err
 	}
 	sb.From(sb.BuilderAs(level(s.db.engine.flavor, p.StoreID), s.atLevel.name)).Where(query.where...)
-	if p.Count && !query.partial {
-		return s.count(ctx, sb.Select("COUNT(*)"))
-	}
-	sb.Select(s.selected()...)
-	if !query.partial {
-		sb.OrderBy(query.order...)
-		cut(sb, &p.Query)
-	}
-	records, err := s.images(ctx, sb)
-	if err != nil {
-		return nil, s.db.fault(ctx, "list product_images", err)
-	}
-	return &adapter.ListResult{Records: records, Partial: query.partial}, nil
+	return s.find(ctx, sb.Select(s.selected()...), query, p, s.record)
 }
 
 // Get returns one image, with its values at the store view.
@@ -96,35 +84,26 @@ func (s productImages) Get(ctx context.Context, p *adapter.GetParams) (adapter.R
 	if p.OwnerID != 0 {
 		return adapter.Record{}, &adapter.Error{Kind: adapter.NotFound, Op: op, Err: errNoOwner}
 	}
-	sb := s.db.engine.flavor.NewSelectBuilder()
-	sb.Select(s.selected()...).From(sb.BuilderAs(level(s.db.engine.flavor, p.StoreID), s.atLevel.name)).Where(sb.Equal(s.atLevel.key(), int64(p.Key)))
-	records, err := s.images(ctx, sb)
-	if err == nil && len(records) == 0 {
-		err = sql.ErrNoRows
-	}
+	r, err := s.one(ctx, s.db.reading.query, p.Key, p.StoreID)
 	if err != nil {
 		return adapter.Record{}, s.db.fault(ctx, op, err)
 	}
-	return records[0], nil
+	return r, nil
 }
 
-// images runs a statement that selects the columns of selected.
-func (s *productImages) images(ctx context.Context, sb *sqlbuilder.SelectBuilder) ([]adapter.Record, error) {
-	text, arguments := sb.Build()
-	rows, err := s.db.reading.query(ctx, text, arguments...)
+// one returns one image, with its values at the store view.
+func (s *productImages) one(ctx context.Context, query querier, key adapter.Key, storeID int64) (adapter.Record, error) {
+	sb := s.db.engine.flavor.NewSelectBuilder()
+	sb.Select(s.selected()...).From(sb.BuilderAs(level(s.db.engine.flavor, storeID), s.atLevel.name)).Where(sb.Equal(s.atLevel.key(), int64(key)))
+	var found sieve
+	err := s.rows(ctx, query, sb, s.record, found.take)
+	if err == nil && len(found.records) == 0 {
+		err = sql.ErrNoRows
+	}
 	if err != nil {
-		return nil, err
+		return adapter.Record{}, err
 	}
-	defer func() { _ = rows.Close() }()
-	var records []adapter.Record
-	for rows.Next() {
-		r, err := s.record(rows)
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, r)
-	}
-	return records, rows.Err()
+	return found.records[0], nil
 }
 
 // record reads the current row.
@@ -132,8 +111,9 @@ func (s *productImages) record(rows *sql.Rows) (adapter.Record, error) {
 	names := imageTypes()
 	cells, pointers := make([]cell, len(s.at)), make([]sql.NullInt64, len(names))
 	into := make([]any, 0, len(cells)+len(pointers))
+	r := adapter.NewRecord(s.atLevel.schema)
 	for i, at := range s.at {
-		cells[i].kind = s.atLevel.schema.Attributes[at].Kind
+		cells[i] = cell{s.atLevel.schema.Attributes[at].Kind, &r.Values[at]}
 		into = append(into, &cells[i])
 	}
 	for i := range pointers {
@@ -141,10 +121,6 @@ func (s *productImages) record(rows *sql.Rows) (adapter.Record, error) {
 	}
 	if err := rows.Scan(into...); err != nil {
 		return adapter.Record{}, err
-	}
-	r := adapter.NewRecord(s.atLevel.schema)
-	for i, at := range s.at {
-		r.Values[at] = cells[i].value
 	}
 	types := []string{}
 	for i, pointer := range pointers {

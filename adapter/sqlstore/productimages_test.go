@@ -11,7 +11,7 @@ import (
 )
 
 // gallery is what the tests put into the tables of images, which no data set
-// holds and no call writes yet. Store view 2 reads 1 by values of its own, 2 by
+// holds. Store view 2 reads 1 by values of its own, 2 by
 // those of the default scope, and 3 by some of both; 4 has values in the store
 // view alone, 5 none at all, and 6 is another product's.
 const gallery = `
@@ -43,6 +43,7 @@ func openGallery(tb testing.TB, e sqlstore.Engine) *sqlstore.DB {
 			tb.Fatal(err)
 		}
 	}
+	sqlstore.Advance(tb, dsn, "product_image", "id")
 	return db
 }
 

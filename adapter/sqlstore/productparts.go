@@ -1,10 +1,12 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/huandu/go-sqlbuilder"
@@ -13,7 +15,7 @@ import (
 )
 
 // partsBatch is the number of products whose parts one statement reads; each of
-// its three branches binds all their ids.
+// its four branches binds all their ids.
 const partsBatch = 128
 
 // The parts of a product, as the statement that reads them numbers them.
@@ -21,18 +23,23 @@ const (
 	tierPart = iota
 	valuePart
 	groupPart
+	defaultPart
 )
 
-// addParts gives the records their values at the store view of p, and the
-// prices that are wanted.
-func (s products) addParts(ctx context.Context, records []adapter.Record, wanted wantedParts, p *adapter.ListParams) error {
-	if p.StoreID == 0 && !wanted.groupPrices && !wanted.tierPrices {
-		return nil
-	}
+// addParts gives the records their values at the store view of p, those of added
+// attributes, and the prices and stock items that are wanted.
+func (s products) addParts(ctx context.Context, query querier, records []adapter.Record, wanted wantedParts, p *adapter.ListParams) error {
 	for len(records) > 0 {
 		n := min(partsBatch, len(records))
-		if err := s.addBatch(ctx, records[:n], wanted, p); err != nil {
-			return err
+		if p.StoreID != 0 || s.table.added || wanted.groupPrices || wanted.tierPrices {
+			if err := s.addBatch(ctx, query, records[:n], wanted, p); err != nil {
+				return err
+			}
+		}
+		if wanted.stockItem {
+			if err := s.addStock(ctx, query, records[:n], ""); err != nil {
+				return err
+			}
 		}
 		records = records[n:]
 	}
@@ -42,7 +49,7 @@ func (s products) addParts(ctx context.Context, records []adapter.Record, wanted
 var errPart = errors.New("a row that belongs to no product that was asked for")
 
 // addBatch adds the parts of a few records by one statement.
-func (s products) addBatch(ctx context.Context, records []adapter.Record, wanted wantedParts, p *adapter.ListParams) error {
+func (s products) addBatch(ctx context.Context, query querier, records []adapter.Record, wanted wantedParts, p *adapter.ListParams) error {
 	byID := make(map[int64]*adapter.Record, len(records))
 	ids := make([]any, 0, partsBatch)
 	key, _ := s.table.schema.Index(s.table.schema.Key)
@@ -57,15 +64,16 @@ func (s products) addBatch(ctx context.Context, records []adapter.Record, wanted
 			records[i].Values[s.tierPrice] = adapter.RecordsValue(nil)
 		}
 	}
-	text, arguments := partsStatement(s.db.engine.flavor, filledUp(ids), wanted, p)
-	rows, err := s.db.reading.query(ctx, text, arguments...)
+	text, arguments := s.partsStatement(filledUp(ids), wanted, p)
+	rows, err := query(ctx, text, arguments...)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
+	var part productPart
+	price, qty := cell{adapter.KindDecimal, &part.price}, cell{adapter.KindDecimal, &part.qty}
 	for rows.Next() {
-		part := productPart{price: cell{kind: adapter.KindDecimal}, qty: cell{kind: adapter.KindDecimal}}
-		if err := rows.Scan(&part.kind, &part.product, &part.attribute, &part.value, &part.id, &part.website, &part.group, &part.price, &part.qty); err != nil {
+		if err := rows.Scan(&part.kind, &part.product, &part.attribute, &part.value, &part.id, &part.website, &part.group, &price, &qty); err != nil {
 			return err
 		}
 		r, ok := byID[part.product]
@@ -76,52 +84,102 @@ func (s products) addBatch(ctx context.Context, records []adapter.Record, wanted
 			return err
 		}
 	}
+	for i := range records {
+		for _, at := range []int{s.groupPrice, s.tierPrice} {
+			slices.SortFunc(records[i].Values[at].Records(), byKey)
+		}
+	}
 	return rows.Err()
 }
 
-// partsStatement returns the statement for the parts of the products ids, prices
-// in the order in which they were stored. Engines that settle the type of a
-// column branch by branch need the tier prices first, as they fill most columns.
-func partsStatement(flavor sqlbuilder.Flavor, ids []any, wanted wantedParts, p *adapter.ListParams) (text string, arguments []any) {
+// A partsShape is all that the text of a statement for parts depends on.
+type partsShape struct {
+	ids                             int
+	tierPrices, groupPrices, values bool
+}
+
+// partsStatement returns the statement for the parts of the products ids. The
+// texts are kept: their number is small, and to build one costs about as much as
+// to run it.
+func (s products) partsStatement(ids []any, wanted wantedParts, p *adapter.ListParams) (text string, arguments []any) {
+	shape := partsShape{len(ids), wanted.tierPrices, wanted.groupPrices, p.StoreID != 0}
+	arguments = make([]any, 0, 4*len(ids)+1)
+	if shape.tierPrices {
+		arguments = append(arguments, ids...)
+	}
+	if shape.groupPrices {
+		arguments = append(arguments, ids...)
+	}
+	if shape.values {
+		arguments = append(append(arguments, ids...), p.StoreID)
+	}
+	if s.table.added {
+		arguments = append(arguments, ids...)
+	}
+	if known, ok := s.partsTexts.Load(shape); ok {
+		return known.(string), arguments
+	}
+	text = s.partsText(shape)
+	s.partsTexts.Store(shape, text)
+	return text, arguments
+}
+
+// byKey orders records as they were stored. To have SQLite do that of a few prices
+// takes longer than to find them.
+func byKey(a, b adapter.Record) int { return cmp.Compare(keyOf(a), keyOf(b)) }
+
+// partsText returns the statement of the shape. Engines that settle the type of a
+// column branch by branch need the prices first, as they fill most columns, and
+// would take two columns of nulls for texts.
+func (s products) partsText(shape partsShape) string {
+	flavor := s.db.engine.flavor
 	branch := func(part int, table string, columns ...string) *sqlbuilder.SelectBuilder {
 		sb := flavor.NewSelectBuilder()
 		sb.Select(append([]string{strconv.Itoa(part) + " AS part", "product_id"}, columns...)...).From(table)
-		return sb.Where(sb.In("product_id", ids...))
+		return sb.Where(sb.In("product_id", make([]any, shape.ids)...))
 	}
 	none := "NULL"
 	var branches []sqlbuilder.Builder
-	if wanted.tierPrices {
+	if shape.tierPrices {
 		branches = append(branches, branch(tierPart, "product_tier_price", none, none, "value_id", "website_id", "cust_group", "price", "price_qty"))
 	}
-	if p.StoreID != 0 {
-		values := branch(valuePart, "product_value", "attribute", "value", none+" AS value_id", none, none, none, none)
-		branches = append(branches, values.Where(values.Equal("store_id", p.StoreID)))
-	}
-	if wanted.groupPrices {
+	if shape.groupPrices {
 		branches = append(branches, branch(groupPart, "product_group_price", none, none, "value_id", "website_id", "cust_group", "price", none))
 	}
-	if len(branches) == 1 {
-		return branches[0].(*sqlbuilder.SelectBuilder).OrderBy("value_id").Build()
+	if shape.values {
+		values := branch(valuePart, "product_value", "attribute", "value", none+" AS value_id", none, none, none, none)
+		branches = append(branches, values.Where(values.Equal("store_id", nil)))
 	}
-	return flavor.NewUnionBuilder().UnionAll(branches...).OrderBy("value_id").Build()
+	if s.table.added {
+		branches = append(branches, branch(defaultPart, s.table.values.name, "attribute", "value", none+" AS value_id", none, none, none, none))
+	}
+	var text string
+	if len(branches) == 1 {
+		text, _ = branches[0].Build()
+	} else {
+		text, _ = flavor.NewUnionBuilder().UnionAll(branches...).Build()
+	}
+	return text
 }
 
-// A productPart is one row: a value of a store view, or a price.
+// A productPart is one row: a value, or a price.
 type productPart struct {
 	kind               int
 	product            int64
 	attribute, value   sql.NullString
 	id, website, group sql.NullInt64
-	price, qty         cell
+	price, qty         adapter.Value
 }
 
 // add puts a part into its product.
 func (s products) add(r *adapter.Record, part *productPart, p *adapter.ListParams) error {
 	switch part.kind {
 	case tierPart:
-		s.addPrice(r, s.tierPrice, part).Set("price_qty", part.qty.value)
+		s.addPrice(r, s.tierPrice, part).Set("price_qty", part.qty)
 	case groupPart:
 		s.addPrice(r, s.groupPrice, part)
+	case defaultPart:
+		return s.table.setAdded(*r, part.attribute.String, part.value)
 	default:
 		at, ok := s.table.schema.Index(part.attribute.String)
 		if !ok || !reaches(&s.table.schema.Attributes[at], p) {
@@ -141,12 +199,12 @@ func (s products) addPrice(r *adapter.Record, at int, part *productPart) adapter
 	price.Set("value_id", adapter.IntegerValue(part.id.Int64))
 	price.Set("website_id", adapter.IntegerValue(part.website.Int64))
 	price.Set("cust_group", adapter.IntegerValue(part.group.Int64))
-	price.Set("price", part.price.value)
+	price.Set("price", part.price)
 	r.Values[at] = adapter.RecordsValue(append(r.Values[at].Records(), price))
 	return price
 }
 
-// scopedValue reads a value of product_value, where all are texts.
+// scopedValue reads a value of a table of values, where all are texts.
 func scopedValue(kind adapter.Kind, stored sql.NullString) (adapter.Value, error) {
 	switch {
 	case !stored.Valid:
@@ -154,6 +212,9 @@ func scopedValue(kind adapter.Kind, stored sql.NullString) (adapter.Value, error
 	case kind == adapter.KindInteger:
 		i, err := strconv.ParseInt(stored.String, 10, 64)
 		return adapter.IntegerValue(i), err
+	case kind == adapter.KindDecimal && !fourPlaces(stored.String):
+		units, err := parseDecimal(stored.String)
+		return adapter.TextValue(formatDecimal(units)), err
 	default:
 		return adapter.TextValue(stored.String), nil
 	}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/huandu/go-sqlbuilder"
@@ -13,25 +15,42 @@ import (
 )
 
 // products is the store of products. The table product holds the values of the
-// default scope; those of store views, and the prices of groups and quantities,
-// are read after the products, all in one statement (productparts.go).
+// default scope, of added attributes apart. Those, the values of store views and
+// the prices of groups and quantities are read after the products, all in one
+// statement (productparts.go).
 type products struct {
-	readOnly
-	// scanners read what selectProducts selects.
-	scanners                                 *sync.Pool
-	groupPrice, tierPrice, image, inCategory int // places in the schema
+	*store
+	groupPrice, tierPrice, image, inCategory, stockItem int // places in the schema
+	stockFlags                                          []int
+	byListing                                           *table
+	partsTexts                                          *sync.Map // statements by partsShape
+	kept                                                *keptSelects
+
+	stock *store
 }
 
-func newProducts(db *DB) products {
+func newProducts(db *DB, stock *store) products {
 	t := db.table(adapter.Products)
-	s := products{readOnly: readOnly{newStore(db, t)}}
+	s := products{store: newStore(db, t), partsTexts: new(sync.Map), kept: newKeptSelects(), byListing: byListing(t), stock: stock}
 	s.groupPrice, _ = t.schema.Index("group_price")
 	s.tierPrice, _ = t.schema.Index("tier_price")
 	s.image, _ = t.schema.Index("image_file")
 	s.inCategory, _ = t.schema.Index("category_position")
-	s.scanners = newScanners(t, append(t.places(true), s.image, s.inCategory))
+	s.stockItem, _ = t.schema.Index("stock_item")
+	for _, name := range stockOfProduct() {
+		at, _ := t.schema.Index(stockPrefix + name)
+		s.stockFlags = append(s.stockFlags, at)
+	}
 	return s
 }
+
+// stockOfProduct lists the columns of stock items that products show, as
+// attributes on demand whose names begin with stockPrefix.
+func stockOfProduct() []string {
+	return []string{"is_in_stock", "manage_stock", "use_config_manage_stock"}
+}
+
+const stockPrefix = "stock_"
 
 // List returns the products a query selects.
 func (s products) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
@@ -39,30 +58,31 @@ func (s products) List(ctx context.Context, p *adapter.ListParams) (*adapter.Lis
 		_, err := s.owner("list")
 		return nil, err
 	}
-	sb := s.db.engine.flavor.NewSelectBuilder()
 	wanted, err := s.wanted(&p.Query, p.With)
 	if err != nil {
 		return nil, err
 	}
-	t := s.scoped(sb, p)
+	if found, ok, err := s.listed(ctx, p, wanted); ok || err != nil {
+		return found, err
+	}
+	sb := s.db.engine.flavor.NewSelectBuilder()
+	t, nulls := s.scoped(sb, p)
 	selected, err := selectRecords(s.db.engine, sb, t, &p.Query)
 	if err != nil {
 		return nil, err
 	}
 	sb.From(t.name).Where(selected.where...)
-	keepTo(sb, &p.Products)
-	if p.Count && !selected.partial {
-		return s.count(ctx, sb.Select("COUNT(*)"))
-	}
-	if !selected.partial {
-		sb.OrderBy(selected.order...)
-		cut(sb, &p.Query)
-	}
-	records, err := s.read(ctx, sb, wanted, p)
+	keepTo(sb, p.StoreID, &p.Products)
+	sc := s.scanners.Get().(*scanner)
+	defer s.free(sc)
+	found, err := s.find(ctx, sb, selected, p, s.reader(sc, s.selectProducts(sb, t, nulls, wanted, p)))
 	if err != nil {
+		return nil, err
+	}
+	if err := s.addParts(ctx, s.db.reading.query, found.Records, wanted, p); err != nil {
 		return nil, s.db.fault(ctx, "list products", err)
 	}
-	return &adapter.ListResult{Records: records, Partial: selected.partial}, nil
+	return found, nil
 }
 
 // Get returns one product.
@@ -72,21 +92,26 @@ func (s products) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record
 	if err != nil {
 		return adapter.Record{}, err
 	}
-	sb := s.db.engine.flavor.NewSelectBuilder()
-	sb.From(s.table.name).Where(sb.Equal(s.table.key(), int64(p.Key)))
-	keepTo(sb, &p.Products)
-	records, err := s.read(ctx, sb, wanted, &adapter.ListParams{StoreID: p.StoreID, Products: p.Products})
-	if err == nil && (len(records) == 0 || p.OwnerID != 0) {
+	list := &adapter.ListParams{StoreID: p.StoreID, Products: p.Products, Only: p.Only}
+	text, arguments, at := s.selectOne(p.Key, list, wanted)
+	sc := s.scanners.Get().(*scanner)
+	defer s.free(sc)
+	var found sieve
+	err = s.rowsOf(ctx, s.db.reading.query, text, arguments, s.reader(sc, at), found.take)
+	if err == nil && (len(found.records) == 0 || p.OwnerID != 0) {
 		err = sql.ErrNoRows
+	}
+	if err == nil {
+		err = s.addParts(ctx, s.db.reading.query, found.records, wanted, list)
 	}
 	if err != nil {
 		return adapter.Record{}, s.db.fault(ctx, op, err)
 	}
-	return records[0], nil
+	return found.records[0], nil
 }
 
 // wantedParts says which attributes on demand the records get.
-type wantedParts struct{ groupPrices, tierPrices, image bool }
+type wantedParts struct{ groupPrices, tierPrices, image, stockFlags, stockItem bool }
 
 // wanted returns the attributes on demand that a query or with names. It fails
 // with kind Unsupported for an attribute products do not have.
@@ -100,6 +125,8 @@ func (s products) wanted(q *adapter.Query, with []string) (wantedParts, error) {
 		w.groupPrices = w.groupPrices || at == s.groupPrice
 		w.tierPrices = w.tierPrices || at == s.tierPrice
 		w.image = w.image || at == s.image
+		w.stockFlags = w.stockFlags || slices.Contains(s.stockFlags, at)
+		w.stockItem = w.stockItem || at == s.stockItem
 	}
 	return w, nil
 }
@@ -121,39 +148,49 @@ func named(q *adapter.Query) []string {
 }
 
 // scoped returns the table as p sees it: the columns of attributes its query names
-// stand for the value of the store view, or else that of the default scope. It
-// joins to sb what they need.
-func (s products) scoped(sb *sqlbuilder.SelectBuilder, p *adapter.ListParams) *table {
+// stand for the value of the store view, or else that of the default scope. nulls
+// is the list of nulls for both. It joins to sb what they need.
+func (s products) scoped(sb *sqlbuilder.SelectBuilder, p *adapter.ListParams) (seen *table, nulls string) {
+	nulls = s.table.name + ".nulls"
+	added := s.table.withAdded(s.db.engine, sb, &p.Query)
 	if p.StoreID == 0 && p.Products.CategoryID == 0 {
-		return s.table
+		return added, nulls
 	}
-	t := *s.table
-	t.columns = slices.Clone(s.table.columns)
+	t := *added
+	t.columns = slices.Clone(added.columns)
 	if p.Products.CategoryID != 0 {
 		t.columns[s.inCategory].name = categoryPosition
 	}
 	if p.StoreID == 0 {
-		return &t
+		return &t, nulls
 	}
+	lists := []string{nulls}
 	for _, name := range named(&p.Query) {
 		at, ok := t.schema.Index(name)
-		if !ok || !reaches(&t.schema.Attributes[at], p) {
+		if !ok || !reaches(&t.schema.Attributes[at], p) || t.columns[at].name == "" {
 			continue
 		}
-		own := "own_" + name
+		own := "own_" + strconv.Itoa(at)
 		sb.JoinWithOption(sqlbuilder.LeftJoin, "product_value AS "+own,
 			own+".product_id = "+t.key(), own+".attribute = "+sb.Var(name), own+".store_id = "+sb.Var(p.StoreID))
 		c := &t.columns[at]
 		either := func(mine, theirs string) string {
 			return "CASE WHEN " + own + ".product_id IS NULL THEN " + theirs + " ELSE " + mine + " END"
 		}
-		c.null = either(own+".value IS NULL", c.name+" IS NULL AND "+s.db.engine.listed(sb, t.name+".nulls", name))
+		if c.null == "" {
+			c.null = c.name + " IS NULL AND " + s.db.engine.listed(sb, nulls, name)
+		}
+		c.null = either(own+".value IS NULL", c.null)
 		if c.folded != "" {
 			c.folded = either(own+".value_folded", c.folded)
 		}
 		c.name = either(s.db.engine.read(own+".value", t.schema.Attributes[at].Kind), c.name)
+		lists = append(lists, either("',"+name+",'", "''")) // counts only where the value is NULL
 	}
-	return &t
+	if len(lists) == 1 {
+		return &t, nulls
+	}
+	return &t, "CONCAT(" + strings.Join(lists, ", ") + ")"
 }
 
 // reaches reports whether values of a at the store view of p count.
@@ -163,8 +200,11 @@ func reaches(a *adapter.Attribute, p *adapter.ListParams) bool {
 
 const categoryPosition = "product_category.position"
 
-// keepTo adds the bounds of p to the statement.
-func keepTo(sb *sqlbuilder.SelectBuilder, p *adapter.ProductParams) {
+// keepTo adds the bounds of p at a store view to the statement.
+func keepTo(sb *sqlbuilder.SelectBuilder, storeID int64, p *adapter.ProductParams) {
+	if p.Listed {
+		sb.Where("EXISTS (SELECT 1 FROM product_listing WHERE " + sb.Equal("product_listing.store_id", storeID) + " AND " + listedProduct + " = product.entity_id)")
+	}
 	if p.CategoryID != 0 {
 		sb.Join("product_category", "product_category.product_id = product.entity_id", sb.Equal("product_category.category_id", p.CategoryID))
 	}
@@ -178,36 +218,50 @@ func keepTo(sb *sqlbuilder.SelectBuilder, p *adapter.ProductParams) {
 	sb.Where("EXISTS (" + sold + ")")
 }
 
-// read runs a statement that says from where and which products, and returns
-// them with their values at the scope of p.
-func (s products) read(ctx context.Context, sb *sqlbuilder.SelectBuilder, wanted wantedParts, p *adapter.ListParams) ([]adapter.Record, error) {
-	columns := make([]string, 0, len(s.table.columns)+1)
-	for _, at := range s.table.places(true) {
-		columns = append(columns, s.table.columns[at].name)
+// selectProducts writes what is read of the products of t, the table as p sees it
+// with its list of nulls, and returns the places of the attributes it is.
+func (s products) selectProducts(sb *sqlbuilder.SelectBuilder, t *table, nulls string, wanted wantedParts, p *adapter.ListParams) (at []int) {
+	at = s.table.narrowed(s.every, p.Only, &p.Query)
+	columns := make([]string, 0, len(at)+3)
+	for _, a := range at {
+		columns = append(columns, t.columns[a].name)
 	}
-	columns = append(columns, "NULL", "NULL", s.table.name+".nulls")
 	if wanted.image {
-		columns[len(columns)-3] = imageFile(sb, p)
+		at, columns = append(slices.Clip(at), s.image), append(columns, imageFile(sb, p))
 	}
 	if p.Products.CategoryID != 0 {
-		columns[len(columns)-2] = categoryPosition
+		at, columns = append(slices.Clip(at), s.inCategory), append(columns, categoryPosition)
 	}
-	sb.Select(columns...)
-	records, err := s.records(ctx, sb, s.scanners)
-	if err != nil || len(records) == 0 {
-		return nil, err
+	if wanted.stockFlags {
+		sb.JoinWithOption(sqlbuilder.LeftJoin, "stock_item", "stock_item.product_id = "+s.table.key())
+		at = append(slices.Clip(at), s.stockFlags...)
+		for _, name := range stockOfProduct() {
+			columns = append(columns, "stock_item."+name)
+		}
 	}
-	return records, s.addParts(ctx, records, wanted, p)
+	sb.Select(append(columns, nulls)...)
+	return at
+}
+
+// reader returns what reads by sc the rows of a statement of selectProducts, which
+// returned at.
+func (s products) reader(sc *scanner, at []int) func(*sql.Rows) (adapter.Record, error) {
+	sc.aim(s.table, at)
+	return func(rows *sql.Rows) (adapter.Record, error) { return sc.record(s.table.schema, rows) }
 }
 
 // imageFile returns an expression for the file of the image that the type image
 // points to. A pointer to nothing at the store view hides the default scope's.
 func imageFile(sb *sqlbuilder.SelectBuilder, p *adapter.ListParams) string {
-	level := p.StoreID
-	if p.Products.WebsiteScope {
-		level = 0
-	}
 	return "(SELECT product_image.file FROM product_image_pointer LEFT JOIN product_image ON product_image.id = product_image_pointer.image_id" +
 		" WHERE product_image_pointer.product_id = product.entity_id AND product_image_pointer.type = 'image'" +
-		" AND product_image_pointer.store_id IN (0, " + sb.Var(level) + ") ORDER BY product_image_pointer.store_id DESC LIMIT 1)"
+		" AND product_image_pointer.store_id IN (0, " + sb.Var(imageLevel(p)) + ") ORDER BY product_image_pointer.store_id DESC LIMIT 1)"
+}
+
+// imageLevel is the level at which imageFile looks.
+func imageLevel(p *adapter.ListParams) int64 {
+	if p.Products.WebsiteScope {
+		return 0
+	}
+	return p.StoreID
 }

@@ -6,24 +6,17 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// readOnlyResources lists the resources whose records are read and not written
-// yet, or not at all.
+// readOnlyResources lists the resources whose records are only read.
 func readOnlyResources() []adapter.Resource {
 	return []adapter.Resource{
 		adapter.Websites, adapter.Stores, adapter.CustomerGroups, adapter.Categories, adapter.TaxRates,
 		adapter.Countries, adapter.Regions,
-		adapter.Customers, adapter.CustomerAddresses,
-		adapter.ProductWebsites, adapter.ProductCategories,
-		adapter.Orders, adapter.OrderItems, adapter.OrderAddresses, adapter.OrderComments,
+		adapter.Orders, adapter.OrderItems, adapter.OrderAddresses,
 	}
 }
 
 // readOnly is a store whose records are only read.
 type readOnly struct{ *store }
-
-func (s readOnly) unsupported(op string) error {
-	return &adapter.Error{Kind: adapter.Unsupported, Op: op + " " + string(s.table.schema.Resource)}
-}
 
 // Create fails with kind Unsupported.
 func (s readOnly) Create(context.Context, *adapter.CreateParams) (adapter.Key, error) {

@@ -15,14 +15,14 @@ import (
 // from the driver into the record without a variable of the column's type.
 type cell struct {
 	kind  adapter.Kind
-	value adapter.Value
+	value *adapter.Value // where it goes
 }
 
 // Scan takes a value of the driver.
 func (c *cell) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:
-		c.value = adapter.NullValue()
+		*c.value = adapter.NullValue()
 		return nil
 	case string:
 		return c.text(v)
@@ -31,7 +31,7 @@ func (c *cell) Scan(src any) error {
 	case int64:
 		switch c.kind {
 		case adapter.KindInteger:
-			c.value = adapter.IntegerValue(v)
+			*c.value = adapter.IntegerValue(v)
 			return nil
 		case adapter.KindDecimal:
 			return c.decimal(decimalOfInteger(v))
@@ -42,7 +42,7 @@ func (c *cell) Scan(src any) error {
 		}
 	case time.Time:
 		if c.kind == adapter.KindTime {
-			c.value = adapter.TextValue(v.UTC().Format(time.DateTime))
+			*c.value = adapter.TextValue(v.UTC().Format(time.DateTime))
 			return nil
 		}
 	}
@@ -52,12 +52,12 @@ func (c *cell) Scan(src any) error {
 func (c *cell) text(s string) error {
 	switch c.kind {
 	case adapter.KindText, adapter.KindTime:
-		c.value = adapter.TextValue(s)
+		*c.value = adapter.TextValue(s)
 	case adapter.KindTexts:
-		c.value = adapter.TextsValue(strings.Split(s, "\n"))
+		*c.value = adapter.TextsValue(strings.Split(s, "\n"))
 	case adapter.KindDecimal:
 		if fourPlaces(s) {
-			c.value = adapter.TextValue(s)
+			*c.value = adapter.TextValue(s)
 			return nil
 		}
 		return c.decimal(parseDecimal(s))
@@ -68,7 +68,7 @@ func (c *cell) text(s string) error {
 }
 
 func (c *cell) decimal(tenThousandths int64, err error) error {
-	c.value = adapter.TextValue(formatDecimal(tenThousandths))
+	*c.value = adapter.TextValue(formatDecimal(tenThousandths))
 	return err
 }
 
@@ -81,36 +81,71 @@ type scanner struct {
 	nulls string // the attributes stored as null
 }
 
-// newScanners returns a pool of scanners for the attributes at the given places
-// of the table.
-func newScanners(t *table, at []int) *sync.Pool {
-	schema := t.schema
-	return &sync.Pool{New: func() any {
-		s := &scanner{cells: make([]cell, len(at)), into: make([]any, len(at)), at: at}
-		if t.nulls {
-			s.into = append(s.into, &s.nulls)
+// newScanners returns a pool of scanners. They have to be aimed before use.
+func newScanners() *sync.Pool { return &sync.Pool{New: func() any { return &scanner{} }} }
+
+// aim makes s read the attributes of t at the given places, in their order, and
+// after them the list of nulls if t has one.
+func (s *scanner) aim(t *table, at []int) {
+	if cap(s.cells) < len(at) {
+		s.cells = make([]cell, len(t.columns))
+	}
+	s.cells, s.into, s.at = s.cells[:len(at)], s.into[:0], at
+	for i, a := range at {
+		s.cells[i] = cell{kind: t.schema.Attributes[a].Kind}
+		s.into = append(s.into, &s.cells[i])
+	}
+	if t.nulls {
+		s.into = append(s.into, &s.nulls)
+	}
+}
+
+// narrowed returns the places among at that only names, besides the key and the
+// attributes q names; all of them if only is nil.
+func (t *table) narrowed(at []int, only []string, q *adapter.Query) []int {
+	if only == nil {
+		return at
+	}
+	wanted := make([]bool, len(t.columns))
+	for _, names := range [][]string{{t.schema.Key}, only, named(q)} {
+		for _, name := range names {
+			if place, ok := t.schema.Index(name); ok {
+				wanted[place] = true
+			}
 		}
-		for i, a := range at {
-			s.cells[i].kind = schema.Attributes[a].Kind
-			s.into[i] = &s.cells[i]
+	}
+	narrowed := make([]int, 0, len(at))
+	for _, place := range at {
+		if wanted[place] {
+			narrowed = append(narrowed, place)
 		}
-		return s
-	}}
+	}
+	return narrowed
 }
 
 // record reads the current row.
 func (s *scanner) record(schema *adapter.Schema, rows *sql.Rows) (adapter.Record, error) {
+	r := adapter.NewRecord(schema)
+	for i, a := range s.at {
+		s.cells[i].value = &r.Values[a]
+	}
 	if err := rows.Scan(s.into...); err != nil {
 		return adapter.Record{}, err
 	}
-	r := adapter.NewRecord(schema)
-	withNulls := len(s.into) > len(s.cells)
-	for i, a := range s.at {
-		r.Values[a] = s.cells[i].value
-		if withNulls && r.Values[a].Kind() == adapter.Null && !strings.Contains(s.nulls, ","+schema.Attributes[a].Name+",") {
-			r.Values[a] = adapter.Value{} // never stored
+	if len(s.into) == len(s.cells) {
+		return r, nil
+	}
+	for _, a := range s.at {
+		v := &r.Values[a]
+		if v.Kind() == adapter.Null && (s.nulls == "" || !strings.Contains(s.nulls, ","+schema.Attributes[a].Name+",")) {
+			*v = adapter.Value{} // never stored
 		}
-		s.cells[i].value = adapter.Value{} // keep no text alive in the pool
 	}
 	return r, nil
+}
+
+// free puts s back into its pool, without a record to keep alive there.
+func (s *store) free(sc *scanner) {
+	clear(sc.cells)
+	s.scanners.Put(sc)
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -26,6 +27,7 @@ func sqliteEngine() *engine {
 	return &engine{
 		valid:      validSQLitePath,
 		open:       openSQLite,
+		mediaDir:   func(path string) string { return path + "-media" },
 		dialect:    goose.DialectSQLite3,
 		migrations: "sqlite",
 		flavor:     sqlbuilder.SQLite,
@@ -34,7 +36,8 @@ func sqliteEngine() *engine {
 		// The LIKE of SQLite ignores the case of ASCII letters, which folded texts
 		// have in one case only.
 		like:     `%s %sLIKE %s ESCAPE '\'`,
-		casts:    map[adapter.Kind]string{adapter.KindInteger: "INTEGER"},
+		casts:    map[adapter.Kind]string{adapter.KindInteger: "INTEGER", adapter.KindDecimal: "REAL"},
+		isTable:  "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
 		newNonce: " ON CONFLICT (nonce) DO NOTHING",
 		counting: counting{restart: func(c counter) string {
 			return "DELETE FROM sqlite_sequence WHERE name = '" + c.table + "'"
@@ -57,7 +60,7 @@ func validSQLitePath(path string) error {
 
 // openSQLite opens the writing connection and the pool of readers of a file. A
 // file that is made is readable by its owner alone: it will hold secrets.
-func openSQLite(path string, create bool) (writer, readers *sql.DB, err error) {
+func openSQLite(path string, create bool, wrap func(driver.Connector) driver.Connector) (writer, readers *sql.DB, err error) {
 	flags := os.O_RDWR
 	if create {
 		flags |= os.O_CREATE
@@ -69,15 +72,20 @@ func openSQLite(path string, create bool) (writer, readers *sql.DB, err error) {
 	if err := f.Close(); err != nil {
 		return nil, nil, err
 	}
+	// With synchronous(NORMAL) a commit that was acknowledged can be lost with the
+	// power.
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + fmt.Sprintf("?_pragma=busy_timeout(%d)", sqliteBusy) +
-		"&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=foreign_keys(1)"
-	if writer, err = sql.Open("sqlite", dsn+"&_txlock=immediate"); err != nil {
+		"&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
+	writing, err := sqlite.NewConnector(dsn + "&_txlock=immediate")
+	if err != nil {
 		return nil, nil, err
 	}
-	writer.SetMaxOpenConns(1)
-	if readers, err = sql.Open("sqlite", dsn+"&_pragma=query_only(1)"); err != nil {
-		return nil, nil, errors.Join(err, writer.Close())
+	reading, err := sqlite.NewConnector(dsn + "&_pragma=query_only(1)")
+	if err != nil {
+		return nil, nil, err
 	}
+	writer, readers = sql.OpenDB(wrap(writing)), sql.OpenDB(wrap(reading))
+	writer.SetMaxOpenConns(1)
 	pool := max(4, 2*runtime.GOMAXPROCS(0))
 	readers.SetMaxOpenConns(pool)
 	readers.SetMaxIdleConns(pool)

@@ -29,7 +29,7 @@ func data(tb testing.TB) *adapter.Dataset {
 // open opens a database, and closes it when the test ends.
 func open(tb testing.TB, dsn string) *sqlstore.DB {
 	tb.Helper()
-	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: dsn, Migrate: true, SecretKey: "a key of the tests"})
+	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: dsn, Migrate: true, SecretKey: "a key of the tests", MediaDir: tb.TempDir()})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestConformance(t *testing.T) {
 	for _, r := range []adapter.Resource{adapter.Admins} {
 		unsupported[r] = "stored, and not served yet"
 	}
-	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+	sqlstore.EachEngineAtOnce(t, func(t *testing.T, e sqlstore.Engine) {
 		adaptertest.Run(t, adaptertest.Harness{
 			Open:        func(t *testing.T) adapter.Adapter { return openGallery(t, e).Adapter() },
 			Unsupported: unsupported,

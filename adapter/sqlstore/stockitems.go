@@ -10,11 +10,11 @@ import (
 type stockItems struct{ *store }
 
 // Create fails with kind Unsupported.
-func (stockItems) Create(context.Context, *adapter.CreateParams) (adapter.Key, error) {
-	return 0, &adapter.Error{Kind: adapter.Unsupported, Op: "create stock_items"}
+func (s stockItems) Create(context.Context, *adapter.CreateParams) (adapter.Key, error) {
+	return 0, s.unsupported("create")
 }
 
 // Delete fails with kind Unsupported.
-func (stockItems) Delete(context.Context, *adapter.DeleteParams) error {
-	return &adapter.Error{Kind: adapter.Unsupported, Op: "delete stock_items"}
+func (s stockItems) Delete(context.Context, *adapter.DeleteParams) error {
+	return s.unsupported("delete")
 }

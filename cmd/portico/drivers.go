@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -24,10 +25,19 @@ func drivers() []driver {
 					"postgres://user:password@host:5432/database; or, for MariaDB too, mysql:user:password@tcp(host:3306)/database."},
 			{Name: "migrate", Kind: config.Choice, Default: "auto", Choices: []string{"auto", "off"},
 				Help: "Whether tables are made and brought up to date at start. off takes a database as it is."},
+			{Name: "media_dir", Kind: config.Text,
+				Help: "Folder of the image files, made when it is missing, and for nothing else: a file that the store does not know there may be written over. " +
+					"Processes that share a database share it. Empty: beside the file of SQLite, as portico.db-media; with a server portico-media in the working directory."},
 		}},
 		open: func(ctx context.Context, cfg *config.Config, log *slog.Logger) (*sqlstore.DB, error) {
+			schemas, err := storeSchemas(cfg)
+			if err != nil {
+				return nil, err
+			}
 			return sqlstore.Open(ctx, sqlstore.Options{
+				Schemas:   schemas,
 				DSN:       cfg.Driver["dsn"],
+				MediaDir:  cmp.Or(cfg.Driver["media_dir"], sqlstore.MediaDir(cfg.Driver["dsn"])),
 				Migrate:   cfg.Driver["migrate"] == "auto",
 				SecretKey: string(cfg.Auth.SecretKey),
 				Logger:    log,

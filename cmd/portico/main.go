@@ -72,7 +72,10 @@ func loadConfig(cmd *cobra.Command) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.Load(config.Sources{Sections: sections(), File: file, Environ: os.Environ(), Flags: cmd.Flags()})
+	cfg, err := config.Load(config.Sources{
+		Sections: sections(), File: file, Environ: os.Environ(), Flags: cmd.Flags(),
+		Attribute: checkAttribute, Fields: checkFieldList,
+	})
 	var faults config.Faults
 	if errors.As(err, &faults) {
 		return nil, fmt.Errorf("%w\n\"portico config\" lists every setting with its default", faults)

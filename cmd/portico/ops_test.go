@@ -37,7 +37,7 @@ func serveLocal(t testing.TB, reset bool, environ ...string) *local {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := openDemo(t.Context(), t.TempDir(), data)
+	db, err := openDemo(t.Context(), t.TempDir(), data, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,6 +210,24 @@ func TestDemoReset(t *testing.T) {
 		reset()
 		if got := call(demoAdmin()); got.status != http.StatusOK || got.body != original.body {
 			t.Errorf("after the reset: %d %s, want %s", got.status, got.body, original.body)
+		}
+	})
+	t.Run("places in lists", func(t *testing.T) {
+		page := func(number string) string {
+			t.Helper()
+			list := l.contract + "/api/rest/stockitems?attrs=item_id&order=qty&dir=desc&limit=1&page=" + number
+			return send(t, "GET", list, "", "Authorization", demoAdmin(), "Accept", "application/json").body
+		}
+		second := page("2")
+		if got := send(t, "PUT", address, `{"qty":"90000"}`, "Authorization", demoAdmin(), "Content-Type", "application/json"); got.status != http.StatusOK {
+			t.Fatalf("update: %d %s", got.status, got.body)
+		}
+		if got := page("1"); got != `[{"item_id":"1"}]` { // behind which everything else stands
+			t.Fatalf("first page: %s", got)
+		}
+		reset()
+		if got := page("2"); got != second {
+			t.Errorf("second page after the reset: %s, want %s", got, second)
 		}
 	})
 	t.Run("nonces", func(t *testing.T) {

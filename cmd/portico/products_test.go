@@ -24,7 +24,7 @@ func scopedShop(t *testing.T, dialect string, changes ...string) (get func(role,
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	db, err := openDemo(t.Context(), dir, data)
+	db, err := openDemo(t.Context(), dir, data, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +54,9 @@ func scopedShop(t *testing.T, dialect string, changes ...string) (get func(role,
 		if _, err := raw.ExecContext(t.Context(), change); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := db.Relist(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	_, server := serveApp(t, db, data, dialect)
 	credentials := demoTarget(t, dialect).Credentials

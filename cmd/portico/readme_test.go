@@ -4,23 +4,21 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/config"
 )
 
 // TestREADME keeps the generated parts of the README equal to the code: the
-// table of settings, and the list of calls that are not built. After a change:
+// tables of settings. After a change:
 //
 //	go test ./cmd/portico -run README -update
 func TestREADME(t *testing.T) {
 	path := filepath.Join("..", "..", "README.md")
-	for name, want := range map[string]string{"settings": settingsTable(), "not built": notBuilt()} {
+	for name, want := range map[string]string{"settings": settingsTable(), "tables": tableKeys()} {
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(path)
 			if err != nil {
@@ -77,34 +75,29 @@ func settingsTable() string {
 	return table.String()
 }
 
+// tableKeys returns the keys of the settings that are tables.
+func tableKeys() string {
+	var keys strings.Builder
+	keys.WriteString("| Setting | Key | Default | What it is |\n|---|---|---|---|\n")
+	for _, t := range config.Tables() {
+		fmt.Fprintf(&keys, "| %s |  |  | %s |\n", code(t.Name), t.Help)
+		for _, key := range t.Keys {
+			help := key.Help
+			if len(key.Choices) > 0 {
+				help += " Of: " + strings.Join(key.Choices, ", ") + "."
+			}
+			fmt.Fprintf(&keys, "|  | %s | %s | %s |\n", code(key.Name), code(key.Default), help)
+		}
+	}
+	return keys.String()
+}
+
 // code returns text as code in Markdown, and nothing as nothing.
 func code(text string) string {
 	if text == "" {
 		return ""
 	}
 	return "`" + text + "`"
-}
-
-// notBuilt lists the calls without a handler, path by path.
-func notBuilt() string {
-	built := mapping.Sources()
-	var list strings.Builder
-	for _, route := range contract.Routes() {
-		var methods []string
-		for _, m := range contract.Methods() {
-			served := slices.ContainsFunc(contract.Dialects(), func(d *contract.Dialect) bool { return len(roles(d, route, m)) > 0 })
-			if served && built[route.Calls[m]] == "" {
-				methods = append(methods, m.String())
-			}
-		}
-		if len(methods) > 0 {
-			fmt.Fprintf(&list, "- %s: %s\n", code(route.Path), strings.Join(methods, ", "))
-		}
-	}
-	if list.Len() == 0 {
-		return "None: every call is built.\n"
-	}
-	return list.String()
 }
 
 func TestCutGenerated(t *testing.T) {

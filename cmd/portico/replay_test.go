@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http/httptest"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,8 +14,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests"
-	"github.com/portico-commerce/portico/mapping"
-	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // startDemo serves the demo store in this process, until the test ends.
@@ -28,11 +25,17 @@ func startDemo(t testing.TB, dialect string) (*app, *httptest.Server) {
 // startDemoOn is startDemo on the empty database of a DSN.
 func startDemoOn(t testing.TB, dsn, dialect string) (*app, *httptest.Server) {
 	t.Helper()
+	return startDemoWith(t, sqlstore.Options{DSN: dsn, MediaDir: t.TempDir(), Migrate: true}, dialect)
+}
+
+// startDemoWith is startDemo on an empty database that is opened as options say.
+func startDemoWith(t testing.TB, options sqlstore.Options, dialect string) (*app, *httptest.Server) {
+	t.Helper()
 	data, err := demo.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, Migrate: true})
+	db, err := sqlstore.Open(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,15 +45,16 @@ func startDemoOn(t testing.TB, dsn, dialect string) (*app, *httptest.Server) {
 	return serveApp(t, db, data, dialect)
 }
 
-// serveApp serves db, which it closes at the end of the test.
-func serveApp(t testing.TB, db *sqlstore.DB, data *adapter.Dataset, dialect string) (*app, *httptest.Server) {
+// serveApp serves db, which it closes at the end of the test. environ changes
+// settings.
+func serveApp(t testing.TB, db *sqlstore.DB, data *adapter.Dataset, dialect string, environ ...string) (*app, *httptest.Server) {
 	t.Helper()
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	cfg, err := config.Load(config.Sources{Sections: sections(), Environ: []string{"PORTICO_DIALECT=" + dialect}})
+	cfg, err := config.Load(config.Sources{Sections: sections(), Environ: append(environ, "PORTICO_DIALECT="+dialect)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +85,6 @@ func targetOf(t testing.TB, a *app, server *httptest.Server, dialect string) con
 		BaseURL: server.URL,
 		Dialect: contracttests.Dialect(dialect),
 		Reset:   a.ops.reset,
-		Pending: pending(),
 		Skip: func(c contracttests.Case, s contracttests.Step) string {
 			// Recorded without a mark, and yet the document's tables rule out two of
 			// its steps; recordings of the same calls in other files carry the mark.
@@ -93,6 +96,11 @@ func targetOf(t testing.TB, a *app, server *httptest.Server, dialect string) con
 			// it: the document has flags 0 or 1, never a literal.
 			if dialect == "documented" && c.Name == "manage_stock off" {
 				return "the document writes is_in_stock as 0 or 1"
+			}
+			// Three recordings of products assign one on the way, without the mark that
+			// the recordings of assigning one website carry.
+			if dialect == "documented" && s.Method == "POST" && strings.HasSuffix(s.Path, "/websites") && s.Response.Status == 200 && s.Response.Body == "" {
+				return "the document answers with a success list when a product is assigned to one website"
 			}
 			if strings.HasPrefix(s.Path, "!/oauth/") {
 				return "three-legged OAuth is not built yet"
@@ -115,29 +123,16 @@ func targetOf(t testing.TB, a *app, server *httptest.Server, dialect string) con
 	return target
 }
 
-// pending reports which steps reach a call that is not built yet. A step that
-// was refused before any call has been built in full.
-func pending() func(contracttests.Step) bool {
-	table := contract.NewTable(contract.Routes())
-	built := mapping.Sources()
-	refusals := []string{"Request does not match any route.", "Invalid request method", "Invalid version", "Service temporary unavailable", "API type",
-		"Resource method not implemented yet", "Resource does not support method"}
-	return func(s contracttests.Step) bool {
-		path := strings.TrimPrefix(s.Path, "!")
-		if _, after, ok := strings.Cut(path, "/api/rest"); ok {
-			path = after
-		}
-		path, _, _ = strings.Cut(path, "?")
-		route, _ := table.Match(path)
-		method, known := contract.ParseMethod(s.Method)
-		if route == nil || !known || route.Calls[method] == "" || built[route.Calls[method]] != "" {
-			return false
-		}
-		if slices.Contains([]int{401, 403}, s.Response.Status) {
-			return false
-		}
-		return !slices.ContainsFunc(refusals, func(text string) bool { return strings.Contains(s.Response.Body, text) })
+// newDatabases returns, by engine, what makes an empty database and returns its
+// DSN: of every engine, with -short of SQLite alone.
+func newDatabases() map[string]func(testing.TB) string {
+	engines := map[string]func(testing.TB) string{
+		"sqlite": func(tb testing.TB) string { return "sqlite:" + filepath.Join(tb.TempDir(), "demo.db") },
 	}
+	if !testing.Short() {
+		engines["postgres"], engines["mariadb"] = sqltest.Postgres, sqltest.MariaDB
+	}
+	return engines
 }
 
 // TestRecordedExchanges replays what the original answered, on every engine, with
@@ -149,15 +144,10 @@ func TestRecordedExchanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]contracttests.Summary{
-		"documented": {Passed: 171, Partial: 176, LeftOut: 180},
-		"magento":    {Passed: 263, Partial: 261, LeftOut: 3},
+		"documented": {Passed: 344, LeftOut: 183},
+		"magento":    {Passed: 524, LeftOut: 3},
 	}
-	engines := map[string]func(testing.TB) string{
-		"sqlite": func(tb testing.TB) string { return "sqlite:" + filepath.Join(tb.TempDir(), "demo.db") },
-	}
-	if !testing.Short() {
-		engines["postgres"], engines["mariadb"] = sqltest.Postgres, sqltest.MariaDB
-	}
+	engines := newDatabases()
 	for dialect, want := range want {
 		t.Run(dialect, func(t *testing.T) {
 			for engine, newDSN := range engines {
@@ -178,7 +168,7 @@ func TestDocumentedClauses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := contracttests.Summary{Passed: 111}
+	want := contracttests.Summary{Passed: 304}
 	if got := contracttests.Replay(t, demoTarget(t, "documented"), cases); got != want && !t.Failed() {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

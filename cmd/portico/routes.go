@@ -20,7 +20,7 @@ type routeRow struct {
 	Roles   []string `json:"roles"`
 	Format  string   `json:"format"`
 	Handler string   `json:"handler"`
-	File    string   `json:"file"` // empty while the call is not built
+	File    string   `json:"file"`
 }
 
 func routesCommand() *cobra.Command {
@@ -29,9 +29,8 @@ func routesCommand() *cobra.Command {
 		Use:   "routes",
 		Short: "List every call of the contract",
 		Long: `List every call of the contract: method, path, the roles it serves, the format it
-answers in by default, its handler and where that stands. Calls without a file
-are not built yet and answer 405. Some calls serve other roles in the other
-dialect (--dialect).`,
+answers in by default, its handler and where that stands. Some calls serve other
+roles in the other dialect (--dialect).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := loadConfig(cmd)
@@ -68,7 +67,7 @@ func dialect(name string) (*contract.Dialect, error) {
 func routeRows(d *contract.Dialect) []routeRow {
 	var rows []routeRow
 	sources := mapping.Sources()
-	for _, r := range contract.Routes() {
+	for _, r := range contract.Routes(contract.StandardFields()) {
 		for _, m := range contract.Methods() {
 			row := routeRow{Method: m.String(), Path: r.Path, Format: r.DefaultFormat(m).String(), Handler: r.Calls[m], File: sources[r.Calls[m]]}
 			for _, role := range contract.Roles() {
@@ -88,11 +87,7 @@ func writeRoutes(w io.Writer, rows []routeRow) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "METHOD\tPATH\tROLES\tFORMAT\tHANDLER\tFILE")
 	for _, r := range rows {
-		file := r.File
-		if file == "" {
-			file = "(not built yet)"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Method, r.Path, strings.Join(r.Roles, ","), r.Format, r.Handler, file)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Method, r.Path, strings.Join(r.Roles, ","), r.Format, r.Handler, r.File)
 	}
 	return table.Flush()
 }

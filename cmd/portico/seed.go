@@ -13,6 +13,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/config"
 )
 
 func seedCommand() *cobra.Command {
@@ -23,6 +24,7 @@ func seedCommand() *cobra.Command {
 		Short: "Fill the store with a data set",
 		Long: `Fill the store of the configuration with the data set of a JSON file: websites,
 stores, customers, products, orders and credentials. It is all or nothing.
+Records may have the attributes that the configuration adds.
 
 A store that holds records is refused unless --replace says that they may go.
 The public credentials of the demo store are refused: give the store its own
@@ -47,7 +49,7 @@ func seed(cmd *cobra.Command, path string, replace bool) (err error) {
 	if err != nil {
 		return err
 	}
-	data, err := readDataset(path)
+	data, err := readDataset(path, cfg)
 	if err != nil {
 		return err
 	}
@@ -75,14 +77,19 @@ func seed(cmd *cobra.Command, path string, replace bool) (err error) {
 	return nil
 }
 
-// readDataset reads a data set that may go into a store others can reach.
-func readDataset(path string) (*adapter.Dataset, error) {
+// readDataset reads a data set that may go into a store others can reach. Its
+// records may have the attributes that cfg adds.
+func readDataset(path string, cfg *config.Config) (*adapter.Dataset, error) {
+	schemas, err := storeSchemas(cfg)
+	if err != nil {
+		return nil, err
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	data, err := demo.Decode(file)
+	data, err := demo.Decode(file, schemas)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -47,7 +47,7 @@ Existing Magento 1 clients expect what the original put on the wire: give them
 			}
 			db, err := openStore(cmd.Context(), cfg, log)
 			if err != nil {
-				return fmt.Errorf("%w\nset sql.dsn (PORTICO_SQL_DSN) to the database to use", err)
+				return fmt.Errorf("%w\nset sql.dsn (PORTICO_SQL_DSN) to the database to use, and sql.media_dir (PORTICO_SQL_MEDIA_DIR) to the folder of its images", err)
 			}
 			if err := checkSecretKey(cmd.Context(), db.Credentials()); err != nil {
 				return errors.Join(err, db.Close())
@@ -82,21 +82,28 @@ func serveDemo(ctx context.Context, out io.Writer, cfg *config.Config, public bo
 		return err
 	}
 	data.Stock = stockDefaults(cfg.Stock)
+	schemas, err := storeSchemas(cfg)
+	if err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "portico-demo-") // only its owner may enter
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	db, err := openDemo(ctx, dir, data)
+	db, err := openDemo(ctx, dir, data, schemas)
 	if err != nil {
 		return err
 	}
 	return serve(ctx, out, cfg, db, data, log)
 }
 
-// openDemo makes a database of the demo data set in dir.
-func openDemo(ctx context.Context, dir string, data *adapter.Dataset) (*sqlstore.DB, error) {
-	db, err := sqlstore.Open(ctx, sqlstore.Options{DSN: "sqlite:" + filepath.Join(dir, "demo.db"), Migrate: true})
+// openDemo makes a database of the demo data set in dir, for records of schemas, nil for
+// those of adapter.NewSchemas.
+func openDemo(ctx context.Context, dir string, data *adapter.Dataset, schemas *adapter.Schemas) (*sqlstore.DB, error) {
+	db, err := sqlstore.Open(ctx, sqlstore.Options{
+		DSN: "sqlite:" + filepath.Join(dir, "demo.db"), MediaDir: filepath.Join(dir, "media"), Migrate: true, Schemas: schemas,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
 // The credentials of the data sets made here.
@@ -104,6 +106,9 @@ func stored(t *testing.T, path string) string {
 	}
 	var all strings.Builder
 	for _, file := range files {
+		if file == sqlstore.MediaDir(path) {
+			continue
+		}
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

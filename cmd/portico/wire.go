@@ -27,7 +27,8 @@ type app struct {
 	ops      *ops         // the operators' port
 }
 
-// newApp wires the program for cfg on db, which it then owns. data, if not nil,
+// newApp wires the program for cfg on db, which has the schemas of cfg and which it
+// then owns. data, if not nil,
 // is what a reset of the demo store goes back to.
 func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (*app, error) {
 	d, err := dialect(cfg.Dialect)
@@ -54,20 +55,32 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	if err != nil {
 		return nil, err
 	}
-	service, err := mapping.New(d, db.Adapter(), adapter.NewSchemas(), authenticator, mapping.Settings{
+	schemas, err := storeSchemas(cfg)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := storeFields(cfg)
+	if err != nil {
+		return nil, err
+	}
+	service, err := mapping.New(d, fields, db.Adapter(), schemas, authenticator, mapping.Settings{
 		BodyBytes:         cfg.Limits.BodyBytes,
 		QueryBytes:        int(cfg.Limits.QueryBytes),
 		MaxRows:           cfg.Lists.MaxRows,
+		ImagePixels:       cfg.Limits.ImagePixels,
 		PublicURL:         cfg.PublicURL,
 		JSONWithoutAccept: cfg.AcceptMissing == "json",
 		Prices:            mapping.PriceSettings{TimeZone: cfg.Store.TimeZone, TaxCountry: cfg.Store.TaxCountry, TaxRegion: cfg.Store.TaxRegion},
+		Products:          mapping.ProductSettings{AttributeSets: cfg.Store.AttributeSets, TaxClasses: cfg.Store.TaxClasses, Themes: cfg.Store.Themes},
 		Stock:             stock,
 		Now:               time.Now,
 	}, log)
 	if err != nil {
 		return nil, err
 	}
-	api, err := httpapi.New(service, httpapi.Options{Log: log, Metrics: metrics, TrustedProxies: cfg.TrustedProxies})
+	api, err := httpapi.New(service, httpapi.Options{
+		Log: log, Metrics: metrics, OpenMedia: db.OpenMedia, WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +88,9 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	operators := &ops{token: cfg.OpsToken, registry: registry, ping: db.Ping}
 	if data != nil {
 		operators.reset = func(ctx context.Context) error {
-			if err := db.Reset(ctx, data); err != nil {
+			err := db.Reset(ctx, data)
+			service.Forget() // whatever became of it
+			if err != nil {
 				log.ErrorContext(ctx, "demo reset", "error", err)
 				return err
 			}

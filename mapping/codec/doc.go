@@ -12,7 +12,8 @@
 //     are bounded, and the time is linear in the size of the input, which the
 //     caller bounds. Nothing is ever fetched.
 //  4. Rendering cannot fail: [Append] writes a well-formed document for every
-//     tree, in the one form the contract lays down to the byte.
+//     tree, in the one form the contract lays down to the byte, and [Encoder]
+//     the same bytes piece by piece.
 //  5. No knowledge of resources, roles or dialects.
 //
 // # How it is tested

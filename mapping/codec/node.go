@@ -73,14 +73,37 @@ func (n *Node) String() string {
 	}
 }
 
-// isList reports whether the keys of n are "0", "1", … in this order. The empty
-// Struct is a list.
-func (n *Node) isList() bool {
+// A Shape says what a [Struct] is on the wire, which knows it by the keys.
+type Shape uint8
+
+const (
+	Array Shape = iota // keys "0", "1", … in this order, or none: a list
+	Keyed              // other keys of digits alone: a list in XML, a record in JSON
+	Named              // any other keys: a record
+)
+
+// Shape returns the shape of n, a Struct.
+func (n *Node) Shape() Shape {
+	shape := Array
 	var buf [20]byte
 	for i := range n.Members {
-		if n.Members[i].Key != string(strconv.AppendInt(buf[:0], int64(i), 10)) {
+		key := n.Members[i].Key
+		if shape == Array && key == string(strconv.AppendInt(buf[:0], int64(i), 10)) {
+			continue
+		}
+		if !isDigits(key) {
+			return Named
+		}
+		shape = Keyed
+	}
+	return shape
+}
+
+func isDigits(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
 			return false
 		}
 	}
-	return true
+	return s != ""
 }

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/numeric"
@@ -15,13 +16,78 @@ import (
 // UTF-8 keeps its bytes in the Text format, is shown with U+FFFD in JSON and
 // leaves its element empty in XML.
 func Append(dst []byte, f contract.Format, root string, n *Node, numbered bool) []byte {
+	if n.Kind != Struct {
+		return appendValue(dst, f, root, n)
+	}
+	e := NewEncoder(f, root, n.Shape(), numbered)
+	for i := range n.Members {
+		dst = e.Append(dst, &n.Members[i])
+	}
+	return e.End(dst)
+}
+
+// appendValue renders a body that has no members.
+func appendValue(dst []byte, f contract.Format, root string, n *Node) []byte {
 	switch f {
 	case contract.XML:
-		return appendXML(dst, root, n, numbered)
+		return appendElement(append(dst, prolog...), root, n, 0)
 	case contract.Text:
-		return appendForm(dst, n)
+		return dst // without a name there is nothing to write
 	default:
 		return appendJSON(dst, n)
+	}
+}
+
+// An Encoder renders a Struct one member after the other, in the bytes that
+// [Append] has for all of it, so that a long list is never a tree as a whole.
+type Encoder struct {
+	format   contract.Format
+	root     string
+	shape    Shape
+	numbered bool
+	members  int // so far
+	form     formWriter
+}
+
+// NewEncoder returns an encoder of a Struct of the given shape; f, root and
+// numbered are as for [Append]. The shape has to be known ahead because the
+// first byte depends on the last key.
+func NewEncoder(f contract.Format, root string, shape Shape, numbered bool) Encoder {
+	return Encoder{format: f, root: root, shape: shape, numbered: numbered}
+}
+
+// Append appends the next member to dst.
+func (e *Encoder) Append(dst []byte, m *Member) []byte {
+	place := e.members
+	e.members++
+	switch e.format {
+	case contract.XML:
+		if place == 0 {
+			dst = appendOpening(append(dst, prolog...), e.root, 0)
+		}
+		name := elementOf(e.shape, m.Key)
+		if e.numbered {
+			name = dataItem + "_" + strconv.Itoa(e.members)
+		}
+		return appendElement(dst, name, &m.Value, 1)
+	case contract.Text:
+		return e.form.member(dst, m, false)
+	default:
+		return appendJSONMember(dst, e.shape, place, m)
+	}
+}
+
+// End appends what goes behind the last member.
+func (e *Encoder) End(dst []byte) []byte {
+	switch {
+	case e.format == contract.Text:
+		return dst
+	case e.format != contract.XML:
+		return appendJSONEnd(dst, e.shape, e.members)
+	case e.members == 0:
+		return appendValue(dst, e.format, e.root, &Node{})
+	default:
+		return appendClosing(dst, e.root, 0)
 	}
 }
 

@@ -19,25 +19,40 @@ func appendJSON(dst []byte, n *Node) []byte {
 	case EmptyRecord:
 		return append(dst, "{}"...)
 	}
-	if n.isList() {
-		dst = append(dst, '[')
-		for i := range n.Members {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendJSON(dst, &n.Members[i].Value)
-		}
-		return append(dst, ']')
-	}
-	dst = append(dst, '{')
+	shape := n.Shape()
 	for i := range n.Members {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(appendJSONString(dst, n.Members[i].Key), ':')
-		dst = appendJSON(dst, &n.Members[i].Value)
+		dst = appendJSONMember(dst, shape, i, &n.Members[i])
 	}
-	return append(dst, '}')
+	return appendJSONEnd(dst, shape, len(n.Members))
+}
+
+// appendJSONMember appends the member at a place of a Struct, and what goes
+// before it.
+func appendJSONMember(dst []byte, shape Shape, place int, m *Member) []byte {
+	if place == 0 {
+		dst = append(dst, brackets(shape)[0])
+	} else {
+		dst = append(dst, ',')
+	}
+	if shape != Array {
+		dst = append(appendJSONString(dst, m.Key), ':')
+	}
+	return appendJSON(dst, &m.Value)
+}
+
+// appendJSONEnd ends a Struct of so many members.
+func appendJSONEnd(dst []byte, shape Shape, members int) []byte {
+	if members == 0 {
+		return append(dst, "[]"...) // whatever it would have become
+	}
+	return append(dst, brackets(shape)[1])
+}
+
+func brackets(shape Shape) string {
+	if shape == Array {
+		return "[]"
+	}
+	return "{}"
 }
 
 const (

@@ -1,46 +1,42 @@
 package codec
 
-// appendForm renders the members of n as form-encoded pairs (wire 7,
-// "text/plain"). A value that is no Struct has no name, and nothing is written.
-func appendForm(dst []byte, n *Node) []byte {
-	w := formWriter{dst: dst, start: len(dst)}
-	w.members(n, false)
-	return w.dst
-}
-
+// A formWriter renders the members of a Struct as form-encoded pairs (wire 7,
+// "text/plain").
 type formWriter struct {
-	dst   []byte
-	start int
+	begun bool   // a pair has been written
 	path  []byte // the escaped name of the Struct being written
 }
 
-func (w *formWriter) members(n *Node, nested bool) {
-	for i := range n.Members {
-		m := &n.Members[i]
-		switch m.Value.Kind {
-		case Null, EmptyRecord:
-		case Struct:
-			length := len(w.path)
-			w.path = appendName(w.path, m.Key, nested)
-			w.members(&m.Value, true)
-			w.path = w.path[:length]
-		default:
-			w.pair(m, nested)
+// member appends the pairs that m becomes; nested says that it has a Struct
+// around it that has a name.
+func (w *formWriter) member(dst []byte, m *Member, nested bool) []byte {
+	switch m.Value.Kind {
+	case Null, EmptyRecord:
+		return dst
+	case Struct:
+		length := len(w.path)
+		w.path = appendName(w.path, m.Key, nested)
+		for i := range m.Value.Members {
+			dst = w.member(dst, &m.Value.Members[i], true)
 		}
+		w.path = w.path[:length]
+		return dst
+	default:
+		return w.pair(dst, m, nested)
 	}
 }
 
-func (w *formWriter) pair(m *Member, nested bool) {
-	if len(w.dst) > w.start {
-		w.dst = append(w.dst, '&')
+func (w *formWriter) pair(dst []byte, m *Member, nested bool) []byte {
+	if w.begun {
+		dst = append(dst, '&')
 	}
-	w.dst = append(w.dst, w.path...)
-	w.dst = append(appendName(w.dst, m.Key, nested), '=')
+	w.begun = true
+	dst = append(dst, w.path...)
+	dst = append(appendName(dst, m.Key, nested), '=')
 	if m.Value.Kind == False {
-		w.dst = append(w.dst, '0')
-	} else {
-		w.dst = appendEscaped(w.dst, m.Value.String())
+		return append(dst, '0')
 	}
+	return appendEscaped(dst, m.Value.String())
 }
 
 // appendName appends a key to an escaped name, in brackets unless it is the

@@ -1,47 +1,41 @@
 package codec
 
 import (
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// appendXML renders a whole document (wire 7, "XML").
-func appendXML(dst []byte, root string, n *Node, numbered bool) []byte {
-	dst = append(dst, "<?xml version=\"1.0\"?>\n"...)
-	if !numbered || n.Kind != Struct || len(n.Members) == 0 {
-		return appendElement(dst, root, n, 0)
-	}
-	dst = append(append(append(dst, '<'), root...), ">\n"...)
-	for i := range n.Members {
-		dst = appendElement(dst, dataItem+"_"+strconv.Itoa(i+1), &n.Members[i].Value, 1)
-	}
-	return append(append(append(dst, "</"...), root...), ">\n"...)
-}
+const prolog = "<?xml version=\"1.0\"?>\n"
 
-// appendElement renders one element with the indentation of its depth.
+// appendElement renders one element with the indentation of its depth (wire 7,
+// "XML").
 func appendElement(dst []byte, name string, n *Node, depth int) []byte {
-	dst = append(append(appendIndent(dst, depth), '<'), name...)
 	if n.Kind == Struct && len(n.Members) > 0 {
-		dst = append(dst, ">\n"...)
-		list := n.isCountable()
+		dst = appendOpening(dst, name, depth)
+		shape := n.Shape()
 		for i := range n.Members {
 			m := &n.Members[i]
-			child := dataItem
-			if !list {
-				child = elementName(m.Key)
-			}
-			dst = appendElement(dst, child, &m.Value, depth+1)
+			dst = appendElement(dst, elementOf(shape, m.Key), &m.Value, depth+1)
 		}
-		dst = appendIndent(dst, depth)
-	} else {
-		text := n.String()
-		if text == "" {
-			return append(dst, "/>\n"...)
-		}
-		dst = appendXMLText(append(dst, '>'), text)
+		return appendClosing(dst, name, depth)
 	}
+	dst = append(append(appendIndent(dst, depth), '<'), name...)
+	text := n.String()
+	if text == "" {
+		return append(dst, "/>\n"...)
+	}
+	dst = appendXMLText(append(dst, '>'), text)
 	return append(append(append(dst, "</"...), name...), ">\n"...)
+}
+
+// appendOpening appends the start tag of an element that holds others.
+func appendOpening(dst []byte, name string, depth int) []byte {
+	return append(append(append(appendIndent(dst, depth), '<'), name...), ">\n"...)
+}
+
+// appendClosing appends the end tag that goes with it.
+func appendClosing(dst []byte, name string, depth int) []byte {
+	return append(append(append(appendIndent(dst, depth), "</"...), name...), ">\n"...)
 }
 
 func appendIndent(dst []byte, depth int) []byte {
@@ -51,21 +45,12 @@ func appendIndent(dst []byte, depth int) []byte {
 	return dst
 }
 
-// isCountable reports whether all keys of n are digits, so that XML writes it as
-// a list.
-func (n *Node) isCountable() bool {
-	for i := range n.Members {
-		key := n.Members[i].Key
-		if key == "" {
-			return false
-		}
-		for j := 0; j < len(key); j++ {
-			if key[j] < '0' || key[j] > '9' {
-				return false
-			}
-		}
+// elementOf returns the name of the element that a member of a Struct becomes.
+func elementOf(shape Shape, key string) string {
+	if shape == Named {
+		return elementName(key)
 	}
-	return true
+	return dataItem
 }
 
 // elementName returns the element name for a key (wire 7, "key clean-up"). What

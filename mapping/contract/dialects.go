@@ -15,7 +15,8 @@ type Dialect struct {
 	// the body may be JSON, a body that looks like JSON is read as JSON.
 	JSONInTextXML bool
 	// EmptySelections: attrs that name no readable field give records without
-	// fields; otherwise that is a crash of the original (wire 14).
+	// fields; otherwise that is a crash of the original (wire 14), and a record of
+	// which a role reads nothing is an empty list (wire 4).
 	EmptySelections bool
 	// AbsentIsNull: a field without a value, or with an empty one, is present and
 	// null (Conventions 2); otherwise a field that was never stored is missing,
@@ -57,9 +58,54 @@ type Dialect struct {
 	// UnmanagedTrue: is_in_stock of a product whose stock is not managed is the
 	// literal true; otherwise "1" (products 3.4).
 	UnmanagedTrue bool
+	// UncheckedZero: a required option of a product takes a 0 whether or not it is
+	// one (products 5.3, step 8).
+	UncheckedZero bool
+	// StockReset: an update of a product without stock_data lets the store's
+	// settings apply again to three values of its stock item; otherwise it leaves
+	// the item alone (products 5.6; Endpoints, rule 3).
+	StockReset bool
+	// DividedReset: is_decimal_divided of a product's stock item is 0 after a save
+	// that does not carry it and is_qty_decimal 1; otherwise it only goes when
+	// is_qty_decimal is not 1 (products 7.2, rule 4; Endpoints, rule 3).
+	DividedReset bool
 	// UnverifiableCrash: a signature method that is let in but cannot be
 	// verified is a crash; otherwise the method is rejected (wire 12).
 	UnverifiableCrash bool
+	// GoesOnUnsaved: an error of saving a record is followed by that of going on
+	// without it (wire 8).
+	GoesOnUnsaved bool
+	// ConfirmationKeys: a customer who is created gets a key to confirm the e-mail
+	// address with (customers 5).
+	ConfirmationKeys bool
+	// UnnamedFromTwo: images without a name are called image, image_2, image_3
+	// (Image create fields); otherwise image_1 follows image, as with given names.
+	UnnamedFromTwo bool
+	// ListsCast: a list that is sent for the name, the position or exclude of an
+	// image is what the original makes of it; otherwise it counts as not sent
+	// (product_parts 2.3 and 2.5).
+	ListsCast bool
+	// ExcludeFlag: any number but 0 excludes an image as 1 does (Conventions 3);
+	// otherwise it is kept as it is.
+	ExcludeFlag bool
+	// UnknownUploads: that the product or the store view of a new image does not
+	// exist is an unknown error; otherwise the client is told (Errors / Product
+	// images).
+	UnknownUploads bool
+	// DeletesEverywhere: an image that is deleted in a store view is gone from all
+	// when no other uses it; otherwise that view alone is affected (Endpoints /
+	// Product images; product_parts 2.7).
+	DeletesEverywhere bool
+	// SingleSuccessList: assigning a product to a single website answers with a list
+	// of successes, as assigning it to many does (Endpoints / Product websites).
+	SingleSuccessList bool
+	// PlainStoreIDs: the id of a store view to copy to or from, sent as a text, only
+	// counts as the digits of the number, and the original dies of another spelling;
+	// otherwise any spelling of a whole number is one (product_parts 3.3).
+	PlainStoreIDs bool
+	// CopiesOfWebsites: copying between store views copies values of the website,
+	// too; otherwise those of the store view alone (Endpoints / Product websites).
+	CopiesOfWebsites bool
 	// which of two cells of a table row is this dialect's
 	column column
 }
@@ -78,6 +124,7 @@ func Documented() *Dialect {
 		Name: "documented", Root: "service_api", column: documented,
 		DefaultFormats: true, JSONInTextXML: true, EmptySelections: true, AbsentIsNull: true, NumberedOrders: true,
 		PartialUpdates: true, EmptyValues: true, SuccessFirst: true, TwoStreetLines: true, CategoryView: true,
+		UnnamedFromTwo: true, ExcludeFlag: true, SingleSuccessList: true,
 	}
 }
 
@@ -86,7 +133,10 @@ func Magento() *Dialect {
 	return &Dialect{
 		Name: "magento", Root: "magento_api", column: magento,
 		ZeroLimitOneRow: true, UnappliedFilters: true, TextComparison: true, OrderedByNull: true, PercentFlags: true,
-		UnmanagedTrue: true, UnverifiableCrash: true,
+		UnmanagedTrue: true, UncheckedZero: true, StockReset: true, DividedReset: true, UnverifiableCrash: true,
+		GoesOnUnsaved: true, ConfirmationKeys: true,
+		ListsCast: true, UnknownUploads: true, DeletesEverywhere: true,
+		PlainStoreIDs: true, CopiesOfWebsites: true,
 	}
 }
 

@@ -12,7 +12,10 @@
 //  3. A dialect is a value. Where the documented dialect and the original's
 //     differ, the difference is a cell of a row or a named flag of [Dialect],
 //     never a question a handler asks.
-//  4. The tables are written in the notation of the contract, so that they can
+//  4. What a store's configuration makes of the fields, some of its own and some
+//     that a role is kept from, is put into the tables once, as they are made
+//     ([NewFields]). Nothing else knows of it.
+//  5. The tables are written in the notation of the contract, so that they can
 //     be held beside it.
 //
 // # How it is tested

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 )
 
@@ -10,6 +11,9 @@ import (
 type Fault struct {
 	Code    int
 	Message string
+	// Uncoded: the original's exception has no code of the HTTP kind; Code stands in
+	// the entry, and the HTTP status is 500 (wire 8).
+	Uncoded bool
 	// Bare faults are answered outside the envelope: the message alone, as
 	// text/html (wire 5 and 14).
 	Bare bool
@@ -17,6 +21,14 @@ type Fault struct {
 
 // Error returns the message, so that a handler may return a Fault as its error.
 func (f Fault) Error() string { return f.Message }
+
+// Status returns the HTTP status of a reply that ends with f.
+func (f Fault) Status() int {
+	if f.Uncoded {
+		return http.StatusInternalServerError
+	}
+	return f.Code
+}
 
 // Faults is a refusal of several entries, in order of detection. The last one
 // gives the HTTP status (wire 8).
@@ -48,6 +60,7 @@ const (
 	InvalidDataType
 	RequestInvalid
 	ScalarBody
+	ValueCrash
 	PreValidation
 	NotFound
 	PagingError
@@ -77,7 +90,96 @@ const (
 	ImageResourceNotFound
 	ImageNotFound
 	ImageHidden
+	ImageMissing
+	ImagePreValidation
+	ImageBase64
+	ImageMediaType
+	ImageUnknownError
+	ImageInternalError
+	ImagesNotSupported
 	ProductNotFound
+	WebsiteIDInvalid
+	WebsiteUnknown
+	WebsiteNotFound
+	WebsiteAssigned
+	WebsiteUnassigned
+	CopyFromInvalid
+	CopyFromForeign
+	CopyToInvalid
+	CopyToForeign
+	CopyStoreUnknown
+	CopyStoreMisspelt
+	CategoryIDInvalid
+	CategoryUnknown
+	CategoryAssigned
+	CategoryUnassigned
+	CategoryIsRoot
+	MissingValue
+	EmptyRequired
+	ProductTypeInvalid
+	AttributeSetInvalid
+	SKUTooLong
+	RequiredInSet
+	InvalidInSet
+	InvalidGroupInSet
+	NumberInSet
+	NumberFromZeroInSet
+	NumberAboveZeroInSet
+	NumbersOnlyInSet
+	WeightOutOfRange
+	NotApplicable
+	OptionInvalid
+	DateInvalid
+	DateCrash
+	NumberFromZero
+	TypeNotCreatable
+	SKUTaken
+	GroupPriceTwice
+	TierPriceTwice
+	LayoutNotXML
+	LayoutTemplate
+	LayoutHelper
+	CustomerValueRequired
+	AddressValueRequired
+	ValueTooShort
+	ValueTooLong
+	OptionType
+	OptionUnknown
+	EmailType
+	EmailForm
+	EmailLength
+	EmailHost
+	HostIsAddress
+	HostStructure
+	HostDomainUnknown
+	HostDomainMissing
+	HostDash
+	HostSchema
+	HostIsLocal
+	HostIsNotLocal
+	HostDashCrash
+	EmailTaken
+	EmailZero
+	RecordUnsaved
+	UpdateUnsaved
+	DateForm
+	DateFormat
+	DateZero
+	PasswordTooShort
+	CountryRequired
+	CountryType
+	CountryNoText
+	CountryLength
+	CountryUnknown
+	RegionRequired
+	RegionEmpty
+	RegionZero
+	RegionZeroText
+	RegionType
+	RegionList
+	RegionNoText
+	RegionUnknown
+	AddressIsDefault
 	faultCount
 )
 
@@ -108,6 +210,7 @@ var faults = [faultCount][columns]Fault{
 	InvalidDataType:       both(Fault{Code: 400, Message: "Invalid data type. Check Content-Type."}),
 	RequestInvalid:        both(Fault{Code: 400, Message: "The request data is invalid."}),
 	ScalarBody:            {documented: {Code: 400, Message: "The request data is invalid."}, magento: crash},
+	ValueCrash:            {documented: {Code: 400, Message: "The request data is invalid."}, magento: crash},
 	PreValidation:         both(Fault{Code: 400, Message: "Resource data pre-validation error."}),
 	NotFound:              both(Fault{Code: 404, Message: "Resource not found."}),
 	// wire 10 and 14: list modifiers
@@ -138,13 +241,110 @@ var faults = [faultCount][columns]Fault{
 	// The original cannot write an infinite id into its JSON reply.
 	ItemIDInfinite: {documented: {Code: 400, Message: `Invalid value for "item_id" in request.`}, magento: {Code: 207, Bare: true}},
 	ItemUnknown:    {documented: {Code: 404, Message: "Resource not found."}, magento: {Code: 400, Message: "StockItem #%d not found."}},
-	// Errors / Product images; product_parts 2.2
+	// Errors / Product images; product_parts 2.2 and 2.4
 	ImageResourceNotFound: {documented: {Code: 404, Message: "Resource not found"}, magento: {Code: 404, Message: "Resource not found."}},
 	ImageNotFound:         both(Fault{Code: 404, Message: "Product image not found"}),
 	// The original tells nobody but a reading Admin which of the two is missing.
-	ImageHidden: {documented: {Code: 404, Message: "Product image not found"}, magento: {Code: 404, Message: "Resource not found."}},
-	// Errors / Product websites; product_parts 3.1
-	ProductNotFound: {documented: {Code: 404, Message: "Product not found"}, magento: {Code: 404, Message: "Product #%s not found."}},
+	ImageHidden:        {documented: {Code: 404, Message: "Product image not found"}, magento: {Code: 404, Message: "Resource not found."}},
+	ImageMissing:       both(Fault{Code: 400, Message: "The image is not specified"}),
+	ImagePreValidation: {documented: {Code: 400, Message: "Resource data pre-validator error"}, magento: {Code: 400, Message: "Resource data pre-validation error."}},
+	ImageBase64:        both(Fault{Code: 400, Message: "The image content must be valid base64 encoded data"}),
+	ImageMediaType:     {documented: {Code: 400, Message: "Unsupported image MIME type"}, magento: {Code: 400, Message: "Unsuppoted image MIME type"}},
+	ImageUnknownError:  {documented: {Code: 400, Message: "Resource unknown error"}, magento: {Code: 400, Message: "Resource unknown error."}},
+	ImageInternalError: {documented: {Code: 500, Message: "Resource internal error"}, magento: {Code: 500, Message: "Resource internal error."}},
+	ImagesNotSupported: {documented: {Code: 400, Message: "Requested product does not support images"}, magento: {Code: 400, Message: "Resource unknown error."}},
+	// Errors / Product websites; product_parts 3.1, 3.3 and 3.6
+	ProductNotFound:   {documented: {Code: 404, Message: "Product not found"}, magento: {Code: 404, Message: "Product #%s not found."}},
+	WebsiteIDInvalid:  both(Fault{Code: 400, Message: `Invalid value for "website_id" in request.`}),
+	WebsiteUnknown:    {documented: {Code: 404, Message: "Website not found"}, magento: {Code: 400, Message: "Website #%d not found."}},
+	WebsiteNotFound:   {documented: {Code: 404, Message: "Website not found"}, magento: {Code: 404, Message: "Website #%s not found."}},
+	WebsiteAssigned:   both(Fault{Code: 400, Message: "Product #%d is already assigned to website #%d"}),
+	WebsiteUnassigned: {documented: {Code: 400, Message: "Product %d isn't assigned to website %d."}, magento: {Code: 400, Message: "Product #%d isn't assigned to website #%d"}},
+	CopyFromInvalid:   {documented: {Code: 400, Message: `Invalid value for "store_from" for the website with ID %d.`}, magento: {Code: 400, Message: `Invalid value for "store_from" for the website with ID #%d.`}},
+	CopyFromForeign: {documented: {Code: 400, Message: "Store %d from which we will copy the information does not belong to the product %d being edited."},
+		magento: {Code: 400, Message: "Store #%d from which we will copy the information does not belong to the product #%d being edited."}},
+	CopyToInvalid: {documented: {Code: 400, Message: `Invalid value for "store_to" for the website with ID %d.`}, magento: {Code: 400, Message: `Invalid value for "store_to" for the website with ID #%d.`}},
+	CopyToForeign: {documented: {Code: 400, Message: "Store %d to which we will copy the information does not belong to the website %d being added."},
+		magento: {Code: 400, Message: "Store #%d to which we will copy the information does not belong to the website #%d being added."}},
+	CopyStoreUnknown:  {documented: {Code: 400, Message: "Store not found %d for website %d."}, magento: {Code: 400, Message: "Store not found #%d for website #%d."}},
+	CopyStoreMisspelt: both(crash), // only with Dialect.PlainStoreIDs
+	// Errors / Product categories; product_parts 4.3 and 4.4
+	CategoryIDInvalid:  both(Fault{Code: 400, Message: `category_id: Please use numbers only in "category_id" field.`}),
+	CategoryUnknown:    {documented: {Code: 400, Message: "Category not found"}, magento: {Code: 404, Message: "Category not found"}},
+	CategoryAssigned:   {documented: {Code: 400, Message: "Product %d is already assigned to category %d"}, magento: {Code: 400, Message: "Product #%d is already assigned to category #%d"}},
+	CategoryUnassigned: both(Fault{Code: 400, Message: "Product #%d isn't assigned to category #%d"}),
+	CategoryIsRoot:     both(Fault{Code: 400, Message: "Cannot assign product to tree root category."}),
+	// products 5.3: fields that are checked before a product is saved
+	MissingValue:         both(Fault{Code: 400, Message: `Missing "%s" in request.`}),
+	EmptyRequired:        both(Fault{Code: 400, Message: `Empty value for "%s" in request.`}),
+	ProductTypeInvalid:   both(Fault{Code: 400, Message: "Invalid product type."}),
+	AttributeSetInvalid:  both(Fault{Code: 400, Message: "Invalid attribute set."}),
+	SKUTooLong:           both(Fault{Code: 400, Message: "SKU length should be %d characters maximum."}),
+	RequiredInSet:        both(Fault{Code: 400, Message: `The "%s" value in the "%s" set is a required field.`}),
+	InvalidInSet:         both(Fault{Code: 400, Message: `Invalid "%s" value in the "%s" set.`}),
+	InvalidGroupInSet:    both(Fault{Code: 400, Message: `Invalid "%s" value in the "%s" set`}),
+	NumberInSet:          both(Fault{Code: 400, Message: `Please enter a valid number in the "%s" field in the "%s" set.`}),
+	NumberFromZeroInSet:  both(Fault{Code: 400, Message: `Please enter a number 0 or greater in the "%s" field in the "%s" set.`}),
+	NumberAboveZeroInSet: both(Fault{Code: 400, Message: `Please enter a number greater than 0 in the "%s" field in the "%s" set.`}),
+	NumbersOnlyInSet:     both(Fault{Code: 400, Message: `Please use numbers only in the "%s" field in the "%s" set. Please avoid spaces or other non numeric characters.`}),
+	WeightOutOfRange:     both(Fault{Code: 400, Message: `The "weight" value is not within the specified range.`}),
+	NotApplicable:        both(Fault{Code: 400, Message: `Attribute "%s" is not applicable for product type "%s"`}),
+	OptionInvalid:        both(Fault{Code: 400, Message: `Invalid value "%s" for attribute "%s".`}),
+	DateInvalid:          both(Fault{Code: 400, Message: `Invalid date in the "%s" field.`}),
+	DateCrash:            {documented: {Code: 400, Message: `Invalid date in the "%s" field.`}, magento: crash},
+	NumberFromZero:       both(Fault{Code: 400, Message: `Please enter a number 0 or greater in the "%s" field.`}),
+	TypeNotCreatable:     both(Fault{Code: 405, Message: "Creation of products with type '%s' is not implemented"}),
+	// products 5.5: what is refused while a product is saved
+	SKUTaken:        both(Fault{Code: 400, Message: `Invalid attribute "sku": The value of attribute "SKU" must be unique`}),
+	GroupPriceTwice: both(Fault{Code: 400, Message: `Invalid attribute "group_price": Duplicate website group price customer group.`}),
+	TierPriceTwice:  both(Fault{Code: 400, Message: `Invalid attribute "tier_price": Duplicate website tier price customer group and quantity.`}),
+	LayoutNotXML:    both(Fault{Code: 400, Message: `Invalid attribute "custom_layout_update": XML data is invalid.`}),
+	LayoutTemplate:  both(Fault{Code: 400, Message: `Invalid attribute "custom_layout_update": Invalid template path used in layout update.`}),
+	LayoutHelper:    both(Fault{Code: 400, Message: `Invalid attribute "custom_layout_update": Helper attributes should not be used in custom layout updates.`}),
+	// Errors / Customer addresses; customers 4 to 7
+	CustomerValueRequired: both(Fault{Code: 400, Message: `"%s" is a required value.`}),
+	AddressValueRequired:  {documented: {Code: 400, Message: "%s is a required value."}, magento: {Code: 400, Message: `"%s" is a required value.`}},
+	ValueTooShort:         both(Fault{Code: 400, Message: `"%s" length must be equal or greater than %d characters.`}),
+	ValueTooLong:          both(Fault{Code: 400, Message: `"%s" length must be equal or less than %d characters.`}),
+	OptionType:            both(Fault{Code: 400, Message: "Invalid value type for %s"}),
+	OptionUnknown:         both(Fault{Code: 400, Message: `Invalid value "%s" for %s`}),
+	EmailType:             both(Fault{Code: 400, Message: `"%s" invalid type entered.`}),
+	EmailForm:             both(Fault{Code: 400, Message: `"%s" is not a valid email address.`}),
+	EmailLength:           both(Fault{Code: 400, Message: `"%s" exceeds the allowed length.`}),
+	EmailHost:             both(Fault{Code: 400, Message: `"%s" is not a valid hostname.`}),
+	HostIsAddress:         both(Fault{Code: 400, Message: "'%s' appears to be an IP address, but IP addresses are not allowed"}),
+	HostStructure:         both(Fault{Code: 400, Message: "'%s' does not match the expected structure for a DNS hostname"}),
+	HostDomainUnknown:     both(Fault{Code: 400, Message: "'%s' appears to be a DNS hostname but cannot match TLD against known list"}),
+	HostDomainMissing:     both(Fault{Code: 400, Message: "'%s' appears to be a DNS hostname but cannot extract TLD part"}),
+	HostDash:              both(Fault{Code: 400, Message: "'%s' appears to be a DNS hostname but contains a dash in an invalid position"}),
+	HostSchema:            both(Fault{Code: 400, Message: "'%s' appears to be a DNS hostname but cannot match against hostname schema for TLD '%s'"}),
+	HostIsLocal:           both(Fault{Code: 400, Message: "'%s' appears to be a local network name but local network names are not allowed"}),
+	HostIsNotLocal:        both(Fault{Code: 400, Message: "'%s' does not appear to be a valid local network name"}),
+	HostDashCrash:         {documented: {Code: 400, Message: "'%s' appears to be a DNS hostname but cannot match TLD against known list"}, magento: crash},
+	EmailTaken:            {documented: {Code: 400, Message: "This customer email already exists"}, magento: {Code: 500, Message: "This customer email already exists"}},
+	EmailZero:             {documented: {Code: 400, Message: "Customer email is required"}, magento: {Code: 500, Message: "Customer email is required"}},
+	// What follows in the original, which goes on without the record (wire 8); only
+	// with Dialect.GoesOnUnsaved.
+	RecordUnsaved:    both(Fault{Uncoded: true, Message: "id is not specified"}),
+	UpdateUnsaved:    both(Fault{Code: 500, Message: "Unhandled simple errors."}),
+	DateForm:         both(Fault{Code: 400, Message: `"%s" is not a valid date.`}),
+	DateFormat:       both(Fault{Code: 400, Message: `"%s" does not fit the entered date format.`}),
+	DateZero:         {documented: {Code: 400, Message: "The request data is invalid."}, magento: {Code: 500, Message: "Resource internal error."}},
+	PasswordTooShort: both(Fault{Code: 400, Message: "The password must have at least %d characters. Leading or trailing spaces will be ignored."}),
+	CountryRequired:  {documented: {Code: 400, Message: "Country is required"}, magento: {Code: 400, Message: `"%s" is a required value.`}},
+	CountryType:      {documented: {Code: 400, Message: "Invalid country identifier type"}, magento: {Code: 400, Message: "Invalid value type for country_id"}},
+	CountryNoText:    {documented: {Code: 400, Message: "Invalid country identifier type"}, magento: {Code: 400, Message: `Invalid value "%s" for country_id`}},
+	CountryLength:    {documented: {Code: 400, Message: "Country is not between '2' and '3' inclusively."}, magento: {Code: 400, Message: `Invalid value "%s" for country_id`}},
+	CountryUnknown:   {documented: {Code: 400, Message: "Country does not exist"}, magento: {Code: 400, Message: `Invalid value "%s" for country_id`}},
+	RegionRequired:   {documented: {Code: 400, Message: "State/Province is required"}, magento: {Code: 400, Message: `"State/Province" is required.`}},
+	RegionEmpty:      {documented: {Code: 400, Message: "Invalid State/Province type"}, magento: {Code: 400, Message: `"State/Province" is required.`}},
+	RegionZero:       {documented: {Code: 400, Message: "State/Province is invalid"}, magento: {Code: 400, Message: `"State/Province" is required.`}},
+	RegionZeroText:   {documented: {Code: 400, Message: "State/Province does not exist"}, magento: {Code: 400, Message: `"State/Province" is required.`}},
+	RegionType:       {documented: {Code: 400, Message: "Invalid State/Province type"}, magento: {Code: 400, Message: `Invalid "State/Province" type.`}},
+	RegionList:       {documented: {Code: 400, Message: "Invalid State/Province type"}, magento: crash},
+	RegionNoText:     {documented: {Code: 400, Message: "State/Province is invalid"}, magento: {Code: 400, Message: `Invalid "State/Province" type.`}},
+	RegionUnknown:    {documented: {Code: 400, Message: "State/Province does not exist"}, magento: {Code: 400, Message: "State/Province does not exist."}},
+	AddressIsDefault: both(Fault{Code: 400, Message: "Address is default for customer so is not allowed to be deleted"}),
 	// no fault, but the entry of a batch reply that stands beside them
 	ItemUpdated: both(Fault{Code: 200, Message: "Resource updated successful."}),
 }

@@ -9,7 +9,7 @@ func TestEveryFaultHasItsEntries(t *testing.T) {
 	for key := range faultCount {
 		for _, d := range Dialects() {
 			f := faults[key][d.column]
-			if f.Code == 0 || f.Message == "" && !f.Bare {
+			if f.Status() == 0 || f.Message == "" && !f.Bare {
 				t.Errorf("fault %d has no entry in %s", key, d.Name)
 			}
 		}

@@ -82,6 +82,9 @@ type Field struct {
 	// RefusedEmpty: read-only, and yet refused when a batch sends it empty, in
 	// the dialects that refuse empty values (Batch PUT response).
 	RefusedEmpty bool
+	// OnceStored: until a value is stored the field is missing, in every dialect
+	// (Resources / Customer, on custom attributes).
+	OnceStored bool
 	// Rules are checked in order on a value sent, and all failures reported.
 	Rules []Rule
 
@@ -93,6 +96,8 @@ type Field struct {
 	// lacking holds the views whose records are without the field, whatever is
 	// stored and even when a caller names it.
 	lacking [columns]shown
+	// alsoWrite holds further roles whose values a dialect takes.
+	alsoWrite [columns]RoleSet
 	// alsoRead holds further roles that may read the field, in the views that show
 	// it unasked, but neither filter nor sort by it.
 	alsoRead [columns]RoleSet
@@ -120,6 +125,11 @@ func (f *Field) Queryable(d *Dialect, role Role) bool {
 // Readable reports whether role may read the field in view v of dialect d.
 func (f *Field) Readable(d *Dialect, role Role, v View) bool {
 	return !f.Hidden(d) && (f.Queryable(d, role) || f.alsoRead[d.column].Has(role) && f.Shown(d, v))
+}
+
+// Writable reports whether dialect d takes a value for the field from role.
+func (f *Field) Writable(d *Dialect, role Role) bool {
+	return f.Write.Has(role) || f.alsoWrite[d.column].Has(role)
 }
 
 // Shown reports whether dialect d shows the field in view v when the caller
@@ -200,6 +210,9 @@ type FieldTable struct {
 	// EmptyIsNull: a text without characters is shown as null, in every dialect.
 	EmptyIsNull bool
 
+	// tail names fields that the original writes behind all stored attributes of
+	// its EAV records: the first of them in a view ends the attributes there.
+	tail   []string
 	index  map[string]int
 	orders [columns][views][]int // the places of all fields
 }
@@ -248,6 +261,26 @@ func (t *FieldTable) arrange(c column, in shown, names ...string) {
 	}
 }
 
+// add adds a field. The original writes it with the stored attributes; views of
+// the document, which lists no such fields, behind those they show.
+func (t *FieldTable) add(f Field) {
+	at := len(t.Fields)
+	t.Fields = append(t.Fields, f)
+	t.index[f.Name] = at
+	insert := func(c column, v View, before func(*Field) bool) {
+		order := t.orders[c][v]
+		place := slices.IndexFunc(order, func(i int) bool { return before(&t.Fields[i]) })
+		if place < 0 {
+			place = len(order)
+		}
+		t.orders[c][v] = slices.Insert(slices.Clone(order), place, at)
+	}
+	for v := range views {
+		insert(documented, v, func(f *Field) bool { return !f.shown[documented].in(v) })
+		insert(magento, v, func(f *Field) bool { return slices.Contains(t.tail, f.Name) })
+	}
+}
+
 // Index returns the place of the field called name in Fields. Names are
 // case-sensitive.
 func (t *FieldTable) Index(name string) (int, bool) { i, ok := t.index[name]; return i, ok }
@@ -255,18 +288,6 @@ func (t *FieldTable) Index(name string) (int, bool) { i, ok := t.index[name]; re
 // Order returns the places of all fields in Fields, as view v of dialect d writes
 // them. It must not be changed.
 func (t *FieldTable) Order(d *Dialect, v View) []int { return t.orders[d.column][v] }
-
-// View returns the places of the fields that view v of dialect d shows unasked,
-// in its order.
-func (t *FieldTable) View(d *Dialect, v View) []int {
-	var fields []int
-	for _, i := range t.Order(d, v) {
-		if t.Fields[i].Shown(d, v) {
-			fields = append(fields, i)
-		}
-	}
-	return fields
-}
 
 // AskedOrder returns the places of all fields in the order in which view v shows
 // those a caller names: the original's, in every dialect (products 3.2). It must

@@ -1,18 +1,57 @@
 package contract
 
-// ProductWebsiteFields returns the fields of a website assignment
+// productWebsiteFields returns the fields of a website assignment
 // (product_parts 3.2).
-func ProductWebsiteFields() *FieldTable {
+func productWebsiteFields() *FieldTable {
 	return newFieldTable([]Field{
 		{Name: "website_id", Attribute: "website_id", Read: onlyAdmin, Write: onlyAdmin, shown: [columns]shown{inBoth, inBoth}},
 		{Name: "copy_to_stores", Write: onlyAdmin, shown: [columns]shown{hidden, hidden}},
 	})
 }
 
-// ProductCategoryFields returns the field of a category assignment
+// productCategoryFields returns the field of a category assignment
 // (Resources / Product category assignment).
-func ProductCategoryFields() *FieldTable {
+func productCategoryFields() *FieldTable {
 	return newFieldTable([]Field{
 		{Name: "category_id", Attribute: "category_id", Read: everybody, Write: onlyAdmin, shown: [columns]shown{inBoth, inBoth}},
 	})
+}
+
+// assignedProductFields returns what the original shows an Admin in the place of
+// one category assignment: fields of the product (product_parts 4.5).
+func assignedProductFields() *FieldTable {
+	return assignedProduct(adminProductFields().Fields, onlyAdmin, "group_price",
+		"sku", "created_at", "updated_at", "name", "url_key", "meta_title", "meta_description", "options_container", "status", "visibility",
+		"tax_class_id", "price", "weight", "description", "short_description", "meta_keyword", "special_from_date", "group_price",
+		mediaGallery, "tier_price", "custom_design", "page_layout", "country_of_manufacture", "msrp_enabled", "msrp_display_actual_price_type",
+		"gift_message_available", "special_price", "msrp", "custom_layout_update", "news_from_date", "news_to_date", "special_to_date",
+		"custom_design_from", "custom_design_to")
+}
+
+// publicAssignedProductFields returns the same for Customers and Guests.
+func publicAssignedProductFields() *FieldTable {
+	return assignedProduct(publicProductFields().Fields, shoppers, "tier_price",
+		"sku", "created_at", "updated_at", "name", "meta_title", "meta_description", "description", "short_description", "meta_keyword", "tier_price")
+}
+
+// mediaGallery is the one field of such a product that a product itself has not.
+const mediaGallery = "media_gallery"
+
+// assignedProduct returns the table of the named fields of a product, in this
+// order. Fields of the store's own stand before the one called tail.
+func assignedProduct(product []Field, readers RoleSet, tail string, names ...string) *FieldTable {
+	fields := make([]Field, len(names))
+	for i, name := range names {
+		fields[i] = Field{Name: name, Read: readers}
+		for _, f := range product {
+			if f.Name == name {
+				fields[i] = f
+			}
+		}
+	}
+	t := newFieldTable(fields)
+	t.arrange(documented, inBoth)
+	t.arrange(magento, inSingle, names...)
+	t.tail = []string{tail}
+	return t
 }

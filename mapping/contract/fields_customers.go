@@ -1,38 +1,45 @@
 package contract
 
-// CustomerFields returns the fields of a customer (Resources / Customer;
+// customerFields returns the fields of a customer (Resources / Customer;
 // customers 3). The table has the order in which the original writes them.
-func CustomerFields() *FieldTable {
+func customerFields() *FieldTable {
+	// The document lets a Customer change what the original hides on the storefront
+	// (customers 5).
+	ownRecord := [columns]RoleSet{documented: onlyCustomer}
 	t := newFieldTable([]Field{
 		{Name: "entity_id", Read: onlyAdmin},
-		{Name: "website_id", Read: onlyAdmin},
-		{Name: "email", Read: adminAndCustomer},
-		{Name: "group_id", Read: onlyAdmin},
+		{Name: "website_id", Read: onlyAdmin, Write: onlyAdmin},
+		{Name: "email", Read: adminAndCustomer, Write: adminAndCustomer},
+		{Name: "group_id", Read: onlyAdmin, Write: onlyAdmin},
 		{Name: "created_at", Read: adminAndCustomer, isoTime: [columns]shown{magento: inSingle}},
 		{Name: "updated_at", Read: adminAndCustomer},
-		{Name: "disable_auto_group_change", Read: onlyAdmin},
-		{Name: "prefix", Read: onlyAdmin},
-		{Name: "firstname", Read: adminAndCustomer},
-		{Name: "middlename", Read: adminAndCustomer},
-		{Name: "lastname", Read: adminAndCustomer},
-		{Name: "suffix", Read: onlyAdmin},
-		{Name: "taxvat", Read: onlyAdmin},
+		{Name: "disable_auto_group_change", Read: onlyAdmin, Write: onlyAdmin},
+		{Name: "prefix", Read: onlyAdmin, Write: onlyAdmin, alsoWrite: ownRecord},
+		{Name: "firstname", Read: adminAndCustomer, Write: adminAndCustomer},
+		{Name: "middlename", Read: adminAndCustomer, Write: adminAndCustomer},
+		{Name: "lastname", Read: adminAndCustomer, Write: adminAndCustomer},
+		{Name: "suffix", Read: onlyAdmin, Write: onlyAdmin, alsoWrite: ownRecord},
+		{Name: "taxvat", Read: onlyAdmin, Write: onlyAdmin, alsoWrite: ownRecord},
 		{Name: "created_in", Read: onlyAdmin},
-		{Name: "confirmation", Read: onlyAdmin},
-		{Name: "dob", Read: onlyAdmin},
-		{Name: "gender", Read: onlyAdmin},
+		{Name: "confirmation", Read: onlyAdmin, Write: onlyAdmin},
+		{Name: "dob", Read: onlyAdmin, Write: onlyAdmin, alsoWrite: ownRecord},
+		{Name: "gender", Read: onlyAdmin, Write: onlyAdmin, alsoWrite: ownRecord},
 		// The original has no such attributes.
 		{Name: "reward_update_notification", Read: onlyAdmin, withheld: [columns]RoleSet{magento: onlyAdmin}},
 		{Name: "reward_warning_notification", Read: onlyAdmin, withheld: [columns]RoleSet{magento: onlyAdmin}},
 		// The original adds it to a record of its own, so its lists never have it.
 		{Name: "last_logged_in", Read: onlyAdmin, Sort: SortsNothing, Filter: Unfilterable, lacking: [columns]shown{magento: inList}},
+		// The original ignores it.
+		{Name: "password", alsoWrite: [columns]RoleSet{documented: adminAndCustomer}},
 	})
 	for i := range t.Fields {
 		f := &t.Fields[i]
-		f.Attribute = f.Name
+		if f.Name != "password" { // kept as a hash, and never shown
+			f.Attribute = f.Name
+		}
 		f.shown[magento] = inBoth
 	}
-	t.EmptyIsNull = true
+	t.EmptyIsNull, t.tail = true, []string{"last_logged_in"}
 
 	list := []string{"entity_id", "website_id", "email", "group_id", "created_at", "disable_auto_group_change",
 		"firstname", "lastname", "created_in"}

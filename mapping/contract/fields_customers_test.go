@@ -34,7 +34,7 @@ func TestCustomerViews(t *testing.T) {
 			"country_id telephone is_default_billing is_default_shipping"
 	)
 	houseOfCustomer := strings.NewReplacer(" prefix", "", " suffix", "").Replace(originalHouse)
-	customer, address := CustomerFields(), CustomerAddressFields()
+	customer, address := customerFields(), customerAddressFields()
 	tests := []struct {
 		name   string
 		fields *FieldTable
@@ -73,8 +73,8 @@ func TestCustomerViews(t *testing.T) {
 // TestOrderHoldsEveryField: what a caller names must be found in every view.
 func TestOrderHoldsEveryField(t *testing.T) {
 	for name, table := range map[string]*FieldTable{
-		"customers": CustomerFields(), "addresses": CustomerAddressFields(), "stock items": StockItemFields(),
-		"an Admin's products": AdminProductFields(), "products of the others": PublicProductFields(), "stock of products": ProductStockFields(),
+		"customers": customerFields(), "addresses": customerAddressFields(), "stock items": stockItemFields(),
+		"an Admin's products": adminProductFields(), "products of the others": publicProductFields(), "stock of products": productStockFields(),
 	} {
 		for _, d := range Dialects() {
 			for v := range views {

@@ -43,10 +43,10 @@ func listed(names string) []string {
 	return strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
 }
 
-// OrderFields returns the fields of an order (Resources / Order; stock_orders
+// orderFields returns the fields of an order (Resources / Order; stock_orders
 // 3.1). Its parts have no attribute: they are records of their own. Where a
 // Guest may list orders, it is by the Customer's fields (stock_orders 1.7).
-func OrderFields() *FieldTable {
+func orderFields() *FieldTable {
 	rows := fieldLists{
 		admin: `entity_id, status, coupon_code, shipping_description, customer_id, base_discount_amount,
 			base_grand_total, base_shipping_amount, base_shipping_tax_amount, base_subtotal, base_tax_amount,
@@ -95,9 +95,9 @@ func OrderFields() *FieldTable {
 	return newFieldTable(rows)
 }
 
-// OrderItemFields returns the fields of an order's line, alone and inside the
+// orderItemFields returns the fields of an order's line, alone and inside the
 // order (Resources / Order item; stock_orders 4).
-func OrderItemFields() *FieldTable {
+func orderItemFields() *FieldTable {
 	return newFieldTable(fieldLists{
 		admin: `item_id, parent_item_id, created_at, updated_at, sku, name, qty_canceled, qty_invoiced, qty_ordered,
 			qty_refunded, qty_shipped, price, base_price, original_price, base_original_price, tax_percent,
@@ -110,9 +110,9 @@ func OrderItemFields() *FieldTable {
 	}.rows())
 }
 
-// OrderAddressFields returns the fields of an order's address, alone and inside
+// orderAddressFields returns the fields of an order's address, alone and inside
 // the order (Resources / Order address; stock_orders 5).
-func OrderAddressFields() *FieldTable {
+func orderAddressFields() *FieldTable {
 	const original = `region, postcode, lastname, street, city, email, telephone, country_id, firstname, address_type,
 		prefix, middlename, suffix, company`
 	return newFieldTable(fieldLists{
@@ -123,24 +123,25 @@ func OrderAddressFields() *FieldTable {
 	}.rows())
 }
 
-// OrderCommentFields returns the fields of a comment as a record of its own and
+// orderCommentFields returns the fields of a comment as a record of its own and
 // inside its order (stock_orders 3.3 and 6).
-func OrderCommentFields() *FieldTable {
+func orderCommentFields() *FieldTable {
 	return newFieldTable(fieldLists{
 		admin:    "is_customer_notified, is_visible_on_front, comment, status, created_at",
 		customer: "comment, created_at",
 	}.rows())
 }
 
-// OrderCommentListFields returns the fields of a comment in the list of its
-// order's comments, which cannot be sorted (stock_orders 6).
-func OrderCommentListFields() *FieldTable {
+// orderCommentListFields returns the fields of a comment in the list of its
+// order's comments, which cannot be sorted (stock_orders 6). All of them may be
+// sent with a new one, and created_at is then ignored.
+func orderCommentListFields() *FieldTable {
 	rows := fieldLists{
 		admin:    "created_at, comment, is_customer_notified, is_visible_on_front, status",
 		customer: "created_at, comment",
 	}.rows()
 	for i := range rows {
-		rows[i].Sort = Unsortable
+		rows[i].Sort, rows[i].Write = Unsortable, onlyAdmin
 	}
 	return newFieldTable(rows)
 }

@@ -1,9 +1,9 @@
 package contract
 
-// ProductImageFields returns the fields of an image (Resources / Product image;
+// productImageFields returns the fields of an image (Resources / Product image;
 // product_parts 2.1 and 2.3). Lists and single records are alike. The original
 // keeps exclude from everybody but Admin; the document names no role.
-func ProductImageFields() *FieldTable {
+func productImageFields() *FieldTable {
 	visible := [columns]shown{inBoth, inBoth}
 	unseen := [columns]shown{hidden, hidden}
 	return newFieldTable([]Field{

@@ -2,10 +2,10 @@ package contract
 
 import "slices"
 
-// AdminProductFields returns the fields of a product as an Admin has it
+// adminProductFields returns the fields of a product as an Admin has it
 // (Resources / Product (Admin view); products 3.1 and 4). Group and tier prices
 // and the stock item are made of other records.
-func AdminProductFields() *FieldTable {
+func adminProductFields() *FieldTable {
 	// What is made of other records the original adds to a record of its own, so
 	// its lists never have it; the same below.
 	added := [columns]shown{magento: inList}
@@ -75,6 +75,7 @@ func AdminProductFields() *FieldTable {
 	t.arrange(magento, inList, slices.Concat(productHead(), productTexts(), productLongTexts(), productDecimals(), productDates(), productIntegers())...)
 	t.arrange(magento, inSingle, slices.Concat(productHead(), productTexts(), productIntegers(), productDecimals(), productLongTexts(), productDates(),
 		[]string{"group_price", "tier_price", "stock_data"})...)
+	t.tail = []string{"group_price"}
 	return t
 }
 
@@ -109,10 +110,10 @@ func productIntegers() []string {
 	return []string{"status", "visibility", "tax_class_id", "manufacturer", "color"}
 }
 
-// PublicProductFields returns the fields of a product as Customers and Guests
+// publicProductFields returns the fields of a product as Customers and Guests
 // have it (Resources / Product (Customer/Guest view); products 3.1). The last
 // four are theirs in a category list alone.
-func PublicProductFields() *FieldTable {
+func publicProductFields() *FieldTable {
 	added := [columns]shown{magento: inList}
 	fields := []Field{
 		{Name: "entity_id"},
@@ -162,16 +163,17 @@ func PublicProductFields() *FieldTable {
 	t.arrange(magento, inList, slices.Concat(stored, prices)...)
 	t.arrange(magento, inSingle, slices.Concat(stored, []string{"tier_price", "is_in_stock"}, prices,
 		[]string{"url", "buy_now_url", "total_reviews_count", "has_custom_options"})...)
+	t.tail = []string{"tier_price", "regular_price_with_tax"}
 	return t
 }
 
-// ProductStockFields returns the fields of stock_data in a product (products
+// productStockFields returns the fields of stock_data in a product (products
 // 3.4): those of a stock item, and another name for one of them. The original
 // leaves out what identifies the item and what it keeps by itself.
-func ProductStockFields() *FieldTable {
+func productStockFields() *FieldTable {
 	var fields []Field
 	var short []string
-	for _, f := range StockItemFields().Fields {
+	for _, f := range stockItemFields().Fields {
 		if f.Hidden(Documented()) {
 			continue
 		}

@@ -23,7 +23,7 @@ func TestProductViews(t *testing.T) {
 		stock      = "qty, min_qty, use_config_min_qty, is_qty_decimal, backorders, use_config_backorders, min_sale_qty, use_config_min_sale_qty, max_sale_qty, use_config_max_sale_qty, is_in_stock, notify_stock_qty, use_config_notify_stock_qty, manage_stock, use_config_manage_stock, use_config_qty_increments, qty_increments, use_config_enable_qty_inc, enable_qty_increments, is_decimal_divided"
 		wholeStock = "item_id, product_id, stock_id, qty, min_qty, use_config_min_qty, is_qty_decimal, backorders, use_config_backorders, min_sale_qty, use_config_min_sale_qty, max_sale_qty, use_config_max_sale_qty, is_in_stock, low_stock_date, notify_stock_qty, use_config_notify_stock_qty, manage_stock, use_config_manage_stock, stock_status_changed_auto, use_config_qty_increments, qty_increments, use_config_enable_qty_inc, enable_qty_increments, is_decimal_divided, use_config_enable_qty_increments"
 	)
-	admin, public, stockData := AdminProductFields(), PublicProductFields(), ProductStockFields()
+	admin, public, stockData := adminProductFields(), publicProductFields(), productStockFields()
 	for _, c := range []struct {
 		name    string
 		table   *FieldTable
@@ -69,14 +69,14 @@ func TestProductReaders(t *testing.T) {
 		view    View
 		want    bool
 	}{
-		{"cost", AdminProductFields(), Documented(), Admin, ListJSON, true},
-		{"stock_data", AdminProductFields(), Magento(), Admin, ListJSON, true},
-		{"url_key_create_redirect", AdminProductFields(), Documented(), Admin, SingleJSON, false},
-		{"price", PublicProductFields(), Documented(), Guest, ListJSON, false},
-		{"price", PublicProductFields(), Documented(), Customer, InCategory, true},
-		{"price", PublicProductFields(), Magento(), Guest, InCategory, false},
-		{"price", PublicProductFields(), Documented(), Admin, InCategory, false},
-		{"url", PublicProductFields(), Documented(), Guest, ListJSON, true},
+		{"cost", adminProductFields(), Documented(), Admin, ListJSON, true},
+		{"stock_data", adminProductFields(), Magento(), Admin, ListJSON, true},
+		{"url_key_create_redirect", adminProductFields(), Documented(), Admin, SingleJSON, false},
+		{"price", publicProductFields(), Documented(), Guest, ListJSON, false},
+		{"price", publicProductFields(), Documented(), Customer, InCategory, true},
+		{"price", publicProductFields(), Magento(), Guest, InCategory, false},
+		{"price", publicProductFields(), Documented(), Admin, InCategory, false},
+		{"url", publicProductFields(), Documented(), Guest, ListJSON, true},
 	} {
 		t.Run(c.dialect.Name+" "+c.role.String()+" "+c.field, func(t *testing.T) {
 			i, ok := c.table.Index(c.field)

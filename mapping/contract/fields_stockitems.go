@@ -8,10 +8,10 @@ const (
 	maxWhole = "99999999"
 )
 
-// StockItemFields returns the fields of a stock item (Resources / Stock item;
+// stockItemFields returns the fields of a stock item (Resources / Stock item;
 // stock 2.1 to 2.3). Single records and the original's lists show all of them;
 // the document's list shows nine.
-func StockItemFields() *FieldTable {
+func stockItemFields() *FieldTable {
 	fields := []Field{
 		{Name: "item_id", Write: onlyAdmin},
 		{Name: "product_id", RefusedEmpty: true},

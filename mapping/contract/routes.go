@@ -72,12 +72,16 @@ type Route struct {
 	// ContentTypeDemanded: the document demands a Content-Type for bodies here,
 	// so a missing one is refused in every dialect.
 	ContentTypeDemanded bool
-	// Fields are the fields of the records here, for the resources that are built.
+	// CreatesLists: a POST may hold a list of records.
+	CreatesLists bool
+	// Fields are the fields of the records here.
 	Fields *FieldTable
 	// Unimplemented is the text of a 405 for calls that do not exist here.
 	Unimplemented FaultKey
 	// NotFound is the text of a 404 for the product of the path.
 	NotFound FaultKey
+	// Failed is the text of what is not the client's fault.
+	Failed FaultKey
 
 	formats string // default format of each method, the others last: x XML, j JSON
 	access  [columns][roleCount]string
@@ -132,8 +136,9 @@ const nobody = "dddd"
 // Routes returns the route table in the order in which routes are tried (wire
 // 2). Access is written as in wire 3: one letter each for GET, POST, PUT and
 // DELETE, see the constants of [Access]; so are default formats, with a fifth
-// letter for all other methods.
-func Routes() []*Route {
+// letter for all other methods. The fields are those of the store. A body is read
+// by those of an Admin's products, as only an Admin writes them.
+func Routes(fields *Fields) []*Route {
 	products := who{"ssii", "sddd", "sddd"}
 	product := who{"siss", "sddd", "sddd"}
 	orderPart := who{"siii", "sddd", nobody}
@@ -141,84 +146,79 @@ func Routes() []*Route {
 	listProducts := [methodCount]string{GET: "listProducts", POST: "createProduct"}
 	oneProduct := [methodCount]string{GET: "getProduct", PUT: "updateProduct", DELETE: "deleteProduct"}
 	images := [methodCount]string{GET: "listProductImages", POST: "createProductImage"}
-	stockItems := StockItemFields()
-	productFields := AdminProductFields() // only an Admin writes
-	productImage, productWebsite, productCategory := ProductImageFields(), ProductWebsiteFields(), ProductCategoryFields()
-	customers, addresses := CustomerFields(), CustomerAddressFields()
-	orders, orderAddresses := OrderFields(), OrderAddressFields()
 	oneImage := [methodCount]string{GET: "getProductImage", PUT: "updateProductImage", DELETE: "deleteProductImage"}
 
 	routes := []*Route{
-		{Path: "/customers/:id", Shape: Entity, formats: "xxxxx", Help: "one customer", Fields: customers,
+		{Path: "/customers/:id", Shape: Entity, formats: "xxxxx", Help: "one customer", Fields: fields.Customers,
 			access: apart(who{"snss", "snsd", nobody}, who{"siss", "sdsd", nobody}),
 			Calls:  [methodCount]string{GET: "getCustomer", PUT: "updateCustomer", DELETE: "deleteCustomer"}},
-		{Path: "/customers", Shape: Collection, formats: "xxxxx", Help: "customers", Fields: customers,
+		{Path: "/customers", Shape: Collection, formats: "xxxxx", Help: "customers", Fields: fields.Customers,
 			access: apart(who{"ssnn", "ddnn", nobody}, who{"ssii", "sdfd", nobody}),
 			Calls:  [methodCount]string{GET: "listCustomers", POST: "createCustomer"}},
-		{Path: "/customers/addresses/:id", Shape: Entity, formats: "xxxxx", Help: "one customer address", Fields: addresses,
+		{Path: "/customers/addresses/:id", Shape: Entity, formats: "xxxxx", Help: "one customer address", Fields: fields.CustomerAddresses,
 			access: apart(who{"snss", "snss", nobody}, who{"siss", "siss", nobody}),
 			Calls:  [methodCount]string{GET: "getCustomerAddress", PUT: "updateCustomerAddress", DELETE: "deleteCustomerAddress"}},
-		{Path: "/customers/:customer_id/addresses", Shape: Collection, formats: "xxxxx", Help: "addresses of a customer", Fields: addresses,
+		{Path: "/customers/:customer_id/addresses", Shape: Collection, formats: "xxxxx", Help: "addresses of a customer", Fields: fields.CustomerAddresses,
 			access: apart(who{"ssnn", "ssnn", nobody}, who{"ssii", "ssii", nobody}),
 			Calls:  [methodCount]string{GET: "listCustomerAddresses", POST: "createCustomerAddress"}},
 
-		{Path: "/products/:id", Shape: Entity, formats: "xjjjj", Help: "one product", Fields: productFields, access: alike(product), Calls: oneProduct},
-		{Path: "/products/:id/store/:store", Shape: Entity, formats: "xjjjj", Help: "one product as a store view has it", Fields: productFields, access: alike(product), Calls: oneProduct},
-		{Path: "/products", Shape: Collection, formats: "xjjjj", Help: "products", Fields: productFields, access: alike(products), Calls: listProducts},
-		{Path: "/products/store/:store", Shape: Collection, formats: "xjjjj", Help: "products as a store view has them", Fields: productFields, access: alike(products), Calls: listProducts},
-		{Path: "/products/category/:category_id", Shape: Collection, formats: "xjjjj", Help: "products of a category", Fields: productFields, access: alike(products), Calls: listProducts},
-		{Path: "/products/store/:store/category/:category_id", Shape: Collection, formats: "xjjjj", Help: "products of a category as a store view has them", Fields: productFields, access: alike(products), Calls: listProducts},
-		{Path: "/products/category/:category_id/store/:store", Shape: Collection, formats: "xjjjj", Help: "products of a category as a store view has them", Fields: productFields, access: alike(products), Calls: listProducts},
+		{Path: "/products/:id", Shape: Entity, formats: "xjjjj", Help: "one product", Fields: fields.AdminProducts, access: alike(product), Calls: oneProduct},
+		{Path: "/products/:id/store/:store", Shape: Entity, formats: "xjjjj", Help: "one product as a store view has it", Fields: fields.AdminProducts, access: alike(product), Calls: oneProduct},
+		{Path: "/products", Shape: Collection, formats: "xjjjj", Help: "products", Fields: fields.AdminProducts, access: alike(products), Calls: listProducts},
+		{Path: "/products/store/:store", Shape: Collection, formats: "xjjjj", Help: "products as a store view has them", Fields: fields.AdminProducts, access: alike(products), Calls: listProducts},
+		{Path: "/products/category/:category_id", Shape: Collection, formats: "xjjjj", Help: "products of a category", Fields: fields.AdminProducts, access: alike(products), Calls: listProducts},
+		{Path: "/products/store/:store/category/:category_id", Shape: Collection, formats: "xjjjj", Help: "products of a category as a store view has them", Fields: fields.AdminProducts, access: alike(products), Calls: listProducts},
+		{Path: "/products/category/:category_id/store/:store", Shape: Collection, formats: "xjjjj", Help: "products of a category as a store view has them", Fields: fields.AdminProducts, access: alike(products), Calls: listProducts},
 
 		{Path: "/products/:id/categories", Shape: Collection, formats: "jjjjj", Help: "categories of a product",
-			Unimplemented: CategoryMethodNotImplemented, Fields: productCategory,
+			Unimplemented: CategoryMethodNotImplemented, Fields: fields.ProductCategories,
 			access: apart(who{"ssii", "sddd", nobody}, who{"ssii", "sddd", "sddd"}),
 			Calls:  [methodCount]string{GET: "listProductCategories", POST: "createProductCategory"}},
 		{Path: "/products/:id/categories/:category_id", Shape: Entity, formats: "jjjjj", Help: "one category of a product",
-			Unimplemented: CategoryMethodNotImplemented, Fields: productCategory,
+			Unimplemented: CategoryMethodNotImplemented, Fields: fields.ProductCategories,
 			access: apart(who{"iiis", "iddd", nobody}, who{"sixs", "sddd", "sddd"}),
 			Calls:  [methodCount]string{GET: "getProductCategory", DELETE: "deleteProductCategory"}},
 
 		{Path: "/products/:id/images/:image", Shape: Entity, formats: "xxxxx", Help: "one image of a product", access: alike(product), Calls: oneImage,
-			Fields: productImage, NotFound: ImageResourceNotFound},
+			Fields: fields.ProductImages, NotFound: ImageResourceNotFound, Failed: ImageInternalError},
 		{Path: "/products/:id/images/:image/store/:store", Shape: Entity, formats: "xxxxx", Help: "one image of a product as a store view has it", access: alike(product), Calls: oneImage,
-			Fields: productImage, NotFound: ImageResourceNotFound},
+			Fields: fields.ProductImages, NotFound: ImageResourceNotFound, Failed: ImageInternalError},
 		{Path: "/products/:id/images", Shape: Collection, formats: "xxxxx", Help: "images of a product", access: alike(products), Calls: images,
-			Fields: productImage, NotFound: ImageResourceNotFound},
+			Fields: fields.ProductImages, NotFound: ImageResourceNotFound, Failed: ImageInternalError},
 		{Path: "/products/:id/images/store/:store", Shape: Collection, formats: "xxxxx", Help: "images of a product as a store view has them", access: alike(products), Calls: images,
-			Fields: productImage, NotFound: ImageResourceNotFound},
+			Fields: fields.ProductImages, NotFound: ImageResourceNotFound, Failed: ImageInternalError},
 
 		{Path: "/products/:product_id/websites/:website_id", Shape: Entity, formats: "xxxxx", Help: "one website of a product",
-			access: alike(who{"xixs", nobody, nobody}), Fields: productWebsite, NotFound: ProductNotFound,
+			access: alike(who{"xixs", nobody, nobody}), Fields: fields.ProductWebsites, NotFound: ProductNotFound,
 			Calls: [methodCount]string{DELETE: "deleteProductWebsite"}},
 		{Path: "/products/:product_id/websites", Shape: Collection, formats: "xxxxx", Help: "websites of a product",
-			access: alike(who{"ssii", nobody, nobody}), Fields: productWebsite, NotFound: ProductNotFound,
+			access: alike(who{"ssii", nobody, nobody}), CreatesLists: true, Fields: fields.ProductWebsites, NotFound: ProductNotFound,
 			Calls: [methodCount]string{GET: "listProductWebsites", POST: "createProductWebsites"}},
 
-		{Path: "/stockitems/:id", Shape: Entity, formats: "jjjjj", Help: "one stock item", ContentTypeDemanded: true, Fields: stockItems,
+		{Path: "/stockitems/:id", Shape: Entity, formats: "jjjjj", Help: "one stock item", ContentTypeDemanded: true, Fields: fields.StockItems,
 			access: apart(who{"sisn", nobody, nobody}, who{"sisi", nobody, nobody}),
 			Calls:  [methodCount]string{GET: "getStockItem", PUT: "updateStockItem"}},
-		{Path: "/stockitems", Shape: Collection, formats: "jjjjj", Help: "stock items", ContentTypeDemanded: true, Fields: stockItems,
+		{Path: "/stockitems", Shape: Collection, formats: "jjjjj", Help: "stock items", ContentTypeDemanded: true, Fields: fields.StockItems,
 			access: alike(who{"sisi", nobody, nobody}),
 			Calls:  [methodCount]string{GET: "listStockItems", PUT: "updateStockItems"}},
 
-		{Path: "/orders/:id", Shape: Entity, formats: "xxxxx", Help: "one order", access: alike(orderPart), Fields: orders,
+		{Path: "/orders/:id", Shape: Entity, formats: "xxxxx", Help: "one order", access: alike(orderPart), Fields: fields.Orders,
 			Calls: [methodCount]string{GET: "getOrder"}},
-		{Path: "/orders", Shape: Collection, formats: "xxxxx", Help: "orders", Fields: orders,
+		{Path: "/orders", Shape: Collection, formats: "xxxxx", Help: "orders", Fields: fields.Orders,
 			access: apart(who{"siii", "sddd", "sddd"}, who{"siii", "sddd", nobody}),
 			Calls:  [methodCount]string{GET: "listOrders"}},
-		{Path: "/orders/:id/items", Shape: Collection, formats: "xxxxx", Help: "lines of an order", access: alike(orderPart), Fields: OrderItemFields(),
+		{Path: "/orders/:id/items", Shape: Collection, formats: "xxxxx", Help: "lines of an order", access: alike(orderPart), Fields: fields.OrderItems,
 			Calls: [methodCount]string{GET: "listOrderItems"}},
-		{Path: "/orders/:order_id/addresses/:address_type", Shape: Entity, formats: "xxxxx", Help: "billing or shipping address of an order", Fields: orderAddresses,
+		{Path: "/orders/:order_id/addresses/:address_type", Shape: Entity, formats: "xxxxx", Help: "billing or shipping address of an order", Fields: fields.OrderAddresses,
 			access: apart(orderPartNotAllowed, orderPart),
 			Calls:  [methodCount]string{GET: "getOrderAddress"}},
-		{Path: "/orders/:order_id/addresses", Shape: Collection, formats: "xxxxx", Help: "addresses of an order", Fields: orderAddresses,
+		{Path: "/orders/:order_id/addresses", Shape: Collection, formats: "xxxxx", Help: "addresses of an order", Fields: fields.OrderAddresses,
 			access: apart(orderPartNotAllowed, orderPart),
 			Calls:  [methodCount]string{GET: "listOrderAddresses"}},
-		{Path: "/orders/comments/:id", Shape: Entity, formats: "xxxxx", Help: "one comment on an order", Fields: OrderCommentFields(),
+		{Path: "/orders/comments/:id", Shape: Entity, formats: "xxxxx", Help: "one comment on an order", Fields: fields.OrderComments,
 			access: alike(who{"siii", "iddd", nobody}),
 			Calls:  [methodCount]string{GET: "getOrderComment"}},
-		{Path: "/orders/:id/comments", Shape: Collection, formats: "xxxxx", Help: "comments on an order", Fields: OrderCommentListFields(),
+		{Path: "/orders/:id/comments", Shape: Collection, formats: "xxxxx", Help: "comments on an order", Fields: fields.OrderCommentList,
 			access: apart(who{"siii", "sddd", nobody}, who{"ssii", "sddd", nobody}),
 			Calls:  [methodCount]string{GET: "listOrderComments", POST: "createOrderComment"}},
 	}
@@ -229,6 +229,9 @@ func Routes() []*Route {
 		}
 		if r.NotFound == 0 {
 			r.NotFound = NotFound
+		}
+		if r.Failed == 0 {
+			r.Failed = InternalError
 		}
 	}
 	return routes

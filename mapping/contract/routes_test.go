@@ -7,7 +7,7 @@ import (
 
 func route(t *testing.T, path string) *Route {
 	t.Helper()
-	for _, r := range Routes() {
+	for _, r := range Routes(StandardFields()) {
 		if r.Path == path {
 			return r
 		}
@@ -17,7 +17,7 @@ func route(t *testing.T, path string) *Route {
 }
 
 func TestEveryServedMethodHasACall(t *testing.T) {
-	for _, r := range Routes() {
+	for _, r := range Routes(StandardFields()) {
 		for _, m := range Methods() {
 			served := false
 			for _, d := range Dialects() {
@@ -175,7 +175,7 @@ func TestMatch(t *testing.T) {
 		{"address of an order called comments", "orders/comments/addresses/billing", "/orders/:order_id/addresses/:address_type", Params{"comments", "billing"}},
 		{"address, not a customer's addresses", "customers/addresses/addresses", "/customers/addresses/:id", Params{"addresses"}},
 	}
-	table := NewTable(Routes())
+	table := NewTable(Routes(StandardFields()))
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got, params := table.Match(test.path)
@@ -195,7 +195,7 @@ func TestMatch(t *testing.T) {
 func TestMatchTriesInDeclaredOrder(t *testing.T) {
 	words := []string{"customers", "addresses", "products", "store", "category", "categories", "images", "websites",
 		"stockitems", "orders", "items", "comments", "1", "x"}
-	table := NewTable(Routes())
+	table := NewTable(Routes(StandardFields()))
 	var walk func(prefix []string)
 	walk = func(segments []string) {
 		if len(segments) > 0 {
@@ -233,7 +233,7 @@ func FuzzMatch(f *testing.F) {
 	for _, seed := range []string{"stockitems/1", "products/1/images/2/store/3", "%", "//", "a%2Fb/%zz", "orders/comments/addresses/billing"} {
 		f.Add(seed)
 	}
-	table := NewTable(Routes())
+	table := NewTable(Routes(StandardFields()))
 	f.Fuzz(func(t *testing.T, path string) {
 		r, params := table.Match(path)
 		if r == nil && params != (Params{}) {

@@ -1,10 +1,12 @@
 package httpapi
 
 import (
+	"context"
 	"crypto/rand"
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +21,12 @@ import (
 type Options struct {
 	Log     *slog.Logger
 	Metrics *Metrics
+	// WriteTimeout is that of the server: the time for a whole answer, 0 for any.
+	// Work that would outlast it is stopped while a refusal can still be written.
+	WriteTimeout time.Duration
+	// OpenMedia opens the file of an image by its name, which may be any text, and
+	// tells its media type. The error for what does not exist is fs.ErrNotExist.
+	OpenMedia func(ctx context.Context, name string) (file *os.File, mediaType string, err error)
 	// TrustedProxies may say in X-Forwarded-For and X-Forwarded-Proto who calls
 	// and how.
 	TrustedProxies []netip.Prefix
@@ -28,20 +36,28 @@ type Options struct {
 type api struct {
 	service *mapping.Service
 	Options
-	buffers sync.Pool
+	placeholder []byte
+	buffers     sync.Pool
 }
 
 const (
-	// keptBuffer is the largest reply buffer kept for reuse, in bytes.
-	keptBuffer = 64 << 10
+	// keptBuffer is the largest reply buffer kept for reuse, in bytes: enough for a
+	// hundred products, the longest page there is, with texts of a usual length.
+	keptBuffer = 256 << 10
 	// longestMethod bounds what a log line repeats of a method, which may be
 	// any word of any length.
 	longestMethod = 16
+	// longestRefusal is the time that is kept back for writing a refusal.
+	longestRefusal = time.Second
 )
 
 // New returns the handler of the contract's listener.
 func New(service *mapping.Service, options Options) (http.Handler, error) {
 	a := &api{service: service, Options: options}
+	var err error
+	if a.placeholder, err = newPlaceholder(); err != nil {
+		return nil, err
+	}
 	a.buffers.New = func() any { return new([]byte) }
 
 	gin.SetMode(gin.ReleaseMode)
@@ -68,45 +84,83 @@ func (a *api) serve(c *gin.Context) {
 	c.Header("X-Request-Id", id)
 
 	buffer := a.buffers.Get().(*[]byte)
-	response := a.respond(c, (*buffer)[:0])
-	size := len(response.Body)
+	response, err := a.respond(c, (*buffer)[:0])
 	if cap(response.Body) > cap(*buffer) && cap(response.Body) <= keptBuffer {
 		*buffer = response.Body
 	}
 	a.buffers.Put(buffer)
 
 	took := time.Since(start)
-	a.Metrics.observe(&response, took)
-	a.Log.LogAttrs(c.Request.Context(), slog.LevelInfo, "request",
+	a.Metrics.observe(&response, err != nil, took)
+	attributes := []slog.Attr{
 		slog.String("id", id),
 		slog.String("call", response.Call),
 		slog.String("method", c.Request.Method[:min(len(c.Request.Method), longestMethod)]),
 		slog.Int("status", response.Status),
 		slog.String("role", response.Role),
 		slog.String("problem", response.Problem),
-		slog.Int("bytes", size),
+		slog.Int("bytes", max(c.Writer.Size(), 0)),
 		slog.Duration("took", took),
-		slog.String("client", c.ClientIP()))
+		slog.String("client", c.ClientIP()),
+	}
+	if err != nil {
+		attributes = append(attributes, slog.Bool("cut", true))
+	}
+	a.Log.LogAttrs(c.Request.Context(), slog.LevelInfo, "request", attributes...)
+	if err != nil {
+		// The client has been told of no length: only a connection that breaks
+		// tells that the body is not whole.
+		panic(http.ErrAbortHandler)
+	}
 }
 
-// respond lets the service answer and writes what it said.
-func (a *api) respond(c *gin.Context, buf []byte) mapping.Response {
+// respond lets the service answer and writes what it said. An error is that of
+// a body that could not be finished.
+func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
+	ctx, cancel := a.inTime(c.Request.Context())
+	defer cancel()
 	response := mapping.Response{Status: http.StatusNotFound, ContentType: "text/plain; charset=utf-8", Body: append(buf, "Not found\n"...), Call: "none"}
 	if mapping.Owns(c.Request) {
-		response = a.service.Serve(c.Request.Context(), c.Request, a.scheme(c.Request), buf)
+		response = a.service.Serve(ctx, c.Request, a.scheme(c.Request), buf)
+	} else if wanted := mapping.ParseMedia(c.Request); wanted != (mapping.MediaRequest{}) {
+		return a.serveMedia(c, wanted), nil
 	}
 	header := c.Writer.Header()
 	header.Set("Content-Type", response.ContentType)
-	header.Set("Content-Length", strconv.Itoa(len(response.Body)))
+	if response.Stream == nil {
+		header.Set("Content-Length", strconv.Itoa(len(response.Body)))
+	}
 	header.Set("Cache-Control", "no-store")
 	if response.Location != "" {
 		header.Set("Location", response.Location)
 	}
 	c.Writer.WriteHeader(response.Status)
 	c.Writer.WriteHeaderNow()
+	if response.Stream != nil {
+		return response, response.Stream(ctx, flushing{c.Writer})
+	}
 	// A client that has gone cannot be told so; its status is counted all the same.
 	_, _ = c.Writer.Write(response.Body)
-	return response
+	return response, nil
+}
+
+// inTime returns a context that ends when there is no time left but for a
+// refusal.
+func (a *api) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	if a.WriteTimeout == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, a.WriteTimeout-min(a.WriteTimeout/10, longestRefusal))
+}
+
+// flushing sends each piece of a body at once.
+type flushing struct{ gin.ResponseWriter }
+
+// Write writes a piece of the body and waits until it is on its way.
+func (f flushing) Write(piece []byte) (int, error) {
+	n, err := f.ResponseWriter.Write(piece)
+	f.Flush()
+	return n, err
 }
 
 // scheme returns how the client spoke to the outermost server it reached.

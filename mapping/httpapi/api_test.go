@@ -76,16 +76,30 @@ func (b *lockedBuffer) text() string {
 type served struct {
 	address string // host:port
 	log     *lockedBuffer
+	metrics *prometheus.Registry
+	server  *httptest.Server
+	folder  string // of the database and the folder media
 }
 
 // serve serves the demo store in the documented dialect until the test ends.
 func serve(t *testing.T, trusted ...string) *served {
 	t.Helper()
+	var options httpapi.Options
+	for _, network := range trusted {
+		options.TrustedProxies = append(options.TrustedProxies, netip.MustParsePrefix(network))
+	}
+	return serveUpstream(t, options, func(upstream adapter.Adapter) adapter.Adapter { return upstream })
+}
+
+// serveUpstream serves what between makes of the demo store.
+func serveUpstream(t *testing.T, options httpapi.Options, between func(adapter.Adapter) adapter.Adapter) *served {
+	t.Helper()
 	data, err := demo.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "demo.db"), Migrate: true})
+	folder := t.TempDir()
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + filepath.Join(folder, "demo.db"), MediaDir: filepath.Join(folder, "media"), Migrate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,28 +111,25 @@ func serve(t *testing.T, trusted ...string) *served {
 	if err := db.Load(t.Context(), data, nil); err != nil {
 		t.Fatal(err)
 	}
-	s := &served{log: &lockedBuffer{}}
+	s := &served{log: &lockedBuffer{}, folder: folder, metrics: prometheus.NewRegistry()}
 	log := slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	service, err := mapping.New(contract.Documented(), db.Adapter(), adapter.NewSchemas(), auth.New(db.Credentials(), db.Credentials(), auth.Options{}),
-		mapping.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 16, MaxRows: 1000, Now: time.Now}, log)
+	service, err := mapping.New(contract.Documented(), contract.StandardFields(), between(db.Adapter()), adapter.NewSchemas(), auth.New(db.Credentials(), db.Credentials(), auth.Options{}),
+		mapping.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 16, MaxRows: 100_000, ImagePixels: 100, Now: time.Now}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	metrics, err := httpapi.NewMetrics(prometheus.NewRegistry())
+	metrics, err := httpapi.NewMetrics(s.metrics)
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := httpapi.Options{Log: log, Metrics: metrics}
-	for _, network := range trusted {
-		options.TrustedProxies = append(options.TrustedProxies, netip.MustParsePrefix(network))
-	}
+	options.Log, options.Metrics, options.OpenMedia = log, metrics, db.OpenMedia
 	handler, err := httpapi.New(service, options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	s.address = strings.TrimPrefix(server.URL, "http://")
+	s.server = httptest.NewServer(handler)
+	t.Cleanup(s.server.Close)
+	s.address = strings.TrimPrefix(s.server.URL, "http://")
 	return s
 }
 

@@ -14,6 +14,7 @@ type Metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	problems *prometheus.CounterVec
+	cut      *prometheus.CounterVec
 	inFlight prometheus.Gauge
 }
 
@@ -33,12 +34,16 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 			Name: "portico_authentication_problems_total",
 			Help: "Calls refused by OAuth, by problem.",
 		}, []string{"problem"}),
+		cut: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_replies_cut_total",
+			Help: "Replies that ended in the middle of their body, because the upstream failed or the client had gone, by call.",
+		}, []string{"call"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "portico_requests_in_flight",
 			Help: "Requests being answered.",
 		}),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.duration, m.problems, m.inFlight} {
+	for _, c := range []prometheus.Collector{m.requests, m.duration, m.problems, m.cut, m.inFlight} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}
@@ -46,10 +51,14 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// observe counts a request that was answered.
-func (m *Metrics) observe(r *mapping.Response, took time.Duration) {
+// observe counts a request that was answered; cut tells that its body is not
+// whole.
+func (m *Metrics) observe(r *mapping.Response, cut bool, took time.Duration) {
 	m.requests.WithLabelValues(r.Call, r.Role, strconv.Itoa(r.Status), r.Format).Inc()
 	m.duration.WithLabelValues(r.Call).Observe(took.Seconds())
+	if cut {
+		m.cut.WithLabelValues(r.Call).Inc()
+	}
 	if r.Problem != "" {
 		m.problems.WithLabelValues(r.Problem).Inc()
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp/syntax"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
@@ -13,10 +14,14 @@ import (
 // Bounds on what one request may ask a store to compare.
 const (
 	maxTests = 1000
-	// maxPattern bounds all patterns together: the parts of regular expressions
-	// with their repetitions written out, and the wildcards of like. Each part
-	// costs time for each character of each record.
+	// maxPattern bounds all patterns together: the characters of like, and the
+	// parts of regular expressions with their repetitions written out. Each costs
+	// time for each character of each record: engines match like in the product of
+	// both lengths at worst, however many wildcards there are.
 	maxPattern = 1000
+	// anyWeight is what the _ of like and a part of a regular expression count:
+	// they go on where a letter mostly ends the attempt.
+	anyWeight = 5
 )
 
 // operators are those the original knows besides from, to and is; any other
@@ -200,7 +205,7 @@ func (f *filterReader) test(a adapter.Attribute, op adapter.Op, m codec.Member) 
 func (f *filterReader) spend(op adapter.Op, pattern string) error {
 	switch op {
 	case adapter.Like, adapter.NotLike:
-		f.pattern += strings.Count(pattern, "%")
+		f.pattern += utf8.RuneCountInString(pattern) + (anyWeight-1)*strings.Count(pattern, "_")
 	case adapter.Matches:
 		if len(pattern) > maxPattern {
 			return f.refused
@@ -210,7 +215,7 @@ func (f *filterReader) spend(op adapter.Op, pattern string) error {
 		if err != nil {
 			return f.crash
 		}
-		f.pattern += parts(expression)
+		f.pattern += anyWeight * parts(expression)
 	}
 	if f.pattern > maxPattern {
 		return f.refused

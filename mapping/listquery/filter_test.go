@@ -232,16 +232,20 @@ func TestBounds(t *testing.T) {
 		{"one date of 256 KB", "filter[1][attribute]=low_stock_date&filter[1][eq]=" + strings.Repeat("2012-03-02 ", size/11), alike(accepted)},
 		{"names in 256 KB", repeat(size/16, "&some_name_%d=1"), alike(accepted)},
 
-		{"expression of 1,000 bytes", "filter[1][attribute]=backorders&filter[1][regexp]=" + strings.Repeat("x", 999), alike(accepted)},
+		{"expression of 199 letters", "filter[1][attribute]=backorders&filter[1][regexp]=" + strings.Repeat("x", 199), alike(accepted)},
+		{"expression of 200 letters", "filter[1][attribute]=backorders&filter[1][regexp]=" + strings.Repeat("x", 200), alike(filtering)},
 		{"expression of 1,001 bytes", "filter[1][attribute]=backorders&filter[1][regexp]=" + strings.Repeat("x", 1001), alike(filtering)},
-		{"expressions of 1,000 bytes in sum", entries(50, "[regexp]="+strings.Repeat("x", 100)), alike(filtering)},
+		{"expressions too long in sum", entries(50, "[regexp]="+strings.Repeat("x", 5)), alike(filtering)},
 		{"expression with many repetitions", "filter[1][attribute]=backorders&filter[1][regexp]=(x?){1000}(x?){1000}", alike(filtering)},
 		{"expression with nested repetitions", "filter[1][attribute]=backorders&filter[1][regexp]=((x{9}){9}){9}y", alike(filtering)},
 		{"expression with an open repetition", "filter[1][attribute]=backorders&filter[1][regexp]=(x?){600,}", alike(filtering)},
 		{"expression with few repetitions", "filter[1][attribute]=backorders&filter[1][regexp]=[0-9]{1,8}%5C.0{4}", alike(accepted)},
-		{"like with 1,000 wildcards", "filter[1][attribute]=backorders&filter[1][like]=" + strings.Repeat("%25_", 1000), alike(accepted)},
-		{"like with 1,001 wildcards", "filter[1][attribute]=backorders&filter[1][nlike]=" + strings.Repeat("%25x", 1001), alike(filtering)},
-		{"likes with 1,001 wildcards in sum", entries(143, "[like]="+strings.Repeat("%25", 7)), alike(filtering)},
+		{"like of 1,000 letters", "filter[1][attribute]=backorders&filter[1][like]=%25" + strings.Repeat("%C3%A9", 999), alike(accepted)},
+		{"like of 1,001 letters", "filter[1][attribute]=backorders&filter[1][nlike]=%25" + strings.Repeat("x", 1000), alike(filtering)},
+		{"like of 200 single wildcards", "filter[1][attribute]=backorders&filter[1][like]=" + strings.Repeat("_", 200), alike(accepted)},
+		{"like of 201 single wildcards", "filter[1][attribute]=backorders&filter[1][nlike]=" + strings.Repeat("_", 201), alike(filtering)},
+		{"likes too long in sum", entries(143, "[like]="+strings.Repeat("%25", 7)), alike(filtering)},
+		{"like and expression too long in sum", entry(1, "[like]="+strings.Repeat("x", 996)) + entry(2, "[regexp]=x"), alike(filtering)},
 	}
 	for _, row := range tests {
 		t.Run(row.name, func(t *testing.T) {

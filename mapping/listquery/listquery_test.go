@@ -37,7 +37,7 @@ func shelf() *adapter.Schema {
 }
 
 func reader(d *contract.Dialect) listquery.Reader {
-	return listquery.Reader{Dialect: d, Fields: contract.StockItemFields(), Role: contract.Admin}
+	return listquery.Reader{Dialect: d, Fields: contract.StandardFields().StockItems, Role: contract.Admin}
 }
 
 func parse(d *contract.Dialect, raw string) (*listquery.List, error) {

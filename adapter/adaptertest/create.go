@@ -1,0 +1,209 @@
+package adaptertest
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// lastTried is the greatest integer the suite tries where a value must be another
+// record's too seldom to guess.
+const lastTried = 50
+
+// copyOf returns what it takes to create a record like r.
+func (s *suite) copyOf(r adapter.Record) adapter.Record {
+	fresh := adapter.NewRecord(s.schema)
+	for i, a := range s.schema.Attributes {
+		switch {
+		case a.WriteOnly && a.Kind == adapter.KindText:
+			fresh.Values[i] = adapter.TextValue("x")
+		case !a.ReadOnly && a.Nested == nil:
+			fresh.Values[i] = r.Values[i]
+		}
+	}
+	return fresh
+}
+
+// create stores a record like the first one. What may not be there twice it
+// changes until the store takes it, which refuses ids of nothing. It skips the test
+// when the store creates nothing at all.
+func (s *suite) create(t *testing.T) (adapter.Key, adapter.Record) {
+	t.Helper()
+	_, first := s.first(t)
+	fresh := s.copyOf(first)
+	for tried := int64(1); tried <= lastTried; tried++ {
+		key, err := s.store.Create(t.Context(), &adapter.CreateParams{Record: fresh.Clone()})
+		if err == nil {
+			return key, fresh
+		}
+		if adapter.KindOf(err) == adapter.Unsupported {
+			t.Skipf("creation is unsupported: %v", err)
+		}
+		var fault *adapter.Error
+		if !errors.As(err, &fault) || fault.Field == "" || fault.Kind != adapter.Conflict && (fault.Kind != adapter.Invalid || tried == 1) {
+			t.Fatalf("Create: %v", err)
+		}
+		at, _ := s.schema.Index(fault.Field)
+		v := adapter.TextValue(fresh.Values[at].Text() + "2")
+		if s.schema.Attributes[at].Kind == adapter.KindInteger {
+			v = adapter.IntegerValue(tried)
+		}
+		fresh.Values[at] = v
+	}
+	t.Fatal("the store takes no record like the first one")
+	return 0, fresh
+}
+
+// testCreateDelete lets records come and go.
+func (s *suite) testCreateDelete(t *testing.T) {
+	before := s.keys(s.list(t, &adapter.Query{}))
+	key, given := s.create(t)
+	if len(before) > 0 && key <= slices.Max(before) {
+		t.Errorf("key %d, not above all of %v", key, before)
+	}
+	stored := s.get(t, key)
+	for i, a := range s.schema.Attributes {
+		want := value(given.Values[i])
+		if a.WriteOnly {
+			want = "absent"
+		}
+		if got := value(stored.Values[i]); !a.ReadOnly && a.Nested == nil && got != want && (want != "absent" || got != "null") {
+			t.Errorf("%s is %s, want %s", a.Name, got, want)
+		}
+	}
+	if after := s.keys(s.list(t, &adapter.Query{})); !slices.Equal(after, append(before, key)) {
+		t.Errorf("listed are %v, want %v and %d", after, before, key)
+	}
+	if err := s.store.Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
+		t.Fatalf("Delete: %v", err)
+	}
+	if _, err := s.store.Get(t.Context(), &adapter.GetParams{Key: key}); adapter.KindOf(err) != adapter.NotFound || err == nil {
+		t.Errorf("Get of what was deleted: %v, want not found", err)
+	}
+	if err := s.store.Delete(t.Context(), &adapter.DeleteParams{Key: key}); adapter.KindOf(err) != adapter.NotFound || err == nil {
+		t.Errorf("Delete again: %v, want not found", err)
+	}
+	if after := s.keys(s.list(t, &adapter.Query{})); !slices.Equal(after, before) {
+		t.Errorf("listed are %v, want %v", after, before)
+	}
+	if again, _ := s.create(t); again <= key {
+		t.Errorf("the next key is %d, and %d was used", again, key)
+	}
+}
+
+// testRefusedCreation gives records that the store must refuse as invalid.
+func (s *suite) testRefusedCreation(t *testing.T) {
+	key, given := s.create(t)
+	if err := s.store.Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
+		t.Fatal(err)
+	}
+	total := s.count(t, &adapter.Query{})
+	for i, a := range s.schema.Attributes {
+		var refused []adapter.Value
+		switch v, ok := other(a, given.Values[i]); {
+		case a.Nested != nil:
+			continue
+		case a.ReadOnly && ok:
+			refused = append(refused, v)
+		case a.Kind == adapter.KindInteger:
+			refused = append(refused, adapter.TextValue("1"), adapter.RecordsValue(nil))
+		case a.Kind == adapter.KindTime:
+			refused = append(refused, adapter.TextValue("2012-02-30 00:00:00"), adapter.IntegerValue(1))
+		case a.Kind == adapter.KindDecimal:
+			refused = append(refused, adapter.TextValue("x"), adapter.IntegerValue(1))
+		default:
+			refused = append(refused, adapter.IntegerValue(1), adapter.RecordsValue(nil))
+		}
+		for _, v := range refused {
+			r := given.Clone()
+			r.Values[i] = v
+			if _, err := s.store.Create(t.Context(), &adapter.CreateParams{Record: r}); adapter.KindOf(err) != adapter.Invalid || err == nil {
+				t.Errorf("%s given as %s: %v, want invalid", a.Name, value(v), err)
+			}
+		}
+	}
+	if after := s.count(t, &adapter.Query{}); after != total {
+		t.Errorf("%d records, were %d", after, total)
+	}
+}
+
+// testTwins creates one record many times at once. Either all are stored, or what
+// may not be there twice is stored once.
+func (s *suite) testTwins(t *testing.T) {
+	const writers = 50
+	key, given := s.create(t)
+	_, err := s.store.Create(t.Context(), &adapter.CreateParams{Record: given.Clone()})
+	want := writers
+	if adapter.KindOf(err) == adapter.Conflict {
+		want = 1
+	} else if err != nil {
+		t.Fatalf("Create: %v", err)
+	}
+	if err := s.store.Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	keys := map[adapter.Key]bool{}
+	for range writers {
+		all.Go(func() {
+			key, err := s.store.Create(t.Context(), &adapter.CreateParams{Record: given.Clone()})
+			var fault *adapter.Error
+			switch {
+			case err == nil:
+				mu.Lock()
+				keys[key] = true
+				mu.Unlock()
+			case !errors.As(err, &fault) || fault.Kind != adapter.Conflict || fault.Field == "":
+				t.Errorf("Create: %v, want a conflict that names the attribute", err)
+			}
+		})
+	}
+	all.Wait()
+	if len(keys) != want {
+		t.Errorf("%d of %d were stored, want %d", len(keys), writers, want)
+	}
+	listed := s.keys(s.list(t, &adapter.Query{}))
+	for key := range keys {
+		if !slices.Contains(listed, key) {
+			t.Errorf("%d was stored, and is not listed", key)
+		}
+	}
+}
+
+// testOwner writes to a record for the customer it belongs to, and for another.
+func (s *suite) testOwner(t *testing.T) {
+	if s.schema.Owner == "" {
+		t.Skip("records belong to nobody")
+	}
+	key, r := s.first(t)
+	owner := r.Get(s.schema.Owner).Int()
+	update := func(ownerID int64) error {
+		return s.store.Update(t.Context(), &adapter.UpdateParams{Key: key, OwnerID: ownerID, Change: func(adapter.Record) (adapter.Record, error) {
+			if ownerID != owner {
+				t.Error("Change called for a record of another customer")
+			}
+			return adapter.NewRecord(s.schema), nil
+		}})
+	}
+	remove := func(ownerID int64) error {
+		return s.store.Delete(t.Context(), &adapter.DeleteParams{Key: key, OwnerID: ownerID, Check: func(adapter.Record) error {
+			if ownerID != owner {
+				t.Error("Check called for a record of another customer")
+			}
+			return errOfCaller
+		}})
+	}
+	for name, write := range map[string]func(int64) error{"Update": update, "Delete": remove} {
+		if err := write(owner); err != nil && !errors.Is(err, errOfCaller) && adapter.KindOf(err) != adapter.Unsupported {
+			t.Errorf("%s by customer %s: %v", name, strconv.FormatInt(owner, 10), err)
+		}
+		if err := write(owner + 1); err == nil || adapter.KindOf(err) != adapter.NotFound && adapter.KindOf(err) != adapter.Unsupported {
+			t.Errorf("%s by another customer: %v, want not found", name, err)
+		}
+	}
+}

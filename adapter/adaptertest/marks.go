@@ -1,0 +1,83 @@
+package adaptertest
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// testMarks walks full in the order of q, each page beginning where the one
+// before ended, and begins lists behind marks of its own. operands are values
+// that records may have, or lie between.
+func (s *suite) testMarks(t *testing.T, full []adapter.Record, q *adapter.Query, operands []string) {
+	t.Helper()
+	tenth := int64(max(1, len(full)/10)) // long lists take no more pages than short ones
+	for _, limit := range []int64{tenth, tenth + 2} {
+		if testing.Short() && limit == tenth {
+			continue
+		}
+		s.walk(t, full, q, limit)
+	}
+	last := s.key(full[len(full)-1])
+	keys := []adapter.Key{0, last / 2, last + 1}
+	values := []adapter.Value{{}, adapter.NullValue()}
+	if at, ok := s.schema.Index(q.OrderBy); ok && len(operands) > 0 {
+		values = append(values, full[0].Values[at], full[len(full)/2].Values[at])
+		// Those of no record, and the one beyond all that a column holds.
+		for _, operand := range []string{operands[0], operands[len(operands)/2], operands[len(operands)-1]} {
+			values = append(values, valueOf(s.schema.Attributes[at].Kind, operand))
+		}
+	}
+	for i, value := range values {
+		if testing.Short() && i%3 != 0 {
+			continue
+		}
+		for _, key := range keys {
+			after := *q
+			after.After = &adapter.Mark{Value: value, Key: key}
+			s.compare(t, full, &after)
+			after.Offset, after.Limit = 1, 2
+			s.compare(t, full, &after)
+		}
+	}
+}
+
+// walk reads the list page by page, and again from the middle of each page by
+// an offset behind the mark.
+func (s *suite) walk(t *testing.T, full []adapter.Record, q *adapter.Query, limit int64) {
+	t.Helper()
+	want, _, err := adapter.Apply(s.schema, full, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := *q
+	page.Limit = limit
+	var walked []adapter.Record
+	for len(walked) <= len(want) {
+		records := s.list(t, &page)
+		if len(records) == 0 {
+			break
+		}
+		walked = append(walked, records...)
+		skipping := page
+		skipping.Offset = limit - 1
+		s.compare(t, full, &skipping)
+		end := records[len(records)-1]
+		page.After = &adapter.Mark{Value: end.Get(q.OrderBy), Key: s.key(end)}
+	}
+	if !slices.EqualFunc(walked, want, sameRecord) {
+		t.Errorf("%s: walked over %v, want %v", show(&page), s.keys(walked), s.keys(want))
+	}
+}
+
+// valueOf returns a value of the kind from its text. An integer that is out of
+// range is the nearest one.
+func valueOf(kind adapter.Kind, text string) adapter.Value {
+	if kind != adapter.KindInteger {
+		return adapter.TextValue(text)
+	}
+	i, _ := strconv.ParseInt(text, 10, 64)
+	return adapter.IntegerValue(i)
+}

@@ -1,0 +1,125 @@
+package adaptertest
+
+import (
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// anOrder is an order of the demo store that has lines.
+const anOrder = 1
+
+// testOrderComments checks what a comment does to its order.
+func testOrderComments(t *testing.T, h Harness, schemas *adapter.Schemas) {
+	a := h.Open(t)
+	store := func(r adapter.Resource) adapter.Store {
+		s, err := a.Store(r)
+		if err != nil {
+			t.Skip(err)
+		}
+		return &checked{Store: s, t: t}
+	}
+	orders, items, comments := store(adapter.Orders), store(adapter.OrderItems), store(adapter.OrderComments)
+	order := func() adapter.Record {
+		t.Helper()
+		r, err := orders.Get(t.Context(), &adapter.GetParams{Key: anOrder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	comment := func(of int, more given) (adapter.Key, error) {
+		g := given{"parent_id": of, "comment": nil, "is_customer_notified": 0, "is_visible_on_front": 0}
+		for name, v := range more {
+			g[name] = v
+		}
+		return comments.Create(t.Context(), &adapter.CreateParams{Record: g.record(schemas.Of(adapter.OrderComments))})
+	}
+
+	_, err := comment(noRecord, nil)
+	if adapter.KindOf(err) == adapter.Unsupported && err != nil {
+		t.Skip(err)
+	}
+	refused(t, "unknown order", err, adapter.Invalid, "parent_id")
+	before := order()
+	for _, c := range []struct {
+		name  string
+		given given
+		want  adapter.Value // of the comment and of the order
+	}{
+		{"without a status", nil, before.Get("status")},
+		{"with one", given{"status": "Étape 2"}, adapter.TextValue("Étape 2")},
+		{"without one again", given{"comment": "c"}, adapter.TextValue("Étape 2")},
+		{"with none", given{"status": nil}, adapter.NullValue()},
+		{"without one after that", nil, adapter.NullValue()},
+		{"with the first one", given{"status": before.Get("status")}, before.Get("status")},
+	} {
+		key, err := comment(anOrder, c.given)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		r, err := comments.Get(t.Context(), &adapter.GetParams{Key: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := order()
+		if value(r.Get("status")) != value(c.want) || value(after.Get("status")) != value(c.want) {
+			t.Errorf("%s: the comment has %s and the order %s, want %s", c.name, value(r.Get("status")), value(after.Get("status")), value(c.want))
+		}
+		if moment := r.Get("created_at").Text(); moment == "" || after.Get("updated_at").Text() < moment || after.Get("updated_at") == before.Get("updated_at") {
+			t.Errorf("%s: made at %q, order changed at %q", c.name, moment, after.Get("updated_at").Text())
+		}
+		found, err := orders.List(t.Context(), &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{
+			{Any: []adapter.Test{{Attribute: "status", Op: adapter.Eq, Operands: []string{adapter.Fold(c.want.Text())}}}},
+			{Any: []adapter.Test{{Attribute: "entity_id", Op: adapter.Eq, Operands: []string{strconv.Itoa(anOrder)}}}},
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !found.Partial && (len(found.Records) == 1) != (c.want.Kind() == adapter.Text) {
+			t.Errorf("%s: %d orders found by the status", c.name, len(found.Records))
+		}
+	}
+	lines, err := items.List(t.Context(), &adapter.ListParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range lines.Records {
+		if changed := line.Get("updated_at").Text() >= order().Get("updated_at").Text(); changed != (line.Get("order_id").Int() == anOrder) {
+			t.Errorf("line %d of order %d changed: %v", line.Get("item_id").Int(), line.Get("order_id").Int(), changed)
+		}
+	}
+	if after := order(); after.Get("created_at") != before.Get("created_at") || after.Get("state") != before.Get("state") {
+		t.Errorf("the order is otherwise changed:\n\t%s", values(after))
+	}
+	testCommenters(t, comment, order)
+}
+
+// testCommenters comments an order from many goroutines at once: the order has the
+// status of the last comment.
+func testCommenters(t *testing.T, comment func(int, given) (adapter.Key, error), order func() adapter.Record) {
+	const writers = 50
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	last, status := adapter.Key(0), ""
+	for i := range writers {
+		all.Go(func() {
+			mine := "status " + strconv.Itoa(i)
+			key, err := comment(anOrder, given{"status": mine})
+			if err != nil {
+				t.Errorf("Create: %v", err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if key > last {
+				last, status = key, mine
+			}
+		})
+	}
+	all.Wait()
+	if got := order().Get("status").Text(); got != status {
+		t.Errorf("the order has %q, the last comment %q", got, status)
+	}
+}

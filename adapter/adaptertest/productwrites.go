@@ -1,0 +1,335 @@
+package adaptertest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// A product of the demo store: one website with two store views sells it, it has
+// no images, and no values of a store view. A third store view is of a website
+// that does not sell it.
+const (
+	aProduct    = 3
+	aView       = 2
+	sisterView  = 1
+	foreignView = 3
+)
+
+// testProductWrites checks what only writes of products and their images mean:
+// scopes, prices, stock items, SKUs, levels and assignments.
+func testProductWrites(t *testing.T, h Harness, schemas *adapter.Schemas) {
+	for _, c := range []struct {
+		name string
+		test func(*shelf, *testing.T)
+	}{
+		{"create", (*shelf).testCreate},
+		{"scopes", (*shelf).testScopes},
+		{"prices", (*shelf).testPriceLists},
+		{"stock item", (*shelf).testStockItem},
+		{"stock writers", (*shelf).testStockWriters},
+		{"SKU", (*shelf).testSKU},
+		{"refused", (*shelf).testRefused},
+		{"delete", (*shelf).testDelete},
+		{"many writers", (*shelf).testManyWriters},
+		{"images at levels", (*shelf).testLevels},
+		{"images frozen", (*shelf).testFrozen},
+		{"images deleted", (*shelf).testImageDelete},
+		{"image names", (*shelf).testImageNames},
+		{"images refused", (*shelf).testImagesRefused},
+		{"assignments", (*shelf).testAssign},
+		{"copies", (*shelf).testCopies},
+		{"assignments refused", (*shelf).testAssignmentsRefused},
+		{"many assigners", (*shelf).testAssigners},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := h.Open(t)
+			store := func(r adapter.Resource) adapter.Store {
+				s, err := a.Store(r)
+				if err != nil {
+					t.Skip(err)
+				}
+				return &checked{Store: s, t: t}
+			}
+			c.test(&shelf{
+				schemas: schemas, products: store(adapter.Products), images: store(adapter.ProductImages), stock: store(adapter.StockItems),
+				websites: store(adapter.ProductWebsites), categories: store(adapter.ProductCategories),
+			}, t)
+		})
+	}
+}
+
+// shelf are the stores of products and of what belongs to them.
+type shelf struct {
+	schemas                 *adapter.Schemas
+	products, images, stock adapter.Store
+	websites, categories    adapter.Store
+}
+
+// given are values by attribute, as strings and ints; nil is null.
+type given map[string]any
+
+func (g given) record(schema *adapter.Schema) adapter.Record {
+	r := adapter.NewRecord(schema)
+	for name, v := range g {
+		switch v := v.(type) {
+		case adapter.Value:
+			r.Set(name, v)
+		case string:
+			r.Set(name, adapter.TextValue(v))
+		case int:
+			r.Set(name, adapter.IntegerValue(int64(v)))
+		case []string:
+			r.Set(name, adapter.TextsValue(v))
+		case []given:
+			nested := make([]adapter.Record, len(v))
+			at, _ := schema.Index(name)
+			for i, g := range v {
+				nested[i] = g.record(schema.Attributes[at].Nested)
+			}
+			r.Set(name, adapter.RecordsValue(nested))
+		default:
+			r.Set(name, adapter.NullValue())
+		}
+	}
+	return r
+}
+
+// newProduct returns what a product needs, and more.
+func newProduct(sku string, more given) given {
+	g := given{"attribute_set_id": 4, "type_id": "simple", "sku": sku, "name": "N", "price": "1.0000", "status": 1, "visibility": 4, "tax_class_id": 2}
+	for name, v := range more {
+		g[name] = v
+	}
+	return g
+}
+
+func (s *shelf) add(t *testing.T, sku string, more given) adapter.Key {
+	t.Helper()
+	key, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct(sku, more).record(s.schemas.Of(adapter.Products))})
+	if err != nil {
+		t.Fatalf("Create %q: %v", sku, err)
+	}
+	return key
+}
+
+func (s *shelf) get(t *testing.T, key adapter.Key, level int64, with ...string) adapter.Record {
+	t.Helper()
+	r, err := s.products.Get(t.Context(), &adapter.GetParams{Key: key, StoreID: level, With: with})
+	if err != nil {
+		t.Fatalf("Get %d: %v", key, err)
+	}
+	return r
+}
+
+// update changes a product at a level.
+func (s *shelf) update(t *testing.T, key adapter.Key, level int64, change given) error {
+	t.Helper()
+	return update(t, s.products, key, level, change)
+}
+
+func update(t *testing.T, store adapter.Store, key adapter.Key, level int64, change given) error {
+	t.Helper()
+	return store.Update(t.Context(), &adapter.UpdateParams{Key: key, StoreID: level, Change: func(current adapter.Record) (adapter.Record, error) {
+		return change.record(current.Schema), nil
+	}})
+}
+
+// change is update, which has to succeed.
+func (s *shelf) change(t *testing.T, key adapter.Key, level int64, change given) {
+	t.Helper()
+	if err := s.update(t, key, level, change); err != nil {
+		t.Fatalf("Update %d at %d: %v", key, level, err)
+	}
+}
+
+// want compares values of a product at a level.
+func (s *shelf) want(t *testing.T, key adapter.Key, level int64, want given) {
+	t.Helper()
+	got, wanted := s.get(t, key, level), want.record(s.schemas.Of(adapter.Products))
+	for name := range want {
+		if value(got.Get(name)) != value(wanted.Get(name)) {
+			t.Errorf("product %d at %d: %s is %s, want %s", key, level, name, value(got.Get(name)), value(wanted.Get(name)))
+		}
+	}
+}
+
+// refused fails unless err is of a kind and names the attribute.
+func refused(t *testing.T, what string, err error, kind adapter.ErrorKind, field string) {
+	t.Helper()
+	var e *adapter.Error
+	if !errors.As(err, &e) || e.Kind != kind || e.Field != field {
+		t.Errorf("%s: %v, want %s of %q", what, err, kind, field)
+	}
+}
+
+func (s *shelf) testCreate(t *testing.T) {
+	stock := given{"qty": "5.0000", "low_stock_date": nil, "notify_stock_qty": nil}
+	for _, a := range s.schemas.Of(adapter.StockItems).Attributes {
+		if _, ok := stock[a.Name]; ok || a.ReadOnly {
+			continue
+		}
+		stock[a.Name] = map[adapter.Kind]any{adapter.KindInteger: 1, adapter.KindDecimal: "2.0000"}[a.Kind]
+	}
+	first := s.add(t, "n-1", nil)
+	key := s.add(t, "n-2", given{
+		"meta_title": nil, "special_from_date": nil, "url_key": "n",
+		"tier_price":  []given{{"website_id": 0, "cust_group": 1, "price": "9.0000", "price_qty": "2.0000"}, {"website_id": 0, "cust_group": 32000, "price": "8.0000", "price_qty": "2.0000"}},
+		"group_price": []given{{"website_id": 0, "cust_group": 2, "price": "7.0000"}},
+		"stock_item":  []given{stock},
+	})
+	if key <= first {
+		t.Errorf("key %d after %d", key, first)
+	}
+	absent := adapter.Value{}
+	s.want(t, key, 0, given{"sku": "n-2", "meta_title": nil, "meta_keyword": absent, "special_from_date": nil, "url_key": "n", "default_url_key": "n"})
+	s.want(t, key, aView, given{"name": "N", "meta_title": nil})
+	r := s.get(t, key, 0, "tier_price", "group_price", "stock_item", "image_file")
+	if created := r.Get("created_at"); created.Text() == "" || r.Get("updated_at") != created {
+		t.Errorf("created at %q, updated at %q", created.Text(), r.Get("updated_at").Text())
+	}
+	if got := prices(r, "tier_price"); got != "1 9.0000 2.0000|32000 8.0000 2.0000" {
+		t.Errorf("tier prices: %s", got)
+	}
+	if got := prices(r, "group_price"); got != "2 7.0000" {
+		t.Errorf("group prices: %s", got)
+	}
+	items := r.Get("stock_item").Records()
+	if len(items) != 1 {
+		t.Fatalf("stock items: %s", value(r.Get("stock_item")))
+	}
+	for name, v := range (given{"product_id": int(key), "stock_id": 1, "qty": "5.0000", "low_stock_date": nil, "manage_stock": 1, "min_qty": "2.0000"}) {
+		if want := (given{name: v}).record(items[0].Schema).Get(name); value(items[0].Get(name)) != value(want) {
+			t.Errorf("stock item: %s is %s, want %s", name, value(items[0].Get(name)), value(want))
+		}
+	}
+	kept, err := s.stock.Get(t.Context(), &adapter.GetParams{Key: keyIn(items[0])})
+	if err != nil || !sameRecord(kept, items[0]) {
+		t.Errorf("stock item: %s, %v", values(kept), err)
+	}
+	if none := s.get(t, first, 0, "stock_item").Get("stock_item"); len(none.Records()) != 0 {
+		t.Errorf("a stock item nobody gave: %s", value(none))
+	}
+}
+
+// keyIn returns the key of a record.
+func keyIn(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
+
+func (s *shelf) testScopes(t *testing.T) {
+	const key = aProduct
+	before := s.get(t, key, 0)
+	s.change(t, key, aView, given{"name": "Lampe", "status": 2, "price": "5.0000", "meta_title": nil, "visibility": 3, "special_to_date": "2030-01-01 00:00:00"})
+	s.want(t, key, 0, given{"name": before.Get("name"), "status": 1, "price": "5.0000", "meta_title": adapter.Value{}, "visibility": 4, "special_to_date": adapter.Value{}})
+	s.want(t, key, aView, given{"name": "Lampe", "status": 2, "price": "5.0000", "meta_title": nil, "visibility": 3, "special_to_date": "2030-01-01 00:00:00"})
+	s.want(t, key, sisterView, given{"name": before.Get("name"), "status": 2, "meta_title": adapter.Value{}, "visibility": 4, "special_to_date": "2030-01-01 00:00:00"})
+	s.want(t, key, foreignView, given{"name": before.Get("name"), "status": 1, "special_to_date": adapter.Value{}})
+
+	// What a view does not have of its own follows the default scope.
+	s.change(t, key, 0, given{"name": "Lamp", "description": "D", "meta_keyword": nil})
+	s.want(t, key, aView, given{"name": "Lampe", "description": "D", "meta_keyword": nil})
+	s.want(t, key, sisterView, given{"name": "Lamp"})
+	// A value like the default one is the view's own all the same.
+	s.change(t, key, sisterView, given{"description": "D"})
+	s.change(t, key, 0, given{"description": "E"})
+	s.want(t, key, sisterView, given{"description": "D"})
+	s.want(t, key, aView, given{"description": "E"})
+
+	unset := adapter.UnsetValue()
+	s.change(t, key, aView, given{"name": unset, "meta_title": unset, "status": unset, "visibility": unset})
+	s.want(t, key, aView, given{"name": "Lamp", "meta_title": adapter.Value{}, "status": 1, "visibility": 4})
+	s.want(t, key, sisterView, given{"status": 1})
+	s.change(t, key, 0, given{"meta_keyword": unset, "description": nil})
+	s.want(t, key, 0, given{"meta_keyword": adapter.Value{}, "description": nil})
+
+	err := s.products.Update(t.Context(), &adapter.UpdateParams{Key: key, StoreID: aView, With: []string{"tier_price"}, Change: func(current adapter.Record) (adapter.Record, error) {
+		if seen := s.get(t, key, aView); !sameRecord(current, seen) {
+			t.Errorf("Change saw\n\t%s\nGet:\n\t%s", values(current), values(seen))
+		}
+		if current.Get("tier_price").Kind() != adapter.Records {
+			t.Error("Change saw no tier prices")
+		}
+		return adapter.NewRecord(current.Schema), nil
+	}})
+	if err != nil {
+		t.Error(err)
+	}
+	refused(t, "unknown store view", s.update(t, key, 1<<40, given{"name": "x"}), adapter.Invalid, "store_id")
+}
+
+func (s *shelf) testSKU(t *testing.T) {
+	s.add(t, "zé-1", nil)
+	s.add(t, " lead", nil)
+	s.add(t, "trail ", nil)
+	for sku, free := range map[string]bool{
+		"ZE-1": false, " zé-1\t": false, "zé-1  ": false, "zé-2": true,
+		"lead": true, "TRAIL": false, "\ttrail": false,
+	} {
+		_, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct(sku, nil).record(s.schemas.Of(adapter.Products))})
+		if free && err != nil {
+			t.Errorf("%q: %v", sku, err)
+		} else if !free {
+			refused(t, sku, err, adapter.Conflict, "sku")
+		}
+	}
+	_, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct(" LEAD ", nil).record(s.schemas.Of(adapter.Products))})
+	refused(t, "beside lead", err, adapter.Conflict, "sku")
+	key := s.add(t, "mine", nil)
+	s.change(t, key, 0, given{"sku": " MINE "})
+	s.want(t, key, 0, given{"sku": " MINE "})
+	refused(t, "another's", s.update(t, key, aView, given{"sku": "Ze-1", "name": "x"}), adapter.Conflict, "sku")
+	s.want(t, key, aView, given{"sku": " MINE ", "name": "N"})
+}
+
+func (s *shelf) testRefused(t *testing.T) {
+	schema := s.schemas.Of(adapter.Products)
+	result, err := s.products.List(t.Context(), &adapter.ListParams{Count: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, more := range map[string]given{
+		"a key":            {"entity_id": 77},
+		"a time":           {"created_at": "2012-01-01 00:00:00"},
+		"a computed value": {"image_file": "a/b/c.png"},
+		"no type":          {"type_id": nil},
+		"no SKU":           {"sku": nil},
+		"no number":        {"price": "x"},
+		"a bad price":      {"group_price": []given{{"cust_group": 1}}},
+		"a bad stock item": {"stock_item": []given{{"qty": "1.0000"}}},
+		"two stock items":  {"stock_item": []given{{}, {}}},
+		"another's item":   {"stock_item": []given{{"product_id": 1}}},
+	} {
+		_, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct("r-"+name, more).record(schema)})
+		if adapter.KindOf(err) != adapter.Invalid || err == nil {
+			t.Errorf("%s: %v, want invalid", name, err)
+		}
+	}
+	after, err := s.products.List(t.Context(), &adapter.ListParams{Count: true})
+	if err != nil || after.Total != result.Total {
+		t.Errorf("%d products, were %d; %v", after.Total, result.Total, err)
+	}
+}
+
+func (s *shelf) testDelete(t *testing.T) {
+	const key = 2 // with prices, a stock item, websites, categories and lines of orders
+	item := s.get(t, key, 0, "stock_item").Get("stock_item").Records()[0]
+	sku := s.get(t, key, 0).Get("sku").Text()
+	last := s.add(t, "last", nil)
+	for _, k := range []adapter.Key{key, last} {
+		if err := s.products.Delete(t.Context(), &adapter.DeleteParams{Key: k}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.products.Get(t.Context(), &adapter.GetParams{Key: k}); adapter.KindOf(err) != adapter.NotFound || err == nil {
+			t.Errorf("Get %d: %v, want not found", k, err)
+		}
+		if err := s.products.Delete(t.Context(), &adapter.DeleteParams{Key: k}); adapter.KindOf(err) != adapter.NotFound || err == nil {
+			t.Errorf("again: %v, want not found", err)
+		}
+	}
+	if _, err := s.stock.Get(t.Context(), &adapter.GetParams{Key: keyIn(item)}); adapter.KindOf(err) != adapter.NotFound || err == nil {
+		t.Errorf("its stock item: %v, want not found", err)
+	}
+	if again := s.add(t, sku, nil); again <= last {
+		t.Errorf("key %d after %d", again, last)
+	}
+}

@@ -1,0 +1,76 @@
+package adapter
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWith(t *testing.T) {
+	standard := NewSchemas()
+	extended, err := standard.With(
+		AddedAttribute{Customers, "loyalty_tier", KindText, ScopeGlobal},
+		AddedAttribute{Products, "lead_days", KindInteger, ScopeWebsite},
+		AddedAttribute{Products, "loyalty_tier", KindDecimal, ScopeStore},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		resource Resource
+		added    []Attribute
+	}{
+		{Customers, []Attribute{{Name: "loyalty_tier", Kind: KindText}}},
+		{CustomerAddresses, nil},
+		{Products, []Attribute{{Name: "lead_days", Kind: KindInteger, Scope: ScopeWebsite}, {Name: "loyalty_tier", Kind: KindDecimal, Scope: ScopeStore}}},
+	} {
+		t.Run(string(c.resource), func(t *testing.T) {
+			before, after := standard.Of(c.resource), extended.Of(c.resource)
+			checkSchema(t, after)
+			if after.Key != before.Key || after.Owner != before.Owner {
+				t.Errorf("key %q, owner %q; want %q, %q", after.Key, after.Owner, before.Key, before.Owner)
+			}
+			if len(before.Attributes)+len(c.added) != len(after.Attributes) {
+				t.Fatalf("%d attributes, before %d", len(after.Attributes), len(before.Attributes))
+			}
+			for i, a := range before.Attributes {
+				if after.Attributes[i].Name != a.Name || a.Added {
+					t.Errorf("attribute %d is %s, before %s", i, after.Attributes[i].Name, a.Name)
+				}
+			}
+			for i, want := range c.added {
+				got := after.Attributes[len(before.Attributes)+i]
+				if got.Name != want.Name || got.Kind != want.Kind || got.Scope != want.Scope || !got.Added {
+					t.Errorf("added %+v, want %+v", got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestWithRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		added AddedAttribute
+		want  string
+	}{
+		{"another resource", AddedAttribute{Orders, "note", KindText, ScopeGlobal}, "use one of customers, customer_addresses, products"},
+		{"no name", AddedAttribute{Customers, "", KindText, ScopeGlobal}, `the name "" must be`},
+		{"upper case", AddedAttribute{Customers, "Tier", KindText, ScopeGlobal}, "must be a lower-case letter"},
+		{"a digit first", AddedAttribute{Customers, "1st", KindText, ScopeGlobal}, "must be a lower-case letter"},
+		{"no identifier", AddedAttribute{Customers, "a;b", KindText, ScopeGlobal}, "must be a lower-case letter"},
+		{"a line break behind", AddedAttribute{Customers, "tier\n", KindText, ScopeGlobal}, "must be a lower-case letter"},
+		{"too long", AddedAttribute{Customers, strings.Repeat("a", 64), KindText, ScopeGlobal}, "at most 62"},
+		{"an attribute there is", AddedAttribute{Customers, "password_hash", KindText, ScopeGlobal}, "choose another name, as shop_password_hash"},
+		{"one on demand", AddedAttribute{Products, "image_file", KindText, ScopeGlobal}, "choose another name"},
+		{"a kind that is no value", AddedAttribute{Products, "tiers", KindRecords, ScopeGlobal}, "must be a text, an integer, a decimal or a time"},
+		{"a scope customers have not", AddedAttribute{Customers, "tier", KindText, ScopeStore}, "must be global"},
+		{"twice", AddedAttribute{Products, "twice", KindText, ScopeStore}, `have an attribute "twice"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := NewSchemas().With(AddedAttribute{Products, "twice", KindText, ScopeGlobal}, c.added)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,150 @@
+package sqlstore
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestValidBlobName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"f/r/front.png": true, "a/b": true, "_/_/..png": true, "A/-/a_b-c.d.JPG": true,
+		"a/" + strings.Repeat("b", 253): true, "a/" + strings.Repeat("b", 254): false,
+		"": false, "front.png": false, "/f/front.png": false, "f/front.png/": false, "f//front.png": false,
+		"./front.png": false, "../front.png": false, "f/../front.png": false, "f/..": false, "f/.": false,
+		`f\front.png`: false, `f/r\front.png`: false, "f/front png": false, "f/frönt.png": false,
+		"f/front.png\n": false, "f/\x00.png": false, "f/front.png:stream": false, "~/front.png": false,
+	} {
+		if got := validBlobName(name); got != want {
+			t.Errorf("%q: %v, want %v", name, got, want)
+		}
+	}
+}
+
+// FuzzValidBlobName: a valid name is a place below the folder, and nowhere else.
+func FuzzValidBlobName(f *testing.F) {
+	for _, name := range []string{"f/r/front.png", "../x", "a/./b", "a/b/", "a//b", "C:/b"} {
+		f.Add(name)
+	}
+	b := &blobs{directory: "/media"}
+	f.Fuzz(func(t *testing.T, name string) {
+		if !validBlobName(name) {
+			return
+		}
+		path := b.path(name)
+		if rest, err := filepath.Rel("/media", path); err != nil || filepath.ToSlash(rest) != name || !filepath.IsLocal(rest) {
+			t.Errorf("%q is %q", name, path)
+		}
+	})
+}
+
+func TestBlobs(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "media")
+	b, err := openBlobs(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(directory); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder: %v, %v", info.Mode(), err)
+	}
+	publish := func(name, content string) {
+		t.Helper()
+		added, err := b.add([]byte(content))
+		if err == nil {
+			err = added.publish(name)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		added.discard()
+		if got, err := os.ReadFile(b.path(name)); string(got) != content || err != nil {
+			t.Errorf("%s holds %q, %v", name, got, err)
+		}
+	}
+	publish("f/r/front.png", "one")
+	publish("f/r/front.png", "two") // over what a write that was cut short has left
+	publish("f/o/o.png", "three")
+	unnamed, err := b.add([]byte("four"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(unnamed.temporary); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("a new file: %v, %v", info.Mode(), err)
+	}
+	names, err := b.names()
+	if slices.Sort(names); err != nil || !slices.Equal(names, []string{"f/o/o.png", "f/r/front.png"}) {
+		t.Errorf("names %v, %v", names, err)
+	}
+	unnamed.discard()
+	if _, err := os.Stat(unnamed.temporary); !os.IsNotExist(err) {
+		t.Errorf("discarded: %v", err)
+	}
+}
+
+// TestAbandonedBlobs opens a folder in which writes were cut short.
+func TestAbandonedBlobs(t *testing.T) {
+	b, err := openBlobs(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left [2]*blob
+	for i := range left {
+		if left[i], err = b.add([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chtimes(left[0].temporary, time.Time{}, time.Now().Add(-2*abandoned)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openBlobs(b.directory); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left[0].temporary); !os.IsNotExist(err) {
+		t.Errorf("a file of long ago: %v", err)
+	}
+	if _, err := os.Stat(left[1].temporary); err != nil {
+		t.Errorf("a file of now, which another process may be writing: %v", err)
+	}
+}
+
+func TestNoBlobs(t *testing.T) {
+	b, err := openBlobs("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.add([]byte("x")); err == nil {
+		t.Error("a file was added without a folder")
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	createEmpty(t, file)
+	if _, err := openBlobs(file); err == nil {
+		t.Error("a file was opened as a folder")
+	}
+}
+
+func createEmpty(t *testing.T, path string) {
+	t.Helper()
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// names returns the names of all files that are published, listed or not.
+func (b *blobs) names() ([]string, error) {
+	var names []string
+	err := filepath.WalkDir(b.directory, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(b.directory, path)
+		if name = filepath.ToSlash(name); validBlobName(name) {
+			names = append(names, name)
+		}
+		return err
+	})
+	return names, err
+}

@@ -1,0 +1,307 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+// people are the stores of customers and what belongs to them.
+type people struct{ customers, addresses, orders adapter.Store }
+
+func openPeople(tb testing.TB, db *sqlstore.DB) people {
+	tb.Helper()
+	var p people
+	for r, into := range map[adapter.Resource]*adapter.Store{
+		adapter.Customers: &p.customers, adapter.CustomerAddresses: &p.addresses, adapter.Orders: &p.orders,
+	} {
+		var err error
+		if *into, err = db.Adapter().Store(r); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return p
+}
+
+func get(tb testing.TB, s adapter.Store, key adapter.Key) adapter.Record {
+	tb.Helper()
+	r, err := s.Get(tb.Context(), &adapter.GetParams{Key: key})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// change sets attributes of a record.
+func change(tb testing.TB, s adapter.Store, key adapter.Key, values map[string]adapter.Value) error {
+	tb.Helper()
+	return s.Update(tb.Context(), &adapter.UpdateParams{Key: key, Change: func(current adapter.Record) (adapter.Record, error) {
+		next := adapter.NewRecord(current.Schema)
+		for name, v := range values {
+			next.Set(name, v)
+		}
+		return next, nil
+	}})
+}
+
+// newAddress is an address of a customer with all a store needs.
+func newAddress(like adapter.Record, customer int64) adapter.Record {
+	r := adapter.NewRecord(like.Schema)
+	r.Set("customer_id", adapter.IntegerValue(customer))
+	r.Set("city", adapter.TextValue("Bath"))
+	r.Set("street", adapter.TextsValue([]string{"1 High St"}))
+	r.Set("is_default_billing", adapter.IntegerValue(0))
+	r.Set("is_default_shipping", adapter.IntegerValue(0))
+	return r
+}
+
+// seeded is the time of the last change of all the demo store's records.
+const seeded = "2012-01-05 00:00:00"
+
+func TestNullsSettle(t *testing.T) {
+	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+		p := openPeople(t, openDemo(t, e))
+		steps := []struct {
+			name        string
+			change      map[string]adapter.Value
+			prefix, vat adapter.ValueKind
+		}{
+			{"emptied", map[string]adapter.Value{"prefix": adapter.NullValue()}, adapter.Null, adapter.Text},
+			{"the next change settles it", map[string]adapter.Value{"firstname": adapter.TextValue("A")}, adapter.Absent, adapter.Text},
+			{"taken away", map[string]adapter.Value{"taxvat": adapter.UnsetValue()}, adapter.Absent, adapter.Absent},
+			{"emptied what was not there", map[string]adapter.Value{"taxvat": adapter.NullValue(), "prefix": adapter.NullValue()}, adapter.Null, adapter.Null},
+			{"one is filled again", map[string]adapter.Value{"taxvat": adapter.TextValue("T"), "prefix": adapter.NullValue()}, adapter.Null, adapter.Text},
+			{"no value at all", nil, adapter.Absent, adapter.Text},
+		}
+		for _, step := range steps {
+			if err := change(t, p.customers, 1, step.change); err != nil {
+				t.Fatalf("%s: %v", step.name, err)
+			}
+			r := get(t, p.customers, 1)
+			if r.Get("prefix").Kind() != step.prefix || r.Get("taxvat").Kind() != step.vat {
+				t.Errorf("%s: prefix is of kind %d, taxvat of %d", step.name, r.Get("prefix").Kind(), r.Get("taxvat").Kind())
+			}
+			isNull := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "prefix", Op: adapter.IsNull}}}}}
+			found, err := p.customers.List(t.Context(), &adapter.ListParams{Query: isNull})
+			if err != nil || len(found.Records) > 0 != (step.prefix == adapter.Null) {
+				t.Errorf("%s: %d found by null, %v", step.name, len(found.Records), err)
+			}
+		}
+	})
+}
+
+func TestEveryChangeIsASave(t *testing.T) {
+	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+		p := openPeople(t, openDemo(t, e))
+		for name, s := range map[string]adapter.Store{"customer": p.customers, "address": p.addresses} {
+			before := get(t, s, 2)
+			if err := change(t, s, 2, nil); err != nil {
+				t.Fatal(err)
+			}
+			after := get(t, s, 2)
+			if before.Get("updated_at").Text() != seeded || after.Get("updated_at").Text() <= seeded || after.Get("created_at") != before.Get("created_at") {
+				t.Errorf("%s: updated_at %s, created_at %s", name, after.Get("updated_at").Text(), after.Get("created_at").Text())
+			}
+		}
+	})
+}
+
+// TestDefaultAddresses: one address of a customer is the default, and what it is
+// belongs to the customer. Address 1 is both of customer 1's in the demo store.
+func TestDefaultAddresses(t *testing.T) {
+	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+		p := openPeople(t, openDemo(t, e))
+		expect := func(name, billing, shipping string, touched bool) {
+			t.Helper()
+			for flag, want := range map[string]string{"is_default_billing": billing, "is_default_shipping": shipping} {
+				set := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: flag, Op: adapter.Eq, Operands: []string{"1"}}}}}}
+				found, err := p.addresses.List(t.Context(), &adapter.ListParams{Query: set, OwnerID: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := ""
+				for _, r := range found.Records {
+					got += r.Get("entity_id").Text()
+				}
+				if got != want {
+					t.Errorf("%s: %s is set for %q, want %q", name, flag, got, want)
+				}
+			}
+			if got := get(t, p.customers, 1).Get("updated_at").Text(); got > seeded != touched {
+				t.Errorf("%s: the customer was changed %s", name, got)
+			}
+		}
+		if err := change(t, p.addresses, 2, map[string]adapter.Value{"city": adapter.TextValue("Bath")}); err != nil {
+			t.Fatal(err)
+		}
+		expect("another one is changed", "1", "1", false)
+		first := get(t, p.addresses, 1)
+		if _, err := p.addresses.Create(t.Context(), &adapter.CreateParams{Record: newAddress(first, 1)}); err != nil {
+			t.Fatal(err)
+		}
+		expect("another one is added", "1", "1", false)
+		fresh := newAddress(first, 1)
+		fresh.Set("is_default_shipping", adapter.IntegerValue(1))
+		key, err := p.addresses.Create(t.Context(), &adapter.CreateParams{Record: fresh})
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect("a new one is added", "1", strconv.FormatInt(int64(key), 10), true)
+		if err := change(t, p.addresses, 2, map[string]adapter.Value{"is_default_billing": adapter.IntegerValue(1)}); err != nil {
+			t.Fatal(err)
+		}
+		expect("one is made it", "2", strconv.FormatInt(int64(key), 10), true)
+		if got := get(t, p.addresses, 1).Get("updated_at").Text(); got != seeded {
+			t.Errorf("the former default counts as changed %s", got)
+		}
+		if got := get(t, p.addresses, 3).Get("is_default_billing").Int(); got != 1 {
+			t.Error("another customer's default is gone")
+		}
+	})
+}
+
+func TestDefaultChangesTouchTheCustomer(t *testing.T) {
+	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+		p := openPeople(t, openDemo(t, e))
+		if err := change(t, p.addresses, 1, map[string]adapter.Value{"city": adapter.TextValue("Bath")}); err != nil {
+			t.Fatal(err)
+		}
+		if got := get(t, p.customers, 1).Get("updated_at").Text(); got <= seeded {
+			t.Errorf("the customer was last changed %s", got)
+		}
+	})
+}
+
+func TestAddressOfNobody(t *testing.T) {
+	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+		p := openPeople(t, openDemo(t, e))
+		_, err := p.addresses.Create(t.Context(), &adapter.CreateParams{Record: newAddress(get(t, p.addresses, 1), 99)})
+		var fault *adapter.Error
+		if !errors.As(err, &fault) || fault.Kind != adapter.Invalid || fault.Field != "customer_id" {
+			t.Errorf("%v, want invalid (customer_id)", err)
+		}
+	})
+}
+
+func TestDeletedCustomer(t *testing.T) {
+	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+		db := openDemo(t, e)
+		p := openPeople(t, db)
+		isHis := &adapter.ListParams{OwnerID: 1}
+		orders, err := p.orders.List(t.Context(), isHis)
+		if err != nil || len(orders.Records) == 0 {
+			t.Fatalf("%d orders, %v", len(orders.Records), err)
+		}
+		if err := p.customers.Delete(t.Context(), &adapter.DeleteParams{Key: 1}); err != nil {
+			t.Fatal(err)
+		}
+		for name, s := range map[string]adapter.Store{"addresses": p.addresses, "orders": p.orders} {
+			if left, err := s.List(t.Context(), isHis); err != nil || len(left.Records) != 0 {
+				t.Errorf("%d %s of the customer, %v", len(left.Records), name, err)
+			}
+		}
+		for _, before := range orders.Records {
+			after := get(t, p.orders, adapter.Key(before.Get("entity_id").Int()))
+			if !after.Get("customer_id").Empty() {
+				t.Errorf("order %s is that of customer %s", after.Get("entity_id").Text(), after.Get("customer_id").Text())
+			}
+		}
+		for _, token := range data(t).Tokens {
+			_, err := db.Credentials().Token(t.Context(), token.Token)
+			if gone := adapter.KindOf(err) == adapter.NotFound; gone != (token.CustomerID == 1) {
+				t.Errorf("token of customer %d: %v", token.CustomerID, err)
+			}
+		}
+	})
+}
+
+// TestKeysAfterRestart: not even the process that comes next uses a key again.
+func TestKeysAfterRestart(t *testing.T) {
+	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+		dsn := e.NewDSN(t)
+		db := open(t, dsn)
+		if err := db.Load(t.Context(), data(t), nil); err != nil {
+			t.Fatal(err)
+		}
+		p := openPeople(t, db)
+		like := get(t, p.addresses, 1)
+		key, err := p.addresses.Create(t.Context(), &adapter.CreateParams{Record: newAddress(like, 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.addresses.Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		again, err := openPeople(t, open(t, dsn)).addresses.Create(t.Context(), &adapter.CreateParams{Record: newAddress(like, 1)})
+		if err != nil || again <= key {
+			t.Errorf("key %d after %d, %v", again, key, err)
+		}
+	})
+}
+
+// TestManyAtOneCustomer: addresses are added, made the default and removed while
+// others do the same, and at the end the customer goes.
+func TestManyAtOneCustomer(t *testing.T) {
+	const writers = 20
+	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+		p := openPeople(t, openDemo(t, e))
+		like := get(t, p.addresses, 1)
+		fresh := newAddress(like, 1)
+		fresh.Set("is_default_billing", adapter.IntegerValue(1))
+		var all sync.WaitGroup
+		for range writers {
+			all.Go(func() {
+				key, err := p.addresses.Create(t.Context(), &adapter.CreateParams{Record: fresh.Clone()})
+				if err != nil {
+					t.Errorf("Create: %v", err)
+					return
+				}
+				if err := change(t, p.addresses, key, map[string]adapter.Value{"is_default_shipping": adapter.IntegerValue(1)}); err != nil {
+					t.Errorf("Update: %v", err)
+				}
+			})
+			all.Go(func() {
+				if err := change(t, p.customers, 1, map[string]adapter.Value{"firstname": adapter.TextValue("Zed")}); err != nil {
+					t.Errorf("Update of the customer: %v", err)
+				}
+			})
+		}
+		all.Wait()
+		found, err := p.addresses.List(t.Context(), &adapter.ListParams{OwnerID: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"is_default_billing", "is_default_shipping"} {
+			defaults := slices.DeleteFunc(slices.Clone(found.Records), func(r adapter.Record) bool { return r.Get(name).Int() == 0 })
+			if len(defaults) != 1 {
+				t.Errorf("%s is set for %d addresses", name, len(defaults))
+			}
+		}
+		var removed sync.WaitGroup
+		for range writers {
+			removed.Go(func() {
+				_, err := p.addresses.Create(t.Context(), &adapter.CreateParams{Record: fresh.Clone()})
+				if err != nil && adapter.KindOf(err) != adapter.Invalid {
+					t.Errorf("Create while the customer goes: %v", err)
+				}
+			})
+		}
+		removed.Go(func() {
+			if err := p.customers.Delete(t.Context(), &adapter.DeleteParams{Key: 1}); err != nil {
+				t.Errorf("Delete: %v", err)
+			}
+		})
+		removed.Wait()
+		if left, err := p.addresses.List(t.Context(), &adapter.ListParams{OwnerID: 1}); err != nil || len(left.Records) != 0 {
+			t.Errorf("%d addresses are left, %v", len(left.Records), err)
+		}
+	})
+}

@@ -1,0 +1,156 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/huandu/go-sqlbuilder"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// find answers p by the statement sb, which says what is read from where, and
+// which selected has been turned into but for its order and its page. read makes
+// a record of the current row. What SQL cannot do exactly is done as the rows go
+// by, so that no more of them is kept than the page; it is left to adapter.Apply
+// only where the order is not that of SQL, or where the rows do not hold all that
+// the conditions are about.
+func (s *store) find(ctx context.Context, sb *sqlbuilder.SelectBuilder, selected *selection, p *adapter.ListParams, read func(*sql.Rows) (adapter.Record, error)) (*adapter.ListResult, error) {
+	if p.Count && len(selected.rest) == 0 {
+		return s.count(ctx, sb.Select("COUNT(*)"))
+	}
+	partial := selected.beyond || len(selected.order) == 0 && !p.Count
+	var wanted sieve
+	var err error
+	if partial {
+		err = s.rows(ctx, s.db.reading.query, sb, read, wanted.take)
+	} else {
+		wanted.counting = p.Count
+		err = s.sifted(ctx, sb, selected, &p.Query, read, &wanted)
+	}
+	if err != nil {
+		return nil, s.db.fault(ctx, "list "+string(s.table.schema.Resource), err)
+	}
+	return &adapter.ListResult{Records: wanted.records, Total: wanted.total, Partial: partial}, nil
+}
+
+// sifted runs sb, in the order of q, for what wanted keeps of it. Behind a mark
+// these are two statements where the first comes to its end.
+func (s *store) sifted(ctx context.Context, sb *sqlbuilder.SelectBuilder, selected *selection, q *adapter.Query, read func(*sql.Rows) (adapter.Record, error), wanted *sieve) error {
+	if err := wanted.prepare(selected, s.table.schema, q); err != nil {
+		return &adapter.Error{Kind: adapter.Unsupported, Op: "list " + string(s.table.schema.Resource), Err: err}
+	}
+	if wanted.counting {
+		return s.rows(ctx, s.db.reading.query, sb, read, wanted.take)
+	}
+	var tail *sqlbuilder.SelectBuilder
+	after := selected.after
+	switch {
+	case selected.tail == "":
+	case q.Offset > 0: // which may reach into the tail
+		after = sb.Or(after, selected.tail)
+	default:
+		tail = sb.Clone()
+	}
+	if after != "" {
+		sb.Where(after)
+	}
+	if err := s.rows(ctx, s.db.reading.query, wanted.cut(sb, selected, q), read, wanted.take); err != nil || tail == nil || wanted.full() {
+		return err
+	}
+	return s.rows(ctx, s.db.reading.query, wanted.cut(tail.Where(selected.tail), selected, q), read, wanted.take)
+}
+
+// A querier runs a statement that returns rows.
+type querier func(ctx context.Context, text string, arguments ...any) (*sql.Rows, error)
+
+// rows runs a statement and hands each record to take, until that wants no more.
+func (s *store) rows(ctx context.Context, query querier, sb *sqlbuilder.SelectBuilder, read func(*sql.Rows) (adapter.Record, error), take func(adapter.Record) (more bool)) error {
+	text, arguments := sb.Build()
+	return s.rowsOf(ctx, query, text, arguments, read, take)
+}
+
+// rowsOf is rows for a statement that has been built.
+func (s *store) rowsOf(ctx context.Context, query querier, text string, arguments []any, read func(*sql.Rows) (adapter.Record, error), take func(adapter.Record) (more bool)) error {
+	rows, err := query(ctx, text, arguments...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := ctx.Err(); err != nil { // that ends a statement a little later
+			return err
+		}
+		r, err := read(rows)
+		if err != nil {
+			return err
+		}
+		if !take(r) {
+			return nil
+		}
+	}
+	return rows.Err()
+}
+
+// A sieve keeps what a query wants of the records that pass. The zero sieve keeps
+// them all.
+type sieve struct {
+	records []adapter.Record
+	limit   int64 // of records; 0 is none
+	total   int64 // of what the conditions select, when counting
+	// What the statement leaves to do; nothing without a matcher.
+	matcher  *adapter.Matcher
+	counting bool
+	skip     int64
+}
+
+// prepare readies s for what SQL does not do exactly of q.
+func (s *sieve) prepare(selected *selection, schema *adapter.Schema, q *adapter.Query) (err error) {
+	s.limit = q.Limit
+	left := adapter.Query{Where: selected.rest, OrderBy: q.OrderBy, Desc: q.Desc}
+	if selected.after == "" {
+		left.After = q.After
+	}
+	if len(left.Where) > 0 || left.After != nil {
+		s.skip = q.Offset
+		s.matcher, err = adapter.NewMatcher(schema, &left)
+	}
+	return err
+}
+
+// cut writes the order to the statement that reads on, and the page, less what s
+// has of it, unless s has to look for that.
+func (s *sieve) cut(sb *sqlbuilder.SelectBuilder, selected *selection, q *adapter.Query) *sqlbuilder.SelectBuilder {
+	sb.OrderBy(selected.order...)
+	if s.matcher == nil {
+		left := *q
+		if q.Limit > 0 {
+			left.Limit -= int64(len(s.records))
+		}
+		cut(sb, &left)
+	}
+	return sb
+}
+
+// take looks at the next record, and reports whether s wants more.
+func (s *sieve) take(r adapter.Record) (more bool) {
+	if s.matcher != nil {
+		switch {
+		case !s.matcher.Selects(r):
+			return true
+		case s.counting:
+			s.total++
+			return true
+		case !s.matcher.Behind(r):
+			return true
+		case s.skip > 0:
+			s.skip--
+			return true
+		}
+	}
+	s.records = append(s.records, r)
+	return !s.full()
+}
+
+// full reports whether s holds the whole page.
+func (s *sieve) full() bool { return s.limit > 0 && int64(len(s.records)) >= s.limit }

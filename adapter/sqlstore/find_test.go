@@ -1,0 +1,174 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// TestFinishedInTheStore lists and counts by conditions SQL cannot do exactly, in
+// an order it can: nothing is left to the caller.
+func TestFinishedInTheStore(t *testing.T) {
+	EachEngine(t, testFinishedInTheStore)
+}
+
+func testFinishedInTheStore(t *testing.T, e Engine) {
+	db := openScoped(t, e)
+	atView := adapter.ListParams{StoreID: 2, Products: adapter.ProductParams{WebsiteID: adapter.AnyWebsite}}
+	for _, c := range []struct {
+		name     string
+		resource adapter.Resource
+		params   adapter.ListParams
+		anyOf    []adapter.Test
+	}{
+		{"expression", adapter.Products, adapter.ListParams{}, []adapter.Test{{Attribute: "name", Op: adapter.Matches, Operands: []string{"e"}}}},
+		{"expression at a store view", adapter.Products, atView, []adapter.Test{{Attribute: "name", Op: adapter.Matches, Operands: []string{"^(bouil|a)"}}}},
+		{"null of a store view, or an expression", adapter.Products, atView, []adapter.Test{
+			{Attribute: "meta_title", Op: adapter.IsNull}, {Attribute: "sku", Op: adapter.Matches, Operands: []string{"z"}},
+		}},
+		{"written form of a store view's number", adapter.Products, atView, []adapter.Test{{Attribute: "visibility", Op: adapter.Like, Operands: []string{"3%"}}}},
+		{"image of a store view", adapter.Products, atView, []adapter.Test{{Attribute: "image_file", Op: adapter.Like, Operands: []string{"%back%"}}}},
+		{"lines", adapter.CustomerAddresses, adapter.ListParams{}, []adapter.Test{{Attribute: "street", Op: adapter.IsNotNull}}},
+		{"written form of a number", adapter.StockItems, adapter.ListParams{}, []adapter.Test{{Attribute: "qty", Op: adapter.Like, Operands: []string{"%.0000"}}}},
+		{"joined", adapter.StockItems, adapter.ListParams{}, []adapter.Test{{Attribute: "product_created_at", Op: adapter.Like, Operands: []string{"2%"}}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			table, store := db.table(c.resource), db.stores[c.resource]
+			names := []string{c.anyOf[0].Attribute}
+			all := c.params
+			all.With = names
+			everything, err := store.List(t.Context(), &all)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, q := range []adapter.Query{
+				{}, {Limit: 1}, {Offset: 1, Limit: 2}, {Offset: 100}, {OrderBy: table.schema.Key, Desc: true, Limit: 2},
+				{After: &adapter.Mark{Key: 1}}, {After: &adapter.Mark{Key: 2}, Offset: 1, Limit: 1},
+			} {
+				q.Where = []adapter.Condition{{Any: c.anyOf}}
+				want, total, err := adapter.Apply(table.schema, everything.Records, &q)
+				if err != nil || total == 0 {
+					t.Fatalf("%d records: nothing is tested; %v", total, err)
+				}
+				p := c.params
+				p.Query = q
+				got, err := store.List(t.Context(), &p)
+				if err != nil || got.Partial || !slices.EqualFunc(got.Records, want, sameKey) {
+					t.Errorf("%+v: %+v, want %+v; %v", q, got, want, err)
+				}
+				p.Count = true
+				if counted, err := store.List(t.Context(), &p); err != nil || counted.Partial || counted.Total != total || len(counted.Records) > 0 {
+					t.Errorf("%+v: counted %+v, want %d; %v", q, counted, total, err)
+				}
+			}
+		})
+	}
+}
+
+func sameKey(a, b adapter.Record) bool { return a.Get(a.Schema.Key) == b.Get(b.Schema.Key) }
+
+// TestLeftToTheCaller says what is not finished in the store.
+func TestLeftToTheCaller(t *testing.T) {
+	EachEngine(t, func(t *testing.T, e Engine) {
+		db := openScoped(t, e)
+		prices := []adapter.Condition{{Any: []adapter.Test{{Attribute: "tier_price", Op: adapter.IsNotNull}}}}
+		for _, c := range []struct {
+			resource     adapter.Resource
+			query        adapter.Query
+			list, counts bool // left to the caller
+		}{
+			{adapter.Products, adapter.Query{Where: prices}, true, true},
+			{adapter.Products, adapter.Query{OrderBy: "image_file"}, true, false},
+			{adapter.CustomerAddresses, adapter.Query{OrderBy: "street"}, true, false},
+		} {
+			for _, count := range []bool{false, true} {
+				got, err := db.stores[c.resource].List(t.Context(), &adapter.ListParams{Query: c.query, Count: count})
+				if want := count && c.counts || !count && c.list; err != nil || got.Partial != want {
+					t.Errorf("%s %+v, count %v: partial %v, want %v; %v", c.resource, c.query, count, got.Partial, want, err)
+				}
+			}
+		}
+	})
+}
+
+// TestUnfitConditions asks for what nothing can be compared by.
+func TestUnfitConditions(t *testing.T) {
+	db := openTest(t, Engines()[0])
+	for _, test := range []adapter.Test{
+		{Attribute: "qty", Op: adapter.Eq}, {Attribute: "qty", Op: adapter.Matches, Operands: []string{"("}}, {Attribute: "qty", Op: 200, Operands: []string{"1"}},
+	} {
+		for _, count := range []bool{false, true} {
+			q := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{test}}}}
+			if _, err := db.stores[adapter.StockItems].List(t.Context(), &adapter.ListParams{Query: q, Count: count}); adapter.KindOf(err) != adapter.Unsupported {
+				t.Errorf("%v: error %v, want unsupported", test, err)
+			}
+		}
+	}
+}
+
+// TestReadingStops reads no row beyond the page, and none once the context has
+// ended.
+func TestReadingStops(t *testing.T) {
+	EachEngine(t, func(t *testing.T, e Engine) {
+		db := openScoped(t, e)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s := newStore(db, db.table(adapter.StockItems))
+		for _, c := range []struct {
+			name string
+			take func() (more bool)
+			want error
+		}{
+			{"page full", func() bool { return false }, nil},
+			{"cancelled", func() bool { cancel(); return true }, context.Canceled},
+		} {
+			read := 0
+			sb := db.engine.flavor.NewSelectBuilder().Select(s.table.key()).From(s.table.name)
+			err := s.rows(ctx, db.reading.query, sb, func(rows *sql.Rows) (adapter.Record, error) {
+				read++
+				var key int64
+				return adapter.Record{}, rows.Scan(&key)
+			}, func(adapter.Record) bool { return c.take() })
+			if read != 1 || !errors.Is(err, c.want) {
+				t.Errorf("%s: %d rows read, error %v, want %v", c.name, read, err, c.want)
+			}
+		}
+	})
+}
+
+// TestSieve fills pages from records that pass one by one.
+func TestSieve(t *testing.T) {
+	schema := adapter.NewSchemas().Of(adapter.StockItems)
+	for _, c := range []struct {
+		skip, limit int64
+		want        string
+		looked      int
+	}{
+		{0, 2, "[2 4]", 4}, {1, 2, "[4 6]", 6}, {3, 0, "[8 10]", 10}, {9, 1, "[]", 10},
+	} {
+		even := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "item_id", Op: adapter.Matches, Operands: []string{"[02468]$"}}}}}}
+		matcher, err := adapter.NewMatcher(schema, &even)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := sieve{matcher: matcher, skip: c.skip, limit: c.limit}
+		looked, more := 0, true
+		for ; more && looked < 10; looked++ {
+			r := adapter.NewRecord(schema)
+			r.Set("item_id", adapter.IntegerValue(int64(looked+1)))
+			more = s.take(r)
+		}
+		keys := []int64{}
+		for _, r := range s.records {
+			keys = append(keys, r.Get("item_id").Int())
+		}
+		if got := fmt.Sprint(keys); got != c.want || looked != c.looked {
+			t.Errorf("skip %d, limit %d: kept %s of %d, want %s of %d", c.skip, c.limit, got, looked, c.want, c.looked)
+		}
+	}
+}

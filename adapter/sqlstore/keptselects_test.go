@@ -1,0 +1,76 @@
+package sqlstore
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// TestKeptSelects builds each statement anew and takes it from what is kept, with
+// other numbers in between: text, arguments and attributes are the same.
+func TestKeptSelects(t *testing.T) {
+	EachEngine(t, func(t *testing.T, e Engine) {
+		db := openTest(t, e)
+		var pages, singles []adapter.ListParams
+		for _, only := range [][]string{nil, {}, {"sku", "price"}} {
+			for _, products := range []adapter.ProductParams{{}, {WebsiteID: 3}, {WebsiteID: adapter.AnyWebsite}, {WebsiteScope: true, WebsiteID: 4}, {CategoryID: 5}, {Listed: true}} {
+				singles = append(singles, adapter.ListParams{StoreID: 2, Only: only, Products: products})
+			}
+			for _, q := range []adapter.Query{
+				{Limit: 7}, {Limit: 8, Offset: 9}, {Limit: 7, After: &adapter.Mark{Key: 11}}, {Limit: 7, Offset: 3, After: &adapter.Mark{Key: 12}},
+				{Limit: 7, OrderBy: "entity_id"}, {Limit: 7, OrderBy: "entity_id", Desc: true}, {Limit: 7, OrderBy: "entity_id", Desc: true, After: &adapter.Mark{Key: 13}},
+				{Limit: 7, Desc: true}, {}, {Offset: 2},
+				{Limit: 7, Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "entity_id", Op: adapter.Gt, Operands: []string{"4"}}}}}},
+			} {
+				pages = append(pages, adapter.ListParams{StoreID: 2, Only: only, Query: q, Products: adapter.ProductParams{Listed: true, WebsiteScope: true}})
+			}
+		}
+		type statement struct {
+			text      string
+			arguments []any
+			at        []int
+		}
+		one := func(s products, p *adapter.ListParams, wanted wantedParts) (built statement) {
+			built.text, built.arguments, built.at = s.selectOne(21, p, wanted)
+			return built
+		}
+		page := func(s products, p *adapter.ListParams, wanted wantedParts) (built statement) {
+			var err error
+			if built.text, built.arguments, built.at, err = s.selectPage(p, wanted); err != nil {
+				t.Fatal(err)
+			}
+			return built
+		}
+		for _, wanted := range []wantedParts{{}, {image: true}, {stockFlags: true}, {image: true, stockFlags: true, groupPrices: true}} {
+			for name, c := range map[string]struct {
+				read   func(products, *adapter.ListParams, wantedParts) statement
+				params []adapter.ListParams
+			}{"one": {one, singles}, "page": {page, pages}} {
+				keeping := db.products
+				keeping.kept = newKeptSelects()
+				for range 2 { // the second time from what the first has kept
+					for _, p := range c.params {
+						fresh := db.products
+						fresh.kept = newKeptSelects()
+						if got, want := c.read(keeping, &p, wanted), c.read(fresh, &p, wanted); !reflect.DeepEqual(got, want) {
+							t.Errorf("%s %s: got %+v, want %+v", name, fmt.Sprintf("%+v", p), got, want)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestKeptSelectsAreBounded asks for more shapes than are kept.
+func TestKeptSelectsAreBounded(t *testing.T) {
+	k := newKeptSelects()
+	for i := range 2 * maxSelects {
+		k.keep(selectShape{only: fmt.Sprint(i)}, keptSelect{text: "SELECT"})
+	}
+	if _, first := k.find(selectShape{only: "0"}); !first || len(k.of) != maxSelects {
+		t.Errorf("%d are kept, the first: %v", len(k.of), first)
+	}
+}

@@ -1,0 +1,133 @@
+package sqlstore
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo"
+)
+
+// TestRelist changes what decides where products are listed, and lists those
+// changed again.
+func TestRelist(t *testing.T) {
+	EachEngine(t, testRelist)
+}
+
+func testRelist(t *testing.T, e Engine) {
+	for _, c := range []struct {
+		name    string
+		change  string
+		changed adapter.Key       // 0 is all
+		want    map[int64][]int64 // products by store view
+	}{
+		{"nothing", "", 1, map[int64][]int64{1: {1, 2}, 2: {1, 2}, 3: {2}}},
+		{"disabled", "UPDATE product SET status = 2 WHERE entity_id = 1", 1, map[int64][]int64{1: {2}, 2: {2}, 3: {2}}},
+		{"enabled", "UPDATE product SET status = 1 WHERE entity_id = 3", 3, map[int64][]int64{1: {1, 2, 3}, 2: {1, 2, 3}, 3: {2}}},
+		{"no status", "UPDATE product SET status = NULL WHERE entity_id = 2", 2, map[int64][]int64{1: {1}, 2: {1}}},
+		{"hidden", "UPDATE product SET visibility = 1 WHERE entity_id = 2", 2, map[int64][]int64{1: {1}, 2: {1}}},
+		{"no visibility", "UPDATE product SET visibility = NULL WHERE entity_id = 2", 2, map[int64][]int64{1: {1}, 2: {1}}},
+		{"visibility 0", "UPDATE product SET visibility = 0 WHERE entity_id = 2", 2, map[int64][]int64{1: {1, 2}, 2: {1, 2}, 3: {2}}},
+		{"disabled in a website", "INSERT INTO product_value VALUES (2, 3, 'status', '2', '2')", 2, map[int64][]int64{1: {1, 2}, 2: {1, 2}}},
+		{"no status in a website", "INSERT INTO product_value VALUES (2, 3, 'status', NULL, NULL)", 2, map[int64][]int64{1: {1, 2}, 2: {1, 2}}},
+		{"enabled in a website alone", "INSERT INTO product_value VALUES (3, 1, 'status', '1', '1')", 3, map[int64][]int64{1: {1, 2}, 2: {1, 2}, 3: {2}}},
+		{"hidden at a store view alone", "INSERT INTO product_value VALUES (2, 3, 'visibility', '1', '1')", 2, map[int64][]int64{1: {1, 2}, 2: {1, 2}, 3: {2}}},
+		{"sold in one website more", "INSERT INTO product_website (product_id, website_id) VALUES (1, 2)", 1, map[int64][]int64{1: {1, 2}, 2: {1, 2}, 3: {1, 2}}},
+		{"sold nowhere", "DELETE FROM product_website WHERE product_id = 2", 2, map[int64][]int64{1: {1}, 2: {1}}},
+		{"another product than was changed", "UPDATE product SET status = 2", 2, map[int64][]int64{1: {1}, 2: {1}}},
+		{"all", "UPDATE store SET website_id = 2 WHERE store_id = 2", 0, map[int64][]int64{1: {1, 2}, 2: {2}, 3: {2}}},
+		{"deleted", "DELETE FROM product WHERE entity_id = 2", 2, map[int64][]int64{1: {1}, 2: {1}}},
+		{"store view deleted", "DELETE FROM store WHERE store_id = 2", 2, map[int64][]int64{1: {1, 2}, 3: {2}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			db := openTest(t, e)
+			execute(t, db,
+				"INSERT INTO website (website_id, code, name) VALUES (1, 'one', 'One'), (2, 'two', 'Two')",
+				"INSERT INTO store (store_id, website_id, code, name) VALUES (1, 1, 'a', 'A'), (2, 1, 'b', 'B'), (3, 2, 'c', 'C')",
+				`INSERT INTO product (entity_id, attribute_set_id, type_id, sku, created_at, updated_at, status, visibility) VALUES
+					(1, 4, 'simple', 'p', '2012-01-01', '2012-01-01', 1, 4), (2, 4, 'simple', 'q', '2012-01-01', '2012-01-01', 1, 2),
+					(3, 4, 'simple', 'r', '2012-01-01', '2012-01-01', 2, 4)`,
+				"INSERT INTO product_website (product_id, website_id) VALUES (1, 1), (2, 1), (2, 2), (3, 1)")
+			if err := db.Relist(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if c.change != "" {
+				execute(t, db, c.change)
+			}
+			relist := db.Relist
+			if c.changed != 0 {
+				relist = func(ctx context.Context) error {
+					return db.products.save(ctx, "relist", func(tx *saving) error { return tx.relist(ctx, c.changed) })
+				}
+			}
+			if err := relist(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			s := db.stores[adapter.Products]
+			for view := int64(1); view <= 3; view++ {
+				p := &adapter.ListParams{StoreID: view, Products: adapter.ProductParams{Listed: true}}
+				result, err := s.List(t.Context(), p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []int64
+				for _, r := range result.Records {
+					got = append(got, r.Get("entity_id").Int())
+				}
+				if !slices.Equal(got, c.want[view]) {
+					t.Errorf("store view %d lists %v, want %v", view, got, c.want[view])
+				}
+			}
+		})
+	}
+}
+
+// TestListingOfExistingData takes the listing away from a database with products:
+// a migration makes it again, and a view of its name does in its place.
+func TestListingOfExistingData(t *testing.T) {
+	EachEngine(t, func(t *testing.T, e Engine) {
+		dsn := e.NewDSN(t)
+		reopen := func(migrate bool) *DB {
+			t.Helper()
+			db, err := Open(t.Context(), Options{DSN: dsn, Migrate: migrate})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = db.Close() })
+			return db
+		}
+		data, err := demo.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		db := reopen(true)
+		if err := db.Load(t.Context(), data, nil); err != nil {
+			t.Fatal(err)
+		}
+		listed := func(db *DB) (all [3][]string) {
+			t.Helper()
+			for i := range all {
+				result, err := db.stores[adapter.Products].List(t.Context(), &adapter.ListParams{StoreID: int64(i + 1), Products: adapter.ProductParams{Listed: true}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range result.Records {
+					all[i] = append(all[i], r.Get("sku").Text())
+				}
+			}
+			return all
+		}
+		want := listed(db)
+		execute(t, db, "DROP TABLE product_listing", "DROP TABLE media_file", "DROP TABLE write_lock", "DELETE FROM goose_db_version WHERE version_id >= 3")
+		db = reopen(true)
+		if got := listed(db); !reflect.DeepEqual(got, want) || len(want[0]) == 0 {
+			t.Errorf("migrated: %v, want %v", got, want)
+		}
+		execute(t, db, "DROP TABLE product_listing", "CREATE VIEW product_listing (store_id, product_id) AS "+listing)
+		if got := listed(reopen(false)); !reflect.DeepEqual(got, want) {
+			t.Errorf("by a view: %v, want %v", got, want)
+		}
+	})
+}

@@ -1,0 +1,229 @@
+package sqlstore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// addImage stores an image of product 1.
+func addImage(t *testing.T, db *DB, file, content string, check func() error) (adapter.Key, error) {
+	t.Helper()
+	r := adapter.NewRecord(db.table(adapter.ProductImages).schema)
+	r.Set("product_id", adapter.IntegerValue(1))
+	r.Set("file", adapter.TextValue(file))
+	r.Set("media_type", adapter.TextValue("image/gif"))
+	r.Set("content", adapter.TextValue(content))
+	return db.stores[adapter.ProductImages].Create(t.Context(), &adapter.CreateParams{Record: r, Check: check})
+}
+
+// mediaText returns what a name is served as, or the kind of the error.
+func mediaText(t *testing.T, db *DB, name string) string {
+	t.Helper()
+	file, mediaType, err := db.OpenMedia(t.Context(), name)
+	if err != nil {
+		return adapter.KindOf(err).String()
+	}
+	defer func() { _ = file.Close() }()
+	content, err := io.ReadAll(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mediaType + " " + string(content)
+}
+
+func TestMedia(t *testing.T) {
+	EachEngine(t, testMedia)
+}
+
+func testMedia(t *testing.T, e Engine) {
+	db := openScoped(t, e)
+	want := func(name, want string) {
+		t.Helper()
+		if got := mediaText(t, db, name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	key, err := addImage(t, db, "n/e/new.gif", "\x00bytes\xff", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want("n/e/new.gif", "image/gif \x00bytes\xff")
+	if err := db.stores[adapter.ProductImages].Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
+		t.Fatal(err)
+	}
+	want("n/e/new.gif", "image/gif \x00bytes\xff") // the file stays (product_parts 2.7)
+
+	// What a write that was cut short has left is not served, and written over.
+	left := db.media.path("n/e/new_1.gif")
+	createEmpty(t, left)
+	createEmpty(t, filepath.Join(db.media.directory, "outside.gif"))
+	for _, name := range []string{"n/e/new_1.gif", "N/e/new.gif", "n/e/../e/new.gif", "../shop.db", "outside.gif", "n/e", "", "n/e/new.gif\x00"} {
+		want(name, "not_found")
+	}
+	if _, err := addImage(t, db, "n/e/new.gif", "next", nil); err != nil {
+		t.Fatal(err)
+	}
+	want("n/e/new_1.gif", "image/gif next")
+
+	// A name whose file is lost.
+	if err := os.Remove(left); err != nil {
+		t.Fatal(err)
+	}
+	want("n/e/new_1.gif", "not_found")
+}
+
+// TestRefusedImage: an image that is not stored leaves no file, and no name.
+func TestRefusedImage(t *testing.T) {
+	EachEngine(t, testRefusedImage)
+}
+
+func testRefusedImage(t *testing.T, e Engine) {
+	db := openScoped(t, e)
+	refusal := errors.New("refused")
+	if _, err := addImage(t, db, "n/e/new.gif", "x", func() error { return refusal }); err != refusal { //nolint:errorlint // unchanged is what is asked for
+		t.Errorf("Check: %v", err)
+	}
+	// The file is in the way of the folder, so the last step fails.
+	createEmpty(t, filepath.Join(db.media.directory, "n"))
+	if _, err := addImage(t, db, "n/e/new.gif", "x", nil); err == nil {
+		t.Error("an image without its file")
+	}
+	entries, err := os.ReadDir(db.media.directory)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+	if err := os.Remove(filepath.Join(db.media.directory, "n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := addImage(t, db, "n/e/new.gif", "x", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := mediaText(t, db, "n/e/new.gif"); got != "image/gif x" {
+		t.Errorf("the next one: %q", got)
+	}
+}
+
+func TestNoMediaDir(t *testing.T) {
+	db, err := Open(t.Context(), Options{DSN: Engines()[0].NewDSN(t), Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := addImage(t, db, "n/e/new.gif", "x", nil); adapter.KindOf(err) != adapter.Unsupported {
+		t.Errorf("Create: %v, want unsupported", err)
+	}
+	if got := mediaText(t, db, "n/e/new.gif"); got != "not_found" {
+		t.Errorf("OpenMedia: %s", got)
+	}
+}
+
+// TestResetMedia: after a reset no name is taken and none of its files is left. What
+// was in the folder besides is not the store's.
+func TestResetMedia(t *testing.T) {
+	EachEngine(t, testResetMedia)
+}
+
+func testResetMedia(t *testing.T, e Engine) {
+	db := openScoped(t, e)
+	if _, err := addImage(t, db, "n/e/new.gif", "old", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(db.media.path("n/e/others.gif"), []byte("not ours"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Reset(t.Context(), demoStore(t)); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := db.media.names(); err != nil || !slices.Equal(names, []string{"n/e/others.gif"}) {
+		t.Errorf("files after Reset: %v, %v", names, err)
+	}
+	if got := mediaText(t, db, "n/e/new.gif"); got != "not_found" {
+		t.Errorf("served after Reset: %q", got)
+	}
+	key, err := addImage(t, db, "n/e/new.gif", "new", nil)
+	if err != nil || key != 1 {
+		t.Errorf("image %d, %v", key, err)
+	}
+	if got := mediaText(t, db, "n/e/new.gif"); got != "image/gif new" {
+		t.Errorf("after Reset: %q", got)
+	}
+}
+
+// FuzzSeries: a name of a series is what freeName makes of the series and the
+// number.
+func FuzzSeries(f *testing.F) {
+	for _, name := range []string{"i/m/image_2.png", "i/m/image_02.png", "a/b_1", "a.b_1", "a/b_1.c.d", "a/b_999999999999999999.c", "a_1/b.c"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		of, number := series(name)
+		if of.Valid != number.Valid {
+			t.Fatalf("%q: %v, %v", name, of, number)
+		}
+		if of.Valid && numberedName(of.String, number.Int64) != name {
+			t.Errorf("%q is number %d of %q, which makes %q", name, number.Int64, of.String, numberedName(of.String, number.Int64))
+		}
+	})
+}
+
+// TestResetMeanwhileMedia resets the store under writers of images: whatever
+// image is there at the end has its own bytes. A server may end either of them for
+// the other's sake; a reset also changes tables, which MariaDB sees in no deadlock.
+func TestResetMeanwhileMedia(t *testing.T) {
+	EachEngine(t, testResetMeanwhileMedia)
+}
+
+func testResetMeanwhileMedia(t *testing.T, e Engine) {
+	db := openScoped(t, e)
+	data := demoStore(t)
+	var writers sync.WaitGroup
+	done := make(chan struct{})
+	for i := range 4 {
+		writers.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if _, err := addImage(t, db, "a/b/c.gif", fmt.Sprintf("%d of %d", n, i), nil); err != nil && adapter.KindOf(err) != adapter.Unavailable {
+					t.Errorf("Create: %v", err)
+					return
+				}
+			}
+		})
+	}
+	for range 3 {
+		if err := db.Reset(t.Context(), data); err != nil && adapter.KindOf(err) != adapter.Unavailable {
+			t.Errorf("Reset: %v", err)
+		}
+	}
+	close(done)
+	writers.Wait()
+	result, err := db.stores[adapter.ProductImages].List(t.Context(), &adapter.ListParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, r := range result.Records {
+		name := r.Get("file").Text()
+		text := mediaText(t, db, name)
+		if !strings.HasPrefix(text, "image/gif ") || seen[text] {
+			t.Errorf("%s: %q, which is no file or another's", name, text)
+		}
+		seen[text] = true
+	}
+	names, err := db.media.names()
+	if err != nil || len(names) < len(result.Records) {
+		t.Errorf("%d files of %d images, %v", len(names), len(result.Records), err)
+	}
+}

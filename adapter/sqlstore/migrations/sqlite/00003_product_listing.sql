@@ -1,0 +1,24 @@
+-- +goose Up
+
+-- Which products shoppers may list at which store view: those its website sells
+-- that are enabled, both by default and in the website, and visible on their own
+-- by default. It holds nothing that the other tables do not, and is kept with
+-- them, so that a page of the list is found, and the list counted, without a look
+-- at every product before it.
+CREATE TABLE product_listing (
+    store_id INTEGER NOT NULL REFERENCES store(store_id) ON DELETE CASCADE,
+    product_id INTEGER NOT NULL REFERENCES product(entity_id) ON DELETE CASCADE,
+    PRIMARY KEY (store_id, product_id)
+) WITHOUT ROWID;
+
+INSERT INTO product_listing (store_id, product_id)
+SELECT store.store_id, product.entity_id
+FROM product
+JOIN product_website ON product_website.product_id = product.entity_id
+JOIN store ON store.website_id = product_website.website_id
+LEFT JOIN product_value ON product_value.product_id = product.entity_id
+    AND product_value.store_id = store.store_id AND product_value.attribute = 'status'
+WHERE product.status = 1 AND product.visibility <> 1
+    AND (product_value.product_id IS NULL OR product_value.value = '1');
+
+CREATE INDEX product_listing_product_id ON product_listing (product_id);

@@ -1,0 +1,89 @@
+package sqlstore
+
+import (
+	"math"
+
+	"github.com/huandu/go-sqlbuilder"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// sort adds the order of q, and where in it the list begins, as far as SQL can.
+func (s *selection) sort(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapter.Query) error {
+	ascending, descending := " ASC", " DESC" // keys are never null
+	added := false
+	if q.OrderBy == "" || q.OrderBy == t.schema.Key {
+		s.order = []string{t.key() + ascending}
+		if q.Desc && q.OrderBy != "" {
+			s.order[0] = t.key() + descending
+		}
+	} else {
+		at, err := s.attribute(t, q.OrderBy)
+		if err != nil {
+			return err
+		}
+		by := t.columns[at].sorted(t.schema.Attributes[at].Kind)
+		if by == "" {
+			return nil
+		}
+		direction := e.ascending
+		if q.Desc {
+			direction = e.descending
+		}
+		s.order = []string{by + direction, t.key() + ascending}
+		added = t.schema.Attributes[at].Added
+	}
+	if q.After != nil {
+		s.after, s.tail = behind(e, sb, t, q)
+		s.beyond = s.beyond || added && s.after == ""
+	}
+	return nil
+}
+
+// behind returns the condition of the records behind q.After, or "" when SQL
+// cannot tell them exactly; and that of those behind them, if there may be any. A
+// range of the column comes first, by which an index can be entered; within it
+// equal values are told apart by the key.
+func behind(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapter.Query) (after, tail string) {
+	key := int64(q.After.Key)
+	switch {
+	case q.OrderBy == "" || q.OrderBy == t.schema.Key && !q.Desc:
+		return sb.GreaterThan(t.key(), key), ""
+	case q.OrderBy == t.schema.Key:
+		return sb.LessThan(t.key(), key), ""
+	}
+	at, _ := t.schema.Index(q.OrderBy)
+	kind := t.schema.Attributes[at].Kind
+	column, later := t.columns[at].sorted(kind), sb.GreaterThan(t.key(), key)
+	switch {
+	case q.After.Value.Empty() && q.Desc:
+		return sb.And(sb.IsNull(column), later), ""
+	case q.After.Value.Empty():
+		return sb.Or(sb.IsNotNull(column), later), ""
+	}
+	w := testWriter{engine: e, sb: sb, table: t, column: &t.columns[at], kind: kind}
+	compare := func(op adapter.Op) string {
+		return w.test(adapter.Test{Attribute: q.OrderBy, Op: op, Operands: []string{q.After.Value.Text()}})
+	}
+	reached, passed := compare(adapter.GtEq), compare(adapter.Gt)
+	if q.Desc {
+		reached, passed, tail = compare(adapter.LtEq), compare(adapter.Lt), sb.IsNull(column)
+	}
+	if reached == "" || passed == "" {
+		return "", ""
+	}
+	return sb.And(reached, sb.Or(passed, later)), tail
+}
+
+// cut writes the page behind the order. Not every engine takes an offset without a
+// limit.
+func cut(sb *sqlbuilder.SelectBuilder, q *adapter.Query) {
+	switch {
+	case q.Offset > 0 && q.Limit > 0:
+		sb.SQL("LIMIT " + sb.Var(q.Limit) + " OFFSET " + sb.Var(q.Offset))
+	case q.Offset > 0:
+		sb.SQL("LIMIT " + sb.Var(int64(math.MaxInt64)) + " OFFSET " + sb.Var(q.Offset))
+	case q.Limit > 0:
+		sb.SQL("LIMIT " + sb.Var(q.Limit))
+	}
+}

@@ -1,0 +1,101 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// orderComments is the store of comments. A new one changes its order, which is
+// locked first, so that the comments of one order come one after the other.
+type orderComments struct {
+	*store
+	orders *store
+	status int // place of the comment's status
+	// Statements that set when an order and its lines were changed, and an order's
+	// status.
+	touch, touchLines, setStatus string
+}
+
+func newOrderComments(db *DB) orderComments {
+	s := orderComments{store: newStore(db, db.table(adapter.OrderComments)), orders: newStore(db, db.table(adapter.Orders))}
+	s.status, _ = s.table.schema.Index("status")
+	update := func(table, key string, columns ...string) string {
+		ub := db.engine.flavor.NewUpdateBuilder().Update(table)
+		for _, column := range columns {
+			ub.SetMore(ub.Assign(column, nil))
+		}
+		text, _ := ub.Where(ub.Equal(key, nil)).Build()
+		return text
+	}
+	orderKey := bare(s.orders.table.key())
+	s.touch = update(s.orders.table.name, orderKey, "updated_at")
+	s.touchLines = update(db.table(adapter.OrderItems).name, "order_id", "updated_at")
+	s.setStatus = update(s.orders.table.name, orderKey, "status", "status_folded")
+	return s
+}
+
+var errNoOrder = errors.New("no such order")
+
+// Create stores a new comment.
+func (s orderComments) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
+	op := "create " + string(s.table.schema.Resource)
+	for _, text := range []string{s.insert, s.orders.lock, s.touch, s.touchLines, s.setStatus} {
+		if _, err := s.db.writing.prepared(ctx, text); err != nil {
+			return 0, s.db.fault(ctx, op, err)
+		}
+	}
+	var key adapter.Key
+	err := s.transact(ctx, op, func(tx *sql.Tx) error {
+		if err := allow(p.Check); err != nil {
+			return err
+		}
+		stmt, _ := s.db.writing.find(s.orders.lock)
+		order, err := s.orders.locked(ctx, tx, stmt, adapter.Key(p.Record.Get("parent_id").Int()))
+		if errors.Is(err, sql.ErrNoRows) {
+			err = &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "parent_id", Err: errNoOrder}
+		}
+		if err != nil {
+			return err
+		}
+		key, err = s.comment(ctx, tx, op, order, p.Record)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return key, nil
+}
+
+// comment stores a comment on an order that is locked.
+func (s orderComments) comment(ctx context.Context, tx *sql.Tx, op string, order, r adapter.Record) (adapter.Key, error) {
+	r = r.Clone()
+	status := r.Values[s.status]
+	changes := status.Kind() != adapter.Absent
+	if !changes {
+		r.Values[s.status] = order.Get("status")
+	}
+	key, err := s.create(ctx, tx, op, r)
+	if err != nil {
+		return 0, err
+	}
+	id := int64(keyOf(order))
+	if changes {
+		text, err := s.db.engine.bind(&s.table.schema.Attributes[s.status], status)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := s.db.writing.execIn(ctx, tx, s.setStatus, text, fold(status), id); err != nil {
+			return 0, err
+		}
+	}
+	moment := now()
+	for _, touch := range []string{s.touch, s.touchLines} {
+		if _, err := s.db.writing.execIn(ctx, tx, touch, moment, id); err != nil {
+			return 0, err
+		}
+	}
+	return key, nil
+}

@@ -1,0 +1,122 @@
+package sqlstore
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+)
+
+// TestPlans looks at how SQLite runs the statements that calls live by: each
+// table is entered by an index or walked in the order that is wanted, and what is
+// sorted is said.
+func TestPlans(t *testing.T) {
+	data, err := demo.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var watched sqltest.Statements
+	e := Engines()[0]
+	db, err := Open(t.Context(), Options{DSN: e.NewDSN(t), Migrate: true, Wrap: watched.Wrap})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if err := db.Load(t.Context(), data, nil); err != nil {
+		t.Fatal(err)
+	}
+	is := func(attribute string, op adapter.Op, operands ...string) adapter.Query {
+		return adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: operands}}}}, Limit: 10}
+	}
+	listed := adapter.ProductParams{WebsiteScope: true, Listed: true}
+	by := func(attribute string, desc bool, after *adapter.Mark) adapter.Query {
+		return adapter.Query{OrderBy: attribute, Desc: desc, After: after, Limit: 10}
+	}
+	prices := []string{"group_price", "tier_price", "image_file", "stock_is_in_stock"}
+	for _, c := range []struct {
+		name     string
+		resource adapter.Resource
+		params   adapter.ListParams
+		// walked are the tables that may be walked, in the order of an index or
+		// their key.
+		walked []string
+		sorted bool // all that the conditions select, before it is cut
+	}{
+		{"SKU", adapter.Products, adapter.ListParams{Query: is("sku", adapter.Eq, "kettle-steel")}, nil, false},
+		{"SKU at a store view", adapter.Products, adapter.ListParams{Query: is("sku", adapter.Eq, "kettle-steel"), StoreID: 1, With: prices}, nil, false},
+		{"SKU, listed", adapter.Products, adapter.ListParams{Query: is("sku", adapter.Eq, "kettle-steel"), StoreID: 1, Products: listed}, nil, false},
+		{"first page", adapter.Products, adapter.ListParams{Query: adapter.Query{Limit: 10}}, []string{"product"}, false},
+		{"page behind a mark", adapter.Products, adapter.ListParams{Query: by("", false, &adapter.Mark{Key: 5})}, nil, false},
+		{"first page, listed", adapter.Products, adapter.ListParams{Query: adapter.Query{Limit: 10}, StoreID: 1, Products: listed, With: prices}, []string{"product_listing"}, false},
+		{"page behind a mark, listed", adapter.Products, adapter.ListParams{Query: by("", false, &adapter.Mark{Key: 5}), StoreID: 1, Products: listed}, []string{"product_listing"}, false},
+		{"page by offset, listed", adapter.Products, adapter.ListParams{Query: adapter.Query{Offset: 4, Limit: 3}, StoreID: 1, Products: listed}, []string{"product_listing"}, false},
+		{"count, listed", adapter.Products, adapter.ListParams{StoreID: 1, Products: listed, Count: true}, nil, false},
+		{"by name, listed", adapter.Products, adapter.ListParams{Query: by("name", false, nil), StoreID: 1, Products: listed}, []string{"product"}, false},
+		{"by name behind a mark, listed", adapter.Products, adapter.ListParams{Query: by("name", false, &adapter.Mark{Value: adapter.TextValue("L"), Key: 5}), StoreID: 1, Products: listed}, nil, false},
+		{"category", adapter.Products, adapter.ListParams{Query: adapter.Query{Limit: 10}, StoreID: 1, Products: adapter.ProductParams{WebsiteScope: true, Listed: true, CategoryID: 3}}, nil, true},
+		{"stock items of products", adapter.StockItems, adapter.ListParams{Query: is("product_id", adapter.In, "1", "2", "3")}, nil, true},
+		{"stock items", adapter.StockItems, adapter.ListParams{Query: adapter.Query{Limit: 10}}, []string{"stock_item"}, false},
+		{"customer by e-mail", adapter.Customers, adapter.ListParams{Query: is("email", adapter.Eq, "ada@example.com")}, nil, false},
+		{"addresses of a customer", adapter.CustomerAddresses, adapter.ListParams{OwnerID: 1}, nil, false},
+		{"orders of a customer", adapter.Orders, adapter.ListParams{OwnerID: 1, Query: adapter.Query{Limit: 10}}, nil, false},
+		{"items of orders", adapter.OrderItems, adapter.ListParams{Query: is("order_id", adapter.In, "1", "2")}, nil, true},
+		{"websites of a product", adapter.ProductWebsites, adapter.ListParams{Query: is("product_id", adapter.Eq, "1")}, nil, true},
+		{"categories of a product", adapter.ProductCategories, adapter.ListParams{Query: is("product_id", adapter.Eq, "1")}, nil, true},
+		{"images of a product", adapter.ProductImages, adapter.ListParams{StoreID: 1, Query: is("product_id", adapter.Eq, "1")}, nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			watched.Take()
+			result, err := db.stores[c.resource].List(t.Context(), &c.params)
+			if err != nil || result.Partial {
+				t.Fatalf("%+v, %v", result, err)
+			}
+			executed, _ := watched.Take()
+			if len(executed) == 0 {
+				t.Fatal("no statement")
+			}
+			for i, statement := range executed {
+				for _, step := range plan(t, db, statement) {
+					table, scanned := strings.CutPrefix(step, "SCAN ")
+					table, _, _ = strings.Cut(table, " ")
+					if scanned && !slices.Contains(c.walked, table) {
+						t.Errorf("%s\n%s", step, statement)
+					}
+					// What follows the page itself has few rows to sort.
+					if i == 0 && !c.sorted && strings.Contains(step, "TEMP B-TREE") {
+						t.Errorf("%s\n%s", step, statement)
+					}
+				}
+			}
+		})
+	}
+}
+
+// plan returns the steps in which SQLite runs a statement.
+func plan(t *testing.T, db *DB, statement string) []string {
+	t.Helper()
+	arguments := make([]any, strings.Count(statement, "?"))
+	for i := range arguments {
+		arguments[i] = 1
+	}
+	rows, err := db.readers.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+statement, arguments...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, statement)
+	}
+	defer func() { _ = rows.Close() }()
+	var steps []string
+	for rows.Next() {
+		var id, parent, unused int
+		var step string
+		if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, step)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return steps
+}

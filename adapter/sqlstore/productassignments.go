@@ -1,0 +1,185 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// assignments is the store of what products are assigned to: websites, or
+// categories. Assigning and unassigning save the product in the default scope.
+type assignments struct {
+	*store
+	target string // the attribute that names what a product is assigned to
+	exists string // statement that finds it
+}
+
+func newAssignments(db *DB, r, to adapter.Resource) assignments {
+	s := assignments{store: newStore(db, db.table(r))}
+	s.target = s.table.unique[len(s.table.unique)-1]
+	t := db.table(to)
+	sb := db.engine.flavor.NewSelectBuilder()
+	s.exists, _ = sb.Select("1").From(t.name).Where(sb.Equal(t.key(), nil)).Build()
+	return s
+}
+
+var (
+	errNoTarget = errors.New("no such record")
+	errForeign  = errors.New("a store view of another website")
+)
+
+// firstPosition is the place of a product in a category that says nothing of it.
+const firstPosition = 1
+
+// Create assigns a product.
+func (s assignments) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
+	op := "create " + string(s.table.schema.Resource)
+	var key adapter.Key
+	err := s.db.products.save(ctx, op, func(tx *saving) error {
+		if err := allow(p.Check); err != nil {
+			return err
+		}
+		product, err := tx.product(ctx, adapter.Key(p.Record.Get("product_id").Int()))
+		if errors.Is(err, sql.ErrNoRows) {
+			err = s.invalid(op, "product_id", errProduct)
+		}
+		if err != nil {
+			return err
+		}
+		key, err = s.assign(ctx, tx, op, product, p.Record)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return key, nil
+}
+
+func (s assignments) invalid(op, field string, err error) error {
+	return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: field, Err: err}
+}
+
+// assign stores an assignment of a product that is locked, and with it the next
+// assignment cannot overtake this one.
+func (s assignments) assign(ctx context.Context, tx *saving, op string, product, r adapter.Record) (adapter.Key, error) {
+	r = r.Clone()
+	if at, ok := s.table.schema.Index("position"); ok && r.Values[at].Kind() == adapter.Absent {
+		r.Values[at] = adapter.IntegerValue(firstPosition)
+	}
+	copies, err := s.copies(op, r)
+	if err != nil {
+		return 0, err
+	}
+	there, err := tx.finds(ctx, s.exists, r.Get(s.target).Int())
+	if err == nil && !there {
+		err = s.invalid(op, s.target, errNoTarget)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if err := s.checkCopies(ctx, tx, op, r, copies.entries); err != nil {
+		return 0, err
+	}
+	tx.texts = append(tx.texts, s.insert)
+	key, err := s.create(ctx, tx.tx, op, r)
+	if err != nil {
+		return 0, err
+	}
+	for _, entry := range copies.entries {
+		if err := tx.copyLevel(ctx, product, entry.Get("store_from").Int(), entry.Get("store_to").Int(), copies.ofWebsite); err != nil {
+			return 0, err
+		}
+	}
+	return key, tx.touch(ctx, keyOf(product), 0, 0)
+}
+
+// wantedCopies are what an assignment copies from store view to store view.
+type wantedCopies struct {
+	entries   []adapter.Record
+	ofWebsite bool
+}
+
+// copies takes what is not stored out of r.
+func (s assignments) copies(op string, r adapter.Record) (wantedCopies, error) {
+	var copies wantedCopies
+	for i, a := range s.table.schema.Attributes {
+		if !a.WriteOnly {
+			continue
+		}
+		v := r.Values[i]
+		r.Values[i] = adapter.Value{}
+		switch {
+		case v.Kind() == adapter.Absent:
+		case a.Nested != nil && v.Kind() == adapter.Records:
+			copies.entries = v.Records()
+		case a.Nested == nil && v.Kind() == adapter.Integer:
+			copies.ofWebsite = v.Int() == 1
+		default:
+			return copies, s.invalid(op, a.Name, errKind)
+		}
+	}
+	return copies, nil
+}
+
+// checkCopies lets values be copied only from the views of websites the product
+// is in, and to those of the website it is assigned to.
+func (s assignments) checkCopies(ctx context.Context, tx *saving, op string, r adapter.Record, entries []adapter.Record) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	sources, err := tx.ids(ctx, "SELECT store.store_id FROM store JOIN product_website ON product_website.website_id = store.website_id WHERE product_website.product_id = ?", r.Get("product_id").Int())
+	if err != nil {
+		return err
+	}
+	targets, err := tx.ids(ctx, "SELECT store_id FROM store WHERE website_id = ?", r.Get(s.target).Int())
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if !slices.Contains(sources, entry.Get("store_from").Int()) || !slices.Contains(targets, entry.Get("store_to").Int()) {
+			return s.invalid(op, "copies", errForeign)
+		}
+	}
+	return nil
+}
+
+// Update fails with kind Unsupported.
+func (s assignments) Update(context.Context, *adapter.UpdateParams) error {
+	return s.unsupported("update")
+}
+
+// Delete unassigns a product. The product is locked first, as in Create; which
+// one it is never changes.
+func (s assignments) Delete(ctx context.Context, p *adapter.DeleteParams) error {
+	op := fmt.Sprintf("delete %s %d", s.table.schema.Resource, p.Key)
+	seen, err := s.Get(ctx, &adapter.GetParams{Key: p.Key, OwnerID: p.OwnerID})
+	if err != nil {
+		return err
+	}
+	product := adapter.Key(seen.Get("product_id").Int())
+	return s.db.products.save(ctx, op, func(tx *saving) error {
+		if _, err := tx.product(ctx, product); err != nil {
+			return err
+		}
+		stmt, _ := s.db.writing.find(s.lock)
+		tx.texts = append(tx.texts, s.lock)
+		current, err := s.locked(ctx, tx.tx, stmt, p.Key)
+		if err == nil && current.Get("product_id").Int() != int64(product) {
+			err = sql.ErrNoRows // the key of another data set
+		}
+		if err != nil {
+			return err
+		}
+		if err := allowFor(p.Check, current); err != nil {
+			return err
+		}
+		if err := tx.exec(ctx, s.remove, int64(p.Key)); err != nil {
+			return err
+		}
+		return tx.touch(ctx, product, 0, 0)
+	})
+}

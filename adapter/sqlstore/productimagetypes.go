@@ -1,0 +1,85 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// pointers are the images that the types of a product point to, by level.
+type pointers map[pointer]sql.NullInt64
+
+// A pointer is that of one type at one level.
+type pointer struct {
+	level int64
+	name  string
+}
+
+// shown returns the image that a type points to at a level, null for none, and
+// whether anything is said of it there or in the default scope.
+func (p pointers) shown(level int64, name string) (image sql.NullInt64, ok bool) {
+	if image, ok = p[pointer{level, name}]; !ok {
+		image, ok = p[pointer{0, name}]
+	}
+	return image, ok
+}
+
+// pointers returns those of a product.
+func (s *saving) pointers(ctx context.Context, product adapter.Key) (pointers, error) {
+	rows, err := s.query(ctx, "SELECT store_id, type, image_id FROM product_image_pointer WHERE product_id = ?", int64(product))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	all := pointers{}
+	for rows.Next() {
+		var p pointer
+		var image sql.NullInt64
+		if err := rows.Scan(&p.level, &p.name, &image); err != nil {
+			return nil, err
+		}
+		all[p] = image
+	}
+	return all, rows.Err()
+}
+
+// point makes a type point to an image at a level, or with null to none. It keeps
+// all up to date.
+func (s *saving) point(ctx context.Context, product adapter.Key, all pointers, level int64, name string, image sql.NullInt64) error {
+	p := pointer{level, name}
+	was, stored := all[p]
+	all[p] = image
+	switch {
+	case !stored:
+		return s.exec(ctx, "INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES (?, ?, ?, ?)", int64(product), level, name, image)
+	case was != image:
+		return s.exec(ctx, "UPDATE product_image_pointer SET image_id = ? WHERE product_id = ? AND store_id = ? AND type = ?", image, int64(product), level, name)
+	default:
+		return nil
+	}
+}
+
+// pointNowhere makes every type of a new product point to none.
+func (s *saving) pointNowhere(ctx context.Context, product adapter.Key) error {
+	ib := s.db.engine.flavor.NewInsertBuilder().InsertInto("product_image_pointer").Cols("product_id", "store_id", "type", "image_id")
+	for _, name := range imageTypes() {
+		ib.Values(int64(product), 0, name, nil)
+	}
+	text, arguments := ib.Build()
+	return s.exec(ctx, text, arguments...)
+}
+
+// copyTypes makes the types show at a store view, to, what they show at another or
+// there already. A type of which nothing is said goes on following the default
+// scope.
+func (s *saving) copyTypes(ctx context.Context, product adapter.Key, all pointers, from, to int64) error {
+	for _, name := range imageTypes() {
+		if image, ok := all.shown(from, name); ok {
+			if err := s.point(ctx, product, all, to, name, image); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

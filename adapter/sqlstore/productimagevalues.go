@@ -1,0 +1,132 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// imageValues are what an image has of its own at a level. An empty label counts
+// as none.
+type imageValues struct {
+	label             sql.NullString
+	position, exclude sql.NullInt64
+}
+
+// An image is one of a product's gallery, as a level and the default scope have
+// it.
+type image struct {
+	id          int64
+	stored      bool // the level has values
+	own, global imageValues
+}
+
+// shown returns what the image shows at the level (product_parts 2.7).
+func (i *image) shown() imageValues {
+	v := i.own
+	if v.label.String == "" {
+		v.label = i.global.label
+	}
+	if !v.position.Valid {
+		v.position = i.global.position
+	}
+	if !v.exclude.Valid {
+		v.exclude = i.global.exclude
+	}
+	return v
+}
+
+// frozen returns v as a save keeps it: without an empty label, and with a
+// position and an exclude.
+func (v imageValues) frozen() imageValues {
+	v.label.Valid = v.label.String != ""
+	v.position.Valid, v.exclude.Valid = true, true
+	return v
+}
+
+// gallery returns the images of a product, by ascending id.
+func (s *saving) gallery(ctx context.Context, product adapter.Key, level int64) ([]image, error) {
+	rows, err := s.query(ctx, "SELECT product_image.id, v.store_id, v.label, v.position, v.exclude FROM product_image"+
+		" LEFT JOIN product_image_value v ON v.image_id = product_image.id AND v.store_id IN (0, ?)"+
+		" WHERE product_image.product_id = ? ORDER BY product_image.id", level, int64(product))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var images []image
+	for rows.Next() {
+		var id int64
+		var at sql.NullInt64
+		var v imageValues
+		if err := rows.Scan(&id, &at, &v.label, &v.position, &v.exclude); err != nil {
+			return nil, err
+		}
+		if len(images) == 0 || images[len(images)-1].id != id {
+			images = append(images, image{id: id})
+		}
+		i := &images[len(images)-1]
+		if at.Valid && at.Int64 == 0 {
+			i.global = v
+		}
+		if at.Valid && at.Int64 == level {
+			i.own, i.stored = v, true
+		}
+	}
+	return images, rows.Err()
+}
+
+// freezeImages keeps at a level what the images of a product show there, but for
+// the image except.
+func (s *saving) freezeImages(ctx context.Context, product adapter.Key, level, except int64) error {
+	images, err := s.gallery(ctx, product, level)
+	if err != nil {
+		return err
+	}
+	for _, i := range images {
+		if i.id == except {
+			continue
+		}
+		if err := s.setImage(ctx, i, level, i.shown().frozen()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setImage gives an image values at a level.
+func (s *saving) setImage(ctx context.Context, i image, level int64, v imageValues) error {
+	switch {
+	case !i.stored:
+		return s.exec(ctx, "INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES (?, ?, ?, ?, ?)",
+			i.id, level, v.label, v.position, v.exclude)
+	case i.own != v:
+		return s.exec(ctx, "UPDATE product_image_value SET label = ?, position = ?, exclude = ? WHERE image_id = ? AND store_id = ?",
+			v.label, v.position, v.exclude, i.id, level)
+	default:
+		return nil
+	}
+}
+
+// copyImages gives the images of a product the values and the types at the store
+// view to that they show at the store view from.
+func (s *saving) copyImages(ctx context.Context, product adapter.Key, from, to int64) error {
+	source, err := s.gallery(ctx, product, from)
+	if err != nil {
+		return err
+	}
+	target, err := s.gallery(ctx, product, to)
+	if err != nil {
+		return err
+	}
+	for i := range source {
+		if err := s.setImage(ctx, target[i], to, source[i].shown().frozen()); err != nil {
+			return err
+		}
+	}
+	pointers, err := s.pointers(ctx, product)
+	if err != nil {
+		return err
+	}
+	return s.copyTypes(ctx, product, pointers, from, to)
+}

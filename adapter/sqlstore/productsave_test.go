@@ -1,0 +1,218 @@
+package sqlstore
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// TestCopyLevel copies what one store view shows to another (product_parts 3.5).
+func TestCopyLevel(t *testing.T) {
+	EachEngine(t, testCopyLevel)
+}
+
+func testCopyLevel(t *testing.T, e Engine) {
+	for _, c := range []struct {
+		name      string
+		ofWebsite bool
+		from, to  int64
+		want      string
+	}{
+		{"values of the view", false, 2, 3, "3 name aaa|3 status 1|1 status 2"},
+		{"and of its website", true, 2, 3, "3 name aaa|3 status 2|1 status 2"},
+		{"to a sister view", true, 3, 1, "1 name Copper Kettle|1 status 1|2 status 1|2 name aaa"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			db := openScoped(t, e)
+			err := db.products.save(t.Context(), "copy", func(s *saving) error {
+				product, err := s.product(t.Context(), 2)
+				if err == nil {
+					err = s.copyLevel(t.Context(), product, c.from, c.to, c.ofWebsite)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			execute(t, db, "UPDATE product SET name = 'later' WHERE entity_id = 2")
+			for want := range strings.SplitSeq(c.want, "|") {
+				parts := strings.SplitN(want, " ", 3)
+				r, err := db.products.Get(t.Context(), &adapter.GetParams{Key: 2, StoreID: int64(parts[0][0] - '0')})
+				if err != nil || r.Get(parts[1]).Text() != parts[2] {
+					t.Errorf("view %s: %s is %q, want %q; %v", parts[0], parts[1], r.Get(parts[1]).Text(), parts[2], err)
+				}
+			}
+		})
+	}
+}
+
+// TestCopyLevelOfImages copies labels, positions, excludes and types.
+func TestCopyLevelOfImages(t *testing.T) {
+	EachEngine(t, testCopyLevelOfImages)
+}
+
+func testCopyLevelOfImages(t *testing.T, e Engine) {
+	db := openScoped(t, e)
+	execute(t, db,
+		"INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES (1, 0, 'One', 3, 0), (1, 2, 'Un', 4, 1), (1, 3, 'Eins', 5, 0), (2, 3, 'Zwei', 6, 0)",
+		"INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES (1, 3, 'small_image', 2), (1, 3, 'thumbnail', 1)",
+	)
+	err := db.products.save(t.Context(), "copy", func(s *saving) error { return s.copyImages(t.Context(), 1, 2, 3) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[adapter.Key]string{
+		1: "Un 4 1 ",
+		2: " 0 0 image,small_image,thumbnail", // nothing was said of small_image at view 2
+	} {
+		r, err := db.stores[adapter.ProductImages].Get(t.Context(), &adapter.GetParams{Key: key, StoreID: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := r.Get("label").Text() + " " + r.Get("position").Text() + " " + r.Get("exclude").Text() + " " + strings.Join(r.Get("types").Texts(), ",")
+		if got != want {
+			t.Errorf("image %d: %q, want %q", key, got, want)
+		}
+	}
+}
+
+// TestTouched: every save says when the product was saved; a refused one does
+// not.
+func TestTouched(t *testing.T) {
+	EachEngine(t, testTouched)
+}
+
+func testTouched(t *testing.T, e Engine) {
+	db := openScoped(t, e)
+	images := db.stores[adapter.ProductImages]
+	nothing := func(r adapter.Record) (adapter.Record, error) { return adapter.NewRecord(r.Schema), nil }
+	var key adapter.Key
+	for _, c := range []struct {
+		name    string
+		write   func() error
+		refused bool
+	}{
+		{"product", func() error {
+			return db.products.Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: nothing})
+		}, false},
+		{"product at a view", func() error {
+			return db.products.Update(t.Context(), &adapter.UpdateParams{Key: 1, StoreID: 2, Change: nothing})
+		}, false},
+		{"new image", func() (err error) { key, err = addImage(t, db, "a/b/c.gif", "x", nil); return err }, false},
+		{"image", func() error {
+			return images.Update(t.Context(), &adapter.UpdateParams{Key: key, StoreID: 1, Change: nothing})
+		}, false},
+		{"image deleted at a view alone", func() error {
+			return images.Delete(t.Context(), &adapter.DeleteParams{Key: key, StoreID: 1, OnlyLevel: true})
+		}, false},
+		{"image deleted", func() error { return images.Delete(t.Context(), &adapter.DeleteParams{Key: key}) }, false},
+		{"website", func() (err error) { key, err = assign(t, db, adapter.ProductWebsites, "website_id", 2); return err }, false},
+		{"the same website", func() (err error) { _, err = assign(t, db, adapter.ProductWebsites, "website_id", 2); return err }, true},
+		{"website gone", func() error {
+			return db.stores[adapter.ProductWebsites].Delete(t.Context(), &adapter.DeleteParams{Key: key})
+		}, false},
+		{"category", func() (err error) {
+			key, err = assign(t, db, adapter.ProductCategories, "category_id", 6)
+			return err
+		}, false},
+		{"category gone", func() error {
+			return db.stores[adapter.ProductCategories].Delete(t.Context(), &adapter.DeleteParams{Key: key})
+		}, false},
+		{"refused", func() error {
+			return db.products.Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: func(r adapter.Record) (adapter.Record, error) {
+				r.Set("price", adapter.TextValue("x"))
+				return r, nil
+			}})
+		}, true},
+	} {
+		const long = "2012-01-01 00:00:00"
+		execute(t, db, "UPDATE product SET updated_at = '"+long+"' WHERE entity_id = 1")
+		if err := c.write(); (err != nil) != c.refused {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		r, err := db.products.Get(t.Context(), &adapter.GetParams{Key: 1})
+		if err != nil || (r.Get("updated_at").Text() == long) != c.refused || r.Get("created_at").Text() != long {
+			t.Errorf("%s: updated at %s, %v", c.name, r.Get("updated_at").Text(), err)
+		}
+	}
+}
+
+// assign assigns product 1.
+func assign(t *testing.T, db *DB, r adapter.Resource, target string, id int64) (adapter.Key, error) {
+	t.Helper()
+	assignment := adapter.NewRecord(db.table(r).schema)
+	assignment.Set("product_id", adapter.IntegerValue(1))
+	assignment.Set(target, adapter.IntegerValue(id))
+	return db.stores[r].Create(t.Context(), &adapter.CreateParams{Record: assignment})
+}
+
+// TestStatementsOfASave: the statements of a save are kept prepared, so that the
+// next of the same kind adds none.
+func TestStatementsOfASave(t *testing.T) {
+	EachEngine(t, testStatementsOfASave)
+}
+
+func testStatementsOfASave(t *testing.T, e Engine) {
+	db := openScoped(t, e)
+	save := func(name string) {
+		t.Helper()
+		err := db.products.Update(t.Context(), &adapter.UpdateParams{Key: 1, StoreID: 2, Change: func(r adapter.Record) (adapter.Record, error) {
+			change := adapter.NewRecord(r.Schema)
+			change.Set("name", adapter.TextValue(name))
+			change.Set("price", adapter.TextValue("3.0000"))
+			return change, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("one")
+	execute(t, db, "UPDATE product SET price = 1 WHERE entity_id = 1")
+	save("two")
+	before := len(db.writing.kept)
+	execute(t, db, "UPDATE product SET price = 1 WHERE entity_id = 1")
+	save("three")
+	if after := len(db.writing.kept); before == 0 || after != before {
+		t.Errorf("%d statements kept, then %d", before, after)
+	}
+}
+
+// TestProductsThroughViews writes products where product is a view of one table,
+// which servers let be written. On SQLite triggers would decide.
+func TestProductsThroughViews(t *testing.T) {
+	for _, e := range Engines() {
+		if e.Name != "sqlite" {
+			t.Run(e.Name, func(t *testing.T) { testProductsThroughViews(t, openScoped(t, e)) })
+		}
+	}
+}
+
+func testProductsThroughViews(t *testing.T, db *DB) {
+	execute(t, db, "ALTER TABLE product RENAME TO article", "CREATE VIEW product AS SELECT * FROM article")
+	r := adapter.NewRecord(db.products.table.schema)
+	r.Set("attribute_set_id", adapter.IntegerValue(4))
+	r.Set("type_id", adapter.TextValue("simple"))
+	r.Set("sku", adapter.TextValue("through"))
+	r.Set("name", adapter.TextValue("N"))
+	key, err := db.products.Create(t.Context(), &adapter.CreateParams{Record: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for level, name := range map[int64]string{0: "Default", 2: "View"} {
+		err := db.products.Update(t.Context(), &adapter.UpdateParams{Key: key, StoreID: level, Change: func(current adapter.Record) (adapter.Record, error) {
+			change := adapter.NewRecord(current.Schema)
+			change.Set("name", adapter.TextValue(name))
+			return change, nil
+		}})
+		if err != nil {
+			t.Errorf("Update at %d: %v", level, err)
+		}
+		if got, err := db.products.Get(t.Context(), &adapter.GetParams{Key: key, StoreID: level}); err != nil || got.Get("name").Text() != name {
+			t.Errorf("at %d: %q, %v", level, got.Get("name").Text(), err)
+		}
+	}
+	if err := db.products.Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
+		t.Error(err)
+	}
+}

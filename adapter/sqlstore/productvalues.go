@@ -1,0 +1,150 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/huandu/go-sqlbuilder"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// shown gives product, as the default scope has it, the values of a store view.
+func (s *saving) shown(ctx context.Context, product adapter.Record, storeID int64) (adapter.Record, error) {
+	records := []adapter.Record{product.Clone()}
+	err := s.products.addParts(ctx, s.query, records, wantedParts{}, &adapter.ListParams{StoreID: storeID})
+	return records[0], err
+}
+
+// views returns the store views of the website that storeID is a view of.
+func (s *saving) views(ctx context.Context, storeID int64) ([]int64, error) {
+	views, err := s.ids(ctx, "SELECT store_id FROM store WHERE website_id = (SELECT website_id FROM store WHERE store_id = ?) ORDER BY store_id", storeID)
+	if err == nil && len(views) == 0 {
+		err = &adapter.Error{Kind: adapter.Invalid, Op: "write at a store view", Field: "store_id", Err: errStoreView}
+	}
+	return views, err
+}
+
+var errStoreView = errors.New("no such store view")
+
+// setValues stores the scoped values of change at a store view, those of a
+// website at all its views. Unset removes them there.
+func (s *saving) setValues(ctx context.Context, product adapter.Key, storeID int64, change adapter.Record) error {
+	views, err := s.views(ctx, storeID)
+	if err != nil {
+		return err
+	}
+	ofView, ofWebsite := valuesByScope(change)
+	if err := s.putValues(ctx, product, []int64{storeID}, change, ofView); err != nil {
+		return err
+	}
+	return s.putValues(ctx, product, views, change, ofWebsite)
+}
+
+// valuesByScope returns the places of the values of r that a store view and a
+// website can have.
+func valuesByScope(r adapter.Record) (ofView, ofWebsite []int) {
+	for at, a := range r.Schema.Attributes {
+		if a.ReadOnly || r.Values[at].Kind() == adapter.Absent {
+			continue
+		}
+		switch a.Scope {
+		case adapter.ScopeStore:
+			ofView = append(ofView, at)
+		case adapter.ScopeWebsite:
+			ofWebsite = append(ofWebsite, at)
+		}
+	}
+	return ofView, ofWebsite
+}
+
+// putValues puts the values of r at the places at in the place of what the views
+// have.
+func (s *saving) putValues(ctx context.Context, product adapter.Key, views []int64, r adapter.Record, at []int) error {
+	if len(at) == 0 || len(views) == 0 {
+		return nil
+	}
+	names := make([]any, len(at))
+	for i, place := range at {
+		names[i] = r.Schema.Attributes[place].Name
+	}
+	sb := s.db.engine.flavor.NewDeleteBuilder().DeleteFrom("product_value")
+	text, arguments := sb.Where(sb.Equal("product_id", int64(product)), sb.In("store_id", listOf(views)...), sb.In("attribute", names...)).Build()
+	// Statements of so many shapes are not worth keeping.
+	if _, err := s.db.exec(ctx, s.tx, text, arguments...); err != nil {
+		return err
+	}
+	ib := s.db.engine.flavor.NewInsertBuilder().InsertInto("product_value").Cols("product_id", "store_id", "attribute", "value", "value_folded")
+	return s.insertValues(ctx, ib, product, views, r, at)
+}
+
+func (s *saving) insertValues(ctx context.Context, ib *sqlbuilder.InsertBuilder, product adapter.Key, views []int64, r adapter.Record, at []int) error {
+	some := false
+	for _, place := range at {
+		a, v := &r.Schema.Attributes[place], r.Values[place]
+		if v.Kind() == adapter.Unset {
+			continue
+		}
+		value, folded, err := s.db.engine.valueTexts(a, v)
+		if err != nil {
+			return &adapter.Error{Kind: adapter.Invalid, Op: "write a scoped value", Field: a.Name, Err: err}
+		}
+		for _, view := range views {
+			ib.Values(int64(product), view, a.Name, value, folded)
+			some = true
+		}
+	}
+	if !some {
+		return nil
+	}
+	text, arguments := ib.Build()
+	_, err := s.db.exec(ctx, s.tx, text, arguments...)
+	return err
+}
+
+// freezeValues gives a store view the values that product shows there, and its
+// website's views those of the website (product_parts 2.7).
+func (s *saving) freezeValues(ctx context.Context, product adapter.Record, storeID int64) error {
+	shown, err := s.shown(ctx, product, storeID)
+	if err != nil {
+		return err
+	}
+	return s.setValues(ctx, keyOf(product), storeID, shown)
+}
+
+// copyLevel saves product as the store view from shows it at the store view to
+// (product_parts 3.5): its values and those of its images, and with ofWebsite the
+// website's values, at all views of the website of to.
+func (s *saving) copyLevel(ctx context.Context, product adapter.Record, from, to int64, ofWebsite bool) error {
+	shown, err := s.shown(ctx, product, from)
+	if err != nil {
+		return err
+	}
+	views, err := s.views(ctx, to)
+	if err != nil {
+		return err
+	}
+	here, everywhere := valuesByScope(shown)
+	if err := s.putValues(ctx, keyOf(product), []int64{to}, shown, here); err != nil {
+		return err
+	}
+	if ofWebsite {
+		if err := s.putValues(ctx, keyOf(product), views, shown, everywhere); err != nil {
+			return err
+		}
+	}
+	return s.copyImages(ctx, keyOf(product), from, to)
+}
+
+// keyOf returns the key of a record.
+func keyOf(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
+
+// listOf returns ids as arguments.
+func listOf(ids []int64) []any {
+	list := make([]any, 0, len(ids))
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		list = append(list, id)
+	}
+	return list
+}

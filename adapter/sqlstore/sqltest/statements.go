@@ -1,0 +1,135 @@
+package sqltest
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+	"sync"
+)
+
+// Statements watches the statements that go through the connections of a pool:
+// its Wrap fits sqlstore.Options. The zero value is ready for use. BEGIN, COMMIT
+// and ROLLBACK are no statements here.
+type Statements struct {
+	mu       sync.Mutex
+	executed []string
+	prepared []string
+}
+
+// Take returns the texts of the statements that were executed, and of those that
+// were prepared, since it was called last, in their order.
+func (s *Statements) Take() (executed, prepared []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	executed, prepared = s.executed, s.prepared
+	s.executed, s.prepared = nil, nil
+	return slices.Clip(executed), slices.Clip(prepared)
+}
+
+func (s *Statements) execute(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.executed = append(s.executed, text)
+}
+
+func (s *Statements) prepare(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.prepared = append(s.prepared, text)
+}
+
+// Wrap returns a connector whose connections are those of c, watched.
+func (s *Statements) Wrap(c driver.Connector) driver.Connector {
+	return watchedConnector{c, s}
+}
+
+type watchedConnector struct {
+	driver.Connector
+	statements *Statements
+}
+
+func (c watchedConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &watchedConn{conn.(fullConn), c.statements}, nil
+}
+
+// A fullConn is what the connections of every engine can do.
+type fullConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.Pinger
+	driver.SessionResetter
+}
+
+type watchedConn struct {
+	fullConn
+	statements *Statements
+}
+
+// IsValid asks the connection, if that can tell.
+func (c *watchedConn) IsValid() bool {
+	v, ok := c.fullConn.(driver.Validator)
+	return !ok || v.IsValid()
+}
+
+// CheckNamedValue asks the connection, or leaves the value to database/sql.
+func (c *watchedConn) CheckNamedValue(v *driver.NamedValue) error {
+	if checker, ok := c.fullConn.(driver.NamedValueChecker); ok {
+		return checker.CheckNamedValue(v)
+	}
+	return driver.ErrSkip
+}
+
+func (c *watchedConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+	stmt, err := c.fullConn.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	c.statements.prepare(text)
+	return watchedStmt{stmt.(fullStmt), text, c.statements}, nil
+}
+
+func (c *watchedConn) ExecContext(ctx context.Context, text string, arguments []driver.NamedValue) (driver.Result, error) {
+	result, err := c.fullConn.ExecContext(ctx, text, arguments)
+	if err != driver.ErrSkip { // database/sql then prepares it
+		c.statements.execute(text)
+	}
+	return result, err
+}
+
+func (c *watchedConn) QueryContext(ctx context.Context, text string, arguments []driver.NamedValue) (driver.Rows, error) {
+	rows, err := c.fullConn.QueryContext(ctx, text, arguments)
+	if err != driver.ErrSkip { // database/sql then prepares it
+		c.statements.execute(text)
+	}
+	return rows, err
+}
+
+// A fullStmt is what the prepared statements of every engine can do.
+type fullStmt interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+type watchedStmt struct {
+	fullStmt
+	text       string
+	statements *Statements
+}
+
+func (s watchedStmt) ExecContext(ctx context.Context, arguments []driver.NamedValue) (driver.Result, error) {
+	s.statements.execute(s.text)
+	return s.fullStmt.ExecContext(ctx, arguments)
+}
+
+func (s watchedStmt) QueryContext(ctx context.Context, arguments []driver.NamedValue) (driver.Rows, error) {
+	s.statements.execute(s.text)
+	return s.fullStmt.QueryContext(ctx, arguments)
+}

@@ -1,0 +1,195 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Table is a setting that is a list of entries, each a mapping with the same
+// keys. It is given in the YAML file alone.
+type Table struct {
+	Name string
+	Help string
+	Keys []Setting // of an entry; one that is left out has its default
+	// Identity names the keys by which two entries are about the same.
+	Identity []string
+	Example  string // an entry, as YAML
+}
+
+// Tables returns every table in the order of the example file.
+func Tables() []Table {
+	roles := []string{"admin", "customer", "guest"}
+	return []Table{
+		{
+			Name: "attributes",
+			Help: "Attributes that the store has besides those of the contract: they are read, written, filtered and sorted by like these.",
+			Keys: []Setting{
+				{Name: "resource", Help: "What has the attribute: customers, customer_addresses or products."},
+				{Name: "name", Help: "Its name in requests and answers: lower-case letters, digits and underscores. Names of the contract are taken."},
+				{Name: "kind", Kind: Choice, Choices: []string{"text", "integer", "decimal", "time"},
+					Help: "How its values are written and compared. It stays what it is once values are stored."},
+				{Name: "scope", Kind: Choice, Choices: []string{"global", "website", "store"}, Default: "global",
+					Help: "Whether websites or store views may have values of their own, for products."},
+				{Name: "roles", Kind: Choices, Choices: roles, Help: "Who reads it."},
+				{Name: "writers", Kind: Choices, Choices: []string{"admin", "customer"}, Default: "admin", Help: "Who writes it: customers only what is their own, and no products."},
+				{Name: "views", Kind: Choices, Choices: []string{"list", "single"}, Default: "list,single",
+					Help: "Where it shows unasked. Elsewhere attrs asks for it."},
+			},
+			Identity: []string{"resource", "name"},
+			Example:  "{resource: customers, name: loyalty_number, kind: text, roles: [admin, customer]}",
+		},
+		{
+			Name: "fields",
+			Help: "Which of the contract's fields a role reads and writes, where that is not all that the contract gives it. " +
+				"A field that is not read can neither be asked for nor filtered or sorted by.",
+			Keys: []Setting{
+				{Name: "resource", Help: "What has the fields: customers, customer_addresses, products, product_images, product_websites, " +
+					"product_categories, stock_items (in products, too), orders, order_items, order_addresses or order_comments (in orders, too)."},
+				{Name: "role", Kind: Choice, Choices: roles, Help: "Whom the entry is about."},
+				{Name: "read", Kind: Names, Help: "The fields the role reads, no others. Without this key: all. [] is none."},
+				{Name: "write", Kind: Names, Help: "The fields the role writes; others it sends are dropped. Without this key: all. [] is none."},
+			},
+			Identity: []string{"resource", "role"},
+			Example:  "{resource: products, role: guest, read: [entity_id, sku, name, final_price_with_tax]}",
+		},
+	}
+}
+
+// An Attribute is one entry of the table attributes.
+type Attribute struct {
+	Resource, Name, Kind, Scope string
+	Roles, Writers, Views       []string
+}
+
+// A FieldList is one entry of the table fields. A nil list is all fields, an empty
+// one none.
+type FieldList struct {
+	Resource, Role string
+	Read, Write    []string
+}
+
+func newAttribute(v values) Attribute {
+	return Attribute{
+		Resource: get[string](v, "resource"), Name: get[string](v, "name"), Kind: get[string](v, "kind"), Scope: get[string](v, "scope"),
+		Roles: get[[]string](v, "roles"), Writers: get[[]string](v, "writers"), Views: get[[]string](v, "views"),
+	}
+}
+
+func newFieldList(v values) FieldList {
+	return FieldList{
+		Resource: get[string](v, "resource"), Role: get[string](v, "role"),
+		Read: get[[]string](v, "read"), Write: get[[]string](v, "write"),
+	}
+}
+
+// entriesOf returns the entries of a table.
+func entriesOf[T any](l *loader, table string, entry func(values) T) []T {
+	var all []T
+	for _, e := range l.entries[table] {
+		all = append(all, entry(e.values))
+	}
+	return all
+}
+
+// An entry is what one entry of a table is set to.
+type entry struct {
+	name   string // "attributes[0]"
+	values values
+	origin string
+}
+
+// table reads the entries that a file gives a table.
+func (l *loader) table(t Table, path string, given tableEntries) {
+	at := func(line int) string { return fmt.Sprintf("%s:%d", path, line) }
+	l.origins[t.Name] = at(given.line)
+	seen := map[string]string{}
+	for i, document := range given.entries {
+		e := entry{fmt.Sprintf("%s[%d]", t.Name, i), values{}, at(document.line)}
+		known := len(l.faults)
+		l.keys(t, e, document, at)
+		var identity []string
+		for _, key := range t.Identity {
+			identity = append(identity, key+" "+printable(e.values[key].text))
+		}
+		about := strings.Join(identity, ", ")
+		if first, ok := seen[about]; ok && len(l.faults) == known {
+			l.fault(e.name, e.origin, about+" is in "+first+" too: put both into one")
+		}
+		seen[about] = e.name
+		if len(l.faults) == known {
+			l.check(t, e)
+		}
+		l.entries[t.Name] = append(l.entries[t.Name], e)
+	}
+}
+
+// keys reads the keys of one entry.
+func (l *loader) keys(t Table, e entry, given *document, at func(int) string) {
+	names := make([]string, len(t.Keys))
+	unknown := map[string]bool{}
+	for name := range given.lines {
+		unknown[name] = true
+	}
+	for i, key := range t.Keys {
+		names[i] = key.Name
+		delete(unknown, key.Name)
+		text, ok := given.texts[key.Name].(string)
+		if !ok && key.Kind == Names {
+			continue
+		}
+		origin := e.origin
+		if ok {
+			origin = at(given.lines[key.Name])
+		} else {
+			text = key.Default
+		}
+		parsed, err := key.parse(text)
+		if err != nil {
+			l.fault(e.name+"."+key.Name, origin, key.quote(text)+" "+err.Error())
+		}
+		e.values[key.Name] = value{text, parsed, origin}
+	}
+	for _, name := range given.names {
+		section, _, nested := strings.Cut(name, ".")
+		if unknown[name] && !(nested && unknown[section]) {
+			l.fault(e.name+"."+name, at(given.lines[name]), "unknown key"+l.suggest(name, names))
+		}
+	}
+}
+
+// check has the program check an entry. Each line of its error is a fault.
+func (l *loader) check(t Table, e entry) {
+	var err error
+	switch {
+	case t.Name == "attributes" && l.from.Attribute != nil:
+		err = l.from.Attribute(newAttribute(e.values))
+	case t.Name == "fields" && l.from.Fields != nil:
+		err = l.from.Fields(newFieldList(e.values))
+	}
+	if err == nil {
+		return
+	}
+	for problem := range strings.SplitSeq(err.Error(), "\n") {
+		l.fault(e.name, e.origin, problem)
+	}
+}
+
+// text returns the entry as YAML, without what is at its default.
+func (e entry) text(t Table) string {
+	var parts []string
+	for _, key := range t.Keys {
+		v, given := e.values[key.Name]
+		switch {
+		case !given || v.text == key.Default && v.text != "":
+		case key.Kind == Names || key.Kind == Choices:
+			quoted := []string{}
+			for _, name := range get[[]string](e.values, key.Name) {
+				quoted = append(quoted, yamlText(name))
+			}
+			parts = append(parts, key.Name+": ["+strings.Join(quoted, ", ")+"]")
+		default:
+			parts = append(parts, key.Name+": "+yamlText(v.text))
+		}
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}

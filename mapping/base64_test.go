@@ -1,0 +1,63 @@
+package mapping
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+)
+
+func TestDecodeBase64(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{ // want "" is a refusal
+		{"whole quartets", "YWJj", "abc"},
+		{"two left, padded", "YQ==", "a"},
+		{"three left, padded", "YWI=", "ab"},
+		{"two left, bare", "YQ", "a"},
+		{"three left, bare", "YWI", "ab"},
+		{"all signs of the alphabet", "+/+/", "\xfb\xff\xbf"},
+		{"blanks, tabs, line breaks", " Y\tW\r\nJ j\n", "abc"},
+		{"blanks in the padding", "YQ= \n=", "a"},
+		{"bits behind the last byte", "YR==", "a"},
+		{"digits of a number", "123", "\xd7\x6d"},
+
+		{"empty", "", ""},
+		{"blanks alone", " \n", ""},
+		{"one left over", "a", ""},
+		{"one left over behind a quartet", "YWJjZ", ""},
+		{"too little padding", "YQ=", ""},
+		{"padding behind whole quartets", "YWJj=", ""},
+		{"too much padding", "YWI==", ""},
+		{"one left over, padded", "iVBO=", ""},
+		{"padding alone", "====", ""},
+		{"padding in the middle", "YQ==YQ==", ""},
+		{"the alphabet of URLs", "-_-_", ""},
+		{"another sign", "!!!notbase64", ""},
+		{"a vertical tab", "YW\vJj", ""},
+		{"a line break of another alphabet", "YW\u0085Jj", ""},
+		{"a data URL", "data:image/png;base64,YWJj", ""},
+		{"a zero byte", "YWJj\x00", ""},
+		{"no UTF-8", "YWJj\xff", ""},
+	} {
+		if got, ok := decodeBase64(tt.text); ok != (tt.want != "") || ok && string(got) != tt.want {
+			t.Errorf("%s: %q, %t, want %q", tt.name, got, ok, tt.want)
+		}
+	}
+}
+
+// FuzzDecodeBase64: what is read is written again by the same digits, but for the
+// last one's spare bits.
+func FuzzDecodeBase64(f *testing.F) {
+	for _, seed := range []string{"YWJj", "YQ==", "YQ", " Y\r\nQ", "====", "a", "+/", "\xff"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		content, ok := decodeBase64(text)
+		if !ok {
+			return
+		}
+		digits := strings.TrimRight(strings.NewReplacer(" ", "", "\t", "", "\r", "", "\n", "").Replace(text), "=")
+		again := base64.RawStdEncoding.EncodeToString(content)
+		if len(again) != len(digits) || again[:len(again)-1] != digits[:len(digits)-1] {
+			t.Errorf("%q gives %q, which is %q", text, content, again)
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package mapping
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// A directory knows the countries and regions that addresses may name.
+type directory struct{ countries, regions source }
+
+func newDirectory(upstream *watchedAdapter, schemas *adapter.Schemas) (d directory, err error) {
+	if d.countries, err = sourceOf(upstream, schemas, adapter.Countries); err != nil {
+		return d, err
+	}
+	d.regions, err = sourceOf(upstream, schemas, adapter.Regions)
+	return d, err
+}
+
+// The lengths a country's code may have (Limits, 2).
+const (
+	minCountry = 2
+	maxCountry = 3
+)
+
+// checkCountry returns the fault of a value sent for a country that is not missing,
+// or 0 (customers 6).
+func (d directory) checkCountry(ctx context.Context, n *codec.Node) (contract.FaultKey, error) {
+	switch n.Kind {
+	case codec.Struct:
+		return contract.CountryType, nil
+	case codec.Text:
+	default:
+		return contract.CountryNoText, nil
+	}
+	if length := utf8.RuneCountInString(n.Text); length < minCountry || length > maxCountry {
+		return contract.CountryLength, nil
+	}
+	found, err := d.countries.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{textIs("country_id", n.Text)}}})
+	if err != nil {
+		return 0, err
+	}
+	for _, country := range found {
+		if country.Get("country_id").Text() == n.Text { // in its own letter case
+			return 0, nil
+		}
+	}
+	return contract.CountryUnknown, nil
+}
+
+// A region is what an address stores of one. The zero region says nothing of it.
+type region struct{ name, id adapter.Value }
+
+// readRegion reads the region sent for an address in a country, nil for none, and
+// returns it or its fault (customers 6). Regions of the directory are stored by
+// their names; in a country without any, every text is taken for one.
+func (d directory) readRegion(ctx context.Context, country string, n *codec.Node) (r region, fault contract.FaultKey, err error) {
+	switch {
+	case n == nil:
+	case n.Kind == codec.Struct && len(n.Members) > 0:
+		return r, contract.RegionList, nil
+	case n.Kind == codec.True, n.Kind == codec.Number && truthy(n):
+		return r, contract.RegionNoText, nil
+	}
+	all, err := d.regions.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{textIs("country_id", country)}}})
+	if err != nil {
+		return r, 0, err
+	}
+	if len(all) == 0 {
+		return freeRegion(n)
+	}
+	switch {
+	case n == nil:
+		return r, contract.RegionRequired, nil
+	case n.Kind == codec.Number:
+		return r, contract.RegionZero, nil
+	case n.Kind == codec.Text && n.Text == "0":
+		return r, contract.RegionZeroText, nil
+	case lacksText(n):
+		return r, contract.RegionEmpty, nil
+	}
+	wanted := adapter.Fold(n.Text)
+	for _, one := range all {
+		if adapter.Fold(one.Get("code").Text()) == wanted || adapter.Fold(one.Get("name").Text()) == wanted {
+			return region{name: one.Get("name"), id: one.Get("region_id")}, 0, nil
+		}
+	}
+	return r, contract.RegionUnknown, nil
+}
+
+// freeRegion reads the region of a country that has none in the directory.
+func freeRegion(n *codec.Node) (r region, fault contract.FaultKey, err error) {
+	switch {
+	case n == nil:
+		return region{id: adapter.UnsetValue()}, 0, nil
+	case n.Kind == codec.Number:
+		return r, contract.RegionNoText, nil
+	case n.Kind != codec.Text:
+		return r, contract.RegionType, nil
+	default:
+		return region{name: optionalText(n), id: adapter.UnsetValue()}, 0, nil
+	}
+}

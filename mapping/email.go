@@ -1,0 +1,132 @@
+package mapping
+
+import (
+	"net/netip"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
+
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// The limits of an e-mail address, in characters (customers 5).
+const (
+	maxLocalPart = 64
+	maxHost      = 255
+	minHost      = 4
+	minDomain    = 2 // of the last label
+	maxLabel     = 63
+)
+
+// checkEmail returns what is wrong with an e-mail address, of which the first rule
+// that is broken is told (customers 5); label names the field.
+func checkEmail(d *contract.Dialect, label, address string) contract.Faults {
+	at := strings.LastIndexByte(address, '@')
+	if at < 0 || at == len(address)-1 || strings.Contains(address, "..") || !isLocalPart(address[:at]) {
+		return contract.Faults{d.Fault(contract.EmailForm, label)}
+	}
+	host := address[at+1:]
+	if utf8.RuneCountInString(address[:at]) > maxLocalPart || utf8.RuneCountInString(host) > maxHost {
+		return contract.Faults{d.Fault(contract.EmailLength, label)}
+	}
+	key := checkHost(host)
+	if key == validHost {
+		return nil
+	}
+	shown := []any{host}
+	if key == contract.HostSchema {
+		shown = append(shown, strings.ToLower(host[strings.LastIndexByte(host, '.')+1:]))
+	}
+	faults := contract.Faults{d.Fault(contract.EmailHost, label), d.Fault(key, shown...)}
+	if key == contract.HostIsAddress {
+		return faults
+	}
+	if strings.ContainsFunc(host, isNoLocalSign) {
+		return append(faults, d.Fault(contract.HostIsNotLocal, host))
+	}
+	return append(faults, d.Fault(contract.HostIsLocal, host))
+}
+
+// Local parts are ASCII: words between dots, or a quoted text.
+var (
+	dottedWords = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$")
+	quotedText  = regexp.MustCompile(`^"[\x01-\x09\x0b\x0c\x0e-\x21\x23-\x5b\x5d-\x7f]*"$`)
+)
+
+func isLocalPart(s string) bool { return dottedWords.MatchString(s) || quotedText.MatchString(s) }
+
+// validHost is the answer of checkHost for a host that breaks no rule.
+const validHost = contract.FaultKey(0)
+
+// checkHost returns the first rule of host names that host breaks.
+func checkHost(host string) contract.FaultKey {
+	labels := strings.Split(host, ".")
+	last := labels[len(labels)-1]
+	dash := false
+	for _, label := range labels {
+		dash = dash || hasMisplacedDash(label)
+	}
+	switch {
+	case isIPAddress(host):
+		return contract.HostIsAddress
+	case len(labels) < 2 || utf8.RuneCountInString(host) < minHost:
+		return contract.HostStructure
+	case utf8.RuneCountInString(last) < minDomain:
+		return contract.HostDomainMissing
+	case !isTopLevelDomain(last) && dash:
+		return contract.HostDashCrash
+	case !isTopLevelDomain(last):
+		return contract.HostDomainUnknown
+	case dash:
+		return contract.HostDash
+	}
+	for _, label := range labels {
+		if n := utf8.RuneCountInString(label); n == 0 || n > maxLabel || strings.ContainsFunc(label, isNoHostSign) {
+			return contract.HostSchema
+		}
+	}
+	return validHost
+}
+
+func isIPAddress(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return err == nil && address.Zone() == ""
+}
+
+// hasMisplacedDash: two in the places 3 and 4 mark a label written in another
+// alphabet, of which there is one kind.
+func hasMisplacedDash(label string) bool {
+	return strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") ||
+		len(label) >= 4 && label[2:4] == "--" && !strings.EqualFold(label[:2], "xn")
+}
+
+// isTopLevelDomain reports whether the registry of top-level domains knows a
+// label. publicsuffix lists what is registered below each of them, for some below
+// a label of any name only.
+func isTopLevelDomain(label string) bool {
+	ascii, err := idna.Lookup.ToASCII(label)
+	if err != nil {
+		return false
+	}
+	_, known := publicsuffix.PublicSuffix("portico." + ascii)
+	return known
+}
+
+// isNoHostSign: letters and digits of all alphabets may be in a host name.
+func isNoHostSign(r rune) bool {
+	return r != '-' && (r == utf8.RuneError || !unicode.In(r, unicode.L, unicode.M, unicode.Nd))
+}
+
+// isNoLocalSign: in the name of a machine in the local network only ASCII.
+func isNoLocalSign(r rune) bool {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '.':
+		return false
+	default:
+		return true
+	}
+}

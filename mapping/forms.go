@@ -1,0 +1,326 @@
+package mapping
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
+)
+
+// A formReader reads the body of a write by a form (customers 4 to 6).
+type formReader struct {
+	*resource
+	form      contract.Form
+	shops     *shops
+	directory directory
+}
+
+// A filledForm is what the body of a write asks for, once nothing is wrong with it.
+type filledForm struct {
+	// change holds the values of the attributes, null for an empty text and unset
+	// for what is taken away.
+	change adapter.Record
+	// password is the one sent, without blanks around; "" for none.
+	password string
+	// saves: the body names something that is kept.
+	saves bool
+	// late is the fault of a value that the original stumbles over when it saves, 0
+	// for none.
+	late contract.FaultKey
+}
+
+// A reading is the reading of one body.
+type reading struct {
+	*formReader
+	body   *codec.Node
+	faults contract.Faults
+	filledForm
+}
+
+// read reads the body of c, which creates a record or changes one. stored is the
+// country of the address that is changed, "" for none. The error is the refusal
+// with all that is wrong, or that of a store.
+func (f *formReader) read(ctx context.Context, c *Call, stored string) (*filledForm, error) {
+	r := &reading{formReader: f, body: &c.Body, filledForm: filledForm{change: adapter.NewRecord(f.schema)}}
+	creates := c.Method == contract.POST
+	var regional *contract.FormField
+	for i := range f.form {
+		field := &f.form[i]
+		at, _ := f.fields.Index(field.Name)
+		if !f.fields.Fields[at].Writable(f.dialect, c.Principal.Role) || field.CreateOnly && !creates {
+			continue
+		}
+		if field.Content == contract.Region {
+			regional = field
+			continue
+		}
+		n, sent := c.Body.Get(field.Name)
+		if !sent {
+			if creates && field.Required && !field.OptionalIn(f.dialect, r.country()) {
+				r.fail(field, field.Missing)
+			}
+			continue
+		}
+		r.saves = r.saves || field.Content != contract.Kept
+		if err := r.field(ctx, field, n); err != nil {
+			return nil, err
+		}
+	}
+	if regional != nil && len(r.faults) == 0 {
+		if err := r.region(ctx, regional, creates, stored); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.faults) > 0 {
+		return nil, append(r.faults, f.dialect.Fault(contract.PreValidation))
+	}
+	if creates {
+		dropUnset(r.change)
+	}
+	return &r.filledForm, nil
+}
+
+// country returns the country the body names, if it is a text.
+func (r *reading) country() string {
+	if n, sent := r.body.Get("country_id"); sent && n.Kind == codec.Text {
+		return n.Text
+	}
+	return ""
+}
+
+// fail notes what is wrong with a field.
+func (r *reading) fail(field *contract.FormField, key contract.FaultKey) {
+	args := []any{field.Label}
+	switch key {
+	case contract.ValueTooShort:
+		args = append(args, field.Min)
+	case contract.ValueTooLong:
+		args = append(args, field.Max)
+	}
+	r.faults = append(r.faults, r.dialect.Fault(key, args...))
+}
+
+// set stores a value.
+func (r *reading) set(field *contract.FormField, v adapter.Value) {
+	r.change.Values[r.attribute(field.Name)] = v
+}
+
+// field reads the value of one field. The error is a crash of the original, which
+// leaves no other entry, or that of a store.
+func (r *reading) field(ctx context.Context, field *contract.FormField, n *codec.Node) error {
+	switch field.Content {
+	case contract.Flag:
+		r.set(field, adapter.IntegerValue(flag(n)))
+	case contract.DefaultFlag:
+		if truthy(n) {
+			r.set(field, adapter.IntegerValue(1))
+		}
+	case contract.Number:
+		r.option(field, n, field.Options)
+	case contract.WebsiteID, contract.GroupID:
+		shop, err := r.shops.current(ctx)
+		if err != nil {
+			return err
+		}
+		options := shop.groups
+		if field.Content == contract.WebsiteID {
+			options = shop.websites
+		}
+		r.option(field, n, options)
+	case contract.CountryID:
+		return r.countryID(ctx, field, n)
+	case contract.Street:
+		return r.street(field, n)
+	case contract.AddedValue:
+		return r.addedValue(field, n)
+	case contract.Kept:
+	default:
+		return r.text(field, n)
+	}
+	return nil
+}
+
+// option reads one of some numbers, which are compared as such.
+func (r *reading) option(field *contract.FormField, n *codec.Node, options []int64) {
+	switch {
+	case field.Required && lacksText(n):
+		r.fail(field, field.Missing)
+		return
+	case n.Kind == codec.Struct:
+		if len(n.Members) > 0 {
+			r.faults = append(r.faults, r.dialect.Fault(contract.OptionType, field.Name))
+		}
+		return
+	}
+	number, ok := numeric.Parse(n.String())
+	at := slices.IndexFunc(options, func(option int64) bool { return number == float64(option) })
+	if !ok || at < 0 {
+		r.faults = append(r.faults, r.dialect.Fault(contract.OptionUnknown, n.String(), field.Name))
+		return
+	}
+	r.set(field, adapter.IntegerValue(options[at]))
+}
+
+func (r *reading) countryID(ctx context.Context, field *contract.FormField, n *codec.Node) error {
+	if lacksText(n) {
+		r.fail(field, field.Missing)
+		return nil
+	}
+	fault, err := r.directory.checkCountry(ctx, n)
+	switch {
+	case err != nil:
+		return err
+	case fault != 0:
+		r.faults = append(r.faults, r.dialect.Fault(fault, n.String()))
+	default:
+		r.set(field, adapter.TextValue(n.Text))
+	}
+	return nil
+}
+
+// addedValue reads the value of an attribute of the store's own. One that is no text is
+// refused as products refuse theirs (products 5.3, step 8), and never stored as
+// "nothing".
+func (r *reading) addedValue(field *contract.FormField, n *codec.Node) error {
+	kind := r.schema.Attributes[r.attribute(field.Name)].Kind
+	switch {
+	case kind == adapter.KindText:
+		return r.text(field, n)
+	case lacksText(n), kind == adapter.KindTime && !truthy(n):
+		r.set(field, adapter.UnsetValue())
+		return nil
+	}
+	switch fault := typeFault(kind, n); fault {
+	case 0:
+		r.set(field, typedValue(kind, n))
+	case contract.ValueCrash:
+		return r.dialect.Fault(fault)
+	case contract.OptionInvalid:
+		r.faults = append(r.faults, r.dialect.Fault(fault, shownValue(n), field.Name))
+	default:
+		f := r.dialect.Fault(fault, field.Name)
+		if f.Bare {
+			return f
+		}
+		r.faults = append(r.faults, f)
+	}
+	return nil
+}
+
+func (r *reading) street(field *contract.FormField, n *codec.Node) error {
+	lines, fault := readStreet(field, n)
+	switch fault {
+	case 0:
+		r.set(field, adapter.TextsValue(lines))
+	case contract.ValueCrash:
+		return r.dialect.Fault(fault)
+	default:
+		r.fail(field, fault)
+	}
+	return nil
+}
+
+// region reads the region of an address that is new, or sent with its country or
+// alone.
+func (r *reading) region(ctx context.Context, field *contract.FormField, creates bool, stored string) error {
+	n, sent := r.body.Get(field.Name)
+	country := r.country()
+	if !creates && !sent && country == "" {
+		return nil
+	}
+	if country == "" {
+		country = stored
+	}
+	found, fault, err := r.directory.readRegion(ctx, country, n)
+	switch {
+	case err != nil:
+		return err
+	case fault != 0:
+		if f := r.dialect.Fault(fault); f.Bare {
+			return f
+		}
+		r.fail(field, fault)
+		return nil
+	}
+	r.saves = true
+	r.set(field, found.name)
+	r.change.Set("region_id", found.id)
+	return nil
+}
+
+// text reads what is sent as a text.
+func (r *reading) text(field *contract.FormField, n *codec.Node) error {
+	optional := !field.Required || field.OptionalIn(r.dialect, r.country())
+	switch {
+	case !optional && lacksText(n):
+		r.fail(field, field.Missing)
+		return nil
+	case n.Kind == codec.Struct:
+		return r.dialect.Fault(contract.ValueCrash)
+	case optional && lacksText(n):
+		v := optionalText(n)
+		if field.Content == contract.Date {
+			v = adapter.UnsetValue() // never stored as "nothing"
+		}
+		r.set(field, v)
+		return nil
+	}
+	switch field.Content {
+	case contract.Email:
+		return r.email(field, n)
+	case contract.Date:
+		return r.date(field, n)
+	case contract.Password:
+		r.secret(field, n)
+		return nil
+	}
+	if fault := checkLength(field, n.String()); fault != 0 {
+		r.fail(field, fault)
+		return nil
+	}
+	r.set(field, optionalText(n))
+	return nil
+}
+
+func (r *reading) email(field *contract.FormField, n *codec.Node) error {
+	switch {
+	case n.Kind == codec.Text && n.Text == "0", n.Kind == codec.Number && !truthy(n):
+		r.late = contract.EmailZero
+	case n.Kind != codec.Text:
+		r.fail(field, contract.EmailType)
+	default:
+		faults := checkEmail(r.dialect, field.Label, n.Text)
+		if i := slices.IndexFunc(faults, func(f contract.Fault) bool { return f.Bare }); i >= 0 {
+			return faults[i]
+		}
+		r.faults = append(r.faults, faults...)
+		text, _ := storedText(n)
+		r.set(field, adapter.TextValue(text))
+	}
+	return nil
+}
+
+func (r *reading) date(field *contract.FormField, n *codec.Node) error {
+	day, fault := readDate(n)
+	switch fault {
+	case 0:
+		r.set(field, adapter.TextValue(day))
+	case contract.ValueCrash, contract.DateZero:
+		return r.dialect.Fault(fault)
+	default:
+		r.fail(field, fault)
+	}
+	return nil
+}
+
+func (r *reading) secret(field *contract.FormField, n *codec.Node) {
+	r.password = strings.Trim(n.String(), blanks)
+	if utf8.RuneCountInString(r.password) < field.Min {
+		r.faults = append(r.faults, r.dialect.Fault(contract.PasswordTooShort, field.Min))
+	}
+}

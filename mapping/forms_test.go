@@ -1,0 +1,206 @@
+package mapping
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// node decodes a value in JSON.
+func node(t testing.TB, text string) *codec.Node {
+	t.Helper()
+	n, err := codec.Decode(contract.JSON, []byte(text))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return &n
+}
+
+func TestDate(t *testing.T) {
+	tests := []struct {
+		name, sent, day string
+		fault           contract.FaultKey
+	}{
+		{"month, day and year", `"2/3/1990"`, "1990-02-03", 0},
+		{"leading zeros", `"02/03/1990"`, "1990-02-03", 0},
+		{"dashes", `"2-3-1990"`, "1990-02-03", 0},
+		{"points", `"2.3.1990"`, "1990-02-03", 0},
+		{"blanks before", `"  2/3/1990"`, "1990-02-03", 0},
+		{"text behind", `"2/3/1990 10:00"`, "1990-02-03", 0},
+		{"short year", `"1/1/85"`, "0085-01-01", 0},
+		{"day beyond the month", `"2/30/1990"`, "1990-03-02", 0},
+		{"month 0", `"0/1/1990"`, "1989-12-01", 0},
+		{"day 0", `"3/0/1992"`, "1992-02-29", 0},
+		{"month 13", `"13/1/1990"`, "", contract.ValueCrash},
+		{"day 32", `"1/32/1990"`, "", contract.ValueCrash},
+		{"two numbers", `"2/1990"`, "", contract.ValueCrash},
+		{"a fraction", `2.5`, "", contract.ValueCrash},
+		{"no number", `"soon"`, "", contract.ValueCrash},
+		{"year first", `"1990-02-03"`, "", contract.ValueCrash},
+		{"year without end", `"1/1/99999999999999999999"`, "", contract.ValueCrash},
+		{"year that no attribute holds", `"1/1/0"`, "", contract.ValueCrash},
+		{"day after the last year", `"12/31/9999"`, "9999-12-31", 0},
+		{"month without end", `"99999999999999999999/1/1"`, "", contract.ValueCrash},
+		{"one digit", `5`, "", contract.DateForm},
+		{"true", `true`, "", contract.DateForm},
+		{"three digits", `"123"`, "", contract.DateForm},
+		{"four digits", `"1990"`, "", contract.DateFormat},
+		{"eight digits", `19900203`, "", contract.DateFormat},
+		{"zero", `0`, "", contract.DateZero},
+		{"the text of zero", `"0"`, "", contract.DateZero},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			want := tt.day
+			if want != "" {
+				want += " 00:00:00"
+			}
+			if day, fault := readDate(node(t, tt.sent)); day != want || fault != tt.fault {
+				t.Errorf("%s is %q, fault %d, want %q, %d", tt.sent, day, fault, want, tt.fault)
+			}
+		})
+	}
+}
+
+func FuzzDate(f *testing.F) {
+	for _, seed := range []string{"2/30/1990", "0/0/1", "99999999999999999999", "1/2/3/4", "x"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n := codec.TextNode(text)
+		day, fault := readDate(&n)
+		if (day == "") != (fault != 0) || day != "" && len(day) != len("2006-01-02 15:04:05") {
+			t.Errorf("%q is %q, fault %d", text, day, fault)
+		}
+	})
+}
+
+func TestStreet(t *testing.T) {
+	long := string(slices.Repeat([]byte("x"), 256))
+	form := contract.CustomerAddressForm()
+	field := &form[slices.IndexFunc(form, func(f contract.FormField) bool { return f.Name == "street" })]
+	tests := []struct {
+		name, sent string
+		lines      []string
+		fault      contract.FaultKey
+	}{
+		{"empty text", `""`, nil, field.Missing},
+		{"text", `"1 Pine St"`, nil, field.Missing},
+		{"number", `5`, nil, field.Missing},
+		{"null", `null`, nil, field.Missing},
+		{"empty list", `[]`, nil, field.Missing},
+		{"empty line", `[""]`, nil, field.Missing},
+		{"empty first line", `["","b"]`, nil, field.Missing},
+		{"null for the first line", `[null,"b"]`, nil, field.Missing},
+		{"no first line", `{"1":"b"}`, nil, field.Missing},
+		{"blanks", `[" "]`, nil, contract.ValueTooShort},
+		{"blanks in the second line", `["a"," "]`, nil, contract.ValueTooShort},
+		{"no UTF-8 in it", "[\"\uFFFD\"]", []string{"\uFFFD"}, 0},
+		{"blanks around", `[" a ","b"]`, []string{"a ", "b"}, 0},
+		{"blanks in the last line", `["a","b"," "]`, []string{"a", "b;"}, 0},
+		{"empty last lines", `["a","",""]`, []string{"a", ";"}, 0},
+		{"two lines", `["a","b"]`, []string{"a", "b"}, 0},
+		{"four lines", `["a","b","c","d"]`, []string{"a", "b; c; d"}, 0},
+		{"empty second line", `["a","","c"]`, []string{"a", "; c"}, 0},
+		{"empty line behind", `["a",""]`, []string{"a"}, 0},
+		{"null behind", `["a",null]`, []string{"a"}, 0},
+		{"line break", `["a\nb"]`, []string{"a", "b"}, 0},
+		{"numbers", `[5,6]`, []string{"5", "6"}, 0},
+		{"zero", `[0]`, []string{"0"}, 0},
+		{"record with 0 and 1", `{"0":"x","1":"y","k":"z"}`, []string{"x", "y; z"}, 0},
+		{"record without 1", `{"0":"x","5":"y","k":"z"}`, []string{"x", "y"}, 0},
+		{"first line too long", `["` + long + `"]`, nil, contract.ValueTooLong},
+		{"joined lines too long", `["a","` + long[:200] + `","` + long[:60] + `"]`, nil, contract.ValueTooLong},
+		{"NUL", `["a\u0000b"]`, []string{"ab"}, 0},
+		{"list inside the list", `["1",["2"]]`, nil, contract.ValueCrash},
+		{"list for the first line", `[["1"],"2"]`, nil, contract.ValueCrash},
+		{"false", `[false,"b"]`, nil, contract.ValueCrash},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if lines, fault := readStreet(field, node(t, tt.sent)); !slices.Equal(lines, tt.lines) || fault != tt.fault {
+				t.Errorf("%s is %q, fault %d, want %q, %d", tt.sent, lines, fault, tt.lines, tt.fault)
+			}
+		})
+	}
+}
+
+func FuzzStreet(f *testing.F) {
+	form := contract.CustomerAddressForm()
+	field := &form[slices.IndexFunc(form, func(f contract.FormField) bool { return f.Name == "street" })]
+	for _, seed := range []string{`["a","b","c"]`, `{"1":"y","0":"x","2":["z"]}`, `[" ",null,false]`, `"x"`, `[{}]`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		n, err := codec.Decode(contract.JSON, body)
+		if err != nil {
+			return
+		}
+		lines, fault := readStreet(field, &n)
+		if (len(lines) == 0) != (fault != 0) {
+			t.Errorf("%s is %q, fault %d", body, lines, fault)
+		}
+		for _, line := range lines {
+			if n := codec.TextNode(line); slices.Contains([]byte(line), '\n') || n.Text != line {
+				t.Errorf("%s has the line %q", body, line)
+			}
+		}
+	})
+}
+
+func TestTruthy(t *testing.T) {
+	for sent, want := range map[string]bool{
+		`1`: true, `"1"`: true, `true`: true, `"yes"`: true, `"false"`: true, `2`: true, `-1`: true, `[1]`: true, `"0.0"`: true, `" "`: true,
+		`0`: false, `"0"`: false, `""`: false, `false`: false, `null`: false, `[]`: false, `{}`: false, `0.0`: false, `-0`: false,
+	} {
+		if got := truthy(node(t, sent)); got != want {
+			t.Errorf("%s: %v, want %v", sent, got, want)
+		}
+	}
+}
+
+func TestOptionalText(t *testing.T) {
+	long := string(slices.Repeat([]byte("é"), 300))
+	tests := []struct {
+		sent string
+		want adapter.Value
+	}{
+		{`"x"`, adapter.TextValue("x")}, {`" x "`, adapter.TextValue(" x ")}, {`0`, adapter.TextValue("0")}, {`12.50`, adapter.TextValue("12.5")},
+		{`true`, adapter.TextValue("1")}, {`""`, adapter.NullValue()}, {`null`, adapter.UnsetValue()}, {`false`, adapter.UnsetValue()},
+		{`"a\u0000b"`, adapter.TextValue("ab")}, {`"\u0000"`, adapter.NullValue()}, {`"` + long + `"`, adapter.TextValue(long[:510])},
+	}
+	for _, tt := range tests {
+		if got := optionalText(node(t, tt.sent)); got != tt.want {
+			t.Errorf("%.20s is %v, want %v", tt.sent, got, tt.want)
+		}
+	}
+}
+
+// TestFormsAreOfFields: what a form reads is a field of the table, with a place to
+// store it.
+func TestFormsAreOfFields(t *testing.T) {
+	fields := contract.StandardFields()
+	for name, of := range map[string]struct {
+		form   contract.Form
+		fields *contract.FieldTable
+	}{
+		"customers": {contract.CustomerForm(), fields.Customers}, "addresses": {contract.CustomerAddressForm(), fields.CustomerAddresses},
+	} {
+		for _, f := range of.form {
+			at, ok := of.fields.Index(f.Name)
+			if !ok || !of.fields.Fields[at].Writable(contract.Documented(), contract.Admin) {
+				t.Errorf("%s: %s is no field an Admin writes", name, f.Name)
+			} else if of.fields.Fields[at].Attribute == "" && f.Content != contract.Password {
+				t.Errorf("%s: %s has no attribute", name, f.Name)
+			}
+		}
+		for _, f := range of.fields.Fields {
+			if f.Writable(contract.Documented(), contract.Admin) && !slices.ContainsFunc(of.form, func(row contract.FormField) bool { return row.Name == f.Name }) {
+				t.Errorf("%s: %s may be written, and is not in the form", name, f.Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package mapping_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// heavy is the size of the largest body that is taken by default.
+const heavy = 16 << 20
+
+// TestHeavyBodies sends every call some of the heaviest bodies there may be: what
+// each uses up is in proportion to it, and so is the reply.
+func TestHeavyBodies(t *testing.T) {
+	many := func(format string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	values := []oddValue{
+		{name: "a text of all bytes", json: `"%s":"` + strings.Repeat("x", heavy-1<<10) + `"`},
+		{name: "escapes", json: `"%s":"` + strings.Repeat(`\u0000`, heavy/6-1<<10) + `"`},
+		{name: "base64 of nothing much", json: `"%s":"` + strings.Repeat("A===", heavy/4-1<<10) + `"`},
+		{name: "markup", json: `"%s":"` + strings.Repeat("<a>", heavy/3-1<<10) + `"`},
+		{name: "digits", json: `"%s":` + strings.Repeat("9", heavy-1<<10)},
+		{name: "200,000 entries", json: `"%s":[0` + strings.Repeat(",0", 200_000) + "]"},
+		{name: "50,000 records", json: `"%s":[` + many(`{"website_id":0,"cust_group":1,"price":1,"price_qty":%d},`, 50_000) + "0]"},
+		{name: "100,000 names", json: `"%s":{` + many(`"n%d":1,`, 100_000) + `"a":1}`},
+		{name: "100,000 fields", json: many(`"n%d":1,`, 100_000) + `"%s":1`},
+	}
+	limits := settings()
+	limits.BodyBytes = heavy
+	for _, d := range contract.Dialects() {
+		s := openShopWith(t, d, limits, nil)
+		shop := &badShop{shop: s, seen: s.witness(t)}
+		shop.restore(t)
+		for i, c := range bodyCalls(t) {
+			// The fields that hold the most, or may hold a list, and one of all others.
+			var fields []string
+			for j := range c.fields.Fields {
+				f := &c.fields.Fields[j]
+				switch f.Name {
+				case "email", "street", "description", "url_key", "custom_layout_update", "group_price", "tier_price", "stock_data",
+					"file_content", "file_name", "types", "copy_to_stores", "website_id", "category_id", "qty", "item_id", "comment":
+					fields = append(fields, f.Name)
+				default:
+					if len(fields) == 0 && f.Writable(d, contract.Admin) {
+						fields = append(fields, f.Name)
+					}
+				}
+			}
+			t.Run(d.Name+" "+c.name+" "+c.path, func(t *testing.T) {
+				for j, field := range fields {
+					for k, v := range values {
+						if turn := i + j + k; turn%4 != 0 || testing.Short() && turn%12 != 0 {
+							continue
+						}
+						what := fmt.Sprintf("%s %s, %s: %s", c.method, c.path, field, v.name)
+						shop.takeHeavy(t, what, c, shop.fresh(bodiesWith(t, goodBodies()[c.name], field, v)["application/json"]))
+					}
+				}
+			})
+		}
+	}
+}
+
+// takeHeavy is take for a body in JSON, with an eye on memory.
+func (s *badShop) takeHeavy(t *testing.T, what string, c bodyCall, body string) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s.take(t, what, c, "application/json", "application/json", body)
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > uint64(200<<20+20*len(body)) {
+		t.Errorf("%s: allocated %d MB for a body of %d KB", what, used>>20, len(body)>>10)
+	}
+}
+
+// chunk returns a chunk of a PNG.
+func chunk(name string, content []byte) []byte {
+	b := binary.BigEndian.AppendUint32(nil, uint32(len(content)))
+	b = append(append(b, name...), content...)
+	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:]))
+}
+
+// deflated returns n zero bytes, compressed.
+func deflated(t testing.TB, n int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
+	for zeros := make([]byte, 1<<20); n > 0; n -= len(zeros) {
+		if _, err := w.Write(zeros[:min(n, len(zeros))]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestImageBombs uploads images that unfold to much more than they are: they are
+// refused, or what unfolds is never looked at.
+func TestImageBombs(t *testing.T) {
+	bomb := deflated(t, 256<<20)
+	dot := deflated(t, 2) // the filter of the line and one grey pixel
+	picture := func(width, height uint32, data []byte, extra ...[]byte) []byte {
+		header := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, width), height)
+		parts := append([][]byte{[]byte("\x89PNG\r\n\x1a\n"), chunk("IHDR", append(header, 8, 0, 0, 0, 0))}, extra...)
+		return bytes.Join(append(parts, chunk("IDAT", data), chunk("IEND", nil)), nil)
+	}
+	tests := []struct {
+		name    string
+		content []byte
+		taken   bool
+	}{
+		{"an image", picture(1, 1, dot), true},
+		{"compressed text", picture(1, 1, dot, chunk("zTXt", append([]byte("Comment\x00\x00"), bomb...))), true},
+		{"a compressed profile", picture(1, 1, dot, chunk("iCCP", append([]byte("p\x00\x00"), bomb...))), true},
+		{"compressed text in another language", picture(1, 1, dot, chunk("iTXt", append([]byte("c\x00\x01\x00\x00\x00"), bomb...))), true},
+		{"more data than pixels", picture(1, 1, bomb), false},
+		{"a large picture of nothing", picture(1<<14, 1<<14, bomb), false},
+		{"no more than pixels of a header", picture(1<<30, 1<<30, dot), false},
+		{"a chunk that says it is larger", append([]byte("\x89PNG\r\n\x1a\n\xff\xff\xff\xffIHDR"), dot...), false},
+		{"20,000 chunks", picture(1, 1, dot, bytes.Repeat(chunk("tEXt", nil), 20_000)), true},
+		{"a large GIF of few bytes", []byte("GIF89a\xff\xff\xff\xff\xf0\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\xff\xff\xff\xff\x00\x02\x02D\x01\x00;"), false},
+		{"a large JPEG of few bytes", []byte("\xff\xd8\xff\xc0\x00\x0b\x08\xff\xff\xff\xff\x01\x01\x11\x00\xff\xda\x00\x08\x01\x01\x00\x00?\x00\x00\xff\xd9"), false},
+	}
+	for _, d := range contract.Dialects() {
+		s := openBadShop(t, d)
+		c := bodyCall{name: "createProductImage", method: "POST", path: "/products/1/images"}
+		for _, tt := range tests {
+			t.Run(d.Name+" "+tt.name, func(t *testing.T) {
+				stored := len(s.seen.names(t))
+				s.takeHeavy(t, tt.name, c, body(t, newImage(), "file_content", base64.StdEncoding.EncodeToString(tt.content)))
+				if taken := len(s.seen.names(t)) > stored; taken != tt.taken {
+					t.Errorf("taken: %t", taken)
+				}
+			})
+		}
+	}
+}

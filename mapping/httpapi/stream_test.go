@@ -1,0 +1,310 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/httpapi"
+)
+
+// An abundance is an upstream with stock items without end, as many as are
+// asked for, made when they are.
+type abundance struct {
+	adapter.Adapter
+	items int64
+	// asked is told of every list before it is made, the first is 1.
+	asked func(ctx context.Context, list int) error
+	lists int
+}
+
+// Store returns the made items, or a store of the real upstream.
+func (a *abundance) Store(r adapter.Resource) (adapter.Store, error) {
+	store, err := a.Adapter.Store(r)
+	if r == adapter.StockItems {
+		return &madeItems{store, a}, err
+	}
+	return store, err
+}
+
+type madeItems struct {
+	adapter.Store
+	*abundance
+}
+
+// List returns the items of a query that says no more than from where on and how
+// many.
+func (m *madeItems) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
+	m.lists++
+	if err := m.asked(ctx, m.lists); err != nil {
+		return nil, err
+	}
+	first := int64(1)
+	if p.Query.After != nil {
+		first = int64(p.Query.After.Key) + 1
+	}
+	schema := adapter.NewSchemas().Of(adapter.StockItems)
+	result := &adapter.ListResult{}
+	for id := first; id <= m.items && int64(len(result.Records)) < p.Query.Limit; id++ {
+		item := adapter.NewRecord(schema)
+		for i := range item.Values {
+			item.Values[i] = adapter.TextValue(strings.Repeat("9", 20))
+		}
+		item.Set(schema.Key, adapter.IntegerValue(id))
+		result.Records = append(result.Records, item)
+	}
+	return result, nil
+}
+
+// serveAbundance serves so many stock items.
+func serveAbundance(t *testing.T, items int64, asked func(context.Context, int) error) (*served, *abundance) {
+	t.Helper()
+	return serveAbundanceWith(t, httpapi.Options{}, items, asked)
+}
+
+func serveAbundanceWith(t *testing.T, options httpapi.Options, items int64, asked func(context.Context, int) error) (*served, *abundance) {
+	t.Helper()
+	upstream := &abundance{items: items, asked: asked}
+	return serveUpstream(t, options, func(real adapter.Adapter) adapter.Adapter {
+		upstream.Adapter = real
+		return upstream
+	}), upstream
+}
+
+const allItems = "GET /api/rest/stockitems?limit=0 HTTP/1.1"
+
+// end closes the server when its last request is done.
+func (s *served) end() { s.server.Close() }
+
+// linesOf returns the log lines of a level.
+func (s *served) linesOf(t *testing.T, level string) []map[string]any {
+	t.Helper()
+	return slices.DeleteFunc(s.log.lines(t), func(line map[string]any) bool { return line["level"] != level })
+}
+
+// cut returns how many replies the metrics say were cut.
+func (s *served) cut(t *testing.T) (replies float64) {
+	t.Helper()
+	families, err := s.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == "portico_replies_cut_total" {
+			for _, m := range family.GetMetric() {
+				replies += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return replies
+}
+
+// TestLongList: a list longer than a batch comes without a length, and is logged
+// with its size.
+func TestLongList(t *testing.T) {
+	s, upstream := serveAbundance(t, 1501, func(context.Context, int) error { return nil })
+	got := s.call(t, allItems, "Host: x", admin, "Accept: text/plain")
+	if got.StatusCode != 200 || got.ContentLength != -1 || !slices.Equal(got.TransferEncoding, []string{"chunked"}) || got.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%d, length %d, %v", got.StatusCode, got.ContentLength, got.TransferEncoding)
+	}
+	if !strings.HasPrefix(got.body, "0%5Bitem_id%5D=1&") || !strings.Contains(got.body, "&1500%5Bitem_id%5D=1501&") || strings.Contains(got.body, "&1501%5B") {
+		t.Errorf("the list begins with %.60s and has %d bytes", got.body, len(got.body))
+	}
+	if upstream.lists != 4 {
+		t.Errorf("%d lists, want 501, 500, 500 and none", upstream.lists)
+	}
+	s.end()
+	line := s.log.lines(t)[0]
+	if line["status"] != 200.0 || line["bytes"] != float64(len(got.body)) || line["cut"] != nil {
+		t.Errorf("logged %v", line)
+	}
+}
+
+// TestBrokenList: a list that breaks off never looks like one that is whole, and
+// the log tells why.
+func TestBrokenList(t *testing.T) {
+	for _, c := range []struct {
+		name, kind string
+		fail       func() error
+		message    string
+	}{
+		{"upstream fails", "error", func() error {
+			return &adapter.Error{Kind: adapter.Unavailable, Op: "list stock_items", Err: errors.New("disk of glass")}
+		}, "list cut off"},
+		{"mistake of ours", "panic", func() error { panic("disk of glass") }, "panic"},
+	} {
+		for _, accept := range []string{"application/json", "text/xml", "text/plain"} {
+			t.Run(c.name+" "+accept, func(t *testing.T) {
+				s, upstream := serveAbundance(t, 5000, func(_ context.Context, list int) error {
+					if list == 3 {
+						return c.fail()
+					}
+					return nil
+				})
+				conn := s.dial(t)
+				conn.send(allItems, "Host: x", admin, "Accept: "+accept)
+				response, err := http.ReadResponse(conn.in, &http.Request{Method: "GET"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = response.Body.Close() }()
+				body, err := io.ReadAll(response.Body)
+				if !errors.Is(err, io.ErrUnexpectedEOF) || response.StatusCode != 200 || !strings.Contains(string(body), "501") {
+					t.Errorf("%d, %d bytes, %v", response.StatusCode, len(body), err)
+				}
+				s.end()
+				if upstream.lists != 3 {
+					t.Errorf("%d lists were read", upstream.lists)
+				}
+				failures := s.linesOf(t, "ERROR")
+				if len(failures) != 1 || failures[0]["msg"] != c.message || failures[0]["call"] != "listStockItems" || !strings.Contains(s.log.text(), "disk of glass") {
+					t.Errorf("logged %v", failures)
+				}
+				requests := s.linesOf(t, "INFO")
+				if len(requests) != 1 || requests[0]["cut"] != true || requests[0]["status"] != 200.0 || requests[0]["bytes"] != float64(len(body)) {
+					t.Errorf("logged %v, the body has %d bytes", requests, len(body))
+				}
+				if cut := s.cut(t); cut != 1 {
+					t.Errorf("%v replies are counted as cut", cut)
+				}
+			})
+		}
+	}
+}
+
+// TestListOfOldClient: a client that takes the end of the connection for that of
+// the body gets the list with its length, or a refusal.
+func TestListOfOldClient(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		s, _ := serveAbundance(t, 1200, func(_ context.Context, list int) error {
+			if fails && list == 3 {
+				return &adapter.Error{Kind: adapter.Unavailable, Op: "list stock_items"}
+			}
+			return nil
+		})
+		got := s.call(t, strings.Replace(allItems, "1.1", "1.0", 1), "Host: x", admin, "Accept: text/plain")
+		if got.ContentLength != int64(len(got.body)) || len(got.body) == 0 {
+			t.Errorf("length %d of %d bytes", got.ContentLength, len(got.body))
+		}
+		whole := strings.Contains(got.body, "&1199%5Bitem_id%5D=1200&")
+		if fails && (got.StatusCode != 503 || !strings.HasPrefix(got.body, "messages%5Berror%5D")) || !fails && (got.StatusCode != 200 || !whole) {
+			t.Errorf("fails %t: %d %.80s", fails, got.StatusCode, got.body)
+		}
+		s.end()
+		if failures := s.linesOf(t, "ERROR"); (len(failures) == 1) != fails {
+			t.Errorf("fails %t: logged %v", fails, failures)
+		}
+	}
+}
+
+// TestClientGone: the reading ends with the client, which is nobody's mistake.
+func TestClientGone(t *testing.T) {
+	reached := make(chan struct{})
+	s, upstream := serveAbundance(t, 1<<40, func(ctx context.Context, list int) error {
+		if list < 3 {
+			return nil
+		}
+		close(reached)
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	conn := s.dial(t)
+	conn.send(allItems, "Host: x", admin)
+	go func() { _, _ = io.Copy(io.Discard, conn.in) }()
+	<-reached
+	if err := conn.conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.end()
+	if upstream.lists != 3 {
+		t.Errorf("%d lists were read", upstream.lists)
+	}
+	if failures := s.linesOf(t, "ERROR"); len(failures) != 0 {
+		t.Errorf("logged %v", failures)
+	}
+	if requests := s.linesOf(t, "INFO"); len(requests) != 1 || requests[0]["cut"] != true {
+		t.Errorf("logged %v", requests)
+	}
+}
+
+// TestLongListTakesLittleMemory: between any two batches no more is in use than
+// before the list, whatever has been sent by then.
+func TestLongListTakesLittleMemory(t *testing.T) {
+	const (
+		items = 50_000
+		bound = 4 << 20
+	)
+	inUse := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	var least, most uint64
+	s, upstream := serveAbundance(t, items, func(_ context.Context, list int) error {
+		now := inUse()
+		if list == 1 {
+			least = now
+		}
+		most = max(most, now)
+		return nil
+	})
+	conn := s.dial(t)
+	conn.send(allItems, "Host: x", admin)
+	response, err := http.ReadResponse(conn.in, &http.Request{Method: "GET"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, err := io.Copy(io.Discard, response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := response.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.end()
+	if upstream.lists != items/500 || size < 4*bound {
+		t.Errorf("%d lists, %d bytes", upstream.lists, size)
+	}
+	if most-least > bound {
+		t.Errorf("%d bytes more are in use than before the list, of %d", most-least, size)
+	}
+}
+
+// TestTimeLimit: work ends with the time for its answer, and leaves some for a
+// refusal.
+func TestTimeLimit(t *testing.T) {
+	s, upstream := serveAbundanceWith(t, httpapi.Options{WriteTimeout: 50 * time.Millisecond}, 1000, func(ctx context.Context, _ int) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	got := s.call(t, allItems, "Host: x", admin, "Accept: application/json")
+	if got.StatusCode != 503 || got.body != `{"messages":{"error":[{"code":503,"message":"Resource internal error."}]}}` {
+		t.Errorf("%d %s", got.StatusCode, got.body)
+	}
+	s.end()
+	if failures := s.linesOf(t, "ERROR"); len(failures) != 1 || failures[0]["error"] != context.DeadlineExceeded.Error() || upstream.lists != 1 {
+		t.Errorf("%d lists, logged %v", upstream.lists, failures)
+	}
+}
+
+func TestNoTimeLimit(t *testing.T) {
+	for _, limit := range []time.Duration{0, time.Hour} {
+		s, _ := serveAbundanceWith(t, httpapi.Options{WriteTimeout: limit}, 1, func(ctx context.Context, _ int) error {
+			if _, limited := ctx.Deadline(); limited != (limit > 0) {
+				t.Errorf("of %s: limited %t", limit, limited)
+			}
+			return nil
+		})
+		if got := s.call(t, allItems, "Host: x", admin); got.StatusCode != 200 {
+			t.Errorf("%d %s", got.StatusCode, got.body)
+		}
+	}
+}

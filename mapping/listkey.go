@@ -1,0 +1,63 @@
+package mapping
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// A listKey names a list: the digest of all that decides which records it has and
+// in what order, so that it is short however much a client asks for.
+type listKey [sha256.Size]byte
+
+// keyOfList returns the key of the list that p selects of the records of r,
+// whatever the page and the attributes on demand; and, unless ordered, whatever
+// the order.
+func keyOfList(r adapter.Resource, p *adapter.ListParams, ordered bool) listKey {
+	var b keyBuilder
+	b.text(string(r))
+	b.number(p.OwnerID)
+	b.number(p.StoreID)
+	b.flag(p.Products.WebsiteScope)
+	b.number(p.Products.WebsiteID)
+	b.flag(p.Products.Listed)
+	b.number(p.Products.CategoryID)
+	b.number(int64(len(p.Query.Where)))
+	for _, condition := range p.Query.Where {
+		b.number(int64(len(condition.Any)))
+		for _, test := range condition.Any {
+			b.text(test.Attribute)
+			b.number(int64(test.Op))
+			b.number(int64(len(test.Operands)))
+			for _, operand := range test.Operands {
+				b.text(operand)
+			}
+		}
+	}
+	b.flag(ordered)
+	if ordered {
+		b.text(p.Query.OrderBy)
+		b.flag(p.Query.Desc)
+	}
+	return sha256.Sum256(b)
+}
+
+// A keyBuilder writes values so that no other values are written alike: each
+// tells its own length.
+type keyBuilder []byte
+
+func (b *keyBuilder) number(n int64) { *b = binary.AppendVarint(*b, n) }
+
+func (b *keyBuilder) text(s string) {
+	b.number(int64(len(s)))
+	*b = append(*b, s...)
+}
+
+func (b *keyBuilder) flag(is bool) {
+	if is {
+		b.number(1)
+	} else {
+		b.number(0)
+	}
+}

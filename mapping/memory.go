@@ -1,0 +1,148 @@
+package mapping
+
+import (
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+const (
+	// maxPositions and maxTotals bound what is remembered at a time: of each walk
+	// the next page is enough, and a list has one total however it is sorted.
+	maxPositions = 16 << 10
+	maxTotals    = 4 << 10
+	// maxMark is the longest value of a mark that is remembered, in bytes. Sorted
+	// by longer texts, a list is walked by its offsets.
+	maxMark = 256
+	// memoryAge bounds how long other processes' writes, of which this one is not
+	// told, may shift a page: about as long as a client takes to look at a few.
+	memoryAge = time.Minute
+	// countTimeout bounds a count, which several callers may wait for and which
+	// none of them may cancel for the others: enough for the longest lists, and no
+	// more, as those who wait may have gone.
+	countTimeout = 30 * time.Second
+)
+
+// A memory holds how many records lists have and where in them pages begin, so
+// that a page deep in a list costs what the first one does. Nothing in it is
+// needed: whatever it has lost is asked for again.
+//
+// Each write starts a new generation of the resources it may show in, and what
+// was learnt in one generation is of no use in another.
+type memory struct {
+	now    func() time.Time
+	counts singleflight.Group // under way
+
+	mu          sync.Mutex
+	generations map[adapter.Resource]uint64
+	everywhere  uint64 // generations of all resources
+	totals      *simplelru.LRU[listKey, remembered[int64]]
+	positions   *simplelru.LRU[positionKey, remembered[*adapter.Mark]]
+}
+
+// A remembered value holds until its resource gets another generation, and no
+// longer than memoryAge since the list was last seen from its beginning.
+type remembered[V any] struct {
+	value      V
+	generation uint64
+	since      time.Time
+}
+
+// A positionKey names the place behind the first offset records of a list.
+type positionKey struct {
+	list   listKey
+	offset int64
+}
+
+func newMemory(now func() time.Time) (*memory, error) {
+	m := &memory{now: now, generations: map[adapter.Resource]uint64{}}
+	var err error
+	if m.totals, err = simplelru.NewLRU[listKey, remembered[int64]](maxTotals, nil); err != nil {
+		return nil, err
+	}
+	m.positions, err = simplelru.NewLRU[positionKey, remembered[*adapter.Mark]](maxPositions, nil)
+	return m, err
+}
+
+// changed starts a new generation of the resources, or of all when there are
+// none.
+func (m *memory) changed(resources []adapter.Resource) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(resources) == 0 {
+		m.everywhere++
+	}
+	for _, r := range resources {
+		m.generations[r]++
+	}
+}
+
+// generation returns the generation of r. It must be held.
+func (m *memory) generation(r adapter.Resource) uint64 { return m.everywhere + m.generations[r] }
+
+// A view is a list as one call sees it: what was learnt in the generation in
+// which the call began.
+type view struct {
+	*memory
+	resource         adapter.Resource
+	generation       uint64
+	list, conditions listKey // with its order, and without
+}
+
+// view returns the list that p selects of the records of r, whatever the page.
+func (m *memory) view(r adapter.Resource, p *adapter.ListParams) *view {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &view{m, r, m.generation(r), keyOfList(r, p, true), keyOfList(r, p, false)}
+}
+
+// total returns the number of records of the list, if that is remembered.
+func (v *view) total() (n int64, ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	e, ok := recall(v, v.totals, v.conditions)
+	return e.value, ok
+}
+
+// position returns where the list goes on behind its first offset records, and
+// since when that is known.
+func (v *view) position(offset int64) (mark *adapter.Mark, since time.Time, ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	e, ok := recall(v, v.positions, positionKey{v.list, offset})
+	return e.value, e.since, ok
+}
+
+func (v *view) setTotal(n int64, since time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	remember(v, v.totals, v.conditions, n, since)
+}
+
+// setPosition remembers that the list goes on behind mark after its first offset
+// records.
+func (v *view) setPosition(offset int64, mark *adapter.Mark, since time.Time) {
+	if k := mark.Value.Kind(); k == adapter.Texts || k == adapter.Records || len(mark.Value.Text()) > maxMark {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	remember(v, v.positions, positionKey{v.list, offset}, mark, since)
+}
+
+// recall returns what v may still know under key.
+func recall[K comparable, V any](v *view, from *simplelru.LRU[K, remembered[V]], key K) (e remembered[V], ok bool) {
+	e, ok = from.Get(key)
+	return e, ok && e.generation == v.generation && v.now().Sub(e.since) < memoryAge
+}
+
+// remember puts value under key unless a write has overtaken v.
+func remember[K comparable, V any](v *view, into *simplelru.LRU[K, remembered[V]], key K, value V, since time.Time) {
+	if v.generation == v.memory.generation(v.resource) {
+		into.Add(key, remembered[V]{value, v.generation, since})
+	}
+}

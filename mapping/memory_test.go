@@ -1,0 +1,214 @@
+package mapping
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+func newTestMemory(t testing.TB) *memory {
+	t.Helper()
+	m, err := newMemory(time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestListKeys compares lists that differ in one thing alone, or hold the same
+// texts divided otherwise.
+func TestListKeys(t *testing.T) {
+	where := func(tests ...adapter.Test) adapter.ListParams {
+		return adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{{Any: tests}}}}
+	}
+	test := func(attribute string, op adapter.Op, operands ...string) adapter.Test {
+		return adapter.Test{Attribute: attribute, Op: op, Operands: operands}
+	}
+	lists := map[string]adapter.ListParams{
+		"all":            {},
+		"owner":          {OwnerID: 1},
+		"store":          {StoreID: 1},
+		"website scope":  {Products: adapter.ProductParams{WebsiteScope: true}},
+		"website":        {Products: adapter.ProductParams{WebsiteID: 1}},
+		"any website":    {Products: adapter.ProductParams{WebsiteID: adapter.AnyWebsite}},
+		"category":       {Products: adapter.ProductParams{CategoryID: 1}},
+		"order":          {Query: adapter.Query{OrderBy: "a"}},
+		"other way":      {Query: adapter.Query{OrderBy: "a", Desc: true}},
+		"condition":      {Query: adapter.Query{Where: []adapter.Condition{{}}}},
+		"conditions":     {Query: adapter.Query{Where: []adapter.Condition{{}, {}}}},
+		"attribute":      where(test("a", adapter.Eq)),
+		"operator":       where(test("a", adapter.NotEq)),
+		"no text":        where(test("a", adapter.Eq, "")),
+		"operand":        where(test("a", adapter.Eq, "bc")),
+		"operands":       where(test("a", adapter.Eq, "b", "c")),
+		"operands begin": where(test("a", adapter.Eq, "", "bc")),
+		"longer name":    where(test("ab", adapter.Eq, "c")),
+		"tests":          where(test("a", adapter.Eq, "b"), test("a", adapter.Eq, "c")),
+		"both": {Query: adapter.Query{Where: []adapter.Condition{
+			{Any: []adapter.Test{test("a", adapter.Eq, "b")}}, {Any: []adapter.Test{test("a", adapter.Eq, "c")}},
+		}}},
+	}
+	seen := map[listKey]string{}
+	for _, r := range []adapter.Resource{adapter.Products, adapter.StockItems} {
+		for name, p := range lists {
+			key := keyOfList(r, &p, true)
+			if other, known := seen[key]; known {
+				t.Errorf("%s %s is taken for %s", r, name, other)
+			}
+			seen[key] = string(r) + " " + name
+			page := p
+			page.With, page.Count, page.Query.Limit, page.Query.Offset, page.Query.After = []string{"a"}, true, 7, 9, &adapter.Mark{Key: 1}
+			if keyOfList(r, &page, true) != key {
+				t.Errorf("%s %s: its page is taken for another list", r, name)
+			}
+		}
+	}
+	ordered, all := lists["other way"], lists["all"]
+	if keyOfList(adapter.Products, &ordered, false) != keyOfList(adapter.Products, &all, false) {
+		t.Error("a list counts otherwise when it is sorted")
+	}
+}
+
+// FuzzListKey: two lists of tests are of one key only if they are the same.
+func FuzzListKey(f *testing.F) {
+	f.Add("a", "bc", "ab", "c")
+	f.Add("", "\x00", "\x00", "")
+	f.Fuzz(func(t *testing.T, a, b, c, d string) {
+		key := func(attribute, operand string) listKey {
+			condition := condition(attribute, adapter.In, strings.Split(operand, ",")...)
+			return keyOfList(adapter.Products, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{condition}}}, true)
+		}
+		if same := a == c && b == d; (key(a, b) == key(c, d)) != same {
+			t.Errorf("%q %q and %q %q: same key %v", a, b, c, d, !same)
+		}
+	})
+}
+
+// TestMemoryIsBounded floods it with lists that nobody asks for again.
+func TestMemoryIsBounded(t *testing.T) {
+	m := newTestMemory(t)
+	for owner := range int64(2 * maxPositions) {
+		v := m.view(adapter.StockItems, &adapter.ListParams{OwnerID: owner})
+		v.setTotal(owner, m.now())
+		v.setPosition(10, &adapter.Mark{Key: 1}, m.now())
+		if total, ok := v.total(); !ok || total != owner {
+			t.Fatalf("list %d: total %d, %v", owner, total, ok)
+		}
+	}
+	if m.totals.Len() != maxTotals || m.positions.Len() != maxPositions {
+		t.Errorf("%d totals, %d positions", m.totals.Len(), m.positions.Len())
+	}
+}
+
+// TestMarksAreBounded remembers no long texts, and no lists.
+func TestMarksAreBounded(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		value adapter.Value
+		want  bool
+	}{
+		{"text", adapter.TextValue(strings.Repeat("x", maxMark)), true},
+		{"long text", adapter.TextValue(strings.Repeat("x", maxMark+1)), false},
+		{"null", adapter.NullValue(), true},
+		{"texts", adapter.TextsValue([]string{"x"}), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newTestMemory(t)
+			v := m.view(adapter.CustomerAddresses, &adapter.ListParams{Query: adapter.Query{OrderBy: "city"}})
+			v.setPosition(10, &adapter.Mark{Value: c.value, Key: 7}, m.now())
+			mark, _, ok := v.position(10)
+			if ok != c.want || ok && (mark.Key != 7 || mark.Value.Text() != c.value.Text()) {
+				t.Errorf("%+v, %v", mark, ok)
+			}
+		})
+	}
+}
+
+// TestEveryWriteStartsAGeneration writes each resource by each method, in a store
+// that holds nothing to write: what was learnt before is neither told nor still
+// kept.
+func TestEveryWriteStartsAGeneration(t *testing.T) {
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "shop.db"), Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	unchanged := func(current adapter.Record) (adapter.Record, error) { return current, nil }
+	refused := errors.New("not to be written")
+	schemas := adapter.NewSchemas()
+	methods := map[string]func(adapter.Resource, adapter.Store) error{
+		"Create": func(r adapter.Resource, s adapter.Store) error {
+			_, err := s.Create(t.Context(), &adapter.CreateParams{Record: adapter.NewRecord(schemas.Of(r)), Check: func() error { return refused }})
+			return err
+		},
+		"Update": func(_ adapter.Resource, s adapter.Store) error {
+			return s.Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: unchanged})
+		},
+		"Delete": func(_ adapter.Resource, s adapter.Store) error {
+			return s.Delete(t.Context(), &adapter.DeleteParams{Key: 1})
+		},
+	}
+	for _, c := range []struct {
+		write adapter.Resource
+		show  []adapter.Resource
+		keep  []adapter.Resource
+	}{
+		{adapter.StockItems, []adapter.Resource{adapter.StockItems}, []adapter.Resource{adapter.Products, adapter.Orders}},
+		{adapter.Products, []adapter.Resource{adapter.Products, adapter.StockItems, adapter.ProductImages}, []adapter.Resource{adapter.Customers}},
+		{adapter.ProductWebsites, []adapter.Resource{adapter.ProductWebsites, adapter.Products}, []adapter.Resource{adapter.Orders}},
+		{adapter.ProductCategories, []adapter.Resource{adapter.ProductCategories, adapter.Products}, []adapter.Resource{adapter.Orders}},
+		{adapter.Customers, []adapter.Resource{adapter.Customers, adapter.CustomerAddresses, adapter.Orders}, []adapter.Resource{adapter.Products}},
+		{adapter.CustomerAddresses, []adapter.Resource{adapter.CustomerAddresses, adapter.Customers}, []adapter.Resource{adapter.Orders}},
+		{adapter.OrderComments, []adapter.Resource{adapter.OrderComments, adapter.Orders}, []adapter.Resource{adapter.Products}},
+		{adapter.Categories, []adapter.Resource{adapter.Categories, adapter.Products, adapter.Customers}, nil},
+	} {
+		for method, write := range methods {
+			t.Run(fmt.Sprintf("%s %s", method, c.write), func(t *testing.T) {
+				a := &watchedAdapter{db.Adapter(), newTestMemory(t)}
+				before := map[adapter.Resource]*view{}
+				for _, r := range append(c.show, c.keep...) {
+					before[r] = a.memory.view(r, &adapter.ListParams{})
+					before[r].setTotal(5, a.memory.now())
+				}
+				store, err := a.Store(c.write)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := write(c.write, store); err == nil {
+					t.Fatal("written")
+				}
+				for _, r := range c.show {
+					now := a.memory.view(r, &adapter.ListParams{})
+					if _, ok := now.total(); ok {
+						t.Errorf("%s: a total from before the write", r)
+					}
+					before[r].setTotal(6, a.memory.now()) // by a call that began before
+					if _, ok := now.total(); ok {
+						t.Errorf("%s: a total that was overtaken by the write", r)
+					}
+				}
+				for _, r := range c.keep {
+					if _, ok := a.memory.view(r, &adapter.ListParams{}).total(); !ok {
+						t.Errorf("%s: forgotten", r)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestEveryWriteShowsInItself: no row of the table leaves out its own resource.
+func TestEveryWriteShowsInItself(t *testing.T) {
+	for r, shown := range showingIn() {
+		if !slices.Contains(shown, r) {
+			t.Errorf("a write of %s does not show in itself", r)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package mapping
+
+import (
+	"context"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// createOrderComment handles POST /orders/:id/comments. Any value is taken: what
+// cannot be what is asked for is read as something that can (stock_orders 6). Mails
+// to customers are the shop's, and none is sent.
+func (s *Service) createOrderComment(ctx context.Context, c *Call) (*Reply, error) {
+	key, err := s.key(c.Param("id"))
+	if err != nil {
+		return nil, err
+	}
+	order, err := s.orders.store.Get(ctx, &adapter.GetParams{Key: key, OwnerID: ownerID(c.Principal)})
+	if err != nil {
+		return nil, err
+	}
+	comment := adapter.NewRecord(s.orders.comments.schema)
+	comment.Set("parent_id", adapter.IntegerValue(int64(key)))
+	comment.Set("comment", commentText(&c.Body))
+	comment.Set("status", commentStatus(&c.Body, order))
+	comment.Set("is_visible_on_front", adapter.IntegerValue(visibleOnFront(&c.Body)))
+	comment.Set("is_customer_notified", adapter.IntegerValue(customerNotified(&c.Body)))
+	made, err := s.orders.comments.store.Create(ctx, &adapter.CreateParams{Record: comment})
+	switch {
+	case refusedFor(err, adapter.Invalid, "parent_id"):
+		return nil, s.dialect.Fault(contract.NotFound)
+	case err != nil:
+		return nil, err
+	}
+	return created("/orders/comments/", made), nil
+}
+
+// listText is what the original stores for a list where it wants a text.
+const listText = "Array"
+
+// looseText returns the text that a value is stored as, whatever it is.
+func looseText(n *codec.Node) string {
+	text, ok := storedText(n)
+	if !ok {
+		return listText
+	}
+	return text
+}
+
+func commentText(body *codec.Node) adapter.Value {
+	n, sent := body.Get("comment")
+	if !sent || looseText(n) == "" {
+		return adapter.NullValue()
+	}
+	return adapter.TextValue(cutBytes(looseText(n), contract.LongestComment))
+}
+
+// commentStatus returns the status that a comment gives its order: absent to leave
+// it as it is, null to take it away.
+func commentStatus(body *codec.Node, order adapter.Record) adapter.Value {
+	n, sent := body.Get("status")
+	state := order.Get("state").Text()
+	switch {
+	case !sent, n.Kind == codec.Null, n.Kind == codec.False, n.Kind == codec.True && state == "":
+		return adapter.Value{}
+	case n.Kind == codec.True:
+		return adapter.TextValue(contract.DefaultStatus(state))
+	case looseText(n) == "":
+		return adapter.NullValue()
+	default:
+		return adapter.TextValue(cut(looseText(n), contract.LongestStatus))
+	}
+}
+
+func visibleOnFront(body *codec.Node) int64 {
+	n, sent := body.Get("is_visible_on_front")
+	if !sent {
+		return 0
+	}
+	return castInteger(n, contract.GreatestFlag)
+}
+
+func customerNotified(body *codec.Node) int64 {
+	n, sent := body.Get("is_customer_notified")
+	switch {
+	case !sent:
+		return 0
+	case n.Kind == codec.Null:
+		return contract.NotifiedUnknown
+	default:
+		return castInteger(n, contract.GreatestFlag)
+	}
+}

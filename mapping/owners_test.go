@@ -1,0 +1,305 @@
+package mapping_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// A reading says what a caller whom the access table lets in finds by GET of a
+// route. Writing is held to the same rules by giving each reading a body for
+// every other method its route serves: where finds is true the call may go on to
+// its own checks; where it is false the refusal must be the same as for GET, and
+// the store afterwards hold the same records as before.
+type reading struct {
+	// path is the route's. parameters are the values of each of its parameters;
+	// every combination is asked for.
+	path       string
+	parameters [][]string
+	// finds reports whether there is something for the caller. Without it there
+	// always is.
+	finds func(c caller, p []string) bool
+	// entries is how many entries a list has for the caller; -1 is any number.
+	entries func(c caller, p []string) int
+	// shows is the mark that a reply that finds something carries.
+	shows func(c caller, p []string) mark
+
+	route *contract.Route
+}
+
+// owned reports whether the records belong to customers.
+func (r *reading) owned() bool {
+	return strings.HasPrefix(r.path, "/customers") || strings.HasPrefix(r.path, "/orders")
+}
+
+// view returns the store view among the parameters, "" where the path has none.
+func (r *reading) view(p []string) string {
+	if at, ok := r.route.Param("store"); ok {
+		return p[at]
+	}
+	return ""
+}
+
+// absent is the id of no record.
+const absent = "999"
+
+// readings has every route of the table. All ids of the store are asked for, so
+// that each caller meets own records, those of others, nobody's and none.
+func (m *markedShop) readings() []reading {
+	// of finds records that a caller may see, and those that show whose they are.
+	of := func(resource adapter.Resource) (finds func(caller, []string) bool, shows func(caller, []string) mark) {
+		shows = func(_ caller, p []string) mark {
+			rec, ok := m.record(resource, p[0])
+			if !ok {
+				return forNobody
+			}
+			return m.markOf(rec)
+		}
+		return func(c caller, p []string) bool { return c.may(shows(c, p), "") }, shows
+	}
+	// count counts the records a caller may see, of those that name p[0] by parent.
+	count := func(resource adapter.Resource, parent string) func(caller, []string) int {
+		return func(c caller, p []string) int {
+			n := 0
+			for _, rec := range m.data.Records[resource] {
+				if c.may(m.markOf(rec), "") && (parent == "" || rec.Get(parent).Text() == p[0]) {
+					n++
+				}
+			}
+			return n
+		}
+	}
+	customer, whoseCustomer := of(adapter.Customers)
+	address, whoseAddress := of(adapter.CustomerAddresses)
+	order, whoseOrder := of(adapter.Orders)
+	orderAddress := func(c caller, p []string) bool {
+		return order(c, p) && slices.ContainsFunc(m.data.Records[adapter.OrderAddresses], func(rec adapter.Record) bool {
+			return rec.Get("parent_id").Text() == p[0] && strings.EqualFold(rec.Get("address_type").Text(), p[1])
+		})
+	}
+	ownAddresses := count(adapter.CustomerAddresses, "customer_id")
+	// Dot has no address to show.
+	whoseAddresses := func(c caller, p []string) mark {
+		if ownAddresses(c, p) == 0 {
+			return noMark
+		}
+		return whoseCustomer(c, p)
+	}
+
+	customers, addresses, orders := m.ids(adapter.Customers), m.ids(adapter.CustomerAddresses), m.ids(adapter.Orders)
+	products, images, websites := m.ids(adapter.Products), []string{"1", "2", "3", absent}, []string{"1", "2", absent}
+	views := []string{"1", "2", germanView, "admin"}
+	categories := []string{"2", "3", "4", "5"}
+	anyNumber := func(caller, []string) int { return -1 }
+	product := func(c caller, p []string) bool { return m.onSale(c, p[0], "") }
+	productIn := func(c caller, p []string) bool { return m.onSale(c, p[0], p[len(p)-1]) }
+	image := func(c caller, p []string) bool {
+		of, ok := m.images[p[0]+" "+p[1]]
+		return ok && c.may(of, "")
+	}
+	all := []reading{
+		{path: "/customers/:id", parameters: [][]string{customers}, finds: customer, shows: whoseCustomer},
+		{path: "/customers", entries: count(adapter.Customers, "")},
+		{path: "/customers/addresses/:id", parameters: [][]string{addresses}, finds: address, shows: whoseAddress},
+		{path: "/customers/:customer_id/addresses", parameters: [][]string{customers}, finds: customer, entries: ownAddresses, shows: whoseAddresses},
+
+		{path: "/products/:id", parameters: [][]string{products}, finds: product},
+		{path: "/products/:id/store/:store", parameters: [][]string{products, views}, finds: productIn},
+		{path: "/products", entries: anyNumber},
+		{path: "/products/store/:store", parameters: [][]string{views}, entries: anyNumber},
+		{path: "/products/category/:category_id", parameters: [][]string{categories}, entries: anyNumber},
+		{path: "/products/store/:store/category/:category_id", parameters: [][]string{views, categories}, entries: anyNumber},
+		{path: "/products/category/:category_id/store/:store", parameters: [][]string{categories, views}, entries: anyNumber},
+		{path: "/products/:id/categories", parameters: [][]string{products}, finds: product, entries: anyNumber},
+		{path: "/products/:id/categories/:category_id", parameters: [][]string{products, categories}, finds: product},
+		{path: "/products/:id/images/:image", parameters: [][]string{products, images}, finds: func(c caller, p []string) bool { return product(c, p) && image(c, p) }},
+		{path: "/products/:id/images/:image/store/:store", parameters: [][]string{products, images, views}, finds: func(c caller, p []string) bool { return productIn(c, p) && image(c, p) }},
+		{path: "/products/:id/images", parameters: [][]string{products}, finds: product, entries: m.countImages},
+		{path: "/products/:id/images/store/:store", parameters: [][]string{products, views}, finds: productIn, entries: m.countImages},
+		{path: "/products/:product_id/websites/:website_id", parameters: [][]string{products, websites}},
+		{path: "/products/:product_id/websites", parameters: [][]string{products}, finds: product, entries: anyNumber},
+
+		{path: "/stockitems/:id", parameters: [][]string{products}, finds: product, shows: func(caller, []string) mark { return forAdmin }},
+		{path: "/stockitems", entries: func(caller, []string) int { return len(m.data.Records[adapter.StockItems]) }},
+
+		{path: "/orders/:id", parameters: [][]string{orders}, finds: order, shows: whoseOrder},
+		{path: "/orders", entries: count(adapter.Orders, "")},
+		{path: "/orders/:id/items", parameters: [][]string{orders}, finds: order, entries: count(adapter.OrderItems, "order_id"), shows: whoseOrder},
+		{path: "/orders/:order_id/addresses/:address_type", parameters: [][]string{orders, {"billing", "shipping", "SHIPPING", "1", "3", "%25", "_______"}}, finds: orderAddress, shows: whoseOrder},
+		{path: "/orders/:order_id/addresses", parameters: [][]string{orders}, finds: order, entries: count(adapter.OrderAddresses, "parent_id"), shows: whoseOrder},
+		{path: "/orders/comments/:id", parameters: [][]string{m.ids(adapter.OrderComments)}, finds: func(_ caller, p []string) bool { return p[0] != absent }},
+		{path: "/orders/:id/comments", parameters: [][]string{orders}, finds: order, entries: count(adapter.OrderComments, "parent_id"), shows: whoseOrder},
+	}
+	for _, route := range contract.Routes(contract.StandardFields()) {
+		for i := range all {
+			if all[i].path == route.Path {
+				all[i].route = route
+			}
+		}
+	}
+	return all
+}
+
+// ids returns the keys of a resource's records, and one that none has.
+func (m *markedShop) ids(resource adapter.Resource) []string {
+	var ids []string
+	for _, rec := range m.data.Records[resource] {
+		ids = append(ids, rec.Get(rec.Schema.Key).Text())
+	}
+	return append(ids, absent)
+}
+
+// onSale reports whether the caller finds a product alone at a store view, ""
+// for the usual one: of an Admin the default scope, where all products are.
+func (m *markedShop) onSale(c caller, product, view string) bool {
+	rec, ok := m.record(adapter.Products, product)
+	if !ok {
+		return false
+	}
+	if view == "" {
+		view = "1"
+		if c.role == contract.Admin {
+			view = "admin"
+		}
+	}
+	website := map[string]string{"1": "1", "2": "1", germanView: "2"}[view]
+	sold := website == ""
+	for _, assignment := range m.data.Records[adapter.ProductWebsites] {
+		sold = sold || assignment.Get("product_id").Text() == product && assignment.Get("website_id").Text() == website
+	}
+	if c.role == contract.Admin {
+		return sold
+	}
+	return sold && c.may(m.markOf(rec), view)
+}
+
+func (m *markedShop) countImages(c caller, p []string) int {
+	n := 0
+	for image, of := range m.images {
+		if strings.HasPrefix(image, p[0]+" ") && c.may(of, "") {
+			n++
+		}
+	}
+	return n
+}
+
+// target fills the parameters of a path in.
+func target(path string, p []string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if strings.HasPrefix(part, ":") {
+			parts[i], p = p[0], p[1:]
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// combined returns every combination of one value of each list.
+func combined(lists [][]string) [][]string {
+	all := [][]string{nil}
+	for _, values := range lists {
+		var longer [][]string
+		for _, p := range all {
+			for _, v := range values {
+				longer = append(longer, append(slices.Clone(p), v))
+			}
+		}
+		all = longer
+	}
+	return all
+}
+
+// status is what a caller's GET of a route must be answered: by the access table,
+// then by whether it finds something.
+func (m *markedShop) status(rule *reading, c caller, p []string) int {
+	r := rule.route
+	switch access := r.Access(m.dialect, c.role, contract.GET); {
+	case access == contract.Deny:
+		return 403
+	case access != contract.Serve:
+		return 405
+	case rule.finds != nil && !rule.finds(c, p):
+		return 404
+	default:
+		return 200
+	}
+}
+
+// TestOwners asks for every record there is as every caller, in every format:
+// what the access table and the ownership of the record say is answered, and no
+// reply holds anything that is not for its caller.
+func TestOwners(t *testing.T) {
+	for _, d := range contract.Dialects() {
+		m := openMarkedShop(t, d)
+		known := map[string]bool{}
+		for _, rule := range m.readings() {
+			known[rule.path] = true
+			if rule.route == nil {
+				t.Errorf("%s is no route", rule.path)
+				continue
+			}
+			for _, c := range m.callers {
+				t.Run(d.Name+" "+c.name+" "+rule.path, func(t *testing.T) {
+					for i, p := range combined(rule.parameters) {
+						for j, accept := range []string{"application/json", "text/xml", "text/plain"} {
+							if j == 0 || !testing.Short() || i%5 == 0 { // formats share all but the writing
+								m.checkReading(t, &rule, c, p, accept)
+							}
+						}
+					}
+				})
+			}
+		}
+		for _, route := range contract.Routes(contract.StandardFields()) {
+			if !known[route.Path] {
+				t.Errorf("nothing says whose records %s reads", route.Path)
+			}
+		}
+	}
+}
+
+// checkReading asks once, and for all rows of a list.
+func (m *markedShop) checkReading(t *testing.T, rule *reading, c caller, p []string, accept string) {
+	t.Helper()
+	path := target(rule.path, p)
+	got := m.get(c, path+"?limit=0", accept)
+	status := m.status(rule, c, p)
+	if got.Status != status {
+		t.Errorf("%s as %s: %d %.200s, want %d", path, accept, got.Status, got.Body, status)
+		return
+	}
+	if leak := m.leaks(c, got.Body, rule.view(p)); leak != "" {
+		t.Errorf("%s as %s: %s", path, accept, leak)
+	}
+	if status != 200 {
+		return
+	}
+	if rule.shows != nil && rule.shows(c, p) != noMark && !rule.shows(c, p).in(string(got.Body)) {
+		t.Errorf("%s as %s: %.300s lacks mark %d", path, accept, got.Body, rule.shows(c, p))
+	}
+	if rule.entries != nil && accept == "application/json" {
+		want := rule.entries(c, p)
+		if n := entries(t, got); want >= 0 && n != want {
+			t.Errorf("%s has %d entries, want %d: %.300s", path, n, want, got.Body)
+		}
+	}
+}
+
+// entries returns the number of entries of a list in JSON.
+func entries(t *testing.T, r mapping.Response) int {
+	t.Helper()
+	var array []json.RawMessage
+	if json.Unmarshal(r.Body, &array) == nil {
+		return len(array)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(r.Body, &object); err != nil {
+		t.Fatalf("%.200s is no list: %v", r.Body, err)
+	}
+	return len(object)
+}

@@ -1,0 +1,212 @@
+package mapping_test
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// sameNumber spells id in the ways that the store takes for the same number, and
+// further ones that it takes for no number (wire 2, "Ids").
+func sameNumber(id string) []string {
+	var escaped strings.Builder
+	for _, digit := range []byte(id) {
+		fmt.Fprintf(&escaped, "%%%02X", digit)
+	}
+	return []string{
+		"0" + id, "000" + id, "+" + id, "%2B" + id, "%20" + id, id + "%20", id + "+", "%09" + id, id + "%0A", id + ".0", id + ".", id + "e0", id + "E%2B0",
+		escaped.String(), id + "abc", id + "%00", id + "'", id + "%20OR%201=1", id + "--", id + "%2F", id + "%2F..", id + ",", "%C2%A0" + id, id + "%FF",
+		"-" + id, "0x" + id, "%EF%BC%91" + id, "%25" + id, id + "%25", "_" + id, "marked" + id + "x", id + "-sku",
+	}
+}
+
+// TestSpellingsOfOthers spells the ids of records that are not the caller's:
+// however it is written, what is not the caller's is not found, and an own id in
+// another spelling, or before a foreign one, leads to nothing else.
+func TestSpellingsOfOthers(t *testing.T) {
+	for _, d := range contract.Dialects() {
+		m := openMarkedShop(t, d)
+		for _, rule := range m.readings() {
+			if !rule.owned() {
+				continue
+			}
+			for _, c := range m.callers {
+				if c.role != contract.Admin {
+					t.Run(d.Name+" "+c.name+" "+rule.path, func(t *testing.T) { m.checkSpellings(t, &rule, c) })
+				}
+			}
+		}
+	}
+}
+
+func (m *markedShop) checkSpellings(t *testing.T, rule *reading, c caller) {
+	t.Helper()
+	for _, p := range combined(rule.parameters) {
+		if len(p) == 0 {
+			continue // a list of all has no id
+		}
+		plain := m.status(rule, c, p)
+		ask := func(id string) (status int, path string) {
+			path = target(rule.path, append([]string{id}, p[1:]...))
+			got := m.get(c, path, "application/json")
+			if leak := m.leaks(c, got.Body, ""); leak != "" {
+				t.Errorf("%s: %s", path, leak)
+			}
+			return got.Status, path
+		}
+		for _, id := range sameNumber(p[0]) {
+			if status, path := ask(id); status != plain && (plain != 200 || status != 404) {
+				t.Errorf("%s: %d, want %d", path, status, plain)
+			}
+		}
+		for _, between := range []string{",", "%2F", "%00", ";", "%20", "&id="} {
+			ask(strconv.FormatInt(c.customer, 10) + between + p[0])
+		}
+	}
+}
+
+// widening returns query strings that would show more than the path says, if
+// anything of them reached the store unbounded.
+func widening() []string {
+	var queries []string
+	add := func(parameters ...string) {
+		q := make([]string, 0, len(parameters)/2)
+		for pair := range slices.Chunk(parameters, 2) {
+			q = append(q, url.QueryEscape(pair[0])+"="+url.QueryEscape(pair[1]))
+		}
+		queries = append(queries, strings.Join(q, "&"))
+	}
+	schemas := adapter.NewSchemas()
+	names := []string{"owner", "owner_id", "customer", "id", "1", "*", "", "1=1", "customer_id OR 1=1", "entity_id,customer_id"}
+	for _, resource := range []adapter.Resource{adapter.Customers, adapter.CustomerAddresses, adapter.Orders, adapter.OrderItems, adapter.OrderAddresses, adapter.OrderComments, adapter.Products} {
+		for _, a := range schemas.Of(resource).Attributes {
+			if !slices.Contains(names, a.Name) {
+				names = append(names, a.Name)
+			}
+		}
+	}
+	every := strings.Join(names, ",")
+	// Those that tell whose a record is, a text, and what nobody may ask for.
+	telling := []string{"customer_id", "entity_id", "parent_id", "order_id", "item_id", "email", "firstname", "increment_id", "created_at", "grand_total", "comment", "sku", "cost", "password_hash"}
+	add("attrs", every)
+	add("attrs", "*")
+	for _, name := range names {
+		attribute := "filter[1][attribute]"
+		add("attrs", name)
+		add(name, "2")
+		add(name+"[]", "2")
+		add("order", name, "dir", "asc", "limit", "0")
+		add("order", name, "dir", "desc", "limit", "1")
+		add(attribute, name, "filter[1][neq]", "-")
+		if !slices.Contains(telling, name) {
+			continue
+		}
+		for _, test := range [][]string{
+			{"eq", "2"}, {"eq", "marked2x2"}, {"neq", "0"}, {"like", "%"}, {"like", "%marked2%"}, {"nlike", "x"}, {"gt", "-1"}, {"gteq", ""},
+			{"lt", "99999999"}, {"lt", "~"}, {"null", "1"}, {"notnull", "1"}, {"regexp", ".*"}, {"regexp", "marked[^1]"}, {"from", "0"}, {"to", "9999-12-31"},
+			{"finset", "2"}, {"in][", "2"}, {"nin][", "0"}, {"0][eq", "2"}, {"moreq", "2"}, {"", "2"},
+		} {
+			add(attribute, name, "filter[1]["+test[0]+"]", test[1])
+		}
+		// Of two conditions, one holds for everything; of two alternatives, too.
+		add(attribute, name, "filter[1][0][eq]", "2", "filter[1][1][neq]", "2")
+		add(attribute, name, "filter[1][eq]", "2", "filter[2][attribute]", "entity_id", "filter[2][gt]", "0")
+	}
+	for _, page := range []string{"0", "1", "2", "3", "999", "1e9", "1.5", "0.5"} {
+		for _, limit := range []string{"0", "1", "2", "100", "0.0", "1.5"} {
+			add("page", page, "limit", limit, "attrs", every)
+		}
+	}
+	for _, parameter := range []string{"store", "category_id", "model", "action_type", "api_type", "role", "user", "admin", "oauth_token", "_method", "type"} {
+		for _, value := range []string{"0", "1", "2", "admin", "3", "all"} {
+			add(parameter, value)
+		}
+	}
+	return queries
+}
+
+// TestModifiersWidenNothing puts every modifier to every route: no reply shows
+// what is not for the caller, a list never has more than the caller's own, and a
+// foreign record stays foreign.
+func TestModifiersWidenNothing(t *testing.T) {
+	queries := widening()
+	if testing.Short() { // the same code again for other names
+		some := queries[:0]
+		for i := 0; i < len(queries); i += 13 {
+			some = append(some, queries[i])
+		}
+		queries = some
+	}
+	for _, d := range contract.Dialects() {
+		m := openMarkedShop(t, d)
+		for _, rule := range m.readings() {
+			for _, c := range m.callers {
+				if c.role != contract.Admin {
+					t.Run(d.Name+" "+c.name+" "+rule.path, func(t *testing.T) { m.checkWidening(t, &rule, c, queries) })
+				}
+			}
+		}
+	}
+}
+
+func (m *markedShop) checkWidening(t *testing.T, rule *reading, c caller, queries []string) {
+	t.Helper()
+	// One record of each kind is enough; the matrix asks for all.
+	asked := map[string]bool{}
+	for _, p := range combined(rule.parameters) {
+		status := m.status(rule, c, p)
+		kind := fmt.Sprint(status)
+		if rule.shows != nil {
+			kind += fmt.Sprint(rule.shows(c, p))
+		}
+		if asked[kind] {
+			continue
+		}
+		asked[kind] = true
+		for i, query := range queries {
+			// Refusals seldom look at modifiers, and products belong to nobody.
+			if status != 200 && i%10 != 0 || !rule.owned() && i%4 != 0 {
+				continue
+			}
+			path := target(rule.path, p) + "?" + query
+			got := m.get(c, path, "application/json")
+			view := rule.view(p)
+			if values, err := url.ParseQuery(query); err == nil && view == "" {
+				view = values.Get("store")
+			}
+			if leak := m.leaks(c, got.Body, view); leak != "" {
+				t.Errorf("%s: %s", path, leak)
+			}
+			if !rule.owned() {
+				continue
+			}
+			m.checkStatus(t, path, status, got)
+			if got.Status == 200 && rule.entries != nil {
+				if n, most := entries(t, got), rule.entries(c, p); n > most {
+					t.Errorf("%s has %d entries of %d: %.300s", path, n, most, got.Body)
+				}
+			}
+		}
+	}
+}
+
+// checkStatus: a modifier may be refused, or kill the original. It never makes a
+// record that is found lost or the other way round, except that the list of an
+// order's addresses is not found when a filter leaves none of them
+// (stock_orders 5).
+func (m *markedShop) checkStatus(t *testing.T, path string, plain int, got mapping.Response) {
+	t.Helper()
+	crash := !m.documented() && got.Status == 500 && len(got.Body) == 0
+	looked := plain == 200 || plain == 404
+	filtered := plain == 200 && got.Status == 404 && strings.Contains(path, "/addresses?filter")
+	if got.Status != plain && !filtered && (!looked || got.Status != 400 && !crash) {
+		t.Errorf("%s: %d %.200s, %d without modifiers", path, got.Status, got.Body, plain)
+	}
+}

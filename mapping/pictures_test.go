@@ -1,0 +1,171 @@
+package mapping
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"strings"
+	"testing"
+)
+
+const testPixels = 5000
+
+// drawn returns a picture that no encoder can make small.
+func drawn(width, height int) *image.Paletted {
+	m := image.NewPaletted(image.Rect(0, 0, width, height), color.Palette{color.Black, color.White, color.Gray{Y: 99}})
+	for i := range m.Pix {
+		m.Pix[i] = uint8(i * i % 3)
+	}
+	return m
+}
+
+func encoded(t testing.TB, encode func(*bytes.Buffer) error) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := encode(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func aPNG(t testing.TB, width, height int) []byte {
+	return encoded(t, func(b *bytes.Buffer) error { return png.Encode(b, drawn(width, height)) })
+}
+
+func aJPEG(t testing.TB, width, height int) []byte {
+	return encoded(t, func(b *bytes.Buffer) error { return jpeg.Encode(b, drawn(width, height), nil) })
+}
+
+func aGIF(t testing.TB, pictures, width, height int) []byte {
+	all := &gif.GIF{LoopCount: 3}
+	for range pictures {
+		all.Image, all.Delay = append(all.Image, drawn(width, height)), append(all.Delay, 1)
+	}
+	return encoded(t, func(b *bytes.Buffer) error { return gif.EncodeAll(b, all) })
+}
+
+// largePNG is a PNG that says it is of another size.
+func largePNG(t testing.TB, width, height uint32) []byte {
+	content := aPNG(t, 1, 1)
+	header := content[12:29] // its type, and what its check covers
+	binary.BigEndian.PutUint32(header[4:], width)
+	binary.BigEndian.PutUint32(header[8:], height)
+	binary.BigEndian.PutUint32(content[29:], crc32.ChecksumIEEE(header))
+	return content
+}
+
+func TestMediaType(t *testing.T) {
+	decoded := func(text string) []byte {
+		content, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return content
+	}
+	scans := aJPEG(t, 8, 8)
+	end := len(scans) - 2
+	scans = append(append(scans[:end:end], bytes.Repeat(scans[bytes.Index(scans, []byte("\xff\xda")):end], mostScans)...), "\xff\xd9"...)
+	tests := []struct {
+		name    string
+		content []byte
+		want    string
+	}{
+		{"PNG", aPNG(t, 7, 9), "image/png"},
+		{"JPEG", aJPEG(t, 7, 9), "image/jpeg"},
+		{"GIF", aGIF(t, 1, 7, 9), "image/gif"},
+		{"GIF of several pictures", aGIF(t, 3, 7, 9), "image/gif"},
+		{"GIF without colours of its own", decoded("R0lGODdhAQABAIAAAPwCBAAAACwAAAAAAQABAAACAkQBADs="), "image/gif"},
+		{"as many pixels as may be", aPNG(t, 50, 100), "image/png"},
+		{"something behind the end", append(aPNG(t, 2, 2), "rest"...), "image/png"},
+
+		{"one line more, PNG", aPNG(t, 50, 101), ""},
+		{"one line more, JPEG", aJPEG(t, 50, 101), ""},
+		{"one line more, GIF", aGIF(t, 1, 50, 101), ""},
+		{"pictures that are too large together", aGIF(t, 2, 50, 51), ""},
+		{"a large screen", append([]byte("GIF89a\xff\xff\xff\xff\x00\x00\x00"), aGIF(t, 1, 2, 2)[13:]...), ""},
+		{"sides whose product has more than 64 bits", largePNG(t, 1<<31-1, 1<<31-1), ""},
+		{"a large PNG of few bytes", largePNG(t, 30000, 30000), ""},
+		{"no width", largePNG(t, 0, 1), ""},
+		{"a JPEG of too many passes", scans, ""},
+		{"BMP", decoded("Qk05AAAAAAAAADYAAAAoAAAAAQAAAAEAAAABABgAAAAAAAMAAAAAAAAAAAAAAAAAAAAAAAAAAAD/AA=="), ""},
+		{"WebP", decoded("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA=="), ""},
+		{"text", []byte("hello world"), ""},
+		{"HTML", []byte("<html><body>x"), ""},
+		{"HTML behind the beginning of a GIF", []byte("GIF89a<script>alert(1)</script>"), ""},
+		{"nothing", nil, ""},
+		{"a beginning alone", []byte("\xff\xd8\xff"), ""},
+	}
+	p := newPictures(testPixels)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got, err := p.mediaType(t.Context(), tt.content); got != tt.want || err != nil {
+				t.Errorf("got %q (%v), want %q", got, err, tt.want)
+			}
+		})
+	}
+	if !p.going.TryAcquire(testPixels) {
+		t.Error("not all that was taken for pictures was given back")
+	}
+}
+
+// TestCutPictures: of a picture nothing may be missing.
+func TestCutPictures(t *testing.T) {
+	p := newPictures(testPixels)
+	for name, content := range map[string][]byte{"png": aPNG(t, 9, 9), "jpeg": aJPEG(t, 9, 9), "gif": aGIF(t, 2, 9, 9)} {
+		for length := range content {
+			if got, err := p.mediaType(t.Context(), content[:length]); got != "" || err != nil {
+				t.Errorf("%s: %d of %d bytes are taken for %s (%v)", name, length, len(content), got, err)
+			}
+		}
+	}
+}
+
+// TestPicturesWait: a picture waits while others have all the pixels there are,
+// and no longer than its caller.
+func TestPicturesWait(t *testing.T) {
+	p := newPictures(testPixels)
+	if !p.going.TryAcquire(testPixels - 80) {
+		t.Fatal("nothing was going on")
+	}
+	if got, err := p.mediaType(t.Context(), aPNG(t, 8, 10)); got == "" || err != nil {
+		t.Errorf("a picture that has room: %q (%v)", got, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.mediaType(ctx, aPNG(t, 9, 10)); !errors.Is(err, context.Canceled) {
+		t.Errorf("a picture that has none: %v", err)
+	}
+}
+
+// FuzzGIFPixels: where the library finds pictures, their pixels have all been
+// counted.
+func FuzzGIFPixels(f *testing.F) {
+	f.Add(aGIF(f, 1, 3, 3))
+	f.Add(aGIF(f, 3, 4, 2))
+	f.Add([]byte("GIF87a" + strings.Repeat("\x00", 20)))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		counted, err := gifPixels(content)
+		if err != nil || counted > 1<<16 {
+			return
+		}
+		all, err := gif.DecodeAll(bytes.NewReader(content))
+		if err != nil {
+			return
+		}
+		var pixels int64
+		for _, m := range all.Image {
+			pixels += int64(len(m.Pix))
+		}
+		if pixels > counted {
+			t.Errorf("%d pixels, and %d were counted", pixels, counted)
+		}
+	})
+}

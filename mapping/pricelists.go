@@ -1,0 +1,101 @@
+package mapping
+
+import (
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
+)
+
+// maxPrices is the greatest number of entries of a list. No shop needs as many,
+// and all are stored in one transaction.
+const maxPrices = 1000
+
+// A priceRules is one of the two lists of prices of a product.
+type priceRules struct {
+	field   string
+	at      int
+	entries *adapter.Schema
+	rules   []contract.SetRule
+	twice   contract.FaultKey
+}
+
+func (p *productWrites) priceRules(field string, rules []contract.SetRule, twice contract.FaultKey) priceRules {
+	at, ok := p.schema.Index(field)
+	if !ok {
+		panic("mapping: products have no attribute " + field)
+	}
+	return priceRules{field: field, at: at, entries: p.schema.Attributes[at].Nested, rules: rules, twice: twice}
+}
+
+// entries returns the entries of a list of prices: none where something else is
+// sent.
+func (w *productWrite) entries(field string) []codec.Member {
+	n, ok := w.body.Get(field)
+	if !ok {
+		return nil
+	}
+	return n.Members
+}
+
+// checkPrices checks each entry of a list of prices (products 5.3, steps 4 and
+// 5).
+func (w *productWrite) checkPrices(list *priceRules) {
+	entries := w.entries(list.field)
+	for i := range entries {
+		set := list.field + ":" + entries[i].Key
+		for j := range list.rules {
+			rule := &list.rules[j]
+			switch n, sent := memberOf(&entries[i].Value, rule.Field); {
+			case !sent:
+				w.fail(contract.RequiredInSet, rule.Field, set)
+			case !w.fits(rule, n):
+				w.fail(rule.Fault, rule.Field, set)
+			}
+		}
+	}
+}
+
+// prices returns the entries of a checked list as they are stored, without those
+// that carry the mark of deletion.
+func (w *productWrite) prices(list *priceRules) []adapter.Record {
+	var records []adapter.Record
+	for _, m := range w.entries(list.field) {
+		if setsFlag(&m.Value, "delete") {
+			continue
+		}
+		r := adapter.NewRecord(list.entries)
+		for i, a := range list.entries.Attributes {
+			n, ok := m.Value.Get(a.Name)
+			if !ok || a.ReadOnly {
+				continue
+			}
+			number, _ := numericValue(n)
+			if a.Kind == adapter.KindDecimal {
+				r.Values[i] = adapter.TextValue(numeric.Decimal(clip(number)))
+			} else {
+				r.Values[i] = adapter.IntegerValue(truncate(number))
+			}
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+// repeats reports whether two entries have the same place: website, group and
+// quantity.
+func (list *priceRules) repeats(records []adapter.Record) bool {
+	type place struct {
+		website, group int64
+		qty            string
+	}
+	seen := make(map[place]bool, len(records))
+	for _, r := range records {
+		at := place{r.Get("website_id").Int(), r.Get("cust_group").Int(), r.Get("price_qty").Text()}
+		if seen[at] {
+			return true
+		}
+		seen[at] = true
+	}
+	return false
+}

@@ -1,0 +1,247 @@
+package mapping
+
+import (
+	"slices"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
+)
+
+// check returns nil when the product can be saved, and else the reasons why not:
+// those of the validation (products 5.3), which collects all it finds, before
+// those that only turn up in the save (products 5.5).
+func (w *productWrite) check() error {
+	if w.crashes() {
+		return w.dialect.Fault(contract.ValueCrash)
+	}
+	if len(w.entries("group_price")) > maxPrices || len(w.entries("tier_price")) > maxPrices {
+		return w.dialect.Fault(contract.RequestInvalid)
+	}
+	if w.checkKind() {
+		w.checkFields()
+	}
+	// Where the original dies nothing is left of what it has collected.
+	if i := slices.IndexFunc(w.faults, func(f contract.Fault) bool { return f.Bare }); i >= 0 {
+		return w.faults[i]
+	}
+	switch {
+	case len(w.faults) > 0:
+		return append(w.faults, w.dialect.Fault(contract.PreValidation))
+	case w.current == nil && !w.kind.Creatable:
+		return w.dialect.Fault(contract.TypeNotCreatable, w.kind.Code)
+	case w.groupPrice.repeats(w.prices(&w.groupPrice)):
+		return w.dialect.Fault(w.groupPrice.twice)
+	case w.tierPrice.repeats(w.prices(&w.tierPrice)):
+		return w.dialect.Fault(w.tierPrice.twice)
+	}
+	if layout, ok := w.sent("custom_layout_update"); ok {
+		if text, _ := storedText(layout); text != "" {
+			return w.checkLayout(text)
+		}
+	}
+	return nil
+}
+
+func (w *productWrite) fail(key contract.FaultKey, args ...any) {
+	w.faults = append(w.faults, w.dialect.Fault(key, args...))
+}
+
+// crashes reports whether the body holds a list where the original needs a text
+// of its own for, or a text where it needs a list (products 2).
+func (w *productWrite) crashes() bool {
+	filled := func(field string) bool {
+		n, ok := w.body.Get(field)
+		return ok && n.Kind == codec.Struct && len(n.Members) > 0
+	}
+	if w.current == nil && filled("type_id") || w.makesURLKey(w.current) && filled("name") {
+		return true
+	}
+	if data, ok := w.sent("stock_data"); ok && data.Kind != codec.Struct {
+		return true
+	}
+	return slices.ContainsFunc(w.rules, func(r productRule) bool { return r.ListCrash && filled(r.Field) })
+}
+
+// checkKind checks type and attribute set (products 5.3, steps 1 and 2), which
+// an update ignores. It returns false when nothing else is looked at.
+func (w *productWrite) checkKind() bool {
+	if w.current != nil {
+		return true
+	}
+	id, sent := w.body.Get("type_id")
+	set, setSent := w.body.Get("attribute_set_id")
+	switch {
+	case !sent || !truthy(id):
+		w.fail(contract.MissingValue, "type_id")
+	case w.kind == nil:
+		w.fail(contract.ProductTypeInvalid)
+	case !setSent || !truthy(set):
+		w.fail(contract.MissingValue, "attribute_set_id")
+	case !slices.Contains(w.settings.Products.AttributeSets, attributeSet(set)):
+		w.fail(contract.AttributeSetInvalid)
+	}
+	return len(w.faults) == 0
+}
+
+// attributeSet reads the id of an attribute set by its leading digits.
+func attributeSet(n *codec.Node) string {
+	id, _ := numeric.LeadingInteger(n.String())
+	return strconv.FormatInt(id, 10)
+}
+
+// checkFields runs the steps that collect (products 5.3, steps 3 to 9).
+func (w *productWrite) checkFields() {
+	if sku, ok := w.sent("sku"); ok && utf8.ValidString(sku.String()) && utf8.RuneCountInString(sku.String()) > contract.MaxSKU {
+		w.fail(contract.SKUTooLong, contract.MaxSKU)
+	}
+	w.checkPrices(&w.groupPrice)
+	w.checkPrices(&w.tierPrice)
+	w.checkStock()
+	if weight, ok := w.sent("weight"); ok && outweighs(weight) {
+		w.fail(contract.WeightOutOfRange)
+	}
+	for i := range w.rules {
+		if n, ok := w.sent(w.rules[i].Field); ok {
+			w.checkField(&w.rules[i], n)
+		}
+	}
+	for i := range w.rules {
+		w.checkRequired(&w.rules[i])
+	}
+	for _, field := range w.demanded() {
+		w.fail(contract.MissingValue, field)
+	}
+}
+
+// outweighs reports whether a weight is beyond what is stored; a word is, too.
+func outweighs(n *codec.Node) bool {
+	if number, ok := numericValue(n); ok {
+		return number > maxStored
+	}
+	first, _ := utf8.DecodeRuneInString(n.String())
+	return n.Kind == codec.Text && unicode.IsLetter(first)
+}
+
+// checkField checks one value that is sent (products 5.3, step 8).
+func (w *productWrite) checkField(rule *productRule, n *codec.Node) {
+	if w.lacks(rule) {
+		w.fail(contract.NotApplicable, rule.Field, w.kind.Label)
+		return
+	}
+	switch rule.Check {
+	case contract.Option:
+		if !w.isOption(rule, n) {
+			w.fail(contract.OptionInvalid, shownValue(n), rule.Field)
+		}
+	case contract.Moment:
+		if _, fault := readMoment(n); truthy(n) && fault != 0 {
+			w.fail(fault, rule.Field)
+		}
+	case contract.Amount:
+		if number, ok := numericValue(n); truthy(n) && !(ok && number >= 0) {
+			w.fail(contract.NumberFromZero, rule.Field)
+		}
+	case contract.AnyNumber:
+		if fault := typeFault(rule.attribute.Kind, n); !lacksText(n) && fault != 0 {
+			w.fail(fault, shownValue(n), rule.Field)
+		}
+	}
+}
+
+// lacks reports whether the field does not apply to the type of the product. A
+// type of which nothing is known lacks nothing.
+func (w *productWrite) lacks(rule *productRule) bool {
+	return w.kind != nil && slices.Contains(w.kind.Lacking, rule.Field)
+}
+
+// demanded names what only the type of a new product requires.
+func (w *productWrite) demanded() []string {
+	if w.current != nil {
+		return nil
+	}
+	return w.kind.Demanded
+}
+
+// isOption reports whether a value may be sent for an option field. One that is
+// empty is left to the check of required fields.
+func (w *productWrite) isOption(rule *productRule, n *codec.Node) bool {
+	number, isNumber := numericValue(n)
+	switch {
+	case n.Kind == codec.False:
+		return true
+	case lacksText(n):
+		return rule.Required || !rule.EmptyRefused
+	case rule.Required && w.dialect.UncheckedZero && isNumber && number == 0:
+		return true
+	}
+	_, ok := w.option(rule, n)
+	return ok
+}
+
+// option returns the code a value stands for: a number by its value, a text to
+// the letter (products 5.2).
+func (w *productWrite) option(rule *productRule, n *codec.Node) (code string, ok bool) {
+	if n.Kind != codec.Number && n.Kind != codec.Text {
+		return "", false
+	}
+	codes := rule.Options
+	switch rule.From {
+	case contract.TaxClasses:
+		codes = w.settings.Products.TaxClasses
+	case contract.Themes:
+		codes = w.settings.Products.Themes
+	case contract.Countries:
+		return n.String(), w.country
+	}
+	number, isNumber := numericValue(n)
+	for _, code := range codes {
+		if option, ok := numeric.Parse(code); isNumber && ok && option == number || code == n.String() {
+			return code, true
+		}
+	}
+	return "", false
+}
+
+// checkRequired checks what has to be there: in a new product at all, and
+// whenever it is sent not empty (products 5.3, step 9).
+func (w *productWrite) checkRequired(rule *productRule) {
+	if !rule.Required || w.lacks(rule) {
+		return
+	}
+	n, sent := w.body.Get(rule.Field)
+	switch {
+	case !sent && w.current == nil:
+		w.fail(contract.MissingValue, rule.Field)
+	case sent && (lacksText(n) || storesNothing(n)):
+		w.fail(contract.EmptyRequired, rule.Field)
+	}
+}
+
+// storesNothing reports whether nothing is left of a text as it is stored.
+func storesNothing(n *codec.Node) bool {
+	text, ok := storedText(n)
+	return ok && n.Kind == codec.Text && text == ""
+}
+
+// fits reports whether a value inside a set is what its rule demands.
+func (w *productWrite) fits(rule *contract.SetRule, n *codec.Node) bool {
+	number, ok := numericValue(n)
+	switch rule.Check {
+	case contract.SetNumber:
+		return ok
+	case contract.SetFromZero:
+		return ok && number >= 0
+	case contract.SetAboveZero:
+		return ok && number > 0
+	case contract.SetOption:
+		return ok && slices.ContainsFunc(rule.Options, func(code string) bool { return numeric.Leading(code) == number })
+	case contract.SetGroup:
+		return ok && number == float64(truncate(number)) && w.groups[truncate(number)]
+	default:
+		return true
+	}
+}

@@ -1,0 +1,102 @@
+package mapping
+
+import (
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// TestReadMoment covers every form that products 5.4 names.
+func TestReadMoment(t *testing.T) {
+	text, number := codec.TextNode, codec.NumberNode
+	for _, c := range []struct {
+		name  string
+		value codec.Node
+		want  string
+		fault contract.FaultKey
+	}{
+		{"seconds", number("1331769600"), "2012-03-15 00:00:00", 0},
+		{"seconds as a text", text("1331769600"), "2012-03-15 00:00:00", 0},
+		{"a year is seconds", text("2012"), "1970-01-01 00:33:32", 0},
+		{"true", codec.Node{Kind: codec.True}, "1970-01-01 00:00:01", 0},
+		{"a number with an exponent is its digits", number("1e3"), "1970-01-01 00:16:40", 0},
+		{"seconds behind the year 9999", text("99999999999999"), "", contract.DateInvalid},
+		{"seconds beyond 64 bits", text("99999999999999999999"), "", contract.DateInvalid},
+
+		{"sortable date", text("2012-03-15"), "2012-03-15 00:00:00", 0},
+		{"sortable moment", text("2012-03-15 10:11:12"), "2012-03-15 10:11:12", 0},
+		{"day beyond the month", text("2012-02-30"), "2012-03-01 00:00:00", 0},
+		{"month beyond the year", text("2012-13-01"), "2013-01-01 00:00:00", 0},
+		{"hour beyond the day", text("2012-12-31 25:61:61"), "2013-01-01 02:02:01", 0},
+		{"nothing but zeros", text("0000-00-00"), "", contract.DateInvalid},
+		{"the last moment", text("9999-12-31 23:59:59"), "9999-12-31 23:59:59", 0},
+		{"beyond the last moment", text("9999-12-31 24:00:00"), "", contract.DateInvalid},
+
+		{"month first", text("03/15/2012"), "2012-03-15 00:00:00", 0},
+		{"month first, morning", text("03/15/2012 10:11 AM"), "2012-03-15 10:11:00", 0},
+		{"month first, evening", text("3/5/2012 1:05 pm"), "2012-03-05 13:05:00", 0},
+		{"midnight", text("03/15/2012 12:00 AM"), "2012-03-15 00:00:00", 0},
+		{"noon", text("03/15/2012 12:00 PM"), "2012-03-15 12:00:00", 0},
+		{"no such hour of a half", text("03/15/2012 13:00 PM"), "", contract.DateInvalid},
+		{"no such hour", text("03/15/2012 24:00"), "", contract.DateInvalid},
+		{"no such minute", text("03/15/2012 10:60"), "", contract.DateInvalid},
+		{"day first", text("15/03/2012"), "2012-03-15 00:00:00", 0},
+		{"day first with points", text("15.03.2012"), "2012-03-15 00:00:00", 0},
+		{"neither can be the month", text("13/13/2012"), "", contract.DateInvalid},
+		{"no such day", text("02/30/2012"), "", contract.DateInvalid},
+		{"year of two digits", text("03/15/12"), "0012-03-15 00:00:00", 0},
+		{"year first, then day", text("2012-3-5"), "2012-05-03 00:00:00", 0},
+		{"seconds are lost", text("2012-03-15T10:11:12"), "2012-03-15 10:11:00", 0},
+		{"no seconds", text("2012-03-15 10:11"), "2012-03-15 10:11:00", 0},
+		{"offset", text("2012-03-15T10:11:12+02:00"), "2012-03-15 10:11:00", 0},
+		{"zone", text("2012-03-15T10:11:12.345Z"), "2012-03-15 10:11:00", 0},
+		{"short month", text("Mar 15, 2012"), "2012-03-15 00:00:00", 0},
+		{"month between", text("5 March 2012"), "2012-03-05 00:00:00", 0},
+		{"month between, with a time", text("5 march 2012 10:11"), "2012-03-05 10:11:00", 0},
+		{"no such month", text("5 Mars 2012"), "", contract.DateInvalid},
+
+		{"no digits", text("not a date"), "", contract.DateInvalid},
+		{"year and month", text("2012-03"), "", contract.DateInvalid},
+		{"month and year", text("3/2012"), "", contract.DateInvalid},
+		{"fraction", number("1.5"), "", contract.DateInvalid},
+		{"exponent", text("1e3"), "", contract.DateInvalid},
+		{"two separators", text("03/15-2012"), "", contract.DateInvalid},
+		{"stray digit", text("x1"), "", contract.DateCrash},
+		{"blank before a number", text(" 5"), "", contract.DateCrash},
+		{"negative", number("-5"), "", contract.DateCrash},
+		{"negative fraction", text("-1.5"), "", contract.DateCrash},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got, fault := readMoment(&c.value); got != c.want || fault != c.fault {
+				t.Errorf("got %q, fault %d, want %q, fault %d", got, fault, c.want, c.fault)
+			}
+		})
+	}
+}
+
+// FuzzReadMoment: whatever is read is a moment every store can hold, and reading it
+// again gives the same.
+func FuzzReadMoment(f *testing.F) {
+	for _, seed := range []string{"2012", "2012-03-15 10:11:12", "15/03/2012 10:11 AM", "Mar 15, 2012", "5 March 2012", "2012-03-15T10:11:12+02:00", "x1", "-1", "0000-00-00", "12/31/9999 11:59 PM"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n := codec.TextNode(text)
+		stored, fault := readMoment(&n)
+		if fault != 0 {
+			if stored != "" {
+				t.Errorf("%q: fault %d, and yet %q", text, fault, stored)
+			}
+			return
+		}
+		if moment, err := time.Parse(time.DateTime, stored); err != nil || moment.Year() < 1 {
+			t.Errorf("%q is read as %q", text, stored)
+		}
+		n = codec.TextNode(stored)
+		if again, fault := readMoment(&n); again != stored || fault != 0 {
+			t.Errorf("%q is read as %q, and that as %q", text, stored, again)
+		}
+	})
+}

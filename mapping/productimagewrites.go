@@ -1,0 +1,208 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
+)
+
+// createProductImage handles POST /products/:id/images and its store form. The
+// image is checked before the store view and the product are looked up
+// (product_parts 2.4).
+func (s *Service) createProductImage(ctx context.Context, c *Call) (*Reply, error) {
+	image, err := s.readUpload(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	product, view, err := s.findProduct(ctx, c, productParts{})
+	if err != nil {
+		return nil, s.uploadFault(err)
+	}
+	image.Set("product_id", product.Get("entity_id"))
+	key, err := s.productImages.store.Create(ctx, &adapter.CreateParams{Record: image, StoreID: view.id})
+	switch {
+	case refusedFor(err, adapter.Invalid, "product_id"): // gone since
+		return nil, s.uploadFault(s.dialect.Fault(c.Route.NotFound))
+	case refusedFor(err, adapter.Invalid, "file"): // too long with a number
+		return nil, s.dialect.Fault(contract.ImageUnknownError)
+	case err != nil && adapter.KindOf(err) == adapter.Unsupported:
+		return nil, s.dialect.Fault(contract.ImagesNotSupported)
+	case err != nil:
+		return nil, err
+	}
+	return created("/products/"+url.PathEscape(c.Param("id"))+"/images/", key), nil
+}
+
+// uploadFault returns what the client is told where the store view or the product
+// of a new image is not found.
+func (s *Service) uploadFault(err error) error {
+	var refusal contract.Fault
+	if s.dialect.UnknownUploads && errors.As(err, &refusal) && !refusal.Bare {
+		return s.dialect.Fault(contract.ImageUnknownError)
+	}
+	return err
+}
+
+// readUpload returns the image that c creates, but for its product.
+func (s *Service) readUpload(ctx context.Context, c *Call) (adapter.Record, error) {
+	content, declared := c.sent("file_content"), c.sent("file_mime_type")
+	if !truthy(content) || !truthy(declared) {
+		return adapter.Record{}, contract.Faults{s.dialect.Fault(contract.ImageMissing), s.dialect.Fault(contract.ImagePreValidation)}
+	}
+	bytes, ok := decodeBase64(content.String())
+	if !ok {
+		return adapter.Record{}, s.dialect.Fault(contract.ImageBase64)
+	}
+	types := contract.ImageTypes()
+	at := slices.IndexFunc(types, func(t contract.ImageType) bool { return t.MediaType == declared.String() })
+	if at < 0 {
+		return adapter.Record{}, s.dialect.Fault(contract.ImageMediaType)
+	}
+	mediaType, err := s.pictures.mediaType(ctx, bytes)
+	if err != nil {
+		return adapter.Record{}, err
+	}
+	name, named := imageName(s.dialect, c.sent("file_name"))
+	file, usable := imageFile(name, types[at].Extension)
+	if mediaType == "" || !usable {
+		return adapter.Record{}, s.dialect.Fault(contract.ImageUnknownError)
+	}
+	image := s.imageValues(c)
+	image.Set("file", adapter.TextValue(file))
+	image.Set("media_type", adapter.TextValue(mediaType))
+	image.Set("content", adapter.TextValue(string(bytes)))
+	if !named && s.dialect.UnnamedFromTwo {
+		image.Set("number_from", adapter.IntegerValue(2))
+	}
+	return image, nil
+}
+
+// imageValues returns what the body of c says of an image, its file apart
+// (product_parts 2.3).
+func (s *Service) imageValues(c *Call) adapter.Record {
+	r := adapter.NewRecord(s.productImages.schema)
+	if n := c.sent("label"); n.Kind != codec.Null && n.Kind != codec.Struct {
+		text, _ := storedText(n)
+		label := adapter.NullValue()
+		if text != "" {
+			label = adapter.TextValue(cut(text, contract.LongestText))
+		}
+		r.Set("label", label)
+	}
+	if position, ok := s.imageNumber(c.sent("position")); ok {
+		r.Set("position", adapter.IntegerValue(position))
+	}
+	if exclude, ok := s.imageNumber(c.sent("exclude")); ok {
+		if s.dialect.ExcludeFlag {
+			exclude = min(exclude, 1)
+		}
+		r.Set("exclude", adapter.IntegerValue(exclude))
+	}
+	if uses, ok := imageUses(c.sent("types"), c.Method == contract.POST); ok {
+		r.Set("types", adapter.TextsValue(uses))
+	}
+	return r
+}
+
+// imageNumber returns the number that any value sent stands for. ok is false for
+// one that counts as not sent.
+func (s *Service) imageNumber(n *codec.Node) (number int64, ok bool) {
+	if n.Kind == codec.Null || n.Kind == codec.Struct && !s.dialect.ListsCast {
+		return 0, false
+	}
+	return castInteger(n, contract.GreatestImageNumber), true
+}
+
+// imageUses returns what an image is sent to be shown as, in the contract's order.
+// alone lets a single one stand without a list. ok is false where nothing is said
+// of it.
+func imageUses(n *codec.Node, alone bool) (uses []string, ok bool) {
+	sent := n.Members
+	switch {
+	case n.Kind == codec.Text && alone:
+		sent = []codec.Member{{Value: *n}}
+	case n.Kind != codec.Struct:
+		return nil, false
+	}
+	uses = []string{}
+	for _, use := range contract.ImageUses() {
+		if slices.ContainsFunc(sent, func(m codec.Member) bool { return m.Value.Kind == codec.Text && m.Value.Text == use }) {
+			uses = append(uses, use)
+		}
+	}
+	return uses, true
+}
+
+// An imageCall is a write of one image that is there.
+type imageCall struct {
+	key     adapter.Key
+	product int64
+	view    storeView
+	missing contract.Fault
+}
+
+// readImageCall reads which image c means, and finds its product.
+func (s *Service) readImageCall(ctx context.Context, c *Call) (i imageCall, err error) {
+	product, view, err := s.findProduct(ctx, c, productParts{})
+	if err != nil {
+		return i, err
+	}
+	i = imageCall{product: product.Get("entity_id").Int(), view: view, missing: s.dialect.Fault(contract.ImageHidden)}
+	id, ok := numeric.LeadingInteger(c.Param("image"))
+	if !ok {
+		return i, i.missing
+	}
+	i.key = adapter.Key(id)
+	return i, nil
+}
+
+// check refuses an image that is another product's.
+func (i *imageCall) check(image adapter.Record) error {
+	if image.Get("product_id").Int() != i.product {
+		return i.missing
+	}
+	return nil
+}
+
+// reply answers when the store has written, or returned err.
+func (i *imageCall) reply(err error) (*Reply, error) {
+	switch {
+	case err == nil:
+		return &Reply{}, nil
+	case adapter.KindOf(err) == adapter.NotFound:
+		return nil, i.missing
+	default:
+		return nil, err
+	}
+}
+
+// updateProductImage handles PUT /products/:id/images/:image and its store form.
+// What the body says of the file means nothing.
+func (s *Service) updateProductImage(ctx context.Context, c *Call) (*Reply, error) {
+	i, err := s.readImageCall(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	change := s.imageValues(c)
+	return i.reply(s.productImages.store.Update(ctx, &adapter.UpdateParams{
+		Key: i.key, StoreID: i.view.id,
+		Change: func(current adapter.Record) (adapter.Record, error) { return change, i.check(current) },
+	}))
+}
+
+// deleteProductImage handles DELETE /products/:id/images/:image and its store form.
+func (s *Service) deleteProductImage(ctx context.Context, c *Call) (*Reply, error) {
+	i, err := s.readImageCall(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return i.reply(s.productImages.store.Delete(ctx, &adapter.DeleteParams{
+		Key: i.key, StoreID: i.view.id, OnlyLevel: i.view.id != 0 && !s.dialect.DeletesEverywhere, Check: i.check,
+	}))
+}

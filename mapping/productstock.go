@@ -1,0 +1,229 @@
+package mapping
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
+)
+
+// stockSet is what messages call the values of stock_data.
+const stockSet = "stock_data"
+
+// productStock reads stock_data (products 7). What a save of the item brings
+// with it is the same as for a stock item by itself.
+type productStock struct {
+	*stockRules
+	data []stockDatum
+}
+
+// A stockDatum is a member of stock_data and where its value is stored.
+type stockDatum struct {
+	contract.StockDatum
+	at     int
+	config int // of its flag; -1 without one
+}
+
+func newProductStock(rules *stockRules) productStock {
+	p := productStock{stockRules: rules}
+	places := map[string]int{}
+	for _, d := range contract.StockData() {
+		if d.Attribute == "" {
+			d.Attribute = d.Field
+		}
+		places[d.Field] = rules.attribute(d.Attribute)
+		p.data = append(p.data, stockDatum{StockDatum: d, at: places[d.Field], config: -1})
+	}
+	for i := range p.data {
+		if at, ok := places[p.data[i].Config]; ok {
+			p.data[i].config = at
+		}
+	}
+	return p
+}
+
+// checkStock checks the values sent (products 7.1): those that are there.
+func (w *productWrite) checkStock() {
+	data, sent := w.sent(stockSet)
+	if !sent {
+		return
+	}
+	p := &w.stock
+	managed := setsFlag(data, "manage_stock")
+	if setsFlag(data, "use_config_manage_stock") {
+		managed = p.settings.ManageStock
+	}
+	for i := range p.data {
+		d := &p.data[i]
+		n, sent := memberOf(data, d.Field)
+		switch {
+		case !sent, !managed && !d.Unmanaged, d.If != "" && !setsFlag(data, d.If), d.Config != "" && setsFlag(data, d.Config):
+		case !w.fits(&d.SetRule, n):
+			w.fail(d.Fault, d.Field, stockSet)
+		}
+	}
+}
+
+// savesStock reports whether an update of the product can change its stock item.
+func (w *productWrite) savesStock() bool {
+	data, sent := w.sent(stockSet)
+	return sent && len(data.Members) > 0 || !sent && w.dialect.StockReset
+}
+
+// stockItem returns what a save of the product changes of its stock item. ok is
+// false when the item is left alone.
+func (w *productWrite) stockItem(product adapter.Record) (item adapter.Record, ok bool) {
+	p := &w.stock
+	var current *adapter.Record
+	if items := product.Get("stock_item").Records(); len(items) > 0 {
+		current = &items[0]
+	}
+	data, sent := w.sent(stockSet)
+	switch {
+	case w.current == nil && sent && len(data.Members) > 0:
+		return p.created(p.read(data, nil)), true
+	case w.current == nil:
+		return p.created(stockChange{}), true
+	case current == nil || !w.savesStock():
+		return adapter.Record{}, false
+	case !sent:
+		return p.apply(p.reset(), *current), true
+	default:
+		return p.apply(p.read(data, current), *current), true
+	}
+}
+
+// created returns the stock item of a new product.
+func (p *productStock) created(change stockChange) adapter.Record {
+	item := p.fresh()
+	change.created = true
+	for i, v := range p.apply(change, item).Values {
+		if v.Kind() != adapter.Absent {
+			item.Values[i] = v
+		}
+	}
+	return item
+}
+
+// fresh returns the stock item of a new product of which nothing is said
+// (products 7.2).
+func (p *productStock) fresh() adapter.Record {
+	item := adapter.NewRecord(p.schema)
+	for i := range p.data {
+		d := &p.data[i]
+		switch {
+		case p.schema.Attributes[d.at].Kind == adapter.KindDecimal:
+			item.Values[d.at] = adapter.TextValue(numeric.Decimal(0))
+		case d.Check == contract.Unchecked:
+			item.Values[d.at] = adapter.IntegerValue(1)
+		default:
+			item.Values[d.at] = adapter.IntegerValue(0)
+		}
+	}
+	item.Set("min_sale_qty", adapter.TextValue(numeric.Decimal(1)))
+	item.Set("notify_stock_qty", adapter.NullValue())
+	return item
+}
+
+// reset returns the change of a save that says nothing of the stock, in the
+// dialects that take this for a wish.
+func (p *productStock) reset() stockChange {
+	change := stockChange{values: map[int]*codec.Node{}}
+	for i := range p.data {
+		if d := &p.data[i]; d.Unmanaged && d.Check == contract.Unchecked {
+			change.values[d.at] = numberNode(1)
+		}
+	}
+	return change
+}
+
+// read returns what stock_data changes of the item current, nil for a new one
+// (products 7.2, rules 1 to 5).
+func (p *productStock) read(data *codec.Node, current *adapter.Record) stockChange {
+	values := map[int]*codec.Node{}
+	for i := range p.data {
+		d := &p.data[i]
+		if n, sent := memberOf(data, d.Field); sent && !(d.Config != "" && setsFlag(data, d.Config)) {
+			values[d.at] = p.canonical(d, n)
+		}
+	}
+	managed := p.manages(data, current, values)
+	for i := range p.data {
+		if d := &p.data[i]; !managed && !d.Unmanaged {
+			delete(values, d.at)
+		}
+	}
+	if managed {
+		p.divide(data, current, values)
+	}
+	for i := range p.data {
+		d := &p.data[i]
+		if _, stored := values[d.at]; stored && d.config >= 0 && !d.KeepsConfig && values[d.config] == nil {
+			values[d.config] = numberNode(0)
+		}
+	}
+	return stockChange{values: values}
+}
+
+// manages reports whether the save manages the stock. Without a word of it an
+// update takes what holds for the item, and stores that (rule 2).
+func (p *productStock) manages(data *codec.Node, current *adapter.Record, values map[int]*codec.Node) bool {
+	if setsFlag(data, "use_config_manage_stock") {
+		return p.settings.ManageStock
+	}
+	if n, sent := memberOf(data, "manage_stock"); sent || current == nil {
+		return sent && truthy(n)
+	}
+	holds := current.Get("manage_stock").Int() != 0
+	if current.Get("use_config_manage_stock").Int() != 0 {
+		holds = p.settings.ManageStock
+	}
+	values[p.attribute("manage_stock")] = numberNode(0)
+	if holds {
+		values[p.attribute("manage_stock")] = numberNode(1)
+	}
+	return holds
+}
+
+// divide settles is_decimal_divided (rule 4).
+func (p *productStock) divide(data *codec.Node, current *adapter.Record, values map[int]*codec.Node) {
+	divided := p.attribute("is_decimal_divided")
+	decimal := setsFlag(data, "is_qty_decimal")
+	if _, sent := memberOf(data, "is_qty_decimal"); !sent && !p.dialect.DividedReset && current != nil {
+		decimal = current.Get("is_qty_decimal").Int() == 1
+	}
+	if decimal && (!p.dialect.DividedReset || values[divided] != nil) {
+		return
+	}
+	values[divided] = numberNode(0)
+}
+
+// canonical returns the node whose value is stored. Flags that say where a
+// setting comes from are set or not; other whole numbers are cut to what the
+// original stores.
+func (p *productStock) canonical(d *stockDatum, n *codec.Node) *codec.Node {
+	switch {
+	case d.Check == contract.Unchecked:
+		return numberNode(flag(n))
+	case p.schema.Attributes[d.at].Kind == adapter.KindInteger:
+		return numberNode(truncate(max(0, min(leading(n), math.MaxUint16))))
+	default:
+		return n
+	}
+}
+
+// leading returns the number a value begins with.
+func leading(n *codec.Node) float64 {
+	if n.Kind == codec.Number {
+		return literal(n)
+	}
+	return numeric.Leading(n.String())
+}
+
+func numberNode(i int64) *codec.Node {
+	n := codec.NumberNode(strconv.FormatInt(i, 10))
+	return &n
+}

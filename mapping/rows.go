@@ -1,0 +1,140 @@
+package mapping
+
+import (
+	"context"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/listquery"
+)
+
+// batchRows is the number of records of a long list that are in memory at once.
+const batchRows = 500
+
+// rowLimits bound lists that have no limit of their own.
+type rowLimits struct {
+	inAll  int64 // records of a list
+	atOnce int64 // records of a batch
+}
+
+// A preparation completes the records of a batch that have been read, and
+// returns those that belong to the list.
+type preparation func(context.Context, []adapter.Record) ([]adapter.Record, error)
+
+// asRead leaves records as they are.
+func asRead(_ context.Context, records []adapter.Record) ([]adapter.Record, error) {
+	return records, nil
+}
+
+// rows are the records of one list, read a batch at a time, so that a list of
+// any length takes the memory of a batch. Each batch begins behind the record at
+// which the one before ended, and not at a number of records, which writes
+// between two batches would shift: no record comes twice, and none that is there
+// all the while is left out. The exception is a record whose value of the
+// attribute that sorts the list is changed meanwhile: it moves past the border
+// of the batches one way or the other.
+type rows struct {
+	from    source
+	next    adapter.ListParams // selects what is still to come
+	limits  rowLimits
+	prepare preparation
+	// held is what is still to come where the store could only do the query in
+	// part, and sent all of it.
+	held  []adapter.Record
+	holds bool
+
+	batch []adapter.Record // the latest
+	ended bool             // no other follows it
+}
+
+// rows returns the wanted records among those that bounds leave: a page, or
+// without a limit all of them in batches. The first batch has been read, so that
+// what is wrong with the list is known before any of it is sent; it has no
+// records only when the list has none.
+func (s source) rows(ctx context.Context, wanted *listquery.List, bounds adapter.ListParams, limits rowLimits, prepare preparation) (*rows, error) {
+	if wanted.Paging.Limit == 0 {
+		bounds.Query = wanted.Query
+		return s.allRows(ctx, bounds, limits, prepare)
+	}
+	page, err := s.page(ctx, wanted, bounds)
+	if err == nil && len(page) > 0 {
+		page, err = prepare(ctx, page)
+	}
+	return &rows{batch: page, ended: true}, err
+}
+
+// allRows returns all the records p selects, as [source.rows] does.
+func (s source) allRows(ctx context.Context, p adapter.ListParams, limits rowLimits, prepare preparation) (*rows, error) {
+	r := &rows{from: s, next: p, limits: limits, prepare: prepare}
+	// With one record more, a list that just fills a batch is known to be whole.
+	return r, r.advance(ctx, limits.atOnce+1)
+}
+
+// following reads the next batch. It has no records only at the end of the list.
+func (r *rows) following(ctx context.Context) error { return r.advance(ctx, r.limits.atOnce) }
+
+// readAhead prepares all that follows, and forgets it: for a fault that any record
+// of the list may bring and that has to be told before the list begins.
+func (r *rows) readAhead(ctx context.Context, prepare preparation) error {
+	ahead := *r
+	ahead.prepare = prepare
+	for !ahead.ended {
+		if err := ahead.following(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// advance reads batches of at most size records until one has any left.
+func (r *rows) advance(ctx context.Context, size int64) error {
+	r.batch = nil // no two batches are kept at a time
+	for len(r.batch) == 0 && !r.ended {
+		read, err := r.read(ctx, min(size, r.limits.inAll))
+		if err == nil && len(read) > 0 {
+			read, err = r.prepare(ctx, read)
+		}
+		if err != nil {
+			return err
+		}
+		r.batch = read
+	}
+	return nil
+}
+
+// read returns the next records of the list, at most size.
+func (r *rows) read(ctx context.Context, size int64) ([]adapter.Record, error) {
+	if r.holds {
+		return r.take(size), nil
+	}
+	r.next.Query.Limit = size
+	result, err := r.from.store.List(ctx, &r.next)
+	if err != nil {
+		return nil, err
+	}
+	if result.Partial {
+		r.next.Query.Limit = r.limits.inAll
+		r.held, _, err = adapter.Apply(r.from.schema, result.Records, &r.next.Query)
+		r.holds = true
+		return r.take(size), err
+	}
+	read := int64(len(result.Records))
+	r.limits.inAll -= read
+	if r.ended = read < size || r.limits.inAll == 0; !r.ended {
+		r.next.Query.After = r.from.mark(result.Records[read-1], r.next.Query.OrderBy)
+	}
+	return result.Records, nil
+}
+
+// take returns the next of the records that are held.
+func (r *rows) take(size int64) []adapter.Record {
+	size = min(size, int64(len(r.held)))
+	taken := r.held[:size]
+	r.held = r.held[size:]
+	r.ended = len(r.held) == 0
+	return taken
+}
+
+// mark returns the place of rec in a list that is sorted by an attribute.
+func (s source) mark(rec adapter.Record, orderBy string) *adapter.Mark {
+	return &adapter.Mark{Value: rec.Get(orderBy), Key: adapter.Key(rec.Get(s.schema.Key).Int())}
+}

@@ -1,0 +1,274 @@
+package mapping_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// addRows makes every list of the demo store three records longer, those of
+// record 1 where they are somebody's.
+func addRows(data *adapter.Dataset) {
+	integer := adapter.IntegerValue
+	for n := range int64(3) {
+		for _, more := range []struct {
+			resource adapter.Resource
+			unlike   map[string]adapter.Value
+		}{
+			{adapter.Customers, map[string]adapter.Value{"email": adapter.TextValue(fmt.Sprintf("more%d@example.com", n))}},
+			{adapter.CustomerAddresses, nil},
+			{adapter.Websites, map[string]adapter.Value{"code": adapter.TextValue(fmt.Sprintf("more%d", n))}},
+			{adapter.ProductWebsites, map[string]adapter.Value{"website_id": integer(2 + n)}},
+			{adapter.ProductCategories, map[string]adapter.Value{"category_id": integer([]int64{2, 4, 6}[n])}},
+			{adapter.OrderItems, nil},
+			{adapter.OrderAddresses, nil},
+			{adapter.OrderComments, nil},
+		} {
+			record := data.Records[more.resource][0].Clone()
+			record.Set(record.Schema.Key, adapter.Value{})
+			for name, value := range more.unlike {
+				record.Set(name, value)
+			}
+			data.Records[more.resource] = append(data.Records[more.resource], record)
+		}
+	}
+}
+
+// A listPath is a list of the route table, with parameters of the demo store.
+type listPath struct {
+	path   string
+	fields *contract.FieldTable
+}
+
+// listPaths returns all lists there are.
+func listPaths() (paths []listPath) {
+	parameters := strings.NewReplacer(":category_id", "3", ":customer_id", "1", ":order_id", "1", ":product_id", "1", ":store", "2", ":id", "1")
+	for _, r := range contract.Routes(contract.StandardFields()) {
+		if strings.HasPrefix(r.Calls[contract.GET], "list") {
+			paths = append(paths, listPath{parameters.Replace(r.Path), r.Fields})
+		}
+	}
+	return paths
+}
+
+// formKey is the key in the links of a product, which differs with every call.
+var formKey = regexp.MustCompile(`form_key.{1,3}[A-Z0-9]{16}`)
+
+// whole returns a response with all of its body.
+func whole(t *testing.T, r mapping.Response) mapping.Response {
+	t.Helper()
+	if r.Stream != nil {
+		if r.Body != nil {
+			t.Error("a body, and a stream as well")
+		}
+		var body bytes.Buffer
+		if err := r.Stream(t.Context(), &body); err != nil {
+			t.Error(err)
+		}
+		r.Body = body.Bytes()
+	}
+	r.Body = formKey.ReplaceAll(r.Body, nil)
+	return r
+}
+
+// TestRowsInBatches compares every list that is read in batches of one record with
+// the same list in one batch.
+func TestRowsInBatches(t *testing.T) {
+	data := loadDemo(t)
+	addRows(data)
+	for _, category := range data.Records[adapter.Categories][:2] {
+		category.Set("is_active", adapter.IntegerValue(0)) // so that a whole batch is left out
+	}
+	shop := openGalleryOf(t, data)
+	for _, d := range contract.Dialects() {
+		t.Run(d.Name, func(t *testing.T) {
+			one, all := shop.serve(t, d, mapping.Settings{}), shop.serve(t, d, mapping.Settings{})
+			one.SetBatchRows(1)
+			same := func(role contract.Role, path, accept string) (streamed bool) {
+				t.Helper()
+				want, got := shop.get(t, all, role, path, accept), shop.get(t, one, role, path, accept)
+				if want.Stream != nil {
+					t.Fatalf("%s %s is longer than a batch", role, path)
+				}
+				streamed = got.Stream != nil
+				want, got = whole(t, want), whole(t, got)
+				if got.Status != want.Status || got.ContentType != want.ContentType || !bytes.Equal(got.Body, want.Body) {
+					t.Errorf("%s %s %s:\n%d %s %s\nwant\n%d %s %s", role, path, accept, got.Status, got.ContentType, got.Body, want.Status, want.ContentType, want.Body)
+				}
+				return streamed
+			}
+			for _, l := range listPaths() {
+				t.Run(l.path, func(t *testing.T) {
+					for _, accept := range []string{"application/json", "text/xml", "text/plain"} {
+						for _, role := range contract.Roles() {
+							streamed := same(role, l.path+"?limit=0", accept)
+							if role == contract.Admin && !streamed {
+								t.Errorf("%s %s: not streamed", role, accept)
+							}
+							same(role, l.path+"?limit=0&attrs=nope", accept)
+							same(role, l.path+"?limit=0&attrs=entity_id,sku", accept)
+						}
+					}
+					for _, field := range l.fields.Fields {
+						same(contract.Admin, l.path+"?limit=0&dir=asc&order="+field.Name, "")
+						same(contract.Customer, l.path+"?limit=0&order="+field.Name, "")
+					}
+					// What SQL cannot do: the store sends more than is wanted.
+					same(contract.Admin, l.path+"?limit=0&filter[1][attribute]="+l.fields.Fields[0].Name+"&filter[1][regexp]=.", "text/xml")
+				})
+			}
+		})
+	}
+}
+
+// A partialAdapter is a real one whose lists are all the records there are.
+type partialAdapter struct{ adapter.Adapter }
+
+func (a partialAdapter) Store(r adapter.Resource) (adapter.Store, error) {
+	store, err := a.Adapter.Store(r)
+	return partialStore{store}, err
+}
+
+type partialStore struct{ adapter.Store }
+
+func (s partialStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
+	all := *p
+	all.Query = adapter.Query{}
+	result, err := s.Store.List(ctx, &all)
+	if err == nil {
+		result.Partial = true
+	}
+	return result, err
+}
+
+// TestMaxRowsInBatches: the greatest number of rows holds wherever it falls, and
+// whatever the store leaves to be done.
+func TestMaxRowsInBatches(t *testing.T) {
+	for name, between := range map[string]func(adapter.Adapter) adapter.Adapter{
+		"whole":   nil,
+		"partial": func(a adapter.Adapter) adapter.Adapter { return partialAdapter{a} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for maxRows := int64(1); maxRows <= 13; maxRows++ {
+				s := settings()
+				s.MaxRows = maxRows
+				shop := openShopWith(t, contract.Documented(), s, between)
+				want := []string{}
+				for id := range min(maxRows, 12) {
+					want = append(want, fmt.Sprintf("%d%%5Bitem_id%%5D=%d", id, 12-id))
+				}
+				for batch := int64(1); batch <= 13; batch++ {
+					shop.service.SetBatchRows(batch)
+					r := shop.serve(contract.Admin, "GET", "/stockitems?limit=0&order=item_id&attrs=item_id", "", "Accept", "text/plain")
+					if streamed := r.Stream != nil; streamed && len(want) <= int(batch) || !streamed && len(want) > int(batch)+1 {
+						t.Errorf("%d rows in batches of %d: streamed %t", len(want), batch, streamed)
+					}
+					if got := string(whole(t, r).Body); got != strings.Join(want, "&") {
+						t.Errorf("%d rows in batches of %d: %s", len(want), batch, got)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestLongList reads more batches than two of the usual size.
+func TestLongList(t *testing.T) {
+	const comments = 1203
+	data := loadDemo(t)
+	first := data.Records[adapter.OrderComments][0]
+	data.Records[adapter.OrderComments] = nil
+	for n := range comments {
+		comment := first.Clone()
+		comment.Set(comment.Schema.Key, adapter.Value{})
+		comment.Set("comment", adapter.TextValue(strconv.Itoa(n)))
+		data.Records[adapter.OrderComments] = append(data.Records[adapter.OrderComments], comment)
+	}
+	shop := openGalleryOf(t, data)
+	service := shop.serve(t, contract.Magento(), mapping.Settings{MaxRows: 100_000})
+	shop.reads.take()
+	r := shop.get(t, service, contract.Admin, "/orders/1/comments?limit=0&attrs=comment", "")
+	if got := shop.reads.take(); len(got) != 2 {
+		t.Errorf("asked %v before the status is known, want the order and one batch", got)
+	}
+	var list []struct{ Comment string }
+	if err := json.Unmarshal(whole(t, r).Body, &list); err != nil || len(list) != comments {
+		t.Fatalf("%d entries: %v", len(list), err)
+	}
+	for n, entry := range list {
+		if entry.Comment != strconv.Itoa(n) {
+			t.Fatalf("entry %d is %s", n, entry.Comment)
+		}
+	}
+	if got := shop.reads.take(); len(got) != 2 {
+		t.Errorf("asked %v for the rest, want two batches", got)
+	}
+}
+
+// TestWritesBetweenBatches: what is written while a list is being read neither
+// repeats nor hides a record that is there all the while.
+func TestWritesBetweenBatches(t *testing.T) {
+	const insert = "INSERT INTO order_item (item_id, order_id, sku, sku_folded, created_at, updated_at) VALUES (20, 1, 'a', 'A', '2012-01-01 00:00:00', '2012-01-01 00:00:00')"
+	for _, c := range []struct{ name, query, write, want string }{
+		{"a record of the first batch goes", "", "DELETE FROM order_item WHERE item_id = 1", "1 2 6 7 8"},
+		{"the record at the border goes", "", "DELETE FROM order_item WHERE item_id = 6", "1 2 6 7 8"},
+		{"a record to come goes", "", "DELETE FROM order_item WHERE item_id = 7", "1 2 6 8"},
+		{"all to come go", "", "DELETE FROM order_item WHERE item_id > 6", "1 2 6"},
+		{"a new one", "", insert, "1 2 6 7 8 20"},
+		{"descending", "&order=item_id", "DELETE FROM order_item WHERE item_id IN (8, 2)", "8 7 6 1"},
+		{"equal values", "&order=sku&dir=asc", "DELETE FROM order_item WHERE item_id = 7", "1 6 7 8 2"},
+		{"a new one before the border", "&order=sku&dir=asc", insert, "1 6 7 8 2"},
+		{"values changed before the border and behind it", "&order=sku&dir=asc", "UPDATE order_item SET sku = 'l', sku_folded = 'L' WHERE item_id IN (6, 8)", "1 6 7 6 8 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			data := loadDemo(t)
+			addRows(data)
+			shop := openGalleryOf(t, data)
+			service := shop.serve(t, contract.Magento(), mapping.Settings{})
+			service.SetBatchRows(2)
+			r := shop.get(t, service, contract.Admin, "/orders/1/items?limit=0&attrs=item_id"+c.query, "")
+			shop.run(t, c.write)
+			body := string(whole(t, r).Body)
+			var items []struct {
+				ID string `json:"item_id"`
+			}
+			if err := json.Unmarshal([]byte(body), &items); err != nil {
+				t.Fatalf("%v: %s", err, body)
+			}
+			got := make([]string, len(items))
+			for i, item := range items {
+				got[i] = item.ID
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("got %v, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestLateSelectionCrash: that nothing is selected of a part of an order is a
+// crash wherever in the list the first such part comes.
+func TestLateSelectionCrash(t *testing.T) {
+	shop := openOrderShop(t, contract.Magento())
+	shop.service.SetBatchRows(10)
+	const path = "/orders?limit=0&attrs=entity_id&filter[1][attribute]=entity_id&filter[1][from]=100"
+	if r := shop.get(t, asAdmin, path, "json"); r.Stream != nil || r.Status != 500 {
+		t.Errorf("%d, a stream: %t", r.Status, r.Stream != nil)
+	}
+	r := shop.get(t, asAdmin, path+"&filter[1][to]=139", "json")
+	if r.Stream == nil {
+		t.Fatalf("%d and no stream", r.Status)
+	}
+	if body := string(whole(t, r).Body); !strings.HasPrefix(body, `{"100":{"entity_id":"100"},`) || !strings.HasSuffix(body, `,"139":{"entity_id":"139"}}`) {
+		t.Error(body)
+	}
+}

@@ -1,0 +1,263 @@
+package mapping_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// A watchedShop is a marked shop of which every change is seen.
+type watchedShop struct {
+	*markedShop
+	seen   *witness
+	before stored
+}
+
+func watchShop(t *testing.T, d *contract.Dialect) *watchedShop {
+	t.Helper()
+	w := &watchedShop{markedShop: openMarkedShop(t, d)}
+	w.seen = w.witness(t)
+	w.before = w.seen.stored(t)
+	return w
+}
+
+// checkEffect: a call that went through changed what is of owners alone, and one
+// that did not changed nothing. It returns what changed, and takes it back.
+func (w *watchedShop) checkEffect(t *testing.T, what string, r mapping.Response, owners []string) []change {
+	t.Helper()
+	if !w.seen.moved(t) {
+		return nil
+	}
+	after := w.seen.stored(t)
+	changes := after.since(w.before)
+	if r.Status/100 == 2 {
+		checkOnly(t, what, w.before, after, owners...)
+	} else {
+		for _, c := range changes {
+			t.Errorf("%s: %d, and yet %s", what, r.Status, c)
+		}
+	}
+	w.reset(t)
+	w.seen.moved(t)
+	return changes
+}
+
+// newID returns the id of the record a call created, or "".
+func newID(r mapping.Response) string { return r.Location[strings.LastIndex(r.Location, "/")+1:] }
+
+// TestSpellingsOfForeignIDs spells the ids of all records in the paths of calls
+// that write: what is not the caller's is not found however it is written, and an
+// own id in another spelling, or before a foreign one, writes to nothing else.
+func TestSpellingsOfForeignIDs(t *testing.T) {
+	for _, d := range contract.Dialects() {
+		m := watchShop(t, d)
+		m.inWritings(t, func(t *testing.T, rule *reading, method contract.Method, w *writing, c caller) {
+			if c.role != contract.Customer || !rule.owned() || rule.route.Access(d, c.role, method) != contract.Serve {
+				return
+			}
+			for _, p := range combined(rule.parameters) {
+				if len(p) > 0 {
+					m.checkSpelledWrites(t, rule, method, w, c, p)
+				}
+			}
+		})
+	}
+}
+
+func (w *watchedShop) checkSpelledWrites(t *testing.T, rule *reading, method contract.Method, call *writing, c caller, p []string) {
+	t.Helper()
+	refusal := w.refusal(rule.route, method, c, p, call)
+	ask := func(id string) (status string, path string) {
+		path = target(rule.path, append([]string{id}, p[1:]...))
+		r := w.ask(c, method.String(), path, "application/json", "application/json", bodyOf(rule.route, method, w.dialect))
+		w.checkEffect(t, method.String()+" "+path, r, []string{"customer " + strconv.FormatInt(c.customer, 10)})
+		return strconv.Itoa(r.Status), path
+	}
+	for i, id := range sameNumber(p[0]) {
+		if refusal == "" && testing.Short() && i%12 != 0 { // each is taken back
+			continue
+		}
+		plain := "200"
+		if refusal != "" {
+			plain = refusal[:3]
+		}
+		if status, path := ask(id); status != plain && (plain == "404" || status != "404") {
+			t.Errorf("%s %s: %s, want %s", method, path, status, plain)
+		}
+	}
+	for i, between := range []string{",", "%2F", "%00", ";", "%20", "&id="} {
+		if refusal == "" || testing.Short() && i > 1 {
+			break
+		}
+		ask(strconv.FormatInt(c.customer, 10) + between + p[0])
+	}
+}
+
+// claims are names by which a body or a query may say that another record is
+// meant than that of the path, or that a record is somebody else's.
+func claims() []string {
+	names := []string{"id", "owner", "owner_id", "customer", "parent", "role", "api_type", "admin_id", "image"}
+	schemas := adapter.NewSchemas()
+	for _, resource := range []adapter.Resource{adapter.Customers, adapter.CustomerAddresses, adapter.Products, adapter.ProductImages, adapter.ProductWebsites,
+		adapter.ProductCategories, adapter.StockItems, adapter.Orders, adapter.OrderComments} {
+		for _, a := range schemas.Of(resource).Attributes {
+			if strings.HasSuffix(a.Name, "_id") && !slices.Contains([]string{"country_id", "region_id", "vat_id"}, a.Name) && !slices.Contains(names, a.Name) {
+				names = append(names, a.Name)
+			}
+		}
+	}
+	return names
+}
+
+// TestClaimsInBodies puts the ids of others into the bodies, and into the query
+// strings, of calls that may write: they write to what the path names all the
+// same, and make nothing another's.
+func TestClaimsInBodies(t *testing.T) {
+	names := claims()
+	for _, d := range contract.Dialects() {
+		m := watchShop(t, d)
+		done := map[string]bool{}
+		m.inWritings(t, func(t *testing.T, rule *reading, method contract.Method, w *writing, c caller) {
+			call := c.name + rule.route.Calls[method]
+			if done[call] { // by another path
+				return
+			}
+			done[call] = true
+			if rule.route.Access(d, c.role, method) != contract.Serve || method == contract.DELETE {
+				return
+			}
+			for _, p := range combined(rule.parameters) {
+				if m.refusal(rule.route, method, c, p, w) == "" {
+					m.checkClaims(t, rule, method, w, c, p, names)
+					return // one record is enough; the matrix has all
+				}
+			}
+		})
+	}
+}
+
+func (w *watchedShop) checkClaims(t *testing.T, rule *reading, method contract.Method, call *writing, c caller, p, names []string) {
+	t.Helper()
+	path, body := target(rule.path, p), bodyOf(rule.route, method, w.dialect)
+	ask := func(what, target, contentType, body string) {
+		t.Helper()
+		r := w.ask(c, method.String(), target, "application/json", contentType, body)
+		// What a Customer may not write is dropped unseen, except in what is theirs
+		// anyway. An Admin may write most of it, if it is good.
+		if c.role == contract.Customer && r.Status != 200 {
+			t.Errorf("%s %s: %d %s", method, what, r.Status, r.Body)
+		}
+		for _, change := range w.checkEffect(t, what, r, call.owners(p, newID(r))) {
+			if c.role == contract.Customer {
+				w.checkColumns(t, what, rule.route.Fields, change)
+			}
+		}
+	}
+	query := url.Values{}
+	var attributes strings.Builder
+	for i, name := range names {
+		query.Set(name, "2")
+		fmt.Fprintf(&attributes, " %s=\"2\"", name)
+		if c.role == contract.Admin || testing.Short() && i%12 != 0 {
+			continue
+		}
+		for _, value := range []any{2, []any{1, 2}} {
+			ask(path+" with "+name, path, "application/json", withMembers(t, body, map[string]any{name: value}))
+		}
+	}
+	ask(path+" with a query of claims", path+"?"+query.Encode(), "application/json", body)
+	if c.role == contract.Customer {
+		ask(path+" with attributes", path, "text/xml", "<r"+attributes.String()+">"+elements(t, body)+"</r>")
+	}
+	every := map[string]any{}
+	for _, name := range names {
+		every[name] = "2"
+	}
+	ask(path+" with every claim", path, "application/json", withMembers(t, body, every))
+	ask(path+" with claims inside", path, "application/json", withMembers(t, body, map[string]any{"stock_data": every, "data_item": every, "customer": every}))
+}
+
+// checkColumns: a Customer's write changed no more than the role's fields, and
+// what follows from them.
+func (w *watchedShop) checkColumns(t *testing.T, what string, fields *contract.FieldTable, c change) {
+	t.Helper()
+	follow := []string{"updated_at", "nulls", "region_id", "password_hash"}
+	if c.before.table == "" {
+		follow = append(follow, "entity_id", "customer_id", "created_at") // whose they are is checkOnly's
+	}
+	for _, column := range c.columns() {
+		name := strings.TrimSuffix(column, "_folded")
+		i, ok := fields.Index(name)
+		if !slices.Contains(follow, name) && !(ok && fields.Fields[i].Writable(w.dialect, contract.Customer)) {
+			t.Errorf("%s: a Customer changed %s of %s", what, column, c)
+		}
+	}
+}
+
+// withMembers adds members to a record in JSON, or to each of a list of them.
+func withMembers(t testing.TB, body string, members map[string]any) string {
+	t.Helper()
+	decoded := decoded(t, body)
+	entries, list := decoded.([]any)
+	if !list {
+		entries = []any{decoded}
+	}
+	for _, entry := range entries {
+		own := maps.Clone(entry.(map[string]any))
+		maps.Copy(entry.(map[string]any), members)
+		if list { // whose ids say what is written
+			maps.Copy(entry.(map[string]any), own)
+		}
+	}
+	text, err := json.Marshal(decoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func decoded(t testing.TB, body string) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(body), &v); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	return v
+}
+
+// elements writes the members of a record in JSON as those of an XML root.
+func elements(t testing.TB, body string) string {
+	t.Helper()
+	var text strings.Builder
+	var write func(name string, v any)
+	write = func(name string, v any) {
+		text.WriteString("<" + name + ">")
+		switch v := v.(type) {
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				write(name, v[name])
+			}
+		case []any:
+			for _, entry := range v {
+				write("data_item", entry)
+			}
+		default:
+			fmt.Fprintf(&text, "%v", v)
+		}
+		text.WriteString("</" + name + ">")
+	}
+	members := decoded(t, body).(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		write(name, members[name])
+	}
+	return text.String()
+}

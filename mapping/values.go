@@ -1,0 +1,221 @@
+package mapping
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
+)
+
+// What a value sent means where any may be sent, for all resources (wire 6.2,
+// 6.3 and 14). Messages show a value by Node.String, which is its text before
+// anything is lost.
+
+// storedText returns the text a value is stored as. ok is false for a list or a
+// record, which no text can hold. U+0000 is not stored, and neither are bytes that
+// are no UTF-8.
+func storedText(n *codec.Node) (text string, ok bool) {
+	return strings.ReplaceAll(strings.ToValidUTF8(n.String(), ""), "\x00", ""), n.Kind != codec.Struct
+}
+
+// optionalText returns a value sent for a text that need not be there: null for an
+// empty one, unset for none, and no more of a long one than is stored.
+func optionalText(n *codec.Node) adapter.Value {
+	text, _ := storedText(n)
+	switch {
+	case n.Kind == codec.Null || n.Kind == codec.False:
+		return adapter.UnsetValue()
+	case text == "":
+		return adapter.NullValue()
+	default:
+		return adapter.TextValue(cut(text, contract.LongestText))
+	}
+}
+
+// cut returns the first characters of a text.
+func cut(text string, characters int) string {
+	for i := range text {
+		if characters == 0 {
+			return text[:i]
+		}
+		characters--
+	}
+	return text
+}
+
+// cutBytes returns the first bytes of a text, without half a character at the end.
+func cutBytes(text string, longest int) string {
+	if len(text) <= longest {
+		return text
+	}
+	for !utf8.RuneStart(text[longest]) {
+		longest--
+	}
+	return text[:longest]
+}
+
+// truthy reports whether a value sent for a flag sets it: all but null, false,
+// zero, the texts "" and "0", and an empty list.
+func truthy(n *codec.Node) bool {
+	switch n.Kind {
+	case codec.Null, codec.False:
+		return false
+	case codec.Number:
+		_, number, _ := numeric.Literal(n.Text)
+		return number != 0
+	case codec.Text:
+		return n.Text != "" && n.Text != "0"
+	case codec.Struct:
+		return len(n.Members) > 0
+	default:
+		return true
+	}
+}
+
+// flag returns 1 for a truthy value and 0 for others.
+func flag(n *codec.Node) int64 {
+	if truthy(n) {
+		return 1
+	}
+	return 0
+}
+
+// setsFlag reports whether a member of a record that was sent sets a flag.
+func setsFlag(sent *codec.Node, member string) bool {
+	n, ok := sent.Get(member)
+	return ok && truthy(n)
+}
+
+// memberOf returns a member of a record that was sent; ok is false when it is
+// absent or null.
+func memberOf(sent *codec.Node, member string) (n *codec.Node, ok bool) {
+	n, ok = sent.Get(member)
+	return n, ok && n.Kind != codec.Null
+}
+
+// lacksText reports whether a value counts as missing where one is required:
+// null, false, a text without characters, or an empty list. Zero is a value.
+func lacksText(n *codec.Node) bool {
+	return n.Kind == codec.False || sentEmpty(n) || n.Kind == codec.Struct && len(n.Members) == 0
+}
+
+// numericValue returns the number a value is: a number, or a text that is one
+// (products 5.2).
+func numericValue(n *codec.Node) (float64, bool) {
+	switch n.Kind {
+	case codec.Number:
+		return literal(n), true
+	case codec.Text:
+		return numeric.Parse(n.Text)
+	default:
+		return 0, false
+	}
+}
+
+// wholePart returns the whole part of a number or a numeric text that was sent;
+// beyond 64 bits the nearest integer there is. ok is false for all else.
+func wholePart(n *codec.Node) (whole int64, ok bool) {
+	if n.Kind != codec.Number && n.Kind != codec.Text {
+		return 0, false
+	}
+	number, ok := numeric.Parse(n.Text)
+	if !ok {
+		return 0, false
+	}
+	if whole, exact := exactly(n); exact {
+		return whole, true
+	}
+	return truncate(number), true
+}
+
+// exactly returns the value of digits, with a sign and blanks around or not, that
+// fits 64 bits.
+func exactly(n *codec.Node) (int64, bool) {
+	whole, err := strconv.ParseInt(strings.TrimSpace(n.Text), 10, 64)
+	return whole, err == nil
+}
+
+// wholeNumber returns the value of a number or a numeric text that was sent, if it
+// is whole and fits 64 bits.
+func wholeNumber(n *codec.Node) (whole int64, ok bool) {
+	whole, ok = wholePart(n)
+	_, exact := exactly(n)
+	return whole, ok && (exact || isWhole(n) && whole != math.MaxInt64 && whole != math.MinInt64)
+}
+
+// typeFault returns what is wrong with a value sent for an attribute that is no
+// text, by its kind, and 0 when it can be stored.
+func typeFault(kind adapter.Kind, n *codec.Node) contract.FaultKey {
+	ok := false
+	switch kind {
+	case adapter.KindTime:
+		if n.Kind == codec.Struct {
+			return contract.ValueCrash
+		}
+		_, fault := readMoment(n)
+		return fault
+	case adapter.KindInteger:
+		_, ok = wholeNumber(n)
+	default:
+		_, ok = numericValue(n)
+	}
+	if !ok {
+		return contract.OptionInvalid
+	}
+	return 0
+}
+
+// typedValue returns what a checked value is stored as that is no text, by the kind
+// of its attribute (products 4 and 5.2).
+func typedValue(kind adapter.Kind, n *codec.Node) adapter.Value {
+	switch kind {
+	case adapter.KindDecimal:
+		number, _ := numericValue(n)
+		return adapter.TextValue(numeric.Decimal(clip(number)))
+	case adapter.KindTime:
+		stored, _ := readMoment(n)
+		return adapter.TextValue(stored)
+	default:
+		whole, _ := wholePart(n)
+		return adapter.IntegerValue(whole)
+	}
+}
+
+// dropUnset takes from a new record the values that remove something: there is
+// nothing yet.
+func dropUnset(r adapter.Record) {
+	for i, v := range r.Values {
+		if v.Kind() == adapter.Unset {
+			r.Values[i] = adapter.Value{}
+		}
+	}
+}
+
+func truncate(f float64) int64 {
+	switch {
+	case f >= math.MaxInt64:
+		return math.MaxInt64
+	case f <= math.MinInt64:
+		return math.MinInt64
+	default:
+		return int64(f)
+	}
+}
+
+// castInteger returns what a value sent is as an integer from 0 to greatest: the
+// number it begins with, without its fraction, and 1 or 0 for a list.
+func castInteger(n *codec.Node, greatest int64) int64 {
+	switch n.Kind {
+	case codec.Struct:
+		return flag(n)
+	case codec.Number:
+		return min(max(truncate(literal(n)), 0), greatest)
+	default:
+		return min(max(truncate(numeric.Leading(n.String())), 0), greatest)
+	}
+}

@@ -1,0 +1,273 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
+)
+
+// A websiteAssigner assigns a product to websites (product_parts 3.3 and 3.4). It
+// knows which ones the product is in, and checks what is sent against that; the
+// store refuses what others changed meanwhile.
+type websiteAssigner struct {
+	*Service
+	call     *Call
+	shop     *shop
+	product  int64
+	assigned map[int64]bool
+}
+
+const (
+	// maxCopies bounds the copies that one call may ask for.
+	maxCopies = 1000
+	// maxOvertaken bounds how often an assignment is tried that others overtake.
+	maxOvertaken = 5
+)
+
+// newWebsiteAssigner looks for the product of c's path.
+func (s *Service) newWebsiteAssigner(ctx context.Context, c *Call) (*websiteAssigner, error) {
+	a := &websiteAssigner{Service: s, call: c}
+	var err error
+	if a.product, err = s.productOfWebsites(ctx, c); err != nil {
+		return nil, err
+	}
+	if a.shop, err = s.shops.current(ctx); err != nil {
+		return nil, err
+	}
+	copies := 0
+	for _, item := range a.items() {
+		if n, sent := item.Get("copy_to_stores"); sent {
+			copies += len(n.Members)
+		}
+	}
+	if copies > maxCopies {
+		return nil, s.dialect.Fault(contract.RequestInvalid)
+	}
+	return a, a.readAssigned(ctx)
+}
+
+// items returns what is to be assigned, each with the fields that the caller may
+// write.
+func (a *websiteAssigner) items() []codec.Node {
+	if !a.call.List {
+		return []codec.Node{a.call.Body}
+	}
+	items := make([]codec.Node, len(a.call.Body.Members))
+	for i := range items {
+		items[i] = record(a.writable(a.call, a.call.Body.Members[i].Value.Members)...)
+	}
+	return items
+}
+
+func (a *websiteAssigner) readAssigned(ctx context.Context) error {
+	wanted := websitesOf(a.product)
+	wanted.Query.Limit = a.settings.MaxRows
+	assignments, err := a.productWebsites.all(ctx, &wanted)
+	a.assigned = make(map[int64]bool, len(assignments))
+	for _, assignment := range assignments {
+		a.assigned[assignment.Get("website_id").Int()] = true
+	}
+	return err
+}
+
+// check returns the assignment that an item asks for, or all that is wrong with
+// it.
+func (a *websiteAssigner) check(item *codec.Node) (adapter.Record, contract.Faults) {
+	var website int64
+	sent, ok := item.Get("website_id")
+	if ok {
+		website, ok = wholePart(sent)
+	}
+	switch {
+	case !ok:
+		return adapter.Record{}, contract.Faults{a.dialect.Fault(contract.WebsiteIDInvalid)}
+	case !a.shop.hasWebsite(website):
+		return adapter.Record{}, contract.Faults{a.dialect.Fault(contract.WebsiteUnknown, website)}
+	case a.assigned[website]:
+		return adapter.Record{}, contract.Faults{a.dialect.Fault(contract.WebsiteAssigned, a.product, website)}
+	}
+	assignment := adapter.NewRecord(a.productWebsites.schema)
+	assignment.Set("product_id", adapter.IntegerValue(a.product))
+	assignment.Set("website_id", adapter.IntegerValue(website))
+	return assignment, a.checkCopies(assignment, website, item)
+}
+
+// checkCopies puts the copies that item asks for into the assignment.
+func (a *websiteAssigner) checkCopies(assignment adapter.Record, website int64, item *codec.Node) (faults contract.Faults) {
+	sent, ok := item.Get("copy_to_stores")
+	if !ok || len(sent.Members) == 0 {
+		return nil
+	}
+	at, _ := assignment.Schema.Index("copies")
+	nested := assignment.Schema.Attributes[at].Nested
+	var copies []adapter.Record
+	plain := true
+	for i := range sent.Members {
+		entry := &sent.Members[i].Value
+		from := a.readEnd(entry, "store_from", website, contract.CopyFromInvalid)
+		if from.fault == nil && !a.assigned[from.view.website] {
+			from.refuse(a.dialect.Fault(contract.CopyFromForeign, from.view.id, a.product))
+		}
+		to := a.readEnd(entry, "store_to", website, contract.CopyToInvalid)
+		if to.fault == nil && to.view.website != website {
+			to.refuse(a.dialect.Fault(contract.CopyToForeign, to.view.id, website))
+		}
+		for _, end := range []copyEnd{from, to} {
+			if end.fault != nil {
+				faults = append(faults, *end.fault)
+			}
+			plain = plain && end.plain
+		}
+		r := adapter.NewRecord(nested)
+		r.Set("store_from", adapter.IntegerValue(from.view.id))
+		r.Set("store_to", adapter.IntegerValue(to.view.id))
+		copies = append(copies, r)
+	}
+	// The original dies when it copies, and only gets there when nothing is wrong.
+	if len(faults) == 0 && !plain && a.dialect.PlainStoreIDs {
+		return contract.Faults{a.dialect.Fault(contract.CopyStoreMisspelt)}
+	}
+	assignment.Set("copies", adapter.RecordsValue(copies))
+	if a.dialect.CopiesOfWebsites {
+		assignment.Set("copy_website_values", adapter.IntegerValue(1))
+	}
+	return faults
+}
+
+// A copyEnd is the store view that a copy is made from or to.
+type copyEnd struct {
+	view  storeView
+	plain bool // the id was sent as a number or as its digits
+	fault *contract.Fault
+}
+
+func (e *copyEnd) refuse(fault contract.Fault) { e.fault = &fault }
+
+// readEnd reads one end of a copy for a website that is being assigned.
+func (a *websiteAssigner) readEnd(entry *codec.Node, field string, website int64, invalid contract.FaultKey) copyEnd {
+	end := copyEnd{plain: true}
+	sent, ok := entry.Get(field)
+	var id int64
+	if ok {
+		id, ok = wholePart(sent)
+	}
+	if ok && sent.Kind == codec.Text {
+		number, _ := numeric.Parse(sent.Text)
+		ok = a.dialect.PlainStoreIDs || number == math.Trunc(number)
+		end.plain = sent.Text == strconv.FormatInt(id, 10)
+	}
+	if !ok {
+		end.refuse(a.dialect.Fault(invalid, website))
+		return end
+	}
+	if end.view, ok = a.shop.view(id); !ok {
+		end.refuse(a.dialect.Fault(contract.CopyStoreUnknown, id, website))
+	}
+	return end
+}
+
+// assign checks an item and assigns the product to its website. The error may be
+// contract.Faults, of which none is the summary.
+func (a *websiteAssigner) assign(ctx context.Context, item *codec.Node) (website int64, err error) {
+	for range maxOvertaken {
+		assignment, faults := a.check(item)
+		if len(faults) > 0 {
+			return 0, faults
+		}
+		website = assignment.Get("website_id").Int()
+		_, err = a.productWebsites.store.Create(ctx, &adapter.CreateParams{Record: assignment})
+		switch {
+		case err == nil, refusedFor(err, adapter.Conflict, "website_id"):
+			a.assigned[website] = true
+			if err == nil {
+				return website, nil
+			}
+		case refusedFor(err, adapter.Invalid, "copies"):
+			if err := a.readAssigned(ctx); err != nil {
+				return 0, err
+			}
+		case refusedFor(err, adapter.Invalid, "product_id"):
+			return 0, a.dialect.Fault(a.call.Route.NotFound, a.call.Param("product_id"))
+		default:
+			return 0, err
+		}
+	}
+	return 0, err
+}
+
+// refusal returns the error of a single assignment, with the summary that follows
+// all but a 404.
+func (a *websiteAssigner) refusal(err error) error {
+	var faults contract.Faults
+	if !errors.As(err, &faults) || faults[0].Bare || faults[0].Code == http.StatusNotFound {
+		return err
+	}
+	return append(faults, a.dialect.Fault(contract.PreValidation))
+}
+
+func (a *websiteAssigner) newBatch() *batchReply {
+	product := codec.TextNode(strconv.FormatInt(a.product, 10))
+	return &batchReply{idField: "website_id", with: []codec.Member{{Key: "product_id", Value: product}}}
+}
+
+// assignMany assigns the product to one website after the other. A failure neither
+// stops nor undoes the others, but for one that the original dies of: then nothing
+// is written (product_parts 3.3).
+func (a *websiteAssigner) assignMany(ctx context.Context) (*Reply, error) {
+	items := a.items()
+	if err := a.rehearse(items); err != nil {
+		return nil, err
+	}
+	batch := a.newBatch()
+	for i := range items {
+		website, err := a.assign(ctx, &items[i])
+		if err == nil {
+			batch.succeed(website, a.dialect.Fault(contract.ItemUpdated))
+			continue
+		}
+		var sent codec.Node
+		if n, ok := items[i].Get("website_id"); ok {
+			sent = *n
+		}
+		var faults contract.Faults
+		var alone contract.Fault
+		switch {
+		case errors.As(err, &faults):
+			for _, fault := range faults {
+				batch.fail(sent, fault)
+			}
+		case errors.As(err, &alone):
+			return nil, err // the product is gone
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		default:
+			a.report(ctx, a.call, "assignment failed", err)
+			batch.fail(sent, a.dialect.Fault(contract.InternalError))
+		}
+	}
+	return &Reply{Status: http.StatusMultiStatus, Body: batch.body()}, nil
+}
+
+// rehearse fails when the original would die of one of the items.
+func (a *websiteAssigner) rehearse(items []codec.Node) error {
+	rehearsal := *a
+	rehearsal.assigned = maps.Clone(a.assigned)
+	for i := range items {
+		assignment, faults := rehearsal.check(&items[i])
+		switch {
+		case len(faults) == 0:
+			rehearsal.assigned[assignment.Get("website_id").Int()] = true
+		case faults[0].Bare:
+			return faults
+		}
+	}
+	return nil
+}
