@@ -49,8 +49,13 @@ type Limits struct{ BodyBytes, QueryBytes, ImagePixels int64 }
 // Lists bound what a list may answer.
 type Lists struct{ MaxRows int64 }
 
-// Server holds the time limits of a connection. None of them is zero.
-type Server struct{ ReadHeaderTimeout, ReadTimeout, WriteTimeout, IdleTimeout, ShutdownTimeout time.Duration }
+// Server holds what connections to the contract's port are served with.
+type Server struct {
+	// Time limits, none of them zero.
+	ReadHeaderTimeout, ReadTimeout, WriteTimeout, IdleTimeout, ShutdownTimeout time.Duration
+
+	TLSCert, TLSKey string // files, both or none
+}
 
 // Auth holds what protects credentials. SecretKey has 32 bytes, or none when no
 // key is set.
@@ -99,6 +104,8 @@ func newConfig(v values) *Config {
 			WriteTimeout:      get[time.Duration](v, "server.write_timeout"),
 			IdleTimeout:       get[time.Duration](v, "server.idle_timeout"),
 			ShutdownTimeout:   get[time.Duration](v, "server.shutdown_timeout"),
+			TLSCert:           get[string](v, "server.tls_cert"),
+			TLSKey:            get[string](v, "server.tls_key"),
 		},
 		Auth: Auth{SecretKey: get[[]byte](v, "auth.secret_key")},
 		Store: Store{
@@ -187,6 +194,12 @@ func rules() []rule {
 				return ""
 			}
 			return "must not be longer than server.read_timeout " + c.Server.ReadTimeout.String()
+		}},
+		{[]string{"server.tls_cert", "server.tls_key"}, func(c *Config) string {
+			if (c.Server.TLSCert == "") == (c.Server.TLSKey == "") {
+				return ""
+			}
+			return "must be set together with server.tls_key, or neither of them"
 		}},
 	}
 }

@@ -118,6 +118,8 @@ server:
   write_timeout: 1m30s
   idle_timeout: 4s
   shutdown_timeout: 500ms
+  tls_cert: shop.pem
+  tls_key: shop.key
 auth:
   secret_key: `+secretKey+`
 store: {timezone: Europe/Berlin, currency: EUR, tax_country: DE, tax_region: "",
@@ -156,6 +158,8 @@ sql.dsn: 0042
 			WriteTimeout:      90 * time.Second,
 			IdleTimeout:       4 * time.Second,
 			ShutdownTimeout:   500 * time.Millisecond,
+			TLSCert:           "shop.pem",
+			TLSKey:            "shop.key",
 		},
 		Auth: config.Auth{SecretKey: append(key, key...)},
 		Store: config.Store{TimeZone: berlin, Currency: "EUR", TaxCountry: "DE",
@@ -338,6 +342,10 @@ func TestFaults(t *testing.T) {
 			[]string{`default: ops.listen: must differ from listen :9464`}},
 		{"header timeout over read timeout", "server.read_header_timeout: 2m", nil, nil,
 			[]string{`portico.yaml:1: server.read_header_timeout: must not be longer than server.read_timeout 1m0s`}},
+		{"certificate without a key", "server.tls_cert: shop.pem", nil, nil,
+			[]string{`portico.yaml:1: server.tls_cert: must be set together with server.tls_key, or neither of them`}},
+		{"key without a certificate", "server.tls_key: shop.key", nil, nil,
+			[]string{`default: server.tls_cert: must be set together with server.tls_key, or neither of them`}},
 		{"combination with a value at fault is not judged", "ops: {listen: 0.0.0.0:9464, token: short}", nil, nil,
 			[]string{`portico.yaml:1: ops.token: value must be 16 to 256 printable ASCII characters without blanks`}},
 

@@ -112,6 +112,10 @@ func core() []Setting {
 			Help: "Time an idle connection is kept open."},
 		{Name: "server.shutdown_timeout", Kind: Duration, Default: "15s", Min: shortest, Max: longest,
 			Help: "Time that requests in flight are given to finish at shutdown."},
+		{Name: "server.tls_cert", Kind: Text,
+			Help: "File with the certificate of the contract's port and those between it and its authority, in PEM. With server.tls_key the port speaks HTTPS; a file that is renewed is taken up without a restart. Empty: plain HTTP."},
+		{Name: "server.tls_key", Kind: Text,
+			Help: "File with the private key of server.tls_cert, in PEM."},
 
 		{Name: "auth.secret_key", Kind: Key, Secret: true,
 			Help: "Key that encrypts consumer and token secrets at rest: 64 hexadecimal digits, as from openssl rand -hex 32."},

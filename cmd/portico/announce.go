@@ -13,6 +13,9 @@ import (
 // announce tells where the program listens, and, of a demo store, how to call it.
 func announce(w io.Writer, cfg *config.Config, contract, ops net.Addr, data *adapter.Dataset) {
 	base := "http://" + reachable(contract)
+	if cfg.Server.TLSCert != "" {
+		base = "https://" + reachable(contract)
+	}
 	fmt.Fprintf(w, "Portico %s, dialect %s\n", version, cfg.Dialect)
 	fmt.Fprintf(w, "  contract    %s/api/rest\n", base)
 	fmt.Fprintf(w, "  operations  http://%s  (/metrics /healthz /readyz)\n", reachable(ops))

@@ -121,6 +121,14 @@ func serve(ctx context.Context, out io.Writer, cfg *config.Config, db *sqlstore.
 	if err != nil {
 		return err
 	}
+	contractServer := newServer(cfg, a.contract, log)
+	if cfg.Server.TLSCert != "" {
+		pair, err := newCertificate(cfg.Server.TLSCert, cfg.Server.TLSKey, log)
+		if err != nil {
+			return err
+		}
+		contractServer.TLSConfig = pair.tlsConfig()
+	}
 	contractListener, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
 		return fmt.Errorf("%w\nset listen (--listen, PORTICO_LISTEN) to a free address", err)
@@ -129,13 +137,12 @@ func serve(ctx context.Context, out io.Writer, cfg *config.Config, db *sqlstore.
 	if err != nil {
 		return errors.Join(fmt.Errorf("%w\nset ops.listen (--ops-listen, PORTICO_OPS_LISTEN) to a free address", err), contractListener.Close())
 	}
-	contractServer := newServer(cfg, a.contract, log)
 	opsServer := newServer(cfg, a.ops.handler(), log)
 	announce(out, cfg, contractListener.Addr(), opsListener.Addr(), data)
 
 	failed := make(chan error, 2)
 	for server, listener := range map[*http.Server]net.Listener{contractServer: contractListener, opsServer: opsListener} {
-		go func() { failed <- server.Serve(listener) }()
+		go func() { failed <- accept(server, listener) }()
 	}
 	select {
 	case <-ctx.Done():
@@ -147,6 +154,14 @@ func serve(ctx context.Context, out io.Writer, cfg *config.Config, db *sqlstore.
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Server.ShutdownTimeout)
 	defer cancel()
 	return errors.Join(err, shutDown(stopping, contractServer, cfg), shutDown(stopping, opsServer, cfg))
+}
+
+// accept serves what reaches listener, over TLS if server has a certificate.
+func accept(server *http.Server, listener net.Listener) error {
+	if server.TLSConfig != nil {
+		return server.ServeTLS(listener, "", "")
+	}
+	return server.Serve(listener)
 }
 
 // shutDown lets the requests of server finish until ctx ends, and cuts off what
