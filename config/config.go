@@ -54,7 +54,8 @@ type Server struct {
 	// Time limits, none of them zero.
 	ReadHeaderTimeout, ReadTimeout, WriteTimeout, IdleTimeout, ShutdownTimeout time.Duration
 
-	TLSCert, TLSKey string // files, both or none
+	DrainDelay      time.Duration // may be zero
+	TLSCert, TLSKey string        // files, both or none
 }
 
 // Auth holds what protects credentials. SecretKey has 32 bytes, or none when no
@@ -104,6 +105,7 @@ func newConfig(v values) *Config {
 			WriteTimeout:      get[time.Duration](v, "server.write_timeout"),
 			IdleTimeout:       get[time.Duration](v, "server.idle_timeout"),
 			ShutdownTimeout:   get[time.Duration](v, "server.shutdown_timeout"),
+			DrainDelay:        get[time.Duration](v, "server.drain_delay"),
 			TLSCert:           get[string](v, "server.tls_cert"),
 			TLSKey:            get[string](v, "server.tls_key"),
 		},

@@ -118,6 +118,7 @@ server:
   write_timeout: 1m30s
   idle_timeout: 4s
   shutdown_timeout: 500ms
+  drain_delay: 5s
   tls_cert: shop.pem
   tls_key: shop.key
 auth:
@@ -158,6 +159,7 @@ sql.dsn: 0042
 			WriteTimeout:      90 * time.Second,
 			IdleTimeout:       4 * time.Second,
 			ShutdownTimeout:   500 * time.Millisecond,
+			DrainDelay:        5 * time.Second,
 			TLSCert:           "shop.pem",
 			TLSKey:            "shop.key",
 		},

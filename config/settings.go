@@ -112,6 +112,8 @@ func core() []Setting {
 			Help: "Time an idle connection is kept open."},
 		{Name: "server.shutdown_timeout", Kind: Duration, Default: "15s", Min: shortest, Max: longest,
 			Help: "Time that requests in flight are given to finish at shutdown."},
+		{Name: "server.drain_delay", Kind: Duration, Default: "0s", Min: 0, Max: longest,
+			Help: "How long the program goes on serving after SIGTERM, with /readyz failing and connections told to close, before it takes no more requests. Give it longer than whoever asks /readyz takes to notice."},
 		{Name: "server.tls_cert", Kind: Text,
 			Help: "File with the certificate of the contract's port and those between it and its authority, in PEM. With server.tls_key the port speaks HTTPS; a file that is renewed is taken up without a restart. Empty: plain HTTP."},
 		{Name: "server.tls_key", Kind: Text,

@@ -52,6 +52,19 @@ func (o *ops) guarded(next http.Handler) http.Handler {
 	})
 }
 
+// closing tells the clients of next, while the program drains, to come back over
+// another connection, which whoever spreads them gives to another server. No
+// connection is closed under a request that is on its way, as it would be by
+// closing those that seem idle.
+func (o *ops) closing(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if o.draining.Load() {
+			w.Header().Set("Connection", "close") // over HTTP/2, GOAWAY
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // ready fails while the program drains and while the upstream cannot answer.
 func (o *ops) ready(w http.ResponseWriter, r *http.Request) {
 	if o.draining.Load() {

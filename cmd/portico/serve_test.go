@@ -32,6 +32,7 @@ type reply struct {
 	status int
 	header http.Header
 	body   string
+	closes bool // the connection behind itself
 }
 
 // send sends one request over a connection of its own, with the headers given as
@@ -60,7 +61,7 @@ func readReply(t testing.TB, response *http.Response) reply {
 	if err := errors.Join(err, response.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return reply{status: response.StatusCode, header: response.Header, body: string(body)}
+	return reply{status: response.StatusCode, header: response.Header, body: string(body), closes: response.Close}
 }
 
 // plaintext is the Authorization header of a consumer and a token.
