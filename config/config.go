@@ -23,6 +23,7 @@ type Config struct {
 	Adapter        string // name of the chosen adapter
 	OpsListen      string // host:port
 	OpsToken       string // empty: the operators' port asks for none
+	OpsPprof       bool   // whether it serves profiles
 	LogLevel       slog.Level
 	LogFormat      string // "text" or "json"
 
@@ -92,6 +93,7 @@ func newConfig(v values) *Config {
 		Adapter:        get[string](v, "adapter"),
 		OpsListen:      get[string](v, "ops.listen"),
 		OpsToken:       get[string](v, "ops.token"),
+		OpsPprof:       get[bool](v, "ops.pprof"),
 		LogFormat:      get[string](v, "log.format"),
 		Limits: Limits{
 			BodyBytes:   get[int64](v, "limits.body_bytes"),

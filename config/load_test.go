@@ -108,7 +108,7 @@ trusted_proxies: [10.1.2.3/8, "::1", "::ffff:192.0.2.1"]
 dialect: magento
 accept_missing: json
 adapter: rest
-ops: {listen: ":9000", token: 0123456789abcdef}
+ops: {listen: ":9000", token: 0123456789abcdef, pprof: true}
 log: {level: error, format: json}
 limits: {body_bytes: 4096, query_bytes: 512KiB, image_pixels: 1}
 lists.max_rows: 7
@@ -149,6 +149,7 @@ sql.dsn: 0042
 		Adapter:       "rest",
 		OpsListen:     ":9000",
 		OpsToken:      "0123456789abcdef",
+		OpsPprof:      true,
 		LogLevel:      slog.LevelError,
 		LogFormat:     "json",
 		Limits:        config.Limits{BodyBytes: 4096, QueryBytes: 512 << 10, ImagePixels: 1},

@@ -87,6 +87,8 @@ func core() []Setting {
 			Help: "Address of the operators' port: metrics, health, readiness. Off loopback it needs ops.token."},
 		{Name: "ops.token", Kind: Text, Secret: true, Valid: validToken,
 			Help: "Bearer token that the operators' port asks for, 16 to 256 printable ASCII characters. Empty: none asked for."},
+		{Name: "ops.pprof", Kind: Bool, Default: "false",
+			Help: "Whether the operators' port serves profiles of the process under /debug/pprof/, for go tool pprof. They ask for ops.token as /metrics does."},
 
 		{Name: "log.level", Kind: Choice, Default: "info", Choices: []string{"debug", "info", "warn", "error"}, Flag: "log-level",
 			Help: "The least severity that is logged."},

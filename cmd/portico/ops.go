@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"net/http"
+	"net/http/pprof"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +22,7 @@ type ops struct {
 	registry *prometheus.Registry
 	ping     func(context.Context) error
 	reset    func(context.Context) error // nil: not a demo
+	profiles bool                        // whether profiles are served
 	draining atomic.Bool
 }
 
@@ -33,6 +35,16 @@ func (o *ops) handler() http.Handler {
 	mux.Handle("GET /metrics", o.guarded(promhttp.HandlerFor(o.registry, promhttp.HandlerOpts{})))
 	if o.reset != nil {
 		mux.Handle("POST /demo/reset", o.guarded(http.HandlerFunc(o.resetDemo)))
+	}
+	if o.profiles {
+		// The package registers them with http.DefaultServeMux too, which no server of
+		// ours has for its handler.
+		for path, profile := range map[string]http.HandlerFunc{
+			"/debug/pprof/": pprof.Index, "/debug/pprof/cmdline": pprof.Cmdline, "/debug/pprof/profile": pprof.Profile,
+			"/debug/pprof/symbol": pprof.Symbol, "/debug/pprof/trace": pprof.Trace,
+		} {
+			mux.Handle("GET "+path, o.guarded(profile))
+		}
 	}
 	return mux
 }

@@ -85,7 +85,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		return nil, err
 	}
 
-	operators := &ops{token: cfg.OpsToken, registry: registry, ping: db.Ping}
+	operators := &ops{token: cfg.OpsToken, registry: registry, ping: db.Ping, profiles: cfg.OpsPprof}
 	if data != nil {
 		operators.reset = func(ctx context.Context) error {
 			err := db.Reset(ctx, data)
