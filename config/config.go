@@ -61,7 +61,10 @@ type Server struct {
 
 // Auth holds what protects credentials. SecretKey has 32 bytes, or none when no
 // key is set.
-type Auth struct{ SecretKey []byte }
+type Auth struct {
+	SecretKey       []byte
+	RefusePlaintext bool
+}
 
 // Store holds what the store's rules of time, price and tax depend on, and what
 // products may refer to.
@@ -111,7 +114,10 @@ func newConfig(v values) *Config {
 			TLSCert:           get[string](v, "server.tls_cert"),
 			TLSKey:            get[string](v, "server.tls_key"),
 		},
-		Auth: Auth{SecretKey: get[[]byte](v, "auth.secret_key")},
+		Auth: Auth{
+			SecretKey:       get[[]byte](v, "auth.secret_key"),
+			RefusePlaintext: get[bool](v, "auth.refuse_plaintext"),
+		},
 		Store: Store{
 			TimeZone:   get[*time.Location](v, "store.timezone"),
 			Currency:   get[string](v, "store.currency"),

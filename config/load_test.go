@@ -123,6 +123,7 @@ server:
   tls_key: shop.key
 auth:
   secret_key: `+secretKey+`
+  refuse_plaintext: true
 store: {timezone: Europe/Berlin, currency: EUR, tax_country: DE, tax_region: "",
   attribute_sets: [4, 9], tax_classes: "0, 7", themes: []}
 stock: {min_qty: -007.5, notify_qty: 0.25, backorders: 2, manage: false}
@@ -164,7 +165,7 @@ sql.dsn: 0042
 			TLSCert:           "shop.pem",
 			TLSKey:            "shop.key",
 		},
-		Auth: config.Auth{SecretKey: append(key, key...)},
+		Auth: config.Auth{SecretKey: append(key, key...), RefusePlaintext: true},
 		Store: config.Store{TimeZone: berlin, Currency: "EUR", TaxCountry: "DE",
 			AttributeSets: []string{"4", "9"}, TaxClasses: []string{"0", "7"}, Themes: []string{}},
 		Stock:  config.Stock{MinQty: "-7.5000", NotifyQty: "0.2500", Backorders: 2},

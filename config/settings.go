@@ -123,6 +123,8 @@ func core() []Setting {
 
 		{Name: "auth.secret_key", Kind: Key, Secret: true,
 			Help: "Key that encrypts consumer and token secrets at rest: 64 hexadecimal digits, as from openssl rand -hex 32."},
+		{Name: "auth.refuse_plaintext", Kind: Bool, Default: "false",
+			Help: "Whether the signature method PLAINTEXT is refused, which sends the secrets themselves. Signed calls are not affected."},
 
 		{Name: "store.timezone", Kind: TimeZone, Default: "UTC",
 			Help: "Time zone of the store, an IANA name such as Europe/Berlin: days begin and special prices change in it."},

@@ -149,6 +149,31 @@ func TestDemoCurlLines(t *testing.T) {
 	}
 }
 
+// TestDemoWithoutPlaintext: what is printed works where PLAINTEXT is refused, too.
+func TestDemoWithoutPlaintext(t *testing.T) {
+	needCommand(t, "curl")
+	p := start(t, []string{"PORTICO_AUTH_REFUSE_PLAINTEXT=true"}, "--demo")
+	got := send(t, "GET", p.contract+"/api/rest/stockitems/1", "", "Accept", "application/json", "Authorization", demoAdmin())
+	if got.status != http.StatusUnauthorized || !strings.Contains(got.body, `"oauth_problem=signature_method_rejected"`) {
+		t.Errorf("PLAINTEXT is answered %d %s", got.status, got.body)
+	}
+	var lines []string
+	for line := range strings.Lines(p.stdout.text()) {
+		if strings.HasPrefix(line, "  curl ") {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) != 2 {
+		t.Fatalf("%d curl lines, want 2:\n%s", len(lines), p.stdout.text())
+	}
+	if got := shell(t, nil, lines[0]); strings.Count(got, `"sku":`) != 2 {
+		t.Errorf("the first line is answered by\n%s", got)
+	}
+	if got := shell(t, nil, lines[1]); !strings.HasPrefix(got, "reset in ") {
+		t.Errorf("the second line is answered by\n%s", got)
+	}
+}
+
 // shell returns what a command line prints.
 func shell(t *testing.T, environ []string, line string) string {
 	t.Helper()

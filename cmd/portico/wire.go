@@ -49,7 +49,9 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		}
 	}
 	credentials := db.Credentials()
-	authenticator := auth.New(credentials, credentials, auth.Options{PublicURL: publicURL, RSACrashes: d.UnverifiableCrash})
+	authenticator := auth.New(credentials, credentials, auth.Options{
+		PublicURL: publicURL, RSACrashes: d.UnverifiableCrash, RefusePlaintext: cfg.Auth.RefusePlaintext,
+	})
 
 	stock, err := stockSettings(cfg.Stock)
 	if err != nil {
