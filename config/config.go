@@ -44,8 +44,14 @@ type Config struct {
 	rows []Row
 }
 
-// Limits bound what a request may send, in bytes, and the pixels of an image.
-type Limits struct{ BodyBytes, QueryBytes, ImagePixels int64 }
+// Limits bound what a request may send, in bytes, the pixels of an image, and how
+// often a consumer may call.
+type Limits struct {
+	BodyBytes, QueryBytes, ImagePixels int64
+
+	ConsumerRate  float64 // requests per second; 0: any number
+	ConsumerBurst int64   // requests at once, at least 1
+}
 
 // Lists bound what a list may answer.
 type Lists struct{ MaxRows int64 }
@@ -102,6 +108,9 @@ func newConfig(v values) *Config {
 			BodyBytes:   get[int64](v, "limits.body_bytes"),
 			QueryBytes:  get[int64](v, "limits.query_bytes"),
 			ImagePixels: get[int64](v, "limits.image_pixels"),
+
+			ConsumerRate:  number(get[string](v, "limits.consumer_rate")),
+			ConsumerBurst: get[int64](v, "limits.consumer_burst"),
 		},
 		Lists: Lists{MaxRows: get[int64](v, "lists.max_rows")},
 		Server: Server{
@@ -148,6 +157,12 @@ func newConfig(v values) *Config {
 // listed returns the values of a list that has been checked.
 func listed(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// number returns a decimal that has been checked.
+func number(text string) float64 {
+	n, _ := strconv.ParseFloat(text, 64)
+	return n
 }
 
 func logLevel(name string) slog.Level {

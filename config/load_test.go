@@ -71,7 +71,7 @@ func TestLoadDefaults(t *testing.T) {
 		OpsListen:      "127.0.0.1:9464",
 		LogLevel:       slog.LevelInfo,
 		LogFormat:      "text",
-		Limits:         config.Limits{BodyBytes: 16 << 20, QueryBytes: 256 << 10, ImagePixels: 40_000_000},
+		Limits:         config.Limits{BodyBytes: 16 << 20, QueryBytes: 256 << 10, ImagePixels: 40_000_000, ConsumerBurst: 20},
 		Lists:          config.Lists{MaxRows: 100000},
 		Server: config.Server{
 			ReadHeaderTimeout: 10 * time.Second,
@@ -110,7 +110,7 @@ accept_missing: json
 adapter: rest
 ops: {listen: ":9000", token: 0123456789abcdef, pprof: true}
 log: {level: error, format: json}
-limits: {body_bytes: 4096, query_bytes: 512KiB, image_pixels: 1}
+limits: {body_bytes: 4096, query_bytes: 512KiB, image_pixels: 1, consumer_rate: 0.25, consumer_burst: 3}
 lists.max_rows: 7
 server:
   read_header_timeout: 1s
@@ -153,7 +153,7 @@ sql.dsn: 0042
 		OpsPprof:      true,
 		LogLevel:      slog.LevelError,
 		LogFormat:     "json",
-		Limits:        config.Limits{BodyBytes: 4096, QueryBytes: 512 << 10, ImagePixels: 1},
+		Limits:        config.Limits{BodyBytes: 4096, QueryBytes: 512 << 10, ImagePixels: 1, ConsumerRate: 0.25, ConsumerBurst: 3},
 		Lists:         config.Lists{MaxRows: 7},
 		Server: config.Server{
 			ReadHeaderTimeout: time.Second,
@@ -346,6 +346,8 @@ func TestFaults(t *testing.T) {
 			[]string{`default: ops.listen: must differ from listen :9464`}},
 		{"header timeout over read timeout", "server.read_header_timeout: 2m", nil, nil,
 			[]string{`portico.yaml:1: server.read_header_timeout: must not be longer than server.read_timeout 1m0s`}},
+		{"rate below nothing", "limits.consumer_rate: -1", nil, nil,
+			[]string{`portico.yaml:1: limits.consumer_rate: "-1" must be a number of requests per second such as 5 or 0.25, at most 8 digits and 4 places`}},
 		{"certificate without a key", "server.tls_cert: shop.pem", nil, nil,
 			[]string{`portico.yaml:1: server.tls_cert: must be set together with server.tls_key, or neither of them`}},
 		{"key without a certificate", "server.tls_key: shop.key", nil, nil,

@@ -101,6 +101,10 @@ func core() []Setting {
 			Help: "Greatest size of a query string; a longer one gets 400."},
 		{Name: "limits.image_pixels", Kind: Int, Default: "40000000", Min: 1, Max: 1_000_000_000,
 			Help: "Greatest number of pixels of an image, and of all images that are checked at once; each takes up to 24 bytes of memory for as long."},
+		{Name: "limits.consumer_rate", Kind: Decimal, Default: "0", Valid: matching(`[0-9]{1,8}(?:\.[0-9]{1,4})?`, "must be a number of requests per second such as 5 or 0.25, at most 8 digits and 4 places"),
+			Help: "Requests per second that one consumer may send to one process in the long run; beyond that it gets 429 with Retry-After. Guests are not counted. 0: any number."},
+		{Name: "limits.consumer_burst", Kind: Int, Default: "20", Min: 1, Max: 1_000_000,
+			Help: "Requests that a consumer may send at once, after a pause, with limits.consumer_rate."},
 		{Name: "lists.max_rows", Kind: Int, Default: "100000", Min: 1, Max: 10_000_000,
 			Help: "Greatest number of records in one list, whatever limit asks for."},
 

@@ -19,6 +19,7 @@ type Response struct {
 	Status      int
 	ContentType string
 	Location    string
+	RetryAfter  int // whole seconds after which a repeated call may succeed; 0: not known
 	Body        []byte
 	// Stream, unless nil, writes the body in place of Body, whose length nobody
 	// knows. After an error, which has been logged where somebody has to know of
@@ -125,6 +126,7 @@ func (s *Service) refuse(ctx context.Context, c *Call, err error, buf []byte) Re
 	response := Response{
 		Status:      last.Status(),
 		ContentType: c.Format.ContentType(),
+		RetryAfter:  c.retryAfter,
 		Body:        codec.Append(buf, c.Format, s.dialect.Root, envelope(faults), false),
 	}
 	if last.Code == http.StatusUnauthorized {

@@ -71,6 +71,8 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		MaxRows:           cfg.Lists.MaxRows,
 		ImagePixels:       cfg.Limits.ImagePixels,
 		PublicURL:         cfg.PublicURL,
+		ConsumerRate:      cfg.Limits.ConsumerRate,
+		ConsumerBurst:     int(cfg.Limits.ConsumerBurst),
 		JSONWithoutAccept: cfg.AcceptMissing == "json",
 		Prices:            mapping.PriceSettings{TimeZone: cfg.Store.TimeZone, TaxCountry: cfg.Store.TaxCountry, TaxRegion: cfg.Store.TaxRegion},
 		Products:          mapping.ProductSettings{AttributeSets: cfg.Store.AttributeSets, TaxClasses: cfg.Store.TaxClasses, Themes: cfg.Store.Themes},
