@@ -16,6 +16,7 @@ type Metrics struct {
 	duration *prometheus.HistogramVec
 	problems *prometheus.CounterVec
 	cut      *prometheus.CounterVec
+	streamed *prometheus.CounterVec
 	limited  prometheus.Counter
 	inFlight prometheus.Gauge
 }
@@ -40,6 +41,10 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 			Name: "portico_replies_cut_total",
 			Help: "Replies that ended in the middle of their body, because the upstream failed or the client had gone, by call.",
 		}, []string{"call"}),
+		streamed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_rows_streamed_total",
+			Help: "Records written in lists that are read and sent batch by batch, by call.",
+		}, []string{"call"}),
 		limited: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "portico_rate_limited_total",
 			Help: "Requests refused with status 429, because their consumer had sent too many.",
@@ -49,7 +54,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 			Help: "Requests being answered.",
 		}),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.duration, m.problems, m.cut, m.limited, m.inFlight} {
+	for _, c := range []prometheus.Collector{m.requests, m.duration, m.problems, m.cut, m.streamed, m.limited, m.inFlight} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}
