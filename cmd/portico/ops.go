@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/pprof"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +25,15 @@ type ops struct {
 	reset    func(context.Context) error // nil: not a demo
 	profiles bool                        // whether profiles are served
 	draining atomic.Bool
+}
+
+// newBuildInfo returns a metric that is always 1 and tells by its labels what runs.
+func newBuildInfo(dialect, adapter string) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name:        "portico_build_info",
+		Help:        "1, with the version of the program, the Go it was built with, its dialect and its adapter.",
+		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version(), "dialect": dialect, "adapter": adapter},
+	}, func() float64 { return 1 })
 }
 
 // handler returns the handler of the operators' port. Health and readiness say

@@ -36,7 +36,9 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		return nil, err
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newBuildInfo(cfg.Dialect, cfg.Adapter),
+	)
 	metrics, err := httpapi.NewMetrics(registry)
 	if err != nil {
 		return nil, err
