@@ -50,7 +50,7 @@ Start here:
 		Version:       version,
 	}
 	root.PersistentFlags().String("config", "", "YAML file with settings (or PORTICO_CONFIG)")
-	root.AddCommand(serveCommand(), routesCommand(), configCommand(), seedCommand(), credentialsCommand(), versionCommand())
+	root.AddCommand(serveCommand(), routesCommand(), configCommand(), seedCommand(), credentialsCommand(), readyCommand(), versionCommand())
 	return root
 }
 
