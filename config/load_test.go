@@ -80,7 +80,8 @@ func TestLoadDefaults(t *testing.T) {
 			IdleTimeout:       2 * time.Minute,
 			ShutdownTimeout:   15 * time.Second,
 		},
-		Auth: config.Auth{SecretKey: []byte{}},
+		Upstream: config.Upstream{Timeout: 10 * time.Second, MaxInFlight: 64, MaxWait: time.Second, BreakerFailures: 5, BreakerOpen: 2 * time.Second},
+		Auth:     config.Auth{SecretKey: []byte{}},
 		Store: config.Store{TimeZone: time.UTC, Currency: "USD", TaxCountry: "US", TaxRegion: "CA",
 			AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"},
 			Themes: []string{"base/default", "default/default", "default/iphone", "default/modern", "rwd/default"}},
@@ -118,6 +119,7 @@ server:
   write_timeout: 1m30s
   idle_timeout: 4s
   shutdown_timeout: 500ms
+upstream: {timeout: 2s, max_in_flight: 3, max_wait: 40ms, breaker_failures: 5, breaker_open: 1m}
 auth:
   secret_key: `+secretKey+`
 store: {timezone: Europe/Berlin, currency: EUR, tax_country: DE, tax_region: "",
@@ -157,7 +159,8 @@ sql.dsn: 0042
 			IdleTimeout:       4 * time.Second,
 			ShutdownTimeout:   500 * time.Millisecond,
 		},
-		Auth: config.Auth{SecretKey: append(key, key...)},
+		Upstream: config.Upstream{Timeout: 2 * time.Second, MaxInFlight: 3, MaxWait: 40 * time.Millisecond, BreakerFailures: 5, BreakerOpen: time.Minute},
+		Auth:     config.Auth{SecretKey: append(key, key...)},
 		Store: config.Store{TimeZone: berlin, Currency: "EUR", TaxCountry: "DE",
 			AttributeSets: []string{"4", "9"}, TaxClasses: []string{"0", "7"}, Themes: []string{}},
 		Stock:  config.Stock{MinQty: "-7.5000", NotifyQty: "0.2500", Backorders: 2},
@@ -338,6 +341,8 @@ func TestFaults(t *testing.T) {
 			[]string{`default: ops.listen: must differ from listen :9464`}},
 		{"header timeout over read timeout", "server.read_header_timeout: 2m", nil, nil,
 			[]string{`portico.yaml:1: server.read_header_timeout: must not be longer than server.read_timeout 1m0s`}},
+		{"a call as long as its request", "{upstream.timeout: 9s, server.write_timeout: 10s}", nil, nil,
+			[]string{`portico.yaml:1: upstream.timeout: must be, with upstream.max_wait 1s, shorter than server.write_timeout 10s`}},
 		{"combination with a value at fault is not judged", "ops: {listen: 0.0.0.0:9464, token: short}", nil, nil,
 			[]string{`portico.yaml:1: ops.token: value must be 16 to 256 printable ASCII characters without blanks`}},
 
