@@ -19,6 +19,7 @@ type Response struct {
 	Status      int
 	ContentType string
 	Location    string
+	RetryAfter  int // whole seconds, with status 503; else 0
 	Body        []byte
 	// Stream, unless nil, writes the body in place of Body, whose length nobody
 	// knows. After an error, which has been logged where somebody has to know of
@@ -127,7 +128,10 @@ func (s *Service) refuse(ctx context.Context, c *Call, err error, buf []byte) Re
 		ContentType: c.Format.ContentType(),
 		Body:        codec.Append(buf, c.Format, s.dialect.Root, envelope(faults), false),
 	}
-	if last.Code == http.StatusUnauthorized {
+	switch last.Code {
+	case http.StatusServiceUnavailable:
+		response.RetryAfter = max(1, RetryAfter(err))
+	case http.StatusUnauthorized:
 		response.Problem = problemName(last.Message)
 	}
 	return response

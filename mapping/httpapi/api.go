@@ -134,6 +134,9 @@ func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
 	if response.Location != "" {
 		header.Set("Location", response.Location)
 	}
+	if response.RetryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(response.RetryAfter))
+	}
 	c.Writer.WriteHeader(response.Status)
 	c.Writer.WriteHeaderNow()
 	if response.Stream != nil {
