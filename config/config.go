@@ -30,9 +30,11 @@ type Config struct {
 	Limits Limits
 	Lists  Lists
 	Server Server
-	Auth   Auth
-	Store  Store
-	Stock  Stock
+	// Upstream is what the adapter's upstream is guarded with.
+	Upstream Upstream
+	Auth     Auth
+	Store    Store
+	Stock    Stock
 
 	Attributes []Attribute
 	Fields     []FieldList
@@ -63,6 +65,17 @@ type Server struct {
 
 	DrainDelay      time.Duration // may be zero
 	TLSCert, TLSKey string        // files, both or none
+}
+
+// Upstream holds the limits of calls to the adapter's upstream, none of them zero:
+// the time of a call, how many may be in flight, and how long a call waits to be one
+// of them; and how many failures in a row open the breaker, and for how long.
+type Upstream struct {
+	Timeout         time.Duration
+	MaxInFlight     int
+	MaxWait         time.Duration
+	BreakerFailures int
+	BreakerOpen     time.Duration
 }
 
 // Auth holds what protects credentials. SecretKey has 32 bytes, or none when no
@@ -126,6 +139,13 @@ func newConfig(v values) *Config {
 		Auth: Auth{
 			SecretKey:       get[[]byte](v, "auth.secret_key"),
 			RefusePlaintext: get[bool](v, "auth.refuse_plaintext"),
+		},
+		Upstream: Upstream{
+			Timeout:         get[time.Duration](v, "upstream.timeout"),
+			MaxInFlight:     int(get[int64](v, "upstream.max_in_flight")),
+			MaxWait:         get[time.Duration](v, "upstream.max_wait"),
+			BreakerFailures: int(get[int64](v, "upstream.breaker_failures")),
+			BreakerOpen:     get[time.Duration](v, "upstream.breaker_open"),
 		},
 		Store: Store{
 			TimeZone:   get[*time.Location](v, "store.timezone"),
@@ -225,6 +245,13 @@ func rules() []rule {
 				return ""
 			}
 			return "must be set together with server.tls_key, or neither of them"
+		}},
+		{[]string{"upstream.timeout", "upstream.max_wait", "server.write_timeout"}, func(c *Config) string {
+			// Else the request ends first, and nobody learns that the upstream hangs.
+			if c.Upstream.Timeout+c.Upstream.MaxWait < c.Server.WriteTimeout {
+				return ""
+			}
+			return "must be, with upstream.max_wait " + c.Upstream.MaxWait.String() + ", shorter than server.write_timeout " + c.Server.WriteTimeout.String()
 		}},
 	}
 }

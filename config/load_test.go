@@ -80,7 +80,8 @@ func TestLoadDefaults(t *testing.T) {
 			IdleTimeout:       2 * time.Minute,
 			ShutdownTimeout:   15 * time.Second,
 		},
-		Auth: config.Auth{SecretKey: []byte{}},
+		Upstream: config.Upstream{Timeout: 10 * time.Second, MaxInFlight: 64, MaxWait: time.Second, BreakerFailures: 5, BreakerOpen: 2 * time.Second},
+		Auth:     config.Auth{SecretKey: []byte{}},
 		Store: config.Store{TimeZone: time.UTC, Currency: "USD", TaxCountry: "US", TaxRegion: "CA",
 			AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"},
 			Themes: []string{"base/default", "default/default", "default/iphone", "default/modern", "rwd/default"}},
@@ -121,6 +122,7 @@ server:
   drain_delay: 5s
   tls_cert: shop.pem
   tls_key: shop.key
+upstream: {timeout: 2s, max_in_flight: 3, max_wait: 40ms, breaker_failures: 5, breaker_open: 1m}
 auth:
   secret_key: `+secretKey+`
   refuse_plaintext: true
@@ -165,7 +167,8 @@ sql.dsn: 0042
 			TLSCert:           "shop.pem",
 			TLSKey:            "shop.key",
 		},
-		Auth: config.Auth{SecretKey: append(key, key...), RefusePlaintext: true},
+		Auth:     config.Auth{SecretKey: append(key, key...), RefusePlaintext: true},
+		Upstream: config.Upstream{Timeout: 2 * time.Second, MaxInFlight: 3, MaxWait: 40 * time.Millisecond, BreakerFailures: 5, BreakerOpen: time.Minute},
 		Store: config.Store{TimeZone: berlin, Currency: "EUR", TaxCountry: "DE",
 			AttributeSets: []string{"4", "9"}, TaxClasses: []string{"0", "7"}, Themes: []string{}},
 		Stock:  config.Stock{MinQty: "-7.5000", NotifyQty: "0.2500", Backorders: 2},
@@ -352,6 +355,8 @@ func TestFaults(t *testing.T) {
 			[]string{`portico.yaml:1: server.tls_cert: must be set together with server.tls_key, or neither of them`}},
 		{"key without a certificate", "server.tls_key: shop.key", nil, nil,
 			[]string{`default: server.tls_cert: must be set together with server.tls_key, or neither of them`}},
+		{"a call as long as its request", "{upstream.timeout: 9s, server.write_timeout: 10s}", nil, nil,
+			[]string{`portico.yaml:1: upstream.timeout: must be, with upstream.max_wait 1s, shorter than server.write_timeout 10s`}},
 		{"combination with a value at fault is not judged", "ops: {listen: 0.0.0.0:9464, token: short}", nil, nil,
 			[]string{`portico.yaml:1: ops.token: value must be 16 to 256 printable ASCII characters without blanks`}},
 

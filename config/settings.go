@@ -67,6 +67,10 @@ const (
 
 func core() []Setting {
 	const shortest, longest = int64(10 * time.Millisecond), int64(24 * time.Hour)
+	// Less together than the 30 s that mapping gives to what several callers wait
+	// for: the guard has to see that the upstream does not answer.
+	const longestCall, longestWait = int64(20 * time.Second), int64(5 * time.Second)
+	const longestOpen = int64(10 * time.Minute)
 	// net/http reads at most 1 MiB of request line and headers together.
 	const longestQuery = 512 * kib
 	return []Setting{
@@ -124,6 +128,21 @@ func core() []Setting {
 			Help: "File with the certificate of the contract's port and those between it and its authority, in PEM. With server.tls_key the port speaks HTTPS; a file that is renewed is taken up without a restart. Empty: plain HTTP."},
 		{Name: "server.tls_key", Kind: Text,
 			Help: "File with the private key of server.tls_cert, in PEM."},
+
+		{Name: "upstream.timeout", Kind: Duration, Default: "10s", Min: shortest, Max: longestCall,
+			Help: "Time for one call to the upstream. Too low: long lists and busy hours get 503, and then the breaker opens. " +
+				"Too high: clients of a hung upstream hang for as long, in places that upstream.max_in_flight counts, until the breaker opens."},
+		{Name: "upstream.max_in_flight", Kind: Int, Default: "64", Min: 1, Max: 100_000,
+			Help: "Greatest number of calls to the upstream at a time. Too low: portico_upstream_calls_total counts refused_full, and clients get 503, while the upstream has time. " +
+				"Too high: a slow upstream gets all the load there is, and memory grows with the calls that wait for it."},
+		{Name: "upstream.max_wait", Kind: Duration, Default: "1s", Min: shortest, Max: longestWait,
+			Help: "Time a call may wait for a place among upstream.max_in_flight. Too low: short peaks get 503. Too high: clients wait as long for a 503 when the upstream is slow."},
+		{Name: "upstream.breaker_failures", Kind: Int, Default: "5", Min: 1, Max: 100_000,
+			Help: "Failed calls in a row, unreachable or not answered in time, that open the breaker. Too low: it opens at a single hiccup, seen in portico_breaker_transitions_total. " +
+				"Too high: that many clients wait for upstream.timeout before the others get their 503 at once."},
+		{Name: "upstream.breaker_open", Kind: Duration, Default: "2s", Min: shortest, Max: longestOpen,
+			Help: "Time the upstream is left alone, and clients get 503 at once, before one call finds out whether it answers again. Too low: an ill upstream gets more of these calls. " +
+				"Too high: clients get 503 for as long after it is well again."},
 
 		{Name: "auth.secret_key", Kind: Key, Secret: true,
 			Help: "Key that encrypts consumer and token secrets at rest: 64 hexadecimal digits, as from openssl rand -hex 32."},
