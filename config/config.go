@@ -28,6 +28,7 @@ type Config struct {
 
 	Limits Limits
 	Lists  Lists
+	Cache  Cache
 	Server Server
 	Auth   Auth
 	Store  Store
@@ -48,6 +49,14 @@ type Limits struct{ BodyBytes, QueryBytes, ImagePixels int64 }
 
 // Lists bound what a list may answer.
 type Lists struct{ MaxRows int64 }
+
+// Cache holds what is kept of guests' replies, for how long and where. RedisURL
+// may be empty, and StaleTTL, MemoryBytes and MemoryTTL may be zero.
+type Cache struct {
+	RedisURL                          string // may hold a password
+	TTL, StaleTTL, MemoryTTL, Timeout time.Duration
+	MemoryBytes                       int64
+}
 
 // Server holds the time limits of a connection. None of them is zero.
 type Server struct{ ReadHeaderTimeout, ReadTimeout, WriteTimeout, IdleTimeout, ShutdownTimeout time.Duration }
@@ -93,6 +102,14 @@ func newConfig(v values) *Config {
 			ImagePixels: get[int64](v, "limits.image_pixels"),
 		},
 		Lists: Lists{MaxRows: get[int64](v, "lists.max_rows")},
+		Cache: Cache{
+			RedisURL:    get[string](v, "cache.redis_url"),
+			TTL:         get[time.Duration](v, "cache.ttl"),
+			StaleTTL:    get[time.Duration](v, "cache.stale_ttl"),
+			MemoryTTL:   get[time.Duration](v, "cache.memory_ttl"),
+			Timeout:     get[time.Duration](v, "cache.timeout"),
+			MemoryBytes: get[int64](v, "cache.memory_bytes"),
+		},
 		Server: Server{
 			ReadHeaderTimeout: get[time.Duration](v, "server.read_header_timeout"),
 			ReadTimeout:       get[time.Duration](v, "server.read_timeout"),
