@@ -29,6 +29,7 @@ type Config struct {
 
 	Limits Limits
 	Lists  Lists
+	Cache  Cache
 	Server Server
 	// Upstream is what the adapter's upstream is guarded with.
 	Upstream Upstream
@@ -57,6 +58,14 @@ type Limits struct {
 
 // Lists bound what a list may answer.
 type Lists struct{ MaxRows int64 }
+
+// Cache holds what is kept of guests' replies, for how long and where. RedisURL
+// may be empty, and StaleTTL, MemoryBytes and MemoryTTL may be zero.
+type Cache struct {
+	RedisURL                          string // may hold a password
+	TTL, StaleTTL, MemoryTTL, Timeout time.Duration
+	MemoryBytes                       int64
+}
 
 // Server holds what connections to the contract's port are served with.
 type Server struct {
@@ -126,6 +135,14 @@ func newConfig(v values) *Config {
 			ConsumerBurst: get[int64](v, "limits.consumer_burst"),
 		},
 		Lists: Lists{MaxRows: get[int64](v, "lists.max_rows")},
+		Cache: Cache{
+			RedisURL:    get[string](v, "cache.redis_url"),
+			TTL:         get[time.Duration](v, "cache.ttl"),
+			StaleTTL:    get[time.Duration](v, "cache.stale_ttl"),
+			MemoryTTL:   get[time.Duration](v, "cache.memory_ttl"),
+			Timeout:     get[time.Duration](v, "cache.timeout"),
+			MemoryBytes: get[int64](v, "cache.memory_bytes"),
+		},
 		Server: Server{
 			ReadHeaderTimeout: get[time.Duration](v, "server.read_header_timeout"),
 			ReadTimeout:       get[time.Duration](v, "server.read_timeout"),

@@ -73,6 +73,8 @@ func TestLoadDefaults(t *testing.T) {
 		LogFormat:      "text",
 		Limits:         config.Limits{BodyBytes: 16 << 20, QueryBytes: 256 << 10, ImagePixels: 40_000_000, ConsumerBurst: 20},
 		Lists:          config.Lists{MaxRows: 100000},
+		Cache: config.Cache{TTL: 5 * time.Minute, StaleTTL: time.Hour, MemoryTTL: time.Second, Timeout: 100 * time.Millisecond,
+			MemoryBytes: 64 << 20},
 		Server: config.Server{
 			ReadHeaderTimeout: 10 * time.Second,
 			ReadTimeout:       time.Minute,
@@ -113,6 +115,7 @@ ops: {listen: ":9000", token: 0123456789abcdef, pprof: true}
 log: {level: error, format: json}
 limits: {body_bytes: 4096, query_bytes: 512KiB, image_pixels: 1, consumer_rate: 0.25, consumer_burst: 3}
 lists.max_rows: 7
+cache: {redis_url: "rediss://:password@redis.example:6380/1", ttl: 1m, stale_ttl: 0s, memory_bytes: 0, memory_ttl: 0s, timeout: 1s}
 server:
   read_header_timeout: 1s
   read_timeout: 2s
@@ -157,6 +160,7 @@ sql.dsn: 0042
 		LogFormat:     "json",
 		Limits:        config.Limits{BodyBytes: 4096, QueryBytes: 512 << 10, ImagePixels: 1, ConsumerRate: 0.25, ConsumerBurst: 3},
 		Lists:         config.Lists{MaxRows: 7},
+		Cache:         config.Cache{RedisURL: "rediss://:password@redis.example:6380/1", TTL: time.Minute, Timeout: time.Second},
 		Server: config.Server{
 			ReadHeaderTimeout: time.Second,
 			ReadTimeout:       2 * time.Second,
@@ -342,6 +346,8 @@ func TestFaults(t *testing.T) {
 			[]string{`portico.yaml:1: dialect: "` + strings.Repeat("x", 64) + `" must be one of documented, magento`}},
 		{"secret", "auth.secret_key: open-sesame", nil, nil,
 			[]string{`portico.yaml:1: auth.secret_key: value must be 64 hexadecimal digits, or empty`}},
+		{"address that is none of Redis", "cache.redis_url: http://:open-sesame@redis", nil, nil,
+			[]string{`portico.yaml:1: cache.redis_url: value must be a URL that begins with redis://, rediss:// or unix://`}},
 
 		{"operators' port off loopback without token", "ops.listen: 0.0.0.0:9464", nil, nil,
 			[]string{`default: ops.token: must be set, because ops.listen 0.0.0.0:9464 is not a loopback address`}},

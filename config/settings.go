@@ -112,6 +112,19 @@ func core() []Setting {
 		{Name: "lists.max_rows", Kind: Int, Default: "100000", Min: 1, Max: 10_000_000,
 			Help: "Greatest number of records in one list, whatever limit asks for."},
 
+		{Name: "cache.redis_url", Kind: Text, Secret: true, Valid: validRedisURL,
+			Help: "Redis that the replicas share for guest replies and nonces: redis://, rediss:// (TLS) or unix://, with more addr= for a cluster, and master_name= for sentinels. Empty: each replica has its memory alone, and shows a write of another one only after cache.ttl."},
+		{Name: "cache.ttl", Kind: Duration, Default: "5m", Min: int64(time.Second), Max: longest,
+			Help: "Time that a guest's reply is kept at most. Changes made past Portico show after it, or after a purge on the operators' port."},
+		{Name: "cache.stale_ttl", Kind: Duration, Default: "1h", Min: 0, Max: 7 * longest,
+			Help: "Time after cache.ttl for which the reply is still given while the store cannot answer, marked X-Cache: STALE. 0: guests get 503 like everybody."},
+		{Name: "cache.memory_bytes", Kind: Size, Default: "64MiB", Min: 0, Max: 64 * gib,
+			Help: "Memory of each replica for guests' replies, what is kept beside them included. 0: none is kept, and every look-up asks Redis."},
+		{Name: "cache.memory_ttl", Kind: Duration, Default: "1s", Min: 0, Max: longest,
+			Help: "With Redis: time that a replica answers from memory without asking, and so may miss another one's write. 0: it always asks."},
+		{Name: "cache.timeout", Kind: Duration, Default: "100ms", Min: int64(time.Millisecond), Max: int64(10 * time.Second),
+			Help: "Time for one round trip to Redis. What takes longer is a miss; three in a row, and Redis is left alone for a second."},
+
 		{Name: "server.read_header_timeout", Kind: Duration, Default: "10s", Min: shortest, Max: longest,
 			Help: "Time to read a request's headers."},
 		{Name: "server.read_timeout", Kind: Duration, Default: "1m", Min: shortest, Max: longest,
@@ -187,6 +200,12 @@ func validToken(text string) error {
 		return nil
 	}
 	return matching(`[!-~]{16,256}`, "must be 16 to 256 printable ASCII characters without blanks")(text)
+}
+
+// validRedisURL keeps addresses out that are none of Redis. Its error must not
+// repeat the text, which may hold a password.
+func validRedisURL(text string) error {
+	return matching(`(?:(?:redis|rediss|unix)://[!-~]+)?`, "must be a URL that begins with redis://, rediss:// or unix://")(text)
 }
 
 // matching returns a check of the whole text against a pattern.
