@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -140,6 +142,9 @@ func handlers() map[string]handler {
 		"createOrderComment": (*Service).createOrderComment,
 	}
 }
+
+// Calls returns the names of all calls, in order.
+func Calls() []string { return slices.Sorted(maps.Keys(handlers())) }
 
 // Sources returns, for each call, the file and line of its handler below the
 // project's folder.

@@ -22,6 +22,7 @@ func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.guard.metrics.begin(string(r), "list", "count", "get", "create", "update", "delete")
 	return &store{s, a.guard, string(r)}, nil
 }
 

@@ -72,6 +72,7 @@ func New(metrics *Metrics, o Options) *Guard {
 		metrics:   metrics,
 		places:    make(chan struct{}, cmp.Or(o.MaxInFlight, 64)),
 	}
+	metrics.inFlight.WithLabelValues(o.Name)
 	failures := uint32(cmp.Or(o.Failures, 5))
 	g.openUntil.Store(new(time.Time))
 	g.breaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{

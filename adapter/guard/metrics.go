@@ -47,6 +47,15 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
+// begin begins the metrics of a resource's calls that are not sent. Without it they
+// would be missing until the first one, which then would be no increase.
+func (m *Metrics) begin(resource string, operations ...string) {
+	for _, operation := range operations {
+		m.calls.WithLabelValues(resource, operation, kindOpen)
+		m.calls.WithLabelValues(resource, operation, kindFull)
+	}
+}
+
 // count counts a call.
 func (m *Metrics) count(c call, kind string) {
 	m.calls.WithLabelValues(c.resource, c.operation, kind).Inc()

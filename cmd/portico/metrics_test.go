@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -35,7 +36,14 @@ func labelValues() map[string][]string {
 			calls = append(calls, call)
 		}
 	}
-	var roles, formats []string
+	var roles, formats, resources []string
+	for _, resource := range []adapter.Resource{
+		adapter.Websites, adapter.Stores, adapter.CustomerGroups, adapter.Categories, adapter.TaxRates, adapter.Countries, adapter.Regions,
+		adapter.Customers, adapter.CustomerAddresses, adapter.Products, adapter.ProductImages, adapter.ProductWebsites, adapter.ProductCategories,
+		adapter.StockItems, adapter.Orders, adapter.OrderItems, adapter.OrderAddresses, adapter.OrderComments,
+	} {
+		resources = append(resources, string(resource))
+	}
 	for _, role := range contract.Roles() {
 		roles = append(roles, role.String())
 	}
@@ -51,8 +59,16 @@ func labelValues() map[string][]string {
 			"version_rejected", "parameter_absent", "parameter_rejected", "timestamp_refused", "nonce_used", "signature_method_rejected",
 			"signature_invalid", "consumer_key_rejected", "token_rejected", "token_revoked", "internal_error",
 		},
-		"le":      nil,
-		"version": nil, "go": nil, "dialect": nil, "adapter": nil,
+		"resource":  append(resources, "upstream", "media", "consumers", "tokens", "nonces"),
+		"operation": {"list", "count", "get", "create", "update", "delete", "ping", "open", "use", "used"},
+		"kind":      {"ok", "not_found", "conflict", "invalid", "unsupported", "unavailable", "internal", "canceled", "refused_open", "refused_full"},
+		"upstream":  {"sql"},
+		"breaker":   {"sql", "redis"},
+		"to":        {"closed", "half_open", "open"},
+		"tier":      {"memory", "redis"},
+		"outcome":   {"hit", "miss", "stale", "coalesced", "bypass", "error"},
+		"le":        nil,
+		"version":   nil, "go": nil, "dialect": nil, "adapter": nil,
 	}
 }
 

@@ -54,6 +54,12 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 			Help: "Requests being answered.",
 		}),
 	}
+	// Those that are rare have to be there before the first one, which otherwise
+	// would be no increase.
+	for _, call := range mapping.Calls() {
+		m.cut.WithLabelValues(call)
+		m.streamed.WithLabelValues(call)
+	}
 	for _, c := range []prometheus.Collector{m.requests, m.duration, m.problems, m.cut, m.streamed, m.limited, m.inFlight} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
