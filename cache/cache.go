@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hash/maphash"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/singleflight"
@@ -60,7 +58,7 @@ type Cache struct {
 	now                      func() time.Time
 	log                      *slog.Logger
 	metrics                  *metrics
-	generations              generations
+	generations              *generations
 	memory                   *memory
 	remote                   *remote
 	flights                  singleflight.Group
@@ -78,7 +76,7 @@ type Cache struct {
 func New(ctx context.Context, o Options) (*Cache, error) {
 	c := &Cache{
 		ttl: o.TTL, staleTTL: o.StaleTTL, memoryTTL: o.MemoryTTL, maxReply: o.MaxReply, now: o.Now, log: o.Log,
-		generations: generations{seed: maphash.MakeSeed()}, stop: func() {},
+		generations: newGenerations(), stop: func() {},
 	}
 	if c.maxReply == 0 {
 		c.maxReply = defaultMaxReply
@@ -97,7 +95,7 @@ func New(ctx context.Context, o Options) (*Cache, error) {
 		return c, nil
 	}
 	r := &remote{
-		client: o.Redis, timeout: o.Timeout, stale: o.StaleTTL, genTTL: 2*(o.TTL+o.StaleTTL) + time.Hour, lease: o.Lease,
+		client: o.Redis, timeout: o.Timeout, stale: o.StaleTTL, genTTL: o.TTL + o.StaleTTL + time.Hour, lease: o.Lease,
 		maxReply: c.maxReply, now: c.now, log: o.Log, metrics: c.metrics, replica: rand.Text(),
 		ended: c.end,
 		onState: func(to string) {

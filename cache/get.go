@@ -23,7 +23,7 @@ type Fill = func(context.Context) (value []byte, ttl time.Duration, err error)
 //	stale      fill failed, and the last value that no change has ended since
 //	           stands in, for up to StaleTTL after it ceased to be fresh
 //	bypass     fill made it, and where replicas would look for it it is not kept:
-//	           because of its ttl or size, because a change is under way, or
+//	           because of its ttl or size, because a change was under way, or
 //	           because Redis is away
 //
 // fill runs once for all that ask at the same time, under a context of its own
@@ -99,6 +99,7 @@ func (f *flight) lookup(ctx context.Context, now time.Time) *reply {
 		return nil
 	}
 	f.remember(l.reply, now)
+	c.holding(l.reply)
 	return l.reply
 }
 
@@ -115,8 +116,11 @@ func (f *flight) remember(r *reply, asked time.Time) bool {
 	if c.remote != nil && asked.Add(c.memoryTTL).Before(until) {
 		until = asked.Add(c.memoryTTL)
 	}
+	if !c.memory.put(f.near, &remembered{reply: *r, watch: f.watch, until: until}) {
+		return false
+	}
 	c.holding(r)
-	return c.memory.put(f.near, &remembered{reply: *r, watch: f.watch, until: until})
+	return true
 }
 
 // holding notes that there is a reply to answer with.
@@ -182,8 +186,8 @@ func (f *flight) lead(ctx context.Context) (*landing, error) {
 		return nil, err
 	}
 	made := &landing{outcome: outcomeBypass, trouble: f.trouble, reply: &reply{value: value, made: asked, ttl: min(ttl, c.ttl)}}
-	if made.reply.ttl <= 0 || len(value) > c.maxReply {
-		return made, nil
+	if made.reply.ttl <= 0 || len(value) > c.maxReply || !c.generations.current(f.watch) {
+		return made, nil // it would take the place of one that can be handed out
 	}
 	if f.asked {
 		made.reply.digest = f.digest
@@ -193,6 +197,7 @@ func (f *flight) lead(ctx context.Context) (*landing, error) {
 		kept = f.asked && !l.leased && c.remote.store(ctx, f.key, made.reply) == nil
 	}
 	if kept {
+		c.holding(made.reply)
 		made.outcome = outcomeMiss
 	}
 	return made, nil

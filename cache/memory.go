@@ -12,7 +12,7 @@ const (
 	memoryShare = 16
 	// entryOverhead is what an entry takes beside its value: the entry and its
 	// slots, the tier's node and its place in the table, which may be half empty.
-	entryOverhead = 400
+	entryOverhead = 320
 )
 
 // A remembered is an entry of the memory tier.
