@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hash/maphash"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/singleflight"
@@ -60,7 +58,7 @@ type Cache struct {
 	now                      func() time.Time
 	log                      *slog.Logger
 	metrics                  *metrics
-	generations              generations
+	generations              *generations
 	memory                   *memory
 	remote                   *remote
 	flights                  singleflight.Group
@@ -78,7 +76,7 @@ type Cache struct {
 func New(ctx context.Context, o Options) (*Cache, error) {
 	c := &Cache{
 		ttl: o.TTL, staleTTL: o.StaleTTL, memoryTTL: o.MemoryTTL, maxReply: o.MaxReply, now: o.Now, log: o.Log,
-		generations: generations{seed: maphash.MakeSeed()}, stop: func() {},
+		generations: newGenerations(), stop: func() {},
 	}
 	if c.maxReply == 0 {
 		c.maxReply = defaultMaxReply
@@ -97,7 +95,7 @@ func New(ctx context.Context, o Options) (*Cache, error) {
 		return c, nil
 	}
 	r := &remote{
-		client: o.Redis, timeout: o.Timeout, stale: o.StaleTTL, genTTL: 2*(o.TTL+o.StaleTTL) + time.Hour, lease: o.Lease,
+		client: o.Redis, timeout: o.Timeout, stale: o.StaleTTL, genTTL: o.TTL + o.StaleTTL + time.Hour, lease: o.Lease,
 		maxReply: c.maxReply, now: c.now, log: o.Log, metrics: c.metrics, replica: rand.Text(),
 		ended: c.end,
 		onState: func(to string) {
@@ -143,7 +141,7 @@ func (c *Cache) end(tags ...string) {
 // Near returns what memory holds under a near key, if it is fresh. It neither
 // asks Redis nor allocates. The value must not be changed.
 func (c *Cache) Near(near [32]byte) (value []byte, ok bool) {
-	e := c.near(near, c.now())
+	e := c.usable(c.memory.near(near), c.now())
 	if e == nil {
 		return nil, false
 	}
@@ -151,8 +149,9 @@ func (c *Cache) Near(near [32]byte) (value []byte, ok bool) {
 	return e.value, true
 }
 
-func (c *Cache) near(near [32]byte, now time.Time) *remembered {
-	if e := c.memory.get(near); e != nil && now.Before(e.until) && c.generations.current(e.watch) {
+// usable returns e if it may be handed out without asking Redis, or else nil.
+func (c *Cache) usable(e *remembered, now time.Time) *remembered {
+	if e != nil && now.Before(e.until) && c.generations.current(e.watch) {
 		return e
 	}
 	return nil

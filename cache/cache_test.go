@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -122,95 +124,65 @@ func (r *replica) count(name string, labels ...string) float64 {
 	return sum
 }
 
-func TestHitMissChange(t *testing.T) {
-	tests := []struct {
-		name string
-		with func(t *testing.T) *replica
-	}{
-		{"memory", func(t *testing.T) *replica { return newReplica(t, nil, nil) }},
-		{"Redis", func(t *testing.T) *replica { return newReplica(t, startRedis(t), nil) }},
-		{"Redis, no memory", func(t *testing.T) *replica {
-			return newReplica(t, startRedis(t), func(o *cache.Options) { o.MemoryBytes = 0 })
-		}},
-		{"Redis and memory", func(t *testing.T) *replica {
-			return newReplica(t, startRedis(t), func(o *cache.Options) { o.MemoryTTL = time.Minute })
-		}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			r := tt.with(t)
-			r.get("product:1", "miss", "old", makes("old"))
-			r.get("product:1", "hit", "old", fails)
-			r.get("product:2", "miss", "other", makes("other"))
-			done := r.Change(t.Context(), []string{"product:1"})
-			done()
-			r.get("product:1", "miss", "new", makes("new"))
-			r.get("product:1", "hit", "new", fails)
-			r.get("product:2", "hit", "other", fails)
-			done = r.Change(t.Context(), []string{"catalog"})
-			done()
-			r.get("product:1", "miss", "newer", makes("newer"))
-			r.get("product:2", "miss", "another", makes("another"))
-			if err := r.Purge(t.Context()); err != nil {
-				t.Error(err)
-			}
-			r.get("product:1", "miss", "newest", makes("newest"))
-		})
-	}
-}
-
 // TestOneFill lets many ask at once for keys that are missing. The first of each
 // leaves.
 func TestOneFill(t *testing.T) {
+	each(t, func(t *testing.T, r *replica, _ *clock) {
+		if fills := stampede(t, r); fills != 100 {
+			t.Errorf("%d fills, want 100", fills)
+		}
+		if n := r.count("portico_redis_errors_total"); n != 0 {
+			t.Errorf("%v errors of Redis", n)
+		}
+	})
+}
+
+// stampede asks 20 times at once for each of 100 keys, the first of each leaving
+// when its fill has begun, and returns how often fill was called.
+func stampede(tb testing.TB, r *replica) (fills int64) {
 	const keys, requests = 100, 20
-	for _, redis := range []bool{true, false} {
-		t.Run(map[bool]string{true: "Redis", false: "memory"}[redis], func(t *testing.T) {
-			var s *server
-			if redis {
-				s = startRedis(t)
-			}
-			r := newReplica(t, s, nil)
-			var fills atomic.Int64
-			var wg sync.WaitGroup
-			for i := range keys {
-				name := "product:" + string(rune('a'+i))
-				begun, release := make(chan struct{}), make(chan struct{})
-				fill := func(context.Context, [16]byte) ([]byte, time.Duration, error) {
-					fills.Add(1)
-					close(begun)
-					<-release
-					return []byte(name), time.Hour, nil
-				}
-				first, leave := context.WithCancel(t.Context())
-				wg.Go(func() {
-					_, _, _, err := r.Get(first, key("near "+name), key(name), []string{"catalog", name}, fill)
-					if !errors.Is(err, context.Canceled) {
-						t.Errorf("who leaves gets %v", err)
-					}
-				})
-				wg.Go(func() {
-					<-begun
-					leave()
-					var others sync.WaitGroup
-					for range requests - 1 {
-						others.Go(func() {
-							value, outcome, _, err := r.Get(t.Context(), key("near "+name), key(name), []string{"catalog", name}, fill)
-							if string(value) != name || err != nil || (outcome != "coalesced" && outcome != "hit") {
-								t.Errorf("%q, %s, %v", value, outcome, err)
-							}
-						})
-					}
-					close(release)
-					others.Wait()
-				})
-			}
-			wg.Wait()
-			if fills.Load() != keys {
-				t.Errorf("%d fills, want %d", fills.Load(), keys)
-			}
-			if n := r.count("portico_redis_errors_total"); n != 0 {
-				t.Errorf("%v errors of Redis", n)
+	var called atomic.Int64
+	var wg sync.WaitGroup
+	for i := range keys {
+		name := fmt.Sprint("product:", i)
+		begun, release := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		fill := func(context.Context, [16]byte) ([]byte, time.Duration, error) {
+			called.Add(1)
+			once.Do(func() { close(begun) })
+			<-release
+			return []byte(name), time.Hour, nil
+		}
+		ask := func(ctx context.Context) (string, string, error) {
+			value, outcome, _, err := r.Get(ctx, key("near "+name), key(name), []string{"catalog", name}, fill)
+			return string(value), outcome, err
+		}
+		first, leave := context.WithCancel(tb.Context())
+		wg.Go(func() {
+			if _, _, err := ask(first); !errors.Is(err, context.Canceled) {
+				tb.Errorf("who leaves gets %v", err)
 			}
 		})
+		wg.Go(func() {
+			<-begun
+			leave()
+			var others sync.WaitGroup
+			for range requests - 1 {
+				others.Go(func() {
+					if value, outcome, err := ask(tb.Context()); value != name || err != nil || (outcome != "coalesced" && outcome != "hit") {
+						tb.Errorf("%q, %s, %v", value, outcome, err)
+					}
+				})
+			}
+			close(release)
+			others.Wait()
+		})
 	}
+	wg.Wait()
+	return called.Load()
+}
+
+func TestMain(m *testing.M) {
+	cache.LogRedis(slog.New(slog.DiscardHandler))
+	os.Exit(m.Run())
 }

@@ -22,6 +22,8 @@ type generations struct {
 	counters [slots + 1]atomic.Uint64 // the last is that of all
 }
 
+func newGenerations() *generations { return &generations{seed: maphash.MakeSeed()} }
+
 // A watch is what the counters of some tags were. Counters only grow, so their
 // sum tells whether any of them has changed.
 type watch struct {

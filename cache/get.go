@@ -14,7 +14,7 @@ import (
 type Fill = func(ctx context.Context, generation [16]byte) (value []byte, ttl time.Duration, err error)
 
 // Get returns the value of key from memory, from Redis or from fill, and how long
-// ago it was made. near is another name of key, by which memory knows it; tags
+// ago it was made. near is another name of key, by which Near finds it; tags
 // are what it depends on, and always the same for a key. The value must not be
 // changed. outcome is
 //
@@ -24,17 +24,18 @@ type Fill = func(ctx context.Context, generation [16]byte) (value []byte, ttl ti
 //	stale      fill failed, and the last value that no change has ended since
 //	           stands in, for up to StaleTTL after it ceased to be fresh
 //	bypass     fill made it, and where replicas would look for it it is not kept:
-//	           because of its ttl or size, because a change is under way, or
+//	           because of its ttl or size, because a change was under way, or
 //	           because Redis is away
 //
 // fill runs once for all that ask at the same time, under a context of its own
 // that ends with none of them: it has to set a deadline. A Get whose ctx ends
 // returns its error. Otherwise an error is that of fill.
 func (c *Cache) Get(ctx context.Context, near, key [32]byte, tags []string, fill Fill) (value []byte, outcome string, age time.Duration, err error) {
-	f := &flight{cache: c, near: near, tags: tags, fill: fill, watch: c.generations.watch(tags)}
+	f := &flight{cache: c, near: near, id: key, tags: tags, fill: fill, watch: c.generations.watch(tags)}
 	now := c.now()
 	if c.memory != nil && (c.remote == nil || c.memoryTTL > 0) {
-		if e := c.near(near, now); e != nil {
+		if e := c.usable(c.memory.get(key), now); e != nil {
+			c.memory.name(near, key)
 			c.metrics.nearHits.Inc()
 			return e.value, outcomeHit, e.age(now), nil
 		}
@@ -69,7 +70,8 @@ func (c *Cache) Get(ctx context.Context, near, key [32]byte, tags []string, fill
 type flight struct {
 	cache   *Cache
 	near    [32]byte
-	key     string // in Redis
+	id      [32]byte // the key
+	key     string   // in Redis
 	tags    []string
 	fill    Fill
 	watch   watch // of tags, before anything was asked
@@ -100,6 +102,7 @@ func (f *flight) lookup(ctx context.Context, now time.Time) *reply {
 		return nil
 	}
 	f.remember(l.reply, now)
+	c.holding(l.reply)
 	return l.reply
 }
 
@@ -116,8 +119,11 @@ func (f *flight) remember(r *reply, asked time.Time) bool {
 	if c.remote != nil && asked.Add(c.memoryTTL).Before(until) {
 		until = asked.Add(c.memoryTTL)
 	}
+	if !c.memory.put(f.near, f.id, &remembered{reply: *r, watch: f.watch, until: until}) {
+		return false
+	}
 	c.holding(r)
-	return c.memory.put(f.near, &remembered{reply: *r, watch: f.watch, until: until})
+	return true
 }
 
 // holding notes that there is a reply to answer with.
@@ -163,7 +169,7 @@ func (f *flight) lead(ctx context.Context) (*landing, error) {
 	c := f.cache
 	asked := c.now()
 	// Another flight may have landed since this caller looked.
-	if e := c.near(f.near, asked); e != nil {
+	if e := c.usable(c.memory.get(f.id), asked); e != nil {
 		return &landing{reply: &e.reply, outcome: outcomeHit}, nil
 	}
 	var l look
@@ -183,8 +189,8 @@ func (f *flight) lead(ctx context.Context) (*landing, error) {
 		return nil, err
 	}
 	made := &landing{outcome: outcomeBypass, trouble: f.trouble, reply: &reply{value: value, made: asked, ttl: min(ttl, c.ttl)}}
-	if made.reply.ttl <= 0 || len(value) > c.maxReply {
-		return made, nil
+	if made.reply.ttl <= 0 || len(value) > c.maxReply || !c.generations.current(f.watch) {
+		return made, nil // it would take the place of one that can be handed out
 	}
 	if f.asked {
 		made.reply.digest = f.digest
@@ -194,6 +200,7 @@ func (f *flight) lead(ctx context.Context) (*landing, error) {
 		kept = f.asked && !l.leased && c.remote.store(ctx, f.key, made.reply) == nil
 	}
 	if kept {
+		c.holding(made.reply)
 		made.outcome = outcomeMiss
 	}
 	return made, nil
@@ -221,7 +228,7 @@ func (f *flight) standIn(held *reply, now time.Time) *reply {
 	if held != nil && !held.usable(now, c.staleTTL) {
 		held = nil
 	}
-	e := c.memory.get(f.near)
+	e := c.memory.get(f.id)
 	if e == nil || !e.usable(now, c.staleTTL) || !c.generations.current(e.watch) || (f.asked && e.digest != f.digest) {
 		return held
 	}

@@ -21,9 +21,11 @@ const (
 	// does not answer, a probe is one round trip: in a time t of that, at most
 	// t/OpenFor+1 are attempted.
 	OpenFor = time.Second
-	// PingEvery is how often an idle connection is looked after. No answer within
-	// this time is a lost Redis.
+	// PingEvery is how often Redis is asked for a sign of life, whether there are
+	// calls or not. None for pingsMissed times as long is a lost Redis.
 	PingEvery = 500 * time.Millisecond
+
+	pingsMissed = 2
 
 	// epochAttempts is how often a probe begins anew because a change could not
 	// be sent meanwhile.
@@ -35,8 +37,8 @@ const (
 type subscription struct {
 	pubsub  *redis.PubSub // nil: none
 	broken  *atomic.Bool
-	pings   int64         // sent
-	pongs   *atomic.Int64 // received
+	silent  int          // how often there was no answer to the last ping
+	ponged  *atomic.Bool // the last ping was answered
 	readers sync.WaitGroup
 }
 
@@ -94,6 +96,7 @@ func (r *remote) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			r.up.Store(false)
 			r.unsubscribe()
 			return
 		case <-ticker.C:
@@ -117,10 +120,14 @@ func (r *remote) ping(ctx context.Context) error {
 	if r.broken.Load() {
 		return errors.New("the subscription was lost")
 	}
-	if r.pongs.Load() < r.pings {
-		return fmt.Errorf("no answer within %s", PingEvery)
+	if !r.ponged.Load() {
+		if r.silent++; r.silent >= pingsMissed {
+			return fmt.Errorf("no answer to a ping within %s", pingsMissed*PingEvery)
+		}
+		return nil
 	}
-	r.pings++
+	r.silent = 0
+	r.ponged.Store(false)
 	r.metrics.commands.WithLabelValues(opPing).Inc()
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -194,9 +201,10 @@ func (r *remote) subscribe(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, pubsub.Close())
 	}
-	r.pubsub, r.broken, r.pings, r.pongs = pubsub, &atomic.Bool{}, 0, &atomic.Int64{}
-	broken, pongs := r.broken, r.pongs
-	r.readers.Go(func() { r.listen(context.WithoutCancel(ctx), pubsub, broken, pongs) })
+	broken, ponged := &atomic.Bool{}, &atomic.Bool{}
+	ponged.Store(true)
+	r.pubsub, r.broken, r.ponged, r.silent = pubsub, broken, ponged, 0
+	r.readers.Go(func() { r.listen(context.WithoutCancel(ctx), pubsub, broken, ponged) })
 	return nil
 }
 
@@ -211,7 +219,7 @@ func receive(next func() (any, error)) (message any, err error) {
 }
 
 // listen reads a subscription until it breaks or is closed.
-func (r *remote) listen(ctx context.Context, pubsub *redis.PubSub, broken *atomic.Bool, pongs *atomic.Int64) {
+func (r *remote) listen(ctx context.Context, pubsub *redis.PubSub, broken, ponged *atomic.Bool) {
 	for {
 		message, err := receive(func() (any, error) { return pubsub.Receive(ctx) })
 		if err != nil {
@@ -222,7 +230,7 @@ func (r *remote) listen(ctx context.Context, pubsub *redis.PubSub, broken *atomi
 		}
 		switch m := message.(type) {
 		case *redis.Pong:
-			pongs.Add(1)
+			ponged.Store(true)
 		case *redis.Message:
 			replica, tags, _ := strings.Cut(m.Payload, "\n")
 			if replica != r.replica && tags != "" {

@@ -202,18 +202,22 @@ func (r *remote) read(entry *redis.StringCmd, gens []*redis.StringCmd) look {
 
 // prepare makes the generations of tags that are missing, and looks whether a
 // change of one of them is under way, in this order for each tag: who sees no
-// lease has read a generation that a later change will end. It looks for the
+// lease has read a generation that a later change will end. Generations are kept
+// alive for longer than what is about to be stored under them. It looks for the
 // reply once more, because another call may have made it meanwhile.
 func (r *remote) prepare(ctx context.Context, key string, tags []string) (look, error) {
 	var entry *redis.StringCmd
 	var gens []*redis.StringCmd
 	var leases []*redis.IntCmd
 	err := r.do(ctx, opPrepare, func(p redis.Pipeliner) {
-		p.SetNX(ctx, generationKey(all), rand.Text(), r.genTTL)
-		gens = append(gens, p.Get(ctx, generationKey(all)))
+		generation := func(key string) {
+			p.SetNX(ctx, key, rand.Text(), r.genTTL)
+			p.PExpire(ctx, key, r.genTTL)
+			gens = append(gens, p.Get(ctx, key))
+		}
+		generation(generationKey(all))
 		for _, tag := range tags {
-			p.SetNX(ctx, generationKey(tag), rand.Text(), r.genTTL)
-			gens = append(gens, p.Get(ctx, generationKey(tag)))
+			generation(generationKey(tag))
 			leases = append(leases, p.ZCard(ctx, leaseKey(tag)))
 		}
 		entry = p.Get(ctx, key)

@@ -29,7 +29,7 @@ func openCache(cfg *config.Config, registry prometheus.Registerer, circuits *bre
 	c := cfg.Cache
 	var client redis.UniversalClient
 	if c.RedisURL != "" {
-		//LR
+		cache.LogRedis(log)
 		var err error
 		if client, err = cache.Dial(c.RedisURL, c.Timeout); err != nil {
 			return nil, fmt.Errorf("%w\nset cache.redis_url (PORTICO_CACHE_REDIS_URL) to the Redis that the replicas share", err)

@@ -1,0 +1,123 @@
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/portico-commerce/portico/cache"
+)
+
+// BenchmarkNear is a hit in memory.
+func BenchmarkNear(b *testing.B) {
+	r := newReplica(b, nil, nil)
+	r.get("a", "miss", "value", makes("value"))
+	near := key("near a")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok := r.Near(near); !ok {
+			b.Fatal("a miss")
+		}
+	}
+}
+
+// BenchmarkRedisHit holds a hit in Redis against the bare round trip of the same
+// GETs. Both run in short slices in turn; reported is the median over the pairs
+// of our throughput as a part of the floor's.
+func BenchmarkRedisHit(b *testing.B) {
+	s := startRedis(b)
+	r := newReplica(b, s, func(o *cache.Options) { o.MemoryBytes = 0 })
+	value := string(make([]byte, 4096))
+	r.get("product:1", "miss", value, makes(value))
+	client, err := cache.Dial(s.url(), time.Second)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer client.Close()
+	keys := []string{fmt.Sprintf("portico:reply:%x", key("product:1")), "portico:gen:{all}", "portico:gen:{catalog}", "portico:gen:{product:1}"}
+	near, reply, tags := key("near product:1"), key("product:1"), []string{"catalog", "product:1"}
+
+	comparePairs(b, func() {
+		if _, outcome, _, err := r.Get(b.Context(), near, reply, tags, fails); outcome != "hit" {
+			b.Error(outcome, err)
+		}
+	}, func() {
+		ctx, cancel := context.WithTimeout(b.Context(), time.Second)
+		defer cancel()
+		pipe := client.Pipeline()
+		var gets [4]*redis.StringCmd
+		for i, key := range keys {
+			gets[i] = pipe.Get(ctx, key)
+		}
+		if _, err := pipe.Exec(ctx); err != nil || len(gets[0].Val()) < len(value) {
+			b.Error(err)
+		}
+	})
+}
+
+// comparePairs runs two sides in turn, each on four goroutines.
+func comparePairs(b *testing.B, ours, floor func()) {
+	b.Helper()
+	const slice, pairs, goroutines = 150 * time.Millisecond, 9, 4
+	run := func(do func()) (rate float64) {
+		var wg sync.WaitGroup
+		var done atomic.Int64
+		start := time.Now()
+		for range goroutines {
+			wg.Go(func() {
+				for time.Since(start) < slice {
+					do()
+					done.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		return float64(done.Load()) / time.Since(start).Seconds()
+	}
+	run(floor)
+	run(ours)
+	b.ResetTimer()
+	var ratios, rates []float64
+	for range pairs {
+		f, o := run(floor), run(ours)
+		ratios, rates = append(ratios, o/f), append(rates, o)
+	}
+	b.StopTimer()
+	slices.Sort(ratios)
+	slices.Sort(rates)
+	b.ReportMetric(ratios[pairs/2], "ratio")
+	b.ReportMetric(rates[pairs/2], "hits/s")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkOneFill lets 20 ask at once for each of 100 keys that are missing in
+// Redis, the first of each leaving, and reports how often fill was called.
+func BenchmarkOneFill(b *testing.B) {
+	s := startRedis(b)
+	for b.Loop() {
+		r := newReplica(b, s, func(o *cache.Options) { o.Timeout = 10 * time.Second })
+		if err := r.Purge(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(stampede(b, r)), "fills")
+	}
+}
+
+// BenchmarkMemory offers 100,000 replies of 4 KB to a tier of 64 MiB, and reports
+// what is then live as a part of that.
+func BenchmarkMemory(b *testing.B) {
+	const memory = 64 << 20
+	for b.Loop() {
+		before := liveHeap()
+		r := newReplica(b, nil, func(o *cache.Options) { o.MemoryBytes = memory })
+		offer(b, r, 100_000, func(int) []byte { return make([]byte, 4096) })
+		b.ReportMetric(float64(liveHeap()-before)/memory, "of-memory-bytes")
+		r.Answers() // alive until here
+	}
+}

@@ -1,0 +1,76 @@
+package cache_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/portico-commerce/portico/cache"
+)
+
+func TestDial(t *testing.T) {
+	const timeout = 70 * time.Millisecond
+	t.Run("one", func(t *testing.T) {
+		for url, address := range map[string]string{
+			"redis://redis.example":                           "redis.example:6379",
+			"rediss://:password@redis.example:6380/3":         "redis.example:6380",
+			"unix:///run/redis.sock?db=2":                     "/run/redis.sock",
+			"redis://redis.example?max_retries=7&pool_size=3": "redis.example:6379",
+		} {
+			client, err := cache.Dial(url, timeout)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			o := client.(*redis.Client).Options()
+			if o.Addr != address || o.MaxRetries > 0 || o.DialerRetries != 1 || !o.ContextTimeoutEnabled ||
+				o.ReadTimeout != timeout || o.DialTimeout != timeout || o.PoolTimeout != timeout {
+				t.Errorf("%s: %+v", address, o)
+			}
+			_ = client.Close()
+		}
+	})
+	t.Run("cluster", func(t *testing.T) {
+		client, err := cache.Dial("redis://a.example:1?addr=b.example:2&read_only=true", timeout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		o := client.(*redis.ClusterClient).Options()
+		if len(o.Addrs) != 2 || o.ReadOnly || o.RouteRandomly || o.RouteByLatency || o.ReadTimeout != timeout || o.MaxRetries > 0 {
+			t.Errorf("%+v", o)
+		}
+	})
+	t.Run("sentinels", func(t *testing.T) {
+		client, err := cache.Dial("redis://a.example:1?master_name=shop&addr=b.example:2&replica_only=true", timeout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		if o := client.(*redis.Client).Options(); o.ReadTimeout != timeout || o.MaxRetries > 0 {
+			t.Errorf("%+v", o)
+		}
+	})
+	for name, url := range map[string]string{
+		"scheme":            "http://:open-sesame@redis.example",
+		"unreadable":        "redis://:open-sesame@redis.example:port",
+		"control character": "redis://:open-sesame@redis.example\n",
+		"unknown option":    "redis://:open-sesame@redis.example?colour=red",
+		"database":          "redis://:open-sesame@redis.example/one",
+		"cluster's option":  "redis://:open-sesame@redis.example?addr=b.example:2&colour=red",
+		"sentinels' option": "redis://:open-sesame@redis.example?master_name=a&colour=red",
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, err := cache.Dial(url, timeout)
+			if err == nil {
+				_ = client.Close()
+				t.Fatal("no error")
+			}
+			if strings.Contains(err.Error(), "open-sesame") {
+				t.Errorf("the password shows in %q", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,381 @@
+package cache_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/portico-commerce/portico/cache"
+)
+
+// serve asks for a reply whatever its outcome, and returns what it got. An error
+// is a failed request.
+func (r *replica) serve(name string, fill cache.Fill) string {
+	r.tb.Helper()
+	value, outcome, _, err := r.Get(r.tb.Context(), key("near "+name), key(name), []string{"catalog", name}, fill)
+	if err != nil {
+		r.tb.Errorf("%s: %s, %v", name, outcome, err)
+	}
+	return string(value)
+}
+
+// A fault is what may happen to Redis, and what ends it.
+type fault struct {
+	name        string
+	begin, mend func(s *server)
+}
+
+func faults() []fault {
+	return []fault{
+		{"killed, restarted with its data", func(s *server) { s.save(); s.kill() }, (*server).start},
+		{"killed, restarted empty", func(s *server) { s.save(); s.kill(); s.empty() }, (*server).start},
+		{"paused", (*server).pause, (*server).resume},
+	}
+}
+
+// TestFaults breaks Redis, changes what is cached while it is away, and mends it.
+// Nothing fails, and what was cached before is never handed out again, by the
+// replica that wrote or by an idle one, once it has noticed.
+func TestFaults(t *testing.T) {
+	for _, f := range faults() {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			s := startRedis(t)
+			quick := func(o *cache.Options) { o.Timeout = 100 * time.Millisecond }
+			writer, idle := newReplica(t, s, quick), newReplica(t, s, quick)
+			writer.get("product:1", "miss", "old", makes("old"))
+			idle.get("product:1", "hit", "old", fails)
+			f.begin(s)
+			done := writer.Change(t.Context(), []string{"product:1"})
+			done()
+			for range 100 {
+				if got := writer.serve("product:1", makes("new")); got != "new" {
+					t.Fatalf("%q while Redis is away", got)
+				}
+			}
+			writer.await("open")
+			idle.await("open") // nothing was asked of it
+			f.mend(s)
+			writer.await("closed")
+			if got := writer.serve("product:1", makes("new")); got != "new" {
+				t.Errorf("the writer hands out %q", got)
+			}
+			idle.await("closed")
+			if got := idle.serve("product:1", makes("new")); got != "new" {
+				t.Errorf("the idle replica hands out %q", got)
+			}
+			// All is as it was before.
+			writer.serve("product:2", makes("two"))
+			idle.get("product:2", "hit", "two", fails)
+			for _, r := range []*replica{writer, idle} {
+				if n := r.count("portico_cache_epochs_total"); n < 1 {
+					t.Errorf("%v epochs", n)
+				}
+			}
+		})
+	}
+}
+
+// TestOldDataIsThere shows that a restart with data brings the old reply back, so
+// that TestFaults can fail.
+func TestOldDataIsThere(t *testing.T) {
+	s := startRedis(t)
+	newReplica(t, s, nil).get("product:1", "miss", "old", makes("old"))
+	s.save()
+	s.kill()
+	s.start()
+	newReplica(t, s, nil).get("product:1", "hit", "old", fails)
+}
+
+// TestAttempts counts what is sent to a Redis that does not answer, in every way
+// not to answer, while reads go on.
+func TestAttempts(t *testing.T) {
+	tests := []struct {
+		name  string
+		serve func(net.Conn) // nil: connections are refused
+	}{
+		{"nobody listens", nil},
+		{"silence", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }},
+		{"connections are closed", func(net.Conn) {}},
+		{"random bytes", func(c net.Conn) { _, _ = io.Copy(c, rand.Reader) }},
+		{"numbers", answer(":1\r\n")},
+		{"absurd lengths", answer("$9223372036854775806\r\n")},
+		{"negative lengths", answer("*-5\r\n")},
+		{"messages that are none", answer(">3\r\n:1\r\n:2\r\n:3\r\n")},
+		{"errors", answer("-LOADING Redis is loading the dataset in memory\r\n")},
+		{"OK", answer("+OK\r\n")},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close()
+			if tt.serve == nil {
+				listener.Close()
+			} else {
+				go func() {
+					for {
+						conn, err := listener.Accept()
+						if err != nil {
+							return
+						}
+						go func() {
+							defer conn.Close()
+							tt.serve(conn)
+						}()
+					}
+				}()
+			}
+			client, err := cache.Dial("redis://"+listener.Addr().String(), 50*time.Millisecond)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := newReplica(t, nil, func(o *cache.Options) { o.Redis, o.Timeout = client, 50*time.Millisecond })
+			r.await("open")
+			before, start := r.count("portico_redis_commands_total"), time.Now()
+			for probes := 0; probes < 2; {
+				if got := r.serve("product:1", makes("value")); got != "value" {
+					t.Fatalf("%q", got)
+				}
+				done := r.Change(t.Context(), []string{"product:1"})
+				done()
+				select {
+				case state := <-r.states:
+					if state == "closed" {
+						t.Fatal("the breaker has closed")
+					}
+					if state == "open" {
+						probes++
+					}
+				default:
+				}
+			}
+			attempts := r.count("portico_redis_commands_total") - before
+			if most := float64(time.Since(start)/cache.OpenFor + 1); attempts == 0 || attempts > most {
+				t.Errorf("%v round trips attempted, want at most %v", attempts, most)
+			}
+		})
+	}
+}
+
+// answer answers whatever is sent with the same.
+func answer(with string) func(net.Conn) {
+	return func(c net.Conn) {
+		b := make([]byte, 4096)
+		for {
+			if _, err := c.Read(b); err != nil {
+				return
+			}
+			if _, err := io.WriteString(c, with); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// TestRubbish puts what is no entry where entries are. That is a miss and a
+// count, and is overwritten.
+func TestRubbish(t *testing.T) {
+	s := startRedis(t)
+	client, ctx := s.client(), t.Context()
+	redisKey := fmt.Sprintf("portico:reply:%x", key("product:1"))
+	spoil := func(do func(redis.Pipeliner)) func() {
+		return func() {
+			if _, err := client.Pipelined(ctx, func(p redis.Pipeliner) error { do(p); return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	list := func(key string) func() {
+		return spoil(func(p redis.Pipeliner) { p.Del(ctx, key); p.RPush(ctx, key, "x") })
+	}
+	tests := []struct {
+		name  string
+		spoil func()
+	}{
+		{"empty", spoil(func(p redis.Pipeliner) { p.Set(ctx, redisKey, "", 0) })},
+		{"text", spoil(func(p redis.Pipeliner) { p.Set(ctx, redisKey, strings.Repeat("rubbish", 100), 0) })},
+		{"bit flipped", spoil(func(p redis.Pipeliner) { p.SetBit(ctx, redisKey, 8*37+3, 1); p.SetBit(ctx, redisKey, 8*37+4, 0) })},
+		{"too large", spoil(func(p redis.Pipeliner) { p.Set(ctx, redisKey, strings.Repeat("x", 2<<20), 0) })},
+		{"reply of another type", list(redisKey)},
+		{"generation of another type", list("portico:gen:{product:1}")},
+		{"epoch of another type", list("portico:gen:{all}")},
+		{"lease of another type", list("portico:lease:{product:1}")},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			spoil(func(p redis.Pipeliner) { p.FlushAll(ctx) })()
+			r := newReplica(t, s, func(o *cache.Options) { o.MemoryBytes = 0 })
+			r.serve("product:1", makes("good"))
+			r.get("product:1", "hit", "good", fails)
+			tt.spoil()
+			if strings.HasPrefix(tt.name, "lease") { // nobody looks there before a miss
+				done := r.Change(t.Context(), []string{"catalog"})
+				done()
+			}
+			if got := r.serve("product:1", makes("new")); got != "new" {
+				t.Errorf("%q is handed out", got)
+			}
+			if n := r.count("portico_cache_lookups_total", "redis", "error"); n != 1 {
+				t.Errorf("%v errors counted, want 1", n)
+			}
+			r.serve("product:1", makes("new"))
+			r.get("product:1", "hit", "new", fails)
+			tt.spoil()
+			done := r.Change(t.Context(), []string{"product:1"})
+			done()
+			if got := r.serve("product:1", makes("newest")); got != "newest" {
+				t.Errorf("%q is handed out after a change", got)
+			}
+			select {
+			case state := <-r.states:
+				t.Errorf("the breaker is %s", state)
+			default:
+			}
+		})
+	}
+}
+
+// TestLease lets a writer die between its commit and the end of the change. The
+// other replica hands out nothing old, and stores nothing for as long as the
+// lease lasts.
+func TestLease(t *testing.T) {
+	s := startRedis(t)
+	client := s.client()
+	short := func(o *cache.Options) { o.Lease = 500 * time.Millisecond }
+	writer, other := newReplica(t, s, short), newReplica(t, s, short)
+	writer.get("product:1", "miss", "old", makes("old"))
+	other.get("product:1", "hit", "old", fails)
+	writer.Change(t.Context(), []string{"product:1"}) // never done
+	stored := fmt.Sprintf("portico:reply:%x", key("product:1"))
+	before, err := client.Get(t.Context(), stored).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unkept := 0
+	for {
+		value, outcome, _, err := other.Get(t.Context(), key("near product:1"), key("product:1"), []string{"catalog", "product:1"}, makes("new"))
+		if err != nil || string(value) != "new" {
+			t.Fatalf("%q, %s, %v", value, outcome, err)
+		}
+		if outcome != "bypass" {
+			if outcome != "miss" {
+				t.Errorf("outcome %s", outcome)
+			}
+			break
+		}
+		unkept++
+		after, err := client.Get(t.Context(), stored).Result()
+		if err != nil || after != before {
+			t.Fatalf("stored while a change is under way: %v", err)
+		}
+	}
+	if unkept == 0 {
+		t.Error("the lease kept nothing from being stored")
+	}
+	if n, err := client.Exists(t.Context(), "portico:lease:{product:1}").Result(); n != 0 || err != nil {
+		t.Errorf("stored although the lease is alive: %d, %v", n, err)
+	}
+	writer.get("product:1", "hit", "new", fails)
+}
+
+// TestPubSub ends what the memory of another replica holds.
+func TestPubSub(t *testing.T) {
+	s := startRedis(t)
+	hour := func(o *cache.Options) { o.MemoryTTL = time.Hour }
+	a, b := newReplica(t, s, hour), newReplica(t, s, hour)
+	gone := func(name string) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+			if _, ok := b.Near(key("near " + name)); !ok {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("memory does not forget it")
+			}
+		}
+	}
+	for _, name := range []string{"product:1", "product:2"} {
+		a.get(name, "miss", "old", makes("old"))
+		b.get(name, "hit", "old", fails)
+	}
+	done := a.Change(t.Context(), []string{"product:1"})
+	done()
+	gone("product:1")
+	if _, ok := b.Near(key("near product:2")); !ok {
+		t.Error("another product was forgotten, too")
+	}
+	if err := a.Purge(t.Context()); err != nil {
+		t.Error(err)
+	}
+	gone("product:2")
+}
+
+// TestStart begins without Redis, which comes later.
+func TestStart(t *testing.T) {
+	t.Parallel()
+	s := startRedis(t)
+	s.kill()
+	r := newReplica(t, s, func(o *cache.Options) { o.Timeout = 100 * time.Millisecond })
+	r.await("open")
+	r.get("product:1", "bypass", "1", makes("1"))
+	if err := r.Purge(t.Context()); err == nil {
+		t.Error("a purge that reaches nobody is no error")
+	}
+	s.start()
+	r.await("closed")
+	r.get("product:1", "miss", "2", makes("2"))
+	r.get("product:1", "hit", "2", fails)
+}
+
+// TestMissedDuringProbe changes something between the epoch that a probe begins
+// and the closing of the breaker: the probe begins another.
+func TestMissedDuringProbe(t *testing.T) {
+	t.Parallel()
+	s := startRedis(t)
+	client, err := cache.Dial(s.url(), time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r *replica
+	probes := 0
+	client.AddHook(afterPipeline(func(commands []redis.Cmder) {
+		if len(commands) == 2 && commands[0].Args()[1] == "portico:gen:{all}" { // a new epoch
+			if probes++; probes == 1 {
+				done := r.Change(context.Background(), []string{"product:1"})
+				done()
+			}
+		}
+	}))
+	r = newReplica(t, nil, func(o *cache.Options) { o.Redis = client })
+	s.kill()
+	r.await("open")
+	s.start()
+	r.await("closed")
+	if n := r.count("portico_cache_epochs_total"); n != 2 || probes != 2 {
+		t.Errorf("%v epochs, want 2", n)
+	}
+}
+
+// afterPipeline is called after a pipeline was answered.
+type afterPipeline func([]redis.Cmder)
+
+func (afterPipeline) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (afterPipeline) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (after afterPipeline) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, commands []redis.Cmder) error {
+		err := next(ctx, commands)
+		after(commands)
+		return err
+	}
+}

@@ -1,0 +1,248 @@
+package cache_test
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/cache"
+)
+
+// An upstream holds a version of each of a few products.
+type upstream struct {
+	mu       sync.Mutex
+	versions [5]int
+}
+
+// read returns the versions of all products, as of one moment.
+func (u *upstream) read() [5]int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.versions
+}
+
+func (u *upstream) commit(product int) (version int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.versions[product]++
+	return u.versions[product]
+}
+
+// A record is what is asked for: some products, and what they depend on.
+type record struct {
+	name     string
+	products []int
+	tags     []string
+}
+
+// records are each product by its id and by its SKU, and the list of all.
+func records(u *upstream) []record {
+	all := []record{{"list", nil, []string{"catalog"}}}
+	for i := range u.versions {
+		id := strconv.Itoa(i)
+		all[0].products = append(all[0].products, i)
+		all = append(all, record{"product:" + id, []int{i}, []string{"product:" + id}}, record{"sku:" + id, []int{i}, []string{"catalog"}})
+	}
+	return all
+}
+
+// TestHistory writes and reads through replicas at the same time. No read that
+// began after a write was acknowledged returns anything older: on any replica
+// when memory never answers without Redis, on the one that wrote when it does.
+func TestHistory(t *testing.T) {
+	const reads, writes, readers = 10_000, 300, 4 // at least
+	tests := []struct {
+		name      string
+		replicas  int
+		memoryTTL time.Duration
+		redis     bool
+		own       bool // only the writes of the same replica count
+	}{
+		{"two replicas that always ask Redis", 2, 0, true, false},
+		{"two replicas with memory before Redis", 2, time.Hour, true, true},
+		{"one replica without Redis", 1, 0, false, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var s *server
+			if tt.redis {
+				s = startRedis(t)
+			}
+			u := &upstream{}
+			all := records(u)
+			var replicas []*replica
+			acknowledged := make([][5]atomic.Int64, tt.replicas) // by the replica that wrote
+			for range tt.replicas {
+				replicas = append(replicas, newReplica(t, s, func(o *cache.Options) {
+					o.MemoryTTL, o.Timeout = tt.memoryTTL, 10*time.Second
+				}))
+			}
+			var wg, writers sync.WaitGroup
+			stop := make(chan struct{})
+			var written atomic.Int64
+			for i, r := range replicas {
+				// One writer for each replica: what it acknowledges only grows.
+				writers.Go(func() {
+					for {
+						select {
+						case <-stop:
+							return
+						default:
+						}
+						product := rand.IntN(len(u.versions))
+						done := r.Change(t.Context(), []string{"catalog", "product:" + strconv.Itoa(product)})
+						pause()
+						version := u.commit(product)
+						pause()
+						done()
+						acknowledged[i][product].Store(int64(version))
+						written.Add(1)
+						time.Sleep(time.Duration(rand.IntN(5)) * time.Millisecond) // so that there is something to hit
+					}
+				})
+			}
+			for i, r := range replicas {
+				for range readers {
+					wg.Go(func() {
+						for n := 0; n < reads/readers/tt.replicas || written.Load() < writes; n++ {
+							record := all[rand.IntN(len(all))]
+							var least [5]int64
+							for from := range acknowledged {
+								for _, product := range record.products {
+									if from == i || !tt.own {
+										least[product] = max(least[product], acknowledged[from][product].Load())
+									}
+								}
+							}
+							got := read(t, r, u, record)
+							for _, product := range record.products {
+								if int64(got[product]) < least[product] {
+									t.Errorf("replica %d, %s: version %d of product %d, after %d was acknowledged",
+										i, record.name, got[product], product, least[product])
+								}
+							}
+						}
+					})
+				}
+			}
+			wg.Wait()
+			close(stop)
+			writers.Wait()
+			hits := 0.0
+			for _, r := range replicas {
+				hits += r.count("portico_cache_lookups_total", "hit")
+				if n := r.count("portico_redis_errors_total"); n > 0 {
+					t.Errorf("%v errors of Redis", n)
+				}
+			}
+			if hits < reads/20 {
+				t.Errorf("%v hits: the history shows nothing", hits)
+			}
+			t.Logf("%v hits, %d writes", hits, written.Load())
+		})
+	}
+}
+
+// pause lets others go first, now and then for long.
+func pause() {
+	if rand.IntN(4) == 0 {
+		time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
+	}
+	runtime.Gosched()
+}
+
+// read asks the replica for a record, from memory first, as a server does.
+func read(t *testing.T, r *replica, u *upstream, record record) (versions [5]int) {
+	value, ok := r.Near(key(record.name))
+	if !ok {
+		var err error
+		value, _, _, err = r.Get(t.Context(), key(record.name), key(record.name), record.tags, func(context.Context, [16]byte) ([]byte, time.Duration, error) {
+			versions := u.read()
+			pause() // the answer is on its way
+			value, err := json.Marshal(versions)
+			return value, time.Minute, err
+		})
+		if err != nil {
+			t.Errorf("%s: %v", record.name, err)
+		}
+	}
+	if err := json.Unmarshal(value, &versions); err != nil {
+		t.Errorf("%s: %q: %v", record.name, value, err)
+	}
+	return versions
+}
+
+// TestHistoryThroughFaults reads and writes while Redis is killed, restarted with
+// what it had on disk, and paused. No request fails, and the replica that wrote
+// never hands out anything older.
+func TestHistoryThroughFaults(t *testing.T) {
+	t.Parallel()
+	s := startRedis(t)
+	u := &upstream{}
+	all := records(u)
+	r := newReplica(t, s, func(o *cache.Options) { o.Timeout = 100 * time.Millisecond })
+	var acknowledged [5]atomic.Int64
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	stop := make(chan struct{})
+	defer close(stop)
+	loop := func(do func()) {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					do()
+				}
+			}
+		})
+	}
+	loop(func() {
+		product := rand.IntN(len(u.versions))
+		done := r.Change(t.Context(), []string{"catalog", "product:" + strconv.Itoa(product)})
+		pause()
+		version := u.commit(product)
+		pause()
+		done()
+		acknowledged[product].Store(int64(version))
+		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+	})
+	for range 2 {
+		loop(func() {
+			record := all[rand.IntN(len(all))]
+			var least [5]int64
+			for _, product := range record.products {
+				least[product] = acknowledged[product].Load()
+			}
+			got := read(t, r, u, record)
+			for _, product := range record.products {
+				if int64(got[product]) < least[product] {
+					t.Errorf("%s: version %d of product %d, after %d was acknowledged", record.name, got[product], product, least[product])
+				}
+			}
+			time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
+		})
+	}
+	for _, f := range slices.Concat(faults(), faults()) {
+		// There must be something in Redis that could come back.
+		for hits, deadline := r.redisHits(), time.Now().Add(time.Minute); r.redisHits() < hits+20; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("no hits")
+			}
+		}
+		f.begin(s)
+		r.await("open")
+		f.mend(s)
+		r.await("closed")
+	}
+}
+
+func (r *replica) redisHits() float64 { return r.count("portico_cache_lookups_total", "redis", "hit") }
