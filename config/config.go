@@ -23,6 +23,7 @@ type Config struct {
 	Adapter        string // name of the chosen adapter
 	OpsListen      string // host:port
 	OpsToken       string // empty: the operators' port asks for none
+	OpsPprof       bool   // whether it serves profiles
 	LogLevel       slog.Level
 	LogFormat      string // "text" or "json"
 
@@ -43,18 +44,33 @@ type Config struct {
 	rows []Row
 }
 
-// Limits bound what a request may send, in bytes, and the pixels of an image.
-type Limits struct{ BodyBytes, QueryBytes, ImagePixels int64 }
+// Limits bound what a request may send, in bytes, the pixels of an image, and how
+// often a consumer may call.
+type Limits struct {
+	BodyBytes, QueryBytes, ImagePixels int64
+
+	ConsumerRate  float64 // requests per second; 0: any number
+	ConsumerBurst int64   // requests at once, at least 1
+}
 
 // Lists bound what a list may answer.
 type Lists struct{ MaxRows int64 }
 
-// Server holds the time limits of a connection. None of them is zero.
-type Server struct{ ReadHeaderTimeout, ReadTimeout, WriteTimeout, IdleTimeout, ShutdownTimeout time.Duration }
+// Server holds what connections to the contract's port are served with.
+type Server struct {
+	// Time limits, none of them zero.
+	ReadHeaderTimeout, ReadTimeout, WriteTimeout, IdleTimeout, ShutdownTimeout time.Duration
+
+	DrainDelay      time.Duration // may be zero
+	TLSCert, TLSKey string        // files, both or none
+}
 
 // Auth holds what protects credentials. SecretKey has 32 bytes, or none when no
 // key is set.
-type Auth struct{ SecretKey []byte }
+type Auth struct {
+	SecretKey       []byte
+	RefusePlaintext bool
+}
 
 // Store holds what the store's rules of time, price and tax depend on, and what
 // products may refer to.
@@ -86,11 +102,15 @@ func newConfig(v values) *Config {
 		Adapter:        get[string](v, "adapter"),
 		OpsListen:      get[string](v, "ops.listen"),
 		OpsToken:       get[string](v, "ops.token"),
+		OpsPprof:       get[bool](v, "ops.pprof"),
 		LogFormat:      get[string](v, "log.format"),
 		Limits: Limits{
 			BodyBytes:   get[int64](v, "limits.body_bytes"),
 			QueryBytes:  get[int64](v, "limits.query_bytes"),
 			ImagePixels: get[int64](v, "limits.image_pixels"),
+
+			ConsumerRate:  number(get[string](v, "limits.consumer_rate")),
+			ConsumerBurst: get[int64](v, "limits.consumer_burst"),
 		},
 		Lists: Lists{MaxRows: get[int64](v, "lists.max_rows")},
 		Server: Server{
@@ -99,8 +119,14 @@ func newConfig(v values) *Config {
 			WriteTimeout:      get[time.Duration](v, "server.write_timeout"),
 			IdleTimeout:       get[time.Duration](v, "server.idle_timeout"),
 			ShutdownTimeout:   get[time.Duration](v, "server.shutdown_timeout"),
+			DrainDelay:        get[time.Duration](v, "server.drain_delay"),
+			TLSCert:           get[string](v, "server.tls_cert"),
+			TLSKey:            get[string](v, "server.tls_key"),
 		},
-		Auth: Auth{SecretKey: get[[]byte](v, "auth.secret_key")},
+		Auth: Auth{
+			SecretKey:       get[[]byte](v, "auth.secret_key"),
+			RefusePlaintext: get[bool](v, "auth.refuse_plaintext"),
+		},
 		Store: Store{
 			TimeZone:   get[*time.Location](v, "store.timezone"),
 			Currency:   get[string](v, "store.currency"),
@@ -131,6 +157,12 @@ func newConfig(v values) *Config {
 // listed returns the values of a list that has been checked.
 func listed(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// number returns a decimal that has been checked.
+func number(text string) float64 {
+	n, _ := strconv.ParseFloat(text, 64)
+	return n
 }
 
 func logLevel(name string) slog.Level {
@@ -187,6 +219,12 @@ func rules() []rule {
 				return ""
 			}
 			return "must not be longer than server.read_timeout " + c.Server.ReadTimeout.String()
+		}},
+		{[]string{"server.tls_cert", "server.tls_key"}, func(c *Config) string {
+			if (c.Server.TLSCert == "") == (c.Server.TLSKey == "") {
+				return ""
+			}
+			return "must be set together with server.tls_key, or neither of them"
 		}},
 	}
 }

@@ -71,7 +71,7 @@ func TestLoadDefaults(t *testing.T) {
 		OpsListen:      "127.0.0.1:9464",
 		LogLevel:       slog.LevelInfo,
 		LogFormat:      "text",
-		Limits:         config.Limits{BodyBytes: 16 << 20, QueryBytes: 256 << 10, ImagePixels: 40_000_000},
+		Limits:         config.Limits{BodyBytes: 16 << 20, QueryBytes: 256 << 10, ImagePixels: 40_000_000, ConsumerBurst: 20},
 		Lists:          config.Lists{MaxRows: 100000},
 		Server: config.Server{
 			ReadHeaderTimeout: 10 * time.Second,
@@ -108,9 +108,9 @@ trusted_proxies: [10.1.2.3/8, "::1", "::ffff:192.0.2.1"]
 dialect: magento
 accept_missing: json
 adapter: rest
-ops: {listen: ":9000", token: 0123456789abcdef}
+ops: {listen: ":9000", token: 0123456789abcdef, pprof: true}
 log: {level: error, format: json}
-limits: {body_bytes: 4096, query_bytes: 512KiB, image_pixels: 1}
+limits: {body_bytes: 4096, query_bytes: 512KiB, image_pixels: 1, consumer_rate: 0.25, consumer_burst: 3}
 lists.max_rows: 7
 server:
   read_header_timeout: 1s
@@ -118,8 +118,12 @@ server:
   write_timeout: 1m30s
   idle_timeout: 4s
   shutdown_timeout: 500ms
+  drain_delay: 5s
+  tls_cert: shop.pem
+  tls_key: shop.key
 auth:
   secret_key: `+secretKey+`
+  refuse_plaintext: true
 store: {timezone: Europe/Berlin, currency: EUR, tax_country: DE, tax_region: "",
   attribute_sets: [4, 9], tax_classes: "0, 7", themes: []}
 stock: {min_qty: -007.5, notify_qty: 0.25, backorders: 2, manage: false}
@@ -146,9 +150,10 @@ sql.dsn: 0042
 		Adapter:       "rest",
 		OpsListen:     ":9000",
 		OpsToken:      "0123456789abcdef",
+		OpsPprof:      true,
 		LogLevel:      slog.LevelError,
 		LogFormat:     "json",
-		Limits:        config.Limits{BodyBytes: 4096, QueryBytes: 512 << 10, ImagePixels: 1},
+		Limits:        config.Limits{BodyBytes: 4096, QueryBytes: 512 << 10, ImagePixels: 1, ConsumerRate: 0.25, ConsumerBurst: 3},
 		Lists:         config.Lists{MaxRows: 7},
 		Server: config.Server{
 			ReadHeaderTimeout: time.Second,
@@ -156,8 +161,11 @@ sql.dsn: 0042
 			WriteTimeout:      90 * time.Second,
 			IdleTimeout:       4 * time.Second,
 			ShutdownTimeout:   500 * time.Millisecond,
+			DrainDelay:        5 * time.Second,
+			TLSCert:           "shop.pem",
+			TLSKey:            "shop.key",
 		},
-		Auth: config.Auth{SecretKey: append(key, key...)},
+		Auth: config.Auth{SecretKey: append(key, key...), RefusePlaintext: true},
 		Store: config.Store{TimeZone: berlin, Currency: "EUR", TaxCountry: "DE",
 			AttributeSets: []string{"4", "9"}, TaxClasses: []string{"0", "7"}, Themes: []string{}},
 		Stock:  config.Stock{MinQty: "-7.5000", NotifyQty: "0.2500", Backorders: 2},
@@ -338,6 +346,12 @@ func TestFaults(t *testing.T) {
 			[]string{`default: ops.listen: must differ from listen :9464`}},
 		{"header timeout over read timeout", "server.read_header_timeout: 2m", nil, nil,
 			[]string{`portico.yaml:1: server.read_header_timeout: must not be longer than server.read_timeout 1m0s`}},
+		{"rate below nothing", "limits.consumer_rate: -1", nil, nil,
+			[]string{`portico.yaml:1: limits.consumer_rate: "-1" must be a number of requests per second such as 5 or 0.25, at most 8 digits and 4 places`}},
+		{"certificate without a key", "server.tls_cert: shop.pem", nil, nil,
+			[]string{`portico.yaml:1: server.tls_cert: must be set together with server.tls_key, or neither of them`}},
+		{"key without a certificate", "server.tls_key: shop.key", nil, nil,
+			[]string{`default: server.tls_cert: must be set together with server.tls_key, or neither of them`}},
 		{"combination with a value at fault is not judged", "ops: {listen: 0.0.0.0:9464, token: short}", nil, nil,
 			[]string{`portico.yaml:1: ops.token: value must be 16 to 256 printable ASCII characters without blanks`}},
 

@@ -87,6 +87,8 @@ func core() []Setting {
 			Help: "Address of the operators' port: metrics, health, readiness. Off loopback it needs ops.token."},
 		{Name: "ops.token", Kind: Text, Secret: true, Valid: validToken,
 			Help: "Bearer token that the operators' port asks for, 16 to 256 printable ASCII characters. Empty: none asked for."},
+		{Name: "ops.pprof", Kind: Bool, Default: "false",
+			Help: "Whether the operators' port serves profiles of the process under /debug/pprof/, for go tool pprof. They ask for ops.token as /metrics does."},
 
 		{Name: "log.level", Kind: Choice, Default: "info", Choices: []string{"debug", "info", "warn", "error"}, Flag: "log-level",
 			Help: "The least severity that is logged."},
@@ -99,6 +101,10 @@ func core() []Setting {
 			Help: "Greatest size of a query string; a longer one gets 400."},
 		{Name: "limits.image_pixels", Kind: Int, Default: "40000000", Min: 1, Max: 1_000_000_000,
 			Help: "Greatest number of pixels of an image, and of all images that are checked at once; each takes up to 24 bytes of memory for as long."},
+		{Name: "limits.consumer_rate", Kind: Decimal, Default: "0", Valid: matching(`[0-9]{1,8}(?:\.[0-9]{1,4})?`, "must be a number of requests per second such as 5 or 0.25, at most 8 digits and 4 places"),
+			Help: "Requests per second that one consumer may send to one process in the long run; beyond that it gets 429 with Retry-After. Guests are not counted. 0: any number."},
+		{Name: "limits.consumer_burst", Kind: Int, Default: "20", Min: 1, Max: 1_000_000,
+			Help: "Requests that a consumer may send at once, after a pause, with limits.consumer_rate."},
 		{Name: "lists.max_rows", Kind: Int, Default: "100000", Min: 1, Max: 10_000_000,
 			Help: "Greatest number of records in one list, whatever limit asks for."},
 
@@ -112,9 +118,17 @@ func core() []Setting {
 			Help: "Time an idle connection is kept open."},
 		{Name: "server.shutdown_timeout", Kind: Duration, Default: "15s", Min: shortest, Max: longest,
 			Help: "Time that requests in flight are given to finish at shutdown."},
+		{Name: "server.drain_delay", Kind: Duration, Default: "0s", Min: 0, Max: longest,
+			Help: "How long the program goes on serving after SIGTERM, with /readyz failing and connections told to close, before it takes no more requests. Give it longer than whoever asks /readyz takes to notice."},
+		{Name: "server.tls_cert", Kind: Text,
+			Help: "File with the certificate of the contract's port and those between it and its authority, in PEM. With server.tls_key the port speaks HTTPS; a file that is renewed is taken up without a restart. Empty: plain HTTP."},
+		{Name: "server.tls_key", Kind: Text,
+			Help: "File with the private key of server.tls_cert, in PEM."},
 
 		{Name: "auth.secret_key", Kind: Key, Secret: true,
 			Help: "Key that encrypts consumer and token secrets at rest: 64 hexadecimal digits, as from openssl rand -hex 32."},
+		{Name: "auth.refuse_plaintext", Kind: Bool, Default: "false",
+			Help: "Whether the signature method PLAINTEXT is refused, which sends the secrets themselves. Signed calls are not affected."},
 
 		{Name: "store.timezone", Kind: TimeZone, Default: "UTC",
 			Help: "Time zone of the store, an IANA name such as Europe/Berlin: days begin and special prices change in it."},

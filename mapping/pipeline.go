@@ -34,6 +34,7 @@ type Call struct {
 	knownMethod bool
 	body        []byte
 	bodyRead    bool
+	retryAfter  int // seconds, of a call that comes too early
 }
 
 // Name returns the name of the call, fit for a label: that of the route table,
@@ -90,6 +91,7 @@ func steps() []step {
 	return []step{
 		(*Service).negotiate,
 		(*Service).authenticate,
+		(*Service).limitConsumer,
 		(*Service).checkAPIType,
 		(*Service).checkRoute,
 		(*Service).checkMethod,
@@ -157,6 +159,17 @@ func (s *Service) authenticate(ctx context.Context, c *Call) error {
 	})
 	c.Principal = principal
 	return err
+}
+
+// limitConsumer refuses the calls that a consumer sends beyond its rate. It follows
+// the check of credentials, so that nobody can use up what belongs to another.
+func (s *Service) limitConsumer(_ context.Context, c *Call) error {
+	wait, ok := s.rates.take(c.Principal.ConsumerID)
+	if ok {
+		return nil
+	}
+	c.retryAfter = wait
+	return s.dialect.Fault(contract.TooManyRequests)
 }
 
 // checkAPIType refuses what only looks like this interface.

@@ -4,7 +4,6 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
-	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 // maxPrices is the greatest number of entries of a list. No shop needs as many,
@@ -70,12 +69,7 @@ func (w *productWrite) prices(list *priceRules) []adapter.Record {
 			if !ok || a.ReadOnly {
 				continue
 			}
-			number, _ := numericValue(n)
-			if a.Kind == adapter.KindDecimal {
-				r.Values[i] = adapter.TextValue(numeric.Decimal(clip(number)))
-			} else {
-				r.Values[i] = adapter.IntegerValue(truncate(number))
-			}
+			r.Values[i] = typedValue(a.Kind, n)
 		}
 		records = append(records, r)
 	}

@@ -240,7 +240,8 @@ func (w *productWrite) fits(rule *contract.SetRule, n *codec.Node) bool {
 	case contract.SetOption:
 		return ok && slices.ContainsFunc(rule.Options, func(code string) bool { return numeric.Leading(code) == number })
 	case contract.SetGroup:
-		return ok && number == float64(truncate(number)) && w.groups[truncate(number)]
+		whole, ok := wholeNumber(n)
+		return ok && w.groups[whole]
 	default:
 		return true
 	}

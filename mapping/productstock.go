@@ -215,14 +215,6 @@ func (p *productStock) canonical(d *stockDatum, n *codec.Node) *codec.Node {
 	}
 }
 
-// leading returns the number a value begins with.
-func leading(n *codec.Node) float64 {
-	if n.Kind == codec.Number {
-		return literal(n)
-	}
-	return numeric.Leading(n.String())
-}
-
 func numberNode(i int64) *codec.Node {
 	n := codec.NumberNode(strconv.FormatInt(i, 10))
 	return &n

@@ -71,7 +71,7 @@ func whole(t *testing.T, r mapping.Response) mapping.Response {
 			t.Error("a body, and a stream as well")
 		}
 		var body bytes.Buffer
-		if err := r.Stream(t.Context(), &body); err != nil {
+		if _, err := r.Stream(t.Context(), &body); err != nil {
 			t.Error(err)
 		}
 		r.Body = body.Bytes()

@@ -19,11 +19,12 @@ type Response struct {
 	Status      int
 	ContentType string
 	Location    string
+	RetryAfter  int // whole seconds after which a repeated call may succeed; 0: not known
 	Body        []byte
 	// Stream, unless nil, writes the body in place of Body, whose length nobody
-	// knows. After an error, which has been logged where somebody has to know of
+	// knows, and returns how many records it wrote. After an error, which has been logged where somebody has to know of
 	// it, the body is not whole, and the client must not take it for that.
-	Stream func(context.Context, io.Writer) error
+	Stream func(context.Context, io.Writer) (records int64, err error)
 
 	// What the answer was, for logs and metrics.
 	Call    string
@@ -93,13 +94,15 @@ func (s *Service) answer(ctx context.Context, c *Call, reply *Reply, buf []byte)
 	case reply.Rest != nil:
 		response.ContentType = c.Format.ContentType()
 		if c.request.ProtoAtLeast(1, 1) {
-			response.Stream = func(ctx context.Context, w io.Writer) error { return s.stream(ctx, c, reply, buf, w) }
+			response.Stream = func(ctx context.Context, w io.Writer) (int64, error) {
+				return s.stream(ctx, c, reply, buf, w)
+			}
 			break
 		}
 		// HTTP/1.0 ends a body of unknown length with the connection: one that is
 		// cut off would look whole.
 		var whole bytes.Buffer
-		if err := s.write(ctx, c, reply, buf, &whole); err != nil {
+		if err := s.write(ctx, c, reply, buf, &whole, new(int64)); err != nil {
 			return s.refuse(ctx, c, err, buf)
 		}
 		response.Body = whole.Bytes()
@@ -125,6 +128,7 @@ func (s *Service) refuse(ctx context.Context, c *Call, err error, buf []byte) Re
 	response := Response{
 		Status:      last.Status(),
 		ContentType: c.Format.ContentType(),
+		RetryAfter:  c.retryAfter,
 		Body:        codec.Append(buf, c.Format, s.dialect.Root, envelope(faults), false),
 	}
 	if last.Code == http.StatusUnauthorized {

@@ -28,6 +28,11 @@ type Settings struct {
 	// PublicURL is the base URL of the shop in answers; without one it is the
 	// scheme and the Host header of each request.
 	PublicURL string
+	// ConsumerRate is how many calls per second one consumer may send in the long
+	// run, 0 for any number, and ConsumerBurst how many at once. Guests, who are no
+	// consumers, are not limited.
+	ConsumerRate  float64
+	ConsumerBurst int
 	// JSONWithoutAccept answers calls that carry no Accept in JSON where the
 	// dialect has no default format.
 	JSONWithoutAccept bool
@@ -37,7 +42,8 @@ type Settings struct {
 	Prices PriceSettings
 	// Products holds what products may refer to.
 	Products ProductSettings
-	// Now is the clock.
+	// Now is the clock. Its times should tell how much later one is than another
+	// whatever the hands were set to meanwhile, as those of time.Now do.
 	Now func() time.Time
 }
 
@@ -60,6 +66,7 @@ type Service struct {
 	steps    []step
 	handlers map[string]handler
 	memory   *memory
+	rates    *consumerRates
 
 	customers         *customers
 	addresses         *customerAddresses
@@ -160,6 +167,9 @@ func New(d *contract.Dialect, fields *contract.Fields, behind adapter.Adapter, s
 	}
 	var err error
 	if s.memory, err = newMemory(settings.Now); err != nil {
+		return nil, err
+	}
+	if s.rates, err = newConsumerRates(settings.ConsumerRate, settings.ConsumerBurst, settings.Now); err != nil {
 		return nil, err
 	}
 	upstream := &watchedAdapter{behind, s.memory}

@@ -210,12 +210,16 @@ func truncate(f float64) int64 {
 // castInteger returns what a value sent is as an integer from 0 to greatest: the
 // number it begins with, without its fraction, and 1 or 0 for a list.
 func castInteger(n *codec.Node, greatest int64) int64 {
-	switch n.Kind {
-	case codec.Struct:
+	if n.Kind == codec.Struct {
 		return flag(n)
-	case codec.Number:
-		return min(max(truncate(literal(n)), 0), greatest)
-	default:
-		return min(max(truncate(numeric.Leading(n.String())), 0), greatest)
 	}
+	return min(max(truncate(leading(n)), 0), greatest)
+}
+
+// leading returns the number a value begins with.
+func leading(n *codec.Node) float64 {
+	if n.Kind == codec.Number {
+		return literal(n)
+	}
+	return numeric.Leading(n.String())
 }

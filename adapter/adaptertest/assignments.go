@@ -30,19 +30,10 @@ func (s *shelf) assign(t *testing.T, r adapter.Resource, product int, target giv
 	return store.Create(t.Context(), &adapter.CreateParams{Record: g.record(s.schemas.Of(r))})
 }
 
-// assignable skips the test when the store assigns nothing at all.
-func (s *shelf) assignable(t *testing.T) {
-	t.Helper()
-	if _, err := s.assign(t, adapter.ProductWebsites, noRecord, given{"website_id": aWebsite}); adapter.KindOf(err) == adapter.Unsupported && err != nil {
-		t.Skip(err)
-	}
-}
-
 // testAssign assigns and unassigns, each of which saves the product at the default
 // scope alone.
 func (s *shelf) testAssign(t *testing.T) {
 	const p = aProduct
-	s.assignable(t)
 	s.post(t, p, aView, "f/r/front.png", given{"label": "Front", "position": 3})
 	s.gallery(t, p, 0, "- - -")
 	seen := s.get(t, p, 0)
@@ -79,7 +70,6 @@ func (s *shelf) testAssign(t *testing.T) {
 // testCopies copies what one store view shows to another.
 func (s *shelf) testCopies(t *testing.T) {
 	const p = aProduct
-	s.assignable(t)
 	s.change(t, p, aView, given{"name": "copied", "meta_title": nil, "tax_class_id": 4})
 	s.change(t, p, sisterView, given{"name": "sister", "description": "sister"})
 	s.change(t, p, foreignView, given{"name": "before", "url_key": "before"})
@@ -117,7 +107,6 @@ func (s *shelf) testCopies(t *testing.T) {
 // must change nothing.
 func (s *shelf) testAssignmentsRefused(t *testing.T) {
 	const p = aProduct
-	s.assignable(t)
 	s.post(t, p, aView, "f/r/front.png", given{"label": "Front", "position": 3})
 	seen := s.get(t, p, 0)
 	copies := func(list ...given) given { return given{"website_id": foreignWebsite, "copies": list} }
@@ -153,7 +142,6 @@ func (s *shelf) testAssignmentsRefused(t *testing.T) {
 // while others save it.
 func (s *shelf) testAssigners(t *testing.T) {
 	const p, writers = aProduct, 50
-	s.assignable(t)
 	var all sync.WaitGroup
 	for i := range writers {
 		all.Go(func() {

@@ -12,32 +12,44 @@ import (
 
 // testProducts checks what only lists of products have: websites, categories,
 // store views and prices on demand.
-func testProducts(t *testing.T, a adapter.Adapter, s *suite) {
-	t.Run("websites", func(t *testing.T) { s.testWebsites(t, a) })
-	t.Run("listed", func(t *testing.T) { s.testListed(t, a) })
-	t.Run("categories", func(t *testing.T) { s.testCategories(t, a) })
-	t.Run("prices on demand", s.testPrices)
-	t.Run("stock on demand", func(t *testing.T) { s.testStock(t, a) })
-	t.Run("only", s.testOnly)
-	t.Run("store views", func(t *testing.T) { s.testStoreViews(t, a) })
+func testProducts(t *testing.T, h Harness, a adapter.Adapter, s *suite) {
+	for _, c := range []struct {
+		name string
+		of   []adapter.Resource // it reads as well
+		test func(*suite, *testing.T, adapter.Adapter)
+	}{
+		{"websites", []adapter.Resource{adapter.Websites}, (*suite).testWebsites},
+		{"listed", []adapter.Resource{adapter.Stores}, (*suite).testListed},
+		{"categories", []adapter.Resource{adapter.Categories}, (*suite).testCategories},
+		{"prices on demand", nil, (*suite).testPrices},
+		{"stock on demand", []adapter.Resource{adapter.StockItems}, (*suite).testStock},
+		{"only", nil, (*suite).testOnly},
+		{"store views", []adapter.Resource{adapter.Stores}, (*suite).testStoreViews},
+	} {
+		if h.supports(c.of...) {
+			t.Run(c.name, func(t *testing.T) { c.test(s, t, a) })
+		}
+	}
 }
 
-// ids returns the keys of all records of a resource.
-func ids(t *testing.T, a adapter.Adapter, r adapter.Resource) []int64 {
+// storeOf returns the store of a resource that is supported.
+func storeOf(t *testing.T, a adapter.Adapter, r adapter.Resource) adapter.Store {
 	t.Helper()
 	store, err := a.Store(r)
 	if err != nil {
-		t.Skipf("no %s: %v", r, err)
+		t.Fatal(err)
 	}
-	result, err := store.List(t.Context(), &adapter.ListParams{})
+	return &checked{Store: store, t: t}
+}
+
+// records returns all records of a resource.
+func records(t *testing.T, a adapter.Adapter, r adapter.Resource) []adapter.Record {
+	t.Helper()
+	result, err := storeOf(t, a, r).List(t.Context(), &adapter.ListParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []int64
-	for _, record := range result.Records {
-		all = append(all, record.Get(record.Schema.Key).Int())
-	}
-	return all
+	return result.Records
 }
 
 // within lists the products that p leaves, as a store view has them, and checks
@@ -71,7 +83,8 @@ func (s *suite) within(t *testing.T, storeID int64, p adapter.ProductParams) []a
 func (s *suite) testWebsites(t *testing.T, a adapter.Adapter) {
 	all := s.list(t, &adapter.Query{})
 	var sold []adapter.Key
-	for _, website := range ids(t, a, adapter.Websites) {
+	for _, record := range records(t, a, adapter.Websites) {
+		website := int64(keyIn(record))
 		here := s.within(t, 0, adapter.ProductParams{WebsiteID: website})
 		if len(here) == 0 || len(here) == len(all) {
 			t.Errorf("website %d: %d products of %d, so nothing is tested", website, len(here), len(all))
@@ -91,20 +104,12 @@ func (s *suite) testWebsites(t *testing.T, a adapter.Adapter) {
 // testListed holds what shoppers may list at each store view against the
 // conditions that decide it.
 func (s *suite) testListed(t *testing.T, a adapter.Adapter) {
-	stores, err := a.Store(adapter.Stores)
-	if err != nil {
-		t.Skipf("no stores: %v", err)
-	}
-	views, err := stores.List(t.Context(), &adapter.ListParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	is := func(attribute string, op adapter.Op, operand string) adapter.Condition {
 		return adapter.Condition{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: []string{operand}}}}
 	}
 	someLeftOut := false
 	byDefault := s.keys(s.list(t, &adapter.Query{Where: []adapter.Condition{is("status", adapter.Eq, "1"), is("visibility", adapter.NotEq, "1")}}))
-	for _, view := range views.Records {
+	for _, view := range records(t, a, adapter.Stores) {
 		id, website := view.Get("store_id").Int(), view.Get("website_id").Int()
 		sold := s.within(t, id, adapter.ProductParams{WebsiteScope: true, WebsiteID: website})
 		enabled, _, err := adapter.Apply(s.schema, sold, &adapter.Query{Where: []adapter.Condition{is("status", adapter.Eq, "1")}})
@@ -145,7 +150,8 @@ func (s *suite) testListed(t *testing.T, a adapter.Adapter) {
 
 func (s *suite) testCategories(t *testing.T, a adapter.Adapter) {
 	listed := 0
-	for _, category := range ids(t, a, adapter.Categories) {
+	for _, record := range records(t, a, adapter.Categories) {
+		category := int64(keyIn(record))
 		bounds := adapter.ProductParams{CategoryID: category}
 		here := s.within(t, 0, bounds)
 		listed += len(here)
@@ -223,7 +229,7 @@ func (b Bounded) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	return b.Store.Update(ctx, &bounded)
 }
 
-func (s *suite) testPrices(t *testing.T) {
+func (s *suite) testPrices(t *testing.T, _ adapter.Adapter) {
 	with := []string{"group_price", "tier_price"}
 	found := map[string]int{}
 	result, err := s.store.List(t.Context(), &adapter.ListParams{With: with})
@@ -263,16 +269,8 @@ func (s *suite) testPrices(t *testing.T) {
 
 // testStock holds what products show of their stock items against the items.
 func (s *suite) testStock(t *testing.T, a adapter.Adapter) {
-	store, err := a.Store(adapter.StockItems)
-	if err != nil {
-		t.Skipf("no stock items: %v", err)
-	}
-	items, err := store.List(t.Context(), &adapter.ListParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	of := map[int64]adapter.Record{}
-	for _, item := range items.Records {
+	for _, item := range records(t, a, adapter.StockItems) {
 		of[item.Get("product_id").Int()] = item
 	}
 	names := []string{"is_in_stock", "manage_stock", "use_config_manage_stock"}
@@ -303,7 +301,7 @@ func (s *suite) testStock(t *testing.T, a adapter.Adapter) {
 
 // testOnly reads products of which not all is wanted: what is left out is absent
 // or right, and the rest is there.
-func (s *suite) testOnly(t *testing.T) {
+func (s *suite) testOnly(t *testing.T, _ adapter.Adapter) {
 	full := s.list(t, &adapter.Query{OrderBy: "name"})
 	for _, only := range [][]string{{}, {"sku", "price"}, {"meta_title", "visibility", "special_from_date"}} {
 		p := &adapter.ListParams{Query: adapter.Query{OrderBy: "name"}, Only: only}
@@ -335,7 +333,8 @@ func (s *suite) testOnly(t *testing.T) {
 // attributes that reach so far may differ.
 func (s *suite) testStoreViews(t *testing.T, a adapter.Adapter) {
 	defaults := s.within(t, 0, adapter.ProductParams{})
-	for _, id := range ids(t, a, adapter.Stores) {
+	for _, view := range records(t, a, adapter.Stores) {
+		id := int64(keyIn(view))
 		whole := s.within(t, id, adapter.ProductParams{})
 		website := s.within(t, id, adapter.ProductParams{WebsiteScope: true})
 		for i, r := range defaults {

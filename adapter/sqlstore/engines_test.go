@@ -17,16 +17,26 @@ type Engine struct {
 
 // Engines lists every engine.
 func Engines() []Engine {
-	return []Engine{
+	return append([]Engine{
 		{"sqlite", func(tb testing.TB) string { return "sqlite:" + filepath.Join(tb.TempDir(), "shop.db") }},
-		{"postgres", sqltest.Postgres},
-		{"mariadb", sqltest.MariaDB},
-	}
+	}, Servers()...)
+}
+
+// Servers lists the engines that are servers.
+func Servers() []Engine {
+	return []Engine{{"postgres", sqltest.Postgres}, {"mariadb", sqltest.MariaDB}}
 }
 
 // EachEngine runs a test on every engine.
 func EachEngine(t *testing.T, test func(t *testing.T, e Engine)) {
 	for _, e := range Engines() {
+		t.Run(e.Name, func(t *testing.T) { test(t, e) })
+	}
+}
+
+// EachServer is EachEngine for what a file cannot do.
+func EachServer(t *testing.T, test func(t *testing.T, e Engine)) {
+	for _, e := range Servers() {
 		t.Run(e.Name, func(t *testing.T) { test(t, e) })
 	}
 }

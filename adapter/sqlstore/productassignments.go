@@ -43,7 +43,7 @@ func (s assignments) Create(ctx context.Context, p *adapter.CreateParams) (adapt
 		if err := allow(p.Check); err != nil {
 			return err
 		}
-		product, err := tx.product(ctx, adapter.Key(p.Record.Get("product_id").Int()))
+		product, err := tx.product(ctx, adapter.Key(p.Record.Get("product_id").Int()), 0)
 		if errors.Is(err, sql.ErrNoRows) {
 			err = s.invalid(op, "product_id", errProduct)
 		}
@@ -162,7 +162,7 @@ func (s assignments) Delete(ctx context.Context, p *adapter.DeleteParams) error 
 	}
 	product := adapter.Key(seen.Get("product_id").Int())
 	return s.db.products.save(ctx, op, func(tx *saving) error {
-		if _, err := tx.product(ctx, product); err != nil {
+		if _, err := tx.product(ctx, product, 0); err != nil {
 			return err
 		}
 		stmt, _ := s.db.writing.find(s.lock)

@@ -100,7 +100,7 @@ func checkImageTypes(op string, r adapter.Record) error {
 
 // createImage stores an image at a level, and returns its key and its name.
 func (s *saving) createImage(ctx context.Context, op string, images productImages, r adapter.Record, level int64) (key adapter.Key, name string, err error) {
-	product, err := s.product(ctx, adapter.Key(r.Get("product_id").Int()))
+	product, err := s.product(ctx, adapter.Key(r.Get("product_id").Int()), 0)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "product_id", Err: errProduct}
 	}
@@ -201,17 +201,17 @@ func (s *saving) clearTypes(ctx context.Context, product adapter.Key, all pointe
 }
 
 // image locks the product of an image, and returns both, the image as a level
-// shows it.
-func (s *saving) image(ctx context.Context, images productImages, key adapter.Key, level int64) (product, image adapter.Record, err error) {
+// shows it. ownerID is as in product.
+func (s *saving) image(ctx context.Context, images productImages, key adapter.Key, level, ownerID int64) (product, image adapter.Record, err error) {
 	rows, err := s.query(ctx, "SELECT product_id FROM product_image WHERE id = ?", int64(key))
 	if err != nil {
 		return product, image, err
 	}
-	var owner int64
-	if err = scanOne(rows, &owner); err != nil {
+	var of int64
+	if err = scanOne(rows, &of); err != nil {
 		return product, image, err
 	}
-	if product, err = s.product(ctx, adapter.Key(owner)); err != nil {
+	if product, err = s.product(ctx, adapter.Key(of), ownerID); err != nil {
 		return product, image, err
 	}
 	image, err = images.one(ctx, s.query, key, level)
@@ -222,10 +222,7 @@ func (s *saving) image(ctx context.Context, images productImages, key adapter.Ke
 func (s productImages) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	op := fmt.Sprintf("update product_images %d", p.Key)
 	return s.db.products.save(ctx, op, func(tx *saving) error {
-		product, current, err := tx.image(ctx, s, p.Key, p.StoreID)
-		if err == nil && p.OwnerID != 0 {
-			err = sql.ErrNoRows
-		}
+		product, current, err := tx.image(ctx, s, p.Key, p.StoreID, p.OwnerID)
 		if err != nil {
 			return err
 		}
@@ -294,10 +291,7 @@ func (s *saving) updateImage(ctx context.Context, product adapter.Record, key ad
 func (s productImages) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete product_images %d", p.Key)
 	return s.db.products.save(ctx, op, func(tx *saving) error {
-		product, current, err := tx.image(ctx, s, p.Key, p.StoreID)
-		if err == nil && p.OwnerID != 0 {
-			err = sql.ErrNoRows
-		}
+		product, current, err := tx.image(ctx, s, p.Key, p.StoreID, p.OwnerID)
 		if err != nil {
 			return err
 		}

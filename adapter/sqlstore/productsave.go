@@ -83,11 +83,15 @@ func (s *saving) ids(ctx context.Context, text string, arguments ...any) ([]int6
 	return ids, rows.Err()
 }
 
-// product locks a product and returns it as the default scope has it.
-func (s *saving) product(ctx context.Context, key adapter.Key) (adapter.Record, error) {
+// product locks a product and returns it as the default scope has it. No customer
+// owns one, so there is none for an ownerID but 0.
+func (s *saving) product(ctx context.Context, key adapter.Key, ownerID int64) (adapter.Record, error) {
 	stmt, _ := s.db.writing.find(s.products.lock)
 	s.texts = append(s.texts, s.products.lock)
 	product, err := s.products.locked(ctx, s.tx, stmt, key)
+	if err == nil && ownerID != 0 {
+		err = sql.ErrNoRows
+	}
 	if err != nil {
 		return adapter.Record{}, err
 	}

@@ -26,7 +26,7 @@ func testCopyLevel(t *testing.T, e Engine) {
 		t.Run(c.name, func(t *testing.T) {
 			db := openScoped(t, e)
 			err := db.products.save(t.Context(), "copy", func(s *saving) error {
-				product, err := s.product(t.Context(), 2)
+				product, err := s.product(t.Context(), 2, 0)
 				if err == nil {
 					err = s.copyLevel(t.Context(), product, c.from, c.to, c.ofWebsite)
 				}

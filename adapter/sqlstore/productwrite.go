@@ -86,10 +86,7 @@ func (s products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	withStock := wanted.stockItem
 	wanted.stockItem = false // it is locked when it is read
 	return s.save(ctx, op, func(tx *saving) error {
-		stored, err := tx.product(ctx, p.Key)
-		if err == nil && p.OwnerID != 0 {
-			err = sql.ErrNoRows
-		}
+		stored, err := tx.product(ctx, p.Key, p.OwnerID)
 		if err != nil {
 			return err
 		}
@@ -151,10 +148,7 @@ func (s *saving) update(ctx context.Context, op string, stored, change adapter.R
 func (s products) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete products %d", p.Key)
 	return s.save(ctx, op, func(tx *saving) error {
-		product, err := tx.product(ctx, p.Key)
-		if err == nil && p.OwnerID != 0 {
-			err = sql.ErrNoRows
-		}
+		product, err := tx.product(ctx, p.Key, p.OwnerID)
 		if err != nil {
 			return err
 		}

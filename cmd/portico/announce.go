@@ -13,6 +13,9 @@ import (
 // announce tells where the program listens, and, of a demo store, how to call it.
 func announce(w io.Writer, cfg *config.Config, contract, ops net.Addr, data *adapter.Dataset) {
 	base := "http://" + reachable(contract)
+	if cfg.Server.TLSCert != "" {
+		base = "https://" + reachable(contract)
+	}
 	fmt.Fprintf(w, "Portico %s, dialect %s\n", version, cfg.Dialect)
 	fmt.Fprintf(w, "  contract    %s/api/rest\n", base)
 	fmt.Fprintf(w, "  operations  http://%s  (/metrics /healthz /readyz)\n", reachable(ops))
@@ -37,12 +40,16 @@ func announce(w io.Writer, cfg *config.Config, contract, ops net.Addr, data *ada
 	if cfg.OpsToken != "" { // which is not to be shown
 		reset = `-H "Authorization: Bearer $PORTICO_OPS_TOKEN" ` + reset
 	}
-	fmt.Fprintf(w, "\nTry, in another terminal:\n")
-	for _, arguments := range []string{
+	calls := []string{
 		fmt.Sprintf(`-H 'Accept: application/json' -H '%s' '%s/api/rest/stockitems?limit=2'`, admin, base),
 		fmt.Sprintf(`-X PUT -H 'Content-Type: text/xml' -H 'Accept: text/xml' -H '%s' -d '<r><data_item item_id="1"><qty>5</qty></data_item></r>' '%s/api/rest/stockitems'`, admin, base),
 		reset,
-	} {
+	}
+	if cfg.Auth.RefusePlaintext { // which is all that curl can do
+		calls = []string{fmt.Sprintf(`-H 'Accept: application/json' '%s/api/rest/products?limit=2'`, base), reset}
+	}
+	fmt.Fprintf(w, "\nTry, in another terminal:\n")
+	for _, arguments := range calls {
 		fmt.Fprintf(w, "  curl %s\n", arguments)
 	}
 	if cfg.Dialect != "magento" {

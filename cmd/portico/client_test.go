@@ -46,7 +46,7 @@ func (c *client) call(ctx context.Context, method, path, body string) (reply, er
 	if err := errors.Join(err, response.Body.Close()); err != nil {
 		return reply{}, err
 	}
-	return reply{status: response.StatusCode, header: response.Header, body: string(content)}, nil
+	return reply{status: response.StatusCode, header: response.Header, body: string(content), closes: response.Close}, nil
 }
 
 // get is call for what a server that lives has to answer.

@@ -23,6 +23,9 @@ var version = "dev"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// A second signal is no longer held back from ending the program, unless the
+	// command has a use for it.
+	context.AfterFunc(ctx, stop)
 	if err := rootCommand().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "portico:", err)
 		stop()
@@ -47,7 +50,7 @@ Start here:
 		Version:       version,
 	}
 	root.PersistentFlags().String("config", "", "YAML file with settings (or PORTICO_CONFIG)")
-	root.AddCommand(serveCommand(), routesCommand(), configCommand(), seedCommand(), credentialsCommand(), versionCommand())
+	root.AddCommand(serveCommand(), routesCommand(), configCommand(), seedCommand(), credentialsCommand(), readyCommand(), versionCommand())
 	return root
 }
 

@@ -5,6 +5,8 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"net/http"
+	"net/http/pprof"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -21,7 +23,17 @@ type ops struct {
 	registry *prometheus.Registry
 	ping     func(context.Context) error
 	reset    func(context.Context) error // nil: not a demo
+	profiles bool                        // whether profiles are served
 	draining atomic.Bool
+}
+
+// newBuildInfo returns a metric that is always 1 and tells by its labels what runs.
+func newBuildInfo(dialect, adapter string) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name:        "portico_build_info",
+		Help:        "1, with the version of the program, the Go it was built with, its dialect and its adapter.",
+		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version(), "dialect": dialect, "adapter": adapter},
+	}, func() float64 { return 1 })
 }
 
 // handler returns the handler of the operators' port. Health and readiness say
@@ -33,6 +45,16 @@ func (o *ops) handler() http.Handler {
 	mux.Handle("GET /metrics", o.guarded(promhttp.HandlerFor(o.registry, promhttp.HandlerOpts{})))
 	if o.reset != nil {
 		mux.Handle("POST /demo/reset", o.guarded(http.HandlerFunc(o.resetDemo)))
+	}
+	if o.profiles {
+		// The package registers them with http.DefaultServeMux too, which no server of
+		// ours has for its handler.
+		for path, profile := range map[string]http.HandlerFunc{
+			"/debug/pprof/": pprof.Index, "/debug/pprof/cmdline": pprof.Cmdline, "/debug/pprof/profile": pprof.Profile,
+			"/debug/pprof/symbol": pprof.Symbol, "/debug/pprof/trace": pprof.Trace,
+		} {
+			mux.Handle("GET "+path, o.guarded(profile))
+		}
 	}
 	return mux
 }
@@ -47,6 +69,19 @@ func (o *ops) guarded(next http.Handler) http.Handler {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "this port asks for the token of ops.token: Authorization: Bearer …", http.StatusUnauthorized)
 			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// closing tells the clients of next, while the program drains, to come back over
+// another connection, which whoever spreads them gives to another server. No
+// connection is closed under a request that is on its way, as it would be by
+// closing those that seem idle.
+func (o *ops) closing(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if o.draining.Load() {
+			w.Header().Set("Connection", "close") // over HTTP/2, GOAWAY
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -106,6 +106,8 @@ func TestOpsPort(t *testing.T) {
 	open := serveLocal(t, true)
 	guarded := serveLocal(t, true, "PORTICO_OPS_TOKEN="+token)
 	noDemo := serveLocal(t, false)
+	profiled := serveLocal(t, false, "PORTICO_OPS_PPROF=true")
+	guardedProfiled := serveLocal(t, false, "PORTICO_OPS_PPROF=true", "PORTICO_OPS_TOKEN="+token)
 	tests := []struct {
 		name          string
 		on            *local
@@ -124,6 +126,9 @@ func TestOpsPort(t *testing.T) {
 		{"nothing there", open, "GET", "/", "", 404},
 		{"the contract", open, "GET", "/api/rest/stockitems", "", 404},
 		{"profiles", open, "GET", "/debug/pprof/", "", 404},
+		{"profiles with the token", guarded, "GET", "/debug/pprof/", right, 404},
+		{"heap", open, "GET", "/debug/pprof/heap", "", 404},
+		{"command line", open, "GET", "/debug/pprof/cmdline", "", 404},
 		{"reset of what is no demo", noDemo, "POST", "/demo/reset", "", 404},
 
 		{"health needs no token", guarded, "GET", "/healthz", "", 200},
@@ -139,6 +144,22 @@ func TestOpsPort(t *testing.T) {
 		{"empty token", guarded, "GET", "/metrics", "Bearer ", 401},
 		{"other scheme", guarded, "GET", "/metrics", "Basic " + token, 401},
 		{"OAuth", guarded, "POST", "/demo/reset", demoAdmin(), 401},
+		{"wanted profiles", profiled, "GET", "/debug/pprof/", "", 200},
+		{"wanted heap", profiled, "GET", "/debug/pprof/heap", "", 200},
+		{"wanted goroutines", profiled, "GET", "/debug/pprof/goroutine?debug=1", "", 200},
+		{"wanted command line", profiled, "GET", "/debug/pprof/cmdline", "", 200},
+		{"wanted symbols", profiled, "GET", "/debug/pprof/symbol?0x1", "", 200},
+		{"wanted profile of the processor", profiled, "GET", "/debug/pprof/profile?seconds=1", "", 200},
+		{"wanted trace", profiled, "GET", "/debug/pprof/trace?seconds=0.01", "", 200},
+		{"no such profile", profiled, "GET", "/debug/pprof/nope", "", 404},
+		{"profiles with the token, wanted", guardedProfiled, "GET", "/debug/pprof/", right, 200},
+		{"heap with the token", guardedProfiled, "GET", "/debug/pprof/heap", right, 200},
+		{"profiles without the token", guardedProfiled, "GET", "/debug/pprof/", "", 401},
+		{"heap without the token", guardedProfiled, "GET", "/debug/pprof/heap", "", 401},
+		{"command line without the token", guardedProfiled, "GET", "/debug/pprof/cmdline", "", 401},
+		{"profile of the processor without the token", guardedProfiled, "GET", "/debug/pprof/profile", "", 401},
+		{"trace without the token", guardedProfiled, "GET", "/debug/pprof/trace", "", 401},
+		{"symbols without the token", guardedProfiled, "GET", "/debug/pprof/symbol", "", 401},
 		{"reset of a guarded port by GET", guarded, "GET", "/demo/reset", right, 405},
 	}
 	for _, tt := range tests {
@@ -155,6 +176,11 @@ func TestOpsPort(t *testing.T) {
 				t.Errorf("WWW-Authenticate %q with %d", challenge, got.status)
 			}
 		})
+	}
+	for _, l := range []*local{open, profiled} {
+		if got := send(t, "GET", l.contract+"/debug/pprof/", ""); got.status != http.StatusNotFound {
+			t.Errorf("the contract's port answers %d to a request for profiles", got.status)
+		}
 	}
 	if log := guarded.log.text(); strings.Contains(log, token) {
 		t.Errorf("the token is logged:\n%s", log)

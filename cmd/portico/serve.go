@@ -9,7 +9,10 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -113,13 +116,21 @@ func openDemo(ctx context.Context, dir string, data *adapter.Dataset, schemas *a
 	return db, nil
 }
 
-// serve serves the contract and the operators' port until ctx ends, then lets
-// the requests in flight finish. It closes db.
+// serve serves the contract and the operators' port until ctx ends, then drains and
+// lets the requests in flight finish, unless a signal comes meanwhile. It closes db.
 func serve(ctx context.Context, out io.Writer, cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	a, err := newApp(cfg, db, data, log)
 	if err != nil {
 		return err
+	}
+	contractServer := newServer(cfg, a.ops.closing(a.contract), log)
+	if cfg.Server.TLSCert != "" {
+		pair, err := newCertificate(cfg.Server.TLSCert, cfg.Server.TLSKey, log)
+		if err != nil {
+			return err
+		}
+		contractServer.TLSConfig = pair.tlsConfig()
 	}
 	contractListener, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
@@ -129,35 +140,61 @@ func serve(ctx context.Context, out io.Writer, cfg *config.Config, db *sqlstore.
 	if err != nil {
 		return errors.Join(fmt.Errorf("%w\nset ops.listen (--ops-listen, PORTICO_OPS_LISTEN) to a free address", err), contractListener.Close())
 	}
-	contractServer := newServer(cfg, a.contract, log)
 	opsServer := newServer(cfg, a.ops.handler(), log)
 	announce(out, cfg, contractListener.Addr(), opsListener.Addr(), data)
 
 	failed := make(chan error, 2)
 	for server, listener := range map[*http.Server]net.Listener{contractServer: contractListener, opsServer: opsListener} {
-		go func() { failed <- server.Serve(listener) }()
+		go func() { failed <- accept(server, listener) }()
 	}
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
 
+	// From here on a signal ends the draining and cuts off what is left, and the one
+	// after it ends the program where it stands.
+	hurry, release := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
+	defer release()
+	context.AfterFunc(hurry, release)
 	a.ops.draining.Store(true)
+	if delay := cfg.Server.DrainDelay; err == nil && delay > 0 {
+		log.Info("draining", "for", delay)
+		select {
+		case <-time.After(delay):
+		case <-hurry.Done():
+		case err = <-failed:
+		}
+	}
 	log.Info("stopping", "wait", cfg.Server.ShutdownTimeout)
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Server.ShutdownTimeout)
+	stopping, cancel := context.WithTimeout(hurry, cfg.Server.ShutdownTimeout)
 	defer cancel()
-	return errors.Join(err, shutDown(stopping, contractServer, cfg), shutDown(stopping, opsServer, cfg))
+	err = errors.Join(err, shutDown(stopping, contractServer, cfg), shutDown(stopping, opsServer, cfg))
+	if hurry.Err() != nil {
+		err = errors.Join(err, errors.New("a second signal ended the program before its requests were finished"))
+	}
+	return err
+}
+
+// accept serves what reaches listener, over TLS if server has a certificate.
+func accept(server *http.Server, listener net.Listener) error {
+	if server.TLSConfig != nil {
+		return server.ServeTLS(listener, "", "")
+	}
+	return server.Serve(listener)
 }
 
 // shutDown lets the requests of server finish until ctx ends, and cuts off what
 // is left then.
 func shutDown(ctx context.Context, server *http.Server, cfg *config.Config) error {
-	err := server.Shutdown(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("requests were cut off after server.shutdown_timeout, %s", cfg.Server.ShutdownTimeout)
-		return errors.Join(err, server.Close())
+	switch err := server.Shutdown(ctx); {
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.Join(fmt.Errorf("requests were cut off after server.shutdown_timeout, %s", cfg.Server.ShutdownTimeout), server.Close())
+	case errors.Is(err, context.Canceled):
+		return server.Close()
+	default:
+		return err
 	}
-	return err
 }
 
 func newServer(cfg *config.Config, handler http.Handler, log *slog.Logger) *http.Server {

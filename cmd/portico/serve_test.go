@@ -32,6 +32,7 @@ type reply struct {
 	status int
 	header http.Header
 	body   string
+	closes bool // the connection behind itself
 }
 
 // send sends one request over a connection of its own, with the headers given as
@@ -60,7 +61,7 @@ func readReply(t testing.TB, response *http.Response) reply {
 	if err := errors.Join(err, response.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return reply{status: response.StatusCode, header: response.Header, body: string(body)}
+	return reply{status: response.StatusCode, header: response.Header, body: string(body), closes: response.Close}
 }
 
 // plaintext is the Authorization header of a consumer and a token.
@@ -145,6 +146,31 @@ func TestDemoCurlLines(t *testing.T) {
 				t.Error("the token of the operators' port is printed")
 			}
 		})
+	}
+}
+
+// TestDemoWithoutPlaintext: what is printed works where PLAINTEXT is refused, too.
+func TestDemoWithoutPlaintext(t *testing.T) {
+	needCommand(t, "curl")
+	p := start(t, []string{"PORTICO_AUTH_REFUSE_PLAINTEXT=true"}, "--demo")
+	got := send(t, "GET", p.contract+"/api/rest/stockitems/1", "", "Accept", "application/json", "Authorization", demoAdmin())
+	if got.status != http.StatusUnauthorized || !strings.Contains(got.body, `"oauth_problem=signature_method_rejected"`) {
+		t.Errorf("PLAINTEXT is answered %d %s", got.status, got.body)
+	}
+	var lines []string
+	for line := range strings.Lines(p.stdout.text()) {
+		if strings.HasPrefix(line, "  curl ") {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) != 2 {
+		t.Fatalf("%d curl lines, want 2:\n%s", len(lines), p.stdout.text())
+	}
+	if got := shell(t, nil, lines[0]); strings.Count(got, `"sku":`) != 2 {
+		t.Errorf("the first line is answered by\n%s", got)
+	}
+	if got := shell(t, nil, lines[1]); !strings.HasPrefix(got, "reset in ") {
+		t.Errorf("the second line is answered by\n%s", got)
 	}
 }
 

@@ -36,7 +36,9 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		return nil, err
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newBuildInfo(cfg.Dialect, cfg.Adapter),
+	)
 	metrics, err := httpapi.NewMetrics(registry)
 	if err != nil {
 		return nil, err
@@ -49,7 +51,9 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		}
 	}
 	credentials := db.Credentials()
-	authenticator := auth.New(credentials, credentials, auth.Options{PublicURL: publicURL, RSACrashes: d.UnverifiableCrash})
+	authenticator := auth.New(credentials, credentials, auth.Options{
+		PublicURL: publicURL, RSACrashes: d.UnverifiableCrash, RefusePlaintext: cfg.Auth.RefusePlaintext,
+	})
 
 	stock, err := stockSettings(cfg.Stock)
 	if err != nil {
@@ -69,6 +73,8 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		MaxRows:           cfg.Lists.MaxRows,
 		ImagePixels:       cfg.Limits.ImagePixels,
 		PublicURL:         cfg.PublicURL,
+		ConsumerRate:      cfg.Limits.ConsumerRate,
+		ConsumerBurst:     int(cfg.Limits.ConsumerBurst),
 		JSONWithoutAccept: cfg.AcceptMissing == "json",
 		Prices:            mapping.PriceSettings{TimeZone: cfg.Store.TimeZone, TaxCountry: cfg.Store.TaxCountry, TaxRegion: cfg.Store.TaxRegion},
 		Products:          mapping.ProductSettings{AttributeSets: cfg.Store.AttributeSets, TaxClasses: cfg.Store.TaxClasses, Themes: cfg.Store.Themes},
@@ -85,7 +91,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		return nil, err
 	}
 
-	operators := &ops{token: cfg.OpsToken, registry: registry, ping: db.Ping}
+	operators := &ops{token: cfg.OpsToken, registry: registry, ping: db.Ping, profiles: cfg.OpsPprof}
 	if data != nil {
 		operators.reset = func(ctx context.Context) error {
 			err := db.Reset(ctx, data)

@@ -74,6 +74,8 @@ type Options struct {
 	// RSACrashes makes an RSA-SHA1 signature fail with [ErrUnverifiable], as
 	// the original fails on it (wire 14), instead of with a [Problem].
 	RSACrashes bool
+	// RefusePlaintext refuses the signature method PLAINTEXT as one that is not known.
+	RefusePlaintext bool
 	// Now tells the time; nil is time.Now.
 	Now func() time.Time
 }
@@ -85,18 +87,22 @@ var ErrUnverifiable = errors.New("auth: RSA-SHA1 signatures cannot be verified")
 // An Authenticator verifies the credentials of calls. It is safe for concurrent
 // use.
 type Authenticator struct {
-	credentials   Credentials
-	nonces        Nonces
-	publicOrigins []string
-	ttl           time.Duration
-	rsaCrashes    bool
-	now           func() time.Time
-	cache         atomic.Pointer[credentialCache]
+	credentials     Credentials
+	nonces          Nonces
+	publicOrigins   []string
+	ttl             time.Duration
+	rsaCrashes      bool
+	refusePlaintext bool
+	now             func() time.Time
+	cache           atomic.Pointer[credentialCache]
 }
 
 // New returns an Authenticator that looks into the two stores.
 func New(credentials Credentials, nonces Nonces, o Options) *Authenticator {
-	a := &Authenticator{credentials: credentials, nonces: nonces, ttl: o.CredentialTTL, rsaCrashes: o.RSACrashes, now: o.Now}
+	a := &Authenticator{
+		credentials: credentials, nonces: nonces, ttl: o.CredentialTTL,
+		rsaCrashes: o.RSACrashes, refusePlaintext: o.RefusePlaintext, now: o.Now,
+	}
 	if a.ttl == 0 {
 		a.ttl = 3 * time.Second
 	}

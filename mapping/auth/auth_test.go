@@ -179,6 +179,51 @@ func TestRSACrashes(t *testing.T) {
 	}
 }
 
+// TestRefusePlaintext: the method is refused wherever it stands, as an unknown one
+// is, and before any store is asked; what is signed is not affected.
+func TestRefusePlaintext(t *testing.T) {
+	const (
+		urlencoded = "application/x-www-form-urlencoded"
+		address    = "http://127.0.0.1:8080/api/rest/customers/1"
+	)
+	wrong := plaintext().with("signature", "x")
+	hmac := nonced("n").signed("GET", address, "")
+	tests := []struct {
+		name, query, authorization, body string
+		want                             string
+	}{
+		{"header", "", plaintext().header(), "", "signature_method_rejected"},
+		{"query", plaintext().form(), "OAuth", "", "signature_method_rejected"},
+		{"body", "", "OAuth", plaintext().form(), "signature_method_rejected"},
+		{"wrong secrets", "", wrong.header(), "", "signature_method_rejected"},
+		{"wrong secrets in the query", wrong.form(), "OAuth", "", "signature_method_rejected"},
+		{"unknown consumer", "", plaintext().with("consumer_key", unknown).header(), "", "signature_method_rejected"},
+		{"4 before 5", "", plaintext().with("consumer_key", "a").header(), "", "consumer_key_rejected"},
+		{"query of a guest", plaintext().form(), "", "", ""},
+		{"HMAC-SHA1", "", hmac.header(), "", ""},
+		{"HMAC-SHA1 in the query", hmac.form(), "OAuth", "", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			a, credentials, _ := newAuthenticator(Options{RefusePlaintext: true})
+			target := "/api/rest/customers/1"
+			if test.query != "" {
+				target += "?" + test.query
+			}
+			r := get(target, test.authorization)
+			r.Host, r.ContentType = "127.0.0.1:8080", urlencoded
+			r.Body = func() ([]byte, error) { return []byte(test.body), nil }
+			_, err := a.Authenticate(t.Context(), r)
+			if got := problemOf(t, err); got != test.want {
+				t.Errorf("problem %q, want %q", got, test.want)
+			}
+			if test.want != "" && len(credentials.asked) > 0 {
+				t.Errorf("the store was asked for %v", credentials.asked)
+			}
+		})
+	}
+}
+
 func TestPrincipal(t *testing.T) {
 	tests := []struct {
 		name, authorization string

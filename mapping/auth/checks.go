@@ -21,7 +21,7 @@ const (
 
 // consumer runs checks 1 to 9 and returns the consumer.
 func (a *Authenticator) consumer(ctx context.Context, c *call) (adapter.Consumer, error) {
-	if err := checkParameters(c.oauth); err != nil {
+	if err := a.checkParameters(c.oauth); err != nil {
 		return adapter.Consumer{}, err
 	}
 	nonced := c.oauth.text("oauth_signature_method") != methodPlaintext
@@ -48,7 +48,7 @@ func (a *Authenticator) consumer(ctx context.Context, c *call) (adapter.Consumer
 }
 
 // checkParameters runs checks 1 to 6, which need no store.
-func checkParameters(oauth parameters) error {
+func (a *Authenticator) checkParameters(oauth parameters) error {
 	if version, sent := oauth.get("oauth_version"); sent && (version.list || !isOne(version.value)) {
 		return problem("version_rejected")
 	}
@@ -67,6 +67,9 @@ func checkParameters(oauth parameters) error {
 	}
 	switch oauth.text("oauth_signature_method") {
 	case methodPlaintext:
+		if a.refusePlaintext {
+			return problem("signature_method_rejected")
+		}
 		return nil
 	case methodHMAC, methodRSA:
 	default:

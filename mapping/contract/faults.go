@@ -78,6 +78,7 @@ const (
 	UnverifiableSignature
 	InternalError
 	Unavailable
+	TooManyRequests
 	EmptyValue
 	RequiredValue
 	BrokenRule
@@ -231,6 +232,8 @@ var faults = [faultCount][columns]Fault{
 	UnverifiableSignature: both(crash), // only with Dialect.UnverifiableCrash
 	InternalError:         both(Fault{Code: 500, Message: "Resource internal error."}),
 	Unavailable:           both(Fault{Code: 503, Message: "Resource internal error."}),
+	// what the original has no limit for
+	TooManyRequests: both(Fault{Code: 429, Message: "Too many requests."}),
 	// Errors / Stock items; stock 2.3 and 2.4
 	EmptyValue:    both(Fault{Code: 400, Message: "Empty value for %s in request."}),
 	RequiredValue: both(Fault{Code: 400, Message: "%s: Value is required and can't be empty"}),

@@ -134,10 +134,15 @@ func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
 	if response.Location != "" {
 		header.Set("Location", response.Location)
 	}
+	if response.RetryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(response.RetryAfter))
+	}
 	c.Writer.WriteHeader(response.Status)
 	c.Writer.WriteHeaderNow()
 	if response.Stream != nil {
-		return response, response.Stream(ctx, flushing{c.Writer})
+		records, err := response.Stream(ctx, flushing{c.Writer})
+		a.Metrics.streamed.WithLabelValues(response.Call).Add(float64(records))
+		return response, err
 	}
 	// A client that has gone cannot be told so; its status is counted all the same.
 	_, _ = c.Writer.Write(response.Body)

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"net/http"
 	"strconv"
 	"time"
 
@@ -15,6 +16,8 @@ type Metrics struct {
 	duration *prometheus.HistogramVec
 	problems *prometheus.CounterVec
 	cut      *prometheus.CounterVec
+	streamed *prometheus.CounterVec
+	limited  prometheus.Counter
 	inFlight prometheus.Gauge
 }
 
@@ -38,12 +41,20 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 			Name: "portico_replies_cut_total",
 			Help: "Replies that ended in the middle of their body, because the upstream failed or the client had gone, by call.",
 		}, []string{"call"}),
+		streamed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_rows_streamed_total",
+			Help: "Records written in lists that are read and sent batch by batch, by call.",
+		}, []string{"call"}),
+		limited: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "portico_rate_limited_total",
+			Help: "Requests refused with status 429, because their consumer had sent too many.",
+		}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "portico_requests_in_flight",
 			Help: "Requests being answered.",
 		}),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.duration, m.problems, m.cut, m.inFlight} {
+	for _, c := range []prometheus.Collector{m.requests, m.duration, m.problems, m.cut, m.streamed, m.limited, m.inFlight} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}
@@ -58,6 +69,9 @@ func (m *Metrics) observe(r *mapping.Response, cut bool, took time.Duration) {
 	m.duration.WithLabelValues(r.Call).Observe(took.Seconds())
 	if cut {
 		m.cut.WithLabelValues(r.Call).Inc()
+	}
+	if r.Status == http.StatusTooManyRequests {
+		m.limited.Inc()
 	}
 	if r.Problem != "" {
 		m.problems.WithLabelValues(r.Problem).Inc()

@@ -92,18 +92,24 @@ func (s *served) linesOf(t *testing.T, level string) []map[string]any {
 // cut returns how many replies the metrics say were cut.
 func (s *served) cut(t *testing.T) (replies float64) {
 	t.Helper()
+	return s.count(t, "portico_replies_cut_total")
+}
+
+// count returns the sum of a counter over its labels.
+func (s *served) count(t *testing.T, name string) (sum float64) {
+	t.Helper()
 	families, err := s.metrics.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, family := range families {
-		if family.GetName() == "portico_replies_cut_total" {
+		if family.GetName() == name {
 			for _, m := range family.GetMetric() {
-				replies += m.GetCounter().GetValue()
+				sum += m.GetCounter().GetValue()
 			}
 		}
 	}
-	return replies
+	return sum
 }
 
 // TestLongList: a list longer than a batch comes without a length, and is logged
@@ -121,6 +127,9 @@ func TestLongList(t *testing.T) {
 		t.Errorf("%d lists, want 501, 500, 500 and none", upstream.lists)
 	}
 	s.end()
+	if rows := s.count(t, "portico_rows_streamed_total"); rows != 1501 {
+		t.Errorf("%v rows are counted", rows)
+	}
 	line := s.log.lines(t)[0]
 	if line["status"] != 200.0 || line["bytes"] != float64(len(got.body)) || line["cut"] != nil {
 		t.Errorf("logged %v", line)
@@ -171,6 +180,13 @@ func TestBrokenList(t *testing.T) {
 				if len(requests) != 1 || requests[0]["cut"] != true || requests[0]["status"] != 200.0 || requests[0]["bytes"] != float64(len(body)) {
 					t.Errorf("logged %v, the body has %d bytes", requests, len(body))
 				}
+				written := 0
+				for _, id := range []string{`"item_id":`, "<item_id>", "%5Bitem_id%5D="} { // in each format
+					written += strings.Count(string(body), id)
+				}
+				if rows := s.count(t, "portico_rows_streamed_total"); rows != float64(written) || written == 0 {
+					t.Errorf("%v rows are counted, %d were written", rows, written)
+				}
 				if cut := s.cut(t); cut != 1 {
 					t.Errorf("%v replies are counted as cut", cut)
 				}
@@ -198,6 +214,9 @@ func TestListOfOldClient(t *testing.T) {
 			t.Errorf("fails %t: %d %.80s", fails, got.StatusCode, got.body)
 		}
 		s.end()
+		if rows := s.count(t, "portico_rows_streamed_total"); rows != 0 {
+			t.Errorf("%v rows are counted as streamed", rows)
+		}
 		if failures := s.linesOf(t, "ERROR"); (len(failures) == 1) != fails {
 			t.Errorf("fails %t: logged %v", fails, failures)
 		}
