@@ -1,6 +1,9 @@
 package adapter
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // An ErrorKind classifies what went wrong, for programs; texts are for the log.
 type ErrorKind uint8
@@ -46,6 +49,9 @@ type Error struct {
 	Op    string // what was tried, "update stock_items 7"
 	Field string // the attribute at fault, if there is one
 	Err   error  // the cause, for the log; never shown to a client
+	// RetryAfter, with kind Unavailable, is how long the upstream should be left
+	// alone, in whole seconds; 0 when nobody knows.
+	RetryAfter time.Duration
 }
 
 // Error returns the operation, the kind, the field and the cause.

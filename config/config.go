@@ -29,10 +29,13 @@ type Config struct {
 
 	Limits Limits
 	Lists  Lists
+	Cache  Cache
 	Server Server
-	Auth   Auth
-	Store  Store
-	Stock  Stock
+	// Upstream is what the adapter's upstream is guarded with.
+	Upstream Upstream
+	Auth     Auth
+	Store    Store
+	Stock    Stock
 
 	Attributes []Attribute
 	Fields     []FieldList
@@ -56,6 +59,14 @@ type Limits struct {
 // Lists bound what a list may answer.
 type Lists struct{ MaxRows int64 }
 
+// Cache holds what is kept of guests' replies, for how long and where. RedisURL
+// may be empty, and StaleTTL, MemoryBytes and MemoryTTL may be zero.
+type Cache struct {
+	RedisURL                          string // may hold a password
+	TTL, StaleTTL, MemoryTTL, Timeout time.Duration
+	MemoryBytes                       int64
+}
+
 // Server holds what connections to the contract's port are served with.
 type Server struct {
 	// Time limits, none of them zero.
@@ -63,6 +74,17 @@ type Server struct {
 
 	DrainDelay      time.Duration // may be zero
 	TLSCert, TLSKey string        // files, both or none
+}
+
+// Upstream holds the limits of calls to the adapter's upstream, none of them zero:
+// the time of a call, how many may be in flight, and how long a call waits to be one
+// of them; and how many failures in a row open the breaker, and for how long.
+type Upstream struct {
+	Timeout         time.Duration
+	MaxInFlight     int
+	MaxWait         time.Duration
+	BreakerFailures int
+	BreakerOpen     time.Duration
 }
 
 // Auth holds what protects credentials. SecretKey has 32 bytes, or none when no
@@ -113,6 +135,14 @@ func newConfig(v values) *Config {
 			ConsumerBurst: get[int64](v, "limits.consumer_burst"),
 		},
 		Lists: Lists{MaxRows: get[int64](v, "lists.max_rows")},
+		Cache: Cache{
+			RedisURL:    get[string](v, "cache.redis_url"),
+			TTL:         get[time.Duration](v, "cache.ttl"),
+			StaleTTL:    get[time.Duration](v, "cache.stale_ttl"),
+			MemoryTTL:   get[time.Duration](v, "cache.memory_ttl"),
+			Timeout:     get[time.Duration](v, "cache.timeout"),
+			MemoryBytes: get[int64](v, "cache.memory_bytes"),
+		},
 		Server: Server{
 			ReadHeaderTimeout: get[time.Duration](v, "server.read_header_timeout"),
 			ReadTimeout:       get[time.Duration](v, "server.read_timeout"),
@@ -126,6 +156,13 @@ func newConfig(v values) *Config {
 		Auth: Auth{
 			SecretKey:       get[[]byte](v, "auth.secret_key"),
 			RefusePlaintext: get[bool](v, "auth.refuse_plaintext"),
+		},
+		Upstream: Upstream{
+			Timeout:         get[time.Duration](v, "upstream.timeout"),
+			MaxInFlight:     int(get[int64](v, "upstream.max_in_flight")),
+			MaxWait:         get[time.Duration](v, "upstream.max_wait"),
+			BreakerFailures: int(get[int64](v, "upstream.breaker_failures")),
+			BreakerOpen:     get[time.Duration](v, "upstream.breaker_open"),
 		},
 		Store: Store{
 			TimeZone:   get[*time.Location](v, "store.timezone"),
@@ -225,6 +262,13 @@ func rules() []rule {
 				return ""
 			}
 			return "must be set together with server.tls_key, or neither of them"
+		}},
+		{[]string{"upstream.timeout", "upstream.max_wait", "server.write_timeout"}, func(c *Config) string {
+			// Else the request ends first, and nobody learns that the upstream hangs.
+			if c.Upstream.Timeout+c.Upstream.MaxWait < c.Server.WriteTimeout {
+				return ""
+			}
+			return "must be, with upstream.max_wait " + c.Upstream.MaxWait.String() + ", shorter than server.write_timeout " + c.Server.WriteTimeout.String()
 		}},
 	}
 }

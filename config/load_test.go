@@ -73,6 +73,8 @@ func TestLoadDefaults(t *testing.T) {
 		LogFormat:      "text",
 		Limits:         config.Limits{BodyBytes: 16 << 20, QueryBytes: 256 << 10, ImagePixels: 40_000_000, ConsumerBurst: 20},
 		Lists:          config.Lists{MaxRows: 100000},
+		Cache: config.Cache{TTL: 5 * time.Minute, StaleTTL: time.Hour, MemoryTTL: time.Second, Timeout: 100 * time.Millisecond,
+			MemoryBytes: 64 << 20},
 		Server: config.Server{
 			ReadHeaderTimeout: 10 * time.Second,
 			ReadTimeout:       time.Minute,
@@ -80,7 +82,8 @@ func TestLoadDefaults(t *testing.T) {
 			IdleTimeout:       2 * time.Minute,
 			ShutdownTimeout:   15 * time.Second,
 		},
-		Auth: config.Auth{SecretKey: []byte{}},
+		Upstream: config.Upstream{Timeout: 10 * time.Second, MaxInFlight: 64, MaxWait: time.Second, BreakerFailures: 5, BreakerOpen: 2 * time.Second},
+		Auth:     config.Auth{SecretKey: []byte{}},
 		Store: config.Store{TimeZone: time.UTC, Currency: "USD", TaxCountry: "US", TaxRegion: "CA",
 			AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"},
 			Themes: []string{"base/default", "default/default", "default/iphone", "default/modern", "rwd/default"}},
@@ -112,6 +115,7 @@ ops: {listen: ":9000", token: 0123456789abcdef, pprof: true}
 log: {level: error, format: json}
 limits: {body_bytes: 4096, query_bytes: 512KiB, image_pixels: 1, consumer_rate: 0.25, consumer_burst: 3}
 lists.max_rows: 7
+cache: {redis_url: "rediss://:password@redis.example:6380/1", ttl: 1m, stale_ttl: 0s, memory_bytes: 0, memory_ttl: 0s, timeout: 1s}
 server:
   read_header_timeout: 1s
   read_timeout: 2s
@@ -121,6 +125,7 @@ server:
   drain_delay: 5s
   tls_cert: shop.pem
   tls_key: shop.key
+upstream: {timeout: 2s, max_in_flight: 3, max_wait: 40ms, breaker_failures: 5, breaker_open: 1m}
 auth:
   secret_key: `+secretKey+`
   refuse_plaintext: true
@@ -155,6 +160,7 @@ sql.dsn: 0042
 		LogFormat:     "json",
 		Limits:        config.Limits{BodyBytes: 4096, QueryBytes: 512 << 10, ImagePixels: 1, ConsumerRate: 0.25, ConsumerBurst: 3},
 		Lists:         config.Lists{MaxRows: 7},
+		Cache:         config.Cache{RedisURL: "rediss://:password@redis.example:6380/1", TTL: time.Minute, Timeout: time.Second},
 		Server: config.Server{
 			ReadHeaderTimeout: time.Second,
 			ReadTimeout:       2 * time.Second,
@@ -165,7 +171,8 @@ sql.dsn: 0042
 			TLSCert:           "shop.pem",
 			TLSKey:            "shop.key",
 		},
-		Auth: config.Auth{SecretKey: append(key, key...), RefusePlaintext: true},
+		Auth:     config.Auth{SecretKey: append(key, key...), RefusePlaintext: true},
+		Upstream: config.Upstream{Timeout: 2 * time.Second, MaxInFlight: 3, MaxWait: 40 * time.Millisecond, BreakerFailures: 5, BreakerOpen: time.Minute},
 		Store: config.Store{TimeZone: berlin, Currency: "EUR", TaxCountry: "DE",
 			AttributeSets: []string{"4", "9"}, TaxClasses: []string{"0", "7"}, Themes: []string{}},
 		Stock:  config.Stock{MinQty: "-7.5000", NotifyQty: "0.2500", Backorders: 2},
@@ -339,6 +346,8 @@ func TestFaults(t *testing.T) {
 			[]string{`portico.yaml:1: dialect: "` + strings.Repeat("x", 64) + `" must be one of documented, magento`}},
 		{"secret", "auth.secret_key: open-sesame", nil, nil,
 			[]string{`portico.yaml:1: auth.secret_key: value must be 64 hexadecimal digits, or empty`}},
+		{"address that is none of Redis", "cache.redis_url: http://:open-sesame@redis", nil, nil,
+			[]string{`portico.yaml:1: cache.redis_url: value must be a URL that begins with redis://, rediss:// or unix://`}},
 
 		{"operators' port off loopback without token", "ops.listen: 0.0.0.0:9464", nil, nil,
 			[]string{`default: ops.token: must be set, because ops.listen 0.0.0.0:9464 is not a loopback address`}},
@@ -352,6 +361,8 @@ func TestFaults(t *testing.T) {
 			[]string{`portico.yaml:1: server.tls_cert: must be set together with server.tls_key, or neither of them`}},
 		{"key without a certificate", "server.tls_key: shop.key", nil, nil,
 			[]string{`default: server.tls_cert: must be set together with server.tls_key, or neither of them`}},
+		{"a call as long as its request", "{upstream.timeout: 9s, server.write_timeout: 10s}", nil, nil,
+			[]string{`portico.yaml:1: upstream.timeout: must be, with upstream.max_wait 1s, shorter than server.write_timeout 10s`}},
 		{"combination with a value at fault is not judged", "ops: {listen: 0.0.0.0:9464, token: short}", nil, nil,
 			[]string{`portico.yaml:1: ops.token: value must be 16 to 256 printable ASCII characters without blanks`}},
 

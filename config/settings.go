@@ -67,6 +67,10 @@ const (
 
 func core() []Setting {
 	const shortest, longest = int64(10 * time.Millisecond), int64(24 * time.Hour)
+	// Less together than the 30 s that mapping gives to what several callers wait
+	// for: the guard has to see that the upstream does not answer.
+	const longestCall, longestWait = int64(20 * time.Second), int64(5 * time.Second)
+	const longestOpen = int64(10 * time.Minute)
 	// net/http reads at most 1 MiB of request line and headers together.
 	const longestQuery = 512 * kib
 	return []Setting{
@@ -108,6 +112,19 @@ func core() []Setting {
 		{Name: "lists.max_rows", Kind: Int, Default: "100000", Min: 1, Max: 10_000_000,
 			Help: "Greatest number of records in one list, whatever limit asks for."},
 
+		{Name: "cache.redis_url", Kind: Text, Secret: true, Valid: validRedisURL,
+			Help: "Redis that the replicas share for guest replies and nonces: redis://, rediss:// (TLS) or unix://, with more addr= for a cluster, and master_name= for sentinels. Empty: each replica has its memory alone, and shows a write of another one only after cache.ttl."},
+		{Name: "cache.ttl", Kind: Duration, Default: "5m", Min: int64(time.Second), Max: longest,
+			Help: "Time that a guest's reply is kept at most. Changes made past Portico show after it, or after a purge on the operators' port."},
+		{Name: "cache.stale_ttl", Kind: Duration, Default: "1h", Min: 0, Max: 7 * longest,
+			Help: "Time after cache.ttl for which the reply is still given while the store cannot answer, marked X-Cache: STALE. 0: guests get 503 like everybody."},
+		{Name: "cache.memory_bytes", Kind: Size, Default: "64MiB", Min: 0, Max: 64 * gib,
+			Help: "Memory of each replica for guests' replies, what is kept beside them included. 0: none is kept, and every look-up asks Redis."},
+		{Name: "cache.memory_ttl", Kind: Duration, Default: "1s", Min: 0, Max: longest,
+			Help: "With Redis: time that a replica answers from memory without asking, and so may miss another one's write. 0: it always asks."},
+		{Name: "cache.timeout", Kind: Duration, Default: "100ms", Min: int64(time.Millisecond), Max: int64(10 * time.Second),
+			Help: "Time for one round trip to Redis. What takes longer is a miss; three in a row, and Redis is left alone for a second."},
+
 		{Name: "server.read_header_timeout", Kind: Duration, Default: "10s", Min: shortest, Max: longest,
 			Help: "Time to read a request's headers."},
 		{Name: "server.read_timeout", Kind: Duration, Default: "1m", Min: shortest, Max: longest,
@@ -124,6 +141,21 @@ func core() []Setting {
 			Help: "File with the certificate of the contract's port and those between it and its authority, in PEM. With server.tls_key the port speaks HTTPS; a file that is renewed is taken up without a restart. Empty: plain HTTP."},
 		{Name: "server.tls_key", Kind: Text,
 			Help: "File with the private key of server.tls_cert, in PEM."},
+
+		{Name: "upstream.timeout", Kind: Duration, Default: "10s", Min: shortest, Max: longestCall,
+			Help: "Time for one call to the upstream. Too low: long lists and busy hours get 503, and then the breaker opens. " +
+				"Too high: clients of a hung upstream hang for as long, in places that upstream.max_in_flight counts, until the breaker opens."},
+		{Name: "upstream.max_in_flight", Kind: Int, Default: "64", Min: 1, Max: 100_000,
+			Help: "Greatest number of calls to the upstream at a time. Too low: portico_upstream_calls_total counts refused_full, and clients get 503, while the upstream has time. " +
+				"Too high: a slow upstream gets all the load there is, and memory grows with the calls that wait for it."},
+		{Name: "upstream.max_wait", Kind: Duration, Default: "1s", Min: shortest, Max: longestWait,
+			Help: "Time a call may wait for a place among upstream.max_in_flight. Too low: short peaks get 503. Too high: clients wait as long for a 503 when the upstream is slow."},
+		{Name: "upstream.breaker_failures", Kind: Int, Default: "5", Min: 1, Max: 100_000,
+			Help: "Failed calls in a row, unreachable or not answered in time, that open the breaker. Too low: it opens at a single hiccup, seen in portico_breaker_transitions_total. " +
+				"Too high: that many clients wait for upstream.timeout before the others get their 503 at once."},
+		{Name: "upstream.breaker_open", Kind: Duration, Default: "2s", Min: shortest, Max: longestOpen,
+			Help: "Time the upstream is left alone, and clients get 503 at once, before one call finds out whether it answers again. Too low: an ill upstream gets more of these calls. " +
+				"Too high: clients get 503 for as long after it is well again."},
 
 		{Name: "auth.secret_key", Kind: Key, Secret: true,
 			Help: "Key that encrypts consumer and token secrets at rest: 64 hexadecimal digits, as from openssl rand -hex 32."},
@@ -168,6 +200,12 @@ func validToken(text string) error {
 		return nil
 	}
 	return matching(`[!-~]{16,256}`, "must be 16 to 256 printable ASCII characters without blanks")(text)
+}
+
+// validRedisURL keeps addresses out that are none of Redis. Its error must not
+// repeat the text, which may hold a password.
+func validRedisURL(text string) error {
+	return matching(`(?:(?:redis|rediss|unix)://[!-~]+)?`, "must be a URL that begins with redis://, rediss:// or unix://")(text)
 }
 
 // matching returns a check of the whole text against a pattern.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strconv"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/auth"
@@ -37,6 +38,23 @@ func (s *Service) faultsOf(c *Call, err error) (faults contract.Faults, unexpect
 		return contract.Faults{s.dialect.Fault(contract.Unavailable)}, true
 	default:
 		return contract.Faults{s.failed(c)}, true
+	}
+}
+
+// RetryAfter returns the whole seconds after which a client may try again what
+// failed with err, at least 1; 0 when trying again is no remedy.
+func RetryAfter(err error) int {
+	var known *adapter.Error
+	switch {
+	case errors.As(err, &known):
+		if known.Kind != adapter.Unavailable {
+			return 0
+		}
+		return int(max(1, (known.RetryAfter+time.Second-1)/time.Second))
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return 1
+	default:
+		return 0
 	}
 }
 

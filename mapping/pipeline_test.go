@@ -3,9 +3,11 @@ package mapping_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping"
@@ -416,7 +418,11 @@ func TestFailures(t *testing.T) {
 			s := openFaulty(t, contract.Magento(), func(string, adapter.Key) error {
 				return &adapter.Error{Kind: test.kind, Op: "SELECT x FROM y", Err: errors.New("no such table")}
 			})
-			checkRefused(t, s.serve(contract.Admin, "GET", "/stockitems/1", "", "Accept", "application/json"), test.want)
+			refused := s.serve(contract.Admin, "GET", "/stockitems/1", "", "Accept", "application/json")
+			checkRefused(t, refused, test.want)
+			if unavailable := test.kind == adapter.Unavailable; unavailable != (refused.RetryAfter == 1) {
+				t.Errorf("to be tried again after %d s", refused.RetryAfter)
+			}
 			checkRefused(t, s.put("/stockitems/1", "application/json", `{"qty":7}`), test.want)
 			if test.logged {
 				s.checkLog(t, "no such table", test.kind.String(), "getStockItem", "updateStockItem")
@@ -424,6 +430,40 @@ func TestFailures(t *testing.T) {
 				t.Errorf("logged: %s", s.log)
 			}
 		})
+	}
+}
+
+// TestRetryAfter: a client is told to come back no sooner than there is sense in it.
+func TestRetryAfter(t *testing.T) {
+	unavailable := func(after time.Duration) error {
+		return fmt.Errorf("auth: find token: %w", &adapter.Error{Kind: adapter.Unavailable, Op: "get tokens", RetryAfter: after})
+	}
+	for _, test := range []struct {
+		name string
+		err  error
+		want int
+	}{
+		{"nobody knows when", unavailable(0), 1},
+		{"soon", unavailable(time.Millisecond), 1},
+		{"whole seconds", unavailable(2 * time.Second), 2},
+		{"part of a second", unavailable(2001 * time.Millisecond), 3},
+		{"no time left", context.DeadlineExceeded, 1},
+		{"client gone", context.Canceled, 1},
+		{"another kind", &adapter.Error{Kind: adapter.Conflict, RetryAfter: time.Second}, 0},
+		{"another kind, out of time", &adapter.Error{Kind: adapter.NotFound, Err: context.DeadlineExceeded}, 0},
+		{"no kind", errors.New("disk of glass"), 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := mapping.RetryAfter(test.err); got != test.want {
+				t.Errorf("%d s, want %d", got, test.want)
+			}
+		})
+	}
+	for _, d := range contract.Dialects() {
+		s := openFaulty(t, d, func(string, adapter.Key) error { return unavailable(7 * time.Second) })
+		if got := s.serve(contract.Admin, "GET", "/stockitems/1", "", "Accept", "application/json"); got.Status != 503 || got.RetryAfter != 7 {
+			t.Errorf("%s: %d, to be tried again after %d s", d.Name, got.Status, got.RetryAfter)
+		}
 	}
 }
 

@@ -19,11 +19,12 @@ type Response struct {
 	Status      int
 	ContentType string
 	Location    string
-	RetryAfter  int // whole seconds after which a repeated call may succeed; 0: not known
+	RetryAfter  int // whole seconds after which a repeated call may succeed; 0: nobody knows
 	Body        []byte
 	// Stream, unless nil, writes the body in place of Body, whose length nobody
-	// knows, and returns how many records it wrote. After an error, which has been logged where somebody has to know of
-	// it, the body is not whole, and the client must not take it for that.
+	// knows, and returns how many records it wrote. After an error, which has been
+	// logged where somebody has to know of it, the body is not whole, and the client
+	// must not take it for that.
 	Stream func(context.Context, io.Writer) (records int64, err error)
 
 	// What the answer was, for logs and metrics.
@@ -131,7 +132,10 @@ func (s *Service) refuse(ctx context.Context, c *Call, err error, buf []byte) Re
 		RetryAfter:  c.retryAfter,
 		Body:        codec.Append(buf, c.Format, s.dialect.Root, envelope(faults), false),
 	}
-	if last.Code == http.StatusUnauthorized {
+	switch last.Code {
+	case http.StatusServiceUnavailable:
+		response.RetryAfter = max(1, RetryAfter(err))
+	case http.StatusUnauthorized:
 		response.Problem = problemName(last.Message)
 	}
 	return response

@@ -249,13 +249,38 @@ func (db *DB) write(ctx context.Context, op string, f func(*sql.Tx) error) error
 		if err != nil {
 			return err
 		}
-		defer func() { _ = tx.Rollback() }()
+		ended := false
+		defer func() {
+			if !ended {
+				_ = within(ctx, tx.Rollback)
+			}
+		}()
 		if err := f(tx); err != nil {
 			return err
 		}
-		return tx.Commit()
+		ended = true
+		return within(ctx, tx.Commit)
 	})
 	return db.fault(ctx, op, err)
+}
+
+// within runs f, the end of a transaction, and waits for it until ctx ends: not
+// every driver heeds a context there, and a server that hangs would hold the caller.
+// f then goes on, and keeps its connection as long.
+func within(ctx context.Context, f func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- f() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended: // both at once
+		return err
+	default:
+		return ctx.Err()
+	}
 }
 
 // exec runs a statement, written with question marks, within tx.

@@ -19,21 +19,23 @@ import (
 // that is not there is also fs.ErrNotExist. Kinds: NotFound, Unavailable, Internal.
 func (db *DB) OpenMedia(ctx context.Context, name string) (file *os.File, mediaType string, err error) {
 	const op = "open media"
-	err = fs.ErrNotExist
-	if db.media.directory != "" && validBlobName(name) {
-		var rows *sql.Rows
-		if rows, err = db.reading.query(ctx, "SELECT media_type FROM media_file WHERE file = ?", name); err == nil {
-			err = scanOne(rows, &mediaType)
-		}
-		if errors.Is(err, sql.ErrNoRows) {
-			err = fs.ErrNotExist
-		}
+	notFound := &adapter.Error{Kind: adapter.NotFound, Op: op, Err: fs.ErrNotExist}
+	if db.media.directory == "" || !validBlobName(name) {
+		return nil, "", notFound
 	}
+	rows, err := db.reading.query(ctx, "SELECT media_type FROM media_file WHERE file = ?", name)
 	if err == nil {
-		file, err = os.Open(db.media.path(name))
+		err = scanOne(rows, &mediaType)
 	}
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, "", notFound
+	case err != nil: // fs.ErrNotExist, too, when the server's socket is gone
+		return nil, "", db.fault(ctx, op, err)
+	}
+	file, err = os.Open(db.media.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = &adapter.Error{Kind: adapter.NotFound, Op: op, Err: err}
+		return nil, "", notFound
 	}
 	return file, mediaType, db.fault(ctx, op, err)
 }

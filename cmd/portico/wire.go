@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/guard"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
@@ -44,6 +45,26 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		return nil, err
 	}
 
+	circuits, err := newBreakers(registry)
+	if err != nil {
+		return nil, err
+	}
+	guardMetrics, err := guard.NewMetrics(registry)
+	if err != nil {
+		return nil, err
+	}
+	circuits.add(cfg.Adapter)
+	guarded := guard.New(guardMetrics, guard.Options{
+		Name:        cfg.Adapter,
+		Timeout:     cfg.Upstream.Timeout,
+		MaxInFlight: cfg.Upstream.MaxInFlight,
+		MaxWait:     cfg.Upstream.MaxWait,
+		Failures:    cfg.Upstream.BreakerFailures,
+		OpenFor:     cfg.Upstream.BreakerOpen,
+		OnBreaker:   circuits.changed,
+	})
+	upstream := guarded.Adapter(db.Adapter())
+
 	var publicURL *url.URL
 	if cfg.PublicURL != "" {
 		if publicURL, err = url.Parse(cfg.PublicURL); err != nil {
@@ -51,7 +72,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		}
 	}
 	credentials := db.Credentials()
-	authenticator := auth.New(credentials, credentials, auth.Options{
+	authenticator := auth.New(guarded.Credentials(credentials), guarded.Nonces(credentials), auth.Options{
 		PublicURL: publicURL, RSACrashes: d.UnverifiableCrash, RefusePlaintext: cfg.Auth.RefusePlaintext,
 	})
 
@@ -67,7 +88,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	if err != nil {
 		return nil, err
 	}
-	service, err := mapping.New(d, fields, db.Adapter(), schemas, authenticator, mapping.Settings{
+	service, err := mapping.New(d, fields, upstream, schemas, authenticator, mapping.Settings{
 		BodyBytes:         cfg.Limits.BodyBytes,
 		QueryBytes:        int(cfg.Limits.QueryBytes),
 		MaxRows:           cfg.Lists.MaxRows,
@@ -85,13 +106,13 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		return nil, err
 	}
 	api, err := httpapi.New(service, httpapi.Options{
-		Log: log, Metrics: metrics, OpenMedia: db.OpenMedia, WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
+		Log: log, Metrics: metrics, OpenMedia: guarded.Media(db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
 	})
 	if err != nil {
 		return nil, err
 	}
 
-	operators := &ops{token: cfg.OpsToken, registry: registry, ping: db.Ping, profiles: cfg.OpsPprof}
+	operators := &ops{token: cfg.OpsToken, registry: registry, ping: upstream.Ping, profiles: cfg.OpsPprof}
 	if data != nil {
 		operators.reset = func(ctx context.Context) error {
 			err := db.Reset(ctx, data)

@@ -18,8 +18,10 @@ const (
 	// remembered at a time.
 	cacheEntries = 10_000
 	// lookupTimeout bounds a look-up, which several callers may wait for and
-	// which none of them may cancel for the others.
-	lookupTimeout = 3 * time.Second
+	// which none of them may cancel for the others. A store that has a limit of its
+	// own for its calls, as it should, has a shorter one: it learns nothing from a
+	// call that was given up.
+	lookupTimeout = 30 * time.Second
 )
 
 // credentialCache remembers what the credential store said. To forget it all,

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -66,11 +67,15 @@ func (a *api) serveImage(c *gin.Context, mediaType string, changed time.Time, co
 
 func (a *api) refuseMedia(c *gin.Context, err error) {
 	c.Header("Cache-Control", "no-store")
-	if errors.Is(err, fs.ErrNotExist) {
+	after := mapping.RetryAfter(err)
+	// What makes the upstream unavailable may be a file that is not there as well,
+	// such as the socket of a server.
+	if after == 0 && errors.Is(err, fs.ErrNotExist) {
 		http.Error(c.Writer, "Not found", http.StatusNotFound)
 		return
 	}
 	a.Log.LogAttrs(c.Request.Context(), slog.LevelError, "image not served", slog.Any("error", err))
+	c.Header("Retry-After", strconv.Itoa(max(1, after)))
 	http.Error(c.Writer, "The image cannot be read now", http.StatusServiceUnavailable)
 }
 

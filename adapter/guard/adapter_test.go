@@ -1,0 +1,141 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
+	"github.com/portico-commerce/portico/adapter/guard"
+)
+
+// TestConformance: a store does behind a guard what it does without.
+func TestConformance(t *testing.T) {
+	adaptertest.Run(t, adaptertest.Harness{
+		Open:        func(t *testing.T) adapter.Adapter { return protect(t, guard.Options{}).adapter },
+		Unsupported: map[adapter.Resource]string{adapter.Admins: "stored, and not served yet"},
+		// A guard does not look into queries.
+		Attributes: func(a adapter.Attribute) bool { return a.Kind == adapter.KindTime },
+	})
+}
+
+// TestLabels makes each call there is, of an upstream that is well and of one that
+// is not: each is sent, counted under its name, and let alone once the breaker is
+// open.
+func TestLabels(t *testing.T) {
+	record := func(r adapter.Resource) adapter.Record { return adapter.NewRecord(adapter.NewSchemas().Of(r)) }
+	none := errors.New("none of them")
+	calls := []struct {
+		resource, operation string
+		run                 func(context.Context, *guarded) error
+	}{
+		{"upstream", "ping", func(ctx context.Context, g *guarded) error { return g.adapter.Ping(ctx) }},
+		{"stock_items", "get", func(ctx context.Context, g *guarded) error { return g.get(ctx) }},
+		{"stock_items", "list", func(ctx context.Context, g *guarded) error {
+			_, err := g.stock.List(ctx, &adapter.ListParams{})
+			return err
+		}},
+		{"stock_items", "count", func(ctx context.Context, g *guarded) error {
+			_, err := g.stock.List(ctx, &adapter.ListParams{Count: true})
+			return err
+		}},
+		{"stock_items", "update", func(ctx context.Context, g *guarded) error {
+			return g.stock.Update(ctx, &adapter.UpdateParams{Key: 1, Change: func(adapter.Record) (adapter.Record, error) { return record(adapter.StockItems), nil }})
+		}},
+		{"products", "create", func(ctx context.Context, g *guarded) error {
+			_, err := g.products.Create(ctx, &adapter.CreateParams{Record: record(adapter.Products), Check: func() error { return none }})
+			return err
+		}},
+		{"products", "delete", func(ctx context.Context, g *guarded) error {
+			return g.products.Delete(ctx, &adapter.DeleteParams{Key: 1})
+		}},
+		{"consumers", "get", func(ctx context.Context, g *guarded) error {
+			_, err := g.Credentials(credentials{g}).Consumer(ctx, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")
+			return err
+		}},
+		{"tokens", "get", func(ctx context.Context, g *guarded) error {
+			_, err := g.Credentials(credentials{g}).Token(ctx, "cccccccccccccccccccccccccccccccc")
+			return err
+		}},
+		{"nonces", "use", func(ctx context.Context, g *guarded) error {
+			fresh, err := g.Nonces(credentials{g}).Use(ctx, "once", 1)
+			if err == nil && !fresh {
+				return errors.New("the nonce is known")
+			}
+			return err
+		}},
+		{"nonces", "used", func(ctx context.Context, g *guarded) error {
+			_, err := g.Nonces(credentials{g}).Used(ctx, "once")
+			return err
+		}},
+		{"brush", "paint", func(ctx context.Context, g *guarded) error {
+			return g.Do(ctx, "brush", "paint", func(ctx context.Context) error { return g.behind.reach(ctx, func() error { return nil }) })
+		}},
+	}
+	for _, c := range calls {
+		t.Run(c.operation+" "+c.resource, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := protect(t, guard.Options{Failures: 1})
+				if err := c.run(t.Context(), g); err != nil && !errors.Is(err, none) {
+					t.Errorf("an upstream that is well: %v", err)
+				}
+				g.behind.set(unavailable)
+				if err := c.run(t.Context(), g); adapter.KindOf(err) != adapter.Unavailable || errors.Is(err, guard.ErrOpen) {
+					t.Errorf("an upstream that is down: %v", err)
+				}
+				if err := c.run(t.Context(), g); !errors.Is(err, guard.ErrOpen) {
+					t.Errorf("behind an open breaker: %v", err)
+				}
+				if got := g.behind.calls.Load(); got != 2 {
+					t.Errorf("%d calls reached the upstream, want 2", got)
+				}
+				for _, label := range []string{c.resource, c.operation} {
+					if got := g.sum(t, "portico_upstream_calls_total", label); got != 3 {
+						t.Errorf("%v calls are counted for %s, want 3", got, label)
+					}
+					if got := g.sum(t, "portico_upstream_call_duration_seconds", label); got != 2 {
+						t.Errorf("%v calls are timed for %s, want 2", got, label)
+					}
+				}
+			})
+		})
+	}
+}
+
+// credentials are those of the faulty upstream.
+type credentials struct{ *guarded }
+
+func (c credentials) Consumer(ctx context.Context, key string) (consumer adapter.Consumer, err error) {
+	err = c.behind.reach(ctx, func() (err error) { consumer, err = c.db.Credentials().Consumer(ctx, key); return err })
+	return consumer, err
+}
+
+func (c credentials) Token(ctx context.Context, text string) (token adapter.Token, err error) {
+	err = c.behind.reach(ctx, func() (err error) { token, err = c.db.Credentials().Token(ctx, text); return err })
+	return token, err
+}
+
+func (c credentials) Use(ctx context.Context, nonce string, timestamp int64) (fresh bool, err error) {
+	err = c.behind.reach(ctx, func() (err error) { fresh, err = c.db.Credentials().Use(ctx, nonce, timestamp); return err })
+	return fresh, err
+}
+
+func (c credentials) Used(ctx context.Context, nonce string) (used bool, err error) {
+	err = c.behind.reach(ctx, func() (err error) { used, err = c.db.Credentials().Used(ctx, nonce); return err })
+	return used, err
+}
+
+// TestMetricsTwice: what cannot be registered is told.
+func TestMetricsTwice(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	if _, err := guard.NewMetrics(registry); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := guard.NewMetrics(registry); err == nil {
+		t.Error("registered twice")
+	}
+}

@@ -1,0 +1,246 @@
+package guard_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/guard"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+// A faulty adapter is a real one that can be told to hang, to fail and to panic,
+// and that counts the calls that reach it.
+type faulty struct {
+	adapter.Adapter
+	// fault, unless nil, runs in place of the call when it returns an error, and
+	// before it otherwise.
+	fault                 atomic.Pointer[func(context.Context) error]
+	calls, inFlight, most atomic.Int64
+}
+
+// set makes f the fault; nil is health.
+func (a *faulty) set(f func(context.Context) error) {
+	if f == nil {
+		a.fault.Store(nil)
+		return
+	}
+	a.fault.Store(&f)
+}
+
+// reach counts a call and runs it, or the fault.
+func (a *faulty) reach(ctx context.Context, run func() error) error {
+	a.calls.Add(1)
+	now := a.inFlight.Add(1)
+	defer a.inFlight.Add(-1)
+	for most := a.most.Load(); now > most && !a.most.CompareAndSwap(most, now); most = a.most.Load() {
+	}
+	if fault := a.fault.Load(); fault != nil {
+		if err := (*fault)(ctx); err != nil {
+			return err
+		}
+	}
+	return run()
+}
+
+func (a *faulty) Ping(ctx context.Context) error {
+	return a.reach(ctx, func() error { return a.Adapter.Ping(ctx) })
+}
+
+func (a *faulty) Store(r adapter.Resource) (adapter.Store, error) {
+	s, err := a.Adapter.Store(r)
+	return &faultyStore{s, a}, err
+}
+
+type faultyStore struct {
+	adapter.Store
+	adapter *faulty
+}
+
+func (s *faultyStore) List(ctx context.Context, p *adapter.ListParams) (result *adapter.ListResult, err error) {
+	err = s.adapter.reach(ctx, func() (err error) { result, err = s.Store.List(ctx, p); return err })
+	return result, err
+}
+
+func (s *faultyStore) Get(ctx context.Context, p *adapter.GetParams) (r adapter.Record, err error) {
+	err = s.adapter.reach(ctx, func() (err error) { r, err = s.Store.Get(ctx, p); return err })
+	return r, err
+}
+
+func (s *faultyStore) Create(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, err error) {
+	err = s.adapter.reach(ctx, func() (err error) { key, err = s.Store.Create(ctx, p); return err })
+	return key, err
+}
+
+func (s *faultyStore) Update(ctx context.Context, p *adapter.UpdateParams) error {
+	return s.adapter.reach(ctx, func() error { return s.Store.Update(ctx, p) })
+}
+
+func (s *faultyStore) Delete(ctx context.Context, p *adapter.DeleteParams) error {
+	return s.adapter.reach(ctx, func() error { return s.Store.Delete(ctx, p) })
+}
+
+// unavailable is the fault of an upstream that is down.
+func unavailable(context.Context) error {
+	return &adapter.Error{Kind: adapter.Unavailable, Op: "reach", Err: errors.New("connection refused")}
+}
+
+// hang is the fault of an upstream that does not answer.
+func hang(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// gallery are two images of a product and one of another, which no data set holds.
+const gallery = `
+	INSERT INTO product_image (id, product_id, file, media_type) VALUES
+		(1, 1, 'o/n/one.png', 'image/png'), (2, 1, 't/w/two.jpg', 'image/jpeg'), (3, 2, 't/h/three.png', 'image/png');
+	INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES
+		(1, 0, 'One', 30, 0), (1, 2, 'Un', 5, 1), (2, 0, 'Two', 20, 1), (3, 0, NULL, 1, 0);
+	INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES
+		(1, 0, 'image', 1), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3);`
+
+// demoFile returns the bytes of a database that holds the demo store and a gallery.
+var demoFile = sync.OnceValues(func() (content []byte, err error) {
+	data, err := demo.Load()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "portico-guard-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path := filepath.Join(folder, "demo.db")
+	ctx := context.Background() // of no test in particular
+	db, err := sqlstore.Open(ctx, sqlstore.Options{DSN: "sqlite:" + path, Migrate: true, MediaDir: folder})
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(db.Load(ctx, data, nil), db.Close()); err != nil {
+		return nil, err
+	}
+	raw, err := sql.Open("sqlite", path)
+	if err != nil {
+		return nil, err
+	}
+	_, err = raw.ExecContext(ctx, gallery)
+	if err := errors.Join(err, raw.Close()); err != nil { // the last to close takes in the log
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// openDemo opens a demo store of the test's own.
+func openDemo(tb testing.TB) *sqlstore.DB {
+	tb.Helper()
+	content, err := demoFile()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	folder := tb.TempDir()
+	path := filepath.Join(folder, "demo.db")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: "sqlite:" + path, MediaDir: filepath.Join(folder, "media")})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// A guarded upstream is a faulty one behind a guard.
+type guarded struct {
+	*guard.Guard
+	adapter  *guard.Adapter
+	behind   *faulty
+	db       *sqlstore.DB
+	metrics  *prometheus.Registry
+	breaker  *[]string // the states it went to
+	stock    adapter.Store
+	products adapter.Store
+}
+
+// protect opens a demo store behind a guard of the options.
+func protect(tb testing.TB, o guard.Options) *guarded {
+	tb.Helper()
+	registry := prometheus.NewRegistry()
+	metrics, err := guard.NewMetrics(registry)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var states []string
+	o.Name = "test"
+	o.OnBreaker = func(name, to string) {
+		if name != o.Name {
+			tb.Errorf("the breaker is called %q", name)
+		}
+		states = append(states, to)
+	}
+	g := &guarded{Guard: guard.New(metrics, o), db: openDemo(tb), metrics: registry, breaker: &states}
+	g.behind = &faulty{Adapter: g.db.Adapter()}
+	g.adapter = g.Adapter(g.behind)
+	for r, s := range map[adapter.Resource]*adapter.Store{adapter.StockItems: &g.stock, adapter.Products: &g.products} {
+		if *s, err = g.adapter.Store(r); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return g
+}
+
+// get makes one guarded call.
+func (g *guarded) get(ctx context.Context) error {
+	_, err := g.stock.Get(ctx, &adapter.GetParams{Key: 1})
+	return err
+}
+
+// fail makes calls that fail with kind Unavailable, and leaves the upstream down.
+func (g *guarded) fail(t *testing.T, times int) {
+	t.Helper()
+	g.behind.set(unavailable)
+	for range times {
+		if err := g.get(t.Context()); adapter.KindOf(err) != adapter.Unavailable {
+			t.Fatalf("a call to an upstream that is down: %v", err)
+		}
+	}
+}
+
+// sum adds up the values of a metric's series, of those with a label of this value
+// unless it is "".
+func (g *guarded) sum(t *testing.T, metric, value string) (sum float64) {
+	t.Helper()
+	families, err := g.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != metric {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			if value == "" || slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == value }) {
+				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			}
+		}
+	}
+	return sum
+}
+
+// counted returns the number of calls that are counted with a kind.
+func (g *guarded) counted(t *testing.T, kind string) float64 {
+	t.Helper()
+	return g.sum(t, "portico_upstream_calls_total", kind)
+}

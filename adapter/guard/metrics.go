@@ -1,0 +1,59 @@
+package guard
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Labels of calls besides the kinds of package adapter: those that succeeded, those
+// whose caller has gone, and those that were not sent.
+const (
+	kindOK       = "ok"
+	kindCanceled = "canceled"
+	kindOpen     = "refused_open"
+	kindFull     = "refused_full"
+)
+
+// Metrics counts and times the calls of all guards of a program.
+type Metrics struct {
+	calls    *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	inFlight *prometheus.GaugeVec
+}
+
+// NewMetrics returns metrics registered with reg.
+func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
+	m := &Metrics{
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_upstream_calls_total",
+			Help: "Calls to the upstream, by resource, operation and kind of outcome; refused_open and refused_full were not sent.",
+		}, []string{"resource", "operation", "kind"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "portico_upstream_call_duration_seconds",
+			Help:    "Time of calls that were sent to the upstream, by resource and operation.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"resource", "operation"}),
+		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_upstream_in_flight",
+			Help: "Calls that were sent to the upstream and are not over.",
+		}, []string{"upstream"}),
+	}
+	for _, c := range []prometheus.Collector{m.calls, m.duration, m.inFlight} {
+		if err := reg.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// count counts a call.
+func (m *Metrics) count(c call, kind string) {
+	m.calls.WithLabelValues(c.resource, c.operation, kind).Inc()
+}
+
+// sent counts and times a call that was sent.
+func (m *Metrics) sent(c call, kind string, took time.Duration) {
+	m.count(c, kind)
+	m.duration.WithLabelValues(c.resource, c.operation).Observe(took.Seconds())
+}

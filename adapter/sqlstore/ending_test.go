@@ -1,0 +1,135 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+// A heldConnector makes connections whose transactions end when they are let,
+// whatever becomes of their context: as with a server that hangs just then.
+type heldConnector struct {
+	driver.Connector
+	reached chan struct{} // gets one for each end that is held
+	release chan struct{}
+}
+
+func (c heldConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return heldConn{conn.(wholeConn), c}, nil
+}
+
+type wholeConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.Pinger
+	driver.SessionResetter
+}
+
+type heldConn struct {
+	wholeConn
+	connector heldConnector
+}
+
+func (c heldConn) CheckNamedValue(v *driver.NamedValue) error {
+	if checker, ok := c.wholeConn.(driver.NamedValueChecker); ok {
+		return checker.CheckNamedValue(v)
+	}
+	return driver.ErrSkip
+}
+
+func (c heldConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	tx, err := c.wholeConn.BeginTx(ctx, o)
+	return heldTx{tx, c.connector}, err
+}
+
+type heldTx struct {
+	driver.Tx
+	connector heldConnector
+}
+
+func (tx heldTx) Commit() error   { return tx.connector.hold(tx.Tx.Commit) }
+func (tx heldTx) Rollback() error { return tx.connector.hold(tx.Tx.Rollback) }
+
+func (c heldConnector) hold(end func() error) error {
+	select {
+	case c.reached <- struct{}{}:
+		<-c.release
+	default: // nobody waits for it
+	}
+	return end()
+}
+
+// TestHeldEnd: a write whose COMMIT or ROLLBACK is not answered ends with its
+// context, and gives its connection back when it is.
+func TestHeldEnd(t *testing.T) {
+	for _, refuses := range []bool{false, true} {
+		name := "COMMIT"
+		if refuses {
+			name = "ROLLBACK"
+		}
+		t.Run(name, func(t *testing.T) {
+			sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+				dsn := e.NewDSN(t)
+				if err := open(t, dsn).Load(t.Context(), data(t), nil); err != nil {
+					t.Fatal(err)
+				}
+				reached, release := make(chan struct{}), make(chan struct{})
+				db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, Wrap: func(c driver.Connector) driver.Connector {
+					return heldConnector{c, reached, release}
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = db.Close() })
+				s := stock(t, db)
+				var refusal error
+				if refuses {
+					refusal = errors.New("not this one")
+				}
+				update := func(ctx context.Context, qty string) error {
+					return s.Update(ctx, &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
+						change := adapter.NewRecord(current.Schema)
+						change.Set("qty", adapter.TextValue(qty))
+						return change, refusal
+					}})
+				}
+
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				ended := make(chan error, 1)
+				go func() { ended <- update(ctx, "7.0000") }()
+				<-reached
+				cancel()
+				select {
+				case err = <-ended:
+				case <-time.After(30 * time.Second):
+					t.Error("the write waits for the server")
+				}
+				close(release)
+				want := context.Canceled
+				if refuses {
+					want = refusal
+				}
+				if !errors.Is(err, want) {
+					t.Errorf("%v, want %v", err, want)
+				}
+				refusal = nil
+				if err := update(t.Context(), "8.0000"); err != nil {
+					t.Errorf("the next write: %v", err)
+				}
+			})
+		})
+	}
+}

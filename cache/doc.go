@@ -1,0 +1,2 @@
+// Package cache keeps finished replies.
+package cache
