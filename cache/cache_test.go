@@ -85,13 +85,13 @@ func (r *replica) get(name, outcome, value string, fill cache.Fill) {
 
 // makes is a fill of a value that is fresh for an hour.
 func makes(value string) cache.Fill {
-	return func(context.Context) ([]byte, time.Duration, error) { return []byte(value), time.Hour, nil }
+	return func(context.Context, [16]byte) ([]byte, time.Duration, error) { return []byte(value), time.Hour, nil }
 }
 
 var errUpstream = errors.New("the upstream is away")
 
 // fails is a fill without an upstream.
-func fails(context.Context) ([]byte, time.Duration, error) { return nil, 0, errUpstream }
+func fails(context.Context, [16]byte) ([]byte, time.Duration, error) { return nil, 0, errUpstream }
 
 // count returns a metric of the replica: its name, then its labels' values.
 func (r *replica) count(name string, labels ...string) float64 {
@@ -175,7 +175,7 @@ func TestOneFill(t *testing.T) {
 			for i := range keys {
 				name := "product:" + string(rune('a'+i))
 				begun, release := make(chan struct{}), make(chan struct{})
-				fill := func(context.Context) ([]byte, time.Duration, error) {
+				fill := func(context.Context, [16]byte) ([]byte, time.Duration, error) {
 					fills.Add(1)
 					close(begun)
 					<-release

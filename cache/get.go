@@ -9,8 +9,9 @@ import (
 
 // A Fill makes a value. Its ttl, at most that of the options, is how long the
 // value is fresh; with 0 or less it is not kept. An error means that the upstream
-// could not answer.
-type Fill = func(context.Context) (value []byte, ttl time.Duration, err error)
+// could not answer. generation stands for the generations of the tags in Redis as
+// they are now; it is zero where there is none, or it is away.
+type Fill = func(ctx context.Context, generation [16]byte) (value []byte, ttl time.Duration, err error)
 
 // Get returns the value of key from memory, from Redis or from fill, and how long
 // ago it was made. near is another name of key, by which memory knows it; tags
@@ -205,7 +206,11 @@ func (f *flight) call(ctx context.Context) (value []byte, ttl time.Duration, err
 			err = fmt.Errorf("cache: fill: panic: %v", p)
 		}
 	}()
-	return f.fill(ctx)
+	var generation digest
+	if f.asked {
+		generation = f.digest
+	}
+	return f.fill(ctx, generation)
 }
 
 // standIn returns the last reply that no change has ended, if it is young enough:

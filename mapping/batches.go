@@ -32,6 +32,11 @@ func (b *batchReply) succeed(id int64, message contract.Fault) {
 	b.add(successList, codec.TextNode(strconv.FormatInt(id, 10)), message)
 }
 
+// succeeded reports whether any record was saved.
+func (b *batchReply) succeeded() bool {
+	return slices.ContainsFunc(b.lists, func(m codec.Member) bool { return m.Key == successList })
+}
+
 // fail adds one message about a record; id is what the client sent for it.
 func (b *batchReply) fail(id codec.Node, fault contract.Fault) {
 	if fault.Bare {

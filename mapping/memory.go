@@ -1,6 +1,8 @@
 package mapping
 
 import (
+	"context"
+	"crypto/sha256"
 	"sync"
 	"time"
 
@@ -98,6 +100,23 @@ func (m *memory) view(r adapter.Resource, p *adapter.ListParams) *view {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return &view{m, r, m.generation(r), keyOfList(r, p, true), keyOfList(r, p, false)}
+}
+
+// A sharedGeneration, in the context of a call, is a generation of the records
+// that other processes' writes end too.
+type sharedGeneration struct{}
+
+// share keeps what v learns to calls that are of the same generation elsewhere as
+// the one with ctx, if that has any: a reply that others will be shown must not
+// depend on what this process alone has not heard of.
+func (v *view) share(ctx context.Context) {
+	generation, ok := ctx.Value(sharedGeneration{}).([16]byte)
+	if !ok || generation == [16]byte{} {
+		return
+	}
+	for _, key := range []*listKey{&v.list, &v.conditions} {
+		*key = sha256.Sum256(append(key[:], generation[:]...))
+	}
 }
 
 // total returns the number of records of the list, if that is remembered.

@@ -171,7 +171,7 @@ func TestEveryWriteStartsAGeneration(t *testing.T) {
 	} {
 		for method, write := range methods {
 			t.Run(fmt.Sprintf("%s %s", method, c.write), func(t *testing.T) {
-				a := &watchedAdapter{db.Adapter(), newTestMemory(t)}
+				a := &watchedAdapter{Adapter: db.Adapter(), memory: newTestMemory(t)}
 				before := map[adapter.Resource]*view{}
 				for _, r := range append(c.show, c.keep...) {
 					before[r] = a.memory.view(r, &adapter.ListParams{})

@@ -17,6 +17,7 @@ func (s source) page(ctx context.Context, wanted *listquery.List, bounds adapter
 	bounds.Query = wanted.Query
 	list := pagedList{source: s, params: bounds, limit: wanted.Paging.Limit}
 	list.view = s.memory.view(s.schema.Resource, &list.params)
+	list.view.share(ctx)
 
 	offset, decided := wanted.Paging.Offset()
 	total, known := list.view.total()

@@ -35,6 +35,9 @@ type Call struct {
 	body        []byte
 	bodyRead    bool
 	retryAfter  int // seconds, of a call that comes too early
+	// What a reply that is kept has to know of how it was made.
+	buyer   *buyer // whose prices it shows, if it shows any
+	formKey string // the random key in it, if there is one
 }
 
 // Name returns the name of the call, fit for a label: that of the route table,
@@ -106,13 +109,18 @@ func steps() []step {
 	}
 }
 
-// run takes c through the steps and its handler.
-func (s *Service) run(ctx context.Context, c *Call) (*Reply, error) {
+// check takes c through the steps.
+func (s *Service) check(ctx context.Context, c *Call) error {
 	for _, check := range s.steps {
 		if err := check(s, ctx, c); err != nil {
-			return nil, err
+			return err
 		}
 	}
+	return nil
+}
+
+// handle runs the handler of c, which has passed the steps.
+func (s *Service) handle(ctx context.Context, c *Call) (*Reply, error) {
 	return s.handlers[c.Name()](s, ctx, c)
 }
 

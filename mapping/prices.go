@@ -98,6 +98,9 @@ type buyer struct {
 	group int64
 	rates []taxRate // those of the buyer's place, of a region before of a country
 	clock string    // now in the store, as stored times are written
+	// nextChange is when the next special price of those asked for begins or ends,
+	// as the clock shows it; empty for none.
+	nextChange string
 }
 
 // allGroups is the group of tier prices that hold for everybody.
@@ -186,10 +189,29 @@ func (b *buyer) specialHolds(product adapter.Record, inList bool) bool {
 	from, to, now := product.Get("special_from_date").Text(), product.Get("special_to_date").Text(), b.clock
 	if inList {
 		from, to, now = day(from), day(to), day(now)
-	} else if end, err := time.Parse(time.DateTime, to); err == nil {
-		to = end.Add(24 * time.Hour).Format(time.DateTime)
+		b.changesAt(time.DateOnly, from, 0)
+		b.changesAt(time.DateOnly, to, 24*time.Hour)
+	} else {
+		if end, err := time.Parse(time.DateTime, to); err == nil {
+			to = end.Add(24 * time.Hour).Format(time.DateTime)
+		}
+		b.changesAt(time.DateTime, from, 0)
+		b.changesAt(time.DateTime, to, time.Second)
 	}
 	return (from == "" || from <= now) && (to == "" || now <= to)
+}
+
+// changesAt notes that a price is another from a time on, written in layout, or
+// from so long after it.
+func (b *buyer) changesAt(layout, from string, after time.Duration) {
+	start, err := time.Parse(layout, from)
+	if err != nil {
+		return
+	}
+	at := start.Add(after).Format(time.DateTime)
+	if at > b.clock && (b.nextChange == "" || at < b.nextChange) {
+		b.nextChange = at
+	}
 }
 
 // day returns the date of a stored time, "" of none.

@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/base64"
 	"slices"
 	"strconv"
@@ -107,6 +106,7 @@ func (p *productReply) gather(ctx context.Context, records []adapter.Record) err
 		if p.buyer, err = p.s.buyer(ctx, p.c); err != nil {
 			return err
 		}
+		p.c.buyer = p.buyer
 	}
 	if p.needsGallery {
 		for _, product := range records {
@@ -283,13 +283,11 @@ func pagePath(product adapter.Record) string {
 // urlSafe writes base64 for a path segment, as the original does.
 var urlSafe = strings.NewReplacer("+", "-", "/", "_", "=", ",")
 
-// formKeyLength is the length of the random key of a form.
-const formKeyLength = 16
-
 // buyNowURL returns the link that puts the product into a cart and leads back to
 // this request. Its key differs with every call.
 func (p *productReply) buyNowURL(product adapter.Record) string {
+	p.c.formKey = newFormKey()
 	back := base64.StdEncoding.EncodeToString([]byte(p.baseURL() + p.c.request.URL.RequestURI()))
 	return p.baseURL() + "/index.php/checkout/cart/add/uenc/" + urlSafe.Replace(back) +
-		"/product/" + strconv.FormatInt(product.Get("entity_id").Int(), 10) + "/form_key/" + rand.Text()[:formKeyLength] + "/"
+		"/product/" + strconv.FormatInt(product.Get("entity_id").Int(), 10) + "/form_key/" + p.c.formKey + "/"
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -26,6 +27,13 @@ type Response struct {
 	// logged where somebody has to know of it, the body is not whole, and the client
 	// must not take it for that.
 	Stream func(context.Context, io.Writer) (records int64, err error)
+
+	// Kept says how a reply of those that are kept came about: "hit", "miss",
+	// "stale", "coalesced" or "bypass"; it is empty for others. Age is how old the
+	// reply is, EntityTag, if not empty, the value of its ETag.
+	Kept      string
+	Age       time.Duration
+	EntityTag string
 
 	// What the answer was, for logs and metrics.
 	Call    string
@@ -47,8 +55,26 @@ const (
 // the interface (wire 2).
 func Owns(r *http.Request) bool { return strings.HasPrefix(r.URL.EscapedPath(), prefix+restType) }
 
+// Repeat answers r, which must be owned, with a reply that is at hand, if there is
+// one: without a step of the pipeline, and as [Service.Serve] would. It appends the
+// body to buf. scheme is http or https as the client used it.
+func (s *Service) Repeat(r *http.Request, scheme string, buf []byte) (response Response, ok bool) {
+	if s.replies == nil {
+		return response, false
+	}
+	request, ok := s.replies.request(r, scheme)
+	if !ok {
+		return response, false
+	}
+	value, ok := s.replies.Near(request)
+	if !ok {
+		return response, false
+	}
+	return s.repeat(value, "hit", 0, buf)
+}
+
 // Serve answers r, which must be owned, and appends the body to buf, which is also
-// the buffer of a Stream. scheme is http or https as the client used it.
+// the buffer of a Stream. scheme is as in [Service.Repeat].
 func (s *Service) Serve(ctx context.Context, r *http.Request, scheme string, buf []byte) Response {
 	c := &Call{request: r, scheme: scheme}
 	c.Method, c.knownMethod = contract.ParseMethod(r.Method)
@@ -74,7 +100,15 @@ func (s *Service) respond(ctx context.Context, c *Call, buf []byte) (response Re
 			response = s.refuse(ctx, c, s.failed(c), buf)
 		}
 	}()
-	reply, err := s.run(ctx, c)
+	if err := s.check(ctx, c); err != nil {
+		return s.refuse(ctx, c, err, buf)
+	}
+	if at, ok := s.replies.call(c); ok {
+		if response, ok := s.kept(ctx, c, at, buf); ok {
+			return response
+		}
+	}
+	reply, err := s.handle(ctx, c)
 	if err != nil {
 		return s.refuse(ctx, c, err, buf)
 	}

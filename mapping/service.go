@@ -45,6 +45,11 @@ type Settings struct {
 	// Now is the clock. Its times should tell how much later one is than another
 	// whatever the hands were set to meanwhile, as those of time.Now do.
 	Now func() time.Time
+	// Replies, unless nil, keeps replies to Guests. Fingerprint stands for all else
+	// that replies depend on, such as the build and the configuration: services that
+	// share replies have the same.
+	Replies     Replies
+	Fingerprint string
 }
 
 // local returns t as the clocks of the store show it.
@@ -67,6 +72,7 @@ type Service struct {
 	handlers map[string]handler
 	memory   *memory
 	rates    *consumerRates
+	replies  *guestReplies // nil: none are kept
 
 	customers         *customers
 	addresses         *customerAddresses
@@ -164,6 +170,7 @@ func New(d *contract.Dialect, fields *contract.Fields, behind adapter.Adapter, s
 		steps:    steps(),
 		handlers: handlers(),
 		pictures: newPictures(settings.ImagePixels),
+		replies:  newGuestReplies(d, &settings),
 	}
 	var err error
 	if s.memory, err = newMemory(settings.Now); err != nil {
@@ -172,7 +179,7 @@ func New(d *contract.Dialect, fields *contract.Fields, behind adapter.Adapter, s
 	if s.rates, err = newConsumerRates(settings.ConsumerRate, settings.ConsumerBurst, settings.Now); err != nil {
 		return nil, err
 	}
-	upstream := &watchedAdapter{behind, s.memory}
+	upstream := &watchedAdapter{behind, s.memory, settings.Replies}
 	if s.shops, err = newShops(upstream, schemas, settings.Now); err != nil {
 		return nil, fmt.Errorf("shop: %w", err)
 	}

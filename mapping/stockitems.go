@@ -144,7 +144,8 @@ func (s *Service) updateStockItems(ctx context.Context, c *Call) (*Reply, error)
 }
 
 // updateBatchItem checks and saves one entry and adds its outcome to batch. An
-// error means that the caller has gone, or has no time left.
+// error means that the caller has gone or has no time left, or that the upstream
+// cannot answer and nothing has been saved: then the whole call may be repeated.
 func (s *Service) updateBatchItem(ctx context.Context, c *Call, entry *codec.Node, batch *batchReply) error {
 	sent, ok := entry.Get("item_id")
 	if !ok {
@@ -182,6 +183,8 @@ func (s *Service) updateBatchItem(ctx context.Context, c *Call, entry *codec.Nod
 		batch.fail(*sent, unknown)
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case adapter.KindOf(err) == adapter.Unavailable && !batch.succeeded():
+		return err
 	default:
 		s.report(ctx, c, "call failed", err)
 		batch.fail(*sent, s.dialect.Fault(contract.InternalError))

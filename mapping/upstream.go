@@ -2,16 +2,18 @@ package mapping
 
 import (
 	"context"
+	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
 )
 
 // A watchedAdapter is the adapter behind a service, with what is remembered of its
-// lists. No handler has to think of that: every write of its stores ends what was
-// remembered.
+// lists and the replies that are kept. No handler has to think of either: every
+// write of its stores ends what it may have changed.
 type watchedAdapter struct {
 	adapter.Adapter
-	memory *memory
+	memory  *memory
+	replies Replies // nil: none are kept
 }
 
 // Store returns the adapter's store of r.
@@ -20,7 +22,11 @@ func (a *watchedAdapter) Store(r adapter.Resource) (adapter.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &watchedStore{store, a.memory, showingIn()[r]}, nil
+	watched := &watchedStore{store, a.memory, showingIn()[r], nil, shownIn{}}
+	if shown, ok := shownToGuests()[r]; ok {
+		watched.replies, watched.shown = a.replies, shown
+	}
+	return watched, nil
 }
 
 // showingIn names, for the resources that calls write, those whose lists a write
@@ -44,26 +50,125 @@ func showingIn() map[adapter.Resource][]adapter.Resource {
 	}
 }
 
-// A watchedStore tells the memory of each write once it is over. A write that
-// failed may have been done all the same: the connection can be lost at its very
-// end.
+// shownIn says in which replies to Guests a write of a resource may show: in those
+// of the product that an attribute names, and in all with a tag.
+type shownIn struct{ product, tag string }
+
+// shownToGuests names the resources whose writes a Guest may see. Lists show no
+// stock: a product that they list is for sale.
+func shownToGuests() map[adapter.Resource]shownIn {
+	return map[adapter.Resource]shownIn{
+		adapter.Products:          {"entity_id", catalogTag},
+		adapter.ProductImages:     {"product_id", catalogTag},
+		adapter.ProductWebsites:   {"product_id", catalogTag},
+		adapter.ProductCategories: {"product_id", catalogTag},
+		adapter.StockItems:        {"product_id", stockTag},
+	}
+}
+
+// A watchedStore tells the memory of each write once it is over, and the replies
+// before it is committed and once it is over. A write that failed may have been
+// done all the same: the connection can be lost at its very end.
 type watchedStore struct {
 	adapter.Store
 	memory  *memory
 	affects []adapter.Resource
+	replies Replies // nil where no reply shows the records
+	shown   shownIn
 }
 
 func (s *watchedStore) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	defer s.memory.changed(s.affects)
-	return s.Store.Create(ctx, p)
+	if s.replies == nil {
+		return s.Store.Create(ctx, p)
+	}
+	change := &replyChange{watchedStore: s}
+	defer change.end()
+	watched := *p
+	watched.Check = func() error {
+		if p.Check != nil {
+			if err := p.Check(); err != nil {
+				return err
+			}
+		}
+		change.of(ctx, p.Record)
+		return nil
+	}
+	key, err := s.Store.Create(ctx, &watched)
+	if err == nil && p.Record.Get(s.shown.product).Kind() != adapter.Integer {
+		// The key is known only now. Until now nobody can have been shown more than
+		// that there is no such product.
+		change.begin(ctx, productTag(int64(key)))
+	}
+	return key, err
 }
 
 func (s *watchedStore) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	defer s.memory.changed(s.affects)
-	return s.Store.Update(ctx, p)
+	if s.replies == nil {
+		return s.Store.Update(ctx, p)
+	}
+	change := &replyChange{watchedStore: s}
+	defer change.end()
+	watched := *p
+	watched.Change = func(current adapter.Record) (adapter.Record, error) {
+		next, err := p.Change(current)
+		if err == nil {
+			change.of(ctx, current)
+		}
+		return next, err
+	}
+	return s.Store.Update(ctx, &watched)
 }
 
 func (s *watchedStore) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	defer s.memory.changed(s.affects)
-	return s.Store.Delete(ctx, p)
+	if s.replies == nil {
+		return s.Store.Delete(ctx, p)
+	}
+	change := &replyChange{watchedStore: s}
+	defer change.end()
+	watched := *p
+	watched.Check = func(current adapter.Record) error {
+		if p.Check != nil {
+			if err := p.Check(current); err != nil {
+				return err
+			}
+		}
+		change.of(ctx, current)
+		return nil
+	}
+	return s.Store.Delete(ctx, &watched)
+}
+
+// A replyChange is the change of replies that one write makes.
+type replyChange struct {
+	*watchedStore
+	begun []string // tags
+	done  []func()
+}
+
+// of begins the change of what shows a record. It is called inside the write's
+// transaction, which may run again.
+func (c *replyChange) of(ctx context.Context, record adapter.Record) {
+	tags := []string{c.shown.tag}
+	if product := record.Get(c.shown.product); product.Kind() == adapter.Integer {
+		tags = append(tags, productTag(product.Int()))
+	}
+	c.begin(ctx, tags...)
+}
+
+func (c *replyChange) begin(ctx context.Context, tags ...string) {
+	tags = slices.DeleteFunc(tags, func(tag string) bool { return slices.Contains(c.begun, tag) })
+	if len(tags) > 0 {
+		c.begun = append(c.begun, tags...)
+		c.done = append(c.done, c.replies.Change(ctx, tags))
+	}
+}
+
+// end ends the change. Nothing is acknowledged before.
+func (c *replyChange) end() {
+	for _, done := range c.done {
+		done()
+	}
 }

@@ -22,9 +22,12 @@ type ops struct {
 	token    string
 	registry *prometheus.Registry
 	ping     func(context.Context) error
-	reset    func(context.Context) error // nil: not a demo
-	profiles bool                        // whether profiles are served
-	draining atomic.Bool
+	// keepsReplies reports whether there may be replies to give without the upstream.
+	keepsReplies func() bool
+	purge        func(context.Context) error // of all replies that are kept
+	reset        func(context.Context) error // nil: not a demo
+	profiles     bool                        // whether profiles are served
+	draining     atomic.Bool
 }
 
 // newBuildInfo returns a metric that is always 1 and tells by its labels what runs.
@@ -43,6 +46,7 @@ func (o *ops) handler() http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", o.ready)
 	mux.Handle("GET /metrics", o.guarded(promhttp.HandlerFor(o.registry, promhttp.HandlerOpts{})))
+	mux.Handle("POST /cache/purge", o.guarded(http.HandlerFunc(o.purgeCache)))
 	if o.reset != nil {
 		mux.Handle("POST /demo/reset", o.guarded(http.HandlerFunc(o.resetDemo)))
 	}
@@ -87,7 +91,8 @@ func (o *ops) closing(next http.Handler) http.Handler {
 	})
 }
 
-// ready fails while the program drains and while the upstream cannot answer.
+// ready fails while the program drains, and while neither the upstream nor the cache
+// can answer anything.
 func (o *ops) ready(w http.ResponseWriter, r *http.Request) {
 	if o.draining.Load() {
 		http.Error(w, "draining", http.StatusServiceUnavailable)
@@ -95,11 +100,22 @@ func (o *ops) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
-	if err := o.ping(ctx); err != nil {
+	switch err := o.ping(ctx); {
+	case err == nil:
+		fmt.Fprintln(w, "ready")
+	case o.keepsReplies():
+		fmt.Fprintln(w, "ready, with replies of the cache: upstream unavailable")
+	default:
 		http.Error(w, "upstream unavailable", http.StatusServiceUnavailable)
+	}
+}
+
+func (o *ops) purgeCache(w http.ResponseWriter, r *http.Request) {
+	if err := o.purge(r.Context()); err != nil {
+		http.Error(w, "purged here; other replicas follow when Redis can be reached again", http.StatusServiceUnavailable)
 		return
 	}
-	fmt.Fprintln(w, "ready")
+	fmt.Fprintln(w, "purged")
 }
 
 func (o *ops) resetDemo(w http.ResponseWriter, r *http.Request) {

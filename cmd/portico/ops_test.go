@@ -53,6 +53,11 @@ func serveLocal(t testing.TB, reset bool, environ ...string) *local {
 	if l.app, err = newApp(cfg, db, data, log); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := l.app.close(); err != nil {
+			t.Error(err)
+		}
+	})
 	l.contract = listen(t, newServer(cfg, l.app.contract, log))
 	l.ops = listen(t, newServer(cfg, l.app.ops.handler(), log))
 	t.Cleanup(func() {

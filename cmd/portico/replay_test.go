@@ -62,6 +62,11 @@ func serveApp(t testing.TB, db *sqlstore.DB, data *adapter.Dataset, dialect stri
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := a.close(); err != nil {
+			t.Error(err)
+		}
+	})
 	server := httptest.NewServer(a.contract)
 	t.Cleanup(server.Close)
 	return a, server

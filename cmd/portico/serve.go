@@ -124,6 +124,7 @@ func serve(ctx context.Context, out io.Writer, cfg *config.Config, db *sqlstore.
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, a.close()) }()
 	contractServer := newServer(cfg, a.ops.closing(a.contract), log)
 	if cfg.Server.TLSCert != "" {
 		pair, err := newCertificate(cfg.Server.TLSCert, cfg.Server.TLSKey, log)

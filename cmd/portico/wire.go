@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -26,11 +27,11 @@ type app struct {
 	db       *sqlstore.DB
 	contract http.Handler // the contract's port
 	ops      *ops         // the operators' port
+	close    func() error // ends what the parts hold, when nothing is served any more
 }
 
-// newApp wires the program for cfg on db, which has the schemas of cfg and which it
-// then owns. data, if not nil,
-// is what a reset of the demo store goes back to.
+// newApp wires the program for cfg on db, which has the schemas of cfg. data, if not
+// nil, is what a reset of the demo store goes back to.
 func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (*app, error) {
 	d, err := dialect(cfg.Dialect)
 	if err != nil {
@@ -64,6 +65,14 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		OnBreaker:   circuits.changed,
 	})
 	upstream := guarded.Adapter(db.Adapter())
+	kept, err := openCache(cfg, registry, circuits, log)
+	if err != nil {
+		return nil, err
+	}
+	print, err := fingerprint(cfg, data != nil)
+	if err != nil {
+		return nil, errors.Join(err, kept.Close())
+	}
 
 	var publicURL *url.URL
 	if cfg.PublicURL != "" {
@@ -72,7 +81,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		}
 	}
 	credentials := db.Credentials()
-	authenticator := auth.New(guarded.Credentials(credentials), guarded.Nonces(credentials), auth.Options{
+	authenticator := auth.New(guarded.Credentials(credentials), kept.Nonces(guarded.Nonces(credentials)), auth.Options{
 		PublicURL: publicURL, RSACrashes: d.UnverifiableCrash, RefusePlaintext: cfg.Auth.RefusePlaintext,
 	})
 
@@ -88,6 +97,10 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	if err != nil {
 		return nil, err
 	}
+	var replies mapping.Replies
+	if cfg.Cache.MemoryBytes > 0 || cfg.Cache.RedisURL != "" {
+		replies = kept
+	}
 	service, err := mapping.New(d, fields, upstream, schemas, authenticator, mapping.Settings{
 		BodyBytes:         cfg.Limits.BodyBytes,
 		QueryBytes:        int(cfg.Limits.QueryBytes),
@@ -101,6 +114,8 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		Products:          mapping.ProductSettings{AttributeSets: cfg.Store.AttributeSets, TaxClasses: cfg.Store.TaxClasses, Themes: cfg.Store.Themes},
 		Stock:             stock,
 		Now:               time.Now,
+		Replies:           replies,
+		Fingerprint:       print,
 	}, log)
 	if err != nil {
 		return nil, err
@@ -112,11 +127,15 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		return nil, err
 	}
 
-	operators := &ops{token: cfg.OpsToken, registry: registry, ping: upstream.Ping, profiles: cfg.OpsPprof}
+	operators := &ops{token: cfg.OpsToken, registry: registry, ping: upstream.Ping, keepsReplies: kept.Answers, profiles: cfg.OpsPprof}
+	operators.purge = func(ctx context.Context) error {
+		service.Forget()
+		return kept.Purge(ctx)
+	}
 	if data != nil {
 		operators.reset = func(ctx context.Context) error {
 			err := db.Reset(ctx, data)
-			service.Forget() // whatever became of it
+			err = errors.Join(err, operators.purge(ctx)) // whatever became of it
 			if err != nil {
 				log.ErrorContext(ctx, "demo reset", "error", err)
 				return err
@@ -125,7 +144,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 			return nil
 		}
 	}
-	return &app{db: db, contract: api, ops: operators}, nil
+	return &app{db: db, contract: api, ops: operators, close: kept.Close}, nil
 }
 
 // stockSettings reads the store's stock settings, which config has checked.

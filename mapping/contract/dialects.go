@@ -75,6 +75,9 @@ type Dialect struct {
 	// GoesOnUnsaved: an error of saving a record is followed by that of going on
 	// without it (wire 8).
 	GoesOnUnsaved bool
+	// Validators: what is kept for Guests goes with an ETag, and a client that has
+	// it already gets no body; otherwise the original's headers alone.
+	Validators bool
 	// ConfirmationKeys: a customer who is created gets a key to confirm the e-mail
 	// address with (customers 5).
 	ConfirmationKeys bool
@@ -124,7 +127,7 @@ func Documented() *Dialect {
 		Name: "documented", Root: "service_api", column: documented,
 		DefaultFormats: true, JSONInTextXML: true, EmptySelections: true, AbsentIsNull: true, NumberedOrders: true,
 		PartialUpdates: true, EmptyValues: true, SuccessFirst: true, TwoStreetLines: true, CategoryView: true,
-		UnnamedFromTwo: true, ExcludeFlag: true, SingleSuccessList: true,
+		UnnamedFromTwo: true, ExcludeFlag: true, SingleSuccessList: true, Validators: true,
 	}
 }
 

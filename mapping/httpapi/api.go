@@ -117,36 +117,56 @@ func (a *api) serve(c *gin.Context) {
 // respond lets the service answer and writes what it said. An error is that of
 // a body that could not be finished.
 func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
+	if !mapping.Owns(c.Request) {
+		if wanted := mapping.ParseMedia(c.Request); wanted != (mapping.MediaRequest{}) {
+			return a.serveMedia(c, wanted), nil
+		}
+		response := mapping.Response{Status: http.StatusNotFound, ContentType: "text/plain; charset=utf-8", Body: append(buf, "Not found\n"...), Call: "none"}
+		a.write(c, &response)
+		return response, nil
+	}
+	scheme := a.scheme(c.Request)
+	if response, ok := a.service.Repeat(c.Request, scheme, buf); ok {
+		a.write(c, &response)
+		return response, nil
+	}
 	ctx, cancel := a.inTime(c.Request.Context())
 	defer cancel()
-	response := mapping.Response{Status: http.StatusNotFound, ContentType: "text/plain; charset=utf-8", Body: append(buf, "Not found\n"...), Call: "none"}
-	if mapping.Owns(c.Request) {
-		response = a.service.Serve(ctx, c.Request, a.scheme(c.Request), buf)
-	} else if wanted := mapping.ParseMedia(c.Request); wanted != (mapping.MediaRequest{}) {
-		return a.serveMedia(c, wanted), nil
-	}
-	header := c.Writer.Header()
-	header.Set("Content-Type", response.ContentType)
-	if response.Stream == nil {
-		header.Set("Content-Length", strconv.Itoa(len(response.Body)))
-	}
-	header.Set("Cache-Control", "no-store")
-	if response.Location != "" {
-		header.Set("Location", response.Location)
-	}
-	if response.RetryAfter > 0 {
-		header.Set("Retry-After", strconv.Itoa(response.RetryAfter))
-	}
-	c.Writer.WriteHeader(response.Status)
-	c.Writer.WriteHeaderNow()
+	response := a.service.Serve(ctx, c.Request, scheme, buf)
+	a.write(c, &response)
 	if response.Stream != nil {
 		records, err := response.Stream(ctx, flushing{c.Writer})
 		a.Metrics.streamed.WithLabelValues(response.Call).Add(float64(records))
 		return response, err
 	}
-	// A client that has gone cannot be told so; its status is counted all the same.
-	_, _ = c.Writer.Write(response.Body)
 	return response, nil
+}
+
+// write writes the headers of a response, and the body unless it is a stream.
+func (a *api) write(c *gin.Context, response *mapping.Response) {
+	header := headers{c.Writer.Header(), make([]string, 0, mostHeaders)}
+	header.set("Cache-Control", "no-store")
+	if response.Location != "" {
+		header.set("Location", response.Location)
+	}
+	if response.RetryAfter > 0 {
+		header.set("Retry-After", strconv.Itoa(response.RetryAfter))
+	}
+	describeKept(&header, response)
+	if response.EntityTag != "" && matches(c.Request.Header["If-None-Match"], response.EntityTag) {
+		response.Status, response.Body = http.StatusNotModified, response.Body[:0]
+	} else {
+		header.set("Content-Type", response.ContentType)
+		if response.Stream == nil {
+			header.set("Content-Length", strconv.Itoa(len(response.Body)))
+		}
+	}
+	c.Writer.WriteHeader(response.Status)
+	c.Writer.WriteHeaderNow()
+	if response.Stream == nil {
+		// A client that has gone cannot be told so; its status is counted all the same.
+		_, _ = c.Writer.Write(response.Body)
+	}
 }
 
 // inTime returns a context that ends when there is no time left but for a

@@ -1,0 +1,346 @@
+package mapping_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/cache"
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// keepReplies returns a cache in memory whose clock is now.
+func keepReplies(t testing.TB, now func() time.Time) *cache.Cache {
+	t.Helper()
+	kept, err := cache.New(t.Context(), cache.Options{
+		TTL: time.Hour, StaleTTL: time.Hour, MemoryBytes: 8 << 20, Registerer: prometheus.NewRegistry(), Now: now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := kept.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return kept
+}
+
+// twins are two services on one store, of which one keeps replies.
+type twins struct{ keeping, plain *shop }
+
+func openTwins(t testing.TB, d *contract.Dialect, with mapping.Settings) twins {
+	t.Helper()
+	data := loadDemo(t)
+	db, _ := openStore(t, data)
+	plain := serveShop(t, d, with, data, db, db.Adapter())
+	with.Replies = keepReplies(t, with.Now)
+	return twins{serveShop(t, d, with, data, db, db.Adapter()), plain}
+}
+
+// guestRead is what a Guest reads of target.
+func (s *shop) guestRead(target string) (text, kept string) {
+	r := s.serve(contract.Guest, "GET", target, "", "Accept", "application/json")
+	return fmt.Sprintf("%d %s %s", r.Status, r.ContentType, formKey.ReplaceAll(r.Body, []byte("form_key"))), r.Kept
+}
+
+// guestTargets are reads whose replies are kept: singles by number and SKU, known
+// and not, lists of every form, images.
+func guestTargets() []string {
+	targets := []string{
+		"/products", "/products?limit=100", "/products?limit=3&page=2&order=name&dir=desc", "/products?attrs=sku,image_url",
+		"/products?filter[0][attribute]=name&filter[0][like]=%25e%25", "/products?store=2", "/products/store/2", "/products/category/3",
+		"/products?category_id=3", "/products/kettle-steel", "/products/KETTLE-STEEL", "/products/kettle-new", "/products/kettle-steel/images", "/products/kettle-steel/store/2",
+	}
+	for id := 1; id <= 14; id++ {
+		targets = append(targets, fmt.Sprintf("/products/%d", id))
+	}
+	for _, id := range []int{1, 2, 3} {
+		targets = append(targets, fmt.Sprintf("/products/%d/store/2", id), fmt.Sprintf("/products/%d/images", id), fmt.Sprintf("/products/%d/images/1", id))
+	}
+	return targets
+}
+
+// TestRepliesAfterWrites: after every kind of write a Guest reads from a service
+// that keeps replies what one reads that does not, whatever was kept before.
+func TestRepliesAfterWrites(t *testing.T) {
+	for _, d := range []*contract.Dialect{contract.Documented(), contract.Magento()} {
+		t.Run(d.Name, func(t *testing.T) {
+			s := openTwins(t, d, settings())
+			for _, write := range []struct{ name, method, target, body string }{
+				{"price", "PUT", "/products/1", `{"price":"77.5"}`},
+				{"price by SKU", "PUT", "/products/kettle-steel", `{"price":"78.5"}`},
+				{"special price", "PUT", "/products/1", `{"special_price":"7"}`},
+				{"group and tier prices", "PUT", "/products/1", `{"group_price":[{"website_id":0,"cust_group":0,"price":5}],"tier_price":[{"website_id":0,"cust_group":0,"price_qty":2,"price":4}]}`},
+				{"name of a store view", "PUT", "/products/1/store/2", `{"name":"Wasserkessel"}`},
+				{"hidden", "PUT", "/products/2", `{"visibility":1}`},
+				{"shown", "PUT", "/products/2", `{"visibility":4}`},
+				{"disabled", "PUT", "/products/2", `{"status":2}`},
+				{"enabled", "PUT", "/products/2", `{"status":1}`},
+				{"another SKU", "PUT", "/products/1", `{"sku":"kettle-new"}`},
+				{"the SKU again", "PUT", "/products/1", `{"sku":"kettle-steel"}`},
+				{"out of stock by the product", "PUT", "/products/1", `{"stock_data":{"is_in_stock":0}}`},
+				{"in stock", "PUT", "/stockitems/1", `{"qty":5,"is_in_stock":1}`},
+				{"out of stock", "PUT", "/stockitems/1", `{"qty":5,"is_in_stock":0}`},
+				{"many in stock", "PUT", "/stockitems", `[{"item_id":1,"qty":5,"is_in_stock":1},{"item_id":2,"qty":5,"is_in_stock":0}]`},
+				{"image", "POST", "/products/1/images", body(t, newImage(), "types", []string{"image"})},
+				{"label of an image", "PUT", "/products/1/images/1", `{"label":"Other"}`},
+				{"image gone", "DELETE", "/products/1/images/1", ""},
+				{"website gone", "DELETE", "/products/3/websites/1", ""},
+				{"website", "POST", "/products/3/websites", `{"website_id":1}`},
+				{"category", "POST", "/products/5/categories", `{"category_id":3}`},
+				{"category gone", "DELETE", "/products/5/categories/3", ""},
+				{"new product", "POST", "/products", newProduct("kettle-other", `"name":"Kettle"`)},
+				{"product gone", "DELETE", "/products/13", ""},
+				{"product of the SKU gone", "DELETE", "/products/1", ""},
+			} {
+				t.Run(write.name, func(t *testing.T) {
+					for _, target := range guestTargets() {
+						s.keeping.guestRead(target)
+						if _, kept := s.keeping.guestRead(target); kept != "hit" {
+							t.Errorf("%s is not kept: %q", target, kept)
+						}
+					}
+					if r := s.keeping.send(write.method, write.target, write.body); r.Status >= 300 {
+						t.Fatalf("%d %s", r.Status, r.Body)
+					}
+					s.plain.service.Forget() // of the other's write
+					for _, target := range guestTargets() {
+						want, _ := s.plain.guestRead(target)
+						if got, kept := s.keeping.guestRead(target); got != want {
+							t.Errorf("%s (%s)\ngot  %s\nwant %s", target, kept, got, want)
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+// TestKeptForGuests: which replies are kept, and for whom.
+func TestKeptForGuests(t *testing.T) {
+	s := openTwins(t, contract.Documented(), settings()).keeping
+	for _, c := range []struct {
+		name, target string
+		role         contract.Role
+		want         string // how the second reply comes about
+	}{
+		{"product", "/products/1", contract.Guest, "hit"},
+		{"product by SKU", "/products/kettle-steel", contract.Guest, "hit"},
+		{"list", "/products", contract.Guest, "hit"},
+		{"image", "/products/1/images/1", contract.Guest, "hit"},
+		{"missing product", "/products/99", contract.Guest, "hit"},
+		{"missing store view", "/products/1/store/99", contract.Guest, "bypass"},
+		{"crash of the original", "/products?page=x", contract.Guest, "bypass"},
+		{"list without a limit", "/products?limit=0", contract.Guest, ""},
+		{"list without a limit, spelled otherwise", "/products?limit=0.0", contract.Guest, ""},
+		{"very long query", "/products?x=" + strings.Repeat("x", 9000), contract.Guest, ""},
+		{"categories", "/products/1/categories", contract.Guest, ""},
+		{"unknown path", "/products/1/foo", contract.Guest, ""},
+		{"Customer", "/products/2", contract.Customer, ""},
+		{"Admin", "/products/3", contract.Admin, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var kept string
+			for range 2 {
+				kept = s.serve(c.role, "GET", c.target, "").Kept
+			}
+			if kept != c.want {
+				t.Errorf("%q, want %q", kept, c.want)
+			}
+		})
+	}
+}
+
+// TestKeptApart: requests whose replies differ are kept apart, and those that only
+// are spelled differently are not asked of the upstream again.
+func TestKeptApart(t *testing.T) {
+	counted := &reads{}
+	with := settings()
+	with.Replies = keepReplies(t, with.Now)
+	s := openShopWith(t, contract.Documented(), with, func(a adapter.Adapter) adapter.Adapter { return countedAdapter{a, counted} })
+	read := func(target string, header ...string) (string, int) {
+		counted.take()
+		r := s.serve(contract.Guest, "GET", target, "", header...)
+		return string(r.Body), len(counted.take())
+	}
+	first, _ := read("/products?limit=2")
+	for _, c := range []struct {
+		name, target string
+		header       []string
+		same         bool
+	}{
+		{"the same", "/products?limit=2", nil, true},
+		{"a parameter that nobody reads", "/products?limit=2&nocache=17", nil, true},
+		{"another order of parameters", "/products?nocache=17&limit=2", nil, true},
+		{"escaped", "/%70roducts?%6cimit=2", nil, true},
+		{"the default format by name", "/products?limit=2", []string{"Accept", "application/xml"}, true},
+		{"a version", "/products?limit=2", []string{"Version", "3"}, true},
+		{"another format", "/products?limit=2", []string{"Accept", "application/json"}, false},
+		{"another page", "/products?limit=2&page=2", nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, asked := read(c.target, c.header...)
+			if (got == first) != c.same || (asked == 0) != c.same {
+				t.Errorf("%d calls of the upstream, %s", asked, got)
+			}
+		})
+	}
+}
+
+// TestForgedHosts: a Host header changes nobody else's reply.
+func TestForgedHosts(t *testing.T) {
+	s := openTwins(t, contract.Magento(), settings()).keeping
+	hosts := []string{"shop.example", "evil.example", "shop.example:8080"}
+	for round := range 2 {
+		for _, host := range hosts {
+			r := httptest.NewRequest("GET", "http://"+host+"/api/rest/products/1?attrs=image_url,url", nil)
+			r.Header.Set("Accept", "text/plain")
+			got := s.service.Serve(t.Context(), r, "http", nil)
+			links, err := url.QueryUnescape(string(got.Body))
+			if err != nil || got.Status != 200 || strings.Count(links, "http://"+host+"/") != 2 || strings.Count(links, "http://") != 2 {
+				t.Errorf("%s is answered %d %s", host, got.Status, links)
+			}
+			if (got.Kept == "hit") != (round == 1) {
+				t.Errorf("%s, round %d: %s", host, round, got.Kept)
+			}
+		}
+	}
+}
+
+// TestFormKeys: the key in a reply that is kept differs with every call, and is the
+// only thing that does; the entity tag stays.
+func TestFormKeys(t *testing.T) {
+	s := openTwins(t, contract.Documented(), settings()).keeping
+	for _, accept := range []string{"application/json", "application/xml"} {
+		var keys, rest, tags []string
+		for range 4 {
+			r := s.serve(contract.Guest, "GET", "/products/1", "", "Accept", accept)
+			found := formKey.FindAllString(string(r.Body), -1)
+			keys = append(keys, found...)
+			rest = append(rest, formKey.ReplaceAllString(string(r.Body), ""))
+			tags = append(tags, r.EntityTag)
+		}
+		slices.Sort(keys)
+		if len(slices.Compact(keys)) != 4 || len(slices.Compact(rest)) != 1 || len(slices.Compact(tags)) != 1 || tags[0] == "" {
+			t.Errorf("%s: keys %v, tags %v, %d bodies", accept, keys, tags, len(slices.Compact(rest)))
+		}
+	}
+}
+
+// TestPricesChangeByThemselves: a special price begins and ends with nobody
+// writing, and Guests see it at once.
+func TestPricesChangeByThemselves(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, zone := range []*time.Location{time.UTC, berlin, time.FixedZone("", -11*3600)} {
+		t.Run(zone.String(), func(t *testing.T) {
+			var clock atomic.Int64
+			start := time.Date(2013, 3, 29, 12, 0, 0, 0, time.UTC)
+			clock.Store(start.Unix())
+			with := settings()
+			with.Prices.TimeZone = zone
+			with.Now = func() time.Time { return time.Unix(clock.Load(), 0) }
+			s := openTwins(t, contract.Magento(), with)
+			// The clocks of Berlin are set forward in this window.
+			checkSaved(t, s.keeping.send("PUT", "/products/1", `{"special_price":"1","special_from_date":"2013-03-31 01:30:00","special_to_date":"2013-04-01 10:00:00"}`))
+			checkSaved(t, s.keeping.send("PUT", "/products/2", `{"special_price":"2","special_from_date":"2013-03-30 00:00:00"}`))
+			seen := map[string]bool{}
+			for step := 0; step < 6*24*4; step++ {
+				for _, target := range []string{"/products/1?attrs=final_price_with_tax", "/products/2?attrs=final_price_with_tax", "/products?attrs=final_price_with_tax"} {
+					want, _ := s.plain.guestRead(target)
+					got, kept := s.keeping.guestRead(target)
+					if got != want {
+						t.Fatalf("%s at %s (%s)\ngot  %s\nwant %s", target, with.Now().In(zone), kept, got, want)
+					}
+					seen[got] = true
+				}
+				clock.Add(15 * 60)
+			}
+			if len(seen) != 2+2+3 {
+				t.Errorf("%d different replies", len(seen))
+			}
+		})
+	}
+}
+
+// TestStaleReplies: while the upstream cannot answer, Guests get what was kept, with
+// its age, and nothing that a write has ended.
+func TestStaleReplies(t *testing.T) {
+	var clock atomic.Int64
+	clock.Store(time.Date(2013, 3, 29, 12, 0, 0, 0, time.UTC).Unix())
+	with := settings()
+	with.Now = func() time.Time { return time.Unix(clock.Load(), 0) }
+	with.Replies = keepReplies(t, with.Now)
+	down := new(atomic.Bool)
+	s := openShopWith(t, contract.Documented(), with, func(a adapter.Adapter) adapter.Adapter {
+		return faulty{a, func(op string, _ adapter.Key) error {
+			if down.Load() && (op == "get" || op == "list") {
+				return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errors.New("connection refused")}
+			}
+			return nil
+		}}
+	})
+
+	for _, target := range []string{"/products/1", "/products/2", "/products"} {
+		s.guestRead(target)
+	}
+	checkSaved(t, s.send("PUT", "/products/2", `{"price":"5"}`))
+	fresh, _ := s.guestRead("/products/1")
+	down.Store(true)
+	clock.Add(3600 + 90)
+	r := s.serve(contract.Guest, "GET", "/products/1", "", "Accept", "application/json")
+	if got, _ := s.guestRead("/products/1"); got != fresh || r.Kept != "stale" || r.Age != (3600+90)*time.Second {
+		t.Errorf("%s after %s: %s", r.Kept, r.Age, got)
+	}
+	for _, target := range []string{"/products/2", "/products", "/products/3"} {
+		if r := s.serve(contract.Guest, "GET", target, "", "Accept", "application/json"); r.Status != 503 {
+			t.Errorf("%s is answered %d %s", target, r.Status, r.Body)
+		}
+	}
+	clock.Add(3600)
+	if r := s.serve(contract.Guest, "GET", "/products/1", ""); r.Status != 503 {
+		t.Errorf("beyond the time for stale replies: %d %s", r.Status, r.Body)
+	}
+	down.Store(false)
+	if _, kept := s.guestRead("/products/1"); kept != "miss" {
+		t.Errorf("the upstream is back: %s", kept)
+	}
+}
+
+// TestPanicWhileKept: a mistake of ours is one client's internal error, and is not
+// kept.
+func TestPanicWhileKept(t *testing.T) {
+	with := settings()
+	with.Replies = keepReplies(t, with.Now)
+	broken := new(atomic.Bool)
+	s := openShopWith(t, contract.Documented(), with, func(a adapter.Adapter) adapter.Adapter {
+		return faulty{a, func(string, adapter.Key) error {
+			if broken.Load() {
+				panic("a mistake")
+			}
+			return nil
+		}}
+	})
+	broken.Store(true)
+	if r := s.serve(contract.Guest, "GET", "/products/1", "", "Accept", "application/json"); r.Status != 500 {
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
+	s.checkLog(t, "panic", "getProduct")
+	broken.Store(false)
+	if r := s.serve(contract.Guest, "GET", "/products/1", ""); r.Status != 200 || r.Kept != "miss" {
+		t.Errorf("%d %s %s", r.Status, r.Kept, r.Body)
+	}
+}

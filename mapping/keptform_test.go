@@ -1,0 +1,64 @@
+package mapping
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// keeper is a service that can read kept replies and do nothing else.
+func keeper() *Service {
+	return &Service{dialect: contract.Documented(), replies: &guestReplies{calls: keptCalls()}}
+}
+
+// TestKeptForm: what was kept is what comes back.
+func TestKeptForm(t *testing.T) {
+	s := keeper()
+	key := newFormKey()
+	for _, c := range []struct {
+		name, formKey, body string
+		status              int
+	}{
+		{"empty", "", "", http.StatusOK},
+		{"a body", "", `{"a":1}`, http.StatusOK},
+		{"refused", "", `{"messages":{}}`, http.StatusNotFound},
+		{"a form key", key, "x" + key + "y", http.StatusOK},
+		{"a form key at the end", key, "x" + key, http.StatusOK},
+		{"a form key that is not shown", key, "xy", http.StatusOK},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			call := &Call{Format: contract.Text, formKey: c.formKey}
+			value := encodeKept(call, 2, &Response{Status: c.status, ContentType: "text/plain; charset=utf-8", Body: []byte(c.body)})
+			got, ok := s.repeat(value, "hit", 0, []byte("before"))
+			body, _ := strings.CutPrefix(string(got.Body), "before")
+			if !ok || got.Status != c.status || got.Call != keptCalls()[2].name || got.Format != "text" || got.ContentType != "text/plain; charset=utf-8" ||
+				len(body) != len(c.body) || (body == c.body) == strings.Contains(c.body, key) || strings.ContainsRune(body, 0) || (got.EntityTag != "") != (c.status == http.StatusOK) {
+				t.Errorf("%t %+v", ok, got)
+			}
+		})
+	}
+}
+
+// FuzzKept: nothing that is kept, by whomever, breaks what reads it, or is written
+// to.
+func FuzzKept(f *testing.F) {
+	key := newFormKey()
+	for _, formKey := range []string{"", key} {
+		f.Add(encodeKept(&Call{formKey: formKey}, 1, &Response{Status: http.StatusOK, ContentType: htmlType, Body: []byte("x" + key)}))
+	}
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, value []byte) {
+		before := slices.Clone(value)
+		got, ok := keeper().repeat(value, "hit", 0, nil)
+		if !bytes.Equal(value, before) {
+			t.Error("what is kept has changed")
+		}
+		if ok && (len(got.Body) != len(value)-keptHeader || got.Status < 200 || got.Status > 599 || got.Call == "" || got.ContentType == "") {
+			t.Errorf("%+v", got)
+		}
+	})
+}
