@@ -1,0 +1,49 @@
+//go:build linux
+
+package sqltest
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+	"time"
+)
+
+// TestOwnServer takes a server of a test's own through all that can be done to it:
+// it keeps what was committed, and answers nobody while it is paused or gone.
+func TestOwnServer(t *testing.T) {
+	s := OwnPostgres(t)
+	pool, err := sql.Open("pgx", s.Database("shop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pool.Close() }()
+	pool.SetMaxOpenConns(1) // whose connection is of a process that is there when it is paused
+	count := func(d time.Duration) (n int, err error) {
+		ctx, cancel := context.WithTimeout(t.Context(), d)
+		defer cancel()
+		return n, pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM kept").Scan(&n)
+	}
+	if _, err := pool.ExecContext(t.Context(), "CREATE TABLE kept (id BIGINT)"); err != nil {
+		t.Fatal(err)
+	}
+	for name, broken := range map[string]struct{ begin, end func() }{"paused": {s.Pause, s.Resume}, "killed": {s.Kill, s.Start}} {
+		t.Run(name, func(t *testing.T) {
+			before, err := count(startTimeout)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := pool.ExecContext(t.Context(), "INSERT INTO kept VALUES (1)"); err != nil {
+				t.Fatal(err)
+			}
+			broken.begin()
+			if n, err := count(200 * time.Millisecond); err == nil {
+				t.Errorf("counts %d", n)
+			}
+			broken.end()
+			if n, err := count(startTimeout); err != nil || n != before+1 {
+				t.Errorf("counts %d afterwards (%v), want %d", n, err, before+1)
+			}
+		})
+	}
+}
