@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -80,6 +81,26 @@ func TestFaults(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRestartIsNoticed restarts Redis with old data as fast as it goes. A replica
+// that asked nothing meanwhile, and has not heard of the change, notices it by the
+// subscription that breaks.
+func TestRestartIsNoticed(t *testing.T) {
+	s := startRedis(t)
+	writer, idle := newReplica(t, s, nil), newReplica(t, s, nil)
+	writer.get("product:1", "miss", "old", makes("old"))
+	idle.get("product:1", "hit", "old", fails)
+	s.save()
+	done := writer.Change(t.Context(), []string{"product:1"})
+	done()
+	s.kill()
+	s.start()
+	for _, r := range []*replica{idle, writer} {
+		if got := r.serve("product:1", makes("new")); got != "new" {
+			t.Errorf("%q is handed out", got)
+		}
 	}
 }
 
@@ -287,6 +308,90 @@ func TestLease(t *testing.T) {
 		t.Errorf("stored although the lease is alive: %d, %v", n, err)
 	}
 	writer.get("product:1", "hit", "new", fails)
+}
+
+// TestSlowCommit commits when the lease is long over, and what another replica has
+// stored since is old: it ends when the change is done.
+func TestSlowCommit(t *testing.T) {
+	s := startRedis(t)
+	short := func(o *cache.Options) { o.Lease = 50 * time.Millisecond }
+	writer, other := newReplica(t, s, short), newReplica(t, s, short)
+	done := writer.Change(t.Context(), []string{"product:1"})
+	for outcome := ""; outcome != "miss"; {
+		var err error
+		_, outcome, _, err = other.Get(t.Context(), key("near product:1"), key("product:1"), []string{"catalog", "product:1"}, makes("old"))
+		if err != nil || (outcome != "miss" && outcome != "bypass") {
+			t.Fatal(outcome, err)
+		}
+	}
+	writer.get("product:1", "hit", "old", fails)
+	done()
+	// Not always kept: the message of the change may come in the middle of it.
+	for _, r := range []*replica{other, writer} {
+		if got := r.serve("product:1", makes("new")); got != "new" {
+			t.Errorf("%q is handed out", got)
+		}
+	}
+}
+
+// TestStaleOfOthers shows that memory does not stand in with what another replica
+// has changed, even if the message about it was lost.
+func TestStaleOfOthers(t *testing.T) {
+	s := startRedis(t)
+	r, client := newReplica(t, s, nil), s.client()
+	r.get("product:1", "miss", "old", makes("old"))
+	// Memory alone has it.
+	if err := client.Del(t.Context(), fmt.Sprintf("portico:reply:%x", key("product:1"))).Err(); err != nil {
+		t.Fatal(err)
+	}
+	r.get("product:1", "stale", "old", fails)
+	if err := client.Set(t.Context(), "portico:gen:{product:1}", "another", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	value, outcome, _, err := r.Get(t.Context(), key("near product:1"), key("product:1"), []string{"catalog", "product:1"}, fails)
+	if !errors.Is(err, errUpstream) {
+		t.Errorf("%q, %s, %v; want the error of fill", value, outcome, err)
+	}
+}
+
+// TestMemoryWithoutRedis empties memory when Redis is lost and when it is back,
+// and lets it stand in for the upstream in between.
+func TestMemoryWithoutRedis(t *testing.T) {
+	t.Parallel()
+	now, s := newClock(), startRedis(t)
+	r := newReplica(t, s, func(o *cache.Options) {
+		o.Now, o.MemoryTTL, o.Timeout = now.Now, time.Second, 100*time.Millisecond
+	})
+	near := func(want bool) {
+		t.Helper()
+		if _, ok := r.Near(key("near product:1")); ok != want {
+			t.Errorf("in memory: %v, want %v", ok, want)
+		}
+	}
+	r.get("product:1", "miss", "1", makes("1"))
+	near(true)
+	if !r.Answers() {
+		t.Error("nothing to answer with")
+	}
+	s.kill()
+	r.await("open")
+	near(false)
+	if r.Answers() {
+		t.Error("something to answer with, with Redis away and memory empty")
+	}
+	r.get("product:1", "bypass", "2", makes("2"))
+	near(true)
+	now.advance(time.Second)
+	near(false)
+	r.get("product:1", "stale", "2", fails)
+	if !r.Answers() {
+		t.Error("nothing to answer with")
+	}
+	r.get("product:1", "bypass", "3", makes("3"))
+	s.start()
+	r.await("closed")
+	near(false)
+	r.get("product:1", "miss", "4", makes("4"))
 }
 
 // TestPubSub ends what the memory of another replica holds.
