@@ -52,6 +52,17 @@ func newMetrics(reg prometheus.Registerer, m *memory) (*metrics, error) {
 			Help: "Nonces that the local store decided because Redis was away.",
 		}),
 	}
+	// What is rare has to be there before the first time, which otherwise would be no
+	// increase.
+	for _, operation := range []string{opLookup, opPrepare, opStore, opChange, opDone, opMend, opPurge, opPing, opSubscribe, opProbe, opNonce} {
+		all.commands.WithLabelValues(operation)
+		all.errors.WithLabelValues(operation)
+	}
+	for _, tier := range []string{tierMemory, tierRedis} {
+		for _, outcome := range []string{outcomeHit, outcomeMiss, outcomeStale, outcomeCoalesced, outcomeBypass, outcomeError} {
+			all.lookups.WithLabelValues(tier, outcome)
+		}
+	}
 	all.nearHits = all.lookups.WithLabelValues(tierMemory, outcomeHit)
 	collectors := []prometheus.Collector{
 		all.lookups, all.invalidations, all.epochs, all.commands, all.errors, all.fallbacks,
