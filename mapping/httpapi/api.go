@@ -106,7 +106,12 @@ func (a *api) serve(c *gin.Context) {
 	if err != nil {
 		attributes = append(attributes, slog.Bool("cut", true))
 	}
-	a.Log.LogAttrs(c.Request.Context(), slog.LevelInfo, "request", attributes...)
+	if ctx := c.Request.Context(); a.Log.Enabled(ctx, slog.LevelInfo) {
+		// What Logger does but to look up the caller, which is always here.
+		record := slog.NewRecord(start.Add(took), slog.LevelInfo, "request", 0)
+		record.AddAttrs(attributes...)
+		_ = a.Log.Handler().Handle(ctx, record)
+	}
 	if err != nil {
 		// The client has been told of no length: only a connection that breaks
 		// tells that the body is not whole.
