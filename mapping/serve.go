@@ -22,6 +22,9 @@ type Response struct {
 	Location    string
 	RetryAfter  int // whole seconds after which a repeated call may succeed; 0: nobody knows
 	Body        []byte
+	// Shared tells that Body is not in the caller's buffer, but belongs to what is
+	// kept: it must not be changed.
+	Shared bool
 	// Stream, unless nil, writes the body in place of Body, whose length nobody
 	// knows, and returns how many records it wrote. After an error, which has been
 	// logged where somebody has to know of it, the body is not whole, and the client

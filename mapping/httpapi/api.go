@@ -85,7 +85,7 @@ func (a *api) serve(c *gin.Context) {
 
 	buffer := a.buffers.Get().(*[]byte)
 	response, err := a.respond(c, (*buffer)[:0])
-	if cap(response.Body) > cap(*buffer) && cap(response.Body) <= keptBuffer {
+	if !response.Shared && cap(response.Body) > cap(*buffer) && cap(response.Body) <= keptBuffer {
 		*buffer = response.Body
 	}
 	a.buffers.Put(buffer)
