@@ -301,8 +301,8 @@ func encodeKept(c *Call, at int, r *Response) []byte {
 	return append(value, r.Body...)
 }
 
-// repeat returns the response that a kept reply holds, with its body in buf. ok is
-// false for what is no reply, wherever it comes from.
+// repeat returns the response that a kept reply holds; a body that is not as it was
+// kept is in buf. ok is false for what is no reply, wherever it comes from.
 func (s *Service) repeat(value []byte, outcome string, age time.Duration, buf []byte) (response Response, ok bool) {
 	if len(value) < keptHeader || int(value[2]) >= len(s.replies.calls) {
 		return response, false
@@ -316,7 +316,7 @@ func (s *Service) repeat(value []byte, outcome string, age time.Duration, buf []
 	response = Response{
 		Status:      status,
 		ContentType: format.ContentType(),
-		Body:        append(buf, body...),
+		Body:        body,
 		Call:        s.replies.calls[header[2]].name,
 		Role:        contract.Guest.String(),
 		Format:      format.String(),
@@ -330,6 +330,7 @@ func (s *Service) repeat(value []byte, outcome string, age time.Duration, buf []
 		response.EntityTag = weakTag(header[5 : 5+entityTag])
 	}
 	if place < len(body) {
+		response.Body = append(buf, body...)
 		copy(response.Body[len(buf)+place:], newFormKey())
 	}
 	return response, true
