@@ -115,6 +115,14 @@ func (f *flight) saw(l look, err error) {
 // remember puts a reply in memory, which relies on it since asked.
 func (f *flight) remember(r *reply, asked time.Time) bool {
 	c := f.cache
+	if c.remote != nil && c.memoryTTL == 0 {
+		// Memory only stands in for an upstream that cannot answer: what it has of
+		// the same reply will do.
+		if e := c.memory.get(f.id); e != nil && e.made.Equal(r.made) && c.generations.current(e.watch) {
+			c.holding(r)
+			return true
+		}
+	}
 	until := r.made.Add(r.ttl)
 	if c.remote != nil && asked.Add(c.memoryTTL).Before(until) {
 		until = asked.Add(c.memoryTTL)

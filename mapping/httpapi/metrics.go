@@ -1,8 +1,11 @@
 package httpapi
 
 import (
+	"maps"
 	"net/http"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,6 +22,23 @@ type Metrics struct {
 	streamed *prometheus.CounterVec
 	limited  prometheus.Counter
 	inFlight prometheus.Gauge
+
+	// found are the series that have been asked for: to find one by its labels in
+	// the vectors takes longer than to count.
+	found   atomic.Pointer[map[answer]*series]
+	finding sync.Mutex // held by who adds to found, which is replaced as a whole
+}
+
+// An answer is what requests are told apart by in metrics; there are few.
+type answer struct {
+	call, role, format string
+	status             int
+}
+
+// The series of an answer.
+type series struct {
+	requests prometheus.Counter
+	duration prometheus.Observer
 }
 
 // NewMetrics returns metrics registered with reg.
@@ -54,6 +74,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 			Help: "Requests being answered.",
 		}),
 	}
+	m.found.Store(&map[answer]*series{})
 	// Those that are rare have to be there before the first one, which otherwise
 	// would be no increase.
 	for _, call := range mapping.Calls() {
@@ -68,11 +89,26 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
+// of returns the series of a.
+func (m *Metrics) of(a answer) *series {
+	if s, ok := (*m.found.Load())[a]; ok {
+		return s
+	}
+	m.finding.Lock()
+	defer m.finding.Unlock()
+	s := &series{m.requests.WithLabelValues(a.call, a.role, strconv.Itoa(a.status), a.format), m.duration.WithLabelValues(a.call)}
+	more := maps.Clone(*m.found.Load())
+	more[a] = s
+	m.found.Store(&more)
+	return s
+}
+
 // observe counts a request that was answered; cut tells that its body is not
 // whole.
 func (m *Metrics) observe(r *mapping.Response, cut bool, took time.Duration) {
-	m.requests.WithLabelValues(r.Call, r.Role, strconv.Itoa(r.Status), r.Format).Inc()
-	m.duration.WithLabelValues(r.Call).Observe(took.Seconds())
+	of := m.of(answer{r.Call, r.Role, r.Format, r.Status})
+	of.requests.Inc()
+	of.duration.Observe(took.Seconds())
 	if cut {
 		m.cut.WithLabelValues(r.Call).Inc()
 	}
