@@ -17,15 +17,19 @@
 //     a store ends it, whoever wrote (upstream.go), and so does a minute.
 //  6. What a body may hold are rows of package contract: a form (forms.go), or
 //     rules (productcheck.go, stockrules.go). What any value sent may mean stands
-//     in values.go; values with rules of their own have a file each. Whatever can be found out
-//     before a write's transaction is found out before it, passwords' hashes
-//     first of all.
+//     in values.go; values with rules of their own have a file each. Whatever can be
+//     found out before a write's transaction is found out before it, passwords'
+//     hashes first of all.
 //  7. There is one file for each resource, named like its path. To find what a
 //     call does, take its name from "portico routes" and open the file beside it.
 //  8. A list takes the memory of a batch of its records, however long it is
 //     (rows.go, stream.go). What can be wrong with it is found out with the first
 //     batch; what fails later breaks the connection, so that no client takes
 //     part of a list for all of it.
+//  9. Replies to Guests' reads of products are kept finished (guestreplies.go), by
+//     package cache behind an interface. What ends them is a table of the resources
+//     that calls write (upstream.go), and applies inside each write's transaction;
+//     how long they hold besides is until a price changes by itself.
 //
 // # How it is tested
 //
@@ -34,7 +38,8 @@
 // store: the pipeline's order, the matrix of routes, methods and roles as the
 // contract writes it, the rules of each resource value by value, batches that
 // overlap, pages at random against adapter.Apply, whose records each caller reads
-// and writes, odd values for every field, and fuzz targets for bodies and for every
+// and writes, odd values for every field, a service that keeps replies beside one
+// that does not after every kind of write, and fuzz targets for bodies and for every
 // value that is parsed. That a refused call changes nothing is seen in the rows and
 // files themselves.
 package mapping

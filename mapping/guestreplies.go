@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"hash"
 	"math"
 	"net/http"
 	"slices"
@@ -93,11 +94,11 @@ func newGuestReplies(d *contract.Dialect, settings *Settings) *guestReplies {
 	if settings.Replies == nil {
 		return nil
 	}
-	var text []byte
+	sum := sha256.New()
 	for _, part := range []string{"portico replies 1", d.Name, settings.PublicURL, settings.Fingerprint} {
-		text = appendText(text, part)
+		writeText(sum, part)
 	}
-	return &guestReplies{settings.Replies, keptCalls(), modifiers(), sha256.Sum256(text)}
+	return &guestReplies{settings.Replies, keptCalls(), modifiers(), [32]byte(sum.Sum(nil))}
 }
 
 // request returns the sum of all that the reply to a Guest's request can depend
@@ -145,34 +146,38 @@ func (g *guestReplies) call(c *Call) (at int, ok bool) {
 
 // key returns the sum of what the reply to c depends on, in whatever spelling.
 func (g *guestReplies) key(c *Call, kept *keptCall, publicURL string) [32]byte {
-	var room [1 << 10]byte
-	text := append(room[:0], g.base[:]...)
-	for _, part := range [...]string{kept.name, baseURL(c, publicURL), c.Format.String(), c.Route.Path} {
-		text = appendText(text, part)
-	}
+	sum := sha256.New()
+	sum.Write(g.base[:])
+	writeText(sum, kept.name)
+	writeText(sum, baseURL(c, publicURL))
+	writeText(sum, c.Format.String())
+	writeText(sum, c.Route.Path)
 	for _, value := range c.Params {
-		text = appendText(text, value)
+		writeText(sum, value)
 	}
 	for _, name := range g.reads {
 		if value, sent := c.Query.Get(name); sent {
-			text = appendNode(appendText(text, name), value)
+			writeText(sum, name)
+			writeNode(sum, value)
 		}
 	}
 	if kept.showsTarget {
-		text = appendText(text, c.request.URL.RequestURI())
+		writeText(sum, c.request.URL.RequestURI())
 	}
-	return sha256.Sum256(text)
+	return [32]byte(sum.Sum(nil))
 }
 
-// appendNode appends n so that no other node reads the same.
-func appendNode(to []byte, n *codec.Node) []byte {
-	to = binary.AppendUvarint(append(to, byte(n.Kind)), uint64(len(n.Members)))
-	to = appendText(to, n.Text)
+// writeNode writes n so that no other node reads the same.
+func writeNode(to hash.Hash, n *codec.Node) {
+	to.Write(binary.AppendUvarint([]byte{byte(n.Kind)}, uint64(len(n.Members))))
+	writeText(to, n.Text)
 	for i := range n.Members {
-		to = appendNode(appendText(to, n.Members[i].Key), &n.Members[i].Value)
+		writeText(to, n.Members[i].Key)
+		writeNode(to, &n.Members[i].Value)
 	}
-	return to
 }
+
+func writeText(to hash.Hash, text string) { to.Write(appendText(nil, text)) }
 
 // appendText appends a text with its length in front.
 func appendText(to []byte, text string) []byte {
@@ -296,9 +301,8 @@ func encodeKept(c *Call, at int, r *Response) []byte {
 	return append(value, r.Body...)
 }
 
-// repeat returns the response that a kept reply holds, with its body in buf where it
-// has to differ from that of others. ok is false for what is no reply, wherever it
-// comes from.
+// repeat returns the response that a kept reply holds; a body that is not as it was
+// kept is in buf. ok is false for what is no reply, wherever it comes from.
 func (s *Service) repeat(value []byte, outcome string, age time.Duration, buf []byte) (response Response, ok bool) {
 	if len(value) < keptHeader || int(value[2]) >= len(s.replies.calls) {
 		return response, false
@@ -313,7 +317,6 @@ func (s *Service) repeat(value []byte, outcome string, age time.Duration, buf []
 		Status:      status,
 		ContentType: format.ContentType(),
 		Body:        body,
-		Shared:      true,
 		Call:        s.replies.calls[header[2]].name,
 		Role:        contract.Guest.String(),
 		Format:      format.String(),
@@ -327,7 +330,7 @@ func (s *Service) repeat(value []byte, outcome string, age time.Duration, buf []
 		response.EntityTag = weakTag(header[5 : 5+entityTag])
 	}
 	if place < len(body) {
-		response.Body, response.Shared = append(buf, body...), false
+		response.Body = append(buf, body...)
 		copy(response.Body[len(buf)+place:], newFormKey())
 	}
 	return response, true

@@ -22,9 +22,6 @@ type Response struct {
 	Location    string
 	RetryAfter  int // whole seconds after which a repeated call may succeed; 0: nobody knows
 	Body        []byte
-	// Shared tells that Body is not in the caller's buffer, but belongs to what is
-	// kept: it must not be changed.
-	Shared bool
 	// Stream, unless nil, writes the body in place of Body, whose length nobody
 	// knows, and returns how many records it wrote. After an error, which has been
 	// logged where somebody has to know of it, the body is not whole, and the client
@@ -32,8 +29,9 @@ type Response struct {
 	Stream func(context.Context, io.Writer) (records int64, err error)
 
 	// Kept says how a reply of those that are kept came about: "hit", "miss",
-	// "stale", "coalesced" or "bypass"; it is empty for others. Age is how old the
-	// reply is, EntityTag, if not empty, the value of its ETag.
+	// "stale", "coalesced" or "bypass"; it is empty for others. The Body of such a
+	// one may be others' too, and must not be changed. Age is how old the reply is,
+	// EntityTag, if not empty, the value of its ETag.
 	Kept      string
 	Age       time.Duration
 	EntityTag string
@@ -59,8 +57,8 @@ const (
 func Owns(r *http.Request) bool { return strings.HasPrefix(r.URL.EscapedPath(), prefix+restType) }
 
 // Repeat answers r, which must be owned, with a reply that is at hand, if there is
-// one: without a step of the pipeline, and as [Service.Serve] would. It appends the
-// body to buf. scheme is http or https as the client used it.
+// one: without a step of the pipeline, and as [Service.Serve] would. buf is room for
+// the body. scheme is http or https as the client used it.
 func (s *Service) Repeat(r *http.Request, scheme string, buf []byte) (response Response, ok bool) {
 	if s.replies == nil {
 		return response, false

@@ -46,7 +46,7 @@ func BenchmarkStockItem(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	_, server := serveApp(b, db, data, "documented")
+	_, server := serveApp(b, db, data, "documented", keepingNothing)
 	floor := httptest.NewServer(newFloor(b, filepath.Join(dir, "demo.db")))
 	b.Cleanup(floor.Close)
 
@@ -68,7 +68,7 @@ func BenchmarkAdminProductList100(b *testing.B) {
 func benchmarkProducts(b *testing.B, role, path string) {
 	dir := b.TempDir()
 	db, data := catalogue(b, dir, 1000)
-	_, server := serveApp(b, db, data, "documented")
+	_, server := serveApp(b, db, data, "documented", keepingNothing)
 	floor := httptest.NewServer(newProductFloor(b, filepath.Join(dir, "demo.db")))
 	b.Cleanup(floor.Close)
 	header := ""

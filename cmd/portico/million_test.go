@@ -79,7 +79,7 @@ func BenchmarkMillion(b *testing.B) {
 func serveCatalogue(b *testing.B, products int) string {
 	b.Helper()
 	db, data := catalogue(b, b.TempDir(), products)
-	_, server := serveApp(b, db, data, "documented", "PORTICO_LISTS_MAX_ROWS="+strconv.Itoa(products), "PORTICO_SERVER_WRITE_TIMEOUT=24h")
+	_, server := serveApp(b, db, data, "documented", keepingNothing, "PORTICO_LISTS_MAX_ROWS="+strconv.Itoa(products), "PORTICO_SERVER_WRITE_TIMEOUT=24h")
 	return server.URL
 }
 

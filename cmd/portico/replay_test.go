@@ -29,7 +29,8 @@ func startDemoOn(t testing.TB, dsn, dialect string) (*app, *httptest.Server) {
 }
 
 // startDemoWith is startDemo on an empty database that is opened as options say.
-func startDemoWith(t testing.TB, options sqlstore.Options, dialect string) (*app, *httptest.Server) {
+// environ changes settings.
+func startDemoWith(t testing.TB, options sqlstore.Options, dialect string, environ ...string) (*app, *httptest.Server) {
 	t.Helper()
 	data, err := demo.Load()
 	if err != nil {
@@ -42,8 +43,11 @@ func startDemoWith(t testing.TB, options sqlstore.Options, dialect string) (*app
 	if err := db.Load(t.Context(), data, nil); err != nil {
 		t.Fatal(err)
 	}
-	return serveApp(t, db, data, dialect)
+	return serveApp(t, db, data, dialect, environ...)
 }
+
+// keepingNothing has every reply made anew, for what looks at how it is made.
+const keepingNothing = "PORTICO_CACHE_MEMORY_BYTES=0"
 
 // serveApp serves db, which it closes at the end of the test. environ changes
 // settings.

@@ -18,7 +18,7 @@ func TestStatements(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			var watched sqltest.Statements
 			options := sqlstore.Options{DSN: newDSN(t), Migrate: true, Wrap: watched.Wrap}
-			a, server := startDemoWith(t, options, "documented")
+			a, server := startDemoWith(t, options, "documented", keepingNothing)
 			credentials := targetOf(t, a, server, "documented").Credentials
 			for _, c := range []struct {
 				role, path string

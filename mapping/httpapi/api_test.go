@@ -317,7 +317,7 @@ func TestLogs(t *testing.T) {
 		want  map[string]any
 	}{
 		{[]string{"GET /api/rest/stockitems/1?hush=hush-query HTTP/1.1", admin, "Accept: application/json"}, "",
-			map[string]any{"call": "getStockItem", "method": "GET", "status": 200.0, "role": "admin", "problem": ""}},
+			map[string]any{"call": "getStockItem", "method": "GET", "status": 200.0, "role": "admin", "problem": nil}},
 		{[]string{"PUT " + item + " HTTP/1.1", admin, "Content-Type: application/json", "Content-Length: " + strconv.Itoa(len(body))}, body,
 			map[string]any{"call": "updateStockItem", "method": "PUT", "status": 200.0, "role": "admin", "bytes": 0.0}},
 		{[]string{"GET /api/rest/stockitems/hush-path HTTP/1.1", "Authorization: Basic hush-basic", "Cookie: hush-cookie", "User-Agent: hush-agent", "Referer: hush-referer"}, "",
