@@ -169,6 +169,7 @@ func (f *flight) lead(ctx context.Context) (*landing, error) {
 	if e := c.near(f.near, asked); e != nil {
 		return &landing{reply: &e.reply, outcome: outcomeHit}, nil
 	}
+	f.watch = c.generations.watch(f.tags) // messages of others may have come since
 	var l look
 	if f.asked {
 		var err error
