@@ -96,7 +96,7 @@ func New(ctx context.Context, o Options) (*Cache, error) {
 	}
 	r := &remote{
 		client: o.Redis, timeout: o.Timeout, stale: o.StaleTTL, genTTL: o.TTL + o.StaleTTL + time.Hour, lease: o.Lease,
-		maxReply: c.maxReply, now: c.now, log: o.Log, metrics: c.metrics, replica: rand.Text(),
+		maxReply: c.maxReply, now: c.now, log: o.Log, metrics: c.metrics, replica: rand.Text(), trips: make(chan struct{}, maxTrips),
 		ended: c.end,
 		onState: func(to string) {
 			c.away.Store(c.now().UnixNano())

@@ -12,6 +12,9 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
+// poolSize is how many connections there may be to a server.
+const poolSize = maxTrips + 16
+
 // Dial returns a client for the Redis of a URL, redis://, rediss:// (TLS) or
 // unix://; connections are made when they are needed. More addresses (addr=) are
 // those of a cluster, with master_name= those of sentinels. timeout bounds each
@@ -34,6 +37,7 @@ func Dial(address string, timeout time.Duration) (redis.UniversalClient, error) 
 		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
 		o.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled, o.PipelinePoolSize = -1, 1, true, -1
 		o.DisableIdentity = true
+		o.PoolSize = max(o.PoolSize, poolSize)
 		return redis.NewFailoverClient(o), nil
 	case query.Has("addr"):
 		o, err := redis.ParseClusterURL(address)
@@ -44,6 +48,7 @@ func Dial(address string, timeout time.Duration) (redis.UniversalClient, error) 
 		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
 		o.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled, o.PipelinePoolSize = -1, 1, true, -1
 		o.DisableIdentity, o.MaintNotificationsConfig = true, noNotifications()
+		o.PoolSize = max(o.PoolSize, poolSize)
 		return redis.NewClusterClient(o), nil
 	default:
 		o, err := redis.ParseURL(address)
@@ -53,6 +58,7 @@ func Dial(address string, timeout time.Duration) (redis.UniversalClient, error) 
 		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
 		o.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled, o.PipelinePoolSize = -1, 1, true, -1
 		o.DisableIdentity, o.MaintNotificationsConfig = true, noNotifications()
+		o.PoolSize = max(o.PoolSize, poolSize)
 		return redis.NewClient(o), nil
 	}
 }

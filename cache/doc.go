@@ -25,11 +25,12 @@
 //  4. Redis is asked in one round trip of plain commands: no scripts, no
 //     transactions, no command on several keys, so that a cluster will do; the
 //     generation and the lease of a tag lie on one node. Round trips have a
-//     deadline of their own and are not repeated.
+//     deadline of their own and are not repeated. A few are on their way at once;
+//     the others wait for a place, and are misses if they get none.
 //  5. Redis never fails a call. What it cannot tell is a miss and a count. After
 //     three failures in a row, or one that should have ended replies, or when the
 //     subscription breaks, a breaker opens, and nobody but the keeper talks to
-//     Redis: at most [OpenFor]⁻¹ attempts a second. The keeper begins a new epoch,
+//     Redis: one attempt each [OpenFor]. The keeper begins a new epoch,
 //     the generation of all, before it closes the breaker, since changes may have
 //     been missed meanwhile, or forgotten by a Redis restarted with old data. A
 //     change that falls between the two has it begin another.
@@ -51,8 +52,8 @@
 //     its writes until it is back, when a new epoch ends all. The same goes for the
 //     time from a pause of Redis to the epoch of the replica that wrote in it, at
 //     most [OpenFor] and two pings, as far as others have not noticed the pause.
-//     They have if it lasted longer than three times [PingEvery], or through three
-//     calls of theirs.
+//     They have if it lasted for four times [PingEvery], or through
+//     [FailuresToOpen] calls of theirs.
 //   - A Redis that is restarted with old data is noticed by the subscription that
 //     breaks. When that shows only later, because its host vanished without a word,
 //     the pings tell. A process that is started in the meantime has nothing to

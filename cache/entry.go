@@ -19,7 +19,7 @@ type reply struct {
 	digest digest        // the generations in Redis before fill was called
 }
 
-// stale reports whether the reply may be handed out in place of an error.
+// usable reports whether the reply may be handed out in place of an error.
 func (r *reply) usable(now time.Time, staleTTL time.Duration) bool {
 	return now.Before(r.made.Add(r.ttl + staleTTL))
 }

@@ -2,12 +2,8 @@ package cache_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"strings"
 	"testing"
 	"time"
 
@@ -115,158 +111,6 @@ func TestOldDataIsThere(t *testing.T) {
 	newReplica(t, s, nil).get("product:1", "hit", "old", fails)
 }
 
-// TestAttempts counts what is sent to a Redis that does not answer, in every way
-// not to answer, while reads go on.
-func TestAttempts(t *testing.T) {
-	tests := []struct {
-		name  string
-		serve func(net.Conn) // nil: connections are refused
-	}{
-		{"nobody listens", nil},
-		{"silence", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }},
-		{"connections are closed", func(net.Conn) {}},
-		{"random bytes", func(c net.Conn) { _, _ = io.Copy(c, rand.Reader) }},
-		{"numbers", answer(":1\r\n")},
-		{"absurd lengths", answer("$9223372036854775806\r\n")},
-		{"negative lengths", answer("*-5\r\n")},
-		{"messages that are none", answer(">3\r\n:1\r\n:2\r\n:3\r\n")},
-		{"errors", answer("-LOADING Redis is loading the dataset in memory\r\n")},
-		{"OK", answer("+OK\r\n")},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer listener.Close()
-			if tt.serve == nil {
-				listener.Close()
-			} else {
-				go func() {
-					for {
-						conn, err := listener.Accept()
-						if err != nil {
-							return
-						}
-						go func() {
-							defer conn.Close()
-							tt.serve(conn)
-						}()
-					}
-				}()
-			}
-			client, err := cache.Dial("redis://"+listener.Addr().String(), 50*time.Millisecond)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := newReplica(t, nil, func(o *cache.Options) { o.Redis, o.Timeout = client, 50*time.Millisecond })
-			r.await("open")
-			before, start := r.count("portico_redis_commands_total"), time.Now()
-			for probes := 0; probes < 2; {
-				if got := r.serve("product:1", makes("value")); got != "value" {
-					t.Fatalf("%q", got)
-				}
-				done := r.Change(t.Context(), []string{"product:1"})
-				done()
-				select {
-				case state := <-r.states:
-					if state == "closed" {
-						t.Fatal("the breaker has closed")
-					}
-					if state == "open" {
-						probes++
-					}
-				default:
-				}
-			}
-			attempts := r.count("portico_redis_commands_total") - before
-			if most := float64(time.Since(start)/cache.OpenFor + 1); attempts == 0 || attempts > most {
-				t.Errorf("%v round trips attempted, want at most %v", attempts, most)
-			}
-		})
-	}
-}
-
-// answer answers whatever is sent with the same.
-func answer(with string) func(net.Conn) {
-	return func(c net.Conn) {
-		b := make([]byte, 4096)
-		for {
-			if _, err := c.Read(b); err != nil {
-				return
-			}
-			if _, err := io.WriteString(c, with); err != nil {
-				return
-			}
-		}
-	}
-}
-
-// TestRubbish puts what is no entry where entries are. That is a miss and a
-// count, and is overwritten.
-func TestRubbish(t *testing.T) {
-	s := startRedis(t)
-	client, ctx := s.client(), t.Context()
-	redisKey := fmt.Sprintf("portico:reply:%x", key("product:1"))
-	spoil := func(do func(redis.Pipeliner)) func() {
-		return func() {
-			if _, err := client.Pipelined(ctx, func(p redis.Pipeliner) error { do(p); return nil }); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	list := func(key string) func() {
-		return spoil(func(p redis.Pipeliner) { p.Del(ctx, key); p.RPush(ctx, key, "x") })
-	}
-	tests := []struct {
-		name  string
-		spoil func()
-	}{
-		{"empty", spoil(func(p redis.Pipeliner) { p.Set(ctx, redisKey, "", 0) })},
-		{"text", spoil(func(p redis.Pipeliner) { p.Set(ctx, redisKey, strings.Repeat("rubbish", 100), 0) })},
-		{"bit flipped", spoil(func(p redis.Pipeliner) { p.SetBit(ctx, redisKey, 8*37+3, 1); p.SetBit(ctx, redisKey, 8*37+4, 0) })},
-		{"too large", spoil(func(p redis.Pipeliner) { p.Set(ctx, redisKey, strings.Repeat("x", 2<<20), 0) })},
-		{"reply of another type", list(redisKey)},
-		{"generation of another type", list("portico:gen:{product:1}")},
-		{"epoch of another type", list("portico:gen:{all}")},
-		{"lease of another type", list("portico:lease:{product:1}")},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			spoil(func(p redis.Pipeliner) { p.FlushAll(ctx) })()
-			r := newReplica(t, s, func(o *cache.Options) { o.MemoryBytes = 0 })
-			r.serve("product:1", makes("good"))
-			r.get("product:1", "hit", "good", fails)
-			tt.spoil()
-			if strings.HasPrefix(tt.name, "lease") { // nobody looks there before a miss
-				done := r.Change(t.Context(), []string{"catalog"})
-				done()
-			}
-			if got := r.serve("product:1", makes("new")); got != "new" {
-				t.Errorf("%q is handed out", got)
-			}
-			if n := r.count("portico_cache_lookups_total", "redis", "error"); n != 1 {
-				t.Errorf("%v errors counted, want 1", n)
-			}
-			r.serve("product:1", makes("new"))
-			r.get("product:1", "hit", "new", fails)
-			tt.spoil()
-			done := r.Change(t.Context(), []string{"product:1"})
-			done()
-			if got := r.serve("product:1", makes("newest")); got != "newest" {
-				t.Errorf("%q is handed out after a change", got)
-			}
-			select {
-			case state := <-r.states:
-				t.Errorf("the breaker is %s", state)
-			default:
-			}
-		})
-	}
-}
-
 // TestLease lets a writer die between its commit and the end of the change. The
 // other replica hands out nothing old, and stores nothing for as long as the
 // lease lasts.
@@ -326,7 +170,6 @@ func TestSlowCommit(t *testing.T) {
 	}
 	writer.get("product:1", "hit", "old", fails)
 	done()
-	// Not always kept: the message of the change may come in the middle of it.
 	for _, r := range []*replica{other, writer} {
 		if got := r.serve("product:1", makes("new")); got != "new" {
 			t.Errorf("%q is handed out", got)

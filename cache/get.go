@@ -180,6 +180,7 @@ func (f *flight) lead(ctx context.Context) (*landing, error) {
 	if e := c.usable(c.memory.get(f.id), asked); e != nil {
 		return &landing{reply: &e.reply, outcome: outcomeHit}, nil
 	}
+	f.watch = c.generations.watch(f.tags) // messages of others may have come since
 	var l look
 	if f.asked {
 		var err error

@@ -2,7 +2,10 @@ package cache
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Tiers and outcomes of look-ups, as labels.
+// Tiers and outcomes of look-ups, as labels. A look-up counts once for each tier
+// that it asked: memory if that may answer by itself, then Redis. What became of
+// it counts for the last one, in the words of Get; instead of these, "error" is a
+// Redis that failed, was too busy or held rubbish.
 const (
 	tierMemory = "memory"
 	tierRedis  = "redis"

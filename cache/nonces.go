@@ -32,9 +32,8 @@ type LocalNonces interface {
 //
 //   - while Redis is away, if its nonce was used in Redis before;
 //   - after Redis has lost its data, or evicted the nonce for want of memory;
-//   - on a replica that reaches Redis, if it was used on one that does not, until
-//     this one has told of it by a local store that both share, and only if the
-//     other has noticed the outage.
+//   - on a replica that reaches Redis, if its nonce was used on one that does not,
+//     unless both share the local store and the first has noticed the outage, too.
 type Nonces struct {
 	cache *Cache
 	local LocalNonces

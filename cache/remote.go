@@ -43,8 +43,17 @@ func replyKey(key [32]byte) string    { return keyPrefix + "reply:" + hex.Encode
 func generationKey(tag string) string { return keyPrefix + "gen:{" + tag + "}" }
 func leaseKey(tag string) string      { return keyPrefix + "lease:{" + tag + "}" }
 
-// errAway: the breaker is not closed, and Redis was not asked.
-var errAway = errors.New("cache: Redis is away")
+// maxTrips is how many look-ups may be on their way to Redis at once. The pool of
+// [Dial] has more connections, so that a change never waits behind them.
+const maxTrips = 32
+
+var (
+	// errAway: the breaker is not closed, and Redis was not asked.
+	errAway = errors.New("cache: Redis is away")
+	// errBusy: all places were taken for as long as a round trip may take. That
+	// says nothing of Redis, and must not open the breaker.
+	errBusy = errors.New("cache: too many look-ups at once")
+)
 
 // A remote is the tier in Redis. A nil remote is none.
 type remote struct {
@@ -61,6 +70,7 @@ type remote struct {
 	ended    func(tags ...string) // ends what this process remembers of tags
 	replica  string               // who publishes
 
+	trips   chan struct{} // a place each, maxTrips in all
 	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
 	up      atomic.Bool           // the breaker is closed, and the keeper has closed it
 	lost    atomic.Bool           // what failed was an invalidation or the subscription
@@ -118,6 +128,13 @@ func (r *remote) do(ctx context.Context, operation string, build func(redis.Pipe
 	if !r.up.Load() {
 		return errAway
 	}
+	invalidation := operation == opChange || operation == opDone || operation == opPurge
+	if !invalidation {
+		if !r.enter(ctx) {
+			return errBusy
+		}
+		defer func() { <-r.trips }()
+	}
 	finish, err := r.breaker.Allow()
 	if err != nil {
 		return errAway
@@ -129,7 +146,7 @@ func (r *remote) do(ctx context.Context, operation string, build func(redis.Pipe
 		return errAway
 	}
 	err = r.send(ctx, operation, build)
-	if err != nil && (operation == opChange || operation == opDone || operation == opPurge) {
+	if err != nil && invalidation {
 		r.lost.Store(true)
 	}
 	if err != nil {
@@ -137,6 +154,24 @@ func (r *remote) do(ctx context.Context, operation string, build func(redis.Pipe
 	}
 	finish(err)
 	return err
+}
+
+// enter takes a place among the look-ups.
+func (r *remote) enter(ctx context.Context) bool {
+	select {
+	case r.trips <- struct{}{}:
+		return true
+	default:
+	}
+	timer := time.NewTimer(r.timeout)
+	defer timer.Stop()
+	select {
+	case r.trips <- struct{}{}:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // failed remembers why the breaker is about to open.

@@ -149,10 +149,10 @@ func TestFingerprint(t *testing.T) {
 			}
 		})
 	}
-	if of(true, server) == of(true, server) {
+	if one, other := of(true, server), of(true, server); one == other {
 		t.Error("two demos share replies")
 	}
-	if of(false, "PORTICO_SQL_DSN=sqlite:"+file) != of(false, "PORTICO_SQL_DSN=sqlite:"+file) {
+	if one, other := of(false, "PORTICO_SQL_DSN=sqlite:"+file), of(false, "PORTICO_SQL_DSN=sqlite:"+file); one != other {
 		t.Error("two processes on one file do not share replies")
 	}
 }
