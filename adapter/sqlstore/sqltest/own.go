@@ -41,7 +41,7 @@ func OwnPostgres(tb testing.TB) *Server {
 	s.dir, err = os.MkdirTemp(parentFolder(), "portico-"+p.name+"-")
 	require(tb, err)
 	tb.Cleanup(func() {
-		s.Kill()
+		s.end()
 		if err := os.RemoveAll(s.dir); err != nil {
 			tb.Error(err)
 		}
@@ -119,7 +119,9 @@ func (s *Server) Start() {
 // however the test binary ends, and whatever the server is in the middle of.
 const keeper = `
 read -r end
-kill -s KILL $(cat /proc/$1/task/$1/children) $1
+kill -s CONT $(cat /proc/$1/task/$1/children) $1
+kill -s QUIT $1
+while kill -s 0 $1; do sleep 0.1; done
 rm -rf "$2"
 `
 
@@ -137,12 +139,9 @@ func (s *Server) keep() {
 // they are gone.
 func (s *Server) Kill() {
 	s.tb.Helper()
-	if s.keeper == nil {
+	if !s.release() {
 		return
 	}
-	_ = s.keeper.Process.Kill() // first, because the numbers of processes are used again
-	_ = s.keeper.Wait()
-	s.keeper = nil
 	processes := s.stop()
 	for _, pid := range processes {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
@@ -153,6 +152,29 @@ func (s *Server) Kill() {
 			s.tb.Fatal("the server does not end")
 		}
 	}
+}
+
+// end ends the server by the signal after which nothing of it is left, in memory
+// shared by processes either.
+func (s *Server) end() {
+	if !s.release() {
+		return
+	}
+	s.Resume()
+	_ = s.postmaster.Process.Signal(syscall.SIGQUIT) // it may have ended
+	<-s.ended
+}
+
+// release ends the keeper, because the numbers of processes are used again. It
+// reports whether there is a server.
+func (s *Server) release() bool {
+	if s.keeper == nil {
+		return false
+	}
+	_ = s.keeper.Process.Kill()
+	_ = s.keeper.Wait()
+	s.keeper = nil
+	return true
 }
 
 // Pause stops all processes of the server, so that it answers nobody, and

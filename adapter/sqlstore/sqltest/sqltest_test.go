@@ -81,9 +81,9 @@ func TestDatabases(t *testing.T) {
 // TestEndsWithBinary kills a test binary in the middle of a test: its server and
 // its folder go.
 func TestEndsWithBinary(t *testing.T) {
-	for name, kind := range kinds() {
+	for name, dsn := range map[string]func(testing.TB) string{"postgres": Postgres, "mariadb": MariaDB, "paused": Postgres} {
 		t.Run(name, func(t *testing.T) {
-			kind.dsn(t) // skips without the server
+			dsn(t) // skips without the server
 			binary, err := os.Executable()
 			if err != nil {
 				t.Fatal(err)
@@ -137,6 +137,12 @@ func TestVictim(t *testing.T) {
 	if os.Getenv("SQLTEST_VICTIM") != "true" {
 		return
 	}
+	t.Run("paused", func(t *testing.T) {
+		s := OwnPostgres(t)
+		s.Pause()
+		_, _ = os.Stdout.WriteString("\nvictim " + s.Address() + " " + s.dir + "\n")
+		<-t.Context().Done() // never: the binary is killed
+	})
 	for name, kind := range kinds() {
 		t.Run(name, func(t *testing.T) {
 			kind.dsn(t)
