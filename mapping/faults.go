@@ -91,8 +91,15 @@ func record(members ...codec.Member) codec.Node {
 }
 
 // report logs the cause of what a client is told in general terms, or not at all.
+// Of calls that were not sent, because the upstream is left alone, there may be
+// thousands a second that say nothing new.
 func (s *Service) report(ctx context.Context, c *Call, what string, err error) {
-	s.log.LogAttrs(ctx, slog.LevelError, what,
+	level := slog.LevelError
+	var known *adapter.Error
+	if errors.As(err, &known) && known.RetryAfter > 0 {
+		level = slog.LevelDebug
+	}
+	s.log.LogAttrs(ctx, level, what,
 		slog.String("call", c.Name()),
 		slog.String("kind", adapter.KindOf(err).String()),
 		slog.Any("error", err))

@@ -62,7 +62,10 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		MaxWait:     cfg.Upstream.MaxWait,
 		Failures:    cfg.Upstream.BreakerFailures,
 		OpenFor:     cfg.Upstream.BreakerOpen,
-		OnBreaker:   circuits.changed,
+		OnBreaker: func(name, to string) {
+			circuits.changed(name, to)
+			log.Warn("breaker of the upstream", "upstream", name, "state", to)
+		},
 	})
 	upstream := guarded.Adapter(db.Adapter())
 	kept, err := openCache(cfg, registry, circuits, log)
