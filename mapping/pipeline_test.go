@@ -464,7 +464,39 @@ func TestRetryAfter(t *testing.T) {
 		if got := s.serve(contract.Admin, "GET", "/stockitems/1", "", "Accept", "application/json"); got.Status != 503 || got.RetryAfter != 7 {
 			t.Errorf("%s: %d, to be tried again after %d s", d.Name, got.Status, got.RetryAfter)
 		}
+		if log := s.log.String(); log != "" {
+			t.Errorf("a call that was not sent is logged:\n%s", log)
+		}
 	}
+}
+
+// TestBatchWithoutUpstream: nothing is saved, so the batch may be sent again as it is;
+// once an item is saved, the reply has to say which.
+func TestBatchWithoutUpstream(t *testing.T) {
+	inBothWith := func(t *testing.T, away adapter.Key, check func(*testing.T, mapping.Response)) {
+		for _, d := range contract.Dialects() {
+			t.Run(d.Name, func(t *testing.T) {
+				s := openFaulty(t, d, func(op string, key adapter.Key) error {
+					if op == "update" && key >= away {
+						return &adapter.Error{Kind: adapter.Unavailable, Op: "update"}
+					}
+					return nil
+				})
+				check(t, s.put("/stockitems", "application/json", `[{"item_id":"x","qty":1},{"item_id":1,"qty":1},{"item_id":2,"qty":1},{"item_id":3,"qty":1}]`))
+			})
+		}
+	}
+	inBothWith(t, 1, func(t *testing.T, r mapping.Response) {
+		checkRefused(t, r, "503 Resource internal error.")
+		if r.RetryAfter != 1 {
+			t.Errorf("to be tried again after %d s", r.RetryAfter)
+		}
+	})
+	inBothWith(t, 2, func(t *testing.T, r mapping.Response) {
+		if r.Status != 207 || strings.Count(string(r.Body), `"success"`) != 1 || strings.Count(string(r.Body), "Resource internal error.") != 2 {
+			t.Errorf("%d %s", r.Status, r.Body)
+		}
+	})
 }
 
 // TestBatchFailure: an item that cannot be saved is one entry, and the others
