@@ -37,6 +37,40 @@ func openGallery(tb testing.TB, e sqlstore.Engine) *sqlstore.DB {
 	if err := db.Load(tb.Context(), data(tb), nil); err != nil {
 		tb.Fatal(err)
 	}
+	addGallery(tb, dsn)
+	return db
+}
+
+// openGalleries returns what opens stores like openGallery, for tests that run one
+// after the other. The first two are new: the suite closes one of them and reads the
+// other all the time. All later ones are one store, put back to what it held: to make
+// a database of a server for each takes most of the suite's time.
+func openGalleries(tb testing.TB, e sqlstore.Engine) func(testing.TB) *sqlstore.DB {
+	const own = 2
+	opened := 0
+	var shared *sqlstore.DB
+	var dsn string
+	return func(test testing.TB) *sqlstore.DB {
+		test.Helper()
+		opened++
+		switch {
+		case opened <= own:
+			return openGallery(test, e)
+		case shared == nil:
+			dsn = e.NewDSN(tb)
+			shared = open(tb, dsn)
+		}
+		if err := shared.Reset(test.Context(), data(test)); err != nil {
+			test.Fatal(err)
+		}
+		addGallery(test, dsn)
+		return shared
+	}
+}
+
+// addGallery adds the gallery to a demo store.
+func addGallery(tb testing.TB, dsn string) {
+	tb.Helper()
 	raw := sqlstore.Raw(tb, dsn)
 	for statement := range strings.SplitSeq(strings.TrimSuffix(gallery, ";"), ";") {
 		if _, err := raw.ExecContext(tb.Context(), statement); err != nil {
@@ -44,7 +78,6 @@ func openGallery(tb testing.TB, e sqlstore.Engine) *sqlstore.DB {
 		}
 	}
 	sqlstore.Advance(tb, dsn, "product_image", "id")
-	return db
 }
 
 func images(tb testing.TB, db *sqlstore.DB) adapter.Store {

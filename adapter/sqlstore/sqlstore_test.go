@@ -62,8 +62,9 @@ func TestConformance(t *testing.T) {
 		unsupported[r] = "stored, and not served yet"
 	}
 	sqlstore.EachEngineAtOnce(t, func(t *testing.T, e sqlstore.Engine) {
+		open := openGalleries(t, e)
 		adaptertest.Run(t, adaptertest.Harness{
-			Open:        func(t *testing.T) adapter.Adapter { return openGallery(t, e).Adapter() },
+			Open:        func(t *testing.T) adapter.Adapter { return open(t).Adapter() },
 			Unsupported: unsupported,
 		})
 	})
