@@ -38,6 +38,9 @@ type Harness struct {
 	// Attributes, unless nil, tells which attributes lists are tested by; for a
 	// second run, of an adapter that differs in these alone.
 	Attributes func(adapter.Attribute) bool
+	// Sampled runs one in seven of the tests of lists, as -short does; for one more
+	// run, of an adapter that differs little from one that is tested in full.
+	Sampled bool
 	// Unsupported says why there is no store of a resource.
 	Unsupported map[adapter.Resource]string
 }
@@ -71,7 +74,7 @@ func Run(t *testing.T, h Harness) {
 			case declared:
 				t.Fatalf("declared as unsupported (%s), and supported", reason)
 			}
-			s := &suite{schema: schemas.Of(r), store: &checked{Store: store, t: t}, attributes: h.Attributes}
+			s := &suite{schema: schemas.Of(r), store: &checked{Store: store, t: t}, attributes: h.Attributes, sampled: h.Sampled || testing.Short()}
 			t.Run("list", s.testList)
 			t.Run("get", s.testGet)
 			t.Run("cancelled", s.testCancelled)
@@ -108,6 +111,7 @@ type suite struct {
 	schema     *adapter.Schema
 	store      adapter.Store
 	attributes func(adapter.Attribute) bool // nil: all of them
+	sampled    bool                         // as Harness.Sampled, or with -short
 }
 
 func testAdapter(t *testing.T, h Harness) {

@@ -15,7 +15,7 @@ func (s *suite) testMarks(t *testing.T, full []adapter.Record, q *adapter.Query,
 	t.Helper()
 	tenth := int64(max(1, len(full)/10)) // long lists take no more pages than short ones
 	for _, limit := range []int64{tenth, tenth + 2} {
-		if testing.Short() && limit == tenth {
+		if s.sampled && limit == tenth {
 			continue
 		}
 		s.walk(t, full, q, limit)
@@ -31,7 +31,7 @@ func (s *suite) testMarks(t *testing.T, full []adapter.Record, q *adapter.Query,
 		}
 	}
 	for i, value := range values {
-		if testing.Short() && i%3 != 0 {
+		if s.sampled && i%3 != 0 {
 			continue
 		}
 		for _, key := range keys {

@@ -126,7 +126,7 @@ func (s *suite) testListed(t *testing.T, a adapter.Adapter) {
 			t.Errorf("store %d lists %v, want %v", id, s.keys(got), s.keys(want))
 		}
 		middle := s.key(want[len(want)/2])
-		bounded := &suite{schema: s.schema, store: Bounded{Store: s.store, StoreID: id, Products: listed}}
+		bounded := &suite{schema: s.schema, store: Bounded{Store: s.store, StoreID: id, Products: listed}, sampled: s.sampled}
 		for _, q := range []adapter.Query{
 			{Limit: 2}, {Offset: 1, Limit: 2}, {Offset: 1}, {Offset: 1 << 40, Limit: 1},
 			{OrderBy: s.schema.Key, Desc: true, Limit: 3},
@@ -180,7 +180,7 @@ func (s *suite) testCategories(t *testing.T, a adapter.Adapter) {
 // compareWithin is compare for a list within bounds.
 func (s *suite) compareWithin(t *testing.T, bounds adapter.ProductParams, full []adapter.Record, q *adapter.Query) {
 	t.Helper()
-	bounded := &suite{schema: s.schema, store: Bounded{Store: s.store, Products: bounds}}
+	bounded := &suite{schema: s.schema, store: Bounded{Store: s.store, Products: bounds}, sampled: s.sampled}
 	bounded.compare(t, full, q)
 }
 

@@ -58,7 +58,7 @@ func sample(kind adapter.Kind, n int) adapter.Value {
 }
 
 // addedData returns the demo store with values of added attributes.
-func addedData(t *testing.T, schemas *adapter.Schemas) *adapter.Dataset {
+func addedData(t testing.TB, schemas *adapter.Schemas) *adapter.Dataset {
 	t.Helper()
 	data, err := demo.Load()
 	if err != nil {
@@ -81,7 +81,7 @@ func addedData(t *testing.T, schemas *adapter.Schemas) *adapter.Dataset {
 
 // openAdded opens the demo store with values of added attributes, some of them of
 // store views.
-func openAdded(t *testing.T, e Engine, schemas *adapter.Schemas) *DB {
+func openAdded(t testing.TB, e Engine, schemas *adapter.Schemas) *DB {
 	t.Helper()
 	db, err := Open(t.Context(), Options{DSN: e.NewDSN(t), Migrate: true, Schemas: schemas})
 	if err != nil {
@@ -91,6 +91,13 @@ func openAdded(t *testing.T, e Engine, schemas *adapter.Schemas) *DB {
 	if err := db.Load(t.Context(), addedData(t, schemas), nil); err != nil {
 		t.Fatal(err)
 	}
+	addAdded(t, db, schemas)
+	return db
+}
+
+// addAdded adds values of a store view to those of the products.
+func addAdded(t testing.TB, db *DB, schemas *adapter.Schemas) {
+	t.Helper()
 	for at := range schemas.Of(adapter.Products).Attributes {
 		a := &schemas.Of(adapter.Products).Attributes[at]
 		for n := 0; a.Added && n < 6; n++ {
@@ -108,7 +115,6 @@ func openAdded(t *testing.T, e Engine, schemas *adapter.Schemas) *DB {
 			}
 		}
 	}
-	return db
 }
 
 // TestConformanceOfAddedAttributes runs the suite by the added attributes alone,
@@ -126,11 +132,18 @@ func testConformanceOfAddedAttributes(t *testing.T, e Engine) {
 				unsupported[table.schema.Resource] = "not of this test"
 			}
 		}
+		open := Reused(t, func(tb testing.TB) *DB { return openAdded(tb, e, schemas) }, func(tb testing.TB, db *DB) {
+			if err := db.Reset(tb.Context(), addedData(tb, schemas)); err != nil {
+				tb.Fatal(err)
+			}
+			addAdded(tb, db, schemas)
+		})
 		adaptertest.Run(t, adaptertest.Harness{
-			Open:        func(t *testing.T) adapter.Adapter { return wrap(openAdded(t, e, schemas).Adapter()) },
+			Open:        func(t *testing.T) adapter.Adapter { return wrap(open(t).Adapter()) },
 			Schemas:     schemas,
 			Attributes:  func(a adapter.Attribute) bool { return a.Added },
 			Unsupported: unsupported,
+			Sampled:     e.Name != "sqlite", // TestConformance runs on all engines in full
 		})
 	}
 	t.Run("accounts", func(t *testing.T) {

@@ -62,6 +62,30 @@ func EachEngineInFull(t *testing.T, test func(t *testing.T, e Engine)) {
 	t.Run("postgres", func(t *testing.T) { test(t, Engine{"postgres", sqltest.Postgres}) })
 }
 
+// Reused returns what gives the tests of a conformance suite, which run one after the
+// other, their stores. The first two are new: the suite closes one of them and reads
+// the other all the time. All later ones are one store, which restore puts back to
+// what open has it hold: to make a database of a server for each takes most of the
+// suite's time.
+func Reused(tb testing.TB, open func(testing.TB) *DB, restore func(testing.TB, *DB)) func(testing.TB) *DB {
+	const own = 2
+	opened := 0
+	var shared *DB
+	return func(test testing.TB) *DB {
+		test.Helper()
+		opened++
+		switch {
+		case opened <= own:
+			return open(test)
+		case shared == nil:
+			shared = open(tb)
+		default:
+			restore(test, shared)
+		}
+		return shared
+	}
+}
+
 // Raw returns a pool of connections to the database of a DSN, beside a DB.
 func Raw(tb testing.TB, dsn string) *sql.DB {
 	tb.Helper()
@@ -105,7 +129,7 @@ func Advance(tb testing.TB, dsn, table, column string) {
 
 // openTest opens a new database with empty tables, and closes it when the test
 // ends.
-func openTest(t *testing.T, e Engine) *DB {
+func openTest(t testing.TB, e Engine) *DB {
 	t.Helper()
 	db, err := Open(t.Context(), Options{DSN: e.NewDSN(t), Migrate: true, MediaDir: t.TempDir()})
 	if err != nil {
@@ -116,7 +140,7 @@ func openTest(t *testing.T, e Engine) *DB {
 }
 
 // execute runs statements.
-func execute(t *testing.T, db *DB, statements ...string) {
+func execute(t testing.TB, db *DB, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
 		if _, err := db.writer.ExecContext(t.Context(), statement); err != nil {

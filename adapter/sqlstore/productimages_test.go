@@ -32,7 +32,11 @@ const gallery = `
 // openGallery opens a new database with the demo store and the gallery.
 func openGallery(tb testing.TB, e sqlstore.Engine) *sqlstore.DB {
 	tb.Helper()
-	dsn := e.NewDSN(tb)
+	return openGalleryAt(tb, e.NewDSN(tb))
+}
+
+func openGalleryAt(tb testing.TB, dsn string) *sqlstore.DB {
+	tb.Helper()
 	db := open(tb, dsn)
 	if err := db.Load(tb.Context(), data(tb), nil); err != nil {
 		tb.Fatal(err)
@@ -41,31 +45,18 @@ func openGallery(tb testing.TB, e sqlstore.Engine) *sqlstore.DB {
 	return db
 }
 
-// openGalleries returns what opens stores like openGallery, for tests that run one
-// after the other. The first two are new: the suite closes one of them and reads the
-// other all the time. All later ones are one store, put back to what it held: to make
-// a database of a server for each takes most of the suite's time.
+// openGalleries is openGallery for a conformance suite.
 func openGalleries(tb testing.TB, e sqlstore.Engine) func(testing.TB) *sqlstore.DB {
-	const own = 2
-	opened := 0
-	var shared *sqlstore.DB
-	var dsn string
-	return func(test testing.TB) *sqlstore.DB {
-		test.Helper()
-		opened++
-		switch {
-		case opened <= own:
-			return openGallery(test, e)
-		case shared == nil:
-			dsn = e.NewDSN(tb)
-			shared = open(tb, dsn)
+	var dsn string // of the store opened last
+	return sqlstore.Reused(tb, func(tb testing.TB) *sqlstore.DB {
+		dsn = e.NewDSN(tb)
+		return openGalleryAt(tb, dsn)
+	}, func(tb testing.TB, db *sqlstore.DB) {
+		if err := db.Reset(tb.Context(), data(tb)); err != nil {
+			tb.Fatal(err)
 		}
-		if err := shared.Reset(test.Context(), data(test)); err != nil {
-			test.Fatal(err)
-		}
-		addGallery(test, dsn)
-		return shared
-	}
+		addGallery(tb, dsn)
+	})
 }
 
 // addGallery adds the gallery to a demo store.
