@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,11 +12,13 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// A heldConnector makes connections whose transactions end when they are let,
-// whatever becomes of their context: as with a server that hangs just then.
+// A heldConnector makes connections of which one transaction, the first to end once
+// it is armed, ends when it is let, whatever becomes of its context: as with a server
+// that hangs just then.
 type heldConnector struct {
 	driver.Connector
-	reached chan struct{} // gets one for each end that is held
+	armed   *atomic.Bool
+	reached chan struct{} // closed when that end is held
 	release chan struct{}
 }
 
@@ -63,10 +66,9 @@ func (tx heldTx) Commit() error   { return tx.connector.hold(tx.Tx.Commit) }
 func (tx heldTx) Rollback() error { return tx.connector.hold(tx.Tx.Rollback) }
 
 func (c heldConnector) hold(end func() error) error {
-	select {
-	case c.reached <- struct{}{}:
+	if c.armed.CompareAndSwap(true, false) {
+		close(c.reached)
 		<-c.release
-	default: // nobody waits for it
 	}
 	return end()
 }
@@ -85,9 +87,9 @@ func TestHeldEnd(t *testing.T) {
 				if err := open(t, dsn).Load(t.Context(), data(t), nil); err != nil {
 					t.Fatal(err)
 				}
-				reached, release := make(chan struct{}), make(chan struct{})
+				armed, reached, release := new(atomic.Bool), make(chan struct{}), make(chan struct{})
 				db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, Wrap: func(c driver.Connector) driver.Connector {
-					return heldConnector{c, reached, release}
+					return heldConnector{c, armed, reached, release}
 				}})
 				if err != nil {
 					t.Fatal(err)
@@ -109,6 +111,7 @@ func TestHeldEnd(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				ended := make(chan error, 1)
+				armed.Store(true)
 				go func() { ended <- update(ctx, "7.0000") }()
 				<-reached
 				cancel()
