@@ -68,9 +68,18 @@ func TestFaults(t *testing.T) {
 			if got := idle.serve("product:1", makes("new")); got != "new" {
 				t.Errorf("the idle replica hands out %q", got)
 			}
-			// All is as it was before.
-			writer.serve("product:2", makes("two"))
-			idle.get("product:2", "hit", "two", fails)
+			// All is as it was before, once each has heard of the other's epoch: until
+			// then what it makes may not be kept.
+			for deadline := time.Now().Add(30 * time.Second); ; {
+				writer.serve("product:2", makes("two"))
+				value, outcome, _, err := idle.Get(t.Context(), key("near product:2"), key("product:2"), []string{"catalog", "product:2"}, fails)
+				if err == nil && outcome == "hit" && string(value) == "two" {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("%q, %s, %v; want what the other has kept", value, outcome, err)
+				}
+			}
 			for _, r := range []*replica{writer, idle} {
 				if n := r.count("portico_cache_epochs_total"); n < 1 {
 					t.Errorf("%v epochs", n)
