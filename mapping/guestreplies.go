@@ -235,11 +235,10 @@ func (s *Service) fill(ctx context.Context, c *Call, at int) (value []byte, ttl 
 	case err != nil:
 		response = s.refuse(ctx, c, err, nil)
 	case reply.Rest != nil:
-		var whole bytes.Buffer
-		if err := s.write(ctx, c, reply, nil, &whole, new(int64)); err != nil {
+		response.Status = http.StatusOK
+		if response.Body, err = s.whole(ctx, c, reply, nil); err != nil {
 			return nil, 0, err
 		}
-		response = Response{Status: http.StatusOK, Body: whole.Bytes()}
 	default:
 		response = s.answer(ctx, c, reply, nil)
 	}

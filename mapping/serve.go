@@ -1,7 +1,6 @@
 package mapping
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -137,11 +136,10 @@ func (s *Service) answer(ctx context.Context, c *Call, reply *Reply, buf []byte)
 		}
 		// HTTP/1.0 ends a body of unknown length with the connection: one that is
 		// cut off would look whole.
-		var whole bytes.Buffer
-		if err := s.write(ctx, c, reply, buf, &whole, new(int64)); err != nil {
+		var err error
+		if response.Body, err = s.whole(ctx, c, reply, buf); err != nil {
 			return s.refuse(ctx, c, err, buf)
 		}
-		response.Body = whole.Bytes()
 	case reply.Body != nil:
 		response.ContentType = c.Format.ContentType()
 		response.Body = codec.Append(buf, c.Format, s.dialect.Root, reply.Body, reply.Numbered)

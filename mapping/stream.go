@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -66,4 +67,12 @@ func (s *Service) write(ctx context.Context, c *Call, reply *Reply, buf []byte, 
 	}
 	buf = list.End(buf)
 	return send()
+}
+
+// whole renders a list that goes on behind reply.Body into one body, with buf for
+// its pieces.
+func (s *Service) whole(ctx context.Context, c *Call, reply *Reply, buf []byte) ([]byte, error) {
+	var body bytes.Buffer
+	err := s.write(ctx, c, reply, buf, &body, new(int64))
+	return body.Bytes(), err
 }

@@ -52,12 +52,7 @@ type redisServer struct {
 // newRedis starts a server that goes with the test.
 func newRedis(t testing.TB) *redisServer {
 	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("redis-server is not installed: the package redis-server brings it")
-	}
+	needCommand(t, "redis-server")
 	r := &redisServer{t: t, dir: t.TempDir(), address: freeAddress(t)}
 	r.start()
 	t.Cleanup(r.kill)

@@ -17,7 +17,7 @@ import (
 
 // needCommand skips the test where a program is not installed, which must not
 // happen where everything is checked.
-func needCommand(t *testing.T, name string) {
+func needCommand(t testing.TB, name string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
 		if os.Getenv("CI") == "true" {

@@ -72,7 +72,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	if err != nil {
 		return nil, err
 	}
-	print, err := fingerprint(cfg, data != nil)
+	sameReplies, err := fingerprint(cfg, data != nil)
 	if err != nil {
 		return nil, errors.Join(err, kept.Close())
 	}
@@ -118,7 +118,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		Stock:             stock,
 		Now:               time.Now,
 		Replies:           replies,
-		Fingerprint:       print,
+		Fingerprint:       sameReplies,
 	}, log)
 	if err != nil {
 		return nil, err
