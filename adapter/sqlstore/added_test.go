@@ -143,7 +143,7 @@ func testConformanceOfAddedAttributes(t *testing.T, e Engine) {
 			Schemas:     schemas,
 			Attributes:  func(a adapter.Attribute) bool { return a.Added },
 			Unsupported: unsupported,
-			Sampled:     e.Name != "sqlite", // TestConformance runs on all engines in full
+			Sampled:     e.Name != "sqlite", // TestConformance runs in full
 		})
 	}
 	t.Run("accounts", func(t *testing.T) {

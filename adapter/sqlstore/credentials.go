@@ -212,8 +212,7 @@ func (db *DB) insertRow(ctx context.Context, tx *sql.Tx, text string, arguments 
 		}
 		return result.LastInsertId()
 	}
-	stmt, _ := db.writing.find(text)
-	rows, err := queryIn(ctx, tx, stmt, text, arguments...)
+	rows, err := db.writing.queryIn(ctx, tx, text, arguments...)
 	if err != nil {
 		return 0, err
 	}

@@ -32,7 +32,7 @@ func newCustomerAddresses(db *DB, customers *store) *store {
 var errNoCustomer = errors.New("no such customer")
 
 func (s addresses) beforeCreate(ctx context.Context, tx *sql.Tx, r adapter.Record) error {
-	_, err := s.customers.locked(ctx, tx, nil, adapter.Key(r.Get("customer_id").Int()))
+	_, err := s.customers.locked(ctx, tx, adapter.Key(r.Get("customer_id").Int()))
 	if errors.Is(err, sql.ErrNoRows) {
 		return &adapter.Error{Kind: adapter.Invalid, Op: "create customer_addresses", Field: "customer_id", Err: errNoCustomer}
 	}
@@ -40,11 +40,11 @@ func (s addresses) beforeCreate(ctx context.Context, tx *sql.Tx, r adapter.Recor
 }
 
 func (s addresses) beforeLock(ctx context.Context, tx *sql.Tx, key adapter.Key) error {
-	r, err := s.readIn(ctx, tx, nil, s.get, key)
+	r, err := s.readIn(ctx, tx, s.get, key)
 	if err != nil {
 		return err
 	}
-	_, err = s.customers.locked(ctx, tx, nil, adapter.Key(r.Get("customer_id").Int()))
+	_, err = s.customers.locked(ctx, tx, adapter.Key(r.Get("customer_id").Int()))
 	return err
 }
 

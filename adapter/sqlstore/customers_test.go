@@ -91,6 +91,11 @@ func TestNullsSettle(t *testing.T) {
 			if err != nil || len(found.Records) > 0 != (step.prefix == adapter.Null) {
 				t.Errorf("%s: %d found by null, %v", step.name, len(found.Records), err)
 			}
+			another := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "taxvat", Op: adapter.NotEq, Operands: []string{"none"}}}}}}
+			found, err = p.customers.List(t.Context(), &adapter.ListParams{Query: another})
+			if err != nil || len(found.Records) > 0 != (step.vat == adapter.Text) {
+				t.Errorf("%s: %d found by another taxvat, %v", step.name, len(found.Records), err)
+			}
 		}
 	})
 }

@@ -41,25 +41,20 @@ func EachServer(t *testing.T, test func(t *testing.T, e Engine)) {
 	}
 }
 
-// EachEngineAtOnce is EachEngine for a long test that mostly waits for servers.
-func EachEngineAtOnce(t *testing.T, test func(t *testing.T, e Engine)) {
-	for _, e := range Engines() {
+// EachEngineInFull runs a whole conformance suite on every engine at once. With -short,
+// for the race detector, PostgreSQL is enough: what differs between engines is SQL. The
+// detector slows SQLite, which is Go, more than tenfold.
+func EachEngineInFull(t *testing.T, test func(t *testing.T, e Engine)) {
+	engines := Engines()
+	if testing.Short() {
+		engines = []Engine{{"postgres", sqltest.Postgres}}
+	}
+	for _, e := range engines {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			test(t, e)
 		})
 	}
-}
-
-// EachEngineInFull is EachEngineAtOnce for a whole conformance suite that another
-// has run on every engine before: with -short PostgreSQL is enough. The race
-// detector slows SQLite, which is Go, more than tenfold.
-func EachEngineInFull(t *testing.T, test func(t *testing.T, e Engine)) {
-	if !testing.Short() {
-		EachEngineAtOnce(t, test)
-		return
-	}
-	t.Run("postgres", func(t *testing.T) { test(t, Engine{"postgres", sqltest.Postgres}) })
 }
 
 // Reused returns what gives the tests of a conformance suite, which run one after the

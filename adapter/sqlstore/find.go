@@ -43,22 +43,22 @@ func (s *store) sifted(ctx context.Context, sb *sqlbuilder.SelectBuilder, select
 	if wanted.counting {
 		return s.rows(ctx, s.db.reading.query, sb, read, wanted.take)
 	}
-	var tail *sqlbuilder.SelectBuilder
-	after := selected.after
-	switch {
-	case selected.tail == "":
-	case q.Offset > 0: // which may reach into the tail
-		after = sb.Or(after, selected.tail)
-	default:
-		tail = sb.Clone()
+	sb.OrderBy(selected.order...)
+	after, tail := selected.after, selected.tail
+	if q.Offset > 0 && tail != "" { // which may reach into the tail
+		after, tail = sb.Or(after, tail), ""
 	}
+	// The builder writes both statements. It has a Clone, which is not to be used:
+	// the garbage collector may take what a copy refers to.
+	conditions := sqlbuilder.NewWhereClause().AddWhereClause(sb.WhereClause)
 	if after != "" {
 		sb.Where(after)
 	}
-	if err := s.rows(ctx, s.db.reading.query, wanted.cut(sb, selected, q), read, wanted.take); err != nil || tail == nil || wanted.full() {
+	if err := s.rows(ctx, s.db.reading.query, wanted.cut(sb, q), read, wanted.take); err != nil || tail == "" || wanted.full() {
 		return err
 	}
-	return s.rows(ctx, s.db.reading.query, wanted.cut(tail.Where(selected.tail), selected, q), read, wanted.take)
+	sb.WhereClause = conditions
+	return s.rows(ctx, s.db.reading.query, wanted.cut(sb.Where(tail), q), read, wanted.take)
 }
 
 // A querier runs a statement that returns rows.
@@ -118,10 +118,9 @@ func (s *sieve) prepare(selected *selection, schema *adapter.Schema, q *adapter.
 	return err
 }
 
-// cut writes the order to the statement that reads on, and the page, less what s
-// has of it, unless s has to look for that.
-func (s *sieve) cut(sb *sqlbuilder.SelectBuilder, selected *selection, q *adapter.Query) *sqlbuilder.SelectBuilder {
-	sb.OrderBy(selected.order...)
+// cut writes the page to the statement that reads on, less what s has of it,
+// unless s has to look for that.
+func (s *sieve) cut(sb *sqlbuilder.SelectBuilder, q *adapter.Query) *sqlbuilder.SelectBuilder {
 	if s.matcher == nil {
 		left := *q
 		if q.Limit > 0 {

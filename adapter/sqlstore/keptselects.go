@@ -106,9 +106,9 @@ func (s products) selectPage(p *adapter.ListParams, wanted wantedParts) (text st
 		if shape.after {
 			arguments = append(arguments, int64(q.After.Key))
 		}
-		arguments = append(arguments, q.Limit)
+		arguments = append(arguments, int(q.Limit)) // as the builder has it
 		if shape.offset {
-			arguments = append(arguments, q.Offset)
+			arguments = append(arguments, int(q.Offset))
 		}
 		return kept.text, arguments, kept.at, nil
 	}

@@ -75,15 +75,16 @@ func behind(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapter.Query)
 	return sb.And(reached, sb.Or(passed, later)), tail
 }
 
-// cut writes the page behind the order. Not every engine takes an offset without a
-// limit.
+// cut writes the page, in place of one that was written before.
 func cut(sb *sqlbuilder.SelectBuilder, q *adapter.Query) {
-	switch {
-	case q.Offset > 0 && q.Limit > 0:
-		sb.SQL("LIMIT " + sb.Var(q.Limit) + " OFFSET " + sb.Var(q.Offset))
-	case q.Offset > 0:
-		sb.SQL("LIMIT " + sb.Var(int64(math.MaxInt64)) + " OFFSET " + sb.Var(q.Offset))
-	case q.Limit > 0:
-		sb.SQL("LIMIT " + sb.Var(q.Limit))
+	limit := q.Limit
+	if q.Offset > 0 {
+		sb.Offset(int(q.Offset))
+		if limit == 0 {
+			limit = math.MaxInt // not every engine takes an offset without a limit
+		}
+	}
+	if limit > 0 {
+		sb.Limit(int(limit))
 	}
 }

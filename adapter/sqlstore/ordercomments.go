@@ -52,8 +52,7 @@ func (s orderComments) Create(ctx context.Context, p *adapter.CreateParams) (ada
 		if err := allow(p.Check); err != nil {
 			return err
 		}
-		stmt, _ := s.db.writing.find(s.orders.lock)
-		order, err := s.orders.locked(ctx, tx, stmt, adapter.Key(p.Record.Get("parent_id").Int()))
+		order, err := s.orders.locked(ctx, tx, adapter.Key(p.Record.Get("parent_id").Int()))
 		if errors.Is(err, sql.ErrNoRows) {
 			err = &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "parent_id", Err: errNoOrder}
 		}

@@ -165,9 +165,8 @@ func (s assignments) Delete(ctx context.Context, p *adapter.DeleteParams) error 
 		if _, err := tx.product(ctx, product, 0); err != nil {
 			return err
 		}
-		stmt, _ := s.db.writing.find(s.lock)
 		tx.texts = append(tx.texts, s.lock)
-		current, err := s.locked(ctx, tx.tx, stmt, p.Key)
+		current, err := s.locked(ctx, tx.tx, p.Key)
 		if err == nil && current.Get("product_id").Int() != int64(product) {
 			err = sql.ErrNoRows // the key of another data set
 		}

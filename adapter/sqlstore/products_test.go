@@ -123,7 +123,7 @@ func testConformanceInStoreViews(t *testing.T, e Engine) {
 			adaptertest.Run(t, adaptertest.Harness{
 				Open:        func(t *testing.T) adapter.Adapter { return bounded{open(t).Adapter(), c.storeID, c.products} },
 				Unsupported: unsupported,
-				Sampled:     e.Name != "sqlite", // TestConformance runs on all engines in full
+				Sampled:     e.Name != "sqlite", // TestConformance runs in full
 			})
 		})
 	}

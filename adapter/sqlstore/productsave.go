@@ -46,8 +46,7 @@ func (s *saving) exec(ctx context.Context, text string, arguments ...any) error 
 // query is exec for a statement that returns rows.
 func (s *saving) query(ctx context.Context, text string, arguments ...any) (*sql.Rows, error) {
 	s.texts = append(s.texts, text)
-	stmt, _ := s.db.writing.find(text)
-	return queryIn(ctx, s.tx, stmt, s.db.engine.rebind(text), arguments...)
+	return s.db.writing.queryIn(ctx, s.tx, text, arguments...)
 }
 
 // finds reports whether a statement returns a row.
@@ -86,9 +85,8 @@ func (s *saving) ids(ctx context.Context, text string, arguments ...any) ([]int6
 // product locks a product and returns it as the default scope has it. No customer
 // owns one, so there is none for an ownerID but 0.
 func (s *saving) product(ctx context.Context, key adapter.Key, ownerID int64) (adapter.Record, error) {
-	stmt, _ := s.db.writing.find(s.products.lock)
 	s.texts = append(s.texts, s.products.lock)
-	product, err := s.products.locked(ctx, s.tx, stmt, key)
+	product, err := s.products.locked(ctx, s.tx, key)
 	if err == nil && ownerID != 0 {
 		err = sql.ErrNoRows
 	}

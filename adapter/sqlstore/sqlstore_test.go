@@ -61,11 +61,14 @@ func TestConformance(t *testing.T) {
 	for _, r := range []adapter.Resource{adapter.Admins} {
 		unsupported[r] = "stored, and not served yet"
 	}
-	sqlstore.EachEngineAtOnce(t, func(t *testing.T, e sqlstore.Engine) {
+	sqlstore.EachEngineInFull(t, func(t *testing.T, e sqlstore.Engine) {
 		open := openGalleries(t, e)
 		adaptertest.Run(t, adaptertest.Harness{
 			Open:        func(t *testing.T) adapter.Adapter { return open(t).Adapter() },
 			Unsupported: unsupported,
+			// It takes MariaDB three times as long, and one list in seven still is each
+			// operator on each kind of attribute.
+			Sampled: e.Name == "mariadb",
 		})
 	})
 }

@@ -96,10 +96,10 @@ func (s *statements) execIn(ctx context.Context, tx *sql.Tx, text string, argume
 	return tx.ExecContext(ctx, s.engine.rebind(text), arguments...)
 }
 
-// queryIn runs stmt, which is prepared for text or nil, inside tx.
-func queryIn(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, text string, arguments ...any) (*sql.Rows, error) {
-	if stmt == nil {
-		return tx.QueryContext(ctx, text, arguments...)
+// queryIn is execIn for a statement that returns rows.
+func (s *statements) queryIn(ctx context.Context, tx *sql.Tx, text string, arguments ...any) (*sql.Rows, error) {
+	if stmt, _ := s.find(text); stmt != nil {
+		return tx.StmtContext(ctx, stmt).QueryContext(ctx, arguments...)
 	}
-	return tx.StmtContext(ctx, stmt).QueryContext(ctx, arguments...)
+	return tx.QueryContext(ctx, s.engine.rebind(text), arguments...)
 }

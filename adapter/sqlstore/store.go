@@ -242,7 +242,7 @@ func isTime(s string) bool {
 
 // fold returns what the folded column of a text gets.
 func fold(v adapter.Value) any {
-	if v.Empty() {
+	if v.Empty() || v.Kind() == adapter.Unset {
 		return nil
 	}
 	return adapter.Fold(v.Text())

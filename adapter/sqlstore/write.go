@@ -179,8 +179,7 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 
 // change runs f on a record that is locked, and is ownerID's unless that is 0.
 func (s *store) change(ctx context.Context, op string, key adapter.Key, ownerID int64, f func(*sql.Tx, adapter.Record) error) error {
-	stmt, err := s.db.writing.prepared(ctx, s.lock)
-	if err != nil {
+	if _, err := s.db.writing.prepared(ctx, s.lock); err != nil {
 		return s.db.fault(ctx, op, err)
 	}
 	return s.transact(ctx, op, func(tx *sql.Tx) error {
@@ -189,7 +188,7 @@ func (s *store) change(ctx context.Context, op string, key adapter.Key, ownerID 
 				return err
 			}
 		}
-		current, err := s.locked(ctx, tx, stmt, key)
+		current, err := s.locked(ctx, tx, key)
 		if err != nil {
 			return err
 		}
@@ -250,10 +249,10 @@ func (s *store) transact(ctx context.Context, op string, f func(*sql.Tx) error) 
 	return err
 }
 
-// locked reads one record and locks it. stmt is the statement s.lock, or nil.
-func (s *store) locked(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, key adapter.Key) (adapter.Record, error) {
+// locked reads one record and locks it.
+func (s *store) locked(ctx context.Context, tx *sql.Tx, key adapter.Key) (adapter.Record, error) {
 	for range maxAttempts {
-		r, err := s.readIn(ctx, tx, stmt, s.lock, key)
+		r, err := s.readIn(ctx, tx, s.lock, key)
 		if err == nil {
 			return r, s.addValues(ctx, func(ctx context.Context, text string, arguments ...any) (*sql.Rows, error) {
 				return tx.QueryContext(ctx, text, arguments...)
@@ -264,19 +263,16 @@ func (s *store) locked(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, key adap
 		}
 		// A transaction that takes the record away may put it back, as Reset does:
 		// who waited for its lock has then lost sight of the record.
-		if _, err := s.readIn(ctx, tx, nil, s.get, key); err != nil {
+		if _, err := s.readIn(ctx, tx, s.get, key); err != nil {
 			return adapter.Record{}, err
 		}
 	}
 	return adapter.Record{}, &adapter.Error{Kind: adapter.Unavailable, Op: "lock " + string(s.table.schema.Resource), Err: errReplaced}
 }
 
-// readIn reads one record by a statement that is prepared as stmt, or perhaps kept.
-func (s *store) readIn(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, text string, key adapter.Key) (adapter.Record, error) {
-	if stmt == nil {
-		stmt, _ = s.db.writing.find(text)
-	}
-	rows, err := queryIn(ctx, tx, stmt, text, int64(key))
+// readIn reads one record.
+func (s *store) readIn(ctx context.Context, tx *sql.Tx, text string, key adapter.Key) (adapter.Record, error) {
+	rows, err := s.db.writing.queryIn(ctx, tx, text, int64(key))
 	if err != nil {
 		return adapter.Record{}, err
 	}
