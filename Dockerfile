@@ -1,5 +1,6 @@
 # docker build --build-arg VERSION=$(git describe --tags --always) -t portico .
 # docker run -p 8080:8080 -v portico-data:/data portico
+# docker run --network host --entrypoint contracttest portico --url http://127.0.0.1:8080
 
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
@@ -9,12 +10,12 @@ COPY . .
 ARG VERSION=dev
 # Pure Go, SQLite included, so the binary needs no C library.
 RUN CGO_ENABLED=0 go build -trimpath \
-        -ldflags "-s -w -X main.version=${VERSION}" -o /out/portico ./cmd/portico \
+        -ldflags "-s -w -X main.version=${VERSION}" -o /out/ ./cmd/portico ./cmd/contracttest \
     && mkdir /out/data
 
 # Certificate authorities, time zones, /tmp and a user without rights, but no shell.
 FROM gcr.io/distroless/static-debian12:nonroot
-COPY --from=build /out/portico /usr/local/bin/portico
+COPY --from=build /out/portico /out/contracttest /usr/local/bin/
 COPY --from=build --chown=65532:65532 /out/data /data
 
 # A relative data base path lands on the volume.

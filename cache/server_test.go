@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
 // A server is a redis-server on a free port of the loopback interface, with its
@@ -29,13 +31,7 @@ type server struct {
 // startRedis starts an empty server. It keeps its data on disk, for restart.
 func startRedis(tb testing.TB) *server {
 	tb.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			tb.Fatal("redis-server is not installed: the package redis-server brings it")
-		}
-		tb.Skip("redis-server is not installed: the package redis-server brings it")
-	}
+	path := programs.Need(tb, "redis-server")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)

@@ -1,237 +1,225 @@
 package contracttests
 
 import (
-	"bytes"
-	"embed"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"maps"
-	"path"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
 )
 
-// maxCaseFile bounds one case file, in bytes.
-const maxCaseFile = 16 << 20
-
-//go:embed exchanges/*.json
-var exchanges embed.FS
-
-// A Case is one recorded conversation with the server, replayed from the seeded
-// data set.
+// A Case states what the contract asks of one thing, makes what it needs for that
+// and runs on any store. cases/README.md describes the keys.
 type Case struct {
-	File    string `json:"-"`       // name of the file it stands in, without folders
-	Name    string `json:"name"`    // unique in its file
-	Clause  string `json:"clause"`  // what it shows, by section of the contract
-	Differs string `json:"differs"` // why the documented dialect answers otherwise; empty if it does not
-	Note    string `json:"note"`    // a remark for the reader, or empty
-	Reset   *bool  `json:"reset"`   // false: goes on from the state the case before left; nil means true
-	// Clauses names the entries of clauses.json that one of the document's own
-	// cases shows; recordings have none.
-	Clauses []string `json:"clauses"`
-	Steps   []Step   `json:"steps"`
+	Resource    string   `yaml:"-"` // name of the file it stands in, without ending
+	Name        string   `yaml:"name"`
+	Clauses     []string `yaml:"clauses"`
+	Dialect     Dialect  `yaml:"dialect"`
+	Differences []int    `yaml:"differences"`
+	Formats     []string `yaml:"formats"`
+	Make        []making `yaml:"make"`
+	Exclusive   []string `yaml:"exclusive"`
+	Writes      string   `yaml:"writes"`
+	Steps       []Call   `yaml:"steps"`
+	Finally     []Call   `yaml:"finally"`
 }
 
-// A Step is one request and the reply recorded for it. Path, Headers and Body
-// may hold the placeholder {{base_url}}, replaced by the target's base URL.
-type Step struct {
-	As          string            `json:"as"`           // Admin, Customer1, Customer2 or Guest
-	Method      string            `json:"method"`       // any token
-	Path        string            `json:"path"`         // after /api/rest; after "!" the whole request target
-	Accept      *string           `json:"accept"`       // nil: no such header; "": an empty one
-	ContentType *string           `json:"content_type"` // nil: no such header
-	Headers     map[string]string `json:"headers"`      // further ones; they replace those made from other fields
-	Body        *string           `json:"body"`         // nil: none
-	Response    Response          `json:"response"`
+// A Call is one request of a case and what is expected of the answer.
+type Call struct {
+	As          string            `yaml:"as"`
+	Call        string            `yaml:"call"`
+	Send        *tree             `yaml:"send"`
+	SendAs      string            `yaml:"send_as"`
+	Body        *string           `yaml:"body"`
+	ContentType string            `yaml:"content_type"`
+	Accept      string            `yaml:"accept"`
+	Headers     map[string]string `yaml:"headers"`
+	Formats     []string          `yaml:"formats"`
+	Expect      *Expectation      `yaml:"expect"`
+	Documented  *Expectation      `yaml:"documented"`
+	Magento     *Expectation      `yaml:"magento"`
+	Save        string            `yaml:"save"`
+	Bind        map[string]string `yaml:"bind"`
+	OrSkip      string            `yaml:"or_skip"`
 }
 
-// A Response is what the recorded server answered. Location and Body may hold
-// placeholders: {{datetime}}, {{base_url}} and {{any}}. A nil header was absent.
-type Response struct {
-	Status          int     `json:"status"`
-	ContentType     *string `json:"content_type"`
-	Location        *string `json:"location"`
-	WWWAuthenticate *string `json:"www_authenticate"`
-	Allow           *string `json:"allow"`
-	Body            string  `json:"body"`
+// An Expectation is what the contract says of one answer.
+type Expectation struct {
+	Status   int      `yaml:"status"`
+	Format   string   `yaml:"format"`
+	Location string   `yaml:"location"`
+	Record   string   `yaml:"record"`
+	List     string   `yaml:"list"`
+	Errors   []entry  `yaml:"errors"`
+	Tree     *tree    `yaml:"tree"`
+	Text     *string  `yaml:"text"`
+	Only     []string `yaml:"only"`
+	Values   *tree    `yaml:"values"`
+	Like     string   `yaml:"like"`
+	Except   []string `yaml:"except"`
+	Entries  *tree    `yaml:"entries"`
+	Has      []tree   `yaml:"has"`
+	Lacks    []tree   `yaml:"lacks"`
+	Count    *int     `yaml:"count"`
+	AtMost   *int     `yaml:"at_most"`
+	Ordered  string   `yaml:"ordered"`
+
+	source string // the expectation as its file has it
 }
 
-// Cases returns the recorded cases that come with the package, in the order of
-// their files and in each file's own. The slice is the caller's.
-func Cases() ([]Case, error) {
-	sub, err := fs.Sub(exchanges, "exchanges")
-	if err != nil {
-		return nil, err
-	}
-	return Load(sub)
+// An entry is one of an error envelope: [code, message].
+type entry struct {
+	code    int
+	message string
 }
 
-// Load reads every *.json file at the root of fsys as a list of cases. It fails
-// on the first file that is unreadable, larger than 16 MiB or no list of valid
-// cases, and when there is no such file; the error names file, case and step.
-func Load(fsys fs.FS) ([]Case, error) {
-	names, err := fs.Glob(fsys, "*.json")
-	if err != nil {
-		return nil, err
+func (e *entry) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
+		return fmt.Errorf("line %d: an error is [code, message]", n.Line)
 	}
-	if len(names) == 0 {
-		return nil, errors.New("contracttests: no case files")
+	if err := n.Content[0].Decode(&e.code); err != nil {
+		return err
 	}
-	var all []Case
-	for _, name := range names {
-		cases, err := loadFile(fsys, name)
-		if err != nil {
-			return nil, fmt.Errorf("contracttests: %s: %w", name, err)
-		}
-		all = append(all, cases...)
-	}
-	return all, nil
+	return n.Content[1].Decode(&e.message)
 }
 
-func loadFile(fsys fs.FS, name string) ([]Case, error) {
-	f, err := fsys.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxCaseFile+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxCaseFile {
-		return nil, fmt.Errorf("larger than %d bytes", maxCaseFile)
-	}
-	return decodeCases(path.Base(name), data)
+// A making is one thing that a case needs: what a maker makes, under the name of
+// the maker or one of its own, with other values than the maker's.
+type making struct {
+	maker, name string
+	send        tree // fields that replace those of the maker
 }
 
-func decodeCases(file string, data []byte) ([]Case, error) {
-	if !utf8.Valid(data) {
-		return nil, errors.New("not valid UTF-8")
+func (m *making) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		m.maker, m.name = n.Value, n.Value
+		return nil
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	var cases []Case
-	if err := dec.Decode(&cases); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("text after the list of cases")
-	}
-	seen := make(map[string]bool, len(cases))
-	for i := range cases {
-		c := &cases[i]
-		c.File = file
-		if c.Name == "" {
-			return nil, fmt.Errorf("case %d has no name", i+1)
-		}
-		if seen[c.Name] {
-			return nil, fmt.Errorf("case %q stands there twice", c.Name)
-		}
-		seen[c.Name] = true
-		if len(c.Steps) == 0 {
-			return nil, fmt.Errorf("case %q has no steps", c.Name)
-		}
-		for j := range c.Steps {
-			s := &c.Steps[j]
-			if s.As == "" {
-				s.As = Guest
+	var fields yaml.Node
+	if n.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == "send" {
+				fields = *n.Content[i+1]
+				continue
 			}
-			if err := s.validate(); err != nil {
-				return nil, fmt.Errorf("case %q, step %d: %w", c.Name, j+1, err)
+			if m.maker != "" {
+				return fmt.Errorf("line %d: a thing to make has the keys MAKER and send", n.Line)
 			}
+			m.maker, m.name = n.Content[i].Value, n.Content[i+1].Value
 		}
 	}
-	return cases, nil
+	if m.maker == "" || m.name == "" {
+		return fmt.Errorf("line %d: a thing to make is MAKER, or {MAKER: name, send: {…}}", n.Line)
+	}
+	if fields.Kind == 0 {
+		return nil
+	}
+	return m.send.UnmarshalYAML(&fields)
 }
 
-// validate refuses what could not be sent as one request and answered.
-func (s *Step) validate() error {
+// A maker is how cases make what they need: one call of the Admin.
+type maker struct {
+	Needs []string `yaml:"needs"` // makers that go before
+	Call  string   `yaml:"call"`
+	Send  tree     `yaml:"send"`
+}
+
+// A tree is a value as a file of cases has it: what to send, or what to expect.
+type tree struct{ node }
+
+func (t *tree) UnmarshalYAML(n *yaml.Node) (err error) {
+	t.node, err = nodeOfYAML(n, 0)
+	return err
+}
+
+// nodeOfYAML returns n as a tree. Dates are texts: no format of the contract has
+// any.
+func nodeOfYAML(n *yaml.Node, depth int) (node, error) {
+	if depth > maxDepth {
+		return node{}, errDepth
+	}
+	switch n.Kind {
+	case yaml.DocumentNode:
+		return nodeOfYAML(n.Content[0], depth)
+	case yaml.AliasNode:
+		return node{}, fmt.Errorf("line %d: aliases are not supported", n.Line)
+	case yaml.MappingNode:
+		got := node{kind: record}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			value, err := nodeOfYAML(n.Content[i+1], depth+1)
+			if err != nil {
+				return node{}, err
+			}
+			if got.has(n.Content[i].Value) {
+				return node{}, fmt.Errorf("line %d: %q stands there twice", n.Content[i].Line, n.Content[i].Value)
+			}
+			got.members = append(got.members, member{n.Content[i].Value, value})
+		}
+		return got, nil
+	case yaml.SequenceNode:
+		got := node{kind: list}
+		for _, entry := range n.Content {
+			value, err := nodeOfYAML(entry, depth+1)
+			if err != nil {
+				return node{}, err
+			}
+			got.members = append(got.members, member{"", value})
+		}
+		return got, nil
+	}
+	switch n.ShortTag() {
+	case "!!null":
+		return node{kind: null}, nil
+	case "!!bool":
+		return node{kind: literal, text: n.Value}, nil
+	case "!!int", "!!float":
+		return node{kind: number, text: n.Value}, nil
+	default:
+		return node{kind: text, text: n.Value}, nil
+	}
+}
+
+// expectation returns what is expected of the call in d; nil when the call is not
+// made in d.
+func (c *Call) expectation(d Dialect) *Expectation {
+	own := map[Dialect]*Expectation{Documented: c.Documented, Magento: c.Magento}[d]
 	switch {
-	case s.As != Admin && s.As != Customer1 && s.As != Customer2 && s.As != Guest:
-		return fmt.Errorf("unknown caller %q", s.As)
-	case !isToken(s.Method):
-		return fmt.Errorf("method %q is not a token", s.Method)
-	case s.Response.Status < 200 || s.Response.Status > 599:
-		return fmt.Errorf("status %d of the response is not between 200 and 599", s.Response.Status)
-	}
-	target, whole := strings.CutPrefix(s.Path, "!")
-	if whole && !strings.HasPrefix(target, "/") && !isAbsolute(target) {
-		return fmt.Errorf("request target %q is neither a path nor absolute", target)
-	}
-	if strings.IndexFunc(target, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-		return fmt.Errorf("path %q has characters that no request line may hold", s.Path)
-	}
-	for _, h := range s.headers() {
-		if !isToken(h.name) {
-			return fmt.Errorf("header name %q is not a token", h.name)
-		}
-		if strings.ContainsAny(h.value, "\r\n\x00") {
-			return fmt.Errorf("value of header %q would end the line", h.name)
-		}
-		switch strings.ToLower(h.name) {
-		case "host", "content-length", "transfer-encoding", "connection", "expect":
-			return fmt.Errorf("header %q is the engine's own", h.name)
-		}
+	case own != nil:
+		return own
+	case c.Expect != nil:
+		return c.Expect
+	case c.Documented == nil && c.Magento == nil && c.isWrite():
+		return &Expectation{source: "status: 200, no body\n"}
 	}
 	return nil
 }
 
-type header struct{ name, value string }
+func (c *Call) isWrite() bool { return !strings.HasPrefix(c.Call, "GET ") }
 
-// headers returns the headers the step states: Accept, Content-Type, then the
-// others by name.
-func (s *Step) headers() []header {
-	var hs []header
-	if s.Accept != nil && !s.overrides("Accept") {
-		hs = append(hs, header{"Accept", *s.Accept})
-	}
-	if s.ContentType != nil && !s.overrides("Content-Type") {
-		hs = append(hs, header{"Content-Type", *s.ContentType})
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		hs = append(hs, header{name, s.Headers[name]})
-	}
-	return hs
-}
-
-// overrides reports whether Headers states the header called name itself.
-func (s *Step) overrides(name string) bool {
-	for own := range s.Headers {
-		if strings.EqualFold(own, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// isWrite reports whether the method is one that changes the data set.
-func (s *Step) isWrite() bool {
-	return s.Method == "POST" || s.Method == "PUT" || s.Method == "DELETE"
-}
-
-// isWrite reports whether the case may leave another state behind.
+// isWrite reports whether the case sends anything but GET.
 func (c *Case) isWrite() bool {
+	return len(c.Make) > 0 || c.Writes != "" || slices.ContainsFunc(c.Steps, func(s Call) bool { return s.isWrite() })
+}
+
+// roles returns who calls in the case, each once.
+func (c *Case) roles() []string {
+	var roles []string
 	for i := range c.Steps {
-		if c.Steps[i].isWrite() {
-			return true
+		if as := c.Steps[i].as(); !slices.Contains(roles, as) {
+			roles = append(roles, as)
 		}
 	}
-	return false
+	return roles
 }
 
-func isAbsolute(target string) bool {
-	return strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://") ||
-		strings.HasPrefix(target, "{{base_url}}")
+// as returns who makes the call.
+func (c *Call) as() string {
+	if c.As == "" {
+		return Admin
+	}
+	return c.As
 }
 
-// isToken reports whether s is a token as RFC 9110 5.6.2 has it.
-func isToken(s string) bool {
-	return s != "" && strings.IndexFunc(s, func(r rune) bool {
-		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
-			strings.ContainsRune("!#$%&'*+-.^_`|~", r))
-	}) < 0
-}
+// variable matches a name in braces; the second form binds it.
+var variable = regexp.MustCompile(`\{\{(=?)([a-z0-9_.]+)\}\}`)

@@ -1,48 +1,16 @@
 package contracttests
 
 import (
-	"bytes"
-	_ "embed"
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-//go:embed clauses.json
-var clausesJSON []byte
-
-// A clause is one thing the contract document says, or is silent about and the
-// original fills in: a list of fields, a row of a table, a convention or a
-// message.
-type clause struct {
-	Name string `json:"name"` // section of the document, and what of it
-	Side string `json:"side"` // read or write
-	Says string `json:"says"` // in a few words
-	// Fields are the names of a list of fields; Besides are those that are returned
-	// with them where the document is silent.
-	Fields  []string `json:"fields"`
-	Besides []string `json:"besides"`
-	// Message is a text of a table of errors, with placeholders in angle brackets,
-	// and Status its status.
-	Message string `json:"message"`
-	Status  string `json:"status"`
-	// Field is a row of a table of fields that Call takes, or after a slash one of
-	// the records in it.
-	Call     string `json:"call"`
-	Field    string `json:"field"`
-	Required bool   `json:"required"`
-	// Unshown is why no case can show it with the demo store; "" for all others.
-	Unshown string `json:"unshown"`
-}
-
 func clauses(t *testing.T) []clause {
 	t.Helper()
-	dec := json.NewDecoder(bytes.NewReader(clausesJSON))
-	dec.DisallowUnknownFields()
-	var all []clause
-	if err := dec.Decode(&all); err != nil {
+	all, err := loadClauses()
+	if err != nil {
 		t.Fatal(err)
 	}
 	return all
@@ -51,7 +19,7 @@ func clauses(t *testing.T) []clause {
 // TestClausesHaveCases: every clause is shown by a case of the document's own, and
 // every such case shows one. With -v it prints which case shows what.
 func TestClausesHaveCases(t *testing.T) {
-	cases, err := DocumentedCases()
+	cases, err := DocumentedExchanges()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +66,7 @@ func TestClausesHaveCases(t *testing.T) {
 // TestClausesOfFields: a case that shows a list of fields has a record with
 // exactly these.
 func TestClausesOfFields(t *testing.T) {
-	cases, err := DocumentedCases()
+	cases, err := DocumentedExchanges()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +121,7 @@ func showsRecord(t *testing.T, r *Response, fields []string) bool {
 // TestClausesOfCalls: a case that shows what a call reads makes that call, and
 // one of a default format makes it without Accept.
 func TestClausesOfCalls(t *testing.T) {
-	cases, err := DocumentedCases()
+	cases, err := DocumentedExchanges()
 	if err != nil {
 		t.Fatal(err)
 	}

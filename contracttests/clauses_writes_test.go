@@ -113,15 +113,6 @@ func (n *node) entries() []*node {
 	return values
 }
 
-func (n *node) member(name string) (*node, bool) {
-	for i := range n.members {
-		if n.members[i].name == name {
-			return &n.members[i].value, true
-		}
-	}
-	return &node{}, false
-}
-
 // parsed reads a body by its type, or where none is sent by how it begins. It
 // fails for one that is not well-formed, as those of some requests.
 func parsed(t *testing.T, contentType *string, body string) (node, bool) {
@@ -145,7 +136,7 @@ func parsed(t *testing.T, contentType *string, body string) (node, bool) {
 // shows it, and returns how many clauses are named.
 func inCases(t *testing.T, of func(clause) bool, shows func(clause, *Step) bool) int {
 	t.Helper()
-	cases, err := DocumentedCases()
+	cases, err := DocumentedExchanges()
 	if err != nil {
 		t.Fatal(err)
 	}

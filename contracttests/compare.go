@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A format is a way a body is written, with a parser and the one rendering the
@@ -43,10 +44,10 @@ func foldMedia(s string) string {
 }
 
 // compare returns what of a reply is not as recorded.
-func compare(want *Response, got *reply) []difference {
-	var ds []difference
+func compare(want *Response, got *reply) []Difference {
+	var ds []Difference
 	if want.Status != got.status {
-		ds = append(ds, difference{"status", strconv.Itoa(want.Status), strconv.Itoa(got.status)})
+		ds = append(ds, Difference{"status", strconv.Itoa(want.Status), strconv.Itoa(got.status)})
 	}
 	if want.ContentType != nil && want.Body != "" {
 		ds = diffHeader(ds, "Content-Type", want.ContentType, got.header, func(want, got string) bool {
@@ -61,19 +62,19 @@ func compare(want *Response, got *reply) []difference {
 
 // diffHeader appends a difference to ds unless the header stands in got as
 // often as recorded, once or never, with a value that equal accepts.
-func diffHeader(ds []difference, name string, want *string, got http.Header, equal func(want, got string) bool) []difference {
+func diffHeader(ds []Difference, name string, want *string, got http.Header, equal func(want, got string) bool) []Difference {
 	values := got.Values(name)
 	if want == nil {
 		if len(values) > 0 {
-			ds = append(ds, difference{name, "no such header", strings.Join(values, "; ")})
+			ds = append(ds, Difference{name, "no such header", strings.Join(values, "; ")})
 		}
 		return ds
 	}
 	if len(values) != 1 {
-		return append(ds, difference{name, *want, strconv.Itoa(len(values)) + " such headers"})
+		return append(ds, Difference{name, *want, strconv.Itoa(len(values)) + " such headers"})
 	}
 	if !equal(*want, values[0]) {
-		ds = append(ds, difference{name, *want, values[0]})
+		ds = append(ds, Difference{name, *want, values[0]})
 	}
 	return ds
 }
@@ -81,7 +82,7 @@ func diffHeader(ds []difference, name string, want *string, got http.Header, equ
 // diffBody appends the differences of the bodies to ds. The recorded
 // Content-Type says how they are read; a body without one, or one that is no
 // such format, is a text with placeholders.
-func diffBody(ds []difference, want *Response, got string) []difference {
+func diffBody(ds []Difference, want *Response, got string) []Difference {
 	if want.Body == got {
 		return ds
 	}
@@ -99,30 +100,51 @@ func diffBody(ds []difference, want *Response, got string) []difference {
 	}
 	gotTree, err := f.parse(got)
 	if err != nil {
-		ds = append(ds, difference{"body", f.name, "none: " + err.Error()})
+		ds = append(ds, Difference{"body", f.name, "none: " + err.Error()})
 		return diffText(ds, want.Body, got)
 	}
 	ds = diffNodes(ds, "$", &wantTree, &gotTree)
 	if canonical := f.canonical(&gotTree); canonical != got {
-		ds = append(ds, difference{"rendering of the body", canonical, got})
+		ds = append(ds, Difference{"rendering of the body", canonical, got})
 	}
 	return ds
 }
 
-func diffText(ds []difference, want, got string) []difference {
+func diffText(ds []Difference, want, got string) []Difference {
 	if !matches(want, got) {
-		ds = append(ds, difference{"body", want, got})
+		ds = append(ds, Difference{"body", want, got})
 	}
 	return ds
 }
 
 var placeholder = regexp.MustCompile(`\{\{(datetime|base_url|any)\}\}`)
 
+// recent stands for a datetime of now, as far as clocks agree: one in another time
+// zone is not.
+const (
+	recent       = "{{recent}}"
+	clocksDiffer = 20 * time.Minute
+)
+
+// isRecent reports whether a text is a datetime of about now, in UTC and in either
+// form of the contract.
+func isRecent(text string, now time.Time) bool {
+	for _, form := range []string{time.DateTime, "2006-01-02T15:04:05+00:00"} {
+		if at, err := time.Parse(form, text); err == nil {
+			return at.Sub(now).Abs() < clocksDiffer
+		}
+	}
+	return false
+}
+
 // matches reports whether got is want, whose placeholders stand for any text of
 // their kind.
 func matches(want, got string) bool {
 	if want == got {
 		return true
+	}
+	if want == recent {
+		return isRecent(got, time.Now())
 	}
 	var pattern strings.Builder
 	rest := 0

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -204,10 +205,10 @@ func exchange(t *testing.T, method, raw string) *reply {
 	return got
 }
 
-func wheres(ds []difference) []string {
+func wheres(ds []Difference) []string {
 	var places []string
 	for _, d := range ds {
-		places = append(places, d.where)
+		places = append(places, d.Where)
 	}
 	return places
 }
@@ -296,4 +297,26 @@ func FuzzCompare(f *testing.F) {
 			t.Errorf("rendered twice: %q, then %q", text, second)
 		}
 	})
+}
+
+func TestIsRecent(t *testing.T) {
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	for _, test := range []struct {
+		name, text string
+		want       bool
+	}{
+		{"now", "2026-03-04 05:06:07", true},
+		{"the other form", "2026-03-04T05:06:07+00:00", true},
+		{"clocks differ", "2026-03-04 05:01:00", true},
+		{"another time zone", "2026-03-04 06:06:07", false},
+		{"yesterday", "2026-03-03 05:06:07", false},
+		{"another offset", "2026-03-04T05:06:07+01:00", false},
+		{"no datetime", "now", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := isRecent(test.text, now); got != test.want {
+				t.Errorf("%s is recent: %t", test.text, got)
+			}
+		})
+	}
 }

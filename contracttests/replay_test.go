@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -29,25 +31,25 @@ func (r *recorder) answer(string) string {
 
 // TestEveryRecordingReplays answers all recorded cases with their recordings.
 func TestEveryRecordingReplays(t *testing.T) {
-	cases, err := Cases()
+	cases, err := Exchanges()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for dialect, want := range map[Dialect]Summary{
 		Magento:    {Passed: 527},
-		Documented: {Passed: 352, LeftOut: 175},
+		Documented: {Passed: 347, LeftOut: 180},
 	} {
 		t.Run(string(dialect), func(t *testing.T) {
 			var r recorder
 			for _, c := range cases {
-				if dialect.leavesOut(&c) {
+				if reason := (&player{target: Target{Dialect: dialect, Credentials: testCredentials}}).skipReason(&c); reason != "" {
 					continue
 				}
 				for _, s := range c.Steps {
 					r.replies = append(r.replies, asRecorded(t, dialect.recording(&s)))
 				}
 			}
-			got := Replay(t, Target{BaseURL: serve(t, r.answer), Dialect: dialect}, cases)
+			got := Replay(t, Target{BaseURL: serve(t, r.answer), Dialect: dialect, Credentials: testCredentials}, cases)
 			if got != want {
 				t.Errorf("summary %+v, want %+v", got, want)
 			}
@@ -70,16 +72,18 @@ func TestResetComesBeforeAndAfterWrites(t *testing.T) {
 		log = append(log, line)
 		return httpReply(200, "[]", "Content-Type: "+jsonType)
 	})
-	read := func(name string) Case { return Case{File: "f", Name: name, Steps: []Step{step("GET", "/"+name, "[]")}} }
-	write := func(method string) Case {
-		return Case{File: "f", Name: method, Steps: []Step{step("GET", "/", "[]"), step(method, "/", "[]")}}
+	read := func(name string) Exchange {
+		return Exchange{File: "f", Name: name, Steps: []Step{step("GET", "/"+name, "[]")}}
+	}
+	write := func(method string) Exchange {
+		return Exchange{File: "f", Name: method, Steps: []Step{step("GET", "/", "[]"), step(method, "/", "[]")}}
 	}
 	goesOn := read("goes-on")
 	goesOn.Reset = new(bool)
 	got := Replay(t, Target{BaseURL: base, Dialect: Magento, Reset: func(context.Context) error {
 		log = append(log, "reset")
 		return nil
-	}}, []Case{read("a"), read("b"), write("POST"), read("c"), read("d"), write("PUT"), write("DELETE"), goesOn, write("FOO")})
+	}}, []Exchange{read("a"), read("b"), write("POST"), read("c"), read("d"), write("PUT"), write("DELETE"), goesOn, write("FOO")})
 	if got != (Summary{Passed: 9}) {
 		t.Errorf("summary %+v, want 9 passed", got)
 	}
@@ -98,13 +102,13 @@ func TestResetComesBeforeAndAfterWrites(t *testing.T) {
 
 func TestCasesAreLeftOut(t *testing.T) {
 	base := serve(t, func(string) string { return httpReply(200, "[]", "Content-Type: "+jsonType) })
-	cases := []Case{
+	cases := []Exchange{
 		{File: "f", Name: "holds", Steps: []Step{step("GET", "/a", "[]")}},
 		{File: "f", Name: "differs", Differs: "field list", Steps: []Step{step("GET", "/b", "[]")}},
 		{File: "f", Name: "root", Differs: "root element only: x", Steps: []Step{step("GET", "/c", "[]")}},
 		{File: "f", Name: "unable", Steps: []Step{step("GET", "/d", "[]"), step("GET", "/e", "[]")}},
 	}
-	skip := func(c Case, s Step) string {
+	skip := func(c Exchange, s Step) string {
 		if c.Name == "unable" && s.Path == "/e" {
 			return "the upstream has no such resource"
 		}
@@ -170,7 +174,7 @@ func TestReplayFails(t *testing.T) {
 		`want "A" » "da"`,
 		`got  "A" » "nna"`,
 		"step 1\n",
-		"no reply: ",
+		"no answer: ",
 		"resetting the data set: disk full",
 		"summary {Passed:1 Failed:3 LeftOut:0}",
 	} {
@@ -206,7 +210,7 @@ func failingReplay(t *testing.T) {
 			return errors.New("disk full")
 		}
 		return nil
-	}}, []Case{
+	}}, []Exchange{
 		{File: "f.json", Name: "right", Steps: []Step{step("GET", "/a", "[]")}},
 		{File: "f.json", Name: "wrong", Clause: "Endpoints / Customers", Steps: []Step{step("GET", "/a", "[]"), put}},
 		{File: "f.json", Name: "no reply", Steps: []Step{step("DELETE", "/silent", "[]"), step("GET", "/a", "[]")}},
@@ -234,6 +238,118 @@ func TestCategoryListsTakeTheirOrderFromTheReply(t *testing.T) {
 	} {
 		if got := isCategoryList(path); got != want {
 			t.Errorf("%s: category list %t, want %t", path, got, want)
+		}
+	}
+}
+
+func TestReplayAll(t *testing.T) {
+	exchanges := []Exchange{
+		{File: "f.json", Name: "right", Clause: "a", Steps: []Step{step("GET", "/a", "[]")}},
+		{File: "f.json", Name: "wrong", Clause: "b", Clauses: []string{"c", "d"}, Steps: []Step{step("GET", "/a", "[]"), step("PUT", "/b", "{}"), step("GET", "/c", "{}")}},
+		{File: "f.json", Name: "differs", Clause: "e", Differs: "field list", Steps: []Step{step("GET", "/a", "[]")}},
+		{File: "f.json", Name: "nobody", Clause: "f", Steps: []Step{{As: Customer2, Method: "GET", Response: Response{Status: 200}}}},
+		{File: "f.json", Name: "broken", Clause: "g", Steps: []Step{step("GET", "/silent", "[]")}},
+	}
+	answer := func(request string) string {
+		if strings.Contains(request, "/silent") {
+			return "nonsense\r\n\r\n"
+		}
+		return httpReply(200, "[]", "Content-Type: "+jsonType)
+	}
+	target := Target{BaseURL: serve(t, answer), Dialect: Documented, Credentials: testCredentials}
+	target.Credentials.Customer2 = Token{}
+	var seen []string
+	results, err := ReplayAll(t.Context(), target, exchanges, func(r *Result, done, total int) {
+		seen = append(seen, fmt.Sprintf("%s %s %d/%d", r.ID(), r.Status, done, total))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"recorded/f/right/json passed 1/5", "documented/f/wrong/json failed 2/5", "recorded/f/differs/json skipped 3/5",
+		"recorded/f/nobody/json skipped 4/5", "recorded/f/broken/json failed 5/5",
+	}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
+	}
+	if f := results[1].Failure; f == nil || f.Step != 2 || f.Call != "guest: PUT /api/rest/b" || f.Clause != "c; d" || !strings.Contains(f.Expect, "status: 200\n") || len(f.Differences) == 0 {
+		t.Errorf("failure %+v, want one of step 2", f)
+	}
+	if calls := results[1].Calls; len(calls) != 3 || results[0].Calls != nil || !strings.HasPrefix(calls[1].Request, "PUT /api/rest/b HTTP/1.1\r\n") || !strings.HasPrefix(calls[1].Reply, "200 OK\n") {
+		t.Errorf("calls %+v, want three", calls)
+	}
+	for i, want := range map[int]string{2: "recorded where this dialect answers otherwise: field list", 3: "the credentials name no customer_2"} {
+		if results[i].Reason != want {
+			t.Errorf("reason %q, want %q", results[i].Reason, want)
+		}
+	}
+	if f := results[4].Failure; f == nil || !strings.HasPrefix(f.Broken, "no answer: ") {
+		t.Errorf("failure %+v, want one without an answer", f)
+	}
+}
+
+func TestReplayAllEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	base := serve(t, func(request string) string {
+		if strings.Contains(request, "/b") {
+			cancel()
+		}
+		return httpReply(200, "[]", "Content-Type: "+jsonType)
+	})
+	results, err := ReplayAll(ctx, Target{BaseURL: base, Dialect: Magento}, []Exchange{
+		{File: "f", Name: "a", Steps: []Step{step("GET", "/a", "[]")}},
+		{File: "f", Name: "b", Steps: []Step{step("GET", "/b", "[]")}},
+		{File: "f", Name: "c", Steps: []Step{step("GET", "/c", "[]")}},
+	}, nil)
+	if !errors.Is(err, context.Canceled) || len(results) != 1 {
+		t.Errorf("%d results and error %v, want one and the context's", len(results), err)
+	}
+}
+
+func TestReplayAllGivesUp(t *testing.T) {
+	calls := 0
+	base := serve(t, func(string) string {
+		calls++
+		return "nonsense\r\n\r\n"
+	})
+	var exchanges []Exchange
+	for i := range 3 * brokenCalls {
+		exchanges = append(exchanges, Exchange{File: "f", Name: fmt.Sprint(i), Steps: []Step{step("GET", "/a", "[]")}})
+	}
+	results, err := ReplayAll(t.Context(), Target{BaseURL: base, Dialect: Magento}, exchanges, nil)
+	if err == nil || !strings.Contains(err.Error(), "the server stopped answering: no answer: ") || len(results) != brokenCalls || calls != brokenCalls {
+		t.Errorf("%d results of %d calls and error %v, want %d", len(results), calls, err, brokenCalls)
+	}
+}
+
+func TestReplayTimeout(t *testing.T) {
+	ended := make(chan struct{})
+	address := listen(t, func(net.Conn) { <-ended })
+	defer close(ended)
+	target := Target{BaseURL: "http://" + address, Dialect: Magento, Timeout: time.Millisecond}
+	results, err := ReplayAll(t.Context(), target, []Exchange{{File: "f", Name: "a", Steps: []Step{step("GET", "/a", "[]")}}}, nil)
+	if err != nil || results[0].Status != Failed || !strings.Contains(results[0].Failure.Broken, "timeout") {
+		t.Errorf("results %+v and error %v, want one that timed out", results, err)
+	}
+}
+
+// TestCoverageOfExchanges: the document's own exchanges count for the clauses they
+// name; the remarks of recordings are no such names.
+func TestCoverageOfExchanges(t *testing.T) {
+	s, err := NewSuite()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range s.Coverage([]Result{
+		{Status: Passed, Clauses: []string{"Errors: 404"}}, {Status: Failed, Clauses: []string{"Errors: 404"}},
+		{Status: Skipped, Clauses: []string{"Errors: 404", "Endpoints rule 3"}},
+	}) {
+		want := 0
+		if c.Clause == "Errors: 404" {
+			want = 1
+		}
+		if c.Passed != want || c.Failed != want || c.Skipped != want {
+			t.Errorf("%s: %+v, want %d of each", c.Clause, c, want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package contracttests
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -11,10 +12,42 @@ const (
 	shownAround      = 60 // bytes before and after a mark
 )
 
-// stepError tells what went wrong with one request, which it shows as a command
-// line.
-func stepError(srv server, r *request, index int, what string) error {
-	return fmt.Errorf("step %d\n  %s\n%s", index+1, curl(srv, r), what)
+// text returns a failure of an exchange, fit to be read.
+func (f *Failure) text() string {
+	if f.Step == 0 {
+		return f.Broken + "\n"
+	}
+	what := formatDifferences(f.Differences)
+	if f.Broken != "" {
+		what = "  " + f.Broken + "\n"
+	}
+	return fmt.Sprintf("step %d\n  %s\n%s", f.Step, f.Curl, what)
+}
+
+// text returns a recorded response, fit to be read.
+func (r *Response) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "status: %d\n", r.Status)
+	for _, h := range []struct {
+		name  string
+		value *string
+	}{{"Content-Type", r.ContentType}, {"Location", r.Location}, {"WWW-Authenticate", r.WWWAuthenticate}, {"Allow", r.Allow}} {
+		if h.value != nil {
+			fmt.Fprintf(&b, "%s: %s\n", h.name, *h.value)
+		}
+	}
+	return cut(b.String() + "\n" + r.Body)
+}
+
+// masked returns the request as it goes over the wire, the caller's secrets left
+// out.
+func (r *request) masked() []byte {
+	shown := *r
+	shown.auth = nil
+	for _, h := range r.auth {
+		shown.auth = append(shown.auth, header{h.name, "$" + shellVariable(h.name+"_"+r.as)})
+	}
+	return shown.bytes()
 }
 
 // curl returns a command that makes the request again. Credentials are left to
@@ -34,14 +67,14 @@ func curl(srv server, r *request) string {
 		}
 	}
 	for _, h := range r.headers {
-		switch {
-		case h.name == "Authorization" && r.as != "":
-			b.WriteString(` -H "Authorization: $AUTHORIZATION_` + strings.ToUpper(r.as) + `"`)
-		case h.value == "":
+		if h.value == "" {
 			b.WriteString(" -H " + quoteShell(h.name+";"))
-		default:
+		} else {
 			b.WriteString(" -H " + quoteShell(h.name+": "+h.value))
 		}
+	}
+	for _, h := range r.auth {
+		fmt.Fprintf(&b, ` -H "%s: $%s"`, h.name, shellVariable(h.name+"_"+r.as))
 	}
 	url := srv.baseURL() + r.target
 	if isAbsolute(r.target) {
@@ -57,9 +90,19 @@ func curl(srv server, r *request) string {
 	return b.String()
 }
 
+// shellVariable returns the shell variable that a header of credentials is left to.
+func shellVariable(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToUpper(name))
+}
+
 // states reports whether the request has a header of its own called name.
 func (r *request) states(name string) bool {
-	for _, h := range r.headers {
+	for _, h := range slices.Concat(r.headers, r.auth) {
 		if strings.EqualFold(h.name, name) {
 			return true
 		}
@@ -73,15 +116,15 @@ func quoteShell(s string) string {
 
 // formatDifferences returns the differences one below the other, with a mark
 // where want and got part.
-func formatDifferences(ds []difference) string {
+func formatDifferences(ds []Difference) string {
 	var b strings.Builder
 	for i, d := range ds {
 		if i == shownDifferences {
 			fmt.Fprintf(&b, "  and %d more\n", len(ds)-i)
 			break
 		}
-		want, got := mark(d.want, d.got)
-		fmt.Fprintf(&b, "  %s\n    want %s\n    got  %s\n", d.where, want, got)
+		want, got := mark(d.Want, d.Got)
+		fmt.Fprintf(&b, "  %s\n    want %s\n    got  %s\n", d.Where, want, got)
 	}
 	return b.String()
 }

@@ -50,7 +50,7 @@ func TestMark(t *testing.T) {
 }
 
 func TestLongReportsAreCut(t *testing.T) {
-	ds := make([]difference, shownDifferences+3)
+	ds := make([]Difference, shownDifferences+3)
 	report := formatDifferences(ds)
 	if n := strings.Count(report, "want"); n != shownDifferences || !strings.HasSuffix(report, "  and 3 more\n") {
 		t.Errorf("%d differences shown:\n%s", n, report)

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,9 +63,10 @@ type request struct {
 	method  string
 	target  string // of the request line, as it is
 	host    string
-	headers []header // without Host and Content-Length
+	headers []header // without Host, Content-Length and auth
+	auth    []header // the credentials of the caller as, which no report shows
 	body    *string  // nil: none
-	as      string   // the caller whose credentials were added; empty if none were
+	as      string   // the caller of auth; empty if there is none
 }
 
 // newRequest returns the request of step s to srv.
@@ -85,13 +87,15 @@ func newRequest(srv server, creds Credentials, s *Step) request {
 		r.host = after
 	}
 	r.target = target
-	if auth := creds.Authorization(s.As); auth != "" && !s.overrides("Authorization") {
-		r.headers = append(r.headers, header{"Authorization", auth})
-		r.as = s.As
-	}
 	if s.Body != nil {
 		body := fill(*s.Body)
 		r.body = &body
+	}
+	if !s.overrides("Authorization") {
+		r.auth = creds.headers(s.As, srv, &r)
+	}
+	if len(r.auth) > 0 {
+		r.as = s.As
 	}
 	return r
 }
@@ -112,7 +116,7 @@ func (r *request) contentLength() string {
 func (r *request) bytes() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.method, r.target, r.host)
-	for _, h := range r.headers {
+	for _, h := range slices.Concat(r.headers, r.auth) {
 		fmt.Fprintf(&b, "%s: %s\r\n", h.name, h.value)
 	}
 	if n := r.contentLength(); n != "" {

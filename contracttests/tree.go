@@ -56,6 +56,22 @@ func (n *node) isMap() bool {
 	return digits || batch
 }
 
+// member returns the value of the first member called name, null where there is none.
+func (n *node) member(name string) (*node, bool) {
+	for i := range n.members {
+		if n.members[i].name == name {
+			return &n.members[i].value, true
+		}
+	}
+	return &node{}, false
+}
+
+// has reports whether a member is called name.
+func (n *node) has(name string) bool {
+	_, ok := n.member(name)
+	return ok
+}
+
 // comparable returns the members in the order they are compared in: as they
 // stand where the order counts, else by name.
 func (n *node) comparable() []member {
@@ -80,34 +96,28 @@ func (n *node) names() string {
 	return "[" + strings.Join(names, " ") + "]"
 }
 
-// A difference is one place where a reply is not what was recorded.
-type difference struct {
-	where     string
-	want, got string
-}
-
 // diffNodes appends the differences between two trees to ds. Texts of want may
 // hold placeholders; {{any}} alone stands for a value of any kind.
-func diffNodes(ds []difference, at string, want, got *node) []difference {
+func diffNodes(ds []Difference, at string, want, got *node) []Difference {
 	if want.kind == text && want.text == "{{any}}" {
 		return ds
 	}
 	if want.kind != got.kind {
-		return append(ds, difference{at, want.describe(), got.describe()})
+		return append(ds, Difference{at, want.describe(), got.describe()})
 	}
 	switch want.kind {
 	case list:
 		if len(want.members) != len(got.members) {
-			return append(ds, difference{at, fmt.Sprintf("%d entries", len(want.members)), fmt.Sprintf("%d entries", len(got.members))})
+			return append(ds, Difference{at, fmt.Sprintf("%d entries", len(want.members)), fmt.Sprintf("%d entries", len(got.members))})
 		}
 	case record:
 		w, g := want.comparable(), got.comparable()
 		if !slices.EqualFunc(w, g, func(a, b member) bool { return a.name == b.name }) {
-			return append(ds, difference{at, "fields " + want.names(), "fields " + got.names()})
+			return append(ds, Difference{at, "fields " + want.names(), "fields " + got.names()})
 		}
 	default:
 		if !matches(want.text, got.text) {
-			ds = append(ds, difference{at, want.text, got.text})
+			ds = append(ds, Difference{at, want.text, got.text})
 		}
 		return ds
 	}
@@ -117,7 +127,7 @@ func diffNodes(ds []difference, at string, want, got *node) []difference {
 		if want.kind == list {
 			place = fmt.Sprintf("%s[%d]", at, i)
 			if w[i].name != g[i].name {
-				ds = append(ds, difference{place, "<" + w[i].name + ">", "<" + g[i].name + ">"})
+				ds = append(ds, Difference{place, "<" + w[i].name + ">", "<" + g[i].name + ">"})
 			}
 		}
 		ds = diffNodes(ds, place, &w[i].value, &g[i].value)

@@ -117,12 +117,16 @@ func renderXML(b *strings.Builder, n *node) {
 func renderElements(b *strings.Builder, members []member, indent string) {
 	for i := range members {
 		name, n := members[i].name, &members[i].value
+		if isAttribute(name) {
+			continue
+		}
 		b.WriteString(indent + "<" + name)
+		elements := renderAttributes(b, n.members)
 		switch {
-		case n.kind == null:
+		case n.kind == null, len(n.members) > 0 && elements == 0:
 			b.WriteString("/>\n")
 			continue
-		case len(n.members) > 0:
+		case elements > 0:
 			b.WriteString(">\n")
 			renderElements(b, n.members, indent+"  ")
 			b.WriteString(indent)
@@ -132,6 +136,27 @@ func renderElements(b *strings.Builder, members []member, indent string) {
 		}
 		b.WriteString("</" + name + ">\n")
 	}
+}
+
+// isAttribute reports whether a member is an attribute of what it is in. Those are
+// sent alone: no answer has any.
+func isAttribute(name string) bool { return strings.HasPrefix(name, "@") }
+
+// renderAttributes writes the members that are attributes and returns how many are
+// not.
+func renderAttributes(b *strings.Builder, members []member) int {
+	elements := 0
+	for i := range members {
+		if !isAttribute(members[i].name) {
+			elements++
+			continue
+		}
+		b.WriteString(" " + members[i].name[1:] + `="`)
+		var value strings.Builder
+		xmlText(&value, members[i].value.text)
+		b.WriteString(strings.ReplaceAll(value.String(), `"`, "&quot;") + `"`)
+	}
+	return elements
 }
 
 func xmlText(b *strings.Builder, s string) {

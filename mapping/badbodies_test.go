@@ -286,6 +286,7 @@ func (s *badShop) checkReadable(t testing.TB, what string, c bodyCall, location 
 // format, beside others that are good. What the original dies of is a clear
 // refusal in the dialect of the document.
 func TestBadBodies(t *testing.T) {
+	t.Parallel()
 	documented, original := openBadShop(t, contract.Documented()), openBadShop(t, contract.Magento())
 	values := oddValues()
 	turn := 0

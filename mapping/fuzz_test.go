@@ -73,11 +73,11 @@ type recordedBody struct {
 // cases send, each once.
 func recordedBodies(t testing.TB, calls []bodyCall) []recordedBody {
 	t.Helper()
-	recorded, err := contracttests.Cases()
+	recorded, err := contracttests.Exchanges()
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := contracttests.DocumentedCases()
+	own, err := contracttests.DocumentedExchanges()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -235,6 +235,7 @@ func (l *modified) verdictOn(d *contract.Dialect, n nonsense) verdict {
 // dialects. What the contract says is answered, and nothing of the inside shows
 // in a reply or, as an error, in the log.
 func TestNonsense(t *testing.T) {
+	t.Parallel()
 	inBoth(t, func(t *testing.T, s *shop) {
 		known := map[string]bool{}
 		for at, l := range modifiedLists() {
@@ -260,6 +261,7 @@ func TestNonsense(t *testing.T) {
 // TestNonsenseOfSelections: attrs in odd forms, on lists, single records and what
 // takes no other modifier.
 func TestNonsenseOfSelections(t *testing.T) {
+	t.Parallel()
 	targets := []string{"/customers/1", "/customers/addresses/1", "/products/1", "/products/1/store/2", "/stockitems/1", "/orders/1", "/orders/1/addresses/billing", "/orders/comments/1"}
 	for _, l := range modifiedLists() {
 		targets = append(targets, l.target)
@@ -286,6 +288,7 @@ func TestNonsenseOfSelections(t *testing.T) {
 
 // TestNonsenseOfIDs: ids in odd forms, on every route that has one.
 func TestNonsenseOfIDs(t *testing.T) {
+	t.Parallel()
 	ids := oddTexts()
 	for _, n := range oddNumbers() {
 		ids = append(ids, n.value)

@@ -234,6 +234,7 @@ func (m *markedShop) status(rule *reading, c caller, p []string) int {
 // what the access table and the ownership of the record say is answered, and no
 // reply holds anything that is not for its caller.
 func TestOwners(t *testing.T) {
+	t.Parallel()
 	for _, d := range contract.Dialects() {
 		m := openMarkedShop(t, d)
 		known := map[string]bool{}

@@ -31,6 +31,7 @@ func sameNumber(id string) []string {
 // however it is written, what is not the caller's is not found, and an own id in
 // another spelling, or before a foreign one, leads to nothing else.
 func TestSpellingsOfOthers(t *testing.T) {
+	t.Parallel()
 	for _, d := range contract.Dialects() {
 		m := openMarkedShop(t, d)
 		for _, rule := range m.readings() {
@@ -136,6 +137,7 @@ func widening() []string {
 // what is not for the caller, a list never has more than the caller's own, and a
 // foreign record stays foreign.
 func TestModifiersWidenNothing(t *testing.T) {
+	t.Parallel()
 	queries := widening()
 	if testing.Short() { // the same code again for other names
 		some := queries[:0]

@@ -244,6 +244,7 @@ func (m *markedShop) inWritings(t *testing.T, test func(t *testing.T, rule *read
 // record there is, as every caller. A call that is refused says why and leaves
 // the store as it was; one that goes through changes nothing but what it names.
 func TestOwnersOfWrites(t *testing.T) {
+	t.Parallel()
 	for _, d := range contract.Dialects() {
 		m := watchShop(t, d)
 		passed := 0

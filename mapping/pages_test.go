@@ -257,6 +257,7 @@ func (s pagedShop) page(t testing.TB, l list, limit int, page float64) []int64 {
 // TestRandomPages walks, jumps and writes at random, and compares every page
 // with what adapter.Apply makes of all records.
 func TestRandomPages(t *testing.T) {
+	t.Parallel()
 	steps := 400
 	if testing.Short() {
 		steps = 100

@@ -58,6 +58,7 @@ func newID(r mapping.Response) string { return r.Location[strings.LastIndex(r.Lo
 // that write: what is not the caller's is not found however it is written, and an
 // own id in another spelling, or before a foreign one, writes to nothing else.
 func TestSpellingsOfForeignIDs(t *testing.T) {
+	t.Parallel()
 	for _, d := range contract.Dialects() {
 		m := watchShop(t, d)
 		m.inWritings(t, func(t *testing.T, rule *reading, method contract.Method, w *writing, c caller) {
@@ -122,6 +123,7 @@ func claims() []string {
 // strings, of calls that may write: they write to what the path names all the
 // same, and make nothing another's.
 func TestClaimsInBodies(t *testing.T) {
+	t.Parallel()
 	names := claims()
 	for _, d := range contract.Dialects() {
 		m := watchShop(t, d)

@@ -554,7 +554,7 @@ func TestBadInput(t *testing.T) {
 					want = row.magento
 				}
 				t.Run(row.name, func(t *testing.T) {
-					got := exchange(t, strings.TrimPrefix(l.contract, "http://"), row)
+					got := sendHostile(t, strings.TrimPrefix(l.contract, "http://"), row)
 					want.check(t, got, dialect)
 				})
 			}
@@ -568,8 +568,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// exchange sends one hostile request and reads the reply.
-func exchange(t *testing.T, address string, h hostile) reply {
+// sendHostile sends one hostile request and reads the reply.
+func sendHostile(t *testing.T, address string, h hostile) reply {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", address, 10*time.Second)
 	if err != nil {

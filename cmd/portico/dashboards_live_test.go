@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
 // TestDashboardsLive has a real Prometheus scrape the running program under load, and
@@ -19,9 +21,9 @@ import (
 // What counts rare events has to be there before the first, at 0, or a panel would
 // look broken where all is well, and an alert would miss the first event.
 func TestDashboardsLive(t *testing.T) {
-	needCommand(t, "prometheus")
+	programs.Need(t, "prometheus")
 	const token = "0123456789abcdef"
-	p := start(t, []string{"PORTICO_OPS_TOKEN=" + token, "PORTICO_CACHE_REDIS_URL=" + dashboardRedis(t), "PORTICO_LOG_LEVEL=warn"}, "--demo")
+	p := start(t, []string{"PORTICO_OPS_TOKEN=" + token, "PORTICO_CACHE_REDIS_URL=" + startRedis(t), "PORTICO_LOG_LEVEL=warn"}, "--demo")
 	underLoad(t, p.contract)
 	prometheus := startPrometheus(t, p.ops, token)
 	pollUntil(t, "a scrape", func() bool { return len(prometheus.query(t, `up{job="portico"} == 1`)) == 1 })
@@ -198,11 +200,11 @@ func pollUntil(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// dashboardRedis runs a Redis that keeps nothing on a free port until the test ends, and
+// startRedis runs a Redis that keeps nothing on a free port until the test ends, and
 // returns its URL.
-func dashboardRedis(t *testing.T) string {
+func startRedis(t *testing.T) string {
 	t.Helper()
-	needCommand(t, "redis-server")
+	programs.Need(t, "redis-server")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
 // Where the files for operators are.
@@ -92,7 +94,7 @@ func readRules(t *testing.T, name string) (rules []rule) {
 
 // TestPromtool has Prometheus' own tool check what Prometheus is to read.
 func TestPromtool(t *testing.T) {
-	needCommand(t, "promtool")
+	programs.Need(t, "promtool")
 	checks := map[string]string{
 		"settings": "check config --syntax-only prometheus.yml", // the token's file is elsewhere
 		"rules":    "check rules rules.yml alerts.yml",

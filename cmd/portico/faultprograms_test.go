@@ -24,6 +24,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
 // pollEvery is the pause between two looks at what tells nobody that it changes.
@@ -52,7 +53,7 @@ type redisServer struct {
 // newRedis starts a server that goes with the test.
 func newRedis(t testing.TB) *redisServer {
 	t.Helper()
-	needCommand(t, "redis-server")
+	programs.Need(t, "redis-server")
 	r := &redisServer{t: t, dir: t.TempDir(), address: freeAddress(t)}
 	r.start()
 	t.Cleanup(r.kill)

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
 // hang is how long a test waits for what should happen at once before it fails.
@@ -56,9 +58,9 @@ func portico(t testing.TB) string {
 type process struct {
 	cmd            *exec.Cmd
 	stdout, stderr *output
-	contract, ops  string        // base URLs
-	temporary      string        // its folder for temporary files
-	ended          chan struct{} // closed when it has ended
+	contract, ops  string          // base URLs
+	temporary      string          // its folder for temporary files
+	ended          <-chan struct{} // closed when it has ended
 }
 
 // start runs "portico serve" on free ports of loopback with more arguments and
@@ -79,25 +81,17 @@ func start(t testing.TB, environ []string, arguments ...string) *process {
 // launch runs "portico serve" with the given arguments and waits for nothing.
 func launch(t testing.TB, environ []string, arguments ...string) *process {
 	t.Helper()
-	p := &process{stdout: newOutput(), stderr: newOutput(), temporary: t.TempDir(), ended: make(chan struct{})}
+	p := &process{stdout: newOutput(), stderr: newOutput(), temporary: t.TempDir()}
 	p.cmd = exec.Command(portico(t), append([]string{"serve"}, arguments...)...)
 	p.cmd.Env = append(withoutSettings(os.Environ()), append([]string{"TMPDIR=" + p.temporary}, environ...)...)
 	p.cmd.Dir = t.TempDir() // a relative DSN must not reach the sources
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		_ = p.cmd.Wait() // the state says how it ended
-		close(p.ended)
-	}()
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // it has usually ended before
-		<-p.ended
+	t.Cleanup(func() { // after it has ended
 		if t.Failed() {
 			t.Logf("stderr of the program:\n%s", p.stderr.text())
 		}
 	})
+	p.ended = programs.Start(t, p.cmd)
 	return p
 }
 

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
 // A prometheusServer is a Prometheus of the test's own.
@@ -24,7 +26,7 @@ type prometheusServer struct{ url string }
 // port at ops with token, and in that it does every second what that does seldom.
 func startPrometheus(t *testing.T, ops, token string) *prometheusServer {
 	t.Helper()
-	needCommand(t, "prometheus")
+	programs.Need(t, "prometheus")
 	folder := t.TempDir()
 	settings := filepath.Join(folder, "prometheus.yml")
 	copyPrometheusSettings(t, folder, ops, token)
@@ -86,20 +88,10 @@ func copyPrometheusSettings(t *testing.T, folder, ops, token string) {
 // nothing.
 func launchProgram(t *testing.T, name string, arguments ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(name, arguments...), stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
+	p := &process{cmd: exec.Command(name, arguments...), stdout: newOutput(), stderr: newOutput()}
 	p.cmd.Dir = t.TempDir()
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		_ = p.cmd.Wait() // the state says how it ended
-		close(p.ended)
-	}()
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // nothing of it is kept
-		<-p.ended
-	})
+	p.ended = programs.Start(t, p.cmd)
 	return p
 }
 

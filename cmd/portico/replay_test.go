@@ -86,50 +86,55 @@ func demoTarget(t testing.TB, dialect string) contracttests.Target {
 // targetOf is a as the replay engine sees it.
 func targetOf(t testing.TB, a *app, server *httptest.Server, dialect string) contracttests.Target {
 	t.Helper()
-	data, err := demo.Load()
+	credentials, err := contracttests.DemoCredentials()
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := contracttests.Target{
-		BaseURL: server.URL,
-		Dialect: contracttests.Dialect(dialect),
-		Reset:   a.ops.reset,
-		Skip: func(c contracttests.Case, s contracttests.Step) string {
-			// Recorded without a mark, and yet the document's tables rule out two of
-			// its steps; recordings of the same calls in other files carry the mark.
-			// The case in documented/refusals.json says what holds.
-			if dialect == "documented" && c.Name == "405: the other wording, and its 403 twin" {
-				return "the document refuses updates of customers and category assignments otherwise"
-			}
-			// Recorded without a mark as well; the same answer in products.json carries
-			// it: the document has flags 0 or 1, never a literal.
-			if dialect == "documented" && c.Name == "manage_stock off" {
-				return "the document writes is_in_stock as 0 or 1"
-			}
-			// Three recordings of products assign one on the way, without the mark that
-			// the recordings of assigning one website carry.
-			if dialect == "documented" && s.Method == "POST" && strings.HasSuffix(s.Path, "/websites") && s.Response.Status == 200 && s.Response.Body == "" {
-				return "the document answers with a success list when a product is assigned to one website"
-			}
+	fixtures, err := contracttests.DemoFixtures()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return contracttests.Target{
+		BaseURL:     server.URL,
+		Fixtures:    fixtures,
+		Complete:    true,
+		Dialect:     contracttests.Dialect(dialect),
+		Credentials: credentials,
+		Reset:       a.ops.reset,
+		Skip: func(_ contracttests.Exchange, s contracttests.Step) string {
 			if strings.HasPrefix(s.Path, "!/oauth/") {
 				return "three-legged OAuth is not built yet"
 			}
 			return ""
 		},
 	}
-	target.Credentials.Consumer = contracttests.Consumer{Key: data.Consumer.Key, Secret: data.Consumer.Secret}
+}
+
+// TestDemoCredentials: the suite knows the demo store's callers.
+func TestDemoCredentials(t *testing.T) {
+	data, err := demo.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := contracttests.Credentials{Consumer: contracttests.Consumer{Key: data.Consumer.Key, Secret: data.Consumer.Secret}}
 	for _, token := range data.Tokens {
-		printed := contracttests.Token{Token: token.Token, Secret: token.Secret}
+		caller := contracttests.Token{Token: token.Token, Secret: token.Secret}
 		switch {
 		case token.AdminID != 0:
-			target.Credentials.Admin = printed
+			want.Admin = caller
 		case token.CustomerID == 1:
-			target.Credentials.Customer1 = printed
+			want.Customer1 = caller
 		case token.CustomerID == 2:
-			target.Credentials.Customer2 = printed
+			want.Customer2 = caller
 		}
 	}
-	return target
+	got, err := contracttests.DemoCredentials()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !got.Equal(want) {
+		t.Error("contracttests/fixtures/demo-credentials.yaml holds others than the demo store's")
+	}
 }
 
 // newDatabases returns, by engine, what makes an empty database and returns its
@@ -144,11 +149,14 @@ func newDatabases() map[string]func(testing.TB) string {
 	return engines
 }
 
-// TestRecordedExchanges replays what the original answered, on every engine, with
-// -short on SQLite alone. The numbers are committed, so that neither a case nor a
-// step can be lost unseen.
+// TestRecordedExchanges replays what the original answered: in one dialect on each
+// server, where putting the store back takes its time. What a dialect changes is above
+// the store, and TestSuiteOnEngines has both everywhere; SQLite is in
+// TestRecordedExchangesPassThrough, and with -short here. The numbers are committed, so
+// that neither a case nor a step can be lost unseen.
 func TestRecordedExchanges(t *testing.T) {
-	cases, err := contracttests.Cases()
+	t.Parallel()
+	cases, err := contracttests.Exchanges()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,10 +165,19 @@ func TestRecordedExchanges(t *testing.T) {
 		"magento":    {Passed: 524, LeftOut: 3},
 	}
 	engines := newDatabases()
+	only := map[string]string{"postgres": "magento", "mariadb": "documented"}
+	if testing.Short() {
+		only["sqlite"] = "documented"
+	}
 	for dialect, want := range want {
 		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
 			for engine, newDSN := range engines {
+				if only[engine] != dialect {
+					continue
+				}
 				t.Run(engine, func(t *testing.T) {
+					t.Parallel() // they mostly wait for the servers
 					a, server := startDemoOn(t, newDSN(t), dialect)
 					if got := contracttests.Replay(t, targetOf(t, a, server, dialect), cases); got != want && !t.Failed() {
 						t.Errorf("got %+v, want %+v", got, want)
@@ -173,7 +190,8 @@ func TestRecordedExchanges(t *testing.T) {
 
 // TestDocumentedClauses replays the document's own cases.
 func TestDocumentedClauses(t *testing.T) {
-	cases, err := contracttests.DocumentedCases()
+	t.Parallel()
+	cases, err := contracttests.DocumentedExchanges()
 	if err != nil {
 		t.Fatal(err)
 	}

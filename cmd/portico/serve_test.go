@@ -13,19 +13,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
-)
 
-// needCommand skips the test where a program is not installed, which must not
-// happen where everything is checked.
-func needCommand(t testing.TB, name string) {
-	t.Helper()
-	if _, err := exec.LookPath(name); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%s is not installed", name)
-		}
-		t.Skipf("%s is not installed, so what it would do is not tested", name)
-	}
-}
+	"github.com/portico-commerce/portico/contracttests/programs"
+)
 
 // A reply is a reply that was read to its end.
 type reply struct {
@@ -90,7 +80,7 @@ func stockQty(t testing.TB, base, authorization string) string {
 
 // TestDemoCurlLines runs what the program tells to try, just as it is printed.
 func TestDemoCurlLines(t *testing.T) {
-	needCommand(t, "curl")
+	programs.Need(t, "curl")
 	tests := []struct {
 		name      string
 		arguments []string
@@ -151,7 +141,7 @@ func TestDemoCurlLines(t *testing.T) {
 
 // TestDemoWithoutPlaintext: what is printed works where PLAINTEXT is refused, too.
 func TestDemoWithoutPlaintext(t *testing.T) {
-	needCommand(t, "curl")
+	programs.Need(t, "curl")
 	p := start(t, []string{"PORTICO_AUTH_REFUSE_PLAINTEXT=true"}, "--demo")
 	got := send(t, "GET", p.contract+"/api/rest/stockitems/1", "", "Accept", "application/json", "Authorization", demoAdmin())
 	if got.status != http.StatusUnauthorized || !strings.Contains(got.body, `"oauth_problem=signature_method_rejected"`) {

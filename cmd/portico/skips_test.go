@@ -76,6 +76,9 @@ func TestNothingIsSkippedInCI(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		if path == filepath.Join("contracttests", "run.go") {
+			return nil // other people's stores may lack something; here that is a failure
+		}
 		found, err := skipBreaches(path, source)
 		for _, breach := range found {
 			t.Error(breach)

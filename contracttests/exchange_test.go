@@ -10,7 +10,7 @@ import (
 )
 
 func TestCasesAreWhole(t *testing.T) {
-	cases, err := Cases()
+	cases, err := Exchanges()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestCasesAreWhole(t *testing.T) {
 // recorded body: a body that would not be written as recorded is a mistake in
 // the rendering.
 func TestRecordingsAreCanonical(t *testing.T) {
-	cases, err := Cases()
+	cases, err := Exchanges()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestLoadRefuses(t *testing.T) {
 		}
 	})
 	t.Run("TooLarge", func(t *testing.T) {
-		data := append([]byte(good), bytes.Repeat([]byte(" "), maxCaseFile)...)
+		data := append([]byte(good), bytes.Repeat([]byte(" "), maxExchangeFile)...)
 		if _, err := Load(fstest.MapFS{"a.json": {Data: data}}); err == nil || !strings.Contains(err.Error(), "larger") {
 			t.Errorf("error %v, want one of the size", err)
 		}
@@ -123,12 +123,12 @@ func TestLoadRefuses(t *testing.T) {
 
 // FuzzLoad shows that whatever loads can be sent as exactly one request.
 func FuzzLoad(f *testing.F) {
-	names, err := fs.Glob(exchanges, "exchanges/*.json")
+	names, err := fs.Glob(recorded, "exchanges/*.json")
 	if err != nil {
 		f.Fatal(err)
 	}
 	for _, name := range names {
-		data, err := fs.ReadFile(exchanges, name)
+		data, err := fs.ReadFile(recorded, name)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func FuzzLoad(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		cases, err := decodeCases("f.json", data)
+		cases, err := decodeExchanges("f.json", data, (*Step).validate)
 		if err != nil {
 			return
 		}
@@ -149,7 +149,7 @@ func FuzzLoad(f *testing.F) {
 			for _, s := range c.Steps {
 				r := newRequest(srv, testCredentials, &s)
 				head, _, _ := strings.Cut(string(r.bytes()), "\r\n\r\n")
-				want := 2 + len(r.headers)
+				want := 2 + len(r.headers) + len(r.auth)
 				if r.contentLength() != "" {
 					want++
 				}

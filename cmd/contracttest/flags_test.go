@@ -1,0 +1,368 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/portico-commerce/portico/contracttests"
+)
+
+// execute runs the program in this process.
+func execute(t *testing.T, arguments ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd := rootCommand()
+	cmd.SetArgs(arguments)
+	cmd.SetOut(&out)
+	cmd.SetErr(&errs)
+	err = cmd.ExecuteContext(t.Context())
+	return out.String(), errs.String(), err
+}
+
+// TestBadFlags: what is wrong with flags and files is told before anything is called.
+func TestBadFlags(t *testing.T) {
+	called := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s was called", r.URL)
+	}))
+	defer called.Close()
+	const secret = "hunter22hunter22"
+	files := map[string]string{
+		"credentials.yaml": "admin: {bearer: " + secret + ", token: " + secret + "}",
+		"fixtures.yaml":    "websiet: 1",
+		"gaps.yaml":        "- {case: '^nothing$', reason: x}",
+		"plain.pem":        "no certificate",
+		"bad.json":         "{}",
+		"large":            strings.Repeat(" ", maxFile+1),
+	}
+	folder := t.TempDir()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := func(name string) string { return filepath.Join(folder, name) }
+	for _, tt := range []struct {
+		name      string
+		arguments []string
+		want      string
+	}{
+		{"no URL", []string{"--url", ""}, "no --url: say where the implementation is"},
+		{"argument", []string{"http://h"}, `unknown command "http://h"`},
+		{"unknown flag", []string{"--ulr", "x"}, "unknown flag: --ulr"},
+		{"dialect", []string{"--dialect", "shopware"}, `--dialect is documented or magento, not "shopware"`},
+		{"timeout", []string{"--timeout", "0s"}, "--timeout has to be longer than 0s"},
+		{"parallel", []string{"--parallel", "0"}, "--parallel has to be at least 1"},
+		{"run", []string{"--run", "("}, "--run: error parsing regexp"},
+		{"credentials", []string{"--credentials", in("credentials.yaml")}, "credentials.yaml: credentials: admin needs a token and a secret, or a bearer"},
+		{"no credentials", []string{"--credentials", in("none.yaml")}, "none.yaml: no such file"},
+		{"large credentials", []string{"--credentials", in("large")}, "is larger than"},
+		{"fixtures", []string{"--fixtures", in("fixtures.yaml")}, `fixtures: no case knows "websiet"`},
+		{"no fixtures", []string{"--fixtures", in("none.yaml")}, "none.yaml: no such file"},
+		{"gaps", []string{"--skip", in("gaps.yaml")}, `gaps.yaml: entry 1: no case matches "^nothing$"`},
+		{"exchanges", []string{"--exchanges", folder}, "bad.json: json: cannot unmarshal"},
+		{"no exchanges", []string{"--exchanges", in("none")}, "no files of exchanges"},
+		{"CA", []string{"--ca", in("plain.pem")}, "plain.pem holds no certificate in PEM"},
+		{"CA and insecure", []string{"--ca", in("plain.pem"), "--insecure"}, "give one of the two"},
+		{"reset and read-only", []string{"--reset", "true", "--read-only"}, "give one of the two"},
+		{"report nowhere", []string{"--junit", in("none/report.xml")}, "--junit: there is no folder"},
+		{"report into a folder", []string{"--html", folder}, "--html: " + folder + " is a folder"},
+		{"two reports", []string{"--junit", "-", "--json", "-"}, "two reports on standard output"},
+		{"record without input", []string{"record"}, "requires at least 1 arg"},
+		{"record without output", []string{"record", in("bad.json")}, "no -o: name the file or folder to write"},
+		{"record of no list", []string{"record", in("bad.json"), "-o", in("out.json")}, "bad.json: json: cannot unmarshal"},
+		{"record twice", []string{"record", in("bad.json"), in("../" + filepath.Base(folder) + "/bad.json"), "-o", in("out")}, "would both be written to"},
+		{"list of a dialect", []string{"list", "--dialect", "x"}, "--dialect is documented or magento"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			arguments := tt.arguments
+			if tt.arguments[0] != "list" {
+				arguments = append(arguments, "--url", called.URL)
+			}
+			if tt.name == "no URL" {
+				arguments = tt.arguments
+			}
+			stdout, stderr, err := execute(t, arguments...)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("error %v, want one with %q", err, tt.want)
+			}
+			if strings.Contains(err.Error()+stdout+stderr, secret) {
+				t.Errorf("a secret is told: %v %s %s", err, stdout, stderr)
+			}
+			if stdout != "" {
+				t.Errorf("stdout %q, want nothing", stdout)
+			}
+		})
+	}
+}
+
+func TestFlagsFromEnvironment(t *testing.T) {
+	flagsOf := func(arguments ...string) (*pflag.FlagSet, *runOptions) {
+		var o runOptions
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		o.target.addFlags(flags)
+		o.addFlags(flags)
+		if err := flags.Parse(arguments); err != nil {
+			t.Fatal(err)
+		}
+		return flags, &o
+	}
+	environ := map[string]string{"CONTRACTTEST_URL": "http://a", "CONTRACTTEST_READ_ONLY": "true", "CONTRACTTEST_DIALECT": "magento", "CONTRACTTEST_JUNIT": ""}
+	flags, o := flagsOf("--dialect", "documented")
+	if err := fromEnvironment(flags, func(name string) string { return environ[name] }); err != nil {
+		t.Fatal(err)
+	}
+	if o.target.url != "http://a" || !o.readOnly || o.target.dialect != "documented" || o.junit != "" {
+		t.Errorf("options %+v", o)
+	}
+	environ = map[string]string{"CONTRACTTEST_PARALLEL": "many", "CONTRACTTEST_TIMEOUT": "1"}
+	err := fromEnvironment(flags, func(name string) string { return environ[name] })
+	if want := "CONTRACTTEST_PARALLEL: \"many\" is no value of --parallel\nCONTRACTTEST_TIMEOUT: \"1\" is no value of --timeout"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// TestStore: the demo store's fixtures go with its credentials alone.
+func TestStore(t *testing.T) {
+	folder := t.TempDir()
+	file := func(name string, content []byte) string {
+		name = filepath.Join(folder, name)
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	demoCredentials := file("demo-credentials.yaml", contracttests.DemoCredentialsFile())
+	demoFixtures := file("demo-fixtures.yaml", contracttests.DemoFixtureFile())
+	bearer, website := file("bearer.yaml", []byte("admin: {bearer: b}")), file("website.yaml", []byte("website: 1"))
+	for _, tt := range []struct {
+		name, credentials, fixtures string
+		demo                        bool
+	}{
+		{"nothing said", "", "", true},
+		{"the demo's credentials", demoCredentials, "", true},
+		{"others", bearer, "", false},
+		{"others, and the demo's fixtures", bearer, demoFixtures, true},
+		{"others, and other fixtures", bearer, website, false},
+		{"other fixtures", "", website, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := targetOptions{credentials: tt.credentials, fixtures: tt.fixtures}
+			var target contracttests.Target
+			demo, err := o.store(nil, &target)
+			if err != nil || demo != tt.demo {
+				t.Errorf("demo %t and error %v, want %t", demo, err, tt.demo)
+			}
+		})
+	}
+	t.Run("standard input", func(t *testing.T) {
+		cmd := rootCommand()
+		cmd.SetIn(strings.NewReader("customer_2: {bearer: b}"))
+		o := targetOptions{credentials: "-"}
+		var target contracttests.Target
+		if _, err := o.store(cmd, &target); err != nil || !target.Credentials.Has("customer_2") || target.Credentials.Has("admin") {
+			t.Errorf("credentials are not those of standard input, error %v", err)
+		}
+	})
+}
+
+func TestParseGaps(t *testing.T) {
+	cases := []contracttests.Result{{Resource: "orders", Name: "a", Format: "json"}, {Resource: "customers", Name: "b", Format: "xml"}}
+	for _, tt := range []struct{ name, file, want string }{
+		{"none", "# nothing", ""},
+		{"one", "- {case: ^orders/, reason: later}", ""},
+		{"no reason", "- case: ^orders/", `entry 1 ("^orders/") needs both a case and a reason`},
+		{"empty reason", "- {case: ^orders/, reason: ' '}", "needs both"},
+		{"no case", "- reason: later", "needs both"},
+		{"no expression", "- {case: '(', reason: x}", "entry 1: error parsing regexp"},
+		{"no such case", "- {case: ^orders/, reason: x}\n- {case: stores, reason: x}", `entry 2: no case matches "stores"`},
+		{"other key", "- {case: a, reason: b, until: c}", "not a list of {case: REGEX, reason: sentence}"},
+		{"no list", "case: a", "not a list of"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := parseGaps([]byte(tt.file), cases)
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+	gaps, err := parseGaps([]byte("- {case: ^orders/, reason: later}"), cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{"orders/a/json": "declared gap: later", "customers/b/xml": ""} {
+		if got := gaps.reason(id); got != want {
+			t.Errorf("%s: reason %q, want %q", id, got, want)
+		}
+	}
+}
+
+func TestReset(t *testing.T) {
+	var last *http.Request
+	status := http.StatusOK
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		last = r
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte("what it says\n"))
+	}))
+	defer srv.Close()
+	config := &tls.Config{RootCAs: srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+	for _, tt := range []struct {
+		status int
+		want   string
+	}{
+		{204, ""},
+		{302, `answers 302 Found: "what it says"`},
+		{401, "answers 401 Unauthorized: give its token in CONTRACTTEST_RESET_TOKEN"},
+		{500, `answers 500 Internal Server Error: "what it says"`},
+	} {
+		status = tt.status
+		err := newReset(srv.URL+"/reset", "the-token", config)(t.Context())
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "--reset: ")) {
+			t.Errorf("%d: error %v, want %q", tt.status, err, tt.want)
+		}
+		if last.Method != http.MethodPost || last.URL.Path != "/reset" || last.Header.Get("Authorization") != "Bearer the-token" {
+			t.Errorf("%s %s was called with %q", last.Method, last.URL, last.Header)
+		}
+	}
+	if err := newReset("http://127.0.0.1:1/", "", nil)(t.Context()); err == nil {
+		t.Error("nobody was called, and that is no error")
+	}
+}
+
+func TestResetByCommand(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // there is no shell
+	}
+	made := filepath.Join(t.TempDir(), "made")
+	if err := newReset("touch '"+made+"' && true", "", nil)(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(made); err != nil {
+		t.Error(err)
+	}
+	err := newReset("seq 1000; echo 'disk full' >&2; exit 3", "", nil)(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "--reset: exit status 3: ") || !strings.HasSuffix(err.Error(), `disk full"`) || len(err.Error()) > 2*shownOutput {
+		t.Errorf("error %v, want one with the end of what was said", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := newReset("true", "", nil)(ctx); err == nil {
+		t.Error("a command that was not to run ran")
+	}
+}
+
+func TestTLS(t *testing.T) {
+	srv := httptest.NewTLSServer(http.NotFoundHandler())
+	defer srv.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		o  targetOptions
+		ok bool
+	}{"nothing": {targetOptions{}, false}, "insecure": {targetOptions{insecure: true}, true}, "authority": {targetOptions{ca: ca}, true}} {
+		config, err := contracttests.Trust(tt.o.ca, tt.o.insecure)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := http.Client{Transport: &http.Transport{TLSClientConfig: config}}
+		response, err := client.Get(srv.URL)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		client.CloseIdleConnections()
+		if (err == nil) != tt.ok {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+func TestPatternsReadBack(t *testing.T) {
+	credentials, _, err := execute(t, "credentials")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := contracttests.ParseCredentials([]byte(credentials)); err != nil {
+		t.Error(err)
+	}
+	fixtures, _, err := execute(t, "fixtures")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := contracttests.ParseFixtures([]byte(fixtures)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestList(t *testing.T) {
+	text, _, err := execute(t, "list")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := execute(t, "list", "--json", "--dialect", "magento")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l listing
+	if err := json.Unmarshal([]byte(out), &l); err != nil {
+		t.Fatal(err)
+	}
+	if len(l.Cases) == 0 || len(l.Clauses) < 100 {
+		t.Fatalf("%d cases and %d clauses", len(l.Cases), len(l.Clauses))
+	}
+	first := l.Cases[0]
+	if first.Name == "" || len(first.Formats) == 0 || len(first.Clauses) == 0 || !strings.Contains(text, "  "+first.Name+" (") {
+		t.Errorf("case %+v is not in the text", first)
+	}
+	shown, unshown := false, false
+	for _, c := range l.Clauses {
+		if !strings.Contains(text, c.Clause) {
+			t.Errorf("clause %q is not in the text", c.Clause)
+		}
+		shown = shown || c.Clause == first.Clauses[0] && c.Cases > 0
+		unshown = unshown || c.Unshown != "" && strings.Contains(text, "not shown: "+c.Clause+": "+c.Unshown+"\n")
+	}
+	if !shown || !unshown || !strings.Contains(text, " rows of the document are shown.\n") {
+		t.Errorf("shown %t, unshown %t", shown, unshown)
+	}
+}
+
+// TestREADME: the table of flags in the README names every flag, and no other.
+func TestREADME(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Run the contract suite")
+	section, _, _ = strings.Cut(section, "\n## ")
+	named := map[string]bool{}
+	for line := range strings.Lines(section) {
+		if flag, ok := strings.CutPrefix(line, "| `--"); ok {
+			named[flag[:strings.IndexAny(flag, " `")]] = true
+		}
+	}
+	root := rootCommand()
+	root.Flags().VisitAll(func(f *pflag.Flag) {
+		if !named[f.Name] {
+			t.Errorf("README.md does not name --%s", f.Name)
+		}
+		delete(named, f.Name)
+	})
+	for name := range named {
+		t.Errorf("README.md names --%s, which there is not", name)
+	}
+}

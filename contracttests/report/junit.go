@@ -1,0 +1,154 @@
+package report
+
+import (
+	"cmp"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/portico-commerce/portico/contracttests"
+)
+
+// The elements of JUnit XML that CI viewers have in common.
+type (
+	junitSuites struct {
+		XMLName xml.Name `xml:"testsuites"`
+		Name    string   `xml:"name,attr"`
+		junitCounts
+		Suites []junitSuite `xml:"testsuite"`
+	}
+	junitCounts struct {
+		Tests    int    `xml:"tests,attr"`
+		Failures int    `xml:"failures,attr"`
+		Errors   int    `xml:"errors,attr"`
+		Skipped  int    `xml:"skipped,attr"`
+		Time     string `xml:"time,attr"` // seconds
+	}
+	junitSuite struct {
+		Name string `xml:"name,attr"`
+		junitCounts
+		Timestamp  string          `xml:"timestamp,attr"`
+		Properties []junitProperty `xml:"properties>property"`
+		Cases      []junitCase     `xml:"testcase"`
+		took       time.Duration
+	}
+	junitProperty struct {
+		Name  string `xml:"name,attr"`
+		Value string `xml:"value,attr"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		Time    string        `xml:"time,attr"`
+		Failure *junitFailure `xml:"failure"`
+		Skipped *junitSkipped `xml:"skipped"`
+	}
+	junitFailure struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr"`
+		Text    string `xml:",chardata"`
+	}
+	junitSkipped struct {
+		Message string `xml:"message,attr"`
+	}
+)
+
+// JUnit writes the report as JUnit XML: a suite for each resource. Class and name
+// of a test, joined with a slash, are the ID of the result.
+func JUnit(w io.Writer, r *contracttests.Report) error {
+	all := junitSuites{Name: "contract"}
+	at := map[string]int{}
+	for i := range r.Results {
+		one := &r.Results[i]
+		if _, ok := at[one.Resource]; !ok {
+			at[one.Resource] = len(all.Suites)
+			all.Suites = append(all.Suites, junitSuite{
+				Name:      visibleLine(one.Resource),
+				Timestamp: r.Started.UTC().Format("2006-01-02T15:04:05"),
+				Properties: []junitProperty{
+					{"url", visibleLine(r.URL)},
+					{"dialect", visibleLine(string(r.Dialect))},
+				},
+			})
+		}
+		suite := &all.Suites[at[one.Resource]]
+		suite.Cases = append(suite.Cases, junitOf(one))
+		suite.took += one.Took
+		for _, counts := range []*junitCounts{&suite.junitCounts, &all.junitCounts} {
+			counts.Tests++
+			switch one.Status {
+			case contracttests.Failed:
+				counts.Failures++
+			case contracttests.Skipped:
+				counts.Skipped++
+			}
+		}
+	}
+	all.Time = seconds(r.Took)
+	for i := range all.Suites {
+		all.Suites[i].Time = seconds(all.Suites[i].took.Seconds())
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	encoder := xml.NewEncoder(w)
+	encoder.Indent("", "  ")
+	if err := encoder.Encode(all); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func junitOf(r *contracttests.Result) junitCase {
+	c := junitCase{
+		Class: visibleLine(r.Resource),
+		Name:  visibleLine(r.Name + "/" + r.Format),
+		Time:  seconds(r.Took.Seconds()),
+	}
+	switch r.Status {
+	case contracttests.Skipped:
+		c.Skipped = &junitSkipped{cmp.Or(visibleLine(cut(r.Reason, maxPart)), "no reason given")}
+	case contracttests.Failed:
+		t := &terminal{}
+		t.failure(r)
+		c.Failure = &junitFailure{
+			Message: headline(r.Failure),
+			Type:    "contract",
+			Text:    "\n" + strings.TrimRight(t.String(), "\n") + "\n",
+		}
+	}
+	return c
+}
+
+// headline tells a failure on one line.
+func headline(f *contracttests.Failure) string {
+	if f == nil {
+		return "what went wrong was not kept"
+	}
+	call := visibleLine(cut(f.Call, maxPart)) + ": "
+	if f.Broken != "" {
+		return call + visibleLine(cut(f.Broken, maxPart))
+	}
+	shown, more := differences(f)
+	if len(shown) == 0 {
+		return call + "not as expected"
+	}
+	d := shown[0]
+	text := call + d.Where
+	if d.Lines == nil {
+		text += fmt.Sprintf(": want %s, got %s", d.Want, d.Got)
+	} else {
+		text += " is another text"
+	}
+	if rest := len(shown) - 1 + more; rest > 0 {
+		text += fmt.Sprintf(", and %d more", rest)
+	}
+	return text
+}
+
+func (s span) String() string { return cmp.Or(s.Before+s.Part+s.After, "nothing") }
+
+func seconds(s float64) string { return fmt.Sprintf("%.3f", s) }

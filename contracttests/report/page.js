@@ -1,0 +1,197 @@
+(() => {
+  "use strict";
+  const form = document.querySelector(".filters");
+  const cases = [...document.querySelectorAll(".case")];
+  const groups = [...document.querySelectorAll(".group")];
+  const lists = ["resource", "role", "format"];
+  const exact = ["clause", "case"];
+
+  // What a case is found by.
+  const facts = new Map(cases.map((one) => {
+    const clauses = [...one.querySelectorAll(".clause")].map((c) => c.textContent);
+    const told = [...one.querySelectorAll(".headline, .failure")].map((e) => e.textContent);
+    return [one, {
+      status: one.dataset.status,
+      resource: one.dataset.resource,
+      roles: one.dataset.roles.split(" "),
+      format: one.dataset.format,
+      clauses,
+      text: [one.dataset.id, ...clauses, ...told].join("\n").toLowerCase(),
+    }];
+  }));
+
+  function matches(one, want) {
+    const is = facts.get(one);
+    return (!want.status.length || want.status.includes(is.status)) &&
+      (!want.resource || want.resource === is.resource) &&
+      (!want.role || is.roles.includes(want.role)) &&
+      (!want.format || want.format === is.format) &&
+      (!want.clause || is.clauses.includes(want.clause)) &&
+      (!want.case || want.case === one.dataset.id) &&
+      want.words.every((word) => is.text.includes(word));
+  }
+
+  function wanted() {
+    const data = new FormData(form);
+    const want = { status: data.getAll("status"), q: data.get("q") };
+    for (const name of [...lists, ...exact]) want[name] = data.get(name) || "";
+    want.words = want.q.toLowerCase().split(/\s+/).filter(Boolean);
+    return want;
+  }
+
+  // filter shows the cases that the form asks for, and keeps in the address what
+  // it asks for.
+  function filter() {
+    const want = wanted();
+    const found = cases.filter((one) => {
+      one.hidden = !matches(one, want);
+      return !one.hidden;
+    });
+    for (const group of groups) {
+      group.hidden = !group.querySelector(".case:not([hidden])");
+    }
+    if (found.length === 1) found[0].open = true;
+    const state = new URLSearchParams();
+    if (want.q) state.set("q", want.q);
+    if (want.status.length) state.set("status", want.status.join(","));
+    for (const name of [...lists, ...exact]) if (want[name]) state.set(name, want[name]);
+    const filtered = state.size > 0;
+    document.querySelector("#shown").textContent =
+      filtered ? `${found.length} of ${cases.length} cases` : `${cases.length} cases`;
+    document.querySelector("#nothing").hidden = found.length > 0 || !cases.length;
+    form.querySelector("[type=reset]").hidden = !filtered;
+    for (const name of lists) form.elements[name].classList.toggle("set", want[name] !== "");
+    for (const chip of form.querySelectorAll(".chip")) {
+      const value = want[chip.dataset.clears];
+      chip.hidden = !value;
+      chip.textContent = `${chip.dataset.clears}: ${value} ×`;
+      chip.setAttribute("aria-label", `Clear the filter ${chip.dataset.clears}: ${value}`);
+    }
+    const hash = filtered ? "#" + state : "";
+    if (location.hash !== hash) {
+      history.replaceState(null, "", hash || location.pathname + location.search);
+    }
+  }
+
+  // restore fills the form from the address. It returns false where the address
+  // names a place of the page instead.
+  function restore() {
+    if (location.hash && !location.hash.includes("=")) return false;
+    const state = new URLSearchParams(location.hash.slice(1));
+    form.elements.q.value = state.get("q") || "";
+    const statuses = (state.get("status") || "").split(",");
+    for (const box of form.elements.status) box.checked = statuses.includes(box.value);
+    for (const name of lists) {
+      const list = form.elements[name];
+      list.value = state.get(name) || "";
+      if (list.selectedIndex < 0) list.value = "";
+    }
+    for (const name of exact) form.elements[name].value = state.get(name) || "";
+    return true;
+  }
+
+  function element(name, className, text) {
+    const e = document.createElement(name);
+    if (className) e.className = className;
+    if (text !== undefined) e.textContent = text;
+    return e;
+  }
+
+  async function unpack(packed) {
+    const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(binary, (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    return JSON.parse(await new Response(stream).text());
+  }
+
+  const firstLine = (text) => text.split("\n", 1)[0];
+
+  function callView(call) {
+    const view = element("details", "call");
+    const summary = element("summary");
+    const answer = firstLine(call.reply).match(/^HTTP\/\S+ (\d+.*)/);
+    summary.append(element("span", "tag", call.as),
+      element("code", "", firstLine(call.request).replace(/ HTTP\/\S+$/, "")),
+      element("span", "answer", answer ? answer[1] : "no answer"));
+    const wire = element("div", "wire");
+    for (const [name, text] of [["Request", call.request], ["Reply", call.reply]]) {
+      const half = element("div");
+      const pre = element("pre", "", text);
+      pre.tabIndex = 0;
+      half.append(element("h5", "", name), pre);
+      wire.append(half);
+    }
+    view.append(summary, wire);
+    return view;
+  }
+
+  async function unfoldCalls(place) {
+    const packed = place.dataset.calls;
+    delete place.dataset.calls;
+    try {
+      place.append(...(await unpack(packed)).map(callView));
+    } catch {
+      place.append(element("p", "note", "This browser cannot unfold the calls; the JSON report has them."));
+    }
+  }
+
+  function addCopy(pre) {
+    if (pre.querySelector(".copy") || !navigator.clipboard) return;
+    const command = pre.textContent;
+    const button = element("button", "copy", "Copy");
+    button.type = "button";
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(command);
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(pre);
+        button.textContent = "Selected";
+      }
+    });
+    pre.prepend(button);
+  }
+
+  function unfolded(one) {
+    for (const place of one.querySelectorAll(".calls[data-calls]")) unfoldCalls(place);
+    one.querySelectorAll(".curl").forEach(addCopy);
+  }
+
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", filter);
+  form.addEventListener("reset", (event) => {
+    event.preventDefault(); // it would keep hidden fields
+    history.replaceState(null, "", location.pathname + location.search);
+    restore();
+    filter();
+    form.elements.q.focus();
+  });
+  form.addEventListener("click", (event) => {
+    const chip = event.target.closest(".chip");
+    if (!chip) return;
+    form.elements[chip.dataset.clears].value = "";
+    filter();
+    form.elements.q.focus();
+  });
+  for (const [id, open] of [["#unfold", true], ["#fold", false]]) {
+    document.querySelector(id).addEventListener("click", () => {
+      for (const one of cases) if (!one.hidden) one.open = open;
+    });
+  }
+  // It does not bubble.
+  document.addEventListener("toggle", (event) => {
+    if (event.target.open && event.target.matches(".case")) unfolded(event.target);
+  }, true);
+  addEventListener("hashchange", () => {
+    if (!restore()) return;
+    filter();
+    const heading = document.querySelector("#cases");
+    heading.focus({ preventScroll: true });
+    heading.scrollIntoView();
+  });
+
+  form.hidden = false;
+  restore();
+  filter();
+  document.querySelectorAll(".case[open]").forEach(unfolded);
+})();

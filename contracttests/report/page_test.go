@@ -1,0 +1,567 @@
+package report_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/portico-commerce/portico/contracttests"
+	"github.com/portico-commerce/portico/contracttests/programs"
+	"github.com/portico-commerce/portico/contracttests/report"
+)
+
+func pageOf(t testing.TB, r *contracttests.Report) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.HTML(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// hang is how long one thing done in a browser may take on a busy machine.
+const hang = 30 * time.Second
+
+// A browser is a Chromium that shows one page after the other.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+	// base is where the pages are served; the path is the name of a page.
+	base string
+
+	mu   sync.Mutex
+	seen []string // what went wrong, and what was fetched besides pages
+}
+
+// openBrowser starts one that ends with the test. pages are what it can open.
+func openBrowser(t *testing.T, pages map[string][]byte) *browser {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(programs.Need(t, "chromium")))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // Chromium refuses root with one
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	b := &browser{t: t, ctx: ctx}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page, ok := pages[strings.TrimPrefix(r.URL.Path, "/")]
+		if !ok {
+			b.see("asked the server for " + r.URL.Path)
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		if _, err := w.Write(page); err != nil {
+			b.see(err.Error())
+		}
+	}))
+	t.Cleanup(server.Close)
+	b.base = server.URL + "/"
+	if err := chromedp.Listen(ctx, b.listen); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *browser) see(what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.seen = append(b.seen, what)
+}
+
+func (b *browser) listen(event any) {
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		b.see(fmt.Sprintf("wrote to the console: %s", e.Type))
+	case *runtime.EventExceptionThrown:
+		b.see("threw " + e.ExceptionDetails.Text)
+	case *log.EventEntryAdded:
+		b.see("logged " + e.Entry.Text)
+	case *network.EventRequestWillBeSent:
+		if u := e.Request.URL; !strings.HasPrefix(u, b.base) && !strings.HasPrefix(u, "data:") {
+			b.see("fetched " + u)
+		}
+	}
+}
+
+// quiet fails the test if the pages shown since it was called last wrote to the
+// console or fetched anything.
+func (b *browser) quiet(t *testing.T) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, what := range b.seen {
+		t.Error("the page " + what)
+	}
+	b.seen = nil
+}
+
+func (b *browser) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	for i, step := range steps {
+		ctx, cancel := context.WithTimeout(b.ctx, hang)
+		err := chromedp.Do(ctx, step)
+		cancel()
+		if err != nil {
+			t.Fatalf("step %d: %v", i+1, err)
+		}
+	}
+}
+
+// open loads a page anew. hash begins with # or is empty.
+func (b *browser) open(t *testing.T, page, hash string) {
+	t.Helper()
+	// The same page with another hash would not be loaded.
+	b.do(t, chromedp.Navigate("about:blank"), chromedp.Navigate(b.base+page+hash))
+}
+
+// eval returns what an expression gives, once it is there if it is a promise.
+func eval[T any](t *testing.T, b *browser, expression string) T {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, hang)
+	defer cancel()
+	got, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, expression)
+	}
+	return got
+}
+
+// emulate sets a colour scheme, and a medium where it is not the screen.
+func (b *browser) emulate(t *testing.T, scheme, medium string) {
+	t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Media:    medium,
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+const (
+	shownIDs = `[...document.querySelectorAll(".case")].filter(c => c.checkVisibility()).map(c => c.dataset.id)`
+	// callsThere is fulfilled once all calls of unfolded cases are there.
+	callsThere = `new Promise(done => {
+		const look = () => document.querySelector(".case[open] .calls[data-calls], .case[open] .calls:not(:has(.call))") ?
+			requestAnimationFrame(look) : done(true);
+		look();
+	})`
+)
+
+// ids returns those of the results that fit, in the order of the page.
+func ids(r *contracttests.Report, fits func(*contracttests.Result) bool) []string {
+	found := []string{}
+	for i := range r.Results {
+		if fits(&r.Results[i]) {
+			found = append(found, r.Results[i].ID())
+		}
+	}
+	return found
+}
+
+// TestPage uses the page as people do.
+func TestPage(t *testing.T) {
+	s := newSampler(t)
+	bad := s.report(40, false) // with a failure of each kind
+	b := openBrowser(t, map[string][]byte{
+		"bad":     pageOf(t, bad),
+		"good":    pageOf(t, s.report(12, true)),
+		"hostile": pageOf(t, s.hostileReport()),
+		"many":    pageOf(t, s.report(1000, false)),
+		"nothing": pageOf(t, &contracttests.Report{}),
+	})
+	for _, tt := range []struct {
+		name string
+		run  func(*testing.T, *browser, *contracttests.Report)
+	}{
+		{"filters of the address", testHashes},
+		{"filters of the form", testForm},
+		{"links that filter", testLinks},
+		{"a case unfolds", testUnfolding},
+		{"contrast", testContrast},
+		{"narrow", testNarrow},
+		{"print", testPrint},
+		{"hostile", testHostile},
+		{"many and none", testMany},
+		{"what is watched is seen", testWatch},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.run(t, b, bad)
+			b.quiet(t)
+		})
+	}
+}
+
+func testHashes(t *testing.T, b *browser, r *contracttests.Report) {
+	clause := r.Results[3].Clauses[0]
+	b.open(t, "bad", "")
+	for _, tt := range []struct {
+		hash string
+		fits func(*contracttests.Result) bool
+	}{
+		{"status=failed", func(r *contracttests.Result) bool { return r.Status == contracttests.Failed }},
+		{"status=failed,skipped", func(r *contracttests.Result) bool { return r.Status != contracttests.Passed }},
+		{"resource=products", func(r *contracttests.Result) bool { return r.Resource == "products" }},
+		{"role=customer_1", func(r *contracttests.Result) bool { return slices.Contains(r.Roles, "customer_1") }},
+		{"format=xml", func(r *contracttests.Result) bool { return r.Format == "xml" }},
+		{"q=REFUSED++orders/", func(r *contracttests.Result) bool {
+			return strings.Contains(r.Name, "refused") && r.Resource == "orders"
+		}},
+		{"clause=" + url.QueryEscape(clause), func(r *contracttests.Result) bool { return slices.Contains(r.Clauses, clause) }},
+		{"case=" + url.QueryEscape(r.Results[7].ID()), func(one *contracttests.Result) bool { return one.ID() == r.Results[7].ID() }},
+		{"q=gone&status=passed&role=guest&format=json", func(r *contracttests.Result) bool {
+			return strings.Contains(r.Name, "gone") && r.Status == contracttests.Passed && slices.Contains(r.Roles, "guest") && r.Format == "json"
+		}},
+		{"q=nothing+has+this", func(*contracttests.Result) bool { return false }},
+		{"resource=unknown&status=%3Cb%3E&q=", func(*contracttests.Result) bool { return true }},
+	} {
+		t.Run(tt.hash, func(t *testing.T) {
+			eval[bool](t, b, fmt.Sprintf(`new Promise(done => {
+				addEventListener("hashchange", () => setTimeout(() => done(true)), {once: true});
+				location.hash = %q;
+			})`, tt.hash))
+			got, want := eval[[]string](t, b, shownIDs), ids(r, tt.fits)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			told := fmt.Sprintf("%d of %d cases", len(want), len(r.Results))
+			if len(want) == len(r.Results) {
+				told = fmt.Sprintf("%d cases", len(want))
+			}
+			if got := eval[string](t, b, `document.querySelector("#shown").textContent`); got != told {
+				t.Errorf("it says %q, want %q", got, told)
+			}
+			if got := eval[bool](t, b, `document.querySelector("#nothing").checkVisibility()`); got != (len(want) == 0) {
+				t.Errorf("it says that there is none: %v", got)
+			}
+			if got := eval[int](t, b, `[...document.querySelectorAll(".group")].filter(g => g.checkVisibility() && !g.querySelector(".case:not([hidden])")).length`); got != 0 {
+				t.Errorf("%d headings have no case", got)
+			}
+		})
+	}
+}
+
+func testForm(t *testing.T, b *browser, r *contracttests.Report) {
+	b.open(t, "bad", "")
+	b.do(t,
+		chromedp.SendKeys(chromedp.CSS("input[type=search]"), "refused"),
+		chromedp.Click(chromedp.CSS(".pick.failed")),
+		// Keys choose in a list: its second entry, and the one that begins so.
+		chromedp.SendKeys(chromedp.CSS("select[name=role]"), kb.End),
+		chromedp.SendKeys(chromedp.CSS("select[name=format]"), "t"),
+	)
+	want := ids(r, func(r *contracttests.Result) bool {
+		return r.Status == contracttests.Failed && slices.Contains(r.Roles, "guest") && r.Format == "text"
+	})
+	if diff := cmp.Diff(want, eval[[]string](t, b, shownIDs)); diff != "" || len(want) == 0 {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	const hash = "#q=refused&status=failed&role=guest&format=text"
+	if got := eval[string](t, b, `location.hash`); got != hash {
+		t.Errorf("the address is kept as %s, want %s", got, hash)
+	}
+	b.open(t, "bad", hash)
+	if diff := cmp.Diff(want, eval[[]string](t, b, shownIDs)); diff != "" {
+		t.Errorf("loaded anew: -want +got:\n%s", diff)
+	}
+	if got := eval[string](t, b, `new URLSearchParams(new FormData(document.querySelector("form"))).toString()`); got !=
+		"q=refused&status=failed&resource=&role=guest&format=text&clause=&case=" {
+		t.Errorf("loaded anew the form has %s", got)
+	}
+	b.do(t, chromedp.Click(chromedp.CSS("[type=reset]")))
+	if got := eval[[]string](t, b, shownIDs); len(got) != len(r.Results) {
+		t.Errorf("without filters %d cases are shown", len(got))
+	}
+	if got := eval[string](t, b, `location.hash`); got != "" {
+		t.Errorf("without filters the address has %s", got)
+	}
+}
+
+func testLinks(t *testing.T, b *browser, r *contracttests.Report) {
+	clause := r.Results[3].Clauses[0]
+	for _, tt := range []struct {
+		name, selector string
+		fits           func(*contracttests.Result) bool
+	}{
+		{"cell of the matrix", `.matrix tbody tr:nth-child(2) td:nth-child(2) a`, func(r *contracttests.Result) bool {
+			return r.Resource == "customer_addresses" && slices.Contains(r.Roles, "admin")
+		}},
+		{"failures", `.lead a`, func(r *contracttests.Result) bool { return r.Status == contracttests.Failed }},
+		{"a clause of a case", `.case.failed .clause`, func(r *contracttests.Result) bool { return slices.Contains(r.Clauses, clause) }},
+		{"the case itself", `.case.failed .link`, func(one *contracttests.Result) bool { return one.ID() == r.Results[3].ID() }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b.open(t, "bad", "")
+			b.do(t, chromedp.ScrollIntoView(chromedp.CSS(tt.selector)))
+			eval[bool](t, b, fmt.Sprintf(`new Promise(done => {
+				addEventListener("hashchange", () => setTimeout(() => done(true)), {once: true});
+				document.querySelector(%q).click();
+			})`, tt.selector))
+			if diff := cmp.Diff(ids(r, tt.fits), eval[[]string](t, b, shownIDs)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if got := eval[string](t, b, `document.activeElement.id`); got != "cases" {
+				t.Errorf("the focus is on %q", got)
+			}
+			if chips := eval[int](t, b, `document.querySelectorAll(".chip:not([hidden])").length`); chips > 0 {
+				b.do(t, chromedp.Click(chromedp.CSS(".chip:not([hidden])")))
+				if got := eval[[]string](t, b, shownIDs); len(got) != len(r.Results) {
+					t.Errorf("when its filter is cleared %d cases are shown", len(got))
+				}
+			}
+		})
+	}
+}
+
+func testUnfolding(t *testing.T, b *browser, r *contracttests.Report) {
+	b.open(t, "bad", "#resource=customers&status=passed")
+	b.do(t, chromedp.Focus(chromedp.CSS(".case:not([hidden]) > summary")), chromedp.KeyEvent(kb.Enter))
+	eval[bool](t, b, callsThere)
+	want := []string{}
+	for _, call := range r.Results[0].Calls {
+		for _, half := range []string{call.Request, call.Reply} {
+			want = append(want, strings.ReplaceAll(half, "\r\n", "\n"))
+		}
+	}
+	const texts = `[...document.querySelectorAll(".case[open]:not([hidden]) .wire pre")].map(p => p.textContent)`
+	if diff := cmp.Diff(want, eval[[]string](t, b, texts)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	b.do(t, chromedp.Focus(chromedp.CSS(".case[open]:not([hidden]) .call > summary")), chromedp.KeyEvent(" "))
+	if !eval[bool](t, b, `document.querySelector(".case[open]:not([hidden]) .wire pre").checkVisibility()`) {
+		t.Error("a call does not unfold")
+	}
+	b.do(t, chromedp.Click(chromedp.CSS("#unfold")))
+	if shut := eval[int](t, b, `document.querySelectorAll(".case:not([hidden]):not([open])").length`); shut != 0 {
+		t.Errorf("%d cases do not unfold", shut)
+	}
+	eval[bool](t, b, callsThere)
+	b.do(t, chromedp.Click(chromedp.CSS("#fold")))
+	if open := eval[int](t, b, `document.querySelectorAll(".case:not([hidden])[open]").length`); open != 0 {
+		t.Errorf("%d cases do not fold", open)
+	}
+
+	b.open(t, "bad", "#status=failed")
+	got := eval[string](t, b, `document.querySelector(".case.failed .failure").textContent`)
+	for _, want := range []string{"step 2: admin: PUT /customers/17", "$.firstname", "Bea", "Ada", `--data-raw '{"firstname":"Bea","note":"it'\''s"}'`, "except: [updated_at]"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the failure lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+func testContrast(t *testing.T, b *browser, _ *contracttests.Report) {
+	t.Cleanup(func() { b.emulate(t, "light", "") })
+	for _, page := range []string{"bad", "good"} {
+		for _, scheme := range []string{"light", "dark"} {
+			t.Run(page+", "+scheme, func(t *testing.T) {
+				b.emulate(t, scheme, "")
+				b.open(t, page, "")
+				eval[bool](t, b, `document.querySelectorAll("details, .call").forEach(d => d.open = true); true`)
+				b.do(t, chromedp.Click(chromedp.CSS(".pick.failed")), chromedp.Click(chromedp.CSS(".pick.passed")), chromedp.Click(chromedp.CSS(".pick.skipped")))
+				eval[bool](t, b, callsThere)
+				found := eval[struct {
+					Looked int
+					Dark   bool
+					Low    []string
+				}](t, b, lowContrast)
+				if found.Looked < 300 || found.Dark != (scheme == "dark") {
+					t.Errorf("%d texts were looked at, dark is %v", found.Looked, found.Dark)
+				}
+				for _, low := range found.Low {
+					t.Error(low)
+				}
+			})
+		}
+	}
+}
+
+// lowContrast lists the texts that are hard to read upon what is behind them
+// (WCAG 2, 1.4.3: at least 4.5, for large texts 3).
+const lowContrast = `(() => {
+	const parse = (c) => { const n = c.match(/[\d.]+/g).map(Number); return n.length < 4 ? [...n, 1] : n; };
+	const luminance = (c) => {
+		const [r, g, b] = c.map((v) => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+		return .2126 * r + .7152 * g + .0722 * b;
+	};
+	const behind = (e) => {
+		for (; e; e = e.parentElement) {
+			const c = parse(getComputedStyle(e).backgroundColor);
+			if (c[3] === 1) return c;
+			if (c[3] > 0) throw new Error("half transparent: " + e.className);
+		}
+		throw new Error("nothing behind");
+	};
+	const low = [];
+	let looked = 0;
+	const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+	for (let n = walk.nextNode(); n; n = walk.nextNode()) {
+		const e = n.parentElement;
+		if (!n.data.trim() || !e.checkVisibility() || e.closest(".sr, script, noscript, .jump")) continue;
+		looked++;
+		const style = getComputedStyle(e), size = parseFloat(style.fontSize);
+		const [a, b] = [luminance(parse(style.color)), luminance(behind(e))];
+		const contrast = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+		const least = size >= 24 || size >= 18.66 && style.fontWeight >= 700 ? 3 : 4.5;
+		if (contrast < least) low.push(contrast.toFixed(2) + " is the contrast of " + e.tagName + "." + e.className + " " + n.data.trim().slice(0, 40));
+	}
+	return { Looked: looked, Dark: luminance(behind(document.body)) < .2, Low: low };
+})()`
+
+func testNarrow(t *testing.T, b *browser, _ *contracttests.Report) {
+	b.do(t, chromedp.EmulateViewport(360, 740))
+	t.Cleanup(func() { b.do(t, chromedp.ResetViewport()) })
+	for _, page := range []string{"bad", "hostile"} {
+		b.open(t, page, "")
+		eval[bool](t, b, `document.querySelectorAll("details").forEach(d => d.open = true); true`)
+		eval[bool](t, b, callsThere)
+		eval[bool](t, b, `document.querySelectorAll(".call").forEach(d => d.open = true); true`)
+		wide := eval[[]string](t, b, `document.documentElement.scrollWidth <= 360 ? [] : [document.documentElement, ...document.querySelectorAll("body *")]
+			.filter(e => e === document.documentElement || e.getBoundingClientRect().right > 361 && !e.closest(".scroll, .sr, .jump")).map(e => e.tagName + "." + e.className)`)
+		if len(wide) > 0 {
+			t.Errorf("%s is too wide: %v", page, wide[:min(len(wide), 12)])
+		}
+	}
+}
+
+func testPrint(t *testing.T, b *browser, _ *contracttests.Report) {
+	b.open(t, "bad", "#resource=customers")
+	b.do(t, chromedp.Click(chromedp.CSS("#fold")))
+	t.Cleanup(func() { b.emulate(t, "light", "") })
+	b.emulate(t, "light", "print")
+	for _, tt := range []struct {
+		name, selector string
+		want           bool
+	}{
+		{"failure of a folded case", ".case.failed .failure", true},
+		{"body of a case that passed", ".case.passed .body", false},
+		{"case that is filtered out", `.case[data-resource="orders"]`, false},
+		{"filters", ".filters", false},
+		{"skips", "#skips .reasons", true},
+		{"clauses", "#clauses .sections", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := eval[bool](t, b, fmt.Sprintf(`document.querySelector(%q).checkVisibility({contentVisibilityAuto: false})`, tt.selector)); got != tt.want {
+				t.Errorf("printed: %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func testHostile(t *testing.T, b *browser, _ *contracttests.Report) {
+	b.open(t, "hostile", "")
+	eval[bool](t, b, `document.querySelectorAll("details").forEach(d => d.open = true); true`)
+	eval[bool](t, b, callsThere)
+	// Every link is followed by hand, so that what it filters by comes back.
+	links := eval[int](t, b, `(() => {
+		const all = [...document.querySelectorAll("a[href]")];
+		for (const a of all) {
+			if (!a.getAttribute("href").startsWith("#") || a.protocol !== location.protocol) throw new Error(a.href);
+			a.click();
+		}
+		return all.length;
+	})()`)
+	if links < 20 {
+		t.Errorf("%d links", links)
+	}
+	if got := eval[string](t, b, `document.title`); !strings.HasPrefix(got, "1 failed · contract, </script>") {
+		t.Errorf("the title is %q", got)
+	}
+	if got := eval[[]string](t, b, `[...document.querySelectorAll("img, iframe, object, embed, link:not([rel=icon]), script, [onload], [onerror]")].map(e => e.tagName)`); !slices.Equal(got, []string{"SCRIPT"}) {
+		t.Errorf("the page has %v", got)
+	}
+	if got := eval[string](t, b, `document.querySelector(".case.failed .wire pre").textContent`); !strings.HasPrefix(got, `</script><script>`) || !strings.Contains(got, `\u202eevil`) {
+		t.Errorf("the request is %q", got)
+	}
+	if got := eval[string](t, b, `(document.documentElement.outerHTML + document.body.innerText).match(/[\u0000-\u0008\u000e-\u001f\u202e\u2066]/)?.[0] ?? ""`); got != "" {
+		t.Errorf("the page has %q", got)
+	}
+}
+
+func testMany(t *testing.T, b *browser, _ *contracttests.Report) {
+	b.open(t, "many", "#status=failed&format=xml")
+	if got := eval[string](t, b, `document.querySelector("#shown").textContent`); got != "50 of 1000 cases" {
+		t.Errorf("it says %q", got)
+	}
+	b.open(t, "nothing", "")
+	if got := eval[string](t, b, `document.querySelector("h1").textContent`); got != "Nothing was shown" {
+		t.Errorf("the page of nothing says %q", got)
+	}
+}
+
+// testWatch: a page that would fetch is kept from it, and both are noticed.
+func testWatch(t *testing.T, b *browser, _ *contracttests.Report) {
+	b.open(t, "good", "")
+	for _, tt := range []struct{ name, script, want string }{
+		{"fetch", `fetch("http://127.0.0.1:9/").catch(() => true)`, "Content Security Policy"},
+		{"image", `new Promise(done => { const i = new Image(); i.onerror = () => done(true); i.src = "http://127.0.0.1:9/"; })`, "Content Security Policy"},
+		{"script", `(() => { const s = document.createElement("script"); s.textContent = "document.title = 'run'"; document.body.append(s); return document.title !== "run"; })()`, "Content Security Policy"},
+		{"console", `console.error("x"), true`, "wrote to the console: error"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if !eval[bool](t, b, tt.script) {
+				t.Error("it was not kept from it")
+			}
+			eval[bool](t, b, `new Promise(done => setTimeout(() => done(true)))`)
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if !strings.Contains(strings.Join(b.seen, "\n"), tt.want) {
+				t.Errorf("seen was %q, not %q", b.seen, tt.want)
+			}
+			b.seen = nil
+		})
+	}
+}
+
+// TestPageIsSmall: a thousand cases of six calls can be sent by mail.
+func TestPageIsSmall(t *testing.T) {
+	s := newSampler(t)
+	r := s.report(1000, false)
+	wire := 0
+	for i := range r.Results {
+		for c := range r.Results[i].Calls {
+			call := &r.Results[i].Calls[c]
+			// As different from each other as those of a real run, and as long.
+			call.Reply += strings.Repeat(fmt.Sprintf("%d,%d ", i*7919, c*104729), 130)
+			wire += len(call.Request) + len(call.Reply)
+		}
+	}
+	if size := len(pageOf(t, r)); size > 8<<20 || wire < 10<<20 {
+		t.Errorf("the page has %d bytes, for %d bytes that went over the wire", size, wire)
+	}
+}
+
+// TestPageWithoutScript: the text of the page tells every failure.
+func TestPageWithoutScript(t *testing.T) {
+	text := string(pageOf(t, newSampler(t).report(60, false)))
+	for _, want := range []string{"<noscript>", "no answer within 10 s", "<mark>1</mark>@example.com", "<del>-   &lt;email&gt;ada@example.com&lt;/email&gt;</del>", "$AUTHORIZATION_ADMIN"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("lacks %s", want)
+		}
+	}
+	if strings.Contains(text, "ZgotmplZ") {
+		t.Error("the template refused a value")
+	}
+}
