@@ -149,6 +149,11 @@ func (c *Cache) holding(r *reply) {
 // saw. One that saw others must not join: its fill may have begun before a change
 // that this caller knows to be over.
 func (f *flight) join(ctx context.Context, key [32]byte) (*landing, string, error) {
+	// Who has left while waiting for a place at Redis has not seen the generations:
+	// nobody would join this flight.
+	if err := ctx.Err(); err != nil {
+		return nil, outcomeMiss, err
+	}
 	name := append(key[:], f.digest[:]...)
 	name = binary.BigEndian.AppendUint64(name, f.watch.sum)
 	led := false

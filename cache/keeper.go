@@ -43,6 +43,9 @@ type subscription struct {
 }
 
 func (r *remote) newBreaker() {
+	// The breaker can open before any call has failed: of calls that find Redis away
+	// while the first connection is made.
+	r.failed(errAway)
 	r.breaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Name:    "redis",
 		Timeout: OpenFor,

@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -169,7 +170,8 @@ func TestRubbish(t *testing.T) {
 }
 
 // TestBusy has all places for look-ups taken: one more is a miss, which does not
-// make Redis look away, and a change does not wait.
+// make Redis look away; one whose caller leaves has nothing filled; and a change does
+// not wait.
 func TestBusy(t *testing.T) {
 	s := startRedis(t)
 	client, err := cache.Dial(s.url(), time.Second)
@@ -191,6 +193,22 @@ func TestBusy(t *testing.T) {
 		<-begun
 	}
 	r.get("product:x", "bypass", "value", makes("value"))
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	filled := make(chan struct{}, 1)
+	_, _, _, err = r.Get(gone, key("near y"), key("y"), []string{"y"}, func(context.Context, [16]byte) ([]byte, time.Duration, error) {
+		filled <- struct{}{}
+		return nil, 0, nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("who has left: %v", err)
+	}
+	r.get("product:x", "bypass", "value", makes("value")) // by when it would have been filled
+	select {
+	case <-filled:
+		t.Error("filled for one who has left")
+	default:
+	}
 	done := r.Change(t.Context(), []string{"product:x"})
 	done()
 	if n, failed := r.count("portico_redis_commands_total", "done"), r.count("portico_redis_errors_total"); n != 1 || failed != 0 {
