@@ -79,6 +79,12 @@ type Field struct {
 	// Write holds the roles whose values for it are taken; those of others are
 	// dropped unseen.
 	Write RoleSet
+	// Personal: the value tells of a person. Secret: whoever has it can use it.
+	// Neither is to be seen in logs, recordings and reports.
+	Personal, Secret bool
+	// Part holds the fields of the records that the field holds; nil where it holds
+	// a value.
+	Part *FieldTable
 	// RefusedEmpty: read-only, and yet refused when a batch sends it empty, in
 	// the dialects that refuse empty values (Batch PUT response).
 	RefusedEmpty bool
@@ -280,6 +286,24 @@ func (t *FieldTable) add(f Field) {
 		insert(magento, v, func(f *Field) bool { return slices.Contains(t.tail, f.Name) })
 	}
 }
+
+// mark sets the flags of the named fields, which the table must have.
+func (t *FieldTable) mark(set func(*Field), names ...string) {
+	for _, name := range names {
+		at, ok := t.index[name]
+		if !ok {
+			panic("contract: no field " + name)
+		}
+		set(&t.Fields[at])
+	}
+}
+
+func personal(f *Field) { f.Personal = true }
+func secret(f *Field)   { f.Secret = true }
+
+// Private reports whether the values of the field are to be masked wherever others
+// than its caller see them.
+func (f *Field) Private() bool { return f.Personal || f.Secret }
 
 // Index returns the place of the field called name in Fields. Names are
 // case-sensitive.

@@ -32,6 +32,8 @@ func customerAddressFields() *FieldTable {
 		f.Attribute = f.Name
 		f.shown[magento] = inBoth
 	}
+	t.mark(personal, "prefix", "firstname", "middlename", "lastname", "suffix", "company", "city", "region", "postcode", "telephone",
+		"fax", "vat_id", "street")
 	t.EmptyIsNull, t.tail = true, []string{"street"}
 	t.arrange(documented, inBoth, "entity_id", "firstname", "lastname", "middlename", "prefix", "suffix", "company", "fax",
 		"vat_id", "street", "city", "region", "postcode", "country_id", "telephone", "is_default_billing", "is_default_shipping")

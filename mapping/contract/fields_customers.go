@@ -39,6 +39,8 @@ func customerFields() *FieldTable {
 		}
 		f.shown[magento] = inBoth
 	}
+	t.mark(personal, "email", "prefix", "firstname", "middlename", "lastname", "suffix", "taxvat", "dob", "gender")
+	t.mark(secret, "password", "confirmation") // the key by which an account is confirmed
 	t.EmptyIsNull, t.tail = true, []string{"last_logged_in"}
 
 	list := []string{"entity_id", "website_id", "email", "group_id", "created_at", "disable_auto_group_change",

@@ -92,7 +92,10 @@ func orderFields() *FieldTable {
 			rows[i].Read = everybody
 		}
 	}
-	return newFieldTable(rows)
+	t := newFieldTable(rows)
+	t.mark(personal, "remote_ip", "gift_message_from", "gift_message_to", "gift_message_body", "_gift_message")
+	t.mark(secret, "coupon_code", "discount_description") // the second often repeats the first
+	return t
 }
 
 // orderItemFields returns the fields of an order's line, alone and inside the
@@ -115,21 +118,26 @@ func orderItemFields() *FieldTable {
 func orderAddressFields() *FieldTable {
 	const original = `region, postcode, lastname, street, city, email, telephone, country_id, firstname, address_type,
 		prefix, middlename, suffix, company`
-	return newFieldTable(fieldLists{
+	t := newFieldTable(fieldLists{
 		admin:    original,
 		customer: original,
 		document: `region, postcode, lastname, street, city, telephone, country_id, firstname, address_type, prefix,
 			middlename, suffix, company`,
 	}.rows())
+	t.mark(personal, "region", "postcode", "lastname", "street", "city", "email", "telephone", "firstname", "prefix", "middlename",
+		"suffix", "company")
+	return t
 }
 
 // orderCommentFields returns the fields of a comment as a record of its own and
 // inside its order (stock_orders 3.3 and 6).
 func orderCommentFields() *FieldTable {
-	return newFieldTable(fieldLists{
+	t := newFieldTable(fieldLists{
 		admin:    "is_customer_notified, is_visible_on_front, comment, status, created_at",
 		customer: "comment, created_at",
 	}.rows())
+	t.mark(personal, "comment")
+	return t
 }
 
 // orderCommentListFields returns the fields of a comment in the list of its
@@ -143,5 +151,7 @@ func orderCommentListFields() *FieldTable {
 	for i := range rows {
 		rows[i].Sort, rows[i].Write = Unsortable, onlyAdmin
 	}
-	return newFieldTable(rows)
+	t := newFieldTable(rows)
+	t.mark(personal, "comment")
+	return t
 }

@@ -67,6 +67,10 @@ func NewFields(o FieldOptions) (*Fields, error) {
 		Orders:     orderFields(), OrderItems: orderItemFields(), OrderAddresses: orderAddressFields(),
 		OrderComments: orderCommentFields(), OrderCommentList: orderCommentListFields(),
 	}
+	f.AdminProducts.mark(func(field *Field) { field.Part = f.ProductStock }, "stock_data")
+	f.Orders.mark(func(field *Field) { field.Part = f.OrderAddresses }, "addresses")
+	f.Orders.mark(func(field *Field) { field.Part = f.OrderItems }, "order_items")
+	f.Orders.mark(func(field *Field) { field.Part = f.OrderComments }, "order_comments")
 	var faults []error
 	for _, n := range o.Narrowed {
 		faults = append(faults, f.narrow(n))
@@ -112,6 +116,17 @@ func (f *Fields) resources() []resourceFields {
 		{"order_addresses", []*FieldTable{f.OrderAddresses}, false},
 		{"order_comments", []*FieldTable{f.OrderComments, f.OrderCommentList}, false},
 	}
+}
+
+// resourceOf names the resource whose records a table shows, and returns all its
+// tables.
+func (f *Fields) resourceOf(table *FieldTable) (string, []*FieldTable) {
+	for _, r := range f.resources() {
+		if slices.Contains(r.tables, table) {
+			return r.name, r.tables
+		}
+	}
+	return "", nil
 }
 
 // Resources names the resources whose fields can be narrowed, or with extensible
@@ -209,7 +224,8 @@ func (f *Fields) add(added AddedField) error {
 			return fmt.Errorf("the contract has a field %q of %s: choose another name, as shop_%[1]s", added.Name, added.Resource)
 		}
 	}
-	field := Field{Name: added.Name, Attribute: added.Name, OnceStored: added.Resource != "products"}
+	ofPerson := added.Resource != "products"
+	field := Field{Name: added.Name, Attribute: added.Name, OnceStored: ofPerson, Personal: ofPerson}
 	for _, role := range added.Read {
 		field.Read |= 1 << role
 	}

@@ -1,6 +1,9 @@
 package contract
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A Shape tells whether a route addresses one record or many.
 type Shape uint8
@@ -61,6 +64,8 @@ const (
 // A Route is one row of the route table: a path and everything the pipeline
 // must know of it before a handler runs.
 type Route struct {
+	// Resource names what is addressed, as adapters and the configuration do.
+	Resource string
 	// Path is the path below /api/rest; segments that begin with a colon are
 	// parameters and match any text.
 	Path  string
@@ -86,7 +91,24 @@ type Route struct {
 	formats string // default format of each method, the others last: x XML, j JSON
 	access  [columns][roleCount]string
 	parts   []string
+	tables  []*FieldTable // by which the roles know the resource's fields, Fields among them
+	// personal: a field of them is private.
+	personal bool
 }
+
+// Field returns the field called name of the resource's records, as any role knows
+// them, and whether there is one.
+func (r *Route) Field(name string) (*Field, bool) {
+	for _, t := range r.tables {
+		if i, ok := t.index[name]; ok {
+			return &t.Fields[i], true
+		}
+	}
+	return nil, false
+}
+
+// Personal reports whether records of the resource tell of persons.
+func (r *Route) Personal() bool { return r.personal }
 
 // Access returns what role gets for m in dialect d.
 func (r *Route) Access(d *Dialect, role Role, m Method) Access {
@@ -223,6 +245,10 @@ func Routes(fields *Fields) []*Route {
 			Calls:  [methodCount]string{GET: "listOrderComments", POST: "createOrderComment"}},
 	}
 	for _, r := range routes {
+		r.Resource, r.tables = fields.resourceOf(r.Fields)
+		r.personal = slices.ContainsFunc(r.tables, func(t *FieldTable) bool {
+			return slices.ContainsFunc(t.Fields, func(f Field) bool { return f.Private() })
+		})
 		r.parts = strings.Split(r.Path[1:], "/")
 		if r.Unimplemented == 0 {
 			r.Unimplemented = MethodNotImplemented
