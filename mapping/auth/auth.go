@@ -61,6 +61,9 @@ type Request struct {
 	// called at most once, and only for an urlencoded body that matters; nil is
 	// no body.
 	Body func() ([]byte, error)
+	// Again: the call has been sent once, and is looked at again. Its nonce, which
+	// it has used itself, is not asked for.
+	Again bool
 }
 
 // Options are the settings of an [Authenticator]; the zero value is valid.

@@ -36,7 +36,7 @@ func (a *Authenticator) consumer(ctx context.Context, c *call) (adapter.Consumer
 	if err != nil {
 		return adapter.Consumer{}, err
 	}
-	if nonced {
+	if nonced && !c.request.Again {
 		if err := a.checkNonce(ctx, c.oauth.text("oauth_nonce"), timestamp, known); err != nil {
 			return adapter.Consumer{}, err
 		}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha1" // #nosec G505 -- the contract's signature method, and sound inside an HMAC
 	"crypto/subtle"
 	"encoding/base64"
+	"hash"
 	"slices"
 )
 
@@ -28,10 +29,7 @@ func verifyPlaintext(given, consumerSecret, tokenSecret string) bool {
 // verifyHMAC reports whether given is the HMAC-SHA1 signature of the request
 // under one of the origins. normalized comes from [normalize].
 func verifyHMAC(given, consumerSecret, tokenSecret, method string, origins []string, path string, normalized []byte) bool {
-	key := appendEscaped(nil, consumerSecret)
-	key = append(key, '&')
-	key = appendEscaped(key, tokenSecret)
-	mac := hmac.New(sha1.New, key)
+	mac := newMAC(consumerSecret, tokenSecret)
 	var (
 		sum  [sha1.Size]byte
 		text [28]byte // sha1.Size bytes in base64
@@ -47,6 +45,13 @@ func verifyHMAC(given, consumerSecret, tokenSecret, method string, origins []str
 		}
 	}
 	return false
+}
+
+// newMAC returns the HMAC-SHA1 under the two secrets (wire 12).
+func newMAC(consumerSecret, tokenSecret string) hash.Hash {
+	key := appendEscaped(nil, consumerSecret)
+	key = append(key, '&')
+	return hmac.New(sha1.New, appendEscaped(key, tokenSecret))
 }
 
 // appendBaseString appends the signature base string (wire 12).
