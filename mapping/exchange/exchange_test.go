@@ -1,0 +1,213 @@
+package exchange
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// watcher wants the same of every exchange, and hands over what it saw.
+type watcher struct {
+	want Want
+	saw  chan *Exchange
+}
+
+func newWatcher(want Want) *watcher { return &watcher{want, make(chan *Exchange, 10)} }
+
+func (w *watcher) Wants(*http.Request, *contract.Address) Want { return w.want }
+func (w *watcher) Saw(e *Exchange)                             { w.saw <- e }
+
+// next returns what the watcher sees next.
+func (w *watcher) next(t *testing.T) *Exchange {
+	t.Helper()
+	select {
+	case e := <-w.saw:
+		return e
+	case <-time.After(10 * time.Second):
+		t.Fatal("nothing was seen")
+		return nil
+	}
+}
+
+const bound = 8
+
+// serve serves a handler, watched.
+func serve(t *testing.T, handler http.HandlerFunc, watchers ...Watcher) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(Tap(handler, Options{
+		Table:   contract.NewTable(contract.Routes(contract.StandardFields())),
+		Scheme:  func(*http.Request) string { return "https" },
+		MaxBody: bound,
+	}, watchers...))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// send sends a request and returns the status and the body of the reply; an error is
+// that of a body that breaks off.
+func send(t *testing.T, server *httptest.Server, method, path string, body io.Reader) (int, string, error) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := server.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	got, err := io.ReadAll(reply.Body)
+	return reply.StatusCode, string(got), err
+}
+
+func TestBodies(t *testing.T) {
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		Tell(r.Context(), "admin", true)
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("X-Test", "a")
+		w.WriteHeader(http.StatusAccepted)
+		for half := range bytes.SplitSeq(body, []byte("|")) { // in pieces
+			_, _ = w.Write(half)
+			_ = http.NewResponseController(w).Flush()
+		}
+	}
+	for _, c := range []struct {
+		name, body string
+		want       Want
+		copied     string
+		cut        bool
+	}{
+		{"empty", "", Bodies, "", false},
+		{"short", "a", Bodies, "a", false},
+		{"of the bound", "12345678", Bodies, "12345678", false},
+		{"beyond the bound", "123456789", Bodies, "12345678", true},
+		{"in pieces", "1234|5678", Bodies, "12345678", false},
+		{"long", strings.Repeat("a", 1<<20), Bodies, "aaaaaaaa", true},
+		{"not wanted", "a", Heads, "", true},
+	} {
+		for _, chunked := range []bool{false, true} {
+			t.Run(c.name, func(t *testing.T) {
+				w := newWatcher(c.want)
+				var body io.Reader = strings.NewReader(c.body)
+				if chunked {
+					body = io.MultiReader(body)
+				}
+				status, got, err := send(t, serve(t, echo, w), "PUT", "/api/rest/stockitems/7?a=1", body)
+				if plain := strings.ReplaceAll(c.body, "|", ""); status != http.StatusAccepted || got != plain || err != nil {
+					t.Fatalf("the client got %d, %d bytes, %v", status, len(got), err)
+				}
+				e := w.next(t)
+				if string(e.ReplyBody.Bytes) != c.copied || e.ReplyBody.Cut != c.cut {
+					t.Errorf("of the reply: %q, cut %t", e.ReplyBody.Bytes, e.ReplyBody.Cut)
+				}
+				request := c.body[:min(len(c.copied)+strings.Count(c.body, "|"), bound, len(c.body))]
+				if c.want == Bodies && string(e.RequestBody.Bytes) != request {
+					t.Errorf("of the request: %q", e.RequestBody.Bytes)
+				}
+				if e.Status != http.StatusAccepted || e.ReplyHeader.Get("X-Test") != "a" || e.Role != "admin" || !e.Legacy || e.Broken ||
+					e.Scheme != "https" || e.Name() != "updateStockItem" || e.Request.URL.RawQuery != "a=1" || e.Start.IsZero() {
+					t.Errorf("saw %+v", e)
+				}
+			})
+		}
+	}
+}
+
+// TestSilentHandlers: what the server answers by itself is seen as well.
+func TestSilentHandlers(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"nothing":       func(http.ResponseWriter, *http.Request) {},
+		"only a body":   func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("a")) },
+		"only flushing": func(w http.ResponseWriter, _ *http.Request) { _ = http.NewResponseController(w).Flush() },
+		"early hints": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusEarlyHints)
+			w.WriteHeader(http.StatusOK)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWatcher(Bodies)
+			if status, _, err := send(t, serve(t, handler, w), "GET", "/api/rest/orders", nil); status != http.StatusOK || err != nil {
+				t.Fatal(status, err)
+			}
+			if e := w.next(t); e.Status != http.StatusOK || e.Broken || e.ReplyHeader == nil || e.RequestBody.Cut {
+				t.Errorf("saw %+v", e)
+			}
+		})
+	}
+}
+
+// TestBodyThatIsNotRead: a copy says that it is not whole, and does not grow when
+// somebody reads on later.
+func TestBodyThatIsNotRead(t *testing.T) {
+	w := newWatcher(Bodies)
+	rest := make(chan io.Reader, 1)
+	server := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		if _, err := io.ReadFull(r.Body, make([]byte, 2)); err != nil {
+			t.Error(err)
+		}
+		rest <- r.Body
+	}, w)
+	if _, _, err := send(t, server, "POST", "/api/rest/customers", strings.NewReader("abcd")); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.ReadAll(<-rest)
+	if e := w.next(t); string(e.RequestBody.Bytes) != "ab" || !e.RequestBody.Cut {
+		t.Errorf("copied %q, cut %t", e.RequestBody.Bytes, e.RequestBody.Cut)
+	}
+}
+
+func TestReplyThatBreaksOff(t *testing.T) {
+	w := newWatcher(Bodies)
+	server := serve(t, func(writer http.ResponseWriter, _ *http.Request) {
+		_, _ = writer.Write([]byte("ab"))
+		_ = http.NewResponseController(writer).Flush()
+		panic(http.ErrAbortHandler)
+	}, w)
+	if _, _, err := send(t, server, "GET", "/api/rest/orders", nil); err == nil {
+		t.Error("the client has not noticed")
+	}
+	if e := w.next(t); !e.Broken || e.Status != http.StatusOK || string(e.ReplyBody.Bytes) != "ab" {
+		t.Errorf("saw %+v", e)
+	}
+}
+
+// TestWatchers: each is told of what it wants, and nobody of what is none of the
+// interface.
+func TestWatchers(t *testing.T) {
+	handler := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("abc")) }
+	nothing, heads, bodies := newWatcher(Nothing), newWatcher(Heads), newWatcher(Bodies)
+	server := serve(t, handler, nothing, heads, bodies)
+	for _, path := range []string{"/api/rest/orders", "/media/a.jpg", "/api/rest/none"} {
+		if _, got, err := send(t, server, "GET", path, nil); got != "abc" || err != nil {
+			t.Fatal(got, err)
+		}
+	}
+	server.Close() // when all handlers have returned
+	if len(nothing.saw) != 0 || len(heads.saw) != 2 || len(bodies.saw) != 2 {
+		t.Errorf("saw %d, %d, %d", len(nothing.saw), len(heads.saw), len(bodies.saw))
+	}
+	if e := bodies.next(t); e.Name() != "listOrders" || string(e.ReplyBody.Bytes) != "abc" {
+		t.Errorf("saw %+v", e)
+	}
+	if e := bodies.next(t); e.Name() != "other" {
+		t.Errorf("saw %+v", e)
+	}
+	plain := http.HandlerFunc(handler)
+	if _, tapped := Tap(plain, Options{}).(http.HandlerFunc); !tapped {
+		t.Error("without watchers there is something in between")
+	}
+	alone := newWatcher(Nothing)
+	if _, got, err := send(t, serve(t, handler, alone), "GET", "/api/rest/orders", nil); got != "abc" || err != nil || len(alone.saw) != 0 {
+		t.Error(got, err, len(alone.saw))
+	}
+	Tell(t.Context(), "admin", true) // nobody watches
+}
