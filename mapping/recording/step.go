@@ -1,0 +1,216 @@
+package recording
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/exchange"
+	"github.com/portico-commerce/portico/mapping/mask"
+)
+
+// A conversation is one exchange, as the contract suite reads it from files.
+type conversation struct {
+	Name  string `json:"name"`
+	Note  string `json:"note,omitempty"`
+	Reset bool   `json:"reset"` // false: nobody knows the state it began from
+	Steps []step `json:"steps"`
+}
+
+type step struct {
+	As          string            `json:"as"`
+	Method      string            `json:"method"`
+	Path        string            `json:"path"` // after /api/rest; after "!" the whole request target
+	Accept      *string           `json:"accept,omitempty"`
+	ContentType *string           `json:"content_type,omitempty"`
+	Headers     map[string]string `json:"headers,omitempty"`
+	Body        *string           `json:"body,omitempty"`
+	Response    response          `json:"response"`
+}
+
+type response struct {
+	Status          int     `json:"status"`
+	ContentType     *string `json:"content_type,omitempty"`
+	Location        *string `json:"location,omitempty"`
+	WWWAuthenticate *string `json:"www_authenticate,omitempty"`
+	Allow           *string `json:"allow,omitempty"`
+	Body            string  `json:"body"`
+}
+
+// Callers, as the suite names them.
+const (
+	admin    = "admin"
+	customer = "customer_1"
+)
+
+// Placeholders of the suite.
+const (
+	baseURL  = "{{base_url}}"
+	anything = "{{any}}"
+)
+
+var (
+	errUnreadable = errors.New("recording: nothing may be kept of the request")
+	errTooLong    = errors.New("recording: a body is longer than is kept")
+)
+
+// converse returns what is written of an exchange with bodies of at most so many
+// bytes, the name aside. Errors are errUnreadable and errTooLong.
+func converse(m *mask.Masker, bases []string, most int, e *exchange.Exchange) (*conversation, error) {
+	switch {
+	case e.Broken || e.Status < http.StatusOK || e.Status > 599:
+		return nil, errUnreadable
+	case e.RequestBody.Cut, e.ReplyBody.Cut, len(e.RequestBody.Bytes) > most, len(e.ReplyBody.Bytes) > most:
+		return nil, errTooLong
+	}
+	bases = append([]string{e.Scheme + "://" + e.Request.Host}, bases...)
+	var notes []string
+	s := step{Method: e.Request.Method, Headers: mask.Headers(e.Request.Header)}
+	s.Accept, s.ContentType = take(s.Headers, "Accept"), take(s.Headers, "Content-Type")
+	if e.Request.Header.Get("Content-Type") != "" && s.ContentType == nil {
+		return nil, errUnreadable // a body means something else without it
+	}
+	var note string
+	if s.As, note = caller(e); note != "" {
+		notes = append(notes, note)
+	}
+	s.Path = target(m, e)
+	if len(e.RequestBody.Bytes) > 0 {
+		body, err := masked(m, e.Route, e.Request.Header.Get("Content-Type"), e.RequestBody.Bytes)
+		if err != nil {
+			return nil, errUnreadable
+		}
+		text := withPlaceholder(string(body), bases)
+		s.Body = &text
+	}
+	if s.Response, note = reply(m, bases, most, e); note != "" {
+		notes = append(notes, note)
+	}
+	if e.Legacy {
+		notes = append(notes, "The old system answered.")
+	}
+	return &conversation{Note: strings.Join(notes, " "), Steps: []step{s}}, nil
+}
+
+// take takes a header out of those of a step.
+func take(headers map[string]string, name string) *string {
+	value, sent := headers[name]
+	if !sent {
+		return nil
+	}
+	delete(headers, name)
+	return &value
+}
+
+// caller returns as whom the suite makes the call.
+func caller(e *exchange.Exchange) (as, note string) {
+	switch {
+	case !Signed(e.Request):
+		return guest, ""
+	case e.Role == contract.Admin.String():
+		return admin, ""
+	case e.Role == contract.Customer.String():
+		return customer, "The caller was a Customer, which one is not kept."
+	case e.Status == http.StatusUnauthorized:
+		return admin, "OAuth refused the call."
+	}
+	return admin, "Who the caller was is not known: only the old system knew."
+}
+
+// target returns the path of a step with its query.
+func target(m *mask.Masker, e *exchange.Exchange) string {
+	path := m.Path(e.Route, e.Request.URL.EscapedPath())
+	if below, ok := strings.CutPrefix(path, contract.Base); ok && strings.HasPrefix(below, "/") {
+		path = below
+	} else {
+		path = "!" + path
+	}
+	if query := m.Query(e.Route, e.Request.URL.RawQuery); query != "" || e.Request.URL.ForceQuery {
+		path += "?" + query
+	}
+	return path
+}
+
+// reply returns the reply of a step.
+func reply(m *mask.Masker, bases []string, most int, e *exchange.Exchange) (response, string) {
+	r := response{Status: e.Status}
+	for name, into := range map[string]**string{"Content-Type": &r.ContentType, "Www-Authenticate": &r.WWWAuthenticate, "Allow": &r.Allow} {
+		if values := e.ReplyHeader[name]; len(values) > 0 {
+			*into = &values[0]
+		}
+	}
+	if place := e.ReplyHeader.Get("Location"); place != "" {
+		base, path := "", withPlaceholder(place, bases)
+		if below, ok := strings.CutPrefix(path, baseURL); ok {
+			base, path = baseURL, below
+		}
+		path = base + m.Path(e.Route, path)
+		r.Location = &path
+	}
+	body, err := plainBody(e, most)
+	if err == nil {
+		body, err = masked(m, e.Route, e.ReplyHeader.Get("Content-Type"), body)
+	}
+	if err != nil {
+		r.Body = anything
+		return r, fmt.Sprintf("The reply's body of %d bytes is not kept.", len(e.ReplyBody.Bytes))
+	}
+	r.Body = withPlaceholder(string(body), bases)
+	return r, ""
+}
+
+// plainBody returns the body of a reply as it was before it was packed for the way.
+// The suite asks for none that is packed.
+func plainBody(e *exchange.Exchange, most int) ([]byte, error) {
+	switch encoding := e.ReplyHeader.Get("Content-Encoding"); {
+	case encoding == "" || len(e.ReplyBody.Bytes) == 0:
+		return e.ReplyBody.Bytes, nil
+	case !strings.EqualFold(encoding, "gzip"):
+		return nil, errUnreadable
+	}
+	unpacking, err := gzip.NewReader(bytes.NewReader(e.ReplyBody.Bytes))
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(unpacking, int64(most)+1))
+	if err == nil && len(body) > most {
+		err = errTooLong
+	}
+	return body, err
+}
+
+// masked returns what is kept of a body.
+func masked(m *mask.Masker, route *contract.Route, contentType string, body []byte) ([]byte, error) {
+	if len(body) == 0 {
+		return nil, nil
+	}
+	f, err := mask.Format(contentType, body)
+	if err == nil {
+		var kept []byte
+		if kept, err = m.Body(route, f, body); err == nil && utf8.Valid(kept) {
+			return kept, nil
+		}
+	}
+	return m.Plain(body)
+}
+
+// withPlaceholder puts the placeholder in the place of the base URLs.
+func withPlaceholder(s string, bases []string) string {
+	text := []byte(s)
+	for _, base := range bases {
+		text = contract.ReplaceBase(text, base, baseURL)
+	}
+	return string(text)
+}
+
+// name returns the name of a conversation, which no other of its file has.
+func name(e *exchange.Exchange, number int) string {
+	return fmt.Sprintf("%s %s #%d", e.Name(), e.Start.UTC().Format(time.RFC3339), number)
+}
