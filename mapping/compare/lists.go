@@ -1,0 +1,176 @@
+package compare
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// numberedItem begins the names of the elements of a list that are numbered.
+const numberedItem = "data_item_"
+
+// isList reports whether the members of n, a Struct, are entries: their keys are
+// numbers, or what numbers elements.
+func isList(n *codec.Node) bool {
+	for i := range n.Members {
+		if _, err := strconv.ParseUint(strings.TrimPrefix(n.Members[i].Key, numberedItem), 10, 64); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// lists adds the differences of two lists.
+func (d *differ) lists(at scope, a, b *codec.Node) {
+	keysA, keysB := keys(at, a, b)
+	ofB := places(keysB, func(j int) string { return keysB[j] })
+	missing := func(key string, n *codec.Node, inLegacy bool) {
+		field, told := at.field, at.value(n)
+		if field == "" {
+			field, told = "records", new(quote(key))
+		}
+		difference := Difference{Field: field, Record: at.of(key).record}
+		if inLegacy {
+			difference.Legacy = told
+		} else {
+			difference.Candidate = told
+		}
+		d.add(difference)
+	}
+	var both []int
+	shared := make([]bool, len(b.Members))
+	for i, key := range keysA {
+		j, ok := ofB[key]
+		if !ok {
+			missing(key, &a.Members[i].Value, true)
+			continue
+		}
+		both, shared[j] = append(both, j), true
+		d.values(at.of(key), &a.Members[i].Value, &b.Members[j].Value)
+	}
+	for j, key := range keysB {
+		if !shared[j] {
+			missing(key, &b.Members[j].Value, false)
+		}
+	}
+	found := Difference{Field: at.field, Record: at.record}
+	if at.field == "" {
+		found.Field = "order"
+	}
+	d.order(found, both, func(j int) string { return keysB[j] })
+}
+
+// maxMatched is the depth of lists within lists down to which entries are matched by
+// content, which takes time for each. The contract's are three deep.
+const maxMatched = 6
+
+// keys returns what tells the entries of each of two lists apart: the keys of an
+// object, or a field that identifies records, or else what is in them.
+func keys(at scope, a, b *codec.Node) (ofA, ofB []string) {
+	if a.Shape() == codec.Keyed && b.Shape() == codec.Keyed {
+		return memberKeys(a), memberKeys(b)
+	}
+	// In the order in which they are looked for: a record may have a parent's id, too.
+	names := []string{"entity_id", "item_id", "id", "website_id", "category_id", "address_type"}
+	if at.field != "" { // parts of an order; prices have a website, but so may others
+		names = []string{"item_id", "address_type"}
+	}
+	for _, name := range names {
+		ofA, okA := identities(a, name)
+		ofB, okB := identities(b, name)
+		if okA && okB {
+			return ofA, ofB
+		}
+	}
+	if at.depth < maxMatched {
+		return byContent(a, b)
+	}
+	return numbers(a), numbers(b)
+}
+
+func memberKeys(n *codec.Node) []string {
+	keys := make([]string, len(n.Members))
+	for i := range n.Members {
+		keys[i] = n.Members[i].Key
+	}
+	return keys
+}
+
+// numbers returns the places of the entries of a list, from 1.
+func numbers(n *codec.Node) []string {
+	keys := make([]string, len(n.Members))
+	for i := range keys {
+		keys[i] = strconv.Itoa(i + 1)
+	}
+	return keys
+}
+
+// identities returns the values of a field of all records of a list. ok is false when
+// it does not tell them apart.
+func identities(n *codec.Node, name string) (keys []string, ok bool) {
+	seen := make(map[string]bool, len(n.Members))
+	for i := range n.Members {
+		id, found := n.Members[i].Value.Get(name)
+		if !found {
+			return nil, false
+		}
+		key := id.String()
+		if key == "" || seen[key] {
+			return nil, false
+		}
+		seen[key] = true
+		keys = append(keys, key)
+	}
+	return keys, true
+}
+
+// byContent returns keys that are the same for entries that are, and for the n-th of
+// the others on either side.
+func byContent(a, b *codec.Node) (ofA, ofB []string) {
+	ofA, ofB = numbers(a), numbers(b)
+	waiting := map[string][]int{} // places in b, by content
+	for j := range b.Members {
+		content := contentOf(&b.Members[j].Value)
+		waiting[content] = append(waiting[content], j)
+	}
+	var otherA, otherB []int
+	for i := range a.Members {
+		content := contentOf(&a.Members[i].Value)
+		if same := waiting[content]; len(same) > 0 {
+			ofB[same[0]], waiting[content] = ofA[i], same[1:]
+		} else {
+			otherA = append(otherA, i)
+		}
+	}
+	for _, left := range waiting {
+		otherB = append(otherB, left...)
+	}
+	slices.Sort(otherB)
+	for n, j := range otherB {
+		if n < len(otherA) {
+			ofB[j] = ofA[otherA[n]]
+		} else {
+			ofB[j] = strconv.Itoa(len(a.Members) + n - len(otherA) + 1)
+		}
+	}
+	return ofA, ofB
+}
+
+// contentOf returns what is in an entry, whatever the order of its fields.
+func contentOf(n *codec.Node) string {
+	sorted := sortedNode(n)
+	return string(codec.Append(nil, contract.JSON, "", &sorted, false))
+}
+
+func sortedNode(n *codec.Node) codec.Node {
+	sorted := *n
+	sorted.Members = make([]codec.Member, len(n.Members))
+	for i := range n.Members {
+		sorted.Members[i] = codec.Member{Key: n.Members[i].Key, Value: sortedNode(&n.Members[i].Value)}
+	}
+	slices.SortFunc(sorted.Members, func(a, b codec.Member) int { return strings.Compare(a.Key, b.Key) })
+	return sorted
+}
