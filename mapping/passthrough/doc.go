@@ -1,0 +1,23 @@
+// Package passthrough sends requests on to the old system that a migration starts
+// from, and its replies back; rules say which requests those are.
+//
+// # Principles
+//
+//  1. Nothing is changed on the way that need not be: method, target, headers and
+//     bodies arrive as they came, byte for byte. What HTTP keeps to one connection
+//     ends with it, X-Forwarded headers are ours to write, and where Portico signs
+//     anew the Authorization header is. Interim replies, upgrades to other protocols
+//     and CONNECT are not passed on.
+//  2. Bodies stream in both directions, without a limit of size: the old system has
+//     its own. Time is limited by whoever serves.
+//  3. The old system is a failure domain of its own. Only waiting for the headers of
+//     its reply counts against it; a client that is slow or gone does not.
+//  4. A reply that has not begun is an error, for the caller to tell in its own
+//     words. One that has begun cannot be taken back: it breaks off.
+//
+// # How it is tested
+//
+// Over TCP, between clients and old systems that send what a library would not:
+// odd targets, broken replies, halves of bodies. The recorded exchanges run through
+// two whole servers, one in each role, in cmd/portico.
+package passthrough
