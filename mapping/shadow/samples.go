@@ -1,0 +1,78 @@
+package shadow
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/portico-commerce/portico/mapping/compare"
+	"github.com/portico-commerce/portico/mapping/exchange"
+)
+
+// A Sample is one difference that was seen.
+type Sample struct {
+	Time   time.Time `json:"time"`
+	Call   string    `json:"call"`
+	Field  string    `json:"field"`
+	Target string    `json:"target"` // of the request
+	Record string    `json:"record,omitempty"`
+	// What the sides have; nil is nothing.
+	Legacy    *string `json:"legacy"`
+	Candidate *string `json:"candidate"`
+}
+
+// samples holds the latest few of each call and field. Both come from tables, so
+// that there is an end to them.
+type samples struct {
+	most int
+	mu   sync.Mutex
+	of   map[[2]string][]Sample
+}
+
+// keep keeps a difference as a sample, in place of the oldest of its kind.
+func (s *Shadow) keep(e *exchange.Exchange, d *compare.Difference) {
+	if s.samples.most == 0 {
+		return
+	}
+	shown := d.Masked()
+	sample := Sample{
+		Time: e.Start.UTC(), Call: e.Name(), Field: d.Field, Target: s.Target(e), Record: shown.Record, Legacy: shown.Legacy, Candidate: shown.Candidate,
+	}
+	s.samples.mu.Lock()
+	defer s.samples.mu.Unlock()
+	if s.samples.of == nil {
+		s.samples.of = map[[2]string][]Sample{}
+	}
+	key := [2]string{sample.Call, sample.Field}
+	kept := s.samples.of[key]
+	if len(kept) == s.samples.most {
+		kept = slices.Delete(kept, 0, 1)
+	}
+	s.samples.of[key] = append(kept, sample)
+}
+
+// Samples returns the samples that are kept, by call, field and time.
+func (s *Shadow) Samples() []Sample {
+	s.samples.mu.Lock()
+	defer s.samples.mu.Unlock()
+	all := []Sample{}
+	for _, kept := range s.samples.of {
+		all = append(all, kept...)
+	}
+	slices.SortFunc(all, func(a, b Sample) int {
+		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Field, b.Field), a.Time.Compare(b.Time))
+	})
+	return all
+}
+
+// ServeHTTP answers with the samples, as JSON.
+func (s *Shadow) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(s.Samples()) // whoever asks may have gone
+}
