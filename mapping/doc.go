@@ -30,6 +30,9 @@
 //     package cache behind an interface. What ends them is a table of the resources
 //     that calls write (upstream.go), and applies inside each write's transaction;
 //     how long they hold besides is until a price changes by itself.
+//  10. Calls that the old system of a migration answers do not run here. The service
+//     only admits them, where they are signed anew, and refuses what could not be
+//     passed on in the contract's words (legacy.go).
 //
 // # How it is tested
 //

@@ -28,6 +28,8 @@ func (s *Service) faultsOf(c *Call, err error) (faults contract.Faults, unexpect
 		return contract.Faults{s.dialect.Fault(contract.Unauthorized, problem.Error())}, false
 	case errors.Is(err, auth.ErrUnverifiable):
 		return contract.Faults{s.dialect.Fault(contract.UnverifiableSignature)}, false
+	case errors.Is(err, ErrBody):
+		return contract.Faults{s.dialect.Fault(contract.RequestInvalid)}, false
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return contract.Faults{s.dialect.Fault(contract.Unavailable)}, true
 	}

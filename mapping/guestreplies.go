@@ -104,7 +104,7 @@ func newGuestReplies(d *contract.Dialect, settings *Settings) *guestReplies {
 // request returns the sum of all that the reply to a Guest's request can depend
 // on. ok is false for other requests, and for those that are not worth it.
 func (g *guestReplies) request(r *http.Request, scheme string) (sum [32]byte, ok bool) {
-	const products = prefix + restType + "/products"
+	const products = contract.Base + "/products"
 	path := r.URL.EscapedPath()
 	if r.Method != http.MethodGet || len(path) < len(products) || path[:len(products)] != products ||
 		len(r.URL.RawQuery) > maxKeptQuery || len(path) > maxKeptQuery || len(r.Header["Authorization"]) > 0 {

@@ -19,34 +19,22 @@ import (
 // A Call is one request on its way through the pipeline. Each step adds what it
 // found; a handler may rely on all of it.
 type Call struct {
-	Route     *contract.Route // nil when no route matches
-	Params    contract.Params
-	Method    contract.Method
+	contract.Address
 	Format    contract.Format // of the reply
 	Principal auth.Principal
 	Query     codec.Node // the decoded query string
 	Body      codec.Node // the decoded body; of a single record, writable fields only
 	List      bool       // the body of a POST is a list of records
 
-	request     *http.Request
-	scheme      string
-	apiType     string
-	knownMethod bool
-	body        []byte
-	bodyRead    bool
-	retryAfter  int // seconds, of a call that comes too early
+	request    *http.Request
+	scheme     string
+	body       []byte
+	bodyRead   bool
+	retryAfter int  // seconds, of a call that comes too early
+	again      bool // the request has been answered before, by the other side
 	// What a reply that is kept has to know of how it was made.
 	buyer   *buyer // whose prices it shows, if it shows any
 	formKey string // the random key in it, if there is one
-}
-
-// Name returns the name of the call, fit for a label: that of the route table,
-// or "other" for what the table does not serve.
-func (c *Call) Name() string {
-	if c.Route == nil || !c.knownMethod || c.Route.Calls[c.Method] == "" {
-		return "other"
-	}
-	return c.Route.Calls[c.Method]
 }
 
 // Param returns the decoded path parameter called name.
@@ -82,7 +70,7 @@ type Reply struct {
 // created answers with the place of a new record below one of the route table's
 // paths, such as "/customers/".
 func created(path string, key adapter.Key) *Reply {
-	return &Reply{Location: prefix + restType + path + strconv.FormatInt(int64(key), 10)}
+	return &Reply{Location: contract.Base + path + strconv.FormatInt(int64(key), 10)}
 }
 
 // A step is one check of the pipeline.
@@ -155,8 +143,15 @@ func (s *Service) negotiate(_ context.Context, c *Call) error {
 // authenticate finds out who calls (wire 12). Without OAuth credentials the
 // caller is a Guest.
 func (s *Service) authenticate(ctx context.Context, c *Call) error {
+	principal, err := s.auth.Authenticate(ctx, s.credentials(c))
+	c.Principal = principal
+	return err
+}
+
+// credentials returns what authentication looks at.
+func (s *Service) credentials(c *Call) *auth.Request {
 	r := c.request
-	principal, err := s.auth.Authenticate(ctx, &auth.Request{
+	return &auth.Request{
 		Method:        r.Method,
 		Scheme:        c.scheme,
 		Host:          r.Host,
@@ -164,14 +159,16 @@ func (s *Service) authenticate(ctx context.Context, c *Call) error {
 		Authorization: r.Header.Get("Authorization"),
 		ContentType:   r.Header.Get("Content-Type"),
 		Body:          func() ([]byte, error) { return s.readBody(c) },
-	})
-	c.Principal = principal
-	return err
+		Again:         c.again,
+	}
 }
 
 // limitConsumer refuses the calls that a consumer sends beyond its rate. It follows
 // the check of credentials, so that nobody can use up what belongs to another.
 func (s *Service) limitConsumer(_ context.Context, c *Call) error {
+	if c.again {
+		return nil
+	}
 	wait, ok := s.rates.take(c.Principal.ConsumerID)
 	if ok {
 		return nil
@@ -182,8 +179,8 @@ func (s *Service) limitConsumer(_ context.Context, c *Call) error {
 
 // checkAPIType refuses what only looks like this interface.
 func (s *Service) checkAPIType(_ context.Context, c *Call) error {
-	if c.apiType != restType {
-		return s.dialect.Fault(contract.APITypeNotSupported, c.apiType)
+	if !c.IsREST() {
+		return s.dialect.Fault(contract.APITypeNotSupported, c.APIType)
 	}
 	return nil
 }
@@ -196,7 +193,7 @@ func (s *Service) checkRoute(_ context.Context, c *Call) error {
 }
 
 func (s *Service) checkMethod(_ context.Context, c *Call) error {
-	if !c.knownMethod {
+	if !c.Known {
 		return s.dialect.Fault(contract.InvalidMethod)
 	}
 	return nil

@@ -40,20 +40,14 @@ type Response struct {
 	Role    string
 	Format  string
 	Problem string // the OAuth problem, if that refused the call
+	Legacy  bool   // whether the old system has answered
 }
 
 const htmlType = "text/html; charset=UTF-8"
 
-// prefix is where every path of the interface begins; what follows up to the
-// next slash completes the API type.
-const (
-	prefix   = "/api/"
-	restType = "rest"
-)
-
 // Owns reports whether r is for this service; all other paths do not belong to
 // the interface (wire 2).
-func Owns(r *http.Request) bool { return strings.HasPrefix(r.URL.EscapedPath(), prefix+restType) }
+func Owns(r *http.Request) bool { return strings.HasPrefix(r.URL.EscapedPath(), contract.Base) }
 
 // Repeat answers r, which must be owned, with a reply that is at hand, if there is
 // one: without a step of the pipeline, and as [Service.Serve] would. buf is room for
@@ -76,19 +70,33 @@ func (s *Service) Repeat(r *http.Request, scheme string, buf []byte) (response R
 // Serve answers r, which must be owned, and appends the body to buf, which is also
 // the buffer of a Stream. scheme is as in [Service.Repeat].
 func (s *Service) Serve(ctx context.Context, r *http.Request, scheme string, buf []byte) Response {
-	c := &Call{request: r, scheme: scheme}
-	c.Method, c.knownMethod = contract.ParseMethod(r.Method)
-	path := ""
-	c.apiType, path, _ = strings.Cut(r.URL.EscapedPath()[len(prefix):], "/")
-	if c.apiType == restType {
-		c.Route, c.Params = s.table.Match(path)
-	}
-
+	c := s.newCall(ctx, r, scheme)
 	response := s.respond(ctx, c, buf)
-	response.Call = c.Name()
-	response.Role = c.Principal.Role.String()
-	response.Format = c.Format.String()
+	response.describe(c)
 	return response
+}
+
+// newCall returns the call that r is, before any step.
+func (s *Service) newCall(ctx context.Context, r *http.Request, scheme string) *Call {
+	address, _ := s.table.Address(r.Method, r.URL.EscapedPath())
+	again, _ := ctx.Value(askedAgain{}).(bool)
+	return &Call{Address: address, request: r, scheme: scheme, again: again}
+}
+
+type askedAgain struct{}
+
+// AskedAgain returns ctx for a read that the other side of a migration has answered,
+// and that is asked again only to be compared: its nonce has been used by itself,
+// and its consumer's rate has been charged.
+func AskedAgain(ctx context.Context) context.Context {
+	return context.WithValue(ctx, askedAgain{}, true)
+}
+
+// describe notes what c was.
+func (r *Response) describe(c *Call) {
+	r.Call = c.Name()
+	r.Role = c.Principal.Role.String()
+	r.Format = c.Format.String()
 }
 
 // respond runs c and renders its answer. A panic is a mistake of ours that one

@@ -52,6 +52,11 @@ type Settings struct {
 	// share replies have the same.
 	Replies     Replies
 	Fingerprint string
+	// Legacy says how calls are signed that the old system answers. LegacySigner is for
+	// OwnSignature. LegacyCache keeps its replies to Guests in Replies too.
+	Legacy       LegacyAuth
+	LegacySigner *auth.Signer
+	LegacyCache  bool
 }
 
 // local returns t as the clocks of the store show it.
@@ -217,6 +222,9 @@ func New(d *contract.Dialect, fields *contract.Fields, behind adapter.Adapter, s
 	}
 	return s, nil
 }
+
+// Table returns the table of routes, which tells what a request is for.
+func (s *Service) Table() *contract.Table { return s.table }
 
 // Forget ends what is remembered of the upstream's lists. It is for a store that
 // has been replaced by other means than calls.

@@ -114,6 +114,12 @@ func (g *Guard) Open() bool { return g.openLeft() > 0 }
 // openLeft returns how long the breaker stays open, at most 0 when it is not.
 func (g *Guard) openLeft() time.Duration { return time.Until(*g.openUntil.Load()) }
 
+// Begin begins the metrics of a resource's calls that are not sent. Without it they
+// would be missing until the first one, which then would be no increase.
+func (g *Guard) Begin(resource string, operations ...string) {
+	g.metrics.begin(resource, operations...)
+}
+
 // Do calls f, which does the operation on the resource, with the context of a call
 // that is in flight; resource and operation are labels of metrics, and stand in
 // errors. It returns the error of f, that of ctx, or one of kind Unavailable whose

@@ -47,8 +47,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// begin begins the metrics of a resource's calls that are not sent. Without it they
-// would be missing until the first one, which then would be no increase.
+// begin is Guard.Begin.
 func (m *Metrics) begin(resource string, operations ...string) {
 	for _, operation := range operations {
 		m.calls.WithLabelValues(resource, operation, kindOpen)

@@ -17,6 +17,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/exchange"
+	"github.com/portico-commerce/portico/mapping/passthrough"
 )
 
 // Options are what the API needs besides its service.
@@ -32,6 +35,9 @@ type Options struct {
 	// TrustedProxies may say in X-Forwarded-For and X-Forwarded-Proto who calls
 	// and how.
 	TrustedProxies []netip.Prefix
+	// Rules say which requests Legacy answers, which may be nil without any.
+	Rules  passthrough.Rules
+	Legacy *passthrough.System
 }
 
 // api answers every request of the contract's listener.
@@ -61,6 +67,10 @@ func New(service *mapping.Service, options Options) (http.Handler, error) {
 		return nil, err
 	}
 	a.buffers.New = func() any { return new([]byte) }
+	if len(a.Rules) > 0 { // replies that may be cut although they are of no call
+		a.Metrics.cut.WithLabelValues(noCall)
+		a.Metrics.cut.WithLabelValues(new(contract.Address).Name())
+	}
 
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
@@ -96,6 +106,10 @@ func (a *api) serve(c *gin.Context) {
 	took := end.Sub(start)
 	a.Metrics.observe(&response, err != nil, took)
 	a.log(c, id, &response, err != nil, end, took)
+	if response.Role == mapping.UnknownRole {
+		response.Role = ""
+	}
+	exchange.Tell(c.Request.Context(), response.Role, response.Legacy)
 	if err != nil {
 		// The client has been told of no length: only a connection that breaks
 		// tells that the body is not whole.
@@ -112,7 +126,7 @@ func (a *api) log(c *gin.Context, id string, response *mapping.Response, cut boo
 		return
 	}
 	record := slog.NewRecord(end, slog.LevelInfo, "request", 0)
-	var room [11]slog.Attr
+	var room [12]slog.Attr
 	attributes := append(room[:0],
 		slog.String("id", id),
 		slog.String("call", response.Call),
@@ -129,6 +143,9 @@ func (a *api) log(c *gin.Context, id string, response *mapping.Response, cut boo
 	if response.Kept != "" {
 		attributes = append(attributes, slog.String("cache", response.Kept))
 	}
+	if response.Legacy {
+		attributes = append(attributes, slog.String("side", "legacy"))
+	}
 	if cut {
 		attributes = append(attributes, slog.Bool("cut", true))
 	}
@@ -139,15 +156,18 @@ func (a *api) log(c *gin.Context, id string, response *mapping.Response, cut boo
 // respond lets the service answer and writes what it said. An error is that of
 // a body that could not be finished.
 func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
+	if len(a.Rules) > 0 && a.goesToLegacy(c.Request) {
+		return a.pass(c, buf)
+	}
 	if !mapping.Owns(c.Request) {
 		if wanted := mapping.ParseMedia(c.Request); wanted != (mapping.MediaRequest{}) {
 			return a.serveMedia(c, wanted), nil
 		}
-		response := mapping.Response{Status: http.StatusNotFound, ContentType: "text/plain; charset=utf-8", Body: append(buf, "Not found\n"...), Call: "none"}
+		response := plain(http.StatusNotFound, "Not found\n", buf)
 		a.write(c, &response)
 		return response, nil
 	}
-	scheme := a.scheme(c.Request)
+	scheme := a.Scheme(c.Request)
 	if response, ok := a.service.Repeat(c.Request, scheme, buf); ok {
 		a.write(c, &response)
 		return response, nil
@@ -210,23 +230,23 @@ func (f flushing) Write(piece []byte) (int, error) {
 	return n, err
 }
 
-// scheme returns how the client spoke to the outermost server it reached.
-func (a *api) scheme(r *http.Request) string {
+// Scheme returns how the client spoke to the outermost server it reached.
+func (o *Options) Scheme(r *http.Request) string {
 	if r.TLS != nil {
 		return "https"
 	}
-	if proto := r.Header.Get("X-Forwarded-Proto"); proto != "" && a.trusted(r.RemoteAddr) && strings.EqualFold(proto, "https") {
+	if proto := r.Header.Get("X-Forwarded-Proto"); proto != "" && o.trusted(r.RemoteAddr) && strings.EqualFold(proto, "https") {
 		return "https"
 	}
 	return "http"
 }
 
-func (a *api) trusted(remote string) bool {
+func (o *Options) trusted(remote string) bool {
 	peer, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return false
 	}
-	for _, p := range a.TrustedProxies {
+	for _, p := range o.TrustedProxies {
 		if p.Contains(peer.Addr().Unmap()) {
 			return true
 		}

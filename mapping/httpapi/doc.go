@@ -13,6 +13,8 @@
 //  3. Logs carry ids, call names and counts; never a query, a body, a header or
 //     a secret. Metric labels are call names, roles, formats and statuses, never
 //     a path.
+//  4. What rules send to the old system of a migration goes there before anything
+//     else looks at it (legacy.go); without rules nothing is asked.
 //
 // # How it is tested
 //

@@ -1,0 +1,114 @@
+package httpapi
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/passthrough"
+)
+
+// noCall names what is no call of the contract in logs and metrics.
+const noCall = "none"
+
+// goesToLegacy reports whether the rules send a request to the old system.
+func (a *api) goesToLegacy(r *http.Request) bool {
+	address := a.address(r)
+	return passthrough.Carries(r) && a.Rules.Of(&address).To == passthrough.Legacy
+}
+
+func (a *api) address(r *http.Request) contract.Address {
+	address, _ := a.service.Table().Address(r.Method, r.URL.EscapedPath())
+	return address
+}
+
+// pass sends a request on to the old system and its reply back. An error is that of a
+// body that could not be finished.
+func (a *api) pass(c *gin.Context, buf []byte) (mapping.Response, error) {
+	r, scheme := c.Request, a.Scheme(c.Request)
+	ctx, cancel := a.inTime(r.Context())
+	defer cancel()
+	response := mapping.Response{Call: noCall}
+	call := passthrough.Call{Address: a.address(r), Scheme: scheme, Trusted: a.trusted(r.RemoteAddr)}
+	if mapping.Owns(r) {
+		admission, refusal, ok := a.service.Admit(ctx, r, scheme, buf)
+		if !ok {
+			a.write(c, &refusal)
+			return refusal, nil
+		}
+		response.Call, response.Role, call.Sign = call.Address.Name(), admission.Role, admission.Sign
+	}
+	if answered, ok := a.passKept(ctx, c, call, buf, &response); ok {
+		return answered, nil
+	}
+	var writer http.ResponseWriter = c.Writer
+	if mapping.Owns(r) && !call.Address.Reads {
+		done := sync.OnceFunc(a.service.LegacyChange(ctx, r))
+		defer done() // whatever became of it
+		writer = &acknowledging{c.Writer, done}
+	}
+	id := c.Writer.Header()["X-Request-Id"]
+	delete(c.Writer.Header(), "X-Request-Id") // the reply has the headers of the old system
+	err := a.Legacy.Serve(ctx, writer, r, call)
+	var broken *passthrough.Broken
+	if err != nil && !errors.As(err, &broken) {
+		c.Writer.Header()["X-Request-Id"] = id
+		refusal := a.refusePassing(c, scheme, err, buf)
+		refusal.Role = response.Role
+		return refusal, nil
+	}
+	c.Writer.WriteHeaderNow() // of a reply without a body
+	response.Legacy = true
+	response.Status, response.Format = c.Writer.Status(), formatOf(c.Writer.Header().Get("Content-Type"))
+	if broken != nil && !broken.Gone {
+		a.Log.LogAttrs(ctx, slog.LevelError, "reply of the old system broke off", slog.String("call", response.Call), slog.Any("error", broken.Cause))
+	}
+	return response, err
+}
+
+// refusePassing answers a request that could not be passed on.
+func (a *api) refusePassing(c *gin.Context, scheme string, err error, buf []byte) mapping.Response {
+	ctx := c.Request.Context()
+	if errors.Is(err, passthrough.ErrRequestBody) {
+		err = mapping.ErrBody
+	}
+	var response mapping.Response
+	switch {
+	case mapping.Owns(c.Request):
+		response = a.service.Refuse(ctx, c.Request, scheme, err, buf)
+	case errors.Is(err, mapping.ErrBody):
+		response = plain(http.StatusBadRequest, "The body of the request cannot be read\n", buf)
+	default:
+		a.Log.LogAttrs(ctx, slog.LevelError, "request not passed on", slog.Any("error", err))
+		response = plain(http.StatusServiceUnavailable, "The store cannot answer now\n", buf)
+		response.RetryAfter = max(1, mapping.RetryAfter(err))
+	}
+	a.write(c, &response)
+	return response
+}
+
+// plain returns a text for a request outside the interface.
+func plain(status int, text string, buf []byte) mapping.Response {
+	return mapping.Response{Status: status, ContentType: "text/plain; charset=utf-8", Body: append(buf, text...), Call: noCall}
+}
+
+// formatOf names the format of a reply by its Content-Type, fit for a label.
+func formatOf(contentType string) string {
+	mediaType, _, _ := strings.Cut(contentType, ";")
+	switch strings.ToLower(strings.TrimSpace(mediaType)) {
+	case "application/xml", "text/xml":
+		return contract.XML.String()
+	case "application/json":
+		return contract.JSON.String()
+	case "text/plain":
+		return contract.Text.String()
+	default:
+		return "-"
+	}
+}

@@ -1,0 +1,122 @@
+package mapping
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// A LegacyAuth says how calls are signed that the old system answers.
+type LegacyAuth uint8
+
+const (
+	// KeptSignature passes calls on as they came. The old system alone verifies them.
+	KeptSignature LegacyAuth = iota
+	// CallersSignature signs anew with the consumer and the token of the caller.
+	CallersSignature
+	// OwnSignature signs anew as an Admin of the old system, for Admins alone.
+	OwnSignature
+)
+
+// ErrBody is for a request whose body cannot be read.
+var ErrBody = errors.New("mapping: the body of the request cannot be read")
+
+// UnknownRole stands for the role of a caller whom the old system alone knows.
+const UnknownRole = "unknown"
+
+// An Admission is a call that the old system may answer.
+type Admission struct {
+	Role string // of the caller, fit for a label
+	// Sign returns the Authorization header for a call as it is sent to a scheme, host
+	// and target; it is nil where the call goes as it came. It may have read the body
+	// of the request, and then has put back what it read.
+	Sign func(scheme, host, target string) (authorization string, err error)
+}
+
+// Admit decides whether r, which must be owned, may be passed on to the old system,
+// and how it is signed there. Where calls are signed anew that is for the first steps
+// of the pipeline: who fails them is refused as [Service.Serve] would, by the
+// response, and ok is false. The arguments are those of Serve.
+func (s *Service) Admit(ctx context.Context, r *http.Request, scheme string, buf []byte) (a Admission, refusal Response, ok bool) {
+	a.Role = contract.Guest.String()
+	if auth.Signed(r.Header.Get("Authorization")) {
+		a.Role = UnknownRole
+	}
+	if s.settings.Legacy == KeptSignature {
+		return a, refusal, true
+	}
+	c, unacceptable := s.passing(ctx, r, scheme)
+	signer, err := s.admit(ctx, c)
+	putBack(c)
+	if err != nil {
+		if unacceptable != nil { // which is found out first
+			err = unacceptable
+		}
+		return a, s.refusal(ctx, c, err, buf), false
+	}
+	a.Role = c.Principal.Role.String()
+	if signer != nil {
+		a.Sign = func(scheme, host, target string) (string, error) {
+			defer putBack(c)
+			request := s.credentials(c)
+			request.Scheme, request.Host, request.Target = scheme, host, target
+			return signer.Sign(request, s.settings.Now())
+		}
+	}
+	return a, refusal, true
+}
+
+// admit takes c through the steps that it has to pass before it is signed anew, and
+// returns by whom, nil for a Guest.
+func (s *Service) admit(ctx context.Context, c *Call) (*auth.Signer, error) {
+	for _, check := range []step{(*Service).authenticate, (*Service).limitConsumer} {
+		if err := check(s, ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	switch role := c.Principal.Role; {
+	case role == contract.Guest:
+		return nil, nil
+	case s.settings.Legacy == CallersSignature:
+		return s.auth.Signer(ctx, s.credentials(c))
+	case role == contract.Admin:
+		return s.settings.LegacySigner, nil
+	default: // would get what is an Admin's
+		return nil, s.dialect.Fault(contract.AccessDenied)
+	}
+}
+
+// Refuse answers r, which must be owned and could not be passed on because of err,
+// as [Service.Serve] would: by its arguments, which are those of Serve. An error of
+// kind Unavailable is answered with 503, ErrBody with 400.
+func (s *Service) Refuse(ctx context.Context, r *http.Request, scheme string, err error, buf []byte) Response {
+	c, _ := s.passing(ctx, r, scheme)
+	return s.refusal(ctx, c, err, buf)
+}
+
+// passing returns the call of r as far as it has to be known to be passed on. What
+// the caller may not accept is for the old system to say, and returned: a refusal of
+// ours comes in the format that there is then.
+func (s *Service) passing(ctx context.Context, r *http.Request, scheme string) (c *Call, unacceptable error) {
+	c = s.newCall(ctx, r, scheme)
+	return c, s.negotiate(ctx, c)
+}
+
+// refusal answers c, which has not been passed on.
+func (s *Service) refusal(ctx context.Context, c *Call, err error, buf []byte) Response {
+	response := s.refuse(ctx, c, err, buf)
+	response.describe(c)
+	return response
+}
+
+// putBack lets the body of a request that has been read be read again.
+func putBack(c *Call) {
+	if c.bodyRead {
+		c.request.Body = io.NopCloser(bytes.NewReader(c.body))
+	}
+}

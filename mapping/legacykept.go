@@ -1,0 +1,195 @@
+package mapping
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// legacyTag names what all replies of the old system depend on. What a write there
+// changes nobody here can tell for sure.
+const legacyTag = "legacy"
+
+// maxKeptLegacy bounds the body of a reply of the old system that is kept, in bytes.
+const maxKeptLegacy = 1 << 20
+
+// A LegacyReply is a whole reply of the old system. Nothing in it may be changed.
+type LegacyReply struct {
+	Status int
+	Header http.Header
+	Body   []byte `json:"-"`
+
+	// Kept and Age are those of [Response].
+	Kept string        `json:"-"`
+	Age  time.Duration `json:"-"`
+}
+
+// AskLegacy gets the reply to a request from the old system, with a body of at most
+// so many bytes. A reply that cannot be had whole has status 0.
+type AskLegacy func(ctx context.Context, most int) (LegacyReply, error)
+
+// KeptLegacy returns the reply of the old system to r, which must be owned, where it
+// is one of those that are kept: one that is, or what ask gets. ok is false for all
+// others, which are to be passed on. An error means that the old system cannot
+// answer.
+func (s *Service) KeptLegacy(ctx context.Context, r *http.Request, scheme string, ask AskLegacy) (reply LegacyReply, ok bool, err error) {
+	if s.replies == nil || !s.settings.LegacyCache {
+		return reply, false, nil
+	}
+	c, _ := s.passing(ctx, r, scheme)
+	at, ok := s.replies.call(c)
+	if !ok || !plainRequest(r) {
+		return reply, false, nil
+	}
+	sum, ok := s.replies.legacyRequest(r, scheme)
+	if !ok {
+		return reply, false, nil
+	}
+	tags := append(s.replies.calls[at].tags(c), legacyTag)
+	value, outcome, age, err := s.replies.Get(ctx, sum, sum, tags, func(ctx context.Context, _ [16]byte) ([]byte, time.Duration, error) {
+		return s.fillLegacy(ctx, c, ask)
+	})
+	if err != nil {
+		return reply, false, err
+	}
+	reply, ok = decodeLegacy(value)
+	reply.Kept, reply.Age = outcome, age
+	return reply, ok, nil
+}
+
+// plainRequest reports whether the reply to a Guest's r depends on no more than the
+// sum of legacyRequest holds.
+func plainRequest(r *http.Request) bool {
+	for _, name := range [...]string{"Cookie", "Range", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Expect"} {
+		if len(r.Header[name]) > 0 {
+			return false
+		}
+	}
+	return r.ContentLength == 0
+}
+
+// legacyRequest is request, of replies of the old system.
+func (g *guestReplies) legacyRequest(r *http.Request, scheme string) (sum [32]byte, ok bool) {
+	near, ok := g.request(r, scheme)
+	if !ok {
+		return sum, false
+	}
+	text := appendText(near[:], legacyTag)
+	for _, name := range keptVariants() {
+		values := r.Header[name]
+		text = binary.AppendUvarint(text, uint64(len(values)))
+		for _, value := range values {
+			text = appendText(text, value)
+		}
+	}
+	return sha256.Sum256(appendText(text, r.RequestURI)), true
+}
+
+// keptVariants are the headers that replies of the old system may vary by, besides
+// those that all kept replies do.
+func keptVariants() []string { return []string{"Accept-Encoding", "Accept-Language"} }
+
+// fillLegacy is fill, for the old system.
+func (s *Service) fillLegacy(ctx context.Context, c *Call, ask AskLegacy) (value []byte, ttl time.Duration, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("call", c.Name()), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			value, ttl, err = nil, 0, nil
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, fillTimeout)
+	defer cancel()
+	reply, err := ask(ctx, maxKeptLegacy)
+	switch {
+	case err != nil && adapter.KindOf(err) == adapter.Unavailable, errors.Is(err, context.DeadlineExceeded):
+		return nil, 0, err
+	case err != nil || !keepable(&reply):
+		return nil, 0, nil // each who waits asks for itself
+	case reply.Status == http.StatusNotFound:
+		ttl = notFoundTTL
+	default:
+		ttl = math.MaxInt64
+	}
+	value, err = encodeLegacy(&reply)
+	return value, ttl, err
+}
+
+// keepable reports whether a reply may be shown to all Guests. What the old system
+// says of caching is for others: PHP forbids it for every page of a session.
+func keepable(r *LegacyReply) bool {
+	if r.Status != http.StatusOK && r.Status != http.StatusNotFound || len(r.Header["Set-Cookie"]) > 0 {
+		return false
+	}
+	varies := append(keptVariants(), "Accept", "Authorization", "Cookie", "Version")
+	for _, line := range r.Header["Vary"] {
+		for name := range strings.SplitSeq(line, ",") {
+			if !slices.Contains(varies, http.CanonicalHeaderKey(strings.TrimSpace(name))) {
+				return false
+			}
+		}
+	}
+	mediaType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	return slices.Contains([]string{"application/xml", "text/xml", "application/json", "text/plain"}, strings.ToLower(strings.TrimSpace(mediaType)))
+}
+
+// encodeLegacy writes a reply as its head, with its length in front, and its body.
+func encodeLegacy(r *LegacyReply) ([]byte, error) {
+	head := *r
+	head.Header = r.Header.Clone()
+	for _, name := range []string{"Date", "X-Request-Id", "Content-Length"} { // of one reply alone, or known
+		head.Header.Del(name)
+	}
+	text, err := json.Marshal(&head)
+	if err != nil {
+		return nil, fmt.Errorf("mapping: keep a reply: %w", err)
+	}
+	return append(appendText(nil, string(text)), r.Body...), nil
+}
+
+// decodeLegacy reads what encodeLegacy wrote. ok is false for what is no reply,
+// wherever it comes from.
+func decodeLegacy(value []byte) (r LegacyReply, ok bool) {
+	length, n := binary.Uvarint(value)
+	if n <= 0 || length > uint64(len(value)-n) {
+		return r, false
+	}
+	head, body := value[n:n+int(length)], value[n+int(length):]
+	if json.Unmarshal(head, &r) != nil || r.Status != http.StatusOK && r.Status != http.StatusNotFound || r.Header == nil {
+		return LegacyReply{}, false
+	}
+	r.Body = body
+	return r, true
+}
+
+// LegacyChange begins the change that r, which goes to the old system, may make of
+// replies that are kept. done ends it, and must be called before the reply is
+// written. r must be owned.
+func (s *Service) LegacyChange(ctx context.Context, r *http.Request) (done func()) {
+	address, _ := s.table.Address(r.Method, r.URL.EscapedPath())
+	if s.settings.Replies == nil || address.Reads || address.Route == nil {
+		return func() {}
+	}
+	resource := adapter.Resource(address.Route.Resource)
+	if _, shown := shownToGuests()[resource]; !shown {
+		return func() {}
+	}
+	tags := []string{legacyTag, catalogTag, stockTag}
+	c := Call{Address: address}
+	if id, err := strconv.ParseInt(c.Param("id"), 10, 64); err == nil && resource != adapter.StockItems {
+		tags = append(tags, productTag(id))
+	}
+	return s.settings.Replies.Change(ctx, tags)
+}
