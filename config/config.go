@@ -37,8 +37,14 @@ type Config struct {
 	Store    Store
 	Stock    Stock
 
+	// For moving from an old system resource by resource.
+	Legacy Legacy
+	Record Record
+	Shadow Shadow
+
 	Attributes []Attribute
 	Fields     []FieldList
+	Routes     []Route
 
 	// Driver holds the settings of the chosen adapter as text, by their names
 	// without the section.
@@ -180,6 +186,9 @@ func newConfig(v values) *Config {
 			Backorders:  get[int64](v, "stock.backorders"),
 			ManageStock: get[bool](v, "stock.manage"),
 		},
+		Legacy: newLegacy(v),
+		Record: newRecord(v),
+		Shadow: newShadow(v),
 		Driver: map[string]string{},
 	}
 	c.LogLevel = logLevel(get[string](v, "log.level"))
@@ -238,7 +247,7 @@ type rule struct {
 }
 
 func rules() []rule {
-	return []rule{
+	return append(migrationRules(), []rule{
 		{[]string{"ops.token", "ops.listen"}, func(c *Config) string {
 			if c.OpsToken != "" || Loopback(c.OpsListen) {
 				return ""
@@ -270,7 +279,7 @@ func rules() []rule {
 			}
 			return "must be, with upstream.max_wait " + c.Upstream.MaxWait.String() + ", shorter than server.write_timeout " + c.Server.WriteTimeout.String()
 		}},
-	}
+	}...)
 }
 
 // Loopback reports whether only this machine can reach a host:port. It does not

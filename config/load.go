@@ -65,6 +65,7 @@ func Load(from Sources) (*Config, error) {
 	config := newConfig(l.values)
 	config.Attributes = entriesOf(l, "attributes", newAttribute)
 	config.Fields = entriesOf(l, "fields", newFieldList)
+	config.Routes = entriesOf(l, "routes", newRoute)
 	for _, r := range rules() {
 		if !slices.ContainsFunc(r.settings, l.faults.about) {
 			l.fault(r.settings[0], l.values[r.settings[0]].origin, r.problem(config))

@@ -88,6 +88,9 @@ func TestLoadDefaults(t *testing.T) {
 			AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"},
 			Themes: []string{"base/default", "default/default", "default/iphone", "default/modern", "rwd/default"}},
 		Stock:  config.Stock{MinQty: "0.0000", NotifyQty: "1.0000", ManageStock: true},
+		Legacy: config.Legacy{Auth: "keep", Timeout: 30 * time.Second, MaxInFlight: 64},
+		Record: config.Record{Sample: 0.01, PerSecond: 10, MaxBytes: 64 << 20, BodyBytes: 64 << 10},
+		Shadow: config.Shadow{Sample: 1, MaxInFlight: 4, Queue: 64, Samples: 3, Timeout: 10 * time.Second, Ignore: []string{}},
 		Driver: map[string]string{"dsn": "sqlite:portico.db", "migrate": "auto"},
 	}
 	if diff := cmp.Diff(want, got, compareConfigs()...); diff != "" {
@@ -176,6 +179,9 @@ sql.dsn: 0042
 		Store: config.Store{TimeZone: berlin, Currency: "EUR", TaxCountry: "DE",
 			AttributeSets: []string{"4", "9"}, TaxClasses: []string{"0", "7"}, Themes: []string{}},
 		Stock:  config.Stock{MinQty: "-7.5000", NotifyQty: "0.2500", Backorders: 2},
+		Legacy: config.Legacy{Auth: "keep", Timeout: 30 * time.Second, MaxInFlight: 64},
+		Record: config.Record{Sample: 0.01, PerSecond: 10, MaxBytes: 64 << 20, BodyBytes: 64 << 10},
+		Shadow: config.Shadow{Sample: 1, MaxInFlight: 4, Queue: 64, Samples: 3, Timeout: 10 * time.Second, Ignore: []string{}},
 		Driver: map[string]string{"mapping": "backend.yaml"},
 	}
 	if diff := cmp.Diff(want, got, compareConfigs()...); diff != "" {
@@ -363,6 +369,16 @@ func TestFaults(t *testing.T) {
 			[]string{`default: server.tls_cert: must be set together with server.tls_key, or neither of them`}},
 		{"a call as long as its request", "{upstream.timeout: 9s, server.write_timeout: 10s}", nil, nil,
 			[]string{`portico.yaml:1: upstream.timeout: must be, with upstream.max_wait 1s, shorter than server.write_timeout 10s`}},
+		{"old system without an address", "routes: [{resource: orders, to: legacy}]", nil, nil,
+			[]string{`default: legacy.url: must be set, because routes sends requests of orders there`}},
+		{"writes that are shadowed", "{legacy.url: \"http://old.example\", routes: [{resource: orders, calls: writes, to: legacy, shadow: true}]}", nil, nil,
+			[]string{`portico.yaml:1: routes[0]: shadow is for reads: a write would be done twice`}},
+		{"credentials of our own that are none", "{legacy.auth: own, legacy.token: t}", nil, nil,
+			[]string{`default: legacy.consumer_key: must be set, with legacy.consumer_secret, legacy.token and legacy.token_secret, because legacy.auth is own`}},
+		{"old system with more time than its request", "{legacy.url: \"http://old.example\", legacy.timeout: 2m}", nil, nil,
+			[]string{`portico.yaml:1: legacy.timeout: must be shorter than server.write_timeout 2m0s`}},
+		{"share of more than all", "shadow.sample: 1.1", nil, nil,
+			[]string{`portico.yaml:1: shadow.sample: "1.1" must be a share from 0 to 1, such as 0.01`}},
 		{"combination with a value at fault is not judged", "ops: {listen: 0.0.0.0:9464, token: short}", nil, nil,
 			[]string{`portico.yaml:1: ops.token: value must be 16 to 256 printable ASCII characters without blanks`}},
 

@@ -45,7 +45,7 @@ type Section struct {
 // settings of the core, then those of the sections. Sections are the adapters
 // built in; their names are what the setting "adapter" may be.
 func Settings(sections ...Section) []Setting {
-	table := core()
+	table := append(core(), migration()...)
 	for _, section := range sections {
 		for _, s := range section.Settings {
 			s.Name = section.Name + "." + s.Name

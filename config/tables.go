@@ -52,6 +52,7 @@ func Tables() []Table {
 			Identity: []string{"resource", "role"},
 			Example:  "{resource: products, role: guest, read: [entity_id, sku, name, final_price_with_tax]}",
 		},
+		routesTable(),
 	}
 }
 
@@ -165,6 +166,8 @@ func (l *loader) check(t Table, e entry) {
 		err = l.from.Attribute(newAttribute(e.values))
 	case t.Name == "fields" && l.from.Fields != nil:
 		err = l.from.Fields(newFieldList(e.values))
+	case t.Name == "routes":
+		err = checkRoute(newRoute(e.values))
 	}
 	if err == nil {
 		return

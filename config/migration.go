@@ -1,0 +1,186 @@
+package config
+
+import (
+	"errors"
+	"time"
+)
+
+// Legacy is the old system that routes may send requests to; without URL there is
+// none.
+type Legacy struct {
+	URL string // base URL, without a slash at its end
+	// Auth is "keep", "caller" or "own"; the secrets are for "own" alone.
+	Auth                                            string
+	ConsumerKey, ConsumerSecret, Token, TokenSecret string
+	// Timeout is the time for the headers of a reply once the request is sent.
+	Timeout     time.Duration
+	MaxInFlight int
+	Cache       bool // whether replies to Guests' product reads are kept
+}
+
+// A Route is one entry of the table routes.
+type Route struct {
+	Resource string // a resource, "outside" or "all"
+	Calls    string // "reads", "writes" or "all"
+	To       string // "portico" or "legacy"
+	Shadow   bool
+}
+
+// Record says which exchanges are written to files; without Dir none are.
+type Record struct {
+	Dir                 string
+	Sample              float64 // share of the requests, 0 to 1
+	PerSecond           float64
+	MaxBytes, BodyBytes int64
+}
+
+// Shadow bounds what the other side is asked in the background, and says what is
+// no difference.
+type Shadow struct {
+	Sample                      float64 // share of the requests, 0 to 1
+	MaxInFlight, Queue, Samples int
+	Timeout                     time.Duration
+	Unordered                   bool
+	Clock                       time.Duration
+	Ignore                      []string
+}
+
+// migration returns the settings of a migration from an old system.
+func migration() []Setting {
+	const shortest, longest = int64(10 * time.Millisecond), int64(10 * time.Minute)
+	const share = `0(?:\.[0-9]{1,4})?|1(?:\.0{1,4})?`
+	return []Setting{
+		{Name: "legacy.url", Kind: URL, Flag: "legacy-url",
+			Help: "Base URL of the old system: what stands before /api/rest there. The table routes says what it answers."},
+		{Name: "legacy.auth", Kind: Choice, Default: "keep", Choices: []string{"keep", "caller", "own"},
+			Help: "How calls are signed for the old system. keep: as they came, with the Host header that the client sent, so that its signature still verifies. " +
+				"caller: anew for legacy.url, with the consumer and token of the caller, which Portico has to know. " +
+				"own: anew for legacy.url, with the consumer and token below, and only for those whom Portico knows as Admin."},
+		{Name: "legacy.consumer_key", Kind: Text, Help: "With legacy.auth own: key of the consumer that Portico is to the old system."},
+		{Name: "legacy.consumer_secret", Kind: Text, Secret: true, Help: "Its secret."},
+		{Name: "legacy.token", Kind: Text, Help: "With legacy.auth own: the access token of an Admin."},
+		{Name: "legacy.token_secret", Kind: Text, Secret: true, Help: "Its secret."},
+		{Name: "legacy.timeout", Kind: Duration, Default: "30s", Min: shortest, Max: longest,
+			Help: "Time for the headers of the old system's reply, once it has the whole request. Bodies take as long as the server settings let them."},
+		{Name: "legacy.max_in_flight", Kind: Int, Default: "64", Min: 1, Max: 100_000,
+			Help: "Greatest number of requests that wait for the old system's reply at a time; others wait for upstream.max_wait and get 503."},
+		{Name: "legacy.cache", Kind: Bool, Default: "false",
+			Help: "Whether the old system's replies to Guests' reads of products are kept, as Portico's own are. What changes there behind Portico's back shows after cache.ttl."},
+
+		{Name: "record.dir", Kind: Text,
+			Help: "Folder for recorded exchanges and for the counts of who calls what, made when it is missing. Empty: nothing is recorded."},
+		{Name: "record.sample", Kind: Decimal, Default: "0.01", Valid: matching(share, "must be a share from 0 to 1, such as 0.01"),
+			Help: "Share of the exchanges that are written, with secrets and personal data masked. Counts are of all."},
+		{Name: "record.per_second", Kind: Decimal, Default: "10", Valid: matching(`[0-9]{1,5}(?:\.[0-9]{1,4})?`, "must be a number such as 10 or 0.5"),
+			Help: "Greatest number of exchanges written in a second in the long run."},
+		{Name: "record.max_bytes", Kind: Size, Default: "64MiB", Min: kib, Max: 1024 * gib,
+			Help: "Greatest size of all files of exchanges together; then no more are written."},
+		{Name: "record.body_bytes", Kind: Size, Default: "64KiB", Min: kib, Max: 16 * mib,
+			Help: "Greatest size of a body; exchanges with longer ones are not written."},
+
+		{Name: "shadow.sample", Kind: Decimal, Default: "1", Valid: matching(share, "must be a share from 0 to 1, such as 0.01"),
+			Help: "Share of the reads on shadowed routes of which the other side is asked too."},
+		{Name: "shadow.max_in_flight", Kind: Int, Default: "4", Min: 1, Max: 1000,
+			Help: "Greatest number of such questions at a time."},
+		{Name: "shadow.queue", Kind: Int, Default: "64", Min: 1, Max: 100_000,
+			Help: "Greatest number that wait; beyond it they are dropped and counted, and no client waits."},
+		{Name: "shadow.timeout", Kind: Duration, Default: "10s", Min: shortest, Max: longest,
+			Help: "Time for the other side's answer."},
+		{Name: "shadow.samples", Kind: Int, Default: "3", Min: 0, Max: 100,
+			Help: "Samples that are kept of each call and field that differs, for the operators' port under /shadow."},
+		{Name: "shadow.unordered", Kind: Bool, Default: "false",
+			Help: "Whether the order of records and fields may differ."},
+		{Name: "shadow.clock", Kind: Duration, Default: "0s", Min: 0, Max: int64(24 * time.Hour),
+			Help: "By how much times may differ."},
+		{Name: "shadow.ignore", Kind: Names,
+			Help: "Fields that may differ, such as updated_at or stock_data.qty, separated by commas."},
+	}
+}
+
+// routesTable describes the table routes.
+func routesTable() Table {
+	return Table{
+		Name: "routes",
+		Help: "Who answers what, for moving resource by resource: Portico's adapter, or the old system at legacy.url. " +
+			"The entry that says most counts: its resource named, then its calls. What no entry is about Portico answers.",
+		Keys: []Setting{
+			{Name: "resource", Kind: Choice, Choices: []string{
+				"all", "outside", "customers", "customer_addresses", "products", "product_images", "product_websites", "product_categories",
+				"stock_items", "orders", "order_items", "order_addresses", "order_comments",
+			}, Help: "What the entry is about. outside is what the contract has no route for, such as /oauth/ and images; all includes it."},
+			{Name: "calls", Kind: Choice, Choices: []string{"all", "reads", "writes"}, Default: "all", Help: "Which requests."},
+			{Name: "to", Kind: Choice, Choices: []string{"portico", "legacy"}, Help: "Who answers."},
+			{Name: "shadow", Kind: Bool, Default: "false",
+				Help: "Whether the other side is asked too, in the background, where the contract has a GET. Differences are counted and kept as samples; the client sees nothing of it."},
+		},
+		Identity: []string{"resource", "calls"},
+		Example:  "{resource: stock_items, calls: reads, to: portico}",
+	}
+}
+
+func newRoute(v values) Route {
+	return Route{Resource: get[string](v, "resource"), Calls: get[string](v, "calls"), To: get[string](v, "to"), Shadow: get[bool](v, "shadow")}
+}
+
+func newLegacy(v values) Legacy {
+	return Legacy{
+		URL: get[string](v, "legacy.url"), Auth: get[string](v, "legacy.auth"),
+		ConsumerKey: get[string](v, "legacy.consumer_key"), ConsumerSecret: get[string](v, "legacy.consumer_secret"),
+		Token: get[string](v, "legacy.token"), TokenSecret: get[string](v, "legacy.token_secret"),
+		Timeout: get[time.Duration](v, "legacy.timeout"), MaxInFlight: int(get[int64](v, "legacy.max_in_flight")), Cache: get[bool](v, "legacy.cache"),
+	}
+}
+
+func newRecord(v values) Record {
+	return Record{
+		Dir: get[string](v, "record.dir"), Sample: number(get[string](v, "record.sample")), PerSecond: number(get[string](v, "record.per_second")),
+		MaxBytes: get[int64](v, "record.max_bytes"), BodyBytes: get[int64](v, "record.body_bytes"),
+	}
+}
+
+func newShadow(v values) Shadow {
+	return Shadow{
+		Sample:      number(get[string](v, "shadow.sample")),
+		MaxInFlight: int(get[int64](v, "shadow.max_in_flight")), Queue: int(get[int64](v, "shadow.queue")), Samples: int(get[int64](v, "shadow.samples")),
+		Timeout: get[time.Duration](v, "shadow.timeout"), Unordered: get[bool](v, "shadow.unordered"), Clock: get[time.Duration](v, "shadow.clock"),
+		Ignore: get[[]string](v, "shadow.ignore"),
+	}
+}
+
+// migrationRules are the conditions on several of these settings.
+func migrationRules() []rule {
+	return []rule{
+		{[]string{"legacy.url", "routes"}, func(c *Config) string {
+			for _, r := range c.Routes {
+				if c.Legacy.URL == "" && (r.To == "legacy" || r.Shadow) {
+					return "must be set, because routes sends requests of " + r.Resource + " there"
+				}
+			}
+			return ""
+		}},
+		{[]string{"legacy.consumer_key", "legacy.auth"}, func(c *Config) string {
+			l := c.Legacy
+			if l.Auth != "own" || l.ConsumerKey != "" && l.ConsumerSecret != "" && l.Token != "" && l.TokenSecret != "" {
+				return ""
+			}
+			return "must be set, with legacy.consumer_secret, legacy.token and legacy.token_secret, because legacy.auth is own"
+		}},
+		{[]string{"legacy.timeout", "server.write_timeout"}, func(c *Config) string {
+			if c.Legacy.URL == "" || c.Legacy.Timeout < c.Server.WriteTimeout {
+				return ""
+			}
+			return "must be shorter than server.write_timeout " + c.Server.WriteTimeout.String()
+		}},
+	}
+}
+
+// checkRoute checks one entry of the table routes.
+func checkRoute(r Route) error {
+	if r.Shadow && r.Calls == "writes" {
+		return errors.New("shadow is for reads: a write would be done twice")
+	}
+	if r.Shadow && r.Resource == "outside" {
+		return errors.New("shadow is for the contract's resources")
+	}
+	return nil
+}
