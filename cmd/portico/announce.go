@@ -19,6 +19,10 @@ func announce(w io.Writer, cfg *config.Config, contract, ops net.Addr, data *ada
 	fmt.Fprintf(w, "Portico %s, dialect %s\n", version, cfg.Dialect)
 	fmt.Fprintf(w, "  contract    %s/api/rest\n", base)
 	fmt.Fprintf(w, "  operations  http://%s  (/metrics /healthz /readyz)\n", reachable(ops))
+	if len(cfg.Routes) > 0 {
+		fmt.Fprintf(w, "  old system  %s  (legacy.auth %s)\n", cfg.Legacy.URL, cfg.Legacy.Auth)
+		fmt.Fprintf(w, "  routes      %s\n", strings.Join(routesText(cfg.Routes), "; "))
+	}
 	if data == nil {
 		return
 	}

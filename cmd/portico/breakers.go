@@ -1,6 +1,10 @@
 package main
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // breakers are the metrics of every circuit breaker of the program.
 type breakers struct {
@@ -46,4 +50,12 @@ func (b *breakers) add(name string) {
 func (b *breakers) changed(name, to string) {
 	b.state.WithLabelValues(name).Set(stateNumbers()[to])
 	b.transitions.WithLabelValues(name, to).Inc()
+}
+
+// telling returns what notes and logs the new state of an upstream's breaker.
+func (b *breakers) telling(log *slog.Logger) func(name, to string) {
+	return func(name, to string) {
+		b.changed(name, to)
+		log.Warn("breaker of the upstream", "upstream", name, "state", to)
+	}
 }

@@ -90,7 +90,7 @@ func fingerprint(cfg *config.Config, demoStore bool) (string, error) {
 // apartFromReplies names the settings, or sections of them, that no reply depends
 // on.
 func apartFromReplies() []string {
-	return []string{"listen", "trusted_proxies", "ops", "log", "server", "cache", "upstream", "auth"}
+	return []string{"listen", "trusted_proxies", "ops", "log", "server", "cache", "upstream", "auth", "record", "shadow"}
 }
 
 // revision returns the commit the program was built from, if the build knows it.

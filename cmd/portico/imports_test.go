@@ -28,17 +28,24 @@ func arrows() map[string][]string {
 	return map[string][]string{
 		"cmd/portico": {
 			"adapter", "adapter/demo", "adapter/guard", "adapter/reststore", "adapter/sidestore", "adapter/sqlstore",
-			"cache", "config", "mapping", "mapping/auth", "mapping/contract", "mapping/httpapi",
+			"cache", "config", "contracttests", "contracttests/report", "mapping", "mapping/auth", "mapping/compare", "mapping/contract",
+			"mapping/exchange", "mapping/httpapi", "mapping/mask", "mapping/passthrough", "mapping/recording", "mapping/shadow",
 		},
-		"cmd/contracttest": {"contracttests"},
+		"cmd/contracttest": {"contracttests", "contracttests/report"},
 
-		"mapping/httpapi":   {"mapping"},
-		"mapping":           {"mapping/codec", "mapping/listquery", "mapping/auth", "mapping/contract", "mapping/numeric", "adapter"},
-		"mapping/codec":     {"mapping/contract", "mapping/numeric"},
-		"mapping/listquery": {"mapping/codec", "mapping/contract", "mapping/numeric", "adapter"},
-		"mapping/auth":      {"mapping/contract", "adapter"},
-		"mapping/contract":  {},
-		"mapping/numeric":   {},
+		"mapping/httpapi":     {"mapping", "mapping/exchange", "mapping/passthrough", "mapping/contract"},
+		"mapping/passthrough": {"mapping/contract", "adapter"},
+		"mapping/exchange":    {"mapping/contract"},
+		"mapping/compare":     {"mapping/codec", "mapping/contract"},
+		"mapping/mask":        {"mapping/codec", "mapping/contract"},
+		"mapping/recording":   {"mapping/exchange", "mapping/mask", "mapping/codec", "mapping/contract"},
+		"mapping/shadow":      {"mapping/exchange", "mapping/compare", "mapping/passthrough", "mapping/contract"},
+		"mapping":             {"mapping/codec", "mapping/listquery", "mapping/auth", "mapping/contract", "mapping/numeric", "adapter"},
+		"mapping/codec":       {"mapping/contract", "mapping/numeric"},
+		"mapping/listquery":   {"mapping/codec", "mapping/contract", "mapping/numeric", "adapter"},
+		"mapping/auth":        {"mapping/contract", "adapter"},
+		"mapping/contract":    {},
+		"mapping/numeric":     {},
 
 		"adapter":             {},
 		"adapter/adaptertest": {"adapter"},
@@ -51,8 +58,11 @@ func arrows() map[string][]string {
 		"adapter/sqlstore/sqltest": {},
 		"cache":                    {"adapter"},
 
-		"config":        {},
-		"contracttests": {},
+		"config":               {},
+		"contracttests":        {},
+		"contracttests/report": {"contracttests"},
+		// asks for programs that tests run
+		"contracttests/programs": {},
 	}
 }
 

@@ -29,6 +29,9 @@ func main() {
 	if err := rootCommand().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "portico:", err)
 		stop()
+		if errors.As(err, new(cannotRun)) {
+			os.Exit(exitCannotRun)
+		}
 		os.Exit(1)
 	}
 }
@@ -50,7 +53,8 @@ Start here:
 		Version:       version,
 	}
 	root.PersistentFlags().String("config", "", "YAML file with settings (or PORTICO_CONFIG)")
-	root.AddCommand(serveCommand(), routesCommand(), configCommand(), seedCommand(), credentialsCommand(), readyCommand(), versionCommand())
+	root.AddCommand(serveCommand(), routesCommand(), configCommand(), seedCommand(), credentialsCommand(), readyCommand(),
+		reportCommand(), compareCommand(), versionCommand())
 	return root
 }
 

@@ -27,6 +27,7 @@ type ops struct {
 	purge        func(context.Context) error // of all replies that are kept
 	reset        func(context.Context) error // nil: not a demo
 	profiles     bool                        // whether profiles are served
+	differences  http.Handler                // between the two sides of a migration; nil: nobody looks for any
 	draining     atomic.Bool
 }
 
@@ -49,6 +50,9 @@ func (o *ops) handler() http.Handler {
 	mux.Handle("POST /cache/purge", o.guarded(http.HandlerFunc(o.purgeCache)))
 	if o.reset != nil {
 		mux.Handle("POST /demo/reset", o.guarded(http.HandlerFunc(o.resetDemo)))
+	}
+	if o.differences != nil {
+		mux.Handle("GET /shadow", o.guarded(o.differences))
 	}
 	if o.profiles {
 		// The package registers them with http.DefaultServeMux too, which no server of

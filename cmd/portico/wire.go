@@ -27,6 +27,7 @@ type app struct {
 	db       *sqlstore.DB
 	contract http.Handler // the contract's port
 	ops      *ops         // the operators' port
+	watch    *watch
 	close    func() error // ends what the parts hold, when nothing is served any more
 }
 
@@ -62,10 +63,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		MaxWait:     cfg.Upstream.MaxWait,
 		Failures:    cfg.Upstream.BreakerFailures,
 		OpenFor:     cfg.Upstream.BreakerOpen,
-		OnBreaker: func(name, to string) {
-			circuits.changed(name, to)
-			log.Warn("breaker of the upstream", "upstream", name, "state", to)
-		},
+		OnBreaker:   circuits.telling(log),
 	})
 	upstream := guarded.Adapter(db.Adapter())
 	kept, err := openCache(cfg, registry, circuits, log)
@@ -100,6 +98,10 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	if err != nil {
 		return nil, err
 	}
+	old, err := newLegacy(cfg, guardMetrics, circuits, log)
+	if err != nil {
+		return nil, errors.Join(err, kept.Close())
+	}
 	var replies mapping.Replies
 	if cfg.Cache.MemoryBytes > 0 || cfg.Cache.RedisURL != "" {
 		replies = kept
@@ -119,18 +121,27 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		Now:               time.Now,
 		Replies:           replies,
 		Fingerprint:       sameReplies,
+		Legacy:            old.auth,
+		LegacySigner:      old.signer,
+		LegacyCache:       cfg.Legacy.Cache,
 	}, log)
 	if err != nil {
 		return nil, err
 	}
-	api, err := httpapi.New(service, httpapi.Options{
+	options := httpapi.Options{
 		Log: log, Metrics: metrics, OpenMedia: guarded.Media(db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
-	})
+		Rules: old.rules, Legacy: old.system,
+	}
+	api, err := httpapi.New(service, options)
+	if err != nil {
+		return nil, err
+	}
+	watching, err := newWatch(cfg, service, old, registry, log)
 	if err != nil {
 		return nil, err
 	}
 
-	operators := &ops{token: cfg.OpsToken, registry: registry, ping: upstream.Ping, keepsReplies: kept.Answers, profiles: cfg.OpsPprof}
+	operators := &ops{token: cfg.OpsToken, registry: registry, ping: old.ping(upstream.Ping), keepsReplies: kept.Answers, profiles: cfg.OpsPprof, differences: watching.samples()}
 	operators.purge = func(ctx context.Context) error {
 		service.Forget()
 		return kept.Purge(ctx)
@@ -147,7 +158,11 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 			return nil
 		}
 	}
-	return &app{db: db, contract: api, ops: operators, close: kept.Close}, nil
+	return &app{db: db, contract: watching.around(api, options.Scheme), ops: operators, watch: watching, close: func() error {
+		err := watching.close()
+		old.close()
+		return errors.Join(err, kept.Close())
+	}}, nil
 }
 
 // stockSettings reads the store's stock settings, which config has checked.

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// TestLegacyCache: replies of the old system to Guests are kept where they may be, and
+// end with the writes that pass through.
+func TestLegacyCache(t *testing.T) {
+	var asked atomic.Int64
+	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := asked.Add(1)
+		w.Header().Set("Content-Type", "text/xml; charset=utf-8")
+		w.Header().Set("X-Old", "1")
+		switch r.URL.RawQuery {
+		case "cookie":
+			w.Header().Set("Set-Cookie", "a=b")
+		case "html":
+			w.Header().Set("Content-Type", "text/html")
+		case "varies":
+			w.Header().Set("Vary", "Accept, User-Agent")
+		case "long":
+			_, _ = w.Write(make([]byte, 2<<20))
+			return
+		case "fails":
+			w.WriteHeader(http.StatusInternalServerError)
+		case "missing":
+			w.WriteHeader(http.StatusNotFound)
+		case "away":
+			panic(http.ErrAbortHandler)
+		}
+		fmt.Fprintf(w, "answer %d", n)
+	}))
+	defer old.Close()
+	front := serveFront(t, old.URL, []string{allToLegacy}, "PORTICO_LEGACY_CACHE=true")
+	const product = "/api/rest/products/1"
+	reads := []struct {
+		name, target string
+		headers      []string
+		kept         bool
+	}{
+		{"product", product, nil, true},
+		{"list", "/api/rest/products?limit=2", nil, true},
+		{"missing", product + "?missing", nil, true},
+		{"another format", product, []string{"Accept", "application/json"}, true},
+		{"packed", product, []string{"Accept-Encoding", "gzip"}, true},
+		{"odd spelling", "/api/rest/products/%31", nil, true},
+		{"with credentials", product, []string{"Authorization", demoAdmin()}, false},
+		{"with a cookie", product, []string{"Cookie", "a=b"}, false},
+		{"with a validator", product, []string{"If-None-Match", `"a"`}, false},
+		{"stock", "/api/rest/stockitems/1", nil, false},
+		{"sets a cookie", product + "?cookie", nil, false},
+		{"a page", product + "?html", nil, false},
+		{"varies", product + "?varies", nil, false},
+		{"too long", product + "?long", nil, false},
+		{"fails", product + "?fails", nil, false},
+	}
+	for _, c := range reads {
+		t.Run(c.name, func(t *testing.T) {
+			first := send(t, "GET", front.contract+c.target, "", c.headers...)
+			before := asked.Load()
+			second := send(t, "GET", front.contract+c.target, "", c.headers...)
+			if kept := asked.Load() == before; kept != c.kept || kept != (second.header.Get("X-Cache") == "HIT") {
+				t.Errorf("kept %t, want %t; %v", kept, c.kept, second.header)
+			}
+			if c.kept && (second.body != first.body || second.status != first.status || second.header.Get("X-Old") != "1" ||
+				second.header.Get("Content-Type") != "text/xml; charset=utf-8" || second.header.Get("Date") == "") {
+				t.Errorf("first %+v, then %+v", first, second)
+			}
+		})
+	}
+	writes := []struct {
+		name, method, target string
+		ends                 bool
+	}{
+		{"product", "PUT", product, true}, {"another product", "DELETE", "/api/rest/products/2", true}, {"new product", "POST", "/api/rest/products", true},
+		{"image", "POST", product + "/images", true}, {"stock", "PUT", "/api/rest/stockitems/1", true}, {"category", "POST", product + "/categories", true},
+		{"customer", "PUT", "/api/rest/customers/1", false}, {"outside", "POST", "/oauth/token", false},
+	}
+	for _, c := range writes {
+		t.Run("write of "+c.name, func(t *testing.T) {
+			send(t, "GET", front.contract+product, "")
+			if got := send(t, c.method, front.contract+c.target, "x"); got.status != http.StatusOK {
+				t.Fatalf("%d %s", got.status, got.body)
+			}
+			if got := send(t, "GET", front.contract+product, ""); (got.header.Get("X-Cache") == "MISS") != c.ends {
+				t.Errorf("then %v", got.header)
+			}
+		})
+	}
+	t.Run("a write that is answered in two halves", func(t *testing.T) {
+		// Who has the first half knows of the write.
+		half := make(chan struct{})
+		slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/xml")
+			_, _ = io.WriteString(w, "first")
+			if r.Method == "PUT" {
+				w.(http.Flusher).Flush()
+				<-half
+			}
+		}))
+		defer slow.Close()
+		front := serveFront(t, slow.URL, []string{allToLegacy}, "PORTICO_LEGACY_CACHE=true")
+		send(t, "GET", front.contract+product, "")
+		request, err := http.NewRequestWithContext(t.Context(), "PUT", front.contract+product, strings.NewReader("x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		if got := send(t, "GET", front.contract+product, ""); got.header.Get("X-Cache") != "MISS" {
+			t.Errorf("then %v", got.header)
+		}
+		close(half)
+		if _, err := io.Copy(io.Discard, response.Body); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("not asked for", func(t *testing.T) {
+		front := serveFront(t, old.URL, []string{allToLegacy})
+		for range 2 {
+			if got := send(t, "GET", front.contract+product, ""); got.header.Get("X-Cache") != "" {
+				t.Errorf("%v", got.header)
+			}
+		}
+	})
+	t.Run("while it is away", func(t *testing.T) {
+		send(t, "GET", front.contract+product, "")
+		old.Close()
+		if got := send(t, "GET", front.contract+product, ""); got.header.Get("X-Cache") != "HIT" || got.status != http.StatusOK {
+			t.Errorf("%d %v", got.status, got.header)
+		}
+		// A write that fails may have been done all the same.
+		for _, call := range [][2]string{{"GET", "/api/rest/products/7"}, {"PUT", product}, {"GET", product}} {
+			if got := send(t, call[0], front.contract+call[1], ""); got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
+				t.Errorf("%s: %d %v", call, got.status, got.header)
+			}
+		}
+	})
+}
