@@ -17,6 +17,10 @@ type counting struct {
 	// advance moves a counter past the keys stored by others, within a
 	// transaction.
 	advance func(counter) string
+	// pass returns a statement that finds a row when a counter has not come to a key
+	// yet, and those that then move it there within a transaction, while nobody else
+	// counts. It is nil for engines that do so by themselves.
+	pass func(c counter, key int64) (behind string, move []string)
 	// settle makes a counter go on after the greatest key there is, outside a
 	// transaction, for engines that cannot do so within one.
 	settle func(counter) string

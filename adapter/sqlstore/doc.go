@@ -37,7 +37,10 @@
 //  8. The bytes of images are files (blobs.go). A file is whole on the disk, under
 //     its name, before the transaction is committed that says so; only names that
 //     the table media_file holds are served.
-//  9. Secrets are sealed under the configured key and stand in no error, and
+//  9. Where a backend over HTTP keeps part of the records, this is the side of package
+//     sidestore (Side): one more table is its ledger, whose entries change in one
+//     transaction with a record that is taken over from the backend.
+//  10. Secrets are sealed under the configured key and stand in no error, and
 //     neither do passwords of a DSN.
 //
 // # A database of another shape

@@ -120,7 +120,7 @@ func TestListingOfExistingData(t *testing.T) {
 			return all
 		}
 		want := listed(db)
-		execute(t, db, "DROP TABLE product_listing", "DROP TABLE media_file", "DROP TABLE write_lock", "DELETE FROM goose_db_version WHERE version_id >= 3")
+		execute(t, db, "DROP TABLE product_listing", "DROP TABLE media_file", "DROP TABLE write_lock", "DROP TABLE backend_record", "DELETE FROM goose_db_version WHERE version_id >= 3")
 		db = reopen(true)
 		if got := listed(db); !reflect.DeepEqual(got, want) || len(want[0]) == 0 {
 			t.Errorf("migrated: %v, want %v", got, want)

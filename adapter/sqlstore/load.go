@@ -33,7 +33,7 @@ func (db *DB) Load(ctx context.Context, data *adapter.Dataset, progress func(don
 
 var errNotEmpty = errors.New("the database is not empty")
 
-// Reset puts data in the place of everything, credentials and nonces included,
+// Reset puts data in the place of everything, credentials, nonces and the ledger included,
 // as if the database were new, and removes the media files. Readers see all of the
 // old or all of the new. New keys go on after those of data. Kinds: as Load.
 func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
@@ -43,7 +43,7 @@ func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
 		if err := db.lockOwners(ctx, tx); err != nil {
 			return err
 		}
-		tables := []string{"oauth_nonce", "oauth_token", "oauth_consumer"}
+		tables := []string{"oauth_nonce", "oauth_token", "oauth_consumer", "backend_record"}
 		for i := len(db.tables) - 1; i >= 0; i-- { // parts before their owners
 			tables = append(tables, db.tables[i].name)
 		}
@@ -254,16 +254,8 @@ func (l *loader) complete(t *table, r adapter.Record) adapter.Record {
 		if hash, ok := l.hashes[adapter.Key(r.Get("entity_id").Int())]; ok {
 			r.Set("password_hash", adapter.TextValue(hash))
 		}
-	case adapter.CustomerAddresses, adapter.Products:
-	default:
-		return r
 	}
-	for _, name := range []string{"created_at", "updated_at"} {
-		if r.Get(name).Kind() == adapter.Absent {
-			r.Set(name, adapter.TextValue(l.now.Format(time.DateTime)))
-		}
-	}
-	return r
+	return dated(r, l.now.Format(time.DateTime))
 }
 
 // prices stores the group and tier prices of a product.

@@ -4,9 +4,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/sidestore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -91,6 +93,46 @@ func TestPlans(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLedgerPlans does the same for the statements of the ledger.
+func TestLedgerPlans(t *testing.T) {
+	var watched sqltest.Statements
+	db, err := Open(t.Context(), Options{DSN: Engines()[0].NewDSN(t), Migrate: true, Wrap: watched.Wrap})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	side, ctx := db.Side(), t.Context()
+	entry := sidestore.Entry{Resource: adapter.Products, Key: 1, ID: "a"}
+	for name, call := range map[string]func() error{
+		"Entries":   func() error { _, err := side.Entries(ctx, adapter.Products, []adapter.Key{1, 2}); return err },
+		"EntriesOf": func() error { _, err := side.EntriesOf(ctx, adapter.Products, []string{"a", "b"}); return err },
+		"Owned":     func() error { _, err := side.Owned(ctx, adapter.Products, 1); return err },
+		"Walk":      func() error { _, err := side.Walk(ctx, adapter.Products, 0, 10); return err },
+		"Noted":     func() error { _, err := side.Noted(ctx, time.Now(), 10); return err },
+		"Enter":     func() error { return side.Enter(ctx, entry) },
+		"Strike":    func() error { return side.Strike(ctx, adapter.Products, 1) },
+	} {
+		watched.Take()
+		if err := call(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		executed, _ := watched.Take()
+		if len(executed) == 0 {
+			t.Errorf("%s: no statement", name)
+		}
+		for _, statement := range executed {
+			for _, step := range plan(t, db, statement) {
+				// The index of notes holds nothing else, in the order that is wanted.
+				walksNotes := strings.Contains(step, "backend_record_note")
+				sortsParts := name == "Owned" && strings.Contains(step, "TEMP B-TREE")
+				if strings.HasPrefix(step, "SCAN ") && !walksNotes || strings.Contains(step, "TEMP B-TREE") && !sortsParts {
+					t.Errorf("%s: %s\n%s", name, step, statement)
+				}
+			}
+		}
 	}
 }
 

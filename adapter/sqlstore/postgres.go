@@ -46,6 +46,7 @@ func postgresEngine() *engine {
 				return "SELECT setval('" + postgresSequence(c) + "', MAX(" + c.column + ")) FROM " + c.table +
 					" HAVING MAX(" + c.column + ") >= (SELECT last_value FROM " + postgresSequence(c) + ")"
 			},
+			pass: passPostgres,
 		},
 		decimal:  func(tenThousandths int64) any { return formatDecimal(tenThousandths) },
 		classify: classifyPostgres,
@@ -59,6 +60,17 @@ const postgresMigrationLock = "7024931501"
 // postgresSequence returns the sequence that PostgreSQL makes for an identity
 // column.
 func postgresSequence(c counter) string { return c.table + "_" + c.column + "_seq" }
+
+// passPostgres moves a sequence, once an ALTER SEQUENCE that changes nothing has kept
+// others from counting until the transaction ends: setval would take back what they
+// counted meanwhile.
+func passPostgres(c counter, key int64) (behind string, move []string) {
+	sequence, number := postgresSequence(c), strconv.FormatInt(key, 10)
+	return "SELECT 1 FROM " + sequence + " WHERE last_value < " + number + " OR NOT is_called", []string{
+		"ALTER SEQUENCE " + sequence + " NO CYCLE",
+		"SELECT setval('" + sequence + "', GREATEST(last_value, " + number + ")) FROM " + sequence,
+	}
+}
 
 var errPostgresDSN = errors.New(`want "postgres://user:password@host:5432/database", or "postgres:" and settings such as "host=/run/postgresql dbname=shop"`)
 

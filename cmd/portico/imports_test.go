@@ -51,9 +51,11 @@ func arrows() map[string][]string {
 		"adapter/adaptertest": {"adapter"},
 		"adapter/demo":        {"adapter"},
 		"adapter/guard":       {"adapter"},
-		"adapter/reststore":   {"adapter"},
-		"adapter/sidestore":   {"adapter"},
-		"adapter/sqlstore":    {"adapter"},
+		"adapter/reststore":   {"adapter", "adapter/sidestore"},
+		// a private Medusa for tests
+		"adapter/reststore/medusatest": {"adapter/sqlstore/sqltest", "contracttests/programs"},
+		"adapter/sidestore":            {"adapter"},
+		"adapter/sqlstore":             {"adapter", "adapter/sidestore"},
 		// private database servers for tests
 		"adapter/sqlstore/sqltest": {},
 		"cache":                    {"adapter"},

@@ -1,0 +1,274 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sidestore"
+)
+
+// A Side serves the records of a DB as Adapter does, for a backend that keeps part of
+// them. The table backend_record is its ledger, and has to be a table as in the
+// migrations.
+type Side struct{ *Adapter }
+
+var _ sidestore.Side = (*Side)(nil)
+
+// Side returns the side that the database is.
+func (db *DB) Side() *Side { return &Side{Adapter: db.Adapter()} }
+
+const (
+	// entryBatch is the number of entries that one statement looks for.
+	entryBatch = 128
+	// maxBackendID is the greatest length of a backend's id, in characters.
+	maxBackendID = 255
+	// maxTag is the greatest length of a tag, in characters.
+	maxTag = 255
+)
+
+const selectEntries = "SELECT resource, legacy_id, backend_id, root, owner_id, tag, base, note, changed_at FROM backend_record WHERE "
+
+// Statements that store one entry. Their parameters are those of entryArguments.
+const (
+	insertEntry = "INSERT INTO backend_record (backend_id, root, owner_id, tag, base, note, changed_at, resource, legacy_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	updateEntry = "UPDATE backend_record SET backend_id = ?, root = ?, owner_id = ?, tag = ?, base = ?, note = ?, changed_at = ? WHERE resource = ? AND legacy_id = ?"
+)
+
+// Entries returns the entries of these keys that there are, in any order. Kinds:
+// Unavailable, Internal.
+func (s *Side) Entries(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]sidestore.Entry, error) {
+	wanted := make([]any, len(keys))
+	for i, key := range keys {
+		wanted[i] = int64(key)
+	}
+	return s.entriesIn(ctx, r, "legacy_id", wanted)
+}
+
+// EntriesOf returns the entries of the backend's ids that there are, in any order.
+// Kinds: Unavailable, Internal.
+func (s *Side) EntriesOf(ctx context.Context, r adapter.Resource, ids []string) ([]sidestore.Entry, error) {
+	wanted := make([]any, 0, len(ids))
+	for _, id := range ids {
+		if id != "" && storable(id, maxBackendID) {
+			wanted = append(wanted, id)
+		}
+	}
+	return s.entriesIn(ctx, r, "backend_id", wanted)
+}
+
+func (s *Side) entriesIn(ctx context.Context, r adapter.Resource, column string, wanted []any) ([]sidestore.Entry, error) {
+	var entries []sidestore.Entry
+	for batch := range slices.Chunk(wanted, entryBatch) {
+		batch = filledUp(batch)
+		some, err := s.entries(ctx, "resource = ? AND "+column+placeholders(len(batch)), append([]any{string(r)}, batch...)...)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, some...)
+	}
+	return entries, nil
+}
+
+// placeholders is a condition that a column has one of n values.
+func placeholders(n int) string { return " IN (?" + strings.Repeat(", ?", n-1) + ")" }
+
+// Owned returns the entries of the parts of a root, of all resources, by resource and
+// key. Kinds: Unavailable, Internal.
+func (s *Side) Owned(ctx context.Context, root adapter.Resource, owner adapter.Key) ([]sidestore.Entry, error) {
+	return s.entries(ctx, "root = ? AND owner_id = ? ORDER BY resource, legacy_id", string(root), int64(owner))
+}
+
+// Walk returns up to limit entries of keys greater than after, by key. Kinds:
+// Unavailable, Internal.
+func (s *Side) Walk(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]sidestore.Entry, error) {
+	return s.entries(ctx, "resource = ? AND legacy_id > ? ORDER BY legacy_id LIMIT ?", string(r), int64(after), limit)
+}
+
+// Noted returns up to limit entries with a note, of all resources, that changed last
+// before then, the oldest first. Kinds: Unavailable, Internal.
+func (s *Side) Noted(ctx context.Context, before time.Time, limit int) ([]sidestore.Entry, error) {
+	return s.entries(ctx, "note IS NOT NULL AND changed_at < ? ORDER BY changed_at LIMIT ?", before.UnixMicro(), limit)
+}
+
+// entries returns the entries that a condition selects.
+func (s *Side) entries(ctx context.Context, where string, arguments ...any) ([]sidestore.Entry, error) {
+	rows, err := s.db.reading.query(ctx, selectEntries+where, arguments...)
+	if err != nil {
+		return nil, s.db.fault(ctx, "read ledger", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var entries []sidestore.Entry
+	for rows.Next() {
+		e, err := scanEntry(rows)
+		if err != nil {
+			return nil, s.db.fault(ctx, "read ledger", err)
+		}
+		entries = append(entries, e)
+	}
+	return entries, s.db.fault(ctx, "read ledger", rows.Err())
+}
+
+func scanEntry(rows *sql.Rows) (sidestore.Entry, error) {
+	var e sidestore.Entry
+	var id, root sql.NullString
+	var owner sql.NullInt64
+	var changed int64
+	if err := rows.Scan(&e.Resource, &e.Key, &id, &root, &owner, &e.Tag, &e.Base, &e.Note, &changed); err != nil {
+		return e, err
+	}
+	e.ID, e.Root, e.Owner = id.String, adapter.Resource(root.String), adapter.Key(owner.Int64)
+	e.Changed = time.UnixMicro(changed).UTC()
+	return e, nil
+}
+
+// Enter stores entries, in place of those of the same resource and key, all or none.
+// Kinds: Conflict when an id is another key's already, Invalid for an id of more than
+// 255 characters, Unavailable, Internal.
+func (s *Side) Enter(ctx context.Context, entries ...sidestore.Entry) error {
+	const op = "enter records"
+	if len(entries) == 0 {
+		return nil
+	}
+	for i := range entries {
+		if err := checkEntry(op, &entries[i]); err != nil {
+			return err
+		}
+	}
+	for _, text := range []string{insertEntry, updateEntry, s.lockEntries(1)} {
+		if _, err := s.db.writing.prepared(ctx, text); err != nil {
+			return s.db.fault(ctx, op, err)
+		}
+	}
+	// All writers lock in one order.
+	entries = slices.Clone(entries)
+	slices.SortFunc(entries, func(a, b sidestore.Entry) int {
+		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Key, b.Key))
+	})
+	enter := func() error {
+		return s.db.write(ctx, op, func(tx *sql.Tx) error { return s.enter(ctx, tx, entries) })
+	}
+	err := enter()
+	if adapter.KindOf(err) == adapter.Conflict {
+		// Another transaction may have stored the entry of the same key meanwhile,
+		// which is now there to be replaced.
+		err = enter()
+	}
+	return err
+}
+
+// enter stores entries, sorted by resource and key.
+func (s *Side) enter(ctx context.Context, tx *sql.Tx, entries []sidestore.Entry) error {
+	there, err := s.lockEntriesOf(ctx, tx, entries)
+	if err != nil {
+		return err
+	}
+	moment := time.Now().UnixMicro()
+	for i := range entries {
+		e := &entries[i]
+		text := insertEntry
+		if there[record{e.Resource, e.Key}] {
+			text = updateEntry
+		}
+		if _, err := s.db.writing.execIn(ctx, tx, text, entryArguments(e, moment)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A record names one of any resource.
+type record struct {
+	resource adapter.Resource
+	key      adapter.Key
+}
+
+// lockEntriesOf returns which of the entries are stored already, and locks those.
+func (s *Side) lockEntriesOf(ctx context.Context, tx *sql.Tx, entries []sidestore.Entry) (map[record]bool, error) {
+	there := map[record]bool{}
+	for len(entries) > 0 {
+		r := entries[0].Resource
+		arguments := []any{string(r)}
+		for len(entries) > 0 && entries[0].Resource == r && len(arguments) <= entryBatch {
+			arguments, entries = append(arguments, int64(entries[0].Key)), entries[1:]
+		}
+		arguments = append(arguments[:1], filledUp(arguments[1:])...)
+		rows, err := s.db.writing.queryIn(ctx, tx, s.lockEntries(len(arguments)-1), arguments...)
+		if err != nil {
+			return nil, err
+		}
+		for rows.Next() {
+			var key adapter.Key
+			if err := rows.Scan(&key); err != nil {
+				return nil, errors.Join(err, rows.Close())
+			}
+			there[record{r, key}] = true
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return there, nil
+}
+
+// lockEntries is the statement that locks the entries of n keys of a resource.
+func (s *Side) lockEntries(n int) string {
+	return "SELECT legacy_id FROM backend_record WHERE resource = ? AND legacy_id" + placeholders(n) + " ORDER BY legacy_id" + s.db.engine.lock
+}
+
+func entryArguments(e *sidestore.Entry, moment int64) []any {
+	return []any{
+		nothing(e.ID), nothing(string(e.Root)), nothing(int64(e.Owner)), e.Tag, nothing(string(e.Base)), nothing(string(e.Note)), moment,
+		string(e.Resource), int64(e.Key),
+	}
+}
+
+// checkEntry refuses what not every engine can hold.
+func checkEntry(op string, e *sidestore.Entry) error {
+	for _, field := range []struct {
+		name, value string
+		longest     int
+	}{{"backend_id", e.ID, maxBackendID}, {"tag", e.Tag, maxTag}, {"base", string(e.Base), 0}, {"note", string(e.Note), 0}} {
+		if !storable(field.value, field.longest) {
+			return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: field.name, Err: errText}
+		}
+	}
+	return nil
+}
+
+var errText = errors.New("too long, not UTF-8, or with a zero byte in it")
+
+// storable reports whether every engine can hold a text of at most so many characters,
+// any number if 0.
+func storable(text string, longest int) bool {
+	return utf8.ValidString(text) && !strings.ContainsRune(text, 0) && (longest == 0 || utf8.RuneCountInString(text) <= longest)
+}
+
+// Strike removes the entry of a root with those of its parts, or of a part. An entry
+// that is not there is no fault. Kinds: Unavailable, Internal.
+func (s *Side) Strike(ctx context.Context, r adapter.Resource, key adapter.Key) error {
+	return s.db.write(ctx, "strike records", func(tx *sql.Tx) error { return s.strike(ctx, tx, r, key) })
+}
+
+func (s *Side) strike(ctx context.Context, tx *sql.Tx, r adapter.Resource, key adapter.Key) error {
+	for _, where := range []string{"resource = ? AND legacy_id = ?", "root = ? AND owner_id = ?"} {
+		if _, err := s.db.exec(ctx, tx, "DELETE FROM backend_record WHERE "+where, string(r), int64(key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Doubt empties all tags. Kinds: Unavailable, Internal.
+func (s *Side) Doubt(ctx context.Context) error {
+	return s.db.write(ctx, "doubt records", func(tx *sql.Tx) error {
+		_, err := s.db.exec(ctx, tx, "UPDATE backend_record SET tag = '' WHERE tag <> ''")
+		return err
+	})
+}

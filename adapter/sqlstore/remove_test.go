@@ -1,0 +1,63 @@
+package sqlstore_test
+
+import (
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+func TestRemove(t *testing.T) {
+	sqlstore.EachEngine(t, testRemove)
+}
+
+func testRemove(t *testing.T, e sqlstore.Engine) {
+	ctx, side := t.Context(), openDemo(t, e).Side()
+	line := all(t, side, adapter.OrderItems)[0]
+	order, item := adapter.Key(line.Get("order_id").Int()), adapter.Key(line.Get("item_id").Int())
+	var lines []adapter.Record
+	for _, r := range all(t, side, adapter.OrderItems) {
+		if adapter.Key(r.Get("order_id").Int()) == order {
+			lines = append(lines, r)
+		}
+	}
+	entries := []sidestore.Entry{{Resource: adapter.Orders, Key: order, ID: "o"}, {Resource: adapter.StockItems, Key: 1, ID: "s", Root: adapter.Products, Owner: 1}}
+	for _, r := range lines {
+		key := adapter.Key(r.Get("item_id").Int())
+		entries = append(entries, sidestore.Entry{Resource: adapter.OrderItems, Key: key, ID: r.Get("item_id").Text(), Root: adapter.Orders, Owner: order})
+	}
+	if err := side.Enter(ctx, entries...); err != nil {
+		t.Fatal(err)
+	}
+	gone := func(r adapter.Resource, key adapter.Key) {
+		t.Helper()
+		_, err := storeOf(t, side, r).Get(ctx, &adapter.GetParams{Key: key})
+		wantKind(t, "the record", err, adapter.NotFound)
+		if found, err := side.Entries(ctx, r, []adapter.Key{key}); len(found) != 0 || err != nil {
+			t.Errorf("the entry of %s %d: %v, %v", r, key, found, err)
+		}
+		wantKind(t, "a second time", side.Remove(ctx, r, key), adapter.NotFound)
+	}
+	if err := side.Remove(ctx, adapter.OrderItems, item); err != nil {
+		t.Fatal(err)
+	}
+	gone(adapter.OrderItems, item)
+	if found, err := side.Owned(ctx, adapter.Orders, order); len(found) != len(lines)-1 || err != nil {
+		t.Errorf("the other lines' entries: %v, %v", found, err)
+	}
+	if err := side.Remove(ctx, adapter.Orders, order); err != nil {
+		t.Fatal(err)
+	}
+	gone(adapter.Orders, order)
+	for _, r := range lines {
+		gone(adapter.OrderItems, adapter.Key(r.Get("item_id").Int()))
+	}
+	if err := side.Remove(ctx, adapter.StockItems, 1); err != nil {
+		t.Fatal(err)
+	}
+	gone(adapter.StockItems, 1)
+	for _, r := range []adapter.Resource{adapter.Products, adapter.Customers, adapter.ProductWebsites, adapter.ProductImages, adapter.Admins} {
+		wantKind(t, string(r), side.Remove(ctx, r, 1), adapter.Unsupported)
+	}
+}
