@@ -1,0 +1,65 @@
+package sidestore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
+	"github.com/portico-commerce/portico/adapter/sidestore"
+)
+
+var farFuture = time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// TestConformance: a side with a backend does what a side does alone.
+func TestConformance(t *testing.T) {
+	h := adaptertest.Harness{
+		Open:        func(t *testing.T) adapter.Adapter { return openShop(t).Adapter },
+		Unsupported: map[adapter.Resource]string{adapter.Admins: "stored, and not served yet"},
+	}
+	if testing.Short() { // the side's queries, which are not looked into, are the slow part
+		h.Attributes = func(adapter.Attribute) bool { return false }
+	}
+	adaptertest.Run(t, h)
+}
+
+// TestNew refuses a backend that keeps what there is not.
+func TestNew(t *testing.T) {
+	side := demoSide(t)
+	for name, kept := range map[string][]sidestore.Kept{
+		"unknown resource":  {{Resource: "things", Root: "things"}},
+		"twice":             {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.Products, Root: adapter.Products}},
+		"unknown attribute": {{Resource: adapter.Products, Root: adapter.Products, Attributes: []string{"colour"}}},
+		"part first":        {{Resource: adapter.StockItems, Root: adapter.Products, Owner: "product_id"}},
+		"part of a part": {
+			{Resource: adapter.Products, Root: adapter.Products},
+			{Resource: adapter.StockItems, Root: adapter.Products, Owner: "product_id"},
+			{Resource: adapter.ProductImages, Root: adapter.StockItems, Owner: "product_id"},
+		},
+		"unknown owner":         {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, Owner: "owner"}},
+		"stock beside products": {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, Owner: "product_id"}},
+		"images taken over": {
+			{Resource: adapter.Products, Root: adapter.Products},
+			{Resource: adapter.ProductImages, Root: adapter.Products, Owner: "product_id", Identified: true, Adopts: true},
+		},
+		"unknown match": {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, Owner: "product_id", Match: []string{"x"}}},
+	} {
+		m := newMemory()
+		m.kept = kept
+		if _, err := sidestore.New(sidestore.Options{Side: side, Backend: m}); adapter.KindOf(err) != adapter.Invalid {
+			t.Errorf("%s: %v, want invalid", name, err)
+		}
+	}
+	if _, err := sidestore.New(sidestore.Options{Side: side, Backend: newMemory(), Unmapped: "guess"}); adapter.KindOf(err) != adapter.Invalid {
+		t.Errorf("unknown policy: %v, want invalid", err)
+	}
+	registry := prometheus.NewRegistry()
+	for i, want := range []bool{true, false} {
+		_, err := sidestore.New(sidestore.Options{Side: side, Backend: newMemory(), Registerer: registry})
+		if (err == nil) != want {
+			t.Errorf("registered %d: %v", i, err)
+		}
+	}
+}
