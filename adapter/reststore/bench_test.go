@@ -1,0 +1,176 @@
+package reststore_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// BenchmarkProduct and BenchmarkProducts100 hold reads through the adapter (the side in
+// SQLite, the ledger, the mapping) against the same requests sent with net/http, to a
+// backend that answers from memory at once. Both sides run in short slices in turn; the
+// medians of the pairs are reported:
+//
+//	ratio       time of a read through the adapter as a multiple of the bare requests'
+//	overhead-µs what the adapter adds to them
+//	side-µs     of that, the read of the side, which is there without a backend, too
+//	bare-µs     the bare requests
+//
+// The documents are known, as they nearly always are. In a list of 100 they come in
+// three requests, sent at once on both sides.
+func BenchmarkProduct(b *testing.B) { benchmarkRead(b, 1) }
+
+func BenchmarkProducts100(b *testing.B) { benchmarkRead(b, 100) }
+
+func benchmarkRead(b *testing.B, count int) {
+	s := openJoined(b)
+	store, err := s.Store(adapter.Products)
+	if err != nil {
+		b.Fatal(err)
+	}
+	fillShelf(b, store, 100)
+	var asked recorded
+	s.shelf.faulty(asked.replay(s.shelf.well()))
+	side, err := s.side.Store(adapter.Products)
+	if err != nil {
+		b.Fatal(err)
+	}
+	read := func(store adapter.Store) error {
+		if count == 1 {
+			_, err := store.Get(b.Context(), &adapter.GetParams{Key: 1})
+			return err
+		}
+		found, err := store.List(b.Context(), &adapter.ListParams{Query: adapter.Query{Limit: int64(count)}})
+		if err == nil && len(found.Records) != count {
+			err = fmt.Errorf("%d records", len(found.Records))
+		}
+		return err
+	}
+	ours, alone := func() error { return read(store) }, func() error { return read(side) }
+	if err := ours(); err != nil {
+		b.Fatal(err)
+	}
+	sent := asked.requests()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
+	defer client.CloseIdleConnections()
+	bare := func() error { return sendAll(b.Context(), client, s.shelf.URL, sent) }
+
+	const slice = 100 * time.Millisecond
+	timed := func(f func() error) float64 {
+		n, start := 0, time.Now()
+		for ; time.Since(start) < slice; n++ {
+			if err := f(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		return float64(time.Since(start).Microseconds()) / float64(n)
+	}
+	timed(bare)
+	timed(ours)
+	var ratios, extra, sides, floor []float64
+	for b.Loop() {
+		without, with, side := timed(bare), timed(ours), timed(alone)
+		ratios, extra, sides, floor = append(ratios, with/without), append(extra, with-without), append(sides, side), append(floor, without)
+	}
+	median := func(all []float64) float64 { slices.Sort(all); return all[len(all)/2] }
+	b.ReportMetric(median(ratios), "ratio")
+	b.ReportMetric(median(extra), "overhead-µs")
+	b.ReportMetric(median(sides), "side-µs")
+	b.ReportMetric(median(floor), "bare-µs")
+	b.ReportMetric(float64(len(sent)), "requests")
+	b.ReportMetric(0, "ns/op")
+}
+
+// fillShelf creates products until there are enough.
+func fillShelf(b *testing.B, store adapter.Store, enough int) {
+	b.Helper()
+	first, err := store.Get(b.Context(), &adapter.GetParams{Key: 1, With: []string{"tier_price", "group_price"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range enough {
+		r := adapter.NewRecord(first.Schema)
+		for j, a := range first.Schema.Attributes {
+			if !a.ReadOnly && !a.OnDemand {
+				r.Values[j] = first.Values[j]
+			}
+		}
+		r.Set("sku", adapter.TextValue("filling-"+strconv.Itoa(i)))
+		r.Set("url_key", adapter.TextValue("filling-"+strconv.Itoa(i)))
+		if _, err := store.Create(b.Context(), &adapter.CreateParams{Record: r}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// recorded are requests, and what was answered.
+type recorded struct {
+	mu      sync.Mutex
+	answers map[string][]byte
+	sent    []*http.Request
+}
+
+func (a *recorded) requests() []*http.Request {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sent
+}
+
+// replay answers reads that were asked before from memory.
+func (a *recorded) replay(behind http.Handler) func(http.ResponseWriter, *http.Request) bool {
+	a.answers = map[string][]byte{}
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodGet {
+			return false
+		}
+		a.mu.Lock()
+		body, known := a.answers[r.URL.RequestURI()]
+		a.mu.Unlock()
+		if !known {
+			recorder := httptest.NewRecorder()
+			behind.ServeHTTP(recorder, r)
+			body = recorder.Body.Bytes()
+			a.mu.Lock()
+			a.answers[r.URL.RequestURI()] = body
+			a.sent = append(a.sent, r)
+			a.mu.Unlock()
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		_, _ = w.Write(body)
+		return true
+	}
+}
+
+// sendAll sends requests as they came, and reads the replies.
+func sendAll(ctx context.Context, client *http.Client, url string, sent []*http.Request) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, r := range sent {
+		group.Go(func() error {
+			again, err := http.NewRequestWithContext(ctx, r.Method, url+r.URL.RequestURI(), nil)
+			if err != nil {
+				return err
+			}
+			again.Header = r.Header
+			answer, err := client.Do(again)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = answer.Body.Close() }()
+			_, err = io.Copy(io.Discard, answer.Body)
+			return err
+		})
+	}
+	return group.Wait()
+}

@@ -1,0 +1,427 @@
+package reststore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sidestore"
+)
+
+// tiny is a mapping of customers, and %s a place for more of connection.
+const tiny = `name: tiny
+connection:
+  limits: {timeout: 2s, response_bytes: 64KiB, depth: 8}
+  retry: {attempts: 3, budget: 1, wait: 1ms, max_wait: 3s}
+  ping: {path: /ping}
+%s
+resources:
+  customers:
+    attributes: [email, group_id]
+    references: {group_id: customer_groups}
+    fetch: {path: /c, query: {ids: '$ids | join(",")'}, items: data.list, batch: 2}
+    scan: {path: /c, query: {since: $since, all: '"yes"'}, items: data.list, pages: {offset: offset, limit: limit, size: 2}}
+    find: {path: /c, query: {legacy: $key}, items: data.list}
+    id: id
+    key: .legacy
+    read: '{email: .mail, group_id_ref: .group}'
+    create: [{method: POST, path: /c, body: '{mail: .new.email}', id: .id}]
+    update: [{method: PATCH, path: '/c/{.id}', body: '{mail: .new.email}'}]
+    delete: [{method: DELETE, path: '/c/{.id}'}]
+`
+
+// serve opens a mapping whose backend is handle.
+func serve(t testing.TB, content string, ids IDs, handle http.HandlerFunc) *Backend {
+	t.Helper()
+	s := httptest.NewServer(handle)
+	t.Cleanup(s.Close)
+	return openAt(t, content, ids, s.URL)
+}
+
+func openAt(t testing.TB, content string, ids IDs, url string) *Backend {
+	t.Helper()
+	b, err := Open(Options{Mapping: []byte(content), File: "test.yaml", URL: url, User: "u", Secret: "hush", IDs: ids, Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	return b
+}
+
+// tinyWith is tiny with more of connection.
+func tinyWith(more string) string { return fmt.Sprintf(tiny, more) }
+
+// respond answers with JSON.
+func respond(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+}
+
+// value returns the sum of the metrics of a vector that have these labels.
+func value(t testing.TB, c prometheus.Collector, labels ...string) float64 {
+	t.Helper()
+	metrics := make(chan prometheus.Metric, 1000)
+	c.Collect(metrics)
+	close(metrics)
+	sum := 0.0
+	for m := range metrics {
+		var out dto.Metric
+		if err := m.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		all := true
+		for _, label := range labels {
+			all = all && slices.ContainsFunc(out.Label, func(l *dto.LabelPair) bool { return l.GetValue() == label })
+		}
+		if all {
+			sum += out.GetCounter().GetValue() + out.GetGauge().GetValue() + float64(out.GetHistogram().GetSampleCount())
+		}
+	}
+	return sum
+}
+
+func customer(email string) adapter.Record {
+	r := adapter.NewRecord(schemas.Of(adapter.Customers))
+	r.Set("email", adapter.TextValue(email))
+	return r
+}
+
+// TestReplies: what an answer means, of a read and of a write.
+func TestReplies(t *testing.T) {
+	rules := tinyWith(`
+  errors:
+    - {when: '.body.type == "twin"', kind: conflict, field: .body.on, reason: .body.type}
+    - {when: '.text | test("maintenance")', kind: unavailable}
+    - {when: '.headers["x-gone"] == "1"', kind: not_found}
+    - {when: '.body.ok == false', kind: invalid, any_status: true}
+    - {when: '.status == 418 and .body.type', reason: .body.type}`)
+	for _, c := range []struct {
+		name        string
+		status      int
+		contentType string
+		header      string
+		body        string
+		write, read adapter.ErrorKind // 0 and want "": none
+		ok          bool
+		field       string
+		after       time.Duration
+		want        string // in the error of the read
+	}{
+		{name: "well", status: 200, body: `{"data": {"list": []}, "id": "x"}`, ok: true},
+		{name: "no type", status: 200, contentType: "-", body: `{"data": {"list": []}, "id": "x"}`, ok: true},
+		{name: "another JSON type", status: 201, contentType: "application/hal+json; charset=utf-8", body: `{"data": {"list": null}, "id": 7}`, ok: true},
+		{name: "not found", status: 404, write: adapter.NotFound, read: adapter.Internal, want: "status 404"},
+		{name: "gone", status: 410, write: adapter.NotFound, read: adapter.Internal},
+		{name: "conflict", status: 409, write: adapter.Conflict, read: adapter.Internal},
+		{name: "invalid", status: 422, body: `{"message": "someone@example.com is taken"}`, write: adapter.Invalid, read: adapter.Internal},
+		{name: "not allowed", status: 403, write: adapter.Internal, read: adapter.Internal, want: "status 403: check the user and the secret"},
+		{name: "too many", status: 429, header: "Retry-After: 7", write: adapter.Unavailable, read: adapter.Unavailable, after: 7 * time.Second},
+		{name: "broken", status: 500, contentType: "text/html", body: "<html>", write: adapter.Unavailable, read: adapter.Unavailable},
+		{name: "a rule", status: 400, body: `{"type": "twin", "on": "email"}`, write: adapter.Conflict, read: adapter.Internal, field: "email", want: `status 400, "twin"`},
+		{name: "a field that is none", status: 400, body: `{"type": "twin", "on": "colour"}`, write: adapter.Conflict, read: adapter.Internal},
+		{name: "a rule of text", status: 400, contentType: "text/plain", body: "maintenance", write: adapter.Unavailable, read: adapter.Unavailable},
+		{name: "a rule of headers", status: 400, header: "X-Gone: 1", write: adapter.NotFound, read: adapter.Internal},
+		{name: "a rule of success", status: 200, body: `{"ok": false}`, write: adapter.Invalid, read: adapter.Internal},
+		{name: "a rule without a kind", status: 418, body: `{"type": "teapot"}`, write: adapter.Invalid, read: adapter.Internal, want: `status 418, "teapot"`},
+		{name: "a rule that fails", status: 400, body: `["x"]`, write: adapter.Invalid, read: adapter.Internal},
+		{name: "a redirect elsewhere", status: 302, header: "Location: http://elsewhere.example/c?token=hidden", write: adapter.Unavailable, read: adapter.Unavailable, want: `a redirect to "http://elsewhere.example" that is not followed`},
+		{name: "HTML", status: 200, contentType: "text/html", body: "<html>log in</html>", write: adapter.Unavailable, read: adapter.Unavailable, want: "it is no JSON"},
+		{name: "HTML that says JSON", status: 200, body: "<html>log in</html>", write: adapter.Unavailable, read: adapter.Unavailable, want: "cannot be read"},
+		{name: "cut off", status: 200, body: `{"data": {"list": [], "id": `, write: adapter.Unavailable, read: adapter.Unavailable},
+		{name: "more behind", status: 200, body: `{"data": {"list": []}, "id": 1} {}`, write: adapter.Unavailable, read: adapter.Unavailable, want: "something follows"},
+		{name: "too large", status: 200, body: `{"data": {"list": []}, "id": "` + strings.Repeat("x", 64<<10) + `"}`, write: adapter.Unavailable, read: adapter.Unavailable, want: "larger than response_bytes"},
+		{name: "another form", status: 200, body: `{"data": []}`, write: adapter.Internal, read: adapter.Unavailable},
+		{name: "a list that is none", status: 200, body: `{"data": {"list": {}}}`, write: adapter.Internal, read: adapter.Unavailable, want: "data.list is no list"},
+		{name: "documents without an id", status: 200, body: `{"data": {"list": [{"id": null}]}}`, write: adapter.Internal, read: adapter.Unavailable},
+		{name: "an id that is none", status: 200, body: `{"data": {"list": [{"id": {}}]}, "id": true}`, write: adapter.Internal, read: adapter.Unavailable},
+		{name: "nothing", status: 204, write: adapter.Internal, read: adapter.Unavailable},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := serve(t, rules, nil, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				switch c.contentType {
+				case "":
+				case "-":
+					w.Header()["Content-Type"] = nil
+				default:
+					w.Header().Set("Content-Type", c.contentType)
+				}
+				if name, v, ok := strings.Cut(c.header, ": "); ok {
+					w.Header().Set(name, v)
+				}
+				w.WriteHeader(c.status)
+				_, _ = io.WriteString(w, c.body)
+			})
+			check := func(what string, err error, kind adapter.ErrorKind) {
+				t.Helper()
+				var known *adapter.Error
+				switch {
+				case c.ok && err != nil:
+					t.Errorf("%s: %v", what, err)
+				case c.ok:
+				case !errors.As(err, &known) || known.Kind != kind:
+					t.Errorf("%s: %v, want %s", what, err, kind)
+				case known.RetryAfter != c.after || known.Field != c.field && what == "create":
+					t.Errorf("%s: field %q, after %s", what, known.Field, known.RetryAfter)
+				case what == "fetch" && !strings.Contains(err.Error(), c.want):
+					t.Errorf("%s: %v, want %q", what, err, c.want)
+				}
+				for _, hidden := range []string{"someone", "hidden", "hush", "127.0.0.1"} {
+					if err != nil && strings.Contains(err.Error(), hidden) {
+						t.Errorf("%s: %v tells %q", what, err, hidden)
+					}
+				}
+			}
+			_, err := b.Create(t.Context(), &sidestore.Write{Resource: adapter.Customers, Key: 1, New: customer("someone@example.com")})
+			check("create", err, c.write)
+			_, err = b.Fetch(t.Context(), adapter.Customers, []string{"someone"})
+			check("fetch", err, c.read)
+		})
+	}
+}
+
+// A script answers requests by their number, from 1 on.
+type script struct {
+	mu     sync.Mutex
+	n      int
+	answer func(n int, r *http.Request) (*http.Response, error)
+	at     []time.Time
+}
+
+func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	s.n++
+	n := s.n
+	s.at = append(s.at, time.Now())
+	s.mu.Unlock()
+	return s.answer(n, r)
+}
+
+func response(status int, body string, headers ...string) *http.Response {
+	r := &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}
+	for _, h := range headers {
+		name, v, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, v)
+	}
+	return r
+}
+
+const noCustomers = `{"data": {"list": []}}`
+
+// TestRetries: what is sent again, how often and when, on a clock of its own.
+func TestRetries(t *testing.T) {
+	lost := errors.New("connection reset")
+	for _, c := range []struct {
+		name    string
+		write   bool
+		answers []*http.Response // nil: no answer; the last one again and again
+		sent    int
+		ok      bool
+		least   time.Duration // between the first two
+		after   time.Duration
+	}{
+		{name: "well", answers: []*http.Response{response(200, noCustomers)}, sent: 1, ok: true},
+		{name: "lost once", answers: []*http.Response{nil, response(200, noCustomers)}, sent: 2, ok: true},
+		{name: "busy twice", answers: []*http.Response{response(503, ""), response(502, ""), response(200, noCustomers)}, sent: 3, ok: true},
+		{name: "always busy", answers: []*http.Response{response(500, "")}, sent: 3},
+		{name: "a pause", answers: []*http.Response{response(429, "", "Retry-After: 2"), response(200, noCustomers)}, sent: 2, ok: true, least: 2 * time.Second},
+		{name: "a long pause", answers: []*http.Response{response(429, "", "Retry-After: 60")}, sent: 1, after: time.Minute},
+		{name: "no pause at all", answers: []*http.Response{response(429, "", "Retry-After: soon"), response(200, noCustomers)}, sent: 2, ok: true},
+		{name: "refused", answers: []*http.Response{response(404, "")}, sent: 1},
+		{name: "no JSON", answers: []*http.Response{response(200, "<html>")}, sent: 1},
+		{name: "a write lost", write: true, answers: []*http.Response{nil}, sent: 1},
+		{name: "a write that is too many", write: true, answers: []*http.Response{response(429, "", "Retry-After: 1")}, sent: 1, after: time.Second},
+		{name: "a write that is broken", write: true, answers: []*http.Response{response(500, "")}, sent: 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := openAt(t, tinyWith(""), nil, "http://tiny.example")
+				seen := map[string]bool{}
+				s := &script{answer: func(n int, r *http.Request) (*http.Response, error) {
+					seen[r.Header.Get("X-Request-Id")] = true
+					answer := c.answers[min(n, len(c.answers))-1]
+					if answer == nil {
+						return nil, lost
+					}
+					return answer, nil
+				}}
+				b.client.resty.SetTransport(s)
+				var err error
+				if c.write {
+					err = b.Delete(t.Context(), &sidestore.Write{Resource: adapter.Customers, ID: "1"})
+				} else {
+					_, err = b.Fetch(t.Context(), adapter.Customers, []string{"1"})
+				}
+				var known *adapter.Error
+				if (err == nil) != c.ok || err != nil && (!errors.As(err, &known) || known.RetryAfter != c.after) {
+					t.Errorf("%v", err)
+				}
+				if s.n != c.sent || len(seen) != 1 || seen[""] {
+					t.Errorf("%d requests, ids %v; want %d of one id", s.n, seen, c.sent)
+				}
+				if len(s.at) > 1 && s.at[1].Sub(s.at[0]) < c.least {
+					t.Errorf("sent again after %s", s.at[1].Sub(s.at[0]))
+				}
+			})
+		})
+	}
+	t.Run("within the caller's time", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := openAt(t, tinyWith(""), nil, "http://tiny.example")
+			s := &script{answer: func(int, *http.Request) (*http.Response, error) { return response(503, "", "Retry-After: 2"), nil }}
+			b.client.resty.SetTransport(s)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			start := time.Now()
+			if _, err := b.Fetch(ctx, adapter.Customers, []string{"1"}); adapter.KindOf(err) != adapter.Unavailable || time.Since(start) != 0 || s.n != 1 {
+				t.Errorf("%v after %s and %d requests", err, time.Since(start), s.n)
+			}
+		})
+	})
+	t.Run("in a budget", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := openAt(t, strings.Replace(tinyWith(""), "budget: 1,", "budget: 0.1,", 1), nil, "http://tiny.example")
+			s := &script{answer: func(int, *http.Request) (*http.Response, error) { return nil, lost }}
+			b.client.resty.SetTransport(s)
+			const calls = 1000
+			for range calls {
+				if _, err := b.Fetch(t.Context(), adapter.Customers, []string{"1"}); adapter.KindOf(err) != adapter.Unavailable {
+					t.Fatal(err)
+				}
+			}
+			if most := calls + calls/10 + fullBudget; s.n > most || s.n < calls+calls/20 {
+				t.Errorf("%d requests for %d calls, want at most %d", s.n, calls, most)
+			}
+			if value(t, b.metrics.retries, "budget") == 0 || value(t, b.metrics.requests, "fetch", "unavailable") != float64(s.n) {
+				t.Error("that is not counted")
+			}
+		})
+	})
+	t.Run("a timeout", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := openAt(t, tinyWith(""), nil, "http://tiny.example")
+			s := &script{answer: func(_ int, r *http.Request) (*http.Response, error) {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}}
+			b.client.resty.SetTransport(s)
+			if _, err := b.Fetch(t.Context(), adapter.Customers, []string{"1"}); !errors.Is(err, errTimeout) || adapter.KindOf(err) != adapter.Unavailable || s.n != 3 {
+				t.Errorf("%v after %d requests", err, s.n)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Second, cancel)
+			if _, err := b.Fetch(ctx, adapter.Customers, []string{"1"}); !errors.Is(err, context.Canceled) || s.n != 4 {
+				t.Errorf("%v after %d requests", err, s.n)
+			}
+		})
+	})
+	t.Run("a place", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := openAt(t, strings.Replace(tinyWith(""), "depth: 8", "depth: 8, in_flight: 2", 1), nil, "http://tiny.example")
+			var now, most atomic.Int64
+			b.client.resty.SetTransport(&script{answer: func(int, *http.Request) (*http.Response, error) {
+				most.Store(max(most.Load(), now.Add(1)))
+				time.Sleep(time.Millisecond)
+				now.Add(-1)
+				return response(200, noCustomers), nil
+			}})
+			ids := make([]string, 40)
+			for i := range ids {
+				ids[i] = fmt.Sprint(i)
+			}
+			if _, err := b.Fetch(t.Context(), adapter.Customers, ids); err != nil || most.Load() != 2 {
+				t.Errorf("%v, %d in flight", err, most.Load())
+			}
+		})
+	})
+}
+
+func TestRedirects(t *testing.T) {
+	var there, here atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { there.Add(1) }))
+	defer other.Close()
+	for _, c := range []struct {
+		name, to string
+		ok       bool
+		sent     int64
+	}{
+		{"within the host", "/c/", true, 2},
+		{"elsewhere", other.URL + "/c", false, 1},
+		{"without end", "/again", false, maxRedirects + 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			here.Store(0)
+			b := serve(t, strings.Replace(tinyWith(""), "attempts: 3", "attempts: 1", 1), nil, func(w http.ResponseWriter, r *http.Request) {
+				here.Add(1)
+				if r.URL.Path == "/c/" {
+					respond(w, 200, noCustomers)
+					return
+				}
+				http.Redirect(w, r, c.to, http.StatusTemporaryRedirect)
+			})
+			_, err := b.Fetch(t.Context(), adapter.Customers, []string{"1"})
+			if (err == nil) != c.ok || here.Load() != c.sent || there.Load() != 0 {
+				t.Errorf("%v after %d requests, %d elsewhere", err, here.Load(), there.Load())
+			}
+			here.Store(0)
+			err = b.Delete(t.Context(), &sidestore.Write{Resource: adapter.Customers, ID: "1"})
+			if adapter.KindOf(err) != adapter.Unavailable || here.Load() != 1 || there.Load() != 0 {
+				t.Errorf("a write: %v after %d requests", err, here.Load())
+			}
+		})
+	}
+}
+
+func TestPing(t *testing.T) {
+	status := http.StatusOK
+	b := serve(t, tinyWith(""), nil, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/ping" {
+			t.Errorf("asked %s", r.URL.Path)
+		}
+		w.WriteHeader(status)
+	})
+	if err := b.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, status = range []int{401, 404, 500} {
+		if err := b.Ping(t.Context()); adapter.KindOf(err) != adapter.Unavailable || err == nil {
+			t.Errorf("status %d: %v", status, err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := b.Ping(t.Context()); adapter.KindOf(err) != adapter.Unavailable || err == nil {
+		t.Errorf("closed: %v", err)
+	}
+	if _, err := b.Fetch(t.Context(), adapter.Customers, []string{"1"}); adapter.KindOf(err) != adapter.Unavailable || err == nil {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 11, 22, 10, 0, 0, 5, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"": 0, "3": 3 * time.Second, " 3 ": 3 * time.Second, "-3": 0, "1e3": 0, "99999999": 24 * time.Hour,
+		"Sun, 22 Nov 2026 10:00:30 GMT": 30 * time.Second, "Sun, 22 Nov 2026 09:00:00 GMT": 0, "Sun, 22 Nov 2027 09:00:00 GMT": 24 * time.Hour,
+	} {
+		if got := retryAfter(value, now); got != want {
+			t.Errorf("%q: %s, want %s", value, got, want)
+		}
+	}
+}

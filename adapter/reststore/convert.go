@@ -1,0 +1,184 @@
+package reststore
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// record turns an object that an expression made into a record. A reference without a
+// legacy id is left out: nothing is said of it. Unknown reports whether there was one.
+func (r *resource) record(object map[string]any, schema *adapter.Schema, prefix string, keys *found) (record adapter.Record, unknown bool, err error) {
+	record = adapter.NewRecord(schema)
+	for name, v := range object {
+		i, ok := schema.Index(name)
+		if !ok {
+			of, is := strings.CutSuffix(name, refSuffix)
+			to, mapped := r.references[prefix+of]
+			if i, ok = schema.Index(of); !is || !mapped || !ok {
+				return record, false, fmt.Errorf("%.40s is no attribute of %s", name, r.name)
+			}
+			if v == nil {
+				// Beside it stands a value that is no reference, or nothing does.
+				if _, beside := object[of]; !beside {
+					record.Values[i] = adapter.NullValue()
+				}
+				continue
+			}
+			key := keys.key(to, idOf(v))
+			if key == 0 {
+				unknown = true
+				continue
+			}
+			record.Values[i] = adapter.IntegerValue(int64(key))
+			continue
+		}
+		if _, mapped := r.references[prefix+name]; mapped && object[name+refSuffix] != nil {
+			continue
+		}
+		if record.Values[i], err = r.value(v, &schema.Attributes[i], prefix, keys); err != nil {
+			return record, false, fmt.Errorf("%s %w", name, err)
+		}
+	}
+	return record, unknown, nil
+}
+
+// value turns what an expression made into a value of an attribute.
+func (r *resource) value(v any, a *adapter.Attribute, prefix string, keys *found) (adapter.Value, error) {
+	if v == nil {
+		return adapter.NullValue(), nil
+	}
+	switch a.Kind {
+	case adapter.KindInteger:
+		i, err := whole(v)
+		return adapter.IntegerValue(i), err
+	case adapter.KindDecimal:
+		d, err := decimal(v, 0)
+		return adapter.TextValue(d), err
+	case adapter.KindTime:
+		t, err := moment(v)
+		return adapter.TextValue(t), err
+	case adapter.KindTexts:
+		list, err := texts(v)
+		return adapter.TextsValue(list), err
+	case adapter.KindRecords:
+		list, err := r.nested(v, a, prefix, keys)
+		return adapter.RecordsValue(list), err
+	default:
+		t, ok := v.(string)
+		if !ok {
+			t, ok = numeral(v)
+		}
+		if !ok {
+			return adapter.Value{}, errors.New("is no text")
+		}
+		return adapter.TextValue(t), nil
+	}
+}
+
+// nested turns a list of objects into records. One that refers to what has no legacy
+// id is left out.
+func (r *resource) nested(v any, a *adapter.Attribute, prefix string, keys *found) ([]adapter.Record, error) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, errNoList
+	}
+	records := make([]adapter.Record, 0, len(list))
+	for _, e := range list {
+		object, ok := e.(map[string]any)
+		if !ok {
+			return nil, errors.New("has an element that is no object")
+		}
+		record, unknown, err := r.record(object, a.Nested, prefix+a.Name+".", keys)
+		if err != nil {
+			return nil, err
+		}
+		if !unknown {
+			records = append(records, record)
+		}
+	}
+	return records, nil
+}
+
+func texts(v any) ([]string, error) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, errNoList
+	}
+	all := make([]string, 0, len(list))
+	for _, e := range list {
+		t, ok := numeral(e)
+		if !ok {
+			return nil, errors.New("has an element that is no text")
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// moment turns a time with an offset, one in UTC without, or a date into a time of the
+// contract, which has whole seconds.
+func moment(v any) (string, error) {
+	text, _ := v.(string)
+	for _, form := range []string{time.RFC3339, time.DateTime, time.DateOnly} {
+		if t, err := time.Parse(form, text); err == nil {
+			t = t.UTC()
+			if t.Year() < 0 || t.Year() > 9999 {
+				break
+			}
+			return t.Format(time.DateTime), nil
+		}
+	}
+	return "", errors.New("is no time, as 2006-01-02T15:04:05Z")
+}
+
+// object turns a record into what expressions see: decimals and times as texts, and
+// the backend's ids beside references. What is absent stays away.
+func (r *resource) object(record adapter.Record, prefix string, ids map[adapter.Resource]map[adapter.Key]string) map[string]any {
+	all := make(map[string]any, len(record.Values))
+	for i, v := range record.Values {
+		a := &record.Schema.Attributes[i]
+		to, mapped := r.references[prefix+a.Name]
+		switch v.Kind() {
+		case adapter.Absent, adapter.Unset:
+			continue
+		case adapter.Null:
+			all[a.Name] = nil
+		case adapter.Integer:
+			all[a.Name] = integer(v.Int())
+		case adapter.Texts:
+			list := make([]any, len(v.Texts()))
+			for j, t := range v.Texts() {
+				list[j] = t
+			}
+			all[a.Name] = list
+		case adapter.Records:
+			list := make([]any, len(v.Records()))
+			for j, nested := range v.Records() {
+				list[j] = r.object(nested, prefix+a.Name+".", ids)
+			}
+			all[a.Name] = list
+		default:
+			all[a.Name] = v.Text()
+		}
+		if mapped {
+			all[a.Name+refSuffix] = nil
+			if id := ids[to][adapter.Key(v.Int())]; id != "" {
+				all[a.Name+refSuffix] = id
+			}
+		}
+	}
+	return all
+}
+
+// integer returns an integer as jq takes it.
+func integer(i int64) any {
+	if i < math.MinInt || i > math.MaxInt {
+		return float64(i)
+	}
+	return int(i)
+}

@@ -1,0 +1,148 @@
+package reststore
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// places is how many a decimal of the contract has.
+const places = 4
+
+// Bounds of a number that a backend may send: how long it is written, and how far its
+// exponent may reach.
+const (
+	maxNumberLength = 64
+	maxExponent     = 64
+	maxPlaces       = maxNumberLength + maxExponent
+)
+
+var errNumber = errors.New("is not a number")
+
+// scaled returns the number that text writes, times 10 to the power of shift, as a
+// whole number. What is beyond is rounded half away from zero.
+func scaled(text string, shift int) (*big.Int, error) {
+	if len(text) == 0 || len(text) > maxNumberLength {
+		return nil, errNumber
+	}
+	mantissa, exponent := text, 0
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		e, err := strconv.Atoi(text[i+1:])
+		if err != nil || e < -maxExponent || e > maxExponent {
+			return nil, errNumber
+		}
+		mantissa, exponent = text[:i], e
+	}
+	unsigned := strings.TrimPrefix(mantissa, "-")
+	whole, fraction, dotted := strings.Cut(unsigned, ".")
+	if whole == "" || dotted && fraction == "" || !digits(whole) || !digits(fraction) {
+		return nil, errNumber
+	}
+	n, _ := new(big.Int).SetString(whole+fraction, 10)
+	if by := exponent - len(fraction) + shift; by >= 0 {
+		n.Mul(n, power(by))
+	} else {
+		unit := power(-by)
+		rest := new(big.Int)
+		n.QuoRem(n, unit, rest)
+		if rest.Lsh(rest, 1).Cmp(unit) >= 0 {
+			n.Add(n, big.NewInt(1))
+		}
+	}
+	if len(unsigned) < len(mantissa) {
+		n.Neg(n)
+	}
+	return n, nil
+}
+
+func power(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+
+func digits(s string) bool { return strings.Trim(s, "0123456789") == "" }
+
+// fixed writes n times 10 to the power of -shift, with shift places.
+func fixed(n *big.Int, shift int) string {
+	text := n.String()
+	sign := ""
+	if strings.HasPrefix(text, "-") {
+		sign, text = "-", text[1:]
+	}
+	if shift == 0 {
+		return sign + text
+	}
+	if missing := shift + 1 - len(text); missing > 0 {
+		text = strings.Repeat("0", missing) + text
+	}
+	return sign + text[:len(text)-shift] + "." + text[len(text)-shift:]
+}
+
+// numeral returns how a number is written that a document holds or jq worked out, or
+// a text that may be one.
+func numeral(v any) (string, bool) {
+	switch v := v.(type) {
+	case json.Number:
+		return v.String(), true
+	case string:
+		return v, true
+	case int:
+		return strconv.Itoa(v), true
+	case *big.Int:
+		if v.BitLen() > 256 {
+			return "", false
+		}
+		return v.String(), true
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return "", false
+		}
+		// Of what jq worked out: the shortest text that names the number, so that 0.1 is 0.1.
+		return strconv.FormatFloat(v, 'g', -1, 64), true
+	}
+	return "", false
+}
+
+// decimal returns a number as a decimal of the contract: units is how many places of
+// the number are those of a smaller unit, 2 for cents.
+func decimal(v any, units int) (string, error) {
+	text, ok := numeral(v)
+	if !ok {
+		return "", errNumber
+	}
+	n, err := scaled(text, places-units)
+	if err != nil {
+		return "", err
+	}
+	return fixed(n, places), nil
+}
+
+// whole returns an integer, whatever form it is written in.
+func whole(v any) (int64, error) {
+	if b, ok := v.(bool); ok {
+		if b {
+			return 1, nil
+		}
+		return 0, nil
+	}
+	text, ok := numeral(v)
+	if !ok {
+		return 0, errNumber
+	}
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil && text[0] != '+' {
+		return i, nil
+	}
+	// 5.0 and 5e0 are 5, and 5.5 is no integer.
+	n, err := scaled(text, 0)
+	if err != nil {
+		return 0, err
+	}
+	exact, err := scaled(text, maxPlaces)
+	if err != nil {
+		return 0, err
+	}
+	if new(big.Int).Mul(n, power(maxPlaces)).Cmp(exact) != 0 || !n.IsInt64() {
+		return 0, errors.New("is not a whole number")
+	}
+	return n.Int64(), nil
+}

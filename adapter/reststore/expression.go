@@ -1,0 +1,192 @@
+package reststore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/itchyny/gojq"
+)
+
+// An expression is jq, compiled. It is safe for concurrent use.
+type expression struct {
+	at    string // file and line
+	code  *gojq.Code
+	query *gojq.Query
+	// constants are the values of the mapping's variables, which follow those that
+	// differ from call to call.
+	constants []any
+}
+
+// errMany is an expression that gives more values than asked for.
+var errMany = errors.New("gives more than one value")
+
+// A refusal is what an expression of a write fails with on purpose:
+// error({invalid: "attribute"}), with the kind as the name and the attribute at
+// fault, or null.
+type refusal struct{ kind, field string }
+
+func (r *refusal) Error() string { return "refused by the mapping: " + r.kind }
+
+// all returns every value, at most limit of them.
+func (e *expression) all(ctx context.Context, limit int, input any, variables ...any) ([]any, error) {
+	values := make([]any, 0, len(variables)+len(e.constants))
+	values = append(append(values, variables...), e.constants...)
+	outputs := e.code.RunWithContext(ctx, input, values...)
+	var found []any
+	for {
+		v, more := outputs.Next()
+		if !more {
+			return found, nil
+		}
+		if err, failed := v.(error); failed {
+			return nil, e.fault(ctx, err)
+		}
+		if len(found) == limit {
+			if limit == 1 {
+				return nil, fmt.Errorf("%s: %w", e.at, errMany)
+			}
+			return nil, fmt.Errorf("%s: gives more than %d values", e.at, limit)
+		}
+		found = append(found, v)
+	}
+}
+
+// one returns the only value, and nil when there is none.
+func (e *expression) one(ctx context.Context, input any, variables ...any) (any, error) {
+	values, err := e.all(ctx, 1, input, variables...)
+	if err != nil || len(values) == 0 {
+		return nil, err
+	}
+	return values[0], nil
+}
+
+// holds reports whether the value is neither false nor null.
+func (e *expression) holds(ctx context.Context, input any, variables ...any) (bool, error) {
+	v, err := e.one(ctx, input, variables...)
+	return err == nil && v != nil && v != false, err
+}
+
+// fault returns the error of a run. What jq says of values is cut off: they may tell
+// of persons.
+func (e *expression) fault(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var value gojq.ValueError
+	if errors.As(err, &value) {
+		if members, ok := value.Value().(map[string]any); ok && len(members) == 1 {
+			for kind, field := range members {
+				if _, known := kinds[kind]; known {
+					name, _ := field.(string)
+					return fmt.Errorf("%s: %w", e.at, &refusal{kind, name})
+				}
+			}
+		}
+		if text, ok := value.Value().(string); ok {
+			return fmt.Errorf("%s: error(%.100q)", e.at, text)
+		}
+	}
+	text, _, _ := strings.Cut(err.Error(), " (")
+	return fmt.Errorf("%s: %.100s", e.at, text)
+}
+
+// A dialect is what all expressions of a mapping have in common.
+type dialect struct {
+	constants []variable
+	functions []*gojq.FuncDef // the mapping's own
+}
+
+// compile compiles jq. Variables are those that differ from call to call, as "$item".
+func (d *dialect) compile(text string, variables []string) (*expression, error) {
+	query, err := gojq.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(query.Imports) > 0 || query.Meta != nil {
+		return nil, errors.New("it is a module")
+	}
+	names := append([]string(nil), variables...)
+	values := make([]any, len(d.constants))
+	for i, v := range d.constants {
+		names = append(names, "$"+v.name)
+		values[i] = v.value
+	}
+	whole := *query
+	whole.FuncDefs = append(d.used(text), query.FuncDefs...)
+	code, err := gojq.Compile(&whole,
+		gojq.WithVariables(names),
+		gojq.WithFunction("number", 0, 1, jqNumber),
+		gojq.WithFunction("decimal", 0, 1, jqDecimal),
+		gojq.WithFunction("rfc3339", 0, 0, jqRFC3339),
+		gojq.WithFunction("slug", 0, 0, jqSlug),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return &expression{code: code, query: query, constants: values}, nil
+}
+
+// used returns the functions that an expression may use, itself or through another one.
+// Compiling all of them for each expression would be most of what loading takes.
+func (d *dialect) used(text string) []*gojq.FuncDef {
+	var used []*gojq.FuncDef
+	for _, f := range slices.Backward(d.functions) { // they see those before them
+		if strings.Contains(text, f.Name) {
+			used = append(used, f)
+			text += f.String()
+		}
+	}
+	slices.Reverse(used)
+	return used
+}
+
+// A variable is a constant of the mapping.
+type variable struct{ name, value string }
+
+// members returns the names that the objects have which a query makes, where they
+// can be told without running it.
+func members(q *gojq.Query) []string {
+	switch {
+	case q == nil:
+		return nil
+	case q.Term != nil:
+		return membersOfTerm(q.Term)
+	case q.Op == gojq.OpPipe:
+		return members(q.Right)
+	case q.Op == gojq.OpAdd, q.Op == gojq.OpMul, q.Op == gojq.OpAlt, q.Op == gojq.OpComma:
+		return append(members(q.Left), members(q.Right)...)
+	}
+	return nil
+}
+
+func membersOfTerm(t *gojq.Term) []string {
+	if len(t.SuffixList) > 0 {
+		return nil
+	}
+	switch t.Type {
+	case gojq.TermTypeQuery:
+		return members(t.Query)
+	case gojq.TermTypeArray:
+		return members(t.Array.Query)
+	case gojq.TermTypeIf:
+		names := append(members(t.If.Then), members(t.If.Else)...)
+		for _, elif := range t.If.Elif {
+			names = append(names, members(elif.Then)...)
+		}
+		return names
+	case gojq.TermTypeObject:
+		var names []string
+		for _, m := range t.Object.KeyVals {
+			if m.Key != "" && !strings.HasPrefix(m.Key, "$") {
+				names = append(names, m.Key)
+			} else if m.KeyString != nil && m.KeyString.Queries == nil {
+				names = append(names, m.KeyString.Str)
+			}
+		}
+		return names
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package reststore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/itchyny/gojq"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+var schemas = adapter.NewSchemas()
+
+// jq compiles an expression of line 1.
+func jq(t testing.TB, text string, variables ...string) *expression {
+	t.Helper()
+	e, err := (&dialect{}).compile(text, variables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.at = "test.yaml:1"
+	return e
+}
+
+func TestFunctions(t *testing.T) {
+	for _, c := range []struct{ expression, input, want string }{
+		{"number", `"19.9900"`, "19.99"},
+		{"number", `"-0.0001"`, "-0.0001"},
+		{"number", `"100.0000"`, "100"},
+		{"number", `"0.0000"`, "0"},
+		{"number", `"-0.0000"`, "0"},
+		{"number", `"12345678901234567890.1234"`, "12345678901234567890.1234"},
+		{"number", `0.1`, "0.1"},
+		{"number", `1e3`, "1000"},
+		{"number", `null`, "null"},
+		{"number", `"x"`, "error"},
+		{"number", `""`, "error"},
+		{"number", `[1]`, "error"},
+		{"number(2)", `"19.9900"`, "1999"},
+		{"number(2)", `"19.9950"`, "2000"},
+		{"number(2)", `"-19.9950"`, "-2000"},
+		{"number(19)", `"1"`, "error"},
+		{"number(0)", `"7.0000"`, "7"},
+		{"decimal", `19.99`, `"19.9900"`},
+		{"decimal", `"19.99995"`, `"20.0000"`},
+		{"decimal", `12345678901234567890.12345`, `"12345678901234567890.1235"`},
+		{"decimal", `1E2`, `"100.0000"`},
+		{"decimal", `1e999999999`, "error"},
+		{"decimal", `true`, "error"},
+		{"decimal", `null`, "null"},
+		{"decimal(2)", `1999`, `"19.9900"`},
+		{"decimal(2)", `5`, `"0.0500"`},
+		{"decimal(2)", `-5`, `"-0.0500"`},
+		{"(. / 100) | decimal", `1999`, `"19.9900"`},
+		{"(. * 3) | decimal", `0.1`, `"0.3000"`},
+		{"rfc3339", `"2012-02-29 23:59:58"`, `"2012-02-29T23:59:58Z"`},
+		{"rfc3339", `"2012-02-30 00:00:00"`, "error"},
+		{"rfc3339", `7`, "error"},
+		{"rfc3339", `null`, "null"},
+		{"slug", `"  Crème brûlée & Co. 2 "`, `"creme-brulee-co-2"`},
+		{"slug", `"中"`, `""`},
+		{"slug", `3`, "error"},
+		// Numbers that pass through untouched stay as they are written.
+		{".", `12345678901234567890.1234567890`, "12345678901234567890.1234567890"},
+		{"{a: .}", `1.10`, `{"a":1.10}`},
+	} {
+		t.Run(c.expression+" "+c.input, func(t *testing.T) {
+			input, err := decode([]byte(c.input), 4)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := jq(t, c.expression).one(t.Context(), input)
+			got := "error"
+			if err == nil {
+				text, err := gojq.Marshal(v)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = string(text)
+			}
+			if got != c.want {
+				t.Errorf("%s, %v; want %s", got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestExpressionErrors(t *testing.T) {
+	input := map[string]any{"mail": "someone@example.com", "list": []any{1, 2}}
+	for _, c := range []struct{ name, expression, want string }{
+		{"a value of another kind", ".mail | keys", "test.yaml:1: keys cannot be applied to: string"},
+		{"two values", ".list[]", "test.yaml:1: gives more than one value"},
+		{"its own error", `error("no stock place")`, `test.yaml:1: error("no stock place")`},
+		{"another's member", ".mail.x", "test.yaml:1: expected an object but got: string"},
+		{"too many", "[limit(3; repeat(1))] | .[]", "more than one value"},
+		{"halt", "halt", "test.yaml:1: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := jq(t, c.expression).one(t.Context(), input)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "someone") {
+				t.Errorf("%v, want %q and nothing of the value", err, c.want)
+			}
+		})
+	}
+	t.Run("without end", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := jq(t, "last(repeat(1))").one(ctx, nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("values without end", func(t *testing.T) {
+		if _, err := jq(t, "repeat(1)").all(t.Context(), maxEach, nil); err == nil {
+			t.Error("taken")
+		}
+	})
+	t.Run("a refusal", func(t *testing.T) {
+		_, err := jq(t, `error({invalid: "email"})`).one(t.Context(), nil)
+		var r *refusal
+		if !errors.As(err, &r) || r.kind != "invalid" || r.field != "email" {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("no environment", func(t *testing.T) {
+		t.Setenv("PORTICO_HIDDEN", "x")
+		if v, err := jq(t, "env | length").one(t.Context(), nil); err != nil || v != 0 {
+			t.Errorf("%v, %v", v, err)
+		}
+	})
+}
+
+func TestPath(t *testing.T) {
+	for _, c := range []struct{ name, template, input, want string }{
+		{"a text", "/a/{.id}/b", `{"id": "x"}`, "/a/x/b"},
+		{"a number", "/a/{.id}", `{"id": 7}`, "/a/7"},
+		{"an object in it", `/a/{{id: .id} | .id}`, `{"id": "x"}`, "/a/x"},
+		{"a brace in a text", `/a/{"}" + .id}`, `{"id": "x"}`, "/a/%7Dx"},
+		{"a slash", "/a/{.id}", `{"id": "../b"}`, "/a/..%2Fb"},
+		{"what ends a path", "/a/{.id}", `{"id": "?x=1#y z"}`, "/a/%3Fx=1%23y%20z"},
+		{"dots", "/a/{.id}/b", `{"id": ".."}`, "error"},
+		{"dots from two", "/a/{.id}{.id}/b", `{"id": "."}`, "error"},
+		{"nothing", "/a/{.id}", `{"id": ""}`, "error"},
+		{"null", "/a/{.id}", `{}`, "error"},
+		{"a list", "/a/{.id}", `{"id": []}`, "error"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			input, err := decode([]byte(c.input), 4)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := pathTemplate(t, c.template).path(t.Context(), input)
+			if err != nil {
+				got = "error"
+			}
+			if got != c.want {
+				t.Errorf("%s, %v; want %s", got, err, c.want)
+			}
+		})
+	}
+}
+
+// FuzzDecimal holds the conversion of decimals against rational arithmetic.
+func FuzzDecimal(f *testing.F) {
+	for _, seed := range []string{"0", "-0.00005", "1e3", "1E-3", "12345678901234567890.12345", "1.", ".1", "+1", "0x1", "1_000", "1e65", " 1", "١"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := decimal(json.Number(text), 0)
+		if err != nil {
+			return
+		}
+		want, ok := new(big.Rat).SetString(text)
+		if !ok {
+			t.Fatalf("%q is %s, and no number", text, got)
+		}
+		is, ok := new(big.Rat).SetString(got)
+		if !ok || len(got) < 6 || got[len(got)-5] != '.' {
+			t.Fatalf("%q is %s, which is no decimal", text, got)
+		}
+		half := big.NewRat(1, 20000)
+		if want.Sub(want, is).Abs(want).Cmp(half) > 0 {
+			t.Errorf("%q is %s, which is too far off", text, got)
+		}
+		if i, err := whole(json.Number(text)); err == nil {
+			if want, _ := new(big.Rat).SetString(text); !want.IsInt() || want.Num().Int64() != i || !want.Num().IsInt64() {
+				t.Errorf("%q is the integer %d", text, i)
+			}
+		}
+	})
+}
+
+// FuzzDecode holds the decoder, and what cuts documents out, against encoding/json.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{`{"items": [{"id": 1}, null, "x"], "n": 1.10}`, `[[[]]]`, `{"a": {"items": []}}`, `{"items": 1} x`, `{"items": [1}`, `"\u0000"`, `{"items":[],"items":[]}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		v, err := decode(body, 8)
+		list, cutErr := cut(body, path{"items"})
+		if err != nil {
+			if cutErr == nil && !errors.Is(err, errDepth) && !strings.Contains(err.Error(), "characters") {
+				t.Errorf("no JSON (%v), and cut", err)
+			}
+			return
+		}
+		var std any
+		d := json.NewDecoder(strings.NewReader(string(body)))
+		d.UseNumber()
+		if err := d.Decode(&std); err != nil {
+			t.Fatalf("decoded, and %v", err)
+		}
+		if fmt.Sprint(v) != fmt.Sprint(std) {
+			t.Errorf("%v, want %v", v, std)
+		}
+		top, _ := v.(map[string]any)
+		items, is := top["items"].([]any)
+		if is != (cutErr == nil && list != nil) || len(items) != len(list) {
+			t.Fatalf("cut into %d, %v; there are %d", len(list), cutErr, len(items))
+		}
+		for i, raw := range list {
+			one, err := decode(raw, 8)
+			if err != nil || fmt.Sprint(one) != fmt.Sprint(items[i]) {
+				t.Errorf("%s, %v; want %v", raw, err, items[i])
+			}
+		}
+	})
+}
+
+// pathTemplate compiles a path.
+func pathTemplate(t *testing.T, text string) *template {
+	t.Helper()
+	l := &loader{}
+	p := l.template(scalarNode(text), nil)
+	if err := l.err(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}

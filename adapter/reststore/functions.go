@@ -1,0 +1,112 @@
+package reststore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// The functions that expressions have besides those of jq. Null stays null.
+
+// jqNumber turns a decimal text into the number it writes, digit by digit. With an
+// argument, the places of a smaller unit, into how many of these it is: "19.99" |
+// number(2) is 1999.
+func jqNumber(v any, arguments []any) any {
+	if v == nil {
+		return nil
+	}
+	text, ok := numeral(v)
+	if !ok {
+		return errors.New("number: the input is neither a text nor a number")
+	}
+	units, err := unitsOf(arguments)
+	if err != nil {
+		return err
+	}
+	if len(arguments) > 0 {
+		n, err := scaled(text, units)
+		if err != nil {
+			return fmt.Errorf("number: the input %w", err)
+		}
+		return n
+	}
+	n, err := scaled(text, maxPlaces)
+	if err != nil {
+		return fmt.Errorf("number: the input %w", err)
+	}
+	exact := fixed(n, maxPlaces)
+	return json.Number(strings.TrimSuffix(strings.TrimRight(exact, "0"), "."))
+}
+
+// jqDecimal turns a number into a text with four places. With an argument the number
+// counts a smaller unit: 1999 | decimal(2) is "19.9900".
+func jqDecimal(v any, arguments []any) any {
+	if v == nil {
+		return nil
+	}
+	units, err := unitsOf(arguments)
+	if err != nil {
+		return err
+	}
+	text, err := decimal(v, units)
+	if err != nil {
+		return fmt.Errorf("decimal: the input %w", err)
+	}
+	return text
+}
+
+func unitsOf(arguments []any) (int, error) {
+	if len(arguments) == 0 {
+		return 0, nil
+	}
+	n, err := whole(arguments[0])
+	if err != nil || n < 0 || n > 18 {
+		return 0, errors.New("the number of places must be 0 to 18")
+	}
+	return int(n), nil
+}
+
+// jqRFC3339 turns a time of the contract into RFC 3339.
+func jqRFC3339(v any, _ []any) any {
+	if v == nil {
+		return nil
+	}
+	text, _ := v.(string)
+	t, err := time.Parse(time.DateTime, text)
+	if err != nil {
+		return errors.New(`rfc3339: the input is no time "2006-01-02 15:04:05"`)
+	}
+	return t.Format(time.RFC3339)
+}
+
+// jqSlug turns a text into lower-case letters, digits and single hyphens.
+func jqSlug(v any, _ []any) any {
+	if v == nil {
+		return nil
+	}
+	text, ok := v.(string)
+	if !ok {
+		return errors.New("slug: the input is no text")
+	}
+	var slug strings.Builder
+	gap := false
+	for _, r := range norm.NFKD.String(text) {
+		r = unicode.ToLower(r)
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			if gap && slug.Len() > 0 {
+				slug.WriteByte('-')
+			}
+			gap = false
+			slug.WriteRune(r)
+		case !unicode.Is(unicode.Mn, r):
+			gap = true
+		}
+	}
+	return slug.String()
+}

@@ -1,0 +1,127 @@
+package reststore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/sync/errgroup"
+)
+
+// A join is a second request for what documents only name, as the price list of a
+// product: it is read with them, and a document whose other half differs is another.
+type join struct {
+	from path   // the id in a document
+	as   string // the name under which expressions see the other half; null without one
+	id   path   // the id in the other half
+	*reading
+}
+
+// join reads what documents are joined with.
+func (l *loader) join(n *yaml.Node) *join {
+	if null(n) {
+		return nil
+	}
+	f := l.fields(n, "join", append([]string{"from", "as", "items", "id", "batch"}, requestFields...)...)
+	j := &join{
+		from: l.path(f["from"], "from"), as: l.scalar(f["as"], "as"), id: l.path(f["id"], "id"),
+		reading: &reading{request: l.requestOf(n, f, "GET", []string{"$ids"}), items: l.path(f["items"], "items"), batch: l.number(f["batch"], "batch", 50, 1, 1000)},
+	}
+	j.request.documents = true
+	for _, name := range []string{"from", "as", "items", "id"} {
+		if f[name] == nil {
+			l.fault(n.Line, "join has no %s", name)
+		}
+	}
+	if f["as"] != nil && !nameForm.MatchString(j.as) {
+		l.fault(f["as"].Line, "as must be lower-case letters, digits and underscores")
+	}
+	return j
+}
+
+// others returns the other halves of documents by their ids.
+func (b *Backend) others(ctx context.Context, r *resource, k call, raws []jsontext.Value) (map[string]jsontext.Value, error) {
+	if r.join == nil {
+		return nil, nil
+	}
+	var ids []string
+	for _, raw := range raws {
+		id, err := text(raw, r.join.from)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.join.from, err)
+		}
+		ids = append(ids, id)
+	}
+	parts := batches(ids, r.join.batch)
+	answers := make([][]jsontext.Value, len(parts))
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(maxTogether)
+	for i, part := range parts {
+		group.Go(func() (err error) {
+			answers[i], err = b.other(inner, r.join, k, part)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	all := map[string]jsontext.Value{}
+	for _, raw := range slices.Concat(answers...) {
+		id, err := text(raw, r.join.id)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.join.id, err)
+		}
+		all[id] = raw
+	}
+	return all, nil
+}
+
+func (b *Backend) other(ctx context.Context, j *join, k call, ids []string) ([]jsontext.Value, error) {
+	list := make([]any, len(ids))
+	for i, id := range ids {
+		list[i] = id
+	}
+	answer, err := b.client.send(ctx, k, j.request, nil, []any{list})
+	if err != nil {
+		return nil, err
+	}
+	raws, err := j.cut(answer.body)
+	if err != nil {
+		return nil, b.client.unfit(ctx, answer, err)
+	}
+	return raws, nil
+}
+
+// half returns the other half of a document, nil without one.
+func (r *resource) half(raw jsontext.Value, others map[string]jsontext.Value) jsontext.Value {
+	if len(others) == 0 {
+		return nil
+	}
+	id, err := text(raw, r.join.from)
+	if err != nil || id == "" {
+		return nil
+	}
+	return others[id]
+}
+
+// document returns a document as expressions see it, with its other half.
+func (b *Backend) document(r *resource, raw, half jsontext.Value) (any, error) {
+	depth := b.mapping.connection.limits.depth
+	input, err := decode(raw, depth)
+	if err != nil || r.join == nil {
+		return input, err
+	}
+	members, ok := input.(map[string]any)
+	if !ok {
+		return input, nil // there is no id in it
+	}
+	members[r.join.as] = nil
+	if half != nil {
+		if members[r.join.as], err = decode(half, depth); err != nil {
+			return nil, err
+		}
+	}
+	return members, nil
+}

@@ -1,0 +1,149 @@
+package reststore
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sidestore"
+)
+
+// halves is a mapping whose documents name what stands in another list.
+const halves = `name: halves
+resources:
+  products:
+    attributes: [name, special_price]
+    fetch: {path: /p, query: {ids: '$ids | join(",")'}, items: list, batch: 10}
+    scan: {path: /p, items: list, where: .kind == "product" or .sale.price == 9, pages: {page: page}}
+    find: {path: /p, query: {order: '"new"'}, items: list, among: true}
+    join: {from: extra.sale, as: sale, path: /sales, query: {ids: '$ids | join(",")'}, items: sales, id: no, batch: 2}
+    id: id
+    key: .key
+    read: '{name, special_price: .sale.price}'
+    without: {create: no, update: no, delete: no}
+`
+
+// A halfway is a server of two lists.
+type halfway struct {
+	mu          sync.Mutex
+	list, sales string
+	asked       []string // for sales
+	fails       bool
+}
+
+func (h *halfway) serve(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case r.URL.Path == "/p" && r.URL.Query().Get("page") == "2":
+		respond(w, 200, `{"list": []}`)
+	case r.URL.Path == "/p":
+		respond(w, 200, `{"list": [`+h.list+`]}`)
+	case h.fails:
+		respond(w, 400, `{}`)
+	default:
+		h.asked = append(h.asked, r.URL.Query().Get("ids"))
+		respond(w, 200, `{"sales": [`+h.sales+`]}`)
+	}
+}
+
+func TestJoin(t *testing.T) {
+	h := &halfway{
+		list: `{"id": "a", "extra": {"sale": "s1"}}, {"id": "b"}, {"id": "c", "extra": {"sale": ""}}, {"id": "d", "extra": {"sale": "s2"}},
+			{"id": "e", "extra": {"sale": "s1"}}, {"id": "f", "extra": {"sale": "gone"}}`,
+		sales: `{"no": "s1", "price": 9}, {"no": "s2", "price": 8}, {"no": "unasked", "price": 7}`,
+	}
+	b := serve(t, halves, nil, h.serve)
+	fetch := func() (tags, prices []string) {
+		t.Helper()
+		documents, err := b.Fetch(t.Context(), adapter.Products, []string{"a", "b", "c", "d", "e", "f"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range documents {
+			item, _, err := d.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			tags = append(tags, d.Tag)
+			prices = append(prices, item.Record.Get("special_price").Text())
+		}
+		return tags, prices
+	}
+	before, prices := fetch()
+	if want := []string{"9.0000", "", "", "8.0000", "9.0000", ""}; !slices.Equal(prices, want) {
+		t.Errorf("prices %q, want %q", prices, want)
+	}
+	if slices.Sort(h.asked); !slices.Equal(h.asked, []string{"gone", "s1,s2"}) {
+		t.Errorf("asked for %q", h.asked)
+	}
+	h.sales = `{"no": "s1", "price": 9.5}, {"no": "s2", "price": 8}`
+	after, _ := fetch()
+	for i, same := range []bool{false, true, true, true, false, true} {
+		if before[i] == after[i] != same {
+			t.Errorf("document %d: the tag is the same: %t", i, !same)
+		}
+	}
+	h.fails = true
+	if _, err := b.Fetch(t.Context(), adapter.Products, []string{"a"}); adapter.KindOf(err) != adapter.Internal {
+		t.Errorf("without the other halves: %v", err)
+	}
+	h.fails, h.sales = false, `{"price": 1`
+	if _, err := b.Fetch(t.Context(), adapter.Products, []string{"a"}); adapter.KindOf(err) != adapter.Unavailable {
+		t.Errorf("with broken ones: %v", err)
+	}
+}
+
+// TestScanWhere: what is no record of the contract is left out of a scan, but for its
+// place in the pages.
+func TestScanWhere(t *testing.T) {
+	h := &halfway{
+		list:  `{"id": "a", "kind": "guest"}, {"id": "b", "kind": "product"}, {"id": "c", "extra": {"sale": "s"}}`,
+		sales: `{"no": "s", "price": 9}`,
+	}
+	b := serve(t, halves, nil, h.serve)
+	var ids []string
+	err := b.Scan(t.Context(), adapter.Products, time.Time{}, func(documents []sidestore.Document) error {
+		ids = append(ids, idsIn(documents)...)
+		return nil
+	})
+	if err != nil || !slices.Equal(ids, []string{"b", "c"}) {
+		t.Errorf("found %q (%v), want b and c", ids, err)
+	}
+}
+
+// TestFindAmong: an answer may hold others where the backend cannot select.
+func TestFindAmong(t *testing.T) {
+	b := serve(t, halves, nil, (&halfway{list: `{"id": "a"}, {"id": "b", "key": 7}, {"id": "c", "key": 8}`}).serve)
+	for key, want := range map[adapter.Key]string{7: "b", 8: "c", 9: "not_found"} {
+		document, err := b.Find(context.WithoutCancel(t.Context()), adapter.Products, key)
+		if got := document.ID; err != nil && adapter.KindOf(err).String() != want || err == nil && got != want {
+			t.Errorf("%d: %q (%v), want %s", key, got, err, want)
+		}
+	}
+}
+
+func TestJoinFaults(t *testing.T) {
+	for _, c := range []struct{ name, old, new, want string }{
+		{"no way", "from: extra.sale, ", "", "join has no from"},
+		{"no name", "as: sale, ", "", "join has no as"},
+		{"an odd name", "as: sale,", "as: Sale 1,", "as must be lower-case letters"},
+		{"where of a fetch", "items: list, batch", "items: list, where: ., batch", "where is for scan"},
+		{"among of a scan", "items: list, where", "items: list, among: true, where", "among is for find"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !strings.Contains(halves, c.old) {
+				t.Fatal("the mapping has no such text")
+			}
+			if _, err := open(strings.Replace(halves, c.old, c.new, 1)); err == nil || !strings.Contains(fmt.Sprint(err), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}

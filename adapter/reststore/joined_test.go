@@ -1,0 +1,281 @@
+package reststore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
+	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/reststore"
+	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+var everyList = flag.Bool("lists", false, "send every list of the conformance suite, not one in seven")
+
+// TestConformance: what stands at a backend unlike Medusa is served as the demo store.
+func TestConformance(t *testing.T) {
+	adaptertest.Run(t, adaptertest.Harness{
+		Open:        func(t *testing.T) adapter.Adapter { return openJoined(t).Adapter },
+		Unsupported: map[adapter.Resource]string{adapter.Admins: "stored, and not served yet"},
+		// Lists are the side's, which has a suite of its own.
+		Sampled:    !*everyList,
+		Attributes: func(adapter.Attribute) bool { return !testing.Short() },
+	})
+}
+
+// gallery are two images of a product and one of another, which no data set holds.
+const gallery = `
+	INSERT INTO product_image (id, product_id, file, media_type) VALUES
+		(1, 1, 'o/n/one.png', 'image/png'), (2, 1, 't/w/two.jpg', 'image/jpeg'), (3, 2, 't/h/three.png', 'image/png');
+	INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES
+		(1, 0, 'One', 30, 0), (1, 2, 'Un', 5, 1), (2, 0, 'Two', 20, 1), (3, 0, NULL, 1, 0);
+	INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES
+		(1, 0, 'image', 1), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3);`
+
+// A migrated is the demo store with part of it moved to a shelf.
+type migrated struct{ side, shelf []byte }
+
+// move makes the demo store, and moves it to a shelf, once for all tests. Orders
+// stand there already, and carry their legacy ids.
+var move = sync.OnceValues(func() (done migrated, err error) {
+	folder, err := os.MkdirTemp("", "portico-reststore-")
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path := filepath.Join(folder, "side.db")
+	ctx := context.Background() // of no test in particular
+	db, err := openDemo(ctx, path)
+	if err != nil {
+		return done, err
+	}
+	s := startShelf()
+	defer s.Close()
+	side := db.Side()
+	if err := linkFixtures(ctx, side); err != nil {
+		return done, err
+	}
+	a, err := join(side, s, nil)
+	if err != nil {
+		return done, err
+	}
+	if err := a.Push(ctx, nil); err != nil {
+		return done, err
+	}
+	if err := placeOrders(ctx, side, s); err != nil {
+		return done, err
+	}
+	if err := errors.Join(a.Scan(ctx), a.Close(), db.Close()); err != nil {
+		return done, err
+	}
+	if done.shelf, err = s.save(); err != nil {
+		return done, err
+	}
+	done.side, err = os.ReadFile(path)
+	return done, err
+})
+
+// openDemo opens a database that holds the demo store and a gallery.
+func openDemo(ctx context.Context, path string) (*sqlstore.DB, error) {
+	data, err := demo.Load()
+	if err != nil {
+		return nil, err
+	}
+	options := sqlstore.Options{DSN: "sqlite:" + path, Migrate: true, MediaDir: filepath.Dir(path)}
+	db, err := sqlstore.Open(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(db.Load(ctx, data, nil), db.Close()); err != nil {
+		return nil, err
+	}
+	raw, err := sql.Open("sqlite", path)
+	if err != nil {
+		return nil, err
+	}
+	_, err = raw.ExecContext(ctx, gallery)
+	if err := errors.Join(err, raw.Close()); err != nil {
+		return nil, err
+	}
+	return sqlstore.Open(ctx, options)
+}
+
+// linkFixtures enters the ids that the shelf has for what the contract only refers to.
+func linkFixtures(ctx context.Context, side sidestore.Side) error {
+	var entries []sidestore.Entry
+	for r, form := range map[adapter.Resource]string{
+		adapter.Websites:       "c0ffee00-0000-4000-8000-%012d",
+		adapter.CustomerGroups: "1abe1000-0000-4000-8000-%012d",
+		adapter.Categories:     "77%03d",
+	} {
+		store, err := side.Store(r)
+		if err != nil {
+			return err
+		}
+		found, err := store.List(ctx, &adapter.ListParams{})
+		if err != nil {
+			return err
+		}
+		for _, record := range found.Records {
+			if key := record.Get(record.Schema.Key).Int(); key > 0 {
+				entries = append(entries, sidestore.Entry{Resource: r, Key: adapter.Key(key), ID: fmt.Sprintf(form, key)})
+			}
+		}
+	}
+	return side.Enter(ctx, entries...)
+}
+
+// placeOrders makes tickets of the orders of a side.
+func placeOrders(ctx context.Context, side sidestore.Side, s *shelf) error {
+	list := func(r adapter.Resource) ([]adapter.Record, error) {
+		store, err := side.Store(r)
+		if err != nil {
+			return nil, err
+		}
+		found, err := store.List(ctx, &adapter.ListParams{})
+		if err != nil {
+			return nil, err
+		}
+		return found.Records, nil
+	}
+	orders, err := list(adapter.Orders)
+	if err != nil {
+		return err
+	}
+	lines, err := list(adapter.OrderItems)
+	if err != nil {
+		return err
+	}
+	addresses, err := list(adapter.OrderAddresses)
+	if err != nil {
+		return err
+	}
+	ids := sidestore.NewIDs(side)
+	for _, o := range orders {
+		key := o.Get("entity_id").Int()
+		inner := members{"code": o.Get("increment_id").Text(), "phase": o.Get("state").Text() + "/" + o.Get("status").Text(),
+			"sum": minor(o.Get("grand_total")), "at": strings.Replace(o.Get("created_at").Text(), " ", "T", 1) + "Z"}
+		if buyer := adapter.Key(o.Get("customer_id").Int()); buyer != 0 {
+			found, err := ids.IDs(ctx, adapter.Customers, []adapter.Key{buyer})
+			if err != nil {
+				return err
+			}
+			inner["buyer"] = found[buyer]
+		}
+		ticket := members{"legacy": fmt.Sprint(key), "ticket": inner, "lines": []any{}, "to": members{}}
+		for _, l := range lines {
+			if l.Get("order_id").Int() == key {
+				ticket["lines"] = append(ticket["lines"].([]any), members{"id": fmt.Sprintf("line-%d", l.Get("item_id").Int()), "legacy": l.Get("item_id").Int(),
+					"code": l.Get("sku").Text(), "title": l.Get("name").Text(), "count": l.Get("qty_ordered").Text(), "each": minor(l.Get("price"))})
+			}
+		}
+		for _, a := range addresses {
+			if a.Get("parent_id").Int() == key {
+				ticket["to"].(members)[a.Get("address_type").Text()] = members{"uuid": fmt.Sprintf("to-%d", a.Get("entity_id").Int()), "legacy": a.Get("entity_id").Int(),
+					"name": a.Get("lastname").Text(), "town": a.Get("city").Text()}
+			}
+		}
+		s.placeTicket(ticket)
+	}
+	return nil
+}
+
+// minor returns a decimal in hundredths of a cent.
+func minor(v adapter.Value) any {
+	if v.Empty() {
+		return nil
+	}
+	return toInt(strings.Replace(v.Text(), ".", "", 1))
+}
+
+// startShelf starts an empty shelf that nobody stops.
+func startShelf() *shelf {
+	s := &shelf{articles: map[string]members{}, people: map[string]members{}, tickets: map[string]members{}, changes: map[string]time.Time{}}
+	s.Server = httptest.NewUnstartedServer(s.handler())
+	s.Config.ConnState = func(_ net.Conn, is http.ConnState) {
+		switch is {
+		case http.StateNew:
+			s.connections.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			s.connections.Add(-1)
+		}
+	}
+	s.Start()
+	return s
+}
+
+// newShelf starts an empty shelf of a test's own.
+func newShelf(t testing.TB) *shelf {
+	s := startShelf()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// shelfOptions are settings for a shelf.
+func shelfOptions(s *shelf, ids reststore.IDs, reg prometheus.Registerer) (reststore.Options, error) {
+	content, err := os.ReadFile(filepath.Join("testdata", "shelf.yaml"))
+	return reststore.Options{Mapping: content, File: "shelf.yaml", URL: s.URL, User: shelfUser, Secret: shelfSecret, IDs: ids, Registerer: reg}, err
+}
+
+// join makes an adapter of a side and a shelf.
+func join(side sidestore.Side, s *shelf, reg prometheus.Registerer) (*sidestore.Adapter, error) {
+	o, err := shelfOptions(s, sidestore.NewIDs(side), reg)
+	if err != nil {
+		return nil, err
+	}
+	backend, err := reststore.Open(o)
+	if err != nil {
+		return nil, err
+	}
+	return sidestore.New(sidestore.Options{Side: side, Backend: backend})
+}
+
+// A joined is a shelf and the demo store, which is moved to it, as one adapter.
+type joined struct {
+	*sidestore.Adapter
+	side  sidestore.Side
+	shelf *shelf
+	reg   *prometheus.Registry
+}
+
+// openJoined opens one of the test's own.
+func openJoined(t testing.TB) *joined {
+	t.Helper()
+	start, err := move()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	path := filepath.Join(folder, "side.db")
+	if err := os.WriteFile(path, start.side, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + path, MediaDir: filepath.Join(folder, "media")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	s := &joined{side: db.Side(), shelf: newShelf(t), reg: prometheus.NewRegistry()}
+	s.shelf.restore(t, start.shelf)
+	if s.Adapter, err = join(s.side, s.shelf, s.reg); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Adapter.Close() })
+	return s
+}

@@ -1,0 +1,205 @@
+package reststore
+
+import (
+	"encoding/base64"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// kinds are the words for what went wrong.
+var kinds = map[string]adapter.ErrorKind{
+	"not_found":   adapter.NotFound,
+	"conflict":    adapter.Conflict,
+	"invalid":     adapter.Invalid,
+	"unsupported": adapter.Unsupported,
+	"unavailable": adapter.Unavailable,
+	"internal":    adapter.Internal,
+}
+
+func (l *loader) connection(n *yaml.Node) connection {
+	f := l.fields(n, "connection", "auth", "headers", "ping", "limits", "retry", "errors")
+	c := connection{auth: l.auth(f["auth"]), headers: l.headers(f["headers"]), limits: l.limits(f["limits"]), retry: l.retry(f["retry"])}
+	c.ping = l.request(f["ping"], "ping", http.MethodGet)
+	for _, e := range l.list(f["errors"], "errors") {
+		c.errors = append(c.errors, l.rule(e))
+	}
+	return c
+}
+
+// auth reads how requests prove who sends them.
+func (l *loader) auth(n *yaml.Node) auth {
+	f := l.fields(n, "auth", "basic", "bearer", "header", "login")
+	if len(f) > 1 {
+		l.fault(n.Line, "auth has one of basic, bearer, header, login")
+	}
+	switch {
+	case f["basic"] != nil:
+		b := l.fields(f["basic"], "basic", "user", "password")
+		pair := l.setting(b["user"], "user") + ":" + l.setting(b["password"], "password")
+		return auth{fixed: &header{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(pair))}}
+	case f["bearer"] != nil:
+		return auth{fixed: l.header("Authorization", "Bearer "+l.setting(f["bearer"], "bearer"), f["bearer"])}
+	case f["header"] != nil:
+		h := l.fields(f["header"], "header", "name", "value")
+		return auth{fixed: l.header(l.scalar(h["name"], "name"), l.setting(h["value"], "value"), f["header"])}
+	case f["login"] != nil:
+		return auth{login: l.login(f["login"])}
+	}
+	return auth{}
+}
+
+// setting returns a text in which $user and $secret stand for those of the settings.
+func (l *loader) setting(n *yaml.Node, what string) string {
+	text := l.scalar(n, what)
+	for name, value := range map[string]string{"$user": l.user, "$secret": l.secret} {
+		if strings.Contains(text, name) && value == "" {
+			l.fault(n.Line, "%s needs the setting rest.%s, which is empty", what, name[1:])
+		}
+	}
+	return strings.NewReplacer("$user", l.user, "$secret", l.secret).Replace(text)
+}
+
+func (l *loader) header(name, value string, n *yaml.Node) *header {
+	if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+		l.fault(n.Line, "%.40q with this value is no header", name)
+	}
+	return &header{name, value}
+}
+
+// login reads a log-in.
+func (l *loader) login(n *yaml.Node) *login {
+	f := l.fields(n, "login", "request", "token", "refresh", "header", "prefix")
+	credentials := []string{"$user", "$secret"}
+	in := &login{
+		request: l.request(f["request"], "request", http.MethodPost, credentials...),
+		token:   l.expression(f["token"], "token"),
+		refresh: l.duration(f["refresh"], "refresh", 0, time.Second, 30*24*time.Hour),
+		header:  header{"Authorization", "Bearer "},
+	}
+	in.credentials = []any{l.user, l.secret}
+	if name := l.scalar(f["header"], "header"); name != "" {
+		in.header = *l.header(name, "", f["header"])
+	}
+	if f["prefix"] != nil {
+		in.header.value = l.scalar(f["prefix"], "prefix")
+	}
+	if in.request == nil || in.token == nil {
+		l.fault(n.Line, "login needs a request, and a token: where the reply has it, as .token")
+	}
+	return in
+}
+
+func (l *loader) headers(n *yaml.Node) []header {
+	var all []header
+	for _, e := range l.entries(n, "headers") {
+		all = append(all, *l.header(e.name, l.scalar(e.node, e.name), e.node))
+	}
+	return all
+}
+
+func (l *loader) limits(n *yaml.Node) limits {
+	f := l.fields(n, "limits", "response_bytes", "depth", "timeout", "in_flight")
+	return limits{
+		responseBytes: l.size(f["response_bytes"], "response_bytes", 16<<20),
+		depth:         l.number(f["depth"], "depth", 64, 1, 1000),
+		timeout:       l.duration(f["timeout"], "timeout", 10*time.Second, time.Millisecond, 10*time.Minute),
+		inFlight:      l.number(f["in_flight"], "in_flight", 32, 1, 10_000),
+	}
+}
+
+func (l *loader) retry(n *yaml.Node) retry {
+	f := l.fields(n, "retry", "attempts", "budget", "wait", "max_wait")
+	r := retry{
+		attempts: l.number(f["attempts"], "attempts", 3, 1, 10),
+		budget:   0.1,
+		wait:     l.duration(f["wait"], "wait", 50*time.Millisecond, time.Millisecond, time.Minute),
+		maxWait:  l.duration(f["max_wait"], "max_wait", 2*time.Second, time.Millisecond, time.Minute),
+	}
+	if b := f["budget"]; b != nil {
+		budget, err := strconv.ParseFloat(l.scalar(b, "budget"), 64)
+		if err != nil || math.IsNaN(budget) || budget < 0 || budget > 1 {
+			l.fault(b.Line, "budget must be a number from 0 to 1: how many retries there may be for each request")
+		}
+		r.budget = budget
+	}
+	return r
+}
+
+// rule reads what an error of the backend means.
+func (l *loader) rule(n *yaml.Node) rule {
+	f := l.fields(n, "a rule of errors", "when", "kind", "field", "reason", "any_status")
+	r := rule{
+		when:      l.expression(f["when"], "when"),
+		field:     l.expression(f["field"], "field"),
+		reason:    l.expression(f["reason"], "reason"),
+		anyStatus: l.flag(f["any_status"], "any_status"),
+	}
+	if f["when"] == nil {
+		l.fault(n.Line, "a rule of errors needs when, as .status == 404")
+	}
+	if word := l.scalar(f["kind"], "kind"); word != "" {
+		if r.kind, r.hasKind = kinds[word]; !r.hasKind {
+			l.fault(f["kind"].Line, "kind %.40q is none of %s", word, strings.Join(kindNames(), ", "))
+		}
+	}
+	if r.anyStatus && !r.hasKind {
+		l.fault(n.Line, "a rule for any_status needs a kind")
+	}
+	return r
+}
+
+func kindNames() []string {
+	names := make([]string, 0, len(kinds))
+	for name := range kinds {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// request reads a request with a method of its own, or this one.
+func (l *loader) request(n *yaml.Node, what, method string, variables ...string) *request {
+	if null(n) {
+		return nil
+	}
+	return l.requestOf(n, l.fields(n, what, requestFields...), method, variables)
+}
+
+// requestFields are the members of every request.
+var requestFields = []string{"method", "path", "query", "headers", "body"}
+
+// requestOf reads a request from the members of a node that may have others.
+func (l *loader) requestOf(n *yaml.Node, f map[string]*yaml.Node, method string, variables []string) *request {
+	r := &request{at: l.at(n.Line), method: method, headers: l.headers(f["headers"]), body: l.expression(f["body"], "body", variables...)}
+	if m := l.scalar(f["method"], "method"); m != "" {
+		r.method = m
+		if !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, m) {
+			l.fault(f["method"].Line, "method must be GET, POST, PUT, PATCH or DELETE")
+		}
+	}
+	if r.method == "" {
+		l.fault(n.Line, "method is missing: GET, POST, PUT, PATCH or DELETE")
+	}
+	if f["path"] == nil {
+		l.fault(n.Line, "path is missing")
+	} else {
+		r.path = l.template(f["path"], variables)
+	}
+	for _, e := range l.entries(f["query"], "query") {
+		if null(e.node) {
+			l.fault(e.line, "the parameter %.40q has no value: write an expression, as $since or '\"text\"'", e.name)
+			continue
+		}
+		r.query = append(r.query, parameter{e.name, l.expression(e.node, "a parameter", variables...)})
+	}
+	return r
+}

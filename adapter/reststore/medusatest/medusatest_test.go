@@ -1,0 +1,22 @@
+//go:build linux
+
+package medusatest_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter/reststore/medusatest"
+)
+
+// TestStart: a Medusa answers as an administrator's, and has what products need.
+func TestStart(t *testing.T) {
+	m := medusatest.Start(t)
+	if m.URL == "" || m.User == "" || m.Password == "" || m.Currency == "" || m.Region == "" || m.Location == "" || m.Profile == "" {
+		t.Errorf("%+v", m)
+	}
+	reply := m.Call(t, http.MethodGet, "/admin/stock-locations/"+m.Location, nil)
+	if got := medusatest.At(reply, "stock_location.id"); got != m.Location {
+		t.Errorf("the location is %v", got)
+	}
+}

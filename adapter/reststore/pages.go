@@ -1,0 +1,113 @@
+package reststore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// A walk goes through a list page by page. It ends with an empty page, with the number
+// of documents that the backend told, or without a next cursor; never because a page
+// is short, which backends with a limit of their own send, too.
+type walk struct {
+	pages    *pages // nil: one page
+	seen     int    // documents so far
+	turned   int    // pages so far
+	cursor   string
+	previous []string // ids of the page before
+	repeated bool     // the last page was the one before again
+}
+
+// query returns what selects the next page.
+func (w *walk) query() string {
+	p := w.pages
+	if p == nil {
+		return ""
+	}
+	q := url.Values{}
+	if p.limit != "" {
+		q.Set(p.limit, strconv.Itoa(p.size))
+	}
+	switch {
+	case p.offset != "":
+		q.Set(p.offset, strconv.Itoa(w.seen))
+	case p.page != "":
+		q.Set(p.page, strconv.Itoa(p.first+w.turned))
+	case w.cursor != "":
+		q.Set(p.cursor, w.cursor)
+	}
+	return q.Encode()
+}
+
+// page sends the request for the next page.
+func (b *Backend) page(ctx context.Context, k call, r *request, w *walk, since any) (*reply, error) {
+	m, err := b.client.message(ctx, k, r, nil, since)
+	if err != nil {
+		return nil, errorOf(ctx, adapter.Internal, k.op(), err)
+	}
+	if more := w.query(); more != "" {
+		sign := "?"
+		if len(r.query) > 0 && containsQuery(m.url) {
+			sign = "&"
+		}
+		m.url += sign + more
+	}
+	answer, err := b.client.deliver(ctx, m)
+	return answer, readFailure(ctx, k.op(), err)
+}
+
+func containsQuery(u string) bool { return slices.Contains([]byte(u), '?') }
+
+// next notes a page, and reports whether there may be another.
+func (w *walk) next(body []byte, ids []string) (more bool, err error) {
+	p := w.pages
+	if p == nil {
+		return false, nil
+	}
+	// Some backends answer with the last page again for ever.
+	w.repeated = len(ids) > 0 && slices.Equal(ids, w.previous)
+	w.previous = ids
+	w.seen += len(ids)
+	w.turned++
+	if p.cursor != "" {
+		raw, err := single(body, p.next)
+		if err != nil {
+			return false, err
+		}
+		next := ""
+		if raw != nil {
+			if next, err = text(raw, nil); err != nil {
+				return false, fmt.Errorf("%s is no cursor", p.next)
+			}
+		}
+		if next != "" && next == w.cursor {
+			return false, errors.New("the cursor stays where it is")
+		}
+		w.cursor = next
+		return next != "", nil
+	}
+	if len(ids) == 0 || w.repeated {
+		return false, nil
+	}
+	if p.total == nil {
+		return true, nil
+	}
+	raw, err := single(body, p.total)
+	if err != nil {
+		return false, err
+	}
+	told, err := text(raw, nil)
+	if err != nil {
+		return false, fmt.Errorf("%s is no number", p.total)
+	}
+	total, err := whole(told)
+	if err != nil {
+		return false, fmt.Errorf("%s %w", p.total, err)
+	}
+	return int64(w.seen) < total, nil
+}

@@ -1,0 +1,389 @@
+package reststore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sidestore"
+)
+
+// pairs are ids in memory.
+type pairs map[adapter.Resource]map[adapter.Key]string
+
+func (p pairs) IDs(_ context.Context, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]string, error) {
+	found := map[adapter.Key]string{}
+	for _, k := range keys {
+		if id := p[r][k]; id != "" {
+			found[k] = id
+		}
+	}
+	return found, nil
+}
+
+func (p pairs) Keys(_ context.Context, r adapter.Resource, ids []string) (map[string]adapter.Key, error) {
+	found := map[string]adapter.Key{}
+	for key, id := range p[r] {
+		if slices.Contains(ids, id) {
+			found[id] = key
+		}
+	}
+	return found, nil
+}
+
+var groups = pairs{adapter.CustomerGroups: {1: "g-one", 2: "g-two"}, adapter.Websites: {1: "w-one"}}
+
+// idsIn returns the ids of documents.
+func idsIn(documents []sidestore.Document) []string {
+	ids := []string{}
+	for _, d := range documents {
+		ids = append(ids, d.ID)
+	}
+	return ids
+}
+
+func TestFetch(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	b := serve(t, tinyWith(""), groups, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked = append(asked, r.URL.Query().Get("ids"))
+		mu.Unlock()
+		var list []string
+		for id := range strings.SplitSeq(r.URL.Query().Get("ids"), ",") {
+			if id != "gone" {
+				list = append(list, fmt.Sprintf(`{"id": %q, "mail": "%s@example.com"}`, id, id))
+			}
+		}
+		list = append(list, `{"id": "unasked"}`, `{"id": 7}`)
+		respond(w, 200, `{"data": {"list": [`+strings.Join(list, ",")+`]}}`)
+	})
+	documents, err := b.Fetch(t.Context(), adapter.Customers, []string{"a", "gone", "7", "a", "", "b&c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := idsIn(documents); !slices.Equal(got, []string{"a", "7", "b&c"}) {
+		t.Errorf("documents %q", got)
+	}
+	slices.Sort(asked)
+	if !slices.Equal(asked, []string{"7,b&c", "a,gone"}) {
+		t.Errorf("asked for %q", asked)
+	}
+	if n := value(t, b.metrics.documents, "read"); n != 0 {
+		t.Errorf("%v documents were looked into, and nobody asked", n)
+	}
+	if none, err := b.Fetch(t.Context(), adapter.Customers, nil); err != nil || len(none) != 0 || len(asked) != 2 {
+		t.Errorf("no ids: %v, %v", none, err)
+	}
+	if _, err := b.Fetch(t.Context(), adapter.Products, []string{"1"}); adapter.KindOf(err) != adapter.Unsupported {
+		t.Errorf("a resource that is not mapped: %v", err)
+	}
+}
+
+func TestTags(t *testing.T) {
+	body := `{"id": "1", "mail": "a@example.com"}`
+	answer := func(w http.ResponseWriter, _ *http.Request) {
+		respond(w, 200, `{"data": {"list": [`+body+`]}, "at": "`+time.Now().String()+`"}`)
+	}
+	tag := func(b *Backend) string {
+		t.Helper()
+		d, err := b.Fetch(t.Context(), adapter.Customers, []string{"1"})
+		if err != nil || len(d) != 1 || d[0].Tag == "" {
+			t.Fatalf("%v, %v", d, err)
+		}
+		return d[0].Tag
+	}
+	b := serve(t, tinyWith(""), nil, answer)
+	first := tag(b)
+	if tag(b) != first || tag(serve(t, tinyWith(""), nil, answer)) != first {
+		t.Error("the tag of a document that is the same is not")
+	}
+	if tag(serve(t, tinyWith("  headers: {X-A: b}"), nil, answer)) == first {
+		t.Error("another mapping, and the same tag")
+	}
+	body = `{"id": "1", "mail": "b@example.com"}`
+	if tag(b) == first {
+		t.Error("another document, and the same tag")
+	}
+}
+
+// TestRead: what a document says.
+func TestRead(t *testing.T) {
+	const mapping = `name: reading
+resources:
+  products:
+    attributes: [sku, name, price, status, news_from_date, weight, tier_price]
+    references: {tier_price.cust_group: customer_groups}
+    fetch: {path: '/p/{$id}', item: .}
+    scan: {path: /p, items: ., pages: {page: page}}
+    id: id
+    key: .legacy
+    read: .says
+    rest: '{visibility: 4, type_id: .type}'
+    without: {create: no, update: no, delete: no}
+  product_websites:
+    part_of: products
+    attributes: [website_id]
+    references: {website_id: websites}
+    match: [website_id]
+    items: .sold
+    without: {create: no, delete: no}
+  product_images:
+    part_of: products
+    attributes: [label, types]
+    identified: true
+    items: .images
+    without: {create: no, update: no, delete: no}
+`
+	for _, c := range []struct {
+		name, document string
+		want           string // the values of the record, or a part of the error
+		parts          string
+	}{
+		{"decimals", `{"says": {"price": 19.99, "weight": "0.00005"}}`, "price=19.9900 weight=0.0001", ""},
+		{"a long decimal", `{"says": {"price": 12345678901234.56785}}`, "price=12345678901234.5679", ""},
+		{"an exponent", `{"says": {"price": 1.5e2}}`, "price=150.0000", ""},
+		{"null", `{"says": {"price": null, "name": null, "status": null}}`, "name=null price=null status=null", ""},
+		{"nothing", `{"says": {}}`, "", ""},
+		{"null for all", `{"says": null}`, "", ""},
+		{"flags", `{"says": {"status": true}}`, "status=1", ""},
+		{"digits", `{"says": {"status": "2"}}`, "status=2", ""},
+		{"a whole number", `{"says": {"status": 2.0}}`, "status=2", ""},
+		{"a number as a text", `{"says": {"name": 1.10}}`, "name=1.10", ""},
+		{"a time", `{"says": {"news_from_date": "2012-03-01T23:30:00.9-02:00"}}`, "news_from_date=2012-03-02 01:30:00", ""},
+		{"a time of the contract", `{"says": {"news_from_date": "2012-03-01 23:30:00"}}`, "news_from_date=2012-03-01 23:30:00", ""},
+		{"a day", `{"says": {"news_from_date": "2012-03-01"}}`, "news_from_date=2012-03-01 00:00:00", ""},
+		{"references", `{"says": {"tier_price": [{"cust_group_ref": "g-two", "price": 1}, {"cust_group_ref": null, "cust_group": 32000, "price": 2}, {"cust_group_ref": "unknown", "price": 3}]}}`,
+			"tier_price=[cust_group=2 price=1.0000][cust_group=32000 price=2.0000]", ""},
+		{"parts", `{"says": {}, "sold": [{"website_id_ref": "w-one"}, {"website_id_ref": "unknown"}], "images": [{"id": "i", "key": "7", "label": "x", "types": ["image"], "file": "a.png"}]}`, "",
+			"product_images i/7 label=x types=image rest file=a.png product_websites /0 website_id=1"},
+		{"no parts", `{"says": {}, "sold": [], "images": null}`, "", "product_websites none"},
+
+		{"no number", `{"says": {"price": "secret"}}`, "error: unavailable test.yaml:10: price is not a number", ""},
+		{"a broken whole", `{"says": {"status": 2.5}}`, "error: unavailable test.yaml:10: status is not a whole number", ""},
+		{"a number beyond", `{"says": {"status": 9223372036854775808}}`, "error: unavailable test.yaml:10: status is not a whole number", ""},
+		{"no time", `{"says": {"news_from_date": "secret"}}`, "error: unavailable test.yaml:10: news_from_date is no time", ""},
+		{"a list as a text", `{"says": {"name": []}}`, "error: unavailable test.yaml:10: name is no text", ""},
+		{"an unknown attribute", `{"says": {"colour": "secret"}}`, `error: unavailable test.yaml:10: "colour" is no attribute`, ""},
+		{"one that is not kept", `{"says": {"visibility": 1}}`, `error: unavailable test.yaml:10: "visibility" is no attribute`, ""},
+		{"no object", `{"says": ["secret"]}`, "error: unavailable test.yaml:10: makes no object", ""},
+		{"a list that is none", `{"says": {"tier_price": {"a": 1}}}`, "error: unavailable test.yaml:10: tier_price is no list", ""},
+		{"the key in it", `{"says": {"tier_price": [{"value": 1}]}}`, "error: unavailable test.yaml:10: tier_price value is no attribute", ""},
+		{"a legacy id that is none", `{"says": {}, "legacy": "secret"}`, "error: unavailable test.yaml:9: the legacy id is not a number", ""},
+		{"a legacy id below one", `{"says": {}, "legacy": 0}`, "error: unavailable test.yaml:9: the legacy id is not positive", ""},
+		{"too deep", `{"says": ` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}`, "error: unavailable is nested too deep", ""},
+		{"two parts that are one", `{"says": {}, "sold": [{"website_id_ref": "w-one"}, {"website_id": 1}]}`, "error: unavailable test.yaml:18: makes two parts", ""},
+		{"a part without its place", `{"says": {}, "sold": [{}]}`, "error: unavailable", ""},
+		{"a part without an id", `{"says": {}, "images": [{"label": "x"}]}`, "error: unavailable test.yaml:24: a part has no id", ""},
+		{"parts that are no list", `{"says": {}, "images": "secret"}`, "error: unavailable test.yaml:24: makes no list", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			document := `{"id": 7, "type": "simple", ` + c.document[1:]
+			b := serve(t, mapping, groups, func(w http.ResponseWriter, _ *http.Request) { respond(w, 200, document) })
+			found, err := b.Fetch(t.Context(), adapter.Products, []string{"7"})
+			if err != nil || len(found) != 1 || found[0].ID != "7" {
+				t.Fatalf("%v, %v", found, err)
+			}
+			item, parts, err := found[0].Read(t.Context())
+			if err != nil {
+				if strings.Contains(err.Error(), "secret") {
+					t.Errorf("it tells a value: %v", err)
+				}
+				if want, is := strings.CutPrefix(c.want, "error: unavailable"); !is || !strings.Contains(err.Error(), strings.TrimSpace(want)) || adapter.KindOf(err) != adapter.Unavailable {
+					t.Errorf("%v, want %s", err, c.want)
+				}
+				return
+			}
+			if got := shownRecord(item.Record); got != c.want || item.ID != "7" {
+				t.Errorf("says %q, want %q", got, c.want)
+			}
+			if got := shownRecord(item.Rest); got != "type_id=simple visibility=4" {
+				t.Errorf("has besides %q", got)
+			}
+			if got := shownParts(parts); got != c.parts {
+				t.Errorf("parts %q, want %q", got, c.parts)
+			}
+		})
+	}
+}
+
+// shownRecord returns the values of a record that are not absent.
+func shownRecord(r adapter.Record) string {
+	var all []string
+	for i, v := range r.Values {
+		text := v.Text()
+		switch v.Kind() {
+		case adapter.Absent:
+			continue
+		case adapter.Null:
+			text = "null"
+		case adapter.Texts:
+			text = strings.Join(v.Texts(), ",")
+		case adapter.Records:
+			text = ""
+			for _, nested := range v.Records() {
+				text += "[" + shownRecord(nested) + "]"
+			}
+		}
+		all = append(all, r.Schema.Attributes[i].Name+"="+text)
+	}
+	return strings.Join(all, " ")
+}
+
+func shownParts(parts map[adapter.Resource][]sidestore.Item) string {
+	var all []string
+	for r, items := range parts {
+		text := string(r)
+		if len(items) == 0 {
+			text += " none"
+		}
+		for _, item := range items {
+			text += fmt.Sprintf(" %s/%d %s", item.ID, item.Key, shownRecord(item.Record))
+			if rest := shownRecord(item.Rest); rest != "" {
+				text += " rest " + rest
+			}
+		}
+		all = append(all, text)
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+func TestScan(t *testing.T) {
+	all := []string{"a", "b", "c", "d", "e"}
+	list := func(from, to int) string {
+		var text []string
+		for _, id := range all[min(from, len(all)):min(to, len(all))] {
+			text = append(text, fmt.Sprintf(`{"id": %q}`, id))
+		}
+		return `[` + strings.Join(text, ",") + `]`
+	}
+	atoi := func(s string) (n int) { _, _ = fmt.Sscan(s, &n); return n }
+	for _, c := range []struct {
+		name, pages string
+		answer      func(q map[string]string) string
+		sent        int
+		err         adapter.ErrorKind
+		fails       bool
+	}{
+		{name: "offsets", pages: "{offset: o, limit: l, size: 2}", answer: func(q map[string]string) string {
+			return `{"list": ` + list(atoi(q["o"]), atoi(q["o"])+atoi(q["l"])) + `}`
+		}, sent: 4},
+		{name: "offsets with a limit of its own", pages: "{offset: o, limit: l, size: 100}", answer: func(q map[string]string) string {
+			return `{"list": ` + list(atoi(q["o"]), atoi(q["o"])+2) + `}`
+		}, sent: 4},
+		{name: "a total", pages: "{offset: o, limit: l, size: 3, total: meta.total}", answer: func(q map[string]string) string {
+			return `{"list": ` + list(atoi(q["o"]), atoi(q["o"])+3) + `, "meta": {"total": 5}}`
+		}, sent: 2},
+		{name: "a total that is none", pages: "{offset: o, total: meta.total}", answer: func(map[string]string) string {
+			return `{"list": ` + list(0, 5) + `, "meta": {"total": "many"}}`
+		}, sent: 1, fails: true, err: adapter.Unavailable},
+		{name: "pages", pages: "{page: p, limit: l, size: 2}", answer: func(q map[string]string) string {
+			return `{"list": ` + list(2*atoi(q["p"])-2, 2*atoi(q["p"])) + `}`
+		}, sent: 4},
+		{name: "pages from 0", pages: "{page: p, limit: l, size: 2, first: 0}", answer: func(q map[string]string) string {
+			return `{"list": ` + list(2*atoi(q["p"]), 2*atoi(q["p"])+2) + `}`
+		}, sent: 4},
+		{name: "the last page for ever", pages: "{page: p, limit: l, size: 2}", answer: func(q map[string]string) string {
+			p := min(atoi(q["p"]), 3)
+			return `{"list": ` + list(2*p-2, 2*p) + `}`
+		}, sent: 4},
+		{name: "cursors", pages: "{cursor: {query: after, next: meta.next}, limit: l, size: 2}", answer: func(q map[string]string) string {
+			next := atoi(q["after"]) + 2
+			cursor := fmt.Sprint(next)
+			if next >= len(all) {
+				cursor = "null"
+			}
+			return `{"list": ` + list(atoi(q["after"]), next) + `, "meta": {"next": ` + cursor + `}}`
+		}, sent: 3},
+		{name: "a cursor that stays", pages: "{cursor: {query: after, next: meta.next}}", answer: func(map[string]string) string {
+			return `{"list": ` + list(0, 5) + `, "meta": {"next": "x"}}`
+		}, sent: 2, fails: true, err: adapter.Unavailable},
+		{name: "a cursor that is none", pages: "{cursor: {query: after, next: meta.next}}", answer: func(map[string]string) string {
+			return `{"list": [], "meta": {"next": {}}}`
+		}, sent: 1, fails: true, err: adapter.Unavailable},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			mapping := strings.Replace(strings.ReplaceAll(tinyWith(""), "data.list", "list"), "{offset: offset, limit: limit, size: 2}", c.pages, 1)
+			sent := 0
+			b := serve(t, mapping, nil, func(w http.ResponseWriter, r *http.Request) {
+				sent++
+				q := map[string]string{}
+				for name, v := range r.URL.Query() {
+					q[name] = v[0]
+				}
+				if q["all"] != "yes" || q["since"] != "2012-03-01T00:00:00Z" {
+					t.Errorf("asked %v", q)
+				}
+				respond(w, 200, c.answer(q))
+			})
+			var got []string
+			err := b.Scan(t.Context(), adapter.Customers, time.Date(2012, 3, 1, 0, 0, 0, 0, time.UTC), func(d []sidestore.Document) error {
+				got = append(got, idsIn(d)...)
+				return nil
+			})
+			switch {
+			case c.fails && (err == nil || adapter.KindOf(err) != c.err):
+				t.Errorf("%v, want %s", err, c.err)
+			case !c.fails && (err != nil || !slices.Equal(got, all)):
+				t.Errorf("%q, %v", got, err)
+			}
+			if sent != c.sent {
+				t.Errorf("%d requests, want %d", sent, c.sent)
+			}
+		})
+	}
+	t.Run("all of them", func(t *testing.T) {
+		b := serve(t, tinyWith(""), nil, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.RawQuery != "all=yes&limit=2&offset=0" {
+				t.Errorf("asked %s", r.URL.RawQuery)
+			}
+			respond(w, 200, noCustomers)
+		})
+		if err := b.Scan(t.Context(), adapter.Customers, time.Time{}, func([]sidestore.Document) error { t.Error("found"); return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("an error of the caller", func(t *testing.T) {
+		own := errors.New("its own")
+		b := serve(t, tinyWith(""), nil, func(w http.ResponseWriter, _ *http.Request) { respond(w, 200, `{"data": {"list": [{"id": 1}]}}`) })
+		if err := b.Scan(t.Context(), adapter.Customers, time.Time{}, func([]sidestore.Document) error { return own }); !errors.Is(err, own) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestFind(t *testing.T) {
+	for _, c := range []struct {
+		name, list string
+		id         string
+		kind       adapter.ErrorKind
+	}{
+		{"one", `[{"id": "x", "legacy": 7}]`, "x", 0},
+		{"one as a text", `[{"id": "x", "legacy": "7"}]`, "x", 0},
+		{"among others", `[{"id": "w"}, {"id": "x", "legacy": 7}]`, "x", 0},
+		{"none", `[]`, "", adapter.NotFound},
+		{"two", `[{"id": "x", "legacy": 7}, {"id": "y", "legacy": 7}]`, "", adapter.Internal},
+		{"others alone", `[{"id": "x", "legacy": 8}]`, "", adapter.Internal},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := serve(t, tinyWith(""), nil, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.RawQuery != "legacy=7" {
+					t.Errorf("asked %s", r.URL.RawQuery)
+				}
+				respond(w, 200, `{"data": {"list": `+c.list+`}}`)
+			})
+			d, err := b.Find(t.Context(), adapter.Customers, 7)
+			if d.ID != c.id || (err == nil) != (c.id != "") || err != nil && adapter.KindOf(err) != c.kind {
+				t.Errorf("%q, %v", d.ID, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,362 @@
+package reststore_test
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/guard"
+)
+
+// A patient is a shop whose backend falls ill, behind a guard.
+type patient struct {
+	*joined
+	sent    atomic.Int64 // requests to the backend while it is ill
+	written atomic.Int64 // those that are no GET
+	before  int          // goroutines
+}
+
+func openPatient(t *testing.T) *patient {
+	t.Helper()
+	return &patient{joined: openJoined(t), before: runtime.NumGoroutine()}
+}
+
+// products returns the store behind a guard that stays open once it is.
+func (p *patient) products(t *testing.T, o guard.Options) (*guard.Guard, adapter.Store) {
+	t.Helper()
+	metrics, err := guard.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Name, o.Failures, o.OpenFor = "shelf", 3, time.Hour
+	g := guard.New(metrics, o)
+	store, err := g.Adapter(p.Adapter).Store(adapter.Products)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g, store
+}
+
+// fall makes the backend ill.
+func (p *patient) fall(ill func(http.ResponseWriter, *http.Request) bool) {
+	p.sent.Store(0)
+	p.written.Store(0)
+	p.shelf.faulty(func(w http.ResponseWriter, r *http.Request) bool {
+		p.sent.Add(1)
+		if r.Method != http.MethodGet {
+			p.written.Add(1)
+		}
+		return ill(w, r)
+	})
+}
+
+// leave closes the adapter, and fails unless all connections and goroutines end.
+func (p *patient) leave(t *testing.T) {
+	t.Helper()
+	p.shelf.faulty(nil)
+	if err := p.Adapter.Close(); err != nil {
+		t.Error(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); p.shelf.connections.Load() != 0 || runtime.NumGoroutine() > p.before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("%d connections, %d goroutines, %d before:\n%s", p.shelf.connections.Load(), runtime.NumGoroutine(), p.before, stacks[:runtime.Stack(stacks, true)])
+		}
+	}
+}
+
+// price returns that of the first product.
+func price(ctx context.Context, store adapter.Store) (string, error) {
+	r, err := store.Get(ctx, &adapter.GetParams{Key: 1})
+	if err != nil {
+		return "", err
+	}
+	return r.Get("price").Text(), nil
+}
+
+func setPrice(ctx context.Context, store adapter.Store, price string) error {
+	return store.Update(ctx, &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
+		change := adapter.NewRecord(current.Schema)
+		change.Set("price", adapter.TextValue(price))
+		return change, nil
+	}})
+}
+
+// cut ends a connection without an answer.
+func cut(w http.ResponseWriter) bool {
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err == nil {
+		_ = conn.(*net.TCPConn).SetLinger(0)
+		_ = conn.Close()
+	}
+	return true
+}
+
+// much is the size of a body that is too large, by far.
+const much = 100 << 20
+
+// stream writes JSON without an end, and returns how much of it was taken.
+func stream(w io.Writer) (n int) {
+	chunk := []byte(`{"result": {"articles": [], "filling": "` + strings.Repeat("x", 1<<16))
+	for n < much {
+		more, err := w.Write(chunk)
+		n += more
+		if err != nil {
+			break
+		}
+		chunk = chunk[len(chunk)-1<<16:]
+	}
+	return n
+}
+
+// bomb returns as much, packed.
+func bomb(t *testing.T) string {
+	t.Helper()
+	var packed strings.Builder
+	z, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream(z)
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return packed.String()
+}
+
+// TestSick: an ill backend is Unavailable, is left alone by the guard once it is known
+// to be ill, gets no write twice, and leaves nothing behind.
+func TestSick(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request went elsewhere") }))
+	defer elsewhere.Close()
+	answer := func(status int, contentType, body string, headers ...string) func(http.ResponseWriter, *http.Request) bool {
+		return func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("Content-Type", contentType)
+			for _, h := range headers {
+				name, v, _ := strings.Cut(h, ": ")
+				w.Header().Set(name, v)
+			}
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+			return true
+		}
+	}
+	const whole = `{"result": {"articles": []}, "meta": {}}`
+	for _, c := range []struct {
+		name  string
+		ill   func(http.ResponseWriter, *http.Request) bool
+		tries int64 // how often a read is sent
+		after time.Duration
+		o     guard.Options
+	}{
+		{name: "killed", tries: 3, ill: func(w http.ResponseWriter, _ *http.Request) bool { return cut(w) }},
+		{name: "slow", tries: 1, o: guard.Options{Timeout: 50 * time.Millisecond}, ill: func(_ http.ResponseWriter, r *http.Request) bool {
+			_, _ = io.Copy(io.Discard, r.Body) // the end of the connection is noticed behind the body
+			<-r.Context().Done()
+			return true
+		}},
+		{name: "slow in the middle", tries: 1, o: guard.Options{Timeout: 50 * time.Millisecond}, ill: func(w http.ResponseWriter, r *http.Request) bool {
+			_, _ = io.Copy(io.Discard, r.Body)
+			answer(200, "application/json", whole[:20])(w, r)
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			return true
+		}},
+		{name: "429", tries: 1, after: 30 * time.Second, ill: answer(429, "application/json", `{}`, "Retry-After: 30")},
+		{name: "500", tries: 3, ill: answer(500, "application/json", `{"fault": {"code": "BROKEN"}}`)},
+		{name: "503 with HTML", tries: 3, ill: answer(503, "text/html", "<html>at once back</html>")},
+		{name: "HTML", tries: 1, ill: answer(200, "text/html", "<html>log in</html>")},
+		{name: "HTML that says JSON", tries: 1, ill: answer(200, "application/json", "<html>log in</html>")},
+		{name: "another type", tries: 1, ill: answer(200, "text/plain", whole)},
+		{name: "half a document", tries: 1, ill: answer(200, "application/json", whole[:20])},
+		{name: "half a reply", tries: 3, ill: answer(200, "application/json", whole[:20], "Content-Length: 100")},
+		{name: "another form", tries: 1, ill: answer(200, "application/json", `[]`)},
+		{name: "a redirect elsewhere", tries: 1, ill: answer(307, "text/html", "", "Location: "+elsewhere.URL+"/articles")},
+		{name: "100 MB", tries: 1, ill: func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("Content-Type", "application/json")
+			if n := stream(w); n >= much {
+				t.Errorf("%d bytes were taken", n)
+			}
+			return true
+		}},
+		{name: "100 MB of zip", tries: 1, ill: answer(200, "application/json", bomb(t), "Content-Encoding: gzip")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := openPatient(t)
+			_, well := p.products(t, guard.Options{})
+			was, err := price(t.Context(), well)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.fall(c.ill)
+			g, store := p.products(t, c.o)
+			for i := range 10 {
+				_, err := price(t.Context(), store)
+				var known *adapter.Error
+				if !errors.As(err, &known) || known.Kind != adapter.Unavailable || errors.Is(err, guard.ErrOpen) != (i >= 3) || i < 3 && known.RetryAfter != c.after {
+					t.Fatalf("read %d: %v, %+v", i, err, known)
+				}
+			}
+			got, want := p.sent.Load(), 3*c.tries
+			if c.name == "killed" {
+				got = min(got, want) // net/http itself sends again what a kept connection has lost
+			}
+			if got != want || !g.Open() {
+				t.Errorf("%d requests were sent, want %d; open: %t", got, want, g.Open())
+			}
+
+			p.fall(c.ill)
+			_, store = p.products(t, c.o)
+			for i := range 5 {
+				if err := setPrice(t.Context(), store, "77.7700"); adapter.KindOf(err) != adapter.Unavailable || errors.Is(err, guard.ErrOpen) != (i >= 3) {
+					t.Fatalf("write %d: %v", i, err)
+				}
+			}
+			if n := p.written.Load(); n != 0 {
+				t.Errorf("%d writes were sent to a backend that cannot be read", n)
+			}
+
+			p.shelf.faulty(nil)
+			if is, err := price(t.Context(), well); err != nil || is != was {
+				t.Errorf("well again: %s, %v; it was %s", is, err, was)
+			}
+			p.leave(t)
+		})
+	}
+}
+
+// TestSickWrites: the backend falls ill when it is written to. Each write is sent once;
+// afterwards both sides agree on what the backend did.
+func TestSickWrites(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		done bool // by the backend, all the same
+		ill  func(w http.ResponseWriter)
+		kind adapter.ErrorKind
+	}{
+		{"lost", false, func(w http.ResponseWriter) { cut(w) }, adapter.Unavailable},
+		{"500", false, func(w http.ResponseWriter) { w.WriteHeader(500) }, adapter.Unavailable},
+		{"429", false, func(w http.ResponseWriter) { w.Header().Set("Retry-After", "1"); w.WriteHeader(429) }, adapter.Unavailable},
+		{"done, and the answer lost", true, func(w http.ResponseWriter) { cut(w) }, adapter.Unavailable},
+		{"done, and 502", true, func(w http.ResponseWriter) { w.WriteHeader(502) }, adapter.Unavailable},
+		{"refused", false, func(w http.ResponseWriter) { reply(w, 400, fault("WRONG", "code")) }, adapter.Invalid},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := openPatient(t)
+			_, store := p.products(t, guard.Options{})
+			was, err := price(t.Context(), store)
+			if err != nil {
+				t.Fatal(err)
+			}
+			inner := p.shelf.well()
+			p.fall(func(w http.ResponseWriter, r *http.Request) bool {
+				if r.Method == http.MethodGet {
+					return false
+				}
+				if c.done {
+					inner.ServeHTTP(httptest.NewRecorder(), r)
+				}
+				c.ill(w)
+				return true
+			})
+			if err := setPrice(t.Context(), store, "77.7700"); adapter.KindOf(err) != c.kind || err == nil {
+				t.Errorf("%v, want %s", err, c.kind)
+			}
+			if n := p.written.Load(); n != 1 {
+				t.Errorf("sent %d times", n)
+			}
+			p.shelf.faulty(nil)
+			want := was
+			if c.done {
+				want = "77.7700"
+			}
+			if is, err := price(t.Context(), store); err != nil || is != want {
+				t.Errorf("it is %s, %v; want %s", is, err, want)
+			}
+			p.leave(t)
+		})
+	}
+}
+
+// TestDown: nothing listens where the backend was.
+func TestDown(t *testing.T) {
+	p := openPatient(t)
+	g, store := p.products(t, guard.Options{})
+	p.shelf.CloseClientConnections()
+	_ = p.shelf.Listener.Close()
+	for range 5 {
+		if _, err := price(t.Context(), store); adapter.KindOf(err) != adapter.Unavailable || err == nil || strings.Contains(err.Error(), "/articles?") {
+			t.Fatal(err)
+		}
+	}
+	if !g.Open() {
+		t.Error("the guard lets calls through")
+	}
+	if err := p.Ping(t.Context()); adapter.KindOf(err) != adapter.Unavailable || err == nil {
+		t.Errorf("ping: %v", err)
+	}
+	p.leave(t)
+}
+
+// TestManyCallers: a session that ends is renewed once for all who notice, connections
+// are kept, and callers that leave take nothing with them.
+func TestManyCallers(t *testing.T) {
+	p := openPatient(t)
+	_, store := p.products(t, guard.Options{MaxInFlight: 100, MaxWait: time.Minute})
+	if _, err := price(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	logins := p.shelf.logins.Load()
+	p.shelf.expire()
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			for range 4 {
+				if _, err := price(t.Context(), store); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := p.shelf.logins.Load() - logins; n != 1 {
+		t.Errorf("%d log-ins", n)
+	}
+	if n := p.shelf.connections.Load(); n > 32 {
+		t.Errorf("%d connections, and 32 requests at a time", n)
+	}
+
+	arrived := make(chan struct{}, 100)
+	p.fall(func(_ http.ResponseWriter, r *http.Request) bool {
+		arrived <- struct{}{}
+		<-r.Context().Done()
+		return true
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	for range 20 {
+		all.Go(func() {
+			if _, err := price(ctx, store); !errors.Is(err, context.Canceled) {
+				t.Errorf("a caller that left: %v", err)
+			}
+		})
+	}
+	for range 20 {
+		<-arrived
+	}
+	cancel()
+	all.Wait()
+	p.leave(t)
+}

@@ -1,0 +1,109 @@
+package reststore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A template is the path of a URL with expressions in braces.
+type template struct {
+	text  string // as it stands in the mapping file, fit for a log
+	parts []templatePart
+}
+
+// A templatePart is a text, or an expression whose value becomes part of one segment.
+type templatePart struct {
+	text  string
+	value *expression
+}
+
+// template compiles a path, nil when it is wrong.
+func (l *loader) template(n *yaml.Node, variables []string) *template {
+	text := l.scalar(n, "path")
+	if !strings.HasPrefix(text, "/") || strings.ContainsAny(text, " \t\r\n") && !strings.Contains(text, "{") {
+		l.fault(n.Line, "a path begins with a slash and is below the URL of the settings, as /items/{.id}")
+		return nil
+	}
+	t := &template{text: text}
+	for rest := text; rest != ""; {
+		before, after, found := strings.Cut(rest, "{")
+		if strings.ContainsAny(before, "?#}") {
+			l.fault(n.Line, "a path has no ?, # or }: parameters stand under query")
+			return nil
+		}
+		if before != "" {
+			t.parts = append(t.parts, templatePart{text: before})
+		}
+		if !found {
+			break
+		}
+		end := closing(after)
+		if end < 0 {
+			l.fault(n.Line, "a { of the path is not closed")
+			return nil
+		}
+		e := l.compile(after[:end], n, variables)
+		if e == nil {
+			return nil
+		}
+		t.parts = append(t.parts, templatePart{value: e})
+		rest = after[end+1:]
+	}
+	return t
+}
+
+// closing returns where the brace is that ends an expression, -1 without one. Braces
+// within texts do not count.
+func closing(s string) int {
+	depth, quoted := 0, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{':
+			depth++
+		case c == '}' && depth == 0:
+			return i
+		case c == '}':
+			depth--
+		}
+	}
+	return -1
+}
+
+var errSegment = errors.New("the path gets an empty text, a dot or what is no text")
+
+// path returns the path, escaped. What an expression gives stays within its segment.
+func (t *template) path(ctx context.Context, input any, variables ...any) (string, error) {
+	var b strings.Builder
+	for _, p := range t.parts {
+		if p.value == nil {
+			b.WriteString(p.text)
+			continue
+		}
+		v, err := p.value.one(ctx, input, variables...)
+		if err != nil {
+			return "", err
+		}
+		text, ok := numeral(v)
+		if !ok || text == "" {
+			return "", fmt.Errorf("%s: %w", p.value.at, errSegment)
+		}
+		b.WriteString(url.PathEscape(text))
+	}
+	path := b.String()
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." {
+			return "", fmt.Errorf("%s: %w", t.text, errSegment)
+		}
+	}
+	return path, nil
+}

@@ -1,0 +1,83 @@
+package reststore
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+func TestAuth(t *testing.T) {
+	for _, c := range []struct{ name, auth, header, want string }{
+		{"basic", "{basic: {user: $secret, password: ''}}", "Authorization", "Basic aHVzaDo="},
+		{"basic with both", "{basic: {user: $user, password: $secret}}", "Authorization", "Basic dTpodXNo"},
+		{"bearer", "{bearer: $secret}", "Authorization", "Bearer hush"},
+		{"a header", "{header: {name: X-Key, value: 'Key $secret'}}", "X-Key", "Key hush"},
+		{"none", "{}", "Authorization", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := serve(t, tinyWith("  auth: "+c.auth+"\n  headers: {X-Shop: main}"), nil, func(w http.ResponseWriter, r *http.Request) {
+				if got := r.Header.Get(c.header); got != c.want {
+					t.Errorf("%s: %q, want %q", c.header, got, c.want)
+				}
+				if r.Header.Get("X-Shop") != "main" || r.Header.Get("User-Agent") != "Portico" || r.Header.Get("Accept") != "application/json" {
+					t.Errorf("headers %v", r.Header)
+				}
+				respond(w, 200, noCustomers)
+			})
+			if _, err := b.Fetch(t.Context(), adapter.Customers, []string{"1"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestTLS(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.TLS.PeerCertificates) == 0 {
+			t.Error("no certificate of the client")
+		}
+		respond(w, 200, noCustomers)
+	}))
+	s.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	s.StartTLS()
+	defer s.Close()
+	folder := t.TempDir()
+	write := func(name, kind string, bytes []byte) string {
+		t.Helper()
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: bytes}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	// The server's own certificate serves for the client, too.
+	key, err := x509.MarshalPKCS8PrivateKey(s.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := write("cert.pem", "CERTIFICATE", s.Certificate().Raw)
+	ask := func(o TLS) error {
+		t.Helper()
+		b, err := Open(Options{Mapping: []byte(strings.Replace(tinyWith(""), "attempts: 3", "attempts: 1", 1)), URL: s.URL, TLS: o})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = b.Close() }()
+		_, err = b.Fetch(t.Context(), adapter.Customers, []string{"1"})
+		return err
+	}
+	if err := ask(TLS{CA: cert, Cert: cert, Key: write("key.pem", "PRIVATE KEY", key)}); err != nil {
+		t.Errorf("trusted: %v", err)
+	}
+	if err := ask(TLS{}); adapter.KindOf(err) != adapter.Unavailable || err == nil {
+		t.Errorf("a certificate that nobody trusts: %v", err)
+	}
+}

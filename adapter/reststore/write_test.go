@@ -1,0 +1,254 @@
+package reststore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sidestore"
+)
+
+// writing is a mapping whose writes take several requests.
+const writingMapping = `name: writing
+resources:
+  products:
+    attributes: [sku, name, price, tier_price]
+    references: {tier_price.cust_group: customer_groups}
+    fetch: {path: '/p/{$id}', item: .}
+    scan: {path: /p, items: ., pages: {page: page}}
+    id: id
+    read: '{}'
+    create:
+      - when: .new.sku == "forbidden"
+        method: GET
+        path: '/refused/{error({invalid: "sku"})}'
+      - {name: look, method: GET, path: /sets, query: {name: '"default"'}}
+      - {name: made, method: POST, path: /p, headers: {X-Why: new}, body: '{sku: .new.sku, set: .steps.look.id, price: (.new.price | number), key}', id: .product.id, undo: {method: DELETE, path: '/p/{.id}'}}
+      - {name: steps, each: '.new.tier_price // [] | .[]', method: POST, path: '/p/{.id}/tiers', body: '$item | {price, group: .cust_group_ref}', undo: {method: DELETE, path: '/p/{.id}/tiers/{$item.cust_group}'}}
+      - {when: .steps.steps | length > 1, method: PUT, path: '/p/{.id}/order', body: '[.steps.steps[].tier]'}
+    update:
+      - {when: .changed.name, method: PATCH, path: '/p/{.id}', body: '{name: .new.name, was: .old.name, key}'}
+      - {when: .changed.price, method: PUT, path: '/p/{.id}/price', body: .new.price | number}
+    without: {delete: it keeps all, find: no}
+  product_websites:
+    part_of: products
+    attributes: [website_id]
+    references: {website_id: websites}
+    match: [website_id]
+    items: .sold
+    create: [{method: PUT, path: '/p/{.root.id}/channels', body: '[.siblings[] | .record.website_id_ref] + [.root.key]'}]
+    delete: [{method: DELETE, path: '/p/{.root.id}/channels/{.old.website_id_ref}'}]
+  product_images:
+    part_of: products
+    attributes: [label]
+    identified: true
+    items: .images
+    create:
+      - {name: file, method: POST, path: /files, multipart: {field: data, attribute: content, filename: '"a/b.png" | split("/")[-1]', type: '"image/png"'}}
+      - {method: POST, path: '/p/{.root.id}/images', body: '{url: .steps.file.url}', id: .id}
+    without: {update: no, delete: no}
+`
+
+// exchanges records requests, and answers them by method and path with JSON, or with a
+// status alone.
+type exchanges struct {
+	answers map[string]string
+	seen    []string
+}
+
+func (e *exchanges) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	line := r.Method + " " + r.URL.RequestURI()
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data; boundary=") {
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		file, head, err := r.FormFile("data")
+		if err != nil {
+			line += " " + err.Error()
+		} else {
+			content, _ := io.ReadAll(file)
+			line += fmt.Sprintf(" %s %s %q", head.Filename, head.Header.Get("Content-Type"), content)
+		}
+	} else if len(body) > 0 {
+		line += " " + string(body)
+	}
+	e.seen = append(e.seen, line)
+	answer, ok := e.answers[r.Method+" "+r.URL.Path]
+	var status int
+	if n, _ := fmt.Sscanf(answer, "%d", &status); ok && n == 1 {
+		w.WriteHeader(status)
+		return
+	}
+	if !ok {
+		answer = "{}"
+	}
+	respond(w, 200, answer)
+}
+
+func product(values map[string]adapter.Value) adapter.Record {
+	r := adapter.NewRecord(schemas.Of(adapter.Products))
+	for name, v := range values {
+		r.Set(name, v)
+	}
+	return r
+}
+
+func tiers(groups ...int64) adapter.Value {
+	var list []adapter.Record
+	at, _ := schemas.Of(adapter.Products).Index("tier_price")
+	for _, g := range groups {
+		r := adapter.NewRecord(schemas.Of(adapter.Products).Attributes[at].Nested)
+		r.Set("cust_group", adapter.IntegerValue(g))
+		r.Set("price", adapter.TextValue("1.0000"))
+		list = append(list, r)
+	}
+	return adapter.RecordsValue(list)
+}
+
+func website(key int64) adapter.Record {
+	r := adapter.NewRecord(schemas.Of(adapter.ProductWebsites))
+	r.Set("website_id", adapter.IntegerValue(key))
+	return r
+}
+
+func TestWrites(t *testing.T) {
+	text := adapter.TextValue
+	image := adapter.NewRecord(schemas.Of(adapter.ProductImages))
+	image.Set("content", text("\x89PNG\xff\x00"))
+	made := product(map[string]adapter.Value{"sku": text("s"), "price": text("12345678901234.5600"), "tier_price": tiers(2, 32000)})
+	makes := []string{
+		`GET /sets?name=default`,
+		`POST /p {"key":5,"price":12345678901234.56,"set":9,"sku":"s"}`,
+		`POST /p/77/tiers {"group":"g-two","price":"1.0000"}`,
+		`POST /p/77/tiers {"group":null,"price":"1.0000"}`,
+	}
+	well := map[string]string{"GET /sets": `{"id": 9}`, "POST /p": `{"product": {"id": 77}}`, "POST /p/77/tiers": `{"tier": 1}`}
+	with := func(line, answer string) map[string]string {
+		all := map[string]string{line: answer}
+		for l, a := range well {
+			if l != line {
+				all[l] = a
+			}
+		}
+		return all
+	}
+	for _, c := range []struct {
+		name    string
+		do      string
+		write   sidestore.Write
+		answers map[string]string
+		want    []string
+		id      string
+		kind    adapter.ErrorKind
+		field   string
+		fails   bool
+	}{
+		{name: "a create", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: made}, answers: well, id: "77",
+			want: append(makes[:4:4], `PUT /p/77/order [1,1]`)},
+		{name: "refused by the mapping", do: "create", write: sidestore.Write{Resource: adapter.Products, New: product(map[string]adapter.Value{"sku": text("forbidden")})},
+			fails: true, kind: adapter.Invalid, field: "sku"},
+		{name: "refused at once", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: made}, answers: with("POST /p", "409"),
+			want: makes[:2], fails: true, kind: adapter.Conflict},
+		{name: "refused later", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: made}, answers: with("POST /p/77/tiers", "422"),
+			want: append(makes[:3:3], `DELETE /p/77`), fails: true, kind: adapter.Invalid},
+		{name: "refused later, and not taken back", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: made},
+			answers: map[string]string{"GET /sets": `{"id": 9}`, "POST /p": `{"product": {"id": 77}}`, "POST /p/77/tiers": "422", "DELETE /p/77": "500"},
+			want:    append(makes[:3:3], `DELETE /p/77`), fails: true, kind: adapter.Internal},
+		{name: "refused at the end", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: made}, answers: with("PUT /p/77/order", "404"),
+			want: append(makes[:4:4], `PUT /p/77/order [1,1]`, `DELETE /p/77/tiers/32000`, `DELETE /p/77/tiers/2`, `DELETE /p/77`), fails: true, kind: adapter.NotFound},
+		{name: "lost", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: made}, answers: with("POST /p/77/tiers", "503"),
+			want: makes[:3], fails: true, kind: adapter.Unavailable},
+		{name: "no id", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: made}, answers: with("POST /p", `{"product": {}}`),
+			want: makes[:2], fails: true, kind: adapter.Internal},
+		{name: "what it looks up is gone", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: made}, answers: with("GET /sets", "404"),
+			want: makes[:1], fails: true, kind: adapter.NotFound},
+
+		{name: "an update", do: "update", write: sidestore.Write{Resource: adapter.Products, Key: 5, ID: "a/b", Old: product(map[string]adapter.Value{"name": adapter.NullValue()}),
+			New: product(map[string]adapter.Value{"name": text("é"), "price": text("7.2500")}), Changed: []string{"name", "price"}},
+			want: []string{`PATCH /p/a%2Fb {"key":5,"name":"é","was":null}`, `PUT /p/a%2Fb/price 7.25`}},
+		{name: "an update of one", do: "update", write: sidestore.Write{Resource: adapter.Products, ID: "1", New: product(map[string]adapter.Value{"price": text("0.0000")}), Changed: []string{"price"}},
+			want: []string{`PUT /p/1/price 0`}},
+		{name: "half an update", do: "update", write: sidestore.Write{Resource: adapter.Products, Key: 5, ID: "1", New: product(map[string]adapter.Value{"name": text("n"), "price": text("1.0000")}), Changed: []string{"name", "price"}},
+			answers: map[string]string{"PUT /p/1/price": "422"},
+			want:    []string{`PATCH /p/1 {"key":5,"name":"n","was":null}`, `PUT /p/1/price 1`}, fails: true, kind: adapter.Internal},
+		{name: "a verb that is missing", do: "delete", write: sidestore.Write{Resource: adapter.Products, ID: "1"}, fails: true, kind: adapter.Unsupported},
+
+		{name: "a part", do: "create", write: sidestore.Write{Resource: adapter.ProductWebsites, RootKey: 5, RootID: "1", New: website(1), Siblings: []sidestore.Sibling{{Record: website(1)}, {Record: website(3)}}},
+			want: []string{`PUT /p/1/channels ["w-one",null,5]`}},
+		{name: "a part of what the backend has not", do: "create", write: sidestore.Write{Resource: adapter.ProductWebsites, RootID: "1", New: website(3)},
+			fails: true, kind: adapter.Invalid, field: "website_id"},
+		{name: "a part goes", do: "delete", write: sidestore.Write{Resource: adapter.ProductWebsites, RootID: "1", Old: website(1)},
+			want: []string{`DELETE /p/1/channels/w-one`}},
+		{name: "a file", do: "create", write: sidestore.Write{Resource: adapter.ProductImages, RootID: "1", New: image},
+			answers: map[string]string{"POST /files": `{"url": "u"}`, "POST /p/1/images": `{"id": "i"}`}, id: "i",
+			want: []string{`POST /files b.png image/png "\x89PNG\xff\x00"`, `POST /p/1/images {"url":"u"}`}},
+		{name: "another resource", do: "update", write: sidestore.Write{Resource: adapter.Orders}, fails: true, kind: adapter.Unsupported},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := &exchanges{answers: c.answers}
+			b := serve(t, writingMapping, groups, e.ServeHTTP)
+			var id string
+			var err error
+			switch c.do {
+			case "create":
+				id, err = b.Create(t.Context(), &c.write)
+			case "update":
+				err = b.Update(t.Context(), &c.write)
+			default:
+				err = b.Delete(t.Context(), &c.write)
+			}
+			if (err != nil) != c.fails || err != nil && adapter.KindOf(err) != c.kind || id != c.id {
+				t.Errorf("%q, %v; want %q, %s", id, err, c.id, c.kind)
+			}
+			if field := fieldOf(err); field != c.field {
+				t.Errorf("field %q, want %q", field, c.field)
+			}
+			if got, want := strings.Join(e.seen, "\n"), strings.Join(c.want, "\n"); got != want {
+				t.Errorf("sent\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func fieldOf(err error) string {
+	var known *adapter.Error
+	if !errors.As(err, &known) {
+		return ""
+	}
+	return known.Field
+}
+
+// TestInput: a record as expressions see it.
+func TestInput(t *testing.T) {
+	m := `name: input
+resources:
+  customers:
+    attributes: [email, group_id, dob]
+    references: {group_id: customer_groups}
+    fetch: {path: /c, items: c}
+    scan: {path: /c, items: c, pages: {page: p}}
+    id: id
+    read: '{}'
+    create: [{method: POST, path: /c, body: ., id: '"1"'}]
+    without: {update: no, delete: no, find: no}
+`
+	e := &exchanges{}
+	b := serve(t, m, groups, e.ServeHTTP)
+	r := customer("a@example.com")
+	r.Set("group_id", adapter.IntegerValue(1))
+	r.Set("dob", adapter.TextValue("1985-12-10 00:00:00"))
+	r.Set("prefix", adapter.NullValue())
+	if _, err := b.Create(t.Context(), &sidestore.Write{Resource: adapter.Customers, Key: 1 << 52, New: r, Changed: []string{"email"}}); err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(e.seen[0], " /c ")
+	want := `{"changed":{"email":true},"id":null,"key":4503599627370496,"new":{"dob":"1985-12-10 00:00:00","email":"a@example.com","group_id":1,"group_id_ref":"g-one","prefix":null},` +
+		`"old":null,"parts":{},"root":{"id":null,"key":0},"siblings":[],"steps":{}}`
+	if body != want || !json.Valid([]byte(body)) {
+		t.Errorf("input\n%s\nwant\n%s", body, want)
+	}
+}
