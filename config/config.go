@@ -46,9 +46,9 @@ type Config struct {
 	Fields     []FieldList
 	Routes     []Route
 
-	// Driver holds the settings of the chosen adapter as text, by their names
+	// Sections holds the settings of each section of [Sources] as text, by their names
 	// without the section.
-	Driver map[string]string
+	Sections map[string]map[string]string
 
 	rows []Row
 }
@@ -120,7 +120,7 @@ type Stock struct {
 }
 
 // newConfig fills a Config from values that have all been parsed.
-func newConfig(v values) *Config {
+func newConfig(v values, sections []Section) *Config {
 	c := &Config{
 		Listen:         get[string](v, "listen"),
 		PublicURL:      get[string](v, "public_url"),
@@ -186,15 +186,16 @@ func newConfig(v values) *Config {
 			Backorders:  get[int64](v, "stock.backorders"),
 			ManageStock: get[bool](v, "stock.manage"),
 		},
-		Legacy: newLegacy(v),
-		Record: newRecord(v),
-		Shadow: newShadow(v),
-		Driver: map[string]string{},
+		Legacy:   newLegacy(v),
+		Record:   newRecord(v),
+		Shadow:   newShadow(v),
+		Sections: map[string]map[string]string{},
 	}
 	c.LogLevel = logLevel(get[string](v, "log.level"))
-	for name, value := range v {
-		if own, ok := strings.CutPrefix(name, c.Adapter+"."); ok {
-			c.Driver[own] = value.text
+	for _, section := range sections {
+		c.Sections[section.Name] = map[string]string{}
+		for _, setting := range section.Settings {
+			c.Sections[section.Name][setting.Name] = v[section.Name+"."+setting.Name].text
 		}
 	}
 	return c

@@ -18,6 +18,8 @@ import (
 const (
 	// fileVariable names the YAML file when the caller does not.
 	fileVariable = prefix + "CONFIG"
+	// testPrefix begins the variables that ask for tests of ours. No setting has it.
+	testPrefix = prefix + "TEST_"
 
 	maxFileBytes   = mib
 	maxSecretBytes = 64 * kib
@@ -62,7 +64,7 @@ func Load(from Sources) (*Config, error) {
 	if from.Flags != nil {
 		l.flags(from.Flags)
 	}
-	config := newConfig(l.values)
+	config := newConfig(l.values, from.Sections)
 	config.Attributes = entriesOf(l, "attributes", newAttribute)
 	config.Fields = entriesOf(l, "fields", newFieldList)
 	config.Routes = entriesOf(l, "routes", newRoute)
@@ -239,7 +241,7 @@ func (l *loader) environment(environ []string) {
 	}
 	variables := map[string]string{} // of each setting, the variable that gave it
 	transform := func(variable, text string) (string, any) {
-		if variable == fileVariable || serviceLink.MatchString(variable) {
+		if variable == fileVariable || serviceLink.MatchString(variable) || strings.HasPrefix(variable, testPrefix) {
 			return "", nil
 		}
 		setting, ok := byVariable[variable]

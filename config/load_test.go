@@ -91,7 +91,10 @@ func TestLoadDefaults(t *testing.T) {
 		Legacy: config.Legacy{Auth: "keep", Timeout: 30 * time.Second, MaxInFlight: 64},
 		Record: config.Record{Sample: 0.01, PerSecond: 10, MaxBytes: 64 << 20, BodyBytes: 64 << 10},
 		Shadow: config.Shadow{Sample: 1, MaxInFlight: 4, Queue: 64, Samples: 3, Timeout: 10 * time.Second, Ignore: []string{}},
-		Driver: map[string]string{"dsn": "sqlite:portico.db", "migrate": "auto"},
+		Sections: map[string]map[string]string{
+			"sql":  {"dsn": "sqlite:portico.db", "migrate": "auto"},
+			"rest": {"mapping": ""},
+		},
 	}
 	if diff := cmp.Diff(want, got, compareConfigs()...); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
@@ -182,7 +185,10 @@ sql.dsn: 0042
 		Legacy: config.Legacy{Auth: "keep", Timeout: 30 * time.Second, MaxInFlight: 64},
 		Record: config.Record{Sample: 0.01, PerSecond: 10, MaxBytes: 64 << 20, BodyBytes: 64 << 10},
 		Shadow: config.Shadow{Sample: 1, MaxInFlight: 4, Queue: 64, Samples: 3, Timeout: 10 * time.Second, Ignore: []string{}},
-		Driver: map[string]string{"mapping": "backend.yaml"},
+		Sections: map[string]map[string]string{
+			"sql":  {"dsn": "0042", "migrate": "auto"},
+			"rest": {"mapping": "backend.yaml"},
+		},
 	}
 	if diff := cmp.Diff(want, got, compareConfigs()...); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
@@ -241,7 +247,7 @@ func TestEnvironment(t *testing.T) {
 		"PORTICO_SQL_DSN=a=b",
 		"PORTICO_TRUSTED_PROXIES= 10.0.0.0/8 , ::1 ",
 		"PORTICO_SERVICE_HOST=10.0.0.1", "PORTICO_SERVICE_PORT=80", "PORTICO_SERVICE_PORT_HTTP=80",
-		"PORTICO_PORT=tcp://10.0.0.1:80", "PORTICO_PORT_80_TCP=tcp://10.0.0.1:80", "PORTICO_PORT_80_TCP_ADDR=10.0.0.1",
+		"PORTICO_TEST_MEDUSA=1", "PORTICO_PORT=tcp://10.0.0.1:80", "PORTICO_PORT_80_TCP=tcp://10.0.0.1:80", "PORTICO_PORT_80_TCP_ADDR=10.0.0.1",
 		"HOME=/root", "PORTICOS=1",
 	}})
 	if err != nil {
@@ -256,8 +262,8 @@ func TestEnvironment(t *testing.T) {
 	if source := row(t, got, "ops.token").Source; source != "environment PORTICO_OPS_TOKEN_FILE" {
 		t.Errorf("source of the token %q", source)
 	}
-	if got.Driver["dsn"] != "a=b" {
-		t.Errorf("dsn %q, want everything after the first =", got.Driver["dsn"])
+	if got.Sections["sql"]["dsn"] != "a=b" {
+		t.Errorf("dsn %q, want everything after the first =", got.Sections["sql"]["dsn"])
 	}
 	if len(got.TrustedProxies) != 2 {
 		t.Errorf("networks %v, want two", got.TrustedProxies)
@@ -508,7 +514,7 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			t.Fatalf("values that were accepted are refused: %v", err)
 		}
-		second.Auth, second.Driver = first.Auth, first.Driver
+		second.Auth, second.Sections = first.Auth, first.Sections
 		if diff := cmp.Diff(first, second, compareConfigs()...); diff != "" {
 			t.Errorf("a second load differs:\n%s", diff)
 		}

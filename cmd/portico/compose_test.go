@@ -155,7 +155,7 @@ func checkComposeSettings(t *testing.T, file *composeFile) {
 		t.Fatal(err)
 	}
 	if cfg.OpsToken != opsToken || len(cfg.Auth.SecretKey) == 0 || cfg.Adapter != "sql" ||
-		!strings.HasPrefix(cfg.Driver["dsn"], "postgres://") || !strings.Contains(cfg.Driver["dsn"], "@postgres:") {
+		!strings.HasPrefix(cfg.Sections["sql"]["dsn"], "postgres://") || !strings.Contains(cfg.Sections["sql"]["dsn"], "@postgres:") {
 		t.Error("the secrets do not reach the settings")
 	}
 	// What the others expect of it.

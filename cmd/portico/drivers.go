@@ -3,23 +3,32 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/config"
 )
 
-// A driver is an adapter that the setting "adapter" can choose.
+// A driver is an adapter that the setting "adapter" can choose. Whichever it is,
+// Portico has a database of its own, that of the section sql: it keeps the
+// credentials, and the records or what the backend has no place for.
 type driver struct {
 	settings config.Section
-	open     func(context.Context, *config.Config, *slog.Logger) (*sqlstore.DB, error)
+	// join joins the database with a backend; nil: the database alone is the adapter.
+	join func(*config.Config, *sqlstore.DB, prometheus.Registerer, *slog.Logger) (*joined, error)
 }
+
+const (
+	sqlSection  = "sql"
+	restSection = "rest"
+)
 
 // drivers lists the adapters built in. A new adapter is one entry here.
 func drivers() []driver {
-	return []driver{{
-		settings: config.Section{Name: "sql", Settings: []config.Setting{
+	return []driver{
+		{settings: config.Section{Name: sqlSection, Settings: []config.Setting{
 			{Name: "dsn", Kind: config.Text, Default: "sqlite:portico.db", Secret: true, Valid: sqlstore.ValidDSN,
 				Help: "The database: sqlite: and the path of a file, which is made when it is missing; " +
 					"postgres://user:password@host:5432/database; or, for MariaDB too, mysql:user:password@tcp(host:3306)/database."},
@@ -28,22 +37,9 @@ func drivers() []driver {
 			{Name: "media_dir", Kind: config.Text,
 				Help: "Folder of the image files, made when it is missing, and for nothing else: a file that the store does not know there may be written over. " +
 					"Processes that share a database share it. Empty: beside the file of SQLite, as portico.db-media; with a server portico-media in the working directory."},
-		}},
-		open: func(ctx context.Context, cfg *config.Config, log *slog.Logger) (*sqlstore.DB, error) {
-			schemas, err := storeSchemas(cfg)
-			if err != nil {
-				return nil, err
-			}
-			return sqlstore.Open(ctx, sqlstore.Options{
-				Schemas:   schemas,
-				DSN:       cfg.Driver["dsn"],
-				MediaDir:  cmp.Or(cfg.Driver["media_dir"], sqlstore.MediaDir(cfg.Driver["dsn"])),
-				Migrate:   cfg.Driver["migrate"] == "auto",
-				SecretKey: string(cfg.Auth.SecretKey),
-				Logger:    log,
-			})
-		},
-	}}
+		}}},
+		{settings: config.Section{Name: restSection, Settings: restSettings()}, join: joinREST},
+	}
 }
 
 // sections returns the settings the drivers declare for themselves.
@@ -55,16 +51,23 @@ func sections() []config.Section {
 	return all
 }
 
-// openStore opens the database of the chosen adapter. It warns when secrets are
-// kept in it as they are.
+// openStore opens Portico's own database. It warns when secrets are kept in it as they
+// are.
 func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*sqlstore.DB, error) {
 	if len(cfg.Auth.SecretKey) == 0 {
 		log.Warn("secrets of consumers and tokens are stored unencrypted: set auth.secret_key (PORTICO_AUTH_SECRET_KEY)")
 	}
-	for _, d := range drivers() {
-		if d.settings.Name == cfg.Adapter {
-			return d.open(ctx, cfg, log)
-		}
+	schemas, err := storeSchemas(cfg)
+	if err != nil {
+		return nil, err
 	}
-	return nil, errors.New("no adapter called " + cfg.Adapter) // config has checked the name
+	section := cfg.Sections[sqlSection]
+	return sqlstore.Open(ctx, sqlstore.Options{
+		Schemas:   schemas,
+		DSN:       section["dsn"],
+		MediaDir:  cmp.Or(section["media_dir"], sqlstore.MediaDir(section["dsn"])),
+		Migrate:   section["migrate"] == "auto",
+		SecretKey: string(cfg.Auth.SecretKey),
+		Logger:    log,
+	})
 }

@@ -67,18 +67,21 @@ func fingerprint(cfg *config.Config, demoStore bool) (string, error) {
 			write(row.Name, row.Value)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(cfg.Driver)) {
-		write(name, cfg.Driver[name])
+	for _, section := range slices.Sorted(maps.Keys(cfg.Sections)) {
+		for _, name := range slices.Sorted(maps.Keys(cfg.Sections[section])) {
+			write(section, name, cfg.Sections[section][name])
+		}
 	}
+	dsn := cfg.Sections[sqlSection]["dsn"]
 	switch {
 	case demoStore: // nobody else has it
 		write(rand.Text())
-	case strings.HasPrefix(cfg.Driver["dsn"], "sqlite:"): // nor a file of this machine
+	case strings.HasPrefix(dsn, "sqlite:"): // nor a file of this machine
 		host, err := os.Hostname()
 		if err != nil {
 			return "", err
 		}
-		path, err := filepath.Abs(strings.TrimPrefix(cfg.Driver["dsn"], "sqlite:"))
+		path, err := filepath.Abs(strings.TrimPrefix(dsn, "sqlite:"))
 		if err != nil {
 			return "", err
 		}

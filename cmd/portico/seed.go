@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -27,6 +28,8 @@ stores, customers, products, orders and credentials. It is all or nothing.
 Records may have the attributes that the configuration adds.
 
 A store that holds records is refused unless --replace says that they may go.
+With the adapter rest the records are then made at the backend, too, as
+"portico ids push" does: run that again if it is interrupted.
 The public credentials of the demo store are refused: give the store its own
 with "portico credentials".`,
 		Args: cobra.NoArgs,
@@ -54,11 +57,16 @@ func seed(cmd *cobra.Command, path string, replace bool) (err error) {
 		return err
 	}
 	data.Stock = stockDefaults(cfg.Stock)
-	db, err := openStore(ctx, cfg, newLogger(cmd.ErrOrStderr(), cfg))
+	log := newLogger(cmd.ErrOrStderr(), cfg)
+	db, err := openStore(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	join := joinOf(cfg)
+	if join != nil && replace {
+		return fmt.Errorf("--replace cannot remove the records of a backend: empty it, and the database sql.dsn names, and leave --replace out")
+	}
 	progress, finish := progressOn(cmd.ErrOrStderr())
 	defer finish()
 	if replace {
@@ -74,7 +82,15 @@ func seed(cmd *cobra.Command, path string, replace bool) (err error) {
 	}
 	finish()
 	fmt.Fprintf(cmd.OutOrStdout(), "%d records stored\n", records(data))
-	return nil
+	if join == nil {
+		return nil
+	}
+	j, err := join(cfg, db, prometheus.NewRegistry(), log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.store.Close()) }()
+	return push(cmd, j)
 }
 
 // readDataset reads a data set that may go into a store others can reach. Its

@@ -80,6 +80,9 @@ func serveDemo(ctx context.Context, out io.Writer, cfg *config.Config, public bo
 			return fmt.Errorf("--demo refuses to listen on %s: its credentials are public\nadd --demo-public if everybody may change this store, or use a loopback address", listen)
 		}
 	}
+	if cfg.Adapter != sqlSection {
+		return fmt.Errorf("--demo has a store of its own and needs no adapter %s: leave --demo out, or set adapter (--adapter, PORTICO_ADAPTER) to %s", cfg.Adapter, sqlSection)
+	}
 	data, err := demo.Load()
 	if err != nil {
 		return err

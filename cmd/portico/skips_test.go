@@ -14,7 +14,8 @@ import (
 
 // skipBreaches returns the places in one Go file that skip a test for another
 // reason than a program that is not installed. Only functions that ask the
-// environment for CI may skip, so as to fail there instead, and benchmarks.
+// environment for CI may skip, so as to fail there instead, and benchmarks. What has a
+// stage of its own there is excused by its file: see TestNothingIsSkippedInCI.
 func skipBreaches(name string, source []byte) ([]string, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, source, parser.SkipObjectResolution)
@@ -76,8 +77,11 @@ func TestNothingIsSkippedInCI(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if path == filepath.Join("contracttests", "run.go") {
-			return nil // other people's stores may lack something; here that is a failure
+		switch filepath.ToSlash(path) {
+		case "contracttests/run.go": // other people's stores may lack something; here that is a failure
+			return nil
+		case "adapter/reststore/medusatest/medusatest.go": // takes most of an hour, so it is asked for by its name
+			return nil
 		}
 		found, err := skipBreaches(path, source)
 		for _, breach := range found {

@@ -35,7 +35,7 @@ type watch struct {
 	config   *config.Config
 	watchers []exchange.Watcher
 	shadow   *shadow.Shadow // nil where no route is shadowed
-	closing  []func() error
+	closing  endings
 }
 
 // newWatch starts what cfg wants watched.
@@ -112,13 +112,7 @@ func (w *watch) samples() http.Handler {
 }
 
 // close ends what watches, when nothing is served any more.
-func (w *watch) close() error {
-	var errs []error
-	for _, end := range slices.Backward(w.closing) {
-		errs = append(errs, end())
-	}
-	return errors.Join(errs...)
-}
+func (w *watch) close() error { return w.closing.close() }
 
 // ask asks the side that has not answered e.
 func (w *watch) ask(ctx context.Context, e *exchange.Exchange) (*compare.Answer, error) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -31,9 +32,21 @@ type app struct {
 	close    func() error // ends what the parts hold, when nothing is served any more
 }
 
+// endings end what is open.
+type endings []func() error
+
+// close ends all, the last one first.
+func (e endings) close() error {
+	var errs []error
+	for _, end := range slices.Backward(e) {
+		errs = append(errs, end())
+	}
+	return errors.Join(errs...)
+}
+
 // newApp wires the program for cfg on db, which has the schemas of cfg. data, if not
 // nil, is what a reset of the demo store goes back to.
-func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (*app, error) {
+func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (a *app, err error) {
 	d, err := dialect(cfg.Dialect)
 	if err != nil {
 		return nil, err
@@ -55,24 +68,45 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	if err != nil {
 		return nil, err
 	}
-	circuits.add(cfg.Adapter)
-	guarded := guard.New(guardMetrics, guard.Options{
-		Name:        cfg.Adapter,
-		Timeout:     cfg.Upstream.Timeout,
-		MaxInFlight: cfg.Upstream.MaxInFlight,
-		MaxWait:     cfg.Upstream.MaxWait,
-		Failures:    cfg.Upstream.BreakerFailures,
-		OpenFor:     cfg.Upstream.BreakerOpen,
-		OnBreaker:   circuits.telling(log),
-	})
-	upstream := guarded.Adapter(db.Adapter())
+	guardOf := func(domain string) *guard.Guard {
+		circuits.add(domain)
+		return guard.New(guardMetrics, guard.Options{
+			Name:        domain,
+			Timeout:     cfg.Upstream.Timeout,
+			MaxInFlight: cfg.Upstream.MaxInFlight,
+			MaxWait:     cfg.Upstream.MaxWait,
+			Failures:    cfg.Upstream.BreakerFailures,
+			OpenFor:     cfg.Upstream.BreakerOpen,
+			OnBreaker:   circuits.telling(log),
+		})
+	}
+	// The database is a failure domain, and a backend another: while that is away,
+	// clients are still told apart, and their images served.
+	guarded := guardOf(sqlSection)
+	guardedRecords := guarded
+	if cfg.Adapter != sqlSection {
+		guardedRecords = guardOf(cfg.Adapter)
+	}
+	var open endings
+	defer func() {
+		if a == nil {
+			err = errors.Join(err, open.close())
+		}
+	}()
+	records, endRecords, err := recordsOf(cfg, db, registry, log)
+	if err != nil {
+		return nil, err
+	}
+	open = append(open, endRecords)
+	upstream := guardedRecords.Adapter(records)
 	kept, err := openCache(cfg, registry, circuits, log)
 	if err != nil {
 		return nil, err
 	}
+	open = append(open, kept.Close)
 	sameReplies, err := fingerprint(cfg, data != nil)
 	if err != nil {
-		return nil, errors.Join(err, kept.Close())
+		return nil, err
 	}
 
 	var publicURL *url.URL
@@ -100,8 +134,9 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	}
 	old, err := newLegacy(cfg, guardMetrics, circuits, log)
 	if err != nil {
-		return nil, errors.Join(err, kept.Close())
+		return nil, err
 	}
+	open = append(open, func() error { old.close(); return nil })
 	var replies mapping.Replies
 	if cfg.Cache.MemoryBytes > 0 || cfg.Cache.RedisURL != "" {
 		replies = kept
@@ -158,11 +193,8 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 			return nil
 		}
 	}
-	return &app{db: db, contract: watching.around(api, options.Scheme), ops: operators, watch: watching, close: func() error {
-		err := watching.close()
-		old.close()
-		return errors.Join(err, kept.Close())
-	}}, nil
+	open = append(open, watching.close)
+	return &app{db: db, contract: watching.around(api, options.Scheme), ops: operators, watch: watching, close: open.close}, nil
 }
 
 // stockSettings reads the store's stock settings, which config has checked.
