@@ -304,7 +304,7 @@ func TestBadBodies(t *testing.T) {
 						often = 7
 					}
 					if testing.Short() {
-						often *= 19
+						often *= 61
 					}
 					if turn++; turn%often != 0 {
 						continue
