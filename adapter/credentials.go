@@ -1,6 +1,10 @@
 package adapter
 
-import "time"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+)
 
 // A Consumer is a registered OAuth 1.0a client program.
 type Consumer struct {
@@ -8,13 +12,16 @@ type Consumer struct {
 	Name   string
 	Key    string
 	Secret string
+	// Callback is where users go who have consented, when the program asks for no
+	// other place, and RejectedCallback where those go who have not. Both may be "".
+	Callback, RejectedCallback string
 }
 
 // A TokenType tells the stages of an OAuth token apart.
 type TokenType string
 
 const (
-	// RequestToken waits for its user's consent.
+	// RequestToken waits for its user's consent, or to be exchanged.
 	RequestToken TokenType = "request"
 	// AccessToken may sign API calls.
 	AccessToken TokenType = "access"
@@ -32,4 +39,33 @@ type Token struct {
 	CustomerID int64
 	Revoked    bool
 	CreatedAt  time.Time
+	// Callback is where the user goes whose consent a request token was made for, or
+	// "oob". Verifier tells the program of the consent: "" before it.
+	Callback, Verifier string
+}
+
+// An APIKey lets a client call with nothing but a text that it sends. What the text
+// is nobody knows but the client.
+type APIKey struct {
+	ID   int64
+	Name string // of the client, for people
+	// CustomerID is whom the key acts for; 0 is any administrator.
+	CustomerID int64
+	Revoked    bool
+	CreatedAt  time.Time
+}
+
+// An Admin is an administrator as another system knows him.
+type Admin struct {
+	ID           int64
+	Username     string
+	PasswordHash string // of any form that VerifyPassword knows; "" for none
+	Disabled     bool   // he may not log in, nor may others with his tokens
+}
+
+// HashAPIKey returns what is stored of the text of a key: its SHA-256 in hexadecimal.
+// A text is made as long and random as the hash is, so that it needs no salt.
+func HashAPIKey(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
 }

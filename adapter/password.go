@@ -1,8 +1,13 @@
 package adapter
 
 import (
+	"crypto/md5"
 	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/subtle"
 	"encoding/base64"
+	"encoding/hex"
+	"strings"
 
 	"golang.org/x/crypto/bcrypt"
 )
@@ -10,8 +15,18 @@ import (
 // PasswordCost is the bcrypt cost of passwords that are secret.
 const PasswordCost = 10
 
-// longestPassword is what bcrypt takes, in bytes.
-const longestPassword = 72
+const (
+	// longestPassword is what bcrypt takes, in bytes.
+	longestPassword = 72
+	// longestHash bounds a stored hash, in bytes: SHA-512 in hexadecimal and a salt.
+	longestHash = 255
+	// highestCost bounds the cost of a hash that came from elsewhere: each step
+	// doubles the time of a log-in, and at this one it takes about two seconds.
+	highestCost = 15
+	// noPassword is the hash of a password that nobody has kept. What has no hash is
+	// compared with it, so that the time does not tell.
+	noPassword = "$2a$10$HElkg6R6FjSd3Be1rrdb2.3t1oPupxR5Mb9GVCCSXx95ckFKmxKPi"
+)
 
 // HashPassword returns the bcrypt hash of a password of any length, at the cost
 // given. It fails for a cost that bcrypt does not know.
@@ -20,9 +35,97 @@ func HashPassword(password string, cost int) (string, error) {
 	return string(hash), err
 }
 
-// PasswordMatches reports whether hash is that of a password.
+// PasswordMatches reports whether hash is that of a password, as HashPassword makes
+// it.
 func PasswordMatches(hash, password string) bool {
 	return bcrypt.CompareHashAndPassword([]byte(hash), passwordBytes(password)) == nil
+}
+
+// VerifyPassword reports whether a stored hash is that of a password, and whether
+// the hash should be replaced by one of HashPassword, now that the password is known.
+// It knows the forms in which shops that came over have kept them:
+//
+//   - bcrypt, of HashPassword or any other program; those cut a password after 72
+//     bytes. One of cost above 15 is not taken: it would hold up the server;
+//   - MD5, SHA-256 or SHA-512 in hexadecimal of the salt followed by the password,
+//     then ":" and the salt;
+//   - the same without ":" and salt, of the password alone.
+//
+// What has another form, "" included, is the hash of no password. An answer of false
+// takes the time of bcrypt whatever the form, so that it tells neither which accounts
+// there are nor which are weakly protected.
+func VerifyPassword(hash, password string) (ok, upgrade bool) {
+	if strings.HasPrefix(hash, "$2") {
+		return verifyBcrypt(hash, password)
+	}
+	if verifyDigest(hash, password) {
+		return true, true
+	}
+	PasswordMatches(noPassword, password)
+	return false, false
+}
+
+func verifyBcrypt(hash, password string) (ok, upgrade bool) {
+	if !KnownPasswordHash(hash) {
+		PasswordMatches(noPassword, password)
+		return false, false
+	}
+	if PasswordMatches(hash, password) {
+		return true, false
+	}
+	if len(password) <= longestPassword {
+		return false, false
+	}
+	cut := bcrypt.CompareHashAndPassword([]byte(hash), []byte(password[:longestPassword])) == nil
+	return cut, cut
+}
+
+// KnownPasswordHash reports whether a stored hash has one of the forms that
+// VerifyPassword knows.
+func KnownPasswordHash(hash string) bool {
+	if strings.HasPrefix(hash, "$2") {
+		cost, err := bcrypt.Cost([]byte(hash))
+		return err == nil && cost <= highestCost
+	}
+	_, _, ok := splitDigest(hash)
+	return ok
+}
+
+// splitDigest returns the digest and the salt of a stored hash that is none of bcrypt.
+func splitDigest(hash string) (digest []byte, salt string, ok bool) {
+	if len(hash) > longestHash {
+		return nil, "", false
+	}
+	digits, salt, _ := strings.Cut(hash, ":")
+	digest, err := hex.DecodeString(digits)
+	if err != nil || strings.Contains(salt, ":") || digestOf(len(digest), "") == nil {
+		return nil, "", false
+	}
+	return digest, salt, true
+}
+
+// verifyDigest reports whether hash is a digest of a password.
+func verifyDigest(hash, password string) bool {
+	digest, salt, ok := splitDigest(hash)
+	return ok && subtle.ConstantTimeCompare(digest, digestOf(len(digest), salt+password)) == 1
+}
+
+// digestOf returns the digest of a text by the function whose digests are so many bytes
+// long, nil when there is none.
+func digestOf(length int, text string) []byte {
+	switch length {
+	case md5.Size:
+		sum := md5.Sum([]byte(text))
+		return sum[:]
+	case sha256.Size:
+		sum := sha256.Sum256([]byte(text))
+		return sum[:]
+	case sha512.Size:
+		sum := sha512.Sum512([]byte(text))
+		return sum[:]
+	default:
+		return nil
+	}
 }
 
 // passwordBytes returns what is hashed: the password, or the digest of one that

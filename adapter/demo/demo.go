@@ -38,6 +38,13 @@ const (
 	lastChanged      = "2012-01-05 00:00:00"
 )
 
+// The administrator of the demo store may log in, which its file says nothing of. The
+// hash is of the least cost: everybody knows the password.
+const (
+	AdminPassword     = "admin-password-1"
+	adminPasswordHash = "$2a$04$L7ki/qJ6CQoFecNO1LGFmOoOvnD/Du0twpxdpLDB9JNNzHvDF.NSe"
+)
+
 // Load returns the demo store. Its error is a fault of the build.
 func Load() (*adapter.Dataset, error) {
 	data, err := Decode(bytes.NewReader(datasetJSON), adapter.NewSchemas())
@@ -46,6 +53,9 @@ func Load() (*adapter.Dataset, error) {
 	}
 	data.Public = true
 	data.Verifier = strings.Repeat("9", 32) // OAuth, three-legged endpoints
+	for _, admin := range data.Records[adapter.Admins] {
+		admin.Set("password_hash", adapter.TextValue(adminPasswordHash))
+	}
 	for resource, created := range map[adapter.Resource]string{
 		adapter.Products:          productsCreated,
 		adapter.Customers:         customersCreated,
