@@ -16,8 +16,7 @@ import (
 // TestConformance: a store does behind a guard what it does without.
 func TestConformance(t *testing.T) {
 	adaptertest.Run(t, adaptertest.Harness{
-		Open:        func(t *testing.T) adapter.Adapter { return protect(t, guard.Options{}).adapter },
-		Unsupported: map[adapter.Resource]string{adapter.Admins: "stored, and not served yet"},
+		Open: func(t *testing.T) adapter.Adapter { return protect(t, guard.Options{}).adapter },
 		// A guard does not look into queries.
 		Attributes: func(a adapter.Attribute) bool { return a.Kind == adapter.KindTime },
 	})
@@ -72,6 +71,26 @@ func TestLabels(t *testing.T) {
 			_, err := g.Nonces(credentials{g}).Used(ctx, "once")
 			return err
 		}},
+		{"keys", "get", func(ctx context.Context, g *guarded) error {
+			_, err := g.Keys(credentials{g}).Key(ctx, "hash")
+			return err
+		}},
+		{"grants", "begin", func(ctx context.Context, g *guarded) error {
+			_, err := g.Grants(credentials{g}).Begin(ctx, 1, "oob")
+			return err
+		}},
+		{"grants", "get", func(ctx context.Context, g *guarded) error {
+			_, _, err := g.Grants(credentials{g}).Pending(ctx, "cccccccccccccccccccccccccccccccc")
+			return err
+		}},
+		{"grants", "authorise", func(ctx context.Context, g *guarded) error {
+			_, err := g.Grants(credentials{g}).Authorise(ctx, "cccccccccccccccccccccccccccccccc", 1, 0)
+			return err
+		}},
+		{"grants", "exchange", func(ctx context.Context, g *guarded) error {
+			_, err := g.Grants(credentials{g}).Exchange(ctx, "cccccccccccccccccccccccccccccccc", "9")
+			return err
+		}},
 		{"brush", "paint", func(ctx context.Context, g *guarded) error {
 			return g.Do(ctx, "brush", "paint", func(ctx context.Context) error { return g.behind.reach(ctx, func() error { return nil }) })
 		}},
@@ -116,6 +135,31 @@ func (c credentials) Consumer(ctx context.Context, key string) (consumer adapter
 
 func (c credentials) Token(ctx context.Context, text string) (token adapter.Token, err error) {
 	err = c.behind.reach(ctx, func() (err error) { token, err = c.db.Credentials().Token(ctx, text); return err })
+	return token, err
+}
+
+func (c credentials) Key(ctx context.Context, _ string) (key adapter.APIKey, err error) {
+	err = c.behind.reach(ctx, func() error { return nil })
+	return key, err
+}
+
+func (c credentials) Begin(ctx context.Context, _ int64, _ string) (token adapter.Token, err error) {
+	err = c.behind.reach(ctx, func() error { return nil })
+	return token, err
+}
+
+func (c credentials) Pending(ctx context.Context, _ string) (token adapter.Token, consumer adapter.Consumer, err error) {
+	err = c.behind.reach(ctx, func() error { return nil })
+	return token, consumer, err
+}
+
+func (c credentials) Authorise(ctx context.Context, _ string, _, _ int64) (token adapter.Token, err error) {
+	err = c.behind.reach(ctx, func() error { return nil })
+	return token, err
+}
+
+func (c credentials) Exchange(ctx context.Context, _, _ string) (token adapter.Token, err error) {
+	err = c.behind.reach(ctx, func() error { return nil })
 	return token, err
 }
 

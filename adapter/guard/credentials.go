@@ -14,6 +14,19 @@ type CredentialStore interface {
 	Token(ctx context.Context, token string) (adapter.Token, error)
 }
 
+// A KeyStore finds API keys, as authentication asks for them.
+type KeyStore interface {
+	Key(ctx context.Context, hash string) (adapter.APIKey, error)
+}
+
+// A GrantStore keeps what users consent to, as authentication asks for it.
+type GrantStore interface {
+	Begin(ctx context.Context, consumerID int64, callback string) (adapter.Token, error)
+	Pending(ctx context.Context, token string) (adapter.Token, adapter.Consumer, error)
+	Authorise(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error)
+	Exchange(ctx context.Context, token, verifier string) (adapter.Token, error)
+}
+
 // A NonceStore remembers OAuth nonces, as authentication asks for them.
 type NonceStore interface {
 	Use(ctx context.Context, nonce string, timestamp int64) (fresh bool, err error)
@@ -40,6 +53,64 @@ func (c *Credentials) Consumer(ctx context.Context, key string) (adapter.Consume
 func (c *Credentials) Token(ctx context.Context, token string) (adapter.Token, error) {
 	return result(ctx, c.guard, "tokens", "get", func(ctx context.Context) (adapter.Token, error) {
 		return c.store.Token(ctx, token)
+	})
+}
+
+// Keys is a KeyStore whose calls are guarded.
+type Keys struct {
+	store KeyStore
+	guard *Guard
+}
+
+// Keys returns store, guarded.
+func (g *Guard) Keys(store KeyStore) *Keys { return &Keys{store, g} }
+
+// Key returns the key of a hash.
+func (k *Keys) Key(ctx context.Context, hash string) (adapter.APIKey, error) {
+	return result(ctx, k.guard, "keys", "get", func(ctx context.Context) (adapter.APIKey, error) {
+		return k.store.Key(ctx, hash)
+	})
+}
+
+// Grants is a GrantStore whose calls are guarded.
+type Grants struct {
+	store GrantStore
+	guard *Guard
+}
+
+// Grants returns store, guarded.
+func (g *Guard) Grants(store GrantStore) *Grants { return &Grants{store, g} }
+
+// Begin stores a new request token.
+func (s *Grants) Begin(ctx context.Context, consumerID int64, callback string) (adapter.Token, error) {
+	return result(ctx, s.guard, "grants", "begin", func(ctx context.Context) (adapter.Token, error) {
+		return s.store.Begin(ctx, consumerID, callback)
+	})
+}
+
+// Pending returns a token and its consumer.
+func (s *Grants) Pending(ctx context.Context, token string) (found adapter.Token, consumer adapter.Consumer, err error) {
+	found, err = result(ctx, s.guard, "grants", "get", func(ctx context.Context) (t adapter.Token, err error) {
+		t, consumer, err = s.store.Pending(ctx, token)
+		return t, err
+	})
+	if err != nil {
+		return adapter.Token{}, adapter.Consumer{}, err
+	}
+	return found, consumer, nil
+}
+
+// Authorise gives a request token to a user.
+func (s *Grants) Authorise(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error) {
+	return result(ctx, s.guard, "grants", "authorise", func(ctx context.Context) (adapter.Token, error) {
+		return s.store.Authorise(ctx, token, adminID, customerID)
+	})
+}
+
+// Exchange puts an access token in the place of a request token.
+func (s *Grants) Exchange(ctx context.Context, token, verifier string) (adapter.Token, error) {
+	return result(ctx, s.guard, "grants", "exchange", func(ctx context.Context) (adapter.Token, error) {
+		return s.store.Exchange(ctx, token, verifier)
 	})
 }
 

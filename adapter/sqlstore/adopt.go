@@ -33,8 +33,7 @@ func (s *Side) Adopt(ctx context.Context, records []sidestore.Adopted) ([]adapte
 	}
 	var keys []adapter.Key
 	err = s.db.write(ctx, op, func(tx *sql.Tx) error {
-		a := adoption{saving: &saving{db: s.db, tx: tx, products: s.db.products, now: now()}, op: op}
-		keys, err = a.storeAll(ctx, adopted)
+		keys, err = s.db.newAdoption(tx, op).storeAll(ctx, adopted)
 		return err
 	})
 	if err != nil {
@@ -55,7 +54,7 @@ func (s *Side) fitAll(op string, records []sidestore.Adopted) ([]sidestore.Adopt
 	for i := range fitted {
 		a := &fitted[i]
 		r, e := a.Entry.Resource, &a.Entry
-		if _, served := s.db.stores[r]; !served || r == adapter.ProductImages {
+		if _, served := s.db.stores[r]; !served || r == adapter.ProductImages || r == adapter.Admins {
 			return nil, &adapter.Error{Kind: adapter.Unsupported, Op: op + " of " + string(r), Err: errNoRecord}
 		}
 		t := s.db.table(r)
@@ -115,7 +114,29 @@ func isPriceList(attribute string) bool {
 // An adoption is a transaction that stores records of a backend.
 type adoption struct {
 	*saving
-	op string
+	op     string
+	tables map[*table]*given
+}
+
+// given is how the records of a table are stored under keys that are given.
+type given struct {
+	*store
+	row  *row
+	text string // statement that stores one
+}
+
+// of returns how the records of a table are stored.
+func (a adoption) of(t *table) *given {
+	if a.tables[t] == nil {
+		row := newRow(t, t.places(false))
+		a.tables[t] = &given{store: newStore(a.db, t), row: row, text: row.insert(a.db.engine)}
+	}
+	return a.tables[t]
+}
+
+// newAdoption returns an adoption in a transaction.
+func (db *DB) newAdoption(tx *sql.Tx, op string) adoption {
+	return adoption{saving: &saving{db: db, tx: tx, products: db.products, now: now()}, op: op, tables: map[*table]*given{}}
 }
 
 // storeAll stores what fitAll returned.
@@ -137,7 +158,7 @@ func (a adoption) storeAll(ctx context.Context, records []sidestore.Adopted) ([]
 			r.Record = r.Record.Clone() // the transaction may run again
 			r.Record.Set(r.Owner, adapter.IntegerValue(int64(root.key)))
 		}
-		key, err := a.store(ctx, &r)
+		key, err := a.store(ctx, r.Entry.Resource, r.Entry.Key, r.Record)
 		if err != nil {
 			return nil, err
 		}
@@ -167,20 +188,24 @@ func (a adoption) lockRoot(ctx context.Context, root record, owner string) error
 
 // pass moves the counters of the database past the keys that are given.
 func (a adoption) pass(ctx context.Context, records []sidestore.Adopted) error {
+	greatest := map[adapter.Resource]adapter.Key{}
+	for _, r := range records {
+		greatest[r.Entry.Resource] = max(greatest[r.Entry.Resource], r.Entry.Key)
+	}
+	return a.passAll(ctx, greatest)
+}
+
+// passAll moves the counter of each resource past a key.
+func (a adoption) passAll(ctx context.Context, greatest map[adapter.Resource]adapter.Key) error {
 	if a.db.engine.counting.pass == nil {
 		return nil
 	}
 	for _, t := range a.db.tables { // all transactions in one order
-		var greatest adapter.Key
-		for _, r := range records {
-			if r.Entry.Resource == t.schema.Resource {
-				greatest = max(greatest, r.Entry.Key)
-			}
-		}
-		if greatest == 0 {
+		key := greatest[t.schema.Resource]
+		if key == 0 {
 			continue
 		}
-		behind, move := a.db.engine.counting.pass(counter{t.name, t.schema.Key}, int64(greatest))
+		behind, move := a.db.engine.counting.pass(counter{t.name, t.schema.Key}, int64(key))
 		is, err := a.finds(ctx, behind)
 		for i := 0; is && err == nil && i < len(move); i++ {
 			_, err = a.tx.ExecContext(ctx, move[i])
@@ -192,10 +217,11 @@ func (a adoption) pass(ctx context.Context, records []sidestore.Adopted) error {
 	return nil
 }
 
-// store stores a record with what is part of its row, and returns its key.
-func (a adoption) store(ctx context.Context, adopted *sidestore.Adopted) (adapter.Key, error) {
-	t, key := a.db.table(adopted.Entry.Resource), adopted.Entry.Key
-	s, r := newStore(a.db, t), dated(adopted.Record.Clone(), a.now)
+// store stores a record under a key, or under the next if that is 0, with what is part
+// of its row, and returns the key.
+func (a adoption) store(ctx context.Context, resource adapter.Resource, key adapter.Key, record adapter.Record) (adapter.Key, error) {
+	t := a.db.table(resource)
+	s, r := a.of(t), dated(record.Clone(), a.now)
 	op := fmt.Sprintf("%s of %s", a.op, t.schema.Resource)
 	err := s.checkUnique(ctx, a.tx, op, key, r)
 	if err == nil && t.schema.Resource == adapter.Products {
@@ -218,7 +244,7 @@ func (a adoption) store(ctx context.Context, adopted *sidestore.Adopted) (adapte
 }
 
 // insert stores a row under a key, or under the next if that is 0.
-func (a adoption) insert(ctx context.Context, s *store, key adapter.Key, r adapter.Record) (adapter.Key, error) {
+func (a adoption) insert(ctx context.Context, s *given, key adapter.Key, r adapter.Record) (adapter.Key, error) {
 	if key == 0 {
 		arguments, err := s.fresh.arguments(a.db.engine, r)
 		if err != nil {
@@ -228,10 +254,9 @@ func (a adoption) insert(ctx context.Context, s *store, key adapter.Key, r adapt
 		return adapter.Key(next), err
 	}
 	r.Set(s.table.schema.Key, adapter.IntegerValue(int64(key)))
-	row := newRow(s.table, s.table.places(false))
-	arguments, err := row.arguments(a.db.engine, r)
+	arguments, err := s.row.arguments(a.db.engine, r)
 	if err == nil {
-		_, err = a.db.writing.execIn(ctx, a.tx, row.insert(a.db.engine), arguments...)
+		_, err = a.db.writing.execIn(ctx, a.tx, s.text, arguments...)
 	}
 	return key, err
 }

@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,20 @@ func BenchmarkList(b *testing.B) {
 		for b.Loop() {
 			if _, err := s.List(b.Context(), &adapter.ListParams{Query: adapter.Query{Limit: 10}}); err != nil {
 				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkNonce uses one nonce after the other, as signed calls do: what a replica
+// without Redis adds to the verification of a signature.
+func BenchmarkNonce(b *testing.B) {
+	eachEngine(b, func(b *testing.B, _ string, db *sqlstore.DB) {
+		c, n := db.Credentials(), 0
+		for b.Loop() {
+			n++
+			if fresh, err := c.Use(b.Context(), strconv.Itoa(n), int64(n)); err != nil || !fresh {
+				b.Fatal(fresh, err)
 			}
 		}
 	})

@@ -31,7 +31,7 @@ type counting struct {
 func (db *DB) counters() []counter {
 	all := []counter{
 		{"product_group_price", "value_id"}, {"product_tier_price", "value_id"},
-		{"oauth_consumer", "consumer_id"}, {"oauth_token", "token_id"}, {"oauth_nonce", "nonce_id"},
+		{"oauth_consumer", "consumer_id"}, {"oauth_token", "token_id"}, {"oauth_nonce", "nonce_id"}, {"api_key", "key_id"},
 	}
 	for _, t := range db.tables {
 		all = append(all, counter{t.name, t.schema.Key})

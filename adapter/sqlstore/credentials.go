@@ -42,10 +42,11 @@ func (c *Credentials) Consumer(ctx context.Context, key string) (adapter.Consume
 	lower := lookUpForm(key)
 	consumer := adapter.Consumer{}
 	var sealed string
+	var callback, rejected sql.NullString
 	rows, err := c.db.reading.query(ctx,
-		"SELECT consumer_id, name, consumer_key, secret FROM oauth_consumer WHERE consumer_key_lower = ?", lower)
+		"SELECT consumer_id, name, consumer_key, secret, callback, rejected_callback FROM oauth_consumer WHERE consumer_key_lower = ?", lower)
 	if err == nil {
-		err = scanOne(rows, &consumer.ID, &consumer.Name, &consumer.Key, &sealed)
+		err = scanOne(rows, &consumer.ID, &consumer.Name, &consumer.Key, &sealed, &callback, &rejected)
 	}
 	if err == nil {
 		consumer.Secret, err = c.db.vault.open(sealed, "consumer "+lower)
@@ -53,6 +54,7 @@ func (c *Credentials) Consumer(ctx context.Context, key string) (adapter.Consume
 	if err != nil {
 		return adapter.Consumer{}, c.db.fault(ctx, op, err)
 	}
+	consumer.Callback, consumer.RejectedCallback = callback.String, rejected.String
 	return consumer, nil
 }
 
@@ -63,7 +65,7 @@ func lookUpForm(s string) string {
 }
 
 // tokenColumns are what scanToken reads.
-const tokenColumns = "token_id, consumer_id, type, token, secret, admin_id, customer_id, revoked, created_at"
+const tokenColumns = "token_id, consumer_id, type, token, secret, admin_id, customer_id, revoked, created_at, callback, verifier"
 
 // Token returns a token of any type, revoked ones too; its letter case is
 // ignored. Kinds: NotFound.
@@ -88,11 +90,13 @@ func (c *Credentials) Token(ctx context.Context, token string) (adapter.Token, e
 func scanToken(scan func(into ...any) error) (adapter.Token, error) {
 	var t adapter.Token
 	var admin, customer sql.NullInt64
+	var callback, verifier sql.NullString
 	created := cell{kind: adapter.KindTime, value: new(adapter.Value)}
-	if err := scan(&t.ID, &t.ConsumerID, &t.Type, &t.Token, &t.Secret, &admin, &customer, &t.Revoked, &created); err != nil {
+	if err := scan(&t.ID, &t.ConsumerID, &t.Type, &t.Token, &t.Secret, &admin, &customer, &t.Revoked, &created, &callback, &verifier); err != nil {
 		return t, err
 	}
 	t.AdminID, t.CustomerID = admin.Int64, customer.Int64
+	t.Callback, t.Verifier = callback.String, verifier.String
 	var err error
 	t.CreatedAt, err = time.Parse(time.DateTime, created.value.Text())
 	return t, err
@@ -125,8 +129,8 @@ func (c *Credentials) insertConsumer(ctx context.Context, tx *sql.Tx, consumer a
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: "add consumer", Field: "secret", Err: err}
 	}
 	return c.db.insert(ctx, tx, "oauth_consumer", "consumer_id", consumer.ID,
-		[]string{"name", "consumer_key", "consumer_key_lower", "secret", "created_at"},
-		[]any{consumer.Name, consumer.Key, lower, sealed, now()})
+		[]string{"name", "consumer_key", "consumer_key_lower", "secret", "callback", "rejected_callback", "created_at"},
+		[]any{consumer.Name, consumer.Key, lower, sealed, nothing(consumer.Callback), nothing(consumer.RejectedCallback), now()})
 }
 
 // AddToken stores an access token of the consumer t.ConsumerID for the
@@ -240,9 +244,11 @@ func (c *Credentials) List(ctx context.Context) ([]Grant, error) {
 func (c *Credentials) list(ctx context.Context) ([]Grant, error) {
 	var grants []Grant
 	at := map[int64]int{}
-	err := c.each(ctx, "SELECT consumer_id, name, consumer_key FROM oauth_consumer ORDER BY consumer_id", func(rows *sql.Rows) error {
+	err := c.each(ctx, "SELECT consumer_id, name, consumer_key, callback, rejected_callback FROM oauth_consumer ORDER BY consumer_id", func(rows *sql.Rows) error {
 		var g Grant
-		err := rows.Scan(&g.Consumer.ID, &g.Consumer.Name, &g.Consumer.Key)
+		var callback, rejected sql.NullString
+		err := rows.Scan(&g.Consumer.ID, &g.Consumer.Name, &g.Consumer.Key, &callback, &rejected)
+		g.Consumer.Callback, g.Consumer.RejectedCallback = callback.String, rejected.String
 		at[g.Consumer.ID] = len(grants)
 		grants = append(grants, g)
 		return err
@@ -252,7 +258,7 @@ func (c *Credentials) list(ctx context.Context) ([]Grant, error) {
 	}
 	err = c.each(ctx, "SELECT "+tokenColumns+" FROM oauth_token ORDER BY token_id", func(rows *sql.Rows) error {
 		t, err := scanToken(rows.Scan)
-		t.Secret = ""
+		t.Secret, t.Verifier = "", ""
 		// A consumer added between the two statements waits for the next call.
 		if i, ok := at[t.ConsumerID]; ok {
 			grants[i].Tokens = append(grants[i].Tokens, t)
@@ -290,4 +296,25 @@ func (c *Credentials) Revoke(ctx context.Context, token string) error {
 		_, err := c.db.exec(ctx, tx, "UPDATE oauth_token SET revoked = 1 WHERE token_lower = ?", lower)
 		return err
 	})
+}
+
+// RemoveConsumer removes a consumer, whose key's letter case is ignored, with all its
+// tokens, and returns how many those were. Kinds: NotFound.
+func (c *Credentials) RemoveConsumer(ctx context.Context, key string) (tokens int64, err error) {
+	err = c.db.write(ctx, "remove consumer", func(tx *sql.Tx) error {
+		var id int64
+		text := "SELECT consumer_id FROM oauth_consumer WHERE consumer_key_lower = ?" + c.db.engine.lock
+		if err := tx.QueryRowContext(ctx, c.db.engine.rebind(text), lookUpForm(key)).Scan(&id); err != nil {
+			return err
+		}
+		result, err := c.db.exec(ctx, tx, "DELETE FROM oauth_token WHERE consumer_id = ?", id)
+		if err == nil {
+			tokens, err = result.RowsAffected()
+		}
+		if err == nil {
+			_, err = c.db.exec(ctx, tx, "DELETE FROM oauth_consumer WHERE consumer_id = ?", id)
+		}
+		return err
+	})
+	return tokens, err
 }

@@ -237,3 +237,29 @@ func testNonceOnce(t *testing.T, e sqlstore.Engine) {
 		t.Errorf("%d callers found it fresh", won.Load())
 	}
 }
+
+func TestRemoveConsumer(t *testing.T) { sqlstore.EachEngine(t, testRemoveConsumer) }
+
+func testRemoveConsumer(t *testing.T, e sqlstore.Engine) {
+	c := openDemo(t, e).Credentials()
+	consumer, err := c.AddConsumer(t.Context(), adapter.Consumer{Name: "mine"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := c.AddToken(t.Context(), adapter.Token{ConsumerID: consumer.ID, CustomerID: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.RemoveConsumer(t.Context(), strings.ToUpper(consumer.Key)); err != nil || n != 1 {
+		t.Errorf("%d tokens, %v; want 1", n, err)
+	}
+	if _, err := c.Token(t.Context(), token.Token); err == nil || adapter.KindOf(err) != adapter.NotFound {
+		t.Errorf("the token: %v, want not found", err)
+	}
+	if _, err := c.RemoveConsumer(t.Context(), consumer.Key); err == nil || adapter.KindOf(err) != adapter.NotFound {
+		t.Errorf("again: %v, want not found", err)
+	}
+	if grants, err := c.List(t.Context()); err != nil || len(grants) != 1 || len(grants[0].Tokens) == 0 {
+		t.Errorf("%+v, %v; want the others as they were", grants, err)
+	}
+}

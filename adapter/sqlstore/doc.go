@@ -42,6 +42,10 @@
 //     transaction with a record that is taken over from the backend.
 //  10. Secrets are sealed under the configured key and stand in no error, and
 //     neither do passwords of a DSN.
+//  11. What comes from another system comes under its ids and as it is: records by
+//     Insert, a batch in each transaction, credentials by Credentials.Import, all in
+//     one. What is here already is left alone unless the caller says otherwise, so that
+//     both can be repeated, and a dry run asks what the real one asks.
 //
 // # A database of another shape
 //

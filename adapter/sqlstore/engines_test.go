@@ -134,6 +134,9 @@ func openTest(t testing.TB, e Engine) *DB {
 	return db
 }
 
+// Exec runs statements, for tests outside the package.
+func Exec(t testing.TB, db *DB, statements ...string) { t.Helper(); execute(t, db, statements...) }
+
 // execute runs statements.
 func execute(t testing.TB, db *DB, statements ...string) {
 	t.Helper()

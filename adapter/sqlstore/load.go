@@ -43,7 +43,7 @@ func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
 		if err := db.lockOwners(ctx, tx); err != nil {
 			return err
 		}
-		tables := []string{"oauth_nonce", "oauth_token", "oauth_consumer", "backend_record"}
+		tables := []string{"oauth_nonce", "oauth_token", "oauth_consumer", "api_key", "backend_record"}
 		for i := len(db.tables) - 1; i >= 0; i-- { // parts before their owners
 			tables = append(tables, db.tables[i].name)
 		}

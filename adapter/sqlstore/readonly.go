@@ -10,7 +10,7 @@ import (
 func readOnlyResources() []adapter.Resource {
 	return []adapter.Resource{
 		adapter.Websites, adapter.Stores, adapter.CustomerGroups, adapter.Categories, adapter.TaxRates,
-		adapter.Countries, adapter.Regions,
+		adapter.Countries, adapter.Regions, adapter.Admins,
 		adapter.Orders, adapter.OrderItems, adapter.OrderAddresses,
 	}
 }

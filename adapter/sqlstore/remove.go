@@ -15,7 +15,7 @@ import (
 // records clients remove, Unavailable, Internal.
 func (s *Side) Remove(ctx context.Context, r adapter.Resource, key adapter.Key) error {
 	op := fmt.Sprintf("remove %s %d", r, key)
-	if r != adapter.StockItems && !slices.Contains(readOnlyResources(), r) {
+	if r == adapter.Admins || r != adapter.StockItems && !slices.Contains(readOnlyResources(), r) {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}
 	store := newStore(s.db, s.db.table(r))

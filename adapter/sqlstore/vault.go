@@ -72,6 +72,14 @@ func (v vault) open(stored, owner string) (string, error) {
 	return string(secret), nil
 }
 
+// takes reports whether a vault can hold a secret.
+func (v vault) takes(secret string) bool {
+	return storable(secret, 0) && (v.aead != nil || !strings.HasPrefix(secret, sealedMark))
+}
+
+// isSealed reports whether a stored form is not the plain secret.
+func isSealed(stored string) bool { return strings.HasPrefix(stored, sealedMark) }
+
 // newSecret returns 32 random hexadecimal digits, the form of every key, token
 // and secret (OAuth on API calls, checks 4 and 11).
 func newSecret() string {

@@ -1,0 +1,69 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+var errUsername = errors.New("want 1 to 255 characters")
+
+// longestUsername is what the column takes, in characters.
+const longestUsername = 255
+
+// AddAdmin stores an administrator who logs in with a password of the given hash, ""
+// for one who cannot, and returns the id: the given one, or the next when it is 0.
+// Kinds: Conflict when the id or the name is taken, whose letter case and accents do
+// not count, Invalid, Unavailable, Internal.
+func (db *DB) AddAdmin(ctx context.Context, id adapter.Key, username, hash string) (added adapter.Key, err error) {
+	const op = "add admin"
+	if n := len([]rune(username)); n == 0 || n > longestUsername {
+		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "username", Err: errUsername}
+	}
+	err = db.write(ctx, op, func(tx *sql.Tx) error {
+		key, err := db.insert(ctx, tx, "admin", "admin_id", int64(id),
+			[]string{"username", "username_folded", "password_hash"}, []any{username, adapter.Fold(username), nothing(hash)})
+		if err != nil {
+			return err
+		}
+		if err == nil && id != 0 {
+			err = db.moveCounters(ctx, tx.ExecContext, db.engine.counting.advance)
+		}
+		added = adapter.Key(key)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return added, nil
+}
+
+// UpgradeAdmin puts hash in the place of the hash old of an administrator, whose
+// password was found to be right. One that somebody else has changed meanwhile
+// stays as it is: the password may be another one now. Kinds: Unavailable, Internal.
+func (db *DB) UpgradeAdmin(ctx context.Context, id adapter.Key, old, hash string) error {
+	return db.write(ctx, "upgrade admin", func(tx *sql.Tx) error {
+		_, err := db.exec(ctx, tx, "UPDATE admin SET password_hash = ? WHERE admin_id = ? AND password_hash = ?", hash, int64(id), old)
+		return err
+	})
+}
+
+// SetAdminPassword gives the administrator of a name, whose letter case and accents do
+// not count, a new password by its hash, and returns the id. Kinds: NotFound,
+// Unavailable, Internal.
+func (db *DB) SetAdminPassword(ctx context.Context, username, hash string) (id adapter.Key, err error) {
+	err = db.write(ctx, "set password of admin", func(tx *sql.Tx) error {
+		folded := adapter.Fold(username)
+		if err := tx.QueryRowContext(ctx, db.engine.rebind("SELECT admin_id FROM admin WHERE username_folded = ?"), folded).Scan(&id); err != nil {
+			return err
+		}
+		_, err := db.exec(ctx, tx, "UPDATE admin SET password_hash = ? WHERE username_folded = ?", hash, folded)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return id, nil
+}

@@ -1,0 +1,67 @@
+package sqlstore_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+func TestAdmins(t *testing.T) {
+	sqlstore.EachEngine(t, testAdmins)
+}
+
+func testAdmins(t *testing.T, e sqlstore.Engine) {
+	dsn := e.NewDSN(t)
+	db := open(t, dsn)
+	if err := db.Load(t.Context(), data(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	raw := sqlstore.Raw(t, dsn)
+	hashOf := func(username string) string {
+		t.Helper()
+		var hash string
+		if err := raw.QueryRowContext(t.Context(), "SELECT COALESCE(password_hash, '-') FROM admin WHERE username = '"+username+"'").Scan(&hash); err != nil {
+			t.Fatal(err)
+		}
+		return hash
+	}
+
+	given, err := db.AddAdmin(t.Context(), 70, "given", "old")
+	if err != nil || given != 70 {
+		t.Fatalf("id %d, %v; want 70", given, err)
+	}
+	if next, err := db.AddAdmin(t.Context(), 0, "next", ""); err != nil || next <= given || hashOf("next") != "-" {
+		t.Errorf("id %d, %v; want one above %d, and no hash", next, err, given)
+	}
+	for _, refused := range []struct {
+		name, username string
+		id             adapter.Key
+		kind           adapter.ErrorKind
+	}{
+		{"an id that is taken", "another", 70, adapter.Conflict},
+		{"a name that is taken, in capitals", "GIVEN", 0, adapter.Conflict},
+		{"no name", "", 0, adapter.Invalid},
+		{"a name too long", strings.Repeat("ä", 256), 0, adapter.Invalid},
+	} {
+		t.Run(refused.name, func(t *testing.T) {
+			if _, err := db.AddAdmin(t.Context(), refused.id, refused.username, ""); err == nil || adapter.KindOf(err) != refused.kind {
+				t.Errorf("%v, want kind %s", err, refused.kind)
+			}
+		})
+	}
+
+	if err := db.UpgradeAdmin(t.Context(), 70, "another old one", "stale"); err != nil || hashOf("given") != "old" {
+		t.Errorf("hash %s, %v; want it kept, it was not the one that was verified", hashOf("given"), err)
+	}
+	if err := db.UpgradeAdmin(t.Context(), 70, "old", "new"); err != nil || hashOf("given") != "new" {
+		t.Errorf("hash %s, %v; want the new one", hashOf("given"), err)
+	}
+	if id, err := db.SetAdminPassword(t.Context(), "GIVEN", "newest"); err != nil || id != 70 || hashOf("given") != "newest" {
+		t.Errorf("id %d, hash %s, %v; want 70 and the newest one", id, hashOf("given"), err)
+	}
+	if _, err := db.SetAdminPassword(t.Context(), "nobody", "x"); err == nil || adapter.KindOf(err) != adapter.NotFound {
+		t.Errorf("%v, want not found", err)
+	}
+}

@@ -1,0 +1,98 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// keyMark begins every key, so that one that has leaked is known for what it is.
+const keyMark = "portico_"
+
+// AddKey stores a new key for the customer k.CustomerID, or for any administrator
+// when that is 0, and returns it with its text, which nobody can find out again.
+// Name is what the client is called; all else of k is set. Kinds: NotFound for an
+// unknown customer.
+func (c *Credentials) AddKey(ctx context.Context, k adapter.APIKey) (added adapter.APIKey, text string, err error) {
+	var random [32]byte
+	_, _ = rand.Read(random[:]) // never fails
+	text = keyMark + base64.RawURLEncoding.EncodeToString(random[:])
+	k.Revoked, k.CreatedAt = false, time.Now().UTC().Truncate(time.Second)
+	err = c.db.write(ctx, "add key", func(tx *sql.Tx) error {
+		if k.CustomerID != 0 {
+			if err := c.db.exists(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", k.CustomerID); err != nil {
+				return fmt.Errorf("customer %d: %w", k.CustomerID, err)
+			}
+		}
+		var err error
+		k.ID, err = c.db.insert(ctx, tx, "api_key", "key_id", 0,
+			[]string{"name", "key_hash", "customer_id", "created_at"},
+			[]any{k.Name, adapter.HashAPIKey(text), nothing(k.CustomerID), k.CreatedAt.Format(time.DateTime)})
+		return err
+	})
+	if err != nil {
+		return adapter.APIKey{}, "", err
+	}
+	return k, text, nil
+}
+
+const keyColumns = "key_id, name, customer_id, revoked, created_at"
+
+// scanKey reads the keyColumns.
+func scanKey(scan func(into ...any) error) (adapter.APIKey, error) {
+	var k adapter.APIKey
+	var customer sql.NullInt64
+	created := cell{kind: adapter.KindTime, value: new(adapter.Value)}
+	if err := scan(&k.ID, &k.Name, &customer, &k.Revoked, &created); err != nil {
+		return k, err
+	}
+	k.CustomerID = customer.Int64
+	var err error
+	k.CreatedAt, err = time.Parse(time.DateTime, created.value.Text())
+	return k, err
+}
+
+// Key returns the key of a hash that [adapter.HashAPIKey] has made, a revoked one too. Kinds:
+// NotFound.
+func (c *Credentials) Key(ctx context.Context, hash string) (adapter.APIKey, error) {
+	const op = "find key"
+	rows, err := c.db.reading.query(ctx, "SELECT "+keyColumns+" FROM api_key WHERE key_hash = ?", lookUpForm(hash))
+	if err != nil {
+		return adapter.APIKey{}, c.db.fault(ctx, op, err)
+	}
+	k, err := scanKey(func(into ...any) error { return scanOne(rows, into...) })
+	if err != nil {
+		return adapter.APIKey{}, c.db.fault(ctx, op, err)
+	}
+	return k, nil
+}
+
+// Keys returns all keys, by ascending id.
+func (c *Credentials) Keys(ctx context.Context) ([]adapter.APIKey, error) {
+	var keys []adapter.APIKey
+	err := c.each(ctx, "SELECT "+keyColumns+" FROM api_key ORDER BY key_id", func(rows *sql.Rows) error {
+		k, err := scanKey(rows.Scan)
+		keys = append(keys, k)
+		return err
+	})
+	if err != nil {
+		return nil, c.db.fault(ctx, "list keys", err)
+	}
+	return keys, nil
+}
+
+// RevokeKey marks a key as revoked. Kinds: NotFound.
+func (c *Credentials) RevokeKey(ctx context.Context, id int64) error {
+	return c.db.write(ctx, "revoke key", func(tx *sql.Tx) error {
+		if err := c.db.exists(ctx, tx, "SELECT 1 FROM api_key WHERE key_id = ?", id); err != nil {
+			return err
+		}
+		_, err := c.db.exec(ctx, tx, "UPDATE api_key SET revoked = 1 WHERE key_id = ?", id)
+		return err
+	})
+}

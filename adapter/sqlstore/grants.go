@@ -1,0 +1,153 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// requestTokenLife is how long a request token may wait for its user and for the
+// exchange (OAuth, three-legged endpoints).
+const requestTokenLife = 120 * time.Minute
+
+// Begin stores a new request token of a consumer, whose user is to go to callback,
+// and returns it. Kinds: NotFound for an unknown consumer.
+func (c *Credentials) Begin(ctx context.Context, consumerID int64, callback string) (adapter.Token, error) {
+	t := adapter.Token{
+		ConsumerID: consumerID, Type: adapter.RequestToken, Token: newSecret(), Secret: newSecret(), Callback: callback,
+		CreatedAt: time.Now().UTC().Truncate(time.Second),
+	}
+	sealed, err := c.db.vault.seal(t.Secret, "token "+t.Token)
+	if err != nil {
+		return adapter.Token{}, &adapter.Error{Kind: adapter.Internal, Op: "begin grant", Err: err}
+	}
+	err = c.db.write(ctx, "begin grant", func(tx *sql.Tx) error {
+		if err := c.db.exists(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?", consumerID); err != nil {
+			return err
+		}
+		var err error
+		t.ID, err = c.db.insert(ctx, tx, "oauth_token", "token_id", 0,
+			[]string{"consumer_id", "type", "token", "token_lower", "secret", "callback", "created_at"},
+			[]any{t.ConsumerID, string(t.Type), t.Token, t.Token, sealed, t.Callback, t.CreatedAt.Format(time.DateTime)})
+		return err
+	})
+	if err != nil {
+		return adapter.Token{}, err
+	}
+	// A transaction of its own: it locks what others ask for, and may wait.
+	return t, c.db.write(ctx, "age out request tokens", func(tx *sql.Tx) error {
+		_, err := c.db.exec(ctx, tx, "DELETE FROM oauth_token WHERE type = ? AND created_at < ?", string(adapter.RequestToken), oldest())
+		return err
+	})
+}
+
+// oldest is when the oldest request tokens that still count were made.
+func oldest() string { return time.Now().UTC().Add(-requestTokenLife).Format(time.DateTime) }
+
+// Pending returns a token of any type, its letter case ignored, and its consumer
+// without its secret. Request tokens that are too old are not found. Kinds: NotFound.
+func (c *Credentials) Pending(ctx context.Context, token string) (adapter.Token, adapter.Consumer, error) {
+	const op = "find grant"
+	t, err := c.Token(ctx, token)
+	if err == nil && t.Type == adapter.RequestToken && t.CreatedAt.Format(time.DateTime) < oldest() {
+		err = &adapter.Error{Kind: adapter.NotFound, Op: op}
+	}
+	if err != nil {
+		return adapter.Token{}, adapter.Consumer{}, err
+	}
+	consumer := adapter.Consumer{ID: t.ConsumerID}
+	var callback, rejected sql.NullString
+	rows, err := c.db.reading.query(ctx, "SELECT name, consumer_key, callback, rejected_callback FROM oauth_consumer WHERE consumer_id = ?", t.ConsumerID)
+	if err == nil {
+		err = scanOne(rows, &consumer.Name, &consumer.Key, &callback, &rejected)
+	}
+	if err != nil {
+		return adapter.Token{}, adapter.Consumer{}, c.db.fault(ctx, op, err)
+	}
+	consumer.Callback, consumer.RejectedCallback = callback.String, rejected.String
+	return t, consumer, nil
+}
+
+// Authorise gives a request token to the administrator adminID or the customer
+// customerID, one of which is 0, with a new verifier, and returns it. The user's
+// other tokens of the consumer are gone from then on. Kinds: NotFound when no such
+// request token waits for a user, or when there is no such customer; Invalid.
+func (c *Credentials) Authorise(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error) {
+	const op = "authorise"
+	if (adminID == 0) == (customerID == 0) {
+		return adapter.Token{}, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "owner", Err: errOwner}
+	}
+	owner, user := "admin_id", adminID
+	if customerID != 0 {
+		owner, user = "customer_id", customerID
+	}
+	lower, verifier := lookUpForm(token), newSecret()
+	err := c.db.write(ctx, op, func(tx *sql.Tx) error {
+		if customerID != 0 {
+			if err := c.db.exists(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", customerID); err != nil {
+				return err
+			}
+		}
+		var id, consumerID int64
+		if err := tx.QueryRowContext(ctx, c.db.engine.rebind("SELECT token_id, consumer_id FROM oauth_token WHERE token_lower = ?"), lower).Scan(&id, &consumerID); err != nil {
+			return err
+		}
+		// Of two consents at the same time one removes what the other has given.
+		if err := c.db.exists(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?"+c.db.engine.lock, consumerID); err != nil {
+			return err
+		}
+		result, err := c.db.exec(ctx, tx, "UPDATE oauth_token SET "+owner+" = ?, verifier = ? WHERE token_id = ? AND type = ? AND verifier IS NULL AND revoked = 0 AND created_at >= ?",
+			user, verifier, id, string(adapter.RequestToken), oldest())
+		if err != nil {
+			return err
+		}
+		if err := changed(result); err != nil {
+			return err
+		}
+		_, err = c.db.exec(ctx, tx, "DELETE FROM oauth_token WHERE consumer_id = ? AND "+owner+" = ? AND token_id <> ?", consumerID, user, id)
+		return err
+	})
+	if err != nil {
+		return adapter.Token{}, err
+	}
+	return c.Token(ctx, token)
+}
+
+// changed fails with sql.ErrNoRows unless a statement has changed one row.
+func changed(result sql.Result) error {
+	rows, err := result.RowsAffected()
+	if err == nil && rows != 1 {
+		err = sql.ErrNoRows
+	}
+	return err
+}
+
+// Exchange puts a new access token in the place of a request token that has been
+// authorised with the verifier, and returns it. Of several at once one gets it.
+// Kinds: NotFound when there is no such request token, or no more.
+func (c *Credentials) Exchange(ctx context.Context, token, verifier string) (adapter.Token, error) {
+	const op = "exchange token"
+	text, secret := newSecret(), newSecret()
+	sealed, err := c.db.vault.seal(secret, "token "+text)
+	if err == nil && verifier == "" {
+		err = errors.New("no verifier")
+	}
+	if err != nil {
+		return adapter.Token{}, &adapter.Error{Kind: adapter.Invalid, Op: op, Err: err}
+	}
+	err = c.db.write(ctx, op, func(tx *sql.Tx) error {
+		result, err := c.db.exec(ctx, tx, "UPDATE oauth_token SET type = ?, token = ?, token_lower = ?, secret = ? WHERE token_lower = ? AND type = ? AND verifier = ? AND revoked = 0 AND created_at >= ?",
+			string(adapter.AccessToken), text, text, sealed, lookUpForm(token), string(adapter.RequestToken), verifier, oldest())
+		if err != nil {
+			return err
+		}
+		return changed(result)
+	})
+	if err != nil {
+		return adapter.Token{}, err
+	}
+	return c.Token(ctx, text)
+}

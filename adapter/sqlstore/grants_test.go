@@ -1,0 +1,265 @@
+package sqlstore_test
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+func TestGrants(t *testing.T) {
+	sqlstore.EachEngine(t, testGrants)
+}
+
+func notFound(err error) bool { return err != nil && adapter.KindOf(err) == adapter.NotFound }
+
+func testGrants(t *testing.T, e sqlstore.Engine) {
+	db := openDemo(t, e)
+	c := db.Credentials()
+	seeded := data(t)
+	other, err := c.AddConsumer(t.Context(), adapter.Consumer{Name: "other", Callback: "https://a.example/", RejectedCallback: "https://b.example/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := c.AddToken(t.Context(), adapter.Token{ConsumerID: other.ID, CustomerID: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := func(token string) bool {
+		t.Helper()
+		_, err := c.Token(t.Context(), token)
+		if err != nil && !notFound(err) {
+			t.Fatal(err)
+		}
+		return err != nil
+	}
+	tests := []struct {
+		name                string
+		adminID, customerID int64
+		mine                string // seeded token of the same consumer and user
+	}{
+		{"customer", 0, 1, seeded.Tokens[1].Token},
+		{"administrator", 1, 0, seeded.Tokens[0].Token},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			const callback = "http://client.example/cb?a=1"
+			request, err := c.Begin(t.Context(), 1, callback)
+			if err != nil || len(request.Token) != 32 || len(request.Secret) != 32 {
+				t.Fatalf("%+v, %v", request, err)
+			}
+			pending, consumer, err := c.Pending(t.Context(), strings.ToUpper(request.Token))
+			if err != nil || pending != request || consumer.ID != 1 || consumer.Key != seeded.Consumer.Key || consumer.Secret != "" {
+				t.Errorf("%+v, %+v, %v; want %+v", pending, consumer, err, request)
+			}
+			if _, err := c.Exchange(t.Context(), request.Token, ""); err == nil {
+				t.Error("exchanged without consent")
+			}
+			rival, err := c.Begin(t.Context(), 1, "oob")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err = c.Authorise(t.Context(), rival.Token, tt.adminID, tt.customerID); err != nil {
+				t.Fatal(err)
+			}
+			if !gone(tt.mine) {
+				t.Error("the user's access token of the same consumer is still there")
+			}
+			granted, err := c.Authorise(t.Context(), request.Token, tt.adminID, tt.customerID)
+			if err != nil || len(granted.Verifier) != 32 || granted.AdminID != tt.adminID || granted.CustomerID != tt.customerID || granted.Callback != callback {
+				t.Fatalf("%+v, %v", granted, err)
+			}
+			if !gone(rival.Token) {
+				t.Error("the user's other authorised request token is still there")
+			}
+			if gone(kept.Token) || gone(seeded.Tokens[2].Token) {
+				t.Error("a token of another consumer or user is gone")
+			}
+			if _, err := c.Authorise(t.Context(), request.Token, 1, 0); !notFound(err) {
+				t.Errorf("authorised twice: %v", err)
+			}
+			if _, err := c.Exchange(t.Context(), request.Token, strings.Repeat("0", 32)); !notFound(err) {
+				t.Errorf("exchanged with another verifier: %v", err)
+			}
+			access, err := c.Exchange(t.Context(), strings.ToUpper(request.Token), granted.Verifier)
+			if err != nil || access.Type != adapter.AccessToken || access.Token == request.Token || access.Secret == request.Secret ||
+				access.AdminID != tt.adminID || access.CustomerID != tt.customerID || access.Verifier != granted.Verifier {
+				t.Errorf("%+v, %v", access, err)
+			}
+			if !gone(request.Token) {
+				t.Error("the request token is still there")
+			}
+			for _, token := range []string{request.Token, access.Token} {
+				if _, err := c.Exchange(t.Context(), token, granted.Verifier); !notFound(err) {
+					t.Errorf("exchanged twice: %v", err)
+				}
+			}
+		})
+	}
+	if _, consumer, err := c.Pending(t.Context(), kept.Token); err != nil || consumer.Callback != other.Callback || consumer.RejectedCallback != other.RejectedCallback {
+		t.Errorf("%+v, %v; want the callbacks of %+v", consumer, err, other)
+	}
+	if found, err := c.Consumer(t.Context(), other.Key); err != nil || found != other {
+		t.Errorf("%+v, %v; want %+v", found, err, other)
+	}
+	request, err := c.Begin(t.Context(), 1, "oob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Authorise(t.Context(), request.Token, 0, 99); !notFound(err) {
+		t.Errorf("customer who does not exist: %v", err)
+	}
+	for _, owners := range [][2]int64{{0, 0}, {1, 1}} {
+		if _, err := c.Authorise(t.Context(), request.Token, owners[0], owners[1]); err == nil || adapter.KindOf(err) != adapter.Invalid {
+			t.Errorf("owners %v: %v", owners, err)
+		}
+	}
+	if _, err := c.Begin(t.Context(), 99, "oob"); !notFound(err) {
+		t.Errorf("consumer who does not exist: %v", err)
+	}
+	if _, err := c.Authorise(t.Context(), "nothing", 1, 0); !notFound(err) {
+		t.Errorf("token that does not exist: %v", err)
+	}
+	if err := c.Revoke(t.Context(), request.Token); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Authorise(t.Context(), request.Token, 1, 0); !notFound(err) {
+		t.Errorf("revoked: %v", err)
+	}
+}
+
+// TestGrantsAtOnce: of several consents and exchanges at the same time one counts.
+func TestGrantsAtOnce(t *testing.T) {
+	sqlstore.EachEngine(t, testGrantsAtOnce)
+}
+
+func testGrantsAtOnce(t *testing.T, e sqlstore.Engine) {
+	c := openDemo(t, e).Credentials()
+	const clients = 8
+	var wg sync.WaitGroup
+	granted := make([]adapter.Token, clients)
+	for i := range clients {
+		wg.Go(func() {
+			request, err := c.Begin(t.Context(), 1, "oob")
+			if err == nil {
+				granted[i], err = c.Authorise(t.Context(), request.Token, 0, 1)
+			}
+			if err != nil && !notFound(err) { // another consent was later
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	var left adapter.Token
+	for _, token := range granted {
+		if _, err := c.Token(t.Context(), token.Token); err == nil && token.Token != "" {
+			if left.Token != "" {
+				t.Error("two tokens of one user are left")
+			}
+			left = token
+		}
+	}
+	if left.Token == "" {
+		t.Fatal("no token is left")
+	}
+	var exchanged atomic.Int64
+	for range clients {
+		wg.Go(func() {
+			_, err := c.Exchange(t.Context(), left.Token, left.Verifier)
+			if err == nil {
+				exchanged.Add(1)
+			} else if !notFound(err) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if exchanged.Load() != 1 {
+		t.Errorf("exchanged %d times", exchanged.Load())
+	}
+}
+
+// TestRequestTokensAgeOut: after two hours a request token is as good as none, and the
+// next one that is made takes it away.
+func TestRequestTokensAgeOut(t *testing.T) {
+	sqlstore.EachEngine(t, testRequestTokensAgeOut)
+}
+
+func testRequestTokensAgeOut(t *testing.T, e sqlstore.Engine) {
+	db := openDemo(t, e)
+	c := db.Credentials()
+	old, err := c.Begin(t.Context(), 1, "oob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	granted, err := c.Begin(t.Context(), 1, "oob")
+	if err == nil {
+		granted, err = c.Authorise(t.Context(), granted.Token, 0, 1)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	then := time.Now().UTC().Add(-2*time.Hour - time.Minute).Format(time.DateTime)
+	sqlstore.Exec(t, db, "UPDATE oauth_token SET created_at = '"+then+"'")
+	if _, _, err := c.Pending(t.Context(), old.Token); !notFound(err) {
+		t.Errorf("pending: %v", err)
+	}
+	if _, err := c.Authorise(t.Context(), old.Token, 0, 2); !notFound(err) {
+		t.Errorf("authorised: %v", err)
+	}
+	if _, err := c.Exchange(t.Context(), granted.Token, granted.Verifier); !notFound(err) {
+		t.Errorf("exchanged: %v", err)
+	}
+	young, err := c.Begin(t.Context(), 1, "oob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for token, want := range map[string]bool{old.Token: false, granted.Token: false, young.Token: true, data(t).Tokens[0].Token: true} {
+		if _, err := c.Token(t.Context(), token); (err == nil) != want {
+			t.Errorf("%s: %v, there: want %t", token, err, want)
+		}
+	}
+}
+
+func TestAPIKeys(t *testing.T) {
+	sqlstore.EachEngine(t, testAPIKeys)
+}
+
+func testAPIKeys(t *testing.T, e sqlstore.Engine) {
+	c := openDemo(t, e).Credentials()
+	admin, text, err := c.AddKey(t.Context(), adapter.APIKey{ID: 7, Name: "probe", Revoked: true})
+	if err != nil || admin.Revoked || len(text) < 50 {
+		t.Fatalf("%+v, %v", admin, err)
+	}
+	customer, second, err := c.AddKey(t.Context(), adapter.APIKey{Name: "app", CustomerID: 2})
+	if err != nil || second == text {
+		t.Fatalf("%+v, %v", customer, err)
+	}
+	if _, _, err := c.AddKey(t.Context(), adapter.APIKey{CustomerID: 99}); !notFound(err) {
+		t.Errorf("customer who does not exist: %v", err)
+	}
+	for text, want := range map[string]adapter.APIKey{text: admin, second: customer} {
+		if got, err := c.Key(t.Context(), adapter.HashAPIKey(text)); err != nil || got != want {
+			t.Errorf("%+v, %v; want %+v", got, err, want)
+		}
+	}
+	for _, hash := range []string{"", text, adapter.HashAPIKey(text)[1:], "\x00", "\xff"} {
+		if _, err := c.Key(t.Context(), hash); !notFound(err) {
+			t.Errorf("%q: %v", hash, err)
+		}
+	}
+	if err := c.RevokeKey(t.Context(), customer.ID); err != nil {
+		t.Fatal(err)
+	}
+	customer.Revoked = true
+	if got, err := c.Keys(t.Context()); err != nil || len(got) != 2 || got[0] != admin || got[1] != customer {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if err := c.RevokeKey(t.Context(), 99); !notFound(err) {
+		t.Errorf("key that does not exist: %v", err)
+	}
+}

@@ -1,0 +1,295 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"iter"
+	"unicode/utf8"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// ForeignCredentials are those of another system, under its ids. Each is read from its
+// beginning as often as it takes.
+type ForeignCredentials struct {
+	Admins    iter.Seq2[adapter.Admin, error]
+	Consumers iter.Seq2[adapter.Consumer, error]
+	Tokens    iter.Seq2[adapter.Token, error]
+}
+
+// ImportOptions say how Import deals with what it is given.
+type ImportOptions struct {
+	// Admins: administrators who are not here are brought along.
+	Admins bool
+	// Replace makes what is here, and differs, as the other system has it. Without it
+	// that stays as it is.
+	Replace bool
+	// DryRun stores nothing.
+	DryRun bool
+	// Progress, unless nil, is told now and then how much has been looked at.
+	Progress func(done int)
+}
+
+// A Reason says why something was not imported, for people.
+type Reason string
+
+// The reasons.
+const (
+	BadKey      Reason = "the key is not 32 characters long"
+	BadToken    Reason = "the token is not 32 characters long"
+	BadSecret   Reason = "the secret cannot be stored"
+	BadName     Reason = "the name is empty or too long"
+	NoImport    Reason = "not here, and administrators are not imported"
+	NotAccess   Reason = "a request token: it ages out"
+	NoConsumer  Reason = "its consumer is not here"
+	NoAdmin     Reason = "its administrator is not here"
+	AdminLocked Reason = "its administrator is not active in the old system"
+	NoCustomer  Reason = "its customer is not here"
+	NoOwner     Reason = "it belongs to nobody"
+	UnknownHash Reason = "the password has an unknown form: this administrator needs a new one"
+)
+
+// A Tally counts what became of things of one kind.
+type Tally struct {
+	Added     int            `json:"added"`
+	Updated   int            `json:"updated"`   // made as the other system has it
+	Unchanged int            `json:"unchanged"` // as the other system has it
+	Differing int            `json:"differing"` // here is another one of that name, which was left alone
+	Skipped   map[Reason]int `json:"skipped,omitempty"`
+}
+
+func (t *Tally) skip(why Reason) {
+	if t.Skipped == nil {
+		t.Skipped = map[Reason]int{}
+	}
+	t.Skipped[why]++
+}
+
+// A Named is a consumer or an administrator that needs a word.
+type Named struct {
+	Kind string `json:"kind"` // "consumer" or "admin"
+	Name string `json:"name"`
+	Word string `json:"word"` // "added", "updated", "differs" or a Reason
+}
+
+// maxNamed bounds the list of names.
+const maxNamed = 1000
+
+// Imported tells what Import has done.
+type Imported struct {
+	Admins    Tally   `json:"admins"`
+	Consumers Tally   `json:"consumers"`
+	Tokens    Tally   `json:"tokens"`
+	Named     []Named `json:"named,omitempty"` // the first 1000
+}
+
+// Import brings consumers, access tokens and, if asked to, administrators of another
+// system, all or nothing. What is here already is found by key, token and username.
+//
+//   - A consumer keeps its id where that is free.
+//   - A token is brought where its consumer and its owner are here: a customer by id,
+//     an administrator by username. One that is revoked on either side is revoked
+//     afterwards, whatever the options.
+//   - An administrator who is not active cannot log in, and his tokens are not brought.
+//     One with a password of unknown form cannot log in.
+//
+// Kinds: Conflict when somebody else adds credentials at the same time, Internal for
+// secrets that the configured key does not open, Unavailable. An error of c comes back
+// as it is, in a chain.
+func (c *Credentials) Import(ctx context.Context, from ForeignCredentials, o ImportOptions) (Imported, error) {
+	const op = "import credentials"
+	var done Imported
+	err := c.db.write(ctx, op, func(tx *sql.Tx) error {
+		in := importing{c: c, tx: tx, ImportOptions: o, consumers: map[int64]int64{}, admins: map[int64]int64{}, locked: map[int64]bool{}}
+		err := in.all(ctx, from)
+		done = in.done
+		return err
+	})
+	return done, err
+}
+
+// pending stands for the id of what a dry run would add.
+const pending = -1
+
+// importing is the transaction of an import.
+type importing struct {
+	c  *Credentials
+	tx *sql.Tx
+	ImportOptions
+	consumers, admins map[int64]int64 // id here by the id there
+	locked            map[int64]bool  // admins there who are not active
+	seen              int
+	done              Imported
+}
+
+func (in *importing) all(ctx context.Context, from ForeignCredentials) error {
+	if err := every(in, from.Admins, func(a adapter.Admin) error { return in.admin(ctx, a) }); err != nil {
+		return err
+	}
+	if err := every(in, from.Consumers, func(consumer adapter.Consumer) error { return in.consumer(ctx, consumer) }); err != nil {
+		return err
+	}
+	if err := every(in, from.Tokens, func(t adapter.Token) error { return in.token(ctx, t) }); err != nil || in.DryRun {
+		return err
+	}
+	return in.c.db.moveCounters(ctx, in.tx.ExecContext, in.c.db.engine.counting.advance)
+}
+
+// every calls f on all that comes.
+func every[T any](in *importing, from iter.Seq2[T, error], f func(T) error) error {
+	if from == nil {
+		return nil
+	}
+	for one, err := range from {
+		if err == nil {
+			err = f(one)
+		}
+		if err != nil {
+			return err
+		}
+		if in.seen++; in.Progress != nil && in.seen%progressEvery == 0 {
+			in.Progress(in.seen)
+		}
+	}
+	return nil
+}
+
+// name notes the name of a consumer or an administrator.
+func (in *importing) name(kind, name, word string) {
+	if len(in.done.Named) < maxNamed {
+		in.done.Named = append(in.done.Named, Named{Kind: kind, Name: name, Word: word})
+	}
+}
+
+// find scans the row that a statement finds, and reports whether it finds one.
+func (in *importing) find(ctx context.Context, text string, arguments []any, into ...any) (bool, error) {
+	err := in.tx.QueryRowContext(ctx, in.c.db.engine.rebind(text), arguments...).Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// free returns id where no row of a table has it, else the next one.
+func (in *importing) free(ctx context.Context, table, column string, id int64) (int64, error) {
+	var one int
+	taken, err := in.find(ctx, "SELECT 1 FROM "+table+" WHERE "+column+" = ?", []any{id}, &one)
+	if err != nil || id > 0 && id <= maxGivenKey && !taken {
+		return id, err
+	}
+	_, err = in.find(ctx, "SELECT COALESCE(MAX("+column+"), 0) + 1 FROM "+table, nil, &id)
+	return id, err
+}
+
+func (in *importing) admin(ctx context.Context, a adapter.Admin) error {
+	in.locked[a.ID] = a.Disabled
+	tally := &in.done.Admins
+	var id int64
+	found, err := in.find(ctx, "SELECT admin_id FROM admin WHERE username_folded = ?", []any{adapter.Fold(a.Username)}, &id)
+	switch {
+	case err != nil:
+		return err
+	case found:
+		in.admins[a.ID] = id
+		tally.Unchanged++
+		return nil // the password here may be a new one, or the same in a better form
+	case !in.Admins:
+		tally.skip(NoImport)
+		return nil
+	case a.Username == "" || utf8.RuneCountInString(a.Username) > longestUsername:
+		tally.skip(BadName)
+		return nil
+	}
+	hash, word := a.PasswordHash, "added"
+	switch {
+	case a.Disabled:
+		hash, word = "", "added, without a password: not active in the old system"
+	case !adapter.KnownPasswordHash(hash):
+		hash, word = "", string(UnknownHash)
+	}
+	tally.Added++
+	in.name("admin", a.Username, word)
+	in.admins[a.ID] = pending
+	if in.DryRun {
+		return nil
+	}
+	if id, err = in.free(ctx, "admin", "admin_id", a.ID); err != nil {
+		return err
+	}
+	in.admins[a.ID], err = in.c.db.insert(ctx, in.tx, "admin", "admin_id", id,
+		[]string{"username", "username_folded", "password_hash"}, []any{a.Username, adapter.Fold(a.Username), nothing(hash)})
+	return err
+}
+
+func (in *importing) consumer(ctx context.Context, foreign adapter.Consumer) error {
+	tally, word := &in.done.Consumers, ""
+	defer func() {
+		if word != "" {
+			in.name("consumer", foreign.Name, word)
+		}
+	}()
+	skip := func(why Reason) error {
+		word = string(why)
+		tally.skip(why)
+		return nil
+	}
+	if len(foreign.Key) != tokenLength || !storable(foreign.Key, tokenLength) {
+		return skip(BadKey)
+	}
+	if utf8.RuneCountInString(foreign.Name) > longestUsername {
+		return skip(BadName)
+	}
+	lower := lookUpForm(foreign.Key)
+	if !in.c.db.vault.takes(foreign.Secret) {
+		return skip(BadSecret)
+	}
+	here := adapter.Consumer{}
+	var callback, rejected sql.NullString
+	found, err := in.find(ctx, "SELECT consumer_id, name, consumer_key, secret, callback, rejected_callback FROM oauth_consumer WHERE consumer_key_lower = ?",
+		[]any{lower}, &here.ID, &here.Name, &here.Key, &here.Secret, &callback, &rejected)
+	if err == nil && found {
+		here.Secret, err = in.c.db.vault.open(here.Secret, "consumer "+lower)
+	}
+	if err != nil {
+		return err
+	}
+	if !found {
+		tally.Added++
+		word = "added"
+		in.consumers[foreign.ID] = pending
+		if in.DryRun {
+			return nil
+		}
+		consumer := foreign
+		if consumer.ID, err = in.free(ctx, "oauth_consumer", "consumer_id", foreign.ID); err == nil {
+			in.consumers[foreign.ID], err = in.c.insertConsumer(ctx, in.tx, consumer)
+		}
+		return err
+	}
+	in.consumers[foreign.ID] = here.ID
+	here.Callback, here.RejectedCallback = callback.String, rejected.String
+	same := foreign
+	same.ID = here.ID
+	switch {
+	case here == same:
+		tally.Unchanged++
+		return nil
+	case !in.Replace:
+		tally.Differing++
+		word = "differs"
+		return nil
+	}
+	tally.Updated++
+	word = "updated"
+	if in.DryRun {
+		return nil
+	}
+	sealed, err := in.c.db.vault.seal(foreign.Secret, "consumer "+lower)
+	if err != nil {
+		return err
+	}
+	_, err = in.c.db.exec(ctx, in.tx, "UPDATE oauth_consumer SET name = ?, consumer_key = ?, secret = ?, callback = ?, rejected_callback = ? WHERE consumer_id = ?",
+		foreign.Name, foreign.Key, sealed, nothing(foreign.Callback), nothing(foreign.RejectedCallback), here.ID)
+	return err
+}

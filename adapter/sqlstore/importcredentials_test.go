@@ -1,0 +1,274 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+// each yields a list.
+func each[T any](list []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, one := range list {
+			if !yield(one, nil) {
+				return
+			}
+		}
+	}
+}
+
+// name32 is a text of 32 characters.
+func name32(s string) string { return s + strings.Repeat("0", 32-len(s)) }
+
+// foreign are the credentials of another system, which tests change.
+type foreign struct {
+	admins    []adapter.Admin
+	consumers []adapter.Consumer
+	tokens    []adapter.Token
+}
+
+func anotherSystem() *foreign {
+	access := func(id, consumer, admin, customer int64) adapter.Token {
+		return adapter.Token{ID: id, ConsumerID: consumer, Type: adapter.AccessToken, Token: name32("token" + string(rune('a'+id))), Secret: name32("secret" + string(rune('a'+id))),
+			AdminID: admin, CustomerID: customer, Verifier: name32("9"), CreatedAt: time.Date(2012, 1, 2, 3, 4, 5, 0, time.UTC)}
+	}
+	f := &foreign{
+		admins: []adapter.Admin{{ID: 7, Username: "ADMIN", PasswordHash: "x"}, {ID: 1, Username: "erp", PasswordHash: "15b29ffdce66e10527a65bc6d71ad94d"},
+			{ID: 9, Username: "left", PasswordHash: "15b29ffdce66e10527a65bc6d71ad94d", Disabled: true}, {ID: 10, Username: "odd", PasswordHash: "$argon2id$"}},
+		consumers: []adapter.Consumer{
+			{ID: 50, Name: "Läger", Key: name32("KEY50"), Secret: name32("s50"), Callback: "https://a.example/", RejectedCallback: "https://b.example/"},
+			{ID: 1, Name: "taken id", Key: name32("key1"), Secret: name32("s1")},
+			{ID: 60, Name: "short", Key: "short", Secret: name32("s60")},
+		},
+		tokens: []adapter.Token{
+			access(0, 50, 7, 0), access(1, 50, 1, 0), access(2, 50, 9, 0), access(3, 50, 10, 0), access(4, 50, 99, 0), access(5, 1, 0, 1), access(6, 1, 0, 999),
+			access(7, 60, 0, 1), access(8, 1, 0, 0), access(9, 1, 0, 2), access(10, 1, 0, 2), access(11, 1, 0, 2),
+		},
+	}
+	f.tokens[9].Revoked = true
+	f.tokens[10].Type = adapter.RequestToken
+	f.tokens[11].Token = "short"
+	return f
+}
+
+func (f *foreign) credentials() sqlstore.ForeignCredentials {
+	return sqlstore.ForeignCredentials{Admins: each(f.admins), Consumers: each(f.consumers), Tokens: each(f.tokens)}
+}
+
+func TestImportCredentials(t *testing.T) { sqlstore.EachEngine(t, testImportCredentials) }
+
+func testImportCredentials(t *testing.T, e sqlstore.Engine) {
+	db := openDemo(t, e)
+	c := db.Credentials()
+	run := func(name string, from *foreign, o sqlstore.ImportOptions, want sqlstore.Imported) {
+		t.Helper()
+		got, err := c.Import(t.Context(), from.credentials(), o)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		got.Named = nil
+		if difference := cmp.Diff(want, got); difference != "" {
+			t.Errorf("%s: want -, got +:\n%s", name, difference)
+		}
+	}
+	from := anotherSystem()
+	skippedTokens := map[sqlstore.Reason]int{sqlstore.AdminLocked: 1, sqlstore.NoAdmin: 1, sqlstore.NoCustomer: 1, sqlstore.NoConsumer: 1,
+		sqlstore.NoOwner: 1, sqlstore.NotAccess: 1, sqlstore.BadToken: 1}
+	first := sqlstore.Imported{
+		Admins:    sqlstore.Tally{Added: 3, Unchanged: 1},
+		Consumers: sqlstore.Tally{Added: 2, Skipped: map[sqlstore.Reason]int{sqlstore.BadKey: 1}},
+		Tokens:    sqlstore.Tally{Added: 5, Skipped: skippedTokens},
+	}
+	before, err := c.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run("dry", from, sqlstore.ImportOptions{Admins: true, DryRun: true}, first)
+	if after, err := c.List(t.Context()); err != nil || cmp.Diff(before, after) != "" {
+		t.Errorf("a dry run has stored: %v", err)
+	}
+	withoutAdmins := first
+	withoutAdmins.Admins = sqlstore.Tally{Unchanged: 1, Skipped: map[sqlstore.Reason]int{sqlstore.NoImport: 3}}
+	withoutAdmins.Tokens = sqlstore.Tally{Added: 3, Skipped: map[sqlstore.Reason]int{sqlstore.AdminLocked: 1, sqlstore.NoAdmin: 3, sqlstore.NoCustomer: 1, sqlstore.NoConsumer: 1,
+		sqlstore.NoOwner: 1, sqlstore.NotAccess: 1, sqlstore.BadToken: 1}}
+	run("dry, without administrators", from, sqlstore.ImportOptions{DryRun: true}, withoutAdmins)
+
+	run("first", from, sqlstore.ImportOptions{Admins: true}, first)
+	again := sqlstore.Imported{
+		Admins:    sqlstore.Tally{Unchanged: 4},
+		Consumers: sqlstore.Tally{Unchanged: 2, Skipped: map[sqlstore.Reason]int{sqlstore.BadKey: 1}},
+		Tokens:    sqlstore.Tally{Unchanged: 5, Skipped: skippedTokens},
+	}
+	run("again", from, sqlstore.ImportOptions{Admins: true}, again)
+
+	consumer, err := c.Consumer(t.Context(), name32("key50"))
+	want := from.consumers[0]
+	if err != nil || consumer != want {
+		t.Errorf("%+v, %v; want %+v", consumer, err, want)
+	}
+	if moved, err := c.Consumer(t.Context(), name32("key1")); err != nil || moved.ID == 1 || moved.Secret != name32("s1") {
+		t.Errorf("%+v, %v; want another id", moved, err)
+	}
+	token, err := c.Token(t.Context(), name32("tokena"))
+	if err != nil || token.AdminID != 1 || token.ConsumerID != 50 || token.Secret != name32("secreta") || token.Verifier != name32("9") || token.CreatedAt.Year() != 2012 || token.Revoked {
+		t.Errorf("%+v, %v; want it the administrator's who is called so here", token, err)
+	}
+	if token, err := c.Token(t.Context(), name32("tokenb")); err != nil || token.AdminID == 1 {
+		t.Errorf("%+v, %v; want another administrator than 1", token, err)
+	}
+	if token, err := c.Token(t.Context(), name32("tokenj")); err != nil || !token.Revoked || token.CustomerID != 2 {
+		t.Errorf("%+v, %v; want it revoked", token, err)
+	}
+	if added, err := c.AddConsumer(t.Context(), adapter.Consumer{Name: "next"}); err != nil || added.ID <= 51 {
+		t.Errorf("%+v, %v; want a greater id", added, err)
+	}
+
+	// What has changed there.
+	from.consumers[0].Secret, from.consumers[0].Callback = name32("new"), ""
+	from.tokens[0].Revoked, from.tokens[9].Revoked, from.tokens[5].Secret = true, false, name32("new")
+	changed := again
+	changed.Consumers = sqlstore.Tally{Unchanged: 1, Differing: 1, Skipped: again.Consumers.Skipped}
+	changed.Tokens = sqlstore.Tally{Unchanged: 3, Updated: 1, Differing: 1, Skipped: skippedTokens}
+	run("changed", from, sqlstore.ImportOptions{Admins: true}, changed)
+	changed.Consumers = sqlstore.Tally{Unchanged: 1, Updated: 1, Skipped: again.Consumers.Skipped}
+	changed.Tokens = sqlstore.Tally{Unchanged: 4, Updated: 1, Skipped: skippedTokens}
+	run("changed, to be replaced", from, sqlstore.ImportOptions{Admins: true, Replace: true}, changed)
+	if consumer, err := c.Consumer(t.Context(), name32("key50")); err != nil || consumer != from.consumers[0] {
+		t.Errorf("%+v, %v; want %+v", consumer, err, from.consumers[0])
+	}
+	for token, revoked := range map[string]bool{"tokena": true, "tokenj": true, "tokenb": false} {
+		if got, err := c.Token(t.Context(), name32(token)); err != nil || got.Revoked != revoked {
+			t.Errorf("%s: revoked %t, %v", token, got.Revoked, err)
+		}
+	}
+	if got, err := c.Token(t.Context(), name32("tokenf")); err != nil || got.Secret != name32("new") {
+		t.Errorf("%+v, %v; want the new secret", got, err)
+	}
+}
+
+// TestImportCredentialsEnds shows that an import that ends in between leaves nothing,
+// and names nobody's secret.
+func TestImportCredentialsEnds(t *testing.T) { sqlstore.EachEngine(t, testImportCredentialsEnds) }
+
+func testImportCredentialsEnds(t *testing.T, e sqlstore.Engine) {
+	db := openDemo(t, e)
+	broken := errors.New("the other system went away")
+	from := anotherSystem().credentials()
+	tokens := from.Tokens
+	from.Tokens = func(yield func(adapter.Token, error) bool) {
+		n := 0
+		for token := range tokens {
+			if n++; n == 3 {
+				yield(adapter.Token{}, broken)
+				return
+			}
+			if !yield(token, nil) {
+				return
+			}
+		}
+	}
+	if _, err := db.Credentials().Import(t.Context(), from, sqlstore.ImportOptions{Admins: true}); !errors.Is(err, broken) {
+		t.Errorf("%v, want the error of the source", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	from.Tokens = func(yield func(adapter.Token, error) bool) {
+		for token := range tokens {
+			if !yield(token, nil) {
+				return
+			}
+			cancel()
+		}
+	}
+	if _, err := db.Credentials().Import(ctx, from, sqlstore.ImportOptions{Admins: true}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want it cancelled", err)
+	}
+	grants, err := db.Credentials().List(t.Context())
+	if err != nil || len(grants) != 1 {
+		t.Errorf("%d consumers, %v; want the one of the demo store", len(grants), err)
+	}
+	from.Tokens = tokens
+	if done, err := db.Credentials().Import(t.Context(), from, sqlstore.ImportOptions{Admins: true}); err != nil || done.Tokens.Added != 5 ||
+		!slices.Contains(done.Named, sqlstore.Named{Kind: "consumer", Name: "short", Word: string(sqlstore.BadKey)}) {
+		t.Errorf("repeated: %+v, %v", done, err)
+	}
+}
+
+func TestRekey(t *testing.T) { sqlstore.EachEngine(t, testRekey) }
+
+func testRekey(t *testing.T, e sqlstore.Engine) {
+	dsn := e.NewDSN(t)
+	with := func(key string) *sqlstore.Credentials {
+		t.Helper()
+		db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, Migrate: true, SecretKey: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		return db.Credentials()
+	}
+	plain := with("")
+	consumer, err := plain.AddConsumer(t.Context(), adapter.Consumer{Name: "mine"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := plain.AddToken(t.Context(), adapter.Token{ConsumerID: consumer.ID, AdminID: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opens := func(c *sqlstore.Credentials) bool {
+		gotConsumer, err := c.Consumer(t.Context(), consumer.Key)
+		gotToken, tokenErr := c.Token(t.Context(), token.Token)
+		return err == nil && tokenErr == nil && gotConsumer.Secret == consumer.Secret && gotToken.Secret == token.Secret
+	}
+	rekey := func(name string, c *sqlstore.Credentials, old string, want sqlstore.Rekeyed, fails bool) {
+		t.Helper()
+		if got, err := c.Rekey(t.Context(), old); got != want || (err != nil) != fails {
+			t.Errorf("%s: %+v, %v; want %+v, fails %t", name, got, err, want, fails)
+		}
+	}
+	first, second := with("the first key"), with("the second key")
+	rekey("no key", plain, "", sqlstore.Rekeyed{}, true)
+	rekey("plain secrets", first, "", sqlstore.Rekeyed{Sealed: 2}, false)
+	rekey("again", first, "", sqlstore.Rekeyed{Already: 2}, false)
+	if !opens(first) || opens(plain) {
+		t.Error("the first key does not open them, or none does")
+	}
+	// One that opens with neither key keeps the others as they are.
+	late, err := with("a third key").AddToken(t.Context(), adapter.Token{ConsumerID: consumer.ID, AdminID: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rekey("one of another key", second, "the first key", sqlstore.Rekeyed{}, true)
+	if !opens(first) {
+		t.Error("a rekey that fails has changed secrets")
+	}
+	rekey("a wrong old key", second, "the third key", sqlstore.Rekeyed{}, true)
+	if _, err := sqlstore.Raw(t, dsn).ExecContext(t.Context(), "DELETE FROM oauth_token WHERE token = '"+late.Token+"'"); err != nil {
+		t.Fatal(err)
+	}
+	added, err := first.AddToken(t.Context(), adapter.Token{ConsumerID: consumer.ID, AdminID: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rekey("the old key", second, "the first key", sqlstore.Rekeyed{Sealed: 3}, false)
+	if !opens(second) || opens(first) {
+		t.Error("the second key does not open them, or the first still does")
+	}
+	if got, err := second.Token(t.Context(), added.Token); err != nil || got.Secret != added.Secret {
+		t.Errorf("%v", err)
+	}
+	// A process that had the old key meanwhile has left one behind.
+	if _, err := first.AddToken(t.Context(), adapter.Token{ConsumerID: consumer.ID, AdminID: 1}); err != nil {
+		t.Fatal(err)
+	}
+	rekey("what came meanwhile", second, "the first key", sqlstore.Rekeyed{Sealed: 1, Already: 3}, false)
+}

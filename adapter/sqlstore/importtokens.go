@@ -1,0 +1,136 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// owner returns a token with the ids that consumer and owner have here, or why it
+// cannot be had.
+func (in *importing) owner(ctx context.Context, t adapter.Token) (adapter.Token, Reason, error) {
+	consumer, ok := in.consumers[t.ConsumerID]
+	switch {
+	case t.Type != adapter.AccessToken:
+		return t, NotAccess, nil
+	case len(t.Token) != tokenLength || !storable(t.Token, tokenLength) || !storable(t.Verifier, maxTag):
+		return t, BadToken, nil
+	case !ok:
+		return t, NoConsumer, nil
+	}
+	t.ConsumerID = consumer
+	switch {
+	case t.AdminID != 0: // who counts first (OAuth on API calls, check 15)
+		t.CustomerID = 0
+		admin, ok := in.admins[t.AdminID]
+		switch {
+		case in.locked[t.AdminID]:
+			return t, AdminLocked, nil
+		case !ok:
+			return t, NoAdmin, nil
+		}
+		t.AdminID = admin
+		return t, "", nil
+	case t.CustomerID != 0:
+		var one int
+		found, err := in.find(ctx, "SELECT 1 FROM customer WHERE entity_id = ?", []any{t.CustomerID}, &one)
+		if err == nil && !found {
+			return t, NoCustomer, nil
+		}
+		return t, "", err
+	default:
+		return t, NoOwner, nil
+	}
+}
+
+func (in *importing) token(ctx context.Context, foreign adapter.Token) error {
+	tally := &in.done.Tokens
+	t, why, err := in.owner(ctx, foreign)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		tally.skip(why)
+		return nil
+	}
+	lower := lookUpForm(t.Token)
+	if !in.c.db.vault.takes(t.Secret) {
+		tally.skip(BadSecret)
+		return nil
+	}
+	here, found, err := in.stored(ctx, lower)
+	if err != nil {
+		return err
+	}
+	if !found {
+		tally.Added++
+		if in.DryRun {
+			return nil
+		}
+		t.ID = 0
+		if t.CreatedAt.IsZero() {
+			t.CreatedAt = time.Now()
+		}
+		_, err := in.c.insertToken(ctx, in.tx, t, t.Verifier)
+		if err == nil && t.Revoked {
+			err = in.revoke(ctx, lower)
+		}
+		return err
+	}
+	differs := here.ConsumerID != t.ConsumerID || here.AdminID != t.AdminID || here.CustomerID != t.CustomerID || here.Secret != t.Secret ||
+		here.Verifier != t.Verifier || here.Type != t.Type
+	revoke := t.Revoked && !here.Revoked
+	switch {
+	case differs && in.Replace, revoke:
+		tally.Updated++
+	case differs:
+		tally.Differing++
+	default:
+		tally.Unchanged++
+	}
+	if in.DryRun {
+		return nil
+	}
+	if differs && in.Replace {
+		if err := in.replaceToken(ctx, lower, t); err != nil {
+			return err
+		}
+	}
+	if revoke {
+		return in.revoke(ctx, lower)
+	}
+	return nil
+}
+
+// stored returns the token of a look-up form, with its secret.
+func (in *importing) stored(ctx context.Context, lower string) (adapter.Token, bool, error) {
+	rows, err := in.tx.QueryContext(ctx, in.c.db.engine.rebind("SELECT "+tokenColumns+" FROM oauth_token WHERE token_lower = ?"), lower)
+	if err != nil {
+		return adapter.Token{}, false, err
+	}
+	here, err := scanToken(func(into ...any) error { return scanOne(rows, into...) })
+	if errors.Is(err, sql.ErrNoRows) {
+		return adapter.Token{}, false, nil
+	}
+	if err == nil {
+		here.Secret, err = in.c.db.vault.open(here.Secret, "token "+lower)
+	}
+	return here, err == nil, err
+}
+
+func (in *importing) replaceToken(ctx context.Context, lower string, t adapter.Token) error {
+	sealed, err := in.c.db.vault.seal(t.Secret, "token "+lower)
+	if err == nil {
+		_, err = in.c.db.exec(ctx, in.tx, "UPDATE oauth_token SET consumer_id = ?, type = ?, secret = ?, verifier = ?, admin_id = ?, customer_id = ? WHERE token_lower = ?",
+			t.ConsumerID, string(t.Type), sealed, nothing(t.Verifier), nothing(t.AdminID), nothing(t.CustomerID), lower)
+	}
+	return err
+}
+
+func (in *importing) revoke(ctx context.Context, lower string) error {
+	_, err := in.c.db.exec(ctx, in.tx, "UPDATE oauth_token SET revoked = 1 WHERE token_lower = ?", lower)
+	return err
+}

@@ -1,0 +1,20 @@
+-- +goose Up
+
+-- Where the user goes who has consented, or not: the registered URLs of a client
+-- program, and the one that its request token was asked for with, or oob.
+ALTER TABLE oauth_consumer ADD COLUMN callback TEXT;
+ALTER TABLE oauth_consumer ADD COLUMN rejected_callback TEXT;
+ALTER TABLE oauth_token ADD COLUMN callback TEXT;
+CREATE INDEX oauth_token_type ON oauth_token (type, created_at);
+
+-- Keys that clients send as they are, by their SHA-256 in hexadecimal. One without
+-- a customer is for all that an administrator may do.
+CREATE TABLE api_key (
+    key_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    key_hash TEXT NOT NULL UNIQUE,
+    customer_id INTEGER REFERENCES customer(entity_id) ON DELETE CASCADE,
+    revoked INTEGER NOT NULL DEFAULT 0,
+    created_at TEXT NOT NULL
+);
+CREATE INDEX api_key_customer_id ON api_key (customer_id);

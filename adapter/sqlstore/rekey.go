@@ -1,0 +1,109 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// Rekeyed counts the secrets that Rekey has looked at.
+type Rekeyed struct {
+	Sealed  int `json:"sealed"`  // under the configured key now, and not before
+	Already int `json:"already"` // under it before
+}
+
+// rekeyBatch is the number of secrets read at a time.
+const rekeyBatch = 500
+
+var errNoKey = errors.New("no secret key is configured to seal them under")
+
+// Rekey seals the secrets of all consumers and tokens under the configured key, in one
+// transaction: all or none. old is the key that they are sealed under so far; secrets
+// that are not sealed need none. Kinds: Invalid when a secret opens with neither key,
+// or when none is configured, Unavailable, Internal.
+func (c *Credentials) Rekey(ctx context.Context, old string) (Rekeyed, error) {
+	const op = "seal secrets anew"
+	if c.db.vault.aead == nil {
+		return Rekeyed{}, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "secret_key", Err: errNoKey}
+	}
+	before, err := newVault(old)
+	if err != nil {
+		return Rekeyed{}, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "old secret_key", Err: err}
+	}
+	var done Rekeyed
+	err = c.db.write(ctx, op, func(tx *sql.Tx) error {
+		done = Rekeyed{}
+		for _, table := range []sealedTable{
+			{"oauth_consumer", "consumer_id", "consumer_key_lower", "consumer"},
+			{"oauth_token", "token_id", "token_lower", "token"},
+		} {
+			if err := c.rekey(ctx, tx, table, before, &done); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return Rekeyed{}, err
+	}
+	return done, nil
+}
+
+// A sealedTable has a secret in each row.
+type sealedTable struct{ name, key, text, owner string }
+
+// A sealedSecret is the secret of a row.
+type sealedSecret struct {
+	id           int64
+	text, secret string // text is what the secret is sealed for
+}
+
+func (c *Credentials) rekey(ctx context.Context, tx *sql.Tx, table sealedTable, before vault, done *Rekeyed) error {
+	for after := int64(0); ; {
+		batch, err := c.sealedAfter(ctx, tx, table, after)
+		if err != nil || len(batch) == 0 {
+			return err
+		}
+		for _, s := range batch {
+			after = s.id
+			owner := table.owner + " " + s.text
+			if _, err := c.db.vault.open(s.secret, owner); err == nil && isSealed(s.secret) {
+				done.Already++
+				continue
+			}
+			secret, err := before.open(s.secret, owner)
+			if err != nil {
+				return &adapter.Error{Kind: adapter.Invalid, Op: fmt.Sprintf("open the secret of %s %d", table.owner, s.id), Field: "old secret_key", Err: err}
+			}
+			sealed, err := c.db.vault.seal(secret, owner)
+			if err == nil {
+				_, err = c.db.exec(ctx, tx, "UPDATE "+table.name+" SET secret = ? WHERE "+table.key+" = ?", sealed, s.id)
+			}
+			if err != nil {
+				return err
+			}
+			done.Sealed++
+		}
+	}
+}
+
+// sealedAfter returns the secrets of the rows that come after an id, which it locks.
+func (c *Credentials) sealedAfter(ctx context.Context, tx *sql.Tx, table sealedTable, after int64) (batch []sealedSecret, err error) {
+	text := "SELECT " + table.key + ", " + table.text + ", secret FROM " + table.name + " WHERE " + table.key + " > ? ORDER BY " + table.key + " LIMIT ?" + c.db.engine.lock
+	rows, err := tx.QueryContext(ctx, c.db.engine.rebind(text), after, rekeyBatch)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var s sealedSecret
+		if err := rows.Scan(&s.id, &s.text, &s.secret); err != nil {
+			return nil, err
+		}
+		batch = append(batch, s)
+	}
+	return batch, rows.Err()
+}
