@@ -26,7 +26,7 @@ func customerSchema() *Schema {
 		{Name: "reward_update_notification", Kind: KindInteger, Doc: "1: wants mail when reward points change"},
 		{Name: "reward_warning_notification", Kind: KindInteger, Doc: "1: wants mail before reward points expire"},
 		{Name: "last_logged_in", Kind: KindTime, ReadOnly: true, Doc: "when the customer last logged in"},
-		{Name: "password_hash", Kind: KindText, Doc: "bcrypt hash of the password; absent: no log-in"},
+		{Name: "password_hash", Kind: KindText, Doc: "hash of the password, of a form that VerifyPassword knows; absent: no log-in"},
 	}).OwnedBy("entity_id")
 }
 

@@ -70,6 +70,6 @@ func adminSchema() *Schema {
 	return NewSchema(Admins, "admin_id", []Attribute{
 		{Name: "admin_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the administrator"},
 		{Name: "username", Kind: KindText, ReadOnly: true, Doc: "name to log in with"},
-		{Name: "password_hash", Kind: KindText, ReadOnly: true, Doc: "bcrypt hash of the password; null: no log-in"},
+		{Name: "password_hash", Kind: KindText, ReadOnly: true, Doc: "hash of the password, of a form that VerifyPassword knows; null: no log-in"},
 	})
 }

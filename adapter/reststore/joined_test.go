@@ -31,8 +31,7 @@ var everyList = flag.Bool("lists", false, "send every list of the conformance su
 // TestConformance: what stands at a backend unlike Medusa is served as the demo store.
 func TestConformance(t *testing.T) {
 	adaptertest.Run(t, adaptertest.Harness{
-		Open:        func(t *testing.T) adapter.Adapter { return openJoined(t).Adapter },
-		Unsupported: map[adapter.Resource]string{adapter.Admins: "stored, and not served yet"},
+		Open: func(t *testing.T) adapter.Adapter { return openJoined(t).Adapter },
 		// Lists are the side's, which has a suite of its own.
 		Sampled:    !*everyList,
 		Attributes: func(adapter.Attribute) bool { return !testing.Short() },
