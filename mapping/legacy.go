@@ -82,6 +82,8 @@ func (s *Service) admit(ctx context.Context, c *Call) (*auth.Signer, error) {
 	switch role := c.Principal.Role; {
 	case role == contract.Guest:
 		return nil, nil
+	case s.settings.Legacy == CallersSignature && c.Principal.KeyID != 0:
+		return nil, s.dialect.Fault(contract.AccessDenied) // it has no secret to sign with
 	case s.settings.Legacy == CallersSignature:
 		return s.auth.Signer(ctx, s.credentials(c))
 	case role == contract.Admin:

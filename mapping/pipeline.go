@@ -169,7 +169,7 @@ func (s *Service) limitConsumer(_ context.Context, c *Call) error {
 	if c.again {
 		return nil
 	}
-	wait, ok := s.rates.take(c.Principal.ConsumerID)
+	wait, ok := s.rates.take(c.Principal.Client())
 	if ok {
 		return nil
 	}

@@ -35,7 +35,7 @@ func newConsumerRates(perSecond float64, burst int, now func() time.Time) (*cons
 	return r, err
 }
 
-// take counts a call of a consumer, 0 for none, and reports whether it may go on. If
+// take counts a call of a client program, as [auth.Principal.Client] has it, and reports whether it may go on. If
 // not, the call is not counted, and wait is the number of whole seconds after which
 // another may, at least 1.
 func (r *consumerRates) take(consumer int64) (wait int, ok bool) {

@@ -41,8 +41,17 @@ type Nonces interface {
 type Principal struct {
 	Role       contract.Role
 	CustomerID int64
-	AdminID    int64
-	ConsumerID int64 // the client program, for Customer and Admin
+	AdminID    int64 // 0 for an Admin who calls with an API key
+	// The client program of a Customer or an Admin: a consumer, or an API key.
+	ConsumerID, KeyID int64
+}
+
+// Client returns a number that no other client program has, 0 for a Guest.
+func (p Principal) Client() int64 {
+	if p.KeyID != 0 {
+		return -p.KeyID
+	}
+	return p.ConsumerID
 }
 
 // A Request is what authentication needs of an HTTP request.
@@ -79,6 +88,9 @@ type Options struct {
 	RSACrashes bool
 	// RefusePlaintext refuses the signature method PLAINTEXT as one that is not known.
 	RefusePlaintext bool
+	// Keys finds API keys; nil: an Authorization value of the Bearer scheme means
+	// nothing, like those of all others but OAuth (wire 4).
+	Keys Keys
 	// Now tells the time; nil is time.Now.
 	Now func() time.Time
 }
@@ -92,6 +104,7 @@ var ErrUnverifiable = errors.New("auth: RSA-SHA1 signatures cannot be verified")
 type Authenticator struct {
 	credentials     Credentials
 	nonces          Nonces
+	keys            Keys // nil: no caller has any
 	publicOrigins   []string
 	ttl             time.Duration
 	rsaCrashes      bool
@@ -103,7 +116,7 @@ type Authenticator struct {
 // New returns an Authenticator that looks into the two stores.
 func New(credentials Credentials, nonces Nonces, o Options) *Authenticator {
 	a := &Authenticator{
-		credentials: credentials, nonces: nonces, ttl: o.CredentialTTL,
+		credentials: credentials, nonces: nonces, keys: o.Keys, ttl: o.CredentialTTL,
 		rsaCrashes: o.RSACrashes, refusePlaintext: o.RefusePlaintext, now: o.Now,
 	}
 	if a.ttl == 0 {
@@ -122,17 +135,20 @@ func New(credentials Credentials, nonces Nonces, o Options) *Authenticator {
 // Purge forgets every remembered credential, for when the store was replaced or
 // a token removed.
 func (a *Authenticator) Purge() {
-	a.cache.Store(newCredentialCache(a.credentials, a.ttl, a.now))
+	a.cache.Store(newCredentialCache(a.credentials, a.keys, a.ttl, a.now))
 }
 
 // Authenticate returns who sends r (wire 12). Without an Authorization value of
-// the OAuth scheme that is a Guest. Errors: a [*Problem] when the credentials
+// the OAuth scheme, or with Options.Keys of the Bearer scheme, that is a Guest. Errors: a [*Problem] when the credentials
 // are refused; [ErrUnverifiable]; an error of Request.Body, wrapped; anything
 // else means that a store failed and the caller's credentials are not known to
 // be wrong.
 func (a *Authenticator) Authenticate(ctx context.Context, r *Request) (Principal, error) {
 	credentials, ok := cutScheme(r.Authorization)
 	if !ok {
+		if key, sent := cutBearer(r.Authorization); sent && a.keys != nil {
+			return a.bearer(ctx, key)
+		}
 		return Principal{Role: contract.Guest}, nil
 	}
 	c, err := newCall(r, credentials)
@@ -221,7 +237,9 @@ func (a *Authenticator) verify(c *call, consumerSecret, tokenSecret string) erro
 		if err := c.readForm(); err != nil {
 			return err
 		}
-		valid = verifyHMAC(given, consumerSecret, tokenSecret, strings.ToUpper(c.request.Method), a.signable(c.request), c.path, normalize(c.signed()))
+		method, origins := strings.ToUpper(c.request.Method), a.signable(c.request)
+		valid = verifyHMAC(given, consumerSecret, tokenSecret, method, origins, c.path, normalize(c.signed(onlyLast), onlyLast)) ||
+			verifyHMAC(given, consumerSecret, tokenSecret, method, origins, c.path, normalize(c.signed(everyPair), everyPair))
 	}
 	if !valid {
 		return problem("signature_invalid")
@@ -240,16 +258,29 @@ func (a *Authenticator) signable(r *Request) []string {
 	return all
 }
 
-// signed returns the parameters a signature covers (wire 12). Of one name the
+// A coverage is which parameters a signature covers.
+type coverage uint8
+
+const (
+	// onlyLast: as the original has it (wire 12). Of a name the last value counts, of
+	// the query's pairs those with exactly one "=".
+	onlyLast coverage = iota
+	// everyPair: each pair counts, one without "=" as an empty value, as RFC 5849 has
+	// it (3.4.1.3), and the libraries that follow it. Who signs all of a request is no
+	// less sure of it. A plus stays a plus: the original refuses another reading.
+	everyPair
+)
+
+// signed returns the parameters a signature covers. With onlyLast, of one name the
 // query's counts before the body's, and an OAuth parameter before both.
-func (c *call) signed() parameters {
+func (c *call) signed(covered coverage) parameters {
 	all := make(parameters, 0, len(c.form)+strings.Count(c.query, "&")+1+len(c.oauth))
 	for _, p := range c.form {
 		if !isOAuth(p.name) {
 			all = append(all, p)
 		}
 	}
-	all = appendSignedQuery(all, c.query)
+	all = appendSignedQuery(all, c.query, covered)
 	for _, p := range c.oauth {
 		if p.name != "oauth_signature" {
 			all = append(all, p)

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// cacheEntries bounds how many consumers, and how many tokens, are
+	// cacheEntries bounds how many consumers, how many tokens and how many keys are
 	// remembered at a time.
 	cacheEntries = 10_000
 	// lookupTimeout bounds a look-up, which several callers may wait for and
@@ -29,13 +29,18 @@ const (
 type credentialCache struct {
 	consumers *cache[adapter.Consumer]
 	tokens    *cache[adapter.Token]
+	keys      *cache[adapter.APIKey] // by their hashes; nil without any
 }
 
-func newCredentialCache(credentials Credentials, ttl time.Duration, now func() time.Time) *credentialCache {
-	return &credentialCache{
+func newCredentialCache(credentials Credentials, keys Keys, ttl time.Duration, now func() time.Time) *credentialCache {
+	c := &credentialCache{
 		consumers: newCache("consumer", credentials.Consumer, ttl, now),
 		tokens:    newCache("token", credentials.Token, ttl, now),
 	}
+	if keys != nil {
+		c.keys = newCache("key", keys.Key, ttl, now)
+	}
+	return c
 }
 
 // A cache remembers for ttl what find returned, and which keys it did not know.
@@ -68,8 +73,8 @@ func newCache[T any](what string, find func(context.Context, string) (T, error),
 // get returns the value under key and whether there is one. An error means that
 // the store could not tell.
 func (c *cache[T]) get(ctx context.Context, key string) (value T, known bool, err error) {
-	if !utf8.ValidString(key) || strings.IndexByte(key, 0) >= 0 {
-		return value, false, nil // no store can hold it, and some fail on it
+	if !storable(key) {
+		return value, false, nil
 	}
 	folded := strings.Map(lowerASCII, key)
 	if e, ok := c.load(folded); ok {
@@ -82,6 +87,9 @@ func (c *cache[T]) get(ctx context.Context, key string) (value T, known bool, er
 	e := found.(entry[T])
 	return e.value, e.known, nil
 }
+
+// storable reports whether a store can hold a text; some fail on one that they cannot.
+func storable(text string) bool { return utf8.ValidString(text) && strings.IndexByte(text, 0) < 0 }
 
 func (c *cache[T]) fetch(ctx context.Context, key, folded string) (entry[T], error) {
 	// The look-up that was under way may have ended since the caller missed.

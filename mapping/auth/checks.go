@@ -107,12 +107,9 @@ func (a *Authenticator) checkNonce(ctx context.Context, nonce string, timestamp 
 
 // token runs checks 10 to 13 and returns the token.
 func (a *Authenticator) token(ctx context.Context, c *call, consumer adapter.Consumer) (adapter.Token, error) {
-	if !c.oauth.filled("oauth_token") {
-		return adapter.Token{}, parameterAbsent("oauth_token")
-	}
-	text := c.oauth.text("oauth_token")
-	if len(text) != credentialLength {
-		return adapter.Token{}, problem("token_rejected")
+	text, err := tokenText(c)
+	if err != nil {
+		return adapter.Token{}, err
 	}
 	token, known, err := a.cache.Load().tokens.get(ctx, text)
 	switch {
@@ -126,6 +123,18 @@ func (a *Authenticator) token(ctx context.Context, c *call, consumer adapter.Con
 		return adapter.Token{}, problem("token_rejected")
 	}
 	return token, nil
+}
+
+// tokenText runs check 10 and, of check 11, what needs no store.
+func tokenText(c *call) (string, error) {
+	if !c.oauth.filled("oauth_token") {
+		return "", parameterAbsent("oauth_token")
+	}
+	text := c.oauth.text("oauth_token")
+	if len(text) != credentialLength {
+		return "", problem("token_rejected")
+	}
+	return text, nil
 }
 
 // isOne reports whether s is a decimal number equal to 1, blanks around it

@@ -99,12 +99,12 @@ func oauthOf(form parameters) parameters {
 	return found
 }
 
-// appendSignedQuery appends the parameters of a query that a signature covers
-// (wire 12): pairs with exactly one "=", in which a plus is a plus.
-func appendSignedQuery(dst parameters, query string) parameters {
+// appendSignedQuery appends the parameters of a query that a signature covers. In all
+// of them a plus is a plus.
+func appendSignedQuery(dst parameters, query string, covered coverage) parameters {
 	for pair := range strings.SplitSeq(query, "&") {
 		name, value, ok := strings.Cut(pair, "=")
-		if !ok || strings.Contains(value, "=") || isOAuth(name) {
+		if covered == onlyLast && (!ok || strings.Contains(value, "=")) || pair == "" || isOAuth(name) {
 			continue
 		}
 		dst = append(dst, parameter{name: unescape(name, false), value: unescape(value, false)})

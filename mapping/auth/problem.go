@@ -1,8 +1,12 @@
 package auth
 
-import "strings"
+import (
+	"net/http"
+	"strings"
+)
 
-// A Problem is why credentials are refused (wire 12). It is answered with 401.
+// A Problem is why credentials are refused (wire 12). API calls are answered with 401,
+// the three-legged endpoints with its Status.
 type Problem struct {
 	Code   string // "parameter_absent"
 	Detail string // "oauth_parameters_absent=oauth_token", or "" for none
@@ -15,6 +19,18 @@ func (p *Problem) Error() string {
 		return "oauth_problem=" + p.Code
 	}
 	return "oauth_problem=" + p.Code + "&" + p.Detail
+}
+
+// Status returns the HTTP status at the three-legged endpoints (wire 13).
+func (p *Problem) Status() int {
+	switch p.Code {
+	case "version_rejected", "parameter_absent", "parameter_rejected", "timestamp_refused", "signature_method_rejected":
+		return http.StatusBadRequest
+	case "internal_error":
+		return http.StatusInternalServerError
+	default:
+		return http.StatusUnauthorized
+	}
 }
 
 func problem(code string) error { return &Problem{Code: code} }

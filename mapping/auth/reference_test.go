@@ -62,9 +62,14 @@ func hmacReference(base, consumerSecret, tokenSecret string) string {
 // signed returns f with its signature for a call to address, by the
 // administrator's secret.
 func (f fields) signed(method, address, query string) fields {
+	return f.signedWith(method, address, query, adminSecret)
+}
+
+// signedWith is signed by the secret of another token, "" for none.
+func (f fields) signedWith(method, address, query, tokenSecret string) fields {
 	oauth := map[string]string{}
 	for name, value := range f {
 		oauth["oauth_"+name] = value
 	}
-	return f.with("signature", hmacReference(baseReference(method, address, query, oauth), consumerSecret, adminSecret))
+	return f.with("signature", hmacReference(baseReference(method, address, query, oauth), consumerSecret, tokenSecret))
 }

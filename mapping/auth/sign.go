@@ -85,7 +85,7 @@ func (s *Signer) sign(r *Request, now time.Time, nonce string) (string, error) {
 	}
 	all := origins(r.Scheme, r.Host)
 	bare := all[len(all)-1]
-	base := appendBaseString(nil, strings.ToUpper(r.Method), bare, c.path, normalize(c.signed()))
+	base := appendBaseString(nil, strings.ToUpper(r.Method), bare, c.path, normalize(c.signed(onlyLast), onlyLast))
 	mac := newMAC(s.consumerSecret, s.tokenSecret)
 	mac.Write(base)
 	signature := base64.StdEncoding.EncodeToString(mac.Sum(nil))

@@ -66,16 +66,23 @@ func appendBaseString(dst []byte, method, origin, path string, normalized []byte
 
 // normalize returns the third part of the base string: the parameters sorted by
 // encoded name, of each name the last, encoded by themselves and once more as a
-// whole. It sorts all in place.
-func normalize(all parameters) []byte {
-	slices.SortStableFunc(all, func(a, b parameter) int { return compareEscaped(a.name, b.name) })
+// whole. With everyPair all of a name count, sorted by encoded value; of those of
+// OAuth the last one all the same. It sorts all in place.
+func normalize(all parameters, covered coverage) []byte {
+	slices.SortStableFunc(all, func(a, b parameter) int {
+		order := compareEscaped(a.name, b.name)
+		if order == 0 && covered == everyPair && !isOAuth(a.name) {
+			order = compareEscaped(a.value, b.value)
+		}
+		return order
+	})
 	size := 0
 	for _, p := range all {
 		size += len(p.name) + len(p.value) + len("%3D%26")
 	}
 	normalized := make([]byte, 0, size+size/2)
 	for i, p := range all {
-		if i+1 < len(all) && all[i+1].name == p.name {
+		if i+1 < len(all) && all[i+1].name == p.name && (covered == onlyLast || isOAuth(p.name)) {
 			continue
 		}
 		if len(normalized) > 0 {

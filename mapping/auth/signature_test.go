@@ -11,7 +11,7 @@ import (
 func TestVector(t *testing.T) {
 	credentials, _ := cutScheme(nonced("n1").without("signature").header())
 	oauth := parseHeader(credentials)
-	normalized := normalize(appendSignedQuery(oauth, "attrs=email"))
+	normalized := normalize(appendSignedQuery(oauth, "attrs=email", onlyLast), onlyLast)
 	const origin, path = "http://store.example", "/api/rest/customers/1"
 	want := "GET&http%3A%2F%2Fstore.example%2Fapi%2Frest%2Fcustomers%2F1&attrs%3Demail%26oauth_consumer_key%3D" + consumerKey +
 		"%26oauth_nonce%3Dn1%26oauth_signature_method%3DHMAC-SHA1%26oauth_timestamp%3D1330000000%26oauth_token%3D" + adminToken +
@@ -79,6 +79,7 @@ func TestSignedURL(t *testing.T) {
 		{name: "plus is no space", signed: "http://store.example/a", signedQuery: "b=1%202", host: "store.example", target: "/a?b=1+2", want: invalid},
 		{name: "last of a repeated name", signed: "http://store.example/a", signedQuery: "b=3", host: "store.example", target: "/a?b=2&b=1&b=3"},
 		{name: "repeated name in two spellings", signed: "http://store.example/a", signedQuery: "b=3", host: "store.example", target: "/a?b=2&%62=3"},
+		{name: "first of a repeated name", signed: "http://store.example/a", signedQuery: "b=2", host: "store.example", target: "/a?b=2&b=3", want: invalid},
 		{name: "OAuth parameter of the query", signed: "http://store.example/a", host: "store.example", target: "/a?oauth_token=1&my_oauth_x[]=2"},
 		{name: "oauth_ alone and oauth_1 are none", signed: "http://store.example/a", signedQuery: "oauth_=1&oauth_1=2", host: "store.example", target: "/a?oauth_1=2&oauth_=1"},
 		{name: "sorted by encoded name", signed: "http://store.example/a", signedQuery: "a=1&a[]=2&a.=3&a~=4&aa=5&a%20=6&A=7&%C3%A9=8", host: "store.example", target: "/a?%C3%A9=8&A=7&a%20=6&aa=5&a~=4&a.=3&a[]=2&a=1"},
@@ -159,6 +160,37 @@ func TestSignedBody(t *testing.T) {
 	}
 }
 
+// TestSignedEveryPair signs as RFC 5849 has it (3.4.1.3): the normalized parameters are
+// written down, not computed.
+func TestSignedEveryPair(t *testing.T) {
+	const urlencoded = "application/x-www-form-urlencoded"
+	tests := []struct{ name, target, body, before, after, want string }{
+		{"repeated name, sorted by value", "/a?b=2&b=10&a=x", "", "a=x&b=10&b=2&", "", ""},
+		{"the same pair twice", "/a?b=2&b=2", "", "b=2&b=2&", "", ""},
+		{"value with =", "/a?b=1&x=a=b", "", "b=1&", "&x=a%3Db", ""},
+		{"no =, and an empty value", "/a?x&y=&&b=1", "", "b=1&", "&x=&y=", ""},
+		{"query and body", "/a?b=2", "b=3&b=1", "b=1&b=2&b=3&", "", ""},
+		{"a plus is a plus", "/a?b=1+2&b=1", "", "b=1&b=1%2B2&", "", ""},
+		{"a plus is no space", "/a?b=1+2&b=1", "", "b=1&b=1%202&", "", "signature_invalid"},
+		{"one value left out", "/a?b=2&b=10&b=3", "", "b=10&b=2&", "", "signature_invalid"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			a, _, _ := newAuthenticator(Options{})
+			f := nonced("n")
+			parameters := test.before + "oauth_consumer_key=" + consumerKey + "&oauth_nonce=n&oauth_signature_method=HMAC-SHA1&oauth_timestamp=1330000000&oauth_token=" +
+				adminToken + "&oauth_version=1.0" + test.after
+			base := "PUT&" + escapeReference("http://store.example/a") + "&" + escapeReference(parameters)
+			r := get(test.target, f.with("signature", hmacReference(base, consumerSecret, adminSecret)).header())
+			r.Method, r.ContentType = "PUT", urlencoded
+			r.Body = func() ([]byte, error) { return []byte(test.body), nil }
+			if _, err := a.Authenticate(t.Context(), r); problemOf(t, err) != test.want {
+				t.Errorf("problem %q, want %q", problemOf(t, err), test.want)
+			}
+		})
+	}
+}
+
 // TestSignedSources signs calls whose OAuth parameters are not in the header.
 func TestSignedSources(t *testing.T) {
 	signed := nonced("n+ 1").signed("PUT", "http://store.example/a", "b=1")
@@ -225,7 +257,7 @@ func FuzzBaseString(f *testing.F) {
 		oauth := map[string]string{name: value, "oauth_version": "1.0"}
 		c := &call{query: query, oauth: parameters{{name: name, value: "overwritten"}, {name: "oauth_version", value: "1.0"}, {name: name, value: oauth[name]}}}
 		want := baseReference("GET", "http://store.example"+path, query, oauth)
-		if got := string(appendBaseString(nil, "GET", "http://store.example", path, normalize(c.signed()))); got != want {
+		if got := string(appendBaseString(nil, "GET", "http://store.example", path, normalize(c.signed(onlyLast), onlyLast))); got != want {
 			t.Errorf("base string\n%q, want\n%q", got, want)
 		}
 	})

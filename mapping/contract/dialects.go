@@ -109,6 +109,9 @@ type Dialect struct {
 	// CopiesOfWebsites: copying between store views copies values of the website,
 	// too; otherwise those of the store view alone (Endpoints / Product websites).
 	CopiesOfWebsites bool
+	// UngrantedCrash: a request token that is exchanged before its user has consented
+	// makes the original die; otherwise its verifier is wrong (wire 13 and 14).
+	UngrantedCrash bool
 	// which of two cells of a table row is this dialect's
 	column column
 }
@@ -136,7 +139,7 @@ func Magento() *Dialect {
 	return &Dialect{
 		Name: "magento", Root: "magento_api", column: magento,
 		ZeroLimitOneRow: true, UnappliedFilters: true, TextComparison: true, OrderedByNull: true, PercentFlags: true,
-		UnmanagedTrue: true, UncheckedZero: true, StockReset: true, DividedReset: true, UnverifiableCrash: true,
+		UnmanagedTrue: true, UncheckedZero: true, StockReset: true, DividedReset: true, UnverifiableCrash: true, UngrantedCrash: true,
 		GoesOnUnsaved: true, ConfirmationKeys: true,
 		ListsCast: true, UnknownUploads: true, DeletesEverywhere: true,
 		PlainStoreIDs: true, CopiesOfWebsites: true,

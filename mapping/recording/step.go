@@ -112,12 +112,12 @@ func take(headers map[string]string, name string) *string {
 // caller returns as whom the suite makes the call.
 func caller(e *exchange.Exchange) (as, note string) {
 	switch {
-	case !Signed(e.Request):
-		return guest, ""
 	case e.Role == contract.Admin.String():
 		return admin, ""
 	case e.Role == contract.Customer.String():
 		return customer, "The caller was a Customer, which one is not kept."
+	case !Signed(e.Request):
+		return guest, ""
 	case e.Status == http.StatusUnauthorized:
 		return admin, "OAuth refused the call."
 	}

@@ -1,0 +1,187 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// Grants keeps the tokens that programs get by the consent of users (wire 13). Errors
+// other than those of kind NotFound mean that the store cannot tell.
+type Grants interface {
+	// Begin stores a new request token of a consumer and returns it; its user is to go
+	// to callback. Kinds: NotFound for an unknown consumer.
+	Begin(ctx context.Context, consumerID int64, callback string) (adapter.Token, error)
+	// Pending returns a token of any type, letter case ignored, as it is at this
+	// moment, and its consumer, whose secret may be left out. Request tokens that are
+	// too old to count are not found. Kinds: NotFound.
+	Pending(ctx context.Context, token string) (adapter.Token, adapter.Consumer, error)
+	// Authorise gives a request token to an administrator or a customer, the other id
+	// being 0, with a new verifier, and returns it. At the same moment the user's
+	// other tokens of the consumer are gone. Kinds: NotFound when no such request token
+	// waits, or when there is no such customer.
+	Authorise(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error)
+	// Exchange puts a new access token in the place of a request token that was
+	// authorised with the verifier, and returns it. Kinds: NotFound when there is none,
+	// or no more.
+	Exchange(ctx context.Context, token, verifier string) (adapter.Token, error)
+}
+
+// ErrUngranted is returned for a request token that is exchanged before its user has
+// consented, where the original fails on it (wire 14). It is answered as
+// [ErrUnverifiable] is.
+var ErrUngranted = errors.New("auth: the request token has no verifier")
+
+// A Granting hands out tokens by the consent of users. It is safe for concurrent use.
+type Granting struct {
+	auth           *Authenticator
+	grants         Grants
+	ungrantedCrash bool
+}
+
+// NewGranting returns a Granting whose programs a verifies. With ungrantedCrash a
+// request token that nobody has authorised fails with [ErrUngranted], otherwise with a
+// [Problem].
+func NewGranting(a *Authenticator, grants Grants, ungrantedCrash bool) *Granting {
+	return &Granting{auth: a, grants: grants, ungrantedCrash: ungrantedCrash}
+}
+
+// Initiate returns a new request token for the program that sends r (wire 13). OAuth
+// parameters are found whatever scheme the Authorization value has. Errors are those
+// of [Authenticator.Authenticate].
+func (g *Granting) Initiate(ctx context.Context, r *Request) (adapter.Token, error) {
+	c, consumer, err := g.consumer(ctx, r)
+	if err != nil {
+		return adapter.Token{}, err
+	}
+	callback, sent := c.oauth.get("oauth_callback")
+	if !sent {
+		return adapter.Token{}, parameterAbsent("oauth_callback")
+	}
+	if callback.value != OutOfBand && !ValidCallback(callback.value) {
+		return adapter.Token{}, parameterRejected("oauth_callback")
+	}
+	if err := g.auth.verify(c, consumer.Secret, ""); err != nil {
+		return adapter.Token{}, err
+	}
+	if callback.value == OutOfBand && ValidCallback(consumer.Callback) {
+		callback.value = consumer.Callback
+	}
+	token, err := g.grants.Begin(ctx, consumer.ID, callback.value)
+	if adapter.KindOf(err) == adapter.NotFound && err != nil { // removed since it was remembered
+		return adapter.Token{}, problem("consumer_key_rejected")
+	}
+	return token, err
+}
+
+// Token returns the access token for which the program that sends r gives a request
+// token, and the verifier of its user's consent (wire 13). Errors are those of
+// Initiate, and [ErrUngranted].
+func (g *Granting) Token(ctx context.Context, r *Request) (adapter.Token, error) {
+	c, consumer, err := g.consumer(ctx, r)
+	if err != nil {
+		return adapter.Token{}, err
+	}
+	text, err := tokenText(c)
+	if err != nil {
+		return adapter.Token{}, err
+	}
+	// Not from memory: a moment ago the token may have had no verifier.
+	token, _, err := g.pending(ctx, text)
+	if err != nil {
+		return adapter.Token{}, err
+	}
+	if err := g.checkGrant(c, token, consumer); err != nil {
+		return adapter.Token{}, err
+	}
+	if err := g.auth.verify(c, consumer.Secret, token.Secret); err != nil {
+		return adapter.Token{}, err
+	}
+	access, err := g.grants.Exchange(ctx, token.Token, token.Verifier)
+	if err != nil {
+		return adapter.Token{}, rejectUnknown(err)
+	}
+	return access, nil
+}
+
+// consumer runs the checks of API calls up to the one that finds the consumer.
+func (g *Granting) consumer(ctx context.Context, r *Request) (*call, adapter.Consumer, error) {
+	credentials, _ := cutScheme(r.Authorization)
+	c, err := newCall(r, credentials)
+	if err != nil {
+		return nil, adapter.Consumer{}, err
+	}
+	consumer, err := g.auth.consumer(ctx, c)
+	return c, consumer, err
+}
+
+// checkGrant runs the checks between a token that is known and its signature.
+func (g *Granting) checkGrant(c *call, token adapter.Token, consumer adapter.Consumer) error {
+	verifier, sent := c.oauth.get("oauth_verifier")
+	switch {
+	case !sent:
+		return parameterAbsent("oauth_verifier")
+	case len(verifier.value) != credentialLength:
+		return problem("verifier_invalid")
+	case token.Verifier == "" && token.Type == adapter.RequestToken && g.ungrantedCrash:
+		return ErrUngranted
+	case token.Verifier == "" || !equal([]byte(verifier.value), []byte(token.Verifier)):
+		return problem("verifier_invalid")
+	case token.ConsumerID != consumer.ID:
+		return problem("token_rejected")
+	case token.Type != adapter.RequestToken:
+		return problem("token_used")
+	case token.Revoked:
+		return problem("token_revoked")
+	}
+	return nil
+}
+
+func (g *Granting) pending(ctx context.Context, text string) (adapter.Token, adapter.Consumer, error) {
+	if !storable(text) {
+		return adapter.Token{}, adapter.Consumer{}, problem("token_rejected")
+	}
+	token, consumer, err := g.grants.Pending(ctx, text)
+	return token, consumer, rejectUnknown(err)
+}
+
+// rejectUnknown turns the error for what a store does not have into the problem that
+// it is.
+func rejectUnknown(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case adapter.KindOf(err) == adapter.NotFound:
+		return problem("token_rejected")
+	default:
+		return fmt.Errorf("auth: find token: %w", err)
+	}
+}
+
+// Waiting returns the request token of a text that waits for its user, and its
+// consumer. A [*Problem] says that none does: it is unknown, or somebody has decided.
+func (g *Granting) Waiting(ctx context.Context, text string) (adapter.Token, adapter.Consumer, error) {
+	if len(text) != credentialLength {
+		return adapter.Token{}, adapter.Consumer{}, problem("token_rejected")
+	}
+	token, consumer, err := g.pending(ctx, text)
+	if err == nil && (token.Type != adapter.RequestToken || token.Verifier != "" || token.Revoked) {
+		err = problem("token_used")
+	}
+	return token, consumer, err
+}
+
+// Authorise gives the request token of a text to an administrator or a customer, the
+// other id being 0, and returns it with its verifier. The user's other tokens of the
+// program are refused from now on: here at once, by other processes within the time
+// that they remember credentials. A [*Problem] says that no such token waits.
+func (g *Granting) Authorise(ctx context.Context, text string, adminID, customerID int64) (adapter.Token, error) {
+	token, err := g.grants.Authorise(ctx, text, adminID, customerID)
+	if err != nil {
+		return adapter.Token{}, rejectUnknown(err)
+	}
+	g.auth.Purge()
+	return token, nil
+}

@@ -1,0 +1,358 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// memoryGrants keeps request tokens in the credentials of a test.
+type memoryGrants struct {
+	*memoryCredentials
+	fail error
+	last int // request tokens so far
+}
+
+func (g *memoryGrants) find(token string) (adapter.Token, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t, ok := g.tokens[strings.ToLower(token)]
+	return t, ok
+}
+
+func (g *memoryGrants) put(t adapter.Token) adapter.Token {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tokens[t.Token] = t
+	return t
+}
+
+func gone() error { return &adapter.Error{Kind: adapter.NotFound, Op: "find grant"} }
+
+func (g *memoryGrants) Begin(_ context.Context, consumerID int64, callback string) (adapter.Token, error) {
+	if g.fail != nil {
+		return adapter.Token{}, g.fail
+	}
+	g.last++
+	text := strings.Repeat(string(rune('f'+g.last)), 32)
+	return g.put(adapter.Token{ConsumerID: consumerID, Type: adapter.RequestToken, Token: text, Secret: "s" + text[1:], Callback: callback}), nil
+}
+
+func (g *memoryGrants) Pending(_ context.Context, token string) (adapter.Token, adapter.Consumer, error) {
+	t, ok := g.find(token)
+	switch {
+	case g.fail != nil:
+		return t, adapter.Consumer{}, g.fail
+	case !ok:
+		return t, adapter.Consumer{}, gone()
+	}
+	return t, adapter.Consumer{ID: t.ConsumerID, Name: "Demo"}, nil
+}
+
+func (g *memoryGrants) Authorise(_ context.Context, token string, adminID, customerID int64) (adapter.Token, error) {
+	t, ok := g.find(token)
+	switch {
+	case g.fail != nil:
+		return t, g.fail
+	case !ok || t.Verifier != "":
+		return t, gone()
+	}
+	t.AdminID, t.CustomerID, t.Verifier = adminID, customerID, strings.Repeat("9", 32)
+	g.mu.Lock()
+	for text, other := range g.tokens {
+		if other.ConsumerID == t.ConsumerID && other.AdminID == adminID && other.CustomerID == customerID {
+			delete(g.tokens, text)
+		}
+	}
+	g.mu.Unlock()
+	return g.put(t), nil
+}
+
+func (g *memoryGrants) Exchange(_ context.Context, token, verifier string) (adapter.Token, error) {
+	t, ok := g.find(token)
+	if !ok || t.Verifier != verifier || t.Type != adapter.RequestToken {
+		return t, gone()
+	}
+	g.mu.Lock()
+	delete(g.tokens, t.Token)
+	g.mu.Unlock()
+	t.Type, t.Token, t.Secret = adapter.AccessToken, "0"+t.Token[1:], "0"+t.Secret[1:]
+	return g.put(t), nil
+}
+
+func newGranting(crash bool) (*Granting, *memoryGrants) {
+	a, credentials, _ := newAuthenticator(Options{RSACrashes: crash})
+	grants := &memoryGrants{memoryCredentials: credentials}
+	return NewGranting(a, grants, crash), grants
+}
+
+// statusOf returns the status and the text of a problem.
+func statusOf(t *testing.T, err error) (int, string) {
+	t.Helper()
+	var p *Problem
+	if err == nil {
+		return http.StatusOK, ""
+	}
+	if !errors.As(err, &p) {
+		t.Fatalf("%v is no problem", err)
+	}
+	return p.Status(), problemOf(t, err)
+}
+
+// programs returns the fields of a PLAINTEXT call by a program alone.
+func programs(pairs ...string) fields {
+	return plaintext().without("token").with("signature", consumerSecret+"&").with(pairs...)
+}
+
+func TestInitiate(t *testing.T) {
+	const initiate = "/oauth/initiate"
+	hmac := func(signedURL, query string) fields {
+		return nonced("n").without("token").with("callback", "oob").signedWith("POST", signedURL, query, "")
+	}
+	tests := []struct {
+		name, authorization, target string
+		status                      int
+		want                        string
+	}{
+		{"oob", programs("callback", "oob").header(), initiate, 200, ""},
+		{"URL", programs("callback", "http://client.example/cb?a=1").header(), initiate, 200, ""},
+		{"no scheme, in the query", "", initiate + "?" + programs("callback", "oob").form(), 200, ""},
+		{"another scheme, in the query", "Basic eDp5", initiate + "?" + programs("callback", "oob").form(), 200, ""},
+		{"one source only", programs().header(), initiate + "?oauth_callback=oob", 400, "parameter_absent&oauth_parameters_absent=oauth_callback"},
+		{"nothing", "", initiate, 400, "parameter_absent&oauth_parameters_absent=oauth_consumer_key"},
+		{"bad target", programs("callback", "oob").header(), initiate + "?a=%zz", 500, "internal_error&message=Invalid URI supplied"},
+		{"version", programs("version", "2").header(), initiate, 400, "version_rejected"},
+		{"method", programs("signature_method", "X").header(), initiate, 400, "signature_method_rejected"},
+		{"unknown program before the callback", programs("consumer_key", unknown).header(), initiate, 401, "consumer_key_rejected"},
+		{"no callback", programs().header(), initiate, 400, "parameter_absent&oauth_parameters_absent=oauth_callback"},
+		{"empty callback", programs("callback", "").header(), initiate, 400, "parameter_rejected&message=oauth_callback"},
+		{"callback a list", "OAuth", initiate + "?" + programs().form() + "&oauth_callback[]=oob", 400, "parameter_rejected&message=oauth_callback"},
+		{"OOB", programs("callback", "OOB").header(), initiate, 400, "parameter_rejected&message=oauth_callback"},
+		{"callback before the signature", programs("callback", "foo", "signature", "x").header(), initiate, 400, "parameter_rejected&message=oauth_callback"},
+		{"signature", programs("callback", "oob", "signature", consumerSecret).header(), initiate, 401, "signature_invalid"},
+		{"signed with a token's secret", programs("callback", "oob", "signature", consumerSecret+"&"+adminSecret).header(), initiate, 401, "signature_invalid"},
+		{"HMAC without the port", hmac("http://store.example/oauth/initiate/", "").header(), initiate + "/", 200, ""},
+		{"HMAC with the port", hmac("http://store.example:8080/oauth/initiate", "").header(), initiate, 200, ""},
+		{"HMAC and a query", hmac("http://store.example/oauth/initiate", "a=1").header(), initiate + "?a=1", 200, ""},
+		{"HMAC without the slash that was sent", hmac("http://store.example/oauth/initiate", "").header(), initiate + "/", 401, "signature_invalid"},
+		{"HMAC from too far ahead", hmac("http://store.example/oauth/initiate", "").with("timestamp", "1900000000").header(), initiate, 400, "timestamp_refused"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g, grants := newGranting(false)
+			r := get(tt.target, tt.authorization)
+			r.Method, r.Host = "POST", "store.example:8080"
+			token, err := g.Initiate(t.Context(), r)
+			status, problem := statusOf(t, err)
+			if status != tt.status || problem != tt.want {
+				t.Errorf("%d %q, want %d %q", status, problem, tt.status, tt.want)
+			}
+			if made, ok := grants.find(token.Token); err == nil && (!ok || made.ConsumerID != 1 || made.Callback == "") {
+				t.Errorf("%+v", made)
+			}
+			if err != nil && grants.last != 0 {
+				t.Error("a token was made")
+			}
+		})
+	}
+}
+
+// TestInitiateOnce: a nonce of a program counts wherever it was used.
+func TestInitiateOnce(t *testing.T) {
+	g, _ := newGranting(false)
+	call := func() error {
+		f := nonced("once").without("token").with("callback", "oob").signedWith("GET", "http://store.example/oauth/initiate", "", "")
+		_, err := g.Initiate(t.Context(), get("/oauth/initiate", f.header()))
+		return err
+	}
+	if err := call(); err != nil {
+		t.Fatal(err)
+	}
+	if status, problem := statusOf(t, call()); status != 401 || problem != "nonce_used" {
+		t.Errorf("%d %s", status, problem)
+	}
+}
+
+// TestRegisteredCallback: a program that has registered one is sent there, not nowhere.
+func TestRegisteredCallback(t *testing.T) {
+	for registered, want := range map[string]string{"https://a.example/": "https://a.example/", "javascript:x": "oob", "": "oob"} {
+		g, grants := newGranting(false)
+		consumer := grants.consumers[consumerKey]
+		consumer.Callback = registered
+		grants.consumers[consumerKey] = consumer
+		for asked, want := range map[string]string{"oob": want, "http://own.example/": "http://own.example/"} {
+			token, err := g.Initiate(t.Context(), get("/oauth/initiate", programs("callback", asked).header()))
+			if err != nil || token.Callback != want {
+				t.Errorf("%s registered, %s asked for: %q, %v; want %q", registered, asked, token.Callback, err, want)
+			}
+		}
+	}
+}
+
+func TestToken(t *testing.T) {
+	waiting := adapter.Token{Token: strings.Repeat("w", 32), Secret: "ws", Type: adapter.RequestToken, ConsumerID: 1}
+	granted := adapter.Token{Token: strings.Repeat("g", 32), Secret: "gs", Type: adapter.RequestToken, ConsumerID: 1, CustomerID: 12, Verifier: strings.Repeat("8", 32)}
+	foreign, revoked, access := granted, granted, granted
+	foreign.Token, foreign.ConsumerID = strings.Repeat("h", 32), 2
+	revoked.Token, revoked.Revoked = strings.Repeat("i", 32), true
+	access.Token, access.Type = strings.Repeat("j", 32), adapter.AccessToken
+	right := granted.Verifier
+	const rejected, wrong = "token_rejected", "verifier_invalid"
+	with := func(t adapter.Token, pairs ...string) fields {
+		return plaintext().with("token", t.Token, "verifier", right, "signature", consumerSecret+"&"+t.Secret).with(pairs...)
+	}
+	tests := []struct {
+		name   string
+		fields fields
+		status int
+		want   string
+	}{
+		{"granted", with(granted), 200, ""},
+		{"in capitals", with(granted, "token", strings.ToUpper(granted.Token)), 200, ""},
+		{"no token", with(granted).without("token"), 400, "parameter_absent&oauth_parameters_absent=oauth_token"},
+		{"short token", with(granted, "token", "ccccc"), 401, rejected},
+		{"unknown token", with(granted, "token", unknown), 401, rejected},
+		{"token with a NUL", with(granted, "token", unknown[1:]+"\x00"), 401, rejected},
+		{"no verifier", with(granted).without("verifier"), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
+		{"no verifier, of an access token", with(access).without("verifier"), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
+		{"empty verifier", with(granted, "verifier", ""), 401, wrong},
+		{"short verifier", with(granted, "verifier", "9"), 401, wrong},
+		{"wrong verifier", with(granted, "verifier", unknown), 401, wrong},
+		{"wrong verifier of another's token", with(foreign, "verifier", unknown), 401, wrong},
+		{"another's token", with(foreign), 401, rejected},
+		{"access token", with(access), 401, "token_used"},
+		{"revoked", with(revoked), 401, "token_revoked"},
+		{"wrong signature", with(granted, "signature", consumerSecret+"&"), 401, "signature_invalid"},
+		{"nobody has consented", with(waiting), 401, wrong},
+		{"nobody has consented, no verifier", with(waiting).without("verifier"), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
+		{"nobody has consented, empty verifier", with(waiting, "verifier", ""), 401, wrong},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g, grants := newGranting(false)
+			for _, token := range []adapter.Token{waiting, granted, foreign, revoked, access} {
+				grants.put(token)
+			}
+			token, err := g.Token(t.Context(), get("/oauth/token", tt.fields.header()))
+			status, problem := statusOf(t, err)
+			if status != tt.status || problem != tt.want {
+				t.Errorf("%d %q, want %d %q", status, problem, tt.status, tt.want)
+			}
+			if err != nil {
+				return
+			}
+			if _, err := g.auth.Authenticate(t.Context(), get("/", plaintext().with("token", token.Token, "signature", consumerSecret+"&"+token.Secret).header())); err != nil {
+				t.Errorf("the new token is refused: %v", err)
+			}
+			for token, want := range map[adapter.Token]string{granted: rejected, token: "token_used"} {
+				if _, err := g.Token(t.Context(), get("/oauth/token", with(token).header())); problemOf(t, err) != want {
+					t.Errorf("again: %v, want %s", err, want)
+				}
+			}
+		})
+	}
+	t.Run("nobody has consented, as the original has it", func(t *testing.T) {
+		g, grants := newGranting(true)
+		grants.put(waiting)
+		if _, err := g.Token(t.Context(), get("/oauth/token", with(waiting).header())); !errors.Is(err, ErrUngranted) {
+			t.Errorf("%v, want %v", err, ErrUngranted)
+		}
+	})
+}
+
+// TestGrantingIsAtOnce: what is remembered of tokens keeps nobody from exchanging one
+// as soon as its user has consented, and lets nobody use the one before.
+func TestGrantingIsAtOnce(t *testing.T) {
+	g, _ := newGranting(false)
+	before := get("/", plaintext().header())
+	if _, err := g.auth.Authenticate(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	request, err := g.Initiate(t.Context(), get("/oauth/initiate", programs("callback", "oob").header()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	exchange := func(verifier string) error {
+		f := plaintext().with("token", request.Token, "verifier", verifier, "signature", consumerSecret+"&"+request.Secret)
+		_, err := g.Token(t.Context(), get("/oauth/token", f.header()))
+		return err
+	}
+	if got := problemOf(t, exchange(unknown)); got != "verifier_invalid" {
+		t.Error(got)
+	}
+	if _, _, err := g.Waiting(t.Context(), strings.ToUpper(request.Token)); err != nil {
+		t.Errorf("it does not wait: %v", err)
+	}
+	granted, err := g.Authorise(t.Context(), request.Token, 11, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.auth.Authenticate(t.Context(), before); problemOf(t, err) != "token_rejected" {
+		t.Errorf("the token before is still good: %v", err)
+	}
+	if err := exchange(granted.Verifier); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWaiting(t *testing.T) {
+	g, grants := newGranting(false)
+	granted, err := g.Initiate(t.Context(), get("/oauth/initiate", programs("callback", "oob").header()))
+	if err == nil {
+		_, err = g.Authorise(t.Context(), granted.Token, 11, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, token := range map[string]string{
+		"none": "", "short": "x", "unknown": unknown, "access token": customerToken, "revoked": revokedRequest, "decided": granted.Token, "odd": strings.Repeat("\xff", 32),
+	} {
+		if _, _, err := g.Waiting(t.Context(), token); problemOf(t, err) == "" {
+			t.Errorf("%s: it waits", name)
+		}
+	}
+	if _, err := g.Authorise(t.Context(), granted.Token, 11, 0); problemOf(t, err) != "token_rejected" {
+		t.Errorf("decided twice: %v", err)
+	}
+	grants.fail = errors.New("down")
+	var refused *Problem
+	for name, call := range map[string]func() error{
+		"waiting":   func() error { _, _, err := g.Waiting(t.Context(), requestToken); return err },
+		"authorise": func() error { _, err := g.Authorise(t.Context(), requestToken, 1, 0); return err },
+		"initiate": func() error {
+			_, err := g.Initiate(t.Context(), get("/oauth/initiate", programs("callback", "oob").header()))
+			return err
+		},
+		"token": func() error {
+			_, err := g.Token(t.Context(), get("/oauth/token", plaintext().with("verifier", unknown).header()))
+			return err
+		},
+	} {
+		if err := call(); err == nil || errors.As(err, &refused) {
+			t.Errorf("%s while the store is down: %v", name, err)
+		}
+	}
+}
+
+// TestRevokedWithinSeconds: a replica that has remembered a token refuses it, once it
+// is revoked somewhere else, within the five seconds that are promised.
+func TestRevokedWithinSeconds(t *testing.T) {
+	now := time.Unix(serverTime, 0)
+	credentials := newMemoryCredentials()
+	replica := New(credentials, newMemoryNonces(), Options{Now: func() time.Time { return now }})
+	if got := callWith(t, replica, adminToken); got != "" {
+		t.Fatal(got)
+	}
+	token := credentials.tokens[adminToken]
+	token.Revoked = true
+	credentials.tokens[adminToken] = token
+	now = now.Add(5 * time.Second)
+	if got := callWith(t, replica, adminToken); got != "token_revoked" {
+		t.Errorf("after five seconds: %q", got)
+	}
+}
