@@ -17,6 +17,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/consent"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/exchange"
 	"github.com/portico-commerce/portico/mapping/passthrough"
@@ -38,6 +39,8 @@ type Options struct {
 	// Rules say which requests Legacy answers, which may be nil without any.
 	Rules  passthrough.Rules
 	Legacy *passthrough.System
+	// Consent serves what OAuth has outside the interface; nil serves none of it.
+	Consent *consent.Site
 }
 
 // api answers every request of the contract's listener.
@@ -160,12 +163,7 @@ func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
 		return a.pass(c, buf)
 	}
 	if !mapping.Owns(c.Request) {
-		if wanted := mapping.ParseMedia(c.Request); wanted != (mapping.MediaRequest{}) {
-			return a.serveMedia(c, wanted), nil
-		}
-		response := plain(http.StatusNotFound, "Not found\n", buf)
-		a.write(c, &response)
-		return response, nil
+		return a.serveOutside(c, buf), nil
 	}
 	scheme := a.Scheme(c.Request)
 	if response, ok := a.service.Repeat(c.Request, scheme, buf); ok {
@@ -182,6 +180,21 @@ func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
 		return response, err
 	}
 	return response, nil
+}
+
+// serveOutside answers what is no call of the interface.
+func (a *api) serveOutside(c *gin.Context, buf []byte) mapping.Response {
+	if wanted := mapping.ParseMedia(c.Request); wanted != (mapping.MediaRequest{}) {
+		return a.serveMedia(c, wanted)
+	}
+	if a.Consent != nil {
+		if call, ok := a.Consent.Call(c.Request); ok {
+			return a.serveConsent(c, call, buf)
+		}
+	}
+	response := plain(http.StatusNotFound, "Not found\n", buf)
+	a.write(c, &response)
+	return response
 }
 
 // write writes the headers of a response, and the body unless it is a stream.

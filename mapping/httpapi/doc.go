@@ -14,7 +14,8 @@
 //     a secret. Metric labels are call names, roles, formats and statuses, never
 //     a path.
 //  4. What rules send to the old system of a migration goes there before anything
-//     else looks at it (legacy.go); without rules nothing is asked.
+//     else looks at it (legacy.go); without rules nothing is asked. That holds for the
+//     pages of OAuth too, which package consent serves otherwise.
 //
 // # How it is tested
 //

@@ -1,0 +1,31 @@
+// Package consent is where the users of a shop let programs act for them (wire 13):
+// the endpoints that hand out tokens, the log-in of customers and administrators, and
+// the pages on which they say yes or no.
+//
+// # Principles
+//
+//  1. Who a program is, and which tokens there are, is package auth's. The pages here
+//     only find out who the user is and what he wants.
+//  2. What differs between customers and administrators is a row of a table (sides.go),
+//     and so is every path.
+//  3. Programs walk through the pages as well as people do: ids, names of fields,
+//     cookies and redirects are the contract's, URLs are absolute. Nothing needs a
+//     script.
+//  4. Nothing is remembered here but failed log-ins. A session is a cookie, sealed with
+//     a key that replicas share when they share auth.secret_key, for half an hour; it
+//     ends with the password it began with. The cookie is SameSite=Strict: whoever
+//     comes from another site to confirm something is asked to log in.
+//  5. A form to log in is taken only from a page of ours, and from the browser that the
+//     page was given to. A program that is no browser may leave out the cookie.
+//  6. A wrong password takes as long as a wrong name. Attempts are counted by account
+//     and by client, of a bounded number of each, and no more passwords are hashed at
+//     a time than there are processors.
+//  7. An error means that the store cannot answer; then nothing has been written.
+//
+// # How it is tested
+//
+// The pages over HTTP on a memory store: each row of wire 13, cookies that were
+// changed, forms of other sites, a clock that moves on. Fuzz targets for cookies and
+// targets. Whole dances, by two libraries of others, by a script and by a browser whose
+// screenshots people look at, run against a whole server in cmd/portico.
+package consent

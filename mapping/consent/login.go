@@ -1,0 +1,187 @@
+package consent
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+const (
+	// longestForm bounds the body of a form, in bytes.
+	longestForm = 16 << 10
+	// Longer names and passwords than these, in bytes, are nobody's.
+	longestName, longestPassword = 255, 1024
+	// sameName bounds the accounts of one name: a customer may have one at each website.
+	sameName = 4
+)
+
+// logIn answers the form to log in.
+func (s *Site) logIn(ctx context.Context, w http.ResponseWriter, v *visit) error {
+	if !s.takes(v.r, v.side) {
+		if one, ok := s.session(v.r, v.side); ok && one.User != 0 { // the form was sent twice
+			redirect(w, v.formURL())
+			return nil
+		}
+		return s.again(w, v, oldForm)
+	}
+	name, password := v.r.PostFormValue("login[username]"), v.r.PostFormValue("login[password]")
+	account, client := v.side.cookie+" "+accountKey(name), clientKey(v.client)
+	wait := s.byClient.take(client)
+	if wait == 0 {
+		wait = s.byAccount.take(account)
+	}
+	if wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+		return s.again(w, v, tooMany)
+	}
+	u, ok, err := s.authenticate(ctx, v.side, name, password)
+	if ok || err != nil {
+		s.byAccount.forgive(account)
+		s.byClient.forgive(client)
+	}
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return s.again(w, v, wrongLogin)
+	}
+	one := session{Browser: newBrowser(), User: u.id, Password: fingerprint(u.hash), Since: s.now().Unix()}
+	if err := s.remember(w, v, one); err != nil {
+		return err
+	}
+	redirect(w, v.formURL())
+	return nil
+}
+
+// again asks once more after an attempt that came to nothing.
+func (s *Site) again(w http.ResponseWriter, v *visit, why notice) error {
+	one := session{Browser: newBrowser(), Since: s.now().Unix()}
+	if v.side.redirectsWrong && why != tooMany {
+		one.Notice = why
+		if err := s.remember(w, v, one); err != nil {
+			return err
+		}
+		redirect(w, v.formURL())
+		return nil
+	}
+	return s.askToLogIn(w, v, one, why)
+}
+
+// authenticate returns whose name and password these are. It takes as long when they
+// are nobody's. An error means that the store cannot tell.
+func (s *Site) authenticate(ctx context.Context, at *side, name, password string) (user, bool, error) {
+	found, err := s.find(ctx, at, name)
+	if err != nil {
+		return user{}, false, err
+	}
+	select {
+	case s.hashing <- struct{}{}:
+		defer func() { <-s.hashing }()
+	case <-ctx.Done():
+		return user{}, false, ctx.Err()
+	}
+	if len(password) > longestPassword {
+		password, found = "", nil
+	}
+	if len(found) == 0 {
+		found = []user{{}} // takes as long
+	}
+	for _, u := range found {
+		ok, upgrade := adapter.VerifyPassword(u.hash, password)
+		if !ok || u.hash == "" {
+			continue
+		}
+		if upgrade {
+			u.hash = s.upgrade(ctx, at, u, password)
+		}
+		return u, true, nil
+	}
+	return user{}, false, nil
+}
+
+// find returns the accounts of a name.
+func (s *Site) find(ctx context.Context, at *side, name string) ([]user, error) {
+	accounts := s.accounts[at.resource]
+	if accounts == nil || name == "" || len(name) > longestName || strings.ToValidUTF8(name, "") != name || strings.IndexByte(name, 0) >= 0 {
+		return nil, nil
+	}
+	query := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: at.name, Op: adapter.Eq, Operands: []string{name}}}}}, Limit: sameName}
+	list, err := accounts.List(ctx, &adapter.ListParams{Query: query})
+	switch {
+	case err != nil && adapter.KindOf(err) == adapter.Unsupported:
+		return nil, nil // a backend that has no such accounts
+	case err != nil:
+		return nil, err
+	}
+	records := list.Records
+	if list.Partial && len(records) > 0 {
+		if records, _, err = adapter.Apply(records[0].Schema, records, &query); err != nil {
+			return nil, err
+		}
+	}
+	users := make([]user, len(records))
+	for i, record := range records {
+		users[i] = at.user(record)
+	}
+	return users, nil
+}
+
+// upgrade puts a hash of today in the place of an old one of the right password, and
+// returns the one that is there now. That it failed stops nobody.
+func (s *Site) upgrade(ctx context.Context, at *side, u user, password string) string {
+	hash, err := adapter.HashPassword(password, adapter.PasswordCost)
+	if err == nil {
+		err = s.upgrades[at.resource](ctx, adapter.Key(u.id), u.hash, hash)
+	}
+	if err != nil {
+		s.log.LogAttrs(ctx, slog.LevelWarn, "old hash of a password not replaced", slog.String("of", string(at.resource)), slog.Any("error", err))
+		return u.hash
+	}
+	return hash
+}
+
+// accountKey stands for an account in counts, whether there is one or not.
+func accountKey(name string) string {
+	if len(name) > longestName {
+		name = name[:longestName]
+	}
+	return adapter.Fold(name)
+}
+
+// clientKey stands for a client in counts: its address, or the network that one IPv6
+// connection has.
+func clientKey(client string) string {
+	address, err := netip.ParseAddr(client)
+	if err != nil {
+		return ""
+	}
+	if address = address.Unmap(); address.Is6() {
+		network, _ := address.Prefix(64) // fits every IPv6 address
+		return network.String()
+	}
+	return address.String()
+}
+
+// UpgradeCustomer returns what puts a hash in the place of the old one of a customer of
+// the store, for [Options.Upgrades].
+func UpgradeCustomer(customers adapter.Store) Upgrade {
+	return func(ctx context.Context, id adapter.Key, old, hash string) error {
+		return customers.Update(ctx, &adapter.UpdateParams{Key: id, Change: func(current adapter.Record) (adapter.Record, error) {
+			change := adapter.NewRecord(current.Schema)
+			if current.Get("password_hash").Text() == old { // or somebody has changed it meanwhile
+				change.Set("password_hash", adapter.TextValue(hash))
+			}
+			return change, nil
+		}})
+	}
+}
+
+// An Upgrade puts a hash in the place of the hash old of an account's password, if it
+// still is that.
+type Upgrade func(ctx context.Context, id adapter.Key, old, hash string) error

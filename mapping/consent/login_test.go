@@ -1,0 +1,386 @@
+package consent
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+func (s *shop) asked(side string) (*reader, string) {
+	s.t.Helper()
+	at := map[string]string{"customer": "/oauth/authorize", "admin": "/admin/oauth_authorize"}[side] + "?oauth_token=" + s.request("http://client.example/")
+	return s.reader().get(at), at
+}
+
+func TestWhoMayLogIn(t *testing.T) {
+	tests := []struct {
+		name, side, username, password string
+		id                             int64 // 0: nobody
+	}{
+		{"customer", "customer", "ada@example.com", adaPassword, 1},
+		{"letter case of the address", "customer", "ADA@Example.com", adaPassword, 1},
+		{"the same address at another website", "customer", "ada@example.com", "second", 2},
+		{"wrong password", "customer", "ada@example.com", "third", 0},
+		{"letter case of the password", "customer", "ada@example.com", strings.ToUpper(adaPassword), 0},
+		{"empty password", "customer", "ada@example.com", "", 0},
+		{"no such address", "customer", "nobody@example.com", adaPassword, 0},
+		{"empty name", "customer", "", adaPassword, 0},
+		{"address not confirmed", "customer", "eve@example.com", "third", 0},
+		{"no password set", "customer", "dot@example.com", "", 0},
+		{"pattern", "customer", "%", adaPassword, 0},
+		{"long name", "customer", strings.Repeat("a", 5000), adaPassword, 0},
+		{"long password", "customer", "ada@example.com", strings.Repeat("a", 5000), 0},
+		{"odd bytes", "customer", "ada@example.com\x00", adaPassword, 0},
+		{"no UTF-8", "customer", "\xff", "\xff", 0},
+		{"administrator", "admin", "Admin", adminPassword, 1},
+		{"customer as administrator", "admin", "ada@example.com", adaPassword, 0},
+		{"administrator as customer", "customer", "admin", adminPassword, 0},
+	}
+	for _, partial := range []bool{false, true} {
+		for i, tt := range tests {
+			if partial && i > 3 {
+				break // what the others find out comes before or after the list
+			}
+			t.Run(tt.name+map[bool]string{true: ", from a store that does part of a query"}[partial], func(t *testing.T) {
+				s := newShop(t)
+				s.customers.partial, s.admins.partial = partial, partial
+				r, at := s.asked(tt.side)
+				r.logIn(tt.username, tt.password)
+				if r.get(at); strings.Contains(r.body, "requests access") != (tt.id != 0) {
+					t.Fatalf("logged in: want %t\n%s", tt.id != 0, r.body)
+				}
+				if tt.id == 0 {
+					return
+				}
+				r.get(strings.Replace(at, "?", "/confirm?", 1))
+				if granted := s.grants.tokens[r.find(`oauth_token=(\w+)`)]; granted.AdminID+granted.CustomerID != tt.id && granted.Token != "" {
+					t.Errorf("%+v", granted)
+				}
+				for _, granted := range s.grants.tokens {
+					if granted.AdminID+granted.CustomerID != tt.id || (granted.AdminID != 0) != (tt.side == "admin") {
+						t.Errorf("granted to %+v, want %d", granted, tt.id)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestBackendWithoutAccounts: where the users cannot be found, or there are none, nobody
+// logs in.
+func TestBackendWithoutAccounts(t *testing.T) {
+	for name, edit := range map[string]func(*shop){
+		"none":        func(s *shop) { delete(s.site.accounts, adapter.Customers) },
+		"unsupported": func(s *shop) { s.customers.fail = &adapter.Error{Kind: adapter.Unsupported, Op: "list"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			edit(s)
+			r, at := s.asked("customer")
+			r.logIn("ada@example.com", adaPassword).want(302, base+at).get(at).want(200, "Invalid login or password.")
+		})
+	}
+}
+
+// TestUpgrade: old hashes are replaced at the first log-in, by a session that goes on.
+func TestUpgrade(t *testing.T) {
+	for side, store := range map[string]func(*shop) *users{"customer": func(s *shop) *users { return s.customers }, "admin": func(s *shop) *users { return s.admins }} {
+		t.Run(side, func(t *testing.T) {
+			s := newShop(t)
+			old := saltedMD5("grandfather's")
+			store(s).set(1, "password_hash", old)
+			name := map[string]string{"customer": "ada@example.com", "admin": "admin"}[side]
+			r, at := s.asked(side)
+			r.logIn(name, "wrong")
+			hash := func() string { return store(s).records[0].Get("password_hash").Text() }
+			if hash() != old {
+				t.Error("a wrong password has changed the hash")
+			}
+			r.get(at).logIn(name, "grandfather's").want(302, base+at).get(at).want(200, "requests access")
+			if !adapter.PasswordMatches(hash(), "grandfather's") {
+				t.Errorf("the hash is %s", hash())
+			}
+		})
+	}
+	t.Run("it fails", func(t *testing.T) {
+		s := newShop(t)
+		s.customers.set(1, "password_hash", saltedMD5("grandfather's"))
+		s.site.upgrades[adapter.Customers] = func(context.Context, adapter.Key, string, string) error { return errors.New("down") }
+		r, at := s.asked("customer")
+		r.logIn("ada@example.com", "grandfather's").want(302, base+at).get(at).want(200, "requests access")
+	})
+	t.Run("changed meanwhile", func(t *testing.T) {
+		s := newShop(t)
+		before := s.customers.records[0].Get("password_hash").Text()
+		if err := UpgradeCustomer(s.customers)(t.Context(), 1, "another", "new"); err != nil || s.customers.records[0].Get("password_hash").Text() != before {
+			t.Error("a password that somebody has changed is put back")
+		}
+	})
+}
+
+// TestSessionEnds: with its time, with the password, with the account, and with the key
+// it was sealed with; and it is one side's alone.
+func TestSessionEnds(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(*shop, *reader)
+		ends bool
+	}{
+		{"a moment before its end", func(s *shop, _ *reader) { s.wait(sessionLife - time.Second) }, false},
+		{"its end", func(s *shop, _ *reader) { s.wait(sessionLife) }, true},
+		{"clock of another replica a little behind", func(s *shop, _ *reader) { s.wait(-30 * time.Second) }, false},
+		{"from the future", func(s *shop, _ *reader) { s.wait(-time.Hour) }, true},
+		{"another password", func(s *shop, _ *reader) { s.customers.set(1, "password_hash", "$2a$04$x") }, true},
+		{"no password any more", func(s *shop, _ *reader) { s.customers.set(1, "password_hash", "") }, true},
+		{"the account is gone", func(s *shop, _ *reader) { s.customers.records = s.customers.records[1:] }, true},
+		{"another replica of the same key", func(s *shop, r *reader) { r.site = newSite(s.t, s.options) }, false},
+		{"another replica of its own key", func(s *shop, r *reader) {
+			s.options.Secret = nil
+			r.site = newSite(s.t, s.options)
+		}, true},
+		{"beside a cookie of the old system", func(_ *shop, r *reader) { r.header.Set("Cookie", "frontend=abc; frontend=%22") }, false},
+		{"changed", func(_ *shop, r *reader) {
+			c := r.cookies["frontend"]
+			c.Value = c.Value[:20] + "A" + c.Value[21:]
+			if c.Value[20] == 'A' {
+				c.Value = c.Value[:20] + "B" + c.Value[21:]
+			}
+		}, true},
+		{"cookie of the other side", func(_ *shop, r *reader) {
+			r.cookies["frontend"] = &http.Cookie{Name: "frontend", Value: r.cookies["adminhtml"].Value}
+		}, true},
+		{"key of a form as a cookie", func(s *shop, r *reader) {
+			key := s.reader().get("/oauth/authorize?oauth_token=" + s.request("oob")).find(`name="form_key" value="([^"]*)"`)
+			r.cookies["frontend"] = &http.Cookie{Name: "frontend", Value: key}
+		}, true},
+		{"empty cookie", func(_ *shop, r *reader) { r.cookies["frontend"] = &http.Cookie{Name: "frontend"} }, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newShop(t)
+			r, at := s.asked("customer")
+			r.logIn("ada@example.com", adaPassword).want(302, base+at)
+			admin, _ := s.asked("admin")
+			r.cookies["adminhtml"] = admin.logIn("admin", adminPassword).cookies["adminhtml"]
+			r.get(at).want(200, "requests access")
+			tt.do(s, r)
+			if r.get(at); strings.Contains(r.body, "loginForm") != tt.ends {
+				t.Errorf("ended: want %t\n%s", tt.ends, r.body)
+			}
+		})
+	}
+}
+
+func newSite(t testing.TB, o Options) *Site {
+	t.Helper()
+	site, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return site
+}
+
+// TestForeignForms: a log-in is only taken from a page that this browser was given.
+func TestForeignForms(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(*shop, *reader, url.Values)
+		ok   bool
+	}{
+		{"the page's own", func(*shop, *reader, url.Values) {}, true},
+		{"of a browser", func(_ *shop, r *reader, _ url.Values) {
+			r.header.Set("Origin", base)
+			r.header.Set("Sec-Fetch-Site", "same-origin")
+		}, true},
+		{"no key", func(_ *shop, _ *reader, form url.Values) { form.Del("form_key") }, false},
+		{"key made up", func(_ *shop, _ *reader, form url.Values) { form.Set("form_key", strings.Repeat("A", 80)) }, false},
+		{"key that is a cookie", func(_ *shop, r *reader, form url.Values) { form.Set("form_key", r.cookies["frontend"].Value) }, false},
+		{"key of another browser", func(s *shop, _ *reader, form url.Values) {
+			form.Set("form_key", s.reader().get("/oauth/authorize?oauth_token="+s.request("oob")).find(`name="form_key" value="([^"]*)"`))
+		}, false},
+		{"key of the other side", func(s *shop, _ *reader, form url.Values) {
+			other, _ := s.asked("admin")
+			form.Set("form_key", other.find(`name="form_key" value="([^"]*)"`))
+		}, false},
+		{"page left open", func(s *shop, _ *reader, _ url.Values) { s.wait(formLife) }, false},
+		{"a program without cookies", func(_ *shop, r *reader, _ url.Values) { clear(r.cookies) }, true},
+		{"a browser without cookies", func(_ *shop, r *reader, _ url.Values) {
+			clear(r.cookies)
+			r.header.Set("Origin", base)
+		}, false},
+		{"another site", func(_ *shop, r *reader, _ url.Values) { r.header.Set("Origin", "http://evil.example") }, false},
+		{"another site, as browsers say it", func(_ *shop, r *reader, _ url.Values) { r.header.Set("Sec-Fetch-Site", "cross-site") }, false},
+		{"no origin to tell", func(_ *shop, r *reader, _ url.Values) { r.header.Set("Origin", "null") }, false},
+		{"in the query", func(_ *shop, _ *reader, form url.Values) { clear(form) }, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newShop(t)
+			r, at := s.asked("customer")
+			action, form := r.form("ada@example.com", adaPassword)
+			if tt.name == "in the query" {
+				action += "?" + form.Encode()
+			}
+			tt.do(s, r, form)
+			r.send(http.MethodPost, action, form)
+			if r.reply.Code != http.StatusFound {
+				t.Fatalf("%d %v", r.reply.Code, r.err)
+			}
+			r.header = http.Header{}
+			if r.get(at); strings.Contains(r.body, "requests access") != tt.ok {
+				t.Errorf("logged in: want %t\n%s", tt.ok, r.body)
+			}
+			if !tt.ok && tt.name != "in the query" {
+				r.want(200, "Please log in again")
+			}
+		})
+	}
+}
+
+// TestAttempts: after so many wrong passwords an account, or a client, has to wait; a
+// right one does not count.
+func TestAttempts(t *testing.T) {
+	t.Run("account", func(t *testing.T) {
+		s := newShop(t)
+		try := func(i int, name, password string) *reader {
+			r, _ := s.asked("customer")
+			r.address = "192.0.2." + strconv.Itoa(i) // from everywhere
+			return r.logIn(name, password)
+		}
+		for range 3 * accountBurst {
+			try(1, "ada@example.com", adaPassword)
+		}
+		for i := range accountBurst {
+			if got := try(i, "ADA@example.com", "wrong"); got.reply.Code != http.StatusFound {
+				t.Fatalf("attempt %d: %d", i, got.reply.Code)
+			}
+		}
+		r := try(100, "ada@example.com", adaPassword).want(429, "Too many attempts")
+		if r.reply.Header().Get("Retry-After") != "30" {
+			t.Errorf("Retry-After: %s", r.reply.Header().Get("Retry-After"))
+		}
+		try(100, "eve@example.com", "wrong").want(302, base+"/oauth/authorize?oauth_token="+r.last(s))
+		s.wait(accountPause)
+		try(100, "ada@example.com", adaPassword).want(302, base+"/oauth/authorize?oauth_token="+r.last(s))
+	})
+	t.Run("client", func(t *testing.T) {
+		s := newShop(t)
+		try := func(address string, i int) int {
+			r, _ := s.asked("admin")
+			r.address = address
+			return r.logIn("name"+strconv.Itoa(i), "wrong").reply.Code
+		}
+		for i := range clientBurst {
+			if got := try("2001:db8::"+strconv.Itoa(i), i); got != http.StatusOK {
+				t.Fatalf("attempt %d: %d", i, got)
+			}
+		}
+		for address, want := range map[string]int{"2001:db8::ffff": 429, "2001:db8:0:1::1": 200, "192.0.2.1": 200} {
+			if got := try(address, 1000); got != want {
+				t.Errorf("%s: %d, want %d", address, got, want)
+			}
+		}
+	})
+	t.Run("a bounded number", func(t *testing.T) {
+		a, err := newAttempts(1, time.Second, time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3 * countedNames {
+			a.take(strconv.Itoa(i))
+		}
+		if got := a.byName.Len(); got != countedNames {
+			t.Errorf("%d names are remembered", got)
+		}
+	})
+}
+
+// last returns the token that was made last.
+func (r *reader) last(s *shop) string {
+	return strings.Repeat("0", 32-len(strconv.Itoa(s.grants.last))) + strconv.Itoa(s.grants.last)
+}
+
+func TestClientKey(t *testing.T) {
+	for address, want := range map[string]string{"192.0.2.1": "192.0.2.1", "::ffff:192.0.2.1": "192.0.2.1", "2001:db8:1:2:3::4": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64", "": "", "x": ""} {
+		if got := clientKey(address); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+}
+
+func TestSeal(t *testing.T) {
+	s, err := newSealer([]byte("key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := session{Browser: "b", User: 1, Since: 2}
+	sealed, err := s.seal("session frontend", want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got session
+	if !s.open("session frontend", sealed, &got) || got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if again, _ := s.seal("session frontend", want); again == sealed {
+		t.Error("two seals are the same")
+	}
+	for name, text := range map[string]string{"cut": sealed[:len(sealed)-1], "longer": sealed + "A", "empty": "", "short": "AAAA", "long": strings.Repeat("A", 2*longestSealed), "no base64": "!"} {
+		if s.open("session frontend", text, &got) {
+			t.Errorf("%s: opens", name)
+		}
+	}
+	if s.open("session adminhtml", sealed, &got) {
+		t.Error("opens for another purpose")
+	}
+}
+
+// FuzzOpen: nothing opens that another key has sealed, or none.
+func FuzzOpen(f *testing.F) {
+	s, err := newSealer([]byte("key"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	other, err := newSealer([]byte("another key"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	sealed, err := other.seal("session frontend", session{Browser: "b", User: 1, Since: 2})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add("session frontend", sealed)
+	f.Add("session frontend", sealed+"A")
+	f.Add("", "")
+	f.Fuzz(func(t *testing.T, purpose, text string) {
+		if s.open(purpose, text, new(session)) {
+			t.Errorf("%q opens for %q", text, purpose)
+		}
+	})
+}
+
+// FuzzPath: whatever a path is, it is a page or none.
+func FuzzPath(f *testing.F) {
+	s := newShop(f)
+	for _, path := range []string{"/oauth/initiate/index/", "/admin/oAuth_authorize/confirm/", "//", "/index", "/admin/oAuth_authorize/index/index"} {
+		f.Add(path, "oauth_token=a&login[username]=b")
+	}
+	f.Fuzz(func(t *testing.T, path, query string) {
+		r := &http.Request{Method: "GET", URL: &url.URL{Path: path, RawQuery: query}, Host: "store.example", Header: http.Header{}, Body: http.NoBody, RequestURI: "/"}
+		if _, ok := s.site.Call(r); !ok {
+			return
+		}
+		w := httptest.NewRecorder()
+		if _, err := s.site.Serve(t.Context(), w, r, Visitor{Scheme: "http"}); err != nil || w.Code >= 500 {
+			t.Errorf("%d %v", w.Code, err)
+		}
+	})
+}

@@ -1,0 +1,263 @@
+package consent
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// sides under test: what wire 13 says of each.
+var sidesOfContract = []struct {
+	name, form, cookie    string
+	username, password    string
+	loginPost, wrong      string
+	redirectsWrong        bool
+	badConfirm, badReject string
+	simple                string // at the end of a callback
+}{
+	{"customer", "/oauth/authorize", "frontend", "ada@example.com", adaPassword, "/customer/account/loginPost/", "Invalid login or password.", true,
+		"An error occurred. Your authorization request is invalid.", "An error occurred on reject authorize.", "&simple=1"},
+	{"admin", "/admin/oauth_authorize", "adminhtml", "admin", adminPassword, "/admin/oauth_authorize/index/", "Invalid User Name or Password.", false,
+		"An error occurred on confirm authorize.", "An error occurred on reject authorize.", ""},
+}
+
+const base = "http://store.example"
+
+// TestDance walks through each row of wire 13.
+func TestDance(t *testing.T) {
+	for _, side := range sidesOfContract {
+		for _, simple := range []bool{false, true} {
+			name, form, confirm, reject, more := side.name, side.form, side.form+"/confirm/", side.form+"/reject/", ""
+			if simple {
+				name, form, confirm, reject, more = name+" simple", form+"/simple", side.form+"/confirmSimple/", side.form+"/rejectSimple/", side.simple
+			}
+			t.Run(name, func(t *testing.T) {
+				s := newShop(t)
+				token := s.request("http://client.example/cb?a=1")
+				at := form + "?oauth_token=" + token
+				r := s.reader().get(at).want(200, `id="loginForm"`)
+				for _, part := range []string{`name="login[username]"`, `name="login[password]"`, `name="form_key" value="`, `name="oauth_token" value="` + token + `"`, `action="` + base + side.loginPost + `"`} {
+					r.want(200, part)
+				}
+				if strings.Contains(r.body, "<script") || r.reply.Header().Get("Content-Type") != "text/html; charset=UTF-8" || r.reply.Header().Get("Cache-Control") != "no-store" {
+					t.Errorf("%v", r.reply.Header())
+				}
+				if r.logIn(side.username, "wrong"); side.redirectsWrong {
+					r.want(302, base+at).get(at)
+				}
+				r.want(200, side.wrong).want(200, `id="loginForm"`)
+				r.get(at)
+				if strings.Contains(r.body, side.wrong) && side.redirectsWrong {
+					t.Error("it goes on saying so")
+				}
+				r.get(confirm+"?oauth_token="+token).want(302, base+at)
+				r.get(at).logIn(side.username, side.password).want(302, base+at)
+				if c := r.cookies[side.cookie]; c == nil || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Value == "" {
+					t.Errorf("cookie %v", c)
+				}
+				r.get(at).want(200, "ERP &amp; Sons &lt;1&gt; requests access to your account").want(200, "You are logged in as "+side.username)
+				r.want(200, `<form id="oauth_authorize_confirm" action="`+base+confirm+`" method="get">`).want(200, ">Authorize</button>")
+				r.want(200, `<form id="oauth_authorize_reject" action="`+base+reject+`" method="get">`).want(200, ">Reject</button>")
+
+				s.reader().get(reject+"?oauth_token="+token).want(302, "http://client.example/cb?a=1&oauth_token="+token+"&rejected=1"+more)
+				r.get(confirm+"?oauth_token="+token).want(302, "http://client.example/cb?a=1&oauth_token="+token+"&oauth_verifier="+verifier+more)
+				if granted := s.grants.tokens[token]; granted.CustomerID+granted.AdminID != 1 || (granted.CustomerID == 1) != side.redirectsWrong {
+					t.Errorf("%+v", granted)
+				}
+				r.get(at).want(200, "An error occurred. Your authorization request is invalid.")
+				r.get(confirm+"?oauth_token="+token).want(200, side.badConfirm)
+				r.get(reject+"?oauth_token="+token).want(200, side.badReject)
+
+				oob := s.request("oob")
+				s.reader().get(reject+"?oauth_token="+oob).want(200, "The application access request is rejected.")
+				r.get(confirm+"?oauth_token="+oob).want(200, "Authorization confirmed.").want(200, "Verifier code: "+verifier)
+			})
+		}
+	}
+}
+
+func TestInvalidTokens(t *testing.T) {
+	for _, side := range sidesOfContract {
+		t.Run(side.name, func(t *testing.T) {
+			s := newShop(t)
+			r := s.reader().get(side.form+"?oauth_token="+s.request("oob")).logIn(side.username, side.password).want(302, base+side.form+"?oauth_token="+s.last())
+			s.grants.tokens[strings.Repeat("c", 32)] = adapter.Token{Token: strings.Repeat("c", 32), Type: adapter.AccessToken, ConsumerID: 1}
+			for name, query := range map[string]string{
+				"missing": "", "empty": "?oauth_token=", "short": "?oauth_token=abc", "unknown": "?oauth_token=" + strings.Repeat("f", 32),
+				"access": "?oauth_token=" + strings.Repeat("c", 32), "list": "?oauth_token[]=" + s.last(), "odd": "?oauth_token=%ff%00" + strings.Repeat("a", 30), "malformed": "?oauth_token=%zz;a",
+			} {
+				for path, want := range map[string]string{"": "An error occurred. Your authorization request is invalid.", "/confirm/": side.badConfirm, "/reject/": side.badReject} {
+					r.get(side.form+path+query).want(200, want)
+					if strings.Contains(r.body, "<form") {
+						t.Errorf("%s, %s: a form", name, path)
+					}
+				}
+				s.reader().get(side.form+query).want(200, "An error occurred. Your authorization request is invalid.")
+			}
+			for _, method := range []string{"POST", "PUT", "DELETE", "HEAD"} {
+				for _, path := range []string{"", "/simple", "/confirm/", "/reject/", "/confirmSimple", "/rejectSimple"} {
+					r.send(method, side.form+path+"?oauth_token="+s.last(), url.Values{}).want(200, "Request is not GET")
+				}
+			}
+			if s.grants.tokens[s.last()].Verifier != "" {
+				t.Error("the token was granted")
+			}
+		})
+	}
+}
+
+// last returns the token that was begun last.
+func (s *shop) last() string {
+	for token, t := range s.grants.tokens {
+		if t.Type == adapter.RequestToken {
+			return token
+		}
+	}
+	return ""
+}
+
+// TestRejectedCallback: a program may have registered where users go who say no.
+func TestRejectedCallback(t *testing.T) {
+	for registered, want := range map[string]string{"https://no.example/x": "https://no.example/x", "javascript:alert(1)": "http://client.example/", "": "http://client.example/"} {
+		s := newShop(t)
+		s.grants.consumer.RejectedCallback = registered
+		token := s.request("http://client.example/")
+		s.reader().get("/oauth/authorize/reject?oauth_token="+token).want(302, want+"?oauth_token="+token+"&rejected=1")
+	}
+}
+
+func TestPaths(t *testing.T) {
+	s := newShop(t)
+	for path, want := range map[string]string{
+		"/oauth/initiate": "oauthInitiate", "/oauth/initiate/": "oauthInitiate", "/oauth/initiate/index": "oauthInitiate", "/oauth/initiate/index/": "oauthInitiate",
+		"/oauth/token/": "oauthToken", "/oauth/authorize": "authorize", "/oauth/authorize/index/": "authorize", "/oauth/authorize/simple/": "authorize",
+		"/oauth/authorize/confirm/": "authorizeConfirm", "/oauth/authorize/rejectSimple": "authorizeReject",
+		"/customer/account/loginPost/": "authorizeLogin", "/customer/account/loginPost": "authorizeLogin",
+		"/admin/oauth_authorize": "adminAuthorize", "/admin/oAuth_authorize/": "adminAuthorize", "/admin/oAuth_authorize/confirm/": "adminAuthorizeConfirm", "/admin/oauth_authorize/index": "adminAuthorize",
+		"/": "", "": "", "/oauth": "", "/oauth/": "", "/OAuth/initiate": "", "/oauth/initiate/other": "", "/oauth//initiate": "", "/admin": "", "/admin/oAuth_authorizes": "",
+		"/customer/account/login": "", "/oauth/authorize/loginPost": "", strings.Repeat("/", 5000): "", "/oauth/initiate" + strings.Repeat("/", 100): "",
+	} {
+		request := httptest.NewRequest("GET", base+"/", nil)
+		request.URL.Path = path
+		if got, ok := s.site.Call(request); got != want || ok != (want != "") {
+			t.Errorf("%.100s: %q, want %q", path, got, want)
+		}
+	}
+}
+
+// TestPublicURL: URLs are those of the shop as its clients know it, where it is told.
+func TestPublicURL(t *testing.T) {
+	s := newShop(t, func(o *Options) { o.PublicURL = "https://public.example/shop/" })
+	token := s.request("oob")
+	r := s.reader()
+	r.header.Set("Origin", "https://public.example")
+	r.scheme = "https"
+	at := "/oauth/authorize?oauth_token=" + token
+	r.get(at).want(200, `action="https://public.example/shop/customer/account/loginPost/"`)
+	r.logIn("ada@example.com", adaPassword).want(302, "https://public.example/shop"+at)
+	if !r.cookies["frontend"].Secure {
+		t.Error("the cookie goes over plain HTTP")
+	}
+	if _, err := New(Options{PublicURL: "nonsense"}); err == nil {
+		t.Error("a public URL that is none is taken")
+	}
+	if _, err := New(Options{Accounts: map[adapter.Resource]adapter.Store{adapter.Admins: s.admins}}); err == nil {
+		t.Error("accounts without an upgrade are taken")
+	}
+}
+
+func TestPageHeaders(t *testing.T) {
+	s := newShop(t)
+	r := s.reader().get("/oauth/authorize?oauth_token=" + s.request("oob"))
+	for name, part := range map[string]string{
+		"Content-Security-Policy": "frame-ancestors 'none'", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
+	} {
+		if !strings.Contains(r.reply.Header().Get(name), part) {
+			t.Errorf("%s: %q", name, r.reply.Header().Get(name))
+		}
+	}
+}
+
+// TestPrograms: what programs are answered, byte for byte.
+func TestPrograms(t *testing.T) {
+	s := newShop(t)
+	form := func(pairs ...string) url.Values {
+		all := url.Values{"oauth_version": {"1.0"}, "oauth_signature_method": {"PLAINTEXT"}, "oauth_consumer_key": {programKey}, "oauth_signature": {programSecret + "&"}}
+		for i := 0; i < len(pairs); i += 2 {
+			all.Set(pairs[i], pairs[i+1])
+		}
+		return all
+	}
+	const first = "00000000000000000000000000000001"
+	granted := first
+	tests := []struct {
+		name, method, target string
+		form                 url.Values
+		status               int
+		contentType, body    string
+	}{
+		{"initiate", "POST", "/oauth/initiate", form("oauth_callback", "oob"), 200, formType, "oauth_token=" + first + "&oauth_token_secret=secret00000000000000000000000001&oauth_callback_confirmed=true"},
+		{"in the query", "GET", "/oauth/initiate/index?" + form("oauth_callback", "oob").Encode(), nil, 200, formType, "oauth_token=00000000000000000000000000000002&oauth_token_secret=secret00000000000000000000000002&oauth_callback_confirmed=true"},
+		{"PUT", "PUT", "/oauth/initiate/", form("oauth_callback", "oob"), 200, formType, "oauth_token=00000000000000000000000000000003&oauth_token_secret=secret00000000000000000000000003&oauth_callback_confirmed=true"},
+		{"nothing", "POST", "/oauth/token", nil, 400, formType, "oauth_problem=parameter_absent&oauth_parameters_absent=oauth_consumer_key"},
+		{"unknown", "POST", "/oauth/initiate", form("oauth_consumer_key", strings.Repeat("f", 32)), 401, formType, "oauth_problem=consumer_key_rejected"},
+		{"bad target", "POST", "/oauth/initiate?a=%zz", form(), 500, formType, "oauth_problem=internal_error&message=Invalid URI supplied"},
+		{"RSA", "POST", "/oauth/initiate", form("oauth_callback", "oob", "oauth_signature_method", "RSA-SHA1", "oauth_nonce", "n", "oauth_timestamp", "1"), 500, "text/html; charset=UTF-8", ""},
+		{"nobody has consented", "POST", "/oauth/token", form("oauth_token", first, "oauth_verifier", verifier, "oauth_signature", programSecret+"&secret00000000000000000000000001"), 500, "text/html; charset=UTF-8", ""},
+		{"exchange", "POST", "/oauth/token", form("oauth_token", granted, "oauth_verifier", verifier, "oauth_signature", programSecret+"&secret00000000000000000000000001"), 200, formType, "oauth_token=access00000000000000000000000001&oauth_token_secret=secret00000000000000000000000001"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.name == "exchange" {
+				if _, err := s.grants.Authorise(t.Context(), first, 0, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := s.reader().send(tt.method, tt.target, tt.form)
+			if r.err != nil || r.reply.Code != tt.status || r.body != tt.body || r.reply.Header().Get("Content-Type") != tt.contentType {
+				t.Errorf("%d %s %q %v, want %d %s %q", r.reply.Code, r.reply.Header().Get("Content-Type"), r.body, r.err, tt.status, tt.contentType, tt.body)
+			}
+		})
+	}
+}
+
+// TestFailures: where the store cannot tell, nothing is written, and no user is told
+// that he is wrong.
+func TestFailures(t *testing.T) {
+	s := newShop(t)
+	token := s.request("oob")
+	r := s.reader().get("/oauth/authorize?oauth_token="+token).logIn("ada@example.com", adaPassword)
+	fresh := s.reader().get("/admin/oauth_authorize?oauth_token=" + token)
+	down := errors.New("down")
+	s.customers.fail, s.admins.fail, s.grants.fail = down, down, down
+	action, form := fresh.form("admin", adminPassword)
+	for name, send := range map[string]func() *reader{
+		"form":    func() *reader { return r.get("/oauth/authorize?oauth_token=" + token) },
+		"confirm": func() *reader { return r.get("/oauth/authorize/confirm?oauth_token=" + token) },
+		"reject":  func() *reader { return r.get("/oauth/authorize/reject?oauth_token=" + token) },
+		"log in":  func() *reader { return fresh.send("POST", action, form) },
+		"initiate": func() *reader {
+			return r.get("/oauth/initiate?oauth_consumer_key=" + programKey + "&oauth_signature_method=PLAINTEXT&oauth_signature=x")
+		},
+	} {
+		if got := send(); got.err == nil || got.reply.Code != 200 || got.body != "" {
+			t.Errorf("%s: %v %d %q", name, got.err, got.reply.Code, got.body)
+		}
+	}
+	s.customers.fail, s.admins.fail, s.grants.fail = nil, nil, nil
+	for range accountBurst { // a failure of ours is no attempt
+		fresh.send("POST", action, form).want(302, base+"/admin/oauth_authorize?oauth_token="+token)
+	}
+	long := url.Values{"login[username]": {strings.Repeat("a", longestForm)}}
+	if fresh.send("POST", action, long); !errors.Is(fresh.err, ErrForm) {
+		t.Errorf("a form that is too long: %v", fresh.err)
+	}
+	if fresh.send("POST", "/oauth/initiate", long); !errors.Is(fresh.err, ErrForm) {
+		t.Errorf("parameters that are too long: %v", fresh.err)
+	}
+}

@@ -1,0 +1,37 @@
+package httpapi
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/consent"
+)
+
+// serveConsent answers a request for the endpoints and pages of OAuth, by the name
+// they have in logs and metrics.
+func (a *api) serveConsent(c *gin.Context, call string, buf []byte) mapping.Response {
+	ctx, cancel := a.inTime(c.Request.Context())
+	defer cancel()
+	visitor := consent.Visitor{Scheme: a.Scheme(c.Request), Address: c.ClientIP()}
+	problem, err := a.Consent.Serve(ctx, c.Writer, c.Request, visitor)
+	if err == nil {
+		c.Writer.WriteHeaderNow() // of a reply without a body
+		return mapping.Response{Call: call, Status: c.Writer.Status(), Problem: problem}
+	}
+	response := plain(http.StatusBadRequest, "The form cannot be read\n", buf)
+	if !errors.Is(err, consent.ErrForm) {
+		a.Log.LogAttrs(ctx, slog.LevelError, "request not answered", slog.String("call", call), slog.Any("error", err))
+		response = plain(http.StatusInternalServerError, "Internal error\n", buf)
+		if after := mapping.RetryAfter(err); after > 0 {
+			response = plain(http.StatusServiceUnavailable, "The store cannot answer now\n", buf)
+			response.RetryAfter = after
+		}
+	}
+	response.Call = call
+	a.write(c, &response)
+	return response
+}
