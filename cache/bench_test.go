@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,6 +24,21 @@ func BenchmarkNear(b *testing.B) {
 	for b.Loop() {
 		if _, ok := r.Near(near); !ok {
 			b.Fatal("a miss")
+		}
+	}
+}
+
+// BenchmarkNonce uses one nonce after the other in Redis, as signed calls do, one of
+// them at a time.
+func BenchmarkNonce(b *testing.B) {
+	now := newClock()
+	r := newReplica(b, startRedis(b), func(o *cache.Options) { o.Now = now.Now })
+	nonces, n := r.Nonces(&localNonces{}), 0
+	now.advance(nonceLife + time.Minute) // the local store is not asked any more
+	for b.Loop() {
+		n++
+		if fresh, err := nonces.Use(b.Context(), strconv.Itoa(n), int64(n)); err != nil || !fresh {
+			b.Fatal(fresh, err)
 		}
 	}
 }

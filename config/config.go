@@ -94,10 +94,11 @@ type Upstream struct {
 }
 
 // Auth holds what protects credentials. SecretKey has 32 bytes, or none when no
-// key is set.
+// key is set. Bearer lets clients call with API keys.
 type Auth struct {
 	SecretKey       []byte
 	RefusePlaintext bool
+	Bearer          bool
 }
 
 // Store holds what the store's rules of time, price and tax depend on, and what
@@ -162,6 +163,7 @@ func newConfig(v values, sections []Section) *Config {
 		Auth: Auth{
 			SecretKey:       get[[]byte](v, "auth.secret_key"),
 			RefusePlaintext: get[bool](v, "auth.refuse_plaintext"),
+			Bearer:          get[bool](v, "auth.bearer"),
 		},
 		Upstream: Upstream{
 			Timeout:         get[time.Duration](v, "upstream.timeout"),

@@ -158,9 +158,11 @@ func core() []Setting {
 				"Too high: clients get 503 for as long after it is well again."},
 
 		{Name: "auth.secret_key", Kind: Key, Secret: true,
-			Help: "Key that encrypts consumer and token secrets at rest: 64 hexadecimal digits, as from openssl rand -hex 32."},
+			Help: "Key that encrypts consumer and token secrets at rest, and seals the sessions of who logs in to authorize a program: 64 hexadecimal digits, as from openssl rand -hex 32. Replicas have the same."},
 		{Name: "auth.refuse_plaintext", Kind: Bool, Default: "false",
 			Help: "Whether the signature method PLAINTEXT is refused, which sends the secrets themselves. Signed calls are not affected."},
+		{Name: "auth.bearer", Kind: Bool, Default: "false",
+			Help: "Whether calls may carry an API key in place of a signature, as Authorization: Bearer and the key. Give keys over HTTPS alone: whoever sees one can use it."},
 
 		{Name: "store.timezone", Kind: TimeZone, Default: "UTC",
 			Help: "Time zone of the store, an IANA name such as Europe/Berlin: days begin and special prices change in it."},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/config"
 )
 
@@ -39,6 +40,12 @@ func announce(w io.Writer, cfg *config.Config, contract, ops net.Addr, data *ada
 				consumer.Key, t.Token, consumer.Secret, t.Secret)
 		}
 		fmt.Fprintf(w, "  %-11s token %s  secret %s\n", name, t.Token, t.Secret)
+	}
+	for _, r := range data.Records[adapter.Admins] {
+		fmt.Fprintf(w, "  log-in      admin %s, password %s\n", r.Get("username").Text(), demo.AdminPassword)
+	}
+	for _, r := range data.Records[adapter.Customers][:1] {
+		fmt.Fprintf(w, "  log-in      customer %s, password %s\n", r.Get("email").Text(), data.Passwords[adapter.Key(r.Get("entity_id").Int())])
 	}
 	reset := fmt.Sprintf(`-X POST 'http://%s/demo/reset'`, reachable(ops))
 	if cfg.OpsToken != "" { // which is not to be shown

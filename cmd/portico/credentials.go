@@ -14,31 +14,48 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping/auth"
 )
 
 func credentialsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "credentials",
-		Short: "Manage OAuth consumers and tokens",
-		Long: `Manage the OAuth consumers and access tokens of the store of the configuration.
+		Short: "Manage OAuth consumers and tokens, API keys and administrators",
+		Long: `Manage who may call: the OAuth consumers and access tokens, the API keys and the
+administrators of the store of the configuration.
 
 A client program is a consumer; it acts for an administrator or a customer with
 a token. Give a program what the two commands print:
   portico credentials add-consumer --name "ERP"
   portico credentials add-token --consumer KEY --admin 1
+
+A program that fetches its token by itself asks a user for consent, who logs in.
+Customers have passwords already; give an administrator one:
+  portico credentials add-admin --username erp
+
+A new client needs no OAuth where auth.bearer is on; it sends one text:
+  portico credentials add-key --name "probe" --admin
+
+Programs that the old shop knows keep what they have:
+  portico credentials import --from mysql:user:password@tcp(host:3306)/database
+
 Secrets are shown once, when they are made.`,
 	}
-	cmd.AddCommand(addConsumerCommand(), addTokenCommand(), listCredentialsCommand(), revokeCommand())
+	cmd.AddCommand(addConsumerCommand(), addTokenCommand(), addAdminCommand(), addKeyCommand(), listCredentialsCommand(),
+		revokeCommand(), rekeyCommand(), importCredentialsCommand())
 	return cmd
 }
 
 // A printedConsumer is what the commands show of a consumer, a printedToken what
 // they show of a token.
 type printedConsumer struct {
-	Name   string         `json:"name"`
-	Key    string         `json:"key"`
-	Secret string         `json:"secret,omitempty"`
-	Tokens []printedToken `json:"tokens,omitempty"`
+	Name   string `json:"name"`
+	Key    string `json:"key"`
+	Secret string `json:"secret,omitempty"`
+	// Where users go after their consent, and without it.
+	Callback         string         `json:"callback,omitempty"`
+	RejectedCallback string         `json:"rejected_callback,omitempty"`
+	Tokens           []printedToken `json:"tokens,omitempty"`
 }
 
 type printedToken struct {
@@ -59,7 +76,13 @@ func printed(t adapter.Token) printedToken {
 func addConsumerCommand() *cobra.Command {
 	var consumer adapter.Consumer
 	cmd := credentialsSubcommand("add-consumer --name NAME", "Register a client program", cobra.NoArgs,
-		func(ctx context.Context, cmd *cobra.Command, c *sqlstore.Credentials, _ []string) error {
+		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
+			for _, callback := range []string{consumer.Callback, consumer.RejectedCallback} {
+				if callback != "" && !auth.ValidCallback(callback) {
+					return errors.New("a callback must be an absolute URL of http or https")
+				}
+			}
+			c := db.Credentials()
 			if err := checkSecretKey(ctx, c); err != nil {
 				return err
 			}
@@ -67,13 +90,16 @@ func addConsumerCommand() *cobra.Command {
 			if err != nil {
 				return explain(err, "a consumer with that key is there already")
 			}
-			return write(cmd, printedConsumer{Name: added.Name, Key: added.Key, Secret: added.Secret}, func(w io.Writer) {
+			shown := printedConsumer{Name: added.Name, Key: added.Key, Secret: added.Secret, Callback: added.Callback, RejectedCallback: added.RejectedCallback}
+			return write(cmd, shown, func(w io.Writer) {
 				fmt.Fprintf(w, "consumer key\t%s\nconsumer secret\t%s\n", added.Key, added.Secret)
 			})
 		})
 	cmd.Flags().StringVar(&consumer.Name, "name", "", "what the program is called")
 	cmd.Flags().StringVar(&consumer.Key, "key", "", "its key, 32 characters; made up when left out")
 	cmd.Flags().StringVar(&consumer.Secret, "secret", "", "its secret; made up when left out")
+	cmd.Flags().StringVar(&consumer.Callback, "callback", "", "URL where users go who have consented, when the program names none")
+	cmd.Flags().StringVar(&consumer.RejectedCallback, "rejected-callback", "", "URL where users go who have not")
 	require(cmd, "name")
 	return cmd
 }
@@ -82,7 +108,8 @@ func addTokenCommand() *cobra.Command {
 	var key string
 	var token adapter.Token
 	cmd := credentialsSubcommand("add-token --consumer KEY (--admin ID | --customer ID)", "Let a client program act for an administrator or a customer", cobra.NoArgs,
-		func(ctx context.Context, cmd *cobra.Command, c *sqlstore.Credentials, _ []string) error {
+		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
+			c := db.Credentials()
 			if token.AdminID <= 0 && token.CustomerID <= 0 {
 				return errors.New("the id to act for must be positive")
 			}
@@ -116,35 +143,6 @@ func addTokenCommand() *cobra.Command {
 	return cmd
 }
 
-func listCredentialsCommand() *cobra.Command {
-	return credentialsSubcommand("list", "List consumers and tokens, without their secrets", cobra.NoArgs,
-		func(ctx context.Context, cmd *cobra.Command, c *sqlstore.Credentials, _ []string) error {
-			grants, err := c.List(ctx)
-			if err != nil {
-				return err
-			}
-			consumers := []printedConsumer{}
-			for _, g := range grants {
-				consumer := printedConsumer{Name: g.Consumer.Name, Key: g.Consumer.Key}
-				for _, t := range g.Tokens {
-					consumer.Tokens = append(consumer.Tokens, printed(t))
-				}
-				consumers = append(consumers, consumer)
-			}
-			return write(cmd, consumers, func(w io.Writer) {
-				fmt.Fprintln(w, "CONSUMER\tKEY\tTOKEN\tACTS FOR\tCREATED\tREVOKED")
-				for _, consumer := range consumers {
-					if len(consumer.Tokens) == 0 {
-						fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t-\n", consumer.Name, consumer.Key)
-					}
-					for _, t := range consumer.Tokens {
-						fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%t\n", consumer.Name, consumer.Key, t.Token, actsFor(t), t.Created, t.Revoked)
-					}
-				}
-			})
-		})
-}
-
 func actsFor(t printedToken) string {
 	switch {
 	case t.AdminID != 0:
@@ -156,22 +154,9 @@ func actsFor(t printedToken) string {
 	}
 }
 
-func revokeCommand() *cobra.Command {
-	return credentialsSubcommand("revoke TOKEN", "Revoke a token: calls with it are refused within seconds", cobra.ExactArgs(1),
-		func(ctx context.Context, cmd *cobra.Command, c *sqlstore.Credentials, args []string) error {
-			if err := c.Revoke(ctx, args[0]); err != nil {
-				if adapter.KindOf(err) == adapter.NotFound {
-					return errors.New("there is no such token: see \"portico credentials list\"")
-				}
-				return err
-			}
-			return write(cmd, map[string]string{"revoked": args[0]}, func(w io.Writer) { fmt.Fprintln(w, "revoked") })
-		})
-}
-
-// credentialsSubcommand returns a command that runs with the credentials of the
-// configured store.
-func credentialsSubcommand(use, short string, args cobra.PositionalArgs, run func(context.Context, *cobra.Command, *sqlstore.Credentials, []string) error) *cobra.Command {
+// credentialsSubcommand returns a command that runs with the database of the configured
+// store, and prints JSON if asked to.
+func credentialsSubcommand(use, short string, args cobra.PositionalArgs, run func(context.Context, *cobra.Command, *sqlstore.DB, []string) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -184,7 +169,7 @@ func credentialsSubcommand(use, short string, args cobra.PositionalArgs, run fun
 				return err
 			}
 			defer func() { err = errors.Join(err, db.Close()) }()
-			return run(cmd.Context(), cmd, db.Credentials(), args)
+			return run(cmd.Context(), cmd, db, args)
 		},
 	}
 	addSettingFlags(cmd)

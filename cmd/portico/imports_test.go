@@ -27,13 +27,14 @@ const (
 func arrows() map[string][]string {
 	return map[string][]string{
 		"cmd/portico": {
-			"adapter", "adapter/demo", "adapter/guard", "adapter/reststore", "adapter/sidestore", "adapter/sqlstore",
-			"cache", "config", "contracttests", "contracttests/report", "mapping", "mapping/auth", "mapping/compare", "mapping/contract",
+			"adapter", "adapter/demo", "adapter/guard", "adapter/magento1", "adapter/reststore", "adapter/sidestore", "adapter/sqlstore",
+			"cache", "config", "contracttests", "contracttests/report", "mapping", "mapping/auth", "mapping/compare", "mapping/consent", "mapping/contract",
 			"mapping/exchange", "mapping/httpapi", "mapping/mask", "mapping/passthrough", "mapping/recording", "mapping/shadow",
 		},
 		"cmd/contracttest": {"contracttests", "contracttests/report"},
 
-		"mapping/httpapi":     {"mapping", "mapping/exchange", "mapping/passthrough", "mapping/contract"},
+		"mapping/httpapi":     {"mapping", "mapping/consent", "mapping/exchange", "mapping/passthrough", "mapping/contract"},
+		"mapping/consent":     {"mapping/auth", "adapter"},
 		"mapping/passthrough": {"mapping/contract", "adapter"},
 		"mapping/exchange":    {"mapping/contract"},
 		"mapping/compare":     {"mapping/codec", "mapping/contract"},
@@ -51,6 +52,7 @@ func arrows() map[string][]string {
 		"adapter/adaptertest": {"adapter"},
 		"adapter/demo":        {"adapter"},
 		"adapter/guard":       {"adapter"},
+		"adapter/magento1":    {"adapter"},
 		"adapter/reststore":   {"adapter", "adapter/sidestore"},
 		// a private Medusa for tests
 		"adapter/reststore/medusatest": {"adapter/sqlstore/sqltest", "contracttests/programs"},
@@ -58,6 +60,8 @@ func arrows() map[string][]string {
 		"adapter/sqlstore":             {"adapter", "adapter/sidestore"},
 		// private database servers for tests
 		"adapter/sqlstore/sqltest": {},
+		// old shops for tests
+		"adapter/magento1/oldshop": {"adapter/sqlstore/sqltest"},
 		"cache":                    {"adapter"},
 
 		"config":               {},

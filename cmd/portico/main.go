@@ -53,7 +53,7 @@ Start here:
 		Version:       version,
 	}
 	root.PersistentFlags().String("config", "", "YAML file with settings (or PORTICO_CONFIG)")
-	root.AddCommand(serveCommand(), routesCommand(), configCommand(), seedCommand(), credentialsCommand(), idsCommand(), readyCommand(),
+	root.AddCommand(serveCommand(), routesCommand(), configCommand(), seedCommand(), importCommand(), credentialsCommand(), idsCommand(), readyCommand(),
 		reportCommand(), compareCommand(), versionCommand())
 	return root
 }

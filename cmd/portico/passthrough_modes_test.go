@@ -72,10 +72,11 @@ func TestRoutesTable(t *testing.T) {
 			{"GET", "/api/rest/nothing", true}, {"GET", "/api/rest/", true}, {"GET", "/skin/a.css", true}, {"POST", "/oauth/token", true}, {"GET", "/", true},
 		}},
 		{"writes of one resource are left", []string{"resource: stock_items, calls: writes, to: legacy"}, []call{
-			{"GET", item, false}, {"PUT", item, true}, {"PUT", "/api/rest/stockitems", true}, {"PUT", order, false}, {"GET", "/skin/a.css", false},
+			{"GET", item, false}, {"PUT", item, true}, {"PUT", "/api/rest/stockitems", true}, {"PUT", order, false}, {"GET", "/skin/a.css", false}, {"POST", "/oauth/token", false},
 		}},
 		{"the outside is left", []string{"resource: outside, to: legacy"}, []call{
 			{"GET", item, false}, {"GET", "/media/catalog/product/placeholder/image.jpg", true}, {"GET", "/api/rest/nothing", true}, {"GET", "/skin/a.css", true},
+			{"POST", "/oauth/initiate", true}, {"GET", "/oauth/authorize?oauth_token=x", true}, {"POST", "/admin/oauth_authorize/index/", true},
 		}},
 	}
 	for _, tt := range tests {

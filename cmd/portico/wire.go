@@ -116,9 +116,15 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		}
 	}
 	credentials := db.Credentials()
-	authenticator := auth.New(guarded.Credentials(credentials), kept.Nonces(guarded.Nonces(credentials)), auth.Options{
-		PublicURL: publicURL, RSACrashes: d.UnverifiableCrash, RefusePlaintext: cfg.Auth.RefusePlaintext,
-	})
+	authOptions := auth.Options{PublicURL: publicURL, RSACrashes: d.UnverifiableCrash, RefusePlaintext: cfg.Auth.RefusePlaintext}
+	if cfg.Auth.Bearer {
+		authOptions.Keys = guarded.Keys(credentials)
+	}
+	authenticator := auth.New(guarded.Credentials(credentials), kept.Nonces(guarded.Nonces(credentials)), authOptions)
+	site, err := newConsent(cfg, db, guarded.Adapter(db.Adapter()), upstream, auth.NewGranting(authenticator, guarded.Grants(credentials), d.UngrantedCrash), log)
+	if err != nil {
+		return nil, errors.Join(err, kept.Close())
+	}
 
 	stock, err := stockSettings(cfg.Stock)
 	if err != nil {
@@ -165,7 +171,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	}
 	options := httpapi.Options{
 		Log: log, Metrics: metrics, OpenMedia: guarded.Media(db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
-		Rules: old.rules, Legacy: old.system,
+		Rules: old.rules, Legacy: old.system, Consent: site,
 	}
 	api, err := httpapi.New(service, options)
 	if err != nil {

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/consent"
+)
+
+// newConsent returns the endpoints and pages by which users let programs act for them.
+// Administrators are those that db has beside the credentials, reached by beside;
+// customers are the upstream's. Who cannot be found there cannot log in.
+func newConsent(cfg *config.Config, db *sqlstore.DB, beside, upstream adapter.Adapter, granting *auth.Granting, log *slog.Logger) (*consent.Site, error) {
+	o := consent.Options{
+		Granting: granting, Accounts: map[adapter.Resource]adapter.Store{}, Upgrades: map[adapter.Resource]consent.Upgrade{},
+		Secret: cfg.Auth.SecretKey, PublicURL: cfg.PublicURL, Log: log,
+	}
+	admins, err := beside.Store(adapter.Admins)
+	if err != nil {
+		return nil, err
+	}
+	o.Accounts[adapter.Admins], o.Upgrades[adapter.Admins] = admins, db.UpgradeAdmin
+	switch customers, err := upstream.Store(adapter.Customers); {
+	case err == nil:
+		o.Accounts[adapter.Customers], o.Upgrades[adapter.Customers] = customers, consent.UpgradeCustomer(customers)
+	case adapter.KindOf(err) != adapter.Unsupported:
+		return nil, err
+	}
+	return consent.New(o)
+}

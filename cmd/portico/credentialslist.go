@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+// A lister prints one kind of credentials, without secrets.
+type lister struct {
+	kind string // as it is asked for
+	list func(context.Context, *cobra.Command, *sqlstore.DB) error
+}
+
+func listers() []lister {
+	return []lister{{"consumers", listConsumers}, {"keys", listKeys}, {"admins", listAdmins}}
+}
+
+func listCredentialsCommand() *cobra.Command {
+	var kinds []string
+	for _, l := range listers() {
+		kinds = append(kinds, l.kind)
+	}
+	cmd := credentialsSubcommand("list [consumers | keys | admins]", "List consumers with their tokens, API keys or administrators, without secrets",
+		cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, args []string) error {
+			for _, l := range listers() {
+				if len(args) == 0 || args[0] == l.kind {
+					return l.list(ctx, cmd, db)
+				}
+			}
+			return nil // cobra has checked the kind
+		})
+	cmd.ValidArgs = kinds
+	return cmd
+}
+
+func listConsumers(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error {
+	grants, err := db.Credentials().List(ctx)
+	if err != nil {
+		return err
+	}
+	consumers := []printedConsumer{}
+	for _, g := range grants {
+		consumer := printedConsumer{Name: g.Consumer.Name, Key: g.Consumer.Key, Callback: g.Consumer.Callback, RejectedCallback: g.Consumer.RejectedCallback}
+		for _, t := range g.Tokens {
+			consumer.Tokens = append(consumer.Tokens, printed(t))
+		}
+		consumers = append(consumers, consumer)
+	}
+	return write(cmd, consumers, func(w io.Writer) {
+		fmt.Fprintln(w, "CONSUMER\tKEY\tTOKEN\tACTS FOR\tCREATED\tREVOKED")
+		for _, consumer := range consumers {
+			if len(consumer.Tokens) == 0 {
+				fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t-\n", consumer.Name, consumer.Key)
+			}
+			for _, t := range consumer.Tokens {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%t\n", consumer.Name, consumer.Key, t.Token, actsFor(t), t.Created, t.Revoked)
+			}
+		}
+	})
+}
+
+// A printedKey is what the commands show of an API key.
+type printedKey struct {
+	ID         int64  `json:"id"`
+	Name       string `json:"name"`
+	Key        string `json:"key,omitempty"`
+	CustomerID int64  `json:"customer_id,omitempty"` // an administrator's has none
+	Revoked    bool   `json:"revoked"`
+	Created    string `json:"created"`
+}
+
+func printedAPIKey(k adapter.APIKey, text string) printedKey {
+	return printedKey{ID: k.ID, Name: k.Name, Key: text, CustomerID: k.CustomerID, Revoked: k.Revoked, Created: k.CreatedAt.Format("2006-01-02")}
+}
+
+func listKeys(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error {
+	all, err := db.Credentials().Keys(ctx)
+	if err != nil {
+		return err
+	}
+	keys := []printedKey{}
+	for _, k := range all {
+		keys = append(keys, printedAPIKey(k, ""))
+	}
+	return write(cmd, keys, func(w io.Writer) {
+		fmt.Fprintln(w, "ID\tNAME\tACTS FOR\tCREATED\tREVOKED")
+		for _, k := range keys {
+			owner := "administrators"
+			if k.CustomerID != 0 {
+				owner = fmt.Sprintf("customer %d", k.CustomerID)
+			}
+			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%t\n", k.ID, k.Name, owner, k.Created, k.Revoked)
+		}
+	})
+}
+
+// A printedAdmin is what the commands show of an administrator.
+type printedAdmin struct {
+	ID       int64  `json:"admin_id"`
+	Username string `json:"username"`
+	LogsIn   bool   `json:"logs_in"` // has a password
+}
+
+func listAdmins(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error {
+	store, err := db.Adapter().Store(adapter.Admins)
+	if err != nil {
+		return err
+	}
+	result, err := store.List(ctx, &adapter.ListParams{})
+	if err != nil {
+		return err
+	}
+	admins := []printedAdmin{}
+	for _, r := range result.Records {
+		admins = append(admins, printedAdmin{ID: r.Get("admin_id").Int(), Username: r.Get("username").Text(), LogsIn: !r.Get("password_hash").Empty()})
+	}
+	return write(cmd, admins, func(w io.Writer) {
+		fmt.Fprintln(w, "ID\tUSERNAME\tLOGS IN")
+		for _, a := range admins {
+			fmt.Fprintf(w, "%d\t%s\t%t\n", a.ID, a.Username, a.LogsIn)
+		}
+	})
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// oauthRefuses fails unless a call is refused for an OAuth problem.
+func oauthRefuses(t *testing.T, got reply, problem string) {
+	t.Helper()
+	if got.status != http.StatusUnauthorized || !strings.Contains(got.body, "oauth_problem="+problem) {
+		t.Errorf("%d %s, want %s", got.status, got.body, problem)
+	}
+}
+
+func answersOK(t *testing.T, got reply) {
+	t.Helper()
+	if got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
+// TestReplayedNonces: a signed call is answered once, by replicas that share nothing but
+// Redis, and by a program that has been killed and started anew.
+func TestReplayedNonces(t *testing.T) {
+	t.Parallel()
+	const path, stands = "/api/rest/stockitems/1", "http://store.example"
+	redis := newRedis(t)
+	replica := func(t *testing.T, dsn string, environ ...string) *process {
+		t.Helper()
+		return start(t, append([]string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_PUBLIC_URL=" + stands,
+			"PORTICO_CACHE_TIMEOUT=5s"}, environ...))
+	}
+	newDSN := func(t *testing.T) string {
+		t.Helper()
+		dsn := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
+		loadDemo(t, dsn)
+		return dsn
+	}
+	call := func(t *testing.T, p *process, authorization string) reply {
+		t.Helper()
+		return send(t, "GET", p.contract+path, "", "Authorization", authorization)
+	}
+	t.Run("two replicas", func(t *testing.T) {
+		shared := "PORTICO_CACHE_REDIS_URL=" + redis.url()
+		first, second := replica(t, newDSN(t), shared), replica(t, newDSN(t), shared)
+		one, other := signed("GET", stands+path, "first"), signed("GET", stands+path, "second")
+		answersOK(t, call(t, first, one))
+		oauthRefuses(t, call(t, second, one), "nonce_used")
+		answersOK(t, call(t, second, other))
+		oauthRefuses(t, call(t, first, other), "nonce_used")
+	})
+	for name, environ := range map[string][]string{"restart": nil, "restart-with-Redis": {"PORTICO_CACHE_REDIS_URL=" + redis.url()}} {
+		t.Run(name, func(t *testing.T) {
+			dsn := newDSN(t)
+			once := signed("GET", stands+path, name)
+			before := replica(t, dsn, environ...)
+			answersOK(t, call(t, before, once))
+			if err := before.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			before.wait(t)
+			oauthRefuses(t, call(t, replica(t, dsn, environ...), once), "nonce_used")
+		})
+	}
+}
+
+// TestRevokedEverywhere: a token and a key that are revoked by one program are refused
+// by others of the same store, which have used them before, within five seconds.
+func TestRevokedEverywhere(t *testing.T) {
+	t.Parallel()
+	dsn := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
+	loadDemo(t, dsn)
+	db := demoDB(t, dsn)
+	t.Cleanup(func() { _ = db.Close() })
+	_, key, err := db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "probe"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var replicas []*process
+	for range 2 {
+		replicas = append(replicas, start(t, []string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_AUTH_BEARER=true"}))
+	}
+	calls := map[string]string{"token": demoAdmin(), "key": "Bearer " + key}
+	ask := func(p *process, authorization string) reply {
+		return send(t, "GET", p.contract+"/api/rest/stockitems/1", "", "Authorization", authorization)
+	}
+	for _, p := range replicas {
+		for _, authorization := range calls {
+			answersOK(t, ask(p, authorization))
+		}
+	}
+	if err := db.Credentials().Revoke(t.Context(), strings.Repeat("c", 32)); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Credentials().RevokeKey(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	revoked := time.Now()
+	for _, p := range replicas {
+		for what, authorization := range calls {
+			await(t, "the refusal of the "+what, func() bool { return ask(p, authorization).status == http.StatusUnauthorized })
+			oauthRefuses(t, ask(p, authorization), "token_revoked")
+		}
+	}
+	// What is promised is five seconds; how long it took depends on the machine too.
+	t.Logf("refused everywhere after %s", time.Since(revoked).Round(time.Millisecond))
+}
+
+// TestBearerKeys: with auth.bearer a key calls as what it is for, and without it is
+// nothing.
+func TestBearerKeys(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range []string{"documented", "magento"} {
+		for _, on := range []string{"true", "false"} {
+			t.Run(dialect+"/"+on, func(t *testing.T) {
+				a, server := startDemo(t, dialect, "PORTICO_AUTH_BEARER="+on)
+				admin, adminKey, err := a.db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "probe"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, customerKey, err := a.db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "app", CustomerID: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, c := range []struct {
+					name, key, path string
+					on, off         int
+				}{
+					{"administrator", adminKey, "/customers", 200, 403},
+					{"administrator", adminKey, "/orders/1", 200, 403},
+					{"customer's own", customerKey, "/customers/1", 200, 403},
+					{"customer and another's", customerKey, "/customers/2", 404, 403},
+					{"unknown", "portico_x", "/customers", 401, 403},
+					{"empty", "", "/products", 401, 200},
+					{"a secret of OAuth", strings.Repeat("c", 32), "/products", 401, 200},
+					{"what Guests may read, as an administrator", adminKey, "/products?limit=1", 200, 200},
+				} {
+					want := c.off
+					if on == "true" {
+						want = c.on
+					}
+					got := send(t, "GET", server.URL+"/api/rest"+c.path, "", "Authorization", "Bearer "+c.key, "Accept", "application/json")
+					if got.status != want {
+						t.Errorf("%s: %d %s, want %d", c.name, got.status, got.body, want)
+					}
+					if got.status == 401 && !strings.Contains(got.body, `"oauth_problem=token_rejected"`) {
+						t.Errorf("%s: %s", c.name, got.body)
+					}
+				}
+				if on == "false" {
+					return
+				}
+				// What an administrator reads is not what is kept for Guests.
+				of := func(authorization string) string {
+					return send(t, "GET", server.URL+"/api/rest/products?limit=1", "", "Authorization", authorization, "Accept", "application/json").body
+				}
+				if guest := of(""); guest == of("Bearer "+adminKey) || guest != of("") {
+					t.Error("an administrator reads what Guests do")
+				}
+				if err := a.db.Credentials().RevokeKey(t.Context(), admin.ID); err != nil {
+					t.Fatal(err)
+				}
+				if err := a.ops.reset(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				oauthRefuses(t, send(t, "GET", server.URL+"/api/rest/customers", "", "Authorization", "Bearer "+adminKey, "Accept", "application/json"), "token_rejected")
+			})
+		}
+	}
+}
+
+// TestKeysAreLimited: a key is a client program, whose rate is limited as that of a
+// consumer.
+func TestKeysAreLimited(t *testing.T) {
+	t.Parallel()
+	a, server := startDemo(t, "magento", "PORTICO_AUTH_BEARER=true", "PORTICO_LIMITS_CONSUMER_RATE=0.001", "PORTICO_LIMITS_CONSUMER_BURST=2")
+	var keys [2]string
+	for i := range keys {
+		var err error
+		if _, keys[i], err = a.db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "probe"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range keys {
+		for i, want := range []int{200, 200, 429} {
+			if got := send(t, "GET", server.URL+"/api/rest/stockitems/1", "", "Authorization", "Bearer "+key, "Accept", "application/json"); got.status != want {
+				t.Errorf("call %d: %d %s, want %d", i+1, got.status, got.body, want)
+			}
+		}
+	}
+}
+
+// TestConsentWithoutStore: while the store cannot answer, nobody is told that he is
+// wrong.
+func TestConsentWithoutStore(t *testing.T) {
+	a, server := startDemo(t, "magento")
+	if err := a.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{
+		"/oauth/authorize?oauth_token=" + strings.Repeat("c", 32),
+		"/oauth/initiate?oauth_signature_method=PLAINTEXT&oauth_signature=x&oauth_consumer_key=" + strings.Repeat("a", 32),
+	} {
+		got := send(t, "GET", server.URL+target, "")
+		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" || got.body != "The store cannot answer now\n" {
+			t.Errorf("%s: %d %v %s", target, got.status, got.header, got.body)
+		}
+	}
+	got := send(t, "POST", server.URL+"/admin/oauth_authorize/index/", "a="+strings.Repeat("a", 20_000), "Content-Type", "application/x-www-form-urlencoded")
+	if got.status != http.StatusBadRequest {
+		t.Errorf("a form that is too long: %d %s", got.status, got.body)
+	}
+}
+
+// TestKeysAreNotSigned: a key has no secret to sign with for the old system, which is
+// not asked in its name; an administrator's may be where Portico signs as its own.
+func TestKeysAreNotSigned(t *testing.T) {
+	t.Parallel()
+	old := newStub(t)
+	of := func(letter string) string { return strings.Repeat(letter, 32) }
+	for _, tt := range []struct {
+		name, auth string
+		customer   int64
+		want       int
+	}{
+		{"caller", "caller", 0, http.StatusForbidden}, {"caller, customer", "caller", 1, http.StatusForbidden},
+		{"own", "own", 0, http.StatusOK}, {"own, customer", "own", 1, http.StatusForbidden},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			front := serveFront(t, old.URL, []string{allToLegacy}, "PORTICO_AUTH_BEARER=true", "PORTICO_LEGACY_AUTH="+tt.auth,
+				"PORTICO_LEGACY_CONSUMER_KEY="+of("a"), "PORTICO_LEGACY_CONSUMER_SECRET="+of("b"), "PORTICO_LEGACY_TOKEN="+of("c"), "PORTICO_LEGACY_TOKEN_SECRET="+of("d"))
+			_, key, err := front.app.db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "probe", CustomerID: tt.customer})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := send(t, "GET", front.contract+"/api/rest/orders/1", "", "Authorization", "Bearer "+key, "Accept", "application/json")
+			if asked := old.last() != nil; got.status != tt.want || asked != (tt.want == http.StatusOK) {
+				t.Errorf("%d %s, the old system was asked: %t; want %d", got.status, got.body, asked, tt.want)
+			}
+		})
+	}
+}
