@@ -30,7 +30,10 @@ func TestBuildInfo(t *testing.T) {
 // whatever is sent to the program; nil stands for those of the configuration or the
 // build. A metric with another label has to say here what it may hold.
 func labelValues() map[string][]string {
-	calls := []string{"other", "none", "media"}
+	calls := []string{"other", "none", "media", "oauthInitiate", "oauthToken"}
+	for _, side := range []string{"authorize", "adminAuthorize"} {
+		calls = append(calls, side, side+"Login", side+"Confirm", side+"Reject")
+	}
 	for _, route := range contract.Routes(contract.StandardFields()) {
 		for _, call := range route.Calls {
 			calls = append(calls, call)
@@ -40,7 +43,7 @@ func labelValues() map[string][]string {
 	for _, resource := range []adapter.Resource{
 		adapter.Websites, adapter.Stores, adapter.CustomerGroups, adapter.Categories, adapter.TaxRates, adapter.Countries, adapter.Regions,
 		adapter.Customers, adapter.CustomerAddresses, adapter.Products, adapter.ProductImages, adapter.ProductWebsites, adapter.ProductCategories,
-		adapter.StockItems, adapter.Orders, adapter.OrderItems, adapter.OrderAddresses, adapter.OrderComments,
+		adapter.StockItems, adapter.Orders, adapter.OrderItems, adapter.OrderAddresses, adapter.OrderComments, adapter.Admins,
 	} {
 		resources = append(resources, string(resource))
 	}
@@ -54,13 +57,13 @@ func labelValues() map[string][]string {
 		"call":   calls,
 		"role":   append(roles, ""),
 		"format": append(formats, ""),
-		"status": {"200", "206", "207", "304", "400", "401", "403", "404", "405", "406", "416", "429", "500", "503"},
+		"status": {"200", "206", "207", "302", "304", "400", "401", "403", "404", "405", "406", "416", "429", "500", "503"},
 		"problem": {
 			"version_rejected", "parameter_absent", "parameter_rejected", "timestamp_refused", "nonce_used", "signature_method_rejected",
-			"signature_invalid", "consumer_key_rejected", "token_rejected", "token_revoked", "internal_error",
+			"signature_invalid", "consumer_key_rejected", "token_rejected", "token_revoked", "token_used", "verifier_invalid", "internal_error",
 		},
-		"resource": append(resources, "upstream", "media", "consumers", "tokens", "nonces"),
-		"operation": {"list", "count", "get", "create", "update", "delete", "ping", "open", "use", "used",
+		"resource": append(resources, "upstream", "media", "consumers", "tokens", "nonces", "grants", "keys"),
+		"operation": {"list", "count", "get", "create", "update", "delete", "ping", "open", "use", "used", "begin", "authorise", "exchange",
 			"lookup", "prepare", "store", "change", "done", "mend", "purge", "subscribe", "probe", "nonce"},
 		"kind":     {"ok", "not_found", "conflict", "invalid", "unsupported", "unavailable", "internal", "canceled", "refused_open", "refused_full"},
 		"upstream": {"sql"},
@@ -117,6 +120,13 @@ func TestNoLabelHoldsWhatAClientChose(t *testing.T) {
 				{"GET /api/rest/stockitems?oauth_consumer_key=x&oauth_signature_method=x&oauth_signature=x&oauth_" + word + "[]=1", json, "Authorization: OAuth"},
 				{"GET /api/rest/stockitems?oauth_consumer_key=x&oauth_signature_method=x&oauth_signature=x&oauth_%26" + word + "[]=1", json, "Authorization: OAuth"},
 				{"GET /api/rest/stockitems?" + word + "=%zz", json, "Authorization: OAuth"},
+				{"GET /oauth/" + word},
+				{"GET /oauth/initiate?oauth_callback=" + word},
+				{"GET /oauth/token?oauth_verifier=" + word, oauth(`oauth_consumer_key="@", oauth_token="` + word + `"`)},
+				{"GET /oauth/authorize?oauth_token=" + word, "Cookie: frontend=" + word},
+				{"GET /oauth/authorize/" + word + "?oauth_token=" + word},
+				{"GET /admin/oauth_authorize/confirm/?oauth_token=" + word},
+				{"GET /admin/oauth_authorize/reject?oauth_token=" + word},
 			}
 			for _, lines := range requests {
 				sendLines(t, l.contract, lines)
