@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -20,7 +19,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/portico-commerce/portico/contracttests/programs"
+	"github.com/portico-commerce/portico/contracttests/programs/chromium"
 )
 
 // screenshotsDir names a folder to leave screenshots in, for people to look at.
@@ -37,16 +36,7 @@ type danceBrowser struct {
 
 func openDanceBrowser(t *testing.T) *danceBrowser {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(programs.Need(t, "chromium")))
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // Chromium refuses root with one
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
+	ctx := chromium.Open(t)
 	b := &danceBrowser{t: t, ctx: ctx}
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
 		t.Fatal(err)

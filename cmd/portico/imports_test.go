@@ -68,7 +68,8 @@ func arrows() map[string][]string {
 		"contracttests":        {},
 		"contracttests/report": {"contracttests"},
 		// asks for programs that tests run
-		"contracttests/programs": {},
+		"contracttests/programs":          {},
+		"contracttests/programs/chromium": {"contracttests/programs"},
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/contracttests"
-	"github.com/portico-commerce/portico/contracttests/programs"
+	"github.com/portico-commerce/portico/contracttests/programs/chromium"
 	"github.com/portico-commerce/portico/contracttests/report"
 )
 
@@ -53,16 +52,7 @@ type browser struct {
 // openBrowser starts one that ends with the test. pages are what it can open.
 func openBrowser(t *testing.T, pages map[string][]byte) *browser {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(programs.Need(t, "chromium")))
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // Chromium refuses root with one
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
+	ctx := chromium.Open(t)
 	b := &browser{t: t, ctx: ctx}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, ok := pages[strings.TrimPrefix(r.URL.Path, "/")]
