@@ -1,5 +1,7 @@
 package adapter
 
+import "unsafe"
+
 // A Record holds the values of one record, one for each attribute of its
 // schema and in the schema's order.
 type Record struct {
@@ -30,6 +32,30 @@ func (r Record) Set(name string, v Value) {
 	}
 	r.Values[i] = v
 }
+
+// Size returns about how many bytes of memory r takes.
+func (r Record) Size() int64 {
+	size := int64(len(r.Values)) * valueSize
+	for i := range r.Values {
+		v := &r.Values[i]
+		size += int64(len(v.text))
+		if v.lists == nil {
+			continue
+		}
+		for _, text := range v.lists.texts {
+			size += int64(len(text)) + textSize
+		}
+		for _, part := range v.lists.records {
+			size += part.Size()
+		}
+	}
+	return size
+}
+
+const (
+	valueSize = int64(unsafe.Sizeof(Value{}))
+	textSize  = int64(unsafe.Sizeof(""))
+)
 
 // Clone returns a copy of r whose values may be set without changing r.
 func (r Record) Clone() Record {

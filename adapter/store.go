@@ -50,6 +50,10 @@ type ListParams struct {
 	// key and what Query names. A store may leave out the rest, which is then
 	// absent; each it reads all the same costs time.
 	Only []string
+	// MaxBytes, unless 0, is the [Record.Size] of all records together at which a
+	// store may end the list early, with [ListResult.More]. It then ends with the
+	// record that reaches it. A store that returns Partial ignores it.
+	MaxBytes int64
 	// Products says which products.
 	Products ProductParams
 }
@@ -85,6 +89,9 @@ type ListResult struct {
 	// Partial: the store could not do the whole query. Records then holds every
 	// record that [Apply] may select, in any order and more besides.
 	Partial bool
+	// More: the list was ended early, because of ListParams.MaxBytes. A query for what
+	// comes after the last of Records, which has some, continues it.
+	More bool
 }
 
 // GetParams names one record.

@@ -39,6 +39,7 @@ func (s *suite) testList(t *testing.T) {
 		}
 	})
 	t.Run("marks", func(t *testing.T) { s.testMarks(t, all, &adapter.Query{}, nil) })
+	t.Run("early ends", func(t *testing.T) { s.testEarlyEnds(t, all) })
 	t.Run("together", func(t *testing.T) { s.testTogether(t, all) })
 	t.Run("unknown attribute", func(t *testing.T) {
 		for _, q := range []adapter.Query{

@@ -72,6 +72,42 @@ func (s *suite) walk(t *testing.T, full []adapter.Record, q *adapter.Query, limi
 	}
 }
 
+// testEarlyEnds reads the whole list in pieces that the store may end early. A piece
+// that was ended early has records, so that whoever reads on makes progress.
+func (s *suite) testEarlyEnds(t *testing.T, full []adapter.Record) {
+	t.Helper()
+	for _, q := range []adapter.Query{{}, {Limit: 3}, {Offset: 1, Limit: 2}} {
+		for _, maxBytes := range []int64{1, full[0].Size() + 1, 1 << 40} {
+			want, _, err := adapter.Apply(s.schema, full, &q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var read []adapter.Record
+			next := q
+			for more := true; more && len(read) <= len(want); {
+				result, err := s.store.List(t.Context(), &adapter.ListParams{Query: next, MaxBytes: maxBytes})
+				if err != nil {
+					t.Fatal(err)
+				}
+				n := len(result.Records)
+				if result.Partial || result.More && n == 0 {
+					t.Fatalf("%s, at most %d bytes: %d records, partial: %t, more: %t", show(&next), maxBytes, n, result.Partial, result.More)
+				}
+				read = append(read, result.Records...)
+				if more = result.More; more {
+					next.After, next.Offset = &adapter.Mark{Key: s.key(result.Records[n-1])}, 0
+					if q.Limit > 0 {
+						next.Limit = q.Limit - int64(len(read))
+					}
+				}
+			}
+			if !slices.EqualFunc(read, want, sameRecord) {
+				t.Errorf("%s, at most %d bytes a piece: read %v, want %v", show(&q), maxBytes, s.keys(read), s.keys(want))
+			}
+		}
+	}
+}
+
 // valueOf returns a value of the kind from its text. An integer that is out of
 // range is the nearest one.
 func valueOf(kind adapter.Kind, text string) adapter.Value {

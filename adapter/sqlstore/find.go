@@ -20,9 +20,10 @@ func (s *store) find(ctx context.Context, sb *sqlbuilder.SelectBuilder, selected
 		return s.count(ctx, sb.Select("COUNT(*)"))
 	}
 	partial := selected.beyond || len(selected.order) == 0 && !p.Count
-	var wanted sieve
+	wanted := sieve{maxBytes: p.MaxBytes}
 	var err error
 	if partial {
+		wanted.maxBytes = 0
 		err = s.rows(ctx, s.db.reading.query, sb, read, wanted.take)
 	} else {
 		wanted.counting = p.Count
@@ -31,7 +32,7 @@ func (s *store) find(ctx context.Context, sb *sqlbuilder.SelectBuilder, selected
 	if err != nil {
 		return nil, s.db.fault(ctx, "list "+string(s.table.schema.Resource), err)
 	}
-	return &adapter.ListResult{Records: wanted.records, Total: wanted.total, Partial: partial}, nil
+	return &adapter.ListResult{Records: wanted.records, Total: wanted.total, Partial: partial, More: wanted.more()}, nil
 }
 
 // sifted runs sb, in the order of q, for what wanted keeps of it. Behind a mark
@@ -54,7 +55,7 @@ func (s *store) sifted(ctx context.Context, sb *sqlbuilder.SelectBuilder, select
 	if after != "" {
 		sb.Where(after)
 	}
-	if err := s.rows(ctx, s.db.reading.query, wanted.cut(sb, q), read, wanted.take); err != nil || tail == "" || wanted.full() {
+	if err := s.rows(ctx, s.db.reading.query, wanted.cut(sb, q), read, wanted.take); err != nil || tail == "" || wanted.full() || wanted.more() {
 		return err
 	}
 	sb.WhereClause = conditions
@@ -97,7 +98,9 @@ func (s *store) rowsOf(ctx context.Context, query querier, text string, argument
 type sieve struct {
 	records []adapter.Record
 	limit   int64 // of records; 0 is none
-	total   int64 // of what the conditions select, when counting
+	// size is that of the records, counted where maxBytes is not 0 and ends them.
+	size, maxBytes int64
+	total          int64 // of what the conditions select, when counting
 	// What the statement leaves to do; nothing without a matcher.
 	matcher  *adapter.Matcher
 	counting bool
@@ -148,8 +151,14 @@ func (s *sieve) take(r adapter.Record) (more bool) {
 		}
 	}
 	s.records = append(s.records, r)
-	return !s.full()
+	if s.maxBytes > 0 {
+		s.size += r.Size()
+	}
+	return !s.full() && !s.more()
 }
 
 // full reports whether s holds the whole page.
 func (s *sieve) full() bool { return s.limit > 0 && int64(len(s.records)) >= s.limit }
+
+// more reports whether s has ended early, because of its size.
+func (s *sieve) more() bool { return s.maxBytes > 0 && s.size >= s.maxBytes && !s.full() }

@@ -90,7 +90,7 @@ func (s products) listed(ctx context.Context, p *adapter.ListParams, wanted want
 	}
 	sc := s.scanners.Get().(*scanner)
 	defer s.free(sc)
-	var found sieve
+	found := sieve{limit: p.Query.Limit, maxBytes: p.MaxBytes}
 	err = s.rowsOf(ctx, s.db.reading.query, text, arguments, s.reader(sc, at), found.take)
 	if err == nil {
 		err = s.addParts(ctx, s.db.reading.query, found.records, wanted, p)
@@ -98,7 +98,7 @@ func (s products) listed(ctx context.Context, p *adapter.ListParams, wanted want
 	if err != nil {
 		return nil, true, s.db.fault(ctx, "list products", err)
 	}
-	return &adapter.ListResult{Records: found.records}, true, nil
+	return &adapter.ListResult{Records: found.records, More: found.more()}, true, nil
 }
 
 // listedIDs returns a statement that finds the ids of the products p selects, in
