@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -53,17 +54,22 @@ type Config struct {
 	rows []Row
 }
 
-// Limits bound what a request may send, in bytes, the pixels of an image, and how
-// often a consumer may call.
+// Limits bound what a request may send, in bytes, what all requests and all replies take
+// in memory, in bytes, the pixels of an image, and how often callers may call.
 type Limits struct {
 	BodyBytes, QueryBytes, ImagePixels int64
+	RequestsBytes, RepliesBytes        int64
 
-	ConsumerRate  float64 // requests per second; 0: any number
-	ConsumerBurst int64   // requests at once, at least 1
+	ConsumerRate, GuestRate   float64 // requests per second; 0: any number
+	ConsumerBurst, GuestBurst int64   // requests at once, at least 1
 }
 
-// Lists bound what a list may answer.
-type Lists struct{ MaxRows int64 }
+// Lists bound what lists may answer. GuestMaxRows may be zero, and SpoolDir empty.
+type Lists struct {
+	MaxRows, GuestMaxRows, InFlight int64
+	SpoolBytes                      int64
+	SpoolDir                        string
+}
 
 // Cache holds what is kept of guests' replies, for how long and where. RedisURL
 // may be empty, and StaleTTL, MemoryBytes and MemoryTTL may be zero.
@@ -75,6 +81,7 @@ type Cache struct {
 
 // Server holds what connections to the contract's port are served with.
 type Server struct {
+	MaxConnections int
 	// Time limits, none of them zero.
 	ReadHeaderTimeout, ReadTimeout, WriteTimeout, IdleTimeout, ShutdownTimeout time.Duration
 
@@ -140,8 +147,19 @@ func newConfig(v values, sections []Section) *Config {
 
 			ConsumerRate:  number(get[string](v, "limits.consumer_rate")),
 			ConsumerBurst: get[int64](v, "limits.consumer_burst"),
+			GuestRate:     number(get[string](v, "limits.guest_rate")),
+			GuestBurst:    get[int64](v, "limits.guest_burst"),
+
+			RequestsBytes: get[int64](v, "limits.requests_bytes"),
+			RepliesBytes:  get[int64](v, "limits.replies_bytes"),
 		},
-		Lists: Lists{MaxRows: get[int64](v, "lists.max_rows")},
+		Lists: Lists{
+			MaxRows:      get[int64](v, "lists.max_rows"),
+			GuestMaxRows: get[int64](v, "lists.guest_max_rows"),
+			InFlight:     get[int64](v, "lists.in_flight"),
+			SpoolBytes:   get[int64](v, "lists.spool_bytes"),
+			SpoolDir:     get[string](v, "lists.spool_dir"),
+		},
 		Cache: Cache{
 			RedisURL:    get[string](v, "cache.redis_url"),
 			TTL:         get[time.Duration](v, "cache.ttl"),
@@ -151,6 +169,8 @@ func newConfig(v values, sections []Section) *Config {
 			MemoryBytes: get[int64](v, "cache.memory_bytes"),
 		},
 		Server: Server{
+			MaxConnections: int(get[int64](v, "server.max_connections")),
+
 			ReadHeaderTimeout: get[time.Duration](v, "server.read_header_timeout"),
 			ReadTimeout:       get[time.Duration](v, "server.read_timeout"),
 			WriteTimeout:      get[time.Duration](v, "server.write_timeout"),
@@ -262,6 +282,13 @@ func rules() []rule {
 				return ""
 			}
 			return "must differ from listen " + c.Listen
+		}},
+		{[]string{"limits.requests_bytes", "limits.body_bytes"}, func(c *Config) string {
+			const copies = 8 // that the largest body takes while it is decoded
+			if c.Limits.RequestsBytes >= copies*c.Limits.BodyBytes {
+				return ""
+			}
+			return fmt.Sprintf("must be at least %d times limits.body_bytes, which is %s: that is what decoding the largest body can take", copies, sizeText(c.Limits.BodyBytes))
 		}},
 		{[]string{"server.read_header_timeout", "server.read_timeout"}, func(c *Config) string {
 			if c.Server.ReadHeaderTimeout <= c.Server.ReadTimeout {

@@ -71,11 +71,13 @@ func TestLoadDefaults(t *testing.T) {
 		OpsListen:      "127.0.0.1:9464",
 		LogLevel:       slog.LevelInfo,
 		LogFormat:      "text",
-		Limits:         config.Limits{BodyBytes: 16 << 20, QueryBytes: 256 << 10, ImagePixels: 40_000_000, ConsumerBurst: 20},
-		Lists:          config.Lists{MaxRows: 100000},
+		Limits: config.Limits{BodyBytes: 16 << 20, QueryBytes: 256 << 10, ImagePixels: 40_000_000,
+			RequestsBytes: 128 << 20, RepliesBytes: 32 << 20, ConsumerBurst: 20, GuestBurst: 20},
+		Lists: config.Lists{MaxRows: 100000, InFlight: 64, SpoolBytes: 1 << 30},
 		Cache: config.Cache{TTL: 5 * time.Minute, StaleTTL: time.Hour, MemoryTTL: time.Second, Timeout: 100 * time.Millisecond,
 			MemoryBytes: 64 << 20},
 		Server: config.Server{
+			MaxConnections:    4096,
 			ReadHeaderTimeout: 10 * time.Second,
 			ReadTimeout:       time.Minute,
 			WriteTimeout:      2 * time.Minute,
@@ -119,10 +121,12 @@ accept_missing: json
 adapter: rest
 ops: {listen: ":9000", token: 0123456789abcdef, pprof: true}
 log: {level: error, format: json}
-limits: {body_bytes: 4096, query_bytes: 512KiB, image_pixels: 1, consumer_rate: 0.25, consumer_burst: 3}
-lists.max_rows: 7
+limits: {body_bytes: 4096, query_bytes: 512KiB, image_pixels: 1, consumer_rate: 0.25, consumer_burst: 3,
+  requests_bytes: 1MiB, replies_bytes: 2MiB, guest_rate: 2.5, guest_burst: 4}
+lists: {max_rows: 7, guest_max_rows: 5, in_flight: 6, spool_bytes: 3MiB, spool_dir: /var/spool/portico}
 cache: {redis_url: "rediss://:password@redis.example:6380/1", ttl: 1m, stale_ttl: 0s, memory_bytes: 0, memory_ttl: 0s, timeout: 1s}
 server:
+  max_connections: 9
   read_header_timeout: 1s
   read_timeout: 2s
   write_timeout: 1m30s
@@ -164,10 +168,12 @@ sql.dsn: 0042
 		OpsPprof:      true,
 		LogLevel:      slog.LevelError,
 		LogFormat:     "json",
-		Limits:        config.Limits{BodyBytes: 4096, QueryBytes: 512 << 10, ImagePixels: 1, ConsumerRate: 0.25, ConsumerBurst: 3},
-		Lists:         config.Lists{MaxRows: 7},
-		Cache:         config.Cache{RedisURL: "rediss://:password@redis.example:6380/1", TTL: time.Minute, Timeout: time.Second},
+		Limits: config.Limits{BodyBytes: 4096, QueryBytes: 512 << 10, ImagePixels: 1, RequestsBytes: 1 << 20, RepliesBytes: 2 << 20,
+			ConsumerRate: 0.25, GuestRate: 2.5, ConsumerBurst: 3, GuestBurst: 4},
+		Lists: config.Lists{MaxRows: 7, GuestMaxRows: 5, InFlight: 6, SpoolBytes: 3 << 20, SpoolDir: "/var/spool/portico"},
+		Cache: config.Cache{RedisURL: "rediss://:password@redis.example:6380/1", TTL: time.Minute, Timeout: time.Second},
 		Server: config.Server{
+			MaxConnections:    9,
 			ReadHeaderTimeout: time.Second,
 			ReadTimeout:       2 * time.Second,
 			WriteTimeout:      90 * time.Second,

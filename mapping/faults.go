@@ -19,7 +19,10 @@ import (
 func (s *Service) faultsOf(c *Call, err error) (faults contract.Faults, unexpected bool) {
 	var one contract.Fault
 	var problem *auth.Problem
+	var rate *RateError
 	switch {
+	case errors.As(err, &rate):
+		return contract.Faults{s.dialect.Fault(contract.TooManyRequests)}, false
 	case errors.As(err, &faults):
 		return faults, false
 	case errors.As(err, &one):
@@ -30,6 +33,8 @@ func (s *Service) faultsOf(c *Call, err error) (faults contract.Faults, unexpect
 		return contract.Faults{s.dialect.Fault(contract.UnverifiableSignature)}, false
 	case errors.Is(err, ErrBody):
 		return contract.Faults{s.dialect.Fault(contract.RequestInvalid)}, false
+	case errors.Is(err, errTooManyRows):
+		return contract.Faults{s.dialect.Fault(contract.LimitError)}, false
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return contract.Faults{s.dialect.Fault(contract.Unavailable)}, true
 	}
@@ -47,7 +52,10 @@ func (s *Service) faultsOf(c *Call, err error) (faults contract.Faults, unexpect
 // failed with err, at least 1; 0 when trying again is no remedy.
 func RetryAfter(err error) int {
 	var known *adapter.Error
+	var rate *RateError
 	switch {
+	case errors.As(err, &rate):
+		return rate.RetryAfter
 	case errors.As(err, &known):
 		if known.Kind != adapter.Unavailable {
 			return 0
@@ -92,17 +100,23 @@ func record(members ...codec.Member) codec.Node {
 	return codec.Node{Kind: codec.Struct, Members: members}
 }
 
+// worthLogging reports whether an error says more than that the client is gone, or what
+// has been logged already.
+func worthLogging(err error) bool {
+	return !errors.Is(err, context.Canceled) && !errors.Is(err, errPanicked)
+}
+
 // report logs the cause of what a client is told in general terms, or not at all.
 // Of calls that were not sent, because the upstream is left alone, there may be
 // thousands a second that say nothing new.
-func (s *Service) report(ctx context.Context, c *Call, what string, err error) {
+func (s *Service) report(ctx context.Context, call, what string, err error) {
 	level := slog.LevelError
 	var known *adapter.Error
 	if errors.As(err, &known) && known.RetryAfter > 0 {
 		level = slog.LevelDebug
 	}
 	s.log.LogAttrs(ctx, level, what,
-		slog.String("call", c.Name()),
+		slog.String("call", call),
 		slog.String("kind", adapter.KindOf(err).String()),
 		slog.Any("error", err))
 }

@@ -234,11 +234,8 @@ func (s *Service) fill(ctx context.Context, c *Call, at int) (value []byte, ttl 
 	switch {
 	case err != nil:
 		response = s.refuse(ctx, c, err, nil)
-	case reply.Rest != nil:
-		response.Status = http.StatusOK
-		if response.Body, err = s.whole(ctx, c, reply, nil); err != nil {
-			return nil, 0, err
-		}
+	case reply.Rest != nil: // larger than what is cached: each caller gets its own
+		return nil, 0, nil
 	default:
 		response = s.answer(ctx, c, reply, nil)
 	}

@@ -1,10 +1,8 @@
 package mapping
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 
 	"github.com/portico-commerce/portico/mapping/auth"
@@ -33,8 +31,8 @@ const UnknownRole = "unknown"
 type Admission struct {
 	Role string // of the caller, fit for a label
 	// Sign returns the Authorization header for a call as it is sent to a scheme, host
-	// and target; it is nil where the call goes as it came. It may have read the body
-	// of the request, and then has put back what it read.
+	// and target; it is nil where the call goes as it came. It may read
+	// the body of the request, and replaces it by what it has read.
 	Sign func(scheme, host, target string) (authorization string, err error)
 }
 
@@ -52,7 +50,6 @@ func (s *Service) Admit(ctx context.Context, r *http.Request, scheme string, buf
 	}
 	c, unacceptable := s.passing(ctx, r, scheme)
 	signer, err := s.admit(ctx, c)
-	putBack(c)
 	if err != nil {
 		if unacceptable != nil { // which is found out first
 			err = unacceptable
@@ -62,8 +59,7 @@ func (s *Service) Admit(ctx context.Context, r *http.Request, scheme string, buf
 	a.Role = c.Principal.Role.String()
 	if signer != nil {
 		a.Sign = func(scheme, host, target string) (string, error) {
-			defer putBack(c)
-			request := s.credentials(c)
+			request := s.credentials(ctx, c)
 			request.Scheme, request.Host, request.Target = scheme, host, target
 			return signer.Sign(request, s.settings.Now())
 		}
@@ -74,7 +70,7 @@ func (s *Service) Admit(ctx context.Context, r *http.Request, scheme string, buf
 // admit takes c through the steps that it has to pass before it is signed anew, and
 // returns by whom, nil for a Guest.
 func (s *Service) admit(ctx context.Context, c *Call) (*auth.Signer, error) {
-	for _, check := range []step{(*Service).authenticate, (*Service).limitConsumer} {
+	for _, check := range []step{(*Service).limitQuery, (*Service).authenticate, (*Service).limitConsumer} {
 		if err := check(s, ctx, c); err != nil {
 			return nil, err
 		}
@@ -85,7 +81,7 @@ func (s *Service) admit(ctx context.Context, c *Call) (*auth.Signer, error) {
 	case s.settings.Legacy == CallersSignature && c.Principal.KeyID != 0:
 		return nil, s.dialect.Fault(contract.AccessDenied) // it has no secret to sign with
 	case s.settings.Legacy == CallersSignature:
-		return s.auth.Signer(ctx, s.credentials(c))
+		return s.auth.Signer(ctx, s.credentials(ctx, c))
 	case role == contract.Admin:
 		return s.settings.LegacySigner, nil
 	default: // would get what is an Admin's
@@ -95,7 +91,7 @@ func (s *Service) admit(ctx context.Context, c *Call) (*auth.Signer, error) {
 
 // Refuse answers r, which must be owned and could not be passed on because of err,
 // as [Service.Serve] would: by its arguments, which are those of Serve. An error of
-// kind Unavailable is answered with 503, ErrBody with 400.
+// kind Unavailable is answered with 503, a [*RateError] with 429, ErrBody with 400.
 func (s *Service) Refuse(ctx context.Context, r *http.Request, scheme string, err error, buf []byte) Response {
 	c, _ := s.passing(ctx, r, scheme)
 	return s.refusal(ctx, c, err, buf)
@@ -114,11 +110,4 @@ func (s *Service) refusal(ctx context.Context, c *Call, err error, buf []byte) R
 	response := s.refuse(ctx, c, err, buf)
 	response.describe(c)
 	return response
-}
-
-// putBack lets the body of a request that has been read be read again.
-func putBack(c *Call) {
-	if c.bodyRead {
-		c.request.Body = io.NopCloser(bytes.NewReader(c.body))
-	}
 }

@@ -41,7 +41,7 @@ func (r *resource) many(c *Call, form listForm, records *rows) (*Reply, error) {
 }
 
 // manyCut answers with a list of records, each cut to the given fields. Those
-// beyond the first batch are read when the first has been written.
+// beyond the first batch are read when the first has been rendered.
 func (r *resource) manyCut(c *Call, form listForm, records *rows, fields []int) *Reply {
 	key, _ := r.schema.Index(r.schema.Key)
 	place, renderer := 0, r.renderer(c, fields)
@@ -58,21 +58,26 @@ func (r *resource) manyCut(c *Call, form listForm, records *rows, fields []int) 
 	for i, rec := range records.batch {
 		entries.Members[i] = entry(rec)
 	}
+	reply := &Reply{Body: &entries, release: release}
 	if records.ended {
-		return &Reply{Body: &entries, release: release}
+		return reply
 	}
-	return &Reply{Body: &entries, Rest: func(ctx context.Context, write func(*codec.Member) error) error {
-		for {
-			if err := records.following(ctx); err != nil || len(records.batch) == 0 {
-				return err
-			}
-			for _, rec := range records.batch {
-				renderer.slab = renderer.slab[:0] // all before it has been written
-				e := entry(rec)
-				if err := write(&e); err != nil {
-					return err
-				}
-			}
+	records.batch = nil // while the first is being sent, only what is rendered is needed
+	reply.release = func() {
+		release()
+		renderer.slab = make(slab, 0, len(renderer.columns)) // for one record at a time
+	}
+	reply.Rest = func(ctx context.Context, add func(*codec.Member)) (more bool, err error) {
+		if err := records.following(ctx); err != nil {
+			return false, err
 		}
-	}}
+		for _, rec := range records.batch {
+			renderer.slab = renderer.slab[:0] // the record before has been rendered
+			e := entry(rec)
+			add(&e)
+		}
+		records.batch = nil
+		return !records.ended, nil
+	}
+	return reply
 }

@@ -9,12 +9,14 @@ import (
 )
 
 // page returns the records of the wanted page, which has a limit, among those
-// that bounds leave. A page beyond the end is the last page again (wire 10).
+// that bounds leave. A page beyond the end is the last page again (wire 10). more reports
+// that the page goes on behind these records, which would otherwise be too large.
 //
 // It takes one query, unless the page lies beyond the end and nothing is remembered
 // of that: then the list is counted, once in a generation of its records.
-func (s source) page(ctx context.Context, wanted *listquery.List, bounds adapter.ListParams) ([]adapter.Record, error) {
+func (s source) page(ctx context.Context, wanted *listquery.List, bounds adapter.ListParams) (records []adapter.Record, more bool, err error) {
 	bounds.Query = wanted.Query
+	bounds.MaxBytes = pageBytes
 	list := pagedList{source: s, params: bounds, limit: wanted.Paging.Limit}
 	list.view = s.memory.view(s.schema.Resource, &list.params)
 	list.view.share(ctx)
@@ -23,18 +25,17 @@ func (s source) page(ctx context.Context, wanted *listquery.List, bounds adapter
 	total, known := list.view.total()
 	counted := !known && !decided
 	if counted {
-		var err error
 		if total, err = list.count(ctx, false); err != nil || total == 0 {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	if known || counted {
 		offset = wanted.Paging.OffsetIn(total)
 	}
 	for {
-		records, total, err := list.from(ctx, offset)
+		records, total, more, err = list.from(ctx, offset)
 		if err != nil || len(records) > 0 || offset == 0 || counted {
-			return records, err
+			return records, more, err
 		}
 		// The page is beyond the end. A total that did not say so is out of date,
 		// and one that is counted now is believed.
@@ -42,7 +43,7 @@ func (s source) page(ctx context.Context, wanted *listquery.List, bounds adapter
 			total, err = list.count(ctx, known)
 		}
 		if err != nil || total == 0 {
-			return nil, err
+			return nil, false, err
 		}
 		known, offset = true, wanted.Paging.OffsetIn(total)
 	}
@@ -60,8 +61,9 @@ type pagedList struct {
 }
 
 // from returns the records behind the first offset ones, as many as a page has.
-// total is the number of records of the list when they tell it, or else unknown.
-func (l *pagedList) from(ctx context.Context, offset int64) (records []adapter.Record, total int64, err error) {
+// total is the number of records of the list when they tell it, or else unknown; more is
+// that of [source.page].
+func (l *pagedList) from(ctx context.Context, offset int64) (records []adapter.Record, total int64, more bool, err error) {
 	p := l.params
 	q := &p.Query
 	q.Limit = l.limit
@@ -73,24 +75,31 @@ func (l *pagedList) from(ctx context.Context, offset int64) (records []adapter.R
 	case offset > 0:
 		q.Offset, q.Limit = offset-1, l.limit+1 // from the record that the page comes after
 	}
-	if records, total, err = l.query(ctx, &p); err != nil {
-		return nil, 0, err
+	if records, total, more, err = l.query(ctx, &p); err != nil {
+		return nil, 0, false, err
 	}
 	reached := marked || offset == 0
 	if !reached && len(records) > 0 {
-		l.view.setPosition(offset, l.mark(records[0], q.OrderBy), since)
+		before := l.mark(records[0], q.OrderBy)
+		l.view.setPosition(offset, before, since)
 		records, reached = records[1:], true
+		if len(records) == 0 && more { // that record alone is as large as a page may be
+			q.After, q.Offset, q.Limit = before, 0, l.limit
+			if records, total, more, err = l.query(ctx, &p); err != nil {
+				return nil, 0, false, err
+			}
+		}
 	}
 	switch n := int64(len(records)); {
 	case n == l.limit:
 		l.view.setPosition(offset+n, l.mark(records[n-1], q.OrderBy), since)
-	case reached && total == unknown:
+	case reached && total == unknown && !more:
 		total = offset + n
 	}
 	if total != unknown {
 		l.view.setTotal(total, since)
 	}
-	return records, total, nil
+	return records, total, more, nil
 }
 
 // count counts the list, once for all callers that ask at the same time; anew

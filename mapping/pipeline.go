@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -29,9 +28,11 @@ type Call struct {
 	request    *http.Request
 	scheme     string
 	body       []byte
-	bodyRead   bool
-	retryAfter int  // seconds, of a call that comes too early
-	again      bool // the request has been answered before, by the other side
+	form       []byte // an urlencoded body that was read for its credentials
+	formRead   bool
+	reserved   int64 // bytes taken from the budget of requests, until the call has been answered
+	retryAfter int   // seconds, of a call that comes too early
+	again      bool  // the request has been answered before, by the other side
 	// What a reply that is kept has to know of how it was made.
 	buyer   *buyer // whose prices it shows, if it shows any
 	formKey string // the random key in it, if there is one
@@ -58,9 +59,10 @@ type Reply struct {
 	Status   int    // 0 is 200
 	Location string // of a record that was created, from /api/rest on
 	Body     *codec.Node
-	// Rest, unless nil, writes the entries of a list that follow those of Body,
-	// which has some. It returns the error of write as it is.
-	Rest func(ctx context.Context, write func(*codec.Member) error) error
+	// Rest, unless nil, reads what follows the entries of Body, which has some. Each call
+	// adds those of the next batch, for which add returns at once, and reports whether
+	// there may be another.
+	Rest func(ctx context.Context, add func(*codec.Member)) (more bool, err error)
 	// Numbered names the entries of an XML list data_item_1, data_item_2, …
 	Numbered bool
 	// release, unless nil, is called once Body has been rendered.
@@ -81,6 +83,7 @@ type step func(*Service, context.Context, *Call) error
 func steps() []step {
 	return []step{
 		(*Service).negotiate,
+		(*Service).limitQuery,
 		(*Service).authenticate,
 		(*Service).limitConsumer,
 		(*Service).checkAPIType,
@@ -92,6 +95,7 @@ func steps() []step {
 		(*Service).decodeQuery,
 		(*Service).decodeBody,
 		(*Service).checkForm,
+		(*Service).reserveEntries,
 		(*Service).keepWritable,
 		(*Service).checkLateRefusal,
 	}
@@ -140,16 +144,25 @@ func (s *Service) negotiate(_ context.Context, c *Call) error {
 	return nil
 }
 
+// limitQuery refuses a query string that is too long before anything reads it, such as
+// authentication, which may look there for credentials.
+func (s *Service) limitQuery(_ context.Context, c *Call) error {
+	if len(c.request.URL.RawQuery) > s.settings.QueryBytes {
+		return s.dialect.Fault(contract.RequestInvalid)
+	}
+	return nil
+}
+
 // authenticate finds out who calls (wire 12). Without OAuth credentials the
 // caller is a Guest.
 func (s *Service) authenticate(ctx context.Context, c *Call) error {
-	principal, err := s.auth.Authenticate(ctx, s.credentials(c))
+	principal, err := s.auth.Authenticate(ctx, s.credentials(ctx, c))
 	c.Principal = principal
 	return err
 }
 
 // credentials returns what authentication looks at.
-func (s *Service) credentials(c *Call) *auth.Request {
+func (s *Service) credentials(ctx context.Context, c *Call) *auth.Request {
 	r := c.request
 	return &auth.Request{
 		Method:        r.Method,
@@ -158,9 +171,19 @@ func (s *Service) credentials(c *Call) *auth.Request {
 		Target:        r.RequestURI,
 		Authorization: r.Header.Get("Authorization"),
 		ContentType:   r.Header.Get("Content-Type"),
-		Body:          func() ([]byte, error) { return s.readBody(c) },
+		Form:          func() ([]byte, error) { return s.readForm(ctx, c) },
 		Again:         c.again,
 	}
+}
+
+// A RateError is for a call of a caller that sends too many.
+type RateError struct {
+	RetryAfter int // whole seconds after which it may send another
+}
+
+// Error says when the caller may call again.
+func (e *RateError) Error() string {
+	return "mapping: too many calls; the next may be sent in " + strconv.Itoa(e.RetryAfter) + " s"
 }
 
 // limitConsumer refuses the calls that a consumer sends beyond its rate. It follows
@@ -169,12 +192,11 @@ func (s *Service) limitConsumer(_ context.Context, c *Call) error {
 	if c.again {
 		return nil
 	}
-	wait, ok := s.rates.take(c.Principal.Client())
+	wait, ok := s.rates.Take(c.Principal.Client())
 	if ok {
 		return nil
 	}
-	c.retryAfter = wait
-	return s.dialect.Fault(contract.TooManyRequests)
+	return &RateError{RetryAfter: wait}
 }
 
 // checkAPIType refuses what only looks like this interface.
@@ -238,25 +260,28 @@ func (s *Service) checkImplemented(_ context.Context, c *Call) error {
 }
 
 // decodeQuery reads the query string once, for all who look at it.
-func (s *Service) decodeQuery(_ context.Context, c *Call) error {
-	if len(c.request.URL.RawQuery) > s.settings.QueryBytes {
-		return s.dialect.Fault(contract.RequestInvalid)
+func (s *Service) decodeQuery(ctx context.Context, c *Call) error {
+	if err := s.reserve(ctx, c, codec.Cost(contract.Text, c.request.URL.RawQuery)); err != nil {
+		return err
 	}
 	c.Query = codec.ParseForm(c.request.URL.RawQuery)
 	return nil
 }
 
 // decodeBody reads the body of a POST or PUT (wire 6). Other methods have none.
-func (s *Service) decodeBody(_ context.Context, c *Call) error {
+func (s *Service) decodeBody(ctx context.Context, c *Call) error {
 	if c.Method != contract.POST && c.Method != contract.PUT {
 		return nil
 	}
-	format, err := s.bodyFormat(c)
+	format, err := s.bodyFormat(ctx, c)
 	if err != nil {
 		return err
 	}
-	body, err := s.readBody(c)
+	body, err := s.readBody(ctx, c)
 	if err != nil {
+		return err
+	}
+	if err := s.reserve(ctx, c, codec.Cost(format, body)); err != nil {
 		return err
 	}
 	c.Body, err = codec.Decode(format, body)
@@ -274,7 +299,7 @@ func (s *Service) decodeBody(_ context.Context, c *Call) error {
 }
 
 // bodyFormat chooses how to read the body from Content-Type (wire 6.1).
-func (s *Service) bodyFormat(c *Call) (contract.Format, error) {
+func (s *Service) bodyFormat(ctx context.Context, c *Call) (contract.Format, error) {
 	format, mediaType, err := codec.ContentType(joined(c.request.Header, "Content-Type"))
 	switch {
 	case errors.Is(err, codec.ErrNoContentType):
@@ -290,7 +315,7 @@ func (s *Service) bodyFormat(c *Call) (contract.Format, error) {
 		return 0, s.dialect.Fault(contract.MediaTypeNotSupported, mediaType)
 	}
 	if s.dialect.JSONInTextXML && c.Route.ContentTypeDemanded && mediaType == "text/xml" {
-		body, err := s.readBody(c)
+		body, err := s.readBody(ctx, c)
 		if err != nil {
 			return 0, err
 		}
@@ -299,20 +324,6 @@ func (s *Service) bodyFormat(c *Call) (contract.Format, error) {
 		}
 	}
 	return format, nil
-}
-
-// readBody reads the body once. One that is larger than the settings allow is
-// refused.
-func (s *Service) readBody(c *Call) ([]byte, error) {
-	if c.bodyRead {
-		return c.body, nil
-	}
-	body, err := io.ReadAll(io.LimitReader(c.request.Body, s.settings.BodyBytes+1))
-	if err != nil || int64(len(body)) > s.settings.BodyBytes {
-		return nil, s.dialect.Fault(contract.RequestInvalid)
-	}
-	c.body, c.bodyRead = body, true
-	return body, nil
 }
 
 // nothing reports whether a body decodes to what the original takes for empty
@@ -331,6 +342,15 @@ func (s *Service) checkForm(_ context.Context, c *Call) error {
 		return s.dialect.Fault(c.Route.Unimplemented)
 	}
 	return nil
+}
+
+// reserveEntries reserves the memory for the reply to a list of records, which has an entry
+// for each.
+func (s *Service) reserveEntries(ctx context.Context, c *Call) error {
+	if c.Route.Shape != contract.Collection {
+		return nil
+	}
+	return s.reserve(ctx, c, int64(len(c.Body.Members))*entryCost)
 }
 
 // keepWritable drops from a single record what the caller may not write. What

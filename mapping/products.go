@@ -156,7 +156,7 @@ func (s *Service) productRows(ctx context.Context, c *Call, wanted *listquery.Li
 	if c.Principal.Role != contract.Admin && bounds.StoreID == 0 {
 		return &rows{ended: true}, nil
 	}
-	return s.products.rows(ctx, wanted, bounds, s.limits, prepare)
+	return s.products.rows(ctx, wanted, bounds, s.rowLimits(c), prepare)
 }
 
 // rootCategory is the root of the tree of categories, which is no record and has

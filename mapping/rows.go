@@ -1,19 +1,43 @@
 package mapping
 
 import (
+	"cmp"
 	"context"
+	"errors"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/listquery"
 )
 
-// batchRows is the number of records of a long list that are in memory at once.
-const batchRows = 500
+const (
+	// batchRows and batchBytes bound the records of a long list that are in memory at
+	// once. Bytes bind where records are large, as products are.
+	batchRows  = 500
+	batchBytes = 512 << 10
+	// pageBytes bounds them for the list of a page, which is read in one query unless
+	// its records are unusually large.
+	pageBytes = 1 << 20
+)
 
 // rowLimits bound lists that have no limit of their own.
 type rowLimits struct {
-	inAll  int64 // records of a list
+	inAll  int64 // records of a list, which ends there
 	atOnce int64 // records of a batch
+	// most, unless 0, is the number of records from which on a list is refused.
+	most int64
+}
+
+// errTooManyRows refuses a list that has more records than its caller may ask for.
+var errTooManyRows = errors.New("mapping: the list has more records than the caller may ask for without a limit")
+
+// rowLimits returns what bounds a list that c asks for without a limit.
+func (s *Service) rowLimits(c *Call) rowLimits {
+	limits := s.limits
+	if c.Principal.Role == contract.Guest {
+		limits.most = s.settings.GuestMaxRows
+	}
+	return limits
 }
 
 // A preparation completes the records of a batch that have been read, and
@@ -55,18 +79,33 @@ func (s source) rows(ctx context.Context, wanted *listquery.List, bounds adapter
 		bounds.Query = wanted.Query
 		return s.allRows(ctx, bounds, limits, prepare)
 	}
-	page, err := s.page(ctx, wanted, bounds)
-	if err == nil && len(page) > 0 {
-		page, err = prepare(ctx, page)
+	page, more, err := s.page(ctx, wanted, bounds)
+	r := &rows{from: s, limits: limits, prepare: prepare, batch: page, ended: !more}
+	if more { // the rest of the page
+		r.next = bounds
+		r.next.Query = wanted.Query
+		r.next.Query.After = s.mark(page[len(page)-1], wanted.Query.OrderBy)
+		r.limits.inAll = wanted.Paging.Limit - int64(len(page))
 	}
-	return &rows{batch: page, ended: true}, err
+	if err == nil && len(page) > 0 {
+		r.batch, err = prepare(ctx, page)
+	}
+	return r, err
 }
 
 // allRows returns all the records p selects, as [source.rows] does.
 func (s source) allRows(ctx context.Context, p adapter.ListParams, limits rowLimits, prepare preparation) (*rows, error) {
 	r := &rows{from: s, next: p, limits: limits, prepare: prepare}
 	// With one record more, a list that just fills a batch is known to be whole.
-	return r, r.advance(ctx, limits.atOnce+1)
+	if err := r.advance(ctx, limits.atOnce+1); err != nil {
+		return r, err
+	}
+	if limits.most > 0 && !(r.ended && int64(len(r.batch)) <= limits.most) {
+		if total, err := s.count(ctx, p); err != nil || total > limits.most {
+			return nil, cmp.Or(err, errTooManyRows)
+		}
+	}
+	return r, nil
 }
 
 // following reads the next batch. It has no records only at the end of the list.
@@ -106,7 +145,7 @@ func (r *rows) read(ctx context.Context, size int64) ([]adapter.Record, error) {
 	if r.holds {
 		return r.take(size), nil
 	}
-	r.next.Query.Limit = size
+	r.next.Query.Limit, r.next.MaxBytes = size, batchBytes
 	result, err := r.from.store.List(ctx, &r.next)
 	if err != nil {
 		return nil, err
@@ -118,12 +157,18 @@ func (r *rows) read(ctx context.Context, size int64) ([]adapter.Record, error) {
 		return r.take(size), err
 	}
 	read := int64(len(result.Records))
+	if result.More && read == 0 {
+		return nil, errNoProgress
+	}
 	r.limits.inAll -= read
-	if r.ended = read < size || r.limits.inAll == 0; !r.ended {
+	if r.ended = read < size && !result.More || r.limits.inAll == 0; !r.ended {
 		r.next.Query.After = r.from.mark(result.Records[read-1], r.next.Query.OrderBy)
 	}
 	return result.Records, nil
 }
+
+// errNoProgress is for a store that ends a list early without a record.
+var errNoProgress = errors.New("mapping: the store ended a list before its first record")
 
 // take returns the next of the records that are held.
 func (r *rows) take(size int64) []adapter.Record {

@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -21,10 +20,10 @@ type Response struct {
 	Location    string
 	RetryAfter  int // whole seconds after which a repeated call may succeed; 0: nobody knows
 	Body        []byte
-	// Stream, unless nil, writes the body in place of Body, whose length nobody
-	// knows, and returns how many records it wrote. After an error, which has been
-	// logged where somebody has to know of it, the body is not whole, and the client
-	// must not take it for that.
+	// Stream, unless nil, writes a body whose length is not known in place of Body, and
+	// returns how many records it wrote. It must be called once. After an error the body
+	// is not whole, and the client must not take it for that; [Service.ReportCut] logs
+	// the error.
 	Stream func(context.Context, io.Writer) (records int64, err error)
 
 	// Kept says how a reply of those that are kept came about: "hit", "miss",
@@ -49,6 +48,11 @@ const htmlType = "text/html; charset=UTF-8"
 // the interface (wire 2).
 func Owns(r *http.Request) bool { return strings.HasPrefix(r.URL.EscapedPath(), contract.Base) }
 
+// Anonymous reports whether r carries no credentials, so that its caller is a Guest.
+func (s *Service) Anonymous(r *http.Request) bool {
+	return s.auth.Anonymous(r.Header.Get("Authorization"))
+}
+
 // Repeat answers r, which must be owned, with a reply that is at hand, if there is
 // one: without a step of the pipeline, and as [Service.Serve] would. buf is room for
 // the body. scheme is http or https as the client used it.
@@ -71,6 +75,7 @@ func (s *Service) Repeat(r *http.Request, scheme string, buf []byte) (response R
 // the buffer of a Stream. scheme is as in [Service.Repeat].
 func (s *Service) Serve(ctx context.Context, r *http.Request, scheme string, buf []byte) Response {
 	c := s.newCall(ctx, r, scheme)
+	defer s.release(c)
 	response := s.respond(ctx, c, buf)
 	response.describe(c)
 	return response
@@ -135,18 +140,14 @@ func (s *Service) answer(ctx context.Context, c *Call, reply *Reply, buf []byte)
 	}
 	switch {
 	case reply.Rest != nil:
-		response.ContentType = c.Format.ContentType()
-		if c.request.ProtoAtLeast(1, 1) {
-			response.Stream = func(ctx context.Context, w io.Writer) (int64, error) {
-				return s.stream(ctx, c, reply, buf, w)
-			}
-			break
-		}
-		// HTTP/1.0 ends a body of unknown length with the connection: one that is
-		// cut off would look whole.
-		var err error
-		if response.Body, err = s.whole(ctx, c, reply, buf); err != nil {
+		places := s.listPlaces(c)
+		if err := places.Take(ctx, 1); err != nil {
 			return s.refuse(ctx, c, err, buf)
+		}
+		response.ContentType = c.Format.ContentType()
+		response.Stream = func(ctx context.Context, w io.Writer) (int64, error) {
+			defer places.Return(1)
+			return s.stream(ctx, c, reply, buf, w)
 		}
 	case reply.Body != nil:
 		response.ContentType = c.Format.ContentType()
@@ -160,8 +161,8 @@ func (s *Service) answer(ctx context.Context, c *Call, reply *Reply, buf []byte)
 
 func (s *Service) refuse(ctx context.Context, c *Call, err error, buf []byte) Response {
 	faults, unexpected := s.faultsOf(c, err)
-	if unexpected && !errors.Is(err, context.Canceled) {
-		s.report(ctx, c, "call failed", err)
+	if unexpected && worthLogging(err) {
+		s.report(ctx, c.Name(), "call failed", err)
 	}
 	last := faults[len(faults)-1]
 	if last.Bare {
@@ -170,11 +171,10 @@ func (s *Service) refuse(ctx context.Context, c *Call, err error, buf []byte) Re
 	response := Response{
 		Status:      last.Status(),
 		ContentType: c.Format.ContentType(),
-		RetryAfter:  c.retryAfter,
 		Body:        codec.Append(buf, c.Format, s.dialect.Root, envelope(faults), false),
 	}
 	switch last.Code {
-	case http.StatusServiceUnavailable:
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		response.RetryAfter = max(1, RetryAfter(err))
 	case http.StatusUnauthorized:
 		response.Problem = problemName(last.Message)

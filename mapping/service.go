@@ -14,16 +14,25 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/budget"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/ratelimit"
 )
 
 // Settings are the parts of the configuration that decide what calls answer.
 type Settings struct {
-	// BodyBytes and QueryBytes bound a request's body and query string.
-	BodyBytes  int64
-	QueryBytes int
-	// MaxRows bounds a list without a limit.
-	MaxRows int64
+	// BodyBytes and QueryBytes bound a request's body and query string. RequestBytes
+	// bounds what those of all requests take at the same time, with what they are
+	// decoded to.
+	BodyBytes    int64
+	QueryBytes   int
+	RequestBytes int64
+	// MaxRows is where a list without a limit ends. GuestMaxRows, unless 0, is the
+	// number of records beyond which such a list is refused to a Guest.
+	MaxRows, GuestMaxRows int64
+	// ListsInFlight, unless 0, bounds how many lists that are longer than a batch are
+	// read and sent at the same time.
+	ListsInFlight int64
 	// ImagePixels bounds the pixels of an image that is created, and of all those
 	// that are checked at the same time.
 	ImagePixels int64
@@ -78,7 +87,9 @@ type Service struct {
 	steps    []step
 	handlers map[string]handler
 	memory   *memory
-	rates    *consumerRates
+	rates    *ratelimit.Limiter[int64] // by client program
+	requests requestBudgets
+	lists    listBudgets
 	replies  *guestReplies // nil: none are kept
 
 	customers         *customers
@@ -181,12 +192,14 @@ func New(d *contract.Dialect, fields *contract.Fields, behind adapter.Adapter, s
 		handlers: handlers(),
 		pictures: newPictures(settings.ImagePixels),
 		replies:  newGuestReplies(d, &settings),
+		requests: newRequestBudgets(settings.RequestBytes),
+		lists:    newListBudgets(settings.ListsInFlight),
 	}
 	var err error
 	if s.memory, err = newMemory(settings.Now); err != nil {
 		return nil, err
 	}
-	if s.rates, err = newConsumerRates(settings.ConsumerRate, settings.ConsumerBurst, settings.Now); err != nil {
+	if s.rates, err = ratelimit.New[int64](settings.ConsumerRate, settings.ConsumerBurst, settings.Now); err != nil {
 		return nil, err
 	}
 	upstream := &watchedAdapter{behind, s.memory, settings.Replies}
@@ -225,6 +238,11 @@ func New(d *contract.Dialect, fields *contract.Fields, behind adapter.Adapter, s
 
 // Table returns the table of routes, which tells what a request is for.
 func (s *Service) Table() *contract.Table { return s.table }
+
+// Budgets returns what bounds how much requests hold together, for metrics.
+func (s *Service) Budgets() []*budget.Budget {
+	return []*budget.Budget{s.requests.all, s.requests.guests, s.requests.forms, s.lists.all, s.lists.guests}
+}
 
 // Forget ends what is remembered of the upstream's lists. It is for a store that
 // has been replaced by other means than calls.

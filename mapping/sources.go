@@ -27,21 +27,23 @@ func sourceOf(upstream *watchedAdapter, schemas *adapter.Schemas, r adapter.Reso
 
 // all returns the records p selects.
 func (s source) all(ctx context.Context, p *adapter.ListParams) ([]adapter.Record, error) {
-	records, _, err := s.query(ctx, p)
+	records, _, _, err := s.query(ctx, p)
 	return records, err
 }
 
 // query returns the records p selects, and finishes what the store could only do
-// in part. total is the number of records the conditions select, or unknown.
-func (s source) query(ctx context.Context, p *adapter.ListParams) (records []adapter.Record, total int64, err error) {
+// in part. total is the number of records the conditions select, or unknown. more is
+// that of [adapter.ListResult].
+func (s source) query(ctx context.Context, p *adapter.ListParams) (records []adapter.Record, total int64, more bool, err error) {
 	result, err := s.store.List(ctx, p)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, false, err
 	}
 	if result.Partial {
-		return adapter.Apply(s.schema, result.Records, &p.Query)
+		records, total, err = adapter.Apply(s.schema, result.Records, &p.Query)
+		return records, total, false, err
 	}
-	return result.Records, unknown, nil
+	return result.Records, unknown, result.More, nil
 }
 
 // count returns how many records the conditions of p select.

@@ -186,7 +186,7 @@ func (s *Service) updateBatchItem(ctx context.Context, c *Call, entry *codec.Nod
 	case adapter.KindOf(err) == adapter.Unavailable && !batch.succeeded():
 		return err
 	default:
-		s.report(ctx, c, "call failed", err)
+		s.report(ctx, c.Name(), "call failed", err)
 		batch.fail(*sent, s.dialect.Fault(contract.InternalError))
 	}
 	return nil

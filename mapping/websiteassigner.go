@@ -249,7 +249,7 @@ func (a *websiteAssigner) assignMany(ctx context.Context) (*Reply, error) {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		default:
-			a.report(ctx, a.call, "assignment failed", err)
+			a.report(ctx, a.call.Name(), "assignment failed", err)
 			batch.fail(sent, a.dialect.Fault(contract.InternalError))
 		}
 	}

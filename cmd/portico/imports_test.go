@@ -33,7 +33,7 @@ func arrows() map[string][]string {
 		},
 		"cmd/contracttest": {"contracttests", "contracttests/report"},
 
-		"mapping/httpapi":     {"mapping", "mapping/consent", "mapping/exchange", "mapping/passthrough", "mapping/contract"},
+		"mapping/httpapi":     {"mapping", "mapping/consent", "mapping/exchange", "mapping/passthrough", "mapping/budget", "mapping/ratelimit", "mapping/contract", "adapter"},
 		"mapping/consent":     {"mapping/auth", "adapter"},
 		"mapping/passthrough": {"mapping/contract", "adapter"},
 		"mapping/exchange":    {"mapping/contract"},
@@ -41,10 +41,12 @@ func arrows() map[string][]string {
 		"mapping/mask":        {"mapping/codec", "mapping/contract"},
 		"mapping/recording":   {"mapping/exchange", "mapping/mask", "mapping/codec", "mapping/contract"},
 		"mapping/shadow":      {"mapping/exchange", "mapping/compare", "mapping/passthrough", "mapping/contract"},
-		"mapping":             {"mapping/codec", "mapping/listquery", "mapping/auth", "mapping/contract", "mapping/numeric", "adapter"},
+		"mapping":             {"mapping/codec", "mapping/listquery", "mapping/auth", "mapping/budget", "mapping/ratelimit", "mapping/contract", "mapping/numeric", "adapter"},
 		"mapping/codec":       {"mapping/contract", "mapping/numeric"},
 		"mapping/listquery":   {"mapping/codec", "mapping/contract", "mapping/numeric", "adapter"},
 		"mapping/auth":        {"mapping/contract", "adapter"},
+		"mapping/budget":      {"adapter"},
+		"mapping/ratelimit":   {},
 		"mapping/contract":    {},
 		"mapping/numeric":     {},
 

@@ -11,10 +11,12 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/net/netutil"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
@@ -119,16 +121,25 @@ func openDemo(ctx context.Context, dir string, data *adapter.Dataset, schemas *a
 	return db, nil
 }
 
+// otherMemory is what the program takes besides what settings bound, in bytes. Beyond the
+// sum the garbage collector works harder, so that what attackers leave behind does not
+// add up.
+const otherMemory = 32 << 20
+
 // serve serves the contract and the operators' port until ctx ends, then drains and
 // lets the requests in flight finish, unless a signal comes meanwhile. It closes db.
 func serve(ctx context.Context, out io.Writer, cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(cfg.Limits.RequestsBytes + cfg.Limits.RepliesBytes + cfg.Cache.MemoryBytes + otherMemory)
+	}
 	a, err := newApp(cfg, db, data, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
-	contractServer := newServer(cfg, a.ops.closing(a.contract), log)
+	contractServer := newServer(cfg, a.connections.Handler(a.ops.closing(a.contract)), log)
+	contractServer.ConnContext, contractServer.ConnState = a.connections.Context, a.connections.State
 	if cfg.Server.TLSCert != "" {
 		pair, err := newCertificate(cfg.Server.TLSCert, cfg.Server.TLSKey, log)
 		if err != nil {
@@ -147,6 +158,7 @@ func serve(ctx context.Context, out io.Writer, cfg *config.Config, db *sqlstore.
 	opsServer := newServer(cfg, a.ops.handler(), log)
 	announce(out, cfg, contractListener.Addr(), opsListener.Addr(), data)
 
+	contractListener = a.connections.Listener(netutil.LimitListener(contractListener, cfg.Server.MaxConnections))
 	failed := make(chan error, 2)
 	for server, listener := range map[*http.Server]net.Listener{contractServer: contractListener, opsServer: opsListener} {
 		go func() { failed <- accept(server, listener) }()
@@ -201,8 +213,15 @@ func shutDown(ctx context.Context, server *http.Server, cfg *config.Config) erro
 	}
 }
 
+// maxHeaders is the greatest size of a request's headers besides its query string, in
+// bytes.
+const maxHeaders = 32 << 10
+
 func newServer(cfg *config.Config, handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
+		MaxHeaderBytes: int(cfg.Limits.QueryBytes) + maxHeaders,
+		// What a connection may make the server hold of bodies that nobody has read yet.
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 64, MaxReceiveBufferPerConnection: 128 << 10, MaxReceiveBufferPerStream: 64 << 10},
 		Handler:           handler,
 		ReadHeaderTimeout: cfg.Server.ReadHeaderTimeout,
 		ReadTimeout:       cfg.Server.ReadTimeout,

@@ -27,9 +27,11 @@ import (
 type app struct {
 	db       *sqlstore.DB
 	contract http.Handler // the contract's port
-	ops      *ops         // the operators' port
-	watch    *watch
-	close    func() error // ends what the parts hold, when nothing is served any more
+	// connections bounds those of the contract's port.
+	connections *httpapi.Connections
+	ops         *ops // the operators' port
+	watch       *watch
+	close       func() error // ends what the parts hold, when nothing is served any more
 }
 
 // endings end what is open.
@@ -150,7 +152,10 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	service, err := mapping.New(d, fields, upstream, schemas, authenticator, mapping.Settings{
 		BodyBytes:         cfg.Limits.BodyBytes,
 		QueryBytes:        int(cfg.Limits.QueryBytes),
+		RequestBytes:      cfg.Limits.RequestsBytes,
 		MaxRows:           cfg.Lists.MaxRows,
+		GuestMaxRows:      cfg.Lists.GuestMaxRows,
+		ListsInFlight:     cfg.Lists.InFlight,
 		ImagePixels:       cfg.Limits.ImagePixels,
 		PublicURL:         cfg.PublicURL,
 		ConsumerRate:      cfg.Limits.ConsumerRate,
@@ -172,6 +177,8 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	options := httpapi.Options{
 		Log: log, Metrics: metrics, OpenMedia: guarded.Media(db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
 		Rules: old.rules, Legacy: old.system, Consent: site,
+		ReplyBytes: cfg.Limits.RepliesBytes, SpoolBytes: cfg.Lists.SpoolBytes, SpoolDir: cfg.Lists.SpoolDir,
+		GuestRate: cfg.Limits.GuestRate, GuestBurst: int(cfg.Limits.GuestBurst), Connections: httpapi.NewConnections(),
 	}
 	api, err := httpapi.New(service, options)
 	if err != nil {
@@ -200,7 +207,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		}
 	}
 	open = append(open, watching.close)
-	return &app{db: db, contract: watching.around(api, options.Scheme), ops: operators, watch: watching, close: open.close}, nil
+	return &app{db: db, connections: options.Connections, contract: watching.around(api, options.Scheme), ops: operators, watch: watching, close: open.close}, nil
 }
 
 // stockSettings reads the store's stock settings, which config has checked.

@@ -66,14 +66,18 @@ type Request struct {
 	Target        string
 	Authorization string
 	ContentType   string
-	// Body returns the whole body, whose size the server has bounded. It is
-	// called at most once, and only for an urlencoded body that matters; nil is
-	// no body.
-	Body func() ([]byte, error)
+	// Form returns the whole urlencoded body, of at most [MaxForm] bytes. It is
+	// called at most once, and only for a body of that type that credentials or a
+	// signature may depend on; nil is no body.
+	Form func() ([]byte, error)
 	// Again: the call has been sent once, and is looked at again. Its nonce, which
 	// it has used itself, is not asked for.
 	Again bool
 }
+
+// MaxForm is the largest urlencoded body that is read for its credentials, or for
+// what its signature covers, in bytes. The interface takes no data in such bodies.
+const MaxForm = 64 << 10
 
 // Options are the settings of an [Authenticator]; the zero value is valid.
 type Options struct {
@@ -138,18 +142,29 @@ func (a *Authenticator) Purge() {
 	a.cache.Store(newCredentialCache(a.credentials, a.keys, a.ttl, a.now))
 }
 
+// Anonymous reports whether an Authorization value holds no credentials, so that its
+// sender is a Guest (wire 4).
+func (a *Authenticator) Anonymous(authorization string) bool {
+	if Signed(authorization) {
+		return false
+	}
+	_, bearer := cutBearer(authorization)
+	return !bearer || a.keys == nil
+}
+
 // Authenticate returns who sends r (wire 12). Without an Authorization value of
 // the OAuth scheme, or with Options.Keys of the Bearer scheme, that is a Guest. Errors: a [*Problem] when the credentials
-// are refused; [ErrUnverifiable]; an error of Request.Body, wrapped; anything
+// are refused; [ErrUnverifiable]; an error of Request.Form, wrapped; anything
 // else means that a store failed and the caller's credentials are not known to
 // be wrong.
 func (a *Authenticator) Authenticate(ctx context.Context, r *Request) (Principal, error) {
+	if a.Anonymous(r.Authorization) {
+		return Principal{Role: contract.Guest}, nil
+	}
 	credentials, ok := cutScheme(r.Authorization)
 	if !ok {
-		if key, sent := cutBearer(r.Authorization); sent && a.keys != nil {
-			return a.bearer(ctx, key)
-		}
-		return Principal{Role: contract.Guest}, nil
+		key, _ := cutBearer(r.Authorization)
+		return a.bearer(ctx, key)
 	}
 	c, err := newCall(r, credentials)
 	if err != nil {
@@ -181,7 +196,7 @@ type call struct {
 	request     *Request
 	path, query string
 	oauth       parameters
-	form        parameters // of an urlencoded body, once read
+	form        string // an urlencoded body, once read
 	formRead    bool
 }
 
@@ -193,30 +208,32 @@ func newCall(r *Request, credentials string) (*call, error) {
 	if !validURI(c.path) || !validURI(c.query) {
 		return nil, internalProblem("Invalid URI supplied")
 	}
-	if c.oauth = parseHeader(credentials); len(c.oauth) > 0 {
-		return c, nil
+	var err error
+	if c.oauth, err = parseHeader(credentials); err != nil || len(c.oauth) > 0 {
+		return c, err
 	}
 	if err := c.readForm(); err != nil {
 		return nil, err
 	}
-	if c.oauth = oauthOf(c.form); len(c.oauth) == 0 {
-		c.oauth = oauthOf(parseForm(c.query))
+	if c.oauth, err = parseForm(c.form); err != nil || len(c.oauth) > 0 {
+		return c, err
 	}
-	return c, nil
+	c.oauth, err = parseForm(c.query)
+	return c, err
 }
 
 // readForm fills c.form if the body is urlencoded.
 func (c *call) readForm() error {
 	const mediaType = "application/x-www-form-urlencoded"
-	if c.formRead || c.request.Body == nil || !strings.HasPrefix(c.request.ContentType, mediaType) {
+	if c.formRead || c.request.Form == nil || !strings.HasPrefix(c.request.ContentType, mediaType) {
 		return nil
 	}
 	c.formRead = true
-	body, err := c.request.Body()
+	body, err := c.request.Form()
 	if err != nil {
-		return fmt.Errorf("auth: read body: %w", err)
+		return fmt.Errorf("auth: read form: %w", err)
 	}
-	c.form = parseForm(string(body))
+	c.form = string(body)
 	return nil
 }
 
@@ -274,12 +291,8 @@ const (
 // signed returns the parameters a signature covers. With onlyLast, of one name the
 // query's counts before the body's, and an OAuth parameter before both.
 func (c *call) signed(covered coverage) parameters {
-	all := make(parameters, 0, len(c.form)+strings.Count(c.query, "&")+1+len(c.oauth))
-	for _, p := range c.form {
-		if !isOAuth(p.name) {
-			all = append(all, p)
-		}
-	}
+	all := make(parameters, 0, strings.Count(c.form, "&")+strings.Count(c.query, "&")+2+len(c.oauth))
+	all = appendSignedForm(all, c.form)
 	all = appendSignedQuery(all, c.query, covered)
 	for _, p := range c.oauth {
 		if p.name != "oauth_signature" {

@@ -35,7 +35,7 @@ func TestRecorded(t *testing.T) {
 			for i, s := range c.Steps {
 				r := get(s.URL, s.Authorization)
 				r.Method, r.ContentType = s.Method, s.ContentType
-				r.Body = func() ([]byte, error) { return []byte(s.Body), nil }
+				r.Form = func() ([]byte, error) { return []byte(s.Body), nil }
 				p, err := a.Authenticate(t.Context(), r)
 				if got := problemOf(t, err); got != strings.TrimPrefix(s.Problem, "oauth_problem=") {
 					t.Errorf("step %d: problem %q, want %q", i+1, got, s.Problem)
@@ -212,7 +212,7 @@ func TestRefusePlaintext(t *testing.T) {
 			}
 			r := get(target, test.authorization)
 			r.Host, r.ContentType = "127.0.0.1:8080", urlencoded
-			r.Body = func() ([]byte, error) { return []byte(test.body), nil }
+			r.Form = func() ([]byte, error) { return []byte(test.body), nil }
 			_, err := a.Authenticate(t.Context(), r)
 			if got := problemOf(t, err); got != test.want {
 				t.Errorf("problem %q, want %q", got, test.want)
@@ -275,7 +275,7 @@ func TestParameterSources(t *testing.T) {
 			r := get("/api/rest/customers?"+test.query, test.authorization)
 			reads := 0
 			r.ContentType = test.contentType
-			r.Body = func() ([]byte, error) { reads++; return []byte(test.body), nil }
+			r.Form = func() ([]byte, error) { reads++; return []byte(test.body), nil }
 			_, err := a.Authenticate(t.Context(), r)
 			if got := problemOf(t, err); got != test.want {
 				t.Errorf("problem %q, want %q", got, test.want)
@@ -297,7 +297,7 @@ func TestParameterSources(t *testing.T) {
 		a, _, _ := newAuthenticator(Options{})
 		r, broken := get("/", "OAuth"), errors.New("too large")
 		r.ContentType = urlencoded
-		r.Body = func() ([]byte, error) { return nil, broken }
+		r.Form = func() ([]byte, error) { return nil, broken }
 		if _, err := a.Authenticate(t.Context(), r); !errors.Is(err, broken) {
 			t.Errorf("error %v, want %v", err, broken)
 		}

@@ -47,56 +47,80 @@ func cutScheme(authorization string) (credentials string, ok bool) {
 	return authorization[len(scheme)+1:], true
 }
 
+// maxParameters bounds how many OAuth parameters of different names a request may
+// carry. The protocol has about ten; the rest is room for extensions.
+const maxParameters = 64
+
+// set gives a parameter its value. A name that is there already keeps its place. It
+// fails with a [*Problem] when there are too many names.
+func (p *parameters) set(one parameter) error {
+	for i := range *p {
+		if (*p)[i].name == one.name {
+			(*p)[i] = one
+			return nil
+		}
+	}
+	if len(*p) == maxParameters {
+		return parameterRejected(one.name[:min(len(one.name), maxNameInProblem)])
+	}
+	if *p == nil {
+		*p = make(parameters, 0, 8)
+	}
+	*p = append(*p, one)
+	return nil
+}
+
+// maxNameInProblem bounds what a problem repeats of a name that has no place.
+const maxNameInProblem = 64
+
 // parseHeader returns the OAuth parameters of an Authorization value without
-// its scheme (wire 12). Anything else in it is passed over.
-func parseHeader(credentials string) parameters {
-	var found parameters
+// its scheme (wire 12). It ignores everything else in the value. Errors are those of
+// [parameters.set].
+func parseHeader(credentials string) (found parameters, err error) {
 	for part := range strings.SplitSeq(credentials, ",") {
 		name, value, ok := strings.Cut(strings.Trim(part, " \t\n\r\x00\v"), "=")
 		if !ok || !isOAuth(name) {
 			continue
 		}
-		if found == nil {
-			found = make(parameters, 0, 8)
+		if err := found.set(parameter{name: unescape(name, false), value: unescape(strings.Trim(value, `"`), false)}); err != nil {
+			return nil, err
 		}
-		found = append(found, parameter{name: unescape(name, false), value: unescape(strings.Trim(value, `"`), false)})
 	}
-	return found
+	return found, nil
 }
 
-// parseForm returns the pairs of an urlencoded body or of a query read as one.
-func parseForm(form string) parameters {
-	var found parameters
+// parseForm returns the OAuth parameters of an urlencoded body, or of a query read as
+// one, and stores nothing else: whoever sends it is not known yet. Errors are those
+// of [parameters.set].
+func parseForm(form string) (found parameters, err error) {
 	for pair := range strings.SplitSeq(form, "&") {
-		if pair == "" {
+		name, value, _ := strings.Cut(pair, "=")
+		if name = unescape(name, true); !isOAuth(name) {
 			continue
 		}
-		name, value, _ := strings.Cut(pair, "=")
-		found = append(found, parameter{name: unescape(name, true), value: unescape(value, true)})
-	}
-	return found
-}
-
-// oauthOf returns the OAuth parameters among those of a form, each name once:
-// where it first stood, with the value it was last given.
-func oauthOf(form parameters) parameters {
-	var found parameters
-	at := map[string]int{}
-	for _, p := range form {
-		if name, index, bracket := strings.Cut(p.name, "["); bracket && strings.Contains(index, "]") {
+		p := parameter{name: name, value: unescape(value, true)}
+		if name, index, bracket := strings.Cut(name, "["); bracket && strings.Contains(index, "]") {
+			if !isOAuth(name) {
+				continue
+			}
 			p.name, p.list = name, true
 		}
-		if !isOAuth(p.name) {
-			continue
+		if err := found.set(p); err != nil {
+			return nil, err
 		}
-		if i, again := at[p.name]; again {
-			found[i] = p
-			continue
-		}
-		at[p.name] = len(found)
-		found = append(found, p)
 	}
-	return found
+	return found, nil
+}
+
+// appendSignedForm appends the parameters of an urlencoded body that a signature covers.
+func appendSignedForm(dst parameters, form string) parameters {
+	for pair := range strings.SplitSeq(form, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		if name = unescape(name, true); pair != "" && !isOAuth(name) {
+			dst = append(dst, parameter{name: name, value: unescape(value, true)})
+		}
+	}
+	return dst
 }
 
 // appendSignedQuery appends the parameters of a query that a signature covers. In all

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -29,22 +30,18 @@ func TestParseHeader(t *testing.T) {
 		{"realm and others", `realm="x", foo=1, oauth_=2, oauth_1=3, OAUTH_a=4`, nil},
 		{"name anywhere", "my_oauth_x=1, oauth_1oauth_y=2", parameters{{name: "my_oauth_x", value: "1"}, {name: "oauth_1oauth_y", value: "2"}}},
 		{"dash and underscore", "oauth_-=1, oauth__=2", parameters{{name: "oauth_-", value: "1"}, {name: "oauth__", value: "2"}}},
+		{"later duplicate wins", "oauth_a=1, oauth_b=2, oauth_a=3", parameters{{name: "oauth_a", value: "3"}, {name: "oauth_b", value: "2"}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := parseHeader(test.credentials); !slices.Equal(got, test.want) {
-				t.Errorf("got %+v, want %+v", got, test.want)
+			if got, err := parseHeader(test.credentials); err != nil || !slices.Equal(got, test.want) {
+				t.Errorf("got %+v (%v), want %+v", got, err, test.want)
 			}
 		})
 	}
-	t.Run("later duplicate wins", func(t *testing.T) {
-		if got := parseHeader("oauth_a=1, oauth_b=2, oauth_a=3").text("oauth_a"); got != "3" {
-			t.Errorf("got %q", got)
-		}
-	})
 }
 
-func TestOAuthOf(t *testing.T) {
+func TestParseForm(t *testing.T) {
 	tests := []struct {
 		name, form string
 		want       parameters
@@ -59,11 +56,44 @@ func TestOAuthOf(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := oauthOf(parseForm(test.form)); !slices.Equal(got, test.want) {
-				t.Errorf("got %+v, want %+v", got, test.want)
+			if got, err := parseForm(test.form); err != nil || !slices.Equal(got, test.want) {
+				t.Errorf("got %+v (%v), want %+v", got, err, test.want)
 			}
 		})
 	}
+}
+
+// TestTooManyParameters: whoever is not known yet makes the server remember a bounded
+// number of parameters, however many it sends.
+func TestTooManyParameters(t *testing.T) {
+	numbered := func(n int, separator string) string {
+		names := make([]string, n)
+		for i := range names {
+			names[i] = fmt.Sprintf("oauth_x%d=1", i)
+		}
+		return strings.Join(names, separator)
+	}
+	for name, parse := range map[string]func(n int) (parameters, error){
+		"header": func(n int) (parameters, error) { return parseHeader(numbered(n, ",")) },
+		"form":   func(n int) (parameters, error) { return parseForm(numbered(n, "&")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if found, err := parse(maxParameters); err != nil || len(found) != maxParameters {
+				t.Errorf("%d parameters: %d (%v)", maxParameters, len(found), err)
+			}
+			var refused *Problem
+			found, err := parse(maxParameters + 1)
+			if !errors.As(err, &refused) || refused.Code != "parameter_rejected" || found != nil {
+				t.Errorf("one more: %d parameters and %v, want a parameter_rejected problem", len(found), err)
+			}
+		})
+	}
+	t.Run("long name in the problem", func(t *testing.T) {
+		_, err := parseHeader(numbered(maxParameters, ",") + ",oauth_" + strings.Repeat("y", 1<<16) + "=1")
+		if err == nil || len(err.Error()) > 2*maxNameInProblem {
+			t.Errorf("%.200q", err)
+		}
+	})
 }
 
 func TestValidURI(t *testing.T) {
@@ -134,7 +164,10 @@ func FuzzHeader(f *testing.F) {
 	protocol := regexp.MustCompile(`oauth_[a-z_-]+`)
 	f.Fuzz(func(t *testing.T, authorization string) {
 		credentials, _ := cutScheme(authorization)
-		found := parseHeader(credentials)
+		found, err := parseHeader(credentials)
+		if err != nil {
+			return // too many names
+		}
 		if most := strings.Count(credentials, ",") + 1; len(found) > most {
 			t.Fatalf("%d parameters in %d parts", len(found), most)
 		}
@@ -145,11 +178,11 @@ func FuzzHeader(f *testing.F) {
 			}
 			parts = append(parts, escapeReference(p.name)+`="`+escapeReference(p.value)+`"`)
 		}
-		if again := parseHeader(strings.Join(parts, ", ")); !slices.Equal(again, found) {
+		if again, _ := parseHeader(strings.Join(parts, ", ")); !slices.Equal(again, found) {
 			t.Errorf("written and read again: %+v, first %+v", again, found)
 		}
 		a, _, _ := newAuthenticator(Options{})
-		_, err := a.Authenticate(context.Background(), get("/", authorization))
+		_, err = a.Authenticate(context.Background(), get("/", authorization))
 		var p *Problem
 		if err != nil && !errors.As(err, &p) {
 			t.Errorf("error %v", err)

@@ -64,7 +64,7 @@ func (a *Authenticator) Signer(ctx context.Context, r *Request) (*Signer, error)
 // Sign returns the Authorization value that signs r, which is the request as it is
 // going to be sent: with HMAC-SHA1, a nonce of its own, and the host without its
 // port, as servers behind one that hides the port expect it (wire 12). r.Authorization
-// does not matter. An error is that of Request.Body, wrapped.
+// does not matter. An error is that of Request.Form, wrapped.
 func (s *Signer) Sign(r *Request, now time.Time) (string, error) {
 	return s.sign(r, now, rand.Text()) // of fewer than nonceLength characters
 }

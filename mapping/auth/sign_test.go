@@ -45,7 +45,7 @@ func TestSignedVerifies(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			request := func() *Request {
 				return &Request{Method: tt.method, Scheme: tt.scheme, Host: tt.host, Target: tt.target, ContentType: tt.contentType,
-					Body: func() ([]byte, error) { return []byte(tt.body), nil }}
+					Form: func() ([]byte, error) { return []byte(tt.body), nil }}
 			}
 			a, _, _ := newAuthenticator(Options{})
 			signer := NewSigner(consumerKey, consumerSecret, adminToken, adminSecret)
@@ -78,7 +78,7 @@ func TestSignedVerifies(t *testing.T) {
 	}
 	t.Run("body fails", func(t *testing.T) {
 		r, broken := get("/", ""), errors.New("gone")
-		r.ContentType, r.Body = form, func() ([]byte, error) { return nil, broken }
+		r.ContentType, r.Form = form, func() ([]byte, error) { return nil, broken }
 		if _, err := new(Signer).Sign(r, time.Now()); !errors.Is(err, broken) {
 			t.Errorf("error %v", err)
 		}

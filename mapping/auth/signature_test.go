@@ -10,7 +10,10 @@ import (
 
 func TestVector(t *testing.T) {
 	credentials, _ := cutScheme(nonced("n1").without("signature").header())
-	oauth := parseHeader(credentials)
+	oauth, err := parseHeader(credentials)
+	if err != nil {
+		t.Fatal(err)
+	}
 	normalized := normalize(appendSignedQuery(oauth, "attrs=email", onlyLast), onlyLast)
 	const origin, path = "http://store.example", "/api/rest/customers/1"
 	want := "GET&http%3A%2F%2Fstore.example%2Fapi%2Frest%2Fcustomers%2F1&attrs%3Demail%26oauth_consumer_key%3D" + consumerKey +
@@ -151,7 +154,7 @@ func TestSignedBody(t *testing.T) {
 			a, _, _ := newAuthenticator(Options{})
 			r := get("/a?q=1", nonced("n").signed("PUT", "http://store.example/a", test.signed+"&q=1").header())
 			r.Method, r.ContentType = "PUT", test.contentType
-			r.Body = func() ([]byte, error) { return []byte(test.body), nil }
+			r.Form = func() ([]byte, error) { return []byte(test.body), nil }
 			_, err := a.Authenticate(t.Context(), r)
 			if got := problemOf(t, err); got != test.want {
 				t.Errorf("problem %q, want %q", got, test.want)
@@ -183,7 +186,7 @@ func TestSignedEveryPair(t *testing.T) {
 			base := "PUT&" + escapeReference("http://store.example/a") + "&" + escapeReference(parameters)
 			r := get(test.target, f.with("signature", hmacReference(base, consumerSecret, adminSecret)).header())
 			r.Method, r.ContentType = "PUT", urlencoded
-			r.Body = func() ([]byte, error) { return []byte(test.body), nil }
+			r.Form = func() ([]byte, error) { return []byte(test.body), nil }
 			if _, err := a.Authenticate(t.Context(), r); problemOf(t, err) != test.want {
 				t.Errorf("problem %q, want %q", problemOf(t, err), test.want)
 			}
@@ -207,7 +210,7 @@ func TestSignedSources(t *testing.T) {
 		r := get("/a", "OAuth")
 		r.Method, r.ContentType = "PUT", "application/x-www-form-urlencoded"
 		reads := 0
-		r.Body = func() ([]byte, error) { reads++; return []byte("b=1&" + signed.form()), nil }
+		r.Form = func() ([]byte, error) { reads++; return []byte("b=1&" + signed.form()), nil }
 		if _, err := a.Authenticate(t.Context(), r); err != nil || reads != 1 {
 			t.Errorf("error %v, body read %d times", err, reads)
 		}

@@ -18,7 +18,7 @@ func (s *Site) grant(ctx context.Context, w http.ResponseWriter, r *http.Request
 	request := &auth.Request{
 		Method: r.Method, Scheme: visitor.Scheme, Host: r.Host, Target: r.RequestURI,
 		Authorization: r.Header.Get("Authorization"), ContentType: r.Header.Get("Content-Type"),
-		Body: func() ([]byte, error) { return io.ReadAll(r.Body) },
+		Form: func() ([]byte, error) { return io.ReadAll(r.Body) },
 	}
 	var token adapter.Token
 	more := ""

@@ -1,15 +1,17 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,10 +19,12 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/budget"
 	"github.com/portico-commerce/portico/mapping/consent"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/exchange"
 	"github.com/portico-commerce/portico/mapping/passthrough"
+	"github.com/portico-commerce/portico/mapping/ratelimit"
 )
 
 // Options are what the API needs besides its service.
@@ -41,6 +45,18 @@ type Options struct {
 	Legacy *passthrough.System
 	// Consent serves what OAuth has outside the interface; nil serves none of it.
 	Consent *consent.Site
+	// ReplyBytes bounds the memory of all replies that are being sent, but for short
+	// ones, and SpoolBytes the temporary files below SpoolDir that take what is beyond.
+	// 0 is no bound; SpoolDir "" is the system's folder.
+	ReplyBytes, SpoolBytes int64
+	SpoolDir               string
+	// Connections, unless nil, are those of the server that the handler is for.
+	Connections *Connections
+	// GuestRate is how many calls per second Guests of one network may send in the
+	// long run, 0 for any number, and GuestBurst how many at once. A network is an
+	// IPv4 address, or the /64 of an IPv6 address.
+	GuestRate  float64
+	GuestBurst int
 }
 
 // api answers every request of the contract's listener.
@@ -49,6 +65,9 @@ type api struct {
 	Options
 	placeholder []byte
 	buffers     sync.Pool
+	replies     *budget.Budget // bytes in memory
+	spool       spool
+	guests      *ratelimit.Limiter[netip.Prefix]
 }
 
 const (
@@ -65,7 +84,22 @@ const (
 // New returns the handler of the contract's listener.
 func New(service *mapping.Service, options Options) (http.Handler, error) {
 	a := &api{service: service, Options: options}
+	a.replies = budget.New("replies", cmp.Or(a.ReplyBytes, math.MaxInt64), 0)
+	a.spool = spool{a.SpoolDir, budget.New("spool", cmp.Or(a.SpoolBytes, math.MaxInt64), 0)}
+	if err := a.spool.check(); err != nil {
+		return nil, fmt.Errorf("%w\nset lists.spool_dir (PORTICO_LISTS_SPOOL_DIR) to a folder that the program may write to", err)
+	}
+	budgets := append(service.Budgets(), a.replies, a.spool.bytes)
+	if a.Connections != nil {
+		budgets = append(budgets, a.Connections.headers)
+	}
+	if err := a.Metrics.addBudgets(budgets...); err != nil {
+		return nil, err
+	}
 	var err error
+	if a.guests, err = ratelimit.New[netip.Prefix](a.GuestRate, a.GuestBurst, time.Now); err != nil {
+		return nil, err
+	}
 	if a.placeholder, err = newPlaceholder(); err != nil {
 		return nil, err
 	}
@@ -159,27 +193,52 @@ func (a *api) log(c *gin.Context, id string, response *mapping.Response, cut boo
 // respond lets the service answer and writes what it said. An error is that of
 // a body that could not be finished.
 func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
+	if refusal, limited := a.limitGuest(c, buf); limited {
+		a.write(c, &refusal)
+		return refusal, nil
+	}
 	if len(a.Rules) > 0 && a.goesToLegacy(c.Request) {
 		return a.pass(c, buf)
 	}
 	if !mapping.Owns(c.Request) {
 		return a.serveOutside(c, buf), nil
 	}
-	scheme := a.Scheme(c.Request)
-	if response, ok := a.service.Repeat(c.Request, scheme, buf); ok {
-		a.write(c, &response)
-		return response, nil
+	ctx, scheme := c.Request.Context(), a.Scheme(c.Request)
+	response, ok := a.service.Repeat(c.Request, scheme, buf)
+	if !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = a.inTime(ctx)
+		defer cancel()
+		response = a.service.Serve(ctx, c.Request, scheme, buf)
 	}
-	ctx, cancel := a.inTime(c.Request.Context())
-	defer cancel()
-	response := a.service.Serve(ctx, c.Request, scheme, buf)
-	a.write(c, &response)
-	if response.Stream != nil {
-		records, err := response.Stream(ctx, flushing{c.Writer})
-		a.Metrics.streamed.WithLabelValues(response.Call).Add(float64(records))
-		return response, err
+	return a.send(ctx, c, scheme, response, buf)
+}
+
+// limitGuest refuses a call of a Guest whose network sends too many.
+func (a *api) limitGuest(c *gin.Context, buf []byte) (refusal mapping.Response, limited bool) {
+	if !a.guests.Active() || !mapping.Owns(c.Request) || !a.service.Anonymous(c.Request) {
+		return refusal, false
 	}
-	return response, nil
+	wait, ok := a.guests.Take(network(c.ClientIP()))
+	if ok {
+		return refusal, false
+	}
+	return a.service.Refuse(c.Request.Context(), c.Request, a.Scheme(c.Request), &mapping.RateError{RetryAfter: wait}, buf), true
+}
+
+// network returns the network of a client's address, for which its calls are counted:
+// whoever has one IPv6 address has a /64 of them. An address that is none has no network.
+func network(client string) netip.Prefix {
+	address, err := netip.ParseAddr(client)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	bits := 64
+	if address = address.Unmap().WithZone(""); address.Is4() {
+		bits = 32
+	}
+	prefix, _ := address.Prefix(bits) // fails for a number of bits that no address has
+	return prefix
 }
 
 // serveOutside answers what is no call of the interface.
@@ -197,33 +256,6 @@ func (a *api) serveOutside(c *gin.Context, buf []byte) mapping.Response {
 	return response
 }
 
-// write writes the headers of a response, and the body unless it is a stream.
-func (a *api) write(c *gin.Context, response *mapping.Response) {
-	header := headers{c.Writer.Header(), make([]string, 0, mostHeaders)}
-	header.set("Cache-Control", "no-store")
-	if response.Location != "" {
-		header.set("Location", response.Location)
-	}
-	if response.RetryAfter > 0 {
-		header.set("Retry-After", strconv.Itoa(response.RetryAfter))
-	}
-	describeKept(&header, response)
-	if response.EntityTag != "" && matches(c.Request.Header["If-None-Match"], response.EntityTag) {
-		response.Status, response.Body = http.StatusNotModified, response.Body[:0]
-	} else {
-		header.set("Content-Type", response.ContentType)
-		if response.Stream == nil {
-			header.set("Content-Length", strconv.Itoa(len(response.Body)))
-		}
-	}
-	c.Writer.WriteHeader(response.Status)
-	c.Writer.WriteHeaderNow()
-	if response.Stream == nil {
-		// A client that has gone cannot be told so; its status is counted all the same.
-		_, _ = c.Writer.Write(response.Body)
-	}
-}
-
 // inTime returns a context that ends when there is no time left but for a
 // refusal.
 func (a *api) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -231,16 +263,6 @@ func (a *api) inTime(ctx context.Context) (context.Context, context.CancelFunc) 
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, a.WriteTimeout-min(a.WriteTimeout/10, longestRefusal))
-}
-
-// flushing sends each piece of a body at once.
-type flushing struct{ gin.ResponseWriter }
-
-// Write writes a piece of the body and waits until it is on its way.
-func (f flushing) Write(piece []byte) (int, error) {
-	n, err := f.ResponseWriter.Write(piece)
-	f.Flush()
-	return n, err
 }
 
 // Scheme returns how the client spoke to the outermost server it reached.

@@ -84,15 +84,54 @@ type served struct {
 // serve serves the demo store in the documented dialect until the test ends.
 func serve(t *testing.T, trusted ...string) *served {
 	t.Helper()
-	var options httpapi.Options
-	for _, network := range trusted {
-		options.TrustedProxies = append(options.TrustedProxies, netip.MustParsePrefix(network))
+	return serveUpstream(t, httpapi.Options{TrustedProxies: prefixes(trusted...)}, func(upstream adapter.Adapter) adapter.Adapter { return upstream })
+}
+
+func prefixes(networks ...string) (all []netip.Prefix) {
+	for _, network := range networks {
+		all = append(all, netip.MustParsePrefix(network))
 	}
-	return serveUpstream(t, options, func(upstream adapter.Adapter) adapter.Adapter { return upstream })
+	return all
 }
 
 // serveUpstream serves what between makes of the demo store.
 func serveUpstream(t *testing.T, options httpapi.Options, between func(adapter.Adapter) adapter.Adapter) *served {
+	t.Helper()
+	s, handler, err := newServed(t, options, between)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.start(t, httptest.NewServer(handler))
+	return s
+}
+
+// start notes that s is served by server.
+func (s *served) start(t *testing.T, server *httptest.Server) {
+	s.server = server
+	t.Cleanup(server.Close)
+	s.address = strings.TrimPrefix(server.URL, "http://")
+}
+
+// behind serves what s serves, on connections that are counted.
+func (s *served) behind(t *testing.T, connections *httpapi.Connections) *served {
+	t.Helper()
+	counted := *s
+	server := httptest.NewUnstartedServer(connections.Handler(s.server.Config.Handler))
+	server.Listener = connections.Listener(server.Listener)
+	server.Config.ConnContext, server.Config.ConnState = connections.Context, connections.State
+	server.Start()
+	counted.start(t, server)
+	return &counted
+}
+
+// tryServing returns what the options are refused with.
+func tryServing(t *testing.T, options httpapi.Options) error {
+	t.Helper()
+	_, _, err := newServed(t, options, func(upstream adapter.Adapter) adapter.Adapter { return upstream })
+	return err
+}
+
+func newServed(t *testing.T, options httpapi.Options, between func(adapter.Adapter) adapter.Adapter) (*served, http.Handler, error) {
 	t.Helper()
 	data, err := demo.Load()
 	if err != nil {
@@ -124,13 +163,7 @@ func serveUpstream(t *testing.T, options httpapi.Options, between func(adapter.A
 	}
 	options.Log, options.Metrics, options.OpenMedia = log, metrics, db.OpenMedia
 	handler, err := httpapi.New(service, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.server = httptest.NewServer(handler)
-	t.Cleanup(s.server.Close)
-	s.address = strings.TrimPrefix(s.server.URL, "http://")
-	return s
+	return s, handler, err
 }
 
 // A connection sends requests as bytes and reads the replies.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"maps"
+	"math"
 	"net/http"
 	"strconv"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/budget"
 )
 
 // Metrics counts and times requests.
@@ -22,6 +24,7 @@ type Metrics struct {
 	streamed *prometheus.CounterVec
 	limited  prometheus.Counter
 	inFlight prometheus.Gauge
+	registry prometheus.Registerer
 
 	// found are the series that have been asked for: to find one by its labels in
 	// the vectors takes longer than to count.
@@ -44,6 +47,7 @@ type series struct {
 // NewMetrics returns metrics registered with reg.
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
+		registry: reg,
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_requests_total",
 			Help: "Requests answered, by call of the contract, role, status and format of the reply.",
@@ -67,7 +71,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		}, []string{"call"}),
 		limited: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "portico_rate_limited_total",
-			Help: "Requests refused with status 429, because their consumer had sent too many.",
+			Help: "Requests refused with status 429, because their consumer, or the network of a Guest, had sent too many.",
 		}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "portico_requests_in_flight",
@@ -117,5 +121,41 @@ func (m *Metrics) observe(r *mapping.Response, cut bool, took time.Duration) {
 	}
 	if r.Problem != "" {
 		m.problems.WithLabelValues(r.Problem).Inc()
+	}
+}
+
+// addBudgets registers the metrics of budgets.
+func (m *Metrics) addBudgets(budgets ...*budget.Budget) error {
+	return m.registry.Register(budgetMetrics{
+		budgets: budgets,
+		limit: prometheus.NewDesc("portico_budget_limit",
+			"What requests may hold together: bytes, or lists, by budget. One without a bound has none.", []string{"budget"}, nil),
+		used:    prometheus.NewDesc("portico_budget_used", "What requests hold together at this moment, by budget.", []string{"budget"}, nil),
+		refused: prometheus.NewDesc("portico_budget_refused_total", "Requests refused, or replies spooled to disk, because a budget was used up, by budget.", []string{"budget"}, nil),
+	})
+}
+
+// budgetMetrics collects the metrics of budgets when they are asked for.
+type budgetMetrics struct {
+	budgets              []*budget.Budget
+	limit, used, refused *prometheus.Desc
+}
+
+// Describe sends the descriptions of the metrics.
+func (b budgetMetrics) Describe(to chan<- *prometheus.Desc) {
+	to <- b.limit
+	to <- b.used
+	to <- b.refused
+}
+
+// Collect sends the metrics.
+func (b budgetMetrics) Collect(to chan<- prometheus.Metric) {
+	for _, one := range b.budgets {
+		state := one.State()
+		if state.Limit < math.MaxInt64/2 {
+			to <- prometheus.MustNewConstMetric(b.limit, prometheus.GaugeValue, float64(state.Limit), state.Name)
+		}
+		to <- prometheus.MustNewConstMetric(b.used, prometheus.GaugeValue, float64(state.Used), state.Name)
+		to <- prometheus.MustNewConstMetric(b.refused, prometheus.CounterValue, float64(state.Refused), state.Name)
 	}
 }

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,8 +22,11 @@ import (
 type abundance struct {
 	adapter.Adapter
 	items int64
+	// textSize is the length of every text of an item; 0 is 20.
+	textSize int
 	// asked is told of every list before it is made, the first is 1.
 	asked func(ctx context.Context, list int) error
+	mu    sync.Mutex
 	lists int
 }
 
@@ -42,8 +47,11 @@ type madeItems struct {
 // List returns the items of a query that says no more than from where on and how
 // many.
 func (m *madeItems) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
+	m.mu.Lock()
 	m.lists++
-	if err := m.asked(ctx, m.lists); err != nil {
+	list := m.lists
+	m.mu.Unlock()
+	if err := m.asked(ctx, list); err != nil {
 		return nil, err
 	}
 	first := int64(1)
@@ -55,7 +63,7 @@ func (m *madeItems) List(ctx context.Context, p *adapter.ListParams) (*adapter.L
 	for id := first; id <= m.items && int64(len(result.Records)) < p.Query.Limit; id++ {
 		item := adapter.NewRecord(schema)
 		for i := range item.Values {
-			item.Values[i] = adapter.TextValue(strings.Repeat("9", 20))
+			item.Values[i] = adapter.TextValue(strings.Repeat("9", cmp.Or(m.textSize, 20)))
 		}
 		item.Set(schema.Key, adapter.IntegerValue(id))
 		result.Records = append(result.Records, item)
