@@ -12,9 +12,6 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// PasswordCost is the bcrypt cost of passwords that are secret.
-const PasswordCost = 10
-
 const (
 	// longestPassword is what bcrypt takes, in bytes.
 	longestPassword = 72
@@ -29,7 +26,7 @@ const (
 )
 
 // HashPassword returns the bcrypt hash of a password of any length, at the cost
-// given. It fails for a cost that bcrypt does not know.
+// given, or at bcrypt.DefaultCost for 0. It fails for a cost that bcrypt does not know.
 func HashPassword(password string, cost int) (string, error) {
 	hash, err := bcrypt.GenerateFromPassword(passwordBytes(password), cost)
 	return string(hash), err

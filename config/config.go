@@ -101,10 +101,11 @@ type Upstream struct {
 }
 
 // Auth holds what protects credentials. SecretKey has 32 bytes, or none when no
-// key is set. Bearer lets clients call with API keys.
+// key is set. PasswordCost is the bcrypt cost of passwords that are set. Bearer lets clients call with API keys.
 type Auth struct {
 	SecretKey       []byte
 	RefusePlaintext bool
+	PasswordCost    int
 	Bearer          bool
 }
 
@@ -183,6 +184,7 @@ func newConfig(v values, sections []Section) *Config {
 		Auth: Auth{
 			SecretKey:       get[[]byte](v, "auth.secret_key"),
 			RefusePlaintext: get[bool](v, "auth.refuse_plaintext"),
+			PasswordCost:    int(get[int64](v, "auth.password_cost")),
 			Bearer:          get[bool](v, "auth.bearer"),
 		},
 		Upstream: Upstream{

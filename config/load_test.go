@@ -85,7 +85,7 @@ func TestLoadDefaults(t *testing.T) {
 			ShutdownTimeout:   15 * time.Second,
 		},
 		Upstream: config.Upstream{Timeout: 10 * time.Second, MaxInFlight: 64, MaxWait: time.Second, BreakerFailures: 5, BreakerOpen: 2 * time.Second},
-		Auth:     config.Auth{SecretKey: []byte{}},
+		Auth:     config.Auth{SecretKey: []byte{}, PasswordCost: 10},
 		Store: config.Store{TimeZone: time.UTC, Currency: "USD", TaxCountry: "US", TaxRegion: "CA",
 			AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"},
 			Themes: []string{"base/default", "default/default", "default/iphone", "default/modern", "rwd/default"}},
@@ -139,6 +139,7 @@ upstream: {timeout: 2s, max_in_flight: 3, max_wait: 40ms, breaker_failures: 5, b
 auth:
   secret_key: `+secretKey+`
   refuse_plaintext: true
+  password_cost: 12
 store: {timezone: Europe/Berlin, currency: EUR, tax_country: DE, tax_region: "",
   attribute_sets: [4, 9], tax_classes: "0, 7", themes: []}
 stock: {min_qty: -007.5, notify_qty: 0.25, backorders: 2, manage: false}
@@ -183,7 +184,7 @@ sql.dsn: 0042
 			TLSCert:           "shop.pem",
 			TLSKey:            "shop.key",
 		},
-		Auth:     config.Auth{SecretKey: append(key, key...), RefusePlaintext: true},
+		Auth:     config.Auth{SecretKey: append(key, key...), RefusePlaintext: true, PasswordCost: 12},
 		Upstream: config.Upstream{Timeout: 2 * time.Second, MaxInFlight: 3, MaxWait: 40 * time.Millisecond, BreakerFailures: 5, BreakerOpen: time.Minute},
 		Store: config.Store{TimeZone: berlin, Currency: "EUR", TaxCountry: "DE",
 			AttributeSets: []string{"4", "9"}, TaxClasses: []string{"0", "7"}, Themes: []string{}},

@@ -179,6 +179,8 @@ func core() []Setting {
 			Help: "Key that encrypts consumer and token secrets at rest, and seals the sessions of who logs in to authorize a program: 64 hexadecimal digits, as from openssl rand -hex 32. Replicas have the same."},
 		{Name: "auth.refuse_plaintext", Kind: Bool, Default: "false",
 			Help: "Whether the signature method PLAINTEXT is refused, which sends the secrets themselves. Signed calls are not affected."},
+		{Name: "auth.password_cost", Kind: Int, Default: "10", Min: 4, Max: 15,
+			Help: "Bcrypt cost of passwords that are set from now on; each step doubles the time that a log-in takes, and that it takes to try a stolen password. Below 10 is for tests."},
 		{Name: "auth.bearer", Kind: Bool, Default: "false",
 			Help: "Whether calls may carry an API key in place of a signature, as Authorization: Bearer and the key. Give keys over HTTPS alone: whoever sees one can use it."},
 

@@ -77,7 +77,7 @@ func (s *Service) createCustomer(ctx context.Context, c *Call) (*Reply, error) {
 	if s.dialect.ConfirmationKeys {
 		r.Set("confirmation", adapter.TextValue(newConfirmationKey()))
 	}
-	if err := filled.hashPassword(); err != nil {
+	if err := filled.hashPassword(s.settings.PasswordCost); err != nil {
 		return nil, err
 	}
 	key, err := s.customers.store.Create(ctx, &adapter.CreateParams{Record: r})
@@ -97,13 +97,13 @@ func newConfirmationKey() string {
 	return hex.EncodeToString(key[:])
 }
 
-// hashPassword puts the hash of the password sent, if any, into the change. It
-// takes its time, which no transaction has to wait for.
-func (filled *filledForm) hashPassword() error {
+// hashPassword puts the hash of the password sent, if any, into the change, at a
+// bcrypt cost. It takes its time, which no transaction has to wait for.
+func (filled *filledForm) hashPassword(cost int) error {
 	if filled.password == "" {
 		return nil
 	}
-	hash, err := adapter.HashPassword(filled.password, adapter.PasswordCost)
+	hash, err := adapter.HashPassword(filled.password, cost)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (s *Service) updateCustomer(ctx context.Context, c *Call) (*Reply, error) {
 	case !filled.saves:
 		return &Reply{}, nil
 	}
-	if err := filled.hashPassword(); err != nil {
+	if err := filled.hashPassword(s.settings.PasswordCost); err != nil {
 		return nil, err
 	}
 	err = s.customers.store.Update(ctx, &adapter.UpdateParams{Key: key, OwnerID: own, Change: func(adapter.Record) (adapter.Record, error) {

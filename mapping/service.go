@@ -44,6 +44,9 @@ type Settings struct {
 	// consumers, are not limited.
 	ConsumerRate  float64
 	ConsumerBurst int
+	// PasswordCost is the bcrypt cost of customers' passwords that are set, 0 for
+	// bcrypt.DefaultCost.
+	PasswordCost int
 	// JSONWithoutAccept answers calls that carry no Accept in JSON where the
 	// dialect has no default format.
 	JSONWithoutAccept bool

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/crypto/bcrypt"
+
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
@@ -69,7 +71,7 @@ func settings() mapping.Settings {
 		panic(err)
 	}
 	return mapping.Settings{
-		BodyBytes: bodyBytes, QueryBytes: queryBytes, MaxRows: 1000, ImagePixels: 1 << 20,
+		BodyBytes: bodyBytes, QueryBytes: queryBytes, MaxRows: 1000, ImagePixels: 1 << 20, PasswordCost: bcrypt.MinCost,
 		Stock:    mapping.StockSettings{NotifyQty: 1, ManageStock: true},
 		Products: mapping.ProductSettings{AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"}, Themes: []string{"base/default", "default/default"}},
 		Now:      func() time.Time { return moment },

@@ -30,6 +30,9 @@ type Options struct {
 	// SecretKey protects the secrets of consumers and tokens; any text, better a
 	// long random one. Without it they are stored as they are.
 	SecretKey string
+	// PasswordCost is the bcrypt cost of passwords that are hashed, 0 for
+	// bcrypt.DefaultCost.
+	PasswordCost int
 	// MediaDir is the folder of media files, made when it alone is missing. Without it
 	// no image is created, and there is no media file.
 	MediaDir string
@@ -56,6 +59,7 @@ type DB struct {
 	keepsListing     bool // product_listing is no view that follows by itself
 	closed           atomic.Bool
 	nonceUses        atomic.Uint64
+	passwordCost     int
 	hashes           sync.Map // public password → bcrypt hash
 }
 
@@ -87,7 +91,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		engine: engine,
 		writer: writer, readers: readers,
 		reading: newStatements(engine, readers), writing: newStatements(engine, writer),
-		tables: layout(schemas), vault: vault,
+		tables: layout(schemas), vault: vault, passwordCost: o.PasswordCost,
 	}
 	customers := newStore(db, db.table(adapter.Customers))
 	stock := newStore(db, db.table(adapter.StockItems))
@@ -121,6 +125,11 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+// HashPassword returns the bcrypt hash of a password at the cost of the options.
+func (db *DB) HashPassword(password string) (string, error) {
+	return adapter.HashPassword(password, db.passwordCost)
 }
 
 // isTable reports whether name is that of a table, and not of a view or nothing.

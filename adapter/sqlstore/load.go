@@ -140,7 +140,7 @@ func (db *DB) fill(ctx context.Context, op string, data *adapter.Dataset, progre
 // ones get the least cost, which protects nothing less, and are hashed once in
 // the life of db, so that Reset is quick.
 func (db *DB) passwordHashes(ctx context.Context, data *adapter.Dataset) (map[adapter.Key]string, error) {
-	cost := adapter.PasswordCost
+	cost := db.passwordCost
 	if data.Public {
 		cost = bcrypt.MinCost
 	}

@@ -109,6 +109,7 @@ func startPortico(t *testing.T, dialect string) (base, reset string) {
 	t.Helper()
 	cmd := exec.Command(program(t, "portico"), "serve", "--demo", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-level", "error", "--dialect", dialect)
 	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "PORTICO_AUTH_PASSWORD_COST=4")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func addAdminCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			hash, err := adapter.HashPassword(password, adapter.PasswordCost)
+			hash, err := db.HashPassword(password)
 			if err != nil {
 				return err
 			}

@@ -63,11 +63,12 @@ func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*sqls
 	}
 	section := cfg.Sections[sqlSection]
 	return sqlstore.Open(ctx, sqlstore.Options{
-		Schemas:   schemas,
-		DSN:       section["dsn"],
-		MediaDir:  cmp.Or(section["media_dir"], sqlstore.MediaDir(section["dsn"])),
-		Migrate:   section["migrate"] == "auto",
-		SecretKey: string(cfg.Auth.SecretKey),
-		Logger:    log,
+		Schemas:      schemas,
+		DSN:          section["dsn"],
+		MediaDir:     cmp.Or(section["media_dir"], sqlstore.MediaDir(section["dsn"])),
+		Migrate:      section["migrate"] == "auto",
+		SecretKey:    string(cfg.Auth.SecretKey),
+		PasswordCost: cfg.Auth.PasswordCost,
+		Logger:       log,
 	})
 }

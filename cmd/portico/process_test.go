@@ -83,7 +83,7 @@ func launch(t testing.TB, environ []string, arguments ...string) *process {
 	t.Helper()
 	p := &process{stdout: newOutput(), stderr: newOutput(), temporary: t.TempDir()}
 	p.cmd = exec.Command(portico(t), append([]string{"serve"}, arguments...)...)
-	p.cmd.Env = append(withoutSettings(os.Environ()), append([]string{"TMPDIR=" + p.temporary}, environ...)...)
+	p.cmd.Env = append(withoutSettings(os.Environ()), append([]string{"TMPDIR=" + p.temporary, quickPasswords}, environ...)...)
 	p.cmd.Dir = t.TempDir() // a relative DSN must not reach the sources
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	t.Cleanup(func() { // after it has ended
@@ -94,6 +94,10 @@ func launch(t testing.TB, environ []string, arguments ...string) *process {
 	p.ended = programs.Start(t, p.cmd)
 	return p
 }
+
+// quickPasswords has passwords hashed at the least cost: at the default one most of the
+// time of the contract suite is bcrypt's.
+const quickPasswords = "PORTICO_AUTH_PASSWORD_COST=4"
 
 // withoutSettings removes the settings of whoever runs the tests.
 func withoutSettings(environ []string) []string {

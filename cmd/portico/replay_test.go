@@ -59,7 +59,7 @@ func serveApp(t testing.TB, db *sqlstore.DB, data *adapter.Dataset, dialect stri
 			t.Error(err)
 		}
 	})
-	cfg, err := config.Load(config.Sources{Sections: sections(), Environ: append(environ, "PORTICO_DIALECT="+dialect)})
+	cfg, err := config.Load(config.Sources{Sections: sections(), Environ: append([]string{quickPasswords, "PORTICO_DIALECT=" + dialect}, environ...)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -160,6 +160,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		PublicURL:         cfg.PublicURL,
 		ConsumerRate:      cfg.Limits.ConsumerRate,
 		ConsumerBurst:     int(cfg.Limits.ConsumerBurst),
+		PasswordCost:      cfg.Auth.PasswordCost,
 		JSONWithoutAccept: cfg.AcceptMissing == "json",
 		Prices:            mapping.PriceSettings{TimeZone: cfg.Store.TimeZone, TaxCountry: cfg.Store.TaxCountry, TaxRegion: cfg.Store.TaxRegion},
 		Products:          mapping.ProductSettings{AttributeSets: cfg.Store.AttributeSets, TaxClasses: cfg.Store.TaxClasses, Themes: cfg.Store.Themes},

@@ -135,7 +135,7 @@ func (s *Site) find(ctx context.Context, at *side, name string) ([]user, error) 
 // upgrade puts a hash of today in the place of an old one of the right password, and
 // returns the one that is there now. That it failed stops nobody.
 func (s *Site) upgrade(ctx context.Context, at *side, u user, password string) string {
-	hash, err := adapter.HashPassword(password, adapter.PasswordCost)
+	hash, err := adapter.HashPassword(password, s.cost)
 	if err == nil {
 		err = s.upgrades[at.resource](ctx, adapter.Key(u.id), u.hash, hash)
 	}

@@ -33,6 +33,9 @@ type Options struct {
 	// PublicURL is the base URL of the shop, "" for that of each request.
 	PublicURL string
 	Log       *slog.Logger
+	// PasswordCost is the bcrypt cost of hashes that replace old ones, 0 for
+	// bcrypt.DefaultCost.
+	PasswordCost int
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
@@ -52,6 +55,7 @@ type Site struct {
 	policy      string // of the pages' contents
 	byAccount   *attempts
 	byClient    *attempts
+	cost        int           // of hashes
 	hashing     chan struct{} // as long as passwords may be hashed at a time
 }
 
@@ -61,7 +65,7 @@ func New(o Options) (*Site, error) {
 	s := &Site{
 		granting: o.Granting, accounts: o.Accounts, upgrades: o.Upgrades, public: strings.TrimRight(o.PublicURL, "/"),
 		pages: pages(customerSide(), adminSide()), log: o.Log, now: o.Now,
-		crossOrigin: http.NewCrossOriginProtection(), hashing: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		crossOrigin: http.NewCrossOriginProtection(), cost: o.PasswordCost, hashing: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 	if s.now == nil {
 		s.now = time.Now
