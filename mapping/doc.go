@@ -22,15 +22,18 @@
 //     hashes first of all.
 //  7. There is one file for each resource, named like its path. To find what a
 //     call does, take its name from "portico routes" and open the file beside it.
-//  8. A list takes the memory of a batch of its records, however long it is
-//     (rows.go, stream.go). What can be wrong with it is found out with the first
+//  8. Every byte that is held for a client is counted before it is held (budgets.go):
+//     the query before anybody is authenticated, the body once its caller is known,
+//     what it is decoded to, the batches of lists. Guests get half at most.
+//  9. A list takes the memory of a batch of its records, however long it is and
+//     however long each is (rows.go, stream.go). What can be wrong with it is found out with the first
 //     batch; what fails later breaks the connection, so that no client takes
 //     part of a list for all of it.
-//  9. Replies to Guests' reads of products are kept finished (guestreplies.go), by
+//  10. Replies to Guests' reads of products are kept finished (guestreplies.go), by
 //     package cache behind an interface. What ends them is a table of the resources
 //     that calls write (upstream.go), and applies inside each write's transaction;
 //     how long they hold besides is until a price changes by itself.
-//  10. Calls that the old system of a migration answers do not run here. The service
+//  11. Calls that the old system of a migration answers do not run here. The service
 //     only admits them, where they are signed anew, and refuses what could not be
 //     passed on in the contract's words (legacy.go).
 //
