@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/cache"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 // TestMemoryBound offers far more replies than memory may keep. What is live
@@ -29,13 +30,13 @@ func TestMemoryBound(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			const memory = 64 << 20
 			replies := tt.replies
-			if testing.Short() {
+			if !nightly.Whole() {
 				replies /= 4
 			}
 			before := liveHeap()
 			r := newReplica(t, nil, func(o *cache.Options) { o.MemoryBytes = memory })
 			offer(t, r, replies, tt.value)
-			if counted := r.count("portico_cache_bytes"); counted > memory || (counted < memory*8/10 && !testing.Short()) {
+			if counted := r.count("portico_cache_bytes"); counted > memory || (counted < memory*8/10 && nightly.Whole()) {
 				t.Errorf("%v bytes counted", counted)
 			}
 			live, entries := liveHeap()-before, r.count("portico_cache_entries")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -233,7 +234,7 @@ func TestNumbersOfOptions(t *testing.T) {
 // the time; with -short there are fewer.
 func TestOneEmailAtOnce(t *testing.T) {
 	clients := 50
-	if testing.Short() {
+	if !nightly.Whole() {
 		clients = 10
 	}
 	inBoth(t, func(t *testing.T, s *shop) {

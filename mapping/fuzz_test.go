@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/contracttests"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -32,7 +33,7 @@ func FuzzBody(f *testing.F) {
 	calls := bodyCalls(f)
 	contentTypes := []string{"application/json", "text/xml", "text/plain", "application/xhtml+xml; charset=UTF-8", ""}
 	for i, seed := range recordedBodies(f, calls) {
-		if i%31 == 0 || !testing.Short() {
+		if i%31 == 0 || nightly.Whole() {
 			f.Add(seed.call, uint8(slices.Index(contentTypes, seed.contentType)), []byte(seed.body))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -248,7 +249,7 @@ func TestOwners(t *testing.T) {
 				t.Run(d.Name+" "+c.name+" "+rule.path, func(t *testing.T) {
 					for i, p := range combined(rule.parameters) {
 						for j, accept := range []string{"application/json", "text/xml", "text/plain"} {
-							if j == 0 || !testing.Short() || i%5 == 0 { // formats share all but the writing
+							if j == 0 || nightly.Whole() || i%5 == 0 { // formats share all but the writing
 								m.checkReading(t, &rule, c, p, accept)
 							}
 						}

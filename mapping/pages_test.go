@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -259,7 +260,7 @@ func (s pagedShop) page(t testing.TB, l list, limit int, page float64) []int64 {
 func TestRandomPages(t *testing.T) {
 	t.Parallel()
 	steps := 400
-	if testing.Short() {
+	if !nightly.Whole() {
 		steps = 100
 	}
 	for seed := range uint64(3) {

@@ -24,6 +24,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/reststore"
 	"github.com/portico-commerce/portico/adapter/sidestore"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 var everyList = flag.Bool("lists", false, "send every list of the conformance suite, not one in seven")
@@ -34,7 +35,7 @@ func TestConformance(t *testing.T) {
 		Open: func(t *testing.T) adapter.Adapter { return openJoined(t).Adapter },
 		// Lists are the side's, which has a suite of its own.
 		Sampled:    !*everyList,
-		Attributes: func(adapter.Attribute) bool { return !testing.Short() },
+		Attributes: func(adapter.Attribute) bool { return nightly.Whole() },
 	})
 }
 

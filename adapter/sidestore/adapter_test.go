@@ -9,6 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 var farFuture = time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -19,7 +20,7 @@ func TestConformance(t *testing.T) {
 		Open:    func(t *testing.T) adapter.Adapter { return openShop(t).Adapter },
 		Sampled: true, // lists are the side's, which has a suite of its own
 	}
-	if testing.Short() { // the side's queries, which are not looked into, are the slow part
+	if !nightly.Whole() { // the side's queries, which are not looked into, are the slow part
 		h.Attributes = func(adapter.Attribute) bool { return false }
 	}
 	adaptertest.Run(t, h)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 // A fate ends a process at one of its steps: of its calls to the side and to the
@@ -163,7 +164,7 @@ func TestCrash(t *testing.T) {
 			first.agree()
 			first.settled()
 			every := 1
-			if testing.Short() { // for the race detector, which has little to find here
+			if !nightly.Whole() { // for the race detector, which has little to find here
 				every = 20
 			}
 			for at := 1; at <= steps; at += every {

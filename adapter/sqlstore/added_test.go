@@ -9,6 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 // addedSchemas have an attribute of every kind and scope. Two names share more
@@ -120,7 +121,7 @@ func addAdded(t testing.TB, db *DB, schemas *adapter.Schemas) {
 // TestConformanceOfAddedAttributes runs the suite by the added attributes alone,
 // so that every query of them is held against adapter.Apply.
 func TestConformanceOfAddedAttributes(t *testing.T) {
-	EachEngineInFull(t, testConformanceOfAddedAttributes)
+	EachEngineAtNight(t, testConformanceOfAddedAttributes)
 }
 
 func testConformanceOfAddedAttributes(t *testing.T, e Engine) {
@@ -143,7 +144,7 @@ func testConformanceOfAddedAttributes(t *testing.T, e Engine) {
 			Schemas:     schemas,
 			Attributes:  func(a adapter.Attribute) bool { return a.Added },
 			Unsupported: unsupported,
-			Sampled:     e.Name != "sqlite", // TestConformance runs in full
+			Sampled:     e.Name != "sqlite" || !nightly.Whole(),
 		})
 	}
 	t.Run("accounts", func(t *testing.T) {

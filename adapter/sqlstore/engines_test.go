@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 // An Engine is one that tests run on.
@@ -53,6 +54,23 @@ func EachEngineInFull(t *testing.T, test func(t *testing.T, e Engine)) {
 	if testing.Short() {
 		engines = Servers()
 	}
+	atOnce(t, engines, test)
+}
+
+// EachEngineAtNight is EachEngineInFull for a variant of a suite that every engine runs
+// anyway: by day it runs on one engine.
+func EachEngineAtNight(t *testing.T, test func(t *testing.T, e Engine)) {
+	engines := Engines()
+	switch {
+	case testing.Short():
+		engines = Servers()
+	case !nightly.Whole():
+		engines = engines[:1]
+	}
+	atOnce(t, engines, test)
+}
+
+func atOnce(t *testing.T, engines []Engine, test func(t *testing.T, e Engine)) {
 	for _, e := range engines {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()

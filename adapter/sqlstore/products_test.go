@@ -8,6 +8,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 func demoStore(t testing.TB) *adapter.Dataset {
@@ -94,7 +95,7 @@ func (b bounded) Store(r adapter.Resource) (adapter.Store, error) {
 // views, websites and categories show, so that every query pushed down to the
 // scoped tables is held against adapter.Apply.
 func TestConformanceInStoreViews(t *testing.T) {
-	EachEngineInFull(t, testConformanceInStoreViews)
+	EachEngineAtNight(t, testConformanceInStoreViews)
 }
 
 func testConformanceInStoreViews(t *testing.T, e Engine) {
@@ -123,7 +124,7 @@ func testConformanceInStoreViews(t *testing.T, e Engine) {
 			adaptertest.Run(t, adaptertest.Harness{
 				Open:        func(t *testing.T) adapter.Adapter { return bounded{open(t).Adapter(), c.storeID, c.products} },
 				Unsupported: unsupported,
-				Sampled:     e.Name != "sqlite", // TestConformance runs in full
+				Sampled:     e.Name != "sqlite" || !nightly.Whole(),
 			})
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 // A history is what is written to the prices of some products and what Guests then
@@ -161,9 +162,10 @@ func newPair(t testing.TB, dsn, firstRedis, redis string, environ ...string) *pa
 // cache.memory_ttl that holds for the replica that wrote, and for the other as soon
 // as its memory is told.
 func TestReadsAfterWrites(t *testing.T) {
+	nightly.Only(t, "faults")
 	t.Parallel() // others mostly wait
 	reads := int64(10_000)
-	if testing.Short() {
+	if !nightly.Whole() {
 		reads = 2_000
 	}
 	for _, tt := range []struct {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 // ask sends one command to the server and returns the first line of the answer.
@@ -104,6 +105,7 @@ func (h *heldDatabase) price(id string) (price int64) {
 // database has committed its write and before it could tell Redis: the other one shows
 // the old price no longer than the lease that the writer took beforehand.
 func TestWriterKilled(t *testing.T) {
+	nightly.Only(t, "faults")
 	t.Parallel() // much of it is waiting
 	dsn := sqltest.Postgres(t)
 	loadDemo(t, dsn)

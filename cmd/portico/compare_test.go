@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/contracttests"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -209,6 +210,7 @@ func differing(found *comparison) map[string][]string {
 // alike, and each difference that is planted in one is told at its field, and no
 // other.
 func TestCompareEngines(t *testing.T) {
+	nightly.Only(t, "engines")
 	_, legacy := startDemo(t, "magento")
 	engines := newDatabases()
 	other := engines["sqlite"]

@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/contracttests/programs/chromium"
 )
 
@@ -195,6 +196,7 @@ func (b *danceBrowser) come(p *danceProgram, address string) {
 // TestBrowser: both kinds of users go through all of it in a browser, at a desk and on a
 // phone, and what their programs get in the end works.
 func TestBrowser(t *testing.T) {
+	nightly.Only(t, "browsers")
 	t.Parallel()
 	shop := startDances(t, "magento")
 	program := startProgram(t)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
@@ -21,6 +22,7 @@ import (
 // What counts rare events has to be there before the first, at 0, or a panel would
 // look broken where all is well, and an alert would miss the first event.
 func TestDashboardsLive(t *testing.T) {
+	nightly.Only(t, "faults")
 	programs.Need(t, "prometheus")
 	const token = "0123456789abcdef"
 	p := start(t, []string{"PORTICO_OPS_TOKEN=" + token, "PORTICO_CACHE_REDIS_URL=" + startRedis(t), "PORTICO_LOG_LEVEL=warn"}, "--demo")

@@ -19,6 +19,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 // TestDraining looks at a program that was told to end and goes on for a while, and
@@ -196,6 +197,7 @@ func newDemoStore(t *testing.T) (dsn string) {
 // TestReplicaEndsUnderLoad ends one of two replicas of a store while clients read
 // and write: no call fails.
 func TestReplicaEndsUnderLoad(t *testing.T) {
+	nightly.Only(t, "faults")
 	const (
 		clients = 6
 		enough  = 50 // answers of each phase

@@ -11,6 +11,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cache"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 var faultOutage = flag.Duration("fault.outage", 3*time.Second, "how long the database is away in TestDatabaseAway")
@@ -18,6 +19,7 @@ var faultOutage = flag.Duration("fault.outage", 3*time.Second, "how long the dat
 // TestRedisAway takes Redis away under load in every way it goes, and brings it back:
 // no client notices, and Redis is left alone meanwhile.
 func TestRedisAway(t *testing.T) {
+	nightly.Only(t, "faults")
 	t.Parallel() // much of it is waiting
 	redis := newRedis(t)
 	dsn := sqltest.Postgres(t)
@@ -79,6 +81,7 @@ func TestRedisAway(t *testing.T) {
 //
 //	go test ./cmd/portico -run DatabaseAway -fault.outage 30s
 func TestDatabaseAway(t *testing.T) {
+	nightly.Only(t, "faults")
 	t.Parallel() // much of it is waiting
 	server, dsn := newDemoServer(t)
 	redis := newRedis(t)

@@ -9,12 +9,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 // TestSlowDatabase makes the database slow, two seconds a call, and calls the program
 // as if it were not: no more calls are in flight than may be, what is kept is
 // answered as ever, and afterwards the program is what it was.
 func TestSlowDatabase(t *testing.T) {
+	nightly.Only(t, "faults")
 	t.Parallel() // much of it is waiting
 	const limit, callers = 4, 24
 	server, dsn := newDemoServer(t)

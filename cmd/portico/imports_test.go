@@ -69,6 +69,8 @@ func arrows() map[string][]string {
 		"config":               {},
 		"contracttests":        {},
 		"contracttests/report": {"contracttests"},
+		// tells tests whether they run for a commit or at night
+		"contracttests/nightly": {},
 		// asks for programs that tests run
 		"contracttests/programs":          {},
 		"contracttests/programs/chromium": {"contracttests/programs"},

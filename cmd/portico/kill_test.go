@@ -15,6 +15,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 var kills = flag.Int("kills", 0, "how often TestKilled kills the program on each engine; 0 for a few times")
@@ -36,10 +37,11 @@ const (
 //
 //	go test ./cmd/portico -run Killed -kills 50
 func TestKilled(t *testing.T) {
+	nightly.Only(t, "faults")
 	rounds := *kills
 	if rounds == 0 {
 		rounds = 3
-		if testing.Short() {
+		if !nightly.Whole() {
 			rounds = 1
 		}
 	}

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 const (
@@ -116,6 +118,7 @@ func attacks() []attack {
 // TestMemoryUnderAttack: nobody makes the program hold more than it may, with or without
 // credentials, and it answers others meanwhile.
 func TestMemoryUnderAttack(t *testing.T) {
+	nightly.Only(t, "attacks")
 	dir := t.TempDir()
 	db, _ := catalogue(t, dir, attacked)
 	if err := db.Close(); err != nil {

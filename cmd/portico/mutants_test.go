@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/contracttests"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 // A mutant is an implementation that is broken in one place. The suite must notice.
@@ -70,6 +71,7 @@ var oneInMutants = flag.Int("mutants", 16, "TestMutants tries one mutant in so m
 // TestMutants breaks Portico in one place after the other, and the suite has to
 // notice.
 func TestMutants(t *testing.T) {
+	nightly.Only(t, "mutants")
 	t.Parallel()
 	if alreadyRun() { // TestSuite makes the same calls
 		return

@@ -16,6 +16,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 // manyProducts is how many products the store of these tests has besides the
@@ -66,6 +67,7 @@ func startLarge(t *testing.T, dsn string) *httptest.Server {
 // TestHostilePatterns: patterns made to run for ever end, as long as they may be
 // at all. The guard is far above what the slowest takes.
 func TestHostilePatterns(t *testing.T) {
+	nightly.Only(t, "attacks")
 	if alreadyRun() { // the race detector slows matching tenfold
 		return
 	}

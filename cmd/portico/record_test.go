@@ -15,6 +15,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/contracttests"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/recording"
 )
@@ -280,6 +281,7 @@ func configFile(t *testing.T, text string) string {
 
 // TestRecordingKilled kills a server that is recording: what it leaves can be read.
 func TestRecordingKilled(t *testing.T) {
+	nightly.Only(t, "faults")
 	dir := t.TempDir()
 	p := start(t, append(recordingTo(dir, "127.0.0.1:0"), "PORTICO_LOG_LEVEL=error"), "--demo")
 	files := func() (exchanges, counts []string) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/contracttests"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 // shadowCounts returns the counts of a metric by the values of its labels, in the
@@ -66,8 +67,8 @@ func TestShadow(t *testing.T) {
 		name, route, auth string
 		recorded          bool // asks for all that is recorded, too
 	}{
-		{"the old system answers", "resource: all, to: legacy, shadow: true", "keep", !testing.Short()},
-		{"Portico answers", "resource: all, to: portico, shadow: true", "keep", !testing.Short()},
+		{"the old system answers", "resource: all, to: legacy, shadow: true", "keep", nightly.Whole()},
+		{"Portico answers", "resource: all, to: portico, shadow: true", "keep", nightly.Whole()},
 		{"Portico answers, signed anew", "resource: all, to: portico, shadow: true", "caller", false},
 		{"the old system answers, signed anew", "resource: all, to: legacy, shadow: true", "caller", false},
 	} {

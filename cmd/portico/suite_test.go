@@ -24,6 +24,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/contracttests"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 // TestSuite runs the contract suite against Portico in both dialects, as the
@@ -34,7 +35,7 @@ func TestSuite(t *testing.T) {
 	for _, dialect := range dialects() {
 		// It makes the same calls, and hashes a password for each customer besides, which
 		// the race detector slows most of all.
-		if testing.Short() && dialect == "documented" {
+		if !nightly.Whole() && dialect == "documented" {
 			continue
 		}
 		t.Run(dialect, func(t *testing.T) {
@@ -49,12 +50,13 @@ func dialects() []string { return []string{"documented", "magento"} }
 
 // alreadyRun reports whether TestSuite is enough: with -short, which is for the race
 // detector. The others run the same code on other data.
-func alreadyRun() bool { return testing.Short() }
+func alreadyRun() bool { return !nightly.Whole() }
 
 // TestSuiteOnEngines runs the suite on every other engine in both dialects, in one of
 // them with replies kept in Redis: what is kept there knows neither the engine nor the
 // dialect.
 func TestSuiteOnEngines(t *testing.T) {
+	nightly.Only(t, "engines")
 	t.Parallel()
 	if alreadyRun() {
 		return

@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/contracttests"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/contracttests/programs/chromium"
 	"github.com/portico-commerce/portico/contracttests/report"
 )
@@ -173,6 +174,7 @@ func ids(r *contracttests.Report, fits func(*contracttests.Result) bool) []strin
 
 // TestPage uses the page as people do.
 func TestPage(t *testing.T) {
+	nightly.Only(t, "browsers")
 	s := newSampler(t)
 	bad := s.report(40, false) // with a failure of each kind
 	b := openBrowser(t, map[string][]byte{
