@@ -47,6 +47,7 @@ type Call struct {
 // An Expectation is what the contract says of one answer.
 type Expectation struct {
 	Status   int      `yaml:"status"`
+	Crash    bool     `yaml:"crash"`
 	Format   string   `yaml:"format"`
 	Location string   `yaml:"location"`
 	Record   string   `yaml:"record"`

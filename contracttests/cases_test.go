@@ -164,3 +164,60 @@ func isRefused(call *Call) bool {
 	e := call.expectation(Documented)
 	return e != nil && (len(e.Errors) > 0 || e.Tree != nil && e.Status >= 207)
 }
+
+// TestCasesClaimNoOrder: the original has no stable order for a list that a filter, a
+// store view or a category selects, so that a case which says what comes first asks for
+// an order. The document orders categories by position, and the addresses of a customer
+// have an order of their own.
+func TestCasesClaimNoOrder(t *testing.T) {
+	s, err := NewSuite()
+	if err != nil {
+		t.Fatal(err)
+	}
+	selected := regexp.MustCompile(`^GET /(products|customers|orders|stockitems)(/store/[^/?]+|/category/[^/?]+){0,2}(\?.*)?$`)
+	by := regexp.MustCompile(`/store/|/category/|[?&](filter\[|store=|category_id=)`)
+	checked := 0
+	for i := range s.cases {
+		c := &s.cases[i]
+		for j := range c.Steps {
+			call := &c.Steps[j]
+			if !selected.MatchString(call.Call) || !by.MatchString(call.Call) {
+				continue
+			}
+			checked++
+			for _, d := range []Dialect{Documented, Magento} {
+				if c.Dialect != "" && c.Dialect != d || d == Documented && strings.Contains(call.Call, "category") {
+					continue
+				}
+				if e := call.expectation(d); e != nil && claimsOrder(call, e) && !strings.Contains(call.Call, "order=") {
+					t.Errorf("%s/%s, step %d claims an order in %s and asks for none: %s", c.Resource, c.Name, j+1, d, call.Call)
+				}
+			}
+		}
+	}
+	if checked < 100 {
+		t.Errorf("%d lists checked: some are lost", checked)
+	}
+}
+
+// claimsOrder reports whether what is expected of a list depends on its order: which of
+// several entries is where, or which are on a page.
+func claimsOrder(call *Call, e *Expectation) bool {
+	if e.List == "" {
+		return false
+	}
+	entries := 0
+	if e.Entries != nil {
+		entries = len(e.Entries.members)
+		if e.Entries.kind != list {
+			entries = 2 // the name of a list
+		}
+	}
+	for _, place := range call.Bind {
+		if entry, _, _ := strings.Cut(place, "."); entry != "0" {
+			return true
+		}
+	}
+	paged := regexp.MustCompile(`[?&](limit|page)=`).MatchString(call.Call)
+	return e.Ordered != "" || entries > 1 || len(e.Has) > 1 || paged && entries > 0
+}

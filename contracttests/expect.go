@@ -31,6 +31,15 @@ func (d Dialect) root() string {
 // names has been put in place of its names.
 func (c *checker) check(e *Expectation, like *node, got *reply) ([]Difference, *node) {
 	c.ds = nil
+	if e.Crash {
+		// Which status the original dies with, and with what body, depends on its
+		// configuration: only that it fails is the contract's.
+		if got.status < http.StatusInternalServerError {
+			c.differ("status", "500 or above", strconv.Itoa(got.status))
+		}
+		c.headers(e, got)
+		return c.ds, &node{}
+	}
 	status := e.Status
 	if status == 0 {
 		status = http.StatusOK

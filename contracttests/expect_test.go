@@ -36,6 +36,12 @@ func TestAnswers(t *testing.T) {
 		{"a text", Expectation{Status: 500, Text: &unavailable}, reply{500, http.Header{"Content-Type": {json}}, unavailable}, ""},
 		{"a text of another media type", Expectation{Status: 500, Text: &unavailable}, reply{500, http.Header{"Content-Type": {"text/html"}}, unavailable}, "Content-Type"},
 		{"another text", Expectation{Status: 500, Text: &unavailable}, reply{500, http.Header{"Content-Type": {json}}, unavailable + "."}, "body"},
+		{"a crash", Expectation{Crash: true}, reply{status: 500}, ""},
+		{"a crash behind a web server", Expectation{Crash: true}, reply{503, http.Header{"Content-Type": {"text/html"}}, "<h1>There has been an error"}, ""},
+		{"a crash with an envelope", Expectation{Crash: true}, reply{500, http.Header{"Content-Type": {json}}, envelopeJSON}, ""},
+		{"a refusal in place of a crash", Expectation{Crash: true}, reply{400, http.Header{"Content-Type": {json}}, envelopeJSON}, "status"},
+		{"an answer in place of a crash", Expectation{Crash: true}, reply{200, http.Header{"Content-Type": {json}}, "[]"}, "status"},
+		{"a crash that names a record", Expectation{Crash: true}, reply{status: 500, header: http.Header{"Location": {"/x"}}}, "Location"},
 		{"a tree", Expectation{Tree: &parsed}, reply{200, http.Header{"Content-Type": {json}}, `{"a":1,"b":["x"]}`}, ""},
 		{"a tree with a text for a number", Expectation{Tree: &parsed}, reply{200, http.Header{"Content-Type": {json}}, `{"a":"1","b":["x"]}`}, "$.a"},
 	} {

@@ -265,6 +265,9 @@ func (v *validator) call(c *Call, what string) {
 	for _, d := range []Dialect{Documented, Magento} {
 		if e := c.expectation(d); e != nil && (v.dialect == "" || v.dialect == d) {
 			v.shape(d, e.Record+e.List) // one of the two is ""
+			if e.Crash && d != Magento {
+				v.fail("expects a crash in %s", d)
+			}
 		}
 	}
 	if c.Save != "" {
@@ -295,6 +298,9 @@ func (v *validator) expectation(e *Expectation) {
 	}
 	if kinds > 1 {
 		v.fail("expects more than one of record, list, errors, tree and text")
+	}
+	if e.Crash && (kinds > 0 || e.Status != 0) {
+		v.fail("expects a crash, which has any status from 500 on and any body, and more")
 	}
 	if e.Record == "" && (e.Values != nil || e.Like != "") || e.List == "" && (e.Entries != nil || len(e.Has)+len(e.Lacks) > 0 || e.Count != nil || e.AtMost != nil || e.Ordered != "") {
 		v.fail("says what a record or list holds, and expects none")
