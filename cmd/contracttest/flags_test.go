@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"encoding/pem"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/portico-commerce/portico/contracttests"
@@ -175,6 +177,49 @@ func TestStore(t *testing.T) {
 			t.Errorf("credentials are not those of standard input, error %v", err)
 		}
 	})
+}
+
+// TestParallel: cases run at the same time by themselves only where the store is surely
+// not the original's, which does not serialize its indexers.
+func TestParallel(t *testing.T) {
+	credentials := filepath.Join(t.TempDir(), "credentials.yaml")
+	if err := os.WriteFile(credentials, []byte("admin: {bearer: b}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name      string
+		arguments []string
+		environ   string
+		want      int
+	}{
+		{"demo store", nil, "", 4},
+		{"demo store in magento, which may be the original", []string{"--dialect", "magento"}, "", 1},
+		{"another store", []string{"--credentials", credentials}, "", 1},
+		{"another store, by flag", []string{"--credentials", credentials, "--parallel", "3"}, "", 3},
+		{"demo store, by environment", nil, "2", 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var o runOptions
+			cmd := &cobra.Command{}
+			cmd.SetErr(io.Discard)
+			o.target.addFlags(cmd.Flags())
+			o.addFlags(cmd.Flags())
+			if err := cmd.ParseFlags(append([]string{"--url", "http://127.0.0.1:1"}, tt.arguments...)); err != nil {
+				t.Fatal(err)
+			}
+			environ := map[string]string{"CONTRACTTEST_PARALLEL": tt.environ}
+			if err := fromEnvironment(cmd.Flags(), func(name string) string { return environ[name] }); err != nil {
+				t.Fatal(err)
+			}
+			p, err := o.plan(cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.options.Parallel != tt.want {
+				t.Errorf("%d cases at the same time, want %d", p.options.Parallel, tt.want)
+			}
+		})
+	}
 }
 
 func TestParseGaps(t *testing.T) {
