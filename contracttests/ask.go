@@ -20,7 +20,7 @@ type Reply struct {
 }
 
 // NewAsker returns an asker of target, of which BaseURL, TLS, Credentials and Timeout
-// count. It fails when BaseURL is no http(s)://host[:port].
+// count. It fails when BaseURL is no http(s)://host[:port][/path].
 func NewAsker(target Target) (*Asker, error) {
 	srv, err := parseServer(target.BaseURL, target.TLS)
 	if err != nil {

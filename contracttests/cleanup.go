@@ -16,9 +16,9 @@ import (
 func (p *caseRun) noteMade(ctx context.Context, s *Step, got *reply) error {
 	location := got.header.Get("Location")
 	if u, err := url.Parse(location); err == nil {
-		location = u.Path
+		location = p.run.server.below(u.Path)
 	}
-	path, ok := strings.CutPrefix(location, "/api/rest")
+	path, ok := strings.CutPrefix(location, apiPath)
 	whole := path[:strings.LastIndexByte(path, '/')+1]
 	if s.Method != http.MethodPost || !ok || !isDigits(path[len(whole):]) ||
 		// All else goes with the product it is part of, or cannot be deleted.

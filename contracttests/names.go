@@ -107,8 +107,21 @@ func (v names) tree(n *node) (node, error) {
 	return got, nil
 }
 
-// expectation returns e with the names in it replaced.
-func (v names) expectation(e *Expectation) (*Expectation, error) {
+// withTexts returns n with f of each of its texts.
+func (n *node) withTexts(f func(string) string) node {
+	got := *n
+	if n.kind == text {
+		got.text = f(n.text)
+	}
+	got.members = make([]member, len(n.members))
+	for i := range n.members {
+		got.members[i] = member{n.members[i].name, n.members[i].value.withTexts(f)}
+	}
+	return got
+}
+
+// expectation returns e of a server with the names in it replaced.
+func (v names) expectation(srv server, e *Expectation) (*Expectation, error) {
 	got := *e
 	var failed error
 	replaceText := func(s string) string {
@@ -116,14 +129,14 @@ func (v names) expectation(e *Expectation) (*Expectation, error) {
 		if err != nil {
 			failed = err
 		}
-		return s
+		return srv.expected(s)
 	}
 	replace := func(t tree) tree {
 		n, err := v.tree(&t.node)
 		if err != nil {
 			failed = err
 		}
-		return tree{n}
+		return tree{n.withTexts(srv.expected)}
 	}
 	replaceAll := func(all []tree) []tree {
 		var got []tree

@@ -84,7 +84,7 @@ func (p *caseRun) call(ctx context.Context, c *Call, step int, makes string) err
 	s, err := p.step(c)
 	if err == nil && makes == "" {
 		source := e.source
-		e, err = p.names.expectation(e)
+		e, err = p.names.expectation(p.run.server, e)
 		e.source = source
 	}
 	if err != nil {

@@ -138,12 +138,12 @@ func (p *player) unusable(probes []probe) string {
 	case first.reply.status >= 300 && first.reply.status < 400:
 		return fmt.Sprintf("%s answers %d and redirects to %s: %s", first.url, first.reply.status, short(first.reply.header.Get("Location")), p.redirectAdvice(first))
 	case strings.Contains(first.reply.body, "HTTP request") && strings.Contains(first.reply.body, "HTTPS"):
-		return fmt.Sprintf("%s speaks HTTPS: give --url https://%s", p.server.baseURL(), p.server.host)
+		return fmt.Sprintf("%s speaks HTTPS: give --url https://%s", p.server.baseURL(), p.server.host+p.server.path)
 	case first.html():
-		return fmt.Sprintf("%s answers %d with a page in HTML%s, not as the contract has it: --url is what stands before /api/rest, without a login in front of it",
+		return fmt.Sprintf("%s answers %d with a page in HTML%s, not as the contract has it: --url is what stands before /api/rest, with the path of a shop in a subdirectory and without a login in front of it",
 			first.url, first.reply.status, title(first.reply.body))
 	}
-	return fmt.Sprintf("%s answers %d with %s, which is no answer of the contract: --url is what stands before /api/rest",
+	return fmt.Sprintf("%s answers %d with %s, which is no answer of the contract: --url is what stands before /api/rest, with the path of a shop in a subdirectory",
 		first.url, first.reply.status, short(first.reply.body))
 }
 
@@ -165,7 +165,7 @@ func (p *player) noReply(first *probe) string {
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return fmt.Sprintf("there is no way to %s from here: correct --url, or the network", p.server.address)
 	case errors.As(err, &plain):
-		return fmt.Sprintf("%s does not speak TLS: give --url http://%s", p.server.address, p.server.host)
+		return fmt.Sprintf("%s does not speak TLS: give --url http://%s", p.server.address, p.server.host+p.server.path)
 	case errors.As(err, &untrusted), errors.As(err, &invalid):
 		return fmt.Sprintf("the certificate of %s is not trusted (%v): name its authority with --ca FILE, or look away with --insecure", p.server.address, short(err.Error()))
 	case strings.Contains(err.Error(), "tls: "): // the alerts of the other side have no type of their own
@@ -182,7 +182,7 @@ func (p *player) noReply(first *probe) string {
 
 func (p *player) tlsAdvice() string {
 	if p.server.scheme == "http" {
-		return ", or try https://" + p.server.host
+		return ", or try https://" + p.server.host + p.server.path
 	}
 	return ""
 }
@@ -200,10 +200,13 @@ func errorAdvice(p *probe) string {
 func (p *player) redirectAdvice(first *probe) string {
 	location := first.reply.header.Get("Location")
 	u, err := url.Parse(location)
-	switch {
-	case err == nil && u.Host != "" && u.Scheme != "" && strings.HasPrefix(u.Path, "/api/rest") && u.Scheme+"://"+u.Host != p.server.baseURL():
-		return "give --url " + u.Scheme + "://" + u.Host
-	case regexp.MustCompile(`(?i)log.?in|sign.?in|auth|sso`).MatchString(location):
+	if err == nil && u.Host != "" && u.Scheme != "" {
+		before, _, found := strings.Cut(u.EscapedPath(), apiPath)
+		if base := u.Scheme + "://" + u.Host + before; found && base != p.server.baseURL() {
+			return "give --url " + base
+		}
+	}
+	if regexp.MustCompile(`(?i)log.?in|sign.?in|auth|sso`).MatchString(location) {
 		return "let calls of /api/rest through without that login"
 	}
 	return "give the --url that answers itself"

@@ -68,6 +68,7 @@ func TestProbe(t *testing.T) {
 		}, ""},
 		{"login page", Documented, redirect("/customer/account/login/"), `BASE/api/rest/products?limit=1 answers 302 and redirects to "/customer/account/login/": let calls of /api/rest through without that login`},
 		{"another address", Documented, redirect("https://store.example/api/rest/products?limit=1"), `redirects to "https://store.example/api/rest/products?limit=1": give --url https://store.example`},
+		{"an address with a base path", Documented, redirect("https://store.example/shop/api/rest/products?limit=1"), ": give --url https://store.example/shop"},
 		{"another page", Documented, redirect("/en/"), `redirects to "/en/": give the --url that answers itself`},
 		{"long redirect", Documented, redirect("/" + strings.Repeat("x", 5000)), `xxxx"…: give`},
 		{"HTML", Documented, answer(200, "text/html", "<!DOCTYPE html>\n<html><head><title> My\nshop </title>"), `BASE/api/rest/products?limit=1 answers 200 with a page in HTML ("My\nshop"), not as the contract has it`},

@@ -93,7 +93,7 @@ func successFirst(want *Response) string {
 
 // A Target is a running server and what the suite must know of it.
 type Target struct {
-	// BaseURL is http(s)://host[:port], what stands before /api/rest.
+	// BaseURL is http(s)://host[:port][/path], what stands before /api/rest.
 	BaseURL string
 	// TLS is for an https BaseURL; nil trusts the system's certificates.
 	TLS         *tls.Config
@@ -224,6 +224,9 @@ func (p *player) skipReason(c *Exchange) string {
 		if !p.target.Credentials.Has(s.As) {
 			return "the credentials name no " + s.As
 		}
+		if target, whole := strings.CutPrefix(s.Path, "!"); whole && p.server.path != "" && isAbsolute(target) && !strings.HasPrefix(target, "{{base_url}}") {
+			return "it was signed for a URL without a base path"
+		}
 		if p.target.Skip == nil {
 			continue
 		}
@@ -284,6 +287,10 @@ func (p *player) play(ctx context.Context, c *Exchange) (failures []Failure, cal
 		got, err := p.send(ctx, &r)
 		calls = append(calls, p.target.Credentials.logCall(&r, s.As, got, err))
 		want := p.target.Dialect.recording(s)
+		want.Body = p.server.expected(want.Body)
+		if want.Location != nil {
+			want.Location = new(p.server.expected(*want.Location))
+		}
 		f := Failure{
 			Step: i + 1, Call: fmt.Sprintf("%s: %s %s", s.As, s.Method, r.target), Curl: curl(p.server, &r),
 			Clause: strings.Join(c.clauses(), "; "), Expect: want.text(),

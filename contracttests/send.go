@@ -26,30 +26,52 @@ const (
 type server struct {
 	scheme  string
 	host    string // as in the Host header
+	path    string // the base path, which stands before /api/rest; no slash at its end
 	address string // to dial
 	tls     *tls.Config
 }
 
-// parseServer takes apart a base URL: http or https, a host, perhaps a port,
-// nothing else.
+// apiPath begins the paths of the contract, below the base path of a server.
+const apiPath = "/api/rest"
+
+// parseServer takes apart a base URL: http or https, a host, perhaps a port, perhaps a
+// path, nothing else.
 func parseServer(base string, config *tls.Config) (server, error) {
 	u, err := url.Parse(base)
 	if err != nil {
 		return server{}, fmt.Errorf("base URL: %w", err)
 	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
-		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return server{}, errors.New("base URL must be http(s)://host[:port]")
+	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return server{}, errors.New("base URL must be http(s)://host[:port][/path]")
+	}
+	basePath := strings.TrimRight(u.EscapedPath(), "/")
+	if before, _, found := strings.Cut(basePath+"/", apiPath+"/"); found {
+		return server{}, fmt.Errorf("base URL must be what stands before %s: %s://%s%s", apiPath, u.Scheme, u.Host, before)
 	}
 	port := u.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	return server{u.Scheme, u.Host, net.JoinHostPort(u.Hostname(), port), config}, nil
+	return server{u.Scheme, u.Host, basePath, net.JoinHostPort(u.Hostname(), port), config}, nil
 }
 
 // baseURL returns what {{base_url}} in a request stands for.
-func (s server) baseURL() string { return s.scheme + "://" + s.host }
+func (s server) baseURL() string { return s.scheme + "://" + s.host + s.path }
+
+// expected returns a text that is expected of an answer, in which {{base_url}} ends with
+// the base path.
+func (s server) expected(text string) string {
+	return strings.ReplaceAll(text, "{{base_url}}", "{{base_url}}"+s.path)
+}
+
+// below returns a path of the server without the base path, for one of the contract.
+// Others stay as they are.
+func (s server) below(path string) string {
+	if rest, ok := strings.CutPrefix(path, s.path); ok && strings.HasPrefix(rest, apiPath) {
+		return rest
+	}
+	return path
+}
 
 func (s server) dial(ctx context.Context) (net.Conn, error) {
 	if s.scheme == "https" {
@@ -78,7 +100,9 @@ func newRequest(srv server, creds Credentials, s *Step) request {
 	}
 	target, whole := strings.CutPrefix(fill(s.Path), "!")
 	if !whole {
-		target = "/api/rest" + target
+		target = srv.path + apiPath + target
+	} else if strings.HasPrefix(target, "/") {
+		target = srv.path + target
 	} else if _, after, ok := strings.Cut(target, "://"); ok && isAbsolute(target) {
 		// The authority of an absolute target is the Host (RFC 9112 3.2.2).
 		if end := strings.IndexAny(after, "/?"); end >= 0 {
@@ -136,7 +160,8 @@ type reply struct {
 	body   string
 }
 
-// send makes one request on a connection of its own. It fails when there is no
+// send makes one request on a connection of its own. A Location in the reply has no base
+// path: recordings and cases hold for any. It fails when there is no
 // whole reply within a minute and 32 MiB, or more than one.
 func (s server) send(ctx context.Context, r *request) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
@@ -164,6 +189,9 @@ func (s server) send(ctx context.Context, r *request) (*reply, error) {
 	}
 	if n := in.Buffered(); n > 0 {
 		return nil, fmt.Errorf("%d bytes after the end of the reply", n)
+	}
+	for i, location := range resp.Header["Location"] {
+		resp.Header["Location"][i] = s.below(location)
 	}
 	return &reply{resp.StatusCode, resp.Header, string(body)}, nil
 }

@@ -70,6 +70,38 @@ func TestRequestsGoOutAsRecorded(t *testing.T) {
 	}
 }
 
+// TestBasePath: a request goes below the base path, and what comes back does not have it.
+func TestBasePath(t *testing.T) {
+	for _, tt := range []struct{ name, path, target, location, want string }{
+		{"path of the contract", "/products", "/shop/api/rest/products", "/shop/api/rest/products/1", "/api/rest/products/1"},
+		{"whole target", "!/oauth/token", "/shop/oauth/token", "/shop/elsewhere", "/shop/elsewhere"},
+		{"absolute target", "!{{base_url}}/api/rest/x", "http://HOST/shop/api/rest/x", "http://HOST/shop/api/rest/x/1", "http://HOST/shop/api/rest/x/1"},
+		{"target of another host", "!http://store.example/api/rest/x", "http://store.example/api/rest/x", "/api/rest/x/1", "/api/rest/x/1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			requests := make(chan string, 1)
+			base := serve(t, func(request string) string {
+				requests <- request
+				_, host, _ := strings.Cut(request, "Host: ")
+				host, _, _ = strings.Cut(host, "\r\n")
+				return "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nLocation: " + strings.ReplaceAll(tt.location, "HOST", host) + "\r\n\r\n"
+			})
+			srv := mustServer(t, base+"/shop/")
+			r := newRequest(srv, testCredentials, &Step{Method: "GET", Path: tt.path})
+			got, err := srv.send(t.Context(), &r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if target, want := strings.Fields(<-requests)[1], strings.ReplaceAll(tt.target, "HOST", srv.host); target != want {
+				t.Errorf("target %s, want %s", target, want)
+			}
+			if location, want := got.header.Get("Location"), strings.ReplaceAll(tt.want, "HOST", srv.host); location != want {
+				t.Errorf("Location %s, want %s", location, want)
+			}
+		})
+	}
+}
+
 func length(s string) string { return (&request{body: &s}).contentLength() }
 
 func TestAuthorization(t *testing.T) {
@@ -155,17 +187,21 @@ func TestHTTPS(t *testing.T) {
 
 func TestParseServer(t *testing.T) {
 	for base, want := range map[string]server{
-		"http://store.example":      {"http", "store.example", "store.example:80", nil},
-		"https://store.example/":    {"https", "store.example", "store.example:443", nil},
-		"http://[::1]:8080":         {"http", "[::1]:8080", "[::1]:8080", nil},
-		"store.example:80":          {},
-		"ftp://store.example":       {},
-		"http://":                   {},
-		"http://u:p@store.example":  {},
-		"http://store.example/shop": {},
-		"http://store.example?x":    {},
-		"http://store.example#x":    {},
-		"http://%zz":                {},
+		"http://store.example":               {"http", "store.example", "", "store.example:80", nil},
+		"https://store.example/":             {"https", "store.example", "", "store.example:443", nil},
+		"http://[::1]:8080":                  {"http", "[::1]:8080", "", "[::1]:8080", nil},
+		"http://store.example/shop":          {"http", "store.example", "/shop", "store.example:80", nil},
+		"http://store.example/eu/shop/":      {"http", "store.example", "/eu/shop", "store.example:80", nil},
+		"http://store.example/api/restore":   {"http", "store.example", "/api/restore", "store.example:80", nil},
+		"http://store.example/api/rest":      {},
+		"http://store.example/shop/api/rest": {},
+		"store.example:80":                   {},
+		"ftp://store.example":                {},
+		"http://":                            {},
+		"http://u:p@store.example":           {},
+		"http://store.example?x":             {},
+		"http://store.example#x":             {},
+		"http://%zz":                         {},
 	} {
 		got, err := parseServer(base, nil)
 		if got != want || (err != nil) != (want == server{}) {

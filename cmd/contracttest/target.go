@@ -50,7 +50,7 @@ type targetOptions struct {
 }
 
 func (o *targetOptions) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.url, "url", "", "where the implementation is, `http(s)://host[:port]`: what stands before /api/rest")
+	flags.StringVar(&o.url, "url", "", "where the implementation is, `http(s)://host[:port][/path]`: what stands before /api/rest")
 	flags.StringVar(&o.dialect, "dialect", string(contracttests.Documented), "the `DIALECT` it speaks: documented or magento")
 	flags.StringVar(&o.credentials, "credentials", "", "`FILE` in YAML or JSON with what it knows the callers by, - for standard input (default: the demo store's)")
 	flags.StringVar(&o.reset, "reset", "", "what puts the store back, before the run and at its end: a URL gets a POST, all else is a command (`CMD|URL`)")

@@ -96,7 +96,7 @@ or was interrupted.`,
 func (o *compareOptions) addFlags(flags *pflag.FlagSet) {
 	for i, what := range []string{"old system", "system that is to follow it"} {
 		s := &o.sides[i]
-		flags.StringVar(&s.url, s.name, "", "where the "+what+" is, `http(s)://host[:port]`: what stands before /api/rest")
+		flags.StringVar(&s.url, s.name, "", "where the "+what+" is, `http(s)://host[:port][/path]`: what stands before /api/rest")
 		flags.StringVar(&s.base, s.name+"-base", "", "its base `URL` in answers, if that is another")
 		flags.StringVar(&s.credentials, s.name+"-credentials", "", "`FILE` with what it knows the callers by, if that is another than --credentials")
 	}
