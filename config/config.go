@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -247,6 +248,16 @@ func logLevel(name string) slog.Level {
 	default:
 		return slog.LevelInfo
 	}
+}
+
+// BasePath returns what stands before the paths of the shop: the path of PublicURL,
+// without a slash at its end, or "" for a shop at the root.
+func (c *Config) BasePath() string {
+	u, err := url.Parse(c.PublicURL)
+	if err != nil {
+		return ""
+	}
+	return u.EscapedPath()
 }
 
 // Validate checks the conditions that several settings have to meet together

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"net/url"
 	"time"
 )
 
@@ -164,6 +165,16 @@ func migrationRules() []rule {
 				return ""
 			}
 			return "must be set, with legacy.consumer_secret, legacy.token and legacy.token_secret, because legacy.auth is own"
+		}},
+		{[]string{"legacy.url", "public_url"}, func(c *Config) string {
+			base := c.BasePath()
+			if c.Legacy.URL == "" || c.Legacy.Auth != "keep" || base == "" {
+				return ""
+			}
+			if u, err := url.Parse(c.Legacy.URL); err == nil && u.EscapedPath() == base {
+				return ""
+			}
+			return "must end with " + base + ", the path of public_url, because clients sign it and legacy.auth keep leaves their signatures as they are"
 		}},
 		{[]string{"legacy.timeout", "server.write_timeout"}, func(c *Config) string {
 			if c.Legacy.URL == "" || c.Legacy.Timeout < c.Server.WriteTimeout {

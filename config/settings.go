@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -76,8 +77,8 @@ func core() []Setting {
 	return []Setting{
 		{Name: "listen", Kind: Address, Default: "127.0.0.1:8080", Flag: "listen",
 			Help: "Address of the contract's port, host:port. An empty host means every interface."},
-		{Name: "public_url", Kind: URL, Flag: "public-url",
-			Help: "Base URL under which clients reach the service, for links and signatures. Empty: the Host header of each request."},
+		{Name: "public_url", Kind: URL, Flag: "public-url", Valid: validBasePath,
+			Help: "Base URL under which clients reach the service, for links and signatures. With a path, such as https://shop.example.com/shop, everything is served below that path, and what is requested elsewhere is answered 404. Empty: the Host header of each request."},
 		{Name: "trusted_proxies", Kind: Networks,
 			Help: "IP addresses and CIDR networks whose forwarding headers are believed. Empty: none."},
 		{Name: "dialect", Kind: Choice, Default: "documented", Choices: []string{"documented", "magento"}, Flag: "dialect",
@@ -228,6 +229,28 @@ func validToken(text string) error {
 // repeat the text, which may hold a password.
 func validRedisURL(text string) error {
 	return matching(`(?:(?:redis|rediss|unix)://[!-~]+)?`, "must be a URL that begins with redis://, rediss:// or unix://")(text)
+}
+
+// validBasePath refuses the URL of a shop with a path that would be spelled otherwise
+// where it is signed, linked or recorded.
+func validBasePath(text string) error {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil //nolint:nilerr // the kind of the setting refuses it
+	}
+	path := strings.TrimRight(u.EscapedPath(), "/")
+	if strings.Contains(path+"/", "/api/rest/") {
+		return errors.New("must be what stands before /api/rest, such as https://shop.example.com/shop")
+	}
+	if path == "" {
+		return nil
+	}
+	for segment := range strings.SplitSeq(path[1:], "/") {
+		if strings.Trim(segment, ".") == "" || strings.Trim(segment, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~") != "" {
+			return errors.New("may have a path of letters, digits and the signs - . _ ~ between single slashes, such as https://shop.example.com/shop")
+		}
+	}
+	return nil
 }
 
 // matching returns a check of the whole text against a pattern.

@@ -74,7 +74,7 @@ type probe struct {
 
 func (p *player) probe(ctx context.Context, s Step) probe {
 	r := newRequest(p.server, p.target.Credentials, &s)
-	got := probe{url: p.server.baseURL() + r.target}
+	got := probe{url: p.server.origin() + r.target}
 	if got.reply, got.err = p.server.send(ctx, &r); got.err == nil {
 		got.read()
 	}

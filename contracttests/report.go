@@ -76,10 +76,10 @@ func curl(srv server, r *request) string {
 	for _, h := range r.auth {
 		fmt.Fprintf(&b, ` -H "%s: $%s"`, h.name, shellVariable(h.name+"_"+r.as))
 	}
-	url := srv.baseURL() + r.target
+	url := srv.origin() + r.target
 	if isAbsolute(r.target) {
 		b.WriteString(" --request-target " + quoteShell(r.target) + " -H " + quoteShell("Host: "+r.host))
-		url = srv.baseURL()
+		url = srv.origin()
 	}
 	if r.body != nil {
 		b.WriteString(" --data-raw " + quoteShell(*r.body))

@@ -56,7 +56,10 @@ func parseServer(base string, config *tls.Config) (server, error) {
 }
 
 // baseURL returns what {{base_url}} in a request stands for.
-func (s server) baseURL() string { return s.scheme + "://" + s.host + s.path }
+func (s server) baseURL() string { return s.origin() + s.path }
+
+// origin returns what stands before the target of a request in a URL.
+func (s server) origin() string { return s.scheme + "://" + s.host }
 
 // expected returns a text that is expected of an answer, in which {{base_url}} ends with
 // the base path.

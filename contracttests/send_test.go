@@ -95,6 +95,9 @@ func TestBasePath(t *testing.T) {
 			if target, want := strings.Fields(<-requests)[1], strings.ReplaceAll(tt.target, "HOST", srv.host); target != want {
 				t.Errorf("target %s, want %s", target, want)
 			}
+			if command := curl(srv, &r); strings.Contains(command, "/shop/shop") {
+				t.Errorf("the command to ask again is %s", command)
+			}
 			if location, want := got.header.Get("Location"), strings.ReplaceAll(tt.want, "HOST", srv.host); location != want {
 				t.Errorf("Location %s, want %s", location, want)
 			}

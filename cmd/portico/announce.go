@@ -13,9 +13,9 @@ import (
 
 // announce tells where the program listens, and, of a demo store, how to call it.
 func announce(w io.Writer, cfg *config.Config, contract, ops net.Addr, data *adapter.Dataset) {
-	base := "http://" + reachable(contract)
+	base := "http://" + reachable(contract) + cfg.BasePath()
 	if cfg.Server.TLSCert != "" {
-		base = "https://" + reachable(contract)
+		base = "https://" + reachable(contract) + cfg.BasePath()
 	}
 	fmt.Fprintf(w, "Portico %s, dialect %s\n", version, cfg.Dialect)
 	fmt.Fprintf(w, "  contract    %s/api/rest\n", base)

@@ -67,6 +67,7 @@ func newLegacy(cfg *config.Config, metrics *guard.Metrics, circuits *breakers, l
 	}
 	l.system = passthrough.New(passthrough.Options{
 		URL:      base,
+		BasePath: cfg.BasePath(),
 		KeepHost: l.auth == mapping.KeptSignature,
 		Timeout:  cfg.Legacy.Timeout,
 		MaxIdle:  cfg.Legacy.MaxInFlight,

@@ -177,7 +177,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	}
 	options := httpapi.Options{
 		Log: log, Metrics: metrics, OpenMedia: guarded.Media(db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
-		Rules: old.rules, Legacy: old.system, Consent: site,
+		BasePath: cfg.BasePath(), Rules: old.rules, Legacy: old.system, Consent: site,
 		ReplyBytes: cfg.Limits.RepliesBytes, SpoolBytes: cfg.Lists.SpoolBytes, SpoolDir: cfg.Lists.SpoolDir,
 		GuestRate: cfg.Limits.GuestRate, GuestBurst: int(cfg.Limits.GuestBurst), Connections: httpapi.NewConnections(),
 	}
@@ -208,7 +208,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		}
 	}
 	open = append(open, watching.close)
-	return &app{db: db, connections: options.Connections, contract: watching.around(api, options.Scheme), ops: operators, watch: watching, close: open.close}, nil
+	return &app{db: db, connections: options.Connections, contract: httpapi.Below(options.BasePath, watching.around(api, options.Scheme), api), ops: operators, watch: watching, close: open.close}, nil
 }
 
 // stockSettings reads the store's stock settings, which config has checked.

@@ -82,7 +82,7 @@ func (s *Site) remember(w http.ResponseWriter, v *visit, one session) error {
 		return err
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: v.side.cookie, Value: sealed, Path: "/", HttpOnly: true, Secure: v.scheme == "https", SameSite: http.SameSiteStrictMode,
+		Name: v.side.cookie, Value: sealed, Path: s.cookiePath, HttpOnly: true, Secure: v.scheme == "https", SameSite: http.SameSiteStrictMode,
 	})
 	return nil
 }

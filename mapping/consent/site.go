@@ -48,6 +48,7 @@ type Site struct {
 	pages       map[string]page
 	sealer      *sealer
 	public      string
+	cookiePath  string
 	log         *slog.Logger
 	now         func() time.Time
 	crossOrigin *http.CrossOriginProtection
@@ -65,7 +66,7 @@ func New(o Options) (*Site, error) {
 	s := &Site{
 		granting: o.Granting, accounts: o.Accounts, upgrades: o.Upgrades, public: strings.TrimRight(o.PublicURL, "/"),
 		pages: pages(customerSide(), adminSide()), log: o.Log, now: o.Now,
-		crossOrigin: http.NewCrossOriginProtection(), cost: o.PasswordCost, hashing: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		cookiePath: "/", crossOrigin: http.NewCrossOriginProtection(), cost: o.PasswordCost, hashing: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -78,6 +79,7 @@ func New(o Options) (*Site, error) {
 	if s.public != "" {
 		u, err := url.Parse(s.public)
 		if err == nil {
+			s.cookiePath = strings.TrimRight(u.EscapedPath(), "/") + "/"
 			err = s.crossOrigin.AddTrustedOrigin(u.Scheme + "://" + u.Host)
 		}
 		if err != nil {

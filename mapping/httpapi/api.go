@@ -40,6 +40,9 @@ type Options struct {
 	// TrustedProxies may say in X-Forwarded-For and X-Forwarded-Proto who calls
 	// and how.
 	TrustedProxies []netip.Prefix
+	// BasePath is what stands before the paths of the shop, such as /shop, without a
+	// slash at its end; "" for a shop at the root. The handler is for [Below].
+	BasePath string
 	// Rules say which requests Legacy answers, which may be nil without any.
 	Rules  passthrough.Rules
 	Legacy *passthrough.System
@@ -193,6 +196,9 @@ func (a *api) log(c *gin.Context, id string, response *mapping.Response, cut boo
 // respond lets the service answer and writes what it said. An error is that of
 // a body that could not be finished.
 func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
+	if a.isOutside(c.Request) {
+		return a.notFound(c, buf), nil
+	}
 	if refusal, limited := a.limitGuest(c, buf); limited {
 		a.write(c, &refusal)
 		return refusal, nil
@@ -251,6 +257,10 @@ func (a *api) serveOutside(c *gin.Context, buf []byte) mapping.Response {
 			return a.serveConsent(c, call, buf)
 		}
 	}
+	return a.notFound(c, buf)
+}
+
+func (a *api) notFound(c *gin.Context, buf []byte) mapping.Response {
 	response := plain(http.StatusNotFound, "Not found\n", buf)
 	a.write(c, &response)
 	return response

@@ -99,7 +99,7 @@ func (a *api) writeHeaders(c *gin.Context, response *mapping.Response, length in
 	header := headers{c.Writer.Header(), make([]string, 0, mostHeaders)}
 	header.set("Cache-Control", "no-store")
 	if response.Location != "" {
-		header.set("Location", response.Location)
+		header.set("Location", a.BasePath+response.Location)
 	}
 	if response.RetryAfter > 0 {
 		header.set("Retry-After", strconv.Itoa(response.RetryAfter))

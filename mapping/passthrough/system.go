@@ -22,6 +22,9 @@ type Options struct {
 	// URL is the base URL: what stands before /api/rest there, without a slash at its
 	// end, a query or a fragment.
 	URL *url.URL
+	// BasePath begins the paths of the requests, and is not sent on: "" or a path such
+	// as /shop, without a slash at its end.
+	BasePath string
 	// KeepHost sends the Host header that the client sent, so that its signature
 	// still verifies, and not that of URL.
 	KeepHost bool
@@ -188,9 +191,13 @@ func Carries(r *http.Request) bool {
 	return r.Method != http.MethodConnect && (strings.HasPrefix(r.RequestURI, "/") || r.URL.Host != "")
 }
 
-// address returns where r is sent, with its path and query exactly as they came.
+// address returns where r is sent, with its path below the base path and its query
+// exactly as they came.
 func (s *System) address(r *http.Request) *url.URL {
 	path, query, asked := strings.Cut(originForm(r.RequestURI), "?")
+	if path = strings.TrimPrefix(path, s.BasePath); path == "" {
+		path = "/"
+	}
 	to := &url.URL{Scheme: s.URL.Scheme, Host: s.URL.Host, RawQuery: query, ForceQuery: asked && query == ""}
 	if to.Opaque = s.URL.EscapedPath() + path; strings.HasPrefix(to.Opaque, "//") {
 		// An opaque part that begins like this is sent as an absolute URL. As a path it

@@ -38,6 +38,9 @@ type Options struct {
 	// Bases are the base URLs besides that of the request which stand for a
 	// placeholder in files.
 	Bases []string
+	// BasePath is what stands before the paths of the shop, "" for a shop at the root:
+	// files leave it out.
+	BasePath string
 	// Sample is the share of the exchanges that are chosen, PerSecond how many of
 	// them are written in a second in the long run.
 	Sample, PerSecond float64
@@ -168,7 +171,7 @@ func (r *Recorder) run() {
 
 // take makes what is to be written of an exchange.
 func (r *Recorder) take(e *exchange.Exchange) {
-	c, err := converse(r.Mask, r.Bases, r.BodyBytes, e)
+	c, err := converse(&r.Options, e)
 	switch {
 	case errors.Is(err, errTooLong):
 		r.Count(Limited)

@@ -171,7 +171,7 @@ func TestConverse(t *testing.T) {
 		{"too long", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.ReplyBody.Cut = true }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := converse(mask.New(table(), []byte("key")), []string{"https://old.example"}, 1<<10, exchanged(c.method, c.target, c.change))
+			got, err := converse(&Options{Mask: mask.New(table(), []byte("key")), Bases: []string{"https://old.example"}, BodyBytes: 1 << 10}, exchanged(c.method, c.target, c.change))
 			if c.want == "" {
 				if err == nil {
 					t.Errorf("written: %+v", got)

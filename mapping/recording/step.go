@@ -61,16 +61,17 @@ var (
 	errTooLong    = errors.New("recording: a body is longer than is kept")
 )
 
-// converse returns what is written of an exchange with bodies of at most so many
-// bytes, the name aside. Errors are errUnreadable and errTooLong.
-func converse(m *mask.Masker, bases []string, most int, e *exchange.Exchange) (*conversation, error) {
+// converse returns what is written of an exchange, the name aside. Errors are
+// errUnreadable and errTooLong.
+func converse(o *Options, e *exchange.Exchange) (*conversation, error) {
+	m, most := o.Mask, o.BodyBytes
 	switch {
 	case e.Broken || e.Status < http.StatusOK || e.Status > 599:
 		return nil, errUnreadable
 	case e.RequestBody.Cut, e.ReplyBody.Cut, len(e.RequestBody.Bytes) > most, len(e.ReplyBody.Bytes) > most:
 		return nil, errTooLong
 	}
-	bases = append([]string{e.Scheme + "://" + e.Request.Host}, bases...)
+	bases := append([]string{e.Scheme + "://" + e.Request.Host + o.BasePath}, o.Bases...)
 	var notes []string
 	s := step{Method: e.Request.Method, Headers: mask.Headers(e.Request.Header)}
 	s.Accept, s.ContentType = take(s.Headers, "Accept"), take(s.Headers, "Content-Type")
@@ -90,7 +91,7 @@ func converse(m *mask.Masker, bases []string, most int, e *exchange.Exchange) (*
 		text := withPlaceholder(string(body), bases)
 		s.Body = &text
 	}
-	if s.Response, note = reply(m, bases, most, e); note != "" {
+	if s.Response, note = reply(o, bases, e); note != "" {
 		notes = append(notes, note)
 	}
 	if e.Legacy {
@@ -139,7 +140,8 @@ func target(m *mask.Masker, e *exchange.Exchange) string {
 }
 
 // reply returns the reply of a step.
-func reply(m *mask.Masker, bases []string, most int, e *exchange.Exchange) (response, string) {
+func reply(o *Options, bases []string, e *exchange.Exchange) (response, string) {
+	m := o.Mask
 	r := response{Status: e.Status}
 	for name, into := range map[string]**string{"Content-Type": &r.ContentType, "Www-Authenticate": &r.WWWAuthenticate, "Allow": &r.Allow} {
 		if values := e.ReplyHeader[name]; len(values) > 0 {
@@ -147,6 +149,9 @@ func reply(m *mask.Masker, bases []string, most int, e *exchange.Exchange) (resp
 		}
 	}
 	if place := e.ReplyHeader.Get("Location"); place != "" {
+		if below, ok := strings.CutPrefix(place, o.BasePath); ok && strings.HasPrefix(below, contract.Base) {
+			place = below
+		}
 		base, path := "", withPlaceholder(place, bases)
 		if below, ok := strings.CutPrefix(path, baseURL); ok {
 			base, path = baseURL, below
@@ -154,7 +159,7 @@ func reply(m *mask.Masker, bases []string, most int, e *exchange.Exchange) (resp
 		path = base + m.Path(e.Route, path)
 		r.Location = &path
 	}
-	body, err := plainBody(e, most)
+	body, err := plainBody(e, o.BodyBytes)
 	if err == nil {
 		body, err = masked(m, e.Route, e.ReplyHeader.Get("Content-Type"), body)
 	}

@@ -1,0 +1,40 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+)
+
+// outsideBase marks the context of a request that is not below the base path.
+type outsideBase struct{}
+
+// Below returns the handler of a shop in a subdirectory. Requests below the base path,
+// such as /shop, go to inside, which sees their paths without it; RequestURI, which
+// clients sign, stays as it came. All others go to api, a handler that [New] returned,
+// which answers them 404 whatever they ask for. Without a base path it is inside itself.
+func Below(basePath string, inside, api http.Handler) http.Handler {
+	if basePath == "" {
+		return inside
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rest, ok := strings.CutPrefix(r.URL.EscapedPath(), basePath)
+		if !ok || rest != "" && rest[0] != '/' {
+			api.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), outsideBase{}, true)))
+			return
+		}
+		below, address := r.WithContext(r.Context()), *r.URL
+		if rest == "" {
+			address.Path, address.RawPath = "/", ""
+		} else {
+			address.Path, address.RawPath = strings.TrimPrefix(address.Path, basePath), strings.TrimPrefix(address.RawPath, basePath)
+		}
+		below.URL = &address
+		inside.ServeHTTP(w, below)
+	})
+}
+
+// isOutside reports whether r is not below the base path.
+func (a *api) isOutside(r *http.Request) bool {
+	return a.BasePath != "" && r.Context().Value(outsideBase{}) != nil
+}
