@@ -38,14 +38,15 @@ type LegacyReply struct {
 }
 
 // AskLegacy gets the reply to a request from the old system, with a body of at most
-// so many bytes. A reply that cannot be had whole has status 0.
-type AskLegacy func(ctx context.Context, most int) (LegacyReply, error)
+// so many bytes, and sends only these of the client's headers. A reply that cannot be
+// had whole has status 0.
+type AskLegacy func(ctx context.Context, headers []string, most int) (LegacyReply, error)
 
 // KeptLegacy returns the reply of the old system to r, which must be owned, where it
 // is one of those that are kept: one that is, or what ask gets. ok is false for all
-// others, which are to be passed on. An error means that the old system cannot
-// answer.
-func (s *Service) KeptLegacy(ctx context.Context, r *http.Request, scheme string, ask AskLegacy) (reply LegacyReply, ok bool, err error) {
+// others, which are to be passed on. host is the host that the old system is told
+// besides that of r. An error means that the old system cannot answer.
+func (s *Service) KeptLegacy(ctx context.Context, r *http.Request, scheme, host string, ask AskLegacy) (reply LegacyReply, ok bool, err error) {
 	if s.replies == nil || !s.settings.LegacyCache {
 		return reply, false, nil
 	}
@@ -54,7 +55,7 @@ func (s *Service) KeptLegacy(ctx context.Context, r *http.Request, scheme string
 	if !ok || !plainRequest(r) {
 		return reply, false, nil
 	}
-	sum, ok := s.replies.legacyRequest(r, scheme)
+	sum, ok := s.replies.legacyRequest(r, scheme, host)
 	if !ok {
 		return reply, false, nil
 	}
@@ -81,14 +82,14 @@ func plainRequest(r *http.Request) bool {
 	return r.ContentLength == 0
 }
 
-// legacyRequest is request, of replies of the old system.
-func (g *guestReplies) legacyRequest(r *http.Request, scheme string) (sum [32]byte, ok bool) {
+// legacyRequest is request, of replies of the old system: the sum of all that is sent.
+func (g *guestReplies) legacyRequest(r *http.Request, scheme, host string) (sum [32]byte, ok bool) {
 	near, ok := g.request(r, scheme)
 	if !ok {
 		return sum, false
 	}
-	text := appendText(near[:], legacyTag)
-	for _, name := range keptVariants() {
+	text := appendText(appendText(near[:], legacyTag), host)
+	for _, name := range legacyHeaders() {
 		values := r.Header[name]
 		text = binary.AppendUvarint(text, uint64(len(values)))
 		for _, value := range values {
@@ -98,9 +99,12 @@ func (g *guestReplies) legacyRequest(r *http.Request, scheme string) (sum [32]by
 	return sha256.Sum256(appendText(text, r.RequestURI)), true
 }
 
-// keptVariants are the headers that replies of the old system may vary by, besides
-// those that all kept replies do.
-func keptVariants() []string { return []string{"Accept-Encoding", "Accept-Language"} }
+// legacyHeaders are the headers of a client that the old system gets in a request whose
+// reply is cached. All of them are part of the key: a header that is sent and not part of
+// it would let one client choose what the others read.
+func legacyHeaders() []string {
+	return []string{"Accept", "Accept-Encoding", "Accept-Language", "Version"}
+}
 
 // fillLegacy is fill, for the old system.
 func (s *Service) fillLegacy(ctx context.Context, c *Call, ask AskLegacy) (value []byte, ttl time.Duration, err error) {
@@ -112,7 +116,7 @@ func (s *Service) fillLegacy(ctx context.Context, c *Call, ask AskLegacy) (value
 	}()
 	ctx, cancel := context.WithTimeout(ctx, fillTimeout)
 	defer cancel()
-	reply, err := ask(ctx, maxKeptLegacy)
+	reply, err := ask(ctx, legacyHeaders(), maxKeptLegacy)
 	switch {
 	case err != nil && adapter.KindOf(err) == adapter.Unavailable, errors.Is(err, context.DeadlineExceeded):
 		return nil, 0, err
@@ -133,7 +137,7 @@ func keepable(r *LegacyReply) bool {
 	if r.Status != http.StatusOK && r.Status != http.StatusNotFound || len(r.Header["Set-Cookie"]) > 0 {
 		return false
 	}
-	varies := append(keptVariants(), "Accept", "Authorization", "Cookie", "Version")
+	varies := append(legacyHeaders(), "Authorization", "Cookie") // none of the last two is sent
 	for _, line := range r.Header["Vary"] {
 		for name := range strings.SplitSeq(line, ",") {
 			if !slices.Contains(varies, http.CanonicalHeaderKey(strings.TrimSpace(name))) {

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -146,4 +149,68 @@ func TestLegacyCache(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLegacyCachePoisoning: a header that the old system obeys does not decide what
+// other Guests read. The stand-in for the old system obeys every header it gets, but for
+// those that the cache tells requests apart by.
+func TestLegacyCachePoisoning(t *testing.T) {
+	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/xml")
+		var obeyed []string
+		for name, values := range r.Header {
+			obeyed = append(obeyed, fmt.Sprintf("%s=%q", name, values))
+		}
+		slices.Sort(obeyed)
+		fmt.Fprintf(w, "%s %s %s %v", r.Method, r.Host, r.RequestURI, obeyed)
+	}))
+	defer old.Close()
+	direct := serveFront(t, old.URL, []string{allToLegacy}, "PORTICO_LEGACY_CACHE=true")
+	behind := serveFront(t, old.URL, []string{allToLegacy}, "PORTICO_LEGACY_CACHE=true", "PORTICO_TRUSTED_PROXIES=127.0.0.1/32")
+	headers := []string{
+		"X-Rewrite-Url: /api/rest/products/2", "X-Original-Url: /api/rest/products/2", "X-Original-Uri: /x", "X-Forwarded-Uri: /x",
+		"X-Http-Method-Override: DELETE", "X-Http-Method: DELETE", "X-Method-Override: DELETE",
+		"Proxy: http://attacker.example", "X_Rewrite_Url: /x", "HTTP.HOST: attacker.example", "Iis_wasurlrewritten: 1",
+		"X-Forwarded-For: 9.9.9.9", "X-Forwarded-Host: attacker.example", "X-Forwarded-Proto: https", "X-Forwarded-Prefix: /x",
+		"X-Forwarded-Port: 9", "Forwarded: host=attacker.example", "X-Real-Ip: 9.9.9.9", "X-Host: attacker.example", "Ssl-Offloaded: 1",
+		"User-Agent: attacker", "Referer: http://attacker.example", "X-Anything: 1", "Connection: Accept", "Content-Type: text/evil", "Te: trailers",
+	}
+	for i, header := range headers {
+		for name, front := range map[string]*local{"direct": direct, "behind a proxy": behind} {
+			t.Run(name+", "+header, func(t *testing.T) {
+				ask := func(target string, extra ...string) string {
+					return askRaw(t, front.contract, append([]string{"GET " + target + " HTTP/1.1", "Host: shop.example", "Accept: text/xml", "Connection: close"}, extra...))
+				}
+				target := fmt.Sprintf("/api/rest/products/1?%d", i)
+				clean := strings.ReplaceAll(ask("/api/rest/products/1?clean"), "?clean", target[len("/api/rest/products/1"):])
+				ask(target, header)
+				if got := ask(target); got != clean {
+					t.Errorf("then another Guest reads\n%s, not\n%s", got, clean)
+				}
+			})
+		}
+	}
+}
+
+// askRaw sends the lines of a request without a body and returns the body of the reply.
+func askRaw(t *testing.T, base string, lines []string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, strings.Join(lines, "\r\n")+"\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%d %s, %v", response.StatusCode, body, err)
+	}
+	return string(body)
 }

@@ -19,8 +19,8 @@ func (a *api) passKept(ctx context.Context, c *gin.Context, call passthrough.Cal
 	if !mapping.Owns(c.Request) || call.Sign != nil {
 		return response, false
 	}
-	reply, ok, err := a.service.KeptLegacy(ctx, c.Request, call.Scheme, func(ctx context.Context, most int) (mapping.LegacyReply, error) {
-		answer, err := a.Legacy.Ask(ctx, c.Request, call, most)
+	reply, ok, err := a.service.KeptLegacy(ctx, c.Request, call.Scheme, call.ForwardedHost(c.Request), func(ctx context.Context, headers []string, most int) (mapping.LegacyReply, error) {
+		answer, err := a.Legacy.AskForAll(ctx, c.Request, call, headers, most)
 		var broken *passthrough.Broken
 		switch {
 		case errors.As(err, &broken): // too long, or cut off: no reply to keep

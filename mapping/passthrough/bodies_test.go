@@ -356,3 +356,35 @@ func TestAsk(t *testing.T) {
 		})
 	}
 }
+
+// TestAskForAll: the old system gets nothing by which it could tell the client that asks
+// from others, but for the headers that are named.
+func TestAskForAll(t *testing.T) {
+	tests := []struct {
+		name    string
+		trusted bool
+		want    string
+	}{
+		{"client", false, "GET /a?b HTTP/1.1|Host: example.com|User-Agent: portico|Accept: text/xml|X-Forwarded-Host: example.com|X-Forwarded-Proto: https|"},
+		{"trusted proxy", true, "GET /a?b HTTP/1.1|Host: example.com|User-Agent: portico|Accept: text/xml|X-Forwarded-Host: shop.example|X-Forwarded-Proto: https|"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			heads := make(chan string, 1)
+			f := newFront(t, newOldSystem(t, answering(empty, heads)).url(), nil)
+			r := httptest.NewRequestWithContext(t.Context(), "GET", "/a?b", nil)
+			for _, header := range [][2]string{
+				{"Accept", "text/xml"}, {"User-Agent", "attacker"}, {"X-Anything", "1"}, {"Cookie", "a=b"}, {"Connection", "Accept"},
+				{"X-Forwarded-Host", "shop.example"}, {"X-Forwarded-For", "9.9.9.9"}, {"X-Forwarded-Proto", "http"}, {"Forwarded", "for=9.9.9.9"},
+			} {
+				r.Header.Set(header[0], header[1])
+			}
+			if _, err := f.system.AskForAll(t.Context(), r, passthrough.Call{Scheme: "https", Trusted: tt.trusted}, []string{"Accept", "Version"}, 4); err != nil {
+				t.Fatal(err)
+			}
+			if head := strings.ReplaceAll(<-heads, "\r\n", "|"); head != tt.want {
+				t.Errorf("sent %q, want %q", head, tt.want)
+			}
+		})
+	}
+}

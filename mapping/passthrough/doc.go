@@ -4,15 +4,20 @@
 // # Principles
 //
 //  1. Nothing is changed on the way that need not be: method, target, headers and
-//     bodies arrive as they came, byte for byte. What HTTP keeps to one connection
-//     ends with it, X-Forwarded headers are ours to write, and where Portico signs
-//     anew the Authorization header is. Interim replies, upgrades to other protocols
-//     and CONNECT are not passed on.
+//     bodies arrive as they came, byte for byte. Headers that HTTP limits to one
+//     connection end there, Portico writes the X-Forwarded headers, and where it signs
+//     the request again the Authorization header. Headers that replace the target or
+//     the method, and what an untrusted client says of its address, are removed
+//     (headers.go): the rules, the cache and the breaker have to see the request that
+//     the old system answers. Interim replies, upgrades to other protocols and CONNECT
+//     are not passed on.
 //  2. Bodies stream in both directions, without a limit of size: the old system has
 //     its own. Time is limited by whoever serves.
 //  3. The old system is a failure domain of its own. Only waiting for the headers of
 //     its reply counts against it; a client that is slow or gone does not.
-//  4. A reply that has not begun is an error, for the caller to tell in its own
+//  4. The old system gets nothing of a request whose reply is for other clients too but
+//     what the caller names: see [System.AskForAll].
+//  5. A reply that has not begun is an error, for the caller to tell in its own
 //     words. One that has begun cannot be taken back: it breaks off.
 //
 // # How it is tested

@@ -58,21 +58,39 @@ type Answer struct {
 	Body   []byte
 }
 
+// sharedAgent is the User-Agent of requests whose reply is for several clients. Some
+// firewalls refuse requests without one.
+const sharedAgent = "portico"
+
 // ErrLong is wrapped by the error of [System.Ask] for a reply over the bound.
 var ErrLong = errors.New("the reply is too long")
 
-// Ask sends r, which must have no body, and returns the whole reply, whose body has
-// at most so many bytes. Errors are those of [System.Serve]; nobody else is told of
-// them.
+// Ask sends r without its body, and returns the whole reply, whose body has at most so
+// many bytes. Errors are those of [System.Serve].
 func (s *System) Ask(ctx context.Context, r *http.Request, call Call, most int) (*Answer, error) {
 	asked := r.WithContext(ctx)
-	asked.Body, asked.ContentLength, asked.TransferEncoding = http.NoBody, 0, nil
+	asked.Body, asked.ContentLength, asked.TransferEncoding, asked.Trailer = http.NoBody, 0, nil, nil
 	w := &answerWriter{Answer: Answer{Header: http.Header{}}, most: most}
 	if err := s.Serve(ctx, w, asked, call); err != nil {
 		return nil, err
 	}
 	w.Answer.Body = w.body.Bytes()
 	return &w.Answer, nil
+}
+
+// AskForAll is [System.Ask] for a reply that other clients get too. It depends on the
+// method, target and Host of r, call.Scheme, [Call.ForwardedHost] and the headers named
+// here, because nothing else is sent.
+func (s *System) AskForAll(ctx context.Context, r *http.Request, call Call, headers []string, most int) (*Answer, error) {
+	asked := r.WithContext(ctx)
+	asked.Header = http.Header{"User-Agent": {sharedAgent}}
+	for _, name := range append(headers, "X-Forwarded-Host") { // which is removed unless a trusted proxy says it
+		if values := r.Header[name]; len(values) > 0 {
+			asked.Header[name] = values
+		}
+	}
+	call.shared = true
+	return s.Ask(ctx, asked, call, most)
 }
 
 // answerWriter keeps a reply.

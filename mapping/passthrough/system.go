@@ -1,7 +1,6 @@
 package passthrough
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,6 +91,9 @@ type Call struct {
 	// Sign, unless nil, returns the Authorization header for the request as it is sent
 	// to a scheme, host and target.
 	Sign func(scheme, host, target string) (authorization string, err error)
+	// shared: the reply is for other clients too, so the old system gets nothing that
+	// tells this client from them.
+	shared bool
 }
 
 // resource and operation name the call for metrics and errors.
@@ -166,7 +168,8 @@ func (s *System) Serve(ctx context.Context, w http.ResponseWriter, r *http.Reque
 			if authorization != "" {
 				p.Out.Header.Set("Authorization", authorization)
 			}
-			forwarded(p, &call)
+			removeUnsafe(p.Out.Header, call.Trusted)
+			setForwarded(p.Out.Header, p.In, &call)
 		},
 	}
 	defer func() {
@@ -232,31 +235,4 @@ func withoutUpgrade(r *http.Request) *http.Request {
 		r.Header.Del("Upgrade")
 	}
 	return r
-}
-
-// forwarded tells the old system who calls and how: what a trusted peer says of that
-// is believed, what others say is replaced.
-func forwarded(p *httputil.ProxyRequest, call *Call) {
-	said := func(name string) string {
-		if !call.Trusted {
-			return ""
-		}
-		return strings.Join(p.In.Header[name], ", ")
-	}
-	set := func(name, value string) {
-		if value != "" {
-			p.Out.Header.Set(name, value)
-		}
-	}
-	before, who := said("X-Forwarded-For"), ""
-	if peer, _, err := net.SplitHostPort(p.In.RemoteAddr); err == nil {
-		who = peer
-	}
-	if before != "" && who != "" {
-		before += ", "
-	}
-	set("X-Forwarded-For", before+who)
-	set("X-Forwarded-Proto", cmp.Or(said("X-Forwarded-Proto"), call.Scheme))
-	set("X-Forwarded-Host", cmp.Or(said("X-Forwarded-Host"), p.In.Host))
-	set("Forwarded", said("Forwarded"))
 }
