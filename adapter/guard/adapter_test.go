@@ -87,6 +87,9 @@ func TestLabels(t *testing.T) {
 			_, err := g.Grants(credentials{g}).Authorise(ctx, "cccccccccccccccccccccccccccccccc", 1, 0)
 			return err
 		}},
+		{"grants", "reject", func(ctx context.Context, g *guarded) error {
+			return g.Grants(credentials{g}).Reject(ctx, "cccccccccccccccccccccccccccccccc")
+		}},
 		{"grants", "exchange", func(ctx context.Context, g *guarded) error {
 			_, err := g.Grants(credentials{g}).Exchange(ctx, "cccccccccccccccccccccccccccccccc", "9")
 			return err
@@ -156,6 +159,10 @@ func (c credentials) Pending(ctx context.Context, _ string) (token adapter.Token
 func (c credentials) Authorise(ctx context.Context, _ string, _, _ int64) (token adapter.Token, err error) {
 	err = c.behind.reach(ctx, func() error { return nil })
 	return token, err
+}
+
+func (c credentials) Reject(ctx context.Context, _ string) error {
+	return c.behind.reach(ctx, func() error { return nil })
 }
 
 func (c credentials) Exchange(ctx context.Context, _, _ string) (token adapter.Token, err error) {

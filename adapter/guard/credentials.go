@@ -24,6 +24,7 @@ type GrantStore interface {
 	Begin(ctx context.Context, consumerID int64, callback string) (adapter.Token, error)
 	Pending(ctx context.Context, token string) (adapter.Token, adapter.Consumer, error)
 	Authorise(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error)
+	Reject(ctx context.Context, token string) error
 	Exchange(ctx context.Context, token, verifier string) (adapter.Token, error)
 }
 
@@ -105,6 +106,11 @@ func (s *Grants) Authorise(ctx context.Context, token string, adminID, customerI
 	return result(ctx, s.guard, "grants", "authorise", func(ctx context.Context) (adapter.Token, error) {
 		return s.store.Authorise(ctx, token, adminID, customerID)
 	})
+}
+
+// Reject ends a request token.
+func (s *Grants) Reject(ctx context.Context, token string) error {
+	return s.guard.Do(ctx, "grants", "reject", func(ctx context.Context) error { return s.store.Reject(ctx, token) })
 }
 
 // Exchange puts an access token in the place of a request token.

@@ -116,6 +116,19 @@ func (c *Credentials) Authorise(ctx context.Context, token string, adminID, cust
 	return c.Token(ctx, token)
 }
 
+// Reject deletes a request token that waits for its user. Kinds: NotFound when no such
+// request token waits.
+func (c *Credentials) Reject(ctx context.Context, token string) error {
+	return c.db.write(ctx, "reject", func(tx *sql.Tx) error {
+		result, err := c.db.exec(ctx, tx, "DELETE FROM oauth_token WHERE token_lower = ? AND type = ? AND verifier IS NULL AND revoked = 0 AND created_at >= ?",
+			lookUpForm(token), string(adapter.RequestToken), oldest())
+		if err != nil {
+			return err
+		}
+		return changed(result)
+	})
+}
+
 // changed fails with sql.ErrNoRows unless a statement has changed one row.
 func changed(result sql.Result) error {
 	rows, err := result.RowsAffected()

@@ -93,6 +93,14 @@ func testGrants(t *testing.T, e sqlstore.Engine) {
 			if !gone(request.Token) {
 				t.Error("the request token is still there")
 			}
+			for name, text := range map[string]string{"exchanged": request.Token, "access": access.Token, "unknown": strings.Repeat("0", 32), "empty": ""} {
+				if err := c.Reject(t.Context(), text); !notFound(err) {
+					t.Errorf("rejected, %s: %v", name, err)
+				}
+			}
+			if gone(access.Token) {
+				t.Error("an access token is rejected")
+			}
 			for _, token := range []string{request.Token, access.Token} {
 				if _, err := c.Exchange(t.Context(), token, granted.Verifier); !notFound(err) {
 					t.Errorf("exchanged twice: %v", err)
@@ -123,6 +131,26 @@ func testGrants(t *testing.T, e sqlstore.Engine) {
 	}
 	if _, err := c.Authorise(t.Context(), "nothing", 1, 0); !notFound(err) {
 		t.Errorf("token that does not exist: %v", err)
+	}
+	rejected, err := c.Begin(t.Context(), 1, "oob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Reject(t.Context(), strings.ToUpper(rejected.Token)); err != nil || !gone(rejected.Token) {
+		t.Errorf("rejected: %v", err)
+	}
+	if err := c.Reject(t.Context(), rejected.Token); !notFound(err) {
+		t.Errorf("rejected twice: %v", err)
+	}
+	granted, err := c.Begin(t.Context(), 1, "oob")
+	if err == nil {
+		granted, err = c.Authorise(t.Context(), granted.Token, 1, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Reject(t.Context(), granted.Token); !notFound(err) {
+		t.Errorf("rejected after consent: %v", err)
 	}
 	if err := c.Revoke(t.Context(), request.Token); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 func newConsent(cfg *config.Config, db *sqlstore.DB, beside, upstream adapter.Adapter, granting *auth.Granting, log *slog.Logger) (*consent.Site, error) {
 	o := consent.Options{
 		Granting: granting, Accounts: map[adapter.Resource]adapter.Store{}, Upgrades: map[adapter.Resource]consent.Upgrade{},
-		Secret: cfg.Auth.SecretKey, PasswordCost: cfg.Auth.PasswordCost, PublicURL: cfg.PublicURL, Log: log,
+		Secret: cfg.Auth.SecretKey, PasswordCost: cfg.Auth.PasswordCost, MaxQuery: int(cfg.Limits.QueryBytes), PublicURL: cfg.PublicURL, Log: log,
 	}
 	admins, err := beside.Store(adapter.Admins)
 	if err != nil {

@@ -241,7 +241,8 @@ func TestBrowser(t *testing.T) {
 					t.Errorf("rejected, the user comes back with %v", got)
 				}
 
-				// Who comes from another site is asked again who he is, even to confirm.
+				d = begin(program.base + "/cb?keep=1") // the rejected token is gone
+				// A user who comes from another site is asked to log in again, even to confirm.
 				for _, address := range []string{d.authorize, strings.Replace(d.authorize, user.form, user.form+"/confirm/", 1)} {
 					if screen.form != "" {
 						break

@@ -23,6 +23,9 @@ type Grants interface {
 	// other tokens of the consumer are gone. Kinds: NotFound when no such request token
 	// waits, or when there is no such customer.
 	Authorise(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error)
+	// Reject deletes a request token that waits for its user. Kinds: NotFound when no
+	// such request token waits.
+	Reject(ctx context.Context, token string) error
 	// Exchange puts a new access token in the place of a request token that was
 	// authorised with the verifier, and returns it. Kinds: NotFound when there is none,
 	// or no more.
@@ -184,4 +187,10 @@ func (g *Granting) Authorise(ctx context.Context, text string, adminID, customer
 	}
 	g.auth.Purge()
 	return token, nil
+}
+
+// Reject ends the request token of a text: its user has said no. A [*Problem] says that
+// no such token waits.
+func (g *Granting) Reject(ctx context.Context, text string) error {
+	return rejectUnknown(g.grants.Reject(ctx, text))
 }

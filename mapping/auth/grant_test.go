@@ -73,6 +73,20 @@ func (g *memoryGrants) Authorise(_ context.Context, token string, adminID, custo
 	return g.put(t), nil
 }
 
+func (g *memoryGrants) Reject(_ context.Context, token string) error {
+	t, ok := g.find(token)
+	switch {
+	case g.fail != nil:
+		return g.fail
+	case !ok || t.Type != adapter.RequestToken || t.Verifier != "":
+		return gone()
+	}
+	g.mu.Lock()
+	delete(g.tokens, t.Token)
+	g.mu.Unlock()
+	return nil
+}
+
 func (g *memoryGrants) Exchange(_ context.Context, token, verifier string) (adapter.Token, error) {
 	t, ok := g.find(token)
 	if !ok || t.Verifier != verifier || t.Type != adapter.RequestToken {
@@ -319,11 +333,25 @@ func TestWaiting(t *testing.T) {
 	if _, err := g.Authorise(t.Context(), granted.Token, 11, 0); problemOf(t, err) != "token_rejected" {
 		t.Errorf("decided twice: %v", err)
 	}
+	if err := g.Reject(t.Context(), granted.Token); problemOf(t, err) != "token_rejected" {
+		t.Errorf("rejected after consent: %v", err)
+	}
+	second, err := g.Initiate(t.Context(), get("/oauth/initiate", programs("callback", "oob", "nonce", "second").header()))
+	if err == nil {
+		err = g.Reject(t.Context(), second.Token)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := g.Waiting(t.Context(), second.Token); problemOf(t, err) != "token_rejected" {
+		t.Errorf("waits after it was rejected: %v", err)
+	}
 	grants.fail = errors.New("down")
 	var refused *Problem
 	for name, call := range map[string]func() error{
 		"waiting":   func() error { _, _, err := g.Waiting(t.Context(), requestToken); return err },
 		"authorise": func() error { _, err := g.Authorise(t.Context(), requestToken, 1, 0); return err },
+		"reject":    func() error { return g.Reject(t.Context(), requestToken) },
 		"initiate": func() error {
 			_, err := g.Initiate(t.Context(), get("/oauth/initiate", programs("callback", "oob").header()))
 			return err

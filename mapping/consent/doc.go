@@ -13,14 +13,18 @@
 //     script.
 //  4. Nothing is remembered here but failed log-ins. A session is a cookie, sealed with
 //     a key that replicas share when they share auth.secret_key, for half an hour; it
-//     ends with the password it began with. The cookie is SameSite=Strict: whoever
+//     ends with the password it began with. The cookie is SameSite=Strict: a user who
 //     comes from another site to confirm something is asked to log in.
 //  5. A form to log in is taken only from a page of ours, and from the browser that the
-//     page was given to. A program that is no browser may leave out the cookie.
-//  6. A wrong password takes as long as a wrong name. Attempts are counted by account
+//     page was given to. A form of another site sets no cookie. A program that is no
+//     browser may leave out the cookie.
+//  6. Only a user who is logged in decides, and only by the buttons of our pages: where
+//     a browser tells that a request is another site's, or loads an image, the reply
+//     is the form. To reject ends the request token.
+//  7. A wrong password takes as long as a wrong name. Attempts are counted by account
 //     and by client, of a bounded number of each, and no more passwords are hashed at
 //     a time than there are processors.
-//  7. An error means that the store cannot answer; then nothing has been written.
+//  8. An error means that the store cannot answer; then nothing has been written.
 //
 // # How it is tested
 //

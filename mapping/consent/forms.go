@@ -65,11 +65,10 @@ func (s *Site) askToLogIn(w http.ResponseWriter, v *visit, one session, why noti
 	if why == tooMany {
 		status = http.StatusTooManyRequests
 	}
-	simple := v.simple || v.r.Form.Get("simple") != ""
 	return s.write(w, status, &pageData{
-		Title: v.side.title, Small: simple, Alert: why.text(v.side),
+		Title: v.side.title, Small: v.popUp, Alert: why.text(v.side),
 		LogIn: &logInForm{
-			Action: v.base + v.side.loginPost, Token: v.token, Key: key, Simple: simple,
+			Action: v.base + v.side.loginPost, Token: v.token, Key: key, Simple: v.popUp,
 			NameLabel: v.side.nameLabel, NameType: v.side.nameType, NameID: v.side.nameID, PasswordID: v.side.passwordID,
 		},
 	})

@@ -23,14 +23,18 @@ const (
 
 // logIn answers the form to log in.
 func (s *Site) logIn(ctx context.Context, w http.ResponseWriter, v *visit) error {
-	if !s.takes(v.r, v.side) {
+	if s.crossOrigin.Check(v.r) != nil {
+		// No cookie: it would replace that of the user who is logged in.
+		return s.say(w, http.StatusForbidden, "This form was sent from another site. Please start again from the application.")
+	}
+	if !s.takes(v) {
 		if one, ok := s.session(v.r, v.side); ok && one.User != 0 { // the form was sent twice
 			redirect(w, v.formURL())
 			return nil
 		}
 		return s.again(w, v, oldForm)
 	}
-	name, password := v.r.PostFormValue("login[username]"), v.r.PostFormValue("login[password]")
+	name, password := v.form[nameField], v.form[passwordField]
 	account, client := v.side.cookie+" "+accountKey(name), clientKey(v.client)
 	wait := s.byClient.take(client)
 	if wait == 0 {

@@ -191,35 +191,36 @@ func newSite(t testing.TB, o Options) *Site {
 // TestForeignForms: a log-in is only taken from a page that this browser was given.
 func TestForeignForms(t *testing.T) {
 	tests := []struct {
-		name string
-		do   func(*shop, *reader, url.Values)
-		ok   bool
+		name    string
+		do      func(*shop, *reader, url.Values)
+		ok      bool
+		foreign bool // refused as such
 	}{
-		{"the page's own", func(*shop, *reader, url.Values) {}, true},
+		{"the page's own", func(*shop, *reader, url.Values) {}, true, false},
 		{"of a browser", func(_ *shop, r *reader, _ url.Values) {
 			r.header.Set("Origin", base)
 			r.header.Set("Sec-Fetch-Site", "same-origin")
-		}, true},
-		{"no key", func(_ *shop, _ *reader, form url.Values) { form.Del("form_key") }, false},
-		{"key made up", func(_ *shop, _ *reader, form url.Values) { form.Set("form_key", strings.Repeat("A", 80)) }, false},
-		{"key that is a cookie", func(_ *shop, r *reader, form url.Values) { form.Set("form_key", r.cookies["frontend"].Value) }, false},
+		}, true, false},
+		{"no key", func(_ *shop, _ *reader, form url.Values) { form.Del("form_key") }, false, false},
+		{"key made up", func(_ *shop, _ *reader, form url.Values) { form.Set("form_key", strings.Repeat("A", 80)) }, false, false},
+		{"key that is a cookie", func(_ *shop, r *reader, form url.Values) { form.Set("form_key", r.cookies["frontend"].Value) }, false, false},
 		{"key of another browser", func(s *shop, _ *reader, form url.Values) {
 			form.Set("form_key", s.reader().get("/oauth/authorize?oauth_token="+s.request("oob")).find(`name="form_key" value="([^"]*)"`))
-		}, false},
+		}, false, false},
 		{"key of the other side", func(s *shop, _ *reader, form url.Values) {
 			other, _ := s.asked("admin")
 			form.Set("form_key", other.find(`name="form_key" value="([^"]*)"`))
-		}, false},
-		{"page left open", func(s *shop, _ *reader, _ url.Values) { s.wait(formLife) }, false},
-		{"a program without cookies", func(_ *shop, r *reader, _ url.Values) { clear(r.cookies) }, true},
+		}, false, false},
+		{"page left open", func(s *shop, _ *reader, _ url.Values) { s.wait(formLife) }, false, false},
+		{"a program without cookies", func(_ *shop, r *reader, _ url.Values) { clear(r.cookies) }, true, false},
 		{"a browser without cookies", func(_ *shop, r *reader, _ url.Values) {
 			clear(r.cookies)
 			r.header.Set("Origin", base)
-		}, false},
-		{"another site", func(_ *shop, r *reader, _ url.Values) { r.header.Set("Origin", "http://evil.example") }, false},
-		{"another site, as browsers say it", func(_ *shop, r *reader, _ url.Values) { r.header.Set("Sec-Fetch-Site", "cross-site") }, false},
-		{"no origin to tell", func(_ *shop, r *reader, _ url.Values) { r.header.Set("Origin", "null") }, false},
-		{"in the query", func(_ *shop, _ *reader, form url.Values) { clear(form) }, false},
+		}, false, false},
+		{"another site", func(_ *shop, r *reader, _ url.Values) { r.header.Set("Origin", "http://evil.example") }, false, true},
+		{"another site, as browsers say it", func(_ *shop, r *reader, _ url.Values) { r.header.Set("Sec-Fetch-Site", "cross-site") }, false, true},
+		{"no origin to tell", func(_ *shop, r *reader, _ url.Values) { r.header.Set("Origin", "null") }, false, true},
+		{"in the query", func(_ *shop, _ *reader, form url.Values) { clear(form) }, false, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -231,6 +232,16 @@ func TestForeignForms(t *testing.T) {
 			}
 			tt.do(s, r, form)
 			r.send(http.MethodPost, action, form)
+			if tt.foreign {
+				if r.want(403, "sent from another site"); len(r.reply.Result().Cookies()) > 0 {
+					t.Errorf("cookies %v", r.reply.Result().Cookies())
+				}
+				r.header = http.Header{}
+				if r.get(at); strings.Contains(r.body, "requests access") {
+					t.Error("logged in")
+				}
+				return
+			}
 			if r.reply.Code != http.StatusFound {
 				t.Fatalf("%d %v", r.reply.Code, r.err)
 			}

@@ -129,18 +129,15 @@ func (s *Site) newFormKey(at *side, one session) (string, error) {
 
 // takes reports whether a form that was posted is one of ours, given to the browser
 // that sends it, which only a program that is no browser need not tell.
-func (s *Site) takes(r *http.Request, at *side) bool {
-	if s.crossOrigin.Check(r) != nil {
-		return false
-	}
+func (s *Site) takes(v *visit) bool {
 	var key formKey
-	if !s.sealer.open("form "+at.cookie, r.PostFormValue("form_key"), &key) || !s.young(key.Since, formLife) {
+	if !s.sealer.open("form "+v.side.cookie, v.form[keyField], &key) || !s.young(key.Since, formLife) {
 		return false
 	}
-	if one, ok := s.session(r, at); ok {
+	if one, ok := s.session(v.r, v.side); ok {
 		return one.Browser == key.Browser
 	}
-	return !isBrowser(r)
+	return !isBrowser(v.r)
 }
 
 // isBrowser reports whether r says that it comes from a browser: all of today say

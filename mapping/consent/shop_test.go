@@ -150,6 +150,19 @@ func (g *grants) Authorise(_ context.Context, token string, adminID, customerID 
 	return t, g.fail
 }
 
+func (g *grants) Reject(_ context.Context, token string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch t, ok := g.tokens[token]; {
+	case g.fail != nil:
+		return g.fail
+	case !ok || t.Type != adapter.RequestToken || t.Verifier != "":
+		return notFound()
+	}
+	delete(g.tokens, token)
+	return nil
+}
+
 func (g *grants) Exchange(_ context.Context, token, _ string) (adapter.Token, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -2,6 +2,7 @@ package consent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -19,6 +20,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/auth"
 )
 
+// defaultMaxQuery bounds queries where Options does not.
+const defaultMaxQuery = 64 << 10
+
 // Options are what a Site needs.
 type Options struct {
 	Granting *auth.Granting
@@ -30,6 +34,8 @@ type Options struct {
 	// Secret seals sessions. Replicas that share it share sessions; with none they last
 	// as long as the process.
 	Secret []byte
+	// MaxQuery bounds the query of a request, in bytes; 0 is 64 KiB.
+	MaxQuery int
 	// PublicURL is the base URL of the shop, "" for that of each request.
 	PublicURL string
 	Log       *slog.Logger
@@ -49,6 +55,7 @@ type Site struct {
 	sealer      *sealer
 	public      string
 	cookiePath  string
+	maxQuery    int
 	log         *slog.Logger
 	now         func() time.Time
 	crossOrigin *http.CrossOriginProtection
@@ -65,7 +72,7 @@ type Site struct {
 func New(o Options) (*Site, error) {
 	s := &Site{
 		granting: o.Granting, accounts: o.Accounts, upgrades: o.Upgrades, public: strings.TrimRight(o.PublicURL, "/"),
-		pages: pages(customerSide(), adminSide()), log: o.Log, now: o.Now,
+		maxQuery: cmp.Or(o.MaxQuery, defaultMaxQuery), pages: pages(customerSide(), adminSide()), log: o.Log, now: o.Now,
 		cookiePath: "/", crossOrigin: http.NewCrossOriginProtection(), cost: o.PasswordCost, hashing: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 	if s.now == nil {
@@ -118,21 +125,27 @@ func (s *Site) Serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
+	if len(r.URL.RawQuery) > s.maxQuery {
+		return "", fmt.Errorf("%w: the query has more than %d bytes", ErrForm, s.maxQuery)
+	}
 	r.Body = http.MaxBytesReader(w, r.Body, longestForm)
 	if p.side == nil {
 		return s.grant(ctx, w, r, visitor, p.action)
 	}
 	header.Set("Referrer-Policy", "same-origin")
-	// Of a query that is malformed what can be read counts.
-	if err := r.ParseForm(); err != nil && r.Method != http.MethodGet {
-		return "", fmt.Errorf("consent: %w: %w", ErrForm, err)
+	query, _ := parseFields(r.URL.RawQuery) // what can be read of a malformed one counts
+	form, err := readForm(r)
+	if err != nil {
+		return "", err
 	}
-	v := &visit{page: p, r: r, scheme: visitor.Scheme, client: visitor.Address, base: s.base(r, visitor)}
-	v.token = r.Form.Get("oauth_token")
+	v := &visit{page: p, r: r, form: form, scheme: visitor.Scheme, client: visitor.Address, base: s.base(r, visitor)}
+	v.token = cmp.Or(form[tokenField], query[tokenField])
+	v.popUp = v.simple || form[simpleField] != "" || query[simpleField] != ""
 	return "", s.serve(ctx, w, v)
 }
 
-// ErrForm is for a request whose form cannot be read: it is too long, or malformed.
+// ErrForm is for a request whose form or query cannot be read: it is too long, or
+// malformed.
 var ErrForm = errors.New("consent: the form cannot be read")
 
 // base returns what stands before the paths in URLs.
@@ -147,15 +160,17 @@ func (s *Site) base(r *http.Request, visitor Visitor) string {
 type visit struct {
 	page
 	r              *http.Request
+	form           fields // posted
 	scheme, client string
 	base           string
 	token          string
+	popUp          bool // the form is that of a pop-up
 }
 
 // formURL returns where the user of the visit's token is asked.
 func (v *visit) formURL() string {
 	path := v.side.form
-	if v.simple || v.r.Form.Get("simple") != "" {
+	if v.popUp {
 		path += "/simple"
 	}
 	return v.base + path + "?oauth_token=" + url.QueryEscape(v.token)
@@ -163,8 +178,9 @@ func (v *visit) formURL() string {
 
 func (s *Site) serve(ctx context.Context, w http.ResponseWriter, v *visit) error {
 	posted := v.r.Method == http.MethodPost
+	_, named := v.form[nameField]
 	switch {
-	case posted && (v.action == logIn || v.action == ask && !v.side.redirectsWrong && v.r.PostForm.Has("login[username]")):
+	case posted && (v.action == logIn || v.action == ask && !v.side.redirectsWrong && named):
 		return s.logIn(ctx, w, v)
 	case v.action == logIn:
 		redirect(w, v.formURL())
@@ -172,22 +188,28 @@ func (s *Site) serve(ctx context.Context, w http.ResponseWriter, v *visit) error
 	case v.r.Method != http.MethodGet:
 		return s.say(w, http.StatusOK, "Request is not GET")
 	}
+	if !fromOurPage(v.r) {
+		v.action = ask // the user did not press the button
+	}
 	one, known := s.session(v.r, v.side)
-	var u user
-	var in bool
-	if v.action != reject {
-		var err error
-		if u, in, err = s.user(ctx, v.side, one); err != nil {
-			return err
-		}
-		if v.action == confirm && !in {
-			redirect(w, v.formURL())
-			return nil
-		}
+	u, in, err := s.user(ctx, v.side, one)
+	if err != nil {
+		return err
+	}
+	if v.action == confirm && !in {
+		redirect(w, v.formURL())
+		return nil
 	}
 	token, consumer, err := s.granting.Waiting(ctx, v.token)
-	if err == nil && v.action == confirm {
+	switch {
+	case err != nil:
+	case v.action == confirm:
 		token, err = s.authorise(ctx, v, u)
+	case v.action == reject && !in:
+		redirect(w, v.formURL())
+		return nil
+	case v.action == reject:
+		err = s.granting.Reject(ctx, token.Token)
 	}
 	var refused *auth.Problem
 	switch {
@@ -208,6 +230,20 @@ func (s *Site) serve(ctx context.Context, w http.ResponseWriter, v *visit) error
 	why := one.Notice
 	one = session{Browser: one.Browser, Since: one.Since}
 	return s.askToLogIn(w, v, one, why)
+}
+
+// fromOurPage reports whether r can be a click on a button of our pages. A browser that
+// says more must say that it opens a page, and on whose behalf: an image or a link of
+// another site, a sibling domain included, decides nothing.
+func fromOurPage(r *http.Request) bool {
+	for name, want := range map[string]string{"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "document"} {
+		for _, value := range r.Header[name] {
+			if value != want {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // authorise gives the token of the visit to a user.

@@ -2,6 +2,7 @@ package consent
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -64,7 +65,11 @@ func TestDance(t *testing.T) {
 				r.want(200, `<form id="oauth_authorize_confirm" action="`+base+confirm+`" method="get">`).want(200, ">Authorize</button>")
 				r.want(200, `<form id="oauth_authorize_reject" action="`+base+reject+`" method="get">`).want(200, ">Reject</button>")
 
-				s.reader().get(reject+"?oauth_token="+token).want(302, "http://client.example/cb?a=1&oauth_token="+token+"&rejected=1"+more)
+				s.reader().get(reject+"?oauth_token="+token).want(302, base+at) // to log in
+				refused := s.request("http://client.example/cb?a=1")
+				r.get(reject+"?oauth_token="+refused).want(302, "http://client.example/cb?a=1&oauth_token="+refused+"&rejected=1"+more)
+				r.get(reject+"?oauth_token="+refused).want(200, side.badReject)
+				r.get(confirm+"?oauth_token="+refused).want(200, side.badConfirm)
 				r.get(confirm+"?oauth_token="+token).want(302, "http://client.example/cb?a=1&oauth_token="+token+"&oauth_verifier="+verifier+more)
 				if granted := s.grants.tokens[token]; granted.CustomerID+granted.AdminID != 1 || (granted.CustomerID == 1) != side.redirectsWrong {
 					t.Errorf("%+v", granted)
@@ -74,9 +79,92 @@ func TestDance(t *testing.T) {
 				r.get(reject+"?oauth_token="+token).want(200, side.badReject)
 
 				oob := s.request("oob")
-				s.reader().get(reject+"?oauth_token="+oob).want(200, "The application access request is rejected.")
+				r.get(reject+"?oauth_token="+oob).want(200, "The application access request is rejected.")
+				oob = s.request("oob")
 				r.get(confirm+"?oauth_token="+oob).want(200, "Authorization confirmed.").want(200, "Verifier code: "+verifier)
 			})
+		}
+	}
+}
+
+// TestDecidesByItsOwnPage: only a click on a page of ours confirms or rejects, as far as
+// the browser tells where a request comes from.
+func TestDecidesByItsOwnPage(t *testing.T) {
+	tests := []struct {
+		name    string
+		header  []string // names and values
+		decides bool
+	}{
+		{"a program", nil, true},
+		{"click on our page", []string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Dest", "document"}, true},
+		{"browser that tells less", []string{"Sec-Fetch-Site", "same-origin"}, true},
+		{"image on our page", []string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Dest", "image"}, false},
+		{"frame on our page", []string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Dest", "iframe"}, false},
+		{"script's request", []string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Dest", "empty"}, false},
+		{"link of a sibling domain", []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Dest", "document"}, false},
+		{"image of a sibling domain", []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Dest", "image"}, false},
+		{"link of another site", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "document"}, false},
+		{"typed in", []string{"Sec-Fetch-Site", "none", "Sec-Fetch-Dest", "document"}, false},
+		{"destination alone", []string{"Sec-Fetch-Dest", "image"}, false},
+		{"empty value", []string{"Sec-Fetch-Site", ""}, false},
+	}
+	for _, side := range sidesOfContract {
+		for _, path := range []string{"/confirm/", "/reject/", "/confirmSimple/", "/rejectSimple/"} {
+			s := newShop(t)
+			r := s.reader().get(side.form+"?oauth_token="+s.request("oob")).logIn(side.username, side.password)
+			for _, tt := range tests {
+				t.Run(side.name+path+tt.name, func(t *testing.T) {
+					token := s.request("oob")
+					r.t, r.header = t, http.Header{}
+					for i := 0; i < len(tt.header); i += 2 {
+						r.header.Set(tt.header[i], tt.header[i+1])
+					}
+					r.get(side.form + path + "?oauth_token=" + token)
+					if asked := strings.Contains(r.body, "requests access to your account"); asked == tt.decides || r.err != nil {
+						t.Errorf("the form is shown: %t, %v\n%s", asked, r.err, r.body)
+					}
+					left, waits := s.grants.tokens[token]
+					if waits = waits && left.Verifier == ""; waits == tt.decides {
+						t.Errorf("the token waits: %t", waits)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestQueryBound: a query that is too long is refused before it is read.
+func TestQueryBound(t *testing.T) {
+	s := newShop(t, func(o *Options) { o.MaxQuery = 1000 })
+	token := s.request("oob")
+	for _, side := range sidesOfContract {
+		for _, path := range []string{side.form, side.form + "/confirm", side.form + "/reject", side.loginPost, "/oauth/initiate", "/oauth/token"} {
+			query := "?oauth_token=" + token
+			for _, length := range []int{1000, 1001} {
+				r := s.reader().get(path + query + strings.Repeat("&", length-len(query)+1))
+				if long := errors.Is(r.err, ErrForm); long != (length > 1000) {
+					t.Errorf("%s with %d bytes: %v", path, length, r.err)
+				}
+			}
+		}
+	}
+}
+
+// TestFields: only the fields of the pages are kept of what a client sends.
+func TestFields(t *testing.T) {
+	for text, want := range map[string]fields{
+		"":                              {},
+		"oauth_token=a":                 {"oauth_token": "a"},
+		"oauth_token=a&x=b&=&&":         {"oauth_token": "a"},
+		"oauth_token=a&oauth_token=b":   {"oauth_token": "a"},
+		"oauth_token=%zz&oauth_token=b": {"oauth_token": "b"},
+		"oauth%5Ftoken=a+b%26&simple":   {"oauth_token": "a b&", "simple": ""},
+		"login[username]=a&login%5Bpassword%5D=b=c&form_key=d": {"login[username]": "a", "login[password]": "b=c", "form_key": "d"},
+		"oauth_token[]=a&OAUTH_TOKEN=b&%zz=c":                  {},
+	} {
+		got, err := parseFields(text)
+		if !maps.Equal(got, want) || (err != nil) != strings.Contains(text, "=%zz") {
+			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
 		}
 	}
 }
@@ -127,7 +215,8 @@ func TestRejectedCallback(t *testing.T) {
 		s := newShop(t)
 		s.grants.consumer.RejectedCallback = registered
 		token := s.request("http://client.example/")
-		s.reader().get("/oauth/authorize/reject?oauth_token="+token).want(302, want+"?oauth_token="+token+"&rejected=1")
+		r := s.reader().get("/oauth/authorize?oauth_token="+token).logIn("ada@example.com", adaPassword)
+		r.get("/oauth/authorize/reject?oauth_token="+token).want(302, want+"?oauth_token="+token+"&rejected=1")
 	}
 }
 

@@ -1,0 +1,65 @@
+package consent
+
+import (
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// The fields of the pages' forms.
+const (
+	tokenField    = "oauth_token"
+	simpleField   = "simple"
+	keyField      = "form_key"
+	nameField     = "login[username]"
+	passwordField = "login[password]"
+)
+
+// fields are the values of the pages' fields that a query or a form has, the first one
+// of each. Whatever else is there is not kept.
+type fields map[string]string
+
+// parseFields reads a query, or a form in the encoding of one. It skips what is
+// malformed, and reports that in err.
+func parseFields(text string) (fields, error) {
+	found := fields{}
+	var malformed error
+	for pair := range strings.SplitSeq(text, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		name, err := url.QueryUnescape(name)
+		if err != nil || !slices.Contains([]string{tokenField, simpleField, keyField, nameField, passwordField}, name) {
+			continue
+		}
+		value, err = url.QueryUnescape(value)
+		if err != nil {
+			malformed = err
+			continue
+		}
+		if _, known := found[name]; !known {
+			found[name] = value
+		}
+	}
+	return found, malformed
+}
+
+// readForm reads the fields of a form that is posted; other requests have none. The
+// error is ErrForm for one that cannot be read.
+func readForm(r *http.Request) (fields, error) {
+	mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if r.Method != http.MethodPost || mediaType != formType {
+		return nil, nil
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrForm, err)
+	}
+	form, err := parseFields(string(body))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrForm, err)
+	}
+	return form, nil
+}
