@@ -20,9 +20,8 @@ const (
 	// highestCost bounds the cost of a hash that came from elsewhere: each step
 	// doubles the time of a log-in, and at this one it takes about two seconds.
 	highestCost = 15
-	// noPassword is the hash of a password that nobody has kept. What has no hash is
-	// compared with it, so that the time does not tell.
-	noPassword = "$2a$10$HElkg6R6FjSd3Be1rrdb2.3t1oPupxR5Mb9GVCCSXx95ckFKmxKPi"
+	// noPassword is a form of hashes that no password is known for, by their cost.
+	noPassword = "$2a$%02d$HElkg6R6FjSd3Be1rrdb2.3t1oPupxR5Mb9GVCCSXx95ckFKmxKPi"
 )
 
 // HashPassword returns the bcrypt hash of a password of any length, at the cost
@@ -48,39 +47,44 @@ func PasswordMatches(hash, password string) bool {
 //     then ":" and the salt;
 //   - the same without ":" and salt, of the password alone.
 //
-// What has another form, "" included, is the hash of no password. An answer of false
-// takes the time of bcrypt whatever the form, so that it tells neither which accounts
-// there are nor which are weakly protected.
+// What has another form, "" included, is the hash of no password. The time of an answer
+// tells the form: to strangers, answer with a [PasswordChecker].
 func VerifyPassword(hash, password string) (ok, upgrade bool) {
-	if strings.HasPrefix(hash, "$2") {
-		return verifyBcrypt(hash, password)
-	}
-	if verifyDigest(hash, password) {
-		return true, true
-	}
-	PasswordMatches(noPassword, password)
-	return false, false
+	return verifyPassword(hash, password, bcrypt.CompareHashAndPassword)
 }
 
-func verifyBcrypt(hash, password string) (ok, upgrade bool) {
-	if !KnownPasswordHash(hash) {
-		PasswordMatches(noPassword, password)
+// verifyPassword is VerifyPassword, with bcrypt's comparison.
+func verifyPassword(hash, password string, compare func(hash, password []byte) error) (ok, upgrade bool) {
+	switch {
+	case !isBcrypt(hash):
+		ok := verifyDigest(hash, password)
+		return ok, ok
+	case !KnownPasswordHash(hash):
 		return false, false
-	}
-	if PasswordMatches(hash, password) {
+	case compare([]byte(hash), passwordBytes(password)) == nil:
 		return true, false
-	}
-	if len(password) <= longestPassword {
+	case comparisons(password) == 1:
 		return false, false
 	}
-	cut := bcrypt.CompareHashAndPassword([]byte(hash), []byte(password[:longestPassword])) == nil
+	cut := compare([]byte(hash), []byte(password[:longestPassword])) == nil
 	return cut, cut
+}
+
+func isBcrypt(hash string) bool { return strings.HasPrefix(hash, "$2") }
+
+// comparisons returns with how many texts a bcrypt hash is compared for a password: one
+// that bcrypt would not take whole may have been digested, or cut.
+func comparisons(password string) int {
+	if len(password) <= longestPassword {
+		return 1
+	}
+	return 2
 }
 
 // KnownPasswordHash reports whether a stored hash has one of the forms that
 // VerifyPassword knows.
 func KnownPasswordHash(hash string) bool {
-	if strings.HasPrefix(hash, "$2") {
+	if isBcrypt(hash) {
 		cost, err := bcrypt.Cost([]byte(hash))
 		return err == nil && cost <= highestCost
 	}

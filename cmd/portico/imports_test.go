@@ -34,7 +34,7 @@ func arrows() map[string][]string {
 		"cmd/contracttest": {"contracttests", "contracttests/report"},
 
 		"mapping/httpapi":     {"mapping", "mapping/consent", "mapping/exchange", "mapping/passthrough", "mapping/budget", "mapping/ratelimit", "mapping/contract", "adapter"},
-		"mapping/consent":     {"mapping/auth", "adapter"},
+		"mapping/consent":     {"mapping/auth", "mapping/ratelimit", "adapter"},
 		"mapping/passthrough": {"mapping/contract", "adapter"},
 		"mapping/exchange":    {"mapping/contract"},
 		"mapping/compare":     {"mapping/codec", "mapping/contract"},

@@ -1,71 +1,95 @@
 package consent
 
 import (
-	"sync"
+	"net/netip"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/portico-commerce/portico/mapping/ratelimit"
 )
+
+// How many log-ins may fail at once, and after what time one more may, which the tests
+// know as well.
+const (
+	// of one client at one account
+	pairBurst, pairPause = 10, 30 * time.Second
+	// of one client at all accounts
+	clientBurst, clientPause = 30, 10 * time.Second
+	// at one account, of all clients that have never logged in to it: so many that nobody
+	// locks a user out by a few wrong passwords, so few that many clients cannot guess
+	accountBurst, accountPause = 100, 6 * time.Second
+
+	// rememberedLogins bounds how many clients are remembered because they logged in.
+	rememberedLogins = 10_000
+)
+
+// A tryer is one client at one account, which may not exist.
+type tryer struct {
+	account string
+	client  netip.Prefix
+}
+
+// attempts counts failed log-ins. Its counts are those of this process alone.
+type attempts struct {
+	byPair    *ratelimit.Limiter[tryer]
+	byClient  *ratelimit.Limiter[netip.Prefix]
+	byAccount *ratelimit.Limiter[string]
+	// loggedIn has the clients that have logged in to an account: its user, most likely.
+	// Strangers' attempts do not count against them.
+	loggedIn *lru.Cache[tryer, struct{}]
+}
+
+func newAttempts(now func() time.Time) (a *attempts, err error) {
+	a = &attempts{}
+	if a.byPair, err = ratelimit.New[tryer](1/pairPause.Seconds(), pairBurst, now); err != nil {
+		return nil, err
+	}
+	if a.byClient, err = ratelimit.New[netip.Prefix](1/clientPause.Seconds(), clientBurst, now); err != nil {
+		return nil, err
+	}
+	if a.byAccount, err = ratelimit.New[string](1/accountPause.Seconds(), accountBurst, now); err != nil {
+		return nil, err
+	}
+	a.loggedIn, err = lru.New[tryer, struct{}](rememberedLogins)
+	return a, err
+}
+
+// begin counts an attempt as failed. If it is not allowed, wait is the number of seconds
+// after which the next one may be; otherwise end must be called when it is over.
+func (a *attempts) begin(t tryer) (wait int, end func(outcome)) {
+	known := a.loggedIn.Contains(t)
+	if wait, ok := a.byClient.Take(t.client); !ok {
+		return wait, nil
+	}
+	if wait, ok := a.byPair.Take(t); !ok {
+		return wait, nil
+	}
+	if !known {
+		if wait, ok := a.byAccount.Take(t.account); !ok {
+			return wait, nil
+		}
+	}
+	return 0, func(o outcome) {
+		if o == wrongPassword {
+			return
+		}
+		a.byClient.GiveBack(t.client)
+		a.byPair.GiveBack(t)
+		if !known {
+			a.byAccount.GiveBack(t.account)
+		}
+		if o == rightPassword {
+			a.loggedIn.Add(t, struct{}{})
+		}
+	}
+}
+
+// An outcome is how an attempt to log in ends.
+type outcome uint8
 
 const (
-	// countedNames bounds how many accounts, and how many clients, are remembered by
-	// their failed attempts. Beyond it, who has failed longest ago begins anew.
-	countedNames = 10_000
-	// An account takes accountBurst wrong passwords at once and one more every
-	// accountPause, a client likewise.
-	accountBurst, accountPause = 10, 30 * time.Second
-	clientBurst, clientPause   = 30, 10 * time.Second
+	wrongPassword outcome = iota
+	rightPassword
+	notTried // the store could not tell
 )
-
-// attempts counts what was tried under each name. Its counts are those of this process
-// alone.
-type attempts struct {
-	burst int
-	pause time.Duration
-	now   func() time.Time
-
-	mu     sync.Mutex
-	byName *lru.Cache[string, spent]
-}
-
-// spent is how much of a burst is used, which gets less as time passes.
-type spent struct {
-	tries float64
-	at    time.Time
-}
-
-func newAttempts(burst int, pause time.Duration, now func() time.Time) (*attempts, error) {
-	byName, err := lru.New[string, spent](countedNames)
-	return &attempts{burst: burst, pause: pause, now: now, byName: byName}, err
-}
-
-// take counts an attempt and returns 0, or how long to wait for the next one.
-func (a *attempts) take(name string) (wait time.Duration) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	now := a.now()
-	s := a.left(name, now)
-	if s.tries+1 > float64(a.burst) {
-		return time.Duration((s.tries + 1 - float64(a.burst)) * float64(a.pause))
-	}
-	a.byName.Add(name, spent{s.tries + 1, now})
-	return 0
-}
-
-// forgive takes back an attempt that was right.
-func (a *attempts) forgive(name string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	now := a.now()
-	if s := a.left(name, now); s.tries > 1 {
-		a.byName.Add(name, spent{s.tries - 1, now})
-	} else {
-		a.byName.Remove(name)
-	}
-}
-
-func (a *attempts) left(name string, now time.Time) spent {
-	s, _ := a.byName.Get(name)
-	s.tries = max(0, s.tries-float64(now.Sub(s.at))/float64(a.pause))
-	return s
-}

@@ -21,9 +21,10 @@
 //  6. Only a user who is logged in decides, and only by the buttons of our pages: where
 //     a browser tells that a request is another site's, or loads an image, the reply
 //     is the form. To reject ends the request token.
-//  7. A wrong password takes as long as a wrong name. Attempts are counted by account
-//     and by client, of a bounded number of each, and no more passwords are hashed at
-//     a time than there are processors.
+//  7. A wrong password takes as much work as a wrong name. Failed attempts are counted
+//     by account and client together, so that nobody locks a user out; by client; and,
+//     up to a higher bound that clients which have logged in before are free of, by
+//     account. No more passwords are hashed at a time than there are processors.
 //  8. An error means that the store cannot answer; then nothing has been written.
 //
 // # How it is tested

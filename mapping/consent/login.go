@@ -3,13 +3,12 @@ package consent
 import (
 	"context"
 	"log/slog"
-	"math"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/ratelimit"
 )
 
 const (
@@ -35,26 +34,21 @@ func (s *Site) logIn(ctx context.Context, w http.ResponseWriter, v *visit) error
 		return s.again(w, v, oldForm)
 	}
 	name, password := v.form[nameField], v.form[passwordField]
-	account, client := v.side.cookie+" "+accountKey(name), clientKey(v.client)
-	wait := s.byClient.take(client)
-	if wait == 0 {
-		wait = s.byAccount.take(account)
-	}
+	wait, end := s.attempts.begin(tryer{v.side.cookie + " " + accountKey(name), ratelimit.Network(v.client)})
 	if wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+		w.Header().Set("Retry-After", strconv.Itoa(wait))
 		return s.again(w, v, tooMany)
 	}
 	u, ok, err := s.authenticate(ctx, v.side, name, password)
-	if ok || err != nil {
-		s.byAccount.forgive(account)
-		s.byClient.forgive(client)
-	}
 	switch {
 	case err != nil:
+		end(notTried)
 		return err
 	case !ok:
+		end(wrongPassword)
 		return s.again(w, v, wrongLogin)
 	}
+	end(rightPassword)
 	one := session{Browser: newBrowser(), User: u.id, Password: fingerprint(u.hash), Since: s.now().Unix()}
 	if err := s.remember(w, v, one); err != nil {
 		return err
@@ -77,8 +71,8 @@ func (s *Site) again(w http.ResponseWriter, v *visit, why notice) error {
 	return s.askToLogIn(w, v, one, why)
 }
 
-// authenticate returns whose name and password these are. It takes as long when they
-// are nobody's. An error means that the store cannot tell.
+// authenticate returns whose name and password these are. It does the same work for
+// every name and password that are not an account's. An error means that the store cannot tell.
 func (s *Site) authenticate(ctx context.Context, at *side, name, password string) (user, bool, error) {
 	found, err := s.find(ctx, at, name)
 	if err != nil {
@@ -93,20 +87,19 @@ func (s *Site) authenticate(ctx context.Context, at *side, name, password string
 	if len(password) > longestPassword {
 		password, found = "", nil
 	}
-	if len(found) == 0 {
-		found = []user{{}} // takes as long
+	hashes := make([]string, len(found))
+	for i, u := range found {
+		hashes[i] = u.hash
 	}
-	for _, u := range found {
-		ok, upgrade := adapter.VerifyPassword(u.hash, password)
-		if !ok || u.hash == "" {
-			continue
-		}
-		if upgrade {
-			u.hash = s.upgrade(ctx, at, u, password)
-		}
-		return u, true, nil
+	i, upgrade := s.passwords.Check(hashes, password)
+	if i < 0 {
+		return user{}, false, nil
 	}
-	return user{}, false, nil
+	u := found[i]
+	if upgrade {
+		u.hash = s.upgrade(ctx, at, u, password)
+	}
+	return u, true, nil
 }
 
 // find returns the accounts of a name.
@@ -156,20 +149,6 @@ func accountKey(name string) string {
 		name = name[:longestName]
 	}
 	return adapter.Fold(name)
-}
-
-// clientKey stands for a client in counts: its address, or the network that one IPv6
-// connection has.
-func clientKey(client string) string {
-	address, err := netip.ParseAddr(client)
-	if err != nil {
-		return ""
-	}
-	if address = address.Unmap(); address.Is6() {
-		network, _ := address.Prefix(64) // fits every IPv6 address
-		return network.String()
-	}
-	return address.String()
 }
 
 // UpgradeCustomer returns what puts a hash in the place of the old one of a customer of

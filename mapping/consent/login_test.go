@@ -3,6 +3,7 @@ package consent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -256,75 +257,86 @@ func TestForeignForms(t *testing.T) {
 	}
 }
 
-// TestAttempts: after so many wrong passwords an account, or a client, has to wait; a
-// right one does not count.
+// TestAttempts: after so many wrong passwords a client has to wait, and after many more
+// an account; a right one does not count.
 func TestAttempts(t *testing.T) {
-	t.Run("account", func(t *testing.T) {
-		s := newShop(t)
-		try := func(i int, name, password string) *reader {
+	const ada, there = "ada@example.com", "192.0.2.1"
+	setUp := func(t *testing.T) (s *shop, try func(address, name, password string) *reader) {
+		s = newShop(t)
+		return s, func(address, name, password string) *reader {
 			r, _ := s.asked("customer")
-			r.address = "192.0.2." + strconv.Itoa(i) // from everywhere
+			r.t, r.address = t, address
 			return r.logIn(name, password)
 		}
-		for range 3 * accountBurst {
-			try(1, "ada@example.com", adaPassword)
+	}
+	elsewhere := func(i int) string { return fmt.Sprintf("198.51.%d.%d", i/250, i%250) }
+	t.Run("client at an account", func(t *testing.T) {
+		s, try := setUp(t)
+		for range 3 * pairBurst {
+			try(there, ada, adaPassword)
 		}
-		for i := range accountBurst {
-			if got := try(i, "ADA@example.com", "wrong"); got.reply.Code != http.StatusFound {
+		for i := range pairBurst {
+			if got := try(there, "ADA@example.com", "wrong"); got.reply.Code != http.StatusFound {
 				t.Fatalf("attempt %d: %d", i, got.reply.Code)
 			}
 		}
-		r := try(100, "ada@example.com", adaPassword).want(429, "Too many attempts")
+		r := try(there, ada, adaPassword).want(429, "Too many attempts")
 		if r.reply.Header().Get("Retry-After") != "30" {
 			t.Errorf("Retry-After: %s", r.reply.Header().Get("Retry-After"))
 		}
-		try(100, "eve@example.com", "wrong").want(302, base+"/oauth/authorize?oauth_token="+r.last(s))
-		s.wait(accountPause)
-		try(100, "ada@example.com", adaPassword).want(302, base+"/oauth/authorize?oauth_token="+r.last(s))
-	})
-	t.Run("client", func(t *testing.T) {
-		s := newShop(t)
-		try := func(address string, i int) int {
-			r, _ := s.asked("admin")
-			r.address = address
-			return r.logIn("name"+strconv.Itoa(i), "wrong").reply.Code
-		}
-		for i := range clientBurst {
-			if got := try("2001:db8::"+strconv.Itoa(i), i); got != http.StatusOK {
-				t.Fatalf("attempt %d: %d", i, got)
+		for address, name := range map[string]string{there: "eve@example.com", "192.0.2.2": ada, "2001:db8::1": ada} {
+			if got := try(address, name, "wrong"); got.reply.Code != http.StatusFound {
+				t.Errorf("%s at %s: %d", address, name, got.reply.Code)
 			}
 		}
-		for address, want := range map[string]int{"2001:db8::ffff": 429, "2001:db8:0:1::1": 200, "192.0.2.1": 200} {
-			if got := try(address, 1000); got != want {
+		s.wait(pairPause)
+		if got := try(there, ada, adaPassword); got.reply.Code != http.StatusFound {
+			t.Errorf("later: %d", got.reply.Code)
+		}
+	})
+	t.Run("account from everywhere", func(t *testing.T) {
+		s, try := setUp(t)
+		try(there, ada, adaPassword)
+		for i := range accountBurst {
+			if got := try(elsewhere(i), ada, "wrong"); got.reply.Code != http.StatusFound {
+				t.Fatalf("attempt %d: %d", i, got.reply.Code)
+			}
+		}
+		refused := try("203.0.113.1", ada, adaPassword).want(429, "Too many attempts")
+		if refused.reply.Header().Get("Retry-After") != "6" {
+			t.Errorf("Retry-After: %s", refused.reply.Header().Get("Retry-After"))
+		}
+		// The user, who has logged in from there before, may even mistype.
+		for _, password := range []string{"wrong", adaPassword} {
+			if got := try(there, ada, password); got.reply.Code != http.StatusFound {
+				t.Errorf("the user: %d", got.reply.Code)
+			}
+		}
+		for range pairBurst {
+			try(there, ada, "wrong")
+		}
+		try(there, ada, adaPassword).want(429, "Too many attempts")
+		if got := try("203.0.113.1", "eve@example.com", "wrong"); got.reply.Code != http.StatusFound {
+			t.Errorf("another account: %d", got.reply.Code)
+		}
+		s.wait(accountPause)
+		if got := try("203.0.113.1", ada, adaPassword); got.reply.Code != http.StatusFound {
+			t.Errorf("later: %d", got.reply.Code)
+		}
+	})
+	t.Run("client at all accounts", func(t *testing.T) {
+		_, try := setUp(t)
+		for i := range clientBurst {
+			if got := try("2001:db8::"+strconv.Itoa(i), "name"+strconv.Itoa(i), "wrong"); got.reply.Code != http.StatusFound {
+				t.Fatalf("attempt %d: %d", i, got.reply.Code)
+			}
+		}
+		for address, want := range map[string]int{"2001:db8::ffff": 429, "2001:db8:0:1::1": 302, there: 302} {
+			if got := try(address, "name", "wrong").reply.Code; got != want {
 				t.Errorf("%s: %d, want %d", address, got, want)
 			}
 		}
 	})
-	t.Run("a bounded number", func(t *testing.T) {
-		a, err := newAttempts(1, time.Second, time.Now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range 3 * countedNames {
-			a.take(strconv.Itoa(i))
-		}
-		if got := a.byName.Len(); got != countedNames {
-			t.Errorf("%d names are remembered", got)
-		}
-	})
-}
-
-// last returns the token that was made last.
-func (r *reader) last(s *shop) string {
-	return strings.Repeat("0", 32-len(strconv.Itoa(s.grants.last))) + strconv.Itoa(s.grants.last)
-}
-
-func TestClientKey(t *testing.T) {
-	for address, want := range map[string]string{"192.0.2.1": "192.0.2.1", "::ffff:192.0.2.1": "192.0.2.1", "2001:db8:1:2:3::4": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64", "": "", "x": ""} {
-		if got := clientKey(address); got != want {
-			t.Errorf("%s: %s, want %s", address, got, want)
-		}
-	}
 }
 
 func TestSeal(t *testing.T) {

@@ -236,7 +236,7 @@ func newShop(t testing.TB, edit ...func(*Options)) *shop {
 		Granting: auth.NewGranting(authenticator, s.grants, true),
 		Accounts: map[adapter.Resource]adapter.Store{adapter.Customers: s.customers, adapter.Admins: s.admins},
 		Upgrades: map[adapter.Resource]Upgrade{adapter.Customers: UpgradeCustomer(s.customers), adapter.Admins: UpgradeCustomer(s.admins)},
-		Log:      slog.New(slog.NewTextHandler(io.Discard, nil)), Now: clock, Secret: []byte("a secret that replicas share"),
+		Log:      slog.New(slog.NewTextHandler(io.Discard, nil)), Now: clock, Secret: []byte("a secret that replicas share"), PasswordCost: 4,
 	}
 	for _, e := range edit {
 		e(&s.options)

@@ -61,8 +61,8 @@ type Site struct {
 	crossOrigin *http.CrossOriginProtection
 	template    *template.Template
 	policy      string // of the pages' contents
-	byAccount   *attempts
-	byClient    *attempts
+	attempts    *attempts
+	passwords   *adapter.PasswordChecker
 	cost        int           // of hashes
 	hashing     chan struct{} // as long as passwords may be hashed at a time
 }
@@ -95,11 +95,11 @@ func New(o Options) (*Site, error) {
 	}
 	style := sha256.Sum256([]byte(styleSheet))
 	s.policy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(style[:]) + "'; base-uri 'none'; frame-ancestors 'none'"
-	var errs [4]error
+	s.passwords = adapter.NewPasswordChecker(o.PasswordCost)
+	var errs [3]error
 	s.sealer, errs[0] = newSealer(o.Secret)
 	s.template, errs[1] = template.New("page").Parse(pageTemplate)
-	s.byAccount, errs[2] = newAttempts(accountBurst, accountPause, s.now)
-	s.byClient, errs[3] = newAttempts(clientBurst, clientPause, s.now)
+	s.attempts, errs[2] = newAttempts(s.now)
 	return s, errors.Join(errs[:]...)
 }
 

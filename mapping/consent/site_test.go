@@ -339,7 +339,7 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	s.customers.fail, s.admins.fail, s.grants.fail = nil, nil, nil
-	for range accountBurst { // a failure of ours is no attempt
+	for range pairBurst { // a failure of ours is no attempt
 		fresh.send("POST", action, form).want(302, base+"/admin/oauth_authorize?oauth_token="+token)
 	}
 	long := url.Values{"login[username]": {strings.Repeat("a", longestForm)}}

@@ -225,26 +225,11 @@ func (a *api) limitGuest(c *gin.Context, buf []byte) (refusal mapping.Response, 
 	if !a.guests.Active() || !mapping.Owns(c.Request) || !a.service.Anonymous(c.Request) {
 		return refusal, false
 	}
-	wait, ok := a.guests.Take(network(c.ClientIP()))
+	wait, ok := a.guests.Take(ratelimit.Network(c.ClientIP()))
 	if ok {
 		return refusal, false
 	}
 	return a.service.Refuse(c.Request.Context(), c.Request, a.Scheme(c.Request), &mapping.RateError{RetryAfter: wait}, buf), true
-}
-
-// network returns the network of a client's address, for which its calls are counted:
-// whoever has one IPv6 address has a /64 of them. An address that is none has no network.
-func network(client string) netip.Prefix {
-	address, err := netip.ParseAddr(client)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	bits := 64
-	if address = address.Unmap().WithZone(""); address.Is4() {
-		bits = 32
-	}
-	prefix, _ := address.Prefix(bits) // fails for a number of bits that no address has
-	return prefix
 }
 
 // serveOutside answers what is no call of the interface.

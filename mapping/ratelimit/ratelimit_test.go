@@ -82,6 +82,51 @@ func TestTakeAtOnce(t *testing.T) {
 	}
 }
 
+// TestGiveBack: a call that is undone leaves the bucket as it was before.
+func TestGiveBack(t *testing.T) {
+	r, c := newLimiter(t, 1, 2)
+	r.GiveBack(1) // has never called
+	for i := range 5 {
+		if _, ok := r.Take(1); !ok {
+			t.Fatalf("call %d is refused", i+1)
+		}
+		r.GiveBack(1)
+	}
+	for i, want := range []bool{true, true, false} {
+		if _, ok := r.Take(1); ok != want {
+			t.Errorf("call %d goes on: %t", i+1, ok)
+		}
+	}
+	r.GiveBack(1)
+	for i, want := range []bool{true, false} {
+		if _, ok := r.Take(1); ok != want {
+			t.Errorf("call %d after one was undone goes on: %t", i+1, ok)
+		}
+	}
+	c.at = c.at.Add(time.Hour)
+	r.Take(1)
+	for range 5 {
+		r.GiveBack(1)
+	}
+	for i, want := range []bool{true, true, false} {
+		if _, ok := r.Take(1); ok != want {
+			t.Errorf("call %d after more were undone than taken goes on: %t", i+1, ok)
+		}
+	}
+	unlimited, _ := newLimiter(t, 0, 1)
+	unlimited.GiveBack(1)
+}
+
+func TestNetwork(t *testing.T) {
+	for address, want := range map[string]string{
+		"192.0.2.1": "192.0.2.1/32", "::ffff:192.0.2.1": "192.0.2.1/32", "2001:db8:1:2:3::4": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64", "": "invalid Prefix", "x": "invalid Prefix",
+	} {
+		if got := Network(address).String(); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+}
+
 func TestBoundedMemory(t *testing.T) {
 	r, _ := newLimiter(t, 1, 1)
 	for caller := range int64(maxCallers + 100) {
@@ -89,7 +134,7 @@ func TestBoundedMemory(t *testing.T) {
 			t.Fatalf("the first call of caller %d is refused", caller+1)
 		}
 	}
-	if got := r.byCaller.Len(); got != maxCallers {
+	if got := r.fullAt.Len(); got != maxCallers {
 		t.Errorf("%d callers are counted, want %d", got, maxCallers)
 	}
 	if _, ok := r.Take(maxCallers + 100); ok {
