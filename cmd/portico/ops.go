@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/subtle"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -41,7 +44,8 @@ func newBuildInfo(dialect, adapter string) prometheus.Collector {
 }
 
 // handler returns the handler of the operators' port. Health and readiness say
-// nothing worth hiding; all else asks for the token, if there is one.
+// nothing worth hiding; all else asks for the token, if there is one. Web pages of other
+// sites, which the browser of somebody on this machine may show, reach nothing.
 func (o *ops) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
@@ -64,7 +68,37 @@ func (o *ops) handler() http.Handler {
 			mux.Handle("GET "+path, o.guarded(profile))
 		}
 	}
-	return mux
+	return http.NewCrossOriginProtection().Handler(o.onLoopback(mux))
+}
+
+// onLoopback refuses requests for another host than this machine where no token is
+// asked for: a site can let its own name resolve to 127.0.0.1, and its pages are then of
+// the same origin as this port. Only programs send no Host.
+func (o *ops) onLoopback(next http.Handler) http.Handler {
+	if o.token != "" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Host != "" && !isLoopback(r.Host) {
+			http.Error(w, "without ops.token this port answers only to localhost, 127.0.0.1 and [::1] as the host of the URL", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isLoopback reports whether a Host, with or without a port, is this machine.
+func isLoopback(host string) bool {
+	name := host
+	if without, _, err := net.SplitHostPort(host); err == nil {
+		name = without
+	}
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	if strings.EqualFold(strings.TrimSuffix(name, "."), "localhost") {
+		return true
+	}
+	address, err := netip.ParseAddr(name)
+	return err == nil && address.Unmap().IsLoopback()
 }
 
 func (o *ops) guarded(next http.Handler) http.Handler {

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha1"
 	"encoding/base64"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -190,6 +191,79 @@ func TestOpsPort(t *testing.T) {
 	if log := guarded.log.text(); strings.Contains(log, token) {
 		t.Errorf("the token is logged:\n%s", log)
 	}
+}
+
+// TestOpsPortAndBrowsers: a web page that somebody on this machine looks at reaches
+// nothing, neither across origins nor under a name that its owner lets resolve to 127.0.0.1.
+func TestOpsPortAndBrowsers(t *testing.T) {
+	const token = "0123456789abcdef"
+	open, guarded := serveLocal(t, true), serveLocal(t, true, "PORTICO_OPS_TOKEN="+token)
+	port := open.ops[strings.LastIndex(open.ops, ":"):]
+	tests := []struct {
+		name         string
+		on           *local
+		method, path string
+		headers      []string
+		want         int
+	}{
+		{"program", open, "POST", "/cache/purge", nil, 200},
+		{"page of another site", open, "POST", "/cache/purge", []string{"Sec-Fetch-Site: cross-site"}, 403},
+		{"page of another site resets", open, "POST", "/demo/reset", []string{"Sec-Fetch-Site: cross-site"}, 403},
+		{"page of a sibling domain", open, "POST", "/demo/reset", []string{"Sec-Fetch-Site: same-site"}, 403},
+		{"page of another site, old browser", open, "POST", "/cache/purge", []string{"Origin: http://evil.example"}, 403},
+		{"sandboxed page", open, "POST", "/demo/reset", []string{"Origin: null"}, 403},
+		{"page of another site with the token", guarded, "POST", "/cache/purge", []string{"Sec-Fetch-Site: cross-site", "Authorization: Bearer " + token}, 403},
+		{"page of this port", open, "POST", "/cache/purge", []string{"Sec-Fetch-Site: same-origin", "Origin: " + open.ops}, 200},
+
+		{"name of another site", open, "POST", "/cache/purge", []string{"Host: evil.example"}, 403},
+		{"name of another site with the port", open, "GET", "/metrics", []string{"Host: evil.example" + port}, 403},
+		{"name of another site resets", open, "POST", "/demo/reset", []string{"Host: evil.example", "Origin: http://evil.example", "Sec-Fetch-Site: same-origin"}, 403},
+		{"name that begins like ours", open, "GET", "/metrics", []string{"Host: localhost.evil.example"}, 403},
+		{"name that begins like an address", open, "GET", "/metrics", []string{"Host: 127.0.0.1.evil.example"}, 403},
+		{"another address", open, "GET", "/metrics", []string{"Host: 192.0.2.1" + port}, 403},
+		{"localhost", open, "GET", "/metrics", []string{"Host: localhost" + port}, 200},
+		{"localhost in capitals", open, "GET", "/metrics", []string{"Host: LOCALHOST"}, 200},
+		{"another address of this machine", open, "GET", "/metrics", []string{"Host: 127.1.2.3" + port}, 200},
+		{"IPv6", open, "GET", "/metrics", []string{"Host: [::1]" + port}, 200},
+		{"IPv6 without a port", open, "GET", "/metrics", []string{"Host: [::1]"}, 200},
+		{"any name with the token", guarded, "GET", "/metrics", []string{"Host: metrics.example", "Authorization: Bearer " + token}, 200},
+		{"any name for health, where there is a token", guarded, "GET", "/healthz", []string{"Host: 10.0.0.7"}, 200},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			request, err := http.NewRequestWithContext(t.Context(), tt.method, tt.on.ops+tt.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, header := range tt.headers {
+				name, value, _ := strings.Cut(header, ": ")
+				if request.Header.Set(name, value); name == "Host" {
+					request.Host = value
+				}
+			}
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			if response.StatusCode != tt.want {
+				t.Errorf("%d, want %d", response.StatusCode, tt.want)
+			}
+		})
+	}
+	t.Run("no host, as in HTTP/1.0", func(t *testing.T) {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(open.ops, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, "GET /healthz HTTP/1.0\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if reply, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(reply), "HTTP/1.0 200 ") {
+			t.Errorf("%s, %v", reply, err)
+		}
+	})
 }
 
 // TestReadinessFollowsTheUpstream closes the database.
