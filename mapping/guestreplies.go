@@ -220,7 +220,7 @@ func (s *Service) fill(ctx context.Context, c *Call, at int) (value []byte, ttl 
 	defer func() {
 		if p := recover(); p != nil {
 			s.logPanic(ctx, c, p)
-			response := s.refuse(ctx, c, s.failed(c), nil)
+			response := s.refuse(ctx, c, errPanicked, nil)
 			value, ttl, err = encodeKept(c, at, &response), 0, nil
 		}
 	}()
@@ -268,11 +268,17 @@ func (s *Service) untilPricesChange(c *Call) time.Duration {
 
 // keptHeader is the length of what stands before the body of a kept reply:
 //
-//	status 2 bytes, call 1, format 1, whether it is bare 1, entity tag 16, place
-//	of the form key in the body 4
+//	status 2 bytes, call 1, format 1, flags 1, entity tag 16, place of the form
+//	key in the body 4
 //
 // Without a form key the place is behind the body.
 const keptHeader = 2 + 1 + 1 + 1 + entityTag + 4
+
+// The flags of a kept reply.
+const (
+	bareFlag        = 1 << iota // outside the envelope
+	clientErrorFlag             // [Response.ClientError]
+)
 
 // entityTag is the length of what identifies a body, in bytes.
 const entityTag = 16
@@ -290,7 +296,10 @@ func encodeKept(c *Call, at int, r *Response) []byte {
 	value = binary.BigEndian.AppendUint16(value, uint16(r.Status))
 	value = append(value, byte(at), byte(c.Format), 0)
 	if r.ContentType == htmlType {
-		value[4] = 1
+		value[4] |= bareFlag
+	}
+	if r.ClientError {
+		value[4] |= clientErrorFlag
 	}
 	value = append(value, sum[:entityTag]...)
 	value = binary.BigEndian.AppendUint32(value, uint32(place))
@@ -318,8 +327,9 @@ func (s *Service) repeat(value []byte, outcome string, age time.Duration, buf []
 		Format:      format.String(),
 		Kept:        outcome,
 		Age:         age,
+		ClientError: header[4]&clientErrorFlag != 0,
 	}
-	if header[4] == 1 {
+	if header[4]&bareFlag != 0 {
 		response.ContentType = htmlType
 	}
 	if s.dialect.Validators && status == http.StatusOK {

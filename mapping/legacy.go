@@ -30,6 +30,9 @@ const UnknownRole = "unknown"
 // An Admission is a call that the old system may answer.
 type Admission struct {
 	Role string // of the caller, fit for a label
+	// NotAcceptable: the caller accepts no format there is, for which the old system
+	// answers 500.
+	NotAcceptable bool
 	// Sign returns the Authorization header for a call as it is sent to a scheme, host
 	// and target; it is nil where the call goes as it came. It may read
 	// the body of the request, and replaces it by what it has read.
@@ -45,10 +48,11 @@ func (s *Service) Admit(ctx context.Context, r *http.Request, scheme string, buf
 	if auth.Signed(r.Header.Get("Authorization")) {
 		a.Role = UnknownRole
 	}
+	c, unacceptable := s.passing(ctx, r, scheme)
+	a.NotAcceptable = unacceptable != nil
 	if s.settings.Legacy == KeptSignature {
 		return a, refusal, true
 	}
-	c, unacceptable := s.passing(ctx, r, scheme)
 	signer, err := s.admit(ctx, c)
 	if err != nil {
 		if unacceptable != nil { // which is found out first

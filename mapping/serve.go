@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -40,6 +41,9 @@ type Response struct {
 	Format  string
 	Problem string // the OAuth problem, if that refused the call
 	Legacy  bool   // whether the old system has answered
+	// ClientError: what the client sent, or that it has gone, is the cause of a status of
+	// 500 or above, which the contract demands for some requests.
+	ClientError bool
 }
 
 const htmlType = "text/html; charset=UTF-8"
@@ -110,7 +114,7 @@ func (s *Service) respond(ctx context.Context, c *Call, buf []byte) (response Re
 	defer func() {
 		if p := recover(); p != nil {
 			s.logPanic(ctx, c, p)
-			response = s.refuse(ctx, c, s.failed(c), buf)
+			response = s.refuse(ctx, c, errPanicked, buf)
 		}
 	}()
 	if err := s.check(ctx, c); err != nil {
@@ -165,13 +169,15 @@ func (s *Service) refuse(ctx context.Context, c *Call, err error, buf []byte) Re
 		s.report(ctx, c.Name(), "call failed", err)
 	}
 	last := faults[len(faults)-1]
+	clientError := !unexpected || errors.Is(err, context.Canceled)
 	if last.Bare {
-		return Response{Status: last.Status(), ContentType: htmlType, Body: append(buf, last.Message...)}
+		return Response{Status: last.Status(), ContentType: htmlType, Body: append(buf, last.Message...), ClientError: clientError}
 	}
 	response := Response{
 		Status:      last.Status(),
 		ContentType: c.Format.ContentType(),
 		Body:        codec.Append(buf, c.Format, s.dialect.Root, envelope(faults), false),
+		ClientError: clientError,
 	}
 	switch last.Code {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:

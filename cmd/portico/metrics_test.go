@@ -58,6 +58,7 @@ func labelValues() map[string][]string {
 		"role":   append(roles, ""),
 		"format": append(formats, ""),
 		"status": {"200", "206", "207", "302", "304", "400", "401", "403", "404", "405", "406", "416", "429", "500", "503"},
+		"cause":  {"", "client", "server"},
 		"problem": {
 			"version_rejected", "parameter_absent", "parameter_rejected", "timestamp_refused", "nonce_used", "signature_method_rejected",
 			"signature_invalid", "consumer_key_rejected", "token_rejected", "token_revoked", "token_used", "verifier_invalid", "internal_error",

@@ -418,6 +418,7 @@ func TestMetrics(t *testing.T) {
 		{"GET", "/api/rest/no-such-path-secret", demoAdmin(), "application/json"},
 		{"PURGE", "/api/rest/stockitems", demoAdmin(), "application/json"},
 		{"GET", "/outside-secret", "", "application/json"},
+		{"GET", "/api/rest/customers", demoAdmin(), "image/secret"},
 	}
 	for _, c := range calls {
 		send(t, c.method, l.contract+c.path, "", "Authorization", c.authorization, "Accept", c.accept)
@@ -425,13 +426,14 @@ func TestMetrics(t *testing.T) {
 	metrics := send(t, "GET", l.ops+"/metrics", "").body
 	lines := strings.Split(metrics, "\n")
 	for _, want := range []string{
-		`portico_requests_total{call="getStockItem",format="json",role="admin",status="200"} 2`,
-		`portico_requests_total{call="getStockItem",format="xml",role="admin",status="404"} 1`,
-		`portico_requests_total{call="listStockItems",format="text",role="guest",status="403"} 1`,
-		`portico_requests_total{call="listStockItems",format="json",role="guest",status="401"} 1`,
-		`portico_requests_total{call="other",format="json",role="admin",status="404"} 1`,
-		`portico_requests_total{call="other",format="json",role="admin",status="400"} 1`,
-		`portico_requests_total{call="none",format="",role="",status="404"} 1`,
+		`portico_requests_total{call="getStockItem",cause="",format="json",role="admin",status="200"} 2`,
+		`portico_requests_total{call="getStockItem",cause="client",format="xml",role="admin",status="404"} 1`,
+		`portico_requests_total{call="listStockItems",cause="client",format="text",role="guest",status="403"} 1`,
+		`portico_requests_total{call="listStockItems",cause="client",format="json",role="guest",status="401"} 1`,
+		`portico_requests_total{call="other",cause="client",format="json",role="admin",status="404"} 1`,
+		`portico_requests_total{call="other",cause="client",format="json",role="admin",status="400"} 1`,
+		`portico_requests_total{call="none",cause="client",format="",role="",status="404"} 1`,
+		`portico_requests_total{call="listCustomers",cause="client",format="xml",role="guest",status="500"} 1`,
 		`portico_request_duration_seconds_count{call="getStockItem"} 3`,
 		`portico_authentication_problems_total{problem="signature_invalid"} 1`,
 		`portico_requests_in_flight 0`,

@@ -104,9 +104,9 @@ func TestPassedRequestsAreCounted(t *testing.T) {
 	send(t, "GET", front.contract+"/api/rest/products", "")
 	send(t, "GET", front.contract+"/secret", "")
 	for series, want := range map[string]string{
-		`portico_requests_total{call="getStockItem",format="xml",role="unknown",status="200"}`:                "1",
-		`portico_requests_total{call="listProducts",format="xml",role="guest",status="200"}`:                  "1",
-		`portico_requests_total{call="none",format="xml",role="",status="200"}`:                               "1",
+		`portico_requests_total{call="getStockItem",cause="",format="xml",role="unknown",status="200"}`:       "1",
+		`portico_requests_total{call="listProducts",cause="",format="xml",role="guest",status="200"}`:         "1",
+		`portico_requests_total{call="none",cause="",format="xml",role="",status="200"}`:                      "1",
 		`portico_upstream_calls_total{kind="ok",operation="legacy_read",resource="stock_items"}`:              "1",
 		`portico_upstream_calls_total{kind="ok",operation="legacy_read",resource="outside"}`:                  "1",
 		`portico_upstream_calls_total{kind="refused_open",operation="legacy_write",resource="customers"}`:     "0",

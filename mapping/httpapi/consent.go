@@ -20,7 +20,8 @@ func (a *api) serveConsent(c *gin.Context, call string, buf []byte) mapping.Resp
 	problem, err := a.Consent.Serve(ctx, c.Writer, c.Request, visitor)
 	if err == nil {
 		c.Writer.WriteHeaderNow() // of a reply without a body
-		return mapping.Response{Call: call, Status: c.Writer.Status(), Problem: problem}
+		// A status of 500 is what the contract demands for what the program sent.
+		return mapping.Response{Call: call, Status: c.Writer.Status(), Problem: problem, ClientError: true}
 	}
 	response := plain(http.StatusBadRequest, "The form cannot be read\n", buf)
 	if !errors.Is(err, consent.ErrForm) {

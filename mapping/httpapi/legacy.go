@@ -35,6 +35,7 @@ func (a *api) pass(c *gin.Context, buf []byte) (mapping.Response, error) {
 	ctx, cancel := a.inTime(r.Context())
 	defer cancel()
 	response := mapping.Response{Call: noCall}
+	notAcceptable := false
 	call := passthrough.Call{Address: a.address(r), Scheme: scheme, Trusted: a.trusted(r.RemoteAddr)}
 	if mapping.Owns(r) {
 		admission, refusal, ok := a.service.Admit(ctx, r, scheme, buf)
@@ -43,6 +44,7 @@ func (a *api) pass(c *gin.Context, buf []byte) (mapping.Response, error) {
 			return refusal, nil
 		}
 		response.Call, response.Role, call.Sign = call.Address.Name(), admission.Role, admission.Sign
+		notAcceptable = admission.NotAcceptable
 	}
 	if answered, ok := a.passKept(ctx, c, call, buf, &response); ok {
 		return answered, nil
@@ -66,6 +68,7 @@ func (a *api) pass(c *gin.Context, buf []byte) (mapping.Response, error) {
 	c.Writer.WriteHeaderNow() // of a reply without a body
 	response.Legacy = true
 	response.Status, response.Format = c.Writer.Status(), formatOf(c.Writer.Header().Get("Content-Type"))
+	response.ClientError = notAcceptable && response.Status == http.StatusInternalServerError
 	if broken != nil && !broken.Gone {
 		a.Log.LogAttrs(ctx, slog.LevelError, "reply of the old system broke off", slog.String("call", response.Call), slog.Any("error", broken.Cause))
 	}

@@ -36,6 +36,7 @@ type Metrics struct {
 type answer struct {
 	call, role, format string
 	status             int
+	cause              string
 }
 
 // The series of an answer.
@@ -50,8 +51,9 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		registry: reg,
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_requests_total",
-			Help: "Requests answered, by call of the contract, role, status and format of the reply.",
-		}, []string{"call", "role", "status", "format"}),
+			Help: "Requests answered, by call of the contract, role, status and format of the reply. The cause of a status of 400 and above is client or server; " +
+				"the contract demands some of 500 and above for what a client sent.",
+		}, []string{"call", "role", "status", "format", "cause"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "portico_request_duration_seconds",
 			Help:    "Time from the headers of a request to the last byte of its reply, by call.",
@@ -100,7 +102,7 @@ func (m *Metrics) of(a answer) *series {
 	}
 	m.finding.Lock()
 	defer m.finding.Unlock()
-	s := &series{m.requests.WithLabelValues(a.call, a.role, strconv.Itoa(a.status), a.format), m.duration.WithLabelValues(a.call)}
+	s := &series{m.requests.WithLabelValues(a.call, a.role, strconv.Itoa(a.status), a.format, a.cause), m.duration.WithLabelValues(a.call)}
 	more := maps.Clone(*m.found.Load())
 	more[a] = s
 	m.found.Store(&more)
@@ -110,7 +112,7 @@ func (m *Metrics) of(a answer) *series {
 // observe counts a request that was answered; cut tells that its body is not
 // whole.
 func (m *Metrics) observe(r *mapping.Response, cut bool, took time.Duration) {
-	of := m.of(answer{r.Call, r.Role, r.Format, r.Status})
+	of := m.of(answer{r.Call, r.Role, r.Format, r.Status, cause(r)})
 	of.requests.Inc()
 	of.duration.Observe(took.Seconds())
 	if cut {
@@ -121,6 +123,19 @@ func (m *Metrics) observe(r *mapping.Response, cut bool, took time.Duration) {
 	}
 	if r.Problem != "" {
 		m.problems.WithLabelValues(r.Problem).Inc()
+	}
+}
+
+// cause returns who has to act on a reply for its status to become one below 400:
+// "client" or "server", and "" where nobody has.
+func cause(r *mapping.Response) string {
+	switch {
+	case r.Status < http.StatusBadRequest:
+		return ""
+	case r.Status < http.StatusInternalServerError, r.ClientError:
+		return "client"
+	default:
+		return "server"
 	}
 }
 
