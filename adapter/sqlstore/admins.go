@@ -14,7 +14,7 @@ var errUsername = errors.New("want 1 to 255 characters")
 const longestUsername = 255
 
 // AddAdmin stores an administrator who logs in with a password of the given hash, ""
-// for one who cannot, and returns the id: the given one, or the next when it is 0.
+// for one who cannot, and returns the id: the given one, or when it is 0 the next that no token belongs to.
 // Kinds: Conflict when the id or the name is taken, whose letter case and accents do
 // not count, Invalid, Unavailable, Internal.
 func (db *DB) AddAdmin(ctx context.Context, id adapter.Key, username, hash string) (added adapter.Key, err error) {
@@ -23,12 +23,18 @@ func (db *DB) AddAdmin(ctx context.Context, id adapter.Key, username, hash strin
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "username", Err: errUsername}
 	}
 	err = db.write(ctx, op, func(tx *sql.Tx) error {
+		if id == 0 {
+			var err error
+			if id, err = db.adminIDWithoutTokens(ctx, tx); err != nil {
+				return err
+			}
+		}
 		key, err := db.insert(ctx, tx, "admin", "admin_id", int64(id),
 			[]string{"username", "username_folded", "password_hash"}, []any{username, adapter.Fold(username), nothing(hash)})
 		if err != nil {
 			return err
 		}
-		if err == nil && id != 0 {
+		if id != 0 {
 			err = db.moveCounters(ctx, tx.ExecContext, db.engine.counting.advance)
 		}
 		added = adapter.Key(key)
@@ -38,6 +44,18 @@ func (db *DB) AddAdmin(ctx context.Context, id adapter.Key, username, hash strin
 		return 0, err
 	}
 	return added, nil
+}
+
+// adminIDWithoutTokens returns the id for the next administrator where stored tokens
+// belong to one who has never been added, else 0: whoever got that id would inherit them.
+func (db *DB) adminIDWithoutTokens(ctx context.Context, tx *sql.Tx) (id adapter.Key, err error) {
+	const text = `SELECT COALESCE(MAX(admin_id), 0) FROM (
+		SELECT admin_id FROM admin UNION SELECT admin_id FROM oauth_token) AS ids
+		WHERE EXISTS (SELECT 1 FROM oauth_token WHERE admin_id IS NOT NULL AND admin_id NOT IN (SELECT admin_id FROM admin))`
+	if err := tx.QueryRowContext(ctx, text).Scan(&id); err != nil || id == 0 {
+		return 0, err
+	}
+	return id + 1, nil
 }
 
 // UpgradeAdmin puts hash in the place of the hash old of an administrator, whose

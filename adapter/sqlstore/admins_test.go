@@ -35,6 +35,15 @@ func testAdmins(t *testing.T, e sqlstore.Engine) {
 	if next, err := db.AddAdmin(t.Context(), 0, "next", ""); err != nil || next <= given || hashOf("next") != "-" {
 		t.Errorf("id %d, %v; want one above %d, and no hash", next, err, given)
 	}
+	// Older versions gave out tokens for administrators who had never been added.
+	if _, err := raw.ExecContext(t.Context(), "UPDATE oauth_token SET admin_id = 500 WHERE admin_id = 1"); err != nil {
+		t.Fatal(err)
+	}
+	for i, username := range []string{"heir of nobody", "one more"} {
+		if id, err := db.AddAdmin(t.Context(), 0, username, ""); err != nil || id <= 500 {
+			t.Errorf("administrator %d after the tokens of 500: id %d, %v", i, id, err)
+		}
+	}
 	for _, refused := range []struct {
 		name, username string
 		id             adapter.Key

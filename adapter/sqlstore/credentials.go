@@ -175,6 +175,11 @@ func (c *Credentials) insertToken(ctx context.Context, tx *sql.Tx, t adapter.Tok
 			return 0, fmt.Errorf("customer %d: %w", t.CustomerID, err)
 		}
 	}
+	if t.AdminID != 0 {
+		if err := c.db.exists(ctx, tx, "SELECT 1 FROM admin WHERE admin_id = ?", t.AdminID); err != nil {
+			return 0, fmt.Errorf("administrator %d: %w", t.AdminID, err)
+		}
+	}
 	return c.db.insert(ctx, tx, "oauth_token", "token_id", t.ID,
 		[]string{"consumer_id", "type", "token", "token_lower", "secret", "verifier", "admin_id", "customer_id", "created_at"},
 		[]any{t.ConsumerID, string(t.Type), t.Token, lower, sealed, nothing(verifier), nothing(t.AdminID), nothing(t.CustomerID),

@@ -95,6 +95,7 @@ func testAddRefuses(t *testing.T, e sqlstore.Engine) {
 	}{
 		{"unknown consumer", adapter.Token{ConsumerID: 99, AdminID: 1}, adapter.NotFound},
 		{"unknown customer", adapter.Token{ConsumerID: 1, CustomerID: 99}, adapter.NotFound},
+		{"unknown administrator", adapter.Token{ConsumerID: 1, AdminID: 99}, adapter.NotFound},
 		{"nobody's", adapter.Token{ConsumerID: 1}, adapter.Invalid},
 		{"two owners", adapter.Token{ConsumerID: 1, AdminID: 1, CustomerID: 1}, adapter.Invalid},
 		{"short", adapter.Token{ConsumerID: 1, AdminID: 1, Token: "abc"}, adapter.Invalid},

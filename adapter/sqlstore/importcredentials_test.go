@@ -215,6 +215,9 @@ func testRekey(t *testing.T, e sqlstore.Engine) {
 		t.Cleanup(func() { _ = db.Close() })
 		return db.Credentials()
 	}
+	if _, err := open(t, dsn).AddAdmin(t.Context(), 1, "root", ""); err != nil {
+		t.Fatal(err)
+	}
 	plain := with("")
 	consumer, err := plain.AddConsumer(t.Context(), adapter.Consumer{Name: "mine"})
 	if err != nil {

@@ -25,13 +25,13 @@ func credentialsCommand() *cobra.Command {
 administrators of the store of the configuration.
 
 A client program is a consumer; it acts for an administrator or a customer with
-a token. Give a program what the two commands print:
-  portico credentials add-consumer --name "ERP"
-  portico credentials add-token --consumer KEY --admin 1
-
-A program that fetches its token by itself asks a user for consent, who logs in.
-Customers have passwords already; give an administrator one:
+a token. Give a program what the last two commands print:
   portico credentials add-admin --username erp
+  portico credentials add-consumer --name "ERP"
+  portico credentials add-token --consumer KEY --admin ID
+
+A program that fetches its token by itself asks a user for consent, who logs in:
+a customer, or an administrator that add-admin has given a password.
 
 A new client needs no OAuth where auth.bearer is on; it sends one text:
   portico credentials add-key --name "probe" --admin
@@ -126,6 +126,9 @@ func addTokenCommand() *cobra.Command {
 			token.ConsumerID = consumer.ID
 			added, err := c.AddToken(ctx, token)
 			if err != nil {
+				if token.AdminID != 0 && adapter.KindOf(err) == adapter.NotFound {
+					return fmt.Errorf("there is no administrator %d: see \"portico credentials list admins\", or add one with \"portico credentials add-admin\"", token.AdminID)
+				}
 				return explain(err, "that token is there already")
 			}
 			return write(cmd, printed(added), func(w io.Writer) {
