@@ -6,8 +6,9 @@
 //     directory.json, the countries and regions the contract's rules refer to.
 //     Every data set gets the directory.
 //  2. A data set is read strictly: a member that is no attribute, a value of
-//     the wrong kind or a repeated id is refused, with its place in the file.
-//  3. What its records refer to is checked by the store that loads it.
+//     the wrong kind, a repeated id, a reference to a record that is not there
+//     and a missing value are faults. All faults are reported together, each with
+//     its line and its place, so that nothing is stored of a file that has one.
 //
 // # How it is tested
 //

@@ -88,9 +88,11 @@ func extended(tb testing.TB) *adapter.Schemas {
 }
 
 func TestDecodeAddedAttributes(t *testing.T) {
-	text := `{"customers":[{"entity_id":1,"loyalty_points":7},{"entity_id":2,"loyalty_points":null}],
-		"customer_addresses":[{"entity_id":1,"access_note":"2nd yard"}],
-		"products":[{"entity_id":1,"deposit":"0.2500","in_season_from":null,"stock_data":{}}]}`
+	text := `{"websites":[{"website_id":1,"code":"base","name":"Main"}],"stores":[{"store_id":1,"website_id":1,"code":"en","name":"English"}],
+		"customers":[{"entity_id":1,"website_id":1,"group_id":1,"email":"a@example.com","loyalty_points":7},
+			{"entity_id":2,"website_id":1,"group_id":1,"email":"b@example.com","loyalty_points":null}],
+		"customer_addresses":[{"entity_id":1,"customer_id":1,"access_note":"2nd yard"}],
+		"products":[{"entity_id":1,"sku":"a","type_id":"simple","attribute_set_id":4,"deposit":"0.2500","in_season_from":null,"stock_data":{}}]}`
 	data, err := demo.Decode(strings.NewReader(text), extended(t))
 	if err != nil {
 		t.Fatal(err)
@@ -118,8 +120,13 @@ func TestDecodeAddedAttributes(t *testing.T) {
 
 func TestDecodeRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"no JSON", `{`, "unexpected EOF"},
-		{"unknown list", `{"shoes":[]}`, `"shoes"`},
+		{"no JSON", `{`, "the file ends before its JSON is complete"},
+		{"nothing at all", `{}`, `line 1: the list "websites" is missing or empty`},
+		{"no store", `{"websites":[{"website_id":1,"code":"base","name":"Main"}]}`, `the list "stores" is missing or empty`},
+		{"empty file", " \n", "the file is empty"},
+		{"a list", "[]", "want an object with lists of records"},
+		{"no JSON on line 3", "{\n\"stores\":\n x}", "line 3: no valid JSON"},
+		{"unknown list", `{"shoes":[]}`, "shoes: a data set has no such list"},
 		{"repeated member", `{"stores":[],"stores":[]}`, `duplicate`},
 		{"text behind", `{} x`, `invalid character`},
 		{"unknown attribute", `{"websites":[{"website_id":1,"colour":"red"}]}`, "websites[0].colour: unknown"},
@@ -129,7 +136,10 @@ func TestDecodeRefuses(t *testing.T) {
 		{"added attribute of another kind", `{"customers":[{"loyalty_points":"7"}]}`, "customers[0].loyalty_points: want a whole number"},
 		{"attribute of another resource", `{"customers":[{"deposit":"7.0000"}]}`, "customers[0].deposit: unknown"},
 		{"no key", `{"websites":[{"website_id":0}]}`, "websites[0].website_id: want a number above 0"},
-		{"key twice", `{"websites":[{"website_id":1},{"website_id":1}]}`, "websites: website_id 1 is there twice"},
+		{"key twice", `{"websites":[{"website_id":1},{"website_id":1}]}`, "websites[1].website_id: 1 is there twice"},
+		{"e-mail address twice", `{"customers":[{"website_id":1,"email":"a@b.c"},{"website_id":1,"email":"A@b.c"}]}`, "customers[1]: another record has the same website_id and email"},
+		{"category twice", `{"products":[{"entity_id":1,"stock_data":{},"categories":[{"category_id":3},{"category_id":3}]}]}`, "products[0].categories[1]: another record has the same"},
+		{"website twice", `{"products":[{"entity_id":1,"stock_data":{},"websites":[1,1]}]}`, "products[0].websites[1]: another record has the same"},
 		{"decimal as number", `{"tax_rates":[{"rate":8.25}]}`, "tax_rates[0].rate: want a text with four places"},
 		{"time without seconds", `{"customers":[{"dob":"1985-12-10"}]}`, "customers[0].dob: want a time"},
 		{"text as list", `{"admins":[{"username":[]}]}`, "admins[0].username: want a text"},
@@ -149,6 +159,57 @@ func TestDecodeRefuses(t *testing.T) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestAllFaults: a file with several faults is refused with all of them, by line.
+func TestAllFaults(t *testing.T) {
+	const text = `{
+ "websites": [
+  {"website_id": 1, "code": "base", "name": "Main"},
+  {"website_id": "2",
+   "code": "second"}
+ ],
+ "stores": [{"store_id": 1, "website_id": 7, "code": "en", "name": "English"}, null],
+ "products": [
+  {"entity_id": 1, "sku": "a", "type_id": "simple", "attribute_set_id": 4,
+   "categories": [{"category_id": 3}],
+   "websites": [
+    1,
+    9
+   ],
+   "tier_price": [
+    {"price": "1"}
+   ],
+   "stock_data": {"qty": 1.5}}
+ ],
+ "a/b~.[1]": [],
+ "credentials": {
+  "consumer": {"key": "k", "secret": "s"},
+  "admin": {"token": "t", "secret": "s",
+            "admin_id": 12},
+  "user": {"token": "t", "secret": "s", "role": "x", "customer_id": 1}
+ }
+}`
+	_, err := demo.Decode(strings.NewReader(text), extended(t))
+	const want = `line 4: websites[1].website_id: want a whole number
+line 4: websites[1].name: missing
+line 7: stores[1]: want a record
+line 7: stores[0].website_id: there is no 7 among the websites
+line 10: products[0].categories[0].category_id: there is no 3 among the categories
+line 13: products[0].websites[1]: there is no 9 among the websites
+line 16: products[0].tier_price[0].price: want a text with four places, as "12.5000"
+line 18: products[0].stock_data.qty: want a text with four places, as "12.5000"
+line 20: a/b~.[1]: a data set has no such list
+line 24: credentials.admin.admin_id: there is no 12 among the admins
+line 25: credentials.user.role: unknown`
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+
+	many := `{"websites":[` + strings.Repeat("\n7,", 150) + `7]}`
+	if _, err = demo.Decode(strings.NewReader(many), extended(t)); err == nil || strings.Count(err.Error(), "\n") != 100 || !strings.HasSuffix(err.Error(), "and 51 more faults") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -16,45 +17,34 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-func uniqueKeys(schema *adapter.Schema, records []adapter.Record) error {
-	seen := map[int64]bool{}
-	for _, r := range records {
-		key := r.Get(schema.Key)
-		if key.Kind() == adapter.Absent {
-			continue
-		}
-		if seen[key.Int()] {
-			return fmt.Errorf("%s: %s %d is there twice", schema.Resource, schema.Key, key.Int())
-		}
-		seen[key.Int()] = true
-	}
-	return nil
-}
-
 // record reads o by schema.
-func record(schema *adapter.Schema, place string, o object) (adapter.Record, error) {
+func (d *decoder) record(schema *adapter.Schema, place jsontext.Pointer, o object) adapter.Record {
 	r := adapter.NewRecord(schema)
 	for _, name := range slices.Sorted(maps.Keys(o)) {
+		place := place.AppendToken(name)
 		at, known := schema.Index(name)
 		if !known || schema.Attributes[at].WriteOnly {
-			return r, fmt.Errorf("%s.%s: unknown", place, name)
+			d.fault(place, "unknown")
+			continue
 		}
-		v, err := value(&schema.Attributes[at], place+"."+name, o[name])
-		if err != nil {
-			return r, err
+		v, err := d.value(&schema.Attributes[at], place, o[name])
+		switch {
+		case err != nil:
+			d.fault(place, "%s", err)
+		case name == schema.Key && v.Int() < 1 && schema.Resource != adapter.CustomerGroups:
+			d.fault(place, "want a number above 0")
+		default:
+			r.Values[at] = v
 		}
-		if name == schema.Key && v.Int() < 1 && schema.Resource != adapter.CustomerGroups {
-			return r, fmt.Errorf("%s.%s: want a number above 0", place, name)
-		}
-		r.Values[at] = v
 	}
-	return r, nil
+	return r
 }
 
 // decimalForm is what a decimal of the contract looks like (Conventions 5).
 var decimalForm = regexp.MustCompile(`^-?[0-9]{1,8}\.[0-9]{4}$`)
 
-func value(a *adapter.Attribute, place string, raw jsontext.Value) (adapter.Value, error) {
+// value reads the value of an attribute. An error says what it should be.
+func (d *decoder) value(a *adapter.Attribute, place jsontext.Pointer, raw jsontext.Value) (adapter.Value, error) {
 	if raw.Kind() == 'n' {
 		return adapter.NullValue(), nil
 	}
@@ -62,33 +52,33 @@ func value(a *adapter.Attribute, place string, raw jsontext.Value) (adapter.Valu
 	case adapter.KindInteger:
 		i, err := strconv.ParseInt(string(raw), 10, 64)
 		if err != nil {
-			return adapter.Value{}, fmt.Errorf("%s: want a whole number", place)
+			return adapter.Value{}, errors.New("want a whole number")
 		}
 		return adapter.IntegerValue(i), nil
 	case adapter.KindDecimal:
 		text, err := text(raw)
 		if err != nil || !decimalForm.MatchString(text) {
-			return adapter.Value{}, fmt.Errorf(`%s: want a text with four places, as "12.5000"`, place)
+			return adapter.Value{}, errors.New(`want a text with four places, as "12.5000"`)
 		}
 		return adapter.TextValue(text), nil
 	case adapter.KindTime:
 		text, err := text(raw)
 		if _, bad := time.Parse(time.DateTime, text); cmp.Or(err, bad) != nil || len(text) != len(time.DateTime) {
-			return adapter.Value{}, fmt.Errorf(`%s: want a time, as "2012-03-01 10:00:00"`, place)
+			return adapter.Value{}, errors.New(`want a time, as "2012-03-01 10:00:00"`)
 		}
 		return adapter.TextValue(text), nil
 	case adapter.KindTexts:
 		var list []string
 		if err := json.Unmarshal(raw, &list); err != nil || strings.ContainsAny(strings.Join(list, ""), "\n\x00") {
-			return adapter.Value{}, fmt.Errorf("%s: want a list of texts without line breaks", place)
+			return adapter.Value{}, errors.New("want a list of texts without line breaks")
 		}
 		return adapter.TextsValue(list), nil
 	case adapter.KindRecords:
-		return nested(a.Nested, place, raw)
+		return d.nested(a.Nested, place, raw), nil
 	default:
 		text, err := text(raw)
 		if err != nil {
-			return adapter.Value{}, fmt.Errorf("%s: want a text", place)
+			return adapter.Value{}, errors.New("want a text")
 		}
 		return adapter.TextValue(text), nil
 	}
@@ -111,21 +101,13 @@ func text(raw jsontext.Value) (string, error) {
 	return s, nil
 }
 
-func nested(schema *adapter.Schema, place string, raw jsontext.Value) (adapter.Value, error) {
-	var list []object
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return adapter.Value{}, fmt.Errorf("%s: want a list of records", place)
-	}
-	if err := noNulls(list, place); err != nil {
-		return adapter.Value{}, err
-	}
-	records := make([]adapter.Record, len(list))
-	for i, o := range list {
-		r, err := record(schema, fmt.Sprintf("%s[%d]", place, i), o)
-		if err != nil {
-			return adapter.Value{}, err
+// nested reads a list of records that are the value of an attribute.
+func (d *decoder) nested(schema *adapter.Schema, place jsontext.Pointer, raw jsontext.Value) adapter.Value {
+	var records []adapter.Record
+	for i, o := range d.objects(place, raw) {
+		if o != nil {
+			records = append(records, d.record(schema, entry(place, i), o))
 		}
-		records[i] = r
 	}
-	return adapter.RecordsValue(records), nil
+	return adapter.RecordsValue(records)
 }

@@ -24,7 +24,8 @@ func seedCommand() *cobra.Command {
 		Use:   "seed --dataset FILE",
 		Short: "Fill the store with a data set",
 		Long: `Fill the store of the configuration with the data set of a JSON file: websites,
-stores, customers, products, orders and credentials. It is all or nothing.
+stores, customers, products, orders and credentials. It is all or nothing: a file
+with faults is refused with the line of each.
 Records may have the attributes that the configuration adds.
 
 A store that holds records is refused unless --replace says that they may go.
@@ -106,7 +107,11 @@ func readDataset(path string, cfg *config.Config) (*adapter.Dataset, error) {
 	}
 	defer func() { _ = file.Close() }()
 	data, err := demo.Decode(file, schemas)
-	if err != nil {
+	var faults demo.Faults
+	switch {
+	case errors.As(err, &faults):
+		return nil, fmt.Errorf("%s: nothing is stored, mend this first:\n%w", path, faults)
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	public, err := demo.PublicCredentials(data)

@@ -227,7 +227,7 @@ func TestSeedRefuses(t *testing.T) {
 		{"unknown member", map[string]any{"warehouses": []any{}}, "warehouses"},
 		{"unknown field", map[string]any{"websites": []any{map[string]any{"website_id": 1, "code": "base", "name": "Main", "colour": "red"}}}, "colour"},
 		{"unknown field of a credential", map[string]any{"credentials": map[string]any{"consumer": map[string]any{"key": ownKey, "secret": ownSecret, "role": "x"}}}, "role"},
-		{"stores without websites", map[string]any{"websites": nil}, "stores"},
+		{"stores without websites", map[string]any{"websites": nil}, "there is no 1 among the websites"},
 		{"token too short", public("5", ownTokenSecret), "32 characters"},
 	}
 	path, _ := newStore(t, secretKey)
@@ -242,7 +242,7 @@ func TestSeedRefuses(t *testing.T) {
 			}
 		})
 	}
-	for name, content := range map[string]string{"empty file": "", "no JSON": "<r/>", "trailing text": "{} {}", "bad UTF-8": "{\"\xff\":1}"} {
+	for name, content := range map[string]string{"no lists": "{}", "empty file": "", "no JSON": "<r/>", "trailing text": "{} {}", "bad UTF-8": "{\"\xff\":1}"} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "dataset.json")
 			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
