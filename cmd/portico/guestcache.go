@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -38,7 +39,7 @@ func openCache(cfg *config.Config, registry prometheus.Registerer, circuits *bre
 	circuits.add(redisBreaker)
 	// The cache outlives the context that a signal ends: it is closed when the last
 	// request has been answered.
-	return cache.New(context.Background(), cache.Options{
+	kept, err := cache.New(context.Background(), cache.Options{
 		Redis:       client,
 		TTL:         c.TTL,
 		StaleTTL:    c.StaleTTL,
@@ -49,6 +50,10 @@ func openCache(cfg *config.Config, registry prometheus.Registerer, circuits *bre
 		Registerer:  registry,
 		Log:         log,
 	})
+	if err != nil && client != nil {
+		err = errors.Join(err, client.Close())
+	}
+	return kept, err
 }
 
 // fingerprint stands for the build, the store and every setting that replies may

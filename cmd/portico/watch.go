@@ -35,7 +35,7 @@ type watch struct {
 	config   *config.Config
 	watchers []exchange.Watcher
 	shadow   *shadow.Shadow // nil where no route is shadowed
-	closing  endings
+	closing  closers
 }
 
 // newWatch starts what cfg wants watched.
@@ -46,7 +46,8 @@ func newWatch(cfg *config.Config, service *mapping.Service, old *legacy, registr
 	if err != nil {
 		return nil, err
 	}
-	w.watchers, w.closing = recorders, append(w.closing, closing)
+	w.watchers = recorders
+	w.closing.add(closing)
 	if !slices.ContainsFunc(old.rules, func(r passthrough.Rule) bool { return r.Shadow }) {
 		return w, nil
 	}
@@ -64,7 +65,8 @@ func newWatch(cfg *config.Config, service *mapping.Service, old *legacy, registr
 		Differ: func(call, field string) { differences.WithLabelValues(call, field).Inc() },
 		Log:    log,
 	})
-	w.watchers, w.closing = append(w.watchers, w.shadow), append(w.closing, w.shadow.Close)
+	w.watchers = append(w.watchers, w.shadow)
+	w.closing.add(w.shadow.Close)
 	return w, nil
 }
 

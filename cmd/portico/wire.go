@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -32,18 +31,6 @@ type app struct {
 	ops         *ops // the operators' port
 	watch       *watch
 	close       func() error // ends what the parts hold, when nothing is served any more
-}
-
-// endings end what is open.
-type endings []func() error
-
-// close ends all, the last one first.
-func (e endings) close() error {
-	var errs []error
-	for _, end := range slices.Backward(e) {
-		errs = append(errs, end())
-	}
-	return errors.Join(errs...)
 }
 
 // newApp wires the program for cfg on db, which has the schemas of cfg. data, if not
@@ -89,23 +76,23 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	if cfg.Adapter != sqlSection {
 		guardedRecords = guardOf(cfg.Adapter)
 	}
-	var open endings
+	open := new(closers)
 	defer func() {
 		if a == nil {
 			err = errors.Join(err, open.close())
 		}
 	}()
-	records, endRecords, err := recordsOf(cfg, db, registry, log)
+	records, closeRecords, err := recordsOf(cfg, db, registry, log)
 	if err != nil {
 		return nil, err
 	}
-	open = append(open, endRecords)
+	open.add(closeRecords)
 	upstream := guardedRecords.Adapter(records)
 	kept, err := openCache(cfg, registry, circuits, log)
 	if err != nil {
 		return nil, err
 	}
-	open = append(open, kept.Close)
+	open.add(kept.Close)
 	sameReplies, err := fingerprint(cfg, data != nil)
 	if err != nil {
 		return nil, err
@@ -125,7 +112,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	authenticator := auth.New(guarded.Credentials(credentials), kept.Nonces(guarded.Nonces(credentials)), authOptions)
 	site, err := newConsent(cfg, db, guarded.Adapter(db.Adapter()), upstream, auth.NewGranting(authenticator, guarded.Grants(credentials), d.UngrantedCrash), log)
 	if err != nil {
-		return nil, errors.Join(err, kept.Close())
+		return nil, err
 	}
 
 	stock, err := stockSettings(cfg.Stock)
@@ -144,7 +131,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	if err != nil {
 		return nil, err
 	}
-	open = append(open, func() error { old.close(); return nil })
+	open.add(func() error { old.close(); return nil })
 	var replies mapping.Replies
 	if cfg.Cache.MemoryBytes > 0 || cfg.Cache.RedisURL != "" {
 		replies = kept
@@ -189,6 +176,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	if err != nil {
 		return nil, err
 	}
+	open.add(watching.close)
 
 	operators := &ops{token: cfg.OpsToken, registry: registry, ping: old.ping(upstream.Ping), keepsReplies: kept.Answers, profiles: cfg.OpsPprof, differences: watching.samples()}
 	operators.purge = func(ctx context.Context) error {
@@ -207,7 +195,6 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 			return nil
 		}
 	}
-	open = append(open, watching.close)
 	return &app{db: db, connections: options.Connections, contract: httpapi.Below(options.BasePath, watching.around(api, options.Scheme), api), ops: operators, watch: watching, close: open.close}, nil
 }
 
