@@ -112,8 +112,8 @@ func TestCompose(t *testing.T) {
 	checkComposeSettings(t, &file)
 }
 
-// checkSubstitutions: each value from the environment is demanded with a word on
-// what it should be.
+// checkSubstitutions: each value from the environment has a default, or is demanded
+// with a word on what it should be.
 func checkSubstitutions(t *testing.T, text string) {
 	t.Helper()
 	all := substitution.FindAllStringSubmatch(text, -1)
@@ -121,7 +121,9 @@ func checkSubstitutions(t *testing.T, text string) {
 		t.Error("nothing comes from the environment")
 	}
 	for _, found := range all {
-		if message, ok := strings.CutPrefix(found[2], ":?"); !ok || message == "" {
+		message, demanded := strings.CutPrefix(found[2], ":?")
+		value, hasDefault := strings.CutPrefix(found[2], ":-")
+		if !(demanded && message != "") && !(hasDefault && value != "") {
 			t.Errorf("%s may be missing or empty", found[0])
 		}
 		if !strings.Contains(text, "#   export "+found[1]+"=") {
@@ -136,6 +138,7 @@ func checkComposeSettings(t *testing.T, file *composeFile) {
 	t.Helper()
 	given := map[string]string{
 		"PORTICO_OPS_TOKEN": opsToken, "PORTICO_AUTH_SECRET_KEY": secretKey, "POSTGRES_PASSWORD": strings.Repeat("5e", 24),
+		"PORTICO_DIALECT": "magento",
 	}
 	known := map[string]bool{}
 	for _, s := range settings() {
@@ -157,6 +160,9 @@ func checkComposeSettings(t *testing.T, file *composeFile) {
 	if cfg.OpsToken != opsToken || len(cfg.Auth.SecretKey) == 0 || cfg.Adapter != "sql" ||
 		!strings.HasPrefix(cfg.Sections["sql"]["dsn"], "postgres://") || !strings.Contains(cfg.Sections["sql"]["dsn"], "@postgres:") {
 		t.Error("the secrets do not reach the settings")
+	}
+	if cfg.Dialect != "magento" || !strings.HasPrefix(cfg.Lists.SpoolDir, "/data/") {
+		t.Errorf("dialect %s, replies spooled to %s; want the dialect of the environment, and the volume", cfg.Dialect, cfg.Lists.SpoolDir)
 	}
 	// What the others expect of it.
 	_, opsPort, err := net.SplitHostPort(cfg.OpsListen)
