@@ -33,6 +33,8 @@ const tokenLength = 32
 var (
 	errLength = errors.New("want 32 characters")
 	errOwner  = errors.New("want either an administrator or a customer")
+	// errEmptySecret: anyone could sign with it.
+	errEmptySecret = errors.New("must not be empty")
 )
 
 // Consumer returns the consumer of a key, whose letter case is ignored. Kinds:
@@ -123,6 +125,9 @@ func (c *Credentials) insertConsumer(ctx context.Context, tx *sql.Tx, consumer a
 	if len(consumer.Key) != tokenLength {
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: "add consumer", Field: "key", Err: errLength}
 	}
+	if consumer.Secret == "" {
+		return 0, &adapter.Error{Kind: adapter.Invalid, Op: "add consumer", Field: "secret", Err: errEmptySecret}
+	}
 	lower := lookUpForm(consumer.Key)
 	sealed, err := c.db.vault.seal(consumer.Secret, "consumer "+lower)
 	if err != nil {
@@ -161,6 +166,9 @@ func (c *Credentials) insertToken(ctx context.Context, tx *sql.Tx, t adapter.Tok
 	}
 	if (t.AdminID == 0) == (t.CustomerID == 0) {
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "owner", Err: errOwner}
+	}
+	if t.Secret == "" {
+		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "secret", Err: errEmptySecret}
 	}
 	lower := lookUpForm(t.Token)
 	sealed, err := c.db.vault.seal(t.Secret, "token "+lower)

@@ -38,7 +38,7 @@ type Reason string
 const (
 	BadKey      Reason = "the key is not 32 characters long"
 	BadToken    Reason = "the token is not 32 characters long"
-	BadSecret   Reason = "the secret cannot be stored"
+	BadSecret   Reason = "the secret is empty or cannot be stored"
 	BadName     Reason = "the name is empty or too long"
 	NoImport    Reason = "not here, and administrators are not imported"
 	NotAccess   Reason = "a request token: it ages out"

@@ -48,15 +48,17 @@ func anotherSystem() *foreign {
 			{ID: 50, Name: "Läger", Key: name32("KEY50"), Secret: name32("s50"), Callback: "https://a.example/", RejectedCallback: "https://b.example/"},
 			{ID: 1, Name: "taken id", Key: name32("key1"), Secret: name32("s1")},
 			{ID: 60, Name: "short", Key: "short", Secret: name32("s60")},
+			{ID: 61, Name: "no secret", Key: name32("key61")},
 		},
 		tokens: []adapter.Token{
 			access(0, 50, 7, 0), access(1, 50, 1, 0), access(2, 50, 9, 0), access(3, 50, 10, 0), access(4, 50, 99, 0), access(5, 1, 0, 1), access(6, 1, 0, 999),
-			access(7, 60, 0, 1), access(8, 1, 0, 0), access(9, 1, 0, 2), access(10, 1, 0, 2), access(11, 1, 0, 2),
+			access(7, 60, 0, 1), access(8, 1, 0, 0), access(9, 1, 0, 2), access(10, 1, 0, 2), access(11, 1, 0, 2), access(12, 1, 0, 2), access(13, 61, 0, 2),
 		},
 	}
 	f.tokens[9].Revoked = true
 	f.tokens[10].Type = adapter.RequestToken
 	f.tokens[11].Token = "short"
+	f.tokens[12].Secret = ""
 	return f
 }
 
@@ -81,11 +83,11 @@ func testImportCredentials(t *testing.T, e sqlstore.Engine) {
 		}
 	}
 	from := anotherSystem()
-	skippedTokens := map[sqlstore.Reason]int{sqlstore.AdminLocked: 1, sqlstore.NoAdmin: 1, sqlstore.NoCustomer: 1, sqlstore.NoConsumer: 1,
-		sqlstore.NoOwner: 1, sqlstore.NotAccess: 1, sqlstore.BadToken: 1}
+	skippedTokens := map[sqlstore.Reason]int{sqlstore.AdminLocked: 1, sqlstore.NoAdmin: 1, sqlstore.NoCustomer: 1, sqlstore.NoConsumer: 2,
+		sqlstore.NoOwner: 1, sqlstore.NotAccess: 1, sqlstore.BadToken: 1, sqlstore.BadSecret: 1}
 	first := sqlstore.Imported{
 		Admins:    sqlstore.Tally{Added: 3, Unchanged: 1},
-		Consumers: sqlstore.Tally{Added: 2, Skipped: map[sqlstore.Reason]int{sqlstore.BadKey: 1}},
+		Consumers: sqlstore.Tally{Added: 2, Skipped: map[sqlstore.Reason]int{sqlstore.BadKey: 1, sqlstore.BadSecret: 1}},
 		Tokens:    sqlstore.Tally{Added: 5, Skipped: skippedTokens},
 	}
 	before, err := c.List(t.Context())
@@ -98,14 +100,14 @@ func testImportCredentials(t *testing.T, e sqlstore.Engine) {
 	}
 	withoutAdmins := first
 	withoutAdmins.Admins = sqlstore.Tally{Unchanged: 1, Skipped: map[sqlstore.Reason]int{sqlstore.NoImport: 3}}
-	withoutAdmins.Tokens = sqlstore.Tally{Added: 3, Skipped: map[sqlstore.Reason]int{sqlstore.AdminLocked: 1, sqlstore.NoAdmin: 3, sqlstore.NoCustomer: 1, sqlstore.NoConsumer: 1,
-		sqlstore.NoOwner: 1, sqlstore.NotAccess: 1, sqlstore.BadToken: 1}}
+	withoutAdmins.Tokens = sqlstore.Tally{Added: 3, Skipped: map[sqlstore.Reason]int{sqlstore.AdminLocked: 1, sqlstore.NoAdmin: 3, sqlstore.NoCustomer: 1, sqlstore.NoConsumer: 2,
+		sqlstore.NoOwner: 1, sqlstore.NotAccess: 1, sqlstore.BadToken: 1, sqlstore.BadSecret: 1}}
 	run("dry, without administrators", from, sqlstore.ImportOptions{DryRun: true}, withoutAdmins)
 
 	run("first", from, sqlstore.ImportOptions{Admins: true}, first)
 	again := sqlstore.Imported{
 		Admins:    sqlstore.Tally{Unchanged: 4},
-		Consumers: sqlstore.Tally{Unchanged: 2, Skipped: map[sqlstore.Reason]int{sqlstore.BadKey: 1}},
+		Consumers: sqlstore.Tally{Unchanged: 2, Skipped: map[sqlstore.Reason]int{sqlstore.BadKey: 1, sqlstore.BadSecret: 1}},
 		Tokens:    sqlstore.Tally{Unchanged: 5, Skipped: skippedTokens},
 	}
 	run("again", from, sqlstore.ImportOptions{Admins: true}, again)

@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -105,10 +106,16 @@ func TestResetIsAtomic(t *testing.T) {
 
 func testResetIsAtomic(t *testing.T, e sqlstore.Engine) {
 	db := openDemo(t, e)
-	broken := *data(t)
-	broken.Consumer.Key = "short"
-	if err := db.Reset(t.Context(), &broken); adapter.KindOf(err) != adapter.Invalid {
-		t.Fatalf("Reset: %v, want invalid", err)
+	good := data(t)
+	shortKey, noSecret, noTokenSecret := *good, *good, *good
+	shortKey.Consumer.Key = "short"
+	noSecret.Consumer.Secret = ""
+	noTokenSecret.Tokens = slices.Clone(good.Tokens)
+	noTokenSecret.Tokens[0].Secret = ""
+	for name, broken := range map[string]*adapter.Dataset{"short key": &shortKey, "no secret": &noSecret, "no token secret": &noTokenSecret} {
+		if err := db.Reset(t.Context(), broken); err == nil || adapter.KindOf(err) != adapter.Invalid {
+			t.Errorf("%s: %v, want invalid", name, err)
+		}
 	}
 	if table := stockTable(t, db); !strings.HasPrefix(table, "1 1 1 100.0000") {
 		t.Errorf("the store is gone:\n%s", table)

@@ -72,9 +72,10 @@ func (v vault) open(stored, owner string) (string, error) {
 	return string(secret), nil
 }
 
-// takes reports whether a vault can hold a secret.
+// takes reports whether secret may be stored. An empty one may not: anyone could sign
+// with it.
 func (v vault) takes(secret string) bool {
-	return storable(secret, 0) && (v.aead != nil || !strings.HasPrefix(secret, sealedMark))
+	return secret != "" && storable(secret, 0) && (v.aead != nil || !strings.HasPrefix(secret, sealedMark))
 }
 
 // isSealed reports whether a stored form is not the plain secret.

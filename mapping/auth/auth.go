@@ -178,7 +178,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *Request) (Principal
 	if err != nil {
 		return Principal{}, err
 	}
-	if err := a.verify(c, consumer.Secret, token.Secret); err != nil {
+	if err := a.verify(c, consumer.Secret, &token); err != nil {
 		return Principal{}, err
 	}
 	switch { // check 15
@@ -237,11 +237,15 @@ func (c *call) readForm() error {
 	return nil
 }
 
-// verify runs check 14. An RSA signature gets this far, because that is where
-// the original ends (wire 12 and 14).
-func (a *Authenticator) verify(c *call, consumerSecret, tokenSecret string) error {
+// verify runs check 14; token is nil for a call that has none yet. An RSA signature
+// gets this far, because that is where the original ends (wire 12 and 14). With an
+// empty secret no signature is valid: anyone who knows the key could make one.
+func (a *Authenticator) verify(c *call, consumerSecret string, token *adapter.Token) error {
 	given := c.oauth.text("oauth_signature")
-	valid := false
+	tokenSecret, valid := "", false
+	if token != nil {
+		tokenSecret = token.Secret
+	}
 	switch c.oauth.text("oauth_signature_method") {
 	case methodRSA:
 		if a.rsaCrashes {
@@ -258,7 +262,7 @@ func (a *Authenticator) verify(c *call, consumerSecret, tokenSecret string) erro
 		valid = verifyHMAC(given, consumerSecret, tokenSecret, method, origins, c.path, normalize(c.signed(onlyLast), onlyLast)) ||
 			verifyHMAC(given, consumerSecret, tokenSecret, method, origins, c.path, normalize(c.signed(everyPair), everyPair))
 	}
-	if !valid {
+	if !valid || consumerSecret == "" || token != nil && tokenSecret == "" {
 		return problem("signature_invalid")
 	}
 	return nil

@@ -66,7 +66,7 @@ func (g *Granting) Initiate(ctx context.Context, r *Request) (adapter.Token, err
 	if callback.value != OutOfBand && !ValidCallback(callback.value) {
 		return adapter.Token{}, parameterRejected("oauth_callback")
 	}
-	if err := g.auth.verify(c, consumer.Secret, ""); err != nil {
+	if err := g.auth.verify(c, consumer.Secret, nil); err != nil {
 		return adapter.Token{}, err
 	}
 	if callback.value == OutOfBand && ValidCallback(consumer.Callback) {
@@ -99,7 +99,7 @@ func (g *Granting) Token(ctx context.Context, r *Request) (adapter.Token, error)
 	if err := g.checkGrant(c, token, consumer); err != nil {
 		return adapter.Token{}, err
 	}
-	if err := g.auth.verify(c, consumer.Secret, token.Secret); err != nil {
+	if err := g.auth.verify(c, consumer.Secret, &token); err != nil {
 		return adapter.Token{}, err
 	}
 	access, err := g.grants.Exchange(ctx, token.Token, token.Verifier)

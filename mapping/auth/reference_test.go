@@ -67,6 +67,11 @@ func (f fields) signed(method, address, query string) fields {
 
 // signedWith is signed by the secret of another token, "" for none.
 func (f fields) signedWith(method, address, query, tokenSecret string) fields {
+	return f.signedBy(method, address, query, consumerSecret, tokenSecret)
+}
+
+// signedBy is signed by two secrets.
+func (f fields) signedBy(method, address, query, consumerSecret, tokenSecret string) fields {
 	oauth := map[string]string{}
 	for name, value := range f {
 		oauth["oauth_"+name] = value

@@ -1,0 +1,58 @@
+package auth
+
+import (
+	"testing"
+)
+
+// TestEmptySecret: anyone can compute a signature under an empty secret, so that none
+// of them is valid, by whichever method and for whichever call.
+func TestEmptySecret(t *testing.T) {
+	for _, c := range []struct{ name, consumer, token, want string }{
+		{"both secrets", consumerSecret, adminSecret, ""},
+		{"no consumer secret", "", adminSecret, "signature_invalid"},
+		{"no token secret", consumerSecret, "", "signature_invalid"},
+		{"no secrets", "", "", "signature_invalid"},
+	} {
+		address, target := "http://store.example"+customerPath, customerPath
+		signatures := map[string]fields{
+			"PLAINTEXT": plaintext().with("signature", c.consumer+"&"+c.token),
+			"HMAC-SHA1": nonced("n").signedBy("GET", address, "", c.consumer, c.token),
+		}
+		for method, f := range signatures {
+			t.Run(c.name+", "+method, func(t *testing.T) {
+				a, credentials, _ := newAuthenticator(Options{})
+				credentials.setSecrets(c.consumer, c.token)
+				_, err := a.Authenticate(t.Context(), get(target, f.header()))
+				if got := problemOf(t, err); got != c.want {
+					t.Errorf("problem %q, want %q", got, c.want)
+				}
+			})
+		}
+	}
+	for _, secret := range []string{consumerSecret, ""} {
+		want := map[bool]string{true: "signature_invalid"}[secret == ""]
+		initiate := map[string]fields{
+			"PLAINTEXT": programs("callback", "oob", "signature", secret+"&"),
+			"HMAC-SHA1": nonced("n").without("token").with("callback", "oob").signedBy("GET", "http://store.example/oauth/initiate", "", secret, ""),
+		}
+		for method, f := range initiate {
+			t.Run("initiate, consumer secret "+secret+", "+method, func(t *testing.T) {
+				g, grants := newGranting(false)
+				grants.setSecrets(secret, adminSecret)
+				_, err := g.Initiate(t.Context(), get("/oauth/initiate", f.header()))
+				if got := problemOf(t, err); got != want {
+					t.Errorf("problem %q, want %q", got, want)
+				}
+			})
+		}
+	}
+}
+
+const customerPath = "/api/rest/customers/1"
+
+// setSecrets replaces the secrets of the consumer and of the administrator's token.
+func (s *memoryCredentials) setSecrets(consumer, token string) {
+	c, t := s.consumers[consumerKey], s.tokens[adminToken]
+	c.Secret, t.Secret = consumer, token
+	s.consumers[consumerKey], s.tokens[adminToken] = c, t
+}
