@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 )
@@ -41,6 +42,17 @@ func ParseMethod(s string) (Method, bool) {
 		}
 	}
 	return OtherMethod, false
+}
+
+// MethodLabel returns the method of a request if it is a common method of HTTP, else
+// "OTHER": any other method is a text of the client's own, which may hold anything.
+func MethodLabel(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodConnect, http.MethodOptions, http.MethodTrace:
+		return method
+	}
+	return "OTHER"
 }
 
 // An Access is what the table answers to one method of one role.

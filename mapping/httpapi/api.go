@@ -77,9 +77,6 @@ const (
 	// keptBuffer is the largest reply buffer kept for reuse, in bytes: enough for a
 	// hundred products, the longest page there is, with texts of a usual length.
 	keptBuffer = 256 << 10
-	// longestMethod bounds what a log line repeats of a method, which may be
-	// any word of any length.
-	longestMethod = 16
 	// longestRefusal is the time that is kept back for writing a refusal.
 	longestRefusal = time.Second
 )
@@ -170,7 +167,7 @@ func (a *api) log(c *gin.Context, id string, response *mapping.Response, cut boo
 	attributes := append(room[:0],
 		slog.String("id", id),
 		slog.String("call", response.Call),
-		slog.String("method", c.Request.Method[:min(len(c.Request.Method), longestMethod)]),
+		slog.String("method", contract.MethodLabel(c.Request.Method)),
 		slog.Int("status", response.Status),
 		slog.String("role", response.Role),
 		slog.Int("bytes", max(c.Writer.Size(), 0)),

@@ -114,7 +114,9 @@ func (m *Masker) json(top scope, body []byte) ([]byte, bool) {
 				return nil, false
 			}
 			scopes = append(scopes, next)
-			out = append(out, raw...)
+			if out, err = appendMasked(out, raw, token.String(), m.nameIn(inside, token.String())); err != nil {
+				return nil, false
+			}
 			continue // the scope is that of the value
 		case kind == '{' || kind == '[':
 			out = append(out, raw...)
@@ -127,9 +129,7 @@ func (m *Masker) json(top scope, body []byte) ([]byte, bool) {
 			if !ok {
 				return nil, false
 			}
-			if kept == token.String() {
-				out = append(out, raw...)
-			} else if out, err = jsontext.AppendQuote(out, kept); err != nil {
+			if out, err = appendMasked(out, raw, token.String(), kept); err != nil {
 				return nil, false
 			}
 		case '0':
@@ -147,6 +147,15 @@ func (m *Masker) json(top scope, body []byte) ([]byte, bool) {
 	}
 }
 
+// appendMasked appends kept as a JSON string, or raw where kept is the text that raw
+// stands for.
+func appendMasked(out, raw []byte, text, kept string) ([]byte, error) {
+	if kept == text {
+		return append(out, raw...), nil
+	}
+	return jsontext.AppendQuote(out, kept)
+}
+
 // rawLength returns the length of the token at the end of a piece of JSON that begins
 // where the one before it ended.
 func rawLength(piece []byte) int {
@@ -160,7 +169,8 @@ func (m *Masker) xml(top scope, body []byte) ([]byte, bool) {
 	dec := xml.NewDecoder(bytes.NewReader(body))
 	out := make([]byte, 0, len(body)+64)
 	scopes := []scope{top}
-	for root := true; ; {
+	var names []string // of the open elements, as they were written
+	for {
 		start := dec.InputOffset()
 		token, err := dec.RawToken()
 		if err == io.EOF {
@@ -176,16 +186,25 @@ func (m *Masker) xml(top scope, body []byte) ([]byte, bool) {
 			if len(token.Attr) > 0 || token.Name.Space != "" {
 				return nil, false
 			}
-			next, known := inside, true
-			if !root {
-				next, known = inside.enter(token.Name.Local)
+			local := token.Name.Local
+			next, known, kept := inside, true, ""
+			if len(names) == 0 {
+				kept = m.root(local)
+			} else {
+				kept = m.nameIn(inside, local)
+				next, known = inside.enter(local)
 			}
 			if !known {
 				return nil, false
 			}
-			root, scopes = false, append(scopes, next)
+			raw = append([]byte("<"+kept), raw[len("<")+len(local):]...)
+			scopes, names = append(scopes, next), append(names, kept)
 		case xml.EndElement:
-			scopes = scopes[:len(scopes)-1]
+			last := len(names) - 1
+			if len(raw) > 0 { // none for <name/>
+				raw = append([]byte("</"+names[last]), raw[len("</")+len(token.Name.Local):]...)
+			}
+			scopes, names = scopes[:len(scopes)-1], names[:last]
 		case xml.CharData:
 			if len(bytes.TrimSpace(token)) == 0 {
 				break
@@ -208,6 +227,16 @@ func (m *Masker) xml(top scope, body []byte) ([]byte, bool) {
 	}
 }
 
+// root returns what is kept of the name of a root element, which clients choose.
+func (m *Masker) root(name string) string {
+	for _, d := range contract.Dialects() {
+		if name == d.Root {
+			return name
+		}
+	}
+	return m.Value(name)
+}
+
 // rewritten returns text in the place of raw, in the same kind of section.
 func rewritten(raw []byte, text string) []byte {
 	const open, end = "<![CDATA[", "]]>"
@@ -226,8 +255,12 @@ func (m *Masker) form(top scope, body string) ([]byte, bool) {
 		}
 		name, value, valued := strings.Cut(pair, "=")
 		at, known := top, name != ""
-		for j, key := range keys(name) {
+		path := keys(name)
+		masked := strings.ContainsRune(contract.FormDecode(name), 0) // path lacks what follows
+		for j, key := range path {
 			if known && (j > 0 || key != "") {
+				path[j] = m.nameIn(at, key)
+				masked = masked || path[j] != key
 				at, known = at.enter(key)
 			}
 		}
@@ -242,6 +275,9 @@ func (m *Masker) form(top scope, body string) ([]byte, bool) {
 		if !ok {
 			return nil, false
 		}
+		if masked {
+			name = spelled(path)
+		}
 		out = append(out, name...)
 		if valued {
 			out = append(out, '=')
@@ -253,6 +289,15 @@ func (m *Masker) form(top scope, body string) ([]byte, bool) {
 		}
 	}
 	return out, true
+}
+
+// spelled returns the encoded name that spells the keys of a path.
+func spelled(path []string) string {
+	name := url.QueryEscape(path[0])
+	for _, key := range path[1:] {
+		name += "%5B" + url.QueryEscape(key) + "%5D"
+	}
+	return name
 }
 
 // keys returns the keys that an encoded name spells, those in brackets behind the

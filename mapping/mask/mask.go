@@ -12,7 +12,9 @@
 //     and blanks stays. What is empty stays empty.
 //  3. One value has one mask, as long as the key lives, so that what belongs together
 //     still does. Without the key nobody finds the value.
-//  4. All other bytes of a body stay as they came: it is not written anew.
+//  4. What clients name themselves is masked as well: names inside private fields, root
+//     elements, parameters. A method that HTTP does not define is "OTHER".
+//  5. All other bytes of a body stay as they came: it is not written anew.
 //
 // # How it is tested
 //

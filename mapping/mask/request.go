@@ -41,7 +41,7 @@ func (m *Masker) Query(route *contract.Route, query string) string {
 		switch {
 		case strings.Contains(contract.FormDecode(name), "oauth_"):
 			continue
-		case !m.knowsParameter(path):
+		case !m.knowsParameter(name):
 			name, value = url.QueryEscape(m.Value(contract.FormDecode(name))), url.QueryEscape(m.Value(text))
 		case path[0] == "filter" && path[len(path)-1] != "attribute":
 			masked, _ := m.value(scope{route: route, what: public}, text)
@@ -64,8 +64,10 @@ func (m *Masker) Query(route *contract.Route, query string) string {
 
 // knowsParameter reports whether a parameter is a list modifier, in whose name
 // nothing else stands.
-func (m *Masker) knowsParameter(path []string) bool {
-	if !slices.Contains([]string{"page", "limit", "order", "dir", "attrs", "store", "category_id", "filter"}, path[0]) {
+func (m *Masker) knowsParameter(name string) bool {
+	path := keys(name)
+	hidden := strings.ContainsRune(contract.FormDecode(name), 0) // keys leaves out what follows
+	if hidden || !slices.Contains([]string{"page", "limit", "order", "dir", "attrs", "store", "category_id", "filter"}, path[0]) {
 		return false
 	}
 	for _, key := range path[1:] {
@@ -163,7 +165,11 @@ func Headers(header http.Header) map[string]string {
 	kept := map[string]string{}
 	for _, name := range []string{"Accept", "Accept-Language", "Content-Type", "If-None-Match", "Version", "X-Http-Method-Override"} {
 		values, sent := header[name]
-		if value := strings.Join(values, ", "); sent && len(value) <= longest && isPlain(value) {
+		value := strings.Join(values, ", ")
+		if name == "X-Http-Method-Override" && sent {
+			value = contract.MethodLabel(value)
+		}
+		if sent && len(value) <= longest && isPlain(value) {
 			kept[name] = value
 		}
 	}

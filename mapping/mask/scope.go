@@ -83,10 +83,24 @@ func (s scope) field(name string) (*contract.Field, bool) {
 	return nil, false
 }
 
+// nameIn returns what is kept of a name inside s. Inside a private field all names but the
+// positions of a list are text of the client's own.
+func (m *Masker) nameIn(s scope, name string) string {
+	if number := entryNumber(name); s.what != private || isEntry(name) && len(number) <= 2 {
+		return name
+	}
+	return m.Value(name)
+}
+
 // isEntry reports whether a name is that of an entry of a list.
 func isEntry(name string) bool {
-	name = strings.TrimPrefix(strings.TrimPrefix(name, "data_item"), "_")
-	return strings.Trim(name, "0123456789") == "" && len(name) < 10
+	number := entryNumber(name)
+	return strings.Trim(number, "0123456789") == "" && len(number) < 10
+}
+
+// entryNumber returns the number in the name of an entry of a list.
+func entryNumber(name string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(name, "data_item"), "_")
 }
 
 // value returns what is kept of a text, and whether it may be kept at all.

@@ -138,6 +138,7 @@ func TestConverse(t *testing.T) {
 		{"refused", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.Status = 401; e.Request.Header.Set("Authorization", signed) },
 			`admin GET /orders → 401 [] (OAuth refused the call.)`},
 		{"signed in the query", "GET", "/api/rest/orders?oauth_consumer_key=abc&page=1", func(e *exchange.Exchange) { e.Role = "admin" }, `admin GET /orders?page=1 → 200 []`},
+		{"a method of its own", "ADABYRON", "/api/rest/orders", nil, `guest OTHER /orders → 200 []`},
 		{"another interface", "GET", "/api/restless/x", nil, `guest GET !/api/`},
 		{"reply of nobody knows what", "GET", "/api/rest/customers", func(e *exchange.Exchange) { e.ReplyBody = body(`{"hobby":"chess"}`) },
 			`guest GET /customers → 200 {{any}} (The reply's body of 17 bytes is not kept.)`},

@@ -73,7 +73,7 @@ func converse(o *Options, e *exchange.Exchange) (*conversation, error) {
 	}
 	bases := append([]string{e.Scheme + "://" + e.Request.Host + o.BasePath}, o.Bases...)
 	var notes []string
-	s := step{Method: e.Request.Method, Headers: mask.Headers(e.Request.Header)}
+	s := step{Method: contract.MethodLabel(e.Request.Method), Headers: mask.Headers(e.Request.Header)}
 	s.Accept, s.ContentType = take(s.Headers, "Accept"), take(s.Headers, "Content-Type")
 	if e.Request.Header.Get("Content-Type") != "" && s.ContentType == nil {
 		return nil, errUnreadable // a body means something else without it
