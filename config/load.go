@@ -185,7 +185,34 @@ func (s Setting) quote(text string) string {
 	if s.Secret {
 		return "value"
 	}
-	return fmt.Sprintf("%.64q", text)
+	return fmt.Sprintf("%.64q", redacted(text))
+}
+
+// notPort matches what stands in the place of a port in a URL and is none: perhaps a
+// password whose host is missing.
+var notPort = regexp.MustCompile(`^([^/?#\[\]:]*):[^/?#]*[^/?#0-9][^/?#]*`)
+
+// redacted returns text with "…" in the place of what would be the user, the password
+// and the query of a URL, whether or not text is a valid one.
+func redacted(text string) string {
+	scheme, rest, isURL := strings.Cut(text, "://")
+	if !isURL {
+		scheme, rest = "", text
+	}
+	at := strings.LastIndexByte(rest, '@')
+	if at >= 0 {
+		rest = "…" + rest[at:]
+	}
+	if !isURL {
+		return rest
+	}
+	if at < 0 {
+		rest = notPort.ReplaceAllString(rest, "$1:…")
+	}
+	if before, _, found := strings.Cut(rest, "?"); found {
+		rest = before + "?…"
+	}
+	return scheme + "://" + rest
 }
 
 func (l *loader) defaults() {

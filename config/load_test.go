@@ -17,6 +17,8 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
+const badURL = "must be an http or https URL such as https://shop.example.com, without user, query and fragment, or empty"
+
 const secretKey = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
 // adapters stand for the sections that the program hands over.
@@ -367,6 +369,16 @@ func TestFaults(t *testing.T) {
 			[]string{`portico.yaml:1: auth.secret_key: value must be 64 hexadecimal digits, or empty`}},
 		{"address that is none of Redis", "cache.redis_url: http://:open-sesame@redis", nil, nil,
 			[]string{`portico.yaml:1: cache.redis_url: value must be a URL that begins with redis://, rediss:// or unix://`}},
+
+		{"URL with a password", "legacy.url: https://ada:open-sesame@old.example/a", nil, []string{"--public-url=https://ada:open-sesame@x@sho p.example"},
+			[]string{`portico.yaml:1: legacy.url: "https://…@old.example/a" ` + badURL, `flag --public-url: public_url: "https://…@sho p.example" ` + badURL}},
+		{"URL with a password and no scheme", "legacy.url: ada:open-sesame@old.example", nil, nil, []string{`portico.yaml:1: legacy.url: "…@old.example" ` + badURL}},
+		{"URL with a password and no host", "legacy.url: https://ada:open-sesame/x", nil, nil, []string{`portico.yaml:1: legacy.url: "https://ada:…/x" ` + badURL}},
+		{"URL with a password in its query", "legacy.url: https://old.example:80/?password=open-sesame", nil, nil, []string{`portico.yaml:1: legacy.url: "https://old.example:80/?…" ` + badURL}},
+		{"URL in another setting", "listen: http://ada:open-sesame@[::1]:80/", nil, nil,
+			[]string{`portico.yaml:1: listen: "http://…@[::1]:80/" must be host:port such as 127.0.0.1:8080, [::1]:8080 or :8080`}},
+		{"database in another setting", "dialect: mysql:ada:open-sesame@tcp(db)/shop", nil, nil,
+			[]string{`portico.yaml:1: dialect: "…@tcp(db)/shop" must be one of documented, magento`}},
 
 		{"operators' port off loopback without token", "ops.listen: 0.0.0.0:9464", nil, nil,
 			[]string{`default: ops.token: must be set, because ops.listen 0.0.0.0:9464 is not a loopback address`}},

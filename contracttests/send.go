@@ -39,7 +39,7 @@ const apiPath = "/api/rest"
 func parseServer(base string, config *tls.Config) (server, error) {
 	u, err := url.Parse(base)
 	if err != nil {
-		return server{}, fmt.Errorf("base URL: %w", err)
+		return server{}, errors.New("base URL must be http(s)://host[:port]") // err would repeat a password
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return server{}, errors.New("base URL must be http(s)://host[:port][/path]")

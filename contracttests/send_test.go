@@ -212,3 +212,12 @@ func TestParseServer(t *testing.T) {
 		}
 	}
 }
+
+// TestServerErrorsHideSecrets: the error of a base URL does not repeat a password.
+func TestServerErrorsHideSecrets(t *testing.T) {
+	for _, base := range []string{"http://ada:hidden@store.example", "http://ada:hidden@store.example:x", "http://ada:hidden", "ada:hidden@store.example"} {
+		if _, err := parseServer(base, nil); err == nil || strings.Contains(err.Error(), "hidden") {
+			t.Errorf("of %q: %v", base, err)
+		}
+	}
+}

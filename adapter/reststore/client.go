@@ -45,7 +45,7 @@ func newClient(o *Options, m *mapping, count *metrics) (*client, error) {
 	case err != nil:
 		return nil, errors.New("the URL of the backend is none")
 	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":
-		return nil, fmt.Errorf("the URL of the backend must be as https://shop.example, not %.100q", base.Redacted())
+		return nil, errors.New("the URL of the backend must be as https://shop.example")
 	case base.User != nil, base.RawQuery != "", base.Fragment != "":
 		return nil, errors.New("the URL of the backend has a user, a query or a fragment: the user and the secret have settings of their own")
 	}

@@ -139,7 +139,7 @@ func TestReplies(t *testing.T) {
 		{name: "a rule of success", status: 200, body: `{"ok": false}`, write: adapter.Invalid, read: adapter.Internal},
 		{name: "a rule without a kind", status: 418, body: `{"type": "teapot"}`, write: adapter.Invalid, read: adapter.Internal, want: `status 418, "teapot"`},
 		{name: "a rule that fails", status: 400, body: `["x"]`, write: adapter.Invalid, read: adapter.Internal},
-		{name: "a redirect elsewhere", status: 302, header: "Location: http://elsewhere.example/c?token=hidden", write: adapter.Unavailable, read: adapter.Unavailable, want: `a redirect to "http://elsewhere.example" that is not followed`},
+		{name: "a redirect elsewhere", status: 302, header: "Location: http://u:hidden@elsewhere.example/c?token=hidden", write: adapter.Unavailable, read: adapter.Unavailable, want: `a redirect to "http://elsewhere.example" that is not followed`},
 		{name: "HTML", status: 200, contentType: "text/html", body: "<html>log in</html>", write: adapter.Unavailable, read: adapter.Unavailable, want: "it is no JSON"},
 		{name: "HTML that says JSON", status: 200, body: "<html>log in</html>", write: adapter.Unavailable, read: adapter.Unavailable, want: "cannot be read"},
 		{name: "cut off", status: 200, body: `{"data": {"list": [], "id": `, write: adapter.Unavailable, read: adapter.Unavailable},

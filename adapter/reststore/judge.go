@@ -86,9 +86,9 @@ func target(headers http.Header) string {
 	location := headers.Get("Location")
 	if i := strings.Index(location, "://"); i >= 0 {
 		if j := strings.IndexAny(location[i+3:], "/?#"); j >= 0 {
-			return location[:i+3+j]
+			location = location[:i+3+j]
 		}
-		return location
+		return location[:i+3] + location[max(i+3, strings.LastIndexByte(location, '@')+1):] // without a password
 	}
 	return "another path of the same host"
 }

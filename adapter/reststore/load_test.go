@@ -147,6 +147,7 @@ func TestSettings(t *testing.T) {
 		{"an unknown variable", Options{URL: "http://h", Vars: map[string]string{"locale": "x"}}, `small.yaml: has no variable "locale", which the settings name; it has currency`},
 		{"no URL", Options{}, "the URL of the backend must be as https://shop.example"},
 		{"another scheme", Options{URL: "ftp://h"}, "the URL of the backend must be"},
+		{"no scheme and a password", Options{URL: "u:hidden@h"}, "the URL of the backend must be"},
 		{"a URL with a password", Options{URL: "http://u:hidden@h"}, "have settings of their own"},
 		{"a URL that is none", Options{URL: "http://h\x00hidden"}, "the URL of the backend is none"},
 		{"no file of certificates", Options{URL: "https://h", TLS: TLS{CA: "missing.pem"}}, "the file of trusted certificates"},

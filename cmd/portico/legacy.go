@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"time"
@@ -43,7 +42,7 @@ func newLegacy(cfg *config.Config, metrics *guard.Metrics, circuits *breakers, l
 	}
 	base, err := url.Parse(cfg.Legacy.URL)
 	if err != nil {
-		return nil, fmt.Errorf("legacy.url: %w", err)
+		return nil, errors.New("legacy.url: not a URL") // the error would repeat it
 	}
 	circuits.add(legacyDomain)
 	l.guard = guard.New(metrics, guard.Options{

@@ -101,7 +101,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	var publicURL *url.URL
 	if cfg.PublicURL != "" {
 		if publicURL, err = url.Parse(cfg.PublicURL); err != nil {
-			return nil, fmt.Errorf("public_url: %w", err)
+			return nil, errors.New("public_url: not a URL") // the error would repeat it
 		}
 	}
 	credentials := db.Credentials()
