@@ -44,15 +44,27 @@ type Token struct {
 	Callback, Verifier string
 }
 
+// A KeyKind says whom an API key acts for.
+type KeyKind string
+
+const (
+	AdminKey    KeyKind = "admin"
+	CustomerKey KeyKind = "customer"
+)
+
 // An APIKey lets a client call with nothing but a text that it sends. What the text
 // is nobody knows but the client.
 type APIKey struct {
 	ID   int64
 	Name string // of the client, for people
-	// CustomerID is whom the key acts for; 0 is any administrator.
+	Kind KeyKind
+	// CustomerID is the customer whom a CustomerKey acts for; 0 for an AdminKey.
 	CustomerID int64
-	Revoked    bool
-	CreatedAt  time.Time
+	// AdminID is the administrator who an AdminKey belongs to, and who must not be
+	// disabled; 0 for a key that belongs to nobody in particular.
+	AdminID   int64
+	Revoked   bool
+	CreatedAt time.Time
 }
 
 // An Admin is an administrator as another system knows him.
@@ -61,6 +73,14 @@ type Admin struct {
 	Username     string
 	PasswordHash string // of any form that VerifyPassword knows; "" for none
 	Disabled     bool   // he may not log in, nor may others with his tokens
+}
+
+// A ForeignToken is a token as another system knows it, under its ids.
+type ForeignToken struct {
+	Token
+	// CustomerEmail is the e-mail address that the customer CustomerID has there, "" for
+	// none: the same id may be another person's elsewhere.
+	CustomerEmail string
 }
 
 // HashAPIKey returns what is stored of the text of a key: its SHA-256 in hexadecimal.

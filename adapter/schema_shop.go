@@ -71,5 +71,6 @@ func adminSchema() *Schema {
 		{Name: "admin_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the administrator"},
 		{Name: "username", Kind: KindText, ReadOnly: true, Doc: "name to log in with"},
 		{Name: "password_hash", Kind: KindText, ReadOnly: true, Doc: "hash of the password, of a form that VerifyPassword knows; null: no log-in"},
+		{Name: "disabled", Kind: KindInteger, ReadOnly: true, Doc: "1: neither logs in nor is acted for; null otherwise"},
 	})
 }

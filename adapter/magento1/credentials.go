@@ -32,11 +32,12 @@ func (d *Database) Consumers(ctx context.Context) iter.Seq2[adapter.Consumer, er
 
 // Tokens yields the OAuth tokens by ascending id, of both types and revoked ones too.
 // ConsumerID, AdminID and CustomerID are ids of the shop.
-func (d *Database) Tokens(ctx context.Context) iter.Seq2[adapter.Token, error] {
-	return stream[adapter.Token](ctx, d, &listed[adapter.Token]{
+func (d *Database) Tokens(ctx context.Context) iter.Seq2[adapter.ForeignToken, error] {
+	return stream[adapter.ForeignToken](ctx, d, &listed[adapter.ForeignToken]{
 		d: d, table: "oauth_token", key: "entity_id",
 		columns: []string{"consumer_id", "admin_id", "customer_id", "type", "token", "secret", "verifier", "revoked", "created_at"},
-		read: func(id int64, columns []sql.NullString) adapter.Token {
+		also:    "(SELECT c.email FROM " + d.table("customer_entity") + " c WHERE c.entity_id = t.customer_id)",
+		read: func(id int64, columns []sql.NullString) adapter.ForeignToken {
 			number := func(i int) int64 { return value(adapter.KindInteger, columns[i]).Int() }
 			t := adapter.Token{
 				ID: id, ConsumerID: number(0), AdminID: number(1), CustomerID: number(2), Type: adapter.TokenType(columns[3].String),
@@ -45,7 +46,7 @@ func (d *Database) Tokens(ctx context.Context) iter.Seq2[adapter.Token, error] {
 			if created, ok := moment(columns[8].String); ok {
 				t.CreatedAt, _ = time.Parse(time.DateTime, created) // it is of that form
 			}
-			return t
+			return adapter.ForeignToken{Token: t, CustomerEmail: storable(columns[9].String)}
 		},
 	})
 }
@@ -55,6 +56,7 @@ type listed[T any] struct {
 	d          *Database
 	table, key string
 	columns    []string
+	also       string // an SQL expression read after the columns, of the table t; "" for none
 	read       func(id int64, columns []sql.NullString) T
 	text       string
 }
@@ -64,13 +66,19 @@ func (l *listed[T]) prepare(context.Context, *sql.Tx) error {
 	for _, column := range l.columns {
 		l.text += ", `" + column + "`"
 	}
-	l.text += " FROM " + l.d.table(l.table) + " WHERE `" + l.key + "` > ? ORDER BY `" + l.key + "` LIMIT ?"
+	if l.also != "" {
+		l.text += ", " + l.also
+	}
+	l.text += " FROM " + l.d.table(l.table) + " t WHERE `" + l.key + "` > ? ORDER BY `" + l.key + "` LIMIT ?"
 	return nil
 }
 
 func (l *listed[T]) next(ctx context.Context, tx *sql.Tx, after int64) (batch []T, last int64, err error) {
 	last = after
-	columns := make([]sql.NullString, len(l.columns))
+	columns := make([]sql.NullString, len(l.columns), len(l.columns)+1)
+	if l.also != "" {
+		columns = append(columns, sql.NullString{})
+	}
 	into := []any{&last}
 	for i := range columns {
 		into = append(into, &columns[i])

@@ -209,12 +209,17 @@ func TestCredentials(t *testing.T) {
 	}
 	first := tokens[0]
 	if first.ID != 1 || first.ConsumerID != 3 || first.AdminID != 4 || first.CustomerID != 0 || first.Type != adapter.AccessToken || first.Revoked ||
-		first.Token != "tokenofadmin0000000000000000adm4" || first.Secret != "tokensecretofadmin000000000adm04" ||
+		first.Token.Token != "tokenofadmin0000000000000000adm4" || first.Secret != "tokensecretofadmin000000000adm04" ||
 		first.Verifier != "verifierverifierverifierverifi32" || first.CreatedAt.Format("2006-01-02") != "2012-01-03" {
 		t.Errorf("%+v", first)
 	}
 	if revoked := tokens[4]; !revoked.Revoked || revoked.CustomerID != 2 || !revoked.CreatedAt.IsZero() {
 		t.Errorf("%+v", revoked)
+	}
+	for i, email := range map[int]string{0: "", 3: "ada@example.com", 4: "łukasz@example.com", 5: ""} {
+		if tokens[i].CustomerEmail != email {
+			t.Errorf("%+v, want the e-mail address %q", tokens[i], email)
+		}
 	}
 	if tokens[6].Type != adapter.RequestToken {
 		t.Errorf("%+v", tokens[6])

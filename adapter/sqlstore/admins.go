@@ -73,11 +73,11 @@ func (db *DB) UpgradeAdmin(ctx context.Context, id adapter.Key, old, hash string
 // Unavailable, Internal.
 func (db *DB) SetAdminPassword(ctx context.Context, username, hash string) (id adapter.Key, err error) {
 	err = db.write(ctx, "set password of admin", func(tx *sql.Tx) error {
-		folded := adapter.Fold(username)
-		if err := tx.QueryRowContext(ctx, db.engine.rebind("SELECT admin_id FROM admin WHERE username_folded = ?"), folded).Scan(&id); err != nil {
-			return err
+		found, err := db.adminID(ctx, tx, username)
+		if err == nil {
+			id = adapter.Key(found)
+			_, err = db.exec(ctx, tx, "UPDATE admin SET password_hash = ? WHERE admin_id = ?", hash, found)
 		}
-		_, err := db.exec(ctx, tx, "UPDATE admin SET password_hash = ? WHERE username_folded = ?", hash, folded)
 		return err
 	})
 	if err != nil {

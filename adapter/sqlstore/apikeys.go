@@ -14,25 +14,24 @@ import (
 // keyMark begins every key, so that one that has leaked is known for what it is.
 const keyMark = "portico_"
 
-// AddKey stores a new key for the customer k.CustomerID, or for any administrator
-// when that is 0, and returns it with its text, which nobody can find out again.
-// Name is what the client is called; all else of k is set. Kinds: NotFound for an
-// unknown customer.
+// AddKey stores a new key of k.Kind and returns it with its text, which nobody can find
+// out again: a CustomerKey for the customer k.CustomerID, an AdminKey for
+// administrators, which belongs to k.AdminID unless that is 0. Name is what the client
+// is called; all else of k is set. Kinds: NotFound for an unknown customer or
+// administrator, Invalid, also for an administrator who is disabled.
 func (c *Credentials) AddKey(ctx context.Context, k adapter.APIKey) (added adapter.APIKey, text string, err error) {
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // never fails
 	text = keyMark + base64.RawURLEncoding.EncodeToString(random[:])
 	k.Revoked, k.CreatedAt = false, time.Now().UTC().Truncate(time.Second)
 	err = c.db.write(ctx, "add key", func(tx *sql.Tx) error {
-		if k.CustomerID != 0 {
-			if err := c.db.exists(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", k.CustomerID); err != nil {
-				return fmt.Errorf("customer %d: %w", k.CustomerID, err)
-			}
+		if err := c.checkKey(ctx, tx, k); err != nil {
+			return err
 		}
 		var err error
 		k.ID, err = c.db.insert(ctx, tx, "api_key", "key_id", 0,
-			[]string{"name", "key_hash", "customer_id", "created_at"},
-			[]any{k.Name, adapter.HashAPIKey(text), nothing(k.CustomerID), k.CreatedAt.Format(time.DateTime)})
+			[]string{"name", "key_hash", "kind", "admin_id", "customer_id", "created_at"},
+			[]any{k.Name, adapter.HashAPIKey(text), string(k.Kind), nothing(k.AdminID), nothing(k.CustomerID), k.CreatedAt.Format(time.DateTime)})
 		return err
 	})
 	if err != nil {
@@ -41,17 +40,37 @@ func (c *Credentials) AddKey(ctx context.Context, k adapter.APIKey) (added adapt
 	return k, text, nil
 }
 
-const keyColumns = "key_id, name, customer_id, revoked, created_at"
+// checkKey fails unless whom a new key acts for is known.
+func (c *Credentials) checkKey(ctx context.Context, tx *sql.Tx, k adapter.APIKey) error {
+	switch {
+	case k.Kind == adapter.CustomerKey && k.CustomerID != 0 && k.AdminID == 0:
+		if err := c.db.exists(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", k.CustomerID); err != nil {
+			return fmt.Errorf("customer %d: %w", k.CustomerID, err)
+		}
+		return nil
+	case k.Kind == adapter.AdminKey && k.CustomerID == 0:
+		if k.AdminID == 0 {
+			return nil
+		}
+		if err := c.db.exists(ctx, tx, "SELECT 1 FROM admin WHERE admin_id = ?", k.AdminID); err != nil {
+			return fmt.Errorf("administrator %d: %w", k.AdminID, err)
+		}
+		return c.db.checkEnabled(ctx, tx, "add key", k.AdminID)
+	}
+	return &adapter.Error{Kind: adapter.Invalid, Op: "add key", Field: "kind", Err: errOwner}
+}
+
+const keyColumns = "key_id, name, kind, admin_id, customer_id, revoked, created_at"
 
 // scanKey reads the keyColumns.
 func scanKey(scan func(into ...any) error) (adapter.APIKey, error) {
 	var k adapter.APIKey
-	var customer sql.NullInt64
+	var admin, customer sql.NullInt64
 	created := cell{kind: adapter.KindTime, value: new(adapter.Value)}
-	if err := scan(&k.ID, &k.Name, &customer, &k.Revoked, &created); err != nil {
+	if err := scan(&k.ID, &k.Name, &k.Kind, &admin, &customer, &k.Revoked, &created); err != nil {
 		return k, err
 	}
-	k.CustomerID = customer.Int64
+	k.AdminID, k.CustomerID = admin.Int64, customer.Int64
 	var err error
 	k.CreatedAt, err = time.Parse(time.DateTime, created.value.Text())
 	return k, err

@@ -142,7 +142,7 @@ func (c *Credentials) insertConsumer(ctx context.Context, tx *sql.Tx, consumer a
 // administrator t.AdminID or the customer t.CustomerID and returns it with its
 // id. An empty Token or Secret is made up; Type, Revoked and CreatedAt are set.
 // Kinds: NotFound for an unknown consumer or customer, Conflict when the token
-// is taken, Invalid.
+// is taken, Invalid, also for an administrator who is disabled.
 func (c *Credentials) AddToken(ctx context.Context, t adapter.Token) (adapter.Token, error) {
 	t.ID, t.Type, t.Revoked = 0, adapter.AccessToken, false
 	t.CreatedAt = time.Now().UTC().Truncate(time.Second)
@@ -186,6 +186,9 @@ func (c *Credentials) insertToken(ctx context.Context, tx *sql.Tx, t adapter.Tok
 	if t.AdminID != 0 {
 		if err := c.db.exists(ctx, tx, "SELECT 1 FROM admin WHERE admin_id = ?", t.AdminID); err != nil {
 			return 0, fmt.Errorf("administrator %d: %w", t.AdminID, err)
+		}
+		if err := c.db.checkEnabled(ctx, tx, op, t.AdminID); err != nil {
+			return 0, err
 		}
 	}
 	return c.db.insert(ctx, tx, "oauth_token", "token_id", t.ID,

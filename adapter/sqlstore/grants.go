@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -74,7 +75,8 @@ func (c *Credentials) Pending(ctx context.Context, token string) (adapter.Token,
 // Authorise gives a request token to the administrator adminID or the customer
 // customerID, one of which is 0, with a new verifier, and returns it. The user's
 // other tokens of the consumer are gone from then on. Kinds: NotFound when no such
-// request token waits for a user, or when there is no such customer; Invalid.
+// request token waits for a user, when there is no such customer, or when the
+// administrator is disabled; Invalid.
 func (c *Credentials) Authorise(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error) {
 	const op = "authorise"
 	if (adminID == 0) == (customerID == 0) {
@@ -90,6 +92,8 @@ func (c *Credentials) Authorise(ctx context.Context, token string, adminID, cust
 			if err := c.db.exists(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", customerID); err != nil {
 				return err
 			}
+		} else if disabled, err := c.db.isDisabled(ctx, tx, adminID); err != nil || disabled {
+			return cmp.Or(err, sql.ErrNoRows)
 		}
 		var id, consumerID int64
 		if err := tx.QueryRowContext(ctx, c.db.engine.rebind("SELECT token_id, consumer_id FROM oauth_token WHERE token_lower = ?"), lower).Scan(&id, &consumerID); err != nil {

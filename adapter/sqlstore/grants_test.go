@@ -259,16 +259,29 @@ func TestAPIKeys(t *testing.T) {
 
 func testAPIKeys(t *testing.T, e sqlstore.Engine) {
 	c := openDemo(t, e).Credentials()
-	admin, text, err := c.AddKey(t.Context(), adapter.APIKey{ID: 7, Name: "probe", Revoked: true})
+	admin, text, err := c.AddKey(t.Context(), adapter.APIKey{ID: 7, Name: "probe", Kind: adapter.AdminKey, Revoked: true})
 	if err != nil || admin.Revoked || len(text) < 50 {
 		t.Fatalf("%+v, %v", admin, err)
 	}
-	customer, second, err := c.AddKey(t.Context(), adapter.APIKey{Name: "app", CustomerID: 2})
+	customer, second, err := c.AddKey(t.Context(), adapter.APIKey{Name: "app", Kind: adapter.CustomerKey, CustomerID: 2})
 	if err != nil || second == text {
 		t.Fatalf("%+v, %v", customer, err)
 	}
-	if _, _, err := c.AddKey(t.Context(), adapter.APIKey{CustomerID: 99}); !notFound(err) {
-		t.Errorf("customer who does not exist: %v", err)
+	for _, refused := range []struct {
+		name string
+		key  adapter.APIKey
+		want adapter.ErrorKind
+	}{
+		{"customer who does not exist", adapter.APIKey{Kind: adapter.CustomerKey, CustomerID: 99}, adapter.NotFound},
+		{"administrator who does not exist", adapter.APIKey{Kind: adapter.AdminKey, AdminID: 99}, adapter.NotFound},
+		{"no kind", adapter.APIKey{CustomerID: 2}, adapter.Invalid},
+		{"no customer", adapter.APIKey{Kind: adapter.CustomerKey}, adapter.Invalid},
+		{"administrator of a customer's", adapter.APIKey{Kind: adapter.CustomerKey, CustomerID: 2, AdminID: 1}, adapter.Invalid},
+		{"customer of an administrator's", adapter.APIKey{Kind: adapter.AdminKey, CustomerID: 2}, adapter.Invalid},
+	} {
+		if _, _, err := c.AddKey(t.Context(), refused.key); err == nil || adapter.KindOf(err) != refused.want {
+			t.Errorf("%s: %v, want %v", refused.name, err, refused.want)
+		}
 	}
 	for text, want := range map[string]adapter.APIKey{text: admin, second: customer} {
 		if got, err := c.Key(t.Context(), adapter.HashAPIKey(text)); err != nil || got != want {
@@ -289,5 +302,113 @@ func testAPIKeys(t *testing.T, e sqlstore.Engine) {
 	}
 	if err := c.RevokeKey(t.Context(), 99); !notFound(err) {
 		t.Errorf("key that does not exist: %v", err)
+	}
+}
+
+// TestDisableAdmin: whatever acts for an administrator ends, and nothing begins until he
+// is enabled.
+func TestDisableAdmin(t *testing.T) { sqlstore.EachEngine(t, testDisableAdmin) }
+
+func testDisableAdmin(t *testing.T, e sqlstore.Engine) {
+	db := openDemo(t, e)
+	c := db.Credentials()
+	id, err := db.AddAdmin(t.Context(), 0, "Erp", "hash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine, err := c.AddToken(t.Context(), adapter.Token{ConsumerID: 1, AdminID: int64(id)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := c.AddToken(t.Context(), adapter.Token{ConsumerID: 1, AdminID: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, text, err := c.AddKey(t.Context(), adapter.APIKey{Name: "mine", Kind: adapter.AdminKey, AdminID: int64(id)})
+	if err != nil || key.AdminID != int64(id) {
+		t.Fatal(key, err)
+	}
+	_, anybodys, err := c.AddKey(t.Context(), adapter.APIKey{Name: "anybody's", Kind: adapter.AdminKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var begun []adapter.Token
+	consumer, err := c.AddConsumer(t.Context(), adapter.Consumer{Name: "dance"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		request, err := c.Begin(t.Context(), consumer.ID, "oob")
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun = append(begun, request)
+	}
+	authorised, err := c.Authorise(t.Context(), begun[0].Token, int64(id), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	done, err := db.DisableAdmin(t.Context(), "ÉRP")
+	if want := (sqlstore.DisabledAdmin{ID: id, Tokens: 2, Keys: 1}); err != nil || done != want {
+		t.Errorf("%+v, %v; want %+v", done, err, want)
+	}
+	for token, revoked := range map[string]bool{mine.Token: true, authorised.Token: true, other.Token: false} {
+		if got, err := c.Token(t.Context(), token); err != nil || got.Revoked != revoked {
+			t.Errorf("token %s: revoked %t, %v", token, got.Revoked, err)
+		}
+	}
+	for text, revoked := range map[string]bool{text: true, anybodys: false} {
+		if got, err := c.Key(t.Context(), adapter.HashAPIKey(text)); err != nil || got.Revoked != revoked {
+			t.Errorf("key %s: %+v, %v", got.Name, got, err)
+		}
+	}
+	if _, err := c.Exchange(t.Context(), authorised.Token, authorised.Verifier); !notFound(err) {
+		t.Errorf("exchange: %v, want not found", err)
+	}
+	refusals := func() map[string]error {
+		_, token := c.AddToken(t.Context(), adapter.Token{ConsumerID: 1, AdminID: int64(id)})
+		_, _, key := c.AddKey(t.Context(), adapter.APIKey{Kind: adapter.AdminKey, AdminID: int64(id)})
+		_, grant := c.Authorise(t.Context(), begun[1].Token, int64(id), 0)
+		return map[string]error{"token": token, "key": key, "grant": grant}
+	}
+	for what, err := range refusals() {
+		if err == nil || adapter.KindOf(err) != adapter.Invalid && !(what == "grant" && notFound(err)) {
+			t.Errorf("a new %s: %v", what, err)
+		}
+	}
+	disabled := func() int64 {
+		store, err := db.Adapter().Store(adapter.Admins)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record, err := store.Get(t.Context(), &adapter.GetParams{Key: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return record.Get("disabled").Int()
+	}
+	if disabled() != 1 {
+		t.Error("the record does not say so")
+	}
+	if done, err := db.DisableAdmin(t.Context(), "erp"); err != nil || done.Tokens+done.Keys != 0 {
+		t.Errorf("again: %+v, %v", done, err)
+	}
+	if enabled, err := db.EnableAdmin(t.Context(), "erp"); err != nil || enabled != id || disabled() != 0 {
+		t.Errorf("enabled %d, %v", enabled, err)
+	}
+	for what, err := range refusals() {
+		if err != nil {
+			t.Errorf("a new %s once enabled: %v", what, err)
+		}
+	}
+	if got, err := c.Token(t.Context(), mine.Token); err != nil || !got.Revoked {
+		t.Errorf("an old token once enabled: revoked %t, %v", got.Revoked, err)
+	}
+	_, disable := db.DisableAdmin(t.Context(), "nobody")
+	_, enable := db.EnableAdmin(t.Context(), "nobody")
+	_, find := db.AdminID(t.Context(), "nobody")
+	if !notFound(disable) || !notFound(enable) || !notFound(find) {
+		t.Errorf("nobody: %v, %v, %v", disable, enable, find)
 	}
 }

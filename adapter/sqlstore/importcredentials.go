@@ -15,7 +15,7 @@ import (
 type ForeignCredentials struct {
 	Admins    iter.Seq2[adapter.Admin, error]
 	Consumers iter.Seq2[adapter.Consumer, error]
-	Tokens    iter.Seq2[adapter.Token, error]
+	Tokens    iter.Seq2[adapter.ForeignToken, error]
 }
 
 // ImportOptions say how Import deals with what it is given.
@@ -44,10 +44,12 @@ const (
 	NotAccess   Reason = "a request token: it ages out"
 	NoConsumer  Reason = "its consumer is not here"
 	NoAdmin     Reason = "its administrator is not here"
-	AdminLocked Reason = "its administrator is not active in the old system"
+	AdminLocked Reason = "its administrator is not active in the old system, or disabled here"
 	NoCustomer  Reason = "its customer is not here"
-	NoOwner     Reason = "it belongs to nobody"
-	UnknownHash Reason = "the password has an unknown form: this administrator needs a new one"
+	// OtherCustomer: it would let its program act for somebody else.
+	OtherCustomer Reason = "the customer of its id has another e-mail address here"
+	NoOwner       Reason = "it belongs to nobody"
+	UnknownHash   Reason = "the password has an unknown form: this administrator needs a new one"
 )
 
 // A Tally counts what became of things of one kind.
@@ -88,11 +90,12 @@ type Imported struct {
 // system, all or nothing. What is here already is found by key, token and username.
 //
 //   - A consumer keeps its id where that is free.
-//   - A token is brought where its consumer and its owner are here: a customer by id,
-//     an administrator by username. One that is revoked on either side is revoked
-//     afterwards, whatever the options.
-//   - An administrator who is not active cannot log in, and his tokens are not brought.
-//     One with a password of unknown form cannot log in.
+//   - A token is brought where its consumer and its owner are here: a customer by id and
+//     e-mail address, an administrator by username. One that is revoked on either side
+//     is revoked afterwards, whatever the options.
+//   - An administrator who is not active there is disabled here, whatever the options, as
+//     DisableAdmin does it: nobody logs in, no token is brought, and those that are here
+//     are revoked. An administrator with a password of unknown form cannot log in.
 //
 // Kinds: Conflict when somebody else adds credentials at the same time, Internal for
 // secrets that the configured key does not open, Unavailable. An error of c comes back
@@ -118,7 +121,7 @@ type importing struct {
 	tx *sql.Tx
 	ImportOptions
 	consumers, admins map[int64]int64 // id here by the id there
-	locked            map[int64]bool  // admins there who are not active
+	locked            map[int64]bool  // admins there who are not active, or disabled here
 	seen              int
 	done              Imported
 }
@@ -130,7 +133,7 @@ func (in *importing) all(ctx context.Context, from ForeignCredentials) error {
 	if err := every(in, from.Consumers, func(consumer adapter.Consumer) error { return in.consumer(ctx, consumer) }); err != nil {
 		return err
 	}
-	if err := every(in, from.Tokens, func(t adapter.Token) error { return in.token(ctx, t) }); err != nil || in.DryRun {
+	if err := every(in, from.Tokens, func(t adapter.ForeignToken) error { return in.token(ctx, t) }); err != nil || in.DryRun {
 		return err
 	}
 	return in.c.db.moveCounters(ctx, in.tx.ExecContext, in.c.db.engine.counting.advance)
@@ -186,12 +189,21 @@ func (in *importing) admin(ctx context.Context, a adapter.Admin) error {
 	in.locked[a.ID] = a.Disabled
 	tally := &in.done.Admins
 	var id int64
-	found, err := in.find(ctx, "SELECT admin_id FROM admin WHERE username_folded = ?", []any{adapter.Fold(a.Username)}, &id)
+	var disabled sql.NullInt64
+	found, err := in.find(ctx, "SELECT admin_id, disabled FROM admin WHERE username_folded = ?", []any{adapter.Fold(a.Username)}, &id, &disabled)
 	switch {
 	case err != nil:
 		return err
-	case found:
+	case found && a.Disabled && disabled.Int64 == 0:
 		in.admins[a.ID] = id
+		tally.Updated++
+		in.name("admin", a.Username, "disabled: not active in the old system")
+		if !in.DryRun {
+			_, err = in.c.db.disableAdmin(ctx, in.tx, id)
+		}
+		return err
+	case found:
+		in.admins[a.ID], in.locked[a.ID] = id, disabled.Int64 != 0
 		tally.Unchanged++
 		return nil // the password here may be a new one, or the same in a better form
 	case !in.Admins:
@@ -201,12 +213,12 @@ func (in *importing) admin(ctx context.Context, a adapter.Admin) error {
 		tally.skip(BadName)
 		return nil
 	}
-	hash, word := a.PasswordHash, "added"
-	switch {
-	case a.Disabled:
-		hash, word = "", "added, without a password: not active in the old system"
-	case !adapter.KnownPasswordHash(hash):
+	hash, word, inactive := a.PasswordHash, "added", int64(0)
+	if !adapter.KnownPasswordHash(hash) {
 		hash, word = "", string(UnknownHash)
+	}
+	if a.Disabled {
+		word, inactive = "added, disabled: not active in the old system", 1
 	}
 	tally.Added++
 	in.name("admin", a.Username, word)
@@ -218,7 +230,7 @@ func (in *importing) admin(ctx context.Context, a adapter.Admin) error {
 		return err
 	}
 	in.admins[a.ID], err = in.c.db.insert(ctx, in.tx, "admin", "admin_id", id,
-		[]string{"username", "username_folded", "password_hash"}, []any{a.Username, adapter.Fold(a.Username), nothing(hash)})
+		[]string{"username", "username_folded", "password_hash", "disabled"}, []any{a.Username, adapter.Fold(a.Username), nothing(hash), nothing(inactive)})
 	return err
 }
 

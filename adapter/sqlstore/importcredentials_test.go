@@ -33,13 +33,14 @@ func name32(s string) string { return s + strings.Repeat("0", 32-len(s)) }
 type foreign struct {
 	admins    []adapter.Admin
 	consumers []adapter.Consumer
-	tokens    []adapter.Token
+	tokens    []adapter.ForeignToken
 }
 
 func anotherSystem() *foreign {
-	access := func(id, consumer, admin, customer int64) adapter.Token {
-		return adapter.Token{ID: id, ConsumerID: consumer, Type: adapter.AccessToken, Token: name32("token" + string(rune('a'+id))), Secret: name32("secret" + string(rune('a'+id))),
-			AdminID: admin, CustomerID: customer, Verifier: name32("9"), CreatedAt: time.Date(2012, 1, 2, 3, 4, 5, 0, time.UTC)}
+	access := func(id, consumer, admin, customer int64) adapter.ForeignToken {
+		email := map[int64]string{1: "ADA@example.com", 2: "ben@example.com"}[customer]
+		return adapter.ForeignToken{CustomerEmail: email, Token: adapter.Token{ID: id, ConsumerID: consumer, Type: adapter.AccessToken, Token: name32("token" + string(rune('a'+id))), Secret: name32("secret" + string(rune('a'+id))),
+			AdminID: admin, CustomerID: customer, Verifier: name32("9"), CreatedAt: time.Date(2012, 1, 2, 3, 4, 5, 0, time.UTC)}}
 	}
 	f := &foreign{
 		admins: []adapter.Admin{{ID: 7, Username: "ADMIN", PasswordHash: "x"}, {ID: 1, Username: "erp", PasswordHash: "15b29ffdce66e10527a65bc6d71ad94d"},
@@ -50,15 +51,17 @@ func anotherSystem() *foreign {
 			{ID: 60, Name: "short", Key: "short", Secret: name32("s60")},
 			{ID: 61, Name: "no secret", Key: name32("key61")},
 		},
-		tokens: []adapter.Token{
+		tokens: []adapter.ForeignToken{
 			access(0, 50, 7, 0), access(1, 50, 1, 0), access(2, 50, 9, 0), access(3, 50, 10, 0), access(4, 50, 99, 0), access(5, 1, 0, 1), access(6, 1, 0, 999),
-			access(7, 60, 0, 1), access(8, 1, 0, 0), access(9, 1, 0, 2), access(10, 1, 0, 2), access(11, 1, 0, 2), access(12, 1, 0, 2), access(13, 61, 0, 2),
+			access(7, 60, 0, 1), access(8, 1, 0, 0), access(9, 1, 0, 2), access(10, 1, 0, 2), access(11, 1, 0, 2), access(12, 1, 0, 2), access(13, 61, 0, 2), access(14, 1, 0, 2), access(15, 1, 0, 2),
 		},
 	}
 	f.tokens[9].Revoked = true
 	f.tokens[10].Type = adapter.RequestToken
-	f.tokens[11].Token = "short"
+	f.tokens[11].Token.Token = "short"
 	f.tokens[12].Secret = ""
+	f.tokens[14].CustomerEmail = "somebody.else@example.com"
+	f.tokens[15].CustomerEmail = "" // the customer is gone there
 	return f
 }
 
@@ -84,7 +87,7 @@ func testImportCredentials(t *testing.T, e sqlstore.Engine) {
 	}
 	from := anotherSystem()
 	skippedTokens := map[sqlstore.Reason]int{sqlstore.AdminLocked: 1, sqlstore.NoAdmin: 1, sqlstore.NoCustomer: 1, sqlstore.NoConsumer: 2,
-		sqlstore.NoOwner: 1, sqlstore.NotAccess: 1, sqlstore.BadToken: 1, sqlstore.BadSecret: 1}
+		sqlstore.NoOwner: 1, sqlstore.NotAccess: 1, sqlstore.BadToken: 1, sqlstore.BadSecret: 1, sqlstore.OtherCustomer: 2}
 	first := sqlstore.Imported{
 		Admins:    sqlstore.Tally{Added: 3, Unchanged: 1},
 		Consumers: sqlstore.Tally{Added: 2, Skipped: map[sqlstore.Reason]int{sqlstore.BadKey: 1, sqlstore.BadSecret: 1}},
@@ -101,7 +104,7 @@ func testImportCredentials(t *testing.T, e sqlstore.Engine) {
 	withoutAdmins := first
 	withoutAdmins.Admins = sqlstore.Tally{Unchanged: 1, Skipped: map[sqlstore.Reason]int{sqlstore.NoImport: 3}}
 	withoutAdmins.Tokens = sqlstore.Tally{Added: 3, Skipped: map[sqlstore.Reason]int{sqlstore.AdminLocked: 1, sqlstore.NoAdmin: 3, sqlstore.NoCustomer: 1, sqlstore.NoConsumer: 2,
-		sqlstore.NoOwner: 1, sqlstore.NotAccess: 1, sqlstore.BadToken: 1, sqlstore.BadSecret: 1}}
+		sqlstore.NoOwner: 1, sqlstore.NotAccess: 1, sqlstore.BadToken: 1, sqlstore.BadSecret: 1, sqlstore.OtherCustomer: 2}}
 	run("dry, without administrators", from, sqlstore.ImportOptions{DryRun: true}, withoutAdmins)
 
 	run("first", from, sqlstore.ImportOptions{Admins: true}, first)
@@ -166,11 +169,11 @@ func testImportCredentialsEnds(t *testing.T, e sqlstore.Engine) {
 	broken := errors.New("the other system went away")
 	from := anotherSystem().credentials()
 	tokens := from.Tokens
-	from.Tokens = func(yield func(adapter.Token, error) bool) {
+	from.Tokens = func(yield func(adapter.ForeignToken, error) bool) {
 		n := 0
 		for token := range tokens {
 			if n++; n == 3 {
-				yield(adapter.Token{}, broken)
+				yield(adapter.ForeignToken{}, broken)
 				return
 			}
 			if !yield(token, nil) {
@@ -182,7 +185,7 @@ func testImportCredentialsEnds(t *testing.T, e sqlstore.Engine) {
 		t.Errorf("%v, want the error of the source", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	from.Tokens = func(yield func(adapter.Token, error) bool) {
+	from.Tokens = func(yield func(adapter.ForeignToken, error) bool) {
 		for token := range tokens {
 			if !yield(token, nil) {
 				return
@@ -276,4 +279,63 @@ func testRekey(t *testing.T, e sqlstore.Engine) {
 		t.Fatal(err)
 	}
 	rekey("what came meanwhile", second, "the first key", sqlstore.Rekeyed{Sealed: 1, Already: 3}, false)
+}
+
+// TestImportDisablesAdmins imports again after administrators were deactivated in the
+// other system: nobody acts for them any more.
+func TestImportDisablesAdmins(t *testing.T) { sqlstore.EachEngine(t, testImportDisablesAdmins) }
+
+func testImportDisablesAdmins(t *testing.T, e sqlstore.Engine) {
+	db := openDemo(t, e)
+	c := db.Credentials()
+	from := anotherSystem()
+	run := func(o sqlstore.ImportOptions) sqlstore.Imported {
+		t.Helper()
+		done, err := c.Import(t.Context(), from.credentials(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	done := run(sqlstore.ImportOptions{Admins: true})
+	if added := (sqlstore.Named{Kind: "admin", Name: "left", Word: "added, disabled: not active in the old system"}); !slices.Contains(done.Named, added) {
+		t.Errorf("%+v, want %+v", done.Named, added)
+	}
+	erp, err := db.AdminID(t.Context(), "erp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	consented, err := c.AddToken(t.Context(), adapter.Token{ConsumerID: 1, AdminID: int64(erp)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := map[string]bool{name32("tokenb"): true, consented.Token: true, name32("tokend"): true, name32("tokena"): false}
+	check := func(when string, disabled bool) {
+		t.Helper()
+		for token, hit := range tokens {
+			if got, err := c.Token(t.Context(), token); err != nil || got.Revoked != (hit && disabled) {
+				t.Errorf("%s: token %s: revoked %t, %v", when, token, got.Revoked, err)
+			}
+		}
+	}
+	check("at first", false)
+	from.admins[1].Disabled = true
+	from.admins[3].Username, from.admins[3].Disabled = "renamed", true // found by no name
+	if done := run(sqlstore.ImportOptions{DryRun: true}); done.Admins.Updated != 1 || done.Tokens.Updated != 2 {
+		t.Errorf("dry run: %+v", done)
+	}
+	check("after a dry run", false)
+	done = run(sqlstore.ImportOptions{})
+	if want := (sqlstore.Named{Kind: "admin", Name: "erp", Word: "disabled: not active in the old system"}); !slices.Contains(done.Named, want) || done.Admins.Updated != 1 {
+		t.Errorf("%+v, want %+v", done, want)
+	}
+	check("afterwards", true)
+	if again := run(sqlstore.ImportOptions{}); again.Admins.Updated != 0 || again.Tokens.Updated != 0 {
+		t.Errorf("again: %+v", again)
+	}
+	// Who is active there again is enabled here by hand alone.
+	from.admins[1].Disabled = false
+	if done := run(sqlstore.ImportOptions{}); done.Tokens.Skipped[sqlstore.AdminLocked] == 0 {
+		t.Errorf("%+v, want tokens of the administrator who is disabled here left out", done.Tokens)
+	}
 }

@@ -11,7 +11,8 @@ import (
 
 // owner returns a token with the ids that consumer and owner have here, or why it
 // cannot be had.
-func (in *importing) owner(ctx context.Context, t adapter.Token) (adapter.Token, Reason, error) {
+func (in *importing) owner(ctx context.Context, foreign adapter.ForeignToken) (adapter.Token, Reason, error) {
+	t := foreign.Token
 	consumer, ok := in.consumers[t.ConsumerID]
 	switch {
 	case t.Type != adapter.AccessToken:
@@ -35,28 +36,43 @@ func (in *importing) owner(ctx context.Context, t adapter.Token) (adapter.Token,
 		t.AdminID = admin
 		return t, "", nil
 	case t.CustomerID != 0:
-		var one int
-		found, err := in.find(ctx, "SELECT 1 FROM customer WHERE entity_id = ?", []any{t.CustomerID}, &one)
-		if err == nil && !found {
+		var email sql.NullString
+		found, err := in.find(ctx, "SELECT email FROM customer WHERE entity_id = ?", []any{t.CustomerID}, &email)
+		switch {
+		case err != nil:
+			return t, "", err
+		case !found:
 			return t, NoCustomer, nil
+		case adapter.Fold(email.String) != adapter.Fold(foreign.CustomerEmail):
+			return t, OtherCustomer, nil
 		}
-		return t, "", err
+		return t, "", nil
 	default:
 		return t, NoOwner, nil
 	}
 }
 
-func (in *importing) token(ctx context.Context, foreign adapter.Token) error {
+func (in *importing) token(ctx context.Context, foreign adapter.ForeignToken) error {
 	tally := &in.done.Tokens
 	t, why, err := in.owner(ctx, foreign)
 	if err != nil {
 		return err
 	}
+	lower := lookUpForm(t.Token)
 	if why != "" {
+		// What is here already, from a time when it was let in, ends all the same.
+		if why == AdminLocked || why == OtherCustomer && t.Revoked {
+			if here, found, err := in.stored(ctx, lower); err != nil || found && !here.Revoked {
+				tally.Updated++
+				if err != nil || in.DryRun {
+					return err
+				}
+				return in.revoke(ctx, lower)
+			}
+		}
 		tally.skip(why)
 		return nil
 	}
-	lower := lookUpForm(t.Token)
 	if !in.c.db.vault.takes(t.Secret) {
 		tally.skip(BadSecret)
 		return nil

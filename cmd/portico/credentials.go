@@ -41,7 +41,7 @@ Programs that the old shop knows keep what they have:
 
 Secrets are shown once, when they are made.`,
 	}
-	cmd.AddCommand(addConsumerCommand(), addTokenCommand(), addAdminCommand(), addKeyCommand(), listCredentialsCommand(),
+	cmd.AddCommand(addConsumerCommand(), addTokenCommand(), addAdminCommand(), disableAdminCommand(), enableAdminCommand(), addKeyCommand(), listCredentialsCommand(),
 		revokeCommand(), rekeyCommand(), importCredentialsCommand())
 	return cmd
 }

@@ -28,9 +28,11 @@ that programs go on with the keys and tokens they have. All or nothing.
   portico credentials import --from DSN --admins
 
 A consumer keeps its id where that is free. A token comes along where its consumer
-and its user are here: a customer of the same id, an administrator of the same
-name. --admins brings administrators who are not here, with their passwords, which
-work as before. Those who are not active can neither log in nor be acted for.
+and its user are here: a customer of the same id and e-mail address, an
+administrator of the same name. --admins brings administrators who are not here,
+with their passwords, which work as before. Those who are not active in the old
+shop are disabled here, with all their tokens: see "portico credentials
+enable-admin".
 Request tokens are left behind. A token that is revoked on either side is revoked
 here afterwards.
 

@@ -16,10 +16,22 @@ import (
 func addKeyCommand() *cobra.Command {
 	var key adapter.APIKey
 	var admin bool
-	cmd := credentialsSubcommand("add-key --name NAME (--admin | --customer ID)", "Make an API key, for a client that sends it in place of a signature", cobra.NoArgs,
+	var username string
+	cmd := credentialsSubcommand("add-key --name NAME (--admin [--username NAME] | --customer ID)", "Make an API key, for a client that sends it in place of a signature", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
 			if !admin && key.CustomerID <= 0 {
 				return errors.New("the id to act for must be positive")
+			}
+			key.Kind = adapter.CustomerKey
+			if admin {
+				key.Kind = adapter.AdminKey
+			}
+			if username != "" {
+				id, err := db.AdminID(ctx, username)
+				if err != nil {
+					return notThere(err, "administrator", "list admins")
+				}
+				key.AdminID = int64(id)
 			}
 			added, text, err := db.Credentials().AddKey(ctx, key)
 			if err != nil {
@@ -33,13 +45,19 @@ func addKeyCommand() *cobra.Command {
 Keys count where the setting auth.bearer is on. The key is shown once: what is
 stored of it is a hash. Whoever has it can call, so give each client its own,
 serve by HTTPS alone, and revoke what has leaked:
-  portico credentials revoke --key ID`
+  portico credentials revoke --key ID
+
+A key for administrators may belong to one of them:
+  portico credentials add-key --name "probe" --admin --username erp
+It is revoked when that administrator is disabled.`
 	cmd.Flags().StringVar(&key.Name, "name", "", "what the client is called")
 	cmd.Flags().BoolVar(&admin, "admin", false, "the key acts for an administrator")
+	cmd.Flags().StringVar(&username, "username", "", "with --admin: the administrator who the key belongs to")
 	cmd.Flags().Int64Var(&key.CustomerID, "customer", 0, "id of the customer the key acts for")
 	require(cmd, "name")
 	cmd.MarkFlagsOneRequired("admin", "customer")
 	cmd.MarkFlagsMutuallyExclusive("admin", "customer")
+	cmd.MarkFlagsMutuallyExclusive("username", "customer")
 	return cmd
 }
 

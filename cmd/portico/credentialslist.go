@@ -71,13 +71,15 @@ type printedKey struct {
 	ID         int64  `json:"id"`
 	Name       string `json:"name"`
 	Key        string `json:"key,omitempty"`
-	CustomerID int64  `json:"customer_id,omitempty"` // an administrator's has none
+	Kind       string `json:"kind"`
+	AdminID    int64  `json:"admin_id,omitempty"` // who a key of administrators belongs to
+	CustomerID int64  `json:"customer_id,omitempty"`
 	Revoked    bool   `json:"revoked"`
 	Created    string `json:"created"`
 }
 
 func printedAPIKey(k adapter.APIKey, text string) printedKey {
-	return printedKey{ID: k.ID, Name: k.Name, Key: text, CustomerID: k.CustomerID, Revoked: k.Revoked, Created: k.CreatedAt.Format("2006-01-02")}
+	return printedKey{ID: k.ID, Name: k.Name, Key: text, Kind: string(k.Kind), AdminID: k.AdminID, CustomerID: k.CustomerID, Revoked: k.Revoked, Created: k.CreatedAt.Format("2006-01-02")}
 }
 
 func listKeys(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error {
@@ -93,8 +95,11 @@ func listKeys(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error {
 		fmt.Fprintln(w, "ID\tNAME\tACTS FOR\tCREATED\tREVOKED")
 		for _, k := range keys {
 			owner := "administrators"
-			if k.CustomerID != 0 {
+			switch {
+			case k.Kind == string(adapter.CustomerKey):
 				owner = fmt.Sprintf("customer %d", k.CustomerID)
+			case k.AdminID != 0:
+				owner = fmt.Sprintf("admin %d", k.AdminID)
 			}
 			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%t\n", k.ID, k.Name, owner, k.Created, k.Revoked)
 		}
@@ -105,7 +110,8 @@ func listKeys(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error {
 type printedAdmin struct {
 	ID       int64  `json:"admin_id"`
 	Username string `json:"username"`
-	LogsIn   bool   `json:"logs_in"` // has a password
+	LogsIn   bool   `json:"logs_in"` // has a password, and is not disabled
+	Disabled bool   `json:"disabled"`
 }
 
 func listAdmins(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error {
@@ -119,12 +125,15 @@ func listAdmins(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error 
 	}
 	admins := []printedAdmin{}
 	for _, r := range result.Records {
-		admins = append(admins, printedAdmin{ID: r.Get("admin_id").Int(), Username: r.Get("username").Text(), LogsIn: !r.Get("password_hash").Empty()})
+		disabled := r.Get("disabled").Int() != 0
+		admins = append(admins, printedAdmin{
+			ID: r.Get("admin_id").Int(), Username: r.Get("username").Text(), LogsIn: !disabled && !r.Get("password_hash").Empty(), Disabled: disabled,
+		})
 	}
 	return write(cmd, admins, func(w io.Writer) {
-		fmt.Fprintln(w, "ID\tUSERNAME\tLOGS IN")
+		fmt.Fprintln(w, "ID\tUSERNAME\tLOGS IN\tDISABLED")
 		for _, a := range admins {
-			fmt.Fprintf(w, "%d\t%s\t%t\n", a.ID, a.Username, a.LogsIn)
+			fmt.Fprintf(w, "%d\t%s\t%t\t%t\n", a.ID, a.Username, a.LogsIn, a.Disabled)
 		}
 	})
 }

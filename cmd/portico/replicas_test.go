@@ -78,7 +78,7 @@ func TestRevokedEverywhere(t *testing.T) {
 	loadDemo(t, dsn)
 	db := demoDB(t, dsn)
 	t.Cleanup(func() { _ = db.Close() })
-	_, key, err := db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "probe"})
+	_, key, err := db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "probe", Kind: adapter.AdminKey})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,11 +120,11 @@ func TestBearerKeys(t *testing.T) {
 		for _, on := range []string{"true", "false"} {
 			t.Run(dialect+"/"+on, func(t *testing.T) {
 				a, server := startDemo(t, dialect, "PORTICO_AUTH_BEARER="+on)
-				admin, adminKey, err := a.db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "probe"})
+				admin, adminKey, err := a.db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "probe", Kind: adapter.AdminKey})
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, customerKey, err := a.db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "app", CustomerID: 1})
+				_, customerKey, err := a.db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "app", Kind: adapter.CustomerKey, CustomerID: 1})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -183,7 +183,7 @@ func TestKeysAreLimited(t *testing.T) {
 	var keys [2]string
 	for i := range keys {
 		var err error
-		if _, keys[i], err = a.db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "probe"}); err != nil {
+		if _, keys[i], err = a.db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "probe", Kind: adapter.AdminKey}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -226,16 +226,17 @@ func TestKeysAreNotSigned(t *testing.T) {
 	of := func(letter string) string { return strings.Repeat(letter, 32) }
 	for _, tt := range []struct {
 		name, auth string
+		kind       adapter.KeyKind
 		customer   int64
 		want       int
 	}{
-		{"caller", "caller", 0, http.StatusForbidden}, {"caller, customer", "caller", 1, http.StatusForbidden},
-		{"own", "own", 0, http.StatusOK}, {"own, customer", "own", 1, http.StatusForbidden},
+		{"caller", "caller", adapter.AdminKey, 0, http.StatusForbidden}, {"caller, customer", "caller", adapter.CustomerKey, 1, http.StatusForbidden},
+		{"own", "own", adapter.AdminKey, 0, http.StatusOK}, {"own, customer", "own", adapter.CustomerKey, 1, http.StatusForbidden},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			front := serveFront(t, old.URL, []string{allToLegacy}, "PORTICO_AUTH_BEARER=true", "PORTICO_LEGACY_AUTH="+tt.auth,
 				"PORTICO_LEGACY_CONSUMER_KEY="+of("a"), "PORTICO_LEGACY_CONSUMER_SECRET="+of("b"), "PORTICO_LEGACY_TOKEN="+of("c"), "PORTICO_LEGACY_TOKEN_SECRET="+of("d"))
-			_, key, err := front.app.db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "probe", CustomerID: tt.customer})
+			_, key, err := front.app.db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "probe", Kind: tt.kind, CustomerID: tt.customer})
 			if err != nil {
 				t.Fatal(err)
 			}

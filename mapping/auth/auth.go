@@ -41,7 +41,7 @@ type Nonces interface {
 type Principal struct {
 	Role       contract.Role
 	CustomerID int64
-	AdminID    int64 // 0 for an Admin who calls with an API key
+	AdminID    int64 // 0 for an Admin who calls with an API key that belongs to nobody
 	// The client program of a Customer or an Admin: a consumer, or an API key.
 	ConsumerID, KeyID int64
 }

@@ -47,9 +47,11 @@ func (a *Authenticator) bearer(ctx context.Context, text string) (Principal, err
 		return Principal{}, problem("token_rejected")
 	case key.Revoked:
 		return Principal{}, problem("token_revoked")
-	case key.CustomerID != 0:
+	case key.Kind == adapter.CustomerKey && key.CustomerID != 0:
 		return Principal{Role: contract.Customer, CustomerID: key.CustomerID, KeyID: key.ID}, nil
+	case key.Kind == adapter.AdminKey && key.CustomerID == 0:
+		return Principal{Role: contract.Admin, AdminID: key.AdminID, KeyID: key.ID}, nil
 	default:
-		return Principal{Role: contract.Admin, KeyID: key.ID}, nil
+		return Principal{}, internalProblem("User type is unknown")
 	}
 }

@@ -33,7 +33,9 @@ func (m *memoryKeys) Key(_ context.Context, hash string) (adapter.APIKey, error)
 func newKeys() *memoryKeys {
 	keys := &memoryKeys{keys: map[string]adapter.APIKey{}}
 	for text, key := range map[string]adapter.APIKey{
-		"for-an-admin": {ID: 1}, "For-A-Customer": {ID: 2, CustomerID: 12}, "revoked": {ID: 3, Revoked: true},
+		"for-an-admin": {ID: 1, Kind: adapter.AdminKey}, "For-A-Customer": {ID: 2, Kind: adapter.CustomerKey, CustomerID: 12},
+		"revoked": {ID: 3, Kind: adapter.AdminKey, Revoked: true}, "of-an-admin": {ID: 4, Kind: adapter.AdminKey, AdminID: 11},
+		"no-kind": {ID: 5}, "no-customer": {ID: 6, Kind: adapter.CustomerKey}, "both": {ID: 7, Kind: adapter.AdminKey, CustomerID: 12},
 	} {
 		keys.keys[adapter.HashAPIKey(text)] = key
 	}
@@ -48,6 +50,10 @@ func TestBearer(t *testing.T) {
 	}{
 		{"administrator", "Bearer for-an-admin", Principal{Role: contract.Admin, KeyID: 1}, ""},
 		{"customer", "Bearer For-A-Customer", Principal{Role: contract.Customer, CustomerID: 12, KeyID: 2}, ""},
+		{"administrator's own", "Bearer of-an-admin", Principal{Role: contract.Admin, AdminID: 11, KeyID: 4}, ""},
+		{"no kind", "Bearer no-kind", Principal{}, "internal_error&message=User type is unknown"},
+		{"no customer", "Bearer no-customer", Principal{}, "internal_error&message=User type is unknown"},
+		{"administrator and customer", "Bearer both", Principal{}, "internal_error&message=User type is unknown"},
 		{"spelling of the scheme, and blanks", "bEARER   for-an-admin  ", Principal{Role: contract.Admin, KeyID: 1}, ""},
 		{"letter case counts", "Bearer for-a-customer", Principal{}, "token_rejected"},
 		{"revoked", "Bearer revoked", Principal{}, "token_revoked"},

@@ -21,7 +21,7 @@ type Grants interface {
 	// Authorise gives a request token to an administrator or a customer, the other id
 	// being 0, with a new verifier, and returns it. At the same moment the user's
 	// other tokens of the consumer are gone. Kinds: NotFound when no such request token
-	// waits, or when there is no such customer.
+	// waits, when there is no such customer, or when the administrator is disabled.
 	Authorise(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error)
 	// Reject deletes a request token that waits for its user. Kinds: NotFound when no
 	// such request token waits.

@@ -61,7 +61,7 @@ func customerSide() *side {
 
 func adminSide() *side {
 	return &side{
-		call: "adminAuthorize", resource: adapter.Admins, name: "username",
+		call: "adminAuthorize", resource: adapter.Admins, name: "username", unconfirmed: "disabled",
 		cookie: "adminhtml", form: "/admin/oauth_authorize", loginPost: "/admin/oauth_authorize/index/",
 		wrong:   "Invalid User Name or Password.",
 		invalid: map[action]string{ask: invalidRequest, confirm: "An error occurred on confirm authorize.", reject: invalidReject},

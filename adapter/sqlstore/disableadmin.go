@@ -1,0 +1,109 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+var errDisabled = errors.New("the administrator is disabled")
+
+// A DisabledAdmin tells what DisableAdmin has revoked.
+type DisabledAdmin struct {
+	ID     adapter.Key `json:"admin_id"`
+	Tokens int64       `json:"tokens"`   // OAuth tokens of any type
+	Keys   int64       `json:"api_keys"` // API keys that belong to the administrator
+}
+
+// DisableAdmin disables the administrator of a name, whose letter case and accents do
+// not count, and revokes all tokens and API keys that belong to the administrator, in
+// one transaction. Sessions end with it, and no token or key can be added until
+// EnableAdmin. Kinds: NotFound, Unavailable, Internal.
+func (db *DB) DisableAdmin(ctx context.Context, username string) (done DisabledAdmin, err error) {
+	err = db.write(ctx, "disable admin", func(tx *sql.Tx) error {
+		id, err := db.adminID(ctx, tx, username)
+		if err == nil {
+			done, err = db.disableAdmin(ctx, tx, id)
+		}
+		return err
+	})
+	if err != nil {
+		return DisabledAdmin{}, err
+	}
+	return done, nil
+}
+
+// disableAdmin changes the administrator's row first, which whatever adds a token or a
+// key locks.
+func (db *DB) disableAdmin(ctx context.Context, tx *sql.Tx, id int64) (done DisabledAdmin, err error) {
+	done.ID = adapter.Key(id)
+	for _, change := range []struct {
+		text string
+		rows *int64
+	}{
+		{"UPDATE admin SET disabled = 1 WHERE admin_id = ?", new(int64)},
+		{"UPDATE oauth_token SET revoked = 1 WHERE admin_id = ? AND revoked = 0", &done.Tokens},
+		{"UPDATE api_key SET revoked = 1 WHERE admin_id = ? AND revoked = 0", &done.Keys},
+	} {
+		result, err := db.exec(ctx, tx, change.text, id)
+		if err == nil {
+			*change.rows, err = result.RowsAffected()
+		}
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// EnableAdmin lets the administrator of a name log in and be acted for again, and returns
+// the id. What was revoked stays revoked. Kinds: NotFound, Unavailable, Internal.
+func (db *DB) EnableAdmin(ctx context.Context, username string) (id adapter.Key, err error) {
+	err = db.write(ctx, "enable admin", func(tx *sql.Tx) error {
+		found, err := db.adminID(ctx, tx, username)
+		if err == nil {
+			id = adapter.Key(found)
+			_, err = db.exec(ctx, tx, "UPDATE admin SET disabled = NULL WHERE admin_id = ?", found)
+		}
+		return err
+	})
+	return id, err
+}
+
+// AdminID returns the id of the administrator of a name, whose letter case and accents do
+// not count. Kinds: NotFound, Unavailable, Internal.
+func (db *DB) AdminID(ctx context.Context, username string) (id adapter.Key, err error) {
+	rows, err := db.reading.query(ctx, "SELECT admin_id FROM admin WHERE username_folded = ?", adapter.Fold(username))
+	if err == nil {
+		err = scanOne(rows, &id)
+	}
+	return id, db.fault(ctx, "find admin", err)
+}
+
+func (db *DB) adminID(ctx context.Context, tx *sql.Tx, username string) (id int64, err error) {
+	err = tx.QueryRowContext(ctx, db.engine.rebind("SELECT admin_id FROM admin WHERE username_folded = ?"), adapter.Fold(username)).Scan(&id)
+	return id, err
+}
+
+// isDisabled reports whether an administrator is disabled, and keeps an enabled one
+// enabled until tx ends. An administrator without a record here is one of the backend.
+func (db *DB) isDisabled(ctx context.Context, tx *sql.Tx, id int64) (bool, error) {
+	var disabled sql.NullInt64
+	text := "SELECT disabled FROM admin WHERE admin_id = ?" + db.engine.lock
+	err := tx.QueryRowContext(ctx, db.engine.rebind(text), id).Scan(&disabled)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return disabled.Int64 != 0, err
+}
+
+// checkEnabled is isDisabled as an error of kind Invalid.
+func (db *DB) checkEnabled(ctx context.Context, tx *sql.Tx, op string, id int64) error {
+	disabled, err := db.isDisabled(ctx, tx, id)
+	if disabled {
+		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "admin", Err: errDisabled}
+	}
+	return err
+}
