@@ -27,8 +27,8 @@ import (
 var (
 	demoKey, demoSecret = strings.Repeat("a", 32), strings.Repeat("b", 32)
 	demoUsers           = map[string]danceUser{
-		"customer": {form: "/oauth/authorize", name: "ada@example.com", password: "ada-password-1", wrong: "Invalid login or password.", mine: "/api/rest/customers/1", cookie: "frontend"},
-		"admin":    {form: "/admin/oauth_authorize", name: "admin", password: demo.AdminPassword, wrong: "Invalid User Name or Password.", mine: "/api/rest/customers", cookie: "adminhtml"},
+		"customer": {form: "/oauth/authorize", name: "ada@example.com", password: "ada-password-1", wrong: "Invalid login or password.", mine: "/api/rest/customers/1", cookie: "portico_customer"},
+		"admin":    {form: "/admin/oauth_authorize", name: "admin", password: demo.AdminPassword, wrong: "Invalid User Name or Password.", mine: "/api/rest/customers", cookie: "portico_admin"},
 	}
 )
 

@@ -125,7 +125,7 @@ func TestNoLabelHoldsWhatAClientChose(t *testing.T) {
 				{"GET /oauth/" + word},
 				{"GET /oauth/initiate?oauth_callback=" + word},
 				{"GET /oauth/token?oauth_verifier=" + word, oauth(`oauth_consumer_key="@", oauth_token="` + word + `"`)},
-				{"GET /oauth/authorize?oauth_token=" + word, "Cookie: frontend=" + word},
+				{"GET /oauth/authorize?oauth_token=" + word, "Cookie: portico_customer=" + word},
 				{"GET /oauth/authorize/" + word + "?oauth_token=" + word},
 				{"GET /admin/oauth_authorize/confirm/?oauth_token=" + word},
 				{"GET /admin/oauth_authorize/reject?oauth_token=" + word},

@@ -8,12 +8,14 @@
 //     only find out who the user is and what he wants.
 //  2. What differs between customers and administrators is a row of a table (sides.go),
 //     and so is every path.
-//  3. Programs walk through the pages as well as people do: ids, names of fields,
-//     cookies and redirects are the contract's, URLs are absolute. Nothing needs a
+//  3. Programs walk through the pages as well as people do: ids, names of fields
+//     and redirects are the contract's, URLs are absolute. Nothing needs a
 //     script.
 //  4. Nothing is remembered here but failed log-ins. A session is a cookie, sealed with
 //     a key that replicas share when they share auth.secret_key, for half an hour; it
-//     ends with the password it began with. The cookie is SameSite=Strict: a user who
+//     ends with the password it began with, and when the user is disabled. The cookie has
+//     a name and paths of its own, since the shop may be on the same host, and is
+//     SameSite=Strict: a user who
 //     comes from another site to confirm something is asked to log in.
 //  5. A form to log in is taken only from a page of ours, and from the browser that the
 //     page was given to. A form of another site sets no cookie. A program that is no

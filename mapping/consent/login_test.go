@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"strconv"
@@ -75,6 +76,60 @@ func TestWhoMayLogIn(t *testing.T) {
 	}
 }
 
+// TestDisabledAdmin: a disabled administrator has no session any more, and gets none.
+func TestDisabledAdmin(t *testing.T) {
+	s := newShop(t)
+	r, at := s.asked("admin")
+	r.logIn("admin", adminPassword)
+	r.get(at).want(200, "requests access")
+	s.admins.set(1, "disabled", "1")
+	r.get(strings.Replace(at, "?", "/confirm?", 1)).want(302, base+at)
+	for text, token := range s.grants.tokens {
+		if token.AdminID != 0 {
+			t.Errorf("token %s is granted", text)
+		}
+	}
+	r, at = s.asked("admin")
+	r.logIn("admin", adminPassword).want(200, "Invalid User Name or Password.")
+	r.get(at).want(200, "loginForm")
+}
+
+// TestCookies: the cookies of sessions have a name that no shop on the host uses, and
+// browsers send them to the pages of their side alone.
+func TestCookies(t *testing.T) {
+	for _, c := range []struct {
+		side, public, cookie string
+		sent, kept           []string
+	}{
+		{"customer", "", "portico_customer", []string{"/oauth/authorize", "/oauth/authorize/simple", "/customer/account/loginPost/", "/oauth/authorize/confirm"},
+			[]string{"/", "/customer/account", "/admin/oauth_authorize", "/api/rest/products"}},
+		{"admin", "", "portico_admin", []string{"/admin/oauth_authorize", "/admin/oAuth_authorize/confirm", "/admin/oauth_authorize/index/"}, []string{"/", "/oauth/authorize", "/administrators"}},
+		{"customer", "http://store.example/shop", "portico_customer", []string{"/shop/oauth/authorize", "/shop/customer/account/loginPost/"}, []string{"/oauth/authorize", "/shop"}},
+	} {
+		t.Run(c.side+" "+c.public, func(t *testing.T) {
+			s := newShop(t, func(o *Options) { o.PublicURL = c.public })
+			r, _ := s.asked(c.side)
+			jar, err := cookiejar.New(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at, err := url.Parse(base + c.sent[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			jar.SetCookies(at, r.reply.Result().Cookies())
+			for want, paths := range map[int][]string{1: c.sent, 0: c.kept} {
+				for _, path := range paths {
+					cookies := jar.Cookies(at.ResolveReference(&url.URL{Path: path}))
+					if len(cookies) != want || want == 1 && cookies[0].Name != c.cookie {
+						t.Errorf("%s is sent %v", path, cookies)
+					}
+				}
+			}
+		})
+	}
+}
+
 // TestBackendWithoutAccounts: where the users cannot be found, or there are none, nobody
 // logs in.
 func TestBackendWithoutAccounts(t *testing.T) {
@@ -141,28 +196,31 @@ func TestSessionEnds(t *testing.T) {
 		{"from the future", func(s *shop, _ *reader) { s.wait(-time.Hour) }, true},
 		{"another password", func(s *shop, _ *reader) { s.customers.set(1, "password_hash", "$2a$04$x") }, true},
 		{"no password any more", func(s *shop, _ *reader) { s.customers.set(1, "password_hash", "") }, true},
+		{"a disabled administrator's account of the same id", func(s *shop, _ *reader) { s.admins.set(1, "disabled", "1") }, false},
 		{"the account is gone", func(s *shop, _ *reader) { s.customers.records = s.customers.records[1:] }, true},
 		{"another replica of the same key", func(s *shop, r *reader) { r.site = newSite(s.t, s.options) }, false},
 		{"another replica of its own key", func(s *shop, r *reader) {
 			s.options.Secret = nil
 			r.site = newSite(s.t, s.options)
 		}, true},
-		{"beside a cookie of the old system", func(_ *shop, r *reader) { r.header.Set("Cookie", "frontend=abc; frontend=%22") }, false},
+		{"beside a cookie of the old system", func(_ *shop, r *reader) {
+			r.header.Set("Cookie", "portico_customer=abc; portico_customer=%22; frontend=abc")
+		}, false},
 		{"changed", func(_ *shop, r *reader) {
-			c := r.cookies["frontend"]
+			c := r.cookies["portico_customer"]
 			c.Value = c.Value[:20] + "A" + c.Value[21:]
 			if c.Value[20] == 'A' {
 				c.Value = c.Value[:20] + "B" + c.Value[21:]
 			}
 		}, true},
 		{"cookie of the other side", func(_ *shop, r *reader) {
-			r.cookies["frontend"] = &http.Cookie{Name: "frontend", Value: r.cookies["adminhtml"].Value}
+			r.cookies["portico_customer"] = &http.Cookie{Name: "portico_customer", Value: r.cookies["portico_admin"].Value}
 		}, true},
 		{"key of a form as a cookie", func(s *shop, r *reader) {
 			key := s.reader().get("/oauth/authorize?oauth_token=" + s.request("oob")).find(`name="form_key" value="([^"]*)"`)
-			r.cookies["frontend"] = &http.Cookie{Name: "frontend", Value: key}
+			r.cookies["portico_customer"] = &http.Cookie{Name: "portico_customer", Value: key}
 		}, true},
-		{"empty cookie", func(_ *shop, r *reader) { r.cookies["frontend"] = &http.Cookie{Name: "frontend"} }, true},
+		{"empty cookie", func(_ *shop, r *reader) { r.cookies["portico_customer"] = &http.Cookie{Name: "portico_customer"} }, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -170,7 +228,7 @@ func TestSessionEnds(t *testing.T) {
 			r, at := s.asked("customer")
 			r.logIn("ada@example.com", adaPassword).want(302, base+at)
 			admin, _ := s.asked("admin")
-			r.cookies["adminhtml"] = admin.logIn("admin", adminPassword).cookies["adminhtml"]
+			r.cookies["portico_admin"] = admin.logIn("admin", adminPassword).cookies["portico_admin"]
 			r.get(at).want(200, "requests access")
 			tt.do(s, r)
 			if r.get(at); strings.Contains(r.body, "loginForm") != tt.ends {
@@ -204,7 +262,7 @@ func TestForeignForms(t *testing.T) {
 		}, true, false},
 		{"no key", func(_ *shop, _ *reader, form url.Values) { form.Del("form_key") }, false, false},
 		{"key made up", func(_ *shop, _ *reader, form url.Values) { form.Set("form_key", strings.Repeat("A", 80)) }, false, false},
-		{"key that is a cookie", func(_ *shop, r *reader, form url.Values) { form.Set("form_key", r.cookies["frontend"].Value) }, false, false},
+		{"key that is a cookie", func(_ *shop, r *reader, form url.Values) { form.Set("form_key", r.cookies["portico_customer"].Value) }, false, false},
 		{"key of another browser", func(s *shop, _ *reader, form url.Values) {
 			form.Set("form_key", s.reader().get("/oauth/authorize?oauth_token="+s.request("oob")).find(`name="form_key" value="([^"]*)"`))
 		}, false, false},
@@ -361,7 +419,7 @@ func TestSeal(t *testing.T) {
 			t.Errorf("%s: opens", name)
 		}
 	}
-	if s.open("session adminhtml", sealed, &got) {
+	if s.open("session portico_admin", sealed, &got) {
 		t.Error("opens for another purpose")
 	}
 }

@@ -56,7 +56,7 @@ func newBrowser() string { return rand.Text() }
 // session returns the session of r at a side. One that is not ours, or too old, is
 // none.
 func (s *Site) session(r *http.Request, at *side) (found session, ok bool) {
-	// The old system has a cookie of the same name, perhaps for another path.
+	// Another program on the host may set a cookie of the same name.
 	for i, cookie := range r.CookiesNamed(at.cookie) {
 		if i == 8 {
 			break
@@ -81,11 +81,16 @@ func (s *Site) remember(w http.ResponseWriter, v *visit, one session) error {
 	if err != nil {
 		return err
 	}
-	http.SetCookie(w, &http.Cookie{
-		Name: v.side.cookie, Value: sealed, Path: s.cookiePath, HttpOnly: true, Secure: v.scheme == "https", SameSite: http.SameSiteStrictMode,
-	})
+	for _, path := range v.side.cookiePaths {
+		http.SetCookie(w, &http.Cookie{
+			Name: v.side.cookie, Value: sealed, Path: s.cookiePath(path), HttpOnly: true, Secure: v.scheme == "https", SameSite: http.SameSiteStrictMode,
+		})
+	}
 	return nil
 }
+
+// cookiePath returns the path of a cookie for the pages below path, as browsers see it.
+func (s *Site) cookiePath(path string) string { return s.publicPath + path }
 
 // A user is somebody with an account.
 type user struct {

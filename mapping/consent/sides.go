@@ -15,7 +15,11 @@ type side struct {
 	// it may not log in, "" for none.
 	name, unconfirmed string
 
-	cookie    string
+	// cookie is the name of the session's cookie, which no shop on the same host uses,
+	// and cookiePaths are the paths that it is sent to.
+	cookie      string
+	cookiePaths []string
+
 	form      string // path of the form
 	loginPost string // path that the form to log in is posted to
 	// redirectsWrong: after a wrong password the user goes back to the form; otherwise
@@ -51,7 +55,7 @@ const (
 func customerSide() *side {
 	return &side{
 		call: "authorize", resource: adapter.Customers, name: "email", unconfirmed: "confirmation",
-		cookie: "frontend", form: "/oauth/authorize", loginPost: "/customer/account/loginPost/",
+		cookie: "portico_customer", cookiePaths: []string{"/oauth", "/customer/account/loginPost"}, form: "/oauth/authorize", loginPost: "/customer/account/loginPost/",
 		redirectsWrong: true, wrong: "Invalid login or password.",
 		invalid: map[action]string{ask: invalidRequest, confirm: invalidRequest, reject: invalidReject},
 		simple:  []string{"simple=1"},
@@ -62,7 +66,7 @@ func customerSide() *side {
 func adminSide() *side {
 	return &side{
 		call: "adminAuthorize", resource: adapter.Admins, name: "username", unconfirmed: "disabled",
-		cookie: "adminhtml", form: "/admin/oauth_authorize", loginPost: "/admin/oauth_authorize/index/",
+		cookie: "portico_admin", cookiePaths: []string{"/admin"}, form: "/admin/oauth_authorize", loginPost: "/admin/oauth_authorize/index/",
 		wrong:   "Invalid User Name or Password.",
 		invalid: map[action]string{ask: invalidRequest, confirm: "An error occurred on confirm authorize.", reject: invalidReject},
 		title:   "Administrator log-in", nameLabel: "User Name", nameType: "text", nameID: "username", passwordID: "login",

@@ -54,7 +54,7 @@ type Site struct {
 	pages       map[string]page
 	sealer      *sealer
 	public      string
-	cookiePath  string
+	publicPath  string // of public, which stands before the paths that browsers ask for
 	maxQuery    int
 	log         *slog.Logger
 	now         func() time.Time
@@ -73,7 +73,7 @@ func New(o Options) (*Site, error) {
 	s := &Site{
 		granting: o.Granting, accounts: o.Accounts, upgrades: o.Upgrades, public: strings.TrimRight(o.PublicURL, "/"),
 		maxQuery: cmp.Or(o.MaxQuery, defaultMaxQuery), pages: pages(customerSide(), adminSide()), log: o.Log, now: o.Now,
-		cookiePath: "/", crossOrigin: http.NewCrossOriginProtection(), cost: o.PasswordCost, hashing: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		crossOrigin: http.NewCrossOriginProtection(), cost: o.PasswordCost, hashing: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -86,7 +86,7 @@ func New(o Options) (*Site, error) {
 	if s.public != "" {
 		u, err := url.Parse(s.public)
 		if err == nil {
-			s.cookiePath = strings.TrimRight(u.EscapedPath(), "/") + "/"
+			s.publicPath = u.EscapedPath()
 			err = s.crossOrigin.AddTrustedOrigin(u.Scheme + "://" + u.Host)
 		}
 		if err != nil {

@@ -21,9 +21,9 @@ var sidesOfContract = []struct {
 	badConfirm, badReject string
 	simple                string // at the end of a callback
 }{
-	{"customer", "/oauth/authorize", "frontend", "ada@example.com", adaPassword, "/customer/account/loginPost/", "Invalid login or password.", true,
+	{"customer", "/oauth/authorize", "portico_customer", "ada@example.com", adaPassword, "/customer/account/loginPost/", "Invalid login or password.", true,
 		"An error occurred. Your authorization request is invalid.", "An error occurred on reject authorize.", "&simple=1"},
-	{"admin", "/admin/oauth_authorize", "adminhtml", "admin", adminPassword, "/admin/oauth_authorize/index/", "Invalid User Name or Password.", false,
+	{"admin", "/admin/oauth_authorize", "portico_admin", "admin", adminPassword, "/admin/oauth_authorize/index/", "Invalid User Name or Password.", false,
 		"An error occurred on confirm authorize.", "An error occurred on reject authorize.", ""},
 }
 
@@ -249,7 +249,7 @@ func TestPublicURL(t *testing.T) {
 	at := "/oauth/authorize?oauth_token=" + token
 	r.get(at).want(200, `action="https://public.example/shop/customer/account/loginPost/"`)
 	r.logIn("ada@example.com", adaPassword).want(302, "https://public.example/shop"+at)
-	if !r.cookies["frontend"].Secure {
+	if !r.cookies["portico_customer"].Secure {
 		t.Error("the cookie goes over plain HTTP")
 	}
 	if _, err := New(Options{PublicURL: "nonsense"}); err == nil {
