@@ -22,11 +22,15 @@ type Paging struct {
 	Limit int64
 	// page is the number of the page as sent: it may lie between two pages.
 	page float64
+	// limit is the limit as sent, fraction included: it decides which page is the
+	// last one (wire 10).
+	limit float64
 }
 
 // Offset returns the number of rows before the page. decided is false when it
 // takes the total to tell whether the page lies beyond the end: for page
-// numbers between two pages, and for those no list can reach.
+// numbers between two pages, for those no list can reach, and for every page of
+// a limit with a fraction, whose last page is not where its rows end.
 func (p Paging) Offset() (offset int64, decided bool) {
 	if p.Limit == 0 || p.page <= 1 {
 		return 0, true
@@ -35,7 +39,7 @@ func (p Paging) Offset() (offset int64, decided bool) {
 	if rows >= maxOffset {
 		return maxOffset, false
 	}
-	return int64(rows), p.page == math.Trunc(p.page)
+	return int64(rows), p.page == math.Trunc(p.page) && p.limit == math.Trunc(p.limit)
 }
 
 // OffsetIn returns the number of rows before the page in a list of total rows.
@@ -45,15 +49,15 @@ func (p Paging) OffsetIn(total int64) int64 {
 	if offset == 0 || total == 0 {
 		return 0
 	}
-	last := (total + p.Limit - 1) / p.Limit
-	if p.page > float64(last) {
-		return (last - 1) * p.Limit
+	last := math.Ceil(float64(total) / p.limit)
+	if p.page > last {
+		return (int64(last) - 1) * p.Limit
 	}
 	return offset
 }
 
 func parsePaging(d *contract.Dialect, query *codec.Node) (Paging, error) {
-	p := Paging{Limit: defaultLimit, page: 1}
+	p := Paging{Limit: defaultLimit, page: 1, limit: defaultLimit}
 	if node, sent := query.Get("page"); sent {
 		page, ok := number(node)
 		if !ok {
@@ -72,9 +76,9 @@ func parsePaging(d *contract.Dialect, query *codec.Node) (Paging, error) {
 		if limit < 0 || limit > maxLimit {
 			return p, d.Fault(contract.LimitError)
 		}
-		p.Limit = int64(limit)
+		p.Limit, p.limit = int64(limit), limit
 		if limit == 0 && node.Text != "0" && d.ZeroLimitOneRow {
-			p.Limit = 1
+			p.Limit, p.limit = 1, 1
 		}
 	}
 	return p, nil
