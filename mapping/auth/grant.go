@@ -122,9 +122,9 @@ func (g *Granting) consumer(ctx context.Context, r *Request) (*call, adapter.Con
 
 // checkGrant runs the checks between a token that is known and its signature.
 func (g *Granting) checkGrant(c *call, token adapter.Token, consumer adapter.Consumer) error {
-	verifier, sent := c.oauth.get("oauth_verifier")
+	verifier, _ := c.oauth.get("oauth_verifier")
 	switch {
-	case !sent:
+	case !c.oauth.filled("oauth_verifier"):
 		return parameterAbsent("oauth_verifier")
 	case len(verifier.value) != credentialLength:
 		return problem("verifier_invalid")
