@@ -45,6 +45,7 @@ func (r *resource) many(c *Call, form listForm, records *rows) (*Reply, error) {
 func (r *resource) manyCut(c *Call, form listForm, records *rows, fields []int) *Reply {
 	key, _ := r.schema.Index(r.schema.Key)
 	place, renderer := 0, r.renderer(c, fields)
+	renderer.shownNull = records.shownNull
 	entry := func(rec adapter.Record) codec.Member {
 		name := rec.Values[key].Text()
 		if form == arrayOfRecords {

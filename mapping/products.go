@@ -112,17 +112,14 @@ func (s *Service) listProducts(ctx context.Context, c *Call) (*Reply, error) {
 	}
 	fields, selectionFault := r.selected(c, shape)
 	reply := s.newProductReply(c, r, fields, true)
-	bounds := productBounds(c, wanted, view, category)
+	byFinalPrice := s.ordersByFinalPrice(c, view, wanted)
+	bounds := productBounds(c, wanted, view, category, byFinalPrice)
 	bounds.With, bounds.Only = reply.parts.with, reply.parts.named()
-	ordered, isOrdered := r.schema.Index(wanted.Query.OrderBy)
-	records, err := s.productRows(ctx, c, wanted, bounds, func(ctx context.Context, products []adapter.Record) ([]adapter.Record, error) {
-		if isOrdered && s.dialect.OrderedByNull {
-			for _, product := range products {
-				if product.Values[ordered].Kind() == adapter.Absent {
-					product.Values[ordered] = adapter.NullValue()
-				}
-			}
-		}
+	readRows := s.productRows
+	if byFinalPrice {
+		readRows = s.rowsByFinalPrice
+	}
+	records, err := readRows(ctx, c, wanted, bounds, func(ctx context.Context, products []adapter.Record) ([]adapter.Record, error) {
 		return products, reply.gather(ctx, products)
 	})
 	if err == nil && len(records.batch) > 0 {
@@ -137,13 +134,14 @@ func (s *Service) listProducts(ctx context.Context, c *Call) (*Reply, error) {
 // productBounds returns which products the caller may list, and adds to wanted
 // the conditions that go with them. Customers and Guests see values of the
 // default scope, except those a website has of its own. An Admin sees all, but of
-// a category at a store view only what its website sells and has enabled.
-func productBounds(c *Call, wanted *listquery.List, view storeView, category int64) adapter.ListParams {
+// a category at a store view, and by final price, only what its website sells and
+// has enabled.
+func productBounds(c *Call, wanted *listquery.List, view storeView, category int64, byFinalPrice bool) adapter.ListParams {
 	bounds := adapter.ListParams{StoreID: view.id, Products: adapter.ProductParams{CategoryID: category}}
 	switch {
 	case c.Principal.Role != contract.Admin:
 		bounds.Products.WebsiteScope, bounds.Products.Listed = true, true
-	case category != 0 && view.id != 0:
+	case view.id != 0 && (category != 0 || byFinalPrice):
 		bounds.Products.WebsiteID = view.website
 		wanted.Query.Where = append(wanted.Query.Where, numberIs("status", enabled))
 	}

@@ -116,6 +116,8 @@ type renderer struct {
 	// fields.
 	absentIsNull, emptyRecords, emptyIsNull bool
 	slab                                    slab // where members go while there is room
+	// shownNull names the field that is null where it would be missing.
+	shownNull string
 }
 
 // room returns room for the members of one record.
@@ -192,7 +194,7 @@ func (r *renderer) render(rec adapter.Record) codec.Node {
 		if field.EmptyText && value.Kind == codec.Null {
 			*value, ok = codec.TextNode(""), true
 		}
-		if !ok && (!r.absentIsNull || field.OnceStored) {
+		if !ok && (!r.absentIsNull || field.OnceStored) && field.Name != r.shownNull {
 			members = members[:len(members)-1]
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -15,6 +17,8 @@ const (
 	// once. Bytes bind where records are large, as products are.
 	batchRows  = 500
 	batchBytes = 512 << 10
+	// keysAtOnce is the number of records that are read by their keys: a whole page.
+	keysAtOnce = 100
 	// pageBytes bounds them for the list of a page, which is read in one query unless
 	// its records are unusually large.
 	pageBytes = 1 << 20
@@ -66,6 +70,13 @@ type rows struct {
 	held  []adapter.Record
 	holds bool
 
+	// keys are the records still to come where the list has an order of its own, and
+	// byKeys says so: next selects none then.
+	keys   []adapter.Key
+	byKeys bool
+	// shownNull names the field that is null in records without a value of it.
+	shownNull string
+
 	batch []adapter.Record // the latest
 	ended bool             // no other follows it
 }
@@ -77,10 +88,14 @@ type rows struct {
 func (s source) rows(ctx context.Context, wanted *listquery.List, bounds adapter.ListParams, limits rowLimits, prepare preparation) (*rows, error) {
 	if wanted.Paging.Limit == 0 {
 		bounds.Query = wanted.Query
-		return s.allRows(ctx, bounds, limits, prepare)
+		r, err := s.allRows(ctx, bounds, limits, prepare)
+		if r != nil {
+			r.shownNull = wanted.ShownNull
+		}
+		return r, err
 	}
 	page, more, err := s.page(ctx, wanted, bounds)
-	r := &rows{from: s, limits: limits, prepare: prepare, batch: page, ended: !more}
+	r := &rows{from: s, limits: limits, prepare: prepare, batch: page, ended: !more, shownNull: wanted.ShownNull}
 	if more { // the rest of the page
 		r.next = bounds
 		r.next.Query = wanted.Query
@@ -142,8 +157,11 @@ func (r *rows) advance(ctx context.Context, size int64) error {
 
 // read returns the next records of the list, at most size.
 func (r *rows) read(ctx context.Context, size int64) ([]adapter.Record, error) {
-	if r.holds {
+	switch {
+	case r.holds:
 		return r.take(size), nil
+	case r.byKeys:
+		return r.readKeys(ctx, size)
 	}
 	r.next.Query.Limit, r.next.MaxBytes = size, batchBytes
 	result, err := r.from.store.List(ctx, &r.next)
@@ -165,6 +183,33 @@ func (r *rows) read(ctx context.Context, size int64) ([]adapter.Record, error) {
 		r.next.Query.After = r.from.mark(result.Records[read-1], r.next.Query.OrderBy)
 	}
 	return result.Records, nil
+}
+
+// readKeys reads the records of the next keys, at most size, in the order of the keys.
+// One that is gone meanwhile is left out.
+func (r *rows) readKeys(ctx context.Context, size int64) ([]adapter.Record, error) {
+	size = min(size, keysAtOnce, int64(len(r.keys)))
+	if size == 0 {
+		r.ended = true
+		return nil, nil
+	}
+	keys := r.keys[:size]
+	ids := make([]string, size)
+	for i, key := range keys {
+		ids[i] = strconv.FormatInt(int64(key), 10)
+	}
+	next := r.next
+	next.Query = adapter.Query{Where: []adapter.Condition{condition(r.from.schema.Key, adapter.In, ids...)}}
+	records, err := r.from.all(ctx, &next)
+	if err != nil {
+		return nil, err
+	}
+	r.keys = r.keys[size:]
+	r.ended = len(r.keys) == 0
+	slices.SortFunc(records, func(a, b adapter.Record) int {
+		return cmp.Compare(slices.Index(keys, keyOf(a)), slices.Index(keys, keyOf(b)))
+	})
+	return records, nil
 }
 
 // errNoProgress is for a store that ends a list early without a record.

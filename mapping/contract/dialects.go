@@ -18,6 +18,10 @@ type Dialect struct {
 	// fields; otherwise that is a crash of the original (wire 14), and a record of
 	// which a role reads nothing is an empty list (wire 4).
 	EmptySelections bool
+	// OneValueEach: a list or object for a field that holds one value, and a boolean
+	// that means nothing there, is refused (README, a value of another kind);
+	// otherwise some of them pass, and most of these store nothing.
+	OneValueEach bool
 	// AbsentIsNull: a field without a value, or with an empty one, is present and
 	// null (Conventions 2); otherwise a field that was never stored is missing,
 	// and an empty text is shown as it is.
@@ -53,6 +57,18 @@ type Dialect struct {
 	// OrderedByNull: in lists the field they are ordered by is null, not missing,
 	// where a record has none (products 3.1).
 	OrderedByNull bool
+	// PriceIndex: at a store view an Admin's list that is ordered by price is that of
+	// the products which have a price there, by what a Guest pays (wire 10).
+	PriceIndex bool
+	// SpellingKept: some options of a product are stored as they were spelt (products
+	// 5.2); otherwise as the plain number.
+	SpellingKept bool
+	// URLKeyByWebsite: a url_key of which nothing is left is only made from the name
+	// once the product is in a website (products 6); otherwise at once.
+	URLKeyByWebsite bool
+	// StockUnsaid: stock_data that does not say whether the stock is managed is stored
+	// as if it were (README, stock_data); otherwise a new product loses it.
+	StockUnsaid bool
 	// PercentFlags: group and tier prices carry is_percent (products 3.4).
 	PercentFlags bool
 	// UnmanagedTrue: is_in_stock of a product whose stock is not managed is the
@@ -109,6 +125,11 @@ type Dialect struct {
 	// CopiesOfWebsites: copying between store views copies values of the website,
 	// too; otherwise those of the store view alone (Endpoints / Product websites).
 	CopiesOfWebsites bool
+	// IDsCut: of an id in a path that is not whole the integer part counts, except
+	// for customers, their addresses, single orders and websites; the addresses of
+	// orders take the nearest integer, as recorded. Otherwise no record has it
+	// (wire 2).
+	IDsCut bool
 	// UngrantedCrash: a request token that is exchanged before its user has consented
 	// makes the original die; otherwise its verifier is wrong (wire 13 and 14).
 	UngrantedCrash bool
@@ -130,6 +151,7 @@ func Documented() *Dialect {
 		Name: "documented", Root: "service_api", column: documented,
 		DefaultFormats: true, JSONInTextXML: true, EmptySelections: true, AbsentIsNull: true, NumberedOrders: true,
 		PartialUpdates: true, EmptyValues: true, SuccessFirst: true, TwoStreetLines: true, CategoryView: true,
+		OneValueEach: true, StockUnsaid: true,
 		UnnamedFromTwo: true, ExcludeFlag: true, SingleSuccessList: true, Validators: true,
 	}
 }
@@ -142,7 +164,7 @@ func Magento() *Dialect {
 		UnmanagedTrue: true, UncheckedZero: true, StockReset: true, DividedReset: true, UnverifiableCrash: true, UngrantedCrash: true,
 		GoesOnUnsaved: true, ConfirmationKeys: true,
 		ListsCast: true, UnknownUploads: true, DeletesEverywhere: true,
-		PlainStoreIDs: true, CopiesOfWebsites: true,
+		PlainStoreIDs: true, CopiesOfWebsites: true, IDsCut: true, PriceIndex: true, SpellingKept: true, URLKeyByWebsite: true,
 	}
 }
 

@@ -61,6 +61,7 @@ const (
 	RequestInvalid
 	ScalarBody
 	ValueCrash
+	ValueOfOtherKind
 	PreValidation
 	NotFound
 	PagingError
@@ -212,6 +213,7 @@ var faults = [faultCount][columns]Fault{
 	RequestInvalid:        both(Fault{Code: 400, Message: "The request data is invalid."}),
 	ScalarBody:            {documented: {Code: 400, Message: "The request data is invalid."}, magento: crash},
 	ValueCrash:            {documented: {Code: 400, Message: "The request data is invalid."}, magento: crash},
+	ValueOfOtherKind:      both(Fault{Code: 400, Message: `Invalid value for "%s" in request.`}), // only with Dialect.OneValueEach
 	PreValidation:         both(Fault{Code: 400, Message: "Resource data pre-validation error."}),
 	NotFound:              both(Fault{Code: 404, Message: "Resource not found."}),
 	// wire 10 and 14: list modifiers

@@ -33,6 +33,9 @@ const (
 	views
 )
 
+// InList reports whether v shows the elements of a list of records.
+func (v View) InList() bool { return inList.in(v) }
+
 // ListView returns the view of a list's elements in f.
 func ListView(f Format) View {
 	if f == XML {
@@ -163,6 +166,9 @@ const (
 	SortsByDir
 	// SortsNothing: accepted, and records stay by ascending id.
 	SortsNothing
+	// SortsAsNull: the same, and in the dialects of [Dialect.OrderedByNull] every
+	// record shows the field, as null.
+	SortsAsNull
 	// Unsortable: refused as a field that cannot be read.
 	Unsortable
 	// SortCrash: the original dies.
@@ -216,6 +222,8 @@ type FieldTable struct {
 	// EmptyIsNull: a text without characters is shown as null, in every dialect.
 	EmptyIsNull bool
 
+	// unfilled names what roles may read and no record has (wire 10).
+	unfilled []unfilledNames
 	// tail names fields that the original writes behind all stored attributes of
 	// its EAV records: the first of them in a view ends the attributes there.
 	tail   []string
@@ -285,6 +293,23 @@ func (t *FieldTable) add(f Field) {
 		insert(documented, v, func(f *Field) bool { return !f.shown[documented].in(v) })
 		insert(magento, v, func(f *Field) bool { return slices.Contains(t.tail, f.Name) })
 	}
+}
+
+// unfilledNames are names that some roles may read and no record has.
+type unfilledNames struct {
+	roles RoleSet
+	names []string
+}
+
+// leaveUnfilled adds names that roles may ask for and never get a value of.
+func (t *FieldTable) leaveUnfilled(roles RoleSet, names ...string) {
+	t.unfilled = append(t.unfilled, unfilledNames{roles, names})
+}
+
+// Unfilled reports whether role may read name and no record ever has it: naming it
+// selects nothing, and is no error (wire 10).
+func (t *FieldTable) Unfilled(name string, role Role) bool {
+	return slices.ContainsFunc(t.unfilled, func(u unfilledNames) bool { return u.roles.Has(role) && slices.Contains(u.names, name) })
 }
 
 // mark sets the flags of the named fields, which the table must have.

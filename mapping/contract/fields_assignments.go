@@ -12,9 +12,14 @@ func productWebsiteFields() *FieldTable {
 // productCategoryFields returns the field of a category assignment
 // (Resources / Product category assignment).
 func productCategoryFields() *FieldTable {
-	return newFieldTable([]Field{
+	t := newFieldTable([]Field{
 		{Name: "category_id", Attribute: "category_id", Read: everybody, Write: onlyAdmin, shown: [columns]shown{inBoth, inBoth}},
 	})
+	for _, role := range []RoleSet{onlyAdmin, shoppers} {
+		t.leaveUnfilled(role, unfilledOfProduct(role)...)
+	}
+	t.leaveUnfilled(everybody, "created_at", "updated_at")
+	return t
 }
 
 // assignedProductFields returns what the original shows an Admin in the place of

@@ -126,6 +126,7 @@ func orderAddressFields() *FieldTable {
 	}.rows())
 	t.mark(personal, "region", "postcode", "lastname", "street", "city", "email", "telephone", "firstname", "prefix", "middlename",
 		"suffix", "company")
+	t.leaveUnfilled(adminAndCustomer, "created_at", "updated_at")
 	return t
 }
 

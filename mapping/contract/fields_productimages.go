@@ -6,7 +6,7 @@ package contract
 func productImageFields() *FieldTable {
 	visible := [columns]shown{inBoth, inBoth}
 	unseen := [columns]shown{hidden, hidden}
-	return newFieldTable([]Field{
+	t := newFieldTable([]Field{
 		{Name: "id", Attribute: "id", Read: everybody, shown: visible},
 		{Name: "label", Attribute: "label", EmptyText: true, Read: everybody, Write: onlyAdmin, shown: visible},
 		{Name: "position", Attribute: "position", EmptyText: true, Read: everybody, Write: onlyAdmin, shown: visible},
@@ -18,4 +18,8 @@ func productImageFields() *FieldTable {
 		{Name: "file_content", Write: onlyAdmin, shown: unseen},
 		{Name: "file_mime_type", Write: onlyAdmin, shown: unseen},
 	})
+	for _, role := range []RoleSet{onlyAdmin, shoppers} {
+		t.leaveUnfilled(role, unfilledOfProduct(role)...)
+	}
+	return t
 }

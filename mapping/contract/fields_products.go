@@ -52,7 +52,7 @@ func adminProductFields() *FieldTable {
 		fields[i].Attribute = fields[i].Name
 	}
 	fields = append(fields,
-		Field{Name: "group_price", Write: onlyAdmin, Sort: SortsNothing, Filter: FiltersAll, lacking: added},
+		Field{Name: "group_price", Write: onlyAdmin, Sort: SortsAsNull, Filter: FiltersAll, lacking: added},
 		Field{Name: "tier_price", Write: onlyAdmin, Sort: SortsNothing, Filter: FiltersAll, lacking: added},
 		Field{Name: "stock_data", Write: onlyAdmin, Sort: SortsNothing, Filter: Unfilterable, lacking: added},
 	)
@@ -76,7 +76,22 @@ func adminProductFields() *FieldTable {
 	t.arrange(magento, inSingle, slices.Concat(productHead(), productTexts(), productIntegers(), productDecimals(), productLongTexts(), productDates(),
 		[]string{"group_price", "tier_price", "stock_data"})...)
 	t.tail = []string{"group_price"}
+	t.leaveUnfilled(onlyAdmin, "use_config_gift_message_available", "use_config_gift_wrapping_available")
 	return t
+}
+
+// unfilledOfProduct names the fields of a product that roles may ask for where the
+// original shows something else in the place of one: its images and categories (wire 10).
+func unfilledOfProduct(role RoleSet) []string {
+	if role != onlyAdmin {
+		return []string{"name", "description", "short_description", "sku", "meta_title", "meta_keyword", "meta_description", "tier_price"}
+	}
+	return []string{"name", "description", "short_description", "sku", "price", "special_price", "special_from_date", "special_to_date", "cost",
+		"weight", "manufacturer", "meta_title", "meta_keyword", "meta_description", "image", "small_image", "thumbnail", "media_gallery",
+		"group_price", "tier_price", "color", "news_from_date", "news_to_date", "gallery", "status", "url_key", "is_recurring",
+		"recurring_profile", "visibility", "custom_design", "custom_design_from", "custom_design_to", "custom_layout_update", "page_layout",
+		"options_container", "country_of_manufacture", "msrp_enabled", "msrp_display_actual_price_type", "msrp", "tax_class_id",
+		"gift_message_available", "price_view"}
 }
 
 // categoryList names the fields of a product in a category list.

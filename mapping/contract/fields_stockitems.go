@@ -56,7 +56,9 @@ func stockItemFields() *FieldTable {
 			f.shown[documented] = inBoth
 		}
 	}
-	return newFieldTable(fields)
+	t := newFieldTable(fields)
+	t.leaveUnfilled(onlyAdmin, "created_at", "updated_at")
+	return t
 }
 
 func between(from, to string) Rule {

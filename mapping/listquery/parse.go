@@ -23,6 +23,9 @@ type Reader struct {
 type List struct {
 	Query  adapter.Query
 	Paging Paging
+	// ShownNull names the field that is null in the records without a value of it,
+	// where it would be missing otherwise; "" for none (wire 10).
+	ShownNull string
 }
 
 // Parse reads page, limit, order, dir and filter from a decoded query string.
@@ -33,7 +36,7 @@ func (r Reader) Parse(schema *adapter.Schema, query *codec.Node) (*List, error) 
 		return nil, err
 	}
 	list := &List{Paging: paging}
-	if err := r.parseOrder(query, &list.Query); err != nil {
+	if err := r.parseOrder(query, list); err != nil {
 		return nil, err
 	}
 	list.Query.Where, err = r.parseFilter(schema, query)
@@ -43,7 +46,7 @@ func (r Reader) Parse(schema *adapter.Schema, query *codec.Node) (*List, error) 
 	return list, nil
 }
 
-func (r Reader) parseOrder(query *codec.Node, q *adapter.Query) error {
+func (r Reader) parseOrder(query *codec.Node, list *List) error {
 	order, sent := query.Get("order")
 	if !sent {
 		return nil
@@ -61,8 +64,15 @@ func (r Reader) parseOrder(query *codec.Node, q *adapter.Query) error {
 	if dir.Kind != codec.Text || field.Sort == contract.SortCrash || field.Sort == contract.SortsByDir && noDir {
 		return r.Dialect.Fault(contract.OrderingCrash)
 	}
-	if field.Sort != contract.SortsNothing {
-		q.OrderBy, q.Desc = field.Attribute, !ascending
+	switch field.Sort {
+	case contract.SortsNothing:
+		return nil
+	case contract.SortsAsNull:
+	default:
+		list.Query.OrderBy, list.Query.Desc = field.Attribute, !ascending
+	}
+	if r.Dialect.OrderedByNull {
+		list.ShownNull = field.Name
 	}
 	return nil
 }
@@ -82,14 +92,17 @@ func (r Reader) queryable(name *codec.Node) (*contract.Field, bool) {
 
 // Select returns the places of the fields to show in view, in the order of the
 // view: those attrs names, or else those the dialect shows. nothing reports that
-// attrs names none the role may read, on which the original dies as soon as there
+// attrs names none the role may read, of those that are never filled neither, on which the original dies as soon as there
 // is a record to cut.
 func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, nothing bool) {
 	fields = make([]int, 0, len(r.Fields.Fields))
 	attrs, sent := query.Get("attrs")
 	if !sent {
+		order, ordered := query.Get("order")
 		for _, i := range r.Fields.Order(r.Dialect, view) {
-			if f := &r.Fields.Fields[i]; f.Readable(r.Dialect, r.Role, view) && f.Shown(r.Dialect, view) {
+			f := &r.Fields.Fields[i]
+			added := f.Sort == contract.SortsAsNull && r.Dialect.OrderedByNull && view.InList() && ordered && order.Text == f.Name
+			if f.Readable(r.Dialect, r.Role, view) && (f.Shown(r.Dialect, view) || added) {
 				fields = append(fields, i)
 			}
 		}
@@ -110,5 +123,9 @@ func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, not
 			fields = append(fields, i)
 		}
 	}
-	return fields, len(fields) == 0
+	nothing = len(fields) == 0
+	for name := range named {
+		nothing = nothing && !r.Fields.Unfilled(name, r.Role)
+	}
+	return fields, nothing
 }

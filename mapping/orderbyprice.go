@@ -1,0 +1,65 @@
+package mapping
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/listquery"
+)
+
+// ordersByFinalPrice reports whether a list of products is that of the original which
+// joins its index of prices: an Admin's at a store view, ordered by price (wire 10).
+func (s *Service) ordersByFinalPrice(c *Call, view storeView, wanted *listquery.List) bool {
+	return s.dialect.PriceIndex && c.Principal.Role == contract.Admin && view.id != 0 && wanted.Query.OrderBy == "price"
+}
+
+// A pricedProduct is a product and what a Guest pays for it.
+type pricedProduct struct {
+	key   adapter.Key
+	price money
+}
+
+// rowsByFinalPrice returns the wanted products in the order of the prices that Guests
+// pay, ties by ascending id. Only the keys and prices of all products are in memory.
+func (s *Service) rowsByFinalPrice(ctx context.Context, _ *Call, wanted *listquery.List, bounds adapter.ListParams, prepare preparation) (*rows, error) {
+	priced, err := s.finalPrices(ctx, wanted, bounds)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(priced, func(a, b pricedProduct) int {
+		if wanted.Query.Desc {
+			a, b = b, a
+		}
+		return cmp.Compare(a.price, b.price)
+	})
+	if limit := wanted.Paging.Limit; limit > 0 {
+		total := int64(len(priced))
+		offset := min(wanted.Paging.OffsetIn(total), total)
+		priced = priced[offset:min(offset+limit, total)]
+	}
+	keys := make([]adapter.Key, len(priced))
+	for i, p := range priced {
+		keys[i] = p.key
+	}
+	r := &rows{from: s.products.source, next: bounds, limits: s.limits, prepare: prepare, keys: keys, byKeys: true, shownNull: wanted.ShownNull}
+	return r, r.following(ctx)
+}
+
+// finalPrices returns the products of a list by ascending id, with their prices.
+func (s *Service) finalPrices(ctx context.Context, wanted *listquery.List, bounds adapter.ListParams) ([]pricedProduct, error) {
+	bounds.Query = adapter.Query{Where: wanted.Query.Where}
+	bounds.With, bounds.Only = []string{"group_price"}, []string{"price", "special_price", "special_from_date", "special_to_date"}
+	guest := &buyer{clock: s.settings.local(s.settings.Now()).Format(time.DateTime)}
+	var priced []pricedProduct
+	_, err := s.products.allRows(ctx, bounds, s.limits, func(_ context.Context, products []adapter.Record) ([]adapter.Record, error) {
+		for _, product := range products {
+			priced = append(priced, pricedProduct{keyOf(product), guest.final(product, true)})
+		}
+		return nil, nil // what is read leaves at once
+	})
+	return priced, err
+}
