@@ -12,7 +12,7 @@ import (
 // cannot be what is asked for is read as something that can (stock_orders 6). Mails
 // to customers are the shop's, and none is sent.
 func (s *Service) createOrderComment(ctx context.Context, c *Call) (*Reply, error) {
-	key, err := s.key(c.Param("id"))
+	key, err := s.keyPart(c.Param("id"))
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/listquery"
+	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 // An orderPart is a resource whose records belong to orders: lines, addresses or
@@ -83,10 +84,29 @@ func (p *orderPart) listOf(ctx context.Context, c *Call, order adapter.Key, want
 	return p.many(c, arrayOfRecords, records)
 }
 
+// orderOfAddresses returns the key of the order whose addresses a call names, if the
+// caller may see it. The original rounds an id that is not whole.
+func (s *Service) orderOfAddresses(ctx context.Context, c *Call) (adapter.Key, error) {
+	read := numeric.ID
+	if s.dialect.IDsCut {
+		read = numeric.IDRounded
+	}
+	return s.order(ctx, c, read, "order_id")
+}
+
+// orderOfPart is orderOfAddresses for the other parts: there it cuts the id.
+func (s *Service) orderOfPart(ctx context.Context, c *Call) (adapter.Key, error) {
+	read := numeric.ID
+	if s.dialect.IDsCut {
+		read = numeric.IDPart
+	}
+	return s.order(ctx, c, read, "id")
+}
+
 // order returns the key of the order that the path's parameter names, if the
 // caller may see it.
-func (s *Service) order(ctx context.Context, c *Call, parameter string) (adapter.Key, error) {
-	key, err := s.key(c.Param(parameter))
+func (s *Service) order(ctx context.Context, c *Call, read func(string) (int64, bool), parameter string) (adapter.Key, error) {
+	key, err := s.keyRead(read(c.Param(parameter)))
 	if err != nil {
 		return 0, err
 	}
@@ -107,7 +127,7 @@ func (s *Service) listOrderComments(ctx context.Context, c *Call) (*Reply, error
 // listOrderPart looks for the order before it reads the list modifiers
 // (stock_orders 1.5).
 func (s *Service) listOrderPart(ctx context.Context, c *Call, part *orderPart) (*Reply, error) {
-	order, err := s.order(ctx, c, "id")
+	order, err := s.orderOfPart(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +147,7 @@ func (s *Service) listOrderAddresses(ctx context.Context, c *Call) (*Reply, erro
 	if err != nil {
 		return nil, err
 	}
-	order, err := s.order(ctx, c, "order_id")
+	order, err := s.orderOfAddresses(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +161,7 @@ func (s *Service) listOrderAddresses(ctx context.Context, c *Call) (*Reply, erro
 // getOrderAddress handles GET /orders/:order_id/addresses/:address_type. The
 // type is compared as the store compares texts, whatever its letter case.
 func (s *Service) getOrderAddress(ctx context.Context, c *Call) (*Reply, error) {
-	order, err := s.order(ctx, c, "order_id")
+	order, err := s.orderOfAddresses(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +179,7 @@ func (s *Service) getOrderAddress(ctx context.Context, c *Call) (*Reply, error) 
 
 // getOrderComment handles GET /orders/comments/:id, which is an Admin's alone.
 func (s *Service) getOrderComment(ctx context.Context, c *Call) (*Reply, error) {
-	key, err := s.key(c.Param("id"))
+	key, err := s.keyPart(c.Param("id"))
 	if err != nil {
 		return nil, err
 	}

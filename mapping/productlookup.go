@@ -66,6 +66,9 @@ var plainNumber = regexp.MustCompile(`^(?:[+-]?[1-9][0-9]*|0)$`)
 // are of kind NotFound, or those of the store.
 func (p *products) lookUp(ctx context.Context, id string, wanted adapter.GetParams) (adapter.Record, error) {
 	key, isNumber := numeric.ID(id)
+	if p.dialect.IDsCut {
+		key, isNumber = numeric.IDPart(id)
+	}
 	_, loosely := numeric.Parse(id)
 	switch {
 	case plainNumber.MatchString(id):

@@ -15,7 +15,7 @@ import (
 func (s *Service) productOfWebsites(ctx context.Context, c *Call) (int64, error) {
 	id := c.Param("product_id")
 	missing := s.dialect.Fault(c.Route.NotFound, id)
-	number, ok := numeric.LeadingInteger(id)
+	number, ok := numeric.ID(id)
 	if !ok {
 		return 0, missing
 	}

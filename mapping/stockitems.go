@@ -33,7 +33,7 @@ func newStockItems(d *contract.Dialect, fields *contract.Fields, upstream *watch
 
 // getStockItem handles GET /stockitems/:id.
 func (s *Service) getStockItem(ctx context.Context, c *Call) (*Reply, error) {
-	key, err := s.key(c.Param("id"))
+	key, err := s.keyPart(c.Param("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (s *Service) listStockItems(ctx context.Context, c *Call) (*Reply, error) {
 // updateStockItem handles PUT /stockitems/:id. The record is looked up before
 // its fields are checked, so an unknown id is 404 whatever they hold.
 func (s *Service) updateStockItem(ctx context.Context, c *Call) (*Reply, error) {
-	key, err := s.key(c.Param("id"))
+	key, err := s.keyPart(c.Param("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -212,8 +212,25 @@ func (items *stockItems) readItemID(n *codec.Node) (int64, *contract.Fault) {
 }
 
 // key reads the id of a path; one that cannot be an id is that of no record.
-func (s *Service) key(id string) (adapter.Key, error) {
-	n, ok := numeric.ID(id)
+func (s *Service) key(id string) (adapter.Key, error) { return s.keyRead(numeric.ID(id)) }
+
+// keyPart is key where the original cuts an id that is not whole (wire 2).
+func (s *Service) keyPart(id string) (adapter.Key, error) {
+	if s.dialect.IDsCut {
+		return s.keyRead(numeric.IDPart(id))
+	}
+	return s.key(id)
+}
+
+// leadingID reads an id of which the leading digits count (product_parts 2.2 and 4.4).
+func (s *Service) leadingID(id string) (int64, bool) {
+	if number := numeric.Leading(id); number != math.Trunc(number) && !s.dialect.IDsCut {
+		return 0, false
+	}
+	return numeric.LeadingInteger(id)
+}
+
+func (s *Service) keyRead(n int64, ok bool) (adapter.Key, error) {
 	if !ok {
 		return 0, s.dialect.Fault(contract.NotFound)
 	}

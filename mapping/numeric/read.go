@@ -53,6 +53,32 @@ func ID(s string) (int64, bool) {
 	return int64(f), true
 }
 
+// IDPart is [ID] of a number whose fraction does not count, as the original reads
+// some ids: 1.5 is 1.
+func IDPart(s string) (int64, bool) {
+	if id, ok := ID(s); ok {
+		return id, true
+	}
+	f := Leading(s)
+	if f < 1 || f >= 1<<63 || f == math.Trunc(f) {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+// IDRounded is [ID] of a number that is rounded to an integer, halves away from zero, as
+// the original's database reads some ids: 1.5 is 2.
+func IDRounded(s string) (int64, bool) {
+	if id, ok := ID(s); ok {
+		return id, true
+	}
+	f := math.Round(Leading(s))
+	if f < 1 || f >= 1<<63 {
+		return 0, false
+	}
+	return int64(f), true
+}
+
 // LeadingInteger returns the whole number s begins with, white space before it
 // aside, whatever follows: a fraction and an exponent do not count
 // (product_parts 2.2 and 3.1). It returns false when there is none, and when it
