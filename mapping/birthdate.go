@@ -1,12 +1,15 @@
 package mapping
 
 import (
+	"math"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 // The greatest numbers of a date, and how many digits make a lone number look like
@@ -21,22 +24,21 @@ const (
 
 var digitGroups = regexp.MustCompile(`[0-9]+`)
 
+// loneNumber is a number and nothing else: its digits before and behind the point, and
+// its exponent.
+var loneNumber = regexp.MustCompile(`^[+-]?(?:([0-9]+)(?:\.([0-9]*))?|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?$`)
+
 // readDate reads a day sent as month, day and year, whatever the type of the value
 // and whatever stands between them and behind. A day beyond its month is one of the
 // next, and a day or month 0 is the one before the first. With fault 0 the day is
 // valid, and in the form of adapter.KindTime.
 func readDate(n *codec.Node) (day string, fault contract.FaultKey) {
 	text := n.String()
+	if fault := loneFault(n, text); fault != 0 {
+		return "", fault
+	}
 	groups := digitGroups.FindAllString(text, numbersOfDate)
-	lone := len(groups) == 1 && groups[0] == text
-	switch {
-	case text == "0":
-		return "", contract.DateZero
-	case lone && len(text) < dateLikeSize:
-		return "", contract.DateForm
-	case lone:
-		return "", contract.DateFormat
-	case len(groups) < numbersOfDate:
+	if len(groups) < numbersOfDate {
 		return "", contract.ValueCrash
 	}
 	var number [numbersOfDate]int
@@ -47,8 +49,36 @@ func readDate(n *codec.Node) (day string, fault contract.FaultKey) {
 		}
 	}
 	date := time.Date(number[2], time.Month(number[0]), number[1], 0, 0, 0, 0, time.UTC)
-	if date.Year() < 1 || date.Year() > maxYear { // no attribute holds it
-		return "", contract.ValueCrash
+	if number[2] == 0 || date.Year() < 1 || date.Year() > maxYear { // no attribute holds it
+		return "", contract.DateForm
 	}
 	return date.Format(time.DateTime), 0
+}
+
+// The exponents from which on a number looks like no date to the original, and below
+// which it is nothing.
+const hugeNumber, tinyNumber = 1e15, 1
+
+// loneFault returns the fault of a text that is a lone number or a separator, and 0 of
+// any other (customers 4).
+func loneFault(n *codec.Node, text string) contract.FaultKey {
+	part := loneNumber.FindStringSubmatch(text)
+	if part == nil {
+		if text == "-" || text == "." {
+			return contract.DateForm
+		}
+		return 0
+	}
+	number := math.Abs(numeric.Leading(text))
+	scaledDown := n.Kind != codec.True && strings.ContainsAny(n.Text, "eE") && strings.Contains(n.Text, "-")
+	switch {
+	case text == "0", text == "-0", scaledDown && number < tinyNumber:
+		return contract.DateZero
+	case part[3] != "" && number >= hugeNumber:
+		return contract.DateForm
+	case part[1] != "" && part[2] != "", len(part[1]) >= dateLikeSize, number >= math.Pow10(dateLikeSize-1):
+		return contract.DateFormat
+	default:
+		return contract.DateForm
+	}
 }

@@ -32,6 +32,8 @@ func isBetween(n *codec.Node, least, most string) bool {
 	switch n.Kind {
 	case codec.True:
 		return true
+	case codec.False:
+		return least == "0"
 	case codec.Number, codec.Text:
 	default:
 		return false
@@ -58,14 +60,17 @@ func isFloat(n *codec.Node) bool {
 func isWhole(n *codec.Node) bool {
 	switch n.Kind {
 	case codec.Number:
-		return literal(n) == math.Trunc(literal(n))
+		return isInteger(literal(n))
 	case codec.Text:
 		number, ok := numeric.Parse(n.Text)
-		return ok && number == math.Trunc(number)
+		return ok && isInteger(number)
 	default:
 		return false
 	}
 }
+
+// isInteger reports whether a number is an integer of 64 bits.
+func isInteger(f float64) bool { return f == math.Trunc(f) && f >= math.MinInt64 && f < math.MaxInt64 }
 
 // isOneOf lets one line break stand behind the character, as the original does.
 func isOneOf(n *codec.Node, set string) bool {

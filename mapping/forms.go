@@ -114,6 +114,13 @@ func (r *reading) set(field *contract.FormField, v adapter.Value) {
 // leaves no other entry, or that of a store.
 func (r *reading) field(ctx context.Context, field *contract.FormField, n *codec.Node) error {
 	switch field.Content {
+	case contract.Flag, contract.DefaultFlag:
+		if n.Kind == codec.Struct && r.dialect.OneValueEach {
+			r.faults = append(r.faults, r.dialect.Fault(contract.ValueOfOtherKind, field.Name))
+			return nil
+		}
+	}
+	switch field.Content {
 	case contract.Flag:
 		r.set(field, adapter.IntegerValue(flag(n)))
 	case contract.DefaultFlag:
@@ -152,9 +159,7 @@ func (r *reading) option(field *contract.FormField, n *codec.Node, options []int
 		r.fail(field, field.Missing)
 		return
 	case n.Kind == codec.Struct:
-		if len(n.Members) > 0 {
-			r.faults = append(r.faults, r.dialect.Fault(contract.OptionType, field.Name))
-		}
+		r.faults = append(r.faults, r.dialect.Fault(contract.OptionType, field.Name))
 		return
 	}
 	number, ok := numeric.Parse(n.String())
@@ -191,6 +196,7 @@ func (r *reading) addedValue(field *contract.FormField, n *codec.Node) error {
 	switch {
 	case kind == adapter.KindText:
 		return r.text(field, n)
+	case n.Kind == codec.Struct && r.dialect.OneValueEach:
 	case lacksText(n), kind == adapter.KindTime && !truthy(n):
 		r.set(field, adapter.UnsetValue())
 		return nil
@@ -257,11 +263,13 @@ func (r *reading) region(ctx context.Context, field *contract.FormField, creates
 func (r *reading) text(field *contract.FormField, n *codec.Node) error {
 	optional := !field.Required || field.OptionalIn(r.dialect, r.country())
 	switch {
+	case n.Kind == codec.Struct && len(n.Members) == 0 && optional && field.Content != contract.Date && !r.dialect.OneValueEach:
+		return nil // what is stored stays
+	case n.Kind == codec.Struct:
+		return r.dialect.Fault(contract.ValueCrash)
 	case !optional && lacksText(n):
 		r.fail(field, field.Missing)
 		return nil
-	case n.Kind == codec.Struct:
-		return r.dialect.Fault(contract.ValueCrash)
 	case optional && lacksText(n):
 		v := optionalText(n)
 		if field.Content == contract.Date {

@@ -63,7 +63,7 @@ func (rules *stockRules) readRecord(body *codec.Node) stockChange {
 	change := rules.begin(body)
 	for i := range body.Members {
 		m := &body.Members[i]
-		if m.Key == "item_id" && rules.dialect.EmptyValues && m.Value.Kind == codec.Struct && len(m.Value.Members) == 0 {
+		if m.Key == "item_id" && rules.dialect.EmptyValues && m.Value.Kind == codec.Struct {
 			change.faults = append(change.faults, rules.dialect.Fault(contract.ItemIDInvalid))
 			continue
 		}
