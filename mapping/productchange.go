@@ -39,7 +39,7 @@ func (w *productWrite) changed(current adapter.Record, level int64) adapter.Reco
 		}
 	}
 	for _, list := range []*priceRules{&w.groupPrice, &w.tierPrice} {
-		if _, sent := w.body.Get(list.field); sent {
+		if n, sent := w.body.Get(list.field); sent && n.Kind != codec.False {
 			next.Values[list.at] = adapter.RecordsValue(w.prices(list))
 		}
 	}
@@ -57,12 +57,12 @@ func (w *productWrite) changed(current adapter.Record, level int64) adapter.Reco
 // nothing.
 func (w *productWrite) value(rule *productRule, n *codec.Node) adapter.Value {
 	switch {
+	case n.Kind == codec.Struct:
+		return adapter.Value{}
 	case n.Kind == codec.False:
 		return adapter.UnsetValue()
 	case lacksText(n), rule.Check == contract.Moment && !truthy(n):
 		return adapter.NullValue()
-	case n.Kind == codec.Struct:
-		return adapter.Value{}
 	}
 	if rule.attribute.Kind != adapter.KindText {
 		return typedValue(rule.attribute.Kind, n)
@@ -124,8 +124,15 @@ func (w *productWrite) makesURLKey(current *adapter.Record) bool {
 	return current == nil || current.Get("url_key").Text() == ""
 }
 
+// sendsNoURLKey reports whether the url_key that is sent is a text of which nothing is
+// left.
+func (w *productWrite) sendsNoURLKey() bool {
+	sent, ok := w.sent("url_key")
+	return ok && !lacksText(sent) && w.urlKey(sent.String()).Kind() == adapter.Null
+}
+
 func (w *productWrite) makeURLKey(current, next adapter.Record) {
-	if w.makesURLKey(&current) {
+	if w.makesURLKey(&current) || w.sendsNoURLKey() && !(w.dialect.URLKeyByWebsite && w.inNoWebsite) {
 		next.Set("url_key", w.urlKey(after(current, next, "name").Text()))
 	}
 }
@@ -145,7 +152,8 @@ const toTheMinute = "2006-01-02 15:04:00"
 
 // beginSpecialPrice lets a special price begin now where nothing says when: in
 // the default scope at every save, elsewhere when the beginning is taken away. A
-// zero that is sent is no price to it yet.
+// zero that is sent is no price to it yet, and one or false for the beginning no lack
+// of it.
 func (w *productWrite) beginSpecialPrice(current, next adapter.Record, level int64) {
 	begins := next.Get("special_from_date")
 	open := begins.Kind() == adapter.Null
@@ -157,7 +165,11 @@ func (w *productWrite) beginSpecialPrice(current, next adapter.Record, level int
 	if isSent {
 		priced = truthy(sent)
 	}
-	if open && priced {
+	zero := false
+	if sent, isSent := w.sent("special_from_date"); isSent {
+		zero = !truthy(sent) && !sentEmpty(sent) && sent.Kind != codec.Struct
+	}
+	if open && priced && !zero {
 		next.Set("special_from_date", adapter.TextValue(w.settings.local(w.now).Format(toTheMinute)))
 	}
 }

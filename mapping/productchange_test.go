@@ -48,7 +48,7 @@ func writesWithout(t testing.TB, d *contract.Dialect, own ...adapter.AddedAttrib
 // begun is a write of what body asks for, where the groups 0 to 3 and the country
 // in the body exist.
 func (p *productWrites) begun(body codec.Node, current *adapter.Record) *productWrite {
-	w := &productWrite{productWrites: p, body: body, current: current, now: p.settings.Now(), country: true, groups: map[int64]bool{0: true, 1: true, 2: true, 3: true}}
+	w := &productWrite{productWrites: p, body: body, current: current, now: p.settings.Now(), countryCodes: map[string]bool{"FR": true, "DE": true, "US": true}, groups: map[int64]bool{0: true, 1: true, 2: true, 3: true}}
 	if current != nil {
 		w.kind = p.typeOf(current.Get("type_id").Text())
 	} else if sent, ok := w.sent("type_id"); ok {

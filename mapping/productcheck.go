@@ -3,7 +3,6 @@ package mapping
 import (
 	"slices"
 	"strconv"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/mapping/codec"
@@ -18,7 +17,7 @@ func (w *productWrite) check() error {
 	if w.crashes() {
 		return w.dialect.Fault(contract.ValueCrash)
 	}
-	if len(w.entries("group_price")) > maxPrices || len(w.entries("tier_price")) > maxPrices {
+	if len(w.entries("group_price")) > maxPrices || len(w.entries("tier_price")) > maxPrices || w.hasLongLists() {
 		return w.dialect.Fault(contract.RequestInvalid)
 	}
 	if w.checkKind() {
@@ -60,10 +59,25 @@ func (w *productWrite) crashes() bool {
 	if w.current == nil && filled("type_id") || w.makesURLKey(w.current) && filled("name") {
 		return true
 	}
-	if data, ok := w.sent("stock_data"); ok && data.Kind != codec.Struct {
+	if data, ok := w.sent("stock_data"); ok && data.Kind != codec.Struct && (data.Kind != codec.False || w.dialect.OneValueEach) {
 		return true
 	}
-	return slices.ContainsFunc(w.rules, func(r productRule) bool { return r.ListCrash && filled(r.Field) })
+	return slices.ContainsFunc(w.rules, func(r productRule) bool {
+		if r.EmptyListCrash {
+			n, ok := w.body.Get(r.Field)
+			return ok && n.Kind == codec.Struct
+		}
+		return r.ListCrash && filled(r.Field)
+	})
+}
+
+// maxChoices is the greatest number of values of an option field that are judged one by
+// one.
+const maxChoices = 1000
+
+// hasLongLists reports whether an option field has more values than that.
+func (w *productWrite) hasLongLists() bool {
+	return slices.ContainsFunc(w.rules, func(r productRule) bool { return r.Check == contract.Option && len(w.entries(r.Field)) > maxChoices })
 }
 
 // checkKind checks type and attribute set (products 5.3, steps 1 and 2), which
@@ -108,6 +122,17 @@ func (w *productWrite) checkFields() {
 		if n, ok := w.sent(w.rules[i].Field); ok {
 			w.checkField(&w.rules[i], n)
 		}
+		switch w.rules[i].Field {
+		case "price":
+			w.checkPriceList(&w.groupPrice)
+		case "cost":
+			w.checkPriceList(&w.tierPrice)
+		}
+	}
+	for _, field := range contract.ProductSwitches() {
+		if n, ok := w.sent(field); ok && n.Kind == codec.Struct && w.dialect.OneValueEach {
+			w.fail(contract.ValueOfOtherKind, field)
+		}
 	}
 	for i := range w.rules {
 		w.checkRequired(&w.rules[i])
@@ -117,13 +142,13 @@ func (w *productWrite) checkFields() {
 	}
 }
 
-// outweighs reports whether a weight is beyond what is stored; a word is, too.
+// outweighs reports whether a weight is beyond what is stored. The original compares a
+// text that is no number byte by byte, and takes every list for more.
 func outweighs(n *codec.Node) bool {
 	if number, ok := numericValue(n); ok {
 		return number > maxStored
 	}
-	first, _ := utf8.DecodeRuneInString(n.String())
-	return n.Kind == codec.Text && unicode.IsLetter(first)
+	return n.Kind == codec.Text && n.Text > numeric.Decimal(maxStored) || n.Kind == codec.Struct && len(n.Members) > 0
 }
 
 // checkField checks one value that is sent (products 5.3, step 8).
@@ -132,11 +157,15 @@ func (w *productWrite) checkField(rule *productRule, n *codec.Node) {
 		w.fail(contract.NotApplicable, rule.Field, w.kind.Label)
 		return
 	}
+	if n.Kind == codec.Struct && storesNoList(rule, n) {
+		if w.dialect.OneValueEach {
+			w.fail(contract.ValueOfOtherKind, rule.Field)
+		}
+		return
+	}
 	switch rule.Check {
 	case contract.Option:
-		if !w.isOption(rule, n) {
-			w.fail(contract.OptionInvalid, shownValue(n), rule.Field)
-		}
+		w.checkOption(rule, n)
 	case contract.Moment:
 		if _, fault := readMoment(n); truthy(n) && fault != 0 {
 			w.fail(fault, rule.Field)
@@ -149,6 +178,31 @@ func (w *productWrite) checkField(rule *productRule, n *codec.Node) {
 		if fault := typeFault(rule.attribute.Kind, n); !lacksText(n) && fault != 0 {
 			w.fail(fault, shownValue(n), rule.Field)
 		}
+	}
+}
+
+// storesNoList reports whether the original lets a list or record pass in place of a
+// value, and stores nothing of it (products 5.2). Options judge what is in the list, and
+// an empty list is no value where one is required.
+func storesNoList(rule *productRule, n *codec.Node) bool {
+	switch {
+	case len(n.Members) == 0:
+		return !rule.Required && rule.TextChoice != contract.LooseChoice
+	default:
+		return rule.Check == contract.AnyText
+	}
+}
+
+// checkPriceList checks the field of a list of prices as one of the product's fields
+// (products 5.3, step 8, and wire 6.6).
+func (w *productWrite) checkPriceList(list *priceRules) {
+	n, sent := w.sent(list.field)
+	switch {
+	case !sent:
+	case w.kind != nil && slices.Contains(w.kind.Lacking, list.field):
+		w.fail(contract.NotApplicable, list.field, w.kind.Label)
+	case (n.Kind == codec.False || n.Kind == codec.True) && w.dialect.OneValueEach:
+		w.fail(contract.ValueOfOtherKind, list.field)
 	}
 }
 
@@ -166,16 +220,46 @@ func (w *productWrite) demanded() []string {
 	return w.kind.Demanded
 }
 
+// checkOption checks what is sent for an option field: a value, or each value of a list
+// by itself (products 5.2).
+func (w *productWrite) checkOption(rule *productRule, n *codec.Node) {
+	switch {
+	case n.Kind != codec.Struct:
+		if !w.isOption(rule, n) {
+			w.fail(contract.OptionInvalid, n.String(), rule.Field)
+		}
+		return
+	case rule.TextChoice == contract.LooseChoice:
+		w.fail(contract.OptionInvalid, listText, rule.Field)
+		return
+	case len(n.Members) == 0: // left to the check of required fields
+		return
+	}
+	known := len(w.faults)
+	for i := range n.Members {
+		value := &n.Members[i].Value
+		_, ok := w.option(rule, value)
+		switch {
+		case value.Kind == codec.Struct:
+			w.fail(contract.OptionInvalid, listText, rule.Field)
+		case !ok && !(sentEmpty(value) && !rule.Required && !rule.EmptyRefused):
+			w.fail(contract.OptionInvalid, value.String(), rule.Field)
+		}
+	}
+	if len(w.faults) == known && w.dialect.OneValueEach {
+		w.fail(contract.ValueOfOtherKind, rule.Field)
+	}
+}
+
 // isOption reports whether a value may be sent for an option field. One that is
 // empty is left to the check of required fields.
 func (w *productWrite) isOption(rule *productRule, n *codec.Node) bool {
-	number, isNumber := numericValue(n)
 	switch {
 	case n.Kind == codec.False:
-		return true
+		return rule.Required
 	case lacksText(n):
 		return rule.Required || !rule.EmptyRefused
-	case rule.Required && w.dialect.UncheckedZero && isNumber && number == 0:
+	case rule.Required && w.dialect.UncheckedZero && (n.Kind == codec.Number && literal(n) == 0 || n.Kind == codec.Text && n.Text == "0"):
 		return true
 	}
 	_, ok := w.option(rule, n)
@@ -185,7 +269,10 @@ func (w *productWrite) isOption(rule *productRule, n *codec.Node) bool {
 // option returns the code a value stands for: a number by its value, a text to
 // the letter (products 5.2).
 func (w *productWrite) option(rule *productRule, n *codec.Node) (code string, ok bool) {
-	if n.Kind != codec.Number && n.Kind != codec.Text {
+	switch {
+	case n.Kind == codec.True && rule.TextChoice == contract.LooseChoice && !w.dialect.OneValueEach:
+		return n.String(), true
+	case n.Kind != codec.Number && n.Kind != codec.Text:
 		return "", false
 	}
 	codes := rule.Options
@@ -195,11 +282,14 @@ func (w *productWrite) option(rule *productRule, n *codec.Node) (code string, ok
 	case contract.Themes:
 		codes = w.settings.Products.Themes
 	case contract.Countries:
-		return n.String(), w.country
+		return n.String(), w.countryCodes[n.String()]
 	}
 	number, isNumber := numericValue(n)
 	for _, code := range codes {
 		if option, ok := numeric.Parse(code); isNumber && ok && option == number || code == n.String() {
+			if rule.TextChoice != contract.PlainChoice && w.dialect.SpellingKept {
+				return n.String(), true
+			}
 			return code, true
 		}
 	}

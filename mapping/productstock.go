@@ -56,10 +56,17 @@ func (w *productWrite) checkStock() {
 	if setsFlag(data, "use_config_manage_stock") {
 		managed = p.settings.ManageStock
 	}
+	managed = managed || w.current == nil && p.unsaid(data)
 	for i := range p.data {
 		d := &p.data[i]
 		n, sent := memberOf(data, d.Field)
 		switch {
+		case sent && w.dialect.OneValueEach && otherKind(d, n):
+			if d.Fault == 0 {
+				w.fail(contract.ValueOfOtherKind, d.Field)
+			} else {
+				w.fail(d.Fault, d.Field, stockSet)
+			}
 		case !sent, !managed && !d.Unmanaged, d.If != "" && !setsFlag(data, d.If), d.Config != "" && setsFlag(data, d.Config):
 		case !w.fits(&d.SetRule, n):
 			w.fail(d.Fault, d.Field, stockSet)
@@ -67,10 +74,25 @@ func (w *productWrite) checkStock() {
 	}
 }
 
+// otherKind reports whether a list stands in place of a value of stock_data, or a boolean
+// in place of a number or a choice.
+func otherKind(d *stockDatum, n *codec.Node) bool {
+	boolean := n.Kind == codec.True || n.Kind == codec.False
+	return n.Kind == codec.Struct || boolean && d.Check != contract.Unchecked
+}
+
+// unsaid reports whether stock_data does not say whether the stock is managed, where
+// this counts as if it were.
+func (p *productStock) unsaid(data *codec.Node) bool {
+	_, manages := memberOf(data, "manage_stock")
+	_, asStore := memberOf(data, "use_config_manage_stock")
+	return p.dialect.StockUnsaid && !manages && !asStore
+}
+
 // savesStock reports whether an update of the product can change its stock item.
 func (w *productWrite) savesStock() bool {
 	data, sent := w.sent(stockSet)
-	return sent && len(data.Members) > 0 || !sent && w.dialect.StockReset
+	return sent && len(data.Members) > 0 || w.dialect.StockReset
 }
 
 // stockItem returns what a save of the product changes of its stock item. ok is
@@ -156,7 +178,7 @@ func (p *productStock) read(data *codec.Node, current *adapter.Record) stockChan
 			delete(values, d.at)
 		}
 	}
-	if managed {
+	if managed && len(data.Members) > 0 {
 		p.divide(data, current, values)
 	}
 	for i := range p.data {
@@ -175,7 +197,7 @@ func (p *productStock) manages(data *codec.Node, current *adapter.Record, values
 		return p.settings.ManageStock
 	}
 	if n, sent := memberOf(data, "manage_stock"); sent || current == nil {
-		return sent && truthy(n)
+		return sent && truthy(n) || p.unsaid(data)
 	}
 	holds := current.Get("manage_stock").Int() != 0
 	if current.Get("use_config_manage_stock").Int() != 0 {
@@ -185,7 +207,7 @@ func (p *productStock) manages(data *codec.Node, current *adapter.Record, values
 	if holds {
 		values[p.attribute("manage_stock")] = numberNode(1)
 	}
-	return holds
+	return holds || p.unsaid(data)
 }
 
 // divide settles is_decimal_divided (rule 4).

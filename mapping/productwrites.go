@@ -42,6 +42,11 @@ func (s *Service) updateProduct(ctx context.Context, c *Call) (*Reply, error) {
 	if err := w.check(); err != nil {
 		return nil, err
 	}
+	if w.sendsNoURLKey() && s.dialect.URLKeyByWebsite {
+		if w.inNoWebsite, err = s.inNoWebsite(ctx, product); err != nil {
+			return nil, err
+		}
+	}
 	var with []string
 	if w.savesStock() {
 		with = append(with, "stock_item")
@@ -58,6 +63,14 @@ func (s *Service) updateProduct(ctx context.Context, c *Call) (*Reply, error) {
 		return nil, w.refusal(err)
 	}
 	return &Reply{}, nil
+}
+
+// inNoWebsite reports whether a product is assigned to none.
+func (s *Service) inNoWebsite(ctx context.Context, product adapter.Record) (bool, error) {
+	wanted := websitesOf(product.Get("entity_id").Int())
+	wanted.Query.Limit = 1
+	found, err := s.productWebsites.all(ctx, &wanted)
+	return len(found) == 0, err
 }
 
 // deleteProduct handles DELETE /products/:id. With a store view in the path the
@@ -149,15 +162,18 @@ type productWrite struct {
 	current *adapter.Record       // nil: the product is created
 	kind    *contract.ProductType // nil: none the original knows
 	groups  map[int64]bool        // the customer groups there are
-	country bool                  // the country in the body exists
-	now     time.Time
-	faults  contract.Faults
+	// countryCodes are those that exist of what the body names.
+	countryCodes map[string]bool
+	// inNoWebsite: the product is in none, as a new one always is.
+	inNoWebsite bool
+	now         time.Time
+	faults      contract.Faults
 }
 
 // begin reads what the body refers to. current is the product as it stands at
 // the scope written to, its type and url_key at least, nil for a new one.
 func (p *productWrites) begin(ctx context.Context, body *codec.Node, current *adapter.Record) (*productWrite, error) {
-	w := &productWrite{productWrites: p, body: *body, current: current, now: p.settings.Now()}
+	w := &productWrite{productWrites: p, body: *body, current: current, now: p.settings.Now(), inNoWebsite: current == nil}
 	// Ignored whatever it is (products 5.6).
 	if setsFlag(&w.body, "use_config_gift_message_available") {
 		w.body.Members = slices.DeleteFunc(slices.Clone(body.Members), func(m codec.Member) bool { return m.Key == "gift_message_available" })
@@ -178,12 +194,18 @@ func (p *productWrites) begin(ctx context.Context, body *codec.Node, current *ad
 		}
 	}
 	if sent, ok := w.sent("country_of_manufacture"); ok {
-		code := sent.String()
-		found, err := p.countries.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{textIs("country_id", code)}}})
+		var wanted []adapter.Condition
+		if sent.Kind != codec.Struct {
+			wanted = append(wanted, textIs("country_id", sent.String()))
+		}
+		found, err := p.countries.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: wanted}})
 		if err != nil {
 			return nil, err
 		}
-		w.country = slices.ContainsFunc(found, func(r adapter.Record) bool { return r.Get("country_id").Text() == code })
+		w.countryCodes = make(map[string]bool, len(found))
+		for _, r := range found {
+			w.countryCodes[r.Get("country_id").Text()] = true
+		}
 	}
 	return w, nil
 }

@@ -23,6 +23,9 @@ type websiteAssigner struct {
 	shop     *shop
 	product  int64
 	assigned map[int64]bool
+	// sources are the websites the product was in when the first copy of the call
+	// was checked: the original does not read them again (product_parts 3.3).
+	sources map[int64]bool
 }
 
 const (
@@ -113,7 +116,10 @@ func (a *websiteAssigner) checkCopies(assignment adapter.Record, website int64, 
 	for i := range sent.Members {
 		entry := &sent.Members[i].Value
 		from := a.readEnd(entry, "store_from", website, contract.CopyFromInvalid)
-		if from.fault == nil && !a.assigned[from.view.website] {
+		if from.fault == nil && a.sources == nil {
+			a.sources = maps.Clone(a.assigned)
+		}
+		if from.fault == nil && !a.sources[from.view.website] {
 			from.refuse(a.dialect.Fault(contract.CopyFromForeign, from.view.id, a.product))
 		}
 		to := a.readEnd(entry, "store_to", website, contract.CopyToInvalid)
@@ -186,8 +192,12 @@ func (a *websiteAssigner) assign(ctx context.Context, item *codec.Node) (website
 		_, err = a.productWebsites.store.Create(ctx, &adapter.CreateParams{Record: assignment})
 		switch {
 		case err == nil, refusedFor(err, adapter.Conflict, "website_id"):
+			first := len(a.assigned) == 0
 			a.assigned[website] = true
 			if err == nil {
+				if first && a.dialect.URLKeyByWebsite {
+					a.makeURLKey(ctx)
+				}
 				return website, nil
 			}
 		case refusedFor(err, adapter.Invalid, "copies"):
@@ -201,6 +211,26 @@ func (a *websiteAssigner) assign(ctx context.Context, item *codec.Node) (website
 		}
 	}
 	return 0, err
+}
+
+// makeURLKey gives a product that has just got its first website the url_key that could
+// not be made before (products 6). The assignment stands also when this fails.
+func (a *websiteAssigner) makeURLKey(ctx context.Context) {
+	err := a.products.store.Update(ctx, &adapter.UpdateParams{
+		Key: adapter.Key(a.product),
+		Change: func(current adapter.Record) (adapter.Record, error) {
+			next := adapter.NewRecord(current.Schema)
+			if hasNone(current.Get("url_key")) {
+				if key := a.products.writes.keys.of(current.Get("name").Text()); key != "" {
+					next.Set("url_key", adapter.TextValue(key))
+				}
+			}
+			return next, nil
+		},
+	})
+	if err != nil {
+		a.report(ctx, a.call.Name(), "url_key not made", err)
+	}
 }
 
 // refusal returns the error of a single assignment, with the summary that follows

@@ -16,11 +16,12 @@ type ProductType struct {
 func ProductTypes() []ProductType {
 	return []ProductType{
 		{Code: "simple", Label: "Simple Product", Creatable: true, Lacking: []string{"cost"}},
-		{Code: "grouped", Label: "Grouped Product", Lacking: []string{"price", "weight", "tax_class_id"}},
-		{Code: "configurable", Label: "Configurable Product", Lacking: []string{"weight"}},
-		{Code: "virtual", Label: "Virtual Product", Lacking: []string{"weight"}},
-		{Code: "bundle", Label: "Bundle Product", Demanded: []string{"price_view"}},
-		{Code: "downloadable", Label: "Downloadable Product", Lacking: []string{"weight"}},
+		{Code: "grouped", Label: "Grouped Product", Lacking: []string{"price", "group_price", "special_price", "special_from_date",
+			"weight", "special_to_date", "cost", "tier_price", "msrp_enabled", "msrp_display_actual_price_type", "msrp", "tax_class_id"}},
+		{Code: "configurable", Label: "Configurable Product", Lacking: []string{"weight", "cost"}},
+		{Code: "virtual", Label: "Virtual Product", Lacking: []string{"weight", "country_of_manufacture"}},
+		{Code: "bundle", Label: "Bundle Product", Lacking: []string{"cost"}, Demanded: []string{"price_view"}},
+		{Code: "downloadable", Label: "Downloadable Product", Lacking: []string{"weight", "country_of_manufacture"}},
 	}
 }
 
@@ -66,9 +67,24 @@ type ProductRule struct {
 	EmptyRefused bool
 	// Characters and Bytes cut a longer text; 0 does not.
 	Characters, Bytes int
-	// ListCrash: the original dies of a list or record in place of the text.
-	ListCrash bool
+	// ListCrash: the original dies of a list or record in place of the text, unless it
+	// is empty; EmptyListCrash: of an empty one, too.
+	ListCrash, EmptyListCrash bool
+	// TextChoice is what the original does with the text of an Option.
+	TextChoice TextChoice
 }
+
+// A TextChoice says what the original does with an [Option] that it stores as a text.
+type TextChoice uint8
+
+const (
+	// PlainChoice: the code of the choice is stored.
+	PlainChoice TextChoice = iota
+	// SpeltChoice: the text that was sent is stored, as "01" for 1.
+	SpeltChoice
+	// LooseChoice: the same, true is 1, and every list one value called Array.
+	LooseChoice
+)
 
 // longText is where the original's columns of long texts end, in bytes (products 4).
 const longText = 65535
@@ -79,7 +95,7 @@ const longText = 65535
 func ProductRules() []ProductRule {
 	rules := []ProductRule{
 		{Field: "custom_design", Check: Option, From: Themes},
-		{Field: "gift_message_available", Check: Option, Options: []string{"0", "1"}, EmptyRefused: true},
+		{Field: "gift_message_available", Check: Option, Options: []string{"0", "1"}, EmptyRefused: true, TextChoice: SpeltChoice},
 		{Field: "name", Required: true, Characters: LongestText},
 		{Field: "price", Required: true, Check: Amount},
 		{Field: "custom_design_from", Check: Moment},
@@ -97,8 +113,8 @@ func ProductRules() []ProductRule {
 		{Field: "news_from_date", Check: Moment},
 		{Field: "news_to_date", Check: Moment},
 		{Field: "status", Required: true, Check: Option, Options: []string{"1", "2"}},
-		{Field: "msrp_enabled", Check: Option, Options: []string{"0", "1", "2"}, EmptyRefused: true},
-		{Field: "msrp_display_actual_price_type", Check: Option, Options: []string{"1", "2", "3", "4"}, EmptyRefused: true},
+		{Field: "msrp_enabled", Check: Option, Options: []string{"0", "1", "2"}, EmptyRefused: true, TextChoice: SpeltChoice},
+		{Field: "msrp_display_actual_price_type", Check: Option, Options: []string{"1", "2", "3", "4"}, EmptyRefused: true, TextChoice: LooseChoice},
 		{Field: "msrp", Check: Amount},
 		{Field: "tax_class_id", Required: true, Check: Option, From: TaxClasses},
 		{Field: "visibility", Required: true, Check: Option, Options: []string{"1", "2", "3", "4"}},
@@ -107,8 +123,8 @@ func ProductRules() []ProductRule {
 		{Field: "meta_title", Characters: LongestText},
 		{Field: "meta_description", Characters: LongestText},
 		{Field: "meta_keyword", Bytes: longText},
-		{Field: "url_key", Characters: LongestText, ListCrash: true},
-		{Field: "custom_layout_update", Bytes: longText, ListCrash: true},
+		{Field: "url_key", Characters: LongestText, ListCrash: true, EmptyListCrash: true},
+		{Field: "custom_layout_update", Bytes: longText, ListCrash: true, EmptyListCrash: true},
 	}
 	for i := range rules {
 		if rules[i].Check == Moment {
@@ -116,6 +132,11 @@ func ProductRules() []ProductRule {
 		}
 	}
 	return rules
+}
+
+// ProductSwitches names the fields that say how a product is saved, and are not stored.
+func ProductSwitches() []string {
+	return []string{"use_config_gift_message_available", "url_key_create_redirect"}
 }
 
 // AddedProductRule returns what a field of the store's own takes, by the check
