@@ -21,8 +21,8 @@ func TestCasesAreWhole(t *testing.T) {
 			t.Errorf("%s/%s names no clause", c.File, c.Name)
 		}
 	}
-	if len(cases) != 527 || steps != 2200 {
-		t.Errorf("%d cases of %d steps, want 527 of 2200", len(cases), steps)
+	if len(cases) != 582 || steps != 2434 {
+		t.Errorf("%d cases of %d steps, want 582 of 2434", len(cases), steps)
 	}
 }
 

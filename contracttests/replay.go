@@ -300,7 +300,10 @@ func (p *player) play(ctx context.Context, c *Exchange) (failures []Failure, cal
 			return append(failures, f), calls // what the server has done is unknown
 		}
 		if p.target.Dialect == Documented && isCategoryList(s.Path) {
-			want.Body = inOrderOf(&want, got)
+			want.Body = inOrderOf(&want, got, everyEntry)
+		}
+		if field := orderField(s.Path); field != "" {
+			want.Body = inOrderOf(&want, got, equalIn(field))
 		}
 		if f.Differences = p.target.Credentials.redactAll(compare(&want, got)); len(f.Differences) > 0 {
 			failures = append(failures, f)
@@ -316,9 +319,33 @@ var categoryList = regexp.MustCompile(`^/products(/store/[^/?]+)?(/category/|\?(
 // document sorts them by position, the recordings by id.
 func isCategoryList(path string) bool { return categoryList.MatchString(path) }
 
-// inOrderOf returns the body of want with the entries of an object keyed by id
-// in the order in which got has them.
-func inOrderOf(want *Response, got *reply) string {
+// orderParameter finds the field by which the list of a path is sorted.
+var orderParameter = regexp.MustCompile(`[?&]order=([a-z_]+)`)
+
+// orderField returns the field by which the list of a path is sorted, "" for none.
+func orderField(path string) string {
+	if found := orderParameter.FindStringSubmatch(path); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// everyEntry is for a list whose order is another than the recorded one.
+func everyEntry(_, _ *node) bool { return true }
+
+// equalIn is for a list sorted by a field: the order among equal values is open, and
+// an entry that does not show the field may be equal to any other (wire 10).
+func equalIn(field string) func(a, b *node) bool {
+	return func(a, b *node) bool {
+		x, shown := a.member(field)
+		y, both := b.member(field)
+		return !shown && !both || shown && both && x.kind == y.kind && x.text == y.text
+	}
+}
+
+// inOrderOf returns the body of want, where entries of an object keyed by id follow each
+// other that alike holds of, with these in the order in which got has them.
+func inOrderOf(want *Response, got *reply, alike func(a, b *node) bool) string {
 	wantTree, err := parseJSON(want.Body)
 	if err != nil || !wantTree.isMap() {
 		return want.Body
@@ -330,7 +357,14 @@ func inOrderOf(want *Response, got *reply) string {
 	place := func(name string) int {
 		return slices.IndexFunc(gotTree.members, func(m member) bool { return m.name == name })
 	}
-	slices.SortStableFunc(wantTree.members, func(a, b member) int { return place(a.name) - place(b.name) })
+	for rest := wantTree.members; len(rest) > 0; {
+		run := 1
+		for run < len(rest) && alike(&rest[run-1].value, &rest[run].value) {
+			run++
+		}
+		slices.SortStableFunc(rest[:run], func(a, b member) int { return place(a.name) - place(b.name) })
+		rest = rest[run:]
+	}
 	var b strings.Builder
 	renderJSON(&b, &wantTree)
 	return b.String()

@@ -223,7 +223,7 @@ func TestRecordedExchangesPassThrough(t *testing.T) {
 		want       contracttests.Summary
 		changed    []string // headers
 	}{
-		{"keep", "keep", cases, contracttests.Summary{Passed: 527}, nil},
+		{"keep", "keep", cases, contracttests.Summary{Passed: 582}, nil},
 		{"caller", "caller", signedAnew, contracttests.Summary{Passed: 96}, []string{"authorization", "host"}},
 	}
 	for _, tt := range tests {
