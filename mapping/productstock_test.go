@@ -35,7 +35,7 @@ func TestStockDataRefused(t *testing.T) {
 			{"managed by the store", `"use_config_manage_stock":"1","manage_stock":"x","qty":true`, []string{inStockSet(numberIn, "qty")}},
 			{"what depends on others", manage + `"is_qty_decimal":1,"is_decimal_divided":2,"enable_qty_increments":1,"qty_increments":-1`,
 				[]string{inStockSet(invalidIn, "is_decimal_divided"), inStockSet(onlyNumbers, "qty_increments")}},
-			{"not managed", `"qty":"x","is_in_stock":7,"min_sale_qty":false,"max_sale_qty":[]`, []string{inStockSet(onlyNumbers, "min_sale_qty"), inStockSet(onlyNumbers, "max_sale_qty")}},
+			{"not managed", `"manage_stock":0,"qty":"x","is_in_stock":7,"min_sale_qty":false,"max_sale_qty":[]`, []string{inStockSet(onlyNumbers, "min_sale_qty"), inStockSet(onlyNumbers, "max_sale_qty")}},
 			{"flags that are off", manage + `"use_config_min_qty":"0","min_qty":"x","use_config_backorders":"","backorders":"x"`, []string{inStockSet(fromZeroIn, "min_qty"), inStockSet(invalidIn, "backorders")}},
 			{"the flag by the other name", manage + `"use_config_enable_qty_inc":1,"enable_qty_increments":5`, []string{inStockSet(invalidIn, "enable_qty_increments")}},
 		} {
@@ -62,6 +62,10 @@ func TestStockDataOfNewProducts(t *testing.T) {
 		"notify_stock_qty", "null", "use_config_notify_stock_qty", "1", "manage_stock", "0", "use_config_manage_stock", "1", "stock_status_changed_auto", "1",
 		"use_config_qty_increments", "1", "qty_increments", "0.0000", "use_config_enable_qty_inc", "1", "enable_qty_increments", "0", "is_decimal_divided", "0", "stock_id", "1"}
 	inBoth(t, func(t *testing.T, s *shop) {
+		unsaid := outOfTheBox
+		if s.documented() { // stored as if it were managed (README, stock_data)
+			unsaid = []string{"qty", "5.0000", "is_in_stock", "1", "stock_status_changed_auto", "0", "manage_stock", "0", "use_config_manage_stock", "1"}
+		}
 		for i, c := range []struct {
 			name, member string
 			want         []string
@@ -70,7 +74,8 @@ func TestStockDataOfNewProducts(t *testing.T) {
 			{"null", `"stock_data":null`, outOfTheBox},
 			{"empty", `"stock_data":{}`, outOfTheBox},
 			{"nothing known", `"stock_data":{"item_id":7,"product_id":1,"stock_id":2,"low_stock_date":"2012-01-01 00:00:00","x":1}`, outOfTheBox},
-			{"not managed", `"stock_data":{"qty":5,"is_in_stock":1}`, outOfTheBox},
+			{"not managed, said so", `"stock_data":{"use_config_manage_stock":0,"qty":5,"is_in_stock":1}`, []string{"qty", "0.0000", "is_in_stock", "0", "manage_stock", "0", "use_config_manage_stock", "0"}},
+			{"nothing said of managing", `"stock_data":{"qty":5,"is_in_stock":1}`, unsaid},
 			{"not managed, what is kept", `"stock_data":{"manage_stock":0,"min_sale_qty":2,"use_config_max_sale_qty":0,"use_config_min_qty":0}`,
 				[]string{"manage_stock", "0", "use_config_manage_stock", "1", "min_sale_qty", "2.0000", "use_config_min_sale_qty", "0", "use_config_max_sale_qty", "0", "use_config_min_qty", "1"}},
 			{"managed", `"stock_data":{"manage_stock":1,"qty":5.55555,"is_in_stock":1}`,
@@ -110,7 +115,14 @@ func TestStockDataOfUpdates(t *testing.T) {
 			{`{"use_config_manage_stock":1,"manage_stock":0}`, []string{"manage_stock", "0"}},
 			{`{"qty":3}`, []string{"manage_stock", "1", "use_config_manage_stock", "1", "qty", "3.0000"}},
 			{`{"manage_stock":0,"use_config_manage_stock":0,"qty":7}`, []string{"manage_stock", "0", "use_config_manage_stock", "0", "qty", "3.0000"}},
-			{`{"qty":7,"min_sale_qty":2}`, []string{"manage_stock", "0", "qty", "3.0000", "min_sale_qty", "2.0000"}},
+		}},
+		"stock that is not managed keeps its quantity": {"magento", []stockStep{
+			{`{"manage_stock":0,"use_config_manage_stock":0}`, []string{"manage_stock", "0"}},
+			{`{"qty":7,"min_sale_qty":2}`, []string{"manage_stock", "0", "qty", "100.0000", "min_sale_qty", "2.0000"}},
+		}},
+		"stock of which nothing is said is stored as sent": {"documented", []stockStep{
+			{`{"manage_stock":0,"use_config_manage_stock":0}`, []string{"manage_stock", "0"}},
+			{`{"qty":7,"min_sale_qty":2}`, []string{"manage_stock", "0", "use_config_manage_stock", "0", "qty", "7.0000", "min_sale_qty", "2.0000"}},
 		}},
 		"values that are not checked": {both, []stockStep{
 			{`{"qty":"x","is_in_stock":"g","backorders":2}`, []string{"qty", "0.0000", "is_in_stock", "0", "backorders", "2", "low_stock_date", now}},
@@ -181,8 +193,8 @@ func TestStockOfTheStoresSettings(t *testing.T) {
 	with := settings()
 	with.Stock.ManageStock, with.Stock.Backorders = false, 1
 	s := openShopWith(t, contract.Documented(), with, nil)
-	checkSaved(t, s.send("PUT", "/products/1", `{"stock_data":{"qty":3}}`))
-	s.checkItem(t, 1, "qty", "100.0000", "manage_stock", "0", "use_config_manage_stock", "1")
+	checkSaved(t, s.send("PUT", "/products/1", `{"stock_data":{"qty":3}}`)) // stored as sent, and still not managed
+	s.checkItem(t, 1, "qty", "3.0000", "manage_stock", "0", "use_config_manage_stock", "1")
 	checkSaved(t, s.send("PUT", "/products/1", `{"stock_data":{"manage_stock":1,"qty":0,"is_in_stock":1}}`))
 	s.checkItem(t, 1, "qty", "0.0000", "is_in_stock", "1", "stock_status_changed_auto", "0")
 }

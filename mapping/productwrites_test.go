@@ -73,6 +73,11 @@ type productValue struct {
 	field, json string
 	want        string   // "" : missing
 	refused     []string // the entries before the closing one
+	// kept: the value is of another kind. The original stores nothing of it; the
+	// document's dialect refuses it (README, a value of another kind).
+	kept bool
+	// documented is want in the document's dialect, "" for the same.
+	documented string
 }
 
 // productValues holds what each field takes (products 4 and 5.2 to 5.4).
@@ -81,13 +86,16 @@ func productValues() []productValue {
 	refuses := func(field, json string, faults ...string) productValue {
 		return productValue{field: field, json: json, refused: faults}
 	}
+	keeps := func(field, json, want string) productValue {
+		return productValue{field: field, json: json, want: want, kept: true}
+	}
 	const weightRange = `400 The "weight" value is not within the specified range.`
 	values := []productValue{
 		takes("name", `"  "`, "  "), takes("name", `true`, "1"), takes("name", `12.50`, "12.5"), takes("name", `0`, "0"), takes("name", `"a\u0000b"`, "ab"),
 		refuses("name", `""`, empty("name")), refuses("name", `null`, empty("name")), refuses("name", `false`, empty("name")), refuses("name", `[]`, empty("name")), refuses("name", `"\u0000"`, empty("name")),
-		takes("name", `["x"]`, "Copper Kettle"), takes("description", `{"a":1}`, "Copper Kettle description"),
-		takes("meta_title", `"`+strings.Repeat("m", 256)+`"`, strings.Repeat("m", 255)), takes("meta_title", `["x"]`, ""), takes("meta_title", `false`, ""),
-		takes("meta_title", `null`, "null"), takes("meta_title", `""`, "null"), takes("meta_title", `[]`, "null"),
+		keeps("name", `["x"]`, "Copper Kettle"), keeps("description", `{"a":1}`, "Copper Kettle description"), keeps("meta_title", `{}`, ""),
+		takes("meta_title", `"`+strings.Repeat("m", 256)+`"`, strings.Repeat("m", 255)), keeps("meta_title", `["x"]`, ""), takes("meta_title", `false`, ""),
+		takes("meta_title", `null`, "null"), takes("meta_title", `""`, "null"), keeps("meta_title", `[]`, ""),
 		takes("description", `"`+strings.Repeat("d", 65536)+`"`, strings.Repeat("d", 65535)),
 
 		takes("sku", `" spaced "`, " spaced "), takes("sku", `" "`, " "), takes("sku", `7`, "7"), takes("sku", `"`+strings.Repeat("x", 64)+`"`, strings.Repeat("x", 64)),
@@ -100,7 +108,7 @@ func productValues() []productValue {
 		refuses("price", `[1]`, notFromZero("price")), refuses("price", `-1`, notFromZero("price")), refuses("price", `" "`, notFromZero("price")),
 		refuses("price", `false`, empty("price")), refuses("price", `""`, empty("price")), refuses("price", `null`, empty("price")), refuses("price", `[]`, empty("price")),
 		takes("special_price", `null`, "null"), takes("special_price", `false`, ""), takes("special_price", `0`, "0.0000"), refuses("special_price", `"-2"`, notFromZero("special_price")),
-		takes("msrp", `"7"`, "7.0000"), takes("msrp", `""`, "null"), takes("msrp", `[]`, "null"), refuses("msrp", `true`, notFromZero("msrp")),
+		takes("msrp", `"7"`, "7.0000"), takes("msrp", `""`, "null"), keeps("msrp", `[]`, ""), keeps("special_price", `{}`, "99.0000"), refuses("special_price", `[1]`, notFromZero("special_price")), refuses("msrp", `true`, notFromZero("msrp")),
 
 		takes("weight", `99999999.9999`, "99999999.9999"), refuses("weight", `100000000`, weightRange), refuses("weight", `"1e400"`, weightRange),
 		refuses("weight", `"abc"`, weightRange, notFromZero("weight")), refuses("weight", `"éa"`, weightRange, notFromZero("weight")),
@@ -108,30 +116,33 @@ func productValues() []productValue {
 
 		takes("status", `"1.0"`, "1"), takes("status", `"02"`, "2"), takes("status", `2.0`, "2"),
 		refuses("status", `3`, invalid("3", "status")), refuses("status", `true`, invalid("1", "status")), refuses("status", `"abc"`, invalid("abc", "status")),
-		refuses("status", `[1]`, invalid("1", "status")), refuses("status", `""`, empty("status")), refuses("status", `false`, empty("status")), refuses("status", `[]`, empty("status")),
+		keeps("status", `[1]`, "1"), keeps("status", `{"k":"2"}`, "1"), refuses("status", `["a",1,["1"],null]`, invalid("a", "status"), invalid("Array", "status"), invalid("", "status")),
+		refuses("status", `"00"`, invalid("00", "status")), refuses("visibility", `" 0"`, invalid(" 0", "visibility")), takes("tax_class_id", `"00"`, "0"), refuses("status", `""`, empty("status")), refuses("status", `false`, empty("status")), refuses("status", `[]`, empty("status")),
 		takes("visibility", `1`, "1"), refuses("visibility", `5`, invalid("5", "visibility")), refuses("visibility", `null`, empty("visibility")),
 		takes("tax_class_id", `0`, "0"), takes("tax_class_id", `"4"`, "4"), refuses("tax_class_id", `1`, invalid("1", "tax_class_id")),
 
-		takes("custom_design", `"default/default"`, "default/default"), takes("custom_design", `""`, "null"), takes("custom_design", `false`, ""),
+		takes("custom_design", `"default/default"`, "default/default"), takes("custom_design", `""`, "null"), refuses("custom_design", `false`, invalid("", "custom_design")), keeps("custom_design", `[""]`, ""), refuses("custom_design", `["x"]`, invalid("x", "custom_design")),
 		refuses("custom_design", `"Default/default"`, invalid("Default/default", "custom_design")), refuses("custom_design", `0`, invalid("0", "custom_design")),
 		takes("page_layout", `"empty"`, "empty"), takes("page_layout", `null`, "null"), refuses("page_layout", `"foo"`, invalid("foo", "page_layout")),
-		takes("options_container", `"container2"`, "container2"), takes("options_container", `null`, "null"), takes("options_container", `false`, ""),
+		takes("options_container", `"container2"`, "container2"), takes("options_container", `null`, "null"), refuses("options_container", `false`, invalid("", "options_container")), refuses("options_container", `[""]`, invalid("", "options_container")),
 		refuses("options_container", `""`, invalid("", "options_container")), refuses("options_container", `"container3"`, invalid("container3", "options_container")),
 		takes("country_of_manufacture", `"DE"`, "DE"), takes("country_of_manufacture", `""`, "null"), refuses("country_of_manufacture", `"de"`, invalid("de", "country_of_manufacture")),
 		refuses("country_of_manufacture", `"XX"`, invalid("XX", "country_of_manufacture")), refuses("country_of_manufacture", `"DE "`, invalid("DE ", "country_of_manufacture")),
-		takes("msrp_enabled", `2`, "2"), takes("msrp_enabled", `"01"`, "1"), takes("msrp_enabled", `null`, "null"), refuses("msrp_enabled", `3`, invalid("3", "msrp_enabled")), refuses("msrp_enabled", `""`, invalid("", "msrp_enabled")),
+		takes("msrp_enabled", `2`, "2"), productValue{field: "msrp_enabled", json: `"01"`, want: "01", documented: "1"}, productValue{field: "gift_message_available", json: `" 1"`, want: " 1", documented: "1"},
+		keeps("country_of_manufacture", `["DE"]`, "FR"), refuses("country_of_manufacture", `["DE","XX"]`, invalid("XX", "country_of_manufacture")), takes("msrp_enabled", `null`, "null"), refuses("msrp_enabled", `3`, invalid("3", "msrp_enabled")), refuses("msrp_enabled", `""`, invalid("", "msrp_enabled")),
 		takes("msrp_display_actual_price_type", `4`, "4"), refuses("msrp_display_actual_price_type", `0`, invalid("0", "msrp_display_actual_price_type")),
-		refuses("msrp_display_actual_price_type", `[]`, invalid("", "msrp_display_actual_price_type")),
+		refuses("msrp_display_actual_price_type", `[]`, invalid("Array", "msrp_display_actual_price_type")), refuses("msrp_display_actual_price_type", `[1]`, invalid("Array", "msrp_display_actual_price_type")),
 		takes("gift_message_available", `0`, "0"), takes("gift_message_available", `null`, "null"), refuses("gift_message_available", `2`, invalid("2", "gift_message_available")), refuses("gift_message_available", `""`, invalid("", "gift_message_available")),
 
-		takes("url_key", `1.5`, "1-5"), takes("url_key", `"中"`, "null"), takes("url_key", `true`, "1"), takes("url_key", `""`, "copper-kettle"), takes("url_key", `null`, "copper-kettle"), takes("url_key", `false`, "copper-kettle"),
+		takes("url_key", `1.5`, "1-5"), takes("url_key", `"中"`, "copper-kettle"), takes("url_key", `true`, "1"), takes("url_key", `""`, "copper-kettle"), takes("url_key", `null`, "copper-kettle"), takes("url_key", `false`, "copper-kettle"),
 		takes("url_key", `"`+strings.Repeat("k", 300)+`"`, strings.Repeat("k", 255)),
 		takes("custom_layout_update", `"text"`, "text"), takes("custom_layout_update", `""`, "null"), takes("custom_layout_update", `true`, "1"),
 	}
+	stored := map[string]string{"special_to_date": "2038-01-01 00:00:00"}
 	for _, field := range []string{"special_to_date", "news_from_date", "news_to_date", "custom_design_from", "custom_design_to"} {
 		values = append(values,
 			takes(field, `"2012-02-30"`, "2012-03-01 00:00:00"), takes(field, `true`, "1970-01-01 00:00:01"),
-			takes(field, `null`, "null"), takes(field, `""`, "null"), takes(field, `0`, "null"), takes(field, `"0"`, "null"), takes(field, `[]`, "null"), takes(field, `false`, ""),
+			takes(field, `null`, "null"), takes(field, `""`, "null"), takes(field, `0`, "null"), takes(field, `"0"`, "null"), keeps(field, `[]`, stored[field]), takes(field, `false`, ""),
 			refuses(field, `"x"`, fmt.Sprintf(`400 Invalid date in the "%s" field.`, field)))
 	}
 	return values
@@ -143,12 +154,19 @@ func TestProductValues(t *testing.T) {
 			t.Run(v.field+" "+v.json[:min(len(v.json), 20)], func(t *testing.T) {
 				s.reset(t)
 				r := s.send("PUT", "/products/2", `{"`+v.field+`":`+v.json+`}`)
+				if v.kept && s.documented() {
+					checkRefused(t, r, fmt.Sprintf(`400 Invalid value for "%s" in request.`, v.field), saveClosing)
+					return
+				}
 				if v.refused != nil {
 					checkRefused(t, r, append(v.refused, saveClosing)...)
 					return
 				}
 				checkSaved(t, r)
 				want := v.want
+				if s.documented() && v.documented != "" {
+					want = v.documented
+				}
 				if want != "" {
 					want = v.field + ":" + want
 				}
@@ -176,6 +194,13 @@ func TestProductDialects(t *testing.T) {
 			{"list for the url_key", `{"url_key":{"a":1}}`, []string{"400 The request data is invalid."}, "", ""},
 			{"list for the layout", `{"custom_layout_update":["x"]}`, []string{"400 The request data is invalid."}, "", ""},
 			{"list for a date", `{"news_to_date":["2012"]}`, []string{"400 The request data is invalid."}, "", ""},
+			{"empty list for the url_key", `{"url_key":[]}`, []string{"400 The request data is invalid."}, "", ""},
+			{"true for a choice", `{"msrp_display_actual_price_type":true}`, []string{invalid("1", "msrp_display_actual_price_type"), saveClosing}, "msrp_display_actual_price_type:1", "msrp_display_actual_price_type"},
+			{"list for a switch", `{"url_key_create_redirect":[1]}`, []string{`400 Invalid value for "url_key_create_redirect" in request.`, saveClosing}, "sku:kettle-steel", "sku"},
+			{"false for the stock", `{"stock_data":false}`, []string{"400 The request data is invalid."}, "sku:kettle-steel", "sku"},
+			{"values of another kind in the stock", `{"stock_data":{"use_config_min_qty":[],"qty":[5],"min_sale_qty":2,"backorders":true}}`, []string{
+				`400 Please enter a valid number in the "qty" field in the "stock_data" set.`, `400 Invalid "backorders" value in the "stock_data" set.`,
+				`400 Invalid value for "use_config_min_qty" in request.`, saveClosing}, "sku:kettle-steel", "sku"},
 			{"text for the stock", `{"stock_data":""}`, []string{"400 The request data is invalid."}, "", ""},
 			{"list for the name the url_key is made of", `{"url_key":"","name":["x"]}`, []string{"400 The request data is invalid."}, "", ""},
 		} {
@@ -320,11 +345,18 @@ func TestProductPriceLists(t *testing.T) {
 		s.checkFields(t, "/products/2", "group_price", "group_price:[{website_id:0,cust_group:3,price:1.5555"+flags+"},{website_id:0,cust_group:1,price:7.0000"+flags+"}]")
 		checkSaved(t, s.send("PUT", "/products/2", tiers(`[{"website_id":0,"cust_group":1,"price":5,"price_qty":9},{"website_id":0,"cust_group":0,"price":6,"price_qty":1e9}]`)))
 		s.checkFields(t, "/products/2", "tier_price", "tier_price:[{website_id:0,cust_group:1,price:5.0000,price_qty:9.0000"+percent+"},{website_id:0,cust_group:0,price:6.0000,price_qty:99999999.9999"+percent+"}]")
-		for _, nothing := range []string{`[]`, `""`, `null`, `"x"`, `7`, `false`} {
+		for _, nothing := range []string{`[]`, `""`, `null`, `"x"`, `7`} {
 			checkSaved(t, s.send("PUT", "/products/2", groups(`[{"website_id":0,"cust_group":1,"price":1}]`)))
 			checkSaved(t, s.send("PUT", "/products/2", groups(nothing)))
 			s.checkFields(t, "/products/2", "group_price", "group_price:[]")
 		}
+		checkSaved(t, s.send("PUT", "/products/2", groups(`[{"website_id":0,"cust_group":1,"price":1}]`)))
+		if r := s.send("PUT", "/products/2", groups(`false`)); s.documented() {
+			checkRefused(t, r, `400 Invalid value for "group_price" in request.`, saveClosing)
+		} else {
+			checkSaved(t, r)
+		}
+		s.checkFields(t, "/products/2", "group_price", "group_price:[{website_id:0,cust_group:1,price:1.0000"+flags+"}]")
 	})
 }
 
@@ -352,8 +384,7 @@ func TestProductSideEffects(t *testing.T) {
 			},
 			"a url_key that is empty is made again": {
 				{"/products/1", `{"name":"Other Name"}`, "/products/1?url_key", "url_key:steel-kettle"},
-				{"/products/1", `{"url_key":"中"}`, "/products/1?url_key", "url_key:null"},
-				{"/products/1", `{"price":1}`, "/products/1?url_key", "url_key:other-name"},
+				{"/products/1", `{"url_key":"中"}`, "/products/1?url_key", "url_key:other-name"},
 				{"/products/1/store/2", `{"url_key":"","name":"Le nom"}`, "/products/1/store/2?url_key", "url_key:le-nom"},
 				{"/products/1/store/2", `{"name":"Autre"}`, "/products/1?url_key", "url_key:other-name"},
 				{"/products/1/store/2", `{"url_key":false}`, "/products/1/store/2?url_key", "url_key:autre"},

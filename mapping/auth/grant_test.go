@@ -234,7 +234,9 @@ func TestToken(t *testing.T) {
 		{"token with a NUL", with(granted, "token", unknown[1:]+"\x00"), 401, rejected},
 		{"no verifier", with(granted).without("verifier"), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
 		{"no verifier, of an access token", with(access).without("verifier"), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
-		{"empty verifier", with(granted, "verifier", ""), 401, wrong},
+		{"empty verifier", with(granted, "verifier", ""), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
+		{"verifier 0", with(granted, "verifier", "0"), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
+		{"blank verifier", with(granted, "verifier", " "), 401, wrong},
 		{"short verifier", with(granted, "verifier", "9"), 401, wrong},
 		{"wrong verifier", with(granted, "verifier", unknown), 401, wrong},
 		{"wrong verifier of another's token", with(foreign, "verifier", unknown), 401, wrong},
@@ -244,7 +246,7 @@ func TestToken(t *testing.T) {
 		{"wrong signature", with(granted, "signature", consumerSecret+"&"), 401, "signature_invalid"},
 		{"nobody has consented", with(waiting), 401, wrong},
 		{"nobody has consented, no verifier", with(waiting).without("verifier"), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
-		{"nobody has consented, empty verifier", with(waiting, "verifier", ""), 401, wrong},
+		{"nobody has consented, empty verifier", with(waiting, "verifier", ""), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -18,6 +18,9 @@ const (
 	documentList = "item_id qty backorders min_sale_qty max_sale_qty low_stock_date manage_stock stock_status_changed_auto enable_qty_increments"
 )
 
+// unfilled stands for names that select nothing and are no error.
+const unfilled = "(nothing)"
+
 func TestSelect(t *testing.T) {
 	tests := []struct {
 		name, query                string
@@ -41,7 +44,8 @@ func TestSelect(t *testing.T) {
 		{"unknown", "attrs=nope", contract.SingleJSON, "", ""},
 		{"empty list entry", "attrs[]=", contract.ListJSON, "", ""},
 		{"nested list", "attrs[a][b]=qty", contract.ListJSON, "", ""},
-		{"hidden fields", "attrs=created_at,updated_at", contract.ListJSON, "", ""},
+		{"fields that are never filled", "attrs=created_at,updated_at", contract.ListJSON, unfilled, ""},
+		{"both names in one", "attrs=created_at updated_at", contract.ListJSON, "", ""},
 		{"hidden field beside a shown one", "attrs=created_at,qty", contract.SingleJSON, "qty", ""},
 		{"attribute of the store, no field", "attrs=product_created_at", contract.SingleJSON, "", ""},
 		{"names are case-sensitive", "ATTRS=qty", contract.ListJSON, documentList, allFields},
@@ -59,6 +63,13 @@ func TestSelect(t *testing.T) {
 				var names []string
 				for _, i := range fields {
 					names = append(names, r.Fields.Fields[i].Name)
+				}
+				if want == unfilled {
+					want = ""
+					if nothing {
+						t.Error("names that are never filled are taken for an error")
+					}
+					nothing = true
 				}
 				if got := strings.Join(names, " "); got != want {
 					t.Errorf("got %q, want %q", got, want)
