@@ -8,6 +8,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 // listProductCategories handles GET /products/:id/categories: by ascending id of
@@ -122,7 +123,7 @@ func (s *Service) deleteProductCategory(ctx context.Context, c *Call) (*Reply, e
 	if err != nil {
 		return nil, err
 	}
-	category, ok := s.leadingID(c.Param("category_id"))
+	category, ok := numeric.LeadingInteger(c.Param("category_id"))
 	if !ok {
 		return nil, s.dialect.Fault(contract.CategoryUnknown)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 // newProductImages returns the resource behind /products/:id/images
@@ -56,7 +57,7 @@ func (s *Service) getProductImage(ctx context.Context, c *Call) (*Reply, error) 
 	if c.Principal.Role != contract.Admin {
 		missing = s.dialect.Fault(contract.ImageHidden)
 	}
-	id, ok := s.leadingID(c.Param("image"))
+	id, ok := numeric.LeadingInteger(c.Param("image"))
 	if !ok {
 		return nil, missing
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
 // createProductImage handles POST /products/:id/images and its store form. The
@@ -153,7 +154,7 @@ func (s *Service) readImageCall(ctx context.Context, c *Call) (i imageCall, err 
 		return i, err
 	}
 	i = imageCall{product: product.Get("entity_id").Int(), view: view, missing: s.dialect.Fault(contract.ImageHidden)}
-	id, ok := s.leadingID(c.Param("image"))
+	id, ok := numeric.LeadingInteger(c.Param("image"))
 	if !ok {
 		return i, i.missing
 	}

@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"context"
+	"math"
 	"net/url"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -15,8 +16,8 @@ import (
 func (s *Service) productOfWebsites(ctx context.Context, c *Call) (int64, error) {
 	id := c.Param("product_id")
 	missing := s.dialect.Fault(c.Route.NotFound, id)
-	number, ok := numeric.ID(id)
-	if !ok {
+	number, ok := numeric.LeadingInteger(id)
+	if leading := numeric.Leading(id); !ok || leading != math.Trunc(leading) {
 		return 0, missing
 	}
 	_, err := s.products.store.Get(ctx, &adapter.GetParams{Key: adapter.Key(number)})

@@ -222,14 +222,6 @@ func (s *Service) keyPart(id string) (adapter.Key, error) {
 	return s.key(id)
 }
 
-// leadingID reads an id of which the leading digits count (product_parts 2.2 and 4.4).
-func (s *Service) leadingID(id string) (int64, bool) {
-	if number := numeric.Leading(id); number != math.Trunc(number) && !s.dialect.IDsCut {
-		return 0, false
-	}
-	return numeric.LeadingInteger(id)
-}
-
 func (s *Service) keyRead(n int64, ok bool) (adapter.Key, error) {
 	if !ok {
 		return 0, s.dialect.Fault(contract.NotFound)
