@@ -236,13 +236,14 @@ func (l *modified) verdictOn(d *contract.Dialect, n nonsense) verdict {
 // in a reply or, as an error, in the log.
 func TestNonsense(t *testing.T) {
 	t.Parallel()
-	inBoth(t, func(t *testing.T, s *shop) {
+	inOddShops(t, func(t *testing.T, s *shop) {
+		sample := newSample(t)
 		known := map[string]bool{}
-		for at, l := range modifiedLists() {
+		for _, l := range modifiedLists() {
 			known[l.path] = true
 			t.Run(l.path, func(t *testing.T) {
-				for i, n := range nonsenseFor(l) {
-					if testing.Short() && (at+i)%16 != 0 { // lists share their code, and all of it among them
+				for _, n := range nonsenseFor(l) {
+					if !sample.takes(4) { // lists share their code, and all of it among them
 						continue
 					}
 					s.checkNonsense(t, l.target+"?"+n.query, l.verdictOn(s.dialect, n))
@@ -266,12 +267,13 @@ func TestNonsenseOfSelections(t *testing.T) {
 	for _, l := range modifiedLists() {
 		targets = append(targets, l.target)
 	}
-	inBoth(t, func(t *testing.T, s *shop) {
-		for at, target := range targets {
+	inOddShops(t, func(t *testing.T, s *shop) {
+		sample := newSample(t)
+		for _, target := range targets {
 			t.Run(target, func(t *testing.T) {
-				for i, attrs := range []string{"attrs=", "attrs", "attrs=nope", "attrs=,,,,", "attrs=" + strings.Repeat(",", 100_000), "attrs[]=nope", "attrs[a][b]=sku", "attrs=*", "attrs=%00", "attrs=%FF",
+				for _, attrs := range []string{"attrs=", "attrs", "attrs=nope", "attrs=,,,,", "attrs=" + strings.Repeat(",", 100_000), "attrs[]=nope", "attrs[a][b]=sku", "attrs=*", "attrs=%00", "attrs=%FF",
 					"attrs=password_hash", "attrs=ENTITY_ID", "attrs=entity_id%00", "attrs=" + strings.Repeat("x", 100_000), "attrs[][][]", "attrs='%20OR%201=1", strings.Repeat("attrs[]=x&", 20_000)} {
-					if testing.Short() && (at+i)%16 != 0 {
+					if !sample.takes(4) {
 						continue
 					}
 					want := verdict{crash: true} // documented: records without fields
@@ -286,28 +288,32 @@ func TestNonsenseOfSelections(t *testing.T) {
 	})
 }
 
-// TestNonsenseOfIDs: ids in odd forms, on every route that has one.
+// TestNonsenseOfIDs: ids in odd forms, on every route that has one, by every method.
 func TestNonsenseOfIDs(t *testing.T) {
 	t.Parallel()
 	ids := oddTexts()
 	for _, n := range oddNumbers() {
 		ids = append(ids, n.value)
 	}
-	inBoth(t, func(t *testing.T, s *shop) {
-		for at, route := range contract.Routes(contract.StandardFields()) {
+	ids = append(ids, oddOperands()...)
+	inOddShops(t, func(t *testing.T, s *shop) {
+		sample := newSample(t)
+		for _, route := range contract.Routes(contract.StandardFields()) {
 			for _, part := range strings.Split(route.Path, "/") {
 				if !strings.HasPrefix(part, ":") {
 					continue
 				}
 				t.Run(route.Path+" "+part, func(t *testing.T) {
-					for i, id := range ids {
-						if testing.Short() && (at+i)%16 != 0 {
-							continue
-						}
-						path := strings.Replace(route.Path, part, strings.ReplaceAll(id, "&", "%26"), 1)
-						for _, role := range []contract.Role{contract.Admin, contract.Guest} {
-							got := s.serve(role, "GET", withIDs(path), "", "Accept", "application/json")
-							s.checkPlain(t, path, got)
+					for _, id := range ids {
+						path := withIDs(strings.Replace(route.Path, part, strings.ReplaceAll(id, "&", "%26"), 1))
+						for _, method := range []contract.Method{contract.GET, contract.POST, contract.PUT, contract.DELETE} {
+							for _, role := range []contract.Role{contract.Admin, contract.Customer, contract.Guest} {
+								if !sample.takes(8) {
+									continue
+								}
+								got := s.serve(role, method.String(), path, bodyOf(route, method, s.dialect), "Accept", "application/json", "Content-Type", "application/json")
+								s.checkPlain(t, method.String()+" "+path, got)
+							}
 						}
 					}
 				})
