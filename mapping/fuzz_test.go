@@ -1,9 +1,11 @@
 package mapping_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"encoding/xml"
 	"io"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -60,6 +62,37 @@ func FuzzBody(f *testing.F) {
 			for _, s := range shops {
 				s.restore(t)
 			}
+		}
+	})
+}
+
+// FuzzTarget asks for whatever a request target may be, as every role, in both dialects.
+func FuzzTarget(f *testing.F) {
+	for i, l := range modifiedLists() {
+		f.Add(uint8(i), l.target+"?filter[1][attribute]="+l.text+"&filter[1][like]=%25a%25&order="+l.order+"&dir=asc&limit=2&page=1e0&attrs=entity_id,"+l.text)
+	}
+	f.Add(uint8(0), "/products/kettle-steel/store/french?attrs[]=price&category_id=3")
+	f.Add(uint8(1), "//customers/+1abc/?attrs=email&filter[][1][regexp]=(a|b)*$&filter[][attribute]=email")
+	f.Add(uint8(2), "/products?filter[a][attribute]=price&filter[a][from]=1.00005&filter[a][to]=2012-02-30&filter[b][attribute]=special_from_date&filter[b][gteq]=0000-00-00&filter[b][finset]=x")
+	var shops []*shop
+	for _, d := range contract.Dialects() {
+		shops = append(shops, openShop(f, d))
+	}
+	f.Fuzz(func(t *testing.T, role uint8, target string) {
+		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader("GET /api/rest" + target + " HTTP/1.1\r\nHost: shop.example\r\nAccept: application/json\r\n\r\n")))
+		if err != nil {
+			return // no request reaches the service
+		}
+		for _, s := range shops {
+			asked := r.Clone(t.Context())
+			if signed := s.signed[contract.Role(role%3)]; signed != "" {
+				asked.Header.Set("Authorization", signed)
+			}
+			got := s.service.Serve(t.Context(), asked, "http", nil)
+			if asked.Header.Get("Accept") == "application/json" { // the target has not ended the line
+				s.checkPlain(t, s.dialect.Name+" "+target, got)
+			}
+			s.checkQuiet(t)
 		}
 	})
 }

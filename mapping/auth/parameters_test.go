@@ -189,3 +189,36 @@ func FuzzHeader(f *testing.F) {
 		}
 	})
 }
+
+// FuzzForm reads credentials from a form or a query.
+func FuzzForm(f *testing.F) {
+	f.Add("oauth_consumer_key=x&oauth_token=y&page=1&oauth_nonce")
+	f.Add("oauth_token[]=1&oauth_token[a=2&oauth_token]b[=3&x[oauth_y]=4&oauth_a=5&oauth_a[]=6")
+	f.Add("%6Fauth_a=%zz%4&oauth_b=%00%FF+&&=&oauth_=&oauth_[]=&oauth__%5B%5D")
+	f.Fuzz(func(t *testing.T, form string) {
+		found, err := parseForm(form)
+		if err == nil {
+			names := map[string]bool{}
+			for _, p := range found {
+				if !isOAuth(p.name) || names[p.name] {
+					t.Errorf("%+v is no OAuth parameter, or stands there twice", p)
+				}
+				names[p.name] = true
+			}
+			if most := min(maxParameters, strings.Count(form, "&")+1); len(found) > most {
+				t.Errorf("%d parameters, at most %d can be there", len(found), most)
+			}
+		}
+		a, _, _ := newAuthenticator(Options{})
+		inQuery := get("/?"+form, "OAuth")
+		inBody := get("/", "OAuth")
+		inBody.Method, inBody.ContentType = "POST", "application/x-www-form-urlencoded"
+		inBody.Form = func() ([]byte, error) { return []byte(form), nil }
+		for _, r := range []*Request{inQuery, inBody} {
+			var p *Problem
+			if _, err := a.Authenticate(context.Background(), r); err != nil && !errors.As(err, &p) {
+				t.Errorf("%s %.100q: error %v", r.Method, r.Target, err)
+			}
+		}
+	})
+}
