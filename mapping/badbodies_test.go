@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -314,7 +315,7 @@ func TestBadBodies(t *testing.T) {
 	t.Parallel()
 	sample := newSample(t)
 	testBadBodies(t, sample, openBadShop(t, contract.Documented()), openBadShop(t, contract.Magento()))
-	if !*manyOdd {
+	if !nightly.Whole() {
 		return
 	}
 	for name, newDSN := range map[string]func(testing.TB) string{"postgres": sqltest.Postgres, "mariadb": sqltest.MariaDB} {

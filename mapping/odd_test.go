@@ -11,16 +11,15 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // The tests of odd requests hold one property on every engine: with the backend well,
-// no client gets an internal error, whatever it sends. All requests on all engines take
-// an hour, so a run usually takes another sample on SQLite.
-var (
-	manyOdd = flag.Bool("odd", false, "send forty times as many odd requests, most of them all there are, to every engine and not to SQLite alone")
-	oddSeed = flag.Uint64("odd.seed", 0, "the sample of odd requests to send; 0 for another each time")
-)
+// no client gets an internal error, whatever it sends. A run for a commit takes another
+// sample each time, on SQLite; at night forty times as many, most of them all there are,
+// go to every engine.
+var oddSeed = flag.Uint64("odd.seed", 0, "the sample of odd requests to send; 0 for another each time")
 
 // A sample picks some of the odd requests.
 type sample struct{ random *rand.Rand }
@@ -38,7 +37,7 @@ func newSample(t testing.TB) *sample {
 // takes reports whether to send a request of which a run sends one in so many.
 func (s *sample) takes(oneIn int) bool {
 	switch {
-	case *manyOdd:
+	case nightly.Whole():
 		oneIn = max(oneIn/40, 1)
 	case testing.Short():
 		oneIn *= 4
@@ -46,12 +45,12 @@ func (s *sample) takes(oneIn int) bool {
 	return s.random.IntN(oneIn) == 0
 }
 
-// inOddShops runs a test in each dialect and, when many odd requests are sent, on each
-// engine, on shops of their own.
+// inOddShops runs a test in each dialect and, at night, on each engine, on shops of
+// their own.
 func inOddShops(t *testing.T, test func(t *testing.T, s *shop)) {
 	t.Helper()
 	inBoth(t, test)
-	if !*manyOdd {
+	if !nightly.Whole() {
 		return
 	}
 	for _, d := range contract.Dialects() {
