@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -9,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests"
 )
 
@@ -205,5 +208,64 @@ func TestRecordingBelowBasePath(t *testing.T) {
 	found, screen, err := comparing(t, "--legacy", root.URL, "--candidate", below.URL+basePath, "--candidate-base", "http://store.example"+basePath, "--requests", dir)
 	if err != nil || found == nil || found.Compared != 2 || found.Different != 0 {
 		t.Errorf("%+v, %v\n%s", found, err, screen)
+	}
+}
+
+// TestShadowBelowBasePath: of a shop in a subdirectory and an old system that is in one,
+// or in none, neither links nor signatures differ.
+func TestShadowBelowBasePath(t *testing.T) {
+	t.Parallel()
+	_, inside := startDemo(t, "magento", belowShop)
+	_, root := startDemo(t, "magento")
+	credentials, err := contracttests.DemoCredentials()
+	if err != nil {
+		t.Fatal(err)
+	}
+	credentials.Signature = contracttests.HMACSHA1
+	for _, tt := range []struct{ name, old, auth, to string }{
+		{"the old system answers", inside.URL + basePath, "keep", "legacy"},
+		{"Portico answers", inside.URL + basePath, "keep", "portico"},
+		{"the old system answers at the root", root.URL, "caller", "legacy"},
+		{"Portico answers, and the old system is at the root", root.URL, "caller", "portico"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			front, server := startDemoInMagento(t, belowShop, routesFile(t, "resource: all, shadow: true, to: "+tt.to), "PORTICO_LEGACY_URL="+tt.old, "PORTICO_LEGACY_AUTH="+tt.auth)
+			asker, err := contracttests.NewAsker(contracttests.Target{BaseURL: server.URL + basePath, Credentials: credentials})
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps := []contracttests.Step{
+				{As: contracttests.Guest, Path: "/products/1?attrs=sku,url,image_url"},
+				{As: contracttests.Admin, Path: "/customers/1?attrs=firstname"},
+			}
+			for _, s := range steps {
+				s.Method, s.Accept = http.MethodGet, new("application/json")
+				if got, err := asker.Ask(t.Context(), &s); err != nil || got.Status != http.StatusOK {
+					t.Errorf("%s: %+v, %v", s.Path, got, err)
+				}
+			}
+			pollUntil(t, "all questions", front.watch.shadow.Idle)
+			if by, all := outcomes(t, front); by["same"] != float64(len(steps)) || all != by["same"] {
+				t.Errorf("%v; %v", by, shadowCounts(t, front, "portico_shadow_differences_total"))
+			}
+		})
+	}
+}
+
+// TestAnnounceBasePath: the calls that are printed for a demo store are below it.
+func TestAnnounceBasePath(t *testing.T) {
+	cfg, err := config.Load(config.Sources{Sections: sections(), Environ: []string{belowShop}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := demo.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	announce(&said, cfg, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, &net.TCPAddr{Port: 2}, data)
+	all, below := strings.Count(said.String(), "/api/rest"), strings.Count(said.String(), "http://127.0.0.1:1"+basePath+"/api/rest")
+	if all != 3 || below != all {
+		t.Errorf("%d of %d addresses are below the base path:\n%s", below, all, said.String())
 	}
 }
