@@ -25,14 +25,13 @@ type Call struct {
 	Body      codec.Node // the decoded body; of a single record, writable fields only
 	List      bool       // the body of a POST is a list of records
 
-	request    *http.Request
-	scheme     string
-	body       []byte
-	form       []byte // an urlencoded body that was read for its credentials
-	formRead   bool
-	reserved   int64 // bytes taken from the budget of requests, until the call has been answered
-	retryAfter int   // seconds, of a call that comes too early
-	again      bool  // the request has been answered before, by the other side
+	request  *http.Request
+	scheme   string
+	body     []byte
+	form     []byte // an urlencoded body that was read for its credentials
+	formRead bool
+	reserved int64 // bytes taken from the budget of requests, until the call has been answered
+	again    bool  // the request has been answered before, by the other side
 	// What a reply that is kept has to know of how it was made.
 	buyer   *buyer // whose prices it shows, if it shows any
 	formKey string // the random key in it, if there is one
