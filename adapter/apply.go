@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"sort"
 )
@@ -9,14 +10,18 @@ import (
 // Apply selects, sorts and cuts records as q says, and returns how many the
 // conditions selected before After and the cut. It defines what every store's list means.
 // It fails with kind Invalid when q names an attribute the schema lacks or an
-// expression that does not compile.
-func Apply(schema *Schema, records []Record, q *Query) (page []Record, total int64, err error) {
+// expression that does not compile, and as [Matcher.Selects] does.
+func Apply(ctx context.Context, schema *Schema, records []Record, q *Query) (page []Record, total int64, err error) {
 	m, err := NewMatcher(schema, q)
 	if err != nil {
 		return nil, 0, err
 	}
 	for _, r := range records {
-		if m.Selects(r) {
+		selected, err := m.Selects(ctx, r)
+		if err != nil {
+			return nil, 0, err
+		}
+		if selected {
 			page = append(page, r)
 		}
 	}

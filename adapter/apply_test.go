@@ -84,7 +84,7 @@ func TestApplySelects(t *testing.T) {
 	schema, records := shelf()
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, total, err := Apply(schema, records, &Query{Where: []Condition{{Any: []Test{test.test}}}})
+			got, total, err := Apply(t.Context(), schema, records, &Query{Where: []Condition{{Any: []Test{test.test}}}})
 			if err != nil || !slices.Equal(ids(got), test.want) || total != int64(len(test.want)) {
 				t.Errorf("got %v of %d (%v), want %v", ids(got), total, err, test.want)
 			}
@@ -94,7 +94,7 @@ func TestApplySelects(t *testing.T) {
 
 func TestApplyJoinsConditions(t *testing.T) {
 	schema, records := shelf()
-	got, _, err := Apply(schema, records, &Query{Where: []Condition{
+	got, _, err := Apply(t.Context(), schema, records, &Query{Where: []Condition{
 		{Any: []Test{{"id", Eq, []string{"1"}}, {"id", Eq, []string{"2"}}, {"id", Eq, []string{"5"}}}},
 		{Any: []Test{{"qty", Gt, []string{"0"}}}},
 	}})
@@ -123,7 +123,7 @@ func TestApplySortsAndCuts(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", test.query), func(t *testing.T) {
 			schema, records := shelf()
 			slices.Reverse(records)
-			got, total, err := Apply(schema, records, &test.query)
+			got, total, err := Apply(t.Context(), schema, records, &test.query)
 			if err != nil || !slices.Equal(ids(got), test.want) || total != test.total {
 				t.Errorf("got %v of %d (%v), want %v of %d", ids(got), total, err, test.want, test.total)
 			}
@@ -136,13 +136,13 @@ func TestApplyBeginsBehindAMark(t *testing.T) {
 		for _, desc := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s desc=%t", order, desc), func(t *testing.T) {
 				schema, records := shelf()
-				all, _, err := Apply(schema, records, &Query{OrderBy: order, Desc: desc})
+				all, _, err := Apply(t.Context(), schema, records, &Query{OrderBy: order, Desc: desc})
 				if err != nil {
 					t.Fatal(err)
 				}
 				for i, r := range all {
 					mark := &Mark{Value: r.Get(order), Key: Key(r.Get("id").Int())}
-					got, total, err := Apply(schema, records, &Query{OrderBy: order, Desc: desc, After: mark})
+					got, total, err := Apply(t.Context(), schema, records, &Query{OrderBy: order, Desc: desc, After: mark})
 					if want := all[i+1:]; err != nil || total != 5 || !slices.Equal(ids(got), ids(want)) {
 						t.Errorf("after %d: got %v of %d (%v), want %v", mark.Key, ids(got), total, err, ids(want))
 					}
@@ -152,7 +152,7 @@ func TestApplyBeginsBehindAMark(t *testing.T) {
 	}
 	t.Run("of a record that is gone", func(t *testing.T) {
 		schema, records := shelf()
-		got, _, err := Apply(schema, records, &Query{OrderBy: "qty", After: &Mark{Value: TextValue("2.5000"), Key: 3}, Offset: 1, Limit: 1})
+		got, _, err := Apply(t.Context(), schema, records, &Query{OrderBy: "qty", After: &Mark{Value: TextValue("2.5000"), Key: 3}, Offset: 1, Limit: 1})
 		if err != nil || !slices.Equal(ids(got), []int64{3}) {
 			t.Errorf("got %v, %v", ids(got), err)
 		}
@@ -173,7 +173,7 @@ func TestApplyRefuses(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if _, _, err := Apply(schema, records, &test.query); KindOf(err) != Invalid {
+			if _, _, err := Apply(t.Context(), schema, records, &test.query); KindOf(err) != Invalid {
 				t.Errorf("got %v, want kind invalid", err)
 			}
 		})

@@ -2,23 +2,28 @@ package adapter
 
 import (
 	"cmp"
+	"context"
 	"math/big"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // A Matcher is a query made ready to look at records one by one: for stores that
 // find more than the query selects. It may be used concurrently.
 type Matcher struct {
-	all   [][]func(Record) bool // of each condition its tests
+	all   [][]func(*look, Record) bool // of each condition its tests
 	order func(a, b Record) int
 	mark  Record // where the list begins, no record for its beginning
+
+	matchBytes int64 // that of the query
+	matched    atomic.Int64
 }
 
 // NewMatcher returns the matcher of q. It fails as [Apply] does.
 func NewMatcher(schema *Schema, q *Query) (*Matcher, error) {
-	m := &Matcher{all: make([][]func(Record) bool, len(q.Where))}
+	m := &Matcher{all: make([][]func(*look, Record) bool, len(q.Where)), matchBytes: q.MatchBytes}
 	for i, condition := range q.Where {
 		for _, t := range condition.Any {
 			at, ok := schema.Index(t.Attribute)
@@ -29,7 +34,7 @@ func NewMatcher(schema *Schema, q *Query) (*Matcher, error) {
 			if err != nil {
 				return nil, err
 			}
-			m.all[i] = append(m.all[i], func(r Record) bool { return holds(r.Values[at]) })
+			m.all[i] = append(m.all[i], func(l *look, r Record) bool { return holds(l, r.Values[at]) })
 		}
 	}
 	var err error
@@ -42,14 +47,18 @@ func NewMatcher(schema *Schema, q *Query) (*Matcher, error) {
 	return m, nil
 }
 
-// Selects reports whether the conditions select r.
-func (m *Matcher) Selects(r Record) bool {
+// Selects reports whether the conditions select r. It fails with the error of ctx, and
+// with kind Unavailable and the cause [ErrMatchLimit] when the records so far had more
+// text than [Query.MatchBytes].
+func (m *Matcher) Selects(ctx context.Context, r Record) (bool, error) {
+	l := look{ctx: ctx, matcher: m, err: ctx.Err()}
 	for _, anyOf := range m.all {
-		if !slices.ContainsFunc(anyOf, func(test func(Record) bool) bool { return test(r) }) {
-			return false
+		holds := slices.ContainsFunc(anyOf, func(test func(*look, Record) bool) bool { return l.err == nil && test(&l, r) })
+		if !holds || l.err != nil {
+			return false, l.err
 		}
 	}
-	return true
+	return l.err == nil, l.err
 }
 
 // Behind reports whether r stands behind the mark After, as every record does
@@ -60,30 +69,30 @@ func unknownAttribute(schema *Schema, name string) error {
 	return &Error{Kind: Invalid, Op: "query " + string(schema.Resource), Field: name}
 }
 
-func compileTest(kind Kind, t Test) (func(Value) bool, error) {
+func compileTest(kind Kind, t Test) (func(*look, Value) bool, error) {
 	switch t.Op {
 	case IsNull:
-		return func(v Value) bool { return v.Kind() == Null }, nil
+		return func(_ *look, v Value) bool { return v.Kind() == Null }, nil
 	case IsNotNull:
-		return func(v Value) bool { return !v.Empty() }, nil
+		return func(_ *look, v Value) bool { return !v.Empty() }, nil
 	}
-	var holds func(Value) bool
+	var holds func(*look, Value) bool
 	switch t.Op {
 	case Eq, NotEq, Gt, Lt, GtEq, LtEq:
 		if len(t.Operands) != 1 {
 			return nil, &Error{Kind: Invalid, Op: "query", Field: t.Attribute}
 		}
 		compare := comparer(kind, t.Operands[0])
-		holds = func(v Value) bool { return verdict(t.Op, compare(v)) }
+		holds = func(_ *look, v Value) bool { return verdict(t.Op, compare(v)) }
 	case Within:
 		if len(t.Operands) != 2 {
 			return nil, &Error{Kind: Invalid, Op: "query", Field: t.Attribute}
 		}
 		least, most := comparer(kind, t.Operands[0]), comparer(kind, t.Operands[1])
-		holds = func(v Value) bool { return least(v) >= 0 && most(v) <= 0 }
+		holds = func(_ *look, v Value) bool { return least(v) >= 0 && most(v) <= 0 }
 	case In, NotIn:
 		isIn := membership(kind, t.Operands)
-		holds = func(v Value) bool { return isIn(v) == (t.Op == In) }
+		holds = func(_ *look, v Value) bool { return isIn(v) == (t.Op == In) }
 	case Like, NotLike, Matches:
 		if len(t.Operands) != 1 {
 			return nil, &Error{Kind: Invalid, Op: "query", Field: t.Attribute}
@@ -96,19 +105,19 @@ func compileTest(kind Kind, t Test) (func(Value) bool, error) {
 		if err != nil {
 			return nil, &Error{Kind: Invalid, Op: "query", Field: t.Attribute, Err: err}
 		}
-		holds = func(v Value) bool { return re.MatchString(subject(v)) != (t.Op == NotLike) }
+		holds = func(l *look, v Value) bool { return l.matches(re, subject(v)) != (t.Op == NotLike) }
 	case InCommaList:
 		if len(t.Operands) != 1 {
 			return nil, &Error{Kind: Invalid, Op: "query", Field: t.Attribute}
 		}
 		wanted := Fold(t.Operands[0])
-		holds = func(v Value) bool {
-			return slices.ContainsFunc(strings.Split(v.Text(), ","), func(s string) bool { return Fold(s) == wanted })
+		holds = func(l *look, v Value) bool {
+			return l.spend(v.Text()) && slices.ContainsFunc(strings.Split(v.Text(), ","), func(s string) bool { return Fold(s) == wanted })
 		}
 	default:
 		return nil, &Error{Kind: Unsupported, Op: "query", Field: t.Attribute}
 	}
-	return func(v Value) bool { return !v.Empty() && holds(v) }, nil
+	return func(l *look, v Value) bool { return !v.Empty() && holds(l, v) }, nil
 }
 
 // membership returns a function that tells whether a value equals one of the

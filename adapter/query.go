@@ -18,6 +18,10 @@ type Query struct {
 	// Offset rows are skipped, and at most Limit returned; 0 is no limit.
 	Offset int64
 	Limit  int64
+	// MatchBytes, unless 0, bounds the text that patterns are matched with outside a
+	// database, in bytes: beyond it a list fails with kind Unavailable and the cause
+	// [ErrMatchLimit].
+	MatchBytes int64
 }
 
 // A Mark is a place in the order of a query: that of the record Key whose value

@@ -68,8 +68,11 @@ type Limits struct {
 // Lists bound what lists may answer. GuestMaxRows may be zero, and SpoolDir empty.
 type Lists struct {
 	MaxRows, GuestMaxRows, InFlight int64
-	SpoolBytes                      int64
-	SpoolDir                        string
+	// FiltersInFlight may be zero, for the number of processors.
+	FiltersInFlight, MatchBytes int64
+	FilterTimeout               time.Duration
+	SpoolBytes                  int64
+	SpoolDir                    string
 }
 
 // Cache holds what is kept of guests' replies, for how long and where. RedisURL
@@ -159,8 +162,13 @@ func newConfig(v values, sections []Section) *Config {
 			MaxRows:      get[int64](v, "lists.max_rows"),
 			GuestMaxRows: get[int64](v, "lists.guest_max_rows"),
 			InFlight:     get[int64](v, "lists.in_flight"),
-			SpoolBytes:   get[int64](v, "lists.spool_bytes"),
-			SpoolDir:     get[string](v, "lists.spool_dir"),
+
+			FiltersInFlight: get[int64](v, "lists.filters_in_flight"),
+			MatchBytes:      get[int64](v, "lists.match_bytes"),
+			FilterTimeout:   get[time.Duration](v, "lists.filter_timeout"),
+
+			SpoolBytes: get[int64](v, "lists.spool_bytes"),
+			SpoolDir:   get[string](v, "lists.spool_dir"),
 		},
 		Cache: Cache{
 			RedisURL:    get[string](v, "cache.redis_url"),

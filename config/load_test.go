@@ -75,7 +75,7 @@ func TestLoadDefaults(t *testing.T) {
 		LogFormat:      "text",
 		Limits: config.Limits{BodyBytes: 16 << 20, QueryBytes: 256 << 10, ImagePixels: 40_000_000,
 			RequestsBytes: 128 << 20, RepliesBytes: 32 << 20, ConsumerBurst: 20, GuestBurst: 20},
-		Lists: config.Lists{MaxRows: 100000, InFlight: 64, SpoolBytes: 1 << 30},
+		Lists: config.Lists{MaxRows: 100000, InFlight: 64, FilterTimeout: 2 * time.Second, MatchBytes: 128 << 20, SpoolBytes: 1 << 30},
 		Cache: config.Cache{TTL: 5 * time.Minute, StaleTTL: time.Hour, MemoryTTL: time.Second, Timeout: 100 * time.Millisecond,
 			MemoryBytes: 64 << 20},
 		Server: config.Server{
@@ -125,7 +125,7 @@ ops: {listen: ":9000", token: 0123456789abcdef, pprof: true}
 log: {level: error, format: json}
 limits: {body_bytes: 4096, query_bytes: 512KiB, image_pixels: 1, consumer_rate: 0.25, consumer_burst: 3,
   requests_bytes: 1MiB, replies_bytes: 2MiB, guest_rate: 2.5, guest_burst: 4}
-lists: {max_rows: 7, guest_max_rows: 5, in_flight: 6, spool_bytes: 3MiB, spool_dir: /var/spool/portico}
+lists: {max_rows: 7, guest_max_rows: 5, in_flight: 6, filters_in_flight: 5, filter_timeout: 300ms, match_bytes: 1MiB, spool_bytes: 3MiB, spool_dir: /var/spool/portico}
 cache: {redis_url: "rediss://:password@redis.example:6380/1", ttl: 1m, stale_ttl: 0s, memory_bytes: 0, memory_ttl: 0s, timeout: 1s}
 server:
   max_connections: 9
@@ -173,7 +173,7 @@ sql.dsn: 0042
 		LogFormat:     "json",
 		Limits: config.Limits{BodyBytes: 4096, QueryBytes: 512 << 10, ImagePixels: 1, RequestsBytes: 1 << 20, RepliesBytes: 2 << 20,
 			ConsumerRate: 0.25, GuestRate: 2.5, ConsumerBurst: 3, GuestBurst: 4},
-		Lists: config.Lists{MaxRows: 7, GuestMaxRows: 5, InFlight: 6, SpoolBytes: 3 << 20, SpoolDir: "/var/spool/portico"},
+		Lists: config.Lists{MaxRows: 7, GuestMaxRows: 5, InFlight: 6, FiltersInFlight: 5, FilterTimeout: 300 * time.Millisecond, MatchBytes: 1 << 20, SpoolBytes: 3 << 20, SpoolDir: "/var/spool/portico"},
 		Cache: config.Cache{RedisURL: "rediss://:password@redis.example:6380/1", TTL: time.Minute, Timeout: time.Second},
 		Server: config.Server{
 			MaxConnections:    9,

@@ -234,7 +234,7 @@ func (s pagedShop) page(t testing.TB, l list, limit int, page float64) []int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, total, err := adapter.Apply(adapter.NewSchemas().Of(adapter.StockItems), all.Records, &l.as)
+	records, total, err := adapter.Apply(t.Context(), adapter.NewSchemas().Of(adapter.StockItems), all.Records, &l.as)
 	if err != nil {
 		t.Fatal(err)
 	}

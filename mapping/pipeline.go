@@ -112,7 +112,7 @@ func (s *Service) check(ctx context.Context, c *Call) error {
 
 // handle runs the handler of c, which has passed the steps.
 func (s *Service) handle(ctx context.Context, c *Call) (*Reply, error) {
-	return s.handlers[c.Name()](s, ctx, c)
+	return s.handlers[c.Name()](s, withRole(ctx, c), c)
 }
 
 // negotiate chooses the format of the reply from Accept (wire 5). It runs before

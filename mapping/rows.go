@@ -164,15 +164,21 @@ func (r *rows) read(ctx context.Context, size int64) ([]adapter.Record, error) {
 		return r.readKeys(ctx, size)
 	}
 	r.next.Query.Limit, r.next.MaxBytes = size, batchBytes
-	result, err := r.from.store.List(ctx, &r.next)
-	if err != nil {
+	var result *adapter.ListResult
+	err := r.from.filters.run(ctx, r.from.schema, &r.next.Query, func(ctx context.Context) (err error) {
+		result, err = r.from.store.List(ctx, &r.next)
+		if err == nil && result.Partial {
+			r.next.Query.Limit = r.limits.inAll
+			r.held, _, err = adapter.Apply(ctx, r.from.schema, result.Records, &r.next.Query)
+			r.holds = true
+		}
+		return err
+	})
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if result.Partial {
-		r.next.Query.Limit = r.limits.inAll
-		r.held, _, err = adapter.Apply(r.from.schema, result.Records, &r.next.Query)
-		r.holds = true
-		return r.take(size), err
+	case r.holds:
+		return r.take(size), nil
 	}
 	read := int64(len(result.Records))
 	if result.More && read == 0 {

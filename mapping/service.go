@@ -33,6 +33,12 @@ type Settings struct {
 	// ListsInFlight, unless 0, bounds how many lists that are longer than a batch are
 	// read and sent at the same time.
 	ListsInFlight int64
+	// FiltersInFlight, unless 0, bounds how many lists with expensive conditions are
+	// read from the store at the same time. FilterTimeout, unless 0, is how long each may take for
+	// a batch, and MatchBytes, unless 0, the bytes of text that patterns are matched with
+	// meanwhile outside a database.
+	FiltersInFlight, MatchBytes int64
+	FilterTimeout               time.Duration
 	// ImagePixels bounds the pixels of an image that is created, and of all those
 	// that are checked at the same time.
 	ImagePixels int64
@@ -93,6 +99,7 @@ type Service struct {
 	rates    *ratelimit.Limiter[int64] // by client program
 	requests requestBudgets
 	lists    listBudgets
+	filters  *filters
 	replies  *guestReplies // nil: none are kept
 
 	customers         *customers
@@ -197,6 +204,7 @@ func New(d *contract.Dialect, fields *contract.Fields, behind adapter.Adapter, s
 		replies:  newGuestReplies(d, &settings),
 		requests: newRequestBudgets(settings.RequestBytes),
 		lists:    newListBudgets(settings.ListsInFlight),
+		filters:  newFilters(&settings),
 	}
 	var err error
 	if s.memory, err = newMemory(settings.Now); err != nil {
@@ -205,7 +213,7 @@ func New(d *contract.Dialect, fields *contract.Fields, behind adapter.Adapter, s
 	if s.rates, err = ratelimit.New[int64](settings.ConsumerRate, settings.ConsumerBurst, settings.Now); err != nil {
 		return nil, err
 	}
-	upstream := &watchedAdapter{behind, s.memory, settings.Replies}
+	upstream := &watchedAdapter{behind, s.memory, settings.Replies, s.filters}
 	if s.shops, err = newShops(upstream, schemas, settings.Now); err != nil {
 		return nil, fmt.Errorf("shop: %w", err)
 	}
@@ -244,7 +252,7 @@ func (s *Service) Table() *contract.Table { return s.table }
 
 // Budgets returns what bounds how much requests hold together, for metrics.
 func (s *Service) Budgets() []*budget.Budget {
-	return []*budget.Budget{s.requests.all, s.requests.guests, s.requests.forms, s.lists.all, s.lists.guests}
+	return []*budget.Budget{s.requests.all, s.requests.guests, s.requests.forms, s.lists.all, s.lists.guests, s.filters.all, s.filters.guests}
 }
 
 // Forget ends what is remembered of the upstream's lists. It is for a store that

@@ -10,9 +10,10 @@ import (
 
 // A source is where the records of one resource come from.
 type source struct {
-	schema *adapter.Schema
-	store  adapter.Store
-	memory *memory // of the lists of the store
+	schema  *adapter.Schema
+	store   adapter.Store
+	memory  *memory // of the lists of the store
+	filters *filters
 }
 
 // sourceOf returns the source of the records of r.
@@ -22,7 +23,7 @@ func sourceOf(upstream *watchedAdapter, schemas *adapter.Schemas, r adapter.Reso
 		return source{}, fmt.Errorf("no schema of %s", r)
 	}
 	store, err := upstream.Store(r)
-	return source{schema, store, upstream.memory}, err
+	return source{schema, store, upstream.memory, upstream.filters}, err
 }
 
 // all returns the records p selects.
@@ -35,29 +36,35 @@ func (s source) all(ctx context.Context, p *adapter.ListParams) ([]adapter.Recor
 // in part. total is the number of records the conditions select, or unknown. more is
 // that of [adapter.ListResult].
 func (s source) query(ctx context.Context, p *adapter.ListParams) (records []adapter.Record, total int64, more bool, err error) {
-	result, err := s.store.List(ctx, p)
-	if err != nil {
-		return nil, 0, false, err
-	}
-	if result.Partial {
-		records, total, err = adapter.Apply(s.schema, result.Records, &p.Query)
-		return records, total, false, err
-	}
-	return result.Records, unknown, result.More, nil
+	err = s.filters.run(ctx, s.schema, &p.Query, func(ctx context.Context) error {
+		result, err := s.store.List(ctx, p)
+		switch {
+		case err != nil:
+		case result.Partial:
+			records, total, err = adapter.Apply(ctx, s.schema, result.Records, &p.Query)
+		default:
+			records, total, more = result.Records, unknown, result.More
+		}
+		return err
+	})
+	return records, total, more, err
 }
 
 // count returns how many records the conditions of p select.
-func (s source) count(ctx context.Context, p adapter.ListParams) (int64, error) {
+func (s source) count(ctx context.Context, p adapter.ListParams) (total int64, err error) {
 	p.Count = true
-	result, err := s.store.List(ctx, &p)
-	if err != nil {
-		return 0, err
-	}
-	if result.Partial {
-		_, total, err := adapter.Apply(s.schema, result.Records, &p.Query)
-		return total, err
-	}
-	return result.Total, nil
+	err = s.filters.run(ctx, s.schema, &p.Query, func(ctx context.Context) error {
+		result, err := s.store.List(ctx, &p)
+		switch {
+		case err != nil:
+		case result.Partial:
+			_, total, err = adapter.Apply(ctx, s.schema, result.Records, &p.Query)
+		default:
+			total = result.Total
+		}
+		return err
+	})
+	return total, err
 }
 
 // condition returns the condition of one test.

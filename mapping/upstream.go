@@ -14,6 +14,7 @@ type watchedAdapter struct {
 	adapter.Adapter
 	memory  *memory
 	replies Replies // nil: none are kept
+	filters *filters
 }
 
 // Store returns the adapter's store of r.

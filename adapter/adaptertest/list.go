@@ -199,7 +199,7 @@ func (s *suite) testTogether(t *testing.T, all []adapter.Record) {
 // compare sends q to the store and to adapter.Apply over full.
 func (s *suite) compare(t *testing.T, full []adapter.Record, q *adapter.Query) {
 	t.Helper()
-	want, total, err := adapter.Apply(s.schema, full, q)
+	want, total, err := adapter.Apply(t.Context(), s.schema, full, q)
 	if err != nil {
 		t.Fatalf("%s: Apply: %v", show(q), err)
 	}
@@ -236,7 +236,7 @@ func (s *suite) list(t *testing.T, q *adapter.Query) []adapter.Record {
 	if !result.Partial {
 		return result.Records
 	}
-	page, _, err := adapter.Apply(s.schema, result.Records, q)
+	page, _, err := adapter.Apply(t.Context(), s.schema, result.Records, q)
 	if err != nil {
 		t.Fatalf("%s: Apply: %v", show(q), err)
 	}
@@ -252,7 +252,7 @@ func (s *suite) count(t *testing.T, q *adapter.Query) int64 {
 	if !result.Partial {
 		return result.Total
 	}
-	_, total, err := adapter.Apply(s.schema, result.Records, q)
+	_, total, err := adapter.Apply(t.Context(), s.schema, result.Records, q)
 	if err != nil {
 		t.Fatalf("count %s: Apply: %v", show(q), err)
 	}

@@ -48,7 +48,7 @@ func (s *suite) testMarks(t *testing.T, full []adapter.Record, q *adapter.Query,
 // an offset behind the mark.
 func (s *suite) walk(t *testing.T, full []adapter.Record, q *adapter.Query, limit int64) {
 	t.Helper()
-	want, _, err := adapter.Apply(s.schema, full, q)
+	want, _, err := adapter.Apply(t.Context(), s.schema, full, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func (s *suite) testEarlyEnds(t *testing.T, full []adapter.Record) {
 	t.Helper()
 	for _, q := range []adapter.Query{{}, {Limit: 3}, {Offset: 1, Limit: 2}} {
 		for _, maxBytes := range []int64{1, full[0].Size() + 1, 1 << 40} {
-			want, _, err := adapter.Apply(s.schema, full, &q)
+			want, _, err := adapter.Apply(t.Context(), s.schema, full, &q)
 			if err != nil {
 				t.Fatal(err)
 			}

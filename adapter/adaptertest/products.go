@@ -112,7 +112,7 @@ func (s *suite) testListed(t *testing.T, a adapter.Adapter) {
 	for _, view := range records(t, a, adapter.Stores) {
 		id, website := view.Get("store_id").Int(), view.Get("website_id").Int()
 		sold := s.within(t, id, adapter.ProductParams{WebsiteScope: true, WebsiteID: website})
-		enabled, _, err := adapter.Apply(s.schema, sold, &adapter.Query{Where: []adapter.Condition{is("status", adapter.Eq, "1")}})
+		enabled, _, err := adapter.Apply(t.Context(), s.schema, sold, &adapter.Query{Where: []adapter.Condition{is("status", adapter.Eq, "1")}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -221,7 +221,7 @@ func (c call) answered(err error) bool {
 	case adapter.NotFound, adapter.Conflict, adapter.Invalid, adapter.Unsupported:
 		return true
 	default:
-		return false
+		return errors.Is(err, adapter.ErrMatchLimit) // the caller asked for too much
 	}
 }
 

@@ -66,6 +66,14 @@ func TestOutcomes(t *testing.T) {
 		{"no socket", failing(&adapter.Error{Kind: adapter.Unavailable, Op: "dial", Err: &net.OpError{Op: "dial", Err: syscall.ENOENT}}),
 			"unavailable", failure, nil},
 		{"no answer", func(g *guarded, ctx context.Context) error { g.behind.set(hang); return g.get(ctx) }, "unavailable", failure, guard.ErrTimeout},
+		{"a query that asks for too much", failing(&adapter.Error{Kind: adapter.Unavailable, Op: "query", Err: adapter.ErrMatchLimit}),
+			"unavailable", success, adapter.ErrMatchLimit},
+		{"a deadline of the caller's own", func(g *guarded, ctx context.Context) error {
+			ctx, cancel := context.WithTimeoutCause(ctx, time.Second, errors.New("mine"))
+			defer cancel()
+			g.behind.set(hang)
+			return g.get(ctx)
+		}, "canceled", nothing, context.DeadlineExceeded},
 		{"a mistake, too late", func(g *guarded, ctx context.Context) error {
 			g.behind.set(func(ctx context.Context) error { <-ctx.Done(); return mine })
 			return g.get(ctx)

@@ -233,7 +233,7 @@ func (s *shop) list(r adapter.Resource, attribute, value string) []adapter.Recor
 	if err != nil {
 		s.Fatal(err)
 	}
-	records, _, err := adapter.Apply(adapter.NewSchemas().Of(r), found.Records, &query)
+	records, _, err := adapter.Apply(s.Context(), adapter.NewSchemas().Of(r), found.Records, &query)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func listed(ctx context.Context, side Side, k *Kept, q *adapter.Query) ([]adapte
 	if !found.Partial || len(found.Records) == 0 {
 		return found.Records, nil
 	}
-	records, _, err := adapter.Apply(found.Records[0].Schema, found.Records, q)
+	records, _, err := adapter.Apply(ctx, found.Records[0].Schema, found.Records, q)
 	return records, err
 }
 

@@ -191,7 +191,7 @@ func (k *keeping) list(ctx context.Context, p *adapter.ListParams) ([]adapter.Re
 	if !found.Partial {
 		return found.Records, nil
 	}
-	records, _, err := adapter.Apply(k.schema, found.Records, &p.Query)
+	records, _, err := adapter.Apply(ctx, k.schema, found.Records, &p.Query)
 	return records, err
 }
 

@@ -53,10 +53,12 @@ func (s *store) find(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 	if err != nil || !found.Partial {
 		return found, err
 	}
-	page, total, err := adapter.Apply(s.schema, found.Records, &p.Query)
+	page, total, err := adapter.Apply(ctx, s.schema, found.Records, &p.Query)
 	switch {
-	case err != nil:
+	case adapter.KindOf(err) == adapter.Invalid && err != nil:
 		return found, nil // it is as wrong for who gets the records
+	case err != nil:
+		return nil, err
 	case p.Count:
 		return &adapter.ListResult{Total: total}, nil
 	default:

@@ -80,7 +80,7 @@ func scanKey(scan func(into ...any) error) (adapter.APIKey, error) {
 // NotFound.
 func (c *Credentials) Key(ctx context.Context, hash string) (adapter.APIKey, error) {
 	const op = "find key"
-	rows, err := c.db.reading.query(ctx, "SELECT "+keyColumns+" FROM api_key WHERE key_hash = ?", lookUpForm(hash))
+	rows, err := c.db.authenticating.query(ctx, "SELECT "+keyColumns+" FROM api_key WHERE key_hash = ?", lookUpForm(hash))
 	if err != nil {
 		return adapter.APIKey{}, c.db.fault(ctx, op, err)
 	}

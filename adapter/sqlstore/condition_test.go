@@ -136,7 +136,7 @@ func testTextConditions(t *testing.T, e Engine) {
 	s := newStore(db, table)
 	check := func(q *adapter.Query) {
 		t.Helper()
-		want, _, err := adapter.Apply(table.schema, records, q)
+		want, _, err := adapter.Apply(t.Context(), table.schema, records, q)
 		if err != nil {
 			t.Fatal(err)
 		}

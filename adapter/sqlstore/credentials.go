@@ -45,7 +45,7 @@ func (c *Credentials) Consumer(ctx context.Context, key string) (adapter.Consume
 	consumer := adapter.Consumer{}
 	var sealed string
 	var callback, rejected sql.NullString
-	rows, err := c.db.reading.query(ctx,
+	rows, err := c.db.authenticating.query(ctx,
 		"SELECT consumer_id, name, consumer_key, secret, callback, rejected_callback FROM oauth_consumer WHERE consumer_key_lower = ?", lower)
 	if err == nil {
 		err = scanOne(rows, &consumer.ID, &consumer.Name, &consumer.Key, &sealed, &callback, &rejected)
@@ -74,7 +74,7 @@ const tokenColumns = "token_id, consumer_id, type, token, secret, admin_id, cust
 func (c *Credentials) Token(ctx context.Context, token string) (adapter.Token, error) {
 	const op = "find token"
 	lower := lookUpForm(token)
-	rows, err := c.db.reading.query(ctx, "SELECT "+tokenColumns+" FROM oauth_token WHERE token_lower = ?", lower)
+	rows, err := c.db.authenticating.query(ctx, "SELECT "+tokenColumns+" FROM oauth_token WHERE token_lower = ?", lower)
 	if err != nil {
 		return adapter.Token{}, c.db.fault(ctx, op, err)
 	}
@@ -289,7 +289,7 @@ func (c *Credentials) list(ctx context.Context) ([]Grant, error) {
 
 // each calls f on every row a statement finds.
 func (c *Credentials) each(ctx context.Context, text string, f func(*sql.Rows) error) error {
-	rows, err := c.db.reading.query(ctx, text)
+	rows, err := c.db.authenticating.query(ctx, text)
 	if err != nil {
 		return err
 	}

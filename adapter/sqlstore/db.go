@@ -48,19 +48,20 @@ type Options struct {
 
 // A DB is an open database. It is safe for concurrent use.
 type DB struct {
-	engine           *engine
-	writer, readers  *sql.DB
-	reading, writing *statements
-	tables           []*table
-	stores           map[adapter.Resource]adapter.Store
-	products         products
-	media            *blobs
-	vault            vault
-	keepsListing     bool // product_listing is no view that follows by itself
-	closed           atomic.Bool
-	nonceUses        atomic.Uint64
-	passwordCost     int
-	hashes           sync.Map // public password → bcrypt hash
+	engine *engine
+	pools
+	// The statements of the pools: authenticating is that of credentials.
+	reading, writing, authenticating *statements
+	tables                           []*table
+	stores                           map[adapter.Resource]adapter.Store
+	products                         products
+	media                            *blobs
+	vault                            vault
+	keepsListing                     bool // product_listing is no view that follows by itself
+	closed                           atomic.Bool
+	nonceUses                        atomic.Uint64
+	passwordCost                     int
+	hashes                           sync.Map // public password → bcrypt hash
 }
 
 // Open opens a database. Errors hold neither the secret key nor a password.
@@ -79,7 +80,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if wrap == nil {
 		wrap = asItIs
 	}
-	writer, readers, err := engine.open(name, o.Migrate, wrap)
+	pools, err := engine.open(name, o.Migrate, wrap)
 	if err != nil {
 		return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "open database", Err: err}
 	}
@@ -88,9 +89,9 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		schemas = adapter.NewSchemas()
 	}
 	db := &DB{
-		engine: engine,
-		writer: writer, readers: readers,
-		reading: newStatements(engine, readers), writing: newStatements(engine, writer),
+		engine:  engine,
+		pools:   pools,
+		reading: newStatements(engine, pools.readers), writing: newStatements(engine, pools.writer), authenticating: newStatements(engine, pools.credentials),
 		tables: layout(schemas), vault: vault, passwordCost: o.PasswordCost,
 	}
 	customers := newStore(db, db.table(adapter.Customers))
@@ -110,7 +111,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		db.stores[r] = readOnly{newStore(db, db.table(r))}
 	}
 	if err = db.Ping(ctx); err == nil && o.Migrate {
-		err = engine.migrate(ctx, writer, o.Logger)
+		err = engine.migrate(ctx, pools.writer, o.Logger)
 	}
 	if err == nil {
 		db.keepsListing, err = db.isTable(ctx, "product_listing")
@@ -172,7 +173,7 @@ func (db *DB) Ping(ctx context.Context) error {
 // called afterwards fails with kind Unavailable.
 func (db *DB) Close() error {
 	db.closed.Store(true)
-	return errors.Join(db.readers.Close(), db.writer.Close())
+	return db.pools.close()
 }
 
 // Adapter returns the adapter that serves the records.

@@ -21,10 +21,9 @@ type engine struct {
 	// valid tells whether a DSN, without the engine's prefix, can be used; its
 	// error says what would be valid, and repeats nothing of the DSN.
 	valid func(dsn string) error
-	// open opens the pool that writes and the one that only reads. With create,
-	// a database in a file is made when it is missing. Their connections come from
-	// what wrap returns.
-	open func(dsn string, create bool, wrap func(driver.Connector) driver.Connector) (writer, readers *sql.DB, err error)
+	// open opens the pools. With create, a database in a file is made when it is
+	// missing. Their connections come from what wrap returns.
+	open func(dsn string, create bool, wrap func(driver.Connector) driver.Connector) (pools, error)
 	// mediaDir returns the folder that stands beside a database in a file; nil for
 	// an engine that has no files here.
 	mediaDir func(dsn string) string
@@ -65,6 +64,24 @@ type engine struct {
 	// a transaction only because of others at the same time, so that it is worth
 	// running again.
 	classify func(error) (kind adapter.ErrorKind, again bool)
+}
+
+// pools are the connections to one database.
+type pools struct {
+	writer  *sql.DB
+	readers *sql.DB // whose connections only read
+	// credentials reads what tells callers apart. It may be readers where that has
+	// connections enough for long lists besides.
+	credentials *sql.DB
+}
+
+// close closes all connections, each when its statement has ended.
+func (p pools) close() error {
+	err := errors.Join(p.readers.Close(), p.writer.Close())
+	if p.credentials != p.readers {
+		err = errors.Join(err, p.credentials.Close())
+	}
+	return err
 }
 
 // listed returns a condition that the column nulls lists an attribute.

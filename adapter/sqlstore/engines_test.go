@@ -110,12 +110,12 @@ func Raw(tb testing.TB, dsn string) *sql.DB {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	writer, readers, err := e.open(name, false, asItIs)
+	pools, err := e.open(name, false, asItIs)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { _, _ = writer.Close(), readers.Close() })
-	return writer
+	tb.Cleanup(func() { _ = pools.close() })
+	return pools.writer
 }
 
 // Lock returns what makes a SELECT lock what it finds in the database of a DSN.

@@ -66,13 +66,13 @@ func (s *store) sifted(ctx context.Context, sb *sqlbuilder.SelectBuilder, select
 type querier func(ctx context.Context, text string, arguments ...any) (*sql.Rows, error)
 
 // rows runs a statement and hands each record to take, until that wants no more.
-func (s *store) rows(ctx context.Context, query querier, sb *sqlbuilder.SelectBuilder, read func(*sql.Rows) (adapter.Record, error), take func(adapter.Record) (more bool)) error {
+func (s *store) rows(ctx context.Context, query querier, sb *sqlbuilder.SelectBuilder, read func(*sql.Rows) (adapter.Record, error), take func(context.Context, adapter.Record) (more bool, err error)) error {
 	text, arguments := sb.Build()
 	return s.rowsOf(ctx, query, text, arguments, read, take)
 }
 
 // rowsOf is rows for a statement that has been built.
-func (s *store) rowsOf(ctx context.Context, query querier, text string, arguments []any, read func(*sql.Rows) (adapter.Record, error), take func(adapter.Record) (more bool)) error {
+func (s *store) rowsOf(ctx context.Context, query querier, text string, arguments []any, read func(*sql.Rows) (adapter.Record, error), take func(context.Context, adapter.Record) (more bool, err error)) error {
 	rows, err := query(ctx, text, arguments...)
 	if err != nil {
 		return err
@@ -86,8 +86,8 @@ func (s *store) rowsOf(ctx context.Context, query querier, text string, argument
 		if err != nil {
 			return err
 		}
-		if !take(r) {
-			return nil
+		if more, err := take(ctx, r); err != nil || !more {
+			return err
 		}
 	}
 	return rows.Err()
@@ -110,7 +110,7 @@ type sieve struct {
 // prepare readies s for what SQL does not do exactly of q.
 func (s *sieve) prepare(selected *selection, schema *adapter.Schema, q *adapter.Query) (err error) {
 	s.limit = q.Limit
-	left := adapter.Query{Where: selected.rest, OrderBy: q.OrderBy, Desc: q.Desc}
+	left := adapter.Query{Where: selected.rest, OrderBy: q.OrderBy, Desc: q.Desc, MatchBytes: q.MatchBytes}
 	if selected.after == "" {
 		left.After = q.After
 	}
@@ -134,27 +134,29 @@ func (s *sieve) cut(sb *sqlbuilder.SelectBuilder, q *adapter.Query) *sqlbuilder.
 	return sb
 }
 
-// take looks at the next record, and reports whether s wants more.
-func (s *sieve) take(r adapter.Record) (more bool) {
+// take looks at the next record, and reports whether s wants more. It fails as
+// [adapter.Matcher.Selects] does.
+func (s *sieve) take(ctx context.Context, r adapter.Record) (more bool, err error) {
 	if s.matcher != nil {
+		selected, err := s.matcher.Selects(ctx, r)
 		switch {
-		case !s.matcher.Selects(r):
-			return true
+		case err != nil || !selected:
+			return true, err
 		case s.counting:
 			s.total++
-			return true
+			return true, nil
 		case !s.matcher.Behind(r):
-			return true
+			return true, nil
 		case s.skip > 0:
 			s.skip--
-			return true
+			return true, nil
 		}
 	}
 	s.records = append(s.records, r)
 	if s.maxBytes > 0 {
 		s.size += r.Size()
 	}
-	return !s.full() && !s.more()
+	return !s.full() && !s.more(), nil
 }
 
 // full reports whether s holds the whole page.

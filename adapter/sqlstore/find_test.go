@@ -51,7 +51,7 @@ func testFinishedInTheStore(t *testing.T, e Engine) {
 				{After: &adapter.Mark{Key: 1}}, {After: &adapter.Mark{Key: 2}, Offset: 1, Limit: 1},
 			} {
 				q.Where = []adapter.Condition{{Any: c.anyOf}}
-				want, total, err := adapter.Apply(table.schema, everything.Records, &q)
+				want, total, err := adapter.Apply(t.Context(), table.schema, everything.Records, &q)
 				if err != nil || total == 0 {
 					t.Fatalf("%d records: nothing is tested; %v", total, err)
 				}
@@ -133,7 +133,7 @@ func TestReadingStops(t *testing.T) {
 				read++
 				var key int64
 				return adapter.Record{}, rows.Scan(&key)
-			}, func(adapter.Record) bool { return c.take() })
+			}, func(context.Context, adapter.Record) (bool, error) { return c.take(), nil })
 			if read != 1 || !errors.Is(err, c.want) {
 				t.Errorf("%s: %d rows read, error %v, want %v", c.name, read, err, c.want)
 			}
@@ -161,7 +161,9 @@ func TestSieve(t *testing.T) {
 		for ; more && looked < 10; looked++ {
 			r := adapter.NewRecord(schema)
 			r.Set("item_id", adapter.IntegerValue(int64(looked+1)))
-			more = s.take(r)
+			if more, err = s.take(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
 		}
 		keys := []int64{}
 		for _, r := range s.records {

@@ -61,7 +61,7 @@ func (c *Credentials) Pending(ctx context.Context, token string) (adapter.Token,
 	}
 	consumer := adapter.Consumer{ID: t.ConsumerID}
 	var callback, rejected sql.NullString
-	rows, err := c.db.reading.query(ctx, "SELECT name, consumer_key, callback, rejected_callback FROM oauth_consumer WHERE consumer_id = ?", t.ConsumerID)
+	rows, err := c.db.authenticating.query(ctx, "SELECT name, consumer_key, callback, rejected_callback FROM oauth_consumer WHERE consumer_id = ?", t.ConsumerID)
 	if err == nil {
 		err = scanOne(rows, &consumer.Name, &consumer.Key, &callback, &rejected)
 	}

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"maps"
@@ -64,10 +63,10 @@ func parseMySQL(dsn string) (*mysql.Config, error) {
 	return config, nil
 }
 
-func openMySQL(dsn string, _ bool, wrap func(driver.Connector) driver.Connector) (writer, readers *sql.DB, err error) {
+func openMySQL(dsn string, _ bool, wrap func(driver.Connector) driver.Connector) (pools, error) {
 	config, err := parseMySQL(dsn)
 	if err != nil {
-		return nil, nil, err
+		return pools{}, err
 	}
 	if config.Timeout == 0 {
 		config.Timeout = connectTimeout
@@ -77,7 +76,7 @@ func openMySQL(dsn string, _ bool, wrap func(driver.Connector) driver.Connector)
 	config.ClientFoundRows = false     // newNonce counts on it
 	config.InterpolateParams = false
 	if err := config.Apply(mysql.Charset("utf8mb4", "utf8mb4_bin")); err != nil {
-		return nil, nil, err
+		return pools{}, err
 	}
 	if config.Params == nil {
 		config.Params = map[string]string{}
@@ -96,14 +95,13 @@ func openMySQL(dsn string, _ bool, wrap func(driver.Connector) driver.Connector)
 	})
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
-		return nil, nil, errMySQLDSN
+		return pools{}, errMySQLDSN
 	}
 	const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
-	writer, readers = openServer(
+	return openServer(
 		wrap(preparedConnector{connector, isolation + ", READ WRITE"}),
 		wrap(preparedConnector{connector, isolation + ", READ ONLY"}),
-	)
-	return writer, readers, nil
+	), nil
 }
 
 // classifyMySQL knows the errors by their number, which MySQL and MariaDB share

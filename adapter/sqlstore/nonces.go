@@ -55,7 +55,7 @@ func (c *Credentials) prune(ctx context.Context, now int64) error {
 // Used reports whether a nonce is stored.
 func (c *Credentials) Used(ctx context.Context, nonce string) (bool, error) {
 	var used bool
-	rows, err := c.db.reading.query(ctx, "SELECT EXISTS (SELECT 1 FROM oauth_nonce WHERE nonce = ?)", nonce)
+	rows, err := c.db.authenticating.query(ctx, "SELECT EXISTS (SELECT 1 FROM oauth_nonce WHERE nonce = ?)", nonce)
 	if err == nil {
 		err = scanOne(rows, &used)
 	}

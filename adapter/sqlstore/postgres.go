@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"maps"
@@ -85,10 +84,10 @@ func validPostgres(dsn string) error {
 	return nil
 }
 
-func openPostgres(dsn string, _ bool, wrap func(driver.Connector) driver.Connector) (writer, readers *sql.DB, err error) {
+func openPostgres(dsn string, _ bool, wrap func(driver.Connector) driver.Connector) (pools, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		return nil, nil, errPostgresDSN
+		return pools{}, errPostgresDSN
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
@@ -104,8 +103,7 @@ func openPostgres(dsn string, _ bool, wrap func(driver.Connector) driver.Connect
 	})
 	reading := config.Copy()
 	reading.RuntimeParams["default_transaction_read_only"] = "on"
-	writer, readers = openServer(wrap(stdlib.GetConnector(*config)), wrap(stdlib.GetConnector(*reading)))
-	return writer, readers, nil
+	return openServer(wrap(stdlib.GetConnector(*config)), wrap(stdlib.GetConnector(*reading))), nil
 }
 
 // classifyPostgres knows the errors by their SQLSTATE, whose first two

@@ -24,9 +24,10 @@ const (
 
 // openServer opens the pools of a database server. They are apart, so that
 // writers that wait for one another keep no reader waiting.
-func openServer(writing, reading driver.Connector) (writer, readers *sql.DB) {
+func openServer(writing, reading driver.Connector) pools {
 	processors := runtime.GOMAXPROCS(0)
-	return openPool(writing, max(4, 2*processors)), openPool(reading, max(8, 4*processors))
+	readers := openPool(reading, max(8, 4*processors))
+	return pools{writer: openPool(writing, max(4, 2*processors)), readers: readers, credentials: readers}
 }
 
 func openPool(c driver.Connector, connections int) *sql.DB {

@@ -58,19 +58,23 @@ func validSQLitePath(path string) error {
 	return nil
 }
 
-// openSQLite opens the writing connection and the pool of readers of a file. A
+// sqliteCredentials is how many connections read credentials and nothing else, so that
+// authentication never waits until lists have been read.
+const sqliteCredentials = 2
+
+// openSQLite opens the writing connection and the pools of readers of a file. A
 // file that is made is readable by its owner alone: it will hold secrets.
-func openSQLite(path string, create bool, wrap func(driver.Connector) driver.Connector) (writer, readers *sql.DB, err error) {
+func openSQLite(path string, create bool, wrap func(driver.Connector) driver.Connector) (pools, error) {
 	flags := os.O_RDWR
 	if create {
 		flags |= os.O_CREATE
 	}
 	f, err := os.OpenFile(path, flags, 0o600)
 	if err != nil {
-		return nil, nil, err
+		return pools{}, err
 	}
 	if err := f.Close(); err != nil {
-		return nil, nil, err
+		return pools{}, err
 	}
 	// With synchronous(NORMAL) a commit that was acknowledged can be lost with the
 	// power.
@@ -78,18 +82,23 @@ func openSQLite(path string, create bool, wrap func(driver.Connector) driver.Con
 		"&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
 	writing, err := sqlite.NewConnector(dsn + "&_txlock=immediate")
 	if err != nil {
-		return nil, nil, err
+		return pools{}, err
 	}
 	reading, err := sqlite.NewConnector(dsn + "&_pragma=query_only(1)")
 	if err != nil {
-		return nil, nil, err
+		return pools{}, err
 	}
-	writer, readers = sql.OpenDB(wrap(writing)), sql.OpenDB(wrap(reading))
-	writer.SetMaxOpenConns(1)
-	pool := max(4, 2*runtime.GOMAXPROCS(0))
-	readers.SetMaxOpenConns(pool)
-	readers.SetMaxIdleConns(pool)
-	return writer, readers, nil
+	open := func(c driver.Connector, connections int) *sql.DB {
+		pool := sql.OpenDB(wrap(c))
+		pool.SetMaxOpenConns(connections)
+		pool.SetMaxIdleConns(connections)
+		return pool
+	}
+	return pools{
+		writer:      open(writing, 1),
+		readers:     open(reading, max(4, 2*runtime.GOMAXPROCS(0))),
+		credentials: open(reading, sqliteCredentials),
+	}, nil
 }
 
 func classifySQLite(err error) (kind adapter.ErrorKind, again bool) {

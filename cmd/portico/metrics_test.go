@@ -72,7 +72,7 @@ func labelValues() map[string][]string {
 		"to":       {"closed", "half_open", "open"},
 		"tier":     {"memory", "redis"},
 		"outcome":  {"hit", "miss", "stale", "coalesced", "bypass", "error"},
-		"budget":   {"requests", "requests_of_guests", "forms", "lists", "lists_of_guests", "replies", "spool", "headers"},
+		"budget":   {"requests", "requests_of_guests", "forms", "lists", "lists_of_guests", "filters", "filters_of_guests", "replies", "spool", "headers"},
 		"le":       nil,
 		"version":  nil, "go": nil, "dialect": nil, "adapter": nil,
 	}

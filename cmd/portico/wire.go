@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -137,12 +139,17 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		replies = kept
 	}
 	service, err := mapping.New(d, fields, upstream, schemas, authenticator, mapping.Settings{
-		BodyBytes:         cfg.Limits.BodyBytes,
-		QueryBytes:        int(cfg.Limits.QueryBytes),
-		RequestBytes:      cfg.Limits.RequestsBytes,
-		MaxRows:           cfg.Lists.MaxRows,
-		GuestMaxRows:      cfg.Lists.GuestMaxRows,
-		ListsInFlight:     cfg.Lists.InFlight,
+		BodyBytes:       cfg.Limits.BodyBytes,
+		QueryBytes:      int(cfg.Limits.QueryBytes),
+		RequestBytes:    cfg.Limits.RequestsBytes,
+		MaxRows:         cfg.Lists.MaxRows,
+		GuestMaxRows:    cfg.Lists.GuestMaxRows,
+		ListsInFlight:   cfg.Lists.InFlight,
+		FiltersInFlight: cmp.Or(cfg.Lists.FiltersInFlight, max(2, int64(runtime.GOMAXPROCS(0)))),
+		MatchBytes:      cfg.Lists.MatchBytes,
+		// Else the guard would take a filter that is too expensive for an upstream that
+		// does not answer.
+		FilterTimeout:     min(cfg.Lists.FilterTimeout, cfg.Upstream.Timeout/2),
 		ImagePixels:       cfg.Limits.ImagePixels,
 		PublicURL:         cfg.PublicURL,
 		ConsumerRate:      cfg.Limits.ConsumerRate,

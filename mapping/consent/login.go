@@ -118,7 +118,7 @@ func (s *Site) find(ctx context.Context, at *side, name string) ([]user, error) 
 	}
 	records := list.Records
 	if list.Partial && len(records) > 0 {
-		if records, _, err = adapter.Apply(records[0].Schema, records, &query); err != nil {
+		if records, _, err = adapter.Apply(ctx, records[0].Schema, records, &query); err != nil {
 			return nil, err
 		}
 	}

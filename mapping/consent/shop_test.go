@@ -33,7 +33,7 @@ type users struct {
 	partial bool
 }
 
-func (u *users) List(_ context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
+func (u *users) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.fail != nil {
@@ -42,7 +42,7 @@ func (u *users) List(_ context.Context, p *adapter.ListParams) (*adapter.ListRes
 	if u.partial {
 		return &adapter.ListResult{Records: u.records, Partial: true}, nil
 	}
-	page, _, err := adapter.Apply(u.records[0].Schema, u.records, &p.Query)
+	page, _, err := adapter.Apply(ctx, u.records[0].Schema, u.records, &p.Query)
 	return &adapter.ListResult{Records: page}, err
 }
 

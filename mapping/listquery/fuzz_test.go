@@ -62,7 +62,7 @@ func FuzzParse(f *testing.F) {
 			q := list.Query
 			q.Limit = list.Paging.Limit
 			q.Offset = list.Paging.OffsetIn(int64(len(records)))
-			page, total, err := adapter.Apply(schema, records, &q)
+			page, total, err := adapter.Apply(t.Context(), schema, records, &q)
 			if err != nil {
 				t.Fatalf("%q cannot be applied: %v", raw, err)
 			}

@@ -1,0 +1,40 @@
+package sqlstore
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// TestCredentialsBesideLists: callers are told apart while lists hold every connection
+// that reads.
+func TestCredentialsBesideLists(t *testing.T) {
+	EachEngine(t, func(t *testing.T, e Engine) {
+		db := openTest(t, e)
+		if db.pools.credentials == db.readers {
+			t.Skip("the engine reads everything in one pool, which has connections enough")
+		}
+		for range db.readers.Stats().MaxOpenConnections {
+			conn, err := db.readers.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+		}
+		c := db.Credentials()
+		var known *adapter.Error
+		if _, err := c.Consumer(t.Context(), "x"); !errors.As(err, &known) || known.Kind != adapter.NotFound {
+			t.Errorf("consumer: %v", err)
+		}
+		if _, err := c.Token(t.Context(), "x"); !errors.As(err, &known) || known.Kind != adapter.NotFound {
+			t.Errorf("token: %v", err)
+		}
+		if _, err := c.Key(t.Context(), "x"); !errors.As(err, &known) || known.Kind != adapter.NotFound {
+			t.Errorf("key: %v", err)
+		}
+		if used, err := c.Used(t.Context(), "x"); used || err != nil {
+			t.Errorf("nonce: %v, %v", used, err)
+		}
+	})
+}

@@ -1,0 +1,181 @@
+package mapping_test
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/contract"
+)
+
+// A slowAdapter lists products that match patterns only when it is let, or never.
+type slowAdapter struct {
+	adapter.Adapter
+	entered chan struct{}
+	let     chan struct{}
+}
+
+func (a *slowAdapter) Store(r adapter.Resource) (adapter.Store, error) {
+	store, err := a.Adapter.Store(r)
+	if r != adapter.Products || err != nil {
+		return store, err
+	}
+	return &slowStore{store, a}, nil
+}
+
+type slowStore struct {
+	adapter.Store
+	*slowAdapter
+}
+
+func (s *slowStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
+	for _, condition := range p.Query.Where {
+		if condition.Any[0].Op != adapter.Matches {
+			continue
+		}
+		s.entered <- struct{}{}
+		select {
+		case <-s.let:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return s.Store.List(ctx, p)
+}
+
+func filtered(operator, operand string) string {
+	return "/products?limit=5&filter[0][attribute]=name&filter[0][" + operator + "]=" + url.QueryEscape(operand)
+}
+
+// nothingTaken fails unless every budget has been returned.
+func nothingTaken(t *testing.T, s *mapping.Service) {
+	t.Helper()
+	for _, b := range s.Budgets() {
+		if state := b.State(); state.Used != 0 {
+			t.Errorf("%d of %s are in use at the end", state.Used, state.Name)
+		}
+	}
+}
+
+// TestFiltersInFlight: of the places for expensive filters Guests have half, and all else
+// needs none.
+func TestFiltersInFlight(t *testing.T) {
+	t.Parallel()
+	limits := settings()
+	limits.FiltersInFlight = 2
+	slow := &slowAdapter{entered: make(chan struct{}), let: make(chan struct{})}
+	shop := openShopWith(t, contract.Documented(), limits, func(a adapter.Adapter) adapter.Adapter {
+		slow.Adapter = a
+		return slow
+	})
+	first := make(chan mapping.Response, 2)
+	for _, role := range []contract.Role{contract.Guest, contract.Admin} {
+		go func() { first <- shop.serve(role, "GET", filtered("regexp", "a"), "") }()
+		<-slow.entered
+	}
+	var many strings.Builder
+	for range 501 {
+		many.WriteString("&filter[0][in][]=a")
+	}
+	for _, tt := range []struct {
+		name, target string
+		status       int
+	}{
+		{"another expression", filtered("regexp", "b"), 503},
+		{"a list of all", strings.Replace(filtered("regexp", "b"), "limit=5", "limit=0", 1), 503},
+		{"a pattern", filtered("like", "%b%"), 503},
+		{"many values", "/products?filter[0][attribute]=name" + many.String(), 503},
+		{"a value", filtered("eq", "b"), 200},
+		{"no filter", "/products", 200},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := whole(t, shop.serve(contract.Guest, "GET", tt.target, "", "Accept", "application/json"))
+			if got.Status != tt.status || (got.RetryAfter > 0) != (tt.status == 503) {
+				t.Errorf("%d, retry after %d: %.200s", got.Status, got.RetryAfter, got.Body)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		close(slow.let)
+		for range 2 {
+			if got := <-first; got.Status != 200 {
+				t.Errorf("one that had a place: %d", got.Status)
+			}
+		}
+		nothingTaken(t, shop.service)
+		if log := shop.log.String(); log != "" {
+			t.Errorf("a refusal was logged: %s", log)
+		}
+	})
+}
+
+// TestFilterTimeout: a list whose conditions take too long ends, and is no fault of the
+// store.
+func TestFilterTimeout(t *testing.T) {
+	t.Parallel()
+	limits := settings()
+	limits.FilterTimeout = 10 * time.Millisecond
+	slow := &slowAdapter{entered: make(chan struct{}, 10)}
+	shop := openShopWith(t, contract.Documented(), limits, func(a adapter.Adapter) adapter.Adapter {
+		slow.Adapter = a
+		return slow
+	})
+	for _, target := range []string{filtered("regexp", "a"), strings.Replace(filtered("regexp", "a"), "limit=5", "limit=0", 1), filtered("regexp", "a") + "&page=9"} {
+		if got := shop.serve(contract.Admin, "GET", target, ""); got.Status != 503 || got.RetryAfter < 1 {
+			t.Errorf("%s: %d, retry after %d", target, got.Status, got.RetryAfter)
+		}
+	}
+	if got := shop.serve(contract.Admin, "GET", filtered("eq", "a"), ""); got.Status != 200 {
+		t.Errorf("without a pattern: %d", got.Status)
+	}
+	nothingTaken(t, shop.service)
+	if log := shop.log.String(); log != "" {
+		t.Errorf("logged: %s", log)
+	}
+}
+
+// TestMatchBytesOfLists: a list that would have patterns matched with too much text is
+// refused, whoever matches them, and a pattern that is too complex is refused as such.
+func TestMatchBytesOfLists(t *testing.T) {
+	t.Parallel()
+	limits := settings()
+	limits.MatchBytes = 20
+	shops := map[bool]*shop{}
+	for _, partial := range []bool{false, true} {
+		shops[partial] = openShopWith(t, contract.Documented(), limits, func(a adapter.Adapter) adapter.Adapter {
+			if partial {
+				return partialAdapter{a}
+			}
+			return a
+		})
+	}
+	for _, tt := range []struct {
+		name, target string
+		partial      bool
+		status       int
+	}{
+		{"store", filtered("regexp", "a"), false, 503},
+		{"store, all", strings.Replace(filtered("regexp", "a"), "limit=5", "limit=0", 1), false, 503},
+		{"store, a page beyond the end", filtered("regexp", "nowhere") + "&page=9", false, 503},
+		{"like by SQL", filtered("like", "%a%"), false, 200},
+		{"service", filtered("regexp", "a"), true, 503},
+		{"service, all", strings.Replace(filtered("regexp", "a"), "limit=5", "limit=0", 1), true, 503},
+		{"service, like", filtered("like", "%a%"), true, 503},
+		{"service, a value", filtered("eq", "a"), true, 200},
+		{"too complex", filtered("regexp", strings.Repeat(".*", 300)), false, 400},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			shop := shops[tt.partial]
+			got := whole(t, shop.serve(contract.Guest, "GET", tt.target, "", "Accept", "application/json"))
+			if got.Status != tt.status || (got.RetryAfter > 0) != (tt.status == 503) {
+				t.Errorf("%d, retry after %d: %.200s", got.Status, got.RetryAfter, got.Body)
+			}
+			nothingTaken(t, shop.service)
+		})
+	}
+}
