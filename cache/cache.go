@@ -65,9 +65,7 @@ type Cache struct {
 	// holds is when the last reply ceases to be usable that this process has kept
 	// or seen, in nanoseconds since 1970, unless all have ended since.
 	holds atomic.Int64
-	// away is when Redis was last not to be relied on, in the same unit.
-	away atomic.Int64
-	stop func()
+	stop  func()
 }
 
 // New returns a Cache. With Redis it starts the keeper of the connection, which
@@ -99,7 +97,6 @@ func New(ctx context.Context, o Options) (*Cache, error) {
 		maxReply: c.maxReply, now: c.now, log: o.Log, metrics: c.metrics, replica: rand.Text(), trips: make(chan struct{}, maxTrips),
 		ended: c.end,
 		onState: func(to string) {
-			c.away.Store(c.now().UnixNano())
 			if o.OnBreaker != nil {
 				o.OnBreaker(to)
 			}
@@ -110,7 +107,6 @@ func New(ctx context.Context, o Options) (*Cache, error) {
 	}
 	r.newBreaker()
 	c.remote = r
-	c.away.Store(c.now().UnixNano())
 	r.start(ctx)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var keeper sync.WaitGroup

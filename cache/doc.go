@@ -1,6 +1,6 @@
 // Package cache keeps finished replies of reads that are the same for everybody,
-// in the memory of the process and in a Redis that replicas share, and remembers
-// in that Redis which nonces were used. It knows keys, bytes and tags; what they
+// in the memory of the process and in a Redis that replicas share, and tells replicas
+// by that Redis which nonces others have used. It knows keys, bytes and tags; what they
 // mean is the caller's business.
 //
 // # Principles

@@ -52,7 +52,7 @@ func newMetrics(reg prometheus.Registerer, m *memory) (*metrics, error) {
 		}, []string{"operation"}),
 		fallbacks: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "portico_nonce_fallbacks_total",
-			Help: "Nonces that the local store decided because Redis was away.",
+			Help: "Nonces that Redis was not asked about because it was away, so that only replicas with the same store know each other's.",
 		}),
 	}
 	// What is rare has to be there before the first time, which otherwise would be no

@@ -7,13 +7,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// nonceLife is how long a nonce is remembered, as long as the local stores
-// remember theirs. A request that is replayed later is one that they would take
-// too: its timestamp says nothing of its age.
+// nonceLife is how long a nonce is remembered, as long as the stores remember theirs.
 const nonceLife = 2 * time.Hour
 
-// LocalNonces is the store of nonces to fall back on.
-type LocalNonces interface {
+// NonceStore is the store of nonces that forgets none before its time.
+type NonceStore interface {
 	// Use stores the nonce with its timestamp in Unix seconds and reports whether
 	// it was new.
 	Use(ctx context.Context, nonce string, timestamp int64) (fresh bool, err error)
@@ -21,76 +19,57 @@ type LocalNonces interface {
 	Used(ctx context.Context, nonce string) (bool, error)
 }
 
-// Nonces remembers in Redis which nonces were used, so that replicas without a
-// database in common know each other's, and writes need no database. While Redis
-// is away the local store decides, and is asked about each nonce for as long
-// afterwards as one is remembered: those used during the outage are there alone.
-// The same holds from the start of the process, which does not know what was
-// before.
+// Nonces remembers which nonces were used in a store, and in Redis besides, so that
+// replicas without a store in common know each other's. The store decides: Redis evicts
+// what it likes when guests' replies need the memory, and may be away or lose its data.
+// What it knows of a nonce is believed only when it says that the nonce was used.
 //
-// A request can still be replayed
-//
-//   - while Redis is away, if its nonce was used in Redis before;
-//   - after Redis has lost its data, or evicted the nonce for want of memory;
-//   - on a replica that reaches Redis, if its nonce was used on one that does not,
-//     unless both share the local store and the first has noticed the outage, too.
+// A request can still be replayed on a replica with a store of its own while Redis is
+// away, or after it has lost the nonce. Replicas that share their store have no such
+// gap.
 type Nonces struct {
 	cache *Cache
-	local LocalNonces
+	store NonceStore
 }
 
-// Nonces returns the nonces kept in the Redis of c, with local to fall back on.
-// Without Redis they are those of local.
-func (c *Cache) Nonces(local LocalNonces) *Nonces { return &Nonces{cache: c, local: local} }
+// Nonces returns the nonces kept in store, and in the Redis of c if it has one.
+func (c *Cache) Nonces(store NonceStore) *Nonces { return &Nonces{cache: c, store: store} }
 
 func nonceKey(nonce string) string { return keyPrefix + "nonce:" + nonce }
 
 // Use stores the nonce with its timestamp, in Unix seconds, and reports whether it
 // was new. Of several calls at once with one nonce, one finds it new. Errors are
-// those of the local store.
+// those of the store.
 func (n *Nonces) Use(ctx context.Context, nonce string, timestamp int64) (fresh bool, err error) {
-	if n.cache.remote == nil {
-		return n.local.Use(ctx, nonce, timestamp)
-	}
 	var set *redis.BoolCmd
-	err = n.cache.remote.do(ctx, opNonce, func(p redis.Pipeliner) {
+	known := n.ask(ctx, func(p redis.Pipeliner) {
 		set = p.SetNX(ctx, nonceKey(nonce), timestamp, nonceLife)
 	})
-	if err != nil {
-		n.fallBack()
-		return n.local.Use(ctx, nonce, timestamp)
+	if known && !set.Val() {
+		return false, nil
 	}
-	if fresh = set.Val(); fresh && n.doubtful() {
-		used, err := n.local.Used(ctx, nonce)
-		return !used && err == nil, err
-	}
-	return fresh, nil
+	return n.store.Use(ctx, nonce, timestamp)
 }
 
 // Used reports whether the nonce is stored, and stores nothing. Errors are those
-// of the local store.
+// of the store.
 func (n *Nonces) Used(ctx context.Context, nonce string) (bool, error) {
-	if n.cache.remote == nil {
-		return n.local.Used(ctx, nonce)
-	}
 	var exists *redis.IntCmd
-	err := n.cache.remote.do(ctx, opNonce, func(p redis.Pipeliner) { exists = p.Exists(ctx, nonceKey(nonce)) })
+	known := n.ask(ctx, func(p redis.Pipeliner) { exists = p.Exists(ctx, nonceKey(nonce)) })
+	if known && exists.Val() > 0 {
+		return true, nil
+	}
+	return n.store.Used(ctx, nonce)
+}
+
+// ask makes a round trip to Redis and reports whether it has answered.
+func (n *Nonces) ask(ctx context.Context, build func(redis.Pipeliner)) bool {
+	if n.cache.remote == nil {
+		return false
+	}
+	err := n.cache.remote.do(ctx, opNonce, build)
 	if err != nil {
-		n.fallBack()
-		return n.local.Used(ctx, nonce)
+		n.cache.metrics.fallbacks.Inc()
 	}
-	if exists.Val() == 0 && n.doubtful() {
-		return n.local.Used(ctx, nonce)
-	}
-	return exists.Val() > 0, nil
-}
-
-func (n *Nonces) fallBack() {
-	n.cache.metrics.fallbacks.Inc()
-	n.cache.away.Store(n.cache.now().UnixNano())
-}
-
-// doubtful reports whether nonces may be in the local store alone.
-func (n *Nonces) doubtful() bool {
-	return n.cache.now().UnixNano() < n.cache.away.Load()+int64(nonceLife)
+	return err == nil
 }

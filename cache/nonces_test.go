@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -43,69 +44,83 @@ func (l *localNonces) Used(_ context.Context, nonce string) (bool, error) {
 
 const nonceLife = 2 * time.Hour
 
+// fresh fails unless a nonce is, or is not, new.
+func fresh(t *testing.T, n *cache.Nonces, nonce string, want bool) {
+	t.Helper()
+	if got, err := n.Use(t.Context(), nonce, 1700000000); got != want || err != nil {
+		t.Errorf("%s is fresh: %v, %v; want %v", nonce, got, err, want)
+	}
+}
+
+// used fails unless a nonce was, or was not, used.
+func used(t *testing.T, n *cache.Nonces, nonce string, want bool) {
+	t.Helper()
+	if got, err := n.Used(t.Context(), nonce); got != want || err != nil {
+		t.Errorf("%s was used: %v, %v; want %v", nonce, got, err, want)
+	}
+}
+
+// TestNonces: the store decides, and Redis knows what was used on other replicas.
 func TestNonces(t *testing.T) {
 	s := startRedis(t)
-	now := newClock()
-	edit := func(o *cache.Options) { o.Now, o.Timeout = now.Now, 100*time.Millisecond }
+	edit := func(o *cache.Options) { o.Timeout = 100 * time.Millisecond }
 	r, other := newReplica(t, s, edit), newReplica(t, s, edit)
-	local, otherLocal := &localNonces{}, &localNonces{}
-	nonces, others := r.Nonces(local), other.Nonces(otherLocal)
-	use := func(n *cache.Nonces, nonce string, want bool) {
-		t.Helper()
-		if fresh, err := n.Use(t.Context(), nonce, 1700000000); fresh != want || err != nil {
-			t.Errorf("%s is fresh: %v, %v; want %v", nonce, fresh, err, want)
-		}
-	}
-	used := func(n *cache.Nonces, nonce string, want bool) {
-		t.Helper()
-		if got, err := n.Used(t.Context(), nonce); got != want || err != nil {
-			t.Errorf("%s was used: %v, %v; want %v", nonce, got, err, want)
-		}
-	}
+	store, otherStore := &localNonces{}, &localNonces{}
+	nonces, others := r.Nonces(store), other.Nonces(otherStore)
 
-	if _, err := local.Use(t.Context(), "before", 0); err != nil {
-		t.Fatal(err)
-	}
-	use(nonces, "before", false) // by the local store, before Redis was there
-	now.advance(nonceLife + 1)
-	asks := local.asks
-	used(nonces, "a", false)
-	use(nonces, "a", true)
-	use(nonces, "a", false)
-	used(nonces, "a", true)
-	use(others, "a", false) // on another replica
-	use(nonces, "ünïcode {}\n", true)
-	use(nonces, "ünïcode {}\n", false)
-	if local.asks != asks {
-		t.Errorf("the local store was asked %d times while Redis was there", local.asks-asks)
-	}
+	used(t, nonces, "a", false)
+	fresh(t, nonces, "a", true)
+	fresh(t, nonces, "a", false)
+	used(t, nonces, "a", true)
+	fresh(t, others, "a", false)
+	used(t, others, "a", true)
+	fresh(t, nonces, "ünïcode {}\n", true)
+	fresh(t, nonces, "ünïcode {}\n", false)
 	if life, err := s.client().PTTL(t.Context(), "portico:nonce:a").Result(); life <= nonceLife-time.Minute || life > nonceLife || err != nil {
 		t.Errorf("a nonce is kept for %s, %v", life, err)
 	}
 
-	s.save()
 	s.kill()
-	use(nonces, "b", true)
-	use(nonces, "b", false)
-	used(nonces, "b", true)
-	if n := r.count("portico_nonce_fallbacks_total"); n != 3 {
-		t.Errorf("%v fallbacks counted, want 3", n)
+	fresh(t, nonces, "a", false)
+	fresh(t, nonces, "b", true)
+	fresh(t, nonces, "b", false)
+	used(t, nonces, "b", true)
+	if n := r.count("portico_nonce_fallbacks_total"); n != 4 {
+		t.Errorf("%v fallbacks counted, want 4", n)
 	}
 	r.await("open")
 	s.start()
 	r.await("closed")
-	use(nonces, "a", false) // by Redis, which has kept it
-	used(nonces, "b", true)
-	use(nonces, "b", false) // during the outage
-	use(nonces, "c", true)
-	local.mu.Lock()
-	local.err = errUpstream
-	local.mu.Unlock()
+	fresh(t, nonces, "b", false) // by the store, although Redis was away
+	fresh(t, nonces, "c", true)
+	store.mu.Lock()
+	store.err = errUpstream
+	store.mu.Unlock()
 	if fresh, err := nonces.Use(t.Context(), "d", 1); fresh || !errors.Is(err, errUpstream) {
-		t.Errorf("%v, %v; want the error of the local store, which may know it", fresh, err)
+		t.Errorf("%v, %v; want the error of the store, which may know it", fresh, err)
 	}
-	now.advance(nonceLife + time.Minute)
-	use(nonces, "e", true) // the local store is not asked any more
+	fresh(t, nonces, "c", false) // by Redis alone
+}
+
+// TestNoncesEvicted: a nonce that Redis has evicted for replies stays used.
+func TestNoncesEvicted(t *testing.T) {
+	s := startRedis(t)
+	nonces := newReplica(t, s, nil).Nonces(&localNonces{})
+	fresh(t, nonces, "captured", true)
+	client := s.client()
+	for setting, value := range map[string]string{"maxmemory-policy": "allkeys-lru", "maxmemory": "4mb"} {
+		if err := client.ConfigSet(t.Context(), setting, value).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reply := make([]byte, 16<<10)
+	for i := 0; client.Exists(t.Context(), "portico:nonce:captured").Val() > 0; i++ {
+		if err := client.Set(t.Context(), "portico:reply:"+strconv.Itoa(i), reply, time.Hour).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	used(t, nonces, "captured", true)
+	fresh(t, nonces, "captured", false)
 }
 
 // TestNoncesAtOnce lets many use one nonce on two replicas: one finds it new.

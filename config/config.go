@@ -110,6 +110,8 @@ type Auth struct {
 	SecretKey       []byte
 	RefusePlaintext bool
 	PasswordCost    int
+	// TimestampMaxAge may be zero, for any age.
+	TimestampMaxAge time.Duration
 	Bearer          bool
 }
 
@@ -194,6 +196,7 @@ func newConfig(v values, sections []Section) *Config {
 			SecretKey:       get[[]byte](v, "auth.secret_key"),
 			RefusePlaintext: get[bool](v, "auth.refuse_plaintext"),
 			PasswordCost:    int(get[int64](v, "auth.password_cost")),
+			TimestampMaxAge: get[time.Duration](v, "auth.timestamp_max_age"),
 			Bearer:          get[bool](v, "auth.bearer"),
 		},
 		Upstream: Upstream{

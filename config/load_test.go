@@ -142,6 +142,7 @@ auth:
   secret_key: `+secretKey+`
   refuse_plaintext: true
   password_cost: 12
+  timestamp_max_age: 30m
 store: {timezone: Europe/Berlin, currency: EUR, tax_country: DE, tax_region: "",
   attribute_sets: [4, 9], tax_classes: "0, 7", themes: []}
 stock: {min_qty: -007.5, notify_qty: 0.25, backorders: 2, manage: false}
@@ -186,7 +187,7 @@ sql.dsn: 0042
 			TLSCert:           "shop.pem",
 			TLSKey:            "shop.key",
 		},
-		Auth:     config.Auth{SecretKey: append(key, key...), RefusePlaintext: true, PasswordCost: 12},
+		Auth:     config.Auth{SecretKey: append(key, key...), RefusePlaintext: true, PasswordCost: 12, TimestampMaxAge: 30 * time.Minute},
 		Upstream: config.Upstream{Timeout: 2 * time.Second, MaxInFlight: 3, MaxWait: 40 * time.Millisecond, BreakerFailures: 5, BreakerOpen: time.Minute},
 		Store: config.Store{TimeZone: berlin, Currency: "EUR", TaxCountry: "DE",
 			AttributeSets: []string{"4", "9"}, TaxClasses: []string{"0", "7"}, Themes: []string{}},

@@ -136,7 +136,7 @@ func core() []Setting {
 			Help: "Folder of these files. Empty: the system's folder for temporary files."},
 
 		{Name: "cache.redis_url", Kind: Text, Secret: true, Valid: validRedisURL,
-			Help: "Redis that the replicas share for guest replies and nonces: redis://, rediss:// (TLS) or unix://, with more addr= for a cluster, and master_name= for sentinels. Empty: each replica has its memory alone, and shows a write of another one only after cache.ttl."},
+			Help: "Redis that the replicas share for guest replies, and for nonces if each has a store of its own: redis://, rediss:// (TLS) or unix://, with more addr= for a cluster, and master_name= for sentinels. Empty: each replica has its memory alone, and shows a write of another one only after cache.ttl."},
 		{Name: "cache.ttl", Kind: Duration, Default: "5m", Min: int64(time.Second), Max: longest,
 			Help: "Time that a guest's reply is kept at most. Changes made past Portico show after it, or after a purge on the operators' port."},
 		{Name: "cache.stale_ttl", Kind: Duration, Default: "1h", Min: 0, Max: 7 * longest,
@@ -188,6 +188,8 @@ func core() []Setting {
 			Help: "Whether the signature method PLAINTEXT is refused, which sends the secrets themselves. Signed calls are not affected."},
 		{Name: "auth.password_cost", Kind: Int, Default: "10", Min: 4, Max: 15,
 			Help: "Bcrypt cost of passwords that are set from now on; each step doubles the time that a log-in takes, and that it takes to try a stolen password. Below 10 is for tests."},
+		{Name: "auth.timestamp_max_age", Kind: Duration, Default: "0s", Min: 0, Max: int64(110 * time.Minute),
+			Help: "Greatest age of the timestamp of a signed call; an older one gets timestamp_refused. Nonces are remembered for two hours: with a greatest age no call that was overheard can ever be sent again. 0: any age, as in the original."},
 		{Name: "auth.bearer", Kind: Bool, Default: "false",
 			Help: "Whether calls may carry an API key in place of a signature, as Authorization: Bearer and the key. Give keys over HTTPS alone: whoever sees one can use it."},
 

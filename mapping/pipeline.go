@@ -27,6 +27,7 @@ type Call struct {
 
 	request  *http.Request
 	scheme   string
+	client   string // its network address, if that is known
 	body     []byte
 	form     []byte // an urlencoded body that was read for its credentials
 	formRead bool
@@ -171,6 +172,7 @@ func (s *Service) credentials(ctx context.Context, c *Call) *auth.Request {
 		Authorization: r.Header.Get("Authorization"),
 		ContentType:   r.Header.Get("Content-Type"),
 		Form:          func() ([]byte, error) { return s.readForm(ctx, c) },
+		Client:        c.client,
 		Again:         c.again,
 	}
 }

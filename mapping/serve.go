@@ -89,7 +89,15 @@ func (s *Service) Serve(ctx context.Context, r *http.Request, scheme string, buf
 func (s *Service) newCall(ctx context.Context, r *http.Request, scheme string) *Call {
 	address, _ := s.table.Address(r.Method, r.URL.EscapedPath())
 	again, _ := ctx.Value(askedAgain{}).(bool)
-	return &Call{Address: address, request: r, scheme: scheme, again: again}
+	client, _ := ctx.Value(clientAddress{}).(string)
+	return &Call{Address: address, request: r, scheme: scheme, client: client, again: again}
+}
+
+type clientAddress struct{}
+
+// WithClient returns ctx for a request that comes from a network address.
+func WithClient(ctx context.Context, address string) context.Context {
+	return context.WithValue(ctx, clientAddress{}, address)
 }
 
 type askedAgain struct{}

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// What is kept of nonces: the newest maxNonces of the last maxNonceAge, and what
-// came in since the last of every pruneEvery uses.
+// What is kept of nonces: those of the last maxNonceAge, however many, as one that is
+// gone can be used again, and what has grown older since the last of every pruneEvery
+// uses.
 const (
-	maxNonces   = 1_000_000
 	maxNonceAge = 2 * time.Hour
 	pruneEvery  = 1000
 )
@@ -37,17 +37,10 @@ func (c *Credentials) Use(ctx context.Context, nonce string, timestamp int64) (f
 	return fresh && err == nil, c.db.fault(ctx, op, err)
 }
 
-// prune removes the nonces that are too old or too many.
+// prune removes the nonces that are too old.
 func (c *Credentials) prune(ctx context.Context, now int64) error {
 	return c.db.write(ctx, "prune nonces", func(tx *sql.Tx) error {
-		if _, err := c.db.exec(ctx, tx, "DELETE FROM oauth_nonce WHERE received_at < ?", now-int64(maxNonceAge/time.Second)); err != nil {
-			return err
-		}
-		var newest sql.NullInt64
-		if err := tx.QueryRowContext(ctx, "SELECT MAX(nonce_id) FROM oauth_nonce").Scan(&newest); err != nil {
-			return err
-		}
-		_, err := c.db.exec(ctx, tx, "DELETE FROM oauth_nonce WHERE nonce_id <= ?", newest.Int64-maxNonces)
+		_, err := c.db.exec(ctx, tx, "DELETE FROM oauth_nonce WHERE received_at < ?", now-int64(maxNonceAge/time.Second))
 		return err
 	})
 }

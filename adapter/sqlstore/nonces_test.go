@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestPrune removes by age and by number, and nothing else.
+// TestPrune removes by age, and nothing else.
 func TestPrune(t *testing.T) {
 	EachEngine(t, testPrune)
 }
@@ -21,14 +21,14 @@ func testPrune(t *testing.T, e Engine) {
 			t.Fatal(err)
 		}
 	}
-	fill(1, now)           // too many ago
-	fill(2, now-old-1)     // too old
-	fill(3, now-old)       // just young enough
-	fill(maxNonces+2, now) // makes 1 and 2 one too many each
+	fill(1, now)
+	fill(2, now-old-1) // too old
+	fill(3, now-old)   // just young enough
+	fill(5_000_000, now)
 	if err := db.Credentials().prune(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
-	for nonce, want := range map[string]bool{"1": false, "2": false, "3": true, "1000002": true} {
+	for nonce, want := range map[string]bool{"1": true, "2": false, "3": true, "5000000": true} {
 		if used, err := db.Credentials().Used(t.Context(), nonce); used != want || err != nil {
 			t.Errorf("nonce %s kept: %v, %v; want %v", nonce, used, err, want)
 		}

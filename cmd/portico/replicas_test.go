@@ -1,11 +1,15 @@
 package main
 
 import (
+	"database/sql"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -30,7 +34,7 @@ func answersOK(t *testing.T, got reply) {
 func TestReplayedNonces(t *testing.T) {
 	t.Parallel()
 	const path, stands = "/api/rest/stockitems/1", "http://store.example"
-	redis := newRedis(t)
+	server := newRedis(t)
 	replica := func(t *testing.T, dsn string, environ ...string) *process {
 		t.Helper()
 		return start(t, append([]string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_PUBLIC_URL=" + stands,
@@ -47,7 +51,7 @@ func TestReplayedNonces(t *testing.T) {
 		return send(t, "GET", p.contract+path, "", "Authorization", authorization)
 	}
 	t.Run("two replicas", func(t *testing.T) {
-		shared := "PORTICO_CACHE_REDIS_URL=" + redis.url()
+		shared := "PORTICO_CACHE_REDIS_URL=" + server.url()
 		first, second := replica(t, newDSN(t), shared), replica(t, newDSN(t), shared)
 		one, other := signed("GET", stands+path, "first"), signed("GET", stands+path, "second")
 		answersOK(t, call(t, first, one))
@@ -55,7 +59,7 @@ func TestReplayedNonces(t *testing.T) {
 		answersOK(t, call(t, second, other))
 		oauthRefuses(t, call(t, first, other), "nonce_used")
 	})
-	for name, environ := range map[string][]string{"restart": nil, "restart-with-Redis": {"PORTICO_CACHE_REDIS_URL=" + redis.url()}} {
+	for name, environ := range map[string][]string{"restart": nil, "restart-with-Redis": {"PORTICO_CACHE_REDIS_URL=" + server.url()}} {
 		t.Run(name, func(t *testing.T) {
 			dsn := newDSN(t)
 			once := signed("GET", stands+path, name)
@@ -67,6 +71,68 @@ func TestReplayedNonces(t *testing.T) {
 			before.wait(t)
 			oauthRefuses(t, call(t, replica(t, dsn, environ...), once), "nonce_used")
 		})
+	}
+}
+
+// TestReplayAfterEviction: a signed change that was captured is done once, although
+// Guests make a Redis that evicts what it likes forget its nonce.
+func TestReplayAfterEviction(t *testing.T) {
+	t.Parallel()
+	const path, stands = "/api/rest/stockitems/1", "http://store.example"
+	server := newRedis(t)
+	client := redis.NewClient(&redis.Options{Addr: server.address})
+	defer func() { _ = client.Close() }()
+	for setting, value := range map[string]string{"maxmemory-policy": "allkeys-lru", "maxmemory": "3mb"} {
+		if err := client.ConfigSet(t.Context(), setting, value).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := start(t, []string{"PORTICO_CACHE_REDIS_URL=" + server.url(), "PORTICO_PUBLIC_URL=" + stands, "PORTICO_CACHE_TIMEOUT=5s"}, "--demo")
+	captured := signed("PUT", stands+path, "captured")
+	change := func(qty string) reply {
+		return send(t, "PUT", p.contract+path, `{"qty":`+qty+`}`, "Authorization", captured, "Content-Type", "application/json", "Accept", "application/json")
+	}
+	answersOK(t, change("7"))
+	known := func() bool { return client.Exists(t.Context(), "portico:nonce:captured").Val() > 0 }
+	if !known() {
+		t.Fatal("Redis was not told of the nonce")
+	}
+	for i := 0; known(); i++ {
+		answersOK(t, send(t, "GET", p.contract+"/api/rest/products?limit=100&filter[0][attribute]=sku&filter[0][neq]="+strconv.Itoa(i), ""))
+	}
+	oauthRefuses(t, change("8"), "nonce_used")
+}
+
+// TestStrangersNonces: who cannot sign uses up nobody's nonces and fills no table.
+func TestStrangersNonces(t *testing.T) {
+	t.Parallel()
+	const path, stands = "/api/rest/stockitems/1", "http://store.example"
+	dsn := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
+	loadDemo(t, dsn)
+	p := start(t, []string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_PUBLIC_URL=" + stands, "PORTICO_TRUSTED_PROXIES=127.0.0.1"})
+	call := func(client, authorization string) reply {
+		return send(t, "GET", p.contract+path, "", "Authorization", authorization, "X-Forwarded-For", client, "Accept", "application/json")
+	}
+	const stranger, owner = "192.0.2.1", "192.0.2.2"
+	for i := range 20 {
+		authorization := signed("GET", stands+path, "nonce"+strconv.Itoa(i))
+		forged := signed("GET", stands+"/another", "nonce"+strconv.Itoa(i))
+		oauthRefuses(t, call(stranger, forged), "signature_invalid")
+		oauthRefuses(t, call(stranger, forged), "nonce_used") // as the original has it
+		if i == 0 {
+			answersOK(t, call(owner, authorization))
+			oauthRefuses(t, call(owner, authorization), "nonce_used")
+			oauthRefuses(t, call(stranger, authorization), "nonce_used")
+		}
+	}
+	pool, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(dsn, "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pool.Close() }()
+	var stored int
+	if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM oauth_nonce").Scan(&stored); err != nil || stored != 1 {
+		t.Errorf("%d nonces are stored, %v; want the owner's alone", stored, err)
 	}
 }
 

@@ -107,7 +107,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		}
 	}
 	credentials := db.Credentials()
-	authOptions := auth.Options{PublicURL: publicURL, RSACrashes: d.UnverifiableCrash, RefusePlaintext: cfg.Auth.RefusePlaintext}
+	authOptions := auth.Options{PublicURL: publicURL, RSACrashes: d.UnverifiableCrash, RefusePlaintext: cfg.Auth.RefusePlaintext, TimestampMaxAge: cfg.Auth.TimestampMaxAge}
 	if cfg.Auth.Bearer {
 		authOptions.Keys = guarded.Keys(credentials)
 	}

@@ -70,6 +70,9 @@ type Request struct {
 	// called at most once, and only for a body of that type that credentials or a
 	// signature may depend on; nil is no body.
 	Form func() ([]byte, error)
+	// Client is the network address of the sender, or "". It tells those apart who fail
+	// with the same nonce.
+	Client string
 	// Again: the call has been sent once, and is looked at again. Its nonce, which
 	// it has used itself, is not asked for.
 	Again bool
@@ -90,6 +93,10 @@ type Options struct {
 	// RSACrashes makes an RSA-SHA1 signature fail with [ErrUnverifiable], as
 	// the original fails on it (wire 14), instead of with a [Problem].
 	RSACrashes bool
+	// TimestampMaxAge, unless 0, is how old the timestamp of a signature may be. It must be
+	// shorter by ten minutes than the time for which Nonces remembers: until then a
+	// call that was overheard could be sent again. 0 takes any age (wire 12).
+	TimestampMaxAge time.Duration
 	// RefusePlaintext refuses the signature method PLAINTEXT as one that is not known.
 	RefusePlaintext bool
 	// Keys finds API keys; nil: an Authorization value of the Bearer scheme means
@@ -113,6 +120,7 @@ type Authenticator struct {
 	ttl             time.Duration
 	rsaCrashes      bool
 	refusePlaintext bool
+	timestampMaxAge time.Duration
 	now             func() time.Time
 	cache           atomic.Pointer[credentialCache]
 }
@@ -121,7 +129,7 @@ type Authenticator struct {
 func New(credentials Credentials, nonces Nonces, o Options) *Authenticator {
 	a := &Authenticator{
 		credentials: credentials, nonces: nonces, keys: o.Keys, ttl: o.CredentialTTL,
-		rsaCrashes: o.RSACrashes, refusePlaintext: o.RefusePlaintext, now: o.Now,
+		rsaCrashes: o.RSACrashes, refusePlaintext: o.RefusePlaintext, timestampMaxAge: o.TimestampMaxAge, now: o.Now,
 	}
 	if a.ttl == 0 {
 		a.ttl = 3 * time.Second
@@ -170,15 +178,8 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *Request) (Principal
 	if err != nil {
 		return Principal{}, err
 	}
-	consumer, err := a.consumer(ctx, c)
-	if err != nil {
-		return Principal{}, err
-	}
-	token, err := a.token(ctx, c, consumer)
-	if err != nil {
-		return Principal{}, err
-	}
-	if err := a.verify(c, consumer.Secret, &token); err != nil {
+	consumer, token, err := a.credentialsOf(ctx, c)
+	if err := a.settleNonce(ctx, c, err); err != nil {
 		return Principal{}, err
 	}
 	switch { // check 15
@@ -191,6 +192,17 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *Request) (Principal
 	}
 }
 
+// credentialsOf runs checks 1 to 14, without the nonce's.
+func (a *Authenticator) credentialsOf(ctx context.Context, c *call) (consumer adapter.Consumer, token adapter.Token, err error) {
+	if consumer, err = a.consumer(ctx, c); err != nil {
+		return consumer, token, err
+	}
+	if token, err = a.token(ctx, c, consumer); err != nil {
+		return consumer, token, err
+	}
+	return consumer, token, a.verify(c, consumer.Secret, &token)
+}
+
 // A call is a request whose OAuth parameters are found.
 type call struct {
 	request     *Request
@@ -198,6 +210,13 @@ type call struct {
 	oauth       parameters
 	form        string // an urlencoded body, once read
 	formRead    bool
+
+	// nonce is that of the call, as it is stored, once the checks have reached it, and
+	// timestamp what it comes with. A call has none whose nonce does not count.
+	nonce     string
+	timestamp int64
+	// What check 14 has found, if it has been reached.
+	signatureValid, signatureInvalid bool
 }
 
 // newCall runs check 0 and collects the parameters: from the header, or else
@@ -262,7 +281,9 @@ func (a *Authenticator) verify(c *call, consumerSecret string, token *adapter.To
 		valid = verifyHMAC(given, consumerSecret, tokenSecret, method, origins, c.path, normalize(c.signed(onlyLast), onlyLast)) ||
 			verifyHMAC(given, consumerSecret, tokenSecret, method, origins, c.path, normalize(c.signed(everyPair), everyPair))
 	}
-	if !valid || consumerSecret == "" || token != nil && tokenSecret == "" {
+	valid = valid && consumerSecret != "" && (token == nil || tokenSecret != "")
+	c.signatureValid, c.signatureInvalid = valid, !valid
+	if !valid {
 		return problem("signature_invalid")
 	}
 	return nil

@@ -7,8 +7,10 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -170,8 +172,8 @@ func TestRSACrashes(t *testing.T) {
 	if _, err := a.Authenticate(t.Context(), get("/", rsa("1").header())); !errors.Is(err, ErrUnverifiable) {
 		t.Errorf("error %v, want ErrUnverifiable", err)
 	}
-	if nonces.stored["1"] == 0 {
-		t.Error("the nonce was not used up")
+	if len(nonces.stored) != 0 {
+		t.Error("a signature that cannot be verified used its nonce up")
 	}
 	_, err := a.Authenticate(t.Context(), get("/", rsa("2").with("token", unknown).header()))
 	if got := problemOf(t, err); got != "token_rejected" {
@@ -320,21 +322,78 @@ func TestNonces(t *testing.T) {
 			t.Errorf("%d nonces stored, %d asked for", len(nonces.stored), nonces.asked)
 		}
 	})
-	t.Run("a bad signature uses it up", func(t *testing.T) {
+	const address = "http://store.example/"
+	t.Run("a bad signature stores nothing", func(t *testing.T) {
 		a, _, nonces := newAuthenticator(Options{})
-		for _, want := range []string{"signature_invalid", "nonce_used"} {
-			if got := authenticate(a, nonced("n")); got != want {
-				t.Errorf("problem %q, want %q", got, want)
+		for i := range 3 {
+			if got := authenticate(a, nonced("n"+strconv.Itoa(i))); got != "signature_invalid" {
+				t.Errorf("problem %q", got)
 			}
 		}
-		if nonces.stored["n"] != 1330000000 {
+		if len(nonces.stored) != 0 {
 			t.Errorf("stored %v", nonces.stored)
 		}
 	})
-	t.Run("an unknown token uses it up", func(t *testing.T) {
-		a, _, nonces := newAuthenticator(Options{})
-		if got := authenticate(a, nonced("n").with("token", unknown)); got != "token_rejected" || len(nonces.stored) != 1 {
+	t.Run("a bad signature uses it up for its sender alone", func(t *testing.T) {
+		now := time.Unix(serverTime, 0)
+		a, _, nonces := newAuthenticator(Options{Now: func() time.Time { return now }})
+		valid := nonced("n").signed("GET", address, "").header()
+		for i, tt := range []struct{ client, authorization, want string }{
+			{"192.0.2.1", nonced("n").header(), "signature_invalid"},
+			{"192.0.2.1", nonced("n").header(), "nonce_used"},
+			{"192.0.2.1", nonced("n").with("token", customerToken).header(), "signature_invalid"},
+			{"192.0.2.2", nonced("n").header(), "signature_invalid"},
+			{"192.0.2.1", valid, "nonce_used"},
+			{"192.0.2.3", valid, ""},
+			{"192.0.2.3", valid, "nonce_used"},
+			{"192.0.2.4", nonced("n").header(), "nonce_used"},
+			{"192.0.2.4", nonced("n").with("token", unknown).header(), "nonce_used"},
+		} {
+			r := get("/", tt.authorization)
+			r.Client = tt.client
+			if _, err := a.Authenticate(t.Context(), r); problemOf(t, err) != tt.want {
+				t.Errorf("call %d: %v, want %s", i+1, err, tt.want)
+			}
+		}
+		if nonces.stored["n"] != 1330000000 || len(nonces.stored) != 1 {
+			t.Errorf("stored %v", nonces.stored)
+		}
+	})
+	t.Run("a bad signature is forgotten", func(t *testing.T) {
+		for name, forget := range map[string]func(*Authenticator, *time.Time){
+			"in time":  func(_ *Authenticator, now *time.Time) { *now = now.Add(failedNonceLife) },
+			"by Purge": func(a *Authenticator, _ *time.Time) { a.Purge() },
+		} {
+			now := time.Unix(serverTime, 0)
+			a, _, _ := newAuthenticator(Options{Now: func() time.Time { return now }})
+			if got := authenticate(a, nonced("n")); got != "signature_invalid" {
+				t.Errorf("%s: problem %q", name, got)
+			}
+			forget(a, &now)
+			if got := authenticate(a, nonced("n").signed("GET", address, "")); got != "" {
+				t.Errorf("%s: problem %q", name, got)
+			}
+		}
+	})
+	t.Run("a token that is refused does not", func(t *testing.T) {
+		for _, token := range []string{unknown, revokedToken, foreignToken, requestToken} {
+			a, _, nonces := newAuthenticator(Options{})
+			if got := authenticate(a, nonced("n").with("token", token)); got == "" || len(nonces.stored) != 0 {
+				t.Errorf("problem %q, stored %v", got, nonces.stored)
+			}
+			if got := authenticate(a, nonced("n").signed("GET", address, "")); got != "" {
+				t.Errorf("its owner: problem %q", got)
+			}
+		}
+	})
+	t.Run("a token of nobody does", func(t *testing.T) {
+		a, credentials, nonces := newAuthenticator(Options{})
+		signed := nonced("n").with("token", nobodysToken).signedWith("GET", address, "", credentials.tokens[nobodysToken].Secret)
+		if got := authenticate(a, signed); got != "internal_error&message=User type is unknown" || len(nonces.stored) != 1 {
 			t.Errorf("problem %q, stored %v", got, nonces.stored)
+		}
+		if got := authenticate(a, signed); got != "nonce_used" {
+			t.Errorf("again: problem %q", got)
 		}
 	})
 	t.Run("a refused timestamp does not", func(t *testing.T) {
@@ -345,18 +404,54 @@ func TestNonces(t *testing.T) {
 	})
 	t.Run("cut to 32 characters", func(t *testing.T) {
 		a, _, nonces := newAuthenticator(Options{})
-		authenticate(a, nonced(strings.Repeat("é", 40)))
+		if got := authenticate(a, nonced(strings.Repeat("é", 40)).signed("GET", address, "")); got != "" {
+			t.Errorf("problem %q", got)
+		}
 		if _, ok := nonces.stored[strings.Repeat("é", 32)]; !ok {
 			t.Errorf("stored %v", nonces.stored)
 		}
 	})
 	t.Run("made storable", func(t *testing.T) {
 		a, _, nonces := newAuthenticator(Options{})
-		authenticate(a, nonced("a\x00b\xffc"))
+		if got := authenticate(a, nonced("a\x00b\xffc").signed("GET", address, "")); got != "" {
+			t.Errorf("problem %q", got)
+		}
 		if _, ok := nonces.stored["a\uFFFDb\uFFFDc"]; !ok {
 			t.Errorf("stored %+q", slices.Collect(maps.Keys(nonces.stored)))
 		}
 	})
+}
+
+// TestTimestampMaxAge: with a greatest age an old timestamp is refused as one of the
+// future is, and where the checks have it.
+func TestTimestampMaxAge(t *testing.T) {
+	const maxAge = 30 * time.Minute
+	for _, tt := range []struct {
+		name   string
+		age    time.Duration
+		maxAge time.Duration
+		used   bool
+		want   string
+	}{
+		{"as old as may be", maxAge, maxAge, false, ""},
+		{"older", maxAge + time.Second, maxAge, false, "timestamp_refused"},
+		{"older, with a nonce that was used", maxAge + time.Second, maxAge, true, "timestamp_refused"},
+		{"young, with a nonce that was used", time.Minute, maxAge, true, "nonce_used"},
+		{"of the future", -10 * time.Minute, maxAge, false, ""},
+		{"any age", 20 * 365 * 24 * time.Hour, 0, false, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a, _, nonces := newAuthenticator(Options{TimestampMaxAge: tt.maxAge})
+			if tt.used {
+				nonces.stored["n"] = 1
+			}
+			timestamp := strconv.FormatInt(serverTime-int64(tt.age/time.Second), 10)
+			_, err := a.Authenticate(t.Context(), get("/", nonced("n").with("timestamp", timestamp).signed("GET", "http://store.example/", "").header()))
+			if got := problemOf(t, err); got != tt.want {
+				t.Errorf("problem %q, want %q", got, tt.want)
+			}
+		})
+	}
 }
 
 func TestStoreFailure(t *testing.T) {

@@ -30,12 +30,16 @@ type credentialCache struct {
 	consumers *cache[adapter.Consumer]
 	tokens    *cache[adapter.Token]
 	keys      *cache[adapter.APIKey] // by their hashes; nil without any
+	// failedNonces are those that came with a wrong signature, by who sent them.
+	failedNonces *cache[struct{}]
 }
 
 func newCredentialCache(credentials Credentials, keys Keys, ttl time.Duration, now func() time.Time) *credentialCache {
 	c := &credentialCache{
 		consumers: newCache("consumer", credentials.Consumer, ttl, now),
 		tokens:    newCache("token", credentials.Token, ttl, now),
+
+		failedNonces: newCache[struct{}]("failed nonce", nil, failedNonceLife, now),
 	}
 	if keys != nil {
 		c.keys = newCache("key", keys.Key, ttl, now)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -19,27 +20,28 @@ const (
 	timestampAhead = 600
 )
 
-// consumer runs checks 1 to 9 and returns the consumer.
+// failedNonceLife is how long a nonce counts as used for a client whose signature with it
+// was wrong.
+const failedNonceLife = 10 * time.Minute
+
+// consumer runs checks 1 to 7 and 9 and returns the consumer. Check 8 is left to
+// settleNonce.
 func (a *Authenticator) consumer(ctx context.Context, c *call) (adapter.Consumer, error) {
 	if err := a.checkParameters(c.oauth); err != nil {
 		return adapter.Consumer{}, err
 	}
-	nonced := c.oauth.text("oauth_signature_method") != methodPlaintext
-	var timestamp int64
-	if nonced {
-		timestamp = leadingInteger(c.oauth.text("oauth_timestamp"))
-		if timestamp <= 0 || timestamp > a.now().Unix()+timestampAhead {
+	if c.oauth.text("oauth_signature_method") != methodPlaintext {
+		timestamp, now := leadingInteger(c.oauth.text("oauth_timestamp")), a.now().Unix()
+		if timestamp <= 0 || timestamp > now+timestampAhead || a.timestampMaxAge > 0 && timestamp < now-int64(a.timestampMaxAge/time.Second) {
 			return adapter.Consumer{}, problem("timestamp_refused")
+		}
+		if !c.request.Again {
+			c.nonce, c.timestamp = storedNonce(c.oauth.text("oauth_nonce")), timestamp
 		}
 	}
 	consumer, known, err := a.cache.Load().consumers.get(ctx, c.oauth.text("oauth_consumer_key"))
 	if err != nil {
 		return adapter.Consumer{}, err
-	}
-	if nonced && !c.request.Again {
-		if err := a.checkNonce(ctx, c.oauth.text("oauth_nonce"), timestamp, known); err != nil {
-			return adapter.Consumer{}, err
-		}
 	}
 	if !known {
 		return adapter.Consumer{}, problem("consumer_key_rejected")
@@ -83,26 +85,38 @@ func (a *Authenticator) checkParameters(oauth parameters) error {
 	return nil
 }
 
-// checkNonce runs check 8. It stores the nonce of a known consumer only, so
-// that nobody else can fill the store.
-func (a *Authenticator) checkNonce(ctx context.Context, nonce string, timestamp int64, known bool) error {
-	nonce = storedNonce(nonce)
-	var used bool
-	var err error
-	if known {
+// settleNonce runs check 8 for a call whose other checks ended with err, nil for none,
+// and returns what is wrong with the call as a whole. Check 8 comes before all that follow
+// it, but a nonce is used up only by a signature that is valid: nobody else can use up a
+// client's nonces, or fill the store. To the client itself it must look as if its nonce
+// had been used up by a signature that was wrong (wire 12), so that is remembered for a
+// while: by address, consumer and token, and not in the store.
+func (a *Authenticator) settleNonce(ctx context.Context, c *call, err error) error {
+	if c.nonce == "" {
+		return err
+	}
+	failed := a.cache.Load().failedNonces
+	attempt := strings.Join([]string{c.request.Client, c.oauth.text("oauth_consumer_key"), c.oauth.text("oauth_token"), c.nonce}, "\n")
+	_, used := failed.load(attempt)
+	var storeErr error
+	switch {
+	case used:
+	case c.signatureValid:
 		var fresh bool
-		fresh, err = a.nonces.Use(ctx, nonce, timestamp)
+		fresh, storeErr = a.nonces.Use(ctx, c.nonce, c.timestamp)
 		used = !fresh
-	} else {
-		used, err = a.nonces.Used(ctx, nonce)
+	default:
+		used, storeErr = a.nonces.Used(ctx, c.nonce)
 	}
-	if err != nil {
-		return fmt.Errorf("auth: check nonce: %w", err)
-	}
-	if used {
+	switch {
+	case storeErr != nil:
+		return fmt.Errorf("auth: check nonce: %w", storeErr)
+	case used:
 		return problem("nonce_used")
+	case c.signatureInvalid:
+		failed.store(attempt, entry[struct{}]{until: a.now().Add(failedNonceLife)})
 	}
-	return nil
+	return err
 }
 
 // token runs checks 10 to 13 and returns the token.

@@ -11,8 +11,8 @@
 //  3. A refusal is a [*Problem], answered with 401 where it is a call's. Any other error says that
 //     the answer could not be found out, never that the caller is wrong: a
 //     credential store out of reach is not a bad credential.
-//  4. Nothing is written for a caller who names no known consumer. A nonce of
-//     a known one is used up before its signature is looked at.
+//  4. Nothing is written for a caller whose signature is not valid. What such a caller
+//     may notice of its nonces is kept in memory, bounded, and counts for it alone.
 //  5. Signatures are compared in constant time, and no secret enters an error.
 //  6. Found credentials and unknown keys alike are remembered for a few
 //     seconds, in a bounded number; a revoked token stops after that time.

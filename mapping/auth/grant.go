@@ -55,24 +55,15 @@ func NewGranting(a *Authenticator, grants Grants, ungrantedCrash bool) *Granting
 // parameters are found whatever scheme the Authorization value has. Errors are those
 // of [Authenticator.Authenticate].
 func (g *Granting) Initiate(ctx context.Context, r *Request) (adapter.Token, error) {
-	c, consumer, err := g.consumer(ctx, r)
+	c, err := g.newCall(r)
 	if err != nil {
 		return adapter.Token{}, err
 	}
-	callback, sent := c.oauth.get("oauth_callback")
-	if !sent {
-		return adapter.Token{}, parameterAbsent("oauth_callback")
-	}
-	if callback.value != OutOfBand && !ValidCallback(callback.value) {
-		return adapter.Token{}, parameterRejected("oauth_callback")
-	}
-	if err := g.auth.verify(c, consumer.Secret, nil); err != nil {
+	consumer, callback, err := g.initiator(ctx, c)
+	if err := g.auth.settleNonce(ctx, c, err); err != nil {
 		return adapter.Token{}, err
 	}
-	if callback.value == OutOfBand && ValidCallback(consumer.Callback) {
-		callback.value = consumer.Callback
-	}
-	token, err := g.grants.Begin(ctx, consumer.ID, callback.value)
+	token, err := g.grants.Begin(ctx, consumer.ID, callback)
 	if adapter.KindOf(err) == adapter.NotFound && err != nil { // removed since it was remembered
 		return adapter.Token{}, problem("consumer_key_rejected")
 	}
@@ -83,7 +74,50 @@ func (g *Granting) Initiate(ctx context.Context, r *Request) (adapter.Token, err
 // token, and the verifier of its user's consent (wire 13). Errors are those of
 // Initiate, and [ErrUngranted].
 func (g *Granting) Token(ctx context.Context, r *Request) (adapter.Token, error) {
-	c, consumer, err := g.consumer(ctx, r)
+	c, err := g.newCall(r)
+	if err != nil {
+		return adapter.Token{}, err
+	}
+	token, err := g.granted(ctx, c)
+	if err := g.auth.settleNonce(ctx, c, err); err != nil {
+		return adapter.Token{}, err
+	}
+	access, err := g.grants.Exchange(ctx, token.Token, token.Verifier)
+	if err != nil {
+		return adapter.Token{}, rejectUnknown(err)
+	}
+	return access, nil
+}
+
+// newCall is [newCall] for a request whose Authorization value may have any scheme.
+func (g *Granting) newCall(r *Request) (*call, error) {
+	credentials, _ := cutScheme(r.Authorization)
+	return newCall(r, credentials)
+}
+
+// initiator runs the checks of a request for a request token, without the nonce's, and
+// returns who sends it and where its user is to go.
+func (g *Granting) initiator(ctx context.Context, c *call) (consumer adapter.Consumer, callback string, err error) {
+	if consumer, err = g.auth.consumer(ctx, c); err != nil {
+		return consumer, "", err
+	}
+	asked, sent := c.oauth.get("oauth_callback")
+	if !sent {
+		return consumer, "", parameterAbsent("oauth_callback")
+	}
+	if asked.value != OutOfBand && !ValidCallback(asked.value) {
+		return consumer, "", parameterRejected("oauth_callback")
+	}
+	if asked.value == OutOfBand && ValidCallback(consumer.Callback) {
+		asked.value = consumer.Callback
+	}
+	return consumer, asked.value, g.auth.verify(c, consumer.Secret, nil)
+}
+
+// granted runs the checks of a request for an access token, without the nonce's, and
+// returns the request token.
+func (g *Granting) granted(ctx context.Context, c *call) (adapter.Token, error) {
+	consumer, err := g.auth.consumer(ctx, c)
 	if err != nil {
 		return adapter.Token{}, err
 	}
@@ -99,25 +133,7 @@ func (g *Granting) Token(ctx context.Context, r *Request) (adapter.Token, error)
 	if err := g.checkGrant(c, token, consumer); err != nil {
 		return adapter.Token{}, err
 	}
-	if err := g.auth.verify(c, consumer.Secret, &token); err != nil {
-		return adapter.Token{}, err
-	}
-	access, err := g.grants.Exchange(ctx, token.Token, token.Verifier)
-	if err != nil {
-		return adapter.Token{}, rejectUnknown(err)
-	}
-	return access, nil
-}
-
-// consumer runs the checks of API calls up to the one that finds the consumer.
-func (g *Granting) consumer(ctx context.Context, r *Request) (*call, adapter.Consumer, error) {
-	credentials, _ := cutScheme(r.Authorization)
-	c, err := newCall(r, credentials)
-	if err != nil {
-		return nil, adapter.Consumer{}, err
-	}
-	consumer, err := g.auth.consumer(ctx, c)
-	return c, consumer, err
+	return token, g.auth.verify(c, consumer.Secret, &token)
 }
 
 // checkGrant runs the checks between a token that is known and its signature.

@@ -17,7 +17,7 @@ const formType = "application/x-www-form-urlencoded"
 func (s *Site) grant(ctx context.Context, w http.ResponseWriter, r *http.Request, visitor Visitor, what action) (problem string, err error) {
 	request := &auth.Request{
 		Method: r.Method, Scheme: visitor.Scheme, Host: r.Host, Target: r.RequestURI,
-		Authorization: r.Header.Get("Authorization"), ContentType: r.Header.Get("Content-Type"),
+		Authorization: r.Header.Get("Authorization"), ContentType: r.Header.Get("Content-Type"), Client: visitor.Address,
 		Form: func() ([]byte, error) { return io.ReadAll(r.Body) },
 	}
 	var token adapter.Token

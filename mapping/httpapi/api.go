@@ -200,6 +200,9 @@ func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
 		a.write(c, &refusal)
 		return refusal, nil
 	}
+	if !a.service.Anonymous(c.Request) {
+		c.Request = c.Request.WithContext(mapping.WithClient(c.Request.Context(), c.ClientIP()))
+	}
 	if len(a.Rules) > 0 && a.goesToLegacy(c.Request) {
 		return a.pass(c, buf)
 	}
