@@ -71,7 +71,7 @@ func migration() []Setting {
 		{Name: "record.dir", Kind: Text,
 			Help: "Folder for recorded exchanges and for the counts of who calls what, made when it is missing. Empty: nothing is recorded."},
 		{Name: "record.sample", Kind: Decimal, Default: "0.01", Valid: matching(share, "must be a share from 0 to 1, such as 0.01"),
-			Help: "Share of the exchanges that are written, with secrets and personal data masked. Counts are of all."},
+			Help: "Share of the exchanges that are written, with secrets and personal data masked. Counts are of all. Until one is chosen, compare says that there are no exchanges: a test wants 1."},
 		{Name: "record.per_second", Kind: Decimal, Default: "10", Valid: matching(`[0-9]{1,5}(?:\.[0-9]{1,4})?`, "must be a number such as 10 or 0.5"),
 			Help: "Greatest number of exchanges written in a second in the long run."},
 		{Name: "record.max_bytes", Kind: Size, Default: "64MiB", Min: kib, Max: 1024 * gib,
@@ -187,11 +187,12 @@ func migrationRules() []rule {
 
 // checkRoute checks one entry of the table routes.
 func checkRoute(r Route) error {
+	var faults []error
 	if r.Shadow && r.Calls == "writes" {
-		return errors.New("shadow is for reads: a write would be done twice")
+		faults = append(faults, errors.New("shadow is for reads: a write would be done twice"))
 	}
 	if r.Shadow && r.Resource == "outside" {
-		return errors.New("shadow is for the contract's resources")
+		faults = append(faults, errors.New("shadow is for the contract's resources"))
 	}
-	return nil
+	return errors.Join(faults...)
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"slices"
+	"strings"
+	"unicode/utf8"
 )
 
 // A Row is one setting as it is in force.
@@ -67,14 +69,77 @@ func hidden(secret, byDefault string) string {
 	}
 }
 
-// WriteTable writes rows as a table with aligned columns; an empty cell is "-".
+// Changed returns the rows whose value is not the default.
+func Changed(rows []Row) []Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Source == "default" })
+}
+
+// tableWidth is how wide a table may be, in characters.
+const tableWidth = 100
+
+// WriteTable writes rows as a table of at most 100 characters a line: cells that are
+// too long go on in the next line, but for names. An empty cell is "-". It leaves out
+// environment names, which are made of the settings' names, and flags.
 func WriteTable(w io.Writer, rows []Row) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "SETTING\tVALUE\tSOURCE\tDEFAULT\tENVIRONMENT\tFLAG")
+	cells := [][]string{{"SETTING", "VALUE", "SOURCE", "DEFAULT"}}
 	for _, r := range rows {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, cell(r.Value), cell(r.Source), cell(r.Default), cell(r.Environment), cell(r.Flag))
+		cells = append(cells, []string{r.Name, cell(r.Value), cell(r.Source), cell(r.Default)})
 	}
-	return table.Flush()
+	widths := columnWidths(cells)
+	var table strings.Builder
+	for _, row := range cells {
+		for more := true; more; {
+			more = false
+			var line strings.Builder
+			for i, width := range widths {
+				var text string
+				text, row[i] = cut(row[i], width)
+				more = more || row[i] != ""
+				fmt.Fprintf(&line, "%-*s", width+columnGap, text)
+			}
+			table.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		}
+	}
+	_, err := io.WriteString(w, table.String())
+	return err
+}
+
+// columnGap is the number of blanks between columns.
+const columnGap = 2
+
+// columnWidths returns the widths of columns that fit a line together. What is too much
+// is taken from the widest, but never from the first.
+func columnWidths(cells [][]string) []int {
+	widths := make([]int, len(cells[0]))
+	total := columnGap * (len(widths) - 1)
+	for i := range widths {
+		for _, row := range cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+		total += widths[i]
+	}
+	for ; total > tableWidth; total-- {
+		widest := slices.Max(widths[1:])
+		widths[1+slices.Index(widths[1:], widest)]--
+	}
+	return widths
+}
+
+// cut splits a text after at most width characters: behind a blank or else another mark
+// between words, if there is one in the second half.
+func cut(text string, width int) (line, rest string) {
+	runes := []rune(text)
+	if len(runes) <= width {
+		return text, ""
+	}
+	for _, marks := range []string{" ", "_,./:-"} {
+		for at := width; at > width/2; at-- {
+			if strings.ContainsRune(marks, runes[at-1]) {
+				return strings.TrimRight(string(runes[:at]), " "), string(runes[at:])
+			}
+		}
+	}
+	return string(runes[:width]), string(runes[width:])
 }
 
 func cell(text string) string { return cmp.Or(printable(text), "-") }

@@ -108,10 +108,10 @@ func TestListingsHideSecrets(t *testing.T) {
 		return regexp.MustCompile(` {2,}`).Split(lines[i], -1)
 	}
 	for name, want := range map[string][]string{
-		"SETTING":         {"SETTING", "VALUE", "SOURCE", "DEFAULT", "ENVIRONMENT", "FLAG"},
-		"public_url":      {"public_url", "http://a", "environment PORTICO_PUBLIC_URL", "-", "PORTICO_PUBLIC_URL", "--public-url"},
-		"ops.token":       {"ops.token", "(set)", "environment PORTICO_OPS_TOKEN", "-", "PORTICO_OPS_TOKEN", "-"},
-		"auth.secret_key": {"auth.secret_key", "(not set)", "default", "-", "PORTICO_AUTH_SECRET_KEY", "-"},
+		"SETTING":         {"SETTING", "VALUE", "SOURCE", "DEFAULT"},
+		"public_url":      {"public_url", "http://a", "environment", "-"},
+		"ops.token":       {"ops.token", "(set)", "environment", "-"},
+		"auth.secret_key": {"auth.secret_key", "(not set)", "default", "-"},
 	} {
 		if diff := cmp.Diff(want, at(name)); diff != "" {
 			t.Errorf("line of %s (-want +got):\n%s", name, diff)
@@ -119,7 +119,7 @@ func TestListingsHideSecrets(t *testing.T) {
 	}
 	column := strings.Index(lines[0], "SOURCE")
 	for _, line := range lines[1 : len(lines)-1] {
-		if line[column-1] != ' ' || line[column] == ' ' {
+		if line[0] != ' ' && (line[column-1] != ' ' || line[column] == ' ') { // else it goes on from the line above
 			t.Errorf("the column SOURCE is not aligned in %q", line)
 		}
 	}

@@ -113,13 +113,12 @@ func (l *loader) table(t Table, path string, given tableEntries) {
 			identity = append(identity, key+" "+printable(e.values[key].text))
 		}
 		about := strings.Join(identity, ", ")
-		if first, ok := seen[about]; ok && len(l.faults) == known {
+		first, ok := seen[about]
+		if ok && len(l.faults) == known {
 			l.fault(e.name, e.origin, about+" is in "+first+" too: put both into one")
 		}
 		seen[about] = e.name
-		if len(l.faults) == known {
-			l.check(t, e)
-		}
+		l.check(t, e)
 		l.entries[t.Name] = append(l.entries[t.Name], e)
 	}
 }
@@ -147,6 +146,7 @@ func (l *loader) keys(t Table, e entry, given *document, at func(int) string) {
 		parsed, err := key.parse(text)
 		if err != nil {
 			l.fault(e.name+"."+key.Name, origin, key.quote(text)+" "+err.Error())
+			parsed = key.standIn()
 		}
 		e.values[key.Name] = value{text, parsed, origin}
 	}
@@ -155,6 +155,19 @@ func (l *loader) keys(t Table, e entry, given *document, at func(int) string) {
 		if unknown[name] && !(nested && unknown[section]) {
 			l.fault(e.name+"."+name, at(given.lines[name]), "unknown key"+l.suggest(name, names))
 		}
+	}
+}
+
+// standIn returns a valid value for a key whose own is at fault, so that the rest of
+// the entry can be checked as well.
+func (s Setting) standIn() any {
+	switch s.Kind {
+	case Choice:
+		return s.Choices[0]
+	case Choices:
+		return s.Choices
+	default:
+		return nil
 	}
 }
 

@@ -126,7 +126,13 @@ func TestLoadRefusesEntries(t *testing.T) {
 			`portico.yaml:2: attributes[0]: no a`, `portico.yaml:2: attributes[0]: not so`,
 			`portico.yaml:3: attributes[1].kind: "x" must be one of text, integer, decimal, time`,
 			`portico.yaml:3: attributes[1].roles: "" must be a list of admin, customer, guest, at least one`,
+			`portico.yaml:3: attributes[1]: no `, `portico.yaml:3: attributes[1]: not so`,
 			`portico.yaml:5: fields[0]: no guest`,
+		}},
+		{"two things about one route", "routes:\n- {resource: outside, calls: writes, to: legacy, shadow: true}", config.Sources{}, []string{
+			`portico.yaml:2: routes[0]: shadow is for reads: a write would be done twice`,
+			`portico.yaml:2: routes[0]: shadow is for the contract's resources`,
+			`default: legacy.url: must be set, because routes sends requests of outside there`,
 		}},
 		{"nested too deep", "fields:\n- " + strings.Repeat("{a: ", 8) + "1" + strings.Repeat("}", 8), config.Sources{}, []string{
 			`portico.yaml:2: is nested too deep`,

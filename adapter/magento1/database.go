@@ -23,7 +23,7 @@ const (
 )
 
 var (
-	errDSN    = errors.New(`want "mysql:user:password@tcp(host:3306)/database"`)
+	errDSN    = errors.New(`must be "mysql:user:password@tcp(host:3306)/database"`)
 	errPrefix = errors.New("a table prefix has up to 32 letters, digits and underscores")
 )
 

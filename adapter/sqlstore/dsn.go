@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-var errDSN = errors.New(`want "sqlite:" and the path of a file, "postgres://user:password@host:5432/database", or "mysql:user:password@tcp(host:3306)/database"`)
+var errDSN = errors.New(`must be "sqlite:" and the path of a file, "postgres://user:password@host:5432/database", or "mysql:user:password@tcp(host:3306)/database"`)
 
 // ValidDSN tells whether dsn names a database that [Open] may be able to open,
 // in a form of [Options.DSN]; its error says what would be valid, and repeats

@@ -46,7 +46,7 @@ func mysqlEngine() *engine {
 	}
 }
 
-var errMySQLDSN = errors.New(`want "mysql:user:password@tcp(host:3306)/database"`)
+var errMySQLDSN = errors.New(`must be "mysql:user:password@tcp(host:3306)/database"`)
 
 func validMySQL(dsn string) error {
 	_, err := parseMySQL(dsn)

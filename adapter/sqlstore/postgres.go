@@ -71,7 +71,7 @@ func passPostgres(c counter, key int64) (behind string, move []string) {
 	}
 }
 
-var errPostgresDSN = errors.New(`want "postgres://user:password@host:5432/database", or "postgres:" and settings such as "host=/run/postgresql dbname=shop"`)
+var errPostgresDSN = errors.New(`must be "postgres://user:password@host:5432/database", or "postgres:" and settings such as "host=/run/postgresql dbname=shop"`)
 
 func validPostgres(dsn string) error {
 	if dsn == "" {

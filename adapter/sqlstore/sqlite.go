@@ -51,9 +51,9 @@ func sqliteEngine() *engine {
 func validSQLitePath(path string) error {
 	switch {
 	case path == "" || strings.ContainsRune(path, 0):
-		return errors.New(`want "sqlite:" and the path of a file`)
+		return errors.New(`must be "sqlite:" and the path of a file`)
 	case strings.HasPrefix(path, ":memory:") || strings.HasPrefix(path, "file:"):
-		return errors.New("want the path of a file: in memory, readers and the writer would not share a database")
+		return errors.New("must be the path of a file: in memory, readers and the writer would not share a database")
 	}
 	return nil
 }

@@ -267,7 +267,7 @@ func loadRequests(name string) ([]contracttests.Exchange, error) {
 		all = append(all, exchanges...)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("there are no exchanges in %s", name)
+		return nil, fmt.Errorf("there are no exchanges in %s: of the requests that a server answers the share record.sample is recorded, one in a hundred unless it is set; raise it, or wait for more requests", name)
 	}
 	return all, nil
 }

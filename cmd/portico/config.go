@@ -7,12 +7,14 @@ import (
 )
 
 func configCommand() *cobra.Command {
-	var asJSON, example bool
+	var asJSON, example, changed bool
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "List every setting with its default, environment name and present value",
-		Long: `List every setting: its present value and where that came from, its default, its
-environment name and its flag. Secrets are only shown as set or not set.
+		Short: "List every setting with its present value, its source and its default",
+		Long: `List every setting: its present value, where that came from, and its default.
+Secrets are only shown as set or not set. The environment name of a setting is
+PORTICO_ and its name in capitals, with an underscore for each dot; --json shows
+it, and the flag, too.
 
 Settings are read from a YAML file (--config or PORTICO_CONFIG), then from the
 environment, then from flags; the later one wins.`,
@@ -25,13 +27,18 @@ environment, then from flags; the later one wins.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return config.WriteJSON(cmd.OutOrStdout(), cfg.Rows())
+			rows := cfg.Rows()
+			if changed {
+				rows = config.Changed(rows)
 			}
-			return config.WriteTable(cmd.OutOrStdout(), cfg.Rows())
+			if asJSON {
+				return config.WriteJSON(cmd.OutOrStdout(), rows)
+			}
+			return config.WriteTable(cmd.OutOrStdout(), rows)
 		},
 	}
-	addSettingFlags(cmd)
+	addSettingFlags(cmd, allSettings()...)
+	cmd.Flags().BoolVar(&changed, "changed", false, "leave out the settings that have their default")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&example, "example", false, "print an example file with every setting instead")
 	return cmd

@@ -37,6 +37,9 @@ func addKeyCommand() *cobra.Command {
 			if err != nil {
 				return explain(err, "")
 			}
+			if err := warnWithoutBearer(cmd); err != nil {
+				return err
+			}
 			return write(cmd, printedAPIKey(added, text), func(w io.Writer) { fmt.Fprintf(w, "id\t%d\nkey\t%s\n", added.ID, text) })
 		})
 	cmd.Long = `Make an API key, for a client that sends it in place of a signature:
@@ -59,6 +62,15 @@ It is revoked when that administrator is disabled.`
 	cmd.MarkFlagsMutuallyExclusive("admin", "customer")
 	cmd.MarkFlagsMutuallyExclusive("username", "customer")
 	return cmd
+}
+
+// warnWithoutBearer says so where servers of this configuration take no API keys.
+func warnWithoutBearer(cmd *cobra.Command) error {
+	cfg, err := loadConfig(cmd)
+	if err == nil && !cfg.Auth.Bearer {
+		fmt.Fprintln(cmd.ErrOrStderr(), "auth.bearer is off: servers take no API keys until it is set to true (PORTICO_AUTH_BEARER)")
+	}
+	return err
 }
 
 // secretKeyBytes is the size of auth.secret_key.

@@ -301,7 +301,7 @@ func idsSubcommand(use, short string, args cobra.PositionalArgs, run func(contex
 			return run(cmd.Context(), cmd, j, args)
 		},
 	}
-	addSettingFlags(cmd)
+	addSettingFlags(cmd, "adapter", "log.level", "log.format")
 	return cmd
 }
 

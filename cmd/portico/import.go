@@ -62,7 +62,7 @@ shop in its place, with all its parts: what was changed here since is lost.
 			return importRecords(cmd, &shop, args)
 		},
 	}
-	addSettingFlags(cmd)
+	addSettingFlags(cmd, "adapter", "log.level", "log.format")
 	shop.flags(cmd, "put records of the old shop in the place of those that have their ids")
 	cmd.Flags().Bool("json", false, "print JSON")
 	return cmd

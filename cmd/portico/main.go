@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -47,7 +48,7 @@ another backend.
 Start here:
   portico serve --demo        a store with demo data on http://127.0.0.1:8080
   portico routes              every call: path, roles, format and where it is handled
-  portico config              every setting: its default, environment name and value`,
+  portico config              every setting: its value, where that came from, and its default`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version,
@@ -70,8 +71,35 @@ func versionCommand() *cobra.Command {
 // settings returns the whole table of settings, those of the adapters included.
 func settings() []config.Setting { return config.Settings(sections()...) }
 
-// addSettingFlags gives cmd a flag for each setting that has one.
-func addSettingFlags(cmd *cobra.Command) { config.AddFlags(cmd.Flags(), settings()) }
+// addSettingFlags gives cmd a flag for each setting that has one. Help shows those of
+// the settings that the command uses; the others are accepted, so that all commands
+// can be called alike.
+func addSettingFlags(cmd *cobra.Command, uses ...string) {
+	all := settings()
+	config.AddFlags(cmd.Flags(), all)
+	for _, s := range all {
+		flag := cmd.Flags().Lookup(s.Flag)
+		if s.Flag == "" || flag == nil {
+			continue
+		}
+		flag.Hidden = !slices.Contains(uses, s.Name)
+		if len(s.Choices) == 0 {
+			continue
+		}
+		if err := cmd.RegisterFlagCompletionFunc(s.Flag, cobra.FixedCompletions(s.Choices, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+			panic(err) // the flag is the one defined above
+		}
+	}
+}
+
+// allSettings names every setting, for commands that use all.
+func allSettings() []string {
+	var names []string
+	for _, s := range settings() {
+		names = append(names, s.Name)
+	}
+	return names
+}
 
 // loadConfig reads the configuration of cmd: file, environment, flags.
 func loadConfig(cmd *cobra.Command) (*config.Config, error) {

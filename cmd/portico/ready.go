@@ -37,7 +37,7 @@ health check of a container, whose image has no shell.`,
 			return nil
 		},
 	}
-	addSettingFlags(cmd)
+	addSettingFlags(cmd, "ops.listen")
 	return cmd
 }
 

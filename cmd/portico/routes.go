@@ -49,7 +49,7 @@ roles in the other dialect (--dialect).`,
 			return writeRoutes(cmd.OutOrStdout(), routeRows(d))
 		},
 	}
-	addSettingFlags(cmd)
+	addSettingFlags(cmd, "dialect")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

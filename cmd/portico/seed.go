@@ -38,7 +38,7 @@ with "portico credentials".`,
 			return seed(cmd, path, replace)
 		},
 	}
-	addSettingFlags(cmd)
+	addSettingFlags(cmd, "adapter", "log.level", "log.format")
 	cmd.Flags().StringVar(&path, "dataset", "", "the JSON file to read")
 	cmd.Flags().BoolVar(&replace, "replace", false, "remove all records and credentials of the store first")
 	if err := cmd.MarkFlagRequired("dataset"); err != nil {

@@ -60,7 +60,7 @@ Existing Magento 1 clients expect what the original put on the wire: give them
 			return serve(cmd.Context(), cmd.OutOrStdout(), cfg, db, nil, log)
 		},
 	}
-	addSettingFlags(cmd)
+	addSettingFlags(cmd, allSettings()...)
 	cmd.Flags().BoolVar(&demoStore, "demo", false, "serve the demo data set from a temporary store that keeps nothing")
 	cmd.Flags().BoolVar(&demoPublic, "demo-public", false, "let --demo listen on an address others can reach, although its credentials are public")
 	return cmd
