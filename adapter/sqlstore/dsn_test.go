@@ -42,7 +42,7 @@ func TestValidDSN(t *testing.T) {
 		case c.dialect == "" && err == nil:
 			t.Errorf("%q is valid", c.dsn)
 		case c.dialect == "":
-			if !strings.HasPrefix(err.Error(), "want ") || strings.Contains(err.Error(), "hush") {
+			if !strings.HasPrefix(err.Error(), "must be ") || strings.Contains(err.Error(), "hush") {
 				t.Errorf("%q: %v", c.dsn, err)
 			}
 		case err != nil:
