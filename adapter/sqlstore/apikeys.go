@@ -52,9 +52,6 @@ func (c *Credentials) checkKey(ctx context.Context, tx *sql.Tx, k adapter.APIKey
 		if k.AdminID == 0 {
 			return nil
 		}
-		if err := c.db.exists(ctx, tx, "SELECT 1 FROM admin WHERE admin_id = ?", k.AdminID); err != nil {
-			return fmt.Errorf("administrator %d: %w", k.AdminID, err)
-		}
 		return c.db.checkEnabled(ctx, tx, "add key", k.AdminID)
 	}
 	return &adapter.Error{Kind: adapter.Invalid, Op: "add key", Field: "kind", Err: errOwner}

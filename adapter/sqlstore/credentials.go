@@ -184,9 +184,6 @@ func (c *Credentials) insertToken(ctx context.Context, tx *sql.Tx, t adapter.Tok
 		}
 	}
 	if t.AdminID != 0 {
-		if err := c.db.exists(ctx, tx, "SELECT 1 FROM admin WHERE admin_id = ?", t.AdminID); err != nil {
-			return 0, fmt.Errorf("administrator %d: %w", t.AdminID, err)
-		}
 		if err := c.db.checkEnabled(ctx, tx, op, t.AdminID); err != nil {
 			return 0, err
 		}

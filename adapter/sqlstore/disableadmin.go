@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -88,22 +89,23 @@ func (db *DB) adminID(ctx context.Context, tx *sql.Tx, username string) (id int6
 }
 
 // isDisabled reports whether an administrator is disabled, and keeps an enabled one
-// enabled until tx ends. An administrator without a record here is one of the backend.
+// enabled until tx ends. It fails with sql.ErrNoRows for one who does not exist.
 func (db *DB) isDisabled(ctx context.Context, tx *sql.Tx, id int64) (bool, error) {
 	var disabled sql.NullInt64
 	text := "SELECT disabled FROM admin WHERE admin_id = ?" + db.engine.lock
 	err := tx.QueryRowContext(ctx, db.engine.rebind(text), id).Scan(&disabled)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
 	return disabled.Int64 != 0, err
 }
 
-// checkEnabled is isDisabled as an error of kind Invalid.
+// checkEnabled fails for an administrator who does not exist or is disabled. Kinds:
+// NotFound, Invalid.
 func (db *DB) checkEnabled(ctx context.Context, tx *sql.Tx, op string, id int64) error {
 	disabled, err := db.isDisabled(ctx, tx, id)
 	if disabled {
 		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "admin", Err: errDisabled}
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("administrator %d: %w", id, err)
+	}
+	return nil
 }

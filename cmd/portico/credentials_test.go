@@ -161,7 +161,7 @@ func TestAPIKeyCommands(t *testing.T) {
 	}
 	var keys []printedKey
 	parse(t, mustRun(t, "credentials", "list", "keys", "--json"), &keys)
-	if len(keys) != 3 || keys[0].Revoked || !keys[1].Revoked || keys[0].Key != "" || keys[1].Name != "app" {
+	if len(keys) != 3 || keys[0].Kind != "admin" || keys[1].Kind != "customer" || keys[0].Revoked || !keys[1].Revoked || keys[0].Key != "" || keys[1].Name != "app" {
 		t.Errorf("list shows %+v", keys)
 	}
 	for _, c := range []struct {
@@ -170,6 +170,8 @@ func TestAPIKeyCommands(t *testing.T) {
 	}{
 		{"for nobody", "admin customer", []string{"add-key", "--name", "x"}},
 		{"for two", "admin customer", []string{"add-key", "--name", "x", "--admin", "--customer", "1"}},
+		{"of a customer and an administrator", "username customer", []string{"add-key", "--name", "x", "--username", "a", "--customer", "1"}},
+		{"of an unknown administrator", "no such administrator", []string{"add-key", "--name", "x", "--admin", "--username", "nobody"}},
 		{"for an unknown customer", "no such customer", []string{"add-key", "--name", "x", "--customer", "99"}},
 		{"for customer zero", "must be positive", []string{"add-key", "--name", "x", "--customer", "0"}},
 		{"revoke an unknown key", "no such key", []string{"revoke", "--key", "99"}},
@@ -181,6 +183,64 @@ func TestAPIKeyCommands(t *testing.T) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestDisableAdminCommands: a server refuses whatever acts for an administrator who was
+// disabled.
+func TestDisableAdminCommands(t *testing.T) {
+	_, environ := newStore(t, secretKey)
+	mustRun(t, "seed", "--dataset", writeDataset(t, nil))
+	if _, _, err := runWith(t, fileWith(t, "a good one"), "credentials", "add-admin", "--username", "erp", "--password-file", "-"); err != nil {
+		t.Fatal(err)
+	}
+	var admins []printedAdmin
+	list := func() printedAdmin {
+		t.Helper()
+		parse(t, mustRun(t, "credentials", "list", "admins", "--json"), &admins)
+		return admins[len(admins)-1]
+	}
+	erp := list()
+	consumer := addConsumer(t, "ERP")
+	token := addToken(t, consumer.Key, "--admin", fmt.Sprint(erp.ID))
+	var key printedKey
+	parse(t, mustRun(t, "credentials", "add-key", "--name", "probe", "--admin", "--username", "ERP", "--json"), &key)
+	if key.AdminID != erp.ID || !erp.LogsIn || erp.Disabled {
+		t.Fatalf("%+v, %+v", key, erp)
+	}
+	calls := map[string]string{
+		"token": plaintext(consumer.Key, consumer.Secret, token.Token, token.Secret),
+		"key":   "Bearer " + key.Key,
+	}
+	check := func(want int) {
+		t.Helper()
+		p := start(t, append(environ, "PORTICO_AUTH_BEARER=true"))
+		defer p.stop(t)
+		for name, authorization := range calls {
+			if got := send(t, "GET", p.contract+"/api/rest/customers", "", "Accept", "application/json", "Authorization", authorization); got.status != want {
+				t.Errorf("with the %s: %d %s, want %d", name, got.status, got.body, want)
+			}
+		}
+	}
+	check(http.StatusOK)
+	if printed := mustRun(t, "credentials", "disable-admin", "--username", "erp"); !strings.Contains(printed, "tokens revoked    1\nAPI keys revoked  1\n") {
+		t.Errorf("prints\n%s", printed)
+	}
+	if erp := list(); erp.LogsIn || !erp.Disabled {
+		t.Errorf("%+v", erp)
+	}
+	check(http.StatusUnauthorized)
+	if _, _, err := run(t, "credentials", "add-token", "--consumer", consumer.Key, "--admin", fmt.Sprint(erp.ID)); err == nil || !strings.Contains(err.Error(), "disabled") {
+		t.Errorf("a new token: %v", err)
+	}
+	mustRun(t, "credentials", "enable-admin", "--username", "erp")
+	if erp := list(); !erp.LogsIn || erp.Disabled {
+		t.Errorf("%+v", erp)
+	}
+	for _, command := range []string{"disable-admin", "enable-admin"} {
+		if _, _, err := run(t, "credentials", command, "--username", "nobody"); err == nil || !strings.Contains(err.Error(), "no such administrator") {
+			t.Errorf("%s: %v", command, err)
+		}
 	}
 }
 

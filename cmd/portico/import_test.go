@@ -216,9 +216,10 @@ func TestImportedPasswords(t *testing.T) {
 		resource adapter.Resource
 		owner    string // a name or an id
 		verifies bool
+		disabled bool
 	}{
-		{adapter.Customers, "1", true}, {adapter.Customers, "2", true}, {adapter.Customers, "3", true}, {adapter.Customers, "6", false},
-		{adapter.Admins, "erp", true}, {adapter.Admins, "left", false},
+		{adapter.Customers, "1", true, false}, {adapter.Customers, "2", true, false}, {adapter.Customers, "3", true, false}, {adapter.Customers, "6", false, false},
+		{adapter.Admins, "erp", true, false}, {adapter.Admins, "left", true, true},
 	} {
 		t.Run(string(c.resource)+" "+c.owner, func(t *testing.T) {
 			store, err := db.Adapter().Store(c.resource)
@@ -233,6 +234,9 @@ func TestImportedPasswords(t *testing.T) {
 			}
 			if ok, _ := adapter.VerifyPassword(result.Records[0].Get("password_hash").Text(), oldshop.Password); ok != c.verifies {
 				t.Errorf("verified: %t", ok)
+			}
+			if disabled := c.resource == adapter.Admins && result.Records[0].Get("disabled").Int() != 0; disabled != c.disabled {
+				t.Errorf("disabled: %t", disabled)
 			}
 		})
 	}
@@ -302,8 +306,8 @@ func TestImportTables(t *testing.T) {
 	emptyShop(t)
 	printed := mustRun(t, "import", "--from", dsn, "--dry-run", "customers") + mustRun(t, "credentials", "import", "--from", dsn, "--admins")
 	for _, want := range []string{"WOULD BE STORED", "skipped 1 customers: no email that can be stored (5)\n", "skipped 1 consumers: the key is not 32 characters long\n",
-		`consumer "Broken": the key is not 32 characters long`, `consumer "Lager 漢字": added`, "skipped 1 tokens: its administrator is not active in the old system\n",
-		"skipped 3 tokens: its customer is not here\n", `admin "left": added, without a password`} {
+		`consumer "Broken": the key is not 32 characters long`, `consumer "Lager 漢字": added`, "skipped 1 tokens: its administrator is not active in the old system, or disabled here\n",
+		"skipped 3 tokens: its customer is not here\n", `admin "left": added, disabled: not active in the old system`} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("%q is missing in\n%s", want, printed)
 		}
