@@ -13,6 +13,9 @@ type Dataset struct {
 	// there is none.
 	Consumer Consumer
 	Tokens   []Token
+	// ConsentConsumer is a client program without tokens, which users can let act for
+	// them; its Key is "" when there is none.
+	ConsentConsumer Consumer
 	// Verifier is the OAuth verifier the tokens were handed out for.
 	Verifier string
 	// Stock holds the shop's settings under which the stock items are saved.

@@ -53,6 +53,9 @@ func Load() (*adapter.Dataset, error) {
 		return nil, err
 	}
 	data.Public = true
+	// Consent ends the other tokens that its user has given the program, so it needs one
+	// besides the program that holds the demo's tokens.
+	data.ConsentConsumer = adapter.Consumer{Name: "Consent", Key: strings.Repeat("7", 32), Secret: strings.Repeat("8", 32)}
 	data.Verifier = strings.Repeat("9", 32) // OAuth, three-legged endpoints
 	for _, admin := range data.Records[adapter.Admins] {
 		admin.Set("password_hash", adapter.TextValue(adminPasswordHash))
@@ -92,8 +95,10 @@ func PublicCredentials(data *adapter.Dataset) (bool, error) {
 // credentialTexts lists every key, token and secret of data in lower case.
 func credentialTexts(data *adapter.Dataset) []string {
 	var texts []string
-	if data.Consumer.Key != "" {
-		texts = append(texts, strings.ToLower(data.Consumer.Key), strings.ToLower(data.Consumer.Secret))
+	for _, c := range []adapter.Consumer{data.Consumer, data.ConsentConsumer} {
+		if c.Key != "" {
+			texts = append(texts, strings.ToLower(c.Key), strings.ToLower(c.Secret))
+		}
 	}
 	for _, t := range data.Tokens {
 		texts = append(texts, strings.ToLower(t.Token), strings.ToLower(t.Secret))

@@ -197,8 +197,8 @@ func testImportCredentialsEnds(t *testing.T, e sqlstore.Engine) {
 		t.Errorf("%v, want it cancelled", err)
 	}
 	grants, err := db.Credentials().List(t.Context())
-	if err != nil || len(grants) != 1 {
-		t.Errorf("%d consumers, %v; want the one of the demo store", len(grants), err)
+	if err != nil || len(grants) != 2 {
+		t.Errorf("%d consumers, %v; want the two of the demo store", len(grants), err)
 	}
 	from.Tokens = tokens
 	if done, err := db.Credentials().Import(t.Context(), from, sqlstore.ImportOptions{Admins: true}); err != nil || done.Tokens.Added != 5 ||

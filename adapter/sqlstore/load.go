@@ -307,6 +307,11 @@ func (l *loader) credentials(ctx context.Context) error {
 			return err
 		}
 	}
+	if other := l.data.ConsentConsumer; other.Key != "" {
+		other.ID = consumer.ID + 1
+		_, err := c.insertConsumer(ctx, l.tx, other)
+		return err
+	}
 	return nil
 }
 

@@ -76,7 +76,7 @@ func testReset(t *testing.T, e sqlstore.Engine) {
 		t.Errorf("nonce after Reset: %v, %v", used, err)
 	}
 	grants, err := credentials.List(t.Context())
-	if err != nil || len(grants) != 1 || grants[0].Consumer.ID != 1 || len(grants[0].Tokens) != 3 {
+	if err != nil || len(grants) != 2 || grants[0].Consumer.ID != 1 || grants[1].Consumer.ID != 2 || len(grants[0].Tokens) != 3 {
 		t.Errorf("credentials after Reset: %+v, %v", grants, err)
 	}
 }

@@ -47,6 +47,9 @@ func announce(w io.Writer, cfg *config.Config, contract, ops net.Addr, data *ada
 	for _, r := range data.Records[adapter.Customers][:1] {
 		fmt.Fprintf(w, "  log-in      customer %s, password %s\n", r.Get("email").Text(), data.Passwords[adapter.Key(r.Get("entity_id").Int())])
 	}
+	if c := data.ConsentConsumer; c.Key != "" {
+		fmt.Fprintf(w, "  consent     key %s  secret %s: a program that users let act for them\n", c.Key, c.Secret)
+	}
 	reset := fmt.Sprintf(`-X POST 'http://%s/demo/reset'`, reachable(ops))
 	if cfg.OpsToken != "" { // which is not to be shown
 		reset = `-H "Authorization: Bearer $PORTICO_OPS_TOKEN" ` + reset

@@ -274,6 +274,32 @@ func TestDances(t *testing.T) {
 	}
 }
 
+// TestConsentKeepsTheDemosTokens: users who try consent in the demo with the consumer that
+// is printed for it end none of the tokens that are printed, too.
+func TestConsentKeepsTheDemosTokens(t *testing.T) {
+	t.Parallel()
+	data, err := demo.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shop, user := startDances(t, "documented"), demoUsers["admin"]
+	program := &oauth1.Config{
+		ConsumerKey: data.ConsentConsumer.Key, ConsumerSecret: data.ConsentConsumer.Secret, CallbackURL: "http://client.example/cb", HTTPClient: shop.client,
+		Endpoint: oauth1.Endpoint{RequestTokenURL: shop.URL + "/oauth/initiate", AuthorizeURL: shop.URL + user.form, AccessTokenURL: shop.URL + "/oauth/token"},
+	}
+	token, secret, err := program.RequestToken()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := shop.newVisit(t).authorize(shop.URL+user.form+"?oauth_token="+token, user)
+	if _, _, err := program.AccessToken(token, secret, verifierOf(t, back)); err != nil {
+		t.Fatal(err)
+	}
+	if got := send(t, http.MethodGet, shop.URL+user.mine, "", "Authorization", demoAdmin(), "Accept", "application/json"); got.status != http.StatusOK {
+		t.Errorf("the demo's token after consent: %d %s", got.status, got.body)
+	}
+}
+
 // callWithParameters calls with a token that a dance has ended with.
 func callWithParameters(t *testing.T, base string, client *http.Client, library danceLibrary) {
 	t.Helper()
