@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -92,7 +93,8 @@ func (a *Authenticator) checkParameters(oauth parameters) error {
 // had been used up by a signature that was wrong (wire 12), so that is remembered for a
 // while: by address, consumer and token, and not in the store.
 func (a *Authenticator) settleNonce(ctx context.Context, c *call, err error) error {
-	if c.nonce == "" {
+	var store *adapter.Error
+	if c.nonce == "" || errors.As(err, &store) { // a store that does not answer is not asked again
 		return err
 	}
 	failed := a.cache.Load().failedNonces
