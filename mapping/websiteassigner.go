@@ -204,6 +204,7 @@ func (a *websiteAssigner) assign(ctx context.Context, item *codec.Node) (website
 			if err := a.readAssigned(ctx); err != nil {
 				return 0, err
 			}
+			maps.DeleteFunc(a.sources, func(website int64, _ bool) bool { return !a.assigned[website] })
 		case refusedFor(err, adapter.Invalid, "product_id"):
 			return 0, a.dialect.Fault(a.call.Route.NotFound, a.call.Param("product_id"))
 		default:

@@ -3,10 +3,12 @@ package contract
 // productWebsiteFields returns the fields of a website assignment
 // (product_parts 3.2).
 func productWebsiteFields() *FieldTable {
-	return newFieldTable([]Field{
+	t := newFieldTable([]Field{
 		{Name: "website_id", Attribute: "website_id", Read: onlyAdmin, Write: onlyAdmin, shown: [columns]shown{inBoth, inBoth}},
 		{Name: "copy_to_stores", Write: onlyAdmin, shown: [columns]shown{hidden, hidden}},
 	})
+	t.leaveUnfilled(onlyAdmin, "copy_to_stores")
+	return t
 }
 
 // productCategoryFields returns the field of a category assignment
