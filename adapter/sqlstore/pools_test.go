@@ -13,7 +13,7 @@ func TestCredentialsBesideLists(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
 		db := openTest(t, e)
 		if db.pools.credentials == db.readers {
-			t.Skip("the engine reads everything in one pool, which has connections enough")
+			return // one pool reads everything, and has connections enough
 		}
 		for range db.readers.Stats().MaxOpenConnections {
 			conn, err := db.readers.Conn(t.Context())

@@ -313,13 +313,16 @@ func hostilePaths() []hostile {
 		path("absolute form without a path", "http://portico.test", outside),
 		path("fragment", stockOne+"#x", problem("internal_error&message=Invalid URI supplied")),
 	}
-	for _, id := range []string{"abc", "0", "-1", "99", "1.9", "1e400", "-1e400", "NaN", "INF", "0x1", "%00", "%FF%FE", "%00" + "1", "99999999999999999999", strings.Repeat("9", 4096), "'", "1'--%20", "%C2%A01", "%F0%9F%98%80"} {
+	for _, id := range []string{"abc", "0", "-1", "99", "1e400", "-1e400", "NaN", "INF", "0x1", "%00", "%FF%FE", "%00" + "1", "99999999999999999999", strings.Repeat("9", 4096), "'", "1'--%20", "%C2%A01", "%F0%9F%98%80"} {
 		want := missing
 		if id == "1'--%20" {
 			want = served(200) // the tail is no part of the number
 		}
 		rows = append(rows, path(fmt.Sprintf("id %.20s, %d bytes", id, len(id)), stockList+"/"+id, want))
 	}
+	fraction := path("id 1.9", stockList+"/1.9", missing)
+	fraction.magento = served(200)
+	rows = append(rows, fraction)
 	for _, id := range []string{"01", "%201", "1%20", "1abc", "1.0", "1e0", "+1", "1" + strings.Repeat("x", 4096)} {
 		rows = append(rows, path(fmt.Sprintf("id %.20s, %d bytes", id, len(id)), stockList+"/"+id, served(200)))
 	}

@@ -191,9 +191,7 @@ func TestAPIKeyCommands(t *testing.T) {
 func TestDisableAdminCommands(t *testing.T) {
 	_, environ := newStore(t, secretKey)
 	mustRun(t, "seed", "--dataset", writeDataset(t, nil))
-	if _, _, err := runWith(t, fileWith(t, "a good one"), "credentials", "add-admin", "--username", "erp", "--password-file", "-"); err != nil {
-		t.Fatal(err)
-	}
+	addAdmin(t, "erp")
 	var admins []printedAdmin
 	list := func() printedAdmin {
 		t.Helper()
@@ -248,7 +246,7 @@ func TestConsumerCommands(t *testing.T) {
 	newStore(t, secretKey)
 	var consumer printedConsumer
 	parse(t, mustRun(t, "credentials", "add-consumer", "--name", "ERP", "--callback", "https://erp.example/back?a=1", "--rejected-callback", "http://erp.example:8080/no", "--json"), &consumer)
-	addToken(t, consumer.Key, "--admin", "1")
+	addToken(t, consumer.Key, "--admin", addAdmin(t, "erp"))
 	var listed []printedConsumer
 	parse(t, mustRun(t, "credentials", "list", "consumers", "--json"), &listed)
 	if len(listed) != 1 || listed[0].Callback != "https://erp.example/back?a=1" || listed[0].RejectedCallback != "http://erp.example:8080/no" || len(listed[0].Tokens) != 1 {

@@ -121,7 +121,7 @@ func TestShadow(t *testing.T) {
 				t.Errorf("differences\n%v, want\n%v", got, want)
 			}
 			samples := httptest.NewRecorder()
-			front.ops.handler().ServeHTTP(samples, httptest.NewRequest(http.MethodGet, "/shadow", nil))
+			front.ops.handler().ServeHTTP(samples, httptest.NewRequest(http.MethodGet, "http://localhost/shadow", nil))
 			const shown, hidden = "kettle-Steel", "Byron" // the name of customer 1
 			if text := samples.Body.String(); !strings.Contains(text, shown) || strings.Contains(text, hidden) {
 				t.Errorf("samples have no %s, or %s:\n%s", shown, hidden, text)

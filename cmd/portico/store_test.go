@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -88,6 +89,18 @@ func addToken(t *testing.T, key, owner, id string) (token printedToken) {
 	t.Helper()
 	parse(t, mustRun(t, "credentials", "add-token", "--consumer", key, owner, id, "--json"), &token)
 	return token
+}
+
+// addAdmin adds an administrator and returns the id.
+func addAdmin(t *testing.T, username string) (id string) {
+	t.Helper()
+	text, _, err := runWith(t, fileWith(t, "a good one"), "credentials", "add-admin", "--username", username, "--password-file", "-", "--json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var admin printedAdmin
+	parse(t, text, &admin)
+	return strconv.FormatInt(admin.ID, 10)
 }
 
 func parse(t *testing.T, text string, into any) {

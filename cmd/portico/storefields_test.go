@@ -97,7 +97,7 @@ func TestStoreFieldsFromFileToWire(t *testing.T) {
 		}
 	})
 	t.Run("listed", func(t *testing.T) {
-		table := mustRun(t, "config", "--config", file)
+		table := mustRun(t, "config", "--config", file, "--json") // the table wraps long values
 		for _, want := range []string{"attributes[3]", "{resource: products, name: deposit, kind: decimal, roles: [admin]}", "writers: [admin, customer]}", "fields[0]", file + ":8"} {
 			if !strings.Contains(table, want) {
 				t.Errorf("no %q in\n%s", want, table)
