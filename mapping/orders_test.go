@@ -224,7 +224,7 @@ func TestOrderIDs(t *testing.T) {
 			orderRead{"comments of " + id, asCustomer1, "/orders/" + id + "/comments?attrs=comment", both(`200 [{"comment":"Paid by cheque"}]`)},
 			orderRead{"comment " + id, asAdmin, "/orders/comments/" + id + "?attrs=comment", both(`200 {"comment":"Paid by cheque"}`)})
 	}
-	for _, id := range []string{"0", "-1", "1.9", "abc", "99999999999999999999"} {
+	for _, id := range []string{"0", "-1", "abc", "99999999999999999999"} {
 		reads = append(reads,
 			orderRead{"items of " + id, asAdmin, "/orders/" + id + "/items", both(notFound)},
 			orderRead{"addresses of " + id, asAdmin, "/orders/" + id + "/addresses", both(notFound)},
@@ -232,6 +232,15 @@ func TestOrderIDs(t *testing.T) {
 			orderRead{"comments of " + id, asAdmin, "/orders/" + id + "/comments", both(notFound)},
 			orderRead{"comment " + id, asAdmin, "/orders/comments/" + id, both(notFound)})
 	}
+	// Of a number that is not whole the integer part counts in magento; addresses are
+	// those of the nearest order (wire 2, and the recordings).
+	reads = append(reads,
+		orderRead{"items of 1.9", asAdmin, "/orders/1.9/items?attrs=item_id&limit=1", [2]string{notFound, `200 [{"item_id":"1"}]`}},
+		orderRead{"addresses of 1.4", asAdmin, "/orders/1.4/addresses?attrs=street&limit=1", [2]string{notFound, `200 [{"street":"1 Engine Way"}]`}},
+		orderRead{"addresses of 0.9", asAdmin, "/orders/0.9/addresses?attrs=street&limit=1", [2]string{notFound, `200 [{"street":"1 Engine Way"}]`}},
+		orderRead{"address of 0.9", asAdmin, "/orders/0.9/addresses/billing?attrs=street", [2]string{notFound, `200 {"street":"1 Engine Way"}`}},
+		orderRead{"comments of 1.9", asAdmin, "/orders/1.9/comments?attrs=comment&limit=1", [2]string{notFound, `200 [{"comment":"Paid by cheque"}]`}},
+		orderRead{"comment 1.9", asAdmin, "/orders/comments/1.9?attrs=comment", [2]string{notFound, `200 {"comment":"Paid by cheque"}`}})
 	for address, want := range map[string]string{
 		"billing": `200 {"street":"1 Engine Way"}`, "BILLING": `200 {"street":"1 Engine Way"}`, "Shipping": `200 {"street":"1 Engine Way\nSuite 200"}`,
 		"home": notFound, "1": notFound, "%20": notFound, "bill%25": notFound,
