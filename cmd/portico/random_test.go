@@ -117,8 +117,9 @@ func serverFault(dialect, request string, got reply) string {
 		return ""
 	case dialect == "magento": // which has internal errors for mistakes of a client; those of the program are in the log
 		return ""
-	// The item_id of another stock item (stock_orders 2.3).
-	case strings.HasPrefix(request, "PUT ") && strings.Contains(request, "stockitems/") && strings.Contains(request, "item_id") && strings.Contains(got.body, "Resource internal error."):
+	// The item_id of another stock item (stock_orders 2.3), perhaps in a reply of the form
+	// text/plain.
+	case strings.HasPrefix(request, "PUT ") && strings.Contains(request, "stockitems/") && strings.Contains(request, "item_id") && strings.Contains(strings.ReplaceAll(got.body, "+", " "), "Resource internal error."):
 		return ""
 	}
 	return "an internal error"
