@@ -2,7 +2,9 @@
 # docker run -p 8080:8080 -v portico-data:/data portico
 # docker run --network host --entrypoint contracttest portico --url http://127.0.0.1:8080
 
-FROM golang:1.26-bookworm AS build
+# The digests are those of the indexes, for all platforms. To renew one:
+#   docker buildx imagetools inspect golang:1.26.8-bookworm
+FROM golang:1.26.8-bookworm@sha256:a688600ca24f8a4d3ca77f95b0dd40704a9fc787c826660eb7ba0b641b8b175d AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
@@ -14,7 +16,7 @@ RUN CGO_ENABLED=0 go build -trimpath \
     && mkdir /out/data
 
 # Certificate authorities, time zones, /tmp and a user without rights, but no shell.
-FROM gcr.io/distroless/static-debian12:nonroot
+FROM gcr.io/distroless/static-debian12:nonroot@sha256:afa5c872c891853ca7fcf1f12c3edb23f7eeef36189728842dd51042ff57f7ab
 COPY --from=build /out/portico /out/contracttest /usr/local/bin/
 COPY --from=build --chown=65532:65532 /out/data /data
 
