@@ -96,9 +96,11 @@ func (s *Service) requestBudget(c *Call) *budget.Budget {
 	return s.requests.all
 }
 
-// readBody reads the body of a call that has been authenticated, once. It reserves what
-// has arrived and not what was announced, so that senders that are slow hold little. A
-// body that is larger than the settings allow is refused.
+// readBody reads the body of a call that has been authenticated, once. Until its first
+// piece has arrived nothing else is reserved, so that senders who only announce a body
+// hold little. Then what was announced is reserved and allocated at once: pieces that
+// grow would leave their predecessors to the garbage collector, and holes between them.
+// A body that is larger than the settings allow is refused.
 func (s *Service) readBody(ctx context.Context, c *Call) ([]byte, error) {
 	if c.body != nil {
 		return c.body, nil
@@ -117,9 +119,9 @@ func (s *Service) readBody(ctx context.Context, c *Call) ([]byte, error) {
 		case err != nil || int64(len(body)) > s.settings.BodyBytes:
 			return nil, s.dialect.Fault(contract.RequestInvalid)
 		case len(body) == cap(body):
-			size := min(2*int64(cap(body)), s.settings.BodyBytes+1)
+			size := min(4*int64(cap(body)), s.settings.BodyBytes+1)
 			if known := c.request.ContentLength; known >= int64(len(body)) {
-				size = min(size, known+1)
+				size = known + 1
 			}
 			if err := s.reserve(ctx, c, size-int64(cap(body))); err != nil {
 				return nil, err
