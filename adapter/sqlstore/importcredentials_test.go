@@ -333,7 +333,7 @@ func testImportDisablesAdmins(t *testing.T, e sqlstore.Engine) {
 	if again := run(sqlstore.ImportOptions{}); again.Admins.Updated != 0 || again.Tokens.Updated != 0 {
 		t.Errorf("again: %+v", again)
 	}
-	// Who is active there again is enabled here by hand alone.
+	// An administrator who becomes active there again is enabled here by hand only.
 	from.admins[1].Disabled = false
 	if done := run(sqlstore.ImportOptions{}); done.Tokens.Skipped[sqlstore.AdminLocked] == 0 {
 		t.Errorf("%+v, want tokens of the administrator who is disabled here left out", done.Tokens)

@@ -7,7 +7,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// TestCredentialsBesideLists: callers are told apart while lists hold every connection
+// TestCredentialsBesideLists: credentials are read while lists hold every connection
 // that reads.
 func TestCredentialsBesideLists(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {

@@ -4,8 +4,8 @@
 // # Principles
 //
 //  1. A budget is taken before the thing it stands for is used, and returned when it
-//     is free again. Whoever takes without returning leaks for ever, so every Take
-//     stands next to a deferred Return.
+//     is free again. What is not returned is lost until the process ends, so every
+//     Take has its Return beside it, deferred where that is possible.
 //  2. A request waits a moment for a budget that is used up, and is refused then: many
 //     short requests share a budget better by waiting than by being refused.
 //  3. A part bounds what some requests may take of a budget, so that strangers cannot

@@ -14,7 +14,7 @@
 //     still does. Without the key nobody finds the value.
 //  4. What clients name themselves is masked as well: names inside private fields, root
 //     elements, parameters. A method that HTTP does not define is "OTHER".
-//  5. All other bytes of a body stay as they came: it is not written anew.
+//  5. All other bytes of a body stay as they came: it is not encoded again.
 //
 // # How it is tested
 //

@@ -72,7 +72,7 @@ func setForwarded(header http.Header, in *http.Request, call *Call) {
 	set("Forwarded", call.said(in, "Forwarded"))
 }
 
-// ForwardedHost returns the host that the old system is told in X-Forwarded-Host.
+// ForwardedHost returns the host that X-Forwarded-Host names to the old system.
 func (c *Call) ForwardedHost(r *http.Request) string {
 	return cmp.Or(c.said(r, "X-Forwarded-Host"), r.Host)
 }

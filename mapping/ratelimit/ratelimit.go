@@ -1,5 +1,5 @@
-// Package ratelimit bounds how often each of many callers may call. The callers are told
-// apart by a key, such as the number of a client program or the network it calls from.
+// Package ratelimit bounds how often each of many callers may call. A key identifies each
+// caller, such as the number of a client program or the network it calls from.
 //
 // # Principles
 //
