@@ -44,8 +44,8 @@ type AskLegacy func(ctx context.Context, headers []string, most int) (LegacyRepl
 
 // KeptLegacy returns the reply of the old system to r, which must be owned, where it
 // is one of those that are kept: one that is, or what ask gets. ok is false for all
-// others, which are to be passed on. host is the host that the old system is told
-// besides that of r. An error means that the old system cannot answer.
+// others, which are to be passed on. host is what X-Forwarded-Host names to the old
+// system. An error means that the old system cannot answer.
 func (s *Service) KeptLegacy(ctx context.Context, r *http.Request, scheme, host string, ask AskLegacy) (reply LegacyReply, ok bool, err error) {
 	if s.replies == nil || !s.settings.LegacyCache {
 		return reply, false, nil

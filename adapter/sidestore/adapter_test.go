@@ -20,7 +20,7 @@ func TestConformance(t *testing.T) {
 		Open:    func(t *testing.T) adapter.Adapter { return openShop(t).Adapter },
 		Sampled: true, // lists are the side's, which has a suite of its own
 	}
-	if !nightly.Whole() { // the side's queries, which are not looked into, are the slow part
+	if !nightly.Whole() { // lists of the side are slow, and tested in sqlstore
 		h.Attributes = func(adapter.Attribute) bool { return false }
 	}
 	adaptertest.Run(t, h)
