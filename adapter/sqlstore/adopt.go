@@ -129,7 +129,7 @@ type given struct {
 func (a adoption) of(t *table) *given {
 	if a.tables[t] == nil {
 		row := newRow(t, t.places(false))
-		a.tables[t] = &given{store: newStore(a.db, t), row: row, text: row.insert(a.db.engine)}
+		a.tables[t] = &given{store: newStore(a.db, t), row: row, text: row.insert(a.db.engine, 1)}
 	}
 	return a.tables[t]
 }

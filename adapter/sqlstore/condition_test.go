@@ -129,7 +129,7 @@ func testTextConditions(t *testing.T, e Engine) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.writer.ExecContext(t.Context(), row.insert(db.engine), arguments...); err != nil {
+		if _, err := db.writer.ExecContext(t.Context(), row.insert(db.engine, 1), arguments...); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,8 +14,13 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// progressEvery is the number of records between two reports.
-const progressEvery = 100
+const (
+	// progressEvery is the number of records between two reports.
+	progressEvery = 100
+	// loadedAtOnce is the number of records that one statement stores. Databases allow
+	// 32,766 values in a statement, and a record has at most some 200.
+	loadedAtOnce = 100
+)
 
 // Load fills the empty database with data, in one transaction. progress, unless
 // nil, is told now and then how many records are stored, and at the end. Kinds:
@@ -124,16 +130,28 @@ func (db *DB) fill(ctx context.Context, op string, data *adapter.Dataset, progre
 	if progress == nil {
 		progress = func(int, int) {}
 	}
-	return db.write(ctx, op, func(tx *sql.Tx) error {
-		if err := clear(tx); err != nil {
-			return err
-		}
-		l := &loader{db: db, tx: tx, data: data, hashes: hashes, now: time.Now().UTC(), progress: progress, last: map[string]int64{}}
-		if err := l.load(ctx); err != nil {
-			return err
-		}
-		return db.moveCounters(ctx, tx.ExecContext, db.engine.counting.advance)
-	})
+	var ambiguous bool
+	store := func(atOnce int) error {
+		return db.write(ctx, op, func(tx *sql.Tx) error {
+			if err := clear(tx); err != nil {
+				return err
+			}
+			l := &loader{
+				db: db, tx: tx, data: data, hashes: hashes, now: time.Now().UTC(), atOnce: atOnce,
+				last: map[string]int64{}, progress: progress,
+			}
+			err := l.load(ctx)
+			if ambiguous = l.ambiguous; err != nil {
+				return err
+			}
+			return db.moveCounters(ctx, tx.ExecContext, db.engine.counting.advance)
+		})
+	}
+	err = store(loadedAtOnce)
+	if ambiguous && (adapter.KindOf(err) == adapter.Conflict || adapter.KindOf(err) == adapter.Invalid) {
+		return store(1) // whose error names the record
+	}
+	return err
 }
 
 // passwordHashes returns the bcrypt hash of every customer's password. Public
@@ -172,6 +190,8 @@ type loader struct {
 	data        *adapter.Dataset
 	hashes      map[adapter.Key]string
 	now         time.Time
+	atOnce      int              // records that one statement stores
+	ambiguous   bool             // a statement failed that stores several records
 	last        map[string]int64 // greatest key so far, by table
 	done, total int
 	progress    func(done, total int)
@@ -204,26 +224,43 @@ func (l *loader) records(ctx context.Context, t *table, records []adapter.Record
 		return nil
 	}
 	row := newRow(t, t.places(false))
-	stmt, err := l.tx.PrepareContext(ctx, row.insert(l.db.engine))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = stmt.Close() }()
-	for _, r := range records {
-		r = l.complete(t, r)
-		arguments, err := row.arguments(l.db.engine, r)
-		if err == nil {
-			_, err = stmt.ExecContext(ctx, arguments...)
+	for batch := range slices.Chunk(records, l.atOnce) {
+		if err := l.batch(ctx, t, row, batch); err != nil {
+			return err
 		}
-		if err == nil && t.schema.Resource == adapter.Products {
+	}
+	return nil
+}
+
+// batch stores records of a table by one statement, and their parts after them.
+func (l *loader) batch(ctx context.Context, t *table, row *row, records []adapter.Record) error {
+	fault := func(r adapter.Record, err error) error {
+		return l.db.fault(ctx, fmt.Sprintf("load %s %d", t.schema.Resource, r.Get(t.schema.Key).Int()), err)
+	}
+	completed := make([]adapter.Record, len(records))
+	var arguments []any
+	for i, r := range records {
+		completed[i] = l.complete(t, r)
+		bound, err := row.arguments(l.db.engine, completed[i])
+		if err != nil {
+			return fault(completed[i], err)
+		}
+		arguments = append(arguments, bound...)
+	}
+	if _, err := l.tx.ExecContext(ctx, row.insert(l.db.engine, len(records)), arguments...); err != nil {
+		l.ambiguous = len(records) > 1
+		return fault(completed[0], err)
+	}
+	for _, r := range completed {
+		var err error
+		if t.schema.Resource == adapter.Products {
 			err = l.prices(ctx, r)
 		}
 		if err == nil {
 			err = t.insertAdded(ctx, l.db, l.tx, r)
 		}
 		if err != nil {
-			op := fmt.Sprintf("load %s %d", t.schema.Resource, r.Get(t.schema.Key).Int())
-			return l.db.fault(ctx, op, err)
+			return fault(r, err)
 		}
 		if l.done++; l.done%progressEvery == 0 {
 			l.progress(l.done, l.total)
@@ -337,9 +374,13 @@ func newRow(t *table, at []int) *row {
 	return w
 }
 
-// insert returns the statement that stores one row.
-func (w *row) insert(e *engine) string {
-	text, _ := e.flavor.NewInsertBuilder().InsertInto(w.table.name).Cols(w.columns...).Values(make([]any, len(w.columns))...).Build()
+// insert returns the statement that stores a number of rows.
+func (w *row) insert(e *engine, rows int) string {
+	ib := e.flavor.NewInsertBuilder().InsertInto(w.table.name).Cols(w.columns...)
+	for range rows {
+		ib.Values(make([]any, len(w.columns))...)
+	}
+	text, _ := ib.Build()
 	return text
 }
 

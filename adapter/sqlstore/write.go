@@ -36,7 +36,7 @@ func newWriting(e *engine, t *table) writing {
 	key, _ := t.schema.Index(t.schema.Key)
 	w := writing{fresh: newRow(t, slices.DeleteFunc(t.places(false), func(at int) bool { return at == key })), createdAt: t.kept("created_at"), updatedAt: t.kept("updated_at")}
 	keyColumn := bare(t.key())
-	w.insert = w.fresh.insert(e)
+	w.insert = w.fresh.insert(e, 1)
 	if e.returning {
 		w.insert += " RETURNING " + keyColumn
 	}
