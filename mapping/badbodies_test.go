@@ -313,7 +313,7 @@ func (s *badShop) checkReadable(t testing.TB, what string, c bodyCall, location 
 // refusal in the dialect of the document.
 func TestBadBodies(t *testing.T) {
 	t.Parallel()
-	sample := newSample(t)
+	sample := nightly.NewSample(t)
 	testBadBodies(t, sample, openBadShop(t, contract.Documented()), openBadShop(t, contract.Magento()))
 	if !nightly.Whole() {
 		return
@@ -325,7 +325,7 @@ func TestBadBodies(t *testing.T) {
 	}
 }
 
-func testBadBodies(t *testing.T, sample *sample, documented, original *badShop) {
+func testBadBodies(t *testing.T, sample *nightly.Sample, documented, original *badShop) {
 	accepts := []string{"application/json", "text/xml", "text/plain"}
 	values := oddValues()
 	send := func(t *testing.T, c bodyCall, base, field string, in func(oddValue) oddValue) {
@@ -335,14 +335,14 @@ func testBadBodies(t *testing.T, sample *sample, documented, original *badShop) 
 			if len(v.json) > 50_000 || c.name == "createCustomer" {
 				often = 100
 			}
-			if !sample.takes(often) {
+			if !sample.Takes(often) {
 				continue
 			}
 			v = in(v)
 			for contentType, body := range bodiesWith(t, base, field, v) {
 				what := fmt.Sprintf("%s %s, %s: %s in %s", c.method, c.path, field, v.name, contentType)
 				died := original.take(t, "magento "+what, c, "application/json", contentType, original.fresh(body))
-				accept := accepts[sample.random.IntN(len(accepts))]
+				accept := accepts[sample.IntN(len(accepts))]
 				r := documented.take(t, "documented "+what+" for "+accept, c, accept, contentType, documented.fresh(body))
 				if died.Status == 500 && len(died.Body) == 0 && r.Status/100 == 2 && c.name != "createOrderComment" {
 					t.Errorf("%s: %d where the original dies", what, r.Status)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -237,13 +238,13 @@ func (l *modified) verdictOn(d *contract.Dialect, n nonsense) verdict {
 func TestNonsense(t *testing.T) {
 	t.Parallel()
 	inOddShops(t, func(t *testing.T, s *shop) {
-		sample := newSample(t)
+		sample := nightly.NewSample(t)
 		known := map[string]bool{}
 		for _, l := range modifiedLists() {
 			known[l.path] = true
 			t.Run(l.path, func(t *testing.T) {
 				for _, n := range nonsenseFor(l) {
-					if !sample.takes(4) { // lists share their code, and all of it among them
+					if !sample.Takes(4) { // lists share their code, and all of it among them
 						continue
 					}
 					s.checkNonsense(t, l.target+"?"+n.query, l.verdictOn(s.dialect, n))
@@ -268,12 +269,12 @@ func TestNonsenseOfSelections(t *testing.T) {
 		targets = append(targets, l.target)
 	}
 	inOddShops(t, func(t *testing.T, s *shop) {
-		sample := newSample(t)
+		sample := nightly.NewSample(t)
 		for _, target := range targets {
 			t.Run(target, func(t *testing.T) {
 				for _, attrs := range []string{"attrs=", "attrs", "attrs=nope", "attrs=,,,,", "attrs=" + strings.Repeat(",", 100_000), "attrs[]=nope", "attrs[a][b]=sku", "attrs=*", "attrs=%00", "attrs=%FF",
 					"attrs=password_hash", "attrs=ENTITY_ID", "attrs=entity_id%00", "attrs=" + strings.Repeat("x", 100_000), "attrs[][][]", "attrs='%20OR%201=1", strings.Repeat("attrs[]=x&", 20_000)} {
-					if !sample.takes(4) {
+					if !sample.Takes(4) {
 						continue
 					}
 					want := verdict{crash: true} // documented: records without fields
@@ -297,7 +298,7 @@ func TestNonsenseOfIDs(t *testing.T) {
 	}
 	ids = append(ids, oddOperands()...)
 	inOddShops(t, func(t *testing.T, s *shop) {
-		sample := newSample(t)
+		sample := nightly.NewSample(t)
 		for _, route := range contract.Routes(contract.StandardFields()) {
 			for _, part := range strings.Split(route.Path, "/") {
 				if !strings.HasPrefix(part, ":") {
@@ -308,7 +309,7 @@ func TestNonsenseOfIDs(t *testing.T) {
 						path := withIDs(strings.Replace(route.Path, part, strings.ReplaceAll(id, "&", "%26"), 1))
 						for _, method := range []contract.Method{contract.GET, contract.POST, contract.PUT, contract.DELETE} {
 							for _, role := range []contract.Role{contract.Admin, contract.Customer, contract.Guest} {
-								if !sample.takes(8) {
+								if !sample.Takes(8) {
 									continue
 								}
 								got := s.serve(role, method.String(), path, bodyOf(route, method, s.dialect), "Accept", "application/json", "Content-Type", "application/json")

@@ -1,9 +1,7 @@
 package mapping_test
 
 import (
-	"flag"
 	"fmt"
-	"math/rand/v2"
 	"net/url"
 	"slices"
 	"strings"
@@ -19,31 +17,6 @@ import (
 // no client gets an internal error, whatever it sends. A run for a commit takes another
 // sample each time, on SQLite; at night forty times as many, most of them all there are,
 // go to every engine.
-var oddSeed = flag.Uint64("odd.seed", 0, "the sample of odd requests to send; 0 for another each time")
-
-// A sample picks some of the odd requests.
-type sample struct{ random *rand.Rand }
-
-func newSample(t testing.TB) *sample {
-	t.Helper()
-	seed := *oddSeed
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
-	t.Logf("the sample is that of -odd.seed=%d", seed)
-	return &sample{rand.New(rand.NewPCG(seed, 0))}
-}
-
-// takes reports whether to send a request of which a run sends one in so many.
-func (s *sample) takes(oneIn int) bool {
-	switch {
-	case nightly.Whole():
-		oneIn = max(oneIn/40, 1)
-	case testing.Short():
-		oneIn *= 4
-	}
-	return s.random.IntN(oneIn) == 0
-}
 
 // inOddShops runs a test in each dialect and, at night, on each engine, on shops of
 // their own.
@@ -100,7 +73,7 @@ func TestOddFilters(t *testing.T) {
 	operators := []string{"eq", "neq", "like", "nlike", "in", "nin", "gt", "lt", "gteq", "lteq", "from", "to", "from][]=0&filter[1][to", "datetime]=1&filter[1][to", "finset", "regexp", "seq", "sneq", "null", "notnull", "moreq", ""}
 	const oneIn = 1500
 	inOddShops(t, func(t *testing.T, s *shop) {
-		sample := newSample(t)
+		sample := nightly.NewSample(t)
 		routes := contract.Routes(contract.StandardFields())
 		for _, l := range modifiedLists() {
 			if l.modifiers != applied {
@@ -119,7 +92,7 @@ func TestOddFilters(t *testing.T) {
 					}
 					for _, operand := range oddOperands() {
 						for _, operator := range operators {
-							if !sample.takes(oneIn) {
+							if !sample.Takes(oneIn) {
 								continue
 							}
 							target := fmt.Sprintf("%s?filter[1][attribute]=%s&filter[1][%s]=%s&order=%[2]s&dir=desc", l.target, field.Name, operator, operand)

@@ -10,8 +10,8 @@
 //  3. What an adapter cannot do it declares with a reason, which is logged. What it
 //     declares and does all the same is a failure. No test is skipped: a store is
 //     asked before which kinds of writes it takes, and the answer is logged.
-//  4. With -short one test in seven of an attribute is sent: enough for the race
-//     detector, which slows the rest down more than tenfold.
+//  4. The tests of lists are each operator with each operand on each attribute, so many
+//     that an adapter may be sent a sample of them.
 //  5. Every error must be of a kind the method may return.
 //
 // # How it is tested
@@ -38,9 +38,9 @@ type Harness struct {
 	// Attributes, unless nil, tells which attributes lists are tested by; for a
 	// second run, of an adapter that differs in these alone.
 	Attributes func(adapter.Attribute) bool
-	// Sampled runs one in seven of the tests of lists, as -short does; for one more
-	// run, of an adapter that differs little from one that is tested in full.
-	Sampled bool
+	// Sampled, unless nil, reports whether the next of the tests of lists is sent. It is
+	// not called by two goroutines at once.
+	Sampled func() bool
 	// Unsupported says why there is no store of a resource.
 	Unsupported map[adapter.Resource]string
 }
@@ -74,7 +74,7 @@ func Run(t *testing.T, h Harness) {
 			case declared:
 				t.Fatalf("declared as unsupported (%s), and supported", reason)
 			}
-			s := &suite{schema: schemas.Of(r), store: &checked{Store: store, t: t}, attributes: h.Attributes, sampled: h.Sampled || testing.Short()}
+			s := &suite{schema: schemas.Of(r), store: &checked{Store: store, t: t}, attributes: h.Attributes, sampled: h.Sampled}
 			t.Run("list", s.testList)
 			t.Run("get", s.testGet)
 			t.Run("cancelled", s.testCancelled)
@@ -111,8 +111,11 @@ type suite struct {
 	schema     *adapter.Schema
 	store      adapter.Store
 	attributes func(adapter.Attribute) bool // nil: all of them
-	sampled    bool                         // as Harness.Sampled, or with -short
+	sampled    func() bool                  // nil: all of the tests of lists
 }
+
+// takes reports whether the next of the tests of lists is sent.
+func (s *suite) takes() bool { return s.sampled == nil || s.sampled() }
 
 func testAdapter(t *testing.T, h Harness) {
 	a := h.Open(t)

@@ -63,10 +63,8 @@ func (s *suite) testAttribute(t *testing.T, a adapter.Attribute) {
 	if a.OnDemand {
 		s.testOnDemand(t, a, full)
 	}
-	tests := 0
 	where := func(op adapter.Op, operands ...string) {
-		// The operators are 11, so that one in 7 tests is of another one each time.
-		if tests++; s.sampled && tests%7 != 0 {
+		if !s.takes() {
 			return
 		}
 		s.compare(t, full, &adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: a.Name, Op: op, Operands: operands}}}}})
@@ -102,7 +100,9 @@ func (s *suite) testAttribute(t *testing.T, a adapter.Attribute) {
 	}
 	for _, desc := range []bool{false, true} {
 		for _, page := range [][2]int64{{0, 0}, {0, 2}, {2, 3}, {1, 0}} {
-			s.compare(t, full, &adapter.Query{OrderBy: a.Name, Desc: desc, Offset: page[0], Limit: page[1]})
+			if s.takes() || page == [2]int64{2, 3} {
+				s.compare(t, full, &adapter.Query{OrderBy: a.Name, Desc: desc, Offset: page[0], Limit: page[1]})
+			}
 		}
 		s.testMarks(t, full, &adapter.Query{OrderBy: a.Name, Desc: desc}, operands)
 	}

@@ -21,7 +21,7 @@ const (
 // scopes, prices, stock items, SKUs, levels and assignments.
 func testProductWrites(t *testing.T, h Harness, a adapter.Adapter, schemas *adapter.Schemas) {
 	creates := func(r adapter.Resource) bool {
-		s := &suite{schema: schemas.Of(r), store: storeOf(t, a, r), sampled: h.Sampled || testing.Short()}
+		s := &suite{schema: schemas.Of(r), store: storeOf(t, a, r), sampled: h.Sampled}
 		return s.writes(t).creates
 	}
 	posts, assigns := creates(adapter.ProductImages), creates(adapter.ProductWebsites) && creates(adapter.ProductCategories)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -27,14 +26,12 @@ import (
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
-var everyList = flag.Bool("lists", false, "send every list of the conformance suite, not one in seven")
-
 // TestConformance: what stands at a backend unlike Medusa is served as the demo store.
 func TestConformance(t *testing.T) {
+	sample := nightly.NewSample(t)
 	adaptertest.Run(t, adaptertest.Harness{
-		Open: func(t *testing.T) adapter.Adapter { return openJoined(t).Adapter },
-		// Lists are the side's, which has a suite of its own.
-		Sampled:    !*everyList,
+		Open:       func(t *testing.T) adapter.Adapter { return openJoined(t).Adapter },
+		Sampled:    func() bool { return sample.Takes(100) }, // sqlstore lists them, which has a suite of its own
 		Attributes: func(adapter.Attribute) bool { return nightly.Whole() },
 	})
 }

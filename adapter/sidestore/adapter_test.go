@@ -16,9 +16,10 @@ var farFuture = time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // TestConformance: a side with a backend does what a side does alone.
 func TestConformance(t *testing.T) {
+	sample := nightly.NewSample(t)
 	h := adaptertest.Harness{
 		Open:    func(t *testing.T) adapter.Adapter { return openShop(t).Adapter },
-		Sampled: true, // lists are the side's, which has a suite of its own
+		Sampled: func() bool { return sample.Takes(100) }, // sqlstore lists them, which has a suite of its own
 	}
 	if !nightly.Whole() { // lists of the side are slow, and tested in sqlstore
 		h.Attributes = func(adapter.Attribute) bool { return false }

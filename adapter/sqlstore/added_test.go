@@ -9,7 +9,6 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/demo"
-	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 // addedSchemas have an attribute of every kind and scope. Two names share more
@@ -144,7 +143,7 @@ func testConformanceOfAddedAttributes(t *testing.T, e Engine) {
 			Schemas:     schemas,
 			Attributes:  func(a adapter.Attribute) bool { return a.Added },
 			Unsupported: unsupported,
-			Sampled:     e.Name != "sqlite" || !nightly.Whole(),
+			Sampled:     e.Sampled(t),
 		})
 	}
 	t.Run("accounts", func(t *testing.T) {

@@ -13,11 +13,8 @@ func TestAdmins(t *testing.T) {
 }
 
 func testAdmins(t *testing.T, e sqlstore.Engine) {
-	dsn := e.NewDSN(t)
+	dsn := e.NewDemo(t)
 	db := open(t, dsn)
-	if err := db.Load(t.Context(), data(t), nil); err != nil {
-		t.Fatal(err)
-	}
 	raw := sqlstore.Raw(t, dsn)
 	hashOf := func(username string) string {
 		t.Helper()

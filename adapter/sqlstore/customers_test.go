@@ -228,11 +228,8 @@ func TestDeletedCustomer(t *testing.T) {
 // TestKeysAfterRestart: not even the process that comes next uses a key again.
 func TestKeysAfterRestart(t *testing.T) {
 	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
-		dsn := e.NewDSN(t)
+		dsn := e.NewDemo(t)
 		db := open(t, dsn)
-		if err := db.Load(t.Context(), data(t), nil); err != nil {
-			t.Fatal(err)
-		}
 		p := openPeople(t, db)
 		like := get(t, p.addresses, 1)
 		key, err := p.addresses.Create(t.Context(), &adapter.CreateParams{Record: newAddress(like, 1)})

@@ -1,10 +1,15 @@
 package sqlstore
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"path/filepath"
+	"sync"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
@@ -12,8 +17,8 @@ import (
 // An Engine is one that tests run on.
 type Engine struct {
 	Name string
-	// NewDSN returns the DSN of a new, empty database.
-	NewDSN func(testing.TB) string
+	// Empty returns the DSN of a new, empty database.
+	Empty func(testing.TB) string
 }
 
 // Engines lists every engine.
@@ -31,6 +36,67 @@ func Servers() []Engine {
 		return servers[:1]
 	}
 	return servers
+}
+
+// migrated is a database that has its tables, which are empty.
+var migrated = sqltest.NewTemplate(func(dsn string) error {
+	db, err := Open(context.Background(), Options{DSN: dsn, Migrate: true})
+	if err != nil {
+		return err
+	}
+	return db.Close()
+})
+
+// NewDSN returns the DSN of a new database, which has its tables.
+func (e Engine) NewDSN(tb testing.TB) string {
+	tb.Helper()
+	return migrated.Database(tb, e.Name)
+}
+
+// SecretKey is the key that seals the secrets of the demo stores.
+const SecretKey = "a key of the tests"
+
+// demoData decodes the demo store once for all tests: a data set is not changed.
+var demoData = sync.OnceValues(demo.Load)
+
+// DemoData returns the demo store.
+func DemoData(tb testing.TB) *adapter.Dataset {
+	tb.Helper()
+	data, err := demoData()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data
+}
+
+// demoStore is a database that holds the demo store.
+var demoStore = sqltest.NewTemplate(func(dsn string) error {
+	data, err := demoData()
+	if err != nil {
+		return err
+	}
+	db, err := Open(context.Background(), Options{DSN: dsn, Migrate: true, SecretKey: SecretKey})
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.Load(context.Background(), data, nil), db.Close())
+})
+
+// NewDemo returns the DSN of a new database that holds the demo store.
+func (e Engine) NewDemo(tb testing.TB) string {
+	tb.Helper()
+	return demoStore.Database(tb, e.Name)
+}
+
+// Sampled returns a sample of the tests of lists of a conformance suite. Servers, which
+// take much longer than a file, are sent fewer.
+func (e Engine) Sampled(tb testing.TB) func() bool {
+	tb.Helper()
+	sample, oneIn := nightly.NewSample(tb), 20
+	if e.Name != "sqlite" {
+		oneIn = 120
+	}
+	return func() bool { return sample.Takes(oneIn) }
 }
 
 // EachEngine runs a test on every engine.
@@ -148,7 +214,18 @@ func Advance(tb testing.TB, dsn, table, column string) {
 // ends.
 func openTest(t testing.TB, e Engine) *DB {
 	t.Helper()
-	db, err := Open(t.Context(), Options{DSN: e.NewDSN(t), Migrate: true, MediaDir: t.TempDir()})
+	return openAt(t, e.NewDSN(t))
+}
+
+// openDemo is openTest for the demo store.
+func openDemo(t testing.TB, e Engine) *DB {
+	t.Helper()
+	return openAt(t, e.NewDemo(t))
+}
+
+func openAt(t testing.TB, dsn string) *DB {
+	t.Helper()
+	db, err := Open(t.Context(), Options{DSN: dsn, MediaDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func TestForeignSchema(t *testing.T) {
 }
 
 func testForeignSchema(t *testing.T, e sqlstore.Engine) {
-	dsn := e.NewDSN(t)
+	dsn := e.Empty(t)
 	types := map[string]*strings.Replacer{
 		"sqlite":   strings.NewReplacer("NUMBER", "INTEGER", "AMOUNT", "DECIMAL", "TIME)", "TEXT)"),
 		"postgres": strings.NewReplacer("NUMBER", "BIGINT", "AMOUNT", "DECIMAL(12,4)", "TIME)", "TIMESTAMP(0))"),
@@ -154,7 +154,7 @@ func TestForeignAddedAttributes(t *testing.T) {
 }
 
 func testForeignAddedAttributes(t *testing.T, e sqlstore.Engine) {
-	dsn := e.NewDSN(t)
+	dsn := e.Empty(t)
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
 		createFile(t, path)
 	}

@@ -140,7 +140,7 @@ func testResetMedia(t *testing.T, e Engine) {
 	if err := os.WriteFile(db.media.path("n/e/others.gif"), []byte("not ours"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Reset(t.Context(), demoStore(t)); err != nil {
+	if err := db.Reset(t.Context(), DemoData(t)); err != nil {
 		t.Fatal(err)
 	}
 	if names, err := db.media.names(); err != nil || !slices.Equal(names, []string{"n/e/others.gif"}) {
@@ -184,7 +184,7 @@ func TestResetMeanwhileMedia(t *testing.T) {
 
 func testResetMeanwhileMedia(t *testing.T, e Engine) {
 	db := openScoped(t, e)
-	data := demoStore(t)
+	data := DemoData(t)
 	var writers sync.WaitGroup
 	done := make(chan struct{})
 	for i := range 4 {

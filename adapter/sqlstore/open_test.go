@@ -16,11 +16,8 @@ func TestReopenKeepsData(t *testing.T) {
 }
 
 func testReopenKeepsData(t *testing.T, e sqlstore.Engine) {
-	dsn := e.NewDSN(t)
+	dsn := e.NewDemo(t)
 	db := open(t, dsn)
-	if err := db.Load(t.Context(), data(t), nil); err != nil {
-		t.Fatal(err)
-	}
 	err := stock(t, db).Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: func(r adapter.Record) (adapter.Record, error) {
 		r.Set("qty", adapter.TextValue("41.5000"))
 		return r, nil
@@ -69,7 +66,7 @@ func TestOpenAtOnce(t *testing.T) {
 }
 
 func testOpenAtOnce(t *testing.T, e sqlstore.Engine) {
-	dsn := e.NewDSN(t)
+	dsn := e.Empty(t)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {

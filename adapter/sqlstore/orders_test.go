@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
 )
 
 // TestOrdersStayWithoutTheirCustomer removes a customer: the orders stay and
@@ -15,14 +14,7 @@ func TestOrdersStayWithoutTheirCustomer(t *testing.T) {
 
 func testOrdersStayWithoutTheirCustomer(t *testing.T, e Engine) {
 	ctx := t.Context()
-	db := openTest(t, e)
-	data, err := demo.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Load(ctx, data, nil); err != nil {
-		t.Fatal(err)
-	}
+	db := openDemo(t, e)
 	orders, err := db.Adapter().Store(adapter.Orders)
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sidestore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
@@ -16,20 +15,13 @@ import (
 // table is entered by an index or walked in the order that is wanted, and what is
 // sorted is said.
 func TestPlans(t *testing.T) {
-	data, err := demo.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var watched sqltest.Statements
 	e := Engines()[0]
-	db, err := Open(t.Context(), Options{DSN: e.NewDSN(t), Migrate: true, Wrap: watched.Wrap})
+	db, err := Open(t.Context(), Options{DSN: e.NewDemo(t), Wrap: watched.Wrap})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	if err := db.Load(t.Context(), data, nil); err != nil {
-		t.Fatal(err)
-	}
 	is := func(attribute string, op adapter.Op, operands ...string) adapter.Query {
 		return adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: operands}}}}, Limit: 10}
 	}

@@ -32,15 +32,13 @@ const gallery = `
 // openGallery opens a new database with the demo store and the gallery.
 func openGallery(tb testing.TB, e sqlstore.Engine) *sqlstore.DB {
 	tb.Helper()
-	return openGalleryAt(tb, e.NewDSN(tb))
+	return openGalleryAt(tb, e.NewDemo(tb))
 }
 
+// openGalleryAt opens a demo store and adds the gallery.
 func openGalleryAt(tb testing.TB, dsn string) *sqlstore.DB {
 	tb.Helper()
 	db := open(tb, dsn)
-	if err := db.Load(tb.Context(), data(tb), nil); err != nil {
-		tb.Fatal(err)
-	}
 	addGallery(tb, dsn)
 	return db
 }
@@ -49,7 +47,7 @@ func openGalleryAt(tb testing.TB, dsn string) *sqlstore.DB {
 func openGalleries(tb testing.TB, e sqlstore.Engine) func(testing.TB) *sqlstore.DB {
 	var dsn string // of the store opened last
 	return sqlstore.Reused(tb, func(tb testing.TB) *sqlstore.DB {
-		dsn = e.NewDSN(tb)
+		dsn = e.NewDemo(tb)
 		return openGalleryAt(tb, dsn)
 	}, func(tb testing.TB, db *sqlstore.DB) {
 		if err := db.Reset(tb.Context(), data(tb)); err != nil {

@@ -7,26 +7,12 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
-	"github.com/portico-commerce/portico/adapter/demo"
-	"github.com/portico-commerce/portico/contracttests/nightly"
 )
-
-func demoStore(t testing.TB) *adapter.Dataset {
-	t.Helper()
-	data, err := demo.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
 
 // openScoped opens the demo store with values of store views and images.
 func openScoped(t testing.TB, e Engine) *DB {
 	t.Helper()
-	db := openTest(t, e)
-	if err := db.Load(t.Context(), demoStore(t), nil); err != nil {
-		t.Fatal(err)
-	}
+	db := openDemo(t, e)
 	addScoped(t, db)
 	return db
 }
@@ -116,7 +102,7 @@ func testConformanceInStoreViews(t *testing.T, e Engine) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			open := Reused(t, func(tb testing.TB) *DB { return openScoped(tb, e) }, func(tb testing.TB, db *DB) {
-				if err := db.Reset(tb.Context(), demoStore(tb)); err != nil {
+				if err := db.Reset(tb.Context(), DemoData(tb)); err != nil {
 					tb.Fatal(err)
 				}
 				addScoped(tb, db)
@@ -124,7 +110,7 @@ func testConformanceInStoreViews(t *testing.T, e Engine) {
 			adaptertest.Run(t, adaptertest.Harness{
 				Open:        func(t *testing.T) adapter.Adapter { return bounded{open(t).Adapter(), c.storeID, c.products} },
 				Unsupported: unsupported,
-				Sampled:     e.Name != "sqlite" || !nightly.Whole(),
+				Sampled:     e.Sampled(t),
 			})
 		})
 	}

@@ -5,32 +5,23 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
-	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
-// demoData is decoded once for all tests; a data set is not changed once made.
-var demoData = sync.OnceValues(demo.Load)
-
+// data returns the demo store.
 func data(tb testing.TB) *adapter.Dataset {
 	tb.Helper()
-	d, err := demoData()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return d
+	return sqlstore.DemoData(tb)
 }
 
 // open opens a database, and closes it when the test ends.
 func open(tb testing.TB, dsn string) *sqlstore.DB {
 	tb.Helper()
-	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: dsn, Migrate: true, SecretKey: "a key of the tests", MediaDir: tb.TempDir()})
+	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: dsn, Migrate: true, SecretKey: sqlstore.SecretKey, MediaDir: tb.TempDir()})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -41,11 +32,7 @@ func open(tb testing.TB, dsn string) *sqlstore.DB {
 // openDemo opens a new database with the demo store.
 func openDemo(tb testing.TB, e sqlstore.Engine) *sqlstore.DB {
 	tb.Helper()
-	db := open(tb, e.NewDSN(tb))
-	if err := db.Load(tb.Context(), data(tb), nil); err != nil {
-		tb.Fatal(err)
-	}
-	return db
+	return open(tb, e.NewDemo(tb))
 }
 
 func stock(tb testing.TB, db *sqlstore.DB) adapter.Store {
@@ -61,10 +48,8 @@ func TestConformance(t *testing.T) {
 	sqlstore.EachEngineInFull(t, func(t *testing.T, e sqlstore.Engine) {
 		open := openGalleries(t, e)
 		adaptertest.Run(t, adaptertest.Harness{
-			Open: func(t *testing.T) adapter.Adapter { return open(t).Adapter() },
-			// One list in seven still is each operator on each kind of attribute; servers,
-			// which take much longer than a file, run no more at night either.
-			Sampled: e.Name != "sqlite" || !nightly.Whole(),
+			Open:    func(t *testing.T) adapter.Adapter { return open(t).Adapter() },
+			Sampled: e.Sampled(t),
 		})
 	})
 }

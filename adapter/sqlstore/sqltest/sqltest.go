@@ -8,7 +8,8 @@
 //     loopback interface and in a temporary folder, in memory where there is room.
 //     Servers that run on the
 //     machine anyway are left alone.
-//  2. Every call gets an empty database of its own, which goes with the test.
+//  2. Every call gets a database of its own, which goes with the test. It is empty, or
+//     a copy of a [Template].
 //  3. However the test binary ends, the server ends with it and its folder is
 //     removed: a small shell watches a pipe that closes with the binary.
 //  4. A server that is not installed skips the test, and fails it where the
@@ -106,8 +107,15 @@ func database(tb testing.TB, start func() (*server, error)) string {
 	tb.Helper()
 	s, err := start()
 	require(tb, err)
+	return s.database(tb, "")
+}
+
+// database creates a database that is removed when the test ends. options come after
+// its name in the statement.
+func (s *server) database(tb testing.TB, options string) (dsn string) {
+	tb.Helper()
 	name := fmt.Sprintf("test_%d", s.databases.Add(1))
-	if _, err := s.admin.ExecContext(tb.Context(), "CREATE DATABASE "+name); err != nil {
+	if _, err := s.admin.ExecContext(tb.Context(), "CREATE DATABASE "+name+options); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
