@@ -68,7 +68,8 @@ func arrows() map[string][]string {
 
 		"config":               {},
 		"contracttests":        {},
-		"contracttests/report": {"contracttests"},
+		"contracttests/report": {"contracttests", "contracttests/spec"},
+		"contracttests/spec":   {},
 		// tells tests whether they run for a commit or at night
 		"contracttests/nightly": {},
 		// asks for programs that tests run
