@@ -23,6 +23,8 @@ type Case struct {
 	Writes      string   `yaml:"writes"`
 	Steps       []Call   `yaml:"steps"`
 	Finally     []Call   `yaml:"finally"`
+
+	dialectDifferences []DialectDifference // those that Differences names
 }
 
 // A Call is one request of a case and what is expected of the answer.

@@ -13,9 +13,10 @@ var clausesJSON []byte
 // original fills in: a list of fields, a row of a table, a convention or a
 // message.
 type clause struct {
-	Name string `json:"name"` // section of the document, and what of it
-	Side string `json:"side"` // read or write
-	Says string `json:"says"` // in a few words
+	Name    string `json:"name"`    // what it is about, unique
+	Section string `json:"section"` // of the specification, such as "contract 5.2"
+	Side    string `json:"side"`    // read or write
+	Says    string `json:"says"`    // in a few words
 	// Fields are the names of a list of fields; Besides are those that are returned
 	// with them where the document is silent.
 	Fields  []string `json:"fields"`

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/portico-commerce/portico/contracttests/spec"
 )
 
 func clauses(t *testing.T) []clause {
@@ -14,6 +16,59 @@ func clauses(t *testing.T) []clause {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// TestSections: every clause, and every difference between the dialects, names its
+// section of the specification, and every exchange the sections that it shows.
+func TestSections(t *testing.T) {
+	pages, err := spec.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range clauses(t) {
+		if _, ok := pages.Find(c.Section); !ok {
+			t.Errorf("clause %q is of the section %q, which does not exist", c.Name, c.Section)
+		}
+	}
+	suite, err := NewSuite()
+	if err != nil {
+		t.Fatal(err)
+	}
+	differences := map[int]bool{}
+	for i := range suite.cases {
+		for _, d := range suite.cases[i].dialectDifferences {
+			differences[d.Number] = true
+			if _, ok := pages.Find(d.Section); !ok {
+				t.Errorf("difference %d is of the section %q, which does not exist", d.Number, d.Section)
+			}
+		}
+	}
+	if len(differences) < 100 {
+		t.Errorf("%d differences: some are lost", len(differences))
+	}
+
+	recorded, err := Exchanges()
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented, err := DocumentedExchanges()
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := regexp.MustCompile(`( \([^()]+\))?(; |$)`) // behind a citation
+	for _, c := range slices.Concat(recorded, documented) {
+		for _, part := range strings.Split(strings.TrimSuffix(words.ReplaceAllString(c.Clause, "\n"), "\n"), "\n") {
+			cited := pages.Citations(part)
+			if len(cited) == 0 || !regexp.MustCompile(`^[a-z_]+ [0-9., and]+$`).MatchString(part) {
+				t.Errorf("%s/%s shows %q, in which %q is no citation", c.File, c.Name, c.Clause, part)
+			}
+			for _, one := range cited {
+				if _, ok := pages.Find(one); !ok {
+					t.Errorf("%s/%s shows %s, which does not exist", c.File, c.Name, one)
+				}
+			}
+		}
+	}
 }
 
 // TestClausesHaveCases: every clause is shown by a case of the document's own, and

@@ -19,7 +19,9 @@ type Result struct {
 	Format   string   `json:"format"`   // json, xml or text
 	Clauses  []string `json:"clauses"`  // names of the clauses it shows
 	Roles    []string `json:"roles"`    // who calls in it: admin, customer_1, customer_2, guest
-	Status   Status   `json:"status"`
+	// DialectDifferences are the places it shows where the dialects differ.
+	DialectDifferences []DialectDifference `json:"dialect_differences,omitempty"`
+	Status             Status              `json:"status"`
 	// Reason is why the case was skipped; "" otherwise.
 	Reason string `json:"reason,omitempty"`
 	// Failure is what went wrong first; nil unless the status is Failed.
@@ -52,6 +54,14 @@ type Difference struct {
 	Got   string `json:"got"`
 }
 
+// A DialectDifference is a place where the dialects differ: an entry of
+// differences.yaml.
+type DialectDifference struct {
+	Number  int    `yaml:"number" json:"number"`
+	Says    string `yaml:"says" json:"says"`
+	Section string `yaml:"section" json:"section"` // of the specification, such as "customers 3.1"
+}
+
 // A CallLog is one request and its answer as they went over the wire, without
 // secrets and cut to a few kilobytes.
 type CallLog struct {
@@ -62,8 +72,9 @@ type CallLog struct {
 
 // A Coverage is what became of one clause.
 type Coverage struct {
-	Clause string `json:"clause"` // its name
-	Says   string `json:"says"`
+	Clause  string `json:"clause"`  // its name
+	Section string `json:"section"` // of the specification, such as "contract 5.2"
+	Says    string `json:"says"`
 	// Rows is how many rows of the document's tables it stands for: one, or as
 	// many as it lists fields.
 	Rows int `json:"rows"`

@@ -124,7 +124,10 @@ type job struct {
 }
 
 func (j job) result() *Result {
-	return &Result{Resource: j.c.Resource, Name: j.c.Name, Format: j.format, Clauses: j.c.Clauses, Roles: j.c.roles()}
+	return &Result{
+		Resource: j.c.Resource, Name: j.c.Name, Format: j.format, Clauses: j.c.Clauses, Roles: j.c.roles(),
+		DialectDifferences: j.c.dialectDifferences,
+	}
 }
 
 // A run is one run of a suite against a target.
@@ -267,7 +270,7 @@ func (s *Suite) Coverage(results []Result) []Coverage {
 	place := map[string]*Coverage{}
 	for i := range s.clauses {
 		c := &s.clauses[i]
-		all[i] = Coverage{Clause: c.Name, Says: c.Says, Rows: c.rows(), Unshown: c.Unshown}
+		all[i] = Coverage{Clause: c.Name, Section: c.Section, Says: c.Says, Rows: c.rows(), Unshown: c.Unshown}
 		place[c.Name] = &all[i]
 	}
 	for i := range results {

@@ -26,11 +26,10 @@ type Suite struct {
 	fixtures Fixtures
 }
 
-// A dialectDifference is a place where the dialects part, by the number that cases
-// name it with.
-type dialectDifference struct {
-	Number     int    `yaml:"number"`
-	Says       string `yaml:"says"`
+// A difference is an entry of differences.yaml, which cases name by its number.
+type difference struct {
+	DialectDifference `yaml:",inline"`
+
 	Clause     string `yaml:"clause"`
 	Documented string `yaml:"documented"`
 	Magento    string `yaml:"magento"`
@@ -48,7 +47,7 @@ func loadSuite(fsys fs.FS) (*Suite, error) {
 	if s.clauses, err = loadClauses(); err != nil {
 		return nil, fmt.Errorf("clauses.json: %w", err)
 	}
-	var differences []dialectDifference
+	var differences []difference
 	for _, part := range []struct {
 		pattern string
 		parse   func(name string, data []byte) error
@@ -114,20 +113,20 @@ func (s *Suite) parseCases(file string, data []byte) error {
 }
 
 // validate refuses cases that could not be run, or could not be told apart.
-func (s *Suite) validate(differences []dialectDifference) error {
+func (s *Suite) validate(differences []difference) error {
 	var err error
 	if s.fixtures, err = DemoFixtures(); err != nil {
 		return err
 	}
-	v := validator{suite: s, differences: map[int]bool{}, clauses: map[string]bool{}}
+	v := validator{suite: s, differences: map[int]DialectDifference{}, clauses: map[string]bool{}}
 	for i := range s.clauses {
 		v.clauses[s.clauses[i].Name] = true
 	}
 	for _, d := range differences {
-		if v.differences[d.Number] || d.Number == 0 || d.Says == "" || d.Documented == "" || d.Magento == "" || !v.clauses[d.Clause] {
+		if _, ok := v.differences[d.Number]; ok || d.Number == 0 || d.Says == "" || d.Section == "" || d.Documented == "" || d.Magento == "" || !v.clauses[d.Clause] {
 			v.fail("differences.yaml: number %d stands there twice, or lacks something, or names no clause", d.Number)
 		}
-		v.differences[d.Number] = true
+		v.differences[d.Number] = d.DialectDifference
 	}
 	for name, shape := range s.shapes {
 		for _, fields := range shape.views {
@@ -169,7 +168,7 @@ func (s *Suite) validate(differences []dialectDifference) error {
 // A validator gathers what is wrong with cases.
 type validator struct {
 	suite       *Suite
-	differences map[int]bool
+	differences map[int]DialectDifference
 	clauses     map[string]bool
 	where       string
 	dialect     Dialect         // of the case, or "" for both
@@ -192,9 +191,11 @@ func (v *validator) check(c *Case) {
 		}
 	}
 	for _, n := range c.Differences {
-		if !v.differences[n] {
+		d, ok := v.differences[n]
+		if !ok {
 			v.fail("differences.yaml has no number %d", n)
 		}
+		c.dialectDifferences = append(c.dialectDifferences, d)
 	}
 	if c.Dialect != "" && c.Dialect != Documented && c.Dialect != Magento {
 		v.fail("unknown dialect %q", c.Dialect)

@@ -36,8 +36,9 @@ func TestBrokenSuites(t *testing.T) {
 		{"a call without a path", "cases/x.yaml", strings.Replace(good, "GET /customers/1", "GET customers", 1), "METHOD /path"},
 		{"an error that is no pair", "cases/x.yaml", strings.Replace(good, "record: s", "errors: [404]", 1), "[code, message]"},
 		{"an alias", "cases/x.yaml", strings.Replace(good, "record: s", "record: s, values: &v {a: *v}", 1), "aliases"},
-		{"a difference nobody shows", "differences.yaml", "- {number: 1, says: x, clause: 'Customers: GET', documented: a, magento: b}\n", "no case shows number 1"},
-		{"a difference without a side", "differences.yaml", "- {number: 1, says: x, clause: 'Customers: GET', documented: a}\n", "lacks something"},
+		{"a difference nobody shows", "differences.yaml", "- {number: 1, says: x, clause: 'Customers: GET', section: customers 1, documented: a, magento: b}\n", "no case shows number 1"},
+		{"a difference without a side", "differences.yaml", "- {number: 1, says: x, clause: 'Customers: GET', section: customers 1, documented: a}\n", "lacks something"},
+		{"a difference without a section", "differences.yaml", "- {number: 1, says: x, clause: 'Customers: GET', documented: a, magento: b}\n", "lacks something"},
 		{"an unknown difference", "cases/x.yaml", strings.Replace(good, "steps", "differences: [7], steps", 1), "no number 7"},
 		{"a shape of an unknown shape", "shapes/y.yaml", "y: {documented: [a list z]}\n", `no shape "z"`},
 	} {

@@ -23,6 +23,7 @@ type listedCase struct {
 // A listedClause is a clause, and by how much it is shown.
 type listedClause struct {
 	Clause  string `json:"clause"`
+	Section string `json:"section"` // of the specification
 	Says    string `json:"says"`
 	Rows    int    `json:"rows"`  // of the document's tables
 	Cases   int    `json:"cases"` // that show it
@@ -42,7 +43,7 @@ func listCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the cases, the clauses each shows, and which clauses none can show",
 		Long: `List the cases with the clauses of the contract that each shows, then every clause
-with how many rows of the document's tables it stands for and how many cases show it,
+with its section of the specification, how many rows of the document's tables it stands for, and how many cases show it,
 or why none can.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -83,7 +84,7 @@ func newListing(suite *contracttests.Suite, d contracttests.Dialect) *listing {
 		}
 	}
 	for _, c := range suite.Coverage(nil) {
-		l.Clauses = append(l.Clauses, listedClause{Clause: c.Clause, Says: c.Says, Rows: c.Rows, Cases: shown[c.Clause], Unshown: c.Unshown})
+		l.Clauses = append(l.Clauses, listedClause{Clause: c.Clause, Section: c.Section, Says: c.Says, Rows: c.Rows, Cases: shown[c.Clause], Unshown: c.Unshown})
 	}
 	return l
 }
@@ -99,11 +100,11 @@ func (l *listing) write(w io.Writer) error {
 	}
 	fmt.Fprintln(w)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "CLAUSE\tROWS\tCASES\tSAYS")
+	fmt.Fprintln(table, "CLAUSE\tSECTION\tROWS\tCASES\tSAYS")
 	rows, shown := 0, 0
 	var unshown []listedClause
 	for _, c := range l.Clauses {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%s\n", c.Clause, c.Rows, c.Cases, c.Says)
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\n", c.Clause, c.Section, c.Rows, c.Cases, c.Says)
 		rows += c.Rows
 		if c.Cases > 0 {
 			shown += c.Rows

@@ -9,12 +9,14 @@
 //     control characters and those that turn the direction of writing included,
 //     so that it moves no cursor, ends no paste and runs no script.
 //  2. A failure is told by a command that makes the call again, what was expected
-//     and by which clause, and where the answer differs.
+//     and by which clause, and where the answer differs. Each clause, and each
+//     difference between the dialects, comes with its section of the specification.
 //  3. What was not shown is told as plainly as what failed: runs that were
 //     skipped, clauses that were skipped alone or not run at all.
 //  4. The page is one file and asks the network for nothing; its policy allows
-//     its own script and style alone, by their digests. It is read without a
-//     script, too; the script filters, and unfolds what went over the wire.
+//     its own script and style alone, by their digests. Only its links to the
+//     specification lead elsewhere. It is read without a script, too; the script
+//     filters, and unfolds what went over the wire.
 //
 // # How it is tested
 //

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/contracttests"
+	"github.com/portico-commerce/portico/contracttests/spec"
 )
 
 var (
@@ -42,12 +43,16 @@ func HTML(w io.Writer, r *contracttests.Report) error {
 	if err != nil {
 		return err
 	}
+	specification, err := spec.Load()
+	if err != nil {
+		return err
+	}
 	deflate, err := flate.NewWriter(io.Discard, flate.DefaultCompression)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
-	if err := page.Execute(out, newPageView(r, deflate)); err != nil {
+	if err := page.Execute(out, newPageView(r, specification, deflate)); err != nil {
 		return err
 	}
 	return out.Flush()
@@ -75,6 +80,8 @@ type (
 		Leftovers  []string
 		Sections   []sectionView
 		HasResults bool
+
+		links linker
 	}
 	resourceView struct {
 		Name   string
@@ -91,12 +98,18 @@ type (
 		Status                 contracttests.Status
 		Roles                  []string
 		RoleList               string
-		Clauses                []string
-		Headline               string // of a failure, or the reason of a skip
+		Clauses                []specifiedView
+		Differences            []specifiedView // between the dialects
+		Headline               string          // of a failure, or the reason of a skip
 		Open                   bool
 		Failure                *failureView
 		result                 *contracttests.Result
 		deflate                *flate.Writer // one for all: each takes a megabyte
+	}
+	// A specifiedView is a text with links to the sections that specify it.
+	specifiedView struct {
+		Text     string
+		Sections []spec.Section
 	}
 	failureView struct {
 		Where, Curl, Expect, Broken string
@@ -120,13 +133,45 @@ type (
 		Class                   string
 		Rows                    int
 		Passed, Failed, Skipped int
+		Sections                []spec.Section
 	}
 )
+
+// A linker finds the sections of the specification that a report cites.
+type linker struct {
+	spec      *spec.Spec
+	ofClauses map[string]string // citation by the name of a clause
+}
+
+func newLinker(r *contracttests.Report, specification *spec.Spec) linker {
+	l := linker{specification, map[string]string{}}
+	for i := range r.Clauses {
+		l.ofClauses[r.Clauses[i].Clause] = r.Clauses[i].Section
+	}
+	return l
+}
+
+// sections returns those that a text cites, without those that do not exist.
+func (l linker) sections(text string) []spec.Section {
+	var all []spec.Section
+	for _, citation := range l.spec.Citations(text) {
+		if s, ok := l.spec.Find(citation); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// clause returns the view of a clause that a case shows: a name in the report's list of
+// clauses, or the citations of a recording.
+func (l linker) clause(name string) specifiedView {
+	return specifiedView{visibleLine(cut(name, maxPart)), l.sections(cmp.Or(l.ofClauses[name], name))}
+}
 
 // Verdict is the word at the top.
 func (p *pageView) Verdict() string { return p.Counts.verdict() }
 
-func newPageView(r *contracttests.Report, deflate *flate.Writer) *pageView {
+func newPageView(r *contracttests.Report, specification *spec.Spec, deflate *flate.Writer) *pageView {
 	c := coverageOf(r)
 	p := &pageView{
 		Policy: "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src " +
@@ -143,6 +188,7 @@ func newPageView(r *contracttests.Report, deflate *flate.Writer) *pageView {
 		Gaps:       c.gaps(),
 		Skips:      skips(r),
 		HasResults: len(r.Results) > 0,
+		links:      newLinker(r, specification),
 	}
 	for _, call := range r.Leftovers {
 		p.Leftovers = append(p.Leftovers, Pasteable(cut(call, maxCommand)))
@@ -150,7 +196,7 @@ func newPageView(r *contracttests.Report, deflate *flate.Writer) *pageView {
 	p.Roles, p.Formats = rolesOf(r), formatsOf(r)
 	p.group(r, deflate)
 	for _, s := range sections(r) {
-		p.Sections = append(p.Sections, newSectionView(s))
+		p.Sections = append(p.Sections, p.newSectionView(s))
 	}
 	return p
 }
@@ -197,7 +243,7 @@ func (p *pageView) group(r *contracttests.Report, deflate *flate.Writer) {
 			p.Resources = append(p.Resources, p.newResourceView(one.Resource))
 		}
 		resource := &p.Resources[at[one.Resource]]
-		view := newCaseView(one)
+		view := p.newCaseView(one)
 		view.deflate = deflate
 		view.Open = one.Status == contracttests.Failed && p.Counts.Failed <= unfoldedAtOut
 		resource.Cases = append(resource.Cases, view)
@@ -223,7 +269,7 @@ func (v *resourceView) add(s contracttests.Status, roles []string) {
 	}
 }
 
-func newCaseView(r *contracttests.Result) caseView {
+func (p *pageView) newCaseView(r *contracttests.Result) caseView {
 	v := caseView{
 		ID:       visibleLine(r.ID()),
 		Name:     visibleLine(r.Name),
@@ -232,8 +278,13 @@ func newCaseView(r *contracttests.Result) caseView {
 		Status:   r.Status,
 		Roles:    visibleLines(r.Roles),
 		RoleList: strings.Join(visibleLines(r.Roles), " "),
-		Clauses:  visibleLines(r.Clauses),
 		result:   r,
+	}
+	for _, name := range r.Clauses {
+		v.Clauses = append(v.Clauses, p.links.clause(name))
+	}
+	for _, d := range r.DialectDifferences {
+		v.Differences = append(v.Differences, specifiedView{visibleLine(cut(d.Says, maxPart)), p.links.sections(d.Section)})
 	}
 	switch r.Status {
 	case contracttests.Skipped:
@@ -261,7 +312,7 @@ func newFailureView(f *contracttests.Failure) *failureView {
 	return v
 }
 
-func newSectionView(s section) sectionView {
+func (p *pageView) newSectionView(s section) sectionView {
 	v := sectionView{Name: visibleLine(s.Name)}
 	for _, of := range []state{failed, skipped, notRun, unshown, passed} {
 		if n := s.count(of); n > 0 {
@@ -274,6 +325,7 @@ func newSectionView(s section) sectionView {
 			Name: visibleLine(c.Clause), Says: visibleLine(c.Says), Unshown: visibleLine(c.Unshown),
 			State: stateOf(c), Class: class(stateOf(c)), Rows: c.Rows,
 			Passed: c.Passed, Failed: c.Failed, Skipped: c.Skipped,
+			Sections: p.links.sections(c.Section),
 		})
 	}
 	return v

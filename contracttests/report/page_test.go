@@ -25,6 +25,7 @@ import (
 	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/contracttests/programs/chromium"
 	"github.com/portico-commerce/portico/contracttests/report"
+	"github.com/portico-commerce/portico/contracttests/spec"
 )
 
 func pageOf(t testing.TB, r *contracttests.Report) []byte {
@@ -466,15 +467,16 @@ func testHostile(t *testing.T, b *browser, _ *contracttests.Report) {
 	b.open(t, "hostile", "")
 	eval[bool](t, b, `document.querySelectorAll("details").forEach(d => d.open = true); true`)
 	eval[bool](t, b, callsThere)
-	// Every link is followed by hand, so that what it filters by comes back.
-	links := eval[int](t, b, `(() => {
-		const all = [...document.querySelectorAll("a[href]")];
+	// Every link is followed by hand, so that what it filters by comes back. Those to the
+	// specification lead out of the page.
+	links := eval[int](t, b, fmt.Sprintf(`(() => {
+		const all = [...document.querySelectorAll("a[href]")].filter(a => !a.matches(".spec") || !a.href.startsWith(%q));
 		for (const a of all) {
 			if (!a.getAttribute("href").startsWith("#") || a.protocol !== location.protocol) throw new Error(a.href);
 			a.click();
 		}
 		return all.length;
-	})()`)
+	})()`, spec.Repository))
 	if links < 20 {
 		t.Errorf("%d links", links)
 	}
@@ -542,6 +544,34 @@ func TestPageIsSmall(t *testing.T) {
 	}
 	if size := len(pageOf(t, r)); size > 8<<20 || wire < 10<<20 {
 		t.Errorf("the page has %d bytes, for %d bytes that went over the wire", size, wire)
+	}
+}
+
+// TestPageLinksToTheSpecification: each clause, and each difference between the dialects
+// that a case shows, comes with a link to its section.
+func TestPageLinksToTheSpecification(t *testing.T) {
+	s := newSampler(t)
+	r := s.report(12, false)
+	r.Results[0].Clauses = []string{"Customers: GET list"}
+	r.Results[1].Clauses = []string{"contract 5.2 (GET of the list); wire 10.2 and 10.3; wire 99"}
+	text := string(pageOf(t, r))
+	link := func(page, anchor, citation string) string {
+		return fmt.Sprintf(` <a class="spec" href="%s%s.md#%s">%s</a>`, spec.Repository, page, anchor, citation)
+	}
+	for _, want := range []string{
+		">Customers: GET list</a>" + link("contract", "52-customers", "contract 5.2") + " <a class=\"link\"",
+		"; wire 99</a>" + link("contract", "52-customers", "contract 5.2") + link("wire", "102-page", "wire 10.2") + link("wire", "103-limit", "wire 10.3") + " <a class=\"link\"",
+		"a field that has no value" + link("rulings", "2-record-shape-in-documented", "rulings 2") + "</p>",
+		"length of a password" + link("contract", "9-limits", "contract 9") + "</span>",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("lacks %s", want)
+		}
+	}
+	_, table, _ := strings.Cut(text, `<details class="card fold" id="clauses">`)
+	table, _, _ = strings.Cut(table, `<section aria-labelledby="cases">`)
+	if got := strings.Count(table, `<a class="spec"`); got != len(r.Clauses) {
+		t.Errorf("%d clauses have a link, want %d", got, len(r.Clauses))
 	}
 }
 

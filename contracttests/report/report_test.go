@@ -224,6 +224,14 @@ func TestJSONIsReadBack(t *testing.T) {
 	if diff := cmp.Diff(r, &back); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	for _, want := range []string{
+		`{"clause":"Limits: 1","section":"contract 9",`,
+		`"dialect_differences":[{"number":10,"says":"a field that has no value","section":"rulings 2"}]`,
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("lacks %s", want)
+		}
+	}
 	var counts map[string]any
 	if err := json.Unmarshal(b.Bytes(), &counts); err != nil {
 		t.Fatal(err)

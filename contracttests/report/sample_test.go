@@ -28,12 +28,12 @@ func newSampler(t testing.TB) *sampler {
 	t.Helper()
 	s := &sampler{}
 	var clauses []struct {
-		Name, Says, Unshown string
-		Fields              []string
+		Name, Section, Says, Unshown string
+		Fields                       []string
 	}
 	readJSON(t, "../clauses.json", &clauses)
 	for _, c := range clauses {
-		s.clauses = append(s.clauses, contracttests.Coverage{Clause: c.Name, Says: c.Says, Unshown: c.Unshown, Rows: max(1, len(c.Fields))})
+		s.clauses = append(s.clauses, contracttests.Coverage{Clause: c.Name, Section: c.Section, Says: c.Says, Unshown: c.Unshown, Rows: max(1, len(c.Fields))})
 	}
 	var exchanges []contracttests.Exchange
 	readJSON(t, "../exchanges/customers.json", &exchanges)
@@ -96,6 +96,9 @@ func (s *sampler) report(n int, fine bool) *contracttests.Report {
 			if c.Unshown == "" {
 				one.Clauses = append(one.Clauses, c.Clause)
 			}
+		}
+		if i%4 == 0 {
+			one.DialectDifferences = []contracttests.DialectDifference{{Number: 10, Says: "a field that has no value", Section: "rulings 2"}}
 		}
 		for c := range 6 {
 			one.Calls = append(one.Calls, s.calls[(i*5+c)%len(s.calls)])
@@ -163,10 +166,11 @@ func (s *sampler) hostileReport() *contracttests.Report {
 	r := s.report(8, false)
 	r.URL, r.Dialect = "http://"+hostile, contracttests.Dialect(hostile)
 	r.Leftovers = []string{"DELETE " + hostile}
-	r.Clauses[0].Clause, r.Clauses[0].Says, r.Clauses[1].Unshown = hostile+": "+hostile, hostile, hostile
+	r.Clauses[0].Clause, r.Clauses[0].Says, r.Clauses[0].Section, r.Clauses[1].Unshown = hostile+": "+hostile, hostile, hostile, hostile
 	r.Results[1].Resource, r.Results[1].Name, r.Results[1].Format = hostile, hostile, hostile
 	r.Results[1].Roles, r.Results[1].Clauses = []string{hostile}, []string{hostile}
 	r.Results[4].Reason = hostile
+	r.Results[4].DialectDifferences = []contracttests.DialectDifference{{Number: 1, Says: hostile, Section: hostile}}
 	r.Results[3].Failure = &contracttests.Failure{
 		Step: 1, Call: hostile, Curl: "curl '" + hostile + "'", Clause: hostile, Expect: hostile, Broken: hostile,
 		Differences: []contracttests.Difference{
