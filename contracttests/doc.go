@@ -5,10 +5,11 @@
 // by clause. They are data, in cases/, whose README describes their language;
 // shapes/ says what records look like, makers.yaml how cases make what they need,
 // clauses.json what the document says, and differences.yaml where the two dialects
-// part. [Run] makes them subtests of a Go test; cmd/contracttest is for everybody
-// else. An [Exchange] is a conversation recorded from a trusted implementation of
-// the demo store; [Replay] compares a server with it byte for byte, and [Record]
-// makes new ones. An [Asker] makes their requests of any server, for who compares two.
+// part. What is right is specified in spec/, whose sections they all cite. [Run]
+// makes them subtests of a Go test; cmd/contracttest is for everybody else. An
+// [Exchange] is a conversation recorded from a trusted implementation of the demo
+// store; [Replay] compares a server with it byte for byte, and [Record] makes new
+// ones. An [Asker] makes their requests of any server, for who compares two.
 //
 // # Principles
 //

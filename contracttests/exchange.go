@@ -26,7 +26,7 @@ var recorded embed.FS
 type Exchange struct {
 	File    string `json:"-"`                 // name of the file it stands in, without folders
 	Name    string `json:"name"`              // unique in its file
-	Clause  string `json:"clause,omitempty"`  // what it shows, by section of the contract
+	Clause  string `json:"clause,omitempty"`  // sections of the specification that it shows: "contract 5.2 (GET); wire 10.5"
 	Differs string `json:"differs,omitempty"` // why the documented dialect answers otherwise; empty if it does not
 	Note    string `json:"note,omitempty"`    // a remark for the reader, or empty
 	Reset   *bool  `json:"reset,omitempty"`   // false: goes on from the state the one before left; nil means true

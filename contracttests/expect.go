@@ -19,7 +19,7 @@ func mediaType(format string) string {
 	}[format]
 }
 
-// root is the name of the root element in XML (Conventions 1).
+// root is the name of the root element in XML (contract 2, convention 1).
 func (d Dialect) root() string {
 	if d == Magento {
 		return "magento_api"

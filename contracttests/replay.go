@@ -68,7 +68,7 @@ func (d Dialect) recording(s *Step) Response {
 const stockItems = "/stockitems"
 
 // successFirst returns the body of want with the success list of a batch reply
-// before its error list, where the document has it (stock 2.4).
+// before its error list, where the document has it (stock_orders 2.4).
 func successFirst(want *Response) string {
 	if want.Status != http.StatusMultiStatus || want.ContentType == nil {
 		return want.Body

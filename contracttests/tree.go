@@ -44,7 +44,7 @@ type member struct {
 }
 
 // isMap reports whether the members of a record stand in an order that counts:
-// entries keyed by id (document, Conventions 2) and the two lists of a batch
+// entries keyed by id (contract 2, convention 2) and the two lists of a batch
 // reply, the one begun first standing first (wire 11).
 func (n *node) isMap() bool {
 	digits, batch := true, true

@@ -54,7 +54,7 @@ const (
 	levelEcho = 4
 )
 
-// echo returns the id an error entry shows: the value as sent (stock 2.4), or
+// echo returns the id an error entry shows: the value as sent (stock_orders 2.4), or
 // null for one that a small request could make large. Replies repeat the keys
 // and the indentation of the levels above at each value, and an item with many
 // faults repeats its id in each entry.

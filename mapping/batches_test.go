@@ -49,7 +49,7 @@ func failed(id, fault string) string {
 func success(entries ...string) string  { return `{"success":[` + strings.Join(entries, ",") + `]}` }
 func failures(entries ...string) string { return `{"error":[` + strings.Join(entries, ",") + `]}` }
 
-// TestBatchItems holds the table of stock 2.4 row by row: one entry, its echo
+// TestBatchItems holds the table of stock_orders 2.4 row by row: one entry, its echo
 // and its messages.
 func TestBatchItems(t *testing.T) {
 	const (
@@ -169,7 +169,7 @@ func TestEmptyBatchItemSavesNothing(t *testing.T) {
 	}
 }
 
-// TestBatchBodies: which entries a body has (stock 2.4, wire 6.4 and 11). One
+// TestBatchBodies: which entries a body has (stock_orders 2.4, wire 6.4 and 11). One
 // item, 1, exists in each; want is the JSON reply.
 func TestBatchBodies(t *testing.T) {
 	const (

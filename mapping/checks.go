@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// holds reports whether a value sent satisfies rule (stock 2.3, details of the
+// holds reports whether a value sent satisfies rule (stock_orders 2.3, details of the
 // rules).
 func holds(rule *contract.Rule, n *codec.Node) bool {
 	switch rule.Check {
@@ -88,7 +88,7 @@ func literal(n *codec.Node) float64 {
 }
 
 // shownValue writes a value sent into a message: lists and records as their
-// values, nested ones flattened (stock 2.3).
+// values, nested ones flattened (stock_orders 2.3).
 func shownValue(n *codec.Node) string {
 	if n.Kind != codec.Struct {
 		return n.String()

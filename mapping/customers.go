@@ -27,8 +27,8 @@ func newCustomers(d *contract.Dialect, fields *contract.Fields, upstream *watche
 }
 
 // customerKey reads the id of the path. A Customer must give the own id in exactly
-// its digits; an Admin's may be anything that begins with the number (customers 1,
-// "Ids in the path").
+// its digits; an Admin's may be anything that begins with the number
+// (customers 1.1).
 func (s *Service) customerKey(c *Call) (adapter.Key, error) {
 	id, own := c.Param("id"), ownerID(c.Principal)
 	if own != 0 && id != strconv.FormatInt(own, 10) {

@@ -162,9 +162,9 @@ func checkWellFormed(t testing.TB, what string, r mapping.Response) {
 	}
 }
 
-// checkForms holds an item against the kinds of its attributes (stock 2.1). Flags and
-// backorders are whole numbers: an update of the product stores what it does not
-// check (products 7.1).
+// checkForms holds an item against the kinds of its attributes (stock_orders 2.1).
+// Flags and backorders are whole numbers: an update of the product stores what it does
+// not check (products 7.1).
 func checkForms(t *testing.T, item map[string]string) {
 	t.Helper()
 	for name, value := range item {

@@ -9,7 +9,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A listForm says how a list of records is written in JSON (Conventions 2).
+// A listForm says how a list of records is written in JSON (contract 2, convention 2).
 type listForm uint8
 
 const (

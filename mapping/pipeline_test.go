@@ -500,7 +500,7 @@ func TestBatchWithoutUpstream(t *testing.T) {
 }
 
 // TestBatchFailure: an item that cannot be saved is one entry, and the others
-// are saved (stock 2.4).
+// are saved (stock_orders 2.4).
 func TestBatchFailure(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {

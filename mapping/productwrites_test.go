@@ -74,7 +74,7 @@ type productValue struct {
 	want        string   // "" : missing
 	refused     []string // the entries before the closing one
 	// kept: the value is of another kind. The original stores nothing of it; the
-	// document's dialect refuses it (README, a value of another kind).
+	// document's dialect refuses it (rulings 10).
 	kept bool
 	// documented is want in the document's dialect, "" for the same.
 	documented string

@@ -99,9 +99,9 @@ const denied4 = "AD AD AD AD"
 //	late    405 does not support, once the body has passed
 //	denied  403 does not support, once the body has passed
 //
-// documented is filled where the dialects differ (README rulings; wire 15;
-// customers 1; stock 1.7; product_parts 3.6 and 4.4). formats are the default
-// ones of the document: GET POST PUT DELETE and others.
+// documented is filled where the dialects differ (rulings 6 and 7; wire 15; customers 1;
+// stock_orders 1.7; product_parts 3.6 and 4.4). formats are the default ones of the
+// document: GET POST PUT DELETE and others.
 func matrix() []matrixRow {
 	read := cells{"served NI NI NI", "served AD AD AD", denied4}
 	catalogList := cells{"served ct NI NI", "served AD AD AD", "served AD AD AD"}

@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// stockItems is the resource behind /stockitems (stock 2).
+// stockItems is the resource behind /stockitems (stock_orders 2).
 type stockItems struct {
 	resource
 	rules stockRules
@@ -87,7 +87,7 @@ const (
 	another                // another item, or nothing that can be an id
 )
 
-// meant reads item_id in the body of an update of the item key (stock 2.3). Only
+// meant reads item_id in the body of an update of the item key (stock_orders 2.3). Only
 // the store knows whether an id is another item's; asking it ahead of the update
 // does no harm, because in both cases nothing is changed.
 func (items *stockItems) meant(ctx context.Context, key adapter.Key, body *codec.Node) (meaning, error) {
@@ -193,7 +193,7 @@ func (s *Service) updateBatchItem(ctx context.Context, c *Call, entry *codec.Nod
 }
 
 // readItemID reads the item_id of a batch entry: any number, of which the whole
-// part counts (stock 2.4).
+// part counts (stock_orders 2.4).
 func (items *stockItems) readItemID(n *codec.Node) (int64, *contract.Fault) {
 	key := contract.ItemIDInvalid
 	whole, ok := wholePart(n)

@@ -58,8 +58,9 @@ func TestGetStockItem(t *testing.T) {
 	})
 }
 
-// TestSelectingNothing: the README's ruling in documented, the crash of the
-// original in magento, where there is a record to cut.
+// TestSelectingNothing: attrs that select nothing give records without fields in
+// documented (rulings 9), and the crash of the original in magento, where there is a
+// record to cut.
 func TestSelectingNothing(t *testing.T) {
 	inBoth(t, func(t *testing.T, s *shop) {
 		for _, attrs := range []string{"attrs=nope", "attrs=", "attrs=created_at,updated_at", "attrs[]=nope"} {

@@ -22,7 +22,7 @@ type StockSettings struct {
 }
 
 // stockRules validate the fields of a stock item and say what a save changes
-// besides them (stock 2.3).
+// besides them (stock_orders 2.3).
 type stockRules struct {
 	*resource
 	settings StockSettings

@@ -39,7 +39,7 @@ func flags() []string {
 		"use_config_manage_stock", "use_config_qty_increments", "use_config_enable_qty_inc"}
 }
 
-// fieldValues holds the accept and refuse lists of stock 2.3 for every field with
+// fieldValues holds the accept and refuse lists of stock_orders 2.3 for every field with
 // a rule.
 func fieldValues() map[string][]value {
 	fields := map[string][]value{
@@ -221,7 +221,7 @@ func TestRequiredQty(t *testing.T) {
 	})
 }
 
-// TestXMLFields: what elements and attributes become of an update (stock 2.3).
+// TestXMLFields: what elements and attributes become of an update (stock_orders 2.3).
 func TestXMLFields(t *testing.T) {
 	tests := []struct {
 		name, body string
@@ -261,7 +261,7 @@ func TestXMLFields(t *testing.T) {
 	})
 }
 
-// TestItemIDInSingleUpdate holds the table of stock 2.3; each body also asks for
+// TestItemIDInSingleUpdate holds the table of stock_orders 2.3; each body also asks for
 // 7 in stock.
 func TestItemIDInSingleUpdate(t *testing.T) {
 	const saved, ignored, refused = "saved", "ignored", "500 Resource internal error."
@@ -322,7 +322,7 @@ func TestItemIDInSingleUpdate(t *testing.T) {
 	})
 }
 
-// TestSideEffects: what a save decides by itself (stock 2.3). In each row the
+// TestSideEffects: what a save decides by itself (stock_orders 2.3). In each row the
 // item is placed, then updated once.
 func TestSideEffects(t *testing.T) {
 	own := func(name string, v any) unlike { return unlike{name: v, "use_config_" + name: 0} }

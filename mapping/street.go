@@ -11,11 +11,11 @@ import (
 // blanks are what is trimmed off a text before its characters are counted.
 const blanks = " \t\n\r\x00\v"
 
-// streetSeparator stands between the lines that the second one holds (Resources /
-// Customer address).
+// streetSeparator stands between the lines that the second one holds
+// (contract 3.2).
 const streetSeparator = "; "
 
-// A street has two lines (customers 6, "Street").
+// A street has two lines (customers 6.2).
 const streetLimit = 2
 
 // readStreet reads the lines of a street, joined by line feeds. With fault 0 they

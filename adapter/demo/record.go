@@ -40,7 +40,7 @@ func (d *decoder) record(schema *adapter.Schema, place jsontext.Pointer, o objec
 	return r
 }
 
-// decimalForm is what a decimal of the contract looks like (Conventions 5).
+// decimalForm is what a decimal of the contract looks like (contract 2, convention 5).
 var decimalForm = regexp.MustCompile(`^-?[0-9]{1,8}\.[0-9]{4}$`)
 
 // value reads the value of an attribute. An error says what it should be.

@@ -113,10 +113,10 @@ func TestLinks(t *testing.T) {
 			anchors[file] = append(anchors[file], h.anchor)
 		}
 	}
-	link := regexp.MustCompile(`\[([^\]\n]*)\]\(([^)\s]+)\)`)
+	link := regexp.MustCompile(`\[([^\]]*)\]\(([^)\s]+)\)`)
 	checked := 0
 	for _, file := range files {
-		for _, found := range link.FindAllStringSubmatch(texts[file], -1) {
+		for _, found := range link.FindAllStringSubmatch(strings.ReplaceAll(texts[file], "\n", " "), -1) {
 			u, err := url.Parse(found[2])
 			if err != nil || u.Scheme != "" {
 				continue // a filter, or another site

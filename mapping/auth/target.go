@@ -52,8 +52,7 @@ func splitPort(host string) (name, port string) {
 
 // origins returns the beginnings of the URLs a client of this host may have
 // signed: with its port unless that is the scheme's own, and without, as sites
-// behind a server that hides the port expect it (wire 12; README, "Signature
-// base string").
+// behind a server that hides the port expect it (wire 12; rulings 17).
 func origins(scheme, host string) []string {
 	name, port := splitPort(strings.ToLower(host))
 	bare := scheme + "://" + name

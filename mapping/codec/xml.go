@@ -47,7 +47,7 @@ type element struct {
 	prefixes []string       // declared here
 }
 
-// dataItem is the element name of an entry of a list (Conventions 1).
+// dataItem is the element name of an entry of a list (contract 2, convention 1).
 const dataItem = "data_item"
 
 // read reads a whole document, or the replacement text of an entity, which must

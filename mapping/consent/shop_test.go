@@ -194,9 +194,9 @@ const (
 	adminPassword = "admin's password"
 )
 
-// newShop returns a shop with customers 1 and 2, of one e-mail address at two websites,
-// customer 3 who has not confirmed hers, customer 4 without a password, and the
-// administrator 1.
+// newShop returns a shop with the customers of ids 1 and 2, of one e-mail address at
+// two websites, customer 3 who has not confirmed hers, customer 4 without a password,
+// and the administrator 1.
 func newShop(t testing.TB, edit ...func(*Options)) *shop {
 	t.Helper()
 	hash := func(password string) string {

@@ -236,7 +236,7 @@ var faults = [faultCount][columns]Fault{
 	Unavailable:           both(Fault{Code: 503, Message: "Resource internal error."}),
 	// what the original has no limit for
 	TooManyRequests: both(Fault{Code: 429, Message: "Too many requests."}),
-	// Errors / Stock items; stock 2.3 and 2.4
+	// contract 8.4; stock_orders 2.3 and 2.4
 	EmptyValue:    both(Fault{Code: 400, Message: "Empty value for %s in request."}),
 	RequiredValue: both(Fault{Code: 400, Message: "%s: Value is required and can't be empty"}),
 	BrokenRule:    both(Fault{Code: 400, Message: "%s: %s"}),
@@ -246,7 +246,7 @@ var faults = [faultCount][columns]Fault{
 	// The original cannot write an infinite id into its JSON reply.
 	ItemIDInfinite: {documented: {Code: 400, Message: `Invalid value for "item_id" in request.`}, magento: {Code: 207, Bare: true}},
 	ItemUnknown:    {documented: {Code: 404, Message: "Resource not found."}, magento: {Code: 400, Message: "StockItem #%d not found."}},
-	// Errors / Product images; product_parts 2.2 and 2.4
+	// contract 8.3; product_parts 2.2 and 2.4
 	ImageResourceNotFound: {documented: {Code: 404, Message: "Resource not found"}, magento: {Code: 404, Message: "Resource not found."}},
 	ImageNotFound:         both(Fault{Code: 404, Message: "Product image not found"}),
 	// The original tells nobody but a reading Admin which of the two is missing.
@@ -258,7 +258,7 @@ var faults = [faultCount][columns]Fault{
 	ImageUnknownError:  {documented: {Code: 400, Message: "Resource unknown error"}, magento: {Code: 400, Message: "Resource unknown error."}},
 	ImageInternalError: {documented: {Code: 500, Message: "Resource internal error"}, magento: {Code: 500, Message: "Resource internal error."}},
 	ImagesNotSupported: {documented: {Code: 400, Message: "Requested product does not support images"}, magento: {Code: 400, Message: "Resource unknown error."}},
-	// Errors / Product websites; product_parts 3.1, 3.3 and 3.6
+	// contract 8.5; product_parts 3.1, 3.3 and 3.6
 	ProductNotFound:   {documented: {Code: 404, Message: "Product not found"}, magento: {Code: 404, Message: "Product #%s not found."}},
 	WebsiteIDInvalid:  both(Fault{Code: 400, Message: `Invalid value for "website_id" in request.`}),
 	WebsiteUnknown:    {documented: {Code: 404, Message: "Website not found"}, magento: {Code: 400, Message: "Website #%d not found."}},
@@ -273,7 +273,7 @@ var faults = [faultCount][columns]Fault{
 		magento: {Code: 400, Message: "Store #%d to which we will copy the information does not belong to the website #%d being added."}},
 	CopyStoreUnknown:  {documented: {Code: 400, Message: "Store not found %d for website %d."}, magento: {Code: 400, Message: "Store not found #%d for website #%d."}},
 	CopyStoreMisspelt: both(crash), // only with Dialect.PlainStoreIDs
-	// Errors / Product categories; product_parts 4.3 and 4.4
+	// contract 8.6; product_parts 4.3 and 4.4
 	CategoryIDInvalid:  both(Fault{Code: 400, Message: `category_id: Please use numbers only in "category_id" field.`}),
 	CategoryUnknown:    {documented: {Code: 400, Message: "Category not found"}, magento: {Code: 404, Message: "Category not found"}},
 	CategoryAssigned:   {documented: {Code: 400, Message: "Product %d is already assigned to category %d"}, magento: {Code: 400, Message: "Product #%d is already assigned to category #%d"}},
@@ -306,7 +306,7 @@ var faults = [faultCount][columns]Fault{
 	LayoutNotXML:    both(Fault{Code: 400, Message: `Invalid attribute "custom_layout_update": XML data is invalid.`}),
 	LayoutTemplate:  both(Fault{Code: 400, Message: `Invalid attribute "custom_layout_update": Invalid template path used in layout update.`}),
 	LayoutHelper:    both(Fault{Code: 400, Message: `Invalid attribute "custom_layout_update": Helper attributes should not be used in custom layout updates.`}),
-	// Errors / Customer addresses; customers 4 to 7
+	// contract 8.2; customers 4 to 7
 	CustomerValueRequired: both(Fault{Code: 400, Message: `"%s" is a required value.`}),
 	AddressValueRequired:  {documented: {Code: 400, Message: "%s is a required value."}, magento: {Code: 400, Message: `"%s" is a required value.`}},
 	ValueTooShort:         both(Fault{Code: 400, Message: `"%s" length must be equal or greater than %d characters.`}),

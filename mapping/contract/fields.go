@@ -68,10 +68,10 @@ type Field struct {
 	// field that is computed.
 	Attribute string
 	// Native integers are numbers on the wire; others are texts, as the
-	// original reads them from its database (Conventions 2).
+	// original reads them from its database (contract 2, convention 2).
 	Native bool
 	// EmptyText: without a value the field is present as an empty text, in every
-	// dialect (README, record shape).
+	// dialect (rulings 2).
 	EmptyText bool
 	// Read holds the roles that may read the field, and filter and sort by it,
 	// unless a dialect withholds it from them.
@@ -89,10 +89,10 @@ type Field struct {
 	// a value.
 	Part *FieldTable
 	// RefusedEmpty: read-only, and yet refused when a batch sends it empty, in
-	// the dialects that refuse empty values (Batch PUT response).
+	// the dialects that refuse empty values (contract 5.8).
 	RefusedEmpty bool
 	// OnceStored: until a value is stored the field is missing, in every dialect
-	// (Resources / Customer, on custom attributes).
+	// (contract 3.1, on custom attributes).
 	OnceStored bool
 	// Rules are checked in order on a value sent, and all failures reported.
 	Rules []Rule

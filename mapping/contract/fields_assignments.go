@@ -12,7 +12,7 @@ func productWebsiteFields() *FieldTable {
 }
 
 // productCategoryFields returns the field of a category assignment
-// (Resources / Product category assignment).
+// (contract 3.9).
 func productCategoryFields() *FieldTable {
 	t := newFieldTable([]Field{
 		{Name: "category_id", Attribute: "category_id", Read: everybody, Write: onlyAdmin, shown: [columns]shown{inBoth, inBoth}},

@@ -1,8 +1,7 @@
 package contract
 
-// customerAddressFields returns the fields of a customer's address (Resources /
-// Customer address; customers 3). The table has the order in which the original
-// writes them.
+// customerAddressFields returns the fields of a customer's address (contract 3.2;
+// customers 3). The table has the order in which the original writes them.
 func customerAddressFields() *FieldTable {
 	// The document's table names no role (customers 8).
 	ownRecord := [columns]RoleSet{documented: onlyCustomer}

@@ -1,7 +1,7 @@
 package contract
 
-// customerFields returns the fields of a customer (Resources / Customer;
-// customers 3). The table has the order in which the original writes them.
+// customerFields returns the fields of a customer (contract 3.1; customers 3). The
+// table has the order in which the original writes them.
 func customerFields() *FieldTable {
 	// The document lets a Customer change what the original hides on the storefront
 	// (customers 5).

@@ -19,7 +19,7 @@ func shownFields(t *FieldTable, d *Dialect, v View, role Role) string {
 }
 
 // TestCustomerViews holds the tables against the document's lists of fields
-// (Resources / Customer, Customer address) and the original's (customers 3).
+// (contract 3.1 and 3.2) and the original's (customers 3).
 func TestCustomerViews(t *testing.T) {
 	const (
 		originalList = "entity_id website_id email group_id created_at updated_at disable_auto_group_change prefix firstname " +

@@ -43,9 +43,9 @@ func listed(names string) []string {
 	return strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
 }
 
-// orderFields returns the fields of an order (Resources / Order; stock_orders
-// 3.1). Its parts have no attribute: they are records of their own. Where a
-// Guest may list orders, it is by the Customer's fields (stock_orders 1.7).
+// orderFields returns the fields of an order (contract 3.10; stock_orders 3.1). Its
+// parts have no attribute: they are records of their own. Where a Guest may list
+// orders, it is by the Customer's fields (stock_orders 1.7).
 func orderFields() *FieldTable {
 	rows := fieldLists{
 		admin: `entity_id, status, coupon_code, shipping_description, customer_id, base_discount_amount,
@@ -99,7 +99,7 @@ func orderFields() *FieldTable {
 }
 
 // orderItemFields returns the fields of an order's line, alone and inside the
-// order (Resources / Order item; stock_orders 4).
+// order (contract 3.11; stock_orders 4).
 func orderItemFields() *FieldTable {
 	return newFieldTable(fieldLists{
 		admin: `item_id, parent_item_id, created_at, updated_at, sku, name, qty_canceled, qty_invoiced, qty_ordered,
@@ -114,7 +114,7 @@ func orderItemFields() *FieldTable {
 }
 
 // orderAddressFields returns the fields of an order's address, alone and inside
-// the order (Resources / Order address; stock_orders 5).
+// the order (contract 3.12; stock_orders 5).
 func orderAddressFields() *FieldTable {
 	const original = `region, postcode, lastname, street, city, email, telephone, country_id, firstname, address_type,
 		prefix, middlename, suffix, company`

@@ -1,6 +1,6 @@
 package contract
 
-// productImageFields returns the fields of an image (Resources / Product image;
+// productImageFields returns the fields of an image (contract 3.6;
 // product_parts 2.1 and 2.3). Lists and single records are alike. The original
 // keeps exclude from everybody but Admin; the document names no role.
 func productImageFields() *FieldTable {

@@ -2,9 +2,9 @@ package contract
 
 import "slices"
 
-// adminProductFields returns the fields of a product as an Admin has it
-// (Resources / Product (Admin view); products 3.1 and 4). Group and tier prices
-// and the stock item are made of other records.
+// adminProductFields returns the fields of a product as an Admin has it (contract 3.3;
+// products 3.1 and 4). Group and tier prices and the stock item are made of other
+// records.
 func adminProductFields() *FieldTable {
 	// What is made of other records the original adds to a record of its own, so
 	// its lists never have it; the same below.
@@ -125,9 +125,8 @@ func productIntegers() []string {
 	return []string{"status", "visibility", "tax_class_id", "manufacturer", "color"}
 }
 
-// publicProductFields returns the fields of a product as Customers and Guests
-// have it (Resources / Product (Customer/Guest view); products 3.1). The last
-// four are theirs in a category list alone.
+// publicProductFields returns the fields of a product as Customers and Guests have it
+// (contract 3.4; products 3.1). The last four are theirs in a category list alone.
 func publicProductFields() *FieldTable {
 	added := [columns]shown{magento: inList}
 	fields := []Field{

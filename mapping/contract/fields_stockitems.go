@@ -2,14 +2,14 @@ package contract
 
 import "slices"
 
-// Limits of stock quantities (stock 2.3).
+// Limits of stock quantities (stock_orders 2.3).
 const (
 	maxQty   = "99999999.9999"
 	maxWhole = "99999999"
 )
 
-// stockItemFields returns the fields of a stock item (Resources / Stock item;
-// stock 2.1 to 2.3). Single records and the original's lists show all of them;
+// stockItemFields returns the fields of a stock item (contract 3.7;
+// stock_orders 2.1 to 2.3). Single records and the original's lists show all of them;
 // the document's list shows nine.
 func stockItemFields() *FieldTable {
 	fields := []Field{

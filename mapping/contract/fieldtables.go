@@ -251,7 +251,7 @@ func (f *Fields) add(added AddedField) error {
 
 // reserved lists the names that mean something else in requests and data sets: the
 // list modifiers (wire 10), the customer's password, the element that stands for
-// the entry of a list in XML (Conventions 1), and the words of paths.
+// the entry of a list in XML (contract 2, convention 1), and the words of paths.
 func (f *Fields) reserved() []string {
 	names := []string{"page", "limit", "order", "dir", "filter", "attrs", "password", "data_item"}
 	for _, r := range Routes(f) {

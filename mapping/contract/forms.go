@@ -73,9 +73,9 @@ const (
 // original stores in a field of one line; the rest of a longer one is cut off.
 const LongestText = 255
 
-// CustomerForm returns the form of a customer (Customers / Customer create fields;
-// customers 4 and 5), with the fields that the store has added. What is wrong with
-// the password is reported last.
+// CustomerForm returns the form of a customer (contract 5.2; customers 4 and 5), with
+// the fields that the store has added. What is wrong with the password is reported
+// last.
 func CustomerForm(added ...string) Form {
 	form := Form{
 		{Name: "website_id", Label: "Associate to Website", Content: WebsiteID, Required: true, CreateOnly: true},
@@ -96,9 +96,8 @@ func CustomerForm(added ...string) Form {
 	return form.missing(CustomerValueRequired)
 }
 
-// CustomerAddressForm returns the form of a customer's address (Customer addresses
-// / Address create fields; customers 4 and 6), with the fields that the store has
-// added.
+// CustomerAddressForm returns the form of a customer's address (contract 5.3;
+// customers 4 and 6), with the fields that the store has added.
 func CustomerAddressForm(added ...string) Form {
 	form := Form{
 		{Name: "prefix", Label: "Prefix"},

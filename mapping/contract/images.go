@@ -1,7 +1,7 @@
 package contract
 
-// What an image that is created may be, and what it is called (Image create
-// fields; product_parts 2.4 and 2.5).
+// What an image that is created may be, and what it is called (contract 5.5;
+// product_parts 2.4 and 2.5).
 
 // An ImageType is a media type that an image may be declared to have. The
 // extension ends the name of its file, whatever the image is.
@@ -13,7 +13,7 @@ func ImageTypes() []ImageType {
 }
 
 // ImageUses lists what an image may be shown as, the values of its field types
-// (Resources / Product image).
+// (contract 3.6).
 func ImageUses() []string { return []string{"image", "small_image", "thumbnail"} }
 
 const (

@@ -41,7 +41,7 @@ var (
 )
 
 // moment reads a date with or without a time, in UTC. What is no full date lies
-// before every date and gives "" (stock 1.5).
+// before every date and gives "" (stock_orders 1.5).
 func moment(s string, monthFirst bool) string {
 	s = strings.TrimSpace(s)
 	parts := dashedForm.FindStringSubmatch(s)

@@ -9,7 +9,7 @@ import (
 )
 
 // The fields of a stock item in their order, and those of the document's list
-// (stock 2.1).
+// (stock_orders 2.1).
 const (
 	allFields = "item_id product_id stock_id qty min_qty use_config_min_qty is_qty_decimal backorders use_config_backorders " +
 		"min_sale_qty use_config_min_sale_qty max_sale_qty use_config_max_sale_qty is_in_stock low_stock_date notify_stock_qty " +

@@ -12,6 +12,6 @@
 // # How it is tested
 //
 // Table tests take their rows from the examples of the specification (wire 2,
-// 6.2, 7 and 10, stock 2.3 and 2.4). A fuzz target checks that the readers agree
+// 6.2, 7 and 10, stock_orders 2.3 and 2.4). A fuzz target checks that the readers agree
 // with each other and that what is written can be read back.
 package numeric

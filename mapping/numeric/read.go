@@ -9,7 +9,7 @@ import (
 // blanks are the white space allowed around numeric text.
 const blanks = " \t\n\r\v\f"
 
-// Parse returns the value of numeric text (wire 10, stock 2.4): a number with
+// Parse returns the value of numeric text (wire 10, stock_orders 2.4): a number with
 // optional white space before and behind it and nothing else. Numbers beyond
 // the float range are infinite. It returns false for any other text, the empty
 // one included.
@@ -23,7 +23,7 @@ func Parse(s string) (float64, bool) {
 }
 
 // Leading returns the value of the longest number s begins with, white space
-// before it aside, and 0 when there is none (wire 10, stock 2.3).
+// before it aside, and 0 when there is none (wire 10, stock_orders 2.3).
 func Leading(s string) float64 {
 	s = strings.TrimLeft(s, blanks)
 	end, _ := scan(s)

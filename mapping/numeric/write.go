@@ -31,7 +31,7 @@ func JSON(f float64) string {
 	return format(f, -1, 17, 'e')
 }
 
-// Decimal returns f with four places (stock 2.3), rounded as C's "%.4f" rounds
+// Decimal returns f with four places (stock_orders 2.3), rounded as C's "%.4f" rounds
 // the binary value; zero has no sign. An infinite f counts as the greatest
 // finite number, for the caller to clip to the range of the field.
 func Decimal(f float64) string {

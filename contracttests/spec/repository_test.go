@@ -1,0 +1,110 @@
+package spec
+
+import (
+	"encoding/json"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A reader returns the texts of a file that may cite the specification.
+type reader func(name string, data []byte) ([]string, error)
+
+// TestCitationsResolve: every citation in the comments, pages and data of the repository
+// is one of a section that exists.
+func TestCitationsResolve(t *testing.T) {
+	s := loaded(t)
+	// What comments cited before there were pages, and might again.
+	other := regexp.MustCompile(`\b(?:stock|[a-z_]+\.md|[Cc]onventions|Limits|Versioning) [0-9]|\(README, |README's ruling|\b(?:Endpoints|Errors|Resources) /|\bEndpoints, rule`)
+	found := map[string]int{} // citations by kind of file
+	check := func(name string, read reader) {
+		data, err := os.ReadFile(filepath.Join("..", "..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts, err := read(name, data)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, text := range texts {
+			for _, citation := range s.Citations(text) {
+				found[path.Ext(name)]++
+				if _, ok := s.Find(citation); !ok {
+					t.Errorf("%s cites %s, which does not exist: %s", name, citation, excerpt(text, citation))
+				}
+			}
+			if strings.HasSuffix(name, ".go") {
+				for _, form := range other.FindAllString(text, -1) {
+					t.Errorf("%s cites in another form than \"wire 6.5\": %s", name, excerpt(text, form))
+				}
+			}
+		}
+	}
+	err := fs.WalkDir(os.DirFS(filepath.Join("..", "..")), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+			return fs.SkipDir
+		case d.IsDir():
+		case path.Ext(name) == ".go":
+			check(name, goComments)
+		case path.Ext(name) == ".md":
+			check(name, wholeText)
+		case path.Ext(name) == ".yaml" || path.Ext(name) == ".yml":
+			check(name, wholeText)
+		case path.Ext(name) == ".json" && strings.HasPrefix(name, "contracttests/"):
+			check(name, remarks)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for extension, least := range map[string]int{".go": 300, ".md": 200, ".yaml": 50, ".json": 1000} {
+		if found[extension] < least {
+			t.Errorf("%d citations in %s files: some are lost", found[extension], extension)
+		}
+	}
+}
+
+func wholeText(_ string, data []byte) ([]string, error) {
+	return []string{strings.Join(strings.Fields(string(data)), " ")}, nil
+}
+
+// goComments returns each comment of a Go file on one line. String literals are data:
+// "customers 2" may be a record in one of them.
+func goComments(name string, data []byte) ([]string, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), name, data, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var texts []string
+	for _, group := range file.Comments {
+		texts = append(texts, strings.Join(strings.Fields(group.Text()), " "))
+	}
+	return texts, nil
+}
+
+// remarks returns what the clauses and exchanges of a JSON file say about themselves.
+func remarks(_ string, data []byte) ([]string, error) {
+	var entries []struct{ Section, Says, Unshown, Clause, Differs, Note string }
+	err := json.Unmarshal(data, &entries)
+	var texts []string
+	for _, e := range entries {
+		texts = append(texts, e.Section, e.Says, e.Unshown, e.Clause, e.Differs, e.Note)
+	}
+	return texts, err
+}
+
+// excerpt returns what is around part in a text.
+func excerpt(text, part string) string {
+	at := max(0, strings.Index(text, part))
+	return "…" + text[max(0, at-40):min(len(text), at+len(part)+40)] + "…"
+}
