@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/cache"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -41,8 +42,8 @@ type twins struct{ keeping, plain *shop }
 
 func openTwins(t testing.TB, d *contract.Dialect, with mapping.Settings) twins {
 	t.Helper()
-	data := loadDemo(t)
-	db, _ := openStore(t, data)
+	data := demotest.Data(t)
+	db, _ := openDemo(t)
 	plain := serveShop(t, d, with, data, db, db.Adapter())
 	with.Replies = keepReplies(t, with.Now)
 	return twins{serveShop(t, d, with, data, db, db.Adapter()), plain}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
@@ -48,13 +49,20 @@ type galleryShop struct {
 
 func openGalleryShop(t *testing.T) *galleryShop {
 	t.Helper()
-	return openGalleryOf(t, loadDemo(t))
+	db, path := openDemo(t)
+	return newGalleryShop(t, demotest.Data(t), db, path)
 }
 
 // openGalleryOf opens a gallery shop whose store holds more than the demo.
 func openGalleryOf(t *testing.T, data *adapter.Dataset) *galleryShop {
 	t.Helper()
 	db, path := openStore(t, data)
+	return newGalleryShop(t, data, db, path)
+}
+
+// newGalleryShop adds the gallery to a store that holds data.
+func newGalleryShop(t *testing.T, data *adapter.Dataset, db *sqlstore.DB, path string) *galleryShop {
+	t.Helper()
 	shop := &galleryShop{db: db, path: path, data: data}
 	shop.run(t, gallery)
 	return shop

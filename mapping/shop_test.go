@@ -19,6 +19,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
@@ -87,6 +88,13 @@ func loadDemo(t testing.TB) *adapter.Dataset {
 	return data
 }
 
+// openDemo opens the demo store, in the SQLite file path.
+func openDemo(t testing.TB) (db *sqlstore.DB, path string) {
+	t.Helper()
+	path = strings.TrimPrefix(demotest.SQLite(t), "sqlite:")
+	return openFile(t, path, nil), path
+}
+
 // openStore opens a store that holds data, in the SQLite file path.
 func openStore(t testing.TB, data *adapter.Dataset) (db *sqlstore.DB, path string) {
 	t.Helper()
@@ -97,6 +105,16 @@ func openStore(t testing.TB, data *adapter.Dataset) (db *sqlstore.DB, path strin
 func openStoreOf(t testing.TB, data *adapter.Dataset, schemas *adapter.Schemas) (db *sqlstore.DB, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "shop.db")
+	db = openFile(t, path, schemas)
+	if err := db.Load(t.Context(), data, nil); err != nil {
+		t.Fatal(err)
+	}
+	return db, path
+}
+
+// openFile opens the SQLite file path, and closes it when the test ends.
+func openFile(t testing.TB, path string, schemas *adapter.Schemas) *sqlstore.DB {
+	t.Helper()
 	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: path, MediaDir: sqlstore.MediaDir(path), Migrate: true, Schemas: schemas})
 	if err != nil {
 		t.Fatal(err)
@@ -106,10 +124,7 @@ func openStoreOf(t testing.TB, data *adapter.Dataset, schemas *adapter.Schemas) 
 			t.Error(err)
 		}
 	})
-	if err := db.Load(t.Context(), data, nil); err != nil {
-		t.Fatal(err)
-	}
-	return db, path
+	return db
 }
 
 // authorization returns the header of a caller that signs by the given token.
@@ -127,8 +142,8 @@ func openShop(t testing.TB, d *contract.Dialect) *shop {
 // put something between the service and the store.
 func openShopWith(t testing.TB, d *contract.Dialect, s mapping.Settings, between func(adapter.Adapter) adapter.Adapter) *shop {
 	t.Helper()
-	data := loadDemo(t)
-	db, path := openStore(t, data)
+	data := demotest.Data(t)
+	db, path := openDemo(t)
 	var upstream adapter.Adapter = db.Adapter()
 	if between != nil {
 		upstream = between(upstream)

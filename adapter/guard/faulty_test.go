@@ -4,10 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
-	"sync"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -15,9 +13,10 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/guard"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // A faulty adapter is a real one that can be told to hang, to fail and to panic,
@@ -111,50 +110,23 @@ const gallery = `
 	INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES
 		(1, 0, 'image', 1), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3);`
 
-// demoFile returns the bytes of a database that holds the demo store and a gallery.
-var demoFile = sync.OnceValues(func() (content []byte, err error) {
-	data, err := demo.Load()
+// galleryStore is the demo store with a gallery.
+var galleryStore = sqltest.NewTemplate(func(dsn string) error {
+	if err := demotest.Load(dsn); err != nil {
+		return err
+	}
+	raw, err := sql.Open("sqlite", strings.TrimPrefix(dsn, "sqlite:"))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	folder, err := os.MkdirTemp("", "portico-guard-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	path := filepath.Join(folder, "demo.db")
-	ctx := context.Background() // of no test in particular
-	db, err := sqlstore.Open(ctx, sqlstore.Options{DSN: "sqlite:" + path, Migrate: true, MediaDir: folder})
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(db.Load(ctx, data, nil), db.Close()); err != nil {
-		return nil, err
-	}
-	raw, err := sql.Open("sqlite", path)
-	if err != nil {
-		return nil, err
-	}
-	_, err = raw.ExecContext(ctx, gallery)
-	if err := errors.Join(err, raw.Close()); err != nil { // the last to close takes in the log
-		return nil, err
-	}
-	return os.ReadFile(path)
+	_, err = raw.Exec(gallery)
+	return errors.Join(err, raw.Close()) // the last to close checkpoints the log
 })
 
 // openDemo opens a demo store of the test's own.
 func openDemo(tb testing.TB) *sqlstore.DB {
 	tb.Helper()
-	content, err := demoFile()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	folder := tb.TempDir()
-	path := filepath.Join(folder, "demo.db")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		tb.Fatal(err)
-	}
-	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: "sqlite:" + path, MediaDir: filepath.Join(folder, "media")})
+	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: galleryStore.SQLite(tb), MediaDir: tb.TempDir()})
 	if err != nil {
 		tb.Fatal(err)
 	}

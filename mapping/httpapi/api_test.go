@@ -25,7 +25,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
@@ -133,12 +133,9 @@ func tryServing(t *testing.T, options httpapi.Options) error {
 
 func newServed(t *testing.T, options httpapi.Options, between func(adapter.Adapter) adapter.Adapter) (*served, http.Handler, error) {
 	t.Helper()
-	data, err := demo.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + filepath.Join(folder, "demo.db"), MediaDir: filepath.Join(folder, "media"), Migrate: true})
+	dsn := demotest.SQLite(t)
+	folder := filepath.Dir(strings.TrimPrefix(dsn, "sqlite:"))
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, MediaDir: filepath.Join(folder, "media")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,9 +144,6 @@ func newServed(t *testing.T, options httpapi.Options, between func(adapter.Adapt
 			t.Error(err)
 		}
 	})
-	if err := db.Load(t.Context(), data, nil); err != nil {
-		t.Fatal(err)
-	}
 	s := &served{log: &lockedBuffer{}, folder: folder, metrics: prometheus.NewRegistry()}
 	log := slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	service, err := mapping.New(contract.Documented(), contract.StandardFields(), between(db.Adapter()), adapter.NewSchemas(), auth.New(db.Credentials(), db.Credentials(), auth.Options{}),
