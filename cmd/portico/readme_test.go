@@ -12,12 +12,12 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// TestREADME keeps the generated parts of the README equal to the code: the
+// TestREADME keeps the generated parts of config/README.md equal to the code: the
 // tables of settings. After a change:
 //
 //	go test ./cmd/portico -run README -update
 func TestREADME(t *testing.T) {
-	path := filepath.Join("..", "..", "README.md")
+	path := filepath.Join("..", "..", "config", "README.md")
 	for name, want := range map[string]string{"settings": settingsTable(), "tables": tableKeys()} {
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(path)
@@ -26,7 +26,7 @@ func TestREADME(t *testing.T) {
 			}
 			before, got, after, err := cutGenerated(string(text), name)
 			if err != nil {
-				t.Fatalf("README.md: %v", err)
+				t.Fatalf("%s: %v", path, err)
 			}
 			if *update {
 				if err := os.WriteFile(path, []byte(before+want+after), 0o644); err != nil {
@@ -35,7 +35,7 @@ func TestREADME(t *testing.T) {
 				return
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("README.md is out of date, run this test with -update (-want +got):\n%s", diff)
+				t.Errorf("%s is out of date, run this test with -update (-want +got):\n%s", path, diff)
 			}
 		})
 	}
