@@ -20,6 +20,7 @@ import (
 const (
 	dashboardFile  = "../../config/grafana/portico.json"
 	prometheusRoot = "../../config/prometheus"
+	runbooks       = "https://github.com/portico-commerce/portico/blob/main/cmd/portico/OPERATIONS.md#"
 )
 
 // A dashboard is what the tests look at of a Grafana dashboard.
@@ -114,7 +115,8 @@ func TestPromtool(t *testing.T) {
 }
 
 // TestAlerts demands of every alert what an operator needs: how grave it is, what is
-// seen and done, a line in the README, and tests that it fires and that it does not.
+// seen and done, a section of the operations guide, and tests that it fires and that it
+// does not.
 func TestAlerts(t *testing.T) {
 	var cases struct {
 		Tests []struct {
@@ -141,7 +143,7 @@ func TestAlerts(t *testing.T) {
 	for _, panel := range readDashboard(t).Panels {
 		titles[panel.Title] = true
 	}
-	readme := readText(t, filepath.Join("..", "..", "README.md"))
+	sections := anchors(readText(t, "OPERATIONS.md"))
 	quoted := regexp.MustCompile(`"([^"]+)"`)
 	for _, alert := range readRules(t, "alerts.yml") {
 		t.Run(alert.Alert, func(t *testing.T) {
@@ -159,8 +161,9 @@ func TestAlerts(t *testing.T) {
 					t.Errorf("the description names a panel %q, which the dashboard does not have", title[1])
 				}
 			}
-			if !strings.Contains(readme, "| `"+alert.Alert+"` |") {
-				t.Error("the README does not say what it means")
+			anchor := strings.ToLower(alert.Alert)
+			if !sections[anchor] || alert.Annotations["runbook_url"] != runbooks+anchor {
+				t.Errorf("OPERATIONS.md has no section of it, or runbook_url does not name that: %q", alert.Annotations["runbook_url"])
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -98,6 +99,25 @@ func code(text string) string {
 		return ""
 	}
 	return "`" + text + "`"
+}
+
+// anchors returns the anchors that GitHub makes of the headings of a page.
+func anchors(page string) map[string]bool {
+	found := map[string]bool{}
+	for line := range strings.Lines(page) {
+		if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
+			found[strings.Map(func(r rune) rune {
+				switch {
+				case r == ' ':
+					return '-'
+				case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+					return unicode.ToLower(r)
+				}
+				return -1
+			}, strings.TrimSpace(title))] = true
+		}
+	}
+	return found
 }
 
 func TestCutGenerated(t *testing.T) {
