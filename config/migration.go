@@ -52,49 +52,49 @@ func migration() []Setting {
 	const share = `0(?:\.[0-9]{1,4})?|1(?:\.0{1,4})?`
 	return []Setting{
 		{Name: "legacy.url", Kind: URL, Flag: "legacy-url",
-			Help: "Base URL of the old system: what stands before /api/rest there. The table routes says what it answers."},
+			Help: "Base URL of the old system: what stands before /api/rest there. The list routes says which requests it answers."},
 		{Name: "legacy.auth", Kind: Choice, Default: "keep", Choices: []string{"keep", "caller", "own"},
-			Help: "How calls are signed for the old system. keep: as they came, with the Host header that the client sent, so that its signature still verifies. " +
-				"caller: anew for legacy.url, with the consumer and token of the caller, which Portico has to know. " +
-				"own: anew for legacy.url, with the consumer and token below, and only for those whom Portico knows as Admin."},
-		{Name: "legacy.consumer_key", Kind: Text, Help: "With legacy.auth own: key of the consumer that Portico is to the old system."},
+			Help: "How Portico signs calls for the old system. keep: not at all; they go with the Host header that the client sent, so that its signature still verifies. " +
+				"caller: again for legacy.url, with the consumer and token of the caller, which Portico must know. " +
+				"own: again for legacy.url, with the consumer and token below, and only for callers whom Portico knows as Admin."},
+		{Name: "legacy.consumer_key", Kind: Text, Help: "With legacy.auth own: key of Portico's consumer in the old system."},
 		{Name: "legacy.consumer_secret", Kind: Text, Secret: true, Help: "Its secret."},
 		{Name: "legacy.token", Kind: Text, Help: "With legacy.auth own: the access token of an Admin."},
 		{Name: "legacy.token_secret", Kind: Text, Secret: true, Help: "Its secret."},
 		{Name: "legacy.timeout", Kind: Duration, Default: "30s", Min: shortest, Max: longest,
-			Help: "Time for the headers of the old system's reply, once it has the whole request. Bodies take as long as the server settings let them."},
+			Help: "Maximum time until the headers of the old system's reply arrive, once it has the whole request. The server settings limit the time for bodies."},
 		{Name: "legacy.max_in_flight", Kind: Int, Default: "64", Min: 1, Max: 100_000,
-			Help: "Greatest number of requests that wait for the old system's reply at a time; others wait for upstream.max_wait and get 503."},
+			Help: "Maximum number of requests that wait for the old system's reply. Others wait for upstream.max_wait and then get 503."},
 		{Name: "legacy.cache", Kind: Bool, Default: "false",
-			Help: "Whether the old system's replies to Guests' reads of products are kept, as Portico's own are. What changes there behind Portico's back shows after cache.ttl."},
+			Help: "Whether the old system's replies to Guests' product reads are cached, as Portico's own are. Changes made in the old system itself become visible within cache.ttl."},
 
 		{Name: "record.dir", Kind: Text,
-			Help: "Folder for recorded exchanges and for the counts of who calls what, made when it is missing. Empty: nothing is recorded."},
+			Help: "Folder for recorded exchanges and for the counts of who calls what. Portico creates it if it is missing. Empty: nothing is recorded."},
 		{Name: "record.sample", Kind: Decimal, Default: "0.01", Valid: matching(share, "must be a share from 0 to 1, such as 0.01"),
-			Help: "Share of the exchanges that are written, with secrets and personal data masked. Counts are of all. Until one is chosen, compare says that there are no exchanges: a test wants 1."},
+			Help: "Share of the exchanges that are recorded, with secrets and personal data masked. Counts cover all requests. Until an exchange is recorded, compare reports that there are none: use 1 for a trial."},
 		{Name: "record.per_second", Kind: Decimal, Default: "10", Valid: matching(`[0-9]{1,5}(?:\.[0-9]{1,4})?`, "must be a number such as 10 or 0.5"),
-			Help: "Greatest number of exchanges written in a second in the long run."},
+			Help: "Average number of exchanges per second that are recorded at most."},
 		{Name: "record.max_bytes", Kind: Size, Default: "64MiB", Min: kib, Max: 1024 * gib,
-			Help: "Greatest size of all files of exchanges together; then no more are written."},
+			Help: "Maximum size of all recorded exchanges together. After that no more are recorded."},
 		{Name: "record.body_bytes", Kind: Size, Default: "64KiB", Min: kib, Max: 16 * mib,
-			Help: "Greatest size of a body; exchanges with longer ones are not written."},
+			Help: "Maximum size of a recorded body. Exchanges with a longer one are not recorded."},
 
 		{Name: "shadow.sample", Kind: Decimal, Default: "1", Valid: matching(share, "must be a share from 0 to 1, such as 0.01"),
-			Help: "Share of the reads on shadowed routes of which the other side is asked too."},
+			Help: "Share of the reads on shadowed routes that Portico also sends to the other side."},
 		{Name: "shadow.max_in_flight", Kind: Int, Default: "4", Min: 1, Max: 1000,
-			Help: "Greatest number of such questions at a time."},
+			Help: "Maximum number of such reads in flight."},
 		{Name: "shadow.queue", Kind: Int, Default: "64", Min: 1, Max: 100_000,
-			Help: "Greatest number that wait; beyond it they are dropped and counted, and no client waits."},
+			Help: "Maximum number of such reads that wait. Others are dropped and counted. No client waits for them."},
 		{Name: "shadow.timeout", Kind: Duration, Default: "10s", Min: shortest, Max: longest,
-			Help: "Time for the other side's answer."},
+			Help: "Maximum time for the other side's answer."},
 		{Name: "shadow.samples", Kind: Int, Default: "3", Min: 0, Max: 100,
-			Help: "Samples that are kept of each call and field that differs, for the operators' port under /shadow."},
+			Help: "Number of samples of each call and field that differs, which the operators' port shows under /shadow."},
 		{Name: "shadow.unordered", Kind: Bool, Default: "false",
-			Help: "Whether the order of records and fields may differ."},
+			Help: "Whether a different order of records and fields does not count as a difference."},
 		{Name: "shadow.clock", Kind: Duration, Default: "0s", Min: 0, Max: int64(24 * time.Hour),
-			Help: "By how much times may differ."},
+			Help: "Difference between times that does not count."},
 		{Name: "shadow.ignore", Kind: Names,
-			Help: "Fields that may differ, such as updated_at or stock_data.qty, separated by commas."},
+			Help: "Fields whose differences do not count, such as updated_at or stock_data.qty, separated by commas."},
 	}
 }
 
@@ -102,17 +102,17 @@ func migration() []Setting {
 func routesTable() Table {
 	return Table{
 		Name: "routes",
-		Help: "Who answers what, for moving resource by resource: Portico's adapter, or the old system at legacy.url. " +
-			"The entry that says most counts: its resource named, then its calls. What no entry is about Portico answers.",
+		Help: "Who answers which requests during a migration: Portico's adapter, or the old system at legacy.url. " +
+			"The most specific entry wins: first the one that names the resource, then the one that names the calls. Portico answers what no entry covers.",
 		Keys: []Setting{
 			{Name: "resource", Kind: Choice, Choices: []string{
 				"all", "outside", "customers", "customer_addresses", "products", "product_images", "product_websites", "product_categories",
 				"stock_items", "orders", "order_items", "order_addresses", "order_comments",
-			}, Help: "What the entry is about. outside is what the contract has no route for, such as /oauth/ and images; all includes it."},
+			}, Help: "Resource of the entry. outside stands for everything that the contract has no route for, such as /oauth/ and images; all includes it."},
 			{Name: "calls", Kind: Choice, Choices: []string{"all", "reads", "writes"}, Default: "all", Help: "Which requests."},
 			{Name: "to", Kind: Choice, Choices: []string{"portico", "legacy"}, Help: "Who answers."},
 			{Name: "shadow", Kind: Bool, Default: "false",
-				Help: "Whether the other side is asked too, in the background, where the contract has a GET. Differences are counted and kept as samples; the client sees nothing of it."},
+				Help: "Whether Portico also sends GET requests to the other side, in the background. It counts differences and shows samples; the client sees nothing of it."},
 		},
 		Identity: []string{"resource", "calls"},
 		Example:  "{resource: stock_items, calls: reads, to: portico}",

@@ -22,32 +22,32 @@ func Tables() []Table {
 	return []Table{
 		{
 			Name: "attributes",
-			Help: "Attributes that the store has besides those of the contract: they are read, written, filtered and sorted by like these.",
+			Help: "Attributes that the store has besides those of the contract. They can be read, written, filtered and sorted like those.",
 			Keys: []Setting{
-				{Name: "resource", Help: "What has the attribute: customers, customer_addresses or products."},
-				{Name: "name", Help: "Its name in requests and answers: lower-case letters, digits and underscores. Names of the contract are taken."},
+				{Name: "resource", Help: "Resource that has the attribute: customers, customer_addresses or products."},
+				{Name: "name", Help: "Its name in requests and answers, of lower-case letters, digits and underscores. It must not be a name of the contract."},
 				{Name: "kind", Kind: Choice, Choices: []string{"text", "integer", "decimal", "time"},
-					Help: "How its values are written and compared. It stays what it is once values are stored."},
+					Help: "How its values are written and compared. It cannot change once values are stored."},
 				{Name: "scope", Kind: Choice, Choices: []string{"global", "website", "store"}, Default: "global",
-					Help: "Whether websites or store views may have values of their own, for products."},
-				{Name: "roles", Kind: Choices, Choices: roles, Help: "Who reads it."},
-				{Name: "writers", Kind: Choices, Choices: []string{"admin", "customer"}, Default: "admin", Help: "Who writes it: customers only what is their own, and no products."},
+					Help: "For products: whether websites or store views may have values of their own."},
+				{Name: "roles", Kind: Choices, Choices: roles, Help: "Roles that read it."},
+				{Name: "writers", Kind: Choices, Choices: []string{"admin", "customer"}, Default: "admin", Help: "Roles that write it. Customers write only what is their own, and no products."},
 				{Name: "views", Kind: Choices, Choices: []string{"list", "single"}, Default: "list,single",
-					Help: "Where it shows unasked. Elsewhere attrs asks for it."},
+					Help: "Views that show it by default. In other views attrs asks for it."},
 			},
 			Identity: []string{"resource", "name"},
 			Example:  "{resource: customers, name: loyalty_number, kind: text, roles: [admin, customer]}",
 		},
 		{
 			Name: "fields",
-			Help: "Which of the contract's fields a role reads and writes, where that is not all that the contract gives it. " +
-				"A field that is not read can neither be asked for nor filtered or sorted by.",
+			Help: "Which of the contract's fields a role reads and writes, where it is to have fewer than the contract allows. " +
+				"A role can neither ask for a field that it does not read, nor filter or sort by it.",
 			Keys: []Setting{
-				{Name: "resource", Help: "What has the fields: customers, customer_addresses, products, product_images, product_websites, " +
+				{Name: "resource", Help: "Resource that has the fields: customers, customer_addresses, products, product_images, product_websites, " +
 					"product_categories, stock_items (in products, too), orders, order_items, order_addresses or order_comments (in orders, too)."},
-				{Name: "role", Kind: Choice, Choices: roles, Help: "Whom the entry is about."},
-				{Name: "read", Kind: Names, Help: "The fields the role reads, no others. Without this key: all. [] is none."},
-				{Name: "write", Kind: Names, Help: "The fields the role writes; others it sends are dropped. Without this key: all. [] is none."},
+				{Name: "role", Kind: Choice, Choices: roles, Help: "Role that the entry restricts."},
+				{Name: "read", Kind: Names, Help: "The only fields that the role reads. Without this key: all. [] means none."},
+				{Name: "write", Kind: Names, Help: "The only fields that the role writes; others that it sends are dropped. Without this key: all. [] means none."},
 			},
 			Identity: []string{"resource", "role"},
 			Example:  "{resource: products, role: guest, read: [entity_id, sku, name, final_price_with_tax]}",

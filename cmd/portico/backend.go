@@ -34,18 +34,18 @@ func (j *joined) Close() error { return errors.Join(j.store.Close(), j.db.Close(
 func restSettings() []config.Setting {
 	return []config.Setting{
 		{Name: "mapping", Kind: config.Text, Default: "medusa",
-			Help: "What says how to speak to the backend: the name of a mapping that is built in, which is medusa, or the path of a file, which has a slash or a dot."},
+			Help: "Mapping that describes the backend's API: medusa, which is built in, or the path of a file, with a slash or a dot in it."},
 		{Name: "url", Kind: config.URL, Help: "Base URL of the backend's API, without the paths that the mapping names."},
-		{Name: "user", Kind: config.Text, Help: "Name to log in to the backend with, where the mapping asks for one."},
-		{Name: "secret", Kind: config.Text, Secret: true, Help: "Password, key or token for the backend, as the mapping uses it."},
-		{Name: "vars", Kind: config.Names, Help: "Values of the mapping's variables, as name=value, in place of those that it gives itself."},
+		{Name: "user", Kind: config.Text, Help: "User name at the backend, where the mapping needs one."},
+		{Name: "secret", Kind: config.Text, Secret: true, Help: "Password, key or token at the backend, as the mapping uses it."},
+		{Name: "vars", Kind: config.Names, Help: "Values of the mapping's variables, as name=value. They replace the mapping's own."},
 		{Name: "unmapped", Kind: config.Choice, Default: "refuse", Choices: []string{"refuse", "allocate"},
-			Help: "What happens to a record of the backend that has no legacy id: refuse leaves it out until portico ids import gives it one, allocate gives it the next."},
+			Help: "What happens to a record of the backend without a legacy id: refuse leaves it out until portico ids import gives it one, allocate gives it the next one."},
 		{Name: "scan_every", Kind: config.Duration, Default: "10s", Min: int64(time.Second), Max: int64(24 * time.Hour),
-			Help: "Time between two looks for records that are new at the backend. Changes of known ones show at once."},
-		{Name: "ca_file", Kind: config.Text, Help: "File with the certificates (PEM) that the backend's is checked against. Empty: those of the system."},
-		{Name: "client_cert", Kind: config.Text, Help: "File with the certificate (PEM) that the backend is shown; with rest.client_key."},
-		{Name: "client_key", Kind: config.Text, Help: "File with the key (PEM) of rest.client_cert."},
+			Help: "Time between two scans for records that are new at the backend. Changes of known records are visible immediately."},
+		{Name: "ca_file", Kind: config.Text, Help: "PEM file with the certificate authorities that Portico trusts for the backend. Empty: those of the system."},
+		{Name: "client_cert", Kind: config.Text, Help: "PEM file with the client certificate for the backend, with rest.client_key."},
+		{Name: "client_key", Kind: config.Text, Help: "PEM file with the private key of rest.client_cert."},
 	}
 }
 

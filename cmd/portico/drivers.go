@@ -30,13 +30,13 @@ func drivers() []driver {
 	return []driver{
 		{settings: config.Section{Name: sqlSection, Settings: []config.Setting{
 			{Name: "dsn", Kind: config.Text, Default: "sqlite:portico.db", Secret: true, Valid: sqlstore.ValidDSN,
-				Help: "The database: sqlite: and the path of a file, which is made when it is missing; " +
+				Help: "The database: sqlite: and the path of a file, which Portico creates if it is missing; " +
 					"postgres://user:password@host:5432/database; or, for MariaDB too, mysql:user:password@tcp(host:3306)/database."},
 			{Name: "migrate", Kind: config.Choice, Default: "auto", Choices: []string{"auto", "off"},
-				Help: "Whether tables are made and brought up to date at start. off takes a database as it is."},
+				Help: "Whether Portico creates its tables and updates them at start. off leaves the database as it is."},
 			{Name: "media_dir", Kind: config.Text,
-				Help: "Folder of the image files, made when it is missing, and for nothing else: a file that the store does not know there may be written over. " +
-					"Processes that share a database share it. Empty: beside the file of SQLite, as portico.db-media; with a server portico-media in the working directory."},
+				Help: "Folder for the image files, which Portico creates if it is missing. Put nothing else there: Portico may overwrite files that it does not know. " +
+					"Processes that share a database must share it. Empty: beside the file of SQLite, as portico.db-media; with a database server portico-media in the working directory."},
 		}}},
 		{settings: config.Section{Name: restSection, Settings: restSettings()}, join: joinREST},
 	}
