@@ -53,9 +53,11 @@ func arrows() map[string][]string {
 		"adapter":             {},
 		"adapter/adaptertest": {"adapter"},
 		"adapter/demo":        {"adapter"},
-		"adapter/guard":       {"adapter"},
-		"adapter/magento1":    {"adapter"},
-		"adapter/reststore":   {"adapter", "adapter/sidestore"},
+		// databases with the demo store for tests
+		"adapter/demo/demotest": {"adapter", "adapter/demo", "adapter/sqlstore", "adapter/sqlstore/sqltest"},
+		"adapter/guard":         {"adapter"},
+		"adapter/magento1":      {"adapter"},
+		"adapter/reststore":     {"adapter", "adapter/sidestore"},
 		// a private Medusa for tests
 		"adapter/reststore/medusatest": {"adapter/sqlstore/sqltest", "contracttests/programs"},
 		"adapter/sidestore":            {"adapter"},

@@ -33,11 +33,6 @@ import (
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range dialects() {
-		// It makes the same calls, and hashes a password for each customer besides, which
-		// the race detector slows most of all.
-		if !nightly.Whole() && dialect == "documented" {
-			continue
-		}
 		t.Run(dialect, func(t *testing.T) {
 			target := demoTarget(t, dialect)
 			target.Fixtures = throwawayFixtures(t)
