@@ -15,6 +15,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/demo"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -26,6 +27,10 @@ const atOnce = 50
 func TestAtOnce(t *testing.T) {
 	for engine, newDSN := range newDatabases() {
 		for _, d := range contract.Dialects() {
+			// A dialect changes what is above the store: by day an engine has one of them.
+			if (d.Name == "magento") != (engine == "sqlite") && !nightly.Whole() {
+				continue
+			}
 			t.Run(engine+" "+d.Name, func(t *testing.T) { testAtOnce(t, engine, newDSN(t), d) })
 		}
 	}

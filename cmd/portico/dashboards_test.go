@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
@@ -100,17 +101,25 @@ func TestPromtool(t *testing.T) {
 		"settings": "check config --syntax-only prometheus.yml", // the token's file is elsewhere
 		"rules":    "check rules rules.yml alerts.yml",
 	}
-	if !testing.Short() { // a day of samples takes some seconds
-		checks["tests of rules"] = "test rules tests.yml"
-	}
 	for name, arguments := range checks {
-		t.Run(name, func(t *testing.T) {
-			tool := exec.CommandContext(t.Context(), "promtool", strings.Fields(arguments)...)
-			tool.Dir = prometheusRoot
-			if output, err := tool.CombinedOutput(); err != nil {
-				t.Errorf("promtool %s: %v\n%s", arguments, err, output)
-			}
-		})
+		t.Run(name, func(t *testing.T) { promtool(t, arguments) })
+	}
+}
+
+// TestRules has Prometheus' own tool play days of samples to the rules and alerts.
+func TestRules(t *testing.T) {
+	nightly.Only(t, "faults")
+	programs.Need(t, "promtool")
+	promtool(t, "test rules tests.yml")
+}
+
+// promtool runs the tool in the folder of the rules.
+func promtool(t *testing.T, arguments string) {
+	t.Helper()
+	tool := exec.CommandContext(t.Context(), "promtool", strings.Fields(arguments)...)
+	tool.Dir = prometheusRoot
+	if output, err := tool.CombinedOutput(); err != nil {
+		t.Errorf("promtool %s: %v\n%s", arguments, err, output)
 	}
 }
 
