@@ -171,6 +171,6 @@ func (s *Service) deleteCustomer(ctx context.Context, c *Call) (*Reply, error) {
 	if err := s.customers.store.Delete(ctx, &adapter.DeleteParams{Key: key, OwnerID: ownerID(c.Principal)}); err != nil {
 		return nil, err
 	}
-	s.auth.Purge()
+	s.auth.PurgeCredentials()
 	return &Reply{}, nil
 }

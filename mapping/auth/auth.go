@@ -144,10 +144,17 @@ func New(credentials Credentials, nonces Nonces, o Options) *Authenticator {
 	return a
 }
 
-// Purge forgets every remembered credential, for when the store was replaced or
-// a token removed.
+// Purge forgets everything, for when the store was replaced.
 func (a *Authenticator) Purge() {
 	a.cache.Store(newCredentialCache(a.credentials, a.keys, a.ttl, a.now))
+}
+
+// PurgeCredentials forgets every remembered credential, for when a token was removed. A
+// nonce that came with a wrong signature stays used up for its sender.
+func (a *Authenticator) PurgeCredentials() {
+	c := newCredentialCache(a.credentials, a.keys, a.ttl, a.now)
+	c.failedNonces = a.cache.Load().failedNonces
+	a.cache.Store(c)
 }
 
 // Anonymous reports whether an Authorization value holds no credentials, so that its

@@ -375,6 +375,15 @@ func TestNonces(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a bad signature is not forgotten with the credentials", func(t *testing.T) {
+		a, _, _ := newAuthenticator(Options{})
+		for _, want := range []string{"signature_invalid", "nonce_used"} {
+			if got := authenticate(a, nonced("n")); got != want {
+				t.Errorf("problem %q, want %s", got, want)
+			}
+			a.PurgeCredentials()
+		}
+	})
 	t.Run("a token that is refused does not", func(t *testing.T) {
 		for _, token := range []string{unknown, revokedToken, foreignToken, requestToken} {
 			a, _, nonces := newAuthenticator(Options{})

@@ -201,7 +201,7 @@ func (g *Granting) Authorise(ctx context.Context, text string, adminID, customer
 	if err != nil {
 		return adapter.Token{}, rejectUnknown(err)
 	}
-	g.auth.Purge()
+	g.auth.PurgeCredentials()
 	return token, nil
 }
 
