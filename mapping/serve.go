@@ -50,7 +50,7 @@ const htmlType = "text/html; charset=UTF-8"
 
 // Owns reports whether r is for this service; all other paths do not belong to
 // the interface (wire 2).
-func Owns(r *http.Request) bool { return strings.HasPrefix(r.URL.EscapedPath(), contract.Base) }
+func IsAPIRequest(r *http.Request) bool { return strings.HasPrefix(r.URL.EscapedPath(), contract.Base) }
 
 // Anonymous reports whether r carries no credentials, so that its caller is a Guest.
 func (s *Service) Anonymous(r *http.Request) bool {

@@ -206,7 +206,7 @@ func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
 	if len(a.Rules) > 0 && a.goesToLegacy(c.Request) {
 		return a.pass(c, buf)
 	}
-	if !mapping.Owns(c.Request) {
+	if !mapping.IsAPIRequest(c.Request) {
 		return a.serveOutside(c, buf), nil
 	}
 	ctx, scheme := c.Request.Context(), a.Scheme(c.Request)
@@ -222,7 +222,7 @@ func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
 
 // limitGuest refuses a call of a Guest whose network sends too many.
 func (a *api) limitGuest(c *gin.Context, buf []byte) (refusal mapping.Response, limited bool) {
-	if !a.guests.Active() || !mapping.Owns(c.Request) || !a.service.Anonymous(c.Request) {
+	if !a.guests.Active() || !mapping.IsAPIRequest(c.Request) || !a.service.Anonymous(c.Request) {
 		return refusal, false
 	}
 	wait, ok := a.guests.Take(ratelimit.Network(c.ClientIP()))

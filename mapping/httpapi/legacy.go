@@ -37,7 +37,7 @@ func (a *api) pass(c *gin.Context, buf []byte) (mapping.Response, error) {
 	response := mapping.Response{Call: noCall}
 	notAcceptable := false
 	call := passthrough.Call{Address: a.address(r), Scheme: scheme, Trusted: a.trusted(r.RemoteAddr)}
-	if mapping.Owns(r) {
+	if mapping.IsAPIRequest(r) {
 		admission, refusal, ok := a.service.Admit(ctx, r, scheme, buf)
 		if !ok {
 			a.write(c, &refusal)
@@ -50,7 +50,7 @@ func (a *api) pass(c *gin.Context, buf []byte) (mapping.Response, error) {
 		return answered, nil
 	}
 	var writer http.ResponseWriter = c.Writer
-	if mapping.Owns(r) && !call.Address.Reads {
+	if mapping.IsAPIRequest(r) && !call.Address.Reads {
 		done := sync.OnceFunc(a.service.LegacyChange(ctx, r))
 		defer done() // whatever became of it
 		writer = &acknowledging{c.Writer, done}
@@ -83,7 +83,7 @@ func (a *api) refusePassing(c *gin.Context, scheme string, err error, buf []byte
 	}
 	var response mapping.Response
 	switch {
-	case mapping.Owns(c.Request):
+	case mapping.IsAPIRequest(c.Request):
 		response = a.service.Refuse(ctx, c.Request, scheme, err, buf)
 	case errors.Is(err, mapping.ErrBody):
 		response = plain(http.StatusBadRequest, "The body of the request cannot be read\n", buf)

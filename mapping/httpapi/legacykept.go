@@ -16,7 +16,7 @@ import (
 // passKept answers a request with a reply of the old system that is kept, or kept
 // from now on. about is what is known of it. ok is false where it has to be passed on.
 func (a *api) passKept(ctx context.Context, c *gin.Context, call passthrough.Call, buf []byte, about *mapping.Response) (response mapping.Response, ok bool) {
-	if !mapping.Owns(c.Request) || call.Sign != nil {
+	if !mapping.IsAPIRequest(c.Request) || call.Sign != nil {
 		return response, false
 	}
 	reply, ok, err := a.service.KeptLegacy(ctx, c.Request, call.Scheme, call.ForwardedHost(c.Request), func(ctx context.Context, headers []string, most int) (mapping.LegacyReply, error) {
