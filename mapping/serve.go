@@ -60,7 +60,7 @@ func (s *Service) Anonymous(r *http.Request) bool {
 // Repeat answers r, which must be owned, with a reply that is at hand, if there is
 // one: without a step of the pipeline, and as [Service.Serve] would. buf is room for
 // the body. scheme is http or https as the client used it.
-func (s *Service) Repeat(r *http.Request, scheme string, buf []byte) (response Response, ok bool) {
+func (s *Service) ServeCached(r *http.Request, scheme string, buf []byte) (response Response, ok bool) {
 	if s.replies == nil {
 		return response, false
 	}

@@ -210,7 +210,7 @@ func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
 		return a.serveOutside(c, buf), nil
 	}
 	ctx, scheme := c.Request.Context(), a.Scheme(c.Request)
-	response, ok := a.service.Repeat(c.Request, scheme, buf)
+	response, ok := a.service.ServeCached(c.Request, scheme, buf)
 	if !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = a.inTime(ctx)
