@@ -96,7 +96,7 @@ func (s *Service) admit(ctx context.Context, c *Call) (*auth.Signer, error) {
 // Refuse answers r, which must be owned and could not be passed on because of err,
 // as [Service.Serve] would: by its arguments, which are those of Serve. An error of
 // kind Unavailable is answered with 503, a [*RateError] with 429, ErrBody with 400.
-func (s *Service) Refuse(ctx context.Context, r *http.Request, scheme string, err error, buf []byte) Response {
+func (s *Service) ErrorResponse(ctx context.Context, r *http.Request, scheme string, err error, buf []byte) Response {
 	c, _ := s.passing(ctx, r, scheme)
 	return s.refusal(ctx, c, err, buf)
 }

@@ -84,7 +84,7 @@ func (a *api) refusePassing(c *gin.Context, scheme string, err error, buf []byte
 	var response mapping.Response
 	switch {
 	case mapping.IsAPIRequest(c.Request):
-		response = a.service.Refuse(ctx, c.Request, scheme, err, buf)
+		response = a.service.ErrorResponse(ctx, c.Request, scheme, err, buf)
 	case errors.Is(err, mapping.ErrBody):
 		response = plain(http.StatusBadRequest, "The body of the request cannot be read\n", buf)
 	default:

@@ -77,7 +77,7 @@ func (a *api) sendSpooled(c *gin.Context, scheme string, response mapping.Respon
 		}
 	}()
 	if err := fill(file); err != nil {
-		refusal := a.service.Refuse(c.Request.Context(), c.Request, scheme, err, buf)
+		refusal := a.service.ErrorResponse(c.Request.Context(), c.Request, scheme, err, buf)
 		refusal.Role = response.Role
 		a.write(c, &refusal)
 		return refusal, nil
