@@ -201,7 +201,7 @@ func TestLargePages(t *testing.T) {
 	}
 	db, _ := openStore(t, data)
 	limits := settings()
-	limits.Replies = keepReplies(t, limits.Now)
+	limits.ReplyCache = keepReplies(t, limits.Now)
 	for _, d := range contract.Dialects() {
 		shop := serveShop(t, d, limits, data, db, db.Adapter())
 		list := func(role contract.Role, query string) string {

@@ -52,7 +52,7 @@ func TestClientErrors(t *testing.T) {
 		for _, d := range []*contract.Dialect{contract.Documented(), contract.Magento()} {
 			with := settings()
 			if keeping {
-				with.Replies = keepReplies(t, with.Now)
+				with.ReplyCache = keepReplies(t, with.Now)
 			}
 			shops[d.Name == "magento"] = openShopWith(t, d, with, func(a adapter.Adapter) adapter.Adapter {
 				return faulty{a, func(string, adapter.Key) error {

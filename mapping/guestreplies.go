@@ -24,7 +24,7 @@ import (
 
 // Replies keeps finished replies to Guests' reads of products. It is package
 // cache, seen from here; nil in [Settings] keeps none.
-type Replies interface {
+type ReplyCache interface {
 	// Near returns the reply to a request that was sent before exactly like this.
 	Near(request [32]byte) (value []byte, ok bool)
 	// Get returns the reply under key, or what fill makes, which holds for at most
@@ -84,21 +84,21 @@ func modifiers() []string {
 
 // guestReplies is where the service looks before it reads products for a Guest.
 type guestReplies struct {
-	Replies
+	ReplyCache
 	calls []keptCall
 	reads []string // parameters
 	base  [32]byte // what all replies depend on
 }
 
 func newGuestReplies(d *contract.Dialect, settings *Settings) *guestReplies {
-	if settings.Replies == nil {
+	if settings.ReplyCache == nil {
 		return nil
 	}
 	sum := sha256.New()
 	for _, part := range []string{"portico replies 1", d.Name, settings.PublicURL, settings.Fingerprint} {
 		writeText(sum, part)
 	}
-	return &guestReplies{settings.Replies, keptCalls(), modifiers(), [32]byte(sum.Sum(nil))}
+	return &guestReplies{settings.ReplyCache, keptCalls(), modifiers(), [32]byte(sum.Sum(nil))}
 }
 
 // request returns the sum of all that the reply to a Guest's request can depend

@@ -45,7 +45,7 @@ func openTwins(t testing.TB, d *contract.Dialect, with mapping.Settings) twins {
 	data := demotest.Data(t)
 	db, _ := openDemo(t)
 	plain := serveShop(t, d, with, data, db, db.Adapter())
-	with.Replies = keepReplies(t, with.Now)
+	with.ReplyCache = keepReplies(t, with.Now)
 	return twins{serveShop(t, d, with, data, db, db.Adapter()), plain}
 }
 
@@ -168,7 +168,7 @@ func TestKeptForGuests(t *testing.T) {
 func TestKeptApart(t *testing.T) {
 	counted := &reads{}
 	with := settings()
-	with.Replies = keepReplies(t, with.Now)
+	with.ReplyCache = keepReplies(t, with.Now)
 	s := openShopWith(t, contract.Documented(), with, func(a adapter.Adapter) adapter.Adapter { return countedAdapter{a, counted} })
 	read := func(target string, header ...string) (string, int) {
 		counted.take()
@@ -284,7 +284,7 @@ func TestStaleReplies(t *testing.T) {
 	clock.Store(time.Date(2013, 3, 29, 12, 0, 0, 0, time.UTC).Unix())
 	with := settings()
 	with.Now = func() time.Time { return time.Unix(clock.Load(), 0) }
-	with.Replies = keepReplies(t, with.Now)
+	with.ReplyCache = keepReplies(t, with.Now)
 	down := new(atomic.Bool)
 	s := openShopWith(t, contract.Documented(), with, func(a adapter.Adapter) adapter.Adapter {
 		return faulty{a, func(op string, _ adapter.Key) error {
@@ -325,7 +325,7 @@ func TestStaleReplies(t *testing.T) {
 // kept.
 func TestPanicWhileKept(t *testing.T) {
 	with := settings()
-	with.Replies = keepReplies(t, with.Now)
+	with.ReplyCache = keepReplies(t, with.Now)
 	broken := new(atomic.Bool)
 	s := openShopWith(t, contract.Documented(), with, func(a adapter.Adapter) adapter.Adapter {
 		return faulty{a, func(string, adapter.Key) error {

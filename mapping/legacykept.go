@@ -183,7 +183,7 @@ func decodeLegacy(value []byte) (r LegacyReply, ok bool) {
 // written. r must be owned.
 func (s *Service) LegacyChange(ctx context.Context, r *http.Request) (done func()) {
 	address, _ := s.table.Address(r.Method, r.URL.EscapedPath())
-	if s.settings.Replies == nil || address.Reads || address.Route == nil {
+	if s.settings.ReplyCache == nil || address.Reads || address.Route == nil {
 		return func() {}
 	}
 	resource := adapter.Resource(address.Route.Resource)
@@ -195,5 +195,5 @@ func (s *Service) LegacyChange(ctx context.Context, r *http.Request) (done func(
 	if id, err := strconv.ParseInt(c.Param("id"), 10, 64); err == nil && resource != adapter.StockItems {
 		tags = append(tags, productTag(id))
 	}
-	return s.settings.Replies.Change(ctx, tags)
+	return s.settings.ReplyCache.Change(ctx, tags)
 }

@@ -68,7 +68,7 @@ type Settings struct {
 	// Replies, unless nil, keeps replies to Guests. Fingerprint stands for all else
 	// that replies depend on, such as the build and the configuration: services that
 	// share replies have the same.
-	Replies     Replies
+	ReplyCache  ReplyCache
 	Fingerprint string
 	// Legacy says how calls are signed that the old system answers. LegacySigner is for
 	// OwnSignature. LegacyCache keeps its replies to Guests in Replies too.
@@ -213,7 +213,7 @@ func New(d *contract.Dialect, fields *contract.Fields, behind adapter.Adapter, s
 	if s.rates, err = ratelimit.New[int64](settings.ConsumerRate, settings.ConsumerBurst, settings.Now); err != nil {
 		return nil, err
 	}
-	upstream := &watchedAdapter{behind, s.memory, settings.Replies, s.filters}
+	upstream := &watchedAdapter{behind, s.memory, settings.ReplyCache, s.filters}
 	if s.shops, err = newShops(upstream, schemas, settings.Now); err != nil {
 		return nil, fmt.Errorf("shop: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 type watchedAdapter struct {
 	adapter.Adapter
 	memory  *memory
-	replies Replies // nil: none are kept
+	replies ReplyCache // nil: none are kept
 	filters *filters
 }
 
@@ -74,7 +74,7 @@ type watchedStore struct {
 	adapter.Store
 	memory  *memory
 	affects []adapter.Resource
-	replies Replies // nil where no reply shows the records
+	replies ReplyCache // nil where no reply shows the records
 	shown   shownIn
 }
 

@@ -134,7 +134,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		return nil, err
 	}
 	open.add(func() error { old.close(); return nil })
-	var replies mapping.Replies
+	var replies mapping.ReplyCache
 	if cfg.Cache.MemoryBytes > 0 || cfg.Cache.RedisURL != "" {
 		replies = kept
 	}
@@ -160,7 +160,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		Products:          mapping.ProductSettings{AttributeSets: cfg.Store.AttributeSets, TaxClasses: cfg.Store.TaxClasses, Themes: cfg.Store.Themes},
 		Stock:             stock,
 		Now:               time.Now,
-		Replies:           replies,
+		ReplyCache:        replies,
 		Fingerprint:       sameReplies,
 		Legacy:            old.auth,
 		LegacySigner:      old.signer,
