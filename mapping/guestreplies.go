@@ -319,15 +319,15 @@ func (s *Service) repeat(value []byte, outcome string, age time.Duration, buf []
 	}
 	format := contract.Format(header[3])
 	response = Response{
-		Status:      status,
-		ContentType: format.ContentType(),
-		Body:        body,
-		Call:        s.replies.calls[header[2]].name,
-		Role:        contract.Guest.String(),
-		Format:      format.String(),
-		Kept:        outcome,
-		Age:         age,
-		ClientError: header[4]&clientErrorFlag != 0,
+		Status:       status,
+		ContentType:  format.ContentType(),
+		Body:         body,
+		Call:         s.replies.calls[header[2]].name,
+		Role:         contract.Guest.String(),
+		Format:       format.String(),
+		CacheOutcome: outcome,
+		Age:          age,
+		ClientError:  header[4]&clientErrorFlag != 0,
 	}
 	if header[4]&bareFlag != 0 {
 		response.ContentType = htmlType

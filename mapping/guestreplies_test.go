@@ -52,7 +52,7 @@ func openTwins(t testing.TB, d *contract.Dialect, with mapping.Settings) twins {
 // guestRead is what a Guest reads of target.
 func (s *shop) guestRead(target string) (text, kept string) {
 	r := s.serve(contract.Guest, "GET", target, "", "Accept", "application/json")
-	return fmt.Sprintf("%d %s %s", r.Status, r.ContentType, formKey.ReplaceAll(r.Body, []byte("form_key"))), r.Kept
+	return fmt.Sprintf("%d %s %s", r.Status, r.ContentType, formKey.ReplaceAll(r.Body, []byte("form_key"))), r.CacheOutcome
 }
 
 // guestTargets are reads whose replies are kept: singles by number and SKU, known
@@ -154,7 +154,7 @@ func TestKeptForGuests(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var kept string
 			for range 2 {
-				kept = s.serve(c.role, "GET", c.target, "").Kept
+				kept = s.serve(c.role, "GET", c.target, "").CacheOutcome
 			}
 			if kept != c.want {
 				t.Errorf("%q, want %q", kept, c.want)
@@ -212,8 +212,8 @@ func TestForgedHosts(t *testing.T) {
 			if err != nil || got.Status != 200 || strings.Count(links, "http://"+host+"/") != 2 || strings.Count(links, "http://") != 2 {
 				t.Errorf("%s is answered %d %s", host, got.Status, links)
 			}
-			if (got.Kept == "hit") != (round == 1) {
-				t.Errorf("%s, round %d: %s", host, round, got.Kept)
+			if (got.CacheOutcome == "hit") != (round == 1) {
+				t.Errorf("%s, round %d: %s", host, round, got.CacheOutcome)
 			}
 		}
 	}
@@ -303,8 +303,8 @@ func TestStaleReplies(t *testing.T) {
 	down.Store(true)
 	clock.Add(3600 + 90)
 	r := s.serve(contract.Guest, "GET", "/products/1", "", "Accept", "application/json")
-	if got, _ := s.guestRead("/products/1"); got != fresh || r.Kept != "stale" || r.Age != (3600+90)*time.Second {
-		t.Errorf("%s after %s: %s", r.Kept, r.Age, got)
+	if got, _ := s.guestRead("/products/1"); got != fresh || r.CacheOutcome != "stale" || r.Age != (3600+90)*time.Second {
+		t.Errorf("%s after %s: %s", r.CacheOutcome, r.Age, got)
 	}
 	for _, target := range []string{"/products/2", "/products", "/products/3"} {
 		if r := s.serve(contract.Guest, "GET", target, "", "Accept", "application/json"); r.Status != 503 {
@@ -341,7 +341,7 @@ func TestPanicWhileKept(t *testing.T) {
 	}
 	s.checkLog(t, "panic", "getProduct")
 	broken.Store(false)
-	if r := s.serve(contract.Guest, "GET", "/products/1", ""); r.Status != 200 || r.Kept != "miss" {
-		t.Errorf("%d %s %s", r.Status, r.Kept, r.Body)
+	if r := s.serve(contract.Guest, "GET", "/products/1", ""); r.Status != 200 || r.CacheOutcome != "miss" {
+		t.Errorf("%d %s %s", r.Status, r.CacheOutcome, r.Body)
 	}
 }

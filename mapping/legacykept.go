@@ -33,8 +33,8 @@ type LegacyReply struct {
 	Body   []byte `json:"-"`
 
 	// Kept and Age are those of [Response].
-	Kept string        `json:"-"`
-	Age  time.Duration `json:"-"`
+	CacheOutcome string        `json:"-"`
+	Age          time.Duration `json:"-"`
 }
 
 // AskLegacy gets the reply to a request from the old system, with a body of at most
@@ -67,7 +67,7 @@ func (s *Service) KeptLegacy(ctx context.Context, r *http.Request, scheme, host 
 		return reply, false, err
 	}
 	reply, ok = decodeLegacy(value)
-	reply.Kept, reply.Age = outcome, age
+	reply.CacheOutcome, reply.Age = outcome, age
 	return reply, ok, nil
 }
 

@@ -31,9 +31,9 @@ type Response struct {
 	// "stale", "coalesced" or "bypass"; it is empty for others. The Body of such a
 	// one may be others' too, and must not be changed. Age is how old the reply is,
 	// EntityTag, if not empty, the value of its ETag.
-	Kept      string
-	Age       time.Duration
-	EntityTag string
+	CacheOutcome string
+	Age          time.Duration
+	EntityTag    string
 
 	// What the answer was, for logs and metrics.
 	Call    string

@@ -134,7 +134,7 @@ func (a *api) serve(c *gin.Context) {
 
 	buffer := a.buffers.Get().(*[]byte)
 	response, err := a.respond(c, (*buffer)[:0])
-	if response.Kept == "" && cap(response.Body) > cap(*buffer) && cap(response.Body) <= keptBuffer {
+	if response.CacheOutcome == "" && cap(response.Body) > cap(*buffer) && cap(response.Body) <= keptBuffer {
 		*buffer = response.Body
 	}
 	a.buffers.Put(buffer)
@@ -177,8 +177,8 @@ func (a *api) log(c *gin.Context, id string, response *mapping.Response, cut boo
 	if response.Problem != "" {
 		attributes = append(attributes, slog.String("problem", response.Problem))
 	}
-	if response.Kept != "" {
-		attributes = append(attributes, slog.String("cache", response.Kept))
+	if response.CacheOutcome != "" {
+		attributes = append(attributes, slog.String("cache", response.CacheOutcome))
 	}
 	if response.Legacy {
 		attributes = append(attributes, slog.String("side", "legacy"))

@@ -12,7 +12,7 @@ import (
 // how a client may use it again: it has to ask each time, because a write may have
 // ended the reply.
 func describeKept(header *headers, r *mapping.Response) {
-	switch r.Kept {
+	switch r.CacheOutcome {
 	case "":
 		return
 	case "hit":

@@ -39,7 +39,7 @@ func (a *api) passKept(ctx context.Context, c *gin.Context, call passthrough.Cal
 	header := headers{c.Writer.Header(), make([]string, 0, mostHeaders)}
 	maps.Copy(header.header, reply.Header)
 	response = *about
-	response.Status, response.Legacy, response.Kept, response.Age = reply.Status, true, reply.Kept, reply.Age
+	response.Status, response.Legacy, response.CacheOutcome, response.Age = reply.Status, true, reply.CacheOutcome, reply.Age
 	describeKept(&header, &response)
 	header.set("Content-Length", strconv.Itoa(len(reply.Body)))
 	response.Format = formatOf(reply.Header.Get("Content-Type"))
