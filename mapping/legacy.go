@@ -14,11 +14,11 @@ type LegacyAuth uint8
 
 const (
 	// KeptSignature passes calls on as they came. The old system alone verifies them.
-	KeptSignature LegacyAuth = iota
+	UnchangedSignature LegacyAuth = iota
 	// CallersSignature signs anew with the consumer and the token of the caller.
-	CallersSignature
+	CallerSignature
 	// OwnSignature signs anew as an Admin of the old system, for Admins alone.
-	OwnSignature
+	AdminSignature
 )
 
 // ErrBody is for a request whose body cannot be read.
@@ -50,7 +50,7 @@ func (s *Service) Admit(ctx context.Context, r *http.Request, scheme string, buf
 	}
 	c, unacceptable := s.passing(ctx, r, scheme)
 	a.NotAcceptable = unacceptable != nil
-	if s.settings.Legacy == KeptSignature {
+	if s.settings.LegacyAuth == UnchangedSignature {
 		return a, refusal, true
 	}
 	signer, err := s.admit(ctx, c)
@@ -82,9 +82,9 @@ func (s *Service) admit(ctx context.Context, c *Call) (*auth.Signer, error) {
 	switch role := c.Principal.Role; {
 	case role == contract.Guest:
 		return nil, nil
-	case s.settings.Legacy == CallersSignature && c.Principal.KeyID != 0:
+	case s.settings.LegacyAuth == CallerSignature && c.Principal.KeyID != 0:
 		return nil, s.dialect.Fault(contract.AccessDenied) // it has no secret to sign with
-	case s.settings.Legacy == CallersSignature:
+	case s.settings.LegacyAuth == CallerSignature:
 		return s.auth.Signer(ctx, s.credentials(ctx, c))
 	case role == contract.Admin:
 		return s.settings.LegacySigner, nil

@@ -72,7 +72,7 @@ type Settings struct {
 	Fingerprint string
 	// Legacy says how calls are signed that the old system answers. LegacySigner is for
 	// OwnSignature. LegacyCache keeps its replies to Guests in Replies too.
-	Legacy       LegacyAuth
+	LegacyAuth   LegacyAuth
 	LegacySigner *auth.Signer
 	LegacyCache  bool
 }

@@ -59,15 +59,15 @@ func newLegacy(cfg *config.Config, metrics *guard.Metrics, circuits *breakers, l
 	}
 	switch cfg.Legacy.Auth {
 	case "caller":
-		l.auth = mapping.CallersSignature
+		l.auth = mapping.CallerSignature
 	case "own":
-		l.auth = mapping.OwnSignature
+		l.auth = mapping.AdminSignature
 		l.signer = auth.NewSigner(cfg.Legacy.ConsumerKey, cfg.Legacy.ConsumerSecret, cfg.Legacy.Token, cfg.Legacy.TokenSecret)
 	}
 	l.system = passthrough.New(passthrough.Options{
 		URL:      base,
 		BasePath: cfg.BasePath(),
-		KeepHost: l.auth == mapping.KeptSignature,
+		KeepHost: l.auth == mapping.UnchangedSignature,
 		Timeout:  cfg.Legacy.Timeout,
 		MaxIdle:  cfg.Legacy.MaxInFlight,
 		Guard:    l.guard.Do,
@@ -105,7 +105,7 @@ func routesText(routes []config.Route) []string {
 // ping returns what tells whether requests can be answered: ping, unless the adapter
 // answers nothing at all.
 func (l *legacy) ping(ping func(context.Context) error) func(context.Context) error {
-	if l.auth != mapping.KeptSignature || !l.rules.AllLegacy() {
+	if l.auth != mapping.UnchangedSignature || !l.rules.AllLegacy() {
 		return ping
 	}
 	return func(context.Context) error {

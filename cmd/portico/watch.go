@@ -168,7 +168,7 @@ func (w *watch) bases(e *exchange.Exchange) [2]string {
 	if public == "" {
 		public = e.Scheme + "://" + e.Request.Host
 	}
-	if w.old.auth == mapping.KeptSignature {
+	if w.old.auth == mapping.UnchangedSignature {
 		return [2]string{public, public}
 	}
 	return [2]string{w.config.Legacy.URL, public}

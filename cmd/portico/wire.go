@@ -162,7 +162,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		Now:               time.Now,
 		ReplyCache:        replies,
 		Fingerprint:       sameReplies,
-		Legacy:            old.auth,
+		LegacyAuth:        old.auth,
 		LegacySigner:      old.signer,
 		LegacyCache:       cfg.Legacy.Cache,
 	}, log)
