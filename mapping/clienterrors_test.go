@@ -102,7 +102,7 @@ func TestUnacceptableToTheOldSystem(t *testing.T) {
 	for accept, want := range map[string]bool{"image/png": true, "": true, "application/json": false} {
 		r := httptest.NewRequest("GET", "/api/rest/products", nil)
 		r.Header.Set("Accept", accept)
-		if a, _, ok := s.service.Admit(t.Context(), r, "http", nil); !ok || a.NotAcceptable != want {
+		if a, _, ok := s.service.AuthorizeLegacy(t.Context(), r, "http", nil); !ok || a.NotAcceptable != want {
 			t.Errorf("Accept %q: admitted %t, not acceptable %t, want %t", accept, ok, a.NotAcceptable, want)
 		}
 	}

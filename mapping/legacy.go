@@ -28,7 +28,7 @@ var ErrBody = errors.New("mapping: the body of the request cannot be read")
 const UnknownRole = "unknown"
 
 // An Admission is a call that the old system may answer.
-type Admission struct {
+type LegacyAuthorization struct {
 	Role string // of the caller, fit for a label
 	// NotAcceptable: the caller accepts no format there is, for which the old system
 	// answers 500.
@@ -43,7 +43,7 @@ type Admission struct {
 // and how it is signed there. Where calls are signed anew that is for the first steps
 // of the pipeline: who fails them is refused as [Service.Serve] would, by the
 // response, and ok is false. The arguments are those of Serve.
-func (s *Service) Admit(ctx context.Context, r *http.Request, scheme string, buf []byte) (a Admission, refusal Response, ok bool) {
+func (s *Service) AuthorizeLegacy(ctx context.Context, r *http.Request, scheme string, buf []byte) (a LegacyAuthorization, refusal Response, ok bool) {
 	a.Role = contract.Guest.String()
 	if auth.Signed(r.Header.Get("Authorization")) {
 		a.Role = UnknownRole

@@ -134,7 +134,7 @@ func (w *watch) ask(ctx context.Context, e *exchange.Exchange) (*compare.Answer,
 func (w *watch) askLegacy(r *http.Request, e *exchange.Exchange) (*compare.Answer, error) {
 	ctx := r.Context()
 	call := passthrough.Call{Address: e.Address, Scheme: e.Scheme}
-	admission, refusal, ok := w.service.Admit(ctx, r, e.Scheme, nil)
+	admission, refusal, ok := w.service.AuthorizeLegacy(ctx, r, e.Scheme, nil)
 	if !ok {
 		return &compare.Answer{Status: refusal.Status, ContentType: refusal.ContentType, Body: refusal.Body}, nil
 	}

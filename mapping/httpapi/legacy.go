@@ -38,7 +38,7 @@ func (a *api) pass(c *gin.Context, buf []byte) (mapping.Response, error) {
 	notAcceptable := false
 	call := passthrough.Call{Address: a.address(r), Scheme: scheme, Trusted: a.trusted(r.RemoteAddr)}
 	if mapping.IsAPIRequest(r) {
-		admission, refusal, ok := a.service.Admit(ctx, r, scheme, buf)
+		admission, refusal, ok := a.service.AuthorizeLegacy(ctx, r, scheme, buf)
 		if !ok {
 			a.write(c, &refusal)
 			return refusal, nil
