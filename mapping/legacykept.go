@@ -40,14 +40,14 @@ type LegacyReply struct {
 // AskLegacy gets the reply to a request from the old system, with a body of at most
 // so many bytes, and sends only these of the client's headers. A reply that cannot be
 // had whole has status 0.
-type AskLegacy func(ctx context.Context, headers []string, most int) (LegacyReply, error)
+type FetchLegacy func(ctx context.Context, headers []string, most int) (LegacyReply, error)
 
 // KeptLegacy returns the reply of the old system to r, which must be owned, where it
 // is one of those that are kept: one that is, or what ask gets. ok is false for all
 // others, which are to be passed on. host is what X-Forwarded-Host names to the old
 // system. An error means that the old system cannot answer.
-func (s *Service) KeptLegacy(ctx context.Context, r *http.Request, scheme, host string, ask AskLegacy) (reply LegacyReply, ok bool, err error) {
-	if s.replies == nil || !s.settings.LegacyCache {
+func (s *Service) CachedLegacy(ctx context.Context, r *http.Request, scheme, host string, ask FetchLegacy) (reply LegacyReply, ok bool, err error) {
+	if s.replies == nil || !s.settings.CacheLegacy {
 		return reply, false, nil
 	}
 	c, _ := s.passing(ctx, r, scheme)
@@ -107,7 +107,7 @@ func legacyHeaders() []string {
 }
 
 // fillLegacy is fill, for the old system.
-func (s *Service) fillLegacy(ctx context.Context, c *Call, ask AskLegacy) (value []byte, ttl time.Duration, err error) {
+func (s *Service) fillLegacy(ctx context.Context, c *Call, ask FetchLegacy) (value []byte, ttl time.Duration, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("call", c.Name()), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
@@ -181,7 +181,7 @@ func decodeLegacy(value []byte) (r LegacyReply, ok bool) {
 // LegacyChange begins the change that r, which goes to the old system, may make of
 // replies that are kept. done ends it, and must be called before the reply is
 // written. r must be owned.
-func (s *Service) LegacyChange(ctx context.Context, r *http.Request) (done func()) {
+func (s *Service) BeginLegacyChange(ctx context.Context, r *http.Request) (done func()) {
 	address, _ := s.table.Address(r.Method, r.URL.EscapedPath())
 	if s.settings.ReplyCache == nil || address.Reads || address.Route == nil {
 		return func() {}

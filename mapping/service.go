@@ -74,7 +74,7 @@ type Settings struct {
 	// OwnSignature. LegacyCache keeps its replies to Guests in Replies too.
 	LegacyAuth   LegacyAuth
 	LegacySigner *auth.Signer
-	LegacyCache  bool
+	CacheLegacy  bool
 }
 
 // local returns t as the clocks of the store show it.

@@ -164,7 +164,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		Fingerprint:       sameReplies,
 		LegacyAuth:        old.auth,
 		LegacySigner:      old.signer,
-		LegacyCache:       cfg.Legacy.Cache,
+		CacheLegacy:       cfg.Legacy.Cache,
 	}, log)
 	if err != nil {
 		return nil, err

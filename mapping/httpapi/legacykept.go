@@ -19,7 +19,7 @@ func (a *api) passKept(ctx context.Context, c *gin.Context, call passthrough.Cal
 	if !mapping.IsAPIRequest(c.Request) || call.Sign != nil {
 		return response, false
 	}
-	reply, ok, err := a.service.KeptLegacy(ctx, c.Request, call.Scheme, call.ForwardedHost(c.Request), func(ctx context.Context, headers []string, most int) (mapping.LegacyReply, error) {
+	reply, ok, err := a.service.CachedLegacy(ctx, c.Request, call.Scheme, call.ForwardedHost(c.Request), func(ctx context.Context, headers []string, most int) (mapping.LegacyReply, error) {
 		answer, err := a.Legacy.AskForAll(ctx, c.Request, call, headers, most)
 		var broken *passthrough.Broken
 		switch {
