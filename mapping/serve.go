@@ -105,7 +105,7 @@ type askedAgain struct{}
 // AskedAgain returns ctx for a read that the other side of a migration has answered,
 // and that is asked again only to be compared: its nonce has been used by itself,
 // and its consumer's rate has been charged.
-func AskedAgain(ctx context.Context) context.Context {
+func WithShadowRead(ctx context.Context) context.Context {
 	return context.WithValue(ctx, askedAgain{}, true)
 }
 

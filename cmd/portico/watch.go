@@ -118,7 +118,7 @@ func (w *watch) close() error { return w.closing.close() }
 
 // ask asks the side that has not answered e.
 func (w *watch) ask(ctx context.Context, e *exchange.Exchange) (*compare.Answer, error) {
-	r := e.Request.WithContext(mapping.AskedAgain(ctx))
+	r := e.Request.WithContext(mapping.WithShadowRead(ctx))
 	r.Body = http.NoBody
 	ask := w.askLegacy
 	if e.Legacy {
