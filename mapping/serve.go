@@ -96,7 +96,7 @@ func (s *Service) newCall(ctx context.Context, r *http.Request, scheme string) *
 type clientAddress struct{}
 
 // WithClient returns ctx for a request that comes from a network address.
-func WithClient(ctx context.Context, address string) context.Context {
+func WithClientAddress(ctx context.Context, address string) context.Context {
 	return context.WithValue(ctx, clientAddress{}, address)
 }
 

@@ -201,7 +201,7 @@ func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
 		return refusal, nil
 	}
 	if !a.service.Anonymous(c.Request) {
-		c.Request = c.Request.WithContext(mapping.WithClient(c.Request.Context(), c.ClientIP()))
+		c.Request = c.Request.WithContext(mapping.WithClientAddress(c.Request.Context(), c.ClientIP()))
 	}
 	if len(a.Rules) > 0 && a.goesToLegacy(c.Request) {
 		return a.pass(c, buf)
