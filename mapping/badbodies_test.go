@@ -31,7 +31,7 @@ func bodyCalls(t testing.TB) []bodyCall {
 		for _, method := range []contract.Method{contract.POST, contract.PUT} {
 			call := r.Calls[method]
 			_, leveled := r.Param("store")
-			if call == "" || mapping.Sources()[call] == "" || call == "createProduct" && seen[call] || seen[call] && !leveled {
+			if call == "" || mapping.HandlerLocations()[call] == "" || call == "createProduct" && seen[call] || seen[call] && !leveled {
 				continue
 			}
 			seen[call] = true

@@ -52,7 +52,7 @@ func TestHandlersAndCalls(t *testing.T) {
 			meanings[call] = this
 		}
 	}
-	sources := mapping.Sources()
+	sources := mapping.HandlerLocations()
 	for call := range meanings {
 		if sources[call] == "" {
 			t.Errorf("%s has no handler", call)

@@ -174,7 +174,7 @@ func Calls() []string { return slices.Sorted(maps.Keys(handlers())) }
 
 // Sources returns, for each call, the file and line of its handler below the
 // project's folder.
-func Sources() map[string]string {
+func HandlerLocations() map[string]string {
 	sources := map[string]string{}
 	for call, h := range handlers() {
 		f := runtime.FuncForPC(reflect.ValueOf(h).Pointer())

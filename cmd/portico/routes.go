@@ -66,7 +66,7 @@ func dialect(name string) (*contract.Dialect, error) {
 
 func routeRows(d *contract.Dialect) []routeRow {
 	var rows []routeRow
-	sources := mapping.Sources()
+	sources := mapping.HandlerLocations()
 	for _, r := range contract.Routes(contract.StandardFields()) {
 		for _, m := range contract.Methods() {
 			row := routeRow{Method: m.String(), Path: r.Path, Format: r.DefaultFormat(m).String(), Handler: r.Calls[m], File: sources[r.Calls[m]]}
