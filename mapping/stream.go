@@ -31,7 +31,7 @@ func (s *Service) stream(ctx context.Context, c *Call, reply *Reply, buf []byte,
 
 // ReportCut logs why a reply of a call ended in the middle, with the error of its
 // Stream, unless the client is the cause.
-func (s *Service) ReportCut(ctx context.Context, call string, err error) {
+func (s *Service) LogInterruptedList(ctx context.Context, call string, err error) {
 	if !errors.Is(err, errNotTaken) && worthLogging(err) {
 		s.report(ctx, call, "list cut off", err)
 	}

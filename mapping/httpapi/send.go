@@ -44,7 +44,7 @@ func (a *api) send(ctx context.Context, c *gin.Context, scheme string, response 
 		records, err := response.Stream(ctx, flushing{c.Writer})
 		a.Metrics.streamed.WithLabelValues(response.Call).Add(float64(records))
 		if err != nil {
-			a.service.ReportCut(ctx, response.Call, err)
+			a.service.LogInterruptedList(ctx, response.Call, err)
 		}
 		return response, err
 	}
