@@ -115,7 +115,7 @@ func TestRepliesAfterWrites(t *testing.T) {
 					if r := s.keeping.send(write.method, write.target, write.body); r.Status >= 300 {
 						t.Fatalf("%d %s", r.Status, r.Body)
 					}
-					s.plain.service.Forget() // of the other's write
+					s.plain.service.InvalidateLists() // of the other's write
 					for _, target := range guestTargets() {
 						want, _ := s.plain.guestRead(target)
 						if got, kept := s.keeping.guestRead(target); got != want {

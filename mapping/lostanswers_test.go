@@ -82,7 +82,7 @@ func TestLostAnswers(t *testing.T) {
 				t.Fatalf("the lost answer is %d %s", r.Status, r.Body)
 			}
 			got := pages()
-			s.service.Forget()
+			s.service.InvalidateLists()
 			if want := pages(); got != want {
 				t.Errorf("got\n%swant\n%s", got, want)
 			} else if got == before {

@@ -166,7 +166,7 @@ func TestPageQueries(t *testing.T) {
 						t.Fatalf("%d %s", r.Status, r.Body)
 					}
 				case action == "forget":
-					s.service.Forget()
+					s.service.InvalidateLists()
 				default:
 					d, err := time.ParseDuration(action)
 					if err != nil {

@@ -257,4 +257,4 @@ func (s *Service) Budgets() []*budget.Budget {
 
 // Forget ends what is remembered of the upstream's lists. It is for a store that
 // has been replaced by other means than calls.
-func (s *Service) Forget() { s.memory.changed(nil) }
+func (s *Service) InvalidateLists() { s.memory.changed(nil) }

@@ -174,7 +174,7 @@ func serveShop(t testing.TB, d *contract.Dialect, s mapping.Settings, data *adap
 			t.Fatal(err)
 		}
 		authenticator.Purge()
-		service.Forget()
+		service.InvalidateLists()
 	}
 	for _, token := range data.Tokens {
 		signed := authorization(data, token)

@@ -187,7 +187,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 
 	operators := &ops{token: cfg.OpsToken, registry: registry, ping: old.ping(upstream.Ping), keepsReplies: kept.Answers, profiles: cfg.OpsPprof, differences: watching.samples()}
 	operators.purge = func(ctx context.Context) error {
-		service.Forget()
+		service.InvalidateLists()
 		return kept.Purge(ctx)
 	}
 	if data != nil {
