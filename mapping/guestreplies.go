@@ -234,7 +234,7 @@ func (s *Service) fill(ctx context.Context, c *Call, at int) (value []byte, ttl 
 	switch {
 	case err != nil:
 		response = s.refuse(ctx, c, err, nil)
-	case reply.Rest != nil: // larger than what is cached: each caller gets its own
+	case reply.NextBatch != nil: // larger than what is cached: each caller gets its own
 		return nil, 0, nil
 	default:
 		response = s.answer(ctx, c, reply, nil)

@@ -68,7 +68,7 @@ func (r *resource) manyCut(c *Call, form listForm, records *rows, fields []int) 
 		release()
 		renderer.slab = make(slab, 0, len(renderer.columns)) // for one record at a time
 	}
-	reply.Rest = func(ctx context.Context, add func(*codec.Member)) (more bool, err error) {
+	reply.NextBatch = func(ctx context.Context, add func(*codec.Member)) (more bool, err error) {
 		if err := records.following(ctx); err != nil {
 			return false, err
 		}

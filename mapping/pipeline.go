@@ -62,7 +62,7 @@ type Reply struct {
 	// Rest, unless nil, reads what follows the entries of Body, which has some. Each call
 	// adds those of the next batch, for which add returns at once, and reports whether
 	// there may be another.
-	Rest func(ctx context.Context, add func(*codec.Member)) (more bool, err error)
+	NextBatch func(ctx context.Context, add func(*codec.Member)) (more bool, err error)
 	// Numbered names the entries of an XML list data_item_1, data_item_2, …
 	Numbered bool
 	// release, unless nil, is called once Body has been rendered.

@@ -151,7 +151,7 @@ func (s *Service) answer(ctx context.Context, c *Call, reply *Reply, buf []byte)
 		response.Status = http.StatusOK
 	}
 	switch {
-	case reply.Rest != nil:
+	case reply.NextBatch != nil:
 		places := s.listPlaces(c)
 		if err := places.Take(ctx, 1); err != nil {
 			return s.refuse(ctx, c, err, buf)

@@ -66,7 +66,7 @@ func (s *Service) write(ctx context.Context, c *Call, reply *Reply, buf []byte, 
 			return err
 		}
 		var err error
-		if more, err = reply.Rest(withRole(ctx, c), add); err != nil {
+		if more, err = reply.NextBatch(withRole(ctx, c), add); err != nil {
 			return err
 		}
 	}
