@@ -19,7 +19,7 @@ import (
 func (s *Service) faultsOf(c *Call, err error) (faults contract.Faults, unexpected bool) {
 	var one contract.Fault
 	var problem *auth.Problem
-	var rate *RateError
+	var rate *RateLimitError
 	switch {
 	case errors.As(err, &rate):
 		return contract.Faults{s.dialect.Fault(contract.TooManyRequests)}, false
@@ -31,7 +31,7 @@ func (s *Service) faultsOf(c *Call, err error) (faults contract.Faults, unexpect
 		return contract.Faults{s.dialect.Fault(contract.Unauthorized, problem.Error())}, false
 	case errors.Is(err, auth.ErrUnverifiable):
 		return contract.Faults{s.dialect.Fault(contract.UnverifiableSignature)}, false
-	case errors.Is(err, ErrBody):
+	case errors.Is(err, ErrUnreadableBody):
 		return contract.Faults{s.dialect.Fault(contract.RequestInvalid)}, false
 	case errors.Is(err, errTooManyRows):
 		return contract.Faults{s.dialect.Fault(contract.LimitError)}, false
@@ -52,7 +52,7 @@ func (s *Service) faultsOf(c *Call, err error) (faults contract.Faults, unexpect
 // failed with err, at least 1; 0 when trying again is no remedy.
 func RetryAfter(err error) int {
 	var known *adapter.Error
-	var rate *RateError
+	var rate *RateLimitError
 	switch {
 	case errors.As(err, &rate):
 		return rate.RetryAfter

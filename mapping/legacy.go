@@ -22,7 +22,7 @@ const (
 )
 
 // ErrBody is for a request whose body cannot be read.
-var ErrBody = errors.New("mapping: the body of the request cannot be read")
+var ErrUnreadableBody = errors.New("mapping: the body of the request cannot be read")
 
 // UnknownRole stands for the role of a caller whom the old system alone knows.
 const UnknownRole = "unknown"

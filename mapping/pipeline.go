@@ -178,12 +178,12 @@ func (s *Service) credentials(ctx context.Context, c *Call) *auth.Request {
 }
 
 // A RateError is for a call of a caller that sends too many.
-type RateError struct {
+type RateLimitError struct {
 	RetryAfter int // whole seconds after which it may send another
 }
 
 // Error says when the caller may call again.
-func (e *RateError) Error() string {
+func (e *RateLimitError) Error() string {
 	return "mapping: too many calls; the next may be sent in " + strconv.Itoa(e.RetryAfter) + " s"
 }
 
@@ -197,7 +197,7 @@ func (s *Service) limitConsumer(_ context.Context, c *Call) error {
 	if ok {
 		return nil
 	}
-	return &RateError{RetryAfter: wait}
+	return &RateLimitError{RetryAfter: wait}
 }
 
 // checkAPIType refuses what only looks like this interface.

@@ -229,7 +229,7 @@ func (a *api) limitGuest(c *gin.Context, buf []byte) (refusal mapping.Response, 
 	if ok {
 		return refusal, false
 	}
-	return a.service.ErrorResponse(c.Request.Context(), c.Request, a.Scheme(c.Request), &mapping.RateError{RetryAfter: wait}, buf), true
+	return a.service.ErrorResponse(c.Request.Context(), c.Request, a.Scheme(c.Request), &mapping.RateLimitError{RetryAfter: wait}, buf), true
 }
 
 // serveOutside answers what is no call of the interface.

@@ -79,13 +79,13 @@ func (a *api) pass(c *gin.Context, buf []byte) (mapping.Response, error) {
 func (a *api) refusePassing(c *gin.Context, scheme string, err error, buf []byte) mapping.Response {
 	ctx := c.Request.Context()
 	if errors.Is(err, passthrough.ErrRequestBody) {
-		err = mapping.ErrBody
+		err = mapping.ErrUnreadableBody
 	}
 	var response mapping.Response
 	switch {
 	case mapping.IsAPIRequest(c.Request):
 		response = a.service.ErrorResponse(ctx, c.Request, scheme, err, buf)
-	case errors.Is(err, mapping.ErrBody):
+	case errors.Is(err, mapping.ErrUnreadableBody):
 		response = plain(http.StatusBadRequest, "The body of the request cannot be read\n", buf)
 	default:
 		a.Log.LogAttrs(ctx, slog.LevelError, "request not passed on", slog.Any("error", err))
