@@ -17,12 +17,12 @@ type customerAddresses struct {
 	form formReader
 }
 
-func newCustomerAddresses(d *contract.Dialect, fields *contract.Fields, upstream *watchedAdapter, schemas *adapter.Schemas) (*customerAddresses, error) {
-	bound, err := newResource(d, fields.CustomerAddresses, upstream, schemas, adapter.CustomerAddresses)
+func newCustomerAddresses(d *contract.Dialect, fields *contract.Fields, backend *invalidatingAdapter, schemas *adapter.Schemas) (*customerAddresses, error) {
+	bound, err := newResource(d, fields.CustomerAddresses, backend, schemas, adapter.CustomerAddresses)
 	if err != nil {
 		return nil, err
 	}
-	directory, err := newDirectory(upstream, schemas)
+	directory, err := newDirectory(backend, schemas)
 	if err != nil {
 		return nil, err
 	}

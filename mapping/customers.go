@@ -16,8 +16,8 @@ type customers struct {
 	form formReader
 }
 
-func newCustomers(d *contract.Dialect, fields *contract.Fields, upstream *watchedAdapter, schemas *adapter.Schemas, shops *shops) (*customers, error) {
-	bound, err := newResource(d, fields.Customers, upstream, schemas, adapter.Customers)
+func newCustomers(d *contract.Dialect, fields *contract.Fields, backend *invalidatingAdapter, schemas *adapter.Schemas, shops *shops) (*customers, error) {
+	bound, err := newResource(d, fields.Customers, backend, schemas, adapter.Customers)
 	if err != nil {
 		return nil, err
 	}

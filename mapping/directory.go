@@ -12,11 +12,11 @@ import (
 // A directory knows the countries and regions that addresses may name.
 type directory struct{ countries, regions source }
 
-func newDirectory(upstream *watchedAdapter, schemas *adapter.Schemas) (d directory, err error) {
-	if d.countries, err = sourceOf(upstream, schemas, adapter.Countries); err != nil {
+func newDirectory(backend *invalidatingAdapter, schemas *adapter.Schemas) (d directory, err error) {
+	if d.countries, err = sourceOf(backend, schemas, adapter.Countries); err != nil {
 		return d, err
 	}
-	d.regions, err = sourceOf(upstream, schemas, adapter.Regions)
+	d.regions, err = sourceOf(backend, schemas, adapter.Regions)
 	return d, err
 }
 

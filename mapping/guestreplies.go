@@ -206,7 +206,7 @@ func (s *Service) kept(ctx context.Context, c *Call, at int, buf []byte) (respon
 	near, _ := s.replies.request(c.request, c.scheme)
 	value, outcome, age, err := s.replies.Get(ctx, near, s.replies.key(c, call, s.settings.PublicURL), call.tags(c),
 		func(ctx context.Context, generation [16]byte) ([]byte, time.Duration, error) {
-			return s.fill(context.WithValue(ctx, sharedGeneration{}, generation), c, at)
+			return s.fill(context.WithValue(ctx, sharedGenerationKey{}, generation), c, at)
 		})
 	if err != nil {
 		return s.refuse(ctx, c, err, buf), true

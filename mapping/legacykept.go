@@ -187,7 +187,7 @@ func (s *Service) BeginLegacyChange(ctx context.Context, r *http.Request) (done 
 		return func() {}
 	}
 	resource := adapter.Resource(address.Route.Resource)
-	if _, shown := shownToGuests()[resource]; !shown {
+	if _, shown := guestReplyTags()[resource]; !shown {
 		return func() {}
 	}
 	tags := []string{legacyTag, catalogTag, stockTag}

@@ -14,7 +14,7 @@ type listKey [sha256.Size]byte
 // keyOfList returns the key of the list that p selects of the records of r,
 // whatever the page and the attributes on demand; and, unless ordered, whatever
 // the order.
-func keyOfList(r adapter.Resource, p *adapter.ListParams, ordered bool) listKey {
+func listKeyOf(r adapter.Resource, p *adapter.ListParams, ordered bool) listKey {
 	var b keyBuilder
 	b.text(string(r))
 	b.number(p.OwnerID)

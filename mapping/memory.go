@@ -19,10 +19,10 @@ const (
 	maxTotals    = 4 << 10
 	// maxMark is the longest value of a mark that is remembered, in bytes. Sorted
 	// by longer texts, a list is walked by its offsets.
-	maxMark = 256
+	maxMarkBytes = 256
 	// memoryAge bounds how long other processes' writes, of which this one is not
 	// told, may shift a page: about as long as a client takes to look at a few.
-	memoryAge = time.Minute
+	listCacheTTL = time.Minute
 	// countTimeout bounds a count, which several callers may wait for and which
 	// none of them may cancel for the others: enough for the longest lists, and no
 	// more, as those who wait may have gone.
@@ -35,20 +35,20 @@ const (
 //
 // Each write starts a new generation of the resources it may show in, and what
 // was learnt in one generation is of no use in another.
-type memory struct {
+type listCache struct {
 	now    func() time.Time
 	counts singleflight.Group // under way
 
-	mu          sync.Mutex
-	generations map[adapter.Resource]uint64
-	everywhere  uint64 // generations of all resources
-	totals      *simplelru.LRU[listKey, remembered[int64]]
-	positions   *simplelru.LRU[positionKey, remembered[*adapter.Mark]]
+	mu               sync.Mutex
+	generations      map[adapter.Resource]uint64
+	globalGeneration uint64 // generations of all resources
+	totals           *simplelru.LRU[listKey, cachedValue[int64]]
+	positions        *simplelru.LRU[positionKey, cachedValue[*adapter.Mark]]
 }
 
 // A remembered value holds until its resource gets another generation, and no
 // longer than memoryAge since the list was last seen from its beginning.
-type remembered[V any] struct {
+type cachedValue[V any] struct {
 	value      V
 	generation uint64
 	since      time.Time
@@ -60,23 +60,23 @@ type positionKey struct {
 	offset int64
 }
 
-func newMemory(now func() time.Time) (*memory, error) {
-	m := &memory{now: now, generations: map[adapter.Resource]uint64{}}
+func newListCache(now func() time.Time) (*listCache, error) {
+	m := &listCache{now: now, generations: map[adapter.Resource]uint64{}}
 	var err error
-	if m.totals, err = simplelru.NewLRU[listKey, remembered[int64]](maxTotals, nil); err != nil {
+	if m.totals, err = simplelru.NewLRU[listKey, cachedValue[int64]](maxTotals, nil); err != nil {
 		return nil, err
 	}
-	m.positions, err = simplelru.NewLRU[positionKey, remembered[*adapter.Mark]](maxPositions, nil)
+	m.positions, err = simplelru.NewLRU[positionKey, cachedValue[*adapter.Mark]](maxPositions, nil)
 	return m, err
 }
 
 // changed starts a new generation of the resources, or of all when there are
 // none.
-func (m *memory) changed(resources []adapter.Resource) {
+func (m *listCache) invalidate(resources []adapter.Resource) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(resources) == 0 {
-		m.everywhere++
+		m.globalGeneration++
 	}
 	for _, r := range resources {
 		m.generations[r]++
@@ -84,84 +84,86 @@ func (m *memory) changed(resources []adapter.Resource) {
 }
 
 // generation returns the generation of r. It must be held.
-func (m *memory) generation(r adapter.Resource) uint64 { return m.everywhere + m.generations[r] }
+func (m *listCache) generation(r adapter.Resource) uint64 {
+	return m.globalGeneration + m.generations[r]
+}
 
 // A view is a list as one call sees it: what was learnt in the generation in
 // which the call began.
-type view struct {
-	*memory
-	resource         adapter.Resource
-	generation       uint64
-	list, conditions listKey // with its order, and without
+type listView struct {
+	*listCache
+	resource               adapter.Resource
+	generation             uint64
+	listKey, conditionsKey listKey // with its order, and without
 }
 
 // view returns the list that p selects of the records of r, whatever the page.
-func (m *memory) view(r adapter.Resource, p *adapter.ListParams) *view {
+func (m *listCache) view(r adapter.Resource, p *adapter.ListParams) *listView {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return &view{m, r, m.generation(r), keyOfList(r, p, true), keyOfList(r, p, false)}
+	return &listView{m, r, m.generation(r), listKeyOf(r, p, true), listKeyOf(r, p, false)}
 }
 
 // A sharedGeneration, in the context of a call, is a generation of the records
 // that other processes' writes end too.
-type sharedGeneration struct{}
+type sharedGenerationKey struct{}
 
 // share keeps what v learns to calls that are of the same generation elsewhere as
 // the one with ctx, if that has any: a reply that others will be shown must not
 // depend on what this process alone has not heard of.
-func (v *view) share(ctx context.Context) {
-	generation, ok := ctx.Value(sharedGeneration{}).([16]byte)
+func (v *listView) scopeToSharedGeneration(ctx context.Context) {
+	generation, ok := ctx.Value(sharedGenerationKey{}).([16]byte)
 	if !ok || generation == [16]byte{} {
 		return
 	}
-	for _, key := range []*listKey{&v.list, &v.conditions} {
+	for _, key := range []*listKey{&v.listKey, &v.conditionsKey} {
 		*key = sha256.Sum256(append(key[:], generation[:]...))
 	}
 }
 
 // total returns the number of records of the list, if that is remembered.
-func (v *view) total() (n int64, ok bool) {
+func (v *listView) total() (n int64, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	e, ok := recall(v, v.totals, v.conditions)
+	e, ok := lookup(v, v.totals, v.conditionsKey)
 	return e.value, ok
 }
 
 // position returns where the list goes on behind its first offset records, and
 // since when that is known.
-func (v *view) position(offset int64) (mark *adapter.Mark, since time.Time, ok bool) {
+func (v *listView) position(offset int64) (mark *adapter.Mark, since time.Time, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	e, ok := recall(v, v.positions, positionKey{v.list, offset})
+	e, ok := lookup(v, v.positions, positionKey{v.listKey, offset})
 	return e.value, e.since, ok
 }
 
-func (v *view) setTotal(n int64, since time.Time) {
+func (v *listView) setTotal(n int64, since time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	remember(v, v.totals, v.conditions, n, since)
+	store(v, v.totals, v.conditionsKey, n, since)
 }
 
 // setPosition remembers that the list goes on behind mark after its first offset
 // records.
-func (v *view) setPosition(offset int64, mark *adapter.Mark, since time.Time) {
-	if k := mark.Value.Kind(); k == adapter.Texts || k == adapter.Records || len(mark.Value.Text()) > maxMark {
+func (v *listView) setPosition(offset int64, mark *adapter.Mark, since time.Time) {
+	if k := mark.Value.Kind(); k == adapter.Texts || k == adapter.Records || len(mark.Value.Text()) > maxMarkBytes {
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	remember(v, v.positions, positionKey{v.list, offset}, mark, since)
+	store(v, v.positions, positionKey{v.listKey, offset}, mark, since)
 }
 
 // recall returns what v may still know under key.
-func recall[K comparable, V any](v *view, from *simplelru.LRU[K, remembered[V]], key K) (e remembered[V], ok bool) {
+func lookup[K comparable, V any](v *listView, from *simplelru.LRU[K, cachedValue[V]], key K) (e cachedValue[V], ok bool) {
 	e, ok = from.Get(key)
-	return e, ok && e.generation == v.generation && v.now().Sub(e.since) < memoryAge
+	return e, ok && e.generation == v.generation && v.now().Sub(e.since) < listCacheTTL
 }
 
 // remember puts value under key unless a write has overtaken v.
-func remember[K comparable, V any](v *view, into *simplelru.LRU[K, remembered[V]], key K, value V, since time.Time) {
-	if v.generation == v.memory.generation(v.resource) {
-		into.Add(key, remembered[V]{value, v.generation, since})
+func store[K comparable, V any](v *listView, into *simplelru.LRU[K, cachedValue[V]], key K, value V, since time.Time) {
+	if v.generation == v.listCache.generation(v.resource) {
+		into.Add(key, cachedValue[V]{value, v.generation, since})
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-func newTestMemory(t testing.TB) *memory {
+func newTestMemory(t testing.TB) *listCache {
 	t.Helper()
-	m, err := newMemory(time.Now)
+	m, err := newListCache(time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,20 +58,20 @@ func TestListKeys(t *testing.T) {
 	seen := map[listKey]string{}
 	for _, r := range []adapter.Resource{adapter.Products, adapter.StockItems} {
 		for name, p := range lists {
-			key := keyOfList(r, &p, true)
+			key := listKeyOf(r, &p, true)
 			if other, known := seen[key]; known {
 				t.Errorf("%s %s is taken for %s", r, name, other)
 			}
 			seen[key] = string(r) + " " + name
 			page := p
 			page.With, page.Count, page.Query.Limit, page.Query.Offset, page.Query.After = []string{"a"}, true, 7, 9, &adapter.Mark{Key: 1}
-			if keyOfList(r, &page, true) != key {
+			if listKeyOf(r, &page, true) != key {
 				t.Errorf("%s %s: its page is taken for another list", r, name)
 			}
 		}
 	}
 	ordered, all := lists["other way"], lists["all"]
-	if keyOfList(adapter.Products, &ordered, false) != keyOfList(adapter.Products, &all, false) {
+	if listKeyOf(adapter.Products, &ordered, false) != listKeyOf(adapter.Products, &all, false) {
 		t.Error("a list counts otherwise when it is sorted")
 	}
 }
@@ -83,7 +83,7 @@ func FuzzListKey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b, c, d string) {
 		key := func(attribute, operand string) listKey {
 			condition := condition(attribute, adapter.In, strings.Split(operand, ",")...)
-			return keyOfList(adapter.Products, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{condition}}}, true)
+			return listKeyOf(adapter.Products, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{condition}}}, true)
 		}
 		if same := a == c && b == d; (key(a, b) == key(c, d)) != same {
 			t.Errorf("%q %q and %q %q: same key %v", a, b, c, d, !same)
@@ -114,8 +114,8 @@ func TestMarksAreBounded(t *testing.T) {
 		value adapter.Value
 		want  bool
 	}{
-		{"text", adapter.TextValue(strings.Repeat("x", maxMark)), true},
-		{"long text", adapter.TextValue(strings.Repeat("x", maxMark+1)), false},
+		{"text", adapter.TextValue(strings.Repeat("x", maxMarkBytes)), true},
+		{"long text", adapter.TextValue(strings.Repeat("x", maxMarkBytes+1)), false},
 		{"null", adapter.NullValue(), true},
 		{"texts", adapter.TextsValue([]string{"x"}), false},
 	} {
@@ -171,11 +171,11 @@ func TestEveryWriteStartsAGeneration(t *testing.T) {
 	} {
 		for method, write := range methods {
 			t.Run(fmt.Sprintf("%s %s", method, c.write), func(t *testing.T) {
-				a := &watchedAdapter{Adapter: db.Adapter(), memory: newTestMemory(t)}
-				before := map[adapter.Resource]*view{}
+				a := &invalidatingAdapter{Adapter: db.Adapter(), listCache: newTestMemory(t)}
+				before := map[adapter.Resource]*listView{}
 				for _, r := range append(c.show, c.keep...) {
-					before[r] = a.memory.view(r, &adapter.ListParams{})
-					before[r].setTotal(5, a.memory.now())
+					before[r] = a.listCache.view(r, &adapter.ListParams{})
+					before[r].setTotal(5, a.listCache.now())
 				}
 				store, err := a.Store(c.write)
 				if err != nil {
@@ -185,17 +185,17 @@ func TestEveryWriteStartsAGeneration(t *testing.T) {
 					t.Fatal("written")
 				}
 				for _, r := range c.show {
-					now := a.memory.view(r, &adapter.ListParams{})
+					now := a.listCache.view(r, &adapter.ListParams{})
 					if _, ok := now.total(); ok {
 						t.Errorf("%s: a total from before the write", r)
 					}
-					before[r].setTotal(6, a.memory.now()) // by a call that began before
+					before[r].setTotal(6, a.listCache.now()) // by a call that began before
 					if _, ok := now.total(); ok {
 						t.Errorf("%s: a total that was overtaken by the write", r)
 					}
 				}
 				for _, r := range c.keep {
-					if _, ok := a.memory.view(r, &adapter.ListParams{}).total(); !ok {
+					if _, ok := a.listCache.view(r, &adapter.ListParams{}).total(); !ok {
 						t.Errorf("%s: forgotten", r)
 					}
 				}
@@ -206,7 +206,7 @@ func TestEveryWriteStartsAGeneration(t *testing.T) {
 
 // TestEveryWriteShowsInItself: no row of the table leaves out its own resource.
 func TestEveryWriteShowsInItself(t *testing.T) {
-	for r, shown := range showingIn() {
+	for r, shown := range affectedLists() {
 		if !slices.Contains(shown, r) {
 			t.Errorf("a write of %s does not show in itself", r)
 		}

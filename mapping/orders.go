@@ -20,7 +20,7 @@ type orders struct {
 	commentList orderPart
 }
 
-func newOrders(d *contract.Dialect, fields *contract.Fields, upstream *watchedAdapter, schemas *adapter.Schemas) (*orders, error) {
+func newOrders(d *contract.Dialect, fields *contract.Fields, backend *invalidatingAdapter, schemas *adapter.Schemas) (*orders, error) {
 	// A Customer sees only the comments that are meant for the storefront.
 	onFront := []adapter.Condition{numberIs("is_visible_on_front", 1)}
 	o := &orders{
@@ -41,7 +41,7 @@ func newOrders(d *contract.Dialect, fields *contract.Fields, upstream *watchedAd
 		{&o.commentList.resource, adapter.OrderComments, fields.OrderCommentList},
 	} {
 		var err error
-		if *part.of, err = newResource(d, part.fields, upstream, schemas, part.resource); err != nil {
+		if *part.of, err = newResource(d, part.fields, backend, schemas, part.resource); err != nil {
 			return nil, fmt.Errorf("%s: %w", part.resource, err)
 		}
 	}

@@ -18,8 +18,8 @@ func (s source) page(ctx context.Context, wanted *listquery.List, bounds adapter
 	bounds.Query = wanted.Query
 	bounds.MaxBytes = pageBytes
 	list := pagedList{source: s, params: bounds, limit: wanted.Paging.Limit}
-	list.view = s.memory.view(s.schema.Resource, &list.params)
-	list.view.share(ctx)
+	list.view = s.listCache.view(s.schema.Resource, &list.params)
+	list.view.scopeToSharedGeneration(ctx)
 
 	offset, decided := wanted.Paging.Offset()
 	total, known := list.view.total()
@@ -57,7 +57,7 @@ type pagedList struct {
 	source
 	params adapter.ListParams
 	limit  int64
-	view   *view
+	view   *listView
 }
 
 // from returns the records behind the first offset ones, as many as a page has.
@@ -105,7 +105,7 @@ func (l *pagedList) from(ctx context.Context, offset int64) (records []adapter.R
 // count counts the list, once for all callers that ask at the same time; anew
 // when the total that is remembered is wrong.
 func (l *pagedList) count(ctx context.Context, anew bool) (int64, error) {
-	flight := fmt.Sprintf("%x %d %t", l.view.conditions, l.view.generation, anew)
+	flight := fmt.Sprintf("%x %d %t", l.view.conditionsKey, l.view.generation, anew)
 	total, err, _ := l.view.counts.Do(flight, func() (any, error) {
 		// The count that was under way may have ended since the caller missed.
 		if total, ok := l.view.total(); ok && !anew {

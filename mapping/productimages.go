@@ -11,8 +11,8 @@ import (
 
 // newProductImages returns the resource behind /products/:id/images
 // (product_parts 2).
-func newProductImages(d *contract.Dialect, fields *contract.Fields, upstream *watchedAdapter, schemas *adapter.Schemas, settings Settings) (resource, error) {
-	images, err := newResource(d, fields.ProductImages, upstream, schemas, adapter.ProductImages)
+func newProductImages(d *contract.Dialect, fields *contract.Fields, backend *invalidatingAdapter, schemas *adapter.Schemas, settings Settings) (resource, error) {
+	images, err := newResource(d, fields.ProductImages, backend, schemas, adapter.ProductImages)
 	images.compute = map[string]func(*Call, adapter.Record) (codec.Node, bool){
 		"url": func(c *Call, image adapter.Record) (codec.Node, bool) {
 			return codec.TextNode(baseURL(c, settings.PublicURL) + mediaPath + image.Get("file").Text()), true

@@ -22,10 +22,10 @@ type products struct {
 	writes    *productWrites
 }
 
-func newProducts(d *contract.Dialect, fields *contract.Fields, upstream *watchedAdapter, schemas *adapter.Schemas, stock *stockItems, settings Settings) (*products, error) {
+func newProducts(d *contract.Dialect, fields *contract.Fields, backend *invalidatingAdapter, schemas *adapter.Schemas, stock *stockItems, settings Settings) (*products, error) {
 	p := &products{}
 	var err error
-	if p.resource, err = newResource(d, fields.AdminProducts, upstream, schemas, adapter.Products); err != nil {
+	if p.resource, err = newResource(d, fields.AdminProducts, backend, schemas, adapter.Products); err != nil {
 		return nil, err
 	}
 	for _, view := range []struct {
@@ -43,11 +43,11 @@ func newProducts(d *contract.Dialect, fields *contract.Fields, upstream *watched
 	if p.stockData, err = bind(d, fields.ProductStock, stock.source); err != nil {
 		return nil, err
 	}
-	groups, err := sourceOf(upstream, schemas, adapter.CustomerGroups)
+	groups, err := sourceOf(backend, schemas, adapter.CustomerGroups)
 	if err != nil {
 		return nil, err
 	}
-	countries, err := sourceOf(upstream, schemas, adapter.Countries)
+	countries, err := sourceOf(backend, schemas, adapter.Countries)
 	if err != nil {
 		return nil, err
 	}

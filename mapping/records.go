@@ -34,8 +34,8 @@ type slab []codec.Member
 const keptSlab = 8 << 10
 
 // newResource returns the resource of the records of name, shown by fields.
-func newResource(d *contract.Dialect, fields *contract.FieldTable, upstream *watchedAdapter, schemas *adapter.Schemas, name adapter.Resource) (resource, error) {
-	from, err := sourceOf(upstream, schemas, name)
+func newResource(d *contract.Dialect, fields *contract.FieldTable, backend *invalidatingAdapter, schemas *adapter.Schemas, name adapter.Resource) (resource, error) {
+	from, err := sourceOf(backend, schemas, name)
 	if err != nil {
 		return resource{}, err
 	}

@@ -87,20 +87,20 @@ func (s *Settings) local(t time.Time) time.Time {
 
 // A Service answers the calls of the contract for one dialect and one upstream.
 type Service struct {
-	dialect  *contract.Dialect
-	table    *contract.Table
-	auth     *auth.Authenticator
-	settings Settings
-	log      *slog.Logger
-	limits   rowLimits
-	steps    []step
-	handlers map[string]handler
-	memory   *memory
-	rates    *ratelimit.Limiter[int64] // by client program
-	requests requestBudgets
-	lists    listBudgets
-	filters  *filters
-	replies  *guestReplies // nil: none are kept
+	dialect   *contract.Dialect
+	table     *contract.Table
+	auth      *auth.Authenticator
+	settings  Settings
+	log       *slog.Logger
+	limits    rowLimits
+	steps     []step
+	handlers  map[string]handler
+	listCache *listCache
+	rates     *ratelimit.Limiter[int64] // by client program
+	requests  requestBudgets
+	lists     listBudgets
+	filters   *filters
+	replies   *guestReplies // nil: none are kept
 
 	customers         *customers
 	addresses         *customerAddresses
@@ -190,7 +190,7 @@ func HandlerLocations() map[string]string {
 // New returns the service of dialect d on the adapter behind it, whose records the
 // fields show. The adapter must have all resources, and the schemas an attribute
 // for every field that needs one.
-func New(d *contract.Dialect, fields *contract.Fields, behind adapter.Adapter, schemas *adapter.Schemas, authenticator *auth.Authenticator, settings Settings, log *slog.Logger) (*Service, error) {
+func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, schemas *adapter.Schemas, authenticator *auth.Authenticator, settings Settings, log *slog.Logger) (*Service, error) {
 	s := &Service{
 		dialect:  d,
 		table:    contract.NewTable(contract.Routes(fields)),
@@ -207,41 +207,41 @@ func New(d *contract.Dialect, fields *contract.Fields, behind adapter.Adapter, s
 		filters:  newFilters(&settings),
 	}
 	var err error
-	if s.memory, err = newMemory(settings.Now); err != nil {
+	if s.listCache, err = newListCache(settings.Now); err != nil {
 		return nil, err
 	}
 	if s.rates, err = ratelimit.New[int64](settings.ConsumerRate, settings.ConsumerBurst, settings.Now); err != nil {
 		return nil, err
 	}
-	upstream := &watchedAdapter{behind, s.memory, settings.ReplyCache, s.filters}
-	if s.shops, err = newShops(upstream, schemas, settings.Now); err != nil {
+	invalidating := &invalidatingAdapter{backend, s.listCache, settings.ReplyCache, s.filters}
+	if s.shops, err = newShops(invalidating, schemas, settings.Now); err != nil {
 		return nil, fmt.Errorf("shop: %w", err)
 	}
-	if s.customers, err = newCustomers(d, fields, upstream, schemas, s.shops); err != nil {
+	if s.customers, err = newCustomers(d, fields, invalidating, schemas, s.shops); err != nil {
 		return nil, fmt.Errorf("customers: %w", err)
 	}
-	if s.addresses, err = newCustomerAddresses(d, fields, upstream, schemas); err != nil {
+	if s.addresses, err = newCustomerAddresses(d, fields, invalidating, schemas); err != nil {
 		return nil, fmt.Errorf("customer addresses: %w", err)
 	}
-	if s.stock, err = newStockItems(d, fields, upstream, schemas, settings); err != nil {
+	if s.stock, err = newStockItems(d, fields, invalidating, schemas, settings); err != nil {
 		return nil, fmt.Errorf("stock items: %w", err)
 	}
-	if s.products, err = newProducts(d, fields, upstream, schemas, s.stock, settings); err != nil {
+	if s.products, err = newProducts(d, fields, invalidating, schemas, s.stock, settings); err != nil {
 		return nil, fmt.Errorf("products: %w", err)
 	}
-	if s.productImages, err = newProductImages(d, fields, upstream, schemas, settings); err != nil {
+	if s.productImages, err = newProductImages(d, fields, invalidating, schemas, settings); err != nil {
 		return nil, fmt.Errorf("product images: %w", err)
 	}
-	if s.productWebsites, err = newResource(d, fields.ProductWebsites, upstream, schemas, adapter.ProductWebsites); err != nil {
+	if s.productWebsites, err = newResource(d, fields.ProductWebsites, invalidating, schemas, adapter.ProductWebsites); err != nil {
 		return nil, fmt.Errorf("product websites: %w", err)
 	}
-	if s.productCategories, err = newResource(d, fields.ProductCategories, upstream, schemas, adapter.ProductCategories); err != nil {
+	if s.productCategories, err = newResource(d, fields.ProductCategories, invalidating, schemas, adapter.ProductCategories); err != nil {
 		return nil, fmt.Errorf("product categories: %w", err)
 	}
-	if s.orders, err = newOrders(d, fields, upstream, schemas); err != nil {
+	if s.orders, err = newOrders(d, fields, invalidating, schemas); err != nil {
 		return nil, fmt.Errorf("orders: %w", err)
 	}
-	if s.categories, err = sourceOf(upstream, schemas, adapter.Categories); err != nil {
+	if s.categories, err = sourceOf(invalidating, schemas, adapter.Categories); err != nil {
 		return nil, fmt.Errorf("categories: %w", err)
 	}
 	return s, nil
@@ -257,4 +257,4 @@ func (s *Service) Budgets() []*budget.Budget {
 
 // Forget ends what is remembered of the upstream's lists. It is for a store that
 // has been replaced by other means than calls.
-func (s *Service) InvalidateLists() { s.memory.changed(nil) }
+func (s *Service) InvalidateLists() { s.listCache.invalidate(nil) }

@@ -10,20 +10,20 @@ import (
 
 // A source is where the records of one resource come from.
 type source struct {
-	schema  *adapter.Schema
-	store   adapter.Store
-	memory  *memory // of the lists of the store
-	filters *filters
+	schema    *adapter.Schema
+	store     adapter.Store
+	listCache *listCache // of the lists of the store
+	filters   *filters
 }
 
 // sourceOf returns the source of the records of r.
-func sourceOf(upstream *watchedAdapter, schemas *adapter.Schemas, r adapter.Resource) (source, error) {
+func sourceOf(backend *invalidatingAdapter, schemas *adapter.Schemas, r adapter.Resource) (source, error) {
 	schema := schemas.Of(r)
 	if schema == nil {
 		return source{}, fmt.Errorf("no schema of %s", r)
 	}
-	store, err := upstream.Store(r)
-	return source{schema, store, upstream.memory, upstream.filters}, err
+	store, err := backend.Store(r)
+	return source{schema, store, backend.listCache, backend.filters}, err
 }
 
 // all returns the records p selects.

@@ -21,8 +21,8 @@ type stockItems struct {
 	batches chan struct{}
 }
 
-func newStockItems(d *contract.Dialect, fields *contract.Fields, upstream *watchedAdapter, schemas *adapter.Schemas, settings Settings) (*stockItems, error) {
-	bound, err := newResource(d, fields.StockItems, upstream, schemas, adapter.StockItems)
+func newStockItems(d *contract.Dialect, fields *contract.Fields, backend *invalidatingAdapter, schemas *adapter.Schemas, settings Settings) (*stockItems, error) {
+	bound, err := newResource(d, fields.StockItems, backend, schemas, adapter.StockItems)
 	if err != nil {
 		return nil, err
 	}

@@ -133,13 +133,13 @@ type shops struct {
 	latest                                   atomic.Pointer[shop]
 }
 
-func newShops(upstream *watchedAdapter, schemas *adapter.Schemas, now func() time.Time) (*shops, error) {
+func newShops(backend *invalidatingAdapter, schemas *adapter.Schemas, now func() time.Time) (*shops, error) {
 	s := &shops{now: now}
 	for name, into := range map[adapter.Resource]*source{
 		adapter.Websites: &s.websites, adapter.Stores: &s.stores, adapter.CustomerGroups: &s.groups, adapter.TaxRates: &s.rates, adapter.Regions: &s.regions,
 	} {
 		var err error
-		if *into, err = sourceOf(upstream, schemas, name); err != nil {
+		if *into, err = sourceOf(backend, schemas, name); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
