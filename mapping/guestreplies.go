@@ -47,7 +47,7 @@ const (
 	fillTimeout = 30 * time.Second
 	// maxKeptQuery bounds the query strings of replies that are kept, in bytes: no
 	// client that repeats itself sends longer ones.
-	maxKeptQuery = 8 << 10
+	maxCachedQuery = 8 << 10
 )
 
 // Tags name what replies depend on. A product's own reads by its number depend on
@@ -61,59 +61,59 @@ const (
 func productTag(id int64) string { return "product:" + strconv.FormatInt(id, 10) }
 
 // A keptCall is a call whose replies to Guests are kept.
-type keptCall struct {
-	name        string
-	ofProduct   bool // the product of its path, not a list
-	showsStock  bool
-	showsTarget bool // the request's own URL is in the reply
+type cachedCall struct {
+	name            string
+	byProduct       bool // the product of its path, not a list
+	showsStock      bool
+	showsRequestURL bool // the request's own URL is in the reply
 }
 
-func keptCalls() []keptCall {
-	return []keptCall{
-		{name: "getProduct", ofProduct: true, showsStock: true, showsTarget: true},
+func cachedCalls() []cachedCall {
+	return []cachedCall{
+		{name: "getProduct", byProduct: true, showsStock: true, showsRequestURL: true},
 		{name: "listProducts"},
-		{name: "listProductImages", ofProduct: true},
-		{name: "getProductImage", ofProduct: true},
+		{name: "listProductImages", byProduct: true},
+		{name: "getProductImage", byProduct: true},
 	}
 }
 
 // modifiers are the parameters of a query that kept calls read.
-func modifiers() []string {
+func cachedParameters() []string {
 	return []string{"attrs", "category_id", "dir", "filter", "limit", "order", "page", "store"}
 }
 
 // guestReplies is where the service looks before it reads products for a Guest.
-type guestReplies struct {
+type replyCache struct {
 	ReplyCache
-	calls []keptCall
-	reads []string // parameters
-	base  [32]byte // what all replies depend on
+	calls      []cachedCall
+	parameters []string // parameters
+	baseHash   [32]byte // what all replies depend on
 }
 
-func newGuestReplies(d *contract.Dialect, settings *Settings) *guestReplies {
+func newReplyCache(d *contract.Dialect, settings *Settings) *replyCache {
 	if settings.ReplyCache == nil {
 		return nil
 	}
 	sum := sha256.New()
 	for _, part := range []string{"portico replies 1", d.Name, settings.PublicURL, settings.Fingerprint} {
-		writeText(sum, part)
+		hashText(sum, part)
 	}
-	return &guestReplies{settings.ReplyCache, keptCalls(), modifiers(), [32]byte(sum.Sum(nil))}
+	return &replyCache{settings.ReplyCache, cachedCalls(), cachedParameters(), [32]byte(sum.Sum(nil))}
 }
 
 // request returns the sum of all that the reply to a Guest's request can depend
 // on. ok is false for other requests, and for those that are not worth it.
-func (g *guestReplies) request(r *http.Request, scheme string) (sum [32]byte, ok bool) {
+func (g *replyCache) fingerprint(r *http.Request, scheme string) (sum [32]byte, ok bool) {
 	const products = contract.Base + "/products"
 	path := r.URL.EscapedPath()
 	if r.Method != http.MethodGet || len(path) < len(products) || path[:len(products)] != products ||
-		len(r.URL.RawQuery) > maxKeptQuery || len(path) > maxKeptQuery || len(r.Header["Authorization"]) > 0 {
+		len(r.URL.RawQuery) > maxCachedQuery || len(path) > maxCachedQuery || len(r.Header["Authorization"]) > 0 {
 		return sum, false
 	}
 	var room [1 << 10]byte
-	text := append(room[:0], g.base[:]...)
+	text := append(room[:0], g.baseHash[:]...)
 	for _, part := range [...]string{scheme, r.Host, path, r.URL.RawQuery} {
-		text = appendText(text, part)
+		text = appendSized(text, part)
 	}
 	if r.URL.ForceQuery {
 		text = append(text, '?')
@@ -122,7 +122,7 @@ func (g *guestReplies) request(r *http.Request, scheme string) (sum [32]byte, ok
 		values := r.Header[header]
 		text = binary.AppendUvarint(text, uint64(len(values)))
 		for _, value := range values {
-			text = appendText(text, value)
+			text = appendSized(text, value)
 		}
 	}
 	return sha256.Sum256(text), true
@@ -130,8 +130,8 @@ func (g *guestReplies) request(r *http.Request, scheme string) (sum [32]byte, ok
 
 // call returns how the replies to c are kept, if they are. A list without a limit
 // is not: it may be as long as the catalogue.
-func (g *guestReplies) call(c *Call) (at int, ok bool) {
-	if g == nil || c.Principal.Role != contract.Guest || c.Method != contract.GET || len(c.request.URL.RawQuery) > maxKeptQuery {
+func (g *replyCache) cacheable(c *Call) (at int, ok bool) {
+	if g == nil || c.Principal.Role != contract.Guest || c.Method != contract.GET || len(c.request.URL.RawQuery) > maxCachedQuery {
 		return 0, false
 	}
 	if limit, sent := c.Query.Get("limit"); sent {
@@ -140,53 +140,53 @@ func (g *guestReplies) call(c *Call) (at int, ok bool) {
 		}
 	}
 	name := c.Name()
-	at = slices.IndexFunc(g.calls, func(k keptCall) bool { return k.name == name })
+	at = slices.IndexFunc(g.calls, func(k cachedCall) bool { return k.name == name })
 	return at, at >= 0
 }
 
 // key returns the sum of what the reply to c depends on, in whatever spelling.
-func (g *guestReplies) key(c *Call, kept *keptCall, publicURL string) [32]byte {
+func (g *replyCache) cacheKey(c *Call, call *cachedCall, publicURL string) [32]byte {
 	sum := sha256.New()
-	sum.Write(g.base[:])
-	writeText(sum, kept.name)
-	writeText(sum, baseURL(c, publicURL))
-	writeText(sum, c.Format.String())
-	writeText(sum, c.Route.Path)
+	sum.Write(g.baseHash[:])
+	hashText(sum, call.name)
+	hashText(sum, baseURL(c, publicURL))
+	hashText(sum, c.Format.String())
+	hashText(sum, c.Route.Path)
 	for _, value := range c.Params {
-		writeText(sum, value)
+		hashText(sum, value)
 	}
-	for _, name := range g.reads {
+	for _, name := range g.parameters {
 		if value, sent := c.Query.Get(name); sent {
-			writeText(sum, name)
-			writeNode(sum, value)
+			hashText(sum, name)
+			hashNode(sum, value)
 		}
 	}
-	if kept.showsTarget {
-		writeText(sum, c.request.URL.RequestURI())
+	if call.showsRequestURL {
+		hashText(sum, c.request.URL.RequestURI())
 	}
 	return [32]byte(sum.Sum(nil))
 }
 
 // writeNode writes n so that no other node reads the same.
-func writeNode(to hash.Hash, n *codec.Node) {
+func hashNode(to hash.Hash, n *codec.Node) {
 	to.Write(binary.AppendUvarint([]byte{byte(n.Kind)}, uint64(len(n.Members))))
-	writeText(to, n.Text)
+	hashText(to, n.Text)
 	for i := range n.Members {
-		writeText(to, n.Members[i].Key)
-		writeNode(to, &n.Members[i].Value)
+		hashText(to, n.Members[i].Key)
+		hashNode(to, &n.Members[i].Value)
 	}
 }
 
-func writeText(to hash.Hash, text string) { to.Write(appendText(nil, text)) }
+func hashText(to hash.Hash, text string) { to.Write(appendSized(nil, text)) }
 
 // appendText appends a text with its length in front.
-func appendText(to []byte, text string) []byte {
+func appendSized(to []byte, text string) []byte {
 	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
 }
 
 // tags returns what the reply to c depends on.
-func (k *keptCall) tags(c *Call) []string {
-	if !k.ofProduct {
+func (k *cachedCall) tags(c *Call) []string {
+	if !k.byProduct {
 		return []string{catalogTag}
 	}
 	text := c.Param("id")
@@ -201,27 +201,27 @@ func (k *keptCall) tags(c *Call) []string {
 
 // kept answers c from a reply that is kept, or keeps the answer. ok is false where
 // what was kept is no reply.
-func (s *Service) kept(ctx context.Context, c *Call, at int, buf []byte) (response Response, ok bool) {
-	call := &s.replies.calls[at]
-	near, _ := s.replies.request(c.request, c.scheme)
-	value, outcome, age, err := s.replies.Get(ctx, near, s.replies.key(c, call, s.settings.PublicURL), call.tags(c),
+func (s *Service) serveThroughCache(ctx context.Context, c *Call, at int, buf []byte) (response Response, ok bool) {
+	call := &s.replyCache.calls[at]
+	fingerprint, _ := s.replyCache.fingerprint(c.request, c.scheme)
+	value, outcome, age, err := s.replyCache.Get(ctx, fingerprint, s.replyCache.cacheKey(c, call, s.settings.PublicURL), call.tags(c),
 		func(ctx context.Context, generation [16]byte) ([]byte, time.Duration, error) {
-			return s.fill(context.WithValue(ctx, sharedGenerationKey{}, generation), c, at)
+			return s.fillReply(context.WithValue(ctx, sharedGenerationKey{}, generation), c, at)
 		})
 	if err != nil {
 		return s.refuse(ctx, c, err, buf), true
 	}
-	return s.repeat(value, outcome, age, buf)
+	return s.cachedResponse(value, outcome, age, buf)
 }
 
 // fill makes the reply to c and says how long it holds. An error is that of an
 // upstream that cannot answer.
-func (s *Service) fill(ctx context.Context, c *Call, at int) (value []byte, ttl time.Duration, err error) {
+func (s *Service) fillReply(ctx context.Context, c *Call, at int) (value []byte, ttl time.Duration, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.logPanic(ctx, c, p)
 			response := s.refuse(ctx, c, errPanicked, nil)
-			value, ttl, err = encodeKept(c, at, &response), 0, nil
+			value, ttl, err = encodeResponse(c, at, &response), 0, nil
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, fillTimeout)
@@ -245,7 +245,7 @@ func (s *Service) fill(ctx context.Context, c *Call, at int) (value []byte, ttl 
 	case http.StatusNotFound:
 		ttl = notFoundTTL
 	}
-	return encodeKept(c, at, &response), ttl, nil
+	return encodeResponse(c, at, &response), ttl, nil
 }
 
 // untilPricesChange returns the time until the reply to c shows other prices
@@ -272,7 +272,7 @@ func (s *Service) untilPricesChange(c *Call) time.Duration {
 //	key in the body 4
 //
 // Without a form key the place is behind the body.
-const keptHeader = 2 + 1 + 1 + 1 + entityTag + 4
+const cachedHeaderSize = 2 + 1 + 1 + 1 + entityTagSize + 4
 
 // The flags of a kept reply.
 const (
@@ -281,9 +281,9 @@ const (
 )
 
 // entityTag is the length of what identifies a body, in bytes.
-const entityTag = 16
+const entityTagSize = 16
 
-func encodeKept(c *Call, at int, r *Response) []byte {
+func encodeResponse(c *Call, at int, r *Response) []byte {
 	place := len(r.Body)
 	if c.formKey != "" {
 		if found := bytes.Index(r.Body, []byte(c.formKey)); found >= 0 {
@@ -292,7 +292,7 @@ func encodeKept(c *Call, at int, r *Response) []byte {
 		}
 	}
 	sum := sha256.Sum256(r.Body)
-	value := make([]byte, 0, keptHeader+len(r.Body))
+	value := make([]byte, 0, cachedHeaderSize+len(r.Body))
 	value = binary.BigEndian.AppendUint16(value, uint16(r.Status))
 	value = append(value, byte(at), byte(c.Format), 0)
 	if r.ContentType == htmlType {
@@ -301,19 +301,19 @@ func encodeKept(c *Call, at int, r *Response) []byte {
 	if r.ClientError {
 		value[4] |= clientErrorFlag
 	}
-	value = append(value, sum[:entityTag]...)
+	value = append(value, sum[:entityTagSize]...)
 	value = binary.BigEndian.AppendUint32(value, uint32(place))
 	return append(value, r.Body...)
 }
 
 // repeat returns the response that a kept reply holds; a body that is not as it was
 // kept is in buf. ok is false for what is no reply, wherever it comes from.
-func (s *Service) repeat(value []byte, outcome string, age time.Duration, buf []byte) (response Response, ok bool) {
-	if len(value) < keptHeader || int(value[2]) >= len(s.replies.calls) {
+func (s *Service) cachedResponse(value []byte, outcome string, age time.Duration, buf []byte) (response Response, ok bool) {
+	if len(value) < cachedHeaderSize || int(value[2]) >= len(s.replyCache.calls) {
 		return response, false
 	}
-	header, body := value[:keptHeader], value[keptHeader:]
-	status, place := int(binary.BigEndian.Uint16(header)), int(binary.BigEndian.Uint32(header[5+entityTag:]))
+	header, body := value[:cachedHeaderSize], value[cachedHeaderSize:]
+	status, place := int(binary.BigEndian.Uint16(header)), int(binary.BigEndian.Uint32(header[5+entityTagSize:]))
 	if status < http.StatusOK || status > 599 || place != len(body) && place+formKeyLength > len(body) {
 		return response, false
 	}
@@ -322,7 +322,7 @@ func (s *Service) repeat(value []byte, outcome string, age time.Duration, buf []
 		Status:       status,
 		ContentType:  format.ContentType(),
 		Body:         body,
-		Call:         s.replies.calls[header[2]].name,
+		Call:         s.replyCache.calls[header[2]].name,
 		Role:         contract.Guest.String(),
 		Format:       format.String(),
 		CacheOutcome: outcome,
@@ -333,7 +333,7 @@ func (s *Service) repeat(value []byte, outcome string, age time.Duration, buf []
 		response.ContentType = htmlType
 	}
 	if s.dialect.Validators && status == http.StatusOK {
-		response.EntityTag = weakTag(header[5 : 5+entityTag])
+		response.EntityTag = weakETag(header[5 : 5+entityTagSize])
 	}
 	if place < len(body) {
 		response.Body = append(buf, body...)
@@ -344,8 +344,8 @@ func (s *Service) repeat(value []byte, outcome string, age time.Duration, buf []
 
 // weakTag writes a validator: bodies that agree in it differ at most in the form
 // key.
-func weakTag(sum []byte) string {
-	tag := make([]byte, 0, len(`W/""`)+2*entityTag)
+func weakETag(sum []byte) string {
+	tag := make([]byte, 0, len(`W/""`)+2*entityTagSize)
 	return string(append(hex.AppendEncode(append(tag, `W/"`...), sum), '"'))
 }
 

@@ -12,7 +12,7 @@ import (
 
 // keeper is a service that can read kept replies and do nothing else.
 func keeper() *Service {
-	return &Service{dialect: contract.Documented(), replies: &guestReplies{calls: keptCalls()}}
+	return &Service{dialect: contract.Documented(), replyCache: &replyCache{calls: cachedCalls()}}
 }
 
 // TestKeptForm: what was kept is what comes back.
@@ -32,10 +32,10 @@ func TestKeptForm(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			call := &Call{Format: contract.Text, formKey: c.formKey}
-			value := encodeKept(call, 2, &Response{Status: c.status, ContentType: "text/plain; charset=utf-8", Body: []byte(c.body)})
-			got, ok := s.repeat(value, "hit", 0, []byte("before"))
+			value := encodeResponse(call, 2, &Response{Status: c.status, ContentType: "text/plain; charset=utf-8", Body: []byte(c.body)})
+			got, ok := s.cachedResponse(value, "hit", 0, []byte("before"))
 			body, _ := strings.CutPrefix(string(got.Body), "before")
-			if !ok || got.Status != c.status || got.Call != keptCalls()[2].name || got.Format != "text" || got.ContentType != "text/plain; charset=utf-8" ||
+			if !ok || got.Status != c.status || got.Call != cachedCalls()[2].name || got.Format != "text" || got.ContentType != "text/plain; charset=utf-8" ||
 				len(body) != len(c.body) || (body == c.body) == strings.Contains(c.body, key) || strings.ContainsRune(body, 0) || (got.EntityTag != "") != (c.status == http.StatusOK) {
 				t.Errorf("%t %+v", ok, got)
 			}
@@ -48,16 +48,16 @@ func TestKeptForm(t *testing.T) {
 func FuzzKept(f *testing.F) {
 	key := newFormKey()
 	for _, formKey := range []string{"", key} {
-		f.Add(encodeKept(&Call{formKey: formKey}, 1, &Response{Status: http.StatusOK, ContentType: htmlType, Body: []byte("x" + key)}))
+		f.Add(encodeResponse(&Call{formKey: formKey}, 1, &Response{Status: http.StatusOK, ContentType: htmlType, Body: []byte("x" + key)}))
 	}
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, value []byte) {
 		before := slices.Clone(value)
-		got, ok := keeper().repeat(value, "hit", 0, nil)
+		got, ok := keeper().cachedResponse(value, "hit", 0, nil)
 		if !bytes.Equal(value, before) {
 			t.Error("what is kept has changed")
 		}
-		if ok && (len(got.Body) != len(value)-keptHeader || got.Status < 200 || got.Status > 599 || got.Call == "" || got.ContentType == "") {
+		if ok && (len(got.Body) != len(value)-cachedHeaderSize || got.Status < 200 || got.Status > 599 || got.Call == "" || got.ContentType == "") {
 			t.Errorf("%+v", got)
 		}
 	})

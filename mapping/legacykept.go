@@ -24,7 +24,7 @@ import (
 const legacyTag = "legacy"
 
 // maxKeptLegacy bounds the body of a reply of the old system that is kept, in bytes.
-const maxKeptLegacy = 1 << 20
+const maxCachedLegacyBody = 1 << 20
 
 // A LegacyReply is a whole reply of the old system. Nothing in it may be changed.
 type LegacyReply struct {
@@ -46,34 +46,34 @@ type FetchLegacy func(ctx context.Context, headers []string, most int) (LegacyRe
 // is one of those that are kept: one that is, or what ask gets. ok is false for all
 // others, which are to be passed on. host is what X-Forwarded-Host names to the old
 // system. An error means that the old system cannot answer.
-func (s *Service) CachedLegacy(ctx context.Context, r *http.Request, scheme, host string, ask FetchLegacy) (reply LegacyReply, ok bool, err error) {
-	if s.replies == nil || !s.settings.CacheLegacy {
+func (s *Service) CachedLegacy(ctx context.Context, r *http.Request, scheme, host string, fetch FetchLegacy) (reply LegacyReply, ok bool, err error) {
+	if s.replyCache == nil || !s.settings.CacheLegacy {
 		return reply, false, nil
 	}
 	c, _ := s.passing(ctx, r, scheme)
-	at, ok := s.replies.call(c)
-	if !ok || !plainRequest(r) {
+	at, ok := s.replyCache.cacheable(c)
+	if !ok || !isPlainRequest(r) {
 		return reply, false, nil
 	}
-	sum, ok := s.replies.legacyRequest(r, scheme, host)
+	sum, ok := s.replyCache.legacyFingerprint(r, scheme, host)
 	if !ok {
 		return reply, false, nil
 	}
-	tags := append(s.replies.calls[at].tags(c), legacyTag)
-	value, outcome, age, err := s.replies.Get(ctx, sum, sum, tags, func(ctx context.Context, _ [16]byte) ([]byte, time.Duration, error) {
-		return s.fillLegacy(ctx, c, ask)
+	tags := append(s.replyCache.calls[at].tags(c), legacyTag)
+	value, outcome, age, err := s.replyCache.Get(ctx, sum, sum, tags, func(ctx context.Context, _ [16]byte) ([]byte, time.Duration, error) {
+		return s.fillLegacy(ctx, c, fetch)
 	})
 	if err != nil {
 		return reply, false, err
 	}
-	reply, ok = decodeLegacy(value)
+	reply, ok = decodeLegacyReply(value)
 	reply.CacheOutcome, reply.Age = outcome, age
 	return reply, ok, nil
 }
 
 // plainRequest reports whether the reply to a Guest's r depends on no more than the
 // sum of legacyRequest holds.
-func plainRequest(r *http.Request) bool {
+func isPlainRequest(r *http.Request) bool {
 	for _, name := range [...]string{"Cookie", "Range", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Expect"} {
 		if len(r.Header[name]) > 0 {
 			return false
@@ -83,20 +83,20 @@ func plainRequest(r *http.Request) bool {
 }
 
 // legacyRequest is request, of replies of the old system: the sum of all that is sent.
-func (g *guestReplies) legacyRequest(r *http.Request, scheme, host string) (sum [32]byte, ok bool) {
-	near, ok := g.request(r, scheme)
+func (g *replyCache) legacyFingerprint(r *http.Request, scheme, host string) (sum [32]byte, ok bool) {
+	near, ok := g.fingerprint(r, scheme)
 	if !ok {
 		return sum, false
 	}
-	text := appendText(appendText(near[:], legacyTag), host)
+	text := appendSized(appendSized(near[:], legacyTag), host)
 	for _, name := range legacyHeaders() {
 		values := r.Header[name]
 		text = binary.AppendUvarint(text, uint64(len(values)))
 		for _, value := range values {
-			text = appendText(text, value)
+			text = appendSized(text, value)
 		}
 	}
-	return sha256.Sum256(appendText(text, r.RequestURI)), true
+	return sha256.Sum256(appendSized(text, r.RequestURI)), true
 }
 
 // legacyHeaders are the headers of a client that the old system gets in a request whose
@@ -107,7 +107,7 @@ func legacyHeaders() []string {
 }
 
 // fillLegacy is fill, for the old system.
-func (s *Service) fillLegacy(ctx context.Context, c *Call, ask FetchLegacy) (value []byte, ttl time.Duration, err error) {
+func (s *Service) fillLegacy(ctx context.Context, c *Call, fetch FetchLegacy) (value []byte, ttl time.Duration, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("call", c.Name()), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
@@ -116,24 +116,24 @@ func (s *Service) fillLegacy(ctx context.Context, c *Call, ask FetchLegacy) (val
 	}()
 	ctx, cancel := context.WithTimeout(ctx, fillTimeout)
 	defer cancel()
-	reply, err := ask(ctx, legacyHeaders(), maxKeptLegacy)
+	reply, err := fetch(ctx, legacyHeaders(), maxCachedLegacyBody)
 	switch {
 	case err != nil && adapter.KindOf(err) == adapter.Unavailable, errors.Is(err, context.DeadlineExceeded):
 		return nil, 0, err
-	case err != nil || !keepable(&reply):
+	case err != nil || !isCacheable(&reply):
 		return nil, 0, nil // each who waits asks for itself
 	case reply.Status == http.StatusNotFound:
 		ttl = notFoundTTL
 	default:
 		ttl = math.MaxInt64
 	}
-	value, err = encodeLegacy(&reply)
+	value, err = encodeLegacyReply(&reply)
 	return value, ttl, err
 }
 
 // keepable reports whether a reply may be shown to all Guests. What the old system
 // says of caching is for others: PHP forbids it for every page of a session.
-func keepable(r *LegacyReply) bool {
+func isCacheable(r *LegacyReply) bool {
 	if r.Status != http.StatusOK && r.Status != http.StatusNotFound || len(r.Header["Set-Cookie"]) > 0 {
 		return false
 	}
@@ -150,7 +150,7 @@ func keepable(r *LegacyReply) bool {
 }
 
 // encodeLegacy writes a reply as its head, with its length in front, and its body.
-func encodeLegacy(r *LegacyReply) ([]byte, error) {
+func encodeLegacyReply(r *LegacyReply) ([]byte, error) {
 	head := *r
 	head.Header = r.Header.Clone()
 	for _, name := range []string{"Date", "X-Request-Id", "Content-Length"} { // of one reply alone, or known
@@ -160,12 +160,12 @@ func encodeLegacy(r *LegacyReply) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mapping: keep a reply: %w", err)
 	}
-	return append(appendText(nil, string(text)), r.Body...), nil
+	return append(appendSized(nil, string(text)), r.Body...), nil
 }
 
 // decodeLegacy reads what encodeLegacy wrote. ok is false for what is no reply,
 // wherever it comes from.
-func decodeLegacy(value []byte) (r LegacyReply, ok bool) {
+func decodeLegacyReply(value []byte) (r LegacyReply, ok bool) {
 	length, n := binary.Uvarint(value)
 	if n <= 0 || length > uint64(len(value)-n) {
 		return r, false

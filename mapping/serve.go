@@ -61,18 +61,18 @@ func (s *Service) Anonymous(r *http.Request) bool {
 // one: without a step of the pipeline, and as [Service.Serve] would. buf is room for
 // the body. scheme is http or https as the client used it.
 func (s *Service) ServeCached(r *http.Request, scheme string, buf []byte) (response Response, ok bool) {
-	if s.replies == nil {
+	if s.replyCache == nil {
 		return response, false
 	}
-	request, ok := s.replies.request(r, scheme)
+	request, ok := s.replyCache.fingerprint(r, scheme)
 	if !ok {
 		return response, false
 	}
-	value, ok := s.replies.Near(request)
+	value, ok := s.replyCache.Near(request)
 	if !ok {
 		return response, false
 	}
-	return s.repeat(value, "hit", 0, buf)
+	return s.cachedResponse(value, "hit", 0, buf)
 }
 
 // Serve answers r, which must be owned, and appends the body to buf, which is also
@@ -128,8 +128,8 @@ func (s *Service) respond(ctx context.Context, c *Call, buf []byte) (response Re
 	if err := s.check(ctx, c); err != nil {
 		return s.refuse(ctx, c, err, buf)
 	}
-	if at, ok := s.replies.call(c); ok {
-		if response, ok := s.kept(ctx, c, at, buf); ok {
+	if at, ok := s.replyCache.cacheable(c); ok {
+		if response, ok := s.serveThroughCache(ctx, c, at, buf); ok {
 			return response
 		}
 	}

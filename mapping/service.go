@@ -87,20 +87,20 @@ func (s *Settings) local(t time.Time) time.Time {
 
 // A Service answers the calls of the contract for one dialect and one upstream.
 type Service struct {
-	dialect   *contract.Dialect
-	table     *contract.Table
-	auth      *auth.Authenticator
-	settings  Settings
-	log       *slog.Logger
-	limits    rowLimits
-	steps     []step
-	handlers  map[string]handler
-	listCache *listCache
-	rates     *ratelimit.Limiter[int64] // by client program
-	requests  requestBudgets
-	lists     listBudgets
-	filters   *filters
-	replies   *guestReplies // nil: none are kept
+	dialect    *contract.Dialect
+	table      *contract.Table
+	auth       *auth.Authenticator
+	settings   Settings
+	log        *slog.Logger
+	limits     rowLimits
+	steps      []step
+	handlers   map[string]handler
+	listCache  *listCache
+	rates      *ratelimit.Limiter[int64] // by client program
+	requests   requestBudgets
+	lists      listBudgets
+	filters    *filters
+	replyCache *replyCache // nil: none are kept
 
 	customers         *customers
 	addresses         *customerAddresses
@@ -192,19 +192,19 @@ func HandlerLocations() map[string]string {
 // for every field that needs one.
 func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, schemas *adapter.Schemas, authenticator *auth.Authenticator, settings Settings, log *slog.Logger) (*Service, error) {
 	s := &Service{
-		dialect:  d,
-		table:    contract.NewTable(contract.Routes(fields)),
-		auth:     authenticator,
-		settings: settings,
-		log:      log,
-		limits:   rowLimits{inAll: settings.MaxRows, atOnce: batchRows},
-		steps:    steps(),
-		handlers: handlers(),
-		pictures: newPictures(settings.ImagePixels),
-		replies:  newGuestReplies(d, &settings),
-		requests: newRequestBudgets(settings.RequestBytes),
-		lists:    newListBudgets(settings.ListsInFlight),
-		filters:  newFilters(&settings),
+		dialect:    d,
+		table:      contract.NewTable(contract.Routes(fields)),
+		auth:       authenticator,
+		settings:   settings,
+		log:        log,
+		limits:     rowLimits{inAll: settings.MaxRows, atOnce: batchRows},
+		steps:      steps(),
+		handlers:   handlers(),
+		pictures:   newPictures(settings.ImagePixels),
+		replyCache: newReplyCache(d, &settings),
+		requests:   newRequestBudgets(settings.RequestBytes),
+		lists:      newListBudgets(settings.ListsInFlight),
+		filters:    newFilters(&settings),
 	}
 	var err error
 	if s.listCache, err = newListCache(settings.Now); err != nil {
