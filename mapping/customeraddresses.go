@@ -48,7 +48,7 @@ func streetLines(d *contract.Dialect, lines []string) codec.Node {
 
 // getCustomerAddress handles GET /customers/addresses/:id.
 func (s *Service) getCustomerAddress(ctx context.Context, c *Call) (*Reply, error) {
-	key, err := s.key(c.Param("id"))
+	key, err := s.parseKey(c.Param("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (s *Service) getCustomerAddress(ctx context.Context, c *Call) (*Reply, erro
 // addressOwner reads the customer of the path, who must be the caller unless that
 // is an Admin.
 func (s *Service) addressOwner(c *Call) (adapter.Key, error) {
-	customer, err := s.key(c.Param("customer_id"))
+	customer, err := s.parseKey(c.Param("customer_id"))
 	if err != nil {
 		return 0, err
 	}
@@ -121,12 +121,12 @@ func (s *Service) createCustomerAddress(ctx context.Context, c *Call) (*Reply, e
 	}
 	key, err := s.addresses.store.Create(ctx, &adapter.CreateParams{Record: r})
 	switch {
-	case refusedFor(err, adapter.Invalid, "customer_id"): // gone since
+	case isStoreError(err, adapter.Invalid, "customer_id"): // gone since
 		return nil, s.dialect.Fault(contract.NotFound)
 	case err != nil:
 		return nil, err
 	}
-	return created("/customers/addresses/", key), nil
+	return createdReply("/customers/addresses/", key), nil
 }
 
 // defaultFlags lists the fields that say what an address is the default for.
@@ -139,7 +139,7 @@ var errMoved = errors.New("the address has another country than before")
 // up before its fields are checked, and what is checked against its country is
 // checked again when that changes meanwhile.
 func (s *Service) updateCustomerAddress(ctx context.Context, c *Call) (*Reply, error) {
-	key, err := s.key(c.Param("id"))
+	key, err := s.parseKey(c.Param("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (s *Service) updateCustomerAddress(ctx context.Context, c *Call) (*Reply, e
 
 // deleteCustomerAddress handles DELETE /customers/addresses/:id.
 func (s *Service) deleteCustomerAddress(ctx context.Context, c *Call) (*Reply, error) {
-	key, err := s.key(c.Param("id"))
+	key, err := s.parseKey(c.Param("id"))
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (s *Service) customerKey(c *Call) (adapter.Key, error) {
 	if own != 0 && id != strconv.FormatInt(own, 10) {
 		return 0, s.dialect.Fault(contract.NotFound)
 	}
-	return s.key(id)
+	return s.parseKey(id)
 }
 
 // getCustomer handles GET /customers/:id.
@@ -87,7 +87,7 @@ func (s *Service) createCustomer(ctx context.Context, c *Call) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return created("/customers/", key), nil
+	return createdReply("/customers/", key), nil
 }
 
 // newConfirmationKey returns 32 random hexadecimal digits.
@@ -113,7 +113,7 @@ func (filled *filledForm) hashPassword(cost int) error {
 
 // isTaken reports whether a write failed because another customer of the website
 // has the e-mail address.
-func isTaken(err error) bool { return refusedFor(err, adapter.Conflict, "email") }
+func isTaken(err error) bool { return isStoreError(err, adapter.Conflict, "email") }
 
 // unsaved returns the refusal of a save: its fault, and where the original goes on
 // all the same, what comes of that.

@@ -44,7 +44,7 @@ func (s *Service) faultsOf(c *Call, err error) (faults contract.Faults, unexpect
 	case adapter.Unavailable:
 		return contract.Faults{s.dialect.Fault(contract.Unavailable)}, true
 	default:
-		return contract.Faults{s.failed(c)}, true
+		return contract.Faults{s.internalFault(c)}, true
 	}
 }
 
@@ -69,7 +69,7 @@ func RetryAfter(err error) int {
 }
 
 // failed returns the entry for what is not the client's fault.
-func (s *Service) failed(c *Call) contract.Fault {
+func (s *Service) internalFault(c *Call) contract.Fault {
 	if c.Route == nil {
 		return s.dialect.Fault(contract.InternalError)
 	}
@@ -78,7 +78,7 @@ func (s *Service) failed(c *Call) contract.Fault {
 
 // refusedFor reports whether a store refused a write of a kind, and for the
 // attribute.
-func refusedFor(err error, kind adapter.ErrorKind, attribute string) bool {
+func isStoreError(err error, kind adapter.ErrorKind, attribute string) bool {
 	var fault *adapter.Error
 	return errors.As(err, &fault) && fault.Kind == kind && fault.Field == attribute
 }
@@ -102,14 +102,14 @@ func record(members ...codec.Member) codec.Node {
 
 // worthLogging reports whether an error says more than that the client is gone, or what
 // has been logged already.
-func worthLogging(err error) bool {
+func shouldLog(err error) bool {
 	return !errors.Is(err, context.Canceled) && !errors.Is(err, errPanicked)
 }
 
 // report logs the cause of what a client is told in general terms, or not at all.
 // Of calls that were not sent, because the upstream is left alone, there may be
 // thousands a second that say nothing new.
-func (s *Service) report(ctx context.Context, call, what string, err error) {
+func (s *Service) logFailure(ctx context.Context, call, what string, err error) {
 	level := slog.LevelError
 	var known *adapter.Error
 	if errors.As(err, &known) && known.RetryAfter > 0 {

@@ -209,7 +209,7 @@ func (s *Service) serveThroughCache(ctx context.Context, c *Call, at int, buf []
 			return s.fillReply(context.WithValue(ctx, sharedGenerationKey{}, generation), c, at)
 		})
 	if err != nil {
-		return s.refuse(ctx, c, err, buf), true
+		return s.renderError(ctx, c, err, buf), true
 	}
 	return s.cachedResponse(value, outcome, age, buf)
 }
@@ -220,7 +220,7 @@ func (s *Service) fillReply(ctx context.Context, c *Call, at int) (value []byte,
 	defer func() {
 		if p := recover(); p != nil {
 			s.logPanic(ctx, c, p)
-			response := s.refuse(ctx, c, errPanicked, nil)
+			response := s.renderError(ctx, c, errPanicked, nil)
 			value, ttl, err = encodeResponse(c, at, &response), 0, nil
 		}
 	}()
@@ -233,11 +233,11 @@ func (s *Service) fillReply(ctx context.Context, c *Call, at int) (value []byte,
 	var response Response
 	switch {
 	case err != nil:
-		response = s.refuse(ctx, c, err, nil)
+		response = s.renderError(ctx, c, err, nil)
 	case reply.NextBatch != nil: // larger than what is cached: each caller gets its own
 		return nil, 0, nil
 	default:
-		response = s.answer(ctx, c, reply, nil)
+		response = s.renderReply(ctx, c, reply, nil)
 	}
 	switch response.Status {
 	case http.StatusOK:

@@ -48,17 +48,17 @@ func (s *Service) AuthorizeLegacy(ctx context.Context, r *http.Request, scheme s
 	if auth.Signed(r.Header.Get("Authorization")) {
 		a.Role = UnknownRole
 	}
-	c, unacceptable := s.passing(ctx, r, scheme)
+	c, unacceptable := s.newLegacyCall(ctx, r, scheme)
 	a.NotAcceptable = unacceptable != nil
 	if s.settings.LegacyAuth == UnchangedSignature {
 		return a, refusal, true
 	}
-	signer, err := s.admit(ctx, c)
+	signer, err := s.legacySignerFor(ctx, c)
 	if err != nil {
 		if unacceptable != nil { // which is found out first
 			err = unacceptable
 		}
-		return a, s.refusal(ctx, c, err, buf), false
+		return a, s.errorResponse(ctx, c, err, buf), false
 	}
 	a.Role = c.Principal.Role.String()
 	if signer != nil {
@@ -73,7 +73,7 @@ func (s *Service) AuthorizeLegacy(ctx context.Context, r *http.Request, scheme s
 
 // admit takes c through the steps that it has to pass before it is signed anew, and
 // returns by whom, nil for a Guest.
-func (s *Service) admit(ctx context.Context, c *Call) (*auth.Signer, error) {
+func (s *Service) legacySignerFor(ctx context.Context, c *Call) (*auth.Signer, error) {
 	for _, check := range []step{(*Service).limitQuery, (*Service).authenticate, (*Service).limitConsumer} {
 		if err := check(s, ctx, c); err != nil {
 			return nil, err
@@ -97,21 +97,21 @@ func (s *Service) admit(ctx context.Context, c *Call) (*auth.Signer, error) {
 // as [Service.Serve] would: by its arguments, which are those of Serve. An error of
 // kind Unavailable is answered with 503, a [*RateError] with 429, ErrBody with 400.
 func (s *Service) ErrorResponse(ctx context.Context, r *http.Request, scheme string, err error, buf []byte) Response {
-	c, _ := s.passing(ctx, r, scheme)
-	return s.refusal(ctx, c, err, buf)
+	c, _ := s.newLegacyCall(ctx, r, scheme)
+	return s.errorResponse(ctx, c, err, buf)
 }
 
 // passing returns the call of r as far as it has to be known to be passed on. What
 // the caller may not accept is for the old system to say, and returned: a refusal of
 // ours comes in the format that there is then.
-func (s *Service) passing(ctx context.Context, r *http.Request, scheme string) (c *Call, unacceptable error) {
+func (s *Service) newLegacyCall(ctx context.Context, r *http.Request, scheme string) (c *Call, unacceptable error) {
 	c = s.newCall(ctx, r, scheme)
 	return c, s.negotiate(ctx, c)
 }
 
 // refusal answers c, which has not been passed on.
-func (s *Service) refusal(ctx context.Context, c *Call, err error, buf []byte) Response {
-	response := s.refuse(ctx, c, err, buf)
+func (s *Service) errorResponse(ctx context.Context, c *Call, err error, buf []byte) Response {
+	response := s.renderError(ctx, c, err, buf)
 	response.describe(c)
 	return response
 }

@@ -50,7 +50,7 @@ func (s *Service) CachedLegacy(ctx context.Context, r *http.Request, scheme, hos
 	if s.replyCache == nil || !s.settings.CacheLegacy {
 		return reply, false, nil
 	}
-	c, _ := s.passing(ctx, r, scheme)
+	c, _ := s.newLegacyCall(ctx, r, scheme)
 	at, ok := s.replyCache.cacheable(c)
 	if !ok || !isPlainRequest(r) {
 		return reply, false, nil

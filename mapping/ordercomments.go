@@ -12,7 +12,7 @@ import (
 // cannot be what is asked for is read as something that can (stock_orders 6). Mails
 // to customers are the shop's, and none is sent.
 func (s *Service) createOrderComment(ctx context.Context, c *Call) (*Reply, error) {
-	key, err := s.keyPart(c.Param("id"))
+	key, err := s.parseTruncatedKey(c.Param("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -28,12 +28,12 @@ func (s *Service) createOrderComment(ctx context.Context, c *Call) (*Reply, erro
 	comment.Set("is_customer_notified", adapter.IntegerValue(customerNotified(&c.Body)))
 	made, err := s.orders.comments.store.Create(ctx, &adapter.CreateParams{Record: comment})
 	switch {
-	case refusedFor(err, adapter.Invalid, "parent_id"):
+	case isStoreError(err, adapter.Invalid, "parent_id"):
 		return nil, s.dialect.Fault(contract.NotFound)
 	case err != nil:
 		return nil, err
 	}
-	return created("/orders/comments/", made), nil
+	return createdReply("/orders/comments/", made), nil
 }
 
 // listText is what the original stores for a list where it wants a text.

@@ -106,7 +106,7 @@ func (s *Service) orderOfPart(ctx context.Context, c *Call) (adapter.Key, error)
 // order returns the key of the order that the path's parameter names, if the
 // caller may see it.
 func (s *Service) order(ctx context.Context, c *Call, read func(string) (int64, bool), parameter string) (adapter.Key, error) {
-	key, err := s.keyRead(read(c.Param(parameter)))
+	key, err := s.keyOrNotFound(read(c.Param(parameter)))
 	if err != nil {
 		return 0, err
 	}
@@ -179,7 +179,7 @@ func (s *Service) getOrderAddress(ctx context.Context, c *Call) (*Reply, error) 
 
 // getOrderComment handles GET /orders/comments/:id, which is an Admin's alone.
 func (s *Service) getOrderComment(ctx context.Context, c *Call) (*Reply, error) {
-	key, err := s.keyPart(c.Param("id"))
+	key, err := s.parseTruncatedKey(c.Param("id"))
 	if err != nil {
 		return nil, err
 	}

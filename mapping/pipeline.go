@@ -25,14 +25,14 @@ type Call struct {
 	Body      codec.Node // the decoded body; of a single record, writable fields only
 	List      bool       // the body of a POST is a list of records
 
-	request  *http.Request
-	scheme   string
-	client   string // its network address, if that is known
-	body     []byte
-	form     []byte // an urlencoded body that was read for its credentials
-	formRead bool
-	reserved int64 // bytes taken from the budget of requests, until the call has been answered
-	again    bool  // the request has been answered before, by the other side
+	request       *http.Request
+	scheme        string
+	clientAddress string // its network address, if that is known
+	body          []byte
+	form          []byte // an urlencoded body that was read for its credentials
+	formRead      bool
+	reserved      int64 // bytes taken from the budget of requests, until the call has been answered
+	shadowRead    bool  // the request has been answered before, by the other side
 	// What a reply that is kept has to know of how it was made.
 	buyer   *buyer // whose prices it shows, if it shows any
 	formKey string // the random key in it, if there is one
@@ -47,7 +47,7 @@ func (c *Call) Param(name string) string {
 }
 
 // sent returns the value of a field of the body, null where there is none.
-func (c *Call) sent(field string) *codec.Node {
+func (c *Call) bodyField(field string) *codec.Node {
 	if n, ok := c.Body.Get(field); ok {
 		return n
 	}
@@ -71,7 +71,7 @@ type Reply struct {
 
 // created answers with the place of a new record below one of the route table's
 // paths, such as "/customers/".
-func created(path string, key adapter.Key) *Reply {
+func createdReply(path string, key adapter.Key) *Reply {
 	return &Reply{Location: contract.Base + path + strconv.FormatInt(int64(key), 10)}
 }
 
@@ -89,20 +89,20 @@ func steps() []step {
 		(*Service).checkAPIType,
 		(*Service).checkRoute,
 		(*Service).checkMethod,
-		(*Service).authorise,
+		(*Service).authorize,
 		(*Service).checkVersion,
 		(*Service).checkImplemented,
 		(*Service).decodeQuery,
 		(*Service).decodeBody,
-		(*Service).checkForm,
+		(*Service).checkBodyShape,
 		(*Service).reserveEntries,
-		(*Service).keepWritable,
+		(*Service).dropUnwritable,
 		(*Service).checkLateRefusal,
 	}
 }
 
 // check takes c through the steps.
-func (s *Service) check(ctx context.Context, c *Call) error {
+func (s *Service) runSteps(ctx context.Context, c *Call) error {
 	for _, check := range s.steps {
 		if err := check(s, ctx, c); err != nil {
 			return err
@@ -123,7 +123,7 @@ func (s *Service) negotiate(_ context.Context, c *Call) error {
 	if c.Route != nil {
 		c.Format = c.Route.DefaultFormat(c.Method)
 	}
-	accept := joined(c.request.Header, "Accept")
+	accept := joinedHeader(c.request.Header, "Accept")
 	if accept == "" {
 		switch {
 		case s.dialect.DefaultFormats:
@@ -172,8 +172,8 @@ func (s *Service) credentials(ctx context.Context, c *Call) *auth.Request {
 		Authorization: r.Header.Get("Authorization"),
 		ContentType:   r.Header.Get("Content-Type"),
 		Form:          func() ([]byte, error) { return s.readForm(ctx, c) },
-		Client:        c.client,
-		Again:         c.again,
+		Client:        c.clientAddress,
+		Again:         c.shadowRead,
 	}
 }
 
@@ -190,7 +190,7 @@ func (e *RateLimitError) Error() string {
 // limitConsumer refuses the calls that a consumer sends beyond its rate. It follows
 // the check of credentials, so that nobody can use up what belongs to another.
 func (s *Service) limitConsumer(_ context.Context, c *Call) error {
-	if c.again {
+	if c.shadowRead {
 		return nil
 	}
 	wait, ok := s.rates.Take(c.Principal.Client())
@@ -223,7 +223,7 @@ func (s *Service) checkMethod(_ context.Context, c *Call) error {
 }
 
 // authorise refuses roles that do not hold the privilege (wire 4).
-func (s *Service) authorise(_ context.Context, c *Call) error {
+func (s *Service) authorize(_ context.Context, c *Call) error {
 	if s.access(c) == contract.Deny {
 		return s.dialect.Fault(contract.AccessDenied)
 	}
@@ -291,7 +291,7 @@ func (s *Service) decodeBody(ctx context.Context, c *Call) error {
 		return s.dialect.Fault(contract.InvalidDataType)
 	case err != nil:
 		return s.dialect.Fault(contract.DecodingError)
-	case nothing(&c.Body):
+	case isEmptyBody(&c.Body):
 		return s.dialect.Fault(contract.RequestInvalid)
 	case c.Body.Kind != codec.Struct:
 		return s.dialect.Fault(contract.ScalarBody)
@@ -301,7 +301,7 @@ func (s *Service) decodeBody(ctx context.Context, c *Call) error {
 
 // bodyFormat chooses how to read the body from Content-Type (wire 6.1).
 func (s *Service) bodyFormat(ctx context.Context, c *Call) (contract.Format, error) {
-	format, mediaType, err := codec.ContentType(joined(c.request.Header, "Content-Type"))
+	format, mediaType, err := codec.ContentType(joinedHeader(c.request.Header, "Content-Type"))
 	switch {
 	case errors.Is(err, codec.ErrNoContentType):
 		if s.dialect.DefaultFormats && !c.Route.ContentTypeDemanded {
@@ -329,12 +329,12 @@ func (s *Service) bodyFormat(ctx context.Context, c *Call) (contract.Format, err
 
 // nothing reports whether a body decodes to what the original takes for empty
 // (wire 6.5).
-func nothing(n *codec.Node) bool { return !truthy(n) }
+func isEmptyBody(n *codec.Node) bool { return !truthy(n) }
 
 // checkForm tells a list of records from a record in the body of a POST, by its
 // first key alone (wire 6.5), and refuses the list where there is no way to create
 // many at once.
-func (s *Service) checkForm(_ context.Context, c *Call) error {
+func (s *Service) checkBodyShape(_ context.Context, c *Call) error {
 	if c.Method != contract.POST || c.Route.Shape != contract.Collection {
 		return nil
 	}
@@ -356,13 +356,13 @@ func (s *Service) reserveEntries(ctx context.Context, c *Call) error {
 
 // keepWritable drops from a single record what the caller may not write. What
 // holds many records is for the handler, entry by entry.
-func (s *Service) keepWritable(_ context.Context, c *Call) error {
+func (s *Service) dropUnwritable(_ context.Context, c *Call) error {
 	created := c.Method == contract.POST && c.Route.Shape == contract.Collection && !c.List
 	changed := c.Method == contract.PUT && c.Route.Shape == contract.Entity
 	if !created && !changed {
 		return nil
 	}
-	c.Body.Members = s.writable(c, c.Body.Members)
+	c.Body.Members = s.writableMembers(c, c.Body.Members)
 	if len(c.Body.Members) == 0 {
 		return s.dialect.Fault(contract.RequestInvalid)
 	}
@@ -371,7 +371,7 @@ func (s *Service) keepWritable(_ context.Context, c *Call) error {
 
 // writable returns the members that are fields the caller may write, in their
 // order.
-func (s *Service) writable(c *Call, members []codec.Member) []codec.Member {
+func (s *Service) writableMembers(c *Call, members []codec.Member) []codec.Member {
 	var kept []codec.Member
 	for _, m := range members {
 		if i, ok := c.Route.Fields.Index(m.Key); ok && c.Route.Fields.Fields[i].Writable(s.dialect, c.Principal.Role) {
@@ -394,7 +394,7 @@ func (s *Service) checkLateRefusal(_ context.Context, c *Call) error {
 }
 
 // joined returns the values of a header that may be repeated as one.
-func joined(h http.Header, name string) string {
+func joinedHeader(h http.Header, name string) string {
 	switch values := h[name]; len(values) {
 	case 0:
 		return ""

@@ -87,16 +87,16 @@ func (s *Service) createProductCategory(ctx context.Context, c *Call) (*Reply, e
 	assignment.Set("category_id", adapter.IntegerValue(category))
 	_, err = s.productCategories.store.Create(ctx, &adapter.CreateParams{Record: assignment})
 	switch {
-	case refusedFor(err, adapter.Invalid, "product_id"):
+	case isStoreError(err, adapter.Invalid, "product_id"):
 		return nil, s.dialect.Fault(c.Route.NotFound)
-	case refusedFor(err, adapter.Invalid, "category_id"):
+	case isStoreError(err, adapter.Invalid, "category_id"):
 		return nil, s.dialect.Fault(contract.CategoryUnknown)
-	case refusedFor(err, adapter.Conflict, "category_id"):
+	case isStoreError(err, adapter.Conflict, "category_id"):
 		return nil, s.dialect.Fault(contract.CategoryAssigned, product.Int(), category)
 	case err != nil:
 		return nil, err
 	}
-	return created("/products/"+url.PathEscape(c.Param("id"))+"/categories/", adapter.Key(category)), nil
+	return createdReply("/products/"+url.PathEscape(c.Param("id"))+"/categories/", adapter.Key(category)), nil
 }
 
 // readCategoryID reads the one field of an assignment.

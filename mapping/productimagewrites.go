@@ -27,16 +27,16 @@ func (s *Service) createProductImage(ctx context.Context, c *Call) (*Reply, erro
 	image.Set("product_id", product.Get("entity_id"))
 	key, err := s.productImages.store.Create(ctx, &adapter.CreateParams{Record: image, StoreID: view.id})
 	switch {
-	case refusedFor(err, adapter.Invalid, "product_id"): // gone since
+	case isStoreError(err, adapter.Invalid, "product_id"): // gone since
 		return nil, s.uploadFault(s.dialect.Fault(c.Route.NotFound))
-	case refusedFor(err, adapter.Invalid, "file"): // too long with a number
+	case isStoreError(err, adapter.Invalid, "file"): // too long with a number
 		return nil, s.dialect.Fault(contract.ImageUnknownError)
 	case err != nil && adapter.KindOf(err) == adapter.Unsupported:
 		return nil, s.dialect.Fault(contract.ImagesNotSupported)
 	case err != nil:
 		return nil, err
 	}
-	return created("/products/"+url.PathEscape(c.Param("id"))+"/images/", key), nil
+	return createdReply("/products/"+url.PathEscape(c.Param("id"))+"/images/", key), nil
 }
 
 // uploadFault returns what the client is told where the store view or the product
@@ -51,7 +51,7 @@ func (s *Service) uploadFault(err error) error {
 
 // readUpload returns the image that c creates, but for its product.
 func (s *Service) readUpload(ctx context.Context, c *Call) (adapter.Record, error) {
-	content, declared := c.sent("file_content"), c.sent("file_mime_type")
+	content, declared := c.bodyField("file_content"), c.bodyField("file_mime_type")
 	if !truthy(content) || !truthy(declared) {
 		return adapter.Record{}, contract.Faults{s.dialect.Fault(contract.ImageMissing), s.dialect.Fault(contract.ImagePreValidation)}
 	}
@@ -68,7 +68,7 @@ func (s *Service) readUpload(ctx context.Context, c *Call) (adapter.Record, erro
 	if err != nil {
 		return adapter.Record{}, err
 	}
-	name, named := imageName(s.dialect, c.sent("file_name"))
+	name, named := imageName(s.dialect, c.bodyField("file_name"))
 	file, usable := imageFile(name, types[at].Extension)
 	if mediaType == "" || !usable {
 		return adapter.Record{}, s.dialect.Fault(contract.ImageUnknownError)
@@ -87,7 +87,7 @@ func (s *Service) readUpload(ctx context.Context, c *Call) (adapter.Record, erro
 // (product_parts 2.3).
 func (s *Service) imageValues(c *Call) adapter.Record {
 	r := adapter.NewRecord(s.productImages.schema)
-	if n := c.sent("label"); n.Kind != codec.Null && n.Kind != codec.Struct {
+	if n := c.bodyField("label"); n.Kind != codec.Null && n.Kind != codec.Struct {
 		text, _ := storedText(n)
 		label := adapter.NullValue()
 		if text != "" {
@@ -95,16 +95,16 @@ func (s *Service) imageValues(c *Call) adapter.Record {
 		}
 		r.Set("label", label)
 	}
-	if position, ok := s.imageNumber(c.sent("position")); ok {
+	if position, ok := s.imageNumber(c.bodyField("position")); ok {
 		r.Set("position", adapter.IntegerValue(position))
 	}
-	if exclude, ok := s.imageNumber(c.sent("exclude")); ok {
+	if exclude, ok := s.imageNumber(c.bodyField("exclude")); ok {
 		if s.dialect.ExcludeFlag {
 			exclude = min(exclude, 1)
 		}
 		r.Set("exclude", adapter.IntegerValue(exclude))
 	}
-	if uses, ok := imageUses(c.sent("types"), c.Method == contract.POST); ok {
+	if uses, ok := imageUses(c.bodyField("types"), c.Method == contract.POST); ok {
 		r.Set("types", adapter.TextsValue(uses))
 	}
 	return r

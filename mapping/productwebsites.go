@@ -59,7 +59,7 @@ func (s *Service) createProductWebsites(ctx context.Context, c *Call) (*Reply, e
 	if err != nil {
 		return nil, a.refusal(err)
 	}
-	reply := created("/products/"+url.PathEscape(c.Param("product_id"))+"/websites/", adapter.Key(website))
+	reply := createdReply("/products/"+url.PathEscape(c.Param("product_id"))+"/websites/", adapter.Key(website))
 	if s.dialect.SingleSuccessList {
 		batch := a.newBatch()
 		batch.succeed(website, s.dialect.Fault(contract.ItemUpdated))

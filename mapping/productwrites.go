@@ -24,7 +24,7 @@ func (s *Service) createProduct(ctx context.Context, c *Call) (*Reply, error) {
 	if err != nil {
 		return nil, w.refusal(err)
 	}
-	return created("/products/", key), nil
+	return createdReply("/products/", key), nil
 }
 
 // updateProduct handles PUT /products/:id, with or without a store view. The
@@ -222,7 +222,7 @@ func (w *productWrite) sent(field string) (n *codec.Node, ok bool) { return memb
 
 // refusal returns what the caller is told of an error of the store.
 func (w *productWrite) refusal(err error) error {
-	if refusedFor(err, adapter.Conflict, "sku") {
+	if isStoreError(err, adapter.Conflict, "sku") {
 		return w.dialect.Fault(contract.SKUTaken)
 	}
 	return err

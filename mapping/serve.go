@@ -88,25 +88,25 @@ func (s *Service) Serve(ctx context.Context, r *http.Request, scheme string, buf
 // newCall returns the call that r is, before any step.
 func (s *Service) newCall(ctx context.Context, r *http.Request, scheme string) *Call {
 	address, _ := s.table.Address(r.Method, r.URL.EscapedPath())
-	again, _ := ctx.Value(askedAgain{}).(bool)
-	client, _ := ctx.Value(clientAddress{}).(string)
-	return &Call{Address: address, request: r, scheme: scheme, client: client, again: again}
+	shadowRead, _ := ctx.Value(shadowReadKey{}).(bool)
+	client, _ := ctx.Value(clientAddressKey{}).(string)
+	return &Call{Address: address, request: r, scheme: scheme, clientAddress: client, shadowRead: shadowRead}
 }
 
-type clientAddress struct{}
+type clientAddressKey struct{}
 
 // WithClient returns ctx for a request that comes from a network address.
 func WithClientAddress(ctx context.Context, address string) context.Context {
-	return context.WithValue(ctx, clientAddress{}, address)
+	return context.WithValue(ctx, clientAddressKey{}, address)
 }
 
-type askedAgain struct{}
+type shadowReadKey struct{}
 
 // AskedAgain returns ctx for a read that the other side of a migration has answered,
 // and that is asked again only to be compared: its nonce has been used by itself,
 // and its consumer's rate has been charged.
 func WithShadowRead(ctx context.Context) context.Context {
-	return context.WithValue(ctx, askedAgain{}, true)
+	return context.WithValue(ctx, shadowReadKey{}, true)
 }
 
 // describe notes what c was.
@@ -122,11 +122,11 @@ func (s *Service) respond(ctx context.Context, c *Call, buf []byte) (response Re
 	defer func() {
 		if p := recover(); p != nil {
 			s.logPanic(ctx, c, p)
-			response = s.refuse(ctx, c, errPanicked, buf)
+			response = s.renderError(ctx, c, errPanicked, buf)
 		}
 	}()
-	if err := s.check(ctx, c); err != nil {
-		return s.refuse(ctx, c, err, buf)
+	if err := s.runSteps(ctx, c); err != nil {
+		return s.renderError(ctx, c, err, buf)
 	}
 	if at, ok := s.replyCache.cacheable(c); ok {
 		if response, ok := s.serveThroughCache(ctx, c, at, buf); ok {
@@ -135,9 +135,9 @@ func (s *Service) respond(ctx context.Context, c *Call, buf []byte) (response Re
 	}
 	reply, err := s.handle(ctx, c)
 	if err != nil {
-		return s.refuse(ctx, c, err, buf)
+		return s.renderError(ctx, c, err, buf)
 	}
-	return s.answer(ctx, c, reply, buf)
+	return s.renderReply(ctx, c, reply, buf)
 }
 
 // logPanic logs a panic with the stack of where it happened.
@@ -145,7 +145,7 @@ func (s *Service) logPanic(ctx context.Context, c *Call, p any) {
 	s.log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("call", c.Name()), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 }
 
-func (s *Service) answer(ctx context.Context, c *Call, reply *Reply, buf []byte) Response {
+func (s *Service) renderReply(ctx context.Context, c *Call, reply *Reply, buf []byte) Response {
 	response := Response{Status: reply.Status, Location: reply.Location, ContentType: htmlType}
 	if response.Status == 0 {
 		response.Status = http.StatusOK
@@ -154,7 +154,7 @@ func (s *Service) answer(ctx context.Context, c *Call, reply *Reply, buf []byte)
 	case reply.NextBatch != nil:
 		places := s.listPlaces(c)
 		if err := places.Take(ctx, 1); err != nil {
-			return s.refuse(ctx, c, err, buf)
+			return s.renderError(ctx, c, err, buf)
 		}
 		response.ContentType = c.Format.ContentType()
 		response.Stream = func(ctx context.Context, w io.Writer) (int64, error) {
@@ -171,10 +171,10 @@ func (s *Service) answer(ctx context.Context, c *Call, reply *Reply, buf []byte)
 	return response
 }
 
-func (s *Service) refuse(ctx context.Context, c *Call, err error, buf []byte) Response {
+func (s *Service) renderError(ctx context.Context, c *Call, err error, buf []byte) Response {
 	faults, unexpected := s.faultsOf(c, err)
-	if unexpected && worthLogging(err) {
-		s.report(ctx, c.Name(), "call failed", err)
+	if unexpected && shouldLog(err) {
+		s.logFailure(ctx, c.Name(), "call failed", err)
 	}
 	last := faults[len(faults)-1]
 	clientError := !unexpected || errors.Is(err, context.Canceled)

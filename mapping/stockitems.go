@@ -33,7 +33,7 @@ func newStockItems(d *contract.Dialect, fields *contract.Fields, backend *invali
 
 // getStockItem handles GET /stockitems/:id.
 func (s *Service) getStockItem(ctx context.Context, c *Call) (*Reply, error) {
-	key, err := s.keyPart(c.Param("id"))
+	key, err := s.parseTruncatedKey(c.Param("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (s *Service) listStockItems(ctx context.Context, c *Call) (*Reply, error) {
 // updateStockItem handles PUT /stockitems/:id. The record is looked up before
 // its fields are checked, so an unknown id is 404 whatever they hold.
 func (s *Service) updateStockItem(ctx context.Context, c *Call) (*Reply, error) {
-	key, err := s.keyPart(c.Param("id"))
+	key, err := s.parseTruncatedKey(c.Param("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (s *Service) updateBatchItem(ctx context.Context, c *Call, entry *codec.Nod
 	case adapter.KindOf(err) == adapter.Unavailable && !batch.succeeded():
 		return err
 	default:
-		s.report(ctx, c.Name(), "call failed", err)
+		s.logFailure(ctx, c.Name(), "call failed", err)
 		batch.fail(*sent, s.dialect.Fault(contract.InternalError))
 	}
 	return nil
@@ -212,17 +212,17 @@ func (items *stockItems) readItemID(n *codec.Node) (int64, *contract.Fault) {
 }
 
 // key reads the id of a path; one that cannot be an id is that of no record.
-func (s *Service) key(id string) (adapter.Key, error) { return s.keyRead(numeric.ID(id)) }
+func (s *Service) parseKey(id string) (adapter.Key, error) { return s.keyOrNotFound(numeric.ID(id)) }
 
 // keyPart is key where the original cuts an id that is not whole (wire 2).
-func (s *Service) keyPart(id string) (adapter.Key, error) {
+func (s *Service) parseTruncatedKey(id string) (adapter.Key, error) {
 	if s.dialect.IDsCut {
-		return s.keyRead(numeric.IDPart(id))
+		return s.keyOrNotFound(numeric.IDPart(id))
 	}
-	return s.key(id)
+	return s.parseKey(id)
 }
 
-func (s *Service) keyRead(n int64, ok bool) (adapter.Key, error) {
+func (s *Service) keyOrNotFound(n int64, ok bool) (adapter.Key, error) {
 	if !ok {
 		return 0, s.dialect.Fault(contract.NotFound)
 	}

@@ -65,7 +65,7 @@ func (a *websiteAssigner) items() []codec.Node {
 	}
 	items := make([]codec.Node, len(a.call.Body.Members))
 	for i := range items {
-		items[i] = record(a.writable(a.call, a.call.Body.Members[i].Value.Members)...)
+		items[i] = record(a.writableMembers(a.call, a.call.Body.Members[i].Value.Members)...)
 	}
 	return items
 }
@@ -191,7 +191,7 @@ func (a *websiteAssigner) assign(ctx context.Context, item *codec.Node) (website
 		website = assignment.Get("website_id").Int()
 		_, err = a.productWebsites.store.Create(ctx, &adapter.CreateParams{Record: assignment})
 		switch {
-		case err == nil, refusedFor(err, adapter.Conflict, "website_id"):
+		case err == nil, isStoreError(err, adapter.Conflict, "website_id"):
 			first := len(a.assigned) == 0
 			a.assigned[website] = true
 			if err == nil {
@@ -200,12 +200,12 @@ func (a *websiteAssigner) assign(ctx context.Context, item *codec.Node) (website
 				}
 				return website, nil
 			}
-		case refusedFor(err, adapter.Invalid, "copies"):
+		case isStoreError(err, adapter.Invalid, "copies"):
 			if err := a.readAssigned(ctx); err != nil {
 				return 0, err
 			}
 			maps.DeleteFunc(a.sources, func(website int64, _ bool) bool { return !a.assigned[website] })
-		case refusedFor(err, adapter.Invalid, "product_id"):
+		case isStoreError(err, adapter.Invalid, "product_id"):
 			return 0, a.dialect.Fault(a.call.Route.NotFound, a.call.Param("product_id"))
 		default:
 			return 0, err
@@ -230,7 +230,7 @@ func (a *websiteAssigner) makeURLKey(ctx context.Context) {
 		},
 	})
 	if err != nil {
-		a.report(ctx, a.call.Name(), "url_key not made", err)
+		a.logFailure(ctx, a.call.Name(), "url_key not made", err)
 	}
 }
 
@@ -280,7 +280,7 @@ func (a *websiteAssigner) assignMany(ctx context.Context) (*Reply, error) {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		default:
-			a.report(ctx, a.call.Name(), "assignment failed", err)
+			a.logFailure(ctx, a.call.Name(), "assignment failed", err)
 			batch.fail(sent, a.dialect.Fault(contract.InternalError))
 		}
 	}
