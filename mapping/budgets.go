@@ -27,24 +27,24 @@ const (
 	budgetWait = time.Second
 	// freeRequest is the cost of a request, in bytes, up to which no budget is asked:
 	// nearly all are below it, and the goroutine that serves one takes as much.
-	freeRequest = 32 << 10
+	freeRequestBytes = 32 << 10
 	// entryCost is what the entry of a record takes in the reply to a list of records, in
 	// bytes, with its rendering.
-	entryCost = 1 << 10
+	replyEntryBytes = 1 << 10
 	// formsAtOnce bounds how many bodies are read at a time to find out who calls.
-	formsAtOnce = 256
+	maxConcurrentForms = 256
 	// firstPiece is the size of the buffer that a body is first read into.
-	firstPiece = 8 << 10
+	firstReadBytes = 8 << 10
 )
 
 func newRequestBudgets(bytes int64) requestBudgets {
-	all, guests := halved("requests", bytes)
-	return requestBudgets{all, guests, budget.New("forms", formsAtOnce*auth.MaxForm, budgetWait)}
+	all, guests := newBudgetPair("requests", bytes)
+	return requestBudgets{all, guests, budget.New("forms", maxConcurrentForms*auth.MaxForm, budgetWait)}
 }
 
 // halved returns a budget, without a bound for a limit of 0, and the half of it that
 // Guests may take.
-func halved(name string, limit int64) (all, guests *budget.Budget) {
+func newBudgetPair(name string, limit int64) (all, guests *budget.Budget) {
 	if limit == 0 {
 		limit = math.MaxInt64
 	}
@@ -57,12 +57,12 @@ func halved(name string, limit int64) (all, guests *budget.Budget) {
 type listBudgets struct{ all, guests *budget.Budget }
 
 func newListBudgets(inFlight int64) listBudgets {
-	all, guests := halved("lists", inFlight)
+	all, guests := newBudgetPair("lists", inFlight)
 	return listBudgets{all, guests}
 }
 
 // listPlaces returns the budget that the list of c takes a place of.
-func (s *Service) listPlaces(c *Call) *budget.Budget {
+func (s *Service) listBudget(c *Call) *budget.Budget {
 	if c.Principal.Role == contract.Guest {
 		return s.lists.guests
 	}
@@ -71,7 +71,7 @@ func (s *Service) listPlaces(c *Call) *budget.Budget {
 
 // reserve takes bytes from the budget of requests for as long as c lasts.
 func (s *Service) reserve(ctx context.Context, c *Call, bytes int64) error {
-	if c.reserved == 0 && bytes <= freeRequest {
+	if c.reserved == 0 && bytes <= freeRequestBytes {
 		return nil
 	}
 	if err := s.requestBudget(c).Take(ctx, bytes); err != nil {
@@ -108,7 +108,7 @@ func (s *Service) readBody(ctx context.Context, c *Call) ([]byte, error) {
 	if c.request.ContentLength > s.settings.BodyBytes {
 		return nil, s.dialect.Fault(contract.RequestInvalid)
 	}
-	body := make([]byte, 0, firstPiece)
+	body := make([]byte, 0, firstReadBytes)
 	for {
 		n, err := c.request.Body.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]

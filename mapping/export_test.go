@@ -1,4 +1,4 @@
 package mapping
 
 // SetBatchRows makes s read long lists in batches of n records.
-func (s *Service) SetBatchRows(n int64) { s.limits.atOnce = n }
+func (s *Service) SetBatchRows(n int64) { s.limits.batch = n }

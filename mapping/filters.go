@@ -16,46 +16,46 @@ import (
 // apart from all other calls: a few at a time, of which Guests may have half, each for a
 // short time. That a list takes longer says nothing about the upstream, so its breaker
 // is not told.
-type filters struct {
+type filterLimiter struct {
 	all, guests *budget.Budget
 	timeout     time.Duration // 0 is none
 	matchBytes  int64         // see [adapter.Query]
 }
 
-func newFilters(settings *Settings) *filters {
-	all, guests := halved("filters", settings.FiltersInFlight)
-	return &filters{all, guests, settings.FilterTimeout, settings.MatchBytes}
+func newFilterLimiter(settings *Settings) *filterLimiter {
+	all, guests := newBudgetPair("filters", settings.FiltersInFlight)
+	return &filterLimiter{all, guests, settings.FilterTimeout, settings.MatchBytes}
 }
 
 // errFilterTimeout is the cause of an error for a list whose conditions took too long.
 var errFilterTimeout = errors.New("the conditions of the list took too long")
 
 // fromGuest, in the context of a call, tells that a Guest has sent it.
-type fromGuest struct{}
+type guestCallerKey struct{}
 
 // withRole returns ctx with what the filters have to know of the caller of c.
-func withRole(ctx context.Context, c *Call) context.Context {
+func withCallerRole(ctx context.Context, c *Call) context.Context {
 	if c.Principal.Role != contract.Guest {
 		return ctx
 	}
-	return context.WithValue(ctx, fromGuest{}, true)
+	return context.WithValue(ctx, guestCallerKey{}, true)
 }
 
 // run runs list, which answers q about records of the schema: at once where q is cheap,
 // or else in a place among the filters, and until their time is over. Errors are those of
 // list, and those of kind Unavailable for a place or for time that was not to be had.
-func (f *filters) run(ctx context.Context, schema *adapter.Schema, q *adapter.Query, list func(context.Context) error) error {
-	if !expensive(schema, q) {
+func (f *filterLimiter) run(ctx context.Context, schema *adapter.Schema, q *adapter.Query, list func(context.Context) error) error {
+	if !isExpensive(schema, q) {
 		return list(ctx)
 	}
-	places := f.all
-	if ctx.Value(fromGuest{}) != nil {
-		places = f.guests
+	slots := f.all
+	if ctx.Value(guestCallerKey{}) != nil {
+		slots = f.guests
 	}
-	if err := places.Take(ctx, 1); err != nil {
+	if err := slots.Take(ctx, 1); err != nil {
 		return err
 	}
-	defer places.Return(1)
+	defer slots.Return(1)
 	q.MatchBytes = f.matchBytes
 	limited := ctx
 	if f.timeout > 0 {
@@ -72,11 +72,11 @@ func (f *filters) run(ctx context.Context, schema *adapter.Schema, q *adapter.Qu
 
 // manyOperands is how many operands conditions may have and be cheap. Databases look
 // values up among as many; what has more is compared record by record.
-const manyOperands = 500
+const maxCheapOperands = 500
 
 // expensive reports whether q takes a look at more than an index holds.
-func expensive(schema *adapter.Schema, q *adapter.Query) bool {
-	composed := func(name string) bool {
+func isExpensive(schema *adapter.Schema, q *adapter.Query) bool {
+	isComposite := func(name string) bool {
 		at, ok := schema.Index(name)
 		return ok && (schema.Attributes[at].Kind == adapter.KindTexts || schema.Attributes[at].Kind == adapter.KindRecords)
 	}
@@ -84,10 +84,10 @@ func expensive(schema *adapter.Schema, q *adapter.Query) bool {
 	for _, condition := range q.Where {
 		for _, test := range condition.Any {
 			operands += 1 + len(test.Operands)
-			if test.Op.TextOnly() || composed(test.Attribute) {
+			if test.Op.TextOnly() || isComposite(test.Attribute) {
 				return true
 			}
 		}
 	}
-	return operands > manyOperands || composed(q.OrderBy)
+	return operands > maxCheapOperands || isComposite(q.OrderBy)
 }

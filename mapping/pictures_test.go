@@ -72,7 +72,7 @@ func TestMediaType(t *testing.T) {
 	}
 	scans := aJPEG(t, 8, 8)
 	end := len(scans) - 2
-	scans = append(append(scans[:end:end], bytes.Repeat(scans[bytes.Index(scans, []byte("\xff\xda")):end], mostScans)...), "\xff\xd9"...)
+	scans = append(append(scans[:end:end], bytes.Repeat(scans[bytes.Index(scans, []byte("\xff\xda")):end], maxJPEGScans)...), "\xff\xd9"...)
 	tests := []struct {
 		name    string
 		content []byte
@@ -103,7 +103,7 @@ func TestMediaType(t *testing.T) {
 		{"nothing", nil, ""},
 		{"a beginning alone", []byte("\xff\xd8\xff"), ""},
 	}
-	p := newPictures(testPixels)
+	p := newImageChecker(testPixels)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if got, err := p.mediaType(t.Context(), tt.content); got != tt.want || err != nil {
@@ -111,14 +111,14 @@ func TestMediaType(t *testing.T) {
 			}
 		})
 	}
-	if !p.going.TryAcquire(testPixels) {
+	if !p.inFlight.TryAcquire(testPixels) {
 		t.Error("not all that was taken for pictures was given back")
 	}
 }
 
 // TestCutPictures: of a picture nothing may be missing.
 func TestCutPictures(t *testing.T) {
-	p := newPictures(testPixels)
+	p := newImageChecker(testPixels)
 	for name, content := range map[string][]byte{"png": aPNG(t, 9, 9), "jpeg": aJPEG(t, 9, 9), "gif": aGIF(t, 2, 9, 9)} {
 		for length := range content {
 			if got, err := p.mediaType(t.Context(), content[:length]); got != "" || err != nil {
@@ -131,8 +131,8 @@ func TestCutPictures(t *testing.T) {
 // TestPicturesWait: a picture waits while others have all the pixels there are,
 // and no longer than its caller.
 func TestPicturesWait(t *testing.T) {
-	p := newPictures(testPixels)
-	if !p.going.TryAcquire(testPixels - 80) {
+	p := newImageChecker(testPixels)
+	if !p.inFlight.TryAcquire(testPixels - 80) {
 		t.Fatal("nothing was going on")
 	}
 	if got, err := p.mediaType(t.Context(), aPNG(t, 8, 10)); got == "" || err != nil {

@@ -113,7 +113,7 @@ func (s *Service) runSteps(ctx context.Context, c *Call) error {
 
 // handle runs the handler of c, which has passed the steps.
 func (s *Service) handle(ctx context.Context, c *Call) (*Reply, error) {
-	return s.handlers[c.Name()](s, withRole(ctx, c), c)
+	return s.handlers[c.Name()](s, withCallerRole(ctx, c), c)
 }
 
 // negotiate chooses the format of the reply from Accept (wire 5). It runs before
@@ -351,7 +351,7 @@ func (s *Service) reserveEntries(ctx context.Context, c *Call) error {
 	if c.Route.Shape != contract.Collection {
 		return nil
 	}
-	return s.reserve(ctx, c, int64(len(c.Body.Members))*entryCost)
+	return s.reserve(ctx, c, int64(len(c.Body.Members))*replyEntryBytes)
 }
 
 // keepWritable drops from a single record what the caller may not write. What

@@ -111,7 +111,7 @@ func (p *productReply) gather(ctx context.Context, records []adapter.Record) err
 	if p.needsGallery {
 		for _, product := range records {
 			images := imagesOf(product, p.level)
-			images.Query.Limit = p.s.limits.atOnce
+			images.Query.Limit = p.s.limits.batch
 			var err error
 			if p.gallery, err = p.s.productImages.all(ctx, &images); err != nil {
 				return err

@@ -64,7 +64,7 @@ func (s *Service) readUpload(ctx context.Context, c *Call) (adapter.Record, erro
 	if at < 0 {
 		return adapter.Record{}, s.dialect.Fault(contract.ImageMediaType)
 	}
-	mediaType, err := s.pictures.mediaType(ctx, bytes)
+	mediaType, err := s.imageChecker.mediaType(ctx, bytes)
 	if err != nil {
 		return adapter.Record{}, err
 	}

@@ -18,7 +18,7 @@ const (
 	batchRows  = 500
 	batchBytes = 512 << 10
 	// keysAtOnce is the number of records that are read by their keys: a whole page.
-	keysAtOnce = 100
+	maxKeysPerQuery = 100
 	// pageBytes bounds them for the list of a page, which is read in one query unless
 	// its records are unusually large.
 	pageBytes = 1 << 20
@@ -26,10 +26,10 @@ const (
 
 // rowLimits bound lists that have no limit of their own.
 type rowLimits struct {
-	inAll  int64 // records of a list, which ends there
-	atOnce int64 // records of a batch
+	total int64 // records of a list, which ends there
+	batch int64 // records of a batch
 	// most, unless 0, is the number of records from which on a list is refused.
-	most int64
+	refuseAbove int64
 }
 
 // errTooManyRows refuses a list that has more records than its caller may ask for.
@@ -39,7 +39,7 @@ var errTooManyRows = errors.New("mapping: the list has more records than the cal
 func (s *Service) rowLimits(c *Call) rowLimits {
 	limits := s.limits
 	if c.Principal.Role == contract.Guest {
-		limits.most = s.settings.GuestMaxRows
+		limits.refuseAbove = s.settings.GuestMaxRows
 	}
 	return limits
 }
@@ -100,7 +100,7 @@ func (s source) rows(ctx context.Context, wanted *listquery.List, bounds adapter
 		r.next = bounds
 		r.next.Query = wanted.Query
 		r.next.Query.After = s.mark(page[len(page)-1], wanted.Query.OrderBy)
-		r.limits.inAll = wanted.Paging.Limit - int64(len(page))
+		r.limits.total = wanted.Paging.Limit - int64(len(page))
 	}
 	if err == nil && len(page) > 0 {
 		r.batch, err = prepare(ctx, page)
@@ -112,11 +112,11 @@ func (s source) rows(ctx context.Context, wanted *listquery.List, bounds adapter
 func (s source) allRows(ctx context.Context, p adapter.ListParams, limits rowLimits, prepare preparation) (*rows, error) {
 	r := &rows{from: s, next: p, limits: limits, prepare: prepare}
 	// With one record more, a list that just fills a batch is known to be whole.
-	if err := r.advance(ctx, limits.atOnce+1); err != nil {
+	if err := r.advance(ctx, limits.batch+1); err != nil {
 		return r, err
 	}
-	if limits.most > 0 && !(r.ended && int64(len(r.batch)) <= limits.most) {
-		if total, err := s.count(ctx, p); err != nil || total > limits.most {
+	if limits.refuseAbove > 0 && !(r.ended && int64(len(r.batch)) <= limits.refuseAbove) {
+		if total, err := s.count(ctx, p); err != nil || total > limits.refuseAbove {
 			return nil, cmp.Or(err, errTooManyRows)
 		}
 	}
@@ -124,7 +124,7 @@ func (s source) allRows(ctx context.Context, p adapter.ListParams, limits rowLim
 }
 
 // following reads the next batch. It has no records only at the end of the list.
-func (r *rows) following(ctx context.Context) error { return r.advance(ctx, r.limits.atOnce) }
+func (r *rows) following(ctx context.Context) error { return r.advance(ctx, r.limits.batch) }
 
 // readAhead prepares all that follows, and forgets it: for a fault that any record
 // of the list may bring and that has to be told before the list begins.
@@ -143,7 +143,7 @@ func (r *rows) readAhead(ctx context.Context, prepare preparation) error {
 func (r *rows) advance(ctx context.Context, size int64) error {
 	r.batch = nil // no two batches are kept at a time
 	for len(r.batch) == 0 && !r.ended {
-		read, err := r.read(ctx, min(size, r.limits.inAll))
+		read, err := r.read(ctx, min(size, r.limits.total))
 		if err == nil && len(read) > 0 {
 			read, err = r.prepare(ctx, read)
 		}
@@ -168,7 +168,7 @@ func (r *rows) read(ctx context.Context, size int64) ([]adapter.Record, error) {
 	err := r.from.filters.run(ctx, r.from.schema, &r.next.Query, func(ctx context.Context) (err error) {
 		result, err = r.from.store.List(ctx, &r.next)
 		if err == nil && result.Partial {
-			r.next.Query.Limit = r.limits.inAll
+			r.next.Query.Limit = r.limits.total
 			r.held, _, err = adapter.Apply(ctx, r.from.schema, result.Records, &r.next.Query)
 			r.holds = true
 		}
@@ -184,8 +184,8 @@ func (r *rows) read(ctx context.Context, size int64) ([]adapter.Record, error) {
 	if result.More && read == 0 {
 		return nil, errNoProgress
 	}
-	r.limits.inAll -= read
-	if r.ended = read < size && !result.More || r.limits.inAll == 0; !r.ended {
+	r.limits.total -= read
+	if r.ended = read < size && !result.More || r.limits.total == 0; !r.ended {
 		r.next.Query.After = r.from.mark(result.Records[read-1], r.next.Query.OrderBy)
 	}
 	return result.Records, nil
@@ -194,7 +194,7 @@ func (r *rows) read(ctx context.Context, size int64) ([]adapter.Record, error) {
 // readKeys reads the records of the next keys, at most size, in the order of the keys.
 // One that is gone meanwhile is left out.
 func (r *rows) readKeys(ctx context.Context, size int64) ([]adapter.Record, error) {
-	size = min(size, keysAtOnce, int64(len(r.keys)))
+	size = min(size, maxKeysPerQuery, int64(len(r.keys)))
 	if size == 0 {
 		r.ended = true
 		return nil, nil

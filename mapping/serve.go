@@ -152,13 +152,13 @@ func (s *Service) renderReply(ctx context.Context, c *Call, reply *Reply, buf []
 	}
 	switch {
 	case reply.NextBatch != nil:
-		places := s.listPlaces(c)
-		if err := places.Take(ctx, 1); err != nil {
+		slots := s.listBudget(c)
+		if err := slots.Take(ctx, 1); err != nil {
 			return s.renderError(ctx, c, err, buf)
 		}
 		response.ContentType = c.Format.ContentType()
 		response.Stream = func(ctx context.Context, w io.Writer) (int64, error) {
-			defer places.Return(1)
+			defer slots.Return(1)
 			return s.stream(ctx, c, reply, buf, w)
 		}
 	case reply.Body != nil:

@@ -99,7 +99,7 @@ type Service struct {
 	rates      *ratelimit.Limiter[int64] // by client program
 	requests   requestBudgets
 	lists      listBudgets
-	filters    *filters
+	filters    *filterLimiter
 	replyCache *replyCache // nil: none are kept
 
 	customers         *customers
@@ -107,7 +107,7 @@ type Service struct {
 	stock             *stockItems
 	products          *products
 	productImages     resource
-	pictures          *pictures
+	imageChecker      *imageChecker
 	productWebsites   resource
 	productCategories resource
 	orders            *orders
@@ -192,19 +192,19 @@ func HandlerLocations() map[string]string {
 // for every field that needs one.
 func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, schemas *adapter.Schemas, authenticator *auth.Authenticator, settings Settings, log *slog.Logger) (*Service, error) {
 	s := &Service{
-		dialect:    d,
-		table:      contract.NewTable(contract.Routes(fields)),
-		auth:       authenticator,
-		settings:   settings,
-		log:        log,
-		limits:     rowLimits{inAll: settings.MaxRows, atOnce: batchRows},
-		steps:      steps(),
-		handlers:   handlers(),
-		pictures:   newPictures(settings.ImagePixels),
-		replyCache: newReplyCache(d, &settings),
-		requests:   newRequestBudgets(settings.RequestBytes),
-		lists:      newListBudgets(settings.ListsInFlight),
-		filters:    newFilters(&settings),
+		dialect:      d,
+		table:        contract.NewTable(contract.Routes(fields)),
+		auth:         authenticator,
+		settings:     settings,
+		log:          log,
+		limits:       rowLimits{total: settings.MaxRows, batch: batchRows},
+		steps:        steps(),
+		handlers:     handlers(),
+		imageChecker: newImageChecker(settings.ImagePixels),
+		replyCache:   newReplyCache(d, &settings),
+		requests:     newRequestBudgets(settings.RequestBytes),
+		lists:        newListBudgets(settings.ListsInFlight),
+		filters:      newFilterLimiter(&settings),
 	}
 	var err error
 	if s.listCache, err = newListCache(settings.Now); err != nil {

@@ -13,7 +13,7 @@ type source struct {
 	schema    *adapter.Schema
 	store     adapter.Store
 	listCache *listCache // of the lists of the store
-	filters   *filters
+	filters   *filterLimiter
 }
 
 // sourceOf returns the source of the records of r.

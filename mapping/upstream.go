@@ -14,7 +14,7 @@ type invalidatingAdapter struct {
 	adapter.Adapter
 	listCache  *listCache
 	replyCache ReplyCache // nil: none are kept
-	filters    *filters
+	filters    *filterLimiter
 }
 
 // Store returns the adapter's store of r.
