@@ -27,7 +27,7 @@ func newCustomerAddresses(d *contract.Dialect, fields *contract.Fields, backend 
 		return nil, err
 	}
 	addresses := &customerAddresses{resource: bound}
-	addresses.form = formReader{resource: &addresses.resource, form: contract.CustomerAddressForm(addresses.added()...), directory: directory}
+	addresses.form = formReader{resource: &addresses.resource, form: contract.CustomerAddressForm(addresses.addedFields()...), directory: directory}
 	street := addresses.attribute("street")
 	addresses.compute = map[string]func(*Call, adapter.Record) (codec.Node, bool){
 		"street": func(_ *Call, rec adapter.Record) (codec.Node, bool) {
@@ -43,7 +43,7 @@ func streetLines(d *contract.Dialect, lines []string) codec.Node {
 	if d.TwoStreetLines && len(lines) > 2 {
 		lines = []string{lines[0], strings.Join(lines[1:], "; ")}
 	}
-	return textList(lines)
+	return textListNode(lines)
 }
 
 // getCustomerAddress handles GET /customers/addresses/:id.
@@ -56,7 +56,7 @@ func (s *Service) getCustomerAddress(ctx context.Context, c *Call) (*Reply, erro
 	if err != nil {
 		return nil, err
 	}
-	return s.addresses.one(c, rec)
+	return s.addresses.singleReply(c, rec)
 }
 
 // addressOwner reads the customer of the path, who must be the caller unless that
@@ -81,7 +81,7 @@ func (s *Service) listCustomerAddresses(ctx context.Context, c *Call) (*Reply, e
 		return nil, err
 	}
 	newestFirst := adapter.Query{OrderBy: s.addresses.schema.Key, Desc: true}
-	records, err := s.addresses.allRows(ctx, adapter.ListParams{Query: newestFirst, OwnerID: int64(customer)}, s.limits, asRead)
+	records, err := s.addresses.allRows(ctx, adapter.ListParams{Query: newestFirst, OwnerID: int64(customer)}, s.limits, noBatchHook)
 	if err != nil {
 		return nil, err
 	}
@@ -90,12 +90,12 @@ func (s *Service) listCustomerAddresses(ctx context.Context, c *Call) (*Reply, e
 			return nil, err
 		}
 	}
-	reader := s.addresses.reader(c.Principal.Role)
+	reader := s.addresses.listReader(c.Principal.Role)
 	reader.Unapplied = true
 	if _, err := reader.Parse(s.addresses.schema, &c.Query); err != nil {
 		return nil, err
 	}
-	return s.addresses.many(c, arrayOfRecords, records)
+	return s.addresses.listReply(c, arrayOfRecords, records)
 }
 
 // createCustomerAddress handles POST /customers/:customer_id/addresses. The customer

@@ -22,7 +22,7 @@ func newCustomers(d *contract.Dialect, fields *contract.Fields, backend *invalid
 		return nil, err
 	}
 	customers := &customers{resource: bound}
-	customers.form = formReader{resource: &customers.resource, form: contract.CustomerForm(customers.added()...), shops: shops}
+	customers.form = formReader{resource: &customers.resource, form: contract.CustomerForm(customers.addedFields()...), shops: shops}
 	return customers, nil
 }
 
@@ -47,13 +47,13 @@ func (s *Service) getCustomer(ctx context.Context, c *Call) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.customers.one(c, rec)
+	return s.customers.singleReply(c, rec)
 }
 
 // listCustomers handles GET /customers. Where a Customer is let in, the list
 // holds the own record alone.
 func (s *Service) listCustomers(ctx context.Context, c *Call) (*Reply, error) {
-	return s.customers.list(ctx, c, keyedByID, ownerID(c.Principal), s.limits)
+	return s.customers.answerList(ctx, c, keyedByID, ownerID(c.Principal), s.limits)
 }
 
 // createdIn is where a customer registered whom an administrator created.

@@ -13,10 +13,10 @@ import (
 type directory struct{ countries, regions source }
 
 func newDirectory(backend *invalidatingAdapter, schemas *adapter.Schemas) (d directory, err error) {
-	if d.countries, err = sourceOf(backend, schemas, adapter.Countries); err != nil {
+	if d.countries, err = newSource(backend, schemas, adapter.Countries); err != nil {
 		return d, err
 	}
-	d.regions, err = sourceOf(backend, schemas, adapter.Regions)
+	d.regions, err = newSource(backend, schemas, adapter.Regions)
 	return d, err
 }
 
@@ -39,7 +39,7 @@ func (d directory) checkCountry(ctx context.Context, n *codec.Node) (contract.Fa
 	if length := utf8.RuneCountInString(n.Text); length < minCountry || length > maxCountry {
 		return contract.CountryLength, nil
 	}
-	found, err := d.countries.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{textIs("country_id", n.Text)}}})
+	found, err := d.countries.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{textEquals("country_id", n.Text)}}})
 	if err != nil {
 		return 0, err
 	}
@@ -65,7 +65,7 @@ func (d directory) readRegion(ctx context.Context, country string, n *codec.Node
 	case n.Kind == codec.True, n.Kind == codec.Number && truthy(n):
 		return r, contract.RegionNoText, nil
 	}
-	all, err := d.regions.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{textIs("country_id", country)}}})
+	all, err := d.regions.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{textEquals("country_id", country)}}})
 	if err != nil {
 		return r, 0, err
 	}

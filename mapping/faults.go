@@ -87,16 +87,16 @@ func isStoreError(err error, kind adapter.ErrorKind, attribute string) bool {
 func envelope(faults contract.Faults) *codec.Node {
 	entries := codec.Node{Kind: codec.Struct}
 	for i, f := range faults {
-		entries.Members = append(entries.Members, codec.Member{Key: strconv.Itoa(i), Value: record(
+		entries.Members = append(entries.Members, codec.Member{Key: strconv.Itoa(i), Value: recordNode(
 			codec.Member{Key: "code", Value: codec.NumberNode(strconv.Itoa(f.Code))},
 			codec.Member{Key: "message", Value: codec.TextNode(f.Message)},
 		)})
 	}
-	node := record(codec.Member{Key: "messages", Value: record(codec.Member{Key: "error", Value: entries})})
+	node := recordNode(codec.Member{Key: "messages", Value: recordNode(codec.Member{Key: "error", Value: entries})})
 	return &node
 }
 
-func record(members ...codec.Member) codec.Node {
+func recordNode(members ...codec.Member) codec.Node {
 	return codec.Node{Kind: codec.Struct, Members: members}
 }
 

@@ -9,52 +9,52 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A listForm says how a list of records is written in JSON (contract 2, convention 2).
-type listForm uint8
+// A listForm says how a list of records is written in JSON (Conventions 2).
+type listLayout uint8
 
 const (
-	arrayOfRecords listForm = iota
-	keyedByID               // an object, each record under its id
+	arrayOfRecords listLayout = iota
+	keyedByID                 // an object, each record under its id
 )
 
 // list answers a call for a list of r's records, those of the caller alone if
 // ownerID is not 0.
-func (r *resource) list(ctx context.Context, c *Call, form listForm, ownerID int64, limits rowLimits) (*Reply, error) {
-	wanted, err := r.reader(c.Principal.Role).Parse(r.schema, &c.Query)
+func (r *resource) answerList(ctx context.Context, c *Call, layout listLayout, ownerID int64, limits rowLimits) (*Reply, error) {
+	wanted, err := r.listReader(c.Principal.Role).Parse(r.schema, &c.Query)
 	if err != nil {
 		return nil, err
 	}
-	records, err := r.rows(ctx, wanted, adapter.ListParams{OwnerID: ownerID}, limits, asRead)
+	records, err := r.rows(ctx, wanted, adapter.ListParams{OwnerID: ownerID}, limits, noBatchHook)
 	if err != nil {
 		return nil, err
 	}
-	return r.many(c, form, records)
+	return r.listReply(c, layout, records)
 }
 
 // many answers with a list of records, each cut to what c asks for.
-func (r *resource) many(c *Call, form listForm, records *rows) (*Reply, error) {
-	fields, selectionFault := r.selected(c, contract.ListView(c.Format))
+func (r *resource) listReply(c *Call, layout listLayout, records *rows) (*Reply, error) {
+	fields, selectionFault := r.selectFields(c, contract.ListView(c.Format))
 	if len(records.batch) > 0 && selectionFault != nil {
 		return nil, selectionFault
 	}
-	return r.manyCut(c, form, records, fields), nil
+	return r.listReplyWith(c, layout, records, fields), nil
 }
 
 // manyCut answers with a list of records, each cut to the given fields. Those
 // beyond the first batch are read when the first has been rendered.
-func (r *resource) manyCut(c *Call, form listForm, records *rows, fields []int) *Reply {
+func (r *resource) listReplyWith(c *Call, layout listLayout, records *rows, fields []int) *Reply {
 	key, _ := r.schema.Index(r.schema.Key)
-	place, renderer := 0, r.renderer(c, fields)
+	position, renderer := 0, r.newRenderer(c, fields)
 	renderer.shownNull = records.shownNull
 	entry := func(rec adapter.Record) codec.Member {
 		name := rec.Values[key].Text()
-		if form == arrayOfRecords {
-			name = strconv.Itoa(place)
+		if layout == arrayOfRecords {
+			name = strconv.Itoa(position)
 		}
-		place++
+		position++
 		return codec.Member{Key: name, Value: renderer.render(rec)}
 	}
-	release := r.takeSlab(renderer, len(records.batch))
+	release := r.useSlab(renderer, len(records.batch))
 	entries := codec.Node{Kind: codec.Struct, Members: make([]codec.Member, len(records.batch))}
 	for i, rec := range records.batch {
 		entries.Members[i] = entry(rec)
@@ -69,7 +69,7 @@ func (r *resource) manyCut(c *Call, form listForm, records *rows, fields []int) 
 		renderer.slab = make(slab, 0, len(renderer.columns)) // for one record at a time
 	}
 	reply.NextBatch = func(ctx context.Context, add func(*codec.Member)) (more bool, err error) {
-		if err := records.following(ctx); err != nil {
+		if err := records.nextBatch(ctx); err != nil {
 			return false, err
 		}
 		for _, rec := range records.batch {

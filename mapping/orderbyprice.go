@@ -25,7 +25,7 @@ type pricedProduct struct {
 
 // rowsByFinalPrice returns the wanted products in the order of the prices that Guests
 // pay, ties by ascending id. Only the keys and prices of all products are in memory.
-func (s *Service) rowsByFinalPrice(ctx context.Context, _ *Call, wanted *listquery.List, bounds adapter.ListParams, prepare preparation) (*rows, error) {
+func (s *Service) rowsByFinalPrice(ctx context.Context, _ *Call, wanted *listquery.List, bounds adapter.ListParams, hook batchHook) (*rows, error) {
 	priced, err := s.finalPrices(ctx, wanted, bounds)
 	if err != nil {
 		return nil, err
@@ -45,8 +45,8 @@ func (s *Service) rowsByFinalPrice(ctx context.Context, _ *Call, wanted *listque
 	for i, p := range priced {
 		keys[i] = p.key
 	}
-	r := &rows{from: s.products.source, next: bounds, limits: s.limits, prepare: prepare, keys: keys, byKeys: true, shownNull: wanted.ShownNull}
-	return r, r.following(ctx)
+	r := &rows{from: s.products.source, next: bounds, limits: s.limits, hook: hook, keys: keys, byKeys: true, shownNull: wanted.ShownNull}
+	return r, r.nextBatch(ctx)
 }
 
 // finalPrices returns the products of a list by ascending id, with their prices.

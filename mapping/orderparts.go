@@ -31,11 +31,11 @@ const maxOrders = 128
 // Unless wanted, they are fetched only where selecting nothing of them is a
 // crash, because that takes a record.
 func (p *orderPart) ofOrders(ctx context.Context, c *Call, view contract.View, orders []adapter.Key, wanted bool) (map[adapter.Key]codec.Node, error) {
-	fields, selectionFault := p.selected(c, view)
+	fields, selectionFault := p.selectFields(c, view)
 	if !wanted && selectionFault == nil {
 		return nil, nil
 	}
-	lists, renderer := make(map[adapter.Key]codec.Node, len(orders)), p.renderer(c, fields)
+	lists, renderer := make(map[adapter.Key]codec.Node, len(orders)), p.newRenderer(c, fields)
 	for some := range slices.Chunk(orders, maxOrders) {
 		records, err := p.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: p.visible(c, some...)}})
 		if err != nil {
@@ -71,17 +71,17 @@ func (p *orderPart) visible(c *Call, orders ...adapter.Key) []adapter.Condition 
 
 // wanted reads the list modifiers.
 func (p *orderPart) wanted(c *Call) (*listquery.List, error) {
-	return p.reader(c.Principal.Role).Parse(p.schema, &c.Query)
+	return p.listReader(c.Principal.Role).Parse(p.schema, &c.Query)
 }
 
 // listOf answers with the wanted page of the records that belong to order.
 func (p *orderPart) listOf(ctx context.Context, c *Call, order adapter.Key, wanted *listquery.List, limits rowLimits) (*Reply, error) {
 	wanted.Query.Where = append(p.visible(c, order), wanted.Query.Where...)
-	records, err := p.rows(ctx, wanted, adapter.ListParams{}, limits, asRead)
+	records, err := p.rows(ctx, wanted, adapter.ListParams{}, limits, noBatchHook)
 	if err != nil {
 		return nil, err
 	}
-	return p.many(c, arrayOfRecords, records)
+	return p.listReply(c, arrayOfRecords, records)
 }
 
 // orderOfAddresses returns the key of the order whose addresses a call names, if the
@@ -166,7 +166,7 @@ func (s *Service) getOrderAddress(ctx context.Context, c *Call) (*Reply, error) 
 		return nil, err
 	}
 	addresses := &s.orders.addresses
-	where := append(addresses.visible(c, order), textIs("address_type", c.Param("address_type")))
+	where := append(addresses.visible(c, order), textEquals("address_type", c.Param("address_type")))
 	found, err := addresses.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: where, Limit: 1}})
 	switch {
 	case err != nil:
@@ -174,7 +174,7 @@ func (s *Service) getOrderAddress(ctx context.Context, c *Call) (*Reply, error) 
 	case len(found) == 0:
 		return nil, s.dialect.Fault(contract.NotFound)
 	}
-	return addresses.one(c, found[0])
+	return addresses.singleReply(c, found[0])
 }
 
 // getOrderComment handles GET /orders/comments/:id, which is an Admin's alone.
@@ -187,5 +187,5 @@ func (s *Service) getOrderComment(ctx context.Context, c *Call) (*Reply, error) 
 	if err != nil {
 		return nil, err
 	}
-	return s.orders.comments.one(c, comment)
+	return s.orders.comments.singleReply(c, comment)
 }

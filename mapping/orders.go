@@ -22,7 +22,7 @@ type orders struct {
 
 func newOrders(d *contract.Dialect, fields *contract.Fields, backend *invalidatingAdapter, schemas *adapter.Schemas) (*orders, error) {
 	// A Customer sees only the comments that are meant for the storefront.
-	onFront := []adapter.Condition{numberIs("is_visible_on_front", 1)}
+	onFront := []adapter.Condition{integerEquals("is_visible_on_front", 1)}
 	o := &orders{
 		addresses:   orderPart{field: "addresses", order: "parent_id"},
 		items:       orderPart{field: "order_items", order: "order_id"},
@@ -64,13 +64,13 @@ func (s *Service) getOrder(ctx context.Context, c *Call) (*Reply, error) {
 	if _, err := reply.gather(ctx, []adapter.Record{order}); err != nil {
 		return nil, err
 	}
-	return reply.one(c, order)
+	return reply.singleReply(c, order)
 }
 
 // listOrders handles GET /orders.
 func (s *Service) listOrders(ctx context.Context, c *Call) (*Reply, error) {
 	o := s.orders
-	wanted, err := o.reader(c.Principal.Role).Parse(o.schema, &c.Query)
+	wanted, err := o.listReader(c.Principal.Role).Parse(o.schema, &c.Query)
 	if err != nil {
 		return nil, err
 	}
@@ -78,12 +78,12 @@ func (s *Service) listOrders(ctx context.Context, c *Call) (*Reply, error) {
 	parts := o.newReply(c, view)
 	records, err := o.rows(ctx, wanted, adapter.ListParams{OwnerID: ownerID(c.Principal)}, s.limits, parts.gather)
 	if err == nil && !records.ended && parts.mayCrash() {
-		err = records.readAhead(ctx, o.newReply(c, view).gather)
+		err = records.validateRest(ctx, o.newReply(c, view).gather)
 	}
 	if err != nil {
 		return nil, err
 	}
-	reply, err := parts.many(c, keyedByID, records)
+	reply, err := parts.listReply(c, keyedByID, records)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ type replyPart struct {
 // newReply returns a reply of orders, whose parts are not there yet.
 func (o *orders) newReply(c *Call, view contract.View) *orderReply {
 	r := &orderReply{resource: o.resource, orders: o, c: c, view: view}
-	fields, _ := o.reader(c.Principal.Role).Select(view, &c.Query)
+	fields, _ := o.listReader(c.Principal.Role).Select(view, &c.Query)
 	for _, part := range []*orderPart{&o.addresses, &o.items, &o.comments} {
 		field, _ := o.fields.Index(part.field)
 		if !o.fields.Fields[field].Readable(o.dialect, c.Principal.Role, view) {
@@ -151,7 +151,7 @@ func (r *orderReply) gather(ctx context.Context, orders []adapter.Record) ([]ada
 // of the original.
 func (r *orderReply) mayCrash() bool {
 	return slices.ContainsFunc(r.parts, func(part replyPart) bool {
-		_, selectionFault := part.selected(r.c, r.view)
+		_, selectionFault := part.selectFields(r.c, r.view)
 		return selectionFault != nil
 	})
 }

@@ -33,13 +33,13 @@ func (s source) page(ctx context.Context, wanted *listquery.List, bounds adapter
 		offset = wanted.Paging.OffsetIn(total)
 	}
 	for {
-		records, total, more, err = list.from(ctx, offset)
+		records, total, more, err = list.fetch(ctx, offset)
 		if err != nil || len(records) > 0 || offset == 0 || counted {
 			return records, more, err
 		}
 		// The page is beyond the end. A total that did not say so is out of date,
 		// and one that is counted now is believed.
-		if counted = known || total == unknown; counted {
+		if counted = known || total == unknownTotal; counted {
 			total, err = list.count(ctx, known)
 		}
 		if err != nil || total == 0 {
@@ -50,7 +50,7 @@ func (s source) page(ctx context.Context, wanted *listquery.List, bounds adapter
 }
 
 // unknown is the number of records of a list that nobody has counted.
-const unknown = -1
+const unknownTotal = -1
 
 // A pagedList is a list of which one page is fetched.
 type pagedList struct {
@@ -63,26 +63,26 @@ type pagedList struct {
 // from returns the records behind the first offset ones, as many as a page has.
 // total is the number of records of the list when they tell it, or else unknown; more is
 // that of [source.page].
-func (l *pagedList) from(ctx context.Context, offset int64) (records []adapter.Record, total int64, more bool, err error) {
+func (l *pagedList) fetch(ctx context.Context, offset int64) (records []adapter.Record, total int64, more bool, err error) {
 	p := l.params
 	q := &p.Query
 	q.Limit = l.limit
 	since := l.view.now()
-	mark, grounded, marked := l.view.position(offset)
+	mark, markedSince, marked := l.view.position(offset)
 	switch {
 	case marked:
-		q.After, since = mark, grounded
+		q.After, since = mark, markedSince
 	case offset > 0:
 		q.Offset, q.Limit = offset-1, l.limit+1 // from the record that the page comes after
 	}
 	if records, total, more, err = l.query(ctx, &p); err != nil {
 		return nil, 0, false, err
 	}
-	reached := marked || offset == 0
-	if !reached && len(records) > 0 {
+	exact := marked || offset == 0
+	if !exact && len(records) > 0 {
 		before := l.mark(records[0], q.OrderBy)
 		l.view.setPosition(offset, before, since)
-		records, reached = records[1:], true
+		records, exact = records[1:], true
 		if len(records) == 0 && more { // that record alone is as large as a page may be
 			q.After, q.Offset, q.Limit = before, 0, l.limit
 			if records, total, more, err = l.query(ctx, &p); err != nil {
@@ -93,10 +93,10 @@ func (l *pagedList) from(ctx context.Context, offset int64) (records []adapter.R
 	switch n := int64(len(records)); {
 	case n == l.limit:
 		l.view.setPosition(offset+n, l.mark(records[n-1], q.OrderBy), since)
-	case reached && total == unknown && !more:
+	case exact && total == unknownTotal && !more:
 		total = offset + n
 	}
-	if total != unknown {
+	if total != unknownTotal {
 		l.view.setTotal(total, since)
 	}
 	return records, total, more, nil
@@ -104,11 +104,11 @@ func (l *pagedList) from(ctx context.Context, offset int64) (records []adapter.R
 
 // count counts the list, once for all callers that ask at the same time; anew
 // when the total that is remembered is wrong.
-func (l *pagedList) count(ctx context.Context, anew bool) (int64, error) {
-	flight := fmt.Sprintf("%x %d %t", l.view.conditionsKey, l.view.generation, anew)
+func (l *pagedList) count(ctx context.Context, recount bool) (int64, error) {
+	flight := fmt.Sprintf("%x %d %t", l.view.conditionsKey, l.view.generation, recount)
 	total, err, _ := l.view.counts.Do(flight, func() (any, error) {
 		// The count that was under way may have ended since the caller missed.
-		if total, ok := l.view.total(); ok && !anew {
+		if total, ok := l.view.total(); ok && !recount {
 			return total, nil
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countTimeout)

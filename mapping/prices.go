@@ -134,7 +134,7 @@ func (s *Service) buyer(ctx context.Context, c *Call) (*buyer, error) {
 // shipping address, or else usual.
 func (s *Service) customerPlace(ctx context.Context, id int64, usual place) (group int64, at place, err error) {
 	found, err := s.addresses.all(ctx, &adapter.ListParams{
-		Query:   adapter.Query{Where: []adapter.Condition{numberIs("is_default_shipping", 1)}, Limit: 1},
+		Query:   adapter.Query{Where: []adapter.Condition{integerEquals("is_default_shipping", 1)}, Limit: 1},
 		OwnerID: id,
 		With:    []string{"customer_group_id"},
 	})
@@ -237,13 +237,13 @@ func (b *buyer) tiers(product adapter.Record) codec.Node {
 	rows := make([]codec.Node, len(mine))
 	for i, t := range mine {
 		price := parseMoney(t.Get("price"))
-		rows[i] = record(
+		rows[i] = recordNode(
 			codec.Member{Key: "qty", Value: codec.TextNode(t.Get("price_qty").Text())},
 			codec.Member{Key: "price_with_tax", Value: number(price.plus(percent))},
 			codec.Member{Key: "price_without_tax", Value: number(price.plus(0))},
 		)
 	}
-	return list(rows)
+	return listNode(rows)
 }
 
 func compareMoney(a, b adapter.Record, attribute string) int {

@@ -18,17 +18,17 @@ func (s *Service) listProductCategories(ctx context.Context, c *Call) (*Reply, e
 	if err != nil {
 		return nil, err
 	}
-	shown := preparation(asRead)
+	shown := batchHook(noBatchHook)
 	if c.Principal.Role != contract.Admin {
 		shown = s.toActiveCategories
 	}
 	assignments, err := s.productCategories.allRows(ctx, adapter.ListParams{Query: adapter.Query{
-		Where: []adapter.Condition{numberIs("product_id", product.Get("entity_id").Int())}, OrderBy: "category_id",
+		Where: []adapter.Condition{integerEquals("product_id", product.Get("entity_id").Int())}, OrderBy: "category_id",
 	}}, s.limits, shown)
 	if err != nil {
 		return nil, err
 	}
-	return s.productCategories.many(c, arrayOfRecords, assignments)
+	return s.productCategories.listReply(c, arrayOfRecords, assignments)
 }
 
 // getProductCategory handles GET /products/:id/categories/:category_id, to which
@@ -36,9 +36,9 @@ func (s *Service) listProductCategories(ctx context.Context, c *Call) (*Reply, e
 // 4.5).
 func (s *Service) getProductCategory(ctx context.Context, c *Call) (*Reply, error) {
 	if c.Principal.Role == contract.Admin {
-		return s.oneProduct(ctx, c, &s.products.assigned)
+		return s.answerProduct(ctx, c, &s.products.assigned)
 	}
-	return s.oneProduct(ctx, c, &s.products.publicAssigned)
+	return s.answerProduct(ctx, c, &s.products.publicAssigned)
 }
 
 // toActiveCategories returns the assignments whose category is active.
@@ -48,7 +48,7 @@ func (s *Service) toActiveCategories(ctx context.Context, assignments []adapter.
 		ids[i] = assignment.Get("category_id").Text()
 	}
 	categories, err := s.categories.all(ctx, &adapter.ListParams{Query: adapter.Query{
-		Where: []adapter.Condition{condition("category_id", adapter.In, ids...), numberIs("is_active", 1)},
+		Where: []adapter.Condition{condition("category_id", adapter.In, ids...), integerEquals("is_active", 1)},
 	}})
 	if err != nil {
 		return nil, err
@@ -137,5 +137,5 @@ func (s *Service) deleteProductCategory(ctx context.Context, c *Call) (*Reply, e
 		}
 	}
 	product := found.Get("entity_id").Int()
-	return s.unassign(ctx, &s.productCategories, product, numberIs("category_id", category), s.dialect.Fault(contract.CategoryUnassigned, product, category))
+	return s.unassign(ctx, &s.productCategories, product, integerEquals("category_id", category), s.dialect.Fault(contract.CategoryUnassigned, product, category))
 }

@@ -33,11 +33,11 @@ func writesWithout(t testing.TB, d *contract.Dialect, own ...adapter.AddedAttrib
 		Products: ProductSettings{AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"}, Themes: []string{"default/default"}},
 		Now:      func() time.Time { return time.Unix(1359864306, 0) },
 	}
-	products, err := bind(d, fields.AdminProducts, source{schema: schemas.Of(adapter.Products)})
+	products, err := newResourceFrom(d, fields.AdminProducts, source{schema: schemas.Of(adapter.Products)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	items, err := bind(d, fields.StockItems, source{schema: schemas.Of(adapter.StockItems)})
+	items, err := newResourceFrom(d, fields.StockItems, source{schema: schemas.Of(adapter.StockItems)})
 	if err != nil {
 		t.Fatal(err)
 	}

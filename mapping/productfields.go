@@ -193,13 +193,13 @@ func (p *productReply) percent(product adapter.Record) money {
 func (p *productReply) groupPrices(product adapter.Record) codec.Node {
 	var entries []codec.Node
 	for _, price := range product.Get("group_price").Records() {
-		entry := record(member(price, "website_id"), member(price, "cust_group"), member(price, "price"))
+		entry := recordNode(textMember(price, "website_id"), textMember(price, "cust_group"), textMember(price, "price"))
 		if p.dialect.PercentFlags {
 			entry.Members = append(entry.Members, codec.Member{Key: "is_percent", Value: codec.Node{Kind: codec.True}})
 		}
 		entries = append(entries, entry)
 	}
-	return list(entries)
+	return listNode(entries)
 }
 
 // tierPrices writes an Admin's tier_price by ascending quantity. The group that
@@ -209,20 +209,20 @@ func (p *productReply) tierPrices(product adapter.Record) codec.Node {
 	slices.SortStableFunc(prices, func(a, b adapter.Record) int { return compareMoney(a, b, "price_qty") })
 	var entries []codec.Node
 	for _, price := range prices {
-		group := member(price, "cust_group")
+		group := textMember(price, "cust_group")
 		if price.Get("cust_group").Int() == allGroups {
 			group.Value.Kind = codec.Number
 		}
-		entry := record(member(price, "website_id"), group, member(price, "price"), member(price, "price_qty"))
+		entry := recordNode(textMember(price, "website_id"), group, textMember(price, "price"), textMember(price, "price_qty"))
 		if p.dialect.PercentFlags {
 			entry.Members = append(entry.Members, codec.Member{Key: "is_percent", Value: codec.NumberNode("0")})
 		}
 		entries = append(entries, entry)
 	}
-	return list(entries)
+	return listNode(entries)
 }
 
-func member(r adapter.Record, name string) codec.Member {
+func textMember(r adapter.Record, name string) codec.Member {
 	return codec.Member{Key: name, Value: codec.TextNode(r.Get(name).Text())}
 }
 
@@ -233,7 +233,7 @@ func (p *productReply) stockData(product adapter.Record) (codec.Node, bool) {
 		return codec.Node{}, false
 	}
 	r := &p.s.products.stockData
-	fields, _ := r.reader(p.c.Principal.Role).Select(contract.SingleJSON, &codec.Node{})
+	fields, _ := r.listReader(p.c.Principal.Role).Select(contract.SingleJSON, &codec.Node{})
 	return r.render(p.c, item, fields), true
 }
 
@@ -261,12 +261,12 @@ func (p *productReply) inStock(product adapter.Record) codec.Node {
 // always empty.
 func (p *productReply) mediaGallery() codec.Node {
 	r := &p.s.productImages
-	fields, _ := r.reader(p.c.Principal.Role).Select(contract.SingleJSON, &codec.Node{})
+	fields, _ := r.listReader(p.c.Principal.Role).Select(contract.SingleJSON, &codec.Node{})
 	images := make([]codec.Node, len(p.gallery))
 	for i, image := range p.gallery {
 		images[i] = r.render(p.c, image, fields)
 	}
-	return record(codec.Member{Key: "images", Value: list(images)}, codec.Member{Key: "values", Value: list(nil)})
+	return recordNode(codec.Member{Key: "images", Value: listNode(images)}, codec.Member{Key: "values", Value: listNode(nil)})
 }
 
 func (p *productReply) baseURL() string { return baseURL(p.c, p.s.settings.PublicURL) }

@@ -31,19 +31,19 @@ func (s *Service) listProductImages(ctx context.Context, c *Call) (*Reply, error
 	}
 	var included []adapter.Condition
 	if c.Principal.Role != contract.Admin {
-		included = append(included, numberIs("exclude", 0))
+		included = append(included, integerEquals("exclude", 0))
 		included[0].Any = append(included[0].Any, adapter.Test{Attribute: "exclude", Op: adapter.IsNull})
 	}
-	images, err := s.productImages.allRows(ctx, imagesOf(product, view.id, included...), s.limits, asRead)
+	images, err := s.productImages.allRows(ctx, imagesOf(product, view.id, included...), s.limits, noBatchHook)
 	if err != nil {
 		return nil, err
 	}
-	return s.productImages.many(c, arrayOfRecords, images)
+	return s.productImages.listReply(c, arrayOfRecords, images)
 }
 
 // imagesOf selects the images of a product at a level, by ascending position.
 func imagesOf(product adapter.Record, level int64, where ...adapter.Condition) adapter.ListParams {
-	where = append(where, numberIs("product_id", product.Get("entity_id").Int()))
+	where = append(where, integerEquals("product_id", product.Get("entity_id").Int()))
 	return adapter.ListParams{StoreID: level, Query: adapter.Query{Where: where, OrderBy: "position"}}
 }
 
@@ -72,5 +72,5 @@ func (s *Service) getProductImage(ctx context.Context, c *Call) (*Reply, error) 
 	case c.Principal.Role != contract.Admin && image.Get("exclude").Int() != 0:
 		return nil, missing
 	}
-	return s.productImages.one(c, image)
+	return s.productImages.singleReply(c, image)
 }

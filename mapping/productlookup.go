@@ -93,7 +93,7 @@ func (p *products) lookUp(ctx context.Context, id string, wanted adapter.GetPara
 // bySKU finds a product by its SKU, letter case and accents ignored.
 func (p *products) bySKU(ctx context.Context, sku string, wanted adapter.GetParams) (adapter.Record, error) {
 	found, err := p.all(ctx, &adapter.ListParams{
-		Query:    adapter.Query{Where: []adapter.Condition{textIs("sku", sku)}, Limit: 1},
+		Query:    adapter.Query{Where: []adapter.Condition{textEquals("sku", sku)}, Limit: 1},
 		StoreID:  wanted.StoreID,
 		With:     wanted.With,
 		Only:     wanted.Only,

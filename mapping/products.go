@@ -36,18 +36,18 @@ func newProducts(d *contract.Dialect, fields *contract.Fields, backend *invalida
 		{&p.assigned, fields.AssignedProducts},
 		{&p.publicAssigned, fields.PublicAssignedProducts},
 	} {
-		if *view.bound, err = bind(d, view.fields, p.source); err != nil {
+		if *view.bound, err = newResourceFrom(d, view.fields, p.source); err != nil {
 			return nil, err
 		}
 	}
-	if p.stockData, err = bind(d, fields.ProductStock, stock.source); err != nil {
+	if p.stockData, err = newResourceFrom(d, fields.ProductStock, stock.source); err != nil {
 		return nil, err
 	}
-	groups, err := sourceOf(backend, schemas, adapter.CustomerGroups)
+	groups, err := newSource(backend, schemas, adapter.CustomerGroups)
 	if err != nil {
 		return nil, err
 	}
-	countries, err := sourceOf(backend, schemas, adapter.Countries)
+	countries, err := newSource(backend, schemas, adapter.Countries)
 	if err != nil {
 		return nil, err
 	}
@@ -65,12 +65,12 @@ func (p *products) of(role contract.Role) *resource {
 
 // getProduct handles GET /products/:id, with or without a store view.
 func (s *Service) getProduct(ctx context.Context, c *Call) (*Reply, error) {
-	return s.oneProduct(ctx, c, s.products.of(c.Principal.Role))
+	return s.answerProduct(ctx, c, s.products.of(c.Principal.Role))
 }
 
 // oneProduct answers with the product of the path, as r shows it.
-func (s *Service) oneProduct(ctx context.Context, c *Call, r *resource) (*Reply, error) {
-	fields, selectionFault := r.selected(c, contract.SingleView(c.Format))
+func (s *Service) answerProduct(ctx context.Context, c *Call, r *resource) (*Reply, error) {
+	fields, selectionFault := r.selectFields(c, contract.SingleView(c.Format))
 	reply := s.newProductReply(c, r, fields, false)
 	product, view, err := s.findProduct(ctx, c, reply.parts)
 	reply.level = view.id
@@ -99,7 +99,7 @@ func (s *Service) listProducts(ctx context.Context, c *Call) (*Reply, error) {
 		return nil, err
 	}
 	r := s.products.of(c.Principal.Role)
-	wanted, err := r.reader(c.Principal.Role).Parse(r.schema, &c.Query)
+	wanted, err := r.listReader(c.Principal.Role).Parse(r.schema, &c.Query)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (s *Service) listProducts(ctx context.Context, c *Call) (*Reply, error) {
 			wanted.Query.OrderBy = "category_position"
 		}
 	}
-	fields, selectionFault := r.selected(c, shape)
+	fields, selectionFault := r.selectFields(c, shape)
 	reply := s.newProductReply(c, r, fields, true)
 	byFinalPrice := s.ordersByFinalPrice(c, view, wanted)
 	bounds := productBounds(c, wanted, view, category, byFinalPrice)
@@ -128,7 +128,7 @@ func (s *Service) listProducts(ctx context.Context, c *Call) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return reply.manyCut(c, keyedByID, records, fields), nil
+	return reply.listReplyWith(c, keyedByID, records, fields), nil
 }
 
 // productBounds returns which products the caller may list, and adds to wanted
@@ -143,18 +143,18 @@ func productBounds(c *Call, wanted *listquery.List, view storeView, category int
 		bounds.Products.WebsiteScope, bounds.Products.Listed = true, true
 	case view.id != 0 && (category != 0 || byFinalPrice):
 		bounds.Products.WebsiteID = view.website
-		wanted.Query.Where = append(wanted.Query.Where, numberIs("status", enabled))
+		wanted.Query.Where = append(wanted.Query.Where, integerEquals("status", enabled))
 	}
 	return bounds
 }
 
 // productRows returns the wanted records. Of the default scope itself Customers
 // and Guests see none.
-func (s *Service) productRows(ctx context.Context, c *Call, wanted *listquery.List, bounds adapter.ListParams, prepare preparation) (*rows, error) {
+func (s *Service) productRows(ctx context.Context, c *Call, wanted *listquery.List, bounds adapter.ListParams, hook batchHook) (*rows, error) {
 	if c.Principal.Role != contract.Admin && bounds.StoreID == 0 {
 		return &rows{ended: true}, nil
 	}
-	return s.products.rows(ctx, wanted, bounds, s.rowLimits(c), prepare)
+	return s.products.rows(ctx, wanted, bounds, s.rowLimits(c), hook)
 }
 
 // rootCategory is the root of the tree of categories, which is no record and has

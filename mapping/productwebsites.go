@@ -29,7 +29,7 @@ func (s *Service) productOfWebsites(ctx context.Context, c *Call) (int64, error)
 
 // websitesOf selects the assignments of a product by ascending id of the website.
 func websitesOf(product int64) adapter.ListParams {
-	return adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{numberIs("product_id", product)}, OrderBy: "website_id"}}
+	return adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{integerEquals("product_id", product)}, OrderBy: "website_id"}}
 }
 
 // listProductWebsites handles GET /products/:product_id/websites.
@@ -38,11 +38,11 @@ func (s *Service) listProductWebsites(ctx context.Context, c *Call) (*Reply, err
 	if err != nil {
 		return nil, err
 	}
-	websites, err := s.productWebsites.allRows(ctx, websitesOf(product), s.limits, asRead)
+	websites, err := s.productWebsites.allRows(ctx, websitesOf(product), s.limits, noBatchHook)
 	if err != nil {
 		return nil, err
 	}
-	return s.productWebsites.many(c, arrayOfRecords, websites)
+	return s.productWebsites.listReply(c, arrayOfRecords, websites)
 }
 
 // createProductWebsites handles POST /products/:product_id/websites, with one
@@ -84,14 +84,14 @@ func (s *Service) deleteProductWebsite(ctx context.Context, c *Call) (*Reply, er
 		return nil, s.dialect.Fault(contract.WebsiteNotFound, name)
 	}
 	unassigned := contract.Faults{s.dialect.Fault(contract.WebsiteUnassigned, product, website), s.dialect.Fault(contract.PreValidation)}
-	return s.unassign(ctx, &s.productWebsites, product, numberIs("website_id", website), unassigned)
+	return s.unassign(ctx, &s.productWebsites, product, integerEquals("website_id", website), unassigned)
 }
 
 // unassign removes the assignment of a product to the one target. The error says
 // that there is none.
 func (s *Service) unassign(ctx context.Context, of *resource, product int64, target adapter.Condition, unassigned error) (*Reply, error) {
 	found, err := of.all(ctx, &adapter.ListParams{Query: adapter.Query{
-		Where: []adapter.Condition{numberIs("product_id", product), target}, Limit: 1,
+		Where: []adapter.Condition{integerEquals("product_id", product), target}, Limit: 1,
 	}})
 	switch {
 	case err != nil:

@@ -129,7 +129,7 @@ func newProductWrites(products *resource, stock *stockRules, groups, countries s
 	for _, rule := range contract.ProductRules() {
 		w.addRule(rule)
 	}
-	for _, field := range products.added() {
+	for _, field := range products.addedFields() {
 		w.addRule(contract.AddedProductRule(field, checkOf(products.schema.Attributes[products.attribute(field)].Kind)))
 	}
 	w.groupPrice = w.priceRules("group_price", contract.GroupPriceRules(), contract.GroupPriceTwice)
@@ -196,7 +196,7 @@ func (p *productWrites) begin(ctx context.Context, body *codec.Node, current *ad
 	if sent, ok := w.sent("country_of_manufacture"); ok {
 		var wanted []adapter.Condition
 		if sent.Kind != codec.Struct {
-			wanted = append(wanted, textIs("country_id", sent.String()))
+			wanted = append(wanted, textEquals("country_id", sent.String()))
 		}
 		found, err := p.countries.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: wanted}})
 		if err != nil {

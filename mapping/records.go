@@ -22,8 +22,8 @@ type resource struct {
 	attributes []int
 	// compute makes the values of fields that are not shown as they are stored, by
 	// name. ok is false where there is none.
-	compute map[string]func(c *Call, rec adapter.Record) (value codec.Node, ok bool)
-	slabs   *sync.Pool // of slabs for lists
+	compute  map[string]func(c *Call, rec adapter.Record) (value codec.Node, ok bool)
+	slabPool *sync.Pool // of slabs for lists
 }
 
 // A slab is room for the members of many records, to be used again when they have
@@ -31,20 +31,20 @@ type resource struct {
 type slab []codec.Member
 
 // keptSlab is the largest slab that is kept, in members.
-const keptSlab = 8 << 10
+const maxPooledSlab = 8 << 10
 
 // newResource returns the resource of the records of name, shown by fields.
 func newResource(d *contract.Dialect, fields *contract.FieldTable, backend *invalidatingAdapter, schemas *adapter.Schemas, name adapter.Resource) (resource, error) {
-	from, err := sourceOf(backend, schemas, name)
+	from, err := newSource(backend, schemas, name)
 	if err != nil {
 		return resource{}, err
 	}
-	return bind(d, fields, from)
+	return newResourceFrom(d, fields, from)
 }
 
 // bind returns the resource of the records of from, shown by fields.
-func bind(d *contract.Dialect, fields *contract.FieldTable, from source) (resource, error) {
-	r := resource{dialect: d, fields: fields, source: from, attributes: make([]int, len(fields.Fields)), slabs: new(sync.Pool)}
+func newResourceFrom(d *contract.Dialect, fields *contract.FieldTable, from source) (resource, error) {
+	r := resource{dialect: d, fields: fields, source: from, attributes: make([]int, len(fields.Fields)), slabPool: new(sync.Pool)}
 	for i, f := range fields.Fields {
 		if f.Attribute == "" {
 			r.attributes[i] = -1
@@ -69,7 +69,7 @@ func (r *resource) attribute(field string) int {
 }
 
 // added names the fields that the store has added to those of the contract.
-func (r *resource) added() []string {
+func (r *resource) addedFields() []string {
 	var names []string
 	for i, field := range r.fields.Fields {
 		if at := r.attributes[i]; at >= 0 && r.schema.Attributes[at].Added {
@@ -79,14 +79,14 @@ func (r *resource) added() []string {
 	return names
 }
 
-func (r *resource) reader(role contract.Role) listquery.Reader {
+func (r *resource) listReader(role contract.Role) listquery.Reader {
 	return listquery.Reader{Dialect: r.dialect, Fields: r.fields, Role: role}
 }
 
 // selected returns the fields c asks for. selectionFault is what a record cut to
 // them costs: nil, or a crash of the original.
-func (r *resource) selected(c *Call, view contract.View) (fields []int, selectionFault error) {
-	fields, nothing := r.reader(c.Principal.Role).Select(view, &c.Query)
+func (r *resource) selectFields(c *Call, view contract.View) (fields []int, selectionFault error) {
+	fields, nothing := r.listReader(c.Principal.Role).Select(view, &c.Query)
 	if nothing && !r.dialect.EmptySelections {
 		return nil, r.dialect.Fault(contract.SelectionCrash)
 	}
@@ -94,8 +94,8 @@ func (r *resource) selected(c *Call, view contract.View) (fields []int, selectio
 }
 
 // one answers with a single record, cut to what c asks for.
-func (r *resource) one(c *Call, rec adapter.Record) (*Reply, error) {
-	fields, selectionFault := r.selected(c, contract.SingleView(c.Format))
+func (r *resource) singleReply(c *Call, rec adapter.Record) (*Reply, error) {
+	fields, selectionFault := r.selectFields(c, contract.SingleView(c.Format))
 	if selectionFault != nil {
 		return nil, selectionFault
 	}
@@ -105,13 +105,13 @@ func (r *resource) one(c *Call, rec adapter.Record) (*Reply, error) {
 
 // render returns the wire form of rec, cut to the given fields.
 func (r *resource) render(c *Call, rec adapter.Record, fields []int) codec.Node {
-	return r.renderer(c, fields).render(rec)
+	return r.newRenderer(c, fields).render(rec)
 }
 
 // A renderer writes records cut to the same fields for the same call.
 type renderer struct {
 	call    *Call
-	columns []renderedField
+	columns []column
 	// absentIsNull, emptyRecords and emptyIsNull are those of the dialect and of the
 	// fields.
 	absentIsNull, emptyRecords, emptyIsNull bool
@@ -121,7 +121,7 @@ type renderer struct {
 }
 
 // room returns room for the members of one record.
-func (r *renderer) room() []codec.Member {
+func (r *renderer) newMembers() []codec.Member {
 	used, wanted := len(r.slab), len(r.columns)
 	if cap(r.slab)-used < wanted {
 		return make([]codec.Member, 0, wanted)
@@ -132,52 +132,52 @@ func (r *renderer) room() []codec.Member {
 
 // takeSlab gives the renderer of r room for the given number of records, and
 // returns what gives it back once none of them is needed.
-func (r *resource) takeSlab(to *renderer, records int) (release func()) {
+func (r *resource) useSlab(to *renderer, records int) (release func()) {
 	wanted := records * len(to.columns)
-	kept, _ := r.slabs.Get().(*slab)
-	if kept == nil || cap(*kept) < wanted {
+	pooled, _ := r.slabPool.Get().(*slab)
+	if pooled == nil || cap(*pooled) < wanted {
 		made := make(slab, 0, wanted)
-		kept = &made
+		pooled = &made
 	}
-	to.slab = (*kept)[:0]
+	to.slab = (*pooled)[:0]
 	return func() {
-		if cap(*kept) <= keptSlab {
-			clear((*kept)[:wanted]) // keep no text alive in the pool
-			r.slabs.Put(kept)
+		if cap(*pooled) <= maxPooledSlab {
+			clear((*pooled)[:wanted]) // keep no text alive in the pool
+			r.slabPool.Put(pooled)
 		}
 	}
 }
 
 // A renderedField is a field as one view shows it, made of an attribute or by a
 // function, or else absent.
-type renderedField struct {
+type column struct {
 	*contract.Field
 	attribute int // -1 for none
 	compute   func(*Call, adapter.Record) (codec.Node, bool)
 	isoTime   bool
 }
 
-func (r *resource) renderer(c *Call, fields []int) *renderer {
-	made := &renderer{
-		call: c, columns: make([]renderedField, len(fields)),
+func (r *resource) newRenderer(c *Call, fields []int) *renderer {
+	render := &renderer{
+		call: c, columns: make([]column, len(fields)),
 		absentIsNull: r.dialect.AbsentIsNull, emptyRecords: r.dialect.EmptySelections, emptyIsNull: r.fields.EmptyIsNull,
 	}
 	view := c.Route.View(c.Format)
 	for i, at := range fields {
 		field := &r.fields.Fields[at]
-		column := renderedField{Field: field, attribute: -1, isoTime: field.ISOTime(r.dialect, view)}
+		col := column{Field: field, attribute: -1, isoTime: field.ISOTime(r.dialect, view)}
 		if !field.Lacking(r.dialect, view) {
-			column.attribute, column.compute = r.attributes[at], r.compute[field.Name]
+			col.attribute, col.compute = r.attributes[at], r.compute[field.Name]
 		}
-		made.columns[i] = column
+		render.columns[i] = col
 	}
-	return made
+	return render
 }
 
 // render returns the wire form of rec. Stored values are texts on the wire,
 // whatever they are in the store (wire 7).
 func (r *renderer) render(rec adapter.Record) codec.Node {
-	members := r.room()
+	members := r.newMembers()
 	for i := range r.columns {
 		field := &r.columns[i]
 		members = append(members, codec.Member{Key: field.Name})
@@ -186,7 +186,7 @@ func (r *renderer) render(rec adapter.Record) codec.Node {
 		if field.compute != nil {
 			*value, ok = field.compute(r.call, rec)
 		} else if field.attribute >= 0 {
-			ok = r.stored(field, &rec.Values[field.attribute], value)
+			ok = r.renderStored(field, &rec.Values[field.attribute], value)
 		}
 		if r.absentIsNull && value.Kind == codec.Text && value.Text == "" {
 			*value = codec.Node{}
@@ -207,7 +207,7 @@ func (r *renderer) render(rec adapter.Record) codec.Node {
 
 // stored writes the wire form of v, a value of field, to node; ok is false for
 // one that is absent.
-func (r *renderer) stored(field *renderedField, v *adapter.Value, node *codec.Node) (ok bool) {
+func (r *renderer) renderStored(field *column, v *adapter.Value, node *codec.Node) (ok bool) {
 	switch v.Kind() {
 	case adapter.Absent:
 		return false
@@ -219,7 +219,7 @@ func (r *renderer) stored(field *renderedField, v *adapter.Value, node *codec.No
 	case adapter.Text:
 		node.Kind, node.Text = codec.Text, v.Text()
 	case adapter.Texts:
-		*node = textList(v.Texts())
+		*node = textListNode(v.Texts())
 	}
 	switch {
 	case node.Kind != codec.Text:
@@ -234,7 +234,7 @@ func (r *renderer) stored(field *renderedField, v *adapter.Value, node *codec.No
 }
 
 // list returns a list of values.
-func list(values []codec.Node) codec.Node {
+func listNode(values []codec.Node) codec.Node {
 	node := codec.Node{Kind: codec.Struct, Members: make([]codec.Member, len(values))}
 	for i, v := range values {
 		node.Members[i] = codec.Member{Key: strconv.Itoa(i), Value: v}
@@ -243,10 +243,10 @@ func list(values []codec.Node) codec.Node {
 }
 
 // textList returns a list of texts.
-func textList(texts []string) codec.Node {
+func textListNode(texts []string) codec.Node {
 	values := make([]codec.Node, len(texts))
 	for i, text := range texts {
 		values[i] = codec.TextNode(text)
 	}
-	return list(values)
+	return listNode(values)
 }

@@ -46,10 +46,10 @@ func (s *Service) rowLimits(c *Call) rowLimits {
 
 // A preparation completes the records of a batch that have been read, and
 // returns those that belong to the list.
-type preparation func(context.Context, []adapter.Record) ([]adapter.Record, error)
+type batchHook func(context.Context, []adapter.Record) ([]adapter.Record, error)
 
 // asRead leaves records as they are.
-func asRead(_ context.Context, records []adapter.Record) ([]adapter.Record, error) {
+func noBatchHook(_ context.Context, records []adapter.Record) ([]adapter.Record, error) {
 	return records, nil
 }
 
@@ -61,14 +61,14 @@ func asRead(_ context.Context, records []adapter.Record) ([]adapter.Record, erro
 // attribute that sorts the list is changed meanwhile: it moves past the border
 // of the batches one way or the other.
 type rows struct {
-	from    source
-	next    adapter.ListParams // selects what is still to come
-	limits  rowLimits
-	prepare preparation
+	from   source
+	next   adapter.ListParams // selects what is still to come
+	limits rowLimits
+	hook   batchHook
 	// held is what is still to come where the store could only do the query in
 	// part, and sent all of it.
-	held  []adapter.Record
-	holds bool
+	buffered    []adapter.Record
+	allBuffered bool
 
 	// keys are the records still to come where the list has an order of its own, and
 	// byKeys says so: next selects none then.
@@ -85,17 +85,17 @@ type rows struct {
 // without a limit all of them in batches. The first batch has been read, so that
 // what is wrong with the list is known before any of it is sent; it has no
 // records only when the list has none.
-func (s source) rows(ctx context.Context, wanted *listquery.List, bounds adapter.ListParams, limits rowLimits, prepare preparation) (*rows, error) {
+func (s source) rows(ctx context.Context, wanted *listquery.List, bounds adapter.ListParams, limits rowLimits, hook batchHook) (*rows, error) {
 	if wanted.Paging.Limit == 0 {
 		bounds.Query = wanted.Query
-		r, err := s.allRows(ctx, bounds, limits, prepare)
+		r, err := s.allRows(ctx, bounds, limits, hook)
 		if r != nil {
 			r.shownNull = wanted.ShownNull
 		}
 		return r, err
 	}
 	page, more, err := s.page(ctx, wanted, bounds)
-	r := &rows{from: s, limits: limits, prepare: prepare, batch: page, ended: !more, shownNull: wanted.ShownNull}
+	r := &rows{from: s, limits: limits, hook: hook, batch: page, ended: !more, shownNull: wanted.ShownNull}
 	if more { // the rest of the page
 		r.next = bounds
 		r.next.Query = wanted.Query
@@ -103,16 +103,16 @@ func (s source) rows(ctx context.Context, wanted *listquery.List, bounds adapter
 		r.limits.total = wanted.Paging.Limit - int64(len(page))
 	}
 	if err == nil && len(page) > 0 {
-		r.batch, err = prepare(ctx, page)
+		r.batch, err = hook(ctx, page)
 	}
 	return r, err
 }
 
 // allRows returns all the records p selects, as [source.rows] does.
-func (s source) allRows(ctx context.Context, p adapter.ListParams, limits rowLimits, prepare preparation) (*rows, error) {
-	r := &rows{from: s, next: p, limits: limits, prepare: prepare}
+func (s source) allRows(ctx context.Context, p adapter.ListParams, limits rowLimits, hook batchHook) (*rows, error) {
+	r := &rows{from: s, next: p, limits: limits, hook: hook}
 	// With one record more, a list that just fills a batch is known to be whole.
-	if err := r.advance(ctx, limits.batch+1); err != nil {
+	if err := r.readBatch(ctx, limits.batch+1); err != nil {
 		return r, err
 	}
 	if limits.refuseAbove > 0 && !(r.ended && int64(len(r.batch)) <= limits.refuseAbove) {
@@ -124,15 +124,15 @@ func (s source) allRows(ctx context.Context, p adapter.ListParams, limits rowLim
 }
 
 // following reads the next batch. It has no records only at the end of the list.
-func (r *rows) following(ctx context.Context) error { return r.advance(ctx, r.limits.batch) }
+func (r *rows) nextBatch(ctx context.Context) error { return r.readBatch(ctx, r.limits.batch) }
 
 // readAhead prepares all that follows, and forgets it: for a fault that any record
 // of the list may bring and that has to be told before the list begins.
-func (r *rows) readAhead(ctx context.Context, prepare preparation) error {
+func (r *rows) validateRest(ctx context.Context, hook batchHook) error {
 	ahead := *r
-	ahead.prepare = prepare
+	ahead.hook = hook
 	for !ahead.ended {
-		if err := ahead.following(ctx); err != nil {
+		if err := ahead.nextBatch(ctx); err != nil {
 			return err
 		}
 	}
@@ -140,12 +140,12 @@ func (r *rows) readAhead(ctx context.Context, prepare preparation) error {
 }
 
 // advance reads batches of at most size records until one has any left.
-func (r *rows) advance(ctx context.Context, size int64) error {
+func (r *rows) readBatch(ctx context.Context, size int64) error {
 	r.batch = nil // no two batches are kept at a time
 	for len(r.batch) == 0 && !r.ended {
-		read, err := r.read(ctx, min(size, r.limits.total))
+		read, err := r.readNext(ctx, min(size, r.limits.total))
 		if err == nil && len(read) > 0 {
-			read, err = r.prepare(ctx, read)
+			read, err = r.hook(ctx, read)
 		}
 		if err != nil {
 			return err
@@ -156,10 +156,10 @@ func (r *rows) advance(ctx context.Context, size int64) error {
 }
 
 // read returns the next records of the list, at most size.
-func (r *rows) read(ctx context.Context, size int64) ([]adapter.Record, error) {
+func (r *rows) readNext(ctx context.Context, size int64) ([]adapter.Record, error) {
 	switch {
-	case r.holds:
-		return r.take(size), nil
+	case r.allBuffered:
+		return r.takeBuffered(size), nil
 	case r.byKeys:
 		return r.readKeys(ctx, size)
 	}
@@ -169,16 +169,16 @@ func (r *rows) read(ctx context.Context, size int64) ([]adapter.Record, error) {
 		result, err = r.from.store.List(ctx, &r.next)
 		if err == nil && result.Partial {
 			r.next.Query.Limit = r.limits.total
-			r.held, _, err = adapter.Apply(ctx, r.from.schema, result.Records, &r.next.Query)
-			r.holds = true
+			r.buffered, _, err = adapter.Apply(ctx, r.from.schema, result.Records, &r.next.Query)
+			r.allBuffered = true
 		}
 		return err
 	})
 	switch {
 	case err != nil:
 		return nil, err
-	case r.holds:
-		return r.take(size), nil
+	case r.allBuffered:
+		return r.takeBuffered(size), nil
 	}
 	read := int64(len(result.Records))
 	if result.More && read == 0 {
@@ -222,11 +222,11 @@ func (r *rows) readKeys(ctx context.Context, size int64) ([]adapter.Record, erro
 var errNoProgress = errors.New("mapping: the store ended a list before its first record")
 
 // take returns the next of the records that are held.
-func (r *rows) take(size int64) []adapter.Record {
-	size = min(size, int64(len(r.held)))
-	taken := r.held[:size]
-	r.held = r.held[size:]
-	r.ended = len(r.held) == 0
+func (r *rows) takeBuffered(size int64) []adapter.Record {
+	size = min(size, int64(len(r.buffered)))
+	taken := r.buffered[:size]
+	r.buffered = r.buffered[size:]
+	r.ended = len(r.buffered) == 0
 	return taken
 }
 

@@ -241,7 +241,7 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 	if s.orders, err = newOrders(d, fields, invalidating, schemas); err != nil {
 		return nil, fmt.Errorf("orders: %w", err)
 	}
-	if s.categories, err = sourceOf(invalidating, schemas, adapter.Categories); err != nil {
+	if s.categories, err = newSource(invalidating, schemas, adapter.Categories); err != nil {
 		return nil, fmt.Errorf("categories: %w", err)
 	}
 	return s, nil

@@ -17,7 +17,7 @@ type source struct {
 }
 
 // sourceOf returns the source of the records of r.
-func sourceOf(backend *invalidatingAdapter, schemas *adapter.Schemas, r adapter.Resource) (source, error) {
+func newSource(backend *invalidatingAdapter, schemas *adapter.Schemas, r adapter.Resource) (source, error) {
 	schema := schemas.Of(r)
 	if schema == nil {
 		return source{}, fmt.Errorf("no schema of %s", r)
@@ -43,7 +43,7 @@ func (s source) query(ctx context.Context, p *adapter.ListParams) (records []ada
 		case result.Partial:
 			records, total, err = adapter.Apply(ctx, s.schema, result.Records, &p.Query)
 		default:
-			records, total, more = result.Records, unknown, result.More
+			records, total, more = result.Records, unknownTotal, result.More
 		}
 		return err
 	})
@@ -73,11 +73,11 @@ func condition(attribute string, op adapter.Op, operands ...string) adapter.Cond
 }
 
 // textIs returns the condition that a text is equal to operand.
-func textIs(attribute, operand string) adapter.Condition {
+func textEquals(attribute, operand string) adapter.Condition {
 	return condition(attribute, adapter.Eq, operand)
 }
 
 // numberIs returns the condition that an integer is equal to operand.
-func numberIs(attribute string, operand int64) adapter.Condition {
-	return textIs(attribute, strconv.FormatInt(operand, 10))
+func integerEquals(attribute string, operand int64) adapter.Condition {
+	return textEquals(attribute, strconv.FormatInt(operand, 10))
 }

@@ -41,12 +41,12 @@ func (s *Service) getStockItem(ctx context.Context, c *Call) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.stock.one(c, rec)
+	return s.stock.singleReply(c, rec)
 }
 
 // listStockItems handles GET /stockitems.
 func (s *Service) listStockItems(ctx context.Context, c *Call) (*Reply, error) {
-	return s.stock.list(ctx, c, arrayOfRecords, 0, s.limits)
+	return s.stock.answerList(ctx, c, arrayOfRecords, 0, s.limits)
 }
 
 // updateStockItem handles PUT /stockitems/:id. The record is looked up before

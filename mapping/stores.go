@@ -139,7 +139,7 @@ func newShops(backend *invalidatingAdapter, schemas *adapter.Schemas, now func()
 		adapter.Websites: &s.websites, adapter.Stores: &s.stores, adapter.CustomerGroups: &s.groups, adapter.TaxRates: &s.rates, adapter.Regions: &s.regions,
 	} {
 		var err error
-		if *into, err = sourceOf(backend, schemas, name); err != nil {
+		if *into, err = newSource(backend, schemas, name); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
