@@ -15,33 +15,33 @@ import (
 // The greatest numbers of a date, and how many digits make a lone number look like
 // one (customers 4).
 const (
-	maxMonth      = 12
-	maxDay        = 31
-	maxYear       = 9999
-	dateLikeSize  = 4
-	numbersOfDate = 3
+	maxMonth       = 12
+	maxDay         = 31
+	maxYear        = 9999
+	dateLikeDigits = 4
+	dateParts      = 3
 )
 
 var digitGroups = regexp.MustCompile(`[0-9]+`)
 
 // loneNumber is a number and nothing else: its digits before and behind the point, and
 // its exponent.
-var loneNumber = regexp.MustCompile(`^[+-]?(?:([0-9]+)(?:\.([0-9]*))?|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?$`)
+var bareNumber = regexp.MustCompile(`^[+-]?(?:([0-9]+)(?:\.([0-9]*))?|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?$`)
 
 // readDate reads a day sent as month, day and year, whatever the type of the value
 // and whatever stands between them and behind. A day beyond its month is one of the
 // next, and a day or month 0 is the one before the first. With fault 0 the day is
 // valid, and in the form of adapter.KindTime.
-func readDate(n *codec.Node) (day string, fault contract.FaultKey) {
+func parseBirthDate(n *codec.Node) (day string, fault contract.FaultKey) {
 	text := n.String()
-	if fault := loneFault(n, text); fault != 0 {
+	if fault := bareNumberFault(n, text); fault != 0 {
 		return "", fault
 	}
-	groups := digitGroups.FindAllString(text, numbersOfDate)
-	if len(groups) < numbersOfDate {
+	groups := digitGroups.FindAllString(text, dateParts)
+	if len(groups) < dateParts {
 		return "", contract.ValueCrash
 	}
-	var number [numbersOfDate]int
+	var number [dateParts]int
 	for i, limit := range []int{maxMonth, maxDay, maxYear} {
 		var err error
 		if number[i], err = strconv.Atoi(groups[i]); err != nil || number[i] > limit {
@@ -61,22 +61,22 @@ const hugeNumber, tinyNumber = 1e15, 1
 
 // loneFault returns the fault of a text that is a lone number or a separator, and 0 of
 // any other (customers 4).
-func loneFault(n *codec.Node, text string) contract.FaultKey {
-	part := loneNumber.FindStringSubmatch(text)
-	if part == nil {
+func bareNumberFault(n *codec.Node, text string) contract.FaultKey {
+	match := bareNumber.FindStringSubmatch(text)
+	if match == nil {
 		if text == "-" || text == "." {
 			return contract.DateForm
 		}
 		return 0
 	}
 	number := math.Abs(numeric.Leading(text))
-	scaledDown := n.Kind != codec.True && strings.ContainsAny(n.Text, "eE") && strings.Contains(n.Text, "-")
+	negativeExponent := n.Kind != codec.True && strings.ContainsAny(n.Text, "eE") && strings.Contains(n.Text, "-")
 	switch {
-	case text == "0", text == "-0", scaledDown && number < tinyNumber:
+	case text == "0", text == "-0", negativeExponent && number < tinyNumber:
 		return contract.DateZero
-	case part[3] != "" && number >= hugeNumber:
+	case match[3] != "" && number >= hugeNumber:
 		return contract.DateForm
-	case part[1] != "" && part[2] != "", len(part[1]) >= dateLikeSize, number >= math.Pow10(dateLikeSize-1):
+	case match[1] != "" && match[2] != "", len(match[1]) >= dateLikeDigits, number >= math.Pow10(dateLikeDigits-1):
 		return contract.DateFormat
 	default:
 		return contract.DateForm

@@ -13,7 +13,7 @@ import (
 
 // holds reports whether a value sent satisfies rule (stock_orders 2.3, details of the
 // rules).
-func holds(rule *contract.Rule, n *codec.Node) bool {
+func satisfiesRule(rule *contract.Rule, n *codec.Node) bool {
 	switch rule.Check {
 	case contract.Between:
 		return isBetween(n, rule.Min, rule.Max)
@@ -41,7 +41,7 @@ func isBetween(n *codec.Node, least, most string) bool {
 	text := n.String()
 	number, ok := numeric.Parse(text)
 	if n.Kind == codec.Number {
-		number, ok = literal(n), true
+		number, ok = numberLiteral(n), true
 	}
 	if !ok {
 		return text != "" && text >= least && text <= most
@@ -60,7 +60,7 @@ func isFloat(n *codec.Node) bool {
 func isWhole(n *codec.Node) bool {
 	switch n.Kind {
 	case codec.Number:
-		return isInteger(literal(n))
+		return isInteger(numberLiteral(n))
 	case codec.Text:
 		number, ok := numeric.Parse(n.Text)
 		return ok && isInteger(number)
@@ -82,29 +82,29 @@ func isOneOf(n *codec.Node, set string) bool {
 }
 
 // literal returns the value of a number node.
-func literal(n *codec.Node) float64 {
+func numberLiteral(n *codec.Node) float64 {
 	_, number, _ := numeric.Literal(n.Text)
 	return number
 }
 
 // shownValue writes a value sent into a message: lists and records as their
-// values, nested ones flattened (stock_orders 2.3).
-func shownValue(n *codec.Node) string {
+// values, nested ones flattened (stock 2.3).
+func messageValue(n *codec.Node) string {
 	if n.Kind != codec.Struct {
 		return n.String()
 	}
 	var text strings.Builder
-	showMembers(&text, n)
+	appendMemberValues(&text, n)
 	return text.String()
 }
 
-func showMembers(text *strings.Builder, n *codec.Node) {
+func appendMemberValues(text *strings.Builder, n *codec.Node) {
 	for i := range n.Members {
 		if i > 0 {
 			text.WriteString(", ")
 		}
 		if v := &n.Members[i].Value; v.Kind == codec.Struct {
-			showMembers(text, v)
+			appendMemberValues(text, v)
 		} else {
 			text.WriteString(v.String())
 		}
@@ -113,6 +113,6 @@ func showMembers(text *strings.Builder, n *codec.Node) {
 
 // sentEmpty reports whether a value is present but empty in the sense of the
 // document: null, or a text without characters (an empty element is one).
-func sentEmpty(n *codec.Node) bool {
+func isEmptyValue(n *codec.Node) bool {
 	return n.Kind == codec.Null || n.Kind == codec.Text && n.Text == ""
 }

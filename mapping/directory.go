@@ -79,7 +79,7 @@ func (d directory) readRegion(ctx context.Context, country string, n *codec.Node
 		return r, contract.RegionZero, nil
 	case n.Kind == codec.Text && n.Text == "0":
 		return r, contract.RegionZeroText, nil
-	case lacksText(n):
+	case isMissing(n):
 		return r, contract.RegionEmpty, nil
 	}
 	wanted := adapter.Fold(n.Text)

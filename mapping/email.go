@@ -18,7 +18,7 @@ const (
 	maxLocalPart = 64
 	maxHost      = 255
 	minHost      = 4
-	minDomain    = 2 // of the last label
+	minTLD       = 2 // of the last label
 	maxLabel     = 63
 )
 
@@ -45,7 +45,7 @@ func checkEmail(d *contract.Dialect, label, address string) contract.Faults {
 	if key == contract.HostIsAddress {
 		return faults
 	}
-	if strings.ContainsFunc(host, isNoLocalSign) {
+	if strings.ContainsFunc(host, isInvalidLocalNameRune) {
 		return append(faults, d.Fault(contract.HostIsNotLocal, host))
 	}
 	return append(faults, d.Fault(contract.HostIsLocal, host))
@@ -53,11 +53,11 @@ func checkEmail(d *contract.Dialect, label, address string) contract.Faults {
 
 // Local parts are ASCII: words between dots, or a quoted text.
 var (
-	dottedWords = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$")
-	quotedText  = regexp.MustCompile(`^"[\x01-\x09\x0b\x0c\x0e-\x21\x23-\x5b\x5d-\x7f]*"$`)
+	dotAtom      = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$")
+	quotedString = regexp.MustCompile(`^"[\x01-\x09\x0b\x0c\x0e-\x21\x23-\x5b\x5d-\x7f]*"$`)
 )
 
-func isLocalPart(s string) bool { return dottedWords.MatchString(s) || quotedText.MatchString(s) }
+func isLocalPart(s string) bool { return dotAtom.MatchString(s) || quotedString.MatchString(s) }
 
 // validHost is the answer of checkHost for a host that breaks no rule.
 const validHost = contract.FaultKey(0)
@@ -75,7 +75,7 @@ func checkHost(host string) contract.FaultKey {
 		return contract.HostIsAddress
 	case len(labels) < 2 || utf8.RuneCountInString(host) < minHost:
 		return contract.HostStructure
-	case utf8.RuneCountInString(last) < minDomain:
+	case utf8.RuneCountInString(last) < minTLD:
 		return contract.HostDomainMissing
 	case !isTopLevelDomain(last) && dash:
 		return contract.HostDashCrash
@@ -85,7 +85,7 @@ func checkHost(host string) contract.FaultKey {
 		return contract.HostDash
 	}
 	for _, label := range labels {
-		if n := utf8.RuneCountInString(label); n == 0 || n > maxLabel || strings.ContainsFunc(label, isNoHostSign) {
+		if n := utf8.RuneCountInString(label); n == 0 || n > maxLabel || strings.ContainsFunc(label, isInvalidHostRune) {
 			return contract.HostSchema
 		}
 	}
@@ -117,12 +117,12 @@ func isTopLevelDomain(label string) bool {
 }
 
 // isNoHostSign: letters and digits of all alphabets may be in a host name.
-func isNoHostSign(r rune) bool {
+func isInvalidHostRune(r rune) bool {
 	return r != '-' && (r == utf8.RuneError || !unicode.In(r, unicode.L, unicode.M, unicode.Nd))
 }
 
 // isNoLocalSign: in the name of a machine in the local network only ASCII.
-func isNoLocalSign(r rune) bool {
+func isInvalidLocalNameRune(r rune) bool {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '.':
 		return false

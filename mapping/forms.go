@@ -122,7 +122,7 @@ func (r *reading) field(ctx context.Context, field *contract.FormField, n *codec
 	}
 	switch field.Content {
 	case contract.Flag:
-		r.set(field, adapter.IntegerValue(flag(n)))
+		r.set(field, adapter.IntegerValue(flagValue(n)))
 	case contract.DefaultFlag:
 		if truthy(n) {
 			r.set(field, adapter.IntegerValue(1))
@@ -155,7 +155,7 @@ func (r *reading) field(ctx context.Context, field *contract.FormField, n *codec
 // option reads one of some numbers, which are compared as such.
 func (r *reading) option(field *contract.FormField, n *codec.Node, options []int64) {
 	switch {
-	case field.Required && lacksText(n):
+	case field.Required && isMissing(n):
 		r.fail(field, field.Missing)
 		return
 	case n.Kind == codec.Struct:
@@ -172,7 +172,7 @@ func (r *reading) option(field *contract.FormField, n *codec.Node, options []int
 }
 
 func (r *reading) countryID(ctx context.Context, field *contract.FormField, n *codec.Node) error {
-	if lacksText(n) {
+	if isMissing(n) {
 		r.fail(field, field.Missing)
 		return nil
 	}
@@ -197,7 +197,7 @@ func (r *reading) addedValue(field *contract.FormField, n *codec.Node) error {
 	case kind == adapter.KindText:
 		return r.text(field, n)
 	case n.Kind == codec.Struct && r.dialect.OneValueEach:
-	case lacksText(n), kind == adapter.KindTime && !truthy(n):
+	case isMissing(n), kind == adapter.KindTime && !truthy(n):
 		r.set(field, adapter.UnsetValue())
 		return nil
 	}
@@ -207,7 +207,7 @@ func (r *reading) addedValue(field *contract.FormField, n *codec.Node) error {
 	case contract.ValueCrash:
 		return r.dialect.Fault(fault)
 	case contract.OptionInvalid:
-		r.faults = append(r.faults, r.dialect.Fault(fault, shownValue(n), field.Name))
+		r.faults = append(r.faults, r.dialect.Fault(fault, messageValue(n), field.Name))
 	default:
 		f := r.dialect.Fault(fault, field.Name)
 		if f.Bare {
@@ -219,7 +219,7 @@ func (r *reading) addedValue(field *contract.FormField, n *codec.Node) error {
 }
 
 func (r *reading) street(field *contract.FormField, n *codec.Node) error {
-	lines, fault := readStreet(field, n)
+	lines, fault := parseStreet(field, n)
 	switch fault {
 	case 0:
 		r.set(field, adapter.TextsValue(lines))
@@ -267,10 +267,10 @@ func (r *reading) text(field *contract.FormField, n *codec.Node) error {
 		return nil // what is stored stays
 	case n.Kind == codec.Struct:
 		return r.dialect.Fault(contract.ValueCrash)
-	case !optional && lacksText(n):
+	case !optional && isMissing(n):
 		r.fail(field, field.Missing)
 		return nil
-	case optional && lacksText(n):
+	case optional && isMissing(n):
 		v := optionalText(n)
 		if field.Content == contract.Date {
 			v = adapter.UnsetValue() // never stored as "nothing"
@@ -314,7 +314,7 @@ func (r *reading) email(field *contract.FormField, n *codec.Node) error {
 }
 
 func (r *reading) date(field *contract.FormField, n *codec.Node) error {
-	day, fault := readDate(n)
+	day, fault := parseBirthDate(n)
 	switch fault {
 	case 0:
 		r.set(field, adapter.TextValue(day))
@@ -327,7 +327,7 @@ func (r *reading) date(field *contract.FormField, n *codec.Node) error {
 }
 
 func (r *reading) secret(field *contract.FormField, n *codec.Node) {
-	r.password = strings.Trim(n.String(), blanks)
+	r.password = strings.Trim(n.String(), trimCutset)
 	if utf8.RuneCountInString(r.password) < field.Min {
 		r.faults = append(r.faults, r.dialect.Fault(contract.PasswordTooShort, field.Min))
 	}

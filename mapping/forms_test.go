@@ -76,7 +76,7 @@ func TestDate(t *testing.T) {
 			if want != "" {
 				want += " 00:00:00"
 			}
-			if day, fault := readDate(node(t, tt.sent)); day != want || fault != tt.fault {
+			if day, fault := parseBirthDate(node(t, tt.sent)); day != want || fault != tt.fault {
 				t.Errorf("%s is %q, fault %d, want %q, %d", tt.sent, day, fault, want, tt.fault)
 			}
 		})
@@ -89,7 +89,7 @@ func FuzzDate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		n := codec.TextNode(text)
-		day, fault := readDate(&n)
+		day, fault := parseBirthDate(&n)
 		if (day == "") != (fault != 0) || day != "" && len(day) != len("2006-01-02 15:04:05") {
 			t.Errorf("%q is %q, fault %d", text, day, fault)
 		}
@@ -139,7 +139,7 @@ func TestStreet(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if lines, fault := readStreet(field, node(t, tt.sent)); !slices.Equal(lines, tt.lines) || fault != tt.fault {
+			if lines, fault := parseStreet(field, node(t, tt.sent)); !slices.Equal(lines, tt.lines) || fault != tt.fault {
 				t.Errorf("%s is %q, fault %d, want %q, %d", tt.sent, lines, fault, tt.lines, tt.fault)
 			}
 		})
@@ -157,7 +157,7 @@ func FuzzStreet(f *testing.F) {
 		if err != nil {
 			return
 		}
-		lines, fault := readStreet(field, &n)
+		lines, fault := parseStreet(field, &n)
 		if (len(lines) == 0) != (fault != 0) {
 			t.Errorf("%s is %q, fault %d", body, lines, fault)
 		}

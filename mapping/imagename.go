@@ -24,7 +24,7 @@ func imageName(d *contract.Dialect, n *codec.Node) (name string, named bool) {
 }
 
 // foreign is what no image file has in its name, as far as it goes.
-var foreign = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+var invalidFileChars = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
 // imageFile returns the path below the media folder that an image of a name wants
 // for its file (product_parts 2.5). ok is false for a name that no file can have:
@@ -33,11 +33,11 @@ func imageFile(name, extension string) (path string, ok bool) {
 	if strings.Contains(name, "/") || len(name)+len(".")+len(extension) > contract.LongestImageName {
 		return "", false
 	}
-	kept := foreign.ReplaceAllString(name, "_")
-	if strings.Trim(kept, "_") == "" {
-		kept = contract.EffacedImage
+	cleaned := invalidFileChars.ReplaceAllString(name, "_")
+	if strings.Trim(cleaned, "_") == "" {
+		cleaned = contract.EffacedImage
 	}
-	file := kept + "." + extension
+	file := cleaned + "." + extension
 	// A folder called . or .. would be another.
 	folders := strings.ReplaceAll(file[:2], ".", "_")
 	return folders[:1] + "/" + folders[1:] + "/" + file, true

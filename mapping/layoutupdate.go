@@ -34,7 +34,7 @@ func (w *productWrite) checkLayout(text string) error {
 		switch token := token.(type) {
 		case xml.StartElement:
 			for _, a := range token.Attr {
-				if a.Name.Local == "template" && climbs(a.Value) {
+				if a.Name.Local == "template" && escapesFolder(a.Value) {
 					return w.dialect.Fault(contract.LayoutTemplate)
 				}
 				helper = helper || a.Name.Local == "helper" && len(open) > 0 && open[len(open)-1] == "action"
@@ -43,7 +43,7 @@ func (w *productWrite) checkLayout(text string) error {
 		case xml.EndElement:
 			open = open[:len(open)-1]
 		case xml.CharData:
-			if len(open) > 0 && open[len(open)-1] == "template" && climbs(string(token)) {
+			if len(open) > 0 && open[len(open)-1] == "template" && escapesFolder(string(token)) {
 				return w.dialect.Fault(contract.LayoutTemplate)
 			}
 		}
@@ -51,4 +51,4 @@ func (w *productWrite) checkLayout(text string) error {
 }
 
 // climbs reports whether a path leaves its folder.
-func climbs(path string) bool { return strings.Contains(path, "../") }
+func escapesFolder(path string) bool { return strings.Contains(path, "../") }

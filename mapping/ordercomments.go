@@ -37,23 +37,23 @@ func (s *Service) createOrderComment(ctx context.Context, c *Call) (*Reply, erro
 }
 
 // listText is what the original stores for a list where it wants a text.
-const listText = "Array"
+const listPlaceholder = "Array"
 
 // looseText returns the text that a value is stored as, whatever it is.
-func looseText(n *codec.Node) string {
+func lenientText(n *codec.Node) string {
 	text, ok := storedText(n)
 	if !ok {
-		return listText
+		return listPlaceholder
 	}
 	return text
 }
 
 func commentText(body *codec.Node) adapter.Value {
 	n, sent := body.Get("comment")
-	if !sent || looseText(n) == "" {
+	if !sent || lenientText(n) == "" {
 		return adapter.NullValue()
 	}
-	return adapter.TextValue(cutBytes(looseText(n), contract.LongestComment))
+	return adapter.TextValue(truncateBytes(lenientText(n), contract.LongestComment))
 }
 
 // commentStatus returns the status that a comment gives its order: absent to leave
@@ -66,10 +66,10 @@ func commentStatus(body *codec.Node, order adapter.Record) adapter.Value {
 		return adapter.Value{}
 	case n.Kind == codec.True:
 		return adapter.TextValue(contract.DefaultStatus(state))
-	case looseText(n) == "":
+	case lenientText(n) == "":
 		return adapter.NullValue()
 	default:
-		return adapter.TextValue(cut(looseText(n), contract.LongestStatus))
+		return adapter.TextValue(truncateRunes(lenientText(n), contract.LongestStatus))
 	}
 }
 

@@ -45,7 +45,7 @@ func (w *productWrite) checkPrices(list *priceRules) {
 		set := list.field + ":" + entries[i].Key
 		for j := range list.rules {
 			rule := &list.rules[j]
-			switch n, sent := memberOf(&entries[i].Value, rule.Field); {
+			switch n, sent := presentMember(&entries[i].Value, rule.Field); {
 			case !sent:
 				w.fail(contract.RequiredInSet, rule.Field, set)
 			case !w.fits(rule, n):
@@ -60,7 +60,7 @@ func (w *productWrite) checkPrices(list *priceRules) {
 func (w *productWrite) prices(list *priceRules) []adapter.Record {
 	var records []adapter.Record
 	for _, m := range w.entries(list.field) {
-		if setsFlag(&m.Value, "delete") {
+		if isFlagSet(&m.Value, "delete") {
 			continue
 		}
 		r := adapter.NewRecord(list.entries)

@@ -104,7 +104,7 @@ func (s *Service) readCategoryID(body *codec.Node) (int64, error) {
 	const field = "category_id"
 	sent, ok := body.Get(field)
 	var faults contract.Faults
-	if !ok || lacksText(sent) || sent.Kind == codec.Text && strings.Trim(sent.Text, blanks) == "" {
+	if !ok || isMissing(sent) || sent.Kind == codec.Text && strings.Trim(sent.Text, trimCutset) == "" {
 		faults = append(faults, s.dialect.Fault(contract.RequiredValue, field))
 	}
 	if ok {

@@ -61,7 +61,7 @@ func (w *productWrite) value(rule *productRule, n *codec.Node) adapter.Value {
 		return adapter.Value{}
 	case n.Kind == codec.False:
 		return adapter.UnsetValue()
-	case lacksText(n), rule.Check == contract.Moment && !truthy(n):
+	case isMissing(n), rule.Check == contract.Moment && !truthy(n):
 		return adapter.NullValue()
 	}
 	if rule.attribute.Kind != adapter.KindText {
@@ -83,10 +83,10 @@ func (w *productWrite) value(rule *productRule, n *codec.Node) adapter.Value {
 // cutText cuts a text to what is stored of it.
 func cutText(text string, rule *contract.ProductRule) string {
 	if rule.Characters > 0 {
-		text = cut(text, rule.Characters)
+		text = truncateRunes(text, rule.Characters)
 	}
 	if rule.Bytes > 0 {
-		text = cutBytes(text, rule.Bytes)
+		text = truncateBytes(text, rule.Bytes)
 	}
 	return text
 }
@@ -108,7 +108,7 @@ func (w *productWrite) switchGiftMessage(current, next adapter.Record) {
 	if _, sent := w.sent("use_config_gift_message_available"); !sent {
 		return
 	}
-	if setsFlag(&w.body, "use_config_gift_message_available") {
+	if isFlagSet(&w.body, "use_config_gift_message_available") {
 		next.Set("gift_message_available", adapter.NullValue())
 	} else if hasNone(after(current, next, "gift_message_available")) {
 		next.Set("gift_message_available", adapter.TextValue("0"))
@@ -119,7 +119,7 @@ func (w *productWrite) switchGiftMessage(current, next adapter.Record) {
 // url_key of its name: where none is sent and none is there.
 func (w *productWrite) makesURLKey(current *adapter.Record) bool {
 	if sent, ok := w.body.Get("url_key"); ok {
-		return lacksText(sent)
+		return isMissing(sent)
 	}
 	return current == nil || current.Get("url_key").Text() == ""
 }
@@ -128,7 +128,7 @@ func (w *productWrite) makesURLKey(current *adapter.Record) bool {
 // left.
 func (w *productWrite) sendsNoURLKey() bool {
 	sent, ok := w.sent("url_key")
-	return ok && !lacksText(sent) && w.urlKey(sent.String()).Kind() == adapter.Null
+	return ok && !isMissing(sent) && w.urlKey(sent.String()).Kind() == adapter.Null
 }
 
 func (w *productWrite) makeURLKey(current, next adapter.Record) {
@@ -140,7 +140,7 @@ func (w *productWrite) makeURLKey(current, next adapter.Record) {
 // urlKey returns the url_key made of a text; one that gives none is stored as
 // nothing.
 func (w *productWrite) urlKey(text string) adapter.Value {
-	key := w.keys.of(text)
+	key := w.urlKeys.generate(text)
 	if key == "" {
 		return adapter.NullValue()
 	}
@@ -167,7 +167,7 @@ func (w *productWrite) beginSpecialPrice(current, next adapter.Record, level int
 	}
 	zero := false
 	if sent, isSent := w.sent("special_from_date"); isSent {
-		zero = !truthy(sent) && !sentEmpty(sent) && sent.Kind != codec.Struct
+		zero = !truthy(sent) && !isEmptyValue(sent) && sent.Kind != codec.Struct
 	}
 	if open && priced && !zero {
 		next.Set("special_from_date", adapter.TextValue(w.settings.local(w.now).Format(toTheMinute)))

@@ -146,9 +146,9 @@ func (w *productWrite) checkFields() {
 // text that is no number byte by byte, and takes every list for more.
 func outweighs(n *codec.Node) bool {
 	if number, ok := numericValue(n); ok {
-		return number > maxStored
+		return number > maxDecimal
 	}
-	return n.Kind == codec.Text && n.Text > numeric.Decimal(maxStored) || n.Kind == codec.Struct && len(n.Members) > 0
+	return n.Kind == codec.Text && n.Text > numeric.Decimal(maxDecimal) || n.Kind == codec.Struct && len(n.Members) > 0
 }
 
 // checkField checks one value that is sent (products 5.3, step 8).
@@ -167,7 +167,7 @@ func (w *productWrite) checkField(rule *productRule, n *codec.Node) {
 	case contract.Option:
 		w.checkOption(rule, n)
 	case contract.Moment:
-		if _, fault := readMoment(n); truthy(n) && fault != 0 {
+		if _, fault := parseDateTime(n); truthy(n) && fault != 0 {
 			w.fail(fault, rule.Field)
 		}
 	case contract.Amount:
@@ -175,8 +175,8 @@ func (w *productWrite) checkField(rule *productRule, n *codec.Node) {
 			w.fail(contract.NumberFromZero, rule.Field)
 		}
 	case contract.AnyNumber:
-		if fault := typeFault(rule.attribute.Kind, n); !lacksText(n) && fault != 0 {
-			w.fail(fault, shownValue(n), rule.Field)
+		if fault := typeFault(rule.attribute.Kind, n); !isMissing(n) && fault != 0 {
+			w.fail(fault, messageValue(n), rule.Field)
 		}
 	}
 }
@@ -230,7 +230,7 @@ func (w *productWrite) checkOption(rule *productRule, n *codec.Node) {
 		}
 		return
 	case rule.TextChoice == contract.LooseChoice:
-		w.fail(contract.OptionInvalid, listText, rule.Field)
+		w.fail(contract.OptionInvalid, listPlaceholder, rule.Field)
 		return
 	case len(n.Members) == 0: // left to the check of required fields
 		return
@@ -241,8 +241,8 @@ func (w *productWrite) checkOption(rule *productRule, n *codec.Node) {
 		_, ok := w.option(rule, value)
 		switch {
 		case value.Kind == codec.Struct:
-			w.fail(contract.OptionInvalid, listText, rule.Field)
-		case !ok && !(sentEmpty(value) && !rule.Required && !rule.EmptyRefused):
+			w.fail(contract.OptionInvalid, listPlaceholder, rule.Field)
+		case !ok && !(isEmptyValue(value) && !rule.Required && !rule.EmptyRefused):
 			w.fail(contract.OptionInvalid, value.String(), rule.Field)
 		}
 	}
@@ -257,9 +257,9 @@ func (w *productWrite) isOption(rule *productRule, n *codec.Node) bool {
 	switch {
 	case n.Kind == codec.False:
 		return rule.Required
-	case lacksText(n):
+	case isMissing(n):
 		return rule.Required || !rule.EmptyRefused
-	case rule.Required && w.dialect.UncheckedZero && (n.Kind == codec.Number && literal(n) == 0 || n.Kind == codec.Text && n.Text == "0"):
+	case rule.Required && w.dialect.UncheckedZero && (n.Kind == codec.Number && numberLiteral(n) == 0 || n.Kind == codec.Text && n.Text == "0"):
 		return true
 	}
 	_, ok := w.option(rule, n)
@@ -306,7 +306,7 @@ func (w *productWrite) checkRequired(rule *productRule) {
 	switch {
 	case !sent && w.current == nil:
 		w.fail(contract.MissingValue, rule.Field)
-	case sent && (lacksText(n) || storesNothing(n)):
+	case sent && (isMissing(n) || storesNothing(n)):
 		w.fail(contract.EmptyRequired, rule.Field)
 	}
 }

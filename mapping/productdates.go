@@ -11,75 +11,75 @@ import (
 )
 
 var (
-	onlyDigits = regexp.MustCompile(`^[0-9]+$`)
-	sortable   = regexp.MustCompile(`^([0-9]{4})-([0-9]{2})-([0-9]{2})(?: ([0-9]{2}):([0-9]{2}):([0-9]{2}))?$`)
+	unixSeconds = regexp.MustCompile(`^[0-9]+$`)
+	isoDate     = regexp.MustCompile(`^([0-9]{4})-([0-9]{2})-([0-9]{2})(?: ([0-9]{2}):([0-9]{2}):([0-9]{2}))?$`)
 	// What is neither is read by its numbers: month, day, year, hour, minute. The
 	// rest, seconds and an offset, does not count.
-	numbered = regexp.MustCompile(`(?i)^([0-9]{1,4})([-/.])([0-9]{1,2})([-/.])([0-9]{1,4})` + clockForm + `$`)
-	monthLed = regexp.MustCompile(`(?i)^([a-z]{3,9})\.? +([0-9]{1,2}),? +([0-9]{1,4})` + clockForm + `$`)
-	dayLed   = regexp.MustCompile(`(?i)^([0-9]{1,2})\.? +([a-z]{3,9})\.?,? +([0-9]{1,4})` + clockForm + `$`)
+	numericDate = regexp.MustCompile(`(?i)^([0-9]{1,4})([-/.])([0-9]{1,2})([-/.])([0-9]{1,4})` + timePattern + `$`)
+	monthFirst  = regexp.MustCompile(`(?i)^([a-z]{3,9})\.? +([0-9]{1,2}),? +([0-9]{1,4})` + timePattern + `$`)
+	dayFirst    = regexp.MustCompile(`(?i)^([0-9]{1,2})\.? +([a-z]{3,9})\.?,? +([0-9]{1,4})` + timePattern + `$`)
 )
 
-const clockForm = `(?:(?:,? +| *T *)([0-9]{1,2}):([0-9]{2})(?::[0-9]{2}(?:\.[0-9]+)?)? *(AM|PM)?(?: *(?:Z|UTC|GMT|[-+][0-9]{2}:?[0-9]{2}))?)?`
+const timePattern = `(?:(?:,? +| *T *)([0-9]{1,2}):([0-9]{2})(?::[0-9]{2}(?:\.[0-9]+)?)? *(AM|PM)?(?: *(?:Z|UTC|GMT|[-+][0-9]{2}:?[0-9]{2}))?)?`
 
 // readMoment reads a date, with a time or without, as the text of a stored time
 // (products 5.4). A form that gives the original an arbitrary date is invalid.
 // Values that are no date at all are not its business: "", null, false, 0 and
 // lists.
-func readMoment(n *codec.Node) (stored string, fault contract.FaultKey) {
+func parseDateTime(n *codec.Node) (stored string, fault contract.FaultKey) {
 	text := n.String()
-	if onlyDigits.MatchString(text) {
+	if unixSeconds.MatchString(text) {
 		seconds, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			return "", contract.DateInvalid
 		}
-		return storedDate(time.Unix(seconds, 0).UTC())
+		return formatDate(time.Unix(seconds, 0).UTC())
 	}
-	if part := sortable.FindStringSubmatch(text); part != nil {
-		return storedDate(moment(atoi(part[1]), atoi(part[2]), atoi(part[3]), atoi(part[4]), atoi(part[5]), atoi(part[6])))
+	if part := isoDate.FindStringSubmatch(text); part != nil {
+		return formatDate(utcTime(atoi(part[1]), atoi(part[2]), atoi(part[3]), atoi(part[4]), atoi(part[5]), atoi(part[6])))
 	}
 	if groups := digitGroups.FindAllString(text, 2); len(groups) == 1 || len(groups) > 0 && text[0] == '-' {
 		return "", contract.DateCrash
 	}
-	return readWritten(strings.Trim(text, " \t\r\n"))
+	return parseHumanDate(strings.Trim(text, " \t\r\n"))
 }
 
 // readWritten reads a date as people write it.
-func readWritten(text string) (stored string, fault contract.FaultKey) {
+func parseHumanDate(text string) (stored string, fault contract.FaultKey) {
 	var year, month, day int
-	var clock []string
-	if part := numbered.FindStringSubmatch(text); part != nil && part[2] == part[4] {
-		month, day, year = inOrder(atoi(part[1]), atoi(part[3]), atoi(part[5]))
-		clock = part[6:]
-	} else if part := monthLed.FindStringSubmatch(text); part != nil {
-		month, day, year = monthOf(part[1]), atoi(part[2]), atoi(part[3])
-		clock = part[4:]
-	} else if part := dayLed.FindStringSubmatch(text); part != nil {
-		day, month, year = atoi(part[1]), monthOf(part[2]), atoi(part[3])
-		clock = part[4:]
+	var timeParts []string
+	if part := numericDate.FindStringSubmatch(text); part != nil && part[2] == part[4] {
+		month, day, year = orderDateParts(atoi(part[1]), atoi(part[3]), atoi(part[5]))
+		timeParts = part[6:]
+	} else if part := monthFirst.FindStringSubmatch(text); part != nil {
+		month, day, year = monthNumber(part[1]), atoi(part[2]), atoi(part[3])
+		timeParts = part[4:]
+	} else if part := dayFirst.FindStringSubmatch(text); part != nil {
+		day, month, year = atoi(part[1]), monthNumber(part[2]), atoi(part[3])
+		timeParts = part[4:]
 	} else {
 		return "", contract.DateInvalid
 	}
-	hour, minute := atoi(clock[0]), atoi(clock[1])
-	switch half := strings.ToUpper(clock[2]); {
-	case half != "" && (hour < 1 || hour > 12):
+	hour, minute := atoi(timeParts[0]), atoi(timeParts[1])
+	switch meridiem := strings.ToUpper(timeParts[2]); {
+	case meridiem != "" && (hour < 1 || hour > 12):
 		return "", contract.DateInvalid
-	case half == "AM" && hour == 12:
+	case meridiem == "AM" && hour == 12:
 		hour = 0
-	case half == "PM" && hour < 12:
+	case meridiem == "PM" && hour < 12:
 		hour += 12
 	}
-	t := moment(year, month, day, hour, minute, 0)
+	t := utcTime(year, month, day, hour, minute, 0)
 	if t.Year() != year || int(t.Month()) != month || t.Day() != day || t.Hour() != hour || t.Minute() != minute {
 		return "", contract.DateInvalid
 	}
-	return storedDate(t)
+	return formatDate(t)
 }
 
 // inOrder takes three numbers for month, day and year, unless they cannot be:
 // then the one that can only be a year is the year, and a month that is none
 // changes places with the day.
-func inOrder(month, day, year int) (int, int, int) {
+func orderDateParts(month, day, year int) (int, int, int) {
 	const days, months = 31, 12
 	switch {
 	case month > days:
@@ -95,7 +95,7 @@ func inOrder(month, day, year int) (int, int, int) {
 
 // monthOf returns the month of an English name or its first three letters, 0 of
 // anything else.
-func monthOf(name string) int {
+func monthNumber(name string) int {
 	for m := time.January; m <= time.December; m++ {
 		if strings.EqualFold(name, m.String()) || strings.EqualFold(name, m.String()[:3]) {
 			return int(m)
@@ -104,12 +104,12 @@ func monthOf(name string) int {
 	return 0
 }
 
-func moment(year, month, day, hour, minute, second int) time.Time {
+func utcTime(year, month, day, hour, minute, second int) time.Time {
 	return time.Date(year, time.Month(month), day, hour, minute, second, 0, time.UTC)
 }
 
 // storedDate writes t, unless no store can hold it.
-func storedDate(t time.Time) (stored string, fault contract.FaultKey) {
+func formatDate(t time.Time) (stored string, fault contract.FaultKey) {
 	if t.Year() < 1 || t.Year() > maxYear {
 		return "", contract.DateInvalid
 	}

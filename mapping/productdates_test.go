@@ -69,7 +69,7 @@ func TestReadMoment(t *testing.T) {
 		{"negative fraction", text("-1.5"), "", contract.DateCrash},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, fault := readMoment(&c.value); got != c.want || fault != c.fault {
+			if got, fault := parseDateTime(&c.value); got != c.want || fault != c.fault {
 				t.Errorf("got %q, fault %d, want %q, fault %d", got, fault, c.want, c.fault)
 			}
 		})
@@ -84,7 +84,7 @@ func FuzzReadMoment(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		n := codec.TextNode(text)
-		stored, fault := readMoment(&n)
+		stored, fault := parseDateTime(&n)
 		if fault != 0 {
 			if stored != "" {
 				t.Errorf("%q: fault %d, and yet %q", text, fault, stored)
@@ -95,7 +95,7 @@ func FuzzReadMoment(f *testing.F) {
 			t.Errorf("%q is read as %q", text, stored)
 		}
 		n = codec.TextNode(stored)
-		if again, fault := readMoment(&n); again != stored || fault != 0 {
+		if again, fault := parseDateTime(&n); again != stored || fault != 0 {
 			t.Errorf("%q is read as %q, and that as %q", text, stored, again)
 		}
 	})

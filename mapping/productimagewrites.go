@@ -91,7 +91,7 @@ func (s *Service) imageValues(c *Call) adapter.Record {
 		text, _ := storedText(n)
 		label := adapter.NullValue()
 		if text != "" {
-			label = adapter.TextValue(cut(text, contract.LongestText))
+			label = adapter.TextValue(truncateRunes(text, contract.LongestText))
 		}
 		r.Set("label", label)
 	}

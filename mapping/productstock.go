@@ -52,14 +52,14 @@ func (w *productWrite) checkStock() {
 		return
 	}
 	p := &w.stock
-	managed := setsFlag(data, "manage_stock")
-	if setsFlag(data, "use_config_manage_stock") {
+	managed := isFlagSet(data, "manage_stock")
+	if isFlagSet(data, "use_config_manage_stock") {
 		managed = p.settings.ManageStock
 	}
 	managed = managed || w.current == nil && p.unsaid(data)
 	for i := range p.data {
 		d := &p.data[i]
-		n, sent := memberOf(data, d.Field)
+		n, sent := presentMember(data, d.Field)
 		switch {
 		case sent && w.dialect.OneValueEach && otherKind(d, n):
 			if d.Fault == 0 {
@@ -67,7 +67,7 @@ func (w *productWrite) checkStock() {
 			} else {
 				w.fail(d.Fault, d.Field, stockSet)
 			}
-		case !sent, !managed && !d.Unmanaged, d.If != "" && !setsFlag(data, d.If), d.Config != "" && setsFlag(data, d.Config):
+		case !sent, !managed && !d.Unmanaged, d.If != "" && !isFlagSet(data, d.If), d.Config != "" && isFlagSet(data, d.Config):
 		case !w.fits(&d.SetRule, n):
 			w.fail(d.Fault, d.Field, stockSet)
 		}
@@ -84,8 +84,8 @@ func otherKind(d *stockDatum, n *codec.Node) bool {
 // unsaid reports whether stock_data does not say whether the stock is managed, where
 // this counts as if it were.
 func (p *productStock) unsaid(data *codec.Node) bool {
-	_, manages := memberOf(data, "manage_stock")
-	_, asStore := memberOf(data, "use_config_manage_stock")
+	_, manages := presentMember(data, "manage_stock")
+	_, asStore := presentMember(data, "use_config_manage_stock")
 	return p.dialect.StockUnsaid && !manages && !asStore
 }
 
@@ -156,7 +156,7 @@ func (p *productStock) reset() stockChange {
 	change := stockChange{values: map[int]*codec.Node{}}
 	for i := range p.data {
 		if d := &p.data[i]; d.Unmanaged && d.Check == contract.Unchecked {
-			change.values[d.at] = numberNode(1)
+			change.values[d.at] = integerNode(1)
 		}
 	}
 	return change
@@ -168,7 +168,7 @@ func (p *productStock) read(data *codec.Node, current *adapter.Record) stockChan
 	values := map[int]*codec.Node{}
 	for i := range p.data {
 		d := &p.data[i]
-		if n, sent := memberOf(data, d.Field); sent && !(d.Config != "" && setsFlag(data, d.Config)) {
+		if n, sent := presentMember(data, d.Field); sent && !(d.Config != "" && isFlagSet(data, d.Config)) {
 			values[d.at] = p.canonical(d, n)
 		}
 	}
@@ -184,7 +184,7 @@ func (p *productStock) read(data *codec.Node, current *adapter.Record) stockChan
 	for i := range p.data {
 		d := &p.data[i]
 		if _, stored := values[d.at]; stored && d.config >= 0 && !d.KeepsConfig && values[d.config] == nil {
-			values[d.config] = numberNode(0)
+			values[d.config] = integerNode(0)
 		}
 	}
 	return stockChange{values: values}
@@ -193,19 +193,19 @@ func (p *productStock) read(data *codec.Node, current *adapter.Record) stockChan
 // manages reports whether the save manages the stock. Without a word of it an
 // update takes what holds for the item, and stores that (rule 2).
 func (p *productStock) manages(data *codec.Node, current *adapter.Record, values map[int]*codec.Node) bool {
-	if setsFlag(data, "use_config_manage_stock") {
+	if isFlagSet(data, "use_config_manage_stock") {
 		return p.settings.ManageStock
 	}
-	if n, sent := memberOf(data, "manage_stock"); sent || current == nil {
+	if n, sent := presentMember(data, "manage_stock"); sent || current == nil {
 		return sent && truthy(n) || p.unsaid(data)
 	}
 	holds := current.Get("manage_stock").Int() != 0
 	if current.Get("use_config_manage_stock").Int() != 0 {
 		holds = p.settings.ManageStock
 	}
-	values[p.attribute("manage_stock")] = numberNode(0)
+	values[p.attribute("manage_stock")] = integerNode(0)
 	if holds {
-		values[p.attribute("manage_stock")] = numberNode(1)
+		values[p.attribute("manage_stock")] = integerNode(1)
 	}
 	return holds || p.unsaid(data)
 }
@@ -213,14 +213,14 @@ func (p *productStock) manages(data *codec.Node, current *adapter.Record, values
 // divide settles is_decimal_divided (rule 4).
 func (p *productStock) divide(data *codec.Node, current *adapter.Record, values map[int]*codec.Node) {
 	divided := p.attribute("is_decimal_divided")
-	decimal := setsFlag(data, "is_qty_decimal")
-	if _, sent := memberOf(data, "is_qty_decimal"); !sent && !p.dialect.DividedReset && current != nil {
+	decimal := isFlagSet(data, "is_qty_decimal")
+	if _, sent := presentMember(data, "is_qty_decimal"); !sent && !p.dialect.DividedReset && current != nil {
 		decimal = current.Get("is_qty_decimal").Int() == 1
 	}
 	if decimal && (!p.dialect.DividedReset || values[divided] != nil) {
 		return
 	}
-	values[divided] = numberNode(0)
+	values[divided] = integerNode(0)
 }
 
 // canonical returns the node whose value is stored. Flags that say where a
@@ -229,15 +229,15 @@ func (p *productStock) divide(data *codec.Node, current *adapter.Record, values 
 func (p *productStock) canonical(d *stockDatum, n *codec.Node) *codec.Node {
 	switch {
 	case d.Check == contract.Unchecked:
-		return numberNode(flag(n))
+		return integerNode(flagValue(n))
 	case p.schema.Attributes[d.at].Kind == adapter.KindInteger:
-		return numberNode(truncate(max(0, min(leading(n), math.MaxUint16))))
+		return integerNode(toInt64(max(0, min(leadingNumber(n), math.MaxUint16))))
 	default:
 		return n
 	}
 }
 
-func numberNode(i int64) *codec.Node {
+func integerNode(i int64) *codec.Node {
 	n := codec.NumberNode(strconv.FormatInt(i, 10))
 	return &n
 }

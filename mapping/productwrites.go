@@ -103,7 +103,7 @@ type productWrites struct {
 	rules                 []productRule
 	groupPrice, tierPrice priceRules
 	stock                 productStock
-	keys                  urlKeys
+	urlKeys               urlKeyGenerator
 	settings              Settings
 	groups, countries     source
 }
@@ -122,7 +122,7 @@ func newProductWrites(products *resource, stock *stockRules, groups, countries s
 		resource: products,
 		types:    contract.ProductTypes(),
 		stock:    newProductStock(stock),
-		keys:     urlKeys{latin()},
+		urlKeys:  urlKeyGenerator{transliterations()},
 		settings: settings,
 		groups:   groups, countries: countries,
 	}
@@ -175,7 +175,7 @@ type productWrite struct {
 func (p *productWrites) begin(ctx context.Context, body *codec.Node, current *adapter.Record) (*productWrite, error) {
 	w := &productWrite{productWrites: p, body: *body, current: current, now: p.settings.Now(), inNoWebsite: current == nil}
 	// Ignored whatever it is (products 5.6).
-	if setsFlag(&w.body, "use_config_gift_message_available") {
+	if isFlagSet(&w.body, "use_config_gift_message_available") {
 		w.body.Members = slices.DeleteFunc(slices.Clone(body.Members), func(m codec.Member) bool { return m.Key == "gift_message_available" })
 	}
 	if current != nil {
@@ -218,7 +218,9 @@ func (p *productWrites) typeOf(code string) *contract.ProductType {
 }
 
 // sent returns the value of a field; ok is false when it is absent or null.
-func (w *productWrite) sent(field string) (n *codec.Node, ok bool) { return memberOf(&w.body, field) }
+func (w *productWrite) sent(field string) (n *codec.Node, ok bool) {
+	return presentMember(&w.body, field)
+}
 
 // refusal returns what the caller is told of an error of the store.
 func (w *productWrite) refusal(err error) error {

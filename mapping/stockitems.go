@@ -107,7 +107,7 @@ func (items *stockItems) meant(ctx context.Context, key adapter.Key, body *codec
 	if value == float64(key) {
 		return itself, nil
 	}
-	whole := truncate(value)
+	whole := toInt64(value)
 	if whole < 1 {
 		return nobody, nil
 	}
@@ -196,15 +196,15 @@ func (s *Service) updateBatchItem(ctx context.Context, c *Call, entry *codec.Nod
 // part counts (stock_orders 2.4).
 func (items *stockItems) readItemID(n *codec.Node) (int64, *contract.Fault) {
 	key := contract.ItemIDInvalid
-	whole, ok := wholePart(n)
+	whole, ok := integerPart(n)
 	switch {
-	case n.Kind == codec.Number && math.IsInf(literal(n), 0):
+	case n.Kind == codec.Number && math.IsInf(numberLiteral(n), 0):
 		key = contract.ItemIDInfinite
 	case ok:
 		return whole, nil
 	case n.Kind == codec.Null:
 		key = contract.ItemIDMissing
-	case sentEmpty(n):
+	case isEmptyValue(n):
 		key = contract.ItemIDEmpty
 	}
 	fault := items.dialect.Fault(key)

@@ -88,7 +88,7 @@ func (rules *stockRules) readBatchEntry(entry *codec.Node) stockChange {
 func (rules *stockRules) begin(body *codec.Node) stockChange {
 	change := stockChange{values: make(map[int]*codec.Node, len(body.Members))}
 	if !rules.dialect.PartialUpdates {
-		if qty, sent := body.Get("qty"); !sent || countsAsMissing(qty) {
+		if qty, sent := body.Get("qty"); !sent || isMissingQty(qty) {
 			change.faults = append(change.faults, rules.dialect.Fault(contract.RequiredValue, "qty"))
 		}
 	}
@@ -97,7 +97,7 @@ func (rules *stockRules) begin(body *codec.Node) stockChange {
 
 // countsAsMissing: the original takes these for no value at all. A zero is one
 // only as a fraction, 0.0.
-func countsAsMissing(n *codec.Node) bool {
+func isMissingQty(n *codec.Node) bool {
 	switch n.Kind {
 	case codec.Null, codec.False:
 		return true
@@ -124,7 +124,7 @@ func (rules *stockRules) readField(change *stockChange, m *codec.Member) {
 	if readOnly && !field.RefusedEmpty {
 		return
 	}
-	if rules.dialect.EmptyValues && sentEmpty(&m.Value) {
+	if rules.dialect.EmptyValues && isEmptyValue(&m.Value) {
 		change.faults = append(change.faults, rules.dialect.Fault(contract.EmptyValue, field.Name))
 		return
 	}
@@ -132,8 +132,8 @@ func (rules *stockRules) readField(change *stockChange, m *codec.Member) {
 		return
 	}
 	for i := range field.Rules {
-		if rule := &field.Rules[i]; !holds(rule, &m.Value) {
-			text := strings.ReplaceAll(rule.Message, "{value}", shownValue(&m.Value))
+		if rule := &field.Rules[i]; !satisfiesRule(rule, &m.Value) {
+			text := strings.ReplaceAll(rule.Message, "{value}", messageValue(&m.Value))
 			change.faults = append(change.faults, rules.dialect.Fault(contract.BrokenRule, field.Name, text))
 		}
 	}
@@ -146,9 +146,9 @@ func (rules *stockRules) apply(change stockChange, current adapter.Record) adapt
 	next := adapter.NewRecord(current.Schema)
 	for at, node := range change.values {
 		if current.Schema.Attributes[at].Kind == adapter.KindDecimal {
-			next.Values[at] = adapter.TextValue(numeric.Decimal(clip(storedNumber(node))))
+			next.Values[at] = adapter.TextValue(numeric.Decimal(clampDecimal(parseDecimal(node))))
 		} else {
-			next.Values[at] = adapter.IntegerValue(flagNumber(node))
+			next.Values[at] = adapter.IntegerValue(parseFlag(node))
 		}
 	}
 	level := stockLevel{rules: rules, change: change, current: current}
@@ -165,17 +165,17 @@ func (rules *stockRules) apply(change stockChange, current adapter.Record) adapt
 }
 
 // maxStored is the greatest amount a decimal attribute holds, either way.
-const maxStored = 99999999.9999
+const maxDecimal = 99999999.9999
 
-func clip(f float64) float64 { return math.Max(-maxStored, math.Min(f, maxStored)) }
+func clampDecimal(f float64) float64 { return math.Max(-maxDecimal, math.Min(f, maxDecimal)) }
 
 // storedNumber returns the number a value of a decimal field is stored as. In a
 // text blanks and apostrophes group digits, and of comma and point the later one
 // is the decimal sign, a lone comma too.
-func storedNumber(n *codec.Node) float64 {
+func parseDecimal(n *codec.Node) float64 {
 	switch n.Kind {
 	case codec.Number:
-		return literal(n)
+		return numberLiteral(n)
 	case codec.True:
 		return 1
 	}
@@ -193,7 +193,7 @@ func storedNumber(n *codec.Node) float64 {
 }
 
 // flagNumber returns the number a flag is stored as; a comma is 0.
-func flagNumber(n *codec.Node) int64 {
+func parseFlag(n *codec.Node) int64 {
 	i, _ := strconv.ParseInt(strings.TrimSuffix(n.String(), "\n"), 10, 64)
 	return i
 }
@@ -241,7 +241,7 @@ func (l stockLevel) flag(at int) bool { return l.integer(at) != 0 }
 
 func (l stockLevel) integer(at int) int64 {
 	if sent, ok := l.change.values[at]; ok {
-		return flagNumber(sent)
+		return parseFlag(sent)
 	}
 	return l.current.Values[at].Int()
 }
@@ -254,6 +254,6 @@ func (l stockLevel) amount(at int) float64 {
 	case l.rules.dialect.TextComparison && sent.Kind == codec.Text:
 		return numeric.Leading(sent.Text)
 	default:
-		return storedNumber(sent)
+		return parseDecimal(sent)
 	}
 }

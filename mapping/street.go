@@ -9,18 +9,18 @@ import (
 )
 
 // blanks are what is trimmed off a text before its characters are counted.
-const blanks = " \t\n\r\x00\v"
+const trimCutset = " \t\n\r\x00\v"
 
 // streetSeparator stands between the lines that the second one holds
 // (contract 3.2).
 const streetSeparator = "; "
 
-// A street has two lines (customers 6.2).
-const streetLimit = 2
+// A street has two lines (customers 6, "Street").
+const maxStreetLines = 2
 
 // readStreet reads the lines of a street, joined by line feeds. With fault 0 they
 // are valid.
-func readStreet(field *contract.FormField, n *codec.Node) (lines []string, fault contract.FaultKey) {
+func parseStreet(field *contract.FormField, n *codec.Node) (lines []string, fault contract.FaultKey) {
 	if _, isList := n.Get("0"); !isList {
 		return nil, field.Missing
 	}
@@ -39,7 +39,7 @@ func readStreet(field *contract.FormField, n *codec.Node) (lines []string, fault
 			return nil, fault
 		}
 	}
-	joined := codec.TextNode(strings.Trim(strings.Join(values, "\n"), blanks))
+	joined := codec.TextNode(strings.Trim(strings.Join(values, "\n"), trimCutset))
 	text, _ := storedText(&joined)
 	return strings.Split(text, "\n"), 0
 }
@@ -47,7 +47,7 @@ func readStreet(field *contract.FormField, n *codec.Node) (lines []string, fault
 // streetValues returns the lines sent, at most two: all but the first are joined
 // in the one called 1, if there is one.
 func streetValues(n *codec.Node) (values []string, fault contract.FaultKey) {
-	for i := range n.Members[:min(streetLimit, len(n.Members))] {
+	for i := range n.Members[:min(maxStreetLines, len(n.Members))] {
 		m := &n.Members[i]
 		// The original falls over a literal false, which is no text.
 		text, ok := m.Value.String(), m.Value.Kind != codec.Struct && m.Value.Kind != codec.False
@@ -75,16 +75,16 @@ func joinLines(members []codec.Member) (joined string, ok bool) {
 
 // characters counts those of a text as the length rules do: without blanks around,
 // and 0 for what is no UTF-8 (customers 4; wire 6.3).
-func characters(text string) int {
+func trimmedLength(text string) int {
 	if !utf8.ValidString(text) {
 		return 0
 	}
-	return utf8.RuneCountInString(strings.Trim(text, blanks))
+	return utf8.RuneCountInString(strings.Trim(text, trimCutset))
 }
 
 // checkLength returns the fault of a text that is too short or too long, or 0.
 func checkLength(field *contract.FormField, text string) contract.FaultKey {
-	n := characters(text)
+	n := trimmedLength(text)
 	switch {
 	case n < field.Min:
 		return contract.ValueTooShort

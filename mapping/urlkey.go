@@ -9,7 +9,7 @@ import (
 
 // latin is what stands in a url_key for letters that are no base letter with an
 // accent, and for signs that are spelled out (products 6).
-func latin() map[rune]string {
+func transliterations() map[rune]string {
 	return map[rune]string{
 		'@': "at", '©': "c", '®': "r", '™': "tm",
 		'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "p", 'ð': "d", 'đ': "d", 'ø': "o", 'ł': "l", 'ħ': "h", 'ŧ': "t", 'ı': "i", 'ŋ': "n", 'ĸ': "k", 'ſ': "s",
@@ -25,15 +25,15 @@ func latin() map[rune]string {
 }
 
 // A urlKeys makes url_keys.
-type urlKeys struct{ latin map[rune]string }
+type urlKeyGenerator struct{ transliterations map[rune]string }
 
 // of returns the url_key of a text: its letters as Latin ones in lower case and
 // its digits, and one dash for all between them. It is "" for a text without any.
-func (k urlKeys) of(text string) string {
+func (k urlKeyGenerator) generate(text string) string {
 	var b strings.Builder
 	gap := false
 	for _, r := range norm.NFC.String(strings.ReplaceAll(text, "&amp;", "and")) {
-		spelled, letter := k.letters(r)
+		spelled, letter := k.transliterate(r)
 		switch {
 		case !letter:
 			gap = true
@@ -50,13 +50,13 @@ func (k urlKeys) of(text string) string {
 }
 
 // letters returns what r is written as; false for what counts as a gap.
-func (k urlKeys) letters(r rune) (string, bool) {
+func (k urlKeyGenerator) transliterate(r rune) (string, bool) {
 	for range 2 {
 		r = unicode.ToLower(r)
 		if '0' <= r && r <= '9' || 'a' <= r && r <= 'z' {
 			return string(r), true
 		}
-		if spelled, ok := k.latin[r]; ok {
+		if spelled, ok := k.transliterations[r]; ok {
 			return spelled, true
 		}
 		base := []rune(norm.NFD.String(string(r))) // a letter, its accents behind it

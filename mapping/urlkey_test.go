@@ -8,7 +8,7 @@ import (
 
 // TestURLKey holds the rules and examples of products 6.
 func TestURLKey(t *testing.T) {
-	keys := urlKeys{latin()}
+	keys := urlKeyGenerator{transliterations()}
 	for text, want := range map[string]string{
 		"Full Product!":               "full-product",
 		"Some Key/With.dots":          "some-key-with-dots",
@@ -41,7 +41,7 @@ func TestURLKey(t *testing.T) {
 		"zero\u200bwidth\u00a0blanks": "zero-width-blanks",
 	} {
 		t.Run(text, func(t *testing.T) {
-			if got := keys.of(text); got != want {
+			if got := keys.generate(text); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		})
@@ -53,14 +53,14 @@ func FuzzURLKey(f *testing.F) {
 	for _, seed := range []string{"Full Product!", "Straße &amp; Чайник", "\xff\u0301ß", "--"} {
 		f.Add(seed)
 	}
-	keys := urlKeys{latin()}
+	keys := urlKeyGenerator{transliterations()}
 	form := regexp.MustCompile(`^(?:[0-9a-z]+(?:-[0-9a-z]+)*)?$`)
 	f.Fuzz(func(t *testing.T, text string) {
-		key := keys.of(text)
+		key := keys.generate(text)
 		if !form.MatchString(key) {
 			t.Errorf("%q gives %q", text, key)
 		}
-		if again := keys.of(key); again != key {
+		if again := keys.generate(key); again != key {
 			t.Errorf("%q gives %q, and that %q", text, key, again)
 		}
 	})

@@ -33,12 +33,12 @@ func optionalText(n *codec.Node) adapter.Value {
 	case text == "":
 		return adapter.NullValue()
 	default:
-		return adapter.TextValue(cut(text, contract.LongestText))
+		return adapter.TextValue(truncateRunes(text, contract.LongestText))
 	}
 }
 
 // cut returns the first characters of a text.
-func cut(text string, characters int) string {
+func truncateRunes(text string, characters int) string {
 	for i := range text {
 		if characters == 0 {
 			return text[:i]
@@ -49,7 +49,7 @@ func cut(text string, characters int) string {
 }
 
 // cutBytes returns the first bytes of a text, without half a character at the end.
-func cutBytes(text string, longest int) string {
+func truncateBytes(text string, longest int) string {
 	if len(text) <= longest {
 		return text
 	}
@@ -78,7 +78,7 @@ func truthy(n *codec.Node) bool {
 }
 
 // flag returns 1 for a truthy value and 0 for others.
-func flag(n *codec.Node) int64 {
+func flagValue(n *codec.Node) int64 {
 	if truthy(n) {
 		return 1
 	}
@@ -86,22 +86,22 @@ func flag(n *codec.Node) int64 {
 }
 
 // setsFlag reports whether a member of a record that was sent sets a flag.
-func setsFlag(sent *codec.Node, member string) bool {
+func isFlagSet(sent *codec.Node, member string) bool {
 	n, ok := sent.Get(member)
 	return ok && truthy(n)
 }
 
 // memberOf returns a member of a record that was sent; ok is false when it is
 // absent or null.
-func memberOf(sent *codec.Node, member string) (n *codec.Node, ok bool) {
+func presentMember(sent *codec.Node, member string) (n *codec.Node, ok bool) {
 	n, ok = sent.Get(member)
 	return n, ok && n.Kind != codec.Null
 }
 
 // lacksText reports whether a value counts as missing where one is required:
 // null, false, a text without characters, or an empty list. Zero is a value.
-func lacksText(n *codec.Node) bool {
-	return n.Kind == codec.False || sentEmpty(n) || n.Kind == codec.Struct && len(n.Members) == 0
+func isMissing(n *codec.Node) bool {
+	return n.Kind == codec.False || isEmptyValue(n) || n.Kind == codec.Struct && len(n.Members) == 0
 }
 
 // numericValue returns the number a value is: a number, or a text that is one
@@ -109,7 +109,7 @@ func lacksText(n *codec.Node) bool {
 func numericValue(n *codec.Node) (float64, bool) {
 	switch n.Kind {
 	case codec.Number:
-		return literal(n), true
+		return numberLiteral(n), true
 	case codec.Text:
 		return numeric.Parse(n.Text)
 	default:
@@ -119,7 +119,7 @@ func numericValue(n *codec.Node) (float64, bool) {
 
 // wholePart returns the whole part of a number or a numeric text that was sent;
 // beyond 64 bits the nearest integer there is. ok is false for all else.
-func wholePart(n *codec.Node) (whole int64, ok bool) {
+func integerPart(n *codec.Node) (whole int64, ok bool) {
 	if n.Kind != codec.Number && n.Kind != codec.Text {
 		return 0, false
 	}
@@ -127,15 +127,15 @@ func wholePart(n *codec.Node) (whole int64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	if whole, exact := exactly(n); exact {
+	if whole, exact := exactInteger(n); exact {
 		return whole, true
 	}
-	return truncate(number), true
+	return toInt64(number), true
 }
 
 // exactly returns the value of digits, with a sign and blanks around or not, that
 // fits 64 bits.
-func exactly(n *codec.Node) (int64, bool) {
+func exactInteger(n *codec.Node) (int64, bool) {
 	whole, err := strconv.ParseInt(strings.TrimSpace(n.Text), 10, 64)
 	return whole, err == nil
 }
@@ -143,8 +143,8 @@ func exactly(n *codec.Node) (int64, bool) {
 // wholeNumber returns the value of a number or a numeric text that was sent, if it
 // is whole and fits 64 bits.
 func wholeNumber(n *codec.Node) (whole int64, ok bool) {
-	whole, ok = wholePart(n)
-	_, exact := exactly(n)
+	whole, ok = integerPart(n)
+	_, exact := exactInteger(n)
 	return whole, ok && (exact || isWhole(n) && whole != math.MaxInt64 && whole != math.MinInt64)
 }
 
@@ -157,7 +157,7 @@ func typeFault(kind adapter.Kind, n *codec.Node) contract.FaultKey {
 		if n.Kind == codec.Struct {
 			return contract.ValueCrash
 		}
-		_, fault := readMoment(n)
+		_, fault := parseDateTime(n)
 		return fault
 	case adapter.KindInteger:
 		_, ok = wholeNumber(n)
@@ -176,12 +176,12 @@ func typedValue(kind adapter.Kind, n *codec.Node) adapter.Value {
 	switch kind {
 	case adapter.KindDecimal:
 		number, _ := numericValue(n)
-		return adapter.TextValue(numeric.Decimal(clip(number)))
+		return adapter.TextValue(numeric.Decimal(clampDecimal(number)))
 	case adapter.KindTime:
-		stored, _ := readMoment(n)
+		stored, _ := parseDateTime(n)
 		return adapter.TextValue(stored)
 	default:
-		whole, _ := wholePart(n)
+		whole, _ := integerPart(n)
 		return adapter.IntegerValue(whole)
 	}
 }
@@ -196,7 +196,7 @@ func dropUnset(r adapter.Record) {
 	}
 }
 
-func truncate(f float64) int64 {
+func toInt64(f float64) int64 {
 	switch {
 	case f >= math.MaxInt64:
 		return math.MaxInt64
@@ -211,15 +211,15 @@ func truncate(f float64) int64 {
 // number it begins with, without its fraction, and 1 or 0 for a list.
 func castInteger(n *codec.Node, greatest int64) int64 {
 	if n.Kind == codec.Struct {
-		return flag(n)
+		return flagValue(n)
 	}
-	return min(max(truncate(leading(n)), 0), greatest)
+	return min(max(toInt64(leadingNumber(n)), 0), greatest)
 }
 
 // leading returns the number a value begins with.
-func leading(n *codec.Node) float64 {
+func leadingNumber(n *codec.Node) float64 {
 	if n.Kind == codec.Number {
-		return literal(n)
+		return numberLiteral(n)
 	}
 	return numeric.Leading(n.String())
 }

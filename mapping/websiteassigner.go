@@ -87,7 +87,7 @@ func (a *websiteAssigner) check(item *codec.Node) (adapter.Record, contract.Faul
 	var website int64
 	sent, ok := item.Get("website_id")
 	if ok {
-		website, ok = wholePart(sent)
+		website, ok = integerPart(sent)
 	}
 	switch {
 	case !ok:
@@ -163,7 +163,7 @@ func (a *websiteAssigner) readEnd(entry *codec.Node, field string, website int64
 	sent, ok := entry.Get(field)
 	var id int64
 	if ok {
-		id, ok = wholePart(sent)
+		id, ok = integerPart(sent)
 	}
 	if ok && sent.Kind == codec.Text {
 		number, _ := numeric.Parse(sent.Text)
@@ -222,7 +222,7 @@ func (a *websiteAssigner) makeURLKey(ctx context.Context) {
 		Change: func(current adapter.Record) (adapter.Record, error) {
 			next := adapter.NewRecord(current.Schema)
 			if hasNone(current.Get("url_key")) {
-				if key := a.products.writes.keys.of(current.Get("name").Text()); key != "" {
+				if key := a.products.writes.urlKeys.generate(current.Get("name").Text()); key != "" {
 					next.Set("url_key", adapter.TextValue(key))
 				}
 			}
