@@ -14,20 +14,20 @@ import (
 // /customers/:customer_id/addresses.
 type customerAddresses struct {
 	resource
-	form formReader
+	form formParser
 }
 
 func newCustomerAddresses(d *contract.Dialect, fields *contract.Fields, backend *invalidatingAdapter, schemas *adapter.Schemas) (*customerAddresses, error) {
-	bound, err := newResource(d, fields.CustomerAddresses, backend, schemas, adapter.CustomerAddresses)
+	base, err := newResource(d, fields.CustomerAddresses, backend, schemas, adapter.CustomerAddresses)
 	if err != nil {
 		return nil, err
 	}
-	directory, err := newDirectory(backend, schemas)
+	directory, err := newCountryDirectory(backend, schemas)
 	if err != nil {
 		return nil, err
 	}
-	addresses := &customerAddresses{resource: bound}
-	addresses.form = formReader{resource: &addresses.resource, form: contract.CustomerAddressForm(addresses.addedFields()...), directory: directory}
+	addresses := &customerAddresses{resource: base}
+	addresses.form = formParser{resource: &addresses.resource, form: contract.CustomerAddressForm(addresses.addedFields()...), directory: directory}
 	street := addresses.attribute("street")
 	addresses.compute = map[string]func(*Call, adapter.Record) (codec.Node, bool){
 		"street": func(_ *Call, rec adapter.Record) (codec.Node, bool) {
@@ -108,11 +108,11 @@ func (s *Service) createCustomerAddress(ctx context.Context, c *Call) (*Reply, e
 	if _, err := s.customers.store.Get(ctx, &adapter.GetParams{Key: customer}); err != nil {
 		return nil, err
 	}
-	filled, err := s.addresses.form.read(ctx, c, "")
+	parsed, err := s.addresses.form.parse(ctx, c, "")
 	if err != nil {
 		return nil, err
 	}
-	r := filled.change
+	r := parsed.change
 	r.Set("customer_id", adapter.IntegerValue(int64(customer)))
 	for _, name := range defaultFlags() {
 		if r.Get(name).Kind() == adapter.Absent {
@@ -133,7 +133,7 @@ func (s *Service) createCustomerAddress(ctx context.Context, c *Call) (*Reply, e
 func defaultFlags() []string { return []string{"is_default_billing", "is_default_shipping"} }
 
 // errMoved: an address has come into another country since its fields were checked.
-var errMoved = errors.New("the address has another country than before")
+var errCountryChanged = errors.New("the address has another country than before")
 
 // updateCustomerAddress handles PUT /customers/addresses/:id. The address is looked
 // up before its fields are checked, and what is checked against its country is
@@ -149,20 +149,20 @@ func (s *Service) updateCustomerAddress(ctx context.Context, c *Call) (*Reply, e
 		if err != nil {
 			return nil, err
 		}
-		filled, err := s.addresses.form.read(ctx, c, before.Get("country_id").Text())
+		parsed, err := s.addresses.form.parse(ctx, c, before.Get("country_id").Text())
 		if err != nil {
 			return nil, err
 		}
 		err = s.addresses.store.Update(ctx, &adapter.UpdateParams{Key: key, OwnerID: own, Change: func(current adapter.Record) (adapter.Record, error) {
 			if current.Get("country_id").Text() != before.Get("country_id").Text() {
-				return adapter.Record{}, errMoved
+				return adapter.Record{}, errCountryChanged
 			}
-			return filled.change, nil
+			return parsed.change, nil
 		}})
 		switch {
 		case err == nil:
 			return &Reply{}, nil
-		case !errors.Is(err, errMoved):
+		case !errors.Is(err, errCountryChanged):
 			return nil, err
 		}
 	}

@@ -13,16 +13,16 @@ import (
 // customers is the resource behind /customers.
 type customers struct {
 	resource
-	form formReader
+	form formParser
 }
 
 func newCustomers(d *contract.Dialect, fields *contract.Fields, backend *invalidatingAdapter, schemas *adapter.Schemas, shops *shops) (*customers, error) {
-	bound, err := newResource(d, fields.Customers, backend, schemas, adapter.Customers)
+	base, err := newResource(d, fields.Customers, backend, schemas, adapter.Customers)
 	if err != nil {
 		return nil, err
 	}
-	customers := &customers{resource: bound}
-	customers.form = formReader{resource: &customers.resource, form: contract.CustomerForm(customers.addedFields()...), shops: shops}
+	customers := &customers{resource: base}
+	customers.form = formParser{resource: &customers.resource, form: contract.CustomerForm(customers.addedFields()...), shops: shops}
 	return customers, nil
 }
 
@@ -61,14 +61,14 @@ const createdIn = "Admin"
 
 // createCustomer handles POST /customers.
 func (s *Service) createCustomer(ctx context.Context, c *Call) (*Reply, error) {
-	filled, err := s.customers.form.read(ctx, c, "")
+	parsed, err := s.customers.form.parse(ctx, c, "")
 	if err != nil {
 		return nil, err
 	}
-	if filled.late != 0 {
-		return nil, s.unsaved(filled.late, contract.RecordUnsaved)
+	if parsed.saveFault != 0 {
+		return nil, s.saveFailure(parsed.saveFault, contract.RecordUnsaved)
 	}
-	r := filled.change
+	r := parsed.change
 	r.Set("store_id", adapter.IntegerValue(0))
 	r.Set("created_in", adapter.TextValue(createdIn))
 	if r.Get("disable_auto_group_change").Kind() == adapter.Absent {
@@ -77,12 +77,12 @@ func (s *Service) createCustomer(ctx context.Context, c *Call) (*Reply, error) {
 	if s.dialect.ConfirmationKeys {
 		r.Set("confirmation", adapter.TextValue(newConfirmationKey()))
 	}
-	if err := filled.hashPassword(s.settings.PasswordCost); err != nil {
+	if err := parsed.hashPassword(s.settings.PasswordCost); err != nil {
 		return nil, err
 	}
 	key, err := s.customers.store.Create(ctx, &adapter.CreateParams{Record: r})
-	if isTaken(err) {
-		return nil, s.unsaved(contract.EmailTaken, contract.RecordUnsaved)
+	if isEmailTaken(err) {
+		return nil, s.saveFailure(contract.EmailTaken, contract.RecordUnsaved)
 	}
 	if err != nil {
 		return nil, err
@@ -99,25 +99,25 @@ func newConfirmationKey() string {
 
 // hashPassword puts the hash of the password sent, if any, into the change, at a
 // bcrypt cost. It takes its time, which no transaction has to wait for.
-func (filled *filledForm) hashPassword(cost int) error {
-	if filled.password == "" {
+func (f *parsedForm) hashPassword(cost int) error {
+	if f.password == "" {
 		return nil
 	}
-	hash, err := adapter.HashPassword(filled.password, cost)
+	hash, err := adapter.HashPassword(f.password, cost)
 	if err != nil {
 		return err
 	}
-	filled.change.Set("password_hash", adapter.TextValue(hash))
+	f.change.Set("password_hash", adapter.TextValue(hash))
 	return nil
 }
 
 // isTaken reports whether a write failed because another customer of the website
 // has the e-mail address.
-func isTaken(err error) bool { return isStoreError(err, adapter.Conflict, "email") }
+func isEmailTaken(err error) bool { return isStoreError(err, adapter.Conflict, "email") }
 
 // unsaved returns the refusal of a save: its fault, and where the original goes on
 // all the same, what comes of that.
-func (s *Service) unsaved(key, next contract.FaultKey) contract.Faults {
+func (s *Service) saveFailure(key, next contract.FaultKey) contract.Faults {
 	faults := contract.Faults{s.dialect.Fault(key)}
 	if s.dialect.GoesOnUnsaved {
 		faults = append(faults, s.dialect.Fault(next))
@@ -137,23 +137,23 @@ func (s *Service) updateCustomer(ctx context.Context, c *Call) (*Reply, error) {
 	if _, err := s.customers.store.Get(ctx, &adapter.GetParams{Key: key, OwnerID: own}); err != nil {
 		return nil, err
 	}
-	filled, err := s.customers.form.read(ctx, c, "")
+	parsed, err := s.customers.form.parse(ctx, c, "")
 	switch {
 	case err != nil:
 		return nil, err
-	case filled.late != 0:
-		return nil, s.unsaved(filled.late, contract.UpdateUnsaved)
-	case !filled.saves:
+	case parsed.saveFault != 0:
+		return nil, s.saveFailure(parsed.saveFault, contract.UpdateUnsaved)
+	case !parsed.hasChanges:
 		return &Reply{}, nil
 	}
-	if err := filled.hashPassword(s.settings.PasswordCost); err != nil {
+	if err := parsed.hashPassword(s.settings.PasswordCost); err != nil {
 		return nil, err
 	}
 	err = s.customers.store.Update(ctx, &adapter.UpdateParams{Key: key, OwnerID: own, Change: func(adapter.Record) (adapter.Record, error) {
-		return filled.change, nil
+		return parsed.change, nil
 	}})
-	if isTaken(err) {
-		return nil, s.unsaved(contract.EmailTaken, contract.UpdateUnsaved)
+	if isEmailTaken(err) {
+		return nil, s.saveFailure(contract.EmailTaken, contract.UpdateUnsaved)
 	}
 	if err != nil {
 		return nil, err

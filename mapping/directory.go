@@ -10,9 +10,9 @@ import (
 )
 
 // A directory knows the countries and regions that addresses may name.
-type directory struct{ countries, regions source }
+type countryDirectory struct{ countries, regions source }
 
-func newDirectory(backend *invalidatingAdapter, schemas *adapter.Schemas) (d directory, err error) {
+func newCountryDirectory(backend *invalidatingAdapter, schemas *adapter.Schemas) (d countryDirectory, err error) {
 	if d.countries, err = newSource(backend, schemas, adapter.Countries); err != nil {
 		return d, err
 	}
@@ -22,13 +22,13 @@ func newDirectory(backend *invalidatingAdapter, schemas *adapter.Schemas) (d dir
 
 // The lengths a country's code may have (Limits, 2).
 const (
-	minCountry = 2
-	maxCountry = 3
+	minCountryCode = 2
+	maxCountryCode = 3
 )
 
 // checkCountry returns the fault of a value sent for a country that is not missing,
 // or 0 (customers 6).
-func (d directory) checkCountry(ctx context.Context, n *codec.Node) (contract.FaultKey, error) {
+func (d countryDirectory) checkCountry(ctx context.Context, n *codec.Node) (contract.FaultKey, error) {
 	switch n.Kind {
 	case codec.Struct:
 		return contract.CountryType, nil
@@ -36,7 +36,7 @@ func (d directory) checkCountry(ctx context.Context, n *codec.Node) (contract.Fa
 	default:
 		return contract.CountryNoText, nil
 	}
-	if length := utf8.RuneCountInString(n.Text); length < minCountry || length > maxCountry {
+	if length := utf8.RuneCountInString(n.Text); length < minCountryCode || length > maxCountryCode {
 		return contract.CountryLength, nil
 	}
 	found, err := d.countries.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{textEquals("country_id", n.Text)}}})
@@ -57,7 +57,7 @@ type region struct{ name, id adapter.Value }
 // readRegion reads the region sent for an address in a country, nil for none, and
 // returns it or its fault (customers 6). Regions of the directory are stored by
 // their names; in a country without any, every text is taken for one.
-func (d directory) readRegion(ctx context.Context, country string, n *codec.Node) (r region, fault contract.FaultKey, err error) {
+func (d countryDirectory) readRegion(ctx context.Context, country string, n *codec.Node) (r region, fault contract.FaultKey, err error) {
 	switch {
 	case n == nil:
 	case n.Kind == codec.Struct && len(n.Members) > 0:
@@ -70,7 +70,7 @@ func (d directory) readRegion(ctx context.Context, country string, n *codec.Node
 		return r, 0, err
 	}
 	if len(all) == 0 {
-		return freeRegion(n)
+		return freeTextRegion(n)
 	}
 	switch {
 	case n == nil:
@@ -92,7 +92,7 @@ func (d directory) readRegion(ctx context.Context, country string, n *codec.Node
 }
 
 // freeRegion reads the region of a country that has none in the directory.
-func freeRegion(n *codec.Node) (r region, fault contract.FaultKey, err error) {
+func freeTextRegion(n *codec.Node) (r region, fault contract.FaultKey, err error) {
 	switch {
 	case n == nil:
 		return region{id: adapter.UnsetValue()}, 0, nil

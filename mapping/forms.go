@@ -13,40 +13,40 @@ import (
 )
 
 // A formReader reads the body of a write by a form (customers 4 to 6).
-type formReader struct {
+type formParser struct {
 	*resource
 	form      contract.Form
 	shops     *shops
-	directory directory
+	directory countryDirectory
 }
 
 // A filledForm is what the body of a write asks for, once nothing is wrong with it.
-type filledForm struct {
+type parsedForm struct {
 	// change holds the values of the attributes, null for an empty text and unset
 	// for what is taken away.
 	change adapter.Record
 	// password is the one sent, without blanks around; "" for none.
 	password string
 	// saves: the body names something that is kept.
-	saves bool
+	hasChanges bool
 	// late is the fault of a value that the original stumbles over when it saves, 0
 	// for none.
-	late contract.FaultKey
+	saveFault contract.FaultKey
 }
 
 // A reading is the reading of one body.
-type reading struct {
-	*formReader
+type formState struct {
+	*formParser
 	body   *codec.Node
 	faults contract.Faults
-	filledForm
+	parsedForm
 }
 
 // read reads the body of c, which creates a record or changes one. stored is the
 // country of the address that is changed, "" for none. The error is the refusal
 // with all that is wrong, or that of a store.
-func (f *formReader) read(ctx context.Context, c *Call, stored string) (*filledForm, error) {
-	r := &reading{formReader: f, body: &c.Body, filledForm: filledForm{change: adapter.NewRecord(f.schema)}}
+func (f *formParser) parse(ctx context.Context, c *Call, storedCountry string) (*parsedForm, error) {
+	r := &formState{formParser: f, body: &c.Body, parsedForm: parsedForm{change: adapter.NewRecord(f.schema)}}
 	creates := c.Method == contract.POST
 	var regional *contract.FormField
 	for i := range f.form {
@@ -61,18 +61,18 @@ func (f *formReader) read(ctx context.Context, c *Call, stored string) (*filledF
 		}
 		n, sent := c.Body.Get(field.Name)
 		if !sent {
-			if creates && field.Required && !field.OptionalIn(f.dialect, r.country()) {
-				r.fail(field, field.Missing)
+			if creates && field.Required && !field.OptionalIn(f.dialect, r.sentCountry()) {
+				r.addFault(field, field.Missing)
 			}
 			continue
 		}
-		r.saves = r.saves || field.Content != contract.Kept
-		if err := r.field(ctx, field, n); err != nil {
+		r.hasChanges = r.hasChanges || field.Content != contract.Kept
+		if err := r.parseField(ctx, field, n); err != nil {
 			return nil, err
 		}
 	}
 	if regional != nil && len(r.faults) == 0 {
-		if err := r.region(ctx, regional, creates, stored); err != nil {
+		if err := r.parseRegion(ctx, regional, creates, storedCountry); err != nil {
 			return nil, err
 		}
 	}
@@ -82,11 +82,11 @@ func (f *formReader) read(ctx context.Context, c *Call, stored string) (*filledF
 	if creates {
 		dropUnset(r.change)
 	}
-	return &r.filledForm, nil
+	return &r.parsedForm, nil
 }
 
 // country returns the country the body names, if it is a text.
-func (r *reading) country() string {
+func (r *formState) sentCountry() string {
 	if n, sent := r.body.Get("country_id"); sent && n.Kind == codec.Text {
 		return n.Text
 	}
@@ -94,7 +94,7 @@ func (r *reading) country() string {
 }
 
 // fail notes what is wrong with a field.
-func (r *reading) fail(field *contract.FormField, key contract.FaultKey) {
+func (r *formState) addFault(field *contract.FormField, key contract.FaultKey) {
 	args := []any{field.Label}
 	switch key {
 	case contract.ValueTooShort:
@@ -106,13 +106,13 @@ func (r *reading) fail(field *contract.FormField, key contract.FaultKey) {
 }
 
 // set stores a value.
-func (r *reading) set(field *contract.FormField, v adapter.Value) {
+func (r *formState) setValue(field *contract.FormField, v adapter.Value) {
 	r.change.Values[r.attribute(field.Name)] = v
 }
 
 // field reads the value of one field. The error is a crash of the original, which
 // leaves no other entry, or that of a store.
-func (r *reading) field(ctx context.Context, field *contract.FormField, n *codec.Node) error {
+func (r *formState) parseField(ctx context.Context, field *contract.FormField, n *codec.Node) error {
 	switch field.Content {
 	case contract.Flag, contract.DefaultFlag:
 		if n.Kind == codec.Struct && r.dialect.OneValueEach {
@@ -122,13 +122,13 @@ func (r *reading) field(ctx context.Context, field *contract.FormField, n *codec
 	}
 	switch field.Content {
 	case contract.Flag:
-		r.set(field, adapter.IntegerValue(flagValue(n)))
+		r.setValue(field, adapter.IntegerValue(flagValue(n)))
 	case contract.DefaultFlag:
 		if truthy(n) {
-			r.set(field, adapter.IntegerValue(1))
+			r.setValue(field, adapter.IntegerValue(1))
 		}
 	case contract.Number:
-		r.option(field, n, field.Options)
+		r.parseOption(field, n, field.Options)
 	case contract.WebsiteID, contract.GroupID:
 		shop, err := r.shops.current(ctx)
 		if err != nil {
@@ -138,25 +138,25 @@ func (r *reading) field(ctx context.Context, field *contract.FormField, n *codec
 		if field.Content == contract.WebsiteID {
 			options = shop.websites
 		}
-		r.option(field, n, options)
+		r.parseOption(field, n, options)
 	case contract.CountryID:
-		return r.countryID(ctx, field, n)
+		return r.parseCountry(ctx, field, n)
 	case contract.Street:
-		return r.street(field, n)
+		return r.parseStreet(field, n)
 	case contract.AddedValue:
-		return r.addedValue(field, n)
+		return r.parseAddedAttribute(field, n)
 	case contract.Kept:
 	default:
-		return r.text(field, n)
+		return r.parseText(field, n)
 	}
 	return nil
 }
 
 // option reads one of some numbers, which are compared as such.
-func (r *reading) option(field *contract.FormField, n *codec.Node, options []int64) {
+func (r *formState) parseOption(field *contract.FormField, n *codec.Node, options []int64) {
 	switch {
 	case field.Required && isMissing(n):
-		r.fail(field, field.Missing)
+		r.addFault(field, field.Missing)
 		return
 	case n.Kind == codec.Struct:
 		r.faults = append(r.faults, r.dialect.Fault(contract.OptionType, field.Name))
@@ -168,12 +168,12 @@ func (r *reading) option(field *contract.FormField, n *codec.Node, options []int
 		r.faults = append(r.faults, r.dialect.Fault(contract.OptionUnknown, n.String(), field.Name))
 		return
 	}
-	r.set(field, adapter.IntegerValue(options[at]))
+	r.setValue(field, adapter.IntegerValue(options[at]))
 }
 
-func (r *reading) countryID(ctx context.Context, field *contract.FormField, n *codec.Node) error {
+func (r *formState) parseCountry(ctx context.Context, field *contract.FormField, n *codec.Node) error {
 	if isMissing(n) {
-		r.fail(field, field.Missing)
+		r.addFault(field, field.Missing)
 		return nil
 	}
 	fault, err := r.directory.checkCountry(ctx, n)
@@ -183,7 +183,7 @@ func (r *reading) countryID(ctx context.Context, field *contract.FormField, n *c
 	case fault != 0:
 		r.faults = append(r.faults, r.dialect.Fault(fault, n.String()))
 	default:
-		r.set(field, adapter.TextValue(n.Text))
+		r.setValue(field, adapter.TextValue(n.Text))
 	}
 	return nil
 }
@@ -191,19 +191,19 @@ func (r *reading) countryID(ctx context.Context, field *contract.FormField, n *c
 // addedValue reads the value of an attribute of the store's own. One that is no text is
 // refused as products refuse theirs (products 5.3, step 8), and never stored as
 // "nothing".
-func (r *reading) addedValue(field *contract.FormField, n *codec.Node) error {
+func (r *formState) parseAddedAttribute(field *contract.FormField, n *codec.Node) error {
 	kind := r.schema.Attributes[r.attribute(field.Name)].Kind
 	switch {
 	case kind == adapter.KindText:
-		return r.text(field, n)
+		return r.parseText(field, n)
 	case n.Kind == codec.Struct && r.dialect.OneValueEach:
 	case isMissing(n), kind == adapter.KindTime && !truthy(n):
-		r.set(field, adapter.UnsetValue())
+		r.setValue(field, adapter.UnsetValue())
 		return nil
 	}
 	switch fault := typeFault(kind, n); fault {
 	case 0:
-		r.set(field, typedValue(kind, n))
+		r.setValue(field, typedValue(kind, n))
 	case contract.ValueCrash:
 		return r.dialect.Fault(fault)
 	case contract.OptionInvalid:
@@ -218,29 +218,29 @@ func (r *reading) addedValue(field *contract.FormField, n *codec.Node) error {
 	return nil
 }
 
-func (r *reading) street(field *contract.FormField, n *codec.Node) error {
+func (r *formState) parseStreet(field *contract.FormField, n *codec.Node) error {
 	lines, fault := parseStreet(field, n)
 	switch fault {
 	case 0:
-		r.set(field, adapter.TextsValue(lines))
+		r.setValue(field, adapter.TextsValue(lines))
 	case contract.ValueCrash:
 		return r.dialect.Fault(fault)
 	default:
-		r.fail(field, fault)
+		r.addFault(field, fault)
 	}
 	return nil
 }
 
 // region reads the region of an address that is new, or sent with its country or
 // alone.
-func (r *reading) region(ctx context.Context, field *contract.FormField, creates bool, stored string) error {
+func (r *formState) parseRegion(ctx context.Context, field *contract.FormField, creates bool, storedCountry string) error {
 	n, sent := r.body.Get(field.Name)
-	country := r.country()
+	country := r.sentCountry()
 	if !creates && !sent && country == "" {
 		return nil
 	}
 	if country == "" {
-		country = stored
+		country = storedCountry
 	}
 	found, fault, err := r.directory.readRegion(ctx, country, n)
 	switch {
@@ -250,57 +250,57 @@ func (r *reading) region(ctx context.Context, field *contract.FormField, creates
 		if f := r.dialect.Fault(fault); f.Bare {
 			return f
 		}
-		r.fail(field, fault)
+		r.addFault(field, fault)
 		return nil
 	}
-	r.saves = true
-	r.set(field, found.name)
+	r.hasChanges = true
+	r.setValue(field, found.name)
 	r.change.Set("region_id", found.id)
 	return nil
 }
 
 // text reads what is sent as a text.
-func (r *reading) text(field *contract.FormField, n *codec.Node) error {
-	optional := !field.Required || field.OptionalIn(r.dialect, r.country())
+func (r *formState) parseText(field *contract.FormField, n *codec.Node) error {
+	optional := !field.Required || field.OptionalIn(r.dialect, r.sentCountry())
 	switch {
 	case n.Kind == codec.Struct && len(n.Members) == 0 && optional && field.Content != contract.Date && !r.dialect.OneValueEach:
 		return nil // what is stored stays
 	case n.Kind == codec.Struct:
 		return r.dialect.Fault(contract.ValueCrash)
 	case !optional && isMissing(n):
-		r.fail(field, field.Missing)
+		r.addFault(field, field.Missing)
 		return nil
 	case optional && isMissing(n):
 		v := optionalText(n)
 		if field.Content == contract.Date {
 			v = adapter.UnsetValue() // never stored as "nothing"
 		}
-		r.set(field, v)
+		r.setValue(field, v)
 		return nil
 	}
 	switch field.Content {
 	case contract.Email:
-		return r.email(field, n)
+		return r.parseEmail(field, n)
 	case contract.Date:
-		return r.date(field, n)
+		return r.parseDate(field, n)
 	case contract.Password:
-		r.secret(field, n)
+		r.parsePassword(field, n)
 		return nil
 	}
 	if fault := checkLength(field, n.String()); fault != 0 {
-		r.fail(field, fault)
+		r.addFault(field, fault)
 		return nil
 	}
-	r.set(field, optionalText(n))
+	r.setValue(field, optionalText(n))
 	return nil
 }
 
-func (r *reading) email(field *contract.FormField, n *codec.Node) error {
+func (r *formState) parseEmail(field *contract.FormField, n *codec.Node) error {
 	switch {
 	case n.Kind == codec.Text && n.Text == "0", n.Kind == codec.Number && !truthy(n):
-		r.late = contract.EmailZero
+		r.saveFault = contract.EmailZero
 	case n.Kind != codec.Text:
-		r.fail(field, contract.EmailType)
+		r.addFault(field, contract.EmailType)
 	default:
 		faults := checkEmail(r.dialect, field.Label, n.Text)
 		if i := slices.IndexFunc(faults, func(f contract.Fault) bool { return f.Bare }); i >= 0 {
@@ -308,25 +308,25 @@ func (r *reading) email(field *contract.FormField, n *codec.Node) error {
 		}
 		r.faults = append(r.faults, faults...)
 		text, _ := storedText(n)
-		r.set(field, adapter.TextValue(text))
+		r.setValue(field, adapter.TextValue(text))
 	}
 	return nil
 }
 
-func (r *reading) date(field *contract.FormField, n *codec.Node) error {
+func (r *formState) parseDate(field *contract.FormField, n *codec.Node) error {
 	day, fault := parseBirthDate(n)
 	switch fault {
 	case 0:
-		r.set(field, adapter.TextValue(day))
+		r.setValue(field, adapter.TextValue(day))
 	case contract.ValueCrash, contract.DateZero:
 		return r.dialect.Fault(fault)
 	default:
-		r.fail(field, fault)
+		r.addFault(field, fault)
 	}
 	return nil
 }
 
-func (r *reading) secret(field *contract.FormField, n *codec.Node) {
+func (r *formState) parsePassword(field *contract.FormField, n *codec.Node) {
 	r.password = strings.Trim(n.String(), trimCutset)
 	if utf8.RuneCountInString(r.password) < field.Min {
 		r.faults = append(r.faults, r.dialect.Fault(contract.PasswordTooShort, field.Min))
