@@ -16,28 +16,28 @@ import (
 // comments.
 type orderPart struct {
 	resource
-	field string // of the order that holds the list of them
-	order string // the attribute that names their order
+	field          string // of the order that holds the list of them
+	orderAttribute string // the attribute that names their order
 	// forCustomers must hold of the records a Customer sees.
-	forCustomers []adapter.Condition
+	customerFilter []adapter.Condition
 }
 
 // maxOrders is the number of orders whose parts are fetched at once; above the
 // greatest page, so that every page takes one query for each part.
-const maxOrders = 128
+const maxOrdersPerQuery = 128
 
 // ofOrders returns the lists of the records that belong to orders, in ascending
 // order of their ids, as the orders hold them. An order without any has none.
 // Unless wanted, they are fetched only where selecting nothing of them is a
 // crash, because that takes a record.
-func (p *orderPart) ofOrders(ctx context.Context, c *Call, view contract.View, orders []adapter.Key, wanted bool) (map[adapter.Key]codec.Node, error) {
+func (p *orderPart) listsByOrder(ctx context.Context, c *Call, view contract.View, orders []adapter.Key, shown bool) (map[adapter.Key]codec.Node, error) {
 	fields, selectionFault := p.selectFields(c, view)
-	if !wanted && selectionFault == nil {
+	if !shown && selectionFault == nil {
 		return nil, nil
 	}
 	lists, renderer := make(map[adapter.Key]codec.Node, len(orders)), p.newRenderer(c, fields)
-	for some := range slices.Chunk(orders, maxOrders) {
-		records, err := p.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: p.visible(c, some...)}})
+	for some := range slices.Chunk(orders, maxOrdersPerQuery) {
+		records, err := p.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: p.visibleConditions(c, some...)}})
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +45,7 @@ func (p *orderPart) ofOrders(ctx context.Context, c *Call, view contract.View, o
 			return nil, selectionFault
 		}
 		for _, rec := range records {
-			order := adapter.Key(rec.Get(p.order).Int())
+			order := adapter.Key(rec.Get(p.orderAttribute).Int())
 			list := lists[order]
 			list.Kind = codec.Struct
 			list.Members = append(list.Members, codec.Member{Key: strconv.Itoa(len(list.Members)), Value: renderer.render(rec)})
@@ -57,26 +57,26 @@ func (p *orderPart) ofOrders(ctx context.Context, c *Call, view contract.View, o
 
 // visible returns the conditions that select what the caller sees of the records
 // that belong to orders.
-func (p *orderPart) visible(c *Call, orders ...adapter.Key) []adapter.Condition {
+func (p *orderPart) visibleConditions(c *Call, orders ...adapter.Key) []adapter.Condition {
 	ids := make([]string, len(orders))
 	for i, key := range orders {
 		ids[i] = strconv.FormatInt(int64(key), 10)
 	}
-	where := []adapter.Condition{condition(p.order, adapter.In, ids...)}
+	where := []adapter.Condition{condition(p.orderAttribute, adapter.In, ids...)}
 	if c.Principal.Role != contract.Admin {
-		where = append(where, p.forCustomers...)
+		where = append(where, p.customerFilter...)
 	}
 	return where
 }
 
 // wanted reads the list modifiers.
-func (p *orderPart) wanted(c *Call) (*listquery.List, error) {
+func (p *orderPart) parseListQuery(c *Call) (*listquery.List, error) {
 	return p.listReader(c.Principal.Role).Parse(p.schema, &c.Query)
 }
 
 // listOf answers with the wanted page of the records that belong to order.
-func (p *orderPart) listOf(ctx context.Context, c *Call, order adapter.Key, wanted *listquery.List, limits rowLimits) (*Reply, error) {
-	wanted.Query.Where = append(p.visible(c, order), wanted.Query.Where...)
+func (p *orderPart) listForOrder(ctx context.Context, c *Call, order adapter.Key, wanted *listquery.List, limits rowLimits) (*Reply, error) {
+	wanted.Query.Where = append(p.visibleConditions(c, order), wanted.Query.Where...)
 	records, err := p.rows(ctx, wanted, adapter.ListParams{}, limits, noBatchHook)
 	if err != nil {
 		return nil, err
@@ -86,26 +86,26 @@ func (p *orderPart) listOf(ctx context.Context, c *Call, order adapter.Key, want
 
 // orderOfAddresses returns the key of the order whose addresses a call names, if the
 // caller may see it. The original rounds an id that is not whole.
-func (s *Service) orderOfAddresses(ctx context.Context, c *Call) (adapter.Key, error) {
+func (s *Service) addressesOrder(ctx context.Context, c *Call) (adapter.Key, error) {
 	read := numeric.ID
 	if s.dialect.IDsCut {
 		read = numeric.IDRounded
 	}
-	return s.order(ctx, c, read, "order_id")
+	return s.orderKey(ctx, c, read, "order_id")
 }
 
 // orderOfPart is orderOfAddresses for the other parts: there it cuts the id.
-func (s *Service) orderOfPart(ctx context.Context, c *Call) (adapter.Key, error) {
+func (s *Service) partOrder(ctx context.Context, c *Call) (adapter.Key, error) {
 	read := numeric.ID
 	if s.dialect.IDsCut {
 		read = numeric.IDPart
 	}
-	return s.order(ctx, c, read, "id")
+	return s.orderKey(ctx, c, read, "id")
 }
 
 // order returns the key of the order that the path's parameter names, if the
 // caller may see it.
-func (s *Service) order(ctx context.Context, c *Call, read func(string) (int64, bool), parameter string) (adapter.Key, error) {
+func (s *Service) orderKey(ctx context.Context, c *Call, read func(string) (int64, bool), parameter string) (adapter.Key, error) {
 	key, err := s.keyOrNotFound(read(c.Param(parameter)))
 	if err != nil {
 		return 0, err
@@ -127,15 +127,15 @@ func (s *Service) listOrderComments(ctx context.Context, c *Call) (*Reply, error
 // listOrderPart looks for the order before it reads the list modifiers
 // (stock_orders 1.5).
 func (s *Service) listOrderPart(ctx context.Context, c *Call, part *orderPart) (*Reply, error) {
-	order, err := s.orderOfPart(ctx, c)
+	order, err := s.partOrder(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := part.wanted(c)
+	wanted, err := part.parseListQuery(c)
 	if err != nil {
 		return nil, err
 	}
-	return part.listOf(ctx, c, order, wanted, s.limits)
+	return part.listForOrder(ctx, c, order, wanted, s.limits)
 }
 
 // listOrderAddresses handles GET /orders/:order_id/addresses. Other than the
@@ -143,15 +143,15 @@ func (s *Service) listOrderPart(ctx context.Context, c *Call, part *orderPart) (
 // (stock_orders 1.5 and 5).
 func (s *Service) listOrderAddresses(ctx context.Context, c *Call) (*Reply, error) {
 	addresses := &s.orders.addresses
-	wanted, err := addresses.wanted(c)
+	wanted, err := addresses.parseListQuery(c)
 	if err != nil {
 		return nil, err
 	}
-	order, err := s.orderOfAddresses(ctx, c)
+	order, err := s.addressesOrder(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	reply, err := addresses.listOf(ctx, c, order, wanted, s.limits)
+	reply, err := addresses.listForOrder(ctx, c, order, wanted, s.limits)
 	if err == nil && len(reply.Body.Members) == 0 {
 		return nil, s.dialect.Fault(contract.NotFound)
 	}
@@ -161,12 +161,12 @@ func (s *Service) listOrderAddresses(ctx context.Context, c *Call) (*Reply, erro
 // getOrderAddress handles GET /orders/:order_id/addresses/:address_type. The
 // type is compared as the store compares texts, whatever its letter case.
 func (s *Service) getOrderAddress(ctx context.Context, c *Call) (*Reply, error) {
-	order, err := s.orderOfAddresses(ctx, c)
+	order, err := s.addressesOrder(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	addresses := &s.orders.addresses
-	where := append(addresses.visible(c, order), textEquals("address_type", c.Param("address_type")))
+	where := append(addresses.visibleConditions(c, order), textEquals("address_type", c.Param("address_type")))
 	found, err := addresses.all(ctx, &adapter.ListParams{Query: adapter.Query{Where: where, Limit: 1}})
 	switch {
 	case err != nil:

@@ -24,10 +24,10 @@ func newOrders(d *contract.Dialect, fields *contract.Fields, backend *invalidati
 	// A Customer sees only the comments that are meant for the storefront.
 	onFront := []adapter.Condition{integerEquals("is_visible_on_front", 1)}
 	o := &orders{
-		addresses:   orderPart{field: "addresses", order: "parent_id"},
-		items:       orderPart{field: "order_items", order: "order_id"},
-		comments:    orderPart{field: "order_comments", order: "parent_id", forCustomers: onFront},
-		commentList: orderPart{field: "order_comments", order: "parent_id", forCustomers: onFront},
+		addresses:   orderPart{field: "addresses", orderAttribute: "parent_id"},
+		items:       orderPart{field: "order_items", orderAttribute: "order_id"},
+		comments:    orderPart{field: "order_comments", orderAttribute: "parent_id", customerFilter: onFront},
+		commentList: orderPart{field: "order_comments", orderAttribute: "parent_id", customerFilter: onFront},
 	}
 	for _, part := range []struct {
 		of       *resource
@@ -61,7 +61,7 @@ func (s *Service) getOrder(ctx context.Context, c *Call) (*Reply, error) {
 		return nil, err
 	}
 	reply := s.orders.newReply(c, contract.SingleView(c.Format))
-	if _, err := reply.gather(ctx, []adapter.Record{order}); err != nil {
+	if _, err := reply.loadParts(ctx, []adapter.Record{order}); err != nil {
 		return nil, err
 	}
 	return reply.singleReply(c, order)
@@ -76,9 +76,9 @@ func (s *Service) listOrders(ctx context.Context, c *Call) (*Reply, error) {
 	}
 	view := contract.ListView(c.Format)
 	parts := o.newReply(c, view)
-	records, err := o.rows(ctx, wanted, adapter.ListParams{OwnerID: ownerID(c.Principal)}, s.limits, parts.gather)
-	if err == nil && !records.ended && parts.mayCrash() {
-		err = records.validateRest(ctx, o.newReply(c, view).gather)
+	records, err := o.rows(ctx, wanted, adapter.ListParams{OwnerID: ownerID(c.Principal)}, s.limits, parts.loadParts)
+	if err == nil && !records.ended && parts.selectionMayCrash() {
+		err = records.validateRest(ctx, o.newReply(c, view).loadParts)
 	}
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (o *orders) newReply(c *Call, view contract.View) *orderReply {
 }
 
 // gather fetches the parts of the orders that are written next, of all at once.
-func (r *orderReply) gather(ctx context.Context, orders []adapter.Record) ([]adapter.Record, error) {
+func (r *orderReply) loadParts(ctx context.Context, orders []adapter.Record) ([]adapter.Record, error) {
 	keys := make([]adapter.Key, len(orders))
 	for i, order := range orders {
 		keys[i] = r.orders.key(order)
@@ -140,7 +140,7 @@ func (r *orderReply) gather(ctx context.Context, orders []adapter.Record) ([]ada
 	for i := range r.parts {
 		part := &r.parts[i]
 		var err error
-		if part.lists, err = part.ofOrders(ctx, r.c, r.view, keys, part.shown); err != nil {
+		if part.lists, err = part.listsByOrder(ctx, r.c, r.view, keys, part.shown); err != nil {
 			return nil, err
 		}
 	}
@@ -149,7 +149,7 @@ func (r *orderReply) gather(ctx context.Context, orders []adapter.Record) ([]ada
 
 // mayCrash reports whether the records of a part, if there are any, are a crash
 // of the original.
-func (r *orderReply) mayCrash() bool {
+func (r *orderReply) selectionMayCrash() bool {
 	return slices.ContainsFunc(r.parts, func(part replyPart) bool {
 		_, selectionFault := part.selectFields(r.c, r.view)
 		return selectionFault != nil
