@@ -8,23 +8,23 @@ import (
 
 // maxPrices is the greatest number of entries of a list. No shop needs as many,
 // and all are stored in one transaction.
-const maxPrices = 1000
+const maxPriceEntries = 1000
 
 // A priceRules is one of the two lists of prices of a product.
-type priceRules struct {
-	field   string
-	at      int
-	entries *adapter.Schema
-	rules   []contract.SetRule
-	twice   contract.FaultKey
+type priceList struct {
+	field          string
+	attributeIndex int
+	entrySchema    *adapter.Schema
+	rules          []contract.SetRule
+	duplicateFault contract.FaultKey
 }
 
-func (p *productWrites) priceRules(field string, rules []contract.SetRule, twice contract.FaultKey) priceRules {
+func (p *productWrites) newPriceList(field string, rules []contract.SetRule, twice contract.FaultKey) priceList {
 	at, ok := p.schema.Index(field)
 	if !ok {
 		panic("mapping: products have no attribute " + field)
 	}
-	return priceRules{field: field, at: at, entries: p.schema.Attributes[at].Nested, rules: rules, twice: twice}
+	return priceList{field: field, attributeIndex: at, entrySchema: p.schema.Attributes[at].Nested, rules: rules, duplicateFault: twice}
 }
 
 // entries returns the entries of a list of prices: none where something else is
@@ -39,7 +39,7 @@ func (w *productWrite) entries(field string) []codec.Member {
 
 // checkPrices checks each entry of a list of prices (products 5.3, steps 4 and
 // 5).
-func (w *productWrite) checkPrices(list *priceRules) {
+func (w *productWrite) checkPrices(list *priceList) {
 	entries := w.entries(list.field)
 	for i := range entries {
 		set := list.field + ":" + entries[i].Key
@@ -57,14 +57,14 @@ func (w *productWrite) checkPrices(list *priceRules) {
 
 // prices returns the entries of a checked list as they are stored, without those
 // that carry the mark of deletion.
-func (w *productWrite) prices(list *priceRules) []adapter.Record {
+func (w *productWrite) priceRecords(list *priceList) []adapter.Record {
 	var records []adapter.Record
 	for _, m := range w.entries(list.field) {
 		if isFlagSet(&m.Value, "delete") {
 			continue
 		}
-		r := adapter.NewRecord(list.entries)
-		for i, a := range list.entries.Attributes {
+		r := adapter.NewRecord(list.entrySchema)
+		for i, a := range list.entrySchema.Attributes {
 			n, ok := m.Value.Get(a.Name)
 			if !ok || a.ReadOnly {
 				continue
@@ -78,14 +78,14 @@ func (w *productWrite) prices(list *priceRules) []adapter.Record {
 
 // repeats reports whether two entries have the same place: website, group and
 // quantity.
-func (list *priceRules) repeats(records []adapter.Record) bool {
-	type place struct {
+func (list *priceList) hasDuplicates(records []adapter.Record) bool {
+	type slot struct {
 		website, group int64
 		qty            string
 	}
-	seen := make(map[place]bool, len(records))
+	seen := make(map[slot]bool, len(records))
 	for _, r := range records {
-		at := place{r.Get("website_id").Int(), r.Get("cust_group").Int(), r.Get("price_qty").Text()}
+		at := slot{r.Get("website_id").Int(), r.Get("cust_group").Int(), r.Get("price_qty").Text()}
 		if seen[at] {
 			return true
 		}

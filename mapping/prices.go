@@ -41,7 +41,7 @@ func parseMoney(v adapter.Value) money {
 }
 
 // plus returns m with percent added, in cents, rounded half away from zero.
-func (m money) plus(percent money) (cents uint64) {
+func (m money) withPercent(percent money) (cents uint64) {
 	// m and the factor in ten-thousandths of a percent multiply to 10^-10.
 	const inCent = 100 * moneyUnit * 100
 	high, low := bits.Mul64(uint64(m), uint64(percent)+100*moneyUnit)
@@ -55,7 +55,7 @@ func (m money) plus(percent money) (cents uint64) {
 }
 
 // number writes cents in the shortest form: 43.29, 119.5, 99.
-func number(cents uint64) codec.Node {
+func centsNode(cents uint64) codec.Node {
 	text := strconv.FormatUint(cents/100, 10)
 	if part := cents % 100; part != 0 {
 		text += strings.TrimRight("."+strconv.FormatUint(part/10, 10)+strconv.FormatUint(part%10, 10), "0")
@@ -74,13 +74,13 @@ type taxRate struct {
 }
 
 // A place is where tax is due. Texts are folded; region is a code or a name.
-type place struct {
+type taxAddress struct {
 	country, region string
 	regionID        int64
 }
 
 // covers reports whether the rate applies in p.
-func (t *taxRate) covers(p place) bool {
+func (t *taxRate) appliesTo(p taxAddress) bool {
 	switch {
 	case t.country != p.country:
 		return false
@@ -104,25 +104,25 @@ type buyer struct {
 }
 
 // allGroups is the group of tier prices that hold for everybody.
-const allGroups = 32000
+const allGroupsID = 32000
 
 // buyer finds the caller's group and place (products 3.5). A Customer's are read
 // together; one without a shipping address pays tax where a Guest does.
-func (s *Service) buyer(ctx context.Context, c *Call) (*buyer, error) {
+func (s *Service) findBuyer(ctx context.Context, c *Call) (*buyer, error) {
 	shop, err := s.shops.current(ctx)
 	if err != nil {
 		return nil, err
 	}
 	settings := s.settings.Prices
-	b := &buyer{clock: s.settings.local(s.settings.Now()).Format(time.DateTime)}
-	at := place{country: adapter.Fold(settings.TaxCountry), region: adapter.Fold(settings.TaxRegion)}
+	b := &buyer{clock: s.settings.storeTime(s.settings.Now()).Format(time.DateTime)}
+	at := taxAddress{country: adapter.Fold(settings.TaxCountry), region: adapter.Fold(settings.TaxRegion)}
 	if c.Principal.Role == contract.Customer {
-		if b.group, at, err = s.customerPlace(ctx, c.Principal.CustomerID, at); err != nil {
+		if b.group, at, err = s.customerTaxAddress(ctx, c.Principal.CustomerID, at); err != nil {
 			return nil, err
 		}
 	}
 	for i := range shop.rates {
-		if shop.rates[i].covers(at) {
+		if shop.rates[i].appliesTo(at) {
 			b.rates = append(b.rates, shop.rates[i])
 		}
 	}
@@ -132,18 +132,18 @@ func (s *Service) buyer(ctx context.Context, c *Call) (*buyer, error) {
 
 // customerPlace returns the group of a customer and the place of the default
 // shipping address, or else usual.
-func (s *Service) customerPlace(ctx context.Context, id int64, usual place) (group int64, at place, err error) {
+func (s *Service) customerTaxAddress(ctx context.Context, id int64, fallback taxAddress) (group int64, at taxAddress, err error) {
 	found, err := s.addresses.all(ctx, &adapter.ListParams{
 		Query:   adapter.Query{Where: []adapter.Condition{integerEquals("is_default_shipping", 1)}, Limit: 1},
 		OwnerID: id,
 		With:    []string{"customer_group_id"},
 	})
 	if err != nil {
-		return 0, usual, err
+		return 0, fallback, err
 	}
 	if len(found) > 0 {
 		address := found[0]
-		return address.Get("customer_group_id").Int(), place{
+		return address.Get("customer_group_id").Int(), taxAddress{
 			country:  adapter.Fold(address.Get("country_id").Text()),
 			region:   adapter.Fold(address.Get("region").Text()),
 			regionID: address.Get("region_id").Int(),
@@ -151,9 +151,9 @@ func (s *Service) customerPlace(ctx context.Context, id int64, usual place) (gro
 	}
 	customer, err := s.customers.store.Get(ctx, &adapter.GetParams{Key: adapter.Key(id)})
 	if err != nil {
-		return 0, usual, err
+		return 0, fallback, err
 	}
-	return customer.Get("group_id").Int(), usual, nil
+	return customer.Get("group_id").Int(), fallback, nil
 }
 
 // percent returns the rate on products of a tax class.
@@ -169,41 +169,41 @@ func (b *buyer) percent(class int64) money {
 // final returns what one unit of the product costs b without tax: the least of
 // its price, the special price while it holds, and the price of b's group. Tier
 // prices do not count.
-func (b *buyer) final(product adapter.Record, inList bool) money {
-	final := parseMoney(product.Get("price"))
-	if special := product.Get("special_price"); !special.Empty() && b.specialHolds(product, inList) {
-		final = min(final, parseMoney(special))
+func (b *buyer) finalPrice(product adapter.Record, inList bool) money {
+	price := parseMoney(product.Get("price"))
+	if special := product.Get("special_price"); !special.Empty() && b.specialPriceApplies(product, inList) {
+		price = min(price, parseMoney(special))
 	}
 	for _, p := range product.Get("group_price").Records() {
 		if p.Get("cust_group").Int() == b.group {
-			final = min(final, parseMoney(p.Get("price")))
+			price = min(price, parseMoney(p.Get("price")))
 		}
 	}
-	return final
+	return price
 }
 
 // specialHolds reports whether the window of the special price is open: in lists
 // by whole days, else to the second and 24 hours beyond its end. A missing bound
 // is open.
-func (b *buyer) specialHolds(product adapter.Record, inList bool) bool {
+func (b *buyer) specialPriceApplies(product adapter.Record, inList bool) bool {
 	from, to, now := product.Get("special_from_date").Text(), product.Get("special_to_date").Text(), b.clock
 	if inList {
-		from, to, now = day(from), day(to), day(now)
-		b.changesAt(time.DateOnly, from, 0)
-		b.changesAt(time.DateOnly, to, 24*time.Hour)
+		from, to, now = dateOnly(from), dateOnly(to), dateOnly(now)
+		b.notePriceChange(time.DateOnly, from, 0)
+		b.notePriceChange(time.DateOnly, to, 24*time.Hour)
 	} else {
 		if end, err := time.Parse(time.DateTime, to); err == nil {
 			to = end.Add(24 * time.Hour).Format(time.DateTime)
 		}
-		b.changesAt(time.DateTime, from, 0)
-		b.changesAt(time.DateTime, to, time.Second)
+		b.notePriceChange(time.DateTime, from, 0)
+		b.notePriceChange(time.DateTime, to, time.Second)
 	}
 	return (from == "" || from <= now) && (to == "" || now <= to)
 }
 
 // changesAt notes that a price is another from a time on, written in layout, or
 // from so long after it.
-func (b *buyer) changesAt(layout, from string, after time.Duration) {
+func (b *buyer) notePriceChange(layout, from string, after time.Duration) {
 	start, err := time.Parse(layout, from)
 	if err != nil {
 		return
@@ -215,14 +215,14 @@ func (b *buyer) changesAt(layout, from string, after time.Duration) {
 }
 
 // day returns the date of a stored time, "" of none.
-func day(t string) string { return t[:min(len(t), len(time.DateOnly))] }
+func dateOnly(t string) string { return t[:min(len(t), len(time.DateOnly))] }
 
 // tiers returns the public tier_price: the prices from a quantity on that hold
 // for b, by ascending quantity, of one quantity the least.
-func (b *buyer) tiers(product adapter.Record) codec.Node {
+func (b *buyer) tierPrices(product adapter.Record) codec.Node {
 	var mine []adapter.Record
 	for _, t := range product.Get("tier_price").Records() {
-		if group := t.Get("cust_group").Int(); group == b.group || group == allGroups {
+		if group := t.Get("cust_group").Int(); group == b.group || group == allGroupsID {
 			mine = append(mine, t)
 		}
 	}
@@ -239,8 +239,8 @@ func (b *buyer) tiers(product adapter.Record) codec.Node {
 		price := parseMoney(t.Get("price"))
 		rows[i] = recordNode(
 			codec.Member{Key: "qty", Value: codec.TextNode(t.Get("price_qty").Text())},
-			codec.Member{Key: "price_with_tax", Value: number(price.plus(percent))},
-			codec.Member{Key: "price_without_tax", Value: number(price.plus(0))},
+			codec.Member{Key: "price_with_tax", Value: centsNode(price.withPercent(percent))},
+			codec.Member{Key: "price_without_tax", Value: centsNode(price.withPercent(0))},
 		)
 	}
 	return listNode(rows)

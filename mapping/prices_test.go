@@ -26,7 +26,7 @@ func TestMoney(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			price := parseMoney(adapter.TextValue(c.price))
-			with, without := number(price.plus(parseMoney(adapter.TextValue(c.percent)))), number(price.plus(0))
+			with, without := centsNode(price.withPercent(parseMoney(adapter.TextValue(c.percent)))), centsNode(price.withPercent(0))
 			if with.Text != c.with || without.Text != c.without {
 				t.Errorf("%s with %s %%: %s and %s, want %s and %s", c.price, c.percent, with.Text, without.Text, c.with, c.without)
 			}
@@ -42,10 +42,10 @@ func FuzzMoney(f *testing.F) {
 	f.Add("922337203685477.5807", "0.0001")
 	f.Fuzz(func(t *testing.T, price, percent string) {
 		m, p := parseMoney(adapter.TextValue(price)), parseMoney(adapter.TextValue(percent))
-		if m.plus(p) < m.plus(0) {
+		if m.withPercent(p) < m.withPercent(0) {
 			t.Errorf("%s with %s %% is less than without", price, percent)
 		}
-		if n := number(m.plus(p)); n.Kind != codec.Number || n.Text == "" {
+		if n := centsNode(m.withPercent(p)); n.Kind != codec.Number || n.Text == "" {
 			t.Errorf("%s with %s %%: %q", price, percent, n.Text)
 		}
 	})
@@ -68,7 +68,7 @@ func prices(attribute string, rows ...[3]string) adapter.Value {
 	for i, row := range rows {
 		r := adapter.NewRecord(schema.Attributes[at].Nested)
 		r.Set("value_id", adapter.IntegerValue(int64(i+1)))
-		group := map[string]int64{"guest": 0, "general": 1, "all": allGroups}[row[0]]
+		group := map[string]int64{"guest": 0, "general": 1, "all": allGroupsID}[row[0]]
 		r.Set("cust_group", adapter.IntegerValue(group))
 		r.Set("price", adapter.TextValue(row[1]))
 		if row[2] != "" {
@@ -98,7 +98,7 @@ func TestSpecialPriceWindow(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := product(map[string]string{"special_from_date": c.from, "special_to_date": c.to})
 			b := buyer{clock: c.now}
-			if single, list := b.specialHolds(p, false), b.specialHolds(p, true); single != c.single || list != c.list {
+			if single, list := b.specialPriceApplies(p, false), b.specialPriceApplies(p, true); single != c.single || list != c.list {
 				t.Errorf("single %t, list %t, want %t, %t", single, list, c.single, c.list)
 			}
 		})
@@ -132,7 +132,7 @@ func TestFinalPrice(t *testing.T) {
 			// A tier price never counts, not even from 1 on.
 			p.Set("tier_price", prices("tier_price", [3]string{"all", "1.0000", "1.0000"}))
 			b := buyer{group: 1, clock: "2013-01-01 00:00:00"}
-			if got := number(b.final(p, false).plus(0)).Text; got != c.want {
+			if got := centsNode(b.finalPrice(p, false).withPercent(0)).Text; got != c.want {
 				t.Errorf("final price %s, want %s", got, c.want)
 			}
 		})
@@ -146,7 +146,7 @@ func TestTierPrices(t *testing.T) {
 		[3]string{"general", "5.0000", "9.0000"}, [3]string{"guest", "6.0000", "2.0000"}, [3]string{"all", "7.0000", "2.0000"},
 		[3]string{"all", "200.0000", "10.0000"}, [3]string{"all", "3.0000", "10.5000"}))
 	b := buyer{rates: []taxRate{{class: 2, percent: 8_2500}}}
-	got := string(codec.Append(nil, contract.JSON, "", ptr(b.tiers(p)), false))
+	got := string(codec.Append(nil, contract.JSON, "", ptr(b.tierPrices(p)), false))
 	want := `[{"qty":"2.0000","price_with_tax":6.5,"price_without_tax":6},{"qty":"10.0000","price_with_tax":216.5,"price_without_tax":200},{"qty":"10.5000","price_with_tax":3.25,"price_without_tax":3}]`
 	if got != want {
 		t.Errorf("tiers\n%s, want\n%s", got, want)
@@ -160,20 +160,20 @@ func TestTaxPlaces(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		rate taxRate
-		at   place
+		at   taxAddress
 		want bool
 	}{
-		{"by code", california, place{country: "US", region: "CA"}, true},
-		{"by name", california, place{country: "US", region: "CALIFORNIA"}, true},
-		{"by id, whatever its name", california, place{country: "US", region: "KALIFORNIEN", regionID: 12}, true},
-		{"another region", california, place{country: "US", region: "CALIFORNIA", regionID: 57}, false},
-		{"another country", california, place{country: "MX", region: "CA"}, false},
-		{"no region", california, place{country: "US"}, false},
-		{"whole country", taxRate{country: "US"}, place{country: "US", region: "TEXAS", regionID: 57}, true},
-		{"region that is not of the directory", taxRate{country: "US", region: "XX"}, place{country: "US"}, false},
+		{"by code", california, taxAddress{country: "US", region: "CA"}, true},
+		{"by name", california, taxAddress{country: "US", region: "CALIFORNIA"}, true},
+		{"by id, whatever its name", california, taxAddress{country: "US", region: "KALIFORNIEN", regionID: 12}, true},
+		{"another region", california, taxAddress{country: "US", region: "CALIFORNIA", regionID: 57}, false},
+		{"another country", california, taxAddress{country: "MX", region: "CA"}, false},
+		{"no region", california, taxAddress{country: "US"}, false},
+		{"whole country", taxRate{country: "US"}, taxAddress{country: "US", region: "TEXAS", regionID: 57}, true},
+		{"region that is not of the directory", taxRate{country: "US", region: "XX"}, taxAddress{country: "US"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := c.rate.covers(c.at); got != c.want {
+			if got := c.rate.appliesTo(c.at); got != c.want {
 				t.Errorf("covers: %t, want %t", got, c.want)
 			}
 		})

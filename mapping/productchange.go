@@ -38,9 +38,9 @@ func (w *productWrite) changed(current adapter.Record, level int64) adapter.Reco
 			next.Values[rule.at] = w.value(rule, n)
 		}
 	}
-	for _, list := range []*priceRules{&w.groupPrice, &w.tierPrice} {
+	for _, list := range []*priceList{&w.groupPrice, &w.tierPrice} {
 		if n, sent := w.body.Get(list.field); sent && n.Kind != codec.False {
-			next.Values[list.at] = adapter.RecordsValue(w.prices(list))
+			next.Values[list.attributeIndex] = adapter.RecordsValue(w.priceRecords(list))
 		}
 	}
 	w.switchGiftMessage(current, next)
@@ -170,6 +170,6 @@ func (w *productWrite) beginSpecialPrice(current, next adapter.Record, level int
 		zero = !truthy(sent) && !isEmptyValue(sent) && sent.Kind != codec.Struct
 	}
 	if open && priced && !zero {
-		next.Set("special_from_date", adapter.TextValue(w.settings.local(w.now).Format(toTheMinute)))
+		next.Set("special_from_date", adapter.TextValue(w.settings.storeTime(w.now).Format(toTheMinute)))
 	}
 }

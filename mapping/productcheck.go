@@ -17,7 +17,7 @@ func (w *productWrite) check() error {
 	if w.crashes() {
 		return w.dialect.Fault(contract.ValueCrash)
 	}
-	if len(w.entries("group_price")) > maxPrices || len(w.entries("tier_price")) > maxPrices || w.hasLongLists() {
+	if len(w.entries("group_price")) > maxPriceEntries || len(w.entries("tier_price")) > maxPriceEntries || w.hasLongLists() {
 		return w.dialect.Fault(contract.RequestInvalid)
 	}
 	if w.checkKind() {
@@ -32,10 +32,10 @@ func (w *productWrite) check() error {
 		return append(w.faults, w.dialect.Fault(contract.PreValidation))
 	case w.current == nil && !w.kind.Creatable:
 		return w.dialect.Fault(contract.TypeNotCreatable, w.kind.Code)
-	case w.groupPrice.repeats(w.prices(&w.groupPrice)):
-		return w.dialect.Fault(w.groupPrice.twice)
-	case w.tierPrice.repeats(w.prices(&w.tierPrice)):
-		return w.dialect.Fault(w.tierPrice.twice)
+	case w.groupPrice.hasDuplicates(w.priceRecords(&w.groupPrice)):
+		return w.dialect.Fault(w.groupPrice.duplicateFault)
+	case w.tierPrice.hasDuplicates(w.priceRecords(&w.tierPrice)):
+		return w.dialect.Fault(w.tierPrice.duplicateFault)
 	}
 	if layout, ok := w.sent("custom_layout_update"); ok {
 		if text, _ := storedText(layout); text != "" {
@@ -195,7 +195,7 @@ func storesNoList(rule *productRule, n *codec.Node) bool {
 
 // checkPriceList checks the field of a list of prices as one of the product's fields
 // (products 5.3, step 8, and wire 6.6).
-func (w *productWrite) checkPriceList(list *priceRules) {
+func (w *productWrite) checkPriceList(list *priceList) {
 	n, sent := w.sent(list.field)
 	switch {
 	case !sent:

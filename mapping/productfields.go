@@ -103,7 +103,7 @@ const stockBatch = 100
 func (p *productReply) gather(ctx context.Context, records []adapter.Record) error {
 	if p.needsBuyer && p.buyer == nil && len(records) > 0 {
 		var err error
-		if p.buyer, err = p.s.buyer(ctx, p.c); err != nil {
+		if p.buyer, err = p.s.findBuyer(ctx, p.c); err != nil {
 			return err
 		}
 		p.c.buyer = p.buyer
@@ -147,7 +147,7 @@ func (p *productReply) made(name string, product adapter.Record) (codec.Node, bo
 		return p.groupPrices(product), true
 	case "tier_price":
 		if p.public() {
-			return p.buyer.tiers(product), true
+			return p.buyer.tierPrices(product), true
 		}
 		return p.tierPrices(product), true
 	case "stock_data":
@@ -161,13 +161,13 @@ func (p *productReply) made(name string, product adapter.Record) (codec.Node, bo
 		inStock := p.inStock(product)
 		return codec.TextNode(inStock.String()), true
 	case "regular_price_with_tax":
-		return number(parseMoney(product.Get("price")).plus(p.percent(product))), true
+		return centsNode(parseMoney(product.Get("price")).withPercent(p.percent(product))), true
 	case "regular_price_without_tax":
-		return number(parseMoney(product.Get("price")).plus(0)), true
+		return centsNode(parseMoney(product.Get("price")).withPercent(0)), true
 	case "final_price_with_tax":
-		return number(p.buyer.final(product, p.inList).plus(p.percent(product))), true
+		return centsNode(p.buyer.finalPrice(product, p.inList).withPercent(p.percent(product))), true
 	case "final_price_without_tax":
-		return number(p.buyer.final(product, p.inList).plus(0)), true
+		return centsNode(p.buyer.finalPrice(product, p.inList).withPercent(0)), true
 	case "media_gallery":
 		return p.mediaGallery(), true
 	case "image_url":
@@ -210,7 +210,7 @@ func (p *productReply) tierPrices(product adapter.Record) codec.Node {
 	var entries []codec.Node
 	for _, price := range prices {
 		group := textMember(price, "cust_group")
-		if price.Get("cust_group").Int() == allGroups {
+		if price.Get("cust_group").Int() == allGroupsID {
 			group.Value.Kind = codec.Number
 		}
 		entry := recordNode(textMember(price, "website_id"), group, textMember(price, "price"), textMember(price, "price_qty"))

@@ -101,7 +101,7 @@ type productWrites struct {
 	*resource
 	types                 []contract.ProductType
 	rules                 []productRule
-	groupPrice, tierPrice priceRules
+	groupPrice, tierPrice priceList
 	stock                 productStock
 	urlKeys               urlKeyGenerator
 	settings              Settings
@@ -132,8 +132,8 @@ func newProductWrites(products *resource, stock *stockRules, groups, countries s
 	for _, field := range products.addedFields() {
 		w.addRule(contract.AddedProductRule(field, checkOf(products.schema.Attributes[products.attribute(field)].Kind)))
 	}
-	w.groupPrice = w.priceRules("group_price", contract.GroupPriceRules(), contract.GroupPriceTwice)
-	w.tierPrice = w.priceRules("tier_price", contract.TierPriceRules(), contract.TierPriceTwice)
+	w.groupPrice = w.newPriceList("group_price", contract.GroupPriceRules(), contract.GroupPriceTwice)
+	w.tierPrice = w.newPriceList("tier_price", contract.TierPriceRules(), contract.TierPriceTwice)
 	return w
 }
 

@@ -78,7 +78,7 @@ type Settings struct {
 }
 
 // local returns t as the clocks of the store show it.
-func (s *Settings) local(t time.Time) time.Time {
+func (s *Settings) storeTime(t time.Time) time.Time {
 	if s.Prices.TimeZone == nil {
 		return t.UTC()
 	}
