@@ -47,9 +47,9 @@ func (w *productWrite) checkPrices(list *priceList) {
 			rule := &list.rules[j]
 			switch n, sent := presentMember(&entries[i].Value, rule.Field); {
 			case !sent:
-				w.fail(contract.RequiredInSet, rule.Field, set)
-			case !w.fits(rule, n):
-				w.fail(rule.Fault, rule.Field, set)
+				w.addFault(contract.RequiredInSet, rule.Field, set)
+			case !w.satisfies(rule, n):
+				w.addFault(rule.Fault, rule.Field, set)
 			}
 		}
 	}

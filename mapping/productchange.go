@@ -11,9 +11,9 @@ import (
 const defaultScope = 0
 
 // created returns the new product the body describes.
-func (w *productWrite) created() adapter.Record {
-	r := w.changed(adapter.NewRecord(w.schema), defaultScope)
-	code := w.kind.Code
+func (w *productWrite) newRecord() adapter.Record {
+	r := w.changes(adapter.NewRecord(w.schema), defaultScope)
+	code := w.productType.Code
 	set, _ := w.body.Get("attribute_set_id")
 	id, _ := numeric.LeadingInteger(set.String())
 	r.Set("type_id", adapter.TextValue(code))
@@ -30,12 +30,12 @@ func (w *productWrite) created() adapter.Record {
 
 // changed returns what a checked body changes of a product at a level, with all
 // that follows from it (products 5.6). It depends on nothing but current.
-func (w *productWrite) changed(current adapter.Record, level int64) adapter.Record {
+func (w *productWrite) changes(current adapter.Record, storeID int64) adapter.Record {
 	next := adapter.NewRecord(w.schema)
 	for i := range w.rules {
 		rule := &w.rules[i]
 		if n, sent := w.body.Get(rule.Field); sent {
-			next.Values[rule.at] = w.value(rule, n)
+			next.Values[rule.attributeIndex] = w.storedValue(rule, n)
 		}
 	}
 	for _, list := range []*priceList{&w.groupPrice, &w.tierPrice} {
@@ -43,9 +43,9 @@ func (w *productWrite) changed(current adapter.Record, level int64) adapter.Reco
 			next.Values[list.attributeIndex] = adapter.RecordsValue(w.priceRecords(list))
 		}
 	}
-	w.switchGiftMessage(current, next)
-	w.makeURLKey(current, next)
-	w.beginSpecialPrice(current, next, level)
+	w.applyGiftMessageConfig(current, next)
+	w.generateURLKey(current, next)
+	w.defaultSpecialFromDate(current, next, storeID)
 	if item, ok := w.stockItem(current); ok {
 		next.Set("stock_item", adapter.RecordsValue([]adapter.Record{item}))
 	}
@@ -55,7 +55,7 @@ func (w *productWrite) changed(current adapter.Record, level int64) adapter.Reco
 // value returns what a checked value is stored as (products 4 and 5.2): false
 // takes away what the scope has of its own, and a list in place of a text stores
 // nothing.
-func (w *productWrite) value(rule *productRule, n *codec.Node) adapter.Value {
+func (w *productWrite) storedValue(rule *productRule, n *codec.Node) adapter.Value {
 	switch {
 	case n.Kind == codec.Struct:
 		return adapter.Value{}
@@ -69,9 +69,9 @@ func (w *productWrite) value(rule *productRule, n *codec.Node) adapter.Value {
 	}
 	text, _ := storedText(n)
 	if rule.Check == contract.Option {
-		text, _ = w.option(rule, n)
+		text, _ = w.optionCode(rule, n)
 	}
-	if text = cutText(text, &rule.ProductRule); text == "" {
+	if text = truncateForRule(text, &rule.ProductRule); text == "" {
 		return adapter.NullValue()
 	}
 	if rule.Field == "url_key" {
@@ -81,7 +81,7 @@ func (w *productWrite) value(rule *productRule, n *codec.Node) adapter.Value {
 }
 
 // cutText cuts a text to what is stored of it.
-func cutText(text string, rule *contract.ProductRule) string {
+func truncateForRule(text string, rule *contract.ProductRule) string {
 	if rule.Characters > 0 {
 		text = truncateRunes(text, rule.Characters)
 	}
@@ -92,7 +92,7 @@ func cutText(text string, rule *contract.ProductRule) string {
 }
 
 // after returns a value as it will be.
-func after(current, next adapter.Record, name string) adapter.Value {
+func valueAfter(current, next adapter.Record, name string) adapter.Value {
 	if v := next.Get(name); v.Kind() != adapter.Absent {
 		return v
 	}
@@ -100,24 +100,24 @@ func after(current, next adapter.Record, name string) adapter.Value {
 }
 
 // hasNone reports whether nothing is stored.
-func hasNone(v adapter.Value) bool { return v.Empty() || v.Kind() == adapter.Unset }
+func isUnset(v adapter.Value) bool { return v.Empty() || v.Kind() == adapter.Unset }
 
 // switchGiftMessage lets the store's setting take the place of
 // gift_message_available, or ends that.
-func (w *productWrite) switchGiftMessage(current, next adapter.Record) {
-	if _, sent := w.sent("use_config_gift_message_available"); !sent {
+func (w *productWrite) applyGiftMessageConfig(current, next adapter.Record) {
+	if _, sent := w.sentValue("use_config_gift_message_available"); !sent {
 		return
 	}
 	if isFlagSet(&w.body, "use_config_gift_message_available") {
 		next.Set("gift_message_available", adapter.NullValue())
-	} else if hasNone(after(current, next, "gift_message_available")) {
+	} else if isUnset(valueAfter(current, next, "gift_message_available")) {
 		next.Set("gift_message_available", adapter.TextValue("0"))
 	}
 }
 
 // makesURLKey reports whether the save of a product, nil for a new one, makes its
 // url_key of its name: where none is sent and none is there.
-func (w *productWrite) makesURLKey(current *adapter.Record) bool {
+func (w *productWrite) generatesURLKey(current *adapter.Record) bool {
 	if sent, ok := w.body.Get("url_key"); ok {
 		return isMissing(sent)
 	}
@@ -126,14 +126,14 @@ func (w *productWrite) makesURLKey(current *adapter.Record) bool {
 
 // sendsNoURLKey reports whether the url_key that is sent is a text of which nothing is
 // left.
-func (w *productWrite) sendsNoURLKey() bool {
-	sent, ok := w.sent("url_key")
+func (w *productWrite) sendsUnusableURLKey() bool {
+	sent, ok := w.sentValue("url_key")
 	return ok && !isMissing(sent) && w.urlKey(sent.String()).Kind() == adapter.Null
 }
 
-func (w *productWrite) makeURLKey(current, next adapter.Record) {
-	if w.makesURLKey(&current) || w.sendsNoURLKey() && !(w.dialect.URLKeyByWebsite && w.inNoWebsite) {
-		next.Set("url_key", w.urlKey(after(current, next, "name").Text()))
+func (w *productWrite) generateURLKey(current, next adapter.Record) {
+	if w.generatesURLKey(&current) || w.sendsUnusableURLKey() && !(w.dialect.URLKeyByWebsite && w.hasNoWebsite) {
+		next.Set("url_key", w.urlKey(valueAfter(current, next, "name").Text()))
 	}
 }
 
@@ -148,17 +148,17 @@ func (w *productWrite) urlKey(text string) adapter.Value {
 }
 
 // toTheMinute is time.DateTime without the seconds.
-const toTheMinute = "2006-01-02 15:04:00"
+const minuteFormat = "2006-01-02 15:04:00"
 
 // beginSpecialPrice lets a special price begin now where nothing says when: in
 // the default scope at every save, elsewhere when the beginning is taken away. A
 // zero that is sent is no price to it yet, and one or false for the beginning no lack
 // of it.
-func (w *productWrite) beginSpecialPrice(current, next adapter.Record, level int64) {
+func (w *productWrite) defaultSpecialFromDate(current, next adapter.Record, storeID int64) {
 	begins := next.Get("special_from_date")
 	open := begins.Kind() == adapter.Null
-	if level == defaultScope {
-		open = hasNone(after(current, next, "special_from_date"))
+	if storeID == defaultScope {
+		open = isUnset(valueAfter(current, next, "special_from_date"))
 	}
 	sent, isSent := w.body.Get("special_price")
 	priced := !current.Get("special_price").Empty()
@@ -166,10 +166,10 @@ func (w *productWrite) beginSpecialPrice(current, next adapter.Record, level int
 		priced = truthy(sent)
 	}
 	zero := false
-	if sent, isSent := w.sent("special_from_date"); isSent {
+	if sent, isSent := w.sentValue("special_from_date"); isSent {
 		zero = !truthy(sent) && !isEmptyValue(sent) && sent.Kind != codec.Struct
 	}
 	if open && priced && !zero {
-		next.Set("special_from_date", adapter.TextValue(w.settings.storeTime(w.now).Format(toTheMinute)))
+		next.Set("special_from_date", adapter.TextValue(w.settings.storeTime(w.now).Format(minuteFormat)))
 	}
 }

@@ -50,9 +50,9 @@ func writesWithout(t testing.TB, d *contract.Dialect, own ...adapter.AddedAttrib
 func (p *productWrites) begun(body codec.Node, current *adapter.Record) *productWrite {
 	w := &productWrite{productWrites: p, body: body, current: current, now: p.settings.Now(), countryCodes: map[string]bool{"FR": true, "DE": true, "US": true}, groups: map[int64]bool{0: true, 1: true, 2: true, 3: true}}
 	if current != nil {
-		w.kind = p.typeOf(current.Get("type_id").Text())
-	} else if sent, ok := w.sent("type_id"); ok {
-		w.kind = p.typeOf(sent.String())
+		w.productType = p.findType(current.Get("type_id").Text())
+	} else if sent, ok := w.sentValue("type_id"); ok {
+		w.productType = p.findType(sent.String())
 	}
 	return w
 }
@@ -123,7 +123,7 @@ func TestStoresOwnAttributes(t *testing.T) {
 				}
 				return
 			}
-			if got := w.changed(*p.standing(), defaultScope).Get(c.field); err != nil || got.Kind() != c.want.Kind() || got.Text() != c.want.Text() {
+			if got := w.changes(*p.standing(), defaultScope).Get(c.field); err != nil || got.Kind() != c.want.Kind() || got.Text() != c.want.Text() {
 				t.Errorf("got %v %q, %v, want %v %q", got.Kind(), got.Text(), err, c.want.Kind(), c.want.Text())
 			}
 		})
@@ -197,11 +197,11 @@ func FuzzProductWrite(f *testing.F) {
 					continue
 				}
 				if current == nil {
-					checkStorable(t, w.created())
+					checkStorable(t, w.newRecord())
 					continue
 				}
 				for _, level := range []int64{defaultScope, 2} {
-					first, second := w.changed(*current, level), w.changed(*current, level)
+					first, second := w.changes(*current, level), w.changes(*current, level)
 					checkStorable(t, first)
 					for i := range first.Values {
 						if first.Values[i].Kind() != second.Values[i].Kind() || first.Values[i].Text() != second.Values[i].Text() {

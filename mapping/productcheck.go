@@ -14,13 +14,13 @@ import (
 // those of the validation (products 5.3), which collects all it finds, before
 // those that only turn up in the save (products 5.5).
 func (w *productWrite) check() error {
-	if w.crashes() {
+	if w.crashesOriginal() {
 		return w.dialect.Fault(contract.ValueCrash)
 	}
-	if len(w.entries("group_price")) > maxPriceEntries || len(w.entries("tier_price")) > maxPriceEntries || w.hasLongLists() {
+	if len(w.entries("group_price")) > maxPriceEntries || len(w.entries("tier_price")) > maxPriceEntries || w.hasTooManyOptions() {
 		return w.dialect.Fault(contract.RequestInvalid)
 	}
-	if w.checkKind() {
+	if w.checkType() {
 		w.checkFields()
 	}
 	// Where the original dies nothing is left of what it has collected.
@@ -30,14 +30,14 @@ func (w *productWrite) check() error {
 	switch {
 	case len(w.faults) > 0:
 		return append(w.faults, w.dialect.Fault(contract.PreValidation))
-	case w.current == nil && !w.kind.Creatable:
-		return w.dialect.Fault(contract.TypeNotCreatable, w.kind.Code)
+	case w.current == nil && !w.productType.Creatable:
+		return w.dialect.Fault(contract.TypeNotCreatable, w.productType.Code)
 	case w.groupPrice.hasDuplicates(w.priceRecords(&w.groupPrice)):
 		return w.dialect.Fault(w.groupPrice.duplicateFault)
 	case w.tierPrice.hasDuplicates(w.priceRecords(&w.tierPrice)):
 		return w.dialect.Fault(w.tierPrice.duplicateFault)
 	}
-	if layout, ok := w.sent("custom_layout_update"); ok {
+	if layout, ok := w.sentValue("custom_layout_update"); ok {
 		if text, _ := storedText(layout); text != "" {
 			return w.checkLayout(text)
 		}
@@ -45,21 +45,21 @@ func (w *productWrite) check() error {
 	return nil
 }
 
-func (w *productWrite) fail(key contract.FaultKey, args ...any) {
+func (w *productWrite) addFault(key contract.FaultKey, args ...any) {
 	w.faults = append(w.faults, w.dialect.Fault(key, args...))
 }
 
 // crashes reports whether the body holds a list where the original needs a text
 // of its own for, or a text where it needs a list (products 2).
-func (w *productWrite) crashes() bool {
+func (w *productWrite) crashesOriginal() bool {
 	filled := func(field string) bool {
 		n, ok := w.body.Get(field)
 		return ok && n.Kind == codec.Struct && len(n.Members) > 0
 	}
-	if w.current == nil && filled("type_id") || w.makesURLKey(w.current) && filled("name") {
+	if w.current == nil && filled("type_id") || w.generatesURLKey(w.current) && filled("name") {
 		return true
 	}
-	if data, ok := w.sent("stock_data"); ok && data.Kind != codec.Struct && (data.Kind != codec.False || w.dialect.OneValueEach) {
+	if data, ok := w.sentValue("stock_data"); ok && data.Kind != codec.Struct && (data.Kind != codec.False || w.dialect.OneValueEach) {
 		return true
 	}
 	return slices.ContainsFunc(w.rules, func(r productRule) bool {
@@ -73,16 +73,18 @@ func (w *productWrite) crashes() bool {
 
 // maxChoices is the greatest number of values of an option field that are judged one by
 // one.
-const maxChoices = 1000
+const maxOptionValues = 1000
 
 // hasLongLists reports whether an option field has more values than that.
-func (w *productWrite) hasLongLists() bool {
-	return slices.ContainsFunc(w.rules, func(r productRule) bool { return r.Check == contract.Option && len(w.entries(r.Field)) > maxChoices })
+func (w *productWrite) hasTooManyOptions() bool {
+	return slices.ContainsFunc(w.rules, func(r productRule) bool {
+		return r.Check == contract.Option && len(w.entries(r.Field)) > maxOptionValues
+	})
 }
 
 // checkKind checks type and attribute set (products 5.3, steps 1 and 2), which
 // an update ignores. It returns false when nothing else is looked at.
-func (w *productWrite) checkKind() bool {
+func (w *productWrite) checkType() bool {
 	if w.current != nil {
 		return true
 	}
@@ -90,36 +92,36 @@ func (w *productWrite) checkKind() bool {
 	set, setSent := w.body.Get("attribute_set_id")
 	switch {
 	case !sent || !truthy(id):
-		w.fail(contract.MissingValue, "type_id")
-	case w.kind == nil:
-		w.fail(contract.ProductTypeInvalid)
+		w.addFault(contract.MissingValue, "type_id")
+	case w.productType == nil:
+		w.addFault(contract.ProductTypeInvalid)
 	case !setSent || !truthy(set):
-		w.fail(contract.MissingValue, "attribute_set_id")
-	case !slices.Contains(w.settings.Products.AttributeSets, attributeSet(set)):
-		w.fail(contract.AttributeSetInvalid)
+		w.addFault(contract.MissingValue, "attribute_set_id")
+	case !slices.Contains(w.settings.Products.AttributeSets, attributeSetID(set)):
+		w.addFault(contract.AttributeSetInvalid)
 	}
 	return len(w.faults) == 0
 }
 
 // attributeSet reads the id of an attribute set by its leading digits.
-func attributeSet(n *codec.Node) string {
+func attributeSetID(n *codec.Node) string {
 	id, _ := numeric.LeadingInteger(n.String())
 	return strconv.FormatInt(id, 10)
 }
 
 // checkFields runs the steps that collect (products 5.3, steps 3 to 9).
 func (w *productWrite) checkFields() {
-	if sku, ok := w.sent("sku"); ok && utf8.ValidString(sku.String()) && utf8.RuneCountInString(sku.String()) > contract.MaxSKU {
-		w.fail(contract.SKUTooLong, contract.MaxSKU)
+	if sku, ok := w.sentValue("sku"); ok && utf8.ValidString(sku.String()) && utf8.RuneCountInString(sku.String()) > contract.MaxSKU {
+		w.addFault(contract.SKUTooLong, contract.MaxSKU)
 	}
 	w.checkPrices(&w.groupPrice)
 	w.checkPrices(&w.tierPrice)
 	w.checkStock()
-	if weight, ok := w.sent("weight"); ok && outweighs(weight) {
-		w.fail(contract.WeightOutOfRange)
+	if weight, ok := w.sentValue("weight"); ok && exceedsMaxWeight(weight) {
+		w.addFault(contract.WeightOutOfRange)
 	}
 	for i := range w.rules {
-		if n, ok := w.sent(w.rules[i].Field); ok {
+		if n, ok := w.sentValue(w.rules[i].Field); ok {
 			w.checkField(&w.rules[i], n)
 		}
 		switch w.rules[i].Field {
@@ -130,21 +132,21 @@ func (w *productWrite) checkFields() {
 		}
 	}
 	for _, field := range contract.ProductSwitches() {
-		if n, ok := w.sent(field); ok && n.Kind == codec.Struct && w.dialect.OneValueEach {
-			w.fail(contract.ValueOfOtherKind, field)
+		if n, ok := w.sentValue(field); ok && n.Kind == codec.Struct && w.dialect.OneValueEach {
+			w.addFault(contract.ValueOfOtherKind, field)
 		}
 	}
 	for i := range w.rules {
 		w.checkRequired(&w.rules[i])
 	}
-	for _, field := range w.demanded() {
-		w.fail(contract.MissingValue, field)
+	for _, field := range w.requiredByType() {
+		w.addFault(contract.MissingValue, field)
 	}
 }
 
 // outweighs reports whether a weight is beyond what is stored. The original compares a
 // text that is no number byte by byte, and takes every list for more.
-func outweighs(n *codec.Node) bool {
+func exceedsMaxWeight(n *codec.Node) bool {
 	if number, ok := numericValue(n); ok {
 		return number > maxDecimal
 	}
@@ -153,13 +155,13 @@ func outweighs(n *codec.Node) bool {
 
 // checkField checks one value that is sent (products 5.3, step 8).
 func (w *productWrite) checkField(rule *productRule, n *codec.Node) {
-	if w.lacks(rule) {
-		w.fail(contract.NotApplicable, rule.Field, w.kind.Label)
+	if w.isNotApplicable(rule) {
+		w.addFault(contract.NotApplicable, rule.Field, w.productType.Label)
 		return
 	}
-	if n.Kind == codec.Struct && storesNoList(rule, n) {
+	if n.Kind == codec.Struct && isIgnoredList(rule, n) {
 		if w.dialect.OneValueEach {
-			w.fail(contract.ValueOfOtherKind, rule.Field)
+			w.addFault(contract.ValueOfOtherKind, rule.Field)
 		}
 		return
 	}
@@ -168,15 +170,15 @@ func (w *productWrite) checkField(rule *productRule, n *codec.Node) {
 		w.checkOption(rule, n)
 	case contract.Moment:
 		if _, fault := parseDateTime(n); truthy(n) && fault != 0 {
-			w.fail(fault, rule.Field)
+			w.addFault(fault, rule.Field)
 		}
 	case contract.Amount:
 		if number, ok := numericValue(n); truthy(n) && !(ok && number >= 0) {
-			w.fail(contract.NumberFromZero, rule.Field)
+			w.addFault(contract.NumberFromZero, rule.Field)
 		}
 	case contract.AnyNumber:
 		if fault := typeFault(rule.attribute.Kind, n); !isMissing(n) && fault != 0 {
-			w.fail(fault, messageValue(n), rule.Field)
+			w.addFault(fault, messageValue(n), rule.Field)
 		}
 	}
 }
@@ -184,7 +186,7 @@ func (w *productWrite) checkField(rule *productRule, n *codec.Node) {
 // storesNoList reports whether the original lets a list or record pass in place of a
 // value, and stores nothing of it (products 5.2). Options judge what is in the list, and
 // an empty list is no value where one is required.
-func storesNoList(rule *productRule, n *codec.Node) bool {
+func isIgnoredList(rule *productRule, n *codec.Node) bool {
 	switch {
 	case len(n.Members) == 0:
 		return !rule.Required && rule.TextChoice != contract.LooseChoice
@@ -196,28 +198,28 @@ func storesNoList(rule *productRule, n *codec.Node) bool {
 // checkPriceList checks the field of a list of prices as one of the product's fields
 // (products 5.3, step 8, and wire 6.6).
 func (w *productWrite) checkPriceList(list *priceList) {
-	n, sent := w.sent(list.field)
+	n, sent := w.sentValue(list.field)
 	switch {
 	case !sent:
-	case w.kind != nil && slices.Contains(w.kind.Lacking, list.field):
-		w.fail(contract.NotApplicable, list.field, w.kind.Label)
+	case w.productType != nil && slices.Contains(w.productType.Lacking, list.field):
+		w.addFault(contract.NotApplicable, list.field, w.productType.Label)
 	case (n.Kind == codec.False || n.Kind == codec.True) && w.dialect.OneValueEach:
-		w.fail(contract.ValueOfOtherKind, list.field)
+		w.addFault(contract.ValueOfOtherKind, list.field)
 	}
 }
 
 // lacks reports whether the field does not apply to the type of the product. A
 // type of which nothing is known lacks nothing.
-func (w *productWrite) lacks(rule *productRule) bool {
-	return w.kind != nil && slices.Contains(w.kind.Lacking, rule.Field)
+func (w *productWrite) isNotApplicable(rule *productRule) bool {
+	return w.productType != nil && slices.Contains(w.productType.Lacking, rule.Field)
 }
 
 // demanded names what only the type of a new product requires.
-func (w *productWrite) demanded() []string {
+func (w *productWrite) requiredByType() []string {
 	if w.current != nil {
 		return nil
 	}
-	return w.kind.Demanded
+	return w.productType.Demanded
 }
 
 // checkOption checks what is sent for an option field: a value, or each value of a list
@@ -225,12 +227,12 @@ func (w *productWrite) demanded() []string {
 func (w *productWrite) checkOption(rule *productRule, n *codec.Node) {
 	switch {
 	case n.Kind != codec.Struct:
-		if !w.isOption(rule, n) {
-			w.fail(contract.OptionInvalid, n.String(), rule.Field)
+		if !w.isValidOption(rule, n) {
+			w.addFault(contract.OptionInvalid, n.String(), rule.Field)
 		}
 		return
 	case rule.TextChoice == contract.LooseChoice:
-		w.fail(contract.OptionInvalid, listPlaceholder, rule.Field)
+		w.addFault(contract.OptionInvalid, listPlaceholder, rule.Field)
 		return
 	case len(n.Members) == 0: // left to the check of required fields
 		return
@@ -238,22 +240,22 @@ func (w *productWrite) checkOption(rule *productRule, n *codec.Node) {
 	known := len(w.faults)
 	for i := range n.Members {
 		value := &n.Members[i].Value
-		_, ok := w.option(rule, value)
+		_, ok := w.optionCode(rule, value)
 		switch {
 		case value.Kind == codec.Struct:
-			w.fail(contract.OptionInvalid, listPlaceholder, rule.Field)
+			w.addFault(contract.OptionInvalid, listPlaceholder, rule.Field)
 		case !ok && !(isEmptyValue(value) && !rule.Required && !rule.EmptyRefused):
-			w.fail(contract.OptionInvalid, value.String(), rule.Field)
+			w.addFault(contract.OptionInvalid, value.String(), rule.Field)
 		}
 	}
 	if len(w.faults) == known && w.dialect.OneValueEach {
-		w.fail(contract.ValueOfOtherKind, rule.Field)
+		w.addFault(contract.ValueOfOtherKind, rule.Field)
 	}
 }
 
 // isOption reports whether a value may be sent for an option field. One that is
 // empty is left to the check of required fields.
-func (w *productWrite) isOption(rule *productRule, n *codec.Node) bool {
+func (w *productWrite) isValidOption(rule *productRule, n *codec.Node) bool {
 	switch {
 	case n.Kind == codec.False:
 		return rule.Required
@@ -262,13 +264,13 @@ func (w *productWrite) isOption(rule *productRule, n *codec.Node) bool {
 	case rule.Required && w.dialect.UncheckedZero && (n.Kind == codec.Number && numberLiteral(n) == 0 || n.Kind == codec.Text && n.Text == "0"):
 		return true
 	}
-	_, ok := w.option(rule, n)
+	_, ok := w.optionCode(rule, n)
 	return ok
 }
 
 // option returns the code a value stands for: a number by its value, a text to
 // the letter (products 5.2).
-func (w *productWrite) option(rule *productRule, n *codec.Node) (code string, ok bool) {
+func (w *productWrite) optionCode(rule *productRule, n *codec.Node) (code string, ok bool) {
 	switch {
 	case n.Kind == codec.True && rule.TextChoice == contract.LooseChoice && !w.dialect.OneValueEach:
 		return n.String(), true
@@ -299,26 +301,26 @@ func (w *productWrite) option(rule *productRule, n *codec.Node) (code string, ok
 // checkRequired checks what has to be there: in a new product at all, and
 // whenever it is sent not empty (products 5.3, step 9).
 func (w *productWrite) checkRequired(rule *productRule) {
-	if !rule.Required || w.lacks(rule) {
+	if !rule.Required || w.isNotApplicable(rule) {
 		return
 	}
 	n, sent := w.body.Get(rule.Field)
 	switch {
 	case !sent && w.current == nil:
-		w.fail(contract.MissingValue, rule.Field)
-	case sent && (isMissing(n) || storesNothing(n)):
-		w.fail(contract.EmptyRequired, rule.Field)
+		w.addFault(contract.MissingValue, rule.Field)
+	case sent && (isMissing(n) || isStoredEmpty(n)):
+		w.addFault(contract.EmptyRequired, rule.Field)
 	}
 }
 
 // storesNothing reports whether nothing is left of a text as it is stored.
-func storesNothing(n *codec.Node) bool {
+func isStoredEmpty(n *codec.Node) bool {
 	text, ok := storedText(n)
 	return ok && n.Kind == codec.Text && text == ""
 }
 
 // fits reports whether a value inside a set is what its rule demands.
-func (w *productWrite) fits(rule *contract.SetRule, n *codec.Node) bool {
+func (w *productWrite) satisfies(rule *contract.SetRule, n *codec.Node) bool {
 	number, ok := numericValue(n)
 	switch rule.Check {
 	case contract.SetNumber:

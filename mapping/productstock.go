@@ -47,7 +47,7 @@ func newProductStock(rules *stockRules) productStock {
 
 // checkStock checks the values sent (products 7.1): those that are there.
 func (w *productWrite) checkStock() {
-	data, sent := w.sent(stockSet)
+	data, sent := w.sentValue(stockSet)
 	if !sent {
 		return
 	}
@@ -63,13 +63,13 @@ func (w *productWrite) checkStock() {
 		switch {
 		case sent && w.dialect.OneValueEach && otherKind(d, n):
 			if d.Fault == 0 {
-				w.fail(contract.ValueOfOtherKind, d.Field)
+				w.addFault(contract.ValueOfOtherKind, d.Field)
 			} else {
-				w.fail(d.Fault, d.Field, stockSet)
+				w.addFault(d.Fault, d.Field, stockSet)
 			}
 		case !sent, !managed && !d.Unmanaged, d.If != "" && !isFlagSet(data, d.If), d.Config != "" && isFlagSet(data, d.Config):
-		case !w.fits(&d.SetRule, n):
-			w.fail(d.Fault, d.Field, stockSet)
+		case !w.satisfies(&d.SetRule, n):
+			w.addFault(d.Fault, d.Field, stockSet)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func (p *productStock) unsaid(data *codec.Node) bool {
 
 // savesStock reports whether an update of the product can change its stock item.
 func (w *productWrite) savesStock() bool {
-	data, sent := w.sent(stockSet)
+	data, sent := w.sentValue(stockSet)
 	return sent && len(data.Members) > 0 || w.dialect.StockReset
 }
 
@@ -103,7 +103,7 @@ func (w *productWrite) stockItem(product adapter.Record) (item adapter.Record, o
 	if items := product.Get("stock_item").Records(); len(items) > 0 {
 		current = &items[0]
 	}
-	data, sent := w.sent(stockSet)
+	data, sent := w.sentValue(stockSet)
 	switch {
 	case w.current == nil && sent && len(data.Members) > 0:
 		return p.created(p.read(data, nil)), true

@@ -13,16 +13,16 @@ import (
 // createProduct handles POST /products and its other forms: a store view or
 // category in the path means nothing to it (products 1).
 func (s *Service) createProduct(ctx context.Context, c *Call) (*Reply, error) {
-	w, err := s.products.writes.begin(ctx, &c.Body, nil)
+	w, err := s.products.writes.newWrite(ctx, &c.Body, nil)
 	if err != nil {
 		return nil, err
 	}
 	if err := w.check(); err != nil {
 		return nil, err
 	}
-	key, err := s.products.store.Create(ctx, &adapter.CreateParams{Record: w.created()})
+	key, err := s.products.store.Create(ctx, &adapter.CreateParams{Record: w.newRecord()})
 	if err != nil {
-		return nil, w.refusal(err)
+		return nil, w.translateError(err)
 	}
 	return createdReply("/products/", key), nil
 }
@@ -35,15 +35,15 @@ func (s *Service) updateProduct(ctx context.Context, c *Call) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.products.writes.begin(ctx, &c.Body, &product)
+	w, err := s.products.writes.newWrite(ctx, &c.Body, &product)
 	if err != nil {
 		return nil, err
 	}
 	if err := w.check(); err != nil {
 		return nil, err
 	}
-	if w.sendsNoURLKey() && s.dialect.URLKeyByWebsite {
-		if w.inNoWebsite, err = s.inNoWebsite(ctx, product); err != nil {
+	if w.sendsUnusableURLKey() && s.dialect.URLKeyByWebsite {
+		if w.hasNoWebsite, err = s.hasNoWebsite(ctx, product); err != nil {
 			return nil, err
 		}
 	}
@@ -56,17 +56,17 @@ func (s *Service) updateProduct(ctx context.Context, c *Call) (*Reply, error) {
 		StoreID: view.id,
 		With:    with,
 		Change: func(current adapter.Record) (adapter.Record, error) {
-			return w.changed(current, view.id), nil
+			return w.changes(current, view.id), nil
 		},
 	})
 	if err != nil {
-		return nil, w.refusal(err)
+		return nil, w.translateError(err)
 	}
 	return &Reply{}, nil
 }
 
 // inNoWebsite reports whether a product is assigned to none.
-func (s *Service) inNoWebsite(ctx context.Context, product adapter.Record) (bool, error) {
+func (s *Service) hasNoWebsite(ctx context.Context, product adapter.Record) (bool, error) {
 	wanted := websitesOf(product.Get("entity_id").Int())
 	wanted.Query.Limit = 1
 	found, err := s.productWebsites.all(ctx, &wanted)
@@ -111,8 +111,8 @@ type productWrites struct {
 // A productRule is a rule of a field and where its value is stored.
 type productRule struct {
 	contract.ProductRule
-	at        int
-	attribute *adapter.Attribute
+	attributeIndex int
+	attribute      *adapter.Attribute
 }
 
 // newProductWrites returns the writes of products, which refer to groups and
@@ -130,7 +130,7 @@ func newProductWrites(products *resource, stock *stockRules, groups, countries s
 		w.addRule(rule)
 	}
 	for _, field := range products.addedFields() {
-		w.addRule(contract.AddedProductRule(field, checkOf(products.schema.Attributes[products.attribute(field)].Kind)))
+		w.addRule(contract.AddedProductRule(field, addedAttributeCheck(products.schema.Attributes[products.attribute(field)].Kind)))
 	}
 	w.groupPrice = w.newPriceList("group_price", contract.GroupPriceRules(), contract.GroupPriceTwice)
 	w.tierPrice = w.newPriceList("tier_price", contract.TierPriceRules(), contract.TierPriceTwice)
@@ -143,7 +143,7 @@ func (p *productWrites) addRule(rule contract.ProductRule) {
 }
 
 // checkOf returns what a value of the store's own attributes has to be.
-func checkOf(kind adapter.Kind) contract.ProductCheck {
+func addedAttributeCheck(kind adapter.Kind) contract.ProductCheck {
 	switch kind {
 	case adapter.KindInteger, adapter.KindDecimal:
 		return contract.AnyNumber
@@ -158,30 +158,30 @@ func checkOf(kind adapter.Kind) contract.ProductCheck {
 // it is checked against.
 type productWrite struct {
 	*productWrites
-	body    codec.Node
-	current *adapter.Record       // nil: the product is created
-	kind    *contract.ProductType // nil: none the original knows
-	groups  map[int64]bool        // the customer groups there are
+	body        codec.Node
+	current     *adapter.Record       // nil: the product is created
+	productType *contract.ProductType // nil: none the original knows
+	groups      map[int64]bool        // the customer groups there are
 	// countryCodes are those that exist of what the body names.
 	countryCodes map[string]bool
 	// inNoWebsite: the product is in none, as a new one always is.
-	inNoWebsite bool
-	now         time.Time
-	faults      contract.Faults
+	hasNoWebsite bool
+	now          time.Time
+	faults       contract.Faults
 }
 
 // begin reads what the body refers to. current is the product as it stands at
 // the scope written to, its type and url_key at least, nil for a new one.
-func (p *productWrites) begin(ctx context.Context, body *codec.Node, current *adapter.Record) (*productWrite, error) {
-	w := &productWrite{productWrites: p, body: *body, current: current, now: p.settings.Now(), inNoWebsite: current == nil}
+func (p *productWrites) newWrite(ctx context.Context, body *codec.Node, current *adapter.Record) (*productWrite, error) {
+	w := &productWrite{productWrites: p, body: *body, current: current, now: p.settings.Now(), hasNoWebsite: current == nil}
 	// Ignored whatever it is (products 5.6).
 	if isFlagSet(&w.body, "use_config_gift_message_available") {
 		w.body.Members = slices.DeleteFunc(slices.Clone(body.Members), func(m codec.Member) bool { return m.Key == "gift_message_available" })
 	}
 	if current != nil {
-		w.kind = p.typeOf(current.Get("type_id").Text())
-	} else if sent, ok := w.sent("type_id"); ok {
-		w.kind = p.typeOf(sent.String())
+		w.productType = p.findType(current.Get("type_id").Text())
+	} else if sent, ok := w.sentValue("type_id"); ok {
+		w.productType = p.findType(sent.String())
 	}
 	if w.entries("group_price") != nil || w.entries("tier_price") != nil {
 		groups, err := p.groups.all(ctx, &adapter.ListParams{})
@@ -193,7 +193,7 @@ func (p *productWrites) begin(ctx context.Context, body *codec.Node, current *ad
 			w.groups[g.Get(g.Schema.Key).Int()] = true
 		}
 	}
-	if sent, ok := w.sent("country_of_manufacture"); ok {
+	if sent, ok := w.sentValue("country_of_manufacture"); ok {
 		var wanted []adapter.Condition
 		if sent.Kind != codec.Struct {
 			wanted = append(wanted, textEquals("country_id", sent.String()))
@@ -210,7 +210,7 @@ func (p *productWrites) begin(ctx context.Context, body *codec.Node, current *ad
 	return w, nil
 }
 
-func (p *productWrites) typeOf(code string) *contract.ProductType {
+func (p *productWrites) findType(code string) *contract.ProductType {
 	if i := slices.IndexFunc(p.types, func(t contract.ProductType) bool { return t.Code == code }); i >= 0 {
 		return &p.types[i]
 	}
@@ -218,12 +218,12 @@ func (p *productWrites) typeOf(code string) *contract.ProductType {
 }
 
 // sent returns the value of a field; ok is false when it is absent or null.
-func (w *productWrite) sent(field string) (n *codec.Node, ok bool) {
+func (w *productWrite) sentValue(field string) (n *codec.Node, ok bool) {
 	return presentMember(&w.body, field)
 }
 
 // refusal returns what the caller is told of an error of the store.
-func (w *productWrite) refusal(err error) error {
+func (w *productWrite) translateError(err error) error {
 	if isStoreError(err, adapter.Conflict, "sku") {
 		return w.dialect.Fault(contract.SKUTaken)
 	}

@@ -221,7 +221,7 @@ func (a *websiteAssigner) makeURLKey(ctx context.Context) {
 		Key: adapter.Key(a.product),
 		Change: func(current adapter.Record) (adapter.Record, error) {
 			next := adapter.NewRecord(current.Schema)
-			if hasNone(current.Get("url_key")) {
+			if isUnset(current.Get("url_key")) {
 				if key := a.products.writes.urlKeys.generate(current.Get("name").Text()); key != "" {
 					next.Set("url_key", adapter.TextValue(key))
 				}
