@@ -64,7 +64,7 @@ func (p *productWrites) standing() *adapter.Record {
 	r.Set("type_id", adapter.TextValue("simple"))
 	r.Set("name", adapter.TextValue("Standing"))
 	r.Set("special_price", adapter.TextValue("9.0000"))
-	item := p.stock.fresh()
+	item := p.stock.defaultItem()
 	item.Set("item_id", adapter.IntegerValue(1))
 	r.Set("stock_item", adapter.RecordsValue([]adapter.Record{item}))
 	return &r

@@ -11,20 +11,20 @@ import (
 )
 
 // stockSet is what messages call the values of stock_data.
-const stockSet = "stock_data"
+const stockDataName = "stock_data"
 
 // productStock reads stock_data (products 7). What a save of the item brings
 // with it is the same as for a stock item by itself.
 type productStock struct {
 	*stockRules
-	data []stockDatum
+	stockFields []stockField
 }
 
 // A stockDatum is a member of stock_data and where its value is stored.
-type stockDatum struct {
+type stockField struct {
 	contract.StockDatum
-	at     int
-	config int // of its flag; -1 without one
+	attributeIndex int
+	configIndex    int // of its flag; -1 without one
 }
 
 func newProductStock(rules *stockRules) productStock {
@@ -35,11 +35,11 @@ func newProductStock(rules *stockRules) productStock {
 			d.Attribute = d.Field
 		}
 		places[d.Field] = rules.attribute(d.Attribute)
-		p.data = append(p.data, stockDatum{StockDatum: d, at: places[d.Field], config: -1})
+		p.stockFields = append(p.stockFields, stockField{StockDatum: d, attributeIndex: places[d.Field], configIndex: -1})
 	}
-	for i := range p.data {
-		if at, ok := places[p.data[i].Config]; ok {
-			p.data[i].config = at
+	for i := range p.stockFields {
+		if at, ok := places[p.stockFields[i].Config]; ok {
+			p.stockFields[i].configIndex = at
 		}
 	}
 	return p
@@ -47,7 +47,7 @@ func newProductStock(rules *stockRules) productStock {
 
 // checkStock checks the values sent (products 7.1): those that are there.
 func (w *productWrite) checkStock() {
-	data, sent := w.sentValue(stockSet)
+	data, sent := w.sentValue(stockDataName)
 	if !sent {
 		return
 	}
@@ -56,42 +56,42 @@ func (w *productWrite) checkStock() {
 	if isFlagSet(data, "use_config_manage_stock") {
 		managed = p.settings.ManageStock
 	}
-	managed = managed || w.current == nil && p.unsaid(data)
-	for i := range p.data {
-		d := &p.data[i]
+	managed = managed || w.current == nil && p.managedByOmission(data)
+	for i := range p.stockFields {
+		d := &p.stockFields[i]
 		n, sent := presentMember(data, d.Field)
 		switch {
-		case sent && w.dialect.OneValueEach && otherKind(d, n):
+		case sent && w.dialect.OneValueEach && isWrongKind(d, n):
 			if d.Fault == 0 {
 				w.addFault(contract.ValueOfOtherKind, d.Field)
 			} else {
-				w.addFault(d.Fault, d.Field, stockSet)
+				w.addFault(d.Fault, d.Field, stockDataName)
 			}
 		case !sent, !managed && !d.Unmanaged, d.If != "" && !isFlagSet(data, d.If), d.Config != "" && isFlagSet(data, d.Config):
 		case !w.satisfies(&d.SetRule, n):
-			w.addFault(d.Fault, d.Field, stockSet)
+			w.addFault(d.Fault, d.Field, stockDataName)
 		}
 	}
 }
 
 // otherKind reports whether a list stands in place of a value of stock_data, or a boolean
 // in place of a number or a choice.
-func otherKind(d *stockDatum, n *codec.Node) bool {
+func isWrongKind(d *stockField, n *codec.Node) bool {
 	boolean := n.Kind == codec.True || n.Kind == codec.False
 	return n.Kind == codec.Struct || boolean && d.Check != contract.Unchecked
 }
 
 // unsaid reports whether stock_data does not say whether the stock is managed, where
 // this counts as if it were.
-func (p *productStock) unsaid(data *codec.Node) bool {
+func (p *productStock) managedByOmission(data *codec.Node) bool {
 	_, manages := presentMember(data, "manage_stock")
 	_, asStore := presentMember(data, "use_config_manage_stock")
 	return p.dialect.StockUnsaid && !manages && !asStore
 }
 
 // savesStock reports whether an update of the product can change its stock item.
-func (w *productWrite) savesStock() bool {
-	data, sent := w.sentValue(stockSet)
+func (w *productWrite) changesStock() bool {
+	data, sent := w.sentValue(stockDataName)
 	return sent && len(data.Members) > 0 || w.dialect.StockReset
 }
 
@@ -103,25 +103,25 @@ func (w *productWrite) stockItem(product adapter.Record) (item adapter.Record, o
 	if items := product.Get("stock_item").Records(); len(items) > 0 {
 		current = &items[0]
 	}
-	data, sent := w.sentValue(stockSet)
+	data, sent := w.sentValue(stockDataName)
 	switch {
 	case w.current == nil && sent && len(data.Members) > 0:
-		return p.created(p.read(data, nil)), true
+		return p.newItem(p.parse(data, nil)), true
 	case w.current == nil:
-		return p.created(stockChange{}), true
-	case current == nil || !w.savesStock():
+		return p.newItem(stockChange{}), true
+	case current == nil || !w.changesStock():
 		return adapter.Record{}, false
 	case !sent:
-		return p.apply(p.reset(), *current), true
+		return p.apply(p.resetChange(), *current), true
 	default:
-		return p.apply(p.read(data, current), *current), true
+		return p.apply(p.parse(data, current), *current), true
 	}
 }
 
 // created returns the stock item of a new product.
-func (p *productStock) created(change stockChange) adapter.Record {
-	item := p.fresh()
-	change.created = true
+func (p *productStock) newItem(change stockChange) adapter.Record {
+	item := p.defaultItem()
+	change.isNewProduct = true
 	for i, v := range p.apply(change, item).Values {
 		if v.Kind() != adapter.Absent {
 			item.Values[i] = v
@@ -132,17 +132,17 @@ func (p *productStock) created(change stockChange) adapter.Record {
 
 // fresh returns the stock item of a new product of which nothing is said
 // (products 7.2).
-func (p *productStock) fresh() adapter.Record {
+func (p *productStock) defaultItem() adapter.Record {
 	item := adapter.NewRecord(p.schema)
-	for i := range p.data {
-		d := &p.data[i]
+	for i := range p.stockFields {
+		d := &p.stockFields[i]
 		switch {
-		case p.schema.Attributes[d.at].Kind == adapter.KindDecimal:
-			item.Values[d.at] = adapter.TextValue(numeric.Decimal(0))
+		case p.schema.Attributes[d.attributeIndex].Kind == adapter.KindDecimal:
+			item.Values[d.attributeIndex] = adapter.TextValue(numeric.Decimal(0))
 		case d.Check == contract.Unchecked:
-			item.Values[d.at] = adapter.IntegerValue(1)
+			item.Values[d.attributeIndex] = adapter.IntegerValue(1)
 		default:
-			item.Values[d.at] = adapter.IntegerValue(0)
+			item.Values[d.attributeIndex] = adapter.IntegerValue(0)
 		}
 	}
 	item.Set("min_sale_qty", adapter.TextValue(numeric.Decimal(1)))
@@ -152,11 +152,11 @@ func (p *productStock) fresh() adapter.Record {
 
 // reset returns the change of a save that says nothing of the stock, in the
 // dialects that take this for a wish.
-func (p *productStock) reset() stockChange {
+func (p *productStock) resetChange() stockChange {
 	change := stockChange{values: map[int]*codec.Node{}}
-	for i := range p.data {
-		if d := &p.data[i]; d.Unmanaged && d.Check == contract.Unchecked {
-			change.values[d.at] = integerNode(1)
+	for i := range p.stockFields {
+		if d := &p.stockFields[i]; d.Unmanaged && d.Check == contract.Unchecked {
+			change.values[d.attributeIndex] = integerNode(1)
 		}
 	}
 	return change
@@ -164,27 +164,27 @@ func (p *productStock) reset() stockChange {
 
 // read returns what stock_data changes of the item current, nil for a new one
 // (products 7.2, rules 1 to 5).
-func (p *productStock) read(data *codec.Node, current *adapter.Record) stockChange {
+func (p *productStock) parse(data *codec.Node, current *adapter.Record) stockChange {
 	values := map[int]*codec.Node{}
-	for i := range p.data {
-		d := &p.data[i]
+	for i := range p.stockFields {
+		d := &p.stockFields[i]
 		if n, sent := presentMember(data, d.Field); sent && !(d.Config != "" && isFlagSet(data, d.Config)) {
-			values[d.at] = p.canonical(d, n)
+			values[d.attributeIndex] = p.canonicalNode(d, n)
 		}
 	}
-	managed := p.manages(data, current, values)
-	for i := range p.data {
-		if d := &p.data[i]; !managed && !d.Unmanaged {
-			delete(values, d.at)
+	managed := p.isManaged(data, current, values)
+	for i := range p.stockFields {
+		if d := &p.stockFields[i]; !managed && !d.Unmanaged {
+			delete(values, d.attributeIndex)
 		}
 	}
 	if managed && len(data.Members) > 0 {
-		p.divide(data, current, values)
+		p.setDecimalDivided(data, current, values)
 	}
-	for i := range p.data {
-		d := &p.data[i]
-		if _, stored := values[d.at]; stored && d.config >= 0 && !d.KeepsConfig && values[d.config] == nil {
-			values[d.config] = integerNode(0)
+	for i := range p.stockFields {
+		d := &p.stockFields[i]
+		if _, stored := values[d.attributeIndex]; stored && d.configIndex >= 0 && !d.KeepsConfig && values[d.configIndex] == nil {
+			values[d.configIndex] = integerNode(0)
 		}
 	}
 	return stockChange{values: values}
@@ -192,12 +192,12 @@ func (p *productStock) read(data *codec.Node, current *adapter.Record) stockChan
 
 // manages reports whether the save manages the stock. Without a word of it an
 // update takes what holds for the item, and stores that (rule 2).
-func (p *productStock) manages(data *codec.Node, current *adapter.Record, values map[int]*codec.Node) bool {
+func (p *productStock) isManaged(data *codec.Node, current *adapter.Record, values map[int]*codec.Node) bool {
 	if isFlagSet(data, "use_config_manage_stock") {
 		return p.settings.ManageStock
 	}
 	if n, sent := presentMember(data, "manage_stock"); sent || current == nil {
-		return sent && truthy(n) || p.unsaid(data)
+		return sent && truthy(n) || p.managedByOmission(data)
 	}
 	holds := current.Get("manage_stock").Int() != 0
 	if current.Get("use_config_manage_stock").Int() != 0 {
@@ -207,11 +207,11 @@ func (p *productStock) manages(data *codec.Node, current *adapter.Record, values
 	if holds {
 		values[p.attribute("manage_stock")] = integerNode(1)
 	}
-	return holds || p.unsaid(data)
+	return holds || p.managedByOmission(data)
 }
 
 // divide settles is_decimal_divided (rule 4).
-func (p *productStock) divide(data *codec.Node, current *adapter.Record, values map[int]*codec.Node) {
+func (p *productStock) setDecimalDivided(data *codec.Node, current *adapter.Record, values map[int]*codec.Node) {
 	divided := p.attribute("is_decimal_divided")
 	decimal := isFlagSet(data, "is_qty_decimal")
 	if _, sent := presentMember(data, "is_qty_decimal"); !sent && !p.dialect.DividedReset && current != nil {
@@ -226,11 +226,11 @@ func (p *productStock) divide(data *codec.Node, current *adapter.Record, values 
 // canonical returns the node whose value is stored. Flags that say where a
 // setting comes from are set or not; other whole numbers are cut to what the
 // original stores.
-func (p *productStock) canonical(d *stockDatum, n *codec.Node) *codec.Node {
+func (p *productStock) canonicalNode(d *stockField, n *codec.Node) *codec.Node {
 	switch {
 	case d.Check == contract.Unchecked:
 		return integerNode(flagValue(n))
-	case p.schema.Attributes[d.at].Kind == adapter.KindInteger:
+	case p.schema.Attributes[d.attributeIndex].Kind == adapter.KindInteger:
 		return integerNode(toInt64(max(0, min(leadingNumber(n), math.MaxUint16))))
 	default:
 		return n

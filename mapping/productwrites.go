@@ -48,7 +48,7 @@ func (s *Service) updateProduct(ctx context.Context, c *Call) (*Reply, error) {
 		}
 	}
 	var with []string
-	if w.savesStock() {
+	if w.changesStock() {
 		with = append(with, "stock_item")
 	}
 	err = s.products.store.Update(ctx, &adapter.UpdateParams{

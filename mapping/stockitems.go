@@ -18,15 +18,15 @@ type stockItems struct {
 	rules stockRules
 	// batches holds the batch update that is running. One at a time, so that
 	// what overlapping batches leave behind is what some order of them leaves.
-	batches chan struct{}
+	batchLock chan struct{}
 }
 
 func newStockItems(d *contract.Dialect, fields *contract.Fields, backend *invalidatingAdapter, schemas *adapter.Schemas, settings Settings) (*stockItems, error) {
-	bound, err := newResource(d, fields.StockItems, backend, schemas, adapter.StockItems)
+	base, err := newResource(d, fields.StockItems, backend, schemas, adapter.StockItems)
 	if err != nil {
 		return nil, err
 	}
-	items := &stockItems{resource: bound, batches: make(chan struct{}, 1)}
+	items := &stockItems{resource: base, batchLock: make(chan struct{}, 1)}
 	items.rules = newStockRules(&items.resource, settings)
 	return items, nil
 }
@@ -56,8 +56,8 @@ func (s *Service) updateStockItem(ctx context.Context, c *Call) (*Reply, error) 
 	if err != nil {
 		return nil, err
 	}
-	change := s.stock.rules.readRecord(&c.Body)
-	meant, err := s.stock.meant(ctx, key, &c.Body)
+	change := s.stock.rules.parseRecord(&c.Body)
+	reference, err := s.stock.resolveItemID(ctx, key, &c.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +65,9 @@ func (s *Service) updateStockItem(ctx context.Context, c *Call) (*Reply, error) 
 		switch {
 		case len(change.faults) > 0:
 			return adapter.Record{}, append(change.faults, s.dialect.Fault(contract.PreValidation))
-		case meant == another:
+		case reference == otherItem:
 			return adapter.Record{}, s.dialect.Fault(contract.InternalError)
-		case meant == nobody:
+		case reference == noItem:
 			return adapter.NewRecord(current.Schema), nil
 		}
 		return s.stock.rules.apply(change, current), nil
@@ -79,46 +79,46 @@ func (s *Service) updateStockItem(ctx context.Context, c *Call) (*Reply, error) 
 }
 
 // A meaning says which item the item_id in the body of a single update names.
-type meaning uint8
+type itemReference uint8
 
 const (
-	itself  meaning = iota // the item of the path: also without an item_id
-	nobody                 // no item: the update succeeds and changes nothing
-	another                // another item, or nothing that can be an id
+	sameItem  itemReference = iota // the item of the path: also without an item_id
+	noItem                         // no item: the update succeeds and changes nothing
+	otherItem                      // another item, or nothing that can be an id
 )
 
 // meant reads item_id in the body of an update of the item key (stock_orders 2.3). Only
 // the store knows whether an id is another item's; asking it ahead of the update
 // does no harm, because in both cases nothing is changed.
-func (items *stockItems) meant(ctx context.Context, key adapter.Key, body *codec.Node) (meaning, error) {
+func (items *stockItems) resolveItemID(ctx context.Context, key adapter.Key, body *codec.Node) (itemReference, error) {
 	id, sent := body.Get("item_id")
 	if !sent {
-		return itself, nil
+		return sameItem, nil
 	}
 	var value float64
 	switch {
 	case id.Kind == codec.Null, id.Kind == codec.Struct && len(id.Members) == 0:
-		return another, nil
+		return otherItem, nil
 	case id.Kind == codec.Struct:
 		value = 1 // a list with something in it counts as true
 	default:
 		value = numeric.Leading(id.String())
 	}
 	if value == float64(key) {
-		return itself, nil
+		return sameItem, nil
 	}
 	whole := toInt64(value)
 	if whole < 1 {
-		return nobody, nil
+		return noItem, nil
 	}
 	_, err := items.store.Get(ctx, &adapter.GetParams{Key: adapter.Key(whole)})
 	switch {
 	case err == nil:
-		return another, nil
+		return otherItem, nil
 	case adapter.KindOf(err) == adapter.NotFound:
-		return nobody, nil
+		return noItem, nil
 	default:
-		return nobody, err
+		return noItem, err
 	}
 }
 
@@ -126,8 +126,8 @@ func (items *stockItems) meant(ctx context.Context, key adapter.Key, body *codec
 // its own, in order, and a failure neither stops nor undoes the others.
 func (s *Service) updateStockItems(ctx context.Context, c *Call) (*Reply, error) {
 	select {
-	case s.stock.batches <- struct{}{}:
-		defer func() { <-s.stock.batches }()
+	case s.stock.batchLock <- struct{}{}:
+		defer func() { <-s.stock.batchLock }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -151,7 +151,7 @@ func (s *Service) updateBatchItem(ctx context.Context, c *Call, entry *codec.Nod
 	if !ok {
 		sent = &codec.Node{}
 	}
-	id, fault := s.stock.readItemID(sent)
+	id, fault := s.stock.parseBatchItemID(sent)
 	if fault != nil {
 		batch.fail(*sent, *fault)
 		return nil
@@ -161,7 +161,7 @@ func (s *Service) updateBatchItem(ctx context.Context, c *Call, entry *codec.Nod
 		batch.fail(*sent, unknown)
 		return nil
 	}
-	change := s.stock.rules.readBatchEntry(entry)
+	change := s.stock.rules.parseBatchEntry(entry)
 	err := s.stock.store.Update(ctx, &adapter.UpdateParams{Key: adapter.Key(id), Change: func(current adapter.Record) (adapter.Record, error) {
 		switch {
 		case len(change.faults) > 0:
@@ -193,8 +193,8 @@ func (s *Service) updateBatchItem(ctx context.Context, c *Call, entry *codec.Nod
 }
 
 // readItemID reads the item_id of a batch entry: any number, of which the whole
-// part counts (stock_orders 2.4).
-func (items *stockItems) readItemID(n *codec.Node) (int64, *contract.Fault) {
+// part counts (stock 2.4).
+func (items *stockItems) parseBatchItemID(n *codec.Node) (int64, *contract.Fault) {
 	key := contract.ItemIDInvalid
 	whole, ok := integerPart(n)
 	switch {

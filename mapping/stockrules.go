@@ -54,38 +54,38 @@ type stockChange struct {
 	faults contract.Faults
 	// created: the item is that of a new product. Until it is saved again the
 	// store's setting does not decide when its quantity is low (products 7.2).
-	created bool
+	isNewProduct bool
 }
 
 // readRecord reads the fields of a single update, of which only writable ones
 // are left.
-func (rules *stockRules) readRecord(body *codec.Node) stockChange {
-	change := rules.begin(body)
+func (rules *stockRules) parseRecord(body *codec.Node) stockChange {
+	change := rules.newChange(body)
 	for i := range body.Members {
 		m := &body.Members[i]
 		if m.Key == "item_id" && rules.dialect.EmptyValues && m.Value.Kind == codec.Struct {
 			change.faults = append(change.faults, rules.dialect.Fault(contract.ItemIDInvalid))
 			continue
 		}
-		rules.readField(&change, m)
+		rules.parseField(&change, m)
 	}
 	return change
 }
 
 // readBatchEntry reads the fields of one entry of a batch update, whose item_id
 // has been read before.
-func (rules *stockRules) readBatchEntry(entry *codec.Node) stockChange {
-	change := rules.begin(entry)
+func (rules *stockRules) parseBatchEntry(entry *codec.Node) stockChange {
+	change := rules.newChange(entry)
 	for i := range entry.Members {
 		if m := &entry.Members[i]; m.Key != "item_id" {
-			rules.readField(&change, m)
+			rules.parseField(&change, m)
 		}
 	}
 	return change
 }
 
 // begin checks what must be there at all.
-func (rules *stockRules) begin(body *codec.Node) stockChange {
+func (rules *stockRules) newChange(body *codec.Node) stockChange {
 	change := stockChange{values: make(map[int]*codec.Node, len(body.Members))}
 	if !rules.dialect.PartialUpdates {
 		if qty, sent := body.Get("qty"); !sent || isMissingQty(qty) {
@@ -114,7 +114,7 @@ func isMissingQty(n *codec.Node) bool {
 }
 
 // readField checks one member and keeps its value or its faults.
-func (rules *stockRules) readField(change *stockChange, m *codec.Member) {
+func (rules *stockRules) parseField(change *stockChange, m *codec.Member) {
 	at, known := rules.fields.Index(m.Key)
 	if !known {
 		return
@@ -153,12 +153,12 @@ func (rules *stockRules) apply(change stockChange, current adapter.Record) adapt
 	}
 	level := stockLevel{rules: rules, change: change, current: current}
 	next.Values[rules.changedAuto] = adapter.IntegerValue(0)
-	if level.backorders() == 0 && level.exhausted() {
+	if level.backorders() == 0 && level.isOutOfStock() {
 		next.Values[rules.isInStock] = adapter.IntegerValue(0)
 		next.Values[rules.changedAuto] = adapter.IntegerValue(1)
 	}
 	next.Values[rules.lowStockSince] = adapter.NullValue()
-	if level.low() {
+	if level.isLow() {
 		next.Values[rules.lowStockSince] = adapter.TextValue(rules.now().UTC().Format(time.DateTime))
 	}
 	return next
@@ -207,7 +207,7 @@ type stockLevel struct {
 }
 
 // exhausted reports whether the quantity has fallen to the out-of-stock limit.
-func (l stockLevel) exhausted() bool {
+func (l stockLevel) isOutOfStock() bool {
 	limit := l.rules.settings.MinQty
 	if !l.flag(l.rules.useConfigMinQty) {
 		limit = l.amount(l.rules.minQty)
@@ -221,9 +221,9 @@ func (l stockLevel) exhausted() bool {
 }
 
 // low reports whether the quantity is below the one to notify at.
-func (l stockLevel) low() bool {
+func (l stockLevel) isLow() bool {
 	limit := l.rules.settings.NotifyQty
-	if l.change.created || !l.flag(l.rules.useConfigNotifyQty) {
+	if l.change.isNewProduct || !l.flag(l.rules.useConfigNotifyQty) {
 		limit = l.amount(l.rules.notifyQty)
 	}
 	return l.amount(l.rules.qty) < limit
