@@ -14,12 +14,12 @@ import (
 type batchReply struct {
 	idField string
 	// with are what every entry holds besides, behind its id.
-	with []codec.Member
+	extraMembers []codec.Member
 	// successFirst puts the list of successes first, whichever got the first entry.
 	successFirst bool
 	lists        []codec.Member // in the order in which each got its first entry
 	// broken, if set, replaces the whole reply.
-	broken *contract.Fault
+	crash *contract.Fault
 }
 
 const (
@@ -40,7 +40,7 @@ func (b *batchReply) succeeded() bool {
 // fail adds one message about a record; id is what the client sent for it.
 func (b *batchReply) fail(id codec.Node, fault contract.Fault) {
 	if fault.Bare {
-		b.broken = &fault
+		b.crash = &fault
 		return
 	}
 	b.add(errorList, echo(&id), fault)
@@ -48,10 +48,10 @@ func (b *batchReply) fail(id codec.Node, fault contract.Fault) {
 
 // Bounds on what an error entry repeats of a request.
 const (
-	maxEcho = 4096 // bytes as written below
+	maxEchoBytes = 4096 // bytes as written below
 	// levelEcho is what each level of nesting adds to every value below it, by
 	// indentation in XML and by brackets in text.
-	levelEcho = 4
+	echoBytesPerLevel = 4
 )
 
 // echo returns the id an error entry shows: the value as sent (stock_orders 2.4), or
@@ -59,7 +59,7 @@ const (
 // and the indentation of the levels above at each value, and an item with many
 // faults repeats its id in each entry.
 func echo(id *codec.Node) codec.Node {
-	if written(id, 0) > maxEcho {
+	if echoSize(id, 0) > maxEchoBytes {
 		return codec.Node{}
 	}
 	return *id
@@ -67,11 +67,11 @@ func echo(id *codec.Node) codec.Node {
 
 // written returns about how many bytes n takes in a reply that writes path bytes
 // for the levels above each value. It stops counting beyond maxEcho.
-func written(n *codec.Node, path int) int {
-	size := path + len(n.Text)
-	for i := 0; i < len(n.Members) && size <= maxEcho; i++ {
+func echoSize(n *codec.Node, bytesPerValue int) int {
+	size := bytesPerValue + len(n.Text)
+	for i := 0; i < len(n.Members) && size <= maxEchoBytes; i++ {
 		m := &n.Members[i]
-		size += written(&m.Value, path+levelEcho+len(m.Key))
+		size += echoSize(&m.Value, bytesPerValue+echoBytesPerLevel+len(m.Key))
 	}
 	return size
 }
@@ -88,7 +88,7 @@ func (b *batchReply) add(name string, id codec.Node, fault contract.Fault) {
 		b.lists = append(b.lists, codec.Member{Key: name, Value: codec.Node{Kind: codec.Struct}})
 	}
 	list := &b.lists[at].Value
-	entry := recordNode(slices.Concat([]codec.Member{{Key: b.idField, Value: id}}, b.with, []codec.Member{
+	entry := recordNode(slices.Concat([]codec.Member{{Key: b.idField, Value: id}}, b.extraMembers, []codec.Member{
 		{Key: "message", Value: codec.TextNode(fault.Message)},
 		{Key: "code", Value: codec.NumberNode(strconv.Itoa(fault.Code))},
 	})...)

@@ -16,7 +16,7 @@ type customers struct {
 	form formParser
 }
 
-func newCustomers(d *contract.Dialect, fields *contract.Fields, backend *invalidatingAdapter, schemas *adapter.Schemas, shops *shops) (*customers, error) {
+func newCustomers(d *contract.Dialect, fields *contract.Fields, backend *invalidatingAdapter, schemas *adapter.Schemas, shops *shopConfigCache) (*customers, error) {
 	base, err := newResource(d, fields.Customers, backend, schemas, adapter.Customers)
 	if err != nil {
 		return nil, err

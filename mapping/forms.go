@@ -16,7 +16,7 @@ import (
 type formParser struct {
 	*resource
 	form      contract.Form
-	shops     *shops
+	shops     *shopConfigCache
 	directory countryDirectory
 }
 

@@ -190,7 +190,7 @@ func (k *cachedCall) tags(c *Call) []string {
 		return []string{catalogTag}
 	}
 	text := c.Param("id")
-	if id, ok := numeric.ID(text); ok && plainNumber.MatchString(text) {
+	if id, ok := numeric.ID(text); ok && canonicalInteger.MatchString(text) {
 		return []string{productTag(id)}
 	}
 	if k.showsStock { // by SKU: nobody knows beforehand of which product

@@ -14,13 +14,13 @@ import (
 // listProductCategories handles GET /products/:id/categories: by ascending id of
 // the category, and for everybody but Admin active ones only (product_parts 4.1).
 func (s *Service) listProductCategories(ctx context.Context, c *Call) (*Reply, error) {
-	product, _, err := s.findProduct(ctx, c, productParts{})
+	product, _, err := s.findProduct(ctx, c, productAttributes{})
 	if err != nil {
 		return nil, err
 	}
 	shown := batchHook(noBatchHook)
 	if c.Principal.Role != contract.Admin {
-		shown = s.toActiveCategories
+		shown = s.onlyActiveCategories
 	}
 	assignments, err := s.productCategories.allRows(ctx, adapter.ListParams{Query: adapter.Query{
 		Where: []adapter.Condition{integerEquals("product_id", product.Get("entity_id").Int())}, OrderBy: "category_id",
@@ -42,7 +42,7 @@ func (s *Service) getProductCategory(ctx context.Context, c *Call) (*Reply, erro
 }
 
 // toActiveCategories returns the assignments whose category is active.
-func (s *Service) toActiveCategories(ctx context.Context, assignments []adapter.Record) ([]adapter.Record, error) {
+func (s *Service) onlyActiveCategories(ctx context.Context, assignments []adapter.Record) ([]adapter.Record, error) {
 	ids := make([]string, len(assignments))
 	for i, assignment := range assignments {
 		ids[i] = assignment.Get("category_id").Text()
@@ -74,7 +74,7 @@ func (s *Service) createProductCategory(ctx context.Context, c *Call) (*Reply, e
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := s.findProduct(ctx, c, productParts{})
+	found, _, err := s.findProduct(ctx, c, productAttributes{})
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (s *Service) readCategoryID(body *codec.Node) (int64, error) {
 
 // deleteProductCategory handles DELETE /products/:id/categories/:category_id.
 func (s *Service) deleteProductCategory(ctx context.Context, c *Call) (*Reply, error) {
-	found, _, err := s.findProduct(ctx, c, productParts{})
+	found, _, err := s.findProduct(ctx, c, productAttributes{})
 	if err != nil {
 		return nil, err
 	}
@@ -137,5 +137,5 @@ func (s *Service) deleteProductCategory(ctx context.Context, c *Call) (*Reply, e
 		}
 	}
 	product := found.Get("entity_id").Int()
-	return s.unassign(ctx, &s.productCategories, product, integerEquals("category_id", category), s.dialect.Fault(contract.CategoryUnassigned, product, category))
+	return s.removeAssignment(ctx, &s.productCategories, product, integerEquals("category_id", category), s.dialect.Fault(contract.CategoryUnassigned, product, category))
 }

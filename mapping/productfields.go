@@ -20,7 +20,7 @@ type productReply struct {
 	c        *Call
 	inList   bool
 	// parts names the attributes the fields are made of.
-	parts productParts
+	needed productAttributes
 
 	needsBuyer, needsStock, needsGallery bool
 
@@ -28,7 +28,7 @@ type productReply struct {
 	stock map[int64]adapter.Record // by product
 	// level is the store view that a single product is read at, gallery its first
 	// images there.
-	level   int64
+	storeID int64
 	gallery []adapter.Record
 }
 
@@ -43,64 +43,64 @@ func (s *Service) newProductReply(c *Call, r *resource, fields []int, inList boo
 		case field.Lacking(s.dialect, view):
 			continue
 		case field.Attribute != "":
-			p.parts.only = append(p.parts.only, field.Attribute)
+			p.needed.stored = append(p.needed.stored, field.Attribute)
 			continue
 		}
-		p.compute[field.Name] = func(_ *Call, product adapter.Record) (codec.Node, bool) { return p.made(field.Name, product) }
+		p.compute[field.Name] = func(_ *Call, product adapter.Record) (codec.Node, bool) { return p.computedField(field.Name, product) }
 		switch field.Name {
 		case "group_price":
-			p.needs("group_price")
+			p.needOnDemand("group_price")
 		case "tier_price":
-			p.needs("tier_price")
-			p.needsBuyer = p.needsBuyer || p.public()
+			p.needOnDemand("tier_price")
+			p.needsBuyer = p.needsBuyer || p.isPublic()
 		case "stock_data":
 			p.needsStock = true
 		case "is_in_stock":
-			p.needs("stock_is_in_stock", "stock_manage_stock", "stock_use_config_manage_stock")
+			p.needOnDemand("stock_is_in_stock", "stock_manage_stock", "stock_use_config_manage_stock")
 		case "is_saleable":
 			if !inList {
-				p.needs("stock_is_in_stock", "stock_manage_stock", "stock_use_config_manage_stock")
+				p.needOnDemand("stock_is_in_stock", "stock_manage_stock", "stock_use_config_manage_stock")
 			}
 		case "regular_price_with_tax":
 			p.needsBuyer = true
-			p.parts.only = append(p.parts.only, "price")
+			p.needed.stored = append(p.needed.stored, "price")
 		case "regular_price_without_tax":
-			p.parts.only = append(p.parts.only, "price")
+			p.needed.stored = append(p.needed.stored, "price")
 		case "final_price_with_tax", "final_price_without_tax":
-			p.needs("group_price")
+			p.needOnDemand("group_price")
 			p.needsBuyer = true
-			p.parts.only = append(p.parts.only, "price", "special_price", "special_from_date", "special_to_date")
+			p.needed.stored = append(p.needed.stored, "price", "special_price", "special_from_date", "special_to_date")
 		case "image_url":
-			p.needs("image_file")
+			p.needOnDemand("image_file")
 		case "media_gallery":
 			p.needsGallery = true
 		case "url":
-			p.parts.only = append(p.parts.only, "default_url_key")
+			p.needed.stored = append(p.needed.stored, "default_url_key")
 		}
 	}
 	if p.needsBuyer {
-		p.parts.only = append(p.parts.only, "tax_class_id")
+		p.needed.stored = append(p.needed.stored, "tax_class_id")
 	}
 	return p
 }
 
 // needs notes attributes on demand.
-func (p *productReply) needs(attributes ...string) {
+func (p *productReply) needOnDemand(attributes ...string) {
 	for _, name := range attributes {
-		if !slices.Contains(p.parts.with, name) {
-			p.parts.with = append(p.parts.with, name)
+		if !slices.Contains(p.needed.onDemand, name) {
+			p.needed.onDemand = append(p.needed.onDemand, name)
 		}
 	}
 }
 
-func (p *productReply) public() bool { return p.c.Principal.Role != contract.Admin }
+func (p *productReply) isPublic() bool { return p.c.Principal.Role != contract.Admin }
 
 // stockBatch is the number of products whose stock items one query reads.
-const stockBatch = 100
+const stockItemsPerQuery = 100
 
 // gather reads what the fields of records need besides them. The buyer stays the
 // same however many records a reply gathers for, one batch after the other.
-func (p *productReply) gather(ctx context.Context, records []adapter.Record) error {
+func (p *productReply) load(ctx context.Context, records []adapter.Record) error {
 	if p.needsBuyer && p.buyer == nil && len(records) > 0 {
 		var err error
 		if p.buyer, err = p.s.findBuyer(ctx, p.c); err != nil {
@@ -110,7 +110,7 @@ func (p *productReply) gather(ctx context.Context, records []adapter.Record) err
 	}
 	if p.needsGallery {
 		for _, product := range records {
-			images := imagesOf(product, p.level)
+			images := productImageList(product, p.storeID)
 			images.Query.Limit = p.s.limits.batch
 			var err error
 			if p.gallery, err = p.s.productImages.all(ctx, &images); err != nil {
@@ -122,7 +122,7 @@ func (p *productReply) gather(ctx context.Context, records []adapter.Record) err
 		return nil
 	}
 	p.stock = make(map[int64]adapter.Record, len(records))
-	for batch := range slices.Chunk(records, stockBatch) {
+	for batch := range slices.Chunk(records, stockItemsPerQuery) {
 		ids := make([]string, len(batch))
 		for i, r := range batch {
 			ids[i] = r.Get("entity_id").Text()
@@ -141,12 +141,12 @@ func (p *productReply) gather(ctx context.Context, records []adapter.Record) err
 }
 
 // made makes the value of the field called name, which no attribute holds.
-func (p *productReply) made(name string, product adapter.Record) (codec.Node, bool) {
+func (p *productReply) computedField(name string, product adapter.Record) (codec.Node, bool) {
 	switch name {
 	case "group_price":
 		return p.groupPrices(product), true
 	case "tier_price":
-		if p.public() {
+		if p.isPublic() {
 			return p.buyer.tierPrices(product), true
 		}
 		return p.tierPrices(product), true
@@ -173,7 +173,7 @@ func (p *productReply) made(name string, product adapter.Record) (codec.Node, bo
 	case "image_url":
 		return codec.TextNode(p.baseURL() + imagePath(product)), true
 	case "url":
-		return codec.TextNode(p.baseURL() + pagePath(product)), true
+		return codec.TextNode(p.baseURL() + productPagePath(product)), true
 	case "buy_now_url":
 		return codec.TextNode(p.buyNowURL(product)), true
 	case "total_reviews_count":
@@ -272,7 +272,7 @@ func (p *productReply) mediaGallery() codec.Node {
 func (p *productReply) baseURL() string { return baseURL(p.c, p.s.settings.PublicURL) }
 
 // pagePath returns the path of the product's page.
-func pagePath(product adapter.Record) string {
+func productPagePath(product adapter.Record) string {
 	path := "/index.php/catalog/product/view/id/" + product.Get("entity_id").Text() + "/"
 	if key := product.Get("default_url_key").Text(); key != "" {
 		path += "s/" + key + "/"
@@ -281,13 +281,13 @@ func pagePath(product adapter.Record) string {
 }
 
 // urlSafe writes base64 for a path segment, as the original does.
-var urlSafe = strings.NewReplacer("+", "-", "/", "_", "=", ",")
+var base64PathReplacer = strings.NewReplacer("+", "-", "/", "_", "=", ",")
 
 // buyNowURL returns the link that puts the product into a cart and leads back to
 // this request. Its key differs with every call.
 func (p *productReply) buyNowURL(product adapter.Record) string {
 	p.c.formKey = newFormKey()
 	back := base64.StdEncoding.EncodeToString([]byte(p.baseURL() + p.c.request.URL.RequestURI()))
-	return p.baseURL() + "/index.php/checkout/cart/add/uenc/" + urlSafe.Replace(back) +
+	return p.baseURL() + "/index.php/checkout/cart/add/uenc/" + base64PathReplacer.Replace(back) +
 		"/product/" + strconv.FormatInt(product.Get("entity_id").Int(), 10) + "/form_key/" + p.c.formKey + "/"
 }

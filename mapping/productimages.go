@@ -25,7 +25,7 @@ func newProductImages(d *contract.Dialect, fields *contract.Fields, backend *inv
 // ascending position at the level read, images without one first. The list has
 // no pages and takes no modifiers but attrs.
 func (s *Service) listProductImages(ctx context.Context, c *Call) (*Reply, error) {
-	product, view, err := s.findProduct(ctx, c, productParts{})
+	product, view, err := s.findProduct(ctx, c, productAttributes{})
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (s *Service) listProductImages(ctx context.Context, c *Call) (*Reply, error
 		included = append(included, integerEquals("exclude", 0))
 		included[0].Any = append(included[0].Any, adapter.Test{Attribute: "exclude", Op: adapter.IsNull})
 	}
-	images, err := s.productImages.allRows(ctx, imagesOf(product, view.id, included...), s.limits, noBatchHook)
+	images, err := s.productImages.allRows(ctx, productImageList(product, view.id, included...), s.limits, noBatchHook)
 	if err != nil {
 		return nil, err
 	}
@@ -42,14 +42,14 @@ func (s *Service) listProductImages(ctx context.Context, c *Call) (*Reply, error
 }
 
 // imagesOf selects the images of a product at a level, by ascending position.
-func imagesOf(product adapter.Record, level int64, where ...adapter.Condition) adapter.ListParams {
+func productImageList(product adapter.Record, storeID int64, where ...adapter.Condition) adapter.ListParams {
 	where = append(where, integerEquals("product_id", product.Get("entity_id").Int()))
-	return adapter.ListParams{StoreID: level, Query: adapter.Query{Where: where, OrderBy: "position"}}
+	return adapter.ListParams{StoreID: storeID, Query: adapter.Query{Where: where, OrderBy: "position"}}
 }
 
 // getProductImage handles GET /products/:id/images/:image and its store form.
 func (s *Service) getProductImage(ctx context.Context, c *Call) (*Reply, error) {
-	product, view, err := s.findProduct(ctx, c, productParts{})
+	product, view, err := s.findProduct(ctx, c, productAttributes{})
 	if err != nil {
 		return nil, err
 	}

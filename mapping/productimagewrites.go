@@ -20,7 +20,7 @@ func (s *Service) createProductImage(ctx context.Context, c *Call) (*Reply, erro
 	if err != nil {
 		return nil, err
 	}
-	product, view, err := s.findProduct(ctx, c, productParts{})
+	product, view, err := s.findProduct(ctx, c, productAttributes{})
 	if err != nil {
 		return nil, s.uploadFault(err)
 	}
@@ -55,7 +55,7 @@ func (s *Service) readUpload(ctx context.Context, c *Call) (adapter.Record, erro
 	if !truthy(content) || !truthy(declared) {
 		return adapter.Record{}, contract.Faults{s.dialect.Fault(contract.ImageMissing), s.dialect.Fault(contract.ImagePreValidation)}
 	}
-	bytes, ok := decodeBase64(content.String())
+	decoded, ok := decodeBase64(content.String())
 	if !ok {
 		return adapter.Record{}, s.dialect.Fault(contract.ImageBase64)
 	}
@@ -64,7 +64,7 @@ func (s *Service) readUpload(ctx context.Context, c *Call) (adapter.Record, erro
 	if at < 0 {
 		return adapter.Record{}, s.dialect.Fault(contract.ImageMediaType)
 	}
-	mediaType, err := s.imageChecker.mediaType(ctx, bytes)
+	mediaType, err := s.imageChecker.mediaType(ctx, decoded)
 	if err != nil {
 		return adapter.Record{}, err
 	}
@@ -76,7 +76,7 @@ func (s *Service) readUpload(ctx context.Context, c *Call) (adapter.Record, erro
 	image := s.imageValues(c)
 	image.Set("file", adapter.TextValue(file))
 	image.Set("media_type", adapter.TextValue(mediaType))
-	image.Set("content", adapter.TextValue(string(bytes)))
+	image.Set("content", adapter.TextValue(string(decoded)))
 	if !named && s.dialect.UnnamedFromTwo {
 		image.Set("number_from", adapter.IntegerValue(2))
 	}
@@ -122,10 +122,10 @@ func (s *Service) imageNumber(n *codec.Node) (number int64, ok bool) {
 // imageUses returns what an image is sent to be shown as, in the contract's order.
 // alone lets a single one stand without a list. ok is false where nothing is said
 // of it.
-func imageUses(n *codec.Node, alone bool) (uses []string, ok bool) {
+func imageUses(n *codec.Node, allowSingle bool) (uses []string, ok bool) {
 	sent := n.Members
 	switch {
-	case n.Kind == codec.Text && alone:
+	case n.Kind == codec.Text && allowSingle:
 		sent = []codec.Member{{Value: *n}}
 	case n.Kind != codec.Struct:
 		return nil, false
@@ -140,7 +140,7 @@ func imageUses(n *codec.Node, alone bool) (uses []string, ok bool) {
 }
 
 // An imageCall is a write of one image that is there.
-type imageCall struct {
+type imageTarget struct {
 	key     adapter.Key
 	product int64
 	view    storeView
@@ -148,12 +148,12 @@ type imageCall struct {
 }
 
 // readImageCall reads which image c means, and finds its product.
-func (s *Service) readImageCall(ctx context.Context, c *Call) (i imageCall, err error) {
-	product, view, err := s.findProduct(ctx, c, productParts{})
+func (s *Service) findImageTarget(ctx context.Context, c *Call) (i imageTarget, err error) {
+	product, view, err := s.findProduct(ctx, c, productAttributes{})
 	if err != nil {
 		return i, err
 	}
-	i = imageCall{product: product.Get("entity_id").Int(), view: view, missing: s.dialect.Fault(contract.ImageHidden)}
+	i = imageTarget{product: product.Get("entity_id").Int(), view: view, missing: s.dialect.Fault(contract.ImageHidden)}
 	id, ok := numeric.LeadingInteger(c.Param("image"))
 	if !ok {
 		return i, i.missing
@@ -163,7 +163,7 @@ func (s *Service) readImageCall(ctx context.Context, c *Call) (i imageCall, err 
 }
 
 // check refuses an image that is another product's.
-func (i *imageCall) check(image adapter.Record) error {
+func (i *imageTarget) checkProduct(image adapter.Record) error {
 	if image.Get("product_id").Int() != i.product {
 		return i.missing
 	}
@@ -171,7 +171,7 @@ func (i *imageCall) check(image adapter.Record) error {
 }
 
 // reply answers when the store has written, or returned err.
-func (i *imageCall) reply(err error) (*Reply, error) {
+func (i *imageTarget) replyTo(err error) (*Reply, error) {
 	switch {
 	case err == nil:
 		return &Reply{}, nil
@@ -185,24 +185,24 @@ func (i *imageCall) reply(err error) (*Reply, error) {
 // updateProductImage handles PUT /products/:id/images/:image and its store form.
 // What the body says of the file means nothing.
 func (s *Service) updateProductImage(ctx context.Context, c *Call) (*Reply, error) {
-	i, err := s.readImageCall(ctx, c)
+	i, err := s.findImageTarget(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	change := s.imageValues(c)
-	return i.reply(s.productImages.store.Update(ctx, &adapter.UpdateParams{
+	return i.replyTo(s.productImages.store.Update(ctx, &adapter.UpdateParams{
 		Key: i.key, StoreID: i.view.id,
-		Change: func(current adapter.Record) (adapter.Record, error) { return change, i.check(current) },
+		Change: func(current adapter.Record) (adapter.Record, error) { return change, i.checkProduct(current) },
 	}))
 }
 
 // deleteProductImage handles DELETE /products/:id/images/:image and its store form.
 func (s *Service) deleteProductImage(ctx context.Context, c *Call) (*Reply, error) {
-	i, err := s.readImageCall(ctx, c)
+	i, err := s.findImageTarget(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	return i.reply(s.productImages.store.Delete(ctx, &adapter.DeleteParams{
-		Key: i.key, StoreID: i.view.id, OnlyLevel: i.view.id != 0 && !s.dialect.DeletesEverywhere, Check: i.check,
+	return i.replyTo(s.productImages.store.Delete(ctx, &adapter.DeleteParams{
+		Key: i.key, StoreID: i.view.id, OnlyLevel: i.view.id != 0 && !s.dialect.DeletesEverywhere, Check: i.checkProduct,
 	}))
 }

@@ -13,7 +13,7 @@ import (
 // names at the store view of c, if the caller may see it there (products 3.6 and
 // 3.7). Otherwise it fails with the route's text for a product that is not found.
 // parts are the attributes the record has to hold besides its id.
-func (s *Service) findProduct(ctx context.Context, c *Call, parts productParts) (product adapter.Record, view storeView, err error) {
+func (s *Service) findProduct(ctx context.Context, c *Call, attributes productAttributes) (product adapter.Record, view storeView, err error) {
 	view, err = s.storeView(ctx, c)
 	if err != nil {
 		return product, view, err
@@ -21,33 +21,33 @@ func (s *Service) findProduct(ctx context.Context, c *Call, parts productParts) 
 	id := c.Param("id")
 	shopper := c.Principal.Role != contract.Admin
 	if shopper {
-		parts.only = append(parts.only, "status", "visibility")
+		attributes.stored = append(attributes.stored, "status", "visibility")
 	}
-	wanted := adapter.GetParams{StoreID: view.id, With: parts.with, Only: parts.named(), Products: adapter.ProductParams{WebsiteID: view.website}}
+	wanted := adapter.GetParams{StoreID: view.id, With: attributes.onDemand, Only: attributes.storedOrNone(), Products: adapter.ProductParams{WebsiteID: view.websiteID}}
 	if shopper && view.id == 0 {
 		wanted.Products.WebsiteID = adapter.AnyWebsite
 	}
-	product, err = s.products.lookUp(ctx, id, wanted)
-	if err != nil && adapter.KindOf(err) == adapter.NotFound || err == nil && shopper && !onSale(product) {
+	product, err = s.products.find(ctx, id, wanted)
+	if err != nil && adapter.KindOf(err) == adapter.NotFound || err == nil && shopper && !isVisible(product) {
 		err = s.dialect.Fault(c.Route.NotFound, id)
 	}
 	return product, view, err
 }
 
 // productParts names attributes of products: those on demand and the others.
-type productParts struct{ with, only []string }
+type productAttributes struct{ onDemand, stored []string }
 
 // named returns the others for a query, which takes nil for all there are.
-func (p *productParts) named() []string {
-	if p.only == nil {
+func (p *productAttributes) storedOrNone() []string {
+	if p.stored == nil {
 		return []string{}
 	}
-	return p.only
+	return p.stored
 }
 
 // onSale reports whether Customers and Guests see a single product, by its values
 // at their store view.
-func onSale(product adapter.Record) bool {
+func isVisible(product adapter.Record) bool {
 	visibility := product.Get("visibility").Int()
 	return product.Get("status").Int() == enabled && visibility > notVisible && visibility <= visibleEverywhere
 }
@@ -60,23 +60,23 @@ const (
 )
 
 // plainNumber is what is taken for a number without a look at the SKUs.
-var plainNumber = regexp.MustCompile(`^(?:[+-]?[1-9][0-9]*|0)$`)
+var canonicalInteger = regexp.MustCompile(`^(?:[+-]?[1-9][0-9]*|0)$`)
 
 // lookUp finds a product by its number or SKU, whatever key wanted has. Errors
 // are of kind NotFound, or those of the store.
-func (p *products) lookUp(ctx context.Context, id string, wanted adapter.GetParams) (adapter.Record, error) {
+func (p *products) find(ctx context.Context, id string, wanted adapter.GetParams) (adapter.Record, error) {
 	key, isNumber := numeric.ID(id)
 	if p.dialect.IDsCut {
 		key, isNumber = numeric.IDPart(id)
 	}
-	_, loosely := numeric.Parse(id)
+	_, isNumeric := numeric.Parse(id)
 	switch {
-	case plainNumber.MatchString(id):
-	case !loosely:
-		return p.bySKU(ctx, id, wanted)
+	case canonicalInteger.MatchString(id):
+	case !isNumeric:
+		return p.findBySKU(ctx, id, wanted)
 	default:
 		// The SKU goes first even where it is of a product the bounds leave out.
-		found, err := p.bySKU(ctx, id, adapter.GetParams{Only: []string{}})
+		found, err := p.findBySKU(ctx, id, adapter.GetParams{Only: []string{}})
 		if err == nil {
 			key, isNumber = found.Get(p.schema.Key).Int(), true
 		} else if adapter.KindOf(err) != adapter.NotFound {
@@ -84,14 +84,14 @@ func (p *products) lookUp(ctx context.Context, id string, wanted adapter.GetPara
 		}
 	}
 	if !isNumber {
-		return adapter.Record{}, noProduct()
+		return adapter.Record{}, productNotFound()
 	}
 	wanted.Key = adapter.Key(key)
 	return p.store.Get(ctx, &wanted)
 }
 
 // bySKU finds a product by its SKU, letter case and accents ignored.
-func (p *products) bySKU(ctx context.Context, sku string, wanted adapter.GetParams) (adapter.Record, error) {
+func (p *products) findBySKU(ctx context.Context, sku string, wanted adapter.GetParams) (adapter.Record, error) {
 	found, err := p.all(ctx, &adapter.ListParams{
 		Query:    adapter.Query{Where: []adapter.Condition{textEquals("sku", sku)}, Limit: 1},
 		StoreID:  wanted.StoreID,
@@ -103,10 +103,10 @@ func (p *products) bySKU(ctx context.Context, sku string, wanted adapter.GetPara
 	case err != nil:
 		return adapter.Record{}, err
 	case len(found) == 0:
-		return adapter.Record{}, noProduct()
+		return adapter.Record{}, productNotFound()
 	default:
 		return found[0], nil
 	}
 }
 
-func noProduct() error { return &adapter.Error{Kind: adapter.NotFound, Op: "find a product"} }
+func productNotFound() error { return &adapter.Error{Kind: adapter.NotFound, Op: "find a product"} }

@@ -72,13 +72,13 @@ func (s *Service) getProduct(ctx context.Context, c *Call) (*Reply, error) {
 func (s *Service) answerProduct(ctx context.Context, c *Call, r *resource) (*Reply, error) {
 	fields, selectionFault := r.selectFields(c, contract.SingleView(c.Format))
 	reply := s.newProductReply(c, r, fields, false)
-	product, view, err := s.findProduct(ctx, c, reply.parts)
-	reply.level = view.id
+	product, view, err := s.findProduct(ctx, c, reply.needed)
+	reply.storeID = view.id
 	if err == nil {
 		err = selectionFault
 	}
 	if err == nil {
-		err = reply.gather(ctx, []adapter.Record{product})
+		err = reply.load(ctx, []adapter.Record{product})
 	}
 	if err != nil {
 		return nil, err
@@ -114,13 +114,13 @@ func (s *Service) listProducts(ctx context.Context, c *Call) (*Reply, error) {
 	reply := s.newProductReply(c, r, fields, true)
 	byFinalPrice := s.ordersByFinalPrice(c, view, wanted)
 	bounds := productBounds(c, wanted, view, category, byFinalPrice)
-	bounds.With, bounds.Only = reply.parts.with, reply.parts.named()
+	bounds.With, bounds.Only = reply.needed.onDemand, reply.needed.storedOrNone()
 	readRows := s.productRows
 	if byFinalPrice {
 		readRows = s.rowsByFinalPrice
 	}
 	records, err := readRows(ctx, c, wanted, bounds, func(ctx context.Context, products []adapter.Record) ([]adapter.Record, error) {
-		return products, reply.gather(ctx, products)
+		return products, reply.load(ctx, products)
 	})
 	if err == nil && len(records.batch) > 0 {
 		err = selectionFault
@@ -142,7 +142,7 @@ func productBounds(c *Call, wanted *listquery.List, view storeView, category int
 	case c.Principal.Role != contract.Admin:
 		bounds.Products.WebsiteScope, bounds.Products.Listed = true, true
 	case view.id != 0 && (category != 0 || byFinalPrice):
-		bounds.Products.WebsiteID = view.website
+		bounds.Products.WebsiteID = view.websiteID
 		wanted.Query.Where = append(wanted.Query.Where, integerEquals("status", enabled))
 	}
 	return bounds
@@ -164,7 +164,7 @@ const rootCategory = 1
 // category finds the category c names in its path or else its query; 0 is none
 // (products 3.9).
 func (s *Service) category(ctx context.Context, c *Call) (int64, error) {
-	text, ok := c.parameter("category_id")
+	text, ok := c.pathOrQuery("category_id")
 	if ok && (text == "" || text == "0") {
 		return 0, nil
 	}

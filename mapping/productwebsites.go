@@ -13,7 +13,7 @@ import (
 // productOfWebsites returns the id of the product in the path of a call on its
 // websites. It is not looked up by SKU, and the store views of other calls mean
 // nothing here (product_parts 2.2 and 3.1).
-func (s *Service) productOfWebsites(ctx context.Context, c *Call) (int64, error) {
+func (s *Service) websitesProductID(ctx context.Context, c *Call) (int64, error) {
 	id := c.Param("product_id")
 	missing := s.dialect.Fault(c.Route.NotFound, id)
 	number, ok := numeric.LeadingInteger(id)
@@ -28,17 +28,17 @@ func (s *Service) productOfWebsites(ctx context.Context, c *Call) (int64, error)
 }
 
 // websitesOf selects the assignments of a product by ascending id of the website.
-func websitesOf(product int64) adapter.ListParams {
+func productWebsiteList(product int64) adapter.ListParams {
 	return adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{integerEquals("product_id", product)}, OrderBy: "website_id"}}
 }
 
 // listProductWebsites handles GET /products/:product_id/websites.
 func (s *Service) listProductWebsites(ctx context.Context, c *Call) (*Reply, error) {
-	product, err := s.productOfWebsites(ctx, c)
+	product, err := s.websitesProductID(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	websites, err := s.productWebsites.allRows(ctx, websitesOf(product), s.limits, noBatchHook)
+	websites, err := s.productWebsites.allRows(ctx, productWebsiteList(product), s.limits, noBatchHook)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *Service) createProductWebsites(ctx context.Context, c *Call) (*Reply, e
 	}
 	website, err := a.assign(ctx, &c.Body)
 	if err != nil {
-		return nil, a.refusal(err)
+		return nil, a.singleFaults(err)
 	}
 	reply := createdReply("/products/"+url.PathEscape(c.Param("product_id"))+"/websites/", adapter.Key(website))
 	if s.dialect.SingleSuccessList {
@@ -70,7 +70,7 @@ func (s *Service) createProductWebsites(ctx context.Context, c *Call) (*Reply, e
 
 // deleteProductWebsite handles DELETE /products/:product_id/websites/:website_id.
 func (s *Service) deleteProductWebsite(ctx context.Context, c *Call) (*Reply, error) {
-	product, err := s.productOfWebsites(ctx, c)
+	product, err := s.websitesProductID(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -83,13 +83,13 @@ func (s *Service) deleteProductWebsite(ctx context.Context, c *Call) (*Reply, er
 	if !ok {
 		return nil, s.dialect.Fault(contract.WebsiteNotFound, name)
 	}
-	unassigned := contract.Faults{s.dialect.Fault(contract.WebsiteUnassigned, product, website), s.dialect.Fault(contract.PreValidation)}
-	return s.unassign(ctx, &s.productWebsites, product, integerEquals("website_id", website), unassigned)
+	notAssigned := contract.Faults{s.dialect.Fault(contract.WebsiteUnassigned, product, website), s.dialect.Fault(contract.PreValidation)}
+	return s.removeAssignment(ctx, &s.productWebsites, product, integerEquals("website_id", website), notAssigned)
 }
 
 // unassign removes the assignment of a product to the one target. The error says
 // that there is none.
-func (s *Service) unassign(ctx context.Context, of *resource, product int64, target adapter.Condition, unassigned error) (*Reply, error) {
+func (s *Service) removeAssignment(ctx context.Context, of *resource, product int64, target adapter.Condition, notAssigned error) (*Reply, error) {
 	found, err := of.all(ctx, &adapter.ListParams{Query: adapter.Query{
 		Where: []adapter.Condition{integerEquals("product_id", product), target}, Limit: 1,
 	}})
@@ -97,12 +97,12 @@ func (s *Service) unassign(ctx context.Context, of *resource, product int64, tar
 	case err != nil:
 		return nil, err
 	case len(found) == 0:
-		return nil, unassigned
+		return nil, notAssigned
 	}
 	err = of.store.Delete(ctx, &adapter.DeleteParams{Key: keyOf(found[0])})
 	switch {
 	case err != nil && adapter.KindOf(err) == adapter.NotFound:
-		return nil, unassigned
+		return nil, notAssigned
 	case err != nil:
 		return nil, err
 	}

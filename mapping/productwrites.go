@@ -31,7 +31,7 @@ func (s *Service) createProduct(ctx context.Context, c *Call) (*Reply, error) {
 // product is found before the fields are checked, so that of an unknown one
 // nobody learns what is wrong with them (products 1).
 func (s *Service) updateProduct(ctx context.Context, c *Call) (*Reply, error) {
-	product, view, err := s.findProduct(ctx, c, productParts{only: []string{"type_id", "url_key"}})
+	product, view, err := s.findProduct(ctx, c, productAttributes{stored: []string{"type_id", "url_key"}})
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s *Service) updateProduct(ctx context.Context, c *Call) (*Reply, error) {
 
 // inNoWebsite reports whether a product is assigned to none.
 func (s *Service) hasNoWebsite(ctx context.Context, product adapter.Record) (bool, error) {
-	wanted := websitesOf(product.Get("entity_id").Int())
+	wanted := productWebsiteList(product.Get("entity_id").Int())
 	wanted.Query.Limit = 1
 	found, err := s.productWebsites.all(ctx, &wanted)
 	return len(found) == 0, err
@@ -76,7 +76,7 @@ func (s *Service) hasNoWebsite(ctx context.Context, product adapter.Record) (boo
 // deleteProduct handles DELETE /products/:id. With a store view in the path the
 // whole product goes, too, if the store view's website has it (products 1).
 func (s *Service) deleteProduct(ctx context.Context, c *Call) (*Reply, error) {
-	product, _, err := s.findProduct(ctx, c, productParts{})
+	product, _, err := s.findProduct(ctx, c, productAttributes{})
 	if err != nil {
 		return nil, err
 	}

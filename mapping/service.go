@@ -112,7 +112,7 @@ type Service struct {
 	productCategories resource
 	orders            *orders
 	// What the calls refer to: read, and not shown as it is.
-	shops      *shops
+	shops      *shopConfigCache
 	categories source
 }
 
@@ -214,7 +214,7 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 		return nil, err
 	}
 	invalidating := &invalidatingAdapter{backend, s.listCache, settings.ReplyCache, s.filters}
-	if s.shops, err = newShops(invalidating, schemas, settings.Now); err != nil {
+	if s.shops, err = newShopConfigCache(invalidating, schemas, settings.Now); err != nil {
 		return nil, fmt.Errorf("shop: %w", err)
 	}
 	if s.customers, err = newCustomers(d, fields, invalidating, schemas, s.shops); err != nil {

@@ -137,8 +137,8 @@ func (s *Service) updateStockItems(ctx context.Context, c *Call) (*Reply, error)
 			return nil, err
 		}
 	}
-	if batch.broken != nil {
-		return nil, *batch.broken
+	if batch.crash != nil {
+		return nil, *batch.crash
 	}
 	return &Reply{Status: http.StatusMultiStatus, Body: batch.body()}, nil
 }

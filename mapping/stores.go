@@ -18,9 +18,9 @@ import (
 // A storeView is where a call reads or writes scoped values. The zero storeView
 // is the default scope.
 type storeView struct {
-	id      int64
-	website int64
-	code    string
+	id        int64
+	websiteID int64
+	code      string
 }
 
 // adminStore names the default scope in place of a store view's code.
@@ -34,16 +34,16 @@ func (s *Service) storeView(ctx context.Context, c *Call) (storeView, error) {
 	if err != nil {
 		return storeView{}, err
 	}
-	usual := shop.defaultView
+	fallback := shop.defaultView
 	if c.Principal.Role == contract.Admin {
-		usual = storeView{}
+		fallback = storeView{}
 	}
-	name, ok := c.parameter("store")
+	name, ok := c.pathOrQuery("store")
 	switch {
 	case !ok:
 		return storeView{}, s.dialect.Fault(contract.StoreMisspelt)
 	case name == "", name == "0":
-		return usual, nil
+		return fallback, nil
 	case name == adminStore:
 		return storeView{}, nil
 	}
@@ -52,7 +52,7 @@ func (s *Service) storeView(ctx context.Context, c *Call) (storeView, error) {
 			return view, nil
 		}
 	}
-	if shop.knows(name) {
+	if shop.matchesLoosely(name) {
 		return storeView{}, s.dialect.Fault(contract.StoreMisspelt)
 	}
 	return storeView{}, s.dialect.Fault(contract.StoreInvalid)
@@ -60,7 +60,7 @@ func (s *Service) storeView(ctx context.Context, c *Call) (storeView, error) {
 
 // parameter returns the path parameter called name, on routes that have none of
 // it the query's, "" when neither is there. ok is false for a list.
-func (c *Call) parameter(name string) (value string, ok bool) {
+func (c *Call) pathOrQuery(name string) (value string, ok bool) {
 	if at, bound := c.Route.Param(name); bound {
 		return c.Params[at], true
 	}
@@ -72,19 +72,19 @@ func (c *Call) parameter(name string) (value string, ok bool) {
 }
 
 // A shop is what calls refer to and none of them changes.
-type shop struct {
-	views       []storeView
-	defaultView storeView
-	websites    []int64          // ids a customer may have, 0 included
-	codes       map[string]int64 // websites by their codes, in lower case
-	groups      []int64          // the same, without that of guests
-	rates       []taxRate
-	readAt      time.Time
+type shopConfig struct {
+	views          []storeView
+	defaultView    storeView
+	websites       []int64          // ids a customer may have, 0 included
+	websitesByCode map[string]int64 // websites by their codes, in lower case
+	groups         []int64          // the same, without that of guests
+	rates          []taxRate
+	readAt         time.Time
 }
 
 // knows reports whether name is a store view's number or code, or that of the
 // default scope, in another spelling than the only one that counts.
-func (s *shop) knows(name string) bool {
+func (s *shopConfig) matchesLoosely(name string) bool {
 	number, isNumber := numeric.Parse(name)
 	folded := adapter.Fold(name)
 	if isNumber && number == 0 || folded == adapter.Fold(adminStore) {
@@ -99,7 +99,7 @@ func (s *shop) knows(name string) bool {
 }
 
 // view returns the store view of a number.
-func (s *shop) view(id int64) (storeView, bool) {
+func (s *shopConfig) view(id int64) (storeView, bool) {
 	at := slices.IndexFunc(s.views, func(view storeView) bool { return view.id == id })
 	if at < 0 {
 		return storeView{}, false
@@ -109,32 +109,32 @@ func (s *shop) view(id int64) (storeView, bool) {
 
 // hasWebsite reports whether id is that of a website. 0 is none that products are
 // assigned to.
-func (s *shop) hasWebsite(id int64) bool { return id != 0 && slices.Contains(s.websites, id) }
+func (s *shopConfig) hasWebsite(id int64) bool { return id != 0 && slices.Contains(s.websites, id) }
 
 // website returns the website that a part of a path names: a number, with nothing
 // behind it, or a code in any letter case (product_parts 3.6).
-func (s *shop) website(name string) (int64, bool) {
+func (s *shopConfig) website(name string) (int64, bool) {
 	if _, isNumber := numeric.Parse(name); isNumber {
 		id, ok := numeric.ID(name)
 		return id, ok && s.hasWebsite(id)
 	}
-	id, ok := s.codes[strings.ToLower(name)]
+	id, ok := s.websitesByCode[strings.ToLower(name)]
 	return id, ok
 }
 
 // shopAge is how long a shop is used before it is read again. Changes of it are
 // made behind the interface, and show after this time at the latest.
-const shopAge = 10 * time.Second
+const shopConfigTTL = 10 * time.Second
 
 // shops reads the shop and keeps it for a while.
-type shops struct {
+type shopConfigCache struct {
 	websites, stores, groups, rates, regions source
 	now                                      func() time.Time
-	latest                                   atomic.Pointer[shop]
+	latest                                   atomic.Pointer[shopConfig]
 }
 
-func newShops(backend *invalidatingAdapter, schemas *adapter.Schemas, now func() time.Time) (*shops, error) {
-	s := &shops{now: now}
+func newShopConfigCache(backend *invalidatingAdapter, schemas *adapter.Schemas, now func() time.Time) (*shopConfigCache, error) {
+	s := &shopConfigCache{now: now}
 	for name, into := range map[adapter.Resource]*source{
 		adapter.Websites: &s.websites, adapter.Stores: &s.stores, adapter.CustomerGroups: &s.groups, adapter.TaxRates: &s.rates, adapter.Regions: &s.regions,
 	} {
@@ -147,10 +147,10 @@ func newShops(backend *invalidatingAdapter, schemas *adapter.Schemas, now func()
 }
 
 // current returns the shop, not older than shopAge.
-func (s *shops) current(ctx context.Context) (*shop, error) {
+func (s *shopConfigCache) current(ctx context.Context) (*shopConfig, error) {
 	now := s.now()
 	if latest := s.latest.Load(); latest != nil {
-		if age := now.Sub(latest.readAt); age >= 0 && age < shopAge {
+		if age := now.Sub(latest.readAt); age >= 0 && age < shopConfigTTL {
 			return latest, nil
 		}
 	}
@@ -163,7 +163,7 @@ func (s *shops) current(ctx context.Context) (*shop, error) {
 	return read, nil
 }
 
-func (s *shops) read(ctx context.Context) (*shop, error) {
+func (s *shopConfigCache) read(ctx context.Context) (*shopConfig, error) {
 	websites, err := s.websites.all(ctx, &adapter.ListParams{}) // by ascending id
 	if err != nil {
 		return nil, err
@@ -176,19 +176,19 @@ func (s *shops) read(ctx context.Context) (*shop, error) {
 	if err != nil {
 		return nil, err
 	}
-	read := &shop{websites: []int64{0}, codes: map[string]int64{}}
+	read := &shopConfig{websites: []int64{0}, websitesByCode: map[string]int64{}}
 	for _, g := range groups {
 		if id := g.Get("group_id").Int(); id != 0 {
 			read.groups = append(read.groups, id)
 		}
 	}
 	for _, r := range stores {
-		read.views = append(read.views, storeView{id: r.Get("store_id").Int(), website: r.Get("website_id").Int(), code: r.Get("code").Text()})
+		read.views = append(read.views, storeView{id: r.Get("store_id").Int(), websiteID: r.Get("website_id").Int(), code: r.Get("code").Text()})
 	}
 	// The first website is the shop's default one.
 	for _, w := range websites {
 		read.websites = append(read.websites, w.Get("website_id").Int())
-		read.codes[strings.ToLower(w.Get("code").Text())] = w.Get("website_id").Int()
+		read.websitesByCode[strings.ToLower(w.Get("code").Text())] = w.Get("website_id").Int()
 		for _, view := range read.views {
 			if view.id == w.Get("default_store_id").Int() && read.defaultView.id == 0 {
 				read.defaultView = view
@@ -201,7 +201,7 @@ func (s *shops) read(ctx context.Context) (*shop, error) {
 
 // readRates reads the tax rates, and of their regions what addresses may call
 // them.
-func (s *shops) readRates(ctx context.Context) ([]taxRate, error) {
+func (s *shopConfigCache) readRates(ctx context.Context) ([]taxRate, error) {
 	listed, err := s.rates.all(ctx, &adapter.ListParams{})
 	if err != nil {
 		return nil, err

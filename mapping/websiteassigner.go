@@ -20,26 +20,26 @@ import (
 type websiteAssigner struct {
 	*Service
 	call     *Call
-	shop     *shop
+	shop     *shopConfig
 	product  int64
 	assigned map[int64]bool
 	// sources are the websites the product was in when the first copy of the call
 	// was checked: the original does not read them again (product_parts 3.3).
-	sources map[int64]bool
+	copySources map[int64]bool
 }
 
 const (
 	// maxCopies bounds the copies that one call may ask for.
 	maxCopies = 1000
 	// maxOvertaken bounds how often an assignment is tried that others overtake.
-	maxOvertaken = 5
+	maxAttempts = 5
 )
 
 // newWebsiteAssigner looks for the product of c's path.
 func (s *Service) newWebsiteAssigner(ctx context.Context, c *Call) (*websiteAssigner, error) {
 	a := &websiteAssigner{Service: s, call: c}
 	var err error
-	if a.product, err = s.productOfWebsites(ctx, c); err != nil {
+	if a.product, err = s.websitesProductID(ctx, c); err != nil {
 		return nil, err
 	}
 	if a.shop, err = s.shops.current(ctx); err != nil {
@@ -54,7 +54,7 @@ func (s *Service) newWebsiteAssigner(ctx context.Context, c *Call) (*websiteAssi
 	if copies > maxCopies {
 		return nil, s.dialect.Fault(contract.RequestInvalid)
 	}
-	return a, a.readAssigned(ctx)
+	return a, a.loadAssigned(ctx)
 }
 
 // items returns what is to be assigned, each with the fields that the caller may
@@ -70,8 +70,8 @@ func (a *websiteAssigner) items() []codec.Node {
 	return items
 }
 
-func (a *websiteAssigner) readAssigned(ctx context.Context) error {
-	wanted := websitesOf(a.product)
+func (a *websiteAssigner) loadAssigned(ctx context.Context) error {
+	wanted := productWebsiteList(a.product)
 	wanted.Query.Limit = a.settings.MaxRows
 	assignments, err := a.productWebsites.all(ctx, &wanted)
 	a.assigned = make(map[int64]bool, len(assignments))
@@ -112,25 +112,25 @@ func (a *websiteAssigner) checkCopies(assignment adapter.Record, website int64, 
 	at, _ := assignment.Schema.Index("copies")
 	nested := assignment.Schema.Attributes[at].Nested
 	var copies []adapter.Record
-	plain := true
+	canonical := true
 	for i := range sent.Members {
 		entry := &sent.Members[i].Value
-		from := a.readEnd(entry, "store_from", website, contract.CopyFromInvalid)
-		if from.fault == nil && a.sources == nil {
-			a.sources = maps.Clone(a.assigned)
+		from := a.readCopyStore(entry, "store_from", website, contract.CopyFromInvalid)
+		if from.fault == nil && a.copySources == nil {
+			a.copySources = maps.Clone(a.assigned)
 		}
-		if from.fault == nil && !a.sources[from.view.website] {
-			from.refuse(a.dialect.Fault(contract.CopyFromForeign, from.view.id, a.product))
+		if from.fault == nil && !a.copySources[from.view.websiteID] {
+			from.setFault(a.dialect.Fault(contract.CopyFromForeign, from.view.id, a.product))
 		}
-		to := a.readEnd(entry, "store_to", website, contract.CopyToInvalid)
-		if to.fault == nil && to.view.website != website {
-			to.refuse(a.dialect.Fault(contract.CopyToForeign, to.view.id, website))
+		to := a.readCopyStore(entry, "store_to", website, contract.CopyToInvalid)
+		if to.fault == nil && to.view.websiteID != website {
+			to.setFault(a.dialect.Fault(contract.CopyToForeign, to.view.id, website))
 		}
-		for _, end := range []copyEnd{from, to} {
+		for _, end := range []copyStore{from, to} {
 			if end.fault != nil {
 				faults = append(faults, *end.fault)
 			}
-			plain = plain && end.plain
+			canonical = canonical && end.canonical
 		}
 		r := adapter.NewRecord(nested)
 		r.Set("store_from", adapter.IntegerValue(from.view.id))
@@ -138,7 +138,7 @@ func (a *websiteAssigner) checkCopies(assignment adapter.Record, website int64, 
 		copies = append(copies, r)
 	}
 	// The original dies when it copies, and only gets there when nothing is wrong.
-	if len(faults) == 0 && !plain && a.dialect.PlainStoreIDs {
+	if len(faults) == 0 && !canonical && a.dialect.PlainStoreIDs {
 		return contract.Faults{a.dialect.Fault(contract.CopyStoreMisspelt)}
 	}
 	assignment.Set("copies", adapter.RecordsValue(copies))
@@ -149,17 +149,17 @@ func (a *websiteAssigner) checkCopies(assignment adapter.Record, website int64, 
 }
 
 // A copyEnd is the store view that a copy is made from or to.
-type copyEnd struct {
-	view  storeView
-	plain bool // the id was sent as a number or as its digits
-	fault *contract.Fault
+type copyStore struct {
+	view      storeView
+	canonical bool // the id was sent as a number or as its digits
+	fault     *contract.Fault
 }
 
-func (e *copyEnd) refuse(fault contract.Fault) { e.fault = &fault }
+func (e *copyStore) setFault(fault contract.Fault) { e.fault = &fault }
 
 // readEnd reads one end of a copy for a website that is being assigned.
-func (a *websiteAssigner) readEnd(entry *codec.Node, field string, website int64, invalid contract.FaultKey) copyEnd {
-	end := copyEnd{plain: true}
+func (a *websiteAssigner) readCopyStore(entry *codec.Node, field string, website int64, invalid contract.FaultKey) copyStore {
+	end := copyStore{canonical: true}
 	sent, ok := entry.Get(field)
 	var id int64
 	if ok {
@@ -168,14 +168,14 @@ func (a *websiteAssigner) readEnd(entry *codec.Node, field string, website int64
 	if ok && sent.Kind == codec.Text {
 		number, _ := numeric.Parse(sent.Text)
 		ok = a.dialect.PlainStoreIDs || number == math.Trunc(number)
-		end.plain = sent.Text == strconv.FormatInt(id, 10)
+		end.canonical = sent.Text == strconv.FormatInt(id, 10)
 	}
 	if !ok {
-		end.refuse(a.dialect.Fault(invalid, website))
+		end.setFault(a.dialect.Fault(invalid, website))
 		return end
 	}
 	if end.view, ok = a.shop.view(id); !ok {
-		end.refuse(a.dialect.Fault(contract.CopyStoreUnknown, id, website))
+		end.setFault(a.dialect.Fault(contract.CopyStoreUnknown, id, website))
 	}
 	return end
 }
@@ -183,7 +183,7 @@ func (a *websiteAssigner) readEnd(entry *codec.Node, field string, website int64
 // assign checks an item and assigns the product to its website. The error may be
 // contract.Faults, of which none is the summary.
 func (a *websiteAssigner) assign(ctx context.Context, item *codec.Node) (website int64, err error) {
-	for range maxOvertaken {
+	for range maxAttempts {
 		assignment, faults := a.check(item)
 		if len(faults) > 0 {
 			return 0, faults
@@ -196,15 +196,15 @@ func (a *websiteAssigner) assign(ctx context.Context, item *codec.Node) (website
 			a.assigned[website] = true
 			if err == nil {
 				if first && a.dialect.URLKeyByWebsite {
-					a.makeURLKey(ctx)
+					a.generateURLKey(ctx)
 				}
 				return website, nil
 			}
 		case isStoreError(err, adapter.Invalid, "copies"):
-			if err := a.readAssigned(ctx); err != nil {
+			if err := a.loadAssigned(ctx); err != nil {
 				return 0, err
 			}
-			maps.DeleteFunc(a.sources, func(website int64, _ bool) bool { return !a.assigned[website] })
+			maps.DeleteFunc(a.copySources, func(website int64, _ bool) bool { return !a.assigned[website] })
 		case isStoreError(err, adapter.Invalid, "product_id"):
 			return 0, a.dialect.Fault(a.call.Route.NotFound, a.call.Param("product_id"))
 		default:
@@ -216,7 +216,7 @@ func (a *websiteAssigner) assign(ctx context.Context, item *codec.Node) (website
 
 // makeURLKey gives a product that has just got its first website the url_key that could
 // not be made before (products 6). The assignment stands also when this fails.
-func (a *websiteAssigner) makeURLKey(ctx context.Context) {
+func (a *websiteAssigner) generateURLKey(ctx context.Context) {
 	err := a.products.store.Update(ctx, &adapter.UpdateParams{
 		Key: adapter.Key(a.product),
 		Change: func(current adapter.Record) (adapter.Record, error) {
@@ -236,7 +236,7 @@ func (a *websiteAssigner) makeURLKey(ctx context.Context) {
 
 // refusal returns the error of a single assignment, with the summary that follows
 // all but a 404.
-func (a *websiteAssigner) refusal(err error) error {
+func (a *websiteAssigner) singleFaults(err error) error {
 	var faults contract.Faults
 	if !errors.As(err, &faults) || faults[0].Bare || faults[0].Code == http.StatusNotFound {
 		return err
@@ -246,7 +246,7 @@ func (a *websiteAssigner) refusal(err error) error {
 
 func (a *websiteAssigner) newBatch() *batchReply {
 	product := codec.TextNode(strconv.FormatInt(a.product, 10))
-	return &batchReply{idField: "website_id", with: []codec.Member{{Key: "product_id", Value: product}}}
+	return &batchReply{idField: "website_id", extraMembers: []codec.Member{{Key: "product_id", Value: product}}}
 }
 
 // assignMany assigns the product to one website after the other. A failure neither
@@ -254,7 +254,7 @@ func (a *websiteAssigner) newBatch() *batchReply {
 // is written (product_parts 3.3).
 func (a *websiteAssigner) assignMany(ctx context.Context) (*Reply, error) {
 	items := a.items()
-	if err := a.rehearse(items); err != nil {
+	if err := a.dryRun(items); err != nil {
 		return nil, err
 	}
 	batch := a.newBatch()
@@ -288,14 +288,14 @@ func (a *websiteAssigner) assignMany(ctx context.Context) (*Reply, error) {
 }
 
 // rehearse fails when the original would die of one of the items.
-func (a *websiteAssigner) rehearse(items []codec.Node) error {
-	rehearsal := *a
-	rehearsal.assigned = maps.Clone(a.assigned)
+func (a *websiteAssigner) dryRun(items []codec.Node) error {
+	dry := *a
+	dry.assigned = maps.Clone(a.assigned)
 	for i := range items {
-		assignment, faults := rehearsal.check(&items[i])
+		assignment, faults := dry.check(&items[i])
 		switch {
 		case len(faults) == 0:
-			rehearsal.assigned[assignment.Get("website_id").Int()] = true
+			dry.assigned[assignment.Get("website_id").Int()] = true
 		case faults[0].Bare:
 			return faults
 		}
