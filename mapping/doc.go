@@ -13,8 +13,8 @@
 //     decides it decides inside the upstream's transaction.
 //  4. One place turns errors into faults (faults.go). Clients see the contract's
 //     texts; the log sees the cause.
-//  5. What lists are remembered by (memory.go) only saves queries. Every write of
-//     a store ends it, whoever wrote (upstream.go), and so does a minute.
+//  5. What lists are remembered by (listcache.go) only saves queries. Every write of
+//     a store ends it, whoever wrote (invalidation.go), and so does a minute.
 //  6. What a body may hold are rows of package contract: a form (forms.go), or
 //     rules (productcheck.go, stockrules.go). What any value sent may mean stands
 //     in values.go; values with rules of their own have a file each. Whatever can be
@@ -29,9 +29,9 @@
 //     however long each is (rows.go, stream.go). What can be wrong with it is found out with the first
 //     batch; what fails later breaks the connection, so that no client takes
 //     part of a list for all of it.
-//  10. Replies to Guests' reads of products are kept finished (guestreplies.go), by
+//  10. Replies to Guests' reads of products are kept finished (replycache.go), by
 //     package cache behind an interface. What ends them is a table of the resources
-//     that calls write (upstream.go), and applies inside each write's transaction;
+//     that calls write (invalidation.go), and applies inside each write's transaction;
 //     how long they hold besides is until a price changes by itself.
 //  11. Calls that the old system of a migration answers do not run here. The service
 //     only admits them, where they are signed anew, and refuses what could not be
