@@ -7,17 +7,16 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A watchedAdapter is the adapter behind a service, with what is remembered of its
-// lists and the replies that are kept. No handler has to think of either: every
-// write of its stores ends what it may have changed.
+// An invalidatingAdapter wraps the adapter of a service. Every write of its stores
+// invalidates the cached lists and replies that it may change, so that no handler has to.
 type invalidatingAdapter struct {
 	adapter.Adapter
 	listCache  *listCache
-	replyCache ReplyCache // nil: none are kept
+	replyCache ReplyCache // nil: replies are not cached
 	filters    *filterLimiter
 }
 
-// Store returns the adapter's store of r.
+// Store returns the adapter's store of r, wrapped so that its writes invalidate caches.
 func (a *invalidatingAdapter) Store(r adapter.Resource) (adapter.Store, error) {
 	store, err := a.Adapter.Store(r)
 	if err != nil {
@@ -30,9 +29,9 @@ func (a *invalidatingAdapter) Store(r adapter.Resource) (adapter.Store, error) {
 	return watched, nil
 }
 
-// showingIn names, for the resources that calls write, those whose lists a write
-// may change: for the records themselves, those that go with a deleted one, and
-// values that are joined or kept up to date. A write of any other shows in all.
+// affectedLists maps each resource that calls write to the resources whose lists such a
+// write may change: those of the record itself, of records deleted with it, and of values
+// joined or derived from it. A write of any other resource affects all lists.
 func affectedLists() map[adapter.Resource][]adapter.Resource {
 	product := []adapter.Resource{adapter.Products, adapter.ProductImages, adapter.ProductWebsites, adapter.ProductCategories, adapter.StockItems}
 	order := []adapter.Resource{adapter.Orders, adapter.OrderItems, adapter.OrderAddresses, adapter.OrderComments}
@@ -51,12 +50,12 @@ func affectedLists() map[adapter.Resource][]adapter.Resource {
 	}
 }
 
-// shownIn says in which replies to Guests a write of a resource may show: in those
-// of the product that an attribute names, and in all with a tag.
+// guestTags names the tags of the replies to Guests that a write of a resource may
+// change: the tag of the product whose id is in the attribute product, and tag.
 type guestTags struct{ product, tag string }
 
-// shownToGuests names the resources whose writes a Guest may see. Lists show no
-// stock: a product that they list is for sale.
+// guestReplyTags lists the resources whose writes a Guest may see. Product lists do not
+// show stock, so a write of a stock item invalidates only the replies that do.
 func guestReplyTags() map[adapter.Resource]guestTags {
 	return map[adapter.Resource]guestTags{
 		adapter.Products:          {"entity_id", catalogTag},
@@ -67,14 +66,14 @@ func guestReplyTags() map[adapter.Resource]guestTags {
 	}
 }
 
-// A watchedStore tells the memory of each write once it is over, and the replies
-// before it is committed and once it is over. A write that failed may have been
-// done all the same: the connection can be lost at its very end.
+// An invalidatingStore invalidates cached lists after each write, and cached replies both
+// before the commit and after it. It does so even if the write fails, because a write
+// whose connection breaks during the commit may have succeeded.
 type invalidatingStore struct {
 	adapter.Store
 	listCache  *listCache
 	affected   []adapter.Resource
-	replyCache ReplyCache // nil where no reply shows the records
+	replyCache ReplyCache // nil if no cached reply shows the records
 	tags       guestTags
 }
 
@@ -97,8 +96,8 @@ func (s *invalidatingStore) Create(ctx context.Context, p *adapter.CreateParams)
 	}
 	key, err := s.Store.Create(ctx, &watched)
 	if err == nil && p.Record.Get(s.tags.product).Kind() != adapter.Integer {
-		// The key is known only now. Until now nobody can have been shown more than
-		// that there is no such product.
+		// The key is known only now. Any reply cached until now can only say that the
+		// product does not exist.
 		change.begin(ctx, productTag(int64(key)))
 	}
 	return key, err
@@ -142,15 +141,15 @@ func (s *invalidatingStore) Delete(ctx context.Context, p *adapter.DeleteParams)
 	return s.Store.Delete(ctx, &watched)
 }
 
-// A replyChange is the change of replies that one write makes.
+// A replyInvalidation is the invalidation of cached replies by one write.
 type replyInvalidation struct {
 	*invalidatingStore
-	begunTags []string // tags
+	begunTags []string
 	done      []func()
 }
 
-// of begins the change of what shows a record. It is called inside the write's
-// transaction, which may run again.
+// beginForRecord begins to invalidate the replies that show record. The write calls it
+// inside its transaction, which may run more than once.
 func (c *replyInvalidation) beginForRecord(ctx context.Context, record adapter.Record) {
 	tags := []string{c.tags.tag}
 	if product := record.Get(c.tags.product); product.Kind() == adapter.Integer {
@@ -167,7 +166,7 @@ func (c *replyInvalidation) begin(ctx context.Context, tags ...string) {
 	}
 }
 
-// end ends the change. Nothing is acknowledged before.
+// end completes the invalidation. The write must not be acknowledged before.
 func (c *replyInvalidation) end() {
 	for _, done := range c.done {
 		done()

@@ -9,40 +9,43 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A LegacyAuth says how calls are signed that the old system answers.
+// A LegacyAuth says how a call is signed when it is forwarded to the legacy system.
 type LegacyAuth uint8
 
 const (
-	// KeptSignature passes calls on as they came. The old system alone verifies them.
+	// UnchangedSignature forwards calls with the client's signature, which only the
+	// legacy system verifies.
 	UnchangedSignature LegacyAuth = iota
-	// CallersSignature signs anew with the consumer and the token of the caller.
+	// CallerSignature verifies calls and signs them again with the consumer and the token
+	// of the caller.
 	CallerSignature
-	// OwnSignature signs anew as an Admin of the old system, for Admins alone.
+	// AdminSignature verifies calls and signs those of Admins as one Admin of the legacy
+	// system. Calls of Customers are refused.
 	AdminSignature
 )
 
-// ErrBody is for a request whose body cannot be read.
+// ErrUnreadableBody is the error of a request whose body cannot be read.
 var ErrUnreadableBody = errors.New("mapping: the body of the request cannot be read")
 
-// UnknownRole stands for the role of a caller whom the old system alone knows.
+// UnknownRole stands for the role of a caller whom only the legacy system can identify.
 const UnknownRole = "unknown"
 
-// An Admission is a call that the old system may answer.
+// A LegacyAuthorization says how a call may be forwarded to the legacy system.
 type LegacyAuthorization struct {
-	Role string // of the caller, fit for a label
-	// NotAcceptable: the caller accepts no format there is, for which the old system
-	// answers 500.
+	Role string // of the caller, suitable as a label
+	// NotAcceptable reports that the caller accepts none of the contract's formats. The
+	// legacy system answers such a call with 500.
 	NotAcceptable bool
-	// Sign returns the Authorization header for a call as it is sent to a scheme, host
-	// and target; it is nil where the call goes as it came. It may read
-	// the body of the request, and replaces it by what it has read.
+	// Sign returns the Authorization header for the call as it is forwarded to the given
+	// scheme, host and target. It is nil if the call keeps its own header. Sign may read
+	// the body of the request, and replaces it with what it has read.
 	Sign func(scheme, host, target string) (authorization string, err error)
 }
 
-// Admit decides whether r, which must be owned, may be passed on to the old system,
-// and how it is signed there. Where calls are signed anew that is for the first steps
-// of the pipeline: who fails them is refused as [Service.Serve] would, by the
-// response, and ok is false. The arguments are those of Serve.
+// AuthorizeLegacy decides whether r, which must be an API request, may be forwarded to
+// the legacy system, and how it is signed there. If calls are signed again, it runs the
+// first steps of the pipeline. If one of them fails, ok is false and refusal is the
+// response that [Service.Serve] would return. The parameters are those of Serve.
 func (s *Service) AuthorizeLegacy(ctx context.Context, r *http.Request, scheme string, buf []byte) (a LegacyAuthorization, refusal Response, ok bool) {
 	a.Role = contract.Guest.String()
 	if auth.Signed(r.Header.Get("Authorization")) {
@@ -55,7 +58,7 @@ func (s *Service) AuthorizeLegacy(ctx context.Context, r *http.Request, scheme s
 	}
 	signer, err := s.legacySignerFor(ctx, c)
 	if err != nil {
-		if unacceptable != nil { // which is found out first
+		if unacceptable != nil { // the pipeline checks it first
 			err = unacceptable
 		}
 		return a, s.errorResponse(ctx, c, err, buf), false
@@ -71,8 +74,8 @@ func (s *Service) AuthorizeLegacy(ctx context.Context, r *http.Request, scheme s
 	return a, refusal, true
 }
 
-// admit takes c through the steps that it has to pass before it is signed anew, and
-// returns by whom, nil for a Guest.
+// legacySignerFor runs the steps that c has to pass before it is signed again, and
+// returns its signer, or nil for a Guest.
 func (s *Service) legacySignerFor(ctx context.Context, c *Call) (*auth.Signer, error) {
 	for _, check := range []step{(*Service).limitQuery, (*Service).authenticate, (*Service).limitConsumer} {
 		if err := check(s, ctx, c); err != nil {
@@ -83,33 +86,34 @@ func (s *Service) legacySignerFor(ctx context.Context, c *Call) (*auth.Signer, e
 	case role == contract.Guest:
 		return nil, nil
 	case s.settings.LegacyAuth == CallerSignature && c.Principal.KeyID != 0:
-		return nil, s.dialect.Fault(contract.AccessDenied) // it has no secret to sign with
+		return nil, s.dialect.Fault(contract.AccessDenied) // an API key has no secret to sign with
 	case s.settings.LegacyAuth == CallerSignature:
 		return s.auth.Signer(ctx, s.credentials(ctx, c))
 	case role == contract.Admin:
 		return s.settings.LegacySigner, nil
-	default: // would get what is an Admin's
+	default: // A Customer would get an Admin's access.
 		return nil, s.dialect.Fault(contract.AccessDenied)
 	}
 }
 
-// Refuse answers r, which must be owned and could not be passed on because of err,
-// as [Service.Serve] would: by its arguments, which are those of Serve. An error of
-// kind Unavailable is answered with 503, a [*RateError] with 429, ErrBody with 400.
+// ErrorResponse returns the response to r, which must be an API request, for an error
+// that kept it from being answered, in the format and words of [Service.Serve]. An error
+// of kind Unavailable becomes a 503, a [*RateLimitError] a 429 and ErrUnreadableBody a
+// 400. The other parameters are those of Serve.
 func (s *Service) ErrorResponse(ctx context.Context, r *http.Request, scheme string, err error, buf []byte) Response {
 	c, _ := s.newLegacyCall(ctx, r, scheme)
 	return s.errorResponse(ctx, c, err, buf)
 }
 
-// passing returns the call of r as far as it has to be known to be passed on. What
-// the caller may not accept is for the old system to say, and returned: a refusal of
-// ours comes in the format that there is then.
+// newLegacyCall returns the call of r as far as forwarding needs it. If the client
+// accepts none of the contract's formats, that is for the legacy system to answer, so the
+// fault is only returned; error responses then use the default format.
 func (s *Service) newLegacyCall(ctx context.Context, r *http.Request, scheme string) (c *Call, unacceptable error) {
 	c = s.newCall(ctx, r, scheme)
 	return c, s.negotiate(ctx, c)
 }
 
-// refusal answers c, which has not been passed on.
+// errorResponse returns the response to c, which has not been forwarded, for err.
 func (s *Service) errorResponse(ctx context.Context, c *Call, err error, buf []byte) Response {
 	response := s.renderError(ctx, c, err, buf)
 	response.describe(c)

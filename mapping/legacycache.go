@@ -19,33 +19,34 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// legacyTag names what all replies of the old system depend on. What a write there
-// changes nobody here can tell for sure.
+// legacyTag is a tag of every cached reply of the legacy system. A write there may change
+// any of them.
 const legacyTag = "legacy"
 
-// maxKeptLegacy bounds the body of a reply of the old system that is kept, in bytes.
+// maxCachedLegacyBody is the size of the largest cached body of the legacy system, in
+// bytes.
 const maxCachedLegacyBody = 1 << 20
 
-// A LegacyReply is a whole reply of the old system. Nothing in it may be changed.
+// A LegacyReply is a complete reply of the legacy system. It must not be modified.
 type LegacyReply struct {
 	Status int
 	Header http.Header
 	Body   []byte `json:"-"`
 
-	// Kept and Age are those of [Response].
+	// CacheOutcome and Age are those of [Response].
 	CacheOutcome string        `json:"-"`
 	Age          time.Duration `json:"-"`
 }
 
-// AskLegacy gets the reply to a request from the old system, with a body of at most
-// so many bytes, and sends only these of the client's headers. A reply that cannot be
-// had whole has status 0.
+// FetchLegacy requests a reply from the legacy system. It sends only the listed headers
+// of the client, and returns a body of at most most bytes. If the reply is longer or
+// incomplete, its status is 0.
 type FetchLegacy func(ctx context.Context, headers []string, most int) (LegacyReply, error)
 
-// KeptLegacy returns the reply of the old system to r, which must be owned, where it
-// is one of those that are kept: one that is, or what ask gets. ok is false for all
-// others, which are to be passed on. host is what X-Forwarded-Host names to the old
-// system. An error means that the old system cannot answer.
+// CachedLegacy returns the legacy system's reply to r, which must be an API request, if
+// replies to such requests are cached: from the cache, or else from fetch. ok is false
+// for all other requests, which have to be forwarded. host is the X-Forwarded-Host that
+// the legacy system gets. An error means that the legacy system is unavailable.
 func (s *Service) CachedLegacy(ctx context.Context, r *http.Request, scheme, host string, fetch FetchLegacy) (reply LegacyReply, ok bool, err error) {
 	if s.replyCache == nil || !s.settings.CacheLegacy {
 		return reply, false, nil
@@ -71,8 +72,8 @@ func (s *Service) CachedLegacy(ctx context.Context, r *http.Request, scheme, hos
 	return reply, ok, nil
 }
 
-// plainRequest reports whether the reply to a Guest's r depends on no more than the
-// sum of legacyRequest holds.
+// isPlainRequest reports whether the reply to a Guest's r depends only on what
+// legacyFingerprint covers.
 func isPlainRequest(r *http.Request) bool {
 	for _, name := range [...]string{"Cookie", "Range", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Expect"} {
 		if len(r.Header[name]) > 0 {
@@ -82,7 +83,8 @@ func isPlainRequest(r *http.Request) bool {
 	return r.ContentLength == 0
 }
 
-// legacyRequest is request, of replies of the old system: the sum of all that is sent.
+// legacyFingerprint is like fingerprint, for replies of the legacy system. It covers
+// everything that is sent there.
 func (g *replyCache) legacyFingerprint(r *http.Request, scheme, host string) (sum [32]byte, ok bool) {
 	near, ok := g.fingerprint(r, scheme)
 	if !ok {
@@ -99,14 +101,14 @@ func (g *replyCache) legacyFingerprint(r *http.Request, scheme, host string) (su
 	return sha256.Sum256(appendSized(text, r.RequestURI)), true
 }
 
-// legacyHeaders are the headers of a client that the old system gets in a request whose
-// reply is cached. All of them are part of the key: a header that is sent and not part of
-// it would let one client choose what the others read.
+// legacyHeaders lists the client's headers that are sent to the legacy system for a
+// cached reply. All of them are part of the cache key; otherwise one client could choose
+// what others receive.
 func legacyHeaders() []string {
 	return []string{"Accept", "Accept-Encoding", "Accept-Language", "Version"}
 }
 
-// fillLegacy is fill, for the old system.
+// fillLegacy is like fillReply, for the legacy system.
 func (s *Service) fillLegacy(ctx context.Context, c *Call, fetch FetchLegacy) (value []byte, ttl time.Duration, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -121,7 +123,7 @@ func (s *Service) fillLegacy(ctx context.Context, c *Call, fetch FetchLegacy) (v
 	case err != nil && adapter.KindOf(err) == adapter.Unavailable, errors.Is(err, context.DeadlineExceeded):
 		return nil, 0, err
 	case err != nil || !isCacheable(&reply):
-		return nil, 0, nil // each who waits asks for itself
+		return nil, 0, nil // not cached: each waiting caller sends its own request
 	case reply.Status == http.StatusNotFound:
 		ttl = notFoundTTL
 	default:
@@ -131,13 +133,13 @@ func (s *Service) fillLegacy(ctx context.Context, c *Call, fetch FetchLegacy) (v
 	return value, ttl, err
 }
 
-// keepable reports whether a reply may be shown to all Guests. What the old system
-// says of caching is for others: PHP forbids it for every page of a session.
+// isCacheable reports whether a reply may be served to all Guests. It ignores
+// Cache-Control, because PHP forbids caching for every page of a session.
 func isCacheable(r *LegacyReply) bool {
 	if r.Status != http.StatusOK && r.Status != http.StatusNotFound || len(r.Header["Set-Cookie"]) > 0 {
 		return false
 	}
-	varies := append(legacyHeaders(), "Authorization", "Cookie") // none of the last two is sent
+	varies := append(legacyHeaders(), "Authorization", "Cookie") // neither of the last two is sent
 	for _, line := range r.Header["Vary"] {
 		for name := range strings.SplitSeq(line, ",") {
 			if !slices.Contains(varies, http.CanonicalHeaderKey(strings.TrimSpace(name))) {
@@ -149,11 +151,11 @@ func isCacheable(r *LegacyReply) bool {
 	return slices.Contains([]string{"application/xml", "text/xml", "application/json", "text/plain"}, strings.ToLower(strings.TrimSpace(mediaType)))
 }
 
-// encodeLegacy writes a reply as its head, with its length in front, and its body.
+// encodeLegacyReply encodes a reply as the length of its head, its head and its body.
 func encodeLegacyReply(r *LegacyReply) ([]byte, error) {
 	head := *r
 	head.Header = r.Header.Clone()
-	for _, name := range []string{"Date", "X-Request-Id", "Content-Length"} { // of one reply alone, or known
+	for _, name := range []string{"Date", "X-Request-Id", "Content-Length"} { // specific to one reply, or computed anew
 		head.Header.Del(name)
 	}
 	text, err := json.Marshal(&head)
@@ -163,8 +165,8 @@ func encodeLegacyReply(r *LegacyReply) ([]byte, error) {
 	return append(appendSized(nil, string(text)), r.Body...), nil
 }
 
-// decodeLegacy reads what encodeLegacy wrote. ok is false for what is no reply,
-// wherever it comes from.
+// decodeLegacyReply decodes the output of encodeLegacyReply. ok is false for any other
+// value.
 func decodeLegacyReply(value []byte) (r LegacyReply, ok bool) {
 	length, n := binary.Uvarint(value)
 	if n <= 0 || length > uint64(len(value)-n) {
@@ -178,9 +180,9 @@ func decodeLegacyReply(value []byte) (r LegacyReply, ok bool) {
 	return r, true
 }
 
-// LegacyChange begins the change that r, which goes to the old system, may make of
-// replies that are kept. done ends it, and must be called before the reply is
-// written. r must be owned.
+// BeginLegacyChange begins to invalidate the cached replies that r, a request for the
+// legacy system, may change. The caller must call done before it sends the reply to r. r
+// must be an API request.
 func (s *Service) BeginLegacyChange(ctx context.Context, r *http.Request) (done func()) {
 	address, _ := s.table.Address(r.Method, r.URL.EscapedPath())
 	if s.settings.ReplyCache == nil || address.Reads || address.Route == nil {

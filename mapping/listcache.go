@@ -13,48 +13,49 @@ import (
 )
 
 const (
-	// maxPositions and maxTotals bound what is remembered at a time: of each walk
-	// the next page is enough, and a list has one total however it is sorted.
+	// maxPositions and maxTotals limit the number of cached entries. A client that pages
+	// through a list needs only the position of the next page, and a list has one total
+	// in any order.
 	maxPositions = 16 << 10
 	maxTotals    = 4 << 10
-	// maxMark is the longest value of a mark that is remembered, in bytes. Sorted
-	// by longer texts, a list is walked by its offsets.
+	// maxMarkBytes is the size of the largest cached mark value. A list that is sorted by
+	// longer texts is paged by offset.
 	maxMarkBytes = 256
-	// memoryAge bounds how long other processes' writes, of which this one is not
-	// told, may shift a page: about as long as a client takes to look at a few.
+	// listCacheTTL limits how long writes of other processes, which this one does not
+	// see, may shift a page. It is about as long as a client takes to look at a few
+	// pages.
 	listCacheTTL = time.Minute
-	// countTimeout bounds a count, which several callers may wait for and which
-	// none of them may cancel for the others: enough for the longest lists, and no
-	// more, as those who wait may have gone.
+	// countTimeout limits a count. Several callers may wait for the same one, so none of
+	// them can cancel it; and all of them may have gone.
 	countTimeout = 30 * time.Second
 )
 
-// A memory holds how many records lists have and where in them pages begin, so
-// that a page deep in a list costs what the first one does. Nothing in it is
-// needed: whatever it has lost is asked for again.
+// A listCache caches the lengths of lists and the positions at which their pages begin,
+// so that a page deep in a list costs no more than the first. Every entry can be computed
+// again.
 //
-// Each write starts a new generation of the resources it may show in, and what
-// was learnt in one generation is of no use in another.
+// Each write starts a new generation of the resources it affects. Entries of an older
+// generation are not used.
 type listCache struct {
 	now    func() time.Time
-	counts singleflight.Group // under way
+	counts singleflight.Group // counts in progress
 
 	mu               sync.Mutex
 	generations      map[adapter.Resource]uint64
-	globalGeneration uint64 // generations of all resources
+	globalGeneration uint64 // part of the generation of every resource
 	totals           *simplelru.LRU[listKey, cachedValue[int64]]
 	positions        *simplelru.LRU[positionKey, cachedValue[*adapter.Mark]]
 }
 
-// A remembered value holds until its resource gets another generation, and no
-// longer than memoryAge since the list was last seen from its beginning.
+// A cachedValue is valid for one generation of its resource, and for at most listCacheTTL
+// since the list was last read from its beginning.
 type cachedValue[V any] struct {
 	value      V
 	generation uint64
 	since      time.Time
 }
 
-// A positionKey names the place behind the first offset records of a list.
+// A positionKey names the position after the first offset records of a list.
 type positionKey struct {
 	list   listKey
 	offset int64
@@ -70,8 +71,7 @@ func newListCache(now func() time.Time) (*listCache, error) {
 	return m, err
 }
 
-// changed starts a new generation of the resources, or of all when there are
-// none.
+// invalidate starts a new generation of the given resources, or of all if there are none.
 func (m *listCache) invalidate(resources []adapter.Resource) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,34 +83,35 @@ func (m *listCache) invalidate(resources []adapter.Resource) {
 	}
 }
 
-// generation returns the generation of r. It must be held.
+// generation returns the generation of r. The caller must hold m.mu.
 func (m *listCache) generation(r adapter.Resource) uint64 {
 	return m.globalGeneration + m.generations[r]
 }
 
-// A view is a list as one call sees it: what was learnt in the generation in
-// which the call began.
+// A listView is the cache of one list as one call sees it: only entries of the generation
+// in which the call began.
 type listView struct {
 	*listCache
 	resource               adapter.Resource
 	generation             uint64
-	listKey, conditionsKey listKey // with its order, and without
+	listKey, conditionsKey listKey // with and without the order
 }
 
-// view returns the list that p selects of the records of r, whatever the page.
+// view returns the view of the list that p selects of the records of r, whatever the
+// page.
 func (m *listCache) view(r adapter.Resource, p *adapter.ListParams) *listView {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return &listView{m, r, m.generation(r), listKeyOf(r, p, true), listKeyOf(r, p, false)}
 }
 
-// A sharedGeneration, in the context of a call, is a generation of the records
-// that other processes' writes end too.
+// sharedGenerationKey is the context key of the generation of the cached reply that the
+// call fills. Writes of other processes change that generation, too.
 type sharedGenerationKey struct{}
 
-// share keeps what v learns to calls that are of the same generation elsewhere as
-// the one with ctx, if that has any: a reply that others will be shown must not
-// depend on what this process alone has not heard of.
+// scopeToSharedGeneration makes v share entries only with calls of the same shared
+// generation, if ctx has one. A reply that goes into the shared cache must not depend on
+// entries that are stale because this process has not yet seen another's write.
 func (v *listView) scopeToSharedGeneration(ctx context.Context) {
 	generation, ok := ctx.Value(sharedGenerationKey{}).([16]byte)
 	if !ok || generation == [16]byte{} {
@@ -121,7 +122,7 @@ func (v *listView) scopeToSharedGeneration(ctx context.Context) {
 	}
 }
 
-// total returns the number of records of the list, if that is remembered.
+// total returns the number of records of the list, if it is cached.
 func (v *listView) total() (n int64, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -129,8 +130,8 @@ func (v *listView) total() (n int64, ok bool) {
 	return e.value, ok
 }
 
-// position returns where the list goes on behind its first offset records, and
-// since when that is known.
+// position returns the mark after the first offset records of the list, and the time
+// since when it is known.
 func (v *listView) position(offset int64) (mark *adapter.Mark, since time.Time, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -144,8 +145,7 @@ func (v *listView) setTotal(n int64, since time.Time) {
 	store(v, v.totals, v.conditionsKey, n, since)
 }
 
-// setPosition remembers that the list goes on behind mark after its first offset
-// records.
+// setPosition caches the mark after the first offset records of the list.
 func (v *listView) setPosition(offset int64, mark *adapter.Mark, since time.Time) {
 	if k := mark.Value.Kind(); k == adapter.Texts || k == adapter.Records || len(mark.Value.Text()) > maxMarkBytes {
 		return
@@ -155,13 +155,13 @@ func (v *listView) setPosition(offset int64, mark *adapter.Mark, since time.Time
 	store(v, v.positions, positionKey{v.listKey, offset}, mark, since)
 }
 
-// recall returns what v may still know under key.
+// lookup returns the entry for key if it is still valid for v.
 func lookup[K comparable, V any](v *listView, from *simplelru.LRU[K, cachedValue[V]], key K) (e cachedValue[V], ok bool) {
 	e, ok = from.Get(key)
 	return e, ok && e.generation == v.generation && v.now().Sub(e.since) < listCacheTTL
 }
 
-// remember puts value under key unless a write has overtaken v.
+// store caches value for key unless a write has started a new generation since v began.
 func store[K comparable, V any](v *listView, into *simplelru.LRU[K, cachedValue[V]], key K, value V, since time.Time) {
 	if v.generation == v.listCache.generation(v.resource) {
 		into.Add(key, cachedValue[V]{value, v.generation, since})

@@ -7,13 +7,12 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A listKey names a list: the digest of all that decides which records it has and
-// in what order, so that it is short however much a client asks for.
+// A listKey identifies a list: a digest of everything that decides which records it holds
+// and in which order. Its size does not depend on the client's input.
 type listKey [sha256.Size]byte
 
-// keyOfList returns the key of the list that p selects of the records of r,
-// whatever the page and the attributes on demand; and, unless ordered, whatever
-// the order.
+// listKeyOf returns the key of the list that p selects of the records of r. It ignores
+// the page and the attributes on demand and, unless ordered is set, the order.
 func listKeyOf(r adapter.Resource, p *adapter.ListParams, ordered bool) listKey {
 	var b keyBuilder
 	b.text(string(r))
@@ -43,8 +42,8 @@ func listKeyOf(r adapter.Resource, p *adapter.ListParams, ordered bool) listKey 
 	return sha256.Sum256(b)
 }
 
-// A keyBuilder writes values so that no other values are written alike: each
-// tells its own length.
+// A keyBuilder encodes a sequence of values unambiguously: each one carries its own
+// length.
 type keyBuilder []byte
 
 func (b *keyBuilder) number(n int64) { *b = binary.AppendVarint(*b, n) }

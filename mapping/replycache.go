@@ -22,37 +22,41 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// Replies keeps finished replies to Guests' reads of products. It is package
-// cache, seen from here; nil in [Settings] keeps none.
+// A ReplyCache caches finished replies to Guests' reads of products. Package cache
+// implements it; nil in [Settings] means that replies are not cached. It must be safe for
+// concurrent use.
 type ReplyCache interface {
-	// Near returns the reply to a request that was sent before exactly like this.
+	// Near returns the cached reply to an identical earlier request, from memory only.
+	// request is the fingerprint of the request.
 	Near(request [32]byte) (value []byte, ok bool)
-	// Get returns the reply under key, or what fill makes, which holds for at most
-	// ttl and until a change of one of the tags; ttl 0 is for this moment only.
-	// fill runs once for all who wait, and goes on when they leave. generation is
-	// that of the tags where services share it, or else zero. An error means that
-	// the upstream cannot answer; then an older reply may do. outcome is "hit",
-	// "miss", "stale", "coalesced" or "bypass", age that of the reply.
+	// Get returns the reply cached under key, or else that of fill. A reply is valid for
+	// at most ttl and until one of its tags changes; ttl 0 means that it is not cached.
+	// fill runs once for all concurrent callers, and goes on after they have left.
+	// generation is the shared generation of the tags, or zero if processes do not share
+	// the cache. request is the fingerprint under which Near returns the reply from then
+	// on. An error means that the backend is unavailable and no older reply may stand in.
+	// outcome is "hit", "miss", "stale", "coalesced" or "bypass"; age is that of the
+	// reply.
 	Get(ctx context.Context, request, key [32]byte, tags []string, fill func(ctx context.Context, generation [16]byte) (value []byte, ttl time.Duration, err error)) (value []byte, outcome string, age time.Duration, err error)
-	// Change begins a change of what the tags name, before it is committed. done
-	// ends it: from then on no reply from before is handed out.
+	// Change begins to invalidate the replies with the given tags. A write calls it
+	// before its commit, and done after it; once done has returned, the cache serves no
+	// reply from before the write.
 	Change(ctx context.Context, tags []string) (done func())
 }
 
 const (
-	// notFoundTTL is how long a Guest is told of a missing product without another
-	// look.
+	// notFoundTTL is how long the reply for a missing product is cached.
 	notFoundTTL = 10 * time.Second
-	// fillTimeout bounds the work for a reply that several callers may wait for.
+	// fillTimeout limits the work for a reply that several callers may wait for.
 	fillTimeout = 30 * time.Second
-	// maxKeptQuery bounds the query strings of replies that are kept, in bytes: no
-	// client that repeats itself sends longer ones.
+	// maxCachedQuery is the length of the longest query string whose reply is cached, in
+	// bytes. Longer ones do not repeat in practice.
 	maxCachedQuery = 8 << 10
 )
 
-// Tags name what replies depend on. A product's own reads by its number depend on
-// it alone; all others on the catalogue, and what shows stock on that of all
-// products.
+// Replies are tagged with what they depend on. A reply about one product, read by its
+// number, has that product's tag only. All others have the catalog tag, and those that
+// show stock the stock tag, too.
 const (
 	catalogTag = "catalog"
 	stockTag   = "stock"
@@ -60,12 +64,12 @@ const (
 
 func productTag(id int64) string { return "product:" + strconv.FormatInt(id, 10) }
 
-// A keptCall is a call whose replies to Guests are kept.
+// A cachedCall is a call whose replies to Guests are cached.
 type cachedCall struct {
 	name            string
-	byProduct       bool // the product of its path, not a list
+	byProduct       bool // about the product in the path, not a list
 	showsStock      bool
-	showsRequestURL bool // the request's own URL is in the reply
+	showsRequestURL bool // the reply contains the URL of the request
 }
 
 func cachedCalls() []cachedCall {
@@ -77,17 +81,18 @@ func cachedCalls() []cachedCall {
 	}
 }
 
-// modifiers are the parameters of a query that kept calls read.
+// cachedParameters returns the query parameters that the cached calls read.
 func cachedParameters() []string {
 	return []string{"attrs", "category_id", "dir", "filter", "limit", "order", "page", "store"}
 }
 
-// guestReplies is where the service looks before it reads products for a Guest.
+// A guestReplyCache decides which replies to Guests are cached, and under which keys and
+// tags.
 type replyCache struct {
 	ReplyCache
 	calls      []cachedCall
-	parameters []string // parameters
-	baseHash   [32]byte // what all replies depend on
+	parameters []string
+	baseHash   [32]byte // hash of what all replies depend on
 }
 
 func newReplyCache(d *contract.Dialect, settings *Settings) *replyCache {
@@ -101,8 +106,8 @@ func newReplyCache(d *contract.Dialect, settings *Settings) *replyCache {
 	return &replyCache{settings.ReplyCache, cachedCalls(), cachedParameters(), [32]byte(sum.Sum(nil))}
 }
 
-// request returns the sum of all that the reply to a Guest's request can depend
-// on. ok is false for other requests, and for those that are not worth it.
+// fingerprint returns a hash of everything that the reply to a Guest's request may depend
+// on. ok is false for requests whose replies are never cached.
 func (g *replyCache) fingerprint(r *http.Request, scheme string) (sum [32]byte, ok bool) {
 	const products = contract.Base + "/products"
 	path := r.URL.EscapedPath()
@@ -128,8 +133,9 @@ func (g *replyCache) fingerprint(r *http.Request, scheme string) (sum [32]byte, 
 	return sha256.Sum256(text), true
 }
 
-// call returns how the replies to c are kept, if they are. A list without a limit
-// is not: it may be as long as the catalogue.
+// cacheable returns the index of the cached call that c is. ok is false if its reply is
+// not cached: among others, that of a list without a limit, which may be as long as the
+// catalog.
 func (g *replyCache) cacheable(c *Call) (at int, ok bool) {
 	if g == nil || c.Principal.Role != contract.Guest || c.Method != contract.GET || len(c.request.URL.RawQuery) > maxCachedQuery {
 		return 0, false
@@ -144,7 +150,8 @@ func (g *replyCache) cacheable(c *Call) (at int, ok bool) {
 	return at, at >= 0
 }
 
-// key returns the sum of what the reply to c depends on, in whatever spelling.
+// cacheKey returns a hash of what the reply to c depends on. Different spellings of the
+// same request have the same key.
 func (g *replyCache) cacheKey(c *Call, call *cachedCall, publicURL string) [32]byte {
 	sum := sha256.New()
 	sum.Write(g.baseHash[:])
@@ -167,7 +174,7 @@ func (g *replyCache) cacheKey(c *Call, call *cachedCall, publicURL string) [32]b
 	return [32]byte(sum.Sum(nil))
 }
 
-// writeNode writes n so that no other node reads the same.
+// hashNode writes an unambiguous encoding of n.
 func hashNode(to hash.Hash, n *codec.Node) {
 	to.Write(binary.AppendUvarint([]byte{byte(n.Kind)}, uint64(len(n.Members))))
 	hashText(to, n.Text)
@@ -179,12 +186,12 @@ func hashNode(to hash.Hash, n *codec.Node) {
 
 func hashText(to hash.Hash, text string) { to.Write(appendSized(nil, text)) }
 
-// appendText appends a text with its length in front.
+// appendSized appends a text after its length.
 func appendSized(to []byte, text string) []byte {
 	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
 }
 
-// tags returns what the reply to c depends on.
+// tags returns the tags of the reply to c.
 func (k *cachedCall) tags(c *Call) []string {
 	if !k.byProduct {
 		return []string{catalogTag}
@@ -193,14 +200,14 @@ func (k *cachedCall) tags(c *Call) []string {
 	if id, ok := numeric.ID(text); ok && canonicalInteger.MatchString(text) {
 		return []string{productTag(id)}
 	}
-	if k.showsStock { // by SKU: nobody knows beforehand of which product
+	if k.showsStock { // named by its SKU, so the id is not known yet
 		return []string{catalogTag, stockTag}
 	}
 	return []string{catalogTag}
 }
 
-// kept answers c from a reply that is kept, or keeps the answer. ok is false where
-// what was kept is no reply.
+// serveThroughCache answers c from the cache, filling it if necessary. ok is false if the
+// cache has no usable reply.
 func (s *Service) serveThroughCache(ctx context.Context, c *Call, at int, buf []byte) (response Response, ok bool) {
 	call := &s.replyCache.calls[at]
 	fingerprint, _ := s.replyCache.fingerprint(c.request, c.scheme)
@@ -214,8 +221,8 @@ func (s *Service) serveThroughCache(ctx context.Context, c *Call, at int, buf []
 	return s.cachedResponse(value, outcome, age, buf)
 }
 
-// fill makes the reply to c and says how long it holds. An error is that of an
-// upstream that cannot answer.
+// fillReply runs c and returns its encoded reply and for how long that is valid. An error
+// means that the backend is unavailable.
 func (s *Service) fillReply(ctx context.Context, c *Call, at int) (value []byte, ttl time.Duration, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -234,7 +241,7 @@ func (s *Service) fillReply(ctx context.Context, c *Call, at int) (value []byte,
 	switch {
 	case err != nil:
 		response = s.renderError(ctx, c, err, nil)
-	case reply.NextBatch != nil: // larger than what is cached: each caller gets its own
+	case reply.NextBatch != nil: // too large to cache: each caller runs the call itself
 		return nil, 0, nil
 	default:
 		response = s.renderReply(ctx, c, reply, nil)
@@ -248,8 +255,8 @@ func (s *Service) fillReply(ctx context.Context, c *Call, at int) (value []byte,
 	return encodeResponse(c, at, &response), ttl, nil
 }
 
-// untilPricesChange returns the time until the reply to c shows other prices
-// although nobody has written.
+// untilPricesChange returns the time until a special price in the reply to c begins or
+// ends.
 func (s *Service) untilPricesChange(c *Call) time.Duration {
 	if c.buyer == nil || c.buyer.nextChange == "" {
 		return math.MaxInt64
@@ -259,28 +266,28 @@ func (s *Service) untilPricesChange(c *Call) time.Duration {
 	if err != nil {
 		return 0
 	}
-	// Where clocks are set back the hour comes twice: the first time counts.
+	// When clocks go back, the local time occurs twice: take the first.
 	if earlier := at.Add(-time.Hour); earlier.Format(time.DateTime) == at.Format(time.DateTime) {
 		at = earlier
 	}
 	return max(at.Sub(now), 0)
 }
 
-// keptHeader is the length of what stands before the body of a kept reply:
+// cachedHeaderSize is the length of the header before the body of a cached reply:
 //
-//	status 2 bytes, call 1, format 1, flags 1, entity tag 16, place of the form
+//	status 2 bytes, call 1, format 1, flags 1, entity tag 16, offset of the form
 //	key in the body 4
 //
-// Without a form key the place is behind the body.
+// Without a form key that offset is the length of the body.
 const cachedHeaderSize = 2 + 1 + 1 + 1 + entityTagSize + 4
 
-// The flags of a kept reply.
+// Flags of a cached reply.
 const (
-	bareFlag        = 1 << iota // outside the envelope
-	clientErrorFlag             // [Response.ClientError]
+	bareFlag        = 1 << iota // the body is plain HTML, not an envelope
+	clientErrorFlag             // see [Response.ClientError]
 )
 
-// entityTag is the length of what identifies a body, in bytes.
+// entityTagSize is the length of the hash that identifies a body, in bytes.
 const entityTagSize = 16
 
 func encodeResponse(c *Call, at int, r *Response) []byte {
@@ -288,7 +295,7 @@ func encodeResponse(c *Call, at int, r *Response) []byte {
 	if c.formKey != "" {
 		if found := bytes.Index(r.Body, []byte(c.formKey)); found >= 0 {
 			place = found
-			copy(r.Body[place:], make([]byte, formKeyLength)) // alike whoever filled it
+			copy(r.Body[place:], make([]byte, formKeyLength)) // the same hash for every fill
 		}
 	}
 	sum := sha256.Sum256(r.Body)
@@ -306,8 +313,9 @@ func encodeResponse(c *Call, at int, r *Response) []byte {
 	return append(value, r.Body...)
 }
 
-// repeat returns the response that a kept reply holds; a body that is not as it was
-// kept is in buf. ok is false for what is no reply, wherever it comes from.
+// cachedResponse decodes a cached reply. If the reply needs a new form key, its body is
+// appended to buf; otherwise the body is part of value. ok is false if value is not a
+// valid encoding.
 func (s *Service) cachedResponse(value []byte, outcome string, age time.Duration, buf []byte) (response Response, ok bool) {
 	if len(value) < cachedHeaderSize || int(value[2]) >= len(s.replyCache.calls) {
 		return response, false
@@ -342,8 +350,8 @@ func (s *Service) cachedResponse(value []byte, outcome string, age time.Duration
 	return response, true
 }
 
-// weakTag writes a validator: bodies that agree in it differ at most in the form
-// key.
+// weakETag returns the ETag for a hash. Bodies with the same ETag differ only in their
+// form key.
 func weakETag(sum []byte) string {
 	tag := make([]byte, 0, len(`W/""`)+2*entityTagSize)
 	return string(append(hex.AppendEncode(append(tag, `W/"`...), sum), '"'))
