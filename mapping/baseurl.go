@@ -2,9 +2,9 @@ package mapping
 
 import "strings"
 
-// baseURL returns what stands before the paths of the shop in the URLs c is
-// answered, without a slash at its end: public, or else as the client reached
-// the service.
+// baseURL returns the base URL of the shop, without a trailing slash, for the links in
+// the reply to c: publicURL if it is set, otherwise the scheme and host that the client
+// used.
 func baseURL(c *Call, public string) string {
 	if public != "" {
 		return strings.TrimRight(public, "/")

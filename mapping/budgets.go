@@ -12,28 +12,29 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// requestBudgets bound the bytes that requests make the service hold.
+// requestBudgets limit the memory that requests hold, in bytes.
 type requestBudgets struct {
-	// all is for bodies, query strings and what they are decoded to, from the moment
-	// they are read until the call has been answered. guests is the part of it that
-	// Guests may take.
+	// all covers bodies, query strings and their decoded forms, from the moment they are
+	// read until the call has been answered. guests is the part of it available to
+	// Guests.
 	all, guests *budget.Budget
-	// forms is for the bodies that are read to find out who calls.
+	// forms covers the bodies that are read only to authenticate the caller.
 	forms *budget.Budget
 }
 
 const (
-	// budgetWait is how long a request waits for a budget that others hold.
+	// budgetWait is how long a request waits until others return enough of a budget.
 	budgetWait = time.Second
-	// freeRequest is the cost of a request, in bytes, up to which no budget is asked:
-	// nearly all are below it, and the goroutine that serves one takes as much.
+	// freeRequestBytes is the size up to which a request takes nothing from the budget.
+	// Nearly all requests are smaller, and the goroutine that serves one takes as much
+	// memory.
 	freeRequestBytes = 32 << 10
-	// entryCost is what the entry of a record takes in the reply to a list of records, in
-	// bytes, with its rendering.
+	// replyEntryBytes estimates the memory of one record's entry, with its rendering, in
+	// the reply to a list of records.
 	replyEntryBytes = 1 << 10
-	// formsAtOnce bounds how many bodies are read at a time to find out who calls.
+	// maxConcurrentForms limits how many bodies are read for authentication at a time.
 	maxConcurrentForms = 256
-	// firstPiece is the size of the buffer that a body is first read into.
+	// firstReadBytes is the size of the first buffer for a body.
 	firstReadBytes = 8 << 10
 )
 
@@ -42,8 +43,8 @@ func newRequestBudgets(bytes int64) requestBudgets {
 	return requestBudgets{all, guests, budget.New("forms", maxConcurrentForms*auth.MaxForm, budgetWait)}
 }
 
-// halved returns a budget, without a bound for a limit of 0, and the half of it that
-// Guests may take.
+// newBudgetPair returns a budget and the half of it that Guests may take. A limit of 0
+// means no limit.
 func newBudgetPair(name string, limit int64) (all, guests *budget.Budget) {
 	if limit == 0 {
 		limit = math.MaxInt64
@@ -52,8 +53,8 @@ func newBudgetPair(name string, limit int64) (all, guests *budget.Budget) {
 	return all, all.Part(name+"_of_guests", max(1, limit/2))
 }
 
-// listBudgets bound how many lists that are longer than a batch are read and sent at the
-// same time. Slow clients hold a batch of each for as long as they like.
+// listBudgets limit how many lists longer than one batch are read and sent at the same
+// time. Each holds a batch in memory for as long as a slow client takes.
 type listBudgets struct{ all, guests *budget.Budget }
 
 func newListBudgets(inFlight int64) listBudgets {
@@ -61,7 +62,7 @@ func newListBudgets(inFlight int64) listBudgets {
 	return listBudgets{all, guests}
 }
 
-// listPlaces returns the budget that the list of c takes a place of.
+// listBudget returns the budget from which the list of c takes a slot.
 func (s *Service) listBudget(c *Call) *budget.Budget {
 	if c.Principal.Role == contract.Guest {
 		return s.lists.guests
@@ -69,7 +70,7 @@ func (s *Service) listBudget(c *Call) *budget.Budget {
 	return s.lists.all
 }
 
-// reserve takes bytes from the budget of requests for as long as c lasts.
+// reserve takes bytes from the request budget until c has been answered.
 func (s *Service) reserve(ctx context.Context, c *Call, bytes int64) error {
 	if c.reserved == 0 && bytes <= freeRequestBytes {
 		return nil
@@ -96,11 +97,11 @@ func (s *Service) requestBudget(c *Call) *budget.Budget {
 	return s.requests.all
 }
 
-// readBody reads the body of a call that has been authenticated, once. Until its first
-// piece has arrived nothing else is reserved, so that senders who only announce a body
-// hold little. Then what was announced is reserved and allocated at once: pieces that
-// grow would leave their predecessors to the garbage collector, and holes between them.
-// A body that is larger than the settings allow is refused.
+// readBody reads the body of an authenticated call, once. It reserves nothing more until
+// the first bytes have arrived, so that clients who only announce a body take little
+// memory. Then it reserves and allocates the announced length at once, because a growing
+// buffer would leave its smaller predecessors to the garbage collector and fragment the
+// heap. A body larger than the settings allow is refused.
 func (s *Service) readBody(ctx context.Context, c *Call) ([]byte, error) {
 	if c.body != nil {
 		return c.body, nil
@@ -131,7 +132,7 @@ func (s *Service) readBody(ctx context.Context, c *Call) ([]byte, error) {
 	}
 }
 
-// readForm reads an urlencoded body, once, to find out who calls.
+// readForm reads a form-encoded body, once, to authenticate the caller.
 func (s *Service) readForm(ctx context.Context, c *Call) ([]byte, error) {
 	if c.formRead {
 		return c.form, nil
@@ -148,7 +149,7 @@ func (s *Service) readForm(ctx context.Context, c *Call) ([]byte, error) {
 		return nil, s.dialect.Fault(contract.RequestInvalid)
 	}
 	c.form, c.formRead = form, true
-	// For who passes the request on. The pipeline takes no data in such a body.
+	// The legacy system may need the body; the pipeline ignores such a body.
 	c.request.Body = io.NopCloser(bytes.NewReader(form))
 	return form, nil
 }

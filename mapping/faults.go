@@ -13,9 +13,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// faultsOf turns whatever stopped c into the entries its client sees. It is
-// the only place where errors of other packages become the contract's texts.
-// unexpected reports that the cause belongs in the log.
+// faultsOf translates the error that ended c into the entries that the client sees. It is
+// the only place that turns errors of other packages into messages of the contract.
+// unexpected reports whether the cause belongs in the log.
 func (s *Service) faultsOf(c *Call, err error) (faults contract.Faults, unexpected bool) {
 	var one contract.Fault
 	var problem *auth.Problem
@@ -48,8 +48,8 @@ func (s *Service) faultsOf(c *Call, err error) (faults contract.Faults, unexpect
 	}
 }
 
-// RetryAfter returns the whole seconds after which a client may try again what
-// failed with err, at least 1; 0 when trying again is no remedy.
+// RetryAfter returns the number of seconds, at least 1, after which a client may retry a
+// call that failed with err, or 0 if retrying does not help.
 func RetryAfter(err error) int {
 	var known *adapter.Error
 	var rate *RateLimitError
@@ -68,7 +68,7 @@ func RetryAfter(err error) int {
 	}
 }
 
-// failed returns the entry for what is not the client's fault.
+// internalFault returns the entry for a failure that the client did not cause.
 func (s *Service) internalFault(c *Call) contract.Fault {
 	if c.Route == nil {
 		return s.dialect.Fault(contract.InternalError)
@@ -76,8 +76,8 @@ func (s *Service) internalFault(c *Call) contract.Fault {
 	return s.dialect.Fault(c.Route.Failed)
 }
 
-// refusedFor reports whether a store refused a write of a kind, and for the
-// attribute.
+// isStoreError reports whether a store refused a write with an error of the given kind,
+// because of the given attribute.
 func isStoreError(err error, kind adapter.ErrorKind, attribute string) bool {
 	var fault *adapter.Error
 	return errors.As(err, &fault) && fault.Kind == kind && fault.Field == attribute
@@ -100,15 +100,15 @@ func recordNode(members ...codec.Member) codec.Node {
 	return codec.Node{Kind: codec.Struct, Members: members}
 }
 
-// worthLogging reports whether an error says more than that the client is gone, or what
-// has been logged already.
+// shouldLog reports whether err is worth a log entry: a client that has gone is not, and
+// neither is a panic, which has already been logged.
 func shouldLog(err error) bool {
 	return !errors.Is(err, context.Canceled) && !errors.Is(err, errPanicked)
 }
 
-// report logs the cause of what a client is told in general terms, or not at all.
-// Of calls that were not sent, because the upstream is left alone, there may be
-// thousands a second that say nothing new.
+// logFailure logs the cause of a failure that the client sees only in general terms, or
+// not at all. While the circuit breaker of the backend is open, thousands of calls a
+// second may fail in the same way, so those are logged at debug level only.
 func (s *Service) logFailure(ctx context.Context, call, what string, err error) {
 	level := slog.LevelError
 	var known *adapter.Error

@@ -10,15 +10,15 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// filters bound the work for lists whose conditions are expensive: those that match
-// patterns, or compare more than a database does with an index. One such list may look
-// at every text of the catalog, and Guests may ask for as many as they like. They run
-// apart from all other calls: a few at a time, of which Guests may have half, each for a
-// short time. That a list takes longer says nothing about the upstream, so its breaker
-// is not told.
+// A filterLimiter limits the work for lists with expensive conditions: those that match
+// patterns, or compare more values than a database looks up in an index. One such list
+// may scan every text of the catalog, and a Guest may request as many as they like. The
+// limiter runs a few of them at a time, at most half of them for Guests, each with a
+// short timeout. A timeout here says nothing about the health of the backend, so it does
+// not count for the circuit breaker.
 type filterLimiter struct {
 	all, guests *budget.Budget
-	timeout     time.Duration // 0 is none
+	timeout     time.Duration // 0 means none
 	matchBytes  int64         // see [adapter.Query]
 }
 
@@ -27,13 +27,13 @@ func newFilterLimiter(settings *Settings) *filterLimiter {
 	return &filterLimiter{all, guests, settings.FilterTimeout, settings.MatchBytes}
 }
 
-// errFilterTimeout is the cause of an error for a list whose conditions took too long.
-var errFilterTimeout = errors.New("the conditions of the list took too long")
+var errFilterTimeout = errors.New("filtering the list took too long")
 
-// fromGuest, in the context of a call, tells that a Guest has sent it.
+// guestCallerKey is the context key that marks a call from a Guest.
 type guestCallerKey struct{}
 
-// withRole returns ctx with what the filters have to know of the caller of c.
+// withCallerRole returns ctx with the role of the caller of c, as far as a filterLimiter
+// needs it.
 func withCallerRole(ctx context.Context, c *Call) context.Context {
 	if c.Principal.Role != contract.Guest {
 		return ctx
@@ -41,9 +41,9 @@ func withCallerRole(ctx context.Context, c *Call) context.Context {
 	return context.WithValue(ctx, guestCallerKey{}, true)
 }
 
-// run runs list, which answers q about records of the schema: at once where q is cheap,
-// or else in a place among the filters, and until their time is over. Errors are those of
-// list, and those of kind Unavailable for a place or for time that was not to be had.
+// run calls list, which answers q for records of the schema: immediately if q is cheap,
+// otherwise in a slot of the limiter and with its timeout. It returns the error of list,
+// or one of kind Unavailable if no slot was free in time or list timed out.
 func (f *filterLimiter) run(ctx context.Context, schema *adapter.Schema, q *adapter.Query, list func(context.Context) error) error {
 	if !isExpensive(schema, q) {
 		return list(ctx)
@@ -70,11 +70,12 @@ func (f *filterLimiter) run(ctx context.Context, schema *adapter.Schema, q *adap
 	return err
 }
 
-// manyOperands is how many operands conditions may have and be cheap. Databases look
-// values up among as many; what has more is compared record by record.
+// maxCheapOperands is the number of operands up to which conditions count as cheap.
+// Databases look up that many values in an index, and compare more of them record by
+// record.
 const maxCheapOperands = 500
 
-// expensive reports whether q takes a look at more than an index holds.
+// isExpensive reports whether the backend has to look beyond an index to answer q.
 func isExpensive(schema *adapter.Schema, q *adapter.Query) bool {
 	isComposite := func(name string) bool {
 		at, ok := schema.Index(name)

@@ -5,11 +5,11 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// noOwner is the id of no customer.
+// noOwner matches no customer.
 const noOwner = -1
 
-// ownerID returns the customer whose records alone the caller sees: 0, which is
-// everybody, for an Admin, and no customer for a Guest.
+// ownerID returns the id of the customer whose records the caller may see: 0, which means
+// all, for an Admin, and noOwner for a Guest.
 func ownerID(p auth.Principal) int64 {
 	switch p.Role {
 	case contract.Admin:

@@ -15,27 +15,27 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// A Call is one request on its way through the pipeline. Each step adds what it
-// found; a handler may rely on all of it.
+// A Call is one request on its way through the pipeline. Each step adds its results; a
+// handler can rely on all of them.
 type Call struct {
 	contract.Address
 	Format    contract.Format // of the reply
 	Principal auth.Principal
 	Query     codec.Node // the decoded query string
-	Body      codec.Node // the decoded body; of a single record, writable fields only
-	List      bool       // the body of a POST is a list of records
+	Body      codec.Node // the decoded body; for a single record, only the fields the caller may write
+	List      bool       // whether the body of a POST is a list of records
 
 	request       *http.Request
 	scheme        string
-	clientAddress string // its network address, if that is known
+	clientAddress string // the client's network address, if known
 	body          []byte
-	form          []byte // an urlencoded body that was read for its credentials
+	form          []byte // a form-encoded body that authentication has read
 	formRead      bool
-	reserved      int64 // bytes taken from the budget of requests, until the call has been answered
-	shadowRead    bool  // the request has been answered before, by the other side
-	// What a reply that is kept has to know of how it was made.
-	buyer   *buyer // whose prices it shows, if it shows any
-	formKey string // the random key in it, if there is one
+	reserved      int64 // bytes reserved from the request budget until the call has been answered
+	shadowRead    bool  // a repetition, for comparison only, of a read that the other system has answered
+	// The reply cache needs these to encode the reply.
+	buyer   *buyer // the buyer whose prices the reply shows, if any
+	formKey string // the random form key in the reply, if any
 }
 
 // Param returns the decoded path parameter called name.
@@ -46,7 +46,7 @@ func (c *Call) Param(name string) string {
 	return ""
 }
 
-// sent returns the value of a field of the body, null where there is none.
+// bodyField returns the value of a field of the body, or a null node.
 func (c *Call) bodyField(field string) *codec.Node {
 	if n, ok := c.Body.Get(field); ok {
 		return n
@@ -54,14 +54,14 @@ func (c *Call) bodyField(field string) *codec.Node {
 	return &codec.Node{}
 }
 
-// A Reply is what a handler answers. Without Body the reply is empty.
+// A Reply is the result of a handler. Without Body the reply is empty.
 type Reply struct {
-	Status   int    // 0 is 200
-	Location string // of a record that was created, from /api/rest on
+	Status   int    // 0 means 200
+	Location string // of a newly created record: a path that begins with /api/rest
 	Body     *codec.Node
-	// Rest, unless nil, reads what follows the entries of Body, which has some. Each call
-	// adds those of the next batch, for which add returns at once, and reports whether
-	// there may be another.
+	// NextBatch, unless nil, continues the non-empty list in Body. Each call passes the
+	// entries of the next batch to add, which returns without blocking, and reports
+	// whether there may be more.
 	NextBatch func(ctx context.Context, add func(*codec.Member)) (more bool, err error)
 	// Numbered names the entries of an XML list data_item_1, data_item_2, …
 	Numbered bool
@@ -69,8 +69,8 @@ type Reply struct {
 	release func()
 }
 
-// created answers with the place of a new record below one of the route table's
-// paths, such as "/customers/".
+// createdReply replies with the location of a new record, below a path of the route table
+// such as "/customers/".
 func createdReply(path string, key adapter.Key) *Reply {
 	return &Reply{Location: contract.Base + path + strconv.FormatInt(int64(key), 10)}
 }
@@ -78,8 +78,8 @@ func createdReply(path string, key adapter.Key) *Reply {
 // A step is one check of the pipeline.
 type step func(*Service, context.Context, *Call) error
 
-// steps are the checks in the original's order (wire 1): the first failure
-// answers, and the later ones do not run.
+// steps returns the checks in the original's order (wire 1). The first failure ends the
+// call.
 func steps() []step {
 	return []step{
 		(*Service).negotiate,
@@ -101,7 +101,6 @@ func steps() []step {
 	}
 }
 
-// check takes c through the steps.
 func (s *Service) runSteps(ctx context.Context, c *Call) error {
 	for _, check := range s.steps {
 		if err := check(s, ctx, c); err != nil {
@@ -116,8 +115,8 @@ func (s *Service) handle(ctx context.Context, c *Call) (*Reply, error) {
 	return s.handlers[c.Name()](s, withCallerRole(ctx, c), c)
 }
 
-// negotiate chooses the format of the reply from Accept (wire 5). It runs before
-// all other checks, because every one of them answers in that format.
+// negotiate chooses the format of the reply from the Accept header (wire 5). It runs
+// before all other checks, because their error replies use that format.
 func (s *Service) negotiate(_ context.Context, c *Call) error {
 	c.Format = contract.XML
 	if c.Route != nil {
@@ -144,8 +143,8 @@ func (s *Service) negotiate(_ context.Context, c *Call) error {
 	return nil
 }
 
-// limitQuery refuses a query string that is too long before anything reads it, such as
-// authentication, which may look there for credentials.
+// limitQuery refuses a query string that is too long. It runs before authentication,
+// which may look for credentials there.
 func (s *Service) limitQuery(_ context.Context, c *Call) error {
 	if len(c.request.URL.RawQuery) > s.settings.QueryBytes {
 		return s.dialect.Fault(contract.RequestInvalid)
@@ -153,15 +152,14 @@ func (s *Service) limitQuery(_ context.Context, c *Call) error {
 	return nil
 }
 
-// authenticate finds out who calls (wire 12). Without OAuth credentials the
-// caller is a Guest.
+// authenticate identifies the caller (wire 12). Without OAuth credentials the caller is a
+// Guest.
 func (s *Service) authenticate(ctx context.Context, c *Call) error {
 	principal, err := s.auth.Authenticate(ctx, s.credentials(ctx, c))
 	c.Principal = principal
 	return err
 }
 
-// credentials returns what authentication looks at.
 func (s *Service) credentials(ctx context.Context, c *Call) *auth.Request {
 	r := c.request
 	return &auth.Request{
@@ -177,18 +175,18 @@ func (s *Service) credentials(ctx context.Context, c *Call) *auth.Request {
 	}
 }
 
-// A RateError is for a call of a caller that sends too many.
+// A RateLimitError reports that a caller has exceeded its rate.
 type RateLimitError struct {
-	RetryAfter int // whole seconds after which it may send another
+	RetryAfter int // in seconds
 }
 
-// Error says when the caller may call again.
+// Error says after how many seconds the caller may call again.
 func (e *RateLimitError) Error() string {
 	return "mapping: too many calls; the next may be sent in " + strconv.Itoa(e.RetryAfter) + " s"
 }
 
-// limitConsumer refuses the calls that a consumer sends beyond its rate. It follows
-// the check of credentials, so that nobody can use up what belongs to another.
+// limitConsumer refuses calls beyond the rate of a consumer. It runs after
+// authentication, so that nobody can use up the rate of another consumer.
 func (s *Service) limitConsumer(_ context.Context, c *Call) error {
 	if c.shadowRead {
 		return nil
@@ -200,7 +198,7 @@ func (s *Service) limitConsumer(_ context.Context, c *Call) error {
 	return &RateLimitError{RetryAfter: wait}
 }
 
-// checkAPIType refuses what only looks like this interface.
+// checkAPIType refuses paths that only resemble those of this API.
 func (s *Service) checkAPIType(_ context.Context, c *Call) error {
 	if !c.IsREST() {
 		return s.dialect.Fault(contract.APITypeNotSupported, c.APIType)
@@ -222,7 +220,7 @@ func (s *Service) checkMethod(_ context.Context, c *Call) error {
 	return nil
 }
 
-// authorise refuses roles that do not hold the privilege (wire 4).
+// authorize refuses roles that lack the privilege for the call (wire 4).
 func (s *Service) authorize(_ context.Context, c *Call) error {
 	if s.access(c) == contract.Deny {
 		return s.dialect.Fault(contract.AccessDenied)
@@ -234,7 +232,7 @@ func (s *Service) access(c *Call) contract.Access {
 	return c.Route.Access(s.dialect, c.Principal.Role, c.Method)
 }
 
-// checkVersion takes any whole number from 1 on (wire 9).
+// checkVersion accepts any positive integer without a leading zero (wire 9).
 func (s *Service) checkVersion(_ context.Context, c *Call) error {
 	values, sent := c.request.Header["Version"]
 	if !sent {
@@ -249,7 +247,7 @@ func (s *Service) checkVersion(_ context.Context, c *Call) error {
 
 var escapeHTML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#039;")
 
-// checkImplemented answers 405 where no body is looked at first.
+// checkImplemented answers 405 to the calls that are refused before their body is read.
 func (s *Service) checkImplemented(_ context.Context, c *Call) error {
 	switch s.access(c) {
 	case contract.NotImplemented:
@@ -260,7 +258,7 @@ func (s *Service) checkImplemented(_ context.Context, c *Call) error {
 	return nil
 }
 
-// decodeQuery reads the query string once, for all who look at it.
+// decodeQuery decodes the query string for all later steps and the handler.
 func (s *Service) decodeQuery(ctx context.Context, c *Call) error {
 	if err := s.reserve(ctx, c, codec.Cost(contract.Text, c.request.URL.RawQuery)); err != nil {
 		return err
@@ -269,7 +267,8 @@ func (s *Service) decodeQuery(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// decodeBody reads the body of a POST or PUT (wire 6). Other methods have none.
+// decodeBody reads and decodes the body of a POST or PUT (wire 6). It ignores the body of
+// other methods.
 func (s *Service) decodeBody(ctx context.Context, c *Call) error {
 	if c.Method != contract.POST && c.Method != contract.PUT {
 		return nil
@@ -299,7 +298,7 @@ func (s *Service) decodeBody(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// bodyFormat chooses how to read the body from Content-Type (wire 6.1).
+// bodyFormat determines the format of the body from its Content-Type (wire 6.1).
 func (s *Service) bodyFormat(ctx context.Context, c *Call) (contract.Format, error) {
 	format, mediaType, err := codec.ContentType(joinedHeader(c.request.Header, "Content-Type"))
 	switch {
@@ -327,13 +326,12 @@ func (s *Service) bodyFormat(ctx context.Context, c *Call) (contract.Format, err
 	return format, nil
 }
 
-// nothing reports whether a body decodes to what the original takes for empty
-// (wire 6.5).
+// isEmptyBody reports whether the original takes a decoded body for empty (wire 6.5).
 func isEmptyBody(n *codec.Node) bool { return !truthy(n) }
 
-// checkForm tells a list of records from a record in the body of a POST, by its
-// first key alone (wire 6.5), and refuses the list where there is no way to create
-// many at once.
+// checkBodyShape decides by its first key whether the body of a POST is a record or a
+// list of records (wire 6.5). It refuses a list if the route cannot create several
+// records at once.
 func (s *Service) checkBodyShape(_ context.Context, c *Call) error {
 	if c.Method != contract.POST || c.Route.Shape != contract.Collection {
 		return nil
@@ -345,8 +343,8 @@ func (s *Service) checkBodyShape(_ context.Context, c *Call) error {
 	return nil
 }
 
-// reserveEntries reserves the memory for the reply to a list of records, which has an entry
-// for each.
+// reserveEntries reserves the memory for the reply to a list of records, which holds an
+// entry for each.
 func (s *Service) reserveEntries(ctx context.Context, c *Call) error {
 	if c.Route.Shape != contract.Collection {
 		return nil
@@ -354,8 +352,8 @@ func (s *Service) reserveEntries(ctx context.Context, c *Call) error {
 	return s.reserve(ctx, c, int64(len(c.Body.Members))*replyEntryBytes)
 }
 
-// keepWritable drops from a single record what the caller may not write. What
-// holds many records is for the handler, entry by entry.
+// dropUnwritable drops the fields of a single record that the caller may not write.
+// Handlers of lists do the same for each entry.
 func (s *Service) dropUnwritable(_ context.Context, c *Call) error {
 	created := c.Method == contract.POST && c.Route.Shape == contract.Collection && !c.List
 	changed := c.Method == contract.PUT && c.Route.Shape == contract.Entity
@@ -369,7 +367,7 @@ func (s *Service) dropUnwritable(_ context.Context, c *Call) error {
 	return nil
 }
 
-// writable returns the members that are fields the caller may write, in their
+// writableMembers returns the members that are fields the caller may write, in their
 // order.
 func (s *Service) writableMembers(c *Call, members []codec.Member) []codec.Member {
 	var kept []codec.Member
@@ -381,8 +379,7 @@ func (s *Service) writableMembers(c *Call, members []codec.Member) []codec.Membe
 	return kept
 }
 
-// checkLateRefusal answers the calls whose refusal follows the checks of the
-// body.
+// checkLateRefusal answers the calls that are refused only after the checks of the body.
 func (s *Service) checkLateRefusal(_ context.Context, c *Call) error {
 	switch s.access(c) {
 	case contract.NotSupportedLate:
@@ -393,7 +390,7 @@ func (s *Service) checkLateRefusal(_ context.Context, c *Call) error {
 	return nil
 }
 
-// joined returns the values of a header that may be repeated as one.
+// joinedHeader returns the values of a repeatable header, joined by commas.
 func joinedHeader(h http.Header, name string) string {
 	switch values := h[name]; len(values) {
 	case 0:

@@ -14,42 +14,41 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A Response is an answer ready to be written.
+// A Response is a response ready to be written.
 type Response struct {
 	Status      int
 	ContentType string
 	Location    string
-	RetryAfter  int // whole seconds after which a repeated call may succeed; 0: nobody knows
+	RetryAfter  int // seconds after which a retry may succeed; 0 if unknown
 	Body        []byte
-	// Stream, unless nil, writes a body whose length is not known in place of Body, and
-	// returns how many records it wrote. It must be called once. After an error the body
-	// is not whole, and the client must not take it for that; [Service.ReportCut] logs
-	// the error.
+	// Stream, unless nil, writes a body of unknown length in place of Body, and returns
+	// the number of records it wrote. It must be called exactly once. After an error the
+	// body is incomplete, and the connection must be broken so that the client notices;
+	// [Service.LogInterruptedList] logs the error.
 	Stream func(context.Context, io.Writer) (records int64, err error)
 
-	// Kept says how a reply of those that are kept came about: "hit", "miss",
-	// "stale", "coalesced" or "bypass"; it is empty for others. The Body of such a
-	// one may be others' too, and must not be changed. Age is how old the reply is,
-	// EntityTag, if not empty, the value of its ETag.
+	// CacheOutcome says how the cache answered the call: "hit", "miss", "stale",
+	// "coalesced" or "bypass"; it is empty for replies that are not cached. Other
+	// responses may share the Body of a cached reply, so it must not be modified. Age is
+	// the age of the reply, EntityTag the value of its ETag header or empty.
 	CacheOutcome string
 	Age          time.Duration
 	EntityTag    string
 
-	// What the answer was, for logs and metrics.
+	// These fields describe the call for logs and metrics.
 	Call    string
 	Role    string
 	Format  string
-	Problem string // the OAuth problem, if that refused the call
-	Legacy  bool   // whether the old system has answered
-	// ClientError: what the client sent, or that it has gone, is the cause of a status of
-	// 500 or above, which the contract demands for some requests.
+	Problem string // the OAuth problem that refused the call, if any
+	Legacy  bool   // whether the legacy system has answered
+	// ClientError reports that the client caused a status of 500 or above: it sent a
+	// request for which the contract demands that status, or it has gone.
 	ClientError bool
 }
 
 const htmlType = "text/html; charset=UTF-8"
 
-// Owns reports whether r is for this service; all other paths do not belong to
-// the interface (wire 2).
+// IsAPIRequest reports whether the path of r belongs to the API (wire 2).
 func IsAPIRequest(r *http.Request) bool { return strings.HasPrefix(r.URL.EscapedPath(), contract.Base) }
 
 // Anonymous reports whether r carries no credentials, so that its caller is a Guest.
@@ -57,9 +56,10 @@ func (s *Service) Anonymous(r *http.Request) bool {
 	return s.auth.Anonymous(r.Header.Get("Authorization"))
 }
 
-// Repeat answers r, which must be owned, with a reply that is at hand, if there is
-// one: without a step of the pipeline, and as [Service.Serve] would. buf is room for
-// the body. scheme is http or https as the client used it.
+// ServeCached answers r, which must be an API request, from the memory tier of the reply
+// cache. It runs no step of the pipeline, but returns the same response as
+// [Service.Serve]. It may use buf for the body. scheme is http or https, as used by the
+// client. ok is false if there is no such reply.
 func (s *Service) ServeCached(r *http.Request, scheme string, buf []byte) (response Response, ok bool) {
 	if s.replyCache == nil {
 		return response, false
@@ -75,8 +75,8 @@ func (s *Service) ServeCached(r *http.Request, scheme string, buf []byte) (respo
 	return s.cachedResponse(value, "hit", 0, buf)
 }
 
-// Serve answers r, which must be owned, and appends the body to buf, which is also
-// the buffer of a Stream. scheme is as in [Service.Repeat].
+// Serve answers r, which must be an API request. It appends the body to buf, which a
+// Stream also uses as its buffer. scheme is as in [Service.ServeCached].
 func (s *Service) Serve(ctx context.Context, r *http.Request, scheme string, buf []byte) Response {
 	c := s.newCall(ctx, r, scheme)
 	defer s.release(c)
@@ -85,7 +85,7 @@ func (s *Service) Serve(ctx context.Context, r *http.Request, scheme string, buf
 	return response
 }
 
-// newCall returns the call that r is, before any step.
+// newCall returns the call for r before any step.
 func (s *Service) newCall(ctx context.Context, r *http.Request, scheme string) *Call {
 	address, _ := s.table.Address(r.Method, r.URL.EscapedPath())
 	shadowRead, _ := ctx.Value(shadowReadKey{}).(bool)
@@ -95,29 +95,30 @@ func (s *Service) newCall(ctx context.Context, r *http.Request, scheme string) *
 
 type clientAddressKey struct{}
 
-// WithClient returns ctx for a request that comes from a network address.
+// WithClientAddress returns ctx with the network address of the client, which failed
+// authentications are counted by.
 func WithClientAddress(ctx context.Context, address string) context.Context {
 	return context.WithValue(ctx, clientAddressKey{}, address)
 }
 
 type shadowReadKey struct{}
 
-// AskedAgain returns ctx for a read that the other side of a migration has answered,
-// and that is asked again only to be compared: its nonce has been used by itself,
-// and its consumer's rate has been charged.
+// WithShadowRead returns ctx for a read that the other system of a migration has already
+// answered, and that is repeated for comparison only. The original read has used its
+// nonce and was counted against its consumer's rate, so the repetition checks neither.
 func WithShadowRead(ctx context.Context) context.Context {
 	return context.WithValue(ctx, shadowReadKey{}, true)
 }
 
-// describe notes what c was.
+// describe sets the fields that describe c.
 func (r *Response) describe(c *Call) {
 	r.Call = c.Name()
 	r.Role = c.Principal.Role.String()
 	r.Format = c.Format.String()
 }
 
-// respond runs c and renders its answer. A panic is a mistake of ours that one
-// client sees as an internal error, and the log with its stack.
+// respond runs c and renders its response. If it panics, the client gets an internal
+// error, and the log a stack trace.
 func (s *Service) respond(ctx context.Context, c *Call, buf []byte) (response Response) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -140,7 +141,7 @@ func (s *Service) respond(ctx context.Context, c *Call, buf []byte) (response Re
 	return s.renderReply(ctx, c, reply, buf)
 }
 
-// logPanic logs a panic with the stack of where it happened.
+// logPanic logs a panic with its stack trace.
 func (s *Service) logPanic(ctx context.Context, c *Call, p any) {
 	s.log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("call", c.Name()), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 }
@@ -196,7 +197,7 @@ func (s *Service) renderError(ctx context.Context, c *Call, err error, buf []byt
 	return response
 }
 
-// problemName cuts an OAuth problem's text down to its name, fit for a label.
+// problemName returns the name in the text of an OAuth problem, for use as a label.
 func problemName(text string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(text, "oauth_problem="), "&")
 	return name

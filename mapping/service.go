@@ -19,65 +19,66 @@ import (
 	"github.com/portico-commerce/portico/mapping/ratelimit"
 )
 
-// Settings are the parts of the configuration that decide what calls answer.
+// Settings are the parts of the configuration that affect the answers to calls.
 type Settings struct {
-	// BodyBytes and QueryBytes bound a request's body and query string. RequestBytes
-	// bounds what those of all requests take at the same time, with what they are
-	// decoded to.
+	// BodyBytes and QueryBytes limit the body and the query string of a request, in
+	// bytes. RequestBytes limits the memory for those of all concurrent requests,
+	// including their decoded forms.
 	BodyBytes    int64
 	QueryBytes   int
 	RequestBytes int64
-	// MaxRows is where a list without a limit ends. GuestMaxRows, unless 0, is the
-	// number of records beyond which such a list is refused to a Guest.
+	// MaxRows is the length at which a list without a limit ends. GuestMaxRows, unless 0,
+	// is the length above which such a list is refused to a Guest.
 	MaxRows, GuestMaxRows int64
-	// ListsInFlight, unless 0, bounds how many lists that are longer than a batch are
-	// read and sent at the same time.
+	// ListsInFlight, unless 0, limits how many lists longer than one batch are read and
+	// sent at the same time.
 	ListsInFlight int64
-	// FiltersInFlight, unless 0, bounds how many lists with expensive conditions are
-	// read from the store at the same time. FilterTimeout, unless 0, is how long each may take for
-	// a batch, and MatchBytes, unless 0, the bytes of text that patterns are matched with
-	// meanwhile outside a database.
+	// FiltersInFlight, unless 0, limits how many lists with expensive conditions are read
+	// from the store at the same time. FilterTimeout, unless 0, limits the time for one
+	// batch of such a list. MatchBytes, unless 0, limits the text that is matched with
+	// patterns for it outside a database, in bytes.
 	FiltersInFlight, MatchBytes int64
 	FilterTimeout               time.Duration
-	// ImagePixels bounds the pixels of an image that is created, and of all those
-	// that are checked at the same time.
+	// ImagePixels limits the pixels of a new image, and of all images that are checked at
+	// the same time.
 	ImagePixels int64
-	// PublicURL is the base URL of the shop in answers; without one it is the
+	// PublicURL is the base URL of the shop in replies. If it is empty, replies use the
 	// scheme and the Host header of each request.
 	PublicURL string
-	// ConsumerRate is how many calls per second one consumer may send in the long
-	// run, 0 for any number, and ConsumerBurst how many at once. Guests, who are no
-	// consumers, are not limited.
+	// ConsumerRate is the number of calls per second that one consumer may send on
+	// average, 0 for no limit, and ConsumerBurst the number it may send at once. Guests
+	// are not consumers and not limited by it.
 	ConsumerRate  float64
 	ConsumerBurst int
-	// PasswordCost is the bcrypt cost of customers' passwords that are set, 0 for
+	// PasswordCost is the bcrypt cost for new passwords of customers, or 0 for
 	// bcrypt.DefaultCost.
 	PasswordCost int
-	// JSONWithoutAccept answers calls that carry no Accept in JSON where the
-	// dialect has no default format.
+	// JSONWithoutAccept answers calls without an Accept header in JSON, in the dialect
+	// without default formats.
 	JSONWithoutAccept bool
-	// Stock holds the store's own stock settings.
+	// Stock holds the shop's stock settings.
 	Stock StockSettings
-	// Prices holds what prices depend on besides products and customers.
+	// Prices holds the settings that prices depend on.
 	Prices PriceSettings
-	// Products holds what products may refer to.
+	// Products holds the values that products may refer to.
 	Products ProductSettings
-	// Now is the clock. Its times should tell how much later one is than another
-	// whatever the hands were set to meanwhile, as those of time.Now do.
+	// Now returns the current time. It should return times with a monotonic clock
+	// reading, as time.Now does.
 	Now func() time.Time
-	// Replies, unless nil, keeps replies to Guests. Fingerprint stands for all else
-	// that replies depend on, such as the build and the configuration: services that
-	// share replies have the same.
+	// ReplyCache, unless nil, caches replies to Guests. Fingerprint identifies everything
+	// else that replies depend on, such as the build and the configuration: only services
+	// with the same fingerprint share replies.
 	ReplyCache  ReplyCache
 	Fingerprint string
-	// Legacy says how calls are signed that the old system answers. LegacySigner is for
-	// OwnSignature. LegacyCache keeps its replies to Guests in Replies too.
+	// LegacyAuth says how calls for the legacy system are signed. LegacySigner is the
+	// signer for AdminSignature. CacheLegacy also caches replies of the legacy system to
+	// Guests in ReplyCache.
 	LegacyAuth   LegacyAuth
 	LegacySigner *auth.Signer
 	CacheLegacy  bool
 }
 
-// local returns t as the clocks of the store show it.
+// storeTime returns t in the shop's time zone.
 func (s *Settings) storeTime(t time.Time) time.Time {
 	if s.Prices.TimeZone == nil {
 		return t.UTC()
@@ -85,7 +86,8 @@ func (s *Settings) storeTime(t time.Time) time.Time {
 	return t.In(s.Prices.TimeZone)
 }
 
-// A Service answers the calls of the contract for one dialect and one upstream.
+// A Service answers the calls of the contract in one dialect from one backend. It is safe
+// for concurrent use.
 type Service struct {
 	dialect    *contract.Dialect
 	table      *contract.Table
@@ -96,11 +98,11 @@ type Service struct {
 	steps      []step
 	handlers   map[string]handler
 	listCache  *listCache
-	rates      *ratelimit.Limiter[int64] // by client program
+	rates      *ratelimit.Limiter[int64] // by consumer
 	requests   requestBudgets
 	lists      listBudgets
 	filters    *filterLimiter
-	replyCache *replyCache // nil: none are kept
+	replyCache *replyCache // nil: replies are not cached
 
 	customers         *customers
 	addresses         *customerAddresses
@@ -111,16 +113,16 @@ type Service struct {
 	productWebsites   resource
 	productCategories resource
 	orders            *orders
-	// What the calls refer to: read, and not shown as it is.
+	// data that calls refer to but do not return
 	shops      *shopConfigCache
 	categories source
 }
 
-// A handler is what is special about a call. It returns a reply, or an error
-// that faults.go knows: a contract fault, or an adapter's error.
+// A handler does what is specific to one call. It returns a reply, or an error that
+// faultsOf can translate: a fault of the contract or an error of the adapter.
 type handler func(*Service, context.Context, *Call) (*Reply, error)
 
-// handlers holds the handler of each call of the route table.
+// handlers returns the handler of each call in the route table.
 func handlers() map[string]handler {
 	return map[string]handler{
 		"getCustomer":    (*Service).getCustomer,
@@ -169,11 +171,11 @@ func handlers() map[string]handler {
 	}
 }
 
-// Calls returns the names of all calls, in order.
+// Calls returns the names of all calls, sorted.
 func Calls() []string { return slices.Sorted(maps.Keys(handlers())) }
 
-// Sources returns, for each call, the file and line of its handler below the
-// project's folder.
+// HandlerLocations returns the file and line of each call's handler, relative to the root
+// of the module.
 func HandlerLocations() map[string]string {
 	sources := map[string]string{}
 	for call, h := range handlers() {
@@ -187,9 +189,9 @@ func HandlerLocations() map[string]string {
 	return sources
 }
 
-// New returns the service of dialect d on the adapter behind it, whose records the
-// fields show. The adapter must have all resources, and the schemas an attribute
-// for every field that needs one.
+// New returns a service for dialect d on a backend. Replies show the given fields. The
+// backend must have stores for all resources, and the schemas must have an attribute for
+// every field that is not computed.
 func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, schemas *adapter.Schemas, authenticator *auth.Authenticator, settings Settings, log *slog.Logger) (*Service, error) {
 	s := &Service{
 		dialect:      d,
@@ -247,14 +249,14 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 	return s, nil
 }
 
-// Table returns the table of routes, which tells what a request is for.
+// Table returns the route table, which resolves requests to calls.
 func (s *Service) Table() *contract.Table { return s.table }
 
-// Budgets returns what bounds how much requests hold together, for metrics.
+// Budgets returns the budgets that limit concurrent requests, for metrics.
 func (s *Service) Budgets() []*budget.Budget {
 	return []*budget.Budget{s.requests.all, s.requests.guests, s.requests.forms, s.lists.all, s.lists.guests, s.filters.all, s.filters.guests}
 }
 
-// Forget ends what is remembered of the upstream's lists. It is for a store that
-// has been replaced by other means than calls.
+// InvalidateLists drops everything that is cached about lists. It is for a backend whose
+// records have been replaced by other means than calls.
 func (s *Service) InvalidateLists() { s.listCache.invalidate(nil) }

@@ -9,15 +9,15 @@ import (
 	"github.com/portico-commerce/portico/mapping/codec"
 )
 
-// errPanicked is that of a reply that a panic has ended, which has been logged.
+// errPanicked ends a reply after a panic, which has been logged.
 var errPanicked = errors.New("panic")
 
-// errNotTaken is that of a writer that does not take the reply, because the client is
-// gone or there is no room.
+// errClientWrite reports that the writer did not accept a reply: the client has gone, or
+// the spool has no room.
 var errClientWrite = errors.New("the reply could not be written")
 
-// stream writes a list that goes on behind reply.Body, batch by batch, each out of buf.
-// written is the number of records that w has taken.
+// stream writes a list that continues after reply.Body in batches, using buf for each of
+// them. written is the number of records that w has accepted.
 func (s *Service) stream(ctx context.Context, c *Call, reply *Reply, buf []byte, w io.Writer) (written int64, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -29,17 +29,17 @@ func (s *Service) stream(ctx context.Context, c *Call, reply *Reply, buf []byte,
 	return written, err
 }
 
-// ReportCut logs why a reply of a call ended in the middle, with the error of its
-// Stream, unless the client is the cause.
+// LogInterruptedList logs why a list broke off after its reply had begun, unless the
+// client is the cause. err is the error of [Response.Stream].
 func (s *Service) LogInterruptedList(ctx context.Context, call string, err error) {
 	if !errors.Is(err, errClientWrite) && shouldLog(err) {
 		s.logFailure(ctx, call, "list cut off", err)
 	}
 }
 
-// write renders a list and writes it, a batch at a time. While a batch is being written
-// nothing of it is in memory but its rendering: clients may be slow.
-// It adds the entries of each batch that w has taken to written.
+// streamList renders and writes a list in batches. While it writes a batch, only the
+// rendering of that batch is in memory, because a client may be slow. It adds the entries
+// of each batch that w has accepted to written.
 func (s *Service) streamList(ctx context.Context, c *Call, reply *Reply, buf []byte, w io.Writer, written *int64) error {
 	list := codec.NewEncoder(c.Format, s.dialect.Root, reply.Body.Shape(), reply.Numbered)
 	buf = buf[:0]
