@@ -9,16 +9,16 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A listForm says how a list of records is written in JSON (Conventions 2).
+// A listLayout says how a list of records is written in JSON (Conventions 2).
 type listLayout uint8
 
 const (
 	arrayOfRecords listLayout = iota
-	keyedByID                 // an object, each record under its id
+	keyedByID                 // an object with the ids as keys
 )
 
-// list answers a call for a list of r's records, those of the caller alone if
-// ownerID is not 0.
+// answerList answers a call for a list of r's records. If ownerID is not 0, it lists only
+// the records of that customer.
 func (r *resource) answerList(ctx context.Context, c *Call, layout listLayout, ownerID int64, limits rowLimits) (*Reply, error) {
 	wanted, err := r.listReader(c.Principal.Role).Parse(r.schema, &c.Query)
 	if err != nil {
@@ -31,7 +31,7 @@ func (r *resource) answerList(ctx context.Context, c *Call, layout listLayout, o
 	return r.listReply(c, layout, records)
 }
 
-// many answers with a list of records, each cut to what c asks for.
+// listReply replies with a list of records that hold the fields selected by c.
 func (r *resource) listReply(c *Call, layout listLayout, records *rows) (*Reply, error) {
 	fields, selectionFault := r.selectFields(c, contract.ListView(c.Format))
 	if len(records.batch) > 0 && selectionFault != nil {
@@ -40,8 +40,8 @@ func (r *resource) listReply(c *Call, layout listLayout, records *rows) (*Reply,
 	return r.listReplyWith(c, layout, records, fields), nil
 }
 
-// manyCut answers with a list of records, each cut to the given fields. Those
-// beyond the first batch are read when the first has been rendered.
+// listReplyWith replies with a list of records that hold the given fields. It reads
+// further batches only after the first has been rendered.
 func (r *resource) listReplyWith(c *Call, layout listLayout, records *rows, fields []int) *Reply {
 	key, _ := r.schema.Index(r.schema.Key)
 	position, renderer := 0, r.newRenderer(c, fields)
@@ -63,17 +63,17 @@ func (r *resource) listReplyWith(c *Call, layout listLayout, records *rows, fiel
 	if records.ended {
 		return reply
 	}
-	records.batch = nil // while the first is being sent, only what is rendered is needed
+	records.batch = nil // while the first batch is being sent, only its rendering is needed
 	reply.release = func() {
 		release()
-		renderer.slab = make(slab, 0, len(renderer.columns)) // for one record at a time
+		renderer.slab = make(slab, 0, len(renderer.columns)) // one record at a time
 	}
 	reply.NextBatch = func(ctx context.Context, add func(*codec.Member)) (more bool, err error) {
 		if err := records.nextBatch(ctx); err != nil {
 			return false, err
 		}
 		for _, rec := range records.batch {
-			renderer.slab = renderer.slab[:0] // the record before has been rendered
+			renderer.slab = renderer.slab[:0] // the previous record has been rendered
 			e := entry(rec)
 			add(&e)
 		}

@@ -8,12 +8,12 @@ import (
 	"github.com/portico-commerce/portico/mapping/listquery"
 )
 
-// page returns the records of the wanted page, which has a limit, among those
-// that bounds leave. A page beyond the end is the last page again (wire 10). more reports
-// that the page goes on behind these records, which would otherwise be too large.
+// page returns the records of the requested page among those that bounds select; the page
+// must have a limit. A page beyond the end is the last page (wire 10). more reports that
+// the page continues after these records, because it would be too large for one query.
 //
-// It takes one query, unless the page lies beyond the end and nothing is remembered
-// of that: then the list is counted, once in a generation of its records.
+// It takes one query unless the page lies beyond the end and the cache does not say so:
+// then it also counts the list, once for each generation of its records.
 func (s source) page(ctx context.Context, wanted *listquery.List, bounds adapter.ListParams) (records []adapter.Record, more bool, err error) {
 	bounds.Query = wanted.Query
 	bounds.MaxBytes = pageBytes
@@ -37,8 +37,8 @@ func (s source) page(ctx context.Context, wanted *listquery.List, bounds adapter
 		if err != nil || len(records) > 0 || offset == 0 || counted {
 			return records, more, err
 		}
-		// The page is beyond the end. A total that did not say so is out of date,
-		// and one that is counted now is believed.
+		// The page is beyond the end, so the cached total, if any, was stale. A fresh
+		// count is final.
 		if counted = known || total == unknownTotal; counted {
 			total, err = list.count(ctx, known)
 		}
@@ -49,10 +49,10 @@ func (s source) page(ctx context.Context, wanted *listquery.List, bounds adapter
 	}
 }
 
-// unknown is the number of records of a list that nobody has counted.
+// unknownTotal stands for the length of a list that nobody has counted.
 const unknownTotal = -1
 
-// A pagedList is a list of which one page is fetched.
+// A pagedList fetches one page of a list.
 type pagedList struct {
 	source
 	params adapter.ListParams
@@ -60,9 +60,9 @@ type pagedList struct {
 	view   *listView
 }
 
-// from returns the records behind the first offset ones, as many as a page has.
-// total is the number of records of the list when they tell it, or else unknown; more is
-// that of [source.page].
+// fetch returns one page of records after the first offset ones. total is the length of
+// the list if the records reveal it, otherwise unknownTotal. more is that of
+// [source.page].
 func (l *pagedList) fetch(ctx context.Context, offset int64) (records []adapter.Record, total int64, more bool, err error) {
 	p := l.params
 	q := &p.Query
@@ -73,7 +73,7 @@ func (l *pagedList) fetch(ctx context.Context, offset int64) (records []adapter.
 	case marked:
 		q.After, since = mark, markedSince
 	case offset > 0:
-		q.Offset, q.Limit = offset-1, l.limit+1 // from the record that the page comes after
+		q.Offset, q.Limit = offset-1, l.limit+1 // begin with the record before the page, to get its mark
 	}
 	if records, total, more, err = l.query(ctx, &p); err != nil {
 		return nil, 0, false, err
@@ -83,7 +83,7 @@ func (l *pagedList) fetch(ctx context.Context, offset int64) (records []adapter.
 		before := l.mark(records[0], q.OrderBy)
 		l.view.setPosition(offset, before, since)
 		records, exact = records[1:], true
-		if len(records) == 0 && more { // that record alone is as large as a page may be
+		if len(records) == 0 && more { // that record alone reaches the size limit
 			q.After, q.Offset, q.Limit = before, 0, l.limit
 			if records, total, more, err = l.query(ctx, &p); err != nil {
 				return nil, 0, false, err
@@ -102,12 +102,12 @@ func (l *pagedList) fetch(ctx context.Context, offset int64) (records []adapter.
 	return records, total, more, nil
 }
 
-// count counts the list, once for all callers that ask at the same time; anew
-// when the total that is remembered is wrong.
+// count counts the list, once for all concurrent callers. With recount it ignores a
+// cached total.
 func (l *pagedList) count(ctx context.Context, recount bool) (int64, error) {
 	flight := fmt.Sprintf("%x %d %t", l.view.conditionsKey, l.view.generation, recount)
 	total, err, _ := l.view.counts.Do(flight, func() (any, error) {
-		// The count that was under way may have ended since the caller missed.
+		// Another caller's count may have ended since this one missed the cache.
 		if total, ok := l.view.total(); ok && !recount {
 			return total, nil
 		}

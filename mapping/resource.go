@@ -12,28 +12,29 @@ import (
 	"github.com/portico-commerce/portico/mapping/listquery"
 )
 
-// A resource binds a table of fields to the schema and the store behind it.
+// A resource connects a table of fields with the schema and the store of its records.
 type resource struct {
 	dialect *contract.Dialect
 	fields  *contract.FieldTable
 	source
-	// attributes holds the place of each field's attribute in the schema, -1 for
-	// a field that is computed.
+	// attributes holds the position of each field's attribute in the schema, or -1 for a
+	// computed field.
 	attributes []int
-	// compute makes the values of fields that are not shown as they are stored, by
-	// name. ok is false where there is none.
+	// compute holds, by field name, the functions for fields that are not rendered as
+	// stored. ok is false if a record has no value.
 	compute  map[string]func(c *Call, rec adapter.Record) (value codec.Node, ok bool)
-	slabPool *sync.Pool // of slabs for lists
+	slabPool *sync.Pool // slabs for lists
 }
 
-// A slab is room for the members of many records, to be used again when they have
-// been written: a long page has more bytes of them than of texts.
+// A slab is memory for the members of many records, reused once they have been rendered.
+// In a long page, members take more memory than texts.
 type slab []codec.Member
 
-// keptSlab is the largest slab that is kept, in members.
+// maxPooledSlab is the size of the largest slab that goes back to the pool, in members.
 const maxPooledSlab = 8 << 10
 
-// newResource returns the resource of the records of name, shown by fields.
+// newResource returns the resource for the records of name, rendered with the given
+// fields.
 func newResource(d *contract.Dialect, fields *contract.FieldTable, backend *invalidatingAdapter, schemas *adapter.Schemas, name adapter.Resource) (resource, error) {
 	from, err := newSource(backend, schemas, name)
 	if err != nil {
@@ -42,7 +43,8 @@ func newResource(d *contract.Dialect, fields *contract.FieldTable, backend *inva
 	return newResourceFrom(d, fields, from)
 }
 
-// bind returns the resource of the records of from, shown by fields.
+// newResourceFrom returns the resource for the records of a source, rendered with the
+// given fields.
 func newResourceFrom(d *contract.Dialect, fields *contract.FieldTable, from source) (resource, error) {
 	r := resource{dialect: d, fields: fields, source: from, attributes: make([]int, len(fields.Fields)), slabPool: new(sync.Pool)}
 	for i, f := range fields.Fields {
@@ -59,7 +61,7 @@ func newResourceFrom(d *contract.Dialect, fields *contract.FieldTable, from sour
 	return r, nil
 }
 
-// attribute returns the place of the attribute a field shows.
+// attribute returns the position in the schema of a field's attribute.
 func (r *resource) attribute(field string) int {
 	i, ok := r.fields.Index(field)
 	if !ok {
@@ -68,7 +70,7 @@ func (r *resource) attribute(field string) int {
 	return r.attributes[i]
 }
 
-// added names the fields that the store has added to those of the contract.
+// addedFields returns the fields that the shop has added to those of the contract.
 func (r *resource) addedFields() []string {
 	var names []string
 	for i, field := range r.fields.Fields {
@@ -83,8 +85,8 @@ func (r *resource) listReader(role contract.Role) listquery.Reader {
 	return listquery.Reader{Dialect: r.dialect, Fields: r.fields, Role: role}
 }
 
-// selected returns the fields c asks for. selectionFault is what a record cut to
-// them costs: nil, or a crash of the original.
+// selectFields returns the fields that c selects. selectionFault is the fault to reply
+// with if there is at least one record: nil, or a crash of the original.
 func (r *resource) selectFields(c *Call, view contract.View) (fields []int, selectionFault error) {
 	fields, nothing := r.listReader(c.Principal.Role).Select(view, &c.Query)
 	if nothing && !r.dialect.EmptySelections {
@@ -93,7 +95,7 @@ func (r *resource) selectFields(c *Call, view contract.View) (fields []int, sele
 	return fields, nil
 }
 
-// one answers with a single record, cut to what c asks for.
+// singleReply replies with a single record that holds the fields selected by c.
 func (r *resource) singleReply(c *Call, rec adapter.Record) (*Reply, error) {
 	fields, selectionFault := r.selectFields(c, contract.SingleView(c.Format))
 	if selectionFault != nil {
@@ -103,24 +105,24 @@ func (r *resource) singleReply(c *Call, rec adapter.Record) (*Reply, error) {
 	return &Reply{Body: &node}, nil
 }
 
-// render returns the wire form of rec, cut to the given fields.
+// render returns the wire form of rec with the given fields.
 func (r *resource) render(c *Call, rec adapter.Record, fields []int) codec.Node {
 	return r.newRenderer(c, fields).render(rec)
 }
 
-// A renderer writes records cut to the same fields for the same call.
+// A renderer renders records with the same fields for the same call.
 type renderer struct {
 	call    *Call
 	columns []column
-	// absentIsNull, emptyRecords and emptyIsNull are those of the dialect and of the
-	// fields.
+	// The three flags come from the dialect and the table of fields.
 	absentIsNull, emptyRecords, emptyIsNull bool
-	slab                                    slab // where members go while there is room
-	// shownNull names the field that is null where it would be missing.
+	slab                                    slab // free memory for members
+	// shownNull names a field that is rendered as null instead of being omitted.
 	shownNull string
 }
 
-// room returns room for the members of one record.
+// newMembers returns an empty slice with the capacity for one record, from the slab if
+// there is room.
 func (r *renderer) newMembers() []codec.Member {
 	used, wanted := len(r.slab), len(r.columns)
 	if cap(r.slab)-used < wanted {
@@ -130,8 +132,8 @@ func (r *renderer) newMembers() []codec.Member {
 	return r.slab[used : used : used+wanted]
 }
 
-// takeSlab gives the renderer of r room for the given number of records, and
-// returns what gives it back once none of them is needed.
+// useSlab gives a renderer a slab for the given number of records. The caller calls
+// release once none of the rendered members is needed.
 func (r *resource) useSlab(to *renderer, records int) (release func()) {
 	wanted := records * len(to.columns)
 	pooled, _ := r.slabPool.Get().(*slab)
@@ -142,17 +144,16 @@ func (r *resource) useSlab(to *renderer, records int) (release func()) {
 	to.slab = (*pooled)[:0]
 	return func() {
 		if cap(*pooled) <= maxPooledSlab {
-			clear((*pooled)[:wanted]) // keep no text alive in the pool
+			clear((*pooled)[:wanted]) // so that the pool keeps no texts alive
 			r.slabPool.Put(pooled)
 		}
 	}
 }
 
-// A renderedField is a field as one view shows it, made of an attribute or by a
-// function, or else absent.
+// A column is a field in one view: an attribute, the result of a function, or neither.
 type column struct {
 	*contract.Field
-	attribute int // -1 for none
+	attribute int // position in the schema, -1 for none
 	compute   func(*Call, adapter.Record) (codec.Node, bool)
 	isoTime   bool
 }
@@ -174,14 +175,14 @@ func (r *resource) newRenderer(c *Call, fields []int) *renderer {
 	return render
 }
 
-// render returns the wire form of rec. Stored values are texts on the wire,
-// whatever they are in the store (wire 7).
+// render returns the wire form of rec. Stored values are texts on the wire, whatever
+// their type in the store (wire 7).
 func (r *renderer) render(rec adapter.Record) codec.Node {
 	members := r.newMembers()
 	for i := range r.columns {
 		field := &r.columns[i]
 		members = append(members, codec.Member{Key: field.Name})
-		value := &members[len(members)-1].Value // in its place: lists have very many
+		value := &members[len(members)-1].Value // written in place, since lists have very many
 		ok := false
 		if field.compute != nil {
 			*value, ok = field.compute(r.call, rec)
@@ -205,8 +206,8 @@ func (r *renderer) render(rec adapter.Record) codec.Node {
 	return node
 }
 
-// stored writes the wire form of v, a value of field, to node; ok is false for
-// one that is absent.
+// renderStored writes the wire form of v, a value of field, to node. ok is false if the
+// value is absent.
 func (r *renderer) renderStored(field *column, v *adapter.Value, node *codec.Node) (ok bool) {
 	switch v.Kind() {
 	case adapter.Absent:
@@ -233,7 +234,6 @@ func (r *renderer) renderStored(field *column, v *adapter.Value, node *codec.Nod
 	return true
 }
 
-// list returns a list of values.
 func listNode(values []codec.Node) codec.Node {
 	node := codec.Node{Kind: codec.Struct, Members: make([]codec.Member, len(values))}
 	for i, v := range values {
@@ -242,7 +242,6 @@ func listNode(values []codec.Node) codec.Node {
 	return node
 }
 
-// textList returns a list of texts.
 func textListNode(texts []string) codec.Node {
 	values := make([]codec.Node, len(texts))
 	for i, text := range texts {

@@ -13,29 +13,31 @@ import (
 )
 
 const (
-	// batchRows and batchBytes bound the records of a long list that are in memory at
-	// once. Bytes bind where records are large, as products are.
+	// batchRows and batchBytes limit the records of a long list that are in memory at
+	// once. Large records, such as products, reach the limit on bytes first.
 	batchRows  = 500
 	batchBytes = 512 << 10
-	// keysAtOnce is the number of records that are read by their keys: a whole page.
+	// maxKeysPerQuery is the number of records that one query reads by their keys: those
+	// of a full page.
 	maxKeysPerQuery = 100
-	// pageBytes bounds them for the list of a page, which is read in one query unless
-	// its records are unusually large.
+	// pageBytes limits the records that one query reads for a page. Only unusually large
+	// records reach it.
 	pageBytes = 1 << 20
 )
 
-// rowLimits bound lists that have no limit of their own.
+// rowLimits limit lists whose calls set no limit.
 type rowLimits struct {
-	total int64 // records of a list, which ends there
-	batch int64 // records of a batch
-	// most, unless 0, is the number of records from which on a list is refused.
+	total int64 // longer lists end here
+	batch int64 // records per batch
+	// refuseAbove, unless 0, is the length above which a list is refused.
 	refuseAbove int64
 }
 
-// errTooManyRows refuses a list that has more records than its caller may ask for.
+// errTooManyRows refuses a list that is longer than its caller may request without a
+// limit.
 var errTooManyRows = errors.New("mapping: the list has more records than the caller may ask for without a limit")
 
-// rowLimits returns what bounds a list that c asks for without a limit.
+// rowLimits returns the limits of a list if c sets none.
 func (s *Service) rowLimits(c *Call) rowLimits {
 	limits := s.limits
 	if c.Principal.Role == contract.Guest {
@@ -44,47 +46,45 @@ func (s *Service) rowLimits(c *Call) rowLimits {
 	return limits
 }
 
-// A preparation completes the records of a batch that have been read, and
-// returns those that belong to the list.
+// A batchHook completes the records of a batch, and returns those that belong to the
+// list.
 type batchHook func(context.Context, []adapter.Record) ([]adapter.Record, error)
 
-// asRead leaves records as they are.
+// noBatchHook returns the records unchanged.
 func noBatchHook(_ context.Context, records []adapter.Record) ([]adapter.Record, error) {
 	return records, nil
 }
 
-// rows are the records of one list, read a batch at a time, so that a list of
-// any length takes the memory of a batch. Each batch begins behind the record at
-// which the one before ended, and not at a number of records, which writes
-// between two batches would shift: no record comes twice, and none that is there
-// all the while is left out. The exception is a record whose value of the
-// attribute that sorts the list is changed meanwhile: it moves past the border
-// of the batches one way or the other.
+// rows reads the records of one list in batches, so that a list of any length takes the
+// memory of one batch. Each batch begins after the last record of the one before, not at
+// an offset, which writes between two batches could shift. Therefore no record appears
+// twice, and none that exists all the time is missing. The exception is a record whose
+// sort value changes while the list is read: it may move across the border between
+// batches in either direction.
 type rows struct {
 	from   source
-	next   adapter.ListParams // selects what is still to come
+	next   adapter.ListParams // selects the remaining records
 	limits rowLimits
 	hook   batchHook
-	// held is what is still to come where the store could only do the query in
-	// part, and sent all of it.
+	// buffered holds the remaining records if the store could answer the query only in
+	// part and returned all of them.
 	buffered    []adapter.Record
 	allBuffered bool
 
-	// keys are the records still to come where the list has an order of its own, and
-	// byKeys says so: next selects none then.
+	// keys are the remaining records of a list with an order of its own, if byKeys is
+	// set. Then next selects no records itself.
 	keys   []adapter.Key
 	byKeys bool
-	// shownNull names the field that is null in records without a value of it.
+	// shownNull names a field that is rendered as null in records without a value for it.
 	shownNull string
 
-	batch []adapter.Record // the latest
-	ended bool             // no other follows it
+	batch []adapter.Record // the current one
+	ended bool             // no batch follows
 }
 
-// rows returns the wanted records among those that bounds leave: a page, or
-// without a limit all of them in batches. The first batch has been read, so that
-// what is wrong with the list is known before any of it is sent; it has no
-// records only when the list has none.
+// rows returns the requested records among those that bounds select: a page, or without a
+// limit all of them in batches. It has read the first batch, so that a fault of the list
+// is known before any of it is sent. That batch is empty only if the list is.
 func (s source) rows(ctx context.Context, wanted *listquery.List, bounds adapter.ListParams, limits rowLimits, hook batchHook) (*rows, error) {
 	if wanted.Paging.Limit == 0 {
 		bounds.Query = wanted.Query
@@ -96,7 +96,7 @@ func (s source) rows(ctx context.Context, wanted *listquery.List, bounds adapter
 	}
 	page, more, err := s.page(ctx, wanted, bounds)
 	r := &rows{from: s, limits: limits, hook: hook, batch: page, ended: !more, shownNull: wanted.ShownNull}
-	if more { // the rest of the page
+	if more { // the remainder of the page
 		r.next = bounds
 		r.next.Query = wanted.Query
 		r.next.Query.After = s.mark(page[len(page)-1], wanted.Query.OrderBy)
@@ -108,10 +108,10 @@ func (s source) rows(ctx context.Context, wanted *listquery.List, bounds adapter
 	return r, err
 }
 
-// allRows returns all the records p selects, as [source.rows] does.
+// allRows returns all records that p selects, like [source.rows].
 func (s source) allRows(ctx context.Context, p adapter.ListParams, limits rowLimits, hook batchHook) (*rows, error) {
 	r := &rows{from: s, next: p, limits: limits, hook: hook}
-	// With one record more, a list that just fills a batch is known to be whole.
+	// The extra record shows whether a list that fills one batch ends there.
 	if err := r.readBatch(ctx, limits.batch+1); err != nil {
 		return r, err
 	}
@@ -123,11 +123,11 @@ func (s source) allRows(ctx context.Context, p adapter.ListParams, limits rowLim
 	return r, nil
 }
 
-// following reads the next batch. It has no records only at the end of the list.
+// nextBatch reads the next batch, which is empty only at the end of the list.
 func (r *rows) nextBatch(ctx context.Context) error { return r.readBatch(ctx, r.limits.batch) }
 
-// readAhead prepares all that follows, and forgets it: for a fault that any record
-// of the list may bring and that has to be told before the list begins.
+// validateRest applies hook to all remaining records and discards them. It finds a fault
+// that any of them can cause, and that must be reported before the list begins.
 func (r *rows) validateRest(ctx context.Context, hook batchHook) error {
 	ahead := *r
 	ahead.hook = hook
@@ -139,9 +139,10 @@ func (r *rows) validateRest(ctx context.Context, hook batchHook) error {
 	return nil
 }
 
-// advance reads batches of at most size records until one has any left.
+// readBatch reads batches of at most size records until the hook leaves at least one of
+// them.
 func (r *rows) readBatch(ctx context.Context, size int64) error {
-	r.batch = nil // no two batches are kept at a time
+	r.batch = nil // frees the previous batch first
 	for len(r.batch) == 0 && !r.ended {
 		read, err := r.readNext(ctx, min(size, r.limits.total))
 		if err == nil && len(read) > 0 {
@@ -155,7 +156,7 @@ func (r *rows) readBatch(ctx context.Context, size int64) error {
 	return nil
 }
 
-// read returns the next records of the list, at most size.
+// readNext returns the next records of the list, at most size.
 func (r *rows) readNext(ctx context.Context, size int64) ([]adapter.Record, error) {
 	switch {
 	case r.allBuffered:
@@ -191,8 +192,8 @@ func (r *rows) readNext(ctx context.Context, size int64) ([]adapter.Record, erro
 	return result.Records, nil
 }
 
-// readKeys reads the records of the next keys, at most size, in the order of the keys.
-// One that is gone meanwhile is left out.
+// readKeys returns the records of the next keys, at most size, in the order of the keys.
+// It omits records that have been deleted in the meantime.
 func (r *rows) readKeys(ctx context.Context, size int64) ([]adapter.Record, error) {
 	size = min(size, maxKeysPerQuery, int64(len(r.keys)))
 	if size == 0 {
@@ -218,10 +219,10 @@ func (r *rows) readKeys(ctx context.Context, size int64) ([]adapter.Record, erro
 	return records, nil
 }
 
-// errNoProgress is for a store that ends a list early without a record.
+// errNoProgress reports a store that ends a batch early without any record.
 var errNoProgress = errors.New("mapping: the store ended a list before its first record")
 
-// take returns the next of the records that are held.
+// takeBuffered returns the next buffered records, at most size.
 func (r *rows) takeBuffered(size int64) []adapter.Record {
 	size = min(size, int64(len(r.buffered)))
 	taken := r.buffered[:size]
@@ -230,7 +231,7 @@ func (r *rows) takeBuffered(size int64) []adapter.Record {
 	return taken
 }
 
-// mark returns the place of rec in a list that is sorted by an attribute.
+// mark returns the position of rec in a list sorted by an attribute.
 func (s source) mark(rec adapter.Record, orderBy string) *adapter.Mark {
 	return &adapter.Mark{Value: rec.Get(orderBy), Key: adapter.Key(rec.Get(s.schema.Key).Int())}
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A source is where the records of one resource come from.
+// A source reads the records of one resource.
 type source struct {
 	schema    *adapter.Schema
 	store     adapter.Store
-	listCache *listCache // of the lists of the store
+	listCache *listCache // shared by all sources
 	filters   *filterLimiter
 }
 
-// sourceOf returns the source of the records of r.
+// newSource returns the source for the records of r.
 func newSource(backend *invalidatingAdapter, schemas *adapter.Schemas, r adapter.Resource) (source, error) {
 	schema := schemas.Of(r)
 	if schema == nil {
@@ -26,15 +26,15 @@ func newSource(backend *invalidatingAdapter, schemas *adapter.Schemas, r adapter
 	return source{schema, store, backend.listCache, backend.filters}, err
 }
 
-// all returns the records p selects.
+// all returns the records that p selects.
 func (s source) all(ctx context.Context, p *adapter.ListParams) ([]adapter.Record, error) {
 	records, _, _, err := s.query(ctx, p)
 	return records, err
 }
 
-// query returns the records p selects, and finishes what the store could only do
-// in part. total is the number of records the conditions select, or unknown. more is
-// that of [adapter.ListResult].
+// query returns the records that p selects, and completes a query that the store could
+// answer only in part. total is the number of records that the conditions select, or
+// unknownTotal. more is that of [adapter.ListResult].
 func (s source) query(ctx context.Context, p *adapter.ListParams) (records []adapter.Record, total int64, more bool, err error) {
 	err = s.filters.run(ctx, s.schema, &p.Query, func(ctx context.Context) error {
 		result, err := s.store.List(ctx, p)
@@ -50,7 +50,7 @@ func (s source) query(ctx context.Context, p *adapter.ListParams) (records []ada
 	return records, total, more, err
 }
 
-// count returns how many records the conditions of p select.
+// count returns the number of records that the conditions of p select.
 func (s source) count(ctx context.Context, p adapter.ListParams) (total int64, err error) {
 	p.Count = true
 	err = s.filters.run(ctx, s.schema, &p.Query, func(ctx context.Context) error {
@@ -67,17 +67,17 @@ func (s source) count(ctx context.Context, p adapter.ListParams) (total int64, e
 	return total, err
 }
 
-// condition returns the condition of one test.
+// condition returns a condition with a single test.
 func condition(attribute string, op adapter.Op, operands ...string) adapter.Condition {
 	return adapter.Condition{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: operands}}}
 }
 
-// textIs returns the condition that a text is equal to operand.
+// textEquals returns the condition that a text equals operand.
 func textEquals(attribute, operand string) adapter.Condition {
 	return condition(attribute, adapter.Eq, operand)
 }
 
-// numberIs returns the condition that an integer is equal to operand.
+// integerEquals returns the condition that an integer equals operand.
 func integerEquals(attribute string, operand int64) adapter.Condition {
 	return textEquals(attribute, strconv.FormatInt(operand, 10))
 }
