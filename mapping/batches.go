@@ -8,17 +8,18 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A batchReply collects the outcomes of a call on many records: a list of
-// successes and a list of errors, each entry with the id, a message and a code
-// (wire 11; product_parts 3.4). A list without entries is absent.
+// A batchReply collects the outcomes of a call on many records: a list of successes and a
+// list of errors, each entry with the id, a message and a code (wire 11; product_parts
+// 3.4). A list without entries is omitted.
 type batchReply struct {
 	idField string
-	// with are what every entry holds besides, behind its id.
+	// extraMembers follow the id in every entry.
 	extraMembers []codec.Member
-	// successFirst puts the list of successes first, whichever got the first entry.
+	// successFirst puts the list of successes first, whichever list got its first entry
+	// first.
 	successFirst bool
 	lists        []codec.Member // in the order in which each got its first entry
-	// broken, if set, replaces the whole reply.
+	// crash, if set, replaces the whole reply.
 	crash *contract.Fault
 }
 
@@ -27,17 +28,16 @@ const (
 	errorList   = "error"
 )
 
-// succeed adds the entry of a record that was saved.
+// succeed adds the entry of a saved record.
 func (b *batchReply) succeed(id int64, message contract.Fault) {
 	b.add(successList, codec.TextNode(strconv.FormatInt(id, 10)), message)
 }
 
-// succeeded reports whether any record was saved.
 func (b *batchReply) succeeded() bool {
 	return slices.ContainsFunc(b.lists, func(m codec.Member) bool { return m.Key == successList })
 }
 
-// fail adds one message about a record; id is what the client sent for it.
+// fail adds one message about a record; id is the value that the client sent.
 func (b *batchReply) fail(id codec.Node, fault contract.Fault) {
 	if fault.Bare {
 		b.crash = &fault
@@ -46,18 +46,18 @@ func (b *batchReply) fail(id codec.Node, fault contract.Fault) {
 	b.add(errorList, echo(&id), fault)
 }
 
-// Bounds on what an error entry repeats of a request.
+// Limits on how much of a request an error entry repeats.
 const (
-	maxEchoBytes = 4096 // bytes as written below
-	// levelEcho is what each level of nesting adds to every value below it, by
-	// indentation in XML and by brackets in text.
+	maxEchoBytes = 4096 // as counted by echoSize
+	// echoBytesPerLevel is what each level of nesting adds to every value below it:
+	// indentation in XML, brackets in form-encoded text.
 	echoBytesPerLevel = 4
 )
 
-// echo returns the id an error entry shows: the value as sent (stock_orders 2.4), or
-// null for one that a small request could make large. Replies repeat the keys
-// and the indentation of the levels above at each value, and an item with many
-// faults repeats its id in each entry.
+// echo returns the id that an error entry shows: the value as sent (stock 2.4), or null
+// if a small request could make it large. A reply repeats the keys and the indentation of
+// all outer levels at each value, and an item with many faults repeats its id in each
+// entry.
 func echo(id *codec.Node) codec.Node {
 	if echoSize(id, 0) > maxEchoBytes {
 		return codec.Node{}
@@ -65,8 +65,8 @@ func echo(id *codec.Node) codec.Node {
 	return *id
 }
 
-// written returns about how many bytes n takes in a reply that writes path bytes
-// for the levels above each value. It stops counting beyond maxEcho.
+// echoSize returns roughly how many bytes n takes in a reply that writes bytesPerValue
+// bytes for the outer levels at each value. It stops counting beyond maxEchoBytes.
 func echoSize(n *codec.Node, bytesPerValue int) int {
 	size := bytesPerValue + len(n.Text)
 	for i := 0; i < len(n.Members) && size <= maxEchoBytes; i++ {
@@ -95,7 +95,6 @@ func (b *batchReply) add(name string, id codec.Node, fault contract.Fault) {
 	list.Members = append(list.Members, codec.Member{Key: strconv.Itoa(len(list.Members)), Value: entry})
 }
 
-// body returns the reply's tree.
 func (b *batchReply) body() *codec.Node {
 	if b.successFirst && len(b.lists) == 2 && b.lists[0].Key == errorList {
 		b.lists[0], b.lists[1] = b.lists[1], b.lists[0]

@@ -12,8 +12,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// The greatest numbers of a date, and how many digits make a lone number look like
-// one (customers 4).
+// The largest month, day and year of a date, and the number of digits from which the
+// original takes a bare number for a date (customers 4).
 const (
 	maxMonth       = 12
 	maxDay         = 31
@@ -24,14 +24,14 @@ const (
 
 var digitGroups = regexp.MustCompile(`[0-9]+`)
 
-// loneNumber is a number and nothing else: its digits before and behind the point, and
-// its exponent.
+// bareNumber matches a text that is only a number. It captures the digits before and
+// after the decimal point, and the exponent.
 var bareNumber = regexp.MustCompile(`^[+-]?(?:([0-9]+)(?:\.([0-9]*))?|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?$`)
 
-// readDate reads a day sent as month, day and year, whatever the type of the value
-// and whatever stands between them and behind. A day beyond its month is one of the
-// next, and a day or month 0 is the one before the first. With fault 0 the day is
-// valid, and in the form of adapter.KindTime.
+// parseBirthDate reads a date sent as month, day and year (customers 4), whatever the
+// type of the value and whatever separates or follows the numbers. Days beyond the end of
+// a month run over into the next month, and day or month 0 means the one before the
+// first. If fault is 0, the date is valid and in the form of adapter.KindTime.
 func parseBirthDate(n *codec.Node) (day string, fault contract.FaultKey) {
 	text := n.String()
 	if fault := bareNumberFault(n, text); fault != 0 {
@@ -49,18 +49,18 @@ func parseBirthDate(n *codec.Node) (day string, fault contract.FaultKey) {
 		}
 	}
 	date := time.Date(number[2], time.Month(number[0]), number[1], 0, 0, 0, 0, time.UTC)
-	if number[2] == 0 || date.Year() < 1 || date.Year() > maxYear { // no attribute holds it
+	if number[2] == 0 || date.Year() < 1 || date.Year() > maxYear { // not storable
 		return "", contract.DateForm
 	}
 	return date.Format(time.DateTime), 0
 }
 
-// The exponents from which on a number looks like no date to the original, and below
-// which it is nothing.
+// The original takes a number with an exponent for no date from hugeNumber on, and for
+// zero below tinyNumber.
 const hugeNumber, tinyNumber = 1e15, 1
 
-// loneFault returns the fault of a text that is a lone number or a separator, and 0 of
-// any other (customers 4).
+// bareNumberFault returns the fault of a text that is only a number or a separator, and 0
+// for any other text (customers 4).
 func bareNumberFault(n *codec.Node, text string) contract.FaultKey {
 	match := bareNumber.FindStringSubmatch(text)
 	if match == nil {

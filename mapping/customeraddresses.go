@@ -37,8 +37,7 @@ func newCustomerAddresses(d *contract.Dialect, fields *contract.Fields, backend 
 	return addresses, nil
 }
 
-// streetLines returns the wire form of an address's street, a list whatever is
-// stored.
+// streetLines returns the wire form of an address's street, which is always a list.
 func streetLines(d *contract.Dialect, lines []string) codec.Node {
 	if d.TwoStreetLines && len(lines) > 2 {
 		lines = []string{lines[0], strings.Join(lines[1:], "; ")}
@@ -59,8 +58,8 @@ func (s *Service) getCustomerAddress(ctx context.Context, c *Call) (*Reply, erro
 	return s.addresses.singleReply(c, rec)
 }
 
-// addressOwner reads the customer of the path, who must be the caller unless that
-// is an Admin.
+// addressOwner returns the key of the customer in the path. Only an Admin may name a
+// customer other than the caller.
 func (s *Service) addressOwner(c *Call) (adapter.Key, error) {
 	customer, err := s.parseKey(c.Param("customer_id"))
 	if err != nil {
@@ -72,9 +71,8 @@ func (s *Service) addressOwner(c *Call) (adapter.Key, error) {
 	return customer, nil
 }
 
-// listCustomerAddresses handles GET /customers/:customer_id/addresses. The list
-// modifiers are checked, but not before the customer is found, and have no
-// effect (wire 10).
+// listCustomerAddresses handles GET /customers/:customer_id/addresses. It validates the
+// list modifiers only after it has found the customer, and does not apply them (wire 10).
 func (s *Service) listCustomerAddresses(ctx context.Context, c *Call) (*Reply, error) {
 	customer, err := s.addressOwner(c)
 	if err != nil {
@@ -85,7 +83,7 @@ func (s *Service) listCustomerAddresses(ctx context.Context, c *Call) (*Reply, e
 	if err != nil {
 		return nil, err
 	}
-	if len(records.batch) == 0 { // none, or no such customer
+	if len(records.batch) == 0 { // no addresses, or no such customer
 		if _, err := s.customers.store.Get(ctx, &adapter.GetParams{Key: customer}); err != nil {
 			return nil, err
 		}
@@ -98,8 +96,8 @@ func (s *Service) listCustomerAddresses(ctx context.Context, c *Call) (*Reply, e
 	return s.addresses.listReply(c, arrayOfRecords, records)
 }
 
-// createCustomerAddress handles POST /customers/:customer_id/addresses. The customer
-// is looked up before the fields are checked.
+// createCustomerAddress handles POST /customers/:customer_id/addresses. It looks up the
+// customer before it checks the fields.
 func (s *Service) createCustomerAddress(ctx context.Context, c *Call) (*Reply, error) {
 	customer, err := s.addressOwner(c)
 	if err != nil {
@@ -121,7 +119,7 @@ func (s *Service) createCustomerAddress(ctx context.Context, c *Call) (*Reply, e
 	}
 	key, err := s.addresses.store.Create(ctx, &adapter.CreateParams{Record: r})
 	switch {
-	case isStoreError(err, adapter.Invalid, "customer_id"): // gone since
+	case isStoreError(err, adapter.Invalid, "customer_id"): // deleted in the meantime
 		return nil, s.dialect.Fault(contract.NotFound)
 	case err != nil:
 		return nil, err
@@ -129,15 +127,16 @@ func (s *Service) createCustomerAddress(ctx context.Context, c *Call) (*Reply, e
 	return createdReply("/customers/addresses/", key), nil
 }
 
-// defaultFlags lists the fields that say what an address is the default for.
+// defaultFlags lists the fields that mark an address as a default.
 func defaultFlags() []string { return []string{"is_default_billing", "is_default_shipping"} }
 
-// errMoved: an address has come into another country since its fields were checked.
-var errCountryChanged = errors.New("the address has another country than before")
+// errCountryChanged reports that another write changed the country of an address after
+// its fields had been checked.
+var errCountryChanged = errors.New("the country of the address has changed in the meantime")
 
-// updateCustomerAddress handles PUT /customers/addresses/:id. The address is looked
-// up before its fields are checked, and what is checked against its country is
-// checked again when that changes meanwhile.
+// updateCustomerAddress handles PUT /customers/addresses/:id. It looks up the address
+// before it checks the fields. The region depends on the stored country, so it checks the
+// fields again if another write has changed that country.
 func (s *Service) updateCustomerAddress(ctx context.Context, c *Call) (*Reply, error) {
 	key, err := s.parseKey(c.Param("id"))
 	if err != nil {

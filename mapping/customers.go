@@ -26,9 +26,9 @@ func newCustomers(d *contract.Dialect, fields *contract.Fields, backend *invalid
 	return customers, nil
 }
 
-// customerKey reads the id of the path. A Customer must give the own id in exactly
-// its digits; an Admin's may be anything that begins with the number
-// (customers 1.1).
+// customerKey parses the id in the path. A Customer must send exactly the digits of their
+// own id; an Admin may send anything that begins with the number (customers 1, "Ids in
+// the path").
 func (s *Service) customerKey(c *Call) (adapter.Key, error) {
 	id, own := c.Param("id"), ownerID(c.Principal)
 	if own != 0 && id != strconv.FormatInt(own, 10) {
@@ -50,13 +50,13 @@ func (s *Service) getCustomer(ctx context.Context, c *Call) (*Reply, error) {
 	return s.customers.singleReply(c, rec)
 }
 
-// listCustomers handles GET /customers. Where a Customer is let in, the list
-// holds the own record alone.
+// listCustomers handles GET /customers. Where the dialect lets a Customer call it, the
+// list holds only their own record.
 func (s *Service) listCustomers(ctx context.Context, c *Call) (*Reply, error) {
 	return s.customers.answerList(ctx, c, keyedByID, ownerID(c.Principal), s.limits)
 }
 
-// createdIn is where a customer registered whom an administrator created.
+// createdIn is the value of created_in for customers that an administrator created.
 const createdIn = "Admin"
 
 // createCustomer handles POST /customers.
@@ -93,12 +93,12 @@ func (s *Service) createCustomer(ctx context.Context, c *Call) (*Reply, error) {
 // newConfirmationKey returns 32 random hexadecimal digits.
 func newConfirmationKey() string {
 	var key [16]byte
-	_, _ = rand.Read(key[:]) // never fails
+	_, _ = rand.Read(key[:]) // never returns an error
 	return hex.EncodeToString(key[:])
 }
 
-// hashPassword puts the hash of the password sent, if any, into the change, at a
-// bcrypt cost. It takes its time, which no transaction has to wait for.
+// hashPassword adds the hash of the password that was sent, if any, to the change.
+// Hashing is slow at a high bcrypt cost, so it must run outside a transaction.
 func (f *parsedForm) hashPassword(cost int) error {
 	if f.password == "" {
 		return nil
@@ -111,12 +111,12 @@ func (f *parsedForm) hashPassword(cost int) error {
 	return nil
 }
 
-// isTaken reports whether a write failed because another customer of the website
-// has the e-mail address.
+// isEmailTaken reports whether a write failed because another customer of the website has
+// the same e-mail address.
 func isEmailTaken(err error) bool { return isStoreError(err, adapter.Conflict, "email") }
 
-// unsaved returns the refusal of a save: its fault, and where the original goes on
-// all the same, what comes of that.
+// saveFailure returns the faults of a failed save: key, followed by next in the dialects
+// where the original carries on after the failure.
 func (s *Service) saveFailure(key, next contract.FaultKey) contract.Faults {
 	faults := contract.Faults{s.dialect.Fault(key)}
 	if s.dialect.GoesOnUnsaved {
@@ -125,9 +125,9 @@ func (s *Service) saveFailure(key, next contract.FaultKey) contract.Faults {
 	return faults
 }
 
-// updateCustomer handles PUT /customers/:id. The record is looked up before its
-// fields are checked; a body of fields that are known and never changed saves
-// nothing (customers 5).
+// updateCustomer handles PUT /customers/:id. It looks up the customer before it checks
+// the fields. A body that holds only known but unchangeable fields saves nothing
+// (customers 5).
 func (s *Service) updateCustomer(ctx context.Context, c *Call) (*Reply, error) {
 	key, err := s.customerKey(c)
 	if err != nil {
@@ -161,8 +161,8 @@ func (s *Service) updateCustomer(ctx context.Context, c *Call) (*Reply, error) {
 	return &Reply{}, nil
 }
 
-// deleteCustomer handles DELETE /customers/:id. The customer's tokens go with the
-// record, so what is remembered of them goes too.
+// deleteCustomer handles DELETE /customers/:id. The backend deletes the customer's tokens
+// with the record, so the service also drops its cached tokens.
 func (s *Service) deleteCustomer(ctx context.Context, c *Call) (*Reply, error) {
 	key, err := s.customerKey(c)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A directory knows the countries and regions that addresses may name.
+// A countryDirectory holds the countries and regions that addresses may name.
 type countryDirectory struct{ countries, regions source }
 
 func newCountryDirectory(backend *invalidatingAdapter, schemas *adapter.Schemas) (d countryDirectory, err error) {
@@ -20,14 +20,14 @@ func newCountryDirectory(backend *invalidatingAdapter, schemas *adapter.Schemas)
 	return d, err
 }
 
-// The lengths a country's code may have (Limits, 2).
+// The allowed lengths of a country code (Limits, 2).
 const (
 	minCountryCode = 2
 	maxCountryCode = 3
 )
 
-// checkCountry returns the fault of a value sent for a country that is not missing,
-// or 0 (customers 6).
+// checkCountry returns the fault of a country value that is present, or 0 if it is valid
+// (customers 6).
 func (d countryDirectory) checkCountry(ctx context.Context, n *codec.Node) (contract.FaultKey, error) {
 	switch n.Kind {
 	case codec.Struct:
@@ -44,19 +44,19 @@ func (d countryDirectory) checkCountry(ctx context.Context, n *codec.Node) (cont
 		return 0, err
 	}
 	for _, country := range found {
-		if country.Get("country_id").Text() == n.Text { // in its own letter case
+		if country.Get("country_id").Text() == n.Text { // The comparison is case-sensitive.
 			return 0, nil
 		}
 	}
 	return contract.CountryUnknown, nil
 }
 
-// A region is what an address stores of one. The zero region says nothing of it.
+// A region is what an address stores about its region. The zero region changes nothing.
 type region struct{ name, id adapter.Value }
 
-// readRegion reads the region sent for an address in a country, nil for none, and
-// returns it or its fault (customers 6). Regions of the directory are stored by
-// their names; in a country without any, every text is taken for one.
+// readRegion returns the region that was sent for an address in a country, or its fault
+// (customers 6); n is nil if none was sent. A region of the directory is stored by its
+// name. In a country without regions in the directory, any text is a valid region.
 func (d countryDirectory) readRegion(ctx context.Context, country string, n *codec.Node) (r region, fault contract.FaultKey, err error) {
 	switch {
 	case n == nil:
@@ -91,7 +91,7 @@ func (d countryDirectory) readRegion(ctx context.Context, country string, n *cod
 	return r, contract.RegionUnknown, nil
 }
 
-// freeRegion reads the region of a country that has none in the directory.
+// freeTextRegion reads the region for a country that has none in the directory.
 func freeTextRegion(n *codec.Node) (r region, fault contract.FaultKey, err error) {
 	switch {
 	case n == nil:

@@ -22,8 +22,8 @@ const (
 	maxLabel     = 63
 )
 
-// checkEmail returns what is wrong with an e-mail address, of which the first rule
-// that is broken is told (customers 5); label names the field.
+// checkEmail returns the faults of the first rule that an e-mail address breaks
+// (customers 5); label names the field.
 func checkEmail(d *contract.Dialect, label, address string) contract.Faults {
 	at := strings.LastIndexByte(address, '@')
 	if at < 0 || at == len(address)-1 || strings.Contains(address, "..") || !isLocalPart(address[:at]) {
@@ -51,7 +51,7 @@ func checkEmail(d *contract.Dialect, label, address string) contract.Faults {
 	return append(faults, d.Fault(contract.HostIsLocal, host))
 }
 
-// Local parts are ASCII: words between dots, or a quoted text.
+// A local part is ASCII: words separated by dots, or a quoted string.
 var (
 	dotAtom      = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$")
 	quotedString = regexp.MustCompile(`^"[\x01-\x09\x0b\x0c\x0e-\x21\x23-\x5b\x5d-\x7f]*"$`)
@@ -59,10 +59,10 @@ var (
 
 func isLocalPart(s string) bool { return dotAtom.MatchString(s) || quotedString.MatchString(s) }
 
-// validHost is the answer of checkHost for a host that breaks no rule.
+// validHost is the result of checkHost for a valid host.
 const validHost = contract.FaultKey(0)
 
-// checkHost returns the first rule of host names that host breaks.
+// checkHost returns the fault of the first rule that a host name breaks.
 func checkHost(host string) contract.FaultKey {
 	labels := strings.Split(host, ".")
 	last := labels[len(labels)-1]
@@ -97,16 +97,16 @@ func isIPAddress(host string) bool {
 	return err == nil && address.Zone() == ""
 }
 
-// hasMisplacedDash: two in the places 3 and 4 mark a label written in another
-// alphabet, of which there is one kind.
+// hasMisplacedDash reports whether a dash is where none may be. Two dashes in positions 3
+// and 4 are reserved for encoded names, which begin with xn.
 func hasMisplacedDash(label string) bool {
 	return strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") ||
 		len(label) >= 4 && label[2:4] == "--" && !strings.EqualFold(label[:2], "xn")
 }
 
-// isTopLevelDomain reports whether the registry of top-level domains knows a
-// label. publicsuffix lists what is registered below each of them, for some below
-// a label of any name only.
+// isTopLevelDomain reports whether label is a registered top-level domain. publicsuffix
+// knows the suffixes below each of them, some only through a wildcard, so the function
+// looks up a name below label.
 func isTopLevelDomain(label string) bool {
 	ascii, err := idna.Lookup.ToASCII(label)
 	if err != nil {
@@ -116,12 +116,13 @@ func isTopLevelDomain(label string) bool {
 	return known
 }
 
-// isNoHostSign: letters and digits of all alphabets may be in a host name.
+// isInvalidHostRune allows letters and digits of all alphabets, and dashes.
 func isInvalidHostRune(r rune) bool {
 	return r != '-' && (r == utf8.RuneError || !unicode.In(r, unicode.L, unicode.M, unicode.Nd))
 }
 
-// isNoLocalSign: in the name of a machine in the local network only ASCII.
+// isInvalidLocalNameRune allows only ASCII, as in the name of a machine in a local
+// network.
 func isInvalidLocalNameRune(r rune) bool {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '.':

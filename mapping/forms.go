@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// A formReader reads the body of a write by a form (customers 4 to 6).
+// A formParser parses the body of a write by a form of the contract (customers 4 to 6).
 type formParser struct {
 	*resource
 	form      contract.Form
@@ -20,21 +20,21 @@ type formParser struct {
 	directory countryDirectory
 }
 
-// A filledForm is what the body of a write asks for, once nothing is wrong with it.
+// A parsedForm is a valid body of a write.
 type parsedForm struct {
-	// change holds the values of the attributes, null for an empty text and unset
-	// for what is taken away.
+	// change holds the values of the attributes: null for an empty text, unset for a
+	// value to be removed.
 	change adapter.Record
-	// password is the one sent, without blanks around; "" for none.
+	// password is the one that was sent, trimmed, or "" for none.
 	password string
-	// saves: the body names something that is kept.
+	// hasChanges reports whether the body names a field that can change.
 	hasChanges bool
-	// late is the fault of a value that the original stumbles over when it saves, 0
-	// for none.
+	// saveFault is the fault of a value on which the original fails only when it saves,
+	// or 0.
 	saveFault contract.FaultKey
 }
 
-// A reading is the reading of one body.
+// A formState is the state of parsing one body.
 type formState struct {
 	*formParser
 	body   *codec.Node
@@ -42,9 +42,9 @@ type formState struct {
 	parsedForm
 }
 
-// read reads the body of c, which creates a record or changes one. stored is the
-// country of the address that is changed, "" for none. The error is the refusal
-// with all that is wrong, or that of a store.
+// parse parses the body of c, which creates or changes a record. storedCountry is the
+// country of the address that is being changed, "" for none. The error holds all faults
+// of the body, or is that of a store.
 func (f *formParser) parse(ctx context.Context, c *Call, storedCountry string) (*parsedForm, error) {
 	r := &formState{formParser: f, body: &c.Body, parsedForm: parsedForm{change: adapter.NewRecord(f.schema)}}
 	creates := c.Method == contract.POST
@@ -85,7 +85,7 @@ func (f *formParser) parse(ctx context.Context, c *Call, storedCountry string) (
 	return &r.parsedForm, nil
 }
 
-// country returns the country the body names, if it is a text.
+// sentCountry returns the country in the body if it is a text, otherwise "".
 func (r *formState) sentCountry() string {
 	if n, sent := r.body.Get("country_id"); sent && n.Kind == codec.Text {
 		return n.Text
@@ -93,7 +93,6 @@ func (r *formState) sentCountry() string {
 	return ""
 }
 
-// fail notes what is wrong with a field.
 func (r *formState) addFault(field *contract.FormField, key contract.FaultKey) {
 	args := []any{field.Label}
 	switch key {
@@ -105,13 +104,12 @@ func (r *formState) addFault(field *contract.FormField, key contract.FaultKey) {
 	r.faults = append(r.faults, r.dialect.Fault(key, args...))
 }
 
-// set stores a value.
 func (r *formState) setValue(field *contract.FormField, v adapter.Value) {
 	r.change.Values[r.attribute(field.Name)] = v
 }
 
-// field reads the value of one field. The error is a crash of the original, which
-// leaves no other entry, or that of a store.
+// parseField parses the value of one field. The error is a crash of the original, which
+// replaces all other faults, or that of a store.
 func (r *formState) parseField(ctx context.Context, field *contract.FormField, n *codec.Node) error {
 	switch field.Content {
 	case contract.Flag, contract.DefaultFlag:
@@ -152,7 +150,7 @@ func (r *formState) parseField(ctx context.Context, field *contract.FormField, n
 	return nil
 }
 
-// option reads one of some numbers, which are compared as such.
+// parseOption accepts one of the given numbers, compared by value.
 func (r *formState) parseOption(field *contract.FormField, n *codec.Node, options []int64) {
 	switch {
 	case field.Required && isMissing(n):
@@ -188,9 +186,9 @@ func (r *formState) parseCountry(ctx context.Context, field *contract.FormField,
 	return nil
 }
 
-// addedValue reads the value of an attribute of the store's own. One that is no text is
-// refused as products refuse theirs (products 5.3, step 8), and never stored as
-// "nothing".
+// parseAddedAttribute parses the value of an attribute that the shop has added. A value
+// that does not fit the attribute's type is refused as for products (products 5.3, step
+// 8). An empty value is stored as unset, never as "nothing".
 func (r *formState) parseAddedAttribute(field *contract.FormField, n *codec.Node) error {
 	kind := r.schema.Attributes[r.attribute(field.Name)].Kind
 	switch {
@@ -231,8 +229,8 @@ func (r *formState) parseStreet(field *contract.FormField, n *codec.Node) error 
 	return nil
 }
 
-// region reads the region of an address that is new, or sent with its country or
-// alone.
+// parseRegion parses the region of an address that is new, or that is sent with its
+// country, its region or both.
 func (r *formState) parseRegion(ctx context.Context, field *contract.FormField, creates bool, storedCountry string) error {
 	n, sent := r.body.Get(field.Name)
 	country := r.sentCountry()
@@ -259,12 +257,12 @@ func (r *formState) parseRegion(ctx context.Context, field *contract.FormField, 
 	return nil
 }
 
-// text reads what is sent as a text.
+// parseText parses a field that is sent as a text.
 func (r *formState) parseText(field *contract.FormField, n *codec.Node) error {
 	optional := !field.Required || field.OptionalIn(r.dialect, r.sentCountry())
 	switch {
 	case n.Kind == codec.Struct && len(n.Members) == 0 && optional && field.Content != contract.Date && !r.dialect.OneValueEach:
-		return nil // what is stored stays
+		return nil // the stored value stays
 	case n.Kind == codec.Struct:
 		return r.dialect.Fault(contract.ValueCrash)
 	case !optional && isMissing(n):

@@ -11,8 +11,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// holds reports whether a value sent satisfies rule (stock_orders 2.3, details of the
-// rules).
+// satisfiesRule reports whether a value that was sent satisfies rule (stock 2.3, details
+// of the rules).
 func satisfiesRule(rule *contract.Rule, n *codec.Node) bool {
 	switch rule.Check {
 	case contract.Between:
@@ -26,8 +26,8 @@ func satisfiesRule(rule *contract.Rule, n *codec.Node) bool {
 	}
 }
 
-// isBetween compares numbers and numeric texts by value, and other texts byte by
-// byte with the limits as they are written.
+// isBetween compares numbers and numeric texts by value, and other texts byte by byte
+// with the written form of the limits.
 func isBetween(n *codec.Node, least, most string) bool {
 	switch n.Kind {
 	case codec.True:
@@ -69,10 +69,10 @@ func isWhole(n *codec.Node) bool {
 	}
 }
 
-// isInteger reports whether a number is an integer of 64 bits.
+// isInteger reports whether f is an integer that fits 64 bits.
 func isInteger(f float64) bool { return f == math.Trunc(f) && f >= math.MinInt64 && f < math.MaxInt64 }
 
-// isOneOf lets one line break stand behind the character, as the original does.
+// isOneOf allows one line break after the character, as the original does.
 func isOneOf(n *codec.Node, set string) bool {
 	if n.Kind != codec.Number && n.Kind != codec.Text {
 		return false
@@ -81,14 +81,14 @@ func isOneOf(n *codec.Node, set string) bool {
 	return len(text) == 1 && strings.Contains(set, text)
 }
 
-// literal returns the value of a number node.
+// numberLiteral returns the value of a number node.
 func numberLiteral(n *codec.Node) float64 {
 	_, number, _ := numeric.Literal(n.Text)
 	return number
 }
 
-// shownValue writes a value sent into a message: lists and records as their
-// values, nested ones flattened (stock 2.3).
+// messageValue returns a value as a message shows it: for lists and records their values,
+// flattened (stock 2.3).
 func messageValue(n *codec.Node) string {
 	if n.Kind != codec.Struct {
 		return n.String()
@@ -111,8 +111,8 @@ func appendMemberValues(text *strings.Builder, n *codec.Node) {
 	}
 }
 
-// sentEmpty reports whether a value is present but empty in the sense of the
-// document: null, or a text without characters (an empty element is one).
+// isEmptyValue reports whether a value is present but empty in the sense of the
+// specification: null, or a text without characters, such as that of an empty element.
 func isEmptyValue(n *codec.Node) bool {
 	return n.Kind == codec.Null || n.Kind == codec.Text && n.Text == ""
 }

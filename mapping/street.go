@@ -8,18 +8,18 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// blanks are what is trimmed off a text before its characters are counted.
+// trimCutset is what the length rules trim from a text.
 const trimCutset = " \t\n\r\x00\v"
 
-// streetSeparator stands between the lines that the second one holds
-// (contract 3.2).
+// streetSeparator joins the further lines of a street into the second (Resources /
+// Customer address).
 const streetSeparator = "; "
 
-// A street has two lines (customers 6, "Street").
+// maxStreetLines is the number of lines of a street (customers 6, "Street").
 const maxStreetLines = 2
 
-// readStreet reads the lines of a street, joined by line feeds. With fault 0 they
-// are valid.
+// parseStreet returns the lines of a street that was sent as a list. They are valid if
+// fault is 0.
 func parseStreet(field *contract.FormField, n *codec.Node) (lines []string, fault contract.FaultKey) {
 	if _, isList := n.Get("0"); !isList {
 		return nil, field.Missing
@@ -44,12 +44,12 @@ func parseStreet(field *contract.FormField, n *codec.Node) (lines []string, faul
 	return strings.Split(text, "\n"), 0
 }
 
-// streetValues returns the lines sent, at most two: all but the first are joined
-// in the one called 1, if there is one.
+// streetValues returns the lines that were sent, at most two. Line 1 is joined from all
+// lines but the first.
 func streetValues(n *codec.Node) (values []string, fault contract.FaultKey) {
 	for i := range n.Members[:min(maxStreetLines, len(n.Members))] {
 		m := &n.Members[i]
-		// The original falls over a literal false, which is no text.
+		// The original crashes on a literal false.
 		text, ok := m.Value.String(), m.Value.Kind != codec.Struct && m.Value.Kind != codec.False
 		if m.Key == "1" {
 			text, ok = joinLines(n.Members[1:])
@@ -73,8 +73,8 @@ func joinLines(members []codec.Member) (joined string, ok bool) {
 	return strings.Join(lines, streetSeparator), true
 }
 
-// characters counts those of a text as the length rules do: without blanks around,
-// and 0 for what is no UTF-8 (customers 4; wire 6.3).
+// trimmedLength returns the number of characters of a text without surrounding blanks, or
+// 0 for a text that is not UTF-8 (customers 4; wire 6.3).
 func trimmedLength(text string) int {
 	if !utf8.ValidString(text) {
 		return 0

@@ -12,19 +12,17 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// What a value sent means where any may be sent, for all resources (wire 6.2,
-// 6.3 and 14). Messages show a value by Node.String, which is its text before
-// anything is lost.
+// The functions in this file convert values that were sent, for all resources (wire 6.2,
+// 6.3 and 14). Messages show a value with Node.String, before any conversion.
 
-// storedText returns the text a value is stored as. ok is false for a list or a
-// record, which no text can hold. U+0000 is not stored, and neither are bytes that
-// are no UTF-8.
+// storedText returns the text that a value is stored as, without U+0000 and invalid
+// UTF-8. ok is false for a list or a record.
 func storedText(n *codec.Node) (text string, ok bool) {
 	return strings.ReplaceAll(strings.ToValidUTF8(n.String(), ""), "\x00", ""), n.Kind != codec.Struct
 }
 
-// optionalText returns a value sent for a text that need not be there: null for an
-// empty one, unset for none, and no more of a long one than is stored.
+// optionalText returns the value of an optional text: null for an empty one, unset for
+// none. It truncates a long text to the stored length.
 func optionalText(n *codec.Node) adapter.Value {
 	text, _ := storedText(n)
 	switch {
@@ -37,7 +35,7 @@ func optionalText(n *codec.Node) adapter.Value {
 	}
 }
 
-// cut returns the first characters of a text.
+// truncateRunes returns the first characters of a text.
 func truncateRunes(text string, characters int) string {
 	for i := range text {
 		if characters == 0 {
@@ -48,7 +46,8 @@ func truncateRunes(text string, characters int) string {
 	return text
 }
 
-// cutBytes returns the first bytes of a text, without half a character at the end.
+// truncateBytes returns at most longest bytes of a text, without a partial character at
+// the end.
 func truncateBytes(text string, longest int) string {
 	if len(text) <= longest {
 		return text
@@ -59,8 +58,8 @@ func truncateBytes(text string, longest int) string {
 	return text[:longest]
 }
 
-// truthy reports whether a value sent for a flag sets it: all but null, false,
-// zero, the texts "" and "0", and an empty list.
+// truthy reports whether a value sets a flag: any but null, false, zero, the texts "" and
+// "0", and an empty list.
 func truthy(n *codec.Node) bool {
 	switch n.Kind {
 	case codec.Null, codec.False:
@@ -77,7 +76,7 @@ func truthy(n *codec.Node) bool {
 	}
 }
 
-// flag returns 1 for a truthy value and 0 for others.
+// flagValue returns 1 for a truthy value, otherwise 0.
 func flagValue(n *codec.Node) int64 {
 	if truthy(n) {
 		return 1
@@ -85,27 +84,25 @@ func flagValue(n *codec.Node) int64 {
 	return 0
 }
 
-// setsFlag reports whether a member of a record that was sent sets a flag.
+// isFlagSet reports whether a member of a record is truthy.
 func isFlagSet(sent *codec.Node, member string) bool {
 	n, ok := sent.Get(member)
 	return ok && truthy(n)
 }
 
-// memberOf returns a member of a record that was sent; ok is false when it is
-// absent or null.
+// presentMember returns a member of a record. ok is false if it is absent or null.
 func presentMember(sent *codec.Node, member string) (n *codec.Node, ok bool) {
 	n, ok = sent.Get(member)
 	return n, ok && n.Kind != codec.Null
 }
 
-// lacksText reports whether a value counts as missing where one is required:
-// null, false, a text without characters, or an empty list. Zero is a value.
+// isMissing reports whether a value counts as missing where one is required: null, false,
+// a text without characters, or an empty list. Zero is not missing.
 func isMissing(n *codec.Node) bool {
 	return n.Kind == codec.False || isEmptyValue(n) || n.Kind == codec.Struct && len(n.Members) == 0
 }
 
-// numericValue returns the number a value is: a number, or a text that is one
-// (products 5.2).
+// numericValue returns the value of a number or a numeric text (products 5.2).
 func numericValue(n *codec.Node) (float64, bool) {
 	switch n.Kind {
 	case codec.Number:
@@ -117,8 +114,8 @@ func numericValue(n *codec.Node) (float64, bool) {
 	}
 }
 
-// wholePart returns the whole part of a number or a numeric text that was sent;
-// beyond 64 bits the nearest integer there is. ok is false for all else.
+// integerPart returns the integer part of a number or a numeric text, clamped to 64 bits.
+// ok is false for anything else.
 func integerPart(n *codec.Node) (whole int64, ok bool) {
 	if n.Kind != codec.Number && n.Kind != codec.Text {
 		return 0, false
@@ -133,23 +130,23 @@ func integerPart(n *codec.Node) (whole int64, ok bool) {
 	return toInt64(number), true
 }
 
-// exactly returns the value of digits, with a sign and blanks around or not, that
-// fits 64 bits.
+// exactInteger returns the value of an integer that fits 64 bits, from its digits with an
+// optional sign and surrounding blanks.
 func exactInteger(n *codec.Node) (int64, bool) {
 	whole, err := strconv.ParseInt(strings.TrimSpace(n.Text), 10, 64)
 	return whole, err == nil
 }
 
-// wholeNumber returns the value of a number or a numeric text that was sent, if it
-// is whole and fits 64 bits.
+// wholeNumber returns the value of a number or a numeric text if it is an integer that
+// fits 64 bits.
 func wholeNumber(n *codec.Node) (whole int64, ok bool) {
 	whole, ok = integerPart(n)
 	_, exact := exactInteger(n)
 	return whole, ok && (exact || isWhole(n) && whole != math.MaxInt64 && whole != math.MinInt64)
 }
 
-// typeFault returns what is wrong with a value sent for an attribute that is no
-// text, by its kind, and 0 when it can be stored.
+// typeFault returns the fault of a value for an attribute of the given kind, other than
+// text, or 0 if it can be stored.
 func typeFault(kind adapter.Kind, n *codec.Node) contract.FaultKey {
 	ok := false
 	switch kind {
@@ -170,8 +167,8 @@ func typeFault(kind adapter.Kind, n *codec.Node) contract.FaultKey {
 	return 0
 }
 
-// typedValue returns what a checked value is stored as that is no text, by the kind
-// of its attribute (products 4 and 5.2).
+// typedValue converts a valid value for an attribute of the given kind, other than text
+// (products 4 and 5.2).
 func typedValue(kind adapter.Kind, n *codec.Node) adapter.Value {
 	switch kind {
 	case adapter.KindDecimal:
@@ -186,8 +183,7 @@ func typedValue(kind adapter.Kind, n *codec.Node) adapter.Value {
 	}
 }
 
-// dropUnset takes from a new record the values that remove something: there is
-// nothing yet.
+// dropUnset makes unset values of a new record absent, since there is nothing to remove.
 func dropUnset(r adapter.Record) {
 	for i, v := range r.Values {
 		if v.Kind() == adapter.Unset {
@@ -207,8 +203,8 @@ func toInt64(f float64) int64 {
 	}
 }
 
-// castInteger returns what a value sent is as an integer from 0 to greatest: the
-// number it begins with, without its fraction, and 1 or 0 for a list.
+// castInteger converts a value to an integer from 0 to greatest: the integer part of its
+// leading number; for a list 1, or 0 if it is empty.
 func castInteger(n *codec.Node, greatest int64) int64 {
 	if n.Kind == codec.Struct {
 		return flagValue(n)
@@ -216,7 +212,7 @@ func castInteger(n *codec.Node, greatest int64) int64 {
 	return min(max(toInt64(leadingNumber(n)), 0), greatest)
 }
 
-// leading returns the number a value begins with.
+// leadingNumber returns the number that a value begins with.
 func leadingNumber(n *codec.Node) float64 {
 	if n.Kind == codec.Number {
 		return numberLiteral(n)
