@@ -8,9 +8,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// createOrderComment handles POST /orders/:id/comments. Any value is taken: what
-// cannot be what is asked for is read as something that can (stock_orders 6). Mails
-// to customers are the shop's, and none is sent.
+// createOrderComment handles POST /orders/:id/comments. It accepts any value and converts
+// it to the type of its field (stock_orders 6). It sends no mail to the customer; that is
+// up to the shop.
 func (s *Service) createOrderComment(ctx context.Context, c *Call) (*Reply, error) {
 	key, err := s.parseTruncatedKey(c.Param("id"))
 	if err != nil {
@@ -36,10 +36,10 @@ func (s *Service) createOrderComment(ctx context.Context, c *Call) (*Reply, erro
 	return createdReply("/orders/comments/", made), nil
 }
 
-// listText is what the original stores for a list where it wants a text.
+// listPlaceholder is what the original stores for a list in place of a text.
 const listPlaceholder = "Array"
 
-// looseText returns the text that a value is stored as, whatever it is.
+// lenientText returns the text that any value is stored as.
 func lenientText(n *codec.Node) string {
 	text, ok := storedText(n)
 	if !ok {
@@ -56,8 +56,8 @@ func commentText(body *codec.Node) adapter.Value {
 	return adapter.TextValue(truncateBytes(lenientText(n), contract.LongestComment))
 }
 
-// commentStatus returns the status that a comment gives its order: absent to leave
-// it as it is, null to take it away.
+// commentStatus returns the status that a comment sets on its order: absent to leave it
+// unchanged, null to remove it.
 func commentStatus(body *codec.Node, order adapter.Record) adapter.Value {
 	n, sent := body.Get("status")
 	state := order.Get("state").Text()

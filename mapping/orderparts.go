@@ -12,24 +12,24 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// An orderPart is a resource whose records belong to orders: lines, addresses or
+// An orderPart is a resource whose records belong to orders: items, addresses or
 // comments.
 type orderPart struct {
 	resource
-	field          string // of the order that holds the list of them
-	orderAttribute string // the attribute that names their order
-	// forCustomers must hold of the records a Customer sees.
+	field          string // of the order that holds their list
+	orderAttribute string // names their order
+	// customerFilter selects the records that a Customer sees.
 	customerFilter []adapter.Condition
 }
 
-// maxOrders is the number of orders whose parts are fetched at once; above the
-// greatest page, so that every page takes one query for each part.
+// maxOrdersPerQuery is the number of orders whose parts one query reads. It exceeds the
+// largest page, so that a page takes one query for each part.
 const maxOrdersPerQuery = 128
 
-// ofOrders returns the lists of the records that belong to orders, in ascending
-// order of their ids, as the orders hold them. An order without any has none.
-// Unless wanted, they are fetched only where selecting nothing of them is a
-// crash, because that takes a record.
+// listsByOrder returns, for each order, the list of its records by ascending id; an order
+// without records has no list. If the lists are not shown, it reads them only in the
+// dialect where an empty selection of fields is a crash, because that takes at least one
+// record.
 func (p *orderPart) listsByOrder(ctx context.Context, c *Call, view contract.View, orders []adapter.Key, shown bool) (map[adapter.Key]codec.Node, error) {
 	fields, selectionFault := p.selectFields(c, view)
 	if !shown && selectionFault == nil {
@@ -55,8 +55,7 @@ func (p *orderPart) listsByOrder(ctx context.Context, c *Call, view contract.Vie
 	return lists, nil
 }
 
-// visible returns the conditions that select what the caller sees of the records
-// that belong to orders.
+// visibleConditions selects the records of the given orders that the caller may see.
 func (p *orderPart) visibleConditions(c *Call, orders ...adapter.Key) []adapter.Condition {
 	ids := make([]string, len(orders))
 	for i, key := range orders {
@@ -69,12 +68,11 @@ func (p *orderPart) visibleConditions(c *Call, orders ...adapter.Key) []adapter.
 	return where
 }
 
-// wanted reads the list modifiers.
 func (p *orderPart) parseListQuery(c *Call) (*listquery.List, error) {
 	return p.listReader(c.Principal.Role).Parse(p.schema, &c.Query)
 }
 
-// listOf answers with the wanted page of the records that belong to order.
+// listForOrder replies with the requested page of the records of order.
 func (p *orderPart) listForOrder(ctx context.Context, c *Call, order adapter.Key, wanted *listquery.List, limits rowLimits) (*Reply, error) {
 	wanted.Query.Where = append(p.visibleConditions(c, order), wanted.Query.Where...)
 	records, err := p.rows(ctx, wanted, adapter.ListParams{}, limits, noBatchHook)
@@ -84,8 +82,8 @@ func (p *orderPart) listForOrder(ctx context.Context, c *Call, order adapter.Key
 	return p.listReply(c, arrayOfRecords, records)
 }
 
-// orderOfAddresses returns the key of the order whose addresses a call names, if the
-// caller may see it. The original rounds an id that is not whole.
+// addressesOrder returns the key of the order in the path of a call for addresses, if the
+// caller may see it. The original rounds a fractional id there.
 func (s *Service) addressesOrder(ctx context.Context, c *Call) (adapter.Key, error) {
 	read := numeric.ID
 	if s.dialect.IDsCut {
@@ -94,7 +92,8 @@ func (s *Service) addressesOrder(ctx context.Context, c *Call) (adapter.Key, err
 	return s.orderKey(ctx, c, read, "order_id")
 }
 
-// orderOfPart is orderOfAddresses for the other parts: there it cuts the id.
+// partOrder is like addressesOrder for items and comments, where the original truncates a
+// fractional id.
 func (s *Service) partOrder(ctx context.Context, c *Call) (adapter.Key, error) {
 	read := numeric.ID
 	if s.dialect.IDsCut {
@@ -103,8 +102,8 @@ func (s *Service) partOrder(ctx context.Context, c *Call) (adapter.Key, error) {
 	return s.orderKey(ctx, c, read, "id")
 }
 
-// order returns the key of the order that the path's parameter names, if the
-// caller may see it.
+// orderKey returns the key of the order that a path parameter names, if the caller may
+// see it. It converts the parameter with read.
 func (s *Service) orderKey(ctx context.Context, c *Call, read func(string) (int64, bool), parameter string) (adapter.Key, error) {
 	key, err := s.keyOrNotFound(read(c.Param(parameter)))
 	if err != nil {
@@ -124,8 +123,8 @@ func (s *Service) listOrderComments(ctx context.Context, c *Call) (*Reply, error
 	return s.listOrderPart(ctx, c, &s.orders.commentList)
 }
 
-// listOrderPart looks for the order before it reads the list modifiers
-// (stock_orders 1.5).
+// listOrderPart looks up the order before it parses the list modifiers (stock_orders
+// 1.5).
 func (s *Service) listOrderPart(ctx context.Context, c *Call, part *orderPart) (*Reply, error) {
 	order, err := s.partOrder(ctx, c)
 	if err != nil {
@@ -138,9 +137,9 @@ func (s *Service) listOrderPart(ctx context.Context, c *Call, part *orderPart) (
 	return part.listForOrder(ctx, c, order, wanted, s.limits)
 }
 
-// listOrderAddresses handles GET /orders/:order_id/addresses. Other than the
-// other lists it reads the modifiers first, and is not found when it is empty
-// (stock_orders 1.5 and 5).
+// listOrderAddresses handles GET /orders/:order_id/addresses. Unlike the other lists, it
+// parses the list modifiers before it looks up the order, and replies 404 if the list is
+// empty (stock_orders 1.5 and 5).
 func (s *Service) listOrderAddresses(ctx context.Context, c *Call) (*Reply, error) {
 	addresses := &s.orders.addresses
 	wanted, err := addresses.parseListQuery(c)
@@ -158,8 +157,8 @@ func (s *Service) listOrderAddresses(ctx context.Context, c *Call) (*Reply, erro
 	return reply, err
 }
 
-// getOrderAddress handles GET /orders/:order_id/addresses/:address_type. The
-// type is compared as the store compares texts, whatever its letter case.
+// getOrderAddress handles GET /orders/:order_id/addresses/:address_type. The comparison
+// of the type ignores case, like all comparisons of the store.
 func (s *Service) getOrderAddress(ctx context.Context, c *Call) (*Reply, error) {
 	order, err := s.addressesOrder(ctx, c)
 	if err != nil {
@@ -177,7 +176,7 @@ func (s *Service) getOrderAddress(ctx context.Context, c *Call) (*Reply, error) 
 	return addresses.singleReply(c, found[0])
 }
 
-// getOrderComment handles GET /orders/comments/:id, which is an Admin's alone.
+// getOrderComment handles GET /orders/comments/:id, which only an Admin may call.
 func (s *Service) getOrderComment(ctx context.Context, c *Call) (*Reply, error) {
 	key, err := s.parseTruncatedKey(c.Param("id"))
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// orders is the family of resources behind /orders (stock_orders 3 to 6): the
-// orders, and their parts.
+// orders is the group of resources behind /orders (stock_orders 3 to 6): the orders and
+// their parts.
 type orders struct {
 	resource
 	addresses, items, comments orderPart
-	// commentList is comments with the fields in the order of their own list.
+	// commentList is comments, with the field order of GET /orders/:id/comments.
 	commentList orderPart
 }
 
 func newOrders(d *contract.Dialect, fields *contract.Fields, backend *invalidatingAdapter, schemas *adapter.Schemas) (*orders, error) {
-	// A Customer sees only the comments that are meant for the storefront.
+	// A Customer sees only comments that are visible in the storefront.
 	onFront := []adapter.Condition{integerEquals("is_visible_on_front", 1)}
 	o := &orders{
 		addresses:   orderPart{field: "addresses", orderAttribute: "parent_id"},
@@ -48,8 +48,8 @@ func newOrders(d *contract.Dialect, fields *contract.Fields, backend *invalidati
 	return o, nil
 }
 
-// getOrder handles GET /orders/:id. Unlike everywhere else the id is only found
-// when it is written as it is (stock_orders 3.5).
+// getOrder handles GET /orders/:id. Unlike other calls, it accepts the id only in its
+// canonical spelling (stock_orders 3.5).
 func (s *Service) getOrder(ctx context.Context, c *Call) (*Reply, error) {
 	id := c.Param("id")
 	key, err := strconv.ParseInt(id, 10, 64)
@@ -91,32 +91,31 @@ func (s *Service) listOrders(ctx context.Context, c *Call) (*Reply, error) {
 	return reply, nil
 }
 
-// An orderReply makes the records of one reply, whose computed fields are the
-// parts of the orders. What the caller selects holds inside the parts, too
-// (stock_orders 1.5).
+// An orderReply renders the orders of one reply; their parts are computed fields. The
+// caller's selection of fields applies to the parts, too (stock_orders 1.5).
 type orderReply struct {
-	resource // for this call alone
+	resource // a copy for this call
 	orders   *orders
 	c        *Call
 	view     contract.View
 	parts    []replyPart
 }
 
-// A replyPart is a part of the orders as one reply shows it.
+// A replyPart is one part of the orders in a reply.
 type replyPart struct {
 	*orderPart
-	shown bool                       // the caller selects the field that holds it
+	shown bool                       // whether the caller selected the field that holds it
 	lists map[adapter.Key]codec.Node // by order
 }
 
-// newReply returns a reply of orders, whose parts are not there yet.
+// newReply returns a reply whose parts have not been loaded yet.
 func (o *orders) newReply(c *Call, view contract.View) *orderReply {
 	r := &orderReply{resource: o.resource, orders: o, c: c, view: view}
 	fields, _ := o.listReader(c.Principal.Role).Select(view, &c.Query)
 	for _, part := range []*orderPart{&o.addresses, &o.items, &o.comments} {
 		field, _ := o.fields.Index(part.field)
 		if !o.fields.Fields[field].Readable(o.dialect, c.Principal.Role, view) {
-			continue // the store keeps them from the role (wire 4)
+			continue // not readable for the role (wire 4)
 		}
 		r.parts = append(r.parts, replyPart{orderPart: part, shown: slices.Contains(fields, field)})
 	}
@@ -131,7 +130,8 @@ func (o *orders) newReply(c *Call, view contract.View) *orderReply {
 	return r
 }
 
-// gather fetches the parts of the orders that are written next, of all at once.
+// loadParts loads the parts of the orders that are rendered next, with one query per
+// part.
 func (r *orderReply) loadParts(ctx context.Context, orders []adapter.Record) ([]adapter.Record, error) {
 	keys := make([]adapter.Key, len(orders))
 	for i, order := range orders {
@@ -147,8 +147,8 @@ func (r *orderReply) loadParts(ctx context.Context, orders []adapter.Record) ([]
 	return orders, nil
 }
 
-// mayCrash reports whether the records of a part, if there are any, are a crash
-// of the original.
+// selectionMayCrash reports whether the original crashes if any order has a record of
+// some part.
 func (r *orderReply) selectionMayCrash() bool {
 	return slices.ContainsFunc(r.parts, func(part replyPart) bool {
 		_, selectionFault := part.selectFields(r.c, r.view)

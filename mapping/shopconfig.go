@@ -15,8 +15,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// A storeView is where a call reads or writes scoped values. The zero storeView
-// is the default scope.
+// A storeView is the scope at which a call reads or writes values. The zero storeView is
+// the default scope.
 type storeView struct {
 	id        int64
 	websiteID int64
@@ -26,9 +26,9 @@ type storeView struct {
 // adminStore names the default scope in place of a store view's code.
 const adminStore = "admin"
 
-// storeView finds the store view c names in its path or else its query (wire 2;
-// products 3.6). Without one an Admin gets the default scope and all others the
-// shop's default store view, which is also what 0 means to them.
+// storeView returns the store view in the path or the query of c (wire 2; products 3.6).
+// Without one, or with 0, it returns the default scope for an Admin, and the shop's
+// default store view for other callers.
 func (s *Service) storeView(ctx context.Context, c *Call) (storeView, error) {
 	shop, err := s.shops.current(ctx)
 	if err != nil {
@@ -58,8 +58,9 @@ func (s *Service) storeView(ctx context.Context, c *Call) (storeView, error) {
 	return storeView{}, s.dialect.Fault(contract.StoreInvalid)
 }
 
-// parameter returns the path parameter called name, on routes that have none of
-// it the query's, "" when neither is there. ok is false for a list.
+// pathOrQuery returns the value of a path parameter, or of the query parameter of that
+// name if the route has no such path parameter. It returns "" if there is neither. ok is
+// false if the query parameter is not a text.
 func (c *Call) pathOrQuery(name string) (value string, ok bool) {
 	if at, bound := c.Route.Param(name); bound {
 		return c.Params[at], true
@@ -71,19 +72,20 @@ func (c *Call) pathOrQuery(name string) (value string, ok bool) {
 	return node.Text, node.Kind == codec.Text
 }
 
-// A shop is what calls refer to and none of them changes.
+// A shopConfig holds the shop's store views, websites, customer groups and tax rates,
+// which no call changes.
 type shopConfig struct {
 	views          []storeView
 	defaultView    storeView
-	websites       []int64          // ids a customer may have, 0 included
-	websitesByCode map[string]int64 // websites by their codes, in lower case
-	groups         []int64          // the same, without that of guests
+	websites       []int64          // ids a customer may have, including 0
+	websitesByCode map[string]int64 // by lower-case code
+	groups         []int64          // ids a customer may have, without the group of Guests
 	rates          []taxRate
 	readAt         time.Time
 }
 
-// knows reports whether name is a store view's number or code, or that of the
-// default scope, in another spelling than the only one that counts.
+// matchesLoosely reports whether name would be the number or code of a store view or the
+// default scope if its exact spelling did not matter.
 func (s *shopConfig) matchesLoosely(name string) bool {
 	number, isNumber := numeric.Parse(name)
 	folded := adapter.Fold(name)
@@ -98,7 +100,7 @@ func (s *shopConfig) matchesLoosely(name string) bool {
 	return false
 }
 
-// view returns the store view of a number.
+// view returns the store view with the given id.
 func (s *shopConfig) view(id int64) (storeView, bool) {
 	at := slices.IndexFunc(s.views, func(view storeView) bool { return view.id == id })
 	if at < 0 {
@@ -107,12 +109,12 @@ func (s *shopConfig) view(id int64) (storeView, bool) {
 	return s.views[at], true
 }
 
-// hasWebsite reports whether id is that of a website. 0 is none that products are
-// assigned to.
+// hasWebsite reports whether products can be assigned to website id. They cannot be
+// assigned to website 0.
 func (s *shopConfig) hasWebsite(id int64) bool { return id != 0 && slices.Contains(s.websites, id) }
 
-// website returns the website that a part of a path names: a number, with nothing
-// behind it, or a code in any letter case (product_parts 3.6).
+// website returns the id of the website that a path segment names: exactly a number, or a
+// code in any case (product_parts 3.6).
 func (s *shopConfig) website(name string) (int64, bool) {
 	if _, isNumber := numeric.Parse(name); isNumber {
 		id, ok := numeric.ID(name)
@@ -122,11 +124,12 @@ func (s *shopConfig) website(name string) (int64, bool) {
 	return id, ok
 }
 
-// shopAge is how long a shop is used before it is read again. Changes of it are
-// made behind the interface, and show after this time at the latest.
+// shopConfigTTL is how long a shopConfig is used before it is read again. Administrators
+// change the configuration in the backend, and their changes become visible within this
+// time.
 const shopConfigTTL = 10 * time.Second
 
-// shops reads the shop and keeps it for a while.
+// A shopConfigCache reads the shopConfig and caches it.
 type shopConfigCache struct {
 	websites, stores, groups, rates, regions source
 	now                                      func() time.Time
@@ -146,7 +149,7 @@ func newShopConfigCache(backend *invalidatingAdapter, schemas *adapter.Schemas, 
 	return s, nil
 }
 
-// current returns the shop, not older than shopAge.
+// current returns a shopConfig that is at most shopConfigTTL old.
 func (s *shopConfigCache) current(ctx context.Context) (*shopConfig, error) {
 	now := s.now()
 	if latest := s.latest.Load(); latest != nil {
@@ -185,7 +188,7 @@ func (s *shopConfigCache) read(ctx context.Context) (*shopConfig, error) {
 	for _, r := range stores {
 		read.views = append(read.views, storeView{id: r.Get("store_id").Int(), websiteID: r.Get("website_id").Int(), code: r.Get("code").Text()})
 	}
-	// The first website is the shop's default one.
+	// The first website with a default store view provides the shop's.
 	for _, w := range websites {
 		read.websites = append(read.websites, w.Get("website_id").Int())
 		read.websitesByCode[strings.ToLower(w.Get("code").Text())] = w.Get("website_id").Int()
@@ -199,8 +202,7 @@ func (s *shopConfigCache) read(ctx context.Context) (*shopConfig, error) {
 	return read, err
 }
 
-// readRates reads the tax rates, and of their regions what addresses may call
-// them.
+// readRates reads the tax rates, with the ids and names of their regions.
 func (s *shopConfigCache) readRates(ctx context.Context) ([]taxRate, error) {
 	listed, err := s.rates.all(ctx, &adapter.ListParams{})
 	if err != nil {

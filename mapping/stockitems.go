@@ -16,8 +16,8 @@ import (
 type stockItems struct {
 	resource
 	rules stockRules
-	// batches holds the batch update that is running. One at a time, so that
-	// what overlapping batches leave behind is what some order of them leaves.
+	// batchLock serializes batch updates: overlapping batches have the same result as
+	// some sequence of them. A channel lets a caller wait no longer than its context.
 	batchLock chan struct{}
 }
 
@@ -49,8 +49,8 @@ func (s *Service) listStockItems(ctx context.Context, c *Call) (*Reply, error) {
 	return s.stock.answerList(ctx, c, arrayOfRecords, 0, s.limits)
 }
 
-// updateStockItem handles PUT /stockitems/:id. The record is looked up before
-// its fields are checked, so an unknown id is 404 whatever they hold.
+// updateStockItem handles PUT /stockitems/:id. It looks up the record before it checks
+// the fields, so an unknown id is a 404 whatever the body holds.
 func (s *Service) updateStockItem(ctx context.Context, c *Call) (*Reply, error) {
 	key, err := s.parseTruncatedKey(c.Param("id"))
 	if err != nil {
@@ -78,18 +78,18 @@ func (s *Service) updateStockItem(ctx context.Context, c *Call) (*Reply, error) 
 	return &Reply{}, nil
 }
 
-// A meaning says which item the item_id in the body of a single update names.
+// An itemReference says which item the item_id in the body of a single update names.
 type itemReference uint8
 
 const (
-	sameItem  itemReference = iota // the item of the path: also without an item_id
+	sameItem  itemReference = iota // the item in the path, also without an item_id
 	noItem                         // no item: the update succeeds and changes nothing
-	otherItem                      // another item, or nothing that can be an id
+	otherItem                      // another item, or a value that cannot be an id
 )
 
-// meant reads item_id in the body of an update of the item key (stock_orders 2.3). Only
-// the store knows whether an id is another item's; asking it ahead of the update
-// does no harm, because in both cases nothing is changed.
+// resolveItemID resolves the item_id in the body of an update of the item key (stock
+// 2.3). Only the store knows whether the id belongs to another item. It can be asked
+// before the update, outside the transaction, because nothing is changed in either case.
 func (items *stockItems) resolveItemID(ctx context.Context, key adapter.Key, body *codec.Node) (itemReference, error) {
 	id, sent := body.Get("item_id")
 	if !sent {
@@ -100,7 +100,7 @@ func (items *stockItems) resolveItemID(ctx context.Context, key adapter.Key, bod
 	case id.Kind == codec.Null, id.Kind == codec.Struct && len(id.Members) == 0:
 		return otherItem, nil
 	case id.Kind == codec.Struct:
-		value = 1 // a list with something in it counts as true
+		value = 1 // a non-empty list counts as true
 	default:
 		value = numeric.Leading(id.String())
 	}
@@ -122,8 +122,8 @@ func (items *stockItems) resolveItemID(ctx context.Context, key adapter.Key, bod
 	}
 }
 
-// updateStockItems handles PUT /stockitems: each item is checked and saved on
-// its own, in order, and a failure neither stops nor undoes the others.
+// updateStockItems handles PUT /stockitems. It checks and saves the items one by one, in
+// order; a failure neither stops nor undoes the others.
 func (s *Service) updateStockItems(ctx context.Context, c *Call) (*Reply, error) {
 	select {
 	case s.stock.batchLock <- struct{}{}:
@@ -143,9 +143,9 @@ func (s *Service) updateStockItems(ctx context.Context, c *Call) (*Reply, error)
 	return &Reply{Status: http.StatusMultiStatus, Body: batch.body()}, nil
 }
 
-// updateBatchItem checks and saves one entry and adds its outcome to batch. An
-// error means that the caller has gone or has no time left, or that the upstream
-// cannot answer and nothing has been saved: then the whole call may be repeated.
+// updateBatchItem checks and saves one entry, and adds its outcome to batch. An error
+// means that the call has been canceled or has timed out, or that the backend is
+// unavailable and nothing has been saved. Then the whole call can be repeated.
 func (s *Service) updateBatchItem(ctx context.Context, c *Call, entry *codec.Node, batch *batchReply) error {
 	sent, ok := entry.Get("item_id")
 	if !ok {
@@ -192,8 +192,8 @@ func (s *Service) updateBatchItem(ctx context.Context, c *Call, entry *codec.Nod
 	return nil
 }
 
-// readItemID reads the item_id of a batch entry: any number, of which the whole
-// part counts (stock 2.4).
+// parseBatchItemID returns the item_id of a batch entry: the integer part of any number
+// (stock 2.4).
 func (items *stockItems) parseBatchItemID(n *codec.Node) (int64, *contract.Fault) {
 	key := contract.ItemIDInvalid
 	whole, ok := integerPart(n)
@@ -211,10 +211,11 @@ func (items *stockItems) parseBatchItemID(n *codec.Node) (int64, *contract.Fault
 	return 0, &fault
 }
 
-// key reads the id of a path; one that cannot be an id is that of no record.
+// parseKey parses an id in a path. One that is no id is not found.
 func (s *Service) parseKey(id string) (adapter.Key, error) { return s.keyOrNotFound(numeric.ID(id)) }
 
-// keyPart is key where the original cuts an id that is not whole (wire 2).
+// parseTruncatedKey is like parseKey, for calls where the original truncates a fractional
+// id (wire 2).
 func (s *Service) parseTruncatedKey(id string) (adapter.Key, error) {
 	if s.dialect.IDsCut {
 		return s.keyOrNotFound(numeric.IDPart(id))

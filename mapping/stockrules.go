@@ -12,8 +12,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// StockSettings are the store's own stock settings, which replace those of an
-// item while its use_config flag is set.
+// StockSettings are the shop's stock settings. They replace those of an item while its
+// use_config flag is set.
 type StockSettings struct {
 	MinQty      float64
 	NotifyQty   float64
@@ -21,14 +21,14 @@ type StockSettings struct {
 	ManageStock bool
 }
 
-// stockRules validate the fields of a stock item and say what a save changes
-// besides them (stock_orders 2.3).
+// stockRules validate the fields of a stock item and determine the side effects of a save
+// (stock 2.3).
 type stockRules struct {
 	*resource
 	settings StockSettings
 	now      func() time.Time
 
-	// places of attributes in the schema
+	// positions of attributes in the schema
 	qty, minQty, useConfigMinQty          int
 	backorders, useConfigBackorders       int
 	notifyQty, useConfigNotifyQty         int
@@ -47,18 +47,17 @@ func newStockRules(r *resource, settings Settings) stockRules {
 	}
 }
 
-// A stockChange is what a body asks for: values for writable fields, or the
-// reasons why not.
+// A stockChange is what a body changes: the values of writable fields, or the faults that
+// prevent it.
 type stockChange struct {
-	values map[int]*codec.Node // by place of the attribute
+	values map[int]*codec.Node // by position of the attribute
 	faults contract.Faults
-	// created: the item is that of a new product. Until it is saved again the
-	// store's setting does not decide when its quantity is low (products 7.2).
+	// isNewProduct reports that the item belongs to a new product. Until its next save,
+	// the shop's setting does not decide when its quantity is low (products 7.2).
 	isNewProduct bool
 }
 
-// readRecord reads the fields of a single update, of which only writable ones
-// are left.
+// parseRecord parses the body of a single update, which holds only writable fields.
 func (rules *stockRules) parseRecord(body *codec.Node) stockChange {
 	change := rules.newChange(body)
 	for i := range body.Members {
@@ -72,8 +71,7 @@ func (rules *stockRules) parseRecord(body *codec.Node) stockChange {
 	return change
 }
 
-// readBatchEntry reads the fields of one entry of a batch update, whose item_id
-// has been read before.
+// parseBatchEntry parses one entry of a batch update, except its item_id.
 func (rules *stockRules) parseBatchEntry(entry *codec.Node) stockChange {
 	change := rules.newChange(entry)
 	for i := range entry.Members {
@@ -84,7 +82,7 @@ func (rules *stockRules) parseBatchEntry(entry *codec.Node) stockChange {
 	return change
 }
 
-// begin checks what must be there at all.
+// newChange checks the required fields.
 func (rules *stockRules) newChange(body *codec.Node) stockChange {
 	change := stockChange{values: make(map[int]*codec.Node, len(body.Members))}
 	if !rules.dialect.PartialUpdates {
@@ -95,8 +93,8 @@ func (rules *stockRules) newChange(body *codec.Node) stockChange {
 	return change
 }
 
-// countsAsMissing: the original takes these for no value at all. A zero is one
-// only as a fraction, 0.0.
+// isMissingQty reports whether the original takes a value for missing. The fraction 0.0
+// is missing, the integer 0 is not.
 func isMissingQty(n *codec.Node) bool {
 	switch n.Kind {
 	case codec.Null, codec.False:
@@ -113,7 +111,7 @@ func isMissingQty(n *codec.Node) bool {
 	}
 }
 
-// readField checks one member and keeps its value or its faults.
+// parseField checks one member and adds its value or its faults to change.
 func (rules *stockRules) parseField(change *stockChange, m *codec.Member) {
 	at, known := rules.fields.Index(m.Key)
 	if !known {
@@ -140,8 +138,7 @@ func (rules *stockRules) parseField(change *stockChange, m *codec.Member) {
 	change.values[rules.attributes[at]] = &m.Value
 }
 
-// apply returns the values a save of change writes over current, its side
-// effects included.
+// apply returns the values that a save writes over current, including its side effects.
 func (rules *stockRules) apply(change stockChange, current adapter.Record) adapter.Record {
 	next := adapter.NewRecord(current.Schema)
 	for at, node := range change.values {
@@ -164,14 +161,14 @@ func (rules *stockRules) apply(change stockChange, current adapter.Record) adapt
 	return next
 }
 
-// maxStored is the greatest amount a decimal attribute holds, either way.
+// maxDecimal is the largest absolute value of a decimal attribute.
 const maxDecimal = 99999999.9999
 
 func clampDecimal(f float64) float64 { return math.Max(-maxDecimal, math.Min(f, maxDecimal)) }
 
-// storedNumber returns the number a value of a decimal field is stored as. In a
-// text blanks and apostrophes group digits, and of comma and point the later one
-// is the decimal sign, a lone comma too.
+// parseDecimal returns the number that a value of a decimal field is stored as. In a
+// text, spaces and apostrophes group digits; the last comma or point is the decimal
+// separator, and so is a comma alone.
 func parseDecimal(n *codec.Node) float64 {
 	switch n.Kind {
 	case codec.Number:
@@ -192,21 +189,21 @@ func parseDecimal(n *codec.Node) float64 {
 	return numeric.Leading(text)
 }
 
-// flagNumber returns the number a flag is stored as; a comma is 0.
+// parseFlag returns the number that a flag is stored as. A comma is 0.
 func parseFlag(n *codec.Node) int64 {
 	i, _ := strconv.ParseInt(strings.TrimSuffix(n.String(), "\n"), 10, 64)
 	return i
 }
 
-// A stockLevel answers the questions the side effects of a save ask, with the
-// values the item will have, before they are rounded for storing.
+// A stockLevel computes the side effects of a save from the values that the item will
+// have, before they are rounded for storage.
 type stockLevel struct {
 	rules   *stockRules
 	change  stockChange
 	current adapter.Record
 }
 
-// exhausted reports whether the quantity has fallen to the out-of-stock limit.
+// isOutOfStock reports whether the quantity has reached the out-of-stock threshold.
 func (l stockLevel) isOutOfStock() bool {
 	limit := l.rules.settings.MinQty
 	if !l.flag(l.rules.useConfigMinQty) {
@@ -220,7 +217,7 @@ func (l stockLevel) isOutOfStock() bool {
 	return l.amount(l.rules.qty) <= limit
 }
 
-// low reports whether the quantity is below the one to notify at.
+// isLow reports whether the quantity is below the notification threshold.
 func (l stockLevel) isLow() bool {
 	limit := l.rules.settings.NotifyQty
 	if l.change.isNewProduct || !l.flag(l.rules.useConfigNotifyQty) {
@@ -229,7 +226,7 @@ func (l stockLevel) isLow() bool {
 	return l.amount(l.rules.qty) < limit
 }
 
-// backorders returns whether and how the item is sold beyond its quantity.
+// backorders returns the effective backorders setting.
 func (l stockLevel) backorders() int64 {
 	if l.flag(l.rules.useConfigBackorders) {
 		return l.rules.settings.Backorders
