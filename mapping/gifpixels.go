@@ -5,16 +5,16 @@ import (
 	"errors"
 )
 
-var errInvalidGIF = errors.New("not a whole GIF")
+var errInvalidGIF = errors.New("invalid or truncated GIF")
 
-// A gifReader walks over the blocks of a GIF. Once something is missing, nothing
-// more is read.
+// A gifReader walks over the blocks of a GIF. At the first missing byte it sets truncated
+// and reads nothing more.
 type gifReader struct {
 	rest      []byte
 	truncated bool
 }
 
-// next returns the next n bytes, zeros where they are missing.
+// next returns the next n bytes, or zeros if they are missing.
 func (g *gifReader) next(n int) []byte {
 	if n > len(g.rest) {
 		g.rest, g.truncated = nil, true
@@ -25,20 +25,20 @@ func (g *gifReader) next(n int) []byte {
 	return bytes
 }
 
-// size reads the width and the height of a picture, and returns their product.
+// readArea reads a width and a height, and returns their product.
 func (g *gifReader) readArea() int64 {
 	dimensions := g.next(4)
 	return int64(binary.LittleEndian.Uint16(dimensions)) * int64(binary.LittleEndian.Uint16(dimensions[2:]))
 }
 
-// colours passes over the table of colours that flags announce, if they do.
+// skipColorTable skips the color table if flags announce one.
 func (g *gifReader) skipColorTable(flags byte) {
 	if flags&0x80 != 0 {
 		g.next(3 << (flags&7 + 1))
 	}
 }
 
-// blocks passes over data, up to the empty block behind it.
+// skipDataBlocks skips data blocks up to and including the empty one that ends them.
 func (g *gifReader) skipDataBlocks() {
 	for {
 		length := g.next(1)[0]
@@ -49,8 +49,8 @@ func (g *gifReader) skipDataBlocks() {
 	}
 }
 
-// gifPixels returns the number of pixels of all pictures of a GIF together, and at
-// least those of its screen, without decoding any.
+// gifPixels returns the number of pixels in all images of a GIF together, or of its
+// screen if that is larger. It decodes no image.
 func gifPixels(content []byte) (int64, error) {
 	g := &gifReader{rest: content}
 	g.next(len("GIF89a"))
@@ -60,16 +60,16 @@ func gifPixels(content []byte) (int64, error) {
 	pixels := int64(0)
 	for !g.truncated {
 		switch g.next(1)[0] {
-		case 0x21: // an extension, behind its label
+		case 0x21: // extension: label, data
 			g.next(1)
 			g.skipDataBlocks()
-		case 0x2c: // a picture, behind its place
+		case 0x2c: // image: position, size, color table, data
 			g.next(4)
 			pixels += g.readArea()
 			g.skipColorTable(g.next(1)[0])
-			g.next(1) // the width of its codes
+			g.next(1) // minimum code size
 			g.skipDataBlocks()
-		case 0x3b: // the end
+		case 0x3b: // trailer
 			return max(pixels, screen), nil
 		default:
 			return 0, errInvalidGIF

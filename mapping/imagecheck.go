@@ -13,16 +13,16 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// mostScans bounds the times that a JPEG may go over its picture: each costs the
-// time of a whole picture and next to no bytes. Encoders make about ten.
+// maxJPEGScans limits the number of scans in a JPEG: each takes hardly any bytes, but the
+// time of decoding a whole image. Encoders write about ten.
 const maxJPEGScans = 200
 
-// pictures decides which bytes are an image (product_parts 2.4, step 5). All of an
-// image is decoded, since a cut one is none. However many are looked at at once,
-// they have no more than a number of pixels together, so that small files of
-// large pictures cannot use up the memory.
+// An imageChecker decides which bytes are an image (product_parts 2.4, step 5). It
+// decodes the whole image, since a truncated one is refused. The images that it decodes
+// at the same time have at most maxPixels pixels together, so that small files with large
+// images cannot exhaust the memory.
 type imageChecker struct {
-	maxPixels int64 // pixels
+	maxPixels int64
 	inFlight  *semaphore.Weighted
 }
 
@@ -30,14 +30,14 @@ func newImageChecker(maxPixels int64) *imageChecker {
 	return &imageChecker{maxPixels: maxPixels, inFlight: semaphore.NewWeighted(maxPixels)}
 }
 
-// A pictureFormat is one of the formats an image may have.
+// An imageFormat is one of the supported image formats.
 type imageFormat struct {
-	// pixels returns how many pixels decode will make, without making them.
+	// pixels returns how many pixels decode will produce, without decoding.
 	pixels func(content []byte) (int64, error)
 	decode func(io.Reader) error
 }
 
-// pictureFormats returns the formats by their media types.
+// imageFormats returns the supported formats by media type.
 func imageFormats() map[string]imageFormat {
 	return map[string]imageFormat{
 		"image/gif": {pixels: gifPixels, decode: func(r io.Reader) error {
@@ -55,7 +55,8 @@ func imageFormats() map[string]imageFormat {
 	}
 }
 
-// pixelsBy counts the pixels of a picture by its header.
+// headerPixels returns a function that computes the number of pixels from the header of
+// an image.
 func headerPixels(header func(io.Reader) (image.Config, error)) func([]byte) (int64, error) {
 	return func(content []byte) (int64, error) {
 		c, err := header(bytes.NewReader(content))
@@ -63,8 +64,8 @@ func headerPixels(header func(io.Reader) (image.Config, error)) func([]byte) (in
 	}
 }
 
-// mediaType returns the media type of an image, "" for bytes that are no image
-// that can be read, or too large a one. The error is that of ctx.
+// mediaType returns the media type of an image, or "" if the bytes are not a valid image
+// or the image is too large. The error is that of ctx.
 func (p *imageChecker) mediaType(ctx context.Context, content []byte) (string, error) {
 	name := http.DetectContentType(content)
 	format, known := imageFormats()[name]

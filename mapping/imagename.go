@@ -8,8 +8,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// imageName returns the name that is sent for an image, and whether it was sent at
-// all.
+// imageName returns the name that was sent for an image, or a default; named reports
+// whether one was sent.
 func imageName(d *contract.Dialect, n *codec.Node) (name string, named bool) {
 	switch {
 	case !truthy(n):
@@ -23,12 +23,11 @@ func imageName(d *contract.Dialect, n *codec.Node) (name string, named bool) {
 	}
 }
 
-// foreign is what no image file has in its name, as far as it goes.
 var invalidFileChars = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
-// imageFile returns the path below the media folder that an image of a name wants
-// for its file (product_parts 2.5). ok is false for a name that no file can have:
-// one with a slash, or one that is too long.
+// imageFile returns the path below the media folder for an image file with the given
+// name, before it is made unique (product_parts 2.5). ok is false if name contains a
+// slash or is too long.
 func imageFile(name, extension string) (path string, ok bool) {
 	if strings.Contains(name, "/") || len(name)+len(".")+len(extension) > contract.LongestImageName {
 		return "", false
@@ -38,7 +37,7 @@ func imageFile(name, extension string) (path string, ok bool) {
 		cleaned = contract.EffacedImage
 	}
 	file := cleaned + "." + extension
-	// A folder called . or .. would be another.
+	// A folder named "." or ".." would be a different folder.
 	folders := strings.ReplaceAll(file[:2], ".", "_")
 	return folders[:1] + "/" + folders[1:] + "/" + file, true
 }

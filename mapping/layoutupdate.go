@@ -10,12 +10,13 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// checkLayout checks a custom_layout_update (products 5.5): the content of one
-// element, without templates from elsewhere and without helpers.
+// checkLayout checks a custom_layout_update (products 5.5). It must be the content of one
+// XML element, and must neither include a template outside the theme's folder nor call a
+// helper.
 func (w *productWrite) checkLayout(text string) error {
 	const begin, end = "<layout>", "</layout>"
 	document := begin + text + end
-	// The codec knows what is well-formed, and bounds it.
+	// The codec checks that the document is well-formed and limits its size.
 	if _, err := codec.Decode(contract.XML, []byte(document)); err != nil {
 		return w.dialect.Fault(contract.LayoutNotXML)
 	}
@@ -50,5 +51,5 @@ func (w *productWrite) checkLayout(text string) error {
 	}
 }
 
-// climbs reports whether a path leaves its folder.
+// escapesFolder reports whether path leads out of its folder.
 func escapesFolder(path string) bool { return strings.Contains(path, "../") }

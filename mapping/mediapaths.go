@@ -7,9 +7,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Where below the base URL the files of images are (product_parts 2.1), and where
-// products show theirs: the original keeps it there in another size, and something
-// for products that have none (products 3.4).
+// The paths of image files below the base URL (product_parts 2.1). Products show their
+// images resized, or a placeholder if they have none (products 3.4).
 const (
 	mediaPath   = "/media/catalog/product/"
 	resizedPath = "cache/1/image/"
@@ -25,16 +24,16 @@ func imagePath(product adapter.Record) string {
 	return mediaPath + resizedPath + strings.TrimPrefix(file, "/")
 }
 
-// A MediaRequest is what the URL of an image asks for.
+// A MediaRequest is what the URL of an image requests.
 type MediaRequest struct {
-	// File is the name of a file of an image, "" for none.
+	// File is the name of an image file, or "".
 	File string
-	// Placeholder: what stands for the image of a product that has none.
+	// Placeholder reports that the URL is that of the image for products without one.
 	Placeholder bool
 }
 
-// ParseMedia reads what r asks for, by a path as the service's answers have them.
-// Nothing in it need exist.
+// ParseMedia parses the URL of r, in the form in which replies show image URLs. The file
+// need not exist. The zero MediaRequest stands for a request that is not for an image.
 func ParseMedia(r *http.Request) MediaRequest {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return MediaRequest{}

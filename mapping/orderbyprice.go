@@ -11,20 +11,21 @@ import (
 	"github.com/portico-commerce/portico/mapping/listquery"
 )
 
-// ordersByFinalPrice reports whether a list of products is that of the original which
-// joins its index of prices: an Admin's at a store view, ordered by price (wire 10).
+// ordersByFinalPrice reports whether the original answers a list of products from its
+// price index: for an Admin at a store view, ordered by price (wire 10).
 func (s *Service) ordersByFinalPrice(c *Call, view storeView, wanted *listquery.List) bool {
 	return s.dialect.PriceIndex && c.Principal.Role == contract.Admin && view.id != 0 && wanted.Query.OrderBy == "price"
 }
 
-// A pricedProduct is a product and what a Guest pays for it.
+// A pricedProduct is the key of a product and its price for Guests.
 type pricedProduct struct {
 	key   adapter.Key
 	price money
 }
 
-// rowsByFinalPrice returns the wanted products in the order of the prices that Guests
-// pay, ties by ascending id. Only the keys and prices of all products are in memory.
+// rowsByFinalPrice returns the requested products in the order of their prices for
+// Guests, ties by ascending id. It holds only the keys and prices of all products in
+// memory.
 func (s *Service) rowsByFinalPrice(ctx context.Context, _ *Call, wanted *listquery.List, bounds adapter.ListParams, hook batchHook) (*rows, error) {
 	priced, err := s.finalPrices(ctx, wanted, bounds)
 	if err != nil {
@@ -59,7 +60,7 @@ func (s *Service) finalPrices(ctx context.Context, wanted *listquery.List, bound
 		for _, product := range products {
 			priced = append(priced, pricedProduct{keyOf(product), guest.finalPrice(product, true)})
 		}
-		return nil, nil // what is read leaves at once
+		return nil, nil // keep no record in memory
 	})
 	return priced, err
 }

@@ -6,11 +6,12 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// maxPrices is the greatest number of entries of a list. No shop needs as many,
-// and all are stored in one transaction.
+// maxPriceEntries limits the entries of one price list, since a single transaction stores
+// them all. No shop needs as many.
 const maxPriceEntries = 1000
 
-// A priceRules is one of the two lists of prices of a product.
+// A priceList describes one of the two price lists of a product: group prices or tier
+// prices.
 type priceList struct {
 	field          string
 	attributeIndex int
@@ -27,8 +28,8 @@ func (p *productWrites) newPriceList(field string, rules []contract.SetRule, twi
 	return priceList{field: field, attributeIndex: at, entrySchema: p.schema.Attributes[at].Nested, rules: rules, duplicateFault: twice}
 }
 
-// entries returns the entries of a list of prices: none where something else is
-// sent.
+// entries returns the entries of a price list that was sent, or nil if the value is not a
+// list.
 func (w *productWrite) entries(field string) []codec.Member {
 	n, ok := w.body.Get(field)
 	if !ok {
@@ -37,8 +38,7 @@ func (w *productWrite) entries(field string) []codec.Member {
 	return n.Members
 }
 
-// checkPrices checks each entry of a list of prices (products 5.3, steps 4 and
-// 5).
+// checkPrices checks each entry of a price list (products 5.3, steps 4 and 5).
 func (w *productWrite) checkPrices(list *priceList) {
 	entries := w.entries(list.field)
 	for i := range entries {
@@ -55,8 +55,8 @@ func (w *productWrite) checkPrices(list *priceList) {
 	}
 }
 
-// prices returns the entries of a checked list as they are stored, without those
-// that carry the mark of deletion.
+// priceRecords returns the records of a valid price list, without the entries marked for
+// deletion.
 func (w *productWrite) priceRecords(list *priceList) []adapter.Record {
 	var records []adapter.Record
 	for _, m := range w.entries(list.field) {
@@ -76,8 +76,7 @@ func (w *productWrite) priceRecords(list *priceList) []adapter.Record {
 	return records
 }
 
-// repeats reports whether two entries have the same place: website, group and
-// quantity.
+// hasDuplicates reports whether two entries have the same website, group and quantity.
 func (list *priceList) hasDuplicates(records []adapter.Record) bool {
 	type slot struct {
 		website, group int64

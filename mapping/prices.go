@@ -13,24 +13,23 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// PriceSettings are what prices depend on besides products and customers.
+// PriceSettings are the settings that prices depend on, besides products and customers.
 type PriceSettings struct {
-	// TimeZone is the store's: days begin and special prices change in it. nil is
-	// UTC.
+	// TimeZone is that of the shop; special prices begin and end in it. nil means UTC.
 	TimeZone *time.Location
-	// TaxCountry and TaxRegion, the code of one of its regions or "", are where
-	// callers without a shipping address pay tax.
+	// TaxCountry and TaxRegion are where a caller without a shipping address pays tax.
+	// TaxRegion is the code of a region or "".
 	TaxCountry, TaxRegion string
 }
 
-// money is an amount, or a percentage, in ten-thousandths. It is never negative.
+// money is an amount or a percentage, in ten-thousandths. It is never negative.
 type money uint64
 
 // moneyUnit is 1 in ten-thousandths.
 const moneyUnit = 10000
 
-// parseMoney reads a decimal with four places. What is no such text, or below 0,
-// is 0: no price goes below (products 3.5).
+// parseMoney parses a decimal with four places. Anything else, and any negative amount,
+// is 0: no price is negative (products 3.5).
 func parseMoney(v adapter.Value) money {
 	whole, fraction, _ := strings.Cut(v.Text(), ".")
 	n, err := strconv.ParseUint(whole+fraction, 10, 63)
@@ -40,21 +39,21 @@ func parseMoney(v adapter.Value) money {
 	return money(n)
 }
 
-// plus returns m with percent added, in cents, rounded half away from zero.
+// withPercent returns m plus percent of it, in cents, with half cents rounded up.
 func (m money) withPercent(percent money) (cents uint64) {
-	// m and the factor in ten-thousandths of a percent multiply to 10^-10.
+	// The product of m and the factor has a unit of 10^-10.
 	const inCent = 100 * moneyUnit * 100
 	high, low := bits.Mul64(uint64(m), uint64(percent)+100*moneyUnit)
 	low, carry := bits.Add64(low, inCent/2, 0)
 	high += carry
 	if high >= inCent {
-		return 1<<64 - 1 // beyond what any column holds
+		return 1<<64 - 1 // more than any column can hold
 	}
 	cents, _ = bits.Div64(high, low, inCent)
 	return cents
 }
 
-// number writes cents in the shortest form: 43.29, 119.5, 99.
+// centsNode returns cents as a number in its shortest form: 43.29, 119.5, 99.
 func centsNode(cents uint64) codec.Node {
 	text := strconv.FormatUint(cents/100, 10)
 	if part := cents % 100; part != 0 {
@@ -63,23 +62,24 @@ func centsNode(cents uint64) codec.Node {
 	return codec.NumberNode(text)
 }
 
-// A taxRate is the percentage on products of a class in a place. Texts are
-// folded.
+// A taxRate is the tax rate of one product tax class in one country or region. Its texts
+// are folded.
 type taxRate struct {
 	class              int64
 	country            string
-	region, regionName string // code and name; "" for the whole country
+	region, regionName string // code and name, or "" for the whole country
 	regionID           int64
 	percent            money
 }
 
-// A place is where tax is due. Texts are folded; region is a code or a name.
+// A taxAddress is the place whose tax rates apply. Its texts are folded; region is a code
+// or a name.
 type taxAddress struct {
 	country, region string
 	regionID        int64
 }
 
-// covers reports whether the rate applies in p.
+// appliesTo reports whether the rate applies at p.
 func (t *taxRate) appliesTo(p taxAddress) bool {
 	switch {
 	case t.country != p.country:
@@ -93,21 +93,21 @@ func (t *taxRate) appliesTo(p taxAddress) bool {
 	}
 }
 
-// A buyer is who prices are for.
+// A buyer is the customer group and the tax rates for which prices are computed.
 type buyer struct {
 	group int64
-	rates []taxRate // those of the buyer's place, of a region before of a country
-	clock string    // now in the store, as stored times are written
-	// nextChange is when the next special price of those asked for begins or ends,
-	// as the clock shows it; empty for none.
+	rates []taxRate // rates of the buyer's region before those of the country
+	clock string    // the current time in the shop, in the format of stored times
+	// nextChange is the time, in the same format, at which a special price that was
+	// computed begins or ends next; "" if none does.
 	nextChange string
 }
 
-// allGroups is the group of tier prices that hold for everybody.
+// allGroupsID is the customer group of tier prices that apply to everybody.
 const allGroupsID = 32000
 
-// buyer finds the caller's group and place (products 3.5). A Customer's are read
-// together; one without a shipping address pays tax where a Guest does.
+// findBuyer determines the caller's customer group and tax address (products 3.5). A
+// Customer without a default shipping address pays the same tax as a Guest.
 func (s *Service) findBuyer(ctx context.Context, c *Call) (*buyer, error) {
 	shop, err := s.shops.current(ctx)
 	if err != nil {
@@ -130,8 +130,9 @@ func (s *Service) findBuyer(ctx context.Context, c *Call) (*buyer, error) {
 	return b, nil
 }
 
-// customerPlace returns the group of a customer and the place of the default
-// shipping address, or else usual.
+// customerTaxAddress returns a customer's group and the place of their default shipping
+// address, or fallback without one. It reads both in one query if there is such an
+// address.
 func (s *Service) customerTaxAddress(ctx context.Context, id int64, fallback taxAddress) (group int64, at taxAddress, err error) {
 	found, err := s.addresses.all(ctx, &adapter.ListParams{
 		Query:   adapter.Query{Where: []adapter.Condition{integerEquals("is_default_shipping", 1)}, Limit: 1},
@@ -156,7 +157,7 @@ func (s *Service) customerTaxAddress(ctx context.Context, id int64, fallback tax
 	return customer.Get("group_id").Int(), fallback, nil
 }
 
-// percent returns the rate on products of a tax class.
+// percent returns the tax rate for a product tax class.
 func (b *buyer) percent(class int64) money {
 	for i := range b.rates {
 		if b.rates[i].class == class {
@@ -166,9 +167,9 @@ func (b *buyer) percent(class int64) money {
 	return 0
 }
 
-// final returns what one unit of the product costs b without tax: the least of
-// its price, the special price while it holds, and the price of b's group. Tier
-// prices do not count.
+// finalPrice returns what one unit of the product costs b, without tax: the lowest of its
+// price, its special price while that applies, and the price for b's group. Tier prices
+// do not count.
 func (b *buyer) finalPrice(product adapter.Record, inList bool) money {
 	price := parseMoney(product.Get("price"))
 	if special := product.Get("special_price"); !special.Empty() && b.specialPriceApplies(product, inList) {
@@ -182,9 +183,9 @@ func (b *buyer) finalPrice(product adapter.Record, inList bool) money {
 	return price
 }
 
-// specialHolds reports whether the window of the special price is open: in lists
-// by whole days, else to the second and 24 hours beyond its end. A missing bound
-// is open.
+// specialPriceApplies reports whether the special price applies now. Lists compare whole
+// days; otherwise the price applies to the second, and until 24 hours after its end. A
+// missing bound is open. It also notes when the answer changes.
 func (b *buyer) specialPriceApplies(product adapter.Record, inList bool) bool {
 	from, to, now := product.Get("special_from_date").Text(), product.Get("special_to_date").Text(), b.clock
 	if inList {
@@ -201,8 +202,8 @@ func (b *buyer) specialPriceApplies(product adapter.Record, inList bool) bool {
 	return (from == "" || from <= now) && (to == "" || now <= to)
 }
 
-// changesAt notes that a price is another from a time on, written in layout, or
-// from so long after it.
+// notePriceChange notes that a price changes at the given delay after the time from,
+// which is written in layout.
 func (b *buyer) notePriceChange(layout, from string, after time.Duration) {
 	start, err := time.Parse(layout, from)
 	if err != nil {
@@ -214,11 +215,11 @@ func (b *buyer) notePriceChange(layout, from string, after time.Duration) {
 	}
 }
 
-// day returns the date of a stored time, "" of none.
+// dateOnly returns the date of a stored time, or "" for an empty one.
 func dateOnly(t string) string { return t[:min(len(t), len(time.DateOnly))] }
 
-// tiers returns the public tier_price: the prices from a quantity on that hold
-// for b, by ascending quantity, of one quantity the least.
+// tierPrices returns the public tier_price: the quantity prices that apply to b by
+// ascending quantity, and for each quantity the lowest.
 func (b *buyer) tierPrices(product adapter.Record) codec.Node {
 	var mine []adapter.Record
 	for _, t := range product.Get("tier_price").Records() {

@@ -11,8 +11,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// listProductCategories handles GET /products/:id/categories: by ascending id of
-// the category, and for everybody but Admin active ones only (product_parts 4.1).
+// listProductCategories handles GET /products/:id/categories. The list is sorted by
+// ascending category id. Only an Admin sees inactive categories (product_parts 4.1).
 func (s *Service) listProductCategories(ctx context.Context, c *Call) (*Reply, error) {
 	product, _, err := s.findProduct(ctx, c, productAttributes{})
 	if err != nil {
@@ -31,9 +31,8 @@ func (s *Service) listProductCategories(ctx context.Context, c *Call) (*Reply, e
 	return s.productCategories.listReply(c, arrayOfRecords, assignments)
 }
 
-// getProductCategory handles GET /products/:id/categories/:category_id, to which
-// the original answers with the product, whatever the category (product_parts
-// 4.5).
+// getProductCategory handles GET /products/:id/categories/:category_id. The original
+// replies with the product, whatever the category (product_parts 4.5).
 func (s *Service) getProductCategory(ctx context.Context, c *Call) (*Reply, error) {
 	if c.Principal.Role == contract.Admin {
 		return s.answerProduct(ctx, c, &s.products.assigned)
@@ -41,7 +40,7 @@ func (s *Service) getProductCategory(ctx context.Context, c *Call) (*Reply, erro
 	return s.answerProduct(ctx, c, &s.products.publicAssigned)
 }
 
-// toActiveCategories returns the assignments whose category is active.
+// onlyActiveCategories returns the assignments to active categories.
 func (s *Service) onlyActiveCategories(ctx context.Context, assignments []adapter.Record) ([]adapter.Record, error) {
 	ids := make([]string, len(assignments))
 	for i, assignment := range assignments {
@@ -66,9 +65,9 @@ func (s *Service) onlyActiveCategories(ctx context.Context, assignments []adapte
 	return kept, nil
 }
 
-// createProductCategory handles POST /products/:id/categories. The id sent is
-// checked before the product is looked up; all else is up to the store, which
-// decides it at once (product_parts 4.3).
+// createProductCategory handles POST /products/:id/categories. It checks the category id
+// before it looks up the product; the store checks the rest in one transaction
+// (product_parts 4.3).
 func (s *Service) createProductCategory(ctx context.Context, c *Call) (*Reply, error) {
 	category, err := s.readCategoryID(&c.Body)
 	if err != nil {
@@ -99,7 +98,7 @@ func (s *Service) createProductCategory(ctx context.Context, c *Call) (*Reply, e
 	return createdReply("/products/"+url.PathEscape(c.Param("id"))+"/categories/", adapter.Key(category)), nil
 }
 
-// readCategoryID reads the one field of an assignment.
+// readCategoryID parses category_id, the only field of an assignment.
 func (s *Service) readCategoryID(body *codec.Node) (int64, error) {
 	const field = "category_id"
 	sent, ok := body.Get(field)

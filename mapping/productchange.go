@@ -7,10 +7,11 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// defaultScope is the level of values that hold where a store view has none.
+// defaultScope is the store id of the values that apply where a store view has none of
+// its own.
 const defaultScope = 0
 
-// created returns the new product the body describes.
+// newRecord returns the new product that the body describes.
 func (w *productWrite) newRecord() adapter.Record {
 	r := w.changes(adapter.NewRecord(w.schema), defaultScope)
 	code := w.productType.Code
@@ -28,8 +29,9 @@ func (w *productWrite) newRecord() adapter.Record {
 	return r
 }
 
-// changed returns what a checked body changes of a product at a level, with all
-// that follows from it (products 5.6). It depends on nothing but current.
+// changes returns what a valid body changes in a product at a store view, with all
+// derived changes (products 5.6). It is a pure function of current, as
+// [adapter.UpdateParams] requires.
 func (w *productWrite) changes(current adapter.Record, storeID int64) adapter.Record {
 	next := adapter.NewRecord(w.schema)
 	for i := range w.rules {
@@ -52,9 +54,8 @@ func (w *productWrite) changes(current adapter.Record, storeID int64) adapter.Re
 	return next
 }
 
-// value returns what a checked value is stored as (products 4 and 5.2): false
-// takes away what the scope has of its own, and a list in place of a text stores
-// nothing.
+// storedValue returns what a valid value is stored as (products 4 and 5.2). False removes
+// the scope's own value, and a list in place of a text stores nothing.
 func (w *productWrite) storedValue(rule *productRule, n *codec.Node) adapter.Value {
 	switch {
 	case n.Kind == codec.Struct:
@@ -80,7 +81,7 @@ func (w *productWrite) storedValue(rule *productRule, n *codec.Node) adapter.Val
 	return adapter.TextValue(text)
 }
 
-// cutText cuts a text to what is stored of it.
+// truncateForRule truncates a text to the length that the original stores.
 func truncateForRule(text string, rule *contract.ProductRule) string {
 	if rule.Characters > 0 {
 		text = truncateRunes(text, rule.Characters)
@@ -91,7 +92,7 @@ func truncateForRule(text string, rule *contract.ProductRule) string {
 	return text
 }
 
-// after returns a value as it will be.
+// valueAfter returns the value of an attribute after the change.
 func valueAfter(current, next adapter.Record, name string) adapter.Value {
 	if v := next.Get(name); v.Kind() != adapter.Absent {
 		return v
@@ -99,11 +100,12 @@ func valueAfter(current, next adapter.Record, name string) adapter.Value {
 	return current.Get(name)
 }
 
-// hasNone reports whether nothing is stored.
+// isUnset reports whether v stores no value.
 func isUnset(v adapter.Value) bool { return v.Empty() || v.Kind() == adapter.Unset }
 
-// switchGiftMessage lets the store's setting take the place of
-// gift_message_available, or ends that.
+// applyGiftMessageConfig clears gift_message_available if the body says that the shop's
+// setting applies. If the body says that it no longer applies, it gives the attribute a
+// value.
 func (w *productWrite) applyGiftMessageConfig(current, next adapter.Record) {
 	if _, sent := w.sentValue("use_config_gift_message_available"); !sent {
 		return
@@ -115,8 +117,8 @@ func (w *productWrite) applyGiftMessageConfig(current, next adapter.Record) {
 	}
 }
 
-// makesURLKey reports whether the save of a product, nil for a new one, makes its
-// url_key of its name: where none is sent and none is there.
+// generatesURLKey reports whether a save generates the url_key from the name, which is so
+// if the body holds none and the product has none. current is nil for a new product.
 func (w *productWrite) generatesURLKey(current *adapter.Record) bool {
 	if sent, ok := w.body.Get("url_key"); ok {
 		return isMissing(sent)
@@ -124,8 +126,7 @@ func (w *productWrite) generatesURLKey(current *adapter.Record) bool {
 	return current == nil || current.Get("url_key").Text() == ""
 }
 
-// sendsNoURLKey reports whether the url_key that is sent is a text of which nothing is
-// left.
+// sendsUnusableURLKey reports whether the body holds a url_key with no usable character.
 func (w *productWrite) sendsUnusableURLKey() bool {
 	sent, ok := w.sentValue("url_key")
 	return ok && !isMissing(sent) && w.urlKey(sent.String()).Kind() == adapter.Null
@@ -137,8 +138,7 @@ func (w *productWrite) generateURLKey(current, next adapter.Record) {
 	}
 }
 
-// urlKey returns the url_key made of a text; one that gives none is stored as
-// nothing.
+// urlKey returns the url_key for a text, or null if it has no usable character.
 func (w *productWrite) urlKey(text string) adapter.Value {
 	key := w.urlKeys.generate(text)
 	if key == "" {
@@ -147,13 +147,13 @@ func (w *productWrite) urlKey(text string) adapter.Value {
 	return adapter.TextValue(key)
 }
 
-// toTheMinute is time.DateTime without the seconds.
+// minuteFormat is time.DateTime with the seconds set to 0.
 const minuteFormat = "2006-01-02 15:04:00"
 
-// beginSpecialPrice lets a special price begin now where nothing says when: in
-// the default scope at every save, elsewhere when the beginning is taken away. A
-// zero that is sent is no price to it yet, and one or false for the beginning no lack
-// of it.
+// defaultSpecialFromDate sets special_from_date to the current time if there is a special
+// price without a start: at every save of the default scope, and elsewhere when the save
+// clears the date. A special price that is sent as zero does not count as one; a
+// special_from_date that is sent as zero or false does not count as cleared.
 func (w *productWrite) defaultSpecialFromDate(current, next adapter.Record, storeID int64) {
 	begins := next.Get("special_from_date")
 	open := begins.Kind() == adapter.Null

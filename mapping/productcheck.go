@@ -10,9 +10,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// check returns nil when the product can be saved, and else the reasons why not:
-// those of the validation (products 5.3), which collects all it finds, before
-// those that only turn up in the save (products 5.5).
+// check returns nil if the product can be saved, otherwise its faults: all faults of the
+// validation (products 5.3), or the first fault that the original only finds when it
+// saves (products 5.5).
 func (w *productWrite) check() error {
 	if w.crashesOriginal() {
 		return w.dialect.Fault(contract.ValueCrash)
@@ -23,7 +23,7 @@ func (w *productWrite) check() error {
 	if w.checkType() {
 		w.checkFields()
 	}
-	// Where the original dies nothing is left of what it has collected.
+	// Where the original crashes, it loses the faults it has collected.
 	if i := slices.IndexFunc(w.faults, func(f contract.Fault) bool { return f.Bare }); i >= 0 {
 		return w.faults[i]
 	}
@@ -49,8 +49,8 @@ func (w *productWrite) addFault(key contract.FaultKey, args ...any) {
 	w.faults = append(w.faults, w.dialect.Fault(key, args...))
 }
 
-// crashes reports whether the body holds a list where the original needs a text
-// of its own for, or a text where it needs a list (products 2).
+// crashesOriginal reports whether the body holds a list where the original needs a text
+// for its own purposes, or a text where it needs a list (products 2).
 func (w *productWrite) crashesOriginal() bool {
 	filled := func(field string) bool {
 		n, ok := w.body.Get(field)
@@ -71,19 +71,18 @@ func (w *productWrite) crashesOriginal() bool {
 	})
 }
 
-// maxChoices is the greatest number of values of an option field that are judged one by
-// one.
+// maxOptionValues limits the number of values in a list for an option field, which are
+// checked one by one.
 const maxOptionValues = 1000
 
-// hasLongLists reports whether an option field has more values than that.
 func (w *productWrite) hasTooManyOptions() bool {
 	return slices.ContainsFunc(w.rules, func(r productRule) bool {
 		return r.Check == contract.Option && len(w.entries(r.Field)) > maxOptionValues
 	})
 }
 
-// checkKind checks type and attribute set (products 5.3, steps 1 and 2), which
-// an update ignores. It returns false when nothing else is looked at.
+// checkType checks the product type and the attribute set (products 5.3, steps 1 and 2),
+// which an update ignores. It returns false if the validation ends here.
 func (w *productWrite) checkType() bool {
 	if w.current != nil {
 		return true
@@ -103,13 +102,13 @@ func (w *productWrite) checkType() bool {
 	return len(w.faults) == 0
 }
 
-// attributeSet reads the id of an attribute set by its leading digits.
+// attributeSetID returns the id of an attribute set, from the leading digits of a value.
 func attributeSetID(n *codec.Node) string {
 	id, _ := numeric.LeadingInteger(n.String())
 	return strconv.FormatInt(id, 10)
 }
 
-// checkFields runs the steps that collect (products 5.3, steps 3 to 9).
+// checkFields runs the steps that collect faults (products 5.3, steps 3 to 9).
 func (w *productWrite) checkFields() {
 	if sku, ok := w.sentValue("sku"); ok && utf8.ValidString(sku.String()) && utf8.RuneCountInString(sku.String()) > contract.MaxSKU {
 		w.addFault(contract.SKUTooLong, contract.MaxSKU)
@@ -144,8 +143,8 @@ func (w *productWrite) checkFields() {
 	}
 }
 
-// outweighs reports whether a weight is beyond what is stored. The original compares a
-// text that is no number byte by byte, and takes every list for more.
+// exceedsMaxWeight reports whether a weight is too large to store. The original compares
+// a text that is not a number byte by byte, and takes every list to be too large.
 func exceedsMaxWeight(n *codec.Node) bool {
 	if number, ok := numericValue(n); ok {
 		return number > maxDecimal
@@ -153,7 +152,7 @@ func exceedsMaxWeight(n *codec.Node) bool {
 	return n.Kind == codec.Text && n.Text > numeric.Decimal(maxDecimal) || n.Kind == codec.Struct && len(n.Members) > 0
 }
 
-// checkField checks one value that is sent (products 5.3, step 8).
+// checkField checks one value that was sent (products 5.3, step 8).
 func (w *productWrite) checkField(rule *productRule, n *codec.Node) {
 	if w.isNotApplicable(rule) {
 		w.addFault(contract.NotApplicable, rule.Field, w.productType.Label)
@@ -183,9 +182,9 @@ func (w *productWrite) checkField(rule *productRule, n *codec.Node) {
 	}
 }
 
-// storesNoList reports whether the original lets a list or record pass in place of a
-// value, and stores nothing of it (products 5.2). Options judge what is in the list, and
-// an empty list is no value where one is required.
+// isIgnoredList reports whether the original accepts a list or record in place of a
+// value, and stores nothing (products 5.2). It does not where it checks the entries of a
+// list one by one, and an empty list does not count as a required value.
 func isIgnoredList(rule *productRule, n *codec.Node) bool {
 	switch {
 	case len(n.Members) == 0:
@@ -195,7 +194,7 @@ func isIgnoredList(rule *productRule, n *codec.Node) bool {
 	}
 }
 
-// checkPriceList checks the field of a list of prices as one of the product's fields
+// checkPriceList checks the field of a price list like other fields of the product
 // (products 5.3, step 8, and wire 6.6).
 func (w *productWrite) checkPriceList(list *priceList) {
 	n, sent := w.sentValue(list.field)
@@ -208,13 +207,13 @@ func (w *productWrite) checkPriceList(list *priceList) {
 	}
 }
 
-// lacks reports whether the field does not apply to the type of the product. A
-// type of which nothing is known lacks nothing.
+// isNotApplicable reports whether the field does not apply to the product's type. All
+// fields apply to an unknown type.
 func (w *productWrite) isNotApplicable(rule *productRule) bool {
 	return w.productType != nil && slices.Contains(w.productType.Lacking, rule.Field)
 }
 
-// demanded names what only the type of a new product requires.
+// requiredByType returns the fields that the type of a new product requires in addition.
 func (w *productWrite) requiredByType() []string {
 	if w.current != nil {
 		return nil
@@ -222,8 +221,8 @@ func (w *productWrite) requiredByType() []string {
 	return w.productType.Demanded
 }
 
-// checkOption checks what is sent for an option field: a value, or each value of a list
-// by itself (products 5.2).
+// checkOption checks the value of an option field, or each value of a list (products
+// 5.2).
 func (w *productWrite) checkOption(rule *productRule, n *codec.Node) {
 	switch {
 	case n.Kind != codec.Struct:
@@ -234,7 +233,7 @@ func (w *productWrite) checkOption(rule *productRule, n *codec.Node) {
 	case rule.TextChoice == contract.LooseChoice:
 		w.addFault(contract.OptionInvalid, listPlaceholder, rule.Field)
 		return
-	case len(n.Members) == 0: // left to the check of required fields
+	case len(n.Members) == 0: // checkRequired handles it
 		return
 	}
 	known := len(w.faults)
@@ -253,8 +252,8 @@ func (w *productWrite) checkOption(rule *productRule, n *codec.Node) {
 	}
 }
 
-// isOption reports whether a value may be sent for an option field. One that is
-// empty is left to the check of required fields.
+// isValidOption reports whether a value is valid for an option field. An empty value is
+// valid here if checkRequired handles it.
 func (w *productWrite) isValidOption(rule *productRule, n *codec.Node) bool {
 	switch {
 	case n.Kind == codec.False:
@@ -268,8 +267,8 @@ func (w *productWrite) isValidOption(rule *productRule, n *codec.Node) bool {
 	return ok
 }
 
-// option returns the code a value stands for: a number by its value, a text to
-// the letter (products 5.2).
+// optionCode returns the option that a value stands for (products 5.2). It compares
+// numbers by value and texts exactly.
 func (w *productWrite) optionCode(rule *productRule, n *codec.Node) (code string, ok bool) {
 	switch {
 	case n.Kind == codec.True && rule.TextChoice == contract.LooseChoice && !w.dialect.OneValueEach:
@@ -298,8 +297,8 @@ func (w *productWrite) optionCode(rule *productRule, n *codec.Node) (code string
 	return "", false
 }
 
-// checkRequired checks what has to be there: in a new product at all, and
-// whenever it is sent not empty (products 5.3, step 9).
+// checkRequired checks that a required field is present in a new product, and not empty
+// if sent (products 5.3, step 9).
 func (w *productWrite) checkRequired(rule *productRule) {
 	if !rule.Required || w.isNotApplicable(rule) {
 		return
@@ -313,13 +312,13 @@ func (w *productWrite) checkRequired(rule *productRule) {
 	}
 }
 
-// storesNothing reports whether nothing is left of a text as it is stored.
+// isStoredEmpty reports whether a text would be stored as an empty one.
 func isStoredEmpty(n *codec.Node) bool {
 	text, ok := storedText(n)
 	return ok && n.Kind == codec.Text && text == ""
 }
 
-// fits reports whether a value inside a set is what its rule demands.
+// satisfies reports whether a value inside price lists or stock_data satisfies its rule.
 func (w *productWrite) satisfies(rule *contract.SetRule, n *codec.Node) bool {
 	number, ok := numericValue(n)
 	switch rule.Check {

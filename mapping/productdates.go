@@ -13,8 +13,8 @@ import (
 var (
 	unixSeconds = regexp.MustCompile(`^[0-9]+$`)
 	isoDate     = regexp.MustCompile(`^([0-9]{4})-([0-9]{2})-([0-9]{2})(?: ([0-9]{2}):([0-9]{2}):([0-9]{2}))?$`)
-	// What is neither is read by its numbers: month, day, year, hour, minute. The
-	// rest, seconds and an offset, does not count.
+	// The other forms consist of month, day, year, hour and minute in some order. Seconds
+	// and an offset are ignored.
 	numericDate = regexp.MustCompile(`(?i)^([0-9]{1,4})([-/.])([0-9]{1,2})([-/.])([0-9]{1,4})` + timePattern + `$`)
 	monthFirst  = regexp.MustCompile(`(?i)^([a-z]{3,9})\.? +([0-9]{1,2}),? +([0-9]{1,4})` + timePattern + `$`)
 	dayFirst    = regexp.MustCompile(`(?i)^([0-9]{1,2})\.? +([a-z]{3,9})\.?,? +([0-9]{1,4})` + timePattern + `$`)
@@ -22,10 +22,9 @@ var (
 
 const timePattern = `(?:(?:,? +| *T *)([0-9]{1,2}):([0-9]{2})(?::[0-9]{2}(?:\.[0-9]+)?)? *(AM|PM)?(?: *(?:Z|UTC|GMT|[-+][0-9]{2}:?[0-9]{2}))?)?`
 
-// readMoment reads a date, with a time or without, as the text of a stored time
-// (products 5.4). A form that gives the original an arbitrary date is invalid.
-// Values that are no date at all are not its business: "", null, false, 0 and
-// lists.
+// parseDateTime parses a date, with or without a time, into the format of stored times
+// (products 5.4). A form from which the original produces an arbitrary date is invalid.
+// Callers must handle the values that stand for no date: "", null, false, 0 and lists.
 func parseDateTime(n *codec.Node) (stored string, fault contract.FaultKey) {
 	text := n.String()
 	if unixSeconds.MatchString(text) {
@@ -44,7 +43,7 @@ func parseDateTime(n *codec.Node) (stored string, fault contract.FaultKey) {
 	return parseHumanDate(strings.Trim(text, " \t\r\n"))
 }
 
-// readWritten reads a date as people write it.
+// parseHumanDate parses a date as people write it.
 func parseHumanDate(text string) (stored string, fault contract.FaultKey) {
 	var year, month, day int
 	var timeParts []string
@@ -76,9 +75,9 @@ func parseHumanDate(text string) (stored string, fault contract.FaultKey) {
 	return formatDate(t)
 }
 
-// inOrder takes three numbers for month, day and year, unless they cannot be:
-// then the one that can only be a year is the year, and a month that is none
-// changes places with the day.
+// orderDateParts takes three numbers for month, day and year. If that is impossible, the
+// number that can only be a year becomes the year, and an impossible month is swapped
+// with the day.
 func orderDateParts(month, day, year int) (int, int, int) {
 	const days, months = 31, 12
 	switch {
@@ -93,7 +92,7 @@ func orderDateParts(month, day, year int) (int, int, int) {
 	return month, day, year
 }
 
-// monthOf returns the month of an English name or its first three letters, 0 of
+// monthNumber returns the month for an English name or its first three letters, or 0 for
 // anything else.
 func monthNumber(name string) int {
 	for m := time.January; m <= time.December; m++ {
@@ -108,7 +107,8 @@ func utcTime(year, month, day, hour, minute, second int) time.Time {
 	return time.Date(year, time.Month(month), day, hour, minute, second, 0, time.UTC)
 }
 
-// storedDate writes t, unless no store can hold it.
+// formatDate returns t in the format of stored times, or a fault if its year is not
+// storable.
 func formatDate(t time.Time) (stored string, fault contract.FaultKey) {
 	if t.Year() < 1 || t.Year() > maxYear {
 		return "", contract.DateInvalid
@@ -116,7 +116,7 @@ func formatDate(t time.Time) (stored string, fault contract.FaultKey) {
 	return t.Format(time.DateTime), 0
 }
 
-// atoi reads what an expression has found to be a few digits, or nothing.
+// atoi parses a few digits that a regular expression has matched; it returns 0 for none.
 func atoi(digits string) int {
 	i, _ := strconv.Atoi(digits)
 	return i

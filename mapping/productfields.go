@@ -12,27 +12,28 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A productReply makes the records of one reply, with the fields that are made of
-// more than the product (products 3.4).
+// A productReply renders the products of one reply, with the fields that need more than
+// the product's own attributes (products 3.4).
 type productReply struct {
-	resource // for this call alone
+	resource // a copy for this call
 	s        *Service
 	c        *Call
 	inList   bool
-	// parts names the attributes the fields are made of.
+	// needed names the attributes that the fields are made of.
 	needed productAttributes
 
 	needsBuyer, needsStock, needsGallery bool
 
 	buyer *buyer
 	stock map[int64]adapter.Record // by product
-	// level is the store view that a single product is read at, gallery its first
-	// images there.
+	// storeID is the store view at which a single product is read; gallery holds its
+	// first images there.
 	storeID int64
 	gallery []adapter.Record
 }
 
-// newProductReply finds out what the fields are made of.
+// newProductReply returns a reply for the given fields, and determines which data they
+// need.
 func (s *Service) newProductReply(c *Call, r *resource, fields []int, inList bool) *productReply {
 	p := &productReply{resource: *r, s: s, c: c, inList: inList}
 	p.compute = make(map[string]func(*Call, adapter.Record) (codec.Node, bool))
@@ -84,7 +85,7 @@ func (s *Service) newProductReply(c *Call, r *resource, fields []int, inList boo
 	return p
 }
 
-// needs notes attributes on demand.
+// needOnDemand adds attributes on demand to those needed.
 func (p *productReply) needOnDemand(attributes ...string) {
 	for _, name := range attributes {
 		if !slices.Contains(p.needed.onDemand, name) {
@@ -95,11 +96,11 @@ func (p *productReply) needOnDemand(attributes ...string) {
 
 func (p *productReply) isPublic() bool { return p.c.Principal.Role != contract.Admin }
 
-// stockBatch is the number of products whose stock items one query reads.
+// stockItemsPerQuery is the number of stock items that one query reads.
 const stockItemsPerQuery = 100
 
-// gather reads what the fields of records need besides them. The buyer stays the
-// same however many records a reply gathers for, one batch after the other.
+// load reads the data that the fields of records need besides the records. A reply calls
+// it once for each batch; the buyer stays the same for all batches.
 func (p *productReply) load(ctx context.Context, records []adapter.Record) error {
 	if p.needsBuyer && p.buyer == nil && len(records) > 0 {
 		var err error
@@ -140,7 +141,7 @@ func (p *productReply) load(ctx context.Context, records []adapter.Record) error
 	return nil
 }
 
-// made makes the value of the field called name, which no attribute holds.
+// computedField returns the value of a field that no single attribute holds.
 func (p *productReply) computedField(name string, product adapter.Record) (codec.Node, bool) {
 	switch name {
 	case "group_price":
@@ -177,9 +178,9 @@ func (p *productReply) computedField(name string, product adapter.Record) (codec
 	case "buy_now_url":
 		return codec.TextNode(p.buyNowURL(product)), true
 	case "total_reviews_count":
-		return codec.TextNode("0"), true // reviews are no part of the interface
+		return codec.TextNode("0"), true // the API has no reviews
 	case "has_custom_options":
-		return codec.Node{Kind: codec.False}, true // nor are options
+		return codec.Node{Kind: codec.False}, true // nor custom options
 	default:
 		return codec.Node{}, false
 	}
@@ -189,7 +190,7 @@ func (p *productReply) percent(product adapter.Record) money {
 	return p.buyer.percent(product.Get("tax_class_id").Int())
 }
 
-// groupPrices writes an Admin's group_price, as first stored.
+// groupPrices renders an Admin's group_price in its stored order.
 func (p *productReply) groupPrices(product adapter.Record) codec.Node {
 	var entries []codec.Node
 	for _, price := range product.Get("group_price").Records() {
@@ -202,8 +203,8 @@ func (p *productReply) groupPrices(product adapter.Record) codec.Node {
 	return listNode(entries)
 }
 
-// tierPrices writes an Admin's tier_price by ascending quantity. The group that
-// stands for all is a number.
+// tierPrices renders an Admin's tier_price by ascending quantity. The group that stands
+// for all groups is a number.
 func (p *productReply) tierPrices(product adapter.Record) codec.Node {
 	prices := slices.Clone(product.Get("tier_price").Records())
 	slices.SortStableFunc(prices, func(a, b adapter.Record) int { return compareMoney(a, b, "price_qty") })
@@ -226,7 +227,7 @@ func textMember(r adapter.Record, name string) codec.Member {
 	return codec.Member{Key: name, Value: codec.TextNode(r.Get(name).Text())}
 }
 
-// stockData writes the stock item of an Admin's product.
+// stockData renders the stock item in an Admin's product.
 func (p *productReply) stockData(product adapter.Record) (codec.Node, bool) {
 	item, ok := p.stock[product.Get("entity_id").Int()]
 	if !ok {
@@ -237,7 +238,7 @@ func (p *productReply) stockData(product adapter.Record) (codec.Node, bool) {
 	return r.render(p.c, item, fields), true
 }
 
-// inStock returns the stored flag; what is not managed is in stock.
+// inStock returns the stored flag. A product whose stock is not managed is in stock.
 func (p *productReply) inStock(product adapter.Record) codec.Node {
 	stored := product.Get("stock_is_in_stock")
 	if stored.Empty() {
@@ -257,8 +258,8 @@ func (p *productReply) inStock(product adapter.Record) codec.Node {
 	}
 }
 
-// mediaGallery writes the images as they are on their own; their second list is
-// always empty.
+// mediaGallery renders the images as in their own calls. The list of values is always
+// empty.
 func (p *productReply) mediaGallery() codec.Node {
 	r := &p.s.productImages
 	fields, _ := r.listReader(p.c.Principal.Role).Select(contract.SingleJSON, &codec.Node{})
@@ -271,7 +272,7 @@ func (p *productReply) mediaGallery() codec.Node {
 
 func (p *productReply) baseURL() string { return baseURL(p.c, p.s.settings.PublicURL) }
 
-// pagePath returns the path of the product's page.
+// productPagePath returns the path of the product's page in the shop.
 func productPagePath(product adapter.Record) string {
 	path := "/index.php/catalog/product/view/id/" + product.Get("entity_id").Text() + "/"
 	if key := product.Get("default_url_key").Text(); key != "" {
@@ -280,11 +281,11 @@ func productPagePath(product adapter.Record) string {
 	return path
 }
 
-// urlSafe writes base64 for a path segment, as the original does.
+// base64PathReplacer makes base64 suitable for a path segment, as the original does.
 var base64PathReplacer = strings.NewReplacer("+", "-", "/", "_", "=", ",")
 
-// buyNowURL returns the link that puts the product into a cart and leads back to
-// this request. Its key differs with every call.
+// buyNowURL returns the link that adds the product to the cart and redirects back to this
+// request. Its form key differs from call to call.
 func (p *productReply) buyNowURL(product adapter.Record) string {
 	p.c.formKey = newFormKey()
 	back := base64.StdEncoding.EncodeToString([]byte(p.baseURL() + p.c.request.URL.RequestURI()))

@@ -21,9 +21,9 @@ func newProductImages(d *contract.Dialect, fields *contract.Fields, backend *inv
 	return images, err
 }
 
-// listProductImages handles GET /products/:id/images and its store form: by
-// ascending position at the level read, images without one first. The list has
-// no pages and takes no modifiers but attrs.
+// listProductImages handles GET /products/:id/images, with or without a store view. The
+// list is sorted by ascending position at that view, images without one first. It has no
+// pages, and attrs is its only modifier.
 func (s *Service) listProductImages(ctx context.Context, c *Call) (*Reply, error) {
 	product, view, err := s.findProduct(ctx, c, productAttributes{})
 	if err != nil {
@@ -41,13 +41,14 @@ func (s *Service) listProductImages(ctx context.Context, c *Call) (*Reply, error
 	return s.productImages.listReply(c, arrayOfRecords, images)
 }
 
-// imagesOf selects the images of a product at a level, by ascending position.
+// productImageList selects the images of a product at a store view, by ascending
+// position.
 func productImageList(product adapter.Record, storeID int64, where ...adapter.Condition) adapter.ListParams {
 	where = append(where, integerEquals("product_id", product.Get("entity_id").Int()))
 	return adapter.ListParams{StoreID: storeID, Query: adapter.Query{Where: where, OrderBy: "position"}}
 }
 
-// getProductImage handles GET /products/:id/images/:image and its store form.
+// getProductImage handles GET /products/:id/images/:image, with or without a store view.
 func (s *Service) getProductImage(ctx context.Context, c *Call) (*Reply, error) {
 	product, view, err := s.findProduct(ctx, c, productAttributes{})
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// createProductImage handles POST /products/:id/images and its store form. The
-// image is checked before the store view and the product are looked up
-// (product_parts 2.4).
+// createProductImage handles POST /products/:id/images, with or without a store view. It
+// checks the image before it looks up the store view and the product (product_parts 2.4).
 func (s *Service) createProductImage(ctx context.Context, c *Call) (*Reply, error) {
 	image, err := s.readUpload(ctx, c)
 	if err != nil {
@@ -27,9 +26,9 @@ func (s *Service) createProductImage(ctx context.Context, c *Call) (*Reply, erro
 	image.Set("product_id", product.Get("entity_id"))
 	key, err := s.productImages.store.Create(ctx, &adapter.CreateParams{Record: image, StoreID: view.id})
 	switch {
-	case isStoreError(err, adapter.Invalid, "product_id"): // gone since
+	case isStoreError(err, adapter.Invalid, "product_id"): // deleted in the meantime
 		return nil, s.uploadFault(s.dialect.Fault(c.Route.NotFound))
-	case isStoreError(err, adapter.Invalid, "file"): // too long with a number
+	case isStoreError(err, adapter.Invalid, "file"): // too long once a number makes it unique
 		return nil, s.dialect.Fault(contract.ImageUnknownError)
 	case err != nil && adapter.KindOf(err) == adapter.Unsupported:
 		return nil, s.dialect.Fault(contract.ImagesNotSupported)
@@ -39,8 +38,7 @@ func (s *Service) createProductImage(ctx context.Context, c *Call) (*Reply, erro
 	return createdReply("/products/"+url.PathEscape(c.Param("id"))+"/images/", key), nil
 }
 
-// uploadFault returns what the client is told where the store view or the product
-// of a new image is not found.
+// uploadFault returns the error of an upload whose store view or product was not found.
 func (s *Service) uploadFault(err error) error {
 	var refusal contract.Fault
 	if s.dialect.UnknownUploads && errors.As(err, &refusal) && !refusal.Bare {
@@ -49,7 +47,7 @@ func (s *Service) uploadFault(err error) error {
 	return err
 }
 
-// readUpload returns the image that c creates, but for its product.
+// readUpload returns the image in the body of c, without its product.
 func (s *Service) readUpload(ctx context.Context, c *Call) (adapter.Record, error) {
 	content, declared := c.bodyField("file_content"), c.bodyField("file_mime_type")
 	if !truthy(content) || !truthy(declared) {
@@ -83,7 +81,7 @@ func (s *Service) readUpload(ctx context.Context, c *Call) (adapter.Record, erro
 	return image, nil
 }
 
-// imageValues returns what the body of c says of an image, its file apart
+// imageValues returns the values for an image in the body of c, except those for its file
 // (product_parts 2.3).
 func (s *Service) imageValues(c *Call) adapter.Record {
 	r := adapter.NewRecord(s.productImages.schema)
@@ -110,8 +108,8 @@ func (s *Service) imageValues(c *Call) adapter.Record {
 	return r
 }
 
-// imageNumber returns the number that any value sent stands for. ok is false for
-// one that counts as not sent.
+// imageNumber returns the number that a value is converted to. ok is false for a value
+// that counts as not sent.
 func (s *Service) imageNumber(n *codec.Node) (number int64, ok bool) {
 	if n.Kind == codec.Null || n.Kind == codec.Struct && !s.dialect.ListsCast {
 		return 0, false
@@ -119,9 +117,9 @@ func (s *Service) imageNumber(n *codec.Node) (number int64, ok bool) {
 	return castInteger(n, contract.GreatestImageNumber), true
 }
 
-// imageUses returns what an image is sent to be shown as, in the contract's order.
-// alone lets a single one stand without a list. ok is false where nothing is said
-// of it.
+// imageUses returns the uses of an image (such as thumbnail) in a value that was sent, in
+// the contract's order. allowSingle accepts a single use in place of a list. ok is false
+// if the value says nothing about the uses.
 func imageUses(n *codec.Node, allowSingle bool) (uses []string, ok bool) {
 	sent := n.Members
 	switch {
@@ -139,7 +137,7 @@ func imageUses(n *codec.Node, allowSingle bool) (uses []string, ok bool) {
 	return uses, true
 }
 
-// An imageCall is a write of one image that is there.
+// An imageTarget is the existing image that a call writes.
 type imageTarget struct {
 	key     adapter.Key
 	product int64
@@ -147,7 +145,7 @@ type imageTarget struct {
 	missing contract.Fault
 }
 
-// readImageCall reads which image c means, and finds its product.
+// findImageTarget parses the image id in the path of c and finds its product.
 func (s *Service) findImageTarget(ctx context.Context, c *Call) (i imageTarget, err error) {
 	product, view, err := s.findProduct(ctx, c, productAttributes{})
 	if err != nil {
@@ -162,7 +160,7 @@ func (s *Service) findImageTarget(ctx context.Context, c *Call) (i imageTarget, 
 	return i, nil
 }
 
-// check refuses an image that is another product's.
+// checkProduct refuses an image of another product.
 func (i *imageTarget) checkProduct(image adapter.Record) error {
 	if image.Get("product_id").Int() != i.product {
 		return i.missing
@@ -170,7 +168,7 @@ func (i *imageTarget) checkProduct(image adapter.Record) error {
 	return nil
 }
 
-// reply answers when the store has written, or returned err.
+// replyTo returns the reply to a write that ended with err.
 func (i *imageTarget) replyTo(err error) (*Reply, error) {
 	switch {
 	case err == nil:
@@ -182,8 +180,8 @@ func (i *imageTarget) replyTo(err error) (*Reply, error) {
 	}
 }
 
-// updateProductImage handles PUT /products/:id/images/:image and its store form.
-// What the body says of the file means nothing.
+// updateProductImage handles PUT /products/:id/images/:image, with or without a store
+// view. It ignores the fields of the image's file.
 func (s *Service) updateProductImage(ctx context.Context, c *Call) (*Reply, error) {
 	i, err := s.findImageTarget(ctx, c)
 	if err != nil {
@@ -196,7 +194,8 @@ func (s *Service) updateProductImage(ctx context.Context, c *Call) (*Reply, erro
 	}))
 }
 
-// deleteProductImage handles DELETE /products/:id/images/:image and its store form.
+// deleteProductImage handles DELETE /products/:id/images/:image, with or without a store
+// view.
 func (s *Service) deleteProductImage(ctx context.Context, c *Call) (*Reply, error) {
 	i, err := s.findImageTarget(ctx, c)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// findProduct returns the product that the id in c's path, its number or SKU,
-// names at the store view of c, if the caller may see it there (products 3.6 and
-// 3.7). Otherwise it fails with the route's text for a product that is not found.
-// parts are the attributes the record has to hold besides its id.
+// findProduct returns the product that the id in the path of c names, by its number or
+// SKU, at the store view of c (products 3.6 and 3.7). If there is none, or the caller may
+// not see it there, the error is the route's fault for an unknown product. attributes are
+// those that the record must hold besides its id.
 func (s *Service) findProduct(ctx context.Context, c *Call, attributes productAttributes) (product adapter.Record, view storeView, err error) {
 	view, err = s.storeView(ctx, c)
 	if err != nil {
@@ -34,10 +34,12 @@ func (s *Service) findProduct(ctx context.Context, c *Call, attributes productAt
 	return product, view, err
 }
 
-// productParts names attributes of products: those on demand and the others.
+// productAttributes names attributes of products: attributes on demand, and those of
+// every record.
 type productAttributes struct{ onDemand, stored []string }
 
-// named returns the others for a query, which takes nil for all there are.
+// storedOrNone returns stored in a form for a query, in which nil would stand for all
+// attributes.
 func (p *productAttributes) storedOrNone() []string {
 	if p.stored == nil {
 		return []string{}
@@ -45,7 +47,7 @@ func (p *productAttributes) storedOrNone() []string {
 	return p.stored
 }
 
-// onSale reports whether Customers and Guests see a single product, by its values
+// isVisible reports whether Customers and Guests may see a single product, by its values
 // at their store view.
 func isVisible(product adapter.Record) bool {
 	visibility := product.Get("visibility").Int()
@@ -59,11 +61,12 @@ const (
 	visibleEverywhere = 4
 )
 
-// plainNumber is what is taken for a number without a look at the SKUs.
+// canonicalInteger matches the ids that are always taken for a product's number, never
+// for a SKU.
 var canonicalInteger = regexp.MustCompile(`^(?:[+-]?[1-9][0-9]*|0)$`)
 
-// lookUp finds a product by its number or SKU, whatever key wanted has. Errors
-// are of kind NotFound, or those of the store.
+// find returns a product by its number or SKU; it ignores wanted.Key. The error is of
+// kind NotFound or that of the store.
 func (p *products) find(ctx context.Context, id string, wanted adapter.GetParams) (adapter.Record, error) {
 	key, isNumber := numeric.ID(id)
 	if p.dialect.IDsCut {
@@ -75,7 +78,7 @@ func (p *products) find(ctx context.Context, id string, wanted adapter.GetParams
 	case !isNumeric:
 		return p.findBySKU(ctx, id, wanted)
 	default:
-		// The SKU goes first even where it is of a product the bounds leave out.
+		// The SKU has priority even if wanted excludes its product.
 		found, err := p.findBySKU(ctx, id, adapter.GetParams{Only: []string{}})
 		if err == nil {
 			key, isNumber = found.Get(p.schema.Key).Int(), true
@@ -90,7 +93,7 @@ func (p *products) find(ctx context.Context, id string, wanted adapter.GetParams
 	return p.store.Get(ctx, &wanted)
 }
 
-// bySKU finds a product by its SKU, letter case and accents ignored.
+// findBySKU returns a product by its SKU, ignoring case and accents.
 func (p *products) findBySKU(ctx context.Context, sku string, wanted adapter.GetParams) (adapter.Record, error) {
 	found, err := p.all(ctx, &adapter.ListParams{
 		Query:    adapter.Query{Where: []adapter.Condition{textEquals("sku", sku)}, Limit: 1},

@@ -9,15 +9,15 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// products is the resource behind /products, in the two views it has: that of
-// an Admin, and that of Customers and Guests.
+// products is the resource behind /products, in two views: for Admins, and for Customers
+// and Guests.
 type products struct {
-	resource // the Admin's
+	resource // the view of Admins
 	public   resource
-	// assigned and publicAssigned stand for a category assignment in the same two
-	// views.
+	// assigned and publicAssigned are the two views of the product in place of a category
+	// assignment.
 	assigned, publicAssigned resource
-	// stockData is the stock item as a product shows it.
+	// stockData is the stock item inside a product.
 	stockData resource
 	writes    *productWrites
 }
@@ -55,7 +55,7 @@ func newProducts(d *contract.Dialect, fields *contract.Fields, backend *invalida
 	return p, nil
 }
 
-// of returns the view that role has.
+// of returns the view for a role.
 func (p *products) of(role contract.Role) *resource {
 	if role == contract.Admin {
 		return &p.resource
@@ -68,7 +68,7 @@ func (s *Service) getProduct(ctx context.Context, c *Call) (*Reply, error) {
 	return s.answerProduct(ctx, c, s.products.of(c.Principal.Role))
 }
 
-// oneProduct answers with the product of the path, as r shows it.
+// answerProduct replies with the product in the path of c, as rendered by r.
 func (s *Service) answerProduct(ctx context.Context, c *Call, r *resource) (*Reply, error) {
 	fields, selectionFault := r.selectFields(c, contract.SingleView(c.Format))
 	reply := s.newProductReply(c, r, fields, false)
@@ -87,8 +87,8 @@ func (s *Service) answerProduct(ctx context.Context, c *Call, r *resource) (*Rep
 	return &Reply{Body: &node}, nil
 }
 
-// listProducts handles GET /products and its forms with a store view, a category
-// or both (products 3.6, 3.8 and 3.9).
+// listProducts handles GET /products, also below a store view, a category or both
+// (products 3.6, 3.8 and 3.9).
 func (s *Service) listProducts(ctx context.Context, c *Call) (*Reply, error) {
 	view, err := s.storeView(ctx, c)
 	if err != nil {
@@ -131,11 +131,11 @@ func (s *Service) listProducts(ctx context.Context, c *Call) (*Reply, error) {
 	return reply.listReplyWith(c, keyedByID, records, fields), nil
 }
 
-// productBounds returns which products the caller may list, and adds to wanted
-// the conditions that go with them. Customers and Guests see values of the
-// default scope, except those a website has of its own. An Admin sees all, but of
-// a category at a store view, and by final price, only what its website sells and
-// has enabled.
+// productBounds returns the bounds of the products that the caller may list, and adds the
+// conditions that go with them to wanted. Customers and Guests see values of the default
+// scope, except those that are set per website. An Admin sees all products; but in a
+// category at a store view, and when sorted by final price, only those that are enabled
+// and sold by its website.
 func productBounds(c *Call, wanted *listquery.List, view storeView, category int64, byFinalPrice bool) adapter.ListParams {
 	bounds := adapter.ListParams{StoreID: view.id, Products: adapter.ProductParams{CategoryID: category}}
 	switch {
@@ -148,8 +148,8 @@ func productBounds(c *Call, wanted *listquery.List, view storeView, category int
 	return bounds
 }
 
-// productRows returns the wanted records. Of the default scope itself Customers
-// and Guests see none.
+// productRows returns the requested products. Customers and Guests see none at the
+// default scope.
 func (s *Service) productRows(ctx context.Context, c *Call, wanted *listquery.List, bounds adapter.ListParams, hook batchHook) (*rows, error) {
 	if c.Principal.Role != contract.Admin && bounds.StoreID == 0 {
 		return &rows{ended: true}, nil
@@ -157,11 +157,10 @@ func (s *Service) productRows(ctx context.Context, c *Call, wanted *listquery.Li
 	return s.products.rows(ctx, wanted, bounds, s.rowLimits(c), hook)
 }
 
-// rootCategory is the root of the tree of categories, which is no record and has
-// no products.
+// rootCategory is the root of the category tree. It is not a record and has no products.
 const rootCategory = 1
 
-// category finds the category c names in its path or else its query; 0 is none
+// category returns the id of the category in the path or the query of c, or 0 for none
 // (products 3.9).
 func (s *Service) category(ctx context.Context, c *Call) (int64, error) {
 	text, ok := c.pathOrQuery("category_id")

@@ -10,21 +10,22 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// stockSet is what messages call the values of stock_data.
+// stockDataName is the name of stock_data in messages.
 const stockDataName = "stock_data"
 
-// productStock reads stock_data (products 7). What a save of the item brings
-// with it is the same as for a stock item by itself.
+// productStock parses stock_data (products 7). The side effects of saving it are those of
+// a stock item.
 type productStock struct {
 	*stockRules
 	stockFields []stockField
 }
 
-// A stockDatum is a member of stock_data and where its value is stored.
+// A stockField is a member of stock_data, with the position of its attribute in the
+// schema.
 type stockField struct {
 	contract.StockDatum
 	attributeIndex int
-	configIndex    int // of its flag; -1 without one
+	configIndex    int // position of its use_config flag, -1 without one
 }
 
 func newProductStock(rules *stockRules) productStock {
@@ -45,7 +46,7 @@ func newProductStock(rules *stockRules) productStock {
 	return p
 }
 
-// checkStock checks the values sent (products 7.1): those that are there.
+// checkStock checks the members of stock_data that were sent (products 7.1).
 func (w *productWrite) checkStock() {
 	data, sent := w.sentValue(stockDataName)
 	if !sent {
@@ -74,29 +75,29 @@ func (w *productWrite) checkStock() {
 	}
 }
 
-// otherKind reports whether a list stands in place of a value of stock_data, or a boolean
-// in place of a number or a choice.
+// isWrongKind reports whether a list was sent in place of any value, or a boolean in
+// place of a number or an option.
 func isWrongKind(d *stockField, n *codec.Node) bool {
 	boolean := n.Kind == codec.True || n.Kind == codec.False
 	return n.Kind == codec.Struct || boolean && d.Check != contract.Unchecked
 }
 
-// unsaid reports whether stock_data does not say whether the stock is managed, where
-// this counts as if it were.
+// managedByOmission reports whether stock_data does not say whether the stock is managed,
+// in a dialect where that means yes.
 func (p *productStock) managedByOmission(data *codec.Node) bool {
 	_, manages := presentMember(data, "manage_stock")
 	_, asStore := presentMember(data, "use_config_manage_stock")
 	return p.dialect.StockUnsaid && !manages && !asStore
 }
 
-// savesStock reports whether an update of the product can change its stock item.
+// changesStock reports whether an update of the product can change its stock item.
 func (w *productWrite) changesStock() bool {
 	data, sent := w.sentValue(stockDataName)
 	return sent && len(data.Members) > 0 || w.dialect.StockReset
 }
 
-// stockItem returns what a save of the product changes of its stock item. ok is
-// false when the item is left alone.
+// stockItem returns what a save of the product changes in its stock item. ok is false if
+// nothing changes.
 func (w *productWrite) stockItem(product adapter.Record) (item adapter.Record, ok bool) {
 	p := &w.stock
 	var current *adapter.Record
@@ -118,7 +119,7 @@ func (w *productWrite) stockItem(product adapter.Record) (item adapter.Record, o
 	}
 }
 
-// created returns the stock item of a new product.
+// newItem returns the stock item of a new product.
 func (p *productStock) newItem(change stockChange) adapter.Record {
 	item := p.defaultItem()
 	change.isNewProduct = true
@@ -130,8 +131,7 @@ func (p *productStock) newItem(change stockChange) adapter.Record {
 	return item
 }
 
-// fresh returns the stock item of a new product of which nothing is said
-// (products 7.2).
+// defaultItem returns the stock item of a new product without stock_data (products 7.2).
 func (p *productStock) defaultItem() adapter.Record {
 	item := adapter.NewRecord(p.schema)
 	for i := range p.stockFields {
@@ -150,8 +150,8 @@ func (p *productStock) defaultItem() adapter.Record {
 	return item
 }
 
-// reset returns the change of a save that says nothing of the stock, in the
-// dialects that take this for a wish.
+// resetChange returns the change by an update without stock_data, in the dialects where
+// that resets some flags.
 func (p *productStock) resetChange() stockChange {
 	change := stockChange{values: map[int]*codec.Node{}}
 	for i := range p.stockFields {
@@ -162,8 +162,8 @@ func (p *productStock) resetChange() stockChange {
 	return change
 }
 
-// read returns what stock_data changes of the item current, nil for a new one
-// (products 7.2, rules 1 to 5).
+// parse returns what stock_data changes in the item current, which is nil for a new
+// product (products 7.2, rules 1 to 5).
 func (p *productStock) parse(data *codec.Node, current *adapter.Record) stockChange {
 	values := map[int]*codec.Node{}
 	for i := range p.stockFields {
@@ -190,8 +190,9 @@ func (p *productStock) parse(data *codec.Node, current *adapter.Record) stockCha
 	return stockChange{values: values}
 }
 
-// manages reports whether the save manages the stock. Without a word of it an
-// update takes what holds for the item, and stores that (rule 2).
+// isManaged reports whether the save manages the stock. If stock_data does not say so, an
+// update takes over the effective setting of the item and adds it to values, to be stored
+// (rule 2).
 func (p *productStock) isManaged(data *codec.Node, current *adapter.Record, values map[int]*codec.Node) bool {
 	if isFlagSet(data, "use_config_manage_stock") {
 		return p.settings.ManageStock
@@ -210,7 +211,7 @@ func (p *productStock) isManaged(data *codec.Node, current *adapter.Record, valu
 	return holds || p.managedByOmission(data)
 }
 
-// divide settles is_decimal_divided (rule 4).
+// setDecimalDivided determines is_decimal_divided (rule 4).
 func (p *productStock) setDecimalDivided(data *codec.Node, current *adapter.Record, values map[int]*codec.Node) {
 	divided := p.attribute("is_decimal_divided")
 	decimal := isFlagSet(data, "is_qty_decimal")
@@ -223,9 +224,8 @@ func (p *productStock) setDecimalDivided(data *codec.Node, current *adapter.Reco
 	values[divided] = integerNode(0)
 }
 
-// canonical returns the node whose value is stored. Flags that say where a
-// setting comes from are set or not; other whole numbers are cut to what the
-// original stores.
+// canonicalNode returns the node whose value is stored: 0 or 1 for a use_config flag; any
+// other integer clamped to the range that the original stores.
 func (p *productStock) canonicalNode(d *stockField, n *codec.Node) *codec.Node {
 	switch {
 	case d.Check == contract.Unchecked:

@@ -10,9 +10,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// productOfWebsites returns the id of the product in the path of a call on its
-// websites. It is not looked up by SKU, and the store views of other calls mean
-// nothing here (product_parts 2.2 and 3.1).
+// websitesProductID returns the id of the product in the path of a call on its websites.
+// Unlike other calls, this one looks up no SKU and ignores the store view (product_parts
+// 2.2 and 3.1).
 func (s *Service) websitesProductID(ctx context.Context, c *Call) (int64, error) {
 	id := c.Param("product_id")
 	missing := s.dialect.Fault(c.Route.NotFound, id)
@@ -27,7 +27,7 @@ func (s *Service) websitesProductID(ctx context.Context, c *Call) (int64, error)
 	return number, err
 }
 
-// websitesOf selects the assignments of a product by ascending id of the website.
+// productWebsiteList selects the assignments of a product, by ascending website id.
 func productWebsiteList(product int64) adapter.ListParams {
 	return adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{integerEquals("product_id", product)}, OrderBy: "website_id"}}
 }
@@ -45,8 +45,8 @@ func (s *Service) listProductWebsites(ctx context.Context, c *Call) (*Reply, err
 	return s.productWebsites.listReply(c, arrayOfRecords, websites)
 }
 
-// createProductWebsites handles POST /products/:product_id/websites, with one
-// website or a list of them.
+// createProductWebsites handles POST /products/:product_id/websites, with one assignment
+// or a list of them.
 func (s *Service) createProductWebsites(ctx context.Context, c *Call) (*Reply, error) {
 	a, err := s.newWebsiteAssigner(ctx, c)
 	if err != nil {
@@ -87,8 +87,8 @@ func (s *Service) deleteProductWebsite(ctx context.Context, c *Call) (*Reply, er
 	return s.removeAssignment(ctx, &s.productWebsites, product, integerEquals("website_id", website), notAssigned)
 }
 
-// unassign removes the assignment of a product to the one target. The error says
-// that there is none.
+// removeAssignment removes the one assignment of a product that target selects.
+// notAssigned is the error if there is none.
 func (s *Service) removeAssignment(ctx context.Context, of *resource, product int64, target adapter.Condition, notAssigned error) (*Reply, error) {
 	found, err := of.all(ctx, &adapter.ListParams{Query: adapter.Query{
 		Where: []adapter.Condition{integerEquals("product_id", product), target}, Limit: 1,

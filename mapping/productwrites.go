@@ -10,8 +10,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// createProduct handles POST /products and its other forms: a store view or
-// category in the path means nothing to it (products 1).
+// createProduct handles POST /products, also below a store view or a category, both of
+// which it ignores (products 1).
 func (s *Service) createProduct(ctx context.Context, c *Call) (*Reply, error) {
 	w, err := s.products.writes.newWrite(ctx, &c.Body, nil)
 	if err != nil {
@@ -27,9 +27,9 @@ func (s *Service) createProduct(ctx context.Context, c *Call) (*Reply, error) {
 	return createdReply("/products/", key), nil
 }
 
-// updateProduct handles PUT /products/:id, with or without a store view. The
-// product is found before the fields are checked, so that of an unknown one
-// nobody learns what is wrong with them (products 1).
+// updateProduct handles PUT /products/:id, with or without a store view. It looks up the
+// product before it checks the fields, so that a call for an unknown product reveals
+// nothing about them (products 1).
 func (s *Service) updateProduct(ctx context.Context, c *Call) (*Reply, error) {
 	product, view, err := s.findProduct(ctx, c, productAttributes{stored: []string{"type_id", "url_key"}})
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Service) updateProduct(ctx context.Context, c *Call) (*Reply, error) {
 	return &Reply{}, nil
 }
 
-// inNoWebsite reports whether a product is assigned to none.
+// hasNoWebsite reports whether a product is assigned to no website.
 func (s *Service) hasNoWebsite(ctx context.Context, product adapter.Record) (bool, error) {
 	wanted := productWebsiteList(product.Get("entity_id").Int())
 	wanted.Query.Limit = 1
@@ -73,8 +73,8 @@ func (s *Service) hasNoWebsite(ctx context.Context, product adapter.Record) (boo
 	return len(found) == 0, err
 }
 
-// deleteProduct handles DELETE /products/:id. With a store view in the path the
-// whole product goes, too, if the store view's website has it (products 1).
+// deleteProduct handles DELETE /products/:id. With a store view in the path it still
+// deletes the whole product, provided the view's website sells it (products 1).
 func (s *Service) deleteProduct(ctx context.Context, c *Call) (*Reply, error) {
 	product, _, err := s.findProduct(ctx, c, productAttributes{})
 	if err != nil {
@@ -88,15 +88,15 @@ func (s *Service) deleteProduct(ctx context.Context, c *Call) (*Reply, error) {
 
 func keyOf(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
 
-// ProductSettings are what the store has set up that products refer to.
+// ProductSettings are the shop's own values that products may refer to.
 type ProductSettings struct {
 	// AttributeSets and TaxClasses are the ids that products may have, in decimal.
 	AttributeSets, TaxClasses []string
-	// Themes are the designs a product may have, as package/theme.
+	// Themes are the design themes that products may have, as package/theme.
 	Themes []string
 }
 
-// productWrites is what all writes of products share.
+// productWrites is shared by all writes of products.
 type productWrites struct {
 	*resource
 	types                 []contract.ProductType
@@ -108,15 +108,14 @@ type productWrites struct {
 	groups, countries     source
 }
 
-// A productRule is a rule of a field and where its value is stored.
+// A productRule is the rule of a field, with its attribute and that one's position in the
+// schema.
 type productRule struct {
 	contract.ProductRule
 	attributeIndex int
 	attribute      *adapter.Attribute
 }
 
-// newProductWrites returns the writes of products, which refer to groups and
-// countries.
 func newProductWrites(products *resource, stock *stockRules, groups, countries source, settings Settings) *productWrites {
 	w := &productWrites{
 		resource: products,
@@ -142,7 +141,7 @@ func (p *productWrites) addRule(rule contract.ProductRule) {
 	p.rules = append(p.rules, productRule{rule, at, &p.schema.Attributes[at]})
 }
 
-// checkOf returns what a value of the store's own attributes has to be.
+// addedAttributeCheck returns the check for an attribute that the shop has added.
 func addedAttributeCheck(kind adapter.Kind) contract.ProductCheck {
 	switch kind {
 	case adapter.KindInteger, adapter.KindDecimal:
@@ -154,27 +153,26 @@ func addedAttributeCheck(kind adapter.Kind) contract.ProductCheck {
 	}
 }
 
-// A productWrite is one write of a product: what the body asks for, and what
-// it is checked against.
+// A productWrite is one write of a product: the body, and the data it is checked against.
 type productWrite struct {
 	*productWrites
 	body        codec.Node
-	current     *adapter.Record       // nil: the product is created
-	productType *contract.ProductType // nil: none the original knows
-	groups      map[int64]bool        // the customer groups there are
-	// countryCodes are those that exist of what the body names.
+	current     *adapter.Record       // nil for a new product
+	productType *contract.ProductType // nil for a type unknown to the original
+	groups      map[int64]bool        // the existing customer groups
+	// countryCodes holds the country codes in the body that exist.
 	countryCodes map[string]bool
-	// inNoWebsite: the product is in none, as a new one always is.
+	// hasNoWebsite reports whether the product is in no website, as every new one is.
 	hasNoWebsite bool
 	now          time.Time
 	faults       contract.Faults
 }
 
-// begin reads what the body refers to. current is the product as it stands at
-// the scope written to, its type and url_key at least, nil for a new one.
+// newWrite loads the data that the body refers to. current is the product at the scope
+// that is written, with at least its type and url_key; nil for a new product.
 func (p *productWrites) newWrite(ctx context.Context, body *codec.Node, current *adapter.Record) (*productWrite, error) {
 	w := &productWrite{productWrites: p, body: *body, current: current, now: p.settings.Now(), hasNoWebsite: current == nil}
-	// Ignored whatever it is (products 5.6).
+	// The value is ignored, even if it is invalid (products 5.6).
 	if isFlagSet(&w.body, "use_config_gift_message_available") {
 		w.body.Members = slices.DeleteFunc(slices.Clone(body.Members), func(m codec.Member) bool { return m.Key == "gift_message_available" })
 	}
@@ -217,12 +215,12 @@ func (p *productWrites) findType(code string) *contract.ProductType {
 	return nil
 }
 
-// sent returns the value of a field; ok is false when it is absent or null.
+// sentValue returns the value of a field. ok is false if it is absent or null.
 func (w *productWrite) sentValue(field string) (n *codec.Node, ok bool) {
 	return presentMember(&w.body, field)
 }
 
-// refusal returns what the caller is told of an error of the store.
+// translateError returns the fault that the client sees for an error of the store.
 func (w *productWrite) translateError(err error) error {
 	if isStoreError(err, adapter.Conflict, "sku") {
 		return w.dialect.Fault(contract.SKUTaken)

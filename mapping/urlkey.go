@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// latin is what stands in a url_key for letters that are no base letter with an
-// accent, and for signs that are spelled out (products 6).
+// transliterations returns the Latin spelling of signs, and of letters that are not a
+// base letter with an accent (products 6).
 func transliterations() map[rune]string {
 	return map[rune]string{
 		'@': "at", '©': "c", '®': "r", '™': "tm",
@@ -24,11 +24,12 @@ func transliterations() map[rune]string {
 	}
 }
 
-// A urlKeys makes url_keys.
+// A urlKeyGenerator generates url_keys.
 type urlKeyGenerator struct{ transliterations map[rune]string }
 
-// of returns the url_key of a text: its letters as Latin ones in lower case and
-// its digits, and one dash for all between them. It is "" for a text without any.
+// generate returns the url_key for a text: its letters, transliterated and in lower case,
+// and its digits, with one dash for everything between them. It is "" for a text without
+// letters and digits.
 func (k urlKeyGenerator) generate(text string) string {
 	var b strings.Builder
 	gap := false
@@ -49,7 +50,8 @@ func (k urlKeyGenerator) generate(text string) string {
 	return b.String()
 }
 
-// letters returns what r is written as; false for what counts as a gap.
+// transliterate returns the spelling of r. ok is false if r counts as a gap between
+// words.
 func (k urlKeyGenerator) transliterate(r rune) (string, bool) {
 	for range 2 {
 		r = unicode.ToLower(r)
@@ -59,7 +61,7 @@ func (k urlKeyGenerator) transliterate(r rune) (string, bool) {
 		if spelled, ok := k.transliterations[r]; ok {
 			return spelled, true
 		}
-		base := []rune(norm.NFD.String(string(r))) // a letter, its accents behind it
+		base := []rune(norm.NFD.String(string(r))) // the base letter, followed by its accents
 		r = base[0]
 	}
 	return "", false

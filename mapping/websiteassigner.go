@@ -14,28 +14,29 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// A websiteAssigner assigns a product to websites (product_parts 3.3 and 3.4). It
-// knows which ones the product is in, and checks what is sent against that; the
-// store refuses what others changed meanwhile.
+// A websiteAssigner assigns a product to websites (product_parts 3.3 and 3.4). It checks
+// the items against the websites that the product was in when the call began; the store
+// refuses an assignment that concurrent changes have made invalid.
 type websiteAssigner struct {
 	*Service
 	call     *Call
 	shop     *shopConfig
 	product  int64
 	assigned map[int64]bool
-	// sources are the websites the product was in when the first copy of the call
-	// was checked: the original does not read them again (product_parts 3.3).
+	// copySources are the websites that the product was in when the first copy of the
+	// call was checked. The original does not read them again (product_parts 3.3).
 	copySources map[int64]bool
 }
 
 const (
-	// maxCopies bounds the copies that one call may ask for.
+	// maxCopies limits the copies that one call may request.
 	maxCopies = 1000
-	// maxOvertaken bounds how often an assignment is tried that others overtake.
+	// maxAttempts limits how often an assignment is retried after a conflict with a
+	// concurrent change.
 	maxAttempts = 5
 )
 
-// newWebsiteAssigner looks for the product of c's path.
+// newWebsiteAssigner looks up the product in the path of c.
 func (s *Service) newWebsiteAssigner(ctx context.Context, c *Call) (*websiteAssigner, error) {
 	a := &websiteAssigner{Service: s, call: c}
 	var err error
@@ -57,8 +58,7 @@ func (s *Service) newWebsiteAssigner(ctx context.Context, c *Call) (*websiteAssi
 	return a, a.loadAssigned(ctx)
 }
 
-// items returns what is to be assigned, each with the fields that the caller may
-// write.
+// items returns the items to be assigned, with only the fields that the caller may write.
 func (a *websiteAssigner) items() []codec.Node {
 	if !a.call.List {
 		return []codec.Node{a.call.Body}
@@ -81,8 +81,7 @@ func (a *websiteAssigner) loadAssigned(ctx context.Context) error {
 	return err
 }
 
-// check returns the assignment that an item asks for, or all that is wrong with
-// it.
+// check returns the assignment that an item requests, or all its faults.
 func (a *websiteAssigner) check(item *codec.Node) (adapter.Record, contract.Faults) {
 	var website int64
 	sent, ok := item.Get("website_id")
@@ -103,7 +102,7 @@ func (a *websiteAssigner) check(item *codec.Node) (adapter.Record, contract.Faul
 	return assignment, a.checkCopies(assignment, website, item)
 }
 
-// checkCopies puts the copies that item asks for into the assignment.
+// checkCopies adds the copies that item requests to the assignment.
 func (a *websiteAssigner) checkCopies(assignment adapter.Record, website int64, item *codec.Node) (faults contract.Faults) {
 	sent, ok := item.Get("copy_to_stores")
 	if !ok || len(sent.Members) == 0 {
@@ -137,7 +136,7 @@ func (a *websiteAssigner) checkCopies(assignment adapter.Record, website int64, 
 		r.Set("store_to", adapter.IntegerValue(to.view.id))
 		copies = append(copies, r)
 	}
-	// The original dies when it copies, and only gets there when nothing is wrong.
+	// The original crashes when it copies, which it does only if there are no faults.
 	if len(faults) == 0 && !canonical && a.dialect.PlainStoreIDs {
 		return contract.Faults{a.dialect.Fault(contract.CopyStoreMisspelt)}
 	}
@@ -148,16 +147,17 @@ func (a *websiteAssigner) checkCopies(assignment adapter.Record, website int64, 
 	return faults
 }
 
-// A copyEnd is the store view that a copy is made from or to.
+// A copyStore is the store view from which or to which values are copied.
 type copyStore struct {
 	view      storeView
-	canonical bool // the id was sent as a number or as its digits
+	canonical bool // whether the id was sent as a number or in its canonical digits
 	fault     *contract.Fault
 }
 
 func (e *copyStore) setFault(fault contract.Fault) { e.fault = &fault }
 
-// readEnd reads one end of a copy for a website that is being assigned.
+// readCopyStore parses the source or target of a copy for a website that is being
+// assigned.
 func (a *websiteAssigner) readCopyStore(entry *codec.Node, field string, website int64, invalid contract.FaultKey) copyStore {
 	end := copyStore{canonical: true}
 	sent, ok := entry.Get(field)
@@ -180,8 +180,8 @@ func (a *websiteAssigner) readCopyStore(entry *codec.Node, field string, website
 	return end
 }
 
-// assign checks an item and assigns the product to its website. The error may be
-// contract.Faults, of which none is the summary.
+// assign checks an item and assigns the product to its website. If the error is
+// contract.Faults, it does not include the summary fault.
 func (a *websiteAssigner) assign(ctx context.Context, item *codec.Node) (website int64, err error) {
 	for range maxAttempts {
 		assignment, faults := a.check(item)
@@ -214,8 +214,9 @@ func (a *websiteAssigner) assign(ctx context.Context, item *codec.Node) (website
 	return 0, err
 }
 
-// makeURLKey gives a product that has just got its first website the url_key that could
-// not be made before (products 6). The assignment stands also when this fails.
+// generateURLKey gives a product that has just got its first website the url_key that
+// could not be generated before (products 6). A failure is only logged; the assignment
+// remains.
 func (a *websiteAssigner) generateURLKey(ctx context.Context) {
 	err := a.products.store.Update(ctx, &adapter.UpdateParams{
 		Key: adapter.Key(a.product),
@@ -234,8 +235,8 @@ func (a *websiteAssigner) generateURLKey(ctx context.Context) {
 	}
 }
 
-// refusal returns the error of a single assignment, with the summary that follows
-// all but a 404.
+// singleFaults returns the error of a single assignment. All faults but a 404 are
+// followed by a summary.
 func (a *websiteAssigner) singleFaults(err error) error {
 	var faults contract.Faults
 	if !errors.As(err, &faults) || faults[0].Bare || faults[0].Code == http.StatusNotFound {
@@ -249,9 +250,9 @@ func (a *websiteAssigner) newBatch() *batchReply {
 	return &batchReply{idField: "website_id", extraMembers: []codec.Member{{Key: "product_id", Value: product}}}
 }
 
-// assignMany assigns the product to one website after the other. A failure neither
-// stops nor undoes the others, but for one that the original dies of: then nothing
-// is written (product_parts 3.3).
+// assignMany assigns the product to several websites, one after the other. A failure
+// neither stops nor undoes the others. The exception is an item on which the original
+// crashes: then nothing is written (product_parts 3.3).
 func (a *websiteAssigner) assignMany(ctx context.Context) (*Reply, error) {
 	items := a.items()
 	if err := a.dryRun(items); err != nil {
@@ -276,7 +277,7 @@ func (a *websiteAssigner) assignMany(ctx context.Context) (*Reply, error) {
 				batch.fail(sent, fault)
 			}
 		case errors.As(err, &alone):
-			return nil, err // the product is gone
+			return nil, err // the product has been deleted
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		default:
@@ -287,7 +288,7 @@ func (a *websiteAssigner) assignMany(ctx context.Context) (*Reply, error) {
 	return &Reply{Status: http.StatusMultiStatus, Body: batch.body()}, nil
 }
 
-// rehearse fails when the original would die of one of the items.
+// dryRun returns an error if the original would crash on one of the items.
 func (a *websiteAssigner) dryRun(items []codec.Node) error {
 	dry := *a
 	dry.assigned = maps.Clone(a.assigned)
