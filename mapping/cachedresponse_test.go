@@ -12,7 +12,7 @@ import (
 
 // keeper is a service that can read kept replies and do nothing else.
 func keeper() *Service {
-	return &Service{dialect: contract.Documented(), replyCache: &replyCache{calls: cachedCalls()}}
+	return &Service{dialect: contract.Documented(), replyCache: &guestReplyCache{calls: cachedCalls()}}
 }
 
 // TestKeptForm: what was kept is what comes back.

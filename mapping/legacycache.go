@@ -85,7 +85,7 @@ func isPlainRequest(r *http.Request) bool {
 
 // legacyFingerprint is like fingerprint, for replies of the legacy system. It covers
 // everything that is sent there.
-func (g *replyCache) legacyFingerprint(r *http.Request, scheme, host string) (sum [32]byte, ok bool) {
+func (g *guestReplyCache) legacyFingerprint(r *http.Request, scheme, host string) (sum [32]byte, ok bool) {
 	near, ok := g.fingerprint(r, scheme)
 	if !ok {
 		return sum, false

@@ -88,14 +88,14 @@ func cachedParameters() []string {
 
 // A guestReplyCache decides which replies to Guests are cached, and under which keys and
 // tags.
-type replyCache struct {
+type guestReplyCache struct {
 	ReplyCache
 	calls      []cachedCall
 	parameters []string
 	baseHash   [32]byte // hash of what all replies depend on
 }
 
-func newReplyCache(d *contract.Dialect, settings *Settings) *replyCache {
+func newGuestReplyCache(d *contract.Dialect, settings *Settings) *guestReplyCache {
 	if settings.ReplyCache == nil {
 		return nil
 	}
@@ -103,12 +103,12 @@ func newReplyCache(d *contract.Dialect, settings *Settings) *replyCache {
 	for _, part := range []string{"portico replies 1", d.Name, settings.PublicURL, settings.Fingerprint} {
 		hashText(sum, part)
 	}
-	return &replyCache{settings.ReplyCache, cachedCalls(), cachedParameters(), [32]byte(sum.Sum(nil))}
+	return &guestReplyCache{settings.ReplyCache, cachedCalls(), cachedParameters(), [32]byte(sum.Sum(nil))}
 }
 
 // fingerprint returns a hash of everything that the reply to a Guest's request may depend
 // on. ok is false for requests whose replies are never cached.
-func (g *replyCache) fingerprint(r *http.Request, scheme string) (sum [32]byte, ok bool) {
+func (g *guestReplyCache) fingerprint(r *http.Request, scheme string) (sum [32]byte, ok bool) {
 	const products = contract.Base + "/products"
 	path := r.URL.EscapedPath()
 	if r.Method != http.MethodGet || len(path) < len(products) || path[:len(products)] != products ||
@@ -136,7 +136,7 @@ func (g *replyCache) fingerprint(r *http.Request, scheme string) (sum [32]byte, 
 // cacheable returns the index of the cached call that c is. ok is false if its reply is
 // not cached: among others, that of a list without a limit, which may be as long as the
 // catalog.
-func (g *replyCache) cacheable(c *Call) (at int, ok bool) {
+func (g *guestReplyCache) cacheable(c *Call) (at int, ok bool) {
 	if g == nil || c.Principal.Role != contract.Guest || c.Method != contract.GET || len(c.request.URL.RawQuery) > maxCachedQuery {
 		return 0, false
 	}
@@ -152,7 +152,7 @@ func (g *replyCache) cacheable(c *Call) (at int, ok bool) {
 
 // cacheKey returns a hash of what the reply to c depends on. Different spellings of the
 // same request have the same key.
-func (g *replyCache) cacheKey(c *Call, call *cachedCall, publicURL string) [32]byte {
+func (g *guestReplyCache) cacheKey(c *Call, call *cachedCall, publicURL string) [32]byte {
 	sum := sha256.New()
 	sum.Write(g.baseHash[:])
 	hashText(sum, call.name)

@@ -102,7 +102,7 @@ type Service struct {
 	requests   requestBudgets
 	lists      listBudgets
 	filters    *filterLimiter
-	replyCache *replyCache // nil: replies are not cached
+	replyCache *guestReplyCache // nil: replies are not cached
 
 	customers         *customers
 	addresses         *customerAddresses
@@ -203,7 +203,7 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 		steps:        steps(),
 		handlers:     handlers(),
 		imageChecker: newImageChecker(settings.ImagePixels),
-		replyCache:   newReplyCache(d, &settings),
+		replyCache:   newGuestReplyCache(d, &settings),
 		requests:     newRequestBudgets(settings.RequestBytes),
 		lists:        newListBudgets(settings.ListsInFlight),
 		filters:      newFilterLimiter(&settings),
