@@ -37,11 +37,11 @@ func checkEmail(d *contract.Dialect, label, address string) contract.Faults {
 	if key == validHost {
 		return nil
 	}
-	shown := []any{host}
+	args := []any{host}
 	if key == contract.HostSchema {
-		shown = append(shown, strings.ToLower(host[strings.LastIndexByte(host, '.')+1:]))
+		args = append(args, strings.ToLower(host[strings.LastIndexByte(host, '.')+1:]))
 	}
-	faults := contract.Faults{d.Fault(contract.EmailHost, label), d.Fault(key, shown...)}
+	faults := contract.Faults{d.Fault(contract.EmailHost, label), d.Fault(key, args...)}
 	if key == contract.HostIsAddress {
 		return faults
 	}

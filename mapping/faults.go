@@ -17,7 +17,7 @@ import (
 // the only place that turns errors of other packages into messages of the contract.
 // unexpected reports whether the cause belongs in the log.
 func (s *Service) faultsOf(c *Call, err error) (faults contract.Faults, unexpected bool) {
-	var one contract.Fault
+	var single contract.Fault
 	var problem *auth.Problem
 	var rate *RateLimitError
 	switch {
@@ -25,8 +25,8 @@ func (s *Service) faultsOf(c *Call, err error) (faults contract.Faults, unexpect
 		return contract.Faults{s.dialect.Fault(contract.TooManyRequests)}, false
 	case errors.As(err, &faults):
 		return faults, false
-	case errors.As(err, &one):
-		return contract.Faults{one}, false
+	case errors.As(err, &single):
+		return contract.Faults{single}, false
 	case errors.As(err, &problem):
 		return contract.Faults{s.dialect.Fault(contract.Unauthorized, problem.Error())}, false
 	case errors.Is(err, auth.ErrUnverifiable):
@@ -109,13 +109,13 @@ func shouldLog(err error) bool {
 // logFailure logs the cause of a failure that the client sees only in general terms, or
 // not at all. While the circuit breaker of the backend is open, thousands of calls a
 // second may fail in the same way, so those are logged at debug level only.
-func (s *Service) logFailure(ctx context.Context, call, what string, err error) {
+func (s *Service) logFailure(ctx context.Context, call, message string, err error) {
 	level := slog.LevelError
 	var known *adapter.Error
 	if errors.As(err, &known) && known.RetryAfter > 0 {
 		level = slog.LevelDebug
 	}
-	s.log.LogAttrs(ctx, level, what,
+	s.log.LogAttrs(ctx, level, message,
 		slog.String("call", call),
 		slog.String("kind", adapter.KindOf(err).String()),
 		slog.Any("error", err))

@@ -48,7 +48,7 @@ type formState struct {
 func (f *formParser) parse(ctx context.Context, c *Call, storedCountry string) (*parsedForm, error) {
 	r := &formState{formParser: f, body: &c.Body, parsedForm: parsedForm{change: adapter.NewRecord(f.schema)}}
 	creates := c.Method == contract.POST
-	var regional *contract.FormField
+	var regionField *contract.FormField
 	for i := range f.form {
 		field := &f.form[i]
 		at, _ := f.fields.Index(field.Name)
@@ -56,7 +56,7 @@ func (f *formParser) parse(ctx context.Context, c *Call, storedCountry string) (
 			continue
 		}
 		if field.Content == contract.Region {
-			regional = field
+			regionField = field
 			continue
 		}
 		n, sent := c.Body.Get(field.Name)
@@ -71,8 +71,8 @@ func (f *formParser) parse(ctx context.Context, c *Call, storedCountry string) (
 			return nil, err
 		}
 	}
-	if regional != nil && len(r.faults) == 0 {
-		if err := r.parseRegion(ctx, regional, creates, storedCountry); err != nil {
+	if regionField != nil && len(r.faults) == 0 {
+		if err := r.parseRegion(ctx, regionField, creates, storedCountry); err != nil {
 			return nil, err
 		}
 	}

@@ -22,11 +22,11 @@ func (a *invalidatingAdapter) Store(r adapter.Resource) (adapter.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	watched := &invalidatingStore{store, a.listCache, affectedLists()[r], nil, guestTags{}}
-	if shown, ok := guestReplyTags()[r]; ok {
-		watched.replyCache, watched.tags = a.replyCache, shown
+	wrapped := &invalidatingStore{store, a.listCache, affectedLists()[r], nil, guestTags{}}
+	if tags, ok := guestReplyTags()[r]; ok {
+		wrapped.replyCache, wrapped.tags = a.replyCache, tags
 	}
-	return watched, nil
+	return wrapped, nil
 }
 
 // affectedLists maps each resource that calls write to the resources whose lists such a
@@ -82,23 +82,23 @@ func (s *invalidatingStore) Create(ctx context.Context, p *adapter.CreateParams)
 	if s.replyCache == nil {
 		return s.Store.Create(ctx, p)
 	}
-	change := &replyInvalidation{invalidatingStore: s}
-	defer change.end()
-	watched := *p
-	watched.Check = func() error {
+	invalidation := &replyInvalidation{invalidatingStore: s}
+	defer invalidation.end()
+	wrapped := *p
+	wrapped.Check = func() error {
 		if p.Check != nil {
 			if err := p.Check(); err != nil {
 				return err
 			}
 		}
-		change.beginForRecord(ctx, p.Record)
+		invalidation.beginForRecord(ctx, p.Record)
 		return nil
 	}
-	key, err := s.Store.Create(ctx, &watched)
+	key, err := s.Store.Create(ctx, &wrapped)
 	if err == nil && p.Record.Get(s.tags.product).Kind() != adapter.Integer {
 		// The key is known only now. Any reply cached until now can only say that the
 		// product does not exist.
-		change.begin(ctx, productTag(int64(key)))
+		invalidation.begin(ctx, productTag(int64(key)))
 	}
 	return key, err
 }
@@ -108,17 +108,17 @@ func (s *invalidatingStore) Update(ctx context.Context, p *adapter.UpdateParams)
 	if s.replyCache == nil {
 		return s.Store.Update(ctx, p)
 	}
-	change := &replyInvalidation{invalidatingStore: s}
-	defer change.end()
-	watched := *p
-	watched.Change = func(current adapter.Record) (adapter.Record, error) {
+	invalidation := &replyInvalidation{invalidatingStore: s}
+	defer invalidation.end()
+	wrapped := *p
+	wrapped.Change = func(current adapter.Record) (adapter.Record, error) {
 		next, err := p.Change(current)
 		if err == nil {
-			change.beginForRecord(ctx, current)
+			invalidation.beginForRecord(ctx, current)
 		}
 		return next, err
 	}
-	return s.Store.Update(ctx, &watched)
+	return s.Store.Update(ctx, &wrapped)
 }
 
 func (s *invalidatingStore) Delete(ctx context.Context, p *adapter.DeleteParams) error {
@@ -126,19 +126,19 @@ func (s *invalidatingStore) Delete(ctx context.Context, p *adapter.DeleteParams)
 	if s.replyCache == nil {
 		return s.Store.Delete(ctx, p)
 	}
-	change := &replyInvalidation{invalidatingStore: s}
-	defer change.end()
-	watched := *p
-	watched.Check = func(current adapter.Record) error {
+	invalidation := &replyInvalidation{invalidatingStore: s}
+	defer invalidation.end()
+	wrapped := *p
+	wrapped.Check = func(current adapter.Record) error {
 		if p.Check != nil {
 			if err := p.Check(current); err != nil {
 				return err
 			}
 		}
-		change.beginForRecord(ctx, current)
+		invalidation.beginForRecord(ctx, current)
 		return nil
 	}
-	return s.Store.Delete(ctx, &watched)
+	return s.Store.Delete(ctx, &wrapped)
 }
 
 // A replyInvalidation is the invalidation of cached replies by one write.

@@ -7,10 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,7 +110,7 @@ func legacyHeaders() []string {
 func (s *Service) fillLegacy(ctx context.Context, c *Call, fetch FetchLegacy) (value []byte, ttl time.Duration, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("call", c.Name()), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			s.logPanic(ctx, c, p)
 			value, ttl, err = nil, 0, nil
 		}
 	}()
@@ -160,7 +158,7 @@ func encodeLegacyReply(r *LegacyReply) ([]byte, error) {
 	}
 	text, err := json.Marshal(&head)
 	if err != nil {
-		return nil, fmt.Errorf("mapping: keep a reply: %w", err)
+		return nil, fmt.Errorf("mapping: encode a legacy reply: %w", err)
 	}
 	return append(appendSized(nil, string(text)), r.Body...), nil
 }

@@ -54,7 +54,7 @@ func (s *Service) rowsByFinalPrice(ctx context.Context, _ *Call, wanted *listque
 func (s *Service) finalPrices(ctx context.Context, wanted *listquery.List, bounds adapter.ListParams) ([]pricedProduct, error) {
 	bounds.Query = adapter.Query{Where: wanted.Query.Where}
 	bounds.With, bounds.Only = []string{"group_price"}, []string{"price", "special_price", "special_from_date", "special_to_date"}
-	guest := &buyer{clock: s.settings.storeTime(s.settings.Now()).Format(time.DateTime)}
+	guest := &buyer{now: s.settings.storeTime(s.settings.Now()).Format(time.DateTime)}
 	var priced []pricedProduct
 	_, err := s.products.allRows(ctx, bounds, s.limits, func(_ context.Context, products []adapter.Record) ([]adapter.Record, error) {
 		for _, product := range products {

@@ -26,14 +26,14 @@ func (s *Service) createOrderComment(ctx context.Context, c *Call) (*Reply, erro
 	comment.Set("status", commentStatus(&c.Body, order))
 	comment.Set("is_visible_on_front", adapter.IntegerValue(visibleOnFront(&c.Body)))
 	comment.Set("is_customer_notified", adapter.IntegerValue(customerNotified(&c.Body)))
-	made, err := s.orders.comments.store.Create(ctx, &adapter.CreateParams{Record: comment})
+	commentKey, err := s.orders.comments.store.Create(ctx, &adapter.CreateParams{Record: comment})
 	switch {
 	case isStoreError(err, adapter.Invalid, "parent_id"):
 		return nil, s.dialect.Fault(contract.NotFound)
 	case err != nil:
 		return nil, err
 	}
-	return createdReply("/orders/comments/", made), nil
+	return createdReply("/orders/comments/", commentKey), nil
 }
 
 // listPlaceholder is what the original stores for a list in place of a text.

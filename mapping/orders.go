@@ -95,7 +95,6 @@ func (s *Service) listOrders(ctx context.Context, c *Call) (*Reply, error) {
 // caller's selection of fields applies to the parts, too (stock_orders 1.5).
 type orderReply struct {
 	resource // a copy for this call
-	orders   *orders
 	c        *Call
 	view     contract.View
 	parts    []replyPart
@@ -110,7 +109,7 @@ type replyPart struct {
 
 // newReply returns a reply whose parts have not been loaded yet.
 func (o *orders) newReply(c *Call, view contract.View) *orderReply {
-	r := &orderReply{resource: o.resource, orders: o, c: c, view: view}
+	r := &orderReply{resource: o.resource, c: c, view: view}
 	fields, _ := o.listReader(c.Principal.Role).Select(view, &c.Query)
 	for _, part := range []*orderPart{&o.addresses, &o.items, &o.comments} {
 		field, _ := o.fields.Index(part.field)
@@ -123,7 +122,7 @@ func (o *orders) newReply(c *Call, view contract.View) *orderReply {
 	for i := range r.parts {
 		part := &r.parts[i]
 		r.compute[part.field] = func(_ *Call, order adapter.Record) (codec.Node, bool) {
-			list, ok := part.lists[o.key(order)]
+			list, ok := part.lists[keyOf(order)]
 			return list, ok
 		}
 	}
@@ -135,7 +134,7 @@ func (o *orders) newReply(c *Call, view contract.View) *orderReply {
 func (r *orderReply) loadParts(ctx context.Context, orders []adapter.Record) ([]adapter.Record, error) {
 	keys := make([]adapter.Key, len(orders))
 	for i, order := range orders {
-		keys[i] = r.orders.key(order)
+		keys[i] = keyOf(order)
 	}
 	for i := range r.parts {
 		part := &r.parts[i]
@@ -154,8 +153,4 @@ func (r *orderReply) selectionMayCrash() bool {
 		_, selectionFault := part.selectFields(r.c, r.view)
 		return selectionFault != nil
 	})
-}
-
-func (o *orders) key(order adapter.Record) adapter.Key {
-	return adapter.Key(order.Get(o.schema.Key).Int())
 }

@@ -370,13 +370,13 @@ func (s *Service) dropUnwritable(_ context.Context, c *Call) error {
 // writableMembers returns the members that are fields the caller may write, in their
 // order.
 func (s *Service) writableMembers(c *Call, members []codec.Member) []codec.Member {
-	var kept []codec.Member
+	var writable []codec.Member
 	for _, m := range members {
 		if i, ok := c.Route.Fields.Index(m.Key); ok && c.Route.Fields.Fields[i].Writable(s.dialect, c.Principal.Role) {
-			kept = append(kept, m)
+			writable = append(writable, m)
 		}
 	}
-	return kept
+	return writable
 }
 
 // checkLateRefusal answers the calls that are refused only after the checks of the body.

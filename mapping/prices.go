@@ -97,7 +97,7 @@ func (t *taxRate) appliesTo(p taxAddress) bool {
 type buyer struct {
 	group int64
 	rates []taxRate // rates of the buyer's region before those of the country
-	clock string    // the current time in the shop, in the format of stored times
+	now   string    // the current time in the shop, in the format of stored times
 	// nextChange is the time, in the same format, at which a special price that was
 	// computed begins or ends next; "" if none does.
 	nextChange string
@@ -114,7 +114,7 @@ func (s *Service) findBuyer(ctx context.Context, c *Call) (*buyer, error) {
 		return nil, err
 	}
 	settings := s.settings.Prices
-	b := &buyer{clock: s.settings.storeTime(s.settings.Now()).Format(time.DateTime)}
+	b := &buyer{now: s.settings.storeTime(s.settings.Now()).Format(time.DateTime)}
 	at := taxAddress{country: adapter.Fold(settings.TaxCountry), region: adapter.Fold(settings.TaxRegion)}
 	if c.Principal.Role == contract.Customer {
 		if b.group, at, err = s.customerTaxAddress(ctx, c.Principal.CustomerID, at); err != nil {
@@ -187,7 +187,7 @@ func (b *buyer) finalPrice(product adapter.Record, inList bool) money {
 // days; otherwise the price applies to the second, and until 24 hours after its end. A
 // missing bound is open. It also notes when the answer changes.
 func (b *buyer) specialPriceApplies(product adapter.Record, inList bool) bool {
-	from, to, now := product.Get("special_from_date").Text(), product.Get("special_to_date").Text(), b.clock
+	from, to, now := product.Get("special_from_date").Text(), product.Get("special_to_date").Text(), b.now
 	if inList {
 		from, to, now = dateOnly(from), dateOnly(to), dateOnly(now)
 		b.notePriceChange(time.DateOnly, from, 0)
@@ -210,7 +210,7 @@ func (b *buyer) notePriceChange(layout, from string, after time.Duration) {
 		return
 	}
 	at := start.Add(after).Format(time.DateTime)
-	if at > b.clock && (b.nextChange == "" || at < b.nextChange) {
+	if at > b.now && (b.nextChange == "" || at < b.nextChange) {
 		b.nextChange = at
 	}
 }

@@ -97,7 +97,7 @@ func TestSpecialPriceWindow(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := product(map[string]string{"special_from_date": c.from, "special_to_date": c.to})
-			b := buyer{clock: c.now}
+			b := buyer{now: c.now}
 			if single, list := b.specialPriceApplies(p, false), b.specialPriceApplies(p, true); single != c.single || list != c.list {
 				t.Errorf("single %t, list %t, want %t, %t", single, list, c.single, c.list)
 			}
@@ -131,7 +131,7 @@ func TestFinalPrice(t *testing.T) {
 			p.Set("group_price", prices("group_price", c.groups...))
 			// A tier price never counts, not even from 1 on.
 			p.Set("tier_price", prices("tier_price", [3]string{"all", "1.0000", "1.0000"}))
-			b := buyer{group: 1, clock: "2013-01-01 00:00:00"}
+			b := buyer{group: 1, now: "2013-01-01 00:00:00"}
 			if got := centsNode(b.finalPrice(p, false).withPercent(0)).Text; got != c.want {
 				t.Errorf("final price %s, want %s", got, c.want)
 			}

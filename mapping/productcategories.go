@@ -56,13 +56,13 @@ func (s *Service) onlyActiveCategories(ctx context.Context, assignments []adapte
 	for _, category := range categories {
 		active[category.Get("category_id").Int()] = true
 	}
-	var kept []adapter.Record
+	var shown []adapter.Record
 	for _, assignment := range assignments {
 		if active[assignment.Get("category_id").Int()] {
-			kept = append(kept, assignment)
+			shown = append(shown, assignment)
 		}
 	}
-	return kept, nil
+	return shown, nil
 }
 
 // createProductCategory handles POST /products/:id/categories. It checks the category id

@@ -155,21 +155,21 @@ const minuteFormat = "2006-01-02 15:04:00"
 // clears the date. A special price that is sent as zero does not count as one; a
 // special_from_date that is sent as zero or false does not count as cleared.
 func (w *productWrite) defaultSpecialFromDate(current, next adapter.Record, storeID int64) {
-	begins := next.Get("special_from_date")
-	open := begins.Kind() == adapter.Null
+	from := next.Get("special_from_date")
+	missing := from.Kind() == adapter.Null
 	if storeID == defaultScope {
-		open = isUnset(valueAfter(current, next, "special_from_date"))
+		missing = isUnset(valueAfter(current, next, "special_from_date"))
 	}
 	sent, isSent := w.body.Get("special_price")
-	priced := !current.Get("special_price").Empty()
+	hasSpecialPrice := !current.Get("special_price").Empty()
 	if isSent {
-		priced = truthy(sent)
+		hasSpecialPrice = truthy(sent)
 	}
-	zero := false
+	sentAsZero := false
 	if sent, isSent := w.sentValue("special_from_date"); isSent {
-		zero = !truthy(sent) && !isEmptyValue(sent) && sent.Kind != codec.Struct
+		sentAsZero = !truthy(sent) && !isEmptyValue(sent) && sent.Kind != codec.Struct
 	}
-	if open && priced && !zero {
+	if missing && hasSpecialPrice && !sentAsZero {
 		next.Set("special_from_date", adapter.TextValue(w.settings.storeTime(w.now).Format(minuteFormat)))
 	}
 }

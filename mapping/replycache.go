@@ -115,8 +115,8 @@ func (g *guestReplyCache) fingerprint(r *http.Request, scheme string) (sum [32]b
 		len(r.URL.RawQuery) > maxCachedQuery || len(path) > maxCachedQuery || len(r.Header["Authorization"]) > 0 {
 		return sum, false
 	}
-	var room [1 << 10]byte
-	text := append(room[:0], g.baseHash[:]...)
+	var scratch [1 << 10]byte
+	text := append(scratch[:0], g.baseHash[:]...)
 	for _, part := range [...]string{scheme, r.Host, path, r.URL.RawQuery} {
 		text = appendSized(text, part)
 	}

@@ -54,7 +54,7 @@ func newResourceFrom(d *contract.Dialect, fields *contract.FieldTable, from sour
 		}
 		at, ok := from.schema.Index(f.Attribute)
 		if !ok {
-			return r, fmt.Errorf("field %s shows attribute %q, which %s lacks", f.Name, f.Attribute, from.schema.Resource)
+			return r, fmt.Errorf("field %s: resource %s has no attribute %q", f.Name, from.schema.Resource, f.Attribute)
 		}
 		r.attributes[i] = at
 	}
@@ -138,8 +138,8 @@ func (r *resource) useSlab(to *renderer, records int) (release func()) {
 	wanted := records * len(to.columns)
 	pooled, _ := r.slabPool.Get().(*slab)
 	if pooled == nil || cap(*pooled) < wanted {
-		made := make(slab, 0, wanted)
-		pooled = &made
+		fresh := make(slab, 0, wanted)
+		pooled = &fresh
 	}
 	to.slab = (*pooled)[:0]
 	return func() {

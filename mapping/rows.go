@@ -220,7 +220,7 @@ func (r *rows) readKeys(ctx context.Context, size int64) ([]adapter.Record, erro
 }
 
 // errNoProgress reports a store that ends a batch early without any record.
-var errNoProgress = errors.New("mapping: the store ended a list before its first record")
+var errNoProgress = errors.New("mapping: the store returned an empty batch of a list that continues")
 
 // takeBuffered returns the next buffered records, at most size.
 func (r *rows) takeBuffered(size int64) []adapter.Record {
@@ -233,5 +233,5 @@ func (r *rows) takeBuffered(size int64) []adapter.Record {
 
 // mark returns the position of rec in a list sorted by an attribute.
 func (s source) mark(rec adapter.Record, orderBy string) *adapter.Mark {
-	return &adapter.Mark{Value: rec.Get(orderBy), Key: adapter.Key(rec.Get(s.schema.Key).Int())}
+	return &adapter.Mark{Value: rec.Get(orderBy), Key: keyOf(rec)}
 }

@@ -95,8 +95,8 @@ func (s *Service) newCall(ctx context.Context, r *http.Request, scheme string) *
 
 type clientAddressKey struct{}
 
-// WithClientAddress returns ctx with the network address of the client, which failed
-// authentications are counted by.
+// WithClientAddress returns ctx with the network address of the client. Authentication
+// uses it to tell clients apart that send the same nonce.
 func WithClientAddress(ctx context.Context, address string) context.Context {
 	return context.WithValue(ctx, clientAddressKey{}, address)
 }

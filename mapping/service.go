@@ -217,7 +217,7 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 	}
 	invalidating := &invalidatingAdapter{backend, s.listCache, settings.ReplyCache, s.filters}
 	if s.shops, err = newShopConfigCache(invalidating, schemas, settings.Now); err != nil {
-		return nil, fmt.Errorf("shop: %w", err)
+		return nil, fmt.Errorf("shop configuration: %w", err)
 	}
 	if s.customers, err = newCustomers(d, fields, invalidating, schemas, s.shops); err != nil {
 		return nil, fmt.Errorf("customers: %w", err)

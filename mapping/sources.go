@@ -20,7 +20,7 @@ type source struct {
 func newSource(backend *invalidatingAdapter, schemas *adapter.Schemas, r adapter.Resource) (source, error) {
 	schema := schemas.Of(r)
 	if schema == nil {
-		return source{}, fmt.Errorf("no schema of %s", r)
+		return source{}, fmt.Errorf("resource %s has no schema", r)
 	}
 	store, err := backend.Store(r)
 	return source{schema, store, backend.listCache, backend.filters}, err

@@ -33,7 +33,7 @@ func (s *Service) stream(ctx context.Context, c *Call, reply *Reply, buf []byte,
 // client is the cause. err is the error of [Response.Stream].
 func (s *Service) LogInterruptedList(ctx context.Context, call string, err error) {
 	if !errors.Is(err, errClientWrite) && shouldLog(err) {
-		s.logFailure(ctx, call, "list cut off", err)
+		s.logFailure(ctx, call, "list interrupted", err)
 	}
 }
 

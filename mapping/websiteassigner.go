@@ -125,11 +125,11 @@ func (a *websiteAssigner) checkCopies(assignment adapter.Record, website int64, 
 		if to.fault == nil && to.view.websiteID != website {
 			to.setFault(a.dialect.Fault(contract.CopyToForeign, to.view.id, website))
 		}
-		for _, end := range []copyStore{from, to} {
-			if end.fault != nil {
-				faults = append(faults, *end.fault)
+		for _, store := range []copyStore{from, to} {
+			if store.fault != nil {
+				faults = append(faults, *store.fault)
 			}
-			canonical = canonical && end.canonical
+			canonical = canonical && store.canonical
 		}
 		r := adapter.NewRecord(nested)
 		r.Set("store_from", adapter.IntegerValue(from.view.id))
@@ -159,7 +159,7 @@ func (e *copyStore) setFault(fault contract.Fault) { e.fault = &fault }
 // readCopyStore parses the source or target of a copy for a website that is being
 // assigned.
 func (a *websiteAssigner) readCopyStore(entry *codec.Node, field string, website int64, invalid contract.FaultKey) copyStore {
-	end := copyStore{canonical: true}
+	store := copyStore{canonical: true}
 	sent, ok := entry.Get(field)
 	var id int64
 	if ok {
@@ -168,16 +168,16 @@ func (a *websiteAssigner) readCopyStore(entry *codec.Node, field string, website
 	if ok && sent.Kind == codec.Text {
 		number, _ := numeric.Parse(sent.Text)
 		ok = a.dialect.PlainStoreIDs || number == math.Trunc(number)
-		end.canonical = sent.Text == strconv.FormatInt(id, 10)
+		store.canonical = sent.Text == strconv.FormatInt(id, 10)
 	}
 	if !ok {
-		end.setFault(a.dialect.Fault(invalid, website))
-		return end
+		store.setFault(a.dialect.Fault(invalid, website))
+		return store
 	}
-	if end.view, ok = a.shop.view(id); !ok {
-		end.setFault(a.dialect.Fault(contract.CopyStoreUnknown, id, website))
+	if store.view, ok = a.shop.view(id); !ok {
+		store.setFault(a.dialect.Fault(contract.CopyStoreUnknown, id, website))
 	}
-	return end
+	return store
 }
 
 // assign checks an item and assigns the product to its website. If the error is
@@ -231,7 +231,7 @@ func (a *websiteAssigner) generateURLKey(ctx context.Context) {
 		},
 	})
 	if err != nil {
-		a.logFailure(ctx, a.call.Name(), "url_key not made", err)
+		a.logFailure(ctx, a.call.Name(), "url_key not generated", err)
 	}
 }
 
@@ -270,13 +270,13 @@ func (a *websiteAssigner) assignMany(ctx context.Context) (*Reply, error) {
 			sent = *n
 		}
 		var faults contract.Faults
-		var alone contract.Fault
+		var single contract.Fault
 		switch {
 		case errors.As(err, &faults):
 			for _, fault := range faults {
 				batch.fail(sent, fault)
 			}
-		case errors.As(err, &alone):
+		case errors.As(err, &single):
 			return nil, err // the product has been deleted
 		case ctx.Err() != nil:
 			return nil, ctx.Err()

@@ -154,7 +154,7 @@ func TestBrokenList(t *testing.T) {
 	}{
 		{"upstream fails", "error", func() error {
 			return &adapter.Error{Kind: adapter.Unavailable, Op: "list stock_items", Err: errors.New("disk of glass")}
-		}, "list cut off"},
+		}, "list interrupted"},
 		{"mistake of ours", "panic", func() error { panic("disk of glass") }, "panic"},
 	} {
 		for _, accept := range []string{"application/json", "text/xml", "text/plain"} {
