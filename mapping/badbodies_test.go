@@ -149,7 +149,7 @@ func bodiesWith(t testing.TB, base, field string, v oddValue) map[string]string 
 		bodies["application/json"] = body
 	}
 	if v.xml != "" {
-		bodies["text/xml"] = "<r>" + elements(t, string(rest)) + named(v.xml) + "</r>"
+		bodies["text/xml"] = "<r>" + xmlElements(t, string(rest)) + named(v.xml) + "</r>"
 	}
 	if v.form != "" {
 		bodies["text/plain"] = strings.TrimSuffix(formPairs(members)+named(v.form), "&")
@@ -188,14 +188,14 @@ func formPairs(members map[string]any) string {
 // A badShop takes bad bodies.
 type badShop struct {
 	*shop
-	seen   *witness // nil where the store is none of SQLite
+	seen   *storeWatcher // nil where the store is none of SQLite
 	number int
 }
 
 func openBadShop(t testing.TB, d *contract.Dialect) *badShop {
 	t.Helper()
 	s := openShop(t, d)
-	b := &badShop{shop: s, seen: s.witness(t)}
+	b := &badShop{shop: s, seen: s.watchStore(t)}
 	b.restore(t)
 	return b
 }
@@ -222,7 +222,7 @@ func (s *badShop) moved(t testing.TB, r mapping.Response) bool {
 	if s.seen == nil {
 		return r.Status/100 == 2
 	}
-	return s.seen.moved(t)
+	return s.seen.mayHaveChanged(t)
 }
 
 // fresh puts what must be unique into a body: one that no other body has.
@@ -404,7 +404,7 @@ func oddPart(t testing.TB, v oddValue, name, part string, list bool) oddValue {
 		outer.json = `"%s":` + outer.json
 	}
 	if v.xml != "" {
-		outer.xml = elements(t, string(rest)) + inner(v.xml)
+		outer.xml = xmlElements(t, string(rest)) + inner(v.xml)
 		if list {
 			outer.xml = "<data_item>" + outer.xml + "</data_item>"
 		}

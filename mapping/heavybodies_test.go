@@ -43,7 +43,7 @@ func TestHeavyBodies(t *testing.T) {
 	limits.BodyBytes = heavy
 	for _, d := range contract.Dialects() {
 		s := openShopWith(t, d, limits, nil)
-		shop := &badShop{shop: s, seen: s.witness(t)}
+		shop := &badShop{shop: s, seen: s.watchStore(t)}
 		shop.restore(t)
 		for i, c := range bodyCalls(t) {
 			// The fields that hold the most, or may hold a list, and one of all others.
@@ -142,9 +142,9 @@ func TestImageBombs(t *testing.T) {
 		c := bodyCall{name: "createProductImage", method: "POST", path: "/products/1/images"}
 		for _, tt := range tests {
 			t.Run(d.Name+" "+tt.name, func(t *testing.T) {
-				stored := len(s.seen.names(t))
+				stored := len(s.seen.mediaFiles(t))
 				s.takeHeavy(t, tt.name, c, body(t, newImage(), "file_content", base64.StdEncoding.EncodeToString(tt.content)))
-				if taken := len(s.seen.names(t)) > stored; taken != tt.taken {
+				if taken := len(s.seen.mediaFiles(t)) > stored; taken != tt.taken {
 					t.Errorf("taken: %t", taken)
 				}
 			})

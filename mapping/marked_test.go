@@ -16,31 +16,31 @@ import (
 
 // A mark says for whom a record, or an attribute of it, is. 1 to 3 are the
 // customers of that number.
-type mark int
+type ownerLabel int
 
 const (
-	noMark     mark = -1 // for everybody
-	ofGuest    mark = 0  // of no customer: for an Admin
-	ofGerman   mark = 6  // for everybody, at views of the other website
-	forAdmin   mark = 8
-	forNobody  mark = 9
-	germanView      = "3"
+	unlabeled   ownerLabel = -1 // for everybody
+	guestLabel  ownerLabel = 0  // of no customer: for an Admin
+	germanLabel ownerLabel = 6  // for everybody, at views of the other website
+	adminLabel  ownerLabel = 8
+	nobodyLabel ownerLabel = 9
+	germanView             = "3"
 )
 
 // text, moment and amount are what a mark writes into attributes, by their kind.
 // No value of the demo store looks like them.
-func (m mark) text() string   { return fmt.Sprintf("marked%dx", m) }
-func (m mark) moment() string { return fmt.Sprintf("190%d-01-01", m) }
-func (m mark) amount() string { return fmt.Sprintf("90909%d", m) }
+func (m ownerLabel) textValue() string    { return fmt.Sprintf("marked%dx", m) }
+func (m ownerLabel) timeValue() string    { return fmt.Sprintf("190%d-01-01", m) }
+func (m ownerLabel) decimalValue() string { return fmt.Sprintf("90909%d", m) }
 
 // in reports whether a reply shows something that carries m.
-func (m mark) in(body string) bool {
-	return strings.Contains(body, m.text()) || strings.Contains(body, m.moment()) || strings.Contains(body, m.amount())
+func (m ownerLabel) isIn(body string) bool {
+	return strings.Contains(body, m.textValue()) || strings.Contains(body, m.timeValue()) || strings.Contains(body, m.decimalValue())
 }
 
 // put marks rec: all of its texts, times and decimals, or the named attributes.
 // What other records or rules refer to keeps its value.
-func (m mark) put(rec adapter.Record, names ...string) {
+func (m ownerLabel) applyTo(rec adapter.Record, names ...string) {
 	kept := []string{"type_id", "country_id", "address_type", "password_hash"}
 	for i, a := range rec.Schema.Attributes {
 		all := len(names) == 0 && !slices.Contains(kept, a.Name)
@@ -50,13 +50,13 @@ func (m mark) put(rec adapter.Record, names ...string) {
 		switch a.Kind {
 		case adapter.KindText:
 			// Some must be unique.
-			rec.Values[i] = adapter.TextValue(m.text() + rec.Get(rec.Schema.Key).Text())
+			rec.Values[i] = adapter.TextValue(m.textValue() + rec.Get(rec.Schema.Key).Text())
 		case adapter.KindTexts:
-			rec.Values[i] = adapter.TextsValue([]string{m.text(), m.text()})
+			rec.Values[i] = adapter.TextsValue([]string{m.textValue(), m.textValue()})
 		case adapter.KindTime:
-			rec.Values[i] = adapter.TextValue(m.moment() + " 00:00:00")
+			rec.Values[i] = adapter.TextValue(m.timeValue() + " 00:00:00")
 		case adapter.KindDecimal:
-			rec.Values[i] = adapter.TextValue(m.amount() + ".0001")
+			rec.Values[i] = adapter.TextValue(m.decimalValue() + ".0001")
 		}
 	}
 }
@@ -71,13 +71,13 @@ type caller struct {
 
 // may reports whether the caller is meant to see what carries m, at a store view
 // by its name in the path.
-func (c caller) may(m mark, view string) bool {
+func (c caller) maySee(m ownerLabel, view string) bool {
 	switch {
-	case m == forNobody:
+	case m == nobodyLabel:
 		return false
-	case m == noMark, c.role == contract.Admin:
+	case m == unlabeled, c.role == contract.Admin:
 		return true
-	case m == ofGerman:
+	case m == germanLabel:
 		return view == germanView || view == "admin"
 	default:
 		return c.role == contract.Customer && int64(m) == c.customer
@@ -86,40 +86,40 @@ func (c caller) may(m mark, view string) bool {
 
 // A markedShop is the demo store in which all that is not for everybody carries
 // the mark of those who may see it, so that a reply tells whose data is in it.
-type markedShop struct {
+type labeledShop struct {
 	*shop
 	data    *adapter.Dataset
 	callers []caller
 	// images are those of product 1, whose second is excluded, and of product 5,
 	// which is disabled: "product image".
-	images map[string]mark
+	images map[string]ownerLabel
 }
 
 // openMarkedShop opens the shop. Every customer's order has comments, some of
 // which are for Admins only.
-func openMarkedShop(t *testing.T, d *contract.Dialect) *markedShop {
+func openLabeledShop(t *testing.T, d *contract.Dialect) *labeledShop {
 	t.Helper()
-	m := &markedShop{data: loadDemo(t)}
+	m := &labeledShop{data: loadDemo(t)}
 	m.addComments()
 	for _, resource := range []adapter.Resource{adapter.Customers, adapter.CustomerAddresses, adapter.Orders, adapter.OrderItems, adapter.OrderAddresses, adapter.OrderComments} {
 		for _, rec := range m.data.Records[resource] {
-			m.markOf(rec).put(rec)
+			m.labelOf(rec).applyTo(rec)
 		}
 	}
 	for _, customer := range m.data.Records[adapter.Customers] {
-		forNobody.put(customer, "password_hash")
+		nobodyLabel.applyTo(customer, "password_hash")
 	}
 	clear(m.data.Passwords)
 	for _, rec := range m.data.Records[adapter.StockItems] {
-		forAdmin.put(rec, "qty", "max_sale_qty")
+		adminLabel.applyTo(rec, "qty", "max_sale_qty")
 	}
 	for _, rec := range m.data.Records[adapter.Products] {
 		// All but what Customers and Guests see of a product, price and special
 		// price by what is computed of them.
-		forAdmin.put(rec, "cost", "msrp", "custom_design", "page_layout", "options_container", "custom_layout_update", "country_of_manufacture",
+		adminLabel.applyTo(rec, "cost", "msrp", "custom_design", "page_layout", "options_container", "custom_layout_update", "country_of_manufacture",
 			"news_from_date", "news_to_date", "special_from_date", "special_to_date", "custom_design_from", "custom_design_to")
-		if of := m.markOf(rec); of != noMark {
-			of.put(rec)
+		if of := m.labelOf(rec); of != unlabeled {
+			of.applyTo(rec)
 		}
 	}
 	db, path := openStore(t, m.data)
@@ -142,7 +142,7 @@ func openMarkedShop(t *testing.T, d *contract.Dialect) *markedShop {
 
 // addComments gives every order a comment that its customer sees and one that is
 // not for customers, in place of the demo's.
-func (m *markedShop) addComments() {
+func (m *labeledShop) addComments() {
 	first := m.data.Records[adapter.OrderComments][0]
 	m.data.Records[adapter.OrderComments] = nil
 	for _, order := range m.data.Records[adapter.Orders] {
@@ -157,27 +157,27 @@ func (m *markedShop) addComments() {
 }
 
 // addImages inserts images, which no data set holds.
-func (m *markedShop) addImages(t testing.TB) {
+func (m *labeledShop) addImages(t testing.TB) {
 	t.Helper()
 	raw, err := sql.Open("sqlite", m.path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = raw.Close() }()
-	m.images = map[string]mark{"1 1": noMark, "1 2": forAdmin, "5 3": forAdmin}
+	m.images = map[string]ownerLabel{"1 1": unlabeled, "1 2": adminLabel, "5 3": adminLabel}
 	for _, text := range []string{
 		"INSERT INTO product_image (id, product_id, file, media_type) VALUES (1, 1, 'front.png', 'image/png'), (2, 1, ?, 'image/png'), (3, 5, ?, 'image/png')",
 		"INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES (1, 0, 'front', 1, 0), (2, 0, ?, 2, 1), (3, 0, ?, 1, 0)",
 		"INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES (1, 0, 'image', 1), (5, 0, 'image', 3)",
 	} {
-		if _, err := raw.ExecContext(t.Context(), text, slices.Repeat([]any{forAdmin.text()}, strings.Count(text, "?"))...); err != nil {
+		if _, err := raw.ExecContext(t.Context(), text, slices.Repeat([]any{adminLabel.textValue()}, strings.Count(text, "?"))...); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
 }
 
 // record returns the record of a resource by its key, as the path has it.
-func (m *markedShop) record(resource adapter.Resource, id string) (adapter.Record, bool) {
+func (m *labeledShop) record(resource adapter.Resource, id string) (adapter.Record, bool) {
 	for _, rec := range m.data.Records[resource] {
 		if rec.Get(rec.Schema.Key).Text() == id {
 			return rec, true
@@ -187,29 +187,29 @@ func (m *markedShop) record(resource adapter.Resource, id string) (adapter.Recor
 }
 
 // markOf returns the mark a record is put.
-func (m *markedShop) markOf(rec adapter.Record) mark {
+func (m *labeledShop) labelOf(rec adapter.Record) ownerLabel {
 	if rec.Schema.Owner != "" {
-		return mark(rec.Get(rec.Schema.Owner).Int()) // null, of a guest's order, is 0
+		return ownerLabel(rec.Get(rec.Schema.Owner).Int()) // null, of a guest's order, is 0
 	}
 	order := rec.Get("order_id")
 	switch rec.Schema.Resource {
 	case adapter.OrderComments:
 		if rec.Get("is_visible_on_front").Int() == 0 {
-			return forAdmin
+			return adminLabel
 		}
 		order = rec.Get("parent_id")
 	case adapter.OrderAddresses:
 		order = rec.Get("parent_id")
 	case adapter.Products:
-		return m.markOfProduct(rec)
+		return m.productLabel(rec)
 	}
 	parent, _ := m.record(adapter.Orders, order.Text())
-	return m.markOf(parent)
+	return m.labelOf(parent)
 }
 
 // markOfProduct: products are for everybody while they are enabled, visible and
 // in the website of the store view; product 10 is in the other one alone.
-func (m *markedShop) markOfProduct(rec adapter.Record) mark {
+func (m *labeledShop) productLabel(rec adapter.Record) ownerLabel {
 	websites := map[int64]bool{}
 	for _, assignment := range m.data.Records[adapter.ProductWebsites] {
 		if assignment.Get("product_id").Int() == rec.Get("entity_id").Int() {
@@ -218,21 +218,21 @@ func (m *markedShop) markOfProduct(rec adapter.Record) mark {
 	}
 	switch {
 	case rec.Get("status").Int() != 1, rec.Get("visibility").Int() == 1, len(websites) == 0:
-		return forAdmin
+		return adminLabel
 	case websites[1]:
-		return noMark
+		return unlabeled
 	default:
-		return ofGerman
+		return germanLabel
 	}
 }
 
 // get answers a request for target below /api/rest.
-func (m *markedShop) get(c caller, target, accept string) mapping.Response {
+func (m *labeledShop) get(c caller, target, accept string) mapping.Response {
 	return m.ask(c, "GET", target, accept, "", "")
 }
 
 // ask answers a request of any method, with a body or without.
-func (m *markedShop) ask(c caller, method, target, accept, contentType, body string) mapping.Response {
+func (m *labeledShop) ask(c caller, method, target, accept, contentType, body string) mapping.Response {
 	r := httptest.NewRequest(method, "/api/rest"+target, strings.NewReader(body))
 	r.Header.Set("Accept", accept)
 	if contentType != "" {
@@ -246,10 +246,10 @@ func (m *markedShop) ask(c caller, method, target, accept, contentType, body str
 
 // leaks returns what is wrong with a reply by what is in it: marks that are not
 // for the caller.
-func (m *markedShop) leaks(c caller, body []byte, view string) string {
+func (m *labeledShop) leaks(c caller, body []byte, view string) string {
 	text := string(body)
-	for _, of := range []mark{ofGuest, 1, 2, 3, ofGerman, forAdmin, forNobody} {
-		if of.in(text) && !c.may(of, view) {
+	for _, of := range []ownerLabel{guestLabel, 1, 2, 3, germanLabel, adminLabel, nobodyLabel} {
+		if of.isIn(text) && !c.maySee(of, view) {
 			return fmt.Sprintf("%s is shown what carries mark %d: %.300s", c.name, of, text)
 		}
 	}

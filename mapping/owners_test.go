@@ -17,7 +17,7 @@ import (
 // every other method its route serves: where finds is true the call may go on to
 // its own checks; where it is false the refusal must be the same as for GET, and
 // the store afterwards hold the same records as before.
-type reading struct {
+type readCase struct {
 	// path is the route's. parameters are the values of each of its parameters;
 	// every combination is asked for.
 	path       string
@@ -28,18 +28,18 @@ type reading struct {
 	// entries is how many entries a list has for the caller; -1 is any number.
 	entries func(c caller, p []string) int
 	// shows is the mark that a reply that finds something carries.
-	shows func(c caller, p []string) mark
+	label func(c caller, p []string) ownerLabel
 
 	route *contract.Route
 }
 
 // owned reports whether the records belong to customers.
-func (r *reading) owned() bool {
+func (r *readCase) isOwned() bool {
 	return strings.HasPrefix(r.path, "/customers") || strings.HasPrefix(r.path, "/orders")
 }
 
 // view returns the store view among the parameters, "" where the path has none.
-func (r *reading) view(p []string) string {
+func (r *readCase) view(p []string) string {
 	if at, ok := r.route.Param("store"); ok {
 		return p[at]
 	}
@@ -51,24 +51,24 @@ const absent = "999"
 
 // readings has every route of the table. All ids of the store are asked for, so
 // that each caller meets own records, those of others, nobody's and none.
-func (m *markedShop) readings() []reading {
+func (m *labeledShop) readCases() []readCase {
 	// of finds records that a caller may see, and those that show whose they are.
-	of := func(resource adapter.Resource) (finds func(caller, []string) bool, shows func(caller, []string) mark) {
-		shows = func(_ caller, p []string) mark {
+	of := func(resource adapter.Resource) (finds func(caller, []string) bool, shows func(caller, []string) ownerLabel) {
+		shows = func(_ caller, p []string) ownerLabel {
 			rec, ok := m.record(resource, p[0])
 			if !ok {
-				return forNobody
+				return nobodyLabel
 			}
-			return m.markOf(rec)
+			return m.labelOf(rec)
 		}
-		return func(c caller, p []string) bool { return c.may(shows(c, p), "") }, shows
+		return func(c caller, p []string) bool { return c.maySee(shows(c, p), "") }, shows
 	}
 	// count counts the records a caller may see, of those that name p[0] by parent.
 	count := func(resource adapter.Resource, parent string) func(caller, []string) int {
 		return func(c caller, p []string) int {
 			n := 0
 			for _, rec := range m.data.Records[resource] {
-				if c.may(m.markOf(rec), "") && (parent == "" || rec.Get(parent).Text() == p[0]) {
+				if c.maySee(m.labelOf(rec), "") && (parent == "" || rec.Get(parent).Text() == p[0]) {
 					n++
 				}
 			}
@@ -85,9 +85,9 @@ func (m *markedShop) readings() []reading {
 	}
 	ownAddresses := count(adapter.CustomerAddresses, "customer_id")
 	// Dot has no address to show.
-	whoseAddresses := func(c caller, p []string) mark {
+	whoseAddresses := func(c caller, p []string) ownerLabel {
 		if ownAddresses(c, p) == 0 {
-			return noMark
+			return unlabeled
 		}
 		return whoseCustomer(c, p)
 	}
@@ -97,17 +97,17 @@ func (m *markedShop) readings() []reading {
 	views := []string{"1", "2", germanView, "admin"}
 	categories := []string{"2", "3", "4", "5"}
 	anyNumber := func(caller, []string) int { return -1 }
-	product := func(c caller, p []string) bool { return m.onSale(c, p[0], "") }
-	productIn := func(c caller, p []string) bool { return m.onSale(c, p[0], p[len(p)-1]) }
+	product := func(c caller, p []string) bool { return m.isVisible(c, p[0], "") }
+	productIn := func(c caller, p []string) bool { return m.isVisible(c, p[0], p[len(p)-1]) }
 	image := func(c caller, p []string) bool {
 		of, ok := m.images[p[0]+" "+p[1]]
-		return ok && c.may(of, "")
+		return ok && c.maySee(of, "")
 	}
-	all := []reading{
-		{path: "/customers/:id", parameters: [][]string{customers}, finds: customer, shows: whoseCustomer},
+	all := []readCase{
+		{path: "/customers/:id", parameters: [][]string{customers}, finds: customer, label: whoseCustomer},
 		{path: "/customers", entries: count(adapter.Customers, "")},
-		{path: "/customers/addresses/:id", parameters: [][]string{addresses}, finds: address, shows: whoseAddress},
-		{path: "/customers/:customer_id/addresses", parameters: [][]string{customers}, finds: customer, entries: ownAddresses, shows: whoseAddresses},
+		{path: "/customers/addresses/:id", parameters: [][]string{addresses}, finds: address, label: whoseAddress},
+		{path: "/customers/:customer_id/addresses", parameters: [][]string{customers}, finds: customer, entries: ownAddresses, label: whoseAddresses},
 
 		{path: "/products/:id", parameters: [][]string{products}, finds: product},
 		{path: "/products/:id/store/:store", parameters: [][]string{products, views}, finds: productIn},
@@ -125,16 +125,16 @@ func (m *markedShop) readings() []reading {
 		{path: "/products/:product_id/websites/:website_id", parameters: [][]string{products, websites}},
 		{path: "/products/:product_id/websites", parameters: [][]string{products}, finds: product, entries: anyNumber},
 
-		{path: "/stockitems/:id", parameters: [][]string{products}, finds: product, shows: func(caller, []string) mark { return forAdmin }},
+		{path: "/stockitems/:id", parameters: [][]string{products}, finds: product, label: func(caller, []string) ownerLabel { return adminLabel }},
 		{path: "/stockitems", entries: func(caller, []string) int { return len(m.data.Records[adapter.StockItems]) }},
 
-		{path: "/orders/:id", parameters: [][]string{orders}, finds: order, shows: whoseOrder},
+		{path: "/orders/:id", parameters: [][]string{orders}, finds: order, label: whoseOrder},
 		{path: "/orders", entries: count(adapter.Orders, "")},
-		{path: "/orders/:id/items", parameters: [][]string{orders}, finds: order, entries: count(adapter.OrderItems, "order_id"), shows: whoseOrder},
-		{path: "/orders/:order_id/addresses/:address_type", parameters: [][]string{orders, {"billing", "shipping", "SHIPPING", "1", "3", "%25", "_______"}}, finds: orderAddress, shows: whoseOrder},
-		{path: "/orders/:order_id/addresses", parameters: [][]string{orders}, finds: order, entries: count(adapter.OrderAddresses, "parent_id"), shows: whoseOrder},
+		{path: "/orders/:id/items", parameters: [][]string{orders}, finds: order, entries: count(adapter.OrderItems, "order_id"), label: whoseOrder},
+		{path: "/orders/:order_id/addresses/:address_type", parameters: [][]string{orders, {"billing", "shipping", "SHIPPING", "1", "3", "%25", "_______"}}, finds: orderAddress, label: whoseOrder},
+		{path: "/orders/:order_id/addresses", parameters: [][]string{orders}, finds: order, entries: count(adapter.OrderAddresses, "parent_id"), label: whoseOrder},
 		{path: "/orders/comments/:id", parameters: [][]string{m.ids(adapter.OrderComments)}, finds: func(_ caller, p []string) bool { return p[0] != absent }},
-		{path: "/orders/:id/comments", parameters: [][]string{orders}, finds: order, entries: count(adapter.OrderComments, "parent_id"), shows: whoseOrder},
+		{path: "/orders/:id/comments", parameters: [][]string{orders}, finds: order, entries: count(adapter.OrderComments, "parent_id"), label: whoseOrder},
 	}
 	for _, route := range contract.Routes(contract.StandardFields()) {
 		for i := range all {
@@ -147,7 +147,7 @@ func (m *markedShop) readings() []reading {
 }
 
 // ids returns the keys of a resource's records, and one that none has.
-func (m *markedShop) ids(resource adapter.Resource) []string {
+func (m *labeledShop) ids(resource adapter.Resource) []string {
 	var ids []string
 	for _, rec := range m.data.Records[resource] {
 		ids = append(ids, rec.Get(rec.Schema.Key).Text())
@@ -157,7 +157,7 @@ func (m *markedShop) ids(resource adapter.Resource) []string {
 
 // onSale reports whether the caller finds a product alone at a store view, ""
 // for the usual one: of an Admin the default scope, where all products are.
-func (m *markedShop) onSale(c caller, product, view string) bool {
+func (m *labeledShop) isVisible(c caller, product, view string) bool {
 	rec, ok := m.record(adapter.Products, product)
 	if !ok {
 		return false
@@ -176,13 +176,13 @@ func (m *markedShop) onSale(c caller, product, view string) bool {
 	if c.role == contract.Admin {
 		return sold
 	}
-	return sold && c.may(m.markOf(rec), view)
+	return sold && c.maySee(m.labelOf(rec), view)
 }
 
-func (m *markedShop) countImages(c caller, p []string) int {
+func (m *labeledShop) countImages(c caller, p []string) int {
 	n := 0
 	for image, of := range m.images {
-		if strings.HasPrefix(image, p[0]+" ") && c.may(of, "") {
+		if strings.HasPrefix(image, p[0]+" ") && c.maySee(of, "") {
 			n++
 		}
 	}
@@ -190,7 +190,7 @@ func (m *markedShop) countImages(c caller, p []string) int {
 }
 
 // target fills the parameters of a path in.
-func target(path string, p []string) string {
+func fillPath(path string, p []string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		if strings.HasPrefix(part, ":") {
@@ -201,7 +201,7 @@ func target(path string, p []string) string {
 }
 
 // combined returns every combination of one value of each list.
-func combined(lists [][]string) [][]string {
+func combinations(lists [][]string) [][]string {
 	all := [][]string{nil}
 	for _, values := range lists {
 		var longer [][]string
@@ -217,7 +217,7 @@ func combined(lists [][]string) [][]string {
 
 // status is what a caller's GET of a route must be answered: by the access table,
 // then by whether it finds something.
-func (m *markedShop) status(rule *reading, c caller, p []string) int {
+func (m *labeledShop) expectedStatus(rule *readCase, c caller, p []string) int {
 	r := rule.route
 	switch access := r.Access(m.dialect, c.role, contract.GET); {
 	case access == contract.Deny:
@@ -234,12 +234,12 @@ func (m *markedShop) status(rule *reading, c caller, p []string) int {
 // TestOwners asks for every record there is as every caller, in every format:
 // what the access table and the ownership of the record say is answered, and no
 // reply holds anything that is not for its caller.
-func TestOwners(t *testing.T) {
+func TestReadOwnership(t *testing.T) {
 	t.Parallel()
 	for _, d := range contract.Dialects() {
-		m := openMarkedShop(t, d)
+		m := openLabeledShop(t, d)
 		known := map[string]bool{}
-		for _, rule := range m.readings() {
+		for _, rule := range m.readCases() {
 			known[rule.path] = true
 			if rule.route == nil {
 				t.Errorf("%s is no route", rule.path)
@@ -247,10 +247,10 @@ func TestOwners(t *testing.T) {
 			}
 			for _, c := range m.callers {
 				t.Run(d.Name+" "+c.name+" "+rule.path, func(t *testing.T) {
-					for i, p := range combined(rule.parameters) {
+					for i, p := range combinations(rule.parameters) {
 						for j, accept := range []string{"application/json", "text/xml", "text/plain"} {
 							if j == 0 || nightly.Whole() || i%5 == 0 { // formats share all but the writing
-								m.checkReading(t, &rule, c, p, accept)
+								m.checkRead(t, &rule, c, p, accept)
 							}
 						}
 					}
@@ -266,11 +266,11 @@ func TestOwners(t *testing.T) {
 }
 
 // checkReading asks once, and for all rows of a list.
-func (m *markedShop) checkReading(t *testing.T, rule *reading, c caller, p []string, accept string) {
+func (m *labeledShop) checkRead(t *testing.T, rule *readCase, c caller, p []string, accept string) {
 	t.Helper()
-	path := target(rule.path, p)
+	path := fillPath(rule.path, p)
 	got := m.get(c, path+"?limit=0", accept)
-	status := m.status(rule, c, p)
+	status := m.expectedStatus(rule, c, p)
 	if got.Status != status {
 		t.Errorf("%s as %s: %d %.200s, want %d", path, accept, got.Status, got.Body, status)
 		return
@@ -281,8 +281,8 @@ func (m *markedShop) checkReading(t *testing.T, rule *reading, c caller, p []str
 	if status != 200 {
 		return
 	}
-	if rule.shows != nil && rule.shows(c, p) != noMark && !rule.shows(c, p).in(string(got.Body)) {
-		t.Errorf("%s as %s: %.300s lacks mark %d", path, accept, got.Body, rule.shows(c, p))
+	if rule.label != nil && rule.label(c, p) != unlabeled && !rule.label(c, p).isIn(string(got.Body)) {
+		t.Errorf("%s as %s: %.300s lacks mark %d", path, accept, got.Body, rule.label(c, p))
 	}
 	if rule.entries != nil && accept == "application/json" {
 		want := rule.entries(c, p)

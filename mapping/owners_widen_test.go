@@ -16,7 +16,7 @@ import (
 
 // sameNumber spells id in the ways that the store takes for the same number, and
 // further ones that it takes for no number (wire 2, "Ids").
-func sameNumber(id string) []string {
+func idSpellings(id string) []string {
 	var escaped strings.Builder
 	for _, digit := range []byte(id) {
 		fmt.Fprintf(&escaped, "%%%02X", digit)
@@ -31,12 +31,12 @@ func sameNumber(id string) []string {
 // TestSpellingsOfOthers spells the ids of records that are not the caller's:
 // however it is written, what is not the caller's is not found, and an own id in
 // another spelling, or before a foreign one, leads to nothing else.
-func TestSpellingsOfOthers(t *testing.T) {
+func TestForeignIDSpellings(t *testing.T) {
 	t.Parallel()
 	for _, d := range contract.Dialects() {
-		m := openMarkedShop(t, d)
-		for _, rule := range m.readings() {
-			if !rule.owned() {
+		m := openLabeledShop(t, d)
+		for _, rule := range m.readCases() {
+			if !rule.isOwned() {
 				continue
 			}
 			for _, c := range m.callers {
@@ -48,22 +48,22 @@ func TestSpellingsOfOthers(t *testing.T) {
 	}
 }
 
-func (m *markedShop) checkSpellings(t *testing.T, rule *reading, c caller) {
+func (m *labeledShop) checkSpellings(t *testing.T, rule *readCase, c caller) {
 	t.Helper()
-	for _, p := range combined(rule.parameters) {
+	for _, p := range combinations(rule.parameters) {
 		if len(p) == 0 {
 			continue // a list of all has no id
 		}
-		plain := m.status(rule, c, p)
+		plain := m.expectedStatus(rule, c, p)
 		ask := func(id string) (status int, path string) {
-			path = target(rule.path, append([]string{id}, p[1:]...))
+			path = fillPath(rule.path, append([]string{id}, p[1:]...))
 			got := m.get(c, path, "application/json")
 			if leak := m.leaks(c, got.Body, ""); leak != "" {
 				t.Errorf("%s: %s", path, leak)
 			}
 			return got.Status, path
 		}
-		for _, id := range sameNumber(p[0]) {
+		for _, id := range idSpellings(p[0]) {
 			if status, path := ask(id); status != plain && (plain != 200 || status != 404) {
 				t.Errorf("%s: %d, want %d", path, status, plain)
 			}
@@ -76,7 +76,7 @@ func (m *markedShop) checkSpellings(t *testing.T, rule *reading, c caller) {
 
 // widening returns query strings that would show more than the path says, if
 // anything of them reached the store unbounded.
-func widening() []string {
+func wideningQueries() []string {
 	var queries []string
 	add := func(parameters ...string) {
 		q := make([]string, 0, len(parameters)/2)
@@ -137,9 +137,9 @@ func widening() []string {
 // TestModifiersWidenNothing puts every modifier to every route: no reply shows
 // what is not for the caller, a list never has more than the caller's own, and a
 // foreign record stays foreign.
-func TestModifiersWidenNothing(t *testing.T) {
+func TestModifiersDoNotWidenAccess(t *testing.T) {
 	t.Parallel()
-	queries := widening()
+	queries := wideningQueries()
 	if !nightly.Whole() { // the same code again for other names
 		some := queries[:0]
 		for i := 0; i < len(queries); i += 13 {
@@ -148,8 +148,8 @@ func TestModifiersWidenNothing(t *testing.T) {
 		queries = some
 	}
 	for _, d := range contract.Dialects() {
-		m := openMarkedShop(t, d)
-		for _, rule := range m.readings() {
+		m := openLabeledShop(t, d)
+		for _, rule := range m.readCases() {
 			for _, c := range m.callers {
 				if c.role != contract.Admin {
 					t.Run(d.Name+" "+c.name+" "+rule.path, func(t *testing.T) { m.checkWidening(t, &rule, c, queries) })
@@ -159,15 +159,15 @@ func TestModifiersWidenNothing(t *testing.T) {
 	}
 }
 
-func (m *markedShop) checkWidening(t *testing.T, rule *reading, c caller, queries []string) {
+func (m *labeledShop) checkWidening(t *testing.T, rule *readCase, c caller, queries []string) {
 	t.Helper()
 	// One record of each kind is enough; the matrix asks for all.
 	asked := map[string]bool{}
-	for _, p := range combined(rule.parameters) {
-		status := m.status(rule, c, p)
+	for _, p := range combinations(rule.parameters) {
+		status := m.expectedStatus(rule, c, p)
 		kind := fmt.Sprint(status)
-		if rule.shows != nil {
-			kind += fmt.Sprint(rule.shows(c, p))
+		if rule.label != nil {
+			kind += fmt.Sprint(rule.label(c, p))
 		}
 		if asked[kind] {
 			continue
@@ -175,10 +175,10 @@ func (m *markedShop) checkWidening(t *testing.T, rule *reading, c caller, querie
 		asked[kind] = true
 		for i, query := range queries {
 			// Refusals seldom look at modifiers, and products belong to nobody.
-			if status != 200 && i%10 != 0 || !rule.owned() && i%4 != 0 {
+			if status != 200 && i%10 != 0 || !rule.isOwned() && i%4 != 0 {
 				continue
 			}
-			path := target(rule.path, p) + "?" + query
+			path := fillPath(rule.path, p) + "?" + query
 			got := m.get(c, path, "application/json")
 			view := rule.view(p)
 			if values, err := url.ParseQuery(query); err == nil && view == "" {
@@ -187,7 +187,7 @@ func (m *markedShop) checkWidening(t *testing.T, rule *reading, c caller, querie
 			if leak := m.leaks(c, got.Body, view); leak != "" {
 				t.Errorf("%s: %s", path, leak)
 			}
-			if !rule.owned() {
+			if !rule.isOwned() {
 				continue
 			}
 			m.checkStatus(t, path, status, got)
@@ -204,7 +204,7 @@ func (m *markedShop) checkWidening(t *testing.T, rule *reading, c caller, querie
 // record that is found lost or the other way round, except that the list of an
 // order's addresses is not found when a filter leaves none of them
 // (stock_orders 5).
-func (m *markedShop) checkStatus(t *testing.T, path string, plain int, got mapping.Response) {
+func (m *labeledShop) checkStatus(t *testing.T, path string, plain int, got mapping.Response) {
 	t.Helper()
 	crash := !m.documented() && got.Status == 500 && len(got.Body) == 0
 	looked := plain == 200 || plain == 404

@@ -13,7 +13,7 @@ import (
 
 // A writing says what comes of a call that writes once the access table has let
 // the caller in, with a good body if it reads one.
-type writing struct {
+type writeCase struct {
 	// refused is what the call itself refuses: its entries, joined by "; ".
 	// Without it, or where it is "", the call goes through.
 	refused func(c caller, p []string) string
@@ -23,7 +23,7 @@ type writing struct {
 }
 
 // writings has every call of the route table that writes.
-func (m *markedShop) writings() map[string]writing {
+func (m *labeledShop) writeCases() map[string]writeCase {
 	// what writes the parameter at a place of the path.
 	what := func(of string, at int) func([]string, string) []string {
 		return func(p []string, _ string) []string { return []string{of + " " + p[at]} }
@@ -47,7 +47,7 @@ func (m *markedShop) writings() map[string]writing {
 		}
 		return ""
 	}
-	onSale := func(p []string, at int) bool { return m.onSale(caller{role: contract.Admin}, p[0], view(p, at)) }
+	onSale := func(p []string, at int) bool { return m.isVisible(caller{role: contract.Admin}, p[0], view(p, at)) }
 	const summary = "; 400 Resource data pre-validation error."
 	address, withoutAddress := what("customer", 0), func(p []string, _ string) []string {
 		rec, _ := m.record(adapter.CustomerAddresses, p[0])
@@ -77,14 +77,14 @@ func (m *markedShop) writings() map[string]writing {
 		}
 		return then(has(adapter.ProductWebsites, "product_id", p[0], "website_id", "2"))
 	}
-	return map[string]writing{
+	return map[string]writeCase{
 		"createCustomer":        {owners: created("customer")},
-		"updateCustomer":        {refused: m.notOwn(adapter.Customers), owners: what("customer", 0)},
-		"deleteCustomer":        {refused: m.notOwn(adapter.Customers), owners: what("customer", 0)},
-		"createCustomerAddress": {refused: m.notOwn(adapter.Customers), owners: address},
-		"updateCustomerAddress": {refused: m.notOwn(adapter.CustomerAddresses), owners: withoutAddress},
+		"updateCustomer":        {refused: m.notFoundUnlessOwn(adapter.Customers), owners: what("customer", 0)},
+		"deleteCustomer":        {refused: m.notFoundUnlessOwn(adapter.Customers), owners: what("customer", 0)},
+		"createCustomerAddress": {refused: m.notFoundUnlessOwn(adapter.Customers), owners: address},
+		"updateCustomerAddress": {refused: m.notFoundUnlessOwn(adapter.CustomerAddresses), owners: withoutAddress},
 		"deleteCustomerAddress": {owners: withoutAddress, refused: func(c caller, p []string) string {
-			if refused := m.notOwn(adapter.CustomerAddresses)(c, p); refused != "" {
+			if refused := m.notFoundUnlessOwn(adapter.CustomerAddresses)(c, p); refused != "" {
 				return refused
 			}
 			if rec, _ := m.record(adapter.CustomerAddresses, p[0]); rec.Get("is_default_billing").Int()+rec.Get("is_default_shipping").Int() > 0 {
@@ -151,14 +151,14 @@ func (m *markedShop) writings() map[string]writing {
 
 		"updateStockItem":    {refused: product(1), owners: what("product", 0)},
 		"updateStockItems":   {owners: func([]string, string) []string { return []string{"product 2"} }},
-		"createOrderComment": {refused: m.notOwn(adapter.Orders), owners: what("order", 0)},
+		"createOrderComment": {refused: m.notFoundUnlessOwn(adapter.Orders), owners: what("order", 0)},
 	}
 }
 
 // notOwn is the refusal of records that the caller does not find.
-func (m *markedShop) notOwn(resource adapter.Resource) func(caller, []string) string {
+func (m *labeledShop) notFoundUnlessOwn(resource adapter.Resource) func(caller, []string) string {
 	return func(c caller, p []string) string {
-		if rec, ok := m.record(resource, p[0]); ok && c.may(m.markOf(rec), "") {
+		if rec, ok := m.record(resource, p[0]); ok && c.maySee(m.labelOf(rec), "") {
 			return ""
 		}
 		return "404 Resource not found."
@@ -167,7 +167,7 @@ func (m *markedShop) notOwn(resource adapter.Resource) func(caller, []string) st
 
 // refusal is what a caller is told who calls a route, with the entries joined by
 // "; ", or "" where the call goes through.
-func (m *markedShop) refusal(r *contract.Route, method contract.Method, c caller, p []string, w *writing) string {
+func (m *labeledShop) expectedRefusal(r *contract.Route, method contract.Method, c caller, p []string, w *writeCase) string {
 	told := func(key contract.FaultKey) string {
 		f := m.dialect.Fault(key)
 		return fmt.Sprintf("%d %s", f.Code, f.Message)
@@ -224,10 +224,10 @@ func bodyOf(r *contract.Route, method contract.Method, d *contract.Dialect) stri
 }
 
 // inWritings runs a test for every route, method that writes and caller.
-func (m *markedShop) inWritings(t *testing.T, test func(t *testing.T, rule *reading, method contract.Method, w *writing, c caller)) {
+func (m *labeledShop) forEachWrite(t *testing.T, test func(t *testing.T, rule *readCase, method contract.Method, w *writeCase, c caller)) {
 	t.Helper()
-	writings := m.writings()
-	for _, rule := range m.readings() {
+	writings := m.writeCases()
+	for _, rule := range m.readCases() {
 		for _, method := range []contract.Method{contract.POST, contract.PUT, contract.DELETE} {
 			call := rule.route.Calls[method]
 			w, ok := writings[call]
@@ -244,24 +244,24 @@ func (m *markedShop) inWritings(t *testing.T, test func(t *testing.T, rule *read
 // TestOwnersOfWrites calls every route by every method that writes, for every
 // record there is, as every caller. A call that is refused says why and leaves
 // the store as it was; one that goes through changes nothing but what it names.
-func TestOwnersOfWrites(t *testing.T) {
+func TestWriteOwnership(t *testing.T) {
 	t.Parallel()
 	for _, d := range contract.Dialects() {
 		m := watchShop(t, d)
 		passed := 0
-		m.inWritings(t, func(t *testing.T, rule *reading, method contract.Method, w *writing, c caller) {
+		m.forEachWrite(t, func(t *testing.T, rule *readCase, method contract.Method, w *writeCase, c caller) {
 			served := rule.route.Access(d, c.role, method) == contract.Serve
-			for i, p := range combined(rule.parameters) {
+			for i, p := range combinations(rule.parameters) {
 				// Where the table refuses, it does not look at records.
-				if i > 0 && !served && i%10 != 0 || i%9 != 0 && !nightly.Whole() && !rule.owned() {
+				if i > 0 && !served && i%10 != 0 || i%9 != 0 && !nightly.Whole() && !rule.isOwned() {
 					continue
 				}
-				path := target(rule.path, p)
+				path := fillPath(rule.path, p)
 				r := m.ask(c, method.String(), path, "application/json", "application/json", bodyOf(rule.route, method, d))
-				if refusal := m.refusal(rule.route, method, c, p, w); refusal != "" {
+				if refusal := m.expectedRefusal(rule.route, method, c, p, w); refusal != "" {
 					checkRefused(t, r, strings.Split(refusal, "; ")...)
-					m.checkEffect(t, path, r, nil)
-				} else if changes := m.checkEffect(t, path, r, w.owners(p, newID(r))); len(changes) == 0 {
+					m.checkAndUndo(t, path, r, nil)
+				} else if changes := m.checkAndUndo(t, path, r, w.owners(p, newID(r))); len(changes) == 0 {
 					t.Errorf("%s: %d %.300s, and nothing is stored", path, r.Status, r.Body)
 				} else {
 					passed++

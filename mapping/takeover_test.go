@@ -18,37 +18,37 @@ import (
 
 // A watchedShop is a marked shop of which every change is seen.
 type watchedShop struct {
-	*markedShop
-	seen   *witness
-	before stored
+	*labeledShop
+	watcher *storeWatcher
+	before  snapshot
 }
 
 func watchShop(t *testing.T, d *contract.Dialect) *watchedShop {
 	t.Helper()
-	w := &watchedShop{markedShop: openMarkedShop(t, d)}
-	w.seen = w.witness(t)
-	w.before = w.seen.stored(t)
+	w := &watchedShop{labeledShop: openLabeledShop(t, d)}
+	w.watcher = w.watchStore(t)
+	w.before = w.watcher.snapshot(t)
 	return w
 }
 
 // checkEffect: a call that went through changed what is of owners alone, and one
 // that did not changed nothing. It returns what changed, and takes it back.
-func (w *watchedShop) checkEffect(t *testing.T, what string, r mapping.Response, owners []string) []change {
+func (w *watchedShop) checkAndUndo(t *testing.T, what string, r mapping.Response, owners []string) []change {
 	t.Helper()
-	if !w.seen.moved(t) {
+	if !w.watcher.mayHaveChanged(t) {
 		return nil
 	}
-	after := w.seen.stored(t)
-	changes := after.since(w.before)
+	after := w.watcher.snapshot(t)
+	changes := after.changesSince(w.before)
 	if r.Status/100 == 2 {
-		checkOnly(t, what, w.before, after, owners...)
+		checkChangesOnly(t, what, w.before, after, owners...)
 	} else {
 		for _, c := range changes {
 			t.Errorf("%s: %d, and yet %s", what, r.Status, c)
 		}
 	}
 	w.reset(t)
-	w.seen.moved(t)
+	w.watcher.mayHaveChanged(t)
 	return changes
 }
 
@@ -58,15 +58,15 @@ func newID(r mapping.Response) string { return r.Location[strings.LastIndex(r.Lo
 // TestSpellingsOfForeignIDs spells the ids of all records in the paths of calls
 // that write: what is not the caller's is not found however it is written, and an
 // own id in another spelling, or before a foreign one, writes to nothing else.
-func TestSpellingsOfForeignIDs(t *testing.T) {
+func TestForeignIDSpellingsInWrites(t *testing.T) {
 	t.Parallel()
 	for _, d := range contract.Dialects() {
 		m := watchShop(t, d)
-		m.inWritings(t, func(t *testing.T, rule *reading, method contract.Method, w *writing, c caller) {
-			if c.role != contract.Customer || !rule.owned() || rule.route.Access(d, c.role, method) != contract.Serve {
+		m.forEachWrite(t, func(t *testing.T, rule *readCase, method contract.Method, w *writeCase, c caller) {
+			if c.role != contract.Customer || !rule.isOwned() || rule.route.Access(d, c.role, method) != contract.Serve {
 				return
 			}
-			for _, p := range combined(rule.parameters) {
+			for _, p := range combinations(rule.parameters) {
 				if len(p) > 0 {
 					m.checkSpelledWrites(t, rule, method, w, c, p)
 				}
@@ -75,16 +75,16 @@ func TestSpellingsOfForeignIDs(t *testing.T) {
 	}
 }
 
-func (w *watchedShop) checkSpelledWrites(t *testing.T, rule *reading, method contract.Method, call *writing, c caller, p []string) {
+func (w *watchedShop) checkSpelledWrites(t *testing.T, rule *readCase, method contract.Method, call *writeCase, c caller, p []string) {
 	t.Helper()
-	refusal := w.refusal(rule.route, method, c, p, call)
+	refusal := w.expectedRefusal(rule.route, method, c, p, call)
 	ask := func(id string) (status string, path string) {
-		path = target(rule.path, append([]string{id}, p[1:]...))
+		path = fillPath(rule.path, append([]string{id}, p[1:]...))
 		r := w.ask(c, method.String(), path, "application/json", "application/json", bodyOf(rule.route, method, w.dialect))
-		w.checkEffect(t, method.String()+" "+path, r, []string{"customer " + strconv.FormatInt(c.customer, 10)})
+		w.checkAndUndo(t, method.String()+" "+path, r, []string{"customer " + strconv.FormatInt(c.customer, 10)})
 		return strconv.Itoa(r.Status), path
 	}
-	for i, id := range sameNumber(p[0]) {
+	for i, id := range idSpellings(p[0]) {
 		if refusal == "" && !nightly.Whole() && i%12 != 0 { // each is taken back
 			continue
 		}
@@ -106,7 +106,7 @@ func (w *watchedShop) checkSpelledWrites(t *testing.T, rule *reading, method con
 
 // claims are names by which a body or a query may say that another record is
 // meant than that of the path, or that a record is somebody else's.
-func claims() []string {
+func foreignIDNames() []string {
 	names := []string{"id", "owner", "owner_id", "customer", "parent", "role", "api_type", "admin_id", "image"}
 	schemas := adapter.NewSchemas()
 	for _, resource := range []adapter.Resource{adapter.Customers, adapter.CustomerAddresses, adapter.Products, adapter.ProductImages, adapter.ProductWebsites,
@@ -123,16 +123,16 @@ func claims() []string {
 // TestClaimsInBodies puts the ids of others into the bodies, and into the query
 // strings, of calls that may write: they write to what the path names all the
 // same, and make nothing another's.
-func TestClaimsInBodies(t *testing.T) {
+func TestForeignIDsInBodies(t *testing.T) {
 	t.Parallel()
-	names := claims()
+	names := foreignIDNames()
 	for i, d := range contract.Dialects() {
 		if i > 0 && !nightly.Whole() { // the same code
 			break
 		}
 		m := watchShop(t, d)
 		done := map[string]bool{}
-		m.inWritings(t, func(t *testing.T, rule *reading, method contract.Method, w *writing, c caller) {
+		m.forEachWrite(t, func(t *testing.T, rule *readCase, method contract.Method, w *writeCase, c caller) {
 			call := c.name + rule.route.Calls[method]
 			if done[call] { // by another path
 				return
@@ -141,8 +141,8 @@ func TestClaimsInBodies(t *testing.T) {
 			if rule.route.Access(d, c.role, method) != contract.Serve || method == contract.DELETE {
 				return
 			}
-			for _, p := range combined(rule.parameters) {
-				if m.refusal(rule.route, method, c, p, w) == "" {
+			for _, p := range combinations(rule.parameters) {
+				if m.expectedRefusal(rule.route, method, c, p, w) == "" {
 					m.checkClaims(t, rule, method, w, c, p, names)
 					return // one record is enough; the matrix has all
 				}
@@ -151,9 +151,9 @@ func TestClaimsInBodies(t *testing.T) {
 	}
 }
 
-func (w *watchedShop) checkClaims(t *testing.T, rule *reading, method contract.Method, call *writing, c caller, p, names []string) {
+func (w *watchedShop) checkClaims(t *testing.T, rule *readCase, method contract.Method, call *writeCase, c caller, p, names []string) {
 	t.Helper()
-	path, body := target(rule.path, p), bodyOf(rule.route, method, w.dialect)
+	path, body := fillPath(rule.path, p), bodyOf(rule.route, method, w.dialect)
 	ask := func(what, target, contentType, body string) {
 		t.Helper()
 		r := w.ask(c, method.String(), target, "application/json", contentType, body)
@@ -162,7 +162,7 @@ func (w *watchedShop) checkClaims(t *testing.T, rule *reading, method contract.M
 		if c.role == contract.Customer && r.Status != 200 {
 			t.Errorf("%s %s: %d %s", method, what, r.Status, r.Body)
 		}
-		for _, change := range w.checkEffect(t, what, r, call.owners(p, newID(r))) {
+		for _, change := range w.checkAndUndo(t, what, r, call.owners(p, newID(r))) {
 			if c.role == contract.Customer {
 				w.checkColumns(t, what, rule.route.Fields, change)
 			}
@@ -182,7 +182,7 @@ func (w *watchedShop) checkClaims(t *testing.T, rule *reading, method contract.M
 	}
 	ask(path+" with a query of claims", path+"?"+query.Encode(), "application/json", body)
 	if c.role == contract.Customer {
-		ask(path+" with attributes", path, "text/xml", "<r"+attributes.String()+">"+elements(t, body)+"</r>")
+		ask(path+" with attributes", path, "text/xml", "<r"+attributes.String()+">"+xmlElements(t, body)+"</r>")
 	}
 	every := map[string]any{}
 	for _, name := range names {
@@ -241,7 +241,7 @@ func decoded(t testing.TB, body string) any {
 }
 
 // elements writes the members of a record in JSON as those of an XML root.
-func elements(t testing.TB, body string) string {
+func xmlElements(t testing.TB, body string) string {
 	t.Helper()
 	var text strings.Builder
 	var write func(name string, v any)

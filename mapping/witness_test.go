@@ -15,14 +15,14 @@ import (
 
 // A witness sees what is stored in a shop, every row and file of it, past the
 // service and its adapter.
-type witness struct {
+type storeWatcher struct {
 	db     *sql.DB
 	media  fs.FS
 	tables []storedTable
 	// version and files are what told a changed store from an unchanged one when
 	// it was last looked at.
-	version int64
-	files   string
+	version    int64
+	mediaState string
 }
 
 type storedTable struct {
@@ -37,10 +37,10 @@ type storedRow struct {
 }
 
 // stored holds all rows by their tables and keys, and all files by their names.
-type stored map[string]storedRow
+type snapshot map[string]storedRow
 
 // witness returns one for the store of s.
-func (s *shop) witness(t testing.TB) *witness {
+func (s *shop) watchStore(t testing.TB) *storeWatcher {
 	t.Helper()
 	db, err := sql.Open("sqlite", s.path)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *shop) witness(t testing.TB) *witness {
 			t.Error(err)
 		}
 	})
-	w := &witness{db: db, media: os.DirFS(sqlstore.MediaDir(s.path))}
+	w := &storeWatcher{db: db, media: os.DirFS(sqlstore.MediaDir(s.path))}
 	names := w.column(t, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE 'goose%'")
 	for _, name := range names {
 		w.tables = append(w.tables, storedTable{name,
@@ -62,11 +62,11 @@ func (s *shop) witness(t testing.TB) *witness {
 	if len(names) < 20 {
 		t.Fatalf("%d tables: some are not seen", len(names))
 	}
-	w.moved(t)
+	w.mayHaveChanged(t)
 	return w
 }
 
-func (w *witness) column(t testing.TB, query string, args ...any) []string {
+func (w *storeWatcher) column(t testing.TB, query string, args ...any) []string {
 	t.Helper()
 	rows, err := w.db.QueryContext(t.Context(), query, args...)
 	if err != nil {
@@ -88,20 +88,20 @@ func (w *witness) column(t testing.TB, query string, args ...any) []string {
 }
 
 // moved reports whether anything may have been stored since it was last asked.
-func (w *witness) moved(t testing.TB) bool {
+func (w *storeWatcher) mayHaveChanged(t testing.TB) bool {
 	t.Helper()
 	var version int64
 	if err := w.db.QueryRowContext(t.Context(), "PRAGMA data_version").Scan(&version); err != nil {
 		t.Fatal(err)
 	}
-	files := strings.Join(w.names(t), "\n")
-	moved := version != w.version || files != w.files
-	w.version, w.files = version, files
+	files := strings.Join(w.mediaFiles(t), "\n")
+	moved := version != w.version || files != w.mediaState
+	w.version, w.mediaState = version, files
 	return moved
 }
 
 // names lists the media files.
-func (w *witness) names(t testing.TB) []string {
+func (w *storeWatcher) mediaFiles(t testing.TB) []string {
 	t.Helper()
 	var names []string
 	err := fs.WalkDir(w.media, ".", func(name string, d fs.DirEntry, err error) error {
@@ -117,19 +117,19 @@ func (w *witness) names(t testing.TB) []string {
 }
 
 // stored reads all there is.
-func (w *witness) stored(t testing.TB) stored {
+func (w *storeWatcher) snapshot(t testing.TB) snapshot {
 	t.Helper()
-	all := stored{}
+	all := snapshot{}
 	for _, table := range w.tables {
 		w.read(t, table, all)
 	}
-	for _, name := range w.names(t) {
+	for _, name := range w.mediaFiles(t) {
 		all["file "+name] = storedRow{table: "file"}
 	}
 	return all
 }
 
-func (w *witness) read(t testing.TB, table storedTable, all stored) {
+func (w *storeWatcher) read(t testing.TB, table storedTable, all snapshot) {
 	t.Helper()
 	rows, err := w.db.QueryContext(t.Context(), "SELECT "+strings.Join(table.columns, ", ")+" FROM "+table.name)
 	if err != nil {
@@ -195,7 +195,7 @@ func (c change) String() string {
 }
 
 // since returns what became of the rows of before, in the order of their keys.
-func (after stored) since(before stored) []change {
+func (after snapshot) changesSince(before snapshot) []change {
 	keys := map[string]bool{}
 	for key := range before {
 		keys[key] = true
@@ -216,7 +216,7 @@ func (after stored) since(before stored) []change {
 
 // belongsTo names what a row is a part of, as "customer 1". What is a part of
 // nothing belongs to its own table.
-func (all stored) belongsTo(row storedRow) []string {
+func (all snapshot) ownersOf(row storedRow) []string {
 	switch id := row.values["entity_id"]; row.table {
 	case "":
 		return nil
@@ -235,9 +235,9 @@ func (all stored) belongsTo(row storedRow) []string {
 	case "order_item": // which stays when its product goes
 		return []string{"order " + row.values["order_id"]}
 	case "customer_address_value":
-		return all.belongsTo(all["customer_address "+row.values["address_id"]])
+		return all.ownersOf(all["customer_address "+row.values["address_id"]])
 	case "product_image_value":
-		return all.belongsTo(all["product_image "+row.values["image_id"]])
+		return all.ownersOf(all["product_image "+row.values["image_id"]])
 	}
 	for _, of := range []string{"customer", "product"} {
 		if id, ok := row.values[of+"_id"]; ok {
@@ -249,10 +249,10 @@ func (all stored) belongsTo(row storedRow) []string {
 
 // checkOnly fails for changes of what is none of owners, and for rows that became
 // a part of something else.
-func checkOnly(t *testing.T, what string, before, after stored, owners ...string) {
+func checkChangesOnly(t *testing.T, what string, before, after snapshot, owners ...string) {
 	t.Helper()
-	for _, c := range after.since(before) {
-		was, is := before.belongsTo(c.before), after.belongsTo(c.after)
+	for _, c := range after.changesSince(before) {
+		was, is := before.ownersOf(c.before), after.ownersOf(c.after)
 		mine := func(owner string) bool { return slices.Contains(owners, owner) }
 		moved := slices.ContainsFunc(is, func(owner string) bool { return !mine(owner) && !slices.Contains(was, owner) })
 		if len(was) > 0 && !slices.ContainsFunc(was, mine) || moved {
