@@ -186,47 +186,47 @@ func formPairs(members map[string]any) string {
 }
 
 // A badShop takes bad bodies.
-type badShop struct {
+type bodyShop struct {
 	*shop
-	seen   *storeWatcher // nil where the store is none of SQLite
-	number int
+	watcher *storeWatcher // nil where the store is none of SQLite
+	number  int
 }
 
-func openBadShop(t testing.TB, d *contract.Dialect) *badShop {
+func openBodyShop(t testing.TB, d *contract.Dialect) *bodyShop {
 	t.Helper()
 	s := openShop(t, d)
-	b := &badShop{shop: s, seen: s.watchStore(t)}
+	b := &bodyShop{shop: s, watcher: s.watchStore(t)}
 	b.restore(t)
 	return b
 }
 
 // openBadShopOn is openBadShop on the empty database of a DSN.
-func openBadShopOn(t testing.TB, d *contract.Dialect, dsn string) *badShop {
+func openBodyShopOn(t testing.TB, d *contract.Dialect, dsn string) *bodyShop {
 	t.Helper()
-	b := &badShop{shop: openShopOn(t, d, dsn)}
+	b := &bodyShop{shop: openShopOn(t, d, dsn)}
 	b.restore(t)
 	return b
 }
 
 // restore puts the demo store back, and an image of product 1.
-func (s *badShop) restore(t testing.TB) {
+func (s *bodyShop) restore(t testing.TB) {
 	t.Helper()
 	s.reset(t)
 	s.addImage(t, "/products/1/images")
-	s.moved(t, mapping.Response{})
+	s.mayHaveChanged(t, mapping.Response{})
 }
 
 // moved reports whether anything may have been stored by what was answered by r.
-func (s *badShop) moved(t testing.TB, r mapping.Response) bool {
+func (s *bodyShop) mayHaveChanged(t testing.TB, r mapping.Response) bool {
 	t.Helper()
-	if s.seen == nil {
+	if s.watcher == nil {
 		return r.Status/100 == 2
 	}
-	return s.seen.mayHaveChanged(t)
+	return s.watcher.mayHaveChanged(t)
 }
 
 // fresh puts what must be unique into a body: one that no other body has.
-func (s *badShop) fresh(body string) string {
+func (s *bodyShop) withUniqueValues(body string) string {
 	s.number++
 	body = strings.Replace(body, "eve@example.com", fmt.Sprintf("eve%d@example.com", s.number), 1)
 	return strings.Replace(body, `"sku":"new"`, fmt.Sprintf(`"sku":"new%d"`, s.number), 1)
@@ -235,12 +235,12 @@ func (s *badShop) fresh(body string) string {
 // take sends a body and checks the answer by what all answers have in common: the
 // contract has it, it is not much larger than the body, what is refused changes
 // nothing, and nothing is a mistake of ours. It returns the answer.
-func (s *badShop) take(t testing.TB, what string, c bodyCall, accept, contentType, body string) mapping.Response {
+func (s *bodyShop) sendAndCheck(t testing.TB, what string, c bodyCall, accept, contentType, body string) mapping.Response {
 	t.Helper()
 	r := s.serve(contract.Admin, c.method, c.path, body, "Accept", accept, "Content-Type", contentType)
 	crash := r.Status == 500 && r.ContentType == typeHTML && len(r.Body) == 0 && !s.documented()
 	switch {
-	case r.Status == 200, r.Status == 207 && c.batch(), crash:
+	case r.Status == 200, r.Status == 207 && c.isBatch(), crash:
 	case r.Status == 400 || r.Status == 404 || r.Status == 405:
 		s.checkMessages(t, what, r)
 	// The original saves before it looks, and the document has an internal error for
@@ -255,7 +255,7 @@ func (s *badShop) take(t testing.TB, what string, c bodyCall, accept, contentTyp
 	if most := 1<<18 + 12*len(body); len(r.Body) > most {
 		t.Errorf("%s: the reply to %d bytes has %d", what, len(body), len(r.Body))
 	}
-	if moved := s.moved(t, r); moved && r.Status/100 != 2 {
+	if moved := s.mayHaveChanged(t, r); moved && r.Status/100 != 2 {
 		t.Errorf("%s: %d %.200s, and yet something is stored", what, r.Status, r.Body)
 	} else if moved {
 		s.checkReadable(t, what, c, r.Location)
@@ -270,12 +270,12 @@ func (s *badShop) take(t testing.TB, what string, c bodyCall, accept, contentTyp
 }
 
 // batch reports whether the call answers with a list of outcomes.
-func (c bodyCall) batch() bool {
+func (c bodyCall) isBatch() bool {
 	return c.name == "updateStockItems" || c.name == "createProductWebsites"
 }
 
 // checkMessages: a refusal has a text for each entry, and none of a program.
-func (s *badShop) checkMessages(t testing.TB, what string, r mapping.Response) {
+func (s *bodyShop) checkMessages(t testing.TB, what string, r mapping.Response) {
 	t.Helper()
 	checkWellFormed(t, what, r)
 	if r.ContentType != typeJSON {
@@ -293,7 +293,7 @@ func (s *badShop) checkMessages(t testing.TB, what string, r mapping.Response) {
 }
 
 // checkReadable reads what a call stored in every format.
-func (s *badShop) checkReadable(t testing.TB, what string, c bodyCall, location string) {
+func (s *bodyShop) checkReadable(t testing.TB, what string, c bodyCall, location string) {
 	t.Helper()
 	path := c.path
 	if location != "" && !strings.Contains(location, "/websites/") && !strings.Contains(location, "/categories/") {
@@ -313,19 +313,19 @@ func (s *badShop) checkReadable(t testing.TB, what string, c bodyCall, location 
 // refusal in the dialect of the document.
 func TestBadBodies(t *testing.T) {
 	t.Parallel()
-	sample := nightly.NewSample(t)
-	testBadBodies(t, sample, openBadShop(t, contract.Documented()), openBadShop(t, contract.Magento()))
+	sample := newSample(t)
+	testBadBodies(t, sample, openBodyShop(t, contract.Documented()), openBodyShop(t, contract.Magento()))
 	if !nightly.Whole() {
 		return
 	}
 	for name, newDSN := range map[string]func(testing.TB) string{"postgres": sqltest.Postgres, "mariadb": sqltest.MariaDB} {
 		t.Run(name, func(t *testing.T) {
-			testBadBodies(t, sample, openBadShopOn(t, contract.Documented(), newDSN(t)), openBadShopOn(t, contract.Magento(), newDSN(t)))
+			testBadBodies(t, sample, openBodyShopOn(t, contract.Documented(), newDSN(t)), openBodyShopOn(t, contract.Magento(), newDSN(t)))
 		})
 	}
 }
 
-func testBadBodies(t *testing.T, sample *nightly.Sample, documented, original *badShop) {
+func testBadBodies(t *testing.T, sample *sample, documented, original *bodyShop) {
 	accepts := []string{"application/json", "text/xml", "text/plain"}
 	values := oddValues()
 	send := func(t *testing.T, c bodyCall, base, field string, in func(oddValue) oddValue) {
@@ -335,15 +335,15 @@ func testBadBodies(t *testing.T, sample *nightly.Sample, documented, original *b
 			if len(v.json) > 50_000 || c.name == "createCustomer" {
 				often = 100
 			}
-			if !sample.Takes(often) {
+			if !sample.includes(often) {
 				continue
 			}
 			v = in(v)
 			for contentType, body := range bodiesWith(t, base, field, v) {
 				what := fmt.Sprintf("%s %s, %s: %s in %s", c.method, c.path, field, v.name, contentType)
-				died := original.take(t, "magento "+what, c, "application/json", contentType, original.fresh(body))
-				accept := accepts[sample.IntN(len(accepts))]
-				r := documented.take(t, "documented "+what+" for "+accept, c, accept, contentType, documented.fresh(body))
+				died := original.sendAndCheck(t, "magento "+what, c, "application/json", contentType, original.withUniqueValues(body))
+				accept := accepts[sample.random.IntN(len(accepts))]
+				r := documented.sendAndCheck(t, "documented "+what+" for "+accept, c, accept, contentType, documented.withUniqueValues(body))
 				if died.Status == 500 && len(died.Body) == 0 && r.Status/100 == 2 && c.name != "createOrderComment" {
 					t.Errorf("%s: %d where the original dies", what, r.Status)
 				}

@@ -26,7 +26,7 @@ var (
 
 // restoredAfter is how many bodies that were stored the fuzz target leaves in the
 // store: putting the demo back takes longer than what it tests.
-const restoredAfter = 25
+const restoreInterval = 25
 
 // FuzzBody sends a body to a call that reads one, in both dialects, and holds the
 // answers against what all have in common (see take). What is stored of stock
@@ -42,22 +42,22 @@ func FuzzBody(f *testing.F) {
 	for i, c := range calls {
 		f.Add(uint8(i), uint8(0), []byte(goodBodies()[c.name]))
 	}
-	var shops []*badShop
+	var shops []*bodyShop
 	for _, d := range contract.Dialects() {
-		shops = append(shops, openBadShop(f, d))
+		shops = append(shops, openBodyShop(f, d))
 	}
 	stores := 0
 	f.Fuzz(func(t *testing.T, call, contentType uint8, body []byte) {
 		c := calls[int(call)%len(calls)]
 		sent := contentTypes[int(contentType)%len(contentTypes)]
 		for _, s := range shops {
-			r := s.take(t, s.dialect.Name+" "+c.method+" "+c.path, c, "application/json", sent, string(body))
-			checkForms(t, s.item(t, 1))
+			r := s.sendAndCheck(t, s.dialect.Name+" "+c.method+" "+c.path, c, "application/json", sent, string(body))
+			checkStockValues(t, s.item(t, 1))
 			if r.Status/100 == 2 {
 				stores++
 			}
 		}
-		if stores > restoredAfter {
+		if stores > restoreInterval {
 			stores = 0
 			for _, s := range shops {
 				s.restore(t)
@@ -90,9 +90,9 @@ func FuzzTarget(f *testing.F) {
 			}
 			got := s.service.Serve(t.Context(), asked, "http", nil)
 			if asked.Header.Get("Accept") == "application/json" { // the target has not ended the line
-				s.checkPlain(t, s.dialect.Name+" "+target, got)
+				s.checkContractReply(t, s.dialect.Name+" "+target, got)
 			}
-			s.checkQuiet(t)
+			s.checkNothingLogged(t)
 		}
 	})
 }
@@ -162,10 +162,10 @@ func checkWellFormed(t testing.TB, what string, r mapping.Response) {
 	}
 }
 
-// checkForms holds an item against the kinds of its attributes (stock_orders 2.1).
-// Flags and backorders are whole numbers: an update of the product stores what it does
-// not check (products 7.1).
-func checkForms(t *testing.T, item map[string]string) {
+// checkForms holds an item against the kinds of its attributes (stock 2.1). Flags and
+// backorders are whole numbers: an update of the product stores what it does not
+// check (products 7.1).
+func checkStockValues(t *testing.T, item map[string]string) {
 	t.Helper()
 	for name, value := range item {
 		form := wholeForm

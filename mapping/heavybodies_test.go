@@ -16,7 +16,7 @@ import (
 )
 
 // heavy is the size of the largest body that is taken by default.
-const heavy = 16 << 20
+const maxBodyBytes = 16 << 20
 
 // TestHeavyBodies sends every call some of the heaviest bodies there may be: what
 // each uses up is in proportion to it, and so is the reply.
@@ -29,21 +29,21 @@ func TestHeavyBodies(t *testing.T) {
 		return b.String()
 	}
 	values := []oddValue{
-		{name: "a text of all bytes", json: `"%s":"` + strings.Repeat("x", heavy-1<<10) + `"`},
-		{name: "escapes", json: `"%s":"` + strings.Repeat(`\u0000`, heavy/6-1<<10) + `"`},
-		{name: "base64 of nothing much", json: `"%s":"` + strings.Repeat("A===", heavy/4-1<<10) + `"`},
-		{name: "markup", json: `"%s":"` + strings.Repeat("<a>", heavy/3-1<<10) + `"`},
-		{name: "digits", json: `"%s":` + strings.Repeat("9", heavy-1<<10)},
+		{name: "a text of all bytes", json: `"%s":"` + strings.Repeat("x", maxBodyBytes-1<<10) + `"`},
+		{name: "escapes", json: `"%s":"` + strings.Repeat(`\u0000`, maxBodyBytes/6-1<<10) + `"`},
+		{name: "base64 of nothing much", json: `"%s":"` + strings.Repeat("A===", maxBodyBytes/4-1<<10) + `"`},
+		{name: "markup", json: `"%s":"` + strings.Repeat("<a>", maxBodyBytes/3-1<<10) + `"`},
+		{name: "digits", json: `"%s":` + strings.Repeat("9", maxBodyBytes-1<<10)},
 		{name: "200,000 entries", json: `"%s":[0` + strings.Repeat(",0", 200_000) + "]"},
 		{name: "50,000 records", json: `"%s":[` + many(`{"website_id":0,"cust_group":1,"price":1,"price_qty":%d},`, 50_000) + "0]"},
 		{name: "100,000 names", json: `"%s":{` + many(`"n%d":1,`, 100_000) + `"a":1}`},
 		{name: "100,000 fields", json: many(`"n%d":1,`, 100_000) + `"%s":1`},
 	}
 	limits := settings()
-	limits.BodyBytes = heavy
+	limits.BodyBytes = maxBodyBytes
 	for _, d := range contract.Dialects() {
 		s := openShopWith(t, d, limits, nil)
-		shop := &badShop{shop: s, seen: s.watchStore(t)}
+		shop := &bodyShop{shop: s, watcher: s.watchStore(t)}
 		shop.restore(t)
 		for i, c := range bodyCalls(t) {
 			// The fields that hold the most, or may hold a list, and one of all others.
@@ -67,7 +67,7 @@ func TestHeavyBodies(t *testing.T) {
 							continue
 						}
 						what := fmt.Sprintf("%s %s, %s: %s", c.method, c.path, field, v.name)
-						shop.takeHeavy(t, what, c, shop.fresh(bodiesWith(t, goodBodies()[c.name], field, v)["application/json"]))
+						shop.sendHeavyAndCheck(t, what, c, shop.withUniqueValues(bodiesWith(t, goodBodies()[c.name], field, v)["application/json"]))
 					}
 				}
 			})
@@ -76,11 +76,11 @@ func TestHeavyBodies(t *testing.T) {
 }
 
 // takeHeavy is take for a body in JSON, with an eye on memory.
-func (s *badShop) takeHeavy(t *testing.T, what string, c bodyCall, body string) {
+func (s *bodyShop) sendHeavyAndCheck(t *testing.T, what string, c bodyCall, body string) {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	s.take(t, what, c, "application/json", "application/json", body)
+	s.sendAndCheck(t, what, c, "application/json", "application/json", body)
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; used > uint64(200<<20+20*len(body)) {
 		t.Errorf("%s: allocated %d MB for a body of %d KB", what, used>>20, len(body)>>10)
@@ -138,13 +138,13 @@ func TestImageBombs(t *testing.T) {
 		{"a large JPEG of few bytes", []byte("\xff\xd8\xff\xc0\x00\x0b\x08\xff\xff\xff\xff\x01\x01\x11\x00\xff\xda\x00\x08\x01\x01\x00\x00?\x00\x00\xff\xd9"), false},
 	}
 	for _, d := range contract.Dialects() {
-		s := openBadShop(t, d)
+		s := openBodyShop(t, d)
 		c := bodyCall{name: "createProductImage", method: "POST", path: "/products/1/images"}
 		for _, tt := range tests {
 			t.Run(d.Name+" "+tt.name, func(t *testing.T) {
-				stored := len(s.seen.mediaFiles(t))
-				s.takeHeavy(t, tt.name, c, body(t, newImage(), "file_content", base64.StdEncoding.EncodeToString(tt.content)))
-				if taken := len(s.seen.mediaFiles(t)) > stored; taken != tt.taken {
+				stored := len(s.watcher.mediaFiles(t))
+				s.sendHeavyAndCheck(t, tt.name, c, body(t, newImage(), "file_content", base64.StdEncoding.EncodeToString(tt.content)))
+				if taken := len(s.watcher.mediaFiles(t)) > stored; taken != tt.taken {
 					t.Errorf("taken: %t", taken)
 				}
 			})
