@@ -16,7 +16,7 @@ import (
 
 // count returns how often each answer came: the status, and the first entry of a
 // refusal or of the errors of a list.
-func count(t *testing.T, replies []mapping.Response) map[string]int {
+func countReplies(t *testing.T, replies []mapping.Response) map[string]int {
 	t.Helper()
 	counted := map[string]int{}
 	for _, r := range replies {
@@ -42,10 +42,10 @@ func count(t *testing.T, replies []mapping.Response) map[string]int {
 
 // TestOneAssignmentAtOnce: of many clients who assign a product at once one does,
 // and all others are told that it is assigned.
-func TestOneAssignmentAtOnce(t *testing.T) {
+func TestConcurrentAssignments(t *testing.T) {
 	const clients = 50
-	inBoth(t, func(t *testing.T, s *shop) {
-		category := s.either("400 Product 1 is already assigned to category 6", "400 Product #1 is already assigned to category #6")
+	inBothDialects(t, func(t *testing.T, s *shop) {
+		category := s.text("400 Product 1 is already assigned to category 6", "400 Product #1 is already assigned to category #6")
 		for _, c := range []struct {
 			name, method, target, body string
 			want                       map[string]int
@@ -56,7 +56,7 @@ func TestOneAssignmentAtOnce(t *testing.T) {
 				map[string]int{"207": 1, "list Product #3 is already assigned to website #2": clients - 1}},
 			{"category", "POST", "/products/1/categories", `{"category_id":6}`, map[string]int{"200": 1, category: clients - 1}},
 			{"website gone", "DELETE", "/products/1/websites/2", "",
-				map[string]int{"200": 1, s.either("400 Product 1 isn't assigned to website 2.", "400 Product #1 isn't assigned to website #2"): clients - 1}},
+				map[string]int{"200": 1, s.text("400 Product 1 isn't assigned to website 2.", "400 Product #1 isn't assigned to website #2"): clients - 1}},
 			{"category gone", "DELETE", "/products/1/categories/6", "", map[string]int{"200": 1, "400 Product #1 isn't assigned to category #6": clients - 1}},
 		} {
 			t.Run(c.name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestOneAssignmentAtOnce(t *testing.T) {
 					all.Go(func() { replies[i] = s.write(contract.Admin, c.method, c.target, c.body) })
 				}
 				all.Wait()
-				if got := count(t, replies); fmt.Sprint(got) != fmt.Sprint(c.want) {
+				if got := countReplies(t, replies); fmt.Sprint(got) != fmt.Sprint(c.want) {
 					t.Errorf("got %v, want %v", got, c.want)
 				}
 			})
@@ -90,7 +90,7 @@ func (s *shop) assignedTo(t testing.TB, what string) string {
 // TestMisspeltStores: the original dies of the id of a store view in another
 // spelling than its own, once nothing else is wrong. Nothing is written then, of a
 // whole list either (product_parts 3.3).
-func TestMisspeltStores(t *testing.T) {
+func TestMisspelledCopyStores(t *testing.T) {
 	s := openShop(t, contract.Magento())
 	before := s.assignedTo(t, "websites")
 	from := func(from, to string) string { return `{"store_from":` + from + `,"store_to":` + to + `}` }
@@ -120,7 +120,7 @@ func TestMisspeltStores(t *testing.T) {
 
 // TestTooManyCopies: what one call may ask for is bounded.
 func TestTooManyCopies(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		copies := func(n int) string { return `{"website_id":2,"copy_to_stores":[` + strings.Repeat(`{},`, n-1) + `{}]}` }
 		checkRefused(t, s.write(contract.Admin, "POST", "/products/1/websites", copies(1001)), "400 The request data is invalid.")
 		checkRefused(t, s.write(contract.Admin, "POST", "/products/1/websites", "["+copies(500)+","+copies(501)+"]"), "400 The request data is invalid.")
@@ -133,8 +133,8 @@ func TestTooManyCopies(t *testing.T) {
 // TestCopiedValues: a copy holds what the store view shows, and for the original
 // what its website has of its own (product_parts 3.5).
 func TestCopiedValues(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
-		products, err := s.stored.Store(adapter.Products)
+	inBothDialects(t, func(t *testing.T, s *shop) {
+		products, err := s.direct.Store(adapter.Products)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,15 +155,15 @@ func TestCopiedValues(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := copied.Get("name").Text() + " " + copied.Get("tax_class_id").Text()
-		if want := s.either("Bouilloire 2", "Bouilloire 4"); got != want {
+		if want := s.text("Bouilloire 2", "Bouilloire 4"); got != want {
 			t.Errorf("copied %s, want %s", got, want)
 		}
 	})
 }
 
 // TestPlaceOfAnAssignment: the location repeats the product as the path has it.
-func TestPlaceOfAnAssignment(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
+func TestAssignmentLocation(t *testing.T) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, c := range []struct{ target, body, want string }{
 			{"/products/1abc/websites", `{"website_id":2}`, "/api/rest/products/1abc/websites/2"},
 			{"/products/KETTLE-steel/categories", `{"category_id":"06"}`, "/api/rest/products/KETTLE-steel/categories/6"},
@@ -178,16 +178,16 @@ func TestPlaceOfAnAssignment(t *testing.T) {
 
 // TestOvertaken: what others change between the checks and the write is told as if
 // the checks had seen it.
-func TestOvertaken(t *testing.T) {
+func TestAssignmentConflicts(t *testing.T) {
 	const (
 		single = `{"website_id":2}`
 		copied = `{"website_id":2,"copy_to_stores":[{"store_from":1,"store_to":3}]}`
 		toSix  = `{"category_id":6}`
 	)
-	unsold := func(t *testing.T, s *shop) { s.removeOf(t, adapter.ProductWebsites) }
-	gone := func(t *testing.T, s *shop) { s.removeOf(t, adapter.Products) }
-	sold := func(t *testing.T, s *shop) { s.assignPast(t, adapter.ProductWebsites, "website_id", 2) }
-	placed := func(t *testing.T, s *shop) { s.assignPast(t, adapter.ProductCategories, "category_id", 6) }
+	unsold := func(t *testing.T, s *shop) { s.removeDirectly(t, adapter.ProductWebsites) }
+	gone := func(t *testing.T, s *shop) { s.removeDirectly(t, adapter.Products) }
+	sold := func(t *testing.T, s *shop) { s.assignDirectly(t, adapter.ProductWebsites, "website_id", 2) }
+	placed := func(t *testing.T, s *shop) { s.assignDirectly(t, adapter.ProductCategories, "category_id", 6) }
 	for _, c := range []struct {
 		name, target, body  string
 		meanwhile           func(*testing.T, *shop)
@@ -212,7 +212,7 @@ func TestOvertaken(t *testing.T) {
 					return nil
 				})
 				got := faults(t, s.write(contract.Admin, "POST", "/products/1/"+c.target, c.body))[0]
-				if want := s.either(c.documented, c.magento); got != want {
+				if want := s.text(c.documented, c.magento); got != want {
 					t.Errorf("got %s, want %s", got, want)
 				}
 				if log := s.log.String(); log != "" {
@@ -224,8 +224,8 @@ func TestOvertaken(t *testing.T) {
 }
 
 // assignPast assigns product 1 past the service.
-func (s *shop) assignPast(t *testing.T, r adapter.Resource, target string, id int64) {
-	store, err := s.stored.Store(r)
+func (s *shop) assignDirectly(t *testing.T, r adapter.Resource, target string, id int64) {
+	store, err := s.direct.Store(r)
 	if err != nil {
 		t.Error(err)
 		return
@@ -240,8 +240,8 @@ func (s *shop) assignPast(t *testing.T, r adapter.Resource, target string, id in
 
 // removeOf removes the first record past the service, which is product 1 or an
 // assignment of it.
-func (s *shop) removeOf(t *testing.T, r adapter.Resource) {
-	store, err := s.stored.Store(r)
+func (s *shop) removeDirectly(t *testing.T, r adapter.Resource) {
+	store, err := s.direct.Store(r)
 	if err == nil {
 		err = store.Delete(t.Context(), &adapter.DeleteParams{Key: 1})
 	}
@@ -252,7 +252,7 @@ func (s *shop) removeOf(t *testing.T, r adapter.Resource) {
 
 // TestAssignmentFails: a failure of the store is one item's of a list, and says
 // nothing of itself.
-func TestAssignmentFails(t *testing.T) {
+func TestAssignmentFailure(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
 			fail := true

@@ -132,11 +132,11 @@ func TestBatchItems(t *testing.T) {
 		{`{"item_id":1}`, [2]string{success(updated("1")), failures(failed("1", qtyRequired))}},
 		{`{"item_id":1,"nope":5,"product_id":3}`, [2]string{success(updated("1")), failures(failed("1", qtyRequired))}},
 	}
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, test := range tests {
 			t.Run(test.entry, func(t *testing.T) {
-				s.place(t, 1, nil)
-				want := s.either(test.want[0], test.want[1])
+				s.storeItem(t, 1, nil)
+				want := s.text(test.want[0], test.want[1])
 				checkReply(t, s.put("/stockitems", "application/json", "["+test.entry+"]"), 207, typeJSON, want)
 				qty := "100.0000"
 				if strings.HasPrefix(want, `{"success"`) && strings.Contains(test.entry, `"qty":7`) {
@@ -161,7 +161,7 @@ func TestBatchItems(t *testing.T) {
 // leaves the item as it is, side effects included.
 func TestEmptyBatchItemSavesNothing(t *testing.T) {
 	s := openShop(t, contract.Documented())
-	s.place(t, 1, unlike{"qty": "0.0000", "is_in_stock": 1})
+	s.storeItem(t, 1, itemValues{"qty": "0.0000", "is_in_stock": 1})
 	before := s.item(t, 1)
 	checkReply(t, s.put("/stockitems", "application/json", `[{"item_id":1,"nope":1}]`), 207, typeJSON, success(updated("1")))
 	if after := s.item(t, 1); fmt.Sprint(before) != fmt.Sprint(after) {
@@ -219,13 +219,13 @@ func TestBatchBodies(t *testing.T) {
 		{"form", asForm, "0[item_id]=1&0[qty]=7", one},
 		{"form, fields in the root", asForm, "item_id=1&qty=7", times(2)},
 	}
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
-				s.place(t, 1, nil)
-				s.place(t, 2, nil)
+				s.storeItem(t, 1, nil)
+				s.storeItem(t, 2, nil)
 				r := s.put("/stockitems", test.contentType, test.body)
-				want := s.either(test.want[0], test.want[1])
+				want := s.text(test.want[0], test.want[1])
 				if want == "" {
 					checkRefused(t, r, "400 Decoding error.")
 					return
@@ -249,12 +249,12 @@ func TestBatchBodies(t *testing.T) {
 // TestBatchOrder: which list stands first, in every format.
 func TestBatchOrder(t *testing.T) {
 	const body = `[{"item_id":"x","qty":7},{"item_id":1,"qty":7},{"item_id":"y<&","qty":7}]`
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		const invalid = `400 Invalid value for "item_id" in request.`
 		good := `"success":[` + updated("1") + `]`
 		bad := `"error":[` + failed(`"x"`, invalid) + "," + failed(`"y<&"`, invalid) + `]`
 		checkReply(t, s.put("/stockitems", "application/json", body), 207, typeJSON,
-			"{"+s.either(good+","+bad, bad+","+good)+"}")
+			"{"+s.text(good+","+bad, bad+","+good)+"}")
 		checkReply(t, s.put("/stockitems", "application/json", `[{"item_id":1,"qty":7},{"item_id":"x"},{"item_id":"y<&"}]`), 207, typeJSON,
 			"{"+good+","+bad+"}")
 
@@ -264,8 +264,8 @@ func TestBatchOrder(t *testing.T) {
 		goodXML := "  <success>\n" + entry("1", "Resource updated successful.", "200") + "  </success>\n"
 		badXML := "  <error>\n" + entry("x", `Invalid value for "item_id" in request.`, "400") + entry("y&lt;&amp;", `Invalid value for "item_id" in request.`, "400") + "  </error>\n"
 		r := s.serve(contract.Admin, "PUT", "/stockitems", body, "Accept", "text/xml", "Content-Type", "application/json")
-		root := s.either("service_api", "magento_api")
-		checkReply(t, r, 207, typeXML, "<?xml version=\"1.0\"?>\n<"+root+">\n"+s.either(goodXML+badXML, badXML+goodXML)+"</"+root+">\n")
+		root := s.text("service_api", "magento_api")
+		checkReply(t, r, 207, typeXML, "<?xml version=\"1.0\"?>\n<"+root+">\n"+s.text(goodXML+badXML, badXML+goodXML)+"</"+root+">\n")
 	})
 }
 

@@ -55,7 +55,7 @@ func TestClientErrors(t *testing.T) {
 				with.ReplyCache = keepReplies(t, with.Now)
 			}
 			shops[d.Name == "magento"] = openShopWith(t, d, with, func(a adapter.Adapter) adapter.Adapter {
-				return faulty{a, func(string, adapter.Key) error {
+				return faultyAdapter{a, func(string, adapter.Key) error {
 					if panics.Load() {
 						panic("a mistake")
 					}

@@ -21,9 +21,9 @@ func (s *shop) write(role contract.Role, method, target, body string) mapping.Re
 }
 
 // kept returns what is stored of a record.
-func (s *shop) kept(t testing.TB, r adapter.Resource, key adapter.Key) adapter.Record {
+func (s *shop) storedRecord(t testing.TB, r adapter.Resource, key adapter.Key) adapter.Record {
 	t.Helper()
-	store, err := s.stored.Store(r)
+	store, err := s.direct.Store(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func newAddress() map[string]any {
 
 // TestOriginalsAddressTexts has the column of the original in the table of
 // customers 6; that of the document is in its own cases.
-func TestOriginalsAddressTexts(t *testing.T) {
+func TestMagentoAddressMessages(t *testing.T) {
 	const (
 		country  = `400 "Country" is a required value.`
 		required = `400 "State/Province" is required.`
@@ -136,7 +136,7 @@ func TestOriginalsAddressTexts(t *testing.T) {
 
 // TestOriginalsCustomerTexts has what the original says where the document has
 // other texts or none (customers 4 and 5).
-func TestOriginalsCustomerTexts(t *testing.T) {
+func TestMagentoCustomerMessages(t *testing.T) {
 	const taken, zero, unsaved, unhandled = "500 This customer email already exists", "500 Customer email is required", "0 id is not specified", "500 Unhandled simple errors."
 	s := openShop(t, contract.Magento())
 	create := func(other ...any) mapping.Response {
@@ -161,7 +161,7 @@ func TestOriginalsCustomerTexts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { checkReply(t, create(other...), 500, typeHTML, "") })
 	}
-	if got := s.kept(t, adapter.Customers, 1).Get("email").Text(); got != "ada@example.com" {
+	if got := s.storedRecord(t, adapter.Customers, 1).Get("email").Text(); got != "ada@example.com" {
 		t.Errorf("saved all the same: %s", got)
 	}
 }
@@ -170,13 +170,13 @@ func TestOriginalsCustomerTexts(t *testing.T) {
 func TestStoredCustomer(t *testing.T) {
 	key := regexp.MustCompile(`^[0-9a-f]{32}$`)
 	long := strings.Repeat("long ", 20) + "password"
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for i, password := range []string{"secret77", "  secret77 ", long} {
 			r := s.write(contract.Admin, "POST", "/customers", body(t, newCustomer(), "email", fmt.Sprintf("e%d@example.com", i), "password", password))
 			if want := fmt.Sprintf("/api/rest/customers/%d", 5+i); r.Status != 200 || r.Location != want || len(r.Body) != 0 {
 				t.Fatalf("%d, location %q, want %s: %s", r.Status, r.Location, want, r.Body)
 			}
-			stored := s.kept(t, adapter.Customers, adapter.Key(5+i))
+			stored := s.storedRecord(t, adapter.Customers, adapter.Key(5+i))
 			hash, confirmation := stored.Get("password_hash").Text(), stored.Get("confirmation").Text()
 			if s.documented() {
 				if !adapter.PasswordMatches(hash, strings.Trim(password, " ")) || confirmation != "" {
@@ -197,28 +197,28 @@ func TestStoredCustomer(t *testing.T) {
 
 // TestBodiesThatSaveNothing leave the time of the last change (customers 5).
 func TestBodiesThatSaveNothing(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
-		before := s.kept(t, adapter.Customers, 1).Get("updated_at")
+	inBothDialects(t, func(t *testing.T, s *shop) {
+		before := s.storedRecord(t, adapter.Customers, 1).Get("updated_at")
 		for _, body := range []string{`{"website_id":2}`, `{"confirmation":"x"}`, `{"website_id":99,"confirmation":"x"}`} {
 			checkSaved(t, s.write(contract.Admin, "PUT", "/customers/1", body))
 			checkRefused(t, s.write(contract.Admin, "PUT", "/customers/99", body), "404 Resource not found.")
 		}
-		if after := s.kept(t, adapter.Customers, 1).Get("updated_at"); after != before {
+		if after := s.storedRecord(t, adapter.Customers, 1).Get("updated_at"); after != before {
 			t.Errorf("changed %s, was %s", after.Text(), before.Text())
 		}
 		checkSaved(t, s.write(contract.Admin, "PUT", "/customers/1", `{"firstname":"Ada","website_id":2}`))
-		if after := s.kept(t, adapter.Customers, 1); after.Get("updated_at") == before || after.Get("website_id").Int() != 1 {
+		if after := s.storedRecord(t, adapter.Customers, 1); after.Get("updated_at") == before || after.Get("website_id").Int() != 1 {
 			t.Errorf("changed %s, website %s", after.Get("updated_at").Text(), after.Get("website_id").Text())
 		}
 	})
 }
 
 // TestNumbersOfOptions are compared as numbers (customers 4).
-func TestNumbersOfOptions(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
+func TestOptionNumbers(t *testing.T) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for sent, want := range map[any]string{"01": "1", "2.0": "2", " 3": "3", true: "1", 2: "2", "3": "3"} {
 			checkSaved(t, s.write(contract.Admin, "PUT", "/customers/1", body(t, nil, "group_id", sent)))
-			if got := s.kept(t, adapter.Customers, 1).Get("group_id").Text(); got != want {
+			if got := s.storedRecord(t, adapter.Customers, 1).Get("group_id").Text(); got != want {
 				t.Errorf("%v is group %s, want %s", sent, got, want)
 			}
 		}
@@ -232,12 +232,12 @@ func TestNumbersOfOptions(t *testing.T) {
 // TestOneEmailAtOnce: of many customers created at once with one e-mail address
 // there is one, and all others are told of it. Hashing their passwords is what takes
 // the time; with -short there are fewer.
-func TestOneEmailAtOnce(t *testing.T) {
+func TestConcurrentCustomersWithOneEmail(t *testing.T) {
 	clients := 50
 	if !nightly.Whole() {
 		clients = 10
 	}
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		var all sync.WaitGroup
 		replies := make([]mapping.Response, clients)
 		sent := body(t, newCustomer(), "password", "secret77")
@@ -249,7 +249,7 @@ func TestOneEmailAtOnce(t *testing.T) {
 		for _, r := range replies {
 			if r.Status == 200 {
 				saved++
-			} else if got := faults(t, r)[0]; got != s.either("400", "500")+" This customer email already exists" {
+			} else if got := faults(t, r)[0]; got != s.text("400", "500")+" This customer email already exists" {
 				t.Errorf("%d %s", r.Status, got)
 			}
 		}
@@ -264,12 +264,12 @@ func TestOneEmailAtOnce(t *testing.T) {
 
 // movedAdapter lets something happen to an address between the time a call reads
 // it and the time it writes.
-type movedAdapter struct {
+type interferingAdapter struct {
 	adapter.Adapter
 	meanwhile func(addresses adapter.Store)
 }
 
-func (a movedAdapter) Store(r adapter.Resource) (adapter.Store, error) {
+func (a interferingAdapter) Store(r adapter.Resource) (adapter.Store, error) {
 	s, err := a.Adapter.Store(r)
 	if err != nil || r != adapter.CustomerAddresses {
 		return s, err
@@ -290,9 +290,9 @@ func (s movedStore) Get(ctx context.Context, p *adapter.GetParams) (adapter.Reco
 
 // TestRegionOfAnotherCountry: a region is held against the country the address has
 // when it is saved, not the one it had before.
-func TestRegionOfAnotherCountry(t *testing.T) {
+func TestRegionAfterCountryChange(t *testing.T) {
 	s := openShopWith(t, contract.Documented(), settings(), func(upstream adapter.Adapter) adapter.Adapter {
-		return movedAdapter{upstream, func(addresses adapter.Store) {
+		return interferingAdapter{upstream, func(addresses adapter.Store) {
 			err := addresses.Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
 				next := adapter.NewRecord(current.Schema)
 				next.Set("country_id", adapter.TextValue("DE"))
@@ -304,7 +304,7 @@ func TestRegionOfAnotherCountry(t *testing.T) {
 		}}
 	})
 	checkRefused(t, s.write(contract.Admin, "PUT", "/customers/addresses/1", `{"region":"Texas"}`), "400 State/Province does not exist", closing)
-	if r := s.kept(t, adapter.CustomerAddresses, 1); r.Get("region").Text() != "California" {
+	if r := s.storedRecord(t, adapter.CustomerAddresses, 1); r.Get("region").Text() != "California" {
 		t.Errorf("the region is %s", r.Get("region").Text())
 	}
 }

@@ -85,7 +85,7 @@ func FuzzTarget(f *testing.F) {
 		}
 		for _, s := range shops {
 			asked := r.Clone(t.Context())
-			if signed := s.signed[contract.Role(role%3)]; signed != "" {
+			if signed := s.authorizations[contract.Role(role%3)]; signed != "" {
 				asked.Header.Set("Authorization", signed)
 			}
 			got := s.service.Serve(t.Context(), asked, "http", nil)

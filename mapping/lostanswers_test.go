@@ -13,39 +13,39 @@ import (
 
 // A lossy adapter is a real one whose connection is lost at the very end of each
 // write: it is done, and fails.
-type lossy struct{ adapter.Adapter }
+type connectionLosingAdapter struct{ adapter.Adapter }
 
-func (l lossy) Store(r adapter.Resource) (adapter.Store, error) {
+func (l connectionLosingAdapter) Store(r adapter.Resource) (adapter.Store, error) {
 	store, err := l.Adapter.Store(r)
-	return lossyStore{store}, err
+	return connectionLosingStore{store}, err
 }
 
-type lossyStore struct{ adapter.Store }
+type connectionLosingStore struct{ adapter.Store }
 
 // lost returns what a write answers that ended with err.
-func lost(err error) error {
+func loseConnection(err error) error {
 	if err != nil {
 		return err
 	}
 	return &adapter.Error{Kind: adapter.Unavailable, Op: "commit", Err: errors.New("connection reset by peer")}
 }
 
-func (s lossyStore) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
+func (s connectionLosingStore) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	_, err := s.Store.Create(ctx, p)
-	return 0, lost(err)
+	return 0, loseConnection(err)
 }
 
-func (s lossyStore) Update(ctx context.Context, p *adapter.UpdateParams) error {
-	return lost(s.Store.Update(ctx, p))
+func (s connectionLosingStore) Update(ctx context.Context, p *adapter.UpdateParams) error {
+	return loseConnection(s.Store.Update(ctx, p))
 }
 
-func (s lossyStore) Delete(ctx context.Context, p *adapter.DeleteParams) error {
-	return lost(s.Store.Delete(ctx, p))
+func (s connectionLosingStore) Delete(ctx context.Context, p *adapter.DeleteParams) error {
+	return loseConnection(s.Store.Delete(ctx, p))
 }
 
 // TestLostAnswers: a write that failed, and was done all the same, shows in lists
 // whose pages and length had been learnt before.
-func TestLostAnswers(t *testing.T) {
+func TestWritesWithLostReplies(t *testing.T) {
 	const stock, people, products = "/stockitems?order=qty&dir=desc", "/customers?order=email&dir=asc", "/products?order=name&dir=asc"
 	for _, c := range []struct {
 		name, method, target, body string
@@ -64,7 +64,7 @@ func TestLostAnswers(t *testing.T) {
 		{"product gone", "DELETE", "/products/8", "", products, contract.Guest},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := openShopWith(t, contract.Documented(), settings(), func(a adapter.Adapter) adapter.Adapter { return lossy{a} })
+			s := openShopWith(t, contract.Documented(), settings(), func(a adapter.Adapter) adapter.Adapter { return connectionLosingAdapter{a} })
 			pages := func() string {
 				t.Helper()
 				var all strings.Builder

@@ -47,7 +47,7 @@ func (s *sample) includes(oneIn int) bool {
 // their own.
 func onAllEngines(t *testing.T, test func(t *testing.T, s *shop)) {
 	t.Helper()
-	inBoth(t, test)
+	inBothDialects(t, test)
 	if !nightly.Whole() {
 		return
 	}

@@ -22,7 +22,7 @@ func (s *shop) comment(t testing.TB, r mapping.Response) string {
 	if _, err := fmt.Sscan(id, &key); !found || err != nil || r.Status != 200 || len(r.Body) > 0 {
 		t.Fatalf("%d %s, location %q", r.Status, r.Body, r.Location)
 	}
-	record := s.kept(t, adapter.OrderComments, adapter.Key(key))
+	record := s.storedRecord(t, adapter.OrderComments, adapter.Key(key))
 	var values []string
 	for _, name := range []string{"comment", "status", "is_visible_on_front", "is_customer_notified"} {
 		v := "-"
@@ -81,7 +81,7 @@ func TestOrderComments(t *testing.T) {
 				t.Errorf("stored %q, want %q", got, tt.want)
 			}
 			status := "-"
-			if v := s.kept(t, adapter.Orders, 1).Get("status"); v.Kind() != adapter.Null {
+			if v := s.storedRecord(t, adapter.Orders, 1).Get("status"); v.Kind() != adapter.Null {
 				status = v.Text()
 			}
 			if want := strings.Split(tt.want, "|")[1]; status != want {
@@ -141,7 +141,7 @@ func TestOrderCommentsRefused(t *testing.T) {
 
 // TestManyComments: of many at once none is lost, and the order has the status of
 // the last.
-func TestManyComments(t *testing.T) {
+func TestConcurrentComments(t *testing.T) {
 	const clients = 50
 	s := openShop(t, contract.Magento())
 	var all sync.WaitGroup
@@ -165,7 +165,7 @@ func TestManyComments(t *testing.T) {
 	if n := len(slices.Compact(places)); n != clients {
 		t.Errorf("%d places for %d comments", n, clients)
 	}
-	if got := s.kept(t, adapter.Orders, 1).Get("status").Text(); got != status {
+	if got := s.storedRecord(t, adapter.Orders, 1).Get("status").Text(); got != status {
 		t.Errorf("the order has %s, its last comment %s", got, status)
 	}
 }

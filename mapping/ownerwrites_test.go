@@ -56,9 +56,9 @@ func (m *labeledShop) writeCases() map[string]writeCase {
 	image := func(_ caller, p []string) string {
 		switch _, known := m.images[p[0]+" "+p[1]]; {
 		case !onSale(p, 2):
-			return m.either("404 Resource not found", "404 Resource not found.")
+			return m.text("404 Resource not found", "404 Resource not found.")
 		case !known:
-			return m.either("404 Product image not found", "404 Resource not found.")
+			return m.text("404 Product image not found", "404 Resource not found.")
 		default:
 			return ""
 		}
@@ -73,7 +73,7 @@ func (m *labeledShop) writeCases() map[string]writeCase {
 	}
 	website := func(p []string, then func(assigned bool) string) string {
 		if _, ok := m.record(adapter.Products, p[0]); !ok {
-			return m.either("404 Product not found", "404 Product #"+p[0]+" not found.")
+			return m.text("404 Product not found", "404 Product #"+p[0]+" not found.")
 		}
 		return then(has(adapter.ProductWebsites, "product_id", p[0], "website_id", "2"))
 	}
@@ -101,7 +101,7 @@ func (m *labeledShop) writeCases() map[string]writeCase {
 			owners: func(p []string, _ string) []string { return []string{"product " + p[0], "media_file", "file"} },
 			refused: func(_ caller, p []string) string {
 				if !onSale(p, 1) {
-					return m.either("404 Resource not found", "400 Resource unknown error.")
+					return m.text("404 Resource not found", "400 Resource unknown error.")
 				}
 				return ""
 			}},
@@ -120,9 +120,9 @@ func (m *labeledShop) writeCases() map[string]writeCase {
 			return website(p, func(bool) string {
 				switch {
 				case !has(adapter.Websites, "website_id", p[1]):
-					return m.either("404 Website not found", "404 Website #"+p[1]+" not found.")
+					return m.text("404 Website not found", "404 Website #"+p[1]+" not found.")
 				case !has(adapter.ProductWebsites, "product_id", p[0], "website_id", p[1]):
-					return m.either("400 Product "+p[0]+" isn't assigned to website "+p[1]+".", "400 Product #"+p[0]+" isn't assigned to website #"+p[1]) + summary
+					return m.text("400 Product "+p[0]+" isn't assigned to website "+p[1]+".", "400 Product #"+p[0]+" isn't assigned to website #"+p[1]) + summary
 				default:
 					return ""
 				}
@@ -133,7 +133,7 @@ func (m *labeledShop) writeCases() map[string]writeCase {
 			case !onSale(p, 1):
 				return "404 Resource not found."
 			case has(adapter.ProductCategories, "product_id", p[0], "category_id", "4"):
-				return m.either("400 Product "+p[0]+" is already assigned to category 4", "400 Product #"+p[0]+" is already assigned to category #4")
+				return m.text("400 Product "+p[0]+" is already assigned to category 4", "400 Product #"+p[0]+" is already assigned to category #4")
 			default:
 				return ""
 			}

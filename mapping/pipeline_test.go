@@ -48,7 +48,7 @@ func TestOrderOfChecks(t *testing.T) {
 		{"14: the record before its values", contract.Admin, "PUT", "/stockitems/99", []string{asJSON, bodyJSON}, `{"qty":"abc"}`, "404 Resource not found."},
 		{"reading takes no look at a body", contract.Admin, "GET", "/stockitems/99", []string{asJSON, "Content-Type: x;y"}, "{", "404 Resource not found."},
 	}
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
 				var header []string
@@ -68,7 +68,7 @@ func TestOrderOfChecks(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		get := func(version string) mapping.Response {
 			return s.serve(contract.Admin, "GET", "/stockitems/1", "", "Accept", "application/json", "Version", version)
 		}
@@ -108,7 +108,7 @@ func TestAccept(t *testing.T) {
 		{name: "letter case", accept: []string{"APPLICATION/JSON"}},
 		{name: "half a wildcard", accept: []string{"*"}},
 	}
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
 				for path, want := range map[string]string{"/stockitems/1": test.stock, "/nope": test.elsewhere} {
@@ -222,17 +222,17 @@ func TestBodies(t *testing.T) {
 		{"read-only fields beside others", "application/json", `{"product_id":"","stock_id":null,"low_stock_date":"","nope":"","qty":7}`, both(saved)},
 		{"a field twice", "application/json", `{"qty":"abc","qty":7}`, both(saved)},
 	}
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
-				s.place(t, 1, nil)
+				s.storeItem(t, 1, nil)
 				header := []string{"Accept", "application/json"}
 				if test.contentType != "" {
 					header = append(header, "Content-Type", test.contentType)
 				}
 				r := s.serve(contract.Admin, "PUT", "/stockitems/1", test.body, header...)
 				qty := "100.0000"
-				switch want := s.either(test.want[0], test.want[1]); want {
+				switch want := s.text(test.want[0], test.want[1]); want {
 				case saved:
 					qty = "7.0000"
 					checkSaved(t, r)
@@ -249,7 +249,7 @@ func TestBodies(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	s := openShop(t, contract.Documented())
-	s.place(t, 1, nil)
+	s.storeItem(t, 1, nil)
 	body := func(size int) string {
 		const record = `{"qty":"7"}`
 		return strings.Repeat(" ", size-len(record)) + record
@@ -292,12 +292,12 @@ func TestLimits(t *testing.T) {
 
 // A faulty adapter is a real one whose stores fail as told before they do
 // anything.
-type faulty struct {
+type faultyAdapter struct {
 	adapter.Adapter
 	fail func(op string, key adapter.Key) error
 }
 
-func (f faulty) Store(r adapter.Resource) (adapter.Store, error) {
+func (f faultyAdapter) Store(r adapter.Resource) (adapter.Store, error) {
 	store, err := f.Adapter.Store(r)
 	return faultyStore{store, f.fail}, err
 }
@@ -344,7 +344,7 @@ func (s faultyStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.
 
 func openFaulty(t *testing.T, d *contract.Dialect, fail func(op string, key adapter.Key) error) *shop {
 	t.Helper()
-	return openShopWith(t, d, settings(), func(a adapter.Adapter) adapter.Adapter { return faulty{a, fail} })
+	return openShopWith(t, d, settings(), func(a adapter.Adapter) adapter.Adapter { return faultyAdapter{a, fail} })
 }
 
 // checkLog finds the words in the log, and nothing that must not be there.
@@ -472,7 +472,7 @@ func TestRetryAfter(t *testing.T) {
 
 // TestBatchWithoutUpstream: nothing is saved, so the batch may be sent again as it is;
 // once an item is saved, the reply has to say which.
-func TestBatchWithoutUpstream(t *testing.T) {
+func TestBatchWithoutBackend(t *testing.T) {
 	inBothWith := func(t *testing.T, away adapter.Key, check func(*testing.T, mapping.Response)) {
 		for _, d := range contract.Dialects() {
 			t.Run(d.Name, func(t *testing.T) {
@@ -536,7 +536,7 @@ func TestClientGone(t *testing.T) {
 		{"PUT", "/stockitems/1", `{"qty":7}`}, {"PUT", "/stockitems", `[{"item_id":1,"qty":7}]`},
 	} {
 		r := httptest.NewRequest(call[0], "/api/rest"+call[1], strings.NewReader(call[2]))
-		r.Header.Set("Authorization", s.signed[contract.Admin])
+		r.Header.Set("Authorization", s.authorizations[contract.Admin])
 		r.Header.Set("Content-Type", "application/json")
 		response := s.service.Serve(ctx, r, "http", nil)
 		if response.Status != 503 {

@@ -61,14 +61,14 @@ func (s *shop) addImage(t testing.TB, target string, other ...any) string {
 // TestRefusedImages: the checks of product_parts 2.4 in their order. Each row
 // breaks what the rows below it do as well.
 func TestRefusedImages(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
-		missing := []string{"400 The image is not specified", s.either("400 Resource data pre-validator error", "400 Resource data pre-validation error.")}
-		unknown := []string{s.either("400 Resource unknown error", "400 Resource unknown error.")}
+	inBothDialects(t, func(t *testing.T, s *shop) {
+		missing := []string{"400 The image is not specified", s.text("400 Resource data pre-validator error", "400 Resource data pre-validation error.")}
+		unknown := []string{s.text("400 Resource unknown error", "400 Resource unknown error.")}
 		base64 := []string{"400 The image content must be valid base64 encoded data"}
-		mediaType := []string{s.either("400 Unsupported image MIME type", "400 Unsuppoted image MIME type")}
+		mediaType := []string{s.text("400 Unsupported image MIME type", "400 Unsuppoted image MIME type")}
 		invalid := []string{"400 The request data is invalid."}
-		store := []string{s.either("400 Requested store is invalid", unknown[0])}
-		product := []string{s.either("404 Resource not found", unknown[0])}
+		store := []string{s.text("400 Requested store is invalid", unknown[0])}
+		product := []string{s.text("404 Resource not found", unknown[0])}
 		const nowhere = "/products/99/images/store/99"
 		tests := []struct {
 			name   string
@@ -132,7 +132,7 @@ func TestRefusedImages(t *testing.T) {
 }
 
 func TestCreatedImages(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		tests := []struct {
 			name  string
 			other []any
@@ -141,10 +141,10 @@ func TestCreatedImages(t *testing.T) {
 			{"nothing besides", nil, "||1|0|f/r/front.png|"},
 			{"the same name", nil, "||2|0|f/r/front_1.png|"},
 			{"no name", []any{"file_name", no}, "||3|0|i/m/image.png|"},
-			{"no name again", []any{"file_name", ""}, "||4|0|i/m/" + s.either("image_2", "image_1") + ".png|"},
+			{"no name again", []any{"file_name", ""}, "||4|0|i/m/" + s.text("image_2", "image_1") + ".png|"},
 			{"no name, another type", []any{"file_name", "0", "file_mime_type", "image/jpeg"}, "||5|0|i/m/image.jpg|"},
-			{"the name of those without", []any{"file_name", "image"}, "||6|0|i/m/" + s.either("image_1", "image_2") + ".png|"},
-			{"a list for a name", []any{"file_name", []any{"x"}, "file_mime_type", "image/gif"}, "||7|0|" + s.either("i/m/image.gif", "A/r/Array.gif") + "|"},
+			{"the name of those without", []any{"file_name", "image"}, "||6|0|i/m/" + s.text("image_1", "image_2") + ".png|"},
+			{"a list for a name", []any{"file_name", []any{"x"}, "file_mime_type", "image/gif"}, "||7|0|" + s.text("i/m/image.gif", "A/r/Array.gif") + "|"},
 			{"all", []any{"label", "Side", "position", 70, "exclude", 1, "types", []any{"thumbnail", "image"}, "file_name", "all"}, "|Side|70|1|a/l/all.png|image thumbnail"},
 			{"behind the highest position", []any{"file_name", "b", "label", nil, "position", nil, "exclude", nil, "types", nil}, "||71|0|b/_/b.png|"},
 			{"a single type", []any{"file_name", "c", "types", "small_image"}, "||72|0|c/_/c.png|small_image"},
@@ -197,7 +197,7 @@ func TestImageNumbers(t *testing.T) {
 		{"a list", []any{"7"}, "1", true},
 		{"an empty list", []any{}, "0", true},
 	}
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		s.addImage(t, "/products/1/images")
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestImageNumbers(t *testing.T) {
 }
 
 func TestChangedImages(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		s.addImage(t, "/products/1/images", "label", "One", "types", contract.ImageUses())
 		s.addImage(t, "/products/1/images", "file_name", "two")
 		const all = "image small_image thumbnail"
@@ -248,10 +248,10 @@ func TestChangedImages(t *testing.T) {
 
 // TestMissingImages: what is written to need be there, and be the product's.
 func TestMissingImages(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		s.addImage(t, "/products/1/images")
-		image := s.either("404 Product image not found", "404 Resource not found.")
-		product := s.either("404 Resource not found", "404 Resource not found.")
+		image := s.text("404 Product image not found", "404 Resource not found.")
+		product := s.text("404 Resource not found", "404 Resource not found.")
 		for _, tt := range []struct{ name, target, want string }{
 			{"unknown image", "/products/1/images/99", image},
 			{"no number", "/products/1/images/abc", image},
@@ -272,7 +272,7 @@ func TestMissingImages(t *testing.T) {
 }
 
 func TestDeletedImages(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		remove := func(target string) {
 			t.Helper()
 			checkSaved(t, s.write(contract.Admin, "DELETE", target, ""))
@@ -294,7 +294,7 @@ func TestDeletedImages(t *testing.T) {
 		}
 		s.checkImages(t, "/products/1/images/store/2", "")
 		s.checkImages(t, "/products/1/images", "")
-		checkRefused(t, s.write(contract.Admin, "DELETE", "/products/1/images/2", ""), s.either("404 Product image not found", "404 Resource not found."))
+		checkRefused(t, s.write(contract.Admin, "DELETE", "/products/1/images/2", ""), s.text("404 Product image not found", "404 Resource not found."))
 		s.addImage(t, "/products/1/images")
 		s.checkImages(t, "/products/1/images", "3||1|0|f/r/front_2.png|")
 	})
@@ -316,13 +316,13 @@ func TestImageLocation(t *testing.T) {
 }
 
 // failing is an upstream whose images cannot be created.
-type failing struct {
+type failingAdapter struct {
 	adapter.Adapter
 	err error
 }
 
 // Store returns the stores of the upstream, and one of images that fails.
-func (f failing) Store(r adapter.Resource) (adapter.Store, error) {
+func (f failingAdapter) Store(r adapter.Resource) (adapter.Store, error) {
 	store, err := f.Adapter.Store(r)
 	if r == adapter.ProductImages {
 		return failingStore{store, f.err}, err
@@ -360,7 +360,7 @@ func TestImageFailures(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for column, d := range contract.Dialects() {
-				s := openShopWith(t, d, settings(), func(a adapter.Adapter) adapter.Adapter { return failing{a, tt.err} })
+				s := openShopWith(t, d, settings(), func(a adapter.Adapter) adapter.Adapter { return failingAdapter{a, tt.err} })
 				checkRefused(t, s.write(contract.Admin, "POST", "/products/1/images", body(t, newImage())), tt.want[column])
 				if log := s.log.String(); (log == "") != tt.unlogged {
 					t.Errorf("%s: the log is %q", d.Name, log)
@@ -372,7 +372,7 @@ func TestImageFailures(t *testing.T) {
 
 // TestImagesAtOnce: many clients create images without names at once. Each gets
 // one of its own.
-func TestImagesAtOnce(t *testing.T) {
+func TestConcurrentImages(t *testing.T) {
 	const clients = 50
 	s := openShop(t, contract.Documented())
 	sent := body(t, newImage(), "file_name", no, "types", []any{"image"})

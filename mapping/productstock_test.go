@@ -22,7 +22,7 @@ func TestStockDataRefused(t *testing.T) {
 		onlyNumbers = `Please use numbers only in the "%s" field in the "%s" set. Please avoid spaces or other non numeric characters.`
 	)
 	manage := `"manage_stock":1,`
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, c := range []struct {
 			name, data string
 			want       []string
@@ -61,7 +61,7 @@ func TestStockDataOfNewProducts(t *testing.T) {
 		"min_sale_qty", "1.0000", "use_config_min_sale_qty", "1", "max_sale_qty", "0.0000", "use_config_max_sale_qty", "1", "is_in_stock", "0", "low_stock_date", "null",
 		"notify_stock_qty", "null", "use_config_notify_stock_qty", "1", "manage_stock", "0", "use_config_manage_stock", "1", "stock_status_changed_auto", "1",
 		"use_config_qty_increments", "1", "qty_increments", "0.0000", "use_config_enable_qty_inc", "1", "enable_qty_increments", "0", "is_decimal_divided", "0", "stock_id", "1"}
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		unsaid := outOfTheBox
 		if s.documented() { // stored as if it were managed (rulings 13)
 			unsaid = []string{"qty", "5.0000", "is_in_stock", "1", "stock_status_changed_auto", "0", "manage_stock", "0", "use_config_manage_stock", "1"}
@@ -169,11 +169,11 @@ func TestStockDataOfUpdates(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBoth(t, func(t *testing.T, s *shop) {
+			inBothDialects(t, func(t *testing.T, s *shop) {
 				if c.dialect != both && c.dialect != s.dialect.Name {
 					return
 				}
-				s.place(t, 1, nil)
+				s.storeItem(t, 1, nil)
 				for _, step := range c.steps {
 					body := `{"name":"x","stock_data":` + step.data + `}`
 					if step.data == "" {
@@ -189,7 +189,7 @@ func TestStockDataOfUpdates(t *testing.T) {
 
 // TestStockOfTheStoresSettings: where the store keeps no stock, what goes by its
 // setting is not managed.
-func TestStockOfTheStoresSettings(t *testing.T) {
+func TestUnmanagedShopStock(t *testing.T) {
 	with := settings()
 	with.Stock.ManageStock, with.Stock.Backorders = false, 1
 	s := openShopWith(t, contract.Documented(), with, nil)

@@ -74,8 +74,8 @@ type productValue struct {
 	want        string   // "" : missing
 	refused     []string // the entries before the closing one
 	// kept: the value is of another kind. The original stores nothing of it; the
-	// document's dialect refuses it (rulings 10).
-	kept bool
+	// document's dialect refuses it (README, a value of another kind).
+	otherType bool
 	// documented is want in the document's dialect, "" for the same.
 	documented string
 }
@@ -87,7 +87,7 @@ func productValues() []productValue {
 		return productValue{field: field, json: json, refused: faults}
 	}
 	keeps := func(field, json, want string) productValue {
-		return productValue{field: field, json: json, want: want, kept: true}
+		return productValue{field: field, json: json, want: want, otherType: true}
 	}
 	const weightRange = `400 The "weight" value is not within the specified range.`
 	values := []productValue{
@@ -149,12 +149,12 @@ func productValues() []productValue {
 }
 
 func TestProductValues(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, v := range productValues() {
 			t.Run(v.field+" "+v.json[:min(len(v.json), 20)], func(t *testing.T) {
 				s.reset(t)
 				r := s.send("PUT", "/products/2", `{"`+v.field+`":`+v.json+`}`)
-				if v.kept && s.documented() {
+				if v.otherType && s.documented() {
 					checkRefused(t, r, fmt.Sprintf(`400 Invalid value for "%s" in request.`, v.field), saveClosing)
 					return
 				}
@@ -179,7 +179,7 @@ func TestProductValues(t *testing.T) {
 // TestProductDialects holds where the dialects differ on a write (products 5.3
 // and 9).
 func TestProductDialects(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, c := range []struct {
 			name, body string
 			documented []string
@@ -226,7 +226,7 @@ func TestCreateProductRefused(t *testing.T) {
 	const unknownType, unknownSet = `400 Invalid product type.`, `400 Invalid attribute set.`
 	const taken = `400 Invalid attribute "sku": The value of attribute "SKU" must be unique`
 	without := func(change, to string) string { return strings.Replace(newProduct("new", ""), change, to, 1) }
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, c := range []struct {
 			name, body string
 			want       []string
@@ -266,7 +266,7 @@ func TestCreateProductRefused(t *testing.T) {
 }
 
 func TestCreateProduct(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, c := range []struct {
 			name, target, members, fields, want string
 		}{
@@ -308,7 +308,7 @@ func TestProductPriceLists(t *testing.T) {
 	)
 	tiers := func(entries string) string { return `{"tier_price":` + entries + `}` }
 	groups := func(entries string) string { return `{"group_price":` + entries + `}` }
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, c := range []struct {
 			name, body string
 			want       []string // refused
@@ -339,8 +339,8 @@ func TestProductPriceLists(t *testing.T) {
 			fmt.Fprintf(&many, `,{"website_id":0,"cust_group":1,"price":1,"price_qty":%d}`, i+1)
 		}
 		checkRefused(t, s.send("PUT", "/products/2", tiers("["+many.String()[1:]+"]")), "400 The request data is invalid.")
-		flags := s.either("", `,is_percent:true`)
-		percent := s.either("", `,is_percent:0`)
+		flags := s.text("", `,is_percent:true`)
+		percent := s.text("", `,is_percent:0`)
 		checkSaved(t, s.send("PUT", "/products/2", groups(`[{"website_id":0,"cust_group":3,"price":1.55555,"x":1},{"website_id":0,"cust_group":1,"price":" 7 ","delete":0},{"website_id":0,"cust_group":1,"price":1,"delete":1}]`)))
 		s.checkFields(t, "/products/2", "group_price", "group_price:[{website_id:0,cust_group:3,price:1.5555"+flags+"},{website_id:0,cust_group:1,price:7.0000"+flags+"}]")
 		checkSaved(t, s.send("PUT", "/products/2", tiers(`[{"website_id":0,"cust_group":1,"price":5,"price_qty":9},{"website_id":0,"cust_group":0,"price":6,"price_qty":1e9}]`)))
@@ -365,7 +365,7 @@ func TestProductPriceLists(t *testing.T) {
 func TestProductSideEffects(t *testing.T) {
 	type write struct{ target, body, read, want string }
 	const began, fresh = "special_from_date:2012-01-01 00:00:00", "special_from_date:2013-02-03 04:05:00"
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for name, steps := range map[string][]write{
 			"a special price begins with any save": {
 				{"/products/2", `{"special_from_date":null}`, "/products/2?special_from_date", fresh},
@@ -420,8 +420,8 @@ func TestProductSideEffects(t *testing.T) {
 
 // TestProductWritesFindTheProduct holds the order of the checks (products 1 and
 // 2): store, product, fields.
-func TestProductWritesFindTheProduct(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
+func TestProductWriteCheckOrder(t *testing.T) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, c := range []struct{ name, method, target, body, want string }{
 			{"nothing to write, unknown", "PUT", "/products/99", `{"foo":1}`, "400 The request data is invalid."},
 			{"unknown", "PUT", "/products/99", `{"price":"x"}`, "404 Resource not found."},
@@ -446,7 +446,7 @@ func TestProductWritesFindTheProduct(t *testing.T) {
 
 // TestSpecialPriceInTheStoresTime: the moment a special price begins is that of
 // the store's clocks.
-func TestSpecialPriceInTheStoresTime(t *testing.T) {
+func TestSpecialPriceTimeZone(t *testing.T) {
 	with := settings()
 	with.Prices.TimeZone = time.FixedZone("", -5*3600)
 	s := openShopWith(t, contract.Documented(), with, nil)
@@ -457,7 +457,7 @@ func TestSpecialPriceInTheStoresTime(t *testing.T) {
 // TestOneSKU creates one product by many at once: one succeeds, and the others
 // learn that the SKU is taken. (What is stored with blanks before it would not
 // stand in the way of the next: products 4, sku.)
-func TestOneSKU(t *testing.T) {
+func TestConcurrentProductsWithOneSKU(t *testing.T) {
 	const clients = 20
 	s := openShop(t, contract.Documented())
 	answers := make([]mapping.Response, clients)

@@ -287,7 +287,7 @@ func TestStaleReplies(t *testing.T) {
 	with.ReplyCache = keepReplies(t, with.Now)
 	down := new(atomic.Bool)
 	s := openShopWith(t, contract.Documented(), with, func(a adapter.Adapter) adapter.Adapter {
-		return faulty{a, func(op string, _ adapter.Key) error {
+		return faultyAdapter{a, func(op string, _ adapter.Key) error {
 			if down.Load() && (op == "get" || op == "list") {
 				return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errors.New("connection refused")}
 			}
@@ -328,7 +328,7 @@ func TestPanicWhileKept(t *testing.T) {
 	with.ReplyCache = keepReplies(t, with.Now)
 	broken := new(atomic.Bool)
 	s := openShopWith(t, contract.Documented(), with, func(a adapter.Adapter) adapter.Adapter {
-		return faulty{a, func(string, adapter.Key) error {
+		return faultyAdapter{a, func(string, adapter.Key) error {
 			if broken.Load() {
 				panic("a mistake")
 			}

@@ -154,7 +154,7 @@ func TestMatrix(t *testing.T) {
 	methods := []string{"GET", "POST", "PUT", "DELETE", "HEAD", "PATCH"}
 	table := contract.NewTable(contract.Routes(contract.StandardFields()))
 	reached := map[*contract.Route]bool{}
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, row := range matrix() {
 			roles := row.magento
 			if s.documented() && row.documented != nil {
@@ -286,7 +286,7 @@ func envelope(s *shop, format byte, e expectation) string {
 	case 'j':
 		return fmt.Sprintf(`{"messages":{"error":[{"code":%d,"message":"%s"}]}}`, e.status, e.text)
 	case 'x':
-		root := s.either("service_api", "magento_api")
+		root := s.text("service_api", "magento_api")
 		return fmt.Sprintf(`<?xml version="1.0"?>
 <%s>
   <messages>

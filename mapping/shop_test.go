@@ -36,30 +36,30 @@ const (
 
 // A shop is a service on the demo store, kept in a file of its own.
 type shop struct {
-	service *mapping.Service
-	dialect *contract.Dialect
-	items   adapter.Store
-	stored  adapter.Adapter // what is stored, past the service
-	log     *safeBuffer
-	signed  map[contract.Role]string // Authorization by role
-	path    string                   // of the SQLite file
+	service        *mapping.Service
+	dialect        *contract.Dialect
+	items          adapter.Store
+	direct         adapter.Adapter // what is stored, past the service
+	log            *syncBuffer
+	authorizations map[contract.Role]string // Authorization by role
+	path           string                   // of the SQLite file
 	// reset puts the demo store back.
 	reset func(t testing.TB)
 }
 
 // safeBuffer is a log that requests may write at the same time.
-type safeBuffer struct {
+type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (s *safeBuffer) Write(p []byte) (int, error) {
+func (s *syncBuffer) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.Write(p)
 }
 
-func (s *safeBuffer) String() string {
+func (s *syncBuffer) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.String()
@@ -154,20 +154,20 @@ func openShopWith(t testing.TB, d *contract.Dialect, s mapping.Settings, between
 }
 
 // serveShop serves db, which holds data, through upstream.
-func serveShop(t testing.TB, d *contract.Dialect, s mapping.Settings, data *adapter.Dataset, db *sqlstore.DB, upstream adapter.Adapter) *shop {
+func serveShop(t testing.TB, d *contract.Dialect, s mapping.Settings, data *adapter.Dataset, db *sqlstore.DB, backend adapter.Adapter) *shop {
 	t.Helper()
 	items, err := db.Adapter().Store(adapter.StockItems)
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := &safeBuffer{}
+	log := &syncBuffer{}
 	credentials := db.Credentials()
 	authenticator := auth.New(credentials, credentials, auth.Options{RSACrashes: d.UnverifiableCrash})
-	service, err := mapping.New(d, contract.StandardFields(), upstream, adapter.NewSchemas(), authenticator, s, slog.New(slog.NewTextHandler(log, nil)))
+	service, err := mapping.New(d, contract.StandardFields(), backend, adapter.NewSchemas(), authenticator, s, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	shop := &shop{service: service, dialect: d, items: items, stored: db.Adapter(), log: log, signed: map[contract.Role]string{}}
+	shop := &shop{service: service, dialect: d, items: items, direct: db.Adapter(), log: log, authorizations: map[contract.Role]string{}}
 	shop.reset = func(t testing.TB) {
 		t.Helper()
 		if err := db.Reset(t.Context(), data); err != nil {
@@ -180,9 +180,9 @@ func serveShop(t testing.TB, d *contract.Dialect, s mapping.Settings, data *adap
 		signed := authorization(data, token)
 		switch {
 		case token.AdminID != 0:
-			shop.signed[contract.Admin] = signed
+			shop.authorizations[contract.Admin] = signed
 		case token.CustomerID == 1:
-			shop.signed[contract.Customer] = signed
+			shop.authorizations[contract.Customer] = signed
 		}
 	}
 	return shop
@@ -200,7 +200,7 @@ func (s *shop) serveWith(ctx context.Context, role contract.Role, method, target
 		target = "/api/rest" + target
 	}
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	if signed := s.signed[role]; signed != "" {
+	if signed := s.authorizations[role]; signed != "" {
 		r.Header.Set("Authorization", signed)
 	}
 	for pair := range slices.Chunk(header, 2) {
@@ -215,13 +215,13 @@ func (s *shop) put(target, contentType, body string) mapping.Response {
 }
 
 // unlike is what an item of these tests differs in from a common one.
-type unlike map[string]any
+type itemValues map[string]any
 
 // place writes item id anew: 100 in stock and nothing special, except what is
 // given.
-func (s *shop) place(t testing.TB, id int, special unlike) {
+func (s *shop) storeItem(t testing.TB, id int, special itemValues) {
 	t.Helper()
-	values := unlike{"qty": "100.0000", "min_qty": "0.0000", "min_sale_qty": "1.0000", "max_sale_qty": "0.0000",
+	values := itemValues{"qty": "100.0000", "min_qty": "0.0000", "min_sale_qty": "1.0000", "max_sale_qty": "0.0000",
 		"qty_increments": "0.0000", "notify_stock_qty": nil, "low_stock_date": nil, "is_in_stock": 1}
 	err := s.items.Update(t.Context(), &adapter.UpdateParams{Key: adapter.Key(id), Change: func(current adapter.Record) (adapter.Record, error) {
 		next := adapter.NewRecord(current.Schema)
@@ -353,7 +353,7 @@ const (
 )
 
 // inBoth runs a test in each dialect, on a shop of its own.
-func inBoth(t *testing.T, test func(t *testing.T, s *shop)) {
+func inBothDialects(t *testing.T, test func(t *testing.T, s *shop)) {
 	t.Helper()
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) { test(t, openShop(t, d)) })
@@ -363,7 +363,7 @@ func inBoth(t *testing.T, test func(t *testing.T, s *shop)) {
 func (s *shop) documented() bool { return s.dialect.Name == "documented" }
 
 // either returns the text of the shop's dialect.
-func (s *shop) either(documented, magento string) string {
+func (s *shop) text(documented, magento string) string {
 	if s.documented() {
 		return documented
 	}

@@ -19,7 +19,7 @@ const (
 )
 
 // record writes the JSON of an item cut to fields, from what the store holds.
-func (s *shop) record(t *testing.T, id int, fields string) string {
+func (s *shop) itemJSON(t *testing.T, id int, fields string) string {
 	t.Helper()
 	item := s.item(t, id)
 	var pairs []string
@@ -34,11 +34,11 @@ func (s *shop) record(t *testing.T, id int, fields string) string {
 }
 
 func TestGetStockItem(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
-		s.place(t, 1, unlike{"low_stock_date": "2012-03-02 10:11:12", "notify_stock_qty": "-1.5000"})
+	inBothDialects(t, func(t *testing.T, s *shop) {
+		s.storeItem(t, 1, itemValues{"low_stock_date": "2012-03-02 10:11:12", "notify_stock_qty": "-1.5000"})
 		for _, path := range []string{"1", "1abc", "1.0", "01", "1e0", "%201", "+1", "%31", "1/"} {
 			r := s.serve(contract.Admin, "GET", "/stockitems/"+path, "", "Accept", "application/json")
-			checkReply(t, r, 200, typeJSON, s.record(t, 1, itemFields))
+			checkReply(t, r, 200, typeJSON, s.itemJSON(t, 1, itemFields))
 		}
 		for _, path := range []string{"abc", "0", "-1", "13", "99999999999999999999", "1e400", "%00"} {
 			checkRefused(t, s.serve(contract.Admin, "GET", "/stockitems/"+path, "", "Accept", "application/json"), "404 Resource not found.")
@@ -47,22 +47,21 @@ func TestGetStockItem(t *testing.T) {
 		if fraction := s.serve(contract.Admin, "GET", "/stockitems/1.9", "", "Accept", "application/json"); s.documented() {
 			checkRefused(t, fraction, "404 Resource not found.")
 		} else {
-			checkReply(t, fraction, 200, typeJSON, s.record(t, 1, itemFields))
+			checkReply(t, fraction, 200, typeJSON, s.itemJSON(t, 1, itemFields))
 		}
-		s.place(t, 2, nil)
+		s.storeItem(t, 2, nil)
 		r := s.serve(contract.Admin, "GET", "/stockitems/2?attrs=notify_stock_qty,qty&limit=abc&filter=x&store=99", "", "Accept", "text/xml")
-		root := s.either("service_api", "magento_api")
+		root := s.text("service_api", "magento_api")
 		checkReply(t, r, 200, typeXML, fmt.Sprintf("<?xml version=\"1.0\"?>\n<%s>\n  <qty>100.0000</qty>\n  <notify_stock_qty/>\n</%[1]s>\n", root))
 		r = s.serve(contract.Admin, "GET", "/stockitems/2?attrs=notify_stock_qty,qty", "", "Accept", "text/plain")
 		checkReply(t, r, 200, typeText, "qty=100.0000")
 	})
 }
 
-// TestSelectingNothing: attrs that select nothing give records without fields in
-// documented (rulings 9), and the crash of the original in magento, where there is a
-// record to cut.
-func TestSelectingNothing(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
+// TestSelectingNothing: the README's ruling in documented, the crash of the
+// original in magento, where there is a record to cut.
+func TestEmptySelection(t *testing.T) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, attrs := range []string{"attrs=nope", "attrs=", "attrs=created_at,updated_at", "attrs[]=nope"} {
 			single := s.serve(contract.Admin, "GET", "/stockitems/1?"+attrs, "", "Accept", "application/json")
 			list := s.serve(contract.Admin, "GET", "/stockitems?limit=2&"+attrs, "", "Accept", "application/json")
@@ -127,12 +126,12 @@ func TestListStockItems(t *testing.T) {
 		{"nothing, past the end", "filter[1][attribute]=qty&filter[1][gt]=9999&page=5", []int{}},
 		{"store has no effect", "store=99&limit=1", []int{1}},
 	}
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
 				records := make([]string, len(test.want))
 				for i, id := range test.want {
-					records[i] = s.record(t, id, s.either(listFields, itemFields))
+					records[i] = s.itemJSON(t, id, s.text(listFields, itemFields))
 				}
 				r := s.serve(contract.Admin, "GET", "/stockitems?"+test.query, "", "Accept", "application/json")
 				checkReply(t, r, 200, typeJSON, "["+strings.Join(records, ",")+"]")
@@ -155,7 +154,7 @@ func TestListStockItems(t *testing.T) {
 		t.Run("no rows in XML and text", func(t *testing.T) {
 			const none = "/stockitems?filter[1][attribute]=qty&filter[1][gt]=9999"
 			checkReply(t, s.serve(contract.Admin, "GET", none, "", "Accept", "text/xml"), 200, typeXML,
-				"<?xml version=\"1.0\"?>\n<"+s.either("service_api", "magento_api")+"/>\n")
+				"<?xml version=\"1.0\"?>\n<"+s.text("service_api", "magento_api")+"/>\n")
 			checkReply(t, s.serve(contract.Admin, "GET", none, "", "Accept", "text/plain"), 200, typeText, "")
 		})
 		t.Run("faults", func(t *testing.T) {

@@ -23,14 +23,16 @@ const (
 
 // A value is one that is sent for a field, as JSON, and what comes of it: the
 // value stored, or messages.
-type value struct {
+type fieldValue struct {
 	json     string
 	stored   string
 	messages []string
 }
 
-func stores(json, stored string) value                  { return value{json: json, stored: stored} }
-func refuses(json string, messages ...string) value     { return value{json: json, messages: messages} }
+func stores(json, stored string) fieldValue { return fieldValue{json: json, stored: stored} }
+func refuses(json string, messages ...string) fieldValue {
+	return fieldValue{json: json, messages: messages}
+}
 func shown(format string, args ...any) (message string) { return fmt.Sprintf(format, args...) }
 
 func flags() []string {
@@ -41,8 +43,8 @@ func flags() []string {
 
 // fieldValues holds the accept and refuse lists of stock_orders 2.3 for every field with
 // a rule.
-func fieldValues() map[string][]value {
-	fields := map[string][]value{
+func fieldValues() map[string][]fieldValue {
+	fields := map[string][]fieldValue{
 		"qty": {
 			stores(`5`, "5.0000"), stores(`"5"`, "5.0000"), stores(`-5`, "-5.0000"), stores(`"0"`, "0.0000"), stores(`"0.0"`, "0.0000"), stores(`0`, "0.0000"),
 			stores(`true`, "1.0000"),
@@ -72,7 +74,7 @@ func fieldValues() map[string][]value {
 			refuses(`true`, shown(noNumber, "min_qty")), refuses(`false`, shown(noNumber, "min_qty")),
 			refuses(`[]`, shown(noNumber, "min_qty"), shown(minQtyRange, "")), refuses(`[5,6]`, shown(noNumber, "min_qty"), shown(minQtyRange, "5, 6")),
 			refuses(`"abc"`, shown(noNumber, "min_qty"), shown(minQtyRange, "abc"))),
-		"qty_increments": append(wholes(),
+		"qty_increments": append(integers(),
 			refuses(`"abc"`, noIncrement, noIncrement), refuses(`5.5`, noIncrement), refuses(`"5.5"`, noIncrement), refuses(`-1`, noIncrement), refuses(`-1.5`, noIncrement, noIncrement),
 			refuses(`100000000`, noIncrement), refuses(`"5abc"`, noIncrement), refuses(`"1,000"`, noIncrement),
 			refuses(`""`, noIncrement, noIncrement), refuses(`null`, noIncrement, noIncrement), refuses(`true`, noIncrement), refuses(`false`, noIncrement),
@@ -90,7 +92,7 @@ func fieldValues() map[string][]value {
 	}
 	for _, name := range []string{"min_sale_qty", "max_sale_qty"} {
 		message, out := shown(noNumber, name), func(v string) string { return shown(wholeRange, v) }
-		fields[name] = append(wholes(),
+		fields[name] = append(integers(),
 			stores(`99999999`, "99999999.0000"),
 			refuses(`100000000`, out("100000000")), refuses(`-1`, out("-1")), refuses(`"-1"`, out("-1")), refuses(`-5.0`, out("-5")), refuses(`1e400`, message, out("INF")),
 			refuses(`5.5`, message), refuses(`"5.5"`, message), refuses(`"7,25"`, message), refuses(`"1,000"`, message), refuses(`"5abc"`, message), refuses(`"0x1A"`, message),
@@ -100,7 +102,7 @@ func fieldValues() map[string][]value {
 	}
 	for _, name := range flags() {
 		message := shown(noFlag, name)
-		fields[name] = []value{
+		fields[name] = []fieldValue{
 			stores(`0`, "0"), stores(`1`, "1"), stores(`"0"`, "0"), stores(`"1"`, "1"), stores(`1.0`, "1"), stores(`0.0`, "0"), stores(`","`, "0"), stores(`"1\n"`, "1"), stores(`"0\n"`, "0"),
 			refuses(`""`, message), refuses(`null`, message), refuses(`true`, message), refuses(`false`, message), refuses(`[]`, message), refuses(`[1]`, message),
 			refuses(`"01"`, message), refuses(`2`, message), refuses(`"2"`, message), refuses(`-1`, message), refuses(`"yes"`, message), refuses(`"\n"`, message), refuses(`"1\r\n"`, message),
@@ -111,8 +113,8 @@ func fieldValues() map[string][]value {
 }
 
 // floats are accepted by the float rule.
-func floats() []value {
-	return []value{
+func floats() []fieldValue {
+	return []fieldValue{
 		stores(`5`, "5.0000"), stores(`5.5`, "5.5000"), stores(`1e3`, "1000.0000"), stores(`0`, "0.0000"),
 		stores(`"5"`, "5.0000"), stores(`"+5"`, "5.0000"), stores(`"-0"`, "0.0000"), stores(`"05"`, "5.0000"), stores(`".5"`, "0.5000"), stores(`"5.5"`, "5.5000"),
 		stores(`"1,000"`, "1.0000"), stores(`"12,345.67"`, "12345.6700"), stores(`"1e3"`, "1000.0000"), stores(`"1E+3"`, "1000.0000"), stores(`"5e-1"`, "0.5000"),
@@ -120,8 +122,8 @@ func floats() []value {
 }
 
 // wholes are accepted by the integer rule.
-func wholes() []value {
-	return []value{
+func integers() []fieldValue {
+	return []fieldValue{
 		stores(`5`, "5.0000"), stores(`5.0`, "5.0000"), stores(`0`, "0.0000"), stores(`1e3`, "1000.0000"),
 		stores(`"5"`, "5.0000"), stores(`"+5"`, "5.0000"), stores(`"05"`, "5.0000"), stores(`"5."`, "5.0000"), stores(`".0"`, "0.0000"), stores(`" 5"`, "5.0000"), stores(`"5 "`, "5.0000"),
 		stores(`"1.000"`, "1.0000"), stores(`"1e3"`, "1000.0000"),
@@ -131,7 +133,7 @@ func wholes() []value {
 // TestFieldRules sends every value alone (but for a qty, which the original
 // wants), in a single update and in a batch.
 func TestFieldRules(t *testing.T) {
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for field, values := range fieldValues() {
 			for _, v := range values {
 				t.Run(field+" "+v.json, func(t *testing.T) {
@@ -143,7 +145,7 @@ func TestFieldRules(t *testing.T) {
 						want = []string{"400 Empty value for " + field + " in request."}
 					}
 					body := fmt.Sprintf(`{"qty":"100","%s":%s}`, field, v.json)
-					s.place(t, 1, nil)
+					s.storeItem(t, 1, nil)
 					r := s.put("/stockitems/1", "application/json", body)
 					if len(want) > 0 {
 						before := s.item(t, 1)
@@ -201,10 +203,10 @@ func TestRequiredQty(t *testing.T) {
 			[]string{"400 Empty value for is_in_stock in request.", "400 qty: " + shown(qtyRange, "abc"), "400 Empty value for min_qty in request."},
 			[]string{"400 is_in_stock: " + shown(noFlag, "is_in_stock"), "400 qty: " + shown(qtyRange, "abc"), "400 min_qty: " + shown(noNumber, "min_qty"), "400 min_qty: " + shown(minQtyRange, "")}},
 	}
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
-				s.place(t, 1, nil)
+				s.storeItem(t, 1, nil)
 				want := test.magento
 				if s.documented() {
 					want = test.documented
@@ -236,10 +238,10 @@ func TestXMLFields(t *testing.T) {
 		{"a flag with a line break", "<r><qty>7</qty><is_in_stock>1\n</is_in_stock></r>", nil},
 		{"a flag with a blank", "<r><qty>7</qty><is_in_stock>1 </is_in_stock></r>", []string{"400 is_in_stock: " + shown(noFlag, "is_in_stock"), closing}},
 	}
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
-				s.place(t, 1, nil)
+				s.storeItem(t, 1, nil)
 				r := s.put("/stockitems/1", "text/xml", test.body)
 				if test.want == nil {
 					checkSaved(t, r)
@@ -282,13 +284,13 @@ func TestItemIDInSingleUpdate(t *testing.T) {
 		{`[]`, [2]string{otherKind, refused}}, {`{}`, [2]string{otherKind, refused}},
 		{`[1]`, [2]string{otherKind, saved}}, {`[2]`, [2]string{otherKind, saved}}, {`{"a":null}`, [2]string{otherKind, saved}},
 	}
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, test := range tests {
 			t.Run(test.json, func(t *testing.T) {
-				s.place(t, 1, nil)
+				s.storeItem(t, 1, nil)
 				r := s.put("/stockitems/1", "application/json", fmt.Sprintf(`{"item_id":%s,"qty":"7"}`, test.json))
 				qty := "100.0000"
-				switch want := s.either(test.want[0], test.want[1]); {
+				switch want := s.text(test.want[0], test.want[1]); {
 				case want == saved:
 					checkSaved(t, r)
 					qty = "7.0000"
@@ -325,10 +327,10 @@ func TestItemIDInSingleUpdate(t *testing.T) {
 // TestSideEffects: what a save decides by itself (stock_orders 2.3). In each row the
 // item is placed, then updated once.
 func TestSideEffects(t *testing.T) {
-	own := func(name string, v any) unlike { return unlike{name: v, "use_config_" + name: 0} }
+	own := func(name string, v any) itemValues { return itemValues{name: v, "use_config_" + name: 0} }
 	tests := []struct {
 		name               string
-		placed             unlike
+		placed             itemValues
 		body               string
 		inStock, auto, low string // low: dated or null
 		inMagento          [3]string
@@ -337,8 +339,8 @@ func TestSideEffects(t *testing.T) {
 		{name: "none left", body: `{"qty":0}`, inStock: "0", auto: "1", low: now},
 		{name: "none left, sent as in stock", body: `{"qty":0,"is_in_stock":1}`, inStock: "0", auto: "1", low: now},
 		{name: "negative", body: `{"qty":-5}`, inStock: "0", auto: "1", low: now},
-		{name: "never raised", placed: unlike{"qty": "0.0000", "is_in_stock": 0, "stock_status_changed_auto": 1, "low_stock_date": "2012-01-01 00:00:00"}, body: `{"qty":25}`, inStock: "0", auto: "0", low: "null"},
-		{name: "raised when sent", placed: unlike{"qty": "0.0000", "is_in_stock": 0}, body: `{"qty":25,"is_in_stock":1}`, inStock: "1", auto: "0", low: "null"},
+		{name: "never raised", placed: itemValues{"qty": "0.0000", "is_in_stock": 0, "stock_status_changed_auto": 1, "low_stock_date": "2012-01-01 00:00:00"}, body: `{"qty":25}`, inStock: "0", auto: "0", low: "null"},
+		{name: "raised when sent", placed: itemValues{"qty": "0.0000", "is_in_stock": 0}, body: `{"qty":25,"is_in_stock":1}`, inStock: "1", auto: "0", low: "null"},
 		{name: "sent as out of stock", body: `{"qty":25,"is_in_stock":0}`, inStock: "0", auto: "0", low: "null"},
 		{name: "auto sent is not kept", body: `{"qty":25,"stock_status_changed_auto":1}`, inStock: "1", auto: "0", low: "null"},
 		{name: "auto sent as 0 is not kept either", body: `{"qty":0,"stock_status_changed_auto":0}`, inStock: "0", auto: "1", low: now},
@@ -347,20 +349,20 @@ func TestSideEffects(t *testing.T) {
 
 		{name: "backorders of its own, sent", body: `{"qty":0,"backorders":1,"use_config_backorders":0}`, inStock: "1", auto: "0", low: now},
 		{name: "backorders of its own, stored", placed: own("backorders", 2), body: `{"qty":-3}`, inStock: "1", auto: "0", low: now},
-		{name: "backorders of its own, but the store's count", placed: unlike{"backorders": 1}, body: `{"qty":0}`, inStock: "0", auto: "1", low: now},
+		{name: "backorders of its own, but the store's count", placed: itemValues{"backorders": 1}, body: `{"qty":0}`, inStock: "0", auto: "1", low: now},
 		{name: "a comma is no backorders", body: `{"qty":0,"backorders":",","use_config_backorders":0}`, inStock: "0", auto: "1", low: now},
 		{name: "the store's backorders again", placed: own("backorders", 1), body: `{"qty":0,"use_config_backorders":1}`, inStock: "0", auto: "1", low: now},
 
 		{name: "at min_qty of its own, sent", body: `{"qty":5,"min_qty":5,"use_config_min_qty":0}`, inStock: "0", auto: "1", low: "null"},
 		{name: "above min_qty of its own", body: `{"qty":"5.0001","min_qty":5,"use_config_min_qty":0}`, inStock: "1", auto: "0", low: "null"},
 		{name: "min_qty of its own, stored", placed: own("min_qty", "8.0000"), body: `{"qty":7}`, inStock: "0", auto: "1", low: "null"},
-		{name: "min_qty of its own, but the store's counts", placed: unlike{"min_qty": "8.0000"}, body: `{"qty":7}`, inStock: "1", auto: "0", low: "null"},
+		{name: "min_qty of its own, but the store's counts", placed: itemValues{"min_qty": "8.0000"}, body: `{"qty":7}`, inStock: "1", auto: "0", low: "null"},
 
 		{name: "notify of its own, sent", body: `{"qty":5,"notify_stock_qty":6,"use_config_notify_stock_qty":0}`, inStock: "1", auto: "0", low: now},
 		{name: "notify of its own, stored", placed: own("notify_stock_qty", "6.0000"), body: `{"qty":5}`, inStock: "1", auto: "0", low: now},
 		{name: "notify of its own, none", placed: own("notify_stock_qty", nil), body: `{"qty":"0.5"}`, inStock: "1", auto: "0", low: "null"},
-		{name: "notify of its own, but the store's counts", placed: unlike{"notify_stock_qty": "6.0000"}, body: `{"qty":5}`, inStock: "1", auto: "0", low: "null"},
-		{name: "a date is renewed", placed: unlike{"qty": "0.5000", "low_stock_date": "2012-01-01 00:00:00"}, body: `{"qty":"0.5"}`, inStock: "1", auto: "0", low: now},
+		{name: "notify of its own, but the store's counts", placed: itemValues{"notify_stock_qty": "6.0000"}, body: `{"qty":5}`, inStock: "1", auto: "0", low: "null"},
+		{name: "a date is renewed", placed: itemValues{"qty": "0.5000", "low_stock_date": "2012-01-01 00:00:00"}, body: `{"qty":"0.5"}`, inStock: "1", auto: "0", low: now},
 
 		{name: "not managed, and yet", placed: own("manage_stock", 0), body: `{"qty":0}`, inStock: "0", auto: "1", low: now},
 
@@ -379,7 +381,7 @@ func TestSideEffects(t *testing.T) {
 		{name: "numeric text is a number", body: `{"qty":" 12","min_qty":5,"use_config_min_qty":0}`, inStock: "1", auto: "0", low: "null"},
 		{name: "true is one", body: `{"qty":true}`, inStock: "1", auto: "0", low: "null"},
 	}
-	inBoth(t, func(t *testing.T, s *shop) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
 				want := [3]string{test.inStock, test.auto, test.low}
@@ -387,7 +389,7 @@ func TestSideEffects(t *testing.T) {
 					want = test.inMagento
 				}
 				for _, batch := range []bool{false, true} {
-					s.place(t, 1, test.placed)
+					s.storeItem(t, 1, test.placed)
 					if batch {
 						if got := batchErrors(t, s, strings.Replace(test.body, "{", `{"item_id":1,`, 1)); len(got) > 0 {
 							t.Fatalf("batch refused: %q", got)
@@ -408,18 +410,18 @@ func TestSideEffectsUseStoredValues(t *testing.T) {
 	s := openShop(t, contract.Documented())
 	tests := []struct {
 		name   string
-		placed unlike
+		placed itemValues
 		body   string
 		want   []string
 	}{
-		{"min_qty rises to the stored qty", unlike{"qty": "7.0000"}, `{"min_qty":7,"use_config_min_qty":0}`, []string{"qty", "7.0000", "is_in_stock", "0", "stock_status_changed_auto", "1", "low_stock_date", "null"}},
-		{"the store's notify counts again", unlike{"qty": "0.5000", "use_config_notify_stock_qty": 0}, `{"use_config_notify_stock_qty":1}`, []string{"qty", "0.5000", "is_in_stock", "1", "low_stock_date", now}},
-		{"a field that decides nothing", unlike{"qty": "0.0000", "is_in_stock": 1}, `{"max_sale_qty":9}`, []string{"max_sale_qty", "9.0000", "is_in_stock", "0", "stock_status_changed_auto", "1"}},
-		{"others keep their values", unlike{"min_sale_qty": "3.0000", "is_qty_decimal": 1}, `{"max_sale_qty":9}`, []string{"min_sale_qty", "3.0000", "is_qty_decimal", "1", "qty", "100.0000"}},
+		{"min_qty rises to the stored qty", itemValues{"qty": "7.0000"}, `{"min_qty":7,"use_config_min_qty":0}`, []string{"qty", "7.0000", "is_in_stock", "0", "stock_status_changed_auto", "1", "low_stock_date", "null"}},
+		{"the store's notify counts again", itemValues{"qty": "0.5000", "use_config_notify_stock_qty": 0}, `{"use_config_notify_stock_qty":1}`, []string{"qty", "0.5000", "is_in_stock", "1", "low_stock_date", now}},
+		{"a field that decides nothing", itemValues{"qty": "0.0000", "is_in_stock": 1}, `{"max_sale_qty":9}`, []string{"max_sale_qty", "9.0000", "is_in_stock", "0", "stock_status_changed_auto", "1"}},
+		{"others keep their values", itemValues{"min_sale_qty": "3.0000", "is_qty_decimal": 1}, `{"max_sale_qty":9}`, []string{"min_sale_qty", "3.0000", "is_qty_decimal", "1", "qty", "100.0000"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s.place(t, 1, test.placed)
+			s.storeItem(t, 1, test.placed)
 			checkSaved(t, s.put("/stockitems/1", "application/json", test.body))
 			s.checkItem(t, 1, test.want...)
 		})
@@ -427,13 +429,13 @@ func TestSideEffectsUseStoredValues(t *testing.T) {
 }
 
 // TestStoreSettings: the store's own stock settings stand in for an item's.
-func TestStoreSettings(t *testing.T) {
+func TestShopStockSettings(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
 			with := settings()
 			with.Stock = mapping.StockSettings{MinQty: 10, NotifyQty: 20.5, Backorders: 0}
 			s := openShopWith(t, d, with, nil)
-			s.place(t, 1, nil)
+			s.storeItem(t, 1, nil)
 			checkSaved(t, s.put("/stockitems/1", "application/json", `{"qty":20}`))
 			s.checkItem(t, 1, "is_in_stock", "1", "low_stock_date", now)
 			checkSaved(t, s.put("/stockitems/1", "application/json", `{"qty":10}`))
@@ -441,7 +443,7 @@ func TestStoreSettings(t *testing.T) {
 
 			with.Stock = mapping.StockSettings{Backorders: 2}
 			s = openShopWith(t, d, with, nil)
-			s.place(t, 1, nil)
+			s.storeItem(t, 1, nil)
 			checkSaved(t, s.put("/stockitems/1", "application/json", `{"qty":"-0.5"}`))
 			s.checkItem(t, 1, "is_in_stock", "1", "stock_status_changed_auto", "0", "low_stock_date", now)
 			checkSaved(t, s.put("/stockitems/1", "application/json", `{"qty":"-0.5","use_config_backorders":0}`))

@@ -50,7 +50,7 @@ func addedFields() []contract.AddedField {
 
 // openStoreFields starts the demo store with values of the added attributes, and
 // the fields that options make.
-func openStoreFields(t *testing.T, options contract.FieldOptions) *customerShop {
+func openAddedFieldsShop(t *testing.T, options contract.FieldOptions) *customerShop {
 	t.Helper()
 	schemas, err := adapter.NewSchemas().With(addedAttributes()...)
 	if err != nil {
@@ -134,7 +134,7 @@ func runFieldCases(t *testing.T, shop *customerShop, cases []fieldCase) {
 }
 
 func TestAddedFields(t *testing.T) {
-	shop := openStoreFields(t, contract.FieldOptions{Added: addedFields()})
+	shop := openAddedFieldsShop(t, contract.FieldOptions{Added: addedFields()})
 	runFieldCases(t, shop, []fieldCase{
 		{"a customer", "admin", "/customers/1", asJSON,
 			`…"taxvat":"GB123","loyalty_number":"\u0141\u00f3d\u017a\/1","points":"7"}`, `…"gender":"2","loyalty_number":"\u0141\u00f3d\u017a\/1","points":"7"}`},
@@ -188,8 +188,8 @@ func TestAddedFields(t *testing.T) {
 
 // TestNarrowedFields keeps each role to a few fields of what it may call, or to
 // none.
-func TestNarrowedFields(t *testing.T) {
-	shop := openStoreFields(t, contract.FieldOptions{Added: addedFields(), Narrowed: []contract.NarrowedFields{
+func TestRestrictedFields(t *testing.T) {
+	shop := openAddedFieldsShop(t, contract.FieldOptions{Added: addedFields(), Narrowed: []contract.NarrowedFields{
 		{Resource: "products", Role: contract.Guest, Read: []string{"sku", "final_price_with_tax", "price"}},
 		{Resource: "products", Role: contract.Customer, Read: []string{}},
 		{Resource: "products", Role: contract.Admin, Read: []string{"name", "stock_data"}},
@@ -241,8 +241,8 @@ func TestNarrowedFields(t *testing.T) {
 
 // TestNarrowedWriting shows that values of a field a role does not write are
 // dropped unseen, in single updates and in batches.
-func TestNarrowedWriting(t *testing.T) {
-	shop := openStoreFields(t, contract.FieldOptions{Narrowed: []contract.NarrowedFields{
+func TestRestrictedWrites(t *testing.T) {
+	shop := openAddedFieldsShop(t, contract.FieldOptions{Narrowed: []contract.NarrowedFields{
 		{Resource: "stock_items", Role: contract.Admin, Write: []string{"qty"}},
 	}})
 	for dialect := range shop.services {
@@ -279,7 +279,7 @@ func (shop *customerShop) write(t *testing.T, dialect, as, method, path, body st
 
 // TestAddedFieldsAreWritten changes one record after the other: each case goes on
 // from the one before, in either dialect alike.
-func TestAddedFieldsAreWritten(t *testing.T) {
+func TestAddedFieldWrites(t *testing.T) {
 	const (
 		own     = "/customers/1"
 		address = "/customers/addresses/1"
@@ -298,7 +298,7 @@ func TestAddedFieldsAreWritten(t *testing.T) {
 	long := strings.Repeat("é", 300)
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
-			shop := openStoreFields(t, contract.FieldOptions{Added: addedFields()})
+			shop := openAddedFieldsShop(t, contract.FieldOptions{Added: addedFields()})
 			for _, c := range []struct{ name, as, path, body, want string }{
 				{"every kind", "admin", own, `{"loyalty_number":"N 2","points":"12","joined_at":"03/15/2012 10:11 AM"}`, `"loyalty_number":"N 2","points":"12","joined_at":"2012-03-15 10:11:00"`},
 				{"only what is sent", "admin", own, `{"points":7.0}`, `"loyalty_number":"N 2","points":"7","joined_at":"2012-03-15 10:11:00"`},
