@@ -29,7 +29,7 @@ func (b *countingBody) Read(p []byte) (int, error) {
 
 // TestNothingHeldForStrangers: what nobody has vouched for is neither read nor decoded
 // beyond what finding out who calls takes.
-func TestNothingHeldForStrangers(t *testing.T) {
+func TestUnauthenticatedRequestsHoldNothing(t *testing.T) {
 	shop := openShop(t, contract.Documented())
 	const urlencoded = "application/x-www-form-urlencoded"
 	pairs := func(n int) string { return strings.Repeat("a=&", n) }
@@ -98,7 +98,7 @@ func TestRequestBytes(t *testing.T) {
 		{"a broken body", "PUT", "/stockitems", large(100) + "x", contract.Admin, 400},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := whole(t, shop.serve(tt.role, tt.method, tt.target, tt.body, "Accept", "application/json", "Content-Type", "application/json"))
+			got := withFullBody(t, shop.serve(tt.role, tt.method, tt.target, tt.body, "Accept", "application/json", "Content-Type", "application/json"))
 			if got.Status != tt.status || (got.RetryAfter > 0) != (tt.status == 503) {
 				t.Errorf("%d, retry after %d: %.200s", got.Status, got.RetryAfter, got.Body)
 			}
@@ -166,7 +166,7 @@ func TestGuestMaxRows(t *testing.T) {
 			limits.GuestMaxRows = tt.most
 			shop := openShopWith(t, d, limits, nil)
 			get := func(role contract.Role, target string) mapping.Response {
-				return whole(t, shop.serve(role, "GET", target, "", "Accept", "application/json"))
+				return withFullBody(t, shop.serve(role, "GET", target, "", "Accept", "application/json"))
 			}
 			for _, batch := range []int64{1, shown - 1, shown, 500} {
 				shop.service.SetBatchRows(batch)
@@ -201,11 +201,11 @@ func TestLargePages(t *testing.T) {
 	}
 	db, _ := openStore(t, data)
 	limits := settings()
-	limits.ReplyCache = keepReplies(t, limits.Now)
+	limits.ReplyCache = newReplyCache(t, limits.Now)
 	for _, d := range contract.Dialects() {
 		shop := serveShop(t, d, limits, data, db, db.Adapter())
 		list := func(role contract.Role, query string) string {
-			return string(whole(t, shop.serve(role, "GET", "/products?attrs=entity_id&"+query, "", "Accept", "text/plain")).Body)
+			return string(withFullBody(t, shop.serve(role, "GET", "/products?attrs=entity_id&"+query, "", "Accept", "text/plain")).Body)
 		}
 		for _, role := range []contract.Role{contract.Admin, contract.Guest} {
 			for _, order := range []string{"", "&order=sku&dir=asc", "&order=entity_id"} {
@@ -215,7 +215,7 @@ func TestLargePages(t *testing.T) {
 						query := fmt.Sprintf("limit=%d&page=%d%s", limit, page, order)
 						// Without the long text the page is short.
 						want := list(role, query)
-						got := whole(t, shop.serve(role, "GET", "/products?attrs=entity_id,description&"+query, "", "Accept", "text/plain"))
+						got := withFullBody(t, shop.serve(role, "GET", "/products?attrs=entity_id,description&"+query, "", "Accept", "text/plain"))
 						if got.Status != 200 {
 							t.Fatalf("%s %s: %d", role, query, got.Status)
 						}
@@ -245,7 +245,7 @@ func withoutDescriptions(form string) string {
 
 // TestWaitForRoom: a call for which there is no room at the moment waits, and goes on
 // when there is some.
-func TestWaitForRoom(t *testing.T) {
+func TestWaitForBudget(t *testing.T) {
 	limits := settings()
 	limits.ListsInFlight = 2
 	shop := openShopWith(t, contract.Documented(), limits, nil)

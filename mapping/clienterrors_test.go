@@ -52,7 +52,7 @@ func TestClientErrors(t *testing.T) {
 		for _, d := range []*contract.Dialect{contract.Documented(), contract.Magento()} {
 			with := settings()
 			if keeping {
-				with.ReplyCache = keepReplies(t, with.Now)
+				with.ReplyCache = newReplyCache(t, with.Now)
 			}
 			shops[d.Name == "magento"] = openShopWith(t, d, with, func(a adapter.Adapter) adapter.Adapter {
 				return faultyAdapter{a, func(string, adapter.Key) error {
@@ -97,7 +97,7 @@ func TestClientErrors(t *testing.T) {
 
 // TestUnacceptableToTheOldSystem: what the old system refuses with 500 for its Accept
 // is known before it is asked.
-func TestUnacceptableToTheOldSystem(t *testing.T) {
+func TestLegacyNotAcceptable(t *testing.T) {
 	s := openShop(t, contract.Magento())
 	for accept, want := range map[string]bool{"image/png": true, "": true, "application/json": false} {
 		r := httptest.NewRequest("GET", "/api/rest/products", nil)

@@ -10,40 +10,40 @@ import (
 
 // countedAdapter writes down which of its stores are read, once for each call,
 // which is one statement on the reference adapter.
-type countedAdapter struct {
+type countingAdapter struct {
 	adapter.Adapter
 	reads *reads
 }
 
 // reads are the calls of stores that read, in their order.
 type reads struct {
-	mu    sync.Mutex
-	from  []adapter.Resource
-	forms []string // of the lists among them
+	mu         sync.Mutex
+	resources  []adapter.Resource
+	listStarts []string // of the lists among them
 }
 
 func (r *reads) add(resource adapter.Resource) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.from = append(r.from, resource)
+	r.resources = append(r.resources, resource)
 }
 
 // take returns the reads since it was called last.
 func (r *reads) take() []adapter.Resource {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	from := r.from
-	r.from, r.forms = nil, nil
+	from := r.resources
+	r.resources, r.listStarts = nil, nil
 	return from
 }
 
 // takeForms returns the forms of the lists since take or takeForms was called
 // last.
-func (r *reads) takeForms() []string {
+func (r *reads) takeListStarts() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	forms := r.forms
-	r.from, r.forms = nil, nil
+	forms := r.listStarts
+	r.resources, r.listStarts = nil, nil
 	return forms
 }
 
@@ -62,10 +62,10 @@ func (r *reads) addList(resource adapter.Resource, p *adapter.ListParams) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.from, r.forms = append(r.from, resource), append(r.forms, form)
+	r.resources, r.listStarts = append(r.resources, resource), append(r.listStarts, form)
 }
 
-func (a countedAdapter) Store(r adapter.Resource) (adapter.Store, error) {
+func (a countingAdapter) Store(r adapter.Resource) (adapter.Store, error) {
 	s, err := a.Adapter.Store(r)
 	return countedStore{s, r, a.reads}, err
 }

@@ -13,13 +13,13 @@ import (
 )
 
 // A slowAdapter lists products that match patterns only when it is let, or never.
-type slowAdapter struct {
+type blockingFilterAdapter struct {
 	adapter.Adapter
 	entered chan struct{}
 	let     chan struct{}
 }
 
-func (a *slowAdapter) Store(r adapter.Resource) (adapter.Store, error) {
+func (a *blockingFilterAdapter) Store(r adapter.Resource) (adapter.Store, error) {
 	store, err := a.Adapter.Store(r)
 	if r != adapter.Products || err != nil {
 		return store, err
@@ -29,7 +29,7 @@ func (a *slowAdapter) Store(r adapter.Resource) (adapter.Store, error) {
 
 type slowStore struct {
 	adapter.Store
-	*slowAdapter
+	*blockingFilterAdapter
 }
 
 func (s *slowStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
@@ -52,7 +52,7 @@ func filtered(operator, operand string) string {
 }
 
 // nothingTaken fails unless every budget has been returned.
-func nothingTaken(t *testing.T, s *mapping.Service) {
+func checkBudgetsReturned(t *testing.T, s *mapping.Service) {
 	t.Helper()
 	for _, b := range s.Budgets() {
 		if state := b.State(); state.Used != 0 {
@@ -67,7 +67,7 @@ func TestFiltersInFlight(t *testing.T) {
 	t.Parallel()
 	limits := settings()
 	limits.FiltersInFlight = 2
-	slow := &slowAdapter{entered: make(chan struct{}), let: make(chan struct{})}
+	slow := &blockingFilterAdapter{entered: make(chan struct{}), let: make(chan struct{})}
 	shop := openShopWith(t, contract.Documented(), limits, func(a adapter.Adapter) adapter.Adapter {
 		slow.Adapter = a
 		return slow
@@ -94,7 +94,7 @@ func TestFiltersInFlight(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := whole(t, shop.serve(contract.Guest, "GET", tt.target, "", "Accept", "application/json"))
+			got := withFullBody(t, shop.serve(contract.Guest, "GET", tt.target, "", "Accept", "application/json"))
 			if got.Status != tt.status || (got.RetryAfter > 0) != (tt.status == 503) {
 				t.Errorf("%d, retry after %d: %.200s", got.Status, got.RetryAfter, got.Body)
 			}
@@ -107,7 +107,7 @@ func TestFiltersInFlight(t *testing.T) {
 				t.Errorf("one that had a place: %d", got.Status)
 			}
 		}
-		nothingTaken(t, shop.service)
+		checkBudgetsReturned(t, shop.service)
 		if log := shop.log.String(); log != "" {
 			t.Errorf("a refusal was logged: %s", log)
 		}
@@ -120,7 +120,7 @@ func TestFilterTimeout(t *testing.T) {
 	t.Parallel()
 	limits := settings()
 	limits.FilterTimeout = 10 * time.Millisecond
-	slow := &slowAdapter{entered: make(chan struct{}, 10)}
+	slow := &blockingFilterAdapter{entered: make(chan struct{}, 10)}
 	shop := openShopWith(t, contract.Documented(), limits, func(a adapter.Adapter) adapter.Adapter {
 		slow.Adapter = a
 		return slow
@@ -133,7 +133,7 @@ func TestFilterTimeout(t *testing.T) {
 	if got := shop.serve(contract.Admin, "GET", filtered("eq", "a"), ""); got.Status != 200 {
 		t.Errorf("without a pattern: %d", got.Status)
 	}
-	nothingTaken(t, shop.service)
+	checkBudgetsReturned(t, shop.service)
 	if log := shop.log.String(); log != "" {
 		t.Errorf("logged: %s", log)
 	}
@@ -141,7 +141,7 @@ func TestFilterTimeout(t *testing.T) {
 
 // TestMatchBytesOfLists: a list that would have patterns matched with too much text is
 // refused, whoever matches them, and a pattern that is too complex is refused as such.
-func TestMatchBytesOfLists(t *testing.T) {
+func TestMatchBytes(t *testing.T) {
 	t.Parallel()
 	limits := settings()
 	limits.MatchBytes = 20
@@ -171,11 +171,11 @@ func TestMatchBytesOfLists(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			shop := shops[tt.partial]
-			got := whole(t, shop.serve(contract.Guest, "GET", tt.target, "", "Accept", "application/json"))
+			got := withFullBody(t, shop.serve(contract.Guest, "GET", tt.target, "", "Accept", "application/json"))
 			if got.Status != tt.status || (got.RetryAfter > 0) != (tt.status == 503) {
 				t.Errorf("%d, retry after %d: %.200s", got.Status, got.RetryAfter, got.Body)
 			}
-			nothingTaken(t, shop.service)
+			checkBudgetsReturned(t, shop.service)
 		})
 	}
 }

@@ -37,7 +37,7 @@ func openOrderShop(t *testing.T, d *contract.Dialect) orderShop {
 	db, _ := openStore(t, data)
 	shop := orderShop{reads: &reads{}}
 	var err error
-	shop.service, err = mapping.New(d, contract.StandardFields(), countedAdapter{db.Adapter(), shop.reads}, adapter.NewSchemas(),
+	shop.service, err = mapping.New(d, contract.StandardFields(), countingAdapter{db.Adapter(), shop.reads}, adapter.NewSchemas(),
 		auth.New(db.Credentials(), db.Credentials(), auth.Options{}),
 		mapping.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 16, MaxRows: 1000, Now: time.Now}, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -113,7 +113,7 @@ func (shop orderShop) get(t *testing.T, as, path, format string) mapping.Respons
 			`OAuth oauth_consumer_key="%s", oauth_token="%s", oauth_signature_method="PLAINTEXT", oauth_signature="%s%%26%s"`,
 			strings.Repeat("a", 32), strings.Repeat(token[0], 32), strings.Repeat("b", 32), strings.Repeat(token[1], 32)))
 	}
-	return whole(t, shop.service.Serve(t.Context(), r, "http", nil))
+	return withFullBody(t, shop.service.Serve(t.Context(), r, "http", nil))
 }
 
 // What calls answer besides records, in JSON.

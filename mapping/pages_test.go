@@ -39,7 +39,7 @@ func openPaged(t testing.TB, between func(adapter.Adapter) adapter.Adapter) page
 		if between != nil {
 			a = between(a)
 		}
-		return countedAdapter{a, s.reads}
+		return countingAdapter{a, s.reads}
 	})
 	return s
 }
@@ -68,7 +68,7 @@ func (s pagedShop) setQty(t testing.TB, id, qty int) {
 }
 
 // shiftQty stores the quantity of an item as another process would.
-func (s pagedShop) shiftQty(t testing.TB, id int, qty string) {
+func (s pagedShop) setQtyDirectly(t testing.TB, id int, qty string) {
 	t.Helper()
 	if err := s.items.Update(t.Context(), &adapter.UpdateParams{Key: adapter.Key(id), Change: func(current adapter.Record) (adapter.Record, error) {
 		next := adapter.NewRecord(current.Schema)
@@ -156,7 +156,7 @@ func TestPageQueries(t *testing.T) {
 				case !is:
 					s.reads.take()
 					s.ids(t, step.query)
-					if got := s.reads.takeForms(); !slices.Equal(got, step.want) {
+					if got := s.reads.takeListStarts(); !slices.Equal(got, step.want) {
 						t.Errorf("step %d, %s: asks %q, want %q", i+1, step.query, got, step.want)
 					}
 				case action == "write":
@@ -180,7 +180,7 @@ func TestPageQueries(t *testing.T) {
 }
 
 // TestWalk takes fifty pages, each by one query that skips nothing.
-func TestWalk(t *testing.T) {
+func TestPagingThroughAList(t *testing.T) {
 	for _, order := range []string{"", "&order=increment_id&dir=asc", "&order=increment_id", "&order=customer_id&dir=asc", "&order=customer_id"} {
 		t.Run(order, func(t *testing.T) {
 			shop := openOrderShop(t, contract.Documented())
@@ -189,7 +189,7 @@ func TestWalk(t *testing.T) {
 					t.Fatalf("%d %s", r.Status, r.Body)
 				}
 			}
-			forms := shop.reads.takeForms()
+			forms := shop.reads.takeListStarts()
 			if len(forms) != 50 || forms[0] != "start" || slices.ContainsFunc(forms[1:], func(form string) bool { return form != "mark" }) {
 				t.Errorf("%d queries: %q", len(forms), forms)
 			}
@@ -198,19 +198,19 @@ func TestWalk(t *testing.T) {
 }
 
 // A list is the query of a list of stock items, in both its forms.
-type list struct {
+type itemList struct {
 	query url.Values
 	as    adapter.Query
 }
 
 // lists returns a few lists that writes of quantities change.
-func lists() []list {
+func itemLists() []itemList {
 	gt := adapter.Test{Attribute: "qty", Op: adapter.Gt, Operands: []string{"20"}}
 	matches := adapter.Test{Attribute: "qty", Op: adapter.Matches, Operands: []string{"[02468][.]"}}
-	var all []list
+	var all []itemList
 	for _, by := range []struct{ order, dir string }{{"", ""}, {"qty", "asc"}, {"qty", "desc"}, {"low_stock_date", "desc"}, {"low_stock_date", "asc"}, {"item_id", "desc"}} {
 		for _, test := range []*adapter.Test{nil, &gt, &matches} {
-			l := list{url.Values{}, adapter.Query{OrderBy: by.order, Desc: by.dir == "desc"}}
+			l := itemList{url.Values{}, adapter.Query{OrderBy: by.order, Desc: by.dir == "desc"}}
 			if by.order != "" {
 				l.query.Set("order", by.order)
 				l.query.Set("dir", by.dir)
@@ -228,7 +228,7 @@ func lists() []list {
 
 // page returns the ids of a page as wire 10 has them, by adapter.Apply over all
 // records of the store.
-func (s pagedShop) page(t testing.TB, l list, limit int, page float64) []int64 {
+func (s pagedShop) page(t testing.TB, l itemList, limit int, page float64) []int64 {
 	t.Helper()
 	all, err := s.items.List(t.Context(), &adapter.ListParams{})
 	if err != nil {
@@ -267,7 +267,7 @@ func TestRandomPages(t *testing.T) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 7))
 			s := openPaged(t, nil)
-			all := lists()
+			all := itemLists()
 			l, limit, page := all[0], 2, 1.0
 			for range steps {
 				switch random.IntN(12) {
@@ -275,7 +275,7 @@ func TestRandomPages(t *testing.T) {
 					s.setQty(t, 1+random.IntN(12), random.IntN(50))
 					continue
 				case 1: // of another process, seen a minute later
-					s.shiftQty(t, 1+random.IntN(12), strconv.Itoa(random.IntN(50))+".0000")
+					s.setQtyDirectly(t, 1+random.IntN(12), strconv.Itoa(random.IntN(50))+".0000")
 					s.clock.Add(60)
 					continue
 				case 2:
@@ -304,7 +304,7 @@ func TestRandomPages(t *testing.T) {
 
 // TestPagesAmongWriters lets each of a few writers see what it has written, while
 // the others write, and everybody the same once all are done.
-func TestPagesAmongWriters(t *testing.T) {
+func TestPagesWithConcurrentWriters(t *testing.T) {
 	const writers, rounds = 4, 10
 	s := openPaged(t, nil)
 	for id := range 3 * writers {
@@ -344,7 +344,7 @@ func TestPagesAmongWriters(t *testing.T) {
 		})
 	}
 	running.Wait()
-	for _, l := range lists() {
+	for _, l := range itemLists() {
 		for page := range 8 {
 			query := fmt.Sprintf("limit=2&page=%d&%s", page, l.query.Encode())
 			if got, want := s.ids(t, query), s.page(t, l, 2, float64(page)); !slices.Equal(got, want) {
@@ -355,20 +355,20 @@ func TestPagesAmongWriters(t *testing.T) {
 }
 
 // A heldAdapter holds every count until it is released.
-type heldAdapter struct {
+type blockingCountAdapter struct {
 	adapter.Adapter
 	asked   chan<- struct{}
 	release <-chan struct{}
 }
 
-func (a heldAdapter) Store(r adapter.Resource) (adapter.Store, error) {
+func (a blockingCountAdapter) Store(r adapter.Resource) (adapter.Store, error) {
 	s, err := a.Adapter.Store(r)
 	return heldStore{s, a}, err
 }
 
 type heldStore struct {
 	adapter.Store
-	held heldAdapter
+	held blockingCountAdapter
 }
 
 func (s heldStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
@@ -384,7 +384,7 @@ func (s heldStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.Li
 func TestCountsAreShared(t *testing.T) {
 	const callers = 8
 	asked, release := make(chan struct{}, callers), make(chan struct{})
-	s := openPaged(t, func(a adapter.Adapter) adapter.Adapter { return heldAdapter{a, asked, release} })
+	s := openPaged(t, func(a adapter.Adapter) adapter.Adapter { return blockingCountAdapter{a, asked, release} })
 	ctx, leave := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -402,7 +402,7 @@ func TestCountsAreShared(t *testing.T) {
 	close(release)
 	running.Wait()
 	counts := 0
-	for _, form := range s.reads.takeForms() {
+	for _, form := range s.reads.takeListStarts() {
 		if form == "count" {
 			counts++
 		}
@@ -413,7 +413,7 @@ func TestCountsAreShared(t *testing.T) {
 }
 
 // TestWrongTotal: another process has taken away what a remembered page holds.
-func TestWrongTotal(t *testing.T) {
+func TestStaleTotal(t *testing.T) {
 	s := openPaged(t, nil)
 	const beyond = "limit=2&page=9&filter[1][attribute]=qty&filter[1][gteq]=5000"
 	for id := 1; id <= 5; id++ {
@@ -423,19 +423,19 @@ func TestWrongTotal(t *testing.T) {
 		t.Fatalf("got %v", got)
 	}
 	for id := 3; id <= 5; id++ {
-		s.shiftQty(t, id, "1.0000")
+		s.setQtyDirectly(t, id, "1.0000")
 	}
 	s.reads.take()
 	if got := s.ids(t, beyond); !slices.Equal(got, []int64{1, 2}) {
 		t.Errorf("got %v, want the last page", got)
 	}
-	if got, want := s.reads.takeForms(), []string{"mark", "count", "start"}; !slices.Equal(got, want) {
+	if got, want := s.reads.takeListStarts(), []string{"mark", "count", "start"}; !slices.Equal(got, want) {
 		t.Errorf("asks %q, want %q", got, want)
 	}
 	if got := s.ids(t, beyond); !slices.Equal(got, []int64{1, 2}) {
 		t.Errorf("got %v, want the last page", got)
 	}
-	if got, want := s.reads.takeForms(), []string{"start"}; !slices.Equal(got, want) {
+	if got, want := s.reads.takeListStarts(), []string{"start"}; !slices.Equal(got, want) {
 		t.Errorf("then asks %q, want %q", got, want)
 	}
 }

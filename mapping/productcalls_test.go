@@ -14,14 +14,14 @@ import (
 // TestProductReadsAskLittle holds what a read of products asks of the upstream.
 // Of a product the SQL adapter reads the values of a store view and all prices by
 // one statement more.
-func TestProductReadsAskLittle(t *testing.T) {
+func TestProductReadQueries(t *testing.T) {
 	var asked reads
 	moment := time.Date(2013, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := settings()
 	s.Now = func() time.Time { return moment }
 	s.Prices = mapping.PriceSettings{TaxCountry: "US", TaxRegion: "CA"}
 	shop := openShopWith(t, contract.Documented(), s, func(upstream adapter.Adapter) adapter.Adapter {
-		return countedAdapter{upstream, &asked}
+		return countingAdapter{upstream, &asked}
 	})
 	ask := func(path string) []adapter.Resource {
 		t.Helper()

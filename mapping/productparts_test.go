@@ -88,7 +88,7 @@ func (s *galleryShop) serve(t *testing.T, d *contract.Dialect, settings mapping.
 	settings.BodyBytes, settings.QueryBytes, settings.MaxRows = 1<<20, 1<<16, cmp.Or(settings.MaxRows, 1000)
 	settings.Now = func() time.Time { return time.Time{} }
 	credentials := s.db.Credentials()
-	service, err := mapping.New(d, contract.StandardFields(), countedAdapter{s.db.Adapter(), &s.reads}, adapter.NewSchemas(), auth.New(credentials, credentials, auth.Options{}), settings, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	service, err := mapping.New(d, contract.StandardFields(), countingAdapter{s.db.Adapter(), &s.reads}, adapter.NewSchemas(), auth.New(credentials, credentials, auth.Options{}), settings, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 // keepReplies returns a cache in memory whose clock is now.
-func keepReplies(t testing.TB, now func() time.Time) *cache.Cache {
+func newReplyCache(t testing.TB, now func() time.Time) *cache.Cache {
 	t.Helper()
 	kept, err := cache.New(t.Context(), cache.Options{
 		TTL: time.Hour, StaleTTL: time.Hour, MemoryBytes: 8 << 20, Registerer: prometheus.NewRegistry(), Now: now,
@@ -38,15 +38,15 @@ func keepReplies(t testing.TB, now func() time.Time) *cache.Cache {
 }
 
 // twins are two services on one store, of which one keeps replies.
-type twins struct{ keeping, plain *shop }
+type cachedPair struct{ cached, uncached *shop }
 
-func openTwins(t testing.TB, d *contract.Dialect, with mapping.Settings) twins {
+func openCachedPair(t testing.TB, d *contract.Dialect, with mapping.Settings) cachedPair {
 	t.Helper()
 	data := demotest.Data(t)
 	db, _ := openDemo(t)
 	plain := serveShop(t, d, with, data, db, db.Adapter())
-	with.ReplyCache = keepReplies(t, with.Now)
-	return twins{serveShop(t, d, with, data, db, db.Adapter()), plain}
+	with.ReplyCache = newReplyCache(t, with.Now)
+	return cachedPair{serveShop(t, d, with, data, db, db.Adapter()), plain}
 }
 
 // guestRead is what a Guest reads of target.
@@ -74,10 +74,10 @@ func guestTargets() []string {
 
 // TestRepliesAfterWrites: after every kind of write a Guest reads from a service
 // that keeps replies what one reads that does not, whatever was kept before.
-func TestRepliesAfterWrites(t *testing.T) {
+func TestCachedRepliesAfterWrites(t *testing.T) {
 	for _, d := range []*contract.Dialect{contract.Documented(), contract.Magento()} {
 		t.Run(d.Name, func(t *testing.T) {
-			s := openTwins(t, d, settings())
+			s := openCachedPair(t, d, settings())
 			for _, write := range []struct{ name, method, target, body string }{
 				{"price", "PUT", "/products/1", `{"price":"77.5"}`},
 				{"price by SKU", "PUT", "/products/kettle-steel", `{"price":"78.5"}`},
@@ -107,18 +107,18 @@ func TestRepliesAfterWrites(t *testing.T) {
 			} {
 				t.Run(write.name, func(t *testing.T) {
 					for _, target := range guestTargets() {
-						s.keeping.guestRead(target)
-						if _, kept := s.keeping.guestRead(target); kept != "hit" {
+						s.cached.guestRead(target)
+						if _, kept := s.cached.guestRead(target); kept != "hit" {
 							t.Errorf("%s is not kept: %q", target, kept)
 						}
 					}
-					if r := s.keeping.send(write.method, write.target, write.body); r.Status >= 300 {
+					if r := s.cached.send(write.method, write.target, write.body); r.Status >= 300 {
 						t.Fatalf("%d %s", r.Status, r.Body)
 					}
-					s.plain.service.InvalidateLists() // of the other's write
+					s.uncached.service.InvalidateLists() // of the other's write
 					for _, target := range guestTargets() {
-						want, _ := s.plain.guestRead(target)
-						if got, kept := s.keeping.guestRead(target); got != want {
+						want, _ := s.uncached.guestRead(target)
+						if got, kept := s.cached.guestRead(target); got != want {
 							t.Errorf("%s (%s)\ngot  %s\nwant %s", target, kept, got, want)
 						}
 					}
@@ -129,8 +129,8 @@ func TestRepliesAfterWrites(t *testing.T) {
 }
 
 // TestKeptForGuests: which replies are kept, and for whom.
-func TestKeptForGuests(t *testing.T) {
-	s := openTwins(t, contract.Documented(), settings()).keeping
+func TestCachedReplies(t *testing.T) {
+	s := openCachedPair(t, contract.Documented(), settings()).cached
 	for _, c := range []struct {
 		name, target string
 		role         contract.Role
@@ -165,11 +165,11 @@ func TestKeptForGuests(t *testing.T) {
 
 // TestKeptApart: requests whose replies differ are kept apart, and those that only
 // are spelled differently are not asked of the upstream again.
-func TestKeptApart(t *testing.T) {
+func TestCacheKeys(t *testing.T) {
 	counted := &reads{}
 	with := settings()
-	with.ReplyCache = keepReplies(t, with.Now)
-	s := openShopWith(t, contract.Documented(), with, func(a adapter.Adapter) adapter.Adapter { return countedAdapter{a, counted} })
+	with.ReplyCache = newReplyCache(t, with.Now)
+	s := openShopWith(t, contract.Documented(), with, func(a adapter.Adapter) adapter.Adapter { return countingAdapter{a, counted} })
 	read := func(target string, header ...string) (string, int) {
 		counted.take()
 		r := s.serve(contract.Guest, "GET", target, "", header...)
@@ -201,7 +201,7 @@ func TestKeptApart(t *testing.T) {
 
 // TestForgedHosts: a Host header changes nobody else's reply.
 func TestForgedHosts(t *testing.T) {
-	s := openTwins(t, contract.Magento(), settings()).keeping
+	s := openCachedPair(t, contract.Magento(), settings()).cached
 	hosts := []string{"shop.example", "evil.example", "shop.example:8080"}
 	for round := range 2 {
 		for _, host := range hosts {
@@ -222,7 +222,7 @@ func TestForgedHosts(t *testing.T) {
 // TestFormKeys: the key in a reply that is kept differs with every call, and is the
 // only thing that does; the entity tag stays.
 func TestFormKeys(t *testing.T) {
-	s := openTwins(t, contract.Documented(), settings()).keeping
+	s := openCachedPair(t, contract.Documented(), settings()).cached
 	for _, accept := range []string{"application/json", "application/xml"} {
 		var keys, rest, tags []string
 		for range 4 {
@@ -241,7 +241,7 @@ func TestFormKeys(t *testing.T) {
 
 // TestPricesChangeByThemselves: a special price begins and ends with nobody
 // writing, and Guests see it at once.
-func TestPricesChangeByThemselves(t *testing.T) {
+func TestScheduledPriceChanges(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
@@ -254,15 +254,15 @@ func TestPricesChangeByThemselves(t *testing.T) {
 			with := settings()
 			with.Prices.TimeZone = zone
 			with.Now = func() time.Time { return time.Unix(clock.Load(), 0) }
-			s := openTwins(t, contract.Magento(), with)
+			s := openCachedPair(t, contract.Magento(), with)
 			// The clocks of Berlin are set forward in this window.
-			checkSaved(t, s.keeping.send("PUT", "/products/1", `{"special_price":"1","special_from_date":"2013-03-31 01:30:00","special_to_date":"2013-04-01 10:00:00"}`))
-			checkSaved(t, s.keeping.send("PUT", "/products/2", `{"special_price":"2","special_from_date":"2013-03-30 00:00:00"}`))
+			checkSaved(t, s.cached.send("PUT", "/products/1", `{"special_price":"1","special_from_date":"2013-03-31 01:30:00","special_to_date":"2013-04-01 10:00:00"}`))
+			checkSaved(t, s.cached.send("PUT", "/products/2", `{"special_price":"2","special_from_date":"2013-03-30 00:00:00"}`))
 			seen := map[string]bool{}
 			for step := 0; step < 6*24*4; step++ {
 				for _, target := range []string{"/products/1?attrs=final_price_with_tax", "/products/2?attrs=final_price_with_tax", "/products?attrs=final_price_with_tax"} {
-					want, _ := s.plain.guestRead(target)
-					got, kept := s.keeping.guestRead(target)
+					want, _ := s.uncached.guestRead(target)
+					got, kept := s.cached.guestRead(target)
 					if got != want {
 						t.Fatalf("%s at %s (%s)\ngot  %s\nwant %s", target, with.Now().In(zone), kept, got, want)
 					}
@@ -284,7 +284,7 @@ func TestStaleReplies(t *testing.T) {
 	clock.Store(time.Date(2013, 3, 29, 12, 0, 0, 0, time.UTC).Unix())
 	with := settings()
 	with.Now = func() time.Time { return time.Unix(clock.Load(), 0) }
-	with.ReplyCache = keepReplies(t, with.Now)
+	with.ReplyCache = newReplyCache(t, with.Now)
 	down := new(atomic.Bool)
 	s := openShopWith(t, contract.Documented(), with, func(a adapter.Adapter) adapter.Adapter {
 		return faultyAdapter{a, func(op string, _ adapter.Key) error {
@@ -323,9 +323,9 @@ func TestStaleReplies(t *testing.T) {
 
 // TestPanicWhileKept: a mistake of ours is one client's internal error, and is not
 // kept.
-func TestPanicWhileKept(t *testing.T) {
+func TestPanicInCachedCall(t *testing.T) {
 	with := settings()
-	with.ReplyCache = keepReplies(t, with.Now)
+	with.ReplyCache = newReplyCache(t, with.Now)
 	broken := new(atomic.Bool)
 	s := openShopWith(t, contract.Documented(), with, func(a adapter.Adapter) adapter.Adapter {
 		return faultyAdapter{a, func(string, adapter.Key) error {

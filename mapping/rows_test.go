@@ -64,7 +64,7 @@ func listPaths() (paths []listPath) {
 var formKey = regexp.MustCompile(`form_key.{1,3}[A-Z0-9]{16}`)
 
 // whole returns a response with all of its body.
-func whole(t *testing.T, r mapping.Response) mapping.Response {
+func withFullBody(t *testing.T, r mapping.Response) mapping.Response {
 	t.Helper()
 	if r.Stream != nil {
 		if r.Body != nil {
@@ -100,7 +100,7 @@ func TestRowsInBatches(t *testing.T) {
 					t.Fatalf("%s %s is longer than a batch", role, path)
 				}
 				streamed = got.Stream != nil
-				want, got = whole(t, want), whole(t, got)
+				want, got = withFullBody(t, want), withFullBody(t, got)
 				if got.Status != want.Status || got.ContentType != want.ContentType || !bytes.Equal(got.Body, want.Body) {
 					t.Errorf("%s %s %s:\n%d %s %s\nwant\n%d %s %s", role, path, accept, got.Status, got.ContentType, got.Body, want.Status, want.ContentType, want.Body)
 				}
@@ -172,7 +172,7 @@ func TestMaxRowsInBatches(t *testing.T) {
 					if streamed := r.Stream != nil; streamed && len(want) <= int(batch) || !streamed && len(want) > int(batch)+1 {
 						t.Errorf("%d rows in batches of %d: streamed %t", len(want), batch, streamed)
 					}
-					if got := string(whole(t, r).Body); got != strings.Join(want, "&") {
+					if got := string(withFullBody(t, r).Body); got != strings.Join(want, "&") {
 						t.Errorf("%d rows in batches of %d: %s", len(want), batch, got)
 					}
 				}
@@ -201,7 +201,7 @@ func TestLongList(t *testing.T) {
 		t.Errorf("asked %v before the status is known, want the order and one batch", got)
 	}
 	var list []struct{ Comment string }
-	if err := json.Unmarshal(whole(t, r).Body, &list); err != nil || len(list) != comments {
+	if err := json.Unmarshal(withFullBody(t, r).Body, &list); err != nil || len(list) != comments {
 		t.Fatalf("%d entries: %v", len(list), err)
 	}
 	for n, entry := range list {
@@ -237,7 +237,7 @@ func TestWritesBetweenBatches(t *testing.T) {
 			service.SetBatchRows(2)
 			r := shop.get(t, service, contract.Admin, "/orders/1/items?limit=0&attrs=item_id"+c.query, "")
 			shop.run(t, c.write)
-			body := string(whole(t, r).Body)
+			body := string(withFullBody(t, r).Body)
 			var items []struct {
 				ID string `json:"item_id"`
 			}

@@ -90,7 +90,7 @@ func openAddedFieldsShop(t *testing.T, options contract.FieldOptions) *customerS
 	shop := &customerShop{services: map[string]*mapping.Service{}, headers: map[string]string{"guest": ""}, reads: &reads{}}
 	for _, d := range contract.Dialects() {
 		settings := mapping.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 14, MaxRows: 100, Now: time.Now}
-		shop.services[d.Name], err = mapping.New(d, fields, countedAdapter{db.Adapter(), shop.reads}, schemas, auth.New(db.Credentials(), db.Credentials(), auth.Options{}), settings, slog.New(slog.DiscardHandler))
+		shop.services[d.Name], err = mapping.New(d, fields, countingAdapter{db.Adapter(), shop.reads}, schemas, auth.New(db.Credentials(), db.Credentials(), auth.Options{}), settings, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
