@@ -11,13 +11,13 @@ import (
 )
 
 // keeper is a service that can read kept replies and do nothing else.
-func keeper() *Service {
+func cachedResponseService() *Service {
 	return &Service{dialect: contract.Documented(), replyCache: &guestReplyCache{calls: cachedCalls()}}
 }
 
 // TestKeptForm: what was kept is what comes back.
-func TestKeptForm(t *testing.T) {
-	s := keeper()
+func TestCachedResponse(t *testing.T) {
+	s := cachedResponseService()
 	key := newFormKey()
 	for _, c := range []struct {
 		name, formKey, body string
@@ -45,7 +45,7 @@ func TestKeptForm(t *testing.T) {
 
 // FuzzKept: nothing that is kept, by whomever, breaks what reads it, or is written
 // to.
-func FuzzKept(f *testing.F) {
+func FuzzCachedResponse(f *testing.F) {
 	key := newFormKey()
 	for _, formKey := range []string{"", key} {
 		f.Add(encodeResponse(&Call{formKey: formKey}, 1, &Response{Status: http.StatusOK, ContentType: htmlType, Body: []byte("x" + key)}))
@@ -53,7 +53,7 @@ func FuzzKept(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, value []byte) {
 		before := slices.Clone(value)
-		got, ok := keeper().cachedResponse(value, "hit", 0, nil)
+		got, ok := cachedResponseService().cachedResponse(value, "hit", 0, nil)
 		if !bytes.Equal(value, before) {
 			t.Error("what is kept has changed")
 		}

@@ -19,7 +19,7 @@ func node(t testing.TB, text string) *codec.Node {
 	return &n
 }
 
-func TestDate(t *testing.T) {
+func TestParseBirthDate(t *testing.T) {
 	tests := []struct {
 		name, sent, day string
 		fault           contract.FaultKey
@@ -83,7 +83,7 @@ func TestDate(t *testing.T) {
 	}
 }
 
-func FuzzDate(f *testing.F) {
+func FuzzParseBirthDate(f *testing.F) {
 	for _, seed := range []string{"2/30/1990", "0/0/1", "99999999999999999999", "1/2/3/4", "x"} {
 		f.Add(seed)
 	}
@@ -96,7 +96,7 @@ func FuzzDate(f *testing.F) {
 	})
 }
 
-func TestStreet(t *testing.T) {
+func TestParseStreet(t *testing.T) {
 	long := string(slices.Repeat([]byte("x"), 256))
 	form := contract.CustomerAddressForm()
 	field := &form[slices.IndexFunc(form, func(f contract.FormField) bool { return f.Name == "street" })]
@@ -146,7 +146,7 @@ func TestStreet(t *testing.T) {
 	}
 }
 
-func FuzzStreet(f *testing.F) {
+func FuzzParseStreet(f *testing.F) {
 	form := contract.CustomerAddressForm()
 	field := &form[slices.IndexFunc(form, func(f contract.FormField) bool { return f.Name == "street" })]
 	for _, seed := range []string{`["a","b","c"]`, `{"1":"y","0":"x","2":["z"]}`, `[" ",null,false]`, `"x"`, `[{}]`} {
@@ -199,7 +199,7 @@ func TestOptionalText(t *testing.T) {
 
 // TestFormsAreOfFields: what a form reads is a field of the table, with a place to
 // store it.
-func TestFormsAreOfFields(t *testing.T) {
+func TestFormFieldsExist(t *testing.T) {
 	fields := contract.StandardFields()
 	for name, of := range map[string]struct {
 		form   contract.Form

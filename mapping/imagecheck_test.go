@@ -19,7 +19,7 @@ import (
 const testPixels = 5000
 
 // drawn returns a picture that no encoder can make small.
-func drawn(width, height int) *image.Paletted {
+func noisyImage(width, height int) *image.Paletted {
 	m := image.NewPaletted(image.Rect(0, 0, width, height), color.Palette{color.Black, color.White, color.Gray{Y: 99}})
 	for i := range m.Pix {
 		m.Pix[i] = uint8(i * i % 3)
@@ -37,17 +37,17 @@ func encoded(t testing.TB, encode func(*bytes.Buffer) error) []byte {
 }
 
 func aPNG(t testing.TB, width, height int) []byte {
-	return encoded(t, func(b *bytes.Buffer) error { return png.Encode(b, drawn(width, height)) })
+	return encoded(t, func(b *bytes.Buffer) error { return png.Encode(b, noisyImage(width, height)) })
 }
 
 func aJPEG(t testing.TB, width, height int) []byte {
-	return encoded(t, func(b *bytes.Buffer) error { return jpeg.Encode(b, drawn(width, height), nil) })
+	return encoded(t, func(b *bytes.Buffer) error { return jpeg.Encode(b, noisyImage(width, height), nil) })
 }
 
 func aGIF(t testing.TB, pictures, width, height int) []byte {
 	all := &gif.GIF{LoopCount: 3}
 	for range pictures {
-		all.Image, all.Delay = append(all.Image, drawn(width, height)), append(all.Delay, 1)
+		all.Image, all.Delay = append(all.Image, noisyImage(width, height)), append(all.Delay, 1)
 	}
 	return encoded(t, func(b *bytes.Buffer) error { return gif.EncodeAll(b, all) })
 }
@@ -117,7 +117,7 @@ func TestMediaType(t *testing.T) {
 }
 
 // TestCutPictures: of a picture nothing may be missing.
-func TestCutPictures(t *testing.T) {
+func TestTruncatedImages(t *testing.T) {
 	p := newImageChecker(testPixels)
 	for name, content := range map[string][]byte{"png": aPNG(t, 9, 9), "jpeg": aJPEG(t, 9, 9), "gif": aGIF(t, 2, 9, 9)} {
 		for length := range content {
@@ -130,7 +130,7 @@ func TestCutPictures(t *testing.T) {
 
 // TestPicturesWait: a picture waits while others have all the pixels there are,
 // and no longer than its caller.
-func TestPicturesWait(t *testing.T) {
+func TestImageChecksWait(t *testing.T) {
 	p := newImageChecker(testPixels)
 	if !p.inFlight.TryAcquire(testPixels - 80) {
 		t.Fatal("nothing was going on")

@@ -9,7 +9,7 @@ import (
 
 // FuzzKeptLegacy: what is kept is read as it was written, and what is no reply is
 // noticed.
-func FuzzKeptLegacy(f *testing.F) {
+func FuzzLegacyReply(f *testing.F) {
 	reply := LegacyReply{Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/xml"}, "X-Twice": {"1", "2"}, "Date": nil}, Body: []byte("<a/>")}
 	whole, err := encodeLegacyReply(&reply)
 	if err != nil {

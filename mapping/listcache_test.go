@@ -92,7 +92,7 @@ func FuzzListKey(f *testing.F) {
 }
 
 // TestMemoryIsBounded floods it with lists that nobody asks for again.
-func TestMemoryIsBounded(t *testing.T) {
+func TestListCacheIsBounded(t *testing.T) {
 	m := newTestMemory(t)
 	for owner := range int64(2 * maxPositions) {
 		v := m.view(adapter.StockItems, &adapter.ListParams{OwnerID: owner})
@@ -108,7 +108,7 @@ func TestMemoryIsBounded(t *testing.T) {
 }
 
 // TestMarksAreBounded remembers no long texts, and no lists.
-func TestMarksAreBounded(t *testing.T) {
+func TestLongMarksAreNotCached(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		value adapter.Value
@@ -205,7 +205,7 @@ func TestEveryWriteStartsAGeneration(t *testing.T) {
 }
 
 // TestEveryWriteShowsInItself: no row of the table leaves out its own resource.
-func TestEveryWriteShowsInItself(t *testing.T) {
+func TestWritesAffectTheirOwnResource(t *testing.T) {
 	for r, shown := range affectedLists() {
 		if !slices.Contains(shown, r) {
 			t.Errorf("a write of %s does not show in itself", r)

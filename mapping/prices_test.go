@@ -155,7 +155,7 @@ func TestTierPrices(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-func TestTaxPlaces(t *testing.T) {
+func TestTaxAddresses(t *testing.T) {
 	california := taxRate{country: "US", region: "CA", regionName: "CALIFORNIA", regionID: 12}
 	for _, c := range []struct {
 		name string
@@ -180,7 +180,7 @@ func TestTaxPlaces(t *testing.T) {
 	}
 }
 
-func TestMisspeltStores(t *testing.T) {
+func TestMatchesLoosely(t *testing.T) {
 	s := shopConfig{views: []storeView{{id: 1, code: "default"}, {id: 2, code: "french"}}}
 	for name, want := range map[string]bool{
 		"02": true, "2.0": true, " 2": true, "00": true, "FRENCH": true, "frénch ": true, "Admin": true, "+1": true,

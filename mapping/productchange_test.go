@@ -14,7 +14,7 @@ import (
 
 // writesWithout returns the writes of products, of a store with further
 // attributes of its own, without a store behind them.
-func writesWithout(t testing.TB, d *contract.Dialect, own ...adapter.AddedAttribute) *productWrites {
+func newTestWrites(t testing.TB, d *contract.Dialect, own ...adapter.AddedAttribute) *productWrites {
 	t.Helper()
 	schemas, err := adapter.NewSchemas().With(own...)
 	if err != nil {
@@ -47,7 +47,7 @@ func writesWithout(t testing.TB, d *contract.Dialect, own ...adapter.AddedAttrib
 
 // begun is a write of what body asks for, where the groups 0 to 3 and the country
 // in the body exist.
-func (p *productWrites) begun(body codec.Node, current *adapter.Record) *productWrite {
+func (p *productWrites) newTestWrite(body codec.Node, current *adapter.Record) *productWrite {
 	w := &productWrite{productWrites: p, body: body, current: current, now: p.settings.Now(), countryCodes: map[string]bool{"FR": true, "DE": true, "US": true}, groups: map[int64]bool{0: true, 1: true, 2: true, 3: true}}
 	if current != nil {
 		w.productType = p.findType(current.Get("type_id").Text())
@@ -58,7 +58,7 @@ func (p *productWrites) begun(body codec.Node, current *adapter.Record) *product
 }
 
 // standing is a product that an update finds.
-func (p *productWrites) standing() *adapter.Record {
+func (p *productWrites) existingProduct() *adapter.Record {
 	r := adapter.NewRecord(p.schema)
 	r.Set("entity_id", adapter.IntegerValue(1))
 	r.Set("type_id", adapter.TextValue("simple"))
@@ -72,8 +72,8 @@ func (p *productWrites) standing() *adapter.Record {
 
 // TestStoresOwnAttributes covers the values of attributes that a store has added,
 // by kind.
-func TestStoresOwnAttributes(t *testing.T) {
-	p := writesWithout(t, contract.Documented(),
+func TestAddedAttributes(t *testing.T) {
+	p := newTestWrites(t, contract.Documented(),
 		adapter.AddedAttribute{Resource: adapter.Products, Name: "shop_text", Kind: adapter.KindText},
 		adapter.AddedAttribute{Resource: adapter.Products, Name: "shop_count", Kind: adapter.KindInteger, Scope: adapter.ScopeWebsite},
 		adapter.AddedAttribute{Resource: adapter.Products, Name: "shop_size", Kind: adapter.KindDecimal},
@@ -112,7 +112,7 @@ func TestStoresOwnAttributes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := p.begun(body, p.standing())
+			w := p.newTestWrite(body, p.existingProduct())
 			err = w.check()
 			if c.refused != "" {
 				if faults, ok := err.(contract.Faults); ok {
@@ -123,7 +123,7 @@ func TestStoresOwnAttributes(t *testing.T) {
 				}
 				return
 			}
-			if got := w.changes(*p.standing(), defaultScope).Get(c.field); err != nil || got.Kind() != c.want.Kind() || got.Text() != c.want.Text() {
+			if got := w.changes(*p.existingProduct(), defaultScope).Get(c.field); err != nil || got.Kind() != c.want.Kind() || got.Text() != c.want.Text() {
 				t.Errorf("got %v %q, %v, want %v %q", got.Kind(), got.Text(), err, c.want.Kind(), c.want.Text())
 			}
 		})
@@ -180,7 +180,7 @@ func FuzzProductWrite(f *testing.F) {
 	}
 	var all []*productWrites
 	for _, d := range contract.Dialects() {
-		all = append(all, writesWithout(f, d))
+		all = append(all, newTestWrites(f, d))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, p := range all {
@@ -188,8 +188,8 @@ func FuzzProductWrite(f *testing.F) {
 			if err != nil || body.Kind != codec.Struct {
 				return
 			}
-			for _, current := range []*adapter.Record{nil, p.standing()} {
-				w := p.begun(body, current)
+			for _, current := range []*adapter.Record{nil, p.existingProduct()} {
+				w := p.newTestWrite(body, current)
 				if err := w.check(); err != nil {
 					if faults, ok := err.(contract.Faults); ok && len(faults) < 2 {
 						t.Errorf("refused by %v alone", faults)

@@ -9,7 +9,7 @@ import (
 )
 
 // TestReadMoment covers every form that products 5.4 names.
-func TestReadMoment(t *testing.T) {
+func TestParseDateTime(t *testing.T) {
 	text, number := codec.TextNode, codec.NumberNode
 	for _, c := range []struct {
 		name  string
@@ -78,7 +78,7 @@ func TestReadMoment(t *testing.T) {
 
 // FuzzReadMoment: whatever is read is a moment every store can hold, and reading it
 // again gives the same.
-func FuzzReadMoment(f *testing.F) {
+func FuzzParseDateTime(f *testing.F) {
 	for _, seed := range []string{"2012", "2012-03-15 10:11:12", "15/03/2012 10:11 AM", "Mar 15, 2012", "5 March 2012", "2012-03-15T10:11:12+02:00", "x1", "-1", "0000-00-00", "12/31/9999 11:59 PM"} {
 		f.Add(seed)
 	}
