@@ -118,10 +118,6 @@ func fault(code int, message string) string {
 	return fmt.Sprintf(`{"messages":{"error":[{"code":%d,"message":"%s"}]}}`, code, message)
 }
 
-// alike returns what both dialects answer. Elsewhere the cells of a table are the
-// document's and the original's, in the order of contract.Dialects.
-func sameForBoth(body string) [2]string { return [2]string{body, body} }
-
 // image returns the JSON of an image, without exclude if that is "none".
 func image(id, label, position, exclude, file, types string) string {
 	if exclude != "none" {
@@ -154,7 +150,7 @@ func TestReadProductParts(t *testing.T) {
 	admin := []contract.Role{contract.Admin}
 
 	notImplemented := fault(405, "Resource method not implemented yet")
-	noImage := sameForBoth(fault(404, "Product image not found"))
+	noImage := sameInBoth(fault(404, "Product image not found"))
 	hidden := [2]string{fault(404, "Product image not found"), fault(404, "Resource not found.")}
 	for _, c := range []struct {
 		name  string
@@ -164,28 +160,28 @@ func TestReadProductParts(t *testing.T) {
 		code  [2]int
 		calls int // of stores, at most
 	}{
-		{"all images, by position", admin, "/products/1/images", sameForBoth("[" + unplaced + "," + two + "," + front + "]"), [2]int{200, 200}, 2},
-		{"as a store view has them", admin, "/products/1/images/store/2", sameForBoth("[" + unplaced + "," + devant + "," + shownTwo + "]"), [2]int{200, 200}, 4},
-		{"as the query names it", admin, "/products/1/images?store=french", sameForBoth("[" + unplaced + "," + devant + "," + shownTwo + "]"), [2]int{200, 200}, 4},
-		{"the path beats the query", admin, "/products/1/images/store/2?store=1", sameForBoth("[" + unplaced + "," + devant + "," + shownTwo + "]"), [2]int{200, 200}, 4},
+		{"all images, by position", admin, "/products/1/images", sameInBoth("[" + unplaced + "," + two + "," + front + "]"), [2]int{200, 200}, 2},
+		{"as a store view has them", admin, "/products/1/images/store/2", sameInBoth("[" + unplaced + "," + devant + "," + shownTwo + "]"), [2]int{200, 200}, 4},
+		{"as the query names it", admin, "/products/1/images?store=french", sameInBoth("[" + unplaced + "," + devant + "," + shownTwo + "]"), [2]int{200, 200}, 4},
+		{"the path beats the query", admin, "/products/1/images/store/2?store=1", sameInBoth("[" + unplaced + "," + devant + "," + shownTwo + "]"), [2]int{200, 200}, 4},
 		{"without those excluded", public, "/products/1/images", [2]string{"[" + unplaced + "," + front + "]", "[" + bareUnplaced + "," + bareFront + "]"}, [2]int{200, 200}, 4},
 		{"excluded in the store view", public, "/products/1/images/store/2", [2]string{"[" + unplaced + "," + shownTwo + "]", "[" + bareUnplaced + "," + bareTwo + "]"}, [2]int{200, 200}, 4},
 		{"store view 0 is none for the public", public, "/products/1/images/store/0", [2]string{"[" + unplaced + "," + front + "]", "[" + bareUnplaced + "," + bareFront + "]"}, [2]int{200, 200}, 4},
 		{"the default scope by its code", public, "/products/1/images/store/admin", [2]string{"[" + unplaced + "," + front + "]", "[" + bareUnplaced + "," + bareFront + "]"}, [2]int{200, 200}, 3},
-		{"no modifiers", admin, "/products/1/images?limit=1&page=2&order=id&dir=desc&filter[1][attribute]=id&filter[1][eq]=2", sameForBoth("[" + unplaced + "," + two + "," + front + "]"), [2]int{200, 200}, 2},
-		{"attrs, in the order of the record", admin, "/products/1/images?attrs=types,%20id,nope", sameForBoth(`[{"id":"3","types":[]},{"id":"2","types":[]},{"id":"1","types":["image","thumbnail"]}]`), [2]int{200, 200}, 2},
-		{"attrs for the public", public, "/products/1/images?attrs[]=types&attrs[]=id", sameForBoth(`[{"id":"3","types":[]},{"id":"1","types":["image","thumbnail"]}]`), [2]int{200, 200}, 4},
+		{"no modifiers", admin, "/products/1/images?limit=1&page=2&order=id&dir=desc&filter[1][attribute]=id&filter[1][eq]=2", sameInBoth("[" + unplaced + "," + two + "," + front + "]"), [2]int{200, 200}, 2},
+		{"attrs, in the order of the record", admin, "/products/1/images?attrs=types,%20id,nope", sameInBoth(`[{"id":"3","types":[]},{"id":"2","types":[]},{"id":"1","types":["image","thumbnail"]}]`), [2]int{200, 200}, 2},
+		{"attrs for the public", public, "/products/1/images?attrs[]=types&attrs[]=id", sameInBoth(`[{"id":"3","types":[]},{"id":"1","types":["image","thumbnail"]}]`), [2]int{200, 200}, 4},
 		{"attrs of a list, none readable", public, "/products/1/images?attrs=nope,file_content", [2]string{"[{},{}]", ""}, [2]int{200, 500}, 4},
 		{"attrs exclude", public, "/products/1/images?attrs=exclude", [2]string{`[{"exclude":""},{"exclude":"0"}]`, ""}, [2]int{200, 500}, 4},
-		{"attrs exclude for Admin", admin, "/products/1/images?attrs=exclude", sameForBoth(`[{"exclude":""},{"exclude":"1"},{"exclude":"0"}]`), [2]int{200, 200}, 2},
+		{"attrs exclude for Admin", admin, "/products/1/images?attrs=exclude", sameInBoth(`[{"exclude":""},{"exclude":"1"},{"exclude":"0"}]`), [2]int{200, 200}, 2},
 		{"attrs of one, none readable", admin, "/products/1/images/1?attrs=", [2]string{"{}", ""}, [2]int{200, 500}, 2},
 
-		{"one image", admin, "/products/1/images/1", sameForBoth(front), [2]int{200, 200}, 2},
+		{"one image", admin, "/products/1/images/1", sameInBoth(front), [2]int{200, 200}, 2},
 		{"one image for the public", public, "/products/1/images/1", [2]string{front, bareFront}, [2]int{200, 200}, 4},
-		{"leading digits", admin, "/products/kettle-steel/images/1.9abc", sameForBoth(front), [2]int{200, 200}, 2},
-		{"leading zeros and a sign", admin, "/products/1/images/%2B01", sameForBoth(front), [2]int{200, 200}, 2},
-		{"one image in a store view", admin, "/products/1/images/1/store/2", sameForBoth(devant), [2]int{200, 200}, 4},
-		{"an excluded image", admin, "/products/1/images/2", sameForBoth(two), [2]int{200, 200}, 2},
+		{"leading digits", admin, "/products/kettle-steel/images/1.9abc", sameInBoth(front), [2]int{200, 200}, 2},
+		{"leading zeros and a sign", admin, "/products/1/images/%2B01", sameInBoth(front), [2]int{200, 200}, 2},
+		{"one image in a store view", admin, "/products/1/images/1/store/2", sameInBoth(devant), [2]int{200, 200}, 4},
+		{"an excluded image", admin, "/products/1/images/2", sameInBoth(two), [2]int{200, 200}, 2},
 		{"an excluded image for the public", public, "/products/1/images/2", hidden, [2]int{404, 404}, 4},
 		{"an image excluded in the store view only", public, "/products/1/images/1/store/2", hidden, [2]int{404, 404}, 4},
 		{"an image shown in the store view only", public, "/products/1/images/2/store/2", [2]string{shownTwo, bareTwo}, [2]int{200, 200}, 4},
@@ -197,10 +193,10 @@ func TestReadProductParts(t *testing.T) {
 		{"beyond 64 bits", admin, "/products/1/images/99999999999999999999", noImage, [2]int{404, 404}, 1},
 		{"absent for the public", public, "/products/1/images/99", hidden, [2]int{404, 404}, 4},
 
-		{"unknown store view before the product", all, "/products/99/images/store/9", sameForBoth(fault(400, "Requested store is invalid")), [2]int{400, 400}, 1},
-		{"a store view with a tail", all, "/products/1/images/store/2abc", sameForBoth(fault(400, "Requested store is invalid")), [2]int{400, 400}, 1},
-		{"a negative store view", all, "/products/1/images/store/-1", sameForBoth(fault(400, "Requested store is invalid")), [2]int{400, 400}, 1},
-		{"a store view with a fraction", all, "/products/1/images/store/1.5", sameForBoth(fault(400, "Requested store is invalid")), [2]int{400, 400}, 1},
+		{"unknown store view before the product", all, "/products/99/images/store/9", sameInBoth(fault(400, "Requested store is invalid")), [2]int{400, 400}, 1},
+		{"a store view with a tail", all, "/products/1/images/store/2abc", sameInBoth(fault(400, "Requested store is invalid")), [2]int{400, 400}, 1},
+		{"a negative store view", all, "/products/1/images/store/-1", sameInBoth(fault(400, "Requested store is invalid")), [2]int{400, 400}, 1},
+		{"a store view with a fraction", all, "/products/1/images/store/1.5", sameInBoth(fault(400, "Requested store is invalid")), [2]int{400, 400}, 1},
 		{"zeros in front", all, "/products/99/images/store/02", [2]string{fault(400, "Requested store is invalid"), ""}, [2]int{400, 500}, 1},
 		{"a fraction of zero", all, "/products/1/images/store/2.0", [2]string{fault(400, "Requested store is invalid"), ""}, [2]int{400, 500}, 1},
 		{"a blank in front", all, "/products/1/images/store/%202", [2]string{fault(400, "Requested store is invalid"), ""}, [2]int{400, 500}, 1},
@@ -208,7 +204,7 @@ func TestReadProductParts(t *testing.T) {
 		{"a code in capitals", all, "/products/1/images/store/FRENCH", [2]string{fault(400, "Requested store is invalid"), ""}, [2]int{400, 500}, 1},
 		{"the default scope's code in capitals", all, "/products/1/images/store/Admin", [2]string{fault(400, "Requested store is invalid"), ""}, [2]int{400, 500}, 1},
 		{"a list of store views", all, "/products/1/images?store[]=2", [2]string{fault(400, "Requested store is invalid"), ""}, [2]int{400, 500}, 0},
-		{"no store view named", admin, "/products/2/images?store=", sameForBoth("[" + image("4", "Other", "1", "0", "o/t/other.png", "") + "]"), [2]int{200, 200}, 2},
+		{"no store view named", admin, "/products/2/images?store=", sameInBoth("[" + image("4", "Other", "1", "0", "o/t/other.png", "") + "]"), [2]int{200, 200}, 2},
 		{"outside the website", all, "/products/1/images/store/3", [2]string{fault(404, "Resource not found"), fault(404, "Resource not found.")}, [2]int{404, 404}, 3},
 		{"in no website", public, "/products/12/images/store/admin", [2]string{fault(404, "Resource not found"), fault(404, "Resource not found.")}, [2]int{404, 404}, 2},
 		{"disabled", public, "/products/5/images/store/admin", [2]string{fault(404, "Resource not found"), fault(404, "Resource not found.")}, [2]int{404, 404}, 1},
@@ -216,19 +212,19 @@ func TestReadProductParts(t *testing.T) {
 		{"no product of 20 digits", all, "/products/99999999999999999999/images", [2]string{fault(404, "Resource not found"), fault(404, "Resource not found.")}, [2]int{404, 404}, 1},
 		{"a number with a tail", all, "/products/1abc/images", [2]string{fault(404, "Resource not found"), fault(404, "Resource not found.")}, [2]int{404, 404}, 2},
 
-		{"all categories", admin, "/products/1/categories", sameForBoth(`[{"category_id":"3"},{"category_id":"5"}]`), [2]int{200, 200}, 2},
-		{"categories of a loose number", admin, "/products/%2001.0%20/categories", sameForBoth(`[{"category_id":"3"},{"category_id":"5"}]`), [2]int{200, 200}, 3},
+		{"all categories", admin, "/products/1/categories", sameInBoth(`[{"category_id":"3"},{"category_id":"5"}]`), [2]int{200, 200}, 2},
+		{"categories of a loose number", admin, "/products/%2001.0%20/categories", sameInBoth(`[{"category_id":"3"},{"category_id":"5"}]`), [2]int{200, 200}, 3},
 		{"a number that is not whole", admin, "/products/1.5/categories", [2]string{fault(404, "Resource not found."), `[{"category_id":"3"},{"category_id":"5"}]`}, [2]int{404, 200}, 3},
-		{"a SKU like a number, zeros in front", all[:2], "/products/007/categories", sameForBoth(`[{"category_id":"4"}]`), [2]int{200, 200}, 5},
-		{"a SKU like a plain number is not reached", admin, "/products/555/categories", sameForBoth(fault(404, "Resource not found.")), [2]int{404, 404}, 1},
-		{"a SKU before a number with a tail, trailing blank", admin, "/products/01X+/categories", sameForBoth(`[{"category_id":"3"}]`), [2]int{200, 200}, 2},
-		{"a number with a plus sign", admin, "/products/%2B21/categories", sameForBoth(`[{"category_id":"6"}]`), [2]int{200, 200}, 2},
-		{"visibility 0", []contract.Role{contract.Customer}, "/products/21/categories", sameForBoth(fault(404, "Resource not found.")), [2]int{404, 404}, 2},
-		{"active categories", []contract.Role{contract.Customer}, "/products/1/categories", sameForBoth(`[{"category_id":"3"}]`), [2]int{200, 200}, 5},
+		{"a SKU like a number, zeros in front", all[:2], "/products/007/categories", sameInBoth(`[{"category_id":"4"}]`), [2]int{200, 200}, 5},
+		{"a SKU like a plain number is not reached", admin, "/products/555/categories", sameInBoth(fault(404, "Resource not found.")), [2]int{404, 404}, 1},
+		{"a SKU before a number with a tail, trailing blank", admin, "/products/01X+/categories", sameInBoth(`[{"category_id":"3"}]`), [2]int{200, 200}, 2},
+		{"a number with a plus sign", admin, "/products/%2B21/categories", sameInBoth(`[{"category_id":"6"}]`), [2]int{200, 200}, 2},
+		{"visibility 0", []contract.Role{contract.Customer}, "/products/21/categories", sameInBoth(fault(404, "Resource not found.")), [2]int{404, 404}, 2},
+		{"active categories", []contract.Role{contract.Customer}, "/products/1/categories", sameInBoth(`[{"category_id":"3"}]`), [2]int{200, 200}, 5},
 		{"active categories for a Guest", []contract.Role{contract.Guest}, "/products/1/categories", [2]string{fault(403, "Access denied"), `[{"category_id":"3"}]`}, [2]int{403, 200}, 5},
-		{"no categories", []contract.Role{contract.Customer}, "/products/7/categories", sameForBoth(`[]`), [2]int{200, 200}, 4},
-		{"categories in a store view", []contract.Role{contract.Customer}, "/products/10/categories?store=3", sameForBoth(`[{"category_id":"3"}]`), [2]int{200, 200}, 5},
-		{"categories outside the website", []contract.Role{contract.Customer}, "/products/10/categories", sameForBoth(fault(404, "Resource not found.")), [2]int{404, 404}, 3},
+		{"no categories", []contract.Role{contract.Customer}, "/products/7/categories", sameInBoth(`[]`), [2]int{200, 200}, 4},
+		{"categories in a store view", []contract.Role{contract.Customer}, "/products/10/categories?store=3", sameInBoth(`[{"category_id":"3"}]`), [2]int{200, 200}, 5},
+		{"categories outside the website", []contract.Role{contract.Customer}, "/products/10/categories", sameInBoth(fault(404, "Resource not found.")), [2]int{404, 404}, 3},
 		{"one category: the product", admin, "/products/1/categories/99?attrs=name,sku,entity_id,stock_data", [2]string{notImplemented, `{"sku":"kettle-steel","name":"Steel Kettle"}`}, [2]int{405, 200}, 2},
 		{"one category: its images", admin, "/products/2/categories/3?attrs=media_gallery", [2]string{notImplemented, `{"media_gallery":{"images":[` + image("4", "Other", "1", "0", "o/t/other.png", "") + `],"values":[]}}`}, [2]int{405, 200}, 3},
 		{"one category for the public", []contract.Role{contract.Customer}, "/products/1/categories/3?attrs=sku,price,media_gallery", [2]string{notImplemented, `{"sku":"kettle-steel"}`}, [2]int{405, 200}, 4},
@@ -236,13 +232,13 @@ func TestReadProductParts(t *testing.T) {
 		{"one category of an unknown product", admin, "/products/99/categories/3", [2]string{notImplemented, fault(404, "Resource not found.")}, [2]int{405, 404}, 1},
 		{"attrs of what is no field", admin, "/products/1/categories?attrs=position", [2]string{"[{},{}]", ""}, [2]int{200, 500}, 2},
 
-		{"websites", admin, "/products/2/websites", sameForBoth(`[{"website_id":"1"},{"website_id":"2"}]`), [2]int{200, 200}, 2},
-		{"websites of leading digits", admin, "/products/2e1x/websites?store=99", sameForBoth(`[{"website_id":"1"},{"website_id":"2"}]`), [2]int{200, 200}, 2},
+		{"websites", admin, "/products/2/websites", sameInBoth(`[{"website_id":"1"},{"website_id":"2"}]`), [2]int{200, 200}, 2},
+		{"websites of leading digits", admin, "/products/2e1x/websites?store=99", sameInBoth(`[{"website_id":"1"},{"website_id":"2"}]`), [2]int{200, 200}, 2},
 		{"websites of a number that is not whole", admin, "/products/1.5/websites", [2]string{fault(404, "Product not found"), fault(404, "Product #1.5 not found.")}, [2]int{404, 404}, 0},
 		{"websites by SKU", admin, "/products/kettle-steel/websites", [2]string{fault(404, "Product not found"), fault(404, "Product #kettle-steel not found.")}, [2]int{404, 404}, 0},
 		{"websites of an unknown product", admin, "/products/99%25d/websites", [2]string{fault(404, "Product not found"), fault(404, "Product #99%d not found.")}, [2]int{404, 404}, 1},
 		{"websites of product 0", admin, "/products/0/websites", [2]string{fault(404, "Product not found"), fault(404, "Product #0 not found.")}, [2]int{404, 404}, 1},
-		{"websites for the public", public, "/products/2/websites", sameForBoth(fault(403, "Access denied")), [2]int{403, 403}, 0},
+		{"websites for the public", public, "/products/2/websites", sameInBoth(fault(403, "Access denied")), [2]int{403, 403}, 0},
 		{"attrs of what is only written", admin, "/products/2/websites?attrs=copy_to_stores", [2]string{"[{},{}]", "[[],[]]"}, [2]int{200, 200}, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
