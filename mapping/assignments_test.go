@@ -14,8 +14,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// count returns how often each answer came: the status, and the first entry of a
-// refusal or of the errors of a list.
+// countReplies counts replies by their status, followed by the first entry of an error
+// reply or of the errors in a batch reply.
 func countReplies(t *testing.T, replies []mapping.Response) map[string]int {
 	t.Helper()
 	counted := map[string]int{}
@@ -40,8 +40,8 @@ func countReplies(t *testing.T, replies []mapping.Response) map[string]int {
 	return counted
 }
 
-// TestOneAssignmentAtOnce: of many clients who assign a product at once one does,
-// and all others are told that it is assigned.
+// TestConcurrentAssignments checks that exactly one of many clients who assign a product
+// at the same time succeeds, and that all others are told that it is already assigned.
 func TestConcurrentAssignments(t *testing.T) {
 	const clients = 50
 	inBothDialects(t, func(t *testing.T, s *shop) {
@@ -87,9 +87,9 @@ func (s *shop) assignedTo(t testing.TB, what string) string {
 	return string(r.Body)
 }
 
-// TestMisspeltStores: the original dies of the id of a store view in another
-// spelling than its own, once nothing else is wrong. Nothing is written then, of a
-// whole list either (product_parts 3.3).
+// TestMisspelledCopyStores checks that the original crashes on a non-canonical store view
+// id if there is no other fault, and that nothing is written then, not even other items
+// of a list (product_parts 3.3).
 func TestMisspelledCopyStores(t *testing.T) {
 	s := openShop(t, contract.Magento())
 	before := s.assignedTo(t, "websites")
@@ -118,7 +118,6 @@ func TestMisspelledCopyStores(t *testing.T) {
 	checkReply(t, r, 207, typeJSON, want)
 }
 
-// TestTooManyCopies: what one call may ask for is bounded.
 func TestTooManyCopies(t *testing.T) {
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		copies := func(n int) string { return `{"website_id":2,"copy_to_stores":[` + strings.Repeat(`{},`, n-1) + `{}]}` }
@@ -130,8 +129,8 @@ func TestTooManyCopies(t *testing.T) {
 	})
 }
 
-// TestCopiedValues: a copy holds what the store view shows, and for the original
-// what its website has of its own (product_parts 3.5).
+// TestCopiedValues checks that a copy holds the values effective at the store view, and
+// in the magento dialect those set for its website (product_parts 3.5).
 func TestCopiedValues(t *testing.T) {
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		products, err := s.direct.Store(adapter.Products)
@@ -161,7 +160,8 @@ func TestCopiedValues(t *testing.T) {
 	})
 }
 
-// TestPlaceOfAnAssignment: the location repeats the product as the path has it.
+// TestAssignmentLocation checks that the Location repeats the product as spelled in the
+// path.
 func TestAssignmentLocation(t *testing.T) {
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, c := range []struct{ target, body, want string }{
@@ -176,8 +176,8 @@ func TestAssignmentLocation(t *testing.T) {
 	})
 }
 
-// TestOvertaken: what others change between the checks and the write is told as if
-// the checks had seen it.
+// TestAssignmentConflicts checks that a conflict with a change made between the checks
+// and the write gets the same reply as one that the checks find.
 func TestAssignmentConflicts(t *testing.T) {
 	const (
 		single = `{"website_id":2}`
@@ -223,7 +223,7 @@ func TestAssignmentConflicts(t *testing.T) {
 	}
 }
 
-// assignPast assigns product 1 past the service.
+// assignDirectly assigns product 1 in the store, bypassing the service.
 func (s *shop) assignDirectly(t *testing.T, r adapter.Resource, target string, id int64) {
 	store, err := s.direct.Store(r)
 	if err != nil {
@@ -238,8 +238,8 @@ func (s *shop) assignDirectly(t *testing.T, r adapter.Resource, target string, i
 	}
 }
 
-// removeOf removes the first record past the service, which is product 1 or an
-// assignment of it.
+// removeDirectly removes the first record of a resource, product 1 or one of its
+// assignments, bypassing the service.
 func (s *shop) removeDirectly(t *testing.T, r adapter.Resource) {
 	store, err := s.direct.Store(r)
 	if err == nil {
@@ -250,8 +250,8 @@ func (s *shop) removeDirectly(t *testing.T, r adapter.Resource) {
 	}
 }
 
-// TestAssignmentFails: a failure of the store is one item's of a list, and says
-// nothing of itself.
+// TestAssignmentFailure checks that a store failure affects only one item of a list, and
+// reveals nothing about its cause.
 func TestAssignmentFailure(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
@@ -277,9 +277,9 @@ func TestAssignmentFailure(t *testing.T) {
 	}
 }
 
-// FuzzAssignmentBody sends a body to the writes of websites and categories in both
-// dialects: the answer is one of those the contract has and well-formed, nothing is
-// logged as a mistake of ours, and what is refused changes nothing.
+// FuzzAssignmentBody sends a body to the website and category writes in both dialects.
+// Every reply must be well-formed and one of the contract's, no internal error may be
+// logged, and a refused call must change nothing.
 func FuzzAssignmentBody(f *testing.F) {
 	for _, seed := range []struct{ contentType, body string }{
 		{"application/json", `{"website_id":" 2.0 ","copy_to_stores":[{"store_from":1,"store_to":"3"}]}`},

@@ -7,7 +7,7 @@ import (
 )
 
 func TestDecodeBase64(t *testing.T) {
-	for _, tt := range []struct{ name, text, want string }{ // want "" is a refusal
+	for _, tt := range []struct{ name, text, want string }{ // want "" means refused
 		{"whole quartets", "YWJj", "abc"},
 		{"two left, padded", "YQ==", "a"},
 		{"three left, padded", "YWI=", "ab"},
@@ -43,8 +43,8 @@ func TestDecodeBase64(t *testing.T) {
 	}
 }
 
-// FuzzDecodeBase64: what is read is written again by the same digits, but for the
-// last one's spare bits.
+// FuzzDecodeBase64 checks that encoding the result gives the same digits, except for the
+// unused bits of the last one.
 func FuzzDecodeBase64(f *testing.F) {
 	for _, seed := range []string{"YWJj", "YQ==", "YQ", " Y\r\nQ", "====", "a", "+/", "\xff"} {
 		f.Add(seed)

@@ -9,7 +9,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// batchErrors sends one entry in JSON and returns its errors, each "400 text".
+// batchErrors sends one entry in JSON and returns its errors, each as "400 text".
 func batchErrors(t *testing.T, s *shop, entry string) []string {
 	t.Helper()
 	r := s.put("/stockitems", "application/json", "["+entry+"]")
@@ -32,7 +32,7 @@ func batchErrors(t *testing.T, s *shop, entry string) []string {
 	return list
 }
 
-// Entries of a batch reply in JSON.
+// updated returns the success entry of a batch reply in JSON.
 func updated(id string) string {
 	return `{"item_id":"` + id + `","message":"Resource updated successful.","code":200}`
 }
@@ -49,8 +49,8 @@ func failed(id, fault string) string {
 func success(entries ...string) string  { return `{"success":[` + strings.Join(entries, ",") + `]}` }
 func failures(entries ...string) string { return `{"error":[` + strings.Join(entries, ",") + `]}` }
 
-// TestBatchItems holds the table of stock_orders 2.4 row by row: one entry, its echo
-// and its messages.
+// TestBatchItems checks the table of stock 2.4 row by row: one entry, its echo and its
+// messages.
 func TestBatchItems(t *testing.T) {
 	const (
 		invalid  = `400 Invalid value for "item_id" in request.`
@@ -157,8 +157,8 @@ func TestBatchItems(t *testing.T) {
 	})
 }
 
-// TestEmptyBatchItemSavesNothing: an entry without a writable field succeeds and
-// leaves the item as it is, side effects included.
+// TestEmptyBatchItemSavesNothing checks that an entry without a writable field succeeds
+// and leaves the item unchanged, without side effects.
 func TestEmptyBatchItemSavesNothing(t *testing.T) {
 	s := openShop(t, contract.Documented())
 	s.storeItem(t, 1, itemValues{"qty": "0.0000", "is_in_stock": 1})
@@ -169,8 +169,8 @@ func TestEmptyBatchItemSavesNothing(t *testing.T) {
 	}
 }
 
-// TestBatchBodies: which entries a body has (stock_orders 2.4, wire 6.4 and 11). One
-// item, 1, exists in each; want is the JSON reply.
+// TestBatchBodies checks which entries a body holds (stock 2.4, wire 6.4 and 11). Each
+// body names item 1, which exists. want is the JSON reply.
 func TestBatchBodies(t *testing.T) {
 	const (
 		asJSON = "application/json"
@@ -246,7 +246,7 @@ func TestBatchBodies(t *testing.T) {
 	})
 }
 
-// TestBatchOrder: which list stands first, in every format.
+// TestBatchOrder checks which of the two lists comes first, in every format.
 func TestBatchOrder(t *testing.T) {
 	const body = `[{"item_id":"x","qty":7},{"item_id":1,"qty":7},{"item_id":"y<&","qty":7}]`
 	inBothDialects(t, func(t *testing.T, s *shop) {
@@ -269,13 +269,13 @@ func TestBatchOrder(t *testing.T) {
 	})
 }
 
-// nest writes value inside n lists.
+// nest wraps value in n lists.
 func nest(n int, value string) string {
 	return strings.Repeat("[", n) + value + strings.Repeat("]", n)
 }
 
-// TestEchoIsBounded: an error entry repeats the id as sent, unless a small
-// request would make the reply large.
+// TestEchoIsBounded checks that an error entry repeats the id as sent, unless a small
+// request would get a large reply.
 func TestEchoIsBounded(t *testing.T) {
 	const message = `400 Invalid value for "item_id" in request.`
 	leaves := "1" + strings.Repeat(",1", 99999)

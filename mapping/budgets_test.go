@@ -15,7 +15,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A countingBody counts how much is read of a body.
+// A countingBody counts how many of its bytes are read.
 type countingBody struct {
 	io.Reader
 	read int64
@@ -27,8 +27,8 @@ func (b *countingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestNothingHeldForStrangers: what nobody has vouched for is neither read nor decoded
-// beyond what finding out who calls takes.
+// TestUnauthenticatedRequestsHoldNothing checks that requests are neither read nor
+// decoded before authentication, beyond what authentication needs.
 func TestUnauthenticatedRequestsHoldNothing(t *testing.T) {
 	shop := openShop(t, contract.Documented())
 	const urlencoded = "application/x-www-form-urlencoded"
@@ -73,8 +73,8 @@ func TestUnauthenticatedRequestsHoldNothing(t *testing.T) {
 	})
 }
 
-// TestRequestBytes: bodies and queries for which there is no room get 503 with a time to
-// try again, and what was taken is returned whatever became of a call.
+// TestRequestBytes checks that a body or query that exceeds the budget gets a 503 with
+// Retry-After, and that the budget is returned however a call ends.
 func TestRequestBytes(t *testing.T) {
 	limits := settings()
 	limits.RequestBytes = 1 << 20
@@ -111,8 +111,8 @@ func TestRequestBytes(t *testing.T) {
 	}
 }
 
-// TestListsInFlight: of the places for long lists Guests have half, and a list that has
-// been sent, or broken off, gives its own back.
+// TestListsInFlight checks that Guests get half of the slots for long lists, and that a
+// list returns its slot when it has been sent or interrupted.
 func TestListsInFlight(t *testing.T) {
 	limits := settings()
 	limits.ListsInFlight = 4
@@ -153,8 +153,8 @@ type failingWriter struct{}
 
 func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("no room") }
 
-// TestGuestMaxRows: a Guest is refused a list that is too long, in the contract's words
-// for a limit that is too high, and gets no part of it.
+// TestGuestMaxRows checks that a Guest who requests too long a list is refused with the
+// contract's message for too high a limit, and gets no part of the list.
 func TestGuestMaxRows(t *testing.T) {
 	const shown = 8 // products of the demo store
 	for _, d := range contract.Dialects() {
@@ -192,8 +192,8 @@ func TestGuestMaxRows(t *testing.T) {
 	}
 }
 
-// TestLargePages: a page whose records are too large to be held together is answered
-// all the same, and as it would be.
+// TestLargePages checks that a page whose records are too large to be held together is
+// still answered, with the same content.
 func TestLargePages(t *testing.T) {
 	data := loadDemo(t)
 	for i, product := range data.Records[adapter.Products] {
@@ -243,8 +243,8 @@ func withoutDescriptions(form string) string {
 	return strings.Join(kept, "&")
 }
 
-// TestWaitForRoom: a call for which there is no room at the moment waits, and goes on
-// when there is some.
+// TestWaitForBudget checks that a call waits for a full budget, and continues when others
+// return enough of it.
 func TestWaitForBudget(t *testing.T) {
 	limits := settings()
 	limits.ListsInFlight = 2

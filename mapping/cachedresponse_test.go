@@ -10,12 +10,12 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// keeper is a service that can read kept replies and do nothing else.
+// cachedResponseService returns a service that can only decode cached replies.
 func cachedResponseService() *Service {
 	return &Service{dialect: contract.Documented(), replyCache: &guestReplyCache{calls: cachedCalls()}}
 }
 
-// TestKeptForm: what was kept is what comes back.
+// TestCachedResponse checks that decoding a cached reply returns what was encoded.
 func TestCachedResponse(t *testing.T) {
 	s := cachedResponseService()
 	key := newFormKey()
@@ -43,8 +43,7 @@ func TestCachedResponse(t *testing.T) {
 	}
 }
 
-// FuzzKept: nothing that is kept, by whomever, breaks what reads it, or is written
-// to.
+// FuzzCachedResponse checks that decoding any cached value neither fails nor modifies it.
 func FuzzCachedResponse(f *testing.F) {
 	key := newFormKey()
 	for _, formKey := range []string{"", key} {

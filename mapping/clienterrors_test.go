@@ -11,21 +11,21 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestClientErrors tells the replies of 500 and above that the contract demands for
-// what a client sent from those that operators have to look at.
+// TestClientErrors checks which replies of 500 and above count as caused by the client,
+// because the contract demands them, and which need an operator's attention.
 func TestClientErrors(t *testing.T) {
 	const json = "application/json"
 	tests := []struct {
 		name    string
 		magento bool
-		role    contract.Role // Guest unless given
-		method  string        // GET unless given
+		role    contract.Role // default Guest
+		method  string        // default GET
 		target  string
 		body    string
 		accept  string
-		fails   error // of the store
+		fails   error // error of the store
 		panics  bool
-		gone    bool // the client
+		gone    bool // whether the client has gone
 		status  int
 		client  bool
 	}{
@@ -95,8 +95,8 @@ func TestClientErrors(t *testing.T) {
 	}
 }
 
-// TestUnacceptableToTheOldSystem: what the old system refuses with 500 for its Accept
-// is known before it is asked.
+// TestLegacyNotAcceptable checks that a call is recognized whose Accept header the legacy
+// system refuses with 500, before it is forwarded.
 func TestLegacyNotAcceptable(t *testing.T) {
 	s := openShop(t, contract.Magento())
 	for accept, want := range map[string]bool{"image/png": true, "": true, "application/json": false} {

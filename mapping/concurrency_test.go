@@ -14,12 +14,12 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestOverlappingBatches: whatever many batches at once leave behind, some order
-// of whole batches leaves too. Each batch writes a number of its own to two
-// fields of three of five items.
+// TestOverlappingBatches checks that overlapping batch updates leave the same result as
+// some sequence of whole batches. Each batch writes its own number to two fields of three
+// out of five items.
 func TestOverlappingBatches(t *testing.T) {
 	const rounds = 10
-	// Between two items of a batch others get their turn.
+	// Between two items of a batch, let others run.
 	s := openFaulty(t, contract.Documented(), func(string, adapter.Key) error {
 		for range rand.IntN(100) {
 			runtime.Gosched()
@@ -35,7 +35,7 @@ func overlap(t *testing.T, s *shop, seed uint64) {
 	t.Helper()
 	const batches, items, each = 50, 5, 3
 	random := rand.New(rand.NewPCG(seed, 0))
-	written := make([][]int, batches) // the items of each batch, in its order
+	written := make([][]int, batches) // the items of each batch, in order
 	for b := range written {
 		for _, i := range random.Perm(items)[:each] {
 			written[b] = append(written[b], i+1)
@@ -59,7 +59,7 @@ func overlap(t *testing.T, s *shop, seed uint64) {
 	running.Wait()
 
 	// The batch whose values an item holds came after all others that wrote it.
-	after := map[int]map[int]bool{} // by batch: those it must come after
+	after := map[int]map[int]bool{} // by batch: the batches it must come after
 	for id := 1; id <= items; id++ {
 		item := s.item(t, id)
 		if item["qty"] != item["min_sale_qty"] {
@@ -84,8 +84,8 @@ func overlap(t *testing.T, s *shop, seed uint64) {
 	}
 }
 
-// findCycle returns nodes of a relation of which each leads to the next and the
-// last to the first, or nil.
+// findCycle returns nodes of a cycle in a graph, each with an edge to the next and the
+// last with one to the first, or nil.
 func findCycle(edges map[int]map[int]bool) []int {
 	done := map[int]bool{}
 	var path []int

@@ -8,18 +8,18 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// countedAdapter writes down which of its stores are read, once for each call,
-// which is one statement on the reference adapter.
+// A countingAdapter records which of its stores are read, once for each call of a store.
+// On the reference adapter each such call is one statement.
 type countingAdapter struct {
 	adapter.Adapter
 	reads *reads
 }
 
-// reads are the calls of stores that read, in their order.
+// reads are the recorded store reads, in order.
 type reads struct {
 	mu         sync.Mutex
 	resources  []adapter.Resource
-	listStarts []string // of the lists among them
+	listStarts []string // how each list among them started
 }
 
 func (r *reads) add(resource adapter.Resource) {
@@ -28,7 +28,7 @@ func (r *reads) add(resource adapter.Resource) {
 	r.resources = append(r.resources, resource)
 }
 
-// take returns the reads since it was called last.
+// take returns the reads since the last call of take or takeListStarts.
 func (r *reads) take() []adapter.Resource {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,8 +37,8 @@ func (r *reads) take() []adapter.Resource {
 	return from
 }
 
-// takeForms returns the forms of the lists since take or takeForms was called
-// last.
+// takeListStarts returns how the lists started that were read since the last call of take
+// or takeListStarts.
 func (r *reads) takeListStarts() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,7 +47,7 @@ func (r *reads) takeListStarts() []string {
 	return forms
 }
 
-// addList notes a list, and how it comes to where it begins.
+// addList records the read of a list, and how it reaches its start.
 func (r *reads) addList(resource adapter.Resource, p *adapter.ListParams) {
 	form := "start"
 	switch {

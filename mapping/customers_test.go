@@ -13,11 +13,11 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A customerShop is the demo store with customers that also have what those of
-// the demo lack, served in both dialects.
+// A customerShop serves the demo store in both dialects, with additional customers that
+// have the fields missing from the demo's.
 type customerShop struct {
 	services map[string]*mapping.Service
-	headers  map[string]string // Authorization by caller
+	headers  map[string]string // Authorization header by caller
 	reads    *reads
 }
 
@@ -26,7 +26,7 @@ const (
 	asXML  = "application/xml"
 )
 
-// openCustomerShop starts the shop; maxRows bounds lists without a limit.
+// openCustomerShop opens the shop; maxRows limits lists without a limit.
 func openCustomerShop(t *testing.T, maxRows int64) *customerShop {
 	t.Helper()
 	data := loadDemo(t)
@@ -65,7 +65,7 @@ func openCustomerShop(t *testing.T, maxRows int64) *customerShop {
 	return shop
 }
 
-// get answers GET of a path below the prefix.
+// get sends a GET for a path below the prefix.
 func (shop *customerShop) get(t *testing.T, dialect, as, path, accept string) (status int, body string) {
 	t.Helper()
 	r := httptest.NewRequest("GET", "/api/rest"+path, nil)
@@ -87,9 +87,9 @@ const (
 	filteringRefused = `{"messages":{"error":[{"code":400,"message":"Resource collection filtering error."}]}}`
 )
 
-// TestCustomerReads covers what no recorded exchange and no clause of the
-// document shows: the exact bytes, the order of the fields included, of records
-// that have every field, and the modifiers on every special field.
+// TestCustomerReads checks what neither a recorded exchange nor a clause of the
+// specification covers: the exact bytes, including the order of fields, of records that
+// have every field, and the list modifiers on every special field.
 func TestCustomerReads(t *testing.T) {
 	shop := openCustomerShop(t, 1000)
 	tests := []struct {
@@ -211,13 +211,13 @@ func TestCustomerAddressReads(t *testing.T) {
 	}
 }
 
-// TestCustomerOwnership crosses the calls with the callers: whose records a
-// Customer reads is the same in both dialects, but for the list.
+// TestCustomerOwnership sends each call as each caller. Which records a Customer can read
+// is the same in both dialects, except for the list.
 func TestCustomerOwnership(t *testing.T) {
 	shop := openCustomerShop(t, 1000)
 	tests := []struct {
 		path   string
-		own    string // "customer 1" or "customer 2"; "" for none of them
+		own    string // "customer 1", "customer 2", or "" for neither
 		absent bool
 	}{
 		{path: "/customers/1", own: "customer 1"},
@@ -272,7 +272,7 @@ func TestCustomerOwnership(t *testing.T) {
 	}
 }
 
-// TestCustomerStoreCalls bounds what one request asks of the upstream.
+// TestCustomerStoreCalls limits the number of store calls that one request makes.
 func TestCustomerStoreCalls(t *testing.T) {
 	shop := openCustomerShop(t, 1000)
 	tests := []struct {
@@ -302,7 +302,8 @@ func TestCustomerStoreCalls(t *testing.T) {
 	}
 }
 
-// TestCustomerListsAreBounded: lists without a limit keep to the operator's.
+// TestCustomerListsAreBounded checks that lists without a limit respect the operator's
+// limit.
 func TestCustomerListsAreBounded(t *testing.T) {
 	shop := openCustomerShop(t, 1)
 	for path, want := range map[string]string{

@@ -15,12 +15,12 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// write sends a body in JSON as role.
+// write sends a JSON body as role.
 func (s *shop) write(role contract.Role, method, target, body string) mapping.Response {
 	return s.serve(role, method, target, body, "Accept", "application/json", "Content-Type", "application/json")
 }
 
-// kept returns what is stored of a record.
+// storedRecord returns a record as stored.
 func (s *shop) storedRecord(t testing.TB, r adapter.Resource, key adapter.Key) adapter.Record {
 	t.Helper()
 	store, err := s.direct.Store(r)
@@ -34,8 +34,8 @@ func (s *shop) storedRecord(t testing.TB, r adapter.Resource, key adapter.Key) a
 	return record
 }
 
-// body writes a record in JSON: the fields of base, with others in their place or
-// besides; no is a field that is left out.
+// body returns base in JSON, with other fields added or replaced; a field set to no is
+// left out.
 func body(t testing.TB, base map[string]any, other ...any) string {
 	t.Helper()
 	fields := map[string]any{}
@@ -66,8 +66,8 @@ func newAddress() map[string]any {
 		"region": "Texas", "postcode": "73301", "telephone": "555-0001"}
 }
 
-// TestOriginalsAddressTexts has the column of the original in the table of
-// customers 6; that of the document is in its own cases.
+// TestMagentoAddressMessages checks the magento column of the table in customers 6. The
+// specification's own cases cover the documented one.
 func TestMagentoAddressMessages(t *testing.T) {
 	const (
 		country  = `400 "Country" is a required value.`
@@ -134,8 +134,8 @@ func TestMagentoAddressMessages(t *testing.T) {
 	checkSaved(t, s.write(contract.Admin, "PUT", "/customers/addresses/2", `{"postcode":"","country_id":"IE"}`))
 }
 
-// TestOriginalsCustomerTexts has what the original says where the document has
-// other texts or none (customers 4 and 5).
+// TestMagentoCustomerMessages checks the messages of the magento dialect that differ from
+// those of the documented one, or have no counterpart there (customers 4 and 5).
 func TestMagentoCustomerMessages(t *testing.T) {
 	const taken, zero, unsaved, unhandled = "500 This customer email already exists", "500 Customer email is required", "0 id is not specified", "500 Unhandled simple errors."
 	s := openShop(t, contract.Magento())
@@ -166,7 +166,7 @@ func TestMagentoCustomerMessages(t *testing.T) {
 	}
 }
 
-// TestStoredCustomer: what a customer gets who is created (customers 5).
+// TestStoredCustomer checks what is stored for a new customer (customers 5).
 func TestStoredCustomer(t *testing.T) {
 	key := regexp.MustCompile(`^[0-9a-f]{32}$`)
 	long := strings.Repeat("long ", 20) + "password"
@@ -195,7 +195,8 @@ func TestStoredCustomer(t *testing.T) {
 	})
 }
 
-// TestBodiesThatSaveNothing leave the time of the last change (customers 5).
+// TestBodiesThatSaveNothing checks that some bodies leave the time of the last change
+// untouched (customers 5).
 func TestBodiesThatSaveNothing(t *testing.T) {
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		before := s.storedRecord(t, adapter.Customers, 1).Get("updated_at")
@@ -213,7 +214,7 @@ func TestBodiesThatSaveNothing(t *testing.T) {
 	})
 }
 
-// TestNumbersOfOptions are compared as numbers (customers 4).
+// TestOptionNumbers checks that options are compared as numbers (customers 4).
 func TestOptionNumbers(t *testing.T) {
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		for sent, want := range map[any]string{"01": "1", "2.0": "2", " 3": "3", true: "1", 2: "2", "3": "3"} {
@@ -229,9 +230,9 @@ func TestOptionNumbers(t *testing.T) {
 	})
 }
 
-// TestOneEmailAtOnce: of many customers created at once with one e-mail address
-// there is one, and all others are told of it. Hashing their passwords is what takes
-// the time; with -short there are fewer.
+// TestConcurrentCustomersWithOneEmail checks that only one of many customers created at
+// the same time with the same e-mail address is stored, and that the others are told so.
+// Hashing their passwords takes most of the time; with -short there are fewer.
 func TestConcurrentCustomersWithOneEmail(t *testing.T) {
 	clients := 50
 	if !nightly.Whole() {
@@ -262,8 +263,8 @@ func TestConcurrentCustomersWithOneEmail(t *testing.T) {
 	})
 }
 
-// movedAdapter lets something happen to an address between the time a call reads
-// it and the time it writes.
+// An interferingAdapter changes an address between the moment a call reads it and the
+// moment it writes it.
 type interferingAdapter struct {
 	adapter.Adapter
 	meanwhile func(addresses adapter.Store)
@@ -288,8 +289,8 @@ func (s movedStore) Get(ctx context.Context, p *adapter.GetParams) (adapter.Reco
 	return r, err
 }
 
-// TestRegionOfAnotherCountry: a region is held against the country the address has
-// when it is saved, not the one it had before.
+// TestRegionAfterCountryChange checks that a region is validated against the country that
+// the address has when it is saved, not an earlier one.
 func TestRegionAfterCountryChange(t *testing.T) {
 	s := openShopWith(t, contract.Documented(), settings(), func(upstream adapter.Adapter) adapter.Adapter {
 		return interferingAdapter{upstream, func(addresses adapter.Store) {

@@ -9,7 +9,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestEmail has every row of the table of customers 5; in the messages wanted '@'
+// TestEmail checks every row of the table in customers 5. In the expected messages, '@'
 // stands for the host.
 func TestEmail(t *testing.T) {
 	const (
@@ -98,7 +98,7 @@ func TestEmail(t *testing.T) {
 	}
 }
 
-// TestEmailCrash: what the original dies of (customers 5).
+// TestEmailCrash checks the addresses on which the original crashes (customers 5).
 func TestEmailCrash(t *testing.T) {
 	for _, address := range []string{"a@a-.zz", "a@x.com-"} {
 		faults := checkEmail(contract.Magento(), "Email", address)

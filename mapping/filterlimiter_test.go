@@ -12,7 +12,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A slowAdapter lists products that match patterns only when it is let, or never.
+// A blockingFilterAdapter blocks lists of products that match patterns until the test
+// releases them.
 type blockingFilterAdapter struct {
 	adapter.Adapter
 	entered chan struct{}
@@ -51,7 +52,7 @@ func filtered(operator, operand string) string {
 	return "/products?limit=5&filter[0][attribute]=name&filter[0][" + operator + "]=" + url.QueryEscape(operand)
 }
 
-// nothingTaken fails unless every budget has been returned.
+// checkBudgetsReturned fails the test if any budget has not been returned.
 func checkBudgetsReturned(t *testing.T, s *mapping.Service) {
 	t.Helper()
 	for _, b := range s.Budgets() {
@@ -61,8 +62,8 @@ func checkBudgetsReturned(t *testing.T, s *mapping.Service) {
 	}
 }
 
-// TestFiltersInFlight: of the places for expensive filters Guests have half, and all else
-// needs none.
+// TestFiltersInFlight checks that Guests get half of the slots for expensive filters, and
+// that other lists need no slot.
 func TestFiltersInFlight(t *testing.T) {
 	t.Parallel()
 	limits := settings()
@@ -114,8 +115,8 @@ func TestFiltersInFlight(t *testing.T) {
 	})
 }
 
-// TestFilterTimeout: a list whose conditions take too long ends, and is no fault of the
-// store.
+// TestFilterTimeout checks that a list whose filters take too long is canceled, and does
+// not count as a failure of the store.
 func TestFilterTimeout(t *testing.T) {
 	t.Parallel()
 	limits := settings()
@@ -139,8 +140,9 @@ func TestFilterTimeout(t *testing.T) {
 	}
 }
 
-// TestMatchBytesOfLists: a list that would have patterns matched with too much text is
-// refused, whoever matches them, and a pattern that is too complex is refused as such.
+// TestMatchBytes checks that a list is refused if its patterns would be matched against
+// too much text, whoever matches them, and that an overly complex pattern is refused as
+// such.
 func TestMatchBytes(t *testing.T) {
 	t.Parallel()
 	limits := settings()

@@ -197,8 +197,8 @@ func TestOptionalText(t *testing.T) {
 	}
 }
 
-// TestFormsAreOfFields: what a form reads is a field of the table, with a place to
-// store it.
+// TestFormFieldsExist checks that every field of a form is in the table of fields and has
+// an attribute.
 func TestFormFieldsExist(t *testing.T) {
 	fields := contract.StandardFields()
 	for name, of := range map[string]struct {

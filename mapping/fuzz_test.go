@@ -24,13 +24,13 @@ var (
 	timeForm    = regexp.MustCompile(`^([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}|null)$`)
 )
 
-// restoredAfter is how many bodies that were stored the fuzz target leaves in the
-// store: putting the demo back takes longer than what it tests.
+// restoreInterval is the number of stored bodies after which the fuzz target restores the
+// demo store, which takes longer than what it tests.
 const restoreInterval = 25
 
-// FuzzBody sends a body to a call that reads one, in both dialects, and holds the
-// answers against what all have in common (see take). What is stored of stock
-// keeps the form of its kind.
+// FuzzBody sends a body to a call that reads one, in both dialects, and runs the checks
+// that apply to all replies (see sendAndCheck). Stored stock values must keep the form of
+// their kind.
 func FuzzBody(f *testing.F) {
 	calls := bodyCalls(f)
 	contentTypes := []string{"application/json", "text/xml", "text/plain", "application/xhtml+xml; charset=UTF-8", ""}
@@ -66,7 +66,7 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// FuzzTarget asks for whatever a request target may be, as every role, in both dialects.
+// FuzzTarget sends a GET for any request target as every role, in both dialects.
 func FuzzTarget(f *testing.F) {
 	for i, l := range modifiedLists() {
 		f.Add(uint8(i), l.target+"?filter[1][attribute]="+l.text+"&filter[1][like]=%25a%25&order="+l.order+"&dir=asc&limit=2&page=1e0&attrs=entity_id,"+l.text)
@@ -81,7 +81,7 @@ func FuzzTarget(f *testing.F) {
 	f.Fuzz(func(t *testing.T, role uint8, target string) {
 		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader("GET /api/rest" + target + " HTTP/1.1\r\nHost: shop.example\r\nAccept: application/json\r\n\r\n")))
 		if err != nil {
-			return // no request reaches the service
+			return // not a request that reaches the service
 		}
 		for _, s := range shops {
 			asked := r.Clone(t.Context())
@@ -89,7 +89,7 @@ func FuzzTarget(f *testing.F) {
 				asked.Header.Set("Authorization", signed)
 			}
 			got := s.service.Serve(t.Context(), asked, "http", nil)
-			if asked.Header.Get("Accept") == "application/json" { // the target has not ended the line
+			if asked.Header.Get("Accept") == "application/json" { // the target does not end the request line
 				s.checkContractReply(t, s.dialect.Name+" "+target, got)
 			}
 			s.checkNothingLogged(t)
@@ -97,14 +97,14 @@ func FuzzTarget(f *testing.F) {
 	})
 }
 
-// A recordedBody is the body of a recorded call, by the place of the call.
+// A recordedBody is the body of a recorded call, with the index of the call.
 type recordedBody struct {
 	call              uint8
 	contentType, body string
 }
 
-// recordedBodies returns the bodies that the recordings and the document's own
-// cases send, each once.
+// recordedBodies returns the distinct bodies in the recordings and in the specification's
+// own cases.
 func recordedBodies(t testing.TB, calls []bodyCall) []recordedBody {
 	t.Helper()
 	recorded, err := contracttests.Exchanges()
@@ -138,7 +138,7 @@ func recordedBodies(t testing.TB, calls []bodyCall) []recordedBody {
 	return bodies
 }
 
-// checkWellFormed parses a body by its type.
+// checkWellFormed parses a body according to its content type.
 func checkWellFormed(t testing.TB, what string, r mapping.Response) {
 	t.Helper()
 	var err error
@@ -162,9 +162,9 @@ func checkWellFormed(t testing.TB, what string, r mapping.Response) {
 	}
 }
 
-// checkForms holds an item against the kinds of its attributes (stock 2.1). Flags and
-// backorders are whole numbers: an update of the product stores what it does not
-// check (products 7.1).
+// checkStockValues checks the values of an item against the kinds of its attributes
+// (stock 2.1). Flags and backorders need only be integers, because an update of the
+// product stores values that it does not check (products 7.1).
 func checkStockValues(t *testing.T, item map[string]string) {
 	t.Helper()
 	for name, value := range item {

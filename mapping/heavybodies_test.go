@@ -15,11 +15,11 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// heavy is the size of the largest body that is taken by default.
+// maxBodyBytes is the default limit for a body.
 const maxBodyBytes = 16 << 20
 
-// TestHeavyBodies sends every call some of the heaviest bodies there may be: what
-// each uses up is in proportion to it, and so is the reply.
+// TestHeavyBodies sends some of the most expensive bodies to every call. The memory each
+// takes must be proportional to its size, and so must the reply.
 func TestHeavyBodies(t *testing.T) {
 	many := func(format string, n int) string {
 		var b strings.Builder
@@ -46,7 +46,7 @@ func TestHeavyBodies(t *testing.T) {
 		shop := &bodyShop{shop: s, watcher: s.watchStore(t)}
 		shop.restore(t)
 		for i, c := range bodyCalls(t) {
-			// The fields that hold the most, or may hold a list, and one of all others.
+			// the fields that hold the most or may hold a list, and one of the others
 			var fields []string
 			for j := range c.fields.Fields {
 				f := &c.fields.Fields[j]
@@ -75,7 +75,7 @@ func TestHeavyBodies(t *testing.T) {
 	}
 }
 
-// takeHeavy is take for a body in JSON, with an eye on memory.
+// sendHeavyAndCheck is like sendAndCheck for a JSON body, and also checks memory.
 func (s *bodyShop) sendHeavyAndCheck(t *testing.T, what string, c bodyCall, body string) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -110,11 +110,11 @@ func deflated(t testing.TB, n int) []byte {
 	return b.Bytes()
 }
 
-// TestImageBombs uploads images that unfold to much more than they are: they are
-// refused, or what unfolds is never looked at.
+// TestImageBombs uploads images that decompress to many times their size. They must be
+// refused, or never be decompressed.
 func TestImageBombs(t *testing.T) {
 	bomb := deflated(t, 256<<20)
-	dot := deflated(t, 2) // the filter of the line and one grey pixel
+	dot := deflated(t, 2) // the filter of the line and one gray pixel
 	picture := func(width, height uint32, data []byte, extra ...[]byte) []byte {
 		header := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, width), height)
 		parts := append([][]byte{[]byte("\x89PNG\r\n\x1a\n"), chunk("IHDR", append(header, 8, 0, 0, 0, 0))}, extra...)

@@ -18,7 +18,7 @@ import (
 
 const testPixels = 5000
 
-// drawn returns a picture that no encoder can make small.
+// noisyImage returns an image that no encoder can compress well.
 func noisyImage(width, height int) *image.Paletted {
 	m := image.NewPaletted(image.Rect(0, 0, width, height), color.Palette{color.Black, color.White, color.Gray{Y: 99}})
 	for i := range m.Pix {
@@ -52,10 +52,10 @@ func aGIF(t testing.TB, pictures, width, height int) []byte {
 	return encoded(t, func(b *bytes.Buffer) error { return gif.EncodeAll(b, all) })
 }
 
-// largePNG is a PNG that says it is of another size.
+// largePNG returns a PNG that claims another size in its header.
 func largePNG(t testing.TB, width, height uint32) []byte {
 	content := aPNG(t, 1, 1)
-	header := content[12:29] // its type, and what its check covers
+	header := content[12:29] // its type, and what its checksum covers
 	binary.BigEndian.PutUint32(header[4:], width)
 	binary.BigEndian.PutUint32(header[8:], height)
 	binary.BigEndian.PutUint32(content[29:], crc32.ChecksumIEEE(header))
@@ -116,7 +116,7 @@ func TestMediaType(t *testing.T) {
 	}
 }
 
-// TestCutPictures: of a picture nothing may be missing.
+// TestTruncatedImages checks that an image must be complete.
 func TestTruncatedImages(t *testing.T) {
 	p := newImageChecker(testPixels)
 	for name, content := range map[string][]byte{"png": aPNG(t, 9, 9), "jpeg": aJPEG(t, 9, 9), "gif": aGIF(t, 2, 9, 9)} {
@@ -128,8 +128,8 @@ func TestTruncatedImages(t *testing.T) {
 	}
 }
 
-// TestPicturesWait: a picture waits while others have all the pixels there are,
-// and no longer than its caller.
+// TestImageChecksWait checks that an image waits while others use all pixels of the
+// limit, but no longer than its caller.
 func TestImageChecksWait(t *testing.T) {
 	p := newImageChecker(testPixels)
 	if !p.inFlight.TryAcquire(testPixels - 80) {
@@ -145,8 +145,8 @@ func TestImageChecksWait(t *testing.T) {
 	}
 }
 
-// FuzzGIFPixels: where the library finds pictures, their pixels have all been
-// counted.
+// FuzzGIFPixels checks that gifPixels counts the pixels of all images that the library
+// decodes.
 func FuzzGIFPixels(f *testing.F) {
 	f.Add(aGIF(f, 1, 3, 3))
 	f.Add(aGIF(f, 3, 4, 2))

@@ -74,8 +74,8 @@ func TestImageFile(t *testing.T) {
 
 var imageFileForm = regexp.MustCompile(`\A([A-Za-z0-9_-])/([A-Za-z0-9_-])/[A-Za-z0-9_.-]+\.png\z`)
 
-// FuzzImageFile: whatever the name, its file is in two folders of one character,
-// below and nowhere else, and short enough.
+// FuzzImageFile checks that for any name the file is below two folders of one character,
+// and nowhere else, and that its path is short enough.
 func FuzzImageFile(f *testing.F) {
 	for _, seed := range []string{"front", "..", "../x", ".", "a b", "é", "\x00", "_", strings.Repeat("x", 300), "a\xff"} {
 		f.Add(seed)

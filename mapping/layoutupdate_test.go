@@ -8,8 +8,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// layoutFault returns the message by which a layout update is refused, "" of one
-// that passes.
+// layoutFault returns the message of a refused layout update, or "" if it is valid.
 func layoutFault(t *testing.T, text string) string {
 	t.Helper()
 	w := productWrite{productWrites: &productWrites{resource: &resource{dialect: contract.Documented()}}}
@@ -23,7 +22,7 @@ func layoutFault(t *testing.T, text string) string {
 	return strings.TrimPrefix(fault.Message, `Invalid attribute "custom_layout_update": `)
 }
 
-// TestCheckLayout holds the texts of products 5.5.
+// TestCheckLayout checks the texts of products 5.5.
 func TestCheckLayout(t *testing.T) {
 	const (
 		passes   = ""
@@ -65,7 +64,8 @@ func TestCheckLayout(t *testing.T) {
 	}
 }
 
-// FuzzCheckLayout: any text passes or is refused by one of the three texts.
+// FuzzCheckLayout checks that any text is valid or refused with one of the three
+// messages.
 func FuzzCheckLayout(f *testing.F) {
 	for _, seed := range []string{`<a template="../x"/>`, `<action><y helper="z"/></action>`, "</layout><layout>", "x & y", "<!-- -- -->", "<![CDATA[../]]>", "<a b='1' b='2'/>", "\x00"} {
 		f.Add(seed)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzKeptLegacy: what is kept is read as it was written, and what is no reply is
-// noticed.
+// FuzzLegacyReply checks that a cached legacy reply decodes to what was encoded, and that
+// other values are rejected.
 func FuzzLegacyReply(f *testing.F) {
 	reply := LegacyReply{Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/xml"}, "X-Twice": {"1", "2"}, "Date": nil}, Body: []byte("<a/>")}
 	whole, err := encodeLegacyReply(&reply)

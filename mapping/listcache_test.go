@@ -22,8 +22,8 @@ func newTestMemory(t testing.TB) *listCache {
 	return m
 }
 
-// TestListKeys compares lists that differ in one thing alone, or hold the same
-// texts divided otherwise.
+// TestListKeys compares lists that differ in exactly one respect, or that hold the same
+// texts divided differently.
 func TestListKeys(t *testing.T) {
 	where := func(tests ...adapter.Test) adapter.ListParams {
 		return adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{{Any: tests}}}}
@@ -76,7 +76,7 @@ func TestListKeys(t *testing.T) {
 	}
 }
 
-// FuzzListKey: two lists of tests are of one key only if they are the same.
+// FuzzListKey checks that two lists of tests have the same key only if they are the same.
 func FuzzListKey(f *testing.F) {
 	f.Add("a", "bc", "ab", "c")
 	f.Add("", "\x00", "\x00", "")
@@ -91,7 +91,7 @@ func FuzzListKey(f *testing.F) {
 	})
 }
 
-// TestMemoryIsBounded floods it with lists that nobody asks for again.
+// TestListCacheIsBounded fills the cache with lists that are never requested again.
 func TestListCacheIsBounded(t *testing.T) {
 	m := newTestMemory(t)
 	for owner := range int64(2 * maxPositions) {
@@ -107,7 +107,7 @@ func TestListCacheIsBounded(t *testing.T) {
 	}
 }
 
-// TestMarksAreBounded remembers no long texts, and no lists.
+// TestLongMarksAreNotCached checks that marks with long texts or lists are not cached.
 func TestLongMarksAreNotCached(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -131,9 +131,8 @@ func TestLongMarksAreNotCached(t *testing.T) {
 	}
 }
 
-// TestEveryWriteStartsAGeneration writes each resource by each method, in a store
-// that holds nothing to write: what was learnt before is neither told nor still
-// kept.
+// TestEveryWriteStartsAGeneration writes each resource with each method, in a store that
+// holds no records. Entries from before the write must neither be used nor stored.
 func TestEveryWriteStartsAGeneration(t *testing.T) {
 	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "shop.db"), Migrate: true})
 	if err != nil {
@@ -189,7 +188,7 @@ func TestEveryWriteStartsAGeneration(t *testing.T) {
 					if _, ok := now.total(); ok {
 						t.Errorf("%s: a total from before the write", r)
 					}
-					before[r].setTotal(6, a.listCache.now()) // by a call that began before
+					before[r].setTotal(6, a.listCache.now()) // by a call that began before the write
 					if _, ok := now.total(); ok {
 						t.Errorf("%s: a total that was overtaken by the write", r)
 					}
@@ -204,7 +203,8 @@ func TestEveryWriteStartsAGeneration(t *testing.T) {
 	}
 }
 
-// TestEveryWriteShowsInItself: no row of the table leaves out its own resource.
+// TestWritesAffectTheirOwnResource checks that every row of the table includes its own
+// resource.
 func TestWritesAffectTheirOwnResource(t *testing.T) {
 	for r, shown := range affectedLists() {
 		if !slices.Contains(shown, r) {

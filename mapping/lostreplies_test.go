@@ -11,8 +11,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A lossy adapter is a real one whose connection is lost at the very end of each
-// write: it is done, and fails.
+// A connectionLosingAdapter loses its connection at the end of each write: the write
+// succeeds, but returns an error.
 type connectionLosingAdapter struct{ adapter.Adapter }
 
 func (l connectionLosingAdapter) Store(r adapter.Resource) (adapter.Store, error) {
@@ -22,7 +22,7 @@ func (l connectionLosingAdapter) Store(r adapter.Resource) (adapter.Store, error
 
 type connectionLosingStore struct{ adapter.Store }
 
-// lost returns what a write answers that ended with err.
+// loseConnection returns the error of a write that ended with err.
 func loseConnection(err error) error {
 	if err != nil {
 		return err
@@ -43,8 +43,8 @@ func (s connectionLosingStore) Delete(ctx context.Context, p *adapter.DeletePara
 	return loseConnection(s.Store.Delete(ctx, p))
 }
 
-// TestLostAnswers: a write that failed, and was done all the same, shows in lists
-// whose pages and length had been learnt before.
+// TestWritesWithLostReplies checks that a write that failed although it was committed
+// shows in lists whose positions and totals were cached.
 func TestWritesWithLostReplies(t *testing.T) {
 	const stock, people, products = "/stockitems?order=qty&dir=desc", "/customers?order=email&dir=asc", "/products?order=name&dir=asc"
 	for _, c := range []struct {
@@ -68,7 +68,7 @@ func TestWritesWithLostReplies(t *testing.T) {
 			pages := func() string {
 				t.Helper()
 				var all strings.Builder
-				for _, page := range []int{99, 4, 3, 2, 1} { // the first pages would teach it the places of the others
+				for _, page := range []int{99, 4, 3, 2, 1} { // reading the first pages first would cache the positions of the others
 					r := s.serve(c.role, "GET", fmt.Sprintf("%s&limit=2&page=%d", c.list, page), "", "Accept", "application/json")
 					if r.Status != 200 {
 						t.Fatalf("page %d: %d %s", page, r.Status, r.Body)

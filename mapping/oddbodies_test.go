@@ -20,8 +20,8 @@ type bodyCall struct {
 	fields             *contract.FieldTable
 }
 
-// bodyCalls returns every call that reads a body, by every path with another
-// handler or another level, as an Admin may make them in one of the dialects.
+// bodyCalls returns every call that reads a body, with each path that has a handler or a
+// store view of its own. An Admin may make each of them in at least one dialect.
 func bodyCalls(t testing.TB) []bodyCall {
 	t.Helper()
 	values := map[string]string{":category_id": "3", ":store": "2", ":image": "1", ":website_id": "1"}
@@ -54,8 +54,8 @@ func bodyCalls(t testing.TB) []bodyCall {
 	return calls
 }
 
-// An oddValue is a value that a field may be sent, in each of the formats: with
-// the field's name for every %s. "" is for what a format cannot write.
+// An oddValue is an odd value for a field, in each format. "%s" stands for the field's
+// name. "" means that the format cannot express the value.
 type oddValue struct{ name, json, xml, form string }
 
 func oddValues() []oddValue {
@@ -118,8 +118,8 @@ func oddValues() []oddValue {
 	}
 }
 
-// bodiesWith returns the base, which is JSON, with a value for a field, in every
-// format that can write it, by content types.
+// bodiesWith returns, by content type, the body base (in JSON) with the field set to a
+// value, in every format that can express it.
 func bodiesWith(t testing.TB, base, field string, v oddValue) map[string]string {
 	t.Helper()
 	decoded := decoded(t, base)
@@ -133,7 +133,7 @@ func bodiesWith(t testing.TB, base, field string, v oddValue) map[string]string 
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Names stand for every verb of a format.
+	// named inserts the field's name for every verb of a format.
 	named := func(format string) string {
 		if strings.Contains(format, "%[1]s") {
 			return fmt.Sprintf(format, field)
@@ -168,8 +168,8 @@ func bodiesWith(t testing.TB, base, field string, v oddValue) map[string]string 
 	return bodies
 }
 
-// formPairs writes the plain members of a record, and the first values of lists,
-// as pairs of a form, each with an ampersand behind it.
+// formPairs returns the scalar members of a record, and the first values of its lists, as
+// form-encoded pairs with an ampersand after each.
 func formPairs(members map[string]any) string {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(members)) {
@@ -185,10 +185,10 @@ func formPairs(members map[string]any) string {
 	return text.String()
 }
 
-// A badShop takes bad bodies.
+// A bodyShop is a shop that receives odd bodies.
 type bodyShop struct {
 	*shop
-	watcher *storeWatcher // nil where the store is none of SQLite
+	watcher *storeWatcher // nil unless the store is SQLite
 	number  int
 }
 
@@ -200,7 +200,7 @@ func openBodyShop(t testing.TB, d *contract.Dialect) *bodyShop {
 	return b
 }
 
-// openBadShopOn is openBadShop on the empty database of a DSN.
+// openBodyShopOn is like openBodyShop, with the empty database of a DSN.
 func openBodyShopOn(t testing.TB, d *contract.Dialect, dsn string) *bodyShop {
 	t.Helper()
 	b := &bodyShop{shop: openShopOn(t, d, dsn)}
@@ -208,7 +208,7 @@ func openBodyShopOn(t testing.TB, d *contract.Dialect, dsn string) *bodyShop {
 	return b
 }
 
-// restore puts the demo store back, and an image of product 1.
+// restore restores the demo store, with an image of product 1.
 func (s *bodyShop) restore(t testing.TB) {
 	t.Helper()
 	s.reset(t)
@@ -216,7 +216,8 @@ func (s *bodyShop) restore(t testing.TB) {
 	s.mayHaveChanged(t, mapping.Response{})
 }
 
-// moved reports whether anything may have been stored by what was answered by r.
+// mayHaveChanged reports whether the call that was answered with r may have stored
+// anything.
 func (s *bodyShop) mayHaveChanged(t testing.TB, r mapping.Response) bool {
 	t.Helper()
 	if s.watcher == nil {
@@ -225,16 +226,16 @@ func (s *bodyShop) mayHaveChanged(t testing.TB, r mapping.Response) bool {
 	return s.watcher.mayHaveChanged(t)
 }
 
-// fresh puts what must be unique into a body: one that no other body has.
+// withUniqueValues replaces the values of a body that must be unique.
 func (s *bodyShop) withUniqueValues(body string) string {
 	s.number++
 	body = strings.Replace(body, "eve@example.com", fmt.Sprintf("eve%d@example.com", s.number), 1)
 	return strings.Replace(body, `"sku":"new"`, fmt.Sprintf(`"sku":"new%d"`, s.number), 1)
 }
 
-// take sends a body and checks the answer by what all answers have in common: the
-// contract has it, it is not much larger than the body, what is refused changes
-// nothing, and nothing is a mistake of ours. It returns the answer.
+// sendAndCheck sends a body and checks what all replies have in common: the contract
+// defines it, it is not much larger than the body, a refused call changes nothing, and
+// nothing is an internal error. It returns the reply.
 func (s *bodyShop) sendAndCheck(t testing.TB, what string, c bodyCall, accept, contentType, body string) mapping.Response {
 	t.Helper()
 	r := s.serve(contract.Admin, c.method, c.path, body, "Accept", accept, "Content-Type", contentType)
@@ -243,15 +244,15 @@ func (s *bodyShop) sendAndCheck(t testing.TB, what string, c bodyCall, accept, c
 	case r.Status == 200, r.Status == 207 && c.isBatch(), crash:
 	case r.Status == 400 || r.Status == 404 || r.Status == 405:
 		s.checkMessages(t, what, r)
-	// The original saves before it looks, and the document has an internal error for
-	// the id of another stock item.
+	// The original saves before it checks, and in the documented dialect the id of
+	// another stock item is an internal error.
 	case r.Status == 500 && (!s.documented() || c.name == "updateStockItem") && r.ContentType != typeHTML:
 		s.checkMessages(t, what, r)
 	default:
 		t.Errorf("%s: %d %s %.300q", what, r.Status, r.ContentType, r.Body)
 	}
-	// A character may be written as six, and a value be shown once for each of the
-	// checks it fails.
+	// One character can take six bytes in the reply, and a value can appear once for each
+	// check that it fails.
 	if most := 1<<18 + 12*len(body); len(r.Body) > most {
 		t.Errorf("%s: the reply to %d bytes has %d", what, len(body), len(r.Body))
 	}
@@ -259,7 +260,7 @@ func (s *bodyShop) sendAndCheck(t testing.TB, what string, c bodyCall, accept, c
 		t.Errorf("%s: %d %.200s, and yet something is stored", what, r.Status, r.Body)
 	} else if moved {
 		s.checkReadable(t, what, c, r.Location)
-		if c.name == "createProductWebsites" || c.name == "createProductCategory" { // which can be done once
+		if c.name == "createProductWebsites" || c.name == "createProductCategory" { // succeeds only once
 			s.restore(t)
 		}
 	}
@@ -269,12 +270,13 @@ func (s *bodyShop) sendAndCheck(t testing.TB, what string, c bodyCall, accept, c
 	return r
 }
 
-// batch reports whether the call answers with a list of outcomes.
+// isBatch reports whether the call replies with a list of outcomes.
 func (c bodyCall) isBatch() bool {
 	return c.name == "updateStockItems" || c.name == "createProductWebsites"
 }
 
-// checkMessages: a refusal has a text for each entry, and none of a program.
+// checkMessages checks that every entry of an error reply has a message, and that none
+// comes from a program.
 func (s *bodyShop) checkMessages(t testing.TB, what string, r mapping.Response) {
 	t.Helper()
 	checkWellFormed(t, what, r)
@@ -292,7 +294,7 @@ func (s *bodyShop) checkMessages(t testing.TB, what string, r mapping.Response) 
 	}
 }
 
-// checkReadable reads what a call stored in every format.
+// checkReadable reads the record that a call has stored, in every format.
 func (s *bodyShop) checkReadable(t testing.TB, what string, c bodyCall, location string) {
 	t.Helper()
 	path := c.path
@@ -308,9 +310,9 @@ func (s *bodyShop) checkReadable(t testing.TB, what string, c bodyCall, location
 	}
 }
 
-// TestBadBodies sends every field that can be written every odd value, in every
-// format, beside others that are good. What the original dies of is a clear
-// refusal in the dialect of the document.
+// TestBadBodies sends every odd value for every writable field, in every format, along
+// with valid fields. Where the magento dialect crashes, the documented dialect must
+// refuse the value.
 func TestBadBodies(t *testing.T) {
 	t.Parallel()
 	sample := newSample(t)
@@ -330,7 +332,7 @@ func testBadBodies(t *testing.T, sample *sample, documented, original *bodyShop)
 	values := oddValues()
 	send := func(t *testing.T, c bodyCall, base, field string, in func(oddValue) oddValue) {
 		for _, v := range values {
-			// Large bodies take their time, and so does every password.
+			// Large bodies take long, and so does every password.
 			often := 20
 			if len(v.json) > 50_000 || c.name == "createCustomer" {
 				often = 100
@@ -371,7 +373,7 @@ func testBadBodies(t *testing.T, sample *sample, documented, original *bodyShop)
 	}
 }
 
-// goodParts returns a good record for each field that holds records.
+// goodParts returns a valid record for each field that holds records.
 func goodParts() map[string]string {
 	return map[string]string{
 		"tier_price":     `{"website_id":0,"cust_group":1,"price_qty":3,"price":2}`,
@@ -382,8 +384,8 @@ func goodParts() map[string]string {
 	}
 }
 
-// oddPart returns an odd value of the field called name in a part, which is JSON, as a
-// value of the field that holds the part, or a list of them.
+// oddPart returns a value for a field that holds a part or a list of parts, in which the
+// part's field called name has an odd value. part is JSON.
 func oddPart(t testing.TB, v oddValue, name, part string, list bool) oddValue {
 	t.Helper()
 	members := decoded(t, part).(map[string]any)
