@@ -14,8 +14,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// sameNumber spells id in the ways that the store takes for the same number, and
-// further ones that it takes for no number (wire 2, "Ids").
+// idSpellings returns id in all spellings that the store takes for the same number, and
+// in others that it does not take for a number (wire 2, "Ids").
 func idSpellings(id string) []string {
 	var escaped strings.Builder
 	for _, digit := range []byte(id) {
@@ -28,9 +28,9 @@ func idSpellings(id string) []string {
 	}
 }
 
-// TestSpellingsOfOthers spells the ids of records that are not the caller's:
-// however it is written, what is not the caller's is not found, and an own id in
-// another spelling, or before a foreign one, leads to nothing else.
+// TestForeignIDSpellings requests the records of others in odd spellings of their ids.
+// They must not be found in any spelling, and the caller's own id in another spelling, or
+// in front of a foreign one, must not lead to another record.
 func TestForeignIDSpellings(t *testing.T) {
 	t.Parallel()
 	for _, d := range contract.Dialects() {
@@ -52,7 +52,7 @@ func (m *labeledShop) checkSpellings(t *testing.T, rule *readCase, c caller) {
 	t.Helper()
 	for _, p := range combinations(rule.parameters) {
 		if len(p) == 0 {
-			continue // a list of all has no id
+			continue // a list of all records has no id
 		}
 		plain := m.expectedStatus(rule, c, p)
 		ask := func(id string) (status int, path string) {
@@ -74,8 +74,8 @@ func (m *labeledShop) checkSpellings(t *testing.T, rule *readCase, c caller) {
 	}
 }
 
-// widening returns query strings that would show more than the path says, if
-// anything of them reached the store unbounded.
+// wideningQueries returns query strings that would show more than the path allows if they
+// reached the store without its bounds.
 func wideningQueries() []string {
 	var queries []string
 	add := func(parameters ...string) {
@@ -95,7 +95,7 @@ func wideningQueries() []string {
 		}
 	}
 	every := strings.Join(names, ",")
-	// Those that tell whose a record is, a text, and what nobody may ask for.
+	// attributes that reveal an owner, a text, and one that nobody may request
 	telling := []string{"customer_id", "entity_id", "parent_id", "order_id", "item_id", "email", "firstname", "increment_id", "created_at", "grand_total", "comment", "sku", "cost", "password_hash"}
 	add("attrs", every)
 	add("attrs", "*")
@@ -117,7 +117,8 @@ func wideningQueries() []string {
 		} {
 			add(attribute, name, "filter[1]["+test[0]+"]", test[1])
 		}
-		// Of two conditions, one holds for everything; of two alternatives, too.
+		// One of the two conditions holds for every record, and so does one of the two
+		// alternatives.
 		add(attribute, name, "filter[1][0][eq]", "2", "filter[1][1][neq]", "2")
 		add(attribute, name, "filter[1][eq]", "2", "filter[2][attribute]", "entity_id", "filter[2][gt]", "0")
 	}
@@ -134,13 +135,13 @@ func wideningQueries() []string {
 	return queries
 }
 
-// TestModifiersWidenNothing puts every modifier to every route: no reply shows
-// what is not for the caller, a list never has more than the caller's own, and a
-// foreign record stays foreign.
+// TestModifiersDoNotWidenAccess sends every modifier to every route. No reply may show
+// data that its caller may not see, no list may be longer than the caller's own, and
+// foreign records must stay hidden.
 func TestModifiersDoNotWidenAccess(t *testing.T) {
 	t.Parallel()
 	queries := wideningQueries()
-	if !nightly.Whole() { // the same code again for other names
+	if !nightly.Whole() { // the same code with other names
 		some := queries[:0]
 		for i := 0; i < len(queries); i += 13 {
 			some = append(some, queries[i])
@@ -161,7 +162,7 @@ func TestModifiersDoNotWidenAccess(t *testing.T) {
 
 func (m *labeledShop) checkWidening(t *testing.T, rule *readCase, c caller, queries []string) {
 	t.Helper()
-	// One record of each kind is enough; the matrix asks for all.
+	// One record of each kind is enough; TestReadOwnership requests all.
 	asked := map[string]bool{}
 	for _, p := range combinations(rule.parameters) {
 		status := m.expectedStatus(rule, c, p)
@@ -174,7 +175,7 @@ func (m *labeledShop) checkWidening(t *testing.T, rule *readCase, c caller, quer
 		}
 		asked[kind] = true
 		for i, query := range queries {
-			// Refusals seldom look at modifiers, and products belong to nobody.
+			// Refused calls rarely read modifiers, and products have no owner.
 			if status != 200 && i%10 != 0 || !rule.isOwned() && i%4 != 0 {
 				continue
 			}
@@ -200,10 +201,9 @@ func (m *labeledShop) checkWidening(t *testing.T, rule *readCase, c caller, quer
 	}
 }
 
-// checkStatus: a modifier may be refused, or kill the original. It never makes a
-// record that is found lost or the other way round, except that the list of an
-// order's addresses is not found when a filter leaves none of them
-// (stock_orders 5).
+// checkStatus checks that a modifier does not decide whether a record is found. It may be
+// refused or be one on which the original crashes, and a filter may leave an order
+// without addresses, whose list is then not found (stock_orders 5).
 func (m *labeledShop) checkStatus(t *testing.T, path string, plain int, got mapping.Response) {
 	t.Helper()
 	crash := !m.documented() && got.Status == 500 && len(got.Body) == 0

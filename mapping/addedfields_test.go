@@ -15,7 +15,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// addedAttributes are those of a store that has some of every kind.
+// addedAttributes returns added attributes of every kind.
 func addedAttributes() []adapter.AddedAttribute {
 	return []adapter.AddedAttribute{
 		{Resource: adapter.Customers, Name: "loyalty_number", Kind: adapter.KindText},
@@ -30,9 +30,9 @@ func addedAttributes() []adapter.AddedAttribute {
 	}
 }
 
-// addedFields show them: points and joined_at to Admins, in single records; deposit
-// and season_from only to Admins; season_from only when it is asked for. What a
-// Customer reads of customers and addresses a Customer writes.
+// addedFields returns fields that show them: points and joined_at to Admins in single
+// records; deposit and season_from only to Admins; season_from only if requested. What a
+// Customer can read of customers and addresses, a Customer can write.
 func addedFields() []contract.AddedField {
 	admin, own, everybody := []contract.Role{contract.Admin}, []contract.Role{contract.Admin, contract.Customer}, contract.Roles()
 	return []contract.AddedField{
@@ -48,8 +48,8 @@ func addedFields() []contract.AddedField {
 	}
 }
 
-// openStoreFields starts the demo store with values of the added attributes, and
-// the fields that options make.
+// openAddedFieldsShop opens the demo store with values of the added attributes, and with
+// the fields that options add.
 func openAddedFieldsShop(t *testing.T, options contract.FieldOptions) *customerShop {
 	t.Helper()
 	schemas, err := adapter.NewSchemas().With(addedAttributes()...)
@@ -105,8 +105,8 @@ func openAddedFieldsShop(t *testing.T, options contract.FieldOptions) *customerS
 	return shop
 }
 
-// A fieldCase is a call and what both dialects answer to it: the whole body, or a
-// part of it that begins or ends with "…".
+// A fieldCase is a call and the reply of both dialects: the whole body, or its beginning
+// or end marked with "…".
 type fieldCase struct {
 	name, as, path, accept string
 	documented, magento    string
@@ -186,8 +186,7 @@ func TestAddedFields(t *testing.T) {
 	})
 }
 
-// TestNarrowedFields keeps each role to a few fields of what it may call, or to
-// none.
+// TestRestrictedFields restricts each role to a few fields, or to none.
 func TestRestrictedFields(t *testing.T) {
 	shop := openAddedFieldsShop(t, contract.FieldOptions{Added: addedFields(), Narrowed: []contract.NarrowedFields{
 		{Resource: "products", Role: contract.Guest, Read: []string{"sku", "final_price_with_tax", "price"}},
@@ -239,8 +238,8 @@ func TestRestrictedFields(t *testing.T) {
 	})
 }
 
-// TestNarrowedWriting shows that values of a field a role does not write are
-// dropped unseen, in single updates and in batches.
+// TestRestrictedWrites checks that values of fields that a role cannot write are dropped
+// unread, in single updates and in batches.
 func TestRestrictedWrites(t *testing.T) {
 	shop := openAddedFieldsShop(t, contract.FieldOptions{Narrowed: []contract.NarrowedFields{
 		{Resource: "stock_items", Role: contract.Admin, Write: []string{"qty"}},
@@ -267,7 +266,7 @@ func TestRestrictedWrites(t *testing.T) {
 	}
 }
 
-// write sends a body in JSON.
+// write sends a JSON body.
 func (shop *customerShop) write(t *testing.T, dialect, as, method, path, body string) mapping.Response {
 	t.Helper()
 	r := httptest.NewRequest(method, "/api/rest"+path, strings.NewReader(body))
@@ -277,8 +276,7 @@ func (shop *customerShop) write(t *testing.T, dialect, as, method, path, body st
 	return shop.services[dialect].Serve(t.Context(), r, "http", nil)
 }
 
-// TestAddedFieldsAreWritten changes one record after the other: each case goes on
-// from the one before, in either dialect alike.
+// TestAddedFieldWrites changes a record step by step, in each dialect.
 func TestAddedFieldWrites(t *testing.T) {
 	const (
 		own     = "/customers/1"
@@ -359,7 +357,8 @@ func TestAddedFieldWrites(t *testing.T) {
 	}
 }
 
-// TestFieldsWithoutAttributes refuses schemas that lack what a field shows.
+// TestFieldsWithoutAttributes checks that New refuses schemas that lack the attribute of
+// a field.
 func TestFieldsWithoutAttributes(t *testing.T) {
 	data := loadDemo(t)
 	db, _ := openStore(t, data)

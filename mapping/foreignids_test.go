@@ -16,7 +16,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A watchedShop is a marked shop of which every change is seen.
+// A watchedShop is a labeled shop whose stored rows and files are compared after each
+// call.
 type watchedShop struct {
 	*labeledShop
 	watcher *storeWatcher
@@ -31,8 +32,8 @@ func watchShop(t *testing.T, d *contract.Dialect) *watchedShop {
 	return w
 }
 
-// checkEffect: a call that went through changed what is of owners alone, and one
-// that did not changed nothing. It returns what changed, and takes it back.
+// checkAndUndo checks that a successful call changed only what belongs to owners, and
+// that a refused one changed nothing. It returns the changes, and reverts them.
 func (w *watchedShop) checkAndUndo(t *testing.T, what string, r mapping.Response, owners []string) []change {
 	t.Helper()
 	if !w.watcher.mayHaveChanged(t) {
@@ -52,12 +53,13 @@ func (w *watchedShop) checkAndUndo(t *testing.T, what string, r mapping.Response
 	return changes
 }
 
-// newID returns the id of the record a call created, or "".
+// newID returns the id of the record that a call created, or "".
 func newID(r mapping.Response) string { return r.Location[strings.LastIndex(r.Location, "/")+1:] }
 
-// TestSpellingsOfForeignIDs spells the ids of all records in the paths of calls
-// that write: what is not the caller's is not found however it is written, and an
-// own id in another spelling, or before a foreign one, writes to nothing else.
+// TestForeignIDSpellingsInWrites sends writes with odd spellings of all ids in their
+// paths. The records of others must not be found in any spelling, and the caller's own id
+// in another spelling, or in front of a foreign one, must not lead to a write of another
+// record.
 func TestForeignIDSpellingsInWrites(t *testing.T) {
 	t.Parallel()
 	for _, d := range contract.Dialects() {
@@ -85,7 +87,7 @@ func (w *watchedShop) checkSpelledWrites(t *testing.T, rule *readCase, method co
 		return strconv.Itoa(r.Status), path
 	}
 	for i, id := range idSpellings(p[0]) {
-		if refusal == "" && !nightly.Whole() && i%12 != 0 { // each is taken back
+		if refusal == "" && !nightly.Whole() && i%12 != 0 { // each change has to be reverted
 			continue
 		}
 		plain := "200"
@@ -104,8 +106,8 @@ func (w *watchedShop) checkSpelledWrites(t *testing.T, rule *readCase, method co
 	}
 }
 
-// claims are names by which a body or a query may say that another record is
-// meant than that of the path, or that a record is somebody else's.
+// foreignIDNames returns names with which a body or a query may claim another record than
+// that of the path, or another owner.
 func foreignIDNames() []string {
 	names := []string{"id", "owner", "owner_id", "customer", "parent", "role", "api_type", "admin_id", "image"}
 	schemas := adapter.NewSchemas()
@@ -120,9 +122,8 @@ func foreignIDNames() []string {
 	return names
 }
 
-// TestClaimsInBodies puts the ids of others into the bodies, and into the query
-// strings, of calls that may write: they write to what the path names all the
-// same, and make nothing another's.
+// TestForeignIDsInBodies adds the ids of others to the bodies and query strings of
+// writes. The writes must still affect only what the path names, and change no owner.
 func TestForeignIDsInBodies(t *testing.T) {
 	t.Parallel()
 	names := foreignIDNames()
@@ -134,7 +135,7 @@ func TestForeignIDsInBodies(t *testing.T) {
 		done := map[string]bool{}
 		m.forEachWrite(t, func(t *testing.T, rule *readCase, method contract.Method, w *writeCase, c caller) {
 			call := c.name + rule.route.Calls[method]
-			if done[call] { // by another path
+			if done[call] { // with another path
 				return
 			}
 			done[call] = true
@@ -144,7 +145,7 @@ func TestForeignIDsInBodies(t *testing.T) {
 			for _, p := range combinations(rule.parameters) {
 				if m.expectedRefusal(rule.route, method, c, p, w) == "" {
 					m.checkClaims(t, rule, method, w, c, p, names)
-					return // one record is enough; the matrix has all
+					return // one record is enough; TestWriteOwnership covers all
 				}
 			}
 		})
@@ -157,8 +158,8 @@ func (w *watchedShop) checkClaims(t *testing.T, rule *readCase, method contract.
 	ask := func(what, target, contentType, body string) {
 		t.Helper()
 		r := w.ask(c, method.String(), target, "application/json", contentType, body)
-		// What a Customer may not write is dropped unseen, except in what is theirs
-		// anyway. An Admin may write most of it, if it is good.
+		// Fields that a Customer may not write are dropped unread, except those of their
+		// own records. An Admin may write most of them, if they are valid.
 		if c.role == contract.Customer && r.Status != 200 {
 			t.Errorf("%s %s: %d %s", method, what, r.Status, r.Body)
 		}
@@ -192,13 +193,13 @@ func (w *watchedShop) checkClaims(t *testing.T, rule *readCase, method contract.
 	ask(path+" with claims inside", path, "application/json", withMembers(t, body, map[string]any{"stock_data": every, "data_item": every, "customer": every}))
 }
 
-// checkColumns: a Customer's write changed no more than the role's fields, and
-// what follows from them.
+// checkColumns checks that a Customer's write changed only the role's fields and what is
+// derived from them.
 func (w *watchedShop) checkColumns(t *testing.T, what string, fields *contract.FieldTable, c change) {
 	t.Helper()
 	follow := []string{"updated_at", "nulls", "region_id", "password_hash"}
 	if c.before.table == "" {
-		follow = append(follow, "entity_id", "customer_id", "created_at") // whose they are is checkOnly's
+		follow = append(follow, "entity_id", "customer_id", "created_at") // checkChangesOnly checks the owner
 	}
 	for _, column := range c.columns() {
 		name := strings.TrimSuffix(column, "_folded")
@@ -209,7 +210,7 @@ func (w *watchedShop) checkColumns(t *testing.T, what string, fields *contract.F
 	}
 }
 
-// withMembers adds members to a record in JSON, or to each of a list of them.
+// withMembers adds members to a JSON record, or to each record of a list.
 func withMembers(t testing.TB, body string, members map[string]any) string {
 	t.Helper()
 	decoded := decoded(t, body)
@@ -240,7 +241,7 @@ func decoded(t testing.TB, body string) any {
 	return v
 }
 
-// elements writes the members of a record in JSON as those of an XML root.
+// xmlElements returns the members of a JSON record as the elements of an XML root.
 func xmlElements(t testing.TB, body string) string {
 	t.Helper()
 	var text strings.Builder

@@ -14,32 +14,32 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A mark says for whom a record, or an attribute of it, is. 1 to 3 are the
-// customers of that number.
+// An ownerLabel says who may see a record or an attribute. Labels 1 to 3 are the
+// customers with those ids.
 type ownerLabel int
 
 const (
-	unlabeled   ownerLabel = -1 // for everybody
-	guestLabel  ownerLabel = 0  // of no customer: for an Admin
-	germanLabel ownerLabel = 6  // for everybody, at views of the other website
+	unlabeled   ownerLabel = -1 // visible to everybody
+	guestLabel  ownerLabel = 0  // of no customer: visible to Admins only
+	germanLabel ownerLabel = 6  // visible to everybody, at store views of the other website
 	adminLabel  ownerLabel = 8
 	nobodyLabel ownerLabel = 9
 	germanView             = "3"
 )
 
-// text, moment and amount are what a mark writes into attributes, by their kind.
-// No value of the demo store looks like them.
+// textValue, timeValue and decimalValue are what a label writes into attributes of these
+// kinds. No value of the demo store looks like them.
 func (m ownerLabel) textValue() string    { return fmt.Sprintf("marked%dx", m) }
 func (m ownerLabel) timeValue() string    { return fmt.Sprintf("190%d-01-01", m) }
 func (m ownerLabel) decimalValue() string { return fmt.Sprintf("90909%d", m) }
 
-// in reports whether a reply shows something that carries m.
+// isIn reports whether a body shows a value that carries m.
 func (m ownerLabel) isIn(body string) bool {
 	return strings.Contains(body, m.textValue()) || strings.Contains(body, m.timeValue()) || strings.Contains(body, m.decimalValue())
 }
 
-// put marks rec: all of its texts, times and decimals, or the named attributes.
-// What other records or rules refer to keeps its value.
+// applyTo labels all texts, times and decimals of rec, or only the named attributes.
+// Values that other records or rules refer to stay.
 func (m ownerLabel) applyTo(rec adapter.Record, names ...string) {
 	kept := []string{"type_id", "country_id", "address_type", "password_hash"}
 	for i, a := range rec.Schema.Attributes {
@@ -49,7 +49,7 @@ func (m ownerLabel) applyTo(rec adapter.Record, names ...string) {
 		}
 		switch a.Kind {
 		case adapter.KindText:
-			// Some must be unique.
+			// Some of them must be unique.
 			rec.Values[i] = adapter.TextValue(m.textValue() + rec.Get(rec.Schema.Key).Text())
 		case adapter.KindTexts:
 			rec.Values[i] = adapter.TextsValue([]string{m.textValue(), m.textValue()})
@@ -61,7 +61,7 @@ func (m ownerLabel) applyTo(rec adapter.Record, names ...string) {
 	}
 }
 
-// A caller is who asks a markedShop.
+// A caller is a client of a labeledShop.
 type caller struct {
 	name          string
 	role          contract.Role
@@ -69,8 +69,8 @@ type caller struct {
 	authorization string
 }
 
-// may reports whether the caller is meant to see what carries m, at a store view
-// by its name in the path.
+// maySee reports whether the caller may see values with label m, at a store view given by
+// its name in the path.
 func (c caller) maySee(m ownerLabel, view string) bool {
 	switch {
 	case m == nobodyLabel:
@@ -84,19 +84,19 @@ func (c caller) maySee(m ownerLabel, view string) bool {
 	}
 }
 
-// A markedShop is the demo store in which all that is not for everybody carries
-// the mark of those who may see it, so that a reply tells whose data is in it.
+// A labeledShop is the demo store with a label on all data that is not visible to
+// everybody, so that a reply reveals whose data it contains.
 type labeledShop struct {
 	*shop
 	data    *adapter.Dataset
 	callers []caller
-	// images are those of product 1, whose second is excluded, and of product 5,
-	// which is disabled: "product image".
+	// images holds the labels of images by "product image". Product 1 has two, of which
+	// the second is excluded; product 5 is disabled.
 	images map[string]ownerLabel
 }
 
-// openMarkedShop opens the shop. Every customer's order has comments, some of
-// which are for Admins only.
+// openLabeledShop opens the shop. The orders of every customer have comments, some of
+// them for Admins only.
 func openLabeledShop(t *testing.T, d *contract.Dialect) *labeledShop {
 	t.Helper()
 	m := &labeledShop{data: loadDemo(t)}
@@ -114,8 +114,8 @@ func openLabeledShop(t *testing.T, d *contract.Dialect) *labeledShop {
 		adminLabel.applyTo(rec, "qty", "max_sale_qty")
 	}
 	for _, rec := range m.data.Records[adapter.Products] {
-		// All but what Customers and Guests see of a product, price and special
-		// price by what is computed of them.
+		// All attributes that Customers and Guests do not see. They see price and special
+		// price through computed fields.
 		adminLabel.applyTo(rec, "cost", "msrp", "custom_design", "page_layout", "options_container", "custom_layout_update", "country_of_manufacture",
 			"news_from_date", "news_to_date", "special_from_date", "special_to_date", "custom_design_from", "custom_design_to")
 		if of := m.labelOf(rec); of != unlabeled {
@@ -140,8 +140,8 @@ func openLabeledShop(t *testing.T, d *contract.Dialect) *labeledShop {
 	return m
 }
 
-// addComments gives every order a comment that its customer sees and one that is
-// not for customers, in place of the demo's.
+// addComments replaces the demo's comments: every order gets one that its customer sees
+// and one that customers do not see.
 func (m *labeledShop) addComments() {
 	first := m.data.Records[adapter.OrderComments][0]
 	m.data.Records[adapter.OrderComments] = nil
@@ -156,7 +156,7 @@ func (m *labeledShop) addComments() {
 	}
 }
 
-// addImages inserts images, which no data set holds.
+// addImages inserts images, which data sets cannot hold.
 func (m *labeledShop) addImages(t testing.TB) {
 	t.Helper()
 	raw, err := sql.Open("sqlite", m.path)
@@ -176,7 +176,7 @@ func (m *labeledShop) addImages(t testing.TB) {
 	}
 }
 
-// record returns the record of a resource by its key, as the path has it.
+// record returns the record of a resource with the id in a path.
 func (m *labeledShop) record(resource adapter.Resource, id string) (adapter.Record, bool) {
 	for _, rec := range m.data.Records[resource] {
 		if rec.Get(rec.Schema.Key).Text() == id {
@@ -186,10 +186,10 @@ func (m *labeledShop) record(resource adapter.Resource, id string) (adapter.Reco
 	return adapter.Record{}, false
 }
 
-// markOf returns the mark a record is put.
+// labelOf returns the label for a record.
 func (m *labeledShop) labelOf(rec adapter.Record) ownerLabel {
 	if rec.Schema.Owner != "" {
-		return ownerLabel(rec.Get(rec.Schema.Owner).Int()) // null, of a guest's order, is 0
+		return ownerLabel(rec.Get(rec.Schema.Owner).Int()) // null, in a guest's order, is 0
 	}
 	order := rec.Get("order_id")
 	switch rec.Schema.Resource {
@@ -207,8 +207,9 @@ func (m *labeledShop) labelOf(rec adapter.Record) ownerLabel {
 	return m.labelOf(parent)
 }
 
-// markOfProduct: products are for everybody while they are enabled, visible and
-// in the website of the store view; product 10 is in the other one alone.
+// productLabel returns the label for a product. Products are visible to everybody while
+// they are enabled, visible and in the website of the store view; product 10 is only in
+// the other website.
 func (m *labeledShop) productLabel(rec adapter.Record) ownerLabel {
 	websites := map[int64]bool{}
 	for _, assignment := range m.data.Records[adapter.ProductWebsites] {
@@ -226,12 +227,12 @@ func (m *labeledShop) productLabel(rec adapter.Record) ownerLabel {
 	}
 }
 
-// get answers a request for target below /api/rest.
+// get sends a GET for a target below /api/rest.
 func (m *labeledShop) get(c caller, target, accept string) mapping.Response {
 	return m.ask(c, "GET", target, accept, "", "")
 }
 
-// ask answers a request of any method, with a body or without.
+// ask sends a request with any method, with or without a body.
 func (m *labeledShop) ask(c caller, method, target, accept, contentType, body string) mapping.Response {
 	r := httptest.NewRequest(method, "/api/rest"+target, strings.NewReader(body))
 	r.Header.Set("Accept", accept)
@@ -244,8 +245,7 @@ func (m *labeledShop) ask(c caller, method, target, accept, contentType, body st
 	return m.service.Serve(r.Context(), r, "http", nil)
 }
 
-// leaks returns what is wrong with a reply by what is in it: marks that are not
-// for the caller.
+// leaks returns the labels in a body that the caller may not see, or "".
 func (m *labeledShop) leaks(c caller, body []byte, view string) string {
 	text := string(body)
 	for _, of := range []ownerLabel{guestLabel, 1, 2, 3, germanLabel, adminLabel, nobodyLabel} {

@@ -13,13 +13,13 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// The tests of odd requests hold one property on every engine: with the backend well,
-// no client gets an internal error, whatever it sends. A run for a commit takes another
-// sample each time, on SQLite; at night forty times as many, most of them all there are,
-// go to every engine.
+// The tests of odd requests check one property: while the backend works, no client gets
+// an internal error, whatever it sends. A run for a commit sends another sample each
+// time, to SQLite. The nightly run sends forty times as many, which is all of most kinds,
+// to every engine.
 var oddSeed = flag.Uint64("odd.seed", 0, "the sample of odd requests to send; 0 for another each time")
 
-// A sample picks some of the odd requests.
+// A sample selects some of the odd requests.
 type sample struct{ random *rand.Rand }
 
 func newSample(t testing.TB) *sample {
@@ -32,7 +32,7 @@ func newSample(t testing.TB) *sample {
 	return &sample{rand.New(rand.NewPCG(seed, 0))}
 }
 
-// takes reports whether to send a request of which a run sends one in so many.
+// includes reports whether to send the next request, of which a run sends one in oneIn.
 func (s *sample) includes(oneIn int) bool {
 	switch {
 	case nightly.Whole():
@@ -43,8 +43,8 @@ func (s *sample) includes(oneIn int) bool {
 	return s.random.IntN(oneIn) == 0
 }
 
-// inOddShops runs a test in each dialect and, at night, on each engine, on shops of
-// their own.
+// onAllEngines runs a test in each dialect on a shop of its own, and in the nightly run
+// also on each engine.
 func onAllEngines(t *testing.T, test func(t *testing.T, s *shop)) {
 	t.Helper()
 	inBothDialects(t, test)
@@ -57,7 +57,7 @@ func onAllEngines(t *testing.T, test func(t *testing.T, s *shop)) {
 	}
 }
 
-// openShopOn is openShop on the empty database of a DSN.
+// openShopOn is like openShop, with the empty database of a DSN.
 func openShopOn(t testing.TB, d *contract.Dialect, dsn string) *shop {
 	t.Helper()
 	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, MediaDir: t.TempDir(), Migrate: true})
@@ -76,8 +76,8 @@ func openShopOn(t testing.TB, d *contract.Dialect, dsn string) *shop {
 	return serveShop(t, d, settings(), data, db, db.Adapter())
 }
 
-// oddOperands are values to compare any attribute with, encoded: numbers around the
-// bounds of columns, times that are none, and texts.
+// oddOperands returns operands, URL-encoded, to compare any attribute with: numbers
+// around the bounds of columns, invalid times and texts.
 func oddOperands() []string {
 	operands := []string{"1", "0", "-1", "+1", "1.5", "1.00005", "-0.00001", "1e15", "1e-300", "1e400", "-1e400", "INF", "0x10", "1,5", " 1 ", "1abc",
 		"32768", "2147483647", "2147483648", "-2147483649", "4294967296", "9007199254740993", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
@@ -91,8 +91,8 @@ func oddOperands() []string {
 	return operands
 }
 
-// TestOddFilters compares every attribute of every list by every operator with every
-// odd operand, and sorts by it. No list fails, whatever kind the attribute is of.
+// TestOddFilters compares every attribute of every list with every odd operand, by every
+// operator, and sorts by it. No list may fail, whatever the attribute's kind.
 func TestOddFilters(t *testing.T) {
 	t.Parallel()
 	operators := []string{"eq", "neq", "like", "nlike", "in", "nin", "gt", "lt", "gteq", "lteq", "from", "to", "from][]=0&filter[1][to", "datetime]=1&filter[1][to", "finset", "regexp", "seq", "sneq", "null", "notnull", "moreq", ""}
@@ -126,7 +126,7 @@ func TestOddFilters(t *testing.T) {
 							}
 							s.checkContractReply(t, target, s.serve(role, "GET", target, "", "Accept", "application/json"))
 							if t.Failed() {
-								t.FailNow() // others fail the same way, by the thousand
+								t.FailNow() // thousands of others would fail the same way
 							}
 						}
 					}

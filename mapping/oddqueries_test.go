@@ -12,15 +12,16 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A modified is a list and what it does with modifiers (wire 10).
+// A modifiedList is a list and its support for list modifiers (wire 10).
 type modifiedList struct {
 	path, target string
-	// text is an attribute to filter by; order one to sort by, "" where nothing
-	// sorts.
+	// text is an attribute to filter by, order one to sort by; order is "" if the list
+	// cannot be sorted.
 	text, order string
-	// modifiers are all, checked but without effect, or none.
+	// modifiers says whether the list applies all modifiers, only checks them, or ignores
+	// them.
 	modifiers modifierSupport
-	// store and category: the query may name a store view or a category.
+	// store and category report whether the query may name a store view or a category.
 	store, category bool
 }
 
@@ -32,7 +33,7 @@ const (
 	ignored
 )
 
-// modifiedLists has every list of the route table.
+// modifiedLists returns every list in the route table.
 func modifiedLists() []modifiedList {
 	products := func(path, target string, store, category bool) modifiedList {
 		return modifiedList{path: path, target: target, text: "sku", order: "sku", store: store, category: category}
@@ -57,10 +58,10 @@ func modifiedLists() []modifiedList {
 	}
 }
 
-// A verdict is what nonsense is answered. The zero verdict is that it is none.
+// An outcome is the reply to an odd query. The zero outcome is a normal reply.
 type outcome struct {
-	refused string // message of a 400
-	crash   bool   // the original dies of it
+	refused string // the message of a 400
+	crash   bool   // whether the original crashes
 }
 
 func refusal(message string) outcome { return outcome{refused: message} }
@@ -76,18 +77,19 @@ const (
 	requestFault   = "The request data is invalid."
 )
 
-// A nonsense is a query string and its verdict.
+// An oddQuery is a query string and its outcome.
 type oddQuery struct {
 	query string
 	want  outcome
 }
 
-// An odd is a value in an odd form, encoded, and what page and limit make of it.
+// An oddNumber is a value in an odd spelling, URL-encoded, and how page and limit take
+// it.
 type oddNumber struct {
 	value       string
 	page, limit bool // taken for a number
 	negative    bool
-	above       bool // more than the greatest limit
+	above       bool // above the maximum limit
 }
 
 func oddNumbers() []oddNumber {
@@ -107,13 +109,14 @@ func oddNumbers() []oddNumber {
 	return all
 }
 
-// oddTexts are texts, encoded, that name nothing and are no trouble to compare.
+// oddTexts returns texts, URL-encoded, that name nothing and are cheap to compare.
 func oddTexts() []string {
 	return []string{"", "%00", "%FF%FE", "%01%02", "'", "%22", "'%20OR%20'1'='1", "1);DROP%20TABLE%20product;--", "%5C", "%25%25", "_", "-1", "1e999", "NaN", "%D9%A1", "%F0%9F%98%80",
 		"%F0%9F", "..%2F..%2Fetc%2Fpasswd", "$%7Bx%7D", "%7B%7Bbase_url%7D%7D", "%0D%0ASet-Cookie:%20a=b", "0000-00-00", "9999-99-99%2099:99:99", strings.Repeat("x", 100_000)}
 }
 
-// nonsenseFor returns all nonsense for a list, with what wire 10 says to it.
+// oddQueriesFor returns all odd queries for a list, with their outcomes according to wire
+// 10.
 func oddQueriesFor(l modifiedList) []oddQuery {
 	var all []oddQuery
 	add := func(want outcome, queries ...string) {
@@ -174,7 +177,7 @@ func oddQueriesFor(l modifiedList) []oddQuery {
 	return all
 }
 
-// filterNonsense is what is wrong, or only odd, about the tests of a filter.
+// oddFilters returns filters on an attribute with invalid or odd tests.
 func oddFilters(attribute string) []oddQuery {
 	var all []oddQuery
 	entry := func(want outcome, rests ...string) {
@@ -212,8 +215,8 @@ func oddFilters(attribute string) []oddQuery {
 	return all
 }
 
-// verdictOn is what nonsense of a query is answered by a list that looks at some
-// of it only.
+// outcomeOf returns the outcome of an odd query for a list that supports only some
+// modifiers.
 func (l *modifiedList) outcomeOf(d *contract.Dialect, n oddQuery) outcome {
 	want := n.want
 	switch {
@@ -232,9 +235,9 @@ func (l *modifiedList) outcomeOf(d *contract.Dialect, n oddQuery) outcome {
 	return want
 }
 
-// TestNonsense sends every modifier in every odd form to every list, in both
-// dialects. What the contract says is answered, and nothing of the inside shows
-// in a reply or, as an error, in the log.
+// TestOddQueries sends every modifier in every odd form to every list, in both dialects.
+// The reply must be the contract's, and neither the reply nor the log may show an
+// internal error.
 func TestOddQueries(t *testing.T) {
 	t.Parallel()
 	onAllEngines(t, func(t *testing.T, s *shop) {
@@ -244,7 +247,7 @@ func TestOddQueries(t *testing.T) {
 			known[l.path] = true
 			t.Run(l.path, func(t *testing.T) {
 				for _, n := range oddQueriesFor(l) {
-					if !sample.includes(4) { // lists share their code, and all of it among them
+					if !sample.includes(4) { // lists share their code, so a run covers it with a sample of each
 						continue
 					}
 					s.checkOddQuery(t, l.target+"?"+n.query, l.outcomeOf(s.dialect, n))
@@ -260,8 +263,8 @@ func TestOddQueries(t *testing.T) {
 	})
 }
 
-// TestNonsenseOfSelections: attrs in odd forms, on lists, single records and what
-// takes no other modifier.
+// TestOddSelections sends odd forms of attrs to lists, to single records and to calls
+// without other modifiers.
 func TestOddSelections(t *testing.T) {
 	t.Parallel()
 	targets := []string{"/customers/1", "/customers/addresses/1", "/products/1", "/products/1/store/2", "/stockitems/1", "/orders/1", "/orders/1/addresses/billing", "/orders/comments/1"}
@@ -279,7 +282,7 @@ func TestOddSelections(t *testing.T) {
 					}
 					want := outcome{crash: true} // documented: records without fields
 					if strings.HasPrefix(target, "/products/1/images") {
-						want = outcome{} // none there to cut
+						want = outcome{} // no record whose fields could be selected
 					}
 					s.checkOddQuery(t, target+"?"+attrs, want)
 				}
@@ -289,7 +292,7 @@ func TestOddSelections(t *testing.T) {
 	})
 }
 
-// TestNonsenseOfIDs: ids in odd forms, on every route that has one, by every method.
+// TestOddIDs sends odd ids to every route with an id, with every method.
 func TestOddIDs(t *testing.T) {
 	t.Parallel()
 	ids := oddTexts()
@@ -324,7 +327,7 @@ func TestOddIDs(t *testing.T) {
 	})
 }
 
-// withIDs puts 1 in the place of the parameters that are left.
+// fillWithOnes replaces the remaining parameters of a path with 1.
 func fillWithOnes(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -335,7 +338,7 @@ func fillWithOnes(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// checkNonsense asks as an Admin, and of products as a Guest, too.
+// checkOddQuery sends a query as an Admin, and for products also as a Guest.
 func (s *shop) checkOddQuery(t *testing.T, target string, want outcome) {
 	t.Helper()
 	roles := []contract.Role{contract.Admin}
@@ -351,7 +354,7 @@ func (s *shop) checkOddQuery(t *testing.T, target string, want outcome) {
 				t.Errorf("%s: %.200s: %d %.200s, want a crash", role, target, got.Status, got.Body)
 			}
 		case want.refused == "":
-			// A filter may leave nothing of an order's addresses (stock_orders 5).
+			// A filter may leave none of an order's addresses (stock_orders 5).
 			filtered := got.Status == 404 && strings.HasPrefix(target, "/orders/1/addresses?filter")
 			if got.Status != 200 && !filtered {
 				t.Errorf("%s: %.200s: %d %.200s, want 200", role, target, got.Status, got.Body)
@@ -364,14 +367,14 @@ func (s *shop) checkOddQuery(t *testing.T, target string, want outcome) {
 	}
 }
 
-// checkPlain: a reply is what the contract has for it, whatever was asked: of
-// bounded size, an envelope when it is an error, never an internal error but the
-// original's crash, and nothing of the inside in it.
+// checkContractReply checks what holds for every reply: its size is bounded, an error is
+// an envelope, an internal error occurs only where the original crashes, and nothing
+// internal shows.
 func (s *shop) checkContractReply(t *testing.T, target string, got mapping.Response) {
 	t.Helper()
 	const most = 256 << 10
 	crash := !s.documented() && got.Status == 500 && len(got.Body) == 0
-	list, _ := faultsIn(got) // none of a body that is no envelope
+	list, _ := faultsIn(got) // none in a body that is not an envelope
 	switch {
 	case len(got.Body) > most:
 		t.Errorf("%.200s: %d bytes", target, len(got.Body))
@@ -390,7 +393,7 @@ func (s *shop) checkContractReply(t *testing.T, target string, got mapping.Respo
 	}
 }
 
-// checkQuiet: nothing of what was sent was a surprise.
+// checkNothingLogged checks that no request has caused a log entry.
 func (s *shop) checkNothingLogged(t *testing.T) {
 	t.Helper()
 	for line := range strings.Lines(s.log.String()) {

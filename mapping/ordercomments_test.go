@@ -13,8 +13,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// comment returns what is stored of a comment: the text, status, visibility and
-// notification, with - for null.
+// comment returns a comment as stored: text, status, visibility and notification, with -
+// for null.
 func (s *shop) comment(t testing.TB, r mapping.Response) string {
 	t.Helper()
 	id, found := strings.CutPrefix(r.Location, "/api/rest/orders/comments/")
@@ -34,8 +34,8 @@ func (s *shop) comment(t testing.TB, r mapping.Response) string {
 	return strings.Join(values, "|")
 }
 
-// TestOrderComments has the values of stock_orders 6, and what they are stored as.
-// The order of each is in state processing and has status "begun".
+// TestOrderComments checks the values of stock_orders 6 and what they are stored as. Each
+// order is in state processing and has status "begun".
 func TestOrderComments(t *testing.T) {
 	s := openShop(t, contract.Magento())
 	tests := []struct{ name, body, want string }{
@@ -113,7 +113,7 @@ func TestOrderComments(t *testing.T) {
 	}
 }
 
-// TestOrderCommentsRefused: the body is looked at before the order.
+// TestOrderCommentsRefused checks that the body is checked before the order.
 func TestOrderCommentsRefused(t *testing.T) {
 	s := openShop(t, contract.Magento())
 	for _, c := range []struct{ name, target, body, want string }{
@@ -139,8 +139,8 @@ func TestOrderCommentsRefused(t *testing.T) {
 	})
 }
 
-// TestManyComments: of many at once none is lost, and the order has the status of
-// the last.
+// TestConcurrentComments checks that no comment of many concurrent ones is lost, and that
+// the order has the status of the last.
 func TestConcurrentComments(t *testing.T) {
 	const clients = 50
 	s := openShop(t, contract.Magento())

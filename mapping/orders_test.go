@@ -15,16 +15,15 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// The orders the tests add to the demo store's four, of which 1 and 4 are
-// customer 1's, 2 is customer 2's and 3 a guest's.
+// The orders that the tests add to the demo store's four, of which 1 and 4 belong to
+// customer 1, 2 to customer 2 and 3 to a guest.
 const (
-	richOrder  = 5   // of customer 2: twelve lines, a billing address, a comment that is not for customers, a gift message
+	richOrder  = 5   // of customer 2: twelve items, a billing address, a comment not visible to customers, a gift message
 	emptyOrder = 6   // of customer 1: no parts at all
-	lastOrder  = 140 // a guest's, as all between: one line
+	lastOrder  = 140 // a guest's with one item, like all between
 )
 
-// An orderShop serves the demo store with more orders, and counts what it asks
-// its upstream.
+// An orderShop serves the demo store with more orders, and counts its store reads.
 type orderShop struct {
 	service *mapping.Service
 	reads   *reads
@@ -46,8 +45,7 @@ func openOrderShop(t *testing.T, d *contract.Dialect) orderShop {
 	return shop
 }
 
-// addOrders adds copies of order 3 and of its parts, changed as the constants
-// say.
+// addOrders adds copies of order 3 and its parts, changed as described at the constants.
 func addOrders(data *adapter.Dataset) {
 	first := func(r adapter.Resource) adapter.Record { return data.Records[r][0].Clone() }
 	add := func(r adapter.Resource, rec adapter.Record) { data.Records[r] = append(data.Records[r], rec) }
@@ -100,7 +98,7 @@ const (
 	asGuest     = "guest"
 )
 
-// get makes a GET; format is what Accept says of application/….
+// get sends a GET; format is the subtype in Accept: application/….
 func (shop orderShop) get(t *testing.T, as, path, format string) mapping.Response {
 	t.Helper()
 	tokens := map[string][2]string{
@@ -116,7 +114,7 @@ func (shop orderShop) get(t *testing.T, as, path, format string) mapping.Respons
 	return withFullBody(t, shop.service.Serve(t.Context(), r, "http", nil))
 }
 
-// What calls answer besides records, in JSON.
+// Replies other than records, in JSON.
 const (
 	crashed       = "500 "
 	notFound      = `404 {"messages":{"error":[{"code":404,"message":"Resource not found."}]}}`
@@ -128,13 +126,13 @@ const (
 	tooManyOfThem = `400 {"messages":{"error":[{"code":400,"message":"The paging limit exceeds the allowed number."}]}}`
 )
 
-// orderText is a response in one line: its status and its body.
 func orderText(r mapping.Response) string { return fmt.Sprintf("%d %s", r.Status, r.Body) }
 
-// both is an answer both dialects give.
+// sameInBoth returns a reply that is the same in both dialects. In tables, cells are in
+// the order of contract.Dialects: documented, magento.
 func sameInBoth(answer string) [2]string { return [2]string{answer, answer} }
 
-// An orderRead is one GET and what the documented and the magento dialect answer.
+// An orderRead is a GET and its replies in the documented and the magento dialect.
 type orderRead struct {
 	name string
 	as   string
@@ -156,12 +154,12 @@ func checkOrderReads(t *testing.T, format string, reads []orderRead) {
 	}
 }
 
-// TestOrderOwnership asks for orders and parts that are one's own, somebody
-// else's, a guest's or nobody's.
+// TestOrderOwnership requests orders and parts that belong to the caller, somebody else,
+// a guest or nobody.
 func TestOrderOwnership(t *testing.T) {
 	var reads []orderRead
 	for _, call := range []struct {
-		name, path, order1, order3 string // %s is the order; what order 1 and 3 hold
+		name, path, order1, order3 string // %s is the order id; order1 and order3 are what those orders hold
 	}{
 		{"order", "/orders/%s?attrs=entity_id,sku,city,comment", `{"entity_id":"1"}`, `{"entity_id":"3"}`},
 		{"items", "/orders/%s/items?attrs=item_id", `[{"item_id":"1"},{"item_id":"2"}]`, `[{"item_id":"4"}]`},
@@ -209,8 +207,8 @@ func TestOrderOwnership(t *testing.T) {
 	checkOrderReads(t, "json", reads)
 }
 
-// TestOrderIDs spells ids as clients do: exact for the order itself, by the
-// leading number everywhere else.
+// TestOrderIDs sends ids in the spellings of clients: for the order itself only the
+// canonical one matches, everywhere else the leading number counts.
 func TestOrderIDs(t *testing.T) {
 	var reads []orderRead
 	for _, id := range []string{"01", "1abc", "1.0", "1e0", "%201", "1%20", "+1", "%2B1", "-1", "0", "abc", "comments", "99999999999999999999"} {
@@ -232,8 +230,8 @@ func TestOrderIDs(t *testing.T) {
 			orderRead{"comments of " + id, asAdmin, "/orders/" + id + "/comments", sameInBoth(notFound)},
 			orderRead{"comment " + id, asAdmin, "/orders/comments/" + id, sameInBoth(notFound)})
 	}
-	// Of a number that is not whole the integer part counts in magento; addresses are
-	// those of the nearest order (wire 2, and the recordings).
+	// In magento a fractional id is truncated, but rounded for addresses (wire 2, and the
+	// recordings).
 	reads = append(reads,
 		orderRead{"items of 1.9", asAdmin, "/orders/1.9/items?attrs=item_id&limit=1", [2]string{notFound, `200 [{"item_id":"1"}]`}},
 		orderRead{"addresses of 1.4", asAdmin, "/orders/1.4/addresses?attrs=street&limit=1", [2]string{notFound, `200 [{"street":"1 Engine Way"}]`}},
@@ -251,8 +249,8 @@ func TestOrderIDs(t *testing.T) {
 	checkOrderReads(t, "json", reads)
 }
 
-// TestOrderModifiers sorts and filters by every field that is no plain column,
-// and by those of the other role's list.
+// TestOrderModifiers sorts and filters by every field that is not a plain column, and by
+// fields of the other role's list.
 func TestOrderModifiers(t *testing.T) {
 	filter := func(field string) string { return "filter[1][attribute]=" + field + "&filter[1][eq]=1" }
 	var reads []orderRead
@@ -288,7 +286,7 @@ func TestOrderModifiers(t *testing.T) {
 			orderRead{as + " filters addresses by e-mail", as, "/orders/1/addresses?filter[1][attribute]=email&filter[1][eq]=ADA@example.com&attrs=city&limit=1", sameInBoth(`200 [{"city":"San Francisco"}]`)},
 		)
 	}
-	for _, field := range []string{"customer_id", "base_total_paid", "store_name", "total_due"} { // the document shows them to a Customer
+	for _, field := range []string{"customer_id", "base_total_paid", "store_name", "total_due"} { // the specification shows them to a Customer
 		reads = append(reads,
 			orderRead{"Customer sorts by " + field, asCustomer1, "/orders?order=" + field, sameInBoth(badOrder)},
 			orderRead{"Customer filters by " + field, asCustomer1, "/orders?" + filter(field), sameInBoth(badFilter)})
@@ -315,7 +313,7 @@ func TestOrderModifiers(t *testing.T) {
 	checkOrderReads(t, "json", reads)
 }
 
-// TestOrderSelections lets attrs hold inside the parts.
+// TestOrderSelections checks that attrs applies inside the parts.
 func TestOrderSelections(t *testing.T) {
 	checkOrderReads(t, "json", []orderRead{
 		{"a part is there by its own name", asCustomer1, "/orders/1?attrs=entity_id,addresses,city,address_type,sku,comment", sameInBoth(
@@ -350,7 +348,7 @@ func TestOrderSelections(t *testing.T) {
 	})
 }
 
-// TestOrderShape writes orders whose parts are many, none, or not to be seen.
+// TestOrderShape checks orders whose parts are many, empty or not visible.
 func TestOrderShape(t *testing.T) {
 	var lines []string
 	for number := 1; number <= 12; number++ {
@@ -383,8 +381,8 @@ func TestOrderShape(t *testing.T) {
 	})
 }
 
-// TestOrderQueries counts what one request asks the upstream: a page takes one
-// query, and one for each part that is shown.
+// TestOrderQueries counts the store reads for one request: one query for the page, and
+// one for each part that is shown.
 func TestOrderQueries(t *testing.T) {
 	for _, test := range []struct {
 		name, as, path string
@@ -416,7 +414,7 @@ func TestOrderQueries(t *testing.T) {
 	}
 }
 
-// TestAllOrders fetches the parts of more orders than one query takes.
+// TestAllOrders reads the parts of more orders than one query covers.
 func TestAllOrders(t *testing.T) {
 	shop := openOrderShop(t, contract.Magento())
 	body := string(shop.get(t, asAdmin, "/orders?limit=0&attrs=entity_id,order_items,sku,city,comment", "json").Body)

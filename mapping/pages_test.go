@@ -20,15 +20,14 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A pagedShop is a shop whose lists are counted, by a clock that the test turns.
+// A pagedShop is a shop that counts its store reads, with a clock that the test controls.
 type pagedShop struct {
 	*shop
 	reads *reads
-	clock *atomic.Int64 // seconds since now
+	clock *atomic.Int64 // offset in seconds
 }
 
-// openPaged opens a shop; between, if not nil, may put something between the
-// counting and the store.
+// openPaged opens a shop; between, if not nil, may wrap the store below the counting.
 func openPaged(t testing.TB, between func(adapter.Adapter) adapter.Adapter) pagedShop {
 	t.Helper()
 	s := pagedShop{reads: &reads{}, clock: &atomic.Int64{}}
@@ -44,7 +43,7 @@ func openPaged(t testing.TB, between func(adapter.Adapter) adapter.Adapter) page
 	return s
 }
 
-// ids lists stock items, and returns their ids.
+// ids returns the ids of a list of stock items.
 func (s pagedShop) ids(t testing.TB, query string) []int64 {
 	t.Helper()
 	r := s.serve(contract.Admin, "GET", "/stockitems?attrs=item_id&"+query, "", "Accept", "application/json")
@@ -61,13 +60,13 @@ func (s pagedShop) ids(t testing.TB, query string) []int64 {
 	return ids
 }
 
-// setQty stores the quantity of an item by a call.
+// setQty changes the quantity of an item with a call.
 func (s pagedShop) setQty(t testing.TB, id, qty int) {
 	t.Helper()
 	checkSaved(t, s.put(fmt.Sprintf("/stockitems/%d", id), "application/json", fmt.Sprintf(`{"qty":%d}`, qty)))
 }
 
-// shiftQty stores the quantity of an item as another process would.
+// setQtyDirectly changes the quantity of an item in the store, as another process would.
 func (s pagedShop) setQtyDirectly(t testing.TB, id int, qty string) {
 	t.Helper()
 	if err := s.items.Update(t.Context(), &adapter.UpdateParams{Key: adapter.Key(id), Change: func(current adapter.Record) (adapter.Record, error) {
@@ -79,11 +78,10 @@ func (s pagedShop) setQtyDirectly(t testing.TB, id int, qty string) {
 	}
 }
 
-// TestPageQueries says what each page asks of the store, in a shop of twelve
-// items.
+// TestPageQueries checks which store reads each page takes, in a shop with twelve items.
 func TestPageQueries(t *testing.T) {
 	type step struct {
-		query string // or a step of its own, with an exclamation mark
+		query string // or another step, with an exclamation mark
 		want  []string
 	}
 	for _, c := range []struct {
@@ -179,7 +177,7 @@ func TestPageQueries(t *testing.T) {
 	}
 }
 
-// TestWalk takes fifty pages, each by one query that skips nothing.
+// TestPagingThroughAList reads fifty pages, each with one query that skips no records.
 func TestPagingThroughAList(t *testing.T) {
 	for _, order := range []string{"", "&order=increment_id&dir=asc", "&order=increment_id", "&order=customer_id&dir=asc", "&order=customer_id"} {
 		t.Run(order, func(t *testing.T) {
@@ -197,13 +195,14 @@ func TestPagingThroughAList(t *testing.T) {
 	}
 }
 
-// A list is the query of a list of stock items, in both its forms.
+// An itemList is the query of a list of stock items, as a query string and for the
+// adapter.
 type itemList struct {
 	query url.Values
 	as    adapter.Query
 }
 
-// lists returns a few lists that writes of quantities change.
+// itemLists returns some lists that change with quantities.
 func itemLists() []itemList {
 	gt := adapter.Test{Attribute: "qty", Op: adapter.Gt, Operands: []string{"20"}}
 	matches := adapter.Test{Attribute: "qty", Op: adapter.Matches, Operands: []string{"[02468][.]"}}
@@ -226,7 +225,7 @@ func itemLists() []itemList {
 	return all
 }
 
-// page returns the ids of a page as wire 10 has them, by adapter.Apply over all
+// page returns the ids of a page according to wire 10, computed by adapter.Apply from all
 // records of the store.
 func (s pagedShop) page(t testing.TB, l itemList, limit int, page float64) []int64 {
 	t.Helper()
@@ -255,8 +254,8 @@ func (s pagedShop) page(t testing.TB, l itemList, limit int, page float64) []int
 	return ids
 }
 
-// TestRandomPages walks, jumps and writes at random, and compares every page
-// with what adapter.Apply makes of all records.
+// TestRandomPages reads pages in order and at random, writes at random, and compares
+// every page with the result of adapter.Apply on all records.
 func TestRandomPages(t *testing.T) {
 	t.Parallel()
 	steps := 400
@@ -274,7 +273,7 @@ func TestRandomPages(t *testing.T) {
 				case 0:
 					s.setQty(t, 1+random.IntN(12), random.IntN(50))
 					continue
-				case 1: // of another process, seen a minute later
+				case 1: // by another process, visible a minute later
 					s.setQtyDirectly(t, 1+random.IntN(12), strconv.Itoa(random.IntN(50))+".0000")
 					s.clock.Add(60)
 					continue
@@ -302,8 +301,8 @@ func TestRandomPages(t *testing.T) {
 	}
 }
 
-// TestPagesAmongWriters lets each of a few writers see what it has written, while
-// the others write, and everybody the same once all are done.
+// TestPagesWithConcurrentWriters checks that each of several concurrent writers sees what
+// it has written, and that all see the same once they are done.
 func TestPagesWithConcurrentWriters(t *testing.T) {
 	const writers, rounds = 4, 10
 	s := openPaged(t, nil)
@@ -314,7 +313,7 @@ func TestPagesWithConcurrentWriters(t *testing.T) {
 	for w := range writers {
 		running.Go(func() {
 			random := rand.New(rand.NewPCG(uint64(w), 3))
-			// The writer's own items, and a range of quantities that only they have.
+			// The writer's own items, with a range of quantities of their own.
 			ids, base := []int{3*w + 1, 3*w + 2, 3*w + 3}, 1000*(w+1)
 			band := fmt.Sprintf("filter[1][attribute]=qty&filter[1][from]=%d&filter[1][to]=%d", base, base+999)
 			qty := map[int]int{}
@@ -354,7 +353,7 @@ func TestPagesWithConcurrentWriters(t *testing.T) {
 	}
 }
 
-// A heldAdapter holds every count until it is released.
+// A blockingCountAdapter blocks every count until the test releases it.
 type blockingCountAdapter struct {
 	adapter.Adapter
 	asked   chan<- struct{}
@@ -379,8 +378,8 @@ func (s heldStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.Li
 	return s.Store.List(ctx, p)
 }
 
-// TestCountsAreShared: callers beyond the end of one list wait for one count,
-// which goes on when the one who asked first has gone.
+// TestCountsAreShared checks that callers beyond the end of the same list wait for one
+// count, which continues when the first caller has gone.
 func TestCountsAreShared(t *testing.T) {
 	const callers = 8
 	asked, release := make(chan struct{}, callers), make(chan struct{})
@@ -412,7 +411,8 @@ func TestCountsAreShared(t *testing.T) {
 	}
 }
 
-// TestWrongTotal: another process has taken away what a remembered page holds.
+// TestStaleTotal checks a page whose records another process has deleted while its
+// position was cached.
 func TestStaleTotal(t *testing.T) {
 	s := openPaged(t, nil)
 	const beyond = "limit=2&page=9&filter[1][attribute]=qty&filter[1][gteq]=5000"

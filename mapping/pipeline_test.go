@@ -14,8 +14,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestOrderOfChecks sends requests that fail two neighbouring checks of wire 1:
-// the earlier one answers. Checks that no request can fail together are left out.
+// TestOrderOfChecks sends requests that fail two consecutive checks of wire 1: the
+// earlier one must answer. It leaves out checks that no request can fail together.
 func TestOrderOfChecks(t *testing.T) {
 	const (
 		asJSON   = "Accept: application/json"
@@ -86,8 +86,9 @@ func TestVersion(t *testing.T) {
 	})
 }
 
-// TestAccept: which format answers, on a stock item (default JSON) and on a path
-// without a route (default XML); "" is no acceptable type.
+// TestAccept checks the format of the reply for an Accept header, on a stock item
+// (default JSON) and on a path without a route (default XML); "" means no acceptable
+// type.
 func TestAccept(t *testing.T) {
 	tests := []struct {
 		name                        string
@@ -156,8 +157,8 @@ func TestAcceptMissingJSON(t *testing.T) {
 	}
 }
 
-// TestBodies: how bodies are read (wire 6.1 to 6.5). A body that is accepted
-// leaves 7 in stock.
+// TestBodies checks how bodies are read (wire 6.1 to 6.5). An accepted body sets the
+// stock to 7.
 func TestBodies(t *testing.T) {
 	const saved, crash = "saved", "crash"
 	both := func(s string) [2]string { return [2]string{s, s} }
@@ -290,8 +291,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// A faulty adapter is a real one whose stores fail as told before they do
-// anything.
+// A faultyAdapter is a real one whose stores fail on demand before they do anything.
 type faultyAdapter struct {
 	adapter.Adapter
 	fail func(op string, key adapter.Key) error
@@ -347,7 +347,7 @@ func openFaulty(t *testing.T, d *contract.Dialect, fail func(op string, key adap
 	return openShopWith(t, d, settings(), func(a adapter.Adapter) adapter.Adapter { return faultyAdapter{a, fail} })
 }
 
-// checkLog finds the words in the log, and nothing that must not be there.
+// checkLog checks that the log contains the words, and no secrets.
 func (s *shop) checkLog(t *testing.T, words ...string) {
 	t.Helper()
 	log := s.log.String()
@@ -363,8 +363,8 @@ func (s *shop) checkLog(t *testing.T, words ...string) {
 	}
 }
 
-// TestPanic: a mistake of ours is one client's internal error, and the log's
-// entry with its stack; nothing stays locked.
+// TestPanic checks that a panic becomes an internal error for one client and a log entry
+// with a stack trace, and leaves nothing locked.
 func TestPanic(t *testing.T) {
 	calls := []struct{ name, method, target, body string }{
 		{"getStockItem", "GET", "/stockitems/1?sentinel=1", ""},
@@ -398,8 +398,8 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestFailures: what a store fails with becomes the contract's texts, and its
-// own words stay in the log.
+// TestFailures checks that store errors become messages of the contract, while their own
+// texts only go to the log.
 func TestFailures(t *testing.T) {
 	tests := []struct {
 		kind   adapter.ErrorKind
@@ -433,7 +433,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestRetryAfter: a client is told to come back no sooner than there is sense in it.
+// TestRetryAfter checks after how many seconds a client is told to retry.
 func TestRetryAfter(t *testing.T) {
 	unavailable := func(after time.Duration) error {
 		return fmt.Errorf("auth: find token: %w", &adapter.Error{Kind: adapter.Unavailable, Op: "get tokens", RetryAfter: after})
@@ -470,8 +470,9 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestBatchWithoutUpstream: nothing is saved, so the batch may be sent again as it is;
-// once an item is saved, the reply has to say which.
+// TestBatchWithoutBackend checks that a batch fails as a whole while nothing has been
+// saved, so that it can be repeated. Once an item has been saved, the reply must say
+// which.
 func TestBatchWithoutBackend(t *testing.T) {
 	inBothWith := func(t *testing.T, away adapter.Key, check func(*testing.T, mapping.Response)) {
 		for _, d := range contract.Dialects() {
@@ -499,8 +500,8 @@ func TestBatchWithoutBackend(t *testing.T) {
 	})
 }
 
-// TestBatchFailure: an item that cannot be saved is one entry, and the others
-// are saved (stock_orders 2.4).
+// TestBatchFailure checks that an item that cannot be saved gets one entry, and that the
+// others are saved (stock 2.4).
 func TestBatchFailure(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
@@ -525,7 +526,7 @@ func TestBatchFailure(t *testing.T) {
 
 func TestClientGone(t *testing.T) {
 	s := openShop(t, contract.Documented())
-	// The first call finds the credentials, so that the others get to the store.
+	// The first call caches the credentials, so that the others reach the store.
 	if r := s.serve(contract.Admin, "GET", "/stockitems/1", ""); r.Status != 200 {
 		t.Fatalf("got %d", r.Status)
 	}

@@ -34,7 +34,7 @@ func TestMoney(t *testing.T) {
 	}
 }
 
-// FuzzMoney checks that prices never fail, fall or lose their form.
+// FuzzMoney checks that computed prices never fail, decrease or lose their form.
 func FuzzMoney(f *testing.F) {
 	f.Add("39.9900", "8.2500")
 	f.Add("99999999.9999", "99999999.9999")
@@ -51,7 +51,7 @@ func FuzzMoney(f *testing.F) {
 	})
 }
 
-// product makes a record of texts and integers.
+// product returns a record with the given texts and integers.
 func product(values map[string]string) adapter.Record {
 	schema := adapter.NewSchemas().Of(adapter.Products)
 	r := adapter.NewRecord(schema)
@@ -129,7 +129,7 @@ func TestFinalPrice(t *testing.T) {
 				p.Set("special_price", adapter.TextValue(c.special))
 			}
 			p.Set("group_price", prices("group_price", c.groups...))
-			// A tier price never counts, not even from 1 on.
+			// A tier price never counts, even for a quantity of 1.
 			p.Set("tier_price", prices("tier_price", [3]string{"all", "1.0000", "1.0000"}))
 			b := buyer{group: 1, now: "2013-01-01 00:00:00"}
 			if got := centsNode(b.finalPrice(p, false).withPercent(0)).Text; got != c.want {

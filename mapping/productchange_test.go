@@ -12,8 +12,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// writesWithout returns the writes of products, of a store with further
-// attributes of its own, without a store behind them.
+// newTestWrites returns product writes without a store, for a shop with the given added
+// attributes.
 func newTestWrites(t testing.TB, d *contract.Dialect, own ...adapter.AddedAttribute) *productWrites {
 	t.Helper()
 	schemas, err := adapter.NewSchemas().With(own...)
@@ -45,8 +45,8 @@ func newTestWrites(t testing.TB, d *contract.Dialect, own ...adapter.AddedAttrib
 	return newProductWrites(&products, &rules, source{}, source{}, settings)
 }
 
-// begun is a write of what body asks for, where the groups 0 to 3 and the country
-// in the body exist.
+// newTestWrite returns the write of a body in a shop with the customer groups 0 to 3 and
+// the country in the body.
 func (p *productWrites) newTestWrite(body codec.Node, current *adapter.Record) *productWrite {
 	w := &productWrite{productWrites: p, body: body, current: current, now: p.settings.Now(), countryCodes: map[string]bool{"FR": true, "DE": true, "US": true}, groups: map[int64]bool{0: true, 1: true, 2: true, 3: true}}
 	if current != nil {
@@ -57,7 +57,7 @@ func (p *productWrites) newTestWrite(body codec.Node, current *adapter.Record) *
 	return w
 }
 
-// standing is a product that an update finds.
+// existingProduct returns a product for an update.
 func (p *productWrites) existingProduct() *adapter.Record {
 	r := adapter.NewRecord(p.schema)
 	r.Set("entity_id", adapter.IntegerValue(1))
@@ -70,8 +70,7 @@ func (p *productWrites) existingProduct() *adapter.Record {
 	return &r
 }
 
-// TestStoresOwnAttributes covers the values of attributes that a store has added,
-// by kind.
+// TestAddedAttributes checks the values of added attributes, by kind.
 func TestAddedAttributes(t *testing.T) {
 	p := newTestWrites(t, contract.Documented(),
 		adapter.AddedAttribute{Resource: adapter.Products, Name: "shop_text", Kind: adapter.KindText},
@@ -132,7 +131,7 @@ func TestAddedAttributes(t *testing.T) {
 
 var decimalForm = regexp.MustCompile(`^-?[0-9]{1,8}\.[0-9]{4}$`)
 
-// checkStorable holds the values of a record against what a store takes.
+// checkStorable checks that a store can hold the values of a record.
 func checkStorable(t *testing.T, r adapter.Record) {
 	t.Helper()
 	for i, a := range r.Schema.Attributes {
@@ -166,8 +165,8 @@ func checkStorable(t *testing.T, r adapter.Record) {
 	}
 }
 
-// FuzzProductWrite: a body is refused, by the contract's texts, or asks for what a
-// store can hold; and the same product asked twice changes the same way.
+// FuzzProductWrite checks that a body is refused with messages of the contract or results
+// in values that a store can hold, and that the same write has the same result twice.
 func FuzzProductWrite(f *testing.F) {
 	for _, seed := range []string{
 		`{"type_id":"simple","attribute_set_id":4,"sku":"x","name":"n","price":1,"weight":1,"status":1,"visibility":1,"tax_class_id":0,"description":"d","short_description":"s","stock_data":{"manage_stock":1,"qty":"5","notify_stock_qty":7}}`,

@@ -8,7 +8,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestReadMoment covers every form that products 5.4 names.
+// TestParseDateTime checks every form in products 5.4.
 func TestParseDateTime(t *testing.T) {
 	text, number := codec.TextNode, codec.NumberNode
 	for _, c := range []struct {
@@ -76,8 +76,8 @@ func TestParseDateTime(t *testing.T) {
 	}
 }
 
-// FuzzReadMoment: whatever is read is a moment every store can hold, and reading it
-// again gives the same.
+// FuzzParseDateTime checks that any parsed time can be stored, and that parsing it again
+// gives the same.
 func FuzzParseDateTime(f *testing.F) {
 	for _, seed := range []string{"2012", "2012-03-15 10:11:12", "15/03/2012 10:11 AM", "Mar 15, 2012", "5 March 2012", "2012-03-15T10:11:12+02:00", "x1", "-1", "0000-00-00", "12/31/9999 11:59 PM"} {
 		f.Add(seed)

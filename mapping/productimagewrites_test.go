@@ -14,15 +14,15 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// onePixel is a GIF, in base64.
+// onePixel is a GIF in base64.
 const onePixel = "R0lGODdhAQABAIAAAPwCBAAAACwAAAAAAQABAAACAkQBADs="
 
 func newImage() map[string]any {
 	return map[string]any{"file_mime_type": "image/png", "file_content": onePixel, "file_name": "front"}
 }
 
-// images returns the images of a product as an Admin lists them, one by line: id,
-// label, position, exclude, file and types.
+// images returns the images of a product as an Admin lists them, one per line: id, label,
+// position, exclude, file and types.
 func (s *shop) images(t testing.TB, target string) string {
 	t.Helper()
 	r := s.serve(contract.Admin, "GET", target, "", "Accept", "application/json")
@@ -48,7 +48,7 @@ func (s *shop) checkImages(t testing.TB, target string, want ...string) {
 	}
 }
 
-// addImage creates an image and returns where it is said to be.
+// addImage creates an image and returns its Location.
 func (s *shop) addImage(t testing.TB, target string, other ...any) string {
 	t.Helper()
 	r := s.write(contract.Admin, "POST", target, body(t, newImage(), other...))
@@ -58,8 +58,8 @@ func (s *shop) addImage(t testing.TB, target string, other ...any) string {
 	return r.Location
 }
 
-// TestRefusedImages: the checks of product_parts 2.4 in their order. Each row
-// breaks what the rows below it do as well.
+// TestRefusedImages checks the order of the checks in product_parts 2.4. Each row also
+// fails the checks of the rows below it.
 func TestRefusedImages(t *testing.T) {
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		missing := []string{"400 The image is not specified", s.text("400 Resource data pre-validator error", "400 Resource data pre-validation error.")}
@@ -125,7 +125,7 @@ func TestRefusedImages(t *testing.T) {
 		}
 		s.checkImages(t, "/products/1/images", "")
 
-		// No name is taken, and no id.
+		// Refused images have taken no name and no id.
 		s.addImage(t, "/products/1/images")
 		s.checkImages(t, "/products/1/images", "1||1|0|f/r/front.png|")
 	})
@@ -136,7 +136,7 @@ func TestCreatedImages(t *testing.T) {
 		tests := []struct {
 			name  string
 			other []any
-			want  string // behind the id
+			want  string // after the id
 		}{
 			{"nothing besides", nil, "||1|0|f/r/front.png|"},
 			{"the same name", nil, "||2|0|f/r/front_1.png|"},
@@ -176,7 +176,7 @@ func TestImageNumbers(t *testing.T) {
 		name     string
 		sent     any
 		want     string
-		original bool // only there it is a value
+		original bool // whether it is a value in the magento dialect only
 	}{
 		{"a number", 7, "7", false},
 		{"a text", "7", "7", false},
@@ -246,7 +246,8 @@ func TestChangedImages(t *testing.T) {
 	})
 }
 
-// TestMissingImages: what is written to need be there, and be the product's.
+// TestMissingImages checks writes of images that do not exist or belong to another
+// product.
 func TestMissingImages(t *testing.T) {
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		s.addImage(t, "/products/1/images")
@@ -277,7 +278,7 @@ func TestDeletedImages(t *testing.T) {
 			t.Helper()
 			checkSaved(t, s.write(contract.Admin, "DELETE", target, ""))
 		}
-		// Used at the default level: a store view alone forgets it.
+		// Used at the default scope: at a store view only its uses are deleted.
 		s.addImage(t, "/products/1/images", "types", []any{"image"})
 		remove("/products/1/images/1/store/2")
 		s.checkImages(t, "/products/1/images/store/2", "1||1|0|f/r/front.png|")
@@ -285,7 +286,7 @@ func TestDeletedImages(t *testing.T) {
 		remove("/products/1/images/1")
 		s.checkImages(t, "/products/1/images", "")
 
-		// Used nowhere else; the name stays taken.
+		// Used nowhere else, but the name stays taken.
 		s.addImage(t, "/products/1/images/store/2", "types", []any{"image"})
 		remove("/products/1/images/2/store/2")
 		if s.documented() {
@@ -300,7 +301,8 @@ func TestDeletedImages(t *testing.T) {
 	})
 }
 
-// TestImageLocation repeats the id of the path, and nothing else of it.
+// TestImageLocation checks that the Location repeats the id in the path and nothing else
+// of it.
 func TestImageLocation(t *testing.T) {
 	s := openShop(t, contract.Documented())
 	for _, tt := range []struct{ target, want string }{
@@ -315,13 +317,13 @@ func TestImageLocation(t *testing.T) {
 	}
 }
 
-// failing is an upstream whose images cannot be created.
+// A failingAdapter is one that cannot create images.
 type failingAdapter struct {
 	adapter.Adapter
 	err error
 }
 
-// Store returns the stores of the upstream, and one of images that fails.
+// Store returns the adapter's store of r, or one that fails for images.
 func (f failingAdapter) Store(r adapter.Resource) (adapter.Store, error) {
 	store, err := f.Adapter.Store(r)
 	if r == adapter.ProductImages {
@@ -335,13 +337,12 @@ type failingStore struct {
 	err error
 }
 
-// Create fails.
+// Create always fails.
 func (f failingStore) Create(context.Context, *adapter.CreateParams) (adapter.Key, error) {
 	return 0, f.err
 }
 
-// TestImageFailures is what a client sees of an upstream that cannot store an
-// image.
+// TestImageFailures checks the replies for a backend that cannot store an image.
 func TestImageFailures(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -370,8 +371,8 @@ func TestImageFailures(t *testing.T) {
 	}
 }
 
-// TestImagesAtOnce: many clients create images without names at once. Each gets
-// one of its own.
+// TestConcurrentImages checks that each of many images created at the same time without a
+// name gets a name of its own.
 func TestConcurrentImages(t *testing.T) {
 	const clients = 50
 	s := openShop(t, contract.Documented())

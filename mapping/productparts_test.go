@@ -19,9 +19,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// gallery is what these tests add to the demo store, which has no images, no
-// category that is not active, no SKU like a number and no visibility 0. Store
-// view 2 sees images 1 and 2 with values of its own.
+// gallery is what these tests add to the demo store: images, an inactive category, a SKU
+// like a number and visibility 0. Store view 2 has its own values for images 1 and 2.
 const gallery = `
 	INSERT INTO product_image (id, product_id, file, media_type) VALUES
 		(1, 1, 'f/r/front.png', 'image/png'), (2, 1, 't/w/two.png', 'image/png'), (3, 1, 'n/e/new.jpg', 'image/jpeg'), (4, 2, 'o/t/other.png', 'image/png');
@@ -39,7 +38,7 @@ const gallery = `
 	INSERT INTO product_website (product_id, website_id) VALUES (20, 1), (21, 1), (22, 1);
 	INSERT INTO product_category (product_id, category_id, position) VALUES (20, 4, 1), (21, 6, 1), (22, 3, 1);`
 
-// A galleryShop is the demo store with the gallery, and counts what is asked of it.
+// A galleryShop is the demo store with the gallery, and counts its store reads.
 type galleryShop struct {
 	db    *sqlstore.DB
 	path  string // of the SQLite file
@@ -53,7 +52,7 @@ func openGalleryShop(t *testing.T) *galleryShop {
 	return newGalleryShop(t, demotest.Data(t), db, path)
 }
 
-// openGalleryOf opens a gallery shop whose store holds more than the demo.
+// openGalleryOf opens a gallery shop whose store also holds data.
 func openGalleryOf(t *testing.T, data *adapter.Dataset) *galleryShop {
 	t.Helper()
 	db, path := openStore(t, data)
@@ -68,7 +67,7 @@ func newGalleryShop(t *testing.T, data *adapter.Dataset, db *sqlstore.DB, path s
 	return shop
 }
 
-// run changes the store behind the service.
+// run changes the store, bypassing the service.
 func (s *galleryShop) run(t *testing.T, statements string) {
 	t.Helper()
 	raw, err := sql.Open("sqlite", "file:"+s.path)
@@ -81,8 +80,8 @@ func (s *galleryShop) run(t *testing.T, statements string) {
 	}
 }
 
-// serve returns a service of the shop in a dialect, which has read the stores and
-// keeps them.
+// serve returns a service of the shop in a dialect, which has already cached the shop
+// configuration.
 func (s *galleryShop) serve(t *testing.T, d *contract.Dialect, settings mapping.Settings) *mapping.Service {
 	t.Helper()
 	settings.BodyBytes, settings.QueryBytes, settings.MaxRows = 1<<20, 1<<16, cmp.Or(settings.MaxRows, 1000)
@@ -98,7 +97,7 @@ func (s *galleryShop) serve(t *testing.T, d *contract.Dialect, settings mapping.
 	return service
 }
 
-// get sends a GET of role, "application/json" unless accept says otherwise.
+// get sends a GET as role, with Accept: application/json unless accept is set.
 func (s *galleryShop) get(t *testing.T, service *mapping.Service, role contract.Role, path, accept string) mapping.Response {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "http://shop.example:8080/api/rest"+path, nil)
@@ -118,7 +117,7 @@ func fault(code int, message string) string {
 	return fmt.Sprintf(`{"messages":{"error":[{"code":%d,"message":"%s"}]}}`, code, message)
 }
 
-// image returns the JSON of an image, without exclude if that is "none".
+// image returns an image in JSON, without exclude if that is "none".
 func image(id, label, position, exclude, file, types string) string {
 	if exclude != "none" {
 		exclude = `"exclude":"` + exclude + `",`
@@ -130,13 +129,13 @@ func image(id, label, position, exclude, file, types string) string {
 }
 
 func TestReadProductParts(t *testing.T) {
-	// As the default scope has them, and store view 2.
+	// With the values of the default scope, as at store view 2.
 	front := image("1", "Front & side", "2", "0", "f/r/front.png", `"image","thumbnail"`)
 	two := image("2", "", "1", "1", "t/w/two.png", ``)
 	unplaced := image("3", "", "", "", "n/e/new.jpg", ``)
 	devant := image("1", "Devant", "1", "1", "f/r/front.png", `"thumbnail"`)
 	shownTwo := image("2", "", "1", "0", "t/w/two.png", `"small_image"`)
-	// As the original shows them to customers and guests.
+	// As the magento dialect shows them to Customers and Guests.
 	bareFront := image("1", "Front & side", "2", "none", "f/r/front.png", `"image","thumbnail"`)
 	bareUnplaced := image("3", "", "", "none", "n/e/new.jpg", ``)
 	bareTwo := image("2", "", "1", "none", "t/w/two.png", `"small_image"`)
@@ -158,7 +157,7 @@ func TestReadProductParts(t *testing.T) {
 		path  string
 		want  [2]string // documented, magento
 		code  [2]int
-		calls int // of stores, at most
+		calls int // maximum number of store calls
 	}{
 		{"all images, by position", admin, "/products/1/images", sameInBoth("[" + unplaced + "," + two + "," + front + "]"), [2]int{200, 200}, 2},
 		{"as a store view has them", admin, "/products/1/images/store/2", sameInBoth("[" + unplaced + "," + devant + "," + shownTwo + "]"), [2]int{200, 200}, 4},
@@ -258,8 +257,8 @@ func TestReadProductParts(t *testing.T) {
 	}
 }
 
-// TestImageInXML holds the elements of an image, empty ones included, and the
-// base URL of the settings.
+// TestImageInXML checks the elements of an image, including empty ones, and the base URL
+// from the settings.
 func TestImageInXML(t *testing.T) {
 	s := openGalleryShop(t)
 	service := s.serve(t, contract.Documented(), mapping.Settings{PublicURL: "https://shop.example/legacy/"})

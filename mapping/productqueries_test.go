@@ -11,9 +11,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestProductReadsAskLittle holds what a read of products asks of the upstream.
-// Of a product the SQL adapter reads the values of a store view and all prices by
-// one statement more.
+// TestProductReadQueries checks the store reads of product calls. For one product the SQL
+// adapter reads the values of a store view and all prices with one further statement.
 func TestProductReadQueries(t *testing.T) {
 	var asked reads
 	moment := time.Date(2013, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -31,7 +30,7 @@ func TestProductReadQueries(t *testing.T) {
 		}
 		return asked.take()
 	}
-	ask("/products/1") // reads the shop, which is then kept
+	ask("/products/1") // reads the shop configuration, which is then cached
 	for _, c := range []struct {
 		path string
 		want []adapter.Resource

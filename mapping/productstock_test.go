@@ -13,7 +13,7 @@ func inStockSet(text, field string) string {
 	return fmt.Sprintf("400 "+text, field, "stock_data")
 }
 
-// TestStockDataRefused covers the rules of products 7.1, in their order.
+// TestStockDataRefused checks the rules of products 7.1, in their order.
 func TestStockDataRefused(t *testing.T) {
 	const (
 		invalidIn   = `Invalid "%s" value in the "%s" set.`
@@ -48,13 +48,13 @@ func TestStockDataRefused(t *testing.T) {
 	})
 }
 
-// A stockStep is a save of a product and what its stock item holds then.
+// A stockStep is a save of a product and what its stock item holds afterwards.
 type stockStep struct {
-	data string // "": no stock_data
+	data string // "" means no stock_data
 	want []string
 }
 
-// TestStockDataOfNewProducts covers what a create stores (products 7.2).
+// TestStockDataOfNewProducts checks what a create stores (products 7.2).
 func TestStockDataOfNewProducts(t *testing.T) {
 	const managed = `"use_config_manage_stock":1,`
 	outOfTheBox := []string{"qty", "0.0000", "min_qty", "0.0000", "use_config_min_qty", "1", "is_qty_decimal", "0", "backorders", "0", "use_config_backorders", "1",
@@ -103,12 +103,12 @@ func TestStockDataOfNewProducts(t *testing.T) {
 	})
 }
 
-// TestStockDataOfUpdates covers what updates of one product store, step by step
-// (products 5.6 and 7.2).
+// TestStockDataOfUpdates checks what successive updates of one product store (products
+// 5.6 and 7.2).
 func TestStockDataOfUpdates(t *testing.T) {
 	const both = ""
 	for name, c := range map[string]struct {
-		dialect string // both: any
+		dialect string // "" means both
 		steps   []stockStep
 	}{
 		"the setting that holds is stored": {both, []stockStep{
@@ -187,8 +187,8 @@ func TestStockDataOfUpdates(t *testing.T) {
 	}
 }
 
-// TestStockOfTheStoresSettings: where the store keeps no stock, what goes by its
-// setting is not managed.
+// TestUnmanagedShopStock checks that stock is not managed where the shop's setting
+// applies and says so.
 func TestUnmanagedShopStock(t *testing.T) {
 	with := settings()
 	with.Stock.ManageStock, with.Stock.Backorders = false, 1

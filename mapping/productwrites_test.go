@@ -11,8 +11,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// newProduct is a body that creates a product, with further members before the
-// required ones it does not name itself.
+// newProduct returns a body that creates a product: the given members, followed by the
+// required ones that are not among them.
 func newProduct(sku, members string) string {
 	body := `"type_id":"simple","attribute_set_id":4,"sku":"` + sku + `"`
 	for _, field := range []string{`"name":"Case One"`, `"price":"12.5"`, `"weight":"1"`, `"status":1`, `"visibility":4`, `"tax_class_id":2`, `"description":"D"`, `"short_description":"S"`} {
@@ -26,7 +26,7 @@ func newProduct(sku, members string) string {
 	return "{" + body + "}"
 }
 
-// send writes with a JSON body as Admin.
+// send writes a JSON body as Admin.
 func (s *shop) send(method, target, body string) mapping.Response {
 	return s.serve(contract.Admin, method, target, body, "Accept", "application/json", "Content-Type", "application/json")
 }
@@ -42,8 +42,8 @@ func (s *shop) create(t testing.TB, body string) string {
 	return path
 }
 
-// checkFields compares fields of a product, as JSON without its braces; one that
-// is missing in the dialect of the original is null in the other.
+// checkFields compares fields of a product, as JSON without braces. A field that is
+// missing in the magento dialect is null in the other.
 func (s *shop) checkFields(t testing.TB, path, fields, want string) {
 	t.Helper()
 	r := s.serve(contract.Admin, "GET", path+"?attrs="+fields, "", "Accept", "application/json")
@@ -67,20 +67,21 @@ func notFromZero(field string) string {
 }
 func empty(field string) string { return fmt.Sprintf(`400 Empty value for "%s" in request.`, field) }
 
-// A productValue is a value sent for a field of product 2, and what it reads as
-// then, or why it is refused.
+// A productValue is a value for a field of product 2, and either what is read afterwards
+// or why it is refused.
 type productValue struct {
 	field, json string
-	want        string   // "" : missing
-	refused     []string // the entries before the closing one
-	// kept: the value is of another kind. The original stores nothing of it; the
-	// document's dialect refuses it (README, a value of another kind).
+	want        string   // "" means missing
+	refused     []string // the entries before the summary
+	// otherType reports that the value has another type. The magento dialect stores
+	// nothing of it; the documented dialect refuses it (README, a value of another kind).
 	otherType bool
-	// documented is want in the document's dialect, "" for the same.
+	// documented is want in the documented dialect, or "" if that is the same.
 	documented string
 }
 
-// productValues holds what each field takes (products 4 and 5.2 to 5.4).
+// productValues returns the values that each field accepts and refuses (products 4 and
+// 5.2 to 5.4).
 func productValues() []productValue {
 	takes := func(field, json, want string) productValue { return productValue{field: field, json: json, want: want} }
 	refuses := func(field, json string, faults ...string) productValue {
@@ -176,14 +177,13 @@ func TestProductValues(t *testing.T) {
 	})
 }
 
-// TestProductDialects holds where the dialects differ on a write (products 5.3
-// and 9).
+// TestProductDialects checks where the dialects differ on a write (products 5.3 and 9).
 func TestProductDialects(t *testing.T) {
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, c := range []struct {
 			name, body string
 			documented []string
-			magento    string // saved, and reads as; "" for the original's crash
+			magento    string // what is read after a save; "" for a crash of the original
 			field      string
 		}{
 			{"status 0", `{"status":0}`, []string{invalid("0", "status"), saveClosing}, "status:0", "status"},
@@ -296,8 +296,8 @@ func TestCreateProduct(t *testing.T) {
 	})
 }
 
-// TestProductPriceLists covers the entries of group_price and tier_price
-// (products 5.3, steps 4 and 5, and 5.6).
+// TestProductPriceLists checks the entries of group_price and tier_price (products 5.3,
+// steps 4 and 5, and 5.6).
 func TestProductPriceLists(t *testing.T) {
 	const (
 		required = `400 The "%s" value in the "%s" set is a required field.`
@@ -311,7 +311,7 @@ func TestProductPriceLists(t *testing.T) {
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, c := range []struct {
 			name, body string
-			want       []string // refused
+			want       []string // the entries of a refusal
 		}{
 			{"empty entry", groups(`[{}]`), []string{fmt.Sprintf(required, "website_id", "group_price:0"), fmt.Sprintf(required, "cust_group", "group_price:0"), fmt.Sprintf(required, "price", "group_price:0"), saveClosing}},
 			{"second entry", groups(`[{"website_id":0,"cust_group":1,"price":0},{"website_id":"0","cust_group":"1.5","price":"-1"}]`),
@@ -360,7 +360,7 @@ func TestProductPriceLists(t *testing.T) {
 	})
 }
 
-// TestProductSideEffects covers what a save changes besides the fields sent
+// TestProductSideEffects checks what a save changes besides the fields that were sent
 // (products 5.6 and 8). Each step writes and then reads a field.
 func TestProductSideEffects(t *testing.T) {
 	type write struct{ target, body, read, want string }
@@ -418,8 +418,8 @@ func TestProductSideEffects(t *testing.T) {
 	})
 }
 
-// TestProductWritesFindTheProduct holds the order of the checks (products 1 and
-// 2): store, product, fields.
+// TestProductWriteCheckOrder checks the order of the checks (products 1 and 2): store
+// view, product, fields.
 func TestProductWriteCheckOrder(t *testing.T) {
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, c := range []struct{ name, method, target, body, want string }{
@@ -444,8 +444,8 @@ func TestProductWriteCheckOrder(t *testing.T) {
 	})
 }
 
-// TestSpecialPriceInTheStoresTime: the moment a special price begins is that of
-// the store's clocks.
+// TestSpecialPriceTimeZone checks that a special price begins at the current time in the
+// shop's time zone.
 func TestSpecialPriceTimeZone(t *testing.T) {
 	with := settings()
 	with.Prices.TimeZone = time.FixedZone("", -5*3600)
@@ -454,9 +454,10 @@ func TestSpecialPriceTimeZone(t *testing.T) {
 	s.checkFields(t, "/products/1", "special_from_date", "special_from_date:2013-02-02 23:05:00")
 }
 
-// TestOneSKU creates one product by many at once: one succeeds, and the others
-// learn that the SKU is taken. (What is stored with blanks before it would not
-// stand in the way of the next: products 4, sku.)
+// TestConcurrentProductsWithOneSKU checks that only one of many products created at the
+// same time with the same SKU is stored, and that the others are refused because the SKU
+// is taken. (A SKU stored with leading blanks would not conflict with the next: products
+// 4, sku.)
 func TestConcurrentProductsWithOneSKU(t *testing.T) {
 	const clients = 20
 	s := openShop(t, contract.Documented())

@@ -8,9 +8,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestTooManyRequests: what a consumer sends beyond its rate is refused in the
-// envelope of the format it asks for, before its route is looked at and after its
-// credentials are.
+// TestTooManyRequests checks that calls beyond a consumer's rate are refused with an
+// envelope in the requested format, after the check of the credentials and before that of
+// the route.
 func TestTooManyRequests(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {

@@ -12,33 +12,32 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A reading says what a caller whom the access table lets in finds by GET of a
-// route. Writing is held to the same rules by giving each reading a body for
-// every other method its route serves: where finds is true the call may go on to
-// its own checks; where it is false the refusal must be the same as for GET, and
-// the store afterwards hold the same records as before.
+// A readCase says what a GET of a route finds for a caller whom the access table admits.
+// The write tests follow the same rules: for every other method of the route, the call
+// may proceed to its own checks if finds is true. If it is false, the refusal must be the
+// same as for GET, and the store must be unchanged.
 type readCase struct {
-	// path is the route's. parameters are the values of each of its parameters;
-	// every combination is asked for.
+	// path is the path of the route. parameters are the values of each parameter; the
+	// tests request every combination.
 	path       string
 	parameters [][]string
-	// finds reports whether there is something for the caller. Without it there
-	// always is.
+	// finds reports whether the caller finds something. If it is nil, the caller always
+	// does.
 	finds func(c caller, p []string) bool
-	// entries is how many entries a list has for the caller; -1 is any number.
+	// entries returns how many entries a list has for the caller, or -1 for any number.
 	entries func(c caller, p []string) int
-	// shows is the mark that a reply that finds something carries.
+	// label returns the label of the data in a reply.
 	label func(c caller, p []string) ownerLabel
 
 	route *contract.Route
 }
 
-// owned reports whether the records belong to customers.
+// isOwned reports whether the records belong to customers.
 func (r *readCase) isOwned() bool {
 	return strings.HasPrefix(r.path, "/customers") || strings.HasPrefix(r.path, "/orders")
 }
 
-// view returns the store view among the parameters, "" where the path has none.
+// view returns the store view among the parameters, or "" if the path has none.
 func (r *readCase) view(p []string) string {
 	if at, ok := r.route.Param("store"); ok {
 		return p[at]
@@ -49,10 +48,11 @@ func (r *readCase) view(p []string) string {
 // absent is the id of no record.
 const absent = "999"
 
-// readings has every route of the table. All ids of the store are asked for, so
-// that each caller meets own records, those of others, nobody's and none.
+// readCases returns a case for every route in the table. The tests request all ids of the
+// store, so each caller requests their own records, those of others, those of nobody and
+// records that do not exist.
 func (m *labeledShop) readCases() []readCase {
-	// of finds records that a caller may see, and those that show whose they are.
+	// of returns finds and label for the records of a resource.
 	of := func(resource adapter.Resource) (finds func(caller, []string) bool, shows func(caller, []string) ownerLabel) {
 		shows = func(_ caller, p []string) ownerLabel {
 			rec, ok := m.record(resource, p[0])
@@ -63,7 +63,7 @@ func (m *labeledShop) readCases() []readCase {
 		}
 		return func(c caller, p []string) bool { return c.maySee(shows(c, p), "") }, shows
 	}
-	// count counts the records a caller may see, of those that name p[0] by parent.
+	// count counts the records that the caller may see and whose parent is p[0].
 	count := func(resource adapter.Resource, parent string) func(caller, []string) int {
 		return func(c caller, p []string) int {
 			n := 0
@@ -84,7 +84,7 @@ func (m *labeledShop) readCases() []readCase {
 		})
 	}
 	ownAddresses := count(adapter.CustomerAddresses, "customer_id")
-	// Dot has no address to show.
+	// Customer Dot has no address.
 	whoseAddresses := func(c caller, p []string) ownerLabel {
 		if ownAddresses(c, p) == 0 {
 			return unlabeled
@@ -146,7 +146,7 @@ func (m *labeledShop) readCases() []readCase {
 	return all
 }
 
-// ids returns the keys of a resource's records, and one that none has.
+// ids returns the ids of a resource's records, and one that no record has.
 func (m *labeledShop) ids(resource adapter.Resource) []string {
 	var ids []string
 	for _, rec := range m.data.Records[resource] {
@@ -155,8 +155,8 @@ func (m *labeledShop) ids(resource adapter.Resource) []string {
 	return append(ids, absent)
 }
 
-// onSale reports whether the caller finds a product alone at a store view, ""
-// for the usual one: of an Admin the default scope, where all products are.
+// isVisible reports whether the caller finds a single product at a store view, or with ""
+// at the default one. For an Admin that is the default scope, which has all products.
 func (m *labeledShop) isVisible(c caller, product, view string) bool {
 	rec, ok := m.record(adapter.Products, product)
 	if !ok {
@@ -189,7 +189,7 @@ func (m *labeledShop) countImages(c caller, p []string) int {
 	return n
 }
 
-// target fills the parameters of a path in.
+// fillPath replaces the parameters of a path.
 func fillPath(path string, p []string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -200,7 +200,7 @@ func fillPath(path string, p []string) string {
 	return strings.Join(parts, "/")
 }
 
-// combined returns every combination of one value of each list.
+// combinations returns every combination of one value from each list.
 func combinations(lists [][]string) [][]string {
 	all := [][]string{nil}
 	for _, values := range lists {
@@ -215,8 +215,8 @@ func combinations(lists [][]string) [][]string {
 	return all
 }
 
-// status is what a caller's GET of a route must be answered: by the access table,
-// then by whether it finds something.
+// expectedStatus returns the status of a caller's GET: decided by the access table, then
+// by whether the caller finds something.
 func (m *labeledShop) expectedStatus(rule *readCase, c caller, p []string) int {
 	r := rule.route
 	switch access := r.Access(m.dialect, c.role, contract.GET); {
@@ -231,9 +231,9 @@ func (m *labeledShop) expectedStatus(rule *readCase, c caller, p []string) int {
 	}
 }
 
-// TestOwners asks for every record there is as every caller, in every format:
-// what the access table and the ownership of the record say is answered, and no
-// reply holds anything that is not for its caller.
+// TestReadOwnership requests every record as every caller, in every format. The reply
+// must follow the access table and the record's ownership, and no reply may contain data
+// that its caller may not see.
 func TestReadOwnership(t *testing.T) {
 	t.Parallel()
 	for _, d := range contract.Dialects() {
@@ -249,7 +249,7 @@ func TestReadOwnership(t *testing.T) {
 				t.Run(d.Name+" "+c.name+" "+rule.path, func(t *testing.T) {
 					for i, p := range combinations(rule.parameters) {
 						for j, accept := range []string{"application/json", "text/xml", "text/plain"} {
-							if j == 0 || nightly.Whole() || i%5 == 0 { // formats share all but the writing
+							if j == 0 || nightly.Whole() || i%5 == 0 { // formats differ only in the encoding
 								m.checkRead(t, &rule, c, p, accept)
 							}
 						}
@@ -265,7 +265,7 @@ func TestReadOwnership(t *testing.T) {
 	}
 }
 
-// checkReading asks once, and for all rows of a list.
+// checkRead sends one request, and for a list another one for all of its entries.
 func (m *labeledShop) checkRead(t *testing.T, rule *readCase, c caller, p []string, accept string) {
 	t.Helper()
 	path := fillPath(rule.path, p)
@@ -292,7 +292,7 @@ func (m *labeledShop) checkRead(t *testing.T, rule *readCase, c caller, p []stri
 	}
 }
 
-// entries returns the number of entries of a list in JSON.
+// entries returns the number of entries in a JSON list.
 func entries(t *testing.T, r mapping.Response) int {
 	t.Helper()
 	var array []json.RawMessage

@@ -20,7 +20,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// keepReplies returns a cache in memory whose clock is now.
+// newReplyCache returns a cache in memory with the clock now.
 func newReplyCache(t testing.TB, now func() time.Time) *cache.Cache {
 	t.Helper()
 	kept, err := cache.New(t.Context(), cache.Options{
@@ -37,7 +37,7 @@ func newReplyCache(t testing.TB, now func() time.Time) *cache.Cache {
 	return kept
 }
 
-// twins are two services on one store, of which one keeps replies.
+// A cachedPair is two services on one store, one with a reply cache and one without.
 type cachedPair struct{ cached, uncached *shop }
 
 func openCachedPair(t testing.TB, d *contract.Dialect, with mapping.Settings) cachedPair {
@@ -49,14 +49,14 @@ func openCachedPair(t testing.TB, d *contract.Dialect, with mapping.Settings) ca
 	return cachedPair{serveShop(t, d, with, data, db, db.Adapter()), plain}
 }
 
-// guestRead is what a Guest reads of target.
+// guestRead returns what a Guest reads at target, and the cache outcome.
 func (s *shop) guestRead(target string) (text, kept string) {
 	r := s.serve(contract.Guest, "GET", target, "", "Accept", "application/json")
 	return fmt.Sprintf("%d %s %s", r.Status, r.ContentType, formKey.ReplaceAll(r.Body, []byte("form_key"))), r.CacheOutcome
 }
 
-// guestTargets are reads whose replies are kept: singles by number and SKU, known
-// and not, lists of every form, images.
+// guestTargets returns reads whose replies are cached: single products by number and SKU,
+// known and unknown, lists of every form, and images.
 func guestTargets() []string {
 	targets := []string{
 		"/products", "/products?limit=100", "/products?limit=3&page=2&order=name&dir=desc", "/products?attrs=sku,image_url",
@@ -72,8 +72,8 @@ func guestTargets() []string {
 	return targets
 }
 
-// TestRepliesAfterWrites: after every kind of write a Guest reads from a service
-// that keeps replies what one reads that does not, whatever was kept before.
+// TestCachedRepliesAfterWrites checks that after every kind of write Guests read the same
+// from a service with a cache as from one without, whatever was cached before.
 func TestCachedRepliesAfterWrites(t *testing.T) {
 	for _, d := range []*contract.Dialect{contract.Documented(), contract.Magento()} {
 		t.Run(d.Name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestCachedRepliesAfterWrites(t *testing.T) {
 					if r := s.cached.send(write.method, write.target, write.body); r.Status >= 300 {
 						t.Fatalf("%d %s", r.Status, r.Body)
 					}
-					s.uncached.service.InvalidateLists() // of the other's write
+					s.uncached.service.InvalidateLists() // the other service wrote
 					for _, target := range guestTargets() {
 						want, _ := s.uncached.guestRead(target)
 						if got, kept := s.cached.guestRead(target); got != want {
@@ -128,13 +128,13 @@ func TestCachedRepliesAfterWrites(t *testing.T) {
 	}
 }
 
-// TestKeptForGuests: which replies are kept, and for whom.
+// TestCachedReplies checks which replies are cached, and for whom.
 func TestCachedReplies(t *testing.T) {
 	s := openCachedPair(t, contract.Documented(), settings()).cached
 	for _, c := range []struct {
 		name, target string
 		role         contract.Role
-		want         string // how the second reply comes about
+		want         string // outcome of the second read
 	}{
 		{"product", "/products/1", contract.Guest, "hit"},
 		{"product by SKU", "/products/kettle-steel", contract.Guest, "hit"},
@@ -163,8 +163,8 @@ func TestCachedReplies(t *testing.T) {
 	}
 }
 
-// TestKeptApart: requests whose replies differ are kept apart, and those that only
-// are spelled differently are not asked of the upstream again.
+// TestCacheKeys checks that requests with different replies have different cache keys,
+// and that requests that differ only in spelling are answered without another store read.
 func TestCacheKeys(t *testing.T) {
 	counted := &reads{}
 	with := settings()
@@ -199,7 +199,7 @@ func TestCacheKeys(t *testing.T) {
 	}
 }
 
-// TestForgedHosts: a Host header changes nobody else's reply.
+// TestForgedHosts checks that a Host header affects no other client's reply.
 func TestForgedHosts(t *testing.T) {
 	s := openCachedPair(t, contract.Magento(), settings()).cached
 	hosts := []string{"shop.example", "evil.example", "shop.example:8080"}
@@ -219,8 +219,8 @@ func TestForgedHosts(t *testing.T) {
 	}
 }
 
-// TestFormKeys: the key in a reply that is kept differs with every call, and is the
-// only thing that does; the entity tag stays.
+// TestFormKeys checks that the form key in a cached reply differs with every call, that
+// nothing else differs, and that the entity tag stays the same.
 func TestFormKeys(t *testing.T) {
 	s := openCachedPair(t, contract.Documented(), settings()).cached
 	for _, accept := range []string{"application/json", "application/xml"} {
@@ -239,8 +239,8 @@ func TestFormKeys(t *testing.T) {
 	}
 }
 
-// TestPricesChangeByThemselves: a special price begins and ends with nobody
-// writing, and Guests see it at once.
+// TestScheduledPriceChanges checks that Guests see the begin and the end of a special
+// price immediately, without a write.
 func TestScheduledPriceChanges(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -255,7 +255,7 @@ func TestScheduledPriceChanges(t *testing.T) {
 			with.Prices.TimeZone = zone
 			with.Now = func() time.Time { return time.Unix(clock.Load(), 0) }
 			s := openCachedPair(t, contract.Magento(), with)
-			// The clocks of Berlin are set forward in this window.
+			// In Berlin, clocks go forward in this period.
 			checkSaved(t, s.cached.send("PUT", "/products/1", `{"special_price":"1","special_from_date":"2013-03-31 01:30:00","special_to_date":"2013-04-01 10:00:00"}`))
 			checkSaved(t, s.cached.send("PUT", "/products/2", `{"special_price":"2","special_from_date":"2013-03-30 00:00:00"}`))
 			seen := map[string]bool{}
@@ -277,8 +277,8 @@ func TestScheduledPriceChanges(t *testing.T) {
 	}
 }
 
-// TestStaleReplies: while the upstream cannot answer, Guests get what was kept, with
-// its age, and nothing that a write has ended.
+// TestStaleReplies checks that Guests get cached replies, with their age, while the
+// backend is unavailable, but none that a write has invalidated.
 func TestStaleReplies(t *testing.T) {
 	var clock atomic.Int64
 	clock.Store(time.Date(2013, 3, 29, 12, 0, 0, 0, time.UTC).Unix())
@@ -321,8 +321,8 @@ func TestStaleReplies(t *testing.T) {
 	}
 }
 
-// TestPanicWhileKept: a mistake of ours is one client's internal error, and is not
-// kept.
+// TestPanicInCachedCall checks that a panic becomes an internal error for one client, and
+// is not cached.
 func TestPanicInCachedCall(t *testing.T) {
 	with := settings()
 	with.ReplyCache = newReplyCache(t, with.Now)

@@ -28,8 +28,8 @@ func TestHandlersAndCalls(t *testing.T) {
 		if r.Fields == nil {
 			t.Errorf("%s has no fields", r.Path)
 		}
-		what, _, _ := strings.Cut(r.Help, " as ")        // a store view changes no meaning
-		what, _, _ = strings.Cut(what, " of a category") // nor does the choice of a category
+		what, _, _ := strings.Cut(r.Help, " as ")        // a store view does not change the operation
+		what, _, _ = strings.Cut(what, " of a category") // nor does a category
 		for _, m := range contract.Methods() {
 			call := r.Calls[m]
 			if call == "" {
@@ -84,24 +84,24 @@ type matrixRow struct {
 	magento    cells
 	documented *cells
 	dotless    bool // 405 texts without a full stop in documented
-	noRecord   bool // the demo store has none there: served is not found
+	noRecord   bool // the demo store has no such record: a served call replies 404
 }
 
 const denied4 = "AD AD AD AD"
 
-// matrix is the table of wire 3, as the pages have it, for requests with
-// parameters 1 and neither body nor Content-Type. Cells are GET POST PUT DELETE:
+// matrix returns the table of wire 3 for requests with all parameters 1 and neither a
+// body nor a Content-Type. The cells are GET POST PUT DELETE:
 //
-//	served  200, own data or a Content-Type that is missing: handed on
-//	ct      served, and the body is looked at first
+//	served  200, own data or a missing Content-Type: handed to the handler
+//	ct      served, but the body is checked first
 //	NI, NS  405 not implemented, 405 does not support
 //	AD      403
-//	late    405 does not support, once the body has passed
-//	denied  403 does not support, once the body has passed
+//	late    405 does not support, after the checks of the body
+//	denied  403 does not support, after the checks of the body
 //
-// documented is filled where the dialects differ (rulings 6 and 7; wire 15; customers 1;
-// stock_orders 1.7; product_parts 3.6 and 4.4). formats are the default ones of the
-// document: GET POST PUT DELETE and others.
+// documented is set where the dialects differ (README rulings; wire 15; customers 1;
+// stock 1.7; product_parts 3.6 and 4.4). formats are the default formats of the
+// specification: GET POST PUT DELETE and others.
 func matrix() []matrixRow {
 	read := cells{"served NI NI NI", "served AD AD AD", denied4}
 	catalogList := cells{"served ct NI NI", "served AD AD AD", "served AD AD AD"}
@@ -175,7 +175,7 @@ func TestMatrix(t *testing.T) {
 						want := expect(s, row, path, cell)
 						path := path
 						if method == "DELETE" && cell == "served" {
-							// Of a record that is not there, so that the others still are.
+							// A missing record, so that the existing ones stay.
 							path, want = strings.Replace(path, "1", "99", 1), expectation{404, ""}
 						}
 						for _, accept := range []string{"application/json", "text/xml", "text/plain", "*/*", ""} {
@@ -212,7 +212,7 @@ func acceptHeader(accept string) []string {
 	return []string{"Accept", accept}
 }
 
-// An expectation is a status and, for refusals, the text.
+// An expectation is a status and, for an error reply, its text.
 type expectation struct {
 	status int
 	text   string
@@ -226,7 +226,7 @@ func expect(s *shop, row matrixRow, path, cell string) expectation {
 	}
 	missing := expectation{400, "Content-Type header is empty"}
 	if s.documented() && !strings.HasPrefix(path, "/stockitems") {
-		missing.text = "Decoding error." // read in the default format, and empty
+		missing.text = "Decoding error." // decoded in the default format from an empty body
 	}
 	switch cell {
 	case "served":
@@ -247,8 +247,8 @@ func expect(s *shop, row matrixRow, path, cell string) expectation {
 	}
 }
 
-// checkCell holds an answer against the expectation, in the format the caller
-// asked for or else the default one.
+// checkCell checks a reply against an expectation, in the format the caller requested or
+// else the default one.
 func checkCell(t *testing.T, s *shop, format byte, want expectation, got mapping.Response, accept string) {
 	t.Helper()
 	switch accept {
@@ -270,7 +270,7 @@ func checkCell(t *testing.T, s *shop, format byte, want expectation, got mapping
 	}
 	contentType := map[byte]string{'j': typeJSON, 'x': typeXML, 't': typeText}[format]
 	if want.text == "" {
-		// An empty list is nothing at all in text/plain.
+		// An empty list in text/plain is an empty body.
 		empty := len(got.Body) == 0 && format != 't'
 		if got.Status != want.status || got.ContentType != contentType || empty {
 			t.Errorf("got %d %s and %d bytes, want %d %s", got.Status, got.ContentType, len(got.Body), want.status, contentType)
@@ -280,7 +280,7 @@ func checkCell(t *testing.T, s *shop, format byte, want expectation, got mapping
 	checkReply(t, got, want.status, contentType, envelope(s, format, want))
 }
 
-// envelope writes an error reply of one entry as wire 8 shows it.
+// envelope returns an error reply with one entry, in the form of wire 8.
 func envelope(s *shop, format byte, e expectation) string {
 	switch format {
 	case 'j':

@@ -15,8 +15,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// addRows makes every list of the demo store three records longer, those of
-// record 1 where they are somebody's.
+// addRows adds three records to every list of the demo store, with the owner of record 1
+// where records have owners.
 func addRows(data *adapter.Dataset) {
 	integer := adapter.IntegerValue
 	for n := range int64(3) {
@@ -49,7 +49,7 @@ type listPath struct {
 	fields *contract.FieldTable
 }
 
-// listPaths returns all lists there are.
+// listPaths returns all lists.
 func listPaths() (paths []listPath) {
 	parameters := strings.NewReplacer(":category_id", "3", ":customer_id", "1", ":order_id", "1", ":product_id", "1", ":store", "2", ":id", "1")
 	for _, r := range contract.Routes(contract.StandardFields()) {
@@ -60,10 +60,10 @@ func listPaths() (paths []listPath) {
 	return paths
 }
 
-// formKey is the key in the links of a product, which differs with every call.
+// formKey matches the key in the links of a product, which differs with every call.
 var formKey = regexp.MustCompile(`form_key.{1,3}[A-Z0-9]{16}`)
 
-// whole returns a response with all of its body.
+// withFullBody returns a response with its stream read into Body.
 func withFullBody(t *testing.T, r mapping.Response) mapping.Response {
 	t.Helper()
 	if r.Stream != nil {
@@ -80,13 +80,13 @@ func withFullBody(t *testing.T, r mapping.Response) mapping.Response {
 	return r
 }
 
-// TestRowsInBatches compares every list that is read in batches of one record with
-// the same list in one batch.
+// TestRowsInBatches compares every list in batches of one record with the same list in
+// one batch.
 func TestRowsInBatches(t *testing.T) {
 	data := loadDemo(t)
 	addRows(data)
 	for _, category := range data.Records[adapter.Categories][:2] {
-		category.Set("is_active", adapter.IntegerValue(0)) // so that a whole batch is left out
+		category.Set("is_active", adapter.IntegerValue(0)) // so that a batch has no records left
 	}
 	shop := openGalleryOf(t, data)
 	for _, d := range contract.Dialects() {
@@ -122,7 +122,8 @@ func TestRowsInBatches(t *testing.T) {
 						same(contract.Admin, l.path+"?limit=0&dir=asc&order="+field.Name, "")
 						same(contract.Customer, l.path+"?limit=0&order="+field.Name, "")
 					}
-					// What SQL cannot do: the store sends more than is wanted.
+					// SQL cannot do this, so the store returns more records than
+					// requested.
 					same(contract.Admin, l.path+"?limit=0&filter[1][attribute]="+l.fields.Fields[0].Name+"&filter[1][regexp]=.", "text/xml")
 				})
 			}
@@ -130,7 +131,7 @@ func TestRowsInBatches(t *testing.T) {
 	}
 }
 
-// A partialAdapter is a real one whose lists are all the records there are.
+// A partialAdapter is a real one whose lists return all records as a partial result.
 type partialAdapter struct{ adapter.Adapter }
 
 func (a partialAdapter) Store(r adapter.Resource) (adapter.Store, error) {
@@ -150,8 +151,8 @@ func (s partialStore) List(ctx context.Context, p *adapter.ListParams) (*adapter
 	return result, err
 }
 
-// TestMaxRowsInBatches: the greatest number of rows holds wherever it falls, and
-// whatever the store leaves to be done.
+// TestMaxRowsInBatches checks the maximum number of rows at every position in a batch,
+// and for partial results.
 func TestMaxRowsInBatches(t *testing.T) {
 	for name, between := range map[string]func(adapter.Adapter) adapter.Adapter{
 		"whole":   nil,
@@ -181,7 +182,7 @@ func TestMaxRowsInBatches(t *testing.T) {
 	}
 }
 
-// TestLongList reads more batches than two of the usual size.
+// TestLongList reads more than two batches of the usual size.
 func TestLongList(t *testing.T) {
 	const comments = 1203
 	data := loadDemo(t)
@@ -214,8 +215,8 @@ func TestLongList(t *testing.T) {
 	}
 }
 
-// TestWritesBetweenBatches: what is written while a list is being read neither
-// repeats nor hides a record that is there all the while.
+// TestWritesBetweenBatches checks that writes during a list neither repeat nor hide a
+// record that exists all the time.
 func TestWritesBetweenBatches(t *testing.T) {
 	const insert = "INSERT INTO order_item (item_id, order_id, sku, sku_folded, created_at, updated_at) VALUES (20, 1, 'a', 'A', '2012-01-01 00:00:00', '2012-01-01 00:00:00')"
 	for _, c := range []struct{ name, query, write, want string }{
@@ -255,8 +256,8 @@ func TestWritesBetweenBatches(t *testing.T) {
 	}
 }
 
-// TestLateSelectionCrash: that nothing is selected of a part of an order is a
-// crash wherever in the list the first such part comes.
+// TestLateSelectionCrash checks that an empty selection of a part of an order is a crash,
+// wherever in the list the first such part occurs.
 func TestLateSelectionCrash(t *testing.T) {
 	shop := openOrderShop(t, contract.Magento())
 	shop.service.SetBatchRows(10)

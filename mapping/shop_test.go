@@ -26,7 +26,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// now is the moment at which every save of these tests happens.
+// now is the time of every save in these tests.
 const now = "2013-02-03 04:05:06"
 
 const (
@@ -34,20 +34,20 @@ const (
 	queryBytes = 256 << 10
 )
 
-// A shop is a service on the demo store, kept in a file of its own.
+// A shop is a service on the demo store, in a database file of its own.
 type shop struct {
 	service        *mapping.Service
 	dialect        *contract.Dialect
 	items          adapter.Store
-	direct         adapter.Adapter // what is stored, past the service
+	direct         adapter.Adapter // the stores, bypassing the service
 	log            *syncBuffer
-	authorizations map[contract.Role]string // Authorization by role
+	authorizations map[contract.Role]string // Authorization header by role
 	path           string                   // of the SQLite file
-	// reset puts the demo store back.
+	// reset restores the demo store.
 	reset func(t testing.TB)
 }
 
-// safeBuffer is a log that requests may write at the same time.
+// A syncBuffer is a log that requests can write concurrently.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -65,7 +65,7 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// settings are those of a store that has changed none.
+// settings returns the default settings.
 func settings() mapping.Settings {
 	moment, err := time.Parse(time.DateTime, now)
 	if err != nil {
@@ -88,20 +88,13 @@ func loadDemo(t testing.TB) *adapter.Dataset {
 	return data
 }
 
-// openDemo opens the demo store, in the SQLite file path.
-func openDemo(t testing.TB) (db *sqlstore.DB, path string) {
-	t.Helper()
-	path = strings.TrimPrefix(demotest.SQLite(t), "sqlite:")
-	return openFile(t, path, nil), path
-}
-
-// openStore opens a store that holds data, in the SQLite file path.
+// openStore opens a store that holds data, and returns the path of its SQLite file.
 func openStore(t testing.TB, data *adapter.Dataset) (db *sqlstore.DB, path string) {
 	t.Helper()
 	return openStoreOf(t, data, adapter.NewSchemas())
 }
 
-// openStoreOf opens a store of records of schemas.
+// openStoreOf is like openStore, for records with the given schemas.
 func openStoreOf(t testing.TB, data *adapter.Dataset, schemas *adapter.Schemas) (db *sqlstore.DB, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "shop.db")
@@ -127,7 +120,7 @@ func openFile(t testing.TB, path string, schemas *adapter.Schemas) *sqlstore.DB 
 	return db
 }
 
-// authorization returns the header of a caller that signs by the given token.
+// authorization returns the Authorization header of a caller that signs with a token.
 func authorization(data *adapter.Dataset, token adapter.Token) string {
 	return fmt.Sprintf(`OAuth oauth_consumer_key="%s", oauth_token="%s", oauth_signature_method="PLAINTEXT", oauth_signature="%s%%26%s"`,
 		data.Consumer.Key, token.Token, data.Consumer.Secret, token.Secret)
@@ -138,8 +131,8 @@ func openShop(t testing.TB, d *contract.Dialect) *shop {
 	return openShopWith(t, d, settings(), nil)
 }
 
-// openShopWith opens a shop with settings of its own; between, if not nil, may
-// put something between the service and the store.
+// openShopWith opens a shop with its own settings; between, if not nil, may wrap the
+// adapter between the service and the store.
 func openShopWith(t testing.TB, d *contract.Dialect, s mapping.Settings, between func(adapter.Adapter) adapter.Adapter) *shop {
 	t.Helper()
 	data := demotest.Data(t)
@@ -153,7 +146,7 @@ func openShopWith(t testing.TB, d *contract.Dialect, s mapping.Settings, between
 	return opened
 }
 
-// serveShop serves db, which holds data, through upstream.
+// serveShop serves db, which holds data, through backend.
 func serveShop(t testing.TB, d *contract.Dialect, s mapping.Settings, data *adapter.Dataset, db *sqlstore.DB, backend adapter.Adapter) *shop {
 	t.Helper()
 	items, err := db.Adapter().Store(adapter.StockItems)
@@ -188,13 +181,13 @@ func serveShop(t testing.TB, d *contract.Dialect, s mapping.Settings, data *adap
 	return shop
 }
 
-// serve sends a request as role and returns the answer. target is below
-// /api/rest, or begins with /api/. header holds names and values in turns.
+// serve sends a request as role and returns the response. target is below /api/rest, or
+// begins with /api/. header holds names and values in turn.
 func (s *shop) serve(role contract.Role, method, target, body string, header ...string) mapping.Response {
 	return s.serveWith(context.Background(), role, method, target, body, header...)
 }
 
-// serveWith is serve for a request with a context of its own.
+// serveWith is like serve, with a context.
 func (s *shop) serveWith(ctx context.Context, role contract.Role, method, target, body string, header ...string) mapping.Response {
 	if !strings.HasPrefix(target, "/api/") {
 		target = "/api/rest" + target
@@ -209,16 +202,15 @@ func (s *shop) serveWith(ctx context.Context, role contract.Role, method, target
 	return s.service.Serve(ctx, r, "http", nil)
 }
 
-// put updates stock as Admin with a body of the given type, and asks for JSON.
+// put updates stock as Admin with a body of the given type, and requests JSON.
 func (s *shop) put(target, contentType, body string) mapping.Response {
 	return s.serve(contract.Admin, "PUT", target, body, "Accept", "application/json", "Content-Type", contentType)
 }
 
-// unlike is what an item of these tests differs in from a common one.
+// itemValues are the values in which an item of these tests differs from the usual one.
 type itemValues map[string]any
 
-// place writes item id anew: 100 in stock and nothing special, except what is
-// given.
+// storeItem replaces item id with the usual one, 100 in stock, and the given values.
 func (s *shop) storeItem(t testing.TB, id int, special itemValues) {
 	t.Helper()
 	values := itemValues{"qty": "100.0000", "min_qty": "0.0000", "min_sale_qty": "1.0000", "max_sale_qty": "0.0000",
@@ -255,8 +247,7 @@ func (s *shop) storeItem(t testing.TB, id int, special itemValues) {
 	}
 }
 
-// item returns what the store holds of item id: texts by attribute, "null" for
-// null.
+// item returns item id as stored: texts by attribute, "null" for null.
 func (s *shop) item(t testing.TB, id int) map[string]string {
 	t.Helper()
 	record, err := s.items.Get(t.Context(), &adapter.GetParams{Key: adapter.Key(id)})
@@ -276,8 +267,7 @@ func (s *shop) item(t testing.TB, id int) map[string]string {
 	return values
 }
 
-// checkItem compares what the store holds of item id with attributes and their
-// values, in turns.
+// checkItem compares item id as stored with attributes and their values, given in turn.
 func (s *shop) checkItem(t testing.TB, id int, want ...string) {
 	t.Helper()
 	item := s.item(t, id)
@@ -288,7 +278,7 @@ func (s *shop) checkItem(t testing.TB, id int, want ...string) {
 	}
 }
 
-// faults returns the entries of an error envelope in JSON, each as "400 text".
+// faults returns the entries of a JSON error envelope, each as "400 text".
 func faults(t testing.TB, r mapping.Response) []string {
 	t.Helper()
 	list, err := faultsIn(r)
@@ -298,7 +288,7 @@ func faults(t testing.TB, r mapping.Response) []string {
 	return list
 }
 
-// faultsIn is faults of a reply that may be anything.
+// faultsIn is like faults for a reply of any kind.
 func faultsIn(r mapping.Response) ([]string, error) {
 	var envelope struct {
 		Messages struct {
@@ -318,8 +308,8 @@ func faultsIn(r mapping.Response) ([]string, error) {
 	return list, nil
 }
 
-// checkRefused compares the entries of an error reply, each "400 text"; the last
-// one gives the status.
+// checkRefused compares the entries of an error reply, each as "400 text"; the last one
+// determines the status.
 func checkRefused(t testing.TB, r mapping.Response, want ...string) {
 	t.Helper()
 	if got := faults(t, r); !slices.Equal(got, want) {
@@ -337,7 +327,7 @@ func checkSaved(t testing.TB, r mapping.Response) {
 	}
 }
 
-// checkReply compares status, type and body of a reply.
+// checkReply compares the status, content type and body of a reply.
 func checkReply(t testing.TB, r mapping.Response, status int, contentType, body string) {
 	t.Helper()
 	if r.Status != status || r.ContentType != contentType || string(r.Body) != body {
@@ -352,7 +342,7 @@ const (
 	typeHTML = "text/html; charset=UTF-8"
 )
 
-// inBoth runs a test in each dialect, on a shop of its own.
+// inBothDialects runs a test in each dialect, on a shop of its own.
 func inBothDialects(t *testing.T, test func(t *testing.T, s *shop)) {
 	t.Helper()
 	for _, d := range contract.Dialects() {
@@ -362,7 +352,7 @@ func inBothDialects(t *testing.T, test func(t *testing.T, s *shop)) {
 
 func (s *shop) documented() bool { return s.dialect.Name == "documented" }
 
-// either returns the text of the shop's dialect.
+// text returns the text for the shop's dialect.
 func (s *shop) text(documented, magento string) string {
 	if s.documented() {
 		return documented

@@ -18,7 +18,7 @@ const (
 	demoItems  = 12
 )
 
-// record writes the JSON of an item cut to fields, from what the store holds.
+// itemJSON returns the given fields of an item in JSON, from the stored record.
 func (s *shop) itemJSON(t *testing.T, id int, fields string) string {
 	t.Helper()
 	item := s.item(t, id)
@@ -58,8 +58,8 @@ func TestGetStockItem(t *testing.T) {
 	})
 }
 
-// TestSelectingNothing: the README's ruling in documented, the crash of the
-// original in magento, where there is a record to cut.
+// TestEmptySelection checks a selection without fields: the README's ruling in the
+// documented dialect, and in magento a crash of the original if there is a record.
 func TestEmptySelection(t *testing.T) {
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, attrs := range []string{"attrs=nope", "attrs=", "attrs=created_at,updated_at", "attrs[]=nope"} {
@@ -70,7 +70,7 @@ func TestEmptySelection(t *testing.T) {
 			case s.documented():
 				checkReply(t, single, 200, typeJSON, "{}")
 				checkReply(t, list, 200, typeJSON, "[{},{}]")
-			case attrs == "attrs=created_at,updated_at": // readable, and never filled
+			case attrs == "attrs=created_at,updated_at": // readable, but never has a value
 				checkReply(t, single, 200, typeJSON, "[]")
 				checkReply(t, list, 200, typeJSON, "[[],[]]")
 			default:
@@ -89,8 +89,8 @@ func TestEmptySelection(t *testing.T) {
 	})
 }
 
-// TestListStockItems: which rows a list holds. The demo's items have the
-// quantities 100 5 0 12 3 1000 40 40 2.5 8 60 1.
+// TestListStockItems checks which rows a list holds. The demo's items have the quantities
+// 100 5 0 12 3 1000 40 40 2.5 8 60 1.
 func TestListStockItems(t *testing.T) {
 	tests := []struct {
 		name, query string
@@ -174,7 +174,7 @@ func TestListStockItems(t *testing.T) {
 	})
 }
 
-// TestMaxRows bounds a list without a limit, on the page it would have.
+// TestMaxRows checks the maximum length of a list without a limit, on its page.
 func TestMaxRows(t *testing.T) {
 	with := settings()
 	with.MaxRows = 3

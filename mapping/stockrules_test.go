@@ -21,8 +21,8 @@ const (
 	closing     = "400 Resource data pre-validation error."
 )
 
-// A value is one that is sent for a field, as JSON, and what comes of it: the
-// value stored, or messages.
+// A fieldValue is a value that is sent for a field, as JSON, and the stored value or the
+// messages that result.
 type fieldValue struct {
 	json     string
 	stored   string
@@ -41,8 +41,8 @@ func flags() []string {
 		"use_config_manage_stock", "use_config_qty_increments", "use_config_enable_qty_inc"}
 }
 
-// fieldValues holds the accept and refuse lists of stock_orders 2.3 for every field with
-// a rule.
+// fieldValues returns the values that stock 2.3 says each field with a rule accepts and
+// refuses.
 func fieldValues() map[string][]fieldValue {
 	fields := map[string][]fieldValue{
 		"qty": {
@@ -112,7 +112,7 @@ func fieldValues() map[string][]fieldValue {
 	return fields
 }
 
-// floats are accepted by the float rule.
+// floats returns values that satisfy the float rule.
 func floats() []fieldValue {
 	return []fieldValue{
 		stores(`5`, "5.0000"), stores(`5.5`, "5.5000"), stores(`1e3`, "1000.0000"), stores(`0`, "0.0000"),
@@ -121,7 +121,7 @@ func floats() []fieldValue {
 	}
 }
 
-// wholes are accepted by the integer rule.
+// integers returns values that satisfy the integer rule.
 func integers() []fieldValue {
 	return []fieldValue{
 		stores(`5`, "5.0000"), stores(`5.0`, "5.0000"), stores(`0`, "0.0000"), stores(`1e3`, "1000.0000"),
@@ -130,8 +130,8 @@ func integers() []fieldValue {
 	}
 }
 
-// TestFieldRules sends every value alone (but for a qty, which the original
-// wants), in a single update and in a batch.
+// TestFieldRules sends every value in a single update and in a batch, alone except for
+// the qty that the magento dialect requires.
 func TestFieldRules(t *testing.T) {
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		for field, values := range fieldValues() {
@@ -161,7 +161,7 @@ func TestFieldRules(t *testing.T) {
 					checkSaved(t, r)
 					stored := v.stored
 					if field == "stock_status_changed_auto" {
-						stored = "0" // validated, and never kept
+						stored = "0" // validated, but never stored
 					}
 					if field != "is_in_stock" || stored == "1" {
 						s.checkItem(t, 1, field, stored)
@@ -175,12 +175,12 @@ func TestFieldRules(t *testing.T) {
 	})
 }
 
-// TestRequiredQty: the original wants a qty in every update; the document takes
-// any subset.
+// TestRequiredQty checks that the magento dialect requires qty in every update, and that
+// the documented dialect accepts any subset of the fields.
 func TestRequiredQty(t *testing.T) {
 	tests := []struct {
 		name, body          string
-		documented, magento []string // without the closing entry; nil: saved
+		documented, magento []string // without the summary; nil means saved
 	}{
 		{"absent", `{"min_qty":5}`, nil, []string{qtyRequired}},
 		{"null", `{"qty":null}`, []string{"400 Empty value for qty in request."}, []string{qtyRequired, "400 qty: " + shown(qtyRange, "")}},
@@ -223,11 +223,11 @@ func TestRequiredQty(t *testing.T) {
 	})
 }
 
-// TestXMLFields: what elements and attributes become of an update (stock_orders 2.3).
+// TestXMLFields checks updates with XML elements and attributes (stock 2.3).
 func TestXMLFields(t *testing.T) {
 	tests := []struct {
 		name, body string
-		want       []string // nil: saved with 7 in stock
+		want       []string // nil means saved with 7 in stock
 	}{
 		{"children", "<r><qty>7</qty></r>", nil},
 		{"attributes of the root", `<r qty="7"/>`, nil},
@@ -263,8 +263,8 @@ func TestXMLFields(t *testing.T) {
 	})
 }
 
-// TestItemIDInSingleUpdate holds the table of stock_orders 2.3; each body also asks for
-// 7 in stock.
+// TestItemIDInSingleUpdate checks the table in stock 2.3; each body also sets the stock
+// to 7.
 func TestItemIDInSingleUpdate(t *testing.T) {
 	const saved, ignored, refused = "saved", "ignored", "500 Resource internal error."
 	const otherKind = `400 Invalid value for "item_id" in request.`
@@ -324,15 +324,15 @@ func TestItemIDInSingleUpdate(t *testing.T) {
 	})
 }
 
-// TestSideEffects: what a save decides by itself (stock_orders 2.3). In each row the
-// item is placed, then updated once.
+// TestSideEffects checks what a save changes in addition (stock 2.3). Each row stores the
+// item, then updates it once.
 func TestSideEffects(t *testing.T) {
 	own := func(name string, v any) itemValues { return itemValues{name: v, "use_config_" + name: 0} }
 	tests := []struct {
 		name               string
 		placed             itemValues
 		body               string
-		inStock, auto, low string // low: dated or null
+		inStock, auto, low string // low is dated or null
 		inMagento          [3]string
 	}{
 		{name: "plenty", body: `{"qty":25}`, inStock: "1", auto: "0", low: "null"},
@@ -404,8 +404,8 @@ func TestSideEffects(t *testing.T) {
 	})
 }
 
-// TestSideEffectsUseStoredValues: fields not sent count as they are stored. Only
-// the document lets qty out.
+// TestSideEffectsUseStoredValues checks that fields that were not sent count with their
+// stored values. Only the documented dialect allows leaving out qty.
 func TestSideEffectsUseStoredValues(t *testing.T) {
 	s := openShop(t, contract.Documented())
 	tests := []struct {
@@ -428,7 +428,7 @@ func TestSideEffectsUseStoredValues(t *testing.T) {
 	}
 }
 
-// TestStoreSettings: the store's own stock settings stand in for an item's.
+// TestShopStockSettings checks that the shop's stock settings replace those of an item.
 func TestShopStockSettings(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {

@@ -13,14 +13,13 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// A witness sees what is stored in a shop, every row and file of it, past the
+// A storeWatcher sees everything stored in a shop, each row and file, bypassing the
 // service and its adapter.
 type storeWatcher struct {
 	db     *sql.DB
 	media  fs.FS
 	tables []storedTable
-	// version and files are what told a changed store from an unchanged one when
-	// it was last looked at.
+	// version and mediaState tell whether the store has changed since the last check.
 	version    int64
 	mediaState string
 }
@@ -36,17 +35,17 @@ type storedRow struct {
 	values map[string]string
 }
 
-// stored holds all rows by their tables and keys, and all files by their names.
+// A snapshot holds all rows by table and key, and all files by name.
 type snapshot map[string]storedRow
 
-// witness returns one for the store of s.
+// watchStore returns a watcher of the store of s.
 func (s *shop) watchStore(t testing.TB) *storeWatcher {
 	t.Helper()
 	db, err := sql.Open("sqlite", s.path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.SetMaxOpenConns(1) // a version is one connection's
+	db.SetMaxOpenConns(1) // the version is that of one connection
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -87,7 +86,7 @@ func (w *storeWatcher) column(t testing.TB, query string, args ...any) []string 
 	return values
 }
 
-// moved reports whether anything may have been stored since it was last asked.
+// mayHaveChanged reports whether anything may have been stored since the last check.
 func (w *storeWatcher) mayHaveChanged(t testing.TB) bool {
 	t.Helper()
 	var version int64
@@ -100,7 +99,7 @@ func (w *storeWatcher) mayHaveChanged(t testing.TB) bool {
 	return moved
 }
 
-// names lists the media files.
+// mediaFiles lists the media files.
 func (w *storeWatcher) mediaFiles(t testing.TB) []string {
 	t.Helper()
 	var names []string
@@ -116,7 +115,7 @@ func (w *storeWatcher) mediaFiles(t testing.TB) []string {
 	return names
 }
 
-// stored reads all there is.
+// snapshot reads all rows and files.
 func (w *storeWatcher) snapshot(t testing.TB) snapshot {
 	t.Helper()
 	all := snapshot{}
@@ -146,7 +145,7 @@ func (w *storeWatcher) read(t testing.TB, table storedTable, all snapshot) {
 		}
 		row := storedRow{table.name, map[string]string{}}
 		for i, cell := range cells {
-			// Credentials come with each reset, and are of its time.
+			// Each reset writes the credentials again, with its own time.
 			if cell != nil && !(table.columns[i] == "created_at" && strings.HasPrefix(table.name, "oauth_")) {
 				row.values[table.columns[i]] = fmt.Sprint(cell)
 			}
@@ -162,14 +161,14 @@ func (w *storeWatcher) read(t testing.TB, table storedTable, all snapshot) {
 	}
 }
 
-// A change is what became of a row; of a new one before has no values, of a
-// deleted one after.
+// A change is a row before and after. A new row has no values before, a deleted one none
+// after.
 type change struct {
 	key           string
 	before, after storedRow
 }
 
-// columns lists the columns of which the value is another one.
+// columns returns the columns whose values differ.
 func (c change) columns() []string {
 	var names []string
 	for name, was := range c.before.values {
@@ -194,7 +193,8 @@ func (c change) String() string {
 	return text
 }
 
-// since returns what became of the rows of before, in the order of their keys.
+// changesSince returns how the rows differ from those in before, in the order of their
+// keys.
 func (after snapshot) changesSince(before snapshot) []change {
 	keys := map[string]bool{}
 	for key := range before {
@@ -214,8 +214,8 @@ func (after snapshot) changesSince(before snapshot) []change {
 	return changes
 }
 
-// belongsTo names what a row is a part of, as "customer 1". What is a part of
-// nothing belongs to its own table.
+// ownersOf names the records that a row belongs to, as "customer 1". A row that belongs
+// to none is named by its table.
 func (all snapshot) ownersOf(row storedRow) []string {
 	switch id := row.values["entity_id"]; row.table {
 	case "":
@@ -232,7 +232,7 @@ func (all snapshot) ownersOf(row storedRow) []string {
 		return owners
 	case "order_address", "order_comment":
 		return []string{"order " + row.values["parent_id"]}
-	case "order_item": // which stays when its product goes
+	case "order_item": // which stays when its product is deleted
 		return []string{"order " + row.values["order_id"]}
 	case "customer_address_value":
 		return all.ownersOf(all["customer_address "+row.values["address_id"]])
@@ -247,8 +247,8 @@ func (all snapshot) ownersOf(row storedRow) []string {
 	return []string{row.table}
 }
 
-// checkOnly fails for changes of what is none of owners, and for rows that became
-// a part of something else.
+// checkChangesOnly fails the test for changes of rows that belong to none of owners, and
+// for rows that changed their owner.
 func checkChangesOnly(t *testing.T, what string, before, after snapshot, owners ...string) {
 	t.Helper()
 	for _, c := range after.changesSince(before) {

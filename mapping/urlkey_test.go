@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestURLKey holds the rules and examples of products 6.
+// TestURLKey checks the rules and examples of products 6.
 func TestURLKey(t *testing.T) {
 	keys := urlKeyGenerator{transliterations()}
 	for text, want := range map[string]string{
@@ -29,7 +29,7 @@ func TestURLKey(t *testing.T) {
 		"קומקום":                      "kvmkvm",
 		"a中b":                         "a-b",
 		"A_b":                         "a-b",
-		strings.Repeat("k", 300):      strings.Repeat("k", 300), // cut when it is stored
+		strings.Repeat("k", 300):      strings.Repeat("k", 300), // truncated only when stored
 		"😀 kettle 😀":                  "kettle",
 		"broken \xff utf-8":           "broken-utf-8",
 		"ß":                           "ss",
@@ -48,7 +48,7 @@ func TestURLKey(t *testing.T) {
 	}
 }
 
-// FuzzURLKey: a key has the one form, and is its own key.
+// FuzzURLKey checks the form of a key, and that the key of a key is itself.
 func FuzzURLKey(f *testing.F) {
 	for _, seed := range []string{"Full Product!", "Straße &amp; Чайник", "\xff\u0301ß", "--"} {
 		f.Add(seed)

@@ -11,20 +11,20 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A writing says what comes of a call that writes once the access table has let
-// the caller in, with a good body if it reads one.
+// A writeCase says what happens to a write that the access table admits, with a valid
+// body if it reads one.
 type writeCase struct {
-	// refused is what the call itself refuses: its entries, joined by "; ".
-	// Without it, or where it is "", the call goes through.
+	// refused returns the entries with which the call itself refuses, joined by "; ". If
+	// it is nil or returns "", the call succeeds.
 	refused func(c caller, p []string) string
-	// owners is what the call may change, as belongsTo names it; created is the id
-	// in Location, if there is one.
+	// owners returns what the call may change, as named by ownersOf; created is the id in
+	// Location, if there is one.
 	owners func(p []string, created string) []string
 }
 
-// writings has every call of the route table that writes.
+// writeCases returns a case for every write in the route table.
 func (m *labeledShop) writeCases() map[string]writeCase {
-	// what writes the parameter at a place of the path.
+	// what returns the owner named by a path parameter.
 	what := func(of string, at int) func([]string, string) []string {
 		return func(p []string, _ string) []string { return []string{of + " " + p[at]} }
 	}
@@ -155,7 +155,7 @@ func (m *labeledShop) writeCases() map[string]writeCase {
 	}
 }
 
-// notOwn is the refusal of records that the caller does not find.
+// notFoundUnlessOwn returns the refusal for records that the caller does not find.
 func (m *labeledShop) notFoundUnlessOwn(resource adapter.Resource) func(caller, []string) string {
 	return func(c caller, p []string) string {
 		if rec, ok := m.record(resource, p[0]); ok && c.maySee(m.labelOf(rec), "") {
@@ -165,8 +165,8 @@ func (m *labeledShop) notFoundUnlessOwn(resource adapter.Resource) func(caller, 
 	}
 }
 
-// refusal is what a caller is told who calls a route, with the entries joined by
-// "; ", or "" where the call goes through.
+// expectedRefusal returns the entries, joined by "; ", with which a caller's request is
+// refused, or "" if it succeeds.
 func (m *labeledShop) expectedRefusal(r *contract.Route, method contract.Method, c caller, p []string, w *writeCase) string {
 	told := func(key contract.FaultKey) string {
 		f := m.dialect.Fault(key)
@@ -188,8 +188,8 @@ func (m *labeledShop) expectedRefusal(r *contract.Route, method contract.Method,
 	}
 }
 
-// goodBodies returns what each call that reads a body is sent when nothing is
-// wrong with it, in JSON. They do for every record.
+// goodBodies returns a valid JSON body for each call that reads one. It suits every
+// record.
 func goodBodies() map[string]string {
 	address := `{"firstname":"E","lastname":"P","street":["1 Pine St"],"city":"Austin","country_id":"US","region":"TX","postcode":"1","telephone":"5"}`
 	return map[string]string{
@@ -209,8 +209,8 @@ func goodBodies() map[string]string {
 	}
 }
 
-// bodyOf returns a good body for a call of a route, or where the route does not
-// serve the method, one that gets past the checks of bodies.
+// bodyOf returns a valid body for a call of a route. If the route does not serve the
+// method, it returns a body that passes the checks of bodies.
 func bodyOf(r *contract.Route, method contract.Method, d *contract.Dialect) string {
 	if body, ok := goodBodies()[r.Calls[method]]; ok {
 		return body
@@ -223,7 +223,7 @@ func bodyOf(r *contract.Route, method contract.Method, d *contract.Dialect) stri
 	return `{"firstname":"E"}`
 }
 
-// inWritings runs a test for every route, method that writes and caller.
+// forEachWrite runs a test for every route, writing method and caller.
 func (m *labeledShop) forEachWrite(t *testing.T, test func(t *testing.T, rule *readCase, method contract.Method, w *writeCase, c caller)) {
 	t.Helper()
 	writings := m.writeCases()
@@ -241,9 +241,9 @@ func (m *labeledShop) forEachWrite(t *testing.T, test func(t *testing.T, rule *r
 	}
 }
 
-// TestOwnersOfWrites calls every route by every method that writes, for every
-// record there is, as every caller. A call that is refused says why and leaves
-// the store as it was; one that goes through changes nothing but what it names.
+// TestWriteOwnership sends every write for every record as every caller. A refused call
+// must give its reason and leave the store unchanged; a successful one must change only
+// what it names.
 func TestWriteOwnership(t *testing.T) {
 	t.Parallel()
 	for _, d := range contract.Dialects() {
@@ -252,7 +252,7 @@ func TestWriteOwnership(t *testing.T) {
 		m.forEachWrite(t, func(t *testing.T, rule *readCase, method contract.Method, w *writeCase, c caller) {
 			served := rule.route.Access(d, c.role, method) == contract.Serve
 			for i, p := range combinations(rule.parameters) {
-				// Where the table refuses, it does not look at records.
+				// The table refuses without a look at the records.
 				if i > 0 && !served && i%10 != 0 || i%9 != 0 && !nightly.Whole() && !rule.isOwned() {
 					continue
 				}
