@@ -55,9 +55,9 @@ func TestConcurrentAssignments(t *testing.T) {
 			{"list of websites", "POST", "/products/3/websites", `[{"website_id":2}]`,
 				map[string]int{"207": 1, "list Product #3 is already assigned to website #2": clients - 1}},
 			{"category", "POST", "/products/1/categories", `{"category_id":6}`, map[string]int{"200": 1, category: clients - 1}},
-			{"website gone", "DELETE", "/products/1/websites/2", "",
+			{"website removed", "DELETE", "/products/1/websites/2", "",
 				map[string]int{"200": 1, s.text("400 Product 1 isn't assigned to website 2.", "400 Product #1 isn't assigned to website #2"): clients - 1}},
-			{"category gone", "DELETE", "/products/1/categories/6", "", map[string]int{"200": 1, "400 Product #1 isn't assigned to category #6": clients - 1}},
+			{"category removed", "DELETE", "/products/1/categories/6", "", map[string]int{"200": 1, "400 Product #1 isn't assigned to category #6": clients - 1}},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				var all sync.WaitGroup

@@ -198,7 +198,7 @@ func TestBatchBodies(t *testing.T) {
 		{"bare scalars", asJSON, `[1,"x",null,[]]`, times(4)},
 		{"a list as an entry", asJSON, `[[{"item_id":1,"qty":7}]]`, times(1)},
 		{"an item twice", asJSON, `[{"item_id":1,"qty":6},{"item_id":1,"qty":7}]`, both(success(updated("1"), updated("1")))},
-		{"JSON in text XML", asXML, ` [{"item_id":1,"qty":7}]`, [2]string{one[0], ""}},
+		{"JSON sent as text/xml", asXML, ` [{"item_id":1,"qty":7}]`, [2]string{one[0], ""}},
 
 		{"attribute", asXML, `<r><data_item item_id="1"><qty>7</qty></data_item></r>`, one},
 		{"all attributes", asXML, `<r><data_item item_id="1" qty="7"/></r>`, one},
@@ -206,7 +206,7 @@ func TestBatchBodies(t *testing.T) {
 		{"both", asXML, `<r><data_item item_id="1"><item_id>2</item_id><qty>7</qty></data_item></r>`, badList},
 		{"two entries", asXML, `<r><data_item item_id="1"><qty>7</qty></data_item><data_item item_id="2"><qty>7</qty></data_item></r>`, oneAndTwo},
 		{"other names", asXML, `<r><a item_id="1"><qty>7</qty></a><b item_id="2"><qty>7</qty></b></r>`, oneAndTwo},
-		{"another name twice is one entry", asXML, `<r><a item_id="1"><qty>7</qty></a><a item_id="2"><qty>7</qty></a></r>`, times(1)},
+		{"another name twice", asXML, `<r><a item_id="1"><qty>7</qty></a><a item_id="2"><qty>7</qty></a></r>`, times(1)},
 		{"fields in the root", asXML, `<r><item_id>1</item_id><qty>7</qty></r>`, times(2)},
 		{"attributes of the root", asXML, `<r item_id="1"><data_item item_id="1"><qty>7</qty></data_item></r>`,
 			[2]string{`{"success":[` + updated("1") + `],"error":[` + noID[0] + `]}`, `{"error":[` + noID[1] + `],"success":[` + updated("1") + `]}`}},
@@ -214,7 +214,7 @@ func TestBatchBodies(t *testing.T) {
 		{"entry of text", asXML, `<r><data_item>1</data_item></r>`, times(1)},
 		{"empty item_id", asXML, `<r><data_item item_id=""><qty>7</qty></data_item></r>`,
 			[2]string{failures(failed(`""`, "400 Empty value for item_id in request.")), failures(failed(`""`, `400 Invalid value for "item_id" in request.`))}},
-		{"an attribute called value", asXML, `<r><data_item item_id="1" value="7"/></r>`, times(1)},
+		{"an attribute named value", asXML, `<r><data_item item_id="1" value="7"/></r>`, times(1)},
 
 		{"form", asForm, "0[item_id]=1&0[qty]=7", one},
 		{"form, fields in the root", asForm, "item_id=1&qty=7", times(2)},

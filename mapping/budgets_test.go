@@ -41,11 +41,11 @@ func TestUnauthenticatedRequestsHoldNothing(t *testing.T) {
 	}{
 		{"no credentials", "PUT", "/stockitems/1", "application/json", "", strings.Repeat(" ", 1<<20), 403, 0},
 		{"unknown consumer", "PUT", "/stockitems/1", "application/json", `OAuth oauth_consumer_key="x"`, strings.Repeat(" ", 1<<20), 401, 0},
-		{"a form as large as one may be", "PUT", "/stockitems/1", urlencoded, "OAuth", pairs(auth.MaxForm / 3), 401, auth.MaxForm},
-		{"a form that is larger", "PUT", "/stockitems/1", urlencoded, "OAuth", pairs(1 << 20), 400, 0},
+		{"a form of the maximum size", "PUT", "/stockitems/1", urlencoded, "OAuth", pairs(auth.MaxForm / 3), 401, auth.MaxForm},
+		{"a form over the maximum size", "PUT", "/stockitems/1", urlencoded, "OAuth", pairs(1 << 20), 400, 0},
 		{"a long query", "GET", "/products?" + pairs(queryBytes/3), "", "OAuth", "", 401, 0},
 		{"a query that is too long", "GET", "/products?" + pairs(queryBytes), "", "OAuth", "", 400, 0},
-		{"a query that is too long, wrong credentials", "GET", "/products?" + pairs(queryBytes), "", `OAuth oauth_consumer_key="x"`, "", 400, 0},
+		{"a query that is too long, with wrong credentials", "GET", "/products?" + pairs(queryBytes), "", `OAuth oauth_consumer_key="x"`, "", 400, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			body := &countingBody{Reader: strings.NewReader(tt.body)}
@@ -88,13 +88,13 @@ func TestRequestBytes(t *testing.T) {
 		role                       contract.Role
 		status                     int
 	}{
-		{"a body there is room for", "PUT", "/stockitems", large(100), contract.Admin, 207},
-		{"a body there is no room for", "PUT", "/stockitems", large(10_000), contract.Admin, 503},
-		{"one that is not even read", "PUT", "/stockitems", strings.Repeat(" ", 3<<20), contract.Admin, 503},
-		{"a query there is room for", "GET", query(400), "", contract.Admin, 200},
-		{"a query there is no room for", "GET", query(4000), "", contract.Admin, 503},
-		{"a query that an Admin may send", "GET", query(900), "", contract.Admin, 200},
-		{"a query beyond the half of Guests", "GET", query(900), "", contract.Guest, 503},
+		{"a body within the budget", "PUT", "/stockitems", large(100), contract.Admin, 207},
+		{"a body over the budget", "PUT", "/stockitems", large(10_000), contract.Admin, 503},
+		{"a body that is refused unread", "PUT", "/stockitems", strings.Repeat(" ", 3<<20), contract.Admin, 503},
+		{"a query within the budget", "GET", query(400), "", contract.Admin, 200},
+		{"a query over the budget", "GET", query(4000), "", contract.Admin, 503},
+		{"a query within an Admin's budget", "GET", query(900), "", contract.Admin, 200},
+		{"the same query over a Guest's half", "GET", query(900), "", contract.Guest, 503},
 		{"a broken body", "PUT", "/stockitems", large(100) + "x", contract.Admin, 400},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -28,7 +28,7 @@ func TestCachedResponse(t *testing.T) {
 		{"refused", "", `{"messages":{}}`, http.StatusNotFound},
 		{"a form key", key, "x" + key + "y", http.StatusOK},
 		{"a form key at the end", key, "x" + key, http.StatusOK},
-		{"a form key that is not shown", key, "xy", http.StatusOK},
+		{"a form key missing from the body", key, "xy", http.StatusOK},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			call := &Call{Format: contract.Text, formKey: c.formKey}

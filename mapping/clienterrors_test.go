@@ -38,7 +38,7 @@ func TestClientErrors(t *testing.T) {
 			body: `{"firstname":"A","lastname":"B","email":"ada@example.com","website_id":1,"group_id":1,"password":"secret12"}`},
 		{name: "stock item of another product", magento: true, role: contract.Admin, method: "PUT", target: "/stockitems/1", accept: json, status: 500, client: true,
 			body: `{"item_id":2,"qty":1}`},
-		{name: "store away", target: "/products/1", accept: json, fails: &adapter.Error{Kind: adapter.Unavailable}, status: 503},
+		{name: "store unavailable", target: "/products/1", accept: json, fails: &adapter.Error{Kind: adapter.Unavailable}, status: 503},
 		{name: "store fails", target: "/products/1", accept: json, fails: errors.New("broken"), status: 500},
 		{name: "store fails a write", role: contract.Admin, method: "PUT", target: "/stockitems/1", body: `{"qty":1}`, accept: json, fails: errors.New("broken"), status: 500},
 		{name: "too slow", target: "/products/1", accept: json, fails: context.DeadlineExceeded, status: 503},

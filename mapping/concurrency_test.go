@@ -131,10 +131,10 @@ func TestFindCycle(t *testing.T) {
 		want  int // length of the cycle
 	}{
 		{"none", nil, 0},
-		{"a line", map[int]map[int]bool{1: to(2), 2: to(3)}, 0},
+		{"a path", map[int]map[int]bool{1: to(2), 2: to(3)}, 0},
 		{"a diamond", map[int]map[int]bool{1: to(2, 3), 2: to(4), 3: to(4)}, 0},
 		{"two", map[int]map[int]bool{1: to(2), 2: to(1)}, 2},
-		{"three behind a line", map[int]map[int]bool{9: to(1), 1: to(2, 7), 2: to(3), 3: to(1)}, 3},
+		{"three after a path", map[int]map[int]bool{9: to(1), 1: to(2, 7), 2: to(3), 3: to(1)}, 3},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -97,15 +97,15 @@ func TestMagentoAddressMessages(t *testing.T) {
 		{"false for a region", []any{"region", false}, required},
 		{"empty list for a region", []any{"region", []int{}}, required},
 		{"0 for a region", []any{"region", 0}, required},
-		{"the text of 0 for a region", []any{"region", "0"}, required},
+		{"the text \"0\" for a region", []any{"region", "0"}, required},
 		{"list for a region", []any{"region", []string{"Texas"}}, crash},
-		{"record for a region of a country without", []any{"region", map[string]string{"a": "b"}, "country_id", "GB"}, crash},
+		{"record for a region in a country without regions", []any{"region", map[string]string{"a": "b"}, "country_id", "GB"}, crash},
 		{"number for a region", []any{"region", 5}, badType},
 		{"true for a region", []any{"region", true}, badType},
-		{"0 for a region of a country without", []any{"region", 0, "country_id", "GB"}, badType},
-		{"null for a region of a country without", []any{"region", nil, "country_id", "GB"}, badType},
-		{"false for a region of a country without", []any{"region", false, "country_id", "GB"}, badType},
-		{"empty list for a region of a country without", []any{"region", []int{}, "country_id", "GB"}, badType},
+		{"0 for a region in a country without regions", []any{"region", 0, "country_id", "GB"}, badType},
+		{"null for a region in a country without regions", []any{"region", nil, "country_id", "GB"}, badType},
+		{"false for a region in a country without regions", []any{"region", false, "country_id", "GB"}, badType},
+		{"empty list for a region in a country without regions", []any{"region", []int{}, "country_id", "GB"}, badType},
 		{"unknown region", []any{"region", "Nowhere"}, unknown},
 		{"blank before the region", []any{"region", " TX"}, unknown},
 		{"region of another country", []any{"region", "ON"}, unknown},
@@ -157,7 +157,7 @@ func TestMagentoCustomerMessages(t *testing.T) {
 	checkRefused(t, create("dob", 0), "500 Resource internal error.")
 	for name, other := range map[string][]any{
 		"year first": {"dob", "1990-02-03"}, "no date": {"dob", []int{}}, "list for a name": {"firstname", []string{"x"}},
-		"host of two faults": {"email", "a@a-.zz"}, "beside another fault": {"lastname", "", "prefix", []string{"x"}},
+		"host with two faults": {"email", "a@a-.zz"}, "beside another fault": {"lastname", "", "prefix", []string{"x"}},
 	} {
 		t.Run(name, func(t *testing.T) { checkReply(t, create(other...), 500, typeHTML, "") })
 	}

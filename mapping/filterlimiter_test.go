@@ -86,7 +86,7 @@ func TestFiltersInFlight(t *testing.T) {
 		name, target string
 		status       int
 	}{
-		{"another expression", filtered("regexp", "b"), 503},
+		{"a regular expression", filtered("regexp", "b"), 503},
 		{"a list of all", strings.Replace(filtered("regexp", "b"), "limit=5", "limit=0", 1), 503},
 		{"a pattern", filtered("like", "%b%"), 503},
 		{"many values", "/products?filter[0][attribute]=name" + many.String(), 503},

@@ -40,7 +40,7 @@ func TestListKeys(t *testing.T) {
 		"any website":    {Products: adapter.ProductParams{WebsiteID: adapter.AnyWebsite}},
 		"category":       {Products: adapter.ProductParams{CategoryID: 1}},
 		"order":          {Query: adapter.Query{OrderBy: "a"}},
-		"other way":      {Query: adapter.Query{OrderBy: "a", Desc: true}},
+		"descending":     {Query: adapter.Query{OrderBy: "a", Desc: true}},
 		"condition":      {Query: adapter.Query{Where: []adapter.Condition{{}}}},
 		"conditions":     {Query: adapter.Query{Where: []adapter.Condition{{}, {}}}},
 		"attribute":      where(test("a", adapter.Eq)),

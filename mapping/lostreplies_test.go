@@ -56,12 +56,12 @@ func TestWritesWithLostReplies(t *testing.T) {
 		{"stock items", "PUT", "/stockitems", `[{"item_id":2,"qty":987},{"item_id":3,"qty":986}]`, stock, contract.Admin},
 		{"new customer", "POST", "/customers", body(t, newCustomer(), "email", "aa@example.com", "password", "secret77"), people, contract.Admin},
 		{"customer", "PUT", "/customers/4", `{"email":"aa@example.com"}`, people, contract.Admin},
-		{"customer gone", "DELETE", "/customers/1", "", people, contract.Admin},
+		{"customer deleted", "DELETE", "/customers/1", "", people, contract.Admin},
 		{"new product", "POST", "/products", newProduct("aa", `"name":"Aa"`), products, contract.Admin},
 		{"product", "PUT", "/products/3", `{"name":"Aa"}`, products, contract.Admin},
 		{"product of a stock list", "POST", "/products", newProduct("aa", `"stock_data":{"use_config_manage_stock":1,"qty":987}`), stock, contract.Admin},
 		{"product disabled", "PUT", "/products/8", `{"status":2}`, products, contract.Guest},
-		{"product gone", "DELETE", "/products/8", "", products, contract.Guest},
+		{"product deleted", "DELETE", "/products/8", "", products, contract.Guest},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := openShopWith(t, contract.Documented(), settings(), func(a adapter.Adapter) adapter.Adapter { return connectionLosingAdapter{a} })

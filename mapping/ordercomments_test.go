@@ -64,15 +64,15 @@ func TestOrderComments(t *testing.T) {
 		{"blanks for a status", `{"status":" x "}`, "-| x |0|0"},
 		{"list for a status", `{"status":[]}`, "-|Array|0|0"},
 		{"long status", `{"status":"` + strings.Repeat("é", 40) + `"}`, "-|" + strings.Repeat("é", 32) + "|0|0"},
-		{"flags of another kind", `{"is_visible_on_front":"yes","is_customer_notified":"no"}`, "-|begun|0|0"},
-		{"great flags", `{"is_visible_on_front":5,"is_customer_notified":99999}`, "-|begun|5|65535"},
+		{"flags of another type", `{"is_visible_on_front":"yes","is_customer_notified":"no"}`, "-|begun|0|0"},
+		{"large flags", `{"is_visible_on_front":5,"is_customer_notified":99999}`, "-|begun|5|65535"},
 		{"negative flags", `{"is_visible_on_front":-1,"is_customer_notified":"-7"}`, "-|begun|0|0"},
 		{"fractions", `{"is_visible_on_front":1.9,"is_customer_notified":" 2.9x"}`, "-|begun|1|2"},
 		{"literals for flags", `{"is_visible_on_front":true,"is_customer_notified":false}`, "-|begun|1|0"},
 		{"null for flags", `{"is_visible_on_front":null,"is_customer_notified":null}`, "-|begun|0|2"},
 		{"empty flags", `{"is_visible_on_front":"","is_customer_notified":""}`, "-|begun|0|0"},
 		{"lists for flags", `{"is_visible_on_front":[0],"is_customer_notified":{}}`, "-|begun|1|0"},
-		{"fields that are no comment's", `{"comment":"a","entity_id":1,"parent_id":2}`, "a|begun|0|0"},
+		{"fields unknown to comments", `{"comment":"a","entity_id":1,"parent_id":2}`, "a|begun|0|0"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -118,11 +118,11 @@ func TestOrderCommentsRefused(t *testing.T) {
 	s := openShop(t, contract.Magento())
 	for _, c := range []struct{ name, target, body, want string }{
 		{"unknown order", "/orders/99/comments", `{"comment":"a"}`, "404 Resource not found."},
-		{"no number", "/orders/abc/comments", `{"comment":"a"}`, "404 Resource not found."},
-		{"nothing known", "/orders/99/comments", `{"text":"a"}`, "400 The request data is invalid."},
-		{"nothing", "/orders/1/comments", `{}`, "400 The request data is invalid."},
+		{"id that is not a number", "/orders/abc/comments", `{"comment":"a"}`, "404 Resource not found."},
+		{"no known field", "/orders/99/comments", `{"text":"a"}`, "400 The request data is invalid."},
+		{"empty body", "/orders/1/comments", `{}`, "400 The request data is invalid."},
 		{"list", "/orders/99/comments", `[{"comment":"a"}]`, "405 Resource method not implemented yet."},
-		{"broken", "/orders/99/comments", `{`, "400 Decoding error."},
+		{"malformed body", "/orders/99/comments", `{`, "400 Decoding error."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			checkRefused(t, s.write(contract.Admin, "POST", c.target, c.body), c.want)

@@ -316,34 +316,34 @@ func TestOrderModifiers(t *testing.T) {
 // TestOrderSelections checks that attrs applies inside the parts.
 func TestOrderSelections(t *testing.T) {
 	checkOrderReads(t, "json", []orderRead{
-		{"a part is there by its own name", asCustomer1, "/orders/1?attrs=entity_id,addresses,city,address_type,sku,comment", sameInBoth(
+		{"a part selected by its name", asCustomer1, "/orders/1?attrs=entity_id,addresses,city,address_type,sku,comment", sameInBoth(
 			`200 {"entity_id":"1","addresses":[{"city":"San Francisco","address_type":"billing"},{"city":"San Francisco","address_type":"shipping"}]}`)},
-		{"one name, order and part alike", asCustomer1, "/orders/4?attrs=tax_amount,order_items,city", [2]string{
+		{"a name common to orders and parts", asCustomer1, "/orders/4?attrs=tax_amount,order_items,city", [2]string{
 			`200 {"tax_amount":"7.4250","order_items":[{"tax_amount":"7.4250"}]}`, crashed}},
-		{"a part that is named without its fields", asAdmin, "/orders/4?attrs=entity_id,order_items,city", [2]string{
+		{"a selected part without selected fields", asAdmin, "/orders/4?attrs=entity_id,order_items,city", [2]string{
 			`200 {"entity_id":"4","order_items":[{}]}`, crashed}},
-		{"a part that is not named without its fields", asAdmin, "/orders/4?attrs=entity_id,city", [2]string{`200 {"entity_id":"4"}`, crashed}},
-		{"a part the order lacks needs no names", asAdmin, "/orders/4?attrs=entity_id,sku,city", sameInBoth(`200 {"entity_id":"4"}`)},
-		{"a part the Customer does not see needs no names", asCustomer2, "/orders/5?attrs=entity_id,sku,city", sameInBoth(`200 {"entity_id":"5"}`)},
-		{"it does for the Admin, who sees it", asAdmin, "/orders/5?attrs=entity_id,sku,city", [2]string{`200 {"entity_id":"5"}`, crashed}},
+		{"a part neither selected nor with selected fields", asAdmin, "/orders/4?attrs=entity_id,city", [2]string{`200 {"entity_id":"4"}`, crashed}},
+		{"an empty part needs no selected fields", asAdmin, "/orders/4?attrs=entity_id,sku,city", sameInBoth(`200 {"entity_id":"4"}`)},
+		{"a part hidden from the Customer needs no selected fields", asCustomer2, "/orders/5?attrs=entity_id,sku,city", sameInBoth(`200 {"entity_id":"5"}`)},
+		{"the same part for the Admin, who sees it", asAdmin, "/orders/5?attrs=entity_id,sku,city", [2]string{`200 {"entity_id":"5"}`, crashed}},
 		{"an order without parts", asCustomer1, "/orders/6?attrs=entity_id", sameInBoth(`200 {"entity_id":"6"}`)},
-		{"parts that are named and not there", asCustomer1, "/orders/6?attrs=addresses,order_items,order_comments", [2]string{
+		{"selected parts that the order lacks", asCustomer1, "/orders/6?attrs=addresses,order_items,order_comments", [2]string{
 			`200 {"addresses":null,"order_items":null,"order_comments":null}`, `200 []`}},
-		{"nothing of the order", asCustomer1, "/orders/6?attrs=nope", [2]string{`200 {}`, crashed}},
-		{"names of parts alone", asCustomer1, "/orders/1?attrs=city,sku,comment", [2]string{`200 {}`, crashed}},
-		{"names of parts alone in a list", asCustomer1, "/orders?attrs=city,sku,comment&limit=1", [2]string{`200 {"1":{}}`, crashed}},
-		{"a list of which one order has what is missing", asCustomer1, "/orders?attrs=entity_id,sku,city", [2]string{
+		{"no field of the order", asCustomer1, "/orders/6?attrs=nope", [2]string{`200 {}`, crashed}},
+		{"only fields of parts", asCustomer1, "/orders/1?attrs=city,sku,comment", [2]string{`200 {}`, crashed}},
+		{"only fields of parts, in a list", asCustomer1, "/orders?attrs=city,sku,comment&limit=1", [2]string{`200 {"1":{}}`, crashed}},
+		{"a list in which one order has a record of the unselected part", asCustomer1, "/orders?attrs=entity_id,sku,city", [2]string{
 			`200 {"1":{"entity_id":"1"},"4":{"entity_id":"4"},"6":{"entity_id":"6"}}`, crashed}},
-		{"a list of which none has", asCustomer2, "/orders?attrs=entity_id,sku,city", sameInBoth(`200 {"2":{"entity_id":"2"},"5":{"entity_id":"5"}}`)},
+		{"a list in which no order has one", asCustomer2, "/orders?attrs=entity_id,sku,city", sameInBoth(`200 {"2":{"entity_id":"2"},"5":{"entity_id":"5"}}`)},
 		{"an empty list", asAdmin, "/orders?attrs=nope&filter[1][attribute]=status&filter[1][eq]=none", sameInBoth(`200 []`)},
 		{"Customer selects from both lists", asCustomer1, "/orders/6?attrs=customer_id,grand_total,coupon_code", [2]string{
 			`200 {"customer_id":"1","grand_total":"28.0000"}`, `200 {"grand_total":"28.0000"}`}},
-		{"Admin selects beyond the document", asAdmin, "/orders/6?attrs=coupon_code,remote_ip", sameInBoth(`200 {"coupon_code":null,"remote_ip":"203.0.113.3"}`)},
+		{"Admin selects fields beyond the documented ones", asAdmin, "/orders/6?attrs=coupon_code,remote_ip", sameInBoth(`200 {"coupon_code":null,"remote_ip":"203.0.113.3"}`)},
 		{"Customer selects from both lists of items", asCustomer1, "/orders/4/items?attrs=item_id,base_price,created_at", [2]string{
 			`200 [{"item_id":"5","base_price":"15.0000"}]`, `200 [{"item_id":"5"}]`}},
-		{"e-mail is to be had", asCustomer1, "/orders/4/addresses/billing?attrs=email", sameInBoth(`200 {"email":"ada@example.com"}`)},
-		{"nothing of an address", asAdmin, "/orders/4/addresses/billing?attrs=nope", [2]string{`200 {}`, crashed}},
-		{"nothing of items", asAdmin, "/orders/4/items?attrs=", [2]string{`200 [{}]`, crashed}},
+		{"the e-mail address can be selected", asCustomer1, "/orders/4/addresses/billing?attrs=email", sameInBoth(`200 {"email":"ada@example.com"}`)},
+		{"no field of an address", asAdmin, "/orders/4/addresses/billing?attrs=nope", [2]string{`200 {}`, crashed}},
+		{"no field of items", asAdmin, "/orders/4/items?attrs=", [2]string{`200 [{}]`, crashed}},
 		{"Customer selects an Admin's field of comments", asCustomer1, "/orders/1/comments?attrs=status", [2]string{`200 [{}]`, crashed}},
 	})
 }
@@ -357,25 +357,25 @@ func TestOrderShape(t *testing.T) {
 	const parts = "?attrs=sku,order_items,comment,order_comments,gift_message_from,city"
 	head := `200 {"gift_message_from":"Ben","order_items":[` + strings.Join(lines, ",") + `]`
 	checkOrderReads(t, "json", []orderRead{
-		{"parts are never paged, comments not for customers are none", asCustomer2, "/orders/5" + parts, [2]string{
+		{"parts are not paged, hidden comments are missing", asCustomer2, "/orders/5" + parts, [2]string{
 			head + `,"order_comments":null}`, head + `}`}},
 		{"an empty text", asCustomer2, "/orders/5/addresses?attrs=company,prefix", [2]string{
 			`200 [{"prefix":null,"company":null}]`, `200 [{"prefix":null,"company":""}]`}},
-		{"the Admin sees them", asAdmin, "/orders/5" + parts, sameInBoth(head + `,"order_comments":[{"comment":"for us"}]}`)},
+		{"the Admin sees hidden comments", asAdmin, "/orders/5" + parts, sameInBoth(head + `,"order_comments":[{"comment":"for us"}]}`)},
 	})
 	checkOrderReads(t, "xml", []orderRead{
-		{"elements are numbered by their place in the answer", asCustomer1, "/orders?page=2&limit=2&attrs=entity_id,order_items,sku,city,comment", [2]string{
+		{"list elements are numbered in their order", asCustomer1, "/orders?page=2&limit=2&attrs=entity_id,order_items,sku,city,comment", [2]string{
 			"200 <?xml version=\"1.0\"?>\n<service_api>\n  <data_item_1>\n    <entity_id>6</entity_id>\n    <order_items/>\n  </data_item_1>\n</service_api>\n",
 			"200 <?xml version=\"1.0\"?>\n<magento_api>\n  <data_item>\n    <entity_id>6</entity_id>\n  </data_item>\n</magento_api>\n"}},
-		{"those of the parts are not", asCustomer1, "/orders?limit=1&attrs=order_items,sku,city,comment", [2]string{
+		{"elements of parts are not numbered", asCustomer1, "/orders?limit=1&attrs=order_items,sku,city,comment", [2]string{
 			"200 <?xml version=\"1.0\"?>\n<service_api>\n  <data_item_1>\n    <order_items>\n      <data_item>\n        <sku>kettle-steel</sku>\n      </data_item>\n      <data_item>\n        <sku>mug-free-tax</sku>\n      </data_item>\n    </order_items>\n  </data_item_1>\n</service_api>\n",
 			"200 <?xml version=\"1.0\"?>\n<magento_api>\n  <data_item>\n    <order_items>\n      <data_item>\n        <sku>kettle-steel</sku>\n      </data_item>\n      <data_item>\n        <sku>mug-free-tax</sku>\n      </data_item>\n    </order_items>\n  </data_item>\n</magento_api>\n"}},
-		{"nor those of other lists", asCustomer1, "/orders/1/items?limit=1&attrs=sku", [2]string{
+		{"elements of other lists are not numbered", asCustomer1, "/orders/1/items?limit=1&attrs=sku", [2]string{
 			"200 <?xml version=\"1.0\"?>\n<service_api>\n  <data_item>\n    <sku>kettle-steel</sku>\n  </data_item>\n</service_api>\n",
 			"200 <?xml version=\"1.0\"?>\n<magento_api>\n  <data_item>\n    <sku>kettle-steel</sku>\n  </data_item>\n</magento_api>\n"}},
 	})
 	checkOrderReads(t, "text", []orderRead{
-		{"pairs are keyed by id, and what is null is left out", asCustomer1, "/orders?page=3&limit=1&attrs=entity_id,coupon_code,gift_message_from,addresses,order_items,order_comments", sameInBoth(
+		{"pairs are keyed by id, nulls are omitted", asCustomer1, "/orders?page=3&limit=1&attrs=entity_id,coupon_code,gift_message_from,addresses,order_items,order_comments", sameInBoth(
 			"200 6%5Bentity_id%5D=6")},
 		{"no order", asCustomer1, "/orders?filter[1][attribute]=status&filter[1][eq]=none", sameInBoth("200 ")},
 	})
@@ -392,7 +392,7 @@ func TestOrderQueries(t *testing.T) {
 		{"order without its parts", asAdmin, "/orders/1?attrs=entity_id,sku,city,comment", 1},
 		{"order with one part", asAdmin, "/orders/1?attrs=addresses,sku,city,comment", 2},
 		{"first page", asAdmin, "/orders", 4},
-		{"greatest page", asAdmin, "/orders?limit=100", 4},
+		{"largest page", asAdmin, "/orders?limit=100", 4},
 		{"all rows, parts of 128 orders at once", asAdmin, "/orders?limit=0", 7},
 		{"page beyond the end", asAdmin, "/orders?page=999", 6},
 		{"no orders", asCustomer1, "/orders?filter[1][attribute]=status&filter[1][eq]=none", 1},

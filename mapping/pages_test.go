@@ -88,7 +88,7 @@ func TestPageQueries(t *testing.T) {
 		name  string
 		steps []step
 	}{
-		{"asked for directly, and again", []step{
+		{"a page requested directly, then again", []step{
 			{"limit=2&page=4", []string{"offset 5"}}, {"limit=2&page=4", []string{"mark"}}, {"limit=2&page=5", []string{"mark"}},
 			{"limit=2&page=3", []string{"offset 3"}}, {"limit=2&page=1", []string{"start"}}, {"limit=2&page=2", []string{"mark"}},
 		}},
@@ -96,28 +96,28 @@ func TestPageQueries(t *testing.T) {
 			{"limit=5&page=99", []string{"offset 489", "count", "offset 9"}},
 			{"limit=5&page=99", []string{"mark"}}, {"limit=5&page=7", []string{"mark"}}, {"limit=4&page=7", []string{"offset 7"}},
 		}},
-		{"beyond the end, the other way round", []step{
+		{"beyond the end, in descending order", []step{
 			{"limit=5&page=99&order=qty&dir=asc", []string{"offset 489", "count", "offset 9"}},
 			{"limit=5&page=99&order=qty&dir=desc", []string{"offset 9"}}, {"limit=5&page=99", []string{"offset 9"}},
 		}},
-		{"beyond the end that was reached", []step{
+		{"beyond the end after reaching it", []step{
 			{"limit=5&page=2", []string{"offset 4"}}, {"limit=5&page=3", []string{"mark"}}, {"limit=5&page=4", []string{"mark"}},
 		}},
-		{"beyond a last page that is full", []step{
+		{"beyond a full last page", []step{
 			{"limit=6&page=2", []string{"offset 5"}}, {"limit=6&page=3", []string{"mark", "mark"}}, {"limit=6&page=3", []string{"mark"}},
 		}},
-		{"just beyond a last page that is full", []step{{"limit=6&page=3", []string{"offset 11", "offset 5"}}}},
-		{"beyond what any list can reach", []step{
+		{"just beyond a full last page", []step{{"limit=6&page=3", []string{"offset 11", "offset 5"}}}},
+		{"beyond any possible page", []step{
 			{"limit=5&page=1e300", []string{"count", "offset 9"}}, {"limit=5&page=1e300", []string{"mark"}},
 		}},
-		{"between two pages", []step{
+		{"fractional page numbers", []step{
 			{"limit=4&page=2.5", []string{"count", "offset 5"}}, {"limit=4&page=2.5", []string{"mark"}}, {"limit=4&page=1.5", []string{"offset 1"}},
 			{"limit=4&page=3.5", []string{"offset 7"}},
 		}},
-		{"another limit on the way", []step{
+		{"another limit in between", []step{
 			{"limit=2&page=2", []string{"offset 1"}}, {"limit=4&page=2", []string{"mark"}}, {"limit=8&page=2", []string{"mark"}},
 		}},
-		{"nothing", []step{
+		{"empty list", []step{
 			{"filter[1][attribute]=qty&filter[1][eq]=5432&page=3", []string{"offset 19", "count"}},
 			{"filter[1][attribute]=qty&filter[1][eq]=5432&page=3", []string{"start"}},
 		}},
@@ -125,24 +125,24 @@ func TestPageQueries(t *testing.T) {
 			{"limit=1&page=3&filter[1][attribute]=qty&filter[1][gt]=0", []string{"offset 1"}}, {"limit=1&page=3&filter[1][attribute]=qty&filter[1][gt]=1", []string{"offset 1"}},
 			{"limit=1&page=3&filter[1][attribute]=qty&filter[1][gt]=0", []string{"mark"}},
 		}},
-		{"a condition that is no SQL", []step{
+		{"a condition that SQL cannot evaluate", []step{
 			{"limit=1&page=3&filter[1][attribute]=qty&filter[1][regexp]=0$", []string{"offset 1"}}, {"limit=1&page=4&filter[1][attribute]=qty&filter[1][regexp]=0$", []string{"mark"}},
 		}},
-		{"a write ends it", []step{
+		{"a write invalidates the cache", []step{
 			{"limit=5&page=99", []string{"offset 489", "count", "offset 9"}}, {"!write", nil},
 			{"limit=5&page=99", []string{"offset 489", "count", "offset 9"}}, {"limit=5&page=99", []string{"mark"}},
 		}},
-		{"so does a write that is refused", []step{
+		{"a refused write invalidates the cache", []step{
 			{"limit=5&page=2", []string{"offset 4"}}, {"!refused", nil}, {"limit=5&page=2", []string{"offset 4"}},
 		}},
-		{"and a store that is replaced", []step{
+		{"a replaced store invalidates the cache", []step{
 			{"limit=5&page=2", []string{"offset 4"}}, {"!forget", nil}, {"limit=5&page=2", []string{"offset 4"}},
 		}},
-		{"and a minute", []step{
+		{"entries expire after a minute", []step{
 			{"limit=5&page=99", []string{"offset 489", "count", "offset 9"}}, {"!59s", nil}, {"limit=5&page=99", []string{"mark"}},
 			{"!1s", nil}, {"limit=5&page=99", []string{"offset 489", "count", "offset 9"}},
 		}},
-		{"of a walk since it was last at an offset", []step{
+		{"positions expire a minute after the last read at an offset", []step{
 			{"limit=2&page=2", []string{"offset 1"}}, {"!30s", nil}, {"limit=2&page=3", []string{"mark"}}, {"!29s", nil}, {"limit=2&page=4", []string{"mark"}},
 			{"!1s", nil}, {"limit=2&page=5", []string{"offset 7"}}, {"!30s", nil}, {"limit=2&page=6", []string{"mark"}},
 		}},

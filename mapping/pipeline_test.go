@@ -46,7 +46,7 @@ func TestOrderOfChecks(t *testing.T) {
 		{"11 before 14: emptiness before the record", contract.Admin, "PUT", "/stockitems/99", []string{asJSON, bodyJSON}, "{}", "400 The request data is invalid."},
 		{"13 before 14: fields before the record", contract.Admin, "PUT", "/stockitems/99", []string{asJSON, bodyJSON}, `{"product_id":1,"nope":2}`, "400 The request data is invalid."},
 		{"14: the record before its values", contract.Admin, "PUT", "/stockitems/99", []string{asJSON, bodyJSON}, `{"qty":"abc"}`, "404 Resource not found."},
-		{"reading takes no look at a body", contract.Admin, "GET", "/stockitems/99", []string{asJSON, "Content-Type: x;y"}, "{", "404 Resource not found."},
+		{"GET ignores the body", contract.Admin, "GET", "/stockitems/99", []string{asJSON, "Content-Type: x;y"}, "{", "404 Resource not found."},
 	}
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, test := range tests {
@@ -97,17 +97,17 @@ func TestAccept(t *testing.T) {
 	}{
 		{name: "none", stock: typeJSON, elsewhere: typeXML},
 		{name: "empty", accept: []string{""}, stock: typeJSON, elsewhere: typeXML},
-		{name: "anything", accept: []string{"*/*"}, stock: typeJSON, elsewhere: typeXML, inMagento: typeJSON},
-		{name: "anything before others of less quality", accept: []string{"text/xml;q=0.5, */*"}, stock: typeJSON, elsewhere: typeXML, inMagento: typeJSON},
-		{name: "others before anything", accept: []string{"text/plain, */*"}, stock: typeText, elsewhere: typeText, inMagento: typeText},
+		{name: "wildcard", accept: []string{"*/*"}, stock: typeJSON, elsewhere: typeXML, inMagento: typeJSON},
+		{name: "wildcard before types of lower quality", accept: []string{"text/xml;q=0.5, */*"}, stock: typeJSON, elsewhere: typeXML, inMagento: typeJSON},
+		{name: "specific types before the wildcard", accept: []string{"text/plain, */*"}, stock: typeText, elsewhere: typeText, inMagento: typeText},
 		{name: "application", accept: []string{"application/*"}, stock: typeJSON, elsewhere: typeJSON, inMagento: typeJSON},
 		{name: "text", accept: []string{"text/*"}, stock: typeText, elsewhere: typeText, inMagento: typeText},
 		{name: "XHTML", accept: []string{"application/xhtml+xml"}, stock: typeXML, elsewhere: typeXML, inMagento: typeXML},
 		{name: "header sent twice", accept: []string{"image/png", "text/xml"}, stock: typeXML, elsewhere: typeXML, inMagento: typeXML},
-		{name: "charset sorts above", accept: []string{"application/json,text/plain;charset=utf-8"}, stock: typeText, elsewhere: typeText, inMagento: typeText},
+		{name: "charset parameter", accept: []string{"application/json,text/plain;charset=utf-8"}, stock: typeText, elsewhere: typeText, inMagento: typeText},
 		{name: "image", accept: []string{"image/png"}},
 		{name: "letter case", accept: []string{"APPLICATION/JSON"}},
-		{name: "half a wildcard", accept: []string{"*"}},
+		{name: "partial wildcard", accept: []string{"*"}},
 	}
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, test := range tests {
@@ -185,23 +185,23 @@ func TestBodies(t *testing.T) {
 		{"two types", "application/json, text/xml", `{"qty":7}`, both("400 Invalid Content-Type header")},
 		{"other charset", "application/json; charset=latin1", `{"qty":7}`, both("400 UTF-8 is the only supported charset")},
 		{"other type", "application/x-www-form-urlencoded", "qty=7", both(`400 Server can not understand Content-Type HTTP header media type "application/x-www-form-urlencoded"`)},
-		{"type in another letter case", "TEXT/XML", `<r><qty>7</qty></r>`, both(`400 Server can not understand Content-Type HTTP header media type "TEXT/XML"`)},
+		{"type in upper case", "TEXT/XML", `<r><qty>7</qty></r>`, both(`400 Server can not understand Content-Type HTTP header media type "TEXT/XML"`)},
 
-		{"JSON in text XML", "text/xml", `{"qty":7}`, jsonInXML},
-		{"JSON in text XML with charset", "text/xml; charset=utf-8", `{"qty":7}`, jsonInXML},
-		{"JSON in text XML behind blanks", "text/xml", " \r\n\t{\"qty\":7}", jsonInXML},
-		{"JSON in text XML behind many blanks", "text/xml", strings.Repeat(" ", 100) + `{"qty":7}`, jsonInXML},
-		{"list in text XML", "text/xml", `[{"qty":7}]`, [2]string{"400 The request data is invalid.", "400 Decoding error."}},
-		{"broken JSON in text XML", "text/xml", `{"qty":7`, undecodable},
-		{"JSON in application XML", "application/xml", `{"qty":7}`, undecodable},
-		{"JSON in XHTML", "application/xhtml+xml", `{"qty":7}`, undecodable},
-		{"a bare text in text XML", "text/xml", `"qty"`, undecodable},
-		{"XML in JSON", "application/json", `<r><qty>7</qty></r>`, undecodable},
+		{"JSON sent as text/xml", "text/xml", `{"qty":7}`, jsonInXML},
+		{"JSON sent as text/xml with charset", "text/xml; charset=utf-8", `{"qty":7}`, jsonInXML},
+		{"JSON sent as text/xml after blanks", "text/xml", " \r\n\t{\"qty\":7}", jsonInXML},
+		{"JSON sent as text/xml after many blanks", "text/xml", strings.Repeat(" ", 100) + `{"qty":7}`, jsonInXML},
+		{"JSON list sent as text/xml", "text/xml", `[{"qty":7}]`, [2]string{"400 The request data is invalid.", "400 Decoding error."}},
+		{"malformed JSON sent as text/xml", "text/xml", `{"qty":7`, undecodable},
+		{"JSON sent as application/xml", "application/xml", `{"qty":7}`, undecodable},
+		{"JSON sent as XHTML", "application/xhtml+xml", `{"qty":7}`, undecodable},
+		{"JSON text sent as text/xml", "text/xml", `"qty"`, undecodable},
+		{"XML sent as JSON", "application/json", `<r><qty>7</qty></r>`, undecodable},
 
-		{"no JSON", "application/json", "", undecodable},
+		{"malformed JSON", "application/json", "", undecodable},
 		{"blanks in JSON", "application/json", " ", undecodable},
-		{"no XML", "text/xml", "", undecodable},
-		{"no form", "text/plain", "", invalid},
+		{"malformed XML", "text/xml", "", undecodable},
+		{"malformed form", "text/plain", "", invalid},
 		{"blanks in a form", "text/plain", " \n", invalid},
 		{"blank inside a form", "text/plain", "qty=7 8", both("400 Invalid data type. Check Content-Type.")},
 		{"null", "application/json", "null", invalid},
@@ -219,8 +219,8 @@ func TestBodies(t *testing.T) {
 		{"indexes", "application/json", `{"0":{"qty":7}}`, invalid},
 		{"entries", "text/xml", "<r><data_item><qty>7</qty></data_item></r>", invalid},
 		{"read-only fields", "application/json", `{"product_id":7,"stock_id":7,"low_stock_date":"2012-03-02 00:00:00","created_at":"x"}`, invalid},
-		{"a known field in another letter case", "application/json", `{"QTY":7}`, invalid},
-		{"read-only fields beside others", "application/json", `{"product_id":"","stock_id":null,"low_stock_date":"","nope":"","qty":7}`, both(saved)},
+		{"a known field in upper case", "application/json", `{"QTY":7}`, invalid},
+		{"read-only fields with others", "application/json", `{"product_id":"","stock_id":null,"low_stock_date":"","nope":"","qty":7}`, both(saved)},
 		{"a field twice", "application/json", `{"qty":"abc","qty":7}`, both(saved)},
 	}
 	inBothDialects(t, func(t *testing.T, s *shop) {
@@ -443,15 +443,15 @@ func TestRetryAfter(t *testing.T) {
 		err  error
 		want int
 	}{
-		{"nobody knows when", unavailable(0), 1},
+		{"unknown time", unavailable(0), 1},
 		{"soon", unavailable(time.Millisecond), 1},
 		{"whole seconds", unavailable(2 * time.Second), 2},
 		{"part of a second", unavailable(2001 * time.Millisecond), 3},
 		{"no time left", context.DeadlineExceeded, 1},
 		{"client gone", context.Canceled, 1},
-		{"another kind", &adapter.Error{Kind: adapter.Conflict, RetryAfter: time.Second}, 0},
-		{"another kind, out of time", &adapter.Error{Kind: adapter.NotFound, Err: context.DeadlineExceeded}, 0},
-		{"no kind", errors.New("disk of glass"), 0},
+		{"another error kind", &adapter.Error{Kind: adapter.Conflict, RetryAfter: time.Second}, 0},
+		{"another error kind, out of time", &adapter.Error{Kind: adapter.NotFound, Err: context.DeadlineExceeded}, 0},
+		{"no error kind", errors.New("disk of glass"), 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := mapping.RetryAfter(test.err); got != test.want {

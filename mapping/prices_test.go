@@ -13,16 +13,16 @@ func TestMoney(t *testing.T) {
 		name, price, percent, with, without string
 	}{
 		{"as recorded", "39.9900", "8.2500", "43.29", "39.99"},
-		{"half a cent goes up, of the unrounded price", "19.9950", "8.2500", "21.64", "20"},
+		{"half a cent of the unrounded price is rounded up", "19.9950", "8.2500", "21.64", "20"},
 		{"half a cent alone", "0.0050", "8.2500", "0.01", "0.01"},
 		{"just below half a cent", "0.0049", "0.0000", "0", "0"},
 		{"third of a hundred", "33.3350", "8.2500", "36.09", "33.34"},
 		{"one place", "119.5000", "0.0000", "119.5", "119.5"},
-		{"nothing", "0.0000", "8.2500", "0", "0"},
+		{"zero", "0.0000", "8.2500", "0", "0"},
 		{"tenths of a cent", "5.0000", "1.0000", "5.05", "5"},
-		{"greatest of both", "99999999.9999", "99999999.9999", "100000099999800", "100000000"},
+		{"maximum amount and rate", "99999999.9999", "99999999.9999", "100000099999800", "100000000"},
 		{"below zero counts as zero", "-1.0000", "8.2500", "0", "0"},
-		{"no number", "", "8.2500", "0", "0"},
+		{"not a number", "", "8.2500", "0", "0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			price := parseMoney(adapter.TextValue(c.price))
@@ -116,12 +116,12 @@ func TestFinalPrice(t *testing.T) {
 		{"special price", "100.0000", "30.0000", open, nil, "30"},
 		{"special price not yet", "100.0000", "30.0000", closed, nil, "100"},
 		{"special price above the price", "100.0000", "120.0000", open, nil, "100"},
-		{"special price of nothing", "100.0000", "0.0000", open, nil, "0"},
+		{"special price of zero", "100.0000", "0.0000", open, nil, "0"},
 		{"group price", "100.0000", "", "", [][3]string{{"general", "60.0000", ""}}, "60"},
-		{"group price of nothing", "100.0000", "", "", [][3]string{{"general", "0.0000", ""}}, "0"},
+		{"group price of zero", "100.0000", "", "", [][3]string{{"general", "0.0000", ""}}, "0"},
 		{"group price above the price", "100.0000", "", "", [][3]string{{"general", "160.0000", ""}}, "100"},
 		{"price of another group", "100.0000", "", "", [][3]string{{"guest", "60.0000", ""}}, "100"},
-		{"the least of all", "100.0000", "50.0000", open, [][3]string{{"general", "60.0000", ""}}, "50"},
+		{"the lowest of all", "100.0000", "50.0000", open, [][3]string{{"general", "60.0000", ""}}, "50"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := product(map[string]string{"price": c.price, "special_from_date": c.from})
@@ -170,7 +170,7 @@ func TestTaxAddresses(t *testing.T) {
 		{"another country", california, taxAddress{country: "MX", region: "CA"}, false},
 		{"no region", california, taxAddress{country: "US"}, false},
 		{"whole country", taxRate{country: "US"}, taxAddress{country: "US", region: "TEXAS", regionID: 57}, true},
-		{"region that is not of the directory", taxRate{country: "US", region: "XX"}, taxAddress{country: "US"}, false},
+		{"region missing from the directory", taxRate{country: "US", region: "XX"}, taxAddress{country: "US"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.rate.appliesTo(c.at); got != c.want {

@@ -28,16 +28,16 @@ func TestStockDataRefused(t *testing.T) {
 			want       []string
 		}{
 			{"manage_stock", `"manage_stock":"x","qty":"x"`, []string{inStockSet(invalidIn, "manage_stock"), inStockSet(numberIn, "qty")}},
-			{"all, in order", manage + `"max_sale_qty":"i","min_sale_qty":"h","is_in_stock":"g","backorders":3,"enable_qty_increments":"e","is_qty_decimal":"d","notify_stock_qty":"c","min_qty":-1,"qty":""`,
+			{"all fields, in order", manage + `"max_sale_qty":"i","min_sale_qty":"h","is_in_stock":"g","backorders":3,"enable_qty_increments":"e","is_qty_decimal":"d","notify_stock_qty":"c","min_qty":-1,"qty":""`,
 				[]string{inStockSet(numberIn, "qty"), inStockSet(fromZeroIn, "min_qty"), inStockSet(numberIn, "notify_stock_qty"), inStockSet(invalidIn, "is_qty_decimal"),
 					inStockSet(invalidIn, "enable_qty_increments"), inStockSet(invalidIn, "backorders"), inStockSet(invalidIn, "is_in_stock"),
 					inStockSet(onlyNumbers, "min_sale_qty"), inStockSet(onlyNumbers, "max_sale_qty")}},
-			{"managed by the store", `"use_config_manage_stock":"1","manage_stock":"x","qty":true`, []string{inStockSet(numberIn, "qty")}},
-			{"what depends on others", manage + `"is_qty_decimal":1,"is_decimal_divided":2,"enable_qty_increments":1,"qty_increments":-1`,
+			{"managed by the shop's setting", `"use_config_manage_stock":"1","manage_stock":"x","qty":true`, []string{inStockSet(numberIn, "qty")}},
+			{"fields that depend on others", manage + `"is_qty_decimal":1,"is_decimal_divided":2,"enable_qty_increments":1,"qty_increments":-1`,
 				[]string{inStockSet(invalidIn, "is_decimal_divided"), inStockSet(onlyNumbers, "qty_increments")}},
 			{"not managed", `"manage_stock":0,"qty":"x","is_in_stock":7,"min_sale_qty":false,"max_sale_qty":[]`, []string{inStockSet(onlyNumbers, "min_sale_qty"), inStockSet(onlyNumbers, "max_sale_qty")}},
-			{"flags that are off", manage + `"use_config_min_qty":"0","min_qty":"x","use_config_backorders":"","backorders":"x"`, []string{inStockSet(fromZeroIn, "min_qty"), inStockSet(invalidIn, "backorders")}},
-			{"the flag by the other name", manage + `"use_config_enable_qty_inc":1,"enable_qty_increments":5`, []string{inStockSet(invalidIn, "enable_qty_increments")}},
+			{"unset flags", manage + `"use_config_min_qty":"0","min_qty":"x","use_config_backorders":"","backorders":"x"`, []string{inStockSet(fromZeroIn, "min_qty"), inStockSet(invalidIn, "backorders")}},
+			{"the flag under its other name", manage + `"use_config_enable_qty_inc":1,"enable_qty_increments":5`, []string{inStockSet(invalidIn, "enable_qty_increments")}},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				want := append(c.want, saveClosing)
@@ -73,24 +73,24 @@ func TestStockDataOfNewProducts(t *testing.T) {
 			{"none", ``, outOfTheBox},
 			{"null", `"stock_data":null`, outOfTheBox},
 			{"empty", `"stock_data":{}`, outOfTheBox},
-			{"nothing known", `"stock_data":{"item_id":7,"product_id":1,"stock_id":2,"low_stock_date":"2012-01-01 00:00:00","x":1}`, outOfTheBox},
-			{"not managed, said so", `"stock_data":{"use_config_manage_stock":0,"qty":5,"is_in_stock":1}`, []string{"qty", "0.0000", "is_in_stock", "0", "manage_stock", "0", "use_config_manage_stock", "0"}},
-			{"nothing said of managing", `"stock_data":{"qty":5,"is_in_stock":1}`, unsaid},
-			{"not managed, what is kept", `"stock_data":{"manage_stock":0,"min_sale_qty":2,"use_config_max_sale_qty":0,"use_config_min_qty":0}`,
+			{"no known field", `"stock_data":{"item_id":7,"product_id":1,"stock_id":2,"low_stock_date":"2012-01-01 00:00:00","x":1}`, outOfTheBox},
+			{"explicitly not managed", `"stock_data":{"use_config_manage_stock":0,"qty":5,"is_in_stock":1}`, []string{"qty", "0.0000", "is_in_stock", "0", "manage_stock", "0", "use_config_manage_stock", "0"}},
+			{"manage_stock omitted", `"stock_data":{"qty":5,"is_in_stock":1}`, unsaid},
+			{"not managed: the fields that are stored", `"stock_data":{"manage_stock":0,"min_sale_qty":2,"use_config_max_sale_qty":0,"use_config_min_qty":0}`,
 				[]string{"manage_stock", "0", "use_config_manage_stock", "1", "min_sale_qty", "2.0000", "use_config_min_sale_qty", "0", "use_config_max_sale_qty", "0", "use_config_min_qty", "1"}},
 			{"managed", `"stock_data":{"manage_stock":1,"qty":5.55555,"is_in_stock":1}`,
 				[]string{"manage_stock", "1", "use_config_manage_stock", "1", "qty", "5.5556", "is_in_stock", "1", "stock_status_changed_auto", "0", "low_stock_date", "null"}},
-			{"values lower their flags", `"stock_data":{` + managed + `"qty":9,"min_qty":1,"min_sale_qty":1,"max_sale_qty":2,"backorders":1,"notify_stock_qty":3,"qty_increments":4,"enable_qty_increments":1}`,
+			{"values unset their use_config flags", `"stock_data":{` + managed + `"qty":9,"min_qty":1,"min_sale_qty":1,"max_sale_qty":2,"backorders":1,"notify_stock_qty":3,"qty_increments":4,"enable_qty_increments":1}`,
 				[]string{"use_config_min_qty", "0", "use_config_min_sale_qty", "0", "use_config_max_sale_qty", "0", "use_config_backorders", "0", "use_config_notify_stock_qty", "0",
 					"use_config_qty_increments", "0", "use_config_enable_qty_inc", "0", "enable_qty_increments", "1", "notify_stock_qty", "3.0000"}},
-			{"flags drop their values", `"stock_data":{` + managed + `"qty":9,"min_qty":"x","use_config_min_qty":1,"enable_qty_increments":"x","use_config_enable_qty_increments":"yes","manage_stock":9}`,
+			{"use_config flags drop values", `"stock_data":{` + managed + `"qty":9,"min_qty":"x","use_config_min_qty":1,"enable_qty_increments":"x","use_config_enable_qty_increments":"yes","manage_stock":9}`,
 				[]string{"min_qty", "0.0000", "use_config_min_qty", "1", "enable_qty_increments", "0", "use_config_enable_qty_inc", "1", "manage_stock", "0"}},
-			{"the other name stores both", `"stock_data":{` + managed + `"enable_qty_increments":1,"use_config_enable_qty_inc":1}`, []string{"enable_qty_increments", "1", "use_config_enable_qty_inc", "1"}},
+			{"the other name sets both", `"stock_data":{` + managed + `"enable_qty_increments":1,"use_config_enable_qty_inc":1}`, []string{"enable_qty_increments", "1", "use_config_enable_qty_inc", "1"}},
 			{"out of stock by its quantity", `"stock_data":{` + managed + `"qty":5,"min_qty":5,"is_in_stock":1}`, []string{"is_in_stock", "0", "stock_status_changed_auto", "1", "low_stock_date", "null"}},
-			{"the store's notify quantity does not count yet", `"stock_data":{` + managed + `"qty":0.5,"is_in_stock":1}`, []string{"is_in_stock", "1", "low_stock_date", "null"}},
-			{"below nothing", `"stock_data":{` + managed + `"qty":-5,"backorders":1,"is_in_stock":1}`, []string{"is_in_stock", "1", "low_stock_date", now}},
-			{"below its own", `"stock_data":{` + managed + `"qty":2,"notify_stock_qty":3,"is_in_stock":1}`, []string{"low_stock_date", now}},
-			{"beyond what is stored", `"stock_data":{` + managed + `"qty":1e12}`, []string{"qty", "99999999.9999"}},
+			{"the shop's notify quantity does not count yet", `"stock_data":{` + managed + `"qty":0.5,"is_in_stock":1}`, []string{"is_in_stock", "1", "low_stock_date", "null"}},
+			{"below no threshold", `"stock_data":{` + managed + `"qty":-5,"backorders":1,"is_in_stock":1}`, []string{"is_in_stock", "1", "low_stock_date", now}},
+			{"below its own threshold", `"stock_data":{` + managed + `"qty":2,"notify_stock_qty":3,"is_in_stock":1}`, []string{"low_stock_date", now}},
+			{"beyond the maximum", `"stock_data":{` + managed + `"qty":1e12}`, []string{"qty", "99999999.9999"}},
 			{"divided", `"stock_data":{` + managed + `"is_qty_decimal":1,"is_decimal_divided":1}`, []string{"is_decimal_divided", "1"}},
 			{"divided alone", `"stock_data":{` + managed + `"is_decimal_divided":1}`, []string{"is_decimal_divided", "0"}},
 		} {
@@ -111,20 +111,20 @@ func TestStockDataOfUpdates(t *testing.T) {
 		dialect string // "" means both
 		steps   []stockStep
 	}{
-		"the setting that holds is stored": {both, []stockStep{
+		"the effective setting is stored": {both, []stockStep{
 			{`{"use_config_manage_stock":1,"manage_stock":0}`, []string{"manage_stock", "0"}},
 			{`{"qty":3}`, []string{"manage_stock", "1", "use_config_manage_stock", "1", "qty", "3.0000"}},
 			{`{"manage_stock":0,"use_config_manage_stock":0,"qty":7}`, []string{"manage_stock", "0", "use_config_manage_stock", "0", "qty", "3.0000"}},
 		}},
-		"stock that is not managed keeps its quantity": {"magento", []stockStep{
+		"unmanaged stock keeps its quantity": {"magento", []stockStep{
 			{`{"manage_stock":0,"use_config_manage_stock":0}`, []string{"manage_stock", "0"}},
 			{`{"qty":7,"min_sale_qty":2}`, []string{"manage_stock", "0", "qty", "100.0000", "min_sale_qty", "2.0000"}},
 		}},
-		"stock of which nothing is said is stored as sent": {"documented", []stockStep{
+		"stock without manage_stock is stored as sent": {"documented", []stockStep{
 			{`{"manage_stock":0,"use_config_manage_stock":0}`, []string{"manage_stock", "0"}},
 			{`{"qty":7,"min_sale_qty":2}`, []string{"manage_stock", "0", "use_config_manage_stock", "0", "qty", "7.0000", "min_sale_qty", "2.0000"}},
 		}},
-		"values that are not checked": {both, []stockStep{
+		"unchecked values": {both, []stockStep{
 			{`{"qty":"x","is_in_stock":"g","backorders":2}`, []string{"qty", "0.0000", "is_in_stock", "0", "backorders", "2", "low_stock_date", now}},
 			{`{"backorders":9,"qty":5}`, []string{"backorders", "9", "use_config_backorders", "0"}},
 			{`{"backorders":-1}`, []string{"backorders", "0"}},
@@ -138,19 +138,19 @@ func TestStockDataOfUpdates(t *testing.T) {
 			{`{"qty":5,"min_qty":5,"is_in_stock":1}`, []string{"is_in_stock", "0"}},
 			{`{"qty":5,"use_config_min_qty":1,"is_in_stock":1}`, []string{"is_in_stock", "1", "min_qty", "5.0000"}},
 		}},
-		"null is not sent, and nothing is nothing": {both, []stockStep{
+		"null counts as not sent, an empty value as zero": {both, []stockStep{
 			{`{"qty":0,"backorders":1,"is_in_stock":1}`, []string{"is_in_stock", "1", "low_stock_date", now}},
 			{`{}`, []string{"qty", "0.0000", "is_in_stock", "1", "use_config_backorders", "0"}},
 			{`[]`, []string{"use_config_backorders", "0"}},
 			{`{"backorders":null,"use_config_backorders":null}`, []string{"backorders", "1", "use_config_backorders", "0"}},
 			{`{"use_config_backorders":1}`, []string{"backorders", "1", "use_config_backorders", "1", "is_in_stock", "0"}},
 		}},
-		"divided only with its condition": {"magento", []stockStep{
+		"is_decimal_divided needs is_qty_decimal": {"magento", []stockStep{
 			{`{"is_qty_decimal":1,"is_decimal_divided":1}`, []string{"is_qty_decimal", "1", "is_decimal_divided", "1"}},
 			{`{"qty":3}`, []string{"is_qty_decimal", "1", "is_decimal_divided", "0"}},
 			{`{"is_decimal_divided":1}`, []string{"is_decimal_divided", "0"}},
 		}},
-		"divided until the condition goes": {"documented", []stockStep{
+		"is_decimal_divided is reset with is_qty_decimal": {"documented", []stockStep{
 			{`{"is_qty_decimal":1,"is_decimal_divided":1}`, []string{"is_qty_decimal", "1", "is_decimal_divided", "1"}},
 			{`{"qty":3}`, []string{"is_qty_decimal", "1", "is_decimal_divided", "1"}},
 			{`{"is_decimal_divided":0}`, []string{"is_decimal_divided", "0"}},
@@ -162,7 +162,7 @@ func TestStockDataOfUpdates(t *testing.T) {
 				[]string{"use_config_manage_stock", "0", "use_config_min_sale_qty", "0", "use_config_max_sale_qty", "0", "use_config_min_qty", "0"}},
 			{``, []string{"use_config_manage_stock", "1", "use_config_min_sale_qty", "1", "use_config_max_sale_qty", "1", "min_sale_qty", "2.0000", "use_config_min_qty", "0"}},
 		}},
-		"a save without stock_data leaves it alone": {"documented", []stockStep{
+		"a save without stock_data changes nothing": {"documented", []stockStep{
 			{`{"use_config_manage_stock":0,"manage_stock":1,"min_sale_qty":2,"max_sale_qty":8}`, []string{"use_config_manage_stock", "0"}},
 			{``, []string{"use_config_manage_stock", "0", "use_config_min_sale_qty", "0", "use_config_max_sale_qty", "0"}},
 			{`null`, []string{"use_config_manage_stock", "0", "use_config_min_sale_qty", "0", "use_config_max_sale_qty", "0"}},

@@ -195,14 +195,14 @@ func TestProductDialects(t *testing.T) {
 			{"list for the layout", `{"custom_layout_update":["x"]}`, []string{"400 The request data is invalid."}, "", ""},
 			{"list for a date", `{"news_to_date":["2012"]}`, []string{"400 The request data is invalid."}, "", ""},
 			{"empty list for the url_key", `{"url_key":[]}`, []string{"400 The request data is invalid."}, "", ""},
-			{"true for a choice", `{"msrp_display_actual_price_type":true}`, []string{invalid("1", "msrp_display_actual_price_type"), saveClosing}, "msrp_display_actual_price_type:1", "msrp_display_actual_price_type"},
+			{"true for an option", `{"msrp_display_actual_price_type":true}`, []string{invalid("1", "msrp_display_actual_price_type"), saveClosing}, "msrp_display_actual_price_type:1", "msrp_display_actual_price_type"},
 			{"list for a switch", `{"url_key_create_redirect":[1]}`, []string{`400 Invalid value for "url_key_create_redirect" in request.`, saveClosing}, "sku:kettle-steel", "sku"},
 			{"false for the stock", `{"stock_data":false}`, []string{"400 The request data is invalid."}, "sku:kettle-steel", "sku"},
-			{"values of another kind in the stock", `{"stock_data":{"use_config_min_qty":[],"qty":[5],"min_sale_qty":2,"backorders":true}}`, []string{
+			{"values of another type in stock_data", `{"stock_data":{"use_config_min_qty":[],"qty":[5],"min_sale_qty":2,"backorders":true}}`, []string{
 				`400 Please enter a valid number in the "qty" field in the "stock_data" set.`, `400 Invalid "backorders" value in the "stock_data" set.`,
 				`400 Invalid value for "use_config_min_qty" in request.`, saveClosing}, "sku:kettle-steel", "sku"},
 			{"text for the stock", `{"stock_data":""}`, []string{"400 The request data is invalid."}, "", ""},
-			{"list for the name the url_key is made of", `{"url_key":"","name":["x"]}`, []string{"400 The request data is invalid."}, "", ""},
+			{"list for the name that the url_key is generated from", `{"url_key":"","name":["x"]}`, []string{"400 The request data is invalid."}, "", ""},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				s.reset(t)
@@ -233,11 +233,11 @@ func TestCreateProductRefused(t *testing.T) {
 		}{
 			{"no type", `{"sku":"x","price":"x"}`, []string{missingType, saveClosing}},
 			{"empty type", without(`"simple"`, `[]`), []string{missingType, saveClosing}},
-			{"type of another letter case", without(`"simple"`, `"Simple"`), []string{unknownType, saveClosing}},
-			{"no set", without(`"attribute_set_id":4,`, ``), []string{missingSet, saveClosing}},
-			{"set 0", without(`"attribute_set_id":4`, `"attribute_set_id":0`), []string{missingSet, saveClosing}},
-			{"set of a text", without(`"attribute_set_id":4`, `"attribute_set_id":"abc"`), []string{unknownSet, saveClosing}},
-			{"set true", without(`"attribute_set_id":4`, `"attribute_set_id":true`), []string{unknownSet, saveClosing}},
+			{"type in upper case", without(`"simple"`, `"Simple"`), []string{unknownType, saveClosing}},
+			{"no attribute set", without(`"attribute_set_id":4,`, ``), []string{missingSet, saveClosing}},
+			{"attribute set 0", without(`"attribute_set_id":4`, `"attribute_set_id":0`), []string{missingSet, saveClosing}},
+			{"attribute set as a text", without(`"attribute_set_id":4`, `"attribute_set_id":"abc"`), []string{unknownSet, saveClosing}},
+			{"attribute set true", without(`"attribute_set_id":4`, `"attribute_set_id":true`), []string{unknownSet, saveClosing}},
 			{"everything missing", `{"type_id":"simple","attribute_set_id":4}`, []string{
 				`400 Missing "name" in request.`, `400 Missing "price" in request.`, `400 Missing "description" in request.`, `400 Missing "short_description" in request.`,
 				`400 Missing "sku" in request.`, `400 Missing "weight" in request.`, `400 Missing "status" in request.`, `400 Missing "tax_class_id" in request.`, `400 Missing "visibility" in request.`, saveClosing}},
@@ -270,15 +270,15 @@ func TestCreateProduct(t *testing.T) {
 		for _, c := range []struct {
 			name, target, members, fields, want string
 		}{
-			{"what is not sent", "/products", ``, "url_key,options_container", "url_key:case-one,options_container:container1"},
-			{"the set by its leading digits", "/products", `"attribute_set_id":"4abc"`, "attribute_set_id", "attribute_set_id:4"},
-			{"store and category mean nothing", "/products/store/99/category/99", ``, "name", "name:Case One"},
+			{"fields that were not sent", "/products", ``, "url_key,options_container", "url_key:case-one,options_container:container1"},
+			{"the attribute set by its leading digits", "/products", `"attribute_set_id":"4abc"`, "attribute_set_id", "attribute_set_id:4"},
+			{"store view and category are ignored", "/products/store/99/category/99", ``, "name", "name:Case One"},
 			{"special price begins now", "/products", `"special_price":9`, "special_from_date", "special_from_date:2013-02-03 04:05:00"},
-			{"special price of 0 does not", "/products", `"special_price":"0"`, "special_from_date", "special_from_date:null"},
-			{"special price with a beginning", "/products", `"special_price":9,"special_from_date":"2012-01-01"`, "special_from_date", "special_from_date:2012-01-01 00:00:00"},
-			{"gift message by the store", "/products", `"use_config_gift_message_available":1,"gift_message_available":9`, "gift_message_available", "gift_message_available:null"},
-			{"gift message of its own", "/products", `"use_config_gift_message_available":0`, "gift_message_available", "gift_message_available:0"},
-			{"false was never stored", "/products", `"meta_title":false`, "meta_title", ""},
+			{"special price of 0 does not begin", "/products", `"special_price":"0"`, "special_from_date", "special_from_date:null"},
+			{"special price with a start", "/products", `"special_price":9,"special_from_date":"2012-01-01"`, "special_from_date", "special_from_date:2012-01-01 00:00:00"},
+			{"gift message by the shop's setting", "/products", `"use_config_gift_message_available":1,"gift_message_available":9`, "gift_message_available", "gift_message_available:null"},
+			{"gift message by the product", "/products", `"use_config_gift_message_available":0`, "gift_message_available", "gift_message_available:0"},
+			{"false stores nothing", "/products", `"meta_title":false`, "meta_title", ""},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				body := newProduct("new", c.members)
@@ -322,8 +322,8 @@ func TestProductPriceLists(t *testing.T) {
 				[]string{fmt.Sprintf(website, "group_price:0"), fmt.Sprintf(group, "group_price:0"), fmt.Sprintf(fromZero, "group_price:0"), saveClosing}},
 			{"an object", groups(`{"a":7,"b":{"website_id":0,"cust_group":1,"price":1}}`),
 				[]string{fmt.Sprintf(required, "website_id", "group_price:a"), fmt.Sprintf(required, "cust_group", "group_price:a"), fmt.Sprintf(required, "price", "group_price:a"), saveClosing}},
-			{"all groups", tiers(`[{"website_id":0,"cust_group":32000,"price":1,"price_qty":1}]`), []string{fmt.Sprintf(group, "tier_price:0"), saveClosing}},
-			{"nothing is enough of nothing", tiers(`[{"website_id":1,"cust_group":1,"price":0,"price_qty":null}]`),
+			{"all customer groups", tiers(`[{"website_id":0,"cust_group":32000,"price":1,"price_qty":1}]`), []string{fmt.Sprintf(group, "tier_price:0"), saveClosing}},
+			{"zero quantity", tiers(`[{"website_id":1,"cust_group":1,"price":0,"price_qty":null}]`),
 				[]string{fmt.Sprintf(website, "tier_price:0"), fmt.Sprintf(required, "price_qty", "tier_price:0"), fmt.Sprintf(above, "price", "tier_price:0"), saveClosing}},
 			{"one group twice", groups(`[{"website_id":0,"cust_group":1,"price":1},{"website_id":"0.0","cust_group":"01","price":2}]`),
 				[]string{`400 Invalid attribute "group_price": Duplicate website group price customer group.`}},
@@ -375,14 +375,14 @@ func TestProductSideEffects(t *testing.T) {
 				{"/products/2", `{"special_price":0}`, "/products/2?special_from_date", "special_from_date:null"},
 				{"/products/2", `{"name":"A stored 0 counts"}`, "/products/2?special_from_date", fresh},
 			},
-			"at a store view only when the beginning is taken away": {
+			"at a store view a special price begins only when its start is removed": {
 				{"/products/2/store/2", `{"name":"x"}`, "/products/2/store/2?special_from_date", began},
 				{"/products/2/store/2", `{"special_from_date":""}`, "/products/2/store/2?special_from_date", fresh},
 				{"/products/2/store/2", `{"name":"y"}`, "/products/2/store/1?special_from_date", fresh},
 				{"/products/2/store/2", `{"name":"z"}`, "/products/2/store/3?special_from_date", began},
 				{"/products/2/store/2", `{"special_from_date":false}`, "/products/2/store/2?special_from_date", began},
 			},
-			"a url_key that is empty is made again": {
+			"an empty url_key is generated again": {
 				{"/products/1", `{"name":"Other Name"}`, "/products/1?url_key", "url_key:steel-kettle"},
 				{"/products/1", `{"url_key":"中"}`, "/products/1?url_key", "url_key:other-name"},
 				{"/products/1/store/2", `{"url_key":"","name":"Le nom"}`, "/products/1/store/2?url_key", "url_key:le-nom"},
@@ -395,7 +395,7 @@ func TestProductSideEffects(t *testing.T) {
 				{"/products/11", `{"use_config_gift_message_available":"0"}`, "/products/11?gift_message_available", "gift_message_available:0"},
 				{"/products/11/store/1", `{"use_config_gift_message_available":0,"gift_message_available":1}`, "/products/11?gift_message_available", "gift_message_available:1"},
 			},
-			"type and set are fixed": {
+			"type and attribute set do not change": {
 				{"/products/1", `{"type_id":["x"],"attribute_set_id":null}`, "/products/1?type_id,attribute_set_id", "attribute_set_id:4,type_id:simple"},
 			},
 			"values of a store view": {
@@ -423,14 +423,14 @@ func TestProductSideEffects(t *testing.T) {
 func TestProductWriteCheckOrder(t *testing.T) {
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, c := range []struct{ name, method, target, body, want string }{
-			{"nothing to write, unknown", "PUT", "/products/99", `{"foo":1}`, "400 The request data is invalid."},
-			{"unknown", "PUT", "/products/99", `{"price":"x"}`, "404 Resource not found."},
-			{"unknown store, unknown", "PUT", "/products/99/store/99", `{"price":"x"}`, "400 Requested store is invalid"},
-			{"not sold there", "PUT", "/products/1/store/3", `{"price":"x"}`, "404 Resource not found."},
+			{"nothing to write, unknown product", "PUT", "/products/99", `{"foo":1}`, "400 The request data is invalid."},
+			{"unknown product", "PUT", "/products/99", `{"price":"x"}`, "404 Resource not found."},
+			{"unknown store view, unknown product", "PUT", "/products/99/store/99", `{"price":"x"}`, "400 Requested store is invalid"},
+			{"not sold in the store view", "PUT", "/products/1/store/3", `{"price":"x"}`, "404 Resource not found."},
 			{"a list", "PUT", "/products/1", `[{"name":"x"}]`, "400 The request data is invalid."},
-			{"delete unknown", "DELETE", "/products/99", ``, "404 Resource not found."},
-			{"delete where it is not sold", "DELETE", "/products/1/store/german", ``, "404 Resource not found."},
-			{"delete in an unknown store", "DELETE", "/products/1/store/99", ``, "400 Requested store is invalid"},
+			{"delete an unknown product", "DELETE", "/products/99", ``, "404 Resource not found."},
+			{"delete at a store view that does not sell it", "DELETE", "/products/1/store/german", ``, "404 Resource not found."},
+			{"delete at an unknown store view", "DELETE", "/products/1/store/99", ``, "400 Requested store is invalid"},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				checkRefused(t, s.send(c.method, c.target, c.body), c.want)

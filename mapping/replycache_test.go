@@ -96,14 +96,14 @@ func TestCachedRepliesAfterWrites(t *testing.T) {
 				{"many in stock", "PUT", "/stockitems", `[{"item_id":1,"qty":5,"is_in_stock":1},{"item_id":2,"qty":5,"is_in_stock":0}]`},
 				{"image", "POST", "/products/1/images", body(t, newImage(), "types", []string{"image"})},
 				{"label of an image", "PUT", "/products/1/images/1", `{"label":"Other"}`},
-				{"image gone", "DELETE", "/products/1/images/1", ""},
-				{"website gone", "DELETE", "/products/3/websites/1", ""},
+				{"image deleted", "DELETE", "/products/1/images/1", ""},
+				{"website removed", "DELETE", "/products/3/websites/1", ""},
 				{"website", "POST", "/products/3/websites", `{"website_id":1}`},
 				{"category", "POST", "/products/5/categories", `{"category_id":3}`},
-				{"category gone", "DELETE", "/products/5/categories/3", ""},
+				{"category removed", "DELETE", "/products/5/categories/3", ""},
 				{"new product", "POST", "/products", newProduct("kettle-other", `"name":"Kettle"`)},
-				{"product gone", "DELETE", "/products/13", ""},
-				{"product of the SKU gone", "DELETE", "/products/1", ""},
+				{"product deleted", "DELETE", "/products/13", ""},
+				{"product with the SKU deleted", "DELETE", "/products/1", ""},
 			} {
 				t.Run(write.name, func(t *testing.T) {
 					for _, target := range guestTargets() {
@@ -144,7 +144,7 @@ func TestCachedReplies(t *testing.T) {
 		{"missing store view", "/products/1/store/99", contract.Guest, "bypass"},
 		{"crash of the original", "/products?page=x", contract.Guest, "bypass"},
 		{"list without a limit", "/products?limit=0", contract.Guest, ""},
-		{"list without a limit, spelled otherwise", "/products?limit=0.0", contract.Guest, ""},
+		{"list without a limit, in another spelling", "/products?limit=0.0", contract.Guest, ""},
 		{"very long query", "/products?x=" + strings.Repeat("x", 9000), contract.Guest, ""},
 		{"categories", "/products/1/categories", contract.Guest, ""},
 		{"unknown path", "/products/1/foo", contract.Guest, ""},
@@ -181,8 +181,8 @@ func TestCacheKeys(t *testing.T) {
 		header       []string
 		same         bool
 	}{
-		{"the same", "/products?limit=2", nil, true},
-		{"a parameter that nobody reads", "/products?limit=2&nocache=17", nil, true},
+		{"the same request", "/products?limit=2", nil, true},
+		{"an unread parameter", "/products?limit=2&nocache=17", nil, true},
 		{"another order of parameters", "/products?nocache=17&limit=2", nil, true},
 		{"escaped", "/%70roducts?%6cimit=2", nil, true},
 		{"the default format by name", "/products?limit=2", []string{"Accept", "application/xml"}, true},

@@ -220,15 +220,15 @@ func TestLongList(t *testing.T) {
 func TestWritesBetweenBatches(t *testing.T) {
 	const insert = "INSERT INTO order_item (item_id, order_id, sku, sku_folded, created_at, updated_at) VALUES (20, 1, 'a', 'A', '2012-01-01 00:00:00', '2012-01-01 00:00:00')"
 	for _, c := range []struct{ name, query, write, want string }{
-		{"a record of the first batch goes", "", "DELETE FROM order_item WHERE item_id = 1", "1 2 6 7 8"},
-		{"the record at the border goes", "", "DELETE FROM order_item WHERE item_id = 6", "1 2 6 7 8"},
-		{"a record to come goes", "", "DELETE FROM order_item WHERE item_id = 7", "1 2 6 8"},
-		{"all to come go", "", "DELETE FROM order_item WHERE item_id > 6", "1 2 6"},
-		{"a new one", "", insert, "1 2 6 7 8 20"},
+		{"a record of the first batch is deleted", "", "DELETE FROM order_item WHERE item_id = 1", "1 2 6 7 8"},
+		{"the last record of the first batch is deleted", "", "DELETE FROM order_item WHERE item_id = 6", "1 2 6 7 8"},
+		{"a later record is deleted", "", "DELETE FROM order_item WHERE item_id = 7", "1 2 6 8"},
+		{"all later records are deleted", "", "DELETE FROM order_item WHERE item_id > 6", "1 2 6"},
+		{"a new record", "", insert, "1 2 6 7 8 20"},
 		{"descending", "&order=item_id", "DELETE FROM order_item WHERE item_id IN (8, 2)", "8 7 6 1"},
 		{"equal values", "&order=sku&dir=asc", "DELETE FROM order_item WHERE item_id = 7", "1 6 7 8 2"},
-		{"a new one before the border", "&order=sku&dir=asc", insert, "1 6 7 8 2"},
-		{"values changed before the border and behind it", "&order=sku&dir=asc", "UPDATE order_item SET sku = 'l', sku_folded = 'L' WHERE item_id IN (6, 8)", "1 6 7 6 8 2"},
+		{"a new record before the border", "&order=sku&dir=asc", insert, "1 6 7 8 2"},
+		{"values changed before and after the border", "&order=sku&dir=asc", "UPDATE order_item SET sku = 'l', sku_folded = 'L' WHERE item_id IN (6, 8)", "1 6 7 6 8 2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			data := loadDemo(t)

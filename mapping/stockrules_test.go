@@ -193,13 +193,13 @@ func TestRequiredQty(t *testing.T) {
 		{"zero", `{"qty":0}`, nil, nil},
 		{"zero as text", `{"qty":"0"}`, nil, nil},
 		{"zero as a fraction in text", `{"qty":"0.0"}`, nil, nil},
-		{"absent, and others wrong", `{"is_in_stock":"x","min_qty":"y"}`,
+		{"absent, with other faults", `{"is_in_stock":"x","min_qty":"y"}`,
 			[]string{"400 is_in_stock: " + shown(noFlag, "is_in_stock"), "400 min_qty: " + shown(noNumber, "min_qty"), "400 min_qty: " + shown(minQtyRange, "y")},
 			[]string{qtyRequired, "400 is_in_stock: " + shown(noFlag, "is_in_stock"), "400 min_qty: " + shown(noNumber, "min_qty"), "400 min_qty: " + shown(minQtyRange, "y")}},
 		{"in the order sent", `{"min_sale_qty":"x","nope":"","qty":"abc","product_id":"","backorders":7}`,
 			[]string{"400 min_sale_qty: " + shown(noNumber, "min_sale_qty"), "400 min_sale_qty: " + shown(wholeRange, "x"), "400 qty: " + shown(qtyRange, "abc"), "400 backorders: " + noBackorder},
 			[]string{"400 min_sale_qty: " + shown(noNumber, "min_sale_qty"), "400 min_sale_qty: " + shown(wholeRange, "x"), "400 qty: " + shown(qtyRange, "abc"), "400 backorders: " + noBackorder}},
-		{"empty ones in their places", `{"is_in_stock":"","qty":"abc","min_qty":null}`,
+		{"empty values, in the order sent", `{"is_in_stock":"","qty":"abc","min_qty":null}`,
 			[]string{"400 Empty value for is_in_stock in request.", "400 qty: " + shown(qtyRange, "abc"), "400 Empty value for min_qty in request."},
 			[]string{"400 is_in_stock: " + shown(noFlag, "is_in_stock"), "400 qty: " + shown(qtyRange, "abc"), "400 min_qty: " + shown(noNumber, "min_qty"), "400 min_qty: " + shown(minQtyRange, "")}},
 	}
@@ -234,7 +234,7 @@ func TestXMLFields(t *testing.T) {
 		{"white space inside", "<r><qty> 7\n</qty></r>", nil},
 		{"an element twice", "<r><qty>7</qty><qty>8</qty></r>", []string{"400 qty: " + shown(qtyRange, "7, 8"), closing}},
 		{"attribute and element", `<r qty="7"><qty>8</qty></r>`, []string{"400 qty: " + shown(qtyRange, "7, 8"), closing}},
-		{"entries are no fields", "<r><data_item><qty>7</qty></data_item></r>", []string{"400 The request data is invalid."}},
+		{"nested records are not fields", "<r><data_item><qty>7</qty></data_item></r>", []string{"400 The request data is invalid."}},
 		{"a flag with a line break", "<r><qty>7</qty><is_in_stock>1\n</is_in_stock></r>", nil},
 		{"a flag with a blank", "<r><qty>7</qty><is_in_stock>1 </is_in_stock></r>", []string{"400 is_in_stock: " + shown(noFlag, "is_in_stock"), closing}},
 	}
@@ -318,7 +318,7 @@ func TestItemIDInSingleUpdate(t *testing.T) {
 				checkRefused(t, r, qtyRequired, closing)
 			}
 		})
-		t.Run("of an item that is not there", func(t *testing.T) {
+		t.Run("of an unknown item", func(t *testing.T) {
 			checkRefused(t, s.put("/stockitems/99", "application/json", `{"item_id":1,"qty":7}`), "404 Resource not found.")
 		})
 	})
@@ -342,29 +342,29 @@ func TestSideEffects(t *testing.T) {
 		{name: "never raised", placed: itemValues{"qty": "0.0000", "is_in_stock": 0, "stock_status_changed_auto": 1, "low_stock_date": "2012-01-01 00:00:00"}, body: `{"qty":25}`, inStock: "0", auto: "0", low: "null"},
 		{name: "raised when sent", placed: itemValues{"qty": "0.0000", "is_in_stock": 0}, body: `{"qty":25,"is_in_stock":1}`, inStock: "1", auto: "0", low: "null"},
 		{name: "sent as out of stock", body: `{"qty":25,"is_in_stock":0}`, inStock: "0", auto: "0", low: "null"},
-		{name: "auto sent is not kept", body: `{"qty":25,"stock_status_changed_auto":1}`, inStock: "1", auto: "0", low: "null"},
-		{name: "auto sent as 0 is not kept either", body: `{"qty":0,"stock_status_changed_auto":0}`, inStock: "0", auto: "1", low: now},
+		{name: "auto sent is not stored", body: `{"qty":25,"stock_status_changed_auto":1}`, inStock: "1", auto: "0", low: "null"},
+		{name: "auto sent as 0 is not stored", body: `{"qty":0,"stock_status_changed_auto":0}`, inStock: "0", auto: "1", low: now},
 		{name: "one left is not below one", body: `{"qty":1}`, inStock: "1", auto: "0", low: "null"},
 		{name: "below one", body: `{"qty":"0.5"}`, inStock: "1", auto: "0", low: now},
 
-		{name: "backorders of its own, sent", body: `{"qty":0,"backorders":1,"use_config_backorders":0}`, inStock: "1", auto: "0", low: now},
-		{name: "backorders of its own, stored", placed: own("backorders", 2), body: `{"qty":-3}`, inStock: "1", auto: "0", low: now},
-		{name: "backorders of its own, but the store's count", placed: itemValues{"backorders": 1}, body: `{"qty":0}`, inStock: "0", auto: "1", low: now},
-		{name: "a comma is no backorders", body: `{"qty":0,"backorders":",","use_config_backorders":0}`, inStock: "0", auto: "1", low: now},
-		{name: "the store's backorders again", placed: own("backorders", 1), body: `{"qty":0,"use_config_backorders":1}`, inStock: "0", auto: "1", low: now},
+		{name: "own backorders, sent", body: `{"qty":0,"backorders":1,"use_config_backorders":0}`, inStock: "1", auto: "0", low: now},
+		{name: "own backorders, stored", placed: own("backorders", 2), body: `{"qty":-3}`, inStock: "1", auto: "0", low: now},
+		{name: "own backorders, but the shop's apply", placed: itemValues{"backorders": 1}, body: `{"qty":0}`, inStock: "0", auto: "1", low: now},
+		{name: "a comma means no backorders", body: `{"qty":0,"backorders":",","use_config_backorders":0}`, inStock: "0", auto: "1", low: now},
+		{name: "the shop's backorders again", placed: own("backorders", 1), body: `{"qty":0,"use_config_backorders":1}`, inStock: "0", auto: "1", low: now},
 
-		{name: "at min_qty of its own, sent", body: `{"qty":5,"min_qty":5,"use_config_min_qty":0}`, inStock: "0", auto: "1", low: "null"},
-		{name: "above min_qty of its own", body: `{"qty":"5.0001","min_qty":5,"use_config_min_qty":0}`, inStock: "1", auto: "0", low: "null"},
-		{name: "min_qty of its own, stored", placed: own("min_qty", "8.0000"), body: `{"qty":7}`, inStock: "0", auto: "1", low: "null"},
-		{name: "min_qty of its own, but the store's counts", placed: itemValues{"min_qty": "8.0000"}, body: `{"qty":7}`, inStock: "1", auto: "0", low: "null"},
+		{name: "at its own min_qty, sent", body: `{"qty":5,"min_qty":5,"use_config_min_qty":0}`, inStock: "0", auto: "1", low: "null"},
+		{name: "above its own min_qty", body: `{"qty":"5.0001","min_qty":5,"use_config_min_qty":0}`, inStock: "1", auto: "0", low: "null"},
+		{name: "own min_qty, stored", placed: own("min_qty", "8.0000"), body: `{"qty":7}`, inStock: "0", auto: "1", low: "null"},
+		{name: "own min_qty, but the shop's applies", placed: itemValues{"min_qty": "8.0000"}, body: `{"qty":7}`, inStock: "1", auto: "0", low: "null"},
 
-		{name: "notify of its own, sent", body: `{"qty":5,"notify_stock_qty":6,"use_config_notify_stock_qty":0}`, inStock: "1", auto: "0", low: now},
-		{name: "notify of its own, stored", placed: own("notify_stock_qty", "6.0000"), body: `{"qty":5}`, inStock: "1", auto: "0", low: now},
-		{name: "notify of its own, none", placed: own("notify_stock_qty", nil), body: `{"qty":"0.5"}`, inStock: "1", auto: "0", low: "null"},
-		{name: "notify of its own, but the store's counts", placed: itemValues{"notify_stock_qty": "6.0000"}, body: `{"qty":5}`, inStock: "1", auto: "0", low: "null"},
+		{name: "own notify_stock_qty, sent", body: `{"qty":5,"notify_stock_qty":6,"use_config_notify_stock_qty":0}`, inStock: "1", auto: "0", low: now},
+		{name: "own notify_stock_qty, stored", placed: own("notify_stock_qty", "6.0000"), body: `{"qty":5}`, inStock: "1", auto: "0", low: now},
+		{name: "own notify_stock_qty, null", placed: own("notify_stock_qty", nil), body: `{"qty":"0.5"}`, inStock: "1", auto: "0", low: "null"},
+		{name: "own notify_stock_qty, but the shop's applies", placed: itemValues{"notify_stock_qty": "6.0000"}, body: `{"qty":5}`, inStock: "1", auto: "0", low: "null"},
 		{name: "a date is renewed", placed: itemValues{"qty": "0.5000", "low_stock_date": "2012-01-01 00:00:00"}, body: `{"qty":"0.5"}`, inStock: "1", auto: "0", low: now},
 
-		{name: "not managed, and yet", placed: own("manage_stock", 0), body: `{"qty":0}`, inStock: "0", auto: "1", low: now},
+		{name: "not managed, with the same side effects", placed: own("manage_stock", 0), body: `{"qty":0}`, inStock: "0", auto: "1", low: now},
 
 		{name: "before rounding: in stock", body: `{"qty":"0.00004"}`, inStock: "1", auto: "0", low: now},
 		{name: "before rounding: a date", body: `{"qty":"0.99999"}`, inStock: "1", auto: "0", low: now},
@@ -415,9 +415,9 @@ func TestSideEffectsUseStoredValues(t *testing.T) {
 		want   []string
 	}{
 		{"min_qty rises to the stored qty", itemValues{"qty": "7.0000"}, `{"min_qty":7,"use_config_min_qty":0}`, []string{"qty", "7.0000", "is_in_stock", "0", "stock_status_changed_auto", "1", "low_stock_date", "null"}},
-		{"the store's notify counts again", itemValues{"qty": "0.5000", "use_config_notify_stock_qty": 0}, `{"use_config_notify_stock_qty":1}`, []string{"qty", "0.5000", "is_in_stock", "1", "low_stock_date", now}},
-		{"a field that decides nothing", itemValues{"qty": "0.0000", "is_in_stock": 1}, `{"max_sale_qty":9}`, []string{"max_sale_qty", "9.0000", "is_in_stock", "0", "stock_status_changed_auto", "1"}},
-		{"others keep their values", itemValues{"min_sale_qty": "3.0000", "is_qty_decimal": 1}, `{"max_sale_qty":9}`, []string{"min_sale_qty", "3.0000", "is_qty_decimal", "1", "qty", "100.0000"}},
+		{"the shop's notify_stock_qty applies again", itemValues{"qty": "0.5000", "use_config_notify_stock_qty": 0}, `{"use_config_notify_stock_qty":1}`, []string{"qty", "0.5000", "is_in_stock", "1", "low_stock_date", now}},
+		{"a field without side effects", itemValues{"qty": "0.0000", "is_in_stock": 1}, `{"max_sale_qty":9}`, []string{"max_sale_qty", "9.0000", "is_in_stock", "0", "stock_status_changed_auto", "1"}},
+		{"other fields keep their values", itemValues{"min_sale_qty": "3.0000", "is_qty_decimal": 1}, `{"max_sale_qty":9}`, []string{"min_sale_qty", "3.0000", "is_qty_decimal", "1", "qty", "100.0000"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
