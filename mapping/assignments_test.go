@@ -307,7 +307,7 @@ func FuzzAssignmentBody(f *testing.F) {
 					t.Errorf("%s: %d %s", what, r.Status, r.Body)
 				}
 				if after := s.assignedTo(t, what); r.Status >= 400 && after != before {
-					t.Errorf("%s: %d, and yet %s became %s", what, r.Status, before, after)
+					t.Errorf("%s: status %d, but %s became %s", what, r.Status, before, after)
 				}
 			}
 			if log := s.log.String(); log != "" {

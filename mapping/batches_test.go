@@ -150,7 +150,7 @@ func TestBatchItems(t *testing.T) {
 			if s.documented() {
 				checkReply(t, r, 207, typeJSON, `{"success":[`+updated("1")+`],"error":[`+failed("1e400", invalid)+`]}`)
 			} else if r.Status != 207 || len(r.Body) > 0 {
-				t.Errorf("got %d %s, want 207 and nothing", r.Status, r.Body)
+				t.Errorf("got %d %s, want 207 with an empty body", r.Status, r.Body)
 			}
 			s.checkItem(t, 1, "qty", "8.0000")
 		})
@@ -165,7 +165,7 @@ func TestEmptyBatchItemSavesNothing(t *testing.T) {
 	before := s.item(t, 1)
 	checkReply(t, s.put("/stockitems", "application/json", `[{"item_id":1,"nope":1}]`), 207, typeJSON, success(updated("1")))
 	if after := s.item(t, 1); fmt.Sprint(before) != fmt.Sprint(after) {
-		t.Errorf("it changed %v to %v", before, after)
+		t.Errorf("the refused item changed from %v to %v", before, after)
 	}
 }
 
@@ -301,7 +301,7 @@ func TestEchoIsBounded(t *testing.T) {
 					t.Fatalf("got %d %s", r.Status, r.ContentType)
 				}
 				if most := 1000 + 8*4096; len(r.Body) > most {
-					t.Errorf("a body of %d bytes is answered by %d, want at most %d", len(body), len(r.Body), most)
+					t.Errorf("a body of %d bytes got a reply of %d, want at most %d", len(body), len(r.Body), most)
 				}
 				if format == typeJSON {
 					want := test.want

@@ -104,7 +104,7 @@ func TestRequestBytes(t *testing.T) {
 			}
 			for _, b := range shop.service.Budgets() {
 				if state := b.State(); state.Used != 0 {
-					t.Errorf("%d of %s are in use at the end", state.Used, state.Name)
+					t.Errorf("%d of budget %s have not been returned", state.Used, state.Name)
 				}
 			}
 		})
@@ -128,23 +128,23 @@ func TestListsInFlight(t *testing.T) {
 	}
 	admins := []mapping.Response{shop.serve(contract.Admin, "GET", all, ""), shop.serve(contract.Admin, "GET", all, "")}
 	if admins[0].Stream == nil || admins[1].Stream == nil {
-		t.Fatal("an Admin finds no place beside Guests")
+		t.Fatal("an Admin gets no slot while Guests hold theirs")
 	}
 	if short := shop.serve(contract.Admin, "GET", "/products?limit=1", ""); short.Status != 200 {
 		t.Errorf("a page: %d", short.Status)
 	}
 	if fifth := shop.serve(contract.Admin, "GET", all, ""); fifth.Status != 503 {
-		t.Errorf("one list too many: %d", fifth.Status)
+		t.Errorf("one list over the limit: %d", fifth.Status)
 	}
 	if _, err := guests[0].Stream(t.Context(), io.Discard); err != nil {
 		t.Error(err)
 	}
 	if _, err := admins[0].Stream(t.Context(), failingWriter{}); err == nil {
-		t.Error("a writer that fails fails nobody")
+		t.Error("the error of a failing writer is lost")
 	}
 	for _, role := range []contract.Role{contract.Guest, contract.Admin} {
 		if again := shop.serve(role, "GET", all, ""); again.Stream == nil {
-			t.Errorf("%s: a place that was given back is not there: %d", role, again.Status)
+			t.Errorf("%s: a returned slot is not available: %d", role, again.Status)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func FuzzCachedResponse(f *testing.F) {
 		before := slices.Clone(value)
 		got, ok := cachedResponseService().cachedResponse(value, "hit", 0, nil)
 		if !bytes.Equal(value, before) {
-			t.Error("what is kept has changed")
+			t.Error("decoding changed the cached value")
 		}
 		if ok && (len(got.Body) != len(value)-cachedHeaderSize || got.Status < 200 || got.Status > 599 || got.Call == "" || got.ContentType == "") {
 			t.Errorf("%+v", got)

@@ -103,7 +103,7 @@ func TestLegacyNotAcceptable(t *testing.T) {
 		r := httptest.NewRequest("GET", "/api/rest/products", nil)
 		r.Header.Set("Accept", accept)
 		if a, _, ok := s.service.AuthorizeLegacy(t.Context(), r, "http", nil); !ok || a.NotAcceptable != want {
-			t.Errorf("Accept %q: admitted %t, not acceptable %t, want %t", accept, ok, a.NotAcceptable, want)
+			t.Errorf("Accept %q: authorized %t, not acceptable %t, want %t", accept, ok, a.NotAcceptable, want)
 		}
 	}
 }

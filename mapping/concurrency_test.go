@@ -80,7 +80,7 @@ func overlap(t *testing.T, s *shop, seed uint64) {
 		}
 	}
 	if cycle := findCycle(after); cycle != nil {
-		t.Errorf("round %d: no order of the batches ends like this: each of %v would come after the next", seed, cycle)
+		t.Errorf("round %d: no order of the batches has this result: each of %v would come after the next", seed, cycle)
 	}
 }
 

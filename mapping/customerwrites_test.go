@@ -162,7 +162,7 @@ func TestMagentoCustomerMessages(t *testing.T) {
 		t.Run(name, func(t *testing.T) { checkReply(t, create(other...), 500, typeHTML, "") })
 	}
 	if got := s.storedRecord(t, adapter.Customers, 1).Get("email").Text(); got != "ada@example.com" {
-		t.Errorf("saved all the same: %s", got)
+		t.Errorf("invalid body saved: %s", got)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestStoredCustomer(t *testing.T) {
 				t.Errorf("hash %q, confirmation %q", hash, confirmation)
 			}
 			if stored.Get("created_in").Text() != "Admin" || stored.Get("store_id").Int() != 0 || stored.Get("disable_auto_group_change").Text() != "0" {
-				t.Errorf("stored are %v", stored.Values)
+				t.Errorf("stored %v", stored.Values)
 			}
 		}
 		if log := s.log.String(); log != "" {

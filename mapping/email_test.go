@@ -124,7 +124,7 @@ func FuzzEmail(f *testing.F) {
 		}
 		host := address[strings.LastIndexByte(address, '@')+1:]
 		if !strings.Contains(host, ".") || !utf8.ValidString(address) || strings.ContainsAny(host, " \t\r\n_:[]\x00") {
-			t.Errorf("%q is no address", address)
+			t.Errorf("%q is not a valid address", address)
 		}
 	})
 }

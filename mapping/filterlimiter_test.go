@@ -57,7 +57,7 @@ func checkBudgetsReturned(t *testing.T, s *mapping.Service) {
 	t.Helper()
 	for _, b := range s.Budgets() {
 		if state := b.State(); state.Used != 0 {
-			t.Errorf("%d of %s are in use at the end", state.Used, state.Name)
+			t.Errorf("%d of budget %s have not been returned", state.Used, state.Name)
 		}
 	}
 }
@@ -105,7 +105,7 @@ func TestFiltersInFlight(t *testing.T) {
 		close(slow.let)
 		for range 2 {
 			if got := <-first; got.Status != 200 {
-				t.Errorf("one that had a place: %d", got.Status)
+				t.Errorf("a list that had a slot: %d", got.Status)
 			}
 		}
 		checkBudgetsReturned(t, shop.service)

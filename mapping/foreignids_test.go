@@ -45,7 +45,7 @@ func (w *watchedShop) checkAndUndo(t *testing.T, what string, r mapping.Response
 		checkChangesOnly(t, what, w.before, after, owners...)
 	} else {
 		for _, c := range changes {
-			t.Errorf("%s: %d, and yet %s", what, r.Status, c)
+			t.Errorf("%s: status %d, but %s", what, r.Status, c)
 		}
 	}
 	w.reset(t)

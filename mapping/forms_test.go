@@ -210,14 +210,14 @@ func TestFormFieldsExist(t *testing.T) {
 		for _, f := range of.form {
 			at, ok := of.fields.Index(f.Name)
 			if !ok || !of.fields.Fields[at].Writable(contract.Documented(), contract.Admin) {
-				t.Errorf("%s: %s is no field an Admin writes", name, f.Name)
+				t.Errorf("%s: an Admin cannot write %s", name, f.Name)
 			} else if of.fields.Fields[at].Attribute == "" && f.Content != contract.Password {
 				t.Errorf("%s: %s has no attribute", name, f.Name)
 			}
 		}
 		for _, f := range of.fields.Fields {
 			if f.Writable(contract.Documented(), contract.Admin) && !slices.ContainsFunc(of.form, func(row contract.FormField) bool { return row.Name == f.Name }) {
-				t.Errorf("%s: %s may be written, and is not in the form", name, f.Name)
+				t.Errorf("%s: %s is writable but missing from the form", name, f.Name)
 			}
 		}
 	}

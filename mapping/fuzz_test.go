@@ -133,7 +133,7 @@ func recordedBodies(t testing.TB, calls []bodyCall) []recordedBody {
 		}
 	}
 	if len(bodies) < 300 {
-		t.Errorf("%d bodies: some are lost", len(bodies))
+		t.Errorf("only %d bodies", len(bodies))
 	}
 	return bodies
 }

@@ -145,7 +145,7 @@ func TestImageBombs(t *testing.T) {
 				stored := len(s.watcher.mediaFiles(t))
 				s.sendHeavyAndCheck(t, tt.name, c, body(t, newImage(), "file_content", base64.StdEncoding.EncodeToString(tt.content)))
 				if taken := len(s.watcher.mediaFiles(t)) > stored; taken != tt.taken {
-					t.Errorf("taken: %t", taken)
+					t.Errorf("accepted: %t", taken)
 				}
 			})
 		}

@@ -112,7 +112,7 @@ func TestMediaType(t *testing.T) {
 		})
 	}
 	if !p.inFlight.TryAcquire(testPixels) {
-		t.Error("not all that was taken for pictures was given back")
+		t.Error("not all pixels were returned")
 	}
 }
 
@@ -122,7 +122,7 @@ func TestTruncatedImages(t *testing.T) {
 	for name, content := range map[string][]byte{"png": aPNG(t, 9, 9), "jpeg": aJPEG(t, 9, 9), "gif": aGIF(t, 2, 9, 9)} {
 		for length := range content {
 			if got, err := p.mediaType(t.Context(), content[:length]); got != "" || err != nil {
-				t.Errorf("%s: %d of %d bytes are taken for %s (%v)", name, length, len(content), got, err)
+				t.Errorf("%s: %d of %d bytes are accepted as %s (%v)", name, length, len(content), got, err)
 			}
 		}
 	}
@@ -133,15 +133,15 @@ func TestTruncatedImages(t *testing.T) {
 func TestImageChecksWait(t *testing.T) {
 	p := newImageChecker(testPixels)
 	if !p.inFlight.TryAcquire(testPixels - 80) {
-		t.Fatal("nothing was going on")
+		t.Fatal("no other check was running")
 	}
 	if got, err := p.mediaType(t.Context(), aPNG(t, 8, 10)); got == "" || err != nil {
-		t.Errorf("a picture that has room: %q (%v)", got, err)
+		t.Errorf("an image within the limit: %q (%v)", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := p.mediaType(ctx, aPNG(t, 9, 10)); !errors.Is(err, context.Canceled) {
-		t.Errorf("a picture that has none: %v", err)
+		t.Errorf("an image that has to wait: %v", err)
 	}
 }
 
@@ -165,7 +165,7 @@ func FuzzGIFPixels(f *testing.F) {
 			pixels += int64(len(m.Pix))
 		}
 		if pixels > counted {
-			t.Errorf("%d pixels, and %d were counted", pixels, counted)
+			t.Errorf("decoded %d pixels, counted %d", pixels, counted)
 		}
 	})
 }

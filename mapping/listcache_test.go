@@ -60,19 +60,19 @@ func TestListKeys(t *testing.T) {
 		for name, p := range lists {
 			key := listKeyOf(r, &p, true)
 			if other, known := seen[key]; known {
-				t.Errorf("%s %s is taken for %s", r, name, other)
+				t.Errorf("%s %s has the key of %s", r, name, other)
 			}
 			seen[key] = string(r) + " " + name
 			page := p
 			page.With, page.Count, page.Query.Limit, page.Query.Offset, page.Query.After = []string{"a"}, true, 7, 9, &adapter.Mark{Key: 1}
 			if listKeyOf(r, &page, true) != key {
-				t.Errorf("%s %s: its page is taken for another list", r, name)
+				t.Errorf("%s %s: the page changes the key", r, name)
 			}
 		}
 	}
 	ordered, all := lists["other way"], lists["all"]
 	if listKeyOf(adapter.Products, &ordered, false) != listKeyOf(adapter.Products, &all, false) {
-		t.Error("a list counts otherwise when it is sorted")
+		t.Error("the order changes the key of the total")
 	}
 }
 
@@ -181,21 +181,21 @@ func TestEveryWriteStartsAGeneration(t *testing.T) {
 					t.Fatal(err)
 				}
 				if err := write(c.write, store); err == nil {
-					t.Fatal("written")
+					t.Fatal("the write succeeded")
 				}
 				for _, r := range c.show {
 					now := a.listCache.view(r, &adapter.ListParams{})
 					if _, ok := now.total(); ok {
-						t.Errorf("%s: a total from before the write", r)
+						t.Errorf("%s: a total from before the write is still used", r)
 					}
 					before[r].setTotal(6, a.listCache.now()) // by a call that began before the write
 					if _, ok := now.total(); ok {
-						t.Errorf("%s: a total that was overtaken by the write", r)
+						t.Errorf("%s: a total was stored after the write", r)
 					}
 				}
 				for _, r := range c.keep {
 					if _, ok := a.listCache.view(r, &adapter.ListParams{}).total(); !ok {
-						t.Errorf("%s: forgotten", r)
+						t.Errorf("%s: an unaffected entry was dropped", r)
 					}
 				}
 			})
@@ -208,7 +208,7 @@ func TestEveryWriteStartsAGeneration(t *testing.T) {
 func TestWritesAffectTheirOwnResource(t *testing.T) {
 	for r, shown := range affectedLists() {
 		if !slices.Contains(shown, r) {
-			t.Errorf("a write of %s does not show in itself", r)
+			t.Errorf("a write of %s does not affect its own lists", r)
 		}
 	}
 }

@@ -79,14 +79,14 @@ func TestWritesWithLostReplies(t *testing.T) {
 			}
 			before := pages()
 			if r := s.send(c.method, c.target, c.body); r.Status == 200 || strings.Contains(string(r.Body), `"success"`) {
-				t.Fatalf("the lost answer is %d %s", r.Status, r.Body)
+				t.Fatalf("the write with a lost reply got %d %s", r.Status, r.Body)
 			}
 			got := pages()
 			s.service.InvalidateLists()
 			if want := pages(); got != want {
 				t.Errorf("got\n%swant\n%s", got, want)
 			} else if got == before {
-				t.Errorf("the write shows nowhere:\n%s", got)
+				t.Errorf("the write is not visible:\n%s", got)
 			}
 		})
 	}

@@ -254,10 +254,10 @@ func (s *bodyShop) sendAndCheck(t testing.TB, what string, c bodyCall, accept, c
 	// One character can take six bytes in the reply, and a value can appear once for each
 	// check that it fails.
 	if most := 1<<18 + 12*len(body); len(r.Body) > most {
-		t.Errorf("%s: the reply to %d bytes has %d", what, len(body), len(r.Body))
+		t.Errorf("%s: a body of %d bytes got a reply of %d", what, len(body), len(r.Body))
 	}
 	if moved := s.mayHaveChanged(t, r); moved && r.Status/100 != 2 {
-		t.Errorf("%s: %d %.200s, and yet something is stored", what, r.Status, r.Body)
+		t.Errorf("%s: refused with %d %.200s, but the store has changed", what, r.Status, r.Body)
 	} else if moved {
 		s.checkReadable(t, what, c, r.Location)
 		if c.name == "createProductWebsites" || c.name == "createProductCategory" { // succeeds only once
@@ -285,7 +285,7 @@ func (s *bodyShop) checkMessages(t testing.TB, what string, r mapping.Response) 
 	}
 	list, err := faultsIn(r)
 	if err != nil || len(list) == 0 {
-		t.Errorf("%s: %d %.300s is no envelope: %v", what, r.Status, r.Body, err)
+		t.Errorf("%s: %d %.300s is not an envelope: %v", what, r.Status, r.Body, err)
 	}
 	for _, text := range []string{"runtime error", "goroutine", "sqlite", "SQL logic", "constraint", "strconv", "%!s(", "%!d(", "0xc0"} {
 		if strings.Contains(string(r.Body), text) {
@@ -304,7 +304,7 @@ func (s *bodyShop) checkReadable(t testing.TB, what string, c bodyCall, location
 	for _, accept := range []string{"application/json", "text/xml", "text/plain"} {
 		r := s.serve(contract.Admin, "GET", path, "", "Accept", accept)
 		if r.Status != 200 {
-			t.Errorf("%s: %s is then %d %.300s", what, path, r.Status, r.Body)
+			t.Errorf("%s: reading %s afterwards: %d %.300s", what, path, r.Status, r.Body)
 		}
 		checkWellFormed(t, what, r)
 	}
@@ -347,7 +347,7 @@ func testBadBodies(t *testing.T, sample *sample, documented, original *bodyShop)
 				accept := accepts[sample.random.IntN(len(accepts))]
 				r := documented.sendAndCheck(t, "documented "+what+" for "+accept, c, accept, contentType, documented.withUniqueValues(body))
 				if died.Status == 500 && len(died.Body) == 0 && r.Status/100 == 2 && c.name != "createOrderComment" {
-					t.Errorf("%s: %d where the original dies", what, r.Status)
+					t.Errorf("%s: %d where the original crashes", what, r.Status)
 				}
 			}
 		}

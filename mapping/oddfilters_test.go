@@ -28,7 +28,7 @@ func newSample(t testing.TB) *sample {
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
-	t.Logf("the sample is that of -odd.seed=%d", seed)
+	t.Logf("repeat with -odd.seed=%d", seed)
 	return &sample{rand.New(rand.NewPCG(seed, 0))}
 }
 

@@ -256,7 +256,7 @@ func TestOddQueries(t *testing.T) {
 		}
 		for _, route := range contract.Routes(contract.StandardFields()) {
 			if route.Shape == contract.Collection && !known[route.Path] {
-				t.Errorf("no nonsense is sent to %s", route.Path)
+				t.Errorf("no odd query is sent to %s", route.Path)
 			}
 		}
 		s.checkNothingLogged(t)
@@ -382,13 +382,13 @@ func (s *shop) checkContractReply(t *testing.T, target string, got mapping.Respo
 	case got.Status >= 500:
 		t.Errorf("%.200s: %d %.200s", target, got.Status, got.Body)
 	case got.Status >= 400 && (len(list) == 0 || !strings.HasPrefix(list[len(list)-1], fmt.Sprint(got.Status))):
-		t.Errorf("%.200s: %d without an envelope of it: %.200s", target, got.Status, got.Body)
+		t.Errorf("%.200s: %d without an envelope: %.200s", target, got.Status, got.Body)
 	case got.Status < 400 && len(list) > 0:
 		t.Errorf("%.200s: %d with an error: %.200s", target, got.Status, got.Body)
 	}
 	for _, inside := range []string{"SELECT", "sqlite", "SQL ", "goroutine", "runtime error", ".go:", "regexp:", "strconv"} {
 		if strings.Contains(string(got.Body), inside) {
-			t.Errorf("%.200s: %q is in %.300s", target, inside, got.Body)
+			t.Errorf("%.200s: internal text %q in %.300s", target, inside, got.Body)
 		}
 	}
 }

@@ -163,7 +163,7 @@ func TestConcurrentComments(t *testing.T) {
 	}
 	slices.Sort(places)
 	if n := len(slices.Compact(places)); n != clients {
-		t.Errorf("%d places for %d comments", n, clients)
+		t.Errorf("%d locations for %d comments", n, clients)
 	}
 	if got := s.storedRecord(t, adapter.Orders, 1).Get("status").Text(); got != status {
 		t.Errorf("the order has %s, its last comment %s", got, status)

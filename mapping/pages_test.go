@@ -155,7 +155,7 @@ func TestPageQueries(t *testing.T) {
 					s.reads.take()
 					s.ids(t, step.query)
 					if got := s.reads.takeListStarts(); !slices.Equal(got, step.want) {
-						t.Errorf("step %d, %s: asks %q, want %q", i+1, step.query, got, step.want)
+						t.Errorf("step %d, %s: read %q, want %q", i+1, step.query, got, step.want)
 					}
 				case action == "write":
 					s.setQty(t, 1, 5)
@@ -430,12 +430,12 @@ func TestStaleTotal(t *testing.T) {
 		t.Errorf("got %v, want the last page", got)
 	}
 	if got, want := s.reads.takeListStarts(), []string{"mark", "count", "start"}; !slices.Equal(got, want) {
-		t.Errorf("asks %q, want %q", got, want)
+		t.Errorf("read %q, want %q", got, want)
 	}
 	if got := s.ids(t, beyond); !slices.Equal(got, []int64{1, 2}) {
 		t.Errorf("got %v, want the last page", got)
 	}
 	if got, want := s.reads.takeListStarts(), []string{"start"}; !slices.Equal(got, want) {
-		t.Errorf("then asks %q, want %q", got, want)
+		t.Errorf("then read %q, want %q", got, want)
 	}
 }

@@ -421,7 +421,7 @@ func TestFailures(t *testing.T) {
 			refused := s.serve(contract.Admin, "GET", "/stockitems/1", "", "Accept", "application/json")
 			checkRefused(t, refused, test.want)
 			if unavailable := test.kind == adapter.Unavailable; unavailable != (refused.RetryAfter == 1) {
-				t.Errorf("to be tried again after %d s", refused.RetryAfter)
+				t.Errorf("retry after %d s", refused.RetryAfter)
 			}
 			checkRefused(t, s.put("/stockitems/1", "application/json", `{"qty":7}`), test.want)
 			if test.logged {
@@ -462,10 +462,10 @@ func TestRetryAfter(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		s := openFaulty(t, d, func(string, adapter.Key) error { return unavailable(7 * time.Second) })
 		if got := s.serve(contract.Admin, "GET", "/stockitems/1", "", "Accept", "application/json"); got.Status != 503 || got.RetryAfter != 7 {
-			t.Errorf("%s: %d, to be tried again after %d s", d.Name, got.Status, got.RetryAfter)
+			t.Errorf("%s: %d, retry after %d s", d.Name, got.Status, got.RetryAfter)
 		}
 		if log := s.log.String(); log != "" {
-			t.Errorf("a call that was not sent is logged:\n%s", log)
+			t.Errorf("a call that the breaker refused is logged:\n%s", log)
 		}
 	}
 }
@@ -490,7 +490,7 @@ func TestBatchWithoutBackend(t *testing.T) {
 	inBothWith(t, 1, func(t *testing.T, r mapping.Response) {
 		checkRefused(t, r, "503 Resource internal error.")
 		if r.RetryAfter != 1 {
-			t.Errorf("to be tried again after %d s", r.RetryAfter)
+			t.Errorf("retry after %d s", r.RetryAfter)
 		}
 	})
 	inBothWith(t, 2, func(t *testing.T, r mapping.Response) {
@@ -546,6 +546,6 @@ func TestClientGone(t *testing.T) {
 	}
 	s.checkItem(t, 1, "qty", "100.0000")
 	if log := s.log.String(); log != "" {
-		t.Errorf("a client that has gone is no mistake of ours: %s", log)
+		t.Errorf("a client that has gone is logged as an error: %s", log)
 	}
 }

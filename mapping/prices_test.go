@@ -174,7 +174,7 @@ func TestTaxAddresses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.rate.appliesTo(c.at); got != c.want {
-				t.Errorf("covers: %t, want %t", got, c.want)
+				t.Errorf("applies: %t, want %t", got, c.want)
 			}
 		})
 	}
@@ -187,7 +187,7 @@ func TestMatchesLoosely(t *testing.T) {
 		"99": false, "2abc": false, "-1": false, "nope": false, "2 x": false, "1e999": false,
 	} {
 		if got := s.matchesLoosely(name); got != want {
-			t.Errorf("knows(%q) = %t, want %t", name, got, want)
+			t.Errorf("matchesLoosely(%q) = %t, want %t", name, got, want)
 		}
 	}
 }

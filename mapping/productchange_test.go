@@ -160,7 +160,7 @@ func checkStorable(t *testing.T, r adapter.Record) {
 			}
 		}
 		if !good {
-			t.Errorf("%s is to hold %q", a.Name, v.Text())
+			t.Errorf("%s would hold %q", a.Name, v.Text())
 		}
 	}
 }
@@ -191,7 +191,7 @@ func FuzzProductWrite(f *testing.F) {
 				w := p.newTestWrite(body, current)
 				if err := w.check(); err != nil {
 					if faults, ok := err.(contract.Faults); ok && len(faults) < 2 {
-						t.Errorf("refused by %v alone", faults)
+						t.Errorf("refused with %v but without a summary", faults)
 					}
 					continue
 				}
@@ -204,7 +204,7 @@ func FuzzProductWrite(f *testing.F) {
 					checkStorable(t, first)
 					for i := range first.Values {
 						if first.Values[i].Kind() != second.Values[i].Kind() || first.Values[i].Text() != second.Values[i].Text() {
-							t.Errorf("%s changes once to %q and once to %q", first.Schema.Attributes[i].Name, first.Values[i].Text(), second.Values[i].Text())
+							t.Errorf("%s changes to %q the first time and to %q the second", first.Schema.Attributes[i].Name, first.Values[i].Text(), second.Values[i].Text())
 						}
 					}
 				}

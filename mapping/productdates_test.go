@@ -87,16 +87,16 @@ func FuzzParseDateTime(f *testing.F) {
 		stored, fault := parseDateTime(&n)
 		if fault != 0 {
 			if stored != "" {
-				t.Errorf("%q: fault %d, and yet %q", text, fault, stored)
+				t.Errorf("%q: fault %d, but result %q", text, fault, stored)
 			}
 			return
 		}
 		if moment, err := time.Parse(time.DateTime, stored); err != nil || moment.Year() < 1 {
-			t.Errorf("%q is read as %q", text, stored)
+			t.Errorf("%q is parsed as %q", text, stored)
 		}
 		n = codec.TextNode(stored)
 		if again, fault := parseDateTime(&n); again != stored || fault != 0 {
-			t.Errorf("%q is read as %q, and that as %q", text, stored, again)
+			t.Errorf("%q is parsed as %q, and that as %q", text, stored, again)
 		}
 	})
 }

@@ -394,10 +394,10 @@ func TestConcurrentImages(t *testing.T) {
 	for name, list := range map[string][]string{"location": locations, "file": files, "position": positions} {
 		slices.Sort(list)
 		if n := len(slices.Compact(slices.Clone(list))); n != clients || list[0] == "" {
-			t.Errorf("%d images have a %s of their own, want %d", n, name, clients)
+			t.Errorf("%d images have a unique %s, want %d", n, name, clients)
 		}
 	}
 	if len(used) != 1 {
-		t.Errorf("the images %v are the product's image at once", used)
+		t.Errorf("the images %v are all the product's image", used)
 	}
 }

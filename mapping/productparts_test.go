@@ -246,7 +246,7 @@ func TestReadProductParts(t *testing.T) {
 					s.reads.take()
 					got := s.get(t, services[column], role, c.path, "")
 					if calls := len(s.reads.take()); calls > c.calls {
-						t.Errorf("%s %s: %d calls of stores, want at most %d", d.Name, role, calls, c.calls)
+						t.Errorf("%s %s: %d store calls, want at most %d", d.Name, role, calls, c.calls)
 					}
 					if got.Status != c.code[column] || string(got.Body) != c.want[column] {
 						t.Errorf("%s %s: %d %s\nwant %d %s", d.Name, role, got.Status, got.Body, c.code[column], c.want[column])

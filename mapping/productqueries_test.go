@@ -45,13 +45,13 @@ func TestProductReadQueries(t *testing.T) {
 	} {
 		t.Run(c.path, func(t *testing.T) {
 			if got := ask(c.path); !slices.Equal(got, c.want) {
-				t.Errorf("asked %v, want %v", got, c.want)
+				t.Errorf("read %v, want %v", got, c.want)
 			}
 		})
 	}
 
 	moment = moment.Add(11 * time.Second)
 	if got := ask("/products?limit=1"); !slices.Contains(got, adapter.Stores) {
-		t.Errorf("asked %v: the shop is not read again after its time", got)
+		t.Errorf("read %v: the expired shop configuration is not read again", got)
 	}
 }

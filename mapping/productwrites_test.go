@@ -439,7 +439,7 @@ func TestProductWriteCheckOrder(t *testing.T) {
 		checkSaved(t, s.send("DELETE", "/products/kettle-steel/store/french", "not looked at"))
 		checkRefused(t, s.send("DELETE", "/products/1", ""), "404 Resource not found.")
 		if path := s.create(t, newProduct("kettle-steel", "")); path != "/products/13" {
-			t.Errorf("created %s: the SKU is free again, the id is not", path)
+			t.Errorf("created %s: the SKU can be used again, the id cannot", path)
 		}
 	})
 }

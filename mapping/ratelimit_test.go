@@ -43,7 +43,7 @@ func TestTooManyRequests(t *testing.T) {
 			} {
 				for _, target := range []string{item, "/nope", "/api/restx/nope"} {
 					if r := get(contract.Admin, target, accept); r.Status != 429 || r.RetryAfter != 2 || string(r.Body) != want || r.Role != "admin" || r.Problem != "" {
-						t.Errorf("%s of %s: %d, again after %d s, %s %q", accept, target, r.Status, r.RetryAfter, r.Role, r.Body)
+						t.Errorf("%s of %s: %d, retry after %d s, %s %q", accept, target, r.Status, r.RetryAfter, r.Role, r.Body)
 					}
 				}
 			}
@@ -55,7 +55,7 @@ func TestTooManyRequests(t *testing.T) {
 				t.Errorf("after two seconds: %d %s", r.Status, r.Body)
 			}
 			if r := get(contract.Admin, item, "application/json"); r.Status != 429 {
-				t.Errorf("and once more: %d %s", r.Status, r.Body)
+				t.Errorf("another one: %d %s", r.Status, r.Body)
 			}
 		})
 	}

@@ -242,7 +242,7 @@ func TestReadOwnership(t *testing.T) {
 		for _, rule := range m.readCases() {
 			known[rule.path] = true
 			if rule.route == nil {
-				t.Errorf("%s is no route", rule.path)
+				t.Errorf("%s is not a route", rule.path)
 				continue
 			}
 			for _, c := range m.callers {
@@ -259,7 +259,7 @@ func TestReadOwnership(t *testing.T) {
 		}
 		for _, route := range contract.Routes(contract.StandardFields()) {
 			if !known[route.Path] {
-				t.Errorf("nothing says whose records %s reads", route.Path)
+				t.Errorf("no case for reads of %s", route.Path)
 			}
 		}
 	}
@@ -282,7 +282,7 @@ func (m *labeledShop) checkRead(t *testing.T, rule *readCase, c caller, p []stri
 		return
 	}
 	if rule.label != nil && rule.label(c, p) != unlabeled && !rule.label(c, p).isIn(string(got.Body)) {
-		t.Errorf("%s as %s: %.300s lacks mark %d", path, accept, got.Body, rule.label(c, p))
+		t.Errorf("%s as %s: %.300s lacks label %d", path, accept, got.Body, rule.label(c, p))
 	}
 	if rule.entries != nil && accept == "application/json" {
 		want := rule.entries(c, p)
@@ -301,7 +301,7 @@ func entries(t *testing.T, r mapping.Response) int {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(r.Body, &object); err != nil {
-		t.Fatalf("%.200s is no list: %v", r.Body, err)
+		t.Fatalf("%.200s is not a list: %v", r.Body, err)
 	}
 	return len(object)
 }

@@ -109,7 +109,7 @@ func TestCachedRepliesAfterWrites(t *testing.T) {
 					for _, target := range guestTargets() {
 						s.cached.guestRead(target)
 						if _, kept := s.cached.guestRead(target); kept != "hit" {
-							t.Errorf("%s is not kept: %q", target, kept)
+							t.Errorf("%s is not cached: %q", target, kept)
 						}
 					}
 					if r := s.cached.send(write.method, write.target, write.body); r.Status >= 300 {
@@ -193,7 +193,7 @@ func TestCacheKeys(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got, asked := read(c.target, c.header...)
 			if (got == first) != c.same || (asked == 0) != c.same {
-				t.Errorf("%d calls of the upstream, %s", asked, got)
+				t.Errorf("%d store reads, %s", asked, got)
 			}
 		})
 	}
@@ -210,7 +210,7 @@ func TestForgedHosts(t *testing.T) {
 			got := s.service.Serve(t.Context(), r, "http", nil)
 			links, err := url.QueryUnescape(string(got.Body))
 			if err != nil || got.Status != 200 || strings.Count(links, "http://"+host+"/") != 2 || strings.Count(links, "http://") != 2 {
-				t.Errorf("%s is answered %d %s", host, got.Status, links)
+				t.Errorf("%s: %d %s", host, got.Status, links)
 			}
 			if (got.CacheOutcome == "hit") != (round == 1) {
 				t.Errorf("%s, round %d: %s", host, round, got.CacheOutcome)
@@ -308,16 +308,16 @@ func TestStaleReplies(t *testing.T) {
 	}
 	for _, target := range []string{"/products/2", "/products", "/products/3"} {
 		if r := s.serve(contract.Guest, "GET", target, "", "Accept", "application/json"); r.Status != 503 {
-			t.Errorf("%s is answered %d %s", target, r.Status, r.Body)
+			t.Errorf("%s: %d %s", target, r.Status, r.Body)
 		}
 	}
 	clock.Add(3600)
 	if r := s.serve(contract.Guest, "GET", "/products/1", ""); r.Status != 503 {
-		t.Errorf("beyond the time for stale replies: %d %s", r.Status, r.Body)
+		t.Errorf("after the time for stale replies: %d %s", r.Status, r.Body)
 	}
 	down.Store(false)
 	if _, kept := s.guestRead("/products/1"); kept != "miss" {
-		t.Errorf("the upstream is back: %s", kept)
+		t.Errorf("after the backend is back: %s", kept)
 	}
 }
 

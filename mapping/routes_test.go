@@ -60,7 +60,7 @@ func TestHandlersAndCalls(t *testing.T) {
 	}
 	for call, source := range sources {
 		if _, ok := meanings[call]; !ok {
-			t.Errorf("handler %s is no call of the route table", call)
+			t.Errorf("handler %s is not a call in the route table", call)
 		}
 		file, line, _ := strings.Cut(source, ":")
 		text, err := os.ReadFile(filepath.Join("..", file))

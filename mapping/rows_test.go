@@ -68,7 +68,7 @@ func withFullBody(t *testing.T, r mapping.Response) mapping.Response {
 	t.Helper()
 	if r.Stream != nil {
 		if r.Body != nil {
-			t.Error("a body, and a stream as well")
+			t.Error("both a body and a stream")
 		}
 		var body bytes.Buffer
 		if _, err := r.Stream(t.Context(), &body); err != nil {
@@ -199,7 +199,7 @@ func TestLongList(t *testing.T) {
 	shop.reads.take()
 	r := shop.get(t, service, contract.Admin, "/orders/1/comments?limit=0&attrs=comment", "")
 	if got := shop.reads.take(); len(got) != 2 {
-		t.Errorf("asked %v before the status is known, want the order and one batch", got)
+		t.Errorf("read %v before the status, want the order and one batch", got)
 	}
 	var list []struct{ Comment string }
 	if err := json.Unmarshal(withFullBody(t, r).Body, &list); err != nil || len(list) != comments {
@@ -211,7 +211,7 @@ func TestLongList(t *testing.T) {
 		}
 	}
 	if got := shop.reads.take(); len(got) != 2 {
-		t.Errorf("asked %v for the rest, want two batches", got)
+		t.Errorf("read %v for the rest, want two batches", got)
 	}
 }
 
@@ -267,7 +267,7 @@ func TestLateSelectionCrash(t *testing.T) {
 	}
 	r := shop.get(t, asAdmin, path+"&filter[1][to]=139", "json")
 	if r.Stream == nil {
-		t.Fatalf("%d and no stream", r.Status)
+		t.Fatalf("%d without a stream", r.Status)
 	}
 	if body := string(r.Body); !strings.HasPrefix(body, `{"100":{"entity_id":"100"},`) || !strings.HasSuffix(body, `,"139":{"entity_id":"139"}}`) {
 		t.Error(body)

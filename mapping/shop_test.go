@@ -283,7 +283,7 @@ func faults(t testing.TB, r mapping.Response) []string {
 	t.Helper()
 	list, err := faultsIn(r)
 	if err != nil {
-		t.Fatalf("%d %s is no envelope: %v", r.Status, r.Body, err)
+		t.Fatalf("%d %s is not an envelope: %v", r.Status, r.Body, err)
 	}
 	return list
 }
@@ -323,7 +323,7 @@ func checkRefused(t testing.TB, r mapping.Response, want ...string) {
 func checkSaved(t testing.TB, r mapping.Response) {
 	t.Helper()
 	if r.Status != 200 || len(r.Body) != 0 || r.Location != "" {
-		t.Errorf("got %d %s, location %q, want 200 and nothing", r.Status, r.Body, r.Location)
+		t.Errorf("got %d %s, location %q, want 200 with an empty body", r.Status, r.Body, r.Location)
 	}
 }
 

@@ -154,7 +154,7 @@ func TestFieldRules(t *testing.T) {
 							t.Errorf("in a batch: got %q, want %q", got, want)
 						}
 						if after := s.item(t, 1); fmt.Sprint(after) != fmt.Sprint(before) || after["qty"] != "100.0000" {
-							t.Errorf("it changed %v to %v", before, after)
+							t.Errorf("the refused item changed from %v to %v", before, after)
 						}
 						return
 					}

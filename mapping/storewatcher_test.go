@@ -59,7 +59,7 @@ func (s *shop) watchStore(t testing.TB) *storeWatcher {
 			w.column(t, "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", name)})
 	}
 	if len(names) < 20 {
-		t.Fatalf("%d tables: some are not seen", len(names))
+		t.Fatalf("only %d tables", len(names))
 	}
 	w.mayHaveChanged(t)
 	return w
@@ -256,7 +256,7 @@ func checkChangesOnly(t *testing.T, what string, before, after snapshot, owners 
 		mine := func(owner string) bool { return slices.Contains(owners, owner) }
 		moved := slices.ContainsFunc(is, func(owner string) bool { return !mine(owner) && !slices.Contains(was, owner) })
 		if len(was) > 0 && !slices.ContainsFunc(was, mine) || moved {
-			t.Errorf("%s changed what is not of %s: %s", what, strings.Join(owners, ", "), c)
+			t.Errorf("%s changed a row that does not belong to %s: %s", what, strings.Join(owners, ", "), c)
 		}
 	}
 }

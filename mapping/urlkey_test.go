@@ -61,7 +61,7 @@ func FuzzURLKey(f *testing.F) {
 			t.Errorf("%q gives %q", text, key)
 		}
 		if again := keys.generate(key); again != key {
-			t.Errorf("%q gives %q, and that %q", text, key, again)
+			t.Errorf("the key of %q is %q, and its key %q", text, key, again)
 		}
 	})
 }

@@ -232,7 +232,7 @@ func (m *labeledShop) forEachWrite(t *testing.T, test func(t *testing.T, rule *r
 			call := rule.route.Calls[method]
 			w, ok := writings[call]
 			if call != "" && !ok {
-				t.Errorf("nothing says what %s writes", call)
+				t.Errorf("no case for writes of %s", call)
 			}
 			for _, c := range m.callers {
 				t.Run(strings.Join([]string{m.dialect.Name, c.name, method.String(), rule.path}, " "), func(t *testing.T) { test(t, &rule, method, &w, c) })
@@ -262,14 +262,14 @@ func TestWriteOwnership(t *testing.T) {
 					checkRefused(t, r, strings.Split(refusal, "; ")...)
 					m.checkAndUndo(t, path, r, nil)
 				} else if changes := m.checkAndUndo(t, path, r, w.owners(p, newID(r))); len(changes) == 0 {
-					t.Errorf("%s: %d %.300s, and nothing is stored", path, r.Status, r.Body)
+					t.Errorf("%s: %d %.300s, but nothing has been stored", path, r.Status, r.Body)
 				} else {
 					passed++
 				}
 			}
 		})
 		if passed < 50 {
-			t.Errorf("%s: only %d calls went through", d.Name, passed)
+			t.Errorf("%s: only %d calls succeeded", d.Name, passed)
 		}
 		if log := m.log.String(); log != "" {
 			t.Errorf("logged: %s", log)
