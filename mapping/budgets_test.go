@@ -37,7 +37,7 @@ func TestUnauthenticatedRequestsHoldNothing(t *testing.T) {
 		name, method, target, contentType, authorization string
 		body                                             string
 		status                                           int
-		mostRead                                         int64
+		maxRead                                          int64
 	}{
 		{"no credentials", "PUT", "/stockitems/1", "application/json", "", strings.Repeat(" ", 1<<20), 403, 0},
 		{"unknown consumer", "PUT", "/stockitems/1", "application/json", `OAuth oauth_consumer_key="x"`, strings.Repeat(" ", 1<<20), 401, 0},
@@ -56,8 +56,8 @@ func TestUnauthenticatedRequestsHoldNothing(t *testing.T) {
 			if tt.authorization != "" {
 				r.Header.Set("Authorization", tt.authorization)
 			}
-			if got := shop.service.Serve(t.Context(), r, "http", nil); got.Status != tt.status || body.read > tt.mostRead {
-				t.Errorf("%d after %d bytes, want %d after at most %d: %.200s", got.Status, body.read, tt.status, tt.mostRead, got.Body)
+			if got := shop.service.Serve(t.Context(), r, "http", nil); got.Status != tt.status || body.read > tt.maxRead {
+				t.Errorf("%d after %d bytes, want %d after at most %d: %.200s", got.Status, body.read, tt.status, tt.maxRead, got.Body)
 			}
 		})
 	}
@@ -159,18 +159,18 @@ func TestGuestMaxRows(t *testing.T) {
 	const shown = 8 // products of the demo store
 	for _, d := range contract.Dialects() {
 		for _, tt := range []struct {
-			most   int64
+			limit  int64
 			status int
 		}{{0, 200}, {shown - 1, 400}, {shown, 200}, {100, 200}} {
 			limits := settings()
-			limits.GuestMaxRows = tt.most
+			limits.GuestMaxRows = tt.limit
 			shop := openShopWith(t, d, limits, nil)
 			get := func(role contract.Role, target string) mapping.Response {
 				return withFullBody(t, shop.serve(role, "GET", target, "", "Accept", "application/json"))
 			}
 			for _, batch := range []int64{1, shown - 1, shown, 500} {
 				shop.service.SetBatchRows(batch)
-				name := fmt.Sprintf("%s, at most %d, batches of %d", d.Name, tt.most, batch)
+				name := fmt.Sprintf("%s, at most %d, batches of %d", d.Name, tt.limit, batch)
 				got := get(contract.Guest, "/products?limit=0")
 				if got.Status != tt.status {
 					t.Errorf("%s: %d %.200s", name, got.Status, got.Body)
@@ -234,13 +234,13 @@ func TestLargePages(t *testing.T) {
 }
 
 func withoutDescriptions(form string) string {
-	var kept []string
+	var rest []string
 	for pair := range strings.SplitSeq(form, "&") {
 		if !strings.Contains(pair, "description") {
-			kept = append(kept, pair)
+			rest = append(rest, pair)
 		}
 	}
-	return strings.Join(kept, "&")
+	return strings.Join(rest, "&")
 }
 
 // TestWaitForBudget checks that a call waits for a full budget, and continues when others

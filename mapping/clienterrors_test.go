@@ -16,18 +16,18 @@ import (
 func TestClientErrors(t *testing.T) {
 	const json = "application/json"
 	tests := []struct {
-		name    string
-		magento bool
-		role    contract.Role // default Guest
-		method  string        // default GET
-		target  string
-		body    string
-		accept  string
-		fails   error // error of the store
-		panics  bool
-		gone    bool // whether the client has gone
-		status  int
-		client  bool
+		name       string
+		magento    bool
+		role       contract.Role // default Guest
+		method     string        // default GET
+		target     string
+		body       string
+		accept     string
+		fails      error // error of the store
+		panics     bool
+		clientGone bool // whether the client has gone
+		status     int
+		client     bool
 	}{
 		{name: "no acceptable format", target: "/products", accept: "image/png", status: 500, client: true},
 		{name: "no acceptable format, magento", magento: true, target: "/products", accept: "image/png", status: 500, client: true},
@@ -42,16 +42,16 @@ func TestClientErrors(t *testing.T) {
 		{name: "store fails", target: "/products/1", accept: json, fails: errors.New("broken"), status: 500},
 		{name: "store fails a write", role: contract.Admin, method: "PUT", target: "/stockitems/1", body: `{"qty":1}`, accept: json, fails: errors.New("broken"), status: 500},
 		{name: "too slow", target: "/products/1", accept: json, fails: context.DeadlineExceeded, status: 503},
-		{name: "client gone", target: "/products/1", accept: json, gone: true, status: 503, client: true},
+		{name: "client gone", target: "/products/1", accept: json, clientGone: true, status: 503, client: true},
 		{name: "panic", target: "/products/1", accept: json, panics: true, status: 500},
 	}
-	for _, keeping := range []bool{false, true} {
+	for _, cached := range []bool{false, true} {
 		var fails atomic.Pointer[error]
 		var panics atomic.Bool
 		shops := map[bool]*shop{}
 		for _, d := range []*contract.Dialect{contract.Documented(), contract.Magento()} {
 			with := settings()
-			if keeping {
+			if cached {
 				with.ReplyCache = newReplyCache(t, with.Now)
 			}
 			shops[d.Name == "magento"] = openShopWith(t, d, with, func(a adapter.Adapter) adapter.Adapter {
@@ -68,7 +68,7 @@ func TestClientErrors(t *testing.T) {
 		}
 		for _, tt := range tests {
 			name := tt.name
-			if keeping {
+			if cached {
 				name += ", replies kept"
 			}
 			t.Run(name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestClientErrors(t *testing.T) {
 				defer func() { fails.Store(nil); panics.Store(false) }()
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				if tt.gone {
+				if tt.clientGone {
 					cancel()
 				}
 				header := []string{"Content-Type", json}

@@ -48,9 +48,9 @@ func openCustomerShop(t *testing.T, maxRows int64) *customerShop {
 	for _, d := range contract.Dialects() {
 		authenticator := auth.New(db.Credentials(), db.Credentials(), auth.Options{})
 		settings := mapping.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 14, MaxRows: maxRows, Now: time.Now}
-		upstream := countingAdapter{db.Adapter(), shop.reads}
+		backend := countingAdapter{db.Adapter(), shop.reads}
 		var err error
-		shop.services[d.Name], err = mapping.New(d, contract.StandardFields(), upstream, adapter.NewSchemas(), authenticator, settings, slog.New(slog.DiscardHandler))
+		shop.services[d.Name], err = mapping.New(d, contract.StandardFields(), backend, adapter.NewSchemas(), authenticator, settings, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -292,8 +292,8 @@ func (s movedStore) Get(ctx context.Context, p *adapter.GetParams) (adapter.Reco
 // TestRegionAfterCountryChange checks that a region is validated against the country that
 // the address has when it is saved, not an earlier one.
 func TestRegionAfterCountryChange(t *testing.T) {
-	s := openShopWith(t, contract.Documented(), settings(), func(upstream adapter.Adapter) adapter.Adapter {
-		return interferingAdapter{upstream, func(addresses adapter.Store) {
+	s := openShopWith(t, contract.Documented(), settings(), func(backend adapter.Adapter) adapter.Adapter {
+		return interferingAdapter{backend, func(addresses adapter.Store) {
 			err := addresses.Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
 				next := adapter.NewRecord(current.Schema)
 				next.Set("country_id", adapter.TextValue("DE"))

@@ -84,12 +84,12 @@ func FuzzTarget(f *testing.F) {
 			return // not a request that reaches the service
 		}
 		for _, s := range shops {
-			asked := r.Clone(t.Context())
+			request := r.Clone(t.Context())
 			if signed := s.authorizations[contract.Role(role%3)]; signed != "" {
-				asked.Header.Set("Authorization", signed)
+				request.Header.Set("Authorization", signed)
 			}
-			got := s.service.Serve(t.Context(), asked, "http", nil)
-			if asked.Header.Get("Accept") == "application/json" { // the target does not end the request line
+			got := s.service.Serve(t.Context(), request, "http", nil)
+			if request.Header.Get("Accept") == "application/json" { // the target does not end the request line
 				s.checkContractReply(t, s.dialect.Name+" "+target, got)
 			}
 			s.checkNothingLogged(t)

@@ -41,9 +41,9 @@ func (m ownerLabel) isIn(body string) bool {
 // applyTo labels all texts, times and decimals of rec, or only the named attributes.
 // Values that other records or rules refer to stay.
 func (m ownerLabel) applyTo(rec adapter.Record, names ...string) {
-	kept := []string{"type_id", "country_id", "address_type", "password_hash"}
+	excluded := []string{"type_id", "country_id", "address_type", "password_hash"}
 	for i, a := range rec.Schema.Attributes {
-		all := len(names) == 0 && !slices.Contains(kept, a.Name)
+		all := len(names) == 0 && !slices.Contains(excluded, a.Name)
 		if !all && !slices.Contains(names, a.Name) || a.ReadOnly && a.OnDemand {
 			continue
 		}

@@ -37,9 +37,9 @@ type LegacyReply struct {
 }
 
 // FetchLegacy requests a reply from the legacy system. It sends only the listed headers
-// of the client, and returns a body of at most most bytes. If the reply is longer or
+// of the client, and returns a body of at most maxBytes bytes. If the reply is longer or
 // incomplete, its status is 0.
-type FetchLegacy func(ctx context.Context, headers []string, most int) (LegacyReply, error)
+type FetchLegacy func(ctx context.Context, headers []string, maxBytes int) (LegacyReply, error)
 
 // CachedLegacy returns the legacy system's reply to r, which must be an API request, if
 // replies to such requests are cached: from the cache, or else from fetch. ok is false

@@ -343,10 +343,10 @@ func testBadBodies(t *testing.T, sample *sample, documented, original *bodyShop)
 			v = in(v)
 			for contentType, body := range bodiesWith(t, base, field, v) {
 				what := fmt.Sprintf("%s %s, %s: %s in %s", c.method, c.path, field, v.name, contentType)
-				died := original.sendAndCheck(t, "magento "+what, c, "application/json", contentType, original.withUniqueValues(body))
+				magentoReply := original.sendAndCheck(t, "magento "+what, c, "application/json", contentType, original.withUniqueValues(body))
 				accept := accepts[sample.random.IntN(len(accepts))]
 				r := documented.sendAndCheck(t, "documented "+what+" for "+accept, c, accept, contentType, documented.withUniqueValues(body))
-				if died.Status == 500 && len(died.Body) == 0 && r.Status/100 == 2 && c.name != "createOrderComment" {
+				if magentoReply.Status == 500 && len(magentoReply.Body) == 0 && r.Status/100 == 2 && c.name != "createOrderComment" {
 					t.Errorf("%s: %d where the original crashes", what, r.Status)
 				}
 			}

@@ -372,11 +372,11 @@ func (s *shop) checkOddQuery(t *testing.T, target string, want outcome) {
 // internal shows.
 func (s *shop) checkContractReply(t *testing.T, target string, got mapping.Response) {
 	t.Helper()
-	const most = 256 << 10
+	const maxReply = 256 << 10
 	crash := !s.documented() && got.Status == 500 && len(got.Body) == 0
 	list, _ := faultsIn(got) // none in a body that is not an envelope
 	switch {
-	case len(got.Body) > most:
+	case len(got.Body) > maxReply:
 		t.Errorf("%.200s: %d bytes", target, len(got.Body))
 	case crash:
 	case got.Status >= 500:

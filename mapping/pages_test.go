@@ -187,9 +187,9 @@ func TestPagingThroughAList(t *testing.T) {
 					t.Fatalf("%d %s", r.Status, r.Body)
 				}
 			}
-			forms := shop.reads.takeListStarts()
-			if len(forms) != 50 || forms[0] != "start" || slices.ContainsFunc(forms[1:], func(form string) bool { return form != "mark" }) {
-				t.Errorf("%d queries: %q", len(forms), forms)
+			starts := shop.reads.takeListStarts()
+			if len(starts) != 50 || starts[0] != "start" || slices.ContainsFunc(starts[1:], func(start string) bool { return start != "mark" }) {
+				t.Errorf("%d queries: %q", len(starts), starts)
 			}
 		})
 	}
@@ -356,7 +356,7 @@ func TestPagesWithConcurrentWriters(t *testing.T) {
 // A blockingCountAdapter blocks every count until the test releases it.
 type blockingCountAdapter struct {
 	adapter.Adapter
-	asked   chan<- struct{}
+	started chan<- struct{}
 	release <-chan struct{}
 }
 
@@ -367,13 +367,13 @@ func (a blockingCountAdapter) Store(r adapter.Resource) (adapter.Store, error) {
 
 type heldStore struct {
 	adapter.Store
-	held blockingCountAdapter
+	adapter blockingCountAdapter
 }
 
 func (s heldStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	if p.Count {
-		s.held.asked <- struct{}{}
-		<-s.held.release
+		s.adapter.started <- struct{}{}
+		<-s.adapter.release
 	}
 	return s.Store.List(ctx, p)
 }
@@ -382,14 +382,14 @@ func (s heldStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.Li
 // count, which continues when the first caller has gone.
 func TestCountsAreShared(t *testing.T) {
 	const callers = 8
-	asked, release := make(chan struct{}, callers), make(chan struct{})
-	s := openPaged(t, func(a adapter.Adapter) adapter.Adapter { return blockingCountAdapter{a, asked, release} })
+	started, release := make(chan struct{}, callers), make(chan struct{})
+	s := openPaged(t, func(a adapter.Adapter) adapter.Adapter { return blockingCountAdapter{a, started, release} })
 	ctx, leave := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
 		s.serveWith(ctx, contract.Admin, "GET", "/stockitems?limit=5&page=1e300", "", "Accept", "application/json")
 	})
-	<-asked
+	<-started
 	leave()
 	for range callers {
 		running.Go(func() {

@@ -69,39 +69,39 @@ func TestRefusedImages(t *testing.T) {
 		invalid := []string{"400 The request data is invalid."}
 		store := []string{s.text("400 Requested store is invalid", unknown[0])}
 		product := []string{s.text("404 Resource not found", unknown[0])}
-		const nowhere = "/products/99/images/store/99"
+		const unknownProduct = "/products/99/images/store/99"
 		tests := []struct {
 			name   string
 			target string
 			other  []any
 			want   []string
 		}{
-			{"no known field", nowhere, []any{"file_mime_type", no, "file_content", no, "file_name", no, "id", 7, "url", "x"}, invalid},
-			{"no content", nowhere, []any{"file_content", no, "file_mime_type", "image/bmp"}, missing},
-			{"no type", nowhere, []any{"file_content", "!!!", "file_mime_type", no}, missing},
-			{"neither, with other known fields", nowhere, []any{"file_mime_type", no, "file_content", no, "label", "x"}, missing},
-			{"content null", nowhere, []any{"file_content", nil}, missing},
-			{"content empty", nowhere, []any{"file_content", ""}, missing},
-			{"content 0", nowhere, []any{"file_content", "0"}, missing},
-			{"content zero", nowhere, []any{"file_content", 0}, missing},
-			{"content false", nowhere, []any{"file_content", false}, missing},
-			{"content an empty list", nowhere, []any{"file_content", []any{}}, missing},
-			{"type empty", nowhere, []any{"file_mime_type", ""}, missing},
-			{"type false", nowhere, []any{"file_mime_type", false}, missing},
-			{"not base64, and a wrong type", nowhere, []any{"file_content", "!!!", "file_mime_type", "image/bmp"}, base64},
-			{"a list of contents", nowhere, []any{"file_content", []any{onePixel}}, base64},
-			{"content true", nowhere, []any{"file_content", true}, base64},
-			{"a wrong type, and not an image", nowhere, []any{"file_content", "aGVsbG8=", "file_mime_type", "image/bmp"}, mediaType},
-			{"a type in capitals", nowhere, []any{"file_mime_type", "IMAGE/PNG"}, mediaType},
-			{"a type with a parameter", nowhere, []any{"file_mime_type", "image/png; q=1"}, mediaType},
-			{"a list of types", nowhere, []any{"file_mime_type", []any{"image/png"}}, mediaType},
-			{"not an image", nowhere, []any{"file_content", "aGVsbG8gd29ybGQ="}, unknown},
-			{"a number, which is base64", nowhere, []any{"file_content", 123}, unknown},
-			{"a truncated image", nowhere, []any{"file_content", onePixel[:40]}, unknown},
-			{"a name with a slash", nowhere, []any{"file_name", "sub/pic"}, unknown},
-			{"a name in the parent folder", nowhere, []any{"file_name", "../up"}, unknown},
-			{"a name too long", nowhere, []any{"file_name", strings.Repeat("a", 250)}, unknown},
-			{"an unknown store view, and product", nowhere, nil, store},
+			{"no known field", unknownProduct, []any{"file_mime_type", no, "file_content", no, "file_name", no, "id", 7, "url", "x"}, invalid},
+			{"no content", unknownProduct, []any{"file_content", no, "file_mime_type", "image/bmp"}, missing},
+			{"no type", unknownProduct, []any{"file_content", "!!!", "file_mime_type", no}, missing},
+			{"neither, with other known fields", unknownProduct, []any{"file_mime_type", no, "file_content", no, "label", "x"}, missing},
+			{"content null", unknownProduct, []any{"file_content", nil}, missing},
+			{"content empty", unknownProduct, []any{"file_content", ""}, missing},
+			{"content 0", unknownProduct, []any{"file_content", "0"}, missing},
+			{"content zero", unknownProduct, []any{"file_content", 0}, missing},
+			{"content false", unknownProduct, []any{"file_content", false}, missing},
+			{"content an empty list", unknownProduct, []any{"file_content", []any{}}, missing},
+			{"type empty", unknownProduct, []any{"file_mime_type", ""}, missing},
+			{"type false", unknownProduct, []any{"file_mime_type", false}, missing},
+			{"not base64, and a wrong type", unknownProduct, []any{"file_content", "!!!", "file_mime_type", "image/bmp"}, base64},
+			{"a list of contents", unknownProduct, []any{"file_content", []any{onePixel}}, base64},
+			{"content true", unknownProduct, []any{"file_content", true}, base64},
+			{"a wrong type, and not an image", unknownProduct, []any{"file_content", "aGVsbG8=", "file_mime_type", "image/bmp"}, mediaType},
+			{"a type in capitals", unknownProduct, []any{"file_mime_type", "IMAGE/PNG"}, mediaType},
+			{"a type with a parameter", unknownProduct, []any{"file_mime_type", "image/png; q=1"}, mediaType},
+			{"a list of types", unknownProduct, []any{"file_mime_type", []any{"image/png"}}, mediaType},
+			{"not an image", unknownProduct, []any{"file_content", "aGVsbG8gd29ybGQ="}, unknown},
+			{"a number, which is base64", unknownProduct, []any{"file_content", 123}, unknown},
+			{"a truncated image", unknownProduct, []any{"file_content", onePixel[:40]}, unknown},
+			{"a name with a slash", unknownProduct, []any{"file_name", "sub/pic"}, unknown},
+			{"a name in the parent folder", unknownProduct, []any{"file_name", "../up"}, unknown},
+			{"a name too long", unknownProduct, []any{"file_name", strings.Repeat("a", 250)}, unknown},
+			{"an unknown store view, and product", unknownProduct, nil, store},
 			{"an unknown store view in the query", "/products/99/images?store=99", nil, store},
 			{"an unknown product", "/products/99/images", nil, product},
 			{"a product outside the website", "/products/1/images/store/3", nil, product},
@@ -286,7 +286,7 @@ func TestDeletedImages(t *testing.T) {
 		remove("/products/1/images/1")
 		s.checkImages(t, "/products/1/images", "")
 
-		// Used nowhere else, but the name stays taken.
+		// Used unknownProduct else, but the name stays taken.
 		s.addImage(t, "/products/1/images/store/2", "types", []any{"image"})
 		remove("/products/1/images/2/store/2")
 		if s.documented() {

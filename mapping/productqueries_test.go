@@ -14,21 +14,21 @@ import (
 // TestProductReadQueries checks the store reads of product calls. For one product the SQL
 // adapter reads the values of a store view and all prices with one further statement.
 func TestProductReadQueries(t *testing.T) {
-	var asked reads
+	var recorded reads
 	moment := time.Date(2013, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := settings()
 	s.Now = func() time.Time { return moment }
 	s.Prices = mapping.PriceSettings{TaxCountry: "US", TaxRegion: "CA"}
-	shop := openShopWith(t, contract.Documented(), s, func(upstream adapter.Adapter) adapter.Adapter {
-		return countingAdapter{upstream, &asked}
+	shop := openShopWith(t, contract.Documented(), s, func(backend adapter.Adapter) adapter.Adapter {
+		return countingAdapter{backend, &recorded}
 	})
 	ask := func(path string) []adapter.Resource {
 		t.Helper()
-		asked.take()
+		recorded.take()
 		if r := shop.serve(contract.Guest, "GET", path, ""); r.Status != http.StatusOK {
 			t.Fatalf("%s: %d %s", path, r.Status, r.Body)
 		}
-		return asked.take()
+		return recorded.take()
 	}
 	ask("/products/1") // reads the shop configuration, which is then cached
 	for _, c := range []struct {

@@ -62,9 +62,9 @@ func TestStockDataOfNewProducts(t *testing.T) {
 		"notify_stock_qty", "null", "use_config_notify_stock_qty", "1", "manage_stock", "0", "use_config_manage_stock", "1", "stock_status_changed_auto", "1",
 		"use_config_qty_increments", "1", "qty_increments", "0.0000", "use_config_enable_qty_inc", "1", "enable_qty_increments", "0", "is_decimal_divided", "0", "stock_id", "1"}
 	inBothDialects(t, func(t *testing.T, s *shop) {
-		unsaid := outOfTheBox
-		if s.documented() { // stored as if it were managed (rulings 13)
-			unsaid = []string{"qty", "5.0000", "is_in_stock", "1", "stock_status_changed_auto", "0", "manage_stock", "0", "use_config_manage_stock", "1"}
+		omitted := outOfTheBox
+		if s.documented() { // stored as if it were managed (README, stock_data)
+			omitted = []string{"qty", "5.0000", "is_in_stock", "1", "stock_status_changed_auto", "0", "manage_stock", "0", "use_config_manage_stock", "1"}
 		}
 		for i, c := range []struct {
 			name, member string
@@ -75,7 +75,7 @@ func TestStockDataOfNewProducts(t *testing.T) {
 			{"empty", `"stock_data":{}`, outOfTheBox},
 			{"no known field", `"stock_data":{"item_id":7,"product_id":1,"stock_id":2,"low_stock_date":"2012-01-01 00:00:00","x":1}`, outOfTheBox},
 			{"explicitly not managed", `"stock_data":{"use_config_manage_stock":0,"qty":5,"is_in_stock":1}`, []string{"qty", "0.0000", "is_in_stock", "0", "manage_stock", "0", "use_config_manage_stock", "0"}},
-			{"manage_stock omitted", `"stock_data":{"qty":5,"is_in_stock":1}`, unsaid},
+			{"manage_stock omitted", `"stock_data":{"qty":5,"is_in_stock":1}`, omitted},
 			{"not managed: the fields that are stored", `"stock_data":{"manage_stock":0,"min_sale_qty":2,"use_config_max_sale_qty":0,"use_config_min_qty":0}`,
 				[]string{"manage_stock", "0", "use_config_manage_stock", "1", "min_sale_qty", "2.0000", "use_config_min_sale_qty", "0", "use_config_max_sale_qty", "0", "use_config_min_qty", "1"}},
 			{"managed", `"stock_data":{"manage_stock":1,"qty":5.55555,"is_in_stock":1}`,

@@ -87,16 +87,16 @@ func productValues() []productValue {
 	refuses := func(field, json string, faults ...string) productValue {
 		return productValue{field: field, json: json, refused: faults}
 	}
-	keeps := func(field, json, want string) productValue {
+	ignores := func(field, json, want string) productValue {
 		return productValue{field: field, json: json, want: want, otherType: true}
 	}
 	const weightRange = `400 The "weight" value is not within the specified range.`
 	values := []productValue{
 		takes("name", `"  "`, "  "), takes("name", `true`, "1"), takes("name", `12.50`, "12.5"), takes("name", `0`, "0"), takes("name", `"a\u0000b"`, "ab"),
 		refuses("name", `""`, empty("name")), refuses("name", `null`, empty("name")), refuses("name", `false`, empty("name")), refuses("name", `[]`, empty("name")), refuses("name", `"\u0000"`, empty("name")),
-		keeps("name", `["x"]`, "Copper Kettle"), keeps("description", `{"a":1}`, "Copper Kettle description"), keeps("meta_title", `{}`, ""),
-		takes("meta_title", `"`+strings.Repeat("m", 256)+`"`, strings.Repeat("m", 255)), keeps("meta_title", `["x"]`, ""), takes("meta_title", `false`, ""),
-		takes("meta_title", `null`, "null"), takes("meta_title", `""`, "null"), keeps("meta_title", `[]`, ""),
+		ignores("name", `["x"]`, "Copper Kettle"), ignores("description", `{"a":1}`, "Copper Kettle description"), ignores("meta_title", `{}`, ""),
+		takes("meta_title", `"`+strings.Repeat("m", 256)+`"`, strings.Repeat("m", 255)), ignores("meta_title", `["x"]`, ""), takes("meta_title", `false`, ""),
+		takes("meta_title", `null`, "null"), takes("meta_title", `""`, "null"), ignores("meta_title", `[]`, ""),
 		takes("description", `"`+strings.Repeat("d", 65536)+`"`, strings.Repeat("d", 65535)),
 
 		takes("sku", `" spaced "`, " spaced "), takes("sku", `" "`, " "), takes("sku", `7`, "7"), takes("sku", `"`+strings.Repeat("x", 64)+`"`, strings.Repeat("x", 64)),
@@ -109,7 +109,7 @@ func productValues() []productValue {
 		refuses("price", `[1]`, notFromZero("price")), refuses("price", `-1`, notFromZero("price")), refuses("price", `" "`, notFromZero("price")),
 		refuses("price", `false`, empty("price")), refuses("price", `""`, empty("price")), refuses("price", `null`, empty("price")), refuses("price", `[]`, empty("price")),
 		takes("special_price", `null`, "null"), takes("special_price", `false`, ""), takes("special_price", `0`, "0.0000"), refuses("special_price", `"-2"`, notFromZero("special_price")),
-		takes("msrp", `"7"`, "7.0000"), takes("msrp", `""`, "null"), keeps("msrp", `[]`, ""), keeps("special_price", `{}`, "99.0000"), refuses("special_price", `[1]`, notFromZero("special_price")), refuses("msrp", `true`, notFromZero("msrp")),
+		takes("msrp", `"7"`, "7.0000"), takes("msrp", `""`, "null"), ignores("msrp", `[]`, ""), ignores("special_price", `{}`, "99.0000"), refuses("special_price", `[1]`, notFromZero("special_price")), refuses("msrp", `true`, notFromZero("msrp")),
 
 		takes("weight", `99999999.9999`, "99999999.9999"), refuses("weight", `100000000`, weightRange), refuses("weight", `"1e400"`, weightRange),
 		refuses("weight", `"abc"`, weightRange, notFromZero("weight")), refuses("weight", `"éa"`, weightRange, notFromZero("weight")),
@@ -117,12 +117,12 @@ func productValues() []productValue {
 
 		takes("status", `"1.0"`, "1"), takes("status", `"02"`, "2"), takes("status", `2.0`, "2"),
 		refuses("status", `3`, invalid("3", "status")), refuses("status", `true`, invalid("1", "status")), refuses("status", `"abc"`, invalid("abc", "status")),
-		keeps("status", `[1]`, "1"), keeps("status", `{"k":"2"}`, "1"), refuses("status", `["a",1,["1"],null]`, invalid("a", "status"), invalid("Array", "status"), invalid("", "status")),
+		ignores("status", `[1]`, "1"), ignores("status", `{"k":"2"}`, "1"), refuses("status", `["a",1,["1"],null]`, invalid("a", "status"), invalid("Array", "status"), invalid("", "status")),
 		refuses("status", `"00"`, invalid("00", "status")), refuses("visibility", `" 0"`, invalid(" 0", "visibility")), takes("tax_class_id", `"00"`, "0"), refuses("status", `""`, empty("status")), refuses("status", `false`, empty("status")), refuses("status", `[]`, empty("status")),
 		takes("visibility", `1`, "1"), refuses("visibility", `5`, invalid("5", "visibility")), refuses("visibility", `null`, empty("visibility")),
 		takes("tax_class_id", `0`, "0"), takes("tax_class_id", `"4"`, "4"), refuses("tax_class_id", `1`, invalid("1", "tax_class_id")),
 
-		takes("custom_design", `"default/default"`, "default/default"), takes("custom_design", `""`, "null"), refuses("custom_design", `false`, invalid("", "custom_design")), keeps("custom_design", `[""]`, ""), refuses("custom_design", `["x"]`, invalid("x", "custom_design")),
+		takes("custom_design", `"default/default"`, "default/default"), takes("custom_design", `""`, "null"), refuses("custom_design", `false`, invalid("", "custom_design")), ignores("custom_design", `[""]`, ""), refuses("custom_design", `["x"]`, invalid("x", "custom_design")),
 		refuses("custom_design", `"Default/default"`, invalid("Default/default", "custom_design")), refuses("custom_design", `0`, invalid("0", "custom_design")),
 		takes("page_layout", `"empty"`, "empty"), takes("page_layout", `null`, "null"), refuses("page_layout", `"foo"`, invalid("foo", "page_layout")),
 		takes("options_container", `"container2"`, "container2"), takes("options_container", `null`, "null"), refuses("options_container", `false`, invalid("", "options_container")), refuses("options_container", `[""]`, invalid("", "options_container")),
@@ -130,7 +130,7 @@ func productValues() []productValue {
 		takes("country_of_manufacture", `"DE"`, "DE"), takes("country_of_manufacture", `""`, "null"), refuses("country_of_manufacture", `"de"`, invalid("de", "country_of_manufacture")),
 		refuses("country_of_manufacture", `"XX"`, invalid("XX", "country_of_manufacture")), refuses("country_of_manufacture", `"DE "`, invalid("DE ", "country_of_manufacture")),
 		takes("msrp_enabled", `2`, "2"), productValue{field: "msrp_enabled", json: `"01"`, want: "01", documented: "1"}, productValue{field: "gift_message_available", json: `" 1"`, want: " 1", documented: "1"},
-		keeps("country_of_manufacture", `["DE"]`, "FR"), refuses("country_of_manufacture", `["DE","XX"]`, invalid("XX", "country_of_manufacture")), takes("msrp_enabled", `null`, "null"), refuses("msrp_enabled", `3`, invalid("3", "msrp_enabled")), refuses("msrp_enabled", `""`, invalid("", "msrp_enabled")),
+		ignores("country_of_manufacture", `["DE"]`, "FR"), refuses("country_of_manufacture", `["DE","XX"]`, invalid("XX", "country_of_manufacture")), takes("msrp_enabled", `null`, "null"), refuses("msrp_enabled", `3`, invalid("3", "msrp_enabled")), refuses("msrp_enabled", `""`, invalid("", "msrp_enabled")),
 		takes("msrp_display_actual_price_type", `4`, "4"), refuses("msrp_display_actual_price_type", `0`, invalid("0", "msrp_display_actual_price_type")),
 		refuses("msrp_display_actual_price_type", `[]`, invalid("Array", "msrp_display_actual_price_type")), refuses("msrp_display_actual_price_type", `[1]`, invalid("Array", "msrp_display_actual_price_type")),
 		takes("gift_message_available", `0`, "0"), takes("gift_message_available", `null`, "null"), refuses("gift_message_available", `2`, invalid("2", "gift_message_available")), refuses("gift_message_available", `""`, invalid("", "gift_message_available")),
@@ -143,7 +143,7 @@ func productValues() []productValue {
 	for _, field := range []string{"special_to_date", "news_from_date", "news_to_date", "custom_design_from", "custom_design_to"} {
 		values = append(values,
 			takes(field, `"2012-02-30"`, "2012-03-01 00:00:00"), takes(field, `true`, "1970-01-01 00:00:01"),
-			takes(field, `null`, "null"), takes(field, `""`, "null"), takes(field, `0`, "null"), takes(field, `"0"`, "null"), keeps(field, `[]`, stored[field]), takes(field, `false`, ""),
+			takes(field, `null`, "null"), takes(field, `""`, "null"), takes(field, `0`, "null"), takes(field, `"0"`, "null"), ignores(field, `[]`, stored[field]), takes(field, `false`, ""),
 			refuses(field, `"x"`, fmt.Sprintf(`400 Invalid date in the "%s" field.`, field)))
 	}
 	return values
@@ -364,23 +364,23 @@ func TestProductPriceLists(t *testing.T) {
 // (products 5.6 and 8). Each step writes and then reads a field.
 func TestProductSideEffects(t *testing.T) {
 	type write struct{ target, body, read, want string }
-	const began, fresh = "special_from_date:2012-01-01 00:00:00", "special_from_date:2013-02-03 04:05:00"
+	const stored, renewed = "special_from_date:2012-01-01 00:00:00", "special_from_date:2013-02-03 04:05:00"
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		for name, steps := range map[string][]write{
 			"a special price begins with any save": {
-				{"/products/2", `{"special_from_date":null}`, "/products/2?special_from_date", fresh},
-				{"/products/2", `{"special_from_date":"2012-01-01"}`, "/products/2?special_from_date", began},
-				{"/products/2", `{"special_price":""}`, "/products/2?special_from_date", began},
+				{"/products/2", `{"special_from_date":null}`, "/products/2?special_from_date", renewed},
+				{"/products/2", `{"special_from_date":"2012-01-01"}`, "/products/2?special_from_date", stored},
+				{"/products/2", `{"special_price":""}`, "/products/2?special_from_date", stored},
 				{"/products/2", `{"special_from_date":""}`, "/products/2?special_from_date", "special_from_date:null"},
 				{"/products/2", `{"special_price":0}`, "/products/2?special_from_date", "special_from_date:null"},
-				{"/products/2", `{"name":"A stored 0 counts"}`, "/products/2?special_from_date", fresh},
+				{"/products/2", `{"name":"A stored 0 counts"}`, "/products/2?special_from_date", renewed},
 			},
 			"at a store view a special price begins only when its start is removed": {
-				{"/products/2/store/2", `{"name":"x"}`, "/products/2/store/2?special_from_date", began},
-				{"/products/2/store/2", `{"special_from_date":""}`, "/products/2/store/2?special_from_date", fresh},
-				{"/products/2/store/2", `{"name":"y"}`, "/products/2/store/1?special_from_date", fresh},
-				{"/products/2/store/2", `{"name":"z"}`, "/products/2/store/3?special_from_date", began},
-				{"/products/2/store/2", `{"special_from_date":false}`, "/products/2/store/2?special_from_date", began},
+				{"/products/2/store/2", `{"name":"x"}`, "/products/2/store/2?special_from_date", stored},
+				{"/products/2/store/2", `{"special_from_date":""}`, "/products/2/store/2?special_from_date", renewed},
+				{"/products/2/store/2", `{"name":"y"}`, "/products/2/store/1?special_from_date", renewed},
+				{"/products/2/store/2", `{"name":"z"}`, "/products/2/store/3?special_from_date", stored},
+				{"/products/2/store/2", `{"special_from_date":false}`, "/products/2/store/2?special_from_date", stored},
 			},
 			"an empty url_key is generated again": {
 				{"/products/1", `{"name":"Other Name"}`, "/products/1?url_key", "url_key:steel-kettle"},

@@ -75,9 +75,9 @@ func (m *labeledShop) readCases() []readCase {
 			return n
 		}
 	}
-	customer, whoseCustomer := of(adapter.Customers)
-	address, whoseAddress := of(adapter.CustomerAddresses)
-	order, whoseOrder := of(adapter.Orders)
+	customer, customerLabel := of(adapter.Customers)
+	address, addressLabel := of(adapter.CustomerAddresses)
+	order, orderLabel := of(adapter.Orders)
 	orderAddress := func(c caller, p []string) bool {
 		return order(c, p) && slices.ContainsFunc(m.data.Records[adapter.OrderAddresses], func(rec adapter.Record) bool {
 			return rec.Get("parent_id").Text() == p[0] && strings.EqualFold(rec.Get("address_type").Text(), p[1])
@@ -85,11 +85,11 @@ func (m *labeledShop) readCases() []readCase {
 	}
 	ownAddresses := count(adapter.CustomerAddresses, "customer_id")
 	// Customer Dot has no address.
-	whoseAddresses := func(c caller, p []string) ownerLabel {
+	addressesLabel := func(c caller, p []string) ownerLabel {
 		if ownAddresses(c, p) == 0 {
 			return unlabeled
 		}
-		return whoseCustomer(c, p)
+		return customerLabel(c, p)
 	}
 
 	customers, addresses, orders := m.ids(adapter.Customers), m.ids(adapter.CustomerAddresses), m.ids(adapter.Orders)
@@ -104,10 +104,10 @@ func (m *labeledShop) readCases() []readCase {
 		return ok && c.maySee(of, "")
 	}
 	all := []readCase{
-		{path: "/customers/:id", parameters: [][]string{customers}, finds: customer, label: whoseCustomer},
+		{path: "/customers/:id", parameters: [][]string{customers}, finds: customer, label: customerLabel},
 		{path: "/customers", entries: count(adapter.Customers, "")},
-		{path: "/customers/addresses/:id", parameters: [][]string{addresses}, finds: address, label: whoseAddress},
-		{path: "/customers/:customer_id/addresses", parameters: [][]string{customers}, finds: customer, entries: ownAddresses, label: whoseAddresses},
+		{path: "/customers/addresses/:id", parameters: [][]string{addresses}, finds: address, label: addressLabel},
+		{path: "/customers/:customer_id/addresses", parameters: [][]string{customers}, finds: customer, entries: ownAddresses, label: addressesLabel},
 
 		{path: "/products/:id", parameters: [][]string{products}, finds: product},
 		{path: "/products/:id/store/:store", parameters: [][]string{products, views}, finds: productIn},
@@ -128,13 +128,13 @@ func (m *labeledShop) readCases() []readCase {
 		{path: "/stockitems/:id", parameters: [][]string{products}, finds: product, label: func(caller, []string) ownerLabel { return adminLabel }},
 		{path: "/stockitems", entries: func(caller, []string) int { return len(m.data.Records[adapter.StockItems]) }},
 
-		{path: "/orders/:id", parameters: [][]string{orders}, finds: order, label: whoseOrder},
+		{path: "/orders/:id", parameters: [][]string{orders}, finds: order, label: orderLabel},
 		{path: "/orders", entries: count(adapter.Orders, "")},
-		{path: "/orders/:id/items", parameters: [][]string{orders}, finds: order, entries: count(adapter.OrderItems, "order_id"), label: whoseOrder},
-		{path: "/orders/:order_id/addresses/:address_type", parameters: [][]string{orders, {"billing", "shipping", "SHIPPING", "1", "3", "%25", "_______"}}, finds: orderAddress, label: whoseOrder},
-		{path: "/orders/:order_id/addresses", parameters: [][]string{orders}, finds: order, entries: count(adapter.OrderAddresses, "parent_id"), label: whoseOrder},
+		{path: "/orders/:id/items", parameters: [][]string{orders}, finds: order, entries: count(adapter.OrderItems, "order_id"), label: orderLabel},
+		{path: "/orders/:order_id/addresses/:address_type", parameters: [][]string{orders, {"billing", "shipping", "SHIPPING", "1", "3", "%25", "_______"}}, finds: orderAddress, label: orderLabel},
+		{path: "/orders/:order_id/addresses", parameters: [][]string{orders}, finds: order, entries: count(adapter.OrderAddresses, "parent_id"), label: orderLabel},
 		{path: "/orders/comments/:id", parameters: [][]string{m.ids(adapter.OrderComments)}, finds: func(_ caller, p []string) bool { return p[0] != absent }},
-		{path: "/orders/:id/comments", parameters: [][]string{orders}, finds: order, entries: count(adapter.OrderComments, "parent_id"), label: whoseOrder},
+		{path: "/orders/:id/comments", parameters: [][]string{orders}, finds: order, entries: count(adapter.OrderComments, "parent_id"), label: orderLabel},
 	}
 	for _, route := range contract.Routes(contract.StandardFields()) {
 		for i := range all {

@@ -23,18 +23,18 @@ import (
 // newReplyCache returns a cache in memory with the clock now.
 func newReplyCache(t testing.TB, now func() time.Time) *cache.Cache {
 	t.Helper()
-	kept, err := cache.New(t.Context(), cache.Options{
+	replies, err := cache.New(t.Context(), cache.Options{
 		TTL: time.Hour, StaleTTL: time.Hour, MemoryBytes: 8 << 20, Registerer: prometheus.NewRegistry(), Now: now,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := kept.Close(); err != nil {
+		if err := replies.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return kept
+	return replies
 }
 
 // A cachedPair is two services on one store, one with a reply cache and one without.
@@ -50,7 +50,7 @@ func openCachedPair(t testing.TB, d *contract.Dialect, with mapping.Settings) ca
 }
 
 // guestRead returns what a Guest reads at target, and the cache outcome.
-func (s *shop) guestRead(target string) (text, kept string) {
+func (s *shop) guestRead(target string) (text, outcome string) {
 	r := s.serve(contract.Guest, "GET", target, "", "Accept", "application/json")
 	return fmt.Sprintf("%d %s %s", r.Status, r.ContentType, formKey.ReplaceAll(r.Body, []byte("form_key"))), r.CacheOutcome
 }
@@ -108,8 +108,8 @@ func TestCachedRepliesAfterWrites(t *testing.T) {
 				t.Run(write.name, func(t *testing.T) {
 					for _, target := range guestTargets() {
 						s.cached.guestRead(target)
-						if _, kept := s.cached.guestRead(target); kept != "hit" {
-							t.Errorf("%s is not cached: %q", target, kept)
+						if _, outcome := s.cached.guestRead(target); outcome != "hit" {
+							t.Errorf("%s is not cached: %q", target, outcome)
 						}
 					}
 					if r := s.cached.send(write.method, write.target, write.body); r.Status >= 300 {
@@ -118,8 +118,8 @@ func TestCachedRepliesAfterWrites(t *testing.T) {
 					s.uncached.service.InvalidateLists() // the other service wrote
 					for _, target := range guestTargets() {
 						want, _ := s.uncached.guestRead(target)
-						if got, kept := s.cached.guestRead(target); got != want {
-							t.Errorf("%s (%s)\ngot  %s\nwant %s", target, kept, got, want)
+						if got, outcome := s.cached.guestRead(target); got != want {
+							t.Errorf("%s (%s)\ngot  %s\nwant %s", target, outcome, got, want)
 						}
 					}
 				})
@@ -152,12 +152,12 @@ func TestCachedReplies(t *testing.T) {
 		{"Admin", "/products/3", contract.Admin, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var kept string
+			var outcome string
 			for range 2 {
-				kept = s.serve(c.role, "GET", c.target, "").CacheOutcome
+				outcome = s.serve(c.role, "GET", c.target, "").CacheOutcome
 			}
-			if kept != c.want {
-				t.Errorf("%q, want %q", kept, c.want)
+			if outcome != c.want {
+				t.Errorf("%q, want %q", outcome, c.want)
 			}
 		})
 	}
@@ -191,9 +191,9 @@ func TestCacheKeys(t *testing.T) {
 		{"another page", "/products?limit=2&page=2", nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, asked := read(c.target, c.header...)
-			if (got == first) != c.same || (asked == 0) != c.same {
-				t.Errorf("%d store reads, %s", asked, got)
+			got, reads := read(c.target, c.header...)
+			if (got == first) != c.same || (reads == 0) != c.same {
+				t.Errorf("%d store reads, %s", reads, got)
 			}
 		})
 	}
@@ -262,9 +262,9 @@ func TestScheduledPriceChanges(t *testing.T) {
 			for step := 0; step < 6*24*4; step++ {
 				for _, target := range []string{"/products/1?attrs=final_price_with_tax", "/products/2?attrs=final_price_with_tax", "/products?attrs=final_price_with_tax"} {
 					want, _ := s.uncached.guestRead(target)
-					got, kept := s.cached.guestRead(target)
+					got, outcome := s.cached.guestRead(target)
 					if got != want {
-						t.Fatalf("%s at %s (%s)\ngot  %s\nwant %s", target, with.Now().In(zone), kept, got, want)
+						t.Fatalf("%s at %s (%s)\ngot  %s\nwant %s", target, with.Now().In(zone), outcome, got, want)
 					}
 					seen[got] = true
 				}
@@ -316,8 +316,8 @@ func TestStaleReplies(t *testing.T) {
 		t.Errorf("after the time for stale replies: %d %s", r.Status, r.Body)
 	}
 	down.Store(false)
-	if _, kept := s.guestRead("/products/1"); kept != "miss" {
-		t.Errorf("after the backend is back: %s", kept)
+	if _, outcome := s.guestRead("/products/1"); outcome != "miss" {
+		t.Errorf("after the backend is back: %s", outcome)
 	}
 }
 

@@ -28,12 +28,12 @@ func satisfiesRule(rule *contract.Rule, n *codec.Node) bool {
 
 // isBetween compares numbers and numeric texts by value, and other texts byte by byte
 // with the written form of the limits.
-func isBetween(n *codec.Node, least, most string) bool {
+func isBetween(n *codec.Node, minText, maxText string) bool {
 	switch n.Kind {
 	case codec.True:
 		return true
 	case codec.False:
-		return least == "0"
+		return minText == "0"
 	case codec.Number, codec.Text:
 	default:
 		return false
@@ -44,10 +44,10 @@ func isBetween(n *codec.Node, least, most string) bool {
 		number, ok = numberLiteral(n), true
 	}
 	if !ok {
-		return text != "" && text >= least && text <= most
+		return text != "" && text >= minText && text <= maxText
 	}
-	low, _ := strconv.ParseFloat(least, 64)
-	high, _ := strconv.ParseFloat(most, 64)
+	low, _ := strconv.ParseFloat(minText, 64)
+	high, _ := strconv.ParseFloat(maxText, 64)
 	return number >= low && number <= high
 }
 

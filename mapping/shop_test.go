@@ -135,13 +135,13 @@ func openShop(t testing.TB, d *contract.Dialect) *shop {
 // adapter between the service and the store.
 func openShopWith(t testing.TB, d *contract.Dialect, s mapping.Settings, between func(adapter.Adapter) adapter.Adapter) *shop {
 	t.Helper()
-	data := demotest.Data(t)
-	db, path := openDemo(t)
-	var upstream adapter.Adapter = db.Adapter()
+	data := loadDemo(t)
+	db, path := openStore(t, data)
+	var backend adapter.Adapter = db.Adapter()
 	if between != nil {
-		upstream = between(upstream)
+		backend = between(backend)
 	}
-	opened := serveShop(t, d, s, data, db, upstream)
+	opened := serveShop(t, d, s, data, db, backend)
 	opened.path = path
 	return opened
 }

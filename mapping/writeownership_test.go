@@ -168,19 +168,19 @@ func (m *labeledShop) notFoundUnlessOwn(resource adapter.Resource) func(caller, 
 // expectedRefusal returns the entries, joined by "; ", with which a caller's request is
 // refused, or "" if it succeeds.
 func (m *labeledShop) expectedRefusal(r *contract.Route, method contract.Method, c caller, p []string, w *writeCase) string {
-	told := func(key contract.FaultKey) string {
+	text := func(key contract.FaultKey) string {
 		f := m.dialect.Fault(key)
 		return fmt.Sprintf("%d %s", f.Code, f.Message)
 	}
 	switch access := r.Access(m.dialect, c.role, method); {
 	case access == contract.Deny:
-		return told(contract.AccessDenied)
+		return text(contract.AccessDenied)
 	case access == contract.NotSupported, access == contract.NotSupportedLate:
-		return told(contract.MethodNotSupported)
+		return text(contract.MethodNotSupported)
 	case access == contract.DenyLate:
-		return told(contract.UpdateNotSupportedForRole)
+		return text(contract.UpdateNotSupportedForRole)
 	case access == contract.NotImplemented:
-		return told(r.Unimplemented)
+		return text(r.Unimplemented)
 	case w.refused != nil:
 		return w.refused(c, p)
 	default:
