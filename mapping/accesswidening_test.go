@@ -15,7 +15,7 @@ import (
 )
 
 // idSpellings returns id in all spellings that the store takes for the same number, and
-// in others that it does not take for a number (wire 2, "Ids").
+// in others that it does not take for a number (wire 2.3).
 func idSpellings(id string) []string {
 	var escaped strings.Builder
 	for _, digit := range []byte(id) {

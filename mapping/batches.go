@@ -54,10 +54,10 @@ const (
 	echoBytesPerLevel = 4
 )
 
-// echo returns the id that an error entry shows: the value as sent (stock 2.4), or null
-// if a small request could make it large. A reply repeats the keys and the indentation of
-// all outer levels at each value, and an item with many faults repeats its id in each
-// entry.
+// echo returns the id that an error entry shows: the value as sent (stock_orders 2.4), or
+// null if a small request could make it large. A reply repeats the keys and the
+// indentation of all outer levels at each value, and an item with many faults repeats its
+// id in each entry.
 func echo(id *codec.Node) codec.Node {
 	if echoSize(id, 0) > maxEchoBytes {
 		return codec.Node{}

@@ -49,8 +49,8 @@ func failed(id, fault string) string {
 func success(entries ...string) string  { return `{"success":[` + strings.Join(entries, ",") + `]}` }
 func failures(entries ...string) string { return `{"error":[` + strings.Join(entries, ",") + `]}` }
 
-// TestBatchItems checks the table of stock 2.4 row by row: one entry, its echo and its
-// messages.
+// TestBatchItems checks the table of stock_orders 2.4 row by row: one entry, its echo and
+// its messages.
 func TestBatchItems(t *testing.T) {
 	const (
 		invalid  = `400 Invalid value for "item_id" in request.`
@@ -169,8 +169,8 @@ func TestEmptyBatchItemSavesNothing(t *testing.T) {
 	}
 }
 
-// TestBatchBodies checks which entries a body holds (stock 2.4, wire 6.4 and 11). Each
-// body names item 1, which exists. want is the JSON reply.
+// TestBatchBodies checks which entries a body holds (stock_orders 2.4, wire 6.4 and 11).
+// Each body names item 1, which exists. want is the JSON reply.
 func TestBatchBodies(t *testing.T) {
 	const (
 		asJSON = "application/json"

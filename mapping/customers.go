@@ -27,8 +27,7 @@ func newCustomers(d *contract.Dialect, fields *contract.Fields, backend *invalid
 }
 
 // customerKey parses the id in the path. A Customer must send exactly the digits of their
-// own id; an Admin may send anything that begins with the number (customers 1, "Ids in
-// the path").
+// own id; an Admin may send anything that begins with the number (customers 1.1).
 func (s *Service) customerKey(c *Call) (adapter.Key, error) {
 	id, own := c.Param("id"), ownerID(c.Principal)
 	if own != 0 && id != strconv.FormatInt(own, 10) {

@@ -20,7 +20,7 @@ func newCountryDirectory(backend *invalidatingAdapter, schemas *adapter.Schemas)
 	return d, err
 }
 
-// The allowed lengths of a country code (Limits, 2).
+// The allowed lengths of a country code (contract 9).
 const (
 	minCountryCode = 2
 	maxCountryCode = 3

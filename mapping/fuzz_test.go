@@ -163,7 +163,7 @@ func checkWellFormed(t testing.TB, what string, r mapping.Response) {
 }
 
 // checkStockValues checks the values of an item against the kinds of its attributes
-// (stock 2.1). Flags and backorders need only be integers, because an update of the
+// (stock_orders 2.1). Flags and backorders need only be integers, because an update of the
 // product stores values that it does not check (products 7.1).
 func checkStockValues(t *testing.T, item map[string]string) {
 	t.Helper()

@@ -9,7 +9,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A listLayout says how a list of records is written in JSON (Conventions 2).
+// A listLayout says how a list of records is written in JSON (contract 2, convention 2).
 type listLayout uint8
 
 const (

@@ -315,7 +315,7 @@ func (s *bodyShop) checkReadable(t testing.TB, what string, c bodyCall, location
 // refuse the value.
 func TestBadBodies(t *testing.T) {
 	t.Parallel()
-	sample := newSample(t)
+	sample := nightly.NewSample(t)
 	testBadBodies(t, sample, openBodyShop(t, contract.Documented()), openBodyShop(t, contract.Magento()))
 	if !nightly.Whole() {
 		return
@@ -327,7 +327,7 @@ func TestBadBodies(t *testing.T) {
 	}
 }
 
-func testBadBodies(t *testing.T, sample *sample, documented, original *bodyShop) {
+func testBadBodies(t *testing.T, sample *nightly.Sample, documented, original *bodyShop) {
 	accepts := []string{"application/json", "text/xml", "text/plain"}
 	values := oddValues()
 	send := func(t *testing.T, c bodyCall, base, field string, in func(oddValue) oddValue) {
@@ -337,14 +337,14 @@ func testBadBodies(t *testing.T, sample *sample, documented, original *bodyShop)
 			if len(v.json) > 50_000 || c.name == "createCustomer" {
 				often = 100
 			}
-			if !sample.includes(often) {
+			if !sample.Takes(often) {
 				continue
 			}
 			v = in(v)
 			for contentType, body := range bodiesWith(t, base, field, v) {
 				what := fmt.Sprintf("%s %s, %s: %s in %s", c.method, c.path, field, v.name, contentType)
 				magentoReply := original.sendAndCheck(t, "magento "+what, c, "application/json", contentType, original.withUniqueValues(body))
-				accept := accepts[sample.random.IntN(len(accepts))]
+				accept := accepts[sample.IntN(len(accepts))]
 				r := documented.sendAndCheck(t, "documented "+what+" for "+accept, c, accept, contentType, documented.withUniqueValues(body))
 				if magentoReply.Status == 500 && len(magentoReply.Body) == 0 && r.Status/100 == 2 && c.name != "createOrderComment" {
 					t.Errorf("%s: %d where the original crashes", what, r.Status)

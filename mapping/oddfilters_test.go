@@ -17,31 +17,6 @@ import (
 // an internal error, whatever it sends. A run for a commit sends another sample each
 // time, to SQLite. The nightly run sends forty times as many, which is all of most kinds,
 // to every engine.
-var oddSeed = flag.Uint64("odd.seed", 0, "the sample of odd requests to send; 0 for another each time")
-
-// A sample selects some of the odd requests.
-type sample struct{ random *rand.Rand }
-
-func newSample(t testing.TB) *sample {
-	t.Helper()
-	seed := *oddSeed
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
-	t.Logf("repeat with -odd.seed=%d", seed)
-	return &sample{rand.New(rand.NewPCG(seed, 0))}
-}
-
-// includes reports whether to send the next request, of which a run sends one in oneIn.
-func (s *sample) includes(oneIn int) bool {
-	switch {
-	case nightly.Whole():
-		oneIn = max(oneIn/40, 1)
-	case testing.Short():
-		oneIn *= 4
-	}
-	return s.random.IntN(oneIn) == 0
-}
 
 // onAllEngines runs a test in each dialect on a shop of its own, and in the nightly run
 // also on each engine.
@@ -98,7 +73,7 @@ func TestOddFilters(t *testing.T) {
 	operators := []string{"eq", "neq", "like", "nlike", "in", "nin", "gt", "lt", "gteq", "lteq", "from", "to", "from][]=0&filter[1][to", "datetime]=1&filter[1][to", "finset", "regexp", "seq", "sneq", "null", "notnull", "moreq", ""}
 	const oneIn = 1500
 	onAllEngines(t, func(t *testing.T, s *shop) {
-		sample := newSample(t)
+		sample := nightly.NewSample(t)
 		routes := contract.Routes(contract.StandardFields())
 		for _, l := range modifiedLists() {
 			if l.modifiers != applied {
@@ -117,7 +92,7 @@ func TestOddFilters(t *testing.T) {
 					}
 					for _, operand := range oddOperands() {
 						for _, operator := range operators {
-							if !sample.includes(oneIn) {
+							if !sample.Takes(oneIn) {
 								continue
 							}
 							target := fmt.Sprintf("%s?filter[1][attribute]=%s&filter[1][%s]=%s&order=%[2]s&dir=desc", l.target, field.Name, operator, operand)

@@ -501,7 +501,7 @@ func TestBatchWithoutBackend(t *testing.T) {
 }
 
 // TestBatchFailure checks that an item that cannot be saved gets one entry, and that the
-// others are saved (stock 2.4).
+// others are saved (stock_orders 2.4).
 func TestBatchFailure(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {

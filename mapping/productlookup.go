@@ -54,7 +54,7 @@ func isVisible(product adapter.Record) bool {
 	return product.Get("status").Int() == enabled && visibility > notVisible && visibility <= visibleEverywhere
 }
 
-// Values of status and visibility (Allowed values).
+// Values of status and visibility (contract 3.3).
 const (
 	enabled           = 1
 	notVisible        = 1

@@ -63,7 +63,7 @@ func TestStockDataOfNewProducts(t *testing.T) {
 		"use_config_qty_increments", "1", "qty_increments", "0.0000", "use_config_enable_qty_inc", "1", "enable_qty_increments", "0", "is_decimal_divided", "0", "stock_id", "1"}
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		omitted := outOfTheBox
-		if s.documented() { // stored as if it were managed (README, stock_data)
+		if s.documented() { // stored as if it were managed (rulings 13)
 			omitted = []string{"qty", "5.0000", "is_in_stock", "1", "stock_status_changed_auto", "0", "manage_stock", "0", "use_config_manage_stock", "1"}
 		}
 		for i, c := range []struct {

@@ -74,7 +74,7 @@ type productValue struct {
 	want        string   // "" means missing
 	refused     []string // the entries before the summary
 	// otherType reports that the value has another type. The magento dialect stores
-	// nothing of it; the documented dialect refuses it (README, a value of another kind).
+	// nothing of it; the documented dialect refuses it (rulings 10).
 	otherType bool
 	// documented is want in the documented dialect, or "" if that is the same.
 	documented string

@@ -99,8 +99,8 @@ const denied4 = "AD AD AD AD"
 //	late    405 does not support, after the checks of the body
 //	denied  403 does not support, after the checks of the body
 //
-// documented is set where the dialects differ (README rulings; wire 15; customers 1;
-// stock 1.7; product_parts 3.6 and 4.4). formats are the default formats of the
+// documented is set where the dialects differ (rulings 6 and 7; wire 15; customers 1;
+// stock_orders 1.7; product_parts 3.6 and 4.4). formats are the default formats of the
 // specification: GET POST PUT DELETE and others.
 func matrix() []matrixRow {
 	read := cells{"served NI NI NI", "served AD AD AD", denied4}

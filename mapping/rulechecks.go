@@ -11,8 +11,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// satisfiesRule reports whether a value that was sent satisfies rule (stock 2.3, details
-// of the rules).
+// satisfiesRule reports whether a value that was sent satisfies rule (stock_orders 2.3,
+// details of the rules).
 func satisfiesRule(rule *contract.Rule, n *codec.Node) bool {
 	switch rule.Check {
 	case contract.Between:
@@ -88,7 +88,7 @@ func numberLiteral(n *codec.Node) float64 {
 }
 
 // messageValue returns a value as a message shows it: for lists and records their values,
-// flattened (stock 2.3).
+// flattened (stock_orders 2.3).
 func messageValue(n *codec.Node) string {
 	if n.Kind != codec.Struct {
 		return n.String()

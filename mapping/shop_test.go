@@ -88,6 +88,13 @@ func loadDemo(t testing.TB) *adapter.Dataset {
 	return data
 }
 
+// openDemo opens the demo store, and returns the path of its SQLite file.
+func openDemo(t testing.TB) (db *sqlstore.DB, path string) {
+	t.Helper()
+	path = strings.TrimPrefix(demotest.SQLite(t), "sqlite:")
+	return openFile(t, path, nil), path
+}
+
 // openStore opens a store that holds data, and returns the path of its SQLite file.
 func openStore(t testing.TB, data *adapter.Dataset) (db *sqlstore.DB, path string) {
 	t.Helper()
@@ -105,7 +112,7 @@ func openStoreOf(t testing.TB, data *adapter.Dataset, schemas *adapter.Schemas) 
 	return db, path
 }
 
-// openFile opens the SQLite file path, and closes it when the test ends.
+// openFile opens an SQLite file for the duration of a test.
 func openFile(t testing.TB, path string, schemas *adapter.Schemas) *sqlstore.DB {
 	t.Helper()
 	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: path, MediaDir: sqlstore.MediaDir(path), Migrate: true, Schemas: schemas})
@@ -135,8 +142,8 @@ func openShop(t testing.TB, d *contract.Dialect) *shop {
 // adapter between the service and the store.
 func openShopWith(t testing.TB, d *contract.Dialect, s mapping.Settings, between func(adapter.Adapter) adapter.Adapter) *shop {
 	t.Helper()
-	data := loadDemo(t)
-	db, path := openStore(t, data)
+	data := demotest.Data(t)
+	db, path := openDemo(t)
 	var backend adapter.Adapter = db.Adapter()
 	if between != nil {
 		backend = between(backend)

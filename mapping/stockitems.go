@@ -87,9 +87,10 @@ const (
 	otherItem                      // another item, or a value that cannot be an id
 )
 
-// resolveItemID resolves the item_id in the body of an update of the item key (stock
-// 2.3). Only the store knows whether the id belongs to another item. It can be asked
-// before the update, outside the transaction, because nothing is changed in either case.
+// resolveItemID resolves the item_id in the body of an update of the item key
+// (stock_orders 2.3). Only the store knows whether the id belongs to another item. It can
+// be asked before the update, outside the transaction, because nothing is changed in
+// either case.
 func (items *stockItems) resolveItemID(ctx context.Context, key adapter.Key, body *codec.Node) (itemReference, error) {
 	id, sent := body.Get("item_id")
 	if !sent {
@@ -193,7 +194,7 @@ func (s *Service) updateBatchItem(ctx context.Context, c *Call, entry *codec.Nod
 }
 
 // parseBatchItemID returns the item_id of a batch entry: the integer part of any number
-// (stock 2.4).
+// (stock_orders 2.4).
 func (items *stockItems) parseBatchItemID(n *codec.Node) (int64, *contract.Fault) {
 	key := contract.ItemIDInvalid
 	whole, ok := integerPart(n)

@@ -58,8 +58,9 @@ func TestGetStockItem(t *testing.T) {
 	})
 }
 
-// TestEmptySelection checks a selection without fields: the README's ruling in the
-// documented dialect, and in magento a crash of the original if there is a record.
+// TestEmptySelection checks a selection without fields. The documented dialect replies
+// with records without fields (rulings 9); in magento it is a crash of the original if
+// there is a record.
 func TestEmptySelection(t *testing.T) {
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, attrs := range []string{"attrs=nope", "attrs=", "attrs=created_at,updated_at", "attrs[]=nope"} {

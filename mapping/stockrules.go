@@ -22,7 +22,7 @@ type StockSettings struct {
 }
 
 // stockRules validate the fields of a stock item and determine the side effects of a save
-// (stock 2.3).
+// (stock_orders 2.3).
 type stockRules struct {
 	*resource
 	settings StockSettings

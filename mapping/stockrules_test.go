@@ -41,8 +41,8 @@ func flags() []string {
 		"use_config_manage_stock", "use_config_qty_increments", "use_config_enable_qty_inc"}
 }
 
-// fieldValues returns the values that stock 2.3 says each field with a rule accepts and
-// refuses.
+// fieldValues returns the values that stock_orders 2.3 says each field with a rule
+// accepts and refuses.
 func fieldValues() map[string][]fieldValue {
 	fields := map[string][]fieldValue{
 		"qty": {
@@ -223,7 +223,7 @@ func TestRequiredQty(t *testing.T) {
 	})
 }
 
-// TestXMLFields checks updates with XML elements and attributes (stock 2.3).
+// TestXMLFields checks updates with XML elements and attributes (stock_orders 2.3).
 func TestXMLFields(t *testing.T) {
 	tests := []struct {
 		name, body string
@@ -263,8 +263,8 @@ func TestXMLFields(t *testing.T) {
 	})
 }
 
-// TestItemIDInSingleUpdate checks the table in stock 2.3; each body also sets the stock
-// to 7.
+// TestItemIDInSingleUpdate checks the table in stock_orders 2.3; each body also sets the
+// stock to 7.
 func TestItemIDInSingleUpdate(t *testing.T) {
 	const saved, ignored, refused = "saved", "ignored", "500 Resource internal error."
 	const otherKind = `400 Invalid value for "item_id" in request.`
@@ -324,8 +324,8 @@ func TestItemIDInSingleUpdate(t *testing.T) {
 	})
 }
 
-// TestSideEffects checks what a save changes in addition (stock 2.3). Each row stores the
-// item, then updates it once.
+// TestSideEffects checks what a save changes in addition (stock_orders 2.3). Each row
+// stores the item, then updates it once.
 func TestSideEffects(t *testing.T) {
 	own := func(name string, v any) itemValues { return itemValues{name: v, "use_config_" + name: 0} }
 	tests := []struct {

@@ -11,11 +11,11 @@ import (
 // trimCutset is what the length rules trim from a text.
 const trimCutset = " \t\n\r\x00\v"
 
-// streetSeparator joins the further lines of a street into the second (Resources /
-// Customer address).
+// streetSeparator joins the further lines of a street into the second (contract
+// 3.2).
 const streetSeparator = "; "
 
-// maxStreetLines is the number of lines of a street (customers 6, "Street").
+// maxStreetLines is the number of lines of a street (customers 6.2).
 const maxStreetLines = 2
 
 // parseStreet returns the lines of a street that was sent as a list. They are valid if
