@@ -64,7 +64,7 @@
 //   - field: a member of a record on the wire. An attribute is its counterpart in the
 //     store; computed fields have none.
 //   - fingerprint: a hash of everything in a request that its reply may depend on.
-//   - list modifiers: the query parameters that filter, sort, page or cut a list.
+//   - list modifiers: the query parameters that filter, sort and page a list.
 //   - original: the shop software whose observed behavior the contract describes. A
 //     legacy system is one installation of it.
 //   - position: the place in a list at which a page begins. The list cache maps its offset

@@ -82,9 +82,9 @@ func (p *orderPart) listForOrder(ctx context.Context, c *Call, order adapter.Key
 	return p.listReply(c, arrayOfRecords, records)
 }
 
-// addressesOrder returns the key of the order in the path of a call for addresses, if the
+// addressesOrderKey returns the key of the order in the path of a call for addresses, if the
 // caller may see it. The original rounds a fractional id there.
-func (s *Service) addressesOrder(ctx context.Context, c *Call) (adapter.Key, error) {
+func (s *Service) addressesOrderKey(ctx context.Context, c *Call) (adapter.Key, error) {
 	read := numeric.ID
 	if s.dialect.IDsCut {
 		read = numeric.IDRounded
@@ -92,9 +92,9 @@ func (s *Service) addressesOrder(ctx context.Context, c *Call) (adapter.Key, err
 	return s.orderKey(ctx, c, read, "order_id")
 }
 
-// partOrder is like addressesOrder for items and comments, where the original truncates a
+// partOrderKey is like addressesOrderKey for items and comments, where the original truncates a
 // fractional id.
-func (s *Service) partOrder(ctx context.Context, c *Call) (adapter.Key, error) {
+func (s *Service) partOrderKey(ctx context.Context, c *Call) (adapter.Key, error) {
 	read := numeric.ID
 	if s.dialect.IDsCut {
 		read = numeric.IDPart
@@ -126,7 +126,7 @@ func (s *Service) listOrderComments(ctx context.Context, c *Call) (*Reply, error
 // listOrderPart looks up the order before it parses the list modifiers (stock_orders
 // 1.5).
 func (s *Service) listOrderPart(ctx context.Context, c *Call, part *orderPart) (*Reply, error) {
-	order, err := s.partOrder(ctx, c)
+	order, err := s.partOrderKey(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (s *Service) listOrderAddresses(ctx context.Context, c *Call) (*Reply, erro
 	if err != nil {
 		return nil, err
 	}
-	order, err := s.addressesOrder(ctx, c)
+	order, err := s.addressesOrderKey(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (s *Service) listOrderAddresses(ctx context.Context, c *Call) (*Reply, erro
 // getOrderAddress handles GET /orders/:order_id/addresses/:address_type. The comparison
 // of the type ignores case, like all comparisons of the store.
 func (s *Service) getOrderAddress(ctx context.Context, c *Call) (*Reply, error) {
-	order, err := s.addressesOrder(ctx, c)
+	order, err := s.addressesOrderKey(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -28,8 +28,8 @@ func (p *productWrites) newPriceList(field string, rules []contract.SetRule, twi
 	return priceList{field: field, attributeIndex: at, entrySchema: p.schema.Attributes[at].Nested, rules: rules, duplicateFault: twice}
 }
 
-// entries returns the entries of a price list that was sent, or nil if the value is not a
-// list.
+// entries returns the members of a field that was sent as a list or record, or nil for any
+// other value.
 func (w *productWrite) entries(field string) []codec.Member {
 	n, ok := w.body.Get(field)
 	if !ok {

@@ -117,9 +117,9 @@ func (w *productWrite) applyGiftMessageConfig(current, next adapter.Record) {
 	}
 }
 
-// generatesURLKey reports whether a save generates the url_key from the name, which is so
+// needsURLKey reports whether a save generates the url_key from the name, which is so
 // if the body holds none and the product has none. current is nil for a new product.
-func (w *productWrite) generatesURLKey(current *adapter.Record) bool {
+func (w *productWrite) needsURLKey(current *adapter.Record) bool {
 	if sent, ok := w.body.Get("url_key"); ok {
 		return isMissing(sent)
 	}
@@ -133,7 +133,7 @@ func (w *productWrite) sendsUnusableURLKey() bool {
 }
 
 func (w *productWrite) generateURLKey(current, next adapter.Record) {
-	if w.generatesURLKey(&current) || w.sendsUnusableURLKey() && !(w.dialect.URLKeyByWebsite && w.hasNoWebsite) {
+	if w.needsURLKey(&current) || w.sendsUnusableURLKey() && !(w.dialect.URLKeyByWebsite && w.hasNoWebsite) {
 		next.Set("url_key", w.urlKey(valueAfter(current, next, "name").Text()))
 	}
 }

@@ -56,7 +56,7 @@ func (w *productWrite) crashesOriginal() bool {
 		n, ok := w.body.Get(field)
 		return ok && n.Kind == codec.Struct && len(n.Members) > 0
 	}
-	if w.current == nil && filled("type_id") || w.generatesURLKey(w.current) && filled("name") {
+	if w.current == nil && filled("type_id") || w.needsURLKey(w.current) && filled("name") {
 		return true
 	}
 	if data, ok := w.sentValue("stock_data"); ok && data.Kind != codec.Struct && (data.Kind != codec.False || w.dialect.OneValueEach) {
@@ -194,8 +194,8 @@ func isIgnoredList(rule *productRule, n *codec.Node) bool {
 	}
 }
 
-// checkPriceList checks the field of a price list like other fields of the product
-// (products 5.3, step 8, and wire 6.6).
+// checkPriceList checks that a price list applies to the product's type and, in the
+// documented dialect, that it is not a boolean (products 5.3, step 8, and wire 6.6).
 func (w *productWrite) checkPriceList(list *priceList) {
 	n, sent := w.sentValue(list.field)
 	switch {

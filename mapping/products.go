@@ -55,8 +55,8 @@ func newProducts(d *contract.Dialect, fields *contract.Fields, backend *invalida
 	return p, nil
 }
 
-// of returns the view for a role.
-func (p *products) of(role contract.Role) *resource {
+// viewFor returns the view for a role.
+func (p *products) viewFor(role contract.Role) *resource {
 	if role == contract.Admin {
 		return &p.resource
 	}
@@ -65,7 +65,7 @@ func (p *products) of(role contract.Role) *resource {
 
 // getProduct handles GET /products/:id, with or without a store view.
 func (s *Service) getProduct(ctx context.Context, c *Call) (*Reply, error) {
-	return s.answerProduct(ctx, c, s.products.of(c.Principal.Role))
+	return s.answerProduct(ctx, c, s.products.viewFor(c.Principal.Role))
 }
 
 // answerProduct replies with the product in the path of c, as rendered by r.
@@ -98,7 +98,7 @@ func (s *Service) listProducts(ctx context.Context, c *Call) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := s.products.of(c.Principal.Role)
+	r := s.products.viewFor(c.Principal.Role)
 	wanted, err := r.listReader(c.Principal.Role).Parse(r.schema, &c.Query)
 	if err != nil {
 		return nil, err

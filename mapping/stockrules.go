@@ -234,8 +234,10 @@ func (l stockLevel) backorders() int64 {
 	return l.integer(l.rules.backorders)
 }
 
+// flag reports whether a flag will be set; at is the position of its attribute.
 func (l stockLevel) flag(at int) bool { return l.integer(at) != 0 }
 
+// integer returns the value that an integer attribute will have.
 func (l stockLevel) integer(at int) int64 {
 	if sent, ok := l.change.values[at]; ok {
 		return parseFlag(sent)
@@ -243,6 +245,7 @@ func (l stockLevel) integer(at int) int64 {
 	return l.current.Values[at].Int()
 }
 
+// amount returns the value that a decimal attribute will have.
 func (l stockLevel) amount(at int) float64 {
 	sent, ok := l.change.values[at]
 	switch {
