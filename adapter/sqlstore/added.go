@@ -16,7 +16,7 @@ import (
 // the key of the record, the attribute, the value as text and its folded form.
 // Without added attributes no statement names it.
 type valueTable struct {
-	name, owner string // owner is the column of the record's key
+	name, keyColumn string // owner is the column of the record's key
 }
 
 // maxAddedJoins bounds the added attributes of one statement. Each is joined up to
@@ -31,7 +31,7 @@ func (t *table) withAdded(e *engine, sb *sqlbuilder.SelectBuilder, q *adapter.Qu
 		return t
 	}
 	joined, joins := t, 0
-	for _, name := range named(q) {
+	for _, name := range queriedAttributes(q) {
 		at, ok := t.schema.Index(name)
 		if !ok || !t.schema.Attributes[at].Added {
 			continue
@@ -46,11 +46,11 @@ func (t *table) withAdded(e *engine, sb *sqlbuilder.SelectBuilder, q *adapter.Qu
 		}
 		// Not called as the attribute: engines cut long names.
 		added := "added_" + strconv.Itoa(at)
-		owner := added + "." + t.values.owner
-		sb.JoinWithOption(sqlbuilder.LeftJoin, t.values.name+" AS "+added, owner+" = "+t.key(), added+".attribute = "+sb.Var(name))
+		owner := added + "." + t.values.keyColumn
+		sb.JoinWithOption(sqlbuilder.LeftJoin, t.values.name+" AS "+added, owner+" = "+t.keyColumn(), added+".attribute = "+sb.Var(name))
 		kind := t.schema.Attributes[at].Kind
 		c := &joined.columns[at]
-		c.name = e.read(added+".value", kind)
+		c.name = e.cast(added+".value", kind)
 		c.null = owner + " IS NOT NULL AND " + added + ".value IS NULL"
 		if kind == adapter.KindText {
 			c.folded = added + ".value_folded"
@@ -63,7 +63,7 @@ func (t *table) withAdded(e *engine, sb *sqlbuilder.SelectBuilder, q *adapter.Qu
 const valuesBatch = 128
 
 // addValues gives the records the values of their added attributes.
-func (s *store) addValues(ctx context.Context, query querier, records []adapter.Record) error {
+func (s *store) addValues(ctx context.Context, query queryFunc, records []adapter.Record) error {
 	if !s.table.added {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (s *store) addValues(ctx context.Context, query querier, records []adapter.
 	return nil
 }
 
-func (s *store) addValueBatch(ctx context.Context, query querier, records []adapter.Record) error {
+func (s *store) addValueBatch(ctx context.Context, query queryFunc, records []adapter.Record) error {
 	key, _ := s.table.schema.Index(s.table.schema.Key)
 	byID := make(map[int64]adapter.Record, len(records))
 	ids := make([]any, 0, valuesBatch)
@@ -85,7 +85,7 @@ func (s *store) addValueBatch(ctx context.Context, query querier, records []adap
 	}
 	values := s.table.values
 	sb := s.db.engine.flavor.NewSelectBuilder()
-	sb.Select(values.owner, "attribute", "value").From(values.name).Where(sb.In(values.owner, filledUp(ids)...))
+	sb.Select(values.keyColumn, "attribute", "value").From(values.name).Where(sb.In(values.keyColumn, padToPowerOfTwo(ids)...))
 	text, arguments := sb.Build()
 	rows, err := query(ctx, text, arguments...)
 	if err != nil {
@@ -130,7 +130,7 @@ func (t *table) insertAdded(ctx context.Context, db *DB, tx *sql.Tx, r adapter.R
 		return nil
 	}
 	ib := db.engine.flavor.NewInsertBuilder()
-	ib.InsertInto(t.values.name).Cols(t.values.owner, "attribute", "value", "value_folded")
+	ib.InsertInto(t.values.name).Cols(t.values.keyColumn, "attribute", "value", "value_folded")
 	stored := false
 	for i := range t.schema.Attributes {
 		a := &t.schema.Attributes[i]
@@ -174,7 +174,7 @@ func (t *table) replaceAdded(ctx context.Context, db *DB, tx *sql.Tx, key adapte
 		return nil
 	}
 	sb := db.engine.flavor.NewDeleteBuilder().DeleteFrom(t.values.name)
-	text, arguments := sb.Where(sb.Equal(t.values.owner, int64(key)), sb.In("attribute", names...)).Build()
+	text, arguments := sb.Where(sb.Equal(t.values.keyColumn, int64(key)), sb.In("attribute", names...)).Build()
 	if _, err := db.exec(ctx, tx, text, arguments...); err != nil {
 		return err
 	}

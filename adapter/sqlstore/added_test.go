@@ -109,7 +109,7 @@ func addAdded(t testing.TB, db *DB, schemas *adapter.Schemas) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := db.writing.exec(t.Context(), "INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES (?, ?, ?, ?, ?)",
+			if _, err := db.writeStatements.exec(t.Context(), "INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES (?, ?, ?, ?, ?)",
 				2*n+2, 2, a.Name, value, folded); err != nil {
 				t.Fatal(err)
 			}
@@ -265,11 +265,11 @@ func TestStatementsOfAddedAttributes(t *testing.T) {
 				if err := db.Load(t.Context(), addedData(t, addedSchemas(t)), nil); err != nil {
 					t.Fatal(err)
 				}
-				before := len(db.reading.kept)
+				before := len(db.readStatements.prepared)
 				if err := c.read(db); err != nil {
 					t.Fatal(err)
 				}
-				if got := len(db.reading.kept) - before; got != c.want {
+				if got := len(db.readStatements.prepared) - before; got != c.want {
 					t.Errorf("%d statements, want %d", got, c.want)
 				}
 			})

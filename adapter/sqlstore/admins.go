@@ -11,7 +11,7 @@ import (
 var errUsername = errors.New("want 1 to 255 characters")
 
 // longestUsername is what the column takes, in characters.
-const longestUsername = 255
+const maxUsername = 255
 
 // AddAdmin stores an administrator who logs in with a password of the given hash, ""
 // for one who cannot, and returns the id: the given one, or when it is 0 the next that no token belongs to.
@@ -19,7 +19,7 @@ const longestUsername = 255
 // not count, Invalid, Unavailable, Internal.
 func (db *DB) AddAdmin(ctx context.Context, id adapter.Key, username, hash string) (added adapter.Key, err error) {
 	const op = "add admin"
-	if n := len([]rune(username)); n == 0 || n > longestUsername {
+	if n := len([]rune(username)); n == 0 || n > maxUsername {
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "username", Err: errUsername}
 	}
 	err = db.write(ctx, op, func(tx *sql.Tx) error {
@@ -30,12 +30,12 @@ func (db *DB) AddAdmin(ctx context.Context, id adapter.Key, username, hash strin
 			}
 		}
 		key, err := db.insert(ctx, tx, "admin", "admin_id", int64(id),
-			[]string{"username", "username_folded", "password_hash"}, []any{username, adapter.Fold(username), nothing(hash)})
+			[]string{"username", "username_folded", "password_hash"}, []any{username, adapter.Fold(username), nullIfZero(hash)})
 		if err != nil {
 			return err
 		}
 		if id != 0 {
-			err = db.moveCounters(ctx, tx.ExecContext, db.engine.counting.advance)
+			err = db.runForCounters(ctx, tx.ExecContext, db.engine.counters.advance)
 		}
 		added = adapter.Key(key)
 		return err

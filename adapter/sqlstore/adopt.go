@@ -12,28 +12,32 @@ import (
 	"github.com/portico-commerce/portico/adapter/sidestore"
 )
 
-// maxGivenKey bounds the keys that a backend may give: new records get greater ones,
-// and one document must not use up all there are.
-const maxGivenKey = 1<<53 - 1
+// maxExplicitKey is the greatest key that a caller may choose. New records get keys
+// greater than all existing ones, and a single record must not exhaust the range.
+const maxExplicitKey = 1<<53 - 1
 
-// Adopt stores a record that the backend has, and its parts, each with its entry, in
-// one transaction. The first is the root; or all are parts of a root that is there
-// already and that the entry of each names. Key 0 is the next free one; keys that are
-// given are passed by those that come later. The attribute Owner of a part gets the
-// root's key, and so does Entry.Owner; Entry.Root is the root's resource. Nothing is
-// derived, checked or dated as in a write of a client, but for created_at and
-// updated_at where a record has none, and for the lists of shoppers. It returns the
-// keys. Kinds: Conflict when a key, an id or a unique value is taken, Invalid,
-// Unsupported for images, whose bytes are not here, Unavailable, Internal.
+// Adopt stores records of the backend in the local replica, each with its entry in the
+// ID map, in one transaction, and returns their keys.
+//
+// Either the first record is a root and the others are its parts, or all are parts of
+// one existing root that the entry of each names. Key 0 means the next free key; keys
+// that the database chooses later are greater than any key given here. Adopt sets the
+// attribute Owner of a part and Entry.Owner to the root's key, and Entry.Root to the
+// root's resource. It checks and derives nothing that a client's write would, except
+// that records without created_at and updated_at get the present time and that the
+// product listing is kept up to date.
+//
+// Kinds: Conflict when a key, an id or a unique value is taken; Invalid; Unsupported
+// for images, whose files the local replica does not have; Unavailable; Internal.
 func (s *Side) Adopt(ctx context.Context, records []sidestore.Adopted) ([]adapter.Key, error) {
 	const op = "adopt records"
-	adopted, err := s.fitAll(op, records)
+	adopted, err := s.checkAdopted(op, records)
 	if err != nil || len(adopted) == 0 {
 		return nil, err
 	}
 	var keys []adapter.Key
 	err = s.db.write(ctx, op, func(tx *sql.Tx) error {
-		keys, err = s.db.newAdoption(tx, op).storeAll(ctx, adopted)
+		keys, err = s.db.newRecordImport(tx, op).storeAll(ctx, adopted)
 		return err
 	})
 	if err != nil {
@@ -43,13 +47,14 @@ func (s *Side) Adopt(ctx context.Context, records []sidestore.Adopted) ([]adapte
 }
 
 var (
-	errNoRecord = errors.New("no such resource of a backend")
-	errNoRoot   = errors.New("want one root before its parts, or parts of one root")
-	errGiven    = errors.New("a key that no record can have")
+	errNoRecord = errors.New("records of this resource cannot be stored this way")
+	errNoRoot   = errors.New("want one root followed by its parts, or parts of one existing root")
+	errKeyRange = errors.New("the key is out of range")
 )
 
-// fitAll returns records as adoption takes them.
-func (s *Side) fitAll(op string, records []sidestore.Adopted) ([]sidestore.Adopted, error) {
+// checkAdopted returns records converted to the schemas of their tables, or an error if
+// Adopt cannot store them.
+func (s *Side) checkAdopted(op string, records []sidestore.Adopted) ([]sidestore.Adopted, error) {
 	fitted := slices.Clone(records)
 	for i := range fitted {
 		a := &fitted[i]
@@ -61,8 +66,8 @@ func (s *Side) fitAll(op string, records []sidestore.Adopted) ([]sidestore.Adopt
 		if err := checkEntry(op, e); err != nil {
 			return nil, err
 		}
-		if e.Key < 0 || e.Key > maxGivenKey {
-			return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: t.schema.Key, Err: errGiven}
+		if e.Key < 0 || e.Key > maxExplicitKey {
+			return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: t.schema.Key, Err: errKeyRange}
 		}
 		first := &fitted[0].Entry
 		isRoot, rootFirst := a.Owner == "", fitted[0].Owner == ""
@@ -72,19 +77,19 @@ func (s *Side) fitAll(op string, records []sidestore.Adopted) ([]sidestore.Adopt
 			return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Err: errNoRoot}
 		}
 		var err error
-		if a.Record, err = t.fit(op, a.Record); err != nil {
+		if a.Record, err = t.conform(op, a.Record); err != nil {
 			return nil, err
 		}
-		if at, ok := t.schema.Index(a.Owner); !isRoot && (!ok || !t.columns[at].own()) {
+		if at, ok := t.schema.Index(a.Owner); !isRoot && (!ok || !t.columns[at].isStored()) {
 			return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.Owner, Err: errReadOnly}
 		}
 	}
 	return fitted, nil
 }
 
-// fit returns r as a record of the table's schema. A value that the table cannot hold
-// is a fault.
-func (t *table) fit(op string, r adapter.Record) (adapter.Record, error) {
+// conform converts r to the table's schema. It fails with kind Invalid for a value that
+// the table cannot hold.
+func (t *table) conform(op string, r adapter.Record) (adapter.Record, error) {
 	fitted := adapter.NewRecord(t.schema)
 	if r.Schema == nil {
 		return fitted, nil
@@ -97,7 +102,7 @@ func (t *table) fit(op string, r adapter.Record) (adapter.Record, error) {
 			continue
 		case !ok || v.Kind() == adapter.Unset:
 			return fitted, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: name, Err: errKind}
-		case !t.columns[at].own() && !t.schema.Attributes[at].Added && !isPriceList(name):
+		case !t.columns[at].isStored() && !t.schema.Attributes[at].Added && !isPriceList(name):
 			return fitted, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: name, Err: errReadOnly}
 		}
 		fitted.Values[at] = v
@@ -105,49 +110,51 @@ func (t *table) fit(op string, r adapter.Record) (adapter.Record, error) {
 	return fitted, nil
 }
 
-// isPriceList reports whether an attribute is a list of prices of products. No other
-// resource has one called so.
+// isPriceList reports whether an attribute is a list of product prices. No other
+// resource has attributes of these names.
 func isPriceList(attribute string) bool {
 	return slices.ContainsFunc(priceLists(), func(l priceList) bool { return l.attribute == attribute })
 }
 
-// An adoption is a transaction that stores records of a backend.
-type adoption struct {
-	*saving
+// A recordImport is a transaction that stores records under keys that the caller
+// chooses, without the checks of a client's write.
+type recordImport struct {
+	*productTx
 	op     string
-	tables map[*table]*given
+	tables map[*table]*tableImport // see tableFor
 }
 
-// given is how the records of a table are stored under keys that are given.
-type given struct {
+// A tableImport holds the statements with which a recordImport stores the records of
+// one table.
+type tableImport struct {
 	*store
-	row  *row
-	text string // statement that stores one
+	rowWithKey       *rowEncoder
+	insertWithKeySQL string // inserts one rowWithKey
 }
 
-// of returns how the records of a table are stored.
-func (a adoption) of(t *table) *given {
+// tableFor returns the statements for a table, which it builds on first use.
+func (a recordImport) tableFor(t *table) *tableImport {
 	if a.tables[t] == nil {
-		row := newRow(t, t.places(false))
-		a.tables[t] = &given{store: newStore(a.db, t), row: row, text: row.insert(a.db.engine, 1)}
+		row := newRowEncoder(t, t.columnIndexes(false))
+		a.tables[t] = &tableImport{store: newStore(a.db, t), rowWithKey: row, insertWithKeySQL: row.insertSQL(a.db.engine, 1)}
 	}
 	return a.tables[t]
 }
 
-// newAdoption returns an adoption in a transaction.
-func (db *DB) newAdoption(tx *sql.Tx, op string) adoption {
-	return adoption{saving: &saving{db: db, tx: tx, products: db.products, now: now()}, op: op, tables: map[*table]*given{}}
+// newRecordImport returns a recordImport that runs in tx.
+func (db *DB) newRecordImport(tx *sql.Tx, op string) recordImport {
+	return recordImport{productTx: &productTx{db: db, tx: tx, products: db.products, now: now()}, op: op, tables: map[*table]*tableImport{}}
 }
 
-// storeAll stores what fitAll returned.
-func (a adoption) storeAll(ctx context.Context, records []sidestore.Adopted) ([]adapter.Key, error) {
-	root := record{records[0].Entry.Root, records[0].Entry.Owner}
+// storeAll stores records that checkAdopted has returned.
+func (a recordImport) storeAll(ctx context.Context, records []sidestore.Adopted) ([]adapter.Key, error) {
+	root := recordID{records[0].Entry.Root, records[0].Entry.Owner}
 	if records[0].Owner == "" {
 		root.resource = records[0].Entry.Resource
 	} else if err := a.lockRoot(ctx, root, records[0].Owner); err != nil {
 		return nil, err
 	}
-	if err := a.pass(ctx, records); err != nil {
+	if err := a.advanceCounters(ctx, records); err != nil {
 		return nil, err
 	}
 	moment := time.Now().UnixMicro()
@@ -155,10 +162,10 @@ func (a adoption) storeAll(ctx context.Context, records []sidestore.Adopted) ([]
 	for _, r := range records {
 		if r.Owner != "" {
 			r.Entry.Root, r.Entry.Owner = root.resource, root.key
-			r.Record = r.Record.Clone() // the transaction may run again
+			r.Record = r.Record.Clone() // records is needed unchanged if the transaction is retried
 			r.Record.Set(r.Owner, adapter.IntegerValue(int64(root.key)))
 		}
-		key, err := a.store(ctx, r.Entry.Resource, r.Entry.Key, r.Record)
+		key, err := a.storeRecord(ctx, r.Entry.Resource, r.Entry.Key, r.Record)
 		if err != nil {
 			return nil, err
 		}
@@ -171,42 +178,42 @@ func (a adoption) storeAll(ctx context.Context, records []sidestore.Adopted) ([]
 		}
 		keys = append(keys, key)
 	}
-	return keys, a.list(ctx, root)
+	return keys, a.refreshListing(ctx, root)
 }
 
-// lockRoot locks a root that is there.
-func (a adoption) lockRoot(ctx context.Context, root record, owner string) error {
+// lockRoot locks an existing root. It fails with kind Invalid when there is none.
+func (a recordImport) lockRoot(ctx context.Context, root recordID, owner string) error {
 	if _, served := a.db.stores[root.resource]; !served {
 		return &adapter.Error{Kind: adapter.Invalid, Op: a.op, Field: owner, Err: errNoRecord}
 	}
-	_, err := newStore(a.db, a.db.table(root.resource)).locked(ctx, a.tx, root.key)
+	_, err := newStore(a.db, a.db.table(root.resource)).lockRecord(ctx, a.tx, root.key)
 	if errors.Is(err, sql.ErrNoRows) {
 		return &adapter.Error{Kind: adapter.Invalid, Op: a.op, Field: owner, Err: errNoTarget}
 	}
 	return err
 }
 
-// pass moves the counters of the database past the keys that are given.
-func (a adoption) pass(ctx context.Context, records []sidestore.Adopted) error {
+// advanceCounters moves the key counters past the keys that records bring along.
+func (a recordImport) advanceCounters(ctx context.Context, records []sidestore.Adopted) error {
 	greatest := map[adapter.Resource]adapter.Key{}
 	for _, r := range records {
 		greatest[r.Entry.Resource] = max(greatest[r.Entry.Resource], r.Entry.Key)
 	}
-	return a.passAll(ctx, greatest)
+	return a.advanceCountersTo(ctx, greatest)
 }
 
-// passAll moves the counter of each resource past a key.
-func (a adoption) passAll(ctx context.Context, greatest map[adapter.Resource]adapter.Key) error {
-	if a.db.engine.counting.pass == nil {
+// advanceCountersTo moves the key counter of each resource past a key.
+func (a recordImport) advanceCountersTo(ctx context.Context, greatest map[adapter.Resource]adapter.Key) error {
+	if a.db.engine.counters.passKey == nil {
 		return nil
 	}
-	for _, t := range a.db.tables { // all transactions in one order
+	for _, t := range a.db.tables { // always in this order, so that transactions cannot deadlock
 		key := greatest[t.schema.Resource]
 		if key == 0 {
 			continue
 		}
-		behind, move := a.db.engine.counting.pass(counter{t.name, t.schema.Key}, int64(key))
-		is, err := a.finds(ctx, behind)
+		behind, move := a.db.engine.counters.passKey(counter{t.name, t.schema.Key}, int64(key))
+		is, err := a.rowExists(ctx, behind)
 		for i := 0; is && err == nil && i < len(move); i++ {
 			_, err = a.tx.ExecContext(ctx, move[i])
 		}
@@ -217,11 +224,11 @@ func (a adoption) passAll(ctx context.Context, greatest map[adapter.Resource]ada
 	return nil
 }
 
-// store stores a record under a key, or under the next if that is 0, with what is part
-// of its row, and returns the key.
-func (a adoption) store(ctx context.Context, resource adapter.Resource, key adapter.Key, record adapter.Record) (adapter.Key, error) {
+// storeRecord stores one record with its added attributes and, for a product, its
+// prices. Key 0 means the next free key. It returns the key.
+func (a recordImport) storeRecord(ctx context.Context, resource adapter.Resource, key adapter.Key, record adapter.Record) (adapter.Key, error) {
 	t := a.db.table(resource)
-	s, r := a.of(t), dated(record.Clone(), a.now)
+	s, r := a.tableFor(t), withTimestamps(record.Clone(), a.now)
 	op := fmt.Sprintf("%s of %s", a.op, t.schema.Resource)
 	err := s.checkUnique(ctx, a.tx, op, key, r)
 	if err == nil && t.schema.Resource == adapter.Products {
@@ -230,51 +237,52 @@ func (a adoption) store(ctx context.Context, resource adapter.Resource, key adap
 	if err != nil {
 		return 0, err
 	}
-	if key, err = a.insert(ctx, s, key, r); err != nil {
+	if key, err = a.insertRow(ctx, s, key, r); err != nil {
 		return 0, err
 	}
 	r.Set(t.schema.Key, adapter.IntegerValue(int64(key)))
 	if err := t.insertAdded(ctx, a.db, a.tx, r); err != nil || t.schema.Resource != adapter.Products {
 		return key, err
 	}
-	if err := a.setParts(ctx, op, key, r); err != nil {
+	if err := a.setPriceLists(ctx, op, key, r); err != nil {
 		return 0, err
 	}
-	return key, a.pointNowhere(ctx, key)
+	return key, a.initPointers(ctx, key)
 }
 
-// insert stores a row under a key, or under the next if that is 0.
-func (a adoption) insert(ctx context.Context, s *given, key adapter.Key, r adapter.Record) (adapter.Key, error) {
+// insertRow inserts a row under a key, or under the next free key if that is 0.
+func (a recordImport) insertRow(ctx context.Context, s *tableImport, key adapter.Key, r adapter.Record) (adapter.Key, error) {
 	if key == 0 {
-		arguments, err := s.fresh.arguments(a.db.engine, r)
+		arguments, err := s.rowWithoutKey.arguments(a.db.engine, r)
 		if err != nil {
 			return 0, err
 		}
-		next, err := a.db.insertRow(ctx, a.tx, s.insert, arguments)
+		next, err := a.db.insertRow(ctx, a.tx, s.insertSQL, arguments)
 		return adapter.Key(next), err
 	}
 	r.Set(s.table.schema.Key, adapter.IntegerValue(int64(key)))
-	arguments, err := s.row.arguments(a.db.engine, r)
+	arguments, err := s.rowWithKey.arguments(a.db.engine, r)
 	if err == nil {
-		_, err = a.db.writing.execIn(ctx, a.tx, s.text, arguments...)
+		_, err = a.db.writeStatements.execTx(ctx, a.tx, s.insertWithKeySQL, arguments...)
 	}
 	return key, err
 }
 
-// list puts what now is there on the lists of shoppers.
-func (a adoption) list(ctx context.Context, root record) error {
+// refreshListing updates the product listing after a root was stored.
+func (a recordImport) refreshListing(ctx context.Context, root recordID) error {
 	switch root.resource {
 	case adapter.Products:
-		return a.relist(ctx, root.key)
+		return a.rebuildListing(ctx, root.key)
 	case adapter.Stores, adapter.Websites:
-		return a.db.relist(ctx, a.tx)
+		return a.db.rebuildListing(ctx, a.tx)
 	default:
 		return nil
 	}
 }
 
-// dated gives a customer, an address or a product the times it has not, and returns it.
-func dated(r adapter.Record, moment string) adapter.Record {
+// withTimestamps returns r; a customer, an address or a product gets moment for each of
+// created_at and updated_at that it lacks.
+func withTimestamps(r adapter.Record, moment string) adapter.Record {
 	switch r.Schema.Resource {
 	case adapter.Customers, adapter.CustomerAddresses, adapter.Products:
 	default:

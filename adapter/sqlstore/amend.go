@@ -9,41 +9,42 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Amend stores the values of a record that are not absent as they are, read-only ones
-// too, and nothing besides: no time of a change, for one. Kinds: NotFound, Conflict,
-// Invalid, Unsupported for a resource whose records clients write, Unavailable,
-// Internal.
+// Amend overwrites a record's attributes in the local replica with the values that are
+// not absent, read-only ones included. It changes nothing else, not even updated_at.
+// Kinds: NotFound, Conflict, Invalid, Unsupported for a resource that clients write,
+// Unavailable, Internal.
 func (s *Side) Amend(ctx context.Context, r adapter.Resource, key adapter.Key, values adapter.Record) error {
 	op := fmt.Sprintf("amend %s %d", r, key)
-	if r == adapter.Admins || !slices.Contains(readOnlyResources(), r) { // who may log in no backend says
+	if r == adapter.Admins || !slices.Contains(readOnlyResources(), r) { // a backend does not decide who can log in
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}
 	t := s.db.table(r)
-	values, err := t.fit(op, values)
+	values, err := t.conform(op, values)
 	if err != nil {
 		return err
 	}
-	text, arguments, err := t.amendment(s.db.engine, op, key, values)
+	text, arguments, err := t.updateStatement(s.db.engine, op, key, values)
 	if err != nil {
 		return err
 	}
 	store := newStore(s.db, t)
 	return s.db.write(ctx, op, func(tx *sql.Tx) error {
-		if _, err := store.locked(ctx, tx, key); err != nil || text == "" {
+		if _, err := store.lockRecord(ctx, tx, key); err != nil || text == "" {
 			return err
 		}
-		if _, err := s.db.writing.execIn(ctx, tx, text, arguments...); err != nil {
+		if _, err := s.db.writeStatements.execTx(ctx, tx, text, arguments...); err != nil {
 			return err
 		}
 		if r == adapter.Stores && values.Get("website_id").Kind() != adapter.Absent {
-			return s.db.relist(ctx, tx)
+			return s.db.rebuildListing(ctx, tx)
 		}
 		return nil
 	})
 }
 
-// amendment returns the statement that stores values, "" when there are none.
-func (t *table) amendment(e *engine, op string, key adapter.Key, values adapter.Record) (text string, arguments []any, err error) {
+// updateStatement returns the statement that stores values and its arguments; text is
+// "" if there are no values.
+func (t *table) updateStatement(e *engine, op string, key adapter.Key, values adapter.Record) (text string, arguments []any, err error) {
 	ub := e.flavor.NewUpdateBuilder().Update(t.name)
 	changed := false
 	for i, v := range values.Values {
@@ -61,15 +62,15 @@ func (t *table) amendment(e *engine, op string, key adapter.Key, values adapter.
 		if err != nil {
 			return "", nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.Name, Err: err}
 		}
-		ub.SetMore(ub.Assign(bare(c.name), argument))
+		ub.SetMore(ub.Assign(unqualified(c.name), argument))
 		if c.folded != "" {
-			ub.SetMore(ub.Assign(bare(c.folded), fold(v)))
+			ub.SetMore(ub.Assign(unqualified(c.folded), fold(v)))
 		}
 		changed = true
 	}
 	if !changed {
 		return "", nil, nil
 	}
-	text, arguments = ub.Where(ub.Equal(bare(t.key()), int64(key))).Build()
+	text, arguments = ub.Where(ub.Equal(unqualified(t.keyColumn()), int64(key))).Build()
 	return text, arguments, nil
 }

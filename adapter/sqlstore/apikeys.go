@@ -12,7 +12,7 @@ import (
 )
 
 // keyMark begins every key, so that one that has leaked is known for what it is.
-const keyMark = "portico_"
+const keyPrefix = "portico_"
 
 // AddKey stores a new key of k.Kind and returns it with its text, which nobody can find
 // out again: a CustomerKey for the customer k.CustomerID, an AdminKey for
@@ -22,7 +22,7 @@ const keyMark = "portico_"
 func (c *Credentials) AddKey(ctx context.Context, k adapter.APIKey) (added adapter.APIKey, text string, err error) {
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // never fails
-	text = keyMark + base64.RawURLEncoding.EncodeToString(random[:])
+	text = keyPrefix + base64.RawURLEncoding.EncodeToString(random[:])
 	k.Revoked, k.CreatedAt = false, time.Now().UTC().Truncate(time.Second)
 	err = c.db.write(ctx, "add key", func(tx *sql.Tx) error {
 		if err := c.checkKey(ctx, tx, k); err != nil {
@@ -31,7 +31,7 @@ func (c *Credentials) AddKey(ctx context.Context, k adapter.APIKey) (added adapt
 		var err error
 		k.ID, err = c.db.insert(ctx, tx, "api_key", "key_id", 0,
 			[]string{"name", "key_hash", "kind", "admin_id", "customer_id", "created_at"},
-			[]any{k.Name, adapter.HashAPIKey(text), string(k.Kind), nothing(k.AdminID), nothing(k.CustomerID), k.CreatedAt.Format(time.DateTime)})
+			[]any{k.Name, adapter.HashAPIKey(text), string(k.Kind), nullIfZero(k.AdminID), nullIfZero(k.CustomerID), k.CreatedAt.Format(time.DateTime)})
 		return err
 	})
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *Credentials) AddKey(ctx context.Context, k adapter.APIKey) (added adapt
 func (c *Credentials) checkKey(ctx context.Context, tx *sql.Tx, k adapter.APIKey) error {
 	switch {
 	case k.Kind == adapter.CustomerKey && k.CustomerID != 0 && k.AdminID == 0:
-		if err := c.db.exists(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", k.CustomerID); err != nil {
+		if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", k.CustomerID); err != nil {
 			return fmt.Errorf("customer %d: %w", k.CustomerID, err)
 		}
 		return nil
@@ -77,13 +77,13 @@ func scanKey(scan func(into ...any) error) (adapter.APIKey, error) {
 // NotFound.
 func (c *Credentials) Key(ctx context.Context, hash string) (adapter.APIKey, error) {
 	const op = "find key"
-	rows, err := c.db.authenticating.query(ctx, "SELECT "+keyColumns+" FROM api_key WHERE key_hash = ?", lookUpForm(hash))
+	rows, err := c.db.credentialStatements.query(ctx, "SELECT "+keyColumns+" FROM api_key WHERE key_hash = ?", lookupForm(hash))
 	if err != nil {
-		return adapter.APIKey{}, c.db.fault(ctx, op, err)
+		return adapter.APIKey{}, c.db.wrapError(ctx, op, err)
 	}
 	k, err := scanKey(func(into ...any) error { return scanOne(rows, into...) })
 	if err != nil {
-		return adapter.APIKey{}, c.db.fault(ctx, op, err)
+		return adapter.APIKey{}, c.db.wrapError(ctx, op, err)
 	}
 	return k, nil
 }
@@ -91,13 +91,13 @@ func (c *Credentials) Key(ctx context.Context, hash string) (adapter.APIKey, err
 // Keys returns all keys, by ascending id.
 func (c *Credentials) Keys(ctx context.Context) ([]adapter.APIKey, error) {
 	var keys []adapter.APIKey
-	err := c.each(ctx, "SELECT "+keyColumns+" FROM api_key ORDER BY key_id", func(rows *sql.Rows) error {
+	err := c.eachRow(ctx, "SELECT "+keyColumns+" FROM api_key ORDER BY key_id", func(rows *sql.Rows) error {
 		k, err := scanKey(rows.Scan)
 		keys = append(keys, k)
 		return err
 	})
 	if err != nil {
-		return nil, c.db.fault(ctx, "list keys", err)
+		return nil, c.db.wrapError(ctx, "list keys", err)
 	}
 	return keys, nil
 }
@@ -105,7 +105,7 @@ func (c *Credentials) Keys(ctx context.Context) ([]adapter.APIKey, error) {
 // RevokeKey marks a key as revoked. Kinds: NotFound.
 func (c *Credentials) RevokeKey(ctx context.Context, id int64) error {
 	return c.db.write(ctx, "revoke key", func(tx *sql.Tx) error {
-		if err := c.db.exists(ctx, tx, "SELECT 1 FROM api_key WHERE key_id = ?", id); err != nil {
+		if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM api_key WHERE key_id = ?", id); err != nil {
 			return err
 		}
 		_, err := c.db.exec(ctx, tx, "UPDATE api_key SET revoked = 1 WHERE key_id = ?", id)

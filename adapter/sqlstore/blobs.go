@@ -14,16 +14,16 @@ import (
 // blobs keeps the bytes of media files below a directory, under the names that
 // the table media_file lists. What it does not list is no file: the rest of a
 // write that was cut short, to be written over by the next of that name.
-type blobs struct{ directory string }
+type blobStore struct{ directory string }
 
 const (
 	// newBlob begins the names of files whose write is not done. No media file is
 	// called so, as all have a folder.
-	newBlob = ".new-"
+	tempPrefix = ".new-"
 	// abandoned is the age at which such a file is nobody's any more.
-	abandoned = time.Hour
+	tempMaxAge = time.Hour
 	// maxName is the longest name of a media file, in bytes, folders included.
-	maxName = 255
+	maxBlobName = 255
 )
 
 var (
@@ -35,16 +35,16 @@ var (
 // validBlobName reports whether a media file may have the name: below the
 // directory and nowhere else, and the same on every system.
 func validBlobName(name string) bool {
-	return len(name) <= maxName && blobName.MatchString(name) &&
+	return len(name) <= maxBlobName && blobName.MatchString(name) &&
 		!slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return part == "." || part == ".." })
 }
 
 // openBlobs makes the directory if it alone is missing, readable by its owner alone,
 // and removes what was left behind long ago. Without a directory there are no
 // blobs.
-func openBlobs(directory string) (*blobs, error) {
+func openBlobStore(directory string) (*blobStore, error) {
 	if directory == "" {
-		return &blobs{}, nil
+		return &blobStore{}, nil
 	}
 	if err := os.Mkdir(directory, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
@@ -55,34 +55,34 @@ func openBlobs(directory string) (*blobs, error) {
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()
-		if err == nil && strings.HasPrefix(entry.Name(), newBlob) && time.Since(info.ModTime()) > abandoned {
+		if err == nil && strings.HasPrefix(entry.Name(), tempPrefix) && time.Since(info.ModTime()) > tempMaxAge {
 			err = os.Remove(filepath.Join(directory, entry.Name()))
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process removes them, too
 			return nil, err
 		}
 	}
-	return &blobs{directory: directory}, nil
+	return &blobStore{directory: directory}, nil
 }
 
 // path returns where the file of a valid name is.
-func (b *blobs) path(name string) string {
+func (b *blobStore) path(name string) string {
 	return filepath.Join(b.directory, filepath.FromSlash(name))
 }
 
 // A blob is a file on its way to its name.
-type blob struct {
-	store     *blobs
+type pendingBlob struct {
+	store     *blobStore
 	temporary string // where it is without a name
 	published bool
 }
 
 // add stores content, without a name yet. It is on the disk when add returns.
-func (b *blobs) add(content []byte) (*blob, error) {
+func (b *blobStore) add(content []byte) (*pendingBlob, error) {
 	if b.directory == "" {
 		return nil, errNoMedia
 	}
-	f, err := os.CreateTemp(b.directory, newBlob+"*") // readable by its owner alone
+	f, err := os.CreateTemp(b.directory, tempPrefix+"*") // readable by its owner alone
 	if err != nil {
 		return nil, err
 	}
@@ -93,12 +93,12 @@ func (b *blobs) add(content []byte) (*blob, error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, errors.Join(err, os.Remove(f.Name()))
 	}
-	return &blob{store: b, temporary: f.Name()}, nil
+	return &pendingBlob{store: b, temporary: f.Name()}, nil
 }
 
 // publish gives the blob its name, over a file that has it. The name is on the
 // disk when publish returns; when it fails, the name is free.
-func (b *blob) publish(name string) error {
+func (b *pendingBlob) publish(name string) error {
 	target := b.store.path(name)
 	folder := filepath.Dir(target)
 	if err := b.store.makeFolder(folder); err != nil {
@@ -115,14 +115,14 @@ func (b *blob) publish(name string) error {
 }
 
 // discard removes a blob that has no name.
-func (b *blob) discard() {
+func (b *pendingBlob) discard() {
 	if !b.published {
 		_ = os.Remove(b.temporary) // else a start will, later
 	}
 }
 
 // makeFolder makes a folder below the directory, and what it is in.
-func (b *blobs) makeFolder(folder string) error {
+func (b *blobStore) makeFolder(folder string) error {
 	err := os.Mkdir(folder, 0o700)
 	switch {
 	case err == nil:

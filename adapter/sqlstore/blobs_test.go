@@ -30,7 +30,7 @@ func FuzzValidBlobName(f *testing.F) {
 	for _, name := range []string{"f/r/front.png", "../x", "a/./b", "a/b/", "a//b", "C:/b"} {
 		f.Add(name)
 	}
-	b := &blobs{directory: "/media"}
+	b := &blobStore{directory: "/media"}
 	f.Fuzz(func(t *testing.T, name string) {
 		if !validBlobName(name) {
 			return
@@ -44,7 +44,7 @@ func FuzzValidBlobName(f *testing.F) {
 
 func TestBlobs(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "media")
-	b, err := openBlobs(directory)
+	b, err := openBlobStore(directory)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,20 +87,20 @@ func TestBlobs(t *testing.T) {
 
 // TestAbandonedBlobs opens a folder in which writes were cut short.
 func TestAbandonedBlobs(t *testing.T) {
-	b, err := openBlobs(t.TempDir())
+	b, err := openBlobStore(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var left [2]*blob
+	var left [2]*pendingBlob
 	for i := range left {
 		if left[i], err = b.add([]byte("x")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chtimes(left[0].temporary, time.Time{}, time.Now().Add(-2*abandoned)); err != nil {
+	if err := os.Chtimes(left[0].temporary, time.Time{}, time.Now().Add(-2*tempMaxAge)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openBlobs(b.directory); err != nil {
+	if _, err := openBlobStore(b.directory); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(left[0].temporary); !os.IsNotExist(err) {
@@ -112,7 +112,7 @@ func TestAbandonedBlobs(t *testing.T) {
 }
 
 func TestNoBlobs(t *testing.T) {
-	b, err := openBlobs("")
+	b, err := openBlobStore("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestNoBlobs(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	createEmpty(t, file)
-	if _, err := openBlobs(file); err == nil {
+	if _, err := openBlobStore(file); err == nil {
 		t.Error("a file was opened as a folder")
 	}
 }
@@ -134,7 +134,7 @@ func createEmpty(t *testing.T, path string) {
 }
 
 // names returns the names of all files that are published, listed or not.
-func (b *blobs) names() ([]string, error) {
+func (b *blobStore) names() ([]string, error) {
 	var names []string
 	err := filepath.WalkDir(b.directory, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

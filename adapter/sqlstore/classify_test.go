@@ -60,7 +60,7 @@ func testClassify(t *testing.T, e Engine) {
 		{"of another type", "INSERT INTO owner VALUES (2, 'b', 1, 'x')", true, adapter.Invalid},
 		{"no table", "DELETE FROM nothing", false, adapter.Internal},
 	} {
-		if c.lax && engine.lock == "" {
+		if c.lax && engine.lockClause == "" {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func testClassify(t *testing.T, e Engine) {
 			t.Errorf("%v, %v", kind, again)
 		}
 	})
-	if engine.lock != "" {
+	if engine.lockClause != "" {
 		t.Run("locked", func(t *testing.T) { testLocked(t, engine, raw) })
 		t.Run("killed", func(t *testing.T) { testKilled(t, engine, raw) })
 		t.Run("too many", func(t *testing.T) { testTooMany(t, engine, raw, dsn) })
@@ -106,7 +106,7 @@ func testLocked(t *testing.T, engine *engine, raw *sql.DB) {
 	}
 	impatient := connection(t, raw)
 	soon := "SET lock_timeout = 1"
-	if !engine.numbered {
+	if !engine.numberedParameters {
 		soon = "SET innodb_lock_wait_timeout = 0"
 	}
 	if _, err := impatient.ExecContext(t.Context(), soon); err != nil {
@@ -121,7 +121,7 @@ func testLocked(t *testing.T, engine *engine, raw *sql.DB) {
 // testKilled uses a connection that the server has ended.
 func testKilled(t *testing.T, engine *engine, raw *sql.DB) {
 	id, kill := "SELECT pg_backend_pid()", "SELECT pg_terminate_backend(?)"
-	if !engine.numbered {
+	if !engine.numberedParameters {
 		id, kill = "SELECT CONNECTION_ID()", "KILL ?"
 	}
 	victim := connection(t, raw)
@@ -141,14 +141,14 @@ func testKilled(t *testing.T, engine *engine, raw *sql.DB) {
 // testTooMany connects as a user who may have one connection, twice.
 func testTooMany(t *testing.T, engine *engine, raw *sql.DB, dsn string) {
 	create, user := "CREATE ROLE few LOGIN CONNECTION LIMIT 1", "portico@"
-	if !engine.numbered {
+	if !engine.numberedParameters {
 		create, user = "CREATE USER few WITH MAX_USER_CONNECTIONS 1", "root@"
 	}
 	if _, err := raw.ExecContext(t.Context(), create); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = raw.ExecContext(context.WithoutCancel(t.Context()), "DROP USER few") })
-	if !engine.numbered {
+	if !engine.numberedParameters {
 		if _, err := raw.ExecContext(t.Context(), "GRANT ALL ON *.* TO few"); err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestRetryGivesUp(t *testing.T) {
 			if runs != maxAttempts || !errors.Is(err, c.err) {
 				t.Errorf("%d runs, %v", runs, err)
 			}
-			if err = db.fault(t.Context(), "update", err); adapter.KindOf(err) != adapter.Unavailable {
+			if err = db.wrapError(t.Context(), "update", err); adapter.KindOf(err) != adapter.Unavailable {
 				t.Errorf("%v, want unavailable", err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())

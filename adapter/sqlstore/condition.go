@@ -22,16 +22,16 @@ const (
 
 // A selection is a query as far as SQL does it exactly as adapter.Apply does.
 type selection struct {
-	where []string
-	rest  []adapter.Condition // what is left to a look at each record
-	order []string            // none when SQL cannot sort as wanted
-	after string              // where the list begins, "" when that is not said in SQL
+	where    []string
+	residual []adapter.Condition // what is left to a look at each record
+	order    []string            // none when SQL cannot sort as wanted
+	after    string              // where the list begins, "" when that is not said in SQL
 	// tail selects what follows all that after does, "" when that is nothing: a
 	// statement of its own reads it, as no index range takes in both.
 	tail string
 	// beyond: the rest is about values that the rows of the table do not hold.
-	beyond bool
-	joined bool // the query names an attribute of the joined table
+	residualOnParts bool
+	usesJoin        bool // the query names an attribute of the joined table
 	// arguments left before the statement grows too large
 	arguments int
 }
@@ -49,13 +49,13 @@ func selectRecords(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapter
 			s.where = append(s.where, expression)
 			continue
 		}
-		s.rest = append(s.rest, condition)
-		s.beyond = s.beyond || slices.ContainsFunc(condition.Any, func(test adapter.Test) bool {
+		s.residual = append(s.residual, condition)
+		s.residualOnParts = s.residualOnParts || slices.ContainsFunc(condition.Any, func(test adapter.Test) bool {
 			at, _ := t.schema.Index(test.Attribute)
 			return t.schema.Attributes[at].Kind == adapter.KindRecords || t.schema.Attributes[at].Added
 		})
 	}
-	return s, s.sort(e, sb, t, q)
+	return s, s.orderBy(e, sb, t, q)
 }
 
 // attribute finds an attribute a query names, and notes when it is joined.
@@ -64,13 +64,13 @@ func (s *selection) attribute(t *table, name string) (at int, err error) {
 	if !ok {
 		return 0, &adapter.Error{Kind: adapter.Unsupported, Op: "query " + string(t.schema.Resource), Field: name}
 	}
-	s.joined = s.joined || t.columns[at].joined
+	s.usesJoin = s.usesJoin || t.columns[at].joined
 	return at, nil
 }
 
 // sorted returns the column that sorts the attribute as adapter.Apply does, or
 // "".
-func (c *column) sorted(kind adapter.Kind) string {
+func (c *column) sortColumn(kind adapter.Kind) string {
 	switch kind {
 	case adapter.KindText:
 		return c.folded
@@ -166,7 +166,7 @@ func (w *testWriter) isNull(attribute string) string {
 	if !w.table.nulls {
 		return null
 	}
-	return w.sb.And(null, w.engine.listed(w.sb, w.table.name+".nulls", attribute))
+	return w.sb.And(null, w.engine.listedAsNull(w.sb, w.table.name+".nulls", attribute))
 }
 
 // within writes a range as its two limits.
@@ -254,7 +254,7 @@ func (w *testWriter) argument(units int64) any {
 }
 
 func (w *testWriter) in(op adapter.Op, operands []string) string {
-	column := w.column.sorted(w.kind)
+	column := w.column.sortColumn(w.kind)
 	if column == "" {
 		return ""
 	}
@@ -280,7 +280,7 @@ func (w *testWriter) in(op adapter.Op, operands []string) string {
 			}
 		}
 	}
-	arguments = filledUp(arguments)
+	arguments = padToPowerOfTwo(arguments)
 	switch {
 	case len(arguments) > 0 && op == adapter.In:
 		return w.sb.In(column, arguments...)
@@ -299,19 +299,19 @@ func (w *testWriter) like(op adapter.Op, pattern string) string {
 	if w.kind != adapter.KindText || w.column.folded == "" || len(pattern) >= maxPattern {
 		return ""
 	}
-	if loneEscape(pattern) {
+	if endsInLoneEscape(pattern) {
 		pattern += `\`
 	}
 	not := ""
 	if op == adapter.NotLike {
 		not = "NOT "
 	}
-	return fmt.Sprintf(w.engine.like, w.column.folded, not, w.sb.Var(pattern))
+	return fmt.Sprintf(w.engine.likeFormat, w.column.folded, not, w.sb.Var(pattern))
 }
 
 // loneEscape reports whether pattern ends in an escape character that escapes
 // nothing, and so stands for itself.
-func loneEscape(pattern string) bool {
+func endsInLoneEscape(pattern string) bool {
 	trailing := len(pattern) - len(strings.TrimRight(pattern, `\`))
 	return trailing%2 == 1
 }

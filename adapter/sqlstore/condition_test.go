@@ -35,8 +35,8 @@ func testPushDown(t *testing.T, e Engine) {
 		{adapter.Customers, adapter.Test{Attribute: "password_hash", Op: adapter.Eq, Operands: []string{"a"}}, false},
 	} {
 		selected, err := selectRecords(db.engine, db.engine.flavor.NewSelectBuilder(), db.table(c.resource), &adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{c.test}}}})
-		if err != nil || (len(selected.rest) == 0) != c.want {
-			t.Errorf("%v: left %v, %v", c.test, selected.rest, err)
+		if err != nil || (len(selected.residual) == 0) != c.want {
+			t.Errorf("%v: left %v, %v", c.test, selected.residual, err)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func TestMarksArePushedDown(t *testing.T) {
 		for _, r := range []adapter.Resource{adapter.StockItems, adapter.Products, adapter.Customers, adapter.Orders} {
 			table := db.table(r)
 			for i, a := range table.schema.Attributes {
-				if table.columns[i].sorted(a.Kind) == "" {
+				if table.columns[i].sortColumn(a.Kind) == "" {
 					continue
 				}
 				for _, value := range []adapter.Value{adapter.NullValue(), adapter.TextValue(values[a.Kind])} {
@@ -110,7 +110,7 @@ func TestTextConditions(t *testing.T) {
 func testTextConditions(t *testing.T, e Engine) {
 	db := openTest(t, e)
 	table := db.table(adapter.Products)
-	row := newRow(table, table.places(false))
+	row := newRowEncoder(table, table.columnIndexes(false))
 	var records []adapter.Record
 	for i, name := range []string{"Weiß", "weis ", "Éclair", "eclair_1", "100%", `back\slash`, "", " lead", "中文", "a,b", "eclairx1", "ECLAIR", `end\`, "weis\n", "weis\ta", "weis!", "Zebra", "_", strings.Repeat("x", 255)} {
 		r := adapter.NewRecord(table.schema)
@@ -129,7 +129,7 @@ func testTextConditions(t *testing.T, e Engine) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.writer.ExecContext(t.Context(), row.insert(db.engine, 1), arguments...); err != nil {
+		if _, err := db.writer.ExecContext(t.Context(), row.insertSQL(db.engine, 1), arguments...); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,7 +10,7 @@ type counter struct{ table, column string }
 
 // counting says how counters are moved. Each function returns a statement for
 // one counter, and is nil when there is nothing to do.
-type counting struct {
+type counterStatements struct {
 	// restart makes a counter begin again, within a transaction that has emptied
 	// the table.
 	restart func(counter) string
@@ -20,10 +20,10 @@ type counting struct {
 	// pass returns a statement that finds a row when a counter has not come to a key
 	// yet, and those that then move it there within a transaction, while nobody else
 	// counts. It is nil for engines that do so by themselves.
-	pass func(c counter, key int64) (behind string, move []string)
+	passKey func(c counter, key int64) (behind string, move []string)
 	// settle makes a counter go on after the greatest key there is, outside a
 	// transaction, for engines that cannot do so within one.
-	settle func(counter) string
+	resync func(counter) string
 }
 
 // counters returns all counters: those of the records, of the prices of
@@ -40,7 +40,7 @@ func (db *DB) counters() []counter {
 }
 
 // moveCounters runs a statement for every counter; statement nil does nothing.
-func (db *DB) moveCounters(ctx context.Context, run func(ctx context.Context, text string, arguments ...any) (sql.Result, error), statement func(counter) string) error {
+func (db *DB) runForCounters(ctx context.Context, run func(ctx context.Context, text string, arguments ...any) (sql.Result, error), statement func(counter) string) error {
 	if statement == nil {
 		return nil
 	}

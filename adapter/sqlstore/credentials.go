@@ -41,20 +41,20 @@ var (
 // NotFound.
 func (c *Credentials) Consumer(ctx context.Context, key string) (adapter.Consumer, error) {
 	const op = "find consumer"
-	lower := lookUpForm(key)
+	lower := lookupForm(key)
 	consumer := adapter.Consumer{}
 	var sealed string
 	var callback, rejected sql.NullString
-	rows, err := c.db.authenticating.query(ctx,
+	rows, err := c.db.credentialStatements.query(ctx,
 		"SELECT consumer_id, name, consumer_key, secret, callback, rejected_callback FROM oauth_consumer WHERE consumer_key_lower = ?", lower)
 	if err == nil {
 		err = scanOne(rows, &consumer.ID, &consumer.Name, &consumer.Key, &sealed, &callback, &rejected)
 	}
 	if err == nil {
-		consumer.Secret, err = c.db.vault.open(sealed, "consumer "+lower)
+		consumer.Secret, err = c.db.sealer.open(sealed, "consumer "+lower)
 	}
 	if err != nil {
-		return adapter.Consumer{}, c.db.fault(ctx, op, err)
+		return adapter.Consumer{}, c.db.wrapError(ctx, op, err)
 	}
 	consumer.Callback, consumer.RejectedCallback = callback.String, rejected.String
 	return consumer, nil
@@ -62,7 +62,7 @@ func (c *Credentials) Consumer(ctx context.Context, key string) (adapter.Consume
 
 // lookUpForm returns the form of a key or token that is unique: its letter case
 // does not count, and what not every engine takes in a text is U+FFFD.
-func lookUpForm(s string) string {
+func lookupForm(s string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.ToValidUTF8(s, "\uFFFD")), "\x00", "\uFFFD")
 }
 
@@ -73,17 +73,17 @@ const tokenColumns = "token_id, consumer_id, type, token, secret, admin_id, cust
 // ignored. Kinds: NotFound.
 func (c *Credentials) Token(ctx context.Context, token string) (adapter.Token, error) {
 	const op = "find token"
-	lower := lookUpForm(token)
-	rows, err := c.db.authenticating.query(ctx, "SELECT "+tokenColumns+" FROM oauth_token WHERE token_lower = ?", lower)
+	lower := lookupForm(token)
+	rows, err := c.db.credentialStatements.query(ctx, "SELECT "+tokenColumns+" FROM oauth_token WHERE token_lower = ?", lower)
 	if err != nil {
-		return adapter.Token{}, c.db.fault(ctx, op, err)
+		return adapter.Token{}, c.db.wrapError(ctx, op, err)
 	}
 	t, err := scanToken(func(into ...any) error { return scanOne(rows, into...) })
 	if err == nil {
-		t.Secret, err = c.db.vault.open(t.Secret, "token "+lower)
+		t.Secret, err = c.db.sealer.open(t.Secret, "token "+lower)
 	}
 	if err != nil {
-		return adapter.Token{}, c.db.fault(ctx, op, err)
+		return adapter.Token{}, c.db.wrapError(ctx, op, err)
 	}
 	return t, nil
 }
@@ -128,14 +128,14 @@ func (c *Credentials) insertConsumer(ctx context.Context, tx *sql.Tx, consumer a
 	if consumer.Secret == "" {
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: "add consumer", Field: "secret", Err: errEmptySecret}
 	}
-	lower := lookUpForm(consumer.Key)
-	sealed, err := c.db.vault.seal(consumer.Secret, "consumer "+lower)
+	lower := lookupForm(consumer.Key)
+	sealed, err := c.db.sealer.seal(consumer.Secret, "consumer "+lower)
 	if err != nil {
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: "add consumer", Field: "secret", Err: err}
 	}
 	return c.db.insert(ctx, tx, "oauth_consumer", "consumer_id", consumer.ID,
 		[]string{"name", "consumer_key", "consumer_key_lower", "secret", "callback", "rejected_callback", "created_at"},
-		[]any{consumer.Name, consumer.Key, lower, sealed, nothing(consumer.Callback), nothing(consumer.RejectedCallback), now()})
+		[]any{consumer.Name, consumer.Key, lower, sealed, nullIfZero(consumer.Callback), nullIfZero(consumer.RejectedCallback), now()})
 }
 
 // AddToken stores an access token of the consumer t.ConsumerID for the
@@ -170,16 +170,16 @@ func (c *Credentials) insertToken(ctx context.Context, tx *sql.Tx, t adapter.Tok
 	if t.Secret == "" {
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "secret", Err: errEmptySecret}
 	}
-	lower := lookUpForm(t.Token)
-	sealed, err := c.db.vault.seal(t.Secret, "token "+lower)
+	lower := lookupForm(t.Token)
+	sealed, err := c.db.sealer.seal(t.Secret, "token "+lower)
 	if err != nil {
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "secret", Err: err}
 	}
-	if err := c.db.exists(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?", t.ConsumerID); err != nil {
+	if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?", t.ConsumerID); err != nil {
 		return 0, fmt.Errorf("consumer %d: %w", t.ConsumerID, err)
 	}
 	if t.CustomerID != 0 {
-		if err := c.db.exists(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", t.CustomerID); err != nil {
+		if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", t.CustomerID); err != nil {
 			return 0, fmt.Errorf("customer %d: %w", t.CustomerID, err)
 		}
 	}
@@ -190,12 +190,12 @@ func (c *Credentials) insertToken(ctx context.Context, tx *sql.Tx, t adapter.Tok
 	}
 	return c.db.insert(ctx, tx, "oauth_token", "token_id", t.ID,
 		[]string{"consumer_id", "type", "token", "token_lower", "secret", "verifier", "admin_id", "customer_id", "created_at"},
-		[]any{t.ConsumerID, string(t.Type), t.Token, lower, sealed, nothing(verifier), nothing(t.AdminID), nothing(t.CustomerID),
+		[]any{t.ConsumerID, string(t.Type), t.Token, lower, sealed, nullIfZero(verifier), nullIfZero(t.AdminID), nullIfZero(t.CustomerID),
 			t.CreatedAt.UTC().Format(time.DateTime)})
 }
 
 // exists fails with sql.ErrNoRows when the statement finds nothing.
-func (db *DB) exists(ctx context.Context, tx *sql.Tx, text string, argument any) error {
+func (db *DB) requireRow(ctx context.Context, tx *sql.Tx, text string, argument any) error {
 	var one int
 	return tx.QueryRowContext(ctx, db.engine.rebind(text), argument).Scan(&one)
 }
@@ -208,7 +208,7 @@ func (db *DB) insert(ctx context.Context, tx *sql.Tx, table, keyColumn string, k
 		columns, values = append(columns, keyColumn), append(values, key)
 	}
 	ib.Cols(columns...).Values(values...)
-	if db.engine.returning {
+	if db.engine.useReturning {
 		ib.Returning(keyColumn)
 	}
 	text, arguments := ib.Build()
@@ -222,14 +222,14 @@ func (db *DB) insert(ctx context.Context, tx *sql.Tx, table, keyColumn string, k
 // insertRow runs an INSERT, with a RETURNING clause where the engine wants one,
 // and returns the key the row was given.
 func (db *DB) insertRow(ctx context.Context, tx *sql.Tx, text string, arguments []any) (key int64, err error) {
-	if !db.engine.returning {
-		result, err := db.writing.execIn(ctx, tx, text, arguments...)
+	if !db.engine.useReturning {
+		result, err := db.writeStatements.execTx(ctx, tx, text, arguments...)
 		if err != nil {
 			return 0, err
 		}
 		return result.LastInsertId()
 	}
-	rows, err := db.writing.queryIn(ctx, tx, text, arguments...)
+	rows, err := db.writeStatements.queryTx(ctx, tx, text, arguments...)
 	if err != nil {
 		return 0, err
 	}
@@ -238,7 +238,7 @@ func (db *DB) insertRow(ctx context.Context, tx *sql.Tx, text string, arguments 
 }
 
 // nothing returns v, or nil for the zero value.
-func nothing[T comparable](v T) any {
+func nullIfZero[T comparable](v T) any {
 	if v == *new(T) {
 		return nil
 	}
@@ -251,13 +251,13 @@ func now() string { return time.Now().UTC().Format(time.DateTime) }
 // secrets.
 func (c *Credentials) List(ctx context.Context) ([]Grant, error) {
 	grants, err := c.list(ctx)
-	return grants, c.db.fault(ctx, "list credentials", err)
+	return grants, c.db.wrapError(ctx, "list credentials", err)
 }
 
 func (c *Credentials) list(ctx context.Context) ([]Grant, error) {
 	var grants []Grant
 	at := map[int64]int{}
-	err := c.each(ctx, "SELECT consumer_id, name, consumer_key, callback, rejected_callback FROM oauth_consumer ORDER BY consumer_id", func(rows *sql.Rows) error {
+	err := c.eachRow(ctx, "SELECT consumer_id, name, consumer_key, callback, rejected_callback FROM oauth_consumer ORDER BY consumer_id", func(rows *sql.Rows) error {
 		var g Grant
 		var callback, rejected sql.NullString
 		err := rows.Scan(&g.Consumer.ID, &g.Consumer.Name, &g.Consumer.Key, &callback, &rejected)
@@ -269,7 +269,7 @@ func (c *Credentials) list(ctx context.Context) ([]Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = c.each(ctx, "SELECT "+tokenColumns+" FROM oauth_token ORDER BY token_id", func(rows *sql.Rows) error {
+	err = c.eachRow(ctx, "SELECT "+tokenColumns+" FROM oauth_token ORDER BY token_id", func(rows *sql.Rows) error {
 		t, err := scanToken(rows.Scan)
 		t.Secret, t.Verifier = "", ""
 		// A consumer added between the two statements waits for the next call.
@@ -285,8 +285,8 @@ func (c *Credentials) list(ctx context.Context) ([]Grant, error) {
 }
 
 // each calls f on every row a statement finds.
-func (c *Credentials) each(ctx context.Context, text string, f func(*sql.Rows) error) error {
-	rows, err := c.db.authenticating.query(ctx, text)
+func (c *Credentials) eachRow(ctx context.Context, text string, f func(*sql.Rows) error) error {
+	rows, err := c.db.credentialStatements.query(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -302,8 +302,8 @@ func (c *Credentials) each(ctx context.Context, text string, f func(*sql.Rows) e
 // Revoke marks a token as revoked; its letter case is ignored. Kinds: NotFound.
 func (c *Credentials) Revoke(ctx context.Context, token string) error {
 	return c.db.write(ctx, "revoke token", func(tx *sql.Tx) error {
-		lower := lookUpForm(token)
-		if err := c.db.exists(ctx, tx, "SELECT 1 FROM oauth_token WHERE token_lower = ?", lower); err != nil {
+		lower := lookupForm(token)
+		if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM oauth_token WHERE token_lower = ?", lower); err != nil {
 			return err
 		}
 		_, err := c.db.exec(ctx, tx, "UPDATE oauth_token SET revoked = 1 WHERE token_lower = ?", lower)
@@ -316,8 +316,8 @@ func (c *Credentials) Revoke(ctx context.Context, token string) error {
 func (c *Credentials) RemoveConsumer(ctx context.Context, key string) (tokens int64, err error) {
 	err = c.db.write(ctx, "remove consumer", func(tx *sql.Tx) error {
 		var id int64
-		text := "SELECT consumer_id FROM oauth_consumer WHERE consumer_key_lower = ?" + c.db.engine.lock
-		if err := tx.QueryRowContext(ctx, c.db.engine.rebind(text), lookUpForm(key)).Scan(&id); err != nil {
+		text := "SELECT consumer_id FROM oauth_consumer WHERE consumer_key_lower = ?" + c.db.engine.lockClause
+		if err := tx.QueryRowContext(ctx, c.db.engine.rebind(text), lookupForm(key)).Scan(&id); err != nil {
 			return err
 		}
 		result, err := c.db.exec(ctx, tx, "DELETE FROM oauth_token WHERE consumer_id = ?", id)

@@ -51,17 +51,17 @@ type DB struct {
 	engine *engine
 	pools
 	// The statements of the pools: authenticating is that of credentials.
-	reading, writing, authenticating *statements
-	tables                           []*table
-	stores                           map[adapter.Resource]adapter.Store
-	products                         products
-	media                            *blobs
-	vault                            vault
-	keepsListing                     bool // product_listing is no view that follows by itself
-	closed                           atomic.Bool
-	nonceUses                        atomic.Uint64
-	passwordCost                     int
-	hashes                           sync.Map // public password → bcrypt hash
+	readStatements, writeStatements, credentialStatements *statementCache
+	tables                                                []*table
+	stores                                                map[adapter.Resource]adapter.Store
+	products                                              products
+	media                                                 *blobStore
+	sealer                                                sealer
+	hasListingTable                                       bool // product_listing is no view that follows by itself
+	closed                                                atomic.Bool
+	nonceUses                                             atomic.Uint64
+	passwordCost                                          int
+	hashes                                                sync.Map // public password → bcrypt hash
 }
 
 // Open opens a database. Errors hold neither the secret key nor a password.
@@ -72,13 +72,13 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, &adapter.Error{Kind: adapter.Invalid, Op: "open database", Field: "dsn", Err: err}
 	}
-	vault, err := newVault(o.SecretKey)
+	vault, err := newSealer(o.SecretKey)
 	if err != nil {
 		return nil, &adapter.Error{Kind: adapter.Invalid, Op: "open database", Field: "secret_key", Err: err}
 	}
 	wrap := o.Wrap
 	if wrap == nil {
-		wrap = asItIs
+		wrap = identityConnector
 	}
 	pools, err := engine.open(name, o.Migrate, wrap)
 	if err != nil {
@@ -89,10 +89,10 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		schemas = adapter.NewSchemas()
 	}
 	db := &DB{
-		engine:  engine,
-		pools:   pools,
-		reading: newStatements(engine, pools.readers), writing: newStatements(engine, pools.writer), authenticating: newStatements(engine, pools.credentials),
-		tables: layout(schemas), vault: vault, passwordCost: o.PasswordCost,
+		engine:         engine,
+		pools:          pools,
+		readStatements: newStatementCache(engine, pools.readers), writeStatements: newStatementCache(engine, pools.writer), credentialStatements: newStatementCache(engine, pools.credentialReaders),
+		tables: layout(schemas), sealer: vault, passwordCost: o.PasswordCost,
 	}
 	customers := newStore(db, db.table(adapter.Customers))
 	stock := newStore(db, db.table(adapter.StockItems))
@@ -114,15 +114,15 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		err = engine.migrate(ctx, pools.writer, o.Logger)
 	}
 	if err == nil {
-		db.keepsListing, err = db.isTable(ctx, "product_listing")
+		db.hasListingTable, err = db.isTable(ctx, "product_listing")
 	}
 	if err == nil {
-		if db.media, err = openBlobs(o.MediaDir); err != nil {
+		if db.media, err = openBlobStore(o.MediaDir); err != nil {
 			err = &adapter.Error{Kind: adapter.Unavailable, Op: "open media folder", Err: err}
 		}
 	}
 	if err != nil {
-		err = db.fault(ctx, "open database", err)
+		err = db.wrapError(ctx, "open database", err)
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
@@ -135,7 +135,7 @@ func (db *DB) HashPassword(password string) (string, error) {
 
 // isTable reports whether name is that of a table, and not of a view or nothing.
 func (db *DB) isTable(ctx context.Context, name string) (bool, error) {
-	rows, err := db.readers.QueryContext(ctx, db.engine.rebind(db.engine.isTable), name)
+	rows, err := db.readers.QueryContext(ctx, db.engine.rebind(db.engine.isTableSQL), name)
 	if err != nil {
 		return false, err
 	}
@@ -148,7 +148,7 @@ func (db *DB) isTable(ctx context.Context, name string) (bool, error) {
 }
 
 // asItIs wraps nothing around a connector.
-func asItIs(c driver.Connector) driver.Connector { return c }
+func identityConnector(c driver.Connector) driver.Connector { return c }
 
 // table returns the table of r's records.
 func (db *DB) table(r adapter.Resource) *table {
@@ -203,7 +203,7 @@ func (a *Adapter) Close() error { return a.db.Close() }
 
 // fault returns err, of an operation under ctx, as the errors of package adapter
 // are: the context's own when that has ended, else an *adapter.Error.
-func (db *DB) fault(ctx context.Context, op string, err error) error {
+func (db *DB) wrapError(ctx context.Context, op string, err error) error {
 	var known *adapter.Error
 	switch {
 	case err == nil:
@@ -262,22 +262,22 @@ func (db *DB) write(ctx context.Context, op string, f func(*sql.Tx) error) error
 		ended := false
 		defer func() {
 			if !ended {
-				_ = within(ctx, tx.Rollback)
+				_ = awaitTxEnd(ctx, tx.Rollback)
 			}
 		}()
 		if err := f(tx); err != nil {
 			return err
 		}
 		ended = true
-		return within(ctx, tx.Commit)
+		return awaitTxEnd(ctx, tx.Commit)
 	})
-	return db.fault(ctx, op, err)
+	return db.wrapError(ctx, op, err)
 }
 
 // within runs f, the end of a transaction, and waits for it until ctx ends: not
 // every driver heeds a context there, and a server that hangs would hold the caller.
 // f then goes on, and keeps its connection as long.
-func within(ctx context.Context, f func() error) error {
+func awaitTxEnd(ctx context.Context, f func() error) error {
 	ended := make(chan error, 1)
 	go func() { ended <- f() }()
 	select {

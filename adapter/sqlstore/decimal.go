@@ -89,7 +89,7 @@ func parseDecimal(s string) (tenThousandths int64, err error) {
 
 // fourPlaces reports whether s, a number in plain notation, is written as
 // formatDecimal does: digits, with four of them behind the point.
-func fourPlaces(s string) bool {
+func hasFourPlaces(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	point := len(digits) - 1 - decimalPlaces
 	if point < 1 || digits[point] != '.' {
@@ -124,7 +124,7 @@ func formatDecimal(tenThousandths int64) string {
 }
 
 // decimalOfFloat reads a double the database keeps a decimal as.
-func decimalOfFloat(f float64) (tenThousandths int64, err error) {
+func decimalFromFloat(f float64) (tenThousandths int64, err error) {
 	scaled := math.Round(f * decimalUnit)
 	if !(math.Abs(scaled) <= maxDecimal) { // also not a number
 		return 0, errDecimal
@@ -133,7 +133,7 @@ func decimalOfFloat(f float64) (tenThousandths int64, err error) {
 }
 
 // decimalOfInteger reads an integer the database keeps a whole decimal as.
-func decimalOfInteger(i int64) (tenThousandths int64, err error) {
+func decimalFromInteger(i int64) (tenThousandths int64, err error) {
 	if i > maxDecimal/decimalUnit || i < -maxDecimal/decimalUnit {
 		return 0, errDecimal
 	}

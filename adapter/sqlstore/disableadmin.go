@@ -76,11 +76,11 @@ func (db *DB) EnableAdmin(ctx context.Context, username string) (id adapter.Key,
 // AdminID returns the id of the administrator of a name, whose letter case and accents do
 // not count. Kinds: NotFound, Unavailable, Internal.
 func (db *DB) AdminID(ctx context.Context, username string) (id adapter.Key, err error) {
-	rows, err := db.reading.query(ctx, "SELECT admin_id FROM admin WHERE username_folded = ?", adapter.Fold(username))
+	rows, err := db.readStatements.query(ctx, "SELECT admin_id FROM admin WHERE username_folded = ?", adapter.Fold(username))
 	if err == nil {
 		err = scanOne(rows, &id)
 	}
-	return id, db.fault(ctx, "find admin", err)
+	return id, db.wrapError(ctx, "find admin", err)
 }
 
 func (db *DB) adminID(ctx context.Context, tx *sql.Tx, username string) (id int64, err error) {
@@ -92,7 +92,7 @@ func (db *DB) adminID(ctx context.Context, tx *sql.Tx, username string) (id int6
 // enabled until tx ends. It fails with sql.ErrNoRows for one who does not exist.
 func (db *DB) isDisabled(ctx context.Context, tx *sql.Tx, id int64) (bool, error) {
 	var disabled sql.NullInt64
-	text := "SELECT disabled FROM admin WHERE admin_id = ?" + db.engine.lock
+	text := "SELECT disabled FROM admin WHERE admin_id = ?" + db.engine.lockClause
 	err := tx.QueryRowContext(ctx, db.engine.rebind(text), id).Scan(&disabled)
 	return disabled.Int64 != 0, err
 }

@@ -47,7 +47,7 @@ func engineOf(dsn string) (e *engine, name string, err error) {
 	default:
 		e, name = sqliteEngine(), dsn
 	}
-	if err := e.valid(name); err != nil {
+	if err := e.validate(name); err != nil {
 		return nil, "", err
 	}
 	return e, name, nil

@@ -16,91 +16,91 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// An engine is all that the store needs to know of one kind of database.
+// An engine holds everything in which one kind of database differs from the others.
 type engine struct {
-	// valid tells whether a DSN, without the engine's prefix, can be used; its
-	// error says what would be valid, and repeats nothing of the DSN.
-	valid func(dsn string) error
-	// open opens the pools. With create, a database in a file is made when it is
-	// missing. Their connections come from what wrap returns.
+	// validate checks a DSN without the engine's prefix. Its error says what would be
+	// valid, and repeats nothing of the DSN, which may hold a password.
+	validate func(dsn string) error
+	// open opens the pools, with connectors that wrap may replace. With create, it
+	// creates a missing database file.
 	open func(dsn string, create bool, wrap func(driver.Connector) driver.Connector) (pools, error)
-	// mediaDir returns the folder that stands beside a database in a file; nil for
-	// an engine that has no files here.
+	// mediaDir returns the folder for media beside a database file; nil for an engine
+	// without database files.
 	mediaDir func(dsn string) string
 
 	dialect    goose.Dialect
 	migrations string // folder of its migrations
-	// migrationLock keeps two processes from migrating at once; without
-	// statements the transactions do.
+	// migrationLock keeps two processes from migrating at once. It has no statements if
+	// the transactions of the migrations suffice.
 	migrationLock migrationLock
 
 	flavor sqlbuilder.Flavor
-	// numbered: parameters are written $1, $2, …; else each is a question mark.
-	numbered bool
-	// lock ends a SELECT that keeps other transactions from changing what it
-	// found; "" when transactions that write are alone from their start.
-	lock string
-	// ascending and descending follow the column of an ORDER BY and put NULL
-	// below every value.
+	// numberedParameters is true if parameters are written $1, $2, …, and false if they
+	// are question marks.
+	numberedParameters bool
+	// lockClause ends a SELECT that locks the rows it finds; "" if a writing transaction
+	// locks the whole database at its start.
+	lockClause string
+	// ascending and descending follow a column in ORDER BY; both sort NULL below every
+	// value.
 	ascending, descending string
-	// like is the format of a LIKE that compares characters as they are and
-	// escapes with a backslash: the column, "" or "NOT ", and the parameter.
-	like string
-	// casts are the types that a stored text is cast to, to be compared as an
-	// attribute of the kind; without one it is compared as it is.
+	// likeFormat formats a LIKE that compares characters exactly and whose escape
+	// character is the backslash, from the column, "" or "NOT ", and the parameter.
+	likeFormat string
+	// casts holds, for an attribute's kind, the type to which a stored text is cast
+	// before it is compared. Kinds without an entry are compared as text.
 	casts map[adapter.Kind]string
-	// isTable finds a row for the name of a table, and none for that of a view.
-	isTable string
-	// newNonce ends an INSERT of a nonce that changes no row when the nonce is
-	// there already.
-	newNonce string
-	// returning: an INSERT tells the new key by a RETURNING clause, for want of
-	// a last insert id.
-	returning bool
-	counting  counting
-	// decimal is what a statement binds for a number of ten-thousandths.
+	// isTableSQL selects a row for the name of a table, and none for that of a view.
+	isTableSQL string
+	// ignoreDuplicateNonce ends an INSERT of a nonce, so that it changes no row if the
+	// nonce exists already.
+	ignoreDuplicateNonce string
+	// useReturning is true if an INSERT returns the new key by a RETURNING clause, and
+	// false if the driver reports a last insert id.
+	useReturning bool
+	counters     counterStatements
+	// decimal returns the argument of a statement for a decimal.
 	decimal func(tenThousandths int64) any
-	// classify returns the kind of an error of the driver, and whether it ended
-	// a transaction only because of others at the same time, so that it is worth
-	// running again.
+	// classify returns the kind of a driver's error, and whether the transaction failed
+	// only because of concurrent ones, so that it is worth a retry.
 	classify func(error) (kind adapter.ErrorKind, again bool)
 }
 
 // pools are the connections to one database.
 type pools struct {
 	writer  *sql.DB
-	readers *sql.DB // whose connections only read
-	// credentials reads what tells callers apart. It may be readers where that has
-	// connections enough for long lists besides.
-	credentials *sql.DB
+	readers *sql.DB // connections that cannot write
+	// credentialReaders is used to authenticate callers. It may be the same pool as
+	// readers if that has enough connections beside those that long lists occupy.
+	credentialReaders *sql.DB
 }
 
-// close closes all connections, each when its statement has ended.
+// close closes all connections once their statements have ended.
 func (p pools) close() error {
 	err := errors.Join(p.readers.Close(), p.writer.Close())
-	if p.credentials != p.readers {
-		err = errors.Join(err, p.credentials.Close())
+	if p.credentialReaders != p.readers {
+		err = errors.Join(err, p.credentialReaders.Close())
 	}
 	return err
 }
 
-// listed returns a condition that the column nulls lists an attribute.
-func (e *engine) listed(sb *sqlbuilder.SelectBuilder, nulls, attribute string) string {
-	return fmt.Sprintf(e.like, nulls, "", sb.Var("%,"+strings.ReplaceAll(attribute, "_", `\_`)+",%"))
+// listedAsNull returns a condition that the column nulls lists an attribute.
+func (e *engine) listedAsNull(sb *sqlbuilder.SelectBuilder, nulls, attribute string) string {
+	return fmt.Sprintf(e.likeFormat, nulls, "", sb.Var("%,"+strings.ReplaceAll(attribute, "_", `\_`)+",%"))
 }
 
-// read returns the expression, a stored text, as a value of the kind.
-func (e *engine) read(expression string, kind adapter.Kind) string {
+// cast returns an expression that converts a stored text to a value of the kind.
+func (e *engine) cast(expression string, kind adapter.Kind) string {
 	if to := e.casts[kind]; to != "" {
 		return "CAST(" + expression + " AS " + to + ")"
 	}
 	return expression
 }
 
-// rebind returns a statement written with question marks, which it must not
-// hold otherwise, with the parameters of the engine.
+// rebind replaces the question marks of a statement by the engine's parameters. The
+// statement must have no question marks besides.
 func (e *engine) rebind(text string) string {
-	if !e.numbered {
+	if !e.numberedParameters {
 		return text
 	}
 	var b strings.Builder
@@ -116,8 +116,8 @@ func (e *engine) rebind(text string) string {
 	}
 }
 
-// connectionLost reports whether err, of a driver, came from the way to the
-// server rather than from the server.
+// connectionLost reports whether a driver's error comes from the connection rather than
+// from the server.
 func connectionLost(err error) bool {
 	var network net.Error
 	if errors.As(err, &network) {

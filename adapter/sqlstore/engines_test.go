@@ -176,7 +176,7 @@ func Raw(tb testing.TB, dsn string) *sql.DB {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	pools, err := e.open(name, false, asItIs)
+	pools, err := e.open(name, false, identityConnector)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func Lock(tb testing.TB, dsn string) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return e.lock
+	return e.lockClause
 }
 
 // Advance moves a counter of the database of a DSN past keys that were given by
@@ -202,10 +202,10 @@ func Advance(tb testing.TB, dsn, table, column string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if e.counting.advance == nil {
+	if e.counters.advance == nil {
 		return
 	}
-	if _, err := Raw(tb, dsn).ExecContext(tb.Context(), e.counting.advance(counter{table, column})); err != nil {
+	if _, err := Raw(tb, dsn).ExecContext(tb.Context(), e.counters.advance(counter{table, column})); err != nil {
 		tb.Fatal(err)
 	}
 }

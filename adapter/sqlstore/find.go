@@ -9,77 +9,79 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// find answers p by the statement sb, which says what is read from where, and
-// which selected has been turned into but for its order and its page. read makes
-// a record of the current row. What SQL cannot do exactly is done as the rows go
-// by, so that no more of them is kept than the page; it is left to adapter.Apply
-// only where the order is not that of SQL, or where the rows do not hold all that
-// the conditions are about.
+// find answers p. sb says which columns are read from which tables; selected holds the
+// conditions of p, of which sb lacks the order and the page; read makes a record of the
+// current row.
+//
+// The conditions that SQL cannot evaluate exactly are evaluated while the rows are
+// read, so that no more records than the page are held in memory. The result is
+// Partial, which leaves the work to adapter.Apply, only if SQL cannot produce the order
+// or if the rows lack values that the conditions need.
 func (s *store) find(ctx context.Context, sb *sqlbuilder.SelectBuilder, selected *selection, p *adapter.ListParams, read func(*sql.Rows) (adapter.Record, error)) (*adapter.ListResult, error) {
-	if p.Count && len(selected.rest) == 0 {
+	if p.Count && len(selected.residual) == 0 {
 		return s.count(ctx, sb.Select("COUNT(*)"))
 	}
-	partial := selected.beyond || len(selected.order) == 0 && !p.Count
-	wanted := sieve{maxBytes: p.MaxBytes}
+	partial := selected.residualOnParts || len(selected.order) == 0 && !p.Count
+	wanted := postFilter{maxBytes: p.MaxBytes}
 	var err error
 	if partial {
 		wanted.maxBytes = 0
-		err = s.rows(ctx, s.db.reading.query, sb, read, wanted.take)
+		err = s.eachRecord(ctx, s.db.readStatements.query, sb, read, wanted.add)
 	} else {
 		wanted.counting = p.Count
-		err = s.sifted(ctx, sb, selected, &p.Query, read, &wanted)
+		err = s.findInOrder(ctx, sb, selected, &p.Query, read, &wanted)
 	}
 	if err != nil {
-		return nil, s.db.fault(ctx, "list "+string(s.table.schema.Resource), err)
+		return nil, s.db.wrapError(ctx, "list "+string(s.table.schema.Resource), err)
 	}
-	return &adapter.ListResult{Records: wanted.records, Total: wanted.total, Partial: partial, More: wanted.more()}, nil
+	return &adapter.ListResult{Records: wanted.records, Total: wanted.total, Partial: partial, More: wanted.truncated()}, nil
 }
 
-// sifted runs sb, in the order of q, for what wanted keeps of it. Behind a mark
-// these are two statements where the first comes to its end.
-func (s *store) sifted(ctx context.Context, sb *sqlbuilder.SelectBuilder, selected *selection, q *adapter.Query, read func(*sql.Rows) (adapter.Record, error), wanted *sieve) error {
+// findInOrder runs sb in the order of q and adds the matching records to wanted. A page
+// after a mark takes two statements if the rows of the first do not fill it.
+func (s *store) findInOrder(ctx context.Context, sb *sqlbuilder.SelectBuilder, selected *selection, q *adapter.Query, read func(*sql.Rows) (adapter.Record, error), wanted *postFilter) error {
 	if err := wanted.prepare(selected, s.table.schema, q); err != nil {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: "list " + string(s.table.schema.Resource), Err: err}
 	}
 	if wanted.counting {
-		return s.rows(ctx, s.db.reading.query, sb, read, wanted.take)
+		return s.eachRecord(ctx, s.db.readStatements.query, sb, read, wanted.add)
 	}
 	sb.OrderBy(selected.order...)
 	after, tail := selected.after, selected.tail
-	if q.Offset > 0 && tail != "" { // which may reach into the tail
+	if q.Offset > 0 && tail != "" { // the offset may reach into the tail
 		after, tail = sb.Or(after, tail), ""
 	}
-	// The builder writes both statements. It has a Clone, which is not to be used:
-	// the garbage collector may take what a copy refers to.
+	// One builder writes both statements. Its Clone method is unsafe: the garbage
+	// collector may free what a clone refers to.
 	conditions := sqlbuilder.NewWhereClause().AddWhereClause(sb.WhereClause)
 	if after != "" {
 		sb.Where(after)
 	}
-	if err := s.rows(ctx, s.db.reading.query, wanted.cut(sb, q), read, wanted.take); err != nil || tail == "" || wanted.full() || wanted.more() {
+	if err := s.eachRecord(ctx, s.db.readStatements.query, wanted.setPage(sb, q), read, wanted.add); err != nil || tail == "" || wanted.full() || wanted.truncated() {
 		return err
 	}
 	sb.WhereClause = conditions
-	return s.rows(ctx, s.db.reading.query, wanted.cut(sb.Where(tail), q), read, wanted.take)
+	return s.eachRecord(ctx, s.db.readStatements.query, wanted.setPage(sb.Where(tail), q), read, wanted.add)
 }
 
-// A querier runs a statement that returns rows.
-type querier func(ctx context.Context, text string, arguments ...any) (*sql.Rows, error)
+// A queryFunc runs a statement that returns rows.
+type queryFunc func(ctx context.Context, text string, arguments ...any) (*sql.Rows, error)
 
-// rows runs a statement and hands each record to take, until that wants no more.
-func (s *store) rows(ctx context.Context, query querier, sb *sqlbuilder.SelectBuilder, read func(*sql.Rows) (adapter.Record, error), take func(context.Context, adapter.Record) (more bool, err error)) error {
+// eachRecord runs a statement and passes each record to take, until take returns false.
+func (s *store) eachRecord(ctx context.Context, query queryFunc, sb *sqlbuilder.SelectBuilder, read func(*sql.Rows) (adapter.Record, error), take func(context.Context, adapter.Record) (more bool, err error)) error {
 	text, arguments := sb.Build()
-	return s.rowsOf(ctx, query, text, arguments, read, take)
+	return s.eachRecordOf(ctx, query, text, arguments, read, take)
 }
 
-// rowsOf is rows for a statement that has been built.
-func (s *store) rowsOf(ctx context.Context, query querier, text string, arguments []any, read func(*sql.Rows) (adapter.Record, error), take func(context.Context, adapter.Record) (more bool, err error)) error {
+// eachRecordOf is eachRecord for a statement that was already built.
+func (s *store) eachRecordOf(ctx context.Context, query queryFunc, text string, arguments []any, read func(*sql.Rows) (adapter.Record, error), take func(context.Context, adapter.Record) (more bool, err error)) error {
 	rows, err := query(ctx, text, arguments...)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		if err := ctx.Err(); err != nil { // that ends a statement a little later
+		if err := ctx.Err(); err != nil { // drivers notice a cancelled context later
 			return err
 		}
 		r, err := read(rows)
@@ -93,50 +95,53 @@ func (s *store) rowsOf(ctx context.Context, query querier, text string, argument
 	return rows.Err()
 }
 
-// A sieve keeps what a query wants of the records that pass. The zero sieve keeps
-// them all.
-type sieve struct {
+// A postFilter collects the records of a list. It applies to each row what the
+// statement could not: residual conditions, the start of the page, the offset, and the
+// limits. The zero postFilter keeps all records.
+type postFilter struct {
 	records []adapter.Record
-	limit   int64 // of records; 0 is none
-	// size is that of the records, counted where maxBytes is not 0 and ends them.
+	limit   int64 // greatest number of records; 0 means no limit
+	// size is the size of the records; the list ends when it reaches maxBytes. Both are
+	// unused if maxBytes is 0.
 	size, maxBytes int64
-	total          int64 // of what the conditions select, when counting
-	// What the statement leaves to do; nothing without a matcher.
+	total          int64 // number of matching records, if counting is set
+	// matcher evaluates what the statement could not; nil if there is nothing. counting
+	// and toSkip, the rest of the offset, are used with a matcher only.
 	matcher  *adapter.Matcher
 	counting bool
-	skip     int64
+	toSkip   int64
 }
 
-// prepare readies s for what SQL does not do exactly of q.
-func (s *sieve) prepare(selected *selection, schema *adapter.Schema, q *adapter.Query) (err error) {
+// prepare sets s up for the parts of q that SQL cannot do exactly.
+func (s *postFilter) prepare(selected *selection, schema *adapter.Schema, q *adapter.Query) (err error) {
 	s.limit = q.Limit
-	left := adapter.Query{Where: selected.rest, OrderBy: q.OrderBy, Desc: q.Desc, MatchBytes: q.MatchBytes}
+	left := adapter.Query{Where: selected.residual, OrderBy: q.OrderBy, Desc: q.Desc, MatchBytes: q.MatchBytes}
 	if selected.after == "" {
 		left.After = q.After
 	}
 	if len(left.Where) > 0 || left.After != nil {
-		s.skip = q.Offset
+		s.toSkip = q.Offset
 		s.matcher, err = adapter.NewMatcher(schema, &left)
 	}
 	return err
 }
 
-// cut writes the page to the statement that reads on, less what s has of it,
-// unless s has to look for that.
-func (s *sieve) cut(sb *sqlbuilder.SelectBuilder, q *adapter.Query) *sqlbuilder.SelectBuilder {
+// setPage adds the limit and the offset to the statement, less the records that s has
+// already. It leaves them out if s applies them itself.
+func (s *postFilter) setPage(sb *sqlbuilder.SelectBuilder, q *adapter.Query) *sqlbuilder.SelectBuilder {
 	if s.matcher == nil {
 		left := *q
 		if q.Limit > 0 {
 			left.Limit -= int64(len(s.records))
 		}
-		cut(sb, &left)
+		setPage(sb, &left)
 	}
 	return sb
 }
 
-// take looks at the next record, and reports whether s wants more. It fails as
+// add adds the next record if it matches, and reports whether s needs more. It fails as
 // [adapter.Matcher.Selects] does.
-func (s *sieve) take(ctx context.Context, r adapter.Record) (more bool, err error) {
+func (s *postFilter) add(ctx context.Context, r adapter.Record) (more bool, err error) {
 	if s.matcher != nil {
 		selected, err := s.matcher.Selects(ctx, r)
 		switch {
@@ -147,8 +152,8 @@ func (s *sieve) take(ctx context.Context, r adapter.Record) (more bool, err erro
 			return true, nil
 		case !s.matcher.Behind(r):
 			return true, nil
-		case s.skip > 0:
-			s.skip--
+		case s.toSkip > 0:
+			s.toSkip--
 			return true, nil
 		}
 	}
@@ -156,11 +161,11 @@ func (s *sieve) take(ctx context.Context, r adapter.Record) (more bool, err erro
 	if s.maxBytes > 0 {
 		s.size += r.Size()
 	}
-	return !s.full() && !s.more(), nil
+	return !s.full() && !s.truncated(), nil
 }
 
 // full reports whether s holds the whole page.
-func (s *sieve) full() bool { return s.limit > 0 && int64(len(s.records)) >= s.limit }
+func (s *postFilter) full() bool { return s.limit > 0 && int64(len(s.records)) >= s.limit }
 
-// more reports whether s has ended early, because of its size.
-func (s *sieve) more() bool { return s.maxBytes > 0 && s.size >= s.maxBytes && !s.full() }
+// truncated reports whether s ended the page early because of maxBytes.
+func (s *postFilter) truncated() bool { return s.maxBytes > 0 && s.size >= s.maxBytes && !s.full() }

@@ -128,8 +128,8 @@ func TestReadingStops(t *testing.T) {
 			{"cancelled", func() bool { cancel(); return true }, context.Canceled},
 		} {
 			read := 0
-			sb := db.engine.flavor.NewSelectBuilder().Select(s.table.key()).From(s.table.name)
-			err := s.rows(ctx, db.reading.query, sb, func(rows *sql.Rows) (adapter.Record, error) {
+			sb := db.engine.flavor.NewSelectBuilder().Select(s.table.keyColumn()).From(s.table.name)
+			err := s.eachRecord(ctx, db.readStatements.query, sb, func(rows *sql.Rows) (adapter.Record, error) {
 				read++
 				var key int64
 				return adapter.Record{}, rows.Scan(&key)
@@ -156,12 +156,12 @@ func TestSieve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := sieve{matcher: matcher, skip: c.skip, limit: c.limit}
+		s := postFilter{matcher: matcher, toSkip: c.skip, limit: c.limit}
 		looked, more := 0, true
 		for ; more && looked < 10; looked++ {
 			r := adapter.NewRecord(schema)
 			r.Set("item_id", adapter.IntegerValue(int64(looked+1)))
-			if more, err = s.take(t.Context(), r); err != nil {
+			if more, err = s.add(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
 		}

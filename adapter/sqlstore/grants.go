@@ -21,12 +21,12 @@ func (c *Credentials) Begin(ctx context.Context, consumerID int64, callback stri
 		ConsumerID: consumerID, Type: adapter.RequestToken, Token: newSecret(), Secret: newSecret(), Callback: callback,
 		CreatedAt: time.Now().UTC().Truncate(time.Second),
 	}
-	sealed, err := c.db.vault.seal(t.Secret, "token "+t.Token)
+	sealed, err := c.db.sealer.seal(t.Secret, "token "+t.Token)
 	if err != nil {
 		return adapter.Token{}, &adapter.Error{Kind: adapter.Internal, Op: "begin grant", Err: err}
 	}
 	err = c.db.write(ctx, "begin grant", func(tx *sql.Tx) error {
-		if err := c.db.exists(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?", consumerID); err != nil {
+		if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?", consumerID); err != nil {
 			return err
 		}
 		var err error
@@ -40,20 +40,22 @@ func (c *Credentials) Begin(ctx context.Context, consumerID int64, callback stri
 	}
 	// A transaction of its own: it locks what others ask for, and may wait.
 	return t, c.db.write(ctx, "age out request tokens", func(tx *sql.Tx) error {
-		_, err := c.db.exec(ctx, tx, "DELETE FROM oauth_token WHERE type = ? AND created_at < ?", string(adapter.RequestToken), oldest())
+		_, err := c.db.exec(ctx, tx, "DELETE FROM oauth_token WHERE type = ? AND created_at < ?", string(adapter.RequestToken), requestTokenCutoff())
 		return err
 	})
 }
 
 // oldest is when the oldest request tokens that still count were made.
-func oldest() string { return time.Now().UTC().Add(-requestTokenLife).Format(time.DateTime) }
+func requestTokenCutoff() string {
+	return time.Now().UTC().Add(-requestTokenLife).Format(time.DateTime)
+}
 
 // Pending returns a token of any type, its letter case ignored, and its consumer
 // without its secret. Request tokens that are too old are not found. Kinds: NotFound.
 func (c *Credentials) Pending(ctx context.Context, token string) (adapter.Token, adapter.Consumer, error) {
 	const op = "find grant"
 	t, err := c.Token(ctx, token)
-	if err == nil && t.Type == adapter.RequestToken && t.CreatedAt.Format(time.DateTime) < oldest() {
+	if err == nil && t.Type == adapter.RequestToken && t.CreatedAt.Format(time.DateTime) < requestTokenCutoff() {
 		err = &adapter.Error{Kind: adapter.NotFound, Op: op}
 	}
 	if err != nil {
@@ -61,12 +63,12 @@ func (c *Credentials) Pending(ctx context.Context, token string) (adapter.Token,
 	}
 	consumer := adapter.Consumer{ID: t.ConsumerID}
 	var callback, rejected sql.NullString
-	rows, err := c.db.authenticating.query(ctx, "SELECT name, consumer_key, callback, rejected_callback FROM oauth_consumer WHERE consumer_id = ?", t.ConsumerID)
+	rows, err := c.db.credentialStatements.query(ctx, "SELECT name, consumer_key, callback, rejected_callback FROM oauth_consumer WHERE consumer_id = ?", t.ConsumerID)
 	if err == nil {
 		err = scanOne(rows, &consumer.Name, &consumer.Key, &callback, &rejected)
 	}
 	if err != nil {
-		return adapter.Token{}, adapter.Consumer{}, c.db.fault(ctx, op, err)
+		return adapter.Token{}, adapter.Consumer{}, c.db.wrapError(ctx, op, err)
 	}
 	consumer.Callback, consumer.RejectedCallback = callback.String, rejected.String
 	return t, consumer, nil
@@ -86,10 +88,10 @@ func (c *Credentials) Authorise(ctx context.Context, token string, adminID, cust
 	if customerID != 0 {
 		owner, user = "customer_id", customerID
 	}
-	lower, verifier := lookUpForm(token), newSecret()
+	lower, verifier := lookupForm(token), newSecret()
 	err := c.db.write(ctx, op, func(tx *sql.Tx) error {
 		if customerID != 0 {
-			if err := c.db.exists(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", customerID); err != nil {
+			if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", customerID); err != nil {
 				return err
 			}
 		} else if disabled, err := c.db.isDisabled(ctx, tx, adminID); err != nil || disabled {
@@ -100,15 +102,15 @@ func (c *Credentials) Authorise(ctx context.Context, token string, adminID, cust
 			return err
 		}
 		// Of two consents at the same time one removes what the other has given.
-		if err := c.db.exists(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?"+c.db.engine.lock, consumerID); err != nil {
+		if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?"+c.db.engine.lockClause, consumerID); err != nil {
 			return err
 		}
 		result, err := c.db.exec(ctx, tx, "UPDATE oauth_token SET "+owner+" = ?, verifier = ? WHERE token_id = ? AND type = ? AND verifier IS NULL AND revoked = 0 AND created_at >= ?",
-			user, verifier, id, string(adapter.RequestToken), oldest())
+			user, verifier, id, string(adapter.RequestToken), requestTokenCutoff())
 		if err != nil {
 			return err
 		}
-		if err := changed(result); err != nil {
+		if err := requireOneRow(result); err != nil {
 			return err
 		}
 		_, err = c.db.exec(ctx, tx, "DELETE FROM oauth_token WHERE consumer_id = ? AND "+owner+" = ? AND token_id <> ?", consumerID, user, id)
@@ -125,16 +127,16 @@ func (c *Credentials) Authorise(ctx context.Context, token string, adminID, cust
 func (c *Credentials) Reject(ctx context.Context, token string) error {
 	return c.db.write(ctx, "reject", func(tx *sql.Tx) error {
 		result, err := c.db.exec(ctx, tx, "DELETE FROM oauth_token WHERE token_lower = ? AND type = ? AND verifier IS NULL AND revoked = 0 AND created_at >= ?",
-			lookUpForm(token), string(adapter.RequestToken), oldest())
+			lookupForm(token), string(adapter.RequestToken), requestTokenCutoff())
 		if err != nil {
 			return err
 		}
-		return changed(result)
+		return requireOneRow(result)
 	})
 }
 
 // changed fails with sql.ErrNoRows unless a statement has changed one row.
-func changed(result sql.Result) error {
+func requireOneRow(result sql.Result) error {
 	rows, err := result.RowsAffected()
 	if err == nil && rows != 1 {
 		err = sql.ErrNoRows
@@ -148,7 +150,7 @@ func changed(result sql.Result) error {
 func (c *Credentials) Exchange(ctx context.Context, token, verifier string) (adapter.Token, error) {
 	const op = "exchange token"
 	text, secret := newSecret(), newSecret()
-	sealed, err := c.db.vault.seal(secret, "token "+text)
+	sealed, err := c.db.sealer.seal(secret, "token "+text)
 	if err == nil && verifier == "" {
 		err = errors.New("no verifier")
 	}
@@ -157,11 +159,11 @@ func (c *Credentials) Exchange(ctx context.Context, token, verifier string) (ada
 	}
 	err = c.db.write(ctx, op, func(tx *sql.Tx) error {
 		result, err := c.db.exec(ctx, tx, "UPDATE oauth_token SET type = ?, token = ?, token_lower = ?, secret = ? WHERE token_lower = ? AND type = ? AND verifier = ? AND revoked = 0 AND created_at >= ?",
-			string(adapter.AccessToken), text, text, sealed, lookUpForm(token), string(adapter.RequestToken), verifier, oldest())
+			string(adapter.AccessToken), text, text, sealed, lookupForm(token), string(adapter.RequestToken), verifier, requestTokenCutoff())
 		if err != nil {
 			return err
 		}
-		return changed(result)
+		return requireOneRow(result)
 	})
 	if err != nil {
 		return adapter.Token{}, err

@@ -76,7 +76,7 @@ type Named struct {
 }
 
 // maxNamed bounds the list of names.
-const maxNamed = 1000
+const maxNotes = 1000
 
 // Imported tells what Import has done.
 type Imported struct {
@@ -104,43 +104,43 @@ func (c *Credentials) Import(ctx context.Context, from ForeignCredentials, o Imp
 	const op = "import credentials"
 	var done Imported
 	err := c.db.write(ctx, op, func(tx *sql.Tx) error {
-		in := importing{c: c, tx: tx, ImportOptions: o, consumers: map[int64]int64{}, admins: map[int64]int64{}, locked: map[int64]bool{}}
-		err := in.all(ctx, from)
-		done = in.done
+		in := credentialImport{c: c, tx: tx, ImportOptions: o, consumers: map[int64]int64{}, admins: map[int64]int64{}, disabledAdmins: map[int64]bool{}}
+		err := in.run(ctx, from)
+		done = in.result
 		return err
 	})
 	return done, err
 }
 
 // pending stands for the id of what a dry run would add.
-const pending = -1
+const pendingID = -1
 
 // importing is the transaction of an import.
-type importing struct {
+type credentialImport struct {
 	c  *Credentials
 	tx *sql.Tx
 	ImportOptions
 	consumers, admins map[int64]int64 // id here by the id there
-	locked            map[int64]bool  // admins there who are not active, or disabled here
-	seen              int
-	done              Imported
+	disabledAdmins    map[int64]bool  // admins there who are not active, or disabled here
+	processed         int
+	result            Imported
 }
 
-func (in *importing) all(ctx context.Context, from ForeignCredentials) error {
-	if err := every(in, from.Admins, func(a adapter.Admin) error { return in.admin(ctx, a) }); err != nil {
+func (in *credentialImport) run(ctx context.Context, from ForeignCredentials) error {
+	if err := forEach(in, from.Admins, func(a adapter.Admin) error { return in.importAdmin(ctx, a) }); err != nil {
 		return err
 	}
-	if err := every(in, from.Consumers, func(consumer adapter.Consumer) error { return in.consumer(ctx, consumer) }); err != nil {
+	if err := forEach(in, from.Consumers, func(consumer adapter.Consumer) error { return in.importConsumer(ctx, consumer) }); err != nil {
 		return err
 	}
-	if err := every(in, from.Tokens, func(t adapter.ForeignToken) error { return in.token(ctx, t) }); err != nil || in.DryRun {
+	if err := forEach(in, from.Tokens, func(t adapter.ForeignToken) error { return in.importToken(ctx, t) }); err != nil || in.DryRun {
 		return err
 	}
-	return in.c.db.moveCounters(ctx, in.tx.ExecContext, in.c.db.engine.counting.advance)
+	return in.c.db.runForCounters(ctx, in.tx.ExecContext, in.c.db.engine.counters.advance)
 }
 
 // every calls f on all that comes.
-func every[T any](in *importing, from iter.Seq2[T, error], f func(T) error) error {
+func forEach[T any](in *credentialImport, from iter.Seq2[T, error], f func(T) error) error {
 	if from == nil {
 		return nil
 	}
@@ -151,22 +151,22 @@ func every[T any](in *importing, from iter.Seq2[T, error], f func(T) error) erro
 		if err != nil {
 			return err
 		}
-		if in.seen++; in.Progress != nil && in.seen%progressEvery == 0 {
-			in.Progress(in.seen)
+		if in.processed++; in.Progress != nil && in.processed%progressEvery == 0 {
+			in.Progress(in.processed)
 		}
 	}
 	return nil
 }
 
 // name notes the name of a consumer or an administrator.
-func (in *importing) name(kind, name, word string) {
-	if len(in.done.Named) < maxNamed {
-		in.done.Named = append(in.done.Named, Named{Kind: kind, Name: name, Word: word})
+func (in *credentialImport) addNote(kind, name, word string) {
+	if len(in.result.Named) < maxNotes {
+		in.result.Named = append(in.result.Named, Named{Kind: kind, Name: name, Word: word})
 	}
 }
 
 // find scans the row that a statement finds, and reports whether it finds one.
-func (in *importing) find(ctx context.Context, text string, arguments []any, into ...any) (bool, error) {
+func (in *credentialImport) queryRow(ctx context.Context, text string, arguments []any, into ...any) (bool, error) {
 	err := in.tx.QueryRowContext(ctx, in.c.db.engine.rebind(text), arguments...).Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
@@ -175,41 +175,41 @@ func (in *importing) find(ctx context.Context, text string, arguments []any, int
 }
 
 // free returns id where no row of a table has it, else the next one.
-func (in *importing) free(ctx context.Context, table, column string, id int64) (int64, error) {
+func (in *credentialImport) freeID(ctx context.Context, table, column string, id int64) (int64, error) {
 	var one int
-	taken, err := in.find(ctx, "SELECT 1 FROM "+table+" WHERE "+column+" = ?", []any{id}, &one)
-	if err != nil || id > 0 && id <= maxGivenKey && !taken {
+	taken, err := in.queryRow(ctx, "SELECT 1 FROM "+table+" WHERE "+column+" = ?", []any{id}, &one)
+	if err != nil || id > 0 && id <= maxExplicitKey && !taken {
 		return id, err
 	}
-	_, err = in.find(ctx, "SELECT COALESCE(MAX("+column+"), 0) + 1 FROM "+table, nil, &id)
+	_, err = in.queryRow(ctx, "SELECT COALESCE(MAX("+column+"), 0) + 1 FROM "+table, nil, &id)
 	return id, err
 }
 
-func (in *importing) admin(ctx context.Context, a adapter.Admin) error {
-	in.locked[a.ID] = a.Disabled
-	tally := &in.done.Admins
+func (in *credentialImport) importAdmin(ctx context.Context, a adapter.Admin) error {
+	in.disabledAdmins[a.ID] = a.Disabled
+	tally := &in.result.Admins
 	var id int64
 	var disabled sql.NullInt64
-	found, err := in.find(ctx, "SELECT admin_id, disabled FROM admin WHERE username_folded = ?", []any{adapter.Fold(a.Username)}, &id, &disabled)
+	found, err := in.queryRow(ctx, "SELECT admin_id, disabled FROM admin WHERE username_folded = ?", []any{adapter.Fold(a.Username)}, &id, &disabled)
 	switch {
 	case err != nil:
 		return err
 	case found && a.Disabled && disabled.Int64 == 0:
 		in.admins[a.ID] = id
 		tally.Updated++
-		in.name("admin", a.Username, "disabled: not active in the old system")
+		in.addNote("admin", a.Username, "disabled: not active in the old system")
 		if !in.DryRun {
 			_, err = in.c.db.disableAdmin(ctx, in.tx, id)
 		}
 		return err
 	case found:
-		in.admins[a.ID], in.locked[a.ID] = id, disabled.Int64 != 0
+		in.admins[a.ID], in.disabledAdmins[a.ID] = id, disabled.Int64 != 0
 		tally.Unchanged++
 		return nil // the password here may be a new one, or the same in a better form
 	case !in.Admins:
 		tally.skip(NoImport)
 		return nil
-	case a.Username == "" || utf8.RuneCountInString(a.Username) > longestUsername:
+	case a.Username == "" || utf8.RuneCountInString(a.Username) > maxUsername:
 		tally.skip(BadName)
 		return nil
 	}
@@ -221,24 +221,24 @@ func (in *importing) admin(ctx context.Context, a adapter.Admin) error {
 		word, inactive = "added, disabled: not active in the old system", 1
 	}
 	tally.Added++
-	in.name("admin", a.Username, word)
-	in.admins[a.ID] = pending
+	in.addNote("admin", a.Username, word)
+	in.admins[a.ID] = pendingID
 	if in.DryRun {
 		return nil
 	}
-	if id, err = in.free(ctx, "admin", "admin_id", a.ID); err != nil {
+	if id, err = in.freeID(ctx, "admin", "admin_id", a.ID); err != nil {
 		return err
 	}
 	in.admins[a.ID], err = in.c.db.insert(ctx, in.tx, "admin", "admin_id", id,
-		[]string{"username", "username_folded", "password_hash", "disabled"}, []any{a.Username, adapter.Fold(a.Username), nothing(hash), nothing(inactive)})
+		[]string{"username", "username_folded", "password_hash", "disabled"}, []any{a.Username, adapter.Fold(a.Username), nullIfZero(hash), nullIfZero(inactive)})
 	return err
 }
 
-func (in *importing) consumer(ctx context.Context, foreign adapter.Consumer) error {
-	tally, word := &in.done.Consumers, ""
+func (in *credentialImport) importConsumer(ctx context.Context, foreign adapter.Consumer) error {
+	tally, word := &in.result.Consumers, ""
 	defer func() {
 		if word != "" {
-			in.name("consumer", foreign.Name, word)
+			in.addNote("consumer", foreign.Name, word)
 		}
 	}()
 	skip := func(why Reason) error {
@@ -249,19 +249,19 @@ func (in *importing) consumer(ctx context.Context, foreign adapter.Consumer) err
 	if len(foreign.Key) != tokenLength || !storable(foreign.Key, tokenLength) {
 		return skip(BadKey)
 	}
-	if utf8.RuneCountInString(foreign.Name) > longestUsername {
+	if utf8.RuneCountInString(foreign.Name) > maxUsername {
 		return skip(BadName)
 	}
-	lower := lookUpForm(foreign.Key)
-	if !in.c.db.vault.takes(foreign.Secret) {
+	lower := lookupForm(foreign.Key)
+	if !in.c.db.sealer.canStore(foreign.Secret) {
 		return skip(BadSecret)
 	}
 	here := adapter.Consumer{}
 	var callback, rejected sql.NullString
-	found, err := in.find(ctx, "SELECT consumer_id, name, consumer_key, secret, callback, rejected_callback FROM oauth_consumer WHERE consumer_key_lower = ?",
+	found, err := in.queryRow(ctx, "SELECT consumer_id, name, consumer_key, secret, callback, rejected_callback FROM oauth_consumer WHERE consumer_key_lower = ?",
 		[]any{lower}, &here.ID, &here.Name, &here.Key, &here.Secret, &callback, &rejected)
 	if err == nil && found {
-		here.Secret, err = in.c.db.vault.open(here.Secret, "consumer "+lower)
+		here.Secret, err = in.c.db.sealer.open(here.Secret, "consumer "+lower)
 	}
 	if err != nil {
 		return err
@@ -269,12 +269,12 @@ func (in *importing) consumer(ctx context.Context, foreign adapter.Consumer) err
 	if !found {
 		tally.Added++
 		word = "added"
-		in.consumers[foreign.ID] = pending
+		in.consumers[foreign.ID] = pendingID
 		if in.DryRun {
 			return nil
 		}
 		consumer := foreign
-		if consumer.ID, err = in.free(ctx, "oauth_consumer", "consumer_id", foreign.ID); err == nil {
+		if consumer.ID, err = in.freeID(ctx, "oauth_consumer", "consumer_id", foreign.ID); err == nil {
 			in.consumers[foreign.ID], err = in.c.insertConsumer(ctx, in.tx, consumer)
 		}
 		return err
@@ -297,11 +297,11 @@ func (in *importing) consumer(ctx context.Context, foreign adapter.Consumer) err
 	if in.DryRun {
 		return nil
 	}
-	sealed, err := in.c.db.vault.seal(foreign.Secret, "consumer "+lower)
+	sealed, err := in.c.db.sealer.seal(foreign.Secret, "consumer "+lower)
 	if err != nil {
 		return err
 	}
 	_, err = in.c.db.exec(ctx, in.tx, "UPDATE oauth_consumer SET name = ?, consumer_key = ?, secret = ?, callback = ?, rejected_callback = ? WHERE consumer_id = ?",
-		foreign.Name, foreign.Key, sealed, nothing(foreign.Callback), nothing(foreign.RejectedCallback), here.ID)
+		foreign.Name, foreign.Key, sealed, nullIfZero(foreign.Callback), nullIfZero(foreign.RejectedCallback), here.ID)
 	return err
 }

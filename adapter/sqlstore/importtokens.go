@@ -11,7 +11,7 @@ import (
 
 // owner returns a token with the ids that consumer and owner have here, or why it
 // cannot be had.
-func (in *importing) owner(ctx context.Context, foreign adapter.ForeignToken) (adapter.Token, Reason, error) {
+func (in *credentialImport) resolveOwner(ctx context.Context, foreign adapter.ForeignToken) (adapter.Token, Reason, error) {
 	t := foreign.Token
 	consumer, ok := in.consumers[t.ConsumerID]
 	switch {
@@ -28,7 +28,7 @@ func (in *importing) owner(ctx context.Context, foreign adapter.ForeignToken) (a
 		t.CustomerID = 0
 		admin, ok := in.admins[t.AdminID]
 		switch {
-		case in.locked[t.AdminID]:
+		case in.disabledAdmins[t.AdminID]:
 			return t, AdminLocked, nil
 		case !ok:
 			return t, NoAdmin, nil
@@ -37,7 +37,7 @@ func (in *importing) owner(ctx context.Context, foreign adapter.ForeignToken) (a
 		return t, "", nil
 	case t.CustomerID != 0:
 		var email sql.NullString
-		found, err := in.find(ctx, "SELECT email FROM customer WHERE entity_id = ?", []any{t.CustomerID}, &email)
+		found, err := in.queryRow(ctx, "SELECT email FROM customer WHERE entity_id = ?", []any{t.CustomerID}, &email)
 		switch {
 		case err != nil:
 			return t, "", err
@@ -52,17 +52,17 @@ func (in *importing) owner(ctx context.Context, foreign adapter.ForeignToken) (a
 	}
 }
 
-func (in *importing) token(ctx context.Context, foreign adapter.ForeignToken) error {
-	tally := &in.done.Tokens
-	t, why, err := in.owner(ctx, foreign)
+func (in *credentialImport) importToken(ctx context.Context, foreign adapter.ForeignToken) error {
+	tally := &in.result.Tokens
+	t, why, err := in.resolveOwner(ctx, foreign)
 	if err != nil {
 		return err
 	}
-	lower := lookUpForm(t.Token)
+	lower := lookupForm(t.Token)
 	if why != "" {
 		// What is here already, from a time when it was let in, ends all the same.
 		if why == AdminLocked || why == OtherCustomer && t.Revoked {
-			if here, found, err := in.stored(ctx, lower); err != nil || found && !here.Revoked {
+			if here, found, err := in.storedToken(ctx, lower); err != nil || found && !here.Revoked {
 				tally.Updated++
 				if err != nil || in.DryRun {
 					return err
@@ -73,11 +73,11 @@ func (in *importing) token(ctx context.Context, foreign adapter.ForeignToken) er
 		tally.skip(why)
 		return nil
 	}
-	if !in.c.db.vault.takes(t.Secret) {
+	if !in.c.db.sealer.canStore(t.Secret) {
 		tally.skip(BadSecret)
 		return nil
 	}
-	here, found, err := in.stored(ctx, lower)
+	here, found, err := in.storedToken(ctx, lower)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (in *importing) token(ctx context.Context, foreign adapter.ForeignToken) er
 }
 
 // stored returns the token of a look-up form, with its secret.
-func (in *importing) stored(ctx context.Context, lower string) (adapter.Token, bool, error) {
+func (in *credentialImport) storedToken(ctx context.Context, lower string) (adapter.Token, bool, error) {
 	rows, err := in.tx.QueryContext(ctx, in.c.db.engine.rebind("SELECT "+tokenColumns+" FROM oauth_token WHERE token_lower = ?"), lower)
 	if err != nil {
 		return adapter.Token{}, false, err
@@ -132,21 +132,21 @@ func (in *importing) stored(ctx context.Context, lower string) (adapter.Token, b
 		return adapter.Token{}, false, nil
 	}
 	if err == nil {
-		here.Secret, err = in.c.db.vault.open(here.Secret, "token "+lower)
+		here.Secret, err = in.c.db.sealer.open(here.Secret, "token "+lower)
 	}
 	return here, err == nil, err
 }
 
-func (in *importing) replaceToken(ctx context.Context, lower string, t adapter.Token) error {
-	sealed, err := in.c.db.vault.seal(t.Secret, "token "+lower)
+func (in *credentialImport) replaceToken(ctx context.Context, lower string, t adapter.Token) error {
+	sealed, err := in.c.db.sealer.seal(t.Secret, "token "+lower)
 	if err == nil {
 		_, err = in.c.db.exec(ctx, in.tx, "UPDATE oauth_token SET consumer_id = ?, type = ?, secret = ?, verifier = ?, admin_id = ?, customer_id = ? WHERE token_lower = ?",
-			t.ConsumerID, string(t.Type), sealed, nothing(t.Verifier), nothing(t.AdminID), nothing(t.CustomerID), lower)
+			t.ConsumerID, string(t.Type), sealed, nullIfZero(t.Verifier), nullIfZero(t.AdminID), nullIfZero(t.CustomerID), lower)
 	}
 	return err
 }
 
-func (in *importing) revoke(ctx context.Context, lower string) error {
+func (in *credentialImport) revoke(ctx context.Context, lower string) error {
 	_, err := in.c.db.exec(ctx, in.tx, "UPDATE oauth_token SET revoked = 1 WHERE token_lower = ?", lower)
 	return err
 }

@@ -10,67 +10,70 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// InsertOptions say how Insert deals with what it is given.
+// InsertOptions control how Insert treats records that exist already.
 type InsertOptions struct {
-	// Replace puts a record, with all its parts, in the place of the one that has its
-	// key. Without it that one is left as it is.
+	// Replace makes Insert replace an existing record of the same key, with all its
+	// parts. Without it the existing record is left alone.
 	Replace bool
-	// DryRun stores nothing.
+	// DryRun makes Insert report its results without storing anything.
 	DryRun bool
-	// Expected, unless nil, reports in a dry run whether a customer who is not here
-	// would be by now.
+	// Expected, if not nil, reports in a dry run whether a customer who does not exist
+	// yet would have been inserted by now.
 	Expected func(customer adapter.Key) bool
 }
 
-// A Fate is what became of a record.
+// A Fate is the result of Insert for one record.
 type Fate uint8
 
 const (
-	// Stored: it was not there, and is now.
+	// Stored means that the record is new.
 	Stored Fate = iota
-	// Replaced: it has taken the place of the one that was there.
+	// Replaced means that it replaced an existing record of the same key.
 	Replaced
-	// Left: there was one of its key, which is as it was.
+	// Left means that a record of the same key exists and was left alone.
 	Left
 )
 
-// Insert stores records of another system under the keys they have there, with their
-// parts, in one transaction, and returns what became of each. They are customers,
-// addresses of customers, or orders with their lines, addresses and comments. Nothing
-// is derived, checked or dated as in a write of a client, but that a customer has one
-// default address of a kind, and that a record without times is made now. New records
-// get greater keys from then on.
+// Insert stores records of another system with their parts, under the keys that they
+// have there, in one transaction. It returns the result for each. The records are
+// customers, addresses of customers, or orders with their items, addresses and
+// comments.
 //
-// An error means that nothing is stored. Kinds: NotFound for an owner who is not there,
-// whom Field names; Conflict for a unique value, or the key of a part, that another
-// record has; Invalid; Unsupported for other resources; Unavailable, Internal.
+// Insert checks and derives nothing that a client's write would, except that a customer
+// has one default address of each kind, and that records without timestamps get the
+// present time. Keys that the database chooses later are greater than the inserted
+// ones.
+//
+// If Insert fails, nothing is stored. Kinds: NotFound if the owner that Field names
+// does not exist; Conflict if another record has a unique value or the key of a part;
+// Invalid; Unsupported for other resources; Unavailable; Internal.
 func (db *DB) Insert(ctx context.Context, batch []adapter.Aggregate, o InsertOptions) ([]Fate, error) {
 	const op = "insert records"
 	fitted := make([]adapter.Aggregate, len(batch))
 	greatest := map[adapter.Resource]adapter.Key{}
 	for i, one := range batch {
 		var err error
-		if fitted[i], err = db.fitAggregate(op, one); err != nil {
+		if fitted[i], err = db.conformAggregate(op, one); err != nil {
 			return nil, err
 		}
 		for _, r := range append([]adapter.Record{fitted[i].Record}, fitted[i].Parts...) {
-			greatest[r.Schema.Resource] = max(greatest[r.Schema.Resource], givenKey(r))
+			greatest[r.Schema.Resource] = max(greatest[r.Schema.Resource], recordKey(r))
 		}
 	}
 	var fates []Fate
 	err := db.write(ctx, op, func(tx *sql.Tx) error {
-		in := insertion{db.newAdoption(tx, op), o, map[record]int64{}}
+		in := insertTx{db.newRecordImport(tx, op), o, map[recordID]int64{}}
 		fates = fates[:0]
-		if err := in.look(ctx, fitted); err != nil {
+		if err := in.findExisting(ctx, fitted); err != nil {
 			return err
 		}
 		if !o.DryRun {
-			if err := in.passAll(ctx, greatest); err != nil {
+			if err := in.advanceCountersTo(ctx, greatest); err != nil {
 				return err
 			}
 		}
 		for _, one := range fitted {
-			fate, err := in.insert(ctx, one)
+			fate, err := in.insertAggregate(ctx, one)
 			if err != nil {
 				return err
 			}
@@ -84,16 +87,16 @@ func (db *DB) Insert(ctx context.Context, batch []adapter.Aggregate, o InsertOpt
 	return fates, nil
 }
 
-// A root says what Insert takes.
-type root struct {
+// A rootSpec describes one resource that Insert accepts.
+type rootSpec struct {
 	resource adapter.Resource
-	owner    string                      // attribute with the id of a customer, who has to be there
-	parts    map[adapter.Resource]string // attribute with the root's key
-	required []string
+	owner    string                      // attribute with the id of a customer who must exist
+	parts    map[adapter.Resource]string // resources of parts, and their attribute with the root's key
+	required []string                    // attributes that must have a value
 }
 
-func roots() []root {
-	return []root{
+func rootSpecs() []rootSpec {
+	return []rootSpec{
 		{resource: adapter.Customers, required: []string{"website_id", "email", "group_id", "disable_auto_group_change"}},
 		{resource: adapter.CustomerAddresses, owner: "customer_id", required: []string{"customer_id", "is_default_billing", "is_default_shipping"}},
 		{resource: adapter.Orders, owner: "customer_id", required: []string{"store_id", "created_at", "updated_at"},
@@ -101,8 +104,8 @@ func roots() []root {
 	}
 }
 
-// requiredOfPart are the attributes that a part of an order must have.
-func requiredOfPart(r adapter.Resource) []string {
+// requiredPartAttributes lists the attributes that a part of an order must have.
+func requiredPartAttributes(r adapter.Resource) []string {
 	switch r {
 	case adapter.OrderItems:
 		return []string{"created_at", "updated_at"}
@@ -113,32 +116,33 @@ func requiredOfPart(r adapter.Resource) []string {
 	}
 }
 
-func rootOf(r adapter.Resource) (root, bool) {
-	i := slices.IndexFunc(roots(), func(root root) bool { return root.resource == r })
+func rootSpecOf(r adapter.Resource) (rootSpec, bool) {
+	i := slices.IndexFunc(rootSpecs(), func(root rootSpec) bool { return root.resource == r })
 	if i < 0 {
-		return root{}, false
+		return rootSpec{}, false
 	}
-	return roots()[i], true
+	return rootSpecs()[i], true
 }
 
-func givenKey(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
+func recordKey(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
 
 var (
-	errRequired = errors.New("it has no value")
-	errOwned    = errors.New("a part of another record")
-	errTaken    = errors.New("another record has it")
+	errRequired = errors.New("a value is required")
+	errOwned    = errors.New("the part belongs to another record")
+	errTaken    = errors.New("a part of another record has this key")
 )
 
-// fitAggregate returns an aggregate as the tables have it.
-func (db *DB) fitAggregate(op string, one adapter.Aggregate) (adapter.Aggregate, error) {
+// conformAggregate converts a record and its parts to the schemas of their tables and
+// checks them.
+func (db *DB) conformAggregate(op string, one adapter.Aggregate) (adapter.Aggregate, error) {
 	if one.Record.Schema == nil {
 		return one, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNoRecord}
 	}
-	root, ok := rootOf(one.Record.Schema.Resource)
+	root, ok := rootSpecOf(one.Record.Schema.Resource)
 	if !ok {
 		return one, &adapter.Error{Kind: adapter.Unsupported, Op: op + " of " + string(one.Record.Schema.Resource), Err: errNoRecord}
 	}
-	r, err := db.fitRecord(op, one.Record, root.required)
+	r, err := db.conformRecord(op, one.Record, root.required)
 	if err != nil {
 		return one, err
 	}
@@ -148,8 +152,8 @@ func (db *DB) fitAggregate(op string, one adapter.Aggregate) (adapter.Aggregate,
 		if !ok {
 			return one, &adapter.Error{Kind: adapter.Unsupported, Op: op + " of " + string(part.Schema.Resource), Err: errNoRecord}
 		}
-		part, err := db.fitRecord(op, part, requiredOfPart(part.Schema.Resource))
-		if err == nil && part.Get(attribute).Int() != int64(givenKey(r)) {
+		part, err := db.conformRecord(op, part, requiredPartAttributes(part.Schema.Resource))
+		if err == nil && part.Get(attribute).Int() != int64(recordKey(r)) {
 			err = &adapter.Error{Kind: adapter.Invalid, Op: op, Field: attribute, Err: errOwned}
 		}
 		if err != nil {
@@ -160,16 +164,16 @@ func (db *DB) fitAggregate(op string, one adapter.Aggregate) (adapter.Aggregate,
 	return fitted, nil
 }
 
-// fitRecord returns a record as its table has it. It must have a key and the required
-// values, and every value must be of its attribute's kind.
-func (db *DB) fitRecord(op string, r adapter.Record, required []string) (adapter.Record, error) {
+// conformRecord converts a record to the schema of its table. The record must have a
+// key and the required values, and every value must be of its attribute's kind.
+func (db *DB) conformRecord(op string, r adapter.Record, required []string) (adapter.Record, error) {
 	t := db.table(r.Schema.Resource)
-	r, err := t.fit(op, r)
+	r, err := t.conform(op, r)
 	if err != nil {
 		return r, err
 	}
-	if key := givenKey(r); key <= 0 || key > maxGivenKey {
-		return r, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: t.schema.Key, Err: errGiven}
+	if key := recordKey(r); key <= 0 || key > maxExplicitKey {
+		return r, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: t.schema.Key, Err: errKeyRange}
 	}
 	for _, name := range required {
 		if r.Get(name).Empty() {
@@ -177,7 +181,7 @@ func (db *DB) fitRecord(op string, r adapter.Record, required []string) (adapter
 		}
 	}
 	for i, v := range r.Values {
-		if a := &t.schema.Attributes[i]; t.columns[i].own() {
+		if a := &t.schema.Attributes[i]; t.columns[i].isStored() {
 			if _, err := db.engine.bind(a, v); err != nil {
 				return r, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.Name, Err: err}
 			}
@@ -186,39 +190,39 @@ func (db *DB) fitRecord(op string, r adapter.Record, required []string) (adapter
 	return r, nil
 }
 
-// An insertion is a transaction that inserts records of another system.
-type insertion struct {
-	adoption
+// An insertTx is the transaction of Insert.
+type insertTx struct {
+	recordImport
 	InsertOptions
-	// here are the records that are here of those that matter: roots and parts that are
-	// to be stored, and customers who own some. The value is the root of a part.
-	here map[record]int64
+	// existing holds those records of the batch that exist already: roots, parts, and
+	// the customers who own them. The value is the key of a part's root.
+	existing map[recordID]int64
 }
 
-// look finds out which records are here. To ask for each by itself would take longer
-// than to store them.
-func (in insertion) look(ctx context.Context, batch []adapter.Aggregate) error {
+// findExisting fills in.existing by a few statements for the whole batch. One statement
+// for each record would take longer than storing it.
+func (in insertTx) findExisting(ctx context.Context, batch []adapter.Aggregate) error {
 	wanted := map[adapter.Resource][]any{}
 	want := func(r adapter.Resource, key int64) { wanted[r] = append(wanted[r], key) }
 	owners := map[adapter.Resource]string{}
 	for _, one := range batch {
-		root, _ := rootOf(one.Record.Schema.Resource)
-		want(root.resource, int64(givenKey(one.Record)))
+		root, _ := rootSpecOf(one.Record.Schema.Resource)
+		want(root.resource, int64(recordKey(one.Record)))
 		if root.owner != "" && !one.Record.Get(root.owner).Empty() {
 			want(adapter.Customers, one.Record.Get(root.owner).Int())
 		}
 		for _, part := range one.Parts {
 			r := part.Schema.Resource
 			owners[r] = root.parts[r]
-			want(r, int64(givenKey(part)))
+			want(r, int64(recordKey(part)))
 		}
 	}
 	for r, keys := range wanted {
 		t := in.db.table(r)
-		key := bare(t.key())
+		key := unqualified(t.keyColumn())
 		for batch := range slices.Chunk(keys, entryBatch) {
-			batch = filledUp(slices.Clone(batch))
-			rows, err := in.query(ctx, "SELECT "+key+", "+cmp.Or(owners[r], key)+" FROM "+t.name+" WHERE "+key+placeholders(len(batch)), batch...)
+			batch = padToPowerOfTwo(slices.Clone(batch))
+			rows, err := in.query(ctx, "SELECT "+key+", "+cmp.Or(owners[r], key)+" FROM "+t.name+" WHERE "+key+inPlaceholders(len(batch)), batch...)
 			if err != nil {
 				return err
 			}
@@ -227,7 +231,7 @@ func (in insertion) look(ctx context.Context, batch []adapter.Aggregate) error {
 				if err := rows.Scan(&found, &owner); err != nil {
 					return errors.Join(err, rows.Close())
 				}
-				in.here[record{r, adapter.Key(found)}] = owner
+				in.existing[recordID{r, adapter.Key(found)}] = owner
 			}
 			if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 				return err
@@ -237,24 +241,24 @@ func (in insertion) look(ctx context.Context, batch []adapter.Aggregate) error {
 	return nil
 }
 
-// insert stores one aggregate.
-func (in insertion) insert(ctx context.Context, one adapter.Aggregate) (Fate, error) {
-	resource, key := one.Record.Schema.Resource, givenKey(one.Record)
-	_, there := in.here[record{resource, key}]
+// insertAggregate stores one record with its parts.
+func (in insertTx) insertAggregate(ctx context.Context, one adapter.Aggregate) (Fate, error) {
+	resource, key := one.Record.Schema.Resource, recordKey(one.Record)
+	_, there := in.existing[recordID{resource, key}]
 	if there && !in.Replace {
 		return Left, nil
 	}
-	root, _ := rootOf(resource)
+	root, _ := rootSpecOf(resource)
 	if err := in.checkOwner(root, one.Record); err != nil {
 		return Left, err
 	}
-	if err := in.of(in.db.table(resource)).checkUnique(ctx, in.tx, in.op, key, one.Record); err != nil {
+	if err := in.tableFor(in.db.table(resource)).checkUnique(ctx, in.tx, in.op, key, one.Record); err != nil {
 		return Left, err
 	}
 	if err := in.checkParts(one, key); err != nil {
 		return Left, err
 	}
-	in.here[record{resource, key}] = int64(key)
+	in.existing[recordID{resource, key}] = int64(key)
 	fate := Stored
 	if there {
 		fate = Replaced
@@ -266,63 +270,62 @@ func (in insertion) insert(ctx context.Context, one adapter.Aggregate) (Fate, er
 	if there {
 		err = in.replace(ctx, root, one.Record)
 	} else {
-		_, err = in.store(ctx, resource, key, one.Record)
+		_, err = in.storeRecord(ctx, resource, key, one.Record)
 	}
 	for i := 0; err == nil && i < len(one.Parts); i++ {
-		_, err = in.store(ctx, one.Parts[i].Schema.Resource, givenKey(one.Parts[i]), one.Parts[i])
+		_, err = in.storeRecord(ctx, one.Parts[i].Schema.Resource, recordKey(one.Parts[i]), one.Parts[i])
 	}
 	if err == nil && resource == adapter.CustomerAddresses {
-		err = in.onlyDefault(ctx, one.Record)
+		err = in.clearOtherDefaults(ctx, one.Record)
 	}
 	return fate, err
 }
 
-// checkOwner fails when a record belongs to a customer who is not there.
-func (in insertion) checkOwner(root root, r adapter.Record) error {
+// checkOwner fails if a record belongs to a customer who does not exist.
+func (in insertTx) checkOwner(root rootSpec, r adapter.Record) error {
 	if root.owner == "" || r.Get(root.owner).Empty() {
 		return nil
 	}
 	customer := adapter.Key(r.Get(root.owner).Int())
-	if _, there := in.here[record{adapter.Customers, customer}]; there || in.DryRun && in.Expected != nil && in.Expected(customer) {
+	if _, there := in.existing[recordID{adapter.Customers, customer}]; there || in.DryRun && in.Expected != nil && in.Expected(customer) {
 		return nil
 	}
 	return &adapter.Error{Kind: adapter.NotFound, Op: in.op, Field: root.owner}
 }
 
-// checkParts fails when a part has the key of a record that is part of another root.
-func (in insertion) checkParts(one adapter.Aggregate, key adapter.Key) error {
+// checkParts fails if the key of a part is taken by a part of another root.
+func (in insertTx) checkParts(one adapter.Aggregate, key adapter.Key) error {
 	for _, part := range one.Parts {
 		r := part.Schema.Resource
-		if owner, taken := in.here[record{r, givenKey(part)}]; taken && owner != int64(key) {
+		if owner, taken := in.existing[recordID{r, recordKey(part)}]; taken && owner != int64(key) {
 			return &adapter.Error{Kind: adapter.Conflict, Op: in.op + " of " + string(r), Field: part.Schema.Key, Err: errTaken}
 		}
 	}
 	return nil
 }
 
-// replace puts a record in the place of one that is there, and removes the parts of
-// that.
-func (in insertion) replace(ctx context.Context, root root, r adapter.Record) error {
-	t, key := in.db.table(root.resource), givenKey(r)
-	r = dated(r.Clone(), in.now)
-	if _, err := in.of(t).locked(ctx, in.tx, key); err != nil {
+// replace replaces an existing record and deletes its parts.
+func (in insertTx) replace(ctx context.Context, root rootSpec, r adapter.Record) error {
+	t, key := in.db.table(root.resource), recordKey(r)
+	r = withTimestamps(r.Clone(), in.now)
+	if _, err := in.tableFor(t).lockRecord(ctx, in.tx, key); err != nil {
 		return err
 	}
 	row := r.Clone()
 	for i := range row.Values {
-		switch own := t.columns[i].own(); {
+		switch own := t.columns[i].isStored(); {
 		case !own:
 			row.Values[i] = adapter.Value{}
 		case row.Values[i].Kind() == adapter.Absent:
-			row.Values[i] = adapter.UnsetValue() // so that nothing stays of what was there
+			row.Values[i] = adapter.UnsetValue() // clears the old value
 		}
 	}
-	text, arguments, err := t.amendment(in.db.engine, in.op, key, row)
+	text, arguments, err := t.updateStatement(in.db.engine, in.op, key, row)
 	if err == nil {
 		err = in.exec(ctx, text, arguments...)
 	}
 	if err == nil {
-		err = in.replaceRest(ctx, t, key, r)
+		err = in.replaceNullsAndAdded(ctx, t, key, r)
 	}
 	for part, attribute := range root.parts {
 		if err == nil {
@@ -332,8 +335,8 @@ func (in insertion) replace(ctx context.Context, root root, r adapter.Record) er
 	return err
 }
 
-// replaceRest replaces what the columns of the attributes do not hold.
-func (in insertion) replaceRest(ctx context.Context, t *table, key adapter.Key, r adapter.Record) error {
+// replaceNullsAndAdded replaces the list of nulls and the added attributes of a record.
+func (in insertTx) replaceNullsAndAdded(ctx context.Context, t *table, key adapter.Key, r adapter.Record) error {
 	if t.nulls {
 		var nulls []string
 		for i, a := range t.schema.Attributes {
@@ -341,27 +344,28 @@ func (in insertion) replaceRest(ctx context.Context, t *table, key adapter.Key, 
 				nulls = append(nulls, a.Name)
 			}
 		}
-		if err := in.exec(ctx, "UPDATE "+t.name+" SET nulls = ? WHERE "+t.key()+" = ?", nullList(nulls), int64(key)); err != nil {
+		if err := in.exec(ctx, "UPDATE "+t.name+" SET nulls = ? WHERE "+t.keyColumn()+" = ?", joinNulls(nulls), int64(key)); err != nil {
 			return err
 		}
 	}
 	if !t.added {
 		return nil
 	}
-	if err := in.exec(ctx, "DELETE FROM "+t.values.name+" WHERE "+t.values.owner+" = ?", int64(key)); err != nil {
+	if err := in.exec(ctx, "DELETE FROM "+t.values.name+" WHERE "+t.values.keyColumn+" = ?", int64(key)); err != nil {
 		return err
 	}
 	return t.insertAdded(ctx, in.db, in.tx, r)
 }
 
-// onlyDefault takes what a default address now is from the customer's other ones.
-func (in insertion) onlyDefault(ctx context.Context, address adapter.Record) error {
+// clearOtherDefaults clears the default flags that an address has on the customer's
+// other addresses.
+func (in insertTx) clearOtherDefaults(ctx context.Context, address adapter.Record) error {
 	for _, name := range []string{"is_default_billing", "is_default_shipping"} {
 		if address.Get(name).Int() != 1 {
 			continue
 		}
 		err := in.exec(ctx, "UPDATE customer_address SET "+name+" = 0 WHERE customer_id = ? AND entity_id <> ? AND "+name+" = 1",
-			address.Get("customer_id").Int(), int64(givenKey(address)))
+			address.Get("customer_id").Int(), int64(recordKey(address)))
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ type table struct {
 	// nulls: the column nulls lists the attributes stored as null.
 	nulls bool
 	// settles: with the next change what was stored as null counts as never stored.
-	settles bool
+	clearsNullsOnUpdate bool
 	// unique names the attributes whose values together no two records share. The
 	// last one is told to be at fault.
 	unique []string
@@ -38,26 +38,26 @@ type column struct {
 func layout(schemas *adapter.Schemas) []*table {
 	stock := newTable(schemas.Of(adapter.StockItems), "stock_item")
 	stock.join, stock.on = "product", "product.entity_id = stock_item.product_id"
-	stock.column("product_created_at").reads("product.created_at")
-	stock.column("product_updated_at").reads("product.updated_at")
+	stock.column("product_created_at").setJoined("product.created_at")
+	stock.column("product_updated_at").setJoined("product.updated_at")
 
 	admin := newTable(schemas.Of(adapter.Admins), "admin", "password_hash")
 	customer := newTable(schemas.Of(adapter.Customers), "customer", "password_hash")
 	address := newTable(schemas.Of(adapter.CustomerAddresses), "customer_address")
 	address.join, address.on = "customer", "customer.entity_id = customer_address.customer_id"
-	address.column("customer_group_id").reads("customer.group_id")
+	address.column("customer_group_id").setJoined("customer.group_id")
 	product := newTable(schemas.Of(adapter.Products), "product")
-	product.column("default_url_key").reads("product.url_key")
+	product.column("default_url_key").setJoined("product.url_key")
 	product.column("default_url_key").folded = "product.url_key_folded"
 	*product.column("image_file"), *product.column("category_position") = column{}, column{}
 	customer.values = valueTable{"customer_value", "customer_id"}
 	address.values = valueTable{"customer_address_value", "address_id"}
 	product.values = valueTable{"product_default_value", "product_id"}
-	for _, name := range stockOfProduct() {
+	for _, name := range stockFlagColumns() {
 		*product.column(stockPrefix + name) = column{}
 	}
 	customer.nulls, address.nulls, product.nulls = true, true, true
-	customer.settles, address.settles = true, true
+	customer.clearsNullsOnUpdate, address.clearsNullsOnUpdate = true, true
 	customer.unique = []string{"website_id", "email"}
 
 	image := newTable(schemas.Of(adapter.ProductImages), "product_image", "file", "media_type")
@@ -109,10 +109,10 @@ func (t *table) column(name string) *column {
 	return &t.columns[i]
 }
 
-func (c *column) reads(name string) { *c = column{name: name, joined: true} }
+func (c *column) setJoined(name string) { *c = column{name: name, joined: true} }
 
 // own reports whether the attribute is written to a column of the table.
-func (c *column) own() bool { return c.name != "" && !c.joined }
+func (c *column) isStored() bool { return c.name != "" && !c.joined }
 
 // kind returns the kind of the attribute called name.
 func (t *table) kind(name string) adapter.Kind {
@@ -121,24 +121,24 @@ func (t *table) kind(name string) adapter.Kind {
 }
 
 // kept returns the place of a time that the store keeps, or -1.
-func (t *table) kept(name string) int {
-	if at, ok := t.schema.Index(name); ok && t.schema.Attributes[at].ReadOnly && t.columns[at].own() {
+func (t *table) timestampIndex(name string) int {
+	if at, ok := t.schema.Index(name); ok && t.schema.Attributes[at].ReadOnly && t.columns[at].isStored() {
 		return at
 	}
 	return -1
 }
 
 // key returns the column of the key.
-func (t *table) key() string { return t.column(t.schema.Key).name }
+func (t *table) keyColumn() string { return t.column(t.schema.Key).name }
 
 // places returns the attributes that columns hold, without those of the joined
 // table unless joined.
-func (t *table) places(joined bool) []int {
-	var at []int
+func (t *table) columnIndexes(joined bool) []int {
+	var indexes []int
 	for i, c := range t.columns {
 		if c.name != "" && (joined || !c.joined) {
-			at = append(at, i)
+			indexes = append(indexes, i)
 		}
 	}
-	return at
+	return indexes
 }

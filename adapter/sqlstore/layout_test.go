@@ -42,7 +42,7 @@ func tableColumns(t *testing.T, db *DB, name string) map[string]tableColumn {
 			is_nullable = 'YES', data_type IN ('varbinary', 'mediumblob')
 			FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ?`,
 	}
-	rows, err := db.reading.query(t.Context(), query[db.engine.dialect], name)
+	rows, err := db.readStatements.query(t.Context(), query[db.engine.dialect], name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func testLayout(t *testing.T, e Engine) {
 		t.Run(table.name, func(t *testing.T) {
 			have := tableColumns(t, db, table.name)
 			var want []string
-			for _, at := range table.places(false) {
+			for _, at := range table.columnIndexes(false) {
 				a := table.schema.Attributes[at]
 				want = append(want, a.Name)
 				if have[a.Name].kind != kinds[a.Kind] {

@@ -48,7 +48,7 @@ func (s *Side) Entries(ctx context.Context, r adapter.Resource, keys []adapter.K
 	for i, key := range keys {
 		wanted[i] = int64(key)
 	}
-	return s.entriesIn(ctx, r, "legacy_id", wanted)
+	return s.entriesBy(ctx, r, "legacy_id", wanted)
 }
 
 // EntriesOf returns the entries of the backend's ids that there are, in any order.
@@ -60,14 +60,14 @@ func (s *Side) EntriesOf(ctx context.Context, r adapter.Resource, ids []string) 
 			wanted = append(wanted, id)
 		}
 	}
-	return s.entriesIn(ctx, r, "backend_id", wanted)
+	return s.entriesBy(ctx, r, "backend_id", wanted)
 }
 
-func (s *Side) entriesIn(ctx context.Context, r adapter.Resource, column string, wanted []any) ([]sidestore.Entry, error) {
+func (s *Side) entriesBy(ctx context.Context, r adapter.Resource, column string, wanted []any) ([]sidestore.Entry, error) {
 	var entries []sidestore.Entry
 	for batch := range slices.Chunk(wanted, entryBatch) {
-		batch = filledUp(batch)
-		some, err := s.entries(ctx, "resource = ? AND "+column+placeholders(len(batch)), append([]any{string(r)}, batch...)...)
+		batch = padToPowerOfTwo(batch)
+		some, err := s.entries(ctx, "resource = ? AND "+column+inPlaceholders(len(batch)), append([]any{string(r)}, batch...)...)
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func (s *Side) entriesIn(ctx context.Context, r adapter.Resource, column string,
 }
 
 // placeholders is a condition that a column has one of n values.
-func placeholders(n int) string { return " IN (?" + strings.Repeat(", ?", n-1) + ")" }
+func inPlaceholders(n int) string { return " IN (?" + strings.Repeat(", ?", n-1) + ")" }
 
 // Owned returns the entries of the parts of a root, of all resources, by resource and
 // key. Kinds: Unavailable, Internal.
@@ -99,20 +99,20 @@ func (s *Side) Noted(ctx context.Context, before time.Time, limit int) ([]sidest
 
 // entries returns the entries that a condition selects.
 func (s *Side) entries(ctx context.Context, where string, arguments ...any) ([]sidestore.Entry, error) {
-	rows, err := s.db.reading.query(ctx, selectEntries+where, arguments...)
+	rows, err := s.db.readStatements.query(ctx, selectEntries+where, arguments...)
 	if err != nil {
-		return nil, s.db.fault(ctx, "read ledger", err)
+		return nil, s.db.wrapError(ctx, "read ledger", err)
 	}
 	defer func() { _ = rows.Close() }()
 	var entries []sidestore.Entry
 	for rows.Next() {
 		e, err := scanEntry(rows)
 		if err != nil {
-			return nil, s.db.fault(ctx, "read ledger", err)
+			return nil, s.db.wrapError(ctx, "read ledger", err)
 		}
 		entries = append(entries, e)
 	}
-	return entries, s.db.fault(ctx, "read ledger", rows.Err())
+	return entries, s.db.wrapError(ctx, "read ledger", rows.Err())
 }
 
 func scanEntry(rows *sql.Rows) (sidestore.Entry, error) {
@@ -141,9 +141,9 @@ func (s *Side) Enter(ctx context.Context, entries ...sidestore.Entry) error {
 			return err
 		}
 	}
-	for _, text := range []string{insertEntry, updateEntry, s.lockEntries(1)} {
-		if _, err := s.db.writing.prepared(ctx, text); err != nil {
-			return s.db.fault(ctx, op, err)
+	for _, text := range []string{insertEntry, updateEntry, s.lockEntriesSQL(1)} {
+		if _, err := s.db.writeStatements.prepare(ctx, text); err != nil {
+			return s.db.wrapError(ctx, op, err)
 		}
 	}
 	// All writers lock in one order.
@@ -152,7 +152,7 @@ func (s *Side) Enter(ctx context.Context, entries ...sidestore.Entry) error {
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Key, b.Key))
 	})
 	enter := func() error {
-		return s.db.write(ctx, op, func(tx *sql.Tx) error { return s.enter(ctx, tx, entries) })
+		return s.db.write(ctx, op, func(tx *sql.Tx) error { return s.putEntries(ctx, tx, entries) })
 	}
 	err := enter()
 	if adapter.KindOf(err) == adapter.Conflict {
@@ -164,8 +164,8 @@ func (s *Side) Enter(ctx context.Context, entries ...sidestore.Entry) error {
 }
 
 // enter stores entries, sorted by resource and key.
-func (s *Side) enter(ctx context.Context, tx *sql.Tx, entries []sidestore.Entry) error {
-	there, err := s.lockEntriesOf(ctx, tx, entries)
+func (s *Side) putEntries(ctx context.Context, tx *sql.Tx, entries []sidestore.Entry) error {
+	there, err := s.lockStored(ctx, tx, entries)
 	if err != nil {
 		return err
 	}
@@ -173,10 +173,10 @@ func (s *Side) enter(ctx context.Context, tx *sql.Tx, entries []sidestore.Entry)
 	for i := range entries {
 		e := &entries[i]
 		text := insertEntry
-		if there[record{e.Resource, e.Key}] {
+		if there[recordID{e.Resource, e.Key}] {
 			text = updateEntry
 		}
-		if _, err := s.db.writing.execIn(ctx, tx, text, entryArguments(e, moment)...); err != nil {
+		if _, err := s.db.writeStatements.execTx(ctx, tx, text, entryArguments(e, moment)...); err != nil {
 			return err
 		}
 	}
@@ -184,22 +184,22 @@ func (s *Side) enter(ctx context.Context, tx *sql.Tx, entries []sidestore.Entry)
 }
 
 // A record names one of any resource.
-type record struct {
+type recordID struct {
 	resource adapter.Resource
 	key      adapter.Key
 }
 
 // lockEntriesOf returns which of the entries are stored already, and locks those.
-func (s *Side) lockEntriesOf(ctx context.Context, tx *sql.Tx, entries []sidestore.Entry) (map[record]bool, error) {
-	there := map[record]bool{}
+func (s *Side) lockStored(ctx context.Context, tx *sql.Tx, entries []sidestore.Entry) (map[recordID]bool, error) {
+	there := map[recordID]bool{}
 	for len(entries) > 0 {
 		r := entries[0].Resource
 		arguments := []any{string(r)}
 		for len(entries) > 0 && entries[0].Resource == r && len(arguments) <= entryBatch {
 			arguments, entries = append(arguments, int64(entries[0].Key)), entries[1:]
 		}
-		arguments = append(arguments[:1], filledUp(arguments[1:])...)
-		rows, err := s.db.writing.queryIn(ctx, tx, s.lockEntries(len(arguments)-1), arguments...)
+		arguments = append(arguments[:1], padToPowerOfTwo(arguments[1:])...)
+		rows, err := s.db.writeStatements.queryTx(ctx, tx, s.lockEntriesSQL(len(arguments)-1), arguments...)
 		if err != nil {
 			return nil, err
 		}
@@ -208,7 +208,7 @@ func (s *Side) lockEntriesOf(ctx context.Context, tx *sql.Tx, entries []sidestor
 			if err := rows.Scan(&key); err != nil {
 				return nil, errors.Join(err, rows.Close())
 			}
-			there[record{r, key}] = true
+			there[recordID{r, key}] = true
 		}
 		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 			return nil, err
@@ -218,13 +218,13 @@ func (s *Side) lockEntriesOf(ctx context.Context, tx *sql.Tx, entries []sidestor
 }
 
 // lockEntries is the statement that locks the entries of n keys of a resource.
-func (s *Side) lockEntries(n int) string {
-	return "SELECT legacy_id FROM backend_record WHERE resource = ? AND legacy_id" + placeholders(n) + " ORDER BY legacy_id" + s.db.engine.lock
+func (s *Side) lockEntriesSQL(n int) string {
+	return "SELECT legacy_id FROM backend_record WHERE resource = ? AND legacy_id" + inPlaceholders(n) + " ORDER BY legacy_id" + s.db.engine.lockClause
 }
 
 func entryArguments(e *sidestore.Entry, moment int64) []any {
 	return []any{
-		nothing(e.ID), nothing(string(e.Root)), nothing(int64(e.Owner)), e.Tag, nothing(string(e.Base)), nothing(string(e.Note)), moment,
+		nullIfZero(e.ID), nullIfZero(string(e.Root)), nullIfZero(int64(e.Owner)), e.Tag, nullIfZero(string(e.Base)), nullIfZero(string(e.Note)), moment,
 		string(e.Resource), int64(e.Key),
 	}
 }
@@ -253,10 +253,10 @@ func storable(text string, longest int) bool {
 // Strike removes the entry of a root with those of its parts, or of a part. An entry
 // that is not there is no fault. Kinds: Unavailable, Internal.
 func (s *Side) Strike(ctx context.Context, r adapter.Resource, key adapter.Key) error {
-	return s.db.write(ctx, "strike records", func(tx *sql.Tx) error { return s.strike(ctx, tx, r, key) })
+	return s.db.write(ctx, "strike records", func(tx *sql.Tx) error { return s.deleteEntries(ctx, tx, r, key) })
 }
 
-func (s *Side) strike(ctx context.Context, tx *sql.Tx, r adapter.Resource, key adapter.Key) error {
+func (s *Side) deleteEntries(ctx context.Context, tx *sql.Tx, r adapter.Resource, key adapter.Key) error {
 	for _, where := range []string{"resource = ? AND legacy_id = ?", "root = ? AND owner_id = ?"} {
 		if _, err := s.db.exec(ctx, tx, "DELETE FROM backend_record WHERE "+where, string(r), int64(key)); err != nil {
 			return err

@@ -10,14 +10,14 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// The table product_listing holds which products shoppers may list at which store
-// view (adapter.ProductParams.Listed). All it says follows from other tables, but
-// not by any index of theirs: to skip or count products one would have to look at
-// each and at its status in the website. In the listing that is a walk along the
-// primary key, for a deep page some thirty times as fast.
+// The table product_listing materializes which products shoppers may list at which
+// store view (adapter.ProductParams.Listed). It follows from other tables, but no index
+// of theirs could answer the question: to skip or count products, a statement would
+// have to read each product and its status in the website. A scan of the primary key of
+// product_listing reads a deep page some thirty times as fast.
 
-// listing selects what the listing has to hold.
-const listing = `SELECT store.store_id, product.entity_id FROM product
+// listingRowsSQL selects the rows that product_listing has to hold.
+const listingRowsSQL = `SELECT store.store_id, product.entity_id FROM product
 	JOIN product_website ON product_website.product_id = product.entity_id
 	JOIN store ON store.website_id = product_website.website_id
 	LEFT JOIN product_value ON product_value.product_id = product.entity_id
@@ -25,96 +25,98 @@ const listing = `SELECT store.store_id, product.entity_id FROM product
 	WHERE product.status = 1 AND product.visibility <> 1
 		AND (product_value.product_id IS NULL OR product_value.value = '1')`
 
-// relist makes the listing of all products anew. It belongs at the end of every
-// transaction that has changed of which website a store view is, or more products
-// than one; what is deleted leaves the listing by itself.
-func (db *DB) relist(ctx context.Context, tx *sql.Tx) error {
-	if !db.keepsListing {
+// rebuildListing rebuilds all rows of the product listing. A transaction must call it
+// at its end if it moved a store view to another website or changed several products.
+// Deletions need no rebuild: the database deletes listing rows with their products.
+func (db *DB) rebuildListing(ctx context.Context, tx *sql.Tx) error {
+	if !db.hasListingTable {
 		return nil
 	}
 	if _, err := db.exec(ctx, tx, "DELETE FROM product_listing"); err != nil {
 		return err
 	}
-	_, err := db.exec(ctx, tx, "INSERT INTO product_listing (store_id, product_id) "+listing)
+	_, err := db.exec(ctx, tx, "INSERT INTO product_listing (store_id, product_id) "+listingRowsSQL)
 	return err
 }
 
-// relist makes the listing of the product anew that is saved.
-func (s *saving) relist(ctx context.Context, product adapter.Key) error {
-	if !s.db.keepsListing {
+// rebuildListing rebuilds the listing rows of one product.
+func (s *productTx) rebuildListing(ctx context.Context, product adapter.Key) error {
+	if !s.db.hasListingTable {
 		return nil
 	}
 	if err := s.exec(ctx, "DELETE FROM product_listing WHERE product_id = ?", int64(product)); err != nil {
 		return err
 	}
-	return s.exec(ctx, "INSERT INTO product_listing (store_id, product_id) "+listing+" AND product.entity_id = ?", int64(product))
+	return s.exec(ctx, "INSERT INTO product_listing (store_id, product_id) "+listingRowsSQL+" AND product.entity_id = ?", int64(product))
 }
 
-// Relist makes the listing of products anew (product_listing), after others have
-// changed the tables it follows from. Kinds: Unavailable, Internal.
-func (db *DB) Relist(ctx context.Context) error {
-	return db.write(ctx, "list products", func(tx *sql.Tx) error { return db.relist(ctx, tx) })
+// RebuildListing rebuilds the product listing, the table product_listing, after another
+// program has changed the tables it is derived from. Kinds: Unavailable, Internal.
+func (db *DB) RebuildListing(ctx context.Context) error {
+	return db.write(ctx, "list products", func(tx *sql.Tx) error { return db.rebuildListing(ctx, tx) })
 }
 
-const listedProduct = "product_listing.product_id"
+const listingProductID = "product_listing.product_id"
 
-// byListing returns the products of t as the listing alone has them: their ids.
-func byListing(t *table) *table {
+// newListingTable returns a table with the columns that product_listing alone can
+// answer for t: the key.
+func newListingTable(t *table) *table {
 	ids := *t
 	ids.columns, ids.nulls = make([]column, len(t.columns)), false
-	ids.column(t.schema.Key).name = listedProduct
+	ids.column(t.schema.Key).name = listingProductID
 	return &ids
 }
 
-// listed returns what p selects where no more than the listing decides: in the
-// order of ids, and by conditions on them alone. ok is false when more does. The
-// products of the page are read once it has been found, so that those skipped on
-// the way to it are never looked at.
-func (s products) listed(ctx context.Context, p *adapter.ListParams, wanted wantedParts) (result *adapter.ListResult, ok bool, err error) {
+// listFromListing answers p from product_listing, reading the products of the page
+// only, so that skipped products are never read. ok is false if p concerns more than
+// the listing: another order than by id, conditions on other attributes, a category or
+// a website.
+func (s products) listFromListing(ctx context.Context, p *adapter.ListParams, wanted requestedParts) (result *adapter.ListResult, ok bool, err error) {
 	key := s.table.schema.Key
-	other := func(name string) bool { return name != key }
-	if !p.Products.Listed || p.Products.CategoryID != 0 || p.Products.WebsiteID != 0 || slices.ContainsFunc(named(&p.Query), other) {
+	isOther := func(name string) bool { return name != key }
+	if !p.Products.Listed || p.Products.CategoryID != 0 || p.Products.WebsiteID != 0 || slices.ContainsFunc(queriedAttributes(&p.Query), isOther) {
+
 		return nil, false, nil
 	}
 	if p.Count {
-		page, err := s.listedIDs(p)
+		page, err := s.listingSelect(p)
 		if page == nil || err != nil {
 			return nil, false, err
 		}
 		result, err = s.count(ctx, page.Select("COUNT(*)"))
 		return result, true, err
 	}
-	text, arguments, at, err := s.selectPage(p, wanted)
+	text, arguments, indexes, err := s.pageStatement(p, wanted)
 	if text == "" || err != nil {
 		return nil, false, err
 	}
-	sc := s.scanners.Get().(*scanner)
-	defer s.free(sc)
-	found := sieve{limit: p.Query.Limit, maxBytes: p.MaxBytes}
-	err = s.rowsOf(ctx, s.db.reading.query, text, arguments, s.reader(sc, at), found.take)
+	sc := s.scannerPool.Get().(*scanner)
+	defer s.putScanner(sc)
+	found := postFilter{limit: p.Query.Limit, maxBytes: p.MaxBytes}
+	err = s.eachRecordOf(ctx, s.db.readStatements.query, text, arguments, s.rowReader(sc, indexes), found.add)
 	if err == nil {
-		err = s.addParts(ctx, s.db.reading.query, found.records, wanted, p)
+		err = s.addParts(ctx, s.db.readStatements.query, found.records, wanted, p)
 	}
 	if err != nil {
-		return nil, true, s.db.fault(ctx, "list products", err)
+		return nil, true, s.db.wrapError(ctx, "list products", err)
 	}
-	return &adapter.ListResult{Records: found.records, More: found.more()}, true, nil
+	return &adapter.ListResult{Records: found.records, More: found.truncated()}, true, nil
 }
 
-// listedIDs returns a statement that finds the ids of the products p selects, in
-// no order and whatever the page. It returns nil when SQL cannot.
-func (s products) listedIDs(p *adapter.ListParams) (*sqlbuilder.SelectBuilder, error) {
+// listingSelect returns a statement that finds the ids of the products that p selects,
+// without order and page. It returns nil if SQL cannot evaluate p exactly.
+func (s products) listingSelect(p *adapter.ListParams) (*sqlbuilder.SelectBuilder, error) {
 	ids := s.db.engine.flavor.NewSelectBuilder()
 	q := p.Query
 	if p.Count {
 		q.After = nil
 	}
-	selected, err := selectRecords(s.db.engine, ids, s.byListing, &q)
-	if err != nil || len(selected.rest) > 0 {
+	selected, err := selectRecords(s.db.engine, ids, s.listingTable, &q)
+	if err != nil || len(selected.residual) > 0 {
 		return nil, err
 	}
 	ids.From("product_listing").Where(ids.Equal("product_listing.store_id", p.StoreID)).Where(selected.where...)
-	if selected.after != "" { // always told in SQL, and without a tail, as keys are never null
+	if selected.after != "" { // for keys, which are never null, always exact and without a tail
 		ids.Where(selected.after)
 	}
 	return ids, nil

@@ -50,16 +50,16 @@ func testRelist(t *testing.T, e Engine) {
 					(1, 4, 'simple', 'p', '2012-01-01', '2012-01-01', 1, 4), (2, 4, 'simple', 'q', '2012-01-01', '2012-01-01', 1, 2),
 					(3, 4, 'simple', 'r', '2012-01-01', '2012-01-01', 2, 4)`,
 				"INSERT INTO product_website (product_id, website_id) VALUES (1, 1), (2, 1), (2, 2), (3, 1)")
-			if err := db.Relist(t.Context()); err != nil {
+			if err := db.RebuildListing(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if c.change != "" {
 				execute(t, db, c.change)
 			}
-			relist := db.Relist
+			relist := db.RebuildListing
 			if c.changed != 0 {
 				relist = func(ctx context.Context) error {
-					return db.products.save(ctx, "relist", func(tx *saving) error { return tx.relist(ctx, c.changed) })
+					return db.products.save(ctx, "relist", func(tx *productTx) error { return tx.rebuildListing(ctx, c.changed) })
 				}
 			}
 			if err := relist(t.Context()); err != nil {
@@ -132,7 +132,7 @@ func TestListingOfExistingData(t *testing.T) {
 		if got := listed(db); !reflect.DeepEqual(got, want) || len(want[0]) == 0 {
 			t.Errorf("migrated: %v, want %v", got, want)
 		}
-		execute(t, db, "DROP TABLE product_listing", "CREATE VIEW product_listing (store_id, product_id) AS "+listing)
+		execute(t, db, "DROP TABLE product_listing", "CREATE VIEW product_listing (store_id, product_id) AS "+listingRowsSQL)
 		if got := listed(reopen(false)); !reflect.DeepEqual(got, want) {
 			t.Errorf("by a view: %v, want %v", got, want)
 		}

@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	// progressEvery is the number of records between two reports.
+	// progressEvery is the number of records between two progress reports.
 	progressEvery = 100
-	// loadedAtOnce is the number of records that one statement stores. Databases allow
-	// 32,766 values in a statement, and a record has at most some 200.
-	loadedAtOnce = 100
+	// recordsPerInsert is the number of records that one statement inserts. Databases
+	// allow 32,766 values in a statement, and a record has at most some 200.
+	recordsPerInsert = 100
 )
 
-// Load fills the empty database with data, in one transaction. progress, unless
-// nil, is told now and then how many records are stored, and at the end. Kinds:
-// Conflict when the database is not empty or two records may not be there
-// together, Invalid for a record that lacks something, Unsupported for images,
-// Unavailable, Internal.
+// Load fills the empty database with data, in one transaction. Unless nil, progress is
+// called from time to time, and at the end, with the number of records stored so far.
+// Kinds: Conflict when the database is not empty or two records exclude each other,
+// Invalid for a record that lacks something, Unsupported for images, Unavailable,
+// Internal.
 func (db *DB) Load(ctx context.Context, data *adapter.Dataset, progress func(done, total int)) error {
-	return db.fill(ctx, "load data", data, progress, func(tx *sql.Tx) error {
-		empty, err := db.empty(func(text string) error { return db.exists(ctx, tx, text+" LIMIT ?", 1) })
+	return db.clearAndLoad(ctx, "load data", data, progress, func(tx *sql.Tx) error {
+		empty, err := db.isEmpty(func(text string) error { return db.requireRow(ctx, tx, text+" LIMIT ?", 1) })
 		if err == nil && !empty {
 			err = &adapter.Error{Kind: adapter.Conflict, Op: "load data", Err: errNotEmpty}
 		}
@@ -39,18 +39,19 @@ func (db *DB) Load(ctx context.Context, data *adapter.Dataset, progress func(don
 
 var errNotEmpty = errors.New("the database is not empty")
 
-// Reset puts data in the place of everything, credentials, nonces and the ledger included,
-// as if the database were new, and removes the media files. Readers see all of the
-// old or all of the new. New keys go on after those of data. Kinds: as Load.
+// Reset replaces the content of the database by data, in one transaction, as if the
+// database were new. It also deletes credentials, nonces, the ID map, and the media
+// files. Concurrent readers see either all of the old or all of the new content. New
+// keys follow the greatest key of data. Kinds: as for Load.
 func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
 	const op = "reset data"
 	var media []string
-	err := db.fill(ctx, op, data, nil, func(tx *sql.Tx) (err error) {
+	err := db.clearAndLoad(ctx, op, data, nil, func(tx *sql.Tx) (err error) {
 		if err := db.lockOwners(ctx, tx); err != nil {
 			return err
 		}
 		tables := []string{"oauth_nonce", "oauth_token", "oauth_consumer", "api_key", "backend_record"}
-		for i := len(db.tables) - 1; i >= 0; i-- { // parts before their owners
+		for i := len(db.tables) - 1; i >= 0; i-- { // parts before the records they belong to
 			tables = append(tables, db.tables[i].name)
 		}
 		for _, name := range tables {
@@ -58,37 +59,37 @@ func (db *DB) Reset(ctx context.Context, data *adapter.Dataset) error {
 				return err
 			}
 		}
-		// Names are taken under the lock of a product, so by nobody any more.
+		// Only a transaction that has locked a product reserves names, so none can now.
 		if media, err = listMedia(ctx, tx); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, "DELETE FROM media_file"); err != nil {
 			return err
 		}
-		return db.moveCounters(ctx, tx.ExecContext, db.engine.counting.restart)
+		return db.runForCounters(ctx, tx.ExecContext, db.engine.counters.restart)
 	})
 	if err != nil {
 		return err
 	}
-	if err := db.moveCounters(ctx, db.writer.ExecContext, db.engine.counting.settle); err != nil {
-		return db.fault(ctx, op, err)
+	if err := db.runForCounters(ctx, db.writer.ExecContext, db.engine.counters.resync); err != nil {
+		return db.wrapError(ctx, op, err)
 	}
-	return db.sweepMedia(ctx, media)
+	return db.removeUnusedMedia(ctx, media)
 }
 
-// lockOwners locks what writers lock before the parts of it, in their order, so that
-// neither waits for the other forever.
+// lockOwners locks the records that other writers lock before parts of them, in the
+// same order as those writers, so that there is no deadlock.
 func (db *DB) lockOwners(ctx context.Context, tx *sql.Tx) error {
-	if db.engine.lock == "" {
-		return nil // tx is alone from its start
+	if db.engine.lockClause == "" {
+		return nil // tx has locked the whole database
 	}
 	for _, owner := range []adapter.Resource{adapter.Customers, adapter.Products, adapter.Orders} {
-		key := db.table(owner).key()
-		rows, err := tx.QueryContext(ctx, "SELECT "+key+" FROM "+db.table(owner).name+" ORDER BY "+key+db.engine.lock)
+		key := db.table(owner).keyColumn()
+		rows, err := tx.QueryContext(ctx, "SELECT "+key+" FROM "+db.table(owner).name+" ORDER BY "+key+db.engine.lockClause)
 		if err != nil {
 			return err
 		}
-		for rows.Next() { // each is locked as it is read
+		for rows.Next() { // reading a row locks it
 		}
 		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 			return err
@@ -97,22 +98,23 @@ func (db *DB) lockOwners(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// Empty reports whether the database holds no record of any resource;
-// credentials do not count. Kinds: Unavailable, Internal.
+// Empty reports whether the database holds no record of any resource. Credentials do
+// not count. Kinds: Unavailable, Internal.
 func (db *DB) Empty(ctx context.Context) (bool, error) {
-	empty, err := db.empty(func(text string) error {
-		rows, err := db.reading.query(ctx, text+" LIMIT 1")
+	empty, err := db.isEmpty(func(text string) error {
+		rows, err := db.readStatements.query(ctx, text+" LIMIT 1")
 		if err != nil {
 			return err
 		}
 		var one int
 		return scanOne(rows, &one)
 	})
-	return empty, db.fault(ctx, "look for records", err)
+	return empty, db.wrapError(ctx, "look for records", err)
 }
 
-// empty asks find, which fails with sql.ErrNoRows, for a row of every table.
-func (db *DB) empty(find func(text string) error) (bool, error) {
+// isEmpty runs find for every table; find must return sql.ErrNoRows if a statement
+// selects nothing.
+func (db *DB) isEmpty(find func(text string) error) (bool, error) {
 	for _, t := range db.tables {
 		if err := find("SELECT 1 FROM " + t.name); !errors.Is(err, sql.ErrNoRows) {
 			return false, err
@@ -121,11 +123,13 @@ func (db *DB) empty(find func(text string) error) (bool, error) {
 	return true, nil
 }
 
-// fill runs clear, then stores data, in one transaction.
-func (db *DB) fill(ctx context.Context, op string, data *adapter.Dataset, progress func(done, total int), clear func(*sql.Tx) error) error {
+// clearAndLoad runs clear and then stores data, in one transaction. If a statement for
+// several records fails, it starts again with one record for each statement, so that
+// the error names the record.
+func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset, progress func(done, total int), clear func(*sql.Tx) error) error {
 	hashes, err := db.passwordHashes(ctx, data)
 	if err != nil {
-		return db.fault(ctx, op, err)
+		return db.wrapError(ctx, op, err)
 	}
 	if progress == nil {
 		progress = func(int, int) {}
@@ -137,26 +141,26 @@ func (db *DB) fill(ctx context.Context, op string, data *adapter.Dataset, progre
 				return err
 			}
 			l := &loader{
-				db: db, tx: tx, data: data, hashes: hashes, now: time.Now().UTC(), atOnce: atOnce,
+				db: db, tx: tx, data: data, hashes: hashes, now: time.Now().UTC(), recordsPerInsert: atOnce,
 				last: map[string]int64{}, progress: progress,
 			}
 			err := l.load(ctx)
-			if ambiguous = l.ambiguous; err != nil {
+			if ambiguous = l.batchFailed; err != nil {
 				return err
 			}
-			return db.moveCounters(ctx, tx.ExecContext, db.engine.counting.advance)
+			return db.runForCounters(ctx, tx.ExecContext, db.engine.counters.advance)
 		})
 	}
-	err = store(loadedAtOnce)
+	err = store(recordsPerInsert)
 	if ambiguous && (adapter.KindOf(err) == adapter.Conflict || adapter.KindOf(err) == adapter.Invalid) {
-		return store(1) // whose error names the record
+		return store(1)
 	}
 	return err
 }
 
-// passwordHashes returns the bcrypt hash of every customer's password. Public
-// ones get the least cost, which protects nothing less, and are hashed once in
-// the life of db, so that Reset is quick.
+// passwordHashes returns the bcrypt hash of every customer's password. Passwords of a
+// public data set are hashed at the lowest cost, since they are no secret, and once in
+// the lifetime of db, so that Reset is fast.
 func (db *DB) passwordHashes(ctx context.Context, data *adapter.Dataset) (map[adapter.Key]string, error) {
 	cost := db.passwordCost
 	if data.Public {
@@ -185,16 +189,16 @@ func (db *DB) passwordHashes(ctx context.Context, data *adapter.Dataset) (map[ad
 
 // A loader stores one data set in one transaction.
 type loader struct {
-	db          *DB
-	tx          *sql.Tx
-	data        *adapter.Dataset
-	hashes      map[adapter.Key]string
-	now         time.Time
-	atOnce      int              // records that one statement stores
-	ambiguous   bool             // a statement failed that stores several records
-	last        map[string]int64 // greatest key so far, by table
-	done, total int
-	progress    func(done, total int)
+	db               *DB
+	tx               *sql.Tx
+	data             *adapter.Dataset
+	hashes           map[adapter.Key]string
+	now              time.Time
+	recordsPerInsert int
+	batchFailed      bool             // a statement that inserts several records failed
+	last             map[string]int64 // greatest key so far, by table
+	done, total      int
+	progress         func(done, total int)
 }
 
 func (l *loader) load(ctx context.Context) error {
@@ -205,56 +209,56 @@ func (l *loader) load(ctx context.Context) error {
 		l.total += len(l.data.Records[t.schema.Resource])
 	}
 	for _, t := range l.db.tables {
-		if err := l.records(ctx, t, l.data.Records[t.schema.Resource]); err != nil {
+		if err := l.insertRecords(ctx, t, l.data.Records[t.schema.Resource]); err != nil {
 			return err
 		}
 	}
-	if err := l.db.relist(ctx, l.tx); err != nil {
+	if err := l.db.rebuildListing(ctx, l.tx); err != nil {
 		return err
 	}
-	if err := l.credentials(ctx); err != nil {
+	if err := l.insertCredentials(ctx); err != nil {
 		return err
 	}
 	l.progress(l.done, l.total)
 	return nil
 }
 
-func (l *loader) records(ctx context.Context, t *table, records []adapter.Record) error {
+func (l *loader) insertRecords(ctx context.Context, t *table, records []adapter.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	row := newRow(t, t.places(false))
-	for batch := range slices.Chunk(records, l.atOnce) {
-		if err := l.batch(ctx, t, row, batch); err != nil {
+	row := newRowEncoder(t, t.columnIndexes(false))
+	for batch := range slices.Chunk(records, l.recordsPerInsert) {
+		if err := l.insertBatch(ctx, t, row, batch); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// batch stores records of a table by one statement, and their parts after them.
-func (l *loader) batch(ctx context.Context, t *table, row *row, records []adapter.Record) error {
+// insertBatch stores records of a table by one statement, and then their parts.
+func (l *loader) insertBatch(ctx context.Context, t *table, row *rowEncoder, records []adapter.Record) error {
 	fault := func(r adapter.Record, err error) error {
-		return l.db.fault(ctx, fmt.Sprintf("load %s %d", t.schema.Resource, r.Get(t.schema.Key).Int()), err)
+		return l.db.wrapError(ctx, fmt.Sprintf("load %s %d", t.schema.Resource, r.Get(t.schema.Key).Int()), err)
 	}
 	completed := make([]adapter.Record, len(records))
 	var arguments []any
 	for i, r := range records {
-		completed[i] = l.complete(t, r)
+		completed[i] = l.withDefaults(t, r)
 		bound, err := row.arguments(l.db.engine, completed[i])
 		if err != nil {
 			return fault(completed[i], err)
 		}
 		arguments = append(arguments, bound...)
 	}
-	if _, err := l.tx.ExecContext(ctx, row.insert(l.db.engine, len(records)), arguments...); err != nil {
-		l.ambiguous = len(records) > 1
+	if _, err := l.tx.ExecContext(ctx, row.insertSQL(l.db.engine, len(records)), arguments...); err != nil {
+		l.batchFailed = len(records) > 1
 		return fault(completed[0], err)
 	}
 	for _, r := range completed {
 		var err error
 		if t.schema.Resource == adapter.Products {
-			err = l.prices(ctx, r)
+			err = l.insertPrices(ctx, r)
 		}
 		if err == nil {
 			err = t.insertAdded(ctx, l.db, l.tx, r)
@@ -269,10 +273,10 @@ func (l *loader) batch(ctx context.Context, t *table, row *row, records []adapte
 	return nil
 }
 
-// key returns the key of a row of a table: the given one, else the next. The
-// counters of the database stand where a rolled back or former data set left
-// them.
-func (l *loader) key(table string, given adapter.Value) adapter.Value {
+// nextKey returns the given key, or the next one if it is absent. The loader counts
+// itself, as the counters of the database go on from a previous data set or a
+// transaction that was rolled back.
+func (l *loader) nextKey(table string, given adapter.Value) adapter.Value {
 	if given.Kind() == adapter.Absent {
 		given = adapter.IntegerValue(l.last[table] + 1)
 	}
@@ -280,10 +284,10 @@ func (l *loader) key(table string, given adapter.Value) adapter.Value {
 	return given
 }
 
-// complete returns r with what the store itself fills in.
-func (l *loader) complete(t *table, r adapter.Record) adapter.Record {
+// withDefaults returns a copy of r with its key and the values that the store derives.
+func (l *loader) withDefaults(t *table, r adapter.Record) adapter.Record {
 	r = r.Clone()
-	r.Set(t.schema.Key, l.key(t.name, r.Get(t.schema.Key)))
+	r.Set(t.schema.Key, l.nextKey(t.name, r.Get(t.schema.Key)))
 	switch t.schema.Resource {
 	case adapter.StockItems:
 		return adapter.SettleStock(r, l.data.Stock, l.now.Format(time.DateTime))
@@ -292,11 +296,11 @@ func (l *loader) complete(t *table, r adapter.Record) adapter.Record {
 			r.Set("password_hash", adapter.TextValue(hash))
 		}
 	}
-	return dated(r, l.now.Format(time.DateTime))
+	return withTimestamps(r, l.now.Format(time.DateTime))
 }
 
-// prices stores the group and tier prices of a product.
-func (l *loader) prices(ctx context.Context, product adapter.Record) error {
+// insertPrices stores the group and tier prices of a product.
+func (l *loader) insertPrices(ctx context.Context, product adapter.Record) error {
 	for name, table := range map[string]string{"group_price": "product_group_price", "tier_price": "product_tier_price"} {
 		for _, price := range product.Get(name).Records() {
 			columns, arguments := []string{"product_id"}, []any{product.Get("entity_id").Int()}
@@ -310,7 +314,7 @@ func (l *loader) prices(ctx context.Context, product adapter.Record) error {
 				}
 				columns, arguments = append(columns, a.Name), append(arguments, argument)
 			}
-			key := l.key(table, price.Get(price.Schema.Key)).Int()
+			key := l.nextKey(table, price.Get(price.Schema.Key)).Int()
 			if _, err := l.db.insert(ctx, l.tx, table, price.Schema.Key, key, columns, arguments); err != nil {
 				return err
 			}
@@ -319,7 +323,7 @@ func (l *loader) prices(ctx context.Context, product adapter.Record) error {
 	return nil
 }
 
-func (l *loader) credentials(ctx context.Context) error {
+func (l *loader) insertCredentials(ctx context.Context) error {
 	if l.data.Consumer.Key == "" {
 		return nil
 	}
@@ -352,20 +356,20 @@ func (l *loader) credentials(ctx context.Context) error {
 	return nil
 }
 
-// A row turns records of a table into the arguments of an INSERT.
-type row struct {
+// A rowEncoder turns records of a table into the arguments of an INSERT statement.
+type rowEncoder struct {
 	table   *table
-	at      []int // the attributes, as their columns come
+	indexes []int // schema indexes of the attributes, in the order of their columns
 	columns []string
 }
 
-// newRow returns the row of the attributes at the given places.
-func newRow(t *table, at []int) *row {
-	w := &row{table: t, at: at}
-	for _, at := range w.at {
-		w.columns = append(w.columns, bare(t.columns[at].name))
+// newRowEncoder returns an encoder of the attributes at the given schema indexes.
+func newRowEncoder(t *table, indexes []int) *rowEncoder {
+	w := &rowEncoder{table: t, indexes: indexes}
+	for _, at := range w.indexes {
+		w.columns = append(w.columns, unqualified(t.columns[at].name))
 		if t.columns[at].folded != "" {
-			w.columns = append(w.columns, bare(t.columns[at].folded))
+			w.columns = append(w.columns, unqualified(t.columns[at].folded))
 		}
 	}
 	if t.nulls {
@@ -374,8 +378,8 @@ func newRow(t *table, at []int) *row {
 	return w
 }
 
-// insert returns the statement that stores a number of rows.
-func (w *row) insert(e *engine, rows int) string {
+// insertSQL returns the statement that inserts a number of rows.
+func (w *rowEncoder) insertSQL(e *engine, rows int) string {
 	ib := e.flavor.NewInsertBuilder().InsertInto(w.table.name).Cols(w.columns...)
 	for range rows {
 		ib.Values(make([]any, len(w.columns))...)
@@ -384,11 +388,11 @@ func (w *row) insert(e *engine, rows int) string {
 	return text
 }
 
-// arguments binds r, in the order of columns.
-func (w *row) arguments(e *engine, r adapter.Record) ([]any, error) {
+// arguments returns the values of r in the order of the columns.
+func (w *rowEncoder) arguments(e *engine, r adapter.Record) ([]any, error) {
 	arguments := make([]any, 0, len(w.columns))
 	var nulls []string
-	for _, at := range w.at {
+	for _, at := range w.indexes {
 		a, v := &w.table.schema.Attributes[at], r.Values[at]
 		argument, err := e.bind(a, v)
 		if err != nil {
@@ -403,13 +407,13 @@ func (w *row) arguments(e *engine, r adapter.Record) ([]any, error) {
 		}
 	}
 	if w.table.nulls {
-		arguments = append(arguments, nullList(nulls))
+		arguments = append(arguments, joinNulls(nulls))
 	}
 	return arguments, nil
 }
 
-// nullList writes names as the column nulls holds them.
-func nullList(names []string) string {
+// joinNulls returns the content of the column nulls for the named attributes: ",a,b,".
+func joinNulls(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}

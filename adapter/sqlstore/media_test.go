@@ -165,7 +165,7 @@ func FuzzSeries(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		of, number := series(name)
+		of, number := nameSeries(name)
 		if of.Valid != number.Valid {
 			t.Fatalf("%q: %v, %v", name, of, number)
 		}

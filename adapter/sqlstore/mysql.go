@@ -18,7 +18,7 @@ import (
 // for a record's lock goes on with the record as it then is.
 func mysqlEngine() *engine {
 	return &engine{
-		valid:      validMySQL,
+		validate:   validMySQL,
 		open:       openMySQL,
 		dialect:    goose.DialectMySQL,
 		migrations: "mysql",
@@ -27,19 +27,19 @@ func mysqlEngine() *engine {
 			unlock: "SELECT RELEASE_LOCK(CONCAT('portico ', MD5(DATABASE())))",
 		},
 		flavor:     sqlbuilder.MySQL,
-		lock:       " FOR UPDATE",
+		lockClause: " FOR UPDATE",
 		ascending:  " ASC",
 		descending: " DESC",
 		// Folded columns hold bytes; a pattern is about characters. A backslash
 		// escapes without being asked to.
-		like:     "CONVERT(%s USING utf8mb4) COLLATE utf8mb4_bin %sLIKE %s",
-		casts:    map[adapter.Kind]string{adapter.KindInteger: "SIGNED", adapter.KindDecimal: "DECIMAL(12,4)", adapter.KindTime: "DATETIME"},
-		isTable:  "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND table_name = ?",
-		newNonce: " ON DUPLICATE KEY UPDATE nonce_id = nonce_id",
-		counting: counting{
+		likeFormat:           "CONVERT(%s USING utf8mb4) COLLATE utf8mb4_bin %sLIKE %s",
+		casts:                map[adapter.Kind]string{adapter.KindInteger: "SIGNED", adapter.KindDecimal: "DECIMAL(12,4)", adapter.KindTime: "DATETIME"},
+		isTableSQL:           "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND table_name = ?",
+		ignoreDuplicateNonce: " ON DUPLICATE KEY UPDATE nonce_id = nonce_id",
+		counters: counterStatements{
 			// A counter is never put below the greatest key there is. The statement
 			// would end a transaction.
-			settle: func(c counter) string { return "ALTER TABLE " + c.table + " AUTO_INCREMENT = 1" },
+			resync: func(c counter) string { return "ALTER TABLE " + c.table + " AUTO_INCREMENT = 1" },
 		},
 		decimal:  func(tenThousandths int64) any { return formatDecimal(tenThousandths) },
 		classify: classifyMySQL,
@@ -99,8 +99,8 @@ func openMySQL(dsn string, _ bool, wrap func(driver.Connector) driver.Connector)
 	}
 	const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
 	return openServer(
-		wrap(preparedConnector{connector, isolation + ", READ WRITE"}),
-		wrap(preparedConnector{connector, isolation + ", READ ONLY"}),
+		wrap(initConnector{connector, isolation + ", READ WRITE"}),
+		wrap(initConnector{connector, isolation + ", READ ONLY"}),
 	), nil
 }
 

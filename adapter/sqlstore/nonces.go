@@ -21,8 +21,8 @@ func (c *Credentials) Use(ctx context.Context, nonce string, timestamp int64) (f
 	const op = "use nonce"
 	received := time.Now().Unix()
 	err = c.db.retry(ctx, func() error {
-		result, err := c.db.writing.exec(ctx,
-			"INSERT INTO oauth_nonce (nonce, timestamp, received_at) VALUES (?, ?, ?)"+c.db.engine.newNonce,
+		result, err := c.db.writeStatements.exec(ctx,
+			"INSERT INTO oauth_nonce (nonce, timestamp, received_at) VALUES (?, ?, ?)"+c.db.engine.ignoreDuplicateNonce,
 			nonce, timestamp, received)
 		if err != nil {
 			return err
@@ -34,7 +34,7 @@ func (c *Credentials) Use(ctx context.Context, nonce string, timestamp int64) (f
 	if err == nil && c.db.nonceUses.Add(1)%pruneEvery == 0 {
 		err = c.prune(ctx, received)
 	}
-	return fresh && err == nil, c.db.fault(ctx, op, err)
+	return fresh && err == nil, c.db.wrapError(ctx, op, err)
 }
 
 // prune removes the nonces that are too old.
@@ -48,9 +48,9 @@ func (c *Credentials) prune(ctx context.Context, now int64) error {
 // Used reports whether a nonce is stored.
 func (c *Credentials) Used(ctx context.Context, nonce string) (bool, error) {
 	var used bool
-	rows, err := c.db.authenticating.query(ctx, "SELECT EXISTS (SELECT 1 FROM oauth_nonce WHERE nonce = ?)", nonce)
+	rows, err := c.db.credentialStatements.query(ctx, "SELECT EXISTS (SELECT 1 FROM oauth_nonce WHERE nonce = ?)", nonce)
 	if err == nil {
 		err = scanOne(rows, &used)
 	}
-	return used, c.db.fault(ctx, "look up nonce", err)
+	return used, c.db.wrapError(ctx, "look up nonce", err)
 }

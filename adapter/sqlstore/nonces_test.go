@@ -17,7 +17,7 @@ func testPrune(t *testing.T, e Engine) {
 	const old = int64(maxNonceAge / time.Second)
 	fill := func(id, received int64) {
 		t.Helper()
-		if _, err := db.writing.exec(t.Context(), "INSERT INTO oauth_nonce VALUES (?, ?, 1, ?)", id, strconv.FormatInt(id, 10), received); err != nil {
+		if _, err := db.writeStatements.exec(t.Context(), "INSERT INTO oauth_nonce VALUES (?, ?, 1, ?)", id, strconv.FormatInt(id, 10), received); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,8 +8,9 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// getWith returns one record with attributes on demand, as a list of one.
-func (s *store) getWith(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
+// getOnDemand returns one record with the on-demand attributes that p names. It reads
+// the record as a list of one, since List knows how to join them.
+func (s *store) getOnDemand(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
 	key := adapter.Test{Attribute: s.table.schema.Key, Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(p.Key), 10)}}
 	found, err := s.List(ctx, &adapter.ListParams{
 		Query:   adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{key}}}},

@@ -9,20 +9,20 @@ import (
 )
 
 // sort adds the order of q, and where in it the list begins, as far as SQL can.
-func (s *selection) sort(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapter.Query) error {
+func (s *selection) orderBy(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapter.Query) error {
 	ascending, descending := " ASC", " DESC" // keys are never null
 	added := false
 	if q.OrderBy == "" || q.OrderBy == t.schema.Key {
-		s.order = []string{t.key() + ascending}
+		s.order = []string{t.keyColumn() + ascending}
 		if q.Desc && q.OrderBy != "" {
-			s.order[0] = t.key() + descending
+			s.order[0] = t.keyColumn() + descending
 		}
 	} else {
 		at, err := s.attribute(t, q.OrderBy)
 		if err != nil {
 			return err
 		}
-		by := t.columns[at].sorted(t.schema.Attributes[at].Kind)
+		by := t.columns[at].sortColumn(t.schema.Attributes[at].Kind)
 		if by == "" {
 			return nil
 		}
@@ -30,12 +30,12 @@ func (s *selection) sort(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *a
 		if q.Desc {
 			direction = e.descending
 		}
-		s.order = []string{by + direction, t.key() + ascending}
+		s.order = []string{by + direction, t.keyColumn() + ascending}
 		added = t.schema.Attributes[at].Added
 	}
 	if q.After != nil {
-		s.after, s.tail = behind(e, sb, t, q)
-		s.beyond = s.beyond || added && s.after == ""
+		s.after, s.tail = afterCondition(e, sb, t, q)
+		s.residualOnParts = s.residualOnParts || added && s.after == ""
 	}
 	return nil
 }
@@ -44,17 +44,17 @@ func (s *selection) sort(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *a
 // cannot tell them exactly; and that of those behind them, if there may be any. A
 // range of the column comes first, by which an index can be entered; within it
 // equal values are told apart by the key.
-func behind(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapter.Query) (after, tail string) {
+func afterCondition(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapter.Query) (after, tail string) {
 	key := int64(q.After.Key)
 	switch {
 	case q.OrderBy == "" || q.OrderBy == t.schema.Key && !q.Desc:
-		return sb.GreaterThan(t.key(), key), ""
+		return sb.GreaterThan(t.keyColumn(), key), ""
 	case q.OrderBy == t.schema.Key:
-		return sb.LessThan(t.key(), key), ""
+		return sb.LessThan(t.keyColumn(), key), ""
 	}
 	at, _ := t.schema.Index(q.OrderBy)
 	kind := t.schema.Attributes[at].Kind
-	column, later := t.columns[at].sorted(kind), sb.GreaterThan(t.key(), key)
+	column, later := t.columns[at].sortColumn(kind), sb.GreaterThan(t.keyColumn(), key)
 	switch {
 	case q.After.Value.Empty() && q.Desc:
 		return sb.And(sb.IsNull(column), later), ""
@@ -76,7 +76,7 @@ func behind(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapter.Query)
 }
 
 // cut writes the page, in place of one that was written before.
-func cut(sb *sqlbuilder.SelectBuilder, q *adapter.Query) {
+func setPage(sb *sqlbuilder.SelectBuilder, q *adapter.Query) {
 	limit := q.Limit
 	if q.Offset > 0 {
 		sb.Offset(int(q.Offset))

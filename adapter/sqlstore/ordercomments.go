@@ -16,7 +16,7 @@ type orderComments struct {
 	status int // place of the comment's status
 	// Statements that set when an order and its lines were changed, and an order's
 	// status.
-	touch, touchLines, setStatus string
+	touchOrderSQL, touchItemsSQL, setStatusSQL string
 }
 
 func newOrderComments(db *DB) orderComments {
@@ -30,10 +30,10 @@ func newOrderComments(db *DB) orderComments {
 		text, _ := ub.Where(ub.Equal(key, nil)).Build()
 		return text
 	}
-	orderKey := bare(s.orders.table.key())
-	s.touch = update(s.orders.table.name, orderKey, "updated_at")
-	s.touchLines = update(db.table(adapter.OrderItems).name, "order_id", "updated_at")
-	s.setStatus = update(s.orders.table.name, orderKey, "status", "status_folded")
+	orderKey := unqualified(s.orders.table.keyColumn())
+	s.touchOrderSQL = update(s.orders.table.name, orderKey, "updated_at")
+	s.touchItemsSQL = update(db.table(adapter.OrderItems).name, "order_id", "updated_at")
+	s.setStatusSQL = update(s.orders.table.name, orderKey, "status", "status_folded")
 	return s
 }
 
@@ -42,17 +42,17 @@ var errNoOrder = errors.New("no such order")
 // Create stores a new comment.
 func (s orderComments) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	op := "create " + string(s.table.schema.Resource)
-	for _, text := range []string{s.insert, s.orders.lock, s.touch, s.touchLines, s.setStatus} {
-		if _, err := s.db.writing.prepared(ctx, text); err != nil {
-			return 0, s.db.fault(ctx, op, err)
+	for _, text := range []string{s.insertSQL, s.orders.lockSQL, s.touchOrderSQL, s.touchItemsSQL, s.setStatusSQL} {
+		if _, err := s.db.writeStatements.prepare(ctx, text); err != nil {
+			return 0, s.db.wrapError(ctx, op, err)
 		}
 	}
 	var key adapter.Key
 	err := s.transact(ctx, op, func(tx *sql.Tx) error {
-		if err := allow(p.Check); err != nil {
+		if err := runCheck(p.Check); err != nil {
 			return err
 		}
-		order, err := s.orders.locked(ctx, tx, adapter.Key(p.Record.Get("parent_id").Int()))
+		order, err := s.orders.lockRecord(ctx, tx, adapter.Key(p.Record.Get("parent_id").Int()))
 		if errors.Is(err, sql.ErrNoRows) {
 			err = &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "parent_id", Err: errNoOrder}
 		}
@@ -86,13 +86,13 @@ func (s orderComments) comment(ctx context.Context, tx *sql.Tx, op string, order
 		if err != nil {
 			return 0, err
 		}
-		if _, err := s.db.writing.execIn(ctx, tx, s.setStatus, text, fold(status), id); err != nil {
+		if _, err := s.db.writeStatements.execTx(ctx, tx, s.setStatusSQL, text, fold(status), id); err != nil {
 			return 0, err
 		}
 	}
 	moment := now()
-	for _, touch := range []string{s.touch, s.touchLines} {
-		if _, err := s.db.writing.execIn(ctx, tx, touch, moment, id); err != nil {
+	for _, touch := range []string{s.touchOrderSQL, s.touchItemsSQL} {
+		if _, err := s.db.writeStatements.execTx(ctx, tx, touch, moment, id); err != nil {
 			return 0, err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 func TestCredentialsBesideLists(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
 		db := openTest(t, e)
-		if db.pools.credentials == db.readers {
+		if db.pools.credentialReaders == db.readers {
 			return // one pool reads everything, and has connections enough
 		}
 		for range db.readers.Stats().MaxOpenConnections {

@@ -19,7 +19,7 @@ import (
 // a record's lock goes on with the record as it then is.
 func postgresEngine() *engine {
 	return &engine{
-		valid:      validPostgres,
+		validate:   validPostgres,
 		open:       openPostgres,
 		dialect:    goose.DialectPostgres,
 		migrations: "postgres",
@@ -27,17 +27,17 @@ func postgresEngine() *engine {
 			lock:   "SELECT 1 FROM pg_advisory_lock(" + postgresMigrationLock + ")",
 			unlock: "SELECT CAST(pg_advisory_unlock(" + postgresMigrationLock + ") AS INTEGER)",
 		},
-		flavor:     sqlbuilder.PostgreSQL,
-		numbered:   true,
-		lock:       " FOR UPDATE",
-		ascending:  " ASC NULLS FIRST",
-		descending: " DESC NULLS LAST",
-		like:       `%s %sLIKE %s ESCAPE '\'`,
-		casts:      map[adapter.Kind]string{adapter.KindInteger: "BIGINT", adapter.KindDecimal: "DECIMAL(12,4)", adapter.KindTime: "TIMESTAMP(0)"},
-		isTable:    "SELECT 1 FROM pg_class WHERE oid = to_regclass(?) AND relkind IN ('r', 'p')",
-		newNonce:   " ON CONFLICT (nonce) DO NOTHING",
-		returning:  true,
-		counting: counting{
+		flavor:               sqlbuilder.PostgreSQL,
+		numberedParameters:   true,
+		lockClause:           " FOR UPDATE",
+		ascending:            " ASC NULLS FIRST",
+		descending:           " DESC NULLS LAST",
+		likeFormat:           `%s %sLIKE %s ESCAPE '\'`,
+		casts:                map[adapter.Kind]string{adapter.KindInteger: "BIGINT", adapter.KindDecimal: "DECIMAL(12,4)", adapter.KindTime: "TIMESTAMP(0)"},
+		isTableSQL:           "SELECT 1 FROM pg_class WHERE oid = to_regclass(?) AND relkind IN ('r', 'p')",
+		ignoreDuplicateNonce: " ON CONFLICT (nonce) DO NOTHING",
+		useReturning:         true,
+		counters: counterStatements{
 			// Unlike setval alone, this is undone with its transaction, and so is
 			// a later setval in it.
 			restart: func(c counter) string { return "ALTER SEQUENCE " + postgresSequence(c) + " RESTART" },
@@ -45,7 +45,7 @@ func postgresEngine() *engine {
 				return "SELECT setval('" + postgresSequence(c) + "', MAX(" + c.column + ")) FROM " + c.table +
 					" HAVING MAX(" + c.column + ") >= (SELECT last_value FROM " + postgresSequence(c) + ")"
 			},
-			pass: passPostgres,
+			passKey: passPostgres,
 		},
 		decimal:  func(tenThousandths int64) any { return formatDecimal(tenThousandths) },
 		classify: classifyPostgres,

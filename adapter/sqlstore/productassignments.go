@@ -14,8 +14,8 @@ import (
 // categories. Assigning and unassigning save the product in the default scope.
 type assignments struct {
 	*store
-	target string // the attribute that names what a product is assigned to
-	exists string // statement that finds it
+	target    string // the attribute that names what a product is assigned to
+	targetSQL string // statement that finds it
 }
 
 func newAssignments(db *DB, r, to adapter.Resource) assignments {
@@ -23,7 +23,7 @@ func newAssignments(db *DB, r, to adapter.Resource) assignments {
 	s.target = s.table.unique[len(s.table.unique)-1]
 	t := db.table(to)
 	sb := db.engine.flavor.NewSelectBuilder()
-	s.exists, _ = sb.Select("1").From(t.name).Where(sb.Equal(t.key(), nil)).Build()
+	s.targetSQL, _ = sb.Select("1").From(t.name).Where(sb.Equal(t.keyColumn(), nil)).Build()
 	return s
 }
 
@@ -39,18 +39,18 @@ const firstPosition = 1
 func (s assignments) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	op := "create " + string(s.table.schema.Resource)
 	var key adapter.Key
-	err := s.db.products.save(ctx, op, func(tx *saving) error {
-		if err := allow(p.Check); err != nil {
+	err := s.db.products.save(ctx, op, func(tx *productTx) error {
+		if err := runCheck(p.Check); err != nil {
 			return err
 		}
-		product, err := tx.product(ctx, adapter.Key(p.Record.Get("product_id").Int()), 0)
+		product, err := tx.lockProduct(ctx, adapter.Key(p.Record.Get("product_id").Int()), 0)
 		if errors.Is(err, sql.ErrNoRows) {
 			err = s.invalid(op, "product_id", errProduct)
 		}
 		if err != nil {
 			return err
 		}
-		key, err = s.assign(ctx, tx, op, product, p.Record)
+		key, err = s.createAssignment(ctx, tx, op, product, p.Record)
 		return err
 	})
 	if err != nil {
@@ -65,16 +65,16 @@ func (s assignments) invalid(op, field string, err error) error {
 
 // assign stores an assignment of a product that is locked, and with it the next
 // assignment cannot overtake this one.
-func (s assignments) assign(ctx context.Context, tx *saving, op string, product, r adapter.Record) (adapter.Key, error) {
+func (s assignments) createAssignment(ctx context.Context, tx *productTx, op string, product, r adapter.Record) (adapter.Key, error) {
 	r = r.Clone()
 	if at, ok := s.table.schema.Index("position"); ok && r.Values[at].Kind() == adapter.Absent {
 		r.Values[at] = adapter.IntegerValue(firstPosition)
 	}
-	copies, err := s.copies(op, r)
+	copies, err := s.extractCopies(op, r)
 	if err != nil {
 		return 0, err
 	}
-	there, err := tx.finds(ctx, s.exists, r.Get(s.target).Int())
+	there, err := tx.rowExists(ctx, s.targetSQL, r.Get(s.target).Int())
 	if err == nil && !there {
 		err = s.invalid(op, s.target, errNoTarget)
 	}
@@ -84,28 +84,28 @@ func (s assignments) assign(ctx context.Context, tx *saving, op string, product,
 	if err := s.checkCopies(ctx, tx, op, r, copies.entries); err != nil {
 		return 0, err
 	}
-	tx.texts = append(tx.texts, s.insert)
+	tx.executed = append(tx.executed, s.insertSQL)
 	key, err := s.create(ctx, tx.tx, op, r)
 	if err != nil {
 		return 0, err
 	}
 	for _, entry := range copies.entries {
-		if err := tx.copyLevel(ctx, product, entry.Get("store_from").Int(), entry.Get("store_to").Int(), copies.ofWebsite); err != nil {
+		if err := tx.copyStoreView(ctx, product, entry.Get("store_from").Int(), entry.Get("store_to").Int(), copies.ofWebsite); err != nil {
 			return 0, err
 		}
 	}
-	return key, tx.touch(ctx, keyOf(product), 0, 0)
+	return key, tx.finishPartSave(ctx, keyOf(product), 0, 0)
 }
 
 // wantedCopies are what an assignment copies from store view to store view.
-type wantedCopies struct {
+type requestedCopies struct {
 	entries   []adapter.Record
 	ofWebsite bool
 }
 
 // copies takes what is not stored out of r.
-func (s assignments) copies(op string, r adapter.Record) (wantedCopies, error) {
-	var copies wantedCopies
+func (s assignments) extractCopies(op string, r adapter.Record) (requestedCopies, error) {
+	var copies requestedCopies
 	for i, a := range s.table.schema.Attributes {
 		if !a.WriteOnly {
 			continue
@@ -127,15 +127,15 @@ func (s assignments) copies(op string, r adapter.Record) (wantedCopies, error) {
 
 // checkCopies lets values be copied only from the views of websites the product
 // is in, and to those of the website it is assigned to.
-func (s assignments) checkCopies(ctx context.Context, tx *saving, op string, r adapter.Record, entries []adapter.Record) error {
+func (s assignments) checkCopies(ctx context.Context, tx *productTx, op string, r adapter.Record, entries []adapter.Record) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	sources, err := tx.ids(ctx, "SELECT store.store_id FROM store JOIN product_website ON product_website.website_id = store.website_id WHERE product_website.product_id = ?", r.Get("product_id").Int())
+	sources, err := tx.queryIDs(ctx, "SELECT store.store_id FROM store JOIN product_website ON product_website.website_id = store.website_id WHERE product_website.product_id = ?", r.Get("product_id").Int())
 	if err != nil {
 		return err
 	}
-	targets, err := tx.ids(ctx, "SELECT store_id FROM store WHERE website_id = ?", r.Get(s.target).Int())
+	targets, err := tx.queryIDs(ctx, "SELECT store_id FROM store WHERE website_id = ?", r.Get(s.target).Int())
 	if err != nil {
 		return err
 	}
@@ -161,24 +161,24 @@ func (s assignments) Delete(ctx context.Context, p *adapter.DeleteParams) error 
 		return err
 	}
 	product := adapter.Key(seen.Get("product_id").Int())
-	return s.db.products.save(ctx, op, func(tx *saving) error {
-		if _, err := tx.product(ctx, product, 0); err != nil {
+	return s.db.products.save(ctx, op, func(tx *productTx) error {
+		if _, err := tx.lockProduct(ctx, product, 0); err != nil {
 			return err
 		}
-		tx.texts = append(tx.texts, s.lock)
-		current, err := s.locked(ctx, tx.tx, p.Key)
+		tx.executed = append(tx.executed, s.lockSQL)
+		current, err := s.lockRecord(ctx, tx.tx, p.Key)
 		if err == nil && current.Get("product_id").Int() != int64(product) {
 			err = sql.ErrNoRows // the key of another data set
 		}
 		if err != nil {
 			return err
 		}
-		if err := allowFor(p.Check, current); err != nil {
+		if err := runRecordCheck(p.Check, current); err != nil {
 			return err
 		}
-		if err := tx.exec(ctx, s.remove, int64(p.Key)); err != nil {
+		if err := tx.exec(ctx, s.deleteSQL, int64(p.Key)); err != nil {
 			return err
 		}
-		return tx.touch(ctx, product, 0, 0)
+		return tx.finishPartSave(ctx, product, 0, 0)
 	})
 }

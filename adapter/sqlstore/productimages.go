@@ -21,7 +21,7 @@ func imageTypes() []string { return []string{"image", "small_image", "thumbnail"
 type productImages struct {
 	*store
 	atLevel *table // the derived table
-	at      []int  // the attributes its columns hold, types apart
+	indexes []int  // the attributes its columns hold, types apart
 }
 
 func newProductImages(db *DB) productImages {
@@ -30,13 +30,13 @@ func newProductImages(db *DB) productImages {
 	for _, name := range []string{"label", "position", "exclude"} {
 		atLevel.column(name).name = atLevel.name + "." + name
 	}
-	return productImages{store: newStore(db, stored), atLevel: atLevel, at: atLevel.places(false)}
+	return productImages{store: newStore(db, stored), atLevel: atLevel, indexes: atLevel.columnIndexes(false)}
 }
 
 // level returns the statement of the derived table at the level storeID: the
 // value stored there, else that of level 0. A label is stored or it is not, and
 // an empty one counts as not stored; a pointer to no image hides that of level 0.
-func level(flavor sqlbuilder.Flavor, storeID int64) *sqlbuilder.SelectBuilder {
+func imagesAtLevel(flavor sqlbuilder.Flavor, storeID int64) *sqlbuilder.SelectBuilder {
 	sb := flavor.NewSelectBuilder()
 	levels := fmt.Sprintf("store_id IN (0, %s) ", sb.Var(storeID))
 	value := func(column, isStored string) string {
@@ -55,8 +55,8 @@ func level(flavor sqlbuilder.Flavor, storeID int64) *sqlbuilder.SelectBuilder {
 }
 
 // selected returns the columns that record reads.
-func (s *productImages) selected() []string {
-	names := s.atLevel.selected(s.at)
+func (s *productImages) selectColumns() []string {
+	names := s.atLevel.selectColumns(s.indexes)
 	for _, name := range imageTypes() {
 		names = append(names, name+"_pointer")
 	}
@@ -66,7 +66,7 @@ func (s *productImages) selected() []string {
 // List returns the images a query selects, with their values at the store view.
 func (s productImages) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	if p.OwnerID != 0 {
-		_, err := s.owner("list")
+		_, err := s.ownerColumn("list")
 		return nil, err
 	}
 	sb := s.db.engine.flavor.NewSelectBuilder()
@@ -74,8 +74,8 @@ func (s productImages) List(ctx context.Context, p *adapter.ListParams) (*adapte
 	if err != nil {
 		return nil, err
 	}
-	sb.From(sb.BuilderAs(level(s.db.engine.flavor, p.StoreID), s.atLevel.name)).Where(query.where...)
-	return s.find(ctx, sb.Select(s.selected()...), query, p, s.record)
+	sb.From(sb.BuilderAs(imagesAtLevel(s.db.engine.flavor, p.StoreID), s.atLevel.name)).Where(query.where...)
+	return s.find(ctx, sb.Select(s.selectColumns()...), query, p, s.record)
 }
 
 // Get returns one image, with its values at the store view.
@@ -84,19 +84,19 @@ func (s productImages) Get(ctx context.Context, p *adapter.GetParams) (adapter.R
 	if p.OwnerID != 0 {
 		return adapter.Record{}, &adapter.Error{Kind: adapter.NotFound, Op: op, Err: errNoOwner}
 	}
-	r, err := s.one(ctx, s.db.reading.query, p.Key, p.StoreID)
+	r, err := s.one(ctx, s.db.readStatements.query, p.Key, p.StoreID)
 	if err != nil {
-		return adapter.Record{}, s.db.fault(ctx, op, err)
+		return adapter.Record{}, s.db.wrapError(ctx, op, err)
 	}
 	return r, nil
 }
 
 // one returns one image, with its values at the store view.
-func (s *productImages) one(ctx context.Context, query querier, key adapter.Key, storeID int64) (adapter.Record, error) {
+func (s *productImages) one(ctx context.Context, query queryFunc, key adapter.Key, storeID int64) (adapter.Record, error) {
 	sb := s.db.engine.flavor.NewSelectBuilder()
-	sb.Select(s.selected()...).From(sb.BuilderAs(level(s.db.engine.flavor, storeID), s.atLevel.name)).Where(sb.Equal(s.atLevel.key(), int64(key)))
-	var found sieve
-	err := s.rows(ctx, query, sb, s.record, found.take)
+	sb.Select(s.selectColumns()...).From(sb.BuilderAs(imagesAtLevel(s.db.engine.flavor, storeID), s.atLevel.name)).Where(sb.Equal(s.atLevel.keyColumn(), int64(key)))
+	var found postFilter
+	err := s.eachRecord(ctx, query, sb, s.record, found.add)
 	if err == nil && len(found.records) == 0 {
 		err = sql.ErrNoRows
 	}
@@ -109,10 +109,10 @@ func (s *productImages) one(ctx context.Context, query querier, key adapter.Key,
 // record reads the current row.
 func (s *productImages) record(rows *sql.Rows) (adapter.Record, error) {
 	names := imageTypes()
-	cells, pointers := make([]cell, len(s.at)), make([]sql.NullInt64, len(names))
+	cells, pointers := make([]cell, len(s.indexes)), make([]sql.NullInt64, len(names))
 	into := make([]any, 0, len(cells)+len(pointers))
 	r := adapter.NewRecord(s.atLevel.schema)
-	for i, at := range s.at {
+	for i, at := range s.indexes {
 		cells[i] = cell{s.atLevel.schema.Attributes[at].Kind, &r.Values[at]}
 		into = append(into, &cells[i])
 	}

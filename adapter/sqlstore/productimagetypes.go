@@ -18,7 +18,7 @@ type pointer struct {
 
 // shown returns the image that a type points to at a level, null for none, and
 // whether anything is said of it there or in the default scope.
-func (p pointers) shown(level int64, name string) (image sql.NullInt64, ok bool) {
+func (p pointers) effective(level int64, name string) (image sql.NullInt64, ok bool) {
 	if image, ok = p[pointer{level, name}]; !ok {
 		image, ok = p[pointer{0, name}]
 	}
@@ -26,7 +26,7 @@ func (p pointers) shown(level int64, name string) (image sql.NullInt64, ok bool)
 }
 
 // pointers returns those of a product.
-func (s *saving) pointers(ctx context.Context, product adapter.Key) (pointers, error) {
+func (s *productTx) loadPointers(ctx context.Context, product adapter.Key) (pointers, error) {
 	rows, err := s.query(ctx, "SELECT store_id, type, image_id FROM product_image_pointer WHERE product_id = ?", int64(product))
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (s *saving) pointers(ctx context.Context, product adapter.Key) (pointers, e
 
 // point makes a type point to an image at a level, or with null to none. It keeps
 // all up to date.
-func (s *saving) point(ctx context.Context, product adapter.Key, all pointers, level int64, name string, image sql.NullInt64) error {
+func (s *productTx) setPointer(ctx context.Context, product adapter.Key, all pointers, level int64, name string, image sql.NullInt64) error {
 	p := pointer{level, name}
 	was, stored := all[p]
 	all[p] = image
@@ -61,7 +61,7 @@ func (s *saving) point(ctx context.Context, product adapter.Key, all pointers, l
 }
 
 // pointNowhere makes every type of a new product point to none.
-func (s *saving) pointNowhere(ctx context.Context, product adapter.Key) error {
+func (s *productTx) initPointers(ctx context.Context, product adapter.Key) error {
 	ib := s.db.engine.flavor.NewInsertBuilder().InsertInto("product_image_pointer").Cols("product_id", "store_id", "type", "image_id")
 	for _, name := range imageTypes() {
 		ib.Values(int64(product), 0, name, nil)
@@ -73,10 +73,10 @@ func (s *saving) pointNowhere(ctx context.Context, product adapter.Key) error {
 // copyTypes makes the types show at a store view, to, what they show at another or
 // there already. A type of which nothing is said goes on following the default
 // scope.
-func (s *saving) copyTypes(ctx context.Context, product adapter.Key, all pointers, from, to int64) error {
+func (s *productTx) copyTypes(ctx context.Context, product adapter.Key, all pointers, from, to int64) error {
 	for _, name := range imageTypes() {
-		if image, ok := all.shown(from, name); ok {
-			if err := s.point(ctx, product, all, to, name, image); err != nil {
+		if image, ok := all.effective(from, name); ok {
+			if err := s.setPointer(ctx, product, all, to, name, image); err != nil {
 				return err
 			}
 		}

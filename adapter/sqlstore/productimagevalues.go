@@ -23,7 +23,7 @@ type image struct {
 }
 
 // shown returns what the image shows at the level (product_parts 2.7).
-func (i *image) shown() imageValues {
+func (i *image) effective() imageValues {
 	v := i.own
 	if v.label.String == "" {
 		v.label = i.global.label
@@ -46,7 +46,7 @@ func (v imageValues) frozen() imageValues {
 }
 
 // gallery returns the images of a product, by ascending id.
-func (s *saving) gallery(ctx context.Context, product adapter.Key, level int64) ([]image, error) {
+func (s *productTx) gallery(ctx context.Context, product adapter.Key, level int64) ([]image, error) {
 	rows, err := s.query(ctx, "SELECT product_image.id, v.store_id, v.label, v.position, v.exclude FROM product_image"+
 		" LEFT JOIN product_image_value v ON v.image_id = product_image.id AND v.store_id IN (0, ?)"+
 		" WHERE product_image.product_id = ? ORDER BY product_image.id", level, int64(product))
@@ -78,7 +78,7 @@ func (s *saving) gallery(ctx context.Context, product adapter.Key, level int64) 
 
 // freezeImages keeps at a level what the images of a product show there, but for
 // the image except.
-func (s *saving) freezeImages(ctx context.Context, product adapter.Key, level, except int64) error {
+func (s *productTx) freezeImages(ctx context.Context, product adapter.Key, level, except int64) error {
 	images, err := s.gallery(ctx, product, level)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s *saving) freezeImages(ctx context.Context, product adapter.Key, level, e
 		if i.id == except {
 			continue
 		}
-		if err := s.setImage(ctx, i, level, i.shown().frozen()); err != nil {
+		if err := s.setImage(ctx, i, level, i.effective().frozen()); err != nil {
 			return err
 		}
 	}
@@ -95,7 +95,7 @@ func (s *saving) freezeImages(ctx context.Context, product adapter.Key, level, e
 }
 
 // setImage gives an image values at a level.
-func (s *saving) setImage(ctx context.Context, i image, level int64, v imageValues) error {
+func (s *productTx) setImage(ctx context.Context, i image, level int64, v imageValues) error {
 	switch {
 	case !i.stored:
 		return s.exec(ctx, "INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES (?, ?, ?, ?, ?)",
@@ -110,7 +110,7 @@ func (s *saving) setImage(ctx context.Context, i image, level int64, v imageValu
 
 // copyImages gives the images of a product the values and the types at the store
 // view to that they show at the store view from.
-func (s *saving) copyImages(ctx context.Context, product adapter.Key, from, to int64) error {
+func (s *productTx) copyImages(ctx context.Context, product adapter.Key, from, to int64) error {
 	source, err := s.gallery(ctx, product, from)
 	if err != nil {
 		return err
@@ -120,11 +120,11 @@ func (s *saving) copyImages(ctx context.Context, product adapter.Key, from, to i
 		return err
 	}
 	for i := range source {
-		if err := s.setImage(ctx, target[i], to, source[i].shown().frozen()); err != nil {
+		if err := s.setImage(ctx, target[i], to, source[i].effective().frozen()); err != nil {
 			return err
 		}
 	}
-	pointers, err := s.pointers(ctx, product)
+	pointers, err := s.loadPointers(ctx, product)
 	if err != nil {
 		return err
 	}

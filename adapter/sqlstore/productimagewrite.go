@@ -14,38 +14,39 @@ import (
 const maxPosition = 1<<32 - 1
 
 var (
-	errImageType = errors.New("not a type of image")
+	errImageType = errors.New("unknown image type")
 	errProduct   = errors.New("no such product")
-	errNoContent = errors.New("no content")
+	errNoContent = errors.New("the image is empty")
 )
 
-// Create adds an image to the gallery of a product, with values at one level. Its
-// bytes are on the disk before the transaction begins, and have their name before
-// it is committed: a file without an image does no harm, an image without its
-// file would. So a commit whose answer is lost leaves the file where it is.
+// Create adds an image to the gallery of a product, with values at one level.
+//
+// It writes the file before the transaction begins and renames it before the
+// transaction commits: a file without an image does no harm, an image without its file
+// would. If the outcome of a commit is unknown, the file stays.
 func (s productImages) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	const op = "create product_images"
 	if s.db.media.directory == "" {
 		return 0, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNoMedia}
 	}
 	bytes := []byte(p.Record.Get("content").Text())
-	content := &blob{published: true} // none
+	content := &pendingBlob{published: true} // a placeholder that discard ignores
 	invalid := s.checkNew(op, p.Record)
 	if invalid == nil {
 		var err error
 		if content, err = s.db.media.add(bytes); err != nil {
-			return 0, s.db.fault(ctx, op, err)
+			return 0, s.db.wrapError(ctx, op, err)
 		}
 	}
 	var key adapter.Key
-	err := s.db.products.save(ctx, op, func(tx *saving) error {
-		if err := allow(p.Check); err != nil {
+	err := s.db.products.save(ctx, op, func(tx *productTx) error {
+		if err := runCheck(p.Check); err != nil {
 			return err
 		}
 		if invalid != nil {
 			return invalid
 		}
-		if content.published { // by a transaction that has to run again
+		if content.published { // by an earlier attempt of this transaction
 			var err error
 			if content, err = s.db.media.add(bytes); err != nil {
 				return err
@@ -64,7 +65,7 @@ func (s productImages) Create(ctx context.Context, p *adapter.CreateParams) (ada
 	return key, nil
 }
 
-// checkNew checks what is said of a new image.
+// checkNew checks the attributes of a new image.
 func (s productImages) checkNew(op string, r adapter.Record) error {
 	invalid := func(field string, err error) error {
 		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: field, Err: err}
@@ -98,9 +99,10 @@ func checkImageTypes(op string, r adapter.Record) error {
 	return nil
 }
 
-// createImage stores an image at a level, and returns its key and its name.
-func (s *saving) createImage(ctx context.Context, op string, images productImages, r adapter.Record, level int64) (key adapter.Key, name string, err error) {
-	product, err := s.product(ctx, adapter.Key(r.Get("product_id").Int()), 0)
+// createImage stores an image with values at one level, and returns its key and its
+// file name.
+func (s *productTx) createImage(ctx context.Context, op string, images productImages, r adapter.Record, level int64) (key adapter.Key, name string, err error) {
+	product, err := s.lockProduct(ctx, adapter.Key(r.Get("product_id").Int()), 0)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "product_id", Err: errProduct}
 	}
@@ -111,9 +113,9 @@ func (s *saving) createImage(ctx context.Context, op string, images productImage
 	if err != nil {
 		return 0, "", err
 	}
-	v := imageValues{}.changed(r).frozen()
+	v := imageValues{}.withChange(r).frozen()
 	if r.Get("position").Empty() {
-		v.position.Int64 = afterAll(others)
+		v.position.Int64 = nextPosition(others)
 	}
 	pointers, err := s.freezeProduct(ctx, product, level)
 	if err != nil {
@@ -123,11 +125,11 @@ func (s *saving) createImage(ctx context.Context, op string, images productImage
 	for _, name := range []string{"product_id", "media_type"} {
 		row.Set(name, r.Get(name))
 	}
-	if name, err = s.takeName(ctx, r.Get("file").Text(), max(1, r.Get("number_from").Int()), r.Get("media_type").Text()); err != nil {
+	if name, err = s.reserveName(ctx, r.Get("file").Text(), max(1, r.Get("number_from").Int()), r.Get("media_type").Text()); err != nil {
 		return 0, "", err
 	}
 	row.Set("file", adapter.TextValue(name))
-	s.texts = append(s.texts, images.insert)
+	s.executed = append(s.executed, images.insertSQL)
 	if key, err = images.create(ctx, s.tx, op, row); err != nil {
 		return 0, "", err
 	}
@@ -137,20 +139,20 @@ func (s *saving) createImage(ctx context.Context, op string, images productImage
 	if err = s.setTypes(ctx, keyOf(product), pointers, level, int64(key), r.Get("types").Texts()); err != nil {
 		return 0, "", err
 	}
-	return key, name, s.touch(ctx, keyOf(product), level, int64(key))
+	return key, name, s.finishPartSave(ctx, keyOf(product), level, int64(key))
 }
 
-// afterAll returns the position behind images, as the level shows them.
-func afterAll(images []image) int64 {
+// nextPosition returns the position after the images, as a level shows them.
+func nextPosition(images []image) int64 {
 	var last int64
 	for _, i := range images {
-		last = max(last, i.shown().position.Int64)
+		last = max(last, i.effective().position.Int64)
 	}
 	return min(last+1, maxPosition)
 }
 
-// changed returns v with the values that r has.
-func (v imageValues) changed(r adapter.Record) imageValues {
+// withChange returns v with the values that r has.
+func (v imageValues) withChange(r adapter.Record) imageValues {
 	if label := r.Get("label"); label.Kind() != adapter.Absent {
 		v.label = sql.NullString{String: label.Text(), Valid: !label.Empty()}
 	}
@@ -162,10 +164,11 @@ func (v imageValues) changed(r adapter.Record) imageValues {
 	return v
 }
 
-// freezeProduct keeps at a store view what the product shows there, beside its
-// images, and returns where its types point.
-func (s *saving) freezeProduct(ctx context.Context, product adapter.Record, level int64) (pointers, error) {
-	all, err := s.pointers(ctx, keyOf(product))
+// freezeProduct stores at a store view the values that the product shows there, and
+// returns its image pointers. Images are left to finishSave. At level 0 it changes
+// nothing.
+func (s *productTx) freezeProduct(ctx context.Context, product adapter.Record, level int64) (pointers, error) {
+	all, err := s.loadPointers(ctx, keyOf(product))
 	if err != nil || level == 0 {
 		return all, err
 	}
@@ -175,34 +178,34 @@ func (s *saving) freezeProduct(ctx context.Context, product adapter.Record, leve
 	return all, s.copyTypes(ctx, keyOf(product), all, level, level)
 }
 
-// setTypes points the types called names to an image at a level.
-func (s *saving) setTypes(ctx context.Context, product adapter.Key, all pointers, level, image int64, names []string) error {
+// setTypes points the named types to an image at a level.
+func (s *productTx) setTypes(ctx context.Context, product adapter.Key, all pointers, level, image int64, names []string) error {
 	for _, name := range names {
-		if err := s.point(ctx, product, all, level, name, sql.NullInt64{Int64: image, Valid: true}); err != nil {
+		if err := s.setPointer(ctx, product, all, level, name, sql.NullInt64{Int64: image, Valid: true}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// clearTypes makes the types that show an image at a level, but for those called
-// keep, point to none there.
-func (s *saving) clearTypes(ctx context.Context, product adapter.Key, all pointers, level, image int64, keep []string) error {
+// clearTypes clears, at a level, the pointers of all types that show an image there,
+// except for the types in keep.
+func (s *productTx) clearTypes(ctx context.Context, product adapter.Key, all pointers, level, image int64, keep []string) error {
 	for _, name := range imageTypes() {
-		shown, _ := all.shown(level, name)
+		shown, _ := all.effective(level, name)
 		if !shown.Valid || shown.Int64 != image || slices.Contains(keep, name) {
 			continue
 		}
-		if err := s.point(ctx, product, all, level, name, sql.NullInt64{}); err != nil {
+		if err := s.setPointer(ctx, product, all, level, name, sql.NullInt64{}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// image locks the product of an image, and returns both, the image as a level
-// shows it. ownerID is as in product.
-func (s *saving) image(ctx context.Context, images productImages, key adapter.Key, level, ownerID int64) (product, image adapter.Record, err error) {
+// lockImage locks the product of an image and returns both, with the image's values at
+// a level. ownerID is as for lockProduct.
+func (s *productTx) lockImage(ctx context.Context, images productImages, key adapter.Key, level, ownerID int64) (product, image adapter.Record, err error) {
 	rows, err := s.query(ctx, "SELECT product_id FROM product_image WHERE id = ?", int64(key))
 	if err != nil {
 		return product, image, err
@@ -211,7 +214,7 @@ func (s *saving) image(ctx context.Context, images productImages, key adapter.Ke
 	if err = scanOne(rows, &of); err != nil {
 		return product, image, err
 	}
-	if product, err = s.product(ctx, adapter.Key(of), ownerID); err != nil {
+	if product, err = s.lockProduct(ctx, adapter.Key(of), ownerID); err != nil {
 		return product, image, err
 	}
 	image, err = images.one(ctx, s.query, key, level)
@@ -221,8 +224,8 @@ func (s *saving) image(ctx context.Context, images productImages, key adapter.Ke
 // Update changes an image at one level.
 func (s productImages) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	op := fmt.Sprintf("update product_images %d", p.Key)
-	return s.db.products.save(ctx, op, func(tx *saving) error {
-		product, current, err := tx.image(ctx, s, p.Key, p.StoreID, p.OwnerID)
+	return s.db.products.save(ctx, op, func(tx *productTx) error {
+		product, current, err := tx.lockImage(ctx, s, p.Key, p.StoreID, p.OwnerID)
 		if err != nil {
 			return err
 		}
@@ -237,7 +240,7 @@ func (s productImages) Update(ctx context.Context, p *adapter.UpdateParams) erro
 	})
 }
 
-// checkChange checks the change of an image.
+// checkChange checks the changed attributes of an image.
 func (s productImages) checkChange(op string, current, change adapter.Record) error {
 	for i, v := range change.Values {
 		if v.Kind() == adapter.Absent {
@@ -258,7 +261,7 @@ func (s productImages) checkChange(op string, current, change adapter.Record) er
 	return checkImageTypes(op, change)
 }
 
-func (s *saving) updateImage(ctx context.Context, product adapter.Record, key adapter.Key, change adapter.Record, level int64) error {
+func (s *productTx) updateImage(ctx context.Context, product adapter.Record, key adapter.Key, change adapter.Record, level int64) error {
 	all, err := s.freezeProduct(ctx, product, level)
 	if err != nil {
 		return err
@@ -271,7 +274,7 @@ func (s *saving) updateImage(ctx context.Context, product adapter.Record, key ad
 		if i.id != int64(key) {
 			continue
 		}
-		if err := s.setImage(ctx, i, level, i.shown().changed(change).frozen()); err != nil {
+		if err := s.setImage(ctx, i, level, i.effective().withChange(change).frozen()); err != nil {
 			return err
 		}
 	}
@@ -283,19 +286,19 @@ func (s *saving) updateImage(ctx context.Context, product adapter.Record, key ad
 			return err
 		}
 	}
-	return s.touch(ctx, keyOf(product), level, int64(key))
+	return s.finishPartSave(ctx, keyOf(product), level, int64(key))
 }
 
-// Delete takes the types of an image at one level from it, and removes it from
-// the gallery when no other level uses it.
+// Delete clears an image's types at one level, and deletes the image unless another
+// level uses it or p.OnlyLevel is set.
 func (s productImages) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete product_images %d", p.Key)
-	return s.db.products.save(ctx, op, func(tx *saving) error {
-		product, current, err := tx.image(ctx, s, p.Key, p.StoreID, p.OwnerID)
+	return s.db.products.save(ctx, op, func(tx *productTx) error {
+		product, current, err := tx.lockImage(ctx, s, p.Key, p.StoreID, p.OwnerID)
 		if err != nil {
 			return err
 		}
-		if err := allowFor(p.Check, current); err != nil {
+		if err := runRecordCheck(p.Check, current); err != nil {
 			return err
 		}
 		all, err := tx.freezeProduct(ctx, product, p.StoreID)
@@ -305,19 +308,20 @@ func (s productImages) Delete(ctx context.Context, p *adapter.DeleteParams) erro
 		if err := tx.clearTypes(ctx, keyOf(product), all, p.StoreID, int64(p.Key), nil); err != nil {
 			return err
 		}
-		if err := tx.touch(ctx, keyOf(product), p.StoreID, int64(p.Key)); err != nil || p.OnlyLevel {
+		if err := tx.finishPartSave(ctx, keyOf(product), p.StoreID, int64(p.Key)); err != nil || p.OnlyLevel {
 			return err
 		}
-		if used, err := tx.used(ctx, keyOf(product), all, p.StoreID, int64(p.Key)); err != nil || used {
+		if used, err := tx.usedElsewhere(ctx, keyOf(product), all, p.StoreID, int64(p.Key)); err != nil || used {
 			return err
 		}
-		return tx.exec(ctx, s.remove, int64(p.Key))
+		return tx.exec(ctx, s.deleteSQL, int64(p.Key))
 	})
 }
 
-// used reports whether a type points to an image at another level than one: in
-// the default scope, or at a store view of a website that sells the product.
-func (s *saving) used(ctx context.Context, product adapter.Key, all pointers, level, image int64) (bool, error) {
+// usedElsewhere reports whether a type points to an image at another level than the
+// given one: in the default scope, or at a store view of a website that sells the
+// product.
+func (s *productTx) usedElsewhere(ctx context.Context, product adapter.Key, all pointers, level, image int64) (bool, error) {
 	var views []any
 	for p, points := range all {
 		switch {
@@ -333,6 +337,6 @@ func (s *saving) used(ctx context.Context, product adapter.Key, all pointers, le
 	}
 	sb := s.db.engine.flavor.NewSelectBuilder()
 	sb.Select("1").From("store").Join("product_website", "product_website.website_id = store.website_id")
-	text, arguments := sb.Where(sb.Equal("product_website.product_id", int64(product)), sb.In("store.store_id", filledUp(views)...)).Build()
-	return s.finds(ctx, text, arguments...)
+	text, arguments := sb.Where(sb.Equal("product_website.product_id", int64(product)), sb.In("store.store_id", padToPowerOfTwo(views)...)).Build()
+	return s.rowExists(ctx, text, arguments...)
 }

@@ -28,11 +28,11 @@ const (
 
 // addParts gives the records their values at the store view of p, those of added
 // attributes, and the prices and stock items that are wanted.
-func (s products) addParts(ctx context.Context, query querier, records []adapter.Record, wanted wantedParts, p *adapter.ListParams) error {
+func (s products) addParts(ctx context.Context, query queryFunc, records []adapter.Record, wanted requestedParts, p *adapter.ListParams) error {
 	for len(records) > 0 {
 		n := min(partsBatch, len(records))
 		if p.StoreID != 0 || s.table.added || wanted.groupPrices || wanted.tierPrices {
-			if err := s.addBatch(ctx, query, records[:n], wanted, p); err != nil {
+			if err := s.addPartsBatch(ctx, query, records[:n], wanted, p); err != nil {
 				return err
 			}
 		}
@@ -49,7 +49,7 @@ func (s products) addParts(ctx context.Context, query querier, records []adapter
 var errPart = errors.New("a row that belongs to no product that was asked for")
 
 // addBatch adds the parts of a few records by one statement.
-func (s products) addBatch(ctx context.Context, query querier, records []adapter.Record, wanted wantedParts, p *adapter.ListParams) error {
+func (s products) addPartsBatch(ctx context.Context, query queryFunc, records []adapter.Record, wanted requestedParts, p *adapter.ListParams) error {
 	byID := make(map[int64]*adapter.Record, len(records))
 	ids := make([]any, 0, partsBatch)
 	key, _ := s.table.schema.Index(s.table.schema.Key)
@@ -64,7 +64,7 @@ func (s products) addBatch(ctx context.Context, query querier, records []adapter
 			records[i].Values[s.tierPrice] = adapter.RecordsValue(nil)
 		}
 	}
-	text, arguments := s.partsStatement(filledUp(ids), wanted, p)
+	text, arguments := s.partsStatement(padToPowerOfTwo(ids), wanted, p)
 	rows, err := query(ctx, text, arguments...)
 	if err != nil {
 		return err
@@ -80,20 +80,20 @@ func (s products) addBatch(ctx context.Context, query querier, records []adapter
 		if !ok {
 			return errPart
 		}
-		if err := s.add(r, &part, p); err != nil {
+		if err := s.addPart(r, &part, p); err != nil {
 			return err
 		}
 	}
 	for i := range records {
 		for _, at := range []int{s.groupPrice, s.tierPrice} {
-			slices.SortFunc(records[i].Values[at].Records(), byKey)
+			slices.SortFunc(records[i].Values[at].Records(), compareKeys)
 		}
 	}
 	return rows.Err()
 }
 
 // A partsShape is all that the text of a statement for parts depends on.
-type partsShape struct {
+type partsKey struct {
 	ids                             int
 	tierPrices, groupPrices, values bool
 }
@@ -101,8 +101,8 @@ type partsShape struct {
 // partsStatement returns the statement for the parts of the products ids. The
 // texts are kept: their number is small, and to build one costs about as much as
 // to run it.
-func (s products) partsStatement(ids []any, wanted wantedParts, p *adapter.ListParams) (text string, arguments []any) {
-	shape := partsShape{len(ids), wanted.tierPrices, wanted.groupPrices, p.StoreID != 0}
+func (s products) partsStatement(ids []any, wanted requestedParts, p *adapter.ListParams) (text string, arguments []any) {
+	shape := partsKey{len(ids), wanted.tierPrices, wanted.groupPrices, p.StoreID != 0}
 	arguments = make([]any, 0, 4*len(ids)+1)
 	if shape.tierPrices {
 		arguments = append(arguments, ids...)
@@ -116,22 +116,22 @@ func (s products) partsStatement(ids []any, wanted wantedParts, p *adapter.ListP
 	if s.table.added {
 		arguments = append(arguments, ids...)
 	}
-	if known, ok := s.partsTexts.Load(shape); ok {
+	if known, ok := s.partsStatements.Load(shape); ok {
 		return known.(string), arguments
 	}
-	text = s.partsText(shape)
-	s.partsTexts.Store(shape, text)
+	text = s.buildPartsStatement(shape)
+	s.partsStatements.Store(shape, text)
 	return text, arguments
 }
 
 // byKey orders records as they were stored. To have SQLite do that of a few prices
 // takes longer than to find them.
-func byKey(a, b adapter.Record) int { return cmp.Compare(keyOf(a), keyOf(b)) }
+func compareKeys(a, b adapter.Record) int { return cmp.Compare(keyOf(a), keyOf(b)) }
 
 // partsText returns the statement of the shape. Engines that settle the type of a
 // column branch by branch need the prices first, as they fill most columns, and
 // would take two columns of nulls for texts.
-func (s products) partsText(shape partsShape) string {
+func (s products) buildPartsStatement(shape partsKey) string {
 	flavor := s.db.engine.flavor
 	branch := func(part int, table string, columns ...string) *sqlbuilder.SelectBuilder {
 		sb := flavor.NewSelectBuilder()
@@ -172,7 +172,7 @@ type productPart struct {
 }
 
 // add puts a part into its product.
-func (s products) add(r *adapter.Record, part *productPart, p *adapter.ListParams) error {
+func (s products) addPart(r *adapter.Record, part *productPart, p *adapter.ListParams) error {
 	switch part.kind {
 	case tierPart:
 		s.addPrice(r, s.tierPrice, part).Set("price_qty", part.qty)
@@ -182,7 +182,7 @@ func (s products) add(r *adapter.Record, part *productPart, p *adapter.ListParam
 		return s.table.setAdded(*r, part.attribute.String, part.value)
 	default:
 		at, ok := s.table.schema.Index(part.attribute.String)
-		if !ok || !reaches(&s.table.schema.Attributes[at], p) {
+		if !ok || !inScope(&s.table.schema.Attributes[at], p) {
 			return nil // an attribute of another time, or another scope
 		}
 		v, err := scopedValue(s.table.schema.Attributes[at].Kind, part.value)
@@ -212,7 +212,7 @@ func scopedValue(kind adapter.Kind, stored sql.NullString) (adapter.Value, error
 	case kind == adapter.KindInteger:
 		i, err := strconv.ParseInt(stored.String, 10, 64)
 		return adapter.IntegerValue(i), err
-	case kind == adapter.KindDecimal && !fourPlaces(stored.String):
+	case kind == adapter.KindDecimal && !hasFourPlaces(stored.String):
 		units, err := parseDecimal(stored.String)
 		return adapter.TextValue(formatDecimal(units)), err
 	default:

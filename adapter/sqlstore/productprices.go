@@ -26,11 +26,11 @@ type price struct {
 
 // setPrices replaces a list of prices. Entries that are there already keep their
 // ids, and so their places (products 5.6).
-func (s *saving) setPrices(ctx context.Context, op string, product adapter.Key, list priceList, v adapter.Value) error {
+func (s *productTx) setPrices(ctx context.Context, op string, product adapter.Key, list priceList, v adapter.Value) error {
 	if v.Kind() != adapter.Records && v.Kind() != adapter.Null {
 		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: list.attribute, Err: errKind}
 	}
-	had, err := s.prices(ctx, product, list)
+	had, err := s.storedPrices(ctx, product, list)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (s *saving) setPrices(ctx context.Context, op string, product adapter.Key, 
 	}
 	kept, added := map[string]bool{}, []entry{}
 	for _, r := range v.Records() {
-		place, err := s.pricePlace(r)
+		place, err := s.priceIdentity(r)
 		if err == nil && kept[place] {
 			err = errSamePrice
 		}
@@ -86,17 +86,17 @@ func (s *saving) setPrices(ctx context.Context, op string, product adapter.Key, 
 }
 
 // prices returns the entries of a list by their places.
-func (s *saving) prices(ctx context.Context, product adapter.Key, list priceList) (map[string]price, error) {
+func (s *productTx) storedPrices(ctx context.Context, product adapter.Key, list priceList) (map[string]price, error) {
 	at, _ := s.products.table.schema.Index(list.attribute)
 	records := []adapter.Record{adapter.NewRecord(s.products.table.schema)}
 	records[0].Set(s.products.table.schema.Key, adapter.IntegerValue(int64(product)))
-	wanted := wantedParts{groupPrices: at == s.products.groupPrice, tierPrices: at == s.products.tierPrice}
+	wanted := requestedParts{groupPrices: at == s.products.groupPrice, tierPrices: at == s.products.tierPrice}
 	if err := s.products.addParts(ctx, s.query, records, wanted, &adapter.ListParams{}); err != nil {
 		return nil, err
 	}
 	had := map[string]price{}
 	for _, r := range records[0].Values[at].Records() {
-		place, err := s.pricePlace(r)
+		place, err := s.priceIdentity(r)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ func (s *saving) prices(ctx context.Context, product adapter.Key, list priceList
 
 // pricePlace returns what tells an entry from the others of its list: all but the
 // price.
-func (s *saving) pricePlace(r adapter.Record) (string, error) {
+func (s *productTx) priceIdentity(r adapter.Record) (string, error) {
 	var b strings.Builder
 	for i, a := range r.Schema.Attributes {
 		if a.Name == r.Schema.Key || a.Name == "price" {

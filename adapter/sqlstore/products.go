@@ -22,22 +22,22 @@ type products struct {
 	*store
 	groupPrice, tierPrice, image, inCategory, stockItem int // places in the schema
 	stockFlags                                          []int
-	byListing                                           *table
-	partsTexts                                          *sync.Map // statements by partsShape
-	kept                                                *keptSelects
+	listingTable                                        *table
+	partsStatements                                     *sync.Map // statements by partsShape
+	selects                                             *selectCache
 
 	stock *store
 }
 
 func newProducts(db *DB, stock *store) products {
 	t := db.table(adapter.Products)
-	s := products{store: newStore(db, t), partsTexts: new(sync.Map), kept: newKeptSelects(), byListing: byListing(t), stock: stock}
+	s := products{store: newStore(db, t), partsStatements: new(sync.Map), selects: newSelectCache(), listingTable: newListingTable(t), stock: stock}
 	s.groupPrice, _ = t.schema.Index("group_price")
 	s.tierPrice, _ = t.schema.Index("tier_price")
 	s.image, _ = t.schema.Index("image_file")
 	s.inCategory, _ = t.schema.Index("category_position")
 	s.stockItem, _ = t.schema.Index("stock_item")
-	for _, name := range stockOfProduct() {
+	for _, name := range stockFlagColumns() {
 		at, _ := t.schema.Index(stockPrefix + name)
 		s.stockFlags = append(s.stockFlags, at)
 	}
@@ -46,7 +46,7 @@ func newProducts(db *DB, stock *store) products {
 
 // stockOfProduct lists the columns of stock items that products show, as
 // attributes on demand whose names begin with stockPrefix.
-func stockOfProduct() []string {
+func stockFlagColumns() []string {
 	return []string{"is_in_stock", "manage_stock", "use_config_manage_stock"}
 }
 
@@ -55,32 +55,32 @@ const stockPrefix = "stock_"
 // List returns the products a query selects.
 func (s products) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	if p.OwnerID != 0 {
-		_, err := s.owner("list")
+		_, err := s.ownerColumn("list")
 		return nil, err
 	}
-	wanted, err := s.wanted(&p.Query, p.With)
+	wanted, err := s.requestedParts(&p.Query, p.With)
 	if err != nil {
 		return nil, err
 	}
-	if found, ok, err := s.listed(ctx, p, wanted); ok || err != nil {
+	if found, ok, err := s.listFromListing(ctx, p, wanted); ok || err != nil {
 		return found, err
 	}
 	sb := s.db.engine.flavor.NewSelectBuilder()
-	t, nulls := s.scoped(sb, p)
+	t, nulls := s.scopedTable(sb, p)
 	selected, err := selectRecords(s.db.engine, sb, t, &p.Query)
 	if err != nil {
 		return nil, err
 	}
 	sb.From(t.name).Where(selected.where...)
-	keepTo(sb, p.StoreID, &p.Products)
-	sc := s.scanners.Get().(*scanner)
-	defer s.free(sc)
-	found, err := s.find(ctx, sb, selected, p, s.reader(sc, s.selectProducts(sb, t, nulls, wanted, p)))
+	restrictProducts(sb, p.StoreID, &p.Products)
+	sc := s.scannerPool.Get().(*scanner)
+	defer s.putScanner(sc)
+	found, err := s.find(ctx, sb, selected, p, s.rowReader(sc, s.selectProducts(sb, t, nulls, wanted, p)))
 	if err != nil {
 		return nil, err
 	}
-	if err := s.addParts(ctx, s.db.reading.query, found.Records, wanted, p); err != nil {
-		return nil, s.db.fault(ctx, "list products", err)
+	if err := s.addParts(ctx, s.db.readStatements.query, found.Records, wanted, p); err != nil {
+		return nil, s.db.wrapError(ctx, "list products", err)
 	}
 	return found, nil
 }
@@ -88,36 +88,36 @@ func (s products) List(ctx context.Context, p *adapter.ListParams) (*adapter.Lis
 // Get returns one product.
 func (s products) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
 	op := fmt.Sprintf("get products %d", p.Key)
-	wanted, err := s.wanted(&adapter.Query{}, p.With)
+	wanted, err := s.requestedParts(&adapter.Query{}, p.With)
 	if err != nil {
 		return adapter.Record{}, err
 	}
 	list := &adapter.ListParams{StoreID: p.StoreID, Products: p.Products, Only: p.Only}
-	text, arguments, at := s.selectOne(p.Key, list, wanted)
-	sc := s.scanners.Get().(*scanner)
-	defer s.free(sc)
-	var found sieve
-	err = s.rowsOf(ctx, s.db.reading.query, text, arguments, s.reader(sc, at), found.take)
+	text, arguments, indexes := s.getStatement(p.Key, list, wanted)
+	sc := s.scannerPool.Get().(*scanner)
+	defer s.putScanner(sc)
+	var found postFilter
+	err = s.eachRecordOf(ctx, s.db.readStatements.query, text, arguments, s.rowReader(sc, indexes), found.add)
 	if err == nil && (len(found.records) == 0 || p.OwnerID != 0) {
 		err = sql.ErrNoRows
 	}
 	if err == nil {
-		err = s.addParts(ctx, s.db.reading.query, found.records, wanted, list)
+		err = s.addParts(ctx, s.db.readStatements.query, found.records, wanted, list)
 	}
 	if err != nil {
-		return adapter.Record{}, s.db.fault(ctx, op, err)
+		return adapter.Record{}, s.db.wrapError(ctx, op, err)
 	}
 	return found.records[0], nil
 }
 
 // wantedParts says which attributes on demand the records get.
-type wantedParts struct{ groupPrices, tierPrices, image, stockFlags, stockItem bool }
+type requestedParts struct{ groupPrices, tierPrices, image, stockFlags, stockItem bool }
 
 // wanted returns the attributes on demand that a query or with names. It fails
 // with kind Unsupported for an attribute products do not have.
-func (s products) wanted(q *adapter.Query, with []string) (wantedParts, error) {
-	var w wantedParts
-	for _, name := range append(named(q), with...) {
+func (s products) requestedParts(q *adapter.Query, with []string) (requestedParts, error) {
+	var w requestedParts
+	for _, name := range append(queriedAttributes(q), with...) {
 		at, ok := s.table.schema.Index(name)
 		if !ok {
 			return w, &adapter.Error{Kind: adapter.Unsupported, Op: "query products", Field: name}
@@ -132,7 +132,7 @@ func (s products) wanted(q *adapter.Query, with []string) (wantedParts, error) {
 }
 
 // named returns the attributes q names.
-func named(q *adapter.Query) []string {
+func queriedAttributes(q *adapter.Query) []string {
 	var names []string
 	if q.OrderBy != "" {
 		names = append(names, q.OrderBy)
@@ -150,7 +150,7 @@ func named(q *adapter.Query) []string {
 // scoped returns the table as p sees it: the columns of attributes its query names
 // stand for the value of the store view, or else that of the default scope. nulls
 // is the list of nulls for both. It joins to sb what they need.
-func (s products) scoped(sb *sqlbuilder.SelectBuilder, p *adapter.ListParams) (seen *table, nulls string) {
+func (s products) scopedTable(sb *sqlbuilder.SelectBuilder, p *adapter.ListParams) (seen *table, nulls string) {
 	nulls = s.table.name + ".nulls"
 	added := s.table.withAdded(s.db.engine, sb, &p.Query)
 	if p.StoreID == 0 && p.Products.CategoryID == 0 {
@@ -165,26 +165,26 @@ func (s products) scoped(sb *sqlbuilder.SelectBuilder, p *adapter.ListParams) (s
 		return &t, nulls
 	}
 	lists := []string{nulls}
-	for _, name := range named(&p.Query) {
+	for _, name := range queriedAttributes(&p.Query) {
 		at, ok := t.schema.Index(name)
-		if !ok || !reaches(&t.schema.Attributes[at], p) || t.columns[at].name == "" {
+		if !ok || !inScope(&t.schema.Attributes[at], p) || t.columns[at].name == "" {
 			continue
 		}
 		own := "own_" + strconv.Itoa(at)
 		sb.JoinWithOption(sqlbuilder.LeftJoin, "product_value AS "+own,
-			own+".product_id = "+t.key(), own+".attribute = "+sb.Var(name), own+".store_id = "+sb.Var(p.StoreID))
+			own+".product_id = "+t.keyColumn(), own+".attribute = "+sb.Var(name), own+".store_id = "+sb.Var(p.StoreID))
 		c := &t.columns[at]
 		either := func(mine, theirs string) string {
 			return "CASE WHEN " + own + ".product_id IS NULL THEN " + theirs + " ELSE " + mine + " END"
 		}
 		if c.null == "" {
-			c.null = c.name + " IS NULL AND " + s.db.engine.listed(sb, nulls, name)
+			c.null = c.name + " IS NULL AND " + s.db.engine.listedAsNull(sb, nulls, name)
 		}
 		c.null = either(own+".value IS NULL", c.null)
 		if c.folded != "" {
 			c.folded = either(own+".value_folded", c.folded)
 		}
-		c.name = either(s.db.engine.read(own+".value", t.schema.Attributes[at].Kind), c.name)
+		c.name = either(s.db.engine.cast(own+".value", t.schema.Attributes[at].Kind), c.name)
 		lists = append(lists, either("',"+name+",'", "''")) // counts only where the value is NULL
 	}
 	if len(lists) == 1 {
@@ -194,16 +194,16 @@ func (s products) scoped(sb *sqlbuilder.SelectBuilder, p *adapter.ListParams) (s
 }
 
 // reaches reports whether values of a at the store view of p count.
-func reaches(a *adapter.Attribute, p *adapter.ListParams) bool {
+func inScope(a *adapter.Attribute, p *adapter.ListParams) bool {
 	return a.Scope == adapter.ScopeWebsite || a.Scope == adapter.ScopeStore && !p.Products.WebsiteScope
 }
 
 const categoryPosition = "product_category.position"
 
 // keepTo adds the bounds of p at a store view to the statement.
-func keepTo(sb *sqlbuilder.SelectBuilder, storeID int64, p *adapter.ProductParams) {
+func restrictProducts(sb *sqlbuilder.SelectBuilder, storeID int64, p *adapter.ProductParams) {
 	if p.Listed {
-		sb.Where("EXISTS (SELECT 1 FROM product_listing WHERE " + sb.Equal("product_listing.store_id", storeID) + " AND " + listedProduct + " = product.entity_id)")
+		sb.Where("EXISTS (SELECT 1 FROM product_listing WHERE " + sb.Equal("product_listing.store_id", storeID) + " AND " + listingProductID + " = product.entity_id)")
 	}
 	if p.CategoryID != 0 {
 		sb.Join("product_category", "product_category.product_id = product.entity_id", sb.Equal("product_category.category_id", p.CategoryID))
@@ -220,33 +220,33 @@ func keepTo(sb *sqlbuilder.SelectBuilder, storeID int64, p *adapter.ProductParam
 
 // selectProducts writes what is read of the products of t, the table as p sees it
 // with its list of nulls, and returns the places of the attributes it is.
-func (s products) selectProducts(sb *sqlbuilder.SelectBuilder, t *table, nulls string, wanted wantedParts, p *adapter.ListParams) (at []int) {
-	at = s.table.narrowed(s.every, p.Only, &p.Query)
-	columns := make([]string, 0, len(at)+3)
-	for _, a := range at {
+func (s products) selectProducts(sb *sqlbuilder.SelectBuilder, t *table, nulls string, wanted requestedParts, p *adapter.ListParams) (indexes []int) {
+	indexes = s.table.requestedIndexes(s.allIndexes, p.Only, &p.Query)
+	columns := make([]string, 0, len(indexes)+3)
+	for _, a := range indexes {
 		columns = append(columns, t.columns[a].name)
 	}
 	if wanted.image {
-		at, columns = append(slices.Clip(at), s.image), append(columns, imageFile(sb, p))
+		indexes, columns = append(slices.Clip(indexes), s.image), append(columns, imageFile(sb, p))
 	}
 	if p.Products.CategoryID != 0 {
-		at, columns = append(slices.Clip(at), s.inCategory), append(columns, categoryPosition)
+		indexes, columns = append(slices.Clip(indexes), s.inCategory), append(columns, categoryPosition)
 	}
 	if wanted.stockFlags {
-		sb.JoinWithOption(sqlbuilder.LeftJoin, "stock_item", "stock_item.product_id = "+s.table.key())
-		at = append(slices.Clip(at), s.stockFlags...)
-		for _, name := range stockOfProduct() {
+		sb.JoinWithOption(sqlbuilder.LeftJoin, "stock_item", "stock_item.product_id = "+s.table.keyColumn())
+		indexes = append(slices.Clip(indexes), s.stockFlags...)
+		for _, name := range stockFlagColumns() {
 			columns = append(columns, "stock_item."+name)
 		}
 	}
 	sb.Select(append(columns, nulls)...)
-	return at
+	return indexes
 }
 
 // reader returns what reads by sc the rows of a statement of selectProducts, which
 // returned at.
-func (s products) reader(sc *scanner, at []int) func(*sql.Rows) (adapter.Record, error) {
-	sc.aim(s.table, at)
+func (s products) rowReader(sc *scanner, indexes []int) func(*sql.Rows) (adapter.Record, error) {
+	sc.setColumns(s.table, indexes)
 	return func(rows *sql.Rows) (adapter.Record, error) { return sc.record(s.table.schema, rows) }
 }
 

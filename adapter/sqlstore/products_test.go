@@ -42,7 +42,7 @@ func addScoped(t testing.TB, db *DB) {
 		if text, ok := v.value.(string); ok {
 			folded = adapter.Fold(text)
 		}
-		if _, err := db.writing.exec(t.Context(), "INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES (?, ?, ?, ?, ?)",
+		if _, err := db.writeStatements.exec(t.Context(), "INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES (?, ?, ?, ?, ?)",
 			v.product, v.store, v.attribute, v.value, folded); err != nil {
 			t.Fatal(err)
 		}
@@ -54,10 +54,10 @@ func addScoped(t testing.TB, db *DB) {
 		"INSERT INTO product_image (id, product_id, file, media_type) VALUES (1, 1, 'f/r/front.png', 'image/png'), (2, 1, 'b/a/back.png', 'image/png'), (3, 2, 'c/o/copper.png', 'image/png')",
 		"INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES (1, 0, 'image', 1), (1, 2, 'image', 2), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3), (2, 2, 'image', NULL)",
 	)
-	if advance := db.engine.counting.advance; advance != nil {
+	if advance := db.engine.counters.advance; advance != nil {
 		execute(t, db, advance(counter{"product_image", "id"}))
 	}
-	if err := db.Relist(t.Context()); err != nil {
+	if err := db.RebuildListing(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -243,11 +243,11 @@ func testStatementsOfAProduct(t *testing.T, e Engine) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			db := openScoped(t, e)
-			before := len(db.reading.kept)
+			before := len(db.readStatements.prepared)
 			if err := c.read(db.stores[adapter.Products]); err != nil {
 				t.Fatal(err)
 			}
-			if got := len(db.reading.kept) - before; got != c.want {
+			if got := len(db.readStatements.prepared) - before; got != c.want {
 				t.Errorf("%d statements, want %d", got, c.want)
 			}
 		})

@@ -10,7 +10,7 @@ import (
 
 // addStock gives a few products their stock items. lock ends the statement, and
 // may be "".
-func (s products) addStock(ctx context.Context, query querier, records []adapter.Record, lock string) error {
+func (s products) addStock(ctx context.Context, query queryFunc, records []adapter.Record, lock string) error {
 	t := s.stock.table
 	sb := s.db.engine.flavor.NewSelectBuilder()
 	ids := make([]any, 0, partsBatch)
@@ -21,16 +21,16 @@ func (s products) addStock(ctx context.Context, query querier, records []adapter
 		ids = append(ids, id)
 		records[i].Values[s.stockItem] = adapter.RecordsValue(nil)
 	}
-	sb.Select(t.selected(s.stock.own)...).From(t.name).Where(sb.In(t.column("product_id").name, filledUp(ids)...))
+	sb.Select(t.selectColumns(s.stock.ownIndexes)...).From(t.name).Where(sb.In(t.column("product_id").name, padToPowerOfTwo(ids)...))
 	text, arguments := sb.Build()
 	rows, err := query(ctx, text+lock, arguments...)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
-	sc := s.scanners.Get().(*scanner)
-	defer s.free(sc)
-	sc.aim(t, s.stock.own)
+	sc := s.scannerPool.Get().(*scanner)
+	defer s.putScanner(sc)
+	sc.setColumns(t, s.stock.ownIndexes)
 	for rows.Next() {
 		item, err := sc.record(t.schema, rows)
 		if err != nil {
@@ -49,7 +49,7 @@ func (s products) addStock(ctx context.Context, query querier, records []adapter
 const stockID = 1
 
 // createStock stores the stock item of a new product.
-func (s *saving) createStock(ctx context.Context, op string, product adapter.Key, given adapter.Value) error {
+func (s *productTx) createStock(ctx context.Context, op string, product adapter.Key, given adapter.Value) error {
 	item, err := oneItem(op, given)
 	if err != nil {
 		return err
@@ -63,32 +63,32 @@ func (s *saving) createStock(ctx context.Context, op string, product adapter.Key
 	item = item.Clone()
 	item.Set("product_id", adapter.IntegerValue(int64(product)))
 	item.Set("stock_id", adapter.IntegerValue(stockID))
-	arguments, err := stock.fresh.arguments(s.db.engine, item)
+	arguments, err := stock.rowWithoutKey.arguments(s.db.engine, item)
 	if err != nil {
 		return err
 	}
-	s.texts = append(s.texts, stock.insert)
-	_, err = s.db.insertRow(ctx, s.tx, stock.insert, arguments)
+	s.executed = append(s.executed, stock.insertSQL)
+	_, err = s.db.insertRow(ctx, s.tx, stock.insertSQL, arguments)
 	return err
 }
 
 // updateStock changes the stock item of a product.
-func (s *saving) updateStock(ctx context.Context, op string, product adapter.Record, given adapter.Value) error {
+func (s *productTx) updateStock(ctx context.Context, op string, product adapter.Record, given adapter.Value) error {
 	change, err := oneItem(op, given)
 	if err != nil {
 		return err
 	}
 	locked := []adapter.Record{product.Clone()}
-	if err := s.products.addStock(ctx, s.query, locked, s.db.engine.lock); err != nil {
+	if err := s.products.addStock(ctx, s.query, locked, s.db.engine.lockClause); err != nil {
 		return err
 	}
 	items := locked[0].Values[s.products.stockItem].Records()
 	if len(items) == 0 {
 		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "stock_item", Err: sql.ErrNoRows}
 	}
-	text, err := s.products.stock.write(ctx, s.tx, op, keyOf(items[0]), items[0], change)
+	text, err := s.products.stock.updateRow(ctx, s.tx, op, keyOf(items[0]), items[0], change)
 	if text != "" {
-		s.texts = append(s.texts, text)
+		s.executed = append(s.executed, text)
 	}
 	return err
 }

@@ -11,15 +11,15 @@ import (
 )
 
 // shown gives product, as the default scope has it, the values of a store view.
-func (s *saving) shown(ctx context.Context, product adapter.Record, storeID int64) (adapter.Record, error) {
+func (s *productTx) effectiveProduct(ctx context.Context, product adapter.Record, storeID int64) (adapter.Record, error) {
 	records := []adapter.Record{product.Clone()}
-	err := s.products.addParts(ctx, s.query, records, wantedParts{}, &adapter.ListParams{StoreID: storeID})
+	err := s.products.addParts(ctx, s.query, records, requestedParts{}, &adapter.ListParams{StoreID: storeID})
 	return records[0], err
 }
 
 // views returns the store views of the website that storeID is a view of.
-func (s *saving) views(ctx context.Context, storeID int64) ([]int64, error) {
-	views, err := s.ids(ctx, "SELECT store_id FROM store WHERE website_id = (SELECT website_id FROM store WHERE store_id = ?) ORDER BY store_id", storeID)
+func (s *productTx) siblingViews(ctx context.Context, storeID int64) ([]int64, error) {
+	views, err := s.queryIDs(ctx, "SELECT store_id FROM store WHERE website_id = (SELECT website_id FROM store WHERE store_id = ?) ORDER BY store_id", storeID)
 	if err == nil && len(views) == 0 {
 		err = &adapter.Error{Kind: adapter.Invalid, Op: "write at a store view", Field: "store_id", Err: errStoreView}
 	}
@@ -30,16 +30,16 @@ var errStoreView = errors.New("no such store view")
 
 // setValues stores the scoped values of change at a store view, those of a
 // website at all its views. Unset removes them there.
-func (s *saving) setValues(ctx context.Context, product adapter.Key, storeID int64, change adapter.Record) error {
-	views, err := s.views(ctx, storeID)
+func (s *productTx) setValues(ctx context.Context, product adapter.Key, storeID int64, change adapter.Record) error {
+	views, err := s.siblingViews(ctx, storeID)
 	if err != nil {
 		return err
 	}
 	ofView, ofWebsite := valuesByScope(change)
-	if err := s.putValues(ctx, product, []int64{storeID}, change, ofView); err != nil {
+	if err := s.replaceValues(ctx, product, []int64{storeID}, change, ofView); err != nil {
 		return err
 	}
-	return s.putValues(ctx, product, views, change, ofWebsite)
+	return s.replaceValues(ctx, product, views, change, ofWebsite)
 }
 
 // valuesByScope returns the places of the values of r that a store view and a
@@ -61,27 +61,27 @@ func valuesByScope(r adapter.Record) (ofView, ofWebsite []int) {
 
 // putValues puts the values of r at the places at in the place of what the views
 // have.
-func (s *saving) putValues(ctx context.Context, product adapter.Key, views []int64, r adapter.Record, at []int) error {
-	if len(at) == 0 || len(views) == 0 {
+func (s *productTx) replaceValues(ctx context.Context, product adapter.Key, views []int64, r adapter.Record, indexes []int) error {
+	if len(indexes) == 0 || len(views) == 0 {
 		return nil
 	}
-	names := make([]any, len(at))
-	for i, place := range at {
+	names := make([]any, len(indexes))
+	for i, place := range indexes {
 		names[i] = r.Schema.Attributes[place].Name
 	}
 	sb := s.db.engine.flavor.NewDeleteBuilder().DeleteFrom("product_value")
-	text, arguments := sb.Where(sb.Equal("product_id", int64(product)), sb.In("store_id", listOf(views)...), sb.In("attribute", names...)).Build()
+	text, arguments := sb.Where(sb.Equal("product_id", int64(product)), sb.In("store_id", distinctArguments(views)...), sb.In("attribute", names...)).Build()
 	// Statements of so many shapes are not worth keeping.
 	if _, err := s.db.exec(ctx, s.tx, text, arguments...); err != nil {
 		return err
 	}
 	ib := s.db.engine.flavor.NewInsertBuilder().InsertInto("product_value").Cols("product_id", "store_id", "attribute", "value", "value_folded")
-	return s.insertValues(ctx, ib, product, views, r, at)
+	return s.insertValues(ctx, ib, product, views, r, indexes)
 }
 
-func (s *saving) insertValues(ctx context.Context, ib *sqlbuilder.InsertBuilder, product adapter.Key, views []int64, r adapter.Record, at []int) error {
+func (s *productTx) insertValues(ctx context.Context, ib *sqlbuilder.InsertBuilder, product adapter.Key, views []int64, r adapter.Record, indexes []int) error {
 	some := false
-	for _, place := range at {
+	for _, place := range indexes {
 		a, v := &r.Schema.Attributes[place], r.Values[place]
 		if v.Kind() == adapter.Unset {
 			continue
@@ -105,8 +105,8 @@ func (s *saving) insertValues(ctx context.Context, ib *sqlbuilder.InsertBuilder,
 
 // freezeValues gives a store view the values that product shows there, and its
 // website's views those of the website (product_parts 2.7).
-func (s *saving) freezeValues(ctx context.Context, product adapter.Record, storeID int64) error {
-	shown, err := s.shown(ctx, product, storeID)
+func (s *productTx) freezeValues(ctx context.Context, product adapter.Record, storeID int64) error {
+	shown, err := s.effectiveProduct(ctx, product, storeID)
 	if err != nil {
 		return err
 	}
@@ -116,21 +116,21 @@ func (s *saving) freezeValues(ctx context.Context, product adapter.Record, store
 // copyLevel saves product as the store view from shows it at the store view to
 // (product_parts 3.5): its values and those of its images, and with ofWebsite the
 // website's values, at all views of the website of to.
-func (s *saving) copyLevel(ctx context.Context, product adapter.Record, from, to int64, ofWebsite bool) error {
-	shown, err := s.shown(ctx, product, from)
+func (s *productTx) copyStoreView(ctx context.Context, product adapter.Record, from, to int64, ofWebsite bool) error {
+	shown, err := s.effectiveProduct(ctx, product, from)
 	if err != nil {
 		return err
 	}
-	views, err := s.views(ctx, to)
+	views, err := s.siblingViews(ctx, to)
 	if err != nil {
 		return err
 	}
 	here, everywhere := valuesByScope(shown)
-	if err := s.putValues(ctx, keyOf(product), []int64{to}, shown, here); err != nil {
+	if err := s.replaceValues(ctx, keyOf(product), []int64{to}, shown, here); err != nil {
 		return err
 	}
 	if ofWebsite {
-		if err := s.putValues(ctx, keyOf(product), views, shown, everywhere); err != nil {
+		if err := s.replaceValues(ctx, keyOf(product), views, shown, everywhere); err != nil {
 			return err
 		}
 	}
@@ -141,7 +141,7 @@ func (s *saving) copyLevel(ctx context.Context, product adapter.Record, from, to
 func keyOf(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
 
 // listOf returns ids as arguments.
-func listOf(ids []int64) []any {
+func distinctArguments(ids []int64) []any {
 	list := make([]any, 0, len(ids))
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
 		list = append(list, id)

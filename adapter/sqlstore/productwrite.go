@@ -10,17 +10,17 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Create stores a new product, its prices and its stock item, with values of the
-// default scope.
+// Create stores a new product with its prices and its stock item. The values are those
+// of the default scope.
 func (s products) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	const op = "create products"
 	var key adapter.Key
-	err := s.save(ctx, op, func(tx *saving) error {
-		if err := allow(p.Check); err != nil {
+	err := s.save(ctx, op, func(tx *productTx) error {
+		if err := runCheck(p.Check); err != nil {
 			return err
 		}
 		var err error
-		key, err = tx.create(ctx, op, p.Record)
+		key, err = tx.createProduct(ctx, op, p.Record)
 		return err
 	})
 	if err != nil {
@@ -29,16 +29,16 @@ func (s products) Create(ctx context.Context, p *adapter.CreateParams) (adapter.
 	return key, nil
 }
 
-func (s *saving) create(ctx context.Context, op string, r adapter.Record) (adapter.Key, error) {
+func (s *productTx) createProduct(ctx context.Context, op string, r adapter.Record) (adapter.Key, error) {
 	if err := s.checkSKU(ctx, op, 0, r.Get("sku")); err != nil {
 		return 0, err
 	}
-	s.texts = append(s.texts, s.products.insert)
-	key, err := s.products.create(ctx, s.tx, op, s.products.row(r))
+	s.executed = append(s.executed, s.products.insertSQL)
+	key, err := s.products.create(ctx, s.tx, op, s.products.withoutParts(r))
 	if err != nil {
 		return 0, err
 	}
-	if err := s.setParts(ctx, op, key, r); err != nil {
+	if err := s.setPriceLists(ctx, op, key, r); err != nil {
 		return 0, err
 	}
 	if item := r.Values[s.products.stockItem]; item.Kind() != adapter.Absent {
@@ -46,14 +46,14 @@ func (s *saving) create(ctx context.Context, op string, r adapter.Record) (adapt
 			return 0, err
 		}
 	}
-	if err := s.pointNowhere(ctx, key); err != nil {
+	if err := s.initPointers(ctx, key); err != nil {
 		return 0, err
 	}
-	return key, s.settle(ctx, key, 0, 0)
+	return key, s.finishSave(ctx, key, 0, 0)
 }
 
-// row returns r without what tables of its own hold.
-func (s products) row(r adapter.Record) adapter.Record {
+// withoutParts returns r without the attributes that tables of their own hold.
+func (s products) withoutParts(r adapter.Record) adapter.Record {
 	row := r.Clone()
 	for _, at := range []int{s.groupPrice, s.tierPrice, s.stockItem} {
 		row.Values[at] = adapter.Value{}
@@ -61,8 +61,8 @@ func (s products) row(r adapter.Record) adapter.Record {
 	return row
 }
 
-// setParts stores the lists of prices that r holds.
-func (s *saving) setParts(ctx context.Context, op string, key adapter.Key, r adapter.Record) error {
+// setPriceLists stores the price lists that r has.
+func (s *productTx) setPriceLists(ctx context.Context, op string, key adapter.Key, r adapter.Record) error {
 	for _, list := range priceLists() {
 		if v := r.Get(list.attribute); v.Kind() != adapter.Absent {
 			if err := s.setPrices(ctx, op, key, list, v); err != nil {
@@ -73,10 +73,10 @@ func (s *saving) setParts(ctx context.Context, op string, key adapter.Key, r ada
 	return nil
 }
 
-// Update saves one product at a level.
+// Update changes one product at a store view, or in the default scope at level 0.
 func (s products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	op := fmt.Sprintf("update products %d", p.Key)
-	wanted, err := s.wanted(&adapter.Query{}, p.With)
+	wanted, err := s.requestedParts(&adapter.Query{}, p.With)
 	if err != nil {
 		return err
 	}
@@ -84,16 +84,16 @@ func (s products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op, Field: "image_file"}
 	}
 	withStock := wanted.stockItem
-	wanted.stockItem = false // it is locked when it is read
-	return s.save(ctx, op, func(tx *saving) error {
-		stored, err := tx.product(ctx, p.Key, p.OwnerID)
+	wanted.stockItem = false // read below, with a lock
+	return s.save(ctx, op, func(tx *productTx) error {
+		stored, err := tx.lockProduct(ctx, p.Key, p.OwnerID)
 		if err != nil {
 			return err
 		}
 		shown := []adapter.Record{stored.Clone()}
 		err = s.addParts(ctx, tx.query, shown, wanted, &adapter.ListParams{StoreID: p.StoreID})
 		if err == nil && withStock {
-			err = s.addStock(ctx, tx.query, shown, s.db.engine.lock)
+			err = s.addStock(ctx, tx.query, shown, s.db.engine.lockClause)
 		}
 		if err != nil {
 			return err
@@ -102,24 +102,24 @@ func (s products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		if err != nil {
 			return &callerError{err}
 		}
-		if err := tx.update(ctx, op, stored, change, p.StoreID); err != nil {
+		if err := tx.updateProduct(ctx, op, stored, change, p.StoreID); err != nil {
 			return err
 		}
-		return tx.settle(ctx, p.Key, p.StoreID, 0)
+		return tx.finishSave(ctx, p.Key, p.StoreID, 0)
 	})
 }
 
-// update stores a change of a product at a level. Values that reach no further
-// than the store view or its website are taken out of what the default scope
-// gets.
-func (s *saving) update(ctx context.Context, op string, stored, change adapter.Record, storeID int64) error {
+// updateProduct stores the change of a product at a level. At a store view, the values
+// of store view and website scope go to the value tables and the others to the default
+// scope.
+func (s *productTx) updateProduct(ctx context.Context, op string, stored, change adapter.Record, storeID int64) error {
 	key := keyOf(stored)
 	if sku := change.Get("sku"); sku.Kind() != adapter.Absent {
 		if err := s.checkSKU(ctx, op, key, sku); err != nil {
 			return err
 		}
 	}
-	global := s.products.row(change)
+	global := s.products.withoutParts(change)
 	if storeID != 0 {
 		ofView, ofWebsite := valuesByScope(change)
 		for _, at := range append(ofView, ofWebsite...) {
@@ -129,12 +129,12 @@ func (s *saving) update(ctx context.Context, op string, stored, change adapter.R
 			return err
 		}
 	}
-	text, err := s.products.write(ctx, s.tx, op, key, stored, global)
+	text, err := s.products.updateRow(ctx, s.tx, op, key, stored, global)
 	if err != nil {
 		return err
 	}
-	s.texts = append(s.texts, text)
-	if err := s.setParts(ctx, op, key, change); err != nil {
+	s.executed = append(s.executed, text)
+	if err := s.setPriceLists(ctx, op, key, change); err != nil {
 		return err
 	}
 	if item := change.Values[s.products.stockItem]; item.Kind() != adapter.Absent {
@@ -143,27 +143,26 @@ func (s *saving) update(ctx context.Context, op string, stored, change adapter.R
 	return nil
 }
 
-// Delete removes one product and what is its own. The database takes what refers
-// to it.
+// Delete deletes one product; the database deletes what refers to it.
 func (s products) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete products %d", p.Key)
-	return s.save(ctx, op, func(tx *saving) error {
-		product, err := tx.product(ctx, p.Key, p.OwnerID)
+	return s.save(ctx, op, func(tx *productTx) error {
+		product, err := tx.lockProduct(ctx, p.Key, p.OwnerID)
 		if err != nil {
 			return err
 		}
-		if err := allowFor(p.Check, product); err != nil {
+		if err := runRecordCheck(p.Check, product); err != nil {
 			return err
 		}
-		return tx.exec(ctx, s.remove, int64(p.Key))
+		return tx.exec(ctx, s.deleteSQL, int64(p.Key))
 	})
 }
 
-// checkSKU fails when a product other than that of key has the SKU. No index can
-// tell: what is new counts without blanks and tabs around it, and what is stored
-// as it is (products 4, sku). So the transactions that store a SKU take turns.
-func (s *saving) checkSKU(ctx context.Context, op string, key adapter.Key, sku adapter.Value) error {
-	if err := s.takeTurn(ctx, "sku"); err != nil {
+// checkSKU fails with kind Conflict when another product has the SKU. No unique index
+// can decide that: blanks and tabs around a new SKU do not count, those of a stored one
+// do (products 4, sku). So transactions that store a SKU run one after the other.
+func (s *productTx) checkSKU(ctx context.Context, op string, key adapter.Key, sku adapter.Value) error {
+	if err := s.lockNamed(ctx, "sku"); err != nil {
 		return err
 	}
 	wanted := adapter.Fold(strings.Trim(sku.Text(), " \t"))

@@ -26,10 +26,10 @@ var errNoKey = errors.New("no secret key is configured to seal them under")
 // or when none is configured, Unavailable, Internal.
 func (c *Credentials) Rekey(ctx context.Context, old string) (Rekeyed, error) {
 	const op = "seal secrets anew"
-	if c.db.vault.aead == nil {
+	if c.db.sealer.aead == nil {
 		return Rekeyed{}, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "secret_key", Err: errNoKey}
 	}
-	before, err := newVault(old)
+	before, err := newSealer(old)
 	if err != nil {
 		return Rekeyed{}, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "old secret_key", Err: err}
 	}
@@ -53,24 +53,24 @@ func (c *Credentials) Rekey(ctx context.Context, old string) (Rekeyed, error) {
 }
 
 // A sealedTable has a secret in each row.
-type sealedTable struct{ name, key, text, owner string }
+type sealedTable struct{ name, keyColumn, lookupColumn, owner string }
 
 // A sealedSecret is the secret of a row.
 type sealedSecret struct {
-	id           int64
-	text, secret string // text is what the secret is sealed for
+	id             int64
+	lookup, secret string // text is what the secret is sealed for
 }
 
-func (c *Credentials) rekey(ctx context.Context, tx *sql.Tx, table sealedTable, before vault, done *Rekeyed) error {
+func (c *Credentials) rekey(ctx context.Context, tx *sql.Tx, table sealedTable, before sealer, done *Rekeyed) error {
 	for after := int64(0); ; {
-		batch, err := c.sealedAfter(ctx, tx, table, after)
+		batch, err := c.lockSealedAfter(ctx, tx, table, after)
 		if err != nil || len(batch) == 0 {
 			return err
 		}
 		for _, s := range batch {
 			after = s.id
-			owner := table.owner + " " + s.text
-			if _, err := c.db.vault.open(s.secret, owner); err == nil && isSealed(s.secret) {
+			owner := table.owner + " " + s.lookup
+			if _, err := c.db.sealer.open(s.secret, owner); err == nil && isSealed(s.secret) {
 				done.Already++
 				continue
 			}
@@ -78,9 +78,9 @@ func (c *Credentials) rekey(ctx context.Context, tx *sql.Tx, table sealedTable, 
 			if err != nil {
 				return &adapter.Error{Kind: adapter.Invalid, Op: fmt.Sprintf("open the secret of %s %d", table.owner, s.id), Field: "old secret_key", Err: err}
 			}
-			sealed, err := c.db.vault.seal(secret, owner)
+			sealed, err := c.db.sealer.seal(secret, owner)
 			if err == nil {
-				_, err = c.db.exec(ctx, tx, "UPDATE "+table.name+" SET secret = ? WHERE "+table.key+" = ?", sealed, s.id)
+				_, err = c.db.exec(ctx, tx, "UPDATE "+table.name+" SET secret = ? WHERE "+table.keyColumn+" = ?", sealed, s.id)
 			}
 			if err != nil {
 				return err
@@ -91,8 +91,8 @@ func (c *Credentials) rekey(ctx context.Context, tx *sql.Tx, table sealedTable, 
 }
 
 // sealedAfter returns the secrets of the rows that come after an id, which it locks.
-func (c *Credentials) sealedAfter(ctx context.Context, tx *sql.Tx, table sealedTable, after int64) (batch []sealedSecret, err error) {
-	text := "SELECT " + table.key + ", " + table.text + ", secret FROM " + table.name + " WHERE " + table.key + " > ? ORDER BY " + table.key + " LIMIT ?" + c.db.engine.lock
+func (c *Credentials) lockSealedAfter(ctx context.Context, tx *sql.Tx, table sealedTable, after int64) (batch []sealedSecret, err error) {
+	text := "SELECT " + table.keyColumn + ", " + table.lookupColumn + ", secret FROM " + table.name + " WHERE " + table.keyColumn + " > ? ORDER BY " + table.keyColumn + " LIMIT ?" + c.db.engine.lockClause
 	rows, err := tx.QueryContext(ctx, c.db.engine.rebind(text), after, rekeyBatch)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (c *Credentials) sealedAfter(ctx context.Context, tx *sql.Tx, table sealedT
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var s sealedSecret
-		if err := rows.Scan(&s.id, &s.text, &s.secret); err != nil {
+		if err := rows.Scan(&s.id, &s.lookup, &s.secret); err != nil {
 			return nil, err
 		}
 		batch = append(batch, s)

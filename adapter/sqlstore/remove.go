@@ -20,12 +20,12 @@ func (s *Side) Remove(ctx context.Context, r adapter.Resource, key adapter.Key) 
 	}
 	store := newStore(s.db, s.db.table(r))
 	return s.db.write(ctx, op, func(tx *sql.Tx) error {
-		if _, err := store.locked(ctx, tx, key); err != nil {
+		if _, err := store.lockRecord(ctx, tx, key); err != nil {
 			return err
 		}
-		if _, err := s.db.writing.execIn(ctx, tx, store.remove, int64(key)); err != nil {
+		if _, err := s.db.writeStatements.execTx(ctx, tx, store.deleteSQL, int64(key)); err != nil {
 			return err
 		}
-		return s.strike(ctx, tx, r, key)
+		return s.deleteEntries(ctx, tx, r, key)
 	})
 }

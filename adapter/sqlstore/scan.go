@@ -34,11 +34,11 @@ func (c *cell) Scan(src any) error {
 			*c.value = adapter.IntegerValue(v)
 			return nil
 		case adapter.KindDecimal:
-			return c.decimal(decimalOfInteger(v))
+			return c.decimal(decimalFromInteger(v))
 		}
 	case float64:
 		if c.kind == adapter.KindDecimal {
-			return c.decimal(decimalOfFloat(v))
+			return c.decimal(decimalFromFloat(v))
 		}
 	case time.Time:
 		if c.kind == adapter.KindTime {
@@ -56,7 +56,7 @@ func (c *cell) text(s string) error {
 	case adapter.KindTexts:
 		*c.value = adapter.TextsValue(strings.Split(s, "\n"))
 	case adapter.KindDecimal:
-		if fourPlaces(s) {
+		if hasFourPlaces(s) {
 			*c.value = adapter.TextValue(s)
 			return nil
 		}
@@ -75,47 +75,47 @@ func (c *cell) decimal(tenThousandths int64, err error) error {
 // A scanner reads rows of one table, attribute by attribute in the schema's
 // order, those that were not selected staying absent.
 type scanner struct {
-	cells []cell
-	into  []any  // pointers to cells, and to nulls if the table has such a column
-	at    []int  // the attributes they are
-	nulls string // the attributes stored as null
+	cells   []cell
+	dest    []any  // pointers to cells, and to nulls if the table has such a column
+	indexes []int  // the attributes they are
+	nulls   string // the attributes stored as null
 }
 
 // newScanners returns a pool of scanners. They have to be aimed before use.
-func newScanners() *sync.Pool { return &sync.Pool{New: func() any { return &scanner{} }} }
+func newScannerPool() *sync.Pool { return &sync.Pool{New: func() any { return &scanner{} }} }
 
 // aim makes s read the attributes of t at the given places, in their order, and
 // after them the list of nulls if t has one.
-func (s *scanner) aim(t *table, at []int) {
-	if cap(s.cells) < len(at) {
+func (s *scanner) setColumns(t *table, indexes []int) {
+	if cap(s.cells) < len(indexes) {
 		s.cells = make([]cell, len(t.columns))
 	}
-	s.cells, s.into, s.at = s.cells[:len(at)], s.into[:0], at
-	for i, a := range at {
+	s.cells, s.dest, s.indexes = s.cells[:len(indexes)], s.dest[:0], indexes
+	for i, a := range indexes {
 		s.cells[i] = cell{kind: t.schema.Attributes[a].Kind}
-		s.into = append(s.into, &s.cells[i])
+		s.dest = append(s.dest, &s.cells[i])
 	}
 	if t.nulls {
-		s.into = append(s.into, &s.nulls)
+		s.dest = append(s.dest, &s.nulls)
 	}
 }
 
 // narrowed returns the places among at that only names, besides the key and the
 // attributes q names; all of them if only is nil.
-func (t *table) narrowed(at []int, only []string, q *adapter.Query) []int {
+func (t *table) requestedIndexes(indexes []int, only []string, q *adapter.Query) []int {
 	if only == nil {
-		return at
+		return indexes
 	}
 	wanted := make([]bool, len(t.columns))
-	for _, names := range [][]string{{t.schema.Key}, only, named(q)} {
+	for _, names := range [][]string{{t.schema.Key}, only, queriedAttributes(q)} {
 		for _, name := range names {
 			if place, ok := t.schema.Index(name); ok {
 				wanted[place] = true
 			}
 		}
 	}
-	narrowed := make([]int, 0, len(at))
-	for _, place := range at {
+	narrowed := make([]int, 0, len(indexes))
+	for _, place := range indexes {
 		if wanted[place] {
 			narrowed = append(narrowed, place)
 		}
@@ -126,16 +126,16 @@ func (t *table) narrowed(at []int, only []string, q *adapter.Query) []int {
 // record reads the current row.
 func (s *scanner) record(schema *adapter.Schema, rows *sql.Rows) (adapter.Record, error) {
 	r := adapter.NewRecord(schema)
-	for i, a := range s.at {
+	for i, a := range s.indexes {
 		s.cells[i].value = &r.Values[a]
 	}
-	if err := rows.Scan(s.into...); err != nil {
+	if err := rows.Scan(s.dest...); err != nil {
 		return adapter.Record{}, err
 	}
-	if len(s.into) == len(s.cells) {
+	if len(s.dest) == len(s.cells) {
 		return r, nil
 	}
-	for _, a := range s.at {
+	for _, a := range s.indexes {
 		v := &r.Values[a]
 		if v.Kind() == adapter.Null && (s.nulls == "" || !strings.Contains(s.nulls, ","+schema.Attributes[a].Name+",")) {
 			*v = adapter.Value{} // never stored
@@ -145,7 +145,7 @@ func (s *scanner) record(schema *adapter.Schema, rows *sql.Rows) (adapter.Record
 }
 
 // free puts s back into its pool, without a record to keep alive there.
-func (s *store) free(sc *scanner) {
+func (s *store) putScanner(sc *scanner) {
 	clear(sc.cells)
-	s.scanners.Put(sc)
+	s.scannerPool.Put(sc)
 }

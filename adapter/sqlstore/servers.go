@@ -11,23 +11,23 @@ import (
 const (
 	// connectTimeout bounds making a connection, where the DSN does not.
 	connectTimeout = 10 * time.Second
-	// lockSeconds is how long a statement waits for the lock of a record.
+	// lockSeconds is how long a statement waits for a record's lock.
 	lockSeconds = 5
-	// idleSeconds is how long a transaction may do nothing before the server
-	// ends it and frees its locks: its process is gone.
+	// idleSeconds is how long a transaction may be idle before the server ends it and
+	// frees its locks, because its process has probably died.
 	idleSeconds = 60
-	// Connections are closed when unused, and renewed now and then, so that they
-	// come back to a server that was replaced.
+	// connectionIdle and connectionLife bound how long a connection stays open, unused
+	// and at all, so that the pools reach a new server after a failover.
 	connectionIdle = 5 * time.Minute
 	connectionLife = time.Hour
 )
 
-// openServer opens the pools of a database server. They are apart, so that
-// writers that wait for one another keep no reader waiting.
+// openServer opens the connection pools of a database server. Writers have a pool of
+// their own, so that writers waiting for locks do not keep readers waiting.
 func openServer(writing, reading driver.Connector) pools {
 	processors := runtime.GOMAXPROCS(0)
 	readers := openPool(reading, max(8, 4*processors))
-	return pools{writer: openPool(writing, max(4, 2*processors)), readers: readers, credentials: readers}
+	return pools{writer: openPool(writing, max(4, 2*processors)), readers: readers, credentialReaders: readers}
 }
 
 func openPool(c driver.Connector, connections int) *sql.DB {
@@ -39,14 +39,14 @@ func openPool(c driver.Connector, connections int) *sql.DB {
 	return pool
 }
 
-// A preparedConnector runs a statement on every new connection.
-type preparedConnector struct {
+// An initConnector runs a statement on every new connection.
+type initConnector struct {
 	driver.Connector
 	statement string
 }
 
-// Connect makes a connection.
-func (c preparedConnector) Connect(ctx context.Context) (driver.Conn, error) {
+// Connect opens a connection and runs the statement on it.
+func (c initConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err

@@ -19,13 +19,13 @@ import (
 )
 
 // sqliteBusy is how long a writer waits for another process, in milliseconds.
-const sqliteBusy = 5000
+const sqliteBusyTimeout = 5000
 
 // sqliteEngine is SQLite. One connection writes, in transactions that take the
 // write lock at once, so rows need no locks of their own.
 func sqliteEngine() *engine {
 	return &engine{
-		valid:      validSQLitePath,
+		validate:   validSQLitePath,
 		open:       openSQLite,
 		mediaDir:   func(path string) string { return path + "-media" },
 		dialect:    goose.DialectSQLite3,
@@ -35,11 +35,11 @@ func sqliteEngine() *engine {
 		descending: " DESC",
 		// The LIKE of SQLite ignores the case of ASCII letters, which folded texts
 		// have in one case only.
-		like:     `%s %sLIKE %s ESCAPE '\'`,
-		casts:    map[adapter.Kind]string{adapter.KindInteger: "INTEGER", adapter.KindDecimal: "REAL"},
-		isTable:  "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
-		newNonce: " ON CONFLICT (nonce) DO NOTHING",
-		counting: counting{restart: func(c counter) string {
+		likeFormat:           `%s %sLIKE %s ESCAPE '\'`,
+		casts:                map[adapter.Kind]string{adapter.KindInteger: "INTEGER", adapter.KindDecimal: "REAL"},
+		isTableSQL:           "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
+		ignoreDuplicateNonce: " ON CONFLICT (nonce) DO NOTHING",
+		counters: counterStatements{restart: func(c counter) string {
 			return "DELETE FROM sqlite_sequence WHERE name = '" + c.table + "'"
 		}},
 		// The column keeps the double nearest to the decimal.
@@ -60,7 +60,7 @@ func validSQLitePath(path string) error {
 
 // sqliteCredentials is how many connections read credentials and nothing else, so that
 // authentication never waits until lists have been read.
-const sqliteCredentials = 2
+const sqliteCredentialConnections = 2
 
 // openSQLite opens the writing connection and the pools of readers of a file. A
 // file that is made is readable by its owner alone: it will hold secrets.
@@ -78,7 +78,7 @@ func openSQLite(path string, create bool, wrap func(driver.Connector) driver.Con
 	}
 	// With synchronous(NORMAL) a commit that was acknowledged can be lost with the
 	// power.
-	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + fmt.Sprintf("?_pragma=busy_timeout(%d)", sqliteBusy) +
+	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + fmt.Sprintf("?_pragma=busy_timeout(%d)", sqliteBusyTimeout) +
 		"&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
 	writing, err := sqlite.NewConnector(dsn + "&_txlock=immediate")
 	if err != nil {
@@ -95,9 +95,9 @@ func openSQLite(path string, create bool, wrap func(driver.Connector) driver.Con
 		return pool
 	}
 	return pools{
-		writer:      open(writing, 1),
-		readers:     open(reading, max(4, 2*runtime.GOMAXPROCS(0))),
-		credentials: open(reading, sqliteCredentials),
+		writer:            open(writing, 1),
+		readers:           open(reading, max(4, 2*runtime.GOMAXPROCS(0))),
+		credentialReaders: open(reading, sqliteCredentialConnections),
 	}, nil
 }
 

@@ -17,33 +17,33 @@ import (
 
 // A store reads and writes the records of one table.
 type store struct {
-	db    *DB
-	table *table
-	get   string // statement that reads one record by its key
-	lock  string // the same, and locks it
+	db      *DB
+	table   *table
+	getSQL  string // statement that reads one record by its key
+	lockSQL string // the same, and locks it
 	// own are the places of the table's own attributes, every those of the joined
 	// table's too.
-	own, every []int
-	scanners   *sync.Pool
-	writing
+	ownIndexes, allIndexes []int
+	scannerPool            *sync.Pool
+	writePlan
 }
 
 func newStore(db *DB, t *table) *store {
 	sb := db.engine.flavor.NewSelectBuilder()
-	sb.Select(t.selected(t.places(false))...).From(t.name).Where(sb.Equal(t.key(), nil))
+	sb.Select(t.selectColumns(t.columnIndexes(false))...).From(t.name).Where(sb.Equal(t.keyColumn(), nil))
 	get, _ := sb.Build()
 	return &store{
-		db: db, table: t, get: get, lock: get + db.engine.lock,
-		own: t.places(false), every: t.places(true), scanners: newScanners(),
-		writing: newWriting(db.engine, t),
+		db: db, table: t, getSQL: get, lockSQL: get + db.engine.lockClause,
+		ownIndexes: t.columnIndexes(false), allIndexes: t.columnIndexes(true), scannerPool: newScannerPool(),
+		writePlan: newWritePlan(db.engine, t),
 	}
 }
 
 // selected returns the columns a scanner reads: those of the attributes at the
 // given places, and the list of nulls.
-func (t *table) selected(at []int) []string {
-	names := make([]string, 0, len(at)+1)
-	for _, a := range at {
+func (t *table) selectColumns(indexes []int) []string {
+	names := make([]string, 0, len(indexes)+1)
+	for _, a := range indexes {
 		names = append(names, t.columns[a].name)
 	}
 	if t.nulls {
@@ -63,7 +63,7 @@ func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 	}
 	sb.From(s.table.name).Where(selected.where...)
 	if p.OwnerID != 0 {
-		owner, err := s.owner("list")
+		owner, err := s.ownerColumn("list")
 		if err != nil {
 			return nil, err
 		}
@@ -74,27 +74,27 @@ func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 			return nil, err
 		}
 	}
-	if selected.joined {
+	if selected.usesJoin {
 		sb.Join(s.table.join, s.table.on)
 	}
-	at := s.own
-	if selected.joined {
-		at = s.every
+	indexes := s.ownIndexes
+	if selected.usesJoin {
+		indexes = s.allIndexes
 	}
 	if p.Only != nil {
-		at = s.table.narrowed(at, slices.Concat(p.With, p.Only), &p.Query)
+		indexes = s.table.requestedIndexes(indexes, slices.Concat(p.With, p.Only), &p.Query)
 	}
-	sc := s.scanners.Get().(*scanner)
-	defer s.free(sc)
-	sc.aim(s.table, at)
-	found, err := s.find(ctx, sb.Select(s.table.selected(at)...), selected, p, func(rows *sql.Rows) (adapter.Record, error) {
+	sc := s.scannerPool.Get().(*scanner)
+	defer s.putScanner(sc)
+	sc.setColumns(s.table, indexes)
+	found, err := s.find(ctx, sb.Select(s.table.selectColumns(indexes)...), selected, p, func(rows *sql.Rows) (adapter.Record, error) {
 		return sc.record(s.table.schema, rows)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.addValues(ctx, s.db.reading.query, found.Records); err != nil {
-		return nil, s.db.fault(ctx, "list "+string(s.table.schema.Resource), err)
+	if err := s.addValues(ctx, s.db.readStatements.query, found.Records); err != nil {
+		return nil, s.db.wrapError(ctx, "list "+string(s.table.schema.Resource), err)
 	}
 	return found, nil
 }
@@ -102,12 +102,12 @@ func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 func (s *store) count(ctx context.Context, sb *sqlbuilder.SelectBuilder) (*adapter.ListResult, error) {
 	result := &adapter.ListResult{}
 	text, arguments := sb.Build()
-	rows, err := s.db.reading.query(ctx, text, arguments...)
+	rows, err := s.db.readStatements.query(ctx, text, arguments...)
 	if err == nil {
 		err = scanOne(rows, &result.Total)
 	}
 	if err != nil {
-		return nil, s.db.fault(ctx, "count "+string(s.table.schema.Resource), err)
+		return nil, s.db.wrapError(ctx, "count "+string(s.table.schema.Resource), err)
 	}
 	return result, nil
 }
@@ -129,7 +129,7 @@ func scanOne(rows *sql.Rows, into ...any) error {
 }
 
 // owner returns the column that says whose a record is.
-func (s *store) owner(op string) (string, error) {
+func (s *store) ownerColumn(op string) (string, error) {
 	if s.table.schema.Owner == "" {
 		return "", &adapter.Error{Kind: adapter.Unsupported, Op: op + " " + string(s.table.schema.Resource), Err: errNoOwner}
 	}
@@ -147,35 +147,35 @@ var errNoOwner = errors.New("the records belong to nobody")
 // names them.
 func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
 	if len(p.With) > 0 {
-		return s.getWith(ctx, p)
+		return s.getOnDemand(ctx, p)
 	}
-	r, err := s.getAny(ctx, p)
+	r, err := s.getByKey(ctx, p)
 	if err != nil || p.OwnerID == 0 {
 		return r, err
 	}
-	if !s.belongs(r, p.OwnerID) {
+	if !s.isOwnedBy(r, p.OwnerID) {
 		return adapter.Record{}, &adapter.Error{Kind: adapter.NotFound, Op: fmt.Sprintf("get %s %d of customer %d", s.table.schema.Resource, p.Key, p.OwnerID)}
 	}
 	return r, nil
 }
 
 // getAny returns one record, whoever it belongs to.
-func (s *store) getAny(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
-	rows, err := s.db.reading.query(ctx, s.get, int64(p.Key))
+func (s *store) getByKey(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
+	rows, err := s.db.readStatements.query(ctx, s.getSQL, int64(p.Key))
 	if err == nil {
 		var r adapter.Record
-		if r, err = s.only(rows); err == nil {
-			err = s.addValues(ctx, s.db.reading.query, []adapter.Record{r})
+		if r, err = s.scanRecord(rows); err == nil {
+			err = s.addValues(ctx, s.db.readStatements.query, []adapter.Record{r})
 		}
 		if err == nil {
 			return r, nil
 		}
 	}
-	return adapter.Record{}, s.db.fault(ctx, fmt.Sprintf("get %s %d", s.table.schema.Resource, p.Key), err)
+	return adapter.Record{}, s.db.wrapError(ctx, fmt.Sprintf("get %s %d", s.table.schema.Resource, p.Key), err)
 }
 
 // only reads the one row and closes rows.
-func (s *store) only(rows *sql.Rows) (adapter.Record, error) {
+func (s *store) scanRecord(rows *sql.Rows) (adapter.Record, error) {
 	defer func() { _ = rows.Close() }()
 	if !rows.Next() {
 		if err := rows.Err(); err != nil {
@@ -183,9 +183,9 @@ func (s *store) only(rows *sql.Rows) (adapter.Record, error) {
 		}
 		return adapter.Record{}, sql.ErrNoRows
 	}
-	sc := s.scanners.Get().(*scanner)
-	defer s.free(sc)
-	sc.aim(s.table, s.own)
+	sc := s.scannerPool.Get().(*scanner)
+	defer s.putScanner(sc)
+	sc.setColumns(s.table, s.ownIndexes)
 	r, err := sc.record(s.table.schema, rows)
 	if err != nil {
 		return adapter.Record{}, err
@@ -194,7 +194,7 @@ func (s *store) only(rows *sql.Rows) (adapter.Record, error) {
 }
 
 // bare returns a column's name without its table.
-func bare(column string) string { return column[strings.IndexByte(column, '.')+1:] }
+func unqualified(column string) string { return column[strings.IndexByte(column, '.')+1:] }
 
 // bind returns what a statement binds for v, a value of a. The result is
 // comparable.

@@ -37,7 +37,7 @@ func catalogue(tb testing.TB, dir string, products int) (*sqlstore.DB, *adapter.
 	if err := addProducts(tb.Context(), filepath.Join(dir, "demo.db"), products); err != nil {
 		tb.Fatal(err)
 	}
-	if err := db.Relist(tb.Context()); err != nil {
+	if err := db.RebuildListing(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
 	return db, data

@@ -55,7 +55,7 @@ func scopedShop(t *testing.T, dialect string, changes ...string) (get func(role,
 			t.Fatal(err)
 		}
 	}
-	if err := db.Relist(t.Context()); err != nil {
+	if err := db.RebuildListing(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	_, server := serveApp(t, db, data, dialect)

@@ -25,10 +25,10 @@ func testCopyLevel(t *testing.T, e Engine) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			db := openScoped(t, e)
-			err := db.products.save(t.Context(), "copy", func(s *saving) error {
-				product, err := s.product(t.Context(), 2, 0)
+			err := db.products.save(t.Context(), "copy", func(s *productTx) error {
+				product, err := s.lockProduct(t.Context(), 2, 0)
 				if err == nil {
-					err = s.copyLevel(t.Context(), product, c.from, c.to, c.ofWebsite)
+					err = s.copyStoreView(t.Context(), product, c.from, c.to, c.ofWebsite)
 				}
 				return err
 			})
@@ -58,7 +58,7 @@ func testCopyLevelOfImages(t *testing.T, e Engine) {
 		"INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES (1, 0, 'One', 3, 0), (1, 2, 'Un', 4, 1), (1, 3, 'Eins', 5, 0), (2, 3, 'Zwei', 6, 0)",
 		"INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES (1, 3, 'small_image', 2), (1, 3, 'thumbnail', 1)",
 	)
-	err := db.products.save(t.Context(), "copy", func(s *saving) error { return s.copyImages(t.Context(), 1, 2, 3) })
+	err := db.products.save(t.Context(), "copy", func(s *productTx) error { return s.copyImages(t.Context(), 1, 2, 3) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,10 +170,10 @@ func testStatementsOfASave(t *testing.T, e Engine) {
 	save("one")
 	execute(t, db, "UPDATE product SET price = 1 WHERE entity_id = 1")
 	save("two")
-	before := len(db.writing.kept)
+	before := len(db.writeStatements.prepared)
 	execute(t, db, "UPDATE product SET price = 1 WHERE entity_id = 1")
 	save("three")
-	if after := len(db.writing.kept); before == 0 || after != before {
+	if after := len(db.writeStatements.prepared); before == 0 || after != before {
 		t.Errorf("%d statements kept, then %d", before, after)
 	}
 }

@@ -32,28 +32,28 @@ func TestKeptSelects(t *testing.T) {
 			arguments []any
 			at        []int
 		}
-		one := func(s products, p *adapter.ListParams, wanted wantedParts) (built statement) {
-			built.text, built.arguments, built.at = s.selectOne(21, p, wanted)
+		one := func(s products, p *adapter.ListParams, wanted requestedParts) (built statement) {
+			built.text, built.arguments, built.at = s.getStatement(21, p, wanted)
 			return built
 		}
-		page := func(s products, p *adapter.ListParams, wanted wantedParts) (built statement) {
+		page := func(s products, p *adapter.ListParams, wanted requestedParts) (built statement) {
 			var err error
-			if built.text, built.arguments, built.at, err = s.selectPage(p, wanted); err != nil {
+			if built.text, built.arguments, built.at, err = s.pageStatement(p, wanted); err != nil {
 				t.Fatal(err)
 			}
 			return built
 		}
-		for _, wanted := range []wantedParts{{}, {image: true}, {stockFlags: true}, {image: true, stockFlags: true, groupPrices: true}} {
+		for _, wanted := range []requestedParts{{}, {image: true}, {stockFlags: true}, {image: true, stockFlags: true, groupPrices: true}} {
 			for name, c := range map[string]struct {
-				read   func(products, *adapter.ListParams, wantedParts) statement
+				read   func(products, *adapter.ListParams, requestedParts) statement
 				params []adapter.ListParams
 			}{"one": {one, singles}, "page": {page, pages}} {
 				keeping := db.products
-				keeping.kept = newKeptSelects()
+				keeping.selects = newSelectCache()
 				for range 2 { // the second time from what the first has kept
 					for _, p := range c.params {
 						fresh := db.products
-						fresh.kept = newKeptSelects()
+						fresh.selects = newSelectCache()
 						if got, want := c.read(keeping, &p, wanted), c.read(fresh, &p, wanted); !reflect.DeepEqual(got, want) {
 							t.Errorf("%s %s: got %+v, want %+v", name, fmt.Sprintf("%+v", p), got, want)
 						}
@@ -66,11 +66,11 @@ func TestKeptSelects(t *testing.T) {
 
 // TestKeptSelectsAreBounded asks for more shapes than are kept.
 func TestKeptSelectsAreBounded(t *testing.T) {
-	k := newKeptSelects()
-	for i := range 2 * maxSelects {
-		k.keep(selectShape{only: fmt.Sprint(i)}, keptSelect{text: "SELECT"})
+	k := newSelectCache()
+	for i := range 2 * maxCachedSelects {
+		k.put(selectKey{attributes: fmt.Sprint(i)}, cachedSelect{text: "SELECT"})
 	}
-	if _, first := k.find(selectShape{only: "0"}); !first || len(k.of) != maxSelects {
-		t.Errorf("%d are kept, the first: %v", len(k.of), first)
+	if _, first := k.get(selectKey{attributes: "0"}); !first || len(k.selects) != maxCachedSelects {
+		t.Errorf("%d are kept, the first: %v", len(k.selects), first)
 	}
 }

@@ -19,7 +19,7 @@ func TestFilledUp(t *testing.T) {
 		{"five", []any{1, 2, 3, 4, 5}, []any{1, 2, 3, 4, 5, 5, 5, 5}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := filledUp(test.in); !slices.Equal(got, test.want) {
+			if got := padToPowerOfTwo(test.in); !slices.Equal(got, test.want) {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})
@@ -37,7 +37,7 @@ func testListsShareStatements(t *testing.T, e Engine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := len(db.reading.kept)
+	before := len(db.readStatements.prepared)
 	var ids []string
 	for range 100 {
 		ids = append(ids, "1")
@@ -46,7 +46,7 @@ func testListsShareStatements(t *testing.T, e Engine) {
 			t.Fatal(err)
 		}
 	}
-	if got := len(db.reading.kept) - before; got != 8 { // 1, 2, 4, … 128
+	if got := len(db.readStatements.prepared) - before; got != 8 { // 1, 2, 4, … 128
 		t.Errorf("%d statements, want 8", got)
 	}
 }
