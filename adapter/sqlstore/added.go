@@ -12,20 +12,20 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A valueTable keeps the values of a table's added attributes, a row for each:
-// the key of the record, the attribute, the value as text and its folded form.
-// Without added attributes no statement names it.
+// A valueTable stores the values of a table's added attributes, one row for each: the
+// key of the record, the attribute, the value as text, and its folded form. Statements
+// refer to it only if the schema has added attributes.
 type valueTable struct {
-	name, keyColumn string // owner is the column of the record's key
+	name, keyColumn string // keyColumn holds the record's key
 }
 
-// maxAddedJoins bounds the added attributes of one statement. Each is joined up to
-// twice, and engines join about 60 tables.
+// maxAddedJoins bounds the added attributes in one statement. Each takes up to two
+// joins, and engines join about 60 tables.
 const maxAddedJoins = 16
 
-// withAdded returns the table with columns for those of its added attributes that
-// a query names, and joins to sb what they need. A query that names too many is
-// left to adapter.Apply.
+// withAdded returns a table whose columns include the added attributes that a query
+// names, and adds the necessary joins to sb. Attributes beyond maxAddedJoins stay
+// without a column, which leaves them to adapter.Apply.
 func (t *table) withAdded(e *engine, sb *sqlbuilder.SelectBuilder, q *adapter.Query) *table {
 	if !t.added {
 		return t
@@ -44,7 +44,7 @@ func (t *table) withAdded(e *engine, sb *sqlbuilder.SelectBuilder, q *adapter.Qu
 			clone.columns = slices.Clone(t.columns)
 			joined = &clone
 		}
-		// Not called as the attribute: engines cut long names.
+		// The attribute's name might be too long for an alias.
 		added := "added_" + strconv.Itoa(at)
 		owner := added + "." + t.values.keyColumn
 		sb.JoinWithOption(sqlbuilder.LeftJoin, t.values.name+" AS "+added, owner+" = "+t.keyColumn(), added+".attribute = "+sb.Var(name))
@@ -62,7 +62,7 @@ func (t *table) withAdded(e *engine, sb *sqlbuilder.SelectBuilder, q *adapter.Qu
 // valuesBatch is the number of records whose added values one statement reads.
 const valuesBatch = 128
 
-// addValues gives the records the values of their added attributes.
+// addValues sets the added attributes of the records.
 func (s *store) addValues(ctx context.Context, query queryFunc, records []adapter.Record) error {
 	if !s.table.added {
 		return nil
@@ -108,8 +108,8 @@ func (s *store) addValueBatch(ctx context.Context, query queryFunc, records []ad
 	return rows.Err()
 }
 
-// setAdded puts a stored value into r, if the attribute is still one of the
-// store's and r has no value of a narrower scope.
+// setAdded sets an added attribute of r to a stored value, unless the attribute is no
+// longer configured or r has a value of a narrower scope.
 func (t *table) setAdded(r adapter.Record, attribute string, stored sql.NullString) error {
 	at, ok := t.schema.Index(attribute)
 	if !ok || !t.schema.Attributes[at].Added || r.Values[at].Kind() != adapter.Absent {
@@ -123,8 +123,8 @@ func (t *table) setAdded(r adapter.Record, attribute string, stored sql.NullStri
 	return nil
 }
 
-// insertAdded stores the values that a new record has of added attributes. r may
-// be of a schema without them.
+// insertAdded stores the added attributes of a new record. The schema of r may lack
+// them.
 func (t *table) insertAdded(ctx context.Context, db *DB, tx *sql.Tx, r adapter.Record) error {
 	if !t.added {
 		return nil
@@ -153,8 +153,8 @@ func (t *table) insertAdded(ctx context.Context, db *DB, tx *sql.Tx, r adapter.R
 	return err
 }
 
-// replaceAdded puts the values that change has of added attributes in the place of
-// what the record of key has. Unset leaves none.
+// replaceAdded replaces the stored values of those added attributes that change has. A
+// value Unset deletes the stored one.
 func (t *table) replaceAdded(ctx context.Context, db *DB, tx *sql.Tx, key adapter.Key, change adapter.Record) error {
 	if !t.added {
 		return nil
@@ -181,7 +181,7 @@ func (t *table) replaceAdded(ctx context.Context, db *DB, tx *sql.Tx, key adapte
 	return t.insertAdded(ctx, db, tx, next)
 }
 
-// valueTexts returns v, a value of a, as tables of values keep it.
+// valueTexts returns the two texts that a value table stores for v, a value of a.
 func (e *engine) valueTexts(a *adapter.Attribute, v adapter.Value) (value, folded any, err error) {
 	bound, err := e.bind(a, v)
 	switch {

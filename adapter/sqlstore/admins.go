@@ -8,15 +8,15 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-var errUsername = errors.New("want 1 to 255 characters")
+var errUsername = errors.New("must have 1 to 255 characters")
 
-// longestUsername is what the column takes, in characters.
+// maxUsername is the size of the column, in characters.
 const maxUsername = 255
 
-// AddAdmin stores an administrator who logs in with a password of the given hash, ""
-// for one who cannot, and returns the id: the given one, or when it is 0 the next that no token belongs to.
-// Kinds: Conflict when the id or the name is taken, whose letter case and accents do
-// not count, Invalid, Unavailable, Internal.
+// AddAdmin stores an administrator and returns the id. hash is the hash of the
+// password, "" for an administrator who cannot log in. id may be 0 for the next id to
+// which no token belongs. Kinds: Conflict if the id or the username is taken, ignoring
+// letter case and accents; Invalid; Unavailable; Internal.
 func (db *DB) AddAdmin(ctx context.Context, id adapter.Key, username, hash string) (added adapter.Key, err error) {
 	const op = "add admin"
 	if n := len([]rune(username)); n == 0 || n > maxUsername {
@@ -46,8 +46,9 @@ func (db *DB) AddAdmin(ctx context.Context, id adapter.Key, username, hash strin
 	return added, nil
 }
 
-// adminIDWithoutTokens returns the id for the next administrator where stored tokens
-// belong to one who has never been added, else 0: whoever got that id would inherit them.
+// adminIDWithoutTokens returns the id for the next administrator if there are tokens of
+// administrators who do not exist, since a new administrator must not inherit them.
+// Otherwise it returns 0.
 func (db *DB) adminIDWithoutTokens(ctx context.Context, tx *sql.Tx) (id adapter.Key, err error) {
 	const text = `SELECT COALESCE(MAX(admin_id), 0) FROM (
 		SELECT admin_id FROM admin UNION SELECT admin_id FROM oauth_token) AS ids
@@ -58,9 +59,9 @@ func (db *DB) adminIDWithoutTokens(ctx context.Context, tx *sql.Tx) (id adapter.
 	return id + 1, nil
 }
 
-// UpgradeAdmin puts hash in the place of the hash old of an administrator, whose
-// password was found to be right. One that somebody else has changed meanwhile
-// stays as it is: the password may be another one now. Kinds: Unavailable, Internal.
+// UpgradeAdmin replaces the password hash old of an administrator by hash, after the
+// password was verified. It changes nothing if the stored hash is not old any more, as
+// the password may have changed meanwhile. Kinds: Unavailable, Internal.
 func (db *DB) UpgradeAdmin(ctx context.Context, id adapter.Key, old, hash string) error {
 	return db.write(ctx, "upgrade admin", func(tx *sql.Tx) error {
 		_, err := db.exec(ctx, tx, "UPDATE admin SET password_hash = ? WHERE admin_id = ? AND password_hash = ?", hash, int64(id), old)
@@ -68,9 +69,9 @@ func (db *DB) UpgradeAdmin(ctx context.Context, id adapter.Key, old, hash string
 	})
 }
 
-// SetAdminPassword gives the administrator of a name, whose letter case and accents do
-// not count, a new password by its hash, and returns the id. Kinds: NotFound,
-// Unavailable, Internal.
+// SetAdminPassword stores a new password hash for the administrator of that username,
+// ignoring letter case and accents, and returns the id. Kinds: NotFound, Unavailable,
+// Internal.
 func (db *DB) SetAdminPassword(ctx context.Context, username, hash string) (id adapter.Key, err error) {
 	err = db.write(ctx, "set password of admin", func(tx *sql.Tx) error {
 		found, err := db.adminID(ctx, tx, username)

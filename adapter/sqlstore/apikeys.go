@@ -11,14 +11,14 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// keyMark begins every key, so that one that has leaked is known for what it is.
+// keyPrefix begins every key, so that leaked keys can be recognized.
 const keyPrefix = "portico_"
 
-// AddKey stores a new key of k.Kind and returns it with its text, which nobody can find
-// out again: a CustomerKey for the customer k.CustomerID, an AdminKey for
-// administrators, which belongs to k.AdminID unless that is 0. Name is what the client
-// is called; all else of k is set. Kinds: NotFound for an unknown customer or
-// administrator, Invalid, also for an administrator who is disabled.
+// AddKey stores a new API key and returns it with its text, which cannot be recovered
+// later. A CustomerKey acts for the customer k.CustomerID. An AdminKey acts for
+// administrators; it belongs to k.AdminID unless that is 0. Name is the name of the
+// client. AddKey sets the other fields of k. Kinds: NotFound for an unknown customer or
+// administrator; Invalid, also for a disabled administrator.
 func (c *Credentials) AddKey(ctx context.Context, k adapter.APIKey) (added adapter.APIKey, text string, err error) {
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -40,7 +40,7 @@ func (c *Credentials) AddKey(ctx context.Context, k adapter.APIKey) (added adapt
 	return k, text, nil
 }
 
-// checkKey fails unless whom a new key acts for is known.
+// checkKey fails unless the owner of a new key exists.
 func (c *Credentials) checkKey(ctx context.Context, tx *sql.Tx, k adapter.APIKey) error {
 	switch {
 	case k.Kind == adapter.CustomerKey && k.CustomerID != 0 && k.AdminID == 0:
@@ -59,7 +59,7 @@ func (c *Credentials) checkKey(ctx context.Context, tx *sql.Tx, k adapter.APIKey
 
 const keyColumns = "key_id, name, kind, admin_id, customer_id, revoked, created_at"
 
-// scanKey reads the keyColumns.
+// scanKey scans the keyColumns.
 func scanKey(scan func(into ...any) error) (adapter.APIKey, error) {
 	var k adapter.APIKey
 	var admin, customer sql.NullInt64
@@ -73,8 +73,8 @@ func scanKey(scan func(into ...any) error) (adapter.APIKey, error) {
 	return k, err
 }
 
-// Key returns the key of a hash that [adapter.HashAPIKey] has made, a revoked one too. Kinds:
-// NotFound.
+// Key returns the key, revoked or not, of a hash that [adapter.HashAPIKey] returned.
+// Kinds: NotFound.
 func (c *Credentials) Key(ctx context.Context, hash string) (adapter.APIKey, error) {
 	const op = "find key"
 	rows, err := c.db.credentialStatements.query(ctx, "SELECT "+keyColumns+" FROM api_key WHERE key_hash = ?", lookupForm(hash))
@@ -88,7 +88,7 @@ func (c *Credentials) Key(ctx context.Context, hash string) (adapter.APIKey, err
 	return k, nil
 }
 
-// Keys returns all keys, by ascending id.
+// Keys returns all keys in the order of their ids.
 func (c *Credentials) Keys(ctx context.Context) ([]adapter.APIKey, error) {
 	var keys []adapter.APIKey
 	err := c.eachRow(ctx, "SELECT "+keyColumns+" FROM api_key ORDER BY key_id", func(rows *sql.Rows) error {

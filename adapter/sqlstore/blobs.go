@@ -11,37 +11,37 @@ import (
 	"time"
 )
 
-// blobs keeps the bytes of media files below a directory, under the names that
-// the table media_file lists. What it does not list is no file: the rest of a
-// write that was cut short, to be written over by the next of that name.
+// A blobStore stores the bytes of media files in a directory, under the names in the
+// table media_file. A file of another name is the remains of an interrupted write,
+// which the next write of that name replaces.
 type blobStore struct{ directory string }
 
 const (
-	// newBlob begins the names of files whose write is not done. No media file is
-	// called so, as all have a folder.
+	// tempPrefix begins the names of files that are still being written. It cannot clash
+	// with a media file, as those are in subfolders.
 	tempPrefix = ".new-"
-	// abandoned is the age at which such a file is nobody's any more.
+	// tempMaxAge is the age at which such a file is considered abandoned.
 	tempMaxAge = time.Hour
-	// maxName is the longest name of a media file, in bytes, folders included.
+	// maxBlobName is the longest name of a media file, in bytes, with its folders.
 	maxBlobName = 255
 )
 
 var (
 	blobName    = regexp.MustCompile(`\A[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+\z`)
 	errBlobName = errors.New("not a path of letters, digits and _.-, in a folder, of 255 bytes at most")
-	errNoMedia  = errors.New("no folder for media files")
+	errNoMedia  = errors.New("no folder for media files is configured")
 )
 
-// validBlobName reports whether a media file may have the name: below the
-// directory and nowhere else, and the same on every system.
+// validBlobName reports whether a media file may have the name: the path must stay
+// below the directory and mean the same on every operating system.
 func validBlobName(name string) bool {
 	return len(name) <= maxBlobName && blobName.MatchString(name) &&
 		!slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return part == "." || part == ".." })
 }
 
-// openBlobs makes the directory if it alone is missing, readable by its owner alone,
-// and removes what was left behind long ago. Without a directory there are no
-// blobs.
+// openBlobStore creates the directory, for its owner alone, if only the directory
+// itself is missing, and removes abandoned files. Without a directory the store is
+// empty and read-only.
 func openBlobStore(directory string) (*blobStore, error) {
 	if directory == "" {
 		return &blobStore{}, nil
@@ -58,26 +58,26 @@ func openBlobStore(directory string) (*blobStore, error) {
 		if err == nil && strings.HasPrefix(entry.Name(), tempPrefix) && time.Since(info.ModTime()) > tempMaxAge {
 			err = os.Remove(filepath.Join(directory, entry.Name()))
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process removes them, too
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may have removed it
 			return nil, err
 		}
 	}
 	return &blobStore{directory: directory}, nil
 }
 
-// path returns where the file of a valid name is.
+// path returns the path of the file of a valid name.
 func (b *blobStore) path(name string) string {
 	return filepath.Join(b.directory, filepath.FromSlash(name))
 }
 
-// A blob is a file on its way to its name.
+// A pendingBlob is a file that was written but has not got its name yet.
 type pendingBlob struct {
 	store     *blobStore
-	temporary string // where it is without a name
+	temporary string // its path until then
 	published bool
 }
 
-// add stores content, without a name yet. It is on the disk when add returns.
+// add writes content to a temporary file and syncs it to disk.
 func (b *blobStore) add(content []byte) (*pendingBlob, error) {
 	if b.directory == "" {
 		return nil, errNoMedia
@@ -96,8 +96,8 @@ func (b *blobStore) add(content []byte) (*pendingBlob, error) {
 	return &pendingBlob{store: b, temporary: f.Name()}, nil
 }
 
-// publish gives the blob its name, over a file that has it. The name is on the
-// disk when publish returns; when it fails, the name is free.
+// publish renames the file to its name, replacing a file of that name. The name is
+// synced to disk when publish returns. If publish fails, the name is free.
 func (b *pendingBlob) publish(name string) error {
 	target := b.store.path(name)
 	folder := filepath.Dir(target)
@@ -114,14 +114,14 @@ func (b *pendingBlob) publish(name string) error {
 	return nil
 }
 
-// discard removes a blob that has no name.
+// discard removes the file unless it was published.
 func (b *pendingBlob) discard() {
 	if !b.published {
-		_ = os.Remove(b.temporary) // else a start will, later
+		_ = os.Remove(b.temporary) // if it fails, a later openBlobStore removes the file
 	}
 }
 
-// makeFolder makes a folder below the directory, and what it is in.
+// makeFolder creates a folder below the directory, with its parents.
 func (b *blobStore) makeFolder(folder string) error {
 	err := os.Mkdir(folder, 0o700)
 	switch {
@@ -139,7 +139,7 @@ func (b *blobStore) makeFolder(folder string) error {
 	}
 }
 
-// syncFolder brings the names in a folder to the disk.
+// syncFolder syncs the names in a folder to disk.
 func syncFolder(folder string) error {
 	f, err := os.Open(folder)
 	if err != nil {

@@ -12,32 +12,33 @@ import (
 )
 
 const (
-	// maxPattern is the longest LIKE pattern, in bytes: what engines match
-	// without running out of stack.
+	// maxPattern is the longest LIKE pattern, in bytes, that engines match without running
+	// out of stack.
 	maxPattern = 4096
-	// maxArguments bounds the arguments of a statement, and with them the depth
-	// of its expressions, for which the least limit is 1000, of SQLite.
+	// maxArguments bounds the arguments of a statement, and so the depth of its
+	// expressions. SQLite has the lowest limit of depth, 1000.
 	maxArguments = 500
 )
 
-// A selection is a query as far as SQL does it exactly as adapter.Apply does.
+// A selection is the part of a query that SQL evaluates exactly as adapter.Apply does.
 type selection struct {
 	where    []string
-	residual []adapter.Condition // what is left to a look at each record
-	order    []string            // none when SQL cannot sort as wanted
-	after    string              // where the list begins, "" when that is not said in SQL
-	// tail selects what follows all that after does, "" when that is nothing: a
-	// statement of its own reads it, as no index range takes in both.
+	residual []adapter.Condition // conditions that must be evaluated for each record
+	order    []string            // empty if SQL cannot produce the order
+	after    string              // condition for the start of the page, "" if SQL cannot express it
+	// tail is the condition of the records that sort after all those of after, "" if
+	// there are none. A second statement reads them, as no index range covers both.
 	tail string
-	// beyond: the rest is about values that the rows of the table do not hold.
+	// residualOnParts is true if residual conditions concern values that the rows of the
+	// table do not hold.
 	residualOnParts bool
 	usesJoin        bool // the query names an attribute of the joined table
-	// arguments left before the statement grows too large
-	arguments int
+	arguments       int  // how many more arguments the statement may have
 }
 
-// selectRecords turns q into conditions and an order over t for the engine e,
-// whose arguments go to sb. It fails with kind Unsupported for an attribute t does not have.
+// selectRecords translates q to conditions and an order over t for the engine e, and
+// adds their arguments to sb. It fails with kind Unsupported for an attribute that t
+// does not have.
 func selectRecords(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapter.Query) (*selection, error) {
 	s := &selection{arguments: maxArguments}
 	for _, condition := range q.Where {
@@ -58,7 +59,8 @@ func selectRecords(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapter
 	return s, s.orderBy(e, sb, t, q)
 }
 
-// attribute finds an attribute a query names, and notes when it is joined.
+// attribute returns the schema index of an attribute that a query names, and records
+// whether it needs the join.
 func (s *selection) attribute(t *table, name string) (at int, err error) {
 	at, ok := t.schema.Index(name)
 	if !ok {
@@ -68,8 +70,7 @@ func (s *selection) attribute(t *table, name string) (at int, err error) {
 	return at, nil
 }
 
-// sorted returns the column that sorts the attribute as adapter.Apply does, or
-// "".
+// sortColumn returns the column that sorts as adapter.Apply sorts the attribute, or "".
 func (c *column) sortColumn(kind adapter.Kind) string {
 	switch kind {
 	case adapter.KindText:
@@ -81,8 +82,8 @@ func (c *column) sortColumn(kind adapter.Kind) string {
 	}
 }
 
-// condition returns an expression for the whole condition; exact is false when
-// there is none.
+// condition returns an expression for the whole condition. exact is false if SQL cannot
+// evaluate it exactly.
 func (s *selection) condition(e *engine, sb *sqlbuilder.SelectBuilder, t *table, c adapter.Condition) (expression string, exact bool, err error) {
 	if len(c.Any) == 0 {
 		return never, true, nil
@@ -107,10 +108,10 @@ func (s *selection) condition(e *engine, sb *sqlbuilder.SelectBuilder, t *table,
 	return sb.Or(anyOf...), exact, nil
 }
 
-// never holds for no row.
+// never is a condition that no row meets.
 const never = "1 = 0"
 
-// A testWriter writes one test of one attribute.
+// A testWriter translates tests of one attribute to SQL.
 type testWriter struct {
 	engine *engine
 	sb     *sqlbuilder.SelectBuilder
@@ -119,13 +120,13 @@ type testWriter struct {
 	kind   adapter.Kind
 }
 
-// test returns the expression of t, or "" when SQL cannot do it exactly.
+// test returns an expression for t, or "" if SQL cannot evaluate it exactly.
 func (w *testWriter) test(t adapter.Test) string {
 	if w.column.name == "" {
 		return ""
 	}
 	if slices.ContainsFunc(t.Operands, func(s string) bool { return strings.ContainsRune(s, 0) }) {
-		return "" // what PostgreSQL takes in no text, and others end a pattern at
+		return "" // PostgreSQL rejects it in texts, and other engines end a pattern at it
 	}
 	switch t.Op {
 	case adapter.IsNull:
@@ -156,8 +157,8 @@ func (w *testWriter) test(t adapter.Test) string {
 	return ""
 }
 
-// isNull tells what is stored as null from what was never stored, where the
-// table can.
+// isNull matches values stored as null. Where the table records the difference, values
+// that were never stored do not match.
 func (w *testWriter) isNull(attribute string) string {
 	if w.column.null != "" {
 		return w.column.null
@@ -169,7 +170,7 @@ func (w *testWriter) isNull(attribute string) string {
 	return w.sb.And(null, w.engine.listedAsNull(w.sb, w.table.name+".nulls", attribute))
 }
 
-// within writes a range as its two limits.
+// within translates a range to its two limits.
 func (w *testWriter) within(t adapter.Test) string {
 	if len(t.Operands) != 2 {
 		return ""
@@ -202,8 +203,8 @@ func (w *testWriter) compare(op adapter.Op, column string, argument any) string 
 	}
 }
 
-// compareNumber compares with an operand that may have more places than the
-// column, or be beyond all it holds.
+// compareNumber compares with an operand that may have more decimal places than the
+// column, or exceed its range.
 func (w *testWriter) compareNumber(op adapter.Op, text string) string {
 	o, ok := w.operand(text)
 	switch {
@@ -225,7 +226,8 @@ func (w *testWriter) compareNumber(op adapter.Op, text string) string {
 	}
 }
 
-// compareTime compares with an operand that may be before all times, or none.
+// compareTime compares with an operand that may precede all storable times, or be no
+// time at all.
 func (w *testWriter) compareTime(op adapter.Op, text string) string {
 	switch {
 	case isTime(text):
@@ -293,7 +295,7 @@ func (w *testWriter) in(op adapter.Op, operands []string) string {
 	}
 }
 
-// like matches the folded text.
+// like matches a pattern against the folded text.
 func (w *testWriter) like(op adapter.Op, pattern string) string {
 	pattern = adapter.FoldPattern(pattern)
 	if w.kind != adapter.KindText || w.column.folded == "" || len(pattern) >= maxPattern {
@@ -309,7 +311,7 @@ func (w *testWriter) like(op adapter.Op, pattern string) string {
 	return fmt.Sprintf(w.engine.likeFormat, w.column.folded, not, w.sb.Var(pattern))
 }
 
-// loneEscape reports whether pattern ends in an escape character that escapes
+// endsInLoneEscape reports whether a pattern ends in an escape character that escapes
 // nothing, and so stands for itself.
 func endsInLoneEscape(pattern string) bool {
 	trailing := len(pattern) - len(strings.TrimRight(pattern, `\`))

@@ -5,29 +5,29 @@ import (
 	"database/sql"
 )
 
-// A counter is a column whose values the database counts up.
+// A counter is a key column whose values the database generates.
 type counter struct{ table, column string }
 
-// counting says how counters are moved. Each function returns a statement for
-// one counter, and is nil when there is nothing to do.
+// counterStatements return the statements that move a counter; a field is nil if the
+// engine needs no such statement.
 type counterStatements struct {
-	// restart makes a counter begin again, within a transaction that has emptied
-	// the table.
+	// restart makes a counter start again, within a transaction that has emptied the
+	// table.
 	restart func(counter) string
-	// advance moves a counter past the keys stored by others, within a
-	// transaction.
+	// advance moves a counter past all stored keys, within a transaction.
 	advance func(counter) string
-	// pass returns a statement that finds a row when a counter has not come to a key
-	// yet, and those that then move it there within a transaction, while nobody else
-	// counts. It is nil for engines that do so by themselves.
+	// passKey moves a counter past one key, within a transaction. The statement behind
+	// finds a row if the counter is not there yet; the statements move then move it
+	// while no other transaction can use the counter. It is nil for engines that do so
+	// by themselves.
 	passKey func(c counter, key int64) (behind string, move []string)
-	// settle makes a counter go on after the greatest key there is, outside a
-	// transaction, for engines that cannot do so within one.
+	// resync moves a counter to the greatest stored key, outside a transaction, for
+	// engines that cannot do so within one.
 	resync func(counter) string
 }
 
-// counters returns all counters: those of the records, of the prices of
-// products, and of the credentials.
+// counters returns all counters: those of the records, of product prices, and of the
+// credentials.
 func (db *DB) counters() []counter {
 	all := []counter{
 		{"product_group_price", "value_id"}, {"product_tier_price", "value_id"},
@@ -39,7 +39,8 @@ func (db *DB) counters() []counter {
 	return all
 }
 
-// moveCounters runs a statement for every counter; statement nil does nothing.
+// runForCounters runs the statement of every counter. It does nothing if statement is
+// nil.
 func (db *DB) runForCounters(ctx context.Context, run func(ctx context.Context, text string, arguments ...any) (sql.Result, error), statement func(counter) string) error {
 	if statement == nil {
 		return nil

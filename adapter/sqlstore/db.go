@@ -14,7 +14,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Options say which database to open, and how.
+// Options configure Open.
 type Options struct {
 	// DSN names the database, and may hold a password:
 	//
@@ -24,25 +24,24 @@ type Options struct {
 	//   - "mysql:user:password@tcp(host:3306)/database", for MariaDB too, with
 	//     all that go-sql-driver/mysql takes.
 	DSN string
-	// Migrate makes a file that is missing, and brings the tables up to date.
-	// Without it the database is taken as it is.
+	// Migrate makes Open create a missing database file and run the migrations. Without
+	// it the schema of the database is used as it is.
 	Migrate bool
-	// SecretKey protects the secrets of consumers and tokens; any text, better a
-	// long random one. Without it they are stored as they are.
+	// SecretKey encrypts the secrets of consumers and tokens. Any text will do; a long
+	// random one is best. Without it secrets are stored unencrypted.
 	SecretKey string
-	// PasswordCost is the bcrypt cost of passwords that are hashed, 0 for
+	// PasswordCost is the bcrypt cost of new password hashes; 0 means
 	// bcrypt.DefaultCost.
 	PasswordCost int
-	// MediaDir is the folder of media files, made when it alone is missing. Without it
-	// no image is created, and there is no media file.
+	// MediaDir is the folder of media files. Open creates it if only the folder itself
+	// is missing. Without it images cannot be created, and no media file is found.
 	MediaDir string
-	// Schemas describe the records; nil for those of adapter.NewSchemas.
+	// Schemas describe the records; nil means those of adapter.NewSchemas.
 	Schemas *adapter.Schemas
-	// Logger is told of migrations; nil for silence.
+	// Logger logs the migrations; nil means no log.
 	Logger *slog.Logger
-	// Wrap, unless nil, is given what makes the connections of each pool, ready
-	// for use, and returns what makes them in its place: one that watches every
-	// statement on its way, say.
+	// Wrap, if not nil, may replace the connector of each pool, for instance by one
+	// that observes every statement.
 	Wrap func(driver.Connector) driver.Connector
 }
 
@@ -50,23 +49,23 @@ type Options struct {
 type DB struct {
 	engine *engine
 	pools
-	// The statements of the pools: authenticating is that of credentials.
+	// The prepared statements of the readers, the writer and the credential readers.
 	readStatements, writeStatements, credentialStatements *statementCache
 	tables                                                []*table
 	stores                                                map[adapter.Resource]adapter.Store
 	products                                              products
 	media                                                 *blobStore
 	sealer                                                sealer
-	hasListingTable                                       bool // product_listing is no view that follows by itself
+	hasListingTable                                       bool // product_listing is a table, which needs updates, not a view
 	closed                                                atomic.Bool
 	nonceUses                                             atomic.Uint64
 	passwordCost                                          int
 	hashes                                                sync.Map // public password → bcrypt hash
 }
 
-// Open opens a database. Errors hold neither the secret key nor a password.
-// Kinds: Invalid for a DSN or key that cannot be used, Unavailable for a file or
-// folder that cannot be opened or a server that cannot be reached, Internal.
+// Open opens a database. Errors contain neither the secret key nor a password. Kinds:
+// Invalid for a DSN or key that cannot be used, Unavailable for a file or folder that
+// cannot be opened or a server that cannot be reached, Internal.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	engine, name, err := engineOf(o.DSN)
 	if err != nil {
@@ -128,12 +127,13 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	return db, nil
 }
 
-// HashPassword returns the bcrypt hash of a password at the cost of the options.
+// HashPassword returns the bcrypt hash of a password at the cost of
+// Options.PasswordCost.
 func (db *DB) HashPassword(password string) (string, error) {
 	return adapter.HashPassword(password, db.passwordCost)
 }
 
-// isTable reports whether name is that of a table, and not of a view or nothing.
+// isTable reports whether there is a table, as opposed to a view, of that name.
 func (db *DB) isTable(ctx context.Context, name string) (bool, error) {
 	rows, err := db.readers.QueryContext(ctx, db.engine.rebind(db.engine.isTableSQL), name)
 	if err != nil {
@@ -147,10 +147,10 @@ func (db *DB) isTable(ctx context.Context, name string) (bool, error) {
 	return err == nil, err
 }
 
-// asItIs wraps nothing around a connector.
+// identityConnector returns its argument; it is the default of Options.Wrap.
 func identityConnector(c driver.Connector) driver.Connector { return c }
 
-// table returns the table of r's records.
+// table returns the table of a resource, which must exist.
 func (db *DB) table(r adapter.Resource) *table {
 	for _, t := range db.tables {
 		if t.schema.Resource == r {
@@ -160,7 +160,7 @@ func (db *DB) table(r adapter.Resource) *table {
 	panic("sqlstore: no table for " + string(r))
 }
 
-// Ping tells whether the database can answer now. Kinds: Unavailable.
+// Ping checks that the database answers. Kinds: Unavailable.
 func (db *DB) Ping(ctx context.Context) error {
 	err := db.readers.PingContext(ctx)
 	if err == nil || ctx.Err() != nil {
@@ -169,17 +169,17 @@ func (db *DB) Ping(ctx context.Context) error {
 	return &adapter.Error{Kind: adapter.Unavailable, Op: "ping database", Err: err}
 }
 
-// Close waits for the statements that run, then closes the database. What is
-// called afterwards fails with kind Unavailable.
+// Close waits for running statements and closes the database. Later calls fail with
+// kind Unavailable.
 func (db *DB) Close() error {
 	db.closed.Store(true)
 	return db.pools.close()
 }
 
-// Adapter returns the adapter that serves the records.
+// Adapter returns an adapter that serves the records of the database.
 func (db *DB) Adapter() *Adapter { return &Adapter{db: db} }
 
-// An Adapter serves the records of a DB.
+// An Adapter serves the records of a DB. It implements adapter.Adapter.
 type Adapter struct{ db *DB }
 
 var _ adapter.Adapter = (*Adapter)(nil)
@@ -187,7 +187,7 @@ var _ adapter.Adapter = (*Adapter)(nil)
 // Name returns "sqlstore".
 func (a *Adapter) Name() string { return "sqlstore" }
 
-// Store returns the store of r's records. Kinds: Unsupported.
+// Store returns the store of a resource. Kinds: Unsupported.
 func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
 	if s, ok := a.db.stores[r]; ok {
 		return s, nil
@@ -195,14 +195,14 @@ func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
 	return nil, &adapter.Error{Kind: adapter.Unsupported, Op: "store " + string(r)}
 }
 
-// Ping is DB.Ping.
+// Ping calls DB.Ping.
 func (a *Adapter) Ping(ctx context.Context) error { return a.db.Ping(ctx) }
 
-// Close is DB.Close.
+// Close calls DB.Close.
 func (a *Adapter) Close() error { return a.db.Close() }
 
-// fault returns err, of an operation under ctx, as the errors of package adapter
-// are: the context's own when that has ended, else an *adapter.Error.
+// wrapError converts the error of an operation to those of package adapter: it returns
+// the context's error if ctx has ended, and an *adapter.Error otherwise.
 func (db *DB) wrapError(ctx context.Context, op string, err error) error {
 	var known *adapter.Error
 	switch {
@@ -223,15 +223,15 @@ func (db *DB) wrapError(ctx context.Context, op string, err error) error {
 }
 
 const (
-	// maxAttempts bounds how often a transaction is run that others ended.
+	// maxAttempts bounds how often a transaction runs that fails because of concurrent
+	// ones.
 	maxAttempts = 6
-	// retryPause is the longest pause before the second attempt; each pause after
-	// it is up to twice as long.
+	// retryPause is the longest pause before the second attempt. The limit doubles with
+	// each further attempt.
 	retryPause = 5 * time.Millisecond
 )
 
-// retry runs f, again when it failed only because of other transactions at the
-// same time.
+// retry runs f, and runs it again if it failed only because of concurrent transactions.
 func (db *DB) retry(ctx context.Context, f func() error) error {
 	pause := retryPause
 	for attempt := 1; ; attempt++ {
@@ -251,8 +251,8 @@ func (db *DB) retry(ctx context.Context, f func() error) error {
 	}
 }
 
-// write runs f in a transaction, and commits when f returns nil. It runs f again,
-// in a new transaction, when others ended the first.
+// write runs f in a transaction and commits it if f returns nil. It retries the whole
+// transaction if it failed because of concurrent ones, so f may run several times.
 func (db *DB) write(ctx context.Context, op string, f func(*sql.Tx) error) error {
 	err := db.retry(ctx, func() error {
 		tx, err := db.writer.BeginTx(ctx, nil)
@@ -274,19 +274,19 @@ func (db *DB) write(ctx context.Context, op string, f func(*sql.Tx) error) error
 	return db.wrapError(ctx, op, err)
 }
 
-// within runs f, the end of a transaction, and waits for it until ctx ends: not
-// every driver heeds a context there, and a server that hangs would hold the caller.
-// f then goes on, and keeps its connection as long.
-func awaitTxEnd(ctx context.Context, f func() error) error {
+// awaitTxEnd runs end, a commit or rollback, and waits for it at most until ctx ends.
+// Some drivers ignore the context there, and a server that hangs would block the
+// caller. end then continues in the background and keeps its connection.
+func awaitTxEnd(ctx context.Context, end func() error) error {
 	ended := make(chan error, 1)
-	go func() { ended <- f() }()
+	go func() { ended <- end() }()
 	select {
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
 	}
 	select {
-	case err := <-ended: // both at once
+	case err := <-ended: // it ended at the same time
 		return err
 	default:
 		return ctx.Err()

@@ -19,10 +19,10 @@ import (
 type store struct {
 	db      *DB
 	table   *table
-	getSQL  string // statement that reads one record by its key
-	lockSQL string // the same, and locks it
-	// own are the places of the table's own attributes, every those of the joined
-	// table's too.
+	getSQL  string // reads one record by its key
+	lockSQL string // the same with a lock
+	// ownIndexes are the schema indexes of the attributes in columns of the table;
+	// allIndexes include those of the joined table.
 	ownIndexes, allIndexes []int
 	scannerPool            *sync.Pool
 	writePlan
@@ -39,8 +39,8 @@ func newStore(db *DB, t *table) *store {
 	}
 }
 
-// selected returns the columns a scanner reads: those of the attributes at the
-// given places, and the list of nulls.
+// selectColumns returns the columns that a scanner reads: those of the attributes at
+// the given schema indexes, then the list of nulls if the table has one.
 func (t *table) selectColumns(indexes []int) []string {
 	names := make([]string, 0, len(indexes)+1)
 	for _, a := range indexes {
@@ -52,8 +52,8 @@ func (t *table) selectColumns(indexes []int) []string {
 	return names
 }
 
-// List returns the records a query selects. Attributes of the joined table are
-// there only when the query names one of them.
+// List returns the records that a query selects. Attributes of the joined table are
+// present only if the query names one of them.
 func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	sb := s.db.engine.flavor.NewSelectBuilder()
 	t := s.table.withAdded(s.db.engine, sb, &p.Query)
@@ -112,9 +112,9 @@ func (s *store) count(ctx context.Context, sb *sqlbuilder.SelectBuilder) (*adapt
 	return result, nil
 }
 
-// scanOne reads the first row into the variables and closes rows; it fails with
-// sql.ErrNoRows when there is none.
-func scanOne(rows *sql.Rows, into ...any) error {
+// scanOne scans the first row into dest and closes rows. It fails with sql.ErrNoRows if
+// there is none.
+func scanOne(rows *sql.Rows, dest ...any) error {
 	defer func() { _ = rows.Close() }()
 	if !rows.Next() {
 		if err := rows.Err(); err != nil {
@@ -122,13 +122,13 @@ func scanOne(rows *sql.Rows, into ...any) error {
 		}
 		return sql.ErrNoRows
 	}
-	if err := rows.Scan(into...); err != nil {
+	if err := rows.Scan(dest...); err != nil {
 		return err
 	}
 	return rows.Close()
 }
 
-// owner returns the column that says whose a record is.
+// ownerColumn returns the column with the id of the customer that a record belongs to.
 func (s *store) ownerColumn(op string) (string, error) {
 	if s.table.schema.Owner == "" {
 		return "", &adapter.Error{Kind: adapter.Unsupported, Op: op + " " + string(s.table.schema.Resource), Err: errNoOwner}
@@ -136,15 +136,15 @@ func (s *store) ownerColumn(op string) (string, error) {
 	return s.table.column(s.table.schema.Owner).name, nil
 }
 
-// unsupported is the error of a method that the store has not.
+// unsupported returns the error of an operation that the store does not support.
 func (s *store) unsupported(op string) error {
 	return &adapter.Error{Kind: adapter.Unsupported, Op: op + " " + string(s.table.schema.Resource)}
 }
 
-var errNoOwner = errors.New("the records belong to nobody")
+var errNoOwner = errors.New("records of this resource have no owner")
 
-// Get returns one record, without the attributes of the joined table unless p
-// names them.
+// Get returns one record. Attributes of the joined table are absent unless p names
+// them.
 func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
 	if len(p.With) > 0 {
 		return s.getOnDemand(ctx, p)
@@ -159,7 +159,7 @@ func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, 
 	return r, nil
 }
 
-// getAny returns one record, whoever it belongs to.
+// getByKey returns one record regardless of its owner.
 func (s *store) getByKey(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
 	rows, err := s.db.readStatements.query(ctx, s.getSQL, int64(p.Key))
 	if err == nil {
@@ -174,7 +174,8 @@ func (s *store) getByKey(ctx context.Context, p *adapter.GetParams) (adapter.Rec
 	return adapter.Record{}, s.db.wrapError(ctx, fmt.Sprintf("get %s %d", s.table.schema.Resource, p.Key), err)
 }
 
-// only reads the one row and closes rows.
+// scanRecord reads a single row and closes rows. It fails with sql.ErrNoRows if there
+// is none.
 func (s *store) scanRecord(rows *sql.Rows) (adapter.Record, error) {
 	defer func() { _ = rows.Close() }()
 	if !rows.Next() {
@@ -193,10 +194,10 @@ func (s *store) scanRecord(rows *sql.Rows) (adapter.Record, error) {
 	return r, rows.Close()
 }
 
-// bare returns a column's name without its table.
+// unqualified returns a column's name without its table.
 func unqualified(column string) string { return column[strings.IndexByte(column, '.')+1:] }
 
-// bind returns what a statement binds for v, a value of a. The result is
+// bind returns the argument of a statement for v, a value of a. Arguments are
 // comparable.
 func (e *engine) bind(a *adapter.Attribute, v adapter.Value) (any, error) {
 	switch v.Kind() {
@@ -230,17 +231,17 @@ func (e *engine) bind(a *adapter.Attribute, v adapter.Value) (any, error) {
 	return nil, errKind
 }
 
-// firstTime is the first moment that every engine can hold.
+// firstTime is the earliest time that every engine can store.
 const firstTime = "0001-01-01 00:00:00"
 
-// isTime reports whether s is a moment that every engine can hold, in the form
-// of adapter.KindTime.
+// isTime reports whether s is a time that every engine can store, in the form of
+// adapter.KindTime.
 func isTime(s string) bool {
 	t, err := time.Parse(time.DateTime, s)
 	return err == nil && s >= firstTime && t.Format(time.DateTime) == s
 }
 
-// fold returns what the folded column of a text gets.
+// fold returns the value of a text's folded column.
 func fold(v adapter.Value) any {
 	if v.Empty() || v.Kind() == adapter.Unset {
 		return nil
