@@ -12,33 +12,32 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Credentials keeps the OAuth consumers, tokens and nonces (OAuth on API calls).
-// Besides the kinds named at each method any of them may return Unavailable and
-// Internal, the latter also for a secret that the configured key does not open,
-// and the context's error.
+// Credentials stores the OAuth consumers, tokens and nonces (OAuth on API calls), and
+// the API keys. Besides the kinds listed for each method, all may return the context's
+// error or fail with kind Unavailable or Internal; Internal is also the kind for a
+// secret that the configured key does not decrypt.
 type Credentials struct{ db *DB }
 
 // Credentials returns the store of credentials.
 func (db *DB) Credentials() *Credentials { return &Credentials{db: db} }
 
-// A Grant is a consumer with its tokens, all without their secrets.
+// A Grant is a consumer with its tokens, without the secrets.
 type Grant struct {
 	Consumer adapter.Consumer
 	Tokens   []adapter.Token
 }
 
-// tokenLength is that of consumer keys and tokens, in bytes.
+// tokenLength is the length of consumer keys and tokens, in bytes.
 const tokenLength = 32
 
 var (
-	errLength = errors.New("want 32 characters")
-	errOwner  = errors.New("want either an administrator or a customer")
-	// errEmptySecret: anyone could sign with it.
+	errLength = errors.New("must have 32 characters")
+	errOwner  = errors.New("must be either an administrator or a customer")
+	// errEmptySecret refuses empty secrets because anyone could sign with them.
 	errEmptySecret = errors.New("must not be empty")
 )
 
-// Consumer returns the consumer of a key, whose letter case is ignored. Kinds:
-// NotFound.
+// Consumer returns the consumer of a key, ignoring letter case. Kinds: NotFound.
 func (c *Credentials) Consumer(ctx context.Context, key string) (adapter.Consumer, error) {
 	const op = "find consumer"
 	lower := lookupForm(key)
@@ -60,17 +59,17 @@ func (c *Credentials) Consumer(ctx context.Context, key string) (adapter.Consume
 	return consumer, nil
 }
 
-// lookUpForm returns the form of a key or token that is unique: its letter case
-// does not count, and what not every engine takes in a text is U+FFFD.
+// lookupForm returns the form of a key or token that is unique in the database. It is
+// in lower case, and U+FFFD replaces what some engine cannot store in a text.
 func lookupForm(s string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.ToValidUTF8(s, "\uFFFD")), "\x00", "\uFFFD")
 }
 
-// tokenColumns are what scanToken reads.
+// tokenColumns are the columns that scanToken scans.
 const tokenColumns = "token_id, consumer_id, type, token, secret, admin_id, customer_id, revoked, created_at, callback, verifier"
 
-// Token returns a token of any type, revoked ones too; its letter case is
-// ignored. Kinds: NotFound.
+// Token returns a token of any type, revoked or not, ignoring letter case. Kinds:
+// NotFound.
 func (c *Credentials) Token(ctx context.Context, token string) (adapter.Token, error) {
 	const op = "find token"
 	lower := lookupForm(token)
@@ -88,7 +87,7 @@ func (c *Credentials) Token(ctx context.Context, token string) (adapter.Token, e
 	return t, nil
 }
 
-// scanToken reads the tokenColumns; Secret is as stored.
+// scanToken scans the tokenColumns. Secret is in its stored form.
 func scanToken(scan func(into ...any) error) (adapter.Token, error) {
 	var t adapter.Token
 	var admin, customer sql.NullInt64
@@ -104,8 +103,8 @@ func scanToken(scan func(into ...any) error) (adapter.Token, error) {
 	return t, err
 }
 
-// AddConsumer stores a consumer and returns it with its id. An empty Key or
-// Secret is made up. Kinds: Conflict when the key is taken, Invalid.
+// AddConsumer stores a consumer and returns it with its id. It generates an empty Key
+// or Secret. Kinds: Conflict if the key is taken, Invalid.
 func (c *Credentials) AddConsumer(ctx context.Context, consumer adapter.Consumer) (adapter.Consumer, error) {
 	consumer.ID = 0
 	consumer.Key = cmp.Or(consumer.Key, newSecret())
@@ -120,7 +119,8 @@ func (c *Credentials) AddConsumer(ctx context.Context, consumer adapter.Consumer
 	return consumer, nil
 }
 
-// insertConsumer stores a consumer and returns its id, a new one when it has none.
+// insertConsumer stores a consumer and returns its id, which the database chooses if it
+// is 0.
 func (c *Credentials) insertConsumer(ctx context.Context, tx *sql.Tx, consumer adapter.Consumer) (id int64, err error) {
 	if len(consumer.Key) != tokenLength {
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: "add consumer", Field: "key", Err: errLength}
@@ -138,11 +138,11 @@ func (c *Credentials) insertConsumer(ctx context.Context, tx *sql.Tx, consumer a
 		[]any{consumer.Name, consumer.Key, lower, sealed, nullIfZero(consumer.Callback), nullIfZero(consumer.RejectedCallback), now()})
 }
 
-// AddToken stores an access token of the consumer t.ConsumerID for the
-// administrator t.AdminID or the customer t.CustomerID and returns it with its
-// id. An empty Token or Secret is made up; Type, Revoked and CreatedAt are set.
-// Kinds: NotFound for an unknown consumer or customer, Conflict when the token
-// is taken, Invalid, also for an administrator who is disabled.
+// AddToken stores an access token of the consumer t.ConsumerID for the administrator
+// t.AdminID or the customer t.CustomerID, and returns it with its id. It generates an
+// empty Token or Secret, and sets Type, Revoked and CreatedAt. Kinds: NotFound for an
+// unknown consumer or customer; Conflict if the token is taken; Invalid, also for a
+// disabled administrator.
 func (c *Credentials) AddToken(ctx context.Context, t adapter.Token) (adapter.Token, error) {
 	t.ID, t.Type, t.Revoked = 0, adapter.AccessToken, false
 	t.CreatedAt = time.Now().UTC().Truncate(time.Second)
@@ -158,7 +158,7 @@ func (c *Credentials) AddToken(ctx context.Context, t adapter.Token) (adapter.To
 	return t, nil
 }
 
-// insertToken stores a token and returns its id, a new one when it has none.
+// insertToken stores a token and returns its id, which the database chooses if it is 0.
 func (c *Credentials) insertToken(ctx context.Context, tx *sql.Tx, t adapter.Token, verifier string) (id int64, err error) {
 	const op = "add token"
 	if len(t.Token) != tokenLength {
@@ -194,14 +194,14 @@ func (c *Credentials) insertToken(ctx context.Context, tx *sql.Tx, t adapter.Tok
 			t.CreatedAt.UTC().Format(time.DateTime)})
 }
 
-// exists fails with sql.ErrNoRows when the statement finds nothing.
+// requireRow fails with sql.ErrNoRows if the statement finds no row.
 func (db *DB) requireRow(ctx context.Context, tx *sql.Tx, text string, argument any) error {
 	var one int
 	return tx.QueryRowContext(ctx, db.engine.rebind(text), argument).Scan(&one)
 }
 
-// insert stores a row and returns its key, in the column called keyColumn: the
-// next one when key is 0.
+// insert stores a row and returns its key in keyColumn. The database chooses a key that
+// is 0.
 func (db *DB) insert(ctx context.Context, tx *sql.Tx, table, keyColumn string, key int64, columns []string, values []any) (int64, error) {
 	ib := db.engine.flavor.NewInsertBuilder().InsertInto(table)
 	if key != 0 {
@@ -219,8 +219,8 @@ func (db *DB) insert(ctx context.Context, tx *sql.Tx, table, keyColumn string, k
 	return given, err
 }
 
-// insertRow runs an INSERT, with a RETURNING clause where the engine wants one,
-// and returns the key the row was given.
+// insertRow runs an INSERT, which has a RETURNING clause if the engine uses one, and
+// returns the key that the database chose.
 func (db *DB) insertRow(ctx context.Context, tx *sql.Tx, text string, arguments []any) (key int64, err error) {
 	if !db.engine.useReturning {
 		result, err := db.writeStatements.execTx(ctx, tx, text, arguments...)
@@ -237,7 +237,7 @@ func (db *DB) insertRow(ctx context.Context, tx *sql.Tx, text string, arguments 
 	return key, err
 }
 
-// nothing returns v, or nil for the zero value.
+// nullIfZero returns v, or nil for the zero value.
 func nullIfZero[T comparable](v T) any {
 	if v == *new(T) {
 		return nil
@@ -247,7 +247,7 @@ func nullIfZero[T comparable](v T) any {
 
 func now() string { return time.Now().UTC().Format(time.DateTime) }
 
-// List returns all consumers with their tokens, by ascending id, without
+// List returns all consumers with their tokens, both in the order of their ids, without
 // secrets.
 func (c *Credentials) List(ctx context.Context) ([]Grant, error) {
 	grants, err := c.list(ctx)
@@ -272,7 +272,7 @@ func (c *Credentials) list(ctx context.Context) ([]Grant, error) {
 	err = c.eachRow(ctx, "SELECT "+tokenColumns+" FROM oauth_token ORDER BY token_id", func(rows *sql.Rows) error {
 		t, err := scanToken(rows.Scan)
 		t.Secret, t.Verifier = "", ""
-		// A consumer added between the two statements waits for the next call.
+		// The consumer is unknown if it was added between the two statements.
 		if i, ok := at[t.ConsumerID]; ok {
 			grants[i].Tokens = append(grants[i].Tokens, t)
 		}
@@ -284,7 +284,7 @@ func (c *Credentials) list(ctx context.Context) ([]Grant, error) {
 	return grants, nil
 }
 
-// each calls f on every row a statement finds.
+// eachRow calls f for every row that a statement finds.
 func (c *Credentials) eachRow(ctx context.Context, text string, f func(*sql.Rows) error) error {
 	rows, err := c.db.credentialStatements.query(ctx, text)
 	if err != nil {
@@ -299,7 +299,7 @@ func (c *Credentials) eachRow(ctx context.Context, text string, f func(*sql.Rows
 	return rows.Err()
 }
 
-// Revoke marks a token as revoked; its letter case is ignored. Kinds: NotFound.
+// Revoke marks a token as revoked, ignoring letter case. Kinds: NotFound.
 func (c *Credentials) Revoke(ctx context.Context, token string) error {
 	return c.db.write(ctx, "revoke token", func(tx *sql.Tx) error {
 		lower := lookupForm(token)
@@ -311,8 +311,8 @@ func (c *Credentials) Revoke(ctx context.Context, token string) error {
 	})
 }
 
-// RemoveConsumer removes a consumer, whose key's letter case is ignored, with all its
-// tokens, and returns how many those were. Kinds: NotFound.
+// RemoveConsumer removes the consumer of a key, ignoring letter case, with all its
+// tokens, and returns the number of those. Kinds: NotFound.
 func (c *Credentials) RemoveConsumer(ctx context.Context, key string) (tokens int64, err error) {
 	err = c.db.write(ctx, "remove consumer", func(tx *sql.Tx) error {
 		var id int64

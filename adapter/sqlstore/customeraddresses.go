@@ -9,16 +9,16 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// defaults lists the flags of an address that one address of a customer has.
+// defaultFlags lists the flags that at most one address of a customer may have.
 func defaultFlags() []string { return []string{"is_default_billing", "is_default_shipping"} }
 
-// addresses are the hooks of the store of addresses. Every write locks the
-// customer first, so that those of one customer's addresses come one after the
-// other, and never wait for each other's records.
+// addressHooks are the hooks of the store of addresses. Every write locks the customer
+// first, so that writes to the addresses of one customer run one after the other and
+// cannot deadlock.
 type addressHooks struct {
 	*store
 	customers *store
-	touchSQL  string // statement that sets the customer's time of the last change
+	touchSQL  string // sets the customer's updated_at
 }
 
 func newCustomerAddresses(db *DB, customers *store) *store {
@@ -48,9 +48,9 @@ func (s addressHooks) beforeLock(ctx context.Context, tx *sql.Tx, key adapter.Ke
 	return err
 }
 
-// afterWrite takes the flags a change sets from the customer's other addresses.
-// A default address is part of what the customer is, so its writes are changes of
-// the customer, too.
+// afterWrite clears the flags that a change sets on the customer's other addresses. A
+// default address counts as part of the customer, so its writes also set the customer's
+// updated_at.
 func (s addressHooks) afterWrite(ctx context.Context, tx *sql.Tx, key adapter.Key, r, change adapter.Record) error {
 	customer := r.Get("customer_id").Int()
 	for _, name := range defaultFlags() {

@@ -7,28 +7,29 @@ import (
 	"strings"
 )
 
-// Decimals have four places; here they are counted in ten-thousandths.
+// Decimals have four decimal places. Integers named units or tenThousandths hold them in
+// ten-thousandths.
 const (
 	decimalPlaces = 4
 	decimalUnit   = 10_000
-	// maxDecimal bounds what a double holds exactly, far above DECIMAL(12,4).
+	// maxDecimal is exact in a double, and far above the range of DECIMAL(12,4).
 	maxDecimal = 1 << 52
 )
 
-var errDecimal = errors.New("not a decimal with at most four places")
+var errDecimal = errors.New("must be a decimal with at most four decimal places")
 
-// An operand is a number in units of an attribute's last place: equal to units
-// when exact, else between units and units+1. Numbers too large for a column
-// are below or above all its values.
+// An operand is a number in units of an attribute's last decimal place. If exact, it
+// equals units; otherwise it lies between units and units+1. below and above mark
+// numbers that are less or greater than all values of the column.
 type operand struct {
 	units        int64
 	exact        bool
 	below, above bool
 }
 
-// parseOperand reads a number in plain notation: digits with an optional sign
-// and an optional decimal point. places is how many the attribute keeps, limit
-// the greatest units its column can hold.
+// parseOperand parses a number in plain notation: digits with an optional sign and an
+// optional decimal point. places is the number of decimal places that the attribute
+// has, limit the greatest number of units that its column can hold.
 func parseOperand(s string, places int, limit int64) (o operand, ok bool) {
 	negative := false
 	if s != "" && (s[0] == '-' || s[0] == '+') {
@@ -78,7 +79,7 @@ func parseOperand(s string, places int, limit int64) (o operand, ok bool) {
 	}
 }
 
-// parseDecimal reads a decimal text of at most four places.
+// parseDecimal parses a decimal with at most four decimal places.
 func parseDecimal(s string) (tenThousandths int64, err error) {
 	o, ok := parseOperand(s, decimalPlaces, maxDecimal)
 	if !ok || !o.exact {
@@ -87,8 +88,8 @@ func parseDecimal(s string) (tenThousandths int64, err error) {
 	return o.units, nil
 }
 
-// fourPlaces reports whether s, a number in plain notation, is written as
-// formatDecimal does: digits, with four of them behind the point.
+// hasFourPlaces reports whether s, a number in plain notation, has the form that
+// formatDecimal returns: digits, four of them after the point.
 func hasFourPlaces(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	point := len(digits) - 1 - decimalPlaces
@@ -103,9 +104,9 @@ func hasFourPlaces(s string) bool {
 	return true
 }
 
-// formatDecimal writes a decimal with its four places.
+// formatDecimal formats a decimal with four decimal places.
 func formatDecimal(tenThousandths int64) string {
-	switch tenThousandths { // what most columns hold: no new text for these
+	switch tenThousandths { // the most frequent values need no allocation
 	case 0:
 		return "0.0000"
 	case decimalUnit:
@@ -123,16 +124,16 @@ func formatDecimal(tenThousandths int64) string {
 	return string(b)
 }
 
-// decimalOfFloat reads a double the database keeps a decimal as.
+// decimalFromFloat converts a double in which the database stores a decimal.
 func decimalFromFloat(f float64) (tenThousandths int64, err error) {
 	scaled := math.Round(f * decimalUnit)
-	if !(math.Abs(scaled) <= maxDecimal) { // also not a number
+	if !(math.Abs(scaled) <= maxDecimal) { // also true for NaN
 		return 0, errDecimal
 	}
 	return int64(scaled), nil
 }
 
-// decimalOfInteger reads an integer the database keeps a whole decimal as.
+// decimalFromInteger converts an integer in which the database stores a whole decimal.
 func decimalFromInteger(i int64) (tenThousandths int64, err error) {
 	if i > maxDecimal/decimalUnit || i < -maxDecimal/decimalUnit {
 		return 0, errDecimal

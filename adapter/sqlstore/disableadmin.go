@@ -11,17 +11,17 @@ import (
 
 var errDisabled = errors.New("the administrator is disabled")
 
-// A DisabledAdmin tells what DisableAdmin has revoked.
+// A DisabledAdmin reports what DisableAdmin has revoked.
 type DisabledAdmin struct {
 	ID     adapter.Key `json:"admin_id"`
 	Tokens int64       `json:"tokens"`   // OAuth tokens of any type
 	Keys   int64       `json:"api_keys"` // API keys that belong to the administrator
 }
 
-// DisableAdmin disables the administrator of a name, whose letter case and accents do
-// not count, and revokes all tokens and API keys that belong to the administrator, in
-// one transaction. Sessions end with it, and no token or key can be added until
-// EnableAdmin. Kinds: NotFound, Unavailable, Internal.
+// DisableAdmin disables the administrator of that username, ignoring letter case and
+// accents, and revokes the administrator's tokens and API keys, in one transaction. It
+// ends the administrator's sessions, and no token or key can be added until EnableAdmin
+// is called. Kinds: NotFound, Unavailable, Internal.
 func (db *DB) DisableAdmin(ctx context.Context, username string) (done DisabledAdmin, err error) {
 	err = db.write(ctx, "disable admin", func(tx *sql.Tx) error {
 		id, err := db.adminID(ctx, tx, username)
@@ -36,8 +36,8 @@ func (db *DB) DisableAdmin(ctx context.Context, username string) (done DisabledA
 	return done, nil
 }
 
-// disableAdmin changes the administrator's row first, which whatever adds a token or a
-// key locks.
+// disableAdmin updates the administrator's row first, because transactions that add a
+// token or a key lock that row.
 func (db *DB) disableAdmin(ctx context.Context, tx *sql.Tx, id int64) (done DisabledAdmin, err error) {
 	done.ID = adapter.Key(id)
 	for _, change := range []struct {
@@ -59,8 +59,8 @@ func (db *DB) disableAdmin(ctx context.Context, tx *sql.Tx, id int64) (done Disa
 	return done, nil
 }
 
-// EnableAdmin lets the administrator of a name log in and be acted for again, and returns
-// the id. What was revoked stays revoked. Kinds: NotFound, Unavailable, Internal.
+// EnableAdmin enables the administrator of that username again and returns the id.
+// Revoked tokens and keys stay revoked. Kinds: NotFound, Unavailable, Internal.
 func (db *DB) EnableAdmin(ctx context.Context, username string) (id adapter.Key, err error) {
 	err = db.write(ctx, "enable admin", func(tx *sql.Tx) error {
 		found, err := db.adminID(ctx, tx, username)
@@ -73,8 +73,8 @@ func (db *DB) EnableAdmin(ctx context.Context, username string) (id adapter.Key,
 	return id, err
 }
 
-// AdminID returns the id of the administrator of a name, whose letter case and accents do
-// not count. Kinds: NotFound, Unavailable, Internal.
+// AdminID returns the id of the administrator of that username, ignoring letter case
+// and accents. Kinds: NotFound, Unavailable, Internal.
 func (db *DB) AdminID(ctx context.Context, username string) (id adapter.Key, err error) {
 	rows, err := db.readStatements.query(ctx, "SELECT admin_id FROM admin WHERE username_folded = ?", adapter.Fold(username))
 	if err == nil {
@@ -88,8 +88,9 @@ func (db *DB) adminID(ctx context.Context, tx *sql.Tx, username string) (id int6
 	return id, err
 }
 
-// isDisabled reports whether an administrator is disabled, and keeps an enabled one
-// enabled until tx ends. It fails with sql.ErrNoRows for one who does not exist.
+// isDisabled reports whether an administrator is disabled, and locks the row, so that
+// nobody can disable the administrator before tx ends. It fails with sql.ErrNoRows if
+// the administrator does not exist.
 func (db *DB) isDisabled(ctx context.Context, tx *sql.Tx, id int64) (bool, error) {
 	var disabled sql.NullInt64
 	text := "SELECT disabled FROM admin WHERE admin_id = ?" + db.engine.lockClause
@@ -97,7 +98,7 @@ func (db *DB) isDisabled(ctx context.Context, tx *sql.Tx, id int64) (bool, error
 	return disabled.Int64 != 0, err
 }
 
-// checkEnabled fails for an administrator who does not exist or is disabled. Kinds:
+// checkEnabled fails if an administrator does not exist or is disabled. Kinds:
 // NotFound, Invalid.
 func (db *DB) checkEnabled(ctx context.Context, tx *sql.Tx, op string, id int64) error {
 	disabled, err := db.isDisabled(ctx, tx, id)

@@ -7,17 +7,16 @@ import (
 
 var errDSN = errors.New(`must be "sqlite:" and the path of a file, "postgres://user:password@host:5432/database", or "mysql:user:password@tcp(host:3306)/database"`)
 
-// ValidDSN tells whether dsn names a database that [Open] may be able to open,
-// in a form of [Options.DSN]; its error says what would be valid, and repeats
-// nothing of dsn, which may hold a password.
+// ValidDSN checks that dsn has one of the forms of [Options.DSN]. The error says which
+// forms are valid, and repeats nothing of dsn, which may hold a password.
 func ValidDSN(dsn string) error {
 	_, _, err := engineOf(dsn)
 	return err
 }
 
-// MediaDir returns the folder for the media files of a database that is given none:
-// beside the file of SQLite and named after it, and for a server portico-media in
-// the working directory. It is "" for a DSN that is not valid.
+// MediaDir returns the default folder for the media files of a database: for SQLite a
+// folder beside the database file and named after it, for a server portico-media in the
+// working directory. It returns "" if dsn is invalid.
 func MediaDir(dsn string) string {
 	e, name, err := engineOf(dsn)
 	switch {
@@ -30,7 +29,7 @@ func MediaDir(dsn string) string {
 	}
 }
 
-// engineOf returns the engine of a DSN and what it is to open.
+// engineOf returns the engine of a DSN, and the part of the DSN that the engine opens.
 func engineOf(dsn string) (e *engine, name string, err error) {
 	kind, rest, _ := strings.Cut(dsn, ":")
 	switch {

@@ -10,12 +10,12 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// requestTokenLife is how long a request token may wait for its user and for the
-// exchange (OAuth, three-legged endpoints).
+// requestTokenLife is the time within which a request token must be authorized and
+// exchanged (OAuth, three-legged endpoints).
 const requestTokenLife = 120 * time.Minute
 
-// Begin stores a new request token of a consumer, whose user is to go to callback,
-// and returns it. Kinds: NotFound for an unknown consumer.
+// Begin stores and returns a new request token of a consumer, whose user is sent to
+// callback afterwards. Kinds: NotFound for an unknown consumer.
 func (c *Credentials) Begin(ctx context.Context, consumerID int64, callback string) (adapter.Token, error) {
 	t := adapter.Token{
 		ConsumerID: consumerID, Type: adapter.RequestToken, Token: newSecret(), Secret: newSecret(), Callback: callback,
@@ -38,20 +38,20 @@ func (c *Credentials) Begin(ctx context.Context, consumerID int64, callback stri
 	if err != nil {
 		return adapter.Token{}, err
 	}
-	// A transaction of its own: it locks what others ask for, and may wait.
+	// This is a transaction of its own, as it locks rows of other users and may wait.
 	return t, c.db.write(ctx, "age out request tokens", func(tx *sql.Tx) error {
 		_, err := c.db.exec(ctx, tx, "DELETE FROM oauth_token WHERE type = ? AND created_at < ?", string(adapter.RequestToken), requestTokenCutoff())
 		return err
 	})
 }
 
-// oldest is when the oldest request tokens that still count were made.
+// requestTokenCutoff returns the time before which request tokens have expired.
 func requestTokenCutoff() string {
 	return time.Now().UTC().Add(-requestTokenLife).Format(time.DateTime)
 }
 
-// Pending returns a token of any type, its letter case ignored, and its consumer
-// without its secret. Request tokens that are too old are not found. Kinds: NotFound.
+// Pending returns a token of any type, ignoring letter case, with its consumer, which
+// lacks the secret. It does not find expired request tokens. Kinds: NotFound.
 func (c *Credentials) Pending(ctx context.Context, token string) (adapter.Token, adapter.Consumer, error) {
 	const op = "find grant"
 	t, err := c.Token(ctx, token)
@@ -74,11 +74,11 @@ func (c *Credentials) Pending(ctx context.Context, token string) (adapter.Token,
 	return t, consumer, nil
 }
 
-// Authorise gives a request token to the administrator adminID or the customer
-// customerID, one of which is 0, with a new verifier, and returns it. The user's
-// other tokens of the consumer are gone from then on. Kinds: NotFound when no such
-// request token waits for a user, when there is no such customer, or when the
-// administrator is disabled; Invalid.
+// Authorise assigns a request token to the administrator adminID or the customer
+// customerID, one of which is 0, and returns it with a new verifier. It deletes the
+// user's other tokens of the consumer. Kinds: NotFound if no such request token awaits
+// authorization, if the customer does not exist, or if the administrator is disabled;
+// Invalid.
 func (c *Credentials) Authorise(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error) {
 	const op = "authorise"
 	if (adminID == 0) == (customerID == 0) {
@@ -101,7 +101,8 @@ func (c *Credentials) Authorise(ctx context.Context, token string, adminID, cust
 		if err := tx.QueryRowContext(ctx, c.db.engine.rebind("SELECT token_id, consumer_id FROM oauth_token WHERE token_lower = ?"), lower).Scan(&id, &consumerID); err != nil {
 			return err
 		}
-		// Of two consents at the same time one removes what the other has given.
+		// The lock makes concurrent calls for one user run one after the other, so that
+		// only one token is left.
 		if err := c.db.requireRow(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?"+c.db.engine.lockClause, consumerID); err != nil {
 			return err
 		}
@@ -122,8 +123,8 @@ func (c *Credentials) Authorise(ctx context.Context, token string, adminID, cust
 	return c.Token(ctx, token)
 }
 
-// Reject deletes a request token that waits for its user. Kinds: NotFound when no such
-// request token waits.
+// Reject deletes a request token that awaits authorization. Kinds: NotFound if there is
+// none.
 func (c *Credentials) Reject(ctx context.Context, token string) error {
 	return c.db.write(ctx, "reject", func(tx *sql.Tx) error {
 		result, err := c.db.exec(ctx, tx, "DELETE FROM oauth_token WHERE token_lower = ? AND type = ? AND verifier IS NULL AND revoked = 0 AND created_at >= ?",
@@ -135,7 +136,7 @@ func (c *Credentials) Reject(ctx context.Context, token string) error {
 	})
 }
 
-// changed fails with sql.ErrNoRows unless a statement has changed one row.
+// requireOneRow fails with sql.ErrNoRows unless a statement changed one row.
 func requireOneRow(result sql.Result) error {
 	rows, err := result.RowsAffected()
 	if err == nil && rows != 1 {
@@ -144,9 +145,9 @@ func requireOneRow(result sql.Result) error {
 	return err
 }
 
-// Exchange puts a new access token in the place of a request token that has been
-// authorised with the verifier, and returns it. Of several at once one gets it.
-// Kinds: NotFound when there is no such request token, or no more.
+// Exchange replaces a request token that was authorized with the verifier by a new
+// access token, and returns that. Only one of several concurrent calls succeeds. Kinds:
+// NotFound if there is no such request token any more.
 func (c *Credentials) Exchange(ctx context.Context, token, verifier string) (adapter.Token, error) {
 	const op = "exchange token"
 	text, secret := newSecret(), newSecret()

@@ -10,31 +10,32 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// ForeignCredentials are those of another system, under its ids. Each is read from its
-// beginning as often as it takes.
+// ForeignCredentials are the credentials of another system, with its ids. Import may
+// iterate over each sequence several times.
 type ForeignCredentials struct {
 	Admins    iter.Seq2[adapter.Admin, error]
 	Consumers iter.Seq2[adapter.Consumer, error]
 	Tokens    iter.Seq2[adapter.ForeignToken, error]
 }
 
-// ImportOptions say how Import deals with what it is given.
+// ImportOptions control Credentials.Import.
 type ImportOptions struct {
-	// Admins: administrators who are not here are brought along.
+	// Admins makes Import add administrators who do not exist in the database.
 	Admins bool
-	// Replace makes what is here, and differs, as the other system has it. Without it
-	// that stays as it is.
+	// Replace makes Import overwrite existing credentials that differ from those of the
+	// other system. Without it they are left alone.
 	Replace bool
-	// DryRun stores nothing.
+	// DryRun makes Import report its results without storing anything.
 	DryRun bool
-	// Progress, unless nil, is told now and then how much has been looked at.
+	// Progress, if not nil, is called from time to time with the number of credentials
+	// processed so far.
 	Progress func(done int)
 }
 
-// A Reason says why something was not imported, for people.
+// A Reason says why a credential was not imported. It is shown to people.
 type Reason string
 
-// The reasons.
+// The reasons that an ImportResult can hold.
 const (
 	BadKey      Reason = "the key is not 32 characters long"
 	BadToken    Reason = "the token is not 32 characters long"
@@ -46,18 +47,18 @@ const (
 	NoAdmin     Reason = "its administrator is not here"
 	AdminLocked Reason = "its administrator is not active in the old system, or disabled here"
 	NoCustomer  Reason = "its customer is not here"
-	// OtherCustomer: it would let its program act for somebody else.
+	// OtherCustomer keeps out a token that would act for a different person here.
 	OtherCustomer Reason = "the customer of its id has another e-mail address here"
 	NoOwner       Reason = "it belongs to nobody"
 	UnknownHash   Reason = "the password has an unknown form: this administrator needs a new one"
 )
 
-// A Tally counts what became of things of one kind.
+// A Tally counts the results for credentials of one kind.
 type Tally struct {
 	Added     int            `json:"added"`
-	Updated   int            `json:"updated"`   // made as the other system has it
-	Unchanged int            `json:"unchanged"` // as the other system has it
-	Differing int            `json:"differing"` // here is another one of that name, which was left alone
+	Updated   int            `json:"updated"`   // changed to match the other system
+	Unchanged int            `json:"unchanged"` // already matching the other system
+	Differing int            `json:"differing"` // different here, and left alone
 	Skipped   map[Reason]int `json:"skipped,omitempty"`
 }
 
@@ -68,17 +69,17 @@ func (t *Tally) skip(why Reason) {
 	t.Skipped[why]++
 }
 
-// A Named is a consumer or an administrator that needs a word.
+// A Named reports the result for one consumer or administrator.
 type Named struct {
 	Kind string `json:"kind"` // "consumer" or "admin"
 	Name string `json:"name"`
 	Word string `json:"word"` // "added", "updated", "differs" or a Reason
 }
 
-// maxNamed bounds the list of names.
+// maxNotes bounds Imported.Named.
 const maxNotes = 1000
 
-// Imported tells what Import has done.
+// Imported reports the results of Import.
 type Imported struct {
 	Admins    Tally   `json:"admins"`
 	Consumers Tally   `json:"consumers"`
@@ -86,20 +87,21 @@ type Imported struct {
 	Named     []Named `json:"named,omitempty"` // the first 1000
 }
 
-// Import brings consumers, access tokens and, if asked to, administrators of another
-// system, all or nothing. What is here already is found by key, token and username.
+// Import stores the consumers, access tokens and, if o.Admins is set, administrators of
+// another system, all or none. It matches them with existing ones by key, token and
+// username.
 //
-//   - A consumer keeps its id where that is free.
-//   - A token is brought where its consumer and its owner are here: a customer by id and
-//     e-mail address, an administrator by username. One that is revoked on either side
-//     is revoked afterwards, whatever the options.
-//   - An administrator who is not active there is disabled here, whatever the options, as
-//     DisableAdmin does it: nobody logs in, no token is brought, and those that are here
-//     are revoked. An administrator with a password of unknown form cannot log in.
+//   - A consumer keeps its id if that is free.
+//   - A token is imported if its consumer and its owner exist: a customer with the same id
+//     and e-mail address, an administrator with the same username. A token that is revoked
+//     in one of the systems is revoked here, regardless of the options.
+//   - An administrator who is inactive in the other system is disabled here as by
+//     DisableAdmin, regardless of the options, and no token of theirs is imported. An
+//     administrator with a password hash of unknown form cannot log in.
 //
-// Kinds: Conflict when somebody else adds credentials at the same time, Internal for
-// secrets that the configured key does not open, Unavailable. An error of c comes back
-// as it is, in a chain.
+// Kinds: Conflict if another process adds credentials at the same time; Internal for
+// secrets that the configured key does not decrypt; Unavailable. An error of one of the
+// sequences is wrapped.
 func (c *Credentials) Import(ctx context.Context, from ForeignCredentials, o ImportOptions) (Imported, error) {
 	const op = "import credentials"
 	var done Imported
@@ -112,16 +114,16 @@ func (c *Credentials) Import(ctx context.Context, from ForeignCredentials, o Imp
 	return done, err
 }
 
-// pending stands for the id of what a dry run would add.
+// pendingID stands for the id of a record that a dry run would add.
 const pendingID = -1
 
-// importing is the transaction of an import.
+// A credentialImport is the transaction of Credentials.Import.
 type credentialImport struct {
 	c  *Credentials
 	tx *sql.Tx
 	ImportOptions
-	consumers, admins map[int64]int64 // id here by the id there
-	disabledAdmins    map[int64]bool  // admins there who are not active, or disabled here
+	consumers, admins map[int64]int64 // id in this database by the id in the other system
+	disabledAdmins    map[int64]bool  // by the id in the other system: inactive there, or disabled here
 	processed         int
 	result            Imported
 }
@@ -139,7 +141,7 @@ func (in *credentialImport) run(ctx context.Context, from ForeignCredentials) er
 	return in.c.db.runForCounters(ctx, in.tx.ExecContext, in.c.db.engine.counters.advance)
 }
 
-// every calls f on all that comes.
+// forEach calls f for each element of from and reports the progress.
 func forEach[T any](in *credentialImport, from iter.Seq2[T, error], f func(T) error) error {
 	if from == nil {
 		return nil
@@ -158,14 +160,14 @@ func forEach[T any](in *credentialImport, from iter.Seq2[T, error], f func(T) er
 	return nil
 }
 
-// name notes the name of a consumer or an administrator.
+// addNote reports the result for a consumer or an administrator.
 func (in *credentialImport) addNote(kind, name, word string) {
 	if len(in.result.Named) < maxNotes {
 		in.result.Named = append(in.result.Named, Named{Kind: kind, Name: name, Word: word})
 	}
 }
 
-// find scans the row that a statement finds, and reports whether it finds one.
+// queryRow scans the row that a statement finds, and reports whether it finds one.
 func (in *credentialImport) queryRow(ctx context.Context, text string, arguments []any, into ...any) (bool, error) {
 	err := in.tx.QueryRowContext(ctx, in.c.db.engine.rebind(text), arguments...).Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -174,7 +176,7 @@ func (in *credentialImport) queryRow(ctx context.Context, text string, arguments
 	return err == nil, err
 }
 
-// free returns id where no row of a table has it, else the next one.
+// freeID returns id if it is free in a table, and the next free one otherwise.
 func (in *credentialImport) freeID(ctx context.Context, table, column string, id int64) (int64, error) {
 	var one int
 	taken, err := in.queryRow(ctx, "SELECT 1 FROM "+table+" WHERE "+column+" = ?", []any{id}, &one)
@@ -205,7 +207,7 @@ func (in *credentialImport) importAdmin(ctx context.Context, a adapter.Admin) er
 	case found:
 		in.admins[a.ID], in.disabledAdmins[a.ID] = id, disabled.Int64 != 0
 		tally.Unchanged++
-		return nil // the password here may be a new one, or the same in a better form
+		return nil // the password may have been changed here, or hashed in a better way
 	case !in.Admins:
 		tally.skip(NoImport)
 		return nil

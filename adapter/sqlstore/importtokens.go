@@ -9,8 +9,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// owner returns a token with the ids that consumer and owner have here, or why it
-// cannot be had.
+// resolveOwner returns a token with the ids that its consumer and its owner have in
+// this database, or the reason why the token cannot be imported.
 func (in *credentialImport) resolveOwner(ctx context.Context, foreign adapter.ForeignToken) (adapter.Token, Reason, error) {
 	t := foreign.Token
 	consumer, ok := in.consumers[t.ConsumerID]
@@ -24,7 +24,7 @@ func (in *credentialImport) resolveOwner(ctx context.Context, foreign adapter.Fo
 	}
 	t.ConsumerID = consumer
 	switch {
-	case t.AdminID != 0: // who counts first (OAuth on API calls, check 15)
+	case t.AdminID != 0: // takes precedence over a customer (OAuth on API calls, check 15)
 		t.CustomerID = 0
 		admin, ok := in.admins[t.AdminID]
 		switch {
@@ -60,7 +60,7 @@ func (in *credentialImport) importToken(ctx context.Context, foreign adapter.For
 	}
 	lower := lookupForm(t.Token)
 	if why != "" {
-		// What is here already, from a time when it was let in, ends all the same.
+		// An earlier import may have stored the token, when its owner was still allowed.
 		if why == AdminLocked || why == OtherCustomer && t.Revoked {
 			if here, found, err := in.storedToken(ctx, lower); err != nil || found && !here.Revoked {
 				tally.Updated++
@@ -121,7 +121,8 @@ func (in *credentialImport) importToken(ctx context.Context, foreign adapter.For
 	return nil
 }
 
-// stored returns the token of a look-up form, with its secret.
+// storedToken returns the stored token of a lookup form, with its secret, and whether
+// there is one.
 func (in *credentialImport) storedToken(ctx context.Context, lower string) (adapter.Token, bool, error) {
 	rows, err := in.tx.QueryContext(ctx, in.c.db.engine.rebind("SELECT "+tokenColumns+" FROM oauth_token WHERE token_lower = ?"), lower)
 	if err != nil {

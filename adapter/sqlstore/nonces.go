@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// What is kept of nonces: those of the last maxNonceAge, however many, as one that is
-// gone can be used again, and what has grown older since the last of every pruneEvery
-// uses.
+// Nonces are stored for at least maxNonceAge, however many there are, since a deleted
+// nonce could be used again. Every pruneEvery uses, older ones are deleted.
 const (
 	maxNonceAge = 2 * time.Hour
 	pruneEvery  = 1000
 )
 
-// Use stores a nonce with the caller's timestamp, in Unix seconds, and reports
-// whether it is fresh: not stored before, with whatever timestamp (OAuth on API
-// calls, checks 8 and 8b). Of several calls with one nonce, one gets true.
+// Use stores a nonce with the client's timestamp, in Unix seconds, and reports whether
+// it is fresh, that is, was not stored before with any timestamp (OAuth on API calls,
+// checks 8 and 8b). Of several concurrent calls with one nonce, only one reports true.
 func (c *Credentials) Use(ctx context.Context, nonce string, timestamp int64) (fresh bool, err error) {
 	const op = "use nonce"
 	received := time.Now().Unix()
@@ -37,7 +36,7 @@ func (c *Credentials) Use(ctx context.Context, nonce string, timestamp int64) (f
 	return fresh && err == nil, c.db.wrapError(ctx, op, err)
 }
 
-// prune removes the nonces that are too old.
+// prune deletes the nonces that are older than maxNonceAge.
 func (c *Credentials) prune(ctx context.Context, now int64) error {
 	return c.db.write(ctx, "prune nonces", func(tx *sql.Tx) error {
 		_, err := c.db.exec(ctx, tx, "DELETE FROM oauth_nonce WHERE received_at < ?", now-int64(maxNonceAge/time.Second))

@@ -9,21 +9,21 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Rekeyed counts the secrets that Rekey has looked at.
+// Rekeyed counts the secrets that Rekey has processed.
 type Rekeyed struct {
-	Sealed  int `json:"sealed"`  // under the configured key now, and not before
-	Already int `json:"already"` // under it before
+	Sealed  int `json:"sealed"`  // encrypted under the configured key by this call
+	Already int `json:"already"` // were encrypted under it before
 }
 
-// rekeyBatch is the number of secrets read at a time.
+// rekeyBatch is the number of secrets that one statement reads.
 const rekeyBatch = 500
 
-var errNoKey = errors.New("no secret key is configured to seal them under")
+var errNoKey = errors.New("no secret key is configured to encrypt the secrets with")
 
-// Rekey seals the secrets of all consumers and tokens under the configured key, in one
-// transaction: all or none. old is the key that they are sealed under so far; secrets
-// that are not sealed need none. Kinds: Invalid when a secret opens with neither key,
-// or when none is configured, Unavailable, Internal.
+// Rekey encrypts the secrets of all consumers and tokens under the configured key, in
+// one transaction. old is the key under which they are encrypted so far; secrets stored
+// unencrypted need none. Kinds: Invalid if neither key decrypts a secret or no key is
+// configured, Unavailable, Internal.
 func (c *Credentials) Rekey(ctx context.Context, old string) (Rekeyed, error) {
 	const op = "seal secrets anew"
 	if c.db.sealer.aead == nil {
@@ -52,13 +52,13 @@ func (c *Credentials) Rekey(ctx context.Context, old string) (Rekeyed, error) {
 	return done, nil
 }
 
-// A sealedTable has a secret in each row.
+// A sealedTable is a table with a sealed secret in each row.
 type sealedTable struct{ name, keyColumn, lookupColumn, owner string }
 
 // A sealedSecret is the secret of a row.
 type sealedSecret struct {
 	id             int64
-	lookup, secret string // text is what the secret is sealed for
+	lookup, secret string // lookup is the value of sealedTable.lookupColumn
 }
 
 func (c *Credentials) rekey(ctx context.Context, tx *sql.Tx, table sealedTable, before sealer, done *Rekeyed) error {
@@ -90,7 +90,7 @@ func (c *Credentials) rekey(ctx context.Context, tx *sql.Tx, table sealedTable, 
 	}
 }
 
-// sealedAfter returns the secrets of the rows that come after an id, which it locks.
+// lockSealedAfter locks and returns the secrets of the next rows after an id.
 func (c *Credentials) lockSealedAfter(ctx context.Context, tx *sql.Tx, table sealedTable, after int64) (batch []sealedSecret, err error) {
 	text := "SELECT " + table.keyColumn + ", " + table.lookupColumn + ", secret FROM " + table.name + " WHERE " + table.keyColumn + " > ? ORDER BY " + table.keyColumn + " LIMIT ?" + c.db.engine.lockClause
 	rows, err := tx.QueryContext(ctx, c.db.engine.rebind(text), after, rekeyBatch)

@@ -293,7 +293,7 @@ func TestCredentialsCommands(t *testing.T) {
 	}{
 		{"consumer there already", []string{"add-consumer", "--name", "x", "--key", ownKey}, "there already"},
 		{"consumer there in capitals", []string{"add-consumer", "--name", "x", "--key", strings.ToUpper(strings.Repeat("3", 32))}, "there already"},
-		{"key too short", []string{"add-consumer", "--name", "x", "--key", "3"}, "key: want 32 characters"},
+		{"key too short", []string{"add-consumer", "--name", "x", "--key", "3"}, "key: must have 32 characters"},
 		{"unknown consumer", []string{"add-token", consumer, strings.Repeat("8", 32), "--admin", "1"}, "no consumer with that key"},
 		{"unknown customer", []string{"add-token", consumer, ownKey, "--customer", "99"}, "no such customer"},
 		{"unknown administrator", []string{"add-token", consumer, ownKey, "--admin", "99"}, "there is no administrator 99"},
@@ -304,7 +304,7 @@ func TestCredentialsCommands(t *testing.T) {
 		{"administrator below zero", []string{"add-token", consumer, ownKey, "--admin", "-1"}, "must be positive"},
 		{"no number", []string{"add-token", consumer, ownKey, "--admin", "root"}, "invalid argument"},
 		{"token there already", []string{"add-token", consumer, ownKey, "--admin", "1", "--token", ownToken}, "there already"},
-		{"token too short", []string{"add-token", consumer, ownKey, "--admin", "1", "--token", "5"}, "token: want 32 characters"},
+		{"token too short", []string{"add-token", consumer, ownKey, "--admin", "1", "--token", "5"}, "token: must have 32 characters"},
 		{"revoke an unknown token", []string{"revoke", strings.Repeat("8", 32)}, "no such token"},
 	}
 	before := mustRun(t, "credentials", "list")
