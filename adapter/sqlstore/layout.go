@@ -6,35 +6,36 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A table says where the records of a resource are kept. The names are fixed
-// here, and safe in a statement as they are.
+// A table describes how the records of a resource are stored. All names in it are
+// constants that are safe in a statement.
 type table struct {
 	schema  *adapter.Schema
 	name    string
 	columns []column // one for each attribute of the schema
-	// join and on are the table and the condition by which a statement reaches
-	// joined columns.
+	// join and on are the table and the condition of the join that reaches the joined
+	// columns.
 	join, on string
 	added    bool       // the schema has added attributes
-	values   valueTable // of the added attributes
-	// nulls: the column nulls lists the attributes stored as null.
+	values   valueTable // holds the added attributes
+	// nulls is true if the table has a column nulls, which lists the attributes that are
+	// stored as null; other columns that are NULL were never stored.
 	nulls bool
-	// settles: with the next change what was stored as null counts as never stored.
+	// clearsNullsOnUpdate is true if an update makes all attributes stored as null count
+	// as never stored.
 	clearsNullsOnUpdate bool
-	// unique names the attributes whose values together no two records share. The
-	// last one is told to be at fault.
+	// unique names the attributes of the unique key. Errors name the last one.
 	unique []string
 }
 
-// A column holds one attribute.
+// A column describes how one attribute is stored.
 type column struct {
-	name   string // with its table; "" when tables of its own hold the attribute
-	folded string // the column of the folded text, "" when there is none
-	null   string // the condition that null is stored, "" for the usual one
-	joined bool   // of the joined table, and only read
+	name   string // qualified by the table; "" if other tables hold the attribute
+	folded string // column of the folded text, "" if there is none
+	null   string // condition for a stored null, "" for the usual one
+	joined bool   // belongs to the joined table, and cannot be written
 }
 
-// layout returns the tables of all resources, owners before their parts.
+// layout returns the tables of all resources, each before the tables of its parts.
 func layout(schemas *adapter.Schemas) []*table {
 	stock := newTable(schemas.Of(adapter.StockItems), "stock_item")
 	stock.join, stock.on = "product", "product.entity_id = stock_item.product_id"
@@ -83,8 +84,9 @@ func layout(schemas *adapter.Schemas) []*table {
 	}
 }
 
-// newTable returns the table name that holds schema in columns called as its
-// attributes, added ones apart. Texts have a folded column, those named in unfolded apart.
+// newTable returns a table whose columns are named as the attributes of schema. Added
+// attributes have no column. Texts have a folded column as well, except those named in
+// unfolded.
 func newTable(schema *adapter.Schema, name string, unfolded ...string) *table {
 	t := &table{schema: schema, name: name, columns: make([]column, len(schema.Attributes))}
 	for i, a := range schema.Attributes {
@@ -100,7 +102,7 @@ func newTable(schema *adapter.Schema, name string, unfolded ...string) *table {
 	return t
 }
 
-// column returns the column of the attribute called name, to be changed.
+// column returns the column of an attribute, which the caller may change.
 func (t *table) column(name string) *column {
 	i, ok := t.schema.Index(name)
 	if !ok {
@@ -109,18 +111,20 @@ func (t *table) column(name string) *column {
 	return &t.columns[i]
 }
 
+// setJoined makes c a column of the joined table.
 func (c *column) setJoined(name string) { *c = column{name: name, joined: true} }
 
-// own reports whether the attribute is written to a column of the table.
+// isStored reports whether the attribute is stored in a column of the table itself.
 func (c *column) isStored() bool { return c.name != "" && !c.joined }
 
-// kind returns the kind of the attribute called name.
+// kind returns the kind of an attribute.
 func (t *table) kind(name string) adapter.Kind {
 	at, _ := t.schema.Index(name)
 	return t.schema.Attributes[at].Kind
 }
 
-// kept returns the place of a time that the store keeps, or -1.
+// timestampIndex returns the schema index of a timestamp that the store maintains, or
+// -1 if the table has none of that name.
 func (t *table) timestampIndex(name string) int {
 	if at, ok := t.schema.Index(name); ok && t.schema.Attributes[at].ReadOnly && t.columns[at].isStored() {
 		return at
@@ -128,11 +132,11 @@ func (t *table) timestampIndex(name string) int {
 	return -1
 }
 
-// key returns the column of the key.
+// keyColumn returns the column of the key.
 func (t *table) keyColumn() string { return t.column(t.schema.Key).name }
 
-// places returns the attributes that columns hold, without those of the joined
-// table unless joined.
+// columnIndexes returns the schema indexes of the attributes that have a column, with
+// or without those of the joined table.
 func (t *table) columnIndexes(joined bool) []int {
 	var indexes []int
 	for i, c := range t.columns {

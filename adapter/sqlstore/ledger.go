@@ -14,18 +14,18 @@ import (
 	"github.com/portico-commerce/portico/adapter/sidestore"
 )
 
-// A Side serves the records of a DB as Adapter does, for a backend that keeps part of
-// them. The table backend_record is its ledger, and has to be a table as in the
-// migrations.
+// A Side is a DB that serves as the local replica of a backend. It serves records as
+// Adapter does, and its ID map is the table backend_record, which must be a table as in
+// the migrations, not a view.
 type Side struct{ *Adapter }
 
 var _ sidestore.Side = (*Side)(nil)
 
-// Side returns the side that the database is.
+// Side returns the database as a local replica.
 func (db *DB) Side() *Side { return &Side{Adapter: db.Adapter()} }
 
 const (
-	// entryBatch is the number of entries that one statement looks for.
+	// entryBatch is the number of keys or ids that one statement looks up.
 	entryBatch = 128
 	// maxBackendID is the greatest length of a backend's id, in characters.
 	maxBackendID = 255
@@ -35,7 +35,7 @@ const (
 
 const selectEntries = "SELECT resource, legacy_id, backend_id, root, owner_id, tag, base, note, changed_at FROM backend_record WHERE "
 
-// Statements that store one entry. Their parameters are those of entryArguments.
+// Statements that store one entry, with the parameters of entryArguments.
 const (
 	insertEntry = "INSERT INTO backend_record (backend_id, root, owner_id, tag, base, note, changed_at, resource, legacy_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	updateEntry = "UPDATE backend_record SET backend_id = ?, root = ?, owner_id = ?, tag = ?, base = ?, note = ?, changed_at = ? WHERE resource = ? AND legacy_id = ?"
@@ -76,7 +76,7 @@ func (s *Side) entriesBy(ctx context.Context, r adapter.Resource, column string,
 	return entries, nil
 }
 
-// placeholders is a condition that a column has one of n values.
+// inPlaceholders returns the end of a condition that a column has one of n values.
 func inPlaceholders(n int) string { return " IN (?" + strings.Repeat(", ?", n-1) + ")" }
 
 // Owned returns the entries of the parts of a root, of all resources, by resource and
@@ -146,7 +146,7 @@ func (s *Side) Enter(ctx context.Context, entries ...sidestore.Entry) error {
 			return s.db.wrapError(ctx, op, err)
 		}
 	}
-	// All writers lock in one order.
+	// All writers lock in this order, so that they cannot deadlock.
 	entries = slices.Clone(entries)
 	slices.SortFunc(entries, func(a, b sidestore.Entry) int {
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Key, b.Key))
@@ -156,14 +156,14 @@ func (s *Side) Enter(ctx context.Context, entries ...sidestore.Entry) error {
 	}
 	err := enter()
 	if adapter.KindOf(err) == adapter.Conflict {
-		// Another transaction may have stored the entry of the same key meanwhile,
-		// which is now there to be replaced.
+		// Another transaction may have inserted the entry of the same key meanwhile. A
+		// second attempt finds and replaces it.
 		err = enter()
 	}
 	return err
 }
 
-// enter stores entries, sorted by resource and key.
+// putEntries stores entries, which are sorted by resource and key.
 func (s *Side) putEntries(ctx context.Context, tx *sql.Tx, entries []sidestore.Entry) error {
 	there, err := s.lockStored(ctx, tx, entries)
 	if err != nil {
@@ -183,13 +183,13 @@ func (s *Side) putEntries(ctx context.Context, tx *sql.Tx, entries []sidestore.E
 	return nil
 }
 
-// A record names one of any resource.
+// A recordID identifies a record of any resource.
 type recordID struct {
 	resource adapter.Resource
 	key      adapter.Key
 }
 
-// lockEntriesOf returns which of the entries are stored already, and locks those.
+// lockStored locks those entries that are stored already, and returns their ids.
 func (s *Side) lockStored(ctx context.Context, tx *sql.Tx, entries []sidestore.Entry) (map[recordID]bool, error) {
 	there := map[recordID]bool{}
 	for len(entries) > 0 {
@@ -217,7 +217,7 @@ func (s *Side) lockStored(ctx context.Context, tx *sql.Tx, entries []sidestore.E
 	return there, nil
 }
 
-// lockEntries is the statement that locks the entries of n keys of a resource.
+// lockEntriesSQL returns the statement that locks the entries of n keys of a resource.
 func (s *Side) lockEntriesSQL(n int) string {
 	return "SELECT legacy_id FROM backend_record WHERE resource = ? AND legacy_id" + inPlaceholders(n) + " ORDER BY legacy_id" + s.db.engine.lockClause
 }
@@ -229,7 +229,7 @@ func entryArguments(e *sidestore.Entry, moment int64) []any {
 	}
 }
 
-// checkEntry refuses what not every engine can hold.
+// checkEntry refuses entries that some engine cannot store.
 func checkEntry(op string, e *sidestore.Entry) error {
 	for _, field := range []struct {
 		name, value string
@@ -242,10 +242,10 @@ func checkEntry(op string, e *sidestore.Entry) error {
 	return nil
 }
 
-var errText = errors.New("too long, not UTF-8, or with a zero byte in it")
+var errText = errors.New("must be valid UTF-8 without zero bytes, and not too long")
 
-// storable reports whether every engine can hold a text of at most so many characters,
-// any number if 0.
+// storable reports whether every engine can store a text of at most longest characters;
+// 0 means any number.
 func storable(text string, longest int) bool {
 	return utf8.ValidString(text) && !strings.ContainsRune(text, 0) && (longest == 0 || utf8.RuneCountInString(text) <= longest)
 }

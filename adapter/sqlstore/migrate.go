@@ -14,9 +14,9 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// migrate brings the tables up to date. logger, unless nil, is told. It takes the
-// engine's lock itself: the library makes a table of its own before it takes one,
-// and MySQL shows it to others half made.
+// migrate runs the migrations and logs them to logger unless that is nil. It takes a
+// lock of the engine itself, because goose creates its own table before it locks, and
+// concurrent processes see that table half created on MySQL.
 func (e *engine) migrate(ctx context.Context, writer *sql.DB, logger *slog.Logger) error {
 	l := e.migrationLock
 	if l.lock == "" {
@@ -51,13 +51,13 @@ func (e *engine) runMigrations(ctx context.Context, writer *sql.DB, logger *slog
 	return err
 }
 
-// A migrationLock is a lock of the server that a connection holds. It is given
-// by two statements, each of which answers 1 when it is done.
+// A migrationLock is a server's lock that a connection holds. Each of its two statements
+// returns 1 if it succeeded.
 type migrationLock struct{ lock, unlock string }
 
 var errMigrationLock = errors.New("another process is migrating the database")
 
-// do runs one of the statements on the connection that holds the lock, or will.
+// do runs one of the two statements on a connection.
 func (l migrationLock) do(ctx context.Context, conn *sql.Conn, text string) error {
 	var done sql.NullInt64
 	if err := conn.QueryRowContext(ctx, text).Scan(&done); err != nil {

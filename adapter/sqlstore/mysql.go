@@ -14,15 +14,15 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// mysqlEngine is MySQL and MariaDB, at read committed: a transaction that waited
-// for a record's lock goes on with the record as it then is.
+// mysqlEngine returns the engine of MySQL and MariaDB. Transactions run at read
+// committed, so that one that waited for a record's lock sees the latest record.
 func mysqlEngine() *engine {
 	return &engine{
 		validate:   validMySQL,
 		open:       openMySQL,
 		dialect:    goose.DialectMySQL,
 		migrations: "mysql",
-		migrationLock: migrationLock{ // names are those of the whole server
+		migrationLock: migrationLock{ // the names of locks are shared by all databases of the server
 			lock:   "SELECT GET_LOCK(CONCAT('portico ', MD5(DATABASE())), 60)",
 			unlock: "SELECT RELEASE_LOCK(CONCAT('portico ', MD5(DATABASE())))",
 		},
@@ -30,15 +30,15 @@ func mysqlEngine() *engine {
 		lockClause: " FOR UPDATE",
 		ascending:  " ASC",
 		descending: " DESC",
-		// Folded columns hold bytes; a pattern is about characters. A backslash
-		// escapes without being asked to.
+		// Folded columns hold bytes, but a pattern matches characters. The backslash is
+		// the default escape character.
 		likeFormat:           "CONVERT(%s USING utf8mb4) COLLATE utf8mb4_bin %sLIKE %s",
 		casts:                map[adapter.Kind]string{adapter.KindInteger: "SIGNED", adapter.KindDecimal: "DECIMAL(12,4)", adapter.KindTime: "DATETIME"},
 		isTableSQL:           "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND table_name = ?",
 		ignoreDuplicateNonce: " ON DUPLICATE KEY UPDATE nonce_id = nonce_id",
 		counters: counterStatements{
-			// A counter is never put below the greatest key there is. The statement
-			// would end a transaction.
+			// MySQL moves the counter to the greatest stored key. The statement must run
+			// outside a transaction, which it would commit.
 			resync: func(c counter) string { return "ALTER TABLE " + c.table + " AUTO_INCREMENT = 1" },
 		},
 		decimal:  func(tenThousandths int64) any { return formatDecimal(tenThousandths) },
@@ -53,8 +53,8 @@ func validMySQL(dsn string) error {
 	return err
 }
 
-// parseMySQL reads a DSN of the driver. The driver's errors would repeat parts
-// of it.
+// parseMySQL parses a DSN. It does not return the driver's errors, which repeat parts
+// of the DSN.
 func parseMySQL(dsn string) (*mysql.Config, error) {
 	config, err := mysql.ParseDSN(dsn)
 	if err != nil || config.DBName == "" || strings.HasPrefix(dsn, "//") {
@@ -71,9 +71,9 @@ func openMySQL(dsn string, _ bool, wrap func(driver.Connector) driver.Connector)
 	if config.Timeout == 0 {
 		config.Timeout = connectTimeout
 	}
-	config.Logger = &mysql.NopLogger{} // what goes wrong is returned
-	config.ParseTime = false           // the text of a time is what is wanted
-	config.ClientFoundRows = false     // newNonce counts on it
+	config.Logger = &mysql.NopLogger{} // errors are returned instead
+	config.ParseTime = false           // times are read as texts
+	config.ClientFoundRows = false     // ignoreDuplicateNonce depends on it
 	config.InterpolateParams = false
 	if err := config.Apply(mysql.Charset("utf8mb4", "utf8mb4_bin")); err != nil {
 		return pools{}, err
@@ -82,14 +82,14 @@ func openMySQL(dsn string, _ bool, wrap func(driver.Connector) driver.Connector)
 		config.Params = map[string]string{}
 	}
 	maps.Copy(config.Params, map[string]string{
-		// Refuse what does not fit, and take 0 for a key.
+		// Refuse values that do not fit, and accept 0 as a key.
 		"sql_mode":                 "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO'",
 		"time_zone":                "'+00:00'",
 		"innodb_lock_wait_timeout": strconv.Itoa(lockSeconds),
-		"lock_wait_timeout":        strconv.Itoa(lockSeconds), // of changes to tables
+		"lock_wait_timeout":        strconv.Itoa(lockSeconds), // for schema changes
 		"wait_timeout":             strconv.Itoa(2 * int(connectionIdle.Seconds())),
-		// Texts are sorted by all they hold, up to the length of a TEXT; the
-		// buffer must have room for fifteen.
+		// Sort by whole texts, up to the length of a TEXT. The sort buffer must hold at
+		// least fifteen of them.
 		"max_sort_length":  "65535",
 		"sort_buffer_size": "2097152",
 	})
@@ -104,8 +104,8 @@ func openMySQL(dsn string, _ bool, wrap func(driver.Connector) driver.Connector)
 	), nil
 }
 
-// classifyMySQL knows the errors by their number, which MySQL and MariaDB share
-// but for a few.
+// classifyMySQL classifies errors by their numbers, nearly all of which MySQL and MariaDB
+// share.
 func classifyMySQL(err error) (kind adapter.ErrorKind, again bool) {
 	var e *mysql.MySQLError
 	if !errors.As(err, &e) {

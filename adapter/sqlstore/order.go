@@ -8,7 +8,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// sort adds the order of q, and where in it the list begins, as far as SQL can.
+// orderBy adds the order of q and the start of its page, as far as SQL can express
+// them.
 func (s *selection) orderBy(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapter.Query) error {
 	ascending, descending := " ASC", " DESC" // keys are never null
 	added := false
@@ -40,10 +41,10 @@ func (s *selection) orderBy(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q
 	return nil
 }
 
-// behind returns the condition of the records behind q.After, or "" when SQL
-// cannot tell them exactly; and that of those behind them, if there may be any. A
-// range of the column comes first, by which an index can be entered; within it
-// equal values are told apart by the key.
+// afterCondition returns the condition of the records after q.After, and the condition
+// of the tail, which sorts after all of those, if there may be one. It returns "" if
+// SQL cannot express the condition exactly. A range of the sorted column comes first,
+// so that an index can be used; the key breaks ties.
 func afterCondition(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapter.Query) (after, tail string) {
 	key := int64(q.After.Key)
 	switch {
@@ -75,13 +76,13 @@ func afterCondition(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapte
 	return sb.And(reached, sb.Or(passed, later)), tail
 }
 
-// cut writes the page, in place of one that was written before.
+// setPage sets the limit and the offset of a statement, replacing previous ones.
 func setPage(sb *sqlbuilder.SelectBuilder, q *adapter.Query) {
 	limit := q.Limit
 	if q.Offset > 0 {
 		sb.Offset(int(q.Offset))
 		if limit == 0 {
-			limit = math.MaxInt // not every engine takes an offset without a limit
+			limit = math.MaxInt // some engines require a limit with an offset
 		}
 	}
 	if limit > 0 {

@@ -8,14 +8,13 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// orderComments is the store of comments. A new one changes its order, which is
-// locked first, so that the comments of one order come one after the other.
+// orderComments is the store of order comments. A new comment changes its order, which
+// is locked first, so that comments on one order are added one after the other.
 type orderComments struct {
 	*store
 	orders *store
-	status int // place of the comment's status
-	// Statements that set when an order and its lines were changed, and an order's
-	// status.
+	status int // schema index of the comment's status
+	// Statements that set updated_at of an order and of its items, and the order's status.
 	touchOrderSQL, touchItemsSQL, setStatusSQL string
 }
 
@@ -39,7 +38,7 @@ func newOrderComments(db *DB) orderComments {
 
 var errNoOrder = errors.New("no such order")
 
-// Create stores a new comment.
+// Create stores a new comment and updates its order.
 func (s orderComments) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	op := "create " + string(s.table.schema.Resource)
 	for _, text := range []string{s.insertSQL, s.orders.lockSQL, s.touchOrderSQL, s.touchItemsSQL, s.setStatusSQL} {
@@ -68,7 +67,7 @@ func (s orderComments) Create(ctx context.Context, p *adapter.CreateParams) (ada
 	return key, nil
 }
 
-// comment stores a comment on an order that is locked.
+// comment stores a comment on a locked order.
 func (s orderComments) comment(ctx context.Context, tx *sql.Tx, op string, order, r adapter.Record) (adapter.Key, error) {
 	r = r.Clone()
 	status := r.Values[s.status]

@@ -15,8 +15,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// postgresEngine is PostgreSQL, at read committed: a transaction that waited for
-// a record's lock goes on with the record as it then is.
+// postgresEngine returns the engine of PostgreSQL. Transactions run at read committed, so
+// that one that waited for a record's lock sees the latest record.
 func postgresEngine() *engine {
 	return &engine{
 		validate:   validPostgres,
@@ -38,8 +38,8 @@ func postgresEngine() *engine {
 		ignoreDuplicateNonce: " ON CONFLICT (nonce) DO NOTHING",
 		useReturning:         true,
 		counters: counterStatements{
-			// Unlike setval alone, this is undone with its transaction, and so is
-			// a later setval in it.
+			// Unlike setval alone, this is rolled back with its transaction, and so is a
+			// later setval in the same transaction.
 			restart: func(c counter) string { return "ALTER SEQUENCE " + postgresSequence(c) + " RESTART" },
 			advance: func(c counter) string {
 				return "SELECT setval('" + postgresSequence(c) + "', MAX(" + c.column + ")) FROM " + c.table +
@@ -52,17 +52,16 @@ func postgresEngine() *engine {
 	}
 }
 
-// postgresMigrationLock is a number of our own among the advisory locks of a
-// database.
+// postgresMigrationLock is an arbitrary number among the advisory locks of a database.
 const postgresMigrationLock = "7024931501"
 
-// postgresSequence returns the sequence that PostgreSQL makes for an identity
-// column.
+// postgresSequence returns the name of the sequence that PostgreSQL creates for an
+// identity column.
 func postgresSequence(c counter) string { return c.table + "_" + c.column + "_seq" }
 
-// passPostgres moves a sequence, once an ALTER SEQUENCE that changes nothing has kept
-// others from counting until the transaction ends: setval would take back what they
-// counted meanwhile.
+// passPostgres returns the statements of counterStatements.passKey. setval alone would
+// undo increments by concurrent transactions, so an ALTER SEQUENCE that changes nothing
+// locks the sequence first.
 func passPostgres(c counter, key int64) (behind string, move []string) {
 	sequence, number := postgresSequence(c), strconv.FormatInt(key, 10)
 	return "SELECT 1 FROM " + sequence + " WHERE last_value < " + number + " OR NOT is_called", []string{
@@ -106,8 +105,8 @@ func openPostgres(dsn string, _ bool, wrap func(driver.Connector) driver.Connect
 	return openServer(wrap(stdlib.GetConnector(*config)), wrap(stdlib.GetConnector(*reading))), nil
 }
 
-// classifyPostgres knows the errors by their SQLSTATE, whose first two
-// characters are its class.
+// classifyPostgres classifies errors by their SQLSTATE, whose first two characters are
+// its class.
 func classifyPostgres(err error) (kind adapter.ErrorKind, again bool) {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {
@@ -132,7 +131,7 @@ func classifyPostgres(err error) (kind adapter.ErrorKind, again bool) {
 		return adapter.Unavailable, false
 	}
 	switch e.Code[:min(2, len(e.Code))] {
-	case "22": // a value that is no value of its column's type
+	case "22": // a value that does not fit its column's type
 		return adapter.Invalid, false
 	case "23":
 		return adapter.Conflict, false

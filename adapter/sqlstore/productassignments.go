@@ -10,12 +10,12 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// assignments is the store of what products are assigned to: websites, or
-// categories. Assigning and unassigning save the product in the default scope.
+// assignments is the store of the assignments of products to websites or to categories.
+// Creating or deleting an assignment also saves the product in the default scope.
 type assignments struct {
 	*store
-	target    string // the attribute that names what a product is assigned to
-	targetSQL string // statement that finds it
+	target    string // attribute with the id of the website or the category
+	targetSQL string // finds the website or the category
 }
 
 func newAssignments(db *DB, r, to adapter.Resource) assignments {
@@ -29,13 +29,14 @@ func newAssignments(db *DB, r, to adapter.Resource) assignments {
 
 var (
 	errNoTarget = errors.New("no such record")
-	errForeign  = errors.New("a store view of another website")
+	errForeign  = errors.New("the store view belongs to another website")
 )
 
-// firstPosition is the place of a product in a category that says nothing of it.
+// firstPosition is the position of a product in a category unless the caller chooses
+// one.
 const firstPosition = 1
 
-// Create assigns a product.
+// Create assigns a product to a website or a category.
 func (s assignments) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	op := "create " + string(s.table.schema.Resource)
 	var key adapter.Key
@@ -63,8 +64,8 @@ func (s assignments) invalid(op, field string, err error) error {
 	return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: field, Err: err}
 }
 
-// assign stores an assignment of a product that is locked, and with it the next
-// assignment cannot overtake this one.
+// createAssignment stores an assignment of a locked product, together with the copies
+// of values that it asks for.
 func (s assignments) createAssignment(ctx context.Context, tx *productTx, op string, product, r adapter.Record) (adapter.Key, error) {
 	r = r.Clone()
 	if at, ok := s.table.schema.Index("position"); ok && r.Values[at].Kind() == adapter.Absent {
@@ -97,13 +98,15 @@ func (s assignments) createAssignment(ctx context.Context, tx *productTx, op str
 	return key, tx.finishPartSave(ctx, keyOf(product), 0, 0)
 }
 
-// wantedCopies are what an assignment copies from store view to store view.
+// requestedCopies are the values that an assignment copies from store view to store
+// view.
 type requestedCopies struct {
-	entries   []adapter.Record
-	ofWebsite bool
+	entries   []adapter.Record // each with store_from and store_to
+	ofWebsite bool             // copy values of website scope as well
 }
 
-// copies takes what is not stored out of r.
+// extractCopies removes the attributes that are not stored from r and returns the
+// copies they ask for.
 func (s assignments) extractCopies(op string, r adapter.Record) (requestedCopies, error) {
 	var copies requestedCopies
 	for i, a := range s.table.schema.Attributes {
@@ -125,8 +128,8 @@ func (s assignments) extractCopies(op string, r adapter.Record) (requestedCopies
 	return copies, nil
 }
 
-// checkCopies lets values be copied only from the views of websites the product
-// is in, and to those of the website it is assigned to.
+// checkCopies allows copies only from store views of the product's websites, and only
+// to those of the website that the product is assigned to.
 func (s assignments) checkCopies(ctx context.Context, tx *productTx, op string, r adapter.Record, entries []adapter.Record) error {
 	if len(entries) == 0 {
 		return nil
@@ -152,8 +155,8 @@ func (s assignments) Update(context.Context, *adapter.UpdateParams) error {
 	return s.unsupported("update")
 }
 
-// Delete unassigns a product. The product is locked first, as in Create; which
-// one it is never changes.
+// Delete removes an assignment of a product. Like Create it locks the product first; an
+// assignment never changes its product.
 func (s assignments) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete %s %d", s.table.schema.Resource, p.Key)
 	seen, err := s.Get(ctx, &adapter.GetParams{Key: p.Key, OwnerID: p.OwnerID})
@@ -168,7 +171,7 @@ func (s assignments) Delete(ctx context.Context, p *adapter.DeleteParams) error 
 		tx.executed = append(tx.executed, s.lockSQL)
 		current, err := s.lockRecord(ctx, tx.tx, p.Key)
 		if err == nil && current.Get("product_id").Int() != int64(product) {
-			err = sql.ErrNoRows // the key of another data set
+			err = sql.ErrNoRows // Reset has given the key to another assignment
 		}
 		if err != nil {
 			return err

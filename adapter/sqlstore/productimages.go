@@ -11,17 +11,17 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// imageTypes lists the types that point to an image, in the order of the
-// attribute types.
+// imageTypes lists the types that point to an image, in the order of the attribute
+// types.
 func imageTypes() []string { return []string{"image", "small_image", "thumbnail"} }
 
-// productImages is the store of images. What an image is called, where it stands
-// and what points to it depends on the level it is read at (product_parts 2.7),
-// so it is read from a derived table that holds the values of one level.
+// productImages is the store of product images. An image's label, position and types
+// depend on the level at which it is read (product_parts 2.7), so it is read from a
+// derived table with the values of one level.
 type productImages struct {
 	*store
 	atLevel *table // the derived table
-	indexes []int  // the attributes its columns hold, types apart
+	indexes []int  // schema indexes of the attributes that have columns in atLevel; types has none
 }
 
 func newProductImages(db *DB) productImages {
@@ -33,9 +33,9 @@ func newProductImages(db *DB) productImages {
 	return productImages{store: newStore(db, stored), atLevel: atLevel, indexes: atLevel.columnIndexes(false)}
 }
 
-// level returns the statement of the derived table at the level storeID: the
-// value stored there, else that of level 0. A label is stored or it is not, and
-// an empty one counts as not stored; a pointer to no image hides that of level 0.
+// imagesAtLevel returns the statement of the derived table for a store view: each value
+// is the one stored there, or else the one of level 0. An empty label counts as not
+// stored. A pointer to no image hides that of level 0.
 func imagesAtLevel(flavor sqlbuilder.Flavor, storeID int64) *sqlbuilder.SelectBuilder {
 	sb := flavor.NewSelectBuilder()
 	levels := fmt.Sprintf("store_id IN (0, %s) ", sb.Var(storeID))
@@ -54,7 +54,7 @@ func imagesAtLevel(flavor sqlbuilder.Flavor, storeID int64) *sqlbuilder.SelectBu
 	return sb.Select(columns...).From("product_image")
 }
 
-// selected returns the columns that record reads.
+// selectColumns returns the columns that record scans.
 func (s *productImages) selectColumns() []string {
 	names := s.atLevel.selectColumns(s.indexes)
 	for _, name := range imageTypes() {
@@ -63,7 +63,7 @@ func (s *productImages) selectColumns() []string {
 	return names
 }
 
-// List returns the images a query selects, with their values at the store view.
+// List returns the images that a query selects, with the values of the store view.
 func (s productImages) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	if p.OwnerID != 0 {
 		_, err := s.ownerColumn("list")
@@ -78,7 +78,7 @@ func (s productImages) List(ctx context.Context, p *adapter.ListParams) (*adapte
 	return s.find(ctx, sb.Select(s.selectColumns()...), query, p, s.record)
 }
 
-// Get returns one image, with its values at the store view.
+// Get returns one image with the values of the store view.
 func (s productImages) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
 	op := fmt.Sprintf("get product_images %d", p.Key)
 	if p.OwnerID != 0 {
@@ -91,7 +91,8 @@ func (s productImages) Get(ctx context.Context, p *adapter.GetParams) (adapter.R
 	return r, nil
 }
 
-// one returns one image, with its values at the store view.
+// one returns one image with the values of the store view. It fails with sql.ErrNoRows
+// if there is none.
 func (s *productImages) one(ctx context.Context, query queryFunc, key adapter.Key, storeID int64) (adapter.Record, error) {
 	sb := s.db.engine.flavor.NewSelectBuilder()
 	sb.Select(s.selectColumns()...).From(sb.BuilderAs(imagesAtLevel(s.db.engine.flavor, storeID), s.atLevel.name)).Where(sb.Equal(s.atLevel.keyColumn(), int64(key)))

@@ -7,17 +7,18 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// pointers are the images that the types of a product point to, by level.
+// pointers hold the images to which the types of a product point, for each level. A
+// null means that the type points to no image.
 type pointers map[pointer]sql.NullInt64
 
-// A pointer is that of one type at one level.
+// A pointer identifies one type at one level.
 type pointer struct {
 	level int64
 	name  string
 }
 
-// shown returns the image that a type points to at a level, null for none, and
-// whether anything is said of it there or in the default scope.
+// effective returns the image to which a type points at a level, null for none. ok is
+// false if neither the level nor the default scope has a pointer.
 func (p pointers) effective(level int64, name string) (image sql.NullInt64, ok bool) {
 	if image, ok = p[pointer{level, name}]; !ok {
 		image, ok = p[pointer{0, name}]
@@ -25,7 +26,7 @@ func (p pointers) effective(level int64, name string) (image sql.NullInt64, ok b
 	return image, ok
 }
 
-// pointers returns those of a product.
+// loadPointers returns the pointers of a product.
 func (s *productTx) loadPointers(ctx context.Context, product adapter.Key) (pointers, error) {
 	rows, err := s.query(ctx, "SELECT store_id, type, image_id FROM product_image_pointer WHERE product_id = ?", int64(product))
 	if err != nil {
@@ -44,8 +45,8 @@ func (s *productTx) loadPointers(ctx context.Context, product adapter.Key) (poin
 	return all, rows.Err()
 }
 
-// point makes a type point to an image at a level, or with null to none. It keeps
-// all up to date.
+// setPointer points a type to an image at a level, or to none if image is null. It
+// updates all as well.
 func (s *productTx) setPointer(ctx context.Context, product adapter.Key, all pointers, level int64, name string, image sql.NullInt64) error {
 	p := pointer{level, name}
 	was, stored := all[p]
@@ -60,7 +61,7 @@ func (s *productTx) setPointer(ctx context.Context, product adapter.Key, all poi
 	}
 }
 
-// pointNowhere makes every type of a new product point to none.
+// initPointers stores a pointer to no image for every type of a new product.
 func (s *productTx) initPointers(ctx context.Context, product adapter.Key) error {
 	ib := s.db.engine.flavor.NewInsertBuilder().InsertInto("product_image_pointer").Cols("product_id", "store_id", "type", "image_id")
 	for _, name := range imageTypes() {
@@ -70,9 +71,8 @@ func (s *productTx) initPointers(ctx context.Context, product adapter.Key) error
 	return s.exec(ctx, text, arguments...)
 }
 
-// copyTypes makes the types show at a store view, to, what they show at another or
-// there already. A type of which nothing is said goes on following the default
-// scope.
+// copyTypes stores at a store view the effective pointers of the store view from, which
+// may be the same. Types without any pointer continue to follow the default scope.
 func (s *productTx) copyTypes(ctx context.Context, product adapter.Key, all pointers, from, to int64) error {
 	for _, name := range imageTypes() {
 		if image, ok := all.effective(from, name); ok {

@@ -7,22 +7,22 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// imageValues are what an image has of its own at a level. An empty label counts
-// as none.
+// imageValues are the values that an image has at one level. An empty label counts as
+// none.
 type imageValues struct {
 	label             sql.NullString
 	position, exclude sql.NullInt64
 }
 
-// An image is one of a product's gallery, as a level and the default scope have
-// it.
+// An image is an image of a product's gallery, with its values at a level and in the
+// default scope.
 type image struct {
 	id          int64
-	stored      bool // the level has values
+	stored      bool // there is a row for the level
 	own, global imageValues
 }
 
-// shown returns what the image shows at the level (product_parts 2.7).
+// effective returns the values that the image shows at the level (product_parts 2.7).
 func (i *image) effective() imageValues {
 	v := i.own
 	if v.label.String == "" {
@@ -37,7 +37,7 @@ func (i *image) effective() imageValues {
 	return v
 }
 
-// frozen returns v as a save keeps it: without an empty label, and with a
+// frozen returns the form of v that a save stores: no empty label, and always a
 // position and an exclude.
 func (v imageValues) frozen() imageValues {
 	v.label.Valid = v.label.String != ""
@@ -45,7 +45,8 @@ func (v imageValues) frozen() imageValues {
 	return v
 }
 
-// gallery returns the images of a product, by ascending id.
+// gallery returns the images of a product with their values at a level, in the order of
+// their ids.
 func (s *productTx) gallery(ctx context.Context, product adapter.Key, level int64) ([]image, error) {
 	rows, err := s.query(ctx, "SELECT product_image.id, v.store_id, v.label, v.position, v.exclude FROM product_image"+
 		" LEFT JOIN product_image_value v ON v.image_id = product_image.id AND v.store_id IN (0, ?)"+
@@ -76,8 +77,9 @@ func (s *productTx) gallery(ctx context.Context, product adapter.Key, level int6
 	return images, rows.Err()
 }
 
-// freezeImages keeps at a level what the images of a product show there, but for
-// the image except.
+// freezeImages stores at a level the values that the images of a product show there, so
+// that later changes of the default scope do not affect them. It leaves out the image
+// except.
 func (s *productTx) freezeImages(ctx context.Context, product adapter.Key, level, except int64) error {
 	images, err := s.gallery(ctx, product, level)
 	if err != nil {
@@ -94,7 +96,7 @@ func (s *productTx) freezeImages(ctx context.Context, product adapter.Key, level
 	return nil
 }
 
-// setImage gives an image values at a level.
+// setImage stores the values of an image at a level.
 func (s *productTx) setImage(ctx context.Context, i image, level int64, v imageValues) error {
 	switch {
 	case !i.stored:
@@ -108,8 +110,8 @@ func (s *productTx) setImage(ctx context.Context, i image, level int64, v imageV
 	}
 }
 
-// copyImages gives the images of a product the values and the types at the store
-// view to that they show at the store view from.
+// copyImages stores at the store view to the image values and types that the product
+// shows at the store view from.
 func (s *productTx) copyImages(ctx context.Context, product adapter.Key, from, to int64) error {
 	source, err := s.gallery(ctx, product, from)
 	if err != nil {

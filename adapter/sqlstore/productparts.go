@@ -14,11 +14,11 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// partsBatch is the number of products whose parts one statement reads; each of
-// its four branches binds all their ids.
+// partsBatch is the number of products whose parts one statement reads. Each of its up to
+// four branches has all their ids as arguments.
 const partsBatch = 128
 
-// The parts of a product, as the statement that reads them numbers them.
+// The kinds of rows in the statement that reads the parts of products.
 const (
 	tierPart = iota
 	valuePart
@@ -26,8 +26,8 @@ const (
 	defaultPart
 )
 
-// addParts gives the records their values at the store view of p, those of added
-// attributes, and the prices and stock items that are wanted.
+// addParts sets the values at the store view of p, the added attributes, and the
+// requested prices and stock items of the records.
 func (s products) addParts(ctx context.Context, query queryFunc, records []adapter.Record, wanted requestedParts, p *adapter.ListParams) error {
 	for len(records) > 0 {
 		n := min(partsBatch, len(records))
@@ -46,9 +46,9 @@ func (s products) addParts(ctx context.Context, query queryFunc, records []adapt
 	return nil
 }
 
-var errPart = errors.New("a row that belongs to no product that was asked for")
+var errPart = errors.New("the statement returned a row of another product")
 
-// addBatch adds the parts of a few records by one statement.
+// addPartsBatch is addParts, without stock items, for at most partsBatch records.
 func (s products) addPartsBatch(ctx context.Context, query queryFunc, records []adapter.Record, wanted requestedParts, p *adapter.ListParams) error {
 	byID := make(map[int64]*adapter.Record, len(records))
 	ids := make([]any, 0, partsBatch)
@@ -92,15 +92,15 @@ func (s products) addPartsBatch(ctx context.Context, query queryFunc, records []
 	return rows.Err()
 }
 
-// A partsShape is all that the text of a statement for parts depends on.
+// A partsKey holds everything that the text of a parts statement depends on.
 type partsKey struct {
 	ids                             int
 	tierPrices, groupPrices, values bool
 }
 
-// partsStatement returns the statement for the parts of the products ids. The
-// texts are kept: their number is small, and to build one costs about as much as
-// to run it.
+// partsStatement returns the statement that reads the parts of the products ids, and
+// its arguments. It caches the texts: there are few, and building one costs about as
+// much as running it.
 func (s products) partsStatement(ids []any, wanted requestedParts, p *adapter.ListParams) (text string, arguments []any) {
 	shape := partsKey{len(ids), wanted.tierPrices, wanted.groupPrices, p.StoreID != 0}
 	arguments = make([]any, 0, 4*len(ids)+1)
@@ -124,13 +124,13 @@ func (s products) partsStatement(ids []any, wanted requestedParts, p *adapter.Li
 	return text, arguments
 }
 
-// byKey orders records as they were stored. To have SQLite do that of a few prices
-// takes longer than to find them.
+// compareKeys sorts records as they were stored. For a few prices that is faster than
+// sorting in SQLite.
 func compareKeys(a, b adapter.Record) int { return cmp.Compare(keyOf(a), keyOf(b)) }
 
-// partsText returns the statement of the shape. Engines that settle the type of a
-// column branch by branch need the prices first, as they fill most columns, and
-// would take two columns of nulls for texts.
+// buildPartsStatement returns the text of a parts statement. The branches with prices
+// come first, since they fill most columns: some engines derive the types of the
+// columns from the first branches, and would take columns of NULL for texts.
 func (s products) buildPartsStatement(shape partsKey) string {
 	flavor := s.db.engine.flavor
 	branch := func(part int, table string, columns ...string) *sqlbuilder.SelectBuilder {
@@ -162,7 +162,7 @@ func (s products) buildPartsStatement(shape partsKey) string {
 	return text
 }
 
-// A productPart is one row: a value, or a price.
+// A productPart is one row of the parts statement: a value or a price.
 type productPart struct {
 	kind               int
 	product            int64
@@ -171,7 +171,7 @@ type productPart struct {
 	price, qty         adapter.Value
 }
 
-// add puts a part into its product.
+// addPart adds a part to its product.
 func (s products) addPart(r *adapter.Record, part *productPart, p *adapter.ListParams) error {
 	switch part.kind {
 	case tierPart:
@@ -183,7 +183,7 @@ func (s products) addPart(r *adapter.Record, part *productPart, p *adapter.ListP
 	default:
 		at, ok := s.table.schema.Index(part.attribute.String)
 		if !ok || !inScope(&s.table.schema.Attributes[at], p) {
-			return nil // an attribute of another time, or another scope
+			return nil // the attribute is no longer configured, or out of scope
 		}
 		v, err := scopedValue(s.table.schema.Attributes[at].Kind, part.value)
 		if err != nil {
@@ -204,7 +204,7 @@ func (s products) addPrice(r *adapter.Record, at int, part *productPart) adapter
 	return price
 }
 
-// scopedValue reads a value of a table of values, where all are texts.
+// scopedValue converts the text in a value table to a value.
 func scopedValue(kind adapter.Kind, stored sql.NullString) (adapter.Value, error) {
 	switch {
 	case !stored.Valid:

@@ -9,23 +9,24 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A priceList is a list of prices of a product, in a table of its own.
+// A priceList is an attribute that lists prices of a product, and the table that stores
+// them.
 type priceList struct{ attribute, table string }
 
 func priceLists() []priceList {
 	return []priceList{{"group_price", "product_group_price"}, {"tier_price", "product_tier_price"}}
 }
 
-var errSamePrice = errors.New("two entries of the same website, group and quantity")
+var errSamePrice = errors.New("two prices have the same website, group and quantity")
 
-// A price is one entry of a list.
+// A price is a stored entry of a price list.
 type price struct {
 	id     int64
 	amount string
 }
 
-// setPrices replaces a list of prices. Entries that are there already keep their
-// ids, and so their places (products 5.6).
+// setPrices replaces a price list. Entries that exist already keep their ids, and so
+// their order (products 5.6).
 func (s *productTx) setPrices(ctx context.Context, op string, product adapter.Key, list priceList, v adapter.Value) error {
 	if v.Kind() != adapter.Records && v.Kind() != adapter.Null {
 		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: list.attribute, Err: errKind}
@@ -85,7 +86,7 @@ func (s *productTx) setPrices(ctx context.Context, op string, product adapter.Ke
 	return nil
 }
 
-// prices returns the entries of a list by their places.
+// storedPrices returns the entries of a list by their identities.
 func (s *productTx) storedPrices(ctx context.Context, product adapter.Key, list priceList) (map[string]price, error) {
 	at, _ := s.products.table.schema.Index(list.attribute)
 	records := []adapter.Record{adapter.NewRecord(s.products.table.schema)}
@@ -105,8 +106,8 @@ func (s *productTx) storedPrices(ctx context.Context, product adapter.Key, list 
 	return had, nil
 }
 
-// pricePlace returns what tells an entry from the others of its list: all but the
-// price.
+// priceIdentity returns a text of everything but the price that distinguishes an entry
+// from the others of its list.
 func (s *productTx) priceIdentity(r adapter.Record) (string, error) {
 	var b strings.Builder
 	for i, a := range r.Schema.Attributes {

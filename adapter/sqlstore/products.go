@@ -14,13 +14,12 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// products is the store of products. The table product holds the values of the
-// default scope, of added attributes apart. Those, the values of store views and
-// the prices of groups and quantities are read after the products, all in one
-// statement (productparts.go).
+// products is the store of products. The table product holds the values of the default
+// scope. Added attributes, values of store views, and group and tier prices are read after
+// the products, by one statement (productparts.go).
 type products struct {
 	*store
-	groupPrice, tierPrice, image, inCategory, stockItem int // places in the schema
+	groupPrice, tierPrice, image, inCategory, stockItem int // schema indexes
 	stockFlags                                          []int
 	listingTable                                        *table
 	partsStatements                                     *sync.Map // statements by partsShape
@@ -44,15 +43,15 @@ func newProducts(db *DB, stock *store) products {
 	return s
 }
 
-// stockOfProduct lists the columns of stock items that products show, as
-// attributes on demand whose names begin with stockPrefix.
+// stockFlagColumns lists the columns of stock items that products show as on-demand
+// attributes, whose names begin with stockPrefix.
 func stockFlagColumns() []string {
 	return []string{"is_in_stock", "manage_stock", "use_config_manage_stock"}
 }
 
 const stockPrefix = "stock_"
 
-// List returns the products a query selects.
+// List returns the products that a query selects.
 func (s products) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	if p.OwnerID != 0 {
 		_, err := s.ownerColumn("list")
@@ -110,11 +109,11 @@ func (s products) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record
 	return found.records[0], nil
 }
 
-// wantedParts says which attributes on demand the records get.
+// requestedParts says which on-demand attributes a call asks for.
 type requestedParts struct{ groupPrices, tierPrices, image, stockFlags, stockItem bool }
 
-// wanted returns the attributes on demand that a query or with names. It fails
-// with kind Unsupported for an attribute products do not have.
+// requestedParts returns the on-demand attributes that a query or with names. It fails
+// with kind Unsupported for an attribute that products do not have.
 func (s products) requestedParts(q *adapter.Query, with []string) (requestedParts, error) {
 	var w requestedParts
 	for _, name := range append(queriedAttributes(q), with...) {
@@ -131,7 +130,7 @@ func (s products) requestedParts(q *adapter.Query, with []string) (requestedPart
 	return w, nil
 }
 
-// named returns the attributes q names.
+// queriedAttributes returns the attributes that q names.
 func queriedAttributes(q *adapter.Query) []string {
 	var names []string
 	if q.OrderBy != "" {
@@ -147,10 +146,11 @@ func queriedAttributes(q *adapter.Query) []string {
 	return names
 }
 
-// scoped returns the table as p sees it: the columns of attributes its query names
-// stand for the value of the store view, or else that of the default scope. nulls
-// is the list of nulls for both. It joins to sb what they need.
-func (s products) scopedTable(sb *sqlbuilder.SelectBuilder, p *adapter.ListParams) (seen *table, nulls string) {
+// scopedTable returns the table as p sees it: the columns of the attributes that its
+// query names are expressions for the value of the store view or else that of the
+// default scope. nulls is an expression for the combined list of nulls. It adds the
+// necessary joins to sb.
+func (s products) scopedTable(sb *sqlbuilder.SelectBuilder, p *adapter.ListParams) (scoped *table, nulls string) {
 	nulls = s.table.name + ".nulls"
 	added := s.table.withAdded(s.db.engine, sb, &p.Query)
 	if p.StoreID == 0 && p.Products.CategoryID == 0 {
@@ -193,14 +193,14 @@ func (s products) scopedTable(sb *sqlbuilder.SelectBuilder, p *adapter.ListParam
 	return &t, "CONCAT(" + strings.Join(lists, ", ") + ")"
 }
 
-// reaches reports whether values of a at the store view of p count.
+// inScope reports whether a may have a value of its own at the store view of p.
 func inScope(a *adapter.Attribute, p *adapter.ListParams) bool {
 	return a.Scope == adapter.ScopeWebsite || a.Scope == adapter.ScopeStore && !p.Products.WebsiteScope
 }
 
 const categoryPosition = "product_category.position"
 
-// keepTo adds the bounds of p at a store view to the statement.
+// restrictProducts adds the conditions of p at a store view to the statement.
 func restrictProducts(sb *sqlbuilder.SelectBuilder, storeID int64, p *adapter.ProductParams) {
 	if p.Listed {
 		sb.Where("EXISTS (SELECT 1 FROM product_listing WHERE " + sb.Equal("product_listing.store_id", storeID) + " AND " + listingProductID + " = product.entity_id)")
@@ -218,8 +218,8 @@ func restrictProducts(sb *sqlbuilder.SelectBuilder, storeID int64, p *adapter.Pr
 	sb.Where("EXISTS (" + sold + ")")
 }
 
-// selectProducts writes what is read of the products of t, the table as p sees it
-// with its list of nulls, and returns the places of the attributes it is.
+// selectProducts adds the columns to read to the statement and returns the schema
+// indexes of their attributes. t and nulls are results of scopedTable.
 func (s products) selectProducts(sb *sqlbuilder.SelectBuilder, t *table, nulls string, wanted requestedParts, p *adapter.ListParams) (indexes []int) {
 	indexes = s.table.requestedIndexes(s.allIndexes, p.Only, &p.Query)
 	columns := make([]string, 0, len(indexes)+3)
@@ -243,22 +243,22 @@ func (s products) selectProducts(sb *sqlbuilder.SelectBuilder, t *table, nulls s
 	return indexes
 }
 
-// reader returns what reads by sc the rows of a statement of selectProducts, which
-// returned at.
+// rowReader returns a function that reads with sc the rows of a statement of
+// selectProducts, which returned indexes.
 func (s products) rowReader(sc *scanner, indexes []int) func(*sql.Rows) (adapter.Record, error) {
 	sc.setColumns(s.table, indexes)
 	return func(rows *sql.Rows) (adapter.Record, error) { return sc.record(s.table.schema, rows) }
 }
 
-// imageFile returns an expression for the file of the image that the type image
-// points to. A pointer to nothing at the store view hides the default scope's.
+// imageFile returns an expression for the file of the image to which the type image
+// points. A pointer to no image at the store view hides that of the default scope.
 func imageFile(sb *sqlbuilder.SelectBuilder, p *adapter.ListParams) string {
 	return "(SELECT product_image.file FROM product_image_pointer LEFT JOIN product_image ON product_image.id = product_image_pointer.image_id" +
 		" WHERE product_image_pointer.product_id = product.entity_id AND product_image_pointer.type = 'image'" +
 		" AND product_image_pointer.store_id IN (0, " + sb.Var(imageLevel(p)) + ") ORDER BY product_image_pointer.store_id DESC LIMIT 1)"
 }
 
-// imageLevel is the level at which imageFile looks.
+// imageLevel returns the level of imageFile.
 func imageLevel(p *adapter.ListParams) int64 {
 	if p.Products.WebsiteScope {
 		return 0

@@ -8,8 +8,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// addStock gives a few products their stock items. lock ends the statement, and
-// may be "".
+// addStock sets the stock items of at most partsBatch products. lock is the clause that
+// ends the statement; it may be empty.
 func (s products) addStock(ctx context.Context, query queryFunc, records []adapter.Record, lock string) error {
 	t := s.stock.table
 	sb := s.db.engine.flavor.NewSelectBuilder()
@@ -45,7 +45,7 @@ func (s products) addStock(ctx context.Context, query queryFunc, records []adapt
 	return rows.Err()
 }
 
-// stockID is the only stock.
+// stockID is the id of the only stock.
 const stockID = 1
 
 // createStock stores the stock item of a new product.
@@ -93,7 +93,7 @@ func (s *productTx) updateStock(ctx context.Context, op string, product adapter.
 	return err
 }
 
-// oneItem returns the one record of a value of stock_item.
+// oneItem returns the only record in a value of stock_item.
 func oneItem(op string, v adapter.Value) (adapter.Record, error) {
 	if v.Kind() != adapter.Records || len(v.Records()) != 1 {
 		err := fmt.Errorf("%w: want one record", errKind)

@@ -10,14 +10,15 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// shown gives product, as the default scope has it, the values of a store view.
+// effectiveProduct returns a product, given with the values of the default scope, with
+// the values of a store view.
 func (s *productTx) effectiveProduct(ctx context.Context, product adapter.Record, storeID int64) (adapter.Record, error) {
 	records := []adapter.Record{product.Clone()}
 	err := s.products.addParts(ctx, s.query, records, requestedParts{}, &adapter.ListParams{StoreID: storeID})
 	return records[0], err
 }
 
-// views returns the store views of the website that storeID is a view of.
+// siblingViews returns all store views of the website of storeID.
 func (s *productTx) siblingViews(ctx context.Context, storeID int64) ([]int64, error) {
 	views, err := s.queryIDs(ctx, "SELECT store_id FROM store WHERE website_id = (SELECT website_id FROM store WHERE store_id = ?) ORDER BY store_id", storeID)
 	if err == nil && len(views) == 0 {
@@ -28,8 +29,8 @@ func (s *productTx) siblingViews(ctx context.Context, storeID int64) ([]int64, e
 
 var errStoreView = errors.New("no such store view")
 
-// setValues stores the scoped values of change at a store view, those of a
-// website at all its views. Unset removes them there.
+// setValues stores the values of change at a store view; those of website scope at all
+// store views of the website. A value Unset deletes the stored one.
 func (s *productTx) setValues(ctx context.Context, product adapter.Key, storeID int64, change adapter.Record) error {
 	views, err := s.siblingViews(ctx, storeID)
 	if err != nil {
@@ -42,8 +43,8 @@ func (s *productTx) setValues(ctx context.Context, product adapter.Key, storeID 
 	return s.replaceValues(ctx, product, views, change, ofWebsite)
 }
 
-// valuesByScope returns the places of the values of r that a store view and a
-// website can have.
+// valuesByScope returns the schema indexes of the values of r that are of store view
+// and of website scope.
 func valuesByScope(r adapter.Record) (ofView, ofWebsite []int) {
 	for at, a := range r.Schema.Attributes {
 		if a.ReadOnly || r.Values[at].Kind() == adapter.Absent {
@@ -59,8 +60,8 @@ func valuesByScope(r adapter.Record) (ofView, ofWebsite []int) {
 	return ofView, ofWebsite
 }
 
-// putValues puts the values of r at the places at in the place of what the views
-// have.
+// replaceValues replaces the values that store views have for some attributes by those
+// of r.
 func (s *productTx) replaceValues(ctx context.Context, product adapter.Key, views []int64, r adapter.Record, indexes []int) error {
 	if len(indexes) == 0 || len(views) == 0 {
 		return nil
@@ -71,7 +72,7 @@ func (s *productTx) replaceValues(ctx context.Context, product adapter.Key, view
 	}
 	sb := s.db.engine.flavor.NewDeleteBuilder().DeleteFrom("product_value")
 	text, arguments := sb.Where(sb.Equal("product_id", int64(product)), sb.In("store_id", distinctArguments(views)...), sb.In("attribute", names...)).Build()
-	// Statements of so many shapes are not worth keeping.
+	// There are too many different statements to prepare them.
 	if _, err := s.db.exec(ctx, s.tx, text, arguments...); err != nil {
 		return err
 	}
@@ -103,8 +104,9 @@ func (s *productTx) insertValues(ctx context.Context, ib *sqlbuilder.InsertBuild
 	return err
 }
 
-// freezeValues gives a store view the values that product shows there, and its
-// website's views those of the website (product_parts 2.7).
+// freezeValues stores at a store view the values that a product shows there, those of
+// website scope at all store views of the website (product_parts 2.7), so that later
+// changes of the default scope do not affect them.
 func (s *productTx) freezeValues(ctx context.Context, product adapter.Record, storeID int64) error {
 	shown, err := s.effectiveProduct(ctx, product, storeID)
 	if err != nil {
@@ -113,9 +115,9 @@ func (s *productTx) freezeValues(ctx context.Context, product adapter.Record, st
 	return s.setValues(ctx, keyOf(product), storeID, shown)
 }
 
-// copyLevel saves product as the store view from shows it at the store view to
-// (product_parts 3.5): its values and those of its images, and with ofWebsite the
-// website's values, at all views of the website of to.
+// copyStoreView stores at the store view to the values of product and its images that
+// the store view from shows (product_parts 3.5). With ofWebsite it copies values of
+// website scope as well, to all store views of the website of to.
 func (s *productTx) copyStoreView(ctx context.Context, product adapter.Record, from, to int64, ofWebsite bool) error {
 	shown, err := s.effectiveProduct(ctx, product, from)
 	if err != nil {
@@ -140,7 +142,7 @@ func (s *productTx) copyStoreView(ctx context.Context, product adapter.Record, f
 // keyOf returns the key of a record.
 func keyOf(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
 
-// listOf returns ids as arguments.
+// distinctArguments returns ids, sorted and without duplicates, as arguments.
 func distinctArguments(ids []int64) []any {
 	list := make([]any, 0, len(ids))
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {

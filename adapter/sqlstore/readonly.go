@@ -6,7 +6,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// readOnlyResources lists the resources whose records are only read.
+// readOnlyResources lists the resources that clients can only read.
 func readOnlyResources() []adapter.Resource {
 	return []adapter.Resource{
 		adapter.Websites, adapter.Stores, adapter.CustomerGroups, adapter.Categories, adapter.TaxRates,
@@ -15,7 +15,7 @@ func readOnlyResources() []adapter.Resource {
 	}
 }
 
-// readOnly is a store whose records are only read.
+// readOnly is a store whose records clients can only read.
 type readOnly struct{ *store }
 
 // Create fails with kind Unsupported.

@@ -9,10 +9,10 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Remove removes a record that clients cannot, with what belongs to it, its entry and
-// those of its parts, in one transaction. Nothing is dated. Kinds: NotFound, with which
-// the entries stay; Conflict when others refer to it, Unsupported for a resource whose
-// records clients remove, Unavailable, Internal.
+// Remove deletes a record that clients cannot delete, its parts, and their entries in
+// the ID map, in one transaction. It updates no timestamps. Kinds: NotFound, in which
+// case the entries stay; Conflict if other records refer to it; Unsupported for a
+// resource whose records clients delete; Unavailable; Internal.
 func (s *Side) Remove(ctx context.Context, r adapter.Resource, key adapter.Key) error {
 	op := fmt.Sprintf("remove %s %d", r, key)
 	if r == adapter.Admins || r != adapter.StockItems && !slices.Contains(readOnlyResources(), r) {

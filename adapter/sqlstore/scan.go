@@ -11,14 +11,14 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A cell takes one column of a row. It is a sql.Scanner, so that a value goes
-// from the driver into the record without a variable of the column's type.
+// A cell receives one column of a row. It is a sql.Scanner, so that a value goes from
+// the driver into the record without an intermediate variable.
 type cell struct {
 	kind  adapter.Kind
-	value *adapter.Value // where it goes
+	value *adapter.Value // destination
 }
 
-// Scan takes a value of the driver.
+// Scan stores a value of the driver.
 func (c *cell) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:
@@ -26,7 +26,7 @@ func (c *cell) Scan(src any) error {
 		return nil
 	case string:
 		return c.text(v)
-	case []byte: // the driver's, until the next row
+	case []byte: // the driver reuses it for the next row
 		return c.text(string(v))
 	case int64:
 		switch c.kind {
@@ -46,7 +46,7 @@ func (c *cell) Scan(src any) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("unexpected %T in a column", src)
+	return fmt.Errorf("unexpected type %T in a column", src)
 }
 
 func (c *cell) text(s string) error {
@@ -72,20 +72,21 @@ func (c *cell) decimal(tenThousandths int64, err error) error {
 	return err
 }
 
-// A scanner reads rows of one table, attribute by attribute in the schema's
-// order, those that were not selected staying absent.
+// A scanner reads rows of one table into records. Attributes that were not selected
+// stay absent.
 type scanner struct {
 	cells   []cell
 	dest    []any  // pointers to cells, and to nulls if the table has such a column
-	indexes []int  // the attributes they are
-	nulls   string // the attributes stored as null
+	indexes []int  // schema indexes of the attributes in cells
+	nulls   string // the column nulls
 }
 
-// newScanners returns a pool of scanners. They have to be aimed before use.
+// newScannerPool returns a pool of scanners. Callers must call setColumns before they
+// use one.
 func newScannerPool() *sync.Pool { return &sync.Pool{New: func() any { return &scanner{} }} }
 
-// aim makes s read the attributes of t at the given places, in their order, and
-// after them the list of nulls if t has one.
+// setColumns makes s read the attributes of t at the given schema indexes, in that
+// order, and then the list of nulls if t has one.
 func (s *scanner) setColumns(t *table, indexes []int) {
 	if cap(s.cells) < len(indexes) {
 		s.cells = make([]cell, len(t.columns))
@@ -100,8 +101,8 @@ func (s *scanner) setColumns(t *table, indexes []int) {
 	}
 }
 
-// narrowed returns the places among at that only names, besides the key and the
-// attributes q names; all of them if only is nil.
+// requestedIndexes returns those of the given schema indexes that are the key's or
+// belong to attributes that only or q names. It returns all if only is nil.
 func (t *table) requestedIndexes(indexes []int, only []string, q *adapter.Query) []int {
 	if only == nil {
 		return indexes
@@ -144,7 +145,8 @@ func (s *scanner) record(schema *adapter.Schema, rows *sql.Rows) (adapter.Record
 	return r, nil
 }
 
-// free puts s back into its pool, without a record to keep alive there.
+// putScanner returns a scanner to the pool. It clears the references to records, so
+// that the pool does not keep them alive.
 func (s *store) putScanner(sc *scanner) {
 	clear(sc.cells)
 	s.scannerPool.Put(sc)

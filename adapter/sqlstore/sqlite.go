@@ -18,11 +18,11 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// sqliteBusy is how long a writer waits for another process, in milliseconds.
+// sqliteBusyTimeout is how long a writer waits for another process, in milliseconds.
 const sqliteBusyTimeout = 5000
 
-// sqliteEngine is SQLite. One connection writes, in transactions that take the
-// write lock at once, so rows need no locks of their own.
+// sqliteEngine returns the engine of SQLite. There is one connection that writes, in
+// transactions that lock the database at their start, so rows need no locks.
 func sqliteEngine() *engine {
 	return &engine{
 		validate:   validSQLitePath,
@@ -33,8 +33,8 @@ func sqliteEngine() *engine {
 		flavor:     sqlbuilder.SQLite,
 		ascending:  " ASC",
 		descending: " DESC",
-		// The LIKE of SQLite ignores the case of ASCII letters, which folded texts
-		// have in one case only.
+		// SQLite's LIKE ignores the case of ASCII letters, which does not matter, as
+		// folded texts have them in one case only.
 		likeFormat:           `%s %sLIKE %s ESCAPE '\'`,
 		casts:                map[adapter.Kind]string{adapter.KindInteger: "INTEGER", adapter.KindDecimal: "REAL"},
 		isTableSQL:           "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
@@ -42,7 +42,7 @@ func sqliteEngine() *engine {
 		counters: counterStatements{restart: func(c counter) string {
 			return "DELETE FROM sqlite_sequence WHERE name = '" + c.table + "'"
 		}},
-		// The column keeps the double nearest to the decimal.
+		// The column stores the double nearest to the decimal.
 		decimal:  func(tenThousandths int64) any { return float64(tenThousandths) / decimalUnit },
 		classify: classifySQLite,
 	}
@@ -53,17 +53,17 @@ func validSQLitePath(path string) error {
 	case path == "" || strings.ContainsRune(path, 0):
 		return errors.New(`must be "sqlite:" and the path of a file`)
 	case strings.HasPrefix(path, ":memory:") || strings.HasPrefix(path, "file:"):
-		return errors.New("must be the path of a file: in memory, readers and the writer would not share a database")
+		return errors.New("must be the path of a file: readers and the writer cannot share a database in memory")
 	}
 	return nil
 }
 
-// sqliteCredentials is how many connections read credentials and nothing else, so that
-// authentication never waits until lists have been read.
+// sqliteCredentialConnections is the number of connections that only read credentials,
+// so that authentication never waits for long lists.
 const sqliteCredentialConnections = 2
 
-// openSQLite opens the writing connection and the pools of readers of a file. A
-// file that is made is readable by its owner alone: it will hold secrets.
+// openSQLite opens the pools of a database file. Only the owner can read a file that it
+// creates, since the file will hold secrets.
 func openSQLite(path string, create bool, wrap func(driver.Connector) driver.Connector) (pools, error) {
 	flags := os.O_RDWR
 	if create {
@@ -76,8 +76,7 @@ func openSQLite(path string, create bool, wrap func(driver.Connector) driver.Con
 	if err := f.Close(); err != nil {
 		return pools{}, err
 	}
-	// With synchronous(NORMAL) a commit that was acknowledged can be lost with the
-	// power.
+	// With synchronous(NORMAL) a power failure could lose acknowledged commits.
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + fmt.Sprintf("?_pragma=busy_timeout(%d)", sqliteBusyTimeout) +
 		"&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
 	writing, err := sqlite.NewConnector(dsn + "&_txlock=immediate")

@@ -6,7 +6,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// stockItems is the store of stock items, which come and go with their products.
+// stockItems is the store of stock items, which are created and deleted with their
+// products.
 type stockItems struct{ *store }
 
 // Create fails with kind Unsupported.
