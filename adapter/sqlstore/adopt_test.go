@@ -12,9 +12,9 @@ import (
 )
 
 // given are values by attribute: texts, integers, nil for null.
-type tableImport map[string]any
+type attrs map[string]any
 
-func (g tableImport) record(schema *adapter.Schema) adapter.Record {
+func (g attrs) record(schema *adapter.Schema) adapter.Record {
 	r := adapter.NewRecord(schema)
 	for name, v := range g {
 		switch v := v.(type) {
@@ -26,7 +26,7 @@ func (g tableImport) record(schema *adapter.Schema) adapter.Record {
 			r.Set(name, adapter.TextValue(v))
 		case []string:
 			r.Set(name, adapter.TextsValue(v))
-		case []tableImport:
+		case []attrs:
 			at, _ := schema.Index(name)
 			var list []adapter.Record
 			for _, entry := range v {
@@ -38,9 +38,9 @@ func (g tableImport) record(schema *adapter.Schema) adapter.Record {
 	return r
 }
 
-func (g tableImport) with(more tableImport) tableImport {
-	all := tableImport{}
-	for _, some := range []tableImport{g, more} {
+func (g attrs) with(more attrs) attrs {
+	all := attrs{}
+	for _, some := range []attrs{g, more} {
 		for name, v := range some {
 			all[name] = v
 		}
@@ -49,19 +49,19 @@ func (g tableImport) with(more tableImport) tableImport {
 }
 
 // taken returns a record to be adopted.
-func taken(r adapter.Resource, key adapter.Key, id, owner string, g tableImport) sidestore.Adopted {
+func taken(r adapter.Resource, key adapter.Key, id, owner string, g attrs) sidestore.Adopted {
 	return sidestore.Adopted{
 		Entry: sidestore.Entry{Resource: r, Key: key, ID: id, Tag: "t", Base: []byte("{}")},
 		Owner: owner, Record: g.record(adapter.NewSchemas().Of(r)),
 	}
 }
 
-func aProduct(sku string) tableImport {
-	return tableImport{"attribute_set_id": 4, "type_id": "simple", "sku": sku, "name": "Grüner Krug", "price": "9.5000", "status": 1, "visibility": 4, "meta_title": nil}
+func aProduct(sku string) attrs {
+	return attrs{"attribute_set_id": 4, "type_id": "simple", "sku": sku, "name": "Grüner Krug", "price": "9.5000", "status": 1, "visibility": 4, "meta_title": nil}
 }
 
-func aStockItem() tableImport {
-	g := tableImport{"stock_id": 1, "qty": "7.0000"}
+func aStockItem() attrs {
+	g := attrs{"stock_id": 1, "qty": "7.0000"}
 	for _, name := range []string{"min_qty", "min_sale_qty", "max_sale_qty", "qty_increments"} {
 		g[name] = "0.0000"
 	}
@@ -117,7 +117,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		}
 		return got
 	}
-	show := func(r adapter.Record, want tableImport) {
+	show := func(r adapter.Record, want attrs) {
 		t.Helper()
 		for name, v := range want {
 			if got := r.Get(name).Text(); got != fmt.Sprint(v) {
@@ -135,22 +135,22 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 	}
 
 	t.Run("product with parts", func(t *testing.T) {
-		product := aProduct("krug-1").with(tableImport{
+		product := aProduct("krug-1").with(attrs{
 			"created_at":  "2019-05-05 10:00:00",
-			"group_price": []tableImport{{"website_id": 0, "cust_group": 2, "price": "8.0000"}},
-			"tier_price":  []tableImport{{"website_id": 0, "cust_group": 32000, "price": "7.0000", "price_qty": "10.0000"}, {"website_id": 0, "cust_group": 1, "price": "6.0000", "price_qty": "20.0000"}},
+			"group_price": []attrs{{"website_id": 0, "cust_group": 2, "price": "8.0000"}},
+			"tier_price":  []attrs{{"website_id": 0, "cust_group": 32000, "price": "7.0000", "price_qty": "10.0000"}, {"website_id": 0, "cust_group": 1, "price": "6.0000", "price_qty": "20.0000"}},
 		})
 		keys := adopt(
 			taken(adapter.Products, 500, "prod_1", "", product),
 			taken(adapter.StockItems, 600, "inv_1", "product_id", aStockItem()),
-			taken(adapter.ProductWebsites, 0, "", "product_id", tableImport{"website_id": 1}),
-			taken(adapter.ProductCategories, 0, "", "product_id", tableImport{"category_id": 3, "position": 4}),
+			taken(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1}),
+			taken(adapter.ProductCategories, 0, "", "product_id", attrs{"category_id": 3, "position": 4}),
 		)
 		if len(keys) != 4 || keys[0] != 500 || keys[1] != 600 || keys[2] <= 0 || keys[3] <= 0 {
 			t.Fatalf("keys %v", keys)
 		}
 		got := get(adapter.Products, 500, adapter.GetParams{With: []string{"group_price", "tier_price", "stock_item"}})
-		show(got, tableImport{"sku": "krug-1", "name": "Grüner Krug", "price": "9.5000", "created_at": "2019-05-05 10:00:00"})
+		show(got, attrs{"sku": "krug-1", "name": "Grüner Krug", "price": "9.5000", "created_at": "2019-05-05 10:00:00"})
 		if got.Get("meta_title").Kind() != adapter.Null || got.Get("weight").Kind() != adapter.Absent || got.Get("updated_at").Empty() {
 			t.Errorf("%v", got.Values)
 		}
@@ -158,8 +158,8 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 			t.Errorf("%d group prices, %d tier prices, %d stock items", len(g), len(tiers), len(items))
 		}
 		// As it is: a product without stock of its own is not put out of stock.
-		show(get(adapter.StockItems, 600, adapter.GetParams{}), tableImport{"product_id": 500, "qty": "7.0000", "is_in_stock": 0, "stock_status_changed_auto": 0})
-		show(get(adapter.ProductCategories, keys[3], adapter.GetParams{}), tableImport{"product_id": 500, "position": 4})
+		show(get(adapter.StockItems, 600, adapter.GetParams{}), attrs{"product_id": 500, "qty": "7.0000", "is_in_stock": 0, "stock_status_changed_auto": 0})
+		show(get(adapter.ProductCategories, keys[3], adapter.GetParams{}), attrs{"product_id": 500, "position": 4})
 		listed, err := storeOf(t, side, adapter.Products).List(ctx, &adapter.ListParams{
 			StoreID:  1,
 			Products: adapter.ProductParams{Listed: true, WebsiteScope: true},
@@ -195,22 +195,22 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		}
 	})
 	t.Run("customer and order", func(t *testing.T) {
-		customer := tableImport{"website_id": 1, "email": "Neue@example.com", "group_id": 1, "store_id": 1, "disable_auto_group_change": 0, "firstname": "Zoë"}
-		address := tableImport{"street": []string{"one", "two"}, "city": "Köln", "is_default_billing": 1, "is_default_shipping": 0}
-		keys := adopt(taken(adapter.Customers, 0, "cus_1", "", customer), taken(adapter.CustomerAddresses, 0, "addr_1", "customer_id", address), taken(adapter.CustomerAddresses, 0, "addr_2", "customer_id", address.with(tableImport{"is_default_billing": 0})))
+		customer := attrs{"website_id": 1, "email": "Neue@example.com", "group_id": 1, "store_id": 1, "disable_auto_group_change": 0, "firstname": "Zoë"}
+		address := attrs{"street": []string{"one", "two"}, "city": "Köln", "is_default_billing": 1, "is_default_shipping": 0}
+		keys := adopt(taken(adapter.Customers, 0, "cus_1", "", customer), taken(adapter.CustomerAddresses, 0, "addr_1", "customer_id", address), taken(adapter.CustomerAddresses, 0, "addr_2", "customer_id", address.with(attrs{"is_default_billing": 0})))
 		if got := get(adapter.CustomerAddresses, keys[1], adapter.GetParams{OwnerID: int64(keys[0])}); len(got.Get("street").Texts()) != 2 {
 			t.Errorf("street %q", got.Get("street").Texts())
 		}
-		order := tableImport{"increment_id": "1000", "customer_id": int(keys[0]), "store_id": 1, "status": "pending", "created_at": "2024-01-01 00:00:00", "updated_at": "2024-01-01 00:00:00", "grand_total": "5.0000", "total_paid": nil}
-		line := tableImport{"sku": "krug-1", "qty_ordered": "1.0000", "created_at": "2024-01-01 00:00:00", "updated_at": "2024-01-01 00:00:00"}
+		order := attrs{"increment_id": "1000", "customer_id": int(keys[0]), "store_id": 1, "status": "pending", "created_at": "2024-01-01 00:00:00", "updated_at": "2024-01-01 00:00:00", "grand_total": "5.0000", "total_paid": nil}
+		line := attrs{"sku": "krug-1", "qty_ordered": "1.0000", "created_at": "2024-01-01 00:00:00", "updated_at": "2024-01-01 00:00:00"}
 		orderKeys := adopt(
 			taken(adapter.Orders, 70000, "ord_1", "", order),
 			taken(adapter.OrderItems, 0, "li_1", "order_id", line), taken(adapter.OrderItems, 0, "li_2", "order_id", line),
-			taken(adapter.OrderAddresses, 0, "oa_1", "parent_id", tableImport{"address_type": "billing", "city": "Köln"}),
+			taken(adapter.OrderAddresses, 0, "oa_1", "parent_id", attrs{"address_type": "billing", "city": "Köln"}),
 		)
-		show(get(adapter.Orders, 70000, adapter.GetParams{OwnerID: int64(keys[0])}), tableImport{"status": "pending", "grand_total": "5.0000", "customer_id": keys[0]})
-		show(get(adapter.OrderItems, orderKeys[2], adapter.GetParams{}), tableImport{"order_id": 70000})
-		show(get(adapter.OrderAddresses, orderKeys[3], adapter.GetParams{}), tableImport{"parent_id": 70000, "city": "Köln"})
+		show(get(adapter.Orders, 70000, adapter.GetParams{OwnerID: int64(keys[0])}), attrs{"status": "pending", "grand_total": "5.0000", "customer_id": keys[0]})
+		show(get(adapter.OrderItems, orderKeys[2], adapter.GetParams{}), attrs{"order_id": 70000})
+		show(get(adapter.OrderAddresses, orderKeys[3], adapter.GetParams{}), attrs{"parent_id": 70000, "city": "Köln"})
 		if next := adopt(taken(adapter.Orders, 0, "ord_2", "", order)); next[0] <= 70000 {
 			t.Errorf("the next order is %d", next[0])
 		}
@@ -219,20 +219,20 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		late := taken(adapter.OrderItems, 0, "li_3", "order_id", line)
 		late.Entry.Root, late.Entry.Owner = adapter.Orders, 70000
 		lateKeys := adopt(late)
-		show(get(adapter.OrderItems, lateKeys[0], adapter.GetParams{}), tableImport{"order_id": 70000})
+		show(get(adapter.OrderItems, lateKeys[0], adapter.GetParams{}), attrs{"order_id": 70000})
 		if got := entry(adapter.OrderItems, lateKeys[0]); got.Owner != 70000 || got.Root != adapter.Orders {
 			t.Errorf("entry %+v", got)
 		}
 	})
 	t.Run("late website", func(t *testing.T) {
 		key := adopt(taken(adapter.Products, 0, "prod_6", "", aProduct("krug-6")))[0]
-		late := taken(adapter.ProductWebsites, 0, "", "product_id", tableImport{"website_id": 1})
+		late := taken(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1})
 		late.Entry.Root, late.Entry.Owner = adapter.Products, key
 		adopt(late)
 		get(adapter.Products, key, adapter.GetParams{StoreID: 1, Products: adapter.ProductParams{Listed: true}})
 	})
 	t.Run("fixtures", func(t *testing.T) {
-		store := adopt(taken(adapter.Stores, 0, "st_1", "", tableImport{"website_id": 1, "code": "neu", "name": "Neu"}))[0]
+		store := adopt(taken(adapter.Stores, 0, "st_1", "", attrs{"website_id": 1, "code": "neu", "name": "Neu"}))[0]
 		get(adapter.Products, 500, adapter.GetParams{StoreID: int64(store), Products: adapter.ProductParams{Listed: true}})
 	})
 	t.Run("refused", func(t *testing.T) {
@@ -244,7 +244,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		product := func(key adapter.Key, id, sku string) sidestore.Adopted {
 			return taken(adapter.Products, key, id, "", aProduct(sku))
 		}
-		website := taken(adapter.ProductWebsites, 0, "", "product_id", tableImport{"website_id": 1})
+		website := taken(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1})
 		count := func() (n int) {
 			for _, r := range []adapter.Resource{adapter.Products, adapter.ProductWebsites, adapter.StockItems, adapter.Customers, adapter.OrderItems} {
 				n += len(all(t, side, r))
@@ -266,13 +266,13 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 			{"id of a part", []sidestore.Adopted{product(0, "p", "s"), taken(adapter.StockItems, 0, "inv_1", "product_id", aStockItem())}, adapter.Conflict},
 			{"two of one", []sidestore.Adopted{product(0, "p", "s"), website, website}, adapter.Conflict},
 			{"one that is there", []sidestore.Adopted{owned(website, adapter.Products, 500)}, adapter.Conflict},
-			{"no such website", []sidestore.Adopted{product(0, "p", "s"), taken(adapter.ProductWebsites, 0, "", "product_id", tableImport{"website_id": 99})}, adapter.Conflict},
-			{"e-mail", []sidestore.Adopted{taken(adapter.Customers, 0, "c", "", tableImport{"website_id": 1, "email": "neue@EXAMPLE.com", "group_id": 1, "disable_auto_group_change": 0})}, adapter.Conflict},
-			{"image", []sidestore.Adopted{taken(adapter.ProductImages, 0, "i", "", tableImport{"product_id": 500})}, adapter.Unsupported},
-			{"required value", []sidestore.Adopted{taken(adapter.Products, 0, "p", "", tableImport{"sku": "s"})}, adapter.Invalid},
-			{"kind of a value", []sidestore.Adopted{taken(adapter.Products, 0, "p", "", aProduct("s").with(tableImport{"price": 3}))}, adapter.Invalid},
-			{"stock item inside", []sidestore.Adopted{taken(adapter.Products, 0, "p", "", aProduct("s").with(tableImport{"stock_item": []tableImport{{}}}))}, adapter.Invalid},
-			{"of another table", []sidestore.Adopted{taken(adapter.Products, 0, "p", "", aProduct("s").with(tableImport{"default_url_key": "k"}))}, adapter.Invalid},
+			{"no such website", []sidestore.Adopted{product(0, "p", "s"), taken(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 99})}, adapter.Conflict},
+			{"e-mail", []sidestore.Adopted{taken(adapter.Customers, 0, "c", "", attrs{"website_id": 1, "email": "neue@EXAMPLE.com", "group_id": 1, "disable_auto_group_change": 0})}, adapter.Conflict},
+			{"image", []sidestore.Adopted{taken(adapter.ProductImages, 0, "i", "", attrs{"product_id": 500})}, adapter.Unsupported},
+			{"required value", []sidestore.Adopted{taken(adapter.Products, 0, "p", "", attrs{"sku": "s"})}, adapter.Invalid},
+			{"kind of a value", []sidestore.Adopted{taken(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"price": 3}))}, adapter.Invalid},
+			{"stock item inside", []sidestore.Adopted{taken(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"stock_item": []attrs{{}}}))}, adapter.Invalid},
+			{"of another table", []sidestore.Adopted{taken(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"default_url_key": "k"}))}, adapter.Invalid},
 			{"key below 1", []sidestore.Adopted{product(-1, "p", "s")}, adapter.Invalid},
 			{"key that leaves none", []sidestore.Adopted{product(1<<53, "p", "s")}, adapter.Invalid},
 			{"no root", []sidestore.Adopted{website}, adapter.Invalid},
@@ -280,7 +280,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 			{"root of no resource", []sidestore.Adopted{owned(website, "rubbish", 1)}, adapter.Invalid},
 			{"two roots", []sidestore.Adopted{product(0, "p", "s"), product(0, "q", "t")}, adapter.Invalid},
 			{"parts of two", []sidestore.Adopted{owned(website, adapter.Products, 400), owned(website, adapter.Products, 500)}, adapter.Invalid},
-			{"owner that is none", []sidestore.Adopted{product(0, "p", "s"), taken(adapter.ProductWebsites, 0, "", "rubbish", tableImport{"website_id": 1})}, adapter.Invalid},
+			{"owner that is none", []sidestore.Adopted{product(0, "p", "s"), taken(adapter.ProductWebsites, 0, "", "rubbish", attrs{"website_id": 1})}, adapter.Invalid},
 			{"long id", []sidestore.Adopted{product(0, fmt.Sprintf("%256d", 1), "s")}, adapter.Invalid},
 		} {
 			keys, err := side.Adopt(ctx, c.records)
@@ -312,7 +312,7 @@ func testAdoptAdded(t *testing.T, e sqlstore.Engine) {
 	t.Cleanup(func() { _ = db.Close() })
 	side := db.Side()
 	with := taken(adapter.Products, 7, "p7", "", aProduct("a"))
-	with.Record = aProduct("a").with(tableImport{"season": "Été"}).record(schemas.Of(adapter.Products))
+	with.Record = aProduct("a").with(attrs{"season": "Été"}).record(schemas.Of(adapter.Products))
 	for _, a := range []sidestore.Adopted{with, taken(adapter.Products, 0, "p8", "", aProduct("b"))} {
 		if _, err := side.Adopt(t.Context(), []sidestore.Adopted{a}); err != nil {
 			t.Fatal(err)
@@ -339,8 +339,8 @@ func testAdoptMeanwhile(t *testing.T, e sqlstore.Engine) {
 	const each = 20
 	ctx, side := t.Context(), openDemo(t, e).Side()
 	customers := storeOf(t, side, adapter.Customers)
-	customer := func(email string) tableImport {
-		return tableImport{"website_id": 1, "email": email, "group_id": 1, "store_id": 1, "disable_auto_group_change": 0}
+	customer := func(email string) attrs {
+		return attrs{"website_id": 1, "email": email, "group_id": 1, "store_id": 1, "disable_auto_group_change": 0}
 	}
 	seen := make(chan adapter.Key, 8*each)
 	var writers sync.WaitGroup
@@ -390,7 +390,7 @@ func TestAmend(t *testing.T) {
 func testAmend(t *testing.T, e sqlstore.Engine) {
 	ctx, side := t.Context(), openDemo(t, e).Side()
 	schemas := adapter.NewSchemas()
-	amend := func(r adapter.Resource, key adapter.Key, g tableImport) error {
+	amend := func(r adapter.Resource, key adapter.Key, g attrs) error {
 		return side.Amend(ctx, r, key, g.record(schemas.Of(r)))
 	}
 	orders := storeOf(t, side, adapter.Orders)
@@ -398,7 +398,7 @@ func testAmend(t *testing.T, e sqlstore.Engine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changes := tableImport{"entity_id": 1, "status": "Erledigt-ä", "grand_total": "12.5000", "total_paid": nil, "updated_at": "2030-01-02 03:04:05"}
+	changes := attrs{"entity_id": 1, "status": "Erledigt-ä", "grand_total": "12.5000", "total_paid": nil, "updated_at": "2030-01-02 03:04:05"}
 	for range 2 { // the second time nothing differs
 		if err := amend(adapter.Orders, 1, changes); err != nil {
 			t.Fatal(err)
@@ -427,22 +427,22 @@ func testAmend(t *testing.T, e sqlstore.Engine) {
 		name     string
 		resource adapter.Resource
 		key      adapter.Key
-		values   tableImport
+		values   attrs
 		want     adapter.ErrorKind
 	}{
-		{"no such order", adapter.Orders, 9999, tableImport{"status": "x"}, adapter.NotFound},
-		{"nothing, of none", adapter.Orders, 9999, tableImport{}, adapter.NotFound},
-		{"another key", adapter.Orders, 1, tableImport{"entity_id": 2}, adapter.Invalid},
-		{"kind", adapter.Orders, 1, tableImport{"status": 3}, adapter.Invalid},
-		{"required", adapter.Orders, 1, tableImport{"store_id": nil}, adapter.Invalid},
-		{"no such customer", adapter.Orders, 1, tableImport{"customer_id": 9999}, adapter.Conflict},
-		{"products", adapter.Products, 1, tableImport{"name": "x"}, adapter.Unsupported},
-		{"customers", adapter.Customers, 1, tableImport{"email": "x"}, adapter.Unsupported},
-		{"administrators", adapter.Admins, 1, tableImport{"username": "x"}, adapter.Unsupported},
+		{"no such order", adapter.Orders, 9999, attrs{"status": "x"}, adapter.NotFound},
+		{"nothing, of none", adapter.Orders, 9999, attrs{}, adapter.NotFound},
+		{"another key", adapter.Orders, 1, attrs{"entity_id": 2}, adapter.Invalid},
+		{"kind", adapter.Orders, 1, attrs{"status": 3}, adapter.Invalid},
+		{"required", adapter.Orders, 1, attrs{"store_id": nil}, adapter.Invalid},
+		{"no such customer", adapter.Orders, 1, attrs{"customer_id": 9999}, adapter.Conflict},
+		{"products", adapter.Products, 1, attrs{"name": "x"}, adapter.Unsupported},
+		{"customers", adapter.Customers, 1, attrs{"email": "x"}, adapter.Unsupported},
+		{"administrators", adapter.Admins, 1, attrs{"username": "x"}, adapter.Unsupported},
 	} {
 		wantKind(t, c.name, amend(c.resource, c.key, c.values), c.want)
 	}
-	for r, g := range map[adapter.Resource]tableImport{
+	for r, g := range map[adapter.Resource]attrs{
 		adapter.Orders: {}, adapter.OrderItems: {"qty_shipped": "1.0000"}, adapter.OrderAddresses: {"city": "Ulm"}, adapter.Categories: {"name": "N", "is_active": 0},
 		adapter.CustomerGroups: {"name": "N"}, adapter.Websites: {"name": "N"}, adapter.Regions: {"name": "N"},
 	} {
@@ -463,7 +463,7 @@ func testAmend(t *testing.T, e sqlstore.Engine) {
 	if listed(1) == listed(3) {
 		t.Fatalf("both websites list %d products", listed(1))
 	}
-	if err := amend(adapter.Stores, 3, tableImport{"website_id": 1, "name": "Moved"}); err != nil {
+	if err := amend(adapter.Stores, 3, attrs{"website_id": 1, "name": "Moved"}); err != nil {
 		t.Fatal(err)
 	}
 	if listed(1) != listed(3) {

@@ -1,83 +1,79 @@
-// Package sqlstore is the reference adapter: it keeps the whole shop, and the
-// credentials that open it, in an SQL database: SQLite, PostgreSQL, or MySQL and
-// MariaDB.
+// Package sqlstore is the reference adapter. It stores a whole shop, and the credentials
+// for it, in an SQL database: SQLite, PostgreSQL, MySQL or MariaDB.
 //
 // # Principles
 //
-//  1. The tables are the schemas of package adapter: one table for each
-//     resource, columns named as the attributes (layout.go). Attributes that the
-//     store's configuration adds have no columns but rows in tables of values
-//     (added.go), which no statement names without them. What the columns mean
-//     beyond that is said in the migrations of SQLite; the other engines'
-//     have the same tables, with the types of the engine.
-//  2. Text is compared and sorted through columns that hold adapter.Fold of it,
-//     byte by byte, so every engine agrees with adapter.Apply. What SQL cannot
-//     do exactly as Apply does is left out of the statement and done as its rows
-//     go by (find.go); a list is Partial only where its order, or prices it is
-//     bound by, cannot be had from the statement.
-//  3. Statements are built with bound arguments only and kept prepared by their
-//     text, up to a limit.
-//  4. A write locks what it decides on before it reads it: SQLite has one
-//     connection that writes, in transactions that take the write lock at once;
-//     servers lock the record, at read committed. A transaction that others
-//     ended (a deadlock, a serialization failure) runs again, a few times, and
-//     so does one that only a unique index kept from storing a value twice: it
-//     then sees whose value that is. What belongs to a customer is locked after
-//     the customer. The pool that reads cannot write.
-//  5. Where engines differ is a field of engine, and each engine is one file
-//     (sqlite.go, postgres.go, mysql.go). Nothing else asks which one it is.
-//  6. What follows from other tables is stored only where no index can give it:
-//     the listing of products (listing.go), which changes with what it follows
-//     from, in the same transaction.
-//  7. All writes of a product, of its images and of its assignments are saves of
-//     the product (productsave.go): they lock it first, so they come one after
-//     the other, and what follows from every save follows from them. What no
-//     index can decide, whether a SKU or a file name is free, transactions decide
-//     in turn, by a row of write_lock.
-//  8. The bytes of images are files (blobs.go). A file is whole on the disk, under
-//     its name, before the transaction is committed that says so; only names that
-//     the table media_file holds are served.
-//  9. Where a backend over HTTP keeps part of the records, this is the side of package
-//     sidestore (Side): one more table is its ledger, whose entries change in one
-//     transaction with a record that is taken over from the backend.
-//  10. Secrets are sealed under the configured key and stand in no error, and
-//     neither do passwords of a DSN.
-//  11. What comes from another system comes under its ids and as it is: records by
-//     Insert, a batch in each transaction, credentials by Credentials.Import, all in
-//     one. What is here already is left alone unless the caller says otherwise, so that
-//     both can be repeated, and a dry run asks what the real one asks.
+//  1. The tables follow the schemas of package adapter: one table for each resource,
+//     with columns named as the attributes (layout.go). Attributes that the
+//     configuration adds have no columns but rows in value tables (added.go); no
+//     statement refers to those tables unless there are such attributes. The
+//     migrations of SQLite document the columns; the other engines have the same
+//     tables with types of their own.
+//  2. Text is compared and sorted by columns that hold adapter.Fold of it, byte by
+//     byte, so all engines agree with adapter.Apply. A condition that SQL cannot
+//     evaluate exactly as Apply does is left out of the statement and evaluated while
+//     the rows are read (find.go). A list is Partial only if the statement cannot
+//     produce its order or the prices that its conditions concern.
+//  3. Values are always bound as arguments, never written into a statement. Prepared
+//     statements are cached by their text, up to a limit.
+//  4. A write locks what it depends on before it reads it. SQLite has one connection
+//     that writes, in transactions that lock the database at their start; on servers a
+//     transaction locks the record, at read committed. A transaction that fails because
+//     of concurrent ones (a deadlock, a serialization failure) is retried a few times.
+//     So is one that a unique index has stopped: the retry finds the other record and
+//     reports it. What belongs to a customer is locked after the customer. The pool of
+//     readers cannot write.
+//  5. Each difference between engines is a field of engine, and each engine is one file
+//     (sqlite.go, postgres.go, mysql.go). No other code asks which engine it is.
+//  6. Derived data is stored only if no index can provide it: the product listing
+//     (listing.go), which is updated in the transaction that changes its sources.
+//  7. Every write of a product, of its images or of its assignments is a save of the
+//     product (producttx.go). It locks the product first, so these writes run one after
+//     the other, and it updates everything derived from the product. Where no unique
+//     index can decide, for the SKU and for file names, transactions lock a row of
+//     write_lock and run one after the other.
+//  8. The bytes of images are files (blobs.go). A file is complete on disk, under its
+//     name, before the transaction commits that refers to it. Only files listed in the
+//     table media_file are served.
+//  9. Side makes the database the local replica of a backend over HTTP, for package
+//     sidestore. One more table holds the ID map. A record taken over from the backend
+//     and its entry change in one transaction.
+//  10. Secrets are encrypted under the configured key. Errors contain neither secrets nor
+//     the password of a DSN.
+//  11. Data of another system is stored under its ids and unchanged: records by Insert,
+//     with a transaction for each batch, and credentials by Credentials.Import, in one
+//     transaction. Existing data is left alone unless the caller asks to replace it, so
+//     both can be repeated. A dry run executes the same queries as a real run.
 //
-// # A database of another shape
+// # A database with another schema
 //
-// Without Options.Migrate an existing database is used as it is, through views
-// that are named and shaped as the tables of the migrations. Only those that
-// calls reach need be there: stock_item for stock items, and product with
-// entity_id, created_at and updated_at for lists of them by a product's dates.
-// A view has
+// Without Options.Migrate, sqlstore uses an existing database through views that have the
+// names and columns of the tables in the migrations. Only the views that calls reach must
+// exist: stock_item for stock items, and product with entity_id, created_at and updated_at
+// for lists of stock items by the dates of their products. A view needs
 //
-//   - a column for every attribute of the schema, called as the attribute, whose
-//     key is a number that stays with the record;
-//   - for every text a second column, <attribute>_folded, with the form that
-//     adapter.Fold makes: without it the attribute can be read, but neither
-//     searched nor sorted by. UPPER without accents does for plain Latin text.
-//     It is compared byte by byte: COLLATE "C" on PostgreSQL, BINARY on SQLite,
-//     a binary string on MySQL;
-//   - for customer, customer_address and product a column nulls, which may be
-//     empty everywhere;
-//   - no column for attributes that the store's configuration adds. Only with such
-//     attributes views are needed that have a row for each value: customer_value
-//     with customer_id, customer_address_value with address_id and
-//     product_default_value with product_id, each with attribute, value and
-//     value_folded. Values are texts: digits, a decimal, a time as above. A value
-//     NULL is stored as "nothing", a value that was never stored has no row. Those
-//     of store views are rows of product_value, which has a store_id, too;
-//   - the types of the attributes' kinds: BIGINT for integers, flags included (1
-//     and 0, no booleans), DECIMAL for decimals, with no more than four places
-//     in use, TIMESTAMP(0) or DATETIME in UTC for times (on SQLite TEXT,
-//     "2006-01-02 15:04:05").
+//   - a column for every attribute of the schema, named as the attribute. The key must be
+//     a number that never changes for a record;
+//   - for every text a second column, <attribute>_folded, with the form that adapter.Fold
+//     returns. Without it the attribute can be read, but queries can neither filter nor
+//     sort by it. For plain Latin text, UPPER without accents will do. The column must
+//     compare byte by byte: COLLATE "C" on PostgreSQL, BINARY on SQLite, a binary string
+//     on MySQL;
+//   - for customer, customer_address and product a column nulls, which may be empty in
+//     every row;
+//   - no column for attributes that the configuration adds. Only such attributes require
+//     views with a row for each value: customer_value with customer_id,
+//     customer_address_value with address_id, and product_default_value with product_id,
+//     each with attribute, value and value_folded. Values are texts: digits, a decimal, a
+//     time in the form below. A stored null has a row with the value NULL; a value that
+//     was never stored has no row. Values of store views are rows of product_value, which
+//     also has a store_id;
+//   - the types of the attributes' kinds: BIGINT for integers, flags included (1 and 0,
+//     no booleans), DECIMAL with at most four decimal places in use for decimals, and
+//     TIMESTAMP(0) or DATETIME in UTC for times (on SQLite TEXT, "2006-01-02 15:04:05").
 //
-// What the backend does not keep is a constant, what it keeps otherwise an
-// expression, both with their type:
+// A view provides what the backend does not store as a constant, and what the backend
+// stores in another form as an expression, both with the right type:
 //
 //	CREATE VIEW stock_item AS SELECT
 //	  bin AS item_id,
@@ -87,9 +83,9 @@
 //	  …
 //	FROM inventory
 //
-// One table is no resource's: product_listing, store_id and product_id, which
-// tells which products shoppers may list at which store view. Of a
-// backend that has no such table the view says what decides it:
+// One table holds no resource: product_listing, with store_id and product_id, says which
+// products shoppers may list at which store view. A backend without such a table derives it
+// by a view:
 //
 //	CREATE VIEW product_listing AS SELECT store.store_id, product.entity_id AS product_id
 //	FROM product
@@ -97,28 +93,29 @@
 //	JOIN store ON store.website_id = product_website.website_id
 //	WHERE product.status = 1 AND product.visibility <> 1
 //
-// An attribute can be changed where the engine lets its column be updated: a
-// plain column of a view over one table, as qty above, or a column an INSTEAD OF
-// trigger takes care of (PostgreSQL, SQLite). Changing any other fails with kind
-// Unsupported; on SQLite the trigger decides. A text's folded column is written
-// with it, and updated_at with every change of a customer or an address. Records
-// are created and removed where the engine lets the rows of the view be, under
-// keys it gives out itself; what goes with a customer or a product is for its
-// triggers. Products are written and assigned by statements on product,
-// product_value, product_group_price, product_tier_price, product_image,
-// product_image_value, product_image_pointer, product_website, product_category
-// and stock_item, one of them at a time, and store is read; write_lock and
-// media_file have to be tables as in the migrations. A new comment is a row of
-// order_comment, and changes status and updated_at of its sales_order and updated_at
-// of the rows of order_item. A record is locked by SELECT … FOR UPDATE on the view,
-// so the view must not group, and an outer join must be a subquery as above.
+// An attribute can be changed if the engine can update its column: a plain column of a view
+// over one table, such as qty above, or a column that an INSTEAD OF trigger handles
+// (PostgreSQL, SQLite). Changing any other fails with kind Unsupported; on SQLite the
+// trigger decides. A write of a text also writes its folded column, and every change of a
+// customer or an address writes updated_at. Records can be created and deleted if the engine
+// can insert and delete rows of the view; it must generate the keys. Triggers must handle
+// everything else that goes with a customer or a product.
+//
+// Products are written and assigned by statements on product, product_value,
+// product_group_price, product_tier_price, product_image, product_image_value,
+// product_image_pointer, product_website, product_category and stock_item, each on one view,
+// and by reading store. write_lock and media_file must be tables as in the migrations. A new
+// comment inserts a row of order_comment, and updates status and updated_at of its
+// sales_order and updated_at of its rows of order_item. Records are locked by
+// SELECT … FOR UPDATE on the view, so the view must not group, and an outer join must be
+// written as a subquery as above.
 //
 // # How it is tested
 //
-// On real databases, of servers that the tests start (package sqltest): the
-// conformance suite of package adaptertest, a comparison of every table with its
-// schema and with the other engines', views over a foreign schema, and tests of
-// what the suite cannot see: migrations, loading, resets under readers and
-// writers, credentials, nonces, deadlocks, kinds of errors. Benchmarks hold Get
-// and Update against bare prepared statements, and time Load and Reset.
+// All tests use real databases; the tests start the servers (package sqltest). They run the
+// conformance suite of package adaptertest, compare every table with its schema and with the
+// tables of the other engines, and use views over another schema. Further tests cover what
+// the suite cannot see: migrations, loading, resets during reads and writes, credentials,
+// nonces, deadlocks, and kinds of errors. Benchmarks compare Get and Update with bare
+// prepared statements, and measure Load and Reset.
 package sqlstore

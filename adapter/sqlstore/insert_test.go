@@ -14,31 +14,31 @@ import (
 )
 
 // aCustomer, anAddress and anOrder are what another system has.
-func aCustomer(id int, more tableImport) tableImport {
-	return tableImport{"entity_id": id, "website_id": 1, "store_id": 1, "email": fmt.Sprintf("c%d@example.com", id), "group_id": 1, "disable_auto_group_change": 0,
+func aCustomer(id int, more attrs) attrs {
+	return attrs{"entity_id": id, "website_id": 1, "store_id": 1, "email": fmt.Sprintf("c%d@example.com", id), "group_id": 1, "disable_auto_group_change": 0,
 		"created_at": "2012-01-02 03:04:05", "updated_at": "2012-01-03 03:04:05", "firstname": "Ördög", "suffix": nil, "password_hash": "x:y"}.with(more)
 }
 
-func anAddress(id, customer int, more tableImport) tableImport {
-	return tableImport{"entity_id": id, "customer_id": customer, "created_at": "2012-01-02 03:04:05", "updated_at": "2012-01-03 03:04:05",
+func anAddress(id, customer int, more attrs) attrs {
+	return attrs{"entity_id": id, "customer_id": customer, "created_at": "2012-01-02 03:04:05", "updated_at": "2012-01-03 03:04:05",
 		"street": []string{"1", "2"}, "city": "Óbuda", "is_default_billing": 0, "is_default_shipping": 0}.with(more)
 }
 
-func anOrder(id int, more tableImport) tableImport {
-	return tableImport{"entity_id": id, "increment_id": "1000", "customer_id": nil, "store_id": 1, "state": "new", "status": "pending",
+func anOrder(id int, more attrs) attrs {
+	return attrs{"entity_id": id, "increment_id": "1000", "customer_id": nil, "store_id": 1, "state": "new", "status": "pending",
 		"created_at": "2012-01-02 03:04:05", "updated_at": "2012-01-03 03:04:05", "grand_total": "5.0000", "total_paid": nil}.with(more)
 }
 
 func anItem(id, order int) adapter.Record {
-	return tableImport{"item_id": id, "order_id": order, "created_at": "2012-01-02 03:04:05", "updated_at": "2012-01-02 03:04:05", "sku": "s", "price": "1.5000"}.record(adapter.NewSchemas().Of(adapter.OrderItems))
+	return attrs{"item_id": id, "order_id": order, "created_at": "2012-01-02 03:04:05", "updated_at": "2012-01-02 03:04:05", "sku": "s", "price": "1.5000"}.record(adapter.NewSchemas().Of(adapter.OrderItems))
 }
 
 func aComment(id, order int) adapter.Record {
-	return tableImport{"entity_id": id, "parent_id": order, "created_at": "2012-01-02 03:04:05", "is_customer_notified": 2, "is_visible_on_front": 0, "comment": nil}.record(adapter.NewSchemas().Of(adapter.OrderComments))
+	return attrs{"entity_id": id, "parent_id": order, "created_at": "2012-01-02 03:04:05", "is_customer_notified": 2, "is_visible_on_front": 0, "comment": nil}.record(adapter.NewSchemas().Of(adapter.OrderComments))
 }
 
 // whole returns an aggregate.
-func whole(r adapter.Resource, g tableImport, parts ...adapter.Record) adapter.Aggregate {
+func whole(r adapter.Resource, g attrs, parts ...adapter.Record) adapter.Aggregate {
 	return adapter.Aggregate{Record: g.record(adapter.NewSchemas().Of(r)), Parts: parts}
 }
 
@@ -105,8 +105,8 @@ func testInsert(t *testing.T, e sqlstore.Engine) {
 	}
 
 	// Nothing stays of what was there, and what it owns does.
-	insert(sqlstore.InsertOptions{}, whole(adapter.CustomerAddresses, anAddress(900, 900, tableImport{"is_default_billing": 1})), whole(adapter.CustomerAddresses, anAddress(901, 900, tableImport{"is_default_billing": 1})))
-	if got := insert(replace, whole(adapter.Customers, tableImport{"entity_id": 900, "website_id": 2, "email": "new@example.com", "group_id": 1, "disable_auto_group_change": 0,
+	insert(sqlstore.InsertOptions{}, whole(adapter.CustomerAddresses, anAddress(900, 900, attrs{"is_default_billing": 1})), whole(adapter.CustomerAddresses, anAddress(901, 900, attrs{"is_default_billing": 1})))
+	if got := insert(replace, whole(adapter.Customers, attrs{"entity_id": 900, "website_id": 2, "email": "new@example.com", "group_id": 1, "disable_auto_group_change": 0,
 		"created_at": "2012-01-02 03:04:05", "updated_at": "2012-01-03 03:04:05", "taxvat": nil})); got[0] != sqlstore.Replaced {
 		t.Errorf("replaced: %v", got)
 	}
@@ -121,7 +121,7 @@ func testInsert(t *testing.T, e sqlstore.Engine) {
 		t.Errorf("addresses: %v", addresses)
 	}
 
-	order := whole(adapter.Orders, anOrder(900, tableImport{"customer_id": 900}), anItem(900, 900), anItem(901, 900), aComment(900, 900))
+	order := whole(adapter.Orders, anOrder(900, attrs{"customer_id": 900}), anItem(900, 900), anItem(901, 900), aComment(900, 900))
 	insert(sqlstore.InsertOptions{}, order)
 	if len(stored(t, db, adapter.OrderItems)) != 2 || len(stored(t, db, adapter.OrderComments)) != 1 {
 		t.Error("parts are missing")
@@ -139,7 +139,7 @@ func testInsert(t *testing.T, e sqlstore.Engine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := tableImport{"website_id": 1, "email": "later@example.com", "group_id": 1, "disable_auto_group_change": 0, "firstname": "a", "lastname": "b"}.record(adapter.NewSchemas().Of(adapter.Customers))
+	r := attrs{"website_id": 1, "email": "later@example.com", "group_id": 1, "disable_auto_group_change": 0, "firstname": "a", "lastname": "b"}.record(adapter.NewSchemas().Of(adapter.Customers))
 	if key, err := s.Create(t.Context(), &adapter.CreateParams{Record: r}); err != nil || key <= 900 {
 		t.Errorf("the next customer is %d, %v", key, err)
 	}
@@ -160,18 +160,18 @@ func testInsertRefuses(t *testing.T, e sqlstore.Engine) {
 		kind  adapter.ErrorKind
 		field string
 	}{
-		{"no e-mail address", whole(adapter.Customers, aCustomer(901, tableImport{"email": nil})), adapter.Invalid, "email"},
-		{"an e-mail address that is taken", whole(adapter.Customers, aCustomer(901, tableImport{"email": "ÄDA@example.com"})), adapter.Conflict, "email"},
+		{"no e-mail address", whole(adapter.Customers, aCustomer(901, attrs{"email": nil})), adapter.Invalid, "email"},
+		{"an e-mail address that is taken", whole(adapter.Customers, aCustomer(901, attrs{"email": "ÄDA@example.com"})), adapter.Conflict, "email"},
 		{"no key", whole(adapter.Customers, aCustomer(0, nil)), adapter.Invalid, "entity_id"},
 		{"a key no record can have", whole(adapter.Customers, aCustomer(1<<60, nil)), adapter.Invalid, "entity_id"},
-		{"a time that is none", whole(adapter.Customers, aCustomer(901, tableImport{"dob": "yesterday"})), adapter.Invalid, "dob"},
+		{"a time that is none", whole(adapter.Customers, aCustomer(901, attrs{"dob": "yesterday"})), adapter.Invalid, "dob"},
 		{"an address of nobody", whole(adapter.CustomerAddresses, anAddress(901, 999, nil)), adapter.NotFound, "customer_id"},
-		{"an address without a customer", whole(adapter.CustomerAddresses, anAddress(901, 1, tableImport{"customer_id": nil})), adapter.Invalid, "customer_id"},
-		{"an order of nobody", whole(adapter.Orders, anOrder(901, tableImport{"customer_id": 999})), adapter.NotFound, "customer_id"},
+		{"an address without a customer", whole(adapter.CustomerAddresses, anAddress(901, 1, attrs{"customer_id": nil})), adapter.Invalid, "customer_id"},
+		{"an order of nobody", whole(adapter.Orders, anOrder(901, attrs{"customer_id": 999})), adapter.NotFound, "customer_id"},
 		{"a line of another order", whole(adapter.Orders, anOrder(901, nil), anItem(901, 1)), adapter.Invalid, "order_id"},
 		{"a line whose key is taken", whole(adapter.Orders, anOrder(901, nil), anItem(800, 901)), adapter.Conflict, "item_id"},
 		{"a part that is none of an order", whole(adapter.Orders, anOrder(901, nil), first.Record), adapter.Unsupported, ""},
-		{"a resource that is not taken", whole(adapter.Websites, tableImport{"website_id": 901}), adapter.Unsupported, ""},
+		{"a resource that is not taken", whole(adapter.Websites, attrs{"website_id": 901}), adapter.Unsupported, ""},
 		{"no record", adapter.Aggregate{}, adapter.Unsupported, ""},
 	} {
 		for _, dry := range []bool{true, false} {
