@@ -11,8 +11,9 @@ import (
 	"github.com/portico-commerce/portico/adapter/demo"
 )
 
-// addedSchemas have an attribute of every kind and scope. Two names share more
-// than an engine keeps of a name with something before it.
+// addedSchemas returns schemas with added attributes of every kind and scope. Two of
+// their names are so long that engines would truncate them to the same alias if it had
+// a prefix.
 func addedSchemas(t *testing.T) *adapter.Schemas {
 	t.Helper()
 	long := strings.Repeat("x", 62)
@@ -37,7 +38,7 @@ func addedSchemas(t *testing.T) *adapter.Schemas {
 	return schemas
 }
 
-// sample returns one of a few values of a kind: null and absent ones, too.
+// sample returns one of a few values of a kind, including null and absent.
 func sample(kind adapter.Kind, n int) adapter.Value {
 	texts := map[adapter.Kind][]string{
 		adapter.KindText:    {"Grün, bláu ", "GRUN, BLAU", "", "7"},
@@ -79,8 +80,8 @@ func addedData(t testing.TB, schemas *adapter.Schemas) *adapter.Dataset {
 	return data
 }
 
-// openAdded opens the demo store with values of added attributes, some of them of
-// store views.
+// openAdded opens the demo store with values of added attributes, some of them at store
+// views.
 func openAdded(t testing.TB, e Engine, schemas *adapter.Schemas) *DB {
 	t.Helper()
 	db, err := Open(t.Context(), Options{DSN: e.NewDSN(t), Migrate: true, Schemas: schemas})
@@ -95,7 +96,7 @@ func openAdded(t testing.TB, e Engine, schemas *adapter.Schemas) *DB {
 	return db
 }
 
-// addAdded adds values of a store view to those of the products.
+// addAdded stores values of added attributes of products at a store view.
 func addAdded(t testing.TB, db *DB, schemas *adapter.Schemas) {
 	t.Helper()
 	for at := range schemas.Of(adapter.Products).Attributes {
@@ -117,10 +118,10 @@ func addAdded(t testing.TB, db *DB, schemas *adapter.Schemas) {
 	}
 }
 
-// TestConformanceOfAddedAttributes runs the suite by the added attributes alone,
-// so that every query of them is held against adapter.Apply.
+// TestConformanceOfAddedAttributes runs the conformance suite on the added attributes
+// alone, so that every query on them is compared with adapter.Apply.
 func TestConformanceOfAddedAttributes(t *testing.T) {
-	EachEngineAtNight(t, testConformanceOfAddedAttributes)
+	EachEngineNightly(t, testConformanceOfAddedAttributes)
 }
 
 func testConformanceOfAddedAttributes(t *testing.T, e Engine) {
@@ -129,10 +130,10 @@ func testConformanceOfAddedAttributes(t *testing.T, e Engine) {
 		unsupported := map[adapter.Resource]string{}
 		for _, table := range layout(schemas) {
 			if !slices.Contains(tested, table.schema.Resource) {
-				unsupported[table.schema.Resource] = "not of this test"
+				unsupported[table.schema.Resource] = "not part of this test"
 			}
 		}
-		open := Reused(t, func(tb testing.TB) *DB { return openAdded(tb, e, schemas) }, func(tb testing.TB, db *DB) {
+		open := StoreOpener(t, func(tb testing.TB) *DB { return openAdded(tb, e, schemas) }, func(tb testing.TB, db *DB) {
 			if err := db.Reset(tb.Context(), addedData(tb, schemas)); err != nil {
 				tb.Fatal(err)
 			}
@@ -148,35 +149,35 @@ func testConformanceOfAddedAttributes(t *testing.T, e Engine) {
 	}
 	t.Run("accounts", func(t *testing.T) {
 		run(t, func(a *Adapter) adapter.Adapter {
-			return some{a, []adapter.Resource{adapter.Customers, adapter.CustomerAddresses}}
+			return resourceSubset{a, []adapter.Resource{adapter.Customers, adapter.CustomerAddresses}}
 		}, adapter.Customers, adapter.CustomerAddresses)
 	})
-	for name, b := range map[string]bounded{
+	for name, b := range map[string]restricted{
 		"default scope":  {},
 		"store view":     {storeID: 2},
 		"website values": {storeID: 2, products: adapter.ProductParams{WebsiteScope: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run(t, func(a *Adapter) adapter.Adapter { return bounded{a, b.storeID, b.products} }, adapter.Products)
+			run(t, func(a *Adapter) adapter.Adapter { return restricted{a, b.storeID, b.products} }, adapter.Products)
 		})
 	}
 }
 
-// some is an adapter of which the suite sees some resources.
-type some struct {
+// resourceSubset is an adapter that offers only some resources.
+type resourceSubset struct {
 	*Adapter
 	resources []adapter.Resource
 }
 
-func (s some) Store(r adapter.Resource) (adapter.Store, error) {
+func (s resourceSubset) Store(r adapter.Resource) (adapter.Store, error) {
 	if !slices.Contains(s.resources, r) {
 		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: "store " + string(r)}
 	}
 	return s.Adapter.Store(r)
 }
 
-// TestAddedQueriesArePushedDown shows that lists by added attributes are the
-// engine's work.
+// TestAddedQueriesArePushedDown checks that the database filters and sorts by added
+// attributes.
 func TestAddedQueriesArePushedDown(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
 		schemas := addedSchemas(t)
@@ -187,10 +188,10 @@ func TestAddedQueriesArePushedDown(t *testing.T) {
 			storeID  int64
 		}{
 			{adapter.Customers, adapter.Query{OrderBy: "my_text"}, 0},
-			{adapter.Customers, adapter.Query{OrderBy: strings.Repeat("x", 62) + "1", Where: is(strings.Repeat("x", 62)+"2", adapter.Gt, "1")}, 0},
-			{adapter.CustomerAddresses, adapter.Query{Where: is("my_text", adapter.Like, "gr%")}, 0},
+			{adapter.Customers, adapter.Query{OrderBy: strings.Repeat("x", 62) + "1", Where: where(strings.Repeat("x", 62)+"2", adapter.Gt, "1")}, 0},
+			{adapter.CustomerAddresses, adapter.Query{Where: where("my_text", adapter.Like, "gr%")}, 0},
 			{adapter.Products, adapter.Query{OrderBy: "global_decimal", Desc: true}, 0},
-			{adapter.Products, adapter.Query{OrderBy: "store_time", Where: is("website_integer", adapter.IsNull)}, 2},
+			{adapter.Products, adapter.Query{OrderBy: "store_time", Where: where("website_integer", adapter.IsNull)}, 2},
 		} {
 			result, err := db.stores[c.resource].List(t.Context(), &adapter.ListParams{Query: c.q, StoreID: c.storeID})
 			if err != nil || result.Partial || len(result.Records) == 0 {
@@ -200,19 +201,19 @@ func TestAddedQueriesArePushedDown(t *testing.T) {
 	})
 }
 
-func is(attribute string, op adapter.Op, operands ...string) []adapter.Condition {
+func where(attribute string, op adapter.Op, operands ...string) []adapter.Condition {
 	return []adapter.Condition{{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: operands}}}}
 }
 
-// TestManyAddedAttributes names more attributes in one query than a statement joins.
+// TestManyAddedAttributes queries more added attributes than one statement can join.
 func TestManyAddedAttributes(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
 		var added []adapter.AddedAttribute
-		var where []adapter.Condition
+		var conditions []adapter.Condition
 		for i := range 70 {
 			name := fmt.Sprintf("a%d", i)
 			added = append(added, adapter.AddedAttribute{Resource: adapter.Products, Name: name, Scope: adapter.ScopeStore})
-			where = append(where, is(name, adapter.Like, "%")...)
+			conditions = append(conditions, where(name, adapter.Like, "%")...)
 		}
 		schemas, err := adapter.NewSchemas().With(added...)
 		if err != nil {
@@ -220,7 +221,7 @@ func TestManyAddedAttributes(t *testing.T) {
 		}
 		db := openAdded(t, e, schemas)
 		for _, named := range []int{maxAddedJoins, maxAddedJoins + 1, 70} {
-			q := adapter.Query{Where: slices.Clone(where[:named])}
+			q := adapter.Query{Where: slices.Clone(conditions[:named])}
 			for _, a := range schemas.Of(adapter.Products).Attributes {
 				if a.Scope != adapter.ScopeGlobal && !a.Added {
 					q.Where = append(q.Where, adapter.Condition{Any: []adapter.Test{
@@ -236,9 +237,9 @@ func TestManyAddedAttributes(t *testing.T) {
 	})
 }
 
-// TestStatementsOfAddedAttributes counts the statements reads take, by the prepared
-// ones they leave behind.
-func TestStatementsOfAddedAttributes(t *testing.T) {
+// TestStatementsPerReadWithAddedAttributes counts the statements of each read by the
+// prepared statements that it adds to the cache.
+func TestStatementsPerReadWithAddedAttributes(t *testing.T) {
 	standard := adapter.NewSchemas()
 	for _, c := range []struct {
 		name    string
@@ -284,8 +285,7 @@ func list(t *testing.T, r adapter.Resource) func(*DB) error {
 	}
 }
 
-// TestAddedValuesOfManyRecords lists more records than one statement reads values
-// of.
+// TestAddedValuesOfManyRecords lists more records than one statement reads values for.
 func TestAddedValuesOfManyRecords(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
 		db := openAdded(t, e, addedSchemas(t))
@@ -298,7 +298,7 @@ func TestAddedValuesOfManyRecords(t *testing.T) {
 		execute(t, db,
 			"INSERT INTO customer_address (entity_id, customer_id, created_at, updated_at, is_default_billing, is_default_shipping) VALUES "+strings.Join(addresses, ","),
 			"INSERT INTO customer_address_value (address_id, attribute, value) VALUES "+strings.Join(values, ","))
-		result, err := db.stores[adapter.CustomerAddresses].List(t.Context(), &adapter.ListParams{Query: adapter.Query{Where: is("entity_id", adapter.GtEq, "100")}})
+		result, err := db.stores[adapter.CustomerAddresses].List(t.Context(), &adapter.ListParams{Query: adapter.Query{Where: where("entity_id", adapter.GtEq, "100")}})
 		if err != nil || len(result.Records) != many {
 			t.Fatalf("%d addresses, %v", len(result.Records), err)
 		}
@@ -310,8 +310,9 @@ func TestAddedValuesOfManyRecords(t *testing.T) {
 	})
 }
 
-// TestAddedValuesGoWithTheirRecord fills the store twice, and deletes a record.
-func TestAddedValuesGoWithTheirRecord(t *testing.T) {
+// TestDeleteRemovesAddedValues resets the store, deletes records, and checks that their
+// values are gone.
+func TestDeleteRemovesAddedValues(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
 		schemas := addedSchemas(t)
 		db := openAdded(t, e, schemas)
@@ -332,7 +333,7 @@ func TestAddedValuesGoWithTheirRecord(t *testing.T) {
 	})
 }
 
-// TestLoadRefusesAddedValues shows which values are none of their attribute's.
+// TestLoadRefusesAddedValues loads values that do not fit their attributes.
 func TestLoadRefusesAddedValues(t *testing.T) {
 	schemas := addedSchemas(t)
 	db, err := Open(t.Context(), Options{DSN: Engines()[0].NewDSN(t), Migrate: true, Schemas: schemas})
@@ -352,9 +353,9 @@ func TestLoadRefusesAddedValues(t *testing.T) {
 	}
 }
 
-// TestAddedValuesAreWritten creates and changes products and what they have of
-// added attributes, scope by scope.
-func TestAddedValuesAreWritten(t *testing.T) {
+// TestWriteAddedValues creates and updates products with added attributes in every
+// scope.
+func TestWriteAddedValues(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
 		schemas := addedSchemas(t)
 		products := openAdded(t, e, schemas).stores[adapter.Products]
@@ -404,7 +405,7 @@ func TestAddedValuesAreWritten(t *testing.T) {
 		change(2, map[string]adapter.Value{"global_text": text("x"), "website_decimal": text("2.0000"), "store_integer": adapter.IntegerValue(8)})
 		check("at a store view", "x 1.5000 7 1", "x 2.0000 7 1", "x 2.0000 8 1")
 		change(2, map[string]adapter.Value{"website_decimal": adapter.UnsetValue(), "store_integer": adapter.NullValue()})
-		check("taken away there", "x 1.5000 7 1", "x 1.5000 7 1", "x 1.5000  1")
+		check("deleted at the store view", "x 1.5000 7 1", "x 1.5000 7 1", "x 1.5000  1")
 		change(0, map[string]adapter.Value{"global_text": adapter.NullValue(), "store_integer": adapter.UnsetValue(), "store_time": text("2012-03-01 10:00:00")})
 		check("in the default scope", " 1.5000  3", " 1.5000  3", " 1.5000  3")
 		if err := products.Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {

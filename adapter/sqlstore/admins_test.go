@@ -32,7 +32,7 @@ func testAdmins(t *testing.T, e sqlstore.Engine) {
 	if next, err := db.AddAdmin(t.Context(), 0, "next", ""); err != nil || next <= given || hashOf("next") != "-" {
 		t.Errorf("id %d, %v; want one above %d, and no hash", next, err, given)
 	}
-	// Older versions gave out tokens for administrators who had never been added.
+	// Older versions created tokens for administrators who did not exist.
 	if _, err := raw.ExecContext(t.Context(), "UPDATE oauth_token SET admin_id = 500 WHERE admin_id = 1"); err != nil {
 		t.Fatal(err)
 	}
@@ -46,10 +46,10 @@ func testAdmins(t *testing.T, e sqlstore.Engine) {
 		id             adapter.Key
 		kind           adapter.ErrorKind
 	}{
-		{"an id that is taken", "another", 70, adapter.Conflict},
-		{"a name that is taken, in capitals", "GIVEN", 0, adapter.Conflict},
-		{"no name", "", 0, adapter.Invalid},
-		{"a name too long", strings.Repeat("ä", 256), 0, adapter.Invalid},
+		{"id taken", "another", 70, adapter.Conflict},
+		{"username taken, in capitals", "GIVEN", 0, adapter.Conflict},
+		{"empty username", "", 0, adapter.Invalid},
+		{"username too long", strings.Repeat("ä", 256), 0, adapter.Invalid},
 	} {
 		t.Run(refused.name, func(t *testing.T) {
 			if _, err := db.AddAdmin(t.Context(), refused.id, refused.username, ""); err == nil || adapter.KindOf(err) != refused.kind {

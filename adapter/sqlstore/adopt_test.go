@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// given are values by attribute: texts, integers, nil for null.
+// attrs are values by attribute: texts, integers, nil for null.
 type attrs map[string]any
 
 func (g attrs) record(schema *adapter.Schema) adapter.Record {
@@ -48,8 +48,8 @@ func (g attrs) with(more attrs) attrs {
 	return all
 }
 
-// taken returns a record to be adopted.
-func taken(r adapter.Resource, key adapter.Key, id, owner string, g attrs) sidestore.Adopted {
+// adopted returns a record for Side.Adopt.
+func adopted(r adapter.Resource, key adapter.Key, id, owner string, g attrs) sidestore.Adopted {
 	return sidestore.Adopted{
 		Entry: sidestore.Entry{Resource: r, Key: key, ID: id, Tag: "t", Base: []byte("{}")},
 		Owner: owner, Record: g.record(adapter.NewSchemas().Of(r)),
@@ -128,7 +128,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 	entry := func(r adapter.Resource, key adapter.Key) sidestore.Entry {
 		t.Helper()
 		found, err := side.Entries(ctx, r, []adapter.Key{key})
-		if len(entered(t, found, err)) != 1 {
+		if len(withoutTimes(t, found, err)) != 1 {
 			t.Fatalf("%s %d has %d entries", r, key, len(found))
 		}
 		return found[0]
@@ -141,10 +141,10 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 			"tier_price":  []attrs{{"website_id": 0, "cust_group": 32000, "price": "7.0000", "price_qty": "10.0000"}, {"website_id": 0, "cust_group": 1, "price": "6.0000", "price_qty": "20.0000"}},
 		})
 		keys := adopt(
-			taken(adapter.Products, 500, "prod_1", "", product),
-			taken(adapter.StockItems, 600, "inv_1", "product_id", aStockItem()),
-			taken(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1}),
-			taken(adapter.ProductCategories, 0, "", "product_id", attrs{"category_id": 3, "position": 4}),
+			adopted(adapter.Products, 500, "prod_1", "", product),
+			adopted(adapter.StockItems, 600, "inv_1", "product_id", aStockItem()),
+			adopted(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1}),
+			adopted(adapter.ProductCategories, 0, "", "product_id", attrs{"category_id": 3, "position": 4}),
 		)
 		if len(keys) != 4 || keys[0] != 500 || keys[1] != 600 || keys[2] <= 0 || keys[3] <= 0 {
 			t.Fatalf("keys %v", keys)
@@ -157,7 +157,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		if g, tiers, items := got.Get("group_price").Records(), got.Get("tier_price").Records(), got.Get("stock_item").Records(); len(g) != 1 || len(tiers) != 2 || len(items) != 1 {
 			t.Errorf("%d group prices, %d tier prices, %d stock items", len(g), len(tiers), len(items))
 		}
-		// As it is: a product without stock of its own is not put out of stock.
+		// Adopt derives nothing: the item stays as given.
 		show(get(adapter.StockItems, 600, adapter.GetParams{}), attrs{"product_id": 500, "qty": "7.0000", "is_in_stock": 0, "stock_status_changed_auto": 0})
 		show(get(adapter.ProductCategories, keys[3], adapter.GetParams{}), attrs{"product_id": 500, "position": 4})
 		listed, err := storeOf(t, side, adapter.Products).List(ctx, &adapter.ListParams{
@@ -179,44 +179,44 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 			t.Errorf("entry of a part %+v", got)
 		}
 
-		// What comes later gets later keys.
+		// Records created later get greater keys.
 		created, err := storeOf(t, side, adapter.Products).Create(ctx, &adapter.CreateParams{Record: aProduct("krug-2").record(got.Schema)})
 		if err != nil || created <= 500 {
 			t.Errorf("the next product is %d, %v", created, err)
 		}
-		next := adopt(taken(adapter.Products, 0, "prod_3", "", aProduct("krug-3")), taken(adapter.StockItems, 0, "", "product_id", aStockItem()))
+		next := adopt(adopted(adapter.Products, 0, "prod_3", "", aProduct("krug-3")), adopted(adapter.StockItems, 0, "", "product_id", aStockItem()))
 		if next[0] <= created || next[1] <= 600 {
 			t.Errorf("the next keys are %v", next)
 		}
-		// An earlier key that is free may be given, and counts nothing back.
-		adopt(taken(adapter.Products, 400, "prod_4", "", aProduct("krug-4")))
-		if last := adopt(taken(adapter.Products, 0, "prod_5", "", aProduct("krug-5"))); last[0] <= next[0] {
+		// A free smaller key can be used, and does not move the counter back.
+		adopt(adopted(adapter.Products, 400, "prod_4", "", aProduct("krug-4")))
+		if last := adopt(adopted(adapter.Products, 0, "prod_5", "", aProduct("krug-5"))); last[0] <= next[0] {
 			t.Errorf("product %d after %d", last[0], next[0])
 		}
 	})
 	t.Run("customer and order", func(t *testing.T) {
 		customer := attrs{"website_id": 1, "email": "Neue@example.com", "group_id": 1, "store_id": 1, "disable_auto_group_change": 0, "firstname": "Zoë"}
 		address := attrs{"street": []string{"one", "two"}, "city": "Köln", "is_default_billing": 1, "is_default_shipping": 0}
-		keys := adopt(taken(adapter.Customers, 0, "cus_1", "", customer), taken(adapter.CustomerAddresses, 0, "addr_1", "customer_id", address), taken(adapter.CustomerAddresses, 0, "addr_2", "customer_id", address.with(attrs{"is_default_billing": 0})))
+		keys := adopt(adopted(adapter.Customers, 0, "cus_1", "", customer), adopted(adapter.CustomerAddresses, 0, "addr_1", "customer_id", address), adopted(adapter.CustomerAddresses, 0, "addr_2", "customer_id", address.with(attrs{"is_default_billing": 0})))
 		if got := get(adapter.CustomerAddresses, keys[1], adapter.GetParams{OwnerID: int64(keys[0])}); len(got.Get("street").Texts()) != 2 {
 			t.Errorf("street %q", got.Get("street").Texts())
 		}
 		order := attrs{"increment_id": "1000", "customer_id": int(keys[0]), "store_id": 1, "status": "pending", "created_at": "2024-01-01 00:00:00", "updated_at": "2024-01-01 00:00:00", "grand_total": "5.0000", "total_paid": nil}
 		line := attrs{"sku": "krug-1", "qty_ordered": "1.0000", "created_at": "2024-01-01 00:00:00", "updated_at": "2024-01-01 00:00:00"}
 		orderKeys := adopt(
-			taken(adapter.Orders, 70000, "ord_1", "", order),
-			taken(adapter.OrderItems, 0, "li_1", "order_id", line), taken(adapter.OrderItems, 0, "li_2", "order_id", line),
-			taken(adapter.OrderAddresses, 0, "oa_1", "parent_id", attrs{"address_type": "billing", "city": "Köln"}),
+			adopted(adapter.Orders, 70000, "ord_1", "", order),
+			adopted(adapter.OrderItems, 0, "li_1", "order_id", line), adopted(adapter.OrderItems, 0, "li_2", "order_id", line),
+			adopted(adapter.OrderAddresses, 0, "oa_1", "parent_id", attrs{"address_type": "billing", "city": "Köln"}),
 		)
 		show(get(adapter.Orders, 70000, adapter.GetParams{OwnerID: int64(keys[0])}), attrs{"status": "pending", "grand_total": "5.0000", "customer_id": keys[0]})
 		show(get(adapter.OrderItems, orderKeys[2], adapter.GetParams{}), attrs{"order_id": 70000})
 		show(get(adapter.OrderAddresses, orderKeys[3], adapter.GetParams{}), attrs{"parent_id": 70000, "city": "Köln"})
-		if next := adopt(taken(adapter.Orders, 0, "ord_2", "", order)); next[0] <= 70000 {
+		if next := adopt(adopted(adapter.Orders, 0, "ord_2", "", order)); next[0] <= 70000 {
 			t.Errorf("the next order is %d", next[0])
 		}
 
-		// A line that came later.
-		late := taken(adapter.OrderItems, 0, "li_3", "order_id", line)
+		// An item added to an existing order.
+		late := adopted(adapter.OrderItems, 0, "li_3", "order_id", line)
 		late.Entry.Root, late.Entry.Owner = adapter.Orders, 70000
 		lateKeys := adopt(late)
 		show(get(adapter.OrderItems, lateKeys[0], adapter.GetParams{}), attrs{"order_id": 70000})
@@ -225,14 +225,14 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		}
 	})
 	t.Run("late website", func(t *testing.T) {
-		key := adopt(taken(adapter.Products, 0, "prod_6", "", aProduct("krug-6")))[0]
-		late := taken(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1})
+		key := adopt(adopted(adapter.Products, 0, "prod_6", "", aProduct("krug-6")))[0]
+		late := adopted(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1})
 		late.Entry.Root, late.Entry.Owner = adapter.Products, key
 		adopt(late)
 		get(adapter.Products, key, adapter.GetParams{StoreID: 1, Products: adapter.ProductParams{Listed: true}})
 	})
 	t.Run("fixtures", func(t *testing.T) {
-		store := adopt(taken(adapter.Stores, 0, "st_1", "", attrs{"website_id": 1, "code": "neu", "name": "Neu"}))[0]
+		store := adopt(adopted(adapter.Stores, 0, "st_1", "", attrs{"website_id": 1, "code": "neu", "name": "Neu"}))[0]
 		get(adapter.Products, 500, adapter.GetParams{StoreID: int64(store), Products: adapter.ProductParams{Listed: true}})
 	})
 	t.Run("refused", func(t *testing.T) {
@@ -240,16 +240,16 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 			a.Entry.Root, a.Entry.Owner = root, owner
 			return a
 		}
-		// Taken ones, from above.
+		// Keys, ids and values that the subtests above have used.
 		product := func(key adapter.Key, id, sku string) sidestore.Adopted {
-			return taken(adapter.Products, key, id, "", aProduct(sku))
+			return adopted(adapter.Products, key, id, "", aProduct(sku))
 		}
-		website := taken(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1})
+		website := adopted(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1})
 		count := func() (n int) {
 			for _, r := range []adapter.Resource{adapter.Products, adapter.ProductWebsites, adapter.StockItems, adapter.Customers, adapter.OrderItems} {
 				n += len(all(t, side, r))
 				entries, err := side.Walk(ctx, r, 0, 1000)
-				n += len(entered(t, entries, err))
+				n += len(withoutTimes(t, entries, err))
 			}
 			return n
 		}
@@ -262,25 +262,25 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 			{"key", []sidestore.Adopted{product(500, "p", "s")}, adapter.Conflict},
 			{"id", []sidestore.Adopted{product(0, "prod_1", "s")}, adapter.Conflict},
 			{"SKU", []sidestore.Adopted{product(0, "p", "KRUG-1")}, adapter.Conflict},
-			{"key of a part", []sidestore.Adopted{product(0, "p", "s"), taken(adapter.StockItems, 600, "", "product_id", aStockItem())}, adapter.Conflict},
-			{"id of a part", []sidestore.Adopted{product(0, "p", "s"), taken(adapter.StockItems, 0, "inv_1", "product_id", aStockItem())}, adapter.Conflict},
-			{"two of one", []sidestore.Adopted{product(0, "p", "s"), website, website}, adapter.Conflict},
-			{"one that is there", []sidestore.Adopted{owned(website, adapter.Products, 500)}, adapter.Conflict},
-			{"no such website", []sidestore.Adopted{product(0, "p", "s"), taken(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 99})}, adapter.Conflict},
-			{"e-mail", []sidestore.Adopted{taken(adapter.Customers, 0, "c", "", attrs{"website_id": 1, "email": "neue@EXAMPLE.com", "group_id": 1, "disable_auto_group_change": 0})}, adapter.Conflict},
-			{"image", []sidestore.Adopted{taken(adapter.ProductImages, 0, "i", "", attrs{"product_id": 500})}, adapter.Unsupported},
-			{"required value", []sidestore.Adopted{taken(adapter.Products, 0, "p", "", attrs{"sku": "s"})}, adapter.Invalid},
-			{"kind of a value", []sidestore.Adopted{taken(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"price": 3}))}, adapter.Invalid},
-			{"stock item inside", []sidestore.Adopted{taken(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"stock_item": []attrs{{}}}))}, adapter.Invalid},
-			{"of another table", []sidestore.Adopted{taken(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"default_url_key": "k"}))}, adapter.Invalid},
+			{"key of a part", []sidestore.Adopted{product(0, "p", "s"), adopted(adapter.StockItems, 600, "", "product_id", aStockItem())}, adapter.Conflict},
+			{"id of a part", []sidestore.Adopted{product(0, "p", "s"), adopted(adapter.StockItems, 0, "inv_1", "product_id", aStockItem())}, adapter.Conflict},
+			{"same assignment twice", []sidestore.Adopted{product(0, "p", "s"), website, website}, adapter.Conflict},
+			{"existing assignment", []sidestore.Adopted{owned(website, adapter.Products, 500)}, adapter.Conflict},
+			{"no such website", []sidestore.Adopted{product(0, "p", "s"), adopted(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 99})}, adapter.Conflict},
+			{"e-mail", []sidestore.Adopted{adopted(adapter.Customers, 0, "c", "", attrs{"website_id": 1, "email": "neue@EXAMPLE.com", "group_id": 1, "disable_auto_group_change": 0})}, adapter.Conflict},
+			{"image", []sidestore.Adopted{adopted(adapter.ProductImages, 0, "i", "", attrs{"product_id": 500})}, adapter.Unsupported},
+			{"required value", []sidestore.Adopted{adopted(adapter.Products, 0, "p", "", attrs{"sku": "s"})}, adapter.Invalid},
+			{"value of another kind", []sidestore.Adopted{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"price": 3}))}, adapter.Invalid},
+			{"nested stock item", []sidestore.Adopted{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"stock_item": []attrs{{}}}))}, adapter.Invalid},
+			{"attribute of another table", []sidestore.Adopted{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"default_url_key": "k"}))}, adapter.Invalid},
 			{"key below 1", []sidestore.Adopted{product(-1, "p", "s")}, adapter.Invalid},
-			{"key that leaves none", []sidestore.Adopted{product(1<<53, "p", "s")}, adapter.Invalid},
+			{"key too large", []sidestore.Adopted{product(1<<53, "p", "s")}, adapter.Invalid},
 			{"no root", []sidestore.Adopted{website}, adapter.Invalid},
-			{"gone root", []sidestore.Adopted{owned(website, adapter.Products, 9999)}, adapter.Invalid},
-			{"root of no resource", []sidestore.Adopted{owned(website, "rubbish", 1)}, adapter.Invalid},
+			{"root that does not exist", []sidestore.Adopted{owned(website, adapter.Products, 9999)}, adapter.Invalid},
+			{"root of an unknown resource", []sidestore.Adopted{owned(website, "rubbish", 1)}, adapter.Invalid},
 			{"two roots", []sidestore.Adopted{product(0, "p", "s"), product(0, "q", "t")}, adapter.Invalid},
-			{"parts of two", []sidestore.Adopted{owned(website, adapter.Products, 400), owned(website, adapter.Products, 500)}, adapter.Invalid},
-			{"owner that is none", []sidestore.Adopted{product(0, "p", "s"), taken(adapter.ProductWebsites, 0, "", "rubbish", attrs{"website_id": 1})}, adapter.Invalid},
+			{"parts of two roots", []sidestore.Adopted{owned(website, adapter.Products, 400), owned(website, adapter.Products, 500)}, adapter.Invalid},
+			{"unknown owner attribute", []sidestore.Adopted{product(0, "p", "s"), adopted(adapter.ProductWebsites, 0, "", "rubbish", attrs{"website_id": 1})}, adapter.Invalid},
 			{"long id", []sidestore.Adopted{product(0, fmt.Sprintf("%256d", 1), "s")}, adapter.Invalid},
 		} {
 			keys, err := side.Adopt(ctx, c.records)
@@ -295,7 +295,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 	})
 }
 
-// TestAdoptAdded takes over values of attributes that the configuration adds.
+// TestAdoptAdded adopts a record with attributes that the configuration adds.
 func TestAdoptAdded(t *testing.T) {
 	sqlstore.EachEngine(t, testAdoptAdded)
 }
@@ -311,9 +311,9 @@ func testAdoptAdded(t *testing.T, e sqlstore.Engine) {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	side := db.Side()
-	with := taken(adapter.Products, 7, "p7", "", aProduct("a"))
+	with := adopted(adapter.Products, 7, "p7", "", aProduct("a"))
 	with.Record = aProduct("a").with(attrs{"season": "Été"}).record(schemas.Of(adapter.Products))
-	for _, a := range []sidestore.Adopted{with, taken(adapter.Products, 0, "p8", "", aProduct("b"))} {
+	for _, a := range []sidestore.Adopted{with, adopted(adapter.Products, 0, "p8", "", aProduct("b"))} {
 		if _, err := side.Adopt(t.Context(), []sidestore.Adopted{a}); err != nil {
 			t.Fatal(err)
 		}
@@ -324,18 +324,18 @@ func testAdoptAdded(t *testing.T, e sqlstore.Engine) {
 	}
 }
 
-// TestAdoptMeanwhile takes over records whose keys are just ahead of those that
-// others are given. On MariaDB a counter passes a given key a moment after its row is
-// there, so that a new record may have to give way.
-func TestAdoptMeanwhile(t *testing.T) {
+// TestAdoptDuringCreates adopts records under keys just above those that concurrent
+// creates get. On MariaDB a counter passes an explicit key shortly after its row is
+// inserted, so a create may get the same key and fail.
+func TestAdoptDuringCreates(t *testing.T) {
 	for _, e := range sqlstore.Engines() {
 		if e.Name != "mariadb" {
-			t.Run(e.Name, func(t *testing.T) { testAdoptMeanwhile(t, e) })
+			t.Run(e.Name, func(t *testing.T) { testAdoptDuringCreates(t, e) })
 		}
 	}
 }
 
-func testAdoptMeanwhile(t *testing.T, e sqlstore.Engine) {
+func testAdoptDuringCreates(t *testing.T, e sqlstore.Engine) {
 	const each = 20
 	ctx, side := t.Context(), openDemo(t, e).Side()
 	customers := storeOf(t, side, adapter.Customers)
@@ -360,8 +360,8 @@ func testAdoptMeanwhile(t *testing.T, e sqlstore.Engine) {
 		for n := range each {
 			id := fmt.Sprint("cus_", n)
 			ahead := <-seen + 3
-			keys, err := side.Adopt(ctx, []sidestore.Adopted{taken(adapter.Customers, ahead, id, "", customer(id+"@example.com"))})
-			if err != nil && adapter.KindOf(err) != adapter.Conflict { // somebody has come to it
+			keys, err := side.Adopt(ctx, []sidestore.Adopted{adopted(adapter.Customers, ahead, id, "", customer(id+"@example.com"))})
+			if err != nil && adapter.KindOf(err) != adapter.Conflict { // a create has taken the key
 				t.Error(err)
 			}
 			if err == nil && keys[0] != ahead {
@@ -399,7 +399,7 @@ func testAmend(t *testing.T, e sqlstore.Engine) {
 		t.Fatal(err)
 	}
 	changes := attrs{"entity_id": 1, "status": "Erledigt-ä", "grand_total": "12.5000", "total_paid": nil, "updated_at": "2030-01-02 03:04:05"}
-	for range 2 { // the second time nothing differs
+	for range 2 { // the second call changes nothing
 		if err := amend(adapter.Orders, 1, changes); err != nil {
 			t.Fatal(err)
 		}
@@ -431,7 +431,7 @@ func testAmend(t *testing.T, e sqlstore.Engine) {
 		want     adapter.ErrorKind
 	}{
 		{"no such order", adapter.Orders, 9999, attrs{"status": "x"}, adapter.NotFound},
-		{"nothing, of none", adapter.Orders, 9999, attrs{}, adapter.NotFound},
+		{"no values, no such order", adapter.Orders, 9999, attrs{}, adapter.NotFound},
 		{"another key", adapter.Orders, 1, attrs{"entity_id": 2}, adapter.Invalid},
 		{"kind", adapter.Orders, 1, attrs{"status": 3}, adapter.Invalid},
 		{"required", adapter.Orders, 1, attrs{"store_id": nil}, adapter.Invalid},
@@ -451,7 +451,7 @@ func testAmend(t *testing.T, e sqlstore.Engine) {
 		}
 	}
 
-	// A store view of another website lists other products.
+	// Moving a store view to another website changes its product listing.
 	listed := func(store int64) int64 {
 		t.Helper()
 		found, err := storeOf(t, side, adapter.Products).List(ctx, &adapter.ListParams{StoreID: store, Products: adapter.ProductParams{Listed: true}, Count: true})

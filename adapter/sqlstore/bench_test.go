@@ -25,9 +25,9 @@ func eachEngine(b *testing.B, benchmark func(b *testing.B, dsn string, db *sqlst
 	}
 }
 
-// comparePairs runs ours and floor in turn, in short slices, and reports the
-// time of each and the median of the pairs' ratios.
-func comparePairs(b *testing.B, ours, floor func() error) {
+// reportRatio runs ours and floor alternately in short slices. It reports the time of
+// each and the median ratio.
+func reportRatio(b *testing.B, ours, floor func() error) {
 	b.Helper()
 	const slice, pairs = 100 * time.Millisecond, 11
 	run := func(call func() error) (each time.Duration) {
@@ -40,7 +40,7 @@ func comparePairs(b *testing.B, ours, floor func() error) {
 		}
 		return time.Since(begin) / time.Duration(calls)
 	}
-	run(ours) // warm
+	run(ours) // warm up
 	run(floor)
 	var oursNS, floorNS, ratios []float64
 	for range pairs {
@@ -59,8 +59,8 @@ func comparePairs(b *testing.B, ours, floor func() error) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkGet reads one stock item: through the store, and by a bare prepared
-// statement that scans the same columns.
+// BenchmarkGet reads one stock item through the store, and by a bare prepared statement
+// that scans the same columns.
 func BenchmarkGet(b *testing.B) {
 	eachEngine(b, func(b *testing.B, dsn string, db *sqlstore.DB) {
 		s := stock(b, db)
@@ -78,7 +78,7 @@ func BenchmarkGet(b *testing.B) {
 		for i := range into {
 			into[i] = new(any)
 		}
-		comparePairs(b, func() error {
+		reportRatio(b, func() error {
 			_, err := s.Get(b.Context(), &adapter.GetParams{Key: 1})
 			return err
 		}, func() error {
@@ -87,14 +87,13 @@ func BenchmarkGet(b *testing.B) {
 	})
 }
 
-// BenchmarkUpdate changes the quantity of one stock item: through the store, and
-// by a transaction of two bare prepared statements, one that locks and one that
-// writes.
+// BenchmarkUpdate changes the quantity of one stock item through the store, and by a
+// transaction of two bare prepared statements, one that locks and one that writes.
 func BenchmarkUpdate(b *testing.B) {
 	eachEngine(b, func(b *testing.B, dsn string, db *sqlstore.DB) {
 		s := stock(b, db)
 		raw := sqlstore.Raw(b, dsn)
-		lock, err := raw.PrepareContext(b.Context(), "SELECT qty FROM stock_item WHERE item_id = 2"+sqlstore.Lock(b, dsn))
+		lock, err := raw.PrepareContext(b.Context(), "SELECT qty FROM stock_item WHERE item_id = 2"+sqlstore.LockClause(b, dsn))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -103,7 +102,7 @@ func BenchmarkUpdate(b *testing.B) {
 			b.Fatal(err)
 		}
 		quantities, i := []string{"5.0000", "6.0000"}, 0
-		comparePairs(b, func() error {
+		reportRatio(b, func() error {
 			return s.Update(b.Context(), &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
 				i++
 				change := adapter.NewRecord(current.Schema)
@@ -140,8 +139,8 @@ func BenchmarkList(b *testing.B) {
 	})
 }
 
-// BenchmarkNonce uses one nonce after the other, as signed calls do: what a replica
-// without Redis adds to the verification of a signature.
+// BenchmarkNonce uses a fresh nonce for each call, as verifying a signature does in a
+// process without Redis.
 func BenchmarkNonce(b *testing.B) {
 	eachEngine(b, func(b *testing.B, _ string, db *sqlstore.DB) {
 		c, n := db.Credentials(), 0
@@ -154,7 +153,7 @@ func BenchmarkNonce(b *testing.B) {
 	})
 }
 
-// BenchmarkReset puts the demo store back in place.
+// BenchmarkReset resets the demo store.
 func BenchmarkReset(b *testing.B) {
 	eachEngine(b, func(b *testing.B, _ string, db *sqlstore.DB) {
 		for b.Loop() {

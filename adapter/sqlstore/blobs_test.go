@@ -25,7 +25,7 @@ func TestValidBlobName(t *testing.T) {
 	}
 }
 
-// FuzzValidBlobName: a valid name is a place below the folder, and nowhere else.
+// FuzzValidBlobName checks that a valid name is a path below the folder.
 func FuzzValidBlobName(f *testing.F) {
 	for _, name := range []string{"f/r/front.png", "../x", "a/./b", "a/b/", "a//b", "C:/b"} {
 		f.Add(name)
@@ -66,7 +66,7 @@ func TestBlobs(t *testing.T) {
 		}
 	}
 	publish("f/r/front.png", "one")
-	publish("f/r/front.png", "two") // over what a write that was cut short has left
+	publish("f/r/front.png", "two") // replaces the remains of an interrupted write
 	publish("f/o/o.png", "three")
 	unnamed, err := b.add([]byte("four"))
 	if err != nil {
@@ -85,8 +85,8 @@ func TestBlobs(t *testing.T) {
 	}
 }
 
-// TestAbandonedBlobs opens a folder in which writes were cut short.
-func TestAbandonedBlobs(t *testing.T) {
+// TestOpenRemovesTempFiles opens a folder with files of interrupted writes.
+func TestOpenRemovesTempFiles(t *testing.T) {
 	b, err := openBlobStore(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestAbandonedBlobs(t *testing.T) {
 	}
 }
 
-func TestNoBlobs(t *testing.T) {
+func TestBlobsWithoutFolder(t *testing.T) {
 	b, err := openBlobStore("")
 	if err != nil {
 		t.Fatal(err)
@@ -120,20 +120,20 @@ func TestNoBlobs(t *testing.T) {
 		t.Error("a file was added without a folder")
 	}
 	file := filepath.Join(t.TempDir(), "file")
-	createEmpty(t, file)
+	createEmptyFile(t, file)
 	if _, err := openBlobStore(file); err == nil {
 		t.Error("a file was opened as a folder")
 	}
 }
 
-func createEmpty(t *testing.T, path string) {
+func createEmptyFile(t *testing.T, path string) {
 	t.Helper()
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// names returns the names of all files that are published, listed or not.
+// names returns the names of all published files, whether media_file lists them or not.
 func (b *blobStore) names() ([]string, error) {
 	var names []string
 	err := filepath.WalkDir(b.directory, func(path string, entry fs.DirEntry, err error) error {

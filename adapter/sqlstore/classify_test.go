@@ -46,7 +46,7 @@ func testClassify(t *testing.T, e Engine) {
 	}
 	for _, c := range []struct {
 		name, statement string
-		lax             bool // SQLite allows it
+		lax             bool // SQLite accepts it
 		want            adapter.ErrorKind
 	}{
 		{"unique", "INSERT INTO owner VALUES (2, 'a', 1, 0)", false, adapter.Conflict},
@@ -82,7 +82,7 @@ func testClassify(t *testing.T, e Engine) {
 	}
 }
 
-// connection takes a connection out of a pool until the test ends.
+// connection reserves a connection of a pool until the test ends.
 func connection(t *testing.T, pool *sql.DB) *sql.Conn {
 	t.Helper()
 	c, err := pool.Conn(t.Context())
@@ -93,7 +93,8 @@ func connection(t *testing.T, pool *sql.DB) *sql.Conn {
 	return c
 }
 
-// testLocked waits in vain for a record another transaction has locked.
+// testLocked waits for a record that another transaction has locked until the wait
+// times out.
 func testLocked(t *testing.T, engine *engine, raw *sql.DB) {
 	tx, err := raw.BeginTx(t.Context(), nil)
 	if err != nil {
@@ -118,7 +119,7 @@ func testLocked(t *testing.T, engine *engine, raw *sql.DB) {
 	}
 }
 
-// testKilled uses a connection that the server has ended.
+// testKilled uses a connection that the server has closed.
 func testKilled(t *testing.T, engine *engine, raw *sql.DB) {
 	id, kill := "SELECT pg_backend_pid()", "SELECT pg_terminate_backend(?)"
 	if !engine.numberedParameters {
@@ -138,7 +139,7 @@ func testKilled(t *testing.T, engine *engine, raw *sql.DB) {
 	}
 }
 
-// testTooMany connects as a user who may have one connection, twice.
+// testTooMany connects twice as a user who may have one connection.
 func testTooMany(t *testing.T, engine *engine, raw *sql.DB, dsn string) {
 	create, user := "CREATE ROLE few LOGIN CONNECTION LIMIT 1", "portico@"
 	if !engine.numberedParameters {
@@ -162,7 +163,7 @@ func testTooMany(t *testing.T, engine *engine, raw *sql.DB, dsn string) {
 	}
 }
 
-// TestConnectionLost tells the way to the server from the server.
+// TestConnectionLost distinguishes errors of the connection from errors of the server.
 func TestConnectionLost(t *testing.T) {
 	for _, e := range []*engine{postgresEngine(), mysqlEngine()} {
 		if kind, again := e.classify(io.ErrUnexpectedEOF); kind != adapter.Unavailable || again {
@@ -171,7 +172,7 @@ func TestConnectionLost(t *testing.T) {
 	}
 }
 
-// TestRetryGivesUp lets a transaction lose every time.
+// TestRetryGivesUp runs a transaction that always fails because of concurrent ones.
 func TestRetryGivesUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		engine *engine
@@ -201,8 +202,9 @@ func TestRetryGivesUp(t *testing.T) {
 	}
 }
 
-// TestDeadlock lets two transactions lock two records in opposite order: the
-// server ends one, which is run again. In a file one transaction writes at a time.
+// TestDeadlock lets two transactions lock two records in opposite order. The server
+// stops one, which is then retried. SQLite is left out, as it runs one writing
+// transaction at a time.
 func TestDeadlock(t *testing.T) {
 	EachServer(t, func(t *testing.T, e Engine) {
 		db := openTest(t, e)

@@ -8,8 +8,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// TestPushDown says which conditions SQL does, so that a list does not come to
-// look at every record unseen.
+// TestPushDown fixes which conditions SQL evaluates, so that a change cannot silently
+// make lists read every record.
 func TestPushDown(t *testing.T) {
 	EachEngine(t, testPushDown)
 }
@@ -41,10 +41,9 @@ func testPushDown(t *testing.T, e Engine) {
 	}
 }
 
-// TestMarksArePushedDown begins lists in every order SQL has behind values of
-// every kind, so that a deep page does not become a read of the whole table
-// unseen.
-func TestMarksArePushedDown(t *testing.T) {
+// TestPageMarksArePushedDown starts lists after marks in every order and with values of
+// every kind, so that a change cannot silently make deep pages read the whole table.
+func TestPageMarksArePushedDown(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
 		db := openTest(t, e)
 		values := map[adapter.Kind]string{
@@ -68,9 +67,9 @@ func TestMarksArePushedDown(t *testing.T) {
 	})
 }
 
-// TestMarksEnterAnIndex: behind a mark nothing is read of what lies before it, in
-// both directions.
-func TestMarksEnterAnIndex(t *testing.T) {
+// TestPageMarksUseAnIndex checks that a list after a mark reads nothing before the
+// mark, in both directions.
+func TestPageMarksUseAnIndex(t *testing.T) {
 	db := openTest(t, Engines()[0])
 	table := db.table(adapter.Products)
 	for _, c := range []struct {
@@ -101,8 +100,8 @@ func TestMarksEnterAnIndex(t *testing.T) {
 	}
 }
 
-// TestTextConditions compares text conditions and orders with adapter.Apply on
-// the products, until their store can be tested as a whole.
+// TestTextConditions compares text conditions and orders on products with
+// adapter.Apply.
 func TestTextConditions(t *testing.T) {
 	EachEngine(t, testTextConditions)
 }
@@ -119,7 +118,7 @@ func testTextConditions(t *testing.T, e Engine) {
 		for _, attribute := range []string{"type_id", "sku", "name"} {
 			r.Set(attribute, adapter.TextValue(name))
 		}
-		// Longer than what a database compares of a text when it is not told to.
+		// Longer than the prefix that some databases compare by default.
 		r.Set("description", adapter.TextValue(strings.Repeat("é", 5000)+name))
 		for _, attribute := range []string{"created_at", "updated_at"} {
 			r.Set(attribute, adapter.TextValue("2012-01-01 00:00:00"))

@@ -7,8 +7,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// TestResetCounters: after a reset new keys go on after those of the data set,
-// whatever was there before.
+// TestResetCounters checks that new keys follow those of the data set after a reset,
+// regardless of earlier keys.
 func TestResetCounters(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
 		db := openTest(t, e)

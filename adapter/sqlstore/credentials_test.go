@@ -97,10 +97,10 @@ func testAddRefuses(t *testing.T, e sqlstore.Engine) {
 		{"unknown consumer", adapter.Token{ConsumerID: 99, AdminID: 1}, adapter.NotFound},
 		{"unknown customer", adapter.Token{ConsumerID: 1, CustomerID: 99}, adapter.NotFound},
 		{"unknown administrator", adapter.Token{ConsumerID: 1, AdminID: 99}, adapter.NotFound},
-		{"nobody's", adapter.Token{ConsumerID: 1}, adapter.Invalid},
+		{"no owner", adapter.Token{ConsumerID: 1}, adapter.Invalid},
 		{"two owners", adapter.Token{ConsumerID: 1, AdminID: 1, CustomerID: 1}, adapter.Invalid},
-		{"short", adapter.Token{ConsumerID: 1, AdminID: 1, Token: "abc"}, adapter.Invalid},
-		{"taken", adapter.Token{ConsumerID: 1, AdminID: 1, Token: strings.ToUpper(taken.Tokens[0].Token)}, adapter.Conflict},
+		{"token too short", adapter.Token{ConsumerID: 1, AdminID: 1, Token: "abc"}, adapter.Invalid},
+		{"token taken", adapter.Token{ConsumerID: 1, AdminID: 1, Token: strings.ToUpper(taken.Tokens[0].Token)}, adapter.Conflict},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if _, err := c.AddToken(t.Context(), tc.token); adapter.KindOf(err) != tc.want || err == nil {
@@ -116,7 +116,7 @@ func testAddRefuses(t *testing.T, e sqlstore.Engine) {
 	}
 }
 
-// TestSecretsAtRest opens one file under several keys.
+// TestSecretsAtRest opens one file under several secret keys.
 func TestSecretsAtRest(t *testing.T) {
 	sqlstore.EachEngine(t, testSecretsAtRest)
 }
@@ -169,7 +169,7 @@ func testSecretsAtRest(t *testing.T, e sqlstore.Engine) {
 	if !strings.HasPrefix(stored, "v1:") || strings.Contains(stored, secret) {
 		t.Errorf("stored as %q", stored)
 	}
-	// A sealed secret belongs to its row.
+	// An encrypted secret copied to another row does not open.
 	if _, err := raw.ExecContext(t.Context(), "UPDATE oauth_consumer SET secret = '"+stored+"' WHERE consumer_key = '"+keyB+"'"); err != nil {
 		t.Fatal(err)
 	}
@@ -209,12 +209,12 @@ func testNonces(t *testing.T, e sqlstore.Engine) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if fresh, err := c.Use(ctx, "c", 1); fresh || err != context.Canceled { //nolint:errorlint // passes as it is
+	if fresh, err := c.Use(ctx, "c", 1); fresh || err != context.Canceled { //nolint:errorlint // must be unwrapped
 		t.Errorf("Use with a cancelled context: %v, %v", fresh, err)
 	}
 }
 
-// TestNonceOnce lets many callers race for one nonce.
+// TestNonceOnce uses one nonce from many goroutines.
 func TestNonceOnce(t *testing.T) {
 	sqlstore.EachEngine(t, testNonceOnce)
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// people are the stores of customers and what belongs to them.
-type people struct{ customers, addresses, orders adapter.Store }
+// customerStores are the stores of customers and of the records that belong to them.
+type customerStores struct{ customers, addresses, orders adapter.Store }
 
-func openPeople(tb testing.TB, db *sqlstore.DB) people {
+func openCustomerStores(tb testing.TB, db *sqlstore.DB) customerStores {
 	tb.Helper()
-	var p people
+	var p customerStores
 	for r, into := range map[adapter.Resource]*adapter.Store{
 		adapter.Customers: &p.customers, adapter.CustomerAddresses: &p.addresses, adapter.Orders: &p.orders,
 	} {
@@ -49,7 +49,7 @@ func change(tb testing.TB, s adapter.Store, key adapter.Key, values map[string]a
 	}})
 }
 
-// newAddress is an address of a customer with all a store needs.
+// newAddress returns an address of a customer with the required attributes of like.
 func newAddress(like adapter.Record, customer int64) adapter.Record {
 	r := adapter.NewRecord(like.Schema)
 	r.Set("customer_id", adapter.IntegerValue(customer))
@@ -60,22 +60,22 @@ func newAddress(like adapter.Record, customer int64) adapter.Record {
 	return r
 }
 
-// seeded is the time of the last change of all the demo store's records.
-const seeded = "2012-01-05 00:00:00"
+// seededUpdatedAt is updated_at of all records in the demo store.
+const seededUpdatedAt = "2012-01-05 00:00:00"
 
-func TestNullsSettle(t *testing.T) {
+func TestUpdateClearsNulls(t *testing.T) {
 	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
-		p := openPeople(t, openDemo(t, e))
+		p := openCustomerStores(t, openDemo(t, e))
 		steps := []struct {
 			name        string
 			change      map[string]adapter.Value
 			prefix, vat adapter.ValueKind
 		}{
 			{"emptied", map[string]adapter.Value{"prefix": adapter.NullValue()}, adapter.Null, adapter.Text},
-			{"the next change settles it", map[string]adapter.Value{"firstname": adapter.TextValue("A")}, adapter.Absent, adapter.Text},
-			{"taken away", map[string]adapter.Value{"taxvat": adapter.UnsetValue()}, adapter.Absent, adapter.Absent},
-			{"emptied what was not there", map[string]adapter.Value{"taxvat": adapter.NullValue(), "prefix": adapter.NullValue()}, adapter.Null, adapter.Null},
-			{"one is filled again", map[string]adapter.Value{"taxvat": adapter.TextValue("T"), "prefix": adapter.NullValue()}, adapter.Null, adapter.Text},
+			{"next update clears the null", map[string]adapter.Value{"firstname": adapter.TextValue("A")}, adapter.Absent, adapter.Text},
+			{"unset", map[string]adapter.Value{"taxvat": adapter.UnsetValue()}, adapter.Absent, adapter.Absent},
+			{"set absent values to null", map[string]adapter.Value{"taxvat": adapter.NullValue(), "prefix": adapter.NullValue()}, adapter.Null, adapter.Null},
+			{"one gets a value again", map[string]adapter.Value{"taxvat": adapter.TextValue("T"), "prefix": adapter.NullValue()}, adapter.Null, adapter.Text},
 			{"no value at all", nil, adapter.Absent, adapter.Text},
 		}
 		for _, step := range steps {
@@ -100,27 +100,28 @@ func TestNullsSettle(t *testing.T) {
 	})
 }
 
-func TestEveryChangeIsASave(t *testing.T) {
+func TestEveryUpdateSetsUpdatedAt(t *testing.T) {
 	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
-		p := openPeople(t, openDemo(t, e))
+		p := openCustomerStores(t, openDemo(t, e))
 		for name, s := range map[string]adapter.Store{"customer": p.customers, "address": p.addresses} {
 			before := get(t, s, 2)
 			if err := change(t, s, 2, nil); err != nil {
 				t.Fatal(err)
 			}
 			after := get(t, s, 2)
-			if before.Get("updated_at").Text() != seeded || after.Get("updated_at").Text() <= seeded || after.Get("created_at") != before.Get("created_at") {
+			if before.Get("updated_at").Text() != seededUpdatedAt || after.Get("updated_at").Text() <= seededUpdatedAt || after.Get("created_at") != before.Get("created_at") {
 				t.Errorf("%s: updated_at %s, created_at %s", name, after.Get("updated_at").Text(), after.Get("created_at").Text())
 			}
 		}
 	})
 }
 
-// TestDefaultAddresses: one address of a customer is the default, and what it is
-// belongs to the customer. Address 1 is both of customer 1's in the demo store.
+// TestDefaultAddresses checks that a customer has one default address of each kind, and
+// that writing it also updates the customer. Address 1 is both defaults of customer 1
+// in the demo store.
 func TestDefaultAddresses(t *testing.T) {
 	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
-		p := openPeople(t, openDemo(t, e))
+		p := openCustomerStores(t, openDemo(t, e))
 		expect := func(name, billing, shipping string, touched bool) {
 			t.Helper()
 			for flag, want := range map[string]string{"is_default_billing": billing, "is_default_shipping": shipping} {
@@ -137,7 +138,7 @@ func TestDefaultAddresses(t *testing.T) {
 					t.Errorf("%s: %s is set for %q, want %q", name, flag, got, want)
 				}
 			}
-			if got := get(t, p.customers, 1).Get("updated_at").Text(); got > seeded != touched {
+			if got := get(t, p.customers, 1).Get("updated_at").Text(); got > seededUpdatedAt != touched {
 				t.Errorf("%s: the customer was changed %s", name, got)
 			}
 		}
@@ -161,7 +162,7 @@ func TestDefaultAddresses(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect("one is made it", "2", strconv.FormatInt(int64(key), 10), true)
-		if got := get(t, p.addresses, 1).Get("updated_at").Text(); got != seeded {
+		if got := get(t, p.addresses, 1).Get("updated_at").Text(); got != seededUpdatedAt {
 			t.Errorf("the former default counts as changed %s", got)
 		}
 		if got := get(t, p.addresses, 3).Get("is_default_billing").Int(); got != 1 {
@@ -170,21 +171,21 @@ func TestDefaultAddresses(t *testing.T) {
 	})
 }
 
-func TestDefaultChangesTouchTheCustomer(t *testing.T) {
+func TestDefaultAddressUpdatesTheCustomer(t *testing.T) {
 	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
-		p := openPeople(t, openDemo(t, e))
+		p := openCustomerStores(t, openDemo(t, e))
 		if err := change(t, p.addresses, 1, map[string]adapter.Value{"city": adapter.TextValue("Bath")}); err != nil {
 			t.Fatal(err)
 		}
-		if got := get(t, p.customers, 1).Get("updated_at").Text(); got <= seeded {
+		if got := get(t, p.customers, 1).Get("updated_at").Text(); got <= seededUpdatedAt {
 			t.Errorf("the customer was last changed %s", got)
 		}
 	})
 }
 
-func TestAddressOfNobody(t *testing.T) {
+func TestAddressWithoutCustomer(t *testing.T) {
 	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
-		p := openPeople(t, openDemo(t, e))
+		p := openCustomerStores(t, openDemo(t, e))
 		_, err := p.addresses.Create(t.Context(), &adapter.CreateParams{Record: newAddress(get(t, p.addresses, 1), 99)})
 		var fault *adapter.Error
 		if !errors.As(err, &fault) || fault.Kind != adapter.Invalid || fault.Field != "customer_id" {
@@ -196,7 +197,7 @@ func TestAddressOfNobody(t *testing.T) {
 func TestDeletedCustomer(t *testing.T) {
 	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
 		db := openDemo(t, e)
-		p := openPeople(t, db)
+		p := openCustomerStores(t, db)
 		isHis := &adapter.ListParams{OwnerID: 1}
 		orders, err := p.orders.List(t.Context(), isHis)
 		if err != nil || len(orders.Records) == 0 {
@@ -225,12 +226,12 @@ func TestDeletedCustomer(t *testing.T) {
 	})
 }
 
-// TestKeysAfterRestart: not even the process that comes next uses a key again.
+// TestKeysAfterRestart checks that a key is never used again, even by the next process.
 func TestKeysAfterRestart(t *testing.T) {
 	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
 		dsn := e.NewDemo(t)
 		db := open(t, dsn)
-		p := openPeople(t, db)
+		p := openCustomerStores(t, db)
 		like := get(t, p.addresses, 1)
 		key, err := p.addresses.Create(t.Context(), &adapter.CreateParams{Record: newAddress(like, 1)})
 		if err != nil {
@@ -242,19 +243,19 @@ func TestKeysAfterRestart(t *testing.T) {
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
-		again, err := openPeople(t, open(t, dsn)).addresses.Create(t.Context(), &adapter.CreateParams{Record: newAddress(like, 1)})
+		again, err := openCustomerStores(t, open(t, dsn)).addresses.Create(t.Context(), &adapter.CreateParams{Record: newAddress(like, 1)})
 		if err != nil || again <= key {
 			t.Errorf("key %d after %d, %v", again, key, err)
 		}
 	})
 }
 
-// TestManyAtOneCustomer: addresses are added, made the default and removed while
-// others do the same, and at the end the customer goes.
-func TestManyAtOneCustomer(t *testing.T) {
+// TestConcurrentAddressWrites creates, updates and deletes addresses of one customer
+// from many goroutines, and then deletes the customer.
+func TestConcurrentAddressWrites(t *testing.T) {
 	const writers = 20
 	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
-		p := openPeople(t, openDemo(t, e))
+		p := openCustomerStores(t, openDemo(t, e))
 		like := get(t, p.addresses, 1)
 		fresh := newAddress(like, 1)
 		fresh.Set("is_default_billing", adapter.IntegerValue(1))

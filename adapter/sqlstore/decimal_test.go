@@ -48,7 +48,7 @@ func TestParseDecimal(t *testing.T) {
 	}
 }
 
-// plain is the notation operands have.
+// plain matches the notation of operands.
 var plain = regexp.MustCompile(`^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)$`)
 
 // FuzzParseOperand compares operands with exact rationals.

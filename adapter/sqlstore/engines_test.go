@@ -14,7 +14,7 @@ import (
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
-// An Engine is one that tests run on.
+// An Engine is a kind of database that the tests run on.
 type Engine struct {
 	Name string
 	// Empty returns the DSN of a new, empty database.
@@ -28,8 +28,8 @@ func Engines() []Engine {
 	}, Servers()...)
 }
 
-// Servers lists the engines that are servers. With -short, for the race detector,
-// PostgreSQL is enough: what differs between them is SQL.
+// Servers lists the engines that are servers. With -short, which the race detector
+// uses, it is PostgreSQL alone, as only SQL differs between servers.
 func Servers() []Engine {
 	servers := []Engine{{"postgres", sqltest.Postgres}, {"mariadb", sqltest.MariaDB}}
 	if testing.Short() {
@@ -38,7 +38,7 @@ func Servers() []Engine {
 	return servers
 }
 
-// migrated is a database that has its tables, which are empty.
+// migrated is a template of databases with empty tables.
 var migrated = sqltest.NewTemplate(func(dsn string) error {
 	db, err := Open(context.Background(), Options{DSN: dsn, Migrate: true})
 	if err != nil {
@@ -47,16 +47,16 @@ var migrated = sqltest.NewTemplate(func(dsn string) error {
 	return db.Close()
 })
 
-// NewDSN returns the DSN of a new database, which has its tables.
+// NewDSN returns the DSN of a new database with empty tables.
 func (e Engine) NewDSN(tb testing.TB) string {
 	tb.Helper()
 	return migrated.Database(tb, e.Name)
 }
 
-// SecretKey is the key that seals the secrets of the demo stores.
+// SecretKey encrypts the secrets of the demo stores.
 const SecretKey = "a key of the tests"
 
-// demoData decodes the demo store once for all tests: a data set is not changed.
+// demoData decodes the demo store once for all tests, which do not modify it.
 var demoData = sync.OnceValues(demo.Load)
 
 // DemoData returns the demo store.
@@ -69,7 +69,7 @@ func DemoData(tb testing.TB) *adapter.Dataset {
 	return data
 }
 
-// demoStore is a database that holds the demo store.
+// demoStore is a template of databases with the demo store.
 var demoStore = sqltest.NewTemplate(func(dsn string) error {
 	data, err := demoData()
 	if err != nil {
@@ -88,8 +88,8 @@ func (e Engine) NewDemo(tb testing.TB) string {
 	return demoStore.Database(tb, e.Name)
 }
 
-// Sampled returns a sample of the tests of lists of a conformance suite. Servers, which
-// take much longer than a file, are sent fewer.
+// Sampled returns a function for adaptertest.Harness.Sampled. On servers, which are
+// much slower than a file, fewer of the list tests run.
 func (e Engine) Sampled(tb testing.TB) func() bool {
 	tb.Helper()
 	sample, oneIn := nightly.NewSample(tb), 20
@@ -106,26 +106,27 @@ func EachEngine(t *testing.T, test func(t *testing.T, e Engine)) {
 	}
 }
 
-// EachServer is EachEngine for what a file cannot do.
+// EachServer is EachEngine without SQLite.
 func EachServer(t *testing.T, test func(t *testing.T, e Engine)) {
 	for _, e := range Servers() {
 		t.Run(e.Name, func(t *testing.T) { test(t, e) })
 	}
 }
 
-// EachEngineInFull runs a whole conformance suite on every engine at once, with -short
-// on PostgreSQL: the race detector slows SQLite, which is Go, more than tenfold.
-func EachEngineInFull(t *testing.T, test func(t *testing.T, e Engine)) {
+// EachEngineFullSuite runs a conformance suite on every engine in parallel. With -short
+// it uses PostgreSQL alone, since the race detector slows SQLite, which is written in
+// Go, more than tenfold.
+func EachEngineFullSuite(t *testing.T, test func(t *testing.T, e Engine)) {
 	engines := Engines()
 	if testing.Short() {
 		engines = Servers()
 	}
-	atOnce(t, engines, test)
+	inParallel(t, engines, test)
 }
 
-// EachEngineAtNight is EachEngineInFull for a variant of a suite that every engine runs
-// anyway: by day it runs on one engine.
-func EachEngineAtNight(t *testing.T, test func(t *testing.T, e Engine)) {
+// EachEngineNightly is EachEngineFullSuite for a variant of a suite that every engine
+// runs anyway. Outside nightly runs it uses one engine.
+func EachEngineNightly(t *testing.T, test func(t *testing.T, e Engine)) {
 	engines := Engines()
 	switch {
 	case testing.Short():
@@ -133,10 +134,10 @@ func EachEngineAtNight(t *testing.T, test func(t *testing.T, e Engine)) {
 	case !nightly.Whole():
 		engines = engines[:1]
 	}
-	atOnce(t, engines, test)
+	inParallel(t, engines, test)
 }
 
-func atOnce(t *testing.T, engines []Engine, test func(t *testing.T, e Engine)) {
+func inParallel(t *testing.T, engines []Engine, test func(t *testing.T, e Engine)) {
 	for _, e := range engines {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
@@ -145,12 +146,12 @@ func atOnce(t *testing.T, engines []Engine, test func(t *testing.T, e Engine)) {
 	}
 }
 
-// Reused returns what gives the tests of a conformance suite, which run one after the
-// other, their stores. The first two are new: the suite closes one of them and reads
-// the other all the time. All later ones are one store, which restore puts back to
-// what open has it hold: to make a database of a server for each takes most of the
-// suite's time.
-func Reused(tb testing.TB, open func(testing.TB) *DB, restore func(testing.TB, *DB)) func(testing.TB) *DB {
+// StoreOpener returns a function that opens the stores of a conformance suite, whose
+// tests run one after the other. Its first two stores are new, as the suite closes one
+// and uses the other throughout. All later ones are one store that restore resets to
+// its initial content: creating a server's database for each takes most of the suite's
+// time.
+func StoreOpener(tb testing.TB, open func(testing.TB) *DB, restore func(testing.TB, *DB)) func(testing.TB) *DB {
 	const own = 2
 	opened := 0
 	var shared *DB
@@ -169,7 +170,7 @@ func Reused(tb testing.TB, open func(testing.TB) *DB, restore func(testing.TB, *
 	}
 }
 
-// Raw returns a pool of connections to the database of a DSN, beside a DB.
+// Raw returns a connection pool of its own for the database of a DSN.
 func Raw(tb testing.TB, dsn string) *sql.DB {
 	tb.Helper()
 	e, name, err := engineOf(dsn)
@@ -184,8 +185,9 @@ func Raw(tb testing.TB, dsn string) *sql.DB {
 	return pools.writer
 }
 
-// Lock returns what makes a SELECT lock what it finds in the database of a DSN.
-func Lock(tb testing.TB, dsn string) string {
+// LockClause returns the clause that makes a SELECT lock its rows in the database of a
+// DSN.
+func LockClause(tb testing.TB, dsn string) string {
 	tb.Helper()
 	e, _, err := engineOf(dsn)
 	if err != nil {
@@ -194,9 +196,9 @@ func Lock(tb testing.TB, dsn string) string {
 	return e.lockClause
 }
 
-// Advance moves a counter of the database of a DSN past keys that were given by
-// hand.
-func Advance(tb testing.TB, dsn, table, column string) {
+// AdvanceCounter moves a counter of the database of a DSN past keys that a test has
+// inserted.
+func AdvanceCounter(tb testing.TB, dsn, table, column string) {
 	tb.Helper()
 	e, _, err := engineOf(dsn)
 	if err != nil {

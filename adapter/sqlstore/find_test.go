@@ -11,14 +11,14 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// TestFinishedInTheStore lists and counts by conditions SQL cannot do exactly, in
-// an order it can: nothing is left to the caller.
-func TestFinishedInTheStore(t *testing.T) {
-	EachEngine(t, testFinishedInTheStore)
+// TestConditionsEvaluatedByTheStore lists and counts by conditions that SQL cannot
+// evaluate exactly, in an order that it can produce. The result must not be partial.
+func TestConditionsEvaluatedByTheStore(t *testing.T) {
+	EachEngine(t, testConditionsEvaluatedByTheStore)
 }
 
-func testFinishedInTheStore(t *testing.T, e Engine) {
-	db := openScoped(t, e)
+func testConditionsEvaluatedByTheStore(t *testing.T, e Engine) {
+	db := openWithStoreViewValues(t, e)
 	atView := adapter.ListParams{StoreID: 2, Products: adapter.ProductParams{WebsiteID: adapter.AnyWebsite}}
 	for _, c := range []struct {
 		name     string
@@ -72,15 +72,15 @@ func testFinishedInTheStore(t *testing.T, e Engine) {
 
 func sameKey(a, b adapter.Record) bool { return a.Get(a.Schema.Key) == b.Get(b.Schema.Key) }
 
-// TestLeftToTheCaller says what is not finished in the store.
-func TestLeftToTheCaller(t *testing.T) {
+// TestPartialLists fixes which lists are partial.
+func TestPartialLists(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
-		db := openScoped(t, e)
+		db := openWithStoreViewValues(t, e)
 		prices := []adapter.Condition{{Any: []adapter.Test{{Attribute: "tier_price", Op: adapter.IsNotNull}}}}
 		for _, c := range []struct {
 			resource     adapter.Resource
 			query        adapter.Query
-			list, counts bool // left to the caller
+			list, counts bool // whether each is partial
 		}{
 			{adapter.Products, adapter.Query{Where: prices}, true, true},
 			{adapter.Products, adapter.Query{OrderBy: "image_file"}, true, false},
@@ -96,8 +96,8 @@ func TestLeftToTheCaller(t *testing.T) {
 	})
 }
 
-// TestUnfitConditions asks for what nothing can be compared by.
-func TestUnfitConditions(t *testing.T) {
+// TestInvalidConditions uses operands that cannot be compared with the attribute.
+func TestInvalidConditions(t *testing.T) {
 	db := openTest(t, Engines()[0])
 	for _, test := range []adapter.Test{
 		{Attribute: "qty", Op: adapter.Eq}, {Attribute: "qty", Op: adapter.Matches, Operands: []string{"("}}, {Attribute: "qty", Op: 200, Operands: []string{"1"}},
@@ -111,11 +111,11 @@ func TestUnfitConditions(t *testing.T) {
 	}
 }
 
-// TestReadingStops reads no row beyond the page, and none once the context has
-// ended.
-func TestReadingStops(t *testing.T) {
+// TestReadStopsAtPageEnd checks that no row is read after the page is full or the
+// context has ended.
+func TestReadStopsAtPageEnd(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
-		db := openScoped(t, e)
+		db := openWithStoreViewValues(t, e)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		s := newStore(db, db.table(adapter.StockItems))
@@ -141,8 +141,8 @@ func TestReadingStops(t *testing.T) {
 	})
 }
 
-// TestSieve fills pages from records that pass one by one.
-func TestSieve(t *testing.T) {
+// TestPostFilter fills pages from records one by one.
+func TestPostFilter(t *testing.T) {
 	schema := adapter.NewSchemas().Of(adapter.StockItems)
 	for _, c := range []struct {
 		skip, limit int64

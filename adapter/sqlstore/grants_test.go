@@ -40,7 +40,7 @@ func testGrants(t *testing.T, e sqlstore.Engine) {
 	tests := []struct {
 		name                string
 		adminID, customerID int64
-		mine                string // seeded token of the same consumer and user
+		mine                string // token of the same consumer and user in the demo store
 	}{
 		{"customer", 0, 1, seeded.Tokens[1].Token},
 		{"administrator", 1, 0, seeded.Tokens[0].Token},
@@ -160,12 +160,13 @@ func testGrants(t *testing.T, e sqlstore.Engine) {
 	}
 }
 
-// TestGrantsAtOnce: of several consents and exchanges at the same time one counts.
-func TestGrantsAtOnce(t *testing.T) {
-	sqlstore.EachEngine(t, testGrantsAtOnce)
+// TestConcurrentGrants checks that only one of several concurrent authorizations and
+// exchanges succeeds.
+func TestConcurrentGrants(t *testing.T) {
+	sqlstore.EachEngine(t, testConcurrentGrants)
 }
 
-func testGrantsAtOnce(t *testing.T, e sqlstore.Engine) {
+func testConcurrentGrants(t *testing.T, e sqlstore.Engine) {
 	c := openDemo(t, e).Credentials()
 	const clients = 8
 	var wg sync.WaitGroup
@@ -176,7 +177,7 @@ func testGrantsAtOnce(t *testing.T, e sqlstore.Engine) {
 			if err == nil {
 				granted[i], err = c.Authorise(t.Context(), request.Token, 0, 1)
 			}
-			if err != nil && !notFound(err) { // another consent was later
+			if err != nil && !notFound(err) { // a later authorization has deleted it
 				t.Error(err)
 			}
 		})
@@ -211,13 +212,13 @@ func testGrantsAtOnce(t *testing.T, e sqlstore.Engine) {
 	}
 }
 
-// TestRequestTokensAgeOut: after two hours a request token is as good as none, and the
-// next one that is made takes it away.
-func TestRequestTokensAgeOut(t *testing.T) {
-	sqlstore.EachEngine(t, testRequestTokensAgeOut)
+// TestRequestTokensExpire checks that a request token is invalid after two hours, and
+// deleted when the next one is created.
+func TestRequestTokensExpire(t *testing.T) {
+	sqlstore.EachEngine(t, testRequestTokensExpire)
 }
 
-func testRequestTokensAgeOut(t *testing.T, e sqlstore.Engine) {
+func testRequestTokensExpire(t *testing.T, e sqlstore.Engine) {
 	db := openDemo(t, e)
 	c := db.Credentials()
 	old, err := c.Begin(t.Context(), 1, "oob")
@@ -274,10 +275,10 @@ func testAPIKeys(t *testing.T, e sqlstore.Engine) {
 	}{
 		{"customer who does not exist", adapter.APIKey{Kind: adapter.CustomerKey, CustomerID: 99}, adapter.NotFound},
 		{"administrator who does not exist", adapter.APIKey{Kind: adapter.AdminKey, AdminID: 99}, adapter.NotFound},
-		{"no kind", adapter.APIKey{CustomerID: 2}, adapter.Invalid},
+		{"unknown kind", adapter.APIKey{CustomerID: 2}, adapter.Invalid},
 		{"no customer", adapter.APIKey{Kind: adapter.CustomerKey}, adapter.Invalid},
-		{"administrator of a customer's", adapter.APIKey{Kind: adapter.CustomerKey, CustomerID: 2, AdminID: 1}, adapter.Invalid},
-		{"customer of an administrator's", adapter.APIKey{Kind: adapter.AdminKey, CustomerID: 2}, adapter.Invalid},
+		{"customer key with an administrator", adapter.APIKey{Kind: adapter.CustomerKey, CustomerID: 2, AdminID: 1}, adapter.Invalid},
+		{"administrator key with a customer", adapter.APIKey{Kind: adapter.AdminKey, CustomerID: 2}, adapter.Invalid},
 	} {
 		if _, _, err := c.AddKey(t.Context(), refused.key); err == nil || adapter.KindOf(err) != refused.want {
 			t.Errorf("%s: %v, want %v", refused.name, err, refused.want)
@@ -305,8 +306,8 @@ func testAPIKeys(t *testing.T, e sqlstore.Engine) {
 	}
 }
 
-// TestDisableAdmin: whatever acts for an administrator ends, and nothing begins until he
-// is enabled.
+// TestDisableAdmin checks that nothing can act for an administrator who is disabled,
+// until the administrator is enabled again.
 func TestDisableAdmin(t *testing.T) { sqlstore.EachEngine(t, testDisableAdmin) }
 
 func testDisableAdmin(t *testing.T, e sqlstore.Engine) {

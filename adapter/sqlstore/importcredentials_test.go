@@ -15,7 +15,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// each yields a list.
+// each returns an iterator over a list, without errors.
 func each[T any](list []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, one := range list {
@@ -26,10 +26,10 @@ func each[T any](list []T) iter.Seq2[T, error] {
 	}
 }
 
-// name32 is a text of 32 characters.
+// name32 pads a text to 32 characters.
 func name32(s string) string { return s + strings.Repeat("0", 32-len(s)) }
 
-// foreign are the credentials of another system, which tests change.
+// foreign holds the credentials of another system, which tests may modify.
 type foreign struct {
 	admins    []adapter.Admin
 	consumers []adapter.Consumer
@@ -61,7 +61,7 @@ func anotherSystem() *foreign {
 	f.tokens[11].Token.Token = "short"
 	f.tokens[12].Secret = ""
 	f.tokens[14].CustomerEmail = "somebody.else@example.com"
-	f.tokens[15].CustomerEmail = "" // the customer is gone there
+	f.tokens[15].CustomerEmail = "" // the customer no longer exists there
 	return f
 }
 
@@ -137,7 +137,7 @@ func testImportCredentials(t *testing.T, e sqlstore.Engine) {
 		t.Errorf("%+v, %v; want a greater id", added, err)
 	}
 
-	// What has changed there.
+	// Changes in the other system.
 	from.consumers[0].Secret, from.consumers[0].Callback = name32("new"), ""
 	from.tokens[0].Revoked, from.tokens[9].Revoked, from.tokens[5].Secret = true, false, name32("new")
 	changed := again
@@ -160,11 +160,11 @@ func testImportCredentials(t *testing.T, e sqlstore.Engine) {
 	}
 }
 
-// TestImportCredentialsEnds shows that an import that ends in between leaves nothing,
-// and names nobody's secret.
-func TestImportCredentialsEnds(t *testing.T) { sqlstore.EachEngine(t, testImportCredentialsEnds) }
+// TestImportCredentialsFails checks that a failed import stores nothing and that its
+// error contains no secret.
+func TestImportCredentialsFails(t *testing.T) { sqlstore.EachEngine(t, testImportCredentialsFails) }
 
-func testImportCredentialsEnds(t *testing.T, e sqlstore.Engine) {
+func testImportCredentialsFails(t *testing.T, e sqlstore.Engine) {
 	db := openDemo(t, e)
 	broken := errors.New("the other system went away")
 	from := anotherSystem().credentials()
@@ -250,7 +250,7 @@ func testRekey(t *testing.T, e sqlstore.Engine) {
 	if !opens(first) || opens(plain) {
 		t.Error("the first key does not open them, or none does")
 	}
-	// One that opens with neither key keeps the others as they are.
+	// A secret that neither key decrypts stops the call, and nothing changes.
 	late, err := with("a third key").AddToken(t.Context(), adapter.Token{ConsumerID: consumer.ID, AdminID: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -274,15 +274,15 @@ func testRekey(t *testing.T, e sqlstore.Engine) {
 	if got, err := second.Token(t.Context(), added.Token); err != nil || got.Secret != added.Secret {
 		t.Errorf("%v", err)
 	}
-	// A process that had the old key meanwhile has left one behind.
+	// A process that still uses the old key has added another secret.
 	if _, err := first.AddToken(t.Context(), adapter.Token{ConsumerID: consumer.ID, AdminID: 1}); err != nil {
 		t.Fatal(err)
 	}
 	rekey("what came meanwhile", second, "the first key", sqlstore.Rekeyed{Sealed: 1, Already: 3}, false)
 }
 
-// TestImportDisablesAdmins imports again after administrators were deactivated in the
-// other system: nobody acts for them any more.
+// TestImportDisablesAdmins imports again after administrators became inactive in the
+// other system: nothing may act for them any more.
 func TestImportDisablesAdmins(t *testing.T) { sqlstore.EachEngine(t, testImportDisablesAdmins) }
 
 func testImportDisablesAdmins(t *testing.T, e sqlstore.Engine) {
@@ -320,7 +320,7 @@ func testImportDisablesAdmins(t *testing.T, e sqlstore.Engine) {
 	}
 	check("at first", false)
 	from.admins[1].Disabled = true
-	from.admins[3].Username, from.admins[3].Disabled = "renamed", true // found by no name
+	from.admins[3].Username, from.admins[3].Disabled = "renamed", true // matches no administrator here
 	if done := run(sqlstore.ImportOptions{DryRun: true}); done.Admins.Updated != 1 || done.Tokens.Updated != 2 {
 		t.Errorf("dry run: %+v", done)
 	}
@@ -333,7 +333,7 @@ func testImportDisablesAdmins(t *testing.T, e sqlstore.Engine) {
 	if again := run(sqlstore.ImportOptions{}); again.Admins.Updated != 0 || again.Tokens.Updated != 0 {
 		t.Errorf("again: %+v", again)
 	}
-	// An administrator who becomes active there again is enabled here by hand only.
+	// An administrator who becomes active there again must be enabled here by hand.
 	from.admins[1].Disabled = false
 	if done := run(sqlstore.ImportOptions{}); done.Tokens.Skipped[sqlstore.AdminLocked] == 0 {
 		t.Errorf("%+v, want tokens of the administrator who is disabled here left out", done.Tokens)

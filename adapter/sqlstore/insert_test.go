@@ -13,7 +13,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// aCustomer, anAddress and anOrder are what another system has.
+// aCustomer, anAddress and anOrder return records of another system.
 func aCustomer(id int, more attrs) attrs {
 	return attrs{"entity_id": id, "website_id": 1, "store_id": 1, "email": fmt.Sprintf("c%d@example.com", id), "group_id": 1, "disable_auto_group_change": 0,
 		"created_at": "2012-01-02 03:04:05", "updated_at": "2012-01-03 03:04:05", "firstname": "Ördög", "suffix": nil, "password_hash": "x:y"}.with(more)
@@ -37,12 +37,12 @@ func aComment(id, order int) adapter.Record {
 	return attrs{"entity_id": id, "parent_id": order, "created_at": "2012-01-02 03:04:05", "is_customer_notified": 2, "is_visible_on_front": 0, "comment": nil}.record(adapter.NewSchemas().Of(adapter.OrderComments))
 }
 
-// whole returns an aggregate.
-func whole(r adapter.Resource, g attrs, parts ...adapter.Record) adapter.Aggregate {
+// aggregate returns a record with its parts.
+func aggregate(r adapter.Resource, g attrs, parts ...adapter.Record) adapter.Aggregate {
 	return adapter.Aggregate{Record: g.record(adapter.NewSchemas().Of(r)), Parts: parts}
 }
 
-// stored are the records of a resource with keys above those of the demo store.
+// stored returns the records of a resource with keys above those of the demo store.
 func stored(t *testing.T, db *sqlstore.DB, r adapter.Resource) (list []adapter.Record) {
 	t.Helper()
 	s, err := db.Adapter().Store(r)
@@ -58,7 +58,8 @@ func stored(t *testing.T, db *sqlstore.DB, r adapter.Resource) (list []adapter.R
 	return result.Records
 }
 
-// values are those of a record that are not absent, as texts; "<null>" for null.
+// values returns the values of a record that are not absent, as texts; "<null>" for
+// null.
 func values(r adapter.Record) map[string]string {
 	all := map[string]string{}
 	for i, v := range r.Values {
@@ -88,7 +89,7 @@ func testInsert(t *testing.T, e sqlstore.Engine) {
 		return fates
 	}
 	dry, replace := sqlstore.InsertOptions{DryRun: true}, sqlstore.InsertOptions{Replace: true}
-	customers := []adapter.Aggregate{whole(adapter.Customers, aCustomer(1, nil)), whole(adapter.Customers, aCustomer(900, nil))}
+	customers := []adapter.Aggregate{aggregate(adapter.Customers, aCustomer(1, nil)), aggregate(adapter.Customers, aCustomer(900, nil))}
 	if got := insert(dry, customers...); !slices.Equal(got, []sqlstore.Fate{sqlstore.Left, sqlstore.Stored}) || len(stored(t, db, adapter.Customers)) != 0 {
 		t.Errorf("dry: %v", got)
 	}
@@ -104,9 +105,9 @@ func testInsert(t *testing.T, e sqlstore.Engine) {
 		t.Errorf("want -, got +:\n%s", difference)
 	}
 
-	// Nothing stays of what was there, and what it owns does.
-	insert(sqlstore.InsertOptions{}, whole(adapter.CustomerAddresses, anAddress(900, 900, attrs{"is_default_billing": 1})), whole(adapter.CustomerAddresses, anAddress(901, 900, attrs{"is_default_billing": 1})))
-	if got := insert(replace, whole(adapter.Customers, attrs{"entity_id": 900, "website_id": 2, "email": "new@example.com", "group_id": 1, "disable_auto_group_change": 0,
+	// No old value of the record remains, but the records that belong to it do.
+	insert(sqlstore.InsertOptions{}, aggregate(adapter.CustomerAddresses, anAddress(900, 900, attrs{"is_default_billing": 1})), aggregate(adapter.CustomerAddresses, anAddress(901, 900, attrs{"is_default_billing": 1})))
+	if got := insert(replace, aggregate(adapter.Customers, attrs{"entity_id": 900, "website_id": 2, "email": "new@example.com", "group_id": 1, "disable_auto_group_change": 0,
 		"created_at": "2012-01-02 03:04:05", "updated_at": "2012-01-03 03:04:05", "taxvat": nil})); got[0] != sqlstore.Replaced {
 		t.Errorf("replaced: %v", got)
 	}
@@ -121,12 +122,12 @@ func testInsert(t *testing.T, e sqlstore.Engine) {
 		t.Errorf("addresses: %v", addresses)
 	}
 
-	order := whole(adapter.Orders, anOrder(900, attrs{"customer_id": 900}), anItem(900, 900), anItem(901, 900), aComment(900, 900))
+	order := aggregate(adapter.Orders, anOrder(900, attrs{"customer_id": 900}), anItem(900, 900), anItem(901, 900), aComment(900, 900))
 	insert(sqlstore.InsertOptions{}, order)
 	if len(stored(t, db, adapter.OrderItems)) != 2 || len(stored(t, db, adapter.OrderComments)) != 1 {
 		t.Error("parts are missing")
 	}
-	if got := insert(replace, whole(adapter.Orders, anOrder(900, nil), anItem(902, 900))); got[0] != sqlstore.Replaced {
+	if got := insert(replace, aggregate(adapter.Orders, anOrder(900, nil), anItem(902, 900))); got[0] != sqlstore.Replaced {
 		t.Errorf("replaced: %v", got)
 	}
 	items := stored(t, db, adapter.OrderItems)
@@ -134,7 +135,7 @@ func testInsert(t *testing.T, e sqlstore.Engine) {
 		t.Errorf("parts of a replaced order: %v", items)
 	}
 
-	// New records come behind.
+	// New records get greater keys.
 	s, err := db.Adapter().Store(adapter.Customers)
 	if err != nil {
 		t.Fatal(err)
@@ -145,13 +146,14 @@ func testInsert(t *testing.T, e sqlstore.Engine) {
 	}
 }
 
-// TestInsertRefuses shows that a batch with a fault leaves nothing, dry or not.
+// TestInsertRefuses checks that a batch with an invalid record stores nothing, in a dry
+// run or not.
 func TestInsertRefuses(t *testing.T) { sqlstore.EachEngine(t, testInsertRefuses) }
 
 func testInsertRefuses(t *testing.T, e sqlstore.Engine) {
 	db := openDemo(t, e)
-	first := whole(adapter.Customers, aCustomer(900, nil))
-	if _, err := db.Insert(t.Context(), []adapter.Aggregate{whole(adapter.Orders, anOrder(800, nil), anItem(800, 800))}, sqlstore.InsertOptions{}); err != nil {
+	first := aggregate(adapter.Customers, aCustomer(900, nil))
+	if _, err := db.Insert(t.Context(), []adapter.Aggregate{aggregate(adapter.Orders, anOrder(800, nil), anItem(800, 800))}, sqlstore.InsertOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -160,18 +162,18 @@ func testInsertRefuses(t *testing.T, e sqlstore.Engine) {
 		kind  adapter.ErrorKind
 		field string
 	}{
-		{"no e-mail address", whole(adapter.Customers, aCustomer(901, attrs{"email": nil})), adapter.Invalid, "email"},
-		{"an e-mail address that is taken", whole(adapter.Customers, aCustomer(901, attrs{"email": "ÄDA@example.com"})), adapter.Conflict, "email"},
-		{"no key", whole(adapter.Customers, aCustomer(0, nil)), adapter.Invalid, "entity_id"},
-		{"a key no record can have", whole(adapter.Customers, aCustomer(1<<60, nil)), adapter.Invalid, "entity_id"},
-		{"a time that is none", whole(adapter.Customers, aCustomer(901, attrs{"dob": "yesterday"})), adapter.Invalid, "dob"},
-		{"an address of nobody", whole(adapter.CustomerAddresses, anAddress(901, 999, nil)), adapter.NotFound, "customer_id"},
-		{"an address without a customer", whole(adapter.CustomerAddresses, anAddress(901, 1, attrs{"customer_id": nil})), adapter.Invalid, "customer_id"},
-		{"an order of nobody", whole(adapter.Orders, anOrder(901, attrs{"customer_id": 999})), adapter.NotFound, "customer_id"},
-		{"a line of another order", whole(adapter.Orders, anOrder(901, nil), anItem(901, 1)), adapter.Invalid, "order_id"},
-		{"a line whose key is taken", whole(adapter.Orders, anOrder(901, nil), anItem(800, 901)), adapter.Conflict, "item_id"},
-		{"a part that is none of an order", whole(adapter.Orders, anOrder(901, nil), first.Record), adapter.Unsupported, ""},
-		{"a resource that is not taken", whole(adapter.Websites, attrs{"website_id": 901}), adapter.Unsupported, ""},
+		{"no e-mail address", aggregate(adapter.Customers, aCustomer(901, attrs{"email": nil})), adapter.Invalid, "email"},
+		{"e-mail address taken", aggregate(adapter.Customers, aCustomer(901, attrs{"email": "ÄDA@example.com"})), adapter.Conflict, "email"},
+		{"no key", aggregate(adapter.Customers, aCustomer(0, nil)), adapter.Invalid, "entity_id"},
+		{"a key no record can have", aggregate(adapter.Customers, aCustomer(1<<60, nil)), adapter.Invalid, "entity_id"},
+		{"invalid time", aggregate(adapter.Customers, aCustomer(901, attrs{"dob": "yesterday"})), adapter.Invalid, "dob"},
+		{"an address of nobody", aggregate(adapter.CustomerAddresses, anAddress(901, 999, nil)), adapter.NotFound, "customer_id"},
+		{"an address without a customer", aggregate(adapter.CustomerAddresses, anAddress(901, 1, attrs{"customer_id": nil})), adapter.Invalid, "customer_id"},
+		{"unknown customer", aggregate(adapter.Orders, anOrder(901, attrs{"customer_id": 999})), adapter.NotFound, "customer_id"},
+		{"a line of another order", aggregate(adapter.Orders, anOrder(901, nil), anItem(901, 1)), adapter.Invalid, "order_id"},
+		{"a line whose key is taken", aggregate(adapter.Orders, anOrder(901, nil), anItem(800, 901)), adapter.Conflict, "item_id"},
+		{"unsupported part", aggregate(adapter.Orders, anOrder(901, nil), first.Record), adapter.Unsupported, ""},
+		{"unsupported resource", aggregate(adapter.Websites, attrs{"website_id": 901}), adapter.Unsupported, ""},
 		{"no record", adapter.Aggregate{}, adapter.Unsupported, ""},
 	} {
 		for _, dry := range []bool{true, false} {

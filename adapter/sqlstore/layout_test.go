@@ -12,11 +12,11 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A tableColumn is what a database says of a column.
+// A tableColumn is the database's own description of a column.
 type tableColumn struct {
 	kind     string // text, integer, decimal or time
 	nullable bool
-	// bytewise: compared byte by byte.
+	// bytewise is true if values are compared byte by byte.
 	bytewise bool
 }
 
@@ -57,8 +57,8 @@ func tableColumns(t *testing.T, db *DB, name string) map[string]tableColumn {
 		if c.kind = kinds[kind]; c.kind == "" {
 			t.Errorf("%s.%s is %s", name, column, kind)
 		}
-		if db.engine.dialect == goose.DialectSQLite3 && timeColumn(column) {
-			c.kind = "time" // SQLite has no type of its own for it
+		if db.engine.dialect == goose.DialectSQLite3 && isTimeAttribute(column) {
+			c.kind = "time" // SQLite has no type for times
 		}
 		columns[column] = c
 	}
@@ -68,8 +68,8 @@ func tableColumns(t *testing.T, db *DB, name string) map[string]tableColumn {
 	return columns
 }
 
-// timeColumn reports whether the attributes called so are times.
-func timeColumn(name string) bool {
+// isTimeAttribute reports whether attributes of that name are times.
+func isTimeAttribute(name string) bool {
 	for _, table := range layout(adapter.NewSchemas()) {
 		if at, ok := table.schema.Index(name); ok && table.schema.Attributes[at].Kind == adapter.KindTime {
 			return true
@@ -78,7 +78,7 @@ func timeColumn(name string) bool {
 	return false
 }
 
-// TestLayout compares every table with its schema: nothing missing, nothing more.
+// TestLayout checks that every table has exactly the columns of its schema.
 func TestLayout(t *testing.T) {
 	EachEngine(t, testLayout)
 }
@@ -132,7 +132,7 @@ func testLayout(t *testing.T, e Engine) {
 	}
 }
 
-// TestSchemasAgree compares the tables of the engines, column by column.
+// TestSchemasAgree compares the tables of the engines column by column.
 func TestSchemasAgree(t *testing.T) {
 	tables := func(db *DB) map[string]map[string]tableColumn {
 		all := map[string]map[string]tableColumn{}
@@ -145,7 +145,7 @@ func TestSchemasAgree(t *testing.T) {
 		for name := range all {
 			all[name] = tableColumns(t, db, name)
 			for column, c := range all[name] {
-				c.bytewise = false // TestLayout looks at it where it matters
+				c.bytewise = false // TestLayout checks it where it matters
 				all[name][column] = c
 			}
 		}
@@ -155,7 +155,7 @@ func TestSchemasAgree(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
 		got := tables(openTest(t, e))
 		if want == nil {
-			want = got // those of the first engine
+			want = got // the columns of the first engine
 			if len(want) != 35 || len(want["stock_item"]) != 25 {
 				t.Fatalf("%d tables, %d columns of stock_item", len(want), len(want["stock_item"]))
 			}
@@ -173,13 +173,13 @@ func must(at int, ok bool) int {
 	return at
 }
 
-// TestOwnership deletes owners and looks at what goes, what stays, and that ids
-// are not used again.
-func TestOwnership(t *testing.T) {
-	EachEngine(t, testOwnership)
+// TestDeleteOwners deletes records that own others and checks which records are
+// deleted, which remain, and that keys are not reused.
+func TestDeleteOwners(t *testing.T) {
+	EachEngine(t, testDeleteOwners)
 }
 
-func testOwnership(t *testing.T, e Engine) {
+func testDeleteOwners(t *testing.T, e Engine) {
 	count := func(db *DB, query string) (n int) {
 		t.Helper()
 		if err := db.readers.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
@@ -269,7 +269,7 @@ func testOwnership(t *testing.T, e Engine) {
 	})
 }
 
-// TestReadersOnlyRead holds the pool of readers to its name.
+// TestReadersOnlyRead checks that the pool of readers cannot write.
 func TestReadersOnlyRead(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
 		db := openTest(t, e)

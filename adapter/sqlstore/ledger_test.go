@@ -16,8 +16,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// entered returns entries without the times at which they were stored.
-func entered(tb testing.TB, entries []sidestore.Entry, err error) []sidestore.Entry {
+// withoutTimes returns entries without the times at which they were stored.
+func withoutTimes(tb testing.TB, entries []sidestore.Entry, err error) []sidestore.Entry {
 	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
@@ -89,7 +89,7 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 				}
 			}
 			some, err := ledger.Entries(ctx, r, append(keys, 77777))
-			got = append(got, entered(t, some, err)...)
+			got = append(got, withoutTimes(t, some, err)...)
 		}
 		order := func(a, b sidestore.Entry) int {
 			return strings.Compare(fmt.Sprintf("%s %09d", a.Resource, a.Key), fmt.Sprintf("%s %09d", b.Resource, b.Key))
@@ -100,19 +100,19 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	})
-	t.Run("by id, byte by byte", func(t *testing.T) {
+	t.Run("by id, case sensitive", func(t *testing.T) {
 		for i, id := range odd {
 			got, err := ledger.EntriesOf(ctx, adapter.Products, []string{id, "nobody's", id})
-			if keys := keysOf(entered(t, got, err)); !slices.Equal(keys, []adapter.Key{adapter.Key(i + 1)}) {
+			if keys := keysOf(withoutTimes(t, got, err)); !slices.Equal(keys, []adapter.Key{adapter.Key(i + 1)}) {
 				t.Errorf("%q is %v", id, keys)
 			}
 		}
 		got, err := ledger.EntriesOf(ctx, adapter.Products, append(slices.Clone(odd), "", "a\x00", "\xff", long+"x", "b "))
-		if keys := entered(t, got, err); len(keys) != len(odd) {
+		if keys := withoutTimes(t, got, err); len(keys) != len(odd) {
 			t.Errorf("%d entries, want %d", len(keys), len(odd))
 		}
 	})
-	t.Run("none asked for", func(t *testing.T) {
+	t.Run("empty request", func(t *testing.T) {
 		if got, err := ledger.Entries(ctx, adapter.Products, nil); len(got) != 0 || err != nil {
 			t.Errorf("%v, %v", got, err)
 		}
@@ -123,7 +123,7 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 	t.Run("owned", func(t *testing.T) {
 		got, err := ledger.Owned(ctx, adapter.Products, 1)
 		var names []string
-		for _, e := range entered(t, got, err) {
+		for _, e := range withoutTimes(t, got, err) {
 			names = append(names, fmt.Sprint(e.Resource, e.Key))
 		}
 		if want := []string{"product_websites2", "product_websites9", "stock_items5"}; !slices.Equal(names, want) {
@@ -137,7 +137,7 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		var keys []adapter.Key
 		for after := adapter.Key(0); ; {
 			got, err := ledger.Walk(ctx, adapter.Products, after, 5)
-			if len(entered(t, got, err)) == 0 {
+			if len(withoutTimes(t, got, err)) == 0 {
 				break
 			}
 			for _, e := range got {
@@ -152,7 +152,7 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 	})
 	t.Run("noted", func(t *testing.T) {
 		got, err := ledger.Noted(ctx, time.Now().Add(time.Minute), 10)
-		if keys := keysOf(entered(t, got, err)); !slices.Equal(keys, []adapter.Key{101}) {
+		if keys := keysOf(withoutTimes(t, got, err)); !slices.Equal(keys, []adapter.Key{101}) {
 			t.Errorf("%v, want 101", keys)
 		}
 		if got, err := ledger.Noted(ctx, time.Now().Add(-time.Hour), 10); len(got) != 0 || err != nil {
@@ -160,7 +160,7 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		}
 		enter(sidestore.Entry{Resource: adapter.Orders, Key: 1, ID: "a", Note: []byte("{}")})
 		got, err = ledger.Noted(ctx, time.Now().Add(time.Minute), 1)
-		if keys := keysOf(entered(t, got, err)); !slices.Equal(keys, []adapter.Key{101}) {
+		if keys := keysOf(withoutTimes(t, got, err)); !slices.Equal(keys, []adapter.Key{101}) {
 			t.Errorf("the oldest: %v, want 101", keys)
 		}
 	})
@@ -168,12 +168,12 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		want := sidestore.Entry{Resource: adapter.Products, Key: 101, ID: "new", Tag: "u", Base: []byte(`{"a":1}`)}
 		enter(want)
 		got, err := ledger.EntriesOf(ctx, adapter.Products, []string{"new"})
-		if diff := cmp.Diff([]sidestore.Entry{want}, entered(t, got, err)); diff != "" {
+		if diff := cmp.Diff([]sidestore.Entry{want}, withoutTimes(t, got, err)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 		enter(sidestore.Entry{Resource: adapter.Products, Key: 101, ID: "newer"})
 		got, err = ledger.EntriesOf(ctx, adapter.Products, []string{"new"})
-		if len(entered(t, got, err)) != 0 {
+		if len(withoutTimes(t, got, err)) != 0 {
 			t.Errorf("an id that was given up: %v", got)
 		}
 	})
@@ -183,18 +183,18 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 			entry sidestore.Entry
 			want  adapter.ErrorKind
 		}{
-			"another key's id":  {sidestore.Entry{Resource: adapter.Products, Key: 201, ID: "a "}, adapter.Conflict},
-			"that of one there": {sidestore.Entry{Resource: adapter.Products, Key: 100, ID: "a"}, adapter.Conflict},
-			"one's own twice":   {sidestore.Entry{Resource: adapter.Products, Key: 201, ID: "good"}, adapter.Conflict},
-			"too long":          {sidestore.Entry{Resource: adapter.Products, Key: 201, ID: long + "x"}, adapter.Invalid},
-			"zero byte":         {sidestore.Entry{Resource: adapter.Products, Key: 201, ID: "a\x00"}, adapter.Invalid},
-			"no UTF-8":          {sidestore.Entry{Resource: adapter.Products, Key: 201, Note: []byte("\xff")}, adapter.Invalid},
-			"long tag":          {sidestore.Entry{Resource: adapter.Products, Key: 201, Tag: strings.Repeat("t", 256)}, adapter.Invalid},
+			"id of another key":       {sidestore.Entry{Resource: adapter.Products, Key: 201, ID: "a "}, adapter.Conflict},
+			"id of an existing entry": {sidestore.Entry{Resource: adapter.Products, Key: 100, ID: "a"}, adapter.Conflict},
+			"same entry twice":        {sidestore.Entry{Resource: adapter.Products, Key: 201, ID: "good"}, adapter.Conflict},
+			"too long":                {sidestore.Entry{Resource: adapter.Products, Key: 201, ID: long + "x"}, adapter.Invalid},
+			"zero byte":               {sidestore.Entry{Resource: adapter.Products, Key: 201, ID: "a\x00"}, adapter.Invalid},
+			"invalid UTF-8":           {sidestore.Entry{Resource: adapter.Products, Key: 201, Note: []byte("\xff")}, adapter.Invalid},
+			"long tag":                {sidestore.Entry{Resource: adapter.Products, Key: 201, Tag: strings.Repeat("t", 256)}, adapter.Invalid},
 		} {
 			wantKind(t, name, ledger.Enter(ctx, good, c.entry), c.want)
 		}
 		got, err := ledger.Entries(ctx, adapter.Products, []adapter.Key{200, 201})
-		if len(entered(t, got, err)) != 0 {
+		if len(withoutTimes(t, got, err)) != 0 {
 			t.Errorf("stored all the same: %v", got)
 		}
 	})
@@ -213,7 +213,7 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		enter(many...)
 		byKey, err := ledger.Entries(ctx, adapter.Customers, keys)
 		byID, err2 := ledger.EntriesOf(ctx, adapter.Customers, ids)
-		for _, got := range [][]sidestore.Entry{entered(t, byKey, err), entered(t, byID, err2)} {
+		for _, got := range [][]sidestore.Entry{withoutTimes(t, byKey, err), withoutTimes(t, byID, err2)} {
 			if len(got) != len(many) || slices.ContainsFunc(got, func(e sidestore.Entry) bool { return e.Tag != "2" }) {
 				t.Errorf("%d entries, want %d with the second tag", len(got), len(many))
 			}
@@ -225,7 +225,7 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		}
 		for _, r := range []adapter.Resource{adapter.Products, adapter.Customers} {
 			got, err := ledger.Walk(ctx, r, 0, 1000)
-			for _, e := range entered(t, got, err) {
+			for _, e := range withoutTimes(t, got, err) {
 				if e.Tag != "" {
 					t.Errorf("%s %d has the tag %q", r, e.Key, e.Tag)
 				}
@@ -243,7 +243,7 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		}
 		for r, want := range map[adapter.Resource]int{adapter.Products: 13, adapter.StockItems: 0, adapter.ProductWebsites: 0, adapter.CustomerAddresses: 0, adapter.Orders: 1} {
 			got, err := ledger.Walk(ctx, r, 0, 100)
-			if len(entered(t, got, err)) != want {
+			if len(withoutTimes(t, got, err)) != want {
 				t.Errorf("%s: %d entries, want %d", r, len(got), want)
 			}
 		}
@@ -270,12 +270,12 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 	})
 }
 
-// TestEnterTogether has many store an entry at once.
-func TestEnterTogether(t *testing.T) {
-	sqlstore.EachEngine(t, testEnterTogether)
+// TestConcurrentEntries stores one entry from many goroutines.
+func TestConcurrentEntries(t *testing.T) {
+	sqlstore.EachEngine(t, testConcurrentEntries)
 }
 
-func testEnterTogether(t *testing.T, e sqlstore.Engine) {
+func testConcurrentEntries(t *testing.T, e sqlstore.Engine) {
 	const writers = 8
 	ctx, ledger := t.Context(), open(t, e.NewDSN(t)).Side()
 	together := func(entry func(n int) sidestore.Entry) (stored, conflicts int) {

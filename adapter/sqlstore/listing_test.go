@@ -10,17 +10,17 @@ import (
 	"github.com/portico-commerce/portico/adapter/demo"
 )
 
-// TestRelist changes what decides where products are listed, and lists those
-// changed again.
-func TestRelist(t *testing.T) {
-	EachEngine(t, testRelist)
+// TestRebuildListing changes the tables that the product listing is derived from and
+// rebuilds it.
+func TestRebuildListing(t *testing.T) {
+	EachEngine(t, testRebuildListing)
 }
 
-func testRelist(t *testing.T, e Engine) {
+func testRebuildListing(t *testing.T, e Engine) {
 	for _, c := range []struct {
 		name    string
 		change  string
-		changed adapter.Key       // 0 is all
+		changed adapter.Key       // 0 rebuilds the whole listing
 		want    map[int64][]int64 // products by store view
 	}{
 		{"nothing", "", 1, map[int64][]int64{1: {1, 2}, 2: {1, 2}, 3: {2}}},
@@ -34,10 +34,10 @@ func testRelist(t *testing.T, e Engine) {
 		{"no status in a website", "INSERT INTO product_value VALUES (2, 3, 'status', NULL, NULL)", 2, map[int64][]int64{1: {1, 2}, 2: {1, 2}}},
 		{"enabled in a website alone", "INSERT INTO product_value VALUES (3, 1, 'status', '1', '1')", 3, map[int64][]int64{1: {1, 2}, 2: {1, 2}, 3: {2}}},
 		{"hidden at a store view alone", "INSERT INTO product_value VALUES (2, 3, 'visibility', '1', '1')", 2, map[int64][]int64{1: {1, 2}, 2: {1, 2}, 3: {2}}},
-		{"sold in one website more", "INSERT INTO product_website (product_id, website_id) VALUES (1, 2)", 1, map[int64][]int64{1: {1, 2}, 2: {1, 2}, 3: {1, 2}}},
+		{"sold in another website", "INSERT INTO product_website (product_id, website_id) VALUES (1, 2)", 1, map[int64][]int64{1: {1, 2}, 2: {1, 2}, 3: {1, 2}}},
 		{"sold nowhere", "DELETE FROM product_website WHERE product_id = 2", 2, map[int64][]int64{1: {1}, 2: {1}}},
-		{"another product than was changed", "UPDATE product SET status = 2", 2, map[int64][]int64{1: {1}, 2: {1}}},
-		{"all", "UPDATE store SET website_id = 2 WHERE store_id = 2", 0, map[int64][]int64{1: {1, 2}, 2: {2}, 3: {2}}},
+		{"other products than the rebuilt one changed", "UPDATE product SET status = 2", 2, map[int64][]int64{1: {1}, 2: {1}}},
+		{"store view moved", "UPDATE store SET website_id = 2 WHERE store_id = 2", 0, map[int64][]int64{1: {1, 2}, 2: {2}, 3: {2}}},
 		{"deleted", "DELETE FROM product WHERE entity_id = 2", 2, map[int64][]int64{1: {1}, 2: {1}}},
 		{"store view deleted", "DELETE FROM store WHERE store_id = 2", 2, map[int64][]int64{1: {1, 2}, 3: {2}}},
 	} {
@@ -84,9 +84,9 @@ func testRelist(t *testing.T, e Engine) {
 	}
 }
 
-// TestListingOfExistingData takes the listing away from a database with products:
-// a migration makes it again, and a view of its name does in its place.
-func TestListingOfExistingData(t *testing.T) {
+// TestMigrateListing removes product_listing from a database with products: a migration
+// creates it again, or a view of that name replaces it.
+func TestMigrateListing(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
 		dsn := e.NewDSN(t)
 		reopen := func(migrate bool) *DB {
@@ -120,7 +120,7 @@ func TestListingOfExistingData(t *testing.T) {
 			return all
 		}
 		want := listed(db)
-		// What the third migration and all later ones have made.
+		// Undo the third migration and all later ones.
 		var on string
 		if e.Name == "mariadb" {
 			on = " ON oauth_token"

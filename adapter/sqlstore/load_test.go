@@ -26,7 +26,7 @@ func testLoadAndEmpty(t *testing.T, e sqlstore.Engine) {
 	empty(true)
 	broken := *data(t)
 	broken.Records = map[adapter.Resource][]adapter.Record{
-		adapter.StockItems: data(t).Records[adapter.StockItems], // without their products
+		adapter.StockItems: data(t).Records[adapter.StockItems], // their products are missing
 	}
 	if err := db.Load(t.Context(), &broken, nil); adapter.KindOf(err) != adapter.Conflict {
 		t.Errorf("Load of items without products: %v, want conflict", err)
@@ -81,7 +81,7 @@ func testReset(t *testing.T, e sqlstore.Engine) {
 	}
 }
 
-// stockTable returns the stock items as text, dates left out.
+// stockTable returns the stock items as text, without dates.
 func stockTable(t *testing.T, db *sqlstore.DB) string {
 	t.Helper()
 	result, err := stock(t, db).List(t.Context(), &adapter.ListParams{})
@@ -122,13 +122,13 @@ func testResetIsAtomic(t *testing.T, e sqlstore.Engine) {
 	}
 }
 
-// TestResetMeanwhile resets the store under readers, who see all of it at any
-// time, and writers, who find their record at any time.
-func TestResetMeanwhile(t *testing.T) {
-	sqlstore.EachEngine(t, testResetMeanwhile)
+// TestResetDuringTraffic resets the store during reads, which must always see a
+// complete data set, and during writes, which must always find their record.
+func TestResetDuringTraffic(t *testing.T) {
+	sqlstore.EachEngine(t, testResetDuringTraffic)
 }
 
-func testResetMeanwhile(t *testing.T, e sqlstore.Engine) {
+func testResetDuringTraffic(t *testing.T, e sqlstore.Engine) {
 	db := openDemo(t, e)
 	s := stock(t, db)
 	items := len(data(t).Records[adapter.StockItems])

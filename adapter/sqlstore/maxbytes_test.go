@@ -7,13 +7,12 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// TestListsEndEarly: no list reads more than it is allowed to hold, but for the record
-// that reaches the bound.
-func TestListsEndEarly(t *testing.T) {
-	sqlstore.EachEngine(t, testListsEndEarly)
+// TestMaxBytes checks that no list reads on after the record that reaches MaxBytes.
+func TestMaxBytes(t *testing.T) {
+	sqlstore.EachEngine(t, testMaxBytes)
 }
 
-func testListsEndEarly(t *testing.T, e sqlstore.Engine) {
+func testMaxBytes(t *testing.T, e sqlstore.Engine) {
 	db := openDemo(t, e)
 	listed := adapter.ListParams{StoreID: 1, Products: adapter.ProductParams{Listed: true}}
 	filtered := listed

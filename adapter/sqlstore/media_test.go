@@ -14,7 +14,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// addImage stores an image of product 1.
+// addImage adds an image to product 1.
 func addImage(t *testing.T, db *DB, file, content string, check func() error) (adapter.Key, error) {
 	t.Helper()
 	r := adapter.NewRecord(db.table(adapter.ProductImages).schema)
@@ -25,7 +25,8 @@ func addImage(t *testing.T, db *DB, file, content string, check func() error) (a
 	return db.stores[adapter.ProductImages].Create(t.Context(), &adapter.CreateParams{Record: r, Check: check})
 }
 
-// mediaText returns what a name is served as, or the kind of the error.
+// mediaText returns the media type and content that are served for a name, or the kind
+// of the error.
 func mediaText(t *testing.T, db *DB, name string) string {
 	t.Helper()
 	file, mediaType, err := db.OpenMedia(t.Context(), name)
@@ -45,7 +46,7 @@ func TestMedia(t *testing.T) {
 }
 
 func testMedia(t *testing.T, e Engine) {
-	db := openScoped(t, e)
+	db := openWithStoreViewValues(t, e)
 	want := func(name, want string) {
 		t.Helper()
 		if got := mediaText(t, db, name); got != want {
@@ -62,10 +63,10 @@ func testMedia(t *testing.T, e Engine) {
 	}
 	want("n/e/new.gif", "image/gif \x00bytes\xff") // the file stays (product_parts 2.7)
 
-	// What a write that was cut short has left is not served, and written over.
+	// The remains of an interrupted write are not served, and get replaced.
 	left := db.media.path("n/e/new_1.gif")
-	createEmpty(t, left)
-	createEmpty(t, filepath.Join(db.media.directory, "outside.gif"))
+	createEmptyFile(t, left)
+	createEmptyFile(t, filepath.Join(db.media.directory, "outside.gif"))
 	for _, name := range []string{"n/e/new_1.gif", "N/e/new.gif", "n/e/../e/new.gif", "../shop.db", "outside.gif", "n/e", "", "n/e/new.gif\x00"} {
 		want(name, "not_found")
 	}
@@ -74,26 +75,27 @@ func testMedia(t *testing.T, e Engine) {
 	}
 	want("n/e/new_1.gif", "image/gif next")
 
-	// A name whose file is lost.
+	// A listed file that is missing on disk.
 	if err := os.Remove(left); err != nil {
 		t.Fatal(err)
 	}
 	want("n/e/new_1.gif", "not_found")
 }
 
-// TestRefusedImage: an image that is not stored leaves no file, and no name.
-func TestRefusedImage(t *testing.T) {
+// TestFailedImageCreate checks that a failed create leaves neither a file nor a
+// reserved name.
+func TestFailedImageCreate(t *testing.T) {
 	EachEngine(t, testRefusedImage)
 }
 
 func testRefusedImage(t *testing.T, e Engine) {
-	db := openScoped(t, e)
+	db := openWithStoreViewValues(t, e)
 	refusal := errors.New("refused")
-	if _, err := addImage(t, db, "n/e/new.gif", "x", func() error { return refusal }); err != refusal { //nolint:errorlint // unchanged is what is asked for
+	if _, err := addImage(t, db, "n/e/new.gif", "x", func() error { return refusal }); err != refusal { //nolint:errorlint // must be unwrapped
 		t.Errorf("Check: %v", err)
 	}
-	// The file is in the way of the folder, so the last step fails.
-	createEmpty(t, filepath.Join(db.media.directory, "n"))
+	// A file has the name of the folder, so the last step fails.
+	createEmptyFile(t, filepath.Join(db.media.directory, "n"))
 	if _, err := addImage(t, db, "n/e/new.gif", "x", nil); err == nil {
 		t.Error("an image without its file")
 	}
@@ -112,7 +114,7 @@ func testRefusedImage(t *testing.T, e Engine) {
 	}
 }
 
-func TestNoMediaDir(t *testing.T) {
+func TestWithoutMediaDir(t *testing.T) {
 	db, err := Open(t.Context(), Options{DSN: Engines()[0].NewDSN(t), Migrate: true})
 	if err != nil {
 		t.Fatal(err)
@@ -126,14 +128,14 @@ func TestNoMediaDir(t *testing.T) {
 	}
 }
 
-// TestResetMedia: after a reset no name is taken and none of its files is left. What
-// was in the folder besides is not the store's.
+// TestResetMedia checks that a reset frees all names and removes their files, but no
+// other files in the folder.
 func TestResetMedia(t *testing.T) {
 	EachEngine(t, testResetMedia)
 }
 
 func testResetMedia(t *testing.T, e Engine) {
-	db := openScoped(t, e)
+	db := openWithStoreViewValues(t, e)
 	if _, err := addImage(t, db, "n/e/new.gif", "old", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -158,9 +160,8 @@ func testResetMedia(t *testing.T, e Engine) {
 	}
 }
 
-// FuzzSeries: a name of a series is what freeName makes of the series and the
-// number.
-func FuzzSeries(f *testing.F) {
+// FuzzNameSeries checks that freeName makes a name from its series and number again.
+func FuzzNameSeries(f *testing.F) {
 	for _, name := range []string{"i/m/image_2.png", "i/m/image_02.png", "a/b_1", "a.b_1", "a/b_1.c.d", "a/b_999999999999999999.c", "a_1/b.c"} {
 		f.Add(name)
 	}
@@ -175,15 +176,15 @@ func FuzzSeries(f *testing.F) {
 	})
 }
 
-// TestResetMeanwhileMedia resets the store under writers of images: whatever
-// image is there at the end has its own bytes. A server may end either of them for
-// the other's sake; a reset also changes tables, which MariaDB sees in no deadlock.
-func TestResetMeanwhileMedia(t *testing.T) {
-	EachEngine(t, testResetMeanwhileMedia)
+// TestResetDuringImageWrites resets the store while images are written: every image
+// that remains must have its own bytes. A server may stop one of the two because of the
+// other; a reset also alters tables, which MariaDB's deadlock detection does not see.
+func TestResetDuringImageWrites(t *testing.T) {
+	EachEngine(t, testResetDuringImageWrites)
 }
 
-func testResetMeanwhileMedia(t *testing.T, e Engine) {
-	db := openScoped(t, e)
+func testResetDuringImageWrites(t *testing.T, e Engine) {
+	db := openWithStoreViewValues(t, e)
 	data := DemoData(t)
 	var writers sync.WaitGroup
 	done := make(chan struct{})

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestPrune removes by age, and nothing else.
-func TestPrune(t *testing.T) {
+// TestPruneNonces checks that prune deletes by age alone.
+func TestPruneNonces(t *testing.T) {
 	EachEngine(t, testPrune)
 }
 
@@ -23,7 +23,7 @@ func testPrune(t *testing.T, e Engine) {
 	}
 	fill(1, now)
 	fill(2, now-old-1) // too old
-	fill(3, now-old)   // just young enough
+	fill(3, now-old)   // just not too old
 	fill(5_000_000, now)
 	if err := db.Credentials().prune(t.Context(), now); err != nil {
 		t.Fatal(err)
@@ -35,8 +35,8 @@ func testPrune(t *testing.T, e Engine) {
 	}
 }
 
-// TestUsePrunes shows that Use prunes now and then.
-func TestUsePrunes(t *testing.T) {
+// TestUsePrunesNonces checks that Use prunes from time to time.
+func TestUsePrunesNonces(t *testing.T) {
 	EachEngine(t, testUsePrunes)
 }
 

@@ -28,7 +28,7 @@ func testReopenKeepsData(t *testing.T, e sqlstore.Engine) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	db = open(t, dsn) // migrates again, and finds nothing to do
+	db = open(t, dsn) // has no migration left to run
 	r, err := stock(t, db).Get(t.Context(), &adapter.GetParams{Key: 1})
 	if err != nil || r.Get("qty").Text() != "41.5000" {
 		t.Errorf("qty %q, %v", r.Get("qty").Text(), err)
@@ -60,12 +60,13 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestOpenAtOnce lets several replicas migrate one new database.
-func TestOpenAtOnce(t *testing.T) {
-	sqlstore.EachServer(t, testOpenAtOnce)
+// TestConcurrentMigrations opens one new database several times at once, as replicas of
+// Portico do.
+func TestConcurrentMigrations(t *testing.T) {
+	sqlstore.EachServer(t, testConcurrentMigrations)
 }
 
-func testOpenAtOnce(t *testing.T, e sqlstore.Engine) {
+func testConcurrentMigrations(t *testing.T, e sqlstore.Engine) {
 	dsn := e.Empty(t)
 	var all sync.WaitGroup
 	for range 4 {
@@ -86,7 +87,7 @@ func testOpenAtOnce(t *testing.T, e sqlstore.Engine) {
 	all.Wait()
 }
 
-// TestUnreachable opens databases of servers that do not let us in.
+// TestUnreachable opens databases of servers that refuse the connection.
 func TestUnreachable(t *testing.T) {
 	sqlstore.EachServer(t, func(t *testing.T, e sqlstore.Engine) {
 		dsn := e.NewDSN(t)

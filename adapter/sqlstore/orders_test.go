@@ -6,13 +6,13 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// TestOrdersStayWithoutTheirCustomer removes a customer: the orders stay and
-// are nobody's (stock_orders 4).
-func TestOrdersStayWithoutTheirCustomer(t *testing.T) {
-	EachEngine(t, testOrdersStayWithoutTheirCustomer)
+// TestDeleteCustomerKeepsOrders checks that orders of a deleted customer remain without
+// a customer (stock_orders 4).
+func TestDeleteCustomerKeepsOrders(t *testing.T) {
+	EachEngine(t, testDeleteCustomerKeepsOrders)
 }
 
-func testOrdersStayWithoutTheirCustomer(t *testing.T, e Engine) {
+func testDeleteCustomerKeepsOrders(t *testing.T, e Engine) {
 	ctx := t.Context()
 	db := openDemo(t, e)
 	orders, err := db.Adapter().Store(adapter.Orders)

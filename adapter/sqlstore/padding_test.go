@@ -7,7 +7,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-func TestFilledUp(t *testing.T) {
+func TestPadToPowerOfTwo(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		in, want []any
@@ -26,12 +26,12 @@ func TestFilledUp(t *testing.T) {
 	}
 }
 
-// TestListsShareStatements asks for lists of every length a page may have.
-func TestListsShareStatements(t *testing.T) {
-	EachEngine(t, testListsShareStatements)
+// TestPaddedListsShareStatements queries lists of every length that a page may have.
+func TestPaddedListsShareStatements(t *testing.T) {
+	EachEngine(t, testPaddedListsShareStatements)
 }
 
-func testListsShareStatements(t *testing.T, e Engine) {
+func testPaddedListsShareStatements(t *testing.T, e Engine) {
 	db := openTest(t, e)
 	lines, err := db.Adapter().Store(adapter.OrderItems)
 	if err != nil {

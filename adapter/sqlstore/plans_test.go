@@ -11,9 +11,9 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-// TestPlans looks at how SQLite runs the statements that calls live by: each
-// table is entered by an index or walked in the order that is wanted, and what is
-// sorted is said.
+// TestPlans checks SQLite's plans for the most frequent statements: each table is
+// searched by an index or scanned in the order of the result, and sorting is expected
+// explicitly.
 func TestPlans(t *testing.T) {
 	var watched sqltest.Statements
 	e := Engines()[0]
@@ -34,10 +34,10 @@ func TestPlans(t *testing.T) {
 		name     string
 		resource adapter.Resource
 		params   adapter.ListParams
-		// walked are the tables that may be walked, in the order of an index or
+		// walked names the tables that may be scanned, in the order of an index or of
 		// their key.
 		walked []string
-		sorted bool // all that the conditions select, before it is cut
+		sorted bool // whether all selected rows are sorted before the page is taken
 	}{
 		{"SKU", adapter.Products, adapter.ListParams{Query: is("sku", adapter.Eq, "kettle-steel")}, nil, false},
 		{"SKU at a store view", adapter.Products, adapter.ListParams{Query: is("sku", adapter.Eq, "kettle-steel"), StoreID: 1, With: prices}, nil, false},
@@ -78,7 +78,7 @@ func TestPlans(t *testing.T) {
 					if scanned && !slices.Contains(c.walked, table) {
 						t.Errorf("%s\n%s", step, statement)
 					}
-					// What follows the page itself has few rows to sort.
+					// Later statements concern only the rows of the page.
 					if i == 0 && !c.sorted && strings.Contains(step, "TEMP B-TREE") {
 						t.Errorf("%s\n%s", step, statement)
 					}
@@ -88,7 +88,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestLedgerPlans does the same for the statements of the ledger.
+// TestLedgerPlans is TestPlans for the statements of the ID map.
 func TestLedgerPlans(t *testing.T) {
 	var watched sqltest.Statements
 	db, err := Open(t.Context(), Options{DSN: Engines()[0].NewDSN(t), Migrate: true, Wrap: watched.Wrap})
@@ -117,7 +117,7 @@ func TestLedgerPlans(t *testing.T) {
 		}
 		for _, statement := range executed {
 			for _, step := range plan(t, db, statement) {
-				// The index of notes holds nothing else, in the order that is wanted.
+				// The index of notes holds nothing else, in the right order.
 				walksNotes := strings.Contains(step, "backend_record_note")
 				sortsParts := name == "Owned" && strings.Contains(step, "TEMP B-TREE")
 				if strings.HasPrefix(step, "SCAN ") && !walksNotes || strings.Contains(step, "TEMP B-TREE") && !sortsParts {
@@ -128,7 +128,7 @@ func TestLedgerPlans(t *testing.T) {
 	}
 }
 
-// plan returns the steps in which SQLite runs a statement.
+// plan returns the steps of SQLite's plan for a statement.
 func plan(t *testing.T, db *DB, statement string) []string {
 	t.Helper()
 	arguments := make([]any, strings.Count(statement, "?"))

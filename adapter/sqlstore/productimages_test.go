@@ -10,10 +10,9 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// gallery is what the tests put into the tables of images, which no data set
-// holds. Store view 2 reads 1 by values of its own, 2 by
-// those of the default scope, and 3 by some of both; 4 has values in the store
-// view alone, 5 none at all, and 6 is another product's.
+// gallery inserts images, which no data set holds. At store view 2, image 1 has values
+// of its own, 2 follows the default scope, and 3 has some of both; 4 has values at the
+// store view alone, 5 has none, and 6 belongs to another product.
 const gallery = `
 	INSERT INTO product_image (id, product_id, file, media_type) VALUES
 		(1, 1, 'o/n/one.png', 'image/png'), (2, 1, 't/w/two.jpg', 'image/jpeg'), (3, 1, 't/h/three.png', 'image/png'),
@@ -43,10 +42,10 @@ func openGalleryAt(tb testing.TB, dsn string) *sqlstore.DB {
 	return db
 }
 
-// openGalleries is openGallery for a conformance suite.
+// openGalleries returns openGallery in the form that a conformance suite needs.
 func openGalleries(tb testing.TB, e sqlstore.Engine) func(testing.TB) *sqlstore.DB {
-	var dsn string // of the store opened last
-	return sqlstore.Reused(tb, func(tb testing.TB) *sqlstore.DB {
+	var dsn string // of the latest store
+	return sqlstore.StoreOpener(tb, func(tb testing.TB) *sqlstore.DB {
 		dsn = e.NewDemo(tb)
 		return openGalleryAt(tb, dsn)
 	}, func(tb testing.TB, db *sqlstore.DB) {
@@ -66,7 +65,7 @@ func addGallery(tb testing.TB, dsn string) {
 			tb.Fatal(err)
 		}
 	}
-	sqlstore.Advance(tb, dsn, "product_image", "id")
+	sqlstore.AdvanceCounter(tb, dsn, "product_image", "id")
 }
 
 func images(tb testing.TB, db *sqlstore.DB) adapter.Store {
@@ -78,7 +77,7 @@ func images(tb testing.TB, db *sqlstore.DB) adapter.Store {
 	return s
 }
 
-// imageText returns what the levels decide of an image; - is null.
+// imageText returns the values of an image that depend on the level; - is null.
 func imageText(r adapter.Record) string {
 	text := fmt.Sprint(r.Get("id").Int())
 	for _, name := range []string{"label", "position", "exclude"} {
@@ -140,12 +139,13 @@ func testImagesByLevel(t *testing.T, e sqlstore.Engine) {
 	}
 }
 
-// TestShownImages selects what customers and guests see, in SQL.
-func TestShownImages(t *testing.T) {
-	sqlstore.EachEngine(t, testShownImages)
+// TestFilterByEffectiveValues filters in SQL by the values that customers and guests
+// see.
+func TestFilterByEffectiveValues(t *testing.T) {
+	sqlstore.EachEngine(t, testFilterByEffectiveValues)
 }
 
-func testShownImages(t *testing.T, e sqlstore.Engine) {
+func testFilterByEffectiveValues(t *testing.T, e sqlstore.Engine) {
 	s := images(t, openGallery(t, e))
 	for storeID, want := range map[int64]string{0: "1 3 4 5 6", 2: "4 5 6", 3: "1 3 4 5"} {
 		p := &adapter.ListParams{StoreID: storeID, Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{
@@ -169,12 +169,12 @@ func testShownImages(t *testing.T, e sqlstore.Engine) {
 	}
 }
 
-// TestImageOfNobody: an image has no owner.
-func TestImageOfNobody(t *testing.T) {
-	sqlstore.EachEngine(t, testImageOfNobody)
+// TestImagesHaveNoOwner reads images on behalf of a customer.
+func TestImagesHaveNoOwner(t *testing.T) {
+	sqlstore.EachEngine(t, testImagesHaveNoOwner)
 }
 
-func testImageOfNobody(t *testing.T, e sqlstore.Engine) {
+func testImagesHaveNoOwner(t *testing.T, e sqlstore.Engine) {
 	s := images(t, openGallery(t, e))
 	if _, err := s.List(t.Context(), &adapter.ListParams{OwnerID: 1}); adapter.KindOf(err) != adapter.Unsupported {
 		t.Errorf("List: %v, want unsupported", err)

@@ -9,16 +9,16 @@ import (
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 )
 
-// openScoped opens the demo store with values of store views and images.
-func openScoped(t testing.TB, e Engine) *DB {
+// openWithStoreViewValues opens the demo store with images and values of store views.
+func openWithStoreViewValues(t testing.TB, e Engine) *DB {
 	t.Helper()
 	db := openDemo(t, e)
-	addScoped(t, db)
+	addStoreViewValues(t, db)
 	return db
 }
 
-// addScoped adds values of store views and images to the demo store.
-func addScoped(t testing.TB, db *DB) {
+// addStoreViewValues adds images and values of store views to the demo store.
+func addStoreViewValues(t testing.TB, db *DB) {
 	t.Helper()
 	for _, v := range []struct {
 		product, store   int
@@ -62,14 +62,14 @@ func addScoped(t testing.TB, db *DB) {
 	}
 }
 
-// bounded is an adapter of which the suite sees products alone, within bounds.
-type bounded struct {
+// restricted is an adapter that offers products alone, restricted by its parameters.
+type restricted struct {
 	*Adapter
 	storeID  int64
 	products adapter.ProductParams
 }
 
-func (b bounded) Store(r adapter.Resource) (adapter.Store, error) {
+func (b restricted) Store(r adapter.Resource) (adapter.Store, error) {
 	store, err := b.Adapter.Store(r)
 	if err != nil || r != adapter.Products {
 		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: "store " + string(r)}
@@ -77,11 +77,11 @@ func (b bounded) Store(r adapter.Resource) (adapter.Store, error) {
 	return adaptertest.Bounded{Store: store, StoreID: b.storeID, Products: b.products}, nil
 }
 
-// TestConformanceInStoreViews runs the whole suite of products on what store
-// views, websites and categories show, so that every query pushed down to the
-// scoped tables is held against adapter.Apply.
+// TestConformanceInStoreViews runs the whole product suite on what store views,
+// websites and categories show, so that every query on the scoped tables is compared
+// with adapter.Apply.
 func TestConformanceInStoreViews(t *testing.T) {
-	EachEngineAtNight(t, testConformanceInStoreViews)
+	EachEngineNightly(t, testConformanceInStoreViews)
 }
 
 func testConformanceInStoreViews(t *testing.T, e Engine) {
@@ -98,17 +98,17 @@ func testConformanceInStoreViews(t *testing.T, e Engine) {
 	}{
 		{"store view", 2, adapter.ProductParams{}},
 		{"category of a website, with its values alone", 2, adapter.ProductParams{WebsiteScope: true, WebsiteID: 1, CategoryID: 3}},
-		{"what shoppers may list", 2, adapter.ProductParams{WebsiteScope: true, Listed: true}},
+		{"product listing", 2, adapter.ProductParams{WebsiteScope: true, Listed: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			open := Reused(t, func(tb testing.TB) *DB { return openScoped(tb, e) }, func(tb testing.TB, db *DB) {
+			open := StoreOpener(t, func(tb testing.TB) *DB { return openWithStoreViewValues(tb, e) }, func(tb testing.TB, db *DB) {
 				if err := db.Reset(tb.Context(), DemoData(tb)); err != nil {
 					tb.Fatal(err)
 				}
-				addScoped(tb, db)
+				addStoreViewValues(tb, db)
 			})
 			adaptertest.Run(t, adaptertest.Harness{
-				Open:        func(t *testing.T) adapter.Adapter { return bounded{open(t).Adapter(), c.storeID, c.products} },
+				Open:        func(t *testing.T) adapter.Adapter { return restricted{open(t).Adapter(), c.storeID, c.products} },
 				Unsupported: unsupported,
 				Sampled:     e.Sampled(t),
 			})
@@ -121,7 +121,7 @@ func TestScopedValues(t *testing.T) {
 }
 
 func testScopedValues(t *testing.T, e Engine) {
-	db := openScoped(t, e)
+	db := openWithStoreViewValues(t, e)
 	store := db.stores[adapter.Products]
 	const absent, null = "absent", "null"
 	for _, c := range []struct {
@@ -170,13 +170,13 @@ func testScopedValues(t *testing.T, e Engine) {
 	}
 }
 
-// TestPartsOfManyProducts lists more products than one statement reads parts of.
+// TestPartsOfManyProducts lists more products than one statement reads parts for.
 func TestPartsOfManyProducts(t *testing.T) {
 	EachEngine(t, testPartsOfManyProducts)
 }
 
 func testPartsOfManyProducts(t *testing.T, e Engine) {
-	db := openScoped(t, e)
+	db := openWithStoreViewValues(t, e)
 	const many = 2*partsBatch + 3
 	var products, names, prices []string
 	for i := range many {
@@ -206,13 +206,13 @@ func testPartsOfManyProducts(t *testing.T, e Engine) {
 	}
 }
 
-// TestStatementsOfAProduct counts the statements a read takes, by the prepared
-// ones it leaves behind: each is of a text of its own.
-func TestStatementsOfAProduct(t *testing.T) {
-	EachEngine(t, testStatementsOfAProduct)
+// TestStatementsPerProductRead counts the statements of each read by the prepared
+// statements that it adds to the cache.
+func TestStatementsPerProductRead(t *testing.T) {
+	EachEngine(t, testStatementsPerProductRead)
 }
 
-func testStatementsOfAProduct(t *testing.T, e Engine) {
+func testStatementsPerProductRead(t *testing.T, e Engine) {
 	prices := []string{"group_price", "tier_price", "image_file"}
 	shop := adapter.ProductParams{WebsiteID: 1}
 	for _, c := range []struct {
@@ -224,7 +224,7 @@ func testStatementsOfAProduct(t *testing.T, e Engine) {
 			_, err := s.Get(t.Context(), &adapter.GetParams{Key: 2})
 			return err
 		}, 1},
-		{"single in a store view, with all there is", func(s adapter.Store) error {
+		{"single in a store view, with all on-demand attributes", func(s adapter.Store) error {
 			_, err := s.Get(t.Context(), &adapter.GetParams{Key: 2, With: prices, StoreID: 2, Products: shop})
 			return err
 		}, 2},
@@ -232,7 +232,7 @@ func testStatementsOfAProduct(t *testing.T, e Engine) {
 			_, err := s.List(t.Context(), &adapter.ListParams{Query: adapter.Query{Limit: 10}})
 			return err
 		}, 1},
-		{"list in a store view, with all there is", func(s adapter.Store) error {
+		{"list in a store view, with all on-demand attributes", func(s adapter.Store) error {
 			_, err := s.List(t.Context(), &adapter.ListParams{Query: adapter.Query{Limit: 10, OrderBy: "name"}, With: prices, StoreID: 2, Products: shop})
 			return err
 		}, 2},
@@ -242,7 +242,7 @@ func testStatementsOfAProduct(t *testing.T, e Engine) {
 		}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			db := openScoped(t, e)
+			db := openWithStoreViewValues(t, e)
 			before := len(db.readStatements.prepared)
 			if err := c.read(db.stores[adapter.Products]); err != nil {
 				t.Fatal(err)

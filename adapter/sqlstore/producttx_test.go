@@ -7,12 +7,12 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// TestCopyLevel copies what one store view shows to another (product_parts 3.5).
-func TestCopyLevel(t *testing.T) {
-	EachEngine(t, testCopyLevel)
+// TestCopyStoreView copies what one store view shows to another (product_parts 3.5).
+func TestCopyStoreView(t *testing.T) {
+	EachEngine(t, testCopyStoreView)
 }
 
-func testCopyLevel(t *testing.T, e Engine) {
+func testCopyStoreView(t *testing.T, e Engine) {
 	for _, c := range []struct {
 		name      string
 		ofWebsite bool
@@ -21,10 +21,10 @@ func testCopyLevel(t *testing.T, e Engine) {
 	}{
 		{"values of the view", false, 2, 3, "3 name aaa|3 status 1|1 status 2"},
 		{"and of its website", true, 2, 3, "3 name aaa|3 status 2|1 status 2"},
-		{"to a sister view", true, 3, 1, "1 name Copper Kettle|1 status 1|2 status 1|2 name aaa"},
+		{"to a view of the same website", true, 3, 1, "1 name Copper Kettle|1 status 1|2 status 1|2 name aaa"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			db := openScoped(t, e)
+			db := openWithStoreViewValues(t, e)
 			err := db.products.save(t.Context(), "copy", func(s *productTx) error {
 				product, err := s.lockProduct(t.Context(), 2, 0)
 				if err == nil {
@@ -47,13 +47,13 @@ func testCopyLevel(t *testing.T, e Engine) {
 	}
 }
 
-// TestCopyLevelOfImages copies labels, positions, excludes and types.
-func TestCopyLevelOfImages(t *testing.T) {
-	EachEngine(t, testCopyLevelOfImages)
+// TestCopyStoreViewImages copies labels, positions, excludes and types.
+func TestCopyStoreViewImages(t *testing.T) {
+	EachEngine(t, testCopyStoreViewImages)
 }
 
-func testCopyLevelOfImages(t *testing.T, e Engine) {
-	db := openScoped(t, e)
+func testCopyStoreViewImages(t *testing.T, e Engine) {
+	db := openWithStoreViewValues(t, e)
 	execute(t, db,
 		"INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES (1, 0, 'One', 3, 0), (1, 2, 'Un', 4, 1), (1, 3, 'Eins', 5, 0), (2, 3, 'Zwei', 6, 0)",
 		"INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES (1, 3, 'small_image', 2), (1, 3, 'thumbnail', 1)",
@@ -64,7 +64,7 @@ func testCopyLevelOfImages(t *testing.T, e Engine) {
 	}
 	for key, want := range map[adapter.Key]string{
 		1: "Un 4 1 ",
-		2: " 0 0 image,small_image,thumbnail", // nothing was said of small_image at view 2
+		2: " 0 0 image,small_image,thumbnail", // view 2 has no pointer for small_image
 	} {
 		r, err := db.stores[adapter.ProductImages].Get(t.Context(), &adapter.GetParams{Key: key, StoreID: 3})
 		if err != nil {
@@ -77,14 +77,14 @@ func testCopyLevelOfImages(t *testing.T, e Engine) {
 	}
 }
 
-// TestTouched: every save says when the product was saved; a refused one does
-// not.
-func TestTouched(t *testing.T) {
-	EachEngine(t, testTouched)
+// TestSavesSetUpdatedAt checks that every save sets updated_at of the product, and that
+// a refused one does not.
+func TestSavesSetUpdatedAt(t *testing.T) {
+	EachEngine(t, testSavesSetUpdatedAt)
 }
 
-func testTouched(t *testing.T, e Engine) {
-	db := openScoped(t, e)
+func testSavesSetUpdatedAt(t *testing.T, e Engine) {
+	db := openWithStoreViewValues(t, e)
 	images := db.stores[adapter.ProductImages]
 	nothing := func(r adapter.Record) (adapter.Record, error) { return adapter.NewRecord(r.Schema), nil }
 	var key adapter.Key
@@ -138,7 +138,7 @@ func testTouched(t *testing.T, e Engine) {
 	}
 }
 
-// assign assigns product 1.
+// assign assigns product 1 to a website or a category.
 func assign(t *testing.T, db *DB, r adapter.Resource, target string, id int64) (adapter.Key, error) {
 	t.Helper()
 	assignment := adapter.NewRecord(db.table(r).schema)
@@ -147,14 +147,14 @@ func assign(t *testing.T, db *DB, r adapter.Resource, target string, id int64) (
 	return db.stores[r].Create(t.Context(), &adapter.CreateParams{Record: assignment})
 }
 
-// TestStatementsOfASave: the statements of a save are kept prepared, so that the
-// next of the same kind adds none.
-func TestStatementsOfASave(t *testing.T) {
-	EachEngine(t, testStatementsOfASave)
+// TestSavePreparesStatements checks that the statements of a save stay prepared, so
+// that the next save of the same kind adds none.
+func TestSavePreparesStatements(t *testing.T) {
+	EachEngine(t, testSavePreparesStatements)
 }
 
-func testStatementsOfASave(t *testing.T, e Engine) {
-	db := openScoped(t, e)
+func testSavePreparesStatements(t *testing.T, e Engine) {
+	db := openWithStoreViewValues(t, e)
 	save := func(name string) {
 		t.Helper()
 		err := db.products.Update(t.Context(), &adapter.UpdateParams{Key: 1, StoreID: 2, Change: func(r adapter.Record) (adapter.Record, error) {
@@ -178,12 +178,12 @@ func testStatementsOfASave(t *testing.T, e Engine) {
 	}
 }
 
-// TestProductsThroughViews writes products where product is a view of one table,
-// which servers let be written. On SQLite triggers would decide.
+// TestProductsThroughViews writes products through a view of one table, which servers
+// can update. On SQLite the view would need triggers.
 func TestProductsThroughViews(t *testing.T) {
 	for _, e := range Engines() {
 		if e.Name != "sqlite" {
-			t.Run(e.Name, func(t *testing.T) { testProductsThroughViews(t, openScoped(t, e)) })
+			t.Run(e.Name, func(t *testing.T) { testProductsThroughViews(t, openWithStoreViewValues(t, e)) })
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// TestKeptSelects builds each statement anew and takes it from what is kept, with
-// other numbers in between: text, arguments and attributes are the same.
-func TestKeptSelects(t *testing.T) {
+// TestSelectCache builds each statement, uses other parameters, and takes the statement
+// from the cache: text, arguments and indexes must be the same.
+func TestSelectCache(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
 		db := openTest(t, e)
 		var pages, singles []adapter.ListParams
@@ -50,7 +50,7 @@ func TestKeptSelects(t *testing.T) {
 			}{"one": {one, singles}, "page": {page, pages}} {
 				keeping := db.products
 				keeping.selects = newSelectCache()
-				for range 2 { // the second time from what the first has kept
+				for range 2 { // the second time from the cache
 					for _, p := range c.params {
 						fresh := db.products
 						fresh.selects = newSelectCache()
@@ -64,8 +64,8 @@ func TestKeptSelects(t *testing.T) {
 	})
 }
 
-// TestKeptSelectsAreBounded asks for more shapes than are kept.
-func TestKeptSelectsAreBounded(t *testing.T) {
+// TestSelectCacheIsBounded builds more statements than the cache can hold.
+func TestSelectCacheIsBounded(t *testing.T) {
 	k := newSelectCache()
 	for i := range 2 * maxCachedSelects {
 		k.put(selectKey{attributes: fmt.Sprint(i)}, cachedSelect{text: "SELECT"})

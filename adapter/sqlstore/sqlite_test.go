@@ -48,7 +48,7 @@ func TestClassifySQLite(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = tx.Rollback() }()
-		_, err = raw.ExecContext(t.Context(), "DELETE FROM part") // on a second connection
+		_, err = raw.ExecContext(t.Context(), "DELETE FROM part") // on another connection
 		if got, _ := classifySQLite(err); got != adapter.Unavailable || err == nil {
 			t.Errorf("%v is %v, want unavailable", err, got)
 		}
@@ -58,7 +58,8 @@ func TestClassifySQLite(t *testing.T) {
 	}
 }
 
-// TestSQLiteFileName opens a file whose name holds what means something in a URL.
+// TestSQLiteFileName opens a file whose name contains characters with a meaning in
+// URLs.
 func TestSQLiteFileName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "it's a #shop? 100%.db")
 	db, err := Open(t.Context(), Options{DSN: "sqlite:" + path, Migrate: true})
@@ -75,7 +76,8 @@ func TestSQLiteFileName(t *testing.T) {
 	}
 }
 
-// TestFileMode: the file will hold secrets.
+// TestFileMode checks that only the owner can read the database file, which holds
+// secrets.
 func TestFileMode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shop.db")
 	db, err := Open(t.Context(), Options{DSN: path, Migrate: true})

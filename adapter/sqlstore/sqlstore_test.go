@@ -45,7 +45,7 @@ func stock(tb testing.TB, db *sqlstore.DB) adapter.Store {
 }
 
 func TestConformance(t *testing.T) {
-	sqlstore.EachEngineInFull(t, func(t *testing.T, e sqlstore.Engine) {
+	sqlstore.EachEngineFullSuite(t, func(t *testing.T, e sqlstore.Engine) {
 		open := openGalleries(t, e)
 		adaptertest.Run(t, adaptertest.Harness{
 			Open:    func(t *testing.T) adapter.Adapter { return open(t).Adapter() },
@@ -80,8 +80,9 @@ func testSeededStock(t *testing.T, e sqlstore.Engine) {
 	}
 }
 
-// TestManyShapes reads by more kinds of statements than are kept prepared.
-func TestManyShapes(t *testing.T) {
+// TestMoreStatementsThanCached runs more statements than the cache of prepared
+// statements can hold.
+func TestMoreStatementsThanCached(t *testing.T) {
 	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
 		s := stock(t, openDemo(t, e))
 		for n := 1; n <= 300; n++ {
@@ -94,8 +95,8 @@ func TestManyShapes(t *testing.T) {
 	})
 }
 
-// TestFarPage asks for the greatest page there can be.
-func TestFarPage(t *testing.T) {
+// TestHugeOffset asks for the last possible page.
+func TestHugeOffset(t *testing.T) {
 	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
 		s := stock(t, openDemo(t, e))
 		for _, q := range []adapter.Query{
@@ -140,12 +141,13 @@ func testAfterClose(t *testing.T, e sqlstore.Engine) {
 	}
 }
 
-// TestChangePanic shows that a broken Change does not keep the write lock.
-func TestChangePanic(t *testing.T) {
-	sqlstore.EachEngine(t, testChangePanic)
+// TestUpdatePanicReleasesLock checks that a Change function that panics does not keep
+// the write lock.
+func TestUpdatePanicReleasesLock(t *testing.T) {
+	sqlstore.EachEngine(t, testUpdatePanicReleasesLock)
 }
 
-func testChangePanic(t *testing.T, e sqlstore.Engine) {
+func testUpdatePanicReleasesLock(t *testing.T, e sqlstore.Engine) {
 	s := stock(t, openDemo(t, e))
 	func() {
 		defer func() {

@@ -12,25 +12,25 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// A heldConnector makes connections of which one transaction, the first to end once
-// it is armed, ends when it is let, whatever becomes of its context: as with a server
-// that hangs just then.
-type heldConnector struct {
+// A blockingConnector opens connections like those of a server that hangs: once it is
+// armed, the next COMMIT or ROLLBACK blocks until it is released, even if its context
+// ends.
+type blockingConnector struct {
 	driver.Connector
 	armed   *atomic.Bool
-	reached chan struct{} // closed when that end is held
+	reached chan struct{} // closed when that COMMIT or ROLLBACK blocks
 	release chan struct{}
 }
 
-func (c heldConnector) Connect(ctx context.Context) (driver.Conn, error) {
+func (c blockingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return heldConn{conn.(wholeConn), c}, nil
+	return blockingConn{conn.(fullConn), c}, nil
 }
 
-type wholeConn interface {
+type fullConn interface {
 	driver.Conn
 	driver.ConnBeginTx
 	driver.ConnPrepareContext
@@ -40,32 +40,32 @@ type wholeConn interface {
 	driver.SessionResetter
 }
 
-type heldConn struct {
-	wholeConn
-	connector heldConnector
+type blockingConn struct {
+	fullConn
+	connector blockingConnector
 }
 
-func (c heldConn) CheckNamedValue(v *driver.NamedValue) error {
-	if checker, ok := c.wholeConn.(driver.NamedValueChecker); ok {
+func (c blockingConn) CheckNamedValue(v *driver.NamedValue) error {
+	if checker, ok := c.fullConn.(driver.NamedValueChecker); ok {
 		return checker.CheckNamedValue(v)
 	}
 	return driver.ErrSkip
 }
 
-func (c heldConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
-	tx, err := c.wholeConn.BeginTx(ctx, o)
-	return heldTx{tx, c.connector}, err
+func (c blockingConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	tx, err := c.fullConn.BeginTx(ctx, o)
+	return blockingTx{tx, c.connector}, err
 }
 
-type heldTx struct {
+type blockingTx struct {
 	driver.Tx
-	connector heldConnector
+	connector blockingConnector
 }
 
-func (tx heldTx) Commit() error   { return tx.connector.hold(tx.Tx.Commit) }
-func (tx heldTx) Rollback() error { return tx.connector.hold(tx.Tx.Rollback) }
+func (tx blockingTx) Commit() error   { return tx.connector.block(tx.Tx.Commit) }
+func (tx blockingTx) Rollback() error { return tx.connector.block(tx.Tx.Rollback) }
 
-func (c heldConnector) hold(end func() error) error {
+func (c blockingConnector) block(end func() error) error {
 	if c.armed.CompareAndSwap(true, false) {
 		close(c.reached)
 		<-c.release
@@ -73,9 +73,9 @@ func (c heldConnector) hold(end func() error) error {
 	return end()
 }
 
-// TestHeldEnd: a write whose COMMIT or ROLLBACK is not answered ends with its
-// context, and gives its connection back when it is.
-func TestHeldEnd(t *testing.T) {
+// TestUnansweredCommit checks that a write whose COMMIT or ROLLBACK gets no answer
+// returns when its context ends, and releases its connection when the answer arrives.
+func TestUnansweredCommit(t *testing.T) {
 	for _, refuses := range []bool{false, true} {
 		name := "COMMIT"
 		if refuses {
@@ -89,7 +89,7 @@ func TestHeldEnd(t *testing.T) {
 				}
 				armed, reached, release := new(atomic.Bool), make(chan struct{}), make(chan struct{})
 				db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, Wrap: func(c driver.Connector) driver.Connector {
-					return heldConnector{c, armed, reached, release}
+					return blockingConnector{c, armed, reached, release}
 				}})
 				if err != nil {
 					t.Fatal(err)

@@ -11,9 +11,9 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// foreignTables are those of a warehouse: other names, other types, stock by SKU
-// and place, and no more than the warehouse needs.
-const foreignTables = `
+// warehouseTables are the tables of a warehouse, with other names and types than
+// sqlstore's, and stock by SKU and place.
+const warehouseTables = `
 	CREATE TABLE article (
 		article_no BIGINT PRIMARY KEY,
 		sku VARCHAR(64) NOT NULL UNIQUE,
@@ -31,9 +31,9 @@ const foreignTables = `
 	INSERT INTO inventory VALUES (501, 'pot', 12.5, 3, NULL);
 	INSERT INTO inventory VALUES (502, 'cup', 0, NULL, '2022-05-06 07:08:09')`
 
-// stockView shows the inventory as stock items. NUMBER, AMOUNT and TIME stand
-// for the types of the engine.
-const stockView = `
+// stockItemView shows the inventory as stock items. NUMBER, AMOUNT and TIME stand for
+// the types of the engine.
+const stockItemView = `
 	CREATE VIEW stock_item AS SELECT
 		bin AS item_id,
 		(SELECT article_no FROM article WHERE sku = article_sku) AS product_id,
@@ -55,26 +55,26 @@ const stockView = `
 	FROM inventory;
 	CREATE VIEW product AS SELECT article_no AS entity_id, CAST(since AS TIME) AS created_at, CAST(since AS TIME) AS updated_at FROM article`
 
-// sqliteTrigger makes the view writable where the engine does not do so itself.
+// sqliteTrigger makes the view writable on SQLite, which does not do so itself.
 const sqliteTrigger = `
 	CREATE TRIGGER stock_item_update INSTEAD OF UPDATE ON stock_item BEGIN
 		UPDATE inventory SET on_hand = NEW.qty WHERE bin = NEW.item_id;
 	END`
 
-// TestForeignSchema reads and changes a database of another shape through views
-// of the reference names.
-func TestForeignSchema(t *testing.T) {
-	sqlstore.EachEngine(t, testForeignSchema)
+// TestViewsOverOtherSchema reads and changes a database with another schema through
+// views.
+func TestViewsOverOtherSchema(t *testing.T) {
+	sqlstore.EachEngine(t, testViewsOverOtherSchema)
 }
 
-func testForeignSchema(t *testing.T, e sqlstore.Engine) {
+func testViewsOverOtherSchema(t *testing.T, e sqlstore.Engine) {
 	dsn := e.Empty(t)
 	types := map[string]*strings.Replacer{
 		"sqlite":   strings.NewReplacer("NUMBER", "INTEGER", "AMOUNT", "DECIMAL", "TIME)", "TEXT)"),
 		"postgres": strings.NewReplacer("NUMBER", "BIGINT", "AMOUNT", "DECIMAL(12,4)", "TIME)", "TIMESTAMP(0))"),
 		"mariadb":  strings.NewReplacer("NUMBER", "SIGNED", "AMOUNT", "DECIMAL(12,4)", "TIME)", "DATETIME)"),
 	}[e.Name]
-	statements := append(strings.Split(foreignTables, ";"), strings.Split(types.Replace(stockView), ";")...)
+	statements := append(strings.Split(warehouseTables, ";"), strings.Split(types.Replace(stockItemView), ";")...)
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
 		createFile(t, path)
 		statements = append(statements, sqliteTrigger)
@@ -130,7 +130,7 @@ func testForeignSchema(t *testing.T, e sqlstore.Engine) {
 	if err := change("qty", adapter.TextValue("-4.2500")); err != nil {
 		t.Fatal(err)
 	}
-	// The trigger of SQLite drops what it does not know.
+	// The SQLite trigger ignores columns that it does not know.
 	if err := change("is_in_stock", adapter.IntegerValue(1)); adapter.KindOf(err) != adapter.Unsupported && e.Name != "sqlite" {
 		t.Errorf("a computed column: %v, want unsupported", err)
 	}
@@ -147,13 +147,13 @@ func testForeignSchema(t *testing.T, e sqlstore.Engine) {
 	}
 }
 
-// TestForeignAddedAttributes reads customers through a view, and attributes of the
-// store's own through another, which is not asked for without them.
-func TestForeignAddedAttributes(t *testing.T) {
-	sqlstore.EachEngine(t, testForeignAddedAttributes)
+// TestAddedAttributesInViews reads customers through a view, and added attributes
+// through another view, which is used only if there are such attributes.
+func TestAddedAttributesInViews(t *testing.T) {
+	sqlstore.EachEngine(t, testAddedAttributesInViews)
 }
 
-func testForeignAddedAttributes(t *testing.T, e sqlstore.Engine) {
+func testAddedAttributesInViews(t *testing.T, e sqlstore.Engine) {
 	dsn := e.Empty(t)
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
 		createFile(t, path)

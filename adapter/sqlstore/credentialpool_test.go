@@ -7,13 +7,13 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// TestCredentialsBesideLists: credentials are read while lists hold every connection
-// that reads.
-func TestCredentialsBesideLists(t *testing.T) {
+// TestCredentialsDuringLists reads credentials while lists occupy all connections for
+// reading.
+func TestCredentialsDuringLists(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
 		db := openTest(t, e)
 		if db.pools.credentialReaders == db.readers {
-			return // one pool reads everything, and has connections enough
+			return // servers have one pool for all reads
 		}
 		for range db.readers.Stats().MaxOpenConnections {
 			conn, err := db.readers.Conn(t.Context())

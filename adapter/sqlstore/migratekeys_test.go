@@ -8,8 +8,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/demo"
 )
 
-// TestKindsOfExistingKeys migrates API keys of before they had a kind.
-func TestKindsOfExistingKeys(t *testing.T) {
+// TestMigrateKeyKinds migrates API keys from the time before keys had a kind.
+func TestMigrateKeyKinds(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
 		dsn := e.NewDSN(t)
 		open := func() *DB {
@@ -29,7 +29,7 @@ func TestKindsOfExistingKeys(t *testing.T) {
 		if err := db.Load(t.Context(), data, nil); err != nil {
 			t.Fatal(err)
 		}
-		// What the seventh migration has made, and keys as they were before it.
+		// The table before the seventh migration.
 		onToken, key := "", "INTEGER PRIMARY KEY AUTOINCREMENT"
 		switch e.Name {
 		case "mariadb":
