@@ -74,13 +74,13 @@ func Run(t *testing.T, h Harness) {
 			case declared:
 				t.Fatalf("declared as unsupported (%s), and supported", reason)
 			}
-			s := &suite{schema: schemas.Of(r), store: &checked{Store: store, t: t}, attributes: h.Attributes, sampled: h.Sampled}
+			s := &suite{schema: schemas.Of(r), store: &checkedStore{Store: store, t: t}, attributes: h.Attributes, sampled: h.Sampled}
 			t.Run("list", s.testList)
 			t.Run("get", s.testGet)
 			t.Run("cancelled", s.testCancelled)
-			taken := s.writes(t)
+			taken := s.supportedWrites(t)
 			t.Logf("takes writes: %+v", taken)
-			if taken != (writes{}) {
+			if taken != (supportedWrites{}) {
 				t.Run("write", func(t *testing.T) { testWrites(t, h, s.schema, taken) })
 			}
 			if r == adapter.Products {
@@ -115,7 +115,7 @@ type suite struct {
 }
 
 // takes reports whether the next of the tests of lists is sent.
-func (s *suite) takes() bool { return s.sampled == nil || s.sampled() }
+func (s *suite) sampleNext() bool { return s.sampled == nil || s.sampled() }
 
 func testAdapter(t *testing.T, h Harness) {
 	a := h.Open(t)
@@ -137,14 +137,14 @@ func testAdapter(t *testing.T, h Harness) {
 }
 
 // checked fails the test on an error of a kind the method may not return.
-type checked struct {
+type checkedStore struct {
 	adapter.Store
 	t *testing.T
 }
 
-func (c *checked) check(ctx context.Context, method string, err error, kinds ...adapter.ErrorKind) {
+func (c *checkedStore) check(ctx context.Context, method string, err error, kinds ...adapter.ErrorKind) {
 	c.t.Helper()
-	if err == nil || errors.Is(err, errOfCaller) || (ctx.Err() != nil && errors.Is(err, ctx.Err())) {
+	if err == nil || errors.Is(err, errCallback) || (ctx.Err() != nil && errors.Is(err, ctx.Err())) {
 		return
 	}
 	var e *adapter.Error
@@ -155,55 +155,55 @@ func (c *checked) check(ctx context.Context, method string, err error, kinds ...
 	}
 }
 
-func (c *checked) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
+func (c *checkedStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	result, err := c.Store.List(ctx, p)
 	c.check(ctx, "List", err, adapter.Unsupported)
 	return result, err
 }
 
-func (c *checked) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
+func (c *checkedStore) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
 	r, err := c.Store.Get(ctx, p)
 	c.check(ctx, "Get", err, adapter.NotFound, adapter.Unsupported)
 	return r, err
 }
 
-func (c *checked) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
+func (c *checkedStore) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	key, err := c.Store.Create(ctx, p)
 	c.check(ctx, "Create", err, adapter.Conflict, adapter.Invalid, adapter.Unsupported)
 	return key, err
 }
 
-func (c *checked) Update(ctx context.Context, p *adapter.UpdateParams) error {
+func (c *checkedStore) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	err := c.Store.Update(ctx, p)
 	c.check(ctx, "Update", err, adapter.NotFound, adapter.Conflict, adapter.Invalid, adapter.Unsupported)
 	return err
 }
 
-func (c *checked) Delete(ctx context.Context, p *adapter.DeleteParams) error {
+func (c *checkedStore) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	err := c.Store.Delete(ctx, p)
 	c.check(ctx, "Delete", err, adapter.NotFound, adapter.Conflict, adapter.Invalid, adapter.Unsupported)
 	return err
 }
 
 // errOfCaller is what the functions given to a store fail with.
-var errOfCaller = errors.New("an error of the caller")
+var errCallback = errors.New("an error of the caller")
 
 // value returns a value as text, kind included, so that two can be compared and
 // shown.
-func value(v adapter.Value) string {
+func formatValue(v adapter.Value) string {
 	switch v.Kind() {
 	case adapter.Absent:
 		return "absent"
 	case adapter.Null:
 		return "null"
 	case adapter.Texts:
-		return "texts " + join(v.Texts())
+		return "texts " + joinLines(v.Texts())
 	case adapter.Records:
 		texts := []string{}
 		for _, r := range v.Records() {
-			texts = append(texts, values(r))
+			texts = append(texts, formatRecord(r))
 		}
-		return "records " + join(texts)
+		return "records " + joinLines(texts)
 	case adapter.Integer:
 		return "integer " + v.Text()
 	default:
@@ -212,10 +212,10 @@ func value(v adapter.Value) string {
 }
 
 // values returns all values of a record.
-func values(r adapter.Record) string {
+func formatRecord(r adapter.Record) string {
 	texts := make([]string, len(r.Values))
 	for i, v := range r.Values {
-		texts[i] = r.Schema.Attributes[i].Name + " " + value(v)
+		texts[i] = r.Schema.Attributes[i].Name + " " + formatValue(v)
 	}
-	return join(texts)
+	return joinLines(texts)
 }

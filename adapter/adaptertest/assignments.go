@@ -10,16 +10,16 @@ import (
 // foreignWebsite does not sell aProduct, and foreignView is one of its views.
 // Category 6 does not hold it.
 const (
-	foreignWebsite = 2
-	aWebsite       = 1
-	freeCategory   = 6
-	noRecord       = 1 << 30
+	otherWebsite = 2
+	aWebsite     = 1
+	freeCategory = 6
+	noRecord     = 1 << 30
 )
 
 // assign assigns a product to a website, or to a category.
-func (s *shelf) assign(t *testing.T, r adapter.Resource, product int, target given) (adapter.Key, error) {
+func (s *productSuite) assign(t *testing.T, r adapter.Resource, product int, target attrs) (adapter.Key, error) {
 	t.Helper()
-	g := given{"product_id": product}
+	g := attrs{"product_id": product}
 	for name, v := range target {
 		g[name] = v
 	}
@@ -32,30 +32,30 @@ func (s *shelf) assign(t *testing.T, r adapter.Resource, product int, target giv
 
 // testAssign assigns and unassigns, each of which saves the product at the default
 // scope alone.
-func (s *shelf) testAssign(t *testing.T) {
+func (s *productSuite) testAssignments(t *testing.T) {
 	const p = aProduct
-	s.post(t, p, aView, "f/r/front.png", given{"label": "Front", "position": 3})
-	s.gallery(t, p, 0, "- - -")
-	seen := s.get(t, p, 0)
-	key, err := s.assign(t, adapter.ProductWebsites, p, given{"website_id": foreignWebsite})
+	s.createImage(t, p, aView, "f/r/front.png", attrs{"label": "Front", "position": 3})
+	s.wantGallery(t, p, 0, "- - -")
+	seen := s.getProduct(t, p, 0)
+	key, err := s.assign(t, adapter.ProductWebsites, p, attrs{"website_id": otherWebsite})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.gallery(t, p, 0, "- 0 0") // frozen there
-	s.want(t, p, foreignView, given{"name": seen.Get("name"), "visibility": seen.Get("visibility")})
-	_, err = s.assign(t, adapter.ProductWebsites, p, given{"website_id": foreignWebsite})
-	refused(t, "again", err, adapter.Conflict, "website_id")
+	s.wantGallery(t, p, 0, "- 0 0") // frozen there
+	s.wantValues(t, p, otherView, attrs{"name": seen.Get("name"), "visibility": seen.Get("visibility")})
+	_, err = s.assign(t, adapter.ProductWebsites, p, attrs{"website_id": otherWebsite})
+	wantError(t, "again", err, adapter.Conflict, "website_id")
 
-	s.change(t, p, foreignView, given{"name": "kept"})
+	s.mustUpdate(t, p, otherView, attrs{"name": "kept"})
 	if err := s.websites.Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.assign(t, adapter.ProductWebsites, p, given{"website_id": foreignWebsite}); err != nil {
+	if _, err := s.assign(t, adapter.ProductWebsites, p, attrs{"website_id": otherWebsite}); err != nil {
 		t.Fatal(err)
 	}
-	s.want(t, p, foreignView, given{"name": "kept"})
+	s.wantValues(t, p, otherView, attrs{"name": "kept"})
 
-	category, err := s.assign(t, adapter.ProductCategories, p, given{"category_id": freeCategory})
+	category, err := s.assign(t, adapter.ProductCategories, p, attrs{"category_id": freeCategory})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,38 +63,38 @@ func (s *shelf) testAssign(t *testing.T) {
 	if err != nil || r.Get("position").Int() != 1 {
 		t.Errorf("position %d, %v, want 1", r.Get("position").Int(), err)
 	}
-	_, err = s.assign(t, adapter.ProductCategories, p, given{"category_id": freeCategory, "position": 9})
-	refused(t, "again", err, adapter.Conflict, "category_id")
+	_, err = s.assign(t, adapter.ProductCategories, p, attrs{"category_id": freeCategory, "position": 9})
+	wantError(t, "again", err, adapter.Conflict, "category_id")
 }
 
 // testCopies copies what one store view shows to another.
-func (s *shelf) testCopies(t *testing.T) {
+func (s *productSuite) testCopies(t *testing.T) {
 	const p = aProduct
-	s.change(t, p, aView, given{"name": "copied", "meta_title": nil, "tax_class_id": 4})
-	s.change(t, p, sisterView, given{"name": "sister", "description": "sister"})
-	s.change(t, p, foreignView, given{"name": "before", "url_key": "before"})
-	s.post(t, p, aView, "f/r/front.png", given{"label": "Front", "position": 7, "types": []string{"image"}})
+	s.mustUpdate(t, p, aView, attrs{"name": "copied", "meta_title": nil, "tax_class_id": 4})
+	s.mustUpdate(t, p, sisterView, attrs{"name": "sister", "description": "sister"})
+	s.mustUpdate(t, p, otherView, attrs{"name": "before", "url_key": "before"})
+	s.createImage(t, p, aView, "f/r/front.png", attrs{"label": "Front", "position": 7, "types": []string{"image"}})
 	for _, c := range []struct {
 		name      string
-		copies    []given
+		copies    []attrs
 		ofWebsite int
-		want      given
+		want      attrs
 	}{
-		{"values of the view", []given{{"store_from": aView, "store_to": foreignView}}, 0,
-			given{"name": "copied", "meta_title": nil, "tax_class_id": 2}},
-		{"and of its website", []given{{"store_from": aView, "store_to": foreignView}}, 1,
-			given{"name": "copied", "tax_class_id": 4}},
-		{"a later one wins", []given{{"store_from": aView, "store_to": foreignView}, {"store_from": sisterView, "store_to": foreignView}}, 0,
-			given{"name": "sister", "description": "sister", "meta_title": nil}},
+		{"values of the view", []attrs{{"store_from": aView, "store_to": otherView}}, 0,
+			attrs{"name": "copied", "meta_title": nil, "tax_class_id": 2}},
+		{"and of its website", []attrs{{"store_from": aView, "store_to": otherView}}, 1,
+			attrs{"name": "copied", "tax_class_id": 4}},
+		{"a later one wins", []attrs{{"store_from": aView, "store_to": otherView}, {"store_from": sisterView, "store_to": otherView}}, 0,
+			attrs{"name": "sister", "description": "sister", "meta_title": nil}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			key, err := s.assign(t, adapter.ProductWebsites, p, given{"website_id": foreignWebsite, "copies": c.copies, "copy_website_values": c.ofWebsite})
+			key, err := s.assign(t, adapter.ProductWebsites, p, attrs{"website_id": otherWebsite, "copies": c.copies, "copy_website_values": c.ofWebsite})
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.want(t, p, foreignView, c.want)
+			s.wantValues(t, p, otherView, c.want)
 			if c.copies[len(c.copies)-1]["store_from"] == aView {
-				s.gallery(t, p, foreignView, "Front 7 0 image")
+				s.wantGallery(t, p, otherView, "Front 7 0 image")
 			}
 			if err := s.websites.Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
 				t.Fatal(err)
@@ -105,49 +105,49 @@ func (s *shelf) testCopies(t *testing.T) {
 
 // testAssignmentsRefused gives assignments that the store must refuse, and that
 // must change nothing.
-func (s *shelf) testAssignmentsRefused(t *testing.T) {
+func (s *productSuite) testInvalidAssignments(t *testing.T) {
 	const p = aProduct
-	s.post(t, p, aView, "f/r/front.png", given{"label": "Front", "position": 3})
-	seen := s.get(t, p, 0)
-	copies := func(list ...given) given { return given{"website_id": foreignWebsite, "copies": list} }
+	s.createImage(t, p, aView, "f/r/front.png", attrs{"label": "Front", "position": 3})
+	seen := s.getProduct(t, p, 0)
+	copies := func(list ...attrs) attrs { return attrs{"website_id": otherWebsite, "copies": list} }
 	for _, c := range []struct {
 		name    string
 		r       adapter.Resource
 		product int
-		given   given
+		given   attrs
 		field   string
 	}{
-		{"unknown product", adapter.ProductWebsites, noRecord, given{"website_id": aWebsite}, "product_id"},
-		{"unknown website", adapter.ProductWebsites, p, given{"website_id": noRecord}, "website_id"},
-		{"unknown category", adapter.ProductCategories, p, given{"category_id": noRecord}, "category_id"},
-		{"from an unknown view", adapter.ProductWebsites, p, copies(given{"store_from": noRecord, "store_to": foreignView}), "copies"},
-		{"from the default scope", adapter.ProductWebsites, p, copies(given{"store_from": 0, "store_to": foreignView}), "copies"},
-		{"from the new website", adapter.ProductWebsites, p, copies(given{"store_from": foreignView, "store_to": foreignView}), "copies"},
-		{"to another website", adapter.ProductWebsites, p, copies(given{"store_from": aView, "store_to": sisterView}), "copies"},
-		{"the second one wrong", adapter.ProductWebsites, p, copies(given{"store_from": aView, "store_to": foreignView}, given{"store_from": aView}), "copies"},
-		{"copies of another kind", adapter.ProductWebsites, p, given{"website_id": foreignWebsite, "copies": "x"}, "copies"},
-		{"the key", adapter.ProductWebsites, p, given{"website_id": foreignWebsite, "assignment_id": 99}, "assignment_id"},
+		{"unknown product", adapter.ProductWebsites, noRecord, attrs{"website_id": aWebsite}, "product_id"},
+		{"unknown website", adapter.ProductWebsites, p, attrs{"website_id": noRecord}, "website_id"},
+		{"unknown category", adapter.ProductCategories, p, attrs{"category_id": noRecord}, "category_id"},
+		{"from an unknown view", adapter.ProductWebsites, p, copies(attrs{"store_from": noRecord, "store_to": otherView}), "copies"},
+		{"from the default scope", adapter.ProductWebsites, p, copies(attrs{"store_from": 0, "store_to": otherView}), "copies"},
+		{"from the new website", adapter.ProductWebsites, p, copies(attrs{"store_from": otherView, "store_to": otherView}), "copies"},
+		{"to another website", adapter.ProductWebsites, p, copies(attrs{"store_from": aView, "store_to": sisterView}), "copies"},
+		{"the second one wrong", adapter.ProductWebsites, p, copies(attrs{"store_from": aView, "store_to": otherView}, attrs{"store_from": aView}), "copies"},
+		{"copies of another kind", adapter.ProductWebsites, p, attrs{"website_id": otherWebsite, "copies": "x"}, "copies"},
+		{"the key", adapter.ProductWebsites, p, attrs{"website_id": otherWebsite, "assignment_id": 99}, "assignment_id"},
 	} {
 		_, err := s.assign(t, c.r, c.product, c.given)
-		refused(t, c.name, err, adapter.Invalid, c.field)
+		wantError(t, c.name, err, adapter.Invalid, c.field)
 	}
-	s.gallery(t, p, 0, "- - -") // no save
-	if after := s.get(t, p, 0); values(after) != values(seen) {
-		t.Errorf("changed all the same:\n\t%s", values(after))
+	s.wantGallery(t, p, 0, "- - -") // no save
+	if after := s.getProduct(t, p, 0); formatRecord(after) != formatRecord(seen) {
+		t.Errorf("changed all the same:\n\t%s", formatRecord(after))
 	}
-	s.want(t, p, foreignView, given{"name": seen.Get("name")})
+	s.wantValues(t, p, otherView, attrs{"name": seen.Get("name")})
 }
 
 // testAssigners assigns and unassigns one product from many goroutines at once,
 // while others save it.
-func (s *shelf) testAssigners(t *testing.T) {
+func (s *productSuite) testConcurrentAssignments(t *testing.T) {
 	const p, writers = aProduct, 50
 	var all sync.WaitGroup
 	for i := range writers {
 		all.Go(func() {
 			switch i % 3 {
 			case 0:
-				key, err := s.assign(t, adapter.ProductWebsites, p, given{"website_id": foreignWebsite, "copies": []given{{"store_from": aView, "store_to": foreignView}}})
+				key, err := s.assign(t, adapter.ProductWebsites, p, attrs{"website_id": otherWebsite, "copies": []attrs{{"store_from": aView, "store_to": otherView}}})
 				if err == nil {
 					err = s.websites.Delete(t.Context(), &adapter.DeleteParams{Key: key})
 				}
@@ -155,7 +155,7 @@ func (s *shelf) testAssigners(t *testing.T) {
 					t.Errorf("website: %v", err)
 				}
 			case 1:
-				key, err := s.assign(t, adapter.ProductCategories, p, given{"category_id": freeCategory})
+				key, err := s.assign(t, adapter.ProductCategories, p, attrs{"category_id": freeCategory})
 				if err == nil {
 					err = s.categories.Delete(t.Context(), &adapter.DeleteParams{Key: key})
 				}
@@ -163,17 +163,17 @@ func (s *shelf) testAssigners(t *testing.T) {
 					t.Errorf("category: %v", err)
 				}
 			default:
-				if err := s.update(t, p, 0, given{"name": "saved"}); err != nil {
+				if err := s.updateProduct(t, p, 0, attrs{"name": "saved"}); err != nil {
 					t.Errorf("product: %v", err)
 				}
 			}
 		})
 	}
 	all.Wait()
-	if _, err := s.assign(t, adapter.ProductWebsites, p, given{"website_id": foreignWebsite}); err != nil {
+	if _, err := s.assign(t, adapter.ProductWebsites, p, attrs{"website_id": otherWebsite}); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
-	if _, err := s.assign(t, adapter.ProductCategories, p, given{"category_id": freeCategory}); err != nil {
+	if _, err := s.assign(t, adapter.ProductCategories, p, attrs{"category_id": freeCategory}); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }

@@ -12,10 +12,10 @@ import (
 
 // lastTried is the greatest integer the suite tries where a value must be another
 // record's too seldom to guess.
-const lastTried = 50
+const maxGuess = 50
 
 // copyOf returns what it takes to create a record like r.
-func (s *suite) copyOf(r adapter.Record) adapter.Record {
+func (s *suite) creatable(r adapter.Record) adapter.Record {
 	fresh := adapter.NewRecord(s.schema)
 	for i, a := range s.schema.Attributes {
 		switch {
@@ -30,11 +30,11 @@ func (s *suite) copyOf(r adapter.Record) adapter.Record {
 
 // create stores a record like the first one. What may not be there twice it
 // changes until the store takes it, which refuses ids of nothing.
-func (s *suite) create(t *testing.T) (adapter.Key, adapter.Record) {
+func (s *suite) createLikeFirst(t *testing.T) (adapter.Key, adapter.Record) {
 	t.Helper()
-	_, first := s.first(t)
-	fresh := s.copyOf(first)
-	for tried := int64(1); tried <= lastTried; tried++ {
+	_, first := s.firstRecord(t)
+	fresh := s.creatable(first)
+	for tried := int64(1); tried <= maxGuess; tried++ {
 		key, err := s.store.Create(t.Context(), &adapter.CreateParams{Record: fresh.Clone()})
 		if err == nil {
 			return key, fresh
@@ -57,17 +57,17 @@ func (s *suite) create(t *testing.T) (adapter.Key, adapter.Record) {
 // testCreateDelete lets records come and go.
 func (s *suite) testCreateDelete(t *testing.T) {
 	before := s.keys(s.list(t, &adapter.Query{}))
-	key, given := s.create(t)
+	key, given := s.createLikeFirst(t)
 	if len(before) > 0 && key <= slices.Max(before) {
 		t.Errorf("key %d, not above all of %v", key, before)
 	}
 	stored := s.get(t, key)
 	for i, a := range s.schema.Attributes {
-		want := value(given.Values[i])
+		want := formatValue(given.Values[i])
 		if a.WriteOnly {
 			want = "absent"
 		}
-		if got := value(stored.Values[i]); !a.ReadOnly && a.Nested == nil && got != want && (want != "absent" || got != "null") {
+		if got := formatValue(stored.Values[i]); !a.ReadOnly && a.Nested == nil && got != want && (want != "absent" || got != "null") {
 			t.Errorf("%s is %s, want %s", a.Name, got, want)
 		}
 	}
@@ -86,21 +86,21 @@ func (s *suite) testCreateDelete(t *testing.T) {
 	if after := s.keys(s.list(t, &adapter.Query{})); !slices.Equal(after, before) {
 		t.Errorf("listed are %v, want %v", after, before)
 	}
-	if again, _ := s.create(t); again <= key {
+	if again, _ := s.createLikeFirst(t); again <= key {
 		t.Errorf("the next key is %d, and %d was used", again, key)
 	}
 }
 
 // testRefusedCreation gives records that the store must refuse as invalid.
-func (s *suite) testRefusedCreation(t *testing.T) {
-	key, given := s.create(t)
+func (s *suite) testInvalidCreate(t *testing.T) {
+	key, given := s.createLikeFirst(t)
 	if err := s.store.Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
 		t.Fatal(err)
 	}
 	total := s.count(t, &adapter.Query{})
 	for i, a := range s.schema.Attributes {
 		var refused []adapter.Value
-		switch v, ok := other(a, given.Values[i]); {
+		switch v, ok := otherValue(a, given.Values[i]); {
 		case a.Nested != nil:
 			continue
 		case a.ReadOnly && ok:
@@ -118,7 +118,7 @@ func (s *suite) testRefusedCreation(t *testing.T) {
 			r := given.Clone()
 			r.Values[i] = v
 			if _, err := s.store.Create(t.Context(), &adapter.CreateParams{Record: r}); adapter.KindOf(err) != adapter.Invalid || err == nil {
-				t.Errorf("%s given as %s: %v, want invalid", a.Name, value(v), err)
+				t.Errorf("%s given as %s: %v, want invalid", a.Name, formatValue(v), err)
 			}
 		}
 	}
@@ -129,9 +129,9 @@ func (s *suite) testRefusedCreation(t *testing.T) {
 
 // testTwins creates one record many times at once. Either all are stored, or what
 // may not be there twice is stored once.
-func (s *suite) testTwins(t *testing.T) {
+func (s *suite) testConcurrentCreates(t *testing.T) {
 	const writers = 50
-	key, given := s.create(t)
+	key, given := s.createLikeFirst(t)
 	_, err := s.store.Create(t.Context(), &adapter.CreateParams{Record: given.Clone()})
 	want := writers
 	if adapter.KindOf(err) == adapter.Conflict {
@@ -173,7 +173,7 @@ func (s *suite) testTwins(t *testing.T) {
 
 // testOwner writes to a record for the customer it belongs to, and for another.
 func (s *suite) testOwner(t *testing.T) {
-	key, r := s.first(t)
+	key, r := s.firstRecord(t)
 	owner := r.Get(s.schema.Owner).Int()
 	update := func(ownerID int64) error {
 		return s.store.Update(t.Context(), &adapter.UpdateParams{Key: key, OwnerID: ownerID, Change: func(adapter.Record) (adapter.Record, error) {
@@ -188,11 +188,11 @@ func (s *suite) testOwner(t *testing.T) {
 			if ownerID != owner {
 				t.Error("Check called for a record of another customer")
 			}
-			return errOfCaller
+			return errCallback
 		}})
 	}
 	for name, write := range map[string]func(int64) error{"Update": update, "Delete": remove} {
-		if err := write(owner); err != nil && !errors.Is(err, errOfCaller) && adapter.KindOf(err) != adapter.Unsupported {
+		if err := write(owner); err != nil && !errors.Is(err, errCallback) && adapter.KindOf(err) != adapter.Unsupported {
 			t.Errorf("%s by customer %s: %v", name, strconv.FormatInt(owner, 10), err)
 		}
 		if err := write(owner + 1); err == nil || adapter.KindOf(err) != adapter.NotFound && adapter.KindOf(err) != adapter.Unsupported {

@@ -10,8 +10,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-func newImage(product adapter.Key, file string, more given) given {
-	g := given{"product_id": int(product), "file": file, "media_type": "image/png", "content": "bytes of " + file}
+func newImage(product adapter.Key, file string, more attrs) attrs {
+	g := attrs{"product_id": int(product), "file": file, "media_type": "image/png", "content": "bytes of " + file}
 	for name, v := range more {
 		g[name] = v
 	}
@@ -19,7 +19,7 @@ func newImage(product adapter.Key, file string, more given) given {
 }
 
 // post adds an image at a level and returns its key.
-func (s *shelf) post(t *testing.T, product adapter.Key, level int64, file string, more given) adapter.Key {
+func (s *productSuite) createImage(t *testing.T, product adapter.Key, level int64, file string, more attrs) adapter.Key {
 	t.Helper()
 	key, err := s.images.Create(t.Context(), &adapter.CreateParams{StoreID: level, Record: newImage(product, file, more).record(s.schemas.Of(adapter.ProductImages))})
 	if err != nil {
@@ -29,15 +29,15 @@ func (s *shelf) post(t *testing.T, product adapter.Key, level int64, file string
 }
 
 // put changes an image at a level.
-func (s *shelf) put(t *testing.T, key adapter.Key, level int64, change given) {
+func (s *productSuite) updateImage(t *testing.T, key adapter.Key, level int64, change attrs) {
 	t.Helper()
-	if err := update(t, s.images, key, level, change); err != nil {
+	if err := updateRecord(t, s.images, key, level, change); err != nil {
 		t.Fatalf("Update image %d at %d: %v", key, level, err)
 	}
 }
 
 // remove deletes an image at a level.
-func (s *shelf) remove(t *testing.T, key adapter.Key, level int64, onlyLevel bool) {
+func (s *productSuite) deleteImage(t *testing.T, key adapter.Key, level int64, onlyLevel bool) {
 	t.Helper()
 	if err := s.images.Delete(t.Context(), &adapter.DeleteParams{Key: key, StoreID: level, OnlyLevel: onlyLevel}); err != nil {
 		t.Fatalf("Delete image %d at %d: %v", key, level, err)
@@ -46,7 +46,7 @@ func (s *shelf) remove(t *testing.T, key adapter.Key, level int64, onlyLevel boo
 
 // gallery compares what a level shows of the images of a product, by key: label,
 // position, exclude and types, with - for null.
-func (s *shelf) gallery(t *testing.T, product adapter.Key, level int64, want ...string) {
+func (s *productSuite) wantGallery(t *testing.T, product adapter.Key, level int64, want ...string) {
 	t.Helper()
 	result, err := s.images.List(t.Context(), &adapter.ListParams{StoreID: level, Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{
 		{Attribute: "product_id", Op: adapter.Eq, Operands: []string{fmt.Sprint(product)}},
@@ -67,91 +67,91 @@ func (s *shelf) gallery(t *testing.T, product adapter.Key, level int64, want ...
 		got = append(got, strings.TrimSuffix(text+strings.Join(r.Get("types").Texts(), ","), " "))
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("product %d at %d:\n\t%s\nwant\n\t%s", product, level, join(got), join(want))
+		t.Errorf("product %d at %d:\n\t%s\nwant\n\t%s", product, level, joinLines(got), joinLines(want))
 	}
 }
 
 // testLevels writes images at the default scope and at a store view.
-func (s *shelf) testLevels(t *testing.T) {
+func (s *productSuite) testImageLevels(t *testing.T) {
 	const p = aProduct
-	one := s.post(t, p, aView, "f/r/front.png", given{"label": "Front", "types": []string{"thumbnail", "image"}})
-	s.gallery(t, p, aView, "Front 1 0 image,thumbnail")
-	s.gallery(t, p, 0, "- - -") // until a save there
-	s.gallery(t, p, sisterView, "- - -")
-	two := s.post(t, p, 0, "b/a/back.png", given{"exclude": 1})
+	one := s.createImage(t, p, aView, "f/r/front.png", attrs{"label": "Front", "types": []string{"thumbnail", "image"}})
+	s.wantGallery(t, p, aView, "Front 1 0 image,thumbnail")
+	s.wantGallery(t, p, 0, "- - -") // until a save there
+	s.wantGallery(t, p, sisterView, "- - -")
+	two := s.createImage(t, p, 0, "b/a/back.png", attrs{"exclude": 1})
 	if two <= one {
 		t.Errorf("key %d after %d", two, one)
 	}
-	s.gallery(t, p, 0, "- 0 0", "- 1 1")
-	s.gallery(t, p, aView, "Front 1 0 image,thumbnail", "- 1 1")
-	s.put(t, two, aView, given{"position": 9, "types": []string{"image", "small_image"}})
-	s.gallery(t, p, aView, "Front 1 0 thumbnail", "- 9 1 image,small_image")
-	s.gallery(t, p, 0, "- 0 0", "- 1 1")
-	s.put(t, two, aView, given{"types": []string{}})
-	s.gallery(t, p, aView, "Front 1 0 thumbnail", "- 9 1")
-	s.put(t, two, 0, given{"types": []string{"image", "small_image", "thumbnail"}, "label": "Back"})
-	s.gallery(t, p, 0, "- 0 0", "Back 1 1 image,small_image,thumbnail")
-	s.gallery(t, p, aView, "Front 1 0 thumbnail", "Back 9 1") // none hides the default scope's
+	s.wantGallery(t, p, 0, "- 0 0", "- 1 1")
+	s.wantGallery(t, p, aView, "Front 1 0 image,thumbnail", "- 1 1")
+	s.updateImage(t, two, aView, attrs{"position": 9, "types": []string{"image", "small_image"}})
+	s.wantGallery(t, p, aView, "Front 1 0 thumbnail", "- 9 1 image,small_image")
+	s.wantGallery(t, p, 0, "- 0 0", "- 1 1")
+	s.updateImage(t, two, aView, attrs{"types": []string{}})
+	s.wantGallery(t, p, aView, "Front 1 0 thumbnail", "- 9 1")
+	s.updateImage(t, two, 0, attrs{"types": []string{"image", "small_image", "thumbnail"}, "label": "Back"})
+	s.wantGallery(t, p, 0, "- 0 0", "Back 1 1 image,small_image,thumbnail")
+	s.wantGallery(t, p, aView, "Front 1 0 thumbnail", "Back 9 1") // none hides the default scope's
 	// An empty label is no value, so the default scope's shows.
-	s.put(t, one, 0, given{"label": "One"})
-	s.put(t, one, aView, given{"label": ""})
-	s.gallery(t, p, aView, "One 1 0 thumbnail", "Back 9 1")
-	s.put(t, one, aView, given{"label": " "})
-	s.gallery(t, p, aView, "  1 0 thumbnail", "Back 9 1")
-	next := s.post(t, p, aView, "n/e/next.png", given{"types": []string{"thumbnail"}})
-	s.gallery(t, p, aView, "  1 0", "Back 9 1", "- 10 0 thumbnail")
-	s.put(t, next, aView, given{"position": 1<<32 - 1})
-	s.post(t, p, aView, "l/a/last.png", nil)
-	s.gallery(t, p, aView, "  1 0", "Back 9 1", "- 4294967295 0 thumbnail", "- 4294967295 0")
+	s.updateImage(t, one, 0, attrs{"label": "One"})
+	s.updateImage(t, one, aView, attrs{"label": ""})
+	s.wantGallery(t, p, aView, "One 1 0 thumbnail", "Back 9 1")
+	s.updateImage(t, one, aView, attrs{"label": " "})
+	s.wantGallery(t, p, aView, "  1 0 thumbnail", "Back 9 1")
+	next := s.createImage(t, p, aView, "n/e/next.png", attrs{"types": []string{"thumbnail"}})
+	s.wantGallery(t, p, aView, "  1 0", "Back 9 1", "- 10 0 thumbnail")
+	s.updateImage(t, next, aView, attrs{"position": 1<<32 - 1})
+	s.createImage(t, p, aView, "l/a/last.png", nil)
+	s.wantGallery(t, p, aView, "  1 0", "Back 9 1", "- 4294967295 0 thumbnail", "- 4294967295 0")
 
 	r, err := s.images.Get(t.Context(), &adapter.GetParams{Key: one})
 	if err != nil || r.Get("file").Text() != "f/r/front.png" || r.Get("media_type").Text() != "image/png" || r.Get("content").Kind() != adapter.Absent {
-		t.Errorf("%s, %v", values(r), err)
+		t.Errorf("%s, %v", formatRecord(r), err)
 	}
 }
 
 // testFrozen saves a product at levels, and looks at what goes on following the
 // default scope.
-func (s *shelf) testFrozen(t *testing.T) {
+func (s *productSuite) testFreeze(t *testing.T) {
 	const p = aProduct
-	one := s.post(t, p, 0, "o/n/one.png", given{"label": "One", "position": 3, "types": []string{"image"}})
-	two := s.post(t, p, 0, "t/w/two.png", given{"position": 5})
-	s.gallery(t, p, aView, "One 3 0 image", "- 5 0")
-	s.put(t, one, 0, given{"position": 4})
-	s.gallery(t, p, aView, "One 4 0 image", "- 5 0")
+	one := s.createImage(t, p, 0, "o/n/one.png", attrs{"label": "One", "position": 3, "types": []string{"image"}})
+	two := s.createImage(t, p, 0, "t/w/two.png", attrs{"position": 5})
+	s.wantGallery(t, p, aView, "One 3 0 image", "- 5 0")
+	s.updateImage(t, one, 0, attrs{"position": 4})
+	s.wantGallery(t, p, aView, "One 4 0 image", "- 5 0")
 
 	// A save of the product freezes the images, and nothing else.
-	s.change(t, p, aView, given{})
-	s.put(t, one, 0, given{"label": "Eins", "position": 6, "types": []string{}})
-	s.put(t, two, 0, given{"label": "Two", "position": 7, "types": []string{"image"}})
-	s.gallery(t, p, aView, "One 4 0", "Two 5 0 image")
-	s.gallery(t, p, sisterView, "Eins 6 0", "Two 7 0 image")
-	before := s.get(t, p, 0)
-	s.change(t, p, 0, given{"name": "Named"})
-	s.want(t, p, aView, given{"name": "Named"})
+	s.mustUpdate(t, p, aView, attrs{})
+	s.updateImage(t, one, 0, attrs{"label": "Eins", "position": 6, "types": []string{}})
+	s.updateImage(t, two, 0, attrs{"label": "Two", "position": 7, "types": []string{"image"}})
+	s.wantGallery(t, p, aView, "One 4 0", "Two 5 0 image")
+	s.wantGallery(t, p, sisterView, "Eins 6 0", "Two 7 0 image")
+	before := s.getProduct(t, p, 0)
+	s.mustUpdate(t, p, 0, attrs{"name": "Named"})
+	s.wantValues(t, p, aView, attrs{"name": "Named"})
 
 	// A write of an image at a view freezes the product there, and its website.
-	s.put(t, two, aView, given{})
-	s.change(t, p, 0, given{"name": "Again", "status": 2, "price": "77.0000", "meta_title": "T", "visibility": 2})
-	s.want(t, p, aView, given{"name": "Named", "status": before.Get("status"), "price": "77.0000", "meta_title": "T", "visibility": before.Get("visibility")})
-	s.want(t, p, sisterView, given{"name": "Again", "status": before.Get("status"), "visibility": 2})
-	s.want(t, p, foreignView, given{"name": "Again", "status": 2})
-	s.put(t, one, 0, given{"types": []string{"image", "thumbnail"}})
-	s.gallery(t, p, aView, "One 4 0 thumbnail", "Two 5 0 image") // of a thumbnail nothing was said
-	s.gallery(t, p, sisterView, "Eins 6 0 image,thumbnail", "Two 7 0")
+	s.updateImage(t, two, aView, attrs{})
+	s.mustUpdate(t, p, 0, attrs{"name": "Again", "status": 2, "price": "77.0000", "meta_title": "T", "visibility": 2})
+	s.wantValues(t, p, aView, attrs{"name": "Named", "status": before.Get("status"), "price": "77.0000", "meta_title": "T", "visibility": before.Get("visibility")})
+	s.wantValues(t, p, sisterView, attrs{"name": "Again", "status": before.Get("status"), "visibility": 2})
+	s.wantValues(t, p, otherView, attrs{"name": "Again", "status": 2})
+	s.updateImage(t, one, 0, attrs{"types": []string{"image", "thumbnail"}})
+	s.wantGallery(t, p, aView, "One 4 0 thumbnail", "Two 5 0 image") // of a thumbnail nothing was said
+	s.wantGallery(t, p, sisterView, "Eins 6 0 image,thumbnail", "Two 7 0")
 
 	// A product that was created here has none for all types, which is something.
-	made := s.add(t, "made", nil)
-	key := s.post(t, made, aView, "m/a/made.png", nil)
-	s.put(t, key, 0, given{"types": []string{"image"}})
-	s.gallery(t, made, aView, "- 1 0")
-	s.gallery(t, made, sisterView, "- 0 0 image")
-	if file := s.get(t, made, 0, "image_file").Get("image_file").Text(); file != "m/a/made.png" {
+	made := s.createProduct(t, "made", nil)
+	key := s.createImage(t, made, aView, "m/a/made.png", nil)
+	s.updateImage(t, key, 0, attrs{"types": []string{"image"}})
+	s.wantGallery(t, made, aView, "- 1 0")
+	s.wantGallery(t, made, sisterView, "- 0 0 image")
+	if file := s.getProduct(t, made, 0, "image_file").Get("image_file").Text(); file != "m/a/made.png" {
 		t.Errorf("image of the product: %q", file)
 	}
 }
 
-func (s *shelf) testImageDelete(t *testing.T) {
+func (s *productSuite) testImageDelete(t *testing.T) {
 	const p = aProduct
 	every := []string{"image", "small_image", "thumbnail"}
 	gone := func(key adapter.Key) {
@@ -160,46 +160,46 @@ func (s *shelf) testImageDelete(t *testing.T) {
 			t.Errorf("image %d: %v, want not found", key, err)
 		}
 	}
-	one := s.post(t, p, 0, "o/n/one.png", given{"label": "One", "types": every})
-	two := s.post(t, p, 0, "t/w/two.png", nil)
+	one := s.createImage(t, p, 0, "o/n/one.png", attrs{"label": "One", "types": every})
+	two := s.createImage(t, p, 0, "t/w/two.png", nil)
 
-	s.remove(t, two, aView, true) // nobody uses it, and it stays
-	s.gallery(t, p, aView, "One 1 0 image,small_image,thumbnail", "- 2 0")
-	s.remove(t, two, aView, false)
-	s.gallery(t, p, 0, "One 1 0 image,small_image,thumbnail")
+	s.deleteImage(t, two, aView, true) // nobody uses it, and it stays
+	s.wantGallery(t, p, aView, "One 1 0 image,small_image,thumbnail", "- 2 0")
+	s.deleteImage(t, two, aView, false)
+	s.wantGallery(t, p, 0, "One 1 0 image,small_image,thumbnail")
 	gone(two)
 
-	s.remove(t, one, aView, false) // the default scope uses it
-	s.gallery(t, p, aView, "One 1 0")
-	s.gallery(t, p, 0, "One 1 0 image,small_image,thumbnail")
-	s.put(t, one, aView, given{"types": []string{"image"}, "position": 8})
-	s.remove(t, one, 0, false) // a view uses it
-	s.gallery(t, p, 0, "One 1 0")
-	s.gallery(t, p, aView, "One 8 0 image")
-	s.remove(t, one, aView, false) // now nobody does
-	s.gallery(t, p, 0)
+	s.deleteImage(t, one, aView, false) // the default scope uses it
+	s.wantGallery(t, p, aView, "One 1 0")
+	s.wantGallery(t, p, 0, "One 1 0 image,small_image,thumbnail")
+	s.updateImage(t, one, aView, attrs{"types": []string{"image"}, "position": 8})
+	s.deleteImage(t, one, 0, false) // a view uses it
+	s.wantGallery(t, p, 0, "One 1 0")
+	s.wantGallery(t, p, aView, "One 8 0 image")
+	s.deleteImage(t, one, aView, false) // now nobody does
+	s.wantGallery(t, p, 0)
 	gone(one)
-	if file := s.get(t, p, 0, "image_file").Get("image_file"); !file.Empty() {
+	if file := s.getProduct(t, p, 0, "image_file").Get("image_file"); !file.Empty() {
 		t.Errorf("image of the product: %q", file.Text())
 	}
 
 	// A view of a website that does not sell the product does not count.
-	three := s.post(t, p, 0, "t/h/three.png", nil)
-	s.put(t, three, foreignView, given{"types": every})
-	s.remove(t, three, 0, false)
+	three := s.createImage(t, p, 0, "t/h/three.png", nil)
+	s.updateImage(t, three, otherView, attrs{"types": every})
+	s.deleteImage(t, three, 0, false)
 	gone(three)
-	four := s.post(t, p, 0, "f/o/four.png", nil)
+	four := s.createImage(t, p, 0, "f/o/four.png", nil)
 	if four <= three {
 		t.Errorf("key %d after %d", four, three)
 	}
-	s.gallery(t, p, foreignView, "- 1 0")
+	s.wantGallery(t, p, otherView, "- 1 0")
 
 	// What a deletion leaves out of the freezing goes on following.
-	five := s.post(t, p, 0, "f/i/five.png", given{"types": []string{"image"}})
-	s.remove(t, five, sisterView, false)
-	s.put(t, four, 0, given{"position": 40})
-	s.put(t, five, 0, given{"position": 50})
-	s.gallery(t, p, sisterView, "- 1 0", "- 50 0")
+	five := s.createImage(t, p, 0, "f/i/five.png", attrs{"types": []string{"image"}})
+	s.deleteImage(t, five, sisterView, false)
+	s.updateImage(t, four, 0, attrs{"position": 40})
+	s.updateImage(t, five, 0, attrs{"position": 50})
+	s.wantGallery(t, p, sisterView, "- 1 0", "- 50 0")
 	for _, key := range []adapter.Key{-1, one, 1 << 40} {
 		if err := s.images.Delete(t.Context(), &adapter.DeleteParams{Key: key}); adapter.KindOf(err) != adapter.NotFound || err == nil {
 			t.Errorf("Delete %d: %v, want not found", key, err)
@@ -212,7 +212,7 @@ func (s *shelf) testImageDelete(t *testing.T) {
 }
 
 // file returns the name of an image.
-func (s *shelf) file(t *testing.T, key adapter.Key) string {
+func (s *productSuite) fileOf(t *testing.T, key adapter.Key) string {
 	t.Helper()
 	r, err := s.images.Get(t.Context(), &adapter.GetParams{Key: key})
 	if err != nil {
@@ -221,7 +221,7 @@ func (s *shelf) file(t *testing.T, key adapter.Key) string {
 	return r.Get("file").Text()
 }
 
-func (s *shelf) testImageNames(t *testing.T) {
+func (s *productSuite) testImageNames(t *testing.T) {
 	const p = aProduct
 	for i, c := range []struct {
 		file string
@@ -249,16 +249,16 @@ func (s *shelf) testImageNames(t *testing.T) {
 		{"i/m/__", 0, "i/m/__"},
 		{"i/m/__", 0, "i/m/___1"},
 	} {
-		more := given{}
+		more := attrs{}
 		if c.from > 0 {
 			more["number_from"] = c.from
 		}
-		key := s.post(t, p, 0, c.file, more)
-		if got := s.file(t, key); got != c.want {
+		key := s.createImage(t, p, 0, c.file, more)
+		if got := s.fileOf(t, key); got != c.want {
 			t.Errorf("%d: %s from %d is %s, want %s", i, c.file, c.from, got, c.want)
 		}
 		if i%2 == 1 { // names stay taken
-			s.remove(t, key, 0, false)
+			s.deleteImage(t, key, 0, false)
 		}
 	}
 
@@ -277,7 +277,7 @@ func (s *shelf) testImageNames(t *testing.T) {
 	all.Wait()
 	var got, want []string
 	for i, key := range keys {
-		got = append(got, s.file(t, key))
+		got = append(got, s.fileOf(t, key))
 		want = append(want, fmt.Sprintf("a/t/atonce_%d.gif", i))
 	}
 	want[0] = "a/t/atonce.gif"
@@ -288,40 +288,40 @@ func (s *shelf) testImageNames(t *testing.T) {
 	}
 }
 
-func (s *shelf) testImagesRefused(t *testing.T) {
+func (s *productSuite) testInvalidImages(t *testing.T) {
 	const p = aProduct
-	key := s.post(t, p, 0, "o/n/one.png", given{"label": "One"})
+	key := s.createImage(t, p, 0, "o/n/one.png", attrs{"label": "One"})
 	for name, c := range map[string]struct {
-		more  given
+		more  attrs
 		field string
 	}{
-		"no product":         {given{"product_id": 1 << 40}, "product_id"},
-		"no content":         {given{"content": ""}, "content"},
-		"no type of media":   {given{"media_type": nil}, "media_type"},
-		"a key":              {given{"id": 7}, "id"},
-		"no name":            {given{"file": ""}, "file"},
-		"a way up":           {given{"file": "a/../../b.png"}, "file"},
-		"absolute":           {given{"file": "/a/b.png"}, "file"},
-		"no folder":          {given{"file": "b.png"}, "file"},
-		"a backslash":        {given{"file": `a/b\c.png`}, "file"},
-		"a byte of nothing":  {given{"file": "a/b\x00.png"}, "file"},
-		"too long":           {given{"file": "a/" + strings.Repeat("b", 254)}, "file"},
-		"a type of its own":  {given{"types": []string{"icon"}}, "types"},
-		"position of a text": {given{"position": "1"}, "position"},
+		"no product":         {attrs{"product_id": 1 << 40}, "product_id"},
+		"no content":         {attrs{"content": ""}, "content"},
+		"no type of media":   {attrs{"media_type": nil}, "media_type"},
+		"a key":              {attrs{"id": 7}, "id"},
+		"no name":            {attrs{"file": ""}, "file"},
+		"a way up":           {attrs{"file": "a/../../b.png"}, "file"},
+		"absolute":           {attrs{"file": "/a/b.png"}, "file"},
+		"no folder":          {attrs{"file": "b.png"}, "file"},
+		"a backslash":        {attrs{"file": `a/b\c.png`}, "file"},
+		"a byte of nothing":  {attrs{"file": "a/b\x00.png"}, "file"},
+		"too long":           {attrs{"file": "a/" + strings.Repeat("b", 254)}, "file"},
+		"a type of its own":  {attrs{"types": []string{"icon"}}, "types"},
+		"position of a text": {attrs{"position": "1"}, "position"},
 	} {
 		_, err := s.images.Create(t.Context(), &adapter.CreateParams{Record: newImage(p, "x/x/x.png", c.more).record(s.schemas.Of(adapter.ProductImages))})
-		refused(t, name, err, adapter.Invalid, c.field)
+		wantError(t, name, err, adapter.Invalid, c.field)
 	}
-	for name, change := range map[string]given{
+	for name, change := range map[string]attrs{
 		"position": {"position": nil},
 		"types":    {"types": []string{"icon"}},
 		"file":     {"file": "a/b/c.png"},
 		"content":  {"content": "x"},
 	} {
-		refused(t, name, update(t, s.images, key, 0, change), adapter.Invalid, name)
+		wantError(t, name, updateRecord(t, s.images, key, 0, change), adapter.Invalid, name)
 	}
-	s.gallery(t, p, 0, "One 1 0")
-	if free := s.post(t, p, 0, "x/x/x.png", nil); s.file(t, free) != "x/x/x.png" {
+	s.wantGallery(t, p, 0, "One 1 0")
+	if free := s.createImage(t, p, 0, "x/x/x.png", nil); s.fileOf(t, free) != "x/x/x.png" {
 		t.Error("a refused image took its name")
 	}
 }

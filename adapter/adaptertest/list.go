@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-func join(texts []string) string { return strings.Join(texts, "\n\t") }
+func joinLines(texts []string) string { return strings.Join(texts, "\n\t") }
 
 func (s *suite) testList(t *testing.T) {
 	all := s.list(t, &adapter.Query{})
@@ -39,8 +39,8 @@ func (s *suite) testList(t *testing.T) {
 		}
 	})
 	t.Run("marks", func(t *testing.T) { s.testMarks(t, all, &adapter.Query{}, nil) })
-	t.Run("early ends", func(t *testing.T) { s.testEarlyEnds(t, all) })
-	t.Run("together", func(t *testing.T) { s.testTogether(t, all) })
+	t.Run("early ends", func(t *testing.T) { s.testMaxBytes(t, all) })
+	t.Run("together", func(t *testing.T) { s.testCombinedConditions(t, all) })
 	t.Run("unknown attribute", func(t *testing.T) {
 		for _, q := range []adapter.Query{
 			{OrderBy: "no_such_attribute"},
@@ -64,7 +64,7 @@ func (s *suite) testAttribute(t *testing.T, a adapter.Attribute) {
 		s.testOnDemand(t, a, full)
 	}
 	where := func(op adapter.Op, operands ...string) {
-		if !s.takes() {
+		if !s.sampleNext() {
 			return
 		}
 		s.compare(t, full, &adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: a.Name, Op: op, Operands: operands}}}}})
@@ -100,7 +100,7 @@ func (s *suite) testAttribute(t *testing.T, a adapter.Attribute) {
 	}
 	for _, desc := range []bool{false, true} {
 		for _, page := range [][2]int64{{0, 0}, {0, 2}, {2, 3}, {1, 0}} {
-			if s.takes() || page == [2]int64{2, 3} {
+			if s.sampleNext() || page == [2]int64{2, 3} {
 				s.compare(t, full, &adapter.Query{OrderBy: a.Name, Desc: desc, Offset: page[0], Limit: page[1]})
 			}
 		}
@@ -123,8 +123,8 @@ func (s *suite) testOnDemand(t *testing.T, a adapter.Attribute, full []adapter.R
 			continue
 		}
 		listed := result.Records[slices.IndexFunc(result.Records, func(l adapter.Record) bool { return s.key(l) == s.key(r) })]
-		if want := value(r.Get(a.Name)); value(got.Get(a.Name)) != want || value(listed.Get(a.Name)) != want {
-			t.Errorf("%d: got %s, listed %s, want %s", s.key(r), value(got.Get(a.Name)), value(listed.Get(a.Name)), want)
+		if want := formatValue(r.Get(a.Name)); formatValue(got.Get(a.Name)) != want || formatValue(listed.Get(a.Name)) != want {
+			t.Errorf("%d: got %s, listed %s, want %s", s.key(r), formatValue(got.Get(a.Name)), formatValue(listed.Get(a.Name)), want)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func patterns(operands []string) []string {
 }
 
 // testTogether joins conditions by and and by or.
-func (s *suite) testTogether(t *testing.T, all []adapter.Record) {
+func (s *suite) testCombinedConditions(t *testing.T, all []adapter.Record) {
 	key := s.schema.Key
 	first, last := fmt.Sprint(s.key(all[0])), fmt.Sprint(s.key(all[len(all)-1]))
 	test := func(op adapter.Op, operand string) adapter.Test {
@@ -201,14 +201,14 @@ func (s *suite) compare(t *testing.T, full []adapter.Record, q *adapter.Query) {
 	t.Helper()
 	want, total, err := adapter.Apply(t.Context(), s.schema, full, q)
 	if err != nil {
-		t.Fatalf("%s: Apply: %v", show(q), err)
+		t.Fatalf("%s: Apply: %v", formatQuery(q), err)
 	}
 	got := s.list(t, q)
 	if !slices.EqualFunc(got, want, sameRecord) {
-		t.Errorf("%s: keys %v, want %v", show(q), s.keys(got), s.keys(want))
+		t.Errorf("%s: keys %v, want %v", formatQuery(q), s.keys(got), s.keys(want))
 	}
 	if n := s.count(t, q); n != total {
-		t.Errorf("%s: counted %d, want %d", show(q), n, total)
+		t.Errorf("%s: counted %d, want %d", formatQuery(q), n, total)
 	}
 }
 
@@ -218,7 +218,7 @@ func sameRecord(a, b adapter.Record) bool {
 	for i, v := range a.Values {
 		w := b.Values[i]
 		one := (v.Kind() == adapter.Absent) != (w.Kind() == adapter.Absent)
-		if value(v) != value(w) && !(one && a.Schema.Attributes[i].OnDemand) {
+		if formatValue(v) != formatValue(w) && !(one && a.Schema.Attributes[i].OnDemand) {
 			return false
 		}
 	}
@@ -231,14 +231,14 @@ func (s *suite) list(t *testing.T, q *adapter.Query) []adapter.Record {
 	t.Helper()
 	result, err := s.store.List(t.Context(), &adapter.ListParams{Query: *q})
 	if err != nil {
-		t.Fatalf("%s: %v", show(q), err)
+		t.Fatalf("%s: %v", formatQuery(q), err)
 	}
 	if !result.Partial {
 		return result.Records
 	}
 	page, _, err := adapter.Apply(t.Context(), s.schema, result.Records, q)
 	if err != nil {
-		t.Fatalf("%s: Apply: %v", show(q), err)
+		t.Fatalf("%s: Apply: %v", formatQuery(q), err)
 	}
 	return page
 }
@@ -247,14 +247,14 @@ func (s *suite) count(t *testing.T, q *adapter.Query) int64 {
 	t.Helper()
 	result, err := s.store.List(t.Context(), &adapter.ListParams{Query: *q, Count: true})
 	if err != nil {
-		t.Fatalf("count %s: %v", show(q), err)
+		t.Fatalf("count %s: %v", formatQuery(q), err)
 	}
 	if !result.Partial {
 		return result.Total
 	}
 	_, total, err := adapter.Apply(t.Context(), s.schema, result.Records, q)
 	if err != nil {
-		t.Fatalf("count %s: Apply: %v", show(q), err)
+		t.Fatalf("count %s: Apply: %v", formatQuery(q), err)
 	}
 	return total
 }
@@ -270,7 +270,7 @@ func (s *suite) keys(records []adapter.Record) []adapter.Key {
 }
 
 // show returns q, cut to what a reader takes in.
-func show(q *adapter.Query) string {
+func formatQuery(q *adapter.Query) string {
 	text := fmt.Sprintf("%+v", *q)
 	return text[:min(len(text), 300)]
 }
@@ -281,7 +281,7 @@ func (s *suite) testGet(t *testing.T) {
 		if err != nil {
 			t.Errorf("Get %d: %v", s.key(listed), err)
 		} else if !sameRecord(got, listed) {
-			t.Errorf("Get %d:\n\t%s\nlisted:\n\t%s", s.key(listed), values(got), values(listed))
+			t.Errorf("Get %d:\n\t%s\nlisted:\n\t%s", s.key(listed), formatRecord(got), formatRecord(listed))
 		}
 	}
 	for _, key := range []adapter.Key{-1, 1 << 40, 1<<63 - 1} {

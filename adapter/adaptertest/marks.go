@@ -15,7 +15,7 @@ func (s *suite) testMarks(t *testing.T, full []adapter.Record, q *adapter.Query,
 	t.Helper()
 	tenth := int64(max(1, len(full)/10)) // long lists take no more pages than short ones
 	for _, limit := range []int64{tenth, tenth + 2} {
-		if q.OrderBy != "" && !s.takes() {
+		if q.OrderBy != "" && !s.sampleNext() {
 			continue
 		}
 		s.walk(t, full, q, limit)
@@ -32,7 +32,7 @@ func (s *suite) testMarks(t *testing.T, full []adapter.Record, q *adapter.Query,
 	}
 	for _, value := range values {
 		for _, key := range keys {
-			if q.OrderBy != "" && !s.takes() {
+			if q.OrderBy != "" && !s.sampleNext() {
 				continue
 			}
 			after := *q
@@ -68,13 +68,13 @@ func (s *suite) walk(t *testing.T, full []adapter.Record, q *adapter.Query, limi
 		page.After = &adapter.Mark{Value: end.Get(q.OrderBy), Key: s.key(end)}
 	}
 	if !slices.EqualFunc(walked, want, sameRecord) {
-		t.Errorf("%s: walked over %v, want %v", show(&page), s.keys(walked), s.keys(want))
+		t.Errorf("%s: walked over %v, want %v", formatQuery(&page), s.keys(walked), s.keys(want))
 	}
 }
 
 // testEarlyEnds reads the whole list in pieces that the store may end early. A piece
 // that was ended early has records, so that whoever reads on makes progress.
-func (s *suite) testEarlyEnds(t *testing.T, full []adapter.Record) {
+func (s *suite) testMaxBytes(t *testing.T, full []adapter.Record) {
 	t.Helper()
 	for _, q := range []adapter.Query{{}, {Limit: 3}, {Offset: 1, Limit: 2}} {
 		for _, maxBytes := range []int64{1, full[0].Size() + 1, 1 << 40} {
@@ -91,7 +91,7 @@ func (s *suite) testEarlyEnds(t *testing.T, full []adapter.Record) {
 				}
 				n := len(result.Records)
 				if result.Partial || result.More && n == 0 {
-					t.Fatalf("%s, at most %d bytes: %d records, partial: %t, more: %t", show(&next), maxBytes, n, result.Partial, result.More)
+					t.Fatalf("%s, at most %d bytes: %d records, partial: %t, more: %t", formatQuery(&next), maxBytes, n, result.Partial, result.More)
 				}
 				read = append(read, result.Records...)
 				if more = result.More; more {
@@ -102,7 +102,7 @@ func (s *suite) testEarlyEnds(t *testing.T, full []adapter.Record) {
 				}
 			}
 			if !slices.EqualFunc(read, want, sameRecord) {
-				t.Errorf("%s, at most %d bytes a piece: read %v, want %v", show(&q), maxBytes, s.keys(read), s.keys(want))
+				t.Errorf("%s, at most %d bytes a piece: read %v, want %v", formatQuery(&q), maxBytes, s.keys(read), s.keys(want))
 			}
 		}
 	}

@@ -23,8 +23,8 @@ func testOrderComments(t *testing.T, h Harness, schemas *adapter.Schemas) {
 		}
 		return r
 	}
-	comment := func(of int, more given) (adapter.Key, error) {
-		g := given{"parent_id": of, "comment": nil, "is_customer_notified": 0, "is_visible_on_front": 0}
+	comment := func(of int, more attrs) (adapter.Key, error) {
+		g := attrs{"parent_id": of, "comment": nil, "is_customer_notified": 0, "is_visible_on_front": 0}
 		for name, v := range more {
 			g[name] = v
 		}
@@ -32,19 +32,19 @@ func testOrderComments(t *testing.T, h Harness, schemas *adapter.Schemas) {
 	}
 
 	_, err := comment(noRecord, nil)
-	refused(t, "unknown order", err, adapter.Invalid, "parent_id")
+	wantError(t, "unknown order", err, adapter.Invalid, "parent_id")
 	before := order()
 	for _, c := range []struct {
 		name  string
-		given given
+		given attrs
 		want  adapter.Value // of the comment and of the order
 	}{
 		{"without a status", nil, before.Get("status")},
-		{"with one", given{"status": "Étape 2"}, adapter.TextValue("Étape 2")},
-		{"without one again", given{"comment": "c"}, adapter.TextValue("Étape 2")},
-		{"with none", given{"status": nil}, adapter.NullValue()},
+		{"with one", attrs{"status": "Étape 2"}, adapter.TextValue("Étape 2")},
+		{"without one again", attrs{"comment": "c"}, adapter.TextValue("Étape 2")},
+		{"with none", attrs{"status": nil}, adapter.NullValue()},
 		{"without one after that", nil, adapter.NullValue()},
-		{"with the first one", given{"status": before.Get("status")}, before.Get("status")},
+		{"with the first one", attrs{"status": before.Get("status")}, before.Get("status")},
 	} {
 		key, err := comment(anOrder, c.given)
 		if err != nil {
@@ -55,8 +55,8 @@ func testOrderComments(t *testing.T, h Harness, schemas *adapter.Schemas) {
 			t.Fatal(err)
 		}
 		after := order()
-		if value(r.Get("status")) != value(c.want) || value(after.Get("status")) != value(c.want) {
-			t.Errorf("%s: the comment has %s and the order %s, want %s", c.name, value(r.Get("status")), value(after.Get("status")), value(c.want))
+		if formatValue(r.Get("status")) != formatValue(c.want) || formatValue(after.Get("status")) != formatValue(c.want) {
+			t.Errorf("%s: the comment has %s and the order %s, want %s", c.name, formatValue(r.Get("status")), formatValue(after.Get("status")), formatValue(c.want))
 		}
 		if moment := r.Get("created_at").Text(); moment == "" || after.Get("updated_at").Text() < moment || after.Get("updated_at") == before.Get("updated_at") {
 			t.Errorf("%s: made at %q, order changed at %q", c.name, moment, after.Get("updated_at").Text())
@@ -78,14 +78,14 @@ func testOrderComments(t *testing.T, h Harness, schemas *adapter.Schemas) {
 		}
 	}
 	if after := order(); after.Get("created_at") != before.Get("created_at") || after.Get("state") != before.Get("state") {
-		t.Errorf("the order is otherwise changed:\n\t%s", values(after))
+		t.Errorf("the order is otherwise changed:\n\t%s", formatRecord(after))
 	}
-	testCommenters(t, comment, order)
+	testConcurrentComments(t, comment, order)
 }
 
 // testCommenters comments an order from many goroutines at once: the order has the
 // status of the last comment.
-func testCommenters(t *testing.T, comment func(int, given) (adapter.Key, error), order func() adapter.Record) {
+func testConcurrentComments(t *testing.T, comment func(int, attrs) (adapter.Key, error), order func() adapter.Record) {
 	const writers = 50
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -93,7 +93,7 @@ func testCommenters(t *testing.T, comment func(int, given) (adapter.Key, error),
 	for i := range writers {
 		all.Go(func() {
 			mine := "status " + strconv.Itoa(i)
-			key, err := comment(anOrder, given{"status": mine})
+			key, err := comment(anOrder, attrs{"status": mine})
 			if err != nil {
 				t.Errorf("Create: %v", err)
 			}

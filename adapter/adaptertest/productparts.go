@@ -18,66 +18,66 @@ func prices(r adapter.Record, name string) string {
 	return strings.Join(all, "|")
 }
 
-func (s *shelf) testPriceLists(t *testing.T) {
-	tier := func(group int, price, qty string) given {
-		return given{"website_id": 0, "cust_group": group, "price": price, "price_qty": qty}
+func (s *productSuite) testPriceLists(t *testing.T) {
+	tier := func(group int, price, qty string) attrs {
+		return attrs{"website_id": 0, "cust_group": group, "price": price, "price_qty": qty}
 	}
-	key := s.add(t, "priced", given{"tier_price": []given{tier(1, "9.0000", "1.0000"), tier(2, "8.0000", "2.0000"), tier(3, "7.0000", "3.0000")}})
+	key := s.createProduct(t, "priced", attrs{"tier_price": []attrs{tier(1, "9.0000", "1.0000"), tier(2, "8.0000", "2.0000"), tier(3, "7.0000", "3.0000")}})
 	ids := func() (all []int64) {
-		for _, r := range s.get(t, key, 0, "tier_price").Get("tier_price").Records() {
+		for _, r := range s.getProduct(t, key, 0, "tier_price").Get("tier_price").Records() {
 			all = append(all, r.Get("value_id").Int())
 		}
 		return all
 	}
 	before := ids()
-	s.change(t, key, aView, given{"tier_price": []given{tier(4, "1.0000", "1.0000"), tier(3, "6.0000", "3.0000"), tier(1, "9.0000", "1.0000")}})
-	if got := prices(s.get(t, key, 0, "tier_price"), "tier_price"); got != "1 9.0000 1.0000|3 6.0000 3.0000|4 1.0000 1.0000" {
+	s.mustUpdate(t, key, aView, attrs{"tier_price": []attrs{tier(4, "1.0000", "1.0000"), tier(3, "6.0000", "3.0000"), tier(1, "9.0000", "1.0000")}})
+	if got := prices(s.getProduct(t, key, 0, "tier_price"), "tier_price"); got != "1 9.0000 1.0000|3 6.0000 3.0000|4 1.0000 1.0000" {
 		t.Errorf("after a change: %s", got)
 	}
 	if after := ids(); len(after) != 3 || after[0] != before[0] || after[1] != before[2] || after[2] <= before[2] {
 		t.Errorf("ids %v, were %v", after, before)
 	}
-	for name, list := range map[string][]given{
+	for name, list := range map[string][]attrs{
 		"same quantity":  {tier(1, "1.0000", "2.0000"), tier(1, "2.0000", "2.0000")},
 		"no price":       {{"website_id": 0, "cust_group": 1, "price_qty": "2.0000"}},
 		"no number":      {tier(1, "x", "2.0000")},
 		"no quantity":    {tier(1, "1.0000", "")},
 		"another's kind": {{"website_id": "0", "cust_group": 1, "price": "1.0000", "price_qty": "2.0000"}},
 	} {
-		if err := s.update(t, key, 0, given{"name": "x", "tier_price": list}); adapter.KindOf(err) != adapter.Invalid || err == nil {
+		if err := s.updateProduct(t, key, 0, attrs{"name": "x", "tier_price": list}); adapter.KindOf(err) != adapter.Invalid || err == nil {
 			t.Errorf("%s: %v, want invalid", name, err)
 		}
 	}
-	s.want(t, key, 0, given{"name": "N"})
-	s.change(t, key, 0, given{"name": "M"})
+	s.wantValues(t, key, 0, attrs{"name": "N"})
+	s.mustUpdate(t, key, 0, attrs{"name": "M"})
 	if after := ids(); len(after) != 3 {
 		t.Errorf("a change without prices left %v", after)
 	}
-	s.change(t, key, 0, given{"tier_price": []given{}})
+	s.mustUpdate(t, key, 0, attrs{"tier_price": []attrs{}})
 	if after := ids(); len(after) != 0 {
 		t.Errorf("an empty list left %v", after)
 	}
-	group := func(id int) given { return given{"website_id": 0, "cust_group": id, "price": "1.0000"} }
-	refused(t, "same group", s.update(t, key, 0, given{"group_price": []given{group(1), group(1)}}), adapter.Invalid, "group_price")
+	group := func(id int) attrs { return attrs{"website_id": 0, "cust_group": id, "price": "1.0000"} }
+	wantError(t, "same group", s.updateProduct(t, key, 0, attrs{"group_price": []attrs{group(1), group(1)}}), adapter.Invalid, "group_price")
 }
 
 // addOne adds 1 to the quantity in a stock item that is a record of its own, or
 // part of a product.
-func addOne(item adapter.Record) adapter.Record {
+func incrementQty(item adapter.Record) adapter.Record {
 	change := adapter.NewRecord(item.Schema)
-	change.Set("qty", adapter.TextValue(plus(item.Get("qty").Text(), 1)))
+	change.Set("qty", adapter.TextValue(addToDecimal(item.Get("qty").Text(), 1)))
 	return change
 }
 
 // testStockWriters adds to one quantity from both sides at once.
-func (s *shelf) testStockWriters(t *testing.T) {
+func (s *productSuite) testConcurrentStockWrites(t *testing.T) {
 	const writers = 20
-	before := s.get(t, aProduct, 0, "stock_item").Get("stock_item").Records()[0]
+	before := s.getProduct(t, aProduct, 0, "stock_item").Get("stock_item").Records()[0]
 	var all sync.WaitGroup
 	for range writers {
 		all.Go(func() {
-			err := s.stock.Update(t.Context(), &adapter.UpdateParams{Key: keyIn(before), Change: func(item adapter.Record) (adapter.Record, error) {
-				return addOne(item), nil
+			err := s.stock.Update(t.Context(), &adapter.UpdateParams{Key: keyOf(before), Change: func(item adapter.Record) (adapter.Record, error) {
+				return incrementQty(item), nil
 			}})
 			if err != nil {
 				t.Error(err)
@@ -86,7 +86,7 @@ func (s *shelf) testStockWriters(t *testing.T) {
 		all.Go(func() {
 			err := s.products.Update(t.Context(), &adapter.UpdateParams{Key: aProduct, With: []string{"stock_item"}, Change: func(current adapter.Record) (adapter.Record, error) {
 				change := adapter.NewRecord(current.Schema)
-				change.Set("stock_item", adapter.RecordsValue([]adapter.Record{addOne(current.Get("stock_item").Records()[0])}))
+				change.Set("stock_item", adapter.RecordsValue([]adapter.Record{incrementQty(current.Get("stock_item").Records()[0])}))
 				return change, nil
 			}})
 			if err != nil {
@@ -95,65 +95,65 @@ func (s *shelf) testStockWriters(t *testing.T) {
 		})
 	}
 	all.Wait()
-	after := s.get(t, aProduct, 0, "stock_item").Get("stock_item").Records()[0]
-	if got, want := after.Get("qty").Text(), plus(before.Get("qty").Text(), 2*writers); got != want {
+	after := s.getProduct(t, aProduct, 0, "stock_item").Get("stock_item").Records()[0]
+	if got, want := after.Get("qty").Text(), addToDecimal(before.Get("qty").Text(), 2*writers); got != want {
 		t.Errorf("qty is %s, want %s", got, want)
 	}
 }
 
-func (s *shelf) testStockItem(t *testing.T) {
-	before := s.get(t, aProduct, 0, "stock_item").Get("stock_item").Records()[0]
-	s.change(t, aProduct, aView, given{"stock_item": []given{{"qty": "3.5000", "is_in_stock": 0}}})
-	after := s.get(t, aProduct, 0, "stock_item").Get("stock_item").Records()[0]
+func (s *productSuite) testStockItem(t *testing.T) {
+	before := s.getProduct(t, aProduct, 0, "stock_item").Get("stock_item").Records()[0]
+	s.mustUpdate(t, aProduct, aView, attrs{"stock_item": []attrs{{"qty": "3.5000", "is_in_stock": 0}}})
+	after := s.getProduct(t, aProduct, 0, "stock_item").Get("stock_item").Records()[0]
 	want := before.Clone()
 	want.Set("qty", adapter.TextValue("3.5000"))
 	want.Set("is_in_stock", adapter.IntegerValue(0))
-	if values(after) != values(want) {
-		t.Errorf("stock item\n\t%s\nwant\n\t%s", values(after), values(want))
+	if formatRecord(after) != formatRecord(want) {
+		t.Errorf("stock item\n\t%s\nwant\n\t%s", formatRecord(after), formatRecord(want))
 	}
-	bare := s.add(t, "bare", nil)
+	bare := s.createProduct(t, "bare", nil)
 	for name, c := range map[string]struct {
 		key   adapter.Key
 		items any
 	}{
-		"none there":  {bare, []given{{"qty": "1.0000"}}},
-		"none":        {aProduct, []given{}},
-		"two":         {aProduct, []given{{"qty": "1.0000"}, {"qty": "2.0000"}}},
+		"none there":  {bare, []attrs{{"qty": "1.0000"}}},
+		"none":        {aProduct, []attrs{}},
+		"two":         {aProduct, []attrs{{"qty": "1.0000"}, {"qty": "2.0000"}}},
 		"null":        {aProduct, nil},
-		"no number":   {aProduct, []given{{"qty": "many"}}},
-		"another's":   {aProduct, []given{{"product_id": 1}}},
-		"null number": {aProduct, []given{{"qty": nil}}},
+		"no number":   {aProduct, []attrs{{"qty": "many"}}},
+		"another's":   {aProduct, []attrs{{"product_id": 1}}},
+		"null number": {aProduct, []attrs{{"qty": nil}}},
 	} {
-		if err := s.update(t, c.key, 0, given{"name": "x", "stock_item": c.items}); adapter.KindOf(err) != adapter.Invalid || err == nil {
+		if err := s.updateProduct(t, c.key, 0, attrs{"name": "x", "stock_item": c.items}); adapter.KindOf(err) != adapter.Invalid || err == nil {
 			t.Errorf("%s: %v, want invalid", name, err)
 		}
 	}
-	if again := s.get(t, aProduct, 0, "stock_item"); again.Get("name").Text() == "x" || values(again.Get("stock_item").Records()[0]) != values(want) {
-		t.Errorf("changed all the same:\n\t%s", values(again))
+	if again := s.getProduct(t, aProduct, 0, "stock_item"); again.Get("name").Text() == "x" || formatRecord(again.Get("stock_item").Records()[0]) != formatRecord(want) {
+		t.Errorf("changed all the same:\n\t%s", formatRecord(again))
 	}
 }
 
 // testManyWriters changes every attribute of one product at once, and creates one
 // SKU many times at once.
-func (s *shelf) testManyWriters(t *testing.T) {
+func (s *productSuite) testConcurrentWrites(t *testing.T) {
 	const writers = 50
 	names := []string{"name", "url_key", "meta_title", "meta_description", "description", "short_description", "meta_keyword"}
 	levels := []int64{0, aView, sisterView}
-	key := s.add(t, "busy", nil)
+	key := s.createProduct(t, "busy", nil)
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	created := 0
 	for i := range writers {
 		name, level := names[i/len(levels)%len(names)], levels[i%len(levels)]
 		all.Go(func() {
-			if err := s.update(t, key, level, given{name: fmt.Sprint(name, level)}); err != nil {
+			if err := s.updateProduct(t, key, level, attrs{name: fmt.Sprint(name, level)}); err != nil {
 				t.Errorf("%s at %d: %v", name, level, err)
 			}
 		})
 		all.Go(func() {
 			_, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct("once", nil).record(s.schemas.Of(adapter.Products))})
 			if err != nil {
-				refused(t, "the same SKU", err, adapter.Conflict, "sku")
+				wantError(t, "the same SKU", err, adapter.Conflict, "sku")
 				return
 			}
 			mu.Lock()
@@ -167,7 +167,7 @@ func (s *shelf) testManyWriters(t *testing.T) {
 	}
 	for _, level := range levels {
 		for _, name := range names {
-			s.want(t, key, level, given{name: fmt.Sprint(name, level)})
+			s.wantValues(t, key, level, attrs{name: fmt.Sprint(name, level)})
 		}
 	}
 	found, err := s.products.List(t.Context(), &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{

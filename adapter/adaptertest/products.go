@@ -19,11 +19,11 @@ func testProducts(t *testing.T, h Harness, a adapter.Adapter, s *suite) {
 		test func(*suite, *testing.T, adapter.Adapter)
 	}{
 		{"websites", []adapter.Resource{adapter.Websites}, (*suite).testWebsites},
-		{"listed", []adapter.Resource{adapter.Stores}, (*suite).testListed},
+		{"listed", []adapter.Resource{adapter.Stores}, (*suite).testListing},
 		{"categories", []adapter.Resource{adapter.Categories}, (*suite).testCategories},
 		{"prices on demand", nil, (*suite).testPrices},
 		{"stock on demand", []adapter.Resource{adapter.StockItems}, (*suite).testStock},
-		{"only", nil, (*suite).testOnly},
+		{"only", nil, (*suite).testOnlyAttributes},
 		{"store views", []adapter.Resource{adapter.Stores}, (*suite).testStoreViews},
 	} {
 		if h.supports(c.of...) {
@@ -39,7 +39,7 @@ func storeOf(t *testing.T, a adapter.Adapter, r adapter.Resource) adapter.Store 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &checked{Store: store, t: t}
+	return &checkedStore{Store: store, t: t}
 }
 
 // records returns all records of a resource.
@@ -54,7 +54,7 @@ func records(t *testing.T, a adapter.Adapter, r adapter.Resource) []adapter.Reco
 
 // within lists the products that p leaves, as a store view has them, and checks
 // that Get agrees.
-func (s *suite) within(t *testing.T, storeID int64, p adapter.ProductParams) []adapter.Record {
+func (s *suite) listWithin(t *testing.T, storeID int64, p adapter.ProductParams) []adapter.Record {
 	t.Helper()
 	result, err := s.store.List(t.Context(), &adapter.ListParams{StoreID: storeID, Products: p})
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *suite) within(t *testing.T, storeID int64, p adapter.ProductParams) []a
 		case at >= 0 && err != nil:
 			t.Errorf("%+v: Get %d: %v, and listed", p, s.key(r), err)
 		case at >= 0 && !sameRecord(got, result.Records[at]):
-			t.Errorf("%+v: Get %d:\n\t%s\nlisted:\n\t%s", p, s.key(r), values(got), values(result.Records[at]))
+			t.Errorf("%+v: Get %d:\n\t%s\nlisted:\n\t%s", p, s.key(r), formatRecord(got), formatRecord(result.Records[at]))
 		}
 	}
 	return result.Records
@@ -84,26 +84,26 @@ func (s *suite) testWebsites(t *testing.T, a adapter.Adapter) {
 	all := s.list(t, &adapter.Query{})
 	var sold []adapter.Key
 	for _, record := range records(t, a, adapter.Websites) {
-		website := int64(keyIn(record))
-		here := s.within(t, 0, adapter.ProductParams{WebsiteID: website})
+		website := int64(keyOf(record))
+		here := s.listWithin(t, 0, adapter.ProductParams{WebsiteID: website})
 		if len(here) == 0 || len(here) == len(all) {
 			t.Errorf("website %d: %d products of %d, so nothing is tested", website, len(here), len(all))
 		}
 		sold = append(sold, s.keys(here)...)
 	}
 	slices.Sort(sold)
-	anywhere := s.keys(s.within(t, 0, adapter.ProductParams{WebsiteID: adapter.AnyWebsite}))
+	anywhere := s.keys(s.listWithin(t, 0, adapter.ProductParams{WebsiteID: adapter.AnyWebsite}))
 	if !slices.Equal(anywhere, slices.Compact(sold)) {
 		t.Errorf("in any website: %v, in one: %v", anywhere, sold)
 	}
-	if none := s.within(t, 0, adapter.ProductParams{WebsiteID: 1 << 40}); len(none) > 0 {
+	if none := s.listWithin(t, 0, adapter.ProductParams{WebsiteID: 1 << 40}); len(none) > 0 {
 		t.Errorf("in a website that is none: %v", s.keys(none))
 	}
 }
 
 // testListed holds what shoppers may list at each store view against the
 // conditions that decide it.
-func (s *suite) testListed(t *testing.T, a adapter.Adapter) {
+func (s *suite) testListing(t *testing.T, a adapter.Adapter) {
 	is := func(attribute string, op adapter.Op, operand string) adapter.Condition {
 		return adapter.Condition{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: []string{operand}}}}
 	}
@@ -111,7 +111,7 @@ func (s *suite) testListed(t *testing.T, a adapter.Adapter) {
 	byDefault := s.keys(s.list(t, &adapter.Query{Where: []adapter.Condition{is("status", adapter.Eq, "1"), is("visibility", adapter.NotEq, "1")}}))
 	for _, view := range records(t, a, adapter.Stores) {
 		id, website := view.Get("store_id").Int(), view.Get("website_id").Int()
-		sold := s.within(t, id, adapter.ProductParams{WebsiteScope: true, WebsiteID: website})
+		sold := s.listWithin(t, id, adapter.ProductParams{WebsiteScope: true, WebsiteID: website})
 		enabled, _, err := adapter.Apply(t.Context(), s.schema, sold, &adapter.Query{Where: []adapter.Condition{is("status", adapter.Eq, "1")}})
 		if err != nil {
 			t.Fatal(err)
@@ -122,11 +122,11 @@ func (s *suite) testListed(t *testing.T, a adapter.Adapter) {
 		}
 		someLeftOut = someLeftOut || len(want) < len(sold)
 		listed := adapter.ProductParams{WebsiteScope: true, Listed: true}
-		if got := s.within(t, id, listed); !slices.EqualFunc(got, want, sameRecord) {
+		if got := s.listWithin(t, id, listed); !slices.EqualFunc(got, want, sameRecord) {
 			t.Errorf("store %d lists %v, want %v", id, s.keys(got), s.keys(want))
 		}
 		middle := s.key(want[len(want)/2])
-		bounded := &suite{schema: s.schema, store: Bounded{Store: s.store, StoreID: id, Products: listed}, sampled: s.sampled}
+		bounded := &suite{schema: s.schema, store: RestrictedStore{Store: s.store, StoreID: id, Products: listed}, sampled: s.sampled}
 		for _, q := range []adapter.Query{
 			{Limit: 2}, {Offset: 1, Limit: 2}, {Offset: 1}, {Offset: 1 << 40, Limit: 1},
 			{OrderBy: s.schema.Key, Desc: true, Limit: 3},
@@ -143,7 +143,7 @@ func (s *suite) testListed(t *testing.T, a adapter.Adapter) {
 	if !someLeftOut {
 		t.Error("every product that is sold is listed, so nothing is tested")
 	}
-	if none := s.within(t, 0, adapter.ProductParams{Listed: true}); len(none) > 0 {
+	if none := s.listWithin(t, 0, adapter.ProductParams{Listed: true}); len(none) > 0 {
 		t.Errorf("listed at the default scope: %v", s.keys(none))
 	}
 }
@@ -151,9 +151,9 @@ func (s *suite) testListed(t *testing.T, a adapter.Adapter) {
 func (s *suite) testCategories(t *testing.T, a adapter.Adapter) {
 	listed := 0
 	for _, record := range records(t, a, adapter.Categories) {
-		category := int64(keyIn(record))
+		category := int64(keyOf(record))
 		bounds := adapter.ProductParams{CategoryID: category}
-		here := s.within(t, 0, bounds)
+		here := s.listWithin(t, 0, bounds)
 		listed += len(here)
 		for _, r := range here {
 			if r.Get("category_position").Kind() != adapter.Integer {
@@ -164,7 +164,7 @@ func (s *suite) testCategories(t *testing.T, a adapter.Adapter) {
 			{OrderBy: "category_position"}, {OrderBy: "category_position", Desc: true, Offset: 1, Limit: 2},
 			{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "category_position", Op: adapter.GtEq, Operands: []string{"5"}}}}}},
 		} {
-			s.compareWithin(t, bounds, here, &q)
+			s.compareRestricted(t, bounds, here, &q)
 		}
 	}
 	if listed == 0 {
@@ -178,29 +178,29 @@ func (s *suite) testCategories(t *testing.T, a adapter.Adapter) {
 }
 
 // compareWithin is compare for a list within bounds.
-func (s *suite) compareWithin(t *testing.T, bounds adapter.ProductParams, full []adapter.Record, q *adapter.Query) {
+func (s *suite) compareRestricted(t *testing.T, bounds adapter.ProductParams, full []adapter.Record, q *adapter.Query) {
 	t.Helper()
-	bounded := &suite{schema: s.schema, store: Bounded{Store: s.store, Products: bounds}, sampled: s.sampled}
+	bounded := &suite{schema: s.schema, store: RestrictedStore{Store: s.store, Products: bounds}, sampled: s.sampled}
 	bounded.compare(t, full, q)
 }
 
 // Bounded is a store of products that keeps all lists and reads within bounds
 // and at one store view, so that the suite can run within them.
-type Bounded struct {
+type RestrictedStore struct {
 	adapter.Store
 	StoreID  int64
 	Products adapter.ProductParams
 }
 
 // List is that of the store, within the bounds.
-func (b Bounded) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
+func (b RestrictedStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	bounded := *p
 	bounded.StoreID, bounded.Products = b.StoreID, b.Products
 	return b.Store.List(ctx, &bounded)
 }
 
 // Get is that of the store, within the bounds.
-func (b Bounded) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
+func (b RestrictedStore) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
 	bounded := *p
 	bounded.StoreID, bounded.Products = b.StoreID, b.Products
 	return b.Store.Get(ctx, &bounded)
@@ -208,7 +208,7 @@ func (b Bounded) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record,
 
 // Create is that of the store, and Unsupported where a new product, which is in
 // no website and no category, would be out of bounds.
-func (b Bounded) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
+func (b RestrictedStore) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	if b.Products.WebsiteID != 0 || b.Products.CategoryID != 0 || b.Products.Listed {
 		return 0, &adapter.Error{Kind: adapter.Unsupported, Op: "create products within bounds"}
 	}
@@ -218,7 +218,7 @@ func (b Bounded) Create(ctx context.Context, p *adapter.CreateParams) (adapter.K
 // Update is that of the store, at the store view, or where its own values are
 // not read in the default scope. It is Unsupported where a change may take a
 // product out of bounds.
-func (b Bounded) Update(ctx context.Context, p *adapter.UpdateParams) error {
+func (b RestrictedStore) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	if b.Products.Listed {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: "update products within bounds"}
 	}
@@ -244,10 +244,10 @@ func (s *suite) testPrices(t *testing.T, _ adapter.Adapter) {
 		for _, name := range with {
 			prices := listed.Get(name)
 			if prices.Kind() != adapter.Records {
-				t.Errorf("product %d: %s is %s", s.key(listed), name, value(prices))
+				t.Errorf("product %d: %s is %s", s.key(listed), name, formatValue(prices))
 			}
-			if value(got.Get(name)) != value(prices) {
-				t.Errorf("product %d: %s is %s, listed as %s", s.key(listed), name, value(got.Get(name)), value(prices))
+			if formatValue(got.Get(name)) != formatValue(prices) {
+				t.Errorf("product %d: %s is %s, listed as %s", s.key(listed), name, formatValue(got.Get(name)), formatValue(prices))
 			}
 			if !slices.IsSortedFunc(prices.Records(), func(a, b adapter.Record) int {
 				return cmp.Compare(a.Get("value_id").Int(), b.Get("value_id").Int())
@@ -292,8 +292,8 @@ func (s *suite) testStock(t *testing.T, a adapter.Adapter) {
 			if item, ok := of[int64(s.key(r))]; ok {
 				want = item.Get(name)
 			}
-			if value(r.Get(with[i])) != value(want) || value(got.Get(with[i])) != value(want) {
-				t.Errorf("product %d: %s is %s in a list, %s alone, want %s", s.key(r), with[i], value(r.Get(with[i])), value(got.Get(with[i])), value(want))
+			if formatValue(r.Get(with[i])) != formatValue(want) || formatValue(got.Get(with[i])) != formatValue(want) {
+				t.Errorf("product %d: %s is %s in a list, %s alone, want %s", s.key(r), with[i], formatValue(r.Get(with[i])), formatValue(got.Get(with[i])), formatValue(want))
 			}
 		}
 	}
@@ -301,7 +301,7 @@ func (s *suite) testStock(t *testing.T, a adapter.Adapter) {
 
 // testOnly reads products of which not all is wanted: what is left out is absent
 // or right, and the rest is there.
-func (s *suite) testOnly(t *testing.T, _ adapter.Adapter) {
+func (s *suite) testOnlyAttributes(t *testing.T, _ adapter.Adapter) {
 	full := s.list(t, &adapter.Query{OrderBy: "name"})
 	for _, only := range [][]string{{}, {"sku", "price"}, {"meta_title", "visibility", "special_from_date"}} {
 		p := &adapter.ListParams{Query: adapter.Query{OrderBy: "name"}, Only: only}
@@ -318,11 +318,11 @@ func (s *suite) testOnly(t *testing.T, _ adapter.Adapter) {
 				inList := a.Name == s.schema.Key || a.Name == "name" || slices.Contains(only, a.Name)
 				alone := inList && a.Name != "name"
 				want := full[i].Values[at]
-				if v := r.Values[at]; value(v) != value(want) && (inList || v.Kind() != adapter.Absent) {
-					t.Errorf("only %v: product %d: %s is %s in a list, want %s", only, s.key(r), a.Name, value(v), value(want))
+				if v := r.Values[at]; formatValue(v) != formatValue(want) && (inList || v.Kind() != adapter.Absent) {
+					t.Errorf("only %v: product %d: %s is %s in a list, want %s", only, s.key(r), a.Name, formatValue(v), formatValue(want))
 				}
-				if v := got.Values[at]; value(v) != value(want) && (alone || v.Kind() != adapter.Absent) {
-					t.Errorf("only %v: product %d: %s is %s alone, want %s", only, s.key(r), a.Name, value(v), value(want))
+				if v := got.Values[at]; formatValue(v) != formatValue(want) && (alone || v.Kind() != adapter.Absent) {
+					t.Errorf("only %v: product %d: %s is %s alone, want %s", only, s.key(r), a.Name, formatValue(v), formatValue(want))
 				}
 			}
 		}
@@ -332,14 +332,14 @@ func (s *suite) testOnly(t *testing.T, _ adapter.Adapter) {
 // testStoreViews compares what a store view shows with the default scope: only
 // attributes that reach so far may differ.
 func (s *suite) testStoreViews(t *testing.T, a adapter.Adapter) {
-	defaults := s.within(t, 0, adapter.ProductParams{})
+	defaults := s.listWithin(t, 0, adapter.ProductParams{})
 	for _, view := range records(t, a, adapter.Stores) {
-		id := int64(keyIn(view))
-		whole := s.within(t, id, adapter.ProductParams{})
-		website := s.within(t, id, adapter.ProductParams{WebsiteScope: true})
+		id := int64(keyOf(view))
+		whole := s.listWithin(t, id, adapter.ProductParams{})
+		website := s.listWithin(t, id, adapter.ProductParams{WebsiteScope: true})
 		for i, r := range defaults {
 			for at, attribute := range s.schema.Attributes {
-				global, mine, shared := value(r.Values[at]), value(whole[i].Values[at]), value(website[i].Values[at])
+				global, mine, shared := formatValue(r.Values[at]), formatValue(whole[i].Values[at]), formatValue(website[i].Values[at])
 				if attribute.Scope == adapter.ScopeGlobal && (mine != global || shared != global) {
 					t.Errorf("store %d, product %d: %s is %s, globally %s", id, s.key(r), attribute.Name, mine, global)
 				}

@@ -11,10 +11,10 @@ import (
 // no images, and no values of a store view. A third store view is of a website
 // that does not sell it.
 const (
-	aProduct    = 3
-	aView       = 2
-	sisterView  = 1
-	foreignView = 3
+	aProduct   = 3
+	aView      = 2
+	sisterView = 1
+	otherView  = 3
 )
 
 // testProductWrites checks what only writes of products and their images mean:
@@ -22,39 +22,39 @@ const (
 func testProductWrites(t *testing.T, h Harness, a adapter.Adapter, schemas *adapter.Schemas) {
 	creates := func(r adapter.Resource) bool {
 		s := &suite{schema: schemas.Of(r), store: storeOf(t, a, r), sampled: h.Sampled}
-		return s.writes(t).creates
+		return s.supportedWrites(t).creates
 	}
 	posts, assigns := creates(adapter.ProductImages), creates(adapter.ProductWebsites) && creates(adapter.ProductCategories)
 	for _, c := range []struct {
 		name    string
 		applies bool
-		test    func(*shelf, *testing.T)
+		test    func(*productSuite, *testing.T)
 	}{
-		{"create", true, (*shelf).testCreate},
-		{"scopes", true, (*shelf).testScopes},
-		{"prices", true, (*shelf).testPriceLists},
-		{"stock item", true, (*shelf).testStockItem},
-		{"stock writers", true, (*shelf).testStockWriters},
-		{"SKU", true, (*shelf).testSKU},
-		{"refused", true, (*shelf).testRefused},
-		{"delete", true, (*shelf).testDelete},
-		{"many writers", true, (*shelf).testManyWriters},
-		{"images at levels", posts, (*shelf).testLevels},
-		{"images frozen", posts, (*shelf).testFrozen},
-		{"images deleted", posts, (*shelf).testImageDelete},
-		{"image names", posts, (*shelf).testImageNames},
-		{"images refused", posts, (*shelf).testImagesRefused},
-		{"assignments", assigns && posts, (*shelf).testAssign},
-		{"copies", assigns && posts, (*shelf).testCopies},
-		{"assignments refused", assigns, (*shelf).testAssignmentsRefused},
-		{"many assigners", assigns, (*shelf).testAssigners},
+		{"create", true, (*productSuite).testCreate},
+		{"scopes", true, (*productSuite).testScopes},
+		{"prices", true, (*productSuite).testPriceLists},
+		{"stock item", true, (*productSuite).testStockItem},
+		{"stock writers", true, (*productSuite).testConcurrentStockWrites},
+		{"SKU", true, (*productSuite).testSKU},
+		{"refused", true, (*productSuite).testInvalidProducts},
+		{"delete", true, (*productSuite).testDelete},
+		{"many writers", true, (*productSuite).testConcurrentWrites},
+		{"images at levels", posts, (*productSuite).testImageLevels},
+		{"images frozen", posts, (*productSuite).testFreeze},
+		{"images deleted", posts, (*productSuite).testImageDelete},
+		{"image names", posts, (*productSuite).testImageNames},
+		{"images refused", posts, (*productSuite).testInvalidImages},
+		{"assignments", assigns && posts, (*productSuite).testAssignments},
+		{"copies", assigns && posts, (*productSuite).testCopies},
+		{"assignments refused", assigns, (*productSuite).testInvalidAssignments},
+		{"many assigners", assigns, (*productSuite).testConcurrentAssignments},
 	} {
 		if !c.applies {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
 			a := h.Open(t)
-			c.test(&shelf{
+			c.test(&productSuite{
 				schemas: schemas, products: storeOf(t, a, adapter.Products), images: storeOf(t, a, adapter.ProductImages), stock: storeOf(t, a, adapter.StockItems),
 				websites: storeOf(t, a, adapter.ProductWebsites), categories: storeOf(t, a, adapter.ProductCategories),
 			}, t)
@@ -63,16 +63,16 @@ func testProductWrites(t *testing.T, h Harness, a adapter.Adapter, schemas *adap
 }
 
 // shelf are the stores of products and of what belongs to them.
-type shelf struct {
+type productSuite struct {
 	schemas                 *adapter.Schemas
 	products, images, stock adapter.Store
 	websites, categories    adapter.Store
 }
 
 // given are values by attribute, as strings and ints; nil is null.
-type given map[string]any
+type attrs map[string]any
 
-func (g given) record(schema *adapter.Schema) adapter.Record {
+func (g attrs) record(schema *adapter.Schema) adapter.Record {
 	r := adapter.NewRecord(schema)
 	for name, v := range g {
 		switch v := v.(type) {
@@ -84,7 +84,7 @@ func (g given) record(schema *adapter.Schema) adapter.Record {
 			r.Set(name, adapter.IntegerValue(int64(v)))
 		case []string:
 			r.Set(name, adapter.TextsValue(v))
-		case []given:
+		case []attrs:
 			nested := make([]adapter.Record, len(v))
 			at, _ := schema.Index(name)
 			for i, g := range v {
@@ -99,15 +99,15 @@ func (g given) record(schema *adapter.Schema) adapter.Record {
 }
 
 // newProduct returns what a product needs, and more.
-func newProduct(sku string, more given) given {
-	g := given{"attribute_set_id": 4, "type_id": "simple", "sku": sku, "name": "N", "price": "1.0000", "status": 1, "visibility": 4, "tax_class_id": 2}
+func newProduct(sku string, more attrs) attrs {
+	g := attrs{"attribute_set_id": 4, "type_id": "simple", "sku": sku, "name": "N", "price": "1.0000", "status": 1, "visibility": 4, "tax_class_id": 2}
 	for name, v := range more {
 		g[name] = v
 	}
 	return g
 }
 
-func (s *shelf) add(t *testing.T, sku string, more given) adapter.Key {
+func (s *productSuite) createProduct(t *testing.T, sku string, more attrs) adapter.Key {
 	t.Helper()
 	key, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct(sku, more).record(s.schemas.Of(adapter.Products))})
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *shelf) add(t *testing.T, sku string, more given) adapter.Key {
 	return key
 }
 
-func (s *shelf) get(t *testing.T, key adapter.Key, level int64, with ...string) adapter.Record {
+func (s *productSuite) getProduct(t *testing.T, key adapter.Key, level int64, with ...string) adapter.Record {
 	t.Helper()
 	r, err := s.products.Get(t.Context(), &adapter.GetParams{Key: key, StoreID: level, With: with})
 	if err != nil {
@@ -126,12 +126,12 @@ func (s *shelf) get(t *testing.T, key adapter.Key, level int64, with ...string) 
 }
 
 // update changes a product at a level.
-func (s *shelf) update(t *testing.T, key adapter.Key, level int64, change given) error {
+func (s *productSuite) updateProduct(t *testing.T, key adapter.Key, level int64, change attrs) error {
 	t.Helper()
-	return update(t, s.products, key, level, change)
+	return updateRecord(t, s.products, key, level, change)
 }
 
-func update(t *testing.T, store adapter.Store, key adapter.Key, level int64, change given) error {
+func updateRecord(t *testing.T, store adapter.Store, key adapter.Key, level int64, change attrs) error {
 	t.Helper()
 	return store.Update(t.Context(), &adapter.UpdateParams{Key: key, StoreID: level, Change: func(current adapter.Record) (adapter.Record, error) {
 		return change.record(current.Schema), nil
@@ -139,26 +139,26 @@ func update(t *testing.T, store adapter.Store, key adapter.Key, level int64, cha
 }
 
 // change is update, which has to succeed.
-func (s *shelf) change(t *testing.T, key adapter.Key, level int64, change given) {
+func (s *productSuite) mustUpdate(t *testing.T, key adapter.Key, level int64, change attrs) {
 	t.Helper()
-	if err := s.update(t, key, level, change); err != nil {
+	if err := s.updateProduct(t, key, level, change); err != nil {
 		t.Fatalf("Update %d at %d: %v", key, level, err)
 	}
 }
 
 // want compares values of a product at a level.
-func (s *shelf) want(t *testing.T, key adapter.Key, level int64, want given) {
+func (s *productSuite) wantValues(t *testing.T, key adapter.Key, level int64, want attrs) {
 	t.Helper()
-	got, wanted := s.get(t, key, level), want.record(s.schemas.Of(adapter.Products))
+	got, wanted := s.getProduct(t, key, level), want.record(s.schemas.Of(adapter.Products))
 	for name := range want {
-		if value(got.Get(name)) != value(wanted.Get(name)) {
-			t.Errorf("product %d at %d: %s is %s, want %s", key, level, name, value(got.Get(name)), value(wanted.Get(name)))
+		if formatValue(got.Get(name)) != formatValue(wanted.Get(name)) {
+			t.Errorf("product %d at %d: %s is %s, want %s", key, level, name, formatValue(got.Get(name)), formatValue(wanted.Get(name)))
 		}
 	}
 }
 
 // refused fails unless err is of a kind and names the attribute.
-func refused(t *testing.T, what string, err error, kind adapter.ErrorKind, field string) {
+func wantError(t *testing.T, what string, err error, kind adapter.ErrorKind, field string) {
 	t.Helper()
 	var e *adapter.Error
 	if !errors.As(err, &e) || e.Kind != kind || e.Field != field {
@@ -166,28 +166,28 @@ func refused(t *testing.T, what string, err error, kind adapter.ErrorKind, field
 	}
 }
 
-func (s *shelf) testCreate(t *testing.T) {
-	stock := given{"qty": "5.0000", "low_stock_date": nil, "notify_stock_qty": nil}
+func (s *productSuite) testCreate(t *testing.T) {
+	stock := attrs{"qty": "5.0000", "low_stock_date": nil, "notify_stock_qty": nil}
 	for _, a := range s.schemas.Of(adapter.StockItems).Attributes {
 		if _, ok := stock[a.Name]; ok || a.ReadOnly {
 			continue
 		}
 		stock[a.Name] = map[adapter.Kind]any{adapter.KindInteger: 1, adapter.KindDecimal: "2.0000"}[a.Kind]
 	}
-	first := s.add(t, "n-1", nil)
-	key := s.add(t, "n-2", given{
+	first := s.createProduct(t, "n-1", nil)
+	key := s.createProduct(t, "n-2", attrs{
 		"meta_title": nil, "special_from_date": nil, "url_key": "n",
-		"tier_price":  []given{{"website_id": 0, "cust_group": 1, "price": "9.0000", "price_qty": "2.0000"}, {"website_id": 0, "cust_group": 32000, "price": "8.0000", "price_qty": "2.0000"}},
-		"group_price": []given{{"website_id": 0, "cust_group": 2, "price": "7.0000"}},
-		"stock_item":  []given{stock},
+		"tier_price":  []attrs{{"website_id": 0, "cust_group": 1, "price": "9.0000", "price_qty": "2.0000"}, {"website_id": 0, "cust_group": 32000, "price": "8.0000", "price_qty": "2.0000"}},
+		"group_price": []attrs{{"website_id": 0, "cust_group": 2, "price": "7.0000"}},
+		"stock_item":  []attrs{stock},
 	})
 	if key <= first {
 		t.Errorf("key %d after %d", key, first)
 	}
 	absent := adapter.Value{}
-	s.want(t, key, 0, given{"sku": "n-2", "meta_title": nil, "meta_keyword": absent, "special_from_date": nil, "url_key": "n", "default_url_key": "n"})
-	s.want(t, key, aView, given{"name": "N", "meta_title": nil})
-	r := s.get(t, key, 0, "tier_price", "group_price", "stock_item", "image_file")
+	s.wantValues(t, key, 0, attrs{"sku": "n-2", "meta_title": nil, "meta_keyword": absent, "special_from_date": nil, "url_key": "n", "default_url_key": "n"})
+	s.wantValues(t, key, aView, attrs{"name": "N", "meta_title": nil})
+	r := s.getProduct(t, key, 0, "tier_price", "group_price", "stock_item", "image_file")
 	if created := r.Get("created_at"); created.Text() == "" || r.Get("updated_at") != created {
 		t.Errorf("created at %q, updated at %q", created.Text(), r.Get("updated_at").Text())
 	}
@@ -199,54 +199,54 @@ func (s *shelf) testCreate(t *testing.T) {
 	}
 	items := r.Get("stock_item").Records()
 	if len(items) != 1 {
-		t.Fatalf("stock items: %s", value(r.Get("stock_item")))
+		t.Fatalf("stock items: %s", formatValue(r.Get("stock_item")))
 	}
-	for name, v := range (given{"product_id": int(key), "stock_id": 1, "qty": "5.0000", "low_stock_date": nil, "manage_stock": 1, "min_qty": "2.0000"}) {
-		if want := (given{name: v}).record(items[0].Schema).Get(name); value(items[0].Get(name)) != value(want) {
-			t.Errorf("stock item: %s is %s, want %s", name, value(items[0].Get(name)), value(want))
+	for name, v := range (attrs{"product_id": int(key), "stock_id": 1, "qty": "5.0000", "low_stock_date": nil, "manage_stock": 1, "min_qty": "2.0000"}) {
+		if want := (attrs{name: v}).record(items[0].Schema).Get(name); formatValue(items[0].Get(name)) != formatValue(want) {
+			t.Errorf("stock item: %s is %s, want %s", name, formatValue(items[0].Get(name)), formatValue(want))
 		}
 	}
-	kept, err := s.stock.Get(t.Context(), &adapter.GetParams{Key: keyIn(items[0])})
+	kept, err := s.stock.Get(t.Context(), &adapter.GetParams{Key: keyOf(items[0])})
 	if err != nil || !sameRecord(kept, items[0]) {
-		t.Errorf("stock item: %s, %v", values(kept), err)
+		t.Errorf("stock item: %s, %v", formatRecord(kept), err)
 	}
-	if none := s.get(t, first, 0, "stock_item").Get("stock_item"); len(none.Records()) != 0 {
-		t.Errorf("a stock item nobody gave: %s", value(none))
+	if none := s.getProduct(t, first, 0, "stock_item").Get("stock_item"); len(none.Records()) != 0 {
+		t.Errorf("a stock item nobody gave: %s", formatValue(none))
 	}
 }
 
 // keyIn returns the key of a record.
-func keyIn(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
+func keyOf(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
 
-func (s *shelf) testScopes(t *testing.T) {
+func (s *productSuite) testScopes(t *testing.T) {
 	const key = aProduct
-	before := s.get(t, key, 0)
-	s.change(t, key, aView, given{"name": "Lampe", "status": 2, "price": "5.0000", "meta_title": nil, "visibility": 3, "special_to_date": "2030-01-01 00:00:00"})
-	s.want(t, key, 0, given{"name": before.Get("name"), "status": 1, "price": "5.0000", "meta_title": adapter.Value{}, "visibility": 4, "special_to_date": adapter.Value{}})
-	s.want(t, key, aView, given{"name": "Lampe", "status": 2, "price": "5.0000", "meta_title": nil, "visibility": 3, "special_to_date": "2030-01-01 00:00:00"})
-	s.want(t, key, sisterView, given{"name": before.Get("name"), "status": 2, "meta_title": adapter.Value{}, "visibility": 4, "special_to_date": "2030-01-01 00:00:00"})
-	s.want(t, key, foreignView, given{"name": before.Get("name"), "status": 1, "special_to_date": adapter.Value{}})
+	before := s.getProduct(t, key, 0)
+	s.mustUpdate(t, key, aView, attrs{"name": "Lampe", "status": 2, "price": "5.0000", "meta_title": nil, "visibility": 3, "special_to_date": "2030-01-01 00:00:00"})
+	s.wantValues(t, key, 0, attrs{"name": before.Get("name"), "status": 1, "price": "5.0000", "meta_title": adapter.Value{}, "visibility": 4, "special_to_date": adapter.Value{}})
+	s.wantValues(t, key, aView, attrs{"name": "Lampe", "status": 2, "price": "5.0000", "meta_title": nil, "visibility": 3, "special_to_date": "2030-01-01 00:00:00"})
+	s.wantValues(t, key, sisterView, attrs{"name": before.Get("name"), "status": 2, "meta_title": adapter.Value{}, "visibility": 4, "special_to_date": "2030-01-01 00:00:00"})
+	s.wantValues(t, key, otherView, attrs{"name": before.Get("name"), "status": 1, "special_to_date": adapter.Value{}})
 
 	// What a view does not have of its own follows the default scope.
-	s.change(t, key, 0, given{"name": "Lamp", "description": "D", "meta_keyword": nil})
-	s.want(t, key, aView, given{"name": "Lampe", "description": "D", "meta_keyword": nil})
-	s.want(t, key, sisterView, given{"name": "Lamp"})
+	s.mustUpdate(t, key, 0, attrs{"name": "Lamp", "description": "D", "meta_keyword": nil})
+	s.wantValues(t, key, aView, attrs{"name": "Lampe", "description": "D", "meta_keyword": nil})
+	s.wantValues(t, key, sisterView, attrs{"name": "Lamp"})
 	// A value like the default one is the view's own all the same.
-	s.change(t, key, sisterView, given{"description": "D"})
-	s.change(t, key, 0, given{"description": "E"})
-	s.want(t, key, sisterView, given{"description": "D"})
-	s.want(t, key, aView, given{"description": "E"})
+	s.mustUpdate(t, key, sisterView, attrs{"description": "D"})
+	s.mustUpdate(t, key, 0, attrs{"description": "E"})
+	s.wantValues(t, key, sisterView, attrs{"description": "D"})
+	s.wantValues(t, key, aView, attrs{"description": "E"})
 
 	unset := adapter.UnsetValue()
-	s.change(t, key, aView, given{"name": unset, "meta_title": unset, "status": unset, "visibility": unset})
-	s.want(t, key, aView, given{"name": "Lamp", "meta_title": adapter.Value{}, "status": 1, "visibility": 4})
-	s.want(t, key, sisterView, given{"status": 1})
-	s.change(t, key, 0, given{"meta_keyword": unset, "description": nil})
-	s.want(t, key, 0, given{"meta_keyword": adapter.Value{}, "description": nil})
+	s.mustUpdate(t, key, aView, attrs{"name": unset, "meta_title": unset, "status": unset, "visibility": unset})
+	s.wantValues(t, key, aView, attrs{"name": "Lamp", "meta_title": adapter.Value{}, "status": 1, "visibility": 4})
+	s.wantValues(t, key, sisterView, attrs{"status": 1})
+	s.mustUpdate(t, key, 0, attrs{"meta_keyword": unset, "description": nil})
+	s.wantValues(t, key, 0, attrs{"meta_keyword": adapter.Value{}, "description": nil})
 
 	err := s.products.Update(t.Context(), &adapter.UpdateParams{Key: key, StoreID: aView, With: []string{"tier_price"}, Change: func(current adapter.Record) (adapter.Record, error) {
-		if seen := s.get(t, key, aView); !sameRecord(current, seen) {
-			t.Errorf("Change saw\n\t%s\nGet:\n\t%s", values(current), values(seen))
+		if seen := s.getProduct(t, key, aView); !sameRecord(current, seen) {
+			t.Errorf("Change saw\n\t%s\nGet:\n\t%s", formatRecord(current), formatRecord(seen))
 		}
 		if current.Get("tier_price").Kind() != adapter.Records {
 			t.Error("Change saw no tier prices")
@@ -256,13 +256,13 @@ func (s *shelf) testScopes(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	refused(t, "unknown store view", s.update(t, key, 1<<40, given{"name": "x"}), adapter.Invalid, "store_id")
+	wantError(t, "unknown store view", s.updateProduct(t, key, 1<<40, attrs{"name": "x"}), adapter.Invalid, "store_id")
 }
 
-func (s *shelf) testSKU(t *testing.T) {
-	s.add(t, "zé-1", nil)
-	s.add(t, " lead", nil)
-	s.add(t, "trail ", nil)
+func (s *productSuite) testSKU(t *testing.T) {
+	s.createProduct(t, "zé-1", nil)
+	s.createProduct(t, " lead", nil)
+	s.createProduct(t, "trail ", nil)
 	for sku, free := range map[string]bool{
 		"ZE-1": false, " zé-1\t": false, "zé-1  ": false, "zé-2": true,
 		"lead": true, "TRAIL": false, "\ttrail": false,
@@ -271,35 +271,35 @@ func (s *shelf) testSKU(t *testing.T) {
 		if free && err != nil {
 			t.Errorf("%q: %v", sku, err)
 		} else if !free {
-			refused(t, sku, err, adapter.Conflict, "sku")
+			wantError(t, sku, err, adapter.Conflict, "sku")
 		}
 	}
 	_, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct(" LEAD ", nil).record(s.schemas.Of(adapter.Products))})
-	refused(t, "beside lead", err, adapter.Conflict, "sku")
-	key := s.add(t, "mine", nil)
-	s.change(t, key, 0, given{"sku": " MINE "})
-	s.want(t, key, 0, given{"sku": " MINE "})
-	refused(t, "another's", s.update(t, key, aView, given{"sku": "Ze-1", "name": "x"}), adapter.Conflict, "sku")
-	s.want(t, key, aView, given{"sku": " MINE ", "name": "N"})
+	wantError(t, "beside lead", err, adapter.Conflict, "sku")
+	key := s.createProduct(t, "mine", nil)
+	s.mustUpdate(t, key, 0, attrs{"sku": " MINE "})
+	s.wantValues(t, key, 0, attrs{"sku": " MINE "})
+	wantError(t, "another's", s.updateProduct(t, key, aView, attrs{"sku": "Ze-1", "name": "x"}), adapter.Conflict, "sku")
+	s.wantValues(t, key, aView, attrs{"sku": " MINE ", "name": "N"})
 }
 
-func (s *shelf) testRefused(t *testing.T) {
+func (s *productSuite) testInvalidProducts(t *testing.T) {
 	schema := s.schemas.Of(adapter.Products)
 	result, err := s.products.List(t.Context(), &adapter.ListParams{Count: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, more := range map[string]given{
+	for name, more := range map[string]attrs{
 		"a key":            {"entity_id": 77},
 		"a time":           {"created_at": "2012-01-01 00:00:00"},
 		"a computed value": {"image_file": "a/b/c.png"},
 		"no type":          {"type_id": nil},
 		"no SKU":           {"sku": nil},
 		"no number":        {"price": "x"},
-		"a bad price":      {"group_price": []given{{"cust_group": 1}}},
-		"a bad stock item": {"stock_item": []given{{"qty": "1.0000"}}},
-		"two stock items":  {"stock_item": []given{{}, {}}},
-		"another's item":   {"stock_item": []given{{"product_id": 1}}},
+		"a bad price":      {"group_price": []attrs{{"cust_group": 1}}},
+		"a bad stock item": {"stock_item": []attrs{{"qty": "1.0000"}}},
+		"two stock items":  {"stock_item": []attrs{{}, {}}},
+		"another's item":   {"stock_item": []attrs{{"product_id": 1}}},
 	} {
 		_, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct("r-"+name, more).record(schema)})
 		if adapter.KindOf(err) != adapter.Invalid || err == nil {
@@ -312,11 +312,11 @@ func (s *shelf) testRefused(t *testing.T) {
 	}
 }
 
-func (s *shelf) testDelete(t *testing.T) {
+func (s *productSuite) testDelete(t *testing.T) {
 	const key = 2 // with prices, a stock item, websites, categories and lines of orders
-	item := s.get(t, key, 0, "stock_item").Get("stock_item").Records()[0]
-	sku := s.get(t, key, 0).Get("sku").Text()
-	last := s.add(t, "last", nil)
+	item := s.getProduct(t, key, 0, "stock_item").Get("stock_item").Records()[0]
+	sku := s.getProduct(t, key, 0).Get("sku").Text()
+	last := s.createProduct(t, "last", nil)
 	for _, k := range []adapter.Key{key, last} {
 		if err := s.products.Delete(t.Context(), &adapter.DeleteParams{Key: k}); err != nil {
 			t.Fatal(err)
@@ -328,10 +328,10 @@ func (s *shelf) testDelete(t *testing.T) {
 			t.Errorf("again: %v, want not found", err)
 		}
 	}
-	if _, err := s.stock.Get(t.Context(), &adapter.GetParams{Key: keyIn(item)}); adapter.KindOf(err) != adapter.NotFound || err == nil {
+	if _, err := s.stock.Get(t.Context(), &adapter.GetParams{Key: keyOf(item)}); adapter.KindOf(err) != adapter.NotFound || err == nil {
 		t.Errorf("its stock item: %v, want not found", err)
 	}
-	if again := s.add(t, sku, nil); again <= last {
+	if again := s.createProduct(t, sku, nil); again <= last {
 		t.Errorf("key %d after %d", again, last)
 	}
 }

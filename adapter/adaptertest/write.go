@@ -11,7 +11,7 @@ import (
 )
 
 // testWrites runs each test of writing that applies on an adapter of its own.
-func testWrites(t *testing.T, h Harness, schema *adapter.Schema, taken writes) {
+func testWrites(t *testing.T, h Harness, schema *adapter.Schema, taken supportedWrites) {
 	for _, c := range []struct {
 		name    string
 		applies bool
@@ -23,11 +23,11 @@ func testWrites(t *testing.T, h Harness, schema *adapter.Schema, taken writes) {
 		{"values of another kind", taken.updates, (*suite).testWrongKind},
 		{"read-only", taken.updates, (*suite).testReadOnly},
 		{"unknown key", true, (*suite).testUnknownKey},
-		{"lost updates", taken.updates && counter(schema) >= 0, (*suite).testLostUpdates},
+		{"lost updates", taken.updates && writableDecimal(schema) >= 0, (*suite).testLostUpdates},
 		{"checks", true, (*suite).testChecks},
 		{"create and delete", taken.creates, (*suite).testCreateDelete},
-		{"refused creation", taken.creates, (*suite).testRefusedCreation},
-		{"the same at once", taken.creates, (*suite).testTwins},
+		{"refused creation", taken.creates, (*suite).testInvalidCreate},
+		{"the same at once", taken.creates, (*suite).testConcurrentCreates},
 		{"owner", schema.Owner != "", (*suite).testOwner},
 	} {
 		if !c.applies {
@@ -38,31 +38,31 @@ func testWrites(t *testing.T, h Harness, schema *adapter.Schema, taken writes) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.test(&suite{schema: schema, store: &checked{Store: store, t: t}}, t)
+			c.test(&suite{schema: schema, store: &checkedStore{Store: store, t: t}}, t)
 		})
 	}
 }
 
 // writes says which kinds of writes a store takes, and does not refuse as
 // unsupported.
-type writes struct{ creates, updates, deletes bool }
+type supportedWrites struct{ creates, updates, deletes bool }
 
 // writes asks the store which kinds of writes it takes. It writes nothing.
-func (s *suite) writes(t *testing.T) writes {
-	_, create := s.store.Create(t.Context(), &adapter.CreateParams{Record: adapter.NewRecord(s.schema), Check: func() error { return errOfCaller }})
+func (s *suite) supportedWrites(t *testing.T) supportedWrites {
+	_, create := s.store.Create(t.Context(), &adapter.CreateParams{Record: adapter.NewRecord(s.schema), Check: func() error { return errCallback }})
 	update := s.store.Update(t.Context(), &adapter.UpdateParams{Key: unknownKey, Change: func(adapter.Record) (adapter.Record, error) {
 		return adapter.NewRecord(s.schema), nil
 	}})
-	remove := s.store.Delete(t.Context(), &adapter.DeleteParams{Key: unknownKey, Check: func(adapter.Record) error { return errOfCaller }})
+	remove := s.store.Delete(t.Context(), &adapter.DeleteParams{Key: unknownKey, Check: func(adapter.Record) error { return errCallback }})
 	takes := func(err error) bool { return adapter.KindOf(err) != adapter.Unsupported }
-	return writes{creates: takes(create), updates: takes(update), deletes: takes(remove)}
+	return supportedWrites{creates: takes(create), updates: takes(update), deletes: takes(remove)}
 }
 
 // unknownKey is no record's.
 const unknownKey = 1 << 40
 
 // first returns the first record.
-func (s *suite) first(t *testing.T) (adapter.Key, adapter.Record) {
+func (s *suite) firstRecord(t *testing.T) (adapter.Key, adapter.Record) {
 	t.Helper()
 	key := s.key(s.list(t, &adapter.Query{Limit: 1})[0])
 	return key, s.get(t, key)
@@ -89,7 +89,7 @@ func (s *suite) set(t *testing.T, key adapter.Key, name string, v adapter.Value)
 
 // other returns a value of the attribute's kind that is not v; ok is false for
 // kinds the suite has none for.
-func other(a adapter.Attribute, v adapter.Value) (w adapter.Value, ok bool) {
+func otherValue(a adapter.Attribute, v adapter.Value) (w adapter.Value, ok bool) {
 	switch a.Kind {
 	case adapter.KindDecimal:
 		if v.Text() == "7.2500" {
@@ -110,9 +110,9 @@ func other(a adapter.Attribute, v adapter.Value) (w adapter.Value, ok bool) {
 }
 
 func (s *suite) testPartialUpdate(t *testing.T) {
-	key, before := s.first(t)
+	key, before := s.firstRecord(t)
 	for i, a := range s.schema.Attributes {
-		v, ok := other(a, before.Values[i])
+		v, ok := otherValue(a, before.Values[i])
 		if a.ReadOnly || a.Fixed || a.WriteOnly || !ok {
 			continue
 		}
@@ -129,8 +129,8 @@ func (s *suite) testPartialUpdate(t *testing.T) {
 			case b.ReadOnly && b.Name != s.schema.Key:
 				continue // the store may have to say something to the change
 			}
-			if value(after.Values[j]) != value(want) {
-				t.Errorf("after %s: %s is %s, want %s", a.Name, b.Name, value(after.Values[j]), value(want))
+			if formatValue(after.Values[j]) != formatValue(want) {
+				t.Errorf("after %s: %s is %s, want %s", a.Name, b.Name, formatValue(after.Values[j]), formatValue(want))
 			}
 		}
 		listed := s.list(t, &adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{
@@ -144,7 +144,7 @@ func (s *suite) testPartialUpdate(t *testing.T) {
 }
 
 func (s *suite) testEmptyUpdate(t *testing.T) {
-	key, before := s.first(t)
+	key, before := s.firstRecord(t)
 	for name, change := range map[string]func(adapter.Record) adapter.Record{
 		"nothing":  func(adapter.Record) adapter.Record { return adapter.NewRecord(s.schema) },
 		"the same": func(current adapter.Record) adapter.Record { return current },
@@ -156,38 +156,38 @@ func (s *suite) testEmptyUpdate(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		for i, a := range s.schema.Attributes {
-			if after := s.get(t, key); !a.ReadOnly && value(after.Values[i]) != value(before.Values[i]) {
-				t.Errorf("%s: %s is %s, was %s", name, a.Name, value(after.Values[i]), value(before.Values[i]))
+			if after := s.get(t, key); !a.ReadOnly && formatValue(after.Values[i]) != formatValue(before.Values[i]) {
+				t.Errorf("%s: %s is %s, was %s", name, a.Name, formatValue(after.Values[i]), formatValue(before.Values[i]))
 			}
 		}
 	}
 }
 
 func (s *suite) testChangeError(t *testing.T) {
-	key, before := s.first(t)
+	key, before := s.firstRecord(t)
 	var seen adapter.Record
 	err := s.store.Update(t.Context(), &adapter.UpdateParams{Key: key, Change: func(current adapter.Record) (adapter.Record, error) {
 		seen = current.Clone()
 		for i, a := range s.schema.Attributes {
-			if v, ok := other(a, current.Values[i]); ok {
+			if v, ok := otherValue(a, current.Values[i]); ok {
 				current.Values[i] = v
 			}
 		}
-		return current, errOfCaller
+		return current, errCallback
 	}})
-	if err != errOfCaller { //nolint:errorlint // unchanged is what is asked for
+	if err != errCallback { //nolint:errorlint // unchanged is what is asked for
 		t.Errorf("error %v, want Change's own", err)
 	}
 	if !sameRecord(seen, before) {
-		t.Errorf("Change saw:\n\t%s\nGet:\n\t%s", values(seen), values(before))
+		t.Errorf("Change saw:\n\t%s\nGet:\n\t%s", formatRecord(seen), formatRecord(before))
 	}
-	if after := s.get(t, key); values(after) != values(before) {
-		t.Errorf("changed all the same:\n\t%s", values(after))
+	if after := s.get(t, key); formatRecord(after) != formatRecord(before) {
+		t.Errorf("changed all the same:\n\t%s", formatRecord(after))
 	}
 }
 
 func (s *suite) testWrongKind(t *testing.T) {
-	key, before := s.first(t)
+	key, before := s.firstRecord(t)
 	for _, a := range s.schema.Attributes {
 		if a.ReadOnly {
 			continue
@@ -205,19 +205,19 @@ func (s *suite) testWrongKind(t *testing.T) {
 		}
 		for _, v := range wrong {
 			if err := s.set(t, key, a.Name, v); adapter.KindOf(err) != adapter.Invalid || err == nil {
-				t.Errorf("%s := %s: %v, want invalid", a.Name, value(v), err)
+				t.Errorf("%s := %s: %v, want invalid", a.Name, formatValue(v), err)
 			}
 		}
 	}
-	if after := s.get(t, key); values(after) != values(before) {
-		t.Errorf("changed all the same:\n\t%s", values(after))
+	if after := s.get(t, key); formatRecord(after) != formatRecord(before) {
+		t.Errorf("changed all the same:\n\t%s", formatRecord(after))
 	}
 }
 
 func (s *suite) testReadOnly(t *testing.T) {
-	key, before := s.first(t)
+	key, before := s.firstRecord(t)
 	for i, a := range s.schema.Attributes {
-		v, ok := other(a, before.Values[i])
+		v, ok := otherValue(a, before.Values[i])
 		if !a.ReadOnly && !a.Fixed || !ok {
 			continue
 		}
@@ -225,8 +225,8 @@ func (s *suite) testReadOnly(t *testing.T) {
 			t.Errorf("%s: %v, want invalid", a.Name, err)
 		}
 	}
-	if after := s.get(t, key); values(after) != values(before) {
-		t.Errorf("changed all the same:\n\t%s", values(after))
+	if after := s.get(t, key); formatRecord(after) != formatRecord(before) {
+		t.Errorf("changed all the same:\n\t%s", formatRecord(after))
 	}
 }
 
@@ -248,16 +248,16 @@ func (s *suite) testUnknownKey(t *testing.T) {
 
 // counter returns the index of a decimal that may be written, and -1 where there
 // is none.
-func counter(schema *adapter.Schema) int {
+func writableDecimal(schema *adapter.Schema) int {
 	return slices.IndexFunc(schema.Attributes, func(a adapter.Attribute) bool { return a.Kind == adapter.KindDecimal && !a.ReadOnly })
 }
 
 // testLostUpdates adds 1 to a decimal from many goroutines at once.
 func (s *suite) testLostUpdates(t *testing.T) {
 	const writers = 50
-	at := counter(s.schema)
+	at := writableDecimal(s.schema)
 	name := s.schema.Attributes[at].Name
-	key, before := s.first(t)
+	key, before := s.firstRecord(t)
 	if err := s.set(t, key, name, before.Values[at]); err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func (s *suite) testLostUpdates(t *testing.T) {
 		all.Go(func() {
 			err := s.store.Update(t.Context(), &adapter.UpdateParams{Key: key, Change: func(current adapter.Record) (adapter.Record, error) {
 				change := adapter.NewRecord(s.schema)
-				change.Set(name, adapter.TextValue(plus(current.Get(name).Text(), 1)))
+				change.Set(name, adapter.TextValue(addToDecimal(current.Get(name).Text(), 1)))
 				return change, nil
 			}})
 			if err != nil {
@@ -275,27 +275,27 @@ func (s *suite) testLostUpdates(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got, want := s.get(t, key).Get(name).Text(), plus(before.Values[at].Text(), writers); got != want {
+	if got, want := s.get(t, key).Get(name).Text(), addToDecimal(before.Values[at].Text(), writers); got != want {
 		t.Errorf("%s is %s after %d times 1 more, want %s", name, got, writers, want)
 	}
 }
 
 // plus adds to a decimal.
-func plus(decimal string, n int64) string {
+func addToDecimal(decimal string, n int64) string {
 	r, _ := new(big.Rat).SetString(decimal)
 	return r.Add(r, big.NewRat(n, 1)).FloatString(4)
 }
 
 // testChecks lets the checks of Create and Delete fail.
 func (s *suite) testChecks(t *testing.T) {
-	key, before := s.first(t)
+	key, before := s.firstRecord(t)
 	total := s.count(t, &adapter.Query{})
-	_, err := s.store.Create(t.Context(), &adapter.CreateParams{Record: before.Clone(), Check: func() error { return errOfCaller }})
-	if !errors.Is(err, errOfCaller) && adapter.KindOf(err) != adapter.Unsupported {
+	_, err := s.store.Create(t.Context(), &adapter.CreateParams{Record: before.Clone(), Check: func() error { return errCallback }})
+	if !errors.Is(err, errCallback) && adapter.KindOf(err) != adapter.Unsupported {
 		t.Errorf("Create: %v, want Check's own", err)
 	}
-	err = s.store.Delete(t.Context(), &adapter.DeleteParams{Key: key, Check: func(adapter.Record) error { return errOfCaller }})
-	if !errors.Is(err, errOfCaller) && adapter.KindOf(err) != adapter.Unsupported {
+	err = s.store.Delete(t.Context(), &adapter.DeleteParams{Key: key, Check: func(adapter.Record) error { return errCallback }})
+	if !errors.Is(err, errCallback) && adapter.KindOf(err) != adapter.Unsupported {
 		t.Errorf("Delete: %v, want Check's own", err)
 	}
 	if after := s.count(t, &adapter.Query{}); after != total {

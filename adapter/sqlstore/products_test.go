@@ -74,7 +74,7 @@ func (b restricted) Store(r adapter.Resource) (adapter.Store, error) {
 	if err != nil || r != adapter.Products {
 		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: "store " + string(r)}
 	}
-	return adaptertest.Bounded{Store: store, StoreID: b.storeID, Products: b.products}, nil
+	return adaptertest.RestrictedStore{Store: store, StoreID: b.storeID, Products: b.products}, nil
 }
 
 // TestConformanceInStoreViews runs the whole product suite on what store views,
