@@ -1,22 +1,22 @@
-// Package adaptertest is the conformance suite of adapters: what every store
-// must do, whatever stands behind it.
+// Package adaptertest is the conformance suite of adapters. It checks what every store
+// must do, whatever its backend.
 //
 // # Principles
 //
-//  1. adapter.Apply is the reference: every form of list query is sent to the
-//     store and to Apply over the store's own records, and must agree.
-//  2. Operands come from the records, so the suite works on any data set; the
-//     demo store's is expected to be there.
-//  3. What an adapter cannot do it declares with a reason, which is logged. What it
-//     declares and does all the same is a failure. No test is skipped: a store is
-//     asked before which kinds of writes it takes, and the answer is logged.
-//  4. The tests of lists are each operator with each operand on each attribute, so many
-//     that an adapter may be sent a sample of them.
-//  5. Every error must be of a kind the method may return.
+//  1. adapter.Apply is the reference: the suite sends every form of list query to the
+//     store and to Apply over the store's own records, and compares the results.
+//  2. Operands are taken from the records, so the suite would work on any data set.
+//     Stores must hold the demo store.
+//  3. An adapter declares the resources it does not support, with a reason, which the
+//     suite logs. Supporting a declared resource is a failure. No test is skipped: the
+//     suite asks a store first which kinds of writes it supports, and logs the answer.
+//  4. The list tests use each operator with each operand on each attribute. These are so
+//     many that a harness may choose a sample.
+//  5. Every error must be of a kind that the method may return.
 //
 // # How it is tested
 //
-// By the adapters it runs against: it is right when they agree with Apply.
+// The adapters in this repository test the suite: it is correct if they agree with Apply.
 package adaptertest
 
 import (
@@ -28,36 +28,37 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A Harness says how to get an adapter to test.
+// A Harness provides the adapter to test.
 type Harness struct {
-	// Open returns an adapter of its own that holds the demo store, and sees to
-	// it that it is closed when the test ends.
+	// Open returns a new adapter that holds the demo store, and closes it when the test
+	// ends.
 	Open func(t *testing.T) adapter.Adapter
-	// Schemas of the adapter's records; nil for those of adapter.NewSchemas.
+	// Schemas describe the adapter's records; nil means those of adapter.NewSchemas.
 	Schemas *adapter.Schemas
-	// Attributes, unless nil, tells which attributes lists are tested by; for a
-	// second run, of an adapter that differs in these alone.
+	// Attributes, if not nil, reports whether to test lists by an attribute. Use it for
+	// a second run on an adapter that differs in some attributes only.
 	Attributes func(adapter.Attribute) bool
-	// Sampled, unless nil, reports whether the next of the tests of lists is sent. It is
-	// not called by two goroutines at once.
+	// Sampled, if not nil, reports whether to run the next list test. It is not called
+	// concurrently.
 	Sampled func() bool
-	// Unsupported says why there is no store of a resource.
+	// Unsupported holds the resources that the adapter has no store for, with the
+	// reason.
 	Unsupported map[adapter.Resource]string
 }
 
-// supports reports whether there are stores of all the resources.
+// supports reports whether the adapter has stores for all the resources.
 func (h Harness) supports(resources ...adapter.Resource) bool {
 	return !slices.ContainsFunc(resources, func(r adapter.Resource) bool { _, declared := h.Unsupported[r]; return declared })
 }
 
-// Run runs the suite.
+// Run runs the suite on the adapters that h opens.
 func Run(t *testing.T, h Harness) {
 	schemas := h.Schemas
 	if schemas == nil {
 		schemas = adapter.NewSchemas()
 	}
 	t.Run("adapter", func(t *testing.T) { testAdapter(t, h) })
-	a := h.Open(t) // for what only reads
+	a := h.Open(t) // for tests that only read
 	for _, r := range resources() {
 		reason, declared := h.Unsupported[r]
 		store, err := a.Store(r)
@@ -70,18 +71,18 @@ func Run(t *testing.T, h Harness) {
 			case err != nil && adapter.KindOf(err) != adapter.Unsupported:
 				t.Fatalf("Store: %v", err)
 			case err != nil:
-				t.Fatalf("unsupported, and not declared: %v", err)
+				t.Fatalf("unsupported, but not declared: %v", err)
 			case declared:
-				t.Fatalf("declared as unsupported (%s), and supported", reason)
+				t.Fatalf("declared as unsupported (%s), but supported", reason)
 			}
 			s := &suite{schema: schemas.Of(r), store: &checkedStore{Store: store, t: t}, attributes: h.Attributes, sampled: h.Sampled}
 			t.Run("list", s.testList)
 			t.Run("get", s.testGet)
 			t.Run("cancelled", s.testCancelled)
-			taken := s.supportedWrites(t)
-			t.Logf("takes writes: %+v", taken)
-			if taken != (supportedWrites{}) {
-				t.Run("write", func(t *testing.T) { testWrites(t, h, s.schema, taken) })
+			supported := s.supportedWrites(t)
+			t.Logf("supported writes: %+v", supported)
+			if supported != (supportedWrites{}) {
+				t.Run("write", func(t *testing.T) { testWrites(t, h, s.schema, supported) })
 			}
 			if r == adapter.Products {
 				testProducts(t, h, a, s)
@@ -89,14 +90,14 @@ func Run(t *testing.T, h Harness) {
 					t.Run("write products", func(t *testing.T) { testProductWrites(t, h, a, schemas) })
 				}
 			}
-			if r == adapter.OrderComments && taken.creates && h.supports(adapter.Orders, adapter.OrderItems) {
-				t.Run("of an order", func(t *testing.T) { testOrderComments(t, h, schemas) })
+			if r == adapter.OrderComments && supported.creates && h.supports(adapter.Orders, adapter.OrderItems) {
+				t.Run("comment an order", func(t *testing.T) { testOrderComments(t, h, schemas) })
 			}
 		})
 	}
 }
 
-// resources lists every resource an adapter may have.
+// resources lists every resource that an adapter may support.
 func resources() []adapter.Resource {
 	return []adapter.Resource{
 		adapter.Websites, adapter.Stores, adapter.CustomerGroups, adapter.Categories, adapter.TaxRates,
@@ -106,21 +107,21 @@ func resources() []adapter.Resource {
 	}
 }
 
-// suite tests one store of one resource.
+// A suite tests the store of one resource.
 type suite struct {
 	schema     *adapter.Schema
 	store      adapter.Store
-	attributes func(adapter.Attribute) bool // nil: all of them
-	sampled    func() bool                  // nil: all of the tests of lists
+	attributes func(adapter.Attribute) bool // nil means all
+	sampled    func() bool                  // see Harness.Sampled
 }
 
-// takes reports whether the next of the tests of lists is sent.
+// sampleNext reports whether to run the next list test.
 func (s *suite) sampleNext() bool { return s.sampled == nil || s.sampled() }
 
 func testAdapter(t *testing.T, h Harness) {
 	a := h.Open(t)
 	if a.Name() == "" {
-		t.Error("no name")
+		t.Error("Name is empty")
 	}
 	if err := a.Ping(t.Context()); err != nil {
 		t.Errorf("Ping: %v", err)
@@ -136,7 +137,8 @@ func testAdapter(t *testing.T, h Harness) {
 	}
 }
 
-// checked fails the test on an error of a kind the method may not return.
+// A checkedStore fails the test if a method returns an error of a kind that it may not
+// return.
 type checkedStore struct {
 	adapter.Store
 	t *testing.T
@@ -149,9 +151,9 @@ func (c *checkedStore) check(ctx context.Context, method string, err error, kind
 	}
 	var e *adapter.Error
 	if !errors.As(err, &e) {
-		c.t.Errorf("%s: %v, which is no *adapter.Error", method, err)
+		c.t.Errorf("%s: %v, which is not an *adapter.Error", method, err)
 	} else if !slices.Contains(append(kinds, adapter.Unavailable, adapter.Internal), e.Kind) {
-		c.t.Errorf("%s: %v, of a kind it may not return", method, err)
+		c.t.Errorf("%s: %v, of a kind that the method may not return", method, err)
 	}
 }
 
@@ -185,11 +187,10 @@ func (c *checkedStore) Delete(ctx context.Context, p *adapter.DeleteParams) erro
 	return err
 }
 
-// errOfCaller is what the functions given to a store fail with.
-var errCallback = errors.New("an error of the caller")
+// errCallback is the error of the functions that the suite passes to a store.
+var errCallback = errors.New("error of the caller")
 
-// value returns a value as text, kind included, so that two can be compared and
-// shown.
+// formatValue returns a value with its kind as text.
 func formatValue(v adapter.Value) string {
 	switch v.Kind() {
 	case adapter.Absent:
@@ -211,7 +212,7 @@ func formatValue(v adapter.Value) string {
 	}
 }
 
-// values returns all values of a record.
+// formatRecord returns all values of a record as text.
 func formatRecord(r adapter.Record) string {
 	texts := make([]string, len(r.Values))
 	for i, v := range r.Values {

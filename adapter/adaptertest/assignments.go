@@ -7,8 +7,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// foreignWebsite does not sell aProduct, and foreignView is one of its views.
-// Category 6 does not hold it.
+// otherWebsite does not sell aProduct, and otherView is one of its views. Category 6 does
+// not contain aProduct.
 const (
 	otherWebsite = 2
 	aWebsite     = 1
@@ -16,7 +16,7 @@ const (
 	noRecord     = 1 << 30
 )
 
-// assign assigns a product to a website, or to a category.
+// assign assigns a product to a website or to a category.
 func (s *productSuite) assign(t *testing.T, r adapter.Resource, product int, target attrs) (adapter.Key, error) {
 	t.Helper()
 	g := attrs{"product_id": product}
@@ -30,8 +30,8 @@ func (s *productSuite) assign(t *testing.T, r adapter.Resource, product int, tar
 	return store.Create(t.Context(), &adapter.CreateParams{Record: g.record(s.schemas.Of(r))})
 }
 
-// testAssign assigns and unassigns, each of which saves the product at the default
-// scope alone.
+// testAssignments creates and deletes assignments. Each saves the product in the
+// default scope only.
 func (s *productSuite) testAssignments(t *testing.T) {
 	const p = aProduct
 	s.createImage(t, p, aView, "f/r/front.png", attrs{"label": "Front", "position": 3})
@@ -41,7 +41,7 @@ func (s *productSuite) testAssignments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.wantGallery(t, p, 0, "- 0 0") // frozen there
+	s.wantGallery(t, p, 0, "- 0 0") // frozen by the save
 	s.wantValues(t, p, otherView, attrs{"name": seen.Get("name"), "visibility": seen.Get("visibility")})
 	_, err = s.assign(t, adapter.ProductWebsites, p, attrs{"website_id": otherWebsite})
 	wantError(t, "again", err, adapter.Conflict, "website_id")
@@ -67,7 +67,7 @@ func (s *productSuite) testAssignments(t *testing.T) {
 	wantError(t, "again", err, adapter.Conflict, "category_id")
 }
 
-// testCopies copies what one store view shows to another.
+// testCopies copies values from one store view to another.
 func (s *productSuite) testCopies(t *testing.T) {
 	const p = aProduct
 	s.mustUpdate(t, p, aView, attrs{"name": "copied", "meta_title": nil, "tax_class_id": 4})
@@ -84,7 +84,7 @@ func (s *productSuite) testCopies(t *testing.T) {
 			attrs{"name": "copied", "meta_title": nil, "tax_class_id": 2}},
 		{"and of its website", []attrs{{"store_from": aView, "store_to": otherView}}, 1,
 			attrs{"name": "copied", "tax_class_id": 4}},
-		{"a later one wins", []attrs{{"store_from": aView, "store_to": otherView}, {"store_from": sisterView, "store_to": otherView}}, 0,
+		{"last copy wins", []attrs{{"store_from": aView, "store_to": otherView}, {"store_from": sisterView, "store_to": otherView}}, 0,
 			attrs{"name": "sister", "description": "sister", "meta_title": nil}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -103,8 +103,8 @@ func (s *productSuite) testCopies(t *testing.T) {
 	}
 }
 
-// testAssignmentsRefused gives assignments that the store must refuse, and that
-// must change nothing.
+// testInvalidAssignments creates assignments that the store must refuse without any
+// change.
 func (s *productSuite) testInvalidAssignments(t *testing.T) {
 	const p = aProduct
 	s.createImage(t, p, aView, "f/r/front.png", attrs{"label": "Front", "position": 3})
@@ -131,15 +131,15 @@ func (s *productSuite) testInvalidAssignments(t *testing.T) {
 		_, err := s.assign(t, c.r, c.product, c.given)
 		wantError(t, c.name, err, adapter.Invalid, c.field)
 	}
-	s.wantGallery(t, p, 0, "- - -") // no save
+	s.wantGallery(t, p, 0, "- - -") // not frozen, since nothing was saved
 	if after := s.getProduct(t, p, 0); formatRecord(after) != formatRecord(seen) {
-		t.Errorf("changed all the same:\n\t%s", formatRecord(after))
+		t.Errorf("changed despite the error:\n\t%s", formatRecord(after))
 	}
 	s.wantValues(t, p, otherView, attrs{"name": seen.Get("name")})
 }
 
-// testAssigners assigns and unassigns one product from many goroutines at once,
-// while others save it.
+// testConcurrentAssignments creates and deletes assignments of one product from many
+// goroutines, while others save the product.
 func (s *productSuite) testConcurrentAssignments(t *testing.T) {
 	const p, writers = aProduct, 50
 	var all sync.WaitGroup

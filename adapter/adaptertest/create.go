@@ -10,11 +10,11 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// lastTried is the greatest integer the suite tries where a value must be another
-// record's too seldom to guess.
+// maxGuess is the greatest integer that createLikeFirst tries for an attribute that must
+// be the id of another record.
 const maxGuess = 50
 
-// copyOf returns what it takes to create a record like r.
+// creatable returns a record that can be created, with the values of r.
 func (s *suite) creatable(r adapter.Record) adapter.Record {
 	fresh := adapter.NewRecord(s.schema)
 	for i, a := range s.schema.Attributes {
@@ -28,8 +28,8 @@ func (s *suite) creatable(r adapter.Record) adapter.Record {
 	return fresh
 }
 
-// create stores a record like the first one. What may not be there twice it
-// changes until the store takes it, which refuses ids of nothing.
+// createLikeFirst creates a record like the first one. If the store refuses a value,
+// because it must be unique or is the id of no record, it tries others.
 func (s *suite) createLikeFirst(t *testing.T) (adapter.Key, adapter.Record) {
 	t.Helper()
 	_, first := s.firstRecord(t)
@@ -50,16 +50,16 @@ func (s *suite) createLikeFirst(t *testing.T) (adapter.Key, adapter.Record) {
 		}
 		fresh.Values[at] = v
 	}
-	t.Fatal("the store takes no record like the first one")
+	t.Fatal("the store refuses all records like the first one")
 	return 0, fresh
 }
 
-// testCreateDelete lets records come and go.
+// testCreateDelete creates and deletes a record.
 func (s *suite) testCreateDelete(t *testing.T) {
 	before := s.keys(s.list(t, &adapter.Query{}))
 	key, given := s.createLikeFirst(t)
 	if len(before) > 0 && key <= slices.Max(before) {
-		t.Errorf("key %d, not above all of %v", key, before)
+		t.Errorf("key %d, want one greater than all of %v", key, before)
 	}
 	stored := s.get(t, key)
 	for i, a := range s.schema.Attributes {
@@ -78,7 +78,7 @@ func (s *suite) testCreateDelete(t *testing.T) {
 		t.Fatalf("Delete: %v", err)
 	}
 	if _, err := s.store.Get(t.Context(), &adapter.GetParams{Key: key}); adapter.KindOf(err) != adapter.NotFound || err == nil {
-		t.Errorf("Get of what was deleted: %v, want not found", err)
+		t.Errorf("Get after Delete: %v, want not found", err)
 	}
 	if err := s.store.Delete(t.Context(), &adapter.DeleteParams{Key: key}); adapter.KindOf(err) != adapter.NotFound || err == nil {
 		t.Errorf("Delete again: %v, want not found", err)
@@ -87,11 +87,11 @@ func (s *suite) testCreateDelete(t *testing.T) {
 		t.Errorf("listed are %v, want %v", after, before)
 	}
 	if again, _ := s.createLikeFirst(t); again <= key {
-		t.Errorf("the next key is %d, and %d was used", again, key)
+		t.Errorf("the next key is %d, want one greater than %d, which was used", again, key)
 	}
 }
 
-// testRefusedCreation gives records that the store must refuse as invalid.
+// testInvalidCreate creates records that the store must refuse as invalid.
 func (s *suite) testInvalidCreate(t *testing.T) {
 	key, given := s.createLikeFirst(t)
 	if err := s.store.Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
@@ -127,8 +127,8 @@ func (s *suite) testInvalidCreate(t *testing.T) {
 	}
 }
 
-// testTwins creates one record many times at once. Either all are stored, or what
-// may not be there twice is stored once.
+// testConcurrentCreates creates one record from many goroutines. Either all are stored,
+// or, if the record has unique values, one is.
 func (s *suite) testConcurrentCreates(t *testing.T) {
 	const writers = 50
 	key, given := s.createLikeFirst(t)
@@ -166,12 +166,12 @@ func (s *suite) testConcurrentCreates(t *testing.T) {
 	listed := s.keys(s.list(t, &adapter.Query{}))
 	for key := range keys {
 		if !slices.Contains(listed, key) {
-			t.Errorf("%d was stored, and is not listed", key)
+			t.Errorf("%d was stored, but is not listed", key)
 		}
 	}
 }
 
-// testOwner writes to a record for the customer it belongs to, and for another.
+// testOwner writes to a record on behalf of its customer and of another customer.
 func (s *suite) testOwner(t *testing.T) {
 	key, r := s.firstRecord(t)
 	owner := r.Get(s.schema.Owner).Int()

@@ -18,7 +18,7 @@ func newImage(product adapter.Key, file string, more attrs) attrs {
 	return g
 }
 
-// post adds an image at a level and returns its key.
+// createImage adds an image at a level and returns its key.
 func (s *productSuite) createImage(t *testing.T, product adapter.Key, level int64, file string, more attrs) adapter.Key {
 	t.Helper()
 	key, err := s.images.Create(t.Context(), &adapter.CreateParams{StoreID: level, Record: newImage(product, file, more).record(s.schemas.Of(adapter.ProductImages))})
@@ -28,7 +28,7 @@ func (s *productSuite) createImage(t *testing.T, product adapter.Key, level int6
 	return key
 }
 
-// put changes an image at a level.
+// updateImage changes an image at a level.
 func (s *productSuite) updateImage(t *testing.T, key adapter.Key, level int64, change attrs) {
 	t.Helper()
 	if err := updateRecord(t, s.images, key, level, change); err != nil {
@@ -36,7 +36,7 @@ func (s *productSuite) updateImage(t *testing.T, key adapter.Key, level int64, c
 	}
 }
 
-// remove deletes an image at a level.
+// deleteImage deletes an image at a level.
 func (s *productSuite) deleteImage(t *testing.T, key adapter.Key, level int64, onlyLevel bool) {
 	t.Helper()
 	if err := s.images.Delete(t.Context(), &adapter.DeleteParams{Key: key, StoreID: level, OnlyLevel: onlyLevel}); err != nil {
@@ -44,8 +44,8 @@ func (s *productSuite) deleteImage(t *testing.T, key adapter.Key, level int64, o
 	}
 }
 
-// gallery compares what a level shows of the images of a product, by key: label,
-// position, exclude and types, with - for null.
+// wantGallery compares the images of a product at a level, in the order of their keys:
+// label, position, exclude and types, with - for null.
 func (s *productSuite) wantGallery(t *testing.T, product adapter.Key, level int64, want ...string) {
 	t.Helper()
 	result, err := s.images.List(t.Context(), &adapter.ListParams{StoreID: level, Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{
@@ -71,12 +71,12 @@ func (s *productSuite) wantGallery(t *testing.T, product adapter.Key, level int6
 	}
 }
 
-// testLevels writes images at the default scope and at a store view.
+// testImageLevels writes images in the default scope and at a store view.
 func (s *productSuite) testImageLevels(t *testing.T) {
 	const p = aProduct
 	one := s.createImage(t, p, aView, "f/r/front.png", attrs{"label": "Front", "types": []string{"thumbnail", "image"}})
 	s.wantGallery(t, p, aView, "Front 1 0 image,thumbnail")
-	s.wantGallery(t, p, 0, "- - -") // until a save there
+	s.wantGallery(t, p, 0, "- - -") // no values until a save at this level
 	s.wantGallery(t, p, sisterView, "- - -")
 	two := s.createImage(t, p, 0, "b/a/back.png", attrs{"exclude": 1})
 	if two <= one {
@@ -91,8 +91,8 @@ func (s *productSuite) testImageLevels(t *testing.T) {
 	s.wantGallery(t, p, aView, "Front 1 0 thumbnail", "- 9 1")
 	s.updateImage(t, two, 0, attrs{"types": []string{"image", "small_image", "thumbnail"}, "label": "Back"})
 	s.wantGallery(t, p, 0, "- 0 0", "Back 1 1 image,small_image,thumbnail")
-	s.wantGallery(t, p, aView, "Front 1 0 thumbnail", "Back 9 1") // none hides the default scope's
-	// An empty label is no value, so the default scope's shows.
+	s.wantGallery(t, p, aView, "Front 1 0 thumbnail", "Back 9 1") // a pointer to no image hides that of the default scope
+	// An empty label is no value, so that of the default scope shows.
 	s.updateImage(t, one, 0, attrs{"label": "One"})
 	s.updateImage(t, one, aView, attrs{"label": ""})
 	s.wantGallery(t, p, aView, "One 1 0 thumbnail", "Back 9 1")
@@ -110,8 +110,8 @@ func (s *productSuite) testImageLevels(t *testing.T) {
 	}
 }
 
-// testFrozen saves a product at levels, and looks at what goes on following the
-// default scope.
+// testFreeze saves a product at several levels and checks which values continue to
+// follow the default scope.
 func (s *productSuite) testFreeze(t *testing.T) {
 	const p = aProduct
 	one := s.createImage(t, p, 0, "o/n/one.png", attrs{"label": "One", "position": 3, "types": []string{"image"}})
@@ -120,7 +120,7 @@ func (s *productSuite) testFreeze(t *testing.T) {
 	s.updateImage(t, one, 0, attrs{"position": 4})
 	s.wantGallery(t, p, aView, "One 4 0 image", "- 5 0")
 
-	// A save of the product freezes the images, and nothing else.
+	// A save of the product freezes the images only.
 	s.mustUpdate(t, p, aView, attrs{})
 	s.updateImage(t, one, 0, attrs{"label": "Eins", "position": 6, "types": []string{}})
 	s.updateImage(t, two, 0, attrs{"label": "Two", "position": 7, "types": []string{"image"}})
@@ -130,17 +130,17 @@ func (s *productSuite) testFreeze(t *testing.T) {
 	s.mustUpdate(t, p, 0, attrs{"name": "Named"})
 	s.wantValues(t, p, aView, attrs{"name": "Named"})
 
-	// A write of an image at a view freezes the product there, and its website.
+	// A write of an image at a view freezes the product's values at the view and its website.
 	s.updateImage(t, two, aView, attrs{})
 	s.mustUpdate(t, p, 0, attrs{"name": "Again", "status": 2, "price": "77.0000", "meta_title": "T", "visibility": 2})
 	s.wantValues(t, p, aView, attrs{"name": "Named", "status": before.Get("status"), "price": "77.0000", "meta_title": "T", "visibility": before.Get("visibility")})
 	s.wantValues(t, p, sisterView, attrs{"name": "Again", "status": before.Get("status"), "visibility": 2})
 	s.wantValues(t, p, otherView, attrs{"name": "Again", "status": 2})
 	s.updateImage(t, one, 0, attrs{"types": []string{"image", "thumbnail"}})
-	s.wantGallery(t, p, aView, "One 4 0 thumbnail", "Two 5 0 image") // of a thumbnail nothing was said
+	s.wantGallery(t, p, aView, "One 4 0 thumbnail", "Two 5 0 image") // there was no pointer for thumbnail
 	s.wantGallery(t, p, sisterView, "Eins 6 0 image,thumbnail", "Two 7 0")
 
-	// A product that was created here has none for all types, which is something.
+	// A product created by the store has pointers to no image, and these are frozen as well.
 	made := s.createProduct(t, "made", nil)
 	key := s.createImage(t, made, aView, "m/a/made.png", nil)
 	s.updateImage(t, key, 0, attrs{"types": []string{"image"}})
@@ -163,27 +163,27 @@ func (s *productSuite) testImageDelete(t *testing.T) {
 	one := s.createImage(t, p, 0, "o/n/one.png", attrs{"label": "One", "types": every})
 	two := s.createImage(t, p, 0, "t/w/two.png", nil)
 
-	s.deleteImage(t, two, aView, true) // nobody uses it, and it stays
+	s.deleteImage(t, two, aView, true) // unused, but only the level was deleted
 	s.wantGallery(t, p, aView, "One 1 0 image,small_image,thumbnail", "- 2 0")
 	s.deleteImage(t, two, aView, false)
 	s.wantGallery(t, p, 0, "One 1 0 image,small_image,thumbnail")
 	gone(two)
 
-	s.deleteImage(t, one, aView, false) // the default scope uses it
+	s.deleteImage(t, one, aView, false) // used in the default scope
 	s.wantGallery(t, p, aView, "One 1 0")
 	s.wantGallery(t, p, 0, "One 1 0 image,small_image,thumbnail")
 	s.updateImage(t, one, aView, attrs{"types": []string{"image"}, "position": 8})
-	s.deleteImage(t, one, 0, false) // a view uses it
+	s.deleteImage(t, one, 0, false) // used at a view
 	s.wantGallery(t, p, 0, "One 1 0")
 	s.wantGallery(t, p, aView, "One 8 0 image")
-	s.deleteImage(t, one, aView, false) // now nobody does
+	s.deleteImage(t, one, aView, false) // no longer used
 	s.wantGallery(t, p, 0)
 	gone(one)
 	if file := s.getProduct(t, p, 0, "image_file").Get("image_file"); !file.Empty() {
 		t.Errorf("image of the product: %q", file.Text())
 	}
 
-	// A view of a website that does not sell the product does not count.
+	// Views of websites that do not sell the product do not count.
 	three := s.createImage(t, p, 0, "t/h/three.png", nil)
 	s.updateImage(t, three, otherView, attrs{"types": every})
 	s.deleteImage(t, three, 0, false)
@@ -194,7 +194,7 @@ func (s *productSuite) testImageDelete(t *testing.T) {
 	}
 	s.wantGallery(t, p, otherView, "- 1 0")
 
-	// What a deletion leaves out of the freezing goes on following.
+	// A deletion does not freeze the image that it concerns.
 	five := s.createImage(t, p, 0, "f/i/five.png", attrs{"types": []string{"image"}})
 	s.deleteImage(t, five, sisterView, false)
 	s.updateImage(t, four, 0, attrs{"position": 40})
@@ -211,7 +211,7 @@ func (s *productSuite) testImageDelete(t *testing.T) {
 	gone(four)
 }
 
-// file returns the name of an image.
+// fileOf returns the file name of an image.
 func (s *productSuite) fileOf(t *testing.T, key adapter.Key) string {
 	t.Helper()
 	r, err := s.images.Get(t.Context(), &adapter.GetParams{Key: key})
@@ -257,7 +257,7 @@ func (s *productSuite) testImageNames(t *testing.T) {
 		if got := s.fileOf(t, key); got != c.want {
 			t.Errorf("%d: %s from %d is %s, want %s", i, c.file, c.from, got, c.want)
 		}
-		if i%2 == 1 { // names stay taken
+		if i%2 == 1 { // names stay reserved after a deletion
 			s.deleteImage(t, key, 0, false)
 		}
 	}
@@ -297,17 +297,17 @@ func (s *productSuite) testInvalidImages(t *testing.T) {
 	}{
 		"no product":         {attrs{"product_id": 1 << 40}, "product_id"},
 		"no content":         {attrs{"content": ""}, "content"},
-		"no type of media":   {attrs{"media_type": nil}, "media_type"},
+		"no media type":      {attrs{"media_type": nil}, "media_type"},
 		"a key":              {attrs{"id": 7}, "id"},
 		"no name":            {attrs{"file": ""}, "file"},
-		"a way up":           {attrs{"file": "a/../../b.png"}, "file"},
+		"parent folder":      {attrs{"file": "a/../../b.png"}, "file"},
 		"absolute":           {attrs{"file": "/a/b.png"}, "file"},
 		"no folder":          {attrs{"file": "b.png"}, "file"},
 		"a backslash":        {attrs{"file": `a/b\c.png`}, "file"},
-		"a byte of nothing":  {attrs{"file": "a/b\x00.png"}, "file"},
+		"zero byte":          {attrs{"file": "a/b\x00.png"}, "file"},
 		"too long":           {attrs{"file": "a/" + strings.Repeat("b", 254)}, "file"},
-		"a type of its own":  {attrs{"types": []string{"icon"}}, "types"},
-		"position of a text": {attrs{"position": "1"}, "position"},
+		"unknown type":       {attrs{"types": []string{"icon"}}, "types"},
+		"position as a text": {attrs{"position": "1"}, "position"},
 	} {
 		_, err := s.images.Create(t.Context(), &adapter.CreateParams{Record: newImage(p, "x/x/x.png", c.more).record(s.schemas.Of(adapter.ProductImages))})
 		wantError(t, name, err, adapter.Invalid, c.field)

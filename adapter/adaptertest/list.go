@@ -39,8 +39,8 @@ func (s *suite) testList(t *testing.T) {
 		}
 	})
 	t.Run("marks", func(t *testing.T) { s.testMarks(t, all, &adapter.Query{}, nil) })
-	t.Run("early ends", func(t *testing.T) { s.testMaxBytes(t, all) })
-	t.Run("together", func(t *testing.T) { s.testCombinedConditions(t, all) })
+	t.Run("max bytes", func(t *testing.T) { s.testMaxBytes(t, all) })
+	t.Run("combined conditions", func(t *testing.T) { s.testCombinedConditions(t, all) })
 	t.Run("unknown attribute", func(t *testing.T) {
 		for _, q := range []adapter.Query{
 			{OrderBy: "no_such_attribute"},
@@ -53,9 +53,10 @@ func (s *suite) testList(t *testing.T) {
 	})
 }
 
-// testAttribute sends every operator with every operand, and both orders.
+// testAttribute lists by one attribute with every operator and operand, and in both
+// orders.
 func (s *suite) testAttribute(t *testing.T, a adapter.Attribute) {
-	// Naming the attribute brings it in when it is there only on demand.
+	// Sorting by an on-demand attribute includes it in the records.
 	full := s.list(t, &adapter.Query{OrderBy: a.Name})
 	if total := s.count(t, &adapter.Query{}); total != int64(len(full)) {
 		t.Fatalf("%d records in order, of %d", len(full), total)
@@ -108,8 +109,8 @@ func (s *suite) testAttribute(t *testing.T, a adapter.Attribute) {
 	}
 }
 
-// testOnDemand asks for an attribute by name, and compares it with full, where an
-// order brought it in.
+// testOnDemand asks for an on-demand attribute by name and compares it with full, which
+// an order by it has produced.
 func (s *suite) testOnDemand(t *testing.T, a adapter.Attribute, full []adapter.Record) {
 	with := []string{a.Name}
 	result, err := s.store.List(t.Context(), &adapter.ListParams{With: with})
@@ -129,11 +130,11 @@ func (s *suite) testOnDemand(t *testing.T, a adapter.Attribute, full []adapter.R
 	}
 }
 
-// maxOperands bounds the values that operands takes from the records: texts are
-// sent in four forms, and each by every operator.
+// maxOperands bounds the values that operands takes from the records. Texts are used in
+// four forms, and each by every operator.
 const maxOperands = 6
 
-// operands returns values of the attribute and values beside them.
+// operands returns values of the attribute, and values next to them.
 func (s *suite) operands(a adapter.Attribute, records []adapter.Record) []string {
 	var operands []string
 	for _, r := range records {
@@ -158,7 +159,7 @@ func (s *suite) operands(a adapter.Attribute, records []adapter.Record) []string
 	}
 }
 
-// patterns makes LIKE patterns of operands.
+// patterns returns LIKE patterns made of operands.
 func patterns(operands []string) []string {
 	all := []string{"", "%", "_%", "%_", `\%`, `\`, `\\`, `%\`, `a\`, "%.0000", "2012-%", "% ", "_", "%%%%"}
 	for _, o := range operands[:min(4, len(operands))] {
@@ -169,14 +170,14 @@ func patterns(operands []string) []string {
 	return all
 }
 
-// testTogether joins conditions by and and by or.
+// testCombinedConditions combines conditions by and and by or.
 func (s *suite) testCombinedConditions(t *testing.T, all []adapter.Record) {
 	key := s.schema.Key
 	first, last := fmt.Sprint(s.key(all[0])), fmt.Sprint(s.key(all[len(all)-1]))
 	test := func(op adapter.Op, operand string) adapter.Test {
 		return adapter.Test{Attribute: key, Op: op, Operands: []string{operand}}
 	}
-	like := test(adapter.Like, "1%") // of a number: no database does it exactly
+	like := test(adapter.Like, "1%") // on a number, which no database evaluates exactly
 	many := adapter.Condition{}
 	for range 2000 {
 		many.Any = append(many.Any, test(adapter.Eq, first))
@@ -196,7 +197,8 @@ func (s *suite) testCombinedConditions(t *testing.T, all []adapter.Record) {
 	}
 }
 
-// compare sends q to the store and to adapter.Apply over full.
+// compare sends q to the store and to adapter.Apply over full, and compares the
+// results.
 func (s *suite) compare(t *testing.T, full []adapter.Record, q *adapter.Query) {
 	t.Helper()
 	want, total, err := adapter.Apply(t.Context(), s.schema, full, q)
@@ -212,8 +214,8 @@ func (s *suite) compare(t *testing.T, full []adapter.Record, q *adapter.Query) {
 	}
 }
 
-// sameRecord compares what both records hold: attributes on demand may be in
-// one only.
+// sameRecord compares the attributes that both records have. On-demand attributes may
+// be in one only.
 func sameRecord(a, b adapter.Record) bool {
 	for i, v := range a.Values {
 		w := b.Values[i]
@@ -225,8 +227,8 @@ func sameRecord(a, b adapter.Record) bool {
 	return true
 }
 
-// list returns what q selects, finished by adapter.Apply where the store left
-// something to it.
+// list returns the records that q selects. It calls adapter.Apply if the store's result
+// is partial.
 func (s *suite) list(t *testing.T, q *adapter.Query) []adapter.Record {
 	t.Helper()
 	result, err := s.store.List(t.Context(), &adapter.ListParams{Query: *q})
@@ -269,7 +271,7 @@ func (s *suite) keys(records []adapter.Record) []adapter.Key {
 	return keys
 }
 
-// show returns q, cut to what a reader takes in.
+// formatQuery returns q as text, truncated to a readable length.
 func formatQuery(q *adapter.Query) string {
 	text := fmt.Sprintf("%+v", *q)
 	return text[:min(len(text), 300)]

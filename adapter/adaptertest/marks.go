@@ -8,12 +8,12 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// testMarks walks full in the order of q, each page beginning where the one
-// before ended, and begins lists behind marks of its own. operands are values
-// that records may have, or lie between.
+// testMarks reads full page by page in the order of q, each page starting after the
+// last record of the one before, and starts lists after other marks. operands are
+// values that records may have, or that lie between those of records.
 func (s *suite) testMarks(t *testing.T, full []adapter.Record, q *adapter.Query, operands []string) {
 	t.Helper()
-	tenth := int64(max(1, len(full)/10)) // long lists take no more pages than short ones
+	tenth := int64(max(1, len(full)/10)) // bounds the number of pages of long lists
 	for _, limit := range []int64{tenth, tenth + 2} {
 		if q.OrderBy != "" && !s.sampleNext() {
 			continue
@@ -25,7 +25,7 @@ func (s *suite) testMarks(t *testing.T, full []adapter.Record, q *adapter.Query,
 	values := []adapter.Value{{}, adapter.NullValue()}
 	if at, ok := s.schema.Index(q.OrderBy); ok && len(operands) > 0 {
 		values = append(values, full[0].Values[at], full[len(full)/2].Values[at])
-		// Those of no record, and the one beyond all that a column holds.
+		// Marks of no record, among them one beyond the range of the column.
 		for _, operand := range []string{operands[0], operands[len(operands)/2], operands[len(operands)-1]} {
 			values = append(values, valueOf(s.schema.Attributes[at].Kind, operand))
 		}
@@ -44,8 +44,8 @@ func (s *suite) testMarks(t *testing.T, full []adapter.Record, q *adapter.Query,
 	}
 }
 
-// walk reads the list page by page, and again from the middle of each page by
-// an offset behind the mark.
+// walk reads the list page by page, and each page again from its middle, by an offset
+// after the mark.
 func (s *suite) walk(t *testing.T, full []adapter.Record, q *adapter.Query, limit int64) {
 	t.Helper()
 	want, _, err := adapter.Apply(t.Context(), s.schema, full, q)
@@ -72,8 +72,8 @@ func (s *suite) walk(t *testing.T, full []adapter.Record, q *adapter.Query, limi
 	}
 }
 
-// testEarlyEnds reads the whole list in pieces that the store may end early. A piece
-// that was ended early has records, so that whoever reads on makes progress.
+// testMaxBytes reads the whole list with a limit of bytes, so that the store ends pages
+// early. Every such page must have a record, so that the reader makes progress.
 func (s *suite) testMaxBytes(t *testing.T, full []adapter.Record) {
 	t.Helper()
 	for _, q := range []adapter.Query{{}, {Limit: 3}, {Offset: 1, Limit: 2}} {
@@ -108,8 +108,7 @@ func (s *suite) testMaxBytes(t *testing.T, full []adapter.Record) {
 	}
 }
 
-// valueOf returns a value of the kind from its text. An integer that is out of
-// range is the nearest one.
+// valueOf parses a value of the kind. An integer out of range becomes the nearest one.
 func valueOf(kind adapter.Kind, text string) adapter.Value {
 	if kind != adapter.KindInteger {
 		return adapter.TextValue(text)

@@ -8,10 +8,10 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// anOrder is an order of the demo store that has lines.
+// anOrder is an order of the demo store that has items.
 const anOrder = 1
 
-// testOrderComments checks what a comment does to its order.
+// testOrderComments checks how a comment changes its order.
 func testOrderComments(t *testing.T, h Harness, schemas *adapter.Schemas) {
 	a := h.Open(t)
 	orders, comments := storeOf(t, a, adapter.Orders), storeOf(t, a, adapter.OrderComments)
@@ -37,14 +37,14 @@ func testOrderComments(t *testing.T, h Harness, schemas *adapter.Schemas) {
 	for _, c := range []struct {
 		name  string
 		given attrs
-		want  adapter.Value // of the comment and of the order
+		want  adapter.Value // status of the comment and of the order
 	}{
 		{"without a status", nil, before.Get("status")},
-		{"with one", attrs{"status": "Étape 2"}, adapter.TextValue("Étape 2")},
-		{"without one again", attrs{"comment": "c"}, adapter.TextValue("Étape 2")},
-		{"with none", attrs{"status": nil}, adapter.NullValue()},
-		{"without one after that", nil, adapter.NullValue()},
-		{"with the first one", attrs{"status": before.Get("status")}, before.Get("status")},
+		{"with a status", attrs{"status": "Étape 2"}, adapter.TextValue("Étape 2")},
+		{"without a status again", attrs{"comment": "c"}, adapter.TextValue("Étape 2")},
+		{"with a null status", attrs{"status": nil}, adapter.NullValue()},
+		{"without a status after null", nil, adapter.NullValue()},
+		{"with the original status", attrs{"status": before.Get("status")}, before.Get("status")},
 	} {
 		key, err := comment(anOrder, c.given)
 		if err != nil {
@@ -83,8 +83,8 @@ func testOrderComments(t *testing.T, h Harness, schemas *adapter.Schemas) {
 	testConcurrentComments(t, comment, order)
 }
 
-// testCommenters comments an order from many goroutines at once: the order has the
-// status of the last comment.
+// testConcurrentComments adds comments to an order from many goroutines. The order must
+// have the status of the last comment.
 func testConcurrentComments(t *testing.T, comment func(int, attrs) (adapter.Key, error), order func() adapter.Record) {
 	const writers = 50
 	var all sync.WaitGroup

@@ -9,7 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// prices returns a list of prices without their ids.
+// prices returns a price list without the ids.
 func prices(r adapter.Record, name string) string {
 	var all []string
 	for _, p := range r.Get(name).Records() {
@@ -38,11 +38,11 @@ func (s *productSuite) testPriceLists(t *testing.T) {
 		t.Errorf("ids %v, were %v", after, before)
 	}
 	for name, list := range map[string][]attrs{
-		"same quantity":  {tier(1, "1.0000", "2.0000"), tier(1, "2.0000", "2.0000")},
-		"no price":       {{"website_id": 0, "cust_group": 1, "price_qty": "2.0000"}},
-		"no number":      {tier(1, "x", "2.0000")},
-		"no quantity":    {tier(1, "1.0000", "")},
-		"another's kind": {{"website_id": "0", "cust_group": 1, "price": "1.0000", "price_qty": "2.0000"}},
+		"same quantity":         {tier(1, "1.0000", "2.0000"), tier(1, "2.0000", "2.0000")},
+		"no price":              {{"website_id": 0, "cust_group": 1, "price_qty": "2.0000"}},
+		"no number":             {tier(1, "x", "2.0000")},
+		"no quantity":           {tier(1, "1.0000", "")},
+		"value of another kind": {{"website_id": "0", "cust_group": 1, "price": "1.0000", "price_qty": "2.0000"}},
 	} {
 		if err := s.updateProduct(t, key, 0, attrs{"name": "x", "tier_price": list}); adapter.KindOf(err) != adapter.Invalid || err == nil {
 			t.Errorf("%s: %v, want invalid", name, err)
@@ -61,15 +61,16 @@ func (s *productSuite) testPriceLists(t *testing.T) {
 	wantError(t, "same group", s.updateProduct(t, key, 0, attrs{"group_price": []attrs{group(1), group(1)}}), adapter.Invalid, "group_price")
 }
 
-// addOne adds 1 to the quantity in a stock item that is a record of its own, or
-// part of a product.
+// incrementQty returns a change that adds 1 to the quantity of a stock item, which may
+// be a record of its own or part of a product.
 func incrementQty(item adapter.Record) adapter.Record {
 	change := adapter.NewRecord(item.Schema)
 	change.Set("qty", adapter.TextValue(addToDecimal(item.Get("qty").Text(), 1)))
 	return change
 }
 
-// testStockWriters adds to one quantity from both sides at once.
+// testConcurrentStockWrites increments one quantity through the product and through the
+// stock item at the same time.
 func (s *productSuite) testConcurrentStockWrites(t *testing.T) {
 	const writers = 20
 	before := s.getProduct(t, aProduct, 0, "stock_item").Get("stock_item").Records()[0]
@@ -116,25 +117,25 @@ func (s *productSuite) testStockItem(t *testing.T) {
 		key   adapter.Key
 		items any
 	}{
-		"none there":  {bare, []attrs{{"qty": "1.0000"}}},
-		"none":        {aProduct, []attrs{}},
-		"two":         {aProduct, []attrs{{"qty": "1.0000"}, {"qty": "2.0000"}}},
-		"null":        {aProduct, nil},
-		"no number":   {aProduct, []attrs{{"qty": "many"}}},
-		"another's":   {aProduct, []attrs{{"product_id": 1}}},
-		"null number": {aProduct, []attrs{{"qty": nil}}},
+		"product without item":    {bare, []attrs{{"qty": "1.0000"}}},
+		"empty list":              {aProduct, []attrs{}},
+		"two items":               {aProduct, []attrs{{"qty": "1.0000"}, {"qty": "2.0000"}}},
+		"null":                    {aProduct, nil},
+		"no number":               {aProduct, []attrs{{"qty": "many"}}},
+		"item of another product": {aProduct, []attrs{{"product_id": 1}}},
+		"null number":             {aProduct, []attrs{{"qty": nil}}},
 	} {
 		if err := s.updateProduct(t, c.key, 0, attrs{"name": "x", "stock_item": c.items}); adapter.KindOf(err) != adapter.Invalid || err == nil {
 			t.Errorf("%s: %v, want invalid", name, err)
 		}
 	}
 	if again := s.getProduct(t, aProduct, 0, "stock_item"); again.Get("name").Text() == "x" || formatRecord(again.Get("stock_item").Records()[0]) != formatRecord(want) {
-		t.Errorf("changed all the same:\n\t%s", formatRecord(again))
+		t.Errorf("changed despite the error:\n\t%s", formatRecord(again))
 	}
 }
 
-// testManyWriters changes every attribute of one product at once, and creates one
-// SKU many times at once.
+// testConcurrentWrites changes every attribute of one product concurrently, and creates
+// one SKU concurrently.
 func (s *productSuite) testConcurrentWrites(t *testing.T) {
 	const writers = 50
 	names := []string{"name", "url_key", "meta_title", "meta_description", "description", "short_description", "meta_keyword"}

@@ -10,29 +10,29 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// testProducts checks what only lists of products have: websites, categories,
-// store views and prices on demand.
+// testProducts checks what only lists of products have: websites, categories, store
+// views, and on-demand attributes.
 func testProducts(t *testing.T, h Harness, a adapter.Adapter, s *suite) {
 	for _, c := range []struct {
 		name string
-		of   []adapter.Resource // it reads as well
+		also []adapter.Resource // other resources that the test reads
 		test func(*suite, *testing.T, adapter.Adapter)
 	}{
 		{"websites", []adapter.Resource{adapter.Websites}, (*suite).testWebsites},
-		{"listed", []adapter.Resource{adapter.Stores}, (*suite).testListing},
+		{"product listing", []adapter.Resource{adapter.Stores}, (*suite).testListing},
 		{"categories", []adapter.Resource{adapter.Categories}, (*suite).testCategories},
 		{"prices on demand", nil, (*suite).testPrices},
 		{"stock on demand", []adapter.Resource{adapter.StockItems}, (*suite).testStock},
-		{"only", nil, (*suite).testOnlyAttributes},
+		{"selected attributes", nil, (*suite).testOnlyAttributes},
 		{"store views", []adapter.Resource{adapter.Stores}, (*suite).testStoreViews},
 	} {
-		if h.supports(c.of...) {
+		if h.supports(c.also...) {
 			t.Run(c.name, func(t *testing.T) { c.test(s, t, a) })
 		}
 	}
 }
 
-// storeOf returns the store of a resource that is supported.
+// storeOf returns the store of a supported resource.
 func storeOf(t *testing.T, a adapter.Adapter, r adapter.Resource) adapter.Store {
 	t.Helper()
 	store, err := a.Store(r)
@@ -52,8 +52,8 @@ func records(t *testing.T, a adapter.Adapter, r adapter.Resource) []adapter.Reco
 	return result.Records
 }
 
-// within lists the products that p leaves, as a store view has them, and checks
-// that Get agrees.
+// listWithin lists the products that p selects at a store view, and checks that Get
+// agrees.
 func (s *suite) listWithin(t *testing.T, storeID int64, p adapter.ProductParams) []adapter.Record {
 	t.Helper()
 	result, err := s.store.List(t.Context(), &adapter.ListParams{StoreID: storeID, Products: p})
@@ -70,9 +70,9 @@ func (s *suite) listWithin(t *testing.T, storeID int64, p adapter.ProductParams)
 		at := slices.Index(keys, s.key(r))
 		switch {
 		case at < 0 && adapter.KindOf(err) != adapter.NotFound:
-			t.Errorf("%+v: Get %d: %v, and not listed", p, s.key(r), err)
+			t.Errorf("%+v: Get %d: %v, but not listed", p, s.key(r), err)
 		case at >= 0 && err != nil:
-			t.Errorf("%+v: Get %d: %v, and listed", p, s.key(r), err)
+			t.Errorf("%+v: Get %d: %v, but listed", p, s.key(r), err)
 		case at >= 0 && !sameRecord(got, result.Records[at]):
 			t.Errorf("%+v: Get %d:\n\t%s\nlisted:\n\t%s", p, s.key(r), formatRecord(got), formatRecord(result.Records[at]))
 		}
@@ -87,7 +87,7 @@ func (s *suite) testWebsites(t *testing.T, a adapter.Adapter) {
 		website := int64(keyOf(record))
 		here := s.listWithin(t, 0, adapter.ProductParams{WebsiteID: website})
 		if len(here) == 0 || len(here) == len(all) {
-			t.Errorf("website %d: %d products of %d, so nothing is tested", website, len(here), len(all))
+			t.Errorf("website %d: %d products of %d, so the restriction is not tested", website, len(here), len(all))
 		}
 		sold = append(sold, s.keys(here)...)
 	}
@@ -97,12 +97,12 @@ func (s *suite) testWebsites(t *testing.T, a adapter.Adapter) {
 		t.Errorf("in any website: %v, in one: %v", anywhere, sold)
 	}
 	if none := s.listWithin(t, 0, adapter.ProductParams{WebsiteID: 1 << 40}); len(none) > 0 {
-		t.Errorf("in a website that is none: %v", s.keys(none))
+		t.Errorf("in an unknown website: %v", s.keys(none))
 	}
 }
 
-// testListed holds what shoppers may list at each store view against the
-// conditions that decide it.
+// testListing compares the products that shoppers may list at each store view with the
+// conditions for it.
 func (s *suite) testListing(t *testing.T, a adapter.Adapter) {
 	is := func(attribute string, op adapter.Op, operand string) adapter.Condition {
 		return adapter.Condition{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: []string{operand}}}}
@@ -118,7 +118,7 @@ func (s *suite) testListing(t *testing.T, a adapter.Adapter) {
 		}
 		want := slices.DeleteFunc(enabled, func(r adapter.Record) bool { return !slices.Contains(byDefault, s.key(r)) })
 		if len(want) == 0 {
-			t.Fatalf("store %d lists nothing: the demo store is not there", id)
+			t.Fatalf("store %d lists nothing: the demo store is missing", id)
 		}
 		someLeftOut = someLeftOut || len(want) < len(sold)
 		listed := adapter.ProductParams{WebsiteScope: true, Listed: true}
@@ -141,7 +141,7 @@ func (s *suite) testListing(t *testing.T, a adapter.Adapter) {
 		}
 	}
 	if !someLeftOut {
-		t.Error("every product that is sold is listed, so nothing is tested")
+		t.Error("every product that is sold is listed, so the restriction is not tested")
 	}
 	if none := s.listWithin(t, 0, adapter.ProductParams{Listed: true}); len(none) > 0 {
 		t.Errorf("listed at the default scope: %v", s.keys(none))
@@ -168,46 +168,46 @@ func (s *suite) testCategories(t *testing.T, a adapter.Adapter) {
 		}
 	}
 	if listed == 0 {
-		t.Error("no category has a product: the demo store is not there")
+		t.Error("no category has a product: the demo store is missing")
 	}
 	for _, r := range s.list(t, &adapter.Query{OrderBy: "category_position"}) {
 		if !r.Get("category_position").Empty() {
-			t.Errorf("product %d has a position in no category", s.key(r))
+			t.Errorf("product %d has a position without a category", s.key(r))
 		}
 	}
 }
 
-// compareWithin is compare for a list within bounds.
+// compareRestricted is compare for a list restricted by bounds.
 func (s *suite) compareRestricted(t *testing.T, bounds adapter.ProductParams, full []adapter.Record, q *adapter.Query) {
 	t.Helper()
 	bounded := &suite{schema: s.schema, store: RestrictedStore{Store: s.store, Products: bounds}, sampled: s.sampled}
 	bounded.compare(t, full, q)
 }
 
-// Bounded is a store of products that keeps all lists and reads within bounds
-// and at one store view, so that the suite can run within them.
+// A RestrictedStore is a store of products whose reads are restricted by Products at
+// the store view StoreID, so that the suite can run on what remains.
 type RestrictedStore struct {
 	adapter.Store
 	StoreID  int64
 	Products adapter.ProductParams
 }
 
-// List is that of the store, within the bounds.
+// List lists the products that remain under the restrictions.
 func (b RestrictedStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	bounded := *p
 	bounded.StoreID, bounded.Products = b.StoreID, b.Products
 	return b.Store.List(ctx, &bounded)
 }
 
-// Get is that of the store, within the bounds.
+// Get returns a product if it remains under the restrictions.
 func (b RestrictedStore) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
 	bounded := *p
 	bounded.StoreID, bounded.Products = b.StoreID, b.Products
 	return b.Store.Get(ctx, &bounded)
 }
 
-// Create is that of the store, and Unsupported where a new product, which is in
-// no website and no category, would be out of bounds.
+// Create creates a product. It fails with kind Unsupported if a new product, which has
+// no website and no category, would not be visible.
 func (b RestrictedStore) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	if b.Products.WebsiteID != 0 || b.Products.CategoryID != 0 || b.Products.Listed {
 		return 0, &adapter.Error{Kind: adapter.Unsupported, Op: "create products within bounds"}
@@ -215,9 +215,9 @@ func (b RestrictedStore) Create(ctx context.Context, p *adapter.CreateParams) (a
 	return b.Store.Create(ctx, p)
 }
 
-// Update is that of the store, at the store view, or where its own values are
-// not read in the default scope. It is Unsupported where a change may take a
-// product out of bounds.
+// Update changes a product at the store view, or in the default scope if the
+// restrictions ignore values of store views. It fails with kind Unsupported if a change
+// could hide the product.
 func (b RestrictedStore) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	if b.Products.Listed {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: "update products within bounds"}
@@ -252,14 +252,14 @@ func (s *suite) testPrices(t *testing.T, _ adapter.Adapter) {
 			if !slices.IsSortedFunc(prices.Records(), func(a, b adapter.Record) int {
 				return cmp.Compare(a.Get("value_id").Int(), b.Get("value_id").Int())
 			}) {
-				t.Errorf("product %d: %s is not as first stored", s.key(listed), name)
+				t.Errorf("product %d: %s is not in the order of storage", s.key(listed), name)
 			}
 			found[name] += len(prices.Records())
 		}
 	}
 	for _, name := range with {
 		if found[name] == 0 {
-			t.Errorf("no product has a %s: the demo store is not there", name)
+			t.Errorf("no product has a %s: the demo store is missing", name)
 		}
 	}
 	if _, err := s.store.List(t.Context(), &adapter.ListParams{With: []string{"no_such_attribute"}}); adapter.KindOf(err) != adapter.Unsupported {
@@ -267,7 +267,7 @@ func (s *suite) testPrices(t *testing.T, _ adapter.Adapter) {
 	}
 }
 
-// testStock holds what products show of their stock items against the items.
+// testStock compares the stock flags that products show with the stock items.
 func (s *suite) testStock(t *testing.T, a adapter.Adapter) {
 	of := map[int64]adapter.Record{}
 	for _, item := range records(t, a, adapter.StockItems) {
@@ -299,8 +299,8 @@ func (s *suite) testStock(t *testing.T, a adapter.Adapter) {
 	}
 }
 
-// testOnly reads products of which not all is wanted: what is left out is absent
-// or right, and the rest is there.
+// testOnlyAttributes reads products with selected attributes. The selected ones must be
+// present; the others must be absent or correct.
 func (s *suite) testOnlyAttributes(t *testing.T, _ adapter.Adapter) {
 	full := s.list(t, &adapter.Query{OrderBy: "name"})
 	for _, only := range [][]string{{}, {"sku", "price"}, {"meta_title", "visibility", "special_from_date"}} {
@@ -329,8 +329,8 @@ func (s *suite) testOnlyAttributes(t *testing.T, _ adapter.Adapter) {
 	}
 }
 
-// testStoreViews compares what a store view shows with the default scope: only
-// attributes that reach so far may differ.
+// testStoreViews compares the values at a store view with those of the default scope.
+// Only attributes of a narrower scope may differ.
 func (s *suite) testStoreViews(t *testing.T, a adapter.Adapter) {
 	defaults := s.listWithin(t, 0, adapter.ProductParams{})
 	for _, view := range records(t, a, adapter.Stores) {

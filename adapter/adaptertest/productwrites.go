@@ -7,9 +7,9 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A product of the demo store: one website with two store views sells it, it has
-// no images, and no values of a store view. A third store view is of a website
-// that does not sell it.
+// aProduct is a product of the demo store without images and without values of store
+// views. One website sells it, with the store views aView and sisterView. otherView belongs
+// to a website that does not sell it.
 const (
 	aProduct   = 3
 	aView      = 2
@@ -17,7 +17,7 @@ const (
 	otherView  = 3
 )
 
-// testProductWrites checks what only writes of products and their images mean:
+// testProductWrites checks what is special about writes of products and their images:
 // scopes, prices, stock items, SKUs, levels and assignments.
 func testProductWrites(t *testing.T, h Harness, a adapter.Adapter, schemas *adapter.Schemas) {
 	creates := func(r adapter.Resource) bool {
@@ -34,20 +34,20 @@ func testProductWrites(t *testing.T, h Harness, a adapter.Adapter, schemas *adap
 		{"scopes", true, (*productSuite).testScopes},
 		{"prices", true, (*productSuite).testPriceLists},
 		{"stock item", true, (*productSuite).testStockItem},
-		{"stock writers", true, (*productSuite).testConcurrentStockWrites},
+		{"concurrent stock writes", true, (*productSuite).testConcurrentStockWrites},
 		{"SKU", true, (*productSuite).testSKU},
-		{"refused", true, (*productSuite).testInvalidProducts},
+		{"invalid products", true, (*productSuite).testInvalidProducts},
 		{"delete", true, (*productSuite).testDelete},
-		{"many writers", true, (*productSuite).testConcurrentWrites},
+		{"concurrent writes", true, (*productSuite).testConcurrentWrites},
 		{"images at levels", posts, (*productSuite).testImageLevels},
-		{"images frozen", posts, (*productSuite).testFreeze},
+		{"image values frozen", posts, (*productSuite).testFreeze},
 		{"images deleted", posts, (*productSuite).testImageDelete},
 		{"image names", posts, (*productSuite).testImageNames},
-		{"images refused", posts, (*productSuite).testInvalidImages},
+		{"invalid images", posts, (*productSuite).testInvalidImages},
 		{"assignments", assigns && posts, (*productSuite).testAssignments},
 		{"copies", assigns && posts, (*productSuite).testCopies},
-		{"assignments refused", assigns, (*productSuite).testInvalidAssignments},
-		{"many assigners", assigns, (*productSuite).testConcurrentAssignments},
+		{"invalid assignments", assigns, (*productSuite).testInvalidAssignments},
+		{"concurrent assignments", assigns, (*productSuite).testConcurrentAssignments},
 	} {
 		if !c.applies {
 			continue
@@ -62,14 +62,14 @@ func testProductWrites(t *testing.T, h Harness, a adapter.Adapter, schemas *adap
 	}
 }
 
-// shelf are the stores of products and of what belongs to them.
+// A productSuite tests the stores of products and of the records that belong to them.
 type productSuite struct {
 	schemas                 *adapter.Schemas
 	products, images, stock adapter.Store
 	websites, categories    adapter.Store
 }
 
-// given are values by attribute, as strings and ints; nil is null.
+// attrs are values by attribute, as strings and ints; nil is null.
 type attrs map[string]any
 
 func (g attrs) record(schema *adapter.Schema) adapter.Record {
@@ -98,7 +98,7 @@ func (g attrs) record(schema *adapter.Schema) adapter.Record {
 	return r
 }
 
-// newProduct returns what a product needs, and more.
+// newProduct returns the required attributes of a product, and some more.
 func newProduct(sku string, more attrs) attrs {
 	g := attrs{"attribute_set_id": 4, "type_id": "simple", "sku": sku, "name": "N", "price": "1.0000", "status": 1, "visibility": 4, "tax_class_id": 2}
 	for name, v := range more {
@@ -125,7 +125,7 @@ func (s *productSuite) getProduct(t *testing.T, key adapter.Key, level int64, wi
 	return r
 }
 
-// update changes a product at a level.
+// updateProduct changes a product at a level.
 func (s *productSuite) updateProduct(t *testing.T, key adapter.Key, level int64, change attrs) error {
 	t.Helper()
 	return updateRecord(t, s.products, key, level, change)
@@ -138,7 +138,7 @@ func updateRecord(t *testing.T, store adapter.Store, key adapter.Key, level int6
 	}})
 }
 
-// change is update, which has to succeed.
+// mustUpdate is updateProduct for a change that must succeed.
 func (s *productSuite) mustUpdate(t *testing.T, key adapter.Key, level int64, change attrs) {
 	t.Helper()
 	if err := s.updateProduct(t, key, level, change); err != nil {
@@ -146,7 +146,7 @@ func (s *productSuite) mustUpdate(t *testing.T, key adapter.Key, level int64, ch
 	}
 }
 
-// want compares values of a product at a level.
+// wantValues compares values of a product at a level.
 func (s *productSuite) wantValues(t *testing.T, key adapter.Key, level int64, want attrs) {
 	t.Helper()
 	got, wanted := s.getProduct(t, key, level), want.record(s.schemas.Of(adapter.Products))
@@ -157,7 +157,7 @@ func (s *productSuite) wantValues(t *testing.T, key adapter.Key, level int64, wa
 	}
 }
 
-// refused fails unless err is of a kind and names the attribute.
+// wantError fails unless err is of a kind and names the attribute.
 func wantError(t *testing.T, what string, err error, kind adapter.ErrorKind, field string) {
 	t.Helper()
 	var e *adapter.Error
@@ -211,11 +211,11 @@ func (s *productSuite) testCreate(t *testing.T) {
 		t.Errorf("stock item: %s, %v", formatRecord(kept), err)
 	}
 	if none := s.getProduct(t, first, 0, "stock_item").Get("stock_item"); len(none.Records()) != 0 {
-		t.Errorf("a stock item nobody gave: %s", formatValue(none))
+		t.Errorf("unexpected stock item: %s", formatValue(none))
 	}
 }
 
-// keyIn returns the key of a record.
+// keyOf returns the key of a record.
 func keyOf(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
 
 func (s *productSuite) testScopes(t *testing.T) {
@@ -227,11 +227,11 @@ func (s *productSuite) testScopes(t *testing.T) {
 	s.wantValues(t, key, sisterView, attrs{"name": before.Get("name"), "status": 2, "meta_title": adapter.Value{}, "visibility": 4, "special_to_date": "2030-01-01 00:00:00"})
 	s.wantValues(t, key, otherView, attrs{"name": before.Get("name"), "status": 1, "special_to_date": adapter.Value{}})
 
-	// What a view does not have of its own follows the default scope.
+	// Attributes without a value of the view follow the default scope.
 	s.mustUpdate(t, key, 0, attrs{"name": "Lamp", "description": "D", "meta_keyword": nil})
 	s.wantValues(t, key, aView, attrs{"name": "Lampe", "description": "D", "meta_keyword": nil})
 	s.wantValues(t, key, sisterView, attrs{"name": "Lamp"})
-	// A value like the default one is the view's own all the same.
+	// A value equal to the default one is still a value of the view.
 	s.mustUpdate(t, key, sisterView, attrs{"description": "D"})
 	s.mustUpdate(t, key, 0, attrs{"description": "E"})
 	s.wantValues(t, key, sisterView, attrs{"description": "D"})
@@ -290,16 +290,16 @@ func (s *productSuite) testInvalidProducts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, more := range map[string]attrs{
-		"a key":            {"entity_id": 77},
-		"a time":           {"created_at": "2012-01-01 00:00:00"},
-		"a computed value": {"image_file": "a/b/c.png"},
-		"no type":          {"type_id": nil},
-		"no SKU":           {"sku": nil},
-		"no number":        {"price": "x"},
-		"a bad price":      {"group_price": []attrs{{"cust_group": 1}}},
-		"a bad stock item": {"stock_item": []attrs{{"qty": "1.0000"}}},
-		"two stock items":  {"stock_item": []attrs{{}, {}}},
-		"another's item":   {"stock_item": []attrs{{"product_id": 1}}},
+		"a key":                   {"entity_id": 77},
+		"a time":                  {"created_at": "2012-01-01 00:00:00"},
+		"a computed value":        {"image_file": "a/b/c.png"},
+		"no type":                 {"type_id": nil},
+		"no SKU":                  {"sku": nil},
+		"not a number":            {"price": "x"},
+		"a bad price":             {"group_price": []attrs{{"cust_group": 1}}},
+		"a bad stock item":        {"stock_item": []attrs{{"qty": "1.0000"}}},
+		"two stock items":         {"stock_item": []attrs{{}, {}}},
+		"item of another product": {"stock_item": []attrs{{"product_id": 1}}},
 	} {
 		_, err := s.products.Create(t.Context(), &adapter.CreateParams{Record: newProduct("r-"+name, more).record(schema)})
 		if adapter.KindOf(err) != adapter.Invalid || err == nil {
@@ -313,7 +313,7 @@ func (s *productSuite) testInvalidProducts(t *testing.T) {
 }
 
 func (s *productSuite) testDelete(t *testing.T) {
-	const key = 2 // with prices, a stock item, websites, categories and lines of orders
+	const key = 2 // has prices, a stock item, websites, categories and order items
 	item := s.getProduct(t, key, 0, "stock_item").Get("stock_item").Records()[0]
 	sku := s.getProduct(t, key, 0).Get("sku").Text()
 	last := s.createProduct(t, "last", nil)

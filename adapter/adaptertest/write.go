@@ -10,24 +10,24 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// testWrites runs each test of writing that applies on an adapter of its own.
-func testWrites(t *testing.T, h Harness, schema *adapter.Schema, taken supportedWrites) {
+// testWrites runs the applicable tests of writes, each on an adapter of its own.
+func testWrites(t *testing.T, h Harness, schema *adapter.Schema, supported supportedWrites) {
 	for _, c := range []struct {
 		name    string
 		applies bool
 		test    func(*suite, *testing.T)
 	}{
-		{"partial", taken.updates, (*suite).testPartialUpdate},
-		{"nothing to change", taken.updates, (*suite).testEmptyUpdate},
-		{"error of Change", taken.updates, (*suite).testChangeError},
-		{"values of another kind", taken.updates, (*suite).testWrongKind},
-		{"read-only", taken.updates, (*suite).testReadOnly},
+		{"partial", supported.updates, (*suite).testPartialUpdate},
+		{"nothing to change", supported.updates, (*suite).testEmptyUpdate},
+		{"error of Change", supported.updates, (*suite).testChangeError},
+		{"values of another kind", supported.updates, (*suite).testWrongKind},
+		{"read-only", supported.updates, (*suite).testReadOnly},
 		{"unknown key", true, (*suite).testUnknownKey},
-		{"lost updates", taken.updates && writableDecimal(schema) >= 0, (*suite).testLostUpdates},
+		{"lost updates", supported.updates && writableDecimal(schema) >= 0, (*suite).testLostUpdates},
 		{"checks", true, (*suite).testChecks},
-		{"create and delete", taken.creates, (*suite).testCreateDelete},
-		{"refused creation", taken.creates, (*suite).testInvalidCreate},
-		{"the same at once", taken.creates, (*suite).testConcurrentCreates},
+		{"create and delete", supported.creates, (*suite).testCreateDelete},
+		{"invalid create", supported.creates, (*suite).testInvalidCreate},
+		{"concurrent creates", supported.creates, (*suite).testConcurrentCreates},
 		{"owner", schema.Owner != "", (*suite).testOwner},
 	} {
 		if !c.applies {
@@ -43,11 +43,10 @@ func testWrites(t *testing.T, h Harness, schema *adapter.Schema, taken supported
 	}
 }
 
-// writes says which kinds of writes a store takes, and does not refuse as
-// unsupported.
+// supportedWrites says which kinds of writes a store supports.
 type supportedWrites struct{ creates, updates, deletes bool }
 
-// writes asks the store which kinds of writes it takes. It writes nothing.
+// supportedWrites asks the store which kinds of writes it supports. It changes nothing.
 func (s *suite) supportedWrites(t *testing.T) supportedWrites {
 	_, create := s.store.Create(t.Context(), &adapter.CreateParams{Record: adapter.NewRecord(s.schema), Check: func() error { return errCallback }})
 	update := s.store.Update(t.Context(), &adapter.UpdateParams{Key: unknownKey, Change: func(adapter.Record) (adapter.Record, error) {
@@ -58,10 +57,10 @@ func (s *suite) supportedWrites(t *testing.T) supportedWrites {
 	return supportedWrites{creates: takes(create), updates: takes(update), deletes: takes(remove)}
 }
 
-// unknownKey is no record's.
+// unknownKey is the key of no record.
 const unknownKey = 1 << 40
 
-// first returns the first record.
+// firstRecord returns the first record and its key.
 func (s *suite) firstRecord(t *testing.T) (adapter.Key, adapter.Record) {
 	t.Helper()
 	key := s.key(s.list(t, &adapter.Query{Limit: 1})[0])
@@ -77,7 +76,7 @@ func (s *suite) get(t *testing.T, key adapter.Key) adapter.Record {
 	return r
 }
 
-// set changes one attribute.
+// set changes one attribute of a record.
 func (s *suite) set(t *testing.T, key adapter.Key, name string, v adapter.Value) error {
 	t.Helper()
 	return s.store.Update(t.Context(), &adapter.UpdateParams{Key: key, Change: func(adapter.Record) (adapter.Record, error) {
@@ -87,8 +86,8 @@ func (s *suite) set(t *testing.T, key adapter.Key, name string, v adapter.Value)
 	}})
 }
 
-// other returns a value of the attribute's kind that is not v; ok is false for
-// kinds the suite has none for.
+// otherValue returns a value of the attribute's kind that differs from v. ok is false
+// for kinds that the suite has no values of.
 func otherValue(a adapter.Attribute, v adapter.Value) (w adapter.Value, ok bool) {
 	switch a.Kind {
 	case adapter.KindDecimal:
@@ -127,7 +126,7 @@ func (s *suite) testPartialUpdate(t *testing.T) {
 			case j == i:
 				want = v
 			case b.ReadOnly && b.Name != s.schema.Key:
-				continue // the store may have to say something to the change
+				continue // the store may update it
 			}
 			if formatValue(after.Values[j]) != formatValue(want) {
 				t.Errorf("after %s: %s is %s, want %s", a.Name, b.Name, formatValue(after.Values[j]), formatValue(want))
@@ -175,14 +174,14 @@ func (s *suite) testChangeError(t *testing.T) {
 		}
 		return current, errCallback
 	}})
-	if err != errCallback { //nolint:errorlint // unchanged is what is asked for
+	if err != errCallback { //nolint:errorlint // must be unwrapped
 		t.Errorf("error %v, want Change's own", err)
 	}
 	if !sameRecord(seen, before) {
 		t.Errorf("Change saw:\n\t%s\nGet:\n\t%s", formatRecord(seen), formatRecord(before))
 	}
 	if after := s.get(t, key); formatRecord(after) != formatRecord(before) {
-		t.Errorf("changed all the same:\n\t%s", formatRecord(after))
+		t.Errorf("changed despite the error:\n\t%s", formatRecord(after))
 	}
 }
 
@@ -210,7 +209,7 @@ func (s *suite) testWrongKind(t *testing.T) {
 		}
 	}
 	if after := s.get(t, key); formatRecord(after) != formatRecord(before) {
-		t.Errorf("changed all the same:\n\t%s", formatRecord(after))
+		t.Errorf("changed despite the error:\n\t%s", formatRecord(after))
 	}
 }
 
@@ -226,7 +225,7 @@ func (s *suite) testReadOnly(t *testing.T) {
 		}
 	}
 	if after := s.get(t, key); formatRecord(after) != formatRecord(before) {
-		t.Errorf("changed all the same:\n\t%s", formatRecord(after))
+		t.Errorf("changed despite the error:\n\t%s", formatRecord(after))
 	}
 }
 
@@ -246,13 +245,12 @@ func (s *suite) testUnknownKey(t *testing.T) {
 	}
 }
 
-// counter returns the index of a decimal that may be written, and -1 where there
-// is none.
+// writableDecimal returns the index of a decimal that clients can write, or -1.
 func writableDecimal(schema *adapter.Schema) int {
 	return slices.IndexFunc(schema.Attributes, func(a adapter.Attribute) bool { return a.Kind == adapter.KindDecimal && !a.ReadOnly })
 }
 
-// testLostUpdates adds 1 to a decimal from many goroutines at once.
+// testLostUpdates increments a decimal from many goroutines.
 func (s *suite) testLostUpdates(t *testing.T) {
 	const writers = 50
 	at := writableDecimal(s.schema)
@@ -276,17 +274,17 @@ func (s *suite) testLostUpdates(t *testing.T) {
 	}
 	all.Wait()
 	if got, want := s.get(t, key).Get(name).Text(), addToDecimal(before.Values[at].Text(), writers); got != want {
-		t.Errorf("%s is %s after %d times 1 more, want %s", name, got, writers, want)
+		t.Errorf("%s is %s after %d increments, want %s", name, got, writers, want)
 	}
 }
 
-// plus adds to a decimal.
+// addToDecimal adds n to a decimal.
 func addToDecimal(decimal string, n int64) string {
 	r, _ := new(big.Rat).SetString(decimal)
 	return r.Add(r, big.NewRat(n, 1)).FloatString(4)
 }
 
-// testChecks lets the checks of Create and Delete fail.
+// testChecks runs Create and Delete with checks that fail.
 func (s *suite) testChecks(t *testing.T) {
 	key, before := s.firstRecord(t)
 	total := s.count(t, &adapter.Query{})
