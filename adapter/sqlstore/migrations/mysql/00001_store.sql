@@ -1,20 +1,20 @@
 -- +goose Up
 
--- One table for each resource, columns named as the attributes of its schema.
--- These are the tables of the SQLite migration, with the types of MySQL and
--- MariaDB; what the columns mean is said there.
+-- One table for each resource, with columns named as the attributes of its schema.
+-- These are the tables of the SQLite migration, which documents the columns, with the
+-- types of MySQL and MariaDB.
 --
 -- Times are DATETIME in UTC. <name>_folded is compared byte by byte, so it holds
--- bytes: with every collation that both servers have, "a" would be above "a" and a
--- line feed. The same holds for what callers send of keys, tokens and nonces.
--- Texts have the lengths the contract leaves them, in characters; a folded text
--- takes up to four bytes for each.
+-- bytes: every collation that both servers have would sort "a" above "a" and a line
+-- feed. The same applies to the keys, tokens and nonces of clients. Texts have the
+-- lengths of the contract, in characters; a folded text takes up to four bytes for
+-- each.
 --
--- Keys are AUTO_INCREMENT of InnoDB, which keeps its counters over restarts
+-- Keys are AUTO_INCREMENT of InnoDB, which preserves its counters over restarts
 -- (MariaDB 10.2.4, MySQL 8.0): the id of a deleted record is never used again.
 --
--- The server ends a transaction at every CREATE TABLE: if this fails half-way,
--- begin again with an empty database.
+-- The server commits the transaction at every CREATE TABLE. If this migration fails
+-- half-way, start again with an empty database.
 
 CREATE TABLE website (
     website_id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,

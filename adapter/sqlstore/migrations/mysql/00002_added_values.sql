@@ -1,9 +1,8 @@
 -- +goose Up
 
--- These are the tables of the SQLite migration, with the types of MySQL and
--- MariaDB; what they hold is said there. The server ends a transaction at every
--- CREATE TABLE: what is there is left alone, so that a migration that failed
--- half-way can run again.
+-- The tables of the SQLite migration, which documents them, with the types of MySQL
+-- and MariaDB. The server commits the transaction at every CREATE TABLE, so existing
+-- tables are left alone and a migration that failed half-way can run again.
 CREATE TABLE IF NOT EXISTS customer_value (
     customer_id BIGINT NOT NULL,
     attribute VARCHAR(255) NOT NULL,

@@ -1,8 +1,8 @@
 -- +goose Up
 
--- The table of the SQLite migration, where it is said what it means. Ids of the
--- backend are bytes: the collations of both servers leave blanks at the end out of
--- account. One of 255 characters takes up to four bytes for each.
+-- The table of the SQLite migration, which documents it. Ids of the backend are bytes,
+-- as the collations of both servers ignore trailing blanks. An id of 255 characters
+-- takes up to four bytes for each.
 CREATE TABLE backend_record (
     resource VARCHAR(64) NOT NULL,
     legacy_id BIGINT NOT NULL,

@@ -1,7 +1,7 @@
 -- +goose Up
 
--- What they mean is said in the SQLite migration. The new table is first: it may be
--- there already when a migration that failed half-way runs again.
+-- The SQLite migration documents these changes. The new table comes first: it may
+-- exist already when a migration that failed half-way runs again.
 CREATE TABLE IF NOT EXISTS api_key (
     key_id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
     name VARCHAR(255) NOT NULL,

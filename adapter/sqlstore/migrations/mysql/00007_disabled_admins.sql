@@ -1,6 +1,6 @@
 -- +goose Up
 
--- What they mean is said in the SQLite migration. MySQL takes no CHECK of a column that
+-- The SQLite migration documents these changes. MySQL allows no CHECK on a column that
 -- a foreign key may change.
 ALTER TABLE admin ADD COLUMN disabled BIGINT;
 ALTER TABLE oauth_token ADD KEY oauth_token_admin_id (admin_id);

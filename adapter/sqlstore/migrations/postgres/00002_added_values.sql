@@ -1,8 +1,7 @@
 -- +goose Up
 
--- These are the tables of the SQLite migration, with the types of PostgreSQL;
--- what they hold is said there. Indexes are without the value, which may be longer
--- than an index takes.
+-- The tables of the SQLite migration, which documents them, with the types of
+-- PostgreSQL. Indexes do not include the value, which may be too long for one.
 CREATE TABLE customer_value (
     customer_id BIGINT NOT NULL REFERENCES customer(entity_id) ON DELETE CASCADE,
     attribute TEXT NOT NULL,

@@ -1,10 +1,9 @@
 -- +goose Up
 
--- Which products shoppers may list at which store view: those its website sells
--- that are enabled, both by default and in the website, and visible on their own
--- by default. It holds nothing that the other tables do not, and is kept with
--- them, so that a page of the list is found, and the list counted, without a look
--- at every product before it.
+-- The products that shoppers may list at each store view: those that the website
+-- sells, that are enabled, by default and in the website, and that are visible
+-- individually by default. The table is derived from others and updated with them, so
+-- that a list can be paged and counted without reading every product before the page.
 CREATE TABLE product_listing (
     store_id BIGINT NOT NULL REFERENCES store(store_id) ON DELETE CASCADE,
     product_id BIGINT NOT NULL REFERENCES product(entity_id) ON DELETE CASCADE,

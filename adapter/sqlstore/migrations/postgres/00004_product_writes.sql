@@ -1,6 +1,6 @@
 -- +goose Up
 
--- The tables of the SQLite migration, where it is said what they mean.
+-- The tables of the SQLite migration, which documents them.
 
 CREATE TABLE media_file (
     file TEXT COLLATE "C" PRIMARY KEY,

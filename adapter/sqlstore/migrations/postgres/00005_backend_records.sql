@@ -1,6 +1,6 @@
 -- +goose Up
 
--- The table of the SQLite migration, where it is said what it means.
+-- The table of the SQLite migration, which documents it.
 CREATE TABLE backend_record (
     resource TEXT COLLATE "C" NOT NULL,
     legacy_id BIGINT NOT NULL,

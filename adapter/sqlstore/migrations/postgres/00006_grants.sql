@@ -1,6 +1,6 @@
 -- +goose Up
 
--- What they mean is said in the SQLite migration.
+-- The SQLite migration documents these changes.
 ALTER TABLE oauth_consumer ADD COLUMN callback TEXT;
 ALTER TABLE oauth_consumer ADD COLUMN rejected_callback TEXT;
 ALTER TABLE oauth_token ADD COLUMN callback TEXT;

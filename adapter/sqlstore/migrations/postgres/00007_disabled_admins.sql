@@ -1,6 +1,6 @@
 -- +goose Up
 
--- What they mean is said in the SQLite migration.
+-- The SQLite migration documents these changes.
 ALTER TABLE admin ADD COLUMN disabled BIGINT;
 
 ALTER TABLE api_key ADD COLUMN kind TEXT, ADD COLUMN admin_id BIGINT;

@@ -1,14 +1,14 @@
 -- +goose Up
 
--- One table for each resource, columns named as the attributes of its schema.
+-- One table for each resource, with columns named as the attributes of its schema.
 --
--- Decimals are DECIMAL(12,4), of numeric affinity: SQLite keeps them as integers
--- or doubles, which hold twelve digits exactly. Times are TEXT
--- 'YYYY-MM-DD HH:MM:SS' in UTC: they sort as they should, and a column declared
--- DATETIME would come back as another type from the driver.
+-- Decimals are DECIMAL(12,4), of numeric affinity: SQLite stores them as integers or
+-- doubles, which hold twelve digits exactly. Times are TEXT 'YYYY-MM-DD HH:MM:SS' in
+-- UTC, which sorts correctly; the driver would return a column declared DATETIME as
+-- another type.
 --
--- <name>_folded holds the folded form of the text <name>, by which every engine
--- compares and sorts alike; folded columns are written with their texts.
+-- <name>_folded holds the folded form of the text <name>, by which all engines compare
+-- and sort alike. It is written together with the text.
 --
 -- Keys are AUTOINCREMENT, so that the id of a deleted record is never used again.
 
@@ -38,7 +38,7 @@ CREATE TABLE customer_group (
     tax_class_id INTEGER NOT NULL
 );
 
--- parent_id may be 1, the root of the tree, which is no record.
+-- parent_id may be 1, the root of the tree, which has no record.
 CREATE TABLE category (
     category_id INTEGER PRIMARY KEY AUTOINCREMENT,
     parent_id INTEGER NOT NULL,
@@ -87,8 +87,8 @@ CREATE TABLE admin (
     UNIQUE (username_folded)
 );
 
--- nulls: as in product. website_id may be 0, which is no website; group_id and
--- store_id likewise refer to what may be 0.
+-- nulls: as in product. website_id, group_id and store_id may be 0, which has no
+-- record.
 CREATE TABLE customer (
     entity_id INTEGER PRIMARY KEY AUTOINCREMENT,
     website_id INTEGER NOT NULL,
@@ -130,7 +130,7 @@ CREATE INDEX customer_firstname_folded ON customer (firstname_folded);
 CREATE INDEX customer_created_at ON customer (created_at);
 CREATE INDEX customer_group_id ON customer (group_id);
 
--- nulls: as in product. street holds the lines joined by line feeds.
+-- nulls: as in product. street holds the lines, joined by line feeds.
 CREATE TABLE customer_address (
     entity_id INTEGER PRIMARY KEY AUTOINCREMENT,
     customer_id INTEGER NOT NULL REFERENCES customer(entity_id) ON DELETE CASCADE,
@@ -170,13 +170,13 @@ CREATE TABLE customer_address (
 );
 CREATE INDEX customer_address_customer_id ON customer_address (customer_id);
 
--- Products hold the values of the default scope; those of store views are rows of
--- product_value. nulls lists the attributes stored as "nothing", each between
--- commas (",meta_title,custom_design,"): a column that is NULL and not listed was
--- never stored, which readers can tell apart.
--- sku_folded is not unique: the rule compares the new SKU without blanks around
--- it with the others as they are stored, which no index can; the store checks it
--- inside the writing transaction.
+-- Products hold the values of the default scope; values of store views are rows of
+-- product_value. nulls lists the attributes that are stored as null, each between
+-- commas (",meta_title,custom_design,"). A column that is NULL but not listed was
+-- never stored, which clients can distinguish.
+-- sku_folded is not unique: a new SKU, without blanks around it, must differ from the
+-- others as they are stored, which no index can check. The store checks it within the
+-- transaction.
 CREATE TABLE product (
     entity_id INTEGER PRIMARY KEY AUTOINCREMENT,
     attribute_set_id INTEGER NOT NULL,
@@ -241,8 +241,9 @@ CREATE INDEX product_updated_at ON product (updated_at);
 CREATE INDEX product_price ON product (price);
 CREATE INDEX product_status ON product (status);
 
--- Values of store views. A website's value is stored for each of its store views.
--- No row: the default scope shows through; value NULL: stored as "nothing".
+-- Values of store views. A value of website scope is stored for each of its store
+-- views. Without a row the store view shows the default scope; value NULL is a stored
+-- null.
 CREATE TABLE product_value (
     product_id INTEGER NOT NULL REFERENCES product(entity_id) ON DELETE CASCADE,
     store_id INTEGER NOT NULL REFERENCES store(store_id) ON DELETE CASCADE,
@@ -289,8 +290,8 @@ CREATE TABLE product_category (
 );
 CREATE INDEX product_category_category_id ON product_category (category_id);
 
--- The gallery. Values by level (0: the default scope) are in product_image_value,
--- which image a type points to in product_image_pointer.
+-- The gallery. product_image_value holds the values by level (0 is the default scope),
+-- product_image_pointer the image to which each type points.
 CREATE TABLE product_image (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     product_id INTEGER NOT NULL REFERENCES product(entity_id) ON DELETE CASCADE,
@@ -308,8 +309,8 @@ CREATE TABLE product_image_value (
     PRIMARY KEY (image_id, store_id)
 );
 
--- type is image, small_image or thumbnail. No row: level 0 shows through;
--- image_id NULL: none, which hides level 0.
+-- type is image, small_image or thumbnail. Without a row the level shows level 0;
+-- image_id NULL points to no image and hides level 0.
 CREATE TABLE product_image_pointer (
     product_id INTEGER NOT NULL REFERENCES product(entity_id) ON DELETE CASCADE,
     store_id INTEGER NOT NULL,
@@ -347,7 +348,7 @@ CREATE TABLE stock_item (
     is_decimal_divided INTEGER NOT NULL
 );
 
--- Orders stay when their customer goes.
+-- Orders remain when their customer is deleted.
 CREATE TABLE sales_order (
     entity_id INTEGER PRIMARY KEY AUTOINCREMENT,
     increment_id TEXT,
@@ -417,7 +418,8 @@ CREATE INDEX sales_order_increment_id_folded ON sales_order (increment_id_folded
 CREATE INDEX sales_order_status_folded ON sales_order (status_folded);
 CREATE INDEX sales_order_created_at ON sales_order (created_at);
 
--- Lines stay when their product goes, so product_id refers to nothing.
+-- Order items remain when their product is deleted, so product_id is not a foreign
+-- key.
 CREATE TABLE order_item (
     item_id INTEGER PRIMARY KEY AUTOINCREMENT,
     order_id INTEGER NOT NULL REFERENCES sales_order(entity_id) ON DELETE CASCADE,
@@ -499,9 +501,9 @@ CREATE TABLE order_comment (
 );
 CREATE INDEX order_comment_parent_id ON order_comment (parent_id);
 
--- Keys and tokens are found without regard to letter case, so the lower-case
--- form is what must be unique. Secrets are sealed under the configured key
--- ("v1:…") or plain when there is none.
+-- Keys and tokens are found regardless of letter case, so their lower-case form must
+-- be unique. Secrets are encrypted under the configured key ("v1:…"), or plain without
+-- one.
 CREATE TABLE oauth_consumer (
     consumer_id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL,
@@ -511,8 +513,7 @@ CREATE TABLE oauth_consumer (
     created_at TEXT NOT NULL
 );
 
--- An administrator may be one of the backend and no record here, so admin_id
--- refers to nothing.
+-- admin_id is not a foreign key, as an administrator may exist in the backend only.
 CREATE TABLE oauth_token (
     token_id INTEGER PRIMARY KEY AUTOINCREMENT,
     consumer_id INTEGER NOT NULL REFERENCES oauth_consumer(consumer_id) ON DELETE CASCADE,
@@ -529,8 +530,8 @@ CREATE TABLE oauth_token (
 CREATE INDEX oauth_token_consumer_id ON oauth_token (consumer_id);
 CREATE INDEX oauth_token_customer_id ON oauth_token (customer_id);
 
--- nonce_id counts up with the time of receipt, so that the oldest are found by it.
--- timestamp is the caller's, received_at the service's, both in Unix seconds.
+-- nonce_id increases with the time of receipt, so that it finds the oldest nonces.
+-- timestamp is the client's time, received_at the server's, both in Unix seconds.
 CREATE TABLE oauth_nonce (
     nonce_id INTEGER PRIMARY KEY AUTOINCREMENT,
     nonce TEXT NOT NULL UNIQUE,

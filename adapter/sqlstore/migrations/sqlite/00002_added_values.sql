@@ -1,10 +1,10 @@
 -- +goose Up
 
--- The values of attributes that a store adds by its configuration: of customers,
--- of addresses, and of products in the default scope; those of store views are
--- rows of product_value. No row: never stored; value NULL: stored as "nothing".
--- Every value is its text: digits, a decimal with four places, a UTC time.
--- value_folded is the folded form of a text, and NULL for other kinds.
+-- Values of the attributes that the configuration adds to customers, to addresses, and
+-- to products in the default scope; those of store views are rows of product_value.
+-- Without a row the value was never stored; value NULL is a stored null. Values are
+-- texts: digits, a decimal with four decimal places, or a UTC time. value_folded is
+-- the folded form of a text, and NULL for other kinds.
 CREATE TABLE customer_value (
     customer_id INTEGER NOT NULL REFERENCES customer(entity_id) ON DELETE CASCADE,
     attribute TEXT NOT NULL,

@@ -1,8 +1,8 @@
 -- +goose Up
 
--- The names of media files, those of deleted images too: a name is never given
--- twice. Only what stands here is served. A name that ends in a number, as
--- f/r/front_2.png, is the second of the series f/r/front.png.
+-- The names of media files, including those of deleted images, as a name is never used
+-- twice. Only listed files are served. A name that ends in a number, such as
+-- f/r/front_2.png, belongs to the series of f/r/front.png.
 CREATE TABLE media_file (
     file TEXT PRIMARY KEY,
     media_type TEXT NOT NULL,
@@ -11,8 +11,8 @@ CREATE TABLE media_file (
 );
 CREATE INDEX media_file_series ON media_file (series, number);
 
--- A row to lock for each thing that transactions can only decide in turn. SQLite
--- has no use for it: there a transaction that writes is alone.
+-- Rows to lock, one for each decision that transactions must make one after the other.
+-- SQLite does not need them, as it runs one writing transaction at a time.
 CREATE TABLE write_lock (
     name TEXT PRIMARY KEY
 );

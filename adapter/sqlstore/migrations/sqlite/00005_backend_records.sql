@@ -1,14 +1,14 @@
 -- +goose Up
 
--- The ledger: which record of a backend over HTTP each legacy id belongs to. It
--- refers to no table, as the entry of a record that is being removed outlives it.
--- backend_id: NULL while it is not known. It is compared byte by byte.
--- root, owner_id: the resource and key of the record whose part it is; NULL for one
--- that stands for itself.
--- tag, base: of the backend's document when both sides agreed last; base NULL: not
--- known.
--- note: a write that is not known to be done; NULL for none.
--- changed_at: when the entry was stored last, in microseconds of Unix time.
+-- The ID map: which record of a backend over HTTP belongs to which legacy id. It has
+-- no foreign keys, as the entry of a record that is being removed outlives it.
+-- backend_id: NULL while unknown. It is compared byte by byte.
+-- root, owner_id: the resource and key of the record that this is a part of; NULL for
+-- a record that is not a part.
+-- tag, base: tag and content of the backend's document when it last agreed with the
+-- local replica; base is NULL if unknown.
+-- note: the write intent, a write that may not be finished; NULL for none.
+-- changed_at: when the entry was last stored, in microseconds of Unix time.
 CREATE TABLE backend_record (
     resource TEXT NOT NULL,
     legacy_id INTEGER NOT NULL,

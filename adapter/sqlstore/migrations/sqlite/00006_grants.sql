@@ -1,14 +1,14 @@
 -- +goose Up
 
--- Where the user goes who has consented, or not: the registered URLs of a client
--- program, and the one that its request token was asked for with, or oob.
+-- Where a user is sent after granting or refusing access: the registered URLs of a
+-- consumer, and the URL for which its request token was requested, or oob.
 ALTER TABLE oauth_consumer ADD COLUMN callback TEXT;
 ALTER TABLE oauth_consumer ADD COLUMN rejected_callback TEXT;
 ALTER TABLE oauth_token ADD COLUMN callback TEXT;
 CREATE INDEX oauth_token_type ON oauth_token (type, created_at);
 
--- Keys that clients send as they are, by their SHA-256 in hexadecimal. One without
--- a customer is for all that an administrator may do.
+-- API keys, which clients send unencoded, by their SHA-256 in hexadecimal. A key
+-- without a customer is for administrators.
 CREATE TABLE api_key (
     key_id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL,

@@ -1,10 +1,11 @@
 -- +goose Up
 
--- An administrator with a 1 can neither log in nor be acted for.
+-- An administrator with the value 1 cannot log in, and no token or key can act for
+-- them.
 ALTER TABLE admin ADD COLUMN disabled INTEGER;
 
--- Whom a key acts for, 'admin' or 'customer'. admin_id is the administrator who the key
--- belongs to, if any: it is revoked when he is disabled.
+-- Whom a key acts for, 'admin' or 'customer'. admin_id is the administrator to whom
+-- the key belongs, if any: disabling the administrator revokes it.
 CREATE TABLE api_key_kind (
     key_id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL,
