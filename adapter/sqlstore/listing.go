@@ -75,7 +75,6 @@ func (s products) listFromListing(ctx context.Context, p *adapter.ListParams, wa
 	key := s.table.schema.Key
 	isOther := func(name string) bool { return name != key }
 	if !p.Products.Listed || p.Products.CategoryID != 0 || p.Products.WebsiteID != 0 || slices.ContainsFunc(queriedAttributes(&p.Query), isOther) {
-
 		return nil, false, nil
 	}
 	if p.Count {

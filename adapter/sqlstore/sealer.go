@@ -15,9 +15,8 @@ import (
 const sealedPrefix = "v1:"
 
 var (
-	errSealed   = errors.New("the stored secret is encrypted and no secret key is configured")
-	errWrongKey = errors.New("the configured secret key does not decrypt the stored secret")
-
+	errSealed       = errors.New("the stored secret is encrypted and no secret key is configured")
+	errWrongKey     = errors.New("the configured secret key does not decrypt the stored secret")
 	errSealedPrefix = errors.New(`a secret must not begin with "` + sealedPrefix + `"`)
 )
 

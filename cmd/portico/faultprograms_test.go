@@ -251,7 +251,7 @@ func through(dsn, server string, line *slowLine) string {
 // store.
 func newDemoServer(t testing.TB) (server *sqltest.Server, dsn string) {
 	t.Helper()
-	server = sqltest.OwnPostgres(t)
+	server = sqltest.StartPostgres(t)
 	dsn = server.Database("shop")
 	loadDemo(t, dsn)
 	return server, dsn

@@ -12,8 +12,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // driver "pgx"
 )
 
-// postgres is PostgreSQL. Its databases sort by the rules of a language, not by
-// bytes, so that tests see where that would show.
+// postgres returns the program of PostgreSQL. Its databases use the collation of a
+// language rather than byte order, so that tests notice where that matters.
 func postgres() *program {
 	return &program{
 		name:    "postgres",
@@ -42,7 +42,7 @@ func postgres() *program {
 	}
 }
 
-// mariaDB is MariaDB.
+// mariaDB returns the program of MariaDB.
 func mariaDB() *program {
 	return &program{
 		name:    "mariadb",

@@ -4,22 +4,20 @@
 //
 // # Principles
 //
-//  1. A test binary starts at most one server of a kind, on a free port of the
-//     loopback interface and in a temporary folder, in memory where there is room.
-//     Servers that run on the
-//     machine anyway are left alone.
-//  2. Every call gets a database of its own, which goes with the test. It is empty, or
-//     a copy of a [Template].
-//  3. However the test binary ends, the server ends with it and its folder is
-//     removed: a small shell watches a pipe that closes with the binary.
-//  4. A server that is not installed skips the test, and fails it where the
-//     environment says CI=true, so that nothing is left out there unseen.
-//  5. A test that breaks its server, to see what becomes of its clients, has one
-//     of its own.
+//  1. A test binary starts at most one server of each kind, on a free port of the
+//     loopback interface and in a temporary folder, which is in memory if there is
+//     room. It does not touch other servers on the machine.
+//  2. Every call returns a new database, which is removed when the test ends. It is empty
+//     or a copy of a [Template].
+//  3. However the test binary ends, the server is stopped and its folder removed: a shell
+//     script watches a pipe that closes with the binary.
+//  4. If a server is not installed, the test is skipped. With CI=true in the environment
+//     it fails instead, so that CI leaves nothing out unnoticed.
+//  5. A test that kills or pauses its server starts one of its own ([StartPostgres]).
 //
 // # How it is tested
 //
-// On the servers themselves, and by ending a test binary in the middle of a test.
+// On real servers, and by killing a test binary in the middle of a test.
 package sqltest
 
 import (
@@ -41,7 +39,7 @@ import (
 )
 
 const (
-	// startTimeout bounds making and starting a server.
+	// startTimeout bounds the initialization and the start of a server.
 	startTimeout = 2 * time.Minute
 	// pollEvery is the pause between two attempts to connect to a new server.
 	pollEvery = 20 * time.Millisecond
@@ -50,25 +48,26 @@ const (
 // A program is a kind of database server.
 type program struct {
 	name    string
-	command string // that is looked for, and its Debian package
-	pkg     string
-	folders []string // beside PATH, patterns of folders that hold it
-	users   []string // it may run as, when the tests run as root
-	stop    string   // the signal that ends it at once and leaves nothing behind
+	command string   // executable of the server
+	pkg     string   // Debian package that contains it
+	folders []string // patterns of folders to search besides PATH
+	users   []string // users to run it as if the tests run as root
+	stop    string   // signal that stops it immediately and releases all its resources
 
-	// initialize makes the files of a new server in dir/data.
+	// initialize returns the command that creates the files of a new server in
+	// dir/data.
 	initialize func(bin, dir string) *exec.Cmd
-	// serve runs a server on them in the foreground.
+	// serve returns the command that runs a server on those files in the foreground.
 	serve  func(bin, dir string, port int) *exec.Cmd
 	driver string
-	// admin is the driver's DSN of an administrator, and url the DSN of a new
-	// database in the form of sqlstore.Options.
+	// admin returns the DSN of an administrator in the driver's form, and url the DSN of
+	// a database in the form of sqlstore.Options.
 	admin func(port int) string
 	url   func(port int, database string) string
-	drop  string // statement that removes a database, a format of its name
+	drop  string // format of the statement that removes a database
 }
 
-// A server is a server that runs.
+// A server is a running server.
 type server struct {
 	*program
 	dir       string
@@ -77,30 +76,30 @@ type server struct {
 	databases atomic.Int64
 }
 
-// address returns where the server listens.
+// address returns the address of the server, host:port.
 func (s *server) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
-// Postgres returns the DSN, as of sqlstore.Options, of an empty PostgreSQL
+// Postgres returns the DSN, in the form of sqlstore.Options, of an empty PostgreSQL
 // database that is removed when the test ends.
 func Postgres(tb testing.TB) (dsn string) {
 	tb.Helper()
 	return database(tb, startPostgres)
 }
 
-// MariaDB returns the DSN, as of sqlstore.Options, of an empty MariaDB database
-// that is removed when the test ends.
+// MariaDB returns the DSN, in the form of sqlstore.Options, of an empty MariaDB
+// database that is removed when the test ends.
 func MariaDB(tb testing.TB) (dsn string) {
 	tb.Helper()
 	return database(tb, startMariaDB)
 }
 
-// The servers of this test binary, started when first asked for.
+// The servers of this test binary, started on first use.
 var (
 	startPostgres = sync.OnceValues(func() (*server, error) { return start(postgres()) })
 	startMariaDB  = sync.OnceValues(func() (*server, error) { return start(mariaDB()) })
 )
 
-// errNotInstalled: the program of a server was not found.
+// errNotInstalled means that the executable of a server was not found.
 var errNotInstalled = errors.New("is not installed")
 
 func database(tb testing.TB, start func() (*server, error)) string {
@@ -110,8 +109,8 @@ func database(tb testing.TB, start func() (*server, error)) string {
 	return s.database(tb, "")
 }
 
-// database creates a database that is removed when the test ends. options come after
-// its name in the statement.
+// database creates a database that is removed when the test ends. options follow its
+// name in the CREATE statement.
 func (s *server) database(tb testing.TB, options string) (dsn string) {
 	tb.Helper()
 	name := fmt.Sprintf("test_%d", s.databases.Add(1))
@@ -126,7 +125,7 @@ func (s *server) database(tb testing.TB, options string) (dsn string) {
 	return s.url(s.port, name)
 }
 
-// start makes a server and waits until it answers.
+// start initializes and starts a server, and waits until it accepts connections.
 func start(p *program) (*server, error) {
 	bin, err := p.find()
 	if err != nil {
@@ -143,8 +142,8 @@ func start(p *program) (*server, error) {
 	return s, nil
 }
 
-// parentFolder returns where the folder of a server is made: in memory, which
-// makes creating databases several times as fast, or "" for the usual place.
+// parentFolder returns the folder for the servers' folders: one in memory, which makes
+// creating databases several times as fast, or "" for the default.
 func parentFolder() string {
 	const folder, room = "/dev/shm", 1 << 30
 	var stat syscall.Statfs_t
@@ -154,7 +153,7 @@ func parentFolder() string {
 	return folder
 }
 
-// find returns the folder of the programs.
+// find returns the folder of the server's executables.
 func (p *program) find() (bin string, err error) {
 	if path, err := exec.LookPath(p.command); err == nil {
 		return filepath.Dir(path), nil
@@ -168,11 +167,11 @@ func (p *program) find() (bin string, err error) {
 			return filepath.Dir(found[len(found)-1]), nil // the newest version
 		}
 	}
-	return "", fmt.Errorf("%s %w: the package %s brings it", p.command, errNotInstalled, p.pkg)
+	return "", fmt.Errorf("%s %w: install the package %s", p.command, errNotInstalled, p.pkg)
 }
 
 func (p *program) startIn(bin, dir string) (*server, error) {
-	attributes, err := p.attributes(dir)
+	attributes, err := p.processAttributes(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +184,7 @@ func (p *program) startIn(bin, dir string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Open until this process ends, because the folder goes with the server.
+	// The file stays open until this process ends, as the folder may be removed before.
 	output, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		return nil, err
@@ -205,7 +204,7 @@ func (p *program) startIn(bin, dir string) (*server, error) {
 		case <-ended:
 			said := make([]byte, 10_000)
 			n, _ := output.ReadAt(said, 0) // nothing if it cannot be read
-			return nil, fmt.Errorf("the server ended at once\n%s", said[:n])
+			return nil, fmt.Errorf("the server exited during its start\n%s", said[:n])
 		case <-ctx.Done():
 			return nil, fmt.Errorf("no answer in %s", startTimeout)
 		case <-time.After(pollEvery):
@@ -214,10 +213,10 @@ func (p *program) startIn(bin, dir string) (*server, error) {
 	return &server{program: p, dir: dir, port: port, admin: admin}, nil
 }
 
-// attributes returns how to run the programs: in a process group of their own,
-// which an interrupt from the terminal does not reach, and not as root, which
-// servers refuse. dir is given to the user they run as.
-func (p *program) attributes(dir string) (*syscall.SysProcAttr, error) {
+// processAttributes returns how to run the executables: in a process group of their
+// own, which an interrupt from the terminal does not reach, and not as root, which
+// servers refuse. It makes the user that they run as the owner of dir.
+func (p *program) processAttributes(dir string) (*syscall.SysProcAttr, error) {
 	attributes := &syscall.SysProcAttr{Setpgid: true}
 	if os.Geteuid() != 0 {
 		return attributes, nil
@@ -238,12 +237,12 @@ func (p *program) attributes(dir string) (*syscall.SysProcAttr, error) {
 		attributes.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 		return attributes, os.Chown(dir, int(uid), int(gid))
 	}
-	return nil, fmt.Errorf("none of the users %v is there to run it as", p.users)
+	return nil, fmt.Errorf("cannot run it as root, and none of the users %v exists", p.users)
 }
 
-// watcher runs the server "$@" until standard input ends, then ends it by the
+// watchScript runs the server "$@" until standard input is closed, then stops it by the
 // signal $STOP and removes the folder $DIR.
-const watcher = `
+const watchScript = `
 exec 3<&0 </dev/null
 "$@" 3<&- &
 server=$!
@@ -254,14 +253,14 @@ cd /
 rm -rf "$DIR"
 `
 
-// watch starts a server that ends with this process, however that ends, and
-// writes to output. The channel is closed when the server has ended.
+// watch starts a server whose output goes to output and which stops when this process
+// ends for whatever reason. The channel is closed when the server has exited.
 func (p *program) watch(serve *exec.Cmd, dir string, output *os.File, attributes *syscall.SysProcAttr) (ended <-chan struct{}, err error) {
-	watched := exec.Command("sh", append([]string{"-c", watcher, "sh"}, serve.Args...)...)
+	watched := exec.Command("sh", append([]string{"-c", watchScript, "sh"}, serve.Args...)...)
 	watched.Dir, watched.SysProcAttr = dir, attributes
 	watched.Env = append(os.Environ(), "STOP="+p.stop, "DIR="+dir)
 	watched.Stdout, watched.Stderr = output, output
-	// The pipe is open until this process ends: nobody closes it.
+	// The pipe is never closed explicitly, so it stays open until this process ends.
 	if _, err := watched.StdinPipe(); err != nil {
 		return nil, err
 	}

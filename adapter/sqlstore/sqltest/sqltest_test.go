@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// kinds are the servers by the name of a test, with the driver of each.
-func kinds() map[string]struct {
+// testServers returns the servers by the names of their subtests, with the driver of
+// each.
+func testServers() map[string]struct {
 	program *program
 	start   func() (*server, error)
 	dsn     func(testing.TB) string
@@ -32,12 +33,12 @@ func kinds() map[string]struct {
 	}
 }
 
-// TestDatabases: every call gives an empty database of its own on one server,
-// and takes it away at the end of the test.
+// TestDatabases checks that every call creates an empty database on one server and
+// removes it at the end of the test.
 func TestDatabases(t *testing.T) {
-	for name, kind := range kinds() {
+	for name, kind := range testServers() {
 		t.Run(name, func(t *testing.T) {
-			kind.dsn(t) // starts the server, or skips
+			kind.dsn(t) // starts the server, or skips the test
 			s, err := kind.start()
 			if err != nil {
 				t.Fatal(err)
@@ -78,12 +79,12 @@ func TestDatabases(t *testing.T) {
 	}
 }
 
-// TestEndsWithBinary kills a test binary in the middle of a test: its server and
-// its folder go.
-func TestEndsWithBinary(t *testing.T) {
+// TestServerEndsWithTestBinary kills a test binary in the middle of a test: its server
+// must stop and its folder must disappear.
+func TestServerEndsWithTestBinary(t *testing.T) {
 	for name, dsn := range map[string]func(testing.TB) string{"postgres": Postgres, "mariadb": MariaDB, "paused": Postgres} {
 		t.Run(name, func(t *testing.T) {
-			dsn(t) // skips without the server
+			dsn(t) // skips the test without the server
 			binary, err := os.Executable()
 			if err != nil {
 				t.Fatal(err)
@@ -131,19 +132,19 @@ func TestEndsWithBinary(t *testing.T) {
 	}
 }
 
-// TestVictim is what TestEndsWithBinary kills: it starts a server, tells where,
-// and waits. In any other process it is nothing.
+// TestVictim is the test that TestServerEndsWithTestBinary kills. It starts a server,
+// prints where, and waits. It does nothing in any other process.
 func TestVictim(t *testing.T) {
 	if os.Getenv("SQLTEST_VICTIM") != "true" {
 		return
 	}
 	t.Run("paused", func(t *testing.T) {
-		s := OwnPostgres(t)
+		s := StartPostgres(t)
 		s.Pause()
 		_, _ = os.Stdout.WriteString("\nvictim " + s.Address() + " " + s.dir + "\n")
 		<-t.Context().Done() // never: the binary is killed
 	})
-	for name, kind := range kinds() {
+	for name, kind := range testServers() {
 		t.Run(name, func(t *testing.T) {
 			kind.dsn(t)
 			s, err := kind.start()
@@ -156,7 +157,7 @@ func TestVictim(t *testing.T) {
 	}
 }
 
-// TestNotInstalled looks for a server that is not there.
+// TestNotInstalled starts a server that does not exist.
 func TestNotInstalled(t *testing.T) {
 	_, err := start(&program{name: "none", command: "no-such-server", pkg: "none", folders: []string{t.TempDir()}})
 	if !errors.Is(err, errNotInstalled) || !strings.Contains(err.Error(), "package none") {
@@ -164,9 +165,9 @@ func TestNotInstalled(t *testing.T) {
 	}
 }
 
-// TestServerThatFails shows what a server said that did not start, and leaves no
-// folder behind.
-func TestServerThatFails(t *testing.T) {
+// TestStartReportsServerOutput starts a server that fails: the error must contain its
+// output, and its folder must be removed.
+func TestStartReportsServerOutput(t *testing.T) {
 	var dir string
 	_, err := start(&program{
 		name: "false", command: "sh", users: []string{"nobody"}, stop: "KILL",

@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// Statements watches the statements that go through the connections of a pool:
-// its Wrap fits sqlstore.Options. The zero value is ready for use. BEGIN, COMMIT
-// and ROLLBACK are no statements here.
+// Statements records the statements that go through the connections of a pool; pass its
+// Wrap method to sqlstore.Options. It does not record BEGIN, COMMIT and ROLLBACK. The
+// zero value is ready for use.
 type Statements struct {
 	mu       sync.Mutex
 	executed []string
 	prepared []string
 }
 
-// Take returns the texts of the statements that were executed, and of those that
-// were prepared, since it was called last, in their order.
+// Take returns the texts of the statements executed and of those prepared since the
+// last call, each in their order.
 func (s *Statements) Take() (executed, prepared []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +38,7 @@ func (s *Statements) prepare(text string) {
 	s.prepared = append(s.prepared, text)
 }
 
-// Wrap returns a connector whose connections are those of c, watched.
+// Wrap returns a connector that records the statements of c's connections.
 func (s *Statements) Wrap(c driver.Connector) driver.Connector {
 	return watchedConnector{c, s}
 }
@@ -56,7 +56,7 @@ func (c watchedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &watchedConn{conn.(fullConn), c.statements}, nil
 }
 
-// A fullConn is what the connections of every engine can do.
+// A fullConn has the optional methods that the connections of all engines implement.
 type fullConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -72,13 +72,13 @@ type watchedConn struct {
 	statements *Statements
 }
 
-// IsValid asks the connection, if that can tell.
+// IsValid calls the connection's method, if it has one.
 func (c *watchedConn) IsValid() bool {
 	v, ok := c.fullConn.(driver.Validator)
 	return !ok || v.IsValid()
 }
 
-// CheckNamedValue asks the connection, or leaves the value to database/sql.
+// CheckNamedValue calls the connection's method, or leaves the value to database/sql.
 func (c *watchedConn) CheckNamedValue(v *driver.NamedValue) error {
 	if checker, ok := c.fullConn.(driver.NamedValueChecker); ok {
 		return checker.CheckNamedValue(v)
@@ -111,7 +111,8 @@ func (c *watchedConn) QueryContext(ctx context.Context, text string, arguments [
 	return rows, err
 }
 
-// A fullStmt is what the prepared statements of every engine can do.
+// A fullStmt has the optional methods that the prepared statements of all engines
+// implement.
 type fullStmt interface {
 	driver.Stmt
 	driver.StmtExecContext

@@ -12,17 +12,17 @@ import (
 	"testing"
 )
 
-// A Template is a database that a test binary prepares once on each engine, and copies
-// for each test: a copy takes a fraction of the time that the preparation takes.
-// MariaDB cannot copy databases, so that each of its databases is prepared anew.
+// A Template is a database that a test binary prepares once for each engine and copies
+// for each test, which takes a fraction of the time. MariaDB cannot copy databases, so
+// each of its databases is prepared separately.
 type Template struct {
 	prepare  func(dsn string) error
 	sqlite   func() ([]byte, error)
 	postgres func() error
 }
 
-// NewTemplate returns a template that prepare makes out of an empty database. prepare
-// must have closed its connections when it returns.
+// NewTemplate returns a template that prepare creates from an empty database. prepare
+// must close its connections before it returns.
 func NewTemplate(prepare func(dsn string) error) *Template {
 	t := &Template{prepare: prepare}
 	t.sqlite = sync.OnceValues(t.prepareSQLite)
@@ -30,8 +30,8 @@ func NewTemplate(prepare func(dsn string) error) *Template {
 	return t
 }
 
-// Database returns the DSN, as of sqlstore.Options, of a prepared database that is
-// removed when the test ends. engine is sqlite, postgres or mariadb.
+// Database returns the DSN, in the form of sqlstore.Options, of a prepared database
+// that is removed when the test ends. engine is sqlite, postgres or mariadb.
 func (t *Template) Database(tb testing.TB, engine string) (dsn string) {
 	tb.Helper()
 	switch engine {
@@ -42,11 +42,11 @@ func (t *Template) Database(tb testing.TB, engine string) (dsn string) {
 	case "mariadb":
 		return t.MariaDB(tb)
 	}
-	tb.Fatalf("there is no engine %s", engine)
+	tb.Fatalf("unknown engine %s", engine)
 	return ""
 }
 
-// SQLite returns the DSN of a prepared file, in a folder that is removed when the test
+// SQLite returns the DSN of a prepared file in a folder that is removed when the test
 // ends.
 func (t *Template) SQLite(tb testing.TB) (dsn string) {
 	tb.Helper()
@@ -89,8 +89,8 @@ func (t *Template) prepareSQLite() ([]byte, error) {
 	return content, errors.Join(err, os.RemoveAll(folder))
 }
 
-// preparePostgres prepares the database that CREATE DATABASE copies. It goes with the
-// server.
+// preparePostgres prepares the database that CREATE DATABASE copies. It is removed with
+// the server.
 func (t *Template) preparePostgres() error {
 	s, err := startPostgres()
 	if err != nil {

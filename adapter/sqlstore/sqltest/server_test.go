@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// TestOwnServer takes a server of a test's own through all that can be done to it:
-// it keeps what was committed, and answers nobody while it is paused or gone.
-func TestOwnServer(t *testing.T) {
-	s := OwnPostgres(t)
+// TestServer kills, restarts, pauses and resumes a server. It must keep committed data,
+// and answer nothing while it is paused or down.
+func TestServer(t *testing.T) {
+	s := StartPostgres(t)
 	pool, err := sql.Open("pgx", s.Database("shop"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = pool.Close() }()
-	pool.SetMaxOpenConns(1) // whose connection is of a process that is there when it is paused
+	pool.SetMaxOpenConns(1) // the process of the connection must exist when the server is paused
 	count := func(d time.Duration) (n int, err error) {
 		ctx, cancel := context.WithTimeout(t.Context(), d)
 		defer cancel()

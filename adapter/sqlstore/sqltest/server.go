@@ -18,21 +18,21 @@ import (
 	"time"
 )
 
-// A Server is a PostgreSQL server of one test's own, for the test to break. It
-// listens on one port and keeps what was committed, whatever is done to it.
+// A Server is a PostgreSQL server of a single test, which the test may kill or pause.
+// It keeps its port, and all committed data.
 type Server struct {
-	tb         testing.TB
-	bin        string
-	dir        string
-	port       int
-	attributes *syscall.SysProcAttr
-	postmaster *exec.Cmd
-	ended      chan struct{} // closed when the postmaster is gone
-	keeper     *exec.Cmd
+	tb              testing.TB
+	bin             string
+	dir             string
+	port            int
+	attributes      *syscall.SysProcAttr
+	postmaster      *exec.Cmd
+	ended           chan struct{} // closed when the postmaster has exited
+	watchdogProcess *exec.Cmd
 }
 
-// OwnPostgres starts a server that goes with the test.
-func OwnPostgres(tb testing.TB) *Server {
+// StartPostgres starts a server that is shut down and removed when the test ends.
+func StartPostgres(tb testing.TB) *Server {
 	tb.Helper()
 	p := postgres()
 	bin, err := p.find()
@@ -41,12 +41,12 @@ func OwnPostgres(tb testing.TB) *Server {
 	s.dir, err = os.MkdirTemp(parentFolder(), "portico-"+p.name+"-")
 	require(tb, err)
 	tb.Cleanup(func() {
-		s.end()
+		s.shutDown()
 		if err := os.RemoveAll(s.dir); err != nil {
 			tb.Error(err)
 		}
 	})
-	s.attributes, err = p.attributes(s.dir)
+	s.attributes, err = p.processAttributes(s.dir)
 	require(tb, err)
 	initialize := p.initialize(bin, s.dir)
 	initialize.Dir, initialize.SysProcAttr = s.dir, s.attributes
@@ -59,10 +59,10 @@ func OwnPostgres(tb testing.TB) *Server {
 	return s
 }
 
-// Address returns where the server listens, host:port.
+// Address returns the address of the server, host:port.
 func (s *Server) Address() string { return (&server{port: s.port}).address() }
 
-// Database returns the DSN, as of sqlstore.Options, of a new database.
+// Database creates a database and returns its DSN in the form of sqlstore.Options.
 func (s *Server) Database(name string) (dsn string) {
 	s.tb.Helper()
 	admin := s.administrator()
@@ -80,14 +80,14 @@ func (s *Server) administrator() *sql.DB {
 	return admin
 }
 
-// Start starts the server again after Kill, and returns when it answers.
+// Start starts the server again after Kill, and returns when it accepts connections.
 func (s *Server) Start() {
 	s.tb.Helper()
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	require(s.tb, err)
 	defer func() { _ = log.Close() }()
 	s.postmaster = postgres().serve(s.bin, s.dir, s.port)
-	// What was acknowledged survives the end of the process, if not of the machine.
+	// Acknowledged commits survive the end of the process, though not that of the machine.
 	s.postmaster.Args = append(s.postmaster.Args, "-c", "synchronous_commit=on")
 	s.postmaster.Dir, s.postmaster.SysProcAttr = s.dir, s.attributes
 	s.postmaster.Stdout, s.postmaster.Stderr = log, log
@@ -97,7 +97,7 @@ func (s *Server) Start() {
 		_ = server.Wait() // the log says why
 		close(ended)
 	}(s.postmaster, s.ended)
-	s.keep()
+	s.startWatchdog()
 
 	admin := s.administrator()
 	defer func() { _ = admin.Close() }()
@@ -107,7 +107,7 @@ func (s *Server) Start() {
 		select {
 		case <-s.ended:
 			said, _ := os.ReadFile(log.Name()) // nothing if it cannot be read
-			s.tb.Fatalf("the server ended at once\n%s", said)
+			s.tb.Fatalf("the server exited during its start\n%s", said)
 		case <-ctx.Done():
 			s.tb.Fatalf("no answer in %s", startTimeout)
 		case <-time.After(pollEvery):
@@ -115,9 +115,9 @@ func (s *Server) Start() {
 	}
 }
 
-// keeper ends the server $1 and removes the folder $2 when standard input ends:
-// however the test binary ends, and whatever the server is in the middle of.
-const keeper = `
+// watchdogScript shuts down the server $1 and removes the folder $2 when standard input is
+// closed, which happens however the test binary ends. It works for a paused server as well.
+const watchdogScript = `
 read -r end
 kill -s CONT $(cat /proc/$1/task/$1/children) $1
 kill -s QUIT $1
@@ -125,21 +125,21 @@ while kill -s 0 $1; do sleep 0.1; done
 rm -rf "$2"
 `
 
-func (s *Server) keep() {
+func (s *Server) startWatchdog() {
 	s.tb.Helper()
-	s.keeper = exec.Command("sh", "-c", keeper, "sh", strconv.Itoa(s.postmaster.Process.Pid), s.dir)
-	s.keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// The pipe is open until this process ends, or the keeper is ended.
-	_, err := s.keeper.StdinPipe()
+	s.watchdogProcess = exec.Command("sh", "-c", watchdogScript, "sh", strconv.Itoa(s.postmaster.Process.Pid), s.dir)
+	s.watchdogProcess.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// The pipe stays open until this process ends or stopWatchdog kills the watchdog.
+	_, err := s.watchdogProcess.StdinPipe()
 	require(s.tb, err)
-	require(s.tb, s.keeper.Start())
+	require(s.tb, s.watchdogProcess.Start())
 }
 
-// Kill ends all processes of the server at once, as kill -9 does, and returns when
-// they are gone.
+// Kill kills all processes of the server, as kill -9 does, and returns when they are
+// gone.
 func (s *Server) Kill() {
 	s.tb.Helper()
-	if !s.release() {
+	if !s.stopWatchdog() {
 		return
 	}
 	processes := s.stop()
@@ -147,17 +147,16 @@ func (s *Server) Kill() {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
 	}
 	<-s.ended
-	for deadline := time.Now().Add(startTimeout); slices.ContainsFunc(processes, runs); time.Sleep(pollEvery) {
+	for deadline := time.Now().Add(startTimeout); slices.ContainsFunc(processes, isRunning); time.Sleep(pollEvery) {
 		if time.Now().After(deadline) {
 			s.tb.Fatal("the server does not end")
 		}
 	}
 }
 
-// end ends the server by the signal after which nothing of it is left, in memory
-// shared by processes either.
-func (s *Server) end() {
-	if !s.release() {
+// shutDown stops the server by the signal that makes it release all its shared memory.
+func (s *Server) shutDown() {
+	if !s.stopWatchdog() {
 		return
 	}
 	s.Resume()
@@ -165,31 +164,31 @@ func (s *Server) end() {
 	<-s.ended
 }
 
-// release ends the keeper, because the numbers of processes are used again. It
-// reports whether there is a server.
-func (s *Server) release() bool {
-	if s.keeper == nil {
+// stopWatchdog stops the watchdog, as the system may reuse the process ids that it
+// would kill. It reports whether the server was running.
+func (s *Server) stopWatchdog() bool {
+	if s.watchdogProcess == nil {
 		return false
 	}
-	_ = s.keeper.Process.Kill()
-	_ = s.keeper.Wait()
-	s.keeper = nil
+	_ = s.watchdogProcess.Process.Kill()
+	_ = s.watchdogProcess.Wait()
+	s.watchdogProcess = nil
 	return true
 }
 
-// Pause stops all processes of the server, so that it answers nobody, and
-// connections to it stay as they are.
+// Pause suspends all processes of the server. It then answers nothing, but connections
+// to it stay open.
 func (s *Server) Pause() { s.stop() }
 
-// Resume lets a server go on that was paused.
+// Resume continues a paused server.
 func (s *Server) Resume() {
 	for _, pid := range append(s.children(), s.postmaster.Process.Pid) {
 		_ = syscall.Kill(pid, syscall.SIGCONT) // it may have ended
 	}
 }
 
-// stop stops all processes of the server, and returns their numbers: the postmaster
-// first, which then starts no more.
+// stop suspends all processes of the server and returns their ids. The postmaster comes
+// first, so that it starts no more processes.
 func (s *Server) stop() (processes []int) {
 	postmaster := s.postmaster.Process.Pid
 	_ = syscall.Kill(postmaster, syscall.SIGSTOP) // it may have ended
@@ -200,7 +199,7 @@ func (s *Server) stop() (processes []int) {
 	return processes
 }
 
-// children returns the processes that the postmaster has started.
+// children returns the ids of the processes that the postmaster has started.
 func (s *Server) children() (processes []int) {
 	postmaster := strconv.Itoa(s.postmaster.Process.Pid)
 	listed, _ := os.ReadFile("/proc/" + postmaster + "/task/" + postmaster + "/children") // nothing if it has ended
@@ -212,15 +211,15 @@ func (s *Server) children() (processes []int) {
 	return processes
 }
 
-// runs reports whether a process is there and has not ended.
-func runs(pid int) bool {
+// isRunning reports whether a process exists and has not exited.
+func isRunning(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, state, _ := strings.Cut(string(stat), ") ")
 	return err == nil && !strings.HasPrefix(state, "Z")
 }
 
-// require fails the test unless err is nil. It skips it if that is because a server
-// is not installed, except in CI.
+// require fails the test if err is not nil. If the reason is that the server is not
+// installed, it skips the test, except in CI.
 func require(tb testing.TB, err error) {
 	tb.Helper()
 	if errors.Is(err, errNotInstalled) && os.Getenv("CI") != "true" {
