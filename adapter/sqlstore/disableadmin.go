@@ -11,8 +11,8 @@ import (
 
 var errDisabled = errors.New("the administrator is disabled")
 
-// A DisabledAdmin reports what DisableAdmin has revoked.
-type DisabledAdmin struct {
+// A DisableReport says what DisableAdmin has revoked.
+type DisableReport struct {
 	ID     adapter.Key `json:"admin_id"`
 	Tokens int64       `json:"tokens"`   // OAuth tokens of any type
 	Keys   int64       `json:"api_keys"` // API keys that belong to the administrator
@@ -22,7 +22,7 @@ type DisabledAdmin struct {
 // accents, and revokes the administrator's tokens and API keys, in one transaction. It
 // ends the administrator's sessions, and no token or key can be added until EnableAdmin
 // is called. Kinds: NotFound, Unavailable, Internal.
-func (db *DB) DisableAdmin(ctx context.Context, username string) (done DisabledAdmin, err error) {
+func (db *DB) DisableAdmin(ctx context.Context, username string) (done DisableReport, err error) {
 	err = db.write(ctx, "disable admin", func(tx *sql.Tx) error {
 		id, err := db.adminID(ctx, tx, username)
 		if err == nil {
@@ -31,14 +31,14 @@ func (db *DB) DisableAdmin(ctx context.Context, username string) (done DisabledA
 		return err
 	})
 	if err != nil {
-		return DisabledAdmin{}, err
+		return DisableReport{}, err
 	}
 	return done, nil
 }
 
 // disableAdmin updates the administrator's row first, because transactions that add a
 // token or a key lock that row.
-func (db *DB) disableAdmin(ctx context.Context, tx *sql.Tx, id int64) (done DisabledAdmin, err error) {
+func (db *DB) disableAdmin(ctx context.Context, tx *sql.Tx, id int64) (done DisableReport, err error) {
 	done.ID = adapter.Key(id)
 	for _, change := range []struct {
 		text string

@@ -351,7 +351,7 @@ func testDisableAdmin(t *testing.T, e sqlstore.Engine) {
 	}
 
 	done, err := db.DisableAdmin(t.Context(), "ÉRP")
-	if want := (sqlstore.DisabledAdmin{ID: id, Tokens: 2, Keys: 1}); err != nil || done != want {
+	if want := (sqlstore.DisableReport{ID: id, Tokens: 2, Keys: 1}); err != nil || done != want {
 		t.Errorf("%+v, %v; want %+v", done, err, want)
 	}
 	for token, revoked := range map[string]bool{mine.Token: true, authorised.Token: true, other.Token: false} {

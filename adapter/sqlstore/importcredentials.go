@@ -35,7 +35,7 @@ type ImportOptions struct {
 // A Reason says why a credential was not imported. It is shown to people.
 type Reason string
 
-// The reasons that an ImportResult can hold.
+// The reasons that an ImportReport can hold.
 const (
 	BadKey      Reason = "the key is not 32 characters long"
 	BadToken    Reason = "the token is not 32 characters long"
@@ -69,22 +69,22 @@ func (t *Tally) skip(why Reason) {
 	t.Skipped[why]++
 }
 
-// A Named reports the result for one consumer or administrator.
-type Named struct {
-	Kind string `json:"kind"` // "consumer" or "admin"
-	Name string `json:"name"`
-	Word string `json:"word"` // "added", "updated", "differs" or a Reason
+// An ImportNote reports the outcome for one consumer or administrator.
+type ImportNote struct {
+	Kind    string `json:"kind"` // "consumer" or "admin"
+	Name    string `json:"name"`
+	Outcome string `json:"word"` // "added", "updated", "differs" or a Reason
 }
 
-// maxNotes bounds Imported.Named.
+// maxNotes bounds ImportReport.Notes.
 const maxNotes = 1000
 
-// Imported reports the results of Import.
-type Imported struct {
-	Admins    Tally   `json:"admins"`
-	Consumers Tally   `json:"consumers"`
-	Tokens    Tally   `json:"tokens"`
-	Named     []Named `json:"named,omitempty"` // the first 1000
+// An ImportReport holds the results of Credentials.Import.
+type ImportReport struct {
+	Admins    Tally        `json:"admins"`
+	Consumers Tally        `json:"consumers"`
+	Tokens    Tally        `json:"tokens"`
+	Notes     []ImportNote `json:"named,omitempty"` // the first 1000
 }
 
 // Import stores the consumers, access tokens and, if o.Admins is set, administrators of
@@ -102,9 +102,9 @@ type Imported struct {
 // Kinds: Conflict if another process adds credentials at the same time; Internal for
 // secrets that the configured key does not decrypt; Unavailable. An error of one of the
 // sequences is wrapped.
-func (c *Credentials) Import(ctx context.Context, from ForeignCredentials, o ImportOptions) (Imported, error) {
+func (c *Credentials) Import(ctx context.Context, from ForeignCredentials, o ImportOptions) (ImportReport, error) {
 	const op = "import credentials"
-	var done Imported
+	var done ImportReport
 	err := c.db.write(ctx, op, func(tx *sql.Tx) error {
 		in := credentialImport{c: c, tx: tx, ImportOptions: o, consumers: map[int64]int64{}, admins: map[int64]int64{}, disabledAdmins: map[int64]bool{}}
 		err := in.run(ctx, from)
@@ -125,7 +125,7 @@ type credentialImport struct {
 	consumers, admins map[int64]int64 // id in this database by the id in the other system
 	disabledAdmins    map[int64]bool  // by the id in the other system: inactive there, or disabled here
 	processed         int
-	result            Imported
+	result            ImportReport
 }
 
 func (in *credentialImport) run(ctx context.Context, from ForeignCredentials) error {
@@ -162,8 +162,8 @@ func forEach[T any](in *credentialImport, from iter.Seq2[T, error], f func(T) er
 
 // addNote reports the result for a consumer or an administrator.
 func (in *credentialImport) addNote(kind, name, word string) {
-	if len(in.result.Named) < maxNotes {
-		in.result.Named = append(in.result.Named, Named{Kind: kind, Name: name, Word: word})
+	if len(in.result.Notes) < maxNotes {
+		in.result.Notes = append(in.result.Notes, ImportNote{Kind: kind, Name: name, Outcome: word})
 	}
 }
 

@@ -74,13 +74,13 @@ func TestImportCredentials(t *testing.T) { sqlstore.EachEngine(t, testImportCred
 func testImportCredentials(t *testing.T, e sqlstore.Engine) {
 	db := openDemo(t, e)
 	c := db.Credentials()
-	run := func(name string, from *foreign, o sqlstore.ImportOptions, want sqlstore.Imported) {
+	run := func(name string, from *foreign, o sqlstore.ImportOptions, want sqlstore.ImportReport) {
 		t.Helper()
 		got, err := c.Import(t.Context(), from.credentials(), o)
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		got.Named = nil
+		got.Notes = nil
 		if difference := cmp.Diff(want, got); difference != "" {
 			t.Errorf("%s: want -, got +:\n%s", name, difference)
 		}
@@ -88,7 +88,7 @@ func testImportCredentials(t *testing.T, e sqlstore.Engine) {
 	from := anotherSystem()
 	skippedTokens := map[sqlstore.Reason]int{sqlstore.AdminLocked: 1, sqlstore.NoAdmin: 1, sqlstore.NoCustomer: 1, sqlstore.NoConsumer: 2,
 		sqlstore.NoOwner: 1, sqlstore.NotAccess: 1, sqlstore.BadToken: 1, sqlstore.BadSecret: 1, sqlstore.OtherCustomer: 2}
-	first := sqlstore.Imported{
+	first := sqlstore.ImportReport{
 		Admins:    sqlstore.Tally{Added: 3, Unchanged: 1},
 		Consumers: sqlstore.Tally{Added: 2, Skipped: map[sqlstore.Reason]int{sqlstore.BadKey: 1, sqlstore.BadSecret: 1}},
 		Tokens:    sqlstore.Tally{Added: 5, Skipped: skippedTokens},
@@ -108,7 +108,7 @@ func testImportCredentials(t *testing.T, e sqlstore.Engine) {
 	run("dry, without administrators", from, sqlstore.ImportOptions{DryRun: true}, withoutAdmins)
 
 	run("first", from, sqlstore.ImportOptions{Admins: true}, first)
-	again := sqlstore.Imported{
+	again := sqlstore.ImportReport{
 		Admins:    sqlstore.Tally{Unchanged: 4},
 		Consumers: sqlstore.Tally{Unchanged: 2, Skipped: map[sqlstore.Reason]int{sqlstore.BadKey: 1, sqlstore.BadSecret: 1}},
 		Tokens:    sqlstore.Tally{Unchanged: 5, Skipped: skippedTokens},
@@ -202,7 +202,7 @@ func testImportCredentialsFails(t *testing.T, e sqlstore.Engine) {
 	}
 	from.Tokens = tokens
 	if done, err := db.Credentials().Import(t.Context(), from, sqlstore.ImportOptions{Admins: true}); err != nil || done.Tokens.Added != 5 ||
-		!slices.Contains(done.Named, sqlstore.Named{Kind: "consumer", Name: "short", Word: string(sqlstore.BadKey)}) {
+		!slices.Contains(done.Notes, sqlstore.ImportNote{Kind: "consumer", Name: "short", Outcome: string(sqlstore.BadKey)}) {
 		t.Errorf("repeated: %+v, %v", done, err)
 	}
 }
@@ -237,16 +237,16 @@ func testRekey(t *testing.T, e sqlstore.Engine) {
 		gotToken, tokenErr := c.Token(t.Context(), token.Token)
 		return err == nil && tokenErr == nil && gotConsumer.Secret == consumer.Secret && gotToken.Secret == token.Secret
 	}
-	rekey := func(name string, c *sqlstore.Credentials, old string, want sqlstore.Rekeyed, fails bool) {
+	rekey := func(name string, c *sqlstore.Credentials, old string, want sqlstore.RekeyReport, fails bool) {
 		t.Helper()
 		if got, err := c.Rekey(t.Context(), old); got != want || (err != nil) != fails {
 			t.Errorf("%s: %+v, %v; want %+v, fails %t", name, got, err, want, fails)
 		}
 	}
 	first, second := with("the first key"), with("the second key")
-	rekey("no key", plain, "", sqlstore.Rekeyed{}, true)
-	rekey("plain secrets", first, "", sqlstore.Rekeyed{Sealed: 2}, false)
-	rekey("again", first, "", sqlstore.Rekeyed{Already: 2}, false)
+	rekey("no key", plain, "", sqlstore.RekeyReport{}, true)
+	rekey("plain secrets", first, "", sqlstore.RekeyReport{Sealed: 2}, false)
+	rekey("again", first, "", sqlstore.RekeyReport{Already: 2}, false)
 	if !opens(first) || opens(plain) {
 		t.Error("the first key does not open them, or none does")
 	}
@@ -255,11 +255,11 @@ func testRekey(t *testing.T, e sqlstore.Engine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rekey("one of another key", second, "the first key", sqlstore.Rekeyed{}, true)
+	rekey("one of another key", second, "the first key", sqlstore.RekeyReport{}, true)
 	if !opens(first) {
 		t.Error("a rekey that fails has changed secrets")
 	}
-	rekey("a wrong old key", second, "the third key", sqlstore.Rekeyed{}, true)
+	rekey("a wrong old key", second, "the third key", sqlstore.RekeyReport{}, true)
 	if _, err := sqlstore.Raw(t, dsn).ExecContext(t.Context(), "DELETE FROM oauth_token WHERE token = '"+late.Token+"'"); err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func testRekey(t *testing.T, e sqlstore.Engine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rekey("the old key", second, "the first key", sqlstore.Rekeyed{Sealed: 3}, false)
+	rekey("the old key", second, "the first key", sqlstore.RekeyReport{Sealed: 3}, false)
 	if !opens(second) || opens(first) {
 		t.Error("the second key does not open them, or the first still does")
 	}
@@ -278,7 +278,7 @@ func testRekey(t *testing.T, e sqlstore.Engine) {
 	if _, err := first.AddToken(t.Context(), adapter.Token{ConsumerID: consumer.ID, AdminID: 1}); err != nil {
 		t.Fatal(err)
 	}
-	rekey("what came meanwhile", second, "the first key", sqlstore.Rekeyed{Sealed: 1, Already: 3}, false)
+	rekey("what came meanwhile", second, "the first key", sqlstore.RekeyReport{Sealed: 1, Already: 3}, false)
 }
 
 // TestImportDisablesAdmins imports again after administrators became inactive in the
@@ -289,7 +289,7 @@ func testImportDisablesAdmins(t *testing.T, e sqlstore.Engine) {
 	db := openDemo(t, e)
 	c := db.Credentials()
 	from := anotherSystem()
-	run := func(o sqlstore.ImportOptions) sqlstore.Imported {
+	run := func(o sqlstore.ImportOptions) sqlstore.ImportReport {
 		t.Helper()
 		done, err := c.Import(t.Context(), from.credentials(), o)
 		if err != nil {
@@ -298,8 +298,8 @@ func testImportDisablesAdmins(t *testing.T, e sqlstore.Engine) {
 		return done
 	}
 	done := run(sqlstore.ImportOptions{Admins: true})
-	if added := (sqlstore.Named{Kind: "admin", Name: "left", Word: "added, disabled: not active in the old system"}); !slices.Contains(done.Named, added) {
-		t.Errorf("%+v, want %+v", done.Named, added)
+	if added := (sqlstore.ImportNote{Kind: "admin", Name: "left", Outcome: "added, disabled: not active in the old system"}); !slices.Contains(done.Notes, added) {
+		t.Errorf("%+v, want %+v", done.Notes, added)
 	}
 	erp, err := db.AdminID(t.Context(), "erp")
 	if err != nil {
@@ -326,7 +326,7 @@ func testImportDisablesAdmins(t *testing.T, e sqlstore.Engine) {
 	}
 	check("after a dry run", false)
 	done = run(sqlstore.ImportOptions{})
-	if want := (sqlstore.Named{Kind: "admin", Name: "erp", Word: "disabled: not active in the old system"}); !slices.Contains(done.Named, want) || done.Admins.Updated != 1 {
+	if want := (sqlstore.ImportNote{Kind: "admin", Name: "erp", Outcome: "disabled: not active in the old system"}); !slices.Contains(done.Notes, want) || done.Admins.Updated != 1 {
 		t.Errorf("%+v, want %+v", done, want)
 	}
 	check("afterwards", true)

@@ -17,21 +17,21 @@ type InsertOptions struct {
 	Replace bool
 	// DryRun makes Insert report its results without storing anything.
 	DryRun bool
-	// Expected, if not nil, reports in a dry run whether a customer who does not exist
-	// yet would have been inserted by now.
-	Expected func(customer adapter.Key) bool
+	// CustomerExpected, if not nil, reports in a dry run whether a customer who does
+	// not exist yet would have been inserted by now.
+	CustomerExpected func(customer adapter.Key) bool
 }
 
-// A Fate is the result of Insert for one record.
-type Fate uint8
+// An InsertOutcome says what Insert did with one record.
+type InsertOutcome uint8
 
 const (
 	// Stored means that the record is new.
-	Stored Fate = iota
+	Stored InsertOutcome = iota
 	// Replaced means that it replaced an existing record of the same key.
 	Replaced
-	// Left means that a record of the same key exists and was left alone.
-	Left
+	// Skipped means that a record of the same key exists and was left alone.
+	Skipped
 )
 
 // Insert stores records of another system with their parts, under the keys that they
@@ -47,7 +47,7 @@ const (
 // If Insert fails, nothing is stored. Kinds: NotFound if the owner that Field names
 // does not exist; Conflict if another record has a unique value or the key of a part;
 // Invalid; Unsupported for other resources; Unavailable; Internal.
-func (db *DB) Insert(ctx context.Context, batch []adapter.Aggregate, o InsertOptions) ([]Fate, error) {
+func (db *DB) Insert(ctx context.Context, batch []adapter.Aggregate, o InsertOptions) ([]InsertOutcome, error) {
 	const op = "insert records"
 	fitted := make([]adapter.Aggregate, len(batch))
 	greatest := map[adapter.Resource]adapter.Key{}
@@ -60,7 +60,7 @@ func (db *DB) Insert(ctx context.Context, batch []adapter.Aggregate, o InsertOpt
 			greatest[r.Schema.Resource] = max(greatest[r.Schema.Resource], recordKey(r))
 		}
 	}
-	var fates []Fate
+	var fates []InsertOutcome
 	err := db.write(ctx, op, func(tx *sql.Tx) error {
 		in := insertTx{db.newRecordImport(tx, op), o, map[recordID]int64{}}
 		fates = fates[:0]
@@ -242,21 +242,21 @@ func (in insertTx) findExisting(ctx context.Context, batch []adapter.Aggregate) 
 }
 
 // insertAggregate stores one record with its parts.
-func (in insertTx) insertAggregate(ctx context.Context, one adapter.Aggregate) (Fate, error) {
+func (in insertTx) insertAggregate(ctx context.Context, one adapter.Aggregate) (InsertOutcome, error) {
 	resource, key := one.Record.Schema.Resource, recordKey(one.Record)
 	_, there := in.existing[recordID{resource, key}]
 	if there && !in.Replace {
-		return Left, nil
+		return Skipped, nil
 	}
 	root, _ := rootSpecOf(resource)
 	if err := in.checkOwner(root, one.Record); err != nil {
-		return Left, err
+		return Skipped, err
 	}
 	if err := in.tableFor(in.db.table(resource)).checkUnique(ctx, in.tx, in.op, key, one.Record); err != nil {
-		return Left, err
+		return Skipped, err
 	}
 	if err := in.checkParts(one, key); err != nil {
-		return Left, err
+		return Skipped, err
 	}
 	in.existing[recordID{resource, key}] = int64(key)
 	fate := Stored
@@ -287,7 +287,7 @@ func (in insertTx) checkOwner(root rootSpec, r adapter.Record) error {
 		return nil
 	}
 	customer := adapter.Key(r.Get(root.owner).Int())
-	if _, there := in.existing[recordID{adapter.Customers, customer}]; there || in.DryRun && in.Expected != nil && in.Expected(customer) {
+	if _, there := in.existing[recordID{adapter.Customers, customer}]; there || in.DryRun && in.CustomerExpected != nil && in.CustomerExpected(customer) {
 		return nil
 	}
 	return &adapter.Error{Kind: adapter.NotFound, Op: in.op, Field: root.owner}

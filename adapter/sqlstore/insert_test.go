@@ -80,7 +80,7 @@ func TestInsert(t *testing.T) { sqlstore.EachEngine(t, testInsert) }
 
 func testInsert(t *testing.T, e sqlstore.Engine) {
 	db := openDemo(t, e)
-	insert := func(o sqlstore.InsertOptions, batch ...adapter.Aggregate) []sqlstore.Fate {
+	insert := func(o sqlstore.InsertOptions, batch ...adapter.Aggregate) []sqlstore.InsertOutcome {
 		t.Helper()
 		fates, err := db.Insert(t.Context(), batch, o)
 		if err != nil {
@@ -90,13 +90,13 @@ func testInsert(t *testing.T, e sqlstore.Engine) {
 	}
 	dry, replace := sqlstore.InsertOptions{DryRun: true}, sqlstore.InsertOptions{Replace: true}
 	customers := []adapter.Aggregate{aggregate(adapter.Customers, aCustomer(1, nil)), aggregate(adapter.Customers, aCustomer(900, nil))}
-	if got := insert(dry, customers...); !slices.Equal(got, []sqlstore.Fate{sqlstore.Left, sqlstore.Stored}) || len(stored(t, db, adapter.Customers)) != 0 {
+	if got := insert(dry, customers...); !slices.Equal(got, []sqlstore.InsertOutcome{sqlstore.Skipped, sqlstore.Stored}) || len(stored(t, db, adapter.Customers)) != 0 {
 		t.Errorf("dry: %v", got)
 	}
-	if got := insert(sqlstore.InsertOptions{}, customers...); !slices.Equal(got, []sqlstore.Fate{sqlstore.Left, sqlstore.Stored}) {
+	if got := insert(sqlstore.InsertOptions{}, customers...); !slices.Equal(got, []sqlstore.InsertOutcome{sqlstore.Skipped, sqlstore.Stored}) {
 		t.Errorf("%v", got)
 	}
-	if got := insert(sqlstore.InsertOptions{}, customers...); !slices.Equal(got, []sqlstore.Fate{sqlstore.Left, sqlstore.Left}) {
+	if got := insert(sqlstore.InsertOptions{}, customers...); !slices.Equal(got, []sqlstore.InsertOutcome{sqlstore.Skipped, sqlstore.Skipped}) {
 		t.Errorf("again: %v", got)
 	}
 	want := map[string]string{"entity_id": "900", "website_id": "1", "store_id": "1", "email": "c900@example.com", "group_id": "1", "disable_auto_group_change": "0",

@@ -9,8 +9,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Rekeyed counts the secrets that Rekey has processed.
-type Rekeyed struct {
+// A RekeyReport counts the secrets that Rekey has processed.
+type RekeyReport struct {
 	Sealed  int `json:"sealed"`  // encrypted under the configured key by this call
 	Already int `json:"already"` // were encrypted under it before
 }
@@ -24,18 +24,18 @@ var errNoKey = errors.New("no secret key is configured to encrypt the secrets wi
 // one transaction. old is the key under which they are encrypted so far; secrets stored
 // unencrypted need none. Kinds: Invalid if neither key decrypts a secret or no key is
 // configured, Unavailable, Internal.
-func (c *Credentials) Rekey(ctx context.Context, old string) (Rekeyed, error) {
+func (c *Credentials) Rekey(ctx context.Context, old string) (RekeyReport, error) {
 	const op = "seal secrets anew"
 	if c.db.sealer.aead == nil {
-		return Rekeyed{}, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "secret_key", Err: errNoKey}
+		return RekeyReport{}, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "secret_key", Err: errNoKey}
 	}
 	before, err := newSealer(old)
 	if err != nil {
-		return Rekeyed{}, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "old secret_key", Err: err}
+		return RekeyReport{}, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "old secret_key", Err: err}
 	}
-	var done Rekeyed
+	var done RekeyReport
 	err = c.db.write(ctx, op, func(tx *sql.Tx) error {
-		done = Rekeyed{}
+		done = RekeyReport{}
 		for _, table := range []sealedTable{
 			{"oauth_consumer", "consumer_id", "consumer_key_lower", "consumer"},
 			{"oauth_token", "token_id", "token_lower", "token"},
@@ -47,7 +47,7 @@ func (c *Credentials) Rekey(ctx context.Context, old string) (Rekeyed, error) {
 		return nil
 	})
 	if err != nil {
-		return Rekeyed{}, err
+		return RekeyReport{}, err
 	}
 	return done, nil
 }
@@ -61,7 +61,7 @@ type sealedSecret struct {
 	lookup, secret string // lookup is the value of sealedTable.lookupColumn
 }
 
-func (c *Credentials) rekey(ctx context.Context, tx *sql.Tx, table sealedTable, before sealer, done *Rekeyed) error {
+func (c *Credentials) rekey(ctx context.Context, tx *sql.Tx, table sealedTable, before sealer, done *RekeyReport) error {
 	for after := int64(0); ; {
 		batch, err := c.lockSealedAfter(ctx, tx, table, after)
 		if err != nil || len(batch) == 0 {

@@ -281,9 +281,9 @@ func TestRekeyCommand(t *testing.T) {
 		t.Errorf("without a key: %v", err)
 	}
 	t.Setenv("PORTICO_AUTH_SECRET_KEY", secretKey)
-	var done sqlstore.Rekeyed
+	var done sqlstore.RekeyReport
 	parse(t, mustRun(t, "credentials", "rekey", "--json"), &done)
-	if done != (sqlstore.Rekeyed{Sealed: 2}) {
+	if done != (sqlstore.RekeyReport{Sealed: 2}) {
 		t.Errorf("%+v", done)
 	}
 	another := strings.Repeat("ab", 32)

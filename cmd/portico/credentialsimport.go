@@ -47,7 +47,7 @@ of; --replace makes it what it is in the old shop.
 // printedImport is what the command prints as JSON.
 type printedImport struct {
 	DryRun bool `json:"dry_run"`
-	sqlstore.Imported
+	sqlstore.ImportReport
 }
 
 func importCredentials(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, shop *oldShop, admins bool) (err error) {
@@ -72,10 +72,10 @@ func importCredentials(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB,
 		return fmt.Errorf("%w\nnothing is stored", err)
 	}
 	finish()
-	return write(cmd, printedImport{DryRun: shop.dryRun, Imported: done}, func(w io.Writer) { printImported(w, shop, done) })
+	return write(cmd, printedImport{DryRun: shop.dryRun, ImportReport: done}, func(w io.Writer) { printImported(w, shop, done) })
 }
 
-func printImported(w io.Writer, shop *oldShop, done sqlstore.Imported) {
+func printImported(w io.Writer, shop *oldShop, done sqlstore.ImportReport) {
 	tallies := []struct {
 		name  string
 		tally sqlstore.Tally
@@ -93,7 +93,7 @@ func printImported(w io.Writer, shop *oldShop, done sqlstore.Imported) {
 			fmt.Fprintf(w, "skipped %d %s: %s\n", t.tally.Skipped[reason], t.name, reason)
 		}
 	}
-	for _, n := range done.Named {
-		fmt.Fprintf(w, "%s %q: %s\n", n.Kind, n.Name, n.Word)
+	for _, n := range done.Notes {
+		fmt.Fprintf(w, "%s %q: %s\n", n.Kind, n.Name, n.Outcome)
 	}
 }

@@ -116,7 +116,7 @@ func importRecords(cmd *cobra.Command, shop *oldShop, args []string) (err error)
 	defer func() { err = errors.Join(err, old.Close()) }()
 
 	in := importer{cmd: cmd, db: db, old: old, expected: map[adapter.Key]bool{}}
-	in.options = sqlstore.InsertOptions{Replace: shop.replace, DryRun: shop.dryRun, Expected: func(customer adapter.Key) bool { return in.expected[customer] }}
+	in.options = sqlstore.InsertOptions{Replace: shop.replace, DryRun: shop.dryRun, CustomerExpected: func(customer adapter.Key) bool { return in.expected[customer] }}
 	report := printedRecords{DryRun: shop.dryRun}
 	for _, i := range importables() {
 		if !slices.Contains(args, i.name) {
@@ -200,13 +200,13 @@ func (in *importer) insert(ctx context.Context, batch []adapter.Aggregate, done 
 	return nil
 }
 
-func (in *importer) count(one adapter.Aggregate, fate sqlstore.Fate, done *importedRecords) {
+func (in *importer) count(one adapter.Aggregate, fate sqlstore.InsertOutcome, done *importedRecords) {
 	switch fate {
 	case sqlstore.Stored:
 		done.Stored++
 	case sqlstore.Replaced:
 		done.Replaced++
-	case sqlstore.Left:
+	case sqlstore.Skipped:
 		done.Left++
 	}
 	if in.options.DryRun && one.Record.Schema.Resource == adapter.Customers {
