@@ -28,7 +28,7 @@ const (
 
 var (
 	blobName    = regexp.MustCompile(`\A[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+\z`)
-	errBlobName = errors.New("not a path of letters, digits and _.-, in a folder, of 255 bytes at most")
+	errBlobName = errors.New("must be a path of letters, digits and _.- with at least one folder, of at most 255 bytes")
 	errNoMedia  = errors.New("no folder for media files is configured")
 )
 

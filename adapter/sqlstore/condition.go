@@ -100,8 +100,8 @@ func (s *selection) condition(e *engine, sb *sqlbuilder.SelectBuilder, t *table,
 			exact = false
 			continue
 		}
-		w := testWriter{engine: e, sb: sb, table: t, column: &t.columns[at], kind: t.schema.Attributes[at].Kind}
-		expression := w.test(test)
+		w := conditionWriter{engine: e, sb: sb, table: t, column: &t.columns[at], kind: t.schema.Attributes[at].Kind}
+		expression := w.translate(test)
 		exact = expression != ""
 		anyOf = append(anyOf, expression)
 	}
@@ -111,8 +111,8 @@ func (s *selection) condition(e *engine, sb *sqlbuilder.SelectBuilder, t *table,
 // never is a condition that no row meets.
 const never = "1 = 0"
 
-// A testWriter translates tests of one attribute to SQL.
-type testWriter struct {
+// A conditionWriter translates tests of one attribute to SQL.
+type conditionWriter struct {
 	engine *engine
 	sb     *sqlbuilder.SelectBuilder
 	table  *table
@@ -120,8 +120,8 @@ type testWriter struct {
 	kind   adapter.Kind
 }
 
-// test returns an expression for t, or "" if SQL cannot evaluate it exactly.
-func (w *testWriter) test(t adapter.Test) string {
+// translate returns an expression for t, or "" if SQL cannot evaluate it exactly.
+func (w *conditionWriter) translate(t adapter.Test) string {
 	if w.column.name == "" {
 		return ""
 	}
@@ -159,7 +159,7 @@ func (w *testWriter) test(t adapter.Test) string {
 
 // isNull matches values stored as null. Where the table records the difference, values
 // that were never stored do not match.
-func (w *testWriter) isNull(attribute string) string {
+func (w *conditionWriter) isNull(attribute string) string {
 	if w.column.null != "" {
 		return w.column.null
 	}
@@ -171,19 +171,19 @@ func (w *testWriter) isNull(attribute string) string {
 }
 
 // within translates a range to its two limits.
-func (w *testWriter) within(t adapter.Test) string {
+func (w *conditionWriter) within(t adapter.Test) string {
 	if len(t.Operands) != 2 {
 		return ""
 	}
-	least := w.test(adapter.Test{Attribute: t.Attribute, Op: adapter.GtEq, Operands: t.Operands[:1]})
-	most := w.test(adapter.Test{Attribute: t.Attribute, Op: adapter.LtEq, Operands: t.Operands[1:]})
+	least := w.translate(adapter.Test{Attribute: t.Attribute, Op: adapter.GtEq, Operands: t.Operands[:1]})
+	most := w.translate(adapter.Test{Attribute: t.Attribute, Op: adapter.LtEq, Operands: t.Operands[1:]})
 	if least == "" || most == "" {
 		return ""
 	}
 	return w.sb.And(least, most)
 }
 
-func (w *testWriter) compare(op adapter.Op, column string, argument any) string {
+func (w *conditionWriter) compare(op adapter.Op, column string, argument any) string {
 	if column == "" {
 		return ""
 	}
@@ -205,13 +205,13 @@ func (w *testWriter) compare(op adapter.Op, column string, argument any) string 
 
 // compareNumber compares with an operand that may have more decimal places than the
 // column, or exceed its range.
-func (w *testWriter) compareNumber(op adapter.Op, text string) string {
+func (w *conditionWriter) compareNumber(op adapter.Op, text string) string {
 	o, ok := w.operand(text)
 	switch {
 	case !ok:
 		return ""
 	case o.exact:
-		return w.compare(op, w.column.name, w.argument(o.units))
+		return w.compare(op, w.column.name, w.unitsArgument(o.units))
 	}
 	more := op == adapter.Gt || op == adapter.GtEq
 	switch {
@@ -220,15 +220,15 @@ func (w *testWriter) compareNumber(op adapter.Op, text string) string {
 	case op == adapter.NotEq, o.above, o.below:
 		return w.sb.IsNotNull(w.column.name)
 	case more:
-		return w.compare(adapter.Gt, w.column.name, w.argument(o.units))
+		return w.compare(adapter.Gt, w.column.name, w.unitsArgument(o.units))
 	default:
-		return w.compare(adapter.LtEq, w.column.name, w.argument(o.units))
+		return w.compare(adapter.LtEq, w.column.name, w.unitsArgument(o.units))
 	}
 }
 
 // compareTime compares with an operand that may precede all storable times, or be no
 // time at all.
-func (w *testWriter) compareTime(op adapter.Op, text string) string {
+func (w *conditionWriter) compareTime(op adapter.Op, text string) string {
 	switch {
 	case isTime(text):
 		return w.compare(op, w.column.name, text)
@@ -241,21 +241,23 @@ func (w *testWriter) compareTime(op adapter.Op, text string) string {
 	}
 }
 
-func (w *testWriter) operand(text string) (operand, bool) {
+// operand parses an operand in units of the attribute's last decimal place.
+func (w *conditionWriter) operand(text string) (operand, bool) {
 	if w.kind == adapter.KindDecimal {
 		return parseOperand(text, decimalPlaces, maxDecimal)
 	}
 	return parseOperand(text, 0, math.MaxInt64)
 }
 
-func (w *testWriter) argument(units int64) any {
+// unitsArgument returns the argument of a statement for a number in those units.
+func (w *conditionWriter) unitsArgument(units int64) any {
 	if w.kind == adapter.KindDecimal {
 		return w.engine.decimal(units)
 	}
 	return units
 }
 
-func (w *testWriter) in(op adapter.Op, operands []string) string {
+func (w *conditionWriter) in(op adapter.Op, operands []string) string {
 	column := w.column.sortColumn(w.kind)
 	if column == "" {
 		return ""
@@ -278,7 +280,7 @@ func (w *testWriter) in(op adapter.Op, operands []string) string {
 				return ""
 			}
 			if o.exact {
-				arguments = append(arguments, w.argument(o.units))
+				arguments = append(arguments, w.unitsArgument(o.units))
 			}
 		}
 	}
@@ -296,7 +298,7 @@ func (w *testWriter) in(op adapter.Op, operands []string) string {
 }
 
 // like matches a pattern against the folded text.
-func (w *testWriter) like(op adapter.Op, pattern string) string {
+func (w *conditionWriter) like(op adapter.Op, pattern string) string {
 	pattern = adapter.FoldPattern(pattern)
 	if w.kind != adapter.KindText || w.column.folded == "" || len(pattern) >= maxPattern {
 		return ""

@@ -31,6 +31,7 @@ func newCustomerAddresses(db *DB, customers *store) *store {
 
 var errNoCustomer = errors.New("no such customer")
 
+// beforeCreate locks the customer of a new address.
 func (s addressHooks) beforeCreate(ctx context.Context, tx *sql.Tx, r adapter.Record) error {
 	_, err := s.customers.lockRecord(ctx, tx, adapter.Key(r.Get("customer_id").Int()))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -39,6 +40,7 @@ func (s addressHooks) beforeCreate(ctx context.Context, tx *sql.Tx, r adapter.Re
 	return err
 }
 
+// beforeLock locks the customer of an existing address.
 func (s addressHooks) beforeLock(ctx context.Context, tx *sql.Tx, key adapter.Key) error {
 	r, err := s.readTx(ctx, tx, s.getSQL, key)
 	if err != nil {

@@ -62,9 +62,9 @@ func afterCondition(e *engine, sb *sqlbuilder.SelectBuilder, t *table, q *adapte
 	case q.After.Value.Empty():
 		return sb.Or(sb.IsNotNull(column), later), ""
 	}
-	w := testWriter{engine: e, sb: sb, table: t, column: &t.columns[at], kind: kind}
+	w := conditionWriter{engine: e, sb: sb, table: t, column: &t.columns[at], kind: kind}
 	compare := func(op adapter.Op) string {
-		return w.test(adapter.Test{Attribute: q.OrderBy, Op: op, Operands: []string{q.After.Value.Text()}})
+		return w.translate(adapter.Test{Attribute: q.OrderBy, Op: op, Operands: []string{q.After.Value.Text()}})
 	}
 	reached, passed := compare(adapter.GtEq), compare(adapter.Gt)
 	if q.Desc {

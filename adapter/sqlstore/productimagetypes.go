@@ -71,8 +71,9 @@ func (s *productTx) initPointers(ctx context.Context, product adapter.Key) error
 	return s.exec(ctx, text, arguments...)
 }
 
-// copyTypes stores at a store view the effective pointers of the store view from, which
-// may be the same. Types without any pointer continue to follow the default scope.
+// copyTypes copies the effective pointers from one store view to another, or, if both
+// are the same, stores them there. Types without any pointer continue to follow the
+// default scope.
 func (s *productTx) copyTypes(ctx context.Context, product adapter.Key, all pointers, from, to int64) error {
 	for _, name := range imageTypes() {
 		if image, ok := all.effective(from, name); ok {

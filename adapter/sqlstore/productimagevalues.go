@@ -110,8 +110,8 @@ func (s *productTx) setImage(ctx context.Context, i image, level int64, v imageV
 	}
 }
 
-// copyImages stores at the store view to the image values and types that the product
-// shows at the store view from.
+// copyImages copies the image values and types that the product shows from one store
+// view to another.
 func (s *productTx) copyImages(ctx context.Context, product adapter.Key, from, to int64) error {
 	source, err := s.gallery(ctx, product, from)
 	if err != nil {

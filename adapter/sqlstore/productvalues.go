@@ -115,9 +115,9 @@ func (s *productTx) freezeValues(ctx context.Context, product adapter.Record, st
 	return s.setValues(ctx, keyOf(product), storeID, shown)
 }
 
-// copyStoreView stores at the store view to the values of product and its images that
-// the store view from shows (product_parts 3.5). With ofWebsite it copies values of
-// website scope as well, to all store views of the website of to.
+// copyStoreView copies the values that product and its images show from one store view
+// to another (product_parts 3.5). With ofWebsite it also copies values of website
+// scope, to all store views of the target's website.
 func (s *productTx) copyStoreView(ctx context.Context, product adapter.Record, from, to int64, ofWebsite bool) error {
 	shown, err := s.effectiveProduct(ctx, product, from)
 	if err != nil {

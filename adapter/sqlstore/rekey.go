@@ -25,7 +25,7 @@ var errNoKey = errors.New("no secret key is configured to encrypt the secrets wi
 // unencrypted need none. Kinds: Invalid if neither key decrypts a secret or no key is
 // configured, Unavailable, Internal.
 func (c *Credentials) Rekey(ctx context.Context, old string) (RekeyReport, error) {
-	const op = "seal secrets anew"
+	const op = "encrypt secrets"
 	if c.db.sealer.aead == nil {
 		return RekeyReport{}, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "secret_key", Err: errNoKey}
 	}

@@ -397,5 +397,5 @@ var (
 	errReadOnly = errors.New("the attribute is read-only")
 	errReplaced = errors.New("other transactions keep replacing the record")
 	errKind     = errors.New("the value is not of the attribute's kind")
-	errTime     = errors.New("not a time between the years 1 and 9999")
+	errTime     = errors.New("must be a time between the years 1 and 9999")
 )
