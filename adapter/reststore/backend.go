@@ -80,15 +80,15 @@ func Open(o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	count, err := newMetrics(o.Registerer, m)
+	requestMetrics, err := newMetrics(o.Registerer, m)
 	if err != nil {
 		return nil, err
 	}
-	c, err := newClient(&o, m, count)
+	c, err := newClient(&o, m, requestMetrics)
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{mapping: m, client: c, ids: o.IDs, log: o.Logger, metrics: count}, nil
+	return &Backend{mapping: m, client: c, ids: o.IDs, log: o.Logger, metrics: requestMetrics}, nil
 }
 
 // Name returns the name in the mapping file.
@@ -143,7 +143,7 @@ func (b *Backend) resource(name adapter.Resource, op string) (*resource, error) 
 	if b.closed.Load() {
 		return nil, &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errClosed}
 	}
-	if r := b.mapping.of(name); r != nil {
+	if r := b.mapping.resource(name); r != nil {
 		return r, nil
 	}
 	return nil, unsupported(op, "the mapping has no "+string(name))
@@ -164,7 +164,7 @@ func errorOf(ctx context.Context, kind adapter.ErrorKind, op string, err error) 
 }
 
 // statusKind is what a status means where no rule says otherwise.
-func statusKind(status int) adapter.ErrorKind {
+func kindOfStatus(status int) adapter.ErrorKind {
 	switch {
 	case status == http.StatusNotFound, status == http.StatusGone:
 		return adapter.NotFound

@@ -34,15 +34,15 @@ func BenchmarkProduct(b *testing.B) { benchmarkRead(b, 1) }
 func BenchmarkProducts100(b *testing.B) { benchmarkRead(b, 100) }
 
 func benchmarkRead(b *testing.B, count int) {
-	s := openJoined(b)
+	s := openMigratedShop(b)
 	store, err := s.Store(adapter.Products)
 	if err != nil {
 		b.Fatal(err)
 	}
-	fillShelf(b, store, 100)
-	var asked recorded
-	s.shelf.faulty(asked.replay(s.shelf.well()))
-	side, err := s.side.Store(adapter.Products)
+	createProducts(b, store, 100)
+	var asked recording
+	s.shop.setIntercept(asked.replay(s.shop.routes()))
+	side, err := s.replica.Store(adapter.Products)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func benchmarkRead(b *testing.B, count int) {
 	sent := asked.requests()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
 	defer client.CloseIdleConnections()
-	bare := func() error { return sendAll(b.Context(), client, s.shelf.URL, sent) }
+	bare := func() error { return sendAll(b.Context(), client, s.shop.URL, sent) }
 
 	const slice = 100 * time.Millisecond
 	timed := func(f func() error) float64 {
@@ -93,7 +93,7 @@ func benchmarkRead(b *testing.B, count int) {
 }
 
 // fillShelf creates products until there are enough.
-func fillShelf(b *testing.B, store adapter.Store, enough int) {
+func createProducts(b *testing.B, store adapter.Store, enough int) {
 	b.Helper()
 	first, err := store.Get(b.Context(), &adapter.GetParams{Key: 1, With: []string{"tier_price", "group_price"}})
 	if err != nil {
@@ -115,20 +115,20 @@ func fillShelf(b *testing.B, store adapter.Store, enough int) {
 }
 
 // recorded are requests, and what was answered.
-type recorded struct {
+type recording struct {
 	mu      sync.Mutex
 	answers map[string][]byte
 	sent    []*http.Request
 }
 
-func (a *recorded) requests() []*http.Request {
+func (a *recording) requests() []*http.Request {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.sent
 }
 
 // replay answers reads that were asked before from memory.
-func (a *recorded) replay(behind http.Handler) func(http.ResponseWriter, *http.Request) bool {
+func (a *recording) replay(behind http.Handler) func(http.ResponseWriter, *http.Request) bool {
 	a.answers = map[string][]byte{}
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodGet {

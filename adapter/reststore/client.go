@@ -30,7 +30,7 @@ type client struct {
 	transport  *http.Transport
 	base       string // the URL without a slash at its end
 	connection *connection
-	places     chan struct{} // holds one for each request in flight
+	slots      chan struct{} // holds one for each request in flight
 	budget     budget
 	metrics    *metrics
 	log        *slog.Logger
@@ -39,7 +39,7 @@ type client struct {
 // maxRedirects bounds how often a read follows redirects, within the backend's host.
 const maxRedirects = 3
 
-func newClient(o *Options, m *mapping, count *metrics) (*client, error) {
+func newClient(o *Options, m *mapping, requestMetrics *metrics) (*client, error) {
 	base, err := url.Parse(o.URL)
 	switch {
 	case err != nil:
@@ -49,21 +49,21 @@ func newClient(o *Options, m *mapping, count *metrics) (*client, error) {
 	case base.User != nil, base.RawQuery != "", base.Fragment != "":
 		return nil, errors.New("the URL of the backend has a user, a query or a fragment: the user and the secret have settings of their own")
 	}
-	secure, err := o.TLS.config()
+	tlsConfig, err := o.TLS.config()
 	if err != nil {
 		return nil, err
 	}
 	c := &client{
 		base:       strings.TrimRight(base.String(), "/"),
 		connection: &m.connection,
-		places:     make(chan struct{}, m.connection.limits.inFlight),
-		budget:     budget{perRequest: m.connection.retry.budget, left: fullBudget},
-		metrics:    count,
+		slots:      make(chan struct{}, m.connection.limits.inFlight),
+		budget:     budget{perRequest: m.connection.retry.budget, tokens: maxBudget},
+		metrics:    requestMetrics,
 		log:        o.Logger,
 		transport: &http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
 			DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-			TLSClientConfig:        secure,
+			TLSClientConfig:        tlsConfig,
 			TLSHandshakeTimeout:    5 * time.Second,
 			ForceAttemptHTTP2:      true,
 			MaxConnsPerHost:        m.connection.limits.inFlight,
@@ -79,10 +79,10 @@ func newClient(o *Options, m *mapping, count *metrics) (*client, error) {
 		SetTransport(c.transport).
 		SetDoNotParseResponse(true).
 		SetDisableWarn(true).
-		SetLogger(silent{}).
+		SetLogger(discardLogger{}).
 		SetHeader("User-Agent", "Portico").
 		SetHeader("Accept", "application/json").
-		SetRedirectPolicy(resty.RedirectPolicyFunc(follow))
+		SetRedirectPolicy(resty.RedirectPolicyFunc(redirectWithinHost))
 	c.resty.GetClient().Jar = nil // a session of one call is none of another's
 	for _, h := range m.connection.headers {
 		c.resty.SetHeader(h.name, h.value)
@@ -93,7 +93,7 @@ func newClient(o *Options, m *mapping, count *metrics) (*client, error) {
 // follow lets reads follow a redirect within the host they were sent to. What else
 // redirects is an error: the credentials are not for other hosts, and a write would be
 // sent a second time.
-func follow(next *http.Request, before []*http.Request) error {
+func redirectWithinHost(next *http.Request, before []*http.Request) error {
 	first := before[0]
 	if first.Method != http.MethodGet || next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host || len(before) > maxRedirects {
 		return http.ErrUseLastResponse
@@ -102,11 +102,11 @@ func follow(next *http.Request, before []*http.Request) error {
 }
 
 // silent keeps resty from logging: what it logs may hold secrets.
-type silent struct{}
+type discardLogger struct{}
 
-func (silent) Errorf(string, ...any) {}
-func (silent) Warnf(string, ...any)  {}
-func (silent) Debugf(string, ...any) {}
+func (discardLogger) Errorf(string, ...any) {}
+func (discardLogger) Warnf(string, ...any)  {}
+func (discardLogger) Debugf(string, ...any) {}
 
 func (t TLS) config() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
@@ -133,32 +133,32 @@ func (t TLS) config() (*tls.Config, error) {
 func (c *client) close() { c.transport.CloseIdleConnections() }
 
 // A reply is an answer of success.
-type reply struct {
-	to     *message
-	status int
-	header http.Header
-	body   []byte
+type response struct {
+	request *preparedRequest
+	status  int
+	header  http.Header
+	body    []byte
 }
 
 // A message is a request that is ready to be sent.
-type message struct {
-	call   call
-	op     string // for errors: the call, method and path as the mapping has it
-	lazy   bool   // the reply is documents
-	method string
-	url    string
-	header []header
-	body   []byte // JSON; nil for none
-	file   *file
-	id     string // of the request, the same when it is sent again
+type preparedRequest struct {
+	call             call
+	op               string // for errors: the call, method and path as the mapping has it
+	returnsDocuments bool   // the reply is documents
+	method           string
+	url              string
+	header           []header
+	body             []byte // JSON; nil for none
+	file             *file
+	id               string // of the request, the same when it is sent again
 }
 
 // A file is a part of a multipart body.
 type file struct{ field, name, mediaType, content string }
 
 // message works out a request from an input.
-func (c *client) message(ctx context.Context, k call, r *request, input any, variables ...any) (*message, error) {
-	m := &message{call: k, op: k.op() + ": " + r.method + " " + r.path.text, lazy: r.documents, method: r.method, header: r.headers, id: rand.Text()}
+func (c *client) prepare(ctx context.Context, k call, r *request, input any, variables ...any) (*preparedRequest, error) {
+	m := &preparedRequest{call: k, op: k.op() + ": " + r.method + " " + r.path.text, returnsDocuments: r.returnsDocuments, method: r.method, header: r.headers, id: rand.Text()}
 	path, err := r.path.path(ctx, input, variables...)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (c *client) message(ctx context.Context, k call, r *request, input any, var
 	}
 	m.url = c.base + path + query
 	if r.body != nil {
-		v, err := r.body.one(ctx, input, variables...)
+		v, err := r.body.eval(ctx, input, variables...)
 		if err != nil {
 			return nil, err
 		}
@@ -184,7 +184,7 @@ func (c *client) message(ctx context.Context, k call, r *request, input any, var
 func queryOf(ctx context.Context, parameters []parameter, input any, variables ...any) (string, error) {
 	var b strings.Builder
 	for _, p := range parameters {
-		v, err := p.value.one(ctx, input, variables...)
+		v, err := p.value.eval(ctx, input, variables...)
 		if err != nil {
 			return "", err
 		}
@@ -193,7 +193,7 @@ func queryOf(ctx context.Context, parameters []parameter, input any, variables .
 			list = []any{v}
 		}
 		for _, v := range list {
-			text, ok := numeral(v)
+			text, ok := numberText(v)
 			if flag, is := v.(bool); is {
 				text, ok = fmt.Sprint(flag), true
 			}
@@ -208,36 +208,36 @@ func queryOf(ctx context.Context, parameters []parameter, input any, variables .
 }
 
 // send works out a request, sends it, and reads again where that is allowed.
-func (c *client) send(ctx context.Context, k call, r *request, input any, variables []any) (*reply, error) {
-	m, err := c.message(ctx, k, r, input, variables...)
+func (c *client) send(ctx context.Context, k call, r *request, input any, variables []any) (*response, error) {
+	m, err := c.prepare(ctx, k, r, input, variables...)
 	if err != nil {
 		return nil, errorOf(ctx, adapter.Internal, k.op(), err)
 	}
-	return c.deliver(ctx, m)
+	return c.sendWithRetry(ctx, m)
 }
 
 // once sends a message one time.
-func (c *client) once(ctx context.Context, m *message, credentials header) (*reply, error) {
+func (c *client) sendOnce(ctx context.Context, m *preparedRequest, credentials header) (*response, error) {
 	limit := c.connection.limits.timeout
-	limited, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
+	limitedCtx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 	defer cancel()
 	select {
-	case c.places <- struct{}{}:
-	case <-limited.Done():
-		return nil, c.failure(ctx, limited, m, fmt.Errorf("%d requests were in flight all the time", cap(c.places)))
+	case c.slots <- struct{}{}:
+	case <-limitedCtx.Done():
+		return nil, c.transportError(ctx, limitedCtx, m, fmt.Errorf("%d requests were in flight all the time", cap(c.slots)))
 	}
 	c.metrics.inFlight.Inc()
-	defer func() { <-c.places; c.metrics.inFlight.Dec() }()
+	defer func() { <-c.slots; c.metrics.inFlight.Dec() }()
 
 	start, outcome := time.Now(), "canceled"
 	defer func() {
-		took := time.Since(start)
-		c.metrics.sent(m.call, outcome, took)
-		c.log.DebugContext(ctx, "a request to the backend", "request", m.op, "request_id", m.id, "outcome", outcome, "duration", took)
+		duration := time.Since(start)
+		c.metrics.observe(m.call, outcome, duration)
+		c.log.DebugContext(ctx, "a request to the backend", "request", m.op, "request_id", m.id, "outcome", outcome, "duration", duration)
 	}()
-	r, err := c.exchange(limited, m, credentials)
+	r, err := c.roundTrip(limitedCtx, m, credentials)
 	if err != nil {
-		err = c.failure(ctx, limited, m, err)
+		err = c.transportError(ctx, limitedCtx, m, err)
 	}
 	switch {
 	case err == nil:
@@ -252,7 +252,7 @@ var errTimeout = errors.New("no answer in time")
 
 // failure returns the error of a request that was not answered. The URL is left out,
 // which may hold what was looked for.
-func (c *client) failure(ctx, limited context.Context, m *message, err error) error {
+func (c *client) transportError(ctx, limitedCtx context.Context, m *preparedRequest, err error) error {
 	var known *adapter.Error
 	if errors.As(err, &known) {
 		return err
@@ -260,7 +260,7 @@ func (c *client) failure(ctx, limited context.Context, m *message, err error) er
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if limited.Err() != nil {
+	if limitedCtx.Err() != nil {
 		err = fmt.Errorf("%w, %s", errTimeout, c.connection.limits.timeout)
 	}
 	var inURL *url.Error
@@ -272,7 +272,7 @@ func (c *client) failure(ctx, limited context.Context, m *message, err error) er
 
 // exchange sends a message and reads the reply. Its errors are those of the transport,
 // or of package adapter.
-func (c *client) exchange(ctx context.Context, m *message, credentials header) (*reply, error) {
+func (c *client) roundTrip(ctx context.Context, m *preparedRequest, credentials header) (*response, error) {
 	r := c.resty.R().SetContext(ctx).SetHeader("X-Request-Id", m.id)
 	if credentials.name != "" {
 		r.SetHeader(credentials.name, credentials.value)
@@ -293,12 +293,12 @@ func (c *client) exchange(ctx context.Context, m *message, credentials header) (
 	defer func() { _ = answer.RawBody().Close() }()
 	body, err := readAll(answer.RawBody(), answer.RawResponse.ContentLength, c.connection.limits.responseBytes)
 	if errors.Is(err, errTooLarge) {
-		return nil, c.malformed(m, answer.Header(), fmt.Errorf("%w, %d", err, c.connection.limits.responseBytes))
+		return nil, c.malformedResponse(m, answer.Header(), fmt.Errorf("%w, %d", err, c.connection.limits.responseBytes))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return c.judge(ctx, m, answer.StatusCode(), answer.Header(), body)
+	return c.interpret(ctx, m, answer.StatusCode(), answer.Header(), body)
 }
 
 var errTooLarge = errors.New("it is larger than response_bytes")

@@ -23,7 +23,7 @@ import (
 )
 
 // tiny is a mapping of customers, and %s a place for more of connection.
-const tiny = `name: tiny
+const tinyMapping = `name: tiny
 connection:
   limits: {timeout: 2s, response_bytes: 64KiB, depth: 8}
   retry: {attempts: 3, budget: 1, wait: 1ms, max_wait: 3s}
@@ -63,7 +63,7 @@ func openAt(t testing.TB, content string, ids IDs, url string) *Backend {
 }
 
 // tinyWith is tiny with more of connection.
-func tinyWith(more string) string { return fmt.Sprintf(tiny, more) }
+func tinyMappingWith(more string) string { return fmt.Sprintf(tinyMapping, more) }
 
 // respond answers with JSON.
 func respond(w http.ResponseWriter, status int, body string) {
@@ -103,7 +103,7 @@ func customer(email string) adapter.Record {
 
 // TestReplies: what an answer means, of a read and of a write.
 func TestReplies(t *testing.T) {
-	rules := tinyWith(`
+	rules := tinyMappingWith(`
   errors:
     - {when: '.body.type == "twin"', kind: conflict, field: .body.on, reason: .body.type}
     - {when: '.text | test("maintenance")', kind: unavailable}
@@ -196,14 +196,14 @@ func TestReplies(t *testing.T) {
 }
 
 // A script answers requests by their number, from 1 on.
-type script struct {
+type scriptedTransport struct {
 	mu     sync.Mutex
 	n      int
 	answer func(n int, r *http.Request) (*http.Response, error)
 	at     []time.Time
 }
 
-func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *scriptedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	s.n++
 	n := s.n
@@ -212,7 +212,7 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.answer(n, r)
 }
 
-func response(status int, body string, headers ...string) *http.Response {
+func httpResponse(status int, body string, headers ...string) *http.Response {
 	r := &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}
 	for _, h := range headers {
 		name, v, _ := strings.Cut(h, ": ")
@@ -235,24 +235,24 @@ func TestRetries(t *testing.T) {
 		least   time.Duration // between the first two
 		after   time.Duration
 	}{
-		{name: "well", answers: []*http.Response{response(200, noCustomers)}, sent: 1, ok: true},
-		{name: "lost once", answers: []*http.Response{nil, response(200, noCustomers)}, sent: 2, ok: true},
-		{name: "busy twice", answers: []*http.Response{response(503, ""), response(502, ""), response(200, noCustomers)}, sent: 3, ok: true},
-		{name: "always busy", answers: []*http.Response{response(500, "")}, sent: 3},
-		{name: "a pause", answers: []*http.Response{response(429, "", "Retry-After: 2"), response(200, noCustomers)}, sent: 2, ok: true, least: 2 * time.Second},
-		{name: "a long pause", answers: []*http.Response{response(429, "", "Retry-After: 60")}, sent: 1, after: time.Minute},
-		{name: "no pause at all", answers: []*http.Response{response(429, "", "Retry-After: soon"), response(200, noCustomers)}, sent: 2, ok: true},
-		{name: "refused", answers: []*http.Response{response(404, "")}, sent: 1},
-		{name: "no JSON", answers: []*http.Response{response(200, "<html>")}, sent: 1},
+		{name: "well", answers: []*http.Response{httpResponse(200, noCustomers)}, sent: 1, ok: true},
+		{name: "lost once", answers: []*http.Response{nil, httpResponse(200, noCustomers)}, sent: 2, ok: true},
+		{name: "busy twice", answers: []*http.Response{httpResponse(503, ""), httpResponse(502, ""), httpResponse(200, noCustomers)}, sent: 3, ok: true},
+		{name: "always busy", answers: []*http.Response{httpResponse(500, "")}, sent: 3},
+		{name: "a pause", answers: []*http.Response{httpResponse(429, "", "Retry-After: 2"), httpResponse(200, noCustomers)}, sent: 2, ok: true, least: 2 * time.Second},
+		{name: "a long pause", answers: []*http.Response{httpResponse(429, "", "Retry-After: 60")}, sent: 1, after: time.Minute},
+		{name: "no pause at all", answers: []*http.Response{httpResponse(429, "", "Retry-After: soon"), httpResponse(200, noCustomers)}, sent: 2, ok: true},
+		{name: "refused", answers: []*http.Response{httpResponse(404, "")}, sent: 1},
+		{name: "no JSON", answers: []*http.Response{httpResponse(200, "<html>")}, sent: 1},
 		{name: "a write lost", write: true, answers: []*http.Response{nil}, sent: 1},
-		{name: "a write that is too many", write: true, answers: []*http.Response{response(429, "", "Retry-After: 1")}, sent: 1, after: time.Second},
-		{name: "a write that is broken", write: true, answers: []*http.Response{response(500, "")}, sent: 1},
+		{name: "a write that is too many", write: true, answers: []*http.Response{httpResponse(429, "", "Retry-After: 1")}, sent: 1, after: time.Second},
+		{name: "a write that is broken", write: true, answers: []*http.Response{httpResponse(500, "")}, sent: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := openAt(t, tinyWith(""), nil, "http://tiny.example")
+				b := openAt(t, tinyMappingWith(""), nil, "http://tiny.example")
 				seen := map[string]bool{}
-				s := &script{answer: func(n int, r *http.Request) (*http.Response, error) {
+				s := &scriptedTransport{answer: func(n int, r *http.Request) (*http.Response, error) {
 					seen[r.Header.Get("X-Request-Id")] = true
 					answer := c.answers[min(n, len(c.answers))-1]
 					if answer == nil {
@@ -282,8 +282,8 @@ func TestRetries(t *testing.T) {
 	}
 	t.Run("within the caller's time", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := openAt(t, tinyWith(""), nil, "http://tiny.example")
-			s := &script{answer: func(int, *http.Request) (*http.Response, error) { return response(503, "", "Retry-After: 2"), nil }}
+			b := openAt(t, tinyMappingWith(""), nil, "http://tiny.example")
+			s := &scriptedTransport{answer: func(int, *http.Request) (*http.Response, error) { return httpResponse(503, "", "Retry-After: 2"), nil }}
 			b.client.resty.SetTransport(s)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
@@ -295,8 +295,8 @@ func TestRetries(t *testing.T) {
 	})
 	t.Run("in a budget", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := openAt(t, strings.Replace(tinyWith(""), "budget: 1,", "budget: 0.1,", 1), nil, "http://tiny.example")
-			s := &script{answer: func(int, *http.Request) (*http.Response, error) { return nil, lost }}
+			b := openAt(t, strings.Replace(tinyMappingWith(""), "budget: 1,", "budget: 0.1,", 1), nil, "http://tiny.example")
+			s := &scriptedTransport{answer: func(int, *http.Request) (*http.Response, error) { return nil, lost }}
 			b.client.resty.SetTransport(s)
 			const calls = 1000
 			for range calls {
@@ -304,7 +304,7 @@ func TestRetries(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if most := calls + calls/10 + fullBudget; s.n > most || s.n < calls+calls/20 {
+			if most := calls + calls/10 + maxBudget; s.n > most || s.n < calls+calls/20 {
 				t.Errorf("%d requests for %d calls, want at most %d", s.n, calls, most)
 			}
 			if value(t, b.metrics.retries, "budget") == 0 || value(t, b.metrics.requests, "fetch", "unavailable") != float64(s.n) {
@@ -314,8 +314,8 @@ func TestRetries(t *testing.T) {
 	})
 	t.Run("a timeout", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := openAt(t, tinyWith(""), nil, "http://tiny.example")
-			s := &script{answer: func(_ int, r *http.Request) (*http.Response, error) {
+			b := openAt(t, tinyMappingWith(""), nil, "http://tiny.example")
+			s := &scriptedTransport{answer: func(_ int, r *http.Request) (*http.Response, error) {
 				<-r.Context().Done()
 				return nil, r.Context().Err()
 			}}
@@ -332,13 +332,13 @@ func TestRetries(t *testing.T) {
 	})
 	t.Run("a place", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := openAt(t, strings.Replace(tinyWith(""), "depth: 8", "depth: 8, in_flight: 2", 1), nil, "http://tiny.example")
+			b := openAt(t, strings.Replace(tinyMappingWith(""), "depth: 8", "depth: 8, in_flight: 2", 1), nil, "http://tiny.example")
 			var now, most atomic.Int64
-			b.client.resty.SetTransport(&script{answer: func(int, *http.Request) (*http.Response, error) {
+			b.client.resty.SetTransport(&scriptedTransport{answer: func(int, *http.Request) (*http.Response, error) {
 				most.Store(max(most.Load(), now.Add(1)))
 				time.Sleep(time.Millisecond)
 				now.Add(-1)
-				return response(200, noCustomers), nil
+				return httpResponse(200, noCustomers), nil
 			}})
 			ids := make([]string, 40)
 			for i := range ids {
@@ -366,7 +366,7 @@ func TestRedirects(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			here.Store(0)
-			b := serve(t, strings.Replace(tinyWith(""), "attempts: 3", "attempts: 1", 1), nil, func(w http.ResponseWriter, r *http.Request) {
+			b := serve(t, strings.Replace(tinyMappingWith(""), "attempts: 3", "attempts: 1", 1), nil, func(w http.ResponseWriter, r *http.Request) {
 				here.Add(1)
 				if r.URL.Path == "/c/" {
 					respond(w, 200, noCustomers)
@@ -389,7 +389,7 @@ func TestRedirects(t *testing.T) {
 
 func TestPing(t *testing.T) {
 	status := http.StatusOK
-	b := serve(t, tinyWith(""), nil, func(w http.ResponseWriter, r *http.Request) {
+	b := serve(t, tinyMappingWith(""), nil, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/ping" {
 			t.Errorf("asked %s", r.URL.Path)
 		}

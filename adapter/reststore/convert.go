@@ -12,7 +12,7 @@ import (
 
 // record turns an object that an expression made into a record. A reference without a
 // legacy id is left out: nothing is said of it. Unknown reports whether there was one.
-func (r *resource) record(object map[string]any, schema *adapter.Schema, prefix string, keys *found) (record adapter.Record, unknown bool, err error) {
+func (r *resource) toRecord(object map[string]any, schema *adapter.Schema, prefix string, keys *keyCache) (record adapter.Record, unknown bool, err error) {
 	record = adapter.NewRecord(schema)
 	for name, v := range object {
 		i, ok := schema.Index(name)
@@ -29,7 +29,7 @@ func (r *resource) record(object map[string]any, schema *adapter.Schema, prefix 
 				}
 				continue
 			}
-			key := keys.key(to, idOf(v))
+			key := keys.key(to, backendID(v))
 			if key == 0 {
 				unknown = true
 				continue
@@ -40,7 +40,7 @@ func (r *resource) record(object map[string]any, schema *adapter.Schema, prefix 
 		if _, mapped := r.references[prefix+name]; mapped && object[name+refSuffix] != nil {
 			continue
 		}
-		if record.Values[i], err = r.value(v, &schema.Attributes[i], prefix, keys); err != nil {
+		if record.Values[i], err = r.toValue(v, &schema.Attributes[i], prefix, keys); err != nil {
 			return record, false, fmt.Errorf("%s %w", name, err)
 		}
 	}
@@ -48,30 +48,30 @@ func (r *resource) record(object map[string]any, schema *adapter.Schema, prefix 
 }
 
 // value turns what an expression made into a value of an attribute.
-func (r *resource) value(v any, a *adapter.Attribute, prefix string, keys *found) (adapter.Value, error) {
+func (r *resource) toValue(v any, a *adapter.Attribute, prefix string, keys *keyCache) (adapter.Value, error) {
 	if v == nil {
 		return adapter.NullValue(), nil
 	}
 	switch a.Kind {
 	case adapter.KindInteger:
-		i, err := whole(v)
+		i, err := parseInteger(v)
 		return adapter.IntegerValue(i), err
 	case adapter.KindDecimal:
 		d, err := decimal(v, 0)
 		return adapter.TextValue(d), err
 	case adapter.KindTime:
-		t, err := moment(v)
+		t, err := toTime(v)
 		return adapter.TextValue(t), err
 	case adapter.KindTexts:
-		list, err := texts(v)
+		list, err := toTexts(v)
 		return adapter.TextsValue(list), err
 	case adapter.KindRecords:
-		list, err := r.nested(v, a, prefix, keys)
+		list, err := r.toRecords(v, a, prefix, keys)
 		return adapter.RecordsValue(list), err
 	default:
 		t, ok := v.(string)
 		if !ok {
-			t, ok = numeral(v)
+			t, ok = numberText(v)
 		}
 		if !ok {
 			return adapter.Value{}, errors.New("is no text")
@@ -82,10 +82,10 @@ func (r *resource) value(v any, a *adapter.Attribute, prefix string, keys *found
 
 // nested turns a list of objects into records. One that refers to what has no legacy
 // id is left out.
-func (r *resource) nested(v any, a *adapter.Attribute, prefix string, keys *found) ([]adapter.Record, error) {
+func (r *resource) toRecords(v any, a *adapter.Attribute, prefix string, keys *keyCache) ([]adapter.Record, error) {
 	list, ok := v.([]any)
 	if !ok {
-		return nil, errNoList
+		return nil, errNotList
 	}
 	records := make([]adapter.Record, 0, len(list))
 	for _, e := range list {
@@ -93,7 +93,7 @@ func (r *resource) nested(v any, a *adapter.Attribute, prefix string, keys *foun
 		if !ok {
 			return nil, errors.New("has an element that is no object")
 		}
-		record, unknown, err := r.record(object, a.Nested, prefix+a.Name+".", keys)
+		record, unknown, err := r.toRecord(object, a.Nested, prefix+a.Name+".", keys)
 		if err != nil {
 			return nil, err
 		}
@@ -104,14 +104,14 @@ func (r *resource) nested(v any, a *adapter.Attribute, prefix string, keys *foun
 	return records, nil
 }
 
-func texts(v any) ([]string, error) {
+func toTexts(v any) ([]string, error) {
 	list, ok := v.([]any)
 	if !ok {
-		return nil, errNoList
+		return nil, errNotList
 	}
 	all := make([]string, 0, len(list))
 	for _, e := range list {
-		t, ok := numeral(e)
+		t, ok := numberText(e)
 		if !ok {
 			return nil, errors.New("has an element that is no text")
 		}
@@ -122,7 +122,7 @@ func texts(v any) ([]string, error) {
 
 // moment turns a time with an offset, one in UTC without, or a date into a time of the
 // contract, which has whole seconds.
-func moment(v any) (string, error) {
+func toTime(v any) (string, error) {
 	text, _ := v.(string)
 	for _, form := range []string{time.RFC3339, time.DateTime, time.DateOnly} {
 		if t, err := time.Parse(form, text); err == nil {
@@ -138,8 +138,8 @@ func moment(v any) (string, error) {
 
 // object turns a record into what expressions see: decimals and times as texts, and
 // the backend's ids beside references. What is absent stays away.
-func (r *resource) object(record adapter.Record, prefix string, ids map[adapter.Resource]map[adapter.Key]string) map[string]any {
-	all := make(map[string]any, len(record.Values))
+func (r *resource) fromRecord(record adapter.Record, prefix string, ids map[adapter.Resource]map[adapter.Key]string) map[string]any {
+	object := make(map[string]any, len(record.Values))
 	for i, v := range record.Values {
 		a := &record.Schema.Attributes[i]
 		to, mapped := r.references[prefix+a.Name]
@@ -147,36 +147,36 @@ func (r *resource) object(record adapter.Record, prefix string, ids map[adapter.
 		case adapter.Absent, adapter.Unset:
 			continue
 		case adapter.Null:
-			all[a.Name] = nil
+			object[a.Name] = nil
 		case adapter.Integer:
-			all[a.Name] = integer(v.Int())
+			object[a.Name] = jqInteger(v.Int())
 		case adapter.Texts:
 			list := make([]any, len(v.Texts()))
 			for j, t := range v.Texts() {
 				list[j] = t
 			}
-			all[a.Name] = list
+			object[a.Name] = list
 		case adapter.Records:
 			list := make([]any, len(v.Records()))
 			for j, nested := range v.Records() {
-				list[j] = r.object(nested, prefix+a.Name+".", ids)
+				list[j] = r.fromRecord(nested, prefix+a.Name+".", ids)
 			}
-			all[a.Name] = list
+			object[a.Name] = list
 		default:
-			all[a.Name] = v.Text()
+			object[a.Name] = v.Text()
 		}
 		if mapped {
-			all[a.Name+refSuffix] = nil
+			object[a.Name+refSuffix] = nil
 			if id := ids[to][adapter.Key(v.Int())]; id != "" {
-				all[a.Name+refSuffix] = id
+				object[a.Name+refSuffix] = id
 			}
 		}
 	}
-	return all
+	return object
 }
 
 // integer returns an integer as jq takes it.
-func integer(i int64) any {
+func jqInteger(i int64) any {
 	if i < math.MinInt || i > math.MaxInt {
 		return float64(i)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // places is how many a decimal of the contract has.
-const places = 4
+const decimalPlaces = 4
 
 // Bounds of a number that a backend may send: how long it is written, and how far its
 // exponent may reach.
@@ -20,32 +20,32 @@ const (
 	maxPlaces       = maxNumberLength + maxExponent
 )
 
-var errNumber = errors.New("is not a number")
+var errNotNumber = errors.New("is not a number")
 
 // scaled returns the number that text writes, times 10 to the power of shift, as a
 // whole number. What is beyond is rounded half away from zero.
-func scaled(text string, shift int) (*big.Int, error) {
+func parseScaled(text string, shift int) (*big.Int, error) {
 	if len(text) == 0 || len(text) > maxNumberLength {
-		return nil, errNumber
+		return nil, errNotNumber
 	}
 	mantissa, exponent := text, 0
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		e, err := strconv.Atoi(text[i+1:])
 		if err != nil || e < -maxExponent || e > maxExponent {
-			return nil, errNumber
+			return nil, errNotNumber
 		}
 		mantissa, exponent = text[:i], e
 	}
 	unsigned := strings.TrimPrefix(mantissa, "-")
 	whole, fraction, dotted := strings.Cut(unsigned, ".")
-	if whole == "" || dotted && fraction == "" || !digits(whole) || !digits(fraction) {
-		return nil, errNumber
+	if whole == "" || dotted && fraction == "" || !isDigits(whole) || !isDigits(fraction) {
+		return nil, errNotNumber
 	}
 	n, _ := new(big.Int).SetString(whole+fraction, 10)
 	if by := exponent - len(fraction) + shift; by >= 0 {
-		n.Mul(n, power(by))
+		n.Mul(n, pow10(by))
 	} else {
-		unit := power(-by)
+		unit := pow10(-by)
 		rest := new(big.Int)
 		n.QuoRem(n, unit, rest)
 		if rest.Lsh(rest, 1).Cmp(unit) >= 0 {
@@ -58,12 +58,12 @@ func scaled(text string, shift int) (*big.Int, error) {
 	return n, nil
 }
 
-func power(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+func pow10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
-func digits(s string) bool { return strings.Trim(s, "0123456789") == "" }
+func isDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
 // fixed writes n times 10 to the power of -shift, with shift places.
-func fixed(n *big.Int, shift int) string {
+func formatScaled(n *big.Int, shift int) string {
 	text := n.String()
 	sign := ""
 	if strings.HasPrefix(text, "-") {
@@ -80,7 +80,7 @@ func fixed(n *big.Int, shift int) string {
 
 // numeral returns how a number is written that a document holds or jq worked out, or
 // a text that may be one.
-func numeral(v any) (string, bool) {
+func numberText(v any) (string, bool) {
 	switch v := v.(type) {
 	case json.Number:
 		return v.String(), true
@@ -106,42 +106,42 @@ func numeral(v any) (string, bool) {
 // decimal returns a number as a decimal of the contract: units is how many places of
 // the number are those of a smaller unit, 2 for cents.
 func decimal(v any, units int) (string, error) {
-	text, ok := numeral(v)
+	text, ok := numberText(v)
 	if !ok {
-		return "", errNumber
+		return "", errNotNumber
 	}
-	n, err := scaled(text, places-units)
+	n, err := parseScaled(text, decimalPlaces-units)
 	if err != nil {
 		return "", err
 	}
-	return fixed(n, places), nil
+	return formatScaled(n, decimalPlaces), nil
 }
 
 // whole returns an integer, whatever form it is written in.
-func whole(v any) (int64, error) {
+func parseInteger(v any) (int64, error) {
 	if b, ok := v.(bool); ok {
 		if b {
 			return 1, nil
 		}
 		return 0, nil
 	}
-	text, ok := numeral(v)
+	text, ok := numberText(v)
 	if !ok {
-		return 0, errNumber
+		return 0, errNotNumber
 	}
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil && text[0] != '+' {
 		return i, nil
 	}
 	// 5.0 and 5e0 are 5, and 5.5 is no integer.
-	n, err := scaled(text, 0)
+	n, err := parseScaled(text, 0)
 	if err != nil {
 		return 0, err
 	}
-	exact, err := scaled(text, maxPlaces)
+	exact, err := parseScaled(text, maxPlaces)
 	if err != nil {
 		return 0, err
 	}
-	if new(big.Int).Mul(n, power(maxPlaces)).Cmp(exact) != 0 || !n.IsInt64() {
+	if new(big.Int).Mul(n, pow10(maxPlaces)).Cmp(exact) != 0 || !n.IsInt64() {
 		return 0, errors.New("is not a whole number")
 	}
 	return n.Int64(), nil

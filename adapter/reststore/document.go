@@ -14,13 +14,13 @@ import (
 // JSON of a backend is taken apart in two steps: replies are cut into documents by
 // where these stand, and only those that are not known are decoded.
 
-var errNoList = errors.New("is no list")
+var errNotList = errors.New("is no list")
 
 // cut returns the raw elements of the list that p leads to, and nil for null. The
 // whole body must be JSON.
-func cut(body []byte, p path) ([]jsontext.Value, error) {
+func splitList(body []byte, p path) ([]jsontext.Value, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body))
-	found, err := seek(d, p)
+	found, err := seekPath(d, p)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func cut(body []byte, p path) ([]jsontext.Value, error) {
 		_, err = d.ReadToken()
 		for err == nil && d.PeekKind() != ']' {
 			var v jsontext.Value
-			if v, err = element(d, body); err == nil {
+			if v, err = readRaw(d, body); err == nil {
 				list = append(list, v)
 			}
 		}
@@ -46,37 +46,37 @@ func cut(body []byte, p path) ([]jsontext.Value, error) {
 	default:
 		// What is no JSON at all says so itself.
 		if err = d.SkipValue(); err == nil {
-			err = fmt.Errorf("%s %w", p, errNoList)
+			err = fmt.Errorf("%s %w", p, errNotList)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return list, finish(d)
+	return list, expectEnd(d)
 }
 
 // single returns the raw value that p leads to, and nil for null and where there is
 // none. The whole body must be JSON.
-func single(body []byte, p path) (jsontext.Value, error) {
+func rawAt(body []byte, p path) (jsontext.Value, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body))
-	found, err := seek(d, p)
+	found, err := seekPath(d, p)
 	if err != nil {
 		return nil, err
 	}
 	var v jsontext.Value
 	if found {
-		if v, err = element(d, body); err != nil {
+		if v, err = readRaw(d, body); err != nil {
 			return nil, err
 		}
 		if v.Kind() == 'n' {
 			v = nil
 		}
 	}
-	return v, finish(d)
+	return v, expectEnd(d)
 }
 
 // element reads a value, as a part of body.
-func element(d *jsontext.Decoder, body []byte) (jsontext.Value, error) {
+func readRaw(d *jsontext.Decoder, body []byte) (jsontext.Value, error) {
 	v, err := d.ReadValue()
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func element(d *jsontext.Decoder, body []byte) (jsontext.Value, error) {
 }
 
 // seek reads up to the value that p leads to. It reports false where there is none.
-func seek(d *jsontext.Decoder, p path) (found bool, err error) {
+func seekPath(d *jsontext.Decoder, p path) (found bool, err error) {
 	for _, name := range p {
 		if d.PeekKind() != '{' {
 			return false, d.SkipValue()
@@ -114,7 +114,7 @@ func seek(d *jsontext.Decoder, p path) (found bool, err error) {
 }
 
 // finish reads what follows, which must be JSON too.
-func finish(d *jsontext.Decoder) error {
+func expectEnd(d *jsontext.Decoder) error {
 	for d.StackDepth() > 0 {
 		var err error
 		if k := d.PeekKind(); k == '}' || k == ']' {
@@ -134,9 +134,9 @@ func finish(d *jsontext.Decoder) error {
 
 // text returns the text or number that p leads to in a raw document, "" for null and
 // where there is none.
-func text(raw jsontext.Value, p path) (string, error) {
+func textAt(raw jsontext.Value, p path) (string, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
-	found, err := seek(d, p)
+	found, err := seekPath(d, p)
 	if err != nil || !found {
 		return "", err
 	}
@@ -162,7 +162,7 @@ func decode(raw []byte, depth int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v, finish(d)
+	return v, expectEnd(d)
 }
 
 func decodeValue(d *jsontext.Decoder, depth int) (any, error) {

@@ -21,7 +21,7 @@ type expression struct {
 }
 
 // errMany is an expression that gives more values than asked for.
-var errMany = errors.New("gives more than one value")
+var errManyValues = errors.New("gives more than one value")
 
 // A refusal is what an expression of a write fails with on purpose:
 // error({invalid: "attribute"}), with the kind as the name and the attribute at
@@ -31,7 +31,7 @@ type refusal struct{ kind, field string }
 func (r *refusal) Error() string { return "refused by the mapping: " + r.kind }
 
 // all returns every value, at most limit of them.
-func (e *expression) all(ctx context.Context, limit int, input any, variables ...any) ([]any, error) {
+func (e *expression) evalAll(ctx context.Context, limit int, input any, variables ...any) ([]any, error) {
 	values := make([]any, 0, len(variables)+len(e.constants))
 	values = append(append(values, variables...), e.constants...)
 	outputs := e.code.RunWithContext(ctx, input, values...)
@@ -42,11 +42,11 @@ func (e *expression) all(ctx context.Context, limit int, input any, variables ..
 			return found, nil
 		}
 		if err, failed := v.(error); failed {
-			return nil, e.fault(ctx, err)
+			return nil, e.wrapError(ctx, err)
 		}
 		if len(found) == limit {
 			if limit == 1 {
-				return nil, fmt.Errorf("%s: %w", e.at, errMany)
+				return nil, fmt.Errorf("%s: %w", e.at, errManyValues)
 			}
 			return nil, fmt.Errorf("%s: gives more than %d values", e.at, limit)
 		}
@@ -55,8 +55,8 @@ func (e *expression) all(ctx context.Context, limit int, input any, variables ..
 }
 
 // one returns the only value, and nil when there is none.
-func (e *expression) one(ctx context.Context, input any, variables ...any) (any, error) {
-	values, err := e.all(ctx, 1, input, variables...)
+func (e *expression) eval(ctx context.Context, input any, variables ...any) (any, error) {
+	values, err := e.evalAll(ctx, 1, input, variables...)
 	if err != nil || len(values) == 0 {
 		return nil, err
 	}
@@ -64,14 +64,14 @@ func (e *expression) one(ctx context.Context, input any, variables ...any) (any,
 }
 
 // holds reports whether the value is neither false nor null.
-func (e *expression) holds(ctx context.Context, input any, variables ...any) (bool, error) {
-	v, err := e.one(ctx, input, variables...)
+func (e *expression) evalBool(ctx context.Context, input any, variables ...any) (bool, error) {
+	v, err := e.eval(ctx, input, variables...)
 	return err == nil && v != nil && v != false, err
 }
 
 // fault returns the error of a run. What jq says of values is cut off: they may tell
 // of persons.
-func (e *expression) fault(ctx context.Context, err error) error {
+func (e *expression) wrapError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -94,13 +94,13 @@ func (e *expression) fault(ctx context.Context, err error) error {
 }
 
 // A dialect is what all expressions of a mapping have in common.
-type dialect struct {
+type compiler struct {
 	constants []variable
 	functions []*gojq.FuncDef // the mapping's own
 }
 
 // compile compiles jq. Variables are those that differ from call to call, as "$item".
-func (d *dialect) compile(text string, variables []string) (*expression, error) {
+func (d *compiler) compile(text string, variables []string) (*expression, error) {
 	query, err := gojq.Parse(text)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (d *dialect) compile(text string, variables []string) (*expression, error) 
 		values[i] = v.value
 	}
 	whole := *query
-	whole.FuncDefs = append(d.used(text), query.FuncDefs...)
+	whole.FuncDefs = append(d.usedFunctions(text), query.FuncDefs...)
 	code, err := gojq.Compile(&whole,
 		gojq.WithVariables(names),
 		gojq.WithFunction("number", 0, 1, jqNumber),
@@ -131,7 +131,7 @@ func (d *dialect) compile(text string, variables []string) (*expression, error) 
 
 // used returns the functions that an expression may use, itself or through another one.
 // Compiling all of them for each expression would be most of what loading takes.
-func (d *dialect) used(text string) []*gojq.FuncDef {
+func (d *compiler) usedFunctions(text string) []*gojq.FuncDef {
 	var used []*gojq.FuncDef
 	for _, f := range slices.Backward(d.functions) { // they see those before them
 		if strings.Contains(text, f.Name) {
@@ -148,33 +148,33 @@ type variable struct{ name, value string }
 
 // members returns the names that the objects have which a query makes, where they
 // can be told without running it.
-func members(q *gojq.Query) []string {
+func objectKeys(q *gojq.Query) []string {
 	switch {
 	case q == nil:
 		return nil
 	case q.Term != nil:
-		return membersOfTerm(q.Term)
+		return objectKeysOfTerm(q.Term)
 	case q.Op == gojq.OpPipe:
-		return members(q.Right)
+		return objectKeys(q.Right)
 	case q.Op == gojq.OpAdd, q.Op == gojq.OpMul, q.Op == gojq.OpAlt, q.Op == gojq.OpComma:
-		return append(members(q.Left), members(q.Right)...)
+		return append(objectKeys(q.Left), objectKeys(q.Right)...)
 	}
 	return nil
 }
 
-func membersOfTerm(t *gojq.Term) []string {
+func objectKeysOfTerm(t *gojq.Term) []string {
 	if len(t.SuffixList) > 0 {
 		return nil
 	}
 	switch t.Type {
 	case gojq.TermTypeQuery:
-		return members(t.Query)
+		return objectKeys(t.Query)
 	case gojq.TermTypeArray:
-		return members(t.Array.Query)
+		return objectKeys(t.Array.Query)
 	case gojq.TermTypeIf:
-		names := append(members(t.If.Then), members(t.If.Else)...)
+		names := append(objectKeys(t.If.Then), objectKeys(t.If.Else)...)
 		for _, elif := range t.If.Elif {
-			names = append(names, members(elif.Then)...)
+			names = append(names, objectKeys(elif.Then)...)
 		}
 		return names
 	case gojq.TermTypeObject:

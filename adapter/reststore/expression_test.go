@@ -19,7 +19,7 @@ var schemas = adapter.NewSchemas()
 // jq compiles an expression of line 1.
 func jq(t testing.TB, text string, variables ...string) *expression {
 	t.Helper()
-	e, err := (&dialect{}).compile(text, variables)
+	e, err := (&compiler{}).compile(text, variables)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestFunctions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v, err := jq(t, c.expression).one(t.Context(), input)
+			v, err := jq(t, c.expression).eval(t.Context(), input)
 			got := "error"
 			if err == nil {
 				text, err := gojq.Marshal(v)
@@ -101,7 +101,7 @@ func TestExpressionErrors(t *testing.T) {
 		{"halt", "halt", "test.yaml:1: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := jq(t, c.expression).one(t.Context(), input)
+			_, err := jq(t, c.expression).eval(t.Context(), input)
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "someone") {
 				t.Errorf("%v, want %q and nothing of the value", err, c.want)
 			}
@@ -110,17 +110,17 @@ func TestExpressionErrors(t *testing.T) {
 	t.Run("without end", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := jq(t, "last(repeat(1))").one(ctx, nil); !errors.Is(err, context.Canceled) {
+		if _, err := jq(t, "last(repeat(1))").eval(ctx, nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
 	})
 	t.Run("values without end", func(t *testing.T) {
-		if _, err := jq(t, "repeat(1)").all(t.Context(), maxEach, nil); err == nil {
+		if _, err := jq(t, "repeat(1)").evalAll(t.Context(), maxEach, nil); err == nil {
 			t.Error("taken")
 		}
 	})
 	t.Run("a refusal", func(t *testing.T) {
-		_, err := jq(t, `error({invalid: "email"})`).one(t.Context(), nil)
+		_, err := jq(t, `error({invalid: "email"})`).eval(t.Context(), nil)
 		var r *refusal
 		if !errors.As(err, &r) || r.kind != "invalid" || r.field != "email" {
 			t.Errorf("%v", err)
@@ -128,7 +128,7 @@ func TestExpressionErrors(t *testing.T) {
 	})
 	t.Run("no environment", func(t *testing.T) {
 		t.Setenv("PORTICO_HIDDEN", "x")
-		if v, err := jq(t, "env | length").one(t.Context(), nil); err != nil || v != 0 {
+		if v, err := jq(t, "env | length").eval(t.Context(), nil); err != nil || v != 0 {
 			t.Errorf("%v, %v", v, err)
 		}
 	})
@@ -186,7 +186,7 @@ func FuzzDecimal(f *testing.F) {
 		if want.Sub(want, is).Abs(want).Cmp(half) > 0 {
 			t.Errorf("%q is %s, which is too far off", text, got)
 		}
-		if i, err := whole(json.Number(text)); err == nil {
+		if i, err := parseInteger(json.Number(text)); err == nil {
 			if want, _ := new(big.Rat).SetString(text); !want.IsInt() || want.Num().Int64() != i || !want.Num().IsInt64() {
 				t.Errorf("%q is the integer %d", text, i)
 			}
@@ -201,7 +201,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		v, err := decode(body, 8)
-		list, cutErr := cut(body, path{"items"})
+		list, cutErr := splitList(body, path{"items"})
 		if err != nil {
 			if cutErr == nil && !errors.Is(err, errDepth) && !strings.Contains(err.Error(), "characters") {
 				t.Errorf("no JSON (%v), and cut", err)

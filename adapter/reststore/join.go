@@ -16,39 +16,39 @@ type join struct {
 	from path   // the id in a document
 	as   string // the name under which expressions see the other half; null without one
 	id   path   // the id in the other half
-	*reading
+	*documentRequest
 }
 
 // join reads what documents are joined with.
 func (l *loader) join(n *yaml.Node) *join {
-	if null(n) {
+	if isNull(n) {
 		return nil
 	}
 	f := l.fields(n, "join", append([]string{"from", "as", "items", "id", "batch"}, requestFields...)...)
 	j := &join{
 		from: l.path(f["from"], "from"), as: l.scalar(f["as"], "as"), id: l.path(f["id"], "id"),
-		reading: &reading{request: l.requestOf(n, f, "GET", []string{"$ids"}), items: l.path(f["items"], "items"), batch: l.number(f["batch"], "batch", 50, 1, 1000)},
+		documentRequest: &documentRequest{request: l.requestOf(n, f, "GET", []string{"$ids"}), items: l.path(f["items"], "items"), batch: l.number(f["batch"], "batch", 50, 1, 1000)},
 	}
-	j.request.documents = true
+	j.request.returnsDocuments = true
 	for _, name := range []string{"from", "as", "items", "id"} {
 		if f[name] == nil {
-			l.fault(n.Line, "join has no %s", name)
+			l.errorf(n.Line, "join has no %s", name)
 		}
 	}
-	if f["as"] != nil && !nameForm.MatchString(j.as) {
-		l.fault(f["as"].Line, "as must be lower-case letters, digits and underscores")
+	if f["as"] != nil && !namePattern.MatchString(j.as) {
+		l.errorf(f["as"].Line, "as must be lower-case letters, digits and underscores")
 	}
 	return j
 }
 
 // others returns the other halves of documents by their ids.
-func (b *Backend) others(ctx context.Context, r *resource, k call, raws []jsontext.Value) (map[string]jsontext.Value, error) {
+func (b *Backend) fetchJoined(ctx context.Context, r *resource, k call, raws []jsontext.Value) (map[string]jsontext.Value, error) {
 	if r.join == nil {
 		return nil, nil
 	}
 	var ids []string
 	for _, raw := range raws {
-		id, err := text(raw, r.join.from)
+		id, err := textAt(raw, r.join.from)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.join.from, err)
 		}
@@ -57,10 +57,10 @@ func (b *Backend) others(ctx context.Context, r *resource, k call, raws []jsonte
 	parts := batches(ids, r.join.batch)
 	answers := make([][]jsontext.Value, len(parts))
 	group, inner := errgroup.WithContext(ctx)
-	group.SetLimit(maxTogether)
+	group.SetLimit(maxParallel)
 	for i, part := range parts {
 		group.Go(func() (err error) {
-			answers[i], err = b.other(inner, r.join, k, part)
+			answers[i], err = b.fetchJoinedBatch(inner, r.join, k, part)
 			return err
 		})
 	}
@@ -69,7 +69,7 @@ func (b *Backend) others(ctx context.Context, r *resource, k call, raws []jsonte
 	}
 	all := map[string]jsontext.Value{}
 	for _, raw := range slices.Concat(answers...) {
-		id, err := text(raw, r.join.id)
+		id, err := textAt(raw, r.join.id)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.join.id, err)
 		}
@@ -78,7 +78,7 @@ func (b *Backend) others(ctx context.Context, r *resource, k call, raws []jsonte
 	return all, nil
 }
 
-func (b *Backend) other(ctx context.Context, j *join, k call, ids []string) ([]jsontext.Value, error) {
+func (b *Backend) fetchJoinedBatch(ctx context.Context, j *join, k call, ids []string) ([]jsontext.Value, error) {
 	list := make([]any, len(ids))
 	for i, id := range ids {
 		list[i] = id
@@ -89,25 +89,25 @@ func (b *Backend) other(ctx context.Context, j *join, k call, ids []string) ([]j
 	}
 	raws, err := j.cut(answer.body)
 	if err != nil {
-		return nil, b.client.unfit(ctx, answer, err)
+		return nil, b.client.unusableDocuments(ctx, answer, err)
 	}
 	return raws, nil
 }
 
 // half returns the other half of a document, nil without one.
-func (r *resource) half(raw jsontext.Value, others map[string]jsontext.Value) jsontext.Value {
-	if len(others) == 0 {
+func (r *resource) joinedFor(raw jsontext.Value, joined map[string]jsontext.Value) jsontext.Value {
+	if len(joined) == 0 {
 		return nil
 	}
-	id, err := text(raw, r.join.from)
+	id, err := textAt(raw, r.join.from)
 	if err != nil || id == "" {
 		return nil
 	}
-	return others[id]
+	return joined[id]
 }
 
 // document returns a document as expressions see it, with its other half.
-func (b *Backend) document(r *resource, raw, half jsontext.Value) (any, error) {
+func (b *Backend) decodeDocument(r *resource, raw, joined jsontext.Value) (any, error) {
 	depth := b.mapping.connection.limits.depth
 	input, err := decode(raw, depth)
 	if err != nil || r.join == nil {
@@ -118,8 +118,8 @@ func (b *Backend) document(r *resource, raw, half jsontext.Value) (any, error) {
 		return input, nil // there is no id in it
 	}
 	members[r.join.as] = nil
-	if half != nil {
-		if members[r.join.as], err = decode(half, depth); err != nil {
+	if joined != nil {
+		if members[r.join.as], err = decode(joined, depth); err != nil {
 			return nil, err
 		}
 	}

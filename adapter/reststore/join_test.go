@@ -15,7 +15,7 @@ import (
 )
 
 // halves is a mapping whose documents name what stands in another list.
-const halves = `name: halves
+const joinMapping = `name: halves
 resources:
   products:
     attributes: [name, special_price]
@@ -30,14 +30,14 @@ resources:
 `
 
 // A halfway is a server of two lists.
-type halfway struct {
+type joinServer struct {
 	mu          sync.Mutex
 	list, sales string
-	asked       []string // for sales
+	requested   []string // for sales
 	fails       bool
 }
 
-func (h *halfway) serve(w http.ResponseWriter, r *http.Request) {
+func (h *joinServer) serve(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -48,18 +48,18 @@ func (h *halfway) serve(w http.ResponseWriter, r *http.Request) {
 	case h.fails:
 		respond(w, 400, `{}`)
 	default:
-		h.asked = append(h.asked, r.URL.Query().Get("ids"))
+		h.requested = append(h.requested, r.URL.Query().Get("ids"))
 		respond(w, 200, `{"sales": [`+h.sales+`]}`)
 	}
 }
 
 func TestJoin(t *testing.T) {
-	h := &halfway{
+	h := &joinServer{
 		list: `{"id": "a", "extra": {"sale": "s1"}}, {"id": "b"}, {"id": "c", "extra": {"sale": ""}}, {"id": "d", "extra": {"sale": "s2"}},
 			{"id": "e", "extra": {"sale": "s1"}}, {"id": "f", "extra": {"sale": "gone"}}`,
 		sales: `{"no": "s1", "price": 9}, {"no": "s2", "price": 8}, {"no": "unasked", "price": 7}`,
 	}
-	b := serve(t, halves, nil, h.serve)
+	b := serve(t, joinMapping, nil, h.serve)
 	fetch := func() (tags, prices []string) {
 		t.Helper()
 		documents, err := b.Fetch(t.Context(), adapter.Products, []string{"a", "b", "c", "d", "e", "f"})
@@ -80,8 +80,8 @@ func TestJoin(t *testing.T) {
 	if want := []string{"9.0000", "", "", "8.0000", "9.0000", ""}; !slices.Equal(prices, want) {
 		t.Errorf("prices %q, want %q", prices, want)
 	}
-	if slices.Sort(h.asked); !slices.Equal(h.asked, []string{"gone", "s1,s2"}) {
-		t.Errorf("asked for %q", h.asked)
+	if slices.Sort(h.requested); !slices.Equal(h.requested, []string{"gone", "s1,s2"}) {
+		t.Errorf("asked for %q", h.requested)
 	}
 	h.sales = `{"no": "s1", "price": 9.5}, {"no": "s2", "price": 8}`
 	after, _ := fetch()
@@ -103,14 +103,14 @@ func TestJoin(t *testing.T) {
 // TestScanWhere: what is no record of the contract is left out of a scan, but for its
 // place in the pages.
 func TestScanWhere(t *testing.T) {
-	h := &halfway{
+	h := &joinServer{
 		list:  `{"id": "a", "kind": "guest"}, {"id": "b", "kind": "product"}, {"id": "c", "extra": {"sale": "s"}}`,
 		sales: `{"no": "s", "price": 9}`,
 	}
-	b := serve(t, halves, nil, h.serve)
+	b := serve(t, joinMapping, nil, h.serve)
 	var ids []string
 	err := b.Scan(t.Context(), adapter.Products, time.Time{}, func(documents []sidestore.Document) error {
-		ids = append(ids, idsIn(documents)...)
+		ids = append(ids, documentIDs(documents)...)
 		return nil
 	})
 	if err != nil || !slices.Equal(ids, []string{"b", "c"}) {
@@ -120,7 +120,7 @@ func TestScanWhere(t *testing.T) {
 
 // TestFindAmong: an answer may hold others where the backend cannot select.
 func TestFindAmong(t *testing.T) {
-	b := serve(t, halves, nil, (&halfway{list: `{"id": "a"}, {"id": "b", "key": 7}, {"id": "c", "key": 8}`}).serve)
+	b := serve(t, joinMapping, nil, (&joinServer{list: `{"id": "a"}, {"id": "b", "key": 7}, {"id": "c", "key": 8}`}).serve)
 	for key, want := range map[adapter.Key]string{7: "b", 8: "c", 9: "not_found"} {
 		document, err := b.Find(context.WithoutCancel(t.Context()), adapter.Products, key)
 		if got := document.ID; err != nil && adapter.KindOf(err).String() != want || err == nil && got != want {
@@ -129,7 +129,7 @@ func TestFindAmong(t *testing.T) {
 	}
 }
 
-func TestJoinFaults(t *testing.T) {
+func TestJoinErrors(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
 		{"no way", "from: extra.sale, ", "", "join has no from"},
 		{"no name", "as: sale, ", "", "join has no as"},
@@ -138,10 +138,10 @@ func TestJoinFaults(t *testing.T) {
 		{"among of a scan", "items: list, where", "items: list, among: true, where", "among is for find"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if !strings.Contains(halves, c.old) {
+			if !strings.Contains(joinMapping, c.old) {
 				t.Fatal("the mapping has no such text")
 			}
-			if _, err := open(strings.Replace(halves, c.old, c.new, 1)); err == nil || !strings.Contains(fmt.Sprint(err), c.want) {
+			if _, err := openSmall(strings.Replace(joinMapping, c.old, c.new, 1)); err == nil || !strings.Contains(fmt.Sprint(err), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})

@@ -17,8 +17,8 @@ import (
 
 // A loader reads a mapping file.
 type loader struct {
-	nodes
-	dialect
+	yamlReader
+	compiler
 	schemas *adapter.Schemas
 	// Of the settings, for texts in which they may stand.
 	user, secret string
@@ -26,18 +26,18 @@ type loader struct {
 
 // generation is part of every tag: another one reads all documents anew, for when
 // they are read differently than before.
-const generation = "reststore 1"
+const readerVersion = "reststore 1"
 
 // load reads a mapping file. Its error joins all that is wrong, each with file and
 // line.
 func load(o *Options) (*mapping, error) {
-	l := &loader{nodes: nodes{file: o.File}, schemas: o.Schemas, user: o.User, secret: o.Secret}
+	l := &loader{yamlReader: yamlReader{file: o.File}, schemas: o.Schemas, user: o.User, secret: o.Secret}
 	m := &mapping{}
-	if root := l.document(o.Mapping); root != nil {
+	if root := l.parse(o.Mapping); root != nil {
 		top := l.fields(root, "a mapping file", "name", "vars", "functions", "connection", "resources")
 		m.name = l.backendName(root, top["name"])
 		l.variables(top["vars"], o.Vars)
-		l.define(top["functions"])
+		l.loadFunctions(top["functions"])
 		m.connection = l.connection(top["connection"])
 		m.resources = l.resources(root, top["resources"])
 	}
@@ -45,45 +45,45 @@ func load(o *Options) (*mapping, error) {
 		return nil, err
 	}
 	h := sha256.New()
-	_, _ = fmt.Fprintf(h, "%s\n%q\n", generation, l.constants)
+	_, _ = fmt.Fprintf(h, "%s\n%q\n", readerVersion, l.constants)
 	_, _ = h.Write(o.Mapping)
 	m.fingerprint = h.Sum(nil)
 	return m, nil
 }
 
-var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
+var namePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
 func (l *loader) backendName(root, n *yaml.Node) string {
 	name := l.scalar(n, "name")
 	switch {
 	case name == "":
-		l.fault(root.Line, "name is missing: a word for the backend, as medusa")
-	case !nameForm.MatchString(name):
-		l.fault(n.Line, "name must be lower-case letters, digits and underscores")
+		l.errorf(root.Line, "name is missing: a word for the backend, as medusa")
+	case !namePattern.MatchString(name):
+		l.errorf(n.Line, "name must be lower-case letters, digits and underscores")
 	}
 	return name
 }
 
 // variables are those of the file, with the values that the settings give instead.
-func (l *loader) variables(n *yaml.Node, given map[string]string) {
+func (l *loader) variables(n *yaml.Node, overrides map[string]string) {
 	for _, e := range l.entries(n, "vars") {
 		value := l.scalar(e.node, e.name)
-		if !nameForm.MatchString(e.name) {
-			l.fault(e.line, "the name of a variable must be lower-case letters, digits and underscores")
+		if !namePattern.MatchString(e.name) {
+			l.errorf(e.line, "the name of a variable must be lower-case letters, digits and underscores")
 			continue
 		}
 		if slices.Contains(reserved, "$"+e.name) {
-			l.fault(e.line, "$%s has a meaning of its own: choose another name", e.name)
+			l.errorf(e.line, "$%s has a meaning of its own: choose another name", e.name)
 			continue
 		}
-		if instead, ok := given[e.name]; ok {
-			value = instead
+		if override, ok := overrides[e.name]; ok {
+			value = override
 		}
 		l.constants = append(l.constants, variable{e.name, value})
 	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
+	for _, name := range slices.Sorted(maps.Keys(overrides)) {
 		if !slices.ContainsFunc(l.constants, func(v variable) bool { return v.name == name }) {
-			l.fault(0, "has no variable %.40q, which the settings name; it has %s", name, l.variableNames())
+			l.errorf(0, "has no variable %.40q, which the settings name; it has %s", name, l.variableNames())
 		}
 	}
 }
@@ -104,7 +104,7 @@ var reserved = []string{"$ids", "$id", "$key", "$since", "$item", "$user", "$sec
 
 // expression compiles the jq at a node, nil when there is none.
 func (l *loader) expression(n *yaml.Node, what string, variables ...string) *expression {
-	if null(n) {
+	if isNull(n) {
 		return nil
 	}
 	return l.compile(l.scalar(n, what), n, variables)
@@ -113,12 +113,12 @@ func (l *loader) expression(n *yaml.Node, what string, variables ...string) *exp
 // compile compiles jq that stands at a node.
 func (l *loader) compile(text string, n *yaml.Node, variables []string) *expression {
 	if strings.TrimSpace(text) == "" {
-		l.fault(n.Line, "an expression is empty")
+		l.errorf(n.Line, "an expression is empty")
 		return nil
 	}
-	e, err := l.dialect.compile(text, variables)
+	e, err := l.compiler.compile(text, variables)
 	if err != nil {
-		l.syntax(n, text, variables, err)
+		l.reportSyntax(n, text, variables, err)
 		return nil
 	}
 	e.at = l.at(n.Line)
@@ -126,7 +126,7 @@ func (l *loader) compile(text string, n *yaml.Node, variables []string) *express
 }
 
 // syntax notes what is wrong with the jq at a node.
-func (l *loader) syntax(n *yaml.Node, text string, variables []string, err error) {
+func (l *loader) reportSyntax(n *yaml.Node, text string, variables []string, err error) {
 	line := n.Line
 	var syntax *gojq.ParseError
 	// In a block every line of the text is one of the file; it begins below the sign.
@@ -135,17 +135,17 @@ func (l *loader) syntax(n *yaml.Node, text string, variables []string, err error
 	}
 	problem := err.Error()
 	if strings.HasPrefix(problem, "variable not defined") {
-		if names := append(slices.Clone(variables), l.dollars()...); len(names) > 0 {
+		if names := append(slices.Clone(variables), l.variableReferences()...); len(names) > 0 {
 			problem += "; there are " + strings.Join(names, ", ")
 		} else {
 			problem += "; there is none here"
 		}
 	}
-	l.fault(line, "an expression is not jq: %s", problem)
+	l.errorf(line, "an expression is not jq: %s", problem)
 }
 
 // define reads the functions that all expressions have.
-func (l *loader) define(n *yaml.Node) {
+func (l *loader) loadFunctions(n *yaml.Node) {
 	text := l.scalar(n, "functions")
 	if text == "" {
 		return
@@ -153,20 +153,20 @@ func (l *loader) define(n *yaml.Node) {
 	query, err := gojq.Parse(text)
 	switch {
 	case err != nil:
-		l.syntax(n, text, nil, err)
+		l.reportSyntax(n, text, nil, err)
 		return
 	case query.Term != nil, query.Right != nil, len(query.FuncDefs) == 0:
-		l.fault(n.Line, "functions must be definitions alone, as def cents: . * 100;")
+		l.errorf(n.Line, "functions must be definitions alone, as def cents: . * 100;")
 		return
 	}
-	if _, err := l.dialect.compile(text+" .", nil); err != nil {
-		l.syntax(n, text, nil, err)
+	if _, err := l.compiler.compile(text+" .", nil); err != nil {
+		l.reportSyntax(n, text, nil, err)
 		return
 	}
 	l.functions = query.FuncDefs
 }
 
-func (l *loader) dollars() []string {
+func (l *loader) variableReferences() []string {
 	var names []string
 	for _, v := range l.constants {
 		names = append(names, "$"+v.name)
@@ -176,13 +176,13 @@ func (l *loader) dollars() []string {
 
 // known checks that the objects an expression makes have members of these names alone,
 // where that can be told without running it.
-func (l *loader) known(e *expression, n *yaml.Node, what string, names []string) {
+func (l *loader) checkKeys(e *expression, n *yaml.Node, what string, names []string) {
 	if e == nil {
 		return
 	}
-	for _, m := range members(e.query) {
+	for _, m := range objectKeys(e.query) {
 		if !slices.Contains(names, m) {
-			l.fault(n.Line, "%s makes %.40q, which is not one of %s", what, m, strings.Join(names, ", "))
+			l.errorf(n.Line, "%s makes %.40q, which is not one of %s", what, m, strings.Join(names, ", "))
 		}
 	}
 }

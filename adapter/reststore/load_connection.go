@@ -39,7 +39,7 @@ func (l *loader) connection(n *yaml.Node) connection {
 func (l *loader) auth(n *yaml.Node) auth {
 	f := l.fields(n, "auth", "basic", "bearer", "header", "login")
 	if len(f) > 1 {
-		l.fault(n.Line, "auth has one of basic, bearer, header, login")
+		l.errorf(n.Line, "auth has one of basic, bearer, header, login")
 	}
 	switch {
 	case f["basic"] != nil:
@@ -62,7 +62,7 @@ func (l *loader) setting(n *yaml.Node, what string) string {
 	text := l.scalar(n, what)
 	for name, value := range map[string]string{"$user": l.user, "$secret": l.secret} {
 		if strings.Contains(text, name) && value == "" {
-			l.fault(n.Line, "%s needs the setting rest.%s, which is empty", what, name[1:])
+			l.errorf(n.Line, "%s needs the setting rest.%s, which is empty", what, name[1:])
 		}
 	}
 	return strings.NewReplacer("$user", l.user, "$secret", l.secret).Replace(text)
@@ -70,7 +70,7 @@ func (l *loader) setting(n *yaml.Node, what string) string {
 
 func (l *loader) header(name, value string, n *yaml.Node) *header {
 	if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-		l.fault(n.Line, "%.40q with this value is no header", name)
+		l.errorf(n.Line, "%.40q with this value is no header", name)
 	}
 	return &header{name, value}
 }
@@ -93,7 +93,7 @@ func (l *loader) login(n *yaml.Node) *login {
 		in.header.value = l.scalar(f["prefix"], "prefix")
 	}
 	if in.request == nil || in.token == nil {
-		l.fault(n.Line, "login needs a request, and a token: where the reply has it, as .token")
+		l.errorf(n.Line, "login needs a request, and a token: where the reply has it, as .token")
 	}
 	return in
 }
@@ -127,7 +127,7 @@ func (l *loader) retry(n *yaml.Node) retry {
 	if b := f["budget"]; b != nil {
 		budget, err := strconv.ParseFloat(l.scalar(b, "budget"), 64)
 		if err != nil || math.IsNaN(budget) || budget < 0 || budget > 1 {
-			l.fault(b.Line, "budget must be a number from 0 to 1: how many retries there may be for each request")
+			l.errorf(b.Line, "budget must be a number from 0 to 1: how many retries there may be for each request")
 		}
 		r.budget = budget
 	}
@@ -144,15 +144,15 @@ func (l *loader) rule(n *yaml.Node) rule {
 		anyStatus: l.flag(f["any_status"], "any_status"),
 	}
 	if f["when"] == nil {
-		l.fault(n.Line, "a rule of errors needs when, as .status == 404")
+		l.errorf(n.Line, "a rule of errors needs when, as .status == 404")
 	}
 	if word := l.scalar(f["kind"], "kind"); word != "" {
 		if r.kind, r.hasKind = kinds[word]; !r.hasKind {
-			l.fault(f["kind"].Line, "kind %.40q is none of %s", word, strings.Join(kindNames(), ", "))
+			l.errorf(f["kind"].Line, "kind %.40q is none of %s", word, strings.Join(kindNames(), ", "))
 		}
 	}
 	if r.anyStatus && !r.hasKind {
-		l.fault(n.Line, "a rule for any_status needs a kind")
+		l.errorf(n.Line, "a rule for any_status needs a kind")
 	}
 	return r
 }
@@ -168,7 +168,7 @@ func kindNames() []string {
 
 // request reads a request with a method of its own, or this one.
 func (l *loader) request(n *yaml.Node, what, method string, variables ...string) *request {
-	if null(n) {
+	if isNull(n) {
 		return nil
 	}
 	return l.requestOf(n, l.fields(n, what, requestFields...), method, variables)
@@ -183,20 +183,20 @@ func (l *loader) requestOf(n *yaml.Node, f map[string]*yaml.Node, method string,
 	if m := l.scalar(f["method"], "method"); m != "" {
 		r.method = m
 		if !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, m) {
-			l.fault(f["method"].Line, "method must be GET, POST, PUT, PATCH or DELETE")
+			l.errorf(f["method"].Line, "method must be GET, POST, PUT, PATCH or DELETE")
 		}
 	}
 	if r.method == "" {
-		l.fault(n.Line, "method is missing: GET, POST, PUT, PATCH or DELETE")
+		l.errorf(n.Line, "method is missing: GET, POST, PUT, PATCH or DELETE")
 	}
 	if f["path"] == nil {
-		l.fault(n.Line, "path is missing")
+		l.errorf(n.Line, "path is missing")
 	} else {
 		r.path = l.template(f["path"], variables)
 	}
 	for _, e := range l.entries(f["query"], "query") {
-		if null(e.node) {
-			l.fault(e.line, "the parameter %.40q has no value: write an expression, as $since or '\"text\"'", e.name)
+		if isNull(e.node) {
+			l.errorf(e.line, "the parameter %.40q has no value: write an expression, as $since or '\"text\"'", e.name)
 			continue
 		}
 		r.query = append(r.query, parameter{e.name, l.expression(e.node, "a parameter", variables...)})

@@ -10,13 +10,13 @@ import (
 )
 
 // An ownership says whose part the records of a resource are.
-type ownership struct {
+type partOwner struct {
 	root      adapter.Resource
 	attribute string // that holds the key of the root
 }
 
 // owners are the resources that may be parts.
-var owners = map[adapter.Resource]ownership{
+var partOwners = map[adapter.Resource]partOwner{
 	adapter.StockItems:        {adapter.Products, "product_id"},
 	adapter.ProductImages:     {adapter.Products, "product_id"},
 	adapter.ProductWebsites:   {adapter.Products, "product_id"},
@@ -28,7 +28,7 @@ var owners = map[adapter.Resource]ownership{
 }
 
 // needed are the verbs that the contract has for the records of a resource.
-var needed = map[adapter.Resource][]string{
+var requiredVerbs = map[adapter.Resource][]string{
 	adapter.Products:          {"create", "update", "delete"},
 	adapter.StockItems:        {"update"},
 	adapter.ProductImages:     {"create", "update", "delete"},
@@ -48,17 +48,17 @@ var (
 // resources reads all resources, and returns roots before their parts.
 func (l *loader) resources(root, n *yaml.Node) []*resource {
 	var roots, parts []*resource
-	owned := map[*resource]*yaml.Node{}
+	partOf := map[*resource]*yaml.Node{}
 	for _, e := range l.entries(n, "resources") {
 		name := adapter.Resource(e.name)
 		schema := l.schemas.Of(name)
 		if schema == nil {
-			l.fault(e.line, "there is no resource %.40q", e.name)
+			l.errorf(e.line, "there is no resource %.40q", e.name)
 			continue
 		}
 		r := &resource{name: name, schema: schema, references: map[string]adapter.Resource{}}
-		if partOf := member(e.node, "part_of"); partOf != nil {
-			owned[r] = partOf
+		if owner := mappingValue(e.node, "part_of"); owner != nil {
+			partOf[r] = owner
 			parts = append(parts, r)
 			l.part(r, e, l.fields(e.node, e.name, partFields...))
 		} else {
@@ -68,36 +68,36 @@ func (l *loader) resources(root, n *yaml.Node) []*resource {
 		}
 	}
 	if len(roots) == 0 {
-		l.fault(root.Line, "resources has no resource with documents of its own")
+		l.errorf(root.Line, "resources has no resource with documents of its own")
 	}
 	all := roots
 	for _, p := range parts {
-		n := owned[p]
-		owner, may := owners[p.name]
+		n := partOf[p]
+		owner, may := partOwners[p.name]
 		i := slices.IndexFunc(roots, func(r *resource) bool { return string(r.name) == l.scalar(n, "part_of") })
 		switch {
 		case !may:
-			l.fault(n.Line, "%s cannot be a part of another resource", p.name)
+			l.errorf(n.Line, "%s cannot be a part of another resource", p.name)
 		case l.scalar(n, "part_of") != string(owner.root):
-			l.fault(n.Line, "%s are parts of %s", p.name, owner.root)
+			l.errorf(n.Line, "%s are parts of %s", p.name, owner.root)
 		case i < 0:
-			l.fault(n.Line, "%s, of which %s are parts, are not mapped", owner.root, p.name)
+			l.errorf(n.Line, "%s, of which %s are parts, are not mapped", owner.root, p.name)
 		default:
 			p.root, p.owner = roots[i], owner.attribute
 			p.root.parts = append(p.root.parts, p)
 			if slices.Contains(p.attributes, p.owner) {
-				l.fault(n.Line, "%s is known by the document that %s are part of: leave it out of attributes", p.owner, p.name)
+				l.errorf(n.Line, "%s is known by the document that %s are part of: leave it out of attributes", p.owner, p.name)
 			}
 		}
 		all = append(all, p)
 	}
 	for _, r := range all {
-		r.mayRead, r.mayRest = set(r.readable()), set(r.adoptable())
+		r.readNames, r.restNames = toSet(r.readableNames()), toSet(r.importableNames())
 	}
 	return all
 }
 
-func set(names []string) map[string]bool {
+func toSet(names []string) map[string]bool {
 	all := make(map[string]bool, len(names))
 	for _, name := range names {
 		all[name] = true
@@ -106,7 +106,7 @@ func set(names []string) map[string]bool {
 }
 
 // member returns the member of a mapping node called name.
-func member(n *yaml.Node, name string) *yaml.Node {
+func mappingValue(n *yaml.Node, name string) *yaml.Node {
 	if n.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if n.Content[i].Value == name {
@@ -128,21 +128,21 @@ func (l *loader) root(r *resource, e entry, f map[string]*yaml.Node) {
 	r.key = l.expression(f["key"], "key")
 	r.read = l.expression(f["read"], "read")
 	r.rest = l.expression(f["rest"], "rest")
-	l.known(r.read, f["read"], "read", r.readable())
-	l.known(r.rest, f["rest"], "rest", r.adoptable())
+	l.checkKeys(r.read, f["read"], "read", r.readableNames())
+	l.checkKeys(r.rest, f["rest"], "rest", r.importableNames())
 	for _, name := range []string{"fetch", "scan", "id", "read"} {
 		if f[name] == nil {
-			l.fault(e.line, "%s has no %s", e.name, name)
+			l.errorf(e.line, "%s has no %s", e.name, name)
 		}
 	}
 	if r.scan != nil && r.scan.pages == nil && !r.scan.single {
-		l.fault(f["scan"].Line, "scan needs pages, as {offset: offset, limit: limit, size: 100}")
+		l.errorf(f["scan"].Line, "scan needs pages, as {offset: offset, limit: limit, size: 100}")
 	}
 	if r.find != nil && r.key == nil {
-		l.fault(f["find"].Line, "find needs key: where a document has the legacy id that was looked for")
+		l.errorf(f["find"].Line, "find needs key: where a document has the legacy id that was looked for")
 	}
 	if r.find == nil && r.create != nil && r.noFind == "" {
-		l.fault(e.line, "%s has create and no find: without it nobody can tell whether a create that got no answer was done; say under without: {find: …} that it cannot be had", e.name)
+		l.errorf(e.line, "%s has create and no find: without it nobody can tell whether a create that got no answer was done; say under without: {find: …} that it cannot be had", e.name)
 	}
 }
 
@@ -153,16 +153,16 @@ func (l *loader) part(r *resource, e entry, f map[string]*yaml.Node) {
 	r.identified = l.flag(f["identified"], "identified")
 	r.adopts = l.flag(f["adopts"], "adopts")
 	r.match = l.texts(f["match"], "match")
-	l.known(r.items, f["items"], "items", append([]string{"id", "key"}, append(r.readable(), r.adoptable()...)...))
+	l.checkKeys(r.items, f["items"], "items", append([]string{"id", "key"}, append(r.readableNames(), r.importableNames()...)...))
 	if f["items"] == nil {
-		l.fault(e.line, "%s has no items", e.name)
+		l.errorf(e.line, "%s has no items", e.name)
 	}
 	if r.identified && len(r.match) > 0 {
-		l.fault(f["match"].Line, "match is for parts without ids of their own")
+		l.errorf(f["match"].Line, "match is for parts without ids of their own")
 	}
 	for _, name := range r.match {
 		if !slices.Contains(r.attributes, name) {
-			l.fault(f["match"].Line, "match names %.40q, which is not one of attributes", name)
+			l.errorf(f["match"].Line, "match names %.40q, which is not one of attributes", name)
 		}
 	}
 }
@@ -171,14 +171,14 @@ func (l *loader) part(r *resource, e entry, f map[string]*yaml.Node) {
 func (l *loader) common(r *resource, e entry, f map[string]*yaml.Node) {
 	r.attributes = l.texts(f["attributes"], "attributes")
 	if len(r.attributes) == 0 {
-		l.fault(e.line, "%s has no attributes: the names of those that the backend keeps", e.name)
+		l.errorf(e.line, "%s has no attributes: the names of those that the backend keeps", e.name)
 	}
 	for i, name := range r.attributes {
 		line := f["attributes"].Content[min(i, len(f["attributes"].Content)-1)].Line
 		if _, ok := r.schema.Index(name); !ok {
-			l.fault(line, "%s have no attribute %.40q", e.name, name)
+			l.errorf(line, "%s have no attribute %.40q", e.name, name)
 		} else if name == r.schema.Key {
-			l.fault(line, "%s is the key, which the backend does not keep: leave it out of attributes", name)
+			l.errorf(line, "%s is the key, which the backend does not keep: leave it out of attributes", name)
 		}
 	}
 	for _, ref := range l.entries(f["references"], "references") {
@@ -186,9 +186,9 @@ func (l *loader) common(r *resource, e entry, f map[string]*yaml.Node) {
 		a := attributeOf(r.schema, ref.name)
 		switch {
 		case a == nil || a.Kind != adapter.KindInteger:
-			l.fault(ref.line, "%s have no attribute %.80q that holds an id", e.name, ref.name)
+			l.errorf(ref.line, "%s have no attribute %.80q that holds an id", e.name, ref.name)
 		case l.schemas.Of(to) == nil:
-			l.fault(ref.line, "there is no resource %.40q", to)
+			l.errorf(ref.line, "there is no resource %.40q", to)
 		default:
 			r.references[ref.name] = to
 		}
@@ -213,7 +213,7 @@ func attributeOf(s *adapter.Schema, name string) *adapter.Attribute {
 
 // readable are the names that read may give: kept attributes, and the backend's ids
 // for references.
-func (r *resource) readable() []string {
+func (r *resource) readableNames() []string {
 	var names []string
 	for _, name := range r.attributes {
 		names = append(names, name)
@@ -225,7 +225,7 @@ func (r *resource) readable() []string {
 }
 
 // adoptable are the names that rest may give: all but the key and the owner.
-func (r *resource) adoptable() []string {
+func (r *resource) importableNames() []string {
 	var names []string
 	for _, a := range r.schema.Attributes {
 		if a.Name != r.schema.Key && a.Name != r.owner {
@@ -245,11 +245,11 @@ func (l *loader) verbs(r *resource, e entry, f map[string]*yaml.Node) {
 		reason := l.scalar(without[name], name)
 		switch {
 		case f[name] != nil && reason != "":
-			l.fault(without[name].Line, "%s is given, and said to be missing under without", name)
+			l.errorf(without[name].Line, "%s is given, and said to be missing under without", name)
 		case f[name] != nil:
 			*verb = l.verb(r, f[name], name)
-		case reason == "" && slices.Contains(needed[r.name], name):
-			l.fault(e.line, "%s has no %s, which the contract has: say why under without: {%[2]s: …}", e.name, name)
+		case reason == "" && slices.Contains(requiredVerbs[r.name], name):
+			l.errorf(e.line, "%s has no %s, which the contract has: say why under without: {%[2]s: …}", e.name, name)
 		}
 	}
 	r.noFind = l.scalar(without["find"], "find")
@@ -263,13 +263,13 @@ func (l *loader) verb(r *resource, n *yaml.Node, name string) *verb {
 	for _, e := range l.list(n, name) {
 		s := l.step(r, e, name, true)
 		if s.name != "" && slices.Contains(names, s.name) {
-			l.fault(e.Line, "another request of %s is called %.40q", name, s.name)
+			l.errorf(e.Line, "another request of %s is called %.40q", name, s.name)
 		}
 		names = append(names, s.name)
 		v.steps = append(v.steps, s)
 	}
 	if len(v.steps) == 0 {
-		l.fault(n.Line, "%s has no requests", name)
+		l.errorf(n.Line, "%s has no requests", name)
 	}
 	return v
 }
@@ -283,20 +283,20 @@ func (l *loader) step(r *resource, n *yaml.Node, verb string, undoable bool) *st
 	s := &step{name: l.scalar(f["name"], "name"), when: l.expression(f["when"], "when"), each: l.expression(f["each"], "each"), id: l.expression(f["id"], "id")}
 	variables := []string{"$item"} // null without each
 	s.request = l.requestOf(n, f, "", variables)
-	if s.name != "" && !nameForm.MatchString(s.name) {
-		l.fault(f["name"].Line, "the name of a request must be lower-case letters, digits and underscores")
+	if s.name != "" && !namePattern.MatchString(s.name) {
+		l.errorf(f["name"].Line, "the name of a request must be lower-case letters, digits and underscores")
 	}
 	if f["multipart"] != nil {
 		s.multipart = l.multipart(r, f["multipart"], variables)
 		if s.request.body != nil {
-			l.fault(n.Line, "a request has a body or a multipart")
+			l.errorf(n.Line, "a request has a body or a multipart")
 		}
 		if s.request.method != "POST" && s.request.method != "PUT" && s.request.method != "PATCH" {
-			l.fault(n.Line, "a multipart needs POST, PUT or PATCH")
+			l.errorf(n.Line, "a multipart needs POST, PUT or PATCH")
 		}
 	}
 	if s.id != nil && (verb != "create" || s.each != nil) {
-		l.fault(f["id"].Line, "id is that of a new record: of a request of create that is sent once")
+		l.errorf(f["id"].Line, "id is that of a new record: of a request of create that is sent once")
 	}
 	if f["undo"] != nil {
 		s.undo = l.step(r, f["undo"], "undo", false)
@@ -313,25 +313,25 @@ func (l *loader) multipart(r *resource, n *yaml.Node, variables []string) *multi
 		mediaType: l.expression(f["type"], "type", variables...),
 	}
 	if a := attributeOf(r.schema, m.attribute); a == nil || a.Kind != adapter.KindText {
-		l.fault(n.Line, "attribute must be a text of %s, as content", r.name)
+		l.errorf(n.Line, "attribute must be a text of %s, as content", r.name)
 	}
 	if m.field == "" || m.filename == nil || m.mediaType == nil {
-		l.fault(n.Line, "multipart needs field, attribute, filename and type")
+		l.errorf(n.Line, "multipart needs field, attribute, filename and type")
 	}
 	return m
 }
 
 // reading reads a request for documents.
-func (l *loader) reading(n *yaml.Node, what string, variables ...string) *reading {
-	if null(n) {
+func (l *loader) reading(n *yaml.Node, what string, variables ...string) *documentRequest {
+	if isNull(n) {
 		return nil
 	}
 	f := l.fields(n, what, append([]string{"items", "item", "batch", "pages", "among", "where"}, requestFields...)...)
-	g := &reading{request: l.requestOf(n, f, "GET", variables), batch: l.number(f["batch"], "batch", 0, 1, 1000)}
-	g.request.documents = true
+	g := &documentRequest{request: l.requestOf(n, f, "GET", variables), batch: l.number(f["batch"], "batch", 0, 1, 1000)}
+	g.request.returnsDocuments = true
 	switch {
 	case (f["items"] == nil) == (f["item"] == nil):
-		l.fault(n.Line, "%s needs items, where the list stands in a reply, or item for a single document", what)
+		l.errorf(n.Line, "%s needs items, where the list stands in a reply, or item for a single document", what)
 	case f["item"] != nil:
 		g.items, g.single = l.path(f["item"], "item"), true
 	default:
@@ -339,22 +339,22 @@ func (l *loader) reading(n *yaml.Node, what string, variables ...string) *readin
 	}
 	switch {
 	case what != "fetch" && g.batch != 0:
-		l.fault(n.Line, "batch is for fetch")
+		l.errorf(n.Line, "batch is for fetch")
 	case what == "fetch" && g.single && g.batch > 1:
-		l.fault(n.Line, "a fetch of a single item has no batch")
+		l.errorf(n.Line, "a fetch of a single item has no batch")
 	case what == "fetch" && g.batch == 0:
 		g.batch = 1
 	}
 	if g.among = l.flag(f["among"], "among"); g.among && what != "find" {
-		l.fault(n.Line, "among is for find")
+		l.errorf(n.Line, "among is for find")
 	}
 	if g.where = l.expression(f["where"], "where"); g.where != nil && what != "scan" {
-		l.fault(n.Line, "where is for scan")
+		l.errorf(n.Line, "where is for scan")
 	}
 	if f["pages"] != nil {
 		g.pages = l.pages(f["pages"])
 		if what != "scan" {
-			l.fault(n.Line, "pages is for scan")
+			l.errorf(n.Line, "pages is for scan")
 		}
 	}
 	return g
@@ -377,13 +377,13 @@ func (l *loader) pages(n *yaml.Node) *pages {
 		}
 	}
 	if ways != 1 {
-		l.fault(n.Line, "pages has one of offset, page and cursor")
+		l.errorf(n.Line, "pages has one of offset, page and cursor")
 	}
 	if f["cursor"] != nil {
 		c := l.fields(f["cursor"], "cursor", "query", "next")
 		p.cursor, p.next = l.scalar(c["query"], "query"), l.path(c["next"], "next")
 		if p.cursor == "" || p.next == nil {
-			l.fault(n.Line, "cursor needs query, the name of the parameter, and next, where a reply has the next one")
+			l.errorf(n.Line, "cursor needs query, the name of the parameter, and next, where a reply has the next one")
 		}
 	}
 	return p

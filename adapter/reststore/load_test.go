@@ -10,7 +10,7 @@ import (
 )
 
 // small is a mapping file that is right. Tests change a part of it.
-const small = `name: small
+const smallMapping = `name: small
 vars: {currency: eur}
 connection:
   auth: {bearer: $secret}
@@ -39,12 +39,12 @@ resources:
 `
 
 // open opens a mapping with settings that are right.
-func open(content string) (*Backend, error) {
+func openSmall(content string) (*Backend, error) {
 	return Open(Options{Mapping: []byte(content), File: "small.yaml", URL: "http://127.0.0.1:1", Secret: "s"})
 }
 
-func TestFaults(t *testing.T) {
-	if _, err := open(small); err != nil {
+func TestMappingErrors(t *testing.T) {
+	if _, err := openSmall(smallMapping); err != nil {
 		t.Fatalf("the mapping that is right: %v", err)
 	}
 	for _, c := range []struct {
@@ -110,10 +110,10 @@ func TestFaults(t *testing.T) {
 		{"a root as a part", "    attributes: [email, group_id]", "    part_of: orders\n    attributes: [email, group_id]", []string{"customers cannot be a part", `customers has no "fetch"; it has part_of`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if !strings.Contains(small, c.old) {
+			if !strings.Contains(smallMapping, c.old) {
 				t.Fatalf("there is no %q", c.old)
 			}
-			_, err := open(strings.Replace(small, c.old, c.new, 1))
+			_, err := openSmall(strings.Replace(smallMapping, c.old, c.new, 1))
 			if err == nil {
 				t.Fatal("taken")
 			}
@@ -126,13 +126,13 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestOwnFunctions(t *testing.T) {
-	content := strings.Replace(small, "vars:", "functions: 'def mail: .mail | ascii_downcase + $currency;'\nvars:", 1)
-	b, err := open(strings.Replace(content, "{email: .mail,", "{email: mail,", 1))
+func TestMappingFunctions(t *testing.T) {
+	content := strings.Replace(smallMapping, "vars:", "functions: 'def mail: .mail | ascii_downcase + $currency;'\nvars:", 1)
+	b, err := openSmall(strings.Replace(content, "{email: .mail,", "{email: mail,", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := b.mapping.resources[0].read.one(t.Context(), map[string]any{"mail": "X"})
+	v, err := b.mapping.resources[0].read.eval(t.Context(), map[string]any{"mail": "X"})
 	if got, _ := v.(map[string]any); err != nil || got["email"] != "xeur" {
 		t.Errorf("%v, %v", v, err)
 	}
@@ -155,7 +155,7 @@ func TestSettings(t *testing.T) {
 		{"no key", Options{URL: "https://h", TLS: TLS{Cert: "doc.go"}}, "the client's certificate"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.o.Mapping, c.o.File, c.o.Secret = []byte(small), "small.yaml", "s"
+			c.o.Mapping, c.o.File, c.o.Secret = []byte(smallMapping), "small.yaml", "s"
 			_, err := Open(c.o)
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hidden") {
 				t.Errorf("%v, want %q", err, c.want)
@@ -164,8 +164,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-func TestKept(t *testing.T) {
-	b, err := open(small)
+func TestResources(t *testing.T) {
+	b, err := openSmall(smallMapping)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestKept(t *testing.T) {
 }
 
 func FuzzMapping(f *testing.F) {
-	f.Add([]byte(small))
+	f.Add([]byte(smallMapping))
 	f.Add([]byte(""))
 	f.Add([]byte("resources: {customers: {part_of: x}}"))
 	f.Add([]byte("name: a\nconnection: {errors: [1]}\nresources: [x]"))
@@ -187,7 +187,7 @@ func FuzzMapping(f *testing.F) {
 	example, _ := Mapping("example")
 	f.Add(example)
 	f.Fuzz(func(t *testing.T, content []byte) {
-		if len(content) > 4096+len(small) {
+		if len(content) > 4096+len(smallMapping) {
 			return
 		}
 		m, err := load(&Options{Mapping: content, File: "fuzz.yaml", Secret: "s", Schemas: schemas})

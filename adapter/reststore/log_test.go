@@ -20,7 +20,7 @@ func TestLog(t *testing.T) {
 	}))
 	defer s.Close()
 	var log bytes.Buffer
-	b, err := Open(Options{Mapping: []byte(tinyWith("  auth: {bearer: $secret}")), URL: s.URL, Secret: "hush", IDs: groups,
+	b, err := Open(Options{Mapping: []byte(tinyMappingWith("  auth: {bearer: $secret}")), URL: s.URL, Secret: "hush", IDs: groups,
 		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)

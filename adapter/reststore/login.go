@@ -25,37 +25,37 @@ type login struct {
 
 	flight singleflight.Group
 	mu     sync.Mutex
-	latest token
+	cached token
 }
 
 // A token is what a log-in returned, and when.
 type token struct {
-	text  string
-	since time.Time
+	text   string
+	issued time.Time
 }
 
 // authorized sends a message with what the backend wants to know its sender by. A
 // token that is refused is replaced once: the backend says by its refusal that nothing
 // was done.
-func (c *client) authorized(ctx context.Context, m *message) (*reply, error) {
+func (c *client) sendAuthorized(ctx context.Context, m *preparedRequest) (*response, error) {
 	a := c.connection.auth
 	switch {
 	case a.login == nil && a.fixed == nil:
-		return c.once(ctx, m, header{})
+		return c.sendOnce(ctx, m, header{})
 	case a.fixed != nil:
-		return c.once(ctx, m, *a.fixed)
+		return c.sendOnce(ctx, m, *a.fixed)
 	}
-	token, err := c.logIn(ctx, "")
+	token, err := c.authToken(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	send := func() (*reply, error) {
-		return c.once(ctx, m, header{a.login.header.name, a.login.header.value + token})
+	send := func() (*response, error) {
+		return c.sendOnce(ctx, m, header{a.login.header.name, a.login.header.value + token})
 	}
 	r, err := send()
-	var said *answered
-	if errors.As(err, &said) && said.status == http.StatusUnauthorized {
-		if token, err = c.logIn(ctx, token); err != nil {
+	var refusal *responseError
+	if errors.As(err, &refusal) && refusal.status == http.StatusUnauthorized {
+		if token, err = c.authToken(ctx, token); err != nil {
 			return nil, err
 		}
 		return send()
@@ -64,25 +64,25 @@ func (c *client) authorized(ctx context.Context, m *message) (*reply, error) {
 }
 
 // logIn returns a token that is not the refused one.
-func (c *client) logIn(ctx context.Context, refused string) (string, error) {
+func (c *client) authToken(ctx context.Context, rejected string) (string, error) {
 	l := c.connection.auth.login
 	for range 2 { // a log-in that was under way may return the refused one
-		if text := l.fresh(refused); text != "" {
+		if text := l.cachedToken(rejected); text != "" {
 			return text, nil
 		}
 		// It goes on for the others when this caller leaves.
 		outcome := l.flight.DoChan("", func() (any, error) {
-			if text := l.fresh(refused); text != "" {
+			if text := l.cachedToken(rejected); text != "" {
 				return text, nil
 			}
-			return c.newToken(context.WithoutCancel(ctx))
+			return c.requestToken(context.WithoutCancel(ctx))
 		})
 		select {
 		case o := <-outcome:
 			if o.Err != nil {
 				return "", o.Err
 			}
-			if text := o.Val.(string); text != refused {
+			if text := o.Val.(string); text != rejected {
 				return text, nil
 			}
 		case <-ctx.Done():
@@ -93,24 +93,24 @@ func (c *client) logIn(ctx context.Context, refused string) (string, error) {
 }
 
 // fresh returns the latest token, "" when it is the refused one or too old.
-func (l *login) fresh(refused string) string {
+func (l *login) cachedToken(rejected string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.latest.text == refused || l.refresh > 0 && time.Since(l.latest.since) >= l.refresh {
+	if l.cached.text == rejected || l.refresh > 0 && time.Since(l.cached.issued) >= l.refresh {
 		return ""
 	}
-	return l.latest.text
+	return l.cached.text
 }
 
 // newToken logs in.
-func (c *client) newToken(ctx context.Context) (string, error) {
+func (c *client) requestToken(ctx context.Context) (string, error) {
 	l := c.connection.auth.login
 	k := call{"upstream", "login"}
-	m, err := c.message(ctx, k, l.request, nil, l.credentials...)
+	m, err := c.prepare(ctx, k, l.request, nil, l.credentials...)
 	if err != nil {
 		return "", errorOf(ctx, adapter.Internal, k.op(), err)
 	}
-	r, err := c.once(ctx, m, header{})
+	r, err := c.sendOnce(ctx, m, header{})
 	if err != nil {
 		// What the backend says of credentials is no answer to the call that needs them.
 		if kind := adapter.KindOf(err); kind != adapter.Unavailable {
@@ -120,15 +120,15 @@ func (c *client) newToken(ctx context.Context) (string, error) {
 	}
 	body, err := decode(r.body, c.connection.limits.depth)
 	if err != nil {
-		return "", c.malformed(m, r.header, err)
+		return "", c.malformedResponse(m, r.header, err)
 	}
-	v, err := l.token.one(ctx, body)
+	v, err := l.token.eval(ctx, body)
 	text, ok := v.(string)
 	if err != nil || !ok || text == "" || !httpguts.ValidHeaderFieldValue(text) {
 		return "", &adapter.Error{Kind: adapter.Internal, Op: m.op, Err: fmt.Errorf("%s: the reply has no token", l.token.at)}
 	}
 	l.mu.Lock()
-	l.latest = token{text, time.Now()}
+	l.cached = token{text, time.Now()}
 	l.mu.Unlock()
 	return text, nil
 }

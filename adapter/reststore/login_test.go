@@ -20,54 +20,54 @@ import (
 const loginAuth = `  auth: {login: {request: {path: /in, body: '{user: $user, secret: $secret}'}, token: .token, refresh: 10m}}`
 
 // A gate hands out tokens, of which the latest is good for some requests.
-type gate struct {
-	mu       sync.Mutex
-	logins   int
-	good     int // requests that a token is good for; 0: all
-	left     int
-	answer   func(n int) *http.Response // instead of a token
-	wait     chan struct{}              // unless nil: log-ins wait for it
-	requests atomic.Int64
+type loginTransport struct {
+	mu               sync.Mutex
+	logins           int
+	requestsPerToken int // requests that a token is good for; 0: all
+	remaining        int
+	respond          func(n int) *http.Response // instead of a token
+	block            chan struct{}              // unless nil: log-ins wait for it
+	requests         atomic.Int64
 }
 
-func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
+func (g *loginTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Path == "/in" {
 		body, _ := io.ReadAll(r.Body)
 		if string(body) != `{"secret":"hush","user":"u"}` || r.Header.Get("Authorization") != "" {
-			return response(400, ""), nil
+			return httpResponse(400, ""), nil
 		}
 		g.mu.Lock()
 		g.logins++
 		n := g.logins
-		g.left = g.good
+		g.remaining = g.requestsPerToken
 		g.mu.Unlock()
-		if g.wait != nil {
-			<-g.wait
+		if g.block != nil {
+			<-g.block
 		}
-		if g.answer != nil {
-			return g.answer(n), nil
+		if g.respond != nil {
+			return g.respond(n), nil
 		}
-		return response(200, fmt.Sprintf(`{"token": "t%d"}`, n)), nil
+		return httpResponse(200, fmt.Sprintf(`{"token": "t%d"}`, n)), nil
 	}
 	g.requests.Add(1)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if r.Header.Get("Authorization") != fmt.Sprintf("Bearer t%d", g.logins) || g.good > 0 && g.left == 0 {
-		return response(401, ""), nil
+	if r.Header.Get("Authorization") != fmt.Sprintf("Bearer t%d", g.logins) || g.requestsPerToken > 0 && g.remaining == 0 {
+		return httpResponse(401, ""), nil
 	}
-	g.left--
-	return response(200, noCustomers), nil
+	g.remaining--
+	return httpResponse(200, noCustomers), nil
 }
 
 // behind opens tiny behind a gate.
-func behind(t *testing.T, g *gate) *Backend {
+func openWithLogin(t *testing.T, g *loginTransport) *Backend {
 	t.Helper()
-	b := openAt(t, tinyWith(loginAuth), nil, "http://tiny.example")
+	b := openAt(t, tinyMappingWith(loginAuth), nil, "http://tiny.example")
 	b.client.resty.SetTransport(g)
 	return b
 }
 
-func ask(ctx context.Context, b *Backend) error {
+func fetchOne(ctx context.Context, b *Backend) error {
 	_, err := b.Fetch(ctx, adapter.Customers, []string{"1"})
 	return err
 }
@@ -75,18 +75,18 @@ func ask(ctx context.Context, b *Backend) error {
 func TestLogin(t *testing.T) {
 	t.Run("once for many", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			g := &gate{wait: make(chan struct{})}
-			b := behind(t, g)
+			g := &loginTransport{block: make(chan struct{})}
+			b := openWithLogin(t, g)
 			var all sync.WaitGroup
 			for range 50 {
 				all.Go(func() {
-					if err := ask(t.Context(), b); err != nil {
+					if err := fetchOne(t.Context(), b); err != nil {
 						t.Error(err)
 					}
 				})
 			}
 			synctest.Wait()
-			close(g.wait)
+			close(g.block)
 			all.Wait()
 			if g.logins != 1 || g.requests.Load() != 50 {
 				t.Errorf("%d log-ins, %d requests", g.logins, g.requests.Load())
@@ -95,18 +95,18 @@ func TestLogin(t *testing.T) {
 	})
 	t.Run("once for many that are refused", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			g := &gate{good: 60}
-			b := behind(t, g)
-			if err := ask(t.Context(), b); err != nil {
+			g := &loginTransport{requestsPerToken: 60}
+			b := openWithLogin(t, g)
+			if err := fetchOne(t.Context(), b); err != nil {
 				t.Fatal(err)
 			}
-			g.left, g.wait = 0, make(chan struct{})
+			g.remaining, g.block = 0, make(chan struct{})
 			var all sync.WaitGroup
 			for i := range 50 {
 				all.Go(func() {
 					err := error(nil)
 					if i%2 == 0 {
-						err = ask(t.Context(), b)
+						err = fetchOne(t.Context(), b)
 					} else { // a write that was refused for its token was not done
 						err = b.Delete(t.Context(), &sidestore.Write{Resource: adapter.Customers, ID: "1"})
 					}
@@ -116,7 +116,7 @@ func TestLogin(t *testing.T) {
 				})
 			}
 			synctest.Wait()
-			close(g.wait)
+			close(g.block)
 			all.Wait()
 			if g.logins != 2 {
 				t.Errorf("%d log-ins", g.logins)
@@ -125,11 +125,11 @@ func TestLogin(t *testing.T) {
 	})
 	t.Run("again after a while", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			g := &gate{}
-			b := behind(t, g)
+			g := &loginTransport{}
+			b := openWithLogin(t, g)
 			for _, pause := range []time.Duration{0, 9 * time.Minute, 2 * time.Minute, 0} {
 				time.Sleep(pause)
-				if err := ask(t.Context(), b); err != nil {
+				if err := fetchOne(t.Context(), b); err != nil {
 					t.Error(err)
 				}
 			}
@@ -140,19 +140,19 @@ func TestLogin(t *testing.T) {
 	})
 	t.Run("a caller that leaves", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			g := &gate{wait: make(chan struct{})}
-			b := behind(t, g)
+			g := &loginTransport{block: make(chan struct{})}
+			b := openWithLogin(t, g)
 			ctx, cancel := context.WithCancel(t.Context())
 			left, stayed := make(chan error, 1), make(chan error, 1)
-			go func() { left <- ask(ctx, b) }()
+			go func() { left <- fetchOne(ctx, b) }()
 			synctest.Wait()
-			go func() { stayed <- ask(t.Context(), b) }()
+			go func() { stayed <- fetchOne(t.Context(), b) }()
 			synctest.Wait()
 			cancel()
 			if err := <-left; !errors.Is(err, context.Canceled) {
 				t.Errorf("the one that left: %v", err)
 			}
-			close(g.wait)
+			close(g.block)
 			if err := <-stayed; err != nil || g.logins != 1 {
 				t.Errorf("the one that stayed: %v, %d log-ins", err, g.logins)
 			}
@@ -164,23 +164,23 @@ func TestLogin(t *testing.T) {
 		kind   adapter.ErrorKind
 		want   string
 	}{
-		{"refused", response(401, `{"secret": "hush"}`), adapter.Internal, "check the user and the secret"},
-		{"not found", response(404, ""), adapter.Internal, "status 404"},
-		{"down", response(503, "", "Retry-After: 9"), adapter.Unavailable, "status 503"},
-		{"no token", response(200, `{}`), adapter.Internal, "the reply has no token"},
-		{"a token that is none", response(200, `{"token": "a\nb"}`), adapter.Internal, "the reply has no token"},
-		{"no JSON", response(200, `hush`), adapter.Unavailable, "cannot be read"},
-		{"a token that is refused", response(200, `{"token": "old"}`), adapter.Internal, "a token that it refuses"},
+		{"refused", httpResponse(401, `{"secret": "hush"}`), adapter.Internal, "check the user and the secret"},
+		{"not found", httpResponse(404, ""), adapter.Internal, "status 404"},
+		{"down", httpResponse(503, "", "Retry-After: 9"), adapter.Unavailable, "status 503"},
+		{"no token", httpResponse(200, `{}`), adapter.Internal, "the reply has no token"},
+		{"a token that is none", httpResponse(200, `{"token": "a\nb"}`), adapter.Internal, "the reply has no token"},
+		{"no JSON", httpResponse(200, `hush`), adapter.Unavailable, "cannot be read"},
+		{"a token that is refused", httpResponse(200, `{"token": "old"}`), adapter.Internal, "a token that it refuses"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				body, _ := io.ReadAll(c.answer.Body)
-				g := &gate{answer: func(int) *http.Response {
+				g := &loginTransport{respond: func(int) *http.Response {
 					again := *c.answer
 					again.Body = io.NopCloser(strings.NewReader(string(body)))
 					return &again
 				}}
-				err := ask(t.Context(), behind(t, g))
+				err := fetchOne(t.Context(), openWithLogin(t, g))
 				if adapter.KindOf(err) != c.kind || err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hush") {
 					t.Errorf("%v, want %s, %q", err, c.kind, c.want)
 				}

@@ -26,7 +26,7 @@ type mapping struct {
 }
 
 // of returns the mapping of a resource, nil when the backend keeps nothing of it.
-func (m *mapping) of(name adapter.Resource) *resource {
+func (m *mapping) resource(name adapter.Resource) *resource {
 	for _, r := range m.resources {
 		if r.name == name {
 			return r
@@ -95,10 +95,10 @@ type resource struct {
 	references map[string]adapter.Resource
 
 	// mayRead are the names that read may make, and mayRest those of rest.
-	mayRead, mayRest map[string]bool
+	readNames, restNames map[string]bool
 
 	// Of a root.
-	fetch, scan, find *reading
+	fetch, scan, find *documentRequest
 	id                path
 	key               *expression
 	read, rest        *expression
@@ -119,7 +119,7 @@ type resource struct {
 type verb struct{ steps []*step }
 
 // A reading is a request for documents.
-type reading struct {
+type documentRequest struct {
 	request *request
 	items   path // of the list in a reply
 	single  bool // items leads to one document
@@ -170,7 +170,7 @@ type request struct {
 	headers []header
 	body    *expression
 	// documents: for documents, which are not decoded to see what a reply means.
-	documents bool
+	returnsDocuments bool
 }
 
 // A parameter is a parameter of a query. Null is left out, a list repeats it.

@@ -2,7 +2,7 @@ package reststore
 
 import "testing"
 
-func TestEmbedded(t *testing.T) {
+func TestBuiltinMappings(t *testing.T) {
 	files, err := embedded.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)

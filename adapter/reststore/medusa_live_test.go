@@ -24,15 +24,15 @@ import (
 )
 
 // A shop is the demo store at a Medusa.
-type shop struct {
+type medusaShop struct {
 	*testing.T
 	*sidestore.Adapter
-	medusa *medusatest.Medusa
-	seeded []string // the records that were put there, as texts
+	medusa  *medusatest.Medusa
+	initial []string // the records that were put there, as texts
 }
 
 // openShop puts the demo store into a Medusa.
-func openShop(t *testing.T) *shop {
+func openMedusaShop(t *testing.T) *medusaShop {
 	t.Helper()
 	m := medusatest.Start(t)
 	data, err := demo.Load()
@@ -51,7 +51,7 @@ func openShop(t *testing.T) *shop {
 	if err := db.Load(t.Context(), data, nil); err != nil {
 		t.Fatal(err)
 	}
-	s := &shop{T: t, medusa: m, seeded: recordsOf(t, db.Adapter())}
+	s := &medusaShop{T: t, medusa: m, initial: recordsOf(t, db.Adapter())}
 	side := db.Side()
 	mapping, _ := reststore.Mapping("medusa")
 	backend, err := reststore.Open(reststore.Options{
@@ -81,7 +81,7 @@ func openShop(t *testing.T) *shop {
 }
 
 // kept are the resources of which Medusa keeps a part.
-func kept() []adapter.Resource {
+func syncedResources() []adapter.Resource {
 	return []adapter.Resource{
 		adapter.Websites, adapter.CustomerGroups, adapter.Categories, adapter.Customers, adapter.CustomerAddresses, adapter.Products,
 		adapter.StockItems, adapter.ProductWebsites, adapter.ProductCategories, adapter.Orders, adapter.OrderItems, adapter.OrderAddresses,
@@ -91,7 +91,7 @@ func kept() []adapter.Resource {
 // recordsOf returns all records of these resources, each as a text.
 func recordsOf(t *testing.T, a adapter.Adapter) (all []string) {
 	t.Helper()
-	for _, r := range kept() {
+	for _, r := range syncedResources() {
 		store, err := a.Store(r)
 		if err != nil {
 			t.Fatal(err)
@@ -101,7 +101,7 @@ func recordsOf(t *testing.T, a adapter.Adapter) (all []string) {
 			t.Fatal(err)
 		}
 		for _, record := range list.Records {
-			all = append(all, string(r)+" "+textOf(record))
+			all = append(all, string(r)+" "+formatRecord(record))
 		}
 	}
 	return all
@@ -115,17 +115,17 @@ func onDemand(r adapter.Resource) []string {
 }
 
 // textOf writes what a record says, but for when it was saved last.
-func textOf(r adapter.Record) string {
+func formatRecord(r adapter.Record) string {
 	var b strings.Builder
 	for i, v := range r.Values {
 		if name := r.Schema.Attributes[i].Name; v.Kind() != adapter.Absent && name != "updated_at" {
-			fmt.Fprintf(&b, "%s=%s ", name, valueText(v))
+			fmt.Fprintf(&b, "%s=%s ", name, formatValue(v))
 		}
 	}
 	return b.String()
 }
 
-func valueText(v adapter.Value) string {
+func formatValue(v adapter.Value) string {
 	switch v.Kind() {
 	case adapter.Null:
 		return "null"
@@ -134,7 +134,7 @@ func valueText(v adapter.Value) string {
 	case adapter.Records:
 		var all []string
 		for _, r := range v.Records() {
-			all = append(all, textOf(r))
+			all = append(all, formatRecord(r))
 		}
 		return fmt.Sprint(all)
 	default:
@@ -143,7 +143,7 @@ func valueText(v adapter.Value) string {
 }
 
 // at runs a part of the test.
-func (s *shop) at(name string, f func(*shop)) {
+func (s *medusaShop) run(name string, f func(*medusaShop)) {
 	s.Helper()
 	s.Run(name, func(t *testing.T) {
 		part := *s
@@ -153,7 +153,7 @@ func (s *shop) at(name string, f func(*shop)) {
 }
 
 // found returns the only document of Medusa that a query selects.
-func (s *shop) found(member, query string) map[string]any {
+func (s *medusaShop) findDocument(member, query string) map[string]any {
 	s.Helper()
 	list, _ := s.medusa.Call(s, http.MethodGet, query, nil)[member].([]any)
 	if len(list) != 1 {
@@ -163,18 +163,18 @@ func (s *shop) found(member, query string) map[string]any {
 }
 
 // product returns Medusa's document of a product.
-func (s *shop) product(key int) map[string]any {
+func (s *medusaShop) product(key int) map[string]any {
 	s.Helper()
-	return s.found("products", fmt.Sprintf("/admin/products?external_id=%d&fields=%s", key, url.QueryEscape("*variants.prices,*variants.inventory_items.inventory.location_levels,*categories,*sales_channels,*images")))
+	return s.findDocument("products", fmt.Sprintf("/admin/products?external_id=%d&fields=%s", key, url.QueryEscape("*variants.prices,*variants.inventory_items.inventory.location_levels,*categories,*sales_channels,*images")))
 }
 
-func (s *shop) customer(email string) map[string]any {
+func (s *medusaShop) customer(email string) map[string]any {
 	s.Helper()
-	return s.found("customers", "/admin/customers?fields="+url.QueryEscape("*groups,*addresses")+"&email="+url.QueryEscape(email))
+	return s.findDocument("customers", "/admin/customers?fields="+url.QueryEscape("*groups,*addresses")+"&email="+url.QueryEscape(email))
 }
 
 // shows compares what stands in a document with what is wanted, by paths.
-func (s *shop) shows(document map[string]any, want map[string]string) {
+func (s *medusaShop) checkDocument(document map[string]any, want map[string]string) {
 	s.Helper()
 	for path, w := range want {
 		if got := fmt.Sprint(medusatest.At(document, path)); got != w {
@@ -183,7 +183,7 @@ func (s *shop) shows(document map[string]any, want map[string]string) {
 	}
 }
 
-func (s *shop) get(r adapter.Resource, key int) adapter.Record {
+func (s *medusaShop) get(r adapter.Resource, key int) adapter.Record {
 	s.Helper()
 	store, err := s.Store(r)
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *shop) get(r adapter.Resource, key int) adapter.Record {
 }
 
 // gone reports whether there is no such record.
-func (s *shop) gone(r adapter.Resource, key int) bool {
+func (s *medusaShop) isGone(r adapter.Resource, key int) bool {
 	s.Helper()
 	store, err := s.Store(r)
 	if err != nil {
@@ -211,18 +211,18 @@ func (s *shop) gone(r adapter.Resource, key int) bool {
 }
 
 // says compares values of a record with what is wanted, as texts.
-func (s *shop) says(r adapter.Resource, key int, want map[string]string) {
+func (s *medusaShop) checkRecord(r adapter.Resource, key int, want map[string]string) {
 	s.Helper()
 	record := s.get(r, key)
 	for name, w := range want {
-		if got := valueText(record.Get(name)); got != w {
+		if got := formatValue(record.Get(name)); got != w {
 			s.Errorf("%s of %s %d is %s, want %s", name, r, key, got, w)
 		}
 	}
 }
 
 // list returns the records whose attribute has a value.
-func (s *shop) list(r adapter.Resource, attribute, value string) []adapter.Record {
+func (s *medusaShop) list(r adapter.Resource, attribute, value string) []adapter.Record {
 	s.Helper()
 	store, err := s.Store(r)
 	if err != nil {
@@ -251,7 +251,7 @@ func (v values) record(r adapter.Resource) adapter.Record {
 	return record
 }
 
-func (s *shop) create(r adapter.Resource, v values) int {
+func (s *medusaShop) create(r adapter.Resource, v values) int {
 	s.Helper()
 	store, err := s.Store(r)
 	if err != nil {
@@ -264,7 +264,7 @@ func (s *shop) create(r adapter.Resource, v values) int {
 	return int(key)
 }
 
-func (s *shop) update(r adapter.Resource, key int, v values) {
+func (s *medusaShop) update(r adapter.Resource, key int, v values) {
 	s.Helper()
 	store, err := s.Store(r)
 	if err != nil {
@@ -277,7 +277,7 @@ func (s *shop) update(r adapter.Resource, key int, v values) {
 	}
 }
 
-func (s *shop) remove(r adapter.Resource, key int) {
+func (s *medusaShop) remove(r adapter.Resource, key int) {
 	s.Helper()
 	store, err := s.Store(r)
 	if err != nil {
@@ -294,28 +294,28 @@ func number(i int64) adapter.Value { return adapter.IntegerValue(i) }
 // TestMedusa takes the demo store through a Medusa: what is seeded is there, changes
 // of one side show at the other, and so do deletions.
 func TestMedusa(t *testing.T) {
-	s := openShop(t)
-	s.at("seeded", (*shop).testSeeded)
-	s.at("changed at Medusa", (*shop).testChangedThere)
-	s.at("new at Medusa", (*shop).testNewThere)
-	s.at("changed here", (*shop).testChangedHere)
-	s.at("new here", (*shop).testNewHere)
-	s.at("refused", (*shop).testRefused)
-	s.at("deleted", (*shop).testDeleted)
+	s := openMedusaShop(t)
+	s.run("seeded", (*medusaShop).testSeeded)
+	s.run("changed at Medusa", (*medusaShop).testChangedThere)
+	s.run("new at Medusa", (*medusaShop).testNewThere)
+	s.run("changed here", (*medusaShop).testChangedHere)
+	s.run("new here", (*medusaShop).testNewHere)
+	s.run("refused", (*medusaShop).testRefused)
+	s.run("deleted", (*medusaShop).testDeleted)
 }
 
-func (s *shop) testSeeded() {
-	if diff := cmp.Diff(s.seeded, recordsOf(s.T, s)); diff != "" {
+func (s *medusaShop) testSeeded() {
+	if diff := cmp.Diff(s.initial, recordsOf(s.T, s)); diff != "" {
 		s.Errorf("records are others than those that were seeded:\n%s", diff)
 	}
 	if err := s.Scan(s.Context()); err != nil {
 		s.Error(err)
 	}
-	if diff := cmp.Diff(s.seeded, recordsOf(s.T, s)); diff != "" {
+	if diff := cmp.Diff(s.initial, recordsOf(s.T, s)); diff != "" {
 		s.Errorf("and after a scan:\n%s", diff)
 	}
 	p := s.product(2)
-	s.shows(p, map[string]string{
+	s.checkDocument(p, map[string]string{
 		"title": "Copper Kettle", "subtitle": "Copper Kettle short", "description": "Copper Kettle description", "handle": "copper-kettle-2",
 		"status": "published", "weight": "1.8", "origin_country": "FR", "variants.0.sku": "kettle-copper", "variants.0.manage_inventory": "true",
 		"variants.0.inventory_items.0.inventory.location_levels.0.stocked_quantity": "5",
@@ -327,18 +327,18 @@ func (s *shop) testSeeded() {
 		s.Errorf("it is in %d sales channels and %d categories, want 2 and 2", n, m)
 	}
 	sale := s.medusa.Call(s, http.MethodGet, "/admin/price-lists/"+s.sale(p)+"?fields="+url.QueryEscape("*prices,starts_at,ends_at,type,status"), nil)
-	s.shows(sale, map[string]string{
+	s.checkDocument(sale, map[string]string{
 		"price_list.type": "sale", "price_list.status": "active", "price_list.prices.0.amount": "99",
 		"price_list.starts_at": "2012-01-01T00:00:00.000Z", "price_list.ends_at": "2038-01-02T00:00:00.000Z",
 	})
-	s.shows(s.product(5), map[string]string{"status": "draft"})
+	s.checkDocument(s.product(5), map[string]string{"status": "draft"})
 	ben := s.customer("ben@example.com")
-	s.shows(ben, map[string]string{"first_name": "Ben", "last_name": "Okri", "groups.0.name": "Wholesale", "metadata.legacy_id": "2"})
+	s.checkDocument(ben, map[string]string{"first_name": "Ben", "last_name": "Okri", "groups.0.name": "Wholesale", "metadata.legacy_id": "2"})
 	if n := len(ben["addresses"].([]any)); n != 2 {
 		s.Errorf("Ben has %d addresses, want 2", n)
 	}
 	orders := s.medusa.Call(s, http.MethodGet, "/admin/orders?order=created_at&fields="+url.QueryEscape("*items,*billing_address,metadata,email"), nil)
-	s.shows(orders, map[string]string{
+	s.checkDocument(orders, map[string]string{
 		"count": "4", "orders.0.metadata.increment_id": "100000001", "orders.0.email": "ada@example.com", "orders.0.billing_address.last_name": "Byron",
 	})
 	var lines []string
@@ -349,7 +349,7 @@ func (s *shop) testSeeded() {
 		s.Errorf("lines %q", lines)
 	}
 	for resource, n := range map[string]string{"products": "12", "customers": "5", "customer-groups": "4", "product-categories": "5", "sales-channels": "3"} {
-		s.shows(s.medusa.Call(s, http.MethodGet, "/admin/"+resource, nil), map[string]string{"count": n})
+		s.checkDocument(s.medusa.Call(s, http.MethodGet, "/admin/"+resource, nil), map[string]string{"count": n})
 	}
 }
 
@@ -372,7 +372,7 @@ func prices(product map[string]any) (all []string) {
 }
 
 // sale returns the price list of a product's special price.
-func (s *shop) sale(product map[string]any) string {
+func (s *medusaShop) sale(product map[string]any) string {
 	s.Helper()
 	id, _ := medusatest.At(product, "metadata.portico_sale").(string)
 	if id == "" {
@@ -382,14 +382,14 @@ func (s *shop) sale(product map[string]any) string {
 }
 
 // post changes a document of Medusa.
-func (s *shop) post(path string, body map[string]any) map[string]any {
+func (s *medusaShop) post(path string, body map[string]any) map[string]any {
 	s.Helper()
 	return s.medusa.Call(s, http.MethodPost, path, body)
 }
 
 type object = map[string]any
 
-func (s *shop) testChangedThere() {
+func (s *medusaShop) testChangedThere() {
 	p := s.product(2)
 	path := fmt.Sprint("/admin/products/", p["id"])
 	variant := fmt.Sprint(path, "/variants/", medusatest.At(p, "variants.0.id"))
@@ -400,30 +400,30 @@ func (s *shop) testChangedThere() {
 	}})
 	s.post(item+"/location-levels/"+s.medusa.Location, object{"stocked_quantity": 7.5})
 	s.post("/admin/price-lists/"+s.sale(p), object{"ends_at": "2030-06-02T00:00:00Z"})
-	s.says(adapter.Products, 2, map[string]string{
+	s.checkRecord(adapter.Products, 2, map[string]string{
 		"name": "Kupferkessel", "status": "2", "short_description": "null", "weight": "2.2500", "price": "120.1234", "sku": "kettle-copper",
 		"special_price": "99.0000", "special_to_date": "2030-06-01 00:00:00", "group_price": "[]", "visibility": "4",
 	})
 	if tiers := s.get(adapter.Products, 2).Get("tier_price").Records(); len(tiers) != 1 || tiers[0].Get("price_qty").Text() != "6.0000" || tiers[0].Get("cust_group").Int() != 32000 {
-		s.Errorf("tier prices: %v", valueText(s.get(adapter.Products, 2).Get("tier_price")))
+		s.Errorf("tier prices: %v", formatValue(s.get(adapter.Products, 2).Get("tier_price")))
 	}
 	stock := s.list(adapter.StockItems, "product_id", "2")[0]
 	if stock.Get("qty").Text() != "7.5000" || stock.Get("backorders").Int() != 1 || stock.Get("use_config_backorders").Int() != 0 {
-		s.Errorf("stock: %s", textOf(stock))
+		s.Errorf("stock: %s", formatRecord(stock))
 	}
 	// A list finds it by its new values alone.
 	if n, m := len(s.list(adapter.Products, "name", "Kupferkessel")), len(s.list(adapter.Products, "name", "Copper Kettle")); n != 1 || m != 0 {
 		s.Errorf("%d of the new name, %d of the old one", n, m)
 	}
 	s.medusa.Call(s, http.MethodDelete, "/admin/price-lists/"+s.sale(p), nil)
-	s.says(adapter.Products, 2, map[string]string{"special_price": "null", "special_to_date": "2030-06-01 00:00:00"})
+	s.checkRecord(adapter.Products, 2, map[string]string{"special_price": "null", "special_to_date": "2030-06-01 00:00:00"})
 
 	channel := medusatest.At(p, "sales_channels.0.id")
 	s.post(fmt.Sprint("/admin/sales-channels/", channel, "/products"), object{"remove": []any{p["id"]}})
 	if n := len(s.list(adapter.ProductWebsites, "product_id", "2")); n != 1 {
 		s.Errorf("it is in %d websites, want 1", n)
 	}
-	category := s.found("product_categories", "/admin/product-categories?external_id=4")["id"]
+	category := s.findDocument("product_categories", "/admin/product-categories?external_id=4")["id"]
 	s.post(fmt.Sprint("/admin/product-categories/", category, "/products"), object{"add": []any{p["id"]}})
 	if n := len(s.list(adapter.ProductCategories, "product_id", "2")); n != 3 {
 		s.Errorf("it is in %d categories, want 3", n)
@@ -433,18 +433,18 @@ func (s *shop) testChangedThere() {
 	path = fmt.Sprint("/admin/customers/", ben["id"])
 	s.post(path, object{"first_name": "Benjamin"})
 	s.post(path+"/addresses", object{"first_name": "Ben", "last_name": "Okri", "address_1": "1 New Road", "city": "Cork", "country_code": "ie"})
-	s.says(adapter.Customers, 2, map[string]string{"firstname": "Benjamin", "lastname": "Okri", "group_id": "2"})
+	s.checkRecord(adapter.Customers, 2, map[string]string{"firstname": "Benjamin", "lastname": "Okri", "group_id": "2"})
 	addresses := s.list(adapter.CustomerAddresses, "customer_id", "2")
-	if len(addresses) != 3 || valueText(addresses[2].Get("street")) != `["1 New Road"]` || addresses[2].Get("country_id").Text() != "IE" {
-		s.Errorf("%d addresses, the last is %s", len(addresses), textOf(addresses[len(addresses)-1]))
+	if len(addresses) != 3 || formatValue(addresses[2].Get("street")) != `["1 New Road"]` || addresses[2].Get("country_id").Text() != "IE" {
+		s.Errorf("%d addresses, the last is %s", len(addresses), formatRecord(addresses[len(addresses)-1]))
 	}
 	order := medusatest.At(s.medusa.Call(s, http.MethodGet, "/admin/orders?order=created_at", nil), "orders.1.id")
 	s.post(fmt.Sprint("/admin/orders/", order, "/cancel"), object{})
-	s.says(adapter.Orders, 2, map[string]string{"status": "canceled", "state": "canceled", "grand_total": "80.2500", "increment_id": "100000002"})
+	s.checkRecord(adapter.Orders, 2, map[string]string{"status": "canceled", "state": "canceled", "grand_total": "80.2500", "increment_id": "100000002"})
 }
 
-func (s *shop) testNewThere() {
-	channel := s.found("sales_channels", "/admin/sales-channels?name="+url.QueryEscape("Main Website"))["id"]
+func (s *medusaShop) testNewThere() {
+	channel := s.findDocument("sales_channels", "/admin/sales-channels?name="+url.QueryEscape("Main Website"))["id"]
 	s.post("/admin/products", object{
 		"title": "Tray", "handle": "tray", "status": "published", "options": []object{{"title": "Size", "values": []string{"S"}}},
 		"sales_channels": []object{{"id": channel}},
@@ -465,14 +465,14 @@ func (s *shop) testNewThere() {
 		s.Fatalf("%d products of the new SKU", len(trays))
 	}
 	key := int(trays[0].Get("entity_id").Int())
-	s.says(adapter.Products, key, map[string]string{"name": "Tray", "price": "12.0000", "status": "1", "visibility": "4", "type_id": "simple", "url_key": "tray"})
+	s.checkRecord(adapter.Products, key, map[string]string{"name": "Tray", "price": "12.0000", "status": "1", "visibility": "4", "type_id": "simple", "url_key": "tray"})
 	if n := len(s.list(adapter.ProductWebsites, "product_id", fmt.Sprint(key))); n != 1 {
 		s.Errorf("it is in %d websites, want 1", n)
 	}
 	orders := s.list(adapter.Orders, "customer_id", "1")
 	last := orders[len(orders)-1]
 	if len(orders) != 3 || last.Get("grand_total").Text() != "36.0000" || last.Get("status").Text() != "pending" || last.Get("order_currency_code").Text() != "USD" {
-		s.Fatalf("%d orders, the last is %s", len(orders), textOf(last))
+		s.Fatalf("%d orders, the last is %s", len(orders), formatRecord(last))
 	}
 	of := fmt.Sprint(last.Get("entity_id").Int())
 	if items := s.list(adapter.OrderItems, "order_id", of); len(items) != 1 || items[0].Get("qty_ordered").Text() != "3.0000" || items[0].Get("sku").Text() != "tray-s" {
@@ -483,10 +483,10 @@ func (s *shop) testNewThere() {
 	}
 	// What was taken over can be changed like everything else.
 	s.update(adapter.Products, key, values{"name": text("Serving Tray")})
-	s.shows(s.found("products", "/admin/products?handle=tray"), map[string]string{"title": "Serving Tray"})
+	s.checkDocument(s.findDocument("products", "/admin/products?handle=tray"), map[string]string{"title": "Serving Tray"})
 }
 
-func (s *shop) testChangedHere() {
+func (s *medusaShop) testChangedHere() {
 	tier := func(group int64, price, qty string) adapter.Record {
 		attribute, _ := adapter.NewSchemas().Of(adapter.Products).Index("tier_price")
 		r := adapter.NewRecord(adapter.NewSchemas().Of(adapter.Products).Attributes[attribute].Nested)
@@ -502,7 +502,7 @@ func (s *shop) testChangedHere() {
 		"special_price": text("50.0000"), "special_from_date": text("2020-02-01 00:00:00"),
 	})
 	p := s.product(2)
-	s.shows(p, map[string]string{
+	s.checkDocument(p, map[string]string{
 		"title": "Kettle", "status": "published", "variants.0.sku": "kettle-2", "variants.0.inventory_items.0.inventory.id": fmt.Sprint(medusatest.At(p, "variants.0.inventory_items.0.inventory_item_id")),
 	})
 	// The price in another currency is the shop's own.
@@ -513,32 +513,32 @@ func (s *shop) testChangedHere() {
 	s.update(adapter.Products, 2, values{"special_price": text("49.5000")})
 	second := s.sale(s.product(2))
 	list := s.medusa.Call(s, http.MethodGet, "/admin/price-lists?fields="+url.QueryEscape("*prices"), nil)
-	s.shows(list, map[string]string{"count": "1", "price_lists.0.id": second, "price_lists.0.prices.0.amount": "49.5"})
+	s.checkDocument(list, map[string]string{"count": "1", "price_lists.0.id": second, "price_lists.0.prices.0.amount": "49.5"})
 	if first == second {
 		s.Error("the price list is the old one")
 	}
 	s.update(adapter.Products, 2, values{"special_price": adapter.NullValue()})
-	s.shows(s.medusa.Call(s, http.MethodGet, "/admin/price-lists", nil), map[string]string{"count": "0"})
-	s.says(adapter.Products, 2, map[string]string{"special_price": "null", "special_from_date": "2020-02-01 00:00:00", "meta_title": "not of Medusa"})
+	s.checkDocument(s.medusa.Call(s, http.MethodGet, "/admin/price-lists", nil), map[string]string{"count": "0"})
+	s.checkRecord(adapter.Products, 2, map[string]string{"special_price": "null", "special_from_date": "2020-02-01 00:00:00", "meta_title": "not of Medusa"})
 
 	stock := int(s.list(adapter.StockItems, "product_id", "2")[0].Get("item_id").Int())
 	s.update(adapter.StockItems, stock, values{"qty": text("41.2500"), "backorders": number(0)})
 	level := "variants.0.inventory_items.0.inventory.location_levels.0.stocked_quantity"
-	s.shows(s.product(2), map[string]string{level: "41.25", "variants.0.allow_backorder": "false"})
+	s.checkDocument(s.product(2), map[string]string{level: "41.25", "variants.0.allow_backorder": "false"})
 	s.update(adapter.StockItems, stock, values{"qty": text("-3.0000"), "backorders": number(2), "use_config_backorders": number(0)})
-	s.shows(s.product(2), map[string]string{level: "0", "variants.0.allow_backorder": "true"})
-	s.says(adapter.StockItems, stock, map[string]string{"qty": "-3.0000", "backorders": "2"})
+	s.checkDocument(s.product(2), map[string]string{level: "0", "variants.0.allow_backorder": "true"})
+	s.checkRecord(adapter.StockItems, stock, map[string]string{"qty": "-3.0000", "backorders": "2"})
 
 	s.update(adapter.Customers, 3, values{"lastname": text("Weiss"), "group_id": number(3), "taxvat": text("DE1")})
-	s.shows(s.customer("carla@example.com"), map[string]string{"last_name": "Weiss", "groups.0.name": "Retailer", "groups.1": "<nil>"})
+	s.checkDocument(s.customer("carla@example.com"), map[string]string{"last_name": "Weiss", "groups.0.name": "Retailer", "groups.1": "<nil>"})
 	s.update(adapter.CustomerAddresses, 5, values{"street": adapter.TextsValue([]string{"a", "b"}), "country_id": text("FR"), "fax": text("1")})
-	s.shows(s.customer("carla@example.com"), map[string]string{"addresses.0.address_1": "a", "addresses.0.address_2": "b", "addresses.0.country_code": "fr"})
+	s.checkDocument(s.customer("carla@example.com"), map[string]string{"addresses.0.address_1": "a", "addresses.0.address_2": "b", "addresses.0.country_code": "fr"})
 }
 
 // picture is the smallest PNG.
 const picture = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\x89\x99=\x1d\x00\x00\x00\x00IEND\xaeB`\x82"
 
-func (s *shop) testNewHere() {
+func (s *medusaShop) testNewHere() {
 	product := s.create(adapter.Products, values{
 		"attribute_set_id": number(4), "type_id": text("simple"), "sku": text("bowl"), "name": text("Bowl"), "url_key": text("bowl"), "price": text("3.5000"),
 		"status": number(1), "visibility": number(4), "tax_class_id": number(2), "weight": text("0.2000"),
@@ -554,7 +554,7 @@ func (s *shop) testNewHere() {
 	front := image("f/r/front.png", 2, "image", "small_image")
 	image("s/i/side.png", 1)
 	p := s.product(product)
-	s.shows(p, map[string]string{
+	s.checkDocument(p, map[string]string{
 		"title": "Bowl", "handle": fmt.Sprintf("bowl-%d", product), "variants.0.sku": "bowl", "sales_channels.0.name": "Europe", "categories.0.name": "Lighting",
 	})
 	ending := func(p object, path, suffix string) {
@@ -580,7 +580,7 @@ func (s *shop) testNewHere() {
 		s.Errorf("%d images are left", n)
 	}
 	s.remove(adapter.ProductWebsites, website)
-	s.shows(s.product(product), map[string]string{"sales_channels.0": "<nil>"})
+	s.checkDocument(s.product(product), map[string]string{"sales_channels.0": "<nil>"})
 
 	customer := s.create(adapter.Customers, values{
 		"website_id": number(1), "store_id": number(0), "email": text("Eve@Example.com"), "firstname": text("Eve"), "lastname": text("New"), "group_id": number(2),
@@ -593,7 +593,7 @@ func (s *shop) testNewHere() {
 		})
 	}
 	eve := s.customer("Eve@Example.com")
-	s.shows(eve, map[string]string{"first_name": "Eve", "groups.0.name": "Wholesale"})
+	s.checkDocument(eve, map[string]string{"first_name": "Eve", "groups.0.name": "Wholesale"})
 	defaults := 0
 	for _, a := range eve["addresses"].([]any) {
 		if medusatest.At(a, "is_default_billing") == true {
@@ -606,7 +606,7 @@ func (s *shop) testNewHere() {
 }
 
 // testRefused: what Medusa refuses is not done here either.
-func (s *shop) testRefused() {
+func (s *medusaShop) testRefused() {
 	// Medusa has the SKU, of which Portico knows nothing.
 	s.post("/admin/products", object{
 		"title": "Own", "handle": "own", "options": []object{{"title": "d", "values": []string{"d"}}},
@@ -626,22 +626,22 @@ func (s *shop) testRefused() {
 	if n := len(s.list(adapter.Products, "sku", "medusas-own")); n != 0 {
 		s.Errorf("%d products of the SKU", n)
 	}
-	before := textOf(s.get(adapter.Products, 1))
+	before := formatRecord(s.get(adapter.Products, 1))
 	err = store.Update(s.Context(), &adapter.UpdateParams{Key: 1, Change: func(adapter.Record) (adapter.Record, error) {
 		return values{"sku": text("medusas-own")}.record(adapter.Products), nil
 	}})
 	if adapter.KindOf(err) != adapter.Conflict {
 		s.Errorf("update: %v, want a conflict", err)
 	}
-	if after := textOf(s.get(adapter.Products, 1)); after != before {
+	if after := formatRecord(s.get(adapter.Products, 1)); after != before {
 		s.Errorf("the product is now\n%s, and was\n%s", after, before)
 	}
 }
 
-func (s *shop) testDeleted() {
+func (s *medusaShop) testDeleted() {
 	none := func(query string) {
 		s.Helper()
-		s.shows(s.medusa.Call(s, http.MethodGet, query, nil), map[string]string{"count": "0"})
+		s.checkDocument(s.medusa.Call(s, http.MethodGet, query, nil), map[string]string{"count": "0"})
 	}
 	s.update(adapter.Products, 3, values{"special_price": text("20.0000")})
 	s.remove(adapter.Products, 3)
@@ -657,7 +657,7 @@ func (s *shop) testDeleted() {
 
 	s.medusa.Call(s, http.MethodDelete, fmt.Sprint("/admin/products/", s.product(4)["id"]), nil)
 	s.medusa.Call(s, http.MethodDelete, fmt.Sprint("/admin/customers/", s.customer("dot@example.com")["id"]), nil)
-	if !s.gone(adapter.Products, 4) || !s.gone(adapter.Customers, 4) {
+	if !s.isGone(adapter.Products, 4) || !s.isGone(adapter.Customers, 4) {
 		s.Error("what Medusa deleted is still there")
 	}
 	if n := len(s.list(adapter.StockItems, "product_id", "4")); n != 0 {

@@ -9,12 +9,12 @@ import (
 // metrics count what is sent. The label operation is that of the backend's method, as
 // fetch, or login; outcome is ok or a kind of error.
 type metrics struct {
-	requests  *prometheus.CounterVec
-	duration  *prometheus.HistogramVec
-	retries   *prometheus.CounterVec
-	documents *prometheus.CounterVec
-	unknown   *prometheus.CounterVec
-	inFlight  prometheus.Gauge
+	requests          *prometheus.CounterVec
+	duration          *prometheus.HistogramVec
+	retries           *prometheus.CounterVec
+	documents         *prometheus.CounterVec
+	unknownReferences *prometheus.CounterVec
+	inFlight          prometheus.Gauge
 }
 
 // newMetrics registers the metrics of a backend.
@@ -37,7 +37,7 @@ func newMetrics(reg prometheus.Registerer, m *mapping) (*metrics, error) {
 			Name: "portico_backend_documents_total",
 			Help: "Documents that came from the backend, and those of them that were not known and looked into.",
 		}, []string{"resource", "step"}),
-		unknown: prometheus.NewCounterVec(prometheus.CounterOpts{
+		unknownReferences: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_backend_unknown_references_total",
 			Help: "References in documents to records of the backend that have no legacy id.",
 		}, []string{"resource"}),
@@ -57,14 +57,14 @@ func newMetrics(reg prometheus.Registerer, m *mapping) (*metrics, error) {
 			all.documents.WithLabelValues(string(r.name), "read")
 		}
 		for _, to := range r.references {
-			all.unknown.WithLabelValues(string(to))
+			all.unknownReferences.WithLabelValues(string(to))
 		}
 	}
 	if reg == nil {
 		return all, nil
 	}
 	reg = prometheus.WrapRegistererWith(prometheus.Labels{"backend": m.name}, reg)
-	for _, c := range []prometheus.Collector{all.requests, all.duration, all.retries, all.documents, all.unknown, all.inFlight} {
+	for _, c := range []prometheus.Collector{all.requests, all.duration, all.retries, all.documents, all.unknownReferences, all.inFlight} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ type call struct{ resource, operation string }
 func (c call) op() string { return c.operation + " " + c.resource }
 
 // sent counts a request.
-func (m *metrics) sent(c call, outcome string, took time.Duration) {
+func (m *metrics) observe(c call, outcome string, took time.Duration) {
 	m.requests.WithLabelValues(c.resource, c.operation, outcome).Inc()
 	m.duration.WithLabelValues(c.resource, c.operation).Observe(took.Seconds())
 }

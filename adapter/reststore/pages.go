@@ -14,17 +14,17 @@ import (
 // A walk goes through a list page by page. It ends with an empty page, with the number
 // of documents that the backend told, or without a next cursor; never because a page
 // is short, which backends with a limit of their own send, too.
-type walk struct {
-	pages    *pages // nil: one page
-	seen     int    // documents so far
-	turned   int    // pages so far
-	cursor   string
-	previous []string // ids of the page before
-	repeated bool     // the last page was the one before again
+type pager struct {
+	pages         *pages // nil: one page
+	documentCount int    // documents so far
+	pageCount     int    // pages so far
+	cursor        string
+	previous      []string // ids of the page before
+	repeated      bool     // the last page was the one before again
 }
 
 // query returns what selects the next page.
-func (w *walk) query() string {
+func (w *pager) nextQuery() string {
 	p := w.pages
 	if p == nil {
 		return ""
@@ -35,9 +35,9 @@ func (w *walk) query() string {
 	}
 	switch {
 	case p.offset != "":
-		q.Set(p.offset, strconv.Itoa(w.seen))
+		q.Set(p.offset, strconv.Itoa(w.documentCount))
 	case p.page != "":
-		q.Set(p.page, strconv.Itoa(p.first+w.turned))
+		q.Set(p.page, strconv.Itoa(p.first+w.pageCount))
 	case w.cursor != "":
 		q.Set(p.cursor, w.cursor)
 	}
@@ -45,26 +45,26 @@ func (w *walk) query() string {
 }
 
 // page sends the request for the next page.
-func (b *Backend) page(ctx context.Context, k call, r *request, w *walk, since any) (*reply, error) {
-	m, err := b.client.message(ctx, k, r, nil, since)
+func (b *Backend) fetchPage(ctx context.Context, k call, r *request, w *pager, since any) (*response, error) {
+	m, err := b.client.prepare(ctx, k, r, nil, since)
 	if err != nil {
 		return nil, errorOf(ctx, adapter.Internal, k.op(), err)
 	}
-	if more := w.query(); more != "" {
+	if more := w.nextQuery(); more != "" {
 		sign := "?"
 		if len(r.query) > 0 && containsQuery(m.url) {
 			sign = "&"
 		}
 		m.url += sign + more
 	}
-	answer, err := b.client.deliver(ctx, m)
-	return answer, readFailure(ctx, k.op(), err)
+	answer, err := b.client.sendWithRetry(ctx, m)
+	return answer, readError(ctx, k.op(), err)
 }
 
 func containsQuery(u string) bool { return slices.Contains([]byte(u), '?') }
 
 // next notes a page, and reports whether there may be another.
-func (w *walk) next(body []byte, ids []string) (more bool, err error) {
+func (w *pager) advance(body []byte, ids []string) (more bool, err error) {
 	p := w.pages
 	if p == nil {
 		return false, nil
@@ -72,16 +72,16 @@ func (w *walk) next(body []byte, ids []string) (more bool, err error) {
 	// Some backends answer with the last page again for ever.
 	w.repeated = len(ids) > 0 && slices.Equal(ids, w.previous)
 	w.previous = ids
-	w.seen += len(ids)
-	w.turned++
+	w.documentCount += len(ids)
+	w.pageCount++
 	if p.cursor != "" {
-		raw, err := single(body, p.next)
+		raw, err := rawAt(body, p.next)
 		if err != nil {
 			return false, err
 		}
 		next := ""
 		if raw != nil {
-			if next, err = text(raw, nil); err != nil {
+			if next, err = textAt(raw, nil); err != nil {
 				return false, fmt.Errorf("%s is no cursor", p.next)
 			}
 		}
@@ -97,17 +97,17 @@ func (w *walk) next(body []byte, ids []string) (more bool, err error) {
 	if p.total == nil {
 		return true, nil
 	}
-	raw, err := single(body, p.total)
+	raw, err := rawAt(body, p.total)
 	if err != nil {
 		return false, err
 	}
-	told, err := text(raw, nil)
+	count, err := textAt(raw, nil)
 	if err != nil {
 		return false, fmt.Errorf("%s is no number", p.total)
 	}
-	total, err := whole(told)
+	total, err := parseInteger(count)
 	if err != nil {
 		return false, fmt.Errorf("%s %w", p.total, err)
 	}
-	return int64(w.seen) < total, nil
+	return int64(w.documentCount) < total, nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // maxTogether bounds how many requests of one fetch are sent at a time.
-const maxTogether = 8
+const maxParallel = 8
 
 // Fetch returns the documents with these ids, in requests of as many as the mapping
 // says, some of them at a time.
@@ -34,7 +34,7 @@ func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string
 		return answers[0], err
 	}
 	group, inner := errgroup.WithContext(ctx)
-	group.SetLimit(maxTogether)
+	group.SetLimit(maxParallel)
 	for i, batch := range batches {
 		group.Go(func() (err error) {
 			answers[i], err = b.fetch(inner, r, k, batch)
@@ -70,22 +70,22 @@ func batches(ids []string, size int) [][]string {
 
 func (b *Backend) fetch(ctx context.Context, r *resource, k call, ids []string) ([]sidestore.Document, error) {
 	list := make([]any, len(ids))
-	asked := make(map[string]bool, len(ids))
+	requested := make(map[string]bool, len(ids))
 	for i, id := range ids {
-		list[i], asked[id] = id, true
+		list[i], requested[id] = id, true
 	}
-	found, err := b.ask(ctx, r, k, r.fetch, list, ids[0])
+	found, err := b.requestDocuments(ctx, r, k, r.fetch, list, ids[0])
 	if err != nil {
 		if adapter.KindOf(err) == adapter.NotFound && r.fetch.single {
 			return nil, nil
 		}
 		// A list that is not there at all is none of no records: the path is wrong.
-		return nil, readFailure(ctx, k.op(), err)
+		return nil, readError(ctx, k.op(), err)
 	}
 	wanted := found[:0]
 	for _, d := range found {
-		if asked[d.ID] {
-			asked[d.ID] = false
+		if requested[d.ID] {
+			requested[d.ID] = false
 			wanted = append(wanted, d)
 		}
 	}
@@ -93,17 +93,17 @@ func (b *Backend) fetch(ctx context.Context, r *resource, k call, ids []string) 
 }
 
 // ask sends a request for documents.
-func (b *Backend) ask(ctx context.Context, r *resource, k call, g *reading, variables ...any) ([]sidestore.Document, error) {
+func (b *Backend) requestDocuments(ctx context.Context, r *resource, k call, g *documentRequest, variables ...any) ([]sidestore.Document, error) {
 	answer, err := b.client.send(ctx, k, g.request, nil, variables)
 	if err != nil {
 		return nil, err
 	}
-	return b.documents(ctx, r, k, g, answer)
+	return b.parseDocuments(ctx, r, k, g, answer)
 }
 
 // readFailure returns the error of a read: kinds that are of writes are faults of the
 // mapping.
-func readFailure(ctx context.Context, op string, err error) error {
+func readError(ctx context.Context, op string, err error) error {
 	switch adapter.KindOf(err) {
 	case adapter.Conflict, adapter.Invalid, adapter.Unsupported, adapter.NotFound:
 		return &adapter.Error{Kind: adapter.Internal, Op: op, Err: err}
@@ -112,52 +112,52 @@ func readFailure(ctx context.Context, op string, err error) error {
 }
 
 // meant reports whether a document is a record of the contract.
-func (b *Backend) meant(ctx context.Context, r *resource, g *reading, raw, half jsontext.Value) (bool, error) {
+func (b *Backend) inContract(ctx context.Context, r *resource, g *documentRequest, raw, joined jsontext.Value) (bool, error) {
 	if g.where == nil {
 		return true, nil
 	}
-	input, err := b.document(r, raw, half)
+	input, err := b.decodeDocument(r, raw, joined)
 	if err != nil {
 		return false, err
 	}
-	return g.where.holds(ctx, input)
+	return g.where.evalBool(ctx, input)
 }
 
 // documents cuts a reply into documents. Those of a scan that are not meant have no
 // Read.
-func (b *Backend) documents(ctx context.Context, r *resource, k call, g *reading, answer *reply) ([]sidestore.Document, error) {
+func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *documentRequest, answer *response) ([]sidestore.Document, error) {
 	raws, err := g.cut(answer.body)
 	if err != nil {
-		return nil, b.client.unfit(ctx, answer, err)
+		return nil, b.client.unusableDocuments(ctx, answer, err)
 	}
 	if len(raws) == 0 {
-		return nil, b.client.meant(ctx, answer)
+		return nil, b.client.errorInSuccess(ctx, answer)
 	}
-	others, err := b.others(ctx, r, k, raws)
+	joined, err := b.fetchJoined(ctx, r, k, raws)
 	if err != nil {
-		return nil, readFailure(ctx, k.op(), err)
+		return nil, readError(ctx, k.op(), err)
 	}
-	keys := &found{keys: map[adapter.Resource]map[string]adapter.Key{}}
+	keys := &keyCache{keys: map[adapter.Resource]map[string]adapter.Key{}}
 	all := make([]sidestore.Document, 0, len(raws))
 	for _, raw := range raws {
-		id, err := text(raw, r.id)
+		id, err := textAt(raw, r.id)
 		if err == nil && id == "" {
 			err = fmt.Errorf("a document has no %s", r.id)
 		}
 		if err != nil {
-			return nil, b.client.unfit(ctx, answer, err)
+			return nil, b.client.unusableDocuments(ctx, answer, err)
 		}
-		half := r.half(raw, others)
-		meant, err := b.meant(ctx, r, g, raw, half)
+		joinedDocument := r.joinedFor(raw, joined)
+		included, err := b.inContract(ctx, r, g, raw, joinedDocument)
 		if err != nil {
 			return nil, errorOf(ctx, adapter.Unavailable, k.op(), err)
 		}
-		if !meant {
+		if !included {
 			all = append(all, sidestore.Document{ID: id})
 			continue
 		}
-		all = append(all, sidestore.Document{ID: id, Tag: b.tag(raw, half), Read: func(ctx context.Context) (sidestore.Item, map[adapter.Resource][]sidestore.Item, error) {
-			return b.read(ctx, r, id, raw, half, keys)
+		all = append(all, sidestore.Document{ID: id, Tag: b.tag(raw, joinedDocument), Read: func(ctx context.Context) (sidestore.Item, map[adapter.Resource][]sidestore.Item, error) {
+			return b.read(ctx, r, id, raw, joinedDocument, keys)
 		}})
 	}
 	b.metrics.documents.WithLabelValues(k.resource, "came").Add(float64(len(all)))
@@ -165,11 +165,11 @@ func (b *Backend) documents(ctx context.Context, r *resource, k call, g *reading
 }
 
 // cut returns the raw documents of a reply.
-func (g *reading) cut(body []byte) ([]jsontext.Value, error) {
+func (g *documentRequest) cut(body []byte) ([]jsontext.Value, error) {
 	if !g.single {
-		return cut(body, g.items)
+		return splitList(body, g.items)
 	}
-	v, err := single(body, g.items)
+	v, err := rawAt(body, g.items)
 	if err != nil || v == nil {
 		return nil, err
 	}
@@ -177,30 +177,30 @@ func (g *reading) cut(body []byte) ([]jsontext.Value, error) {
 }
 
 // tag returns a text that is equal for equal bytes that are read by the same mapping.
-func (b *Backend) tag(raw, half []byte) string {
+func (b *Backend) tag(raw, joined []byte) string {
 	h := sha256.New()
 	_, _ = h.Write(b.mapping.fingerprint)
 	_, _ = h.Write(raw)
-	_, _ = h.Write(half)
+	_, _ = h.Write(joined)
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:18])
 }
 
 // read decodes a document and works out what it says.
-func (b *Backend) read(ctx context.Context, r *resource, id string, raw, half []byte, keys *found) (sidestore.Item, map[adapter.Resource][]sidestore.Item, error) {
+func (b *Backend) read(ctx context.Context, r *resource, id string, raw, joined []byte, keys *keyCache) (sidestore.Item, map[adapter.Resource][]sidestore.Item, error) {
 	op := fmt.Sprintf("read %s %.64s", r.name, id)
 	b.metrics.documents.WithLabelValues(string(r.name), "read").Inc()
-	input, err := b.document(r, raw, half)
+	input, err := b.decodeDocument(r, raw, joined)
 	if err != nil {
 		return sidestore.Item{}, nil, errorOf(ctx, adapter.Unavailable, op, err)
 	}
-	item, err := b.rootItem(ctx, r, input, keys)
+	item, err := b.readRoot(ctx, r, input, keys)
 	if err != nil {
 		return sidestore.Item{}, nil, errorOf(ctx, adapter.Unavailable, op, err)
 	}
 	item.ID = id
 	parts := map[adapter.Resource][]sidestore.Item{}
 	for _, p := range r.parts {
-		list, err := b.partItems(ctx, p, input, keys)
+		list, err := b.readParts(ctx, p, input, keys)
 		if err != nil {
 			return sidestore.Item{}, nil, errorOf(ctx, adapter.Unavailable, op, fmt.Errorf("%s: %w", p.name, err))
 		}
@@ -211,29 +211,29 @@ func (b *Backend) read(ctx context.Context, r *resource, id string, raw, half []
 	return item, parts, nil
 }
 
-func (b *Backend) rootItem(ctx context.Context, r *resource, input any, keys *found) (item sidestore.Item, err error) {
+func (b *Backend) readRoot(ctx context.Context, r *resource, input any, keys *keyCache) (item sidestore.Item, err error) {
 	if item.Key, err = legacyID(ctx, r.key, input); err != nil {
 		return item, err
 	}
-	values, err := objectOf(ctx, r.read, input)
+	values, err := evalObject(ctx, r.read, input)
 	if err != nil {
 		return item, err
 	}
-	if item.Record, _, err = b.record(ctx, r, r.read.at, values, r.mayRead, keys); err != nil {
+	if item.Record, _, err = b.buildRecord(ctx, r, r.read.at, values, r.readNames, keys); err != nil {
 		return item, err
 	}
 	item.Rest = adapter.NewRecord(r.schema)
 	if r.rest != nil {
-		if values, err = objectOf(ctx, r.rest, input); err != nil {
+		if values, err = evalObject(ctx, r.rest, input); err != nil {
 			return item, err
 		}
-		item.Rest, _, err = b.record(ctx, r, r.rest.at, values, r.mayRest, keys)
+		item.Rest, _, err = b.buildRecord(ctx, r, r.rest.at, values, r.restNames, keys)
 	}
 	return item, err
 }
 
 // record turns an object into a record, once the references in it are looked up.
-func (b *Backend) record(ctx context.Context, r *resource, at string, values map[string]any, allowed map[string]bool, keys *found) (adapter.Record, bool, error) {
+func (b *Backend) buildRecord(ctx context.Context, r *resource, at string, values map[string]any, allowed map[string]bool, keys *keyCache) (adapter.Record, bool, error) {
 	for name := range values {
 		if !allowed[name] {
 			return adapter.Record{}, false, fmt.Errorf("%s: %.40q is no attribute that may stand here", at, name)
@@ -241,20 +241,20 @@ func (b *Backend) record(ctx context.Context, r *resource, at string, values map
 	}
 	if len(r.references) > 0 {
 		wanted := map[adapter.Resource][]string{}
-		r.wanted(values, "", wanted)
+		r.collectIDs(values, "", wanted)
 		if err := b.resolve(ctx, keys, wanted); err != nil {
 			return adapter.Record{}, false, err
 		}
 		for to, ids := range wanted {
 			for _, id := range ids {
 				if keys.key(to, id) == 0 {
-					b.metrics.unknown.WithLabelValues(string(to)).Inc()
+					b.metrics.unknownReferences.WithLabelValues(string(to)).Inc()
 					b.log.DebugContext(ctx, "a reference to a record without a legacy id", "resource", to, "backend_id", id)
 				}
 			}
 		}
 	}
-	record, unknown, err := r.record(values, r.schema, "", keys)
+	record, unknown, err := r.toRecord(values, r.schema, "", keys)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", at, err)
 	}
@@ -266,16 +266,16 @@ func legacyID(ctx context.Context, e *expression, input any) (adapter.Key, error
 	if e == nil {
 		return 0, nil
 	}
-	v, err := e.one(ctx, input)
+	v, err := e.eval(ctx, input)
 	if err != nil || v == nil || v == "" {
 		return 0, err
 	}
-	key, err := whole(v)
+	key, err := parseInteger(v)
 	if err == nil && key < 1 {
 		err = errors.New("is not positive")
 	}
 	if _, flag := v.(bool); flag {
-		err = errNumber
+		err = errNotNumber
 	}
 	if err != nil {
 		return 0, fmt.Errorf("%s: the legacy id %w", e.at, err)
@@ -284,8 +284,8 @@ func legacyID(ctx context.Context, e *expression, input any) (adapter.Key, error
 }
 
 // objectOf returns the object that an expression makes; null is an empty one.
-func objectOf(ctx context.Context, e *expression, input any) (map[string]any, error) {
-	v, err := e.one(ctx, input)
+func evalObject(ctx context.Context, e *expression, input any) (map[string]any, error) {
+	v, err := e.eval(ctx, input)
 	if err != nil || v == nil {
 		return nil, err
 	}
@@ -308,26 +308,26 @@ func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Ti
 	if !since.IsZero() {
 		from = since.UTC().Format(time.RFC3339)
 	}
-	w := &walk{pages: r.scan.pages}
+	p := &pager{pages: r.scan.pages}
 	for {
-		answer, err := b.page(ctx, k, r.scan.request, w, from)
+		answer, err := b.fetchPage(ctx, k, r.scan.request, p, from)
 		if err != nil {
 			return err
 		}
-		documents, err := b.documents(ctx, r, k, r.scan, answer)
+		documents, err := b.parseDocuments(ctx, r, k, r.scan, answer)
 		if err != nil {
-			return readFailure(ctx, k.op(), err)
+			return readError(ctx, k.op(), err)
 		}
 		ids := make([]string, len(documents))
 		for i, d := range documents {
 			ids[i] = d.ID
 		}
-		more, err := w.next(answer.body, ids)
+		more, err := p.advance(answer.body, ids)
 		if err != nil {
-			return b.client.unfit(ctx, answer, err)
+			return b.client.unusableDocuments(ctx, answer, err)
 		}
 		documents = slices.DeleteFunc(documents, func(d sidestore.Document) bool { return d.Read == nil })
-		if len(documents) > 0 && !w.repeated {
+		if len(documents) > 0 && !p.repeated {
 			if err := found(documents); err != nil {
 				return err
 			}
@@ -341,44 +341,44 @@ func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Ti
 // Find returns the document that carries a legacy id.
 func (b *Backend) Find(ctx context.Context, root adapter.Resource, key adapter.Key) (sidestore.Document, error) {
 	k := call{string(root), "find"}
-	none := sidestore.Document{}
+	noDocument := sidestore.Document{}
 	r, err := b.root(root, k.op())
 	if err != nil {
-		return none, err
+		return noDocument, err
 	}
 	if r.find == nil {
-		return none, unsupported(k.op(), "the mapping has no find"+because(r.noFind))
+		return noDocument, unsupported(k.op(), "the mapping has no find"+reasonSuffix(r.noFind))
 	}
-	documents, err := b.ask(ctx, r, k, r.find, integer(int64(key)))
+	documents, err := b.requestDocuments(ctx, r, k, r.find, jqInteger(int64(key)))
 	if err != nil {
 		if adapter.KindOf(err) == adapter.NotFound && r.find.single {
-			return none, &adapter.Error{Kind: adapter.NotFound, Op: k.op(), Err: err}
+			return noDocument, &adapter.Error{Kind: adapter.NotFound, Op: k.op(), Err: err}
 		}
-		return none, readFailure(ctx, k.op(), err)
+		return noDocument, readError(ctx, k.op(), err)
 	}
-	var those []sidestore.Document
+	var matches []sidestore.Document
 	for _, d := range documents {
 		item, _, err := d.Read(ctx)
 		if err != nil {
-			return none, err
+			return noDocument, err
 		}
 		if item.Key == key {
-			those = append(those, d)
+			matches = append(matches, d)
 		}
 	}
 	switch {
-	case len(those) == 1:
-		return those[0], nil
-	case len(those) > 1:
-		return none, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%d documents carry the legacy id %d: remove it from all but one", len(those), key)}
+	case len(matches) == 1:
+		return matches[0], nil
+	case len(matches) > 1:
+		return noDocument, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%d documents carry the legacy id %d: remove it from all but one", len(matches), key)}
 	case len(documents) > 0 && !r.find.among:
 		// An answer that nobody asked for does not say that there is no such record.
-		return none, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%s: asked for the legacy id %d, the backend answers with others: the query does not select", r.find.request.at, key)}
+		return noDocument, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%s: asked for the legacy id %d, the backend answers with others: the query does not select", r.find.request.at, key)}
 	}
-	return none, &adapter.Error{Kind: adapter.NotFound, Op: k.op(), Err: fmt.Errorf("no document carries the legacy id %d", key)}
+	return noDocument, &adapter.Error{Kind: adapter.NotFound, Op: k.op(), Err: fmt.Errorf("no document carries the legacy id %d", key)}
 }
 
-func because(reason string) string {
+func reasonSuffix(reason string) string {
 	if reason == "" {
 		return ""
 	}

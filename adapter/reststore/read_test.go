@@ -16,9 +16,9 @@ import (
 )
 
 // pairs are ids in memory.
-type pairs map[adapter.Resource]map[adapter.Key]string
+type memoryIDs map[adapter.Resource]map[adapter.Key]string
 
-func (p pairs) IDs(_ context.Context, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]string, error) {
+func (p memoryIDs) IDs(_ context.Context, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]string, error) {
 	found := map[adapter.Key]string{}
 	for _, k := range keys {
 		if id := p[r][k]; id != "" {
@@ -28,7 +28,7 @@ func (p pairs) IDs(_ context.Context, r adapter.Resource, keys []adapter.Key) (m
 	return found, nil
 }
 
-func (p pairs) Keys(_ context.Context, r adapter.Resource, ids []string) (map[string]adapter.Key, error) {
+func (p memoryIDs) Keys(_ context.Context, r adapter.Resource, ids []string) (map[string]adapter.Key, error) {
 	found := map[string]adapter.Key{}
 	for key, id := range p[r] {
 		if slices.Contains(ids, id) {
@@ -38,10 +38,10 @@ func (p pairs) Keys(_ context.Context, r adapter.Resource, ids []string) (map[st
 	return found, nil
 }
 
-var groups = pairs{adapter.CustomerGroups: {1: "g-one", 2: "g-two"}, adapter.Websites: {1: "w-one"}}
+var groups = memoryIDs{adapter.CustomerGroups: {1: "g-one", 2: "g-two"}, adapter.Websites: {1: "w-one"}}
 
 // idsIn returns the ids of documents.
-func idsIn(documents []sidestore.Document) []string {
+func documentIDs(documents []sidestore.Document) []string {
 	ids := []string{}
 	for _, d := range documents {
 		ids = append(ids, d.ID)
@@ -51,10 +51,10 @@ func idsIn(documents []sidestore.Document) []string {
 
 func TestFetch(t *testing.T) {
 	var mu sync.Mutex
-	var asked []string
-	b := serve(t, tinyWith(""), groups, func(w http.ResponseWriter, r *http.Request) {
+	var requested []string
+	b := serve(t, tinyMappingWith(""), groups, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
-		asked = append(asked, r.URL.Query().Get("ids"))
+		requested = append(requested, r.URL.Query().Get("ids"))
 		mu.Unlock()
 		var list []string
 		for id := range strings.SplitSeq(r.URL.Query().Get("ids"), ",") {
@@ -69,17 +69,17 @@ func TestFetch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := idsIn(documents); !slices.Equal(got, []string{"a", "7", "b&c"}) {
+	if got := documentIDs(documents); !slices.Equal(got, []string{"a", "7", "b&c"}) {
 		t.Errorf("documents %q", got)
 	}
-	slices.Sort(asked)
-	if !slices.Equal(asked, []string{"7,b&c", "a,gone"}) {
-		t.Errorf("asked for %q", asked)
+	slices.Sort(requested)
+	if !slices.Equal(requested, []string{"7,b&c", "a,gone"}) {
+		t.Errorf("asked for %q", requested)
 	}
 	if n := value(t, b.metrics.documents, "read"); n != 0 {
 		t.Errorf("%v documents were looked into, and nobody asked", n)
 	}
-	if none, err := b.Fetch(t.Context(), adapter.Customers, nil); err != nil || len(none) != 0 || len(asked) != 2 {
+	if none, err := b.Fetch(t.Context(), adapter.Customers, nil); err != nil || len(none) != 0 || len(requested) != 2 {
 		t.Errorf("no ids: %v, %v", none, err)
 	}
 	if _, err := b.Fetch(t.Context(), adapter.Products, []string{"1"}); adapter.KindOf(err) != adapter.Unsupported {
@@ -100,12 +100,12 @@ func TestTags(t *testing.T) {
 		}
 		return d[0].Tag
 	}
-	b := serve(t, tinyWith(""), nil, answer)
+	b := serve(t, tinyMappingWith(""), nil, answer)
 	first := tag(b)
-	if tag(b) != first || tag(serve(t, tinyWith(""), nil, answer)) != first {
+	if tag(b) != first || tag(serve(t, tinyMappingWith(""), nil, answer)) != first {
 		t.Error("the tag of a document that is the same is not")
 	}
-	if tag(serve(t, tinyWith("  headers: {X-A: b}"), nil, answer)) == first {
+	if tag(serve(t, tinyMappingWith("  headers: {X-A: b}"), nil, answer)) == first {
 		t.Error("another mapping, and the same tag")
 	}
 	body = `{"id": "1", "mail": "b@example.com"}`
@@ -201,13 +201,13 @@ resources:
 				}
 				return
 			}
-			if got := shownRecord(item.Record); got != c.want || item.ID != "7" {
+			if got := formatRecord(item.Record); got != c.want || item.ID != "7" {
 				t.Errorf("says %q, want %q", got, c.want)
 			}
-			if got := shownRecord(item.Rest); got != "type_id=simple visibility=4" {
+			if got := formatRecord(item.Rest); got != "type_id=simple visibility=4" {
 				t.Errorf("has besides %q", got)
 			}
-			if got := shownParts(parts); got != c.parts {
+			if got := formatParts(parts); got != c.parts {
 				t.Errorf("parts %q, want %q", got, c.parts)
 			}
 		})
@@ -215,7 +215,7 @@ resources:
 }
 
 // shownRecord returns the values of a record that are not absent.
-func shownRecord(r adapter.Record) string {
+func formatRecord(r adapter.Record) string {
 	var all []string
 	for i, v := range r.Values {
 		text := v.Text()
@@ -229,7 +229,7 @@ func shownRecord(r adapter.Record) string {
 		case adapter.Records:
 			text = ""
 			for _, nested := range v.Records() {
-				text += "[" + shownRecord(nested) + "]"
+				text += "[" + formatRecord(nested) + "]"
 			}
 		}
 		all = append(all, r.Schema.Attributes[i].Name+"="+text)
@@ -237,7 +237,7 @@ func shownRecord(r adapter.Record) string {
 	return strings.Join(all, " ")
 }
 
-func shownParts(parts map[adapter.Resource][]sidestore.Item) string {
+func formatParts(parts map[adapter.Resource][]sidestore.Item) string {
 	var all []string
 	for r, items := range parts {
 		text := string(r)
@@ -245,8 +245,8 @@ func shownParts(parts map[adapter.Resource][]sidestore.Item) string {
 			text += " none"
 		}
 		for _, item := range items {
-			text += fmt.Sprintf(" %s/%d %s", item.ID, item.Key, shownRecord(item.Record))
-			if rest := shownRecord(item.Rest); rest != "" {
+			text += fmt.Sprintf(" %s/%d %s", item.ID, item.Key, formatRecord(item.Record))
+			if rest := formatRecord(item.Rest); rest != "" {
 				text += " rest " + rest
 			}
 		}
@@ -311,7 +311,7 @@ func TestScan(t *testing.T) {
 		}, sent: 1, fails: true, err: adapter.Unavailable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			mapping := strings.Replace(strings.ReplaceAll(tinyWith(""), "data.list", "list"), "{offset: offset, limit: limit, size: 2}", c.pages, 1)
+			mapping := strings.Replace(strings.ReplaceAll(tinyMappingWith(""), "data.list", "list"), "{offset: offset, limit: limit, size: 2}", c.pages, 1)
 			sent := 0
 			b := serve(t, mapping, nil, func(w http.ResponseWriter, r *http.Request) {
 				sent++
@@ -326,7 +326,7 @@ func TestScan(t *testing.T) {
 			})
 			var got []string
 			err := b.Scan(t.Context(), adapter.Customers, time.Date(2012, 3, 1, 0, 0, 0, 0, time.UTC), func(d []sidestore.Document) error {
-				got = append(got, idsIn(d)...)
+				got = append(got, documentIDs(d)...)
 				return nil
 			})
 			switch {
@@ -341,7 +341,7 @@ func TestScan(t *testing.T) {
 		})
 	}
 	t.Run("all of them", func(t *testing.T) {
-		b := serve(t, tinyWith(""), nil, func(w http.ResponseWriter, r *http.Request) {
+		b := serve(t, tinyMappingWith(""), nil, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.RawQuery != "all=yes&limit=2&offset=0" {
 				t.Errorf("asked %s", r.URL.RawQuery)
 			}
@@ -353,7 +353,7 @@ func TestScan(t *testing.T) {
 	})
 	t.Run("an error of the caller", func(t *testing.T) {
 		own := errors.New("its own")
-		b := serve(t, tinyWith(""), nil, func(w http.ResponseWriter, _ *http.Request) { respond(w, 200, `{"data": {"list": [{"id": 1}]}}`) })
+		b := serve(t, tinyMappingWith(""), nil, func(w http.ResponseWriter, _ *http.Request) { respond(w, 200, `{"data": {"list": [{"id": 1}]}}`) })
 		if err := b.Scan(t.Context(), adapter.Customers, time.Time{}, func([]sidestore.Document) error { return own }); !errors.Is(err, own) {
 			t.Error(err)
 		}
@@ -374,7 +374,7 @@ func TestFind(t *testing.T) {
 		{"others alone", `[{"id": "x", "legacy": 8}]`, "", adapter.Internal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := serve(t, tinyWith(""), nil, func(w http.ResponseWriter, r *http.Request) {
+			b := serve(t, tinyMappingWith(""), nil, func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.RawQuery != "legacy=7" {
 					t.Errorf("asked %s", r.URL.RawQuery)
 				}

@@ -19,13 +19,13 @@ var errNoIDs = errors.New("references are mapped, and nothing translates them")
 
 // found keeps the keys of ids that documents of one reply refer to: many refer to the
 // same few. It is safe for concurrent use.
-type found struct {
+type keyCache struct {
 	mu   sync.Mutex
 	keys map[adapter.Resource]map[string]adapter.Key // 0: has none
 }
 
 // resolve looks up the ids that are not known yet.
-func (b *Backend) resolve(ctx context.Context, known *found, wanted map[adapter.Resource][]string) error {
+func (b *Backend) resolve(ctx context.Context, known *keyCache, wanted map[adapter.Resource][]string) error {
 	for r, ids := range wanted {
 		known.mu.Lock()
 		missing := slices.DeleteFunc(ids, func(id string) bool { _, ok := known.keys[r][id]; return ok })
@@ -55,7 +55,7 @@ func (b *Backend) resolve(ctx context.Context, known *found, wanted map[adapter.
 }
 
 // key returns the key of an id that was looked up, 0 when it has none.
-func (f *found) key(r adapter.Resource, id string) adapter.Key {
+func (f *keyCache) key(r adapter.Resource, id string) adapter.Key {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.keys[r][id]
@@ -63,39 +63,39 @@ func (f *found) key(r adapter.Resource, id string) adapter.Key {
 
 // wanted collects the ids that an object from a document refers to. Names of nested
 // references have the prefix.
-func (r *resource) wanted(object map[string]any, prefix string, all map[adapter.Resource][]string) {
+func (r *resource) collectIDs(object map[string]any, prefix string, all map[adapter.Resource][]string) {
 	for name, v := range object {
 		if list, ok := v.([]any); ok {
 			for _, e := range list {
 				if nested, ok := e.(map[string]any); ok {
-					r.wanted(nested, prefix+name+".", all)
+					r.collectIDs(nested, prefix+name+".", all)
 				}
 			}
 		}
 		of, is := strings.CutSuffix(name, refSuffix)
 		to, mapped := r.references[prefix+of]
-		if id := idOf(v); is && mapped && id != "" {
+		if id := backendID(v); is && mapped && id != "" {
 			all[to] = append(all[to], id)
 		}
 	}
 }
 
 // idOf returns an id of the backend as text, "" when v is none.
-func idOf(v any) string {
+func backendID(v any) string {
 	switch v.(type) {
 	case bool, float64:
 		return ""
 	}
-	id, _ := numeral(v)
+	id, _ := numberText(v)
 	return id
 }
 
 // referred collects the keys that a record refers to.
-func (r *resource) referred(record adapter.Record, prefix string, all map[adapter.Resource][]adapter.Key) {
+func (r *resource) collectKeys(record adapter.Record, prefix string, all map[adapter.Resource][]adapter.Key) {
 	for i, a := range record.Values {
 		name := record.Schema.Attributes[i].Name
 		for _, nested := range a.Records() {
-			r.referred(nested, prefix+name+".", all)
+			r.collectKeys(nested, prefix+name+".", all)
 		}
 		if to, mapped := r.references[prefix+name]; mapped && a.Kind() == adapter.Integer && a.Int() > 0 {
 			all[to] = append(all[to], adapter.Key(a.Int()))
@@ -104,7 +104,7 @@ func (r *resource) referred(record adapter.Record, prefix string, all map[adapte
 }
 
 // idsOf looks up the ids of keys.
-func (b *Backend) idsOf(ctx context.Context, wanted map[adapter.Resource][]adapter.Key) (map[adapter.Resource]map[adapter.Key]string, error) {
+func (b *Backend) lookUpIDs(ctx context.Context, wanted map[adapter.Resource][]adapter.Key) (map[adapter.Resource]map[adapter.Key]string, error) {
 	all := map[adapter.Resource]map[adapter.Key]string{}
 	for r, keys := range wanted {
 		if b.ids == nil {

@@ -12,39 +12,39 @@ import (
 )
 
 // fullBudget is how many retries there may be at once after a time without any.
-const fullBudget = 10
+const maxBudget = 10
 
 // A budget bounds retries to a part of the requests, so that a backend that is down
 // does not get a multiple of them. It is safe for concurrent use.
 type budget struct {
 	mu         sync.Mutex
 	perRequest float64
-	left       float64
+	tokens     float64
 }
 
 func (b *budget) earn() {
 	b.mu.Lock()
-	b.left = min(b.left+b.perRequest, fullBudget)
+	b.tokens = min(b.tokens+b.perRequest, maxBudget)
 	b.mu.Unlock()
 }
 
 func (b *budget) spend() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.perRequest == 0 || b.left < 1 {
+	if b.perRequest == 0 || b.tokens < 1 {
 		return false
 	}
-	b.left--
+	b.tokens--
 	return true
 }
 
 // deliver sends a message. Reads are sent again when that may help.
-func (c *client) deliver(ctx context.Context, m *message) (*reply, error) {
+func (c *client) sendWithRetry(ctx context.Context, m *preparedRequest) (*response, error) {
 	rules := c.connection.retry
 	c.budget.earn()
 	for attempt := 1; ; attempt++ {
-		r, err := c.authorized(ctx, m)
-		if err == nil || m.method != http.MethodGet || attempt >= rules.attempts || !passing(err) {
+		r, err := c.sendAuthorized(ctx, m)
+		if err == nil || m.method != http.MethodGet || attempt >= rules.attempts || !isTransient(err) {
 			return r, err
 		}
 		pause := backoff(rules, attempt)
@@ -75,8 +75,8 @@ func (c *client) deliver(ctx context.Context, m *message) (*reply, error) {
 
 // passing reports whether an error may be gone the next time: the backend was not
 // reached, did not answer whole or in time, or said that it is busy.
-func passing(err error) bool {
-	var said *answered
+func isTransient(err error) bool {
+	var said *responseError
 	if errors.As(err, &said) {
 		return said.err.Kind == adapter.Unavailable && (said.status == http.StatusTooManyRequests || said.status == http.StatusTooEarly ||
 			said.status == http.StatusRequestTimeout || said.status >= 500)

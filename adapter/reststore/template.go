@@ -26,14 +26,14 @@ type templatePart struct {
 func (l *loader) template(n *yaml.Node, variables []string) *template {
 	text := l.scalar(n, "path")
 	if !strings.HasPrefix(text, "/") || strings.ContainsAny(text, " \t\r\n") && !strings.Contains(text, "{") {
-		l.fault(n.Line, "a path begins with a slash and is below the URL of the settings, as /items/{.id}")
+		l.errorf(n.Line, "a path begins with a slash and is below the URL of the settings, as /items/{.id}")
 		return nil
 	}
 	t := &template{text: text}
 	for rest := text; rest != ""; {
 		before, after, found := strings.Cut(rest, "{")
 		if strings.ContainsAny(before, "?#}") {
-			l.fault(n.Line, "a path has no ?, # or }: parameters stand under query")
+			l.errorf(n.Line, "a path has no ?, # or }: parameters stand under query")
 			return nil
 		}
 		if before != "" {
@@ -44,7 +44,7 @@ func (l *loader) template(n *yaml.Node, variables []string) *template {
 		}
 		end := closing(after)
 		if end < 0 {
-			l.fault(n.Line, "a { of the path is not closed")
+			l.errorf(n.Line, "a { of the path is not closed")
 			return nil
 		}
 		e := l.compile(after[:end], n, variables)
@@ -89,11 +89,11 @@ func (t *template) path(ctx context.Context, input any, variables ...any) (strin
 			b.WriteString(p.text)
 			continue
 		}
-		v, err := p.value.one(ctx, input, variables...)
+		v, err := p.value.eval(ctx, input, variables...)
 		if err != nil {
 			return "", err
 		}
-		text, ok := numeral(v)
+		text, ok := numberText(v)
 		if !ok || text == "" {
 			return "", fmt.Errorf("%s: %w", p.value.at, errSegment)
 		}

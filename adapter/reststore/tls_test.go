@@ -23,7 +23,7 @@ func TestAuth(t *testing.T) {
 		{"none", "{}", "Authorization", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := serve(t, tinyWith("  auth: "+c.auth+"\n  headers: {X-Shop: main}"), nil, func(w http.ResponseWriter, r *http.Request) {
+			b := serve(t, tinyMappingWith("  auth: "+c.auth+"\n  headers: {X-Shop: main}"), nil, func(w http.ResponseWriter, r *http.Request) {
 				if got := r.Header.Get(c.header); got != c.want {
 					t.Errorf("%s: %q, want %q", c.header, got, c.want)
 				}
@@ -64,9 +64,9 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	cert := write("cert.pem", "CERTIFICATE", s.Certificate().Raw)
-	ask := func(o TLS) error {
+	fetch := func(o TLS) error {
 		t.Helper()
-		b, err := Open(Options{Mapping: []byte(strings.Replace(tinyWith(""), "attempts: 3", "attempts: 1", 1)), URL: s.URL, TLS: o})
+		b, err := Open(Options{Mapping: []byte(strings.Replace(tinyMappingWith(""), "attempts: 3", "attempts: 1", 1)), URL: s.URL, TLS: o})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,10 +74,10 @@ func TestTLS(t *testing.T) {
 		_, err = b.Fetch(t.Context(), adapter.Customers, []string{"1"})
 		return err
 	}
-	if err := ask(TLS{CA: cert, Cert: cert, Key: write("key.pem", "PRIVATE KEY", key)}); err != nil {
+	if err := fetch(TLS{CA: cert, Cert: cert, Key: write("key.pem", "PRIVATE KEY", key)}); err != nil {
 		t.Errorf("trusted: %v", err)
 	}
-	if err := ask(TLS{}); adapter.KindOf(err) != adapter.Unavailable || err == nil {
+	if err := fetch(TLS{}); adapter.KindOf(err) != adapter.Unavailable || err == nil {
 		t.Errorf("a certificate that nobody trusts: %v", err)
 	}
 }

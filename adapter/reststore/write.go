@@ -26,7 +26,7 @@ func (b *Backend) Create(ctx context.Context, w *sidestore.Write) (string, error
 		return "", err
 	}
 	if r.create == nil {
-		return "", unsupported(k.op(), "the mapping has no create"+because(r.noCreate))
+		return "", unsupported(k.op(), "the mapping has no create"+reasonSuffix(r.noCreate))
 	}
 	id, err := b.write(ctx, k, r, r.create, w)
 	if err == nil && id == "" && (r.root == r || r.identified) {
@@ -43,7 +43,7 @@ func (b *Backend) Update(ctx context.Context, w *sidestore.Write) error {
 		return err
 	}
 	if r.update == nil {
-		return unsupported(k.op(), "the mapping has no update"+because(r.noUpdate))
+		return unsupported(k.op(), "the mapping has no update"+reasonSuffix(r.noUpdate))
 	}
 	_, err = b.write(ctx, k, r, r.update, w)
 	return err
@@ -57,64 +57,64 @@ func (b *Backend) Delete(ctx context.Context, w *sidestore.Write) error {
 		return err
 	}
 	if r.remove == nil {
-		return unsupported(k.op(), "the mapping has no delete"+because(r.noDelete))
+		return unsupported(k.op(), "the mapping has no delete"+reasonSuffix(r.noDelete))
 	}
 	_, err = b.write(ctx, k, r, r.remove, w)
 	return err
 }
 
 // A writing is a write that is being done.
-type writing struct {
+type writeOperation struct {
 	*Backend
-	call  call
-	write *sidestore.Write
-	input map[string]any
-	steps map[string]any // replies by the name of their step
-	id    string         // of a new record
-	sent  bool           // something was changed at the backend
-	stuck bool           // by a request that has no undo
-	undo  []undoing
+	call         call
+	write        *sidestore.Write
+	input        map[string]any
+	steps        map[string]any // replies by the name of their step
+	id           string         // of a new record
+	changed      bool           // something was changed at the backend
+	irreversible bool           // by a request that has no undo
+	undo         []compensation
 }
 
 // An undoing takes back what a step has done.
-type undoing struct {
+type compensation struct {
 	step *step
 	item any
 }
 
 // write sends the requests of a verb, and returns the id of a new record.
 func (b *Backend) write(ctx context.Context, k call, r *resource, v *verb, w *sidestore.Write) (string, error) {
-	input, err := b.input(ctx, r, w)
+	input, err := b.writeInput(ctx, r, w)
 	if err != nil {
 		return "", errorOf(ctx, adapter.Internal, k.op(), err)
 	}
-	doing := &writing{Backend: b, call: k, write: w, input: input, steps: map[string]any{}}
-	input["steps"] = doing.steps
+	operation := &writeOperation{Backend: b, call: k, write: w, input: input, steps: map[string]any{}}
+	input["steps"] = operation.steps
 	for _, s := range v.steps {
-		if err := doing.step(ctx, s); err != nil {
-			return "", doing.failed(ctx, r, err)
+		if err := operation.runStep(ctx, s); err != nil {
+			return "", operation.fail(ctx, r, err)
 		}
 	}
-	return doing.id, nil
+	return operation.id, nil
 }
 
 // input is what the expressions of a write see.
-func (b *Backend) input(ctx context.Context, r *resource, w *sidestore.Write) (map[string]any, error) {
+func (b *Backend) writeInput(ctx context.Context, r *resource, w *sidestore.Write) (map[string]any, error) {
 	wanted := map[adapter.Resource][]adapter.Key{}
 	for _, record := range []adapter.Record{w.Old, w.New} {
-		r.referred(record, "", wanted)
+		r.collectKeys(record, "", wanted)
 	}
 	for _, s := range w.Siblings {
-		r.referred(s.Record, "", wanted)
+		r.collectKeys(s.Record, "", wanted)
 	}
 	for name, parts := range w.Parts {
-		if p := b.mapping.of(name); p != nil {
+		if p := b.mapping.resource(name); p != nil {
 			for _, part := range parts {
-				p.referred(part.Record, "", wanted)
+				p.collectKeys(part.Record, "", wanted)
 			}
 		}
 	}
-	ids, err := b.idsOf(ctx, wanted)
+	ids, err := b.lookUpIDs(ctx, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -132,28 +132,28 @@ func (b *Backend) input(ctx context.Context, r *resource, w *sidestore.Write) (m
 	}
 	siblings := make([]any, len(w.Siblings))
 	for i, s := range w.Siblings {
-		siblings[i] = map[string]any{"id": known(s.ID), "record": r.shown(s.Record, ids)}
+		siblings[i] = map[string]any{"id": nullable(s.ID), "record": r.recordInput(s.Record, ids)}
 	}
 	parts := make(map[string]any, len(w.Parts))
 	for name, records := range w.Parts {
-		if p := b.mapping.of(name); p != nil {
+		if p := b.mapping.resource(name); p != nil {
 			list := make([]any, len(records))
 			for i, part := range records {
-				list[i] = map[string]any{"key": integer(part.Record.Get(p.schema.Key).Int()), "record": p.shown(part.Record, ids)}
+				list[i] = map[string]any{"key": jqInteger(part.Record.Get(p.schema.Key).Int()), "record": p.recordInput(part.Record, ids)}
 			}
 			parts[string(name)] = list
 		}
 	}
 	return map[string]any{
-		"id": known(w.ID), "key": integer(int64(w.Key)),
-		"root": map[string]any{"id": known(w.RootID), "key": integer(int64(w.RootKey))},
-		"old":  r.shown(w.Old, ids), "new": r.shown(w.New, ids),
+		"id": nullable(w.ID), "key": jqInteger(int64(w.Key)),
+		"root": map[string]any{"id": nullable(w.RootID), "key": jqInteger(int64(w.RootKey))},
+		"old":  r.recordInput(w.Old, ids), "new": r.recordInput(w.New, ids),
 		"changed": changed, "siblings": siblings, "parts": parts,
 	}, nil
 }
 
 // known returns an id, and null for none.
-func known(id string) any {
+func nullable(id string) any {
 	if id == "" {
 		return nil
 	}
@@ -161,38 +161,38 @@ func known(id string) any {
 }
 
 // shown returns a record as expressions see it, null for none.
-func (r *resource) shown(record adapter.Record, ids map[adapter.Resource]map[adapter.Key]string) any {
+func (r *resource) recordInput(record adapter.Record, ids map[adapter.Resource]map[adapter.Key]string) any {
 	if len(record.Values) == 0 {
 		return nil
 	}
-	return r.object(record, "", ids)
+	return r.fromRecord(record, "", ids)
 }
 
 // step sends a request as often as the mapping says.
-func (w *writing) step(ctx context.Context, s *step) error {
+func (w *writeOperation) runStep(ctx context.Context, s *step) error {
 	if s.when != nil {
-		holds, err := s.when.holds(ctx, w.input)
+		holds, err := s.when.evalBool(ctx, w.input)
 		if err != nil || !holds {
 			return err
 		}
 	}
 	if s.each == nil {
-		answer, err := w.request(ctx, s, nil)
+		answer, err := w.sendStep(ctx, s, nil)
 		if err != nil {
 			return err
 		}
 		if s.name != "" {
 			w.steps[s.name] = answer
 		}
-		return w.identify(ctx, s, answer)
+		return w.captureID(ctx, s, answer)
 	}
-	items, err := s.each.all(ctx, maxEach, w.input)
+	items, err := s.each.evalAll(ctx, maxEach, w.input)
 	if err != nil {
 		return err
 	}
 	answers := make([]any, 0, len(items))
 	for _, item := range items {
-		answer, err := w.request(ctx, s, item)
+		answer, err := w.sendStep(ctx, s, item)
 		if err != nil {
 			return err
 		}
@@ -205,15 +205,15 @@ func (w *writing) step(ctx context.Context, s *step) error {
 }
 
 // identify takes the id of the new record from a reply. Later requests see it.
-func (w *writing) identify(ctx context.Context, s *step, answer any) error {
+func (w *writeOperation) captureID(ctx context.Context, s *step, answer any) error {
 	if s.id == nil {
 		return nil
 	}
-	v, err := s.id.one(ctx, answer)
+	v, err := s.id.eval(ctx, answer)
 	if err != nil {
 		return err
 	}
-	if w.id = idOf(v); w.id == "" {
+	if w.id = backendID(v); w.id == "" {
 		return fmt.Errorf("%s: the reply has no id", s.id.at)
 	}
 	w.input["id"] = w.id
@@ -221,8 +221,8 @@ func (w *writing) identify(ctx context.Context, s *step, answer any) error {
 }
 
 // request sends one request, once, and returns the reply decoded.
-func (w *writing) request(ctx context.Context, s *step, item any) (any, error) {
-	m, err := w.client.message(ctx, w.call, s.request, w.input, item)
+func (w *writeOperation) sendStep(ctx context.Context, s *step, item any) (any, error) {
+	m, err := w.client.prepare(ctx, w.call, s.request, w.input, item)
 	if err != nil {
 		return nil, err
 	}
@@ -232,27 +232,27 @@ func (w *writing) request(ctx context.Context, s *step, item any) (any, error) {
 		}
 	}
 	changes := s.request.method != "GET"
-	answer, err := w.client.deliver(ctx, m)
+	answer, err := w.client.sendWithRetry(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	w.sent = w.sent || changes
-	w.stuck = w.stuck || changes && s.undo == nil
+	w.changed = w.changed || changes
+	w.irreversible = w.irreversible || changes && s.undo == nil
 	if s.undo != nil {
-		w.undo = append(w.undo, undoing{s.undo, item})
+		w.undo = append(w.undo, compensation{s.undo, item})
 	}
 	if s.name == "" && s.id == nil || len(answer.body) == 0 {
 		return nil, nil
 	}
 	decoded, err := decode(answer.body, w.mapping.connection.limits.depth)
 	if err != nil {
-		return nil, w.client.malformed(m, answer.header, err)
+		return nil, w.client.malformedResponse(m, answer.header, err)
 	}
 	return decoded, nil
 }
 
 // refused reports whether the backend answered that it does not do what was asked.
-func refused(err error) bool {
+func isRejection(err error) bool {
 	switch adapter.KindOf(err) {
 	case adapter.NotFound, adapter.Conflict, adapter.Invalid, adapter.Unsupported:
 		return true
@@ -263,38 +263,38 @@ func refused(err error) bool {
 // failed returns the error of a write. The kinds which say that nothing was done are
 // left only where that is so: because the first request that changes something was
 // refused, or because all before it could be taken back.
-func (w *writing) failed(ctx context.Context, r *resource, err error) error {
-	var own *refusal
-	if errors.As(err, &own) {
-		err = &adapter.Error{Kind: kinds[own.kind], Op: w.call.op(), Field: own.field, Err: err}
+func (w *writeOperation) fail(ctx context.Context, r *resource, err error) error {
+	var refusedByMapping *refusal
+	if errors.As(err, &refusedByMapping) {
+		err = &adapter.Error{Kind: kinds[refusedByMapping.kind], Op: w.call.op(), Field: refusedByMapping.field, Err: err}
 	}
 	err = errorOf(ctx, adapter.Internal, w.call.op(), err)
-	if !refused(err) {
+	if !isRejection(err) {
 		return err
 	}
-	var said *adapter.Error
-	errors.As(err, &said)
-	if _, ok := r.schema.Index(said.Field); !ok {
-		said.Field = ""
+	var known *adapter.Error
+	errors.As(err, &known)
+	if _, ok := r.schema.Index(known.Field); !ok {
+		known.Field = ""
 	}
-	if !w.sent {
+	if !w.changed {
 		return err
 	}
-	if taken := w.takeBack(ctx); taken != nil {
-		return &adapter.Error{Kind: adapter.Internal, Op: w.call.op(), Err: fmt.Errorf("refused after a part was done (%w), which was not taken back: %w", err, taken)}
+	if rollbackErr := w.rollBack(ctx); rollbackErr != nil {
+		return &adapter.Error{Kind: adapter.Internal, Op: w.call.op(), Err: fmt.Errorf("refused after a part was done (%w), which was not taken back: %w", err, rollbackErr)}
 	}
 	return err
 }
 
 // takeBack undoes what was done, the last first.
-func (w *writing) takeBack(ctx context.Context) error {
-	if w.stuck {
+func (w *writeOperation) rollBack(ctx context.Context) error {
+	if w.irreversible {
 		return errNoUndo
 	}
 	ctx = context.WithoutCancel(ctx) // although the caller may have gone
 	for _, u := range slices.Backward(w.undo) {
 		if u.step.when != nil {
-			holds, err := u.step.when.holds(ctx, w.input)
+			holds, err := u.step.when.evalBool(ctx, w.input)
 			if err != nil {
 				return err
 			}
@@ -302,11 +302,11 @@ func (w *writing) takeBack(ctx context.Context) error {
 				continue
 			}
 		}
-		m, err := w.client.message(ctx, w.call, u.step.request, w.input, u.item)
+		m, err := w.client.prepare(ctx, w.call, u.step.request, w.input, u.item)
 		if err != nil {
 			return err
 		}
-		if _, err := w.client.deliver(ctx, m); err != nil {
+		if _, err := w.client.sendWithRetry(ctx, m); err != nil {
 			return err
 		}
 	}
@@ -315,11 +315,11 @@ func (w *writing) takeBack(ctx context.Context) error {
 
 // file returns the file of a multipart body.
 func (p *multipart) file(ctx context.Context, record adapter.Record, input, item any) (*file, error) {
-	name, err := p.filename.one(ctx, input, item)
+	name, err := p.filename.eval(ctx, input, item)
 	if err != nil {
 		return nil, err
 	}
-	mediaType, err := p.mediaType.one(ctx, input, item)
+	mediaType, err := p.mediaType.eval(ctx, input, item)
 	if err != nil {
 		return nil, err
 	}

@@ -56,12 +56,12 @@ resources:
 
 // exchanges records requests, and answers them by method and path with JSON, or with a
 // status alone.
-type exchanges struct {
-	answers map[string]string
-	seen    []string
+type recordingServer struct {
+	answers  map[string]string
+	requests []string
 }
 
-func (e *exchanges) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (e *recordingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	line := r.Method + " " + r.URL.RequestURI()
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data; boundary=") {
@@ -76,7 +76,7 @@ func (e *exchanges) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else if len(body) > 0 {
 		line += " " + string(body)
 	}
-	e.seen = append(e.seen, line)
+	e.requests = append(e.requests, line)
 	answer, ok := e.answers[r.Method+" "+r.URL.Path]
 	var status int
 	if n, _ := fmt.Sscanf(answer, "%d", &status); ok && n == 1 {
@@ -119,17 +119,17 @@ func TestWrites(t *testing.T) {
 	text := adapter.TextValue
 	image := adapter.NewRecord(schemas.Of(adapter.ProductImages))
 	image.Set("content", text("\x89PNG\xff\x00"))
-	made := product(map[string]adapter.Value{"sku": text("s"), "price": text("12345678901234.5600"), "tier_price": tiers(2, 32000)})
-	makes := []string{
+	newProduct := product(map[string]adapter.Value{"sku": text("s"), "price": text("12345678901234.5600"), "tier_price": tiers(2, 32000)})
+	createRequests := []string{
 		`GET /sets?name=default`,
 		`POST /p {"key":5,"price":12345678901234.56,"set":9,"sku":"s"}`,
 		`POST /p/77/tiers {"group":"g-two","price":"1.0000"}`,
 		`POST /p/77/tiers {"group":null,"price":"1.0000"}`,
 	}
-	well := map[string]string{"GET /sets": `{"id": 9}`, "POST /p": `{"product": {"id": 77}}`, "POST /p/77/tiers": `{"tier": 1}`}
-	with := func(line, answer string) map[string]string {
+	success := map[string]string{"GET /sets": `{"id": 9}`, "POST /p": `{"product": {"id": 77}}`, "POST /p/77/tiers": `{"tier": 1}`}
+	successExcept := func(line, answer string) map[string]string {
 		all := map[string]string{line: answer}
-		for l, a := range well {
+		for l, a := range success {
 			if l != line {
 				all[l] = a
 			}
@@ -147,25 +147,25 @@ func TestWrites(t *testing.T) {
 		field   string
 		fails   bool
 	}{
-		{name: "a create", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: made}, answers: well, id: "77",
-			want: append(makes[:4:4], `PUT /p/77/order [1,1]`)},
+		{name: "a create", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: success, id: "77",
+			want: append(createRequests[:4:4], `PUT /p/77/order [1,1]`)},
 		{name: "refused by the mapping", do: "create", write: sidestore.Write{Resource: adapter.Products, New: product(map[string]adapter.Value{"sku": text("forbidden")})},
 			fails: true, kind: adapter.Invalid, field: "sku"},
-		{name: "refused at once", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: made}, answers: with("POST /p", "409"),
-			want: makes[:2], fails: true, kind: adapter.Conflict},
-		{name: "refused later", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: made}, answers: with("POST /p/77/tiers", "422"),
-			want: append(makes[:3:3], `DELETE /p/77`), fails: true, kind: adapter.Invalid},
-		{name: "refused later, and not taken back", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: made},
+		{name: "refused at once", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("POST /p", "409"),
+			want: createRequests[:2], fails: true, kind: adapter.Conflict},
+		{name: "refused later", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("POST /p/77/tiers", "422"),
+			want: append(createRequests[:3:3], `DELETE /p/77`), fails: true, kind: adapter.Invalid},
+		{name: "refused later, and not taken back", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: newProduct},
 			answers: map[string]string{"GET /sets": `{"id": 9}`, "POST /p": `{"product": {"id": 77}}`, "POST /p/77/tiers": "422", "DELETE /p/77": "500"},
-			want:    append(makes[:3:3], `DELETE /p/77`), fails: true, kind: adapter.Internal},
-		{name: "refused at the end", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: made}, answers: with("PUT /p/77/order", "404"),
-			want: append(makes[:4:4], `PUT /p/77/order [1,1]`, `DELETE /p/77/tiers/32000`, `DELETE /p/77/tiers/2`, `DELETE /p/77`), fails: true, kind: adapter.NotFound},
-		{name: "lost", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: made}, answers: with("POST /p/77/tiers", "503"),
-			want: makes[:3], fails: true, kind: adapter.Unavailable},
-		{name: "no id", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: made}, answers: with("POST /p", `{"product": {}}`),
-			want: makes[:2], fails: true, kind: adapter.Internal},
-		{name: "what it looks up is gone", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: made}, answers: with("GET /sets", "404"),
-			want: makes[:1], fails: true, kind: adapter.NotFound},
+			want:    append(createRequests[:3:3], `DELETE /p/77`), fails: true, kind: adapter.Internal},
+		{name: "refused at the end", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("PUT /p/77/order", "404"),
+			want: append(createRequests[:4:4], `PUT /p/77/order [1,1]`, `DELETE /p/77/tiers/32000`, `DELETE /p/77/tiers/2`, `DELETE /p/77`), fails: true, kind: adapter.NotFound},
+		{name: "lost", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("POST /p/77/tiers", "503"),
+			want: createRequests[:3], fails: true, kind: adapter.Unavailable},
+		{name: "no id", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("POST /p", `{"product": {}}`),
+			want: createRequests[:2], fails: true, kind: adapter.Internal},
+		{name: "what it looks up is gone", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("GET /sets", "404"),
+			want: createRequests[:1], fails: true, kind: adapter.NotFound},
 
 		{name: "an update", do: "update", write: sidestore.Write{Resource: adapter.Products, Key: 5, ID: "a/b", Old: product(map[string]adapter.Value{"name": adapter.NullValue()}),
 			New: product(map[string]adapter.Value{"name": text("é"), "price": text("7.2500")}), Changed: []string{"name", "price"}},
@@ -189,7 +189,7 @@ func TestWrites(t *testing.T) {
 		{name: "another resource", do: "update", write: sidestore.Write{Resource: adapter.Orders}, fails: true, kind: adapter.Unsupported},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := &exchanges{answers: c.answers}
+			e := &recordingServer{answers: c.answers}
 			b := serve(t, writingMapping, groups, e.ServeHTTP)
 			var id string
 			var err error
@@ -207,7 +207,7 @@ func TestWrites(t *testing.T) {
 			if field := fieldOf(err); field != c.field {
 				t.Errorf("field %q, want %q", field, c.field)
 			}
-			if got, want := strings.Join(e.seen, "\n"), strings.Join(c.want, "\n"); got != want {
+			if got, want := strings.Join(e.requests, "\n"), strings.Join(c.want, "\n"); got != want {
 				t.Errorf("sent\n%s\nwant\n%s", got, want)
 			}
 		})
@@ -236,7 +236,7 @@ resources:
     create: [{method: POST, path: /c, body: ., id: '"1"'}]
     without: {update: no, delete: no, find: no}
 `
-	e := &exchanges{}
+	e := &recordingServer{}
 	b := serve(t, m, groups, e.ServeHTTP)
 	r := customer("a@example.com")
 	r.Set("group_id", adapter.IntegerValue(1))
@@ -245,7 +245,7 @@ resources:
 	if _, err := b.Create(t.Context(), &sidestore.Write{Resource: adapter.Customers, Key: 1 << 52, New: r, Changed: []string{"email"}}); err != nil {
 		t.Fatal(err)
 	}
-	_, body, _ := strings.Cut(e.seen[0], " /c ")
+	_, body, _ := strings.Cut(e.requests[0], " /c ")
 	want := `{"changed":{"email":true},"id":null,"key":4503599627370496,"new":{"dob":"1985-12-10 00:00:00","email":"a@example.com","group_id":1,"group_id_ref":"g-one","prefix":null},` +
 		`"old":null,"parts":{},"root":{"id":null,"key":0},"siblings":[],"steps":{}}`
 	if body != want || !json.Valid([]byte(body)) {

@@ -10,8 +10,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// article is a document as testdata/shelf.yaml reads it.
-const article = `{"number":1001,"legacy":"12","code":"kettle-steel","titles":{"main":"Steel Kettle","slug":"steel-kettle","page":"Steel Kettle | Shop"},` +
+// article is a document as testdata/fakeshop.yaml reads it.
+const shelfArticle = `{"number":1001,"legacy":"12","code":"kettle-steel","titles":{"main":"Steel Kettle","slug":"steel-kettle","page":"Steel Kettle | Shop"},` +
 	`"texts":{"long":"A kettle of brushed steel. It whistles. It holds a litre and a half, and boils in four minutes.","short":"Steel Kettle short"},` +
 	`"live":true,"gift":null,"mass":1.2,"origin":"US","pricing":{"list":{"minor":3999,"currency":"USD"},"reduced":{"minor":2999,"currency":"USD"},` +
 	`"reduced_from":"2012-03-01T00:00:00Z","reduced_to":null,"groups":[{"group":"1abe1000-0000-4000-8000-000000000002","cust_group":2,"minor":350000,"from":null}],` +
@@ -33,18 +33,18 @@ const article = `{"number":1001,"legacy":"12","code":"kettle-steel","titles":{"m
 //   - The check of the context between two steps of jq is a seventh of its time, and
 //     what ends an expression that a document sends round for ever.
 func BenchmarkDocument(b *testing.B) {
-	content, err := os.ReadFile("testdata/shelf.yaml")
+	content, err := os.ReadFile("testdata/fakeshop.yaml")
 	if err != nil {
 		b.Fatal(err)
 	}
-	ids := pairs{adapter.CustomerGroups: {1: "1abe1000-0000-4000-8000-000000000001", 2: "1abe1000-0000-4000-8000-000000000002"},
+	ids := memoryIDs{adapter.CustomerGroups: {1: "1abe1000-0000-4000-8000-000000000001", 2: "1abe1000-0000-4000-8000-000000000002"},
 		adapter.Websites: {1: "c0ffee00-0000-4000-8000-000000000001"}, adapter.Categories: {3: "77003", 5: "77005"}}
 	backend := openAt(b, string(content), ids, "http://shelf.example")
-	r := backend.mapping.of(adapter.Products)
+	r := backend.mapping.resource(adapter.Products)
 	const count = 100
-	body := []byte(`{"result":{"articles":[` + strings.Repeat(article+",", count-1) + article + `]},"meta":{"next":null}}`)
+	body := []byte(`{"result":{"articles":[` + strings.Repeat(shelfArticle+",", count-1) + shelfArticle + `]},"meta":{"next":null}}`)
 	k := call{"products", "fetch"}
-	decoded, err := decode([]byte(article), 64)
+	decoded, err := decode([]byte(shelfArticle), 64)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -64,23 +64,23 @@ func BenchmarkDocument(b *testing.B) {
 			if n%count != 0 {
 				continue // a reply is taken apart once for all its documents
 			}
-			found, err := backend.documents(b.Context(), r, k, r.fetch, &reply{to: &message{}, status: 200, body: body})
+			found, err := backend.parseDocuments(b.Context(), r, k, r.fetch, &response{request: &preparedRequest{}, status: 200, body: body})
 			if err != nil || len(found) != count {
 				b.Fatal(err)
 			}
 		}
 	})
 	each("read", func() error {
-		_, _, err := backend.read(b.Context(), r, "1001", []byte(article), nil, &found{keys: map[adapter.Resource]map[string]adapter.Key{}})
+		_, _, err := backend.read(b.Context(), r, "1001", []byte(shelfArticle), nil, &keyCache{keys: map[adapter.Resource]map[string]adapter.Key{}})
 		return err
 	})
-	each("decode", func() error { _, err := decode([]byte(article), 64); return err })
+	each("decode", func() error { _, err := decode([]byte(shelfArticle), 64); return err })
 	each("decode with encoding-json", func() error {
-		d := json.NewDecoder(strings.NewReader(article))
+		d := json.NewDecoder(strings.NewReader(shelfArticle))
 		d.UseNumber()
 		var v any
 		return d.Decode(&v)
 	})
-	each("jq", func() error { _, err := r.read.one(b.Context(), decoded); return err })
-	each("jq without a context", func() error { _, err := r.read.one(context.Background(), decoded); return err })
+	each("jq", func() error { _, err := r.read.eval(b.Context(), decoded); return err })
+	each("jq without a context", func() error { _, err := r.read.eval(context.Background(), decoded); return err })
 }

@@ -22,20 +22,20 @@ import (
 )
 
 // A patient is a shop whose backend falls ill, behind a guard.
-type patient struct {
-	*joined
-	sent    atomic.Int64 // requests to the backend while it is ill
-	written atomic.Int64 // those that are no GET
-	before  int          // goroutines
+type failingShop struct {
+	*migratedShop
+	received   atomic.Int64 // requests to the backend while it is ill
+	writes     atomic.Int64 // those that are no GET
+	goroutines int          // goroutines
 }
 
-func openPatient(t *testing.T) *patient {
+func openFailingShop(t *testing.T) *failingShop {
 	t.Helper()
-	return &patient{joined: openJoined(t), before: runtime.NumGoroutine()}
+	return &failingShop{migratedShop: openMigratedShop(t), goroutines: runtime.NumGoroutine()}
 }
 
 // products returns the store behind a guard that stays open once it is.
-func (p *patient) products(t *testing.T, o guard.Options) (*guard.Guard, adapter.Store) {
+func (p *failingShop) openProducts(t *testing.T, o guard.Options) (*guard.Guard, adapter.Store) {
 	t.Helper()
 	metrics, err := guard.NewMetrics(prometheus.NewRegistry())
 	if err != nil {
@@ -51,29 +51,29 @@ func (p *patient) products(t *testing.T, o guard.Options) (*guard.Guard, adapter
 }
 
 // fall makes the backend ill.
-func (p *patient) fall(ill func(http.ResponseWriter, *http.Request) bool) {
-	p.sent.Store(0)
-	p.written.Store(0)
-	p.shelf.faulty(func(w http.ResponseWriter, r *http.Request) bool {
-		p.sent.Add(1)
+func (p *failingShop) fail(fault func(http.ResponseWriter, *http.Request) bool) {
+	p.received.Store(0)
+	p.writes.Store(0)
+	p.shop.setIntercept(func(w http.ResponseWriter, r *http.Request) bool {
+		p.received.Add(1)
 		if r.Method != http.MethodGet {
-			p.written.Add(1)
+			p.writes.Add(1)
 		}
-		return ill(w, r)
+		return fault(w, r)
 	})
 }
 
 // leave closes the adapter, and fails unless all connections and goroutines end.
-func (p *patient) leave(t *testing.T) {
+func (p *failingShop) closeAndCheckLeaks(t *testing.T) {
 	t.Helper()
-	p.shelf.faulty(nil)
+	p.shop.setIntercept(nil)
 	if err := p.Adapter.Close(); err != nil {
 		t.Error(err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); p.shelf.connections.Load() != 0 || runtime.NumGoroutine() > p.before; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); p.shop.connections.Load() != 0 || runtime.NumGoroutine() > p.goroutines; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			stacks := make([]byte, 1<<20)
-			t.Fatalf("%d connections, %d goroutines, %d before:\n%s", p.shelf.connections.Load(), runtime.NumGoroutine(), p.before, stacks[:runtime.Stack(stacks, true)])
+			t.Fatalf("%d connections, %d goroutines, %d before:\n%s", p.shop.connections.Load(), runtime.NumGoroutine(), p.goroutines, stacks[:runtime.Stack(stacks, true)])
 		}
 	}
 }
@@ -96,7 +96,7 @@ func setPrice(ctx context.Context, store adapter.Store, price string) error {
 }
 
 // cut ends a connection without an answer.
-func cut(w http.ResponseWriter) bool {
+func resetConnection(w http.ResponseWriter) bool {
 	conn, _, err := w.(http.Hijacker).Hijack()
 	if err == nil {
 		_ = conn.(*net.TCPConn).SetLinger(0)
@@ -106,12 +106,12 @@ func cut(w http.ResponseWriter) bool {
 }
 
 // much is the size of a body that is too large, by far.
-const much = 100 << 20
+const oversized = 100 << 20
 
 // stream writes JSON without an end, and returns how much of it was taken.
-func stream(w io.Writer) (n int) {
+func writeOversized(w io.Writer) (n int) {
 	chunk := []byte(`{"result": {"articles": [], "filling": "` + strings.Repeat("x", 1<<16))
-	for n < much {
+	for n < oversized {
 		more, err := w.Write(chunk)
 		n += more
 		if err != nil {
@@ -123,14 +123,14 @@ func stream(w io.Writer) (n int) {
 }
 
 // bomb returns as much, packed.
-func bomb(t *testing.T) string {
+func gzipBomb(t *testing.T) string {
 	t.Helper()
 	var packed strings.Builder
 	z, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream(z)
+	writeOversized(z)
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func bomb(t *testing.T) string {
 
 // TestSick: an ill backend is Unavailable, is left alone by the guard once it is known
 // to be ill, gets no write twice, and leaves nothing behind.
-func TestSick(t *testing.T) {
+func TestBackendFailures(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request went elsewhere") }))
 	defer elsewhere.Close()
 	answer := func(status int, contentType, body string, headers ...string) func(http.ResponseWriter, *http.Request) bool {
@@ -162,7 +162,7 @@ func TestSick(t *testing.T) {
 		after time.Duration
 		o     guard.Options
 	}{
-		{name: "killed", tries: 3, ill: func(w http.ResponseWriter, _ *http.Request) bool { return cut(w) }},
+		{name: "killed", tries: 3, ill: func(w http.ResponseWriter, _ *http.Request) bool { return resetConnection(w) }},
 		{name: "slow", tries: 1, o: guard.Options{Timeout: 50 * time.Millisecond}, ill: func(_ http.ResponseWriter, r *http.Request) bool {
 			_, _ = io.Copy(io.Discard, r.Body) // the end of the connection is noticed behind the body
 			<-r.Context().Done()
@@ -187,22 +187,22 @@ func TestSick(t *testing.T) {
 		{name: "a redirect elsewhere", tries: 1, ill: answer(307, "text/html", "", "Location: "+elsewhere.URL+"/articles")},
 		{name: "100 MB", tries: 1, ill: func(w http.ResponseWriter, _ *http.Request) bool {
 			w.Header().Set("Content-Type", "application/json")
-			if n := stream(w); n >= much {
+			if n := writeOversized(w); n >= oversized {
 				t.Errorf("%d bytes were taken", n)
 			}
 			return true
 		}},
-		{name: "100 MB of zip", tries: 1, ill: answer(200, "application/json", bomb(t), "Content-Encoding: gzip")},
+		{name: "100 MB of zip", tries: 1, ill: answer(200, "application/json", gzipBomb(t), "Content-Encoding: gzip")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := openPatient(t)
-			_, well := p.products(t, guard.Options{})
+			p := openFailingShop(t)
+			_, well := p.openProducts(t, guard.Options{})
 			was, err := price(t.Context(), well)
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.fall(c.ill)
-			g, store := p.products(t, c.o)
+			p.fail(c.ill)
+			g, store := p.openProducts(t, c.o)
 			for i := range 10 {
 				_, err := price(t.Context(), store)
 				var known *adapter.Error
@@ -210,7 +210,7 @@ func TestSick(t *testing.T) {
 					t.Fatalf("read %d: %v, %+v", i, err, known)
 				}
 			}
-			got, want := p.sent.Load(), 3*c.tries
+			got, want := p.received.Load(), 3*c.tries
 			if c.name == "killed" {
 				got = min(got, want) // net/http itself sends again what a kept connection has lost
 			}
@@ -218,51 +218,51 @@ func TestSick(t *testing.T) {
 				t.Errorf("%d requests were sent, want %d; open: %t", got, want, g.Open())
 			}
 
-			p.fall(c.ill)
-			_, store = p.products(t, c.o)
+			p.fail(c.ill)
+			_, store = p.openProducts(t, c.o)
 			for i := range 5 {
 				if err := setPrice(t.Context(), store, "77.7700"); adapter.KindOf(err) != adapter.Unavailable || errors.Is(err, guard.ErrOpen) != (i >= 3) {
 					t.Fatalf("write %d: %v", i, err)
 				}
 			}
-			if n := p.written.Load(); n != 0 {
+			if n := p.writes.Load(); n != 0 {
 				t.Errorf("%d writes were sent to a backend that cannot be read", n)
 			}
 
-			p.shelf.faulty(nil)
+			p.shop.setIntercept(nil)
 			if is, err := price(t.Context(), well); err != nil || is != was {
 				t.Errorf("well again: %s, %v; it was %s", is, err, was)
 			}
-			p.leave(t)
+			p.closeAndCheckLeaks(t)
 		})
 	}
 }
 
 // TestSickWrites: the backend falls ill when it is written to. Each write is sent once;
 // afterwards both sides agree on what the backend did.
-func TestSickWrites(t *testing.T) {
+func TestWriteFailures(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		done bool // by the backend, all the same
 		ill  func(w http.ResponseWriter)
 		kind adapter.ErrorKind
 	}{
-		{"lost", false, func(w http.ResponseWriter) { cut(w) }, adapter.Unavailable},
+		{"lost", false, func(w http.ResponseWriter) { resetConnection(w) }, adapter.Unavailable},
 		{"500", false, func(w http.ResponseWriter) { w.WriteHeader(500) }, adapter.Unavailable},
 		{"429", false, func(w http.ResponseWriter) { w.Header().Set("Retry-After", "1"); w.WriteHeader(429) }, adapter.Unavailable},
-		{"done, and the answer lost", true, func(w http.ResponseWriter) { cut(w) }, adapter.Unavailable},
+		{"done, and the answer lost", true, func(w http.ResponseWriter) { resetConnection(w) }, adapter.Unavailable},
 		{"done, and 502", true, func(w http.ResponseWriter) { w.WriteHeader(502) }, adapter.Unavailable},
-		{"refused", false, func(w http.ResponseWriter) { reply(w, 400, fault("WRONG", "code")) }, adapter.Invalid},
+		{"refused", false, func(w http.ResponseWriter) { reply(w, 400, errorBody("WRONG", "code")) }, adapter.Invalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := openPatient(t)
-			_, store := p.products(t, guard.Options{})
+			p := openFailingShop(t)
+			_, store := p.openProducts(t, guard.Options{})
 			was, err := price(t.Context(), store)
 			if err != nil {
 				t.Fatal(err)
 			}
-			inner := p.shelf.well()
-			p.fall(func(w http.ResponseWriter, r *http.Request) bool {
+			inner := p.shop.routes()
+			p.fail(func(w http.ResponseWriter, r *http.Request) bool {
 				if r.Method == http.MethodGet {
 					return false
 				}
@@ -275,10 +275,10 @@ func TestSickWrites(t *testing.T) {
 			if err := setPrice(t.Context(), store, "77.7700"); adapter.KindOf(err) != c.kind || err == nil {
 				t.Errorf("%v, want %s", err, c.kind)
 			}
-			if n := p.written.Load(); n != 1 {
+			if n := p.writes.Load(); n != 1 {
 				t.Errorf("sent %d times", n)
 			}
-			p.shelf.faulty(nil)
+			p.shop.setIntercept(nil)
 			want := was
 			if c.done {
 				want = "77.7700"
@@ -286,17 +286,17 @@ func TestSickWrites(t *testing.T) {
 			if is, err := price(t.Context(), store); err != nil || is != want {
 				t.Errorf("it is %s, %v; want %s", is, err, want)
 			}
-			p.leave(t)
+			p.closeAndCheckLeaks(t)
 		})
 	}
 }
 
 // TestDown: nothing listens where the backend was.
-func TestDown(t *testing.T) {
-	p := openPatient(t)
-	g, store := p.products(t, guard.Options{})
-	p.shelf.CloseClientConnections()
-	_ = p.shelf.Listener.Close()
+func TestConnectionRefused(t *testing.T) {
+	p := openFailingShop(t)
+	g, store := p.openProducts(t, guard.Options{})
+	p.shop.CloseClientConnections()
+	_ = p.shop.Listener.Close()
 	for range 5 {
 		if _, err := price(t.Context(), store); adapter.KindOf(err) != adapter.Unavailable || err == nil || strings.Contains(err.Error(), "/articles?") {
 			t.Fatal(err)
@@ -308,19 +308,19 @@ func TestDown(t *testing.T) {
 	if err := p.Ping(t.Context()); adapter.KindOf(err) != adapter.Unavailable || err == nil {
 		t.Errorf("ping: %v", err)
 	}
-	p.leave(t)
+	p.closeAndCheckLeaks(t)
 }
 
 // TestManyCallers: a session that ends is renewed once for all who notice, connections
 // are kept, and callers that leave take nothing with them.
-func TestManyCallers(t *testing.T) {
-	p := openPatient(t)
-	_, store := p.products(t, guard.Options{MaxInFlight: 100, MaxWait: time.Minute})
+func TestConcurrentCallers(t *testing.T) {
+	p := openFailingShop(t)
+	_, store := p.openProducts(t, guard.Options{MaxInFlight: 100, MaxWait: time.Minute})
 	if _, err := price(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}
-	logins := p.shelf.logins.Load()
-	p.shelf.expire()
+	logins := p.shop.logins.Load()
+	p.shop.expire()
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
@@ -332,15 +332,15 @@ func TestManyCallers(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := p.shelf.logins.Load() - logins; n != 1 {
+	if n := p.shop.logins.Load() - logins; n != 1 {
 		t.Errorf("%d log-ins", n)
 	}
-	if n := p.shelf.connections.Load(); n > 32 {
+	if n := p.shop.connections.Load(); n > 32 {
 		t.Errorf("%d connections, and 32 requests at a time", n)
 	}
 
 	arrived := make(chan struct{}, 100)
-	p.fall(func(_ http.ResponseWriter, r *http.Request) bool {
+	p.fail(func(_ http.ResponseWriter, r *http.Request) bool {
 		arrived <- struct{}{}
 		<-r.Context().Done()
 		return true
@@ -358,5 +358,5 @@ func TestManyCallers(t *testing.T) {
 	}
 	cancel()
 	all.Wait()
-	p.leave(t)
+	p.closeAndCheckLeaks(t)
 }

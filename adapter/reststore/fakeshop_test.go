@@ -19,35 +19,35 @@ import (
 )
 
 // members is a JSON object.
-type members = map[string]any
+type jsonObject = map[string]any
 
-// A shelf is the backend that testdata/shelf.yaml maps. A session lasts as long as the
+// A shelf is the backend that testdata/fakeshop.yaml maps. A session lasts as long as the
 // token that the latest log-in handed out.
-type shelf struct {
+type fakeShop struct {
 	*httptest.Server
 	// before, unless nil, sees every request first; it returns true when it has
 	// answered it.
-	before atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
-	calls  atomic.Int64 // requests but for log-ins
-	logins atomic.Int64
+	intercept atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
+	calls     atomic.Int64 // requests but for log-ins
+	logins    atomic.Int64
 	// connections counts those that are open.
 	connections atomic.Int64
 
 	mu       sync.Mutex
 	token    string
 	next     int
-	articles map[string]members // by number
-	people   map[string]members // by uuid
-	tickets  map[string]members // by number
+	articles map[string]jsonObject // by number
+	people   map[string]jsonObject // by uuid
+	tickets  map[string]jsonObject // by number
 	changes  map[string]time.Time
 	requests []string // method and path of each
 }
 
 // well answers requests as they should be.
-func (s *shelf) well() http.Handler {
+func (s *fakeShop) routes() http.Handler {
 	mux := http.NewServeMux()
-	for pattern, handle := range map[string]func(*http.Request, members) (int, any){
-		"GET /alive":                              func(*http.Request, members) (int, any) { return http.StatusNoContent, nil },
+	for pattern, handle := range map[string]func(*http.Request, jsonObject) (int, any){
+		"GET /alive":                              func(*http.Request, jsonObject) (int, any) { return http.StatusNoContent, nil },
 		"GET /articles":                           s.listArticles,
 		"POST /articles":                          s.addArticle,
 		"PATCH /articles/{id}":                    s.patchArticle,
@@ -69,17 +69,17 @@ func (s *shelf) well() http.Handler {
 		"PUT /people/{id}/places/{place}":         s.place,
 		"DELETE /people/{id}/places/{place}":      s.place,
 	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, handle) })
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, handle) })
 	}
 	mux.HandleFunc("POST /session", s.session)
 	return mux
 }
 
 // handler answers requests that are not seen to before.
-func (s *shelf) handler() http.Handler {
-	well := s.well()
+func (s *fakeShop) handler() http.Handler {
+	well := s.routes()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if before := s.before.Load(); before != nil && (*before)(w, r) {
+		if before := s.intercept.Load(); before != nil && (*before)(w, r) {
 			return
 		}
 		well.ServeHTTP(w, r)
@@ -87,39 +87,39 @@ func (s *shelf) handler() http.Handler {
 }
 
 // faulty lets f see requests first; nil ends it.
-func (s *shelf) faulty(f func(http.ResponseWriter, *http.Request) bool) {
+func (s *fakeShop) setIntercept(f func(http.ResponseWriter, *http.Request) bool) {
 	if f == nil {
-		s.before.Store(nil)
+		s.intercept.Store(nil)
 		return
 	}
-	s.before.Store(&f)
+	s.intercept.Store(&f)
 }
 
-const shelfUser, shelfSecret = "portico", "open sesame"
+const fakeShopUser, fakeShopSecret = "portico", "open sesame"
 
-func (s *shelf) session(w http.ResponseWriter, r *http.Request) {
+func (s *fakeShop) session(w http.ResponseWriter, r *http.Request) {
 	s.logins.Add(1)
 	var in struct{ Name, Pass string }
-	if json.NewDecoder(r.Body).Decode(&in) != nil || in.Name != shelfUser || in.Pass != shelfSecret {
-		reply(w, http.StatusUnauthorized, fault("NO_ENTRY", ""))
+	if json.NewDecoder(r.Body).Decode(&in) != nil || in.Name != fakeShopUser || in.Pass != fakeShopSecret {
+		reply(w, http.StatusUnauthorized, errorBody("NO_ENTRY", ""))
 		return
 	}
 	s.mu.Lock()
 	s.token = fmt.Sprintf("token-%d", s.logins.Load())
 	token := s.token
 	s.mu.Unlock()
-	reply(w, http.StatusOK, members{"session": members{"token": token}})
+	reply(w, http.StatusOK, jsonObject{"session": jsonObject{"token": token}})
 }
 
 // expire ends the session.
-func (s *shelf) expire() {
+func (s *fakeShop) expire() {
 	s.mu.Lock()
 	s.token = ""
 	s.mu.Unlock()
 }
 
-func fault(code, on string) members {
-	return members{"fault": members{"code": code, "on": on}}
+func errorBody(code, on string) jsonObject {
+	return jsonObject{"fault": jsonObject{"code": code, "on": on}}
 }
 
 func reply(w http.ResponseWriter, status int, v any) {
@@ -133,26 +133,26 @@ func reply(w http.ResponseWriter, status int, v any) {
 }
 
 // answer answers a request whose handler gets the body, if it is JSON.
-func (s *shelf) answer(w http.ResponseWriter, r *http.Request, handle func(*http.Request, members) (int, any)) {
+func (s *fakeShop) serve(w http.ResponseWriter, r *http.Request, handle func(*http.Request, jsonObject) (int, any)) {
 	s.calls.Add(1)
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		reply(w, http.StatusBadRequest, fault("CUT", ""))
+		reply(w, http.StatusBadRequest, errorBody("CUT", ""))
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, r.Method+" "+r.URL.Path)
 	if got := r.Header.Get("X-Session"); got == "" || got != s.token || r.Header.Get("X-Client") != "portico" || r.Header.Get("X-Request-Id") == "" {
-		reply(w, http.StatusUnauthorized, fault("NO_ENTRY", ""))
+		reply(w, http.StatusUnauthorized, errorBody("NO_ENTRY", ""))
 		return
 	}
-	var in members
+	var in jsonObject
 	if r.Header.Get("Content-Type") == "application/json" {
 		d := json.NewDecoder(strings.NewReader(string(body)))
 		d.UseNumber()
 		if d.Decode(&in) != nil {
-			reply(w, http.StatusBadRequest, fault("NO_JSON", ""))
+			reply(w, http.StatusBadRequest, errorBody("NO_JSON", ""))
 			return
 		}
 	}
@@ -161,20 +161,20 @@ func (s *shelf) answer(w http.ResponseWriter, r *http.Request, handle func(*http
 }
 
 // number returns the next number.
-func (s *shelf) number() int { s.next++; return s.next }
+func (s *fakeShop) nextNumber() int { s.next++; return s.next }
 
-func (s *shelf) uuid() string { return fmt.Sprintf("8e9f2c1a-0000-4000-8000-%012d", s.number()) }
+func (s *fakeShop) uuid() string { return fmt.Sprintf("8e9f2c1a-0000-4000-8000-%012d", s.nextNumber()) }
 
 // touched notes that a document was changed.
-func (s *shelf) touched(id string) { s.changes[id] = time.Now() }
+func (s *fakeShop) markChanged(id string) { s.changes[id] = time.Now() }
 
 // patch merges, as a merge patch does but for null, which is kept.
-func patch(into, from members) {
+func mergePatch(into, from jsonObject) {
 	for name, v := range from {
-		inner, is := v.(members)
-		old, was := into[name].(members)
+		inner, is := v.(jsonObject)
+		old, was := into[name].(jsonObject)
 		if is && was {
-			patch(old, inner)
+			mergePatch(old, inner)
 			continue
 		}
 		into[name] = v
@@ -182,10 +182,10 @@ func patch(into, from members) {
 }
 
 // page returns those of the documents that a request selects, by id.
-func (s *shelf) page(r *http.Request, all map[string]members, legacy func(members) any) []members {
+func (s *fakeShop) selectDocuments(r *http.Request, all map[string]jsonObject, legacy func(jsonObject) any) []jsonObject {
 	q := r.URL.Query()
 	since, _ := time.Parse(time.RFC3339, q.Get("changed_after"))
-	var list []members
+	var list []jsonObject
 	for id, d := range all {
 		switch {
 		case q.Has("only") && !slices.Contains(strings.Split(q.Get("only"), ","), id):
@@ -195,7 +195,7 @@ func (s *shelf) page(r *http.Request, all map[string]members, legacy func(member
 			list = append(list, d)
 		}
 	}
-	slices.SortFunc(list, func(a, b members) int {
+	slices.SortFunc(list, func(a, b jsonObject) int {
 		return cmp.Or(cmp.Compare(fmt.Sprint(a["uuid"]), fmt.Sprint(b["uuid"])), cmp.Compare(toInt(a["number"]), toInt(b["number"])))
 	})
 	return list
@@ -203,24 +203,24 @@ func (s *shelf) page(r *http.Request, all map[string]members, legacy func(member
 
 func toInt(v any) int { i, _ := strconv.Atoi(fmt.Sprint(v)); return i }
 
-func (s *shelf) listArticles(r *http.Request, _ members) (int, any) {
-	list := s.page(r, s.articles, func(d members) any { return d["legacy"] })
+func (s *fakeShop) listArticles(r *http.Request, _ jsonObject) (int, any) {
+	list := s.selectDocuments(r, s.articles, func(d jsonObject) any { return d["legacy"] })
 	q := r.URL.Query()
 	after, _ := strconv.Atoi(strings.TrimPrefix(q.Get("after"), "c"))
-	list = slices.DeleteFunc(list, func(d members) bool { return toInt(d["number"]) <= after })
+	list = slices.DeleteFunc(list, func(d jsonObject) bool { return toInt(d["number"]) <= after })
 	var next any
 	if take := toInt(q.Get("take")); take > 0 && take < len(list) {
 		list = list[:take]
 		next = fmt.Sprintf("c%v", list[take-1]["number"])
 	}
 	if list == nil {
-		list = []members{}
+		list = []jsonObject{}
 	}
-	return http.StatusOK, members{"result": members{"articles": list}, "meta": members{"next": next}}
+	return http.StatusOK, jsonObject{"result": jsonObject{"articles": list}, "meta": jsonObject{"next": next}}
 }
 
 // taken reports whether another document has the value.
-func taken(all map[string]members, id, name string, v any) bool {
+func valueInUse(all map[string]jsonObject, id, name string, v any) bool {
 	for other, d := range all {
 		if other != id && d[name] == v {
 			return true
@@ -229,118 +229,118 @@ func taken(all map[string]members, id, name string, v any) bool {
 	return false
 }
 
-func (s *shelf) addArticle(_ *http.Request, in members) (int, any) {
+func (s *fakeShop) addArticle(_ *http.Request, in jsonObject) (int, any) {
 	if code, _ := in["code"].(string); code == "" {
-		return http.StatusUnprocessableEntity, fault("WRONG", "code")
-	} else if taken(s.articles, "", "code", code) {
-		return http.StatusBadRequest, fault("TAKEN", "code")
+		return http.StatusUnprocessableEntity, errorBody("WRONG", "code")
+	} else if valueInUse(s.articles, "", "code", code) {
+		return http.StatusBadRequest, errorBody("TAKEN", "code")
 	}
-	n := 1000 + s.number()
+	n := 1000 + s.nextNumber()
 	id := strconv.Itoa(n)
-	article := members{"number": n, "sold_in": []any{}, "boards": []any{}, "pictures": []any{}}
-	patch(article, in)
+	article := jsonObject{"number": n, "sold_in": []any{}, "boards": []any{}, "pictures": []any{}}
+	mergePatch(article, in)
 	s.articles[id] = article
-	s.touched(id)
-	return http.StatusCreated, members{"result": members{"article": article}}
+	s.markChanged(id)
+	return http.StatusCreated, jsonObject{"result": jsonObject{"article": article}}
 }
 
-func (s *shelf) patchArticle(r *http.Request, in members) (int, any) {
+func (s *fakeShop) patchArticle(r *http.Request, in jsonObject) (int, any) {
 	id := r.PathValue("id")
 	article, ok := s.articles[id]
 	if !ok {
-		return http.StatusOK, fault("GONE", "")
+		return http.StatusOK, errorBody("GONE", "")
 	}
-	if code, has := in["code"]; has && taken(s.articles, id, "code", code) {
-		return http.StatusBadRequest, fault("TAKEN", "code")
+	if code, has := in["code"]; has && valueInUse(s.articles, id, "code", code) {
+		return http.StatusBadRequest, errorBody("TAKEN", "code")
 	}
-	patch(article, in)
-	s.touched(id)
-	return http.StatusOK, members{"result": members{"article": article}}
+	mergePatch(article, in)
+	s.markChanged(id)
+	return http.StatusOK, jsonObject{"result": jsonObject{"article": article}}
 }
 
-func (s *shelf) removeArticle(r *http.Request, _ members) (int, any) {
+func (s *fakeShop) removeArticle(r *http.Request, _ jsonObject) (int, any) {
 	id := r.PathValue("id")
 	if _, ok := s.articles[id]; !ok {
-		return http.StatusOK, fault("GONE", "")
+		return http.StatusOK, errorBody("GONE", "")
 	}
 	delete(s.articles, id)
 	return http.StatusNoContent, nil
 }
 
-func (s *shelf) sell(r *http.Request, _ members) (int, any) {
+func (s *fakeShop) sell(r *http.Request, _ jsonObject) (int, any) {
 	id, channel := r.PathValue("id"), r.PathValue("channel")
 	article, ok := s.articles[id]
 	if !ok {
-		return http.StatusOK, fault("GONE", "")
+		return http.StatusOK, errorBody("GONE", "")
 	}
 	channels := slices.DeleteFunc(slices.Clone(article["sold_in"].([]any)), func(v any) bool { return v == channel })
 	if r.Method == http.MethodPut {
 		channels = append(channels, channel)
 	}
 	article["sold_in"] = channels
-	s.touched(id)
+	s.markChanged(id)
 	return http.StatusNoContent, nil
 }
 
-func (s *shelf) addPicture(r *http.Request, in members) (int, any) {
+func (s *fakeShop) addPicture(r *http.Request, in jsonObject) (int, any) {
 	id := r.PathValue("id")
 	article, ok := s.articles[id]
 	if !ok {
-		return http.StatusOK, fault("GONE", "")
+		return http.StatusOK, errorBody("GONE", "")
 	}
 	picture := maps.Clone(in)
 	picture["id"] = s.uuid()
 	article["pictures"] = append(article["pictures"].([]any), picture)
-	s.touched(id)
-	return http.StatusCreated, members{"picture": picture}
+	s.markChanged(id)
+	return http.StatusCreated, jsonObject{"picture": picture}
 }
 
-func (s *shelf) picture(r *http.Request, in members) (int, any) {
+func (s *fakeShop) picture(r *http.Request, in jsonObject) (int, any) {
 	for id, article := range s.articles {
 		pictures := article["pictures"].([]any)
 		for i, p := range pictures {
-			picture := p.(members)
+			picture := p.(jsonObject)
 			if picture["id"] != r.PathValue("id") {
 				continue
 			}
 			switch r.Method {
 			case http.MethodPatch:
-				patch(picture, in)
+				mergePatch(picture, in)
 			case http.MethodPut:
 				picture["bytes"] = true
 			default:
 				article["pictures"] = slices.Delete(slices.Clone(pictures), i, i+1)
 			}
-			s.touched(id)
+			s.markChanged(id)
 			return http.StatusNoContent, nil
 		}
 	}
-	return http.StatusNotFound, fault("GONE", "")
+	return http.StatusNotFound, errorBody("GONE", "")
 }
 
-func (s *shelf) listPeople(r *http.Request, _ members) (int, any) {
-	list := s.page(r, s.people, func(d members) any { return d["tags"].(members)["legacy"] })
+func (s *fakeShop) listPeople(r *http.Request, _ jsonObject) (int, any) {
+	list := s.selectDocuments(r, s.people, func(d jsonObject) any { return d["tags"].(jsonObject)["legacy"] })
 	if q := r.URL.Query(); q.Has("page") {
 		page, per := toInt(q.Get("page")), toInt(q.Get("per"))
 		from := min((page-1)*per, len(list))
 		list = list[from:min(from+per, len(list))]
 	}
 	if list == nil {
-		list = []members{}
+		list = []jsonObject{}
 	}
 	return http.StatusOK, list
 }
 
-func (s *shelf) addPerson(_ *http.Request, in members) (int, any) {
+func (s *fakeShop) addPerson(_ *http.Request, in jsonObject) (int, any) {
 	id := s.uuid()
-	person := members{"uuid": id, "places": []any{}}
-	patch(person, in)
+	person := jsonObject{"uuid": id, "places": []any{}}
+	mergePatch(person, in)
 	s.people[id] = person
-	s.touched(id)
+	s.markChanged(id)
 	return http.StatusCreated, person
 }
 
-func (s *shelf) person(r *http.Request, in members) (int, any) {
+func (s *fakeShop) person(r *http.Request, in jsonObject) (int, any) {
 	id := r.PathValue("id")
 	person, ok := s.people[id]
 	switch {
@@ -350,25 +350,25 @@ func (s *shelf) person(r *http.Request, in members) (int, any) {
 		delete(s.people, id)
 		return http.StatusNoContent, nil
 	case r.Method == http.MethodPatch:
-		patch(person, in)
-		s.touched(id)
+		mergePatch(person, in)
+		s.markChanged(id)
 	}
 	return http.StatusOK, person
 }
 
-func (s *shelf) place(r *http.Request, in members) (int, any) {
+func (s *fakeShop) place(r *http.Request, in jsonObject) (int, any) {
 	person, ok := s.people[r.PathValue("id")]
 	if !ok {
 		return http.StatusNotFound, nil
 	}
-	s.touched(r.PathValue("id"))
+	s.markChanged(r.PathValue("id"))
 	places := person["places"].([]any)
 	if r.Method == http.MethodPost {
 		in["uuid"] = s.uuid()
 		person["places"] = append(slices.Clone(places), in)
 		return http.StatusCreated, in
 	}
-	at := slices.IndexFunc(places, func(p any) bool { return p.(members)["uuid"] == r.PathValue("place") })
+	at := slices.IndexFunc(places, func(p any) bool { return p.(jsonObject)["uuid"] == r.PathValue("place") })
 	switch {
 	case at < 0:
 		return http.StatusNotFound, nil
@@ -381,51 +381,51 @@ func (s *shelf) place(r *http.Request, in members) (int, any) {
 	return http.StatusOK, in
 }
 
-func (s *shelf) listTickets(r *http.Request, _ members) (int, any) {
-	list := s.page(r, s.tickets, func(d members) any { return d["legacy"] })
+func (s *fakeShop) listTickets(r *http.Request, _ jsonObject) (int, any) {
+	list := s.selectDocuments(r, s.tickets, func(d jsonObject) any { return d["legacy"] })
 	from, size := toInt(r.URL.Query().Get("from")), toInt(r.URL.Query().Get("size"))
 	page := list[min(from, len(list)):min(from+size, len(list))]
-	return http.StatusOK, members{"all": len(list), "tickets": append([]members{}, page...)}
+	return http.StatusOK, jsonObject{"all": len(list), "tickets": append([]jsonObject{}, page...)}
 }
 
-func (s *shelf) queryTickets(_ *http.Request, in members) (int, any) {
+func (s *fakeShop) queryTickets(_ *http.Request, in jsonObject) (int, any) {
 	found := []any{}
 	for _, n := range in["numbers"].([]any) {
 		if d, ok := s.tickets[fmt.Sprint(n)]; ok {
 			found = append(found, d)
 		}
 	}
-	return http.StatusOK, members{"tickets": found}
+	return http.StatusOK, jsonObject{"tickets": found}
 }
 
 // placeTicket stores a ticket, which other people than ours do.
-func (s *shelf) placeTicket(ticket members) {
+func (s *fakeShop) placeTicket(ticket jsonObject) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	no := 90_000_000_000 + s.number()
-	ticket["ticket"].(members)["no"] = no
+	no := 90_000_000_000 + s.nextNumber()
+	ticket["ticket"].(jsonObject)["no"] = no
 	ticket["number"] = no
 	s.tickets[strconv.Itoa(no)] = ticket
-	s.touched(strconv.Itoa(no))
+	s.markChanged(strconv.Itoa(no))
 }
 
 // A shelfState is all that a shelf holds.
-type shelfState struct {
+type fakeShopState struct {
 	Next                      int
-	Articles, People, Tickets map[string]members
+	Articles, People, Tickets map[string]jsonObject
 }
 
 // save returns what the shelf holds, for restore.
-func (s *shelf) save() ([]byte, error) {
+func (s *fakeShop) save() ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return json.Marshal(shelfState{s.next, s.articles, s.people, s.tickets})
+	return json.Marshal(fakeShopState{s.next, s.articles, s.people, s.tickets})
 }
 
 // restore makes the shelf hold what it held when it was saved.
-func (s *shelf) restore(t testing.TB, saved []byte) {
+func (s *fakeShop) restore(t testing.TB, saved []byte) {
 	t.Helper()
-	var state shelfState
+	var state fakeShopState
 	d := json.NewDecoder(bytes.NewReader(saved))
 	d.UseNumber()
 	if err := d.Decode(&state); err != nil {

@@ -20,49 +20,49 @@ const (
 )
 
 // A fault is what is wrong at one line.
-type fault struct {
+type fileError struct {
 	line    int // 0: the whole file
-	problem string
+	message string
 }
 
 // nodes reads the parts of a YAML file and notes all that is wrong with them.
-type nodes struct {
-	file   string
-	faults []fault
+type yamlReader struct {
+	file string
+	errs []fileError
 }
 
 // err returns all faults, one a line, each with file and line.
-func (f *nodes) err() error {
-	if len(f.faults) == 0 {
+func (f *yamlReader) err() error {
+	if len(f.errs) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(f.faults, func(a, b fault) int { return a.line - b.line })
+	slices.SortStableFunc(f.errs, func(a, b fileError) int { return a.line - b.line })
 	var all []error
-	for i, fault := range f.faults {
-		if i > 0 && fault == f.faults[i-1] {
+	for i, fault := range f.errs {
+		if i > 0 && fault == f.errs[i-1] {
 			continue
 		}
-		all = append(all, fmt.Errorf("%s: %s", f.at(fault.line), fault.problem))
+		all = append(all, fmt.Errorf("%s: %s", f.at(fault.line), fault.message))
 	}
 	return errors.Join(all...)
 }
 
 // at names a line.
-func (f *nodes) at(line int) string {
+func (f *yamlReader) at(line int) string {
 	if line == 0 {
 		return f.file
 	}
 	return f.file + ":" + strconv.Itoa(line)
 }
 
-func (f *nodes) fault(line int, format string, arguments ...any) {
-	f.faults = append(f.faults, fault{line, fmt.Sprintf(format, arguments...)})
+func (f *yamlReader) errorf(line int, format string, arguments ...any) {
+	f.errs = append(f.errs, fileError{line, fmt.Sprintf(format, arguments...)})
 }
 
 // document returns the root of a file, nil when it is not fit to be read.
-func (f *nodes) document(content []byte) *yaml.Node {
+func (f *yamlReader) parse(content []byte) *yaml.Node {
 	if len(content) > maxMappingBytes {
-		f.fault(0, "is larger than %d bytes", maxMappingBytes)
+		f.errorf(0, "is larger than %d bytes", maxMappingBytes)
 		return nil
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
@@ -73,15 +73,15 @@ func (f *nodes) document(content []byte) *yaml.Node {
 	}
 	switch {
 	case err == nil:
-		f.fault(more.Line, "a mapping file is one YAML document")
+		f.errorf(more.Line, "a mapping file is one YAML document")
 	case !errors.Is(err, io.EOF):
-		f.fault(0, "is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		f.errorf(0, "is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	case len(root.Content) == 0:
-		f.fault(0, "is empty")
+		f.errorf(0, "is empty")
 	default:
-		before := len(f.faults)
-		f.plain(root.Content[0], 0)
-		if len(f.faults) == before {
+		before := len(f.errs)
+		f.rejectUnsupported(root.Content[0], 0)
+		if len(f.errs) == before {
 			return root.Content[0]
 		}
 	}
@@ -89,23 +89,23 @@ func (f *nodes) document(content []byte) *yaml.Node {
 }
 
 // plain notes what no mapping needs: anchors, aliases, tags, great depth.
-func (f *nodes) plain(n *yaml.Node, depth int) {
+func (f *yamlReader) rejectUnsupported(n *yaml.Node, depth int) {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		f.fault(n.Line, "anchors and aliases are not read")
+		f.errorf(n.Line, "anchors and aliases are not read")
 	case n.Style&yaml.TaggedStyle != 0:
-		f.fault(n.Line, "tags are not read")
+		f.errorf(n.Line, "tags are not read")
 	case depth > maxMappingDepth:
-		f.fault(n.Line, "is nested too deep")
+		f.errorf(n.Line, "is nested too deep")
 	default:
 		for _, under := range n.Content {
-			f.plain(under, depth+1)
+			f.rejectUnsupported(under, depth+1)
 		}
 	}
 }
 
 // null reports whether nothing stands here.
-func null(n *yaml.Node) bool { return n == nil || n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+func isNull(n *yaml.Node) bool { return n == nil || n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 // An entry is a member of a mapping node.
 type entry struct {
@@ -115,12 +115,12 @@ type entry struct {
 }
 
 // entries returns the members of a mapping node, none when there is nothing.
-func (f *nodes) entries(n *yaml.Node, what string) []entry {
-	if null(n) {
+func (f *yamlReader) entries(n *yaml.Node, what string) []entry {
+	if isNull(n) {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {
-		f.fault(n.Line, "%s must be a mapping, as {name: value}", what)
+		f.errorf(n.Line, "%s must be a mapping, as {name: value}", what)
 		return nil
 	}
 	seen := map[string]int{}
@@ -128,11 +128,11 @@ func (f *nodes) entries(n *yaml.Node, what string) []entry {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode || key.Value == "" {
-			f.fault(key.Line, "the name of a member of %s must be a text", what)
+			f.errorf(key.Line, "the name of a member of %s must be a text", what)
 			continue
 		}
 		if first, twice := seen[key.Value]; twice {
-			f.fault(key.Line, "%.40q is given in line %d too", key.Value, first)
+			f.errorf(key.Line, "%.40q is given in line %d too", key.Value, first)
 			continue
 		}
 		seen[key.Value] = key.Line
@@ -142,14 +142,14 @@ func (f *nodes) entries(n *yaml.Node, what string) []entry {
 }
 
 // fields returns the members of a mapping node whose names are known.
-func (f *nodes) fields(n *yaml.Node, what string, known ...string) map[string]*yaml.Node {
+func (f *yamlReader) fields(n *yaml.Node, what string, known ...string) map[string]*yaml.Node {
 	found := map[string]*yaml.Node{}
 	for _, e := range f.entries(n, what) {
 		if !slices.Contains(known, e.name) {
-			f.fault(e.line, "%s has no %.40q; it has %s", what, e.name, strings.Join(known, ", "))
+			f.errorf(e.line, "%s has no %.40q; it has %s", what, e.name, strings.Join(known, ", "))
 			continue
 		}
-		if !null(e.node) {
+		if !isNull(e.node) {
 			found[e.name] = e.node
 		}
 	}
@@ -157,36 +157,36 @@ func (f *nodes) fields(n *yaml.Node, what string, known ...string) map[string]*y
 }
 
 // scalar returns a text, whatever YAML takes it for; "" when there is none.
-func (f *nodes) scalar(n *yaml.Node, what string) string {
-	if null(n) {
+func (f *yamlReader) scalar(n *yaml.Node, what string) string {
+	if isNull(n) {
 		return ""
 	}
 	if n.Kind != yaml.ScalarNode {
-		f.fault(n.Line, "%s must be a text", what)
+		f.errorf(n.Line, "%s must be a text", what)
 		return ""
 	}
 	return n.Value
 }
 
 // list returns the elements of a list; a single text is a list of one.
-func (f *nodes) list(n *yaml.Node, what string) []*yaml.Node {
+func (f *yamlReader) list(n *yaml.Node, what string) []*yaml.Node {
 	switch {
-	case null(n):
+	case isNull(n):
 		return nil
 	case n.Kind != yaml.SequenceNode:
-		f.fault(n.Line, "%s must be a list", what)
+		f.errorf(n.Line, "%s must be a list", what)
 		return nil
 	}
 	return n.Content
 }
 
 // texts returns a list of texts, each given once.
-func (f *nodes) texts(n *yaml.Node, what string) []string {
+func (f *yamlReader) texts(n *yaml.Node, what string) []string {
 	var all []string
 	for _, e := range f.list(n, what) {
 		text := f.scalar(e, "an element of "+what)
 		if slices.Contains(all, text) {
-			f.fault(e.Line, "%.40q is given twice", text)
+			f.errorf(e.Line, "%.40q is given twice", text)
 			continue
 		}
 		all = append(all, text)
@@ -194,48 +194,48 @@ func (f *nodes) texts(n *yaml.Node, what string) []string {
 	return all
 }
 
-func (f *nodes) flag(n *yaml.Node, what string) bool {
+func (f *yamlReader) flag(n *yaml.Node, what string) bool {
 	switch text := f.scalar(n, what); text {
 	case "", "false":
 		return false
 	case "true":
 		return true
 	default:
-		f.fault(n.Line, "%s must be true or false", what)
+		f.errorf(n.Line, "%s must be true or false", what)
 		return false
 	}
 }
 
 // number returns a whole number from least to most, or instead.
-func (f *nodes) number(n *yaml.Node, what string, instead, least, most int) int {
-	if null(n) {
-		return instead
+func (f *yamlReader) number(n *yaml.Node, what string, fallback, lowest, highest int) int {
+	if isNull(n) {
+		return fallback
 	}
 	i, err := strconv.Atoi(f.scalar(n, what))
-	if err != nil || i < least || i > most {
-		f.fault(n.Line, "%s must be a whole number from %d to %d", what, least, most)
-		return instead
+	if err != nil || i < lowest || i > highest {
+		f.errorf(n.Line, "%s must be a whole number from %d to %d", what, lowest, highest)
+		return fallback
 	}
 	return i
 }
 
-func (f *nodes) duration(n *yaml.Node, what string, instead, least, most time.Duration) time.Duration {
-	if null(n) {
-		return instead
+func (f *yamlReader) duration(n *yaml.Node, what string, fallback, shortest, longest time.Duration) time.Duration {
+	if isNull(n) {
+		return fallback
 	}
 	d, err := time.ParseDuration(f.scalar(n, what))
-	if err != nil || d < least || d > most {
-		f.fault(n.Line, "%s must be a time from %s to %s, as 10s", what, least, most)
-		return instead
+	if err != nil || d < shortest || d > longest {
+		f.errorf(n.Line, "%s must be a time from %s to %s, as 10s", what, shortest, longest)
+		return fallback
 	}
 	return d
 }
 
 // size returns a number of bytes, as 16MiB.
-func (f *nodes) size(n *yaml.Node, what string, instead int64) int64 {
-	const most = 1 << 30
-	if null(n) {
-		return instead
+func (f *yamlReader) size(n *yaml.Node, what string, fallback int64) int64 {
+	const largest = 1 << 30
+	if isNull(n) {
+		return fallback
 	}
 	text, unit := f.scalar(n, what), int64(1)
 	for suffix, bytes := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20} {
@@ -244,16 +244,16 @@ func (f *nodes) size(n *yaml.Node, what string, instead int64) int64 {
 		}
 	}
 	i, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-	if err != nil || i < 1 || i > most/unit {
-		f.fault(n.Line, "%s must be a number of bytes up to 1024MiB, as 16MiB", what)
-		return instead
+	if err != nil || i < 1 || i > largest/unit {
+		f.errorf(n.Line, "%s must be a number of bytes up to 1024MiB, as 16MiB", what)
+		return fallback
 	}
 	return i * unit
 }
 
 // path returns the names that lead to a value, as "data.items"; "." is the document
 // itself. It returns nil when there is none.
-func (f *nodes) path(n *yaml.Node, what string) path {
+func (f *yamlReader) path(n *yaml.Node, what string) path {
 	text := f.scalar(n, what)
 	switch text {
 	case "":
@@ -263,7 +263,7 @@ func (f *nodes) path(n *yaml.Node, what string) path {
 	}
 	names := strings.Split(text, ".")
 	if slices.Contains(names, "") {
-		f.fault(n.Line, "%s must be names with dots between, as data.items, or . for the whole body", what)
+		f.errorf(n.Line, "%s must be names with dots between, as data.items, or . for the whole body", what)
 		return nil
 	}
 	return names

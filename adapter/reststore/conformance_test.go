@@ -30,14 +30,14 @@ import (
 func TestConformance(t *testing.T) {
 	sample := nightly.NewSample(t)
 	adaptertest.Run(t, adaptertest.Harness{
-		Open:       func(t *testing.T) adapter.Adapter { return openJoined(t).Adapter },
+		Open:       func(t *testing.T) adapter.Adapter { return openMigratedShop(t).Adapter },
 		Sampled:    func() bool { return sample.Takes(100) }, // sqlstore lists them, which has a suite of its own
 		Attributes: func(adapter.Attribute) bool { return nightly.Whole() },
 	})
 }
 
 // gallery are two images of a product and one of another, which no data set holds.
-const gallery = `
+const insertImages = `
 	INSERT INTO product_image (id, product_id, file, media_type) VALUES
 		(1, 1, 'o/n/one.png', 'image/png'), (2, 1, 't/w/two.jpg', 'image/jpeg'), (3, 2, 't/h/three.png', 'image/png');
 	INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES
@@ -46,11 +46,11 @@ const gallery = `
 		(1, 0, 'image', 1), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3);`
 
 // A migrated is the demo store with part of it moved to a shelf.
-type migrated struct{ side, shelf []byte }
+type migratedDemo struct{ replica, shop []byte }
 
 // move makes the demo store, and moves it to a shelf, once for all tests. Orders
 // stand there already, and carry their legacy ids.
-var move = sync.OnceValues(func() (done migrated, err error) {
+var migrateDemo = sync.OnceValues(func() (done migratedDemo, err error) {
 	folder, err := os.MkdirTemp("", "portico-reststore-")
 	if err != nil {
 		return done, err
@@ -62,29 +62,29 @@ var move = sync.OnceValues(func() (done migrated, err error) {
 	if err != nil {
 		return done, err
 	}
-	s := startShelf()
+	s := startFakeShop()
 	defer s.Close()
 	side := db.Side()
-	if err := linkFixtures(ctx, side); err != nil {
+	if err := mapFixtures(ctx, side); err != nil {
 		return done, err
 	}
-	a, err := join(side, s, nil)
+	a, err := openAdapter(side, s, nil)
 	if err != nil {
 		return done, err
 	}
 	if err := a.Push(ctx, nil); err != nil {
 		return done, err
 	}
-	if err := placeOrders(ctx, side, s); err != nil {
+	if err := createOrders(ctx, side, s); err != nil {
 		return done, err
 	}
 	if err := errors.Join(a.Scan(ctx), a.Close(), db.Close()); err != nil {
 		return done, err
 	}
-	if done.shelf, err = s.save(); err != nil {
+	if done.shop, err = s.save(); err != nil {
 		return done, err
 	}
-	done.side, err = os.ReadFile(path)
+	done.replica, err = os.ReadFile(path)
 	return done, err
 })
 
@@ -106,7 +106,7 @@ func openDemo(ctx context.Context, path string) (*sqlstore.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = raw.ExecContext(ctx, gallery)
+	_, err = raw.ExecContext(ctx, insertImages)
 	if err := errors.Join(err, raw.Close()); err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func openDemo(ctx context.Context, path string) (*sqlstore.DB, error) {
 }
 
 // linkFixtures enters the ids that the shelf has for what the contract only refers to.
-func linkFixtures(ctx context.Context, side sidestore.Side) error {
+func mapFixtures(ctx context.Context, side sidestore.Side) error {
 	var entries []sidestore.Entry
 	for r, form := range map[adapter.Resource]string{
 		adapter.Websites:       "c0ffee00-0000-4000-8000-%012d",
@@ -139,7 +139,7 @@ func linkFixtures(ctx context.Context, side sidestore.Side) error {
 }
 
 // placeOrders makes tickets of the orders of a side.
-func placeOrders(ctx context.Context, side sidestore.Side, s *shelf) error {
+func createOrders(ctx context.Context, side sidestore.Side, s *fakeShop) error {
 	list := func(r adapter.Resource) ([]adapter.Record, error) {
 		store, err := side.Store(r)
 		if err != nil {
@@ -166,8 +166,8 @@ func placeOrders(ctx context.Context, side sidestore.Side, s *shelf) error {
 	ids := sidestore.NewIDs(side)
 	for _, o := range orders {
 		key := o.Get("entity_id").Int()
-		inner := members{"code": o.Get("increment_id").Text(), "phase": o.Get("state").Text() + "/" + o.Get("status").Text(),
-			"sum": minor(o.Get("grand_total")), "at": strings.Replace(o.Get("created_at").Text(), " ", "T", 1) + "Z"}
+		inner := jsonObject{"code": o.Get("increment_id").Text(), "phase": o.Get("state").Text() + "/" + o.Get("status").Text(),
+			"sum": hundredthsOfCents(o.Get("grand_total")), "at": strings.Replace(o.Get("created_at").Text(), " ", "T", 1) + "Z"}
 		if buyer := adapter.Key(o.Get("customer_id").Int()); buyer != 0 {
 			found, err := ids.IDs(ctx, adapter.Customers, []adapter.Key{buyer})
 			if err != nil {
@@ -175,16 +175,16 @@ func placeOrders(ctx context.Context, side sidestore.Side, s *shelf) error {
 			}
 			inner["buyer"] = found[buyer]
 		}
-		ticket := members{"legacy": fmt.Sprint(key), "ticket": inner, "lines": []any{}, "to": members{}}
+		ticket := jsonObject{"legacy": fmt.Sprint(key), "ticket": inner, "lines": []any{}, "to": jsonObject{}}
 		for _, l := range lines {
 			if l.Get("order_id").Int() == key {
-				ticket["lines"] = append(ticket["lines"].([]any), members{"id": fmt.Sprintf("line-%d", l.Get("item_id").Int()), "legacy": l.Get("item_id").Int(),
-					"code": l.Get("sku").Text(), "title": l.Get("name").Text(), "count": l.Get("qty_ordered").Text(), "each": minor(l.Get("price"))})
+				ticket["lines"] = append(ticket["lines"].([]any), jsonObject{"id": fmt.Sprintf("line-%d", l.Get("item_id").Int()), "legacy": l.Get("item_id").Int(),
+					"code": l.Get("sku").Text(), "title": l.Get("name").Text(), "count": l.Get("qty_ordered").Text(), "each": hundredthsOfCents(l.Get("price"))})
 			}
 		}
 		for _, a := range addresses {
 			if a.Get("parent_id").Int() == key {
-				ticket["to"].(members)[a.Get("address_type").Text()] = members{"uuid": fmt.Sprintf("to-%d", a.Get("entity_id").Int()), "legacy": a.Get("entity_id").Int(),
+				ticket["to"].(jsonObject)[a.Get("address_type").Text()] = jsonObject{"uuid": fmt.Sprintf("to-%d", a.Get("entity_id").Int()), "legacy": a.Get("entity_id").Int(),
 					"name": a.Get("lastname").Text(), "town": a.Get("city").Text()}
 			}
 		}
@@ -194,7 +194,7 @@ func placeOrders(ctx context.Context, side sidestore.Side, s *shelf) error {
 }
 
 // minor returns a decimal in hundredths of a cent.
-func minor(v adapter.Value) any {
+func hundredthsOfCents(v adapter.Value) any {
 	if v.Empty() {
 		return nil
 	}
@@ -202,8 +202,8 @@ func minor(v adapter.Value) any {
 }
 
 // startShelf starts an empty shelf that nobody stops.
-func startShelf() *shelf {
-	s := &shelf{articles: map[string]members{}, people: map[string]members{}, tickets: map[string]members{}, changes: map[string]time.Time{}}
+func startFakeShop() *fakeShop {
+	s := &fakeShop{articles: map[string]jsonObject{}, people: map[string]jsonObject{}, tickets: map[string]jsonObject{}, changes: map[string]time.Time{}}
 	s.Server = httptest.NewUnstartedServer(s.handler())
 	s.Config.ConnState = func(_ net.Conn, is http.ConnState) {
 		switch is {
@@ -218,21 +218,21 @@ func startShelf() *shelf {
 }
 
 // newShelf starts an empty shelf of a test's own.
-func newShelf(t testing.TB) *shelf {
-	s := startShelf()
+func newFakeShop(t testing.TB) *fakeShop {
+	s := startFakeShop()
 	t.Cleanup(s.Close)
 	return s
 }
 
 // shelfOptions are settings for a shelf.
-func shelfOptions(s *shelf, ids reststore.IDs, reg prometheus.Registerer) (reststore.Options, error) {
-	content, err := os.ReadFile(filepath.Join("testdata", "shelf.yaml"))
-	return reststore.Options{Mapping: content, File: "shelf.yaml", URL: s.URL, User: shelfUser, Secret: shelfSecret, IDs: ids, Registerer: reg}, err
+func fakeShopOptions(s *fakeShop, ids reststore.IDs, reg prometheus.Registerer) (reststore.Options, error) {
+	content, err := os.ReadFile(filepath.Join("testdata", "fakeshop.yaml"))
+	return reststore.Options{Mapping: content, File: "fakeshop.yaml", URL: s.URL, User: fakeShopUser, Secret: fakeShopSecret, IDs: ids, Registerer: reg}, err
 }
 
 // join makes an adapter of a side and a shelf.
-func join(side sidestore.Side, s *shelf, reg prometheus.Registerer) (*sidestore.Adapter, error) {
-	o, err := shelfOptions(s, sidestore.NewIDs(side), reg)
+func openAdapter(side sidestore.Side, s *fakeShop, reg prometheus.Registerer) (*sidestore.Adapter, error) {
+	o, err := fakeShopOptions(s, sidestore.NewIDs(side), reg)
 	if err != nil {
 		return nil, err
 	}
@@ -244,23 +244,23 @@ func join(side sidestore.Side, s *shelf, reg prometheus.Registerer) (*sidestore.
 }
 
 // A joined is a shelf and the demo store, which is moved to it, as one adapter.
-type joined struct {
+type migratedShop struct {
 	*sidestore.Adapter
-	side  sidestore.Side
-	shelf *shelf
-	reg   *prometheus.Registry
+	replica sidestore.Side
+	shop    *fakeShop
+	reg     *prometheus.Registry
 }
 
 // openJoined opens one of the test's own.
-func openJoined(t testing.TB) *joined {
+func openMigratedShop(t testing.TB) *migratedShop {
 	t.Helper()
-	start, err := move()
+	start, err := migrateDemo()
 	if err != nil {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
 	path := filepath.Join(folder, "side.db")
-	if err := os.WriteFile(path, start.side, 0o600); err != nil {
+	if err := os.WriteFile(path, start.replica, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + path, MediaDir: filepath.Join(folder, "media")})
@@ -268,9 +268,9 @@ func openJoined(t testing.TB) *joined {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	s := &joined{side: db.Side(), shelf: newShelf(t), reg: prometheus.NewRegistry()}
-	s.shelf.restore(t, start.shelf)
-	if s.Adapter, err = join(s.side, s.shelf, s.reg); err != nil {
+	s := &migratedShop{replica: db.Side(), shop: newFakeShop(t), reg: prometheus.NewRegistry()}
+	s.shop.restore(t, start.shop)
+	if s.Adapter, err = openAdapter(s.replica, s.shop, s.reg); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Adapter.Close() })

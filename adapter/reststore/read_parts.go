@@ -11,8 +11,8 @@ import (
 
 // partItems works out what a document says of the parts of one resource; nil when it
 // says nothing.
-func (b *Backend) partItems(ctx context.Context, p *resource, input any, keys *found) ([]sidestore.Item, error) {
-	v, err := p.items.one(ctx, input)
+func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *keyCache) ([]sidestore.Item, error) {
+	v, err := p.items.eval(ctx, input)
 	if err != nil || v == nil {
 		return nil, err
 	}
@@ -27,14 +27,14 @@ func (b *Backend) partItems(ctx context.Context, p *resource, input any, keys *f
 		if !ok {
 			return nil, fmt.Errorf("%s: makes a list of what are no objects", p.items.at)
 		}
-		item, known, err := b.partItem(ctx, p, object, keys)
+		item, known, err := b.readPart(ctx, p, object, keys)
 		if err != nil {
 			return nil, err
 		}
 		if !known {
 			continue
 		}
-		name := p.nameOf(item)
+		name := p.partIdentity(item)
 		if seen[name] {
 			return nil, fmt.Errorf("%s: makes two parts that cannot be told apart", p.items.at)
 		}
@@ -46,17 +46,17 @@ func (b *Backend) partItems(ctx context.Context, p *resource, input any, keys *f
 
 // partItem returns one part. It is not known when it is told apart by a reference to
 // what has no legacy id, as a website that the contract does not have.
-func (b *Backend) partItem(ctx context.Context, p *resource, object map[string]any, keys *found) (item sidestore.Item, known bool, err error) {
+func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]any, keys *keyCache) (item sidestore.Item, known bool, err error) {
 	values := make(map[string]any, len(object))
 	for name, v := range object {
 		switch name {
 		case "id":
-			if item.ID = idOf(v); item.ID == "" && v != nil {
+			if item.ID = backendID(v); item.ID == "" && v != nil {
 				return item, false, fmt.Errorf("%s: the id of a part is neither a text nor a whole number", p.items.at)
 			}
 		case "key":
 			if v != nil {
-				key, err := whole(v)
+				key, err := parseInteger(v)
 				if err != nil || key < 1 {
 					return item, false, fmt.Errorf("%s: the legacy id of a part is none", p.items.at)
 				}
@@ -69,7 +69,7 @@ func (b *Backend) partItem(ctx context.Context, p *resource, object map[string]a
 	if p.identified && item.ID == "" {
 		return item, false, fmt.Errorf("%s: a part has no id", p.items.at)
 	}
-	record, unknown, err := b.record(ctx, p, p.items.at, values, p.mayRest, keys)
+	record, unknown, err := b.buildRecord(ctx, p, p.items.at, values, p.restNames, keys)
 	if err != nil {
 		return item, false, err
 	}
@@ -94,7 +94,7 @@ func (b *Backend) partItem(ctx context.Context, p *resource, object map[string]a
 }
 
 // nameOf returns what tells a part from the others of its root.
-func (p *resource) nameOf(item sidestore.Item) string {
+func (p *resource) partIdentity(item sidestore.Item) string {
 	if p.identified {
 		return item.ID
 	}

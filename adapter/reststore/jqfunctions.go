@@ -20,26 +20,26 @@ func jqNumber(v any, arguments []any) any {
 	if v == nil {
 		return nil
 	}
-	text, ok := numeral(v)
+	text, ok := numberText(v)
 	if !ok {
 		return errors.New("number: the input is neither a text nor a number")
 	}
-	units, err := unitsOf(arguments)
+	units, err := unitPlaces(arguments)
 	if err != nil {
 		return err
 	}
 	if len(arguments) > 0 {
-		n, err := scaled(text, units)
+		n, err := parseScaled(text, units)
 		if err != nil {
 			return fmt.Errorf("number: the input %w", err)
 		}
 		return n
 	}
-	n, err := scaled(text, maxPlaces)
+	n, err := parseScaled(text, maxPlaces)
 	if err != nil {
 		return fmt.Errorf("number: the input %w", err)
 	}
-	exact := fixed(n, maxPlaces)
+	exact := formatScaled(n, maxPlaces)
 	return json.Number(strings.TrimSuffix(strings.TrimRight(exact, "0"), "."))
 }
 
@@ -49,7 +49,7 @@ func jqDecimal(v any, arguments []any) any {
 	if v == nil {
 		return nil
 	}
-	units, err := unitsOf(arguments)
+	units, err := unitPlaces(arguments)
 	if err != nil {
 		return err
 	}
@@ -60,11 +60,11 @@ func jqDecimal(v any, arguments []any) any {
 	return text
 }
 
-func unitsOf(arguments []any) (int, error) {
+func unitPlaces(arguments []any) (int, error) {
 	if len(arguments) == 0 {
 		return 0, nil
 	}
-	n, err := whole(arguments[0])
+	n, err := parseInteger(arguments[0])
 	if err != nil || n < 0 || n > 18 {
 		return 0, errors.New("the number of places must be 0 to 18")
 	}

@@ -16,73 +16,73 @@ import (
 const maxErrorText = 4096
 
 // judge returns a reply, or the error that it means.
-func (c *client) judge(ctx context.Context, m *message, status int, headers http.Header, body []byte) (*reply, error) {
+func (c *client) interpret(ctx context.Context, m *preparedRequest, status int, headers http.Header, body []byte) (*response, error) {
 	success := status >= 200 && status < 300
 	if success {
-		r := &reply{to: m, status: status, header: headers, body: body}
-		if !m.lazy {
-			if err := c.meant(ctx, r); err != nil {
+		r := &response{request: m, status: status, header: headers, body: body}
+		if !m.returnsDocuments {
+			if err := c.errorInSuccess(ctx, r); err != nil {
 				return nil, err
 			}
 		}
 		if len(body) > 0 && !jsonType(headers.Get("Content-Type")) {
-			return nil, c.malformed(m, headers, errors.New("it is no JSON"))
+			return nil, c.malformedResponse(m, headers, errors.New("it is no JSON"))
 		}
 		return r, nil
 	}
-	kind, field, reason := c.rule(ctx, status, headers, body, false)
-	said := adapter.Error{Kind: statusKind(status), Op: m.op, Field: field, Err: fmt.Errorf("status %d%s", status, reason)}
+	kind, field, reason := c.matchRule(ctx, status, headers, body, false)
+	known := adapter.Error{Kind: kindOfStatus(status), Op: m.op, Field: field, Err: fmt.Errorf("status %d%s", status, reason)}
 	if kind != nil {
-		said.Kind = *kind
+		known.Kind = *kind
 	}
 	switch {
 	case status >= 300 && status < 400:
-		said.Err = fmt.Errorf("status %d, a redirect to %.100q that is not followed: set the URL that it leads to", status, target(headers))
+		known.Err = fmt.Errorf("status %d, a redirect to %.100q that is not followed: set the URL that it leads to", status, redirectTarget(headers))
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		said.Err = fmt.Errorf("status %d%s: check the user and the secret of the backend", status, reason)
+		known.Err = fmt.Errorf("status %d%s: check the user and the secret of the backend", status, reason)
 	}
-	if said.Kind == adapter.Unavailable {
-		said.RetryAfter = retryAfter(headers.Get("Retry-After"), time.Now())
+	if known.Kind == adapter.Unavailable {
+		known.RetryAfter = retryAfter(headers.Get("Retry-After"), time.Now())
 	}
-	return nil, &answered{status, &said}
+	return nil, &responseError{status, &known}
 }
 
 // meant returns the error that a reply of success means all the same, by a rule of
 // any_status.
-func (c *client) meant(ctx context.Context, r *reply) error {
-	kind, field, reason := c.rule(ctx, r.status, r.header, r.body, true)
+func (c *client) errorInSuccess(ctx context.Context, r *response) error {
+	kind, field, reason := c.matchRule(ctx, r.status, r.header, r.body, true)
 	if kind == nil {
 		return nil
 	}
-	return &answered{r.status, &adapter.Error{Kind: *kind, Op: r.to.op, Field: field, Err: fmt.Errorf("status %d%s", r.status, reason)}}
+	return &responseError{r.status, &adapter.Error{Kind: *kind, Op: r.request.op, Field: field, Err: fmt.Errorf("status %d%s", r.status, reason)}}
 }
 
 // unfit returns the error of a reply that has not the documents it should have.
-func (c *client) unfit(ctx context.Context, r *reply, err error) error {
-	if meant := c.meant(ctx, r); meant != nil {
+func (c *client) unusableDocuments(ctx context.Context, r *response, err error) error {
+	if meant := c.errorInSuccess(ctx, r); meant != nil {
 		return meant
 	}
-	return c.malformed(r.to, r.header, err)
+	return c.malformedResponse(r.request, r.header, err)
 }
 
 // An answered is an error that the backend answered with, or an answer that cannot be
 // read: another attempt would bring the same.
-type answered struct {
+type responseError struct {
 	status int
 	err    *adapter.Error
 }
 
-func (a *answered) Error() string { return a.err.Error() }
-func (a *answered) Unwrap() error { return a.err }
+func (a *responseError) Error() string { return a.err.Error() }
+func (a *responseError) Unwrap() error { return a.err }
 
 // malformed returns the error of a reply that is not what was promised.
-func (c *client) malformed(m *message, headers http.Header, err error) error {
-	return &answered{http.StatusOK, &adapter.Error{Kind: adapter.Unavailable, Op: m.op, Err: fmt.Errorf("the reply, %.100q, cannot be read: %w", headers.Get("Content-Type"), err)}}
+func (c *client) malformedResponse(m *preparedRequest, headers http.Header, err error) error {
+	return &responseError{http.StatusOK, &adapter.Error{Kind: adapter.Unavailable, Op: m.op, Err: fmt.Errorf("the reply, %.100q, cannot be read: %w", headers.Get("Content-Type"), err)}}
 }
 
 // target returns scheme and host that a redirect leads to; the rest may hold more than
 // a log should.
-func target(headers http.Header) string {
+func redirectTarget(headers http.Header) string {
 	location := headers.Get("Location")
 	if i := strings.Index(location, "://"); i >= 0 {
 		if j := strings.IndexAny(location[i+3:], "/?#"); j >= 0 {
@@ -95,7 +95,7 @@ func target(headers http.Header) string {
 
 // rule finds the rule that holds for a reply. An expression that fails, as on a body of
 // a form that it does not expect, holds for nothing and says nothing.
-func (c *client) rule(ctx context.Context, status int, headers http.Header, body []byte, success bool) (kind *adapter.ErrorKind, field, reason string) {
+func (c *client) matchRule(ctx context.Context, status int, headers http.Header, body []byte, success bool) (kind *adapter.ErrorKind, field, reason string) {
 	var input map[string]any
 	for i := range c.connection.errors {
 		r := &c.connection.errors[i]
@@ -103,12 +103,12 @@ func (c *client) rule(ctx context.Context, status int, headers http.Header, body
 			continue
 		}
 		if input == nil {
-			input = c.errorInput(status, headers, body)
+			input = c.ruleInput(status, headers, body)
 		}
-		if holds, err := r.when.holds(ctx, input); err != nil || !holds {
+		if holds, err := r.when.evalBool(ctx, input); err != nil || !holds {
 			continue
 		}
-		field, reason = textOf(ctx, r.field, input), textOf(ctx, r.reason, input)
+		field, reason = evalText(ctx, r.field, input), evalText(ctx, r.reason, input)
 		if reason != "" {
 			reason = ", " + strconv.Quote(reason[:min(len(reason), 200)])
 		}
@@ -121,11 +121,11 @@ func (c *client) rule(ctx context.Context, status int, headers http.Header, body
 }
 
 // textOf returns the text that an expression gives, "" for anything else.
-func textOf(ctx context.Context, e *expression, input any) string {
+func evalText(ctx context.Context, e *expression, input any) string {
 	if e == nil {
 		return ""
 	}
-	v, err := e.one(ctx, input)
+	v, err := e.eval(ctx, input)
 	text, _ := v.(string)
 	if err != nil {
 		return ""
@@ -134,7 +134,7 @@ func textOf(ctx context.Context, e *expression, input any) string {
 }
 
 // errorInput is what rules look at. A body that is no JSON is null.
-func (c *client) errorInput(status int, headers http.Header, body []byte) map[string]any {
+func (c *client) ruleInput(status int, headers http.Header, body []byte) map[string]any {
 	all := map[string]any{}
 	for name, values := range headers {
 		all[strings.ToLower(name)] = strings.Join(values, ", ")
