@@ -14,44 +14,43 @@ import (
 	"github.com/portico-commerce/portico/adapter/sidestore"
 )
 
-// Options say which backend is spoken to, and how.
+// Options configure a [Backend].
 type Options struct {
-	// Mapping is the mapping file, and File its name, which stands before what is wrong
-	// with it: "medusa.yaml:12: …".
+	// Mapping is the content of the mapping file. File is its name, used as the prefix of
+	// error messages: "medusa.yaml:12: …".
 	Mapping []byte
 	File    string
-	// URL is where the backend is, "https://shop.example/api".
+	// URL is the base URL of the backend, "https://shop.example/api".
 	URL string
-	// User and Secret are what the mapping calls $user and $secret.
+	// User and Secret are the values of $user and $secret in the mapping.
 	User, Secret string
-	// Vars replace variables of the mapping, by name.
+	// Vars override variables of the mapping, by name.
 	Vars map[string]string
-	// Schemas are those of the records; nil for the standard ones.
+	// Schemas describe the records; nil means the standard schemas.
 	Schemas *adapter.Schemas
 	// IDs translates references between records.
 	IDs IDs
-	// Registerer, unless nil, gets the metrics.
+	// Registerer receives the metrics; nil means they are not registered.
 	Registerer prometheus.Registerer
-	// Logger, unless nil, gets what no caller is told.
+	// Logger receives debug messages; nil discards them.
 	Logger *slog.Logger
 	TLS    TLS
 }
 
-// TLS are settings of connections to an https URL.
+// TLS configures connections to an https URL.
 type TLS struct {
-	CA        string // a file of certificates, PEM, to be trusted instead of the system's
-	Cert, Key string // files of a certificate of this client, PEM, and of its key
+	CA        string // PEM file of trusted certificates, instead of the system's
+	Cert, Key string // PEM files of the client certificate and its key
 }
 
-// IDs says which record of the backend a key belongs to, and the other way. What is
-// not known is left out of an answer. It is declared here so that this package needs
-// no database.
+// IDs translates between legacy ids and the backend's ids. Results omit unknown ids. The
+// interface is declared here so that this package does not depend on a database.
 type IDs interface {
 	IDs(ctx context.Context, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]string, error)
 	Keys(ctx context.Context, r adapter.Resource, ids []string) (map[string]adapter.Key, error)
 }
 
-// A Backend is a backend that a mapping file describes. It is safe for concurrent use.
+// A Backend is the backend that a mapping file describes. It is safe for concurrent use.
 type Backend struct {
 	mapping *mapping
 	client  *client
@@ -63,11 +62,11 @@ type Backend struct {
 
 var _ sidestore.Backend = (*Backend)(nil)
 
-// errClosed is what calls fail with after Close.
+// errClosed is the error of calls after Close.
 var errClosed = errors.New("the backend is closed")
 
-// Open returns the backend that a mapping file describes. Nothing is sent. Its error
-// joins all that is wrong with the mapping file, each with file and line.
+// Open returns the backend that a mapping file describes. It sends no request. Its error
+// joins all problems of the mapping file, each with file and line.
 func Open(o Options) (*Backend, error) {
 	o.File = cmp.Or(o.File, "mapping")
 	if o.Schemas == nil {
@@ -91,10 +90,10 @@ func Open(o Options) (*Backend, error) {
 	return &Backend{mapping: m, client: c, ids: o.IDs, log: o.Logger, metrics: requestMetrics}, nil
 }
 
-// Name returns the name in the mapping file.
+// Name returns the backend's name from the mapping file.
 func (b *Backend) Name() string { return b.mapping.name }
 
-// Kept says what the mapping file maps.
+// Kept returns the resources and attributes that the mapping file maps.
 func (b *Backend) Kept() []sidestore.Kept {
 	var kept []sidestore.Kept
 	for _, r := range b.mapping.resources {
@@ -107,7 +106,7 @@ func (b *Backend) Kept() []sidestore.Kept {
 	return kept
 }
 
-// Ping asks the path that the mapping names, and without one does nothing.
+// Ping sends the mapping's ping request. It does nothing if the mapping has none.
 func (b *Backend) Ping(ctx context.Context) error {
 	if b.closed.Load() {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: "ping", Err: errClosed}
@@ -123,14 +122,14 @@ func (b *Backend) Ping(ctx context.Context) error {
 	return err
 }
 
-// Close ends idle connections. Calls fail afterwards.
+// Close closes idle connections. Later calls fail.
 func (b *Backend) Close() error {
 	b.closed.Store(true)
 	b.client.close()
 	return nil
 }
 
-// root returns the mapping of a root resource.
+// root returns the mapping of a root resource, or Unsupported if name is a part.
 func (b *Backend) root(name adapter.Resource, op string) (*resource, error) {
 	r, err := b.resource(name, op)
 	if err == nil && r.root != r {
@@ -153,8 +152,8 @@ func unsupported(op, why string) error {
 	return &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errors.New(why)}
 }
 
-// errorOf returns err as one of package adapter, of this kind if it has none.
-// The end of a context stays what it is.
+// errorOf converts err to an adapter.Error of the given kind. An error that already is
+// one, and a context error of ctx, are returned unchanged.
 func errorOf(ctx context.Context, kind adapter.ErrorKind, op string, err error) error {
 	var known *adapter.Error
 	if err == nil || errors.As(err, &known) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
@@ -163,7 +162,8 @@ func errorOf(ctx context.Context, kind adapter.ErrorKind, op string, err error) 
 	return &adapter.Error{Kind: kind, Op: op, Err: err}
 }
 
-// statusKind is what a status means where no rule says otherwise.
+// kindOfStatus returns the error kind of an HTTP status that no rule of the mapping
+// matches.
 func kindOfStatus(status int) adapter.ErrorKind {
 	switch {
 	case status == http.StatusNotFound, status == http.StatusGone:

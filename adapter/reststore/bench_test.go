@@ -17,18 +17,18 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// BenchmarkProduct and BenchmarkProducts100 hold reads through the adapter (the side in
-// SQLite, the ledger, the mapping) against the same requests sent with net/http, to a
-// backend that answers from memory at once. Both sides run in short slices in turn; the
-// medians of the pairs are reported:
+// BenchmarkProduct and BenchmarkProducts100 compare reads through the adapter (local
+// replica in SQLite, ID map, mapping) with the same requests sent with net/http, to a
+// backend that answers immediately from memory. Both variants run in short alternating
+// slices; the benchmark reports medians of the pairs:
 //
 //	ratio       time of a read through the adapter as a multiple of the bare requests'
-//	overhead-µs what the adapter adds to them
-//	side-µs     of that, the read of the side, which is there without a backend, too
-//	bare-µs     the bare requests
+//	overhead-µs time that the adapter adds to the bare requests
+//	side-µs     the part of it that reads the local replica, needed without a backend, too
+//	bare-µs     time of the bare requests
 //
-// The documents are known, as they nearly always are. In a list of 100 they come in
-// three requests, sent at once on both sides.
+// The documents are unchanged, as they nearly always are. A list of 100 takes three
+// parallel requests in both variants.
 func BenchmarkProduct(b *testing.B) { benchmarkRead(b, 1) }
 
 func BenchmarkProducts100(b *testing.B) { benchmarkRead(b, 100) }
@@ -92,7 +92,7 @@ func benchmarkRead(b *testing.B, count int) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// fillShelf creates products until there are enough.
+// createProducts creates products until there are enough.
 func createProducts(b *testing.B, store adapter.Store, enough int) {
 	b.Helper()
 	first, err := store.Get(b.Context(), &adapter.GetParams{Key: 1, With: []string{"tier_price", "group_price"}})
@@ -114,7 +114,7 @@ func createProducts(b *testing.B, store adapter.Store, enough int) {
 	}
 }
 
-// recorded are requests, and what was answered.
+// A recording has requests and their responses.
 type recording struct {
 	mu      sync.Mutex
 	answers map[string][]byte
@@ -127,7 +127,7 @@ func (a *recording) requests() []*http.Request {
 	return a.sent
 }
 
-// replay answers reads that were asked before from memory.
+// replay answers repeated reads from memory.
 func (a *recording) replay(behind http.Handler) func(http.ResponseWriter, *http.Request) bool {
 	a.answers = map[string][]byte{}
 	return func(w http.ResponseWriter, r *http.Request) bool {
@@ -153,7 +153,7 @@ func (a *recording) replay(behind http.Handler) func(http.ResponseWriter, *http.
 	}
 }
 
-// sendAll sends requests as they came, and reads the replies.
+// sendAll sends the requests again and reads the responses.
 func sendAll(ctx context.Context, client *http.Client, url string, sent []*http.Request) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, r := range sent {

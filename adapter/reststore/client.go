@@ -24,30 +24,30 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A client sends requests. It is safe for concurrent use.
+// A client sends requests to the backend. It is safe for concurrent use.
 type client struct {
 	resty      *resty.Client
 	transport  *http.Transport
-	base       string // the URL without a slash at its end
+	base       string // the base URL without a trailing slash
 	connection *connection
-	slots      chan struct{} // holds one for each request in flight
+	slots      chan struct{} // semaphore: one element per request in flight
 	budget     budget
 	metrics    *metrics
 	log        *slog.Logger
 }
 
-// maxRedirects bounds how often a read follows redirects, within the backend's host.
+// maxRedirects limits how many redirects a read follows within the backend's host.
 const maxRedirects = 3
 
 func newClient(o *Options, m *mapping, requestMetrics *metrics) (*client, error) {
 	base, err := url.Parse(o.URL)
 	switch {
 	case err != nil:
-		return nil, errors.New("the URL of the backend is none")
+		return nil, errors.New("the URL of the backend cannot be parsed")
 	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":
-		return nil, errors.New("the URL of the backend must be as https://shop.example")
+		return nil, errors.New("the URL of the backend must be an http or https URL such as https://shop.example")
 	case base.User != nil, base.RawQuery != "", base.Fragment != "":
-		return nil, errors.New("the URL of the backend has a user, a query or a fragment: the user and the secret have settings of their own")
+		return nil, errors.New("the URL of the backend must not have a user, a query or a fragment: use rest.user and rest.secret for credentials")
 	}
 	tlsConfig, err := o.TLS.config()
 	if err != nil {
@@ -73,8 +73,8 @@ func newClient(o *Options, m *mapping, requestMetrics *metrics) (*client, error)
 			MaxResponseHeaderBytes: 64 << 10,
 		},
 	}
-	// Retries are our own: those of resty know neither a budget nor which requests may
-	// be sent twice. It does not parse replies either, which have bounds here.
+	// resty's retries are not used: they have no budget and repeat requests that are not
+	// safe to repeat. Its response parsing is disabled because it has no size limit.
 	c.resty = resty.New().
 		SetTransport(c.transport).
 		SetDoNotParseResponse(true).
@@ -83,16 +83,16 @@ func newClient(o *Options, m *mapping, requestMetrics *metrics) (*client, error)
 		SetHeader("User-Agent", "Portico").
 		SetHeader("Accept", "application/json").
 		SetRedirectPolicy(resty.RedirectPolicyFunc(redirectWithinHost))
-	c.resty.GetClient().Jar = nil // a session of one call is none of another's
+	c.resty.GetClient().Jar = nil // calls must not share session cookies
 	for _, h := range m.connection.headers {
 		c.resty.SetHeader(h.name, h.value)
 	}
 	return c, nil
 }
 
-// follow lets reads follow a redirect within the host they were sent to. What else
-// redirects is an error: the credentials are not for other hosts, and a write would be
-// sent a second time.
+// redirectWithinHost lets GET requests follow redirects within the original host. Other
+// redirects are returned as responses: the credentials are not meant for other hosts, and
+// following one for a write would send the write twice.
 func redirectWithinHost(next *http.Request, before []*http.Request) error {
 	first := before[0]
 	if first.Method != http.MethodGet || next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host || len(before) > maxRedirects {
@@ -101,7 +101,7 @@ func redirectWithinHost(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// silent keeps resty from logging: what it logs may hold secrets.
+// discardLogger disables resty's log, which may contain secrets.
 type discardLogger struct{}
 
 func (discardLogger) Errorf(string, ...any) {}
@@ -113,17 +113,17 @@ func (t TLS) config() (*tls.Config, error) {
 	if t.CA != "" {
 		pem, err := os.ReadFile(t.CA)
 		if err != nil {
-			return nil, fmt.Errorf("the file of trusted certificates: %w", err)
+			return nil, fmt.Errorf("read the trusted certificates: %w", err)
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s holds no certificate in PEM form", t.CA)
+			return nil, fmt.Errorf("%s contains no PEM certificate", t.CA)
 		}
 	}
 	if t.Cert != "" || t.Key != "" {
 		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
 		if err != nil {
-			return nil, fmt.Errorf("the client's certificate and its key: %w", err)
+			return nil, fmt.Errorf("load the client certificate and its key: %w", err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
@@ -132,7 +132,7 @@ func (t TLS) config() (*tls.Config, error) {
 
 func (c *client) close() { c.transport.CloseIdleConnections() }
 
-// A reply is an answer of success.
+// A response is a successful response of the backend.
 type response struct {
 	request *preparedRequest
 	status  int
@@ -140,23 +140,23 @@ type response struct {
 	body    []byte
 }
 
-// A message is a request that is ready to be sent.
+// A preparedRequest is a request with all expressions evaluated.
 type preparedRequest struct {
 	call             call
-	op               string // for errors: the call, method and path as the mapping has it
-	returnsDocuments bool   // the reply is documents
+	op               string // for errors: call, method, and path as written in the mapping
+	returnsDocuments bool   // the body is documents, decoded only when needed
 	method           string
 	url              string
 	header           []header
-	body             []byte // JSON; nil for none
+	body             []byte // JSON; nil if there is none
 	file             *file
-	id               string // of the request, the same when it is sent again
+	id               string // X-Request-Id, the same for all attempts
 }
 
-// A file is a part of a multipart body.
+// A file is a file part of a multipart body.
 type file struct{ field, name, mediaType, content string }
 
-// message works out a request from an input.
+// prepare evaluates the expressions of r and returns the request to send.
 func (c *client) prepare(ctx context.Context, k call, r *request, input any, variables ...any) (*preparedRequest, error) {
 	m := &preparedRequest{call: k, op: k.op() + ": " + r.method + " " + r.path.text, returnsDocuments: r.returnsDocuments, method: r.method, header: r.headers, id: rand.Text()}
 	path, err := r.path.path(ctx, input, variables...)
@@ -180,7 +180,8 @@ func (c *client) prepare(ctx context.Context, k call, r *request, input any, var
 	return m, nil
 }
 
-// queryOf returns the query of a URL, "" when it is empty.
+// queryOf returns the query of a URL with its leading "?", or "" if there are no
+// parameters.
 func queryOf(ctx context.Context, parameters []parameter, input any, variables ...any) (string, error) {
 	var b strings.Builder
 	for _, p := range parameters {
@@ -198,7 +199,7 @@ func queryOf(ctx context.Context, parameters []parameter, input any, variables .
 				text, ok = fmt.Sprint(flag), true
 			}
 			if !ok {
-				return "", fmt.Errorf("%s: the parameter %s is neither a text, a number nor a list of these", p.value.at, p.name)
+				return "", fmt.Errorf("%s: the parameter %s must be a string, a number, a boolean or a list of these", p.value.at, p.name)
 			}
 			b.WriteByte("?&"[min(b.Len(), 1)])
 			b.WriteString(url.QueryEscape(p.name) + "=" + url.QueryEscape(text))
@@ -207,7 +208,7 @@ func queryOf(ctx context.Context, parameters []parameter, input any, variables .
 	return b.String(), nil
 }
 
-// send works out a request, sends it, and reads again where that is allowed.
+// send prepares a request and sends it, retrying reads.
 func (c *client) send(ctx context.Context, k call, r *request, input any, variables []any) (*response, error) {
 	m, err := c.prepare(ctx, k, r, input, variables...)
 	if err != nil {
@@ -216,7 +217,8 @@ func (c *client) send(ctx context.Context, k call, r *request, input any, variab
 	return c.sendWithRetry(ctx, m)
 }
 
-// once sends a message one time.
+// sendOnce makes one attempt to send a request, within the limits on time and on requests
+// in flight.
 func (c *client) sendOnce(ctx context.Context, m *preparedRequest, credentials header) (*response, error) {
 	limit := c.connection.limits.timeout
 	limitedCtx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
@@ -224,7 +226,7 @@ func (c *client) sendOnce(ctx context.Context, m *preparedRequest, credentials h
 	select {
 	case c.slots <- struct{}{}:
 	case <-limitedCtx.Done():
-		return nil, c.transportError(ctx, limitedCtx, m, fmt.Errorf("%d requests were in flight all the time", cap(c.slots)))
+		return nil, c.transportError(ctx, limitedCtx, m, fmt.Errorf("no free slot: %d requests are already in flight", cap(c.slots)))
 	}
 	c.metrics.inFlight.Inc()
 	defer func() { <-c.slots; c.metrics.inFlight.Dec() }()
@@ -233,7 +235,7 @@ func (c *client) sendOnce(ctx context.Context, m *preparedRequest, credentials h
 	defer func() {
 		duration := time.Since(start)
 		c.metrics.observe(m.call, outcome, duration)
-		c.log.DebugContext(ctx, "a request to the backend", "request", m.op, "request_id", m.id, "outcome", outcome, "duration", duration)
+		c.log.DebugContext(ctx, "backend request", "request", m.op, "request_id", m.id, "outcome", outcome, "duration", duration)
 	}()
 	r, err := c.roundTrip(limitedCtx, m, credentials)
 	if err != nil {
@@ -248,10 +250,10 @@ func (c *client) sendOnce(ctx context.Context, m *preparedRequest, credentials h
 	return r, err
 }
 
-var errTimeout = errors.New("no answer in time")
+var errTimeout = errors.New("no response in time")
 
-// failure returns the error of a request that was not answered. The URL is left out,
-// which may hold what was looked for.
+// transportError returns the error of a request without a response. It omits the URL,
+// whose query may contain personal data.
 func (c *client) transportError(ctx, limitedCtx context.Context, m *preparedRequest, err error) error {
 	var known *adapter.Error
 	if errors.As(err, &known) {
@@ -270,8 +272,8 @@ func (c *client) transportError(ctx, limitedCtx context.Context, m *preparedRequ
 	return &adapter.Error{Kind: adapter.Unavailable, Op: m.op, Err: err}
 }
 
-// exchange sends a message and reads the reply. Its errors are those of the transport,
-// or of package adapter.
+// roundTrip sends a request and interprets the response. Its errors are transport errors
+// or adapter errors.
 func (c *client) roundTrip(ctx context.Context, m *preparedRequest, credentials header) (*response, error) {
 	r := c.resty.R().SetContext(ctx).SetHeader("X-Request-Id", m.id)
 	if credentials.name != "" {
@@ -301,9 +303,9 @@ func (c *client) roundTrip(ctx context.Context, m *preparedRequest, credentials 
 	return c.interpret(ctx, m, answer.StatusCode(), answer.Header(), body)
 }
 
-var errTooLarge = errors.New("it is larger than response_bytes")
+var errTooLarge = errors.New("the body is larger than response_bytes")
 
-// readAll reads a body of at most limit bytes. What is longer ends its connection.
+// readAll reads a body of at most limit bytes. It fails with errTooLarge if there is more.
 func readAll(r io.Reader, length, limit int64) ([]byte, error) {
 	if length > limit {
 		return nil, errTooLarge
@@ -319,7 +321,7 @@ func readAll(r io.Reader, length, limit int64) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// jsonType reports whether a media type says JSON, or nothing.
+// jsonType reports whether a Content-Type is a JSON type or empty.
 func jsonType(contentType string) bool {
 	if contentType == "" {
 		return true

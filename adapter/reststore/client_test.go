@@ -22,7 +22,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sidestore"
 )
 
-// tiny is a mapping of customers, and %s a place for more of connection.
+// tinyMapping is a mapping of customers. Its %s is a place for more members of connection.
 const tinyMapping = `name: tiny
 connection:
   limits: {timeout: 2s, response_bytes: 64KiB, depth: 8}
@@ -44,7 +44,7 @@ resources:
     delete: [{method: DELETE, path: '/c/{.id}'}]
 `
 
-// serve opens a mapping whose backend is handle.
+// serve opens a mapping with handle as its backend.
 func serve(t testing.TB, content string, ids IDs, handle http.HandlerFunc) *Backend {
 	t.Helper()
 	s := httptest.NewServer(handle)
@@ -62,17 +62,17 @@ func openAt(t testing.TB, content string, ids IDs, url string) *Backend {
 	return b
 }
 
-// tinyWith is tiny with more of connection.
+// tinyMappingWith returns tinyMapping with more members of connection.
 func tinyMappingWith(more string) string { return fmt.Sprintf(tinyMapping, more) }
 
-// respond answers with JSON.
+// respond sends a JSON response.
 func respond(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, body)
 }
 
-// value returns the sum of the metrics of a vector that have these labels.
+// value returns the sum of the metrics in a vector that have these labels.
 func value(t testing.TB, c prometheus.Collector, labels ...string) float64 {
 	t.Helper()
 	metrics := make(chan prometheus.Metric, 1000)
@@ -101,8 +101,8 @@ func customer(email string) adapter.Record {
 	return r
 }
 
-// TestReplies: what an answer means, of a read and of a write.
-func TestReplies(t *testing.T) {
+// TestResponses checks which error a response means, for a read and for a write.
+func TestResponses(t *testing.T) {
 	rules := tinyMappingWith(`
   errors:
     - {when: '.body.type == "twin"', kind: conflict, field: .body.on, reason: .body.type}
@@ -116,40 +116,40 @@ func TestReplies(t *testing.T) {
 		contentType string
 		header      string
 		body        string
-		write, read adapter.ErrorKind // 0 and want "": none
+		write, read adapter.ErrorKind // ignored if ok
 		ok          bool
 		field       string
 		after       time.Duration
-		want        string // in the error of the read
+		want        string // part of the read's error
 	}{
-		{name: "well", status: 200, body: `{"data": {"list": []}, "id": "x"}`, ok: true},
-		{name: "no type", status: 200, contentType: "-", body: `{"data": {"list": []}, "id": "x"}`, ok: true},
+		{name: "success", status: 200, body: `{"data": {"list": []}, "id": "x"}`, ok: true},
+		{name: "no content type", status: 200, contentType: "-", body: `{"data": {"list": []}, "id": "x"}`, ok: true},
 		{name: "another JSON type", status: 201, contentType: "application/hal+json; charset=utf-8", body: `{"data": {"list": null}, "id": 7}`, ok: true},
 		{name: "not found", status: 404, write: adapter.NotFound, read: adapter.Internal, want: "status 404"},
 		{name: "gone", status: 410, write: adapter.NotFound, read: adapter.Internal},
 		{name: "conflict", status: 409, write: adapter.Conflict, read: adapter.Internal},
 		{name: "invalid", status: 422, body: `{"message": "someone@example.com is taken"}`, write: adapter.Invalid, read: adapter.Internal},
-		{name: "not allowed", status: 403, write: adapter.Internal, read: adapter.Internal, want: "status 403: check the user and the secret"},
-		{name: "too many", status: 429, header: "Retry-After: 7", write: adapter.Unavailable, read: adapter.Unavailable, after: 7 * time.Second},
-		{name: "broken", status: 500, contentType: "text/html", body: "<html>", write: adapter.Unavailable, read: adapter.Unavailable},
-		{name: "a rule", status: 400, body: `{"type": "twin", "on": "email"}`, write: adapter.Conflict, read: adapter.Internal, field: "email", want: `status 400, "twin"`},
-		{name: "a field that is none", status: 400, body: `{"type": "twin", "on": "colour"}`, write: adapter.Conflict, read: adapter.Internal},
-		{name: "a rule of text", status: 400, contentType: "text/plain", body: "maintenance", write: adapter.Unavailable, read: adapter.Unavailable},
-		{name: "a rule of headers", status: 400, header: "X-Gone: 1", write: adapter.NotFound, read: adapter.Internal},
-		{name: "a rule of success", status: 200, body: `{"ok": false}`, write: adapter.Invalid, read: adapter.Internal},
-		{name: "a rule without a kind", status: 418, body: `{"type": "teapot"}`, write: adapter.Invalid, read: adapter.Internal, want: `status 418, "teapot"`},
-		{name: "a rule that fails", status: 400, body: `["x"]`, write: adapter.Invalid, read: adapter.Internal},
-		{name: "a redirect elsewhere", status: 302, header: "Location: http://u:hidden@elsewhere.example/c?token=hidden", write: adapter.Unavailable, read: adapter.Unavailable, want: `a redirect to "http://elsewhere.example" that is not followed`},
-		{name: "HTML", status: 200, contentType: "text/html", body: "<html>log in</html>", write: adapter.Unavailable, read: adapter.Unavailable, want: "it is no JSON"},
-		{name: "HTML that says JSON", status: 200, body: "<html>log in</html>", write: adapter.Unavailable, read: adapter.Unavailable, want: "cannot be read"},
-		{name: "cut off", status: 200, body: `{"data": {"list": [], "id": `, write: adapter.Unavailable, read: adapter.Unavailable},
-		{name: "more behind", status: 200, body: `{"data": {"list": []}, "id": 1} {}`, write: adapter.Unavailable, read: adapter.Unavailable, want: "something follows"},
+		{name: "forbidden", status: 403, write: adapter.Internal, read: adapter.Internal, want: "status 403: check rest.user and rest.secret"},
+		{name: "too many requests", status: 429, header: "Retry-After: 7", write: adapter.Unavailable, read: adapter.Unavailable, after: 7 * time.Second},
+		{name: "server error", status: 500, contentType: "text/html", body: "<html>", write: adapter.Unavailable, read: adapter.Unavailable},
+		{name: "matching rule", status: 400, body: `{"type": "twin", "on": "email"}`, write: adapter.Conflict, read: adapter.Internal, field: "email", want: `status 400, "twin"`},
+		{name: "rule with unknown field", status: 400, body: `{"type": "twin", "on": "colour"}`, write: adapter.Conflict, read: adapter.Internal},
+		{name: "rule on text", status: 400, contentType: "text/plain", body: "maintenance", write: adapter.Unavailable, read: adapter.Unavailable},
+		{name: "rule on headers", status: 400, header: "X-Gone: 1", write: adapter.NotFound, read: adapter.Internal},
+		{name: "rule on success status", status: 200, body: `{"ok": false}`, write: adapter.Invalid, read: adapter.Internal},
+		{name: "rule without kind", status: 418, body: `{"type": "teapot"}`, write: adapter.Invalid, read: adapter.Internal, want: `status 418, "teapot"`},
+		{name: "rule whose expression fails", status: 400, body: `["x"]`, write: adapter.Invalid, read: adapter.Internal},
+		{name: "redirect to another host", status: 302, header: "Location: http://u:hidden@elsewhere.example/c?token=hidden", write: adapter.Unavailable, read: adapter.Unavailable, want: `not following the redirect to "http://elsewhere.example"`},
+		{name: "HTML", status: 200, contentType: "text/html", body: "<html>log in</html>", write: adapter.Unavailable, read: adapter.Unavailable, want: "its type is not JSON"},
+		{name: "HTML declared as JSON", status: 200, body: "<html>log in</html>", write: adapter.Unavailable, read: adapter.Unavailable, want: "cannot read the response"},
+		{name: "truncated JSON", status: 200, body: `{"data": {"list": [], "id": `, write: adapter.Unavailable, read: adapter.Unavailable},
+		{name: "data after JSON", status: 200, body: `{"data": {"list": []}, "id": 1} {}`, write: adapter.Unavailable, read: adapter.Unavailable, want: "data after the JSON value"},
 		{name: "too large", status: 200, body: `{"data": {"list": []}, "id": "` + strings.Repeat("x", 64<<10) + `"}`, write: adapter.Unavailable, read: adapter.Unavailable, want: "larger than response_bytes"},
-		{name: "another form", status: 200, body: `{"data": []}`, write: adapter.Internal, read: adapter.Unavailable},
-		{name: "a list that is none", status: 200, body: `{"data": {"list": {}}}`, write: adapter.Internal, read: adapter.Unavailable, want: "data.list is no list"},
-		{name: "documents without an id", status: 200, body: `{"data": {"list": [{"id": null}]}}`, write: adapter.Internal, read: adapter.Unavailable},
-		{name: "an id that is none", status: 200, body: `{"data": {"list": [{"id": {}}]}, "id": true}`, write: adapter.Internal, read: adapter.Unavailable},
-		{name: "nothing", status: 204, write: adapter.Internal, read: adapter.Unavailable},
+		{name: "list instead of object", status: 200, body: `{"data": []}`, write: adapter.Internal, read: adapter.Unavailable},
+		{name: "object instead of list", status: 200, body: `{"data": {"list": {}}}`, write: adapter.Internal, read: adapter.Unavailable, want: "data.list is not a list"},
+		{name: "document without id", status: 200, body: `{"data": {"list": [{"id": null}]}}`, write: adapter.Internal, read: adapter.Unavailable},
+		{name: "id of wrong type", status: 200, body: `{"data": {"list": [{"id": {}}]}, "id": true}`, write: adapter.Internal, read: adapter.Unavailable},
+		{name: "no content", status: 204, write: adapter.Internal, read: adapter.Unavailable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := serve(t, rules, nil, func(w http.ResponseWriter, _ *http.Request) {
@@ -183,7 +183,7 @@ func TestReplies(t *testing.T) {
 				}
 				for _, hidden := range []string{"someone", "hidden", "hush", "127.0.0.1"} {
 					if err != nil && strings.Contains(err.Error(), hidden) {
-						t.Errorf("%s: %v tells %q", what, err, hidden)
+						t.Errorf("%s: error %v reveals %q", what, err, hidden)
 					}
 				}
 			}
@@ -195,7 +195,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// A script answers requests by their number, from 1 on.
+// A scriptedTransport answers requests by their number, starting at 1.
 type scriptedTransport struct {
 	mu     sync.Mutex
 	n      int
@@ -223,30 +223,30 @@ func httpResponse(status int, body string, headers ...string) *http.Response {
 
 const noCustomers = `{"data": {"list": []}}`
 
-// TestRetries: what is sent again, how often and when, on a clock of its own.
+// TestRetries checks which requests are repeated, how often and when, on a fake clock.
 func TestRetries(t *testing.T) {
 	lost := errors.New("connection reset")
 	for _, c := range []struct {
 		name    string
 		write   bool
-		answers []*http.Response // nil: no answer; the last one again and again
+		answers []*http.Response // nil: connection error; the last one repeats
 		sent    int
 		ok      bool
-		least   time.Duration // between the first two
+		least   time.Duration // minimum time between the first two attempts
 		after   time.Duration
 	}{
-		{name: "well", answers: []*http.Response{httpResponse(200, noCustomers)}, sent: 1, ok: true},
-		{name: "lost once", answers: []*http.Response{nil, httpResponse(200, noCustomers)}, sent: 2, ok: true},
+		{name: "success", answers: []*http.Response{httpResponse(200, noCustomers)}, sent: 1, ok: true},
+		{name: "connection lost once", answers: []*http.Response{nil, httpResponse(200, noCustomers)}, sent: 2, ok: true},
 		{name: "busy twice", answers: []*http.Response{httpResponse(503, ""), httpResponse(502, ""), httpResponse(200, noCustomers)}, sent: 3, ok: true},
 		{name: "always busy", answers: []*http.Response{httpResponse(500, "")}, sent: 3},
-		{name: "a pause", answers: []*http.Response{httpResponse(429, "", "Retry-After: 2"), httpResponse(200, noCustomers)}, sent: 2, ok: true, least: 2 * time.Second},
-		{name: "a long pause", answers: []*http.Response{httpResponse(429, "", "Retry-After: 60")}, sent: 1, after: time.Minute},
-		{name: "no pause at all", answers: []*http.Response{httpResponse(429, "", "Retry-After: soon"), httpResponse(200, noCustomers)}, sent: 2, ok: true},
-		{name: "refused", answers: []*http.Response{httpResponse(404, "")}, sent: 1},
-		{name: "no JSON", answers: []*http.Response{httpResponse(200, "<html>")}, sent: 1},
-		{name: "a write lost", write: true, answers: []*http.Response{nil}, sent: 1},
-		{name: "a write that is too many", write: true, answers: []*http.Response{httpResponse(429, "", "Retry-After: 1")}, sent: 1, after: time.Second},
-		{name: "a write that is broken", write: true, answers: []*http.Response{httpResponse(500, "")}, sent: 1},
+		{name: "short Retry-After", answers: []*http.Response{httpResponse(429, "", "Retry-After: 2"), httpResponse(200, noCustomers)}, sent: 2, ok: true, least: 2 * time.Second},
+		{name: "long Retry-After", answers: []*http.Response{httpResponse(429, "", "Retry-After: 60")}, sent: 1, after: time.Minute},
+		{name: "invalid Retry-After", answers: []*http.Response{httpResponse(429, "", "Retry-After: soon"), httpResponse(200, noCustomers)}, sent: 2, ok: true},
+		{name: "not found", answers: []*http.Response{httpResponse(404, "")}, sent: 1},
+		{name: "not JSON", answers: []*http.Response{httpResponse(200, "<html>")}, sent: 1},
+		{name: "write with lost connection", write: true, answers: []*http.Response{nil}, sent: 1},
+		{name: "write with too many requests", write: true, answers: []*http.Response{httpResponse(429, "", "Retry-After: 1")}, sent: 1, after: time.Second},
+		{name: "write with server error", write: true, answers: []*http.Response{httpResponse(500, "")}, sent: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -280,7 +280,7 @@ func TestRetries(t *testing.T) {
 			})
 		})
 	}
-	t.Run("within the caller's time", func(t *testing.T) {
+	t.Run("caller's deadline", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := openAt(t, tinyMappingWith(""), nil, "http://tiny.example")
 			s := &scriptedTransport{answer: func(int, *http.Request) (*http.Response, error) { return httpResponse(503, "", "Retry-After: 2"), nil }}
@@ -293,7 +293,7 @@ func TestRetries(t *testing.T) {
 			}
 		})
 	})
-	t.Run("in a budget", func(t *testing.T) {
+	t.Run("retry budget", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := openAt(t, strings.Replace(tinyMappingWith(""), "budget: 1,", "budget: 0.1,", 1), nil, "http://tiny.example")
 			s := &scriptedTransport{answer: func(int, *http.Request) (*http.Response, error) { return nil, lost }}
@@ -308,11 +308,11 @@ func TestRetries(t *testing.T) {
 				t.Errorf("%d requests for %d calls, want at most %d", s.n, calls, most)
 			}
 			if value(t, b.metrics.retries, "budget") == 0 || value(t, b.metrics.requests, "fetch", "unavailable") != float64(s.n) {
-				t.Error("that is not counted")
+				t.Error("retries denied by the budget are not counted")
 			}
 		})
 	})
-	t.Run("a timeout", func(t *testing.T) {
+	t.Run("timeout", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := openAt(t, tinyMappingWith(""), nil, "http://tiny.example")
 			s := &scriptedTransport{answer: func(_ int, r *http.Request) (*http.Response, error) {
@@ -330,7 +330,7 @@ func TestRetries(t *testing.T) {
 			}
 		})
 	})
-	t.Run("a place", func(t *testing.T) {
+	t.Run("requests in flight", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := openAt(t, strings.Replace(tinyMappingWith(""), "depth: 8", "depth: 8, in_flight: 2", 1), nil, "http://tiny.example")
 			var now, most atomic.Int64

@@ -26,17 +26,19 @@ import (
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
-// TestConformance: what stands at a backend unlike Medusa is served as the demo store.
+// TestConformance runs the conformance suite against the demo store, with part of it in a
+// backend that differs from Medusa.
 func TestConformance(t *testing.T) {
 	sample := nightly.NewSample(t)
 	adaptertest.Run(t, adaptertest.Harness{
 		Open:       func(t *testing.T) adapter.Adapter { return openMigratedShop(t).Adapter },
-		Sampled:    func() bool { return sample.Takes(100) }, // sqlstore lists them, which has a suite of its own
+		Sampled:    func() bool { return sample.Takes(100) }, // lists are the job of sqlstore, which runs the whole suite
 		Attributes: func(adapter.Attribute) bool { return nightly.Whole() },
 	})
 }
 
-// gallery are two images of a product and one of another, which no data set holds.
+// insertImages adds two images of one product and one of another, because no data set has
+// images.
 const insertImages = `
 	INSERT INTO product_image (id, product_id, file, media_type) VALUES
 		(1, 1, 'o/n/one.png', 'image/png'), (2, 1, 't/w/two.jpg', 'image/jpeg'), (3, 2, 't/h/three.png', 'image/png');
@@ -45,11 +47,12 @@ const insertImages = `
 	INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES
 		(1, 0, 'image', 1), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3);`
 
-// A migrated is the demo store with part of it moved to a shelf.
+// migratedDemo is the demo store with part of it moved to a fake shop: the database of the
+// local replica and the state of the shop.
 type migratedDemo struct{ replica, shop []byte }
 
-// move makes the demo store, and moves it to a shelf, once for all tests. Orders
-// stand there already, and carry their legacy ids.
+// migrateDemo creates the demo store and moves it to a fake shop, once for all tests. The
+// orders are already in the shop, with their legacy ids.
 var migrateDemo = sync.OnceValues(func() (done migratedDemo, err error) {
 	folder, err := os.MkdirTemp("", "portico-reststore-")
 	if err != nil {
@@ -57,7 +60,7 @@ var migrateDemo = sync.OnceValues(func() (done migratedDemo, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	path := filepath.Join(folder, "side.db")
-	ctx := context.Background() // of no test in particular
+	ctx := context.Background() // shared by all tests
 	db, err := openDemo(ctx, path)
 	if err != nil {
 		return done, err
@@ -88,7 +91,7 @@ var migrateDemo = sync.OnceValues(func() (done migratedDemo, err error) {
 	return done, err
 })
 
-// openDemo opens a database that holds the demo store and a gallery.
+// openDemo creates a database with the demo store and insertImages.
 func openDemo(ctx context.Context, path string) (*sqlstore.DB, error) {
 	data, err := demo.Load()
 	if err != nil {
@@ -113,7 +116,7 @@ func openDemo(ctx context.Context, path string) (*sqlstore.DB, error) {
 	return sqlstore.Open(ctx, options)
 }
 
-// linkFixtures enters the ids that the shelf has for what the contract only refers to.
+// mapFixtures adds the fake shop's ids of read-only resources to the ID map.
 func mapFixtures(ctx context.Context, side sidestore.Side) error {
 	var entries []sidestore.Entry
 	for r, form := range map[adapter.Resource]string{
@@ -138,7 +141,7 @@ func mapFixtures(ctx context.Context, side sidestore.Side) error {
 	return side.Enter(ctx, entries...)
 }
 
-// placeOrders makes tickets of the orders of a side.
+// createOrders creates the replica's orders as tickets in the fake shop.
 func createOrders(ctx context.Context, side sidestore.Side, s *fakeShop) error {
 	list := func(r adapter.Resource) ([]adapter.Record, error) {
 		store, err := side.Store(r)
@@ -193,7 +196,7 @@ func createOrders(ctx context.Context, side sidestore.Side, s *fakeShop) error {
 	return nil
 }
 
-// minor returns a decimal in hundredths of a cent.
+// hundredthsOfCents returns a decimal in hundredths of a cent.
 func hundredthsOfCents(v adapter.Value) any {
 	if v.Empty() {
 		return nil
@@ -201,7 +204,7 @@ func hundredthsOfCents(v adapter.Value) any {
 	return toInt(strings.Replace(v.Text(), ".", "", 1))
 }
 
-// startShelf starts an empty shelf that nobody stops.
+// startFakeShop starts an empty fake shop. The caller must close it.
 func startFakeShop() *fakeShop {
 	s := &fakeShop{articles: map[string]jsonObject{}, people: map[string]jsonObject{}, tickets: map[string]jsonObject{}, changes: map[string]time.Time{}}
 	s.Server = httptest.NewUnstartedServer(s.handler())
@@ -217,20 +220,20 @@ func startFakeShop() *fakeShop {
 	return s
 }
 
-// newShelf starts an empty shelf of a test's own.
+// newFakeShop starts an empty fake shop that is closed when the test ends.
 func newFakeShop(t testing.TB) *fakeShop {
 	s := startFakeShop()
 	t.Cleanup(s.Close)
 	return s
 }
 
-// shelfOptions are settings for a shelf.
+// fakeShopOptions returns the options of a backend that uses the fake shop.
 func fakeShopOptions(s *fakeShop, ids reststore.IDs, reg prometheus.Registerer) (reststore.Options, error) {
 	content, err := os.ReadFile(filepath.Join("testdata", "fakeshop.yaml"))
 	return reststore.Options{Mapping: content, File: "fakeshop.yaml", URL: s.URL, User: fakeShopUser, Secret: fakeShopSecret, IDs: ids, Registerer: reg}, err
 }
 
-// join makes an adapter of a side and a shelf.
+// openAdapter opens an adapter with a local replica and a fake shop.
 func openAdapter(side sidestore.Side, s *fakeShop, reg prometheus.Registerer) (*sidestore.Adapter, error) {
 	o, err := fakeShopOptions(s, sidestore.NewIDs(side), reg)
 	if err != nil {
@@ -243,7 +246,8 @@ func openAdapter(side sidestore.Side, s *fakeShop, reg prometheus.Registerer) (*
 	return sidestore.New(sidestore.Options{Side: side, Backend: backend})
 }
 
-// A joined is a shelf and the demo store, which is moved to it, as one adapter.
+// A migratedShop is an adapter whose local replica and fake shop hold the migrated demo
+// store.
 type migratedShop struct {
 	*sidestore.Adapter
 	replica sidestore.Side
@@ -251,7 +255,7 @@ type migratedShop struct {
 	reg     *prometheus.Registry
 }
 
-// openJoined opens one of the test's own.
+// openMigratedShop opens a migratedShop that is closed when the test ends.
 func openMigratedShop(t testing.TB) *migratedShop {
 	t.Helper()
 	start, err := migrateDemo()

@@ -10,8 +10,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// record turns an object that an expression made into a record. A reference without a
-// legacy id is left out: nothing is said of it. Unknown reports whether there was one.
+// toRecord converts an object that an expression returned to a record. A reference to a
+// record without a legacy id is left absent, and unknown reports whether there was one.
 func (r *resource) toRecord(object map[string]any, schema *adapter.Schema, prefix string, keys *keyCache) (record adapter.Record, unknown bool, err error) {
 	record = adapter.NewRecord(schema)
 	for name, v := range object {
@@ -20,10 +20,10 @@ func (r *resource) toRecord(object map[string]any, schema *adapter.Schema, prefi
 			of, is := strings.CutSuffix(name, refSuffix)
 			to, mapped := r.references[prefix+of]
 			if i, ok = schema.Index(of); !is || !mapped || !ok {
-				return record, false, fmt.Errorf("%.40s is no attribute of %s", name, r.name)
+				return record, false, fmt.Errorf("%.40s is not an attribute of %s", name, r.name)
 			}
 			if v == nil {
-				// Beside it stands a value that is no reference, or nothing does.
+				// A null reference is a null attribute, unless the object has a value for it.
 				if _, beside := object[of]; !beside {
 					record.Values[i] = adapter.NullValue()
 				}
@@ -47,7 +47,7 @@ func (r *resource) toRecord(object map[string]any, schema *adapter.Schema, prefi
 	return record, unknown, nil
 }
 
-// value turns what an expression made into a value of an attribute.
+// toValue converts the result of an expression to a value of attribute a.
 func (r *resource) toValue(v any, a *adapter.Attribute, prefix string, keys *keyCache) (adapter.Value, error) {
 	if v == nil {
 		return adapter.NullValue(), nil
@@ -74,14 +74,14 @@ func (r *resource) toValue(v any, a *adapter.Attribute, prefix string, keys *key
 			t, ok = numberText(v)
 		}
 		if !ok {
-			return adapter.Value{}, errors.New("is no text")
+			return adapter.Value{}, errors.New("is not a string")
 		}
 		return adapter.TextValue(t), nil
 	}
 }
 
-// nested turns a list of objects into records. One that refers to what has no legacy
-// id is left out.
+// toRecords converts a list of objects to nested records. It omits records that refer to a
+// record without a legacy id.
 func (r *resource) toRecords(v any, a *adapter.Attribute, prefix string, keys *keyCache) ([]adapter.Record, error) {
 	list, ok := v.([]any)
 	if !ok {
@@ -91,7 +91,7 @@ func (r *resource) toRecords(v any, a *adapter.Attribute, prefix string, keys *k
 	for _, e := range list {
 		object, ok := e.(map[string]any)
 		if !ok {
-			return nil, errors.New("has an element that is no object")
+			return nil, errors.New("has an element that is not an object")
 		}
 		record, unknown, err := r.toRecord(object, a.Nested, prefix+a.Name+".", keys)
 		if err != nil {
@@ -113,15 +113,15 @@ func toTexts(v any) ([]string, error) {
 	for _, e := range list {
 		t, ok := numberText(e)
 		if !ok {
-			return nil, errors.New("has an element that is no text")
+			return nil, errors.New("has an element that is not a string")
 		}
 		all = append(all, t)
 	}
 	return all, nil
 }
 
-// moment turns a time with an offset, one in UTC without, or a date into a time of the
-// contract, which has whole seconds.
+// toTime converts a backend's time to the contract's format: UTC, whole seconds. It
+// accepts RFC 3339, "2006-01-02 15:04:05" in UTC, and a date.
 func toTime(v any) (string, error) {
 	text, _ := v.(string)
 	for _, form := range []string{time.RFC3339, time.DateTime, time.DateOnly} {
@@ -133,11 +133,11 @@ func toTime(v any) (string, error) {
 			return t.Format(time.DateTime), nil
 		}
 	}
-	return "", errors.New("is no time, as 2006-01-02T15:04:05Z")
+	return "", errors.New("is not a time such as 2006-01-02T15:04:05Z")
 }
 
-// object turns a record into what expressions see: decimals and times as texts, and
-// the backend's ids beside references. What is absent stays away.
+// fromRecord converts a record to the object that expressions see: decimals and times as
+// strings, and the backend's ids next to references. Absent attributes are omitted.
 func (r *resource) fromRecord(record adapter.Record, prefix string, ids map[adapter.Resource]map[adapter.Key]string) map[string]any {
 	object := make(map[string]any, len(record.Values))
 	for i, v := range record.Values {
@@ -175,7 +175,7 @@ func (r *resource) fromRecord(record adapter.Record, prefix string, ids map[adap
 	return object
 }
 
-// integer returns an integer as jq takes it.
+// jqInteger converts an integer to a number type that gojq accepts.
 func jqInteger(i int64) any {
 	if i < math.MinInt || i > math.MaxInt {
 		return float64(i)

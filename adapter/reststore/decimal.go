@@ -9,11 +9,10 @@ import (
 	"strings"
 )
 
-// places is how many a decimal of the contract has.
+// decimalPlaces is the number of decimal places in the contract.
 const decimalPlaces = 4
 
-// Bounds of a number that a backend may send: how long it is written, and how far its
-// exponent may reach.
+// Limits on numbers from the backend: characters and absolute exponent.
 const (
 	maxNumberLength = 64
 	maxExponent     = 64
@@ -22,8 +21,8 @@ const (
 
 var errNotNumber = errors.New("is not a number")
 
-// scaled returns the number that text writes, times 10 to the power of shift, as a
-// whole number. What is beyond is rounded half away from zero.
+// parseScaled parses a decimal number and returns it times 10 to the power of shift,
+// rounded half away from zero to an integer.
 func parseScaled(text string, shift int) (*big.Int, error) {
 	if len(text) == 0 || len(text) > maxNumberLength {
 		return nil, errNotNumber
@@ -62,7 +61,7 @@ func pow10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(
 
 func isDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// fixed writes n times 10 to the power of -shift, with shift places.
+// formatScaled formats n times 10 to the power of -shift with shift decimal places.
 func formatScaled(n *big.Int, shift int) string {
 	text := n.String()
 	sign := ""
@@ -78,8 +77,9 @@ func formatScaled(n *big.Int, shift int) string {
 	return sign + text[:len(text)-shift] + "." + text[len(text)-shift:]
 }
 
-// numeral returns how a number is written that a document holds or jq worked out, or
-// a text that may be one.
+// numberText returns the decimal text of a number from a document or from jq. Strings are
+// returned unchanged. It reports false for other types, and for numbers that are not
+// finite or too large.
 func numberText(v any) (string, bool) {
 	switch v := v.(type) {
 	case json.Number:
@@ -97,14 +97,14 @@ func numberText(v any) (string, bool) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return "", false
 		}
-		// Of what jq worked out: the shortest text that names the number, so that 0.1 is 0.1.
+		// For numbers computed by jq: the shortest text that parses to the same number.
 		return strconv.FormatFloat(v, 'g', -1, 64), true
 	}
 	return "", false
 }
 
-// decimal returns a number as a decimal of the contract: units is how many places of
-// the number are those of a smaller unit, 2 for cents.
+// decimal formats a number as a decimal of the contract. The number counts units of 10 to
+// the power of -units: 2 for cents.
 func decimal(v any, units int) (string, error) {
 	text, ok := numberText(v)
 	if !ok {
@@ -117,7 +117,7 @@ func decimal(v any, units int) (string, error) {
 	return formatScaled(n, decimalPlaces), nil
 }
 
-// whole returns an integer, whatever form it is written in.
+// parseInteger returns an integer, whatever form it is written in: 5, "5", 5.0, 5e0, true.
 func parseInteger(v any) (int64, error) {
 	if b, ok := v.(bool); ok {
 		if b {
@@ -132,7 +132,7 @@ func parseInteger(v any) (int64, error) {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil && text[0] != '+' {
 		return i, nil
 	}
-	// 5.0 and 5e0 are 5, and 5.5 is no integer.
+	// Compare with the exact value to accept 5.0 and 5e0 but not 5.5.
 	n, err := parseScaled(text, 0)
 	if err != nil {
 		return 0, err

@@ -11,13 +11,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// JSON of a backend is taken apart in two steps: replies are cut into documents by
-// where these stand, and only those that are not known are decoded.
+// A backend's JSON is parsed in two steps: a response is split into raw documents, and
+// only documents that changed are decoded.
 
-var errNotList = errors.New("is no list")
+var errNotList = errors.New("is not a list")
 
-// cut returns the raw elements of the list that p leads to, and nil for null. The
-// whole body must be JSON.
+// splitList returns the raw elements of the list at path p, or nil if it is null. It fails
+// unless the whole body is valid JSON.
 func splitList(body []byte, p path) ([]jsontext.Value, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body))
 	found, err := seekPath(d, p)
@@ -44,7 +44,7 @@ func splitList(body []byte, p path) ([]jsontext.Value, error) {
 			_, err = d.ReadToken()
 		}
 	default:
-		// What is no JSON at all says so itself.
+		// Report a syntax error in preference to a wrong type.
 		if err = d.SkipValue(); err == nil {
 			err = fmt.Errorf("%s %w", p, errNotList)
 		}
@@ -55,8 +55,8 @@ func splitList(body []byte, p path) ([]jsontext.Value, error) {
 	return list, expectEnd(d)
 }
 
-// single returns the raw value that p leads to, and nil for null and where there is
-// none. The whole body must be JSON.
+// rawAt returns the raw value at path p, or nil if it is null or missing. It fails unless
+// the whole body is valid JSON.
 func rawAt(body []byte, p path) (jsontext.Value, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body))
 	found, err := seekPath(d, p)
@@ -75,7 +75,7 @@ func rawAt(body []byte, p path) (jsontext.Value, error) {
 	return v, expectEnd(d)
 }
 
-// element reads a value, as a part of body.
+// readRaw reads the next value and returns it as a slice of body.
 func readRaw(d *jsontext.Decoder, body []byte) (jsontext.Value, error) {
 	v, err := d.ReadValue()
 	if err != nil {
@@ -85,7 +85,7 @@ func readRaw(d *jsontext.Decoder, body []byte) (jsontext.Value, error) {
 	return jsontext.Value(body[end-len(v) : end : end]), nil
 }
 
-// seek reads up to the value that p leads to. It reports false where there is none.
+// seekPath advances d to the value at path p. It reports false if there is none.
 func seekPath(d *jsontext.Decoder, p path) (found bool, err error) {
 	for _, name := range p {
 		if d.PeekKind() != '{' {
@@ -113,7 +113,7 @@ func seekPath(d *jsontext.Decoder, p path) (found bool, err error) {
 	return true, nil
 }
 
-// finish reads what follows, which must be JSON too.
+// expectEnd reads the rest of the JSON value and fails if anything follows it.
 func expectEnd(d *jsontext.Decoder) error {
 	for d.StackDepth() > 0 {
 		var err error
@@ -126,14 +126,14 @@ func expectEnd(d *jsontext.Decoder) error {
 			return err
 		}
 	}
-	if _, err := d.ReadToken(); err != io.EOF { //nolint:errorlint // as it is documented
-		return errors.New("something follows the JSON value")
+	if _, err := d.ReadToken(); err != io.EOF { //nolint:errorlint // ReadToken documents a bare io.EOF
+		return errors.New("there is data after the JSON value")
 	}
 	return nil
 }
 
-// text returns the text or number that p leads to in a raw document, "" for null and
-// where there is none.
+// textAt returns the string or number at path p of a raw document, or "" if it is null or
+// missing.
 func textAt(raw jsontext.Value, p path) (string, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
 	found, err := seekPath(d, p)
@@ -150,12 +150,13 @@ func textAt(raw jsontext.Value, p path) (string, error) {
 	case 'n':
 		return "", nil
 	}
-	return "", fmt.Errorf("%s is neither a text nor a number", p)
+	return "", fmt.Errorf("%s is neither a string nor a number", p)
 }
 
-var errDepth = errors.New("is nested too deep")
+var errDepth = errors.New("is nested too deeply")
 
-// decode returns a JSON value as jq takes it: numbers as they are written.
+// decode decodes a JSON value for jq, with numbers as json.Number. It fails if objects and
+// lists nest deeper than depth.
 func decode(raw []byte, depth int) (any, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
 	v, err := decodeValue(d, depth)
@@ -180,7 +181,7 @@ func decodeValue(d *jsontext.Decoder, depth int) (any, error) {
 	case '0':
 		n := t.String()
 		if len(n) > maxNumberLength {
-			return nil, fmt.Errorf("holds a number of %d characters", len(n))
+			return nil, fmt.Errorf("contains a number of %d characters", len(n))
 		}
 		return json.Number(n), nil
 	case '{':
@@ -218,7 +219,7 @@ func decodeValue(d *jsontext.Decoder, depth int) (any, error) {
 	return nil, nil
 }
 
-// String returns the path as a mapping file has it.
+// String returns the path as it is written in a mapping file.
 func (p path) String() string {
 	if len(p) == 0 {
 		return "the body"

@@ -10,27 +10,27 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// An expression is jq, compiled. It is safe for concurrent use.
+// An expression is a compiled jq program. It is safe for concurrent use.
 type expression struct {
-	at    string // file and line
+	at    string // file and line, for errors
 	code  *gojq.Code
 	query *gojq.Query
-	// constants are the values of the mapping's variables, which follow those that
+	// constants are the values of the mapping's variables, passed after the variables that
 	// differ from call to call.
 	constants []any
 }
 
-// errMany is an expression that gives more values than asked for.
-var errManyValues = errors.New("gives more than one value")
+// errManyValues reports an expression that returned several values where one is allowed.
+var errManyValues = errors.New("returns more than one value")
 
-// A refusal is what an expression of a write fails with on purpose:
-// error({invalid: "attribute"}), with the kind as the name and the attribute at
-// fault, or null.
+// A refusal is the error of an expression that rejects a write on purpose: error({invalid:
+// "attribute"}). The key is the error kind, the value the name of the offending attribute
+// or null.
 type refusal struct{ kind, field string }
 
-func (r *refusal) Error() string { return "refused by the mapping: " + r.kind }
+func (r *refusal) Error() string { return "rejected by the mapping: " + r.kind }
 
-// all returns every value, at most limit of them.
+// evalAll returns all values of the expression. It fails if there are more than limit.
 func (e *expression) evalAll(ctx context.Context, limit int, input any, variables ...any) ([]any, error) {
 	values := make([]any, 0, len(variables)+len(e.constants))
 	values = append(append(values, variables...), e.constants...)
@@ -48,13 +48,13 @@ func (e *expression) evalAll(ctx context.Context, limit int, input any, variable
 			if limit == 1 {
 				return nil, fmt.Errorf("%s: %w", e.at, errManyValues)
 			}
-			return nil, fmt.Errorf("%s: gives more than %d values", e.at, limit)
+			return nil, fmt.Errorf("%s: returns more than %d values", e.at, limit)
 		}
 		found = append(found, v)
 	}
 }
 
-// one returns the only value, and nil when there is none.
+// eval returns the only value of the expression, or nil if it returns none.
 func (e *expression) eval(ctx context.Context, input any, variables ...any) (any, error) {
 	values, err := e.evalAll(ctx, 1, input, variables...)
 	if err != nil || len(values) == 0 {
@@ -63,14 +63,14 @@ func (e *expression) eval(ctx context.Context, input any, variables ...any) (any
 	return values[0], nil
 }
 
-// holds reports whether the value is neither false nor null.
+// evalBool reports whether the value of the expression is neither false nor null.
 func (e *expression) evalBool(ctx context.Context, input any, variables ...any) (bool, error) {
 	v, err := e.eval(ctx, input, variables...)
 	return err == nil && v != nil && v != false, err
 }
 
-// fault returns the error of a run. What jq says of values is cut off: they may tell
-// of persons.
+// wrapError adds the expression's location to an error of jq. It removes the values that
+// jq quotes, which may be personal data.
 func (e *expression) wrapError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -93,20 +93,21 @@ func (e *expression) wrapError(ctx context.Context, err error) error {
 	return fmt.Errorf("%s: %.100s", e.at, text)
 }
 
-// A dialect is what all expressions of a mapping have in common.
+// A compiler compiles the expressions of one mapping.
 type compiler struct {
 	constants []variable
-	functions []*gojq.FuncDef // the mapping's own
+	functions []*gojq.FuncDef // defined by the mapping
 }
 
-// compile compiles jq. Variables are those that differ from call to call, as "$item".
+// compile compiles a jq program. variables are the names of those that differ from call to
+// call, such as "$item".
 func (d *compiler) compile(text string, variables []string) (*expression, error) {
 	query, err := gojq.Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	if len(query.Imports) > 0 || query.Meta != nil {
-		return nil, errors.New("it is a module")
+		return nil, errors.New("modules are not supported")
 	}
 	names := append([]string(nil), variables...)
 	values := make([]any, len(d.constants))
@@ -129,11 +130,11 @@ func (d *compiler) compile(text string, variables []string) (*expression, error)
 	return &expression{code: code, query: query, constants: values}, nil
 }
 
-// used returns the functions that an expression may use, itself or through another one.
-// Compiling all of them for each expression would be most of what loading takes.
+// usedFunctions returns the mapping's functions that an expression may call, directly or
+// indirectly. Compiling all functions for each expression would dominate the loading time.
 func (d *compiler) usedFunctions(text string) []*gojq.FuncDef {
 	var used []*gojq.FuncDef
-	for _, f := range slices.Backward(d.functions) { // they see those before them
+	for _, f := range slices.Backward(d.functions) { // functions can call only earlier ones
 		if strings.Contains(text, f.Name) {
 			used = append(used, f)
 			text += f.String()
@@ -143,11 +144,11 @@ func (d *compiler) usedFunctions(text string) []*gojq.FuncDef {
 	return used
 }
 
-// A variable is a constant of the mapping.
+// A variable is a constant defined by the mapping.
 type variable struct{ name, value string }
 
-// members returns the names that the objects have which a query makes, where they
-// can be told without running it.
+// objectKeys returns the keys of the objects that a query constructs, as far as they are
+// known without running it.
 func objectKeys(q *gojq.Query) []string {
 	switch {
 	case q == nil:

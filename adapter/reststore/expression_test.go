@@ -16,7 +16,7 @@ import (
 
 var schemas = adapter.NewSchemas()
 
-// jq compiles an expression of line 1.
+// jq compiles an expression located in line 1.
 func jq(t testing.TB, text string, variables ...string) *expression {
 	t.Helper()
 	e, err := (&compiler{}).compile(text, variables)
@@ -65,7 +65,7 @@ func TestFunctions(t *testing.T) {
 		{"slug", `"  Crème brûlée & Co. 2 "`, `"creme-brulee-co-2"`},
 		{"slug", `"中"`, `""`},
 		{"slug", `3`, "error"},
-		// Numbers that pass through untouched stay as they are written.
+		// Numbers that are passed through keep their text.
 		{".", `12345678901234567890.1234567890`, "12345678901234567890.1234567890"},
 		{"{a: .}", `1.10`, `{"a":1.10}`},
 	} {
@@ -94,7 +94,7 @@ func TestExpressionErrors(t *testing.T) {
 	input := map[string]any{"mail": "someone@example.com", "list": []any{1, 2}}
 	for _, c := range []struct{ name, expression, want string }{
 		{"a value of another kind", ".mail | keys", "test.yaml:1: keys cannot be applied to: string"},
-		{"two values", ".list[]", "test.yaml:1: gives more than one value"},
+		{"two values", ".list[]", "test.yaml:1: returns more than one value"},
 		{"its own error", `error("no stock place")`, `test.yaml:1: error("no stock place")`},
 		{"another's member", ".mail.x", "test.yaml:1: expected an object but got: string"},
 		{"too many", "[limit(3; repeat(1))] | .[]", "more than one value"},
@@ -103,30 +103,30 @@ func TestExpressionErrors(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := jq(t, c.expression).eval(t.Context(), input)
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "someone") {
-				t.Errorf("%v, want %q and nothing of the value", err, c.want)
+				t.Errorf("%v, want %q without the value", err, c.want)
 			}
 		})
 	}
-	t.Run("without end", func(t *testing.T) {
+	t.Run("endless loop", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := jq(t, "last(repeat(1))").eval(ctx, nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
 	})
-	t.Run("values without end", func(t *testing.T) {
+	t.Run("endless values", func(t *testing.T) {
 		if _, err := jq(t, "repeat(1)").evalAll(t.Context(), maxEach, nil); err == nil {
-			t.Error("taken")
+			t.Error("accepted")
 		}
 	})
-	t.Run("a refusal", func(t *testing.T) {
+	t.Run("refusal", func(t *testing.T) {
 		_, err := jq(t, `error({invalid: "email"})`).eval(t.Context(), nil)
 		var r *refusal
 		if !errors.As(err, &r) || r.kind != "invalid" || r.field != "email" {
 			t.Errorf("%v", err)
 		}
 	})
-	t.Run("no environment", func(t *testing.T) {
+	t.Run("empty environment", func(t *testing.T) {
 		t.Setenv("PORTICO_HIDDEN", "x")
 		if v, err := jq(t, "env | length").eval(t.Context(), nil); err != nil || v != 0 {
 			t.Errorf("%v, %v", v, err)
@@ -164,7 +164,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// FuzzDecimal holds the conversion of decimals against rational arithmetic.
+// FuzzDecimal compares the conversion of decimals with rational arithmetic.
 func FuzzDecimal(f *testing.F) {
 	for _, seed := range []string{"0", "-0.00005", "1e3", "1E-3", "12345678901234567890.12345", "1.", ".1", "+1", "0x1", "1_000", "1e65", " 1", "١"} {
 		f.Add(seed)
@@ -176,25 +176,25 @@ func FuzzDecimal(f *testing.F) {
 		}
 		want, ok := new(big.Rat).SetString(text)
 		if !ok {
-			t.Fatalf("%q is %s, and no number", text, got)
+			t.Fatalf("%q is not a number, but is converted to %s", text, got)
 		}
 		is, ok := new(big.Rat).SetString(got)
 		if !ok || len(got) < 6 || got[len(got)-5] != '.' {
-			t.Fatalf("%q is %s, which is no decimal", text, got)
+			t.Fatalf("%q is converted to %s, which is not a decimal", text, got)
 		}
 		half := big.NewRat(1, 20000)
 		if want.Sub(want, is).Abs(want).Cmp(half) > 0 {
-			t.Errorf("%q is %s, which is too far off", text, got)
+			t.Errorf("%q is converted to %s: wrong rounding", text, got)
 		}
 		if i, err := parseInteger(json.Number(text)); err == nil {
 			if want, _ := new(big.Rat).SetString(text); !want.IsInt() || want.Num().Int64() != i || !want.Num().IsInt64() {
-				t.Errorf("%q is the integer %d", text, i)
+				t.Errorf("%q is converted to the integer %d", text, i)
 			}
 		}
 	})
 }
 
-// FuzzDecode holds the decoder, and what cuts documents out, against encoding/json.
+// FuzzDecode compares the decoder and the splitting of lists with encoding/json.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{`{"items": [{"id": 1}, null, "x"], "n": 1.10}`, `[[[]]]`, `{"a": {"items": []}}`, `{"items": 1} x`, `{"items": [1}`, `"\u0000"`, `{"items":[],"items":[]}`} {
 		f.Add([]byte(seed))
@@ -204,7 +204,7 @@ func FuzzDecode(f *testing.F) {
 		list, cutErr := splitList(body, path{"items"})
 		if err != nil {
 			if cutErr == nil && !errors.Is(err, errDepth) && !strings.Contains(err.Error(), "characters") {
-				t.Errorf("no JSON (%v), and cut", err)
+				t.Errorf("split invalid JSON (%v)", err)
 			}
 			return
 		}
@@ -212,7 +212,7 @@ func FuzzDecode(f *testing.F) {
 		d := json.NewDecoder(strings.NewReader(string(body)))
 		d.UseNumber()
 		if err := d.Decode(&std); err != nil {
-			t.Fatalf("decoded, and %v", err)
+			t.Fatalf("decoded invalid JSON: %v", err)
 		}
 		if fmt.Sprint(v) != fmt.Sprint(std) {
 			t.Errorf("%v, want %v", v, std)
@@ -220,7 +220,7 @@ func FuzzDecode(f *testing.F) {
 		top, _ := v.(map[string]any)
 		items, is := top["items"].([]any)
 		if is != (cutErr == nil && list != nil) || len(items) != len(list) {
-			t.Fatalf("cut into %d, %v; there are %d", len(list), cutErr, len(items))
+			t.Fatalf("split into %d elements (%v), want %d", len(list), cutErr, len(items))
 		}
 		for i, raw := range list {
 			one, err := decode(raw, 8)
@@ -231,7 +231,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// pathTemplate compiles a path.
+// pathTemplate compiles a path template.
 func pathTemplate(t *testing.T, text string) *template {
 	t.Helper()
 	l := &loader{}

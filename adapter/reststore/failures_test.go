@@ -21,12 +21,13 @@ import (
 	"github.com/portico-commerce/portico/adapter/guard"
 )
 
-// A patient is a shop whose backend falls ill, behind a guard.
+// A failingShop is a migratedShop whose backend can be made to fail. It is used behind a
+// guard.
 type failingShop struct {
 	*migratedShop
-	received   atomic.Int64 // requests to the backend while it is ill
-	writes     atomic.Int64 // those that are no GET
-	goroutines int          // goroutines
+	received   atomic.Int64 // requests to the backend since fail
+	writes     atomic.Int64 // requests other than GET since fail
+	goroutines int          // their number before the shop was opened
 }
 
 func openFailingShop(t *testing.T) *failingShop {
@@ -34,7 +35,8 @@ func openFailingShop(t *testing.T) *failingShop {
 	return &failingShop{migratedShop: openMigratedShop(t), goroutines: runtime.NumGoroutine()}
 }
 
-// products returns the store behind a guard that stays open once it is.
+// openProducts returns the product store behind a guard. Once the guard's breaker opens,
+// it stays open.
 func (p *failingShop) openProducts(t *testing.T, o guard.Options) (*guard.Guard, adapter.Store) {
 	t.Helper()
 	metrics, err := guard.NewMetrics(prometheus.NewRegistry())
@@ -50,7 +52,7 @@ func (p *failingShop) openProducts(t *testing.T, o guard.Options) (*guard.Guard,
 	return g, store
 }
 
-// fall makes the backend ill.
+// fail makes the backend answer requests with fault.
 func (p *failingShop) fail(fault func(http.ResponseWriter, *http.Request) bool) {
 	p.received.Store(0)
 	p.writes.Store(0)
@@ -63,7 +65,8 @@ func (p *failingShop) fail(fault func(http.ResponseWriter, *http.Request) bool) 
 	})
 }
 
-// leave closes the adapter, and fails unless all connections and goroutines end.
+// closeAndCheckLeaks closes the adapter and fails unless all connections and goroutines
+// end.
 func (p *failingShop) closeAndCheckLeaks(t *testing.T) {
 	t.Helper()
 	p.shop.setIntercept(nil)
@@ -78,7 +81,7 @@ func (p *failingShop) closeAndCheckLeaks(t *testing.T) {
 	}
 }
 
-// price returns that of the first product.
+// price returns the price of the first product.
 func price(ctx context.Context, store adapter.Store) (string, error) {
 	r, err := store.Get(ctx, &adapter.GetParams{Key: 1})
 	if err != nil {
@@ -95,7 +98,7 @@ func setPrice(ctx context.Context, store adapter.Store, price string) error {
 	}})
 }
 
-// cut ends a connection without an answer.
+// resetConnection resets a connection without sending a response.
 func resetConnection(w http.ResponseWriter) bool {
 	conn, _, err := w.(http.Hijacker).Hijack()
 	if err == nil {
@@ -105,10 +108,11 @@ func resetConnection(w http.ResponseWriter) bool {
 	return true
 }
 
-// much is the size of a body that is too large, by far.
+// oversized is the size of a body far above the limit.
 const oversized = 100 << 20
 
-// stream writes JSON without an end, and returns how much of it was taken.
+// writeOversized writes up to oversized bytes of unfinished JSON and returns how many
+// bytes the client accepted.
 func writeOversized(w io.Writer) (n int) {
 	chunk := []byte(`{"result": {"articles": [], "filling": "` + strings.Repeat("x", 1<<16))
 	for n < oversized {
@@ -122,7 +126,7 @@ func writeOversized(w io.Writer) (n int) {
 	return n
 }
 
-// bomb returns as much, packed.
+// gzipBomb returns a body of oversized bytes, compressed.
 func gzipBomb(t *testing.T) string {
 	t.Helper()
 	var packed strings.Builder
@@ -137,10 +141,10 @@ func gzipBomb(t *testing.T) string {
 	return packed.String()
 }
 
-// TestSick: an ill backend is Unavailable, is left alone by the guard once it is known
-// to be ill, gets no write twice, and leaves nothing behind.
+// TestBackendFailures checks that calls to a failing backend are Unavailable, that the
+// guard's breaker opens, that no write is repeated, and that nothing leaks.
 func TestBackendFailures(t *testing.T) {
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request went elsewhere") }))
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request was redirected to another host") }))
 	defer elsewhere.Close()
 	answer := func(status int, contentType, body string, headers ...string) func(http.ResponseWriter, *http.Request) bool {
 		return func(w http.ResponseWriter, _ *http.Request) bool {
@@ -156,52 +160,52 @@ func TestBackendFailures(t *testing.T) {
 	}
 	const whole = `{"result": {"articles": []}, "meta": {}}`
 	for _, c := range []struct {
-		name  string
-		ill   func(http.ResponseWriter, *http.Request) bool
-		tries int64 // how often a read is sent
-		after time.Duration
-		o     guard.Options
+		name    string
+		failure func(http.ResponseWriter, *http.Request) bool
+		tries   int64 // how often a read is sent
+		after   time.Duration
+		o       guard.Options
 	}{
-		{name: "killed", tries: 3, ill: func(w http.ResponseWriter, _ *http.Request) bool { return resetConnection(w) }},
-		{name: "slow", tries: 1, o: guard.Options{Timeout: 50 * time.Millisecond}, ill: func(_ http.ResponseWriter, r *http.Request) bool {
-			_, _ = io.Copy(io.Discard, r.Body) // the end of the connection is noticed behind the body
+		{name: "connection reset", tries: 3, failure: func(w http.ResponseWriter, _ *http.Request) bool { return resetConnection(w) }},
+		{name: "no response", tries: 1, o: guard.Options{Timeout: 50 * time.Millisecond}, failure: func(_ http.ResponseWriter, r *http.Request) bool {
+			_, _ = io.Copy(io.Discard, r.Body) // the server notices a closed connection only after the body
 			<-r.Context().Done()
 			return true
 		}},
-		{name: "slow in the middle", tries: 1, o: guard.Options{Timeout: 50 * time.Millisecond}, ill: func(w http.ResponseWriter, r *http.Request) bool {
+		{name: "stalled body", tries: 1, o: guard.Options{Timeout: 50 * time.Millisecond}, failure: func(w http.ResponseWriter, r *http.Request) bool {
 			_, _ = io.Copy(io.Discard, r.Body)
 			answer(200, "application/json", whole[:20])(w, r)
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
 			return true
 		}},
-		{name: "429", tries: 1, after: 30 * time.Second, ill: answer(429, "application/json", `{}`, "Retry-After: 30")},
-		{name: "500", tries: 3, ill: answer(500, "application/json", `{"fault": {"code": "BROKEN"}}`)},
-		{name: "503 with HTML", tries: 3, ill: answer(503, "text/html", "<html>at once back</html>")},
-		{name: "HTML", tries: 1, ill: answer(200, "text/html", "<html>log in</html>")},
-		{name: "HTML that says JSON", tries: 1, ill: answer(200, "application/json", "<html>log in</html>")},
-		{name: "another type", tries: 1, ill: answer(200, "text/plain", whole)},
-		{name: "half a document", tries: 1, ill: answer(200, "application/json", whole[:20])},
-		{name: "half a reply", tries: 3, ill: answer(200, "application/json", whole[:20], "Content-Length: 100")},
-		{name: "another form", tries: 1, ill: answer(200, "application/json", `[]`)},
-		{name: "a redirect elsewhere", tries: 1, ill: answer(307, "text/html", "", "Location: "+elsewhere.URL+"/articles")},
-		{name: "100 MB", tries: 1, ill: func(w http.ResponseWriter, _ *http.Request) bool {
+		{name: "429", tries: 1, after: 30 * time.Second, failure: answer(429, "application/json", `{}`, "Retry-After: 30")},
+		{name: "500", tries: 3, failure: answer(500, "application/json", `{"fault": {"code": "BROKEN"}}`)},
+		{name: "503 with HTML", tries: 3, failure: answer(503, "text/html", "<html>at once back</html>")},
+		{name: "HTML", tries: 1, failure: answer(200, "text/html", "<html>log in</html>")},
+		{name: "HTML declared as JSON", tries: 1, failure: answer(200, "application/json", "<html>log in</html>")},
+		{name: "wrong content type", tries: 1, failure: answer(200, "text/plain", whole)},
+		{name: "truncated JSON", tries: 1, failure: answer(200, "application/json", whole[:20])},
+		{name: "truncated body", tries: 3, failure: answer(200, "application/json", whole[:20], "Content-Length: 100")},
+		{name: "list instead of object", tries: 1, failure: answer(200, "application/json", `[]`)},
+		{name: "redirect to another host", tries: 1, failure: answer(307, "text/html", "", "Location: "+elsewhere.URL+"/articles")},
+		{name: "100 MB", tries: 1, failure: func(w http.ResponseWriter, _ *http.Request) bool {
 			w.Header().Set("Content-Type", "application/json")
 			if n := writeOversized(w); n >= oversized {
-				t.Errorf("%d bytes were taken", n)
+				t.Errorf("the client read %d bytes", n)
 			}
 			return true
 		}},
-		{name: "100 MB of zip", tries: 1, ill: answer(200, "application/json", gzipBomb(t), "Content-Encoding: gzip")},
+		{name: "gzip bomb", tries: 1, failure: answer(200, "application/json", gzipBomb(t), "Content-Encoding: gzip")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := openFailingShop(t)
-			_, well := p.openProducts(t, guard.Options{})
-			was, err := price(t.Context(), well)
+			_, healthy := p.openProducts(t, guard.Options{})
+			was, err := price(t.Context(), healthy)
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.fail(c.ill)
+			p.fail(c.failure)
 			g, store := p.openProducts(t, c.o)
 			for i := range 10 {
 				_, err := price(t.Context(), store)
@@ -211,14 +215,14 @@ func TestBackendFailures(t *testing.T) {
 				}
 			}
 			got, want := p.received.Load(), 3*c.tries
-			if c.name == "killed" {
-				got = min(got, want) // net/http itself sends again what a kept connection has lost
+			if c.name == "connection reset" {
+				got = min(got, want) // net/http itself retries reads on an idle connection that was closed
 			}
 			if got != want || !g.Open() {
-				t.Errorf("%d requests were sent, want %d; open: %t", got, want, g.Open())
+				t.Errorf("%d requests were sent, want %d; breaker open: %t", got, want, g.Open())
 			}
 
-			p.fail(c.ill)
+			p.fail(c.failure)
 			_, store = p.openProducts(t, c.o)
 			for i := range 5 {
 				if err := setPrice(t.Context(), store, "77.7700"); adapter.KindOf(err) != adapter.Unavailable || errors.Is(err, guard.ErrOpen) != (i >= 3) {
@@ -230,29 +234,29 @@ func TestBackendFailures(t *testing.T) {
 			}
 
 			p.shop.setIntercept(nil)
-			if is, err := price(t.Context(), well); err != nil || is != was {
-				t.Errorf("well again: %s, %v; it was %s", is, err, was)
+			if is, err := price(t.Context(), healthy); err != nil || is != was {
+				t.Errorf("after recovery: price %s (%v), want %s", is, err, was)
 			}
 			p.closeAndCheckLeaks(t)
 		})
 	}
 }
 
-// TestSickWrites: the backend falls ill when it is written to. Each write is sent once;
-// afterwards both sides agree on what the backend did.
+// TestWriteFailures checks writes to a backend that reads but fails to write: each write
+// is sent once, and afterwards the local replica agrees with the backend.
 func TestWriteFailures(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		done bool // by the backend, all the same
-		ill  func(w http.ResponseWriter)
-		kind adapter.ErrorKind
+		name    string
+		done    bool // the backend completes the write before it fails
+		failure func(w http.ResponseWriter)
+		kind    adapter.ErrorKind
 	}{
-		{"lost", false, func(w http.ResponseWriter) { resetConnection(w) }, adapter.Unavailable},
+		{"connection reset", false, func(w http.ResponseWriter) { resetConnection(w) }, adapter.Unavailable},
 		{"500", false, func(w http.ResponseWriter) { w.WriteHeader(500) }, adapter.Unavailable},
 		{"429", false, func(w http.ResponseWriter) { w.Header().Set("Retry-After", "1"); w.WriteHeader(429) }, adapter.Unavailable},
-		{"done, and the answer lost", true, func(w http.ResponseWriter) { resetConnection(w) }, adapter.Unavailable},
-		{"done, and 502", true, func(w http.ResponseWriter) { w.WriteHeader(502) }, adapter.Unavailable},
-		{"refused", false, func(w http.ResponseWriter) { reply(w, 400, errorBody("WRONG", "code")) }, adapter.Invalid},
+		{"written, connection reset", true, func(w http.ResponseWriter) { resetConnection(w) }, adapter.Unavailable},
+		{"written, 502", true, func(w http.ResponseWriter) { w.WriteHeader(502) }, adapter.Unavailable},
+		{"rejected", false, func(w http.ResponseWriter) { reply(w, 400, errorBody("WRONG", "code")) }, adapter.Invalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := openFailingShop(t)
@@ -269,7 +273,7 @@ func TestWriteFailures(t *testing.T) {
 				if c.done {
 					inner.ServeHTTP(httptest.NewRecorder(), r)
 				}
-				c.ill(w)
+				c.failure(w)
 				return true
 			})
 			if err := setPrice(t.Context(), store, "77.7700"); adapter.KindOf(err) != c.kind || err == nil {
@@ -284,14 +288,14 @@ func TestWriteFailures(t *testing.T) {
 				want = "77.7700"
 			}
 			if is, err := price(t.Context(), store); err != nil || is != want {
-				t.Errorf("it is %s, %v; want %s", is, err, want)
+				t.Errorf("price %s (%v), want %s", is, err, want)
 			}
 			p.closeAndCheckLeaks(t)
 		})
 	}
 }
 
-// TestDown: nothing listens where the backend was.
+// TestConnectionRefused checks calls when nothing listens on the backend's port.
 func TestConnectionRefused(t *testing.T) {
 	p := openFailingShop(t)
 	g, store := p.openProducts(t, guard.Options{})
@@ -303,7 +307,7 @@ func TestConnectionRefused(t *testing.T) {
 		}
 	}
 	if !g.Open() {
-		t.Error("the guard lets calls through")
+		t.Error("the breaker is not open")
 	}
 	if err := p.Ping(t.Context()); adapter.KindOf(err) != adapter.Unavailable || err == nil {
 		t.Errorf("ping: %v", err)
@@ -311,8 +315,8 @@ func TestConnectionRefused(t *testing.T) {
 	p.closeAndCheckLeaks(t)
 }
 
-// TestManyCallers: a session that ends is renewed once for all who notice, connections
-// are kept, and callers that leave take nothing with them.
+// TestConcurrentCallers checks that concurrent callers with an expired session share one
+// login and a bounded number of connections, and that canceled callers leak nothing.
 func TestConcurrentCallers(t *testing.T) {
 	p := openFailingShop(t)
 	_, store := p.openProducts(t, guard.Options{MaxInFlight: 100, MaxWait: time.Minute})
@@ -333,10 +337,10 @@ func TestConcurrentCallers(t *testing.T) {
 	}
 	all.Wait()
 	if n := p.shop.logins.Load() - logins; n != 1 {
-		t.Errorf("%d log-ins", n)
+		t.Errorf("%d logins", n)
 	}
 	if n := p.shop.connections.Load(); n > 32 {
-		t.Errorf("%d connections, and 32 requests at a time", n)
+		t.Errorf("%d connections, want at most 32", n)
 	}
 
 	arrived := make(chan struct{}, 100)
@@ -349,7 +353,7 @@ func TestConcurrentCallers(t *testing.T) {
 	for range 20 {
 		all.Go(func() {
 			if _, err := price(ctx, store); !errors.Is(err, context.Canceled) {
-				t.Errorf("a caller that left: %v", err)
+				t.Errorf("canceled caller: %v", err)
 			}
 		})
 	}

@@ -18,19 +18,19 @@ import (
 	"time"
 )
 
-// members is a JSON object.
+// jsonObject is a decoded JSON object.
 type jsonObject = map[string]any
 
-// A shelf is the backend that testdata/fakeshop.yaml maps. A session lasts as long as the
-// token that the latest log-in handed out.
+// A fakeShop is the backend that testdata/fakeshop.yaml maps. Only the token of the latest
+// login is valid.
 type fakeShop struct {
 	*httptest.Server
-	// before, unless nil, sees every request first; it returns true when it has
-	// answered it.
+	// intercept, unless nil, is called for every request first. It returns true if it has
+	// sent a response.
 	intercept atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
-	calls     atomic.Int64 // requests but for log-ins
+	calls     atomic.Int64 // requests except logins
 	logins    atomic.Int64
-	// connections counts those that are open.
+	// connections counts open connections.
 	connections atomic.Int64
 
 	mu       sync.Mutex
@@ -40,10 +40,10 @@ type fakeShop struct {
 	people   map[string]jsonObject // by uuid
 	tickets  map[string]jsonObject // by number
 	changes  map[string]time.Time
-	requests []string // method and path of each
+	requests []string // method and path of each request
 }
 
-// well answers requests as they should be.
+// routes returns the handler of all endpoints.
 func (s *fakeShop) routes() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, handle := range map[string]func(*http.Request, jsonObject) (int, any){
@@ -75,7 +75,7 @@ func (s *fakeShop) routes() http.Handler {
 	return mux
 }
 
-// handler answers requests that are not seen to before.
+// handler calls intercept, then routes.
 func (s *fakeShop) handler() http.Handler {
 	well := s.routes()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -86,7 +86,7 @@ func (s *fakeShop) handler() http.Handler {
 	})
 }
 
-// faulty lets f see requests first; nil ends it.
+// setIntercept replaces intercept.
 func (s *fakeShop) setIntercept(f func(http.ResponseWriter, *http.Request) bool) {
 	if f == nil {
 		s.intercept.Store(nil)
@@ -111,7 +111,7 @@ func (s *fakeShop) session(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, jsonObject{"session": jsonObject{"token": token}})
 }
 
-// expire ends the session.
+// expire invalidates the current token.
 func (s *fakeShop) expire() {
 	s.mu.Lock()
 	s.token = ""
@@ -132,7 +132,7 @@ func reply(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// answer answers a request whose handler gets the body, if it is JSON.
+// serve checks the session and calls handle with the decoded JSON body, or with nil.
 func (s *fakeShop) serve(w http.ResponseWriter, r *http.Request, handle func(*http.Request, jsonObject) (int, any)) {
 	s.calls.Add(1)
 	body, err := io.ReadAll(r.Body)
@@ -160,15 +160,15 @@ func (s *fakeShop) serve(w http.ResponseWriter, r *http.Request, handle func(*ht
 	reply(w, status, out)
 }
 
-// number returns the next number.
+// nextNumber returns an unused number.
 func (s *fakeShop) nextNumber() int { s.next++; return s.next }
 
 func (s *fakeShop) uuid() string { return fmt.Sprintf("8e9f2c1a-0000-4000-8000-%012d", s.nextNumber()) }
 
-// touched notes that a document was changed.
+// markChanged records when a document was changed.
 func (s *fakeShop) markChanged(id string) { s.changes[id] = time.Now() }
 
-// patch merges, as a merge patch does but for null, which is kept.
+// mergePatch applies a JSON merge patch, except that it stores null.
 func mergePatch(into, from jsonObject) {
 	for name, v := range from {
 		inner, is := v.(jsonObject)
@@ -181,7 +181,7 @@ func mergePatch(into, from jsonObject) {
 	}
 }
 
-// page returns those of the documents that a request selects, by id.
+// selectDocuments returns the documents that match the query parameters, sorted by id.
 func (s *fakeShop) selectDocuments(r *http.Request, all map[string]jsonObject, legacy func(jsonObject) any) []jsonObject {
 	q := r.URL.Query()
 	since, _ := time.Parse(time.RFC3339, q.Get("changed_after"))
@@ -219,7 +219,7 @@ func (s *fakeShop) listArticles(r *http.Request, _ jsonObject) (int, any) {
 	return http.StatusOK, jsonObject{"result": jsonObject{"articles": list}, "meta": jsonObject{"next": next}}
 }
 
-// taken reports whether another document has the value.
+// valueInUse reports whether another document has the value.
 func valueInUse(all map[string]jsonObject, id, name string, v any) bool {
 	for other, d := range all {
 		if other != id && d[name] == v {
@@ -398,7 +398,7 @@ func (s *fakeShop) queryTickets(_ *http.Request, in jsonObject) (int, any) {
 	return http.StatusOK, jsonObject{"tickets": found}
 }
 
-// placeTicket stores a ticket, which other people than ours do.
+// placeTicket stores a ticket, as a customer's order outside Portico would.
 func (s *fakeShop) placeTicket(ticket jsonObject) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -409,20 +409,20 @@ func (s *fakeShop) placeTicket(ticket jsonObject) {
 	s.markChanged(strconv.Itoa(no))
 }
 
-// A shelfState is all that a shelf holds.
+// fakeShopState is the data of a fake shop.
 type fakeShopState struct {
 	Next                      int
 	Articles, People, Tickets map[string]jsonObject
 }
 
-// save returns what the shelf holds, for restore.
+// save returns the shop's data, for restore.
 func (s *fakeShop) save() ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return json.Marshal(fakeShopState{s.next, s.articles, s.people, s.tickets})
 }
 
-// restore makes the shelf hold what it held when it was saved.
+// restore replaces the shop's data.
 func (s *fakeShop) restore(t testing.TB, saved []byte) {
 	t.Helper()
 	var state fakeShopState

@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A join is a second request for what documents only name, as the price list of a
-// product: it is read with them, and a document whose other half differs is another.
+// A join is a second request for data that documents only refer to, such as the price list
+// of a product. The joined document is part of the document and of its tag.
 type join struct {
-	from path   // the id in a document
-	as   string // the name under which expressions see the other half; null without one
-	id   path   // the id in the other half
+	from path   // where a document has the id of its joined document
+	as   string // the key under which expressions see the joined document, or null
+	id   path   // where a joined document has its id
 	*documentRequest
 }
 
-// join reads what documents are joined with.
+// join loads the member join of a resource.
 func (l *loader) join(n *yaml.Node) *join {
 	if isNull(n) {
 		return nil
@@ -32,16 +32,16 @@ func (l *loader) join(n *yaml.Node) *join {
 	j.request.returnsDocuments = true
 	for _, name := range []string{"from", "as", "items", "id"} {
 		if f[name] == nil {
-			l.errorf(n.Line, "join has no %s", name)
+			l.errorf(n.Line, "join needs %s", name)
 		}
 	}
 	if f["as"] != nil && !namePattern.MatchString(j.as) {
-		l.errorf(f["as"].Line, "as must be lower-case letters, digits and underscores")
+		l.errorf(f["as"].Line, "as must consist of lower-case letters, digits and underscores")
 	}
 	return j
 }
 
-// others returns the other halves of documents by their ids.
+// fetchJoined returns the joined documents of raws by id, or nil without a join.
 func (b *Backend) fetchJoined(ctx context.Context, r *resource, k call, raws []jsontext.Value) (map[string]jsontext.Value, error) {
 	if r.join == nil {
 		return nil, nil
@@ -87,14 +87,14 @@ func (b *Backend) fetchJoinedBatch(ctx context.Context, j *join, k call, ids []s
 	if err != nil {
 		return nil, err
 	}
-	raws, err := j.cut(answer.body)
+	raws, err := j.split(answer.body)
 	if err != nil {
 		return nil, b.client.unusableDocuments(ctx, answer, err)
 	}
 	return raws, nil
 }
 
-// half returns the other half of a document, nil without one.
+// joinedFor returns the joined document of a document, or nil if it has none.
 func (r *resource) joinedFor(raw jsontext.Value, joined map[string]jsontext.Value) jsontext.Value {
 	if len(joined) == 0 {
 		return nil
@@ -106,7 +106,7 @@ func (r *resource) joinedFor(raw jsontext.Value, joined map[string]jsontext.Valu
 	return joined[id]
 }
 
-// document returns a document as expressions see it, with its other half.
+// decodeDocument decodes a document for expressions, with its joined document inserted.
 func (b *Backend) decodeDocument(r *resource, raw, joined jsontext.Value) (any, error) {
 	depth := b.mapping.connection.limits.depth
 	input, err := decode(raw, depth)
@@ -115,7 +115,7 @@ func (b *Backend) decodeDocument(r *resource, raw, joined jsontext.Value) (any, 
 	}
 	members, ok := input.(map[string]any)
 	if !ok {
-		return input, nil // there is no id in it
+		return input, nil // not an object, so it cannot refer to one
 	}
 	members[r.join.as] = nil
 	if joined != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sidestore"
 )
 
-// halves is a mapping whose documents name what stands in another list.
+// joinMapping has documents that refer to documents of another list.
 const joinMapping = `name: halves
 resources:
   products:
@@ -29,11 +29,11 @@ resources:
     without: {create: no, update: no, delete: no}
 `
 
-// A halfway is a server of two lists.
+// A joinServer serves two lists.
 type joinServer struct {
 	mu          sync.Mutex
 	list, sales string
-	requested   []string // for sales
+	requested   []string // the ids parameters of requests for sales
 	fails       bool
 }
 
@@ -92,16 +92,16 @@ func TestJoin(t *testing.T) {
 	}
 	h.fails = true
 	if _, err := b.Fetch(t.Context(), adapter.Products, []string{"a"}); adapter.KindOf(err) != adapter.Internal {
-		t.Errorf("without the other halves: %v", err)
+		t.Errorf("request for joined documents fails: %v", err)
 	}
 	h.fails, h.sales = false, `{"price": 1`
 	if _, err := b.Fetch(t.Context(), adapter.Products, []string{"a"}); adapter.KindOf(err) != adapter.Unavailable {
-		t.Errorf("with broken ones: %v", err)
+		t.Errorf("joined documents are not JSON: %v", err)
 	}
 }
 
-// TestScanWhere: what is no record of the contract is left out of a scan, but for its
-// place in the pages.
+// TestScanWhere checks that a scan omits documents that where does not select, but counts
+// them in its pages.
 func TestScanWhere(t *testing.T) {
 	h := &joinServer{
 		list:  `{"id": "a", "kind": "guest"}, {"id": "b", "kind": "product"}, {"id": "c", "extra": {"sale": "s"}}`,
@@ -118,7 +118,7 @@ func TestScanWhere(t *testing.T) {
 	}
 }
 
-// TestFindAmong: an answer may hold others where the backend cannot select.
+// TestFindAmong checks that with among a response may contain other documents.
 func TestFindAmong(t *testing.T) {
 	b := serve(t, joinMapping, nil, (&joinServer{list: `{"id": "a"}, {"id": "b", "key": 7}, {"id": "c", "key": 8}`}).serve)
 	for key, want := range map[adapter.Key]string{7: "b", 8: "c", 9: "not_found"} {
@@ -131,15 +131,15 @@ func TestFindAmong(t *testing.T) {
 
 func TestJoinErrors(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
-		{"no way", "from: extra.sale, ", "", "join has no from"},
-		{"no name", "as: sale, ", "", "join has no as"},
-		{"an odd name", "as: sale,", "as: Sale 1,", "as must be lower-case letters"},
-		{"where of a fetch", "items: list, batch", "items: list, where: ., batch", "where is for scan"},
-		{"among of a scan", "items: list, where", "items: list, among: true, where", "among is for find"},
+		{"without from", "from: extra.sale, ", "", "join needs from"},
+		{"without as", "as: sale, ", "", "join needs as"},
+		{"invalid name", "as: sale,", "as: Sale 1,", "as must consist of lower-case letters"},
+		{"where in fetch", "items: list, batch", "items: list, where: ., batch", "where is only allowed in scan"},
+		{"among in scan", "items: list, where", "items: list, among: true, where", "among is only allowed in find"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !strings.Contains(joinMapping, c.old) {
-				t.Fatal("the mapping has no such text")
+				t.Fatal("joinMapping does not contain the text to replace")
 			}
 			if _, err := openSmall(strings.Replace(joinMapping, c.old, c.new, 1)); err == nil || !strings.Contains(fmt.Sprint(err), c.want) {
 				t.Errorf("%v, want %q", err, c.want)

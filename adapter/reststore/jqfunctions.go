@@ -11,18 +11,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The functions that expressions have besides those of jq. Null stays null.
+// The functions that expressions can call in addition to jq's own. All return null for null.
 
-// jqNumber turns a decimal text into the number it writes, digit by digit. With an
-// argument, the places of a smaller unit, into how many of these it is: "19.99" |
-// number(2) is 1999.
+// jqNumber converts a decimal string to a number without loss. With an argument n it
+// returns the amount in units of 10 to the power of -n: "19.99" | number(2) is 1999.
 func jqNumber(v any, arguments []any) any {
 	if v == nil {
 		return nil
 	}
 	text, ok := numberText(v)
 	if !ok {
-		return errors.New("number: the input is neither a text nor a number")
+		return errors.New("number: the input is neither a string nor a number")
 	}
 	units, err := unitPlaces(arguments)
 	if err != nil {
@@ -43,8 +42,8 @@ func jqNumber(v any, arguments []any) any {
 	return json.Number(strings.TrimSuffix(strings.TrimRight(exact, "0"), "."))
 }
 
-// jqDecimal turns a number into a text with four places. With an argument the number
-// counts a smaller unit: 1999 | decimal(2) is "19.9900".
+// jqDecimal converts a number to a string with four decimal places. With an argument n the
+// number is in units of 10 to the power of -n: 1999 | decimal(2) is "19.9900".
 func jqDecimal(v any, arguments []any) any {
 	if v == nil {
 		return nil
@@ -71,7 +70,7 @@ func unitPlaces(arguments []any) (int, error) {
 	return int(n), nil
 }
 
-// jqRFC3339 turns a time of the contract into RFC 3339.
+// jqRFC3339 converts a time of the contract to RFC 3339.
 func jqRFC3339(v any, _ []any) any {
 	if v == nil {
 		return nil
@@ -79,19 +78,20 @@ func jqRFC3339(v any, _ []any) any {
 	text, _ := v.(string)
 	t, err := time.Parse(time.DateTime, text)
 	if err != nil {
-		return errors.New(`rfc3339: the input is no time "2006-01-02 15:04:05"`)
+		return errors.New(`rfc3339: the input is not a time such as "2006-01-02 15:04:05"`)
 	}
 	return t.Format(time.RFC3339)
 }
 
-// jqSlug turns a text into lower-case letters, digits and single hyphens.
+// jqSlug converts a string to lower-case ASCII letters and digits separated by single
+// hyphens. It removes diacritics.
 func jqSlug(v any, _ []any) any {
 	if v == nil {
 		return nil
 	}
 	text, ok := v.(string)
 	if !ok {
-		return errors.New("slug: the input is no text")
+		return errors.New("slug: the input is not a string")
 	}
 	var slug strings.Builder
 	gap := false

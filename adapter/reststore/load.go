@@ -15,21 +15,21 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A loader reads a mapping file.
+// A loader validates and compiles a mapping file.
 type loader struct {
 	yamlReader
 	compiler
 	schemas *adapter.Schemas
-	// Of the settings, for texts in which they may stand.
+	// The values of $user and $secret.
 	user, secret string
 }
 
-// generation is part of every tag: another one reads all documents anew, for when
-// they are read differently than before.
+// readerVersion is part of every tag. Change it when documents are read differently, so
+// that all of them are read again.
 const readerVersion = "reststore 1"
 
-// load reads a mapping file. Its error joins all that is wrong, each with file and
-// line.
+// load validates and compiles a mapping file. Its error joins all problems, each with file
+// and line.
 func load(o *Options) (*mapping, error) {
 	l := &loader{yamlReader: yamlReader{file: o.File}, schemas: o.Schemas, user: o.User, secret: o.Secret}
 	m := &mapping{}
@@ -57,23 +57,23 @@ func (l *loader) backendName(root, n *yaml.Node) string {
 	name := l.scalar(n, "name")
 	switch {
 	case name == "":
-		l.errorf(root.Line, "name is missing: a word for the backend, as medusa")
+		l.errorf(root.Line, "name is missing: a short name of the backend, such as medusa")
 	case !namePattern.MatchString(name):
-		l.errorf(n.Line, "name must be lower-case letters, digits and underscores")
+		l.errorf(n.Line, "name must consist of lower-case letters, digits and underscores")
 	}
 	return name
 }
 
-// variables are those of the file, with the values that the settings give instead.
+// variables loads the variables of the file. overrides replace their values.
 func (l *loader) variables(n *yaml.Node, overrides map[string]string) {
 	for _, e := range l.entries(n, "vars") {
 		value := l.scalar(e.node, e.name)
 		if !namePattern.MatchString(e.name) {
-			l.errorf(e.line, "the name of a variable must be lower-case letters, digits and underscores")
+			l.errorf(e.line, "the name of a variable must consist of lower-case letters, digits and underscores")
 			continue
 		}
 		if slices.Contains(reserved, "$"+e.name) {
-			l.errorf(e.line, "$%s has a meaning of its own: choose another name", e.name)
+			l.errorf(e.line, "$%s is reserved: choose another name", e.name)
 			continue
 		}
 		if override, ok := overrides[e.name]; ok {
@@ -83,7 +83,7 @@ func (l *loader) variables(n *yaml.Node, overrides map[string]string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(overrides)) {
 		if !slices.ContainsFunc(l.constants, func(v variable) bool { return v.name == name }) {
-			l.errorf(0, "has no variable %.40q, which the settings name; it has %s", name, l.variableNames())
+			l.errorf(0, "has no variable %.40q, which rest.vars sets; it has %s", name, l.variableNames())
 		}
 	}
 }
@@ -99,10 +99,11 @@ func (l *loader) variableNames() string {
 	return strings.Join(names, ", ")
 }
 
-// reserved are the variables that differ from call to call.
+// reserved are names that variables must not have: jq's own and those that differ from
+// call to call.
 var reserved = []string{"$ids", "$id", "$key", "$since", "$item", "$user", "$secret", "$ENV", "$__loc__"}
 
-// expression compiles the jq at a node, nil when there is none.
+// expression compiles the jq program at a node, or returns nil if there is none.
 func (l *loader) expression(n *yaml.Node, what string, variables ...string) *expression {
 	if isNull(n) {
 		return nil
@@ -110,10 +111,10 @@ func (l *loader) expression(n *yaml.Node, what string, variables ...string) *exp
 	return l.compile(l.scalar(n, what), n, variables)
 }
 
-// compile compiles jq that stands at a node.
+// compile compiles text, the jq program at node n.
 func (l *loader) compile(text string, n *yaml.Node, variables []string) *expression {
 	if strings.TrimSpace(text) == "" {
-		l.errorf(n.Line, "an expression is empty")
+		l.errorf(n.Line, "the expression is empty")
 		return nil
 	}
 	e, err := l.compiler.compile(text, variables)
@@ -125,26 +126,26 @@ func (l *loader) compile(text string, n *yaml.Node, variables []string) *express
 	return e
 }
 
-// syntax notes what is wrong with the jq at a node.
+// reportSyntax records a compile error of the jq program at node n.
 func (l *loader) reportSyntax(n *yaml.Node, text string, variables []string, err error) {
 	line := n.Line
 	var syntax *gojq.ParseError
-	// In a block every line of the text is one of the file; it begins below the sign.
+	// The text of a YAML block starts in the line after the | and keeps its lines.
 	if errors.As(err, &syntax) && n.Style&yaml.LiteralStyle != 0 {
 		line += 1 + strings.Count(text[:min(syntax.Offset, len(text))], "\n")
 	}
 	problem := err.Error()
 	if strings.HasPrefix(problem, "variable not defined") {
 		if names := append(slices.Clone(variables), l.variableReferences()...); len(names) > 0 {
-			problem += "; there are " + strings.Join(names, ", ")
+			problem += "; available: " + strings.Join(names, ", ")
 		} else {
-			problem += "; there is none here"
+			problem += "; no variables are available here"
 		}
 	}
-	l.errorf(line, "an expression is not jq: %s", problem)
+	l.errorf(line, "not a valid jq expression: %s", problem)
 }
 
-// define reads the functions that all expressions have.
+// loadFunctions loads the mapping's function definitions.
 func (l *loader) loadFunctions(n *yaml.Node) {
 	text := l.scalar(n, "functions")
 	if text == "" {
@@ -156,7 +157,7 @@ func (l *loader) loadFunctions(n *yaml.Node) {
 		l.reportSyntax(n, text, nil, err)
 		return
 	case query.Term != nil, query.Right != nil, len(query.FuncDefs) == 0:
-		l.errorf(n.Line, "functions must be definitions alone, as def cents: . * 100;")
+		l.errorf(n.Line, "functions must contain only definitions, such as def cents: . * 100;")
 		return
 	}
 	if _, err := l.compiler.compile(text+" .", nil); err != nil {
@@ -174,15 +175,15 @@ func (l *loader) variableReferences() []string {
 	return names
 }
 
-// known checks that the objects an expression makes have members of these names alone,
-// where that can be told without running it.
+// checkKeys reports keys of the objects that an expression constructs that are not in
+// names, as far as they are known without running it.
 func (l *loader) checkKeys(e *expression, n *yaml.Node, what string, names []string) {
 	if e == nil {
 		return
 	}
 	for _, m := range objectKeys(e.query) {
 		if !slices.Contains(names, m) {
-			l.errorf(n.Line, "%s makes %.40q, which is not one of %s", what, m, strings.Join(names, ", "))
+			l.errorf(n.Line, "%s returns %.40q, which is not one of %s", what, m, strings.Join(names, ", "))
 		}
 	}
 }

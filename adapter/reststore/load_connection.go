@@ -15,7 +15,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// kinds are the words for what went wrong.
+// kinds maps the kinds of a mapping file to error kinds.
 var kinds = map[string]adapter.ErrorKind{
 	"not_found":   adapter.NotFound,
 	"conflict":    adapter.Conflict,
@@ -35,11 +35,11 @@ func (l *loader) connection(n *yaml.Node) connection {
 	return c
 }
 
-// auth reads how requests prove who sends them.
+// auth loads the authentication method.
 func (l *loader) auth(n *yaml.Node) auth {
 	f := l.fields(n, "auth", "basic", "bearer", "header", "login")
 	if len(f) > 1 {
-		l.errorf(n.Line, "auth has one of basic, bearer, header, login")
+		l.errorf(n.Line, "auth must have exactly one of basic, bearer, header, login")
 	}
 	switch {
 	case f["basic"] != nil:
@@ -57,12 +57,12 @@ func (l *loader) auth(n *yaml.Node) auth {
 	return auth{}
 }
 
-// setting returns a text in which $user and $secret stand for those of the settings.
+// setting returns a string with $user and $secret replaced by their settings.
 func (l *loader) setting(n *yaml.Node, what string) string {
 	text := l.scalar(n, what)
 	for name, value := range map[string]string{"$user": l.user, "$secret": l.secret} {
 		if strings.Contains(text, name) && value == "" {
-			l.errorf(n.Line, "%s needs the setting rest.%s, which is empty", what, name[1:])
+			l.errorf(n.Line, "%s uses the setting rest.%s, which is empty", what, name[1:])
 		}
 	}
 	return strings.NewReplacer("$user", l.user, "$secret", l.secret).Replace(text)
@@ -70,12 +70,11 @@ func (l *loader) setting(n *yaml.Node, what string) string {
 
 func (l *loader) header(name, value string, n *yaml.Node) *header {
 	if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-		l.errorf(n.Line, "%.40q with this value is no header", name)
+		l.errorf(n.Line, "%.40q with this value is not a valid header", name)
 	}
 	return &header{name, value}
 }
 
-// login reads a log-in.
 func (l *loader) login(n *yaml.Node) *login {
 	f := l.fields(n, "login", "request", "token", "refresh", "header", "prefix")
 	credentials := []string{"$user", "$secret"}
@@ -93,7 +92,7 @@ func (l *loader) login(n *yaml.Node) *login {
 		in.header.value = l.scalar(f["prefix"], "prefix")
 	}
 	if in.request == nil || in.token == nil {
-		l.errorf(n.Line, "login needs a request, and a token: where the reply has it, as .token")
+		l.errorf(n.Line, "login needs request, and token: an expression for the token in the response, such as .token")
 	}
 	return in
 }
@@ -127,16 +126,16 @@ func (l *loader) retry(n *yaml.Node) retry {
 	if b := f["budget"]; b != nil {
 		budget, err := strconv.ParseFloat(l.scalar(b, "budget"), 64)
 		if err != nil || math.IsNaN(budget) || budget < 0 || budget > 1 {
-			l.errorf(b.Line, "budget must be a number from 0 to 1: how many retries there may be for each request")
+			l.errorf(b.Line, "budget must be a number from 0 to 1: retries per request")
 		}
 		r.budget = budget
 	}
 	return r
 }
 
-// rule reads what an error of the backend means.
+// rule loads an error rule.
 func (l *loader) rule(n *yaml.Node) rule {
-	f := l.fields(n, "a rule of errors", "when", "kind", "field", "reason", "any_status")
+	f := l.fields(n, "an error rule", "when", "kind", "field", "reason", "any_status")
 	r := rule{
 		when:      l.expression(f["when"], "when"),
 		field:     l.expression(f["field"], "field"),
@@ -144,15 +143,15 @@ func (l *loader) rule(n *yaml.Node) rule {
 		anyStatus: l.flag(f["any_status"], "any_status"),
 	}
 	if f["when"] == nil {
-		l.errorf(n.Line, "a rule of errors needs when, as .status == 404")
+		l.errorf(n.Line, "an error rule needs when, such as .status == 404")
 	}
 	if word := l.scalar(f["kind"], "kind"); word != "" {
 		if r.kind, r.hasKind = kinds[word]; !r.hasKind {
-			l.errorf(f["kind"].Line, "kind %.40q is none of %s", word, strings.Join(kindNames(), ", "))
+			l.errorf(f["kind"].Line, "kind %.40q is not one of %s", word, strings.Join(kindNames(), ", "))
 		}
 	}
 	if r.anyStatus && !r.hasKind {
-		l.errorf(n.Line, "a rule for any_status needs a kind")
+		l.errorf(n.Line, "an error rule with any_status needs kind")
 	}
 	return r
 }
@@ -166,7 +165,7 @@ func kindNames() []string {
 	return names
 }
 
-// request reads a request with a method of its own, or this one.
+// request loads a request whose method defaults to method.
 func (l *loader) request(n *yaml.Node, what, method string, variables ...string) *request {
 	if isNull(n) {
 		return nil
@@ -174,10 +173,10 @@ func (l *loader) request(n *yaml.Node, what, method string, variables ...string)
 	return l.requestOf(n, l.fields(n, what, requestFields...), method, variables)
 }
 
-// requestFields are the members of every request.
+// requestFields are the members that all requests share.
 var requestFields = []string{"method", "path", "query", "headers", "body"}
 
-// requestOf reads a request from the members of a node that may have others.
+// requestOf loads a request from members f of node n, which may have other members, too.
 func (l *loader) requestOf(n *yaml.Node, f map[string]*yaml.Node, method string, variables []string) *request {
 	r := &request{at: l.at(n.Line), method: method, headers: l.headers(f["headers"]), body: l.expression(f["body"], "body", variables...)}
 	if m := l.scalar(f["method"], "method"); m != "" {
@@ -196,7 +195,7 @@ func (l *loader) requestOf(n *yaml.Node, f map[string]*yaml.Node, method string,
 	}
 	for _, e := range l.entries(f["query"], "query") {
 		if isNull(e.node) {
-			l.errorf(e.line, "the parameter %.40q has no value: write an expression, as $since or '\"text\"'", e.name)
+			l.errorf(e.line, "the parameter %.40q has no value: write an expression such as $since or '\"text\"'", e.name)
 			continue
 		}
 		r.query = append(r.query, parameter{e.name, l.expression(e.node, "a parameter", variables...)})

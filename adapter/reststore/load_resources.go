@@ -9,13 +9,13 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// An ownership says whose part the records of a resource are.
+// A partOwner is the root resource of a part.
 type partOwner struct {
 	root      adapter.Resource
-	attribute string // that holds the key of the root
+	attribute string // of the part; holds the key of the root record
 }
 
-// owners are the resources that may be parts.
+// partOwners has the resources that can be parts.
 var partOwners = map[adapter.Resource]partOwner{
 	adapter.StockItems:        {adapter.Products, "product_id"},
 	adapter.ProductImages:     {adapter.Products, "product_id"},
@@ -27,7 +27,8 @@ var partOwners = map[adapter.Resource]partOwner{
 	adapter.OrderComments:     {adapter.Orders, "parent_id"},
 }
 
-// needed are the verbs that the contract has for the records of a resource.
+// requiredVerbs are the operations that the contract has for a resource. A mapping must
+// define each of them or give the reason why it is missing.
 var requiredVerbs = map[adapter.Resource][]string{
 	adapter.Products:          {"create", "update", "delete"},
 	adapter.StockItems:        {"update"},
@@ -38,14 +39,14 @@ var requiredVerbs = map[adapter.Resource][]string{
 	adapter.CustomerAddresses: {"create", "update", "delete"},
 }
 
-// resourceFields are the members of the mapping of a root and of a part.
+// writeFields, rootFields and partFields are the members of a resource in a mapping file.
 var (
 	writeFields = []string{"create", "update", "delete", "without"}
 	rootFields  = append([]string{"attributes", "references", "fetch", "scan", "find", "join", "id", "key", "read", "rest"}, writeFields...)
 	partFields  = append([]string{"part_of", "attributes", "references", "items", "identified", "match", "adopts"}, writeFields...)
 )
 
-// resources reads all resources, and returns roots before their parts.
+// resources loads all resources and returns roots before their parts.
 func (l *loader) resources(root, n *yaml.Node) []*resource {
 	var roots, parts []*resource
 	partOf := map[*resource]*yaml.Node{}
@@ -53,7 +54,7 @@ func (l *loader) resources(root, n *yaml.Node) []*resource {
 		name := adapter.Resource(e.name)
 		schema := l.schemas.Of(name)
 		if schema == nil {
-			l.errorf(e.line, "there is no resource %.40q", e.name)
+			l.errorf(e.line, "unknown resource %.40q", e.name)
 			continue
 		}
 		r := &resource{name: name, schema: schema, references: map[string]adapter.Resource{}}
@@ -68,7 +69,7 @@ func (l *loader) resources(root, n *yaml.Node) []*resource {
 		}
 	}
 	if len(roots) == 0 {
-		l.errorf(root.Line, "resources has no resource with documents of its own")
+		l.errorf(root.Line, "resources needs at least one resource without part_of")
 	}
 	all := roots
 	for _, p := range parts {
@@ -81,12 +82,12 @@ func (l *loader) resources(root, n *yaml.Node) []*resource {
 		case l.scalar(n, "part_of") != string(owner.root):
 			l.errorf(n.Line, "%s are parts of %s", p.name, owner.root)
 		case i < 0:
-			l.errorf(n.Line, "%s, of which %s are parts, are not mapped", owner.root, p.name)
+			l.errorf(n.Line, "resources must have %s, because %s are parts of it", owner.root, p.name)
 		default:
 			p.root, p.owner = roots[i], owner.attribute
 			p.root.parts = append(p.root.parts, p)
 			if slices.Contains(p.attributes, p.owner) {
-				l.errorf(n.Line, "%s is known by the document that %s are part of: leave it out of attributes", p.owner, p.name)
+				l.errorf(n.Line, "remove %s from attributes: the document that contains the %s determines it", p.owner, p.name)
 			}
 		}
 		all = append(all, p)
@@ -105,7 +106,7 @@ func toSet(names []string) map[string]bool {
 	return all
 }
 
-// member returns the member of a mapping node called name.
+// mappingValue returns the member called name of a YAML mapping, or nil.
 func mappingValue(n *yaml.Node, name string) *yaml.Node {
 	if n.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(n.Content); i += 2 {
@@ -117,7 +118,7 @@ func mappingValue(n *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// root reads a resource whose records have documents of their own.
+// root loads a resource whose records have documents of their own.
 func (l *loader) root(r *resource, e entry, f map[string]*yaml.Node) {
 	l.common(r, e, f)
 	r.fetch = l.reading(f["fetch"], "fetch", "$ids", "$id")
@@ -132,21 +133,21 @@ func (l *loader) root(r *resource, e entry, f map[string]*yaml.Node) {
 	l.checkKeys(r.rest, f["rest"], "rest", r.importableNames())
 	for _, name := range []string{"fetch", "scan", "id", "read"} {
 		if f[name] == nil {
-			l.errorf(e.line, "%s has no %s", e.name, name)
+			l.errorf(e.line, "%s needs %s", e.name, name)
 		}
 	}
 	if r.scan != nil && r.scan.pages == nil && !r.scan.single {
-		l.errorf(f["scan"].Line, "scan needs pages, as {offset: offset, limit: limit, size: 100}")
+		l.errorf(f["scan"].Line, "scan needs pages, such as {offset: offset, limit: limit, size: 100}")
 	}
 	if r.find != nil && r.key == nil {
-		l.errorf(f["find"].Line, "find needs key: where a document has the legacy id that was looked for")
+		l.errorf(f["find"].Line, "find needs key: an expression for the legacy id in a document")
 	}
 	if r.find == nil && r.create != nil && r.noFind == "" {
-		l.errorf(e.line, "%s has create and no find: without it nobody can tell whether a create that got no answer was done; say under without: {find: …} that it cannot be had", e.name)
+		l.errorf(e.line, "%s has create but no find: without find, Portico cannot tell whether a create without a response succeeded; if the backend cannot find records, give the reason as without: {find: …}", e.name)
 	}
 }
 
-// part reads a resource whose records stand in the documents of another one.
+// part loads a resource whose records are in the documents of another resource.
 func (l *loader) part(r *resource, e entry, f map[string]*yaml.Node) {
 	l.common(r, e, f)
 	r.items = l.expression(f["items"], "items")
@@ -155,30 +156,30 @@ func (l *loader) part(r *resource, e entry, f map[string]*yaml.Node) {
 	r.match = l.texts(f["match"], "match")
 	l.checkKeys(r.items, f["items"], "items", append([]string{"id", "key"}, append(r.readableNames(), r.importableNames()...)...))
 	if f["items"] == nil {
-		l.errorf(e.line, "%s has no items", e.name)
+		l.errorf(e.line, "%s needs items", e.name)
 	}
 	if r.identified && len(r.match) > 0 {
-		l.errorf(f["match"].Line, "match is for parts without ids of their own")
+		l.errorf(f["match"].Line, "match must not be used together with identified")
 	}
 	for _, name := range r.match {
 		if !slices.Contains(r.attributes, name) {
-			l.errorf(f["match"].Line, "match names %.40q, which is not one of attributes", name)
+			l.errorf(f["match"].Line, "%.40q in match is not in attributes", name)
 		}
 	}
 }
 
-// common reads what roots and parts have.
+// common loads the members that roots and parts share.
 func (l *loader) common(r *resource, e entry, f map[string]*yaml.Node) {
 	r.attributes = l.texts(f["attributes"], "attributes")
 	if len(r.attributes) == 0 {
-		l.errorf(e.line, "%s has no attributes: the names of those that the backend keeps", e.name)
+		l.errorf(e.line, "%s needs attributes: the names of the backend-owned attributes", e.name)
 	}
 	for i, name := range r.attributes {
 		line := f["attributes"].Content[min(i, len(f["attributes"].Content)-1)].Line
 		if _, ok := r.schema.Index(name); !ok {
-			l.errorf(line, "%s have no attribute %.40q", e.name, name)
+			l.errorf(line, "%s has no attribute %.40q", e.name, name)
 		} else if name == r.schema.Key {
-			l.errorf(line, "%s is the key, which the backend does not keep: leave it out of attributes", name)
+			l.errorf(line, "remove %s from attributes: it is the legacy id, which the backend does not own", name)
 		}
 	}
 	for _, ref := range l.entries(f["references"], "references") {
@@ -186,9 +187,9 @@ func (l *loader) common(r *resource, e entry, f map[string]*yaml.Node) {
 		a := attributeOf(r.schema, ref.name)
 		switch {
 		case a == nil || a.Kind != adapter.KindInteger:
-			l.errorf(ref.line, "%s have no attribute %.80q that holds an id", e.name, ref.name)
+			l.errorf(ref.line, "%s has no integer attribute %.80q", e.name, ref.name)
 		case l.schemas.Of(to) == nil:
-			l.errorf(ref.line, "there is no resource %.40q", to)
+			l.errorf(ref.line, "unknown resource %.40q", to)
 		default:
 			r.references[ref.name] = to
 		}
@@ -196,7 +197,7 @@ func (l *loader) common(r *resource, e entry, f map[string]*yaml.Node) {
 	l.verbs(r, e, f)
 }
 
-// attributeOf returns the attribute at "name", or of a nested record at "list.name".
+// attributeOf returns the attribute "name", or of a nested record "list.name", or nil.
 func attributeOf(s *adapter.Schema, name string) *adapter.Attribute {
 	first, rest, nested := strings.Cut(name, ".")
 	i, ok := s.Index(first)
@@ -211,8 +212,8 @@ func attributeOf(s *adapter.Schema, name string) *adapter.Attribute {
 	return attributeOf(s.Attributes[i].Nested, rest)
 }
 
-// readable are the names that read may give: kept attributes, and the backend's ids
-// for references.
+// readableNames returns the keys that read may return: backend-owned attributes, and the
+// backend's ids for references.
 func (r *resource) readableNames() []string {
 	var names []string
 	for _, name := range r.attributes {
@@ -224,7 +225,8 @@ func (r *resource) readableNames() []string {
 	return names
 }
 
-// adoptable are the names that rest may give: all but the key and the owner.
+// importableNames returns the keys that rest may return: all attributes except the key and
+// the owner.
 func (r *resource) importableNames() []string {
 	var names []string
 	for _, a := range r.schema.Attributes {
@@ -238,38 +240,38 @@ func (r *resource) importableNames() []string {
 	return names
 }
 
-// verbs reads how records are written, and holds it against the contract.
+// verbs loads the write operations and checks them against the contract.
 func (l *loader) verbs(r *resource, e entry, f map[string]*yaml.Node) {
 	without := l.fields(f["without"], "without", "create", "update", "delete", "find")
 	for name, verb := range map[string]**verb{"create": &r.create, "update": &r.update, "delete": &r.remove} {
 		reason := l.scalar(without[name], name)
 		switch {
 		case f[name] != nil && reason != "":
-			l.errorf(without[name].Line, "%s is given, and said to be missing under without", name)
+			l.errorf(without[name].Line, "%s is defined, but without says that it is missing", name)
 		case f[name] != nil:
 			*verb = l.verb(r, f[name], name)
 		case reason == "" && slices.Contains(requiredVerbs[r.name], name):
-			l.errorf(e.line, "%s has no %s, which the contract has: say why under without: {%[2]s: …}", e.name, name)
+			l.errorf(e.line, "%s needs %s, which the contract has; if the backend cannot do it, give the reason as without: {%[2]s: …}", e.name, name)
 		}
 	}
 	r.noFind = l.scalar(without["find"], "find")
 	r.noCreate, r.noUpdate, r.noDelete = l.scalar(without["create"], "create"), l.scalar(without["update"], "update"), l.scalar(without["delete"], "delete")
 }
 
-// verb reads the requests of a write.
+// verb loads the requests of a write operation.
 func (l *loader) verb(r *resource, n *yaml.Node, name string) *verb {
 	v := &verb{}
 	var names []string
 	for _, e := range l.list(n, name) {
 		s := l.step(r, e, name, true)
 		if s.name != "" && slices.Contains(names, s.name) {
-			l.errorf(e.Line, "another request of %s is called %.40q", name, s.name)
+			l.errorf(e.Line, "%s has two requests called %.40q", name, s.name)
 		}
 		names = append(names, s.name)
 		v.steps = append(v.steps, s)
 	}
 	if len(v.steps) == 0 {
-		l.errorf(n.Line, "%s has no requests", name)
+		l.errorf(n.Line, "%s needs at least one request", name)
 	}
 	return v
 }
@@ -281,22 +283,22 @@ func (l *loader) step(r *resource, n *yaml.Node, verb string, undoable bool) *st
 	}
 	f := l.fields(n, "a request of "+verb, known...)
 	s := &step{name: l.scalar(f["name"], "name"), when: l.expression(f["when"], "when"), each: l.expression(f["each"], "each"), id: l.expression(f["id"], "id")}
-	variables := []string{"$item"} // null without each
+	variables := []string{"$item"} // null unless the step has each
 	s.request = l.requestOf(n, f, "", variables)
 	if s.name != "" && !namePattern.MatchString(s.name) {
-		l.errorf(f["name"].Line, "the name of a request must be lower-case letters, digits and underscores")
+		l.errorf(f["name"].Line, "the name of a request must consist of lower-case letters, digits and underscores")
 	}
 	if f["multipart"] != nil {
 		s.multipart = l.multipart(r, f["multipart"], variables)
 		if s.request.body != nil {
-			l.errorf(n.Line, "a request has a body or a multipart")
+			l.errorf(n.Line, "a request must not have both body and multipart")
 		}
 		if s.request.method != "POST" && s.request.method != "PUT" && s.request.method != "PATCH" {
-			l.errorf(n.Line, "a multipart needs POST, PUT or PATCH")
+			l.errorf(n.Line, "multipart needs the method POST, PUT or PATCH")
 		}
 	}
 	if s.id != nil && (verb != "create" || s.each != nil) {
-		l.errorf(f["id"].Line, "id is that of a new record: of a request of create that is sent once")
+		l.errorf(f["id"].Line, "id is only allowed in a request of create without each")
 	}
 	if f["undo"] != nil {
 		s.undo = l.step(r, f["undo"], "undo", false)
@@ -313,7 +315,7 @@ func (l *loader) multipart(r *resource, n *yaml.Node, variables []string) *multi
 		mediaType: l.expression(f["type"], "type", variables...),
 	}
 	if a := attributeOf(r.schema, m.attribute); a == nil || a.Kind != adapter.KindText {
-		l.errorf(n.Line, "attribute must be a text of %s, as content", r.name)
+		l.errorf(n.Line, "attribute must be a text attribute of %s, such as content", r.name)
 	}
 	if m.field == "" || m.filename == nil || m.mediaType == nil {
 		l.errorf(n.Line, "multipart needs field, attribute, filename and type")
@@ -321,7 +323,7 @@ func (l *loader) multipart(r *resource, n *yaml.Node, variables []string) *multi
 	return m
 }
 
-// reading reads a request for documents.
+// reading loads a request for documents: fetch, scan or find.
 func (l *loader) reading(n *yaml.Node, what string, variables ...string) *documentRequest {
 	if isNull(n) {
 		return nil
@@ -331,7 +333,7 @@ func (l *loader) reading(n *yaml.Node, what string, variables ...string) *docume
 	g.request.returnsDocuments = true
 	switch {
 	case (f["items"] == nil) == (f["item"] == nil):
-		l.errorf(n.Line, "%s needs items, where the list stands in a reply, or item for a single document", what)
+		l.errorf(n.Line, "%s needs items, the path of the list in a response, or item for a single document", what)
 	case f["item"] != nil:
 		g.items, g.single = l.path(f["item"], "item"), true
 	default:
@@ -339,22 +341,22 @@ func (l *loader) reading(n *yaml.Node, what string, variables ...string) *docume
 	}
 	switch {
 	case what != "fetch" && g.batch != 0:
-		l.errorf(n.Line, "batch is for fetch")
+		l.errorf(n.Line, "batch is only allowed in fetch")
 	case what == "fetch" && g.single && g.batch > 1:
-		l.errorf(n.Line, "a fetch of a single item has no batch")
+		l.errorf(n.Line, "fetch must not have batch together with item")
 	case what == "fetch" && g.batch == 0:
 		g.batch = 1
 	}
 	if g.among = l.flag(f["among"], "among"); g.among && what != "find" {
-		l.errorf(n.Line, "among is for find")
+		l.errorf(n.Line, "among is only allowed in find")
 	}
 	if g.where = l.expression(f["where"], "where"); g.where != nil && what != "scan" {
-		l.errorf(n.Line, "where is for scan")
+		l.errorf(n.Line, "where is only allowed in scan")
 	}
 	if f["pages"] != nil {
 		g.pages = l.pages(f["pages"])
 		if what != "scan" {
-			l.errorf(n.Line, "pages is for scan")
+			l.errorf(n.Line, "pages is only allowed in scan")
 		}
 	}
 	return g
@@ -377,13 +379,13 @@ func (l *loader) pages(n *yaml.Node) *pages {
 		}
 	}
 	if ways != 1 {
-		l.errorf(n.Line, "pages has one of offset, page and cursor")
+		l.errorf(n.Line, "pages must have exactly one of offset, page and cursor")
 	}
 	if f["cursor"] != nil {
 		c := l.fields(f["cursor"], "cursor", "query", "next")
 		p.cursor, p.next = l.scalar(c["query"], "query"), l.path(c["next"], "next")
 		if p.cursor == "" || p.next == nil {
-			l.errorf(n.Line, "cursor needs query, the name of the parameter, and next, where a reply has the next one")
+			l.errorf(n.Line, "cursor needs query, the name of the parameter, and next, the path of the next cursor in a response")
 		}
 	}
 	return p

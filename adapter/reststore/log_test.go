@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// TestLog: requests are told by what they are for, and by nothing that is in them.
+// TestLog checks that log lines identify requests but do not contain their data.
 func TestLog(t *testing.T) {
 	var id string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

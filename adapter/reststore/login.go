@@ -14,29 +14,29 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A login gets a token that other requests are sent with. Callers that need one at the
-// same time share a log-in. It is safe for concurrent use.
+// A login obtains the token that other requests are sent with. Concurrent callers that
+// need a token share one login request. It is safe for concurrent use.
 type login struct {
 	request     *request
 	token       *expression
 	credentials []any // $user and $secret
 	refresh     time.Duration
-	header      header // its value is what goes before the token
+	header      header // its value is the prefix of the token
 
 	flight singleflight.Group
 	mu     sync.Mutex
 	cached token
 }
 
-// A token is what a log-in returned, and when.
+// A token is the result of a login request, and its time.
 type token struct {
 	text   string
 	issued time.Time
 }
 
-// authorized sends a message with what the backend wants to know its sender by. A
-// token that is refused is replaced once: the backend says by its refusal that nothing
-// was done.
+// sendAuthorized sends a request with credentials. If the backend rejects a token with
+// 401, it logs in again and repeats the request once, which is safe for writes as well
+// because a request with a rejected token has no effect.
 func (c *client) sendAuthorized(ctx context.Context, m *preparedRequest) (*response, error) {
 	a := c.connection.auth
 	switch {
@@ -63,14 +63,14 @@ func (c *client) sendAuthorized(ctx context.Context, m *preparedRequest) (*respo
 	return r, err
 }
 
-// logIn returns a token that is not the refused one.
+// authToken returns a valid token other than the rejected one, logging in if necessary.
 func (c *client) authToken(ctx context.Context, rejected string) (string, error) {
 	l := c.connection.auth.login
-	for range 2 { // a log-in that was under way may return the refused one
+	for range 2 { // a login already in progress may return the rejected token
 		if text := l.cachedToken(rejected); text != "" {
 			return text, nil
 		}
-		// It goes on for the others when this caller leaves.
+		// The login continues for other callers if this one is canceled.
 		outcome := l.flight.DoChan("", func() (any, error) {
 			if text := l.cachedToken(rejected); text != "" {
 				return text, nil
@@ -89,10 +89,10 @@ func (c *client) authToken(ctx context.Context, rejected string) (string, error)
 			return "", ctx.Err()
 		}
 	}
-	return "", &adapter.Error{Kind: adapter.Internal, Op: "login upstream", Err: errors.New("the backend hands out a token that it refuses")}
+	return "", &adapter.Error{Kind: adapter.Internal, Op: "login upstream", Err: errors.New("the backend rejects the token that it has just issued")}
 }
 
-// fresh returns the latest token, "" when it is the refused one or too old.
+// cachedToken returns the cached token, or "" if it is the rejected one or too old.
 func (l *login) cachedToken(rejected string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,7 +102,7 @@ func (l *login) cachedToken(rejected string) string {
 	return l.cached.text
 }
 
-// newToken logs in.
+// requestToken logs in and caches the token.
 func (c *client) requestToken(ctx context.Context) (string, error) {
 	l := c.connection.auth.login
 	k := call{"upstream", "login"}
@@ -112,7 +112,7 @@ func (c *client) requestToken(ctx context.Context) (string, error) {
 	}
 	r, err := c.sendOnce(ctx, m, header{})
 	if err != nil {
-		// What the backend says of credentials is no answer to the call that needs them.
+		// A rejected login must not look like the backend's answer to the caller's request.
 		if kind := adapter.KindOf(err); kind != adapter.Unavailable {
 			err = &adapter.Error{Kind: adapter.Internal, Op: m.op, Err: err}
 		}
@@ -125,7 +125,7 @@ func (c *client) requestToken(ctx context.Context) (string, error) {
 	v, err := l.token.eval(ctx, body)
 	text, ok := v.(string)
 	if err != nil || !ok || text == "" || !httpguts.ValidHeaderFieldValue(text) {
-		return "", &adapter.Error{Kind: adapter.Internal, Op: m.op, Err: fmt.Errorf("%s: the reply has no token", l.token.at)}
+		return "", &adapter.Error{Kind: adapter.Internal, Op: m.op, Err: fmt.Errorf("%s: the response has no token", l.token.at)}
 	}
 	l.mu.Lock()
 	l.cached = token{text, time.Now()}

@@ -19,14 +19,15 @@ import (
 
 const loginAuth = `  auth: {login: {request: {path: /in, body: '{user: $user, secret: $secret}'}, token: .token, refresh: 10m}}`
 
-// A gate hands out tokens, of which the latest is good for some requests.
+// A loginTransport issues tokens. Only the latest token is valid, for a number of
+// requests.
 type loginTransport struct {
 	mu               sync.Mutex
 	logins           int
-	requestsPerToken int // requests that a token is good for; 0: all
+	requestsPerToken int // 0: unlimited
 	remaining        int
 	respond          func(n int) *http.Response // instead of a token
-	block            chan struct{}              // unless nil: log-ins wait for it
+	block            chan struct{}              // if not nil, logins wait until it is closed
 	requests         atomic.Int64
 }
 
@@ -59,7 +60,7 @@ func (g *loginTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return httpResponse(200, noCustomers), nil
 }
 
-// behind opens tiny behind a gate.
+// openWithLogin opens tinyMapping with a login to g.
 func openWithLogin(t *testing.T, g *loginTransport) *Backend {
 	t.Helper()
 	b := openAt(t, tinyMappingWith(loginAuth), nil, "http://tiny.example")
@@ -73,7 +74,7 @@ func fetchOne(ctx context.Context, b *Backend) error {
 }
 
 func TestLogin(t *testing.T) {
-	t.Run("once for many", func(t *testing.T) {
+	t.Run("concurrent callers share a login", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := &loginTransport{block: make(chan struct{})}
 			b := openWithLogin(t, g)
@@ -89,11 +90,11 @@ func TestLogin(t *testing.T) {
 			close(g.block)
 			all.Wait()
 			if g.logins != 1 || g.requests.Load() != 50 {
-				t.Errorf("%d log-ins, %d requests", g.logins, g.requests.Load())
+				t.Errorf("%d logins, %d requests", g.logins, g.requests.Load())
 			}
 		})
 	})
-	t.Run("once for many that are refused", func(t *testing.T) {
+	t.Run("concurrent callers with rejected token share a login", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := &loginTransport{requestsPerToken: 60}
 			b := openWithLogin(t, g)
@@ -107,7 +108,7 @@ func TestLogin(t *testing.T) {
 					err := error(nil)
 					if i%2 == 0 {
 						err = fetchOne(t.Context(), b)
-					} else { // a write that was refused for its token was not done
+					} else { // a write with a rejected token has no effect and may be repeated
 						err = b.Delete(t.Context(), &sidestore.Write{Resource: adapter.Customers, ID: "1"})
 					}
 					if err != nil {
@@ -119,11 +120,11 @@ func TestLogin(t *testing.T) {
 			close(g.block)
 			all.Wait()
 			if g.logins != 2 {
-				t.Errorf("%d log-ins", g.logins)
+				t.Errorf("%d logins", g.logins)
 			}
 		})
 	})
-	t.Run("again after a while", func(t *testing.T) {
+	t.Run("refresh interval", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := &loginTransport{}
 			b := openWithLogin(t, g)
@@ -134,11 +135,11 @@ func TestLogin(t *testing.T) {
 				}
 			}
 			if g.logins != 2 || g.requests.Load() != 4 {
-				t.Errorf("%d log-ins, %d requests", g.logins, g.requests.Load())
+				t.Errorf("%d logins, %d requests", g.logins, g.requests.Load())
 			}
 		})
 	})
-	t.Run("a caller that leaves", func(t *testing.T) {
+	t.Run("canceled caller", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := &loginTransport{block: make(chan struct{})}
 			b := openWithLogin(t, g)
@@ -150,11 +151,11 @@ func TestLogin(t *testing.T) {
 			synctest.Wait()
 			cancel()
 			if err := <-left; !errors.Is(err, context.Canceled) {
-				t.Errorf("the one that left: %v", err)
+				t.Errorf("canceled caller: %v", err)
 			}
 			close(g.block)
 			if err := <-stayed; err != nil || g.logins != 1 {
-				t.Errorf("the one that stayed: %v, %d log-ins", err, g.logins)
+				t.Errorf("other caller: %v, %d logins", err, g.logins)
 			}
 		})
 	})
@@ -164,13 +165,13 @@ func TestLogin(t *testing.T) {
 		kind   adapter.ErrorKind
 		want   string
 	}{
-		{"refused", httpResponse(401, `{"secret": "hush"}`), adapter.Internal, "check the user and the secret"},
+		{"unauthorized", httpResponse(401, `{"secret": "hush"}`), adapter.Internal, "check rest.user and rest.secret"},
 		{"not found", httpResponse(404, ""), adapter.Internal, "status 404"},
-		{"down", httpResponse(503, "", "Retry-After: 9"), adapter.Unavailable, "status 503"},
-		{"no token", httpResponse(200, `{}`), adapter.Internal, "the reply has no token"},
-		{"a token that is none", httpResponse(200, `{"token": "a\nb"}`), adapter.Internal, "the reply has no token"},
-		{"no JSON", httpResponse(200, `hush`), adapter.Unavailable, "cannot be read"},
-		{"a token that is refused", httpResponse(200, `{"token": "old"}`), adapter.Internal, "a token that it refuses"},
+		{"unavailable", httpResponse(503, "", "Retry-After: 9"), adapter.Unavailable, "status 503"},
+		{"no token", httpResponse(200, `{}`), adapter.Internal, "the response has no token"},
+		{"invalid token", httpResponse(200, `{"token": "a\nb"}`), adapter.Internal, "the response has no token"},
+		{"not JSON", httpResponse(200, `hush`), adapter.Unavailable, "cannot read the response"},
+		{"rejected token", httpResponse(200, `{"token": "old"}`), adapter.Internal, "rejects the token"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

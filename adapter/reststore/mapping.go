@@ -10,22 +10,22 @@ import (
 //go:embed example.yaml medusa.yaml
 var embedded embed.FS
 
-// Mapping returns the mapping file that is built in under this name, as "medusa". It
-// reports false when there is none.
+// Mapping returns the content of the built-in mapping file with this name, such as
+// "medusa". It reports false if there is none.
 func Mapping(name string) ([]byte, bool) {
 	content, err := embedded.ReadFile(name + ".yaml")
 	return content, err == nil
 }
 
-// A mapping is a mapping file, checked and compiled.
+// A mapping is a mapping file, validated and compiled.
 type mapping struct {
 	name        string
-	fingerprint []byte // of the file and the variables: part of every tag
+	fingerprint []byte // of the file and its variables; part of every tag
 	connection  connection
 	resources   []*resource // roots before their parts
 }
 
-// of returns the mapping of a resource, nil when the backend keeps nothing of it.
+// resource returns the mapping of a resource, or nil if the backend does not have it.
 func (m *mapping) resource(name adapter.Resource) *resource {
 	for _, r := range m.resources {
 		if r.name == name {
@@ -35,7 +35,7 @@ func (m *mapping) resource(name adapter.Resource) *resource {
 	return nil
 }
 
-// connection says how requests are sent, and what errors mean.
+// connection configures how requests are sent and what errors mean.
 type connection struct {
 	auth    auth
 	headers []header
@@ -45,17 +45,17 @@ type connection struct {
 	errors  []rule
 }
 
-// auth says how a request proves who sends it: by a fixed header, or by a token that
-// a log-in returns.
+// auth authenticates requests with a fixed header or with a token obtained by a login. At
+// most one is set.
 type auth struct {
 	fixed *header
 	login *login
 }
 
-// A header is one header of a request.
+// A header is an HTTP request header.
 type header struct{ name, value string }
 
-// limits bound what one request may take.
+// limits bound a single request.
 type limits struct {
 	responseBytes int64
 	depth         int
@@ -63,8 +63,7 @@ type limits struct {
 	inFlight      int
 }
 
-// retry says how often a read is sent again. Budget is how many retries there may be
-// for each request, on average.
+// retry configures retries of reads. budget is the average number of retries per request.
 type retry struct {
 	attempts int
 	budget   float64
@@ -72,32 +71,32 @@ type retry struct {
 	maxWait  time.Duration
 }
 
-// A rule says what a reply means for which when holds. Without a kind it is that of
-// the status.
+// A rule gives the meaning of responses for which when holds. Without a kind, the status
+// determines the kind.
 type rule struct {
 	when      *expression
 	kind      adapter.ErrorKind
 	hasKind   bool
 	field     *expression
 	reason    *expression
-	anyStatus bool // looked at for replies of success as well
+	anyStatus bool // also applied to responses with a success status
 }
 
-// A resource says how the records of one resource are read and written.
+// A resource configures how the records of one resource are read and written.
 type resource struct {
 	name       adapter.Resource
 	schema     *adapter.Schema
-	root       *resource // itself, unless it is a part
-	owner      string    // of a part: the attribute that names its root
+	root       *resource // the resource itself, unless it is a part
+	owner      string    // of a part: the attribute with the key of its root record
 	attributes []string
-	// references are the attributes that hold keys of other resources, by name, or by
-	// "list.name" for those of nested records.
+	// references maps attributes that hold keys to the resource they refer to. Nested
+	// attributes are named "list.name".
 	references map[string]adapter.Resource
 
-	// mayRead are the names that read may make, and mayRest those of rest.
+	// readNames are the keys that read may return, and restNames those of rest.
 	readNames, restNames map[string]bool
 
-	// Of a root.
+	// Only for a root.
 	fetch, scan, find *documentRequest
 	id                path
 	key               *expression
@@ -105,80 +104,83 @@ type resource struct {
 	parts             []*resource
 	join              *join
 
-	// Of a part.
+	// Only for a part.
 	items      *expression
 	identified bool
 	match      []string
 	adopts     bool
 
 	create, update, remove               *verb
-	noCreate, noUpdate, noDelete, noFind string // why there is none
+	noCreate, noUpdate, noDelete, noFind string // the reason why an operation is missing
 }
 
-// A verb is how a write is done: requests in order.
+// A verb is a write operation: requests in order.
 type verb struct{ steps []*step }
 
-// A reading is a request for documents.
+// A documentRequest is a request for documents.
 type documentRequest struct {
 	request *request
-	items   path // of the list in a reply
-	single  bool // items leads to one document
-	among   bool // of find: a reply may hold others as well
-	// where, of scan, says which documents are records of the contract; nil: all.
+	items   path // of the list in a response
+	single  bool // items is the path of a single document
+	among   bool // of find: a response may contain documents that do not match
+	// where, of scan, selects the documents that are records of the contract; nil selects
+	// all.
 	where *expression
-	batch int // how many ids at a time; 1 without $ids
+	batch int // maximum number of ids per request
 	pages *pages
 }
 
-// pages says how a list is read page by page: by an offset, a page number or a cursor.
+// pages configures how a list is read page by page: by offset, page number or cursor.
 type pages struct {
 	size   int
-	limit  string // the query parameter that holds size; "" for none
-	offset string // the query parameter that counts documents
-	page   string // the query parameter that counts pages, from first on
+	limit  string // query parameter for size; "" if there is none
+	offset string // query parameter for the number of documents to skip
+	page   string // query parameter for the page number; the first page is first
 	first  int
-	total  path   // of the number of all documents; nil when a backend does not tell it
-	cursor string // the query parameter that holds the cursor
+	total  path   // of the total number of documents; nil if the backend does not report it
+	cursor string // query parameter for the cursor
 	next   path   // of the next cursor
 }
 
-// A step is one request of a write, or with each one for every value of that.
+// A step is one request of a write. With each, it is sent once for every value of each.
 type step struct {
 	name      string
 	when      *expression
 	each      *expression
 	request   *request
 	multipart *multipart
-	id        *expression // of a new record, in the reply
-	undo      *step       // what takes it back when a later step is refused
+	id        *expression // of the new record, in the response
+	undo      *step       // reverts the step if a later one is rejected
 }
 
-// A multipart is a body that carries a file.
+// A multipart is a request body that uploads a file.
 type multipart struct {
 	field     string
-	attribute string // whose value is the file's content
+	attribute string // attribute with the file's content
 	filename  *expression
 	mediaType *expression
 }
 
-// A request is a request whose parts are worked out from an input.
+// A request is a request of the mapping file. Its expressions are evaluated for each call.
 type request struct {
-	at      string // where it stands in the mapping file
+	at      string // file and line, for errors
 	method  string
 	path    *template
 	query   []parameter
 	headers []header
 	body    *expression
-	// documents: for documents, which are not decoded to see what a reply means.
+	// returnsDocuments: the response is split into documents instead of being decoded, so
+	// any_status rules see it only if it contains none.
 	returnsDocuments bool
 }
 
-// A parameter is a parameter of a query. Null is left out, a list repeats it.
+// A parameter is a query parameter. It is omitted if its value is null and repeated for
+// the elements of a list.
 type parameter struct {
 	name  string
 	value *expression
 }
 
-// A path leads to a value in a document, by names of members. An empty one is the
-// document itself.
+// A path is a list of member names that lead to a value in a document. The empty path is
+// the document itself.
 type path []string

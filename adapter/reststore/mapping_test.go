@@ -19,11 +19,11 @@ func TestBuiltinMappings(t *testing.T) {
 				t.Fatal(err)
 			}
 			if b.Name() != name {
-				t.Errorf("it calls itself %s", b.Name())
+				t.Errorf("the mapping's name is %s", b.Name())
 			}
 		})
 	}
 	if _, ok := Mapping("../doc"); ok {
-		t.Error("a name that leads elsewhere")
+		t.Error("Mapping accepted a name with a path")
 	}
 }

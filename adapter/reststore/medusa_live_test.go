@@ -23,15 +23,15 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// A shop is the demo store at a Medusa.
+// A medusaShop is the demo store with Medusa as its backend.
 type medusaShop struct {
 	*testing.T
 	*sidestore.Adapter
 	medusa  *medusatest.Medusa
-	initial []string // the records that were put there, as texts
+	initial []string // the demo store's records, formatted
 }
 
-// openShop puts the demo store into a Medusa.
+// openMedusaShop pushes the demo store to an empty Medusa.
 func openMedusaShop(t *testing.T) *medusaShop {
 	t.Helper()
 	m := medusatest.Start(t)
@@ -80,7 +80,7 @@ func openMedusaShop(t *testing.T) *medusaShop {
 	return s
 }
 
-// kept are the resources of which Medusa keeps a part.
+// syncedResources returns the resources that Medusa holds, at least in part.
 func syncedResources() []adapter.Resource {
 	return []adapter.Resource{
 		adapter.Websites, adapter.CustomerGroups, adapter.Categories, adapter.Customers, adapter.CustomerAddresses, adapter.Products,
@@ -88,7 +88,7 @@ func syncedResources() []adapter.Resource {
 	}
 }
 
-// recordsOf returns all records of these resources, each as a text.
+// recordsOf returns all records of these resources, formatted.
 func recordsOf(t *testing.T, a adapter.Adapter) (all []string) {
 	t.Helper()
 	for _, r := range syncedResources() {
@@ -114,7 +114,7 @@ func onDemand(r adapter.Resource) []string {
 	return nil
 }
 
-// textOf writes what a record says, but for when it was saved last.
+// formatRecord formats a record without updated_at.
 func formatRecord(r adapter.Record) string {
 	var b strings.Builder
 	for i, v := range r.Values {
@@ -142,7 +142,7 @@ func formatValue(v adapter.Value) string {
 	}
 }
 
-// at runs a part of the test.
+// run runs a subtest.
 func (s *medusaShop) run(name string, f func(*medusaShop)) {
 	s.Helper()
 	s.Run(name, func(t *testing.T) {
@@ -152,7 +152,7 @@ func (s *medusaShop) run(name string, f func(*medusaShop)) {
 	})
 }
 
-// found returns the only document of Medusa that a query selects.
+// findDocument returns the only Medusa document that a query selects.
 func (s *medusaShop) findDocument(member, query string) map[string]any {
 	s.Helper()
 	list, _ := s.medusa.Call(s, http.MethodGet, query, nil)[member].([]any)
@@ -173,7 +173,7 @@ func (s *medusaShop) customer(email string) map[string]any {
 	return s.findDocument("customers", "/admin/customers?fields="+url.QueryEscape("*groups,*addresses")+"&email="+url.QueryEscape(email))
 }
 
-// shows compares what stands in a document with what is wanted, by paths.
+// checkDocument compares values of a document, by path.
 func (s *medusaShop) checkDocument(document map[string]any, want map[string]string) {
 	s.Helper()
 	for path, w := range want {
@@ -196,7 +196,7 @@ func (s *medusaShop) get(r adapter.Resource, key int) adapter.Record {
 	return record
 }
 
-// gone reports whether there is no such record.
+// isGone reports whether a record does not exist.
 func (s *medusaShop) isGone(r adapter.Resource, key int) bool {
 	s.Helper()
 	store, err := s.Store(r)
@@ -210,7 +210,7 @@ func (s *medusaShop) isGone(r adapter.Resource, key int) bool {
 	return err != nil
 }
 
-// says compares values of a record with what is wanted, as texts.
+// checkRecord compares formatted values of a record.
 func (s *medusaShop) checkRecord(r adapter.Resource, key int, want map[string]string) {
 	s.Helper()
 	record := s.get(r, key)
@@ -221,7 +221,7 @@ func (s *medusaShop) checkRecord(r adapter.Resource, key int, want map[string]st
 	}
 }
 
-// list returns the records whose attribute has a value.
+// list returns the records whose attribute has the value.
 func (s *medusaShop) list(r adapter.Resource, attribute, value string) []adapter.Record {
 	s.Helper()
 	store, err := s.Store(r)
@@ -291,28 +291,28 @@ func (s *medusaShop) remove(r adapter.Resource, key int) {
 func text(t string) adapter.Value  { return adapter.TextValue(t) }
 func number(i int64) adapter.Value { return adapter.IntegerValue(i) }
 
-// TestMedusa takes the demo store through a Medusa: what is seeded is there, changes
-// of one side show at the other, and so do deletions.
+// TestMedusa runs the demo store against a real Medusa. It checks that the pushed records
+// are unchanged, and that changes and deletions on either side reach the other side.
 func TestMedusa(t *testing.T) {
 	s := openMedusaShop(t)
-	s.run("seeded", (*medusaShop).testSeeded)
-	s.run("changed at Medusa", (*medusaShop).testChangedThere)
-	s.run("new at Medusa", (*medusaShop).testNewThere)
-	s.run("changed here", (*medusaShop).testChangedHere)
-	s.run("new here", (*medusaShop).testNewHere)
-	s.run("refused", (*medusaShop).testRefused)
+	s.run("pushed", (*medusaShop).testPushed)
+	s.run("changed at Medusa", (*medusaShop).testChangedAtMedusa)
+	s.run("new at Medusa", (*medusaShop).testNewAtMedusa)
+	s.run("changed in Portico", (*medusaShop).testChangedInPortico)
+	s.run("new in Portico", (*medusaShop).testNewInPortico)
+	s.run("rejected", (*medusaShop).testRejected)
 	s.run("deleted", (*medusaShop).testDeleted)
 }
 
-func (s *medusaShop) testSeeded() {
+func (s *medusaShop) testPushed() {
 	if diff := cmp.Diff(s.initial, recordsOf(s.T, s)); diff != "" {
-		s.Errorf("records are others than those that were seeded:\n%s", diff)
+		s.Errorf("records differ from the demo store:\n%s", diff)
 	}
 	if err := s.Scan(s.Context()); err != nil {
 		s.Error(err)
 	}
 	if diff := cmp.Diff(s.initial, recordsOf(s.T, s)); diff != "" {
-		s.Errorf("and after a scan:\n%s", diff)
+		s.Errorf("records differ after a scan:\n%s", diff)
 	}
 	p := s.product(2)
 	s.checkDocument(p, map[string]string{
@@ -324,7 +324,7 @@ func (s *medusaShop) testSeeded() {
 		s.Errorf("prices %q, want %q", got, want)
 	}
 	if n, m := len(p["sales_channels"].([]any)), len(p["categories"].([]any)); n != 2 || m != 2 {
-		s.Errorf("it is in %d sales channels and %d categories, want 2 and 2", n, m)
+		s.Errorf("the product is in %d sales channels and %d categories, want 2 and 2", n, m)
 	}
 	sale := s.medusa.Call(s, http.MethodGet, "/admin/price-lists/"+s.sale(p)+"?fields="+url.QueryEscape("*prices,starts_at,ends_at,type,status"), nil)
 	s.checkDocument(sale, map[string]string{
@@ -353,7 +353,7 @@ func (s *medusaShop) testSeeded() {
 	}
 }
 
-// prices writes the prices of a product, sorted.
+// prices returns the formatted prices of a product, sorted.
 func prices(product map[string]any) (all []string) {
 	list, _ := medusatest.At(product, "variants.0.prices").([]any)
 	for _, p := range list {
@@ -371,7 +371,7 @@ func prices(product map[string]any) (all []string) {
 	return all
 }
 
-// sale returns the price list of a product's special price.
+// sale returns the id of the price list with the product's special price.
 func (s *medusaShop) sale(product map[string]any) string {
 	s.Helper()
 	id, _ := medusatest.At(product, "metadata.portico_sale").(string)
@@ -381,7 +381,7 @@ func (s *medusaShop) sale(product map[string]any) string {
 	return id
 }
 
-// post changes a document of Medusa.
+// post changes a Medusa document.
 func (s *medusaShop) post(path string, body map[string]any) map[string]any {
 	s.Helper()
 	return s.medusa.Call(s, http.MethodPost, path, body)
@@ -389,7 +389,7 @@ func (s *medusaShop) post(path string, body map[string]any) map[string]any {
 
 type object = map[string]any
 
-func (s *medusaShop) testChangedThere() {
+func (s *medusaShop) testChangedAtMedusa() {
 	p := s.product(2)
 	path := fmt.Sprint("/admin/products/", p["id"])
 	variant := fmt.Sprint(path, "/variants/", medusatest.At(p, "variants.0.id"))
@@ -411,7 +411,7 @@ func (s *medusaShop) testChangedThere() {
 	if stock.Get("qty").Text() != "7.5000" || stock.Get("backorders").Int() != 1 || stock.Get("use_config_backorders").Int() != 0 {
 		s.Errorf("stock: %s", formatRecord(stock))
 	}
-	// A list finds it by its new values alone.
+	// Lists match only the new values.
 	if n, m := len(s.list(adapter.Products, "name", "Kupferkessel")), len(s.list(adapter.Products, "name", "Copper Kettle")); n != 1 || m != 0 {
 		s.Errorf("%d of the new name, %d of the old one", n, m)
 	}
@@ -421,12 +421,12 @@ func (s *medusaShop) testChangedThere() {
 	channel := medusatest.At(p, "sales_channels.0.id")
 	s.post(fmt.Sprint("/admin/sales-channels/", channel, "/products"), object{"remove": []any{p["id"]}})
 	if n := len(s.list(adapter.ProductWebsites, "product_id", "2")); n != 1 {
-		s.Errorf("it is in %d websites, want 1", n)
+		s.Errorf("the product is in %d websites, want 1", n)
 	}
 	category := s.findDocument("product_categories", "/admin/product-categories?external_id=4")["id"]
 	s.post(fmt.Sprint("/admin/product-categories/", category, "/products"), object{"add": []any{p["id"]}})
 	if n := len(s.list(adapter.ProductCategories, "product_id", "2")); n != 3 {
-		s.Errorf("it is in %d categories, want 3", n)
+		s.Errorf("the product is in %d categories, want 3", n)
 	}
 
 	ben := s.customer("ben@example.com")
@@ -443,7 +443,7 @@ func (s *medusaShop) testChangedThere() {
 	s.checkRecord(adapter.Orders, 2, map[string]string{"status": "canceled", "state": "canceled", "grand_total": "80.2500", "increment_id": "100000002"})
 }
 
-func (s *medusaShop) testNewThere() {
+func (s *medusaShop) testNewAtMedusa() {
 	channel := s.findDocument("sales_channels", "/admin/sales-channels?name="+url.QueryEscape("Main Website"))["id"]
 	s.post("/admin/products", object{
 		"title": "Tray", "handle": "tray", "status": "published", "options": []object{{"title": "Size", "values": []string{"S"}}},
@@ -467,7 +467,7 @@ func (s *medusaShop) testNewThere() {
 	key := int(trays[0].Get("entity_id").Int())
 	s.checkRecord(adapter.Products, key, map[string]string{"name": "Tray", "price": "12.0000", "status": "1", "visibility": "4", "type_id": "simple", "url_key": "tray"})
 	if n := len(s.list(adapter.ProductWebsites, "product_id", fmt.Sprint(key))); n != 1 {
-		s.Errorf("it is in %d websites, want 1", n)
+		s.Errorf("the product is in %d websites, want 1", n)
 	}
 	orders := s.list(adapter.Orders, "customer_id", "1")
 	last := orders[len(orders)-1]
@@ -481,12 +481,12 @@ func (s *medusaShop) testNewThere() {
 	if addresses := s.list(adapter.OrderAddresses, "parent_id", of); len(addresses) != 1 || addresses[0].Get("address_type").Text() != "shipping" {
 		s.Errorf("%d addresses", len(addresses))
 	}
-	// What was taken over can be changed like everything else.
+	// Imported records can be changed like all others.
 	s.update(adapter.Products, key, values{"name": text("Serving Tray")})
 	s.checkDocument(s.findDocument("products", "/admin/products?handle=tray"), map[string]string{"title": "Serving Tray"})
 }
 
-func (s *medusaShop) testChangedHere() {
+func (s *medusaShop) testChangedInPortico() {
 	tier := func(group int64, price, qty string) adapter.Record {
 		attribute, _ := adapter.NewSchemas().Of(adapter.Products).Index("tier_price")
 		r := adapter.NewRecord(adapter.NewSchemas().Of(adapter.Products).Attributes[attribute].Nested)
@@ -505,7 +505,7 @@ func (s *medusaShop) testChangedHere() {
 	s.checkDocument(p, map[string]string{
 		"title": "Kettle", "status": "published", "variants.0.sku": "kettle-2", "variants.0.inventory_items.0.inventory.id": fmt.Sprint(medusatest.At(p, "variants.0.inventory_items.0.inventory_item_id")),
 	})
-	// The price in another currency is the shop's own.
+	// The price in another currency is preserved.
 	if got, want := prices(p), []string{"100", "70 from 3.5 of a group", "99.9999"}; !slices.Equal(got, want) {
 		s.Errorf("prices %q, want %q", got, want)
 	}
@@ -535,10 +535,10 @@ func (s *medusaShop) testChangedHere() {
 	s.checkDocument(s.customer("carla@example.com"), map[string]string{"addresses.0.address_1": "a", "addresses.0.address_2": "b", "addresses.0.country_code": "fr"})
 }
 
-// picture is the smallest PNG.
+// picture is a minimal PNG.
 const picture = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\x89\x99=\x1d\x00\x00\x00\x00IEND\xaeB`\x82"
 
-func (s *medusaShop) testNewHere() {
+func (s *medusaShop) testNewInPortico() {
 	product := s.create(adapter.Products, values{
 		"attribute_set_id": number(4), "type_id": text("simple"), "sku": text("bowl"), "name": text("Bowl"), "url_key": text("bowl"), "price": text("3.5000"),
 		"status": number(1), "visibility": number(4), "tax_class_id": number(2), "weight": text("0.2000"),
@@ -574,7 +574,7 @@ func (s *medusaShop) testNewHere() {
 		s.Errorf("images: %v", p["images"])
 	}
 	ending(p, "images.0.url", "-side.png")
-	// Removed there, it goes here.
+	// An image that is removed in Medusa disappears from Portico.
 	s.post(fmt.Sprint("/admin/products/", p["id"]), object{"images": []any{}})
 	if n := len(s.list(adapter.ProductImages, "product_id", fmt.Sprint(product))); n != 0 {
 		s.Errorf("%d images are left", n)
@@ -605,9 +605,9 @@ func (s *medusaShop) testNewHere() {
 	}
 }
 
-// testRefused: what Medusa refuses is not done here either.
-func (s *medusaShop) testRefused() {
-	// Medusa has the SKU, of which Portico knows nothing.
+// testRejected checks that a write that Medusa rejects does not change the local replica.
+func (s *medusaShop) testRejected() {
+	// Medusa has a product with this SKU that Portico does not know.
 	s.post("/admin/products", object{
 		"title": "Own", "handle": "own", "options": []object{{"title": "d", "values": []string{"d"}}},
 		"variants": []object{{"title": "d", "sku": "medusas-own", "options": object{"d": "d"}, "prices": []object{}}},
@@ -661,6 +661,6 @@ func (s *medusaShop) testDeleted() {
 		s.Error("what Medusa deleted is still there")
 	}
 	if n := len(s.list(adapter.StockItems, "product_id", "4")); n != 0 {
-		s.Errorf("%d stock items of a product that is gone", n)
+		s.Errorf("%d stock items of a deleted product", n)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics count what is sent. The label operation is that of the backend's method, as
-// fetch, or login; outcome is ok or a kind of error.
+// metrics counts requests to the backend. The label operation is the operation of the
+// backend interface, such as fetch, or login; outcome is ok or an error kind.
 type metrics struct {
 	requests          *prometheus.CounterVec
 	duration          *prometheus.HistogramVec
@@ -17,36 +17,36 @@ type metrics struct {
 	inFlight          prometheus.Gauge
 }
 
-// newMetrics registers the metrics of a backend.
+// newMetrics creates the metrics of a backend and registers them if reg is not nil.
 func newMetrics(reg prometheus.Registerer, m *mapping) (*metrics, error) {
 	all := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_backend_requests_total",
-			Help: "Requests that were sent to the backend, retries included, by what came of them.",
+			Help: "Requests sent to the backend, including retries, by outcome.",
 		}, []string{"resource", "operation", "outcome"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "portico_backend_request_duration_seconds",
-			Help:    "Time until a request to the backend was answered or given up.",
+			Help:    "Duration of requests to the backend, until the response or the failure.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"resource", "operation"}),
 		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_backend_retries_total",
-			Help: "Reads that failed and might be sent again: sent, or left because the budget was used up or the backend asked for a longer pause.",
+			Help: "Failed reads that could be retried, by decision: sent, or given up because the retry budget was exhausted (budget) or the wait would have been too long (wait).",
 		}, []string{"decision"}),
 		documents: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_backend_documents_total",
-			Help: "Documents that came from the backend, and those of them that were not known and looked into.",
+			Help: "Documents received from the backend (came), and documents that had changed and were decoded (read).",
 		}, []string{"resource", "step"}),
 		unknownReferences: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_backend_unknown_references_total",
-			Help: "References in documents to records of the backend that have no legacy id.",
+			Help: "References in documents to backend records that have no legacy id.",
 		}, []string{"resource"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "portico_backend_requests_in_flight",
-			Help: "Requests to the backend that are being answered.",
+			Help: "Requests to the backend in flight.",
 		}),
 	}
-	// What is rare has to be there before the first time, which otherwise would be no
+	// Create rare series with value 0: otherwise the first event would not show as an
 	// increase.
 	for _, decision := range []string{"sent", "budget", "wait"} {
 		all.retries.WithLabelValues(decision)
@@ -72,12 +72,12 @@ func newMetrics(reg prometheus.Registerer, m *mapping) (*metrics, error) {
 	return all, nil
 }
 
-// A call says what a request is for, as labels of metrics.
+// A call names what a request is for, as used in metric labels and errors.
 type call struct{ resource, operation string }
 
 func (c call) op() string { return c.operation + " " + c.resource }
 
-// sent counts a request.
+// observe records a request and its duration.
 func (m *metrics) observe(c call, outcome string, took time.Duration) {
 	m.requests.WithLabelValues(c.resource, c.operation, outcome).Inc()
 	m.duration.WithLabelValues(c.resource, c.operation).Observe(took.Seconds())

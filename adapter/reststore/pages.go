@@ -11,19 +11,19 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A walk goes through a list page by page. It ends with an empty page, with the number
-// of documents that the backend told, or without a next cursor; never because a page
-// is short, which backends with a limit of their own send, too.
+// A pager requests the pages of a list. The list ends with an empty page, when the
+// reported total is reached, or without a next cursor. A short page is not the end,
+// because backends may apply a limit of their own.
 type pager struct {
-	pages         *pages // nil: one page
+	pages         *pages // nil: there is only one page
 	documentCount int    // documents so far
 	pageCount     int    // pages so far
 	cursor        string
-	previous      []string // ids of the page before
-	repeated      bool     // the last page was the one before again
+	previous      []string // ids of the previous page
+	repeated      bool     // the last page was the same as the previous one
 }
 
-// query returns what selects the next page.
+// nextQuery returns the query parameters of the next page.
 func (w *pager) nextQuery() string {
 	p := w.pages
 	if p == nil {
@@ -44,7 +44,7 @@ func (w *pager) nextQuery() string {
 	return q.Encode()
 }
 
-// page sends the request for the next page.
+// fetchPage requests the next page.
 func (b *Backend) fetchPage(ctx context.Context, k call, r *request, w *pager, since any) (*response, error) {
 	m, err := b.client.prepare(ctx, k, r, nil, since)
 	if err != nil {
@@ -63,13 +63,13 @@ func (b *Backend) fetchPage(ctx context.Context, k call, r *request, w *pager, s
 
 func containsQuery(u string) bool { return slices.Contains([]byte(u), '?') }
 
-// next notes a page, and reports whether there may be another.
+// advance records a page and reports whether there may be another.
 func (w *pager) advance(body []byte, ids []string) (more bool, err error) {
 	p := w.pages
 	if p == nil {
 		return false, nil
 	}
-	// Some backends answer with the last page again for ever.
+	// Some backends repeat the last page for all page numbers beyond it.
 	w.repeated = len(ids) > 0 && slices.Equal(ids, w.previous)
 	w.previous = ids
 	w.documentCount += len(ids)
@@ -82,11 +82,11 @@ func (w *pager) advance(body []byte, ids []string) (more bool, err error) {
 		next := ""
 		if raw != nil {
 			if next, err = textAt(raw, nil); err != nil {
-				return false, fmt.Errorf("%s is no cursor", p.next)
+				return false, fmt.Errorf("%s is not a cursor", p.next)
 			}
 		}
 		if next != "" && next == w.cursor {
-			return false, errors.New("the cursor stays where it is")
+			return false, errors.New("the next cursor is the same as the current one")
 		}
 		w.cursor = next
 		return next != "", nil
@@ -103,7 +103,7 @@ func (w *pager) advance(body []byte, ids []string) (more bool, err error) {
 	}
 	count, err := textAt(raw, nil)
 	if err != nil {
-		return false, fmt.Errorf("%s is no number", p.total)
+		return false, fmt.Errorf("%s is not a number", p.total)
 	}
 	total, err := parseInteger(count)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 	"github.com/portico-commerce/portico/adapter/sidestore"
 )
 
-// maxTogether bounds how many requests of one fetch are sent at a time.
+// maxParallel limits how many requests of one fetch are in flight.
 const maxParallel = 8
 
-// Fetch returns the documents with these ids, in requests of as many as the mapping
-// says, some of them at a time.
+// Fetch returns the documents with these ids, in any order. It sends requests in parallel
+// with as many ids each as the mapping allows, and omits documents that do not exist.
 func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string) ([]sidestore.Document, error) {
 	k := call{string(root), "fetch"}
 	r, err := b.root(root, k.op())
@@ -51,7 +51,7 @@ func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string
 	return all, nil
 }
 
-// batches cuts ids, each taken once, into lists of at most size.
+// batches splits ids into lists of at most size, without duplicates and empty ids.
 func batches(ids []string, size int) [][]string {
 	seen := make(map[string]bool, len(ids))
 	var all [][]string
@@ -79,7 +79,7 @@ func (b *Backend) fetch(ctx context.Context, r *resource, k call, ids []string) 
 		if adapter.KindOf(err) == adapter.NotFound && r.fetch.single {
 			return nil, nil
 		}
-		// A list that is not there at all is none of no records: the path is wrong.
+		// A 404 on a list means a wrong path, not an empty list.
 		return nil, readError(ctx, k.op(), err)
 	}
 	wanted := found[:0]
@@ -92,7 +92,7 @@ func (b *Backend) fetch(ctx context.Context, r *resource, k call, ids []string) 
 	return wanted, nil
 }
 
-// ask sends a request for documents.
+// requestDocuments sends a request for documents and parses the response.
 func (b *Backend) requestDocuments(ctx context.Context, r *resource, k call, g *documentRequest, variables ...any) ([]sidestore.Document, error) {
 	answer, err := b.client.send(ctx, k, g.request, nil, variables)
 	if err != nil {
@@ -101,8 +101,8 @@ func (b *Backend) requestDocuments(ctx context.Context, r *resource, k call, g *
 	return b.parseDocuments(ctx, r, k, g, answer)
 }
 
-// readFailure returns the error of a read: kinds that are of writes are faults of the
-// mapping.
+// readError returns the error of a read. Error kinds that only writes can have become
+// Internal: they indicate a mistake in the mapping.
 func readError(ctx context.Context, op string, err error) error {
 	switch adapter.KindOf(err) {
 	case adapter.Conflict, adapter.Invalid, adapter.Unsupported, adapter.NotFound:
@@ -111,7 +111,7 @@ func readError(ctx context.Context, op string, err error) error {
 	return errorOf(ctx, adapter.Internal, op, err)
 }
 
-// meant reports whether a document is a record of the contract.
+// inContract reports whether a document is a record of the contract, by the scan's where.
 func (b *Backend) inContract(ctx context.Context, r *resource, g *documentRequest, raw, joined jsontext.Value) (bool, error) {
 	if g.where == nil {
 		return true, nil
@@ -123,10 +123,10 @@ func (b *Backend) inContract(ctx context.Context, r *resource, g *documentReques
 	return g.where.evalBool(ctx, input)
 }
 
-// documents cuts a reply into documents. Those of a scan that are not meant have no
-// Read.
+// parseDocuments splits a response into documents. Documents that are not records of the
+// contract are returned without Read: a scan needs them to count its pages.
 func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *documentRequest, answer *response) ([]sidestore.Document, error) {
-	raws, err := g.cut(answer.body)
+	raws, err := g.split(answer.body)
 	if err != nil {
 		return nil, b.client.unusableDocuments(ctx, answer, err)
 	}
@@ -142,7 +142,7 @@ func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *do
 	for _, raw := range raws {
 		id, err := textAt(raw, r.id)
 		if err == nil && id == "" {
-			err = fmt.Errorf("a document has no %s", r.id)
+			err = fmt.Errorf("a document has no id at %s", r.id)
 		}
 		if err != nil {
 			return nil, b.client.unusableDocuments(ctx, answer, err)
@@ -164,8 +164,8 @@ func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *do
 	return all, nil
 }
 
-// cut returns the raw documents of a reply.
-func (g *documentRequest) cut(body []byte) ([]jsontext.Value, error) {
+// cut returns the raw documents of a response.
+func (g *documentRequest) split(body []byte) ([]jsontext.Value, error) {
 	if !g.single {
 		return splitList(body, g.items)
 	}
@@ -176,7 +176,7 @@ func (g *documentRequest) cut(body []byte) ([]jsontext.Value, error) {
 	return []jsontext.Value{v}, nil
 }
 
-// tag returns a text that is equal for equal bytes that are read by the same mapping.
+// tag returns the tag of a document: a hash of its bytes and of the mapping.
 func (b *Backend) tag(raw, joined []byte) string {
 	h := sha256.New()
 	_, _ = h.Write(b.mapping.fingerprint)
@@ -185,7 +185,7 @@ func (b *Backend) tag(raw, joined []byte) string {
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:18])
 }
 
-// read decodes a document and works out what it says.
+// read decodes a document and converts it to the root's record and the parts.
 func (b *Backend) read(ctx context.Context, r *resource, id string, raw, joined []byte, keys *keyCache) (sidestore.Item, map[adapter.Resource][]sidestore.Item, error) {
 	op := fmt.Sprintf("read %s %.64s", r.name, id)
 	b.metrics.documents.WithLabelValues(string(r.name), "read").Inc()
@@ -232,11 +232,12 @@ func (b *Backend) readRoot(ctx context.Context, r *resource, input any, keys *ke
 	return item, err
 }
 
-// record turns an object into a record, once the references in it are looked up.
+// buildRecord converts the object that an expression returned to a record. It checks the
+// object's keys against allowed and translates references.
 func (b *Backend) buildRecord(ctx context.Context, r *resource, at string, values map[string]any, allowed map[string]bool, keys *keyCache) (adapter.Record, bool, error) {
 	for name := range values {
 		if !allowed[name] {
-			return adapter.Record{}, false, fmt.Errorf("%s: %.40q is no attribute that may stand here", at, name)
+			return adapter.Record{}, false, fmt.Errorf("%s: %.40q is not an attribute that is allowed here", at, name)
 		}
 	}
 	if len(r.references) > 0 {
@@ -249,7 +250,7 @@ func (b *Backend) buildRecord(ctx context.Context, r *resource, at string, value
 			for _, id := range ids {
 				if keys.key(to, id) == 0 {
 					b.metrics.unknownReferences.WithLabelValues(string(to)).Inc()
-					b.log.DebugContext(ctx, "a reference to a record without a legacy id", "resource", to, "backend_id", id)
+					b.log.DebugContext(ctx, "reference to a record without a legacy id", "resource", to, "backend_id", id)
 				}
 			}
 		}
@@ -261,7 +262,7 @@ func (b *Backend) buildRecord(ctx context.Context, r *resource, at string, value
 	return record, unknown, err
 }
 
-// legacyID returns the legacy id that a document carries, 0 without one.
+// legacyID returns the legacy id of a document, or 0 if it has none.
 func legacyID(ctx context.Context, e *expression, input any) (adapter.Key, error) {
 	if e == nil {
 		return 0, nil
@@ -283,7 +284,7 @@ func legacyID(ctx context.Context, e *expression, input any) (adapter.Key, error
 	return adapter.Key(key), nil
 }
 
-// objectOf returns the object that an expression makes; null is an empty one.
+// evalObject returns the object that an expression returns, or nil for null.
 func evalObject(ctx context.Context, e *expression, input any) (map[string]any, error) {
 	v, err := e.eval(ctx, input)
 	if err != nil || v == nil {
@@ -291,13 +292,13 @@ func evalObject(ctx context.Context, e *expression, input any) (map[string]any, 
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("%s: makes no object", e.at)
+		return nil, fmt.Errorf("%s: does not return an object", e.at)
 	}
 	return object, nil
 }
 
-// Scan gives found all documents, page by page. Where the mapping has no use for since
-// they are all of them.
+// Scan calls found with all documents, page by page. It returns only documents changed
+// since the given time if the mapping's scan uses $since.
 func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Time, found func([]sidestore.Document) error) error {
 	k := call{string(root), "scan"}
 	r, err := b.root(root, k.op())
@@ -338,7 +339,7 @@ func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Ti
 	}
 }
 
-// Find returns the document that carries a legacy id.
+// Find returns the document with a legacy id.
 func (b *Backend) Find(ctx context.Context, root adapter.Resource, key adapter.Key) (sidestore.Document, error) {
 	k := call{string(root), "find"}
 	noDocument := sidestore.Document{}
@@ -370,12 +371,12 @@ func (b *Backend) Find(ctx context.Context, root adapter.Resource, key adapter.K
 	case len(matches) == 1:
 		return matches[0], nil
 	case len(matches) > 1:
-		return noDocument, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%d documents carry the legacy id %d: remove it from all but one", len(matches), key)}
+		return noDocument, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%d documents have the legacy id %d: remove it from all but one", len(matches), key)}
 	case len(documents) > 0 && !r.find.among:
-		// An answer that nobody asked for does not say that there is no such record.
-		return noDocument, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%s: asked for the legacy id %d, the backend answers with others: the query does not select", r.find.request.at, key)}
+		// Documents that do not match show that the query is wrong, not that there is none.
+		return noDocument, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%s: the response to a query for the legacy id %d contains only other documents: correct the query of find", r.find.request.at, key)}
 	}
-	return noDocument, &adapter.Error{Kind: adapter.NotFound, Op: k.op(), Err: fmt.Errorf("no document carries the legacy id %d", key)}
+	return noDocument, &adapter.Error{Kind: adapter.NotFound, Op: k.op(), Err: fmt.Errorf("no document has the legacy id %d", key)}
 }
 
 func reasonSuffix(reason string) string {

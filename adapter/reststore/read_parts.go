@@ -9,8 +9,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/sidestore"
 )
 
-// partItems works out what a document says of the parts of one resource; nil when it
-// says nothing.
+// readParts returns the parts of resource p in a document, or nil if the mapping returns
+// null because the document does not say.
 func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *keyCache) ([]sidestore.Item, error) {
 	v, err := p.items.eval(ctx, input)
 	if err != nil || v == nil {
@@ -18,14 +18,14 @@ func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *k
 	}
 	list, ok := v.([]any)
 	if !ok {
-		return nil, fmt.Errorf("%s: makes no list", p.items.at)
+		return nil, fmt.Errorf("%s: does not return a list", p.items.at)
 	}
 	items := make([]sidestore.Item, 0, len(list))
 	seen := map[string]bool{}
 	for _, e := range list {
 		object, ok := e.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("%s: makes a list of what are no objects", p.items.at)
+			return nil, fmt.Errorf("%s: returns a list element that is not an object", p.items.at)
 		}
 		item, known, err := b.readPart(ctx, p, object, keys)
 		if err != nil {
@@ -36,7 +36,7 @@ func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *k
 		}
 		name := p.partIdentity(item)
 		if seen[name] {
-			return nil, fmt.Errorf("%s: makes two parts that cannot be told apart", p.items.at)
+			return nil, fmt.Errorf("%s: returns two parts with the same identity", p.items.at)
 		}
 		seen[name] = true
 		items = append(items, item)
@@ -44,21 +44,22 @@ func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *k
 	return items, nil
 }
 
-// partItem returns one part. It is not known when it is told apart by a reference to
-// what has no legacy id, as a website that the contract does not have.
+// readPart converts one part. It reports false for a part that is identified by a
+// reference to a record without a legacy id, such as a website that the contract does not
+// have.
 func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]any, keys *keyCache) (item sidestore.Item, known bool, err error) {
 	values := make(map[string]any, len(object))
 	for name, v := range object {
 		switch name {
 		case "id":
 			if item.ID = backendID(v); item.ID == "" && v != nil {
-				return item, false, fmt.Errorf("%s: the id of a part is neither a text nor a whole number", p.items.at)
+				return item, false, fmt.Errorf("%s: the id of a part is neither a string nor an integer", p.items.at)
 			}
 		case "key":
 			if v != nil {
 				key, err := parseInteger(v)
 				if err != nil || key < 1 {
-					return item, false, fmt.Errorf("%s: the legacy id of a part is none", p.items.at)
+					return item, false, fmt.Errorf("%s: the legacy id of a part is not a positive integer", p.items.at)
 				}
 				item.Key = adapter.Key(key)
 			}
@@ -78,10 +79,10 @@ func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]a
 			if unknown {
 				return item, false, nil
 			}
-			return item, false, fmt.Errorf("%s: a part has no %s, by which it is told apart", p.items.at, name)
+			return item, false, fmt.Errorf("%s: a part has no %s, which identifies it", p.items.at, name)
 		}
 	}
-	// What is not kept is for records that are taken over.
+	// Attributes that are not backend-owned are only used for newly imported records.
 	item.Record, item.Rest = adapter.NewRecord(p.schema), adapter.NewRecord(p.schema)
 	for i, v := range record.Values {
 		if slices.Contains(p.attributes, p.schema.Attributes[i].Name) {
@@ -93,7 +94,7 @@ func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]a
 	return item, true, nil
 }
 
-// nameOf returns what tells a part from the others of its root.
+// partIdentity returns a string that is unique among the parts of one root.
 func (p *resource) partIdentity(item sidestore.Item) string {
 	if p.identified {
 		return item.ID

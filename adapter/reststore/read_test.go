@@ -15,7 +15,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sidestore"
 )
 
-// pairs are ids in memory.
+// memoryIDs is an ID map in memory.
 type memoryIDs map[adapter.Resource]map[adapter.Key]string
 
 func (p memoryIDs) IDs(_ context.Context, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]string, error) {
@@ -40,7 +40,7 @@ func (p memoryIDs) Keys(_ context.Context, r adapter.Resource, ids []string) (ma
 
 var groups = memoryIDs{adapter.CustomerGroups: {1: "g-one", 2: "g-two"}, adapter.Websites: {1: "w-one"}}
 
-// idsIn returns the ids of documents.
+// documentIDs returns the ids of documents.
 func documentIDs(documents []sidestore.Document) []string {
 	ids := []string{}
 	for _, d := range documents {
@@ -77,7 +77,7 @@ func TestFetch(t *testing.T) {
 		t.Errorf("asked for %q", requested)
 	}
 	if n := value(t, b.metrics.documents, "read"); n != 0 {
-		t.Errorf("%v documents were looked into, and nobody asked", n)
+		t.Errorf("%v documents were decoded without a call of Read", n)
 	}
 	if none, err := b.Fetch(t.Context(), adapter.Customers, nil); err != nil || len(none) != 0 || len(requested) != 2 {
 		t.Errorf("no ids: %v, %v", none, err)
@@ -103,18 +103,18 @@ func TestTags(t *testing.T) {
 	b := serve(t, tinyMappingWith(""), nil, answer)
 	first := tag(b)
 	if tag(b) != first || tag(serve(t, tinyMappingWith(""), nil, answer)) != first {
-		t.Error("the tag of a document that is the same is not")
+		t.Error("the tag of an unchanged document changed")
 	}
 	if tag(serve(t, tinyMappingWith("  headers: {X-A: b}"), nil, answer)) == first {
-		t.Error("another mapping, and the same tag")
+		t.Error("the tag does not depend on the mapping")
 	}
 	body = `{"id": "1", "mail": "b@example.com"}`
 	if tag(b) == first {
-		t.Error("another document, and the same tag")
+		t.Error("the tag does not depend on the document")
 	}
 }
 
-// TestRead: what a document says.
+// TestRead checks how documents are converted to records.
 func TestRead(t *testing.T) {
 	const mapping = `name: reading
 resources:
@@ -144,15 +144,15 @@ resources:
 `
 	for _, c := range []struct {
 		name, document string
-		want           string // the values of the record, or a part of the error
+		want           string // the record's values, or part of the error
 		parts          string
 	}{
 		{"decimals", `{"says": {"price": 19.99, "weight": "0.00005"}}`, "price=19.9900 weight=0.0001", ""},
 		{"a long decimal", `{"says": {"price": 12345678901234.56785}}`, "price=12345678901234.5679", ""},
 		{"an exponent", `{"says": {"price": 1.5e2}}`, "price=150.0000", ""},
 		{"null", `{"says": {"price": null, "name": null, "status": null}}`, "name=null price=null status=null", ""},
-		{"nothing", `{"says": {}}`, "", ""},
-		{"null for all", `{"says": null}`, "", ""},
+		{"empty object", `{"says": {}}`, "", ""},
+		{"null instead of object", `{"says": null}`, "", ""},
 		{"flags", `{"says": {"status": true}}`, "status=1", ""},
 		{"digits", `{"says": {"status": "2"}}`, "status=2", ""},
 		{"a whole number", `{"says": {"status": 2.0}}`, "status=2", ""},
@@ -166,23 +166,23 @@ resources:
 			"product_images i/7 label=x types=image rest file=a.png product_websites /0 website_id=1"},
 		{"no parts", `{"says": {}, "sold": [], "images": null}`, "", "product_websites none"},
 
-		{"no number", `{"says": {"price": "secret"}}`, "error: unavailable test.yaml:10: price is not a number", ""},
-		{"a broken whole", `{"says": {"status": 2.5}}`, "error: unavailable test.yaml:10: status is not a whole number", ""},
-		{"a number beyond", `{"says": {"status": 9223372036854775808}}`, "error: unavailable test.yaml:10: status is not a whole number", ""},
-		{"no time", `{"says": {"news_from_date": "secret"}}`, "error: unavailable test.yaml:10: news_from_date is no time", ""},
-		{"a list as a text", `{"says": {"name": []}}`, "error: unavailable test.yaml:10: name is no text", ""},
-		{"an unknown attribute", `{"says": {"colour": "secret"}}`, `error: unavailable test.yaml:10: "colour" is no attribute`, ""},
-		{"one that is not kept", `{"says": {"visibility": 1}}`, `error: unavailable test.yaml:10: "visibility" is no attribute`, ""},
-		{"no object", `{"says": ["secret"]}`, "error: unavailable test.yaml:10: makes no object", ""},
-		{"a list that is none", `{"says": {"tier_price": {"a": 1}}}`, "error: unavailable test.yaml:10: tier_price is no list", ""},
-		{"the key in it", `{"says": {"tier_price": [{"value": 1}]}}`, "error: unavailable test.yaml:10: tier_price value is no attribute", ""},
-		{"a legacy id that is none", `{"says": {}, "legacy": "secret"}`, "error: unavailable test.yaml:9: the legacy id is not a number", ""},
+		{"not a number", `{"says": {"price": "secret"}}`, "error: unavailable test.yaml:10: price is not a number", ""},
+		{"a fraction as integer", `{"says": {"status": 2.5}}`, "error: unavailable test.yaml:10: status is not a whole number", ""},
+		{"integer overflow", `{"says": {"status": 9223372036854775808}}`, "error: unavailable test.yaml:10: status is not a whole number", ""},
+		{"not a time", `{"says": {"news_from_date": "secret"}}`, "error: unavailable test.yaml:10: news_from_date is not a time", ""},
+		{"a list as a string", `{"says": {"name": []}}`, "error: unavailable test.yaml:10: name is not a string", ""},
+		{"an unknown attribute", `{"says": {"colour": "secret"}}`, `error: unavailable test.yaml:10: "colour" is not an attribute`, ""},
+		{"an attribute that is not mapped", `{"says": {"visibility": 1}}`, `error: unavailable test.yaml:10: "visibility" is not an attribute`, ""},
+		{"not an object", `{"says": ["secret"]}`, "error: unavailable test.yaml:10: does not return an object", ""},
+		{"not a list", `{"says": {"tier_price": {"a": 1}}}`, "error: unavailable test.yaml:10: tier_price is not a list", ""},
+		{"unknown nested attribute", `{"says": {"tier_price": [{"value": 1}]}}`, "error: unavailable test.yaml:10: tier_price value is not an attribute", ""},
+		{"invalid legacy id", `{"says": {}, "legacy": "secret"}`, "error: unavailable test.yaml:9: the legacy id is not a number", ""},
 		{"a legacy id below one", `{"says": {}, "legacy": 0}`, "error: unavailable test.yaml:9: the legacy id is not positive", ""},
 		{"too deep", `{"says": ` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}`, "error: unavailable is nested too deep", ""},
-		{"two parts that are one", `{"says": {}, "sold": [{"website_id_ref": "w-one"}, {"website_id": 1}]}`, "error: unavailable test.yaml:18: makes two parts", ""},
-		{"a part without its place", `{"says": {}, "sold": [{}]}`, "error: unavailable", ""},
+		{"two parts with the same identity", `{"says": {}, "sold": [{"website_id_ref": "w-one"}, {"website_id": 1}]}`, "error: unavailable test.yaml:18: returns two parts", ""},
+		{"a part without a match attribute", `{"says": {}, "sold": [{}]}`, "error: unavailable", ""},
 		{"a part without an id", `{"says": {}, "images": [{"label": "x"}]}`, "error: unavailable test.yaml:24: a part has no id", ""},
-		{"parts that are no list", `{"says": {}, "images": "secret"}`, "error: unavailable test.yaml:24: makes no list", ""},
+		{"parts that are not a list", `{"says": {}, "images": "secret"}`, "error: unavailable test.yaml:24: does not return a list", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			document := `{"id": 7, "type": "simple", ` + c.document[1:]
@@ -194,7 +194,7 @@ resources:
 			item, parts, err := found[0].Read(t.Context())
 			if err != nil {
 				if strings.Contains(err.Error(), "secret") {
-					t.Errorf("it tells a value: %v", err)
+					t.Errorf("the error reveals a value: %v", err)
 				}
 				if want, is := strings.CutPrefix(c.want, "error: unavailable"); !is || !strings.Contains(err.Error(), strings.TrimSpace(want)) || adapter.KindOf(err) != adapter.Unavailable {
 					t.Errorf("%v, want %s", err, c.want)
@@ -202,10 +202,10 @@ resources:
 				return
 			}
 			if got := formatRecord(item.Record); got != c.want || item.ID != "7" {
-				t.Errorf("says %q, want %q", got, c.want)
+				t.Errorf("record %q, want %q", got, c.want)
 			}
 			if got := formatRecord(item.Rest); got != "type_id=simple visibility=4" {
-				t.Errorf("has besides %q", got)
+				t.Errorf("rest %q", got)
 			}
 			if got := formatParts(parts); got != c.parts {
 				t.Errorf("parts %q, want %q", got, c.parts)
@@ -214,7 +214,7 @@ resources:
 	}
 }
 
-// shownRecord returns the values of a record that are not absent.
+// formatRecord returns the values of a record that are not absent.
 func formatRecord(r adapter.Record) string {
 	var all []string
 	for i, v := range r.Values {
@@ -282,7 +282,7 @@ func TestScan(t *testing.T) {
 		{name: "a total", pages: "{offset: o, limit: l, size: 3, total: meta.total}", answer: func(q map[string]string) string {
 			return `{"list": ` + list(atoi(q["o"]), atoi(q["o"])+3) + `, "meta": {"total": 5}}`
 		}, sent: 2},
-		{name: "a total that is none", pages: "{offset: o, total: meta.total}", answer: func(map[string]string) string {
+		{name: "an invalid total", pages: "{offset: o, total: meta.total}", answer: func(map[string]string) string {
 			return `{"list": ` + list(0, 5) + `, "meta": {"total": "many"}}`
 		}, sent: 1, fails: true, err: adapter.Unavailable},
 		{name: "pages", pages: "{page: p, limit: l, size: 2}", answer: func(q map[string]string) string {
@@ -291,7 +291,7 @@ func TestScan(t *testing.T) {
 		{name: "pages from 0", pages: "{page: p, limit: l, size: 2, first: 0}", answer: func(q map[string]string) string {
 			return `{"list": ` + list(2*atoi(q["p"]), 2*atoi(q["p"])+2) + `}`
 		}, sent: 4},
-		{name: "the last page for ever", pages: "{page: p, limit: l, size: 2}", answer: func(q map[string]string) string {
+		{name: "the last page repeated", pages: "{page: p, limit: l, size: 2}", answer: func(q map[string]string) string {
 			p := min(atoi(q["p"]), 3)
 			return `{"list": ` + list(2*p-2, 2*p) + `}`
 		}, sent: 4},
@@ -303,10 +303,10 @@ func TestScan(t *testing.T) {
 			}
 			return `{"list": ` + list(atoi(q["after"]), next) + `, "meta": {"next": ` + cursor + `}}`
 		}, sent: 3},
-		{name: "a cursor that stays", pages: "{cursor: {query: after, next: meta.next}}", answer: func(map[string]string) string {
+		{name: "a repeated cursor", pages: "{cursor: {query: after, next: meta.next}}", answer: func(map[string]string) string {
 			return `{"list": ` + list(0, 5) + `, "meta": {"next": "x"}}`
 		}, sent: 2, fails: true, err: adapter.Unavailable},
-		{name: "a cursor that is none", pages: "{cursor: {query: after, next: meta.next}}", answer: func(map[string]string) string {
+		{name: "an invalid cursor", pages: "{cursor: {query: after, next: meta.next}}", answer: func(map[string]string) string {
 			return `{"list": [], "meta": {"next": {}}}`
 		}, sent: 1, fails: true, err: adapter.Unavailable},
 	} {
@@ -367,11 +367,11 @@ func TestFind(t *testing.T) {
 		kind       adapter.ErrorKind
 	}{
 		{"one", `[{"id": "x", "legacy": 7}]`, "x", 0},
-		{"one as a text", `[{"id": "x", "legacy": "7"}]`, "x", 0},
+		{"legacy id as a string", `[{"id": "x", "legacy": "7"}]`, "x", 0},
 		{"among others", `[{"id": "w"}, {"id": "x", "legacy": 7}]`, "x", 0},
 		{"none", `[]`, "", adapter.NotFound},
 		{"two", `[{"id": "x", "legacy": 7}, {"id": "y", "legacy": 7}]`, "", adapter.Internal},
-		{"others alone", `[{"id": "x", "legacy": 8}]`, "", adapter.Internal},
+		{"only others", `[{"id": "x", "legacy": 8}]`, "", adapter.Internal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := serve(t, tinyMappingWith(""), nil, func(w http.ResponseWriter, r *http.Request) {

@@ -10,21 +10,21 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Expressions see the backend's own ids: beside an attribute that is a reference, as
-// website_id, stands website_id_ref.
+// refSuffix marks the backend's id of a reference: expressions see website_id_ref next to
+// website_id.
 const refSuffix = "_ref"
 
-// errNoIDs is a reference where the caller gave no way to translate it.
-var errNoIDs = errors.New("references are mapped, and nothing translates them")
+// errNoIDs is the error of a reference if Options.IDs is nil.
+var errNoIDs = errors.New("the mapping has references, but there is no ID map to translate them")
 
-// found keeps the keys of ids that documents of one reply refer to: many refer to the
-// same few. It is safe for concurrent use.
+// A keyCache caches the legacy ids that the documents of one response refer to, because
+// many documents refer to the same few records. It is safe for concurrent use.
 type keyCache struct {
 	mu   sync.Mutex
-	keys map[adapter.Resource]map[string]adapter.Key // 0: has none
+	keys map[adapter.Resource]map[string]adapter.Key // 0: the record has no legacy id
 }
 
-// resolve looks up the ids that are not known yet.
+// resolve looks up the wanted ids that are not cached yet.
 func (b *Backend) resolve(ctx context.Context, known *keyCache, wanted map[adapter.Resource][]string) error {
 	for r, ids := range wanted {
 		known.mu.Lock()
@@ -54,15 +54,15 @@ func (b *Backend) resolve(ctx context.Context, known *keyCache, wanted map[adapt
 	return nil
 }
 
-// key returns the key of an id that was looked up, 0 when it has none.
+// key returns the legacy id of a record that was looked up, or 0 if it has none.
 func (f *keyCache) key(r adapter.Resource, id string) adapter.Key {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.keys[r][id]
 }
 
-// wanted collects the ids that an object from a document refers to. Names of nested
-// references have the prefix.
+// collectIDs adds the backend ids that an object refers to to all. prefix is the path of a
+// nested object.
 func (r *resource) collectIDs(object map[string]any, prefix string, all map[adapter.Resource][]string) {
 	for name, v := range object {
 		if list, ok := v.([]any); ok {
@@ -80,7 +80,7 @@ func (r *resource) collectIDs(object map[string]any, prefix string, all map[adap
 	}
 }
 
-// idOf returns an id of the backend as text, "" when v is none.
+// backendID returns an id of the backend as a string, or "" if v is not an id.
 func backendID(v any) string {
 	switch v.(type) {
 	case bool, float64:
@@ -90,7 +90,7 @@ func backendID(v any) string {
 	return id
 }
 
-// referred collects the keys that a record refers to.
+// collectKeys adds the legacy ids that a record refers to to all.
 func (r *resource) collectKeys(record adapter.Record, prefix string, all map[adapter.Resource][]adapter.Key) {
 	for i, a := range record.Values {
 		name := record.Schema.Attributes[i].Name
@@ -103,7 +103,7 @@ func (r *resource) collectKeys(record adapter.Record, prefix string, all map[ada
 	}
 }
 
-// idsOf looks up the ids of keys.
+// lookUpIDs returns the backend ids of legacy ids.
 func (b *Backend) lookUpIDs(ctx context.Context, wanted map[adapter.Resource][]adapter.Key) (map[adapter.Resource]map[adapter.Key]string, error) {
 	all := map[adapter.Resource]map[adapter.Key]string{}
 	for r, keys := range wanted {

@@ -12,10 +12,10 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// maxErrorText bounds how much of a reply's text rules see.
+// maxErrorText limits how many bytes of the response text error rules see.
 const maxErrorText = 4096
 
-// judge returns a reply, or the error that it means.
+// interpret returns a successful response, or the error that the response means.
 func (c *client) interpret(ctx context.Context, m *preparedRequest, status int, headers http.Header, body []byte) (*response, error) {
 	success := status >= 200 && status < 300
 	if success {
@@ -26,7 +26,7 @@ func (c *client) interpret(ctx context.Context, m *preparedRequest, status int, 
 			}
 		}
 		if len(body) > 0 && !jsonType(headers.Get("Content-Type")) {
-			return nil, c.malformedResponse(m, headers, errors.New("it is no JSON"))
+			return nil, c.malformedResponse(m, headers, errors.New("its type is not JSON"))
 		}
 		return r, nil
 	}
@@ -37,9 +37,9 @@ func (c *client) interpret(ctx context.Context, m *preparedRequest, status int, 
 	}
 	switch {
 	case status >= 300 && status < 400:
-		known.Err = fmt.Errorf("status %d, a redirect to %.100q that is not followed: set the URL that it leads to", status, redirectTarget(headers))
+		known.Err = fmt.Errorf("status %d: not following the redirect to %.100q; set rest.url to its target", status, redirectTarget(headers))
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		known.Err = fmt.Errorf("status %d%s: check the user and the secret of the backend", status, reason)
+		known.Err = fmt.Errorf("status %d%s: check rest.user and rest.secret", status, reason)
 	}
 	if known.Kind == adapter.Unavailable {
 		known.RetryAfter = retryAfter(headers.Get("Retry-After"), time.Now())
@@ -47,8 +47,8 @@ func (c *client) interpret(ctx context.Context, m *preparedRequest, status int, 
 	return nil, &responseError{status, &known}
 }
 
-// meant returns the error that a reply of success means all the same, by a rule of
-// any_status.
+// errorInSuccess returns the error that an any_status rule finds in a response with a
+// success status, or nil.
 func (c *client) errorInSuccess(ctx context.Context, r *response) error {
 	kind, field, reason := c.matchRule(ctx, r.status, r.header, r.body, true)
 	if kind == nil {
@@ -57,7 +57,8 @@ func (c *client) errorInSuccess(ctx context.Context, r *response) error {
 	return &responseError{r.status, &adapter.Error{Kind: *kind, Op: r.request.op, Field: field, Err: fmt.Errorf("status %d%s", r.status, reason)}}
 }
 
-// unfit returns the error of a reply that has not the documents it should have.
+// unusableDocuments returns the error of a response without the expected documents: the
+// error that an any_status rule finds in it, or a malformed response.
 func (c *client) unusableDocuments(ctx context.Context, r *response, err error) error {
 	if meant := c.errorInSuccess(ctx, r); meant != nil {
 		return meant
@@ -65,8 +66,8 @@ func (c *client) unusableDocuments(ctx context.Context, r *response, err error) 
 	return c.malformedResponse(r.request, r.header, err)
 }
 
-// An answered is an error that the backend answered with, or an answer that cannot be
-// read: another attempt would bring the same.
+// A responseError is an error in a complete response of the backend, or a response that
+// cannot be read. Unlike a transport error, it has the response's status.
 type responseError struct {
 	status int
 	err    *adapter.Error
@@ -75,26 +76,27 @@ type responseError struct {
 func (a *responseError) Error() string { return a.err.Error() }
 func (a *responseError) Unwrap() error { return a.err }
 
-// malformed returns the error of a reply that is not what was promised.
+// malformedResponse returns the error of a response that does not have the expected form.
 func (c *client) malformedResponse(m *preparedRequest, headers http.Header, err error) error {
-	return &responseError{http.StatusOK, &adapter.Error{Kind: adapter.Unavailable, Op: m.op, Err: fmt.Errorf("the reply, %.100q, cannot be read: %w", headers.Get("Content-Type"), err)}}
+	return &responseError{http.StatusOK, &adapter.Error{Kind: adapter.Unavailable, Op: m.op, Err: fmt.Errorf("cannot read the response of type %.100q: %w", headers.Get("Content-Type"), err)}}
 }
 
-// target returns scheme and host that a redirect leads to; the rest may hold more than
-// a log should.
+// redirectTarget returns scheme and host of a redirect's target. The rest is not fit for a
+// log.
 func redirectTarget(headers http.Header) string {
 	location := headers.Get("Location")
 	if i := strings.Index(location, "://"); i >= 0 {
 		if j := strings.IndexAny(location[i+3:], "/?#"); j >= 0 {
 			location = location[:i+3+j]
 		}
-		return location[:i+3] + location[max(i+3, strings.LastIndexByte(location, '@')+1):] // without a password
+		return location[:i+3] + location[max(i+3, strings.LastIndexByte(location, '@')+1):] // without credentials
 	}
 	return "another path of the same host"
 }
 
-// rule finds the rule that holds for a reply. An expression that fails, as on a body of
-// a form that it does not expect, holds for nothing and says nothing.
+// matchRule returns the kind, field and reason of the first error rule that matches a
+// response. A rule whose expression fails, perhaps because the body has another form, does
+// not match.
 func (c *client) matchRule(ctx context.Context, status int, headers http.Header, body []byte, success bool) (kind *adapter.ErrorKind, field, reason string) {
 	var input map[string]any
 	for i := range c.connection.errors {
@@ -120,7 +122,7 @@ func (c *client) matchRule(ctx context.Context, status int, headers http.Header,
 	return nil, "", ""
 }
 
-// textOf returns the text that an expression gives, "" for anything else.
+// evalText returns the string that an expression returns, or "" for anything else.
 func evalText(ctx context.Context, e *expression, input any) string {
 	if e == nil {
 		return ""
@@ -133,7 +135,7 @@ func evalText(ctx context.Context, e *expression, input any) string {
 	return text
 }
 
-// errorInput is what rules look at. A body that is no JSON is null.
+// ruleInput returns the input of error rules. A body that is not JSON is null.
 func (c *client) ruleInput(status int, headers http.Header, body []byte) map[string]any {
 	all := map[string]any{}
 	for name, values := range headers {
@@ -147,8 +149,8 @@ func (c *client) ruleInput(status int, headers http.Header, body []byte) map[str
 	return map[string]any{"status": status, "headers": all, "body": decoded, "text": text}
 }
 
-// retryAfter returns the pause that a backend asks for, in whole seconds and at most a
-// day; 0 when it names none.
+// retryAfter parses a Retry-After header: seconds or a date. The result is in whole
+// seconds, at most a day, and 0 if there is none.
 func retryAfter(value string, now time.Time) time.Duration {
 	const most = 24 * time.Hour
 	if seconds, err := strconv.ParseUint(strings.TrimSpace(value), 10, 32); err == nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// fullBudget is how many retries there may be at once after a time without any.
+// maxBudget is the number of retries that can accumulate in the budget.
 const maxBudget = 10
 
-// A budget bounds retries to a part of the requests, so that a backend that is down
-// does not get a multiple of them. It is safe for concurrent use.
+// A budget limits retries to a fraction of the requests, so that a backend that is down
+// does not receive a multiple of the normal load. It is safe for concurrent use.
 type budget struct {
 	mu         sync.Mutex
 	perRequest float64
@@ -38,7 +38,7 @@ func (b *budget) spend() bool {
 	return true
 }
 
-// deliver sends a message. Reads are sent again when that may help.
+// sendWithRetry sends a request and retries reads whose error is transient.
 func (c *client) sendWithRetry(ctx context.Context, m *preparedRequest) (*response, error) {
 	rules := c.connection.retry
 	c.budget.earn()
@@ -52,8 +52,7 @@ func (c *client) sendWithRetry(ctx context.Context, m *preparedRequest) (*respon
 		if errors.As(err, &known) && known.RetryAfter > 0 {
 			pause = known.RetryAfter
 		}
-		// A pause that is too long, or longer than the caller has time, is left to the
-		// caller, who is told of it at once.
+		// Return immediately if the pause is too long or would exceed the caller's deadline.
 		if deadline, limited := ctx.Deadline(); pause > rules.maxWait || limited && time.Until(deadline) <= pause {
 			c.metrics.retries.WithLabelValues("wait").Inc()
 			return nil, err
@@ -73,8 +72,8 @@ func (c *client) sendWithRetry(ctx context.Context, m *preparedRequest) (*respon
 	}
 }
 
-// passing reports whether an error may be gone the next time: the backend was not
-// reached, did not answer whole or in time, or said that it is busy.
+// isTransient reports whether repeating a request may succeed: the backend was
+// unreachable, did not send a complete response in time, or reported a temporary status.
 func isTransient(err error) bool {
 	var said *responseError
 	if errors.As(err, &said) {
@@ -84,7 +83,8 @@ func isTransient(err error) bool {
 	return adapter.KindOf(err) == adapter.Unavailable
 }
 
-// backoff returns a pause that doubles with every attempt, of which a half is random.
+// backoff returns the pause before the next attempt. It doubles with every attempt, and
+// half of it is random.
 func backoff(rules retry, attempt int) time.Duration {
 	most := min(rules.wait<<(attempt-1), rules.maxWait)
 	return most/2 + rand.N(most/2+1)

@@ -10,30 +10,31 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A template is the path of a URL with expressions in braces.
+// A template is a URL path with expressions in braces.
 type template struct {
-	text  string // as it stands in the mapping file, fit for a log
+	text  string // as written in the mapping file; safe to log
 	parts []templatePart
 }
 
-// A templatePart is a text, or an expression whose value becomes part of one segment.
+// A templatePart is literal text, or an expression whose value becomes part of one path
+// segment.
 type templatePart struct {
 	text  string
 	value *expression
 }
 
-// template compiles a path, nil when it is wrong.
+// template compiles a path, or returns nil if it is invalid.
 func (l *loader) template(n *yaml.Node, variables []string) *template {
 	text := l.scalar(n, "path")
 	if !strings.HasPrefix(text, "/") || strings.ContainsAny(text, " \t\r\n") && !strings.Contains(text, "{") {
-		l.errorf(n.Line, "a path begins with a slash and is below the URL of the settings, as /items/{.id}")
+		l.errorf(n.Line, "a path must begin with a slash and is relative to rest.url, such as /items/{.id}")
 		return nil
 	}
 	t := &template{text: text}
 	for rest := text; rest != ""; {
 		before, after, found := strings.Cut(rest, "{")
 		if strings.ContainsAny(before, "?#}") {
-			l.errorf(n.Line, "a path has no ?, # or }: parameters stand under query")
+			l.errorf(n.Line, "a path must not contain ?, # or }: write parameters under query")
 			return nil
 		}
 		if before != "" {
@@ -44,7 +45,7 @@ func (l *loader) template(n *yaml.Node, variables []string) *template {
 		}
 		end := closing(after)
 		if end < 0 {
-			l.errorf(n.Line, "a { of the path is not closed")
+			l.errorf(n.Line, "the path has a { without a matching }")
 			return nil
 		}
 		e := l.compile(after[:end], n, variables)
@@ -57,8 +58,8 @@ func (l *loader) template(n *yaml.Node, variables []string) *template {
 	return t
 }
 
-// closing returns where the brace is that ends an expression, -1 without one. Braces
-// within texts do not count.
+// closing returns the index of the brace that ends an expression, or -1. It ignores braces
+// in string literals.
 func closing(s string) int {
 	depth, quoted := 0, false
 	for i := 0; i < len(s); i++ {
@@ -79,9 +80,9 @@ func closing(s string) int {
 	return -1
 }
 
-var errSegment = errors.New("the path gets an empty text, a dot or what is no text")
+var errSegment = errors.New("a path segment is empty, a dot segment, or not a string")
 
-// path returns the path, escaped. What an expression gives stays within its segment.
+// path evaluates the template. Values are escaped, so they cannot add path segments.
 func (t *template) path(ctx context.Context, input any, variables ...any) (string, error) {
 	var b strings.Builder
 	for _, p := range t.parts {

@@ -42,7 +42,7 @@ func TestAuth(t *testing.T) {
 func TestTLS(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(r.TLS.PeerCertificates) == 0 {
-			t.Error("no certificate of the client")
+			t.Error("the client sent no certificate")
 		}
 		respond(w, 200, noCustomers)
 	}))
@@ -58,7 +58,7 @@ func TestTLS(t *testing.T) {
 		}
 		return path
 	}
-	// The server's own certificate serves for the client, too.
+	// The client uses the server's certificate.
 	key, err := x509.MarshalPKCS8PrivateKey(s.TLS.Certificates[0].PrivateKey)
 	if err != nil {
 		t.Fatal(err)
@@ -78,6 +78,6 @@ func TestTLS(t *testing.T) {
 		t.Errorf("trusted: %v", err)
 	}
 	if err := fetch(TLS{}); adapter.KindOf(err) != adapter.Unavailable || err == nil {
-		t.Errorf("a certificate that nobody trusts: %v", err)
+		t.Errorf("untrusted certificate: %v", err)
 	}
 }

@@ -11,14 +11,14 @@ import (
 )
 
 var (
-	errNoID   = errors.New("no request of the mapping gives the id of the new record")
-	errNoUndo = errors.New("the mapping has no undo for it")
+	errNoID   = errors.New("no request of create returned the id of the new record")
+	errNoUndo = errors.New("the mapping has no undo for that request")
 )
 
-// maxEach bounds how often one step of a write is sent.
+// maxEach limits how often one step of a write is sent.
 const maxEach = 1000
 
-// Create makes a record by the requests of the mapping.
+// Create creates a record with the mapping's create requests and returns its id.
 func (b *Backend) Create(ctx context.Context, w *sidestore.Write) (string, error) {
 	k := call{string(w.Resource), "create"}
 	r, err := b.resource(w.Resource, k.op())
@@ -35,7 +35,7 @@ func (b *Backend) Create(ctx context.Context, w *sidestore.Write) (string, error
 	return id, err
 }
 
-// Update changes a record by the requests of the mapping.
+// Update changes a record with the mapping's update requests.
 func (b *Backend) Update(ctx context.Context, w *sidestore.Write) error {
 	k := call{string(w.Resource), "update"}
 	r, err := b.resource(w.Resource, k.op())
@@ -49,7 +49,7 @@ func (b *Backend) Update(ctx context.Context, w *sidestore.Write) error {
 	return err
 }
 
-// Delete removes a record by the requests of the mapping.
+// Delete deletes a record with the mapping's delete requests.
 func (b *Backend) Delete(ctx context.Context, w *sidestore.Write) error {
 	k := call{string(w.Resource), "delete"}
 	r, err := b.resource(w.Resource, k.op())
@@ -63,26 +63,26 @@ func (b *Backend) Delete(ctx context.Context, w *sidestore.Write) error {
 	return err
 }
 
-// A writing is a write that is being done.
+// A writeOperation is the state of one write.
 type writeOperation struct {
 	*Backend
 	call         call
 	write        *sidestore.Write
 	input        map[string]any
-	steps        map[string]any // replies by the name of their step
+	steps        map[string]any // responses by step name
 	id           string         // of a new record
-	changed      bool           // something was changed at the backend
-	irreversible bool           // by a request that has no undo
+	changed      bool           // a request that changes the backend has succeeded
+	irreversible bool           // one of these requests has no undo
 	undo         []compensation
 }
 
-// An undoing takes back what a step has done.
+// A compensation reverts a completed step.
 type compensation struct {
 	step *step
 	item any
 }
 
-// write sends the requests of a verb, and returns the id of a new record.
+// write sends the requests of an operation and returns the id of a new record.
 func (b *Backend) write(ctx context.Context, k call, r *resource, v *verb, w *sidestore.Write) (string, error) {
 	input, err := b.writeInput(ctx, r, w)
 	if err != nil {
@@ -98,7 +98,7 @@ func (b *Backend) write(ctx context.Context, k call, r *resource, v *verb, w *si
 	return operation.id, nil
 }
 
-// input is what the expressions of a write see.
+// writeInput returns the object that the expressions of a write see.
 func (b *Backend) writeInput(ctx context.Context, r *resource, w *sidestore.Write) (map[string]any, error) {
 	wanted := map[adapter.Resource][]adapter.Key{}
 	for _, record := range []adapter.Record{w.Old, w.New} {
@@ -122,7 +122,7 @@ func (b *Backend) writeInput(ctx context.Context, r *resource, w *sidestore.Writ
 		if to, mapped := r.references[name]; mapped && len(w.New.Values) > 0 {
 			if key := w.New.Get(name).Int(); key != 0 && ids[to][adapter.Key(key)] == "" {
 				return nil, &adapter.Error{Kind: adapter.Invalid, Op: "write " + string(r.name), Field: name,
-					Err: fmt.Errorf("the backend has no counterpart of %d in %s: import its id", key, to)}
+					Err: fmt.Errorf("%d in %s has no backend id: import it with portico ids import", key, to)}
 			}
 		}
 	}
@@ -152,7 +152,7 @@ func (b *Backend) writeInput(ctx context.Context, r *resource, w *sidestore.Writ
 	}, nil
 }
 
-// known returns an id, and null for none.
+// nullable returns an id, or nil if it is empty.
 func nullable(id string) any {
 	if id == "" {
 		return nil
@@ -160,7 +160,7 @@ func nullable(id string) any {
 	return id
 }
 
-// shown returns a record as expressions see it, null for none.
+// recordInput returns a record as expressions see it, or nil for an empty record.
 func (r *resource) recordInput(record adapter.Record, ids map[adapter.Resource]map[adapter.Key]string) any {
 	if len(record.Values) == 0 {
 		return nil
@@ -168,7 +168,7 @@ func (r *resource) recordInput(record adapter.Record, ids map[adapter.Resource]m
 	return r.fromRecord(record, "", ids)
 }
 
-// step sends a request as often as the mapping says.
+// runStep sends the requests of a step.
 func (w *writeOperation) runStep(ctx context.Context, s *step) error {
 	if s.when != nil {
 		holds, err := s.when.evalBool(ctx, w.input)
@@ -204,7 +204,8 @@ func (w *writeOperation) runStep(ctx context.Context, s *step) error {
 	return nil
 }
 
-// identify takes the id of the new record from a reply. Later requests see it.
+// captureID takes the id of the new record from a response. Later expressions see it as
+// .id.
 func (w *writeOperation) captureID(ctx context.Context, s *step, answer any) error {
 	if s.id == nil {
 		return nil
@@ -214,13 +215,13 @@ func (w *writeOperation) captureID(ctx context.Context, s *step, answer any) err
 		return err
 	}
 	if w.id = backendID(v); w.id == "" {
-		return fmt.Errorf("%s: the reply has no id", s.id.at)
+		return fmt.Errorf("%s: the response has no id", s.id.at)
 	}
 	w.input["id"] = w.id
 	return nil
 }
 
-// request sends one request, once, and returns the reply decoded.
+// sendStep sends one request and returns the decoded response, or nil if nothing needs it.
 func (w *writeOperation) sendStep(ctx context.Context, s *step, item any) (any, error) {
 	m, err := w.client.prepare(ctx, w.call, s.request, w.input, item)
 	if err != nil {
@@ -251,7 +252,7 @@ func (w *writeOperation) sendStep(ctx context.Context, s *step, item any) (any, 
 	return decoded, nil
 }
 
-// refused reports whether the backend answered that it does not do what was asked.
+// isRejection reports whether the backend refused a request without doing anything.
 func isRejection(err error) bool {
 	switch adapter.KindOf(err) {
 	case adapter.NotFound, adapter.Conflict, adapter.Invalid, adapter.Unsupported:
@@ -260,9 +261,9 @@ func isRejection(err error) bool {
 	return false
 }
 
-// failed returns the error of a write. The kinds which say that nothing was done are
-// left only where that is so: because the first request that changes something was
-// refused, or because all before it could be taken back.
+// fail returns the error of a failed write. The kinds NotFound, Conflict, Invalid and
+// Unsupported promise that nothing was changed. They are returned only if no request had
+// changed anything, or if all changes could be rolled back.
 func (w *writeOperation) fail(ctx context.Context, r *resource, err error) error {
 	var refusedByMapping *refusal
 	if errors.As(err, &refusedByMapping) {
@@ -281,17 +282,17 @@ func (w *writeOperation) fail(ctx context.Context, r *resource, err error) error
 		return err
 	}
 	if rollbackErr := w.rollBack(ctx); rollbackErr != nil {
-		return &adapter.Error{Kind: adapter.Internal, Op: w.call.op(), Err: fmt.Errorf("refused after a part was done (%w), which was not taken back: %w", err, rollbackErr)}
+		return &adapter.Error{Kind: adapter.Internal, Op: w.call.op(), Err: fmt.Errorf("rejected after earlier requests had succeeded (%w), and these could not be rolled back: %w", err, rollbackErr)}
 	}
 	return err
 }
 
-// takeBack undoes what was done, the last first.
+// rollBack reverts the completed steps in reverse order.
 func (w *writeOperation) rollBack(ctx context.Context) error {
 	if w.irreversible {
 		return errNoUndo
 	}
-	ctx = context.WithoutCancel(ctx) // although the caller may have gone
+	ctx = context.WithoutCancel(ctx) // roll back even if the caller has gone
 	for _, u := range slices.Backward(w.undo) {
 		if u.step.when != nil {
 			holds, err := u.step.when.evalBool(ctx, w.input)
@@ -313,7 +314,7 @@ func (w *writeOperation) rollBack(ctx context.Context) error {
 	return nil
 }
 
-// file returns the file of a multipart body.
+// file returns the file part of a multipart body.
 func (p *multipart) file(ctx context.Context, record adapter.Record, input, item any) (*file, error) {
 	name, err := p.filename.eval(ctx, input, item)
 	if err != nil {
@@ -327,7 +328,7 @@ func (p *multipart) file(ctx context.Context, record adapter.Record, input, item
 	f.name, _ = name.(string)
 	f.mediaType, _ = mediaType.(string)
 	if f.name == "" || f.mediaType == "" {
-		return nil, fmt.Errorf("%s: a file needs a name and a media type", p.filename.at)
+		return nil, fmt.Errorf("%s: a file needs a file name and a media type", p.filename.at)
 	}
 	return f, nil
 }

@@ -13,25 +13,25 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Bounds of a mapping file.
+// Limits on mapping files.
 const (
 	maxMappingBytes = 1 << 20
 	maxMappingDepth = 24
 )
 
-// A fault is what is wrong at one line.
+// A fileError is a problem at a line of the mapping file.
 type fileError struct {
 	line    int // 0: the whole file
 	message string
 }
 
-// nodes reads the parts of a YAML file and notes all that is wrong with them.
+// yamlReader reads values from YAML nodes and collects all problems.
 type yamlReader struct {
 	file string
 	errs []fileError
 }
 
-// err returns all faults, one a line, each with file and line.
+// err returns all problems in line order, each with file and line, or nil.
 func (f *yamlReader) err() error {
 	if len(f.errs) == 0 {
 		return nil
@@ -47,7 +47,7 @@ func (f *yamlReader) err() error {
 	return errors.Join(all...)
 }
 
-// at names a line.
+// at returns the location of a line for error messages.
 func (f *yamlReader) at(line int) string {
 	if line == 0 {
 		return f.file
@@ -59,7 +59,7 @@ func (f *yamlReader) errorf(line int, format string, arguments ...any) {
 	f.errs = append(f.errs, fileError{line, fmt.Sprintf(format, arguments...)})
 }
 
-// document returns the root of a file, nil when it is not fit to be read.
+// parse returns the root node of a file, or nil if it cannot be read.
 func (f *yamlReader) parse(content []byte) *yaml.Node {
 	if len(content) > maxMappingBytes {
 		f.errorf(0, "is larger than %d bytes", maxMappingBytes)
@@ -73,7 +73,7 @@ func (f *yamlReader) parse(content []byte) *yaml.Node {
 	}
 	switch {
 	case err == nil:
-		f.errorf(more.Line, "a mapping file is one YAML document")
+		f.errorf(more.Line, "a mapping file must be a single YAML document")
 	case !errors.Is(err, io.EOF):
 		f.errorf(0, "is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	case len(root.Content) == 0:
@@ -88,15 +88,16 @@ func (f *yamlReader) parse(content []byte) *yaml.Node {
 	return nil
 }
 
-// plain notes what no mapping needs: anchors, aliases, tags, great depth.
+// rejectUnsupported reports YAML features that mapping files must not use: anchors,
+// aliases, tags and deep nesting.
 func (f *yamlReader) rejectUnsupported(n *yaml.Node, depth int) {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		f.errorf(n.Line, "anchors and aliases are not read")
+		f.errorf(n.Line, "anchors and aliases are not supported")
 	case n.Style&yaml.TaggedStyle != 0:
-		f.errorf(n.Line, "tags are not read")
+		f.errorf(n.Line, "tags are not supported")
 	case depth > maxMappingDepth:
-		f.errorf(n.Line, "is nested too deep")
+		f.errorf(n.Line, "is nested too deeply")
 	default:
 		for _, under := range n.Content {
 			f.rejectUnsupported(under, depth+1)
@@ -104,23 +105,23 @@ func (f *yamlReader) rejectUnsupported(n *yaml.Node, depth int) {
 	}
 }
 
-// null reports whether nothing stands here.
+// isNull reports whether a node is missing or null.
 func isNull(n *yaml.Node) bool { return n == nil || n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// An entry is a member of a mapping node.
+// An entry is a member of a YAML mapping.
 type entry struct {
 	name string
 	line int
 	node *yaml.Node
 }
 
-// entries returns the members of a mapping node, none when there is nothing.
+// entries returns the members of a YAML mapping, or nil for null.
 func (f *yamlReader) entries(n *yaml.Node, what string) []entry {
 	if isNull(n) {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {
-		f.errorf(n.Line, "%s must be a mapping, as {name: value}", what)
+		f.errorf(n.Line, "%s must be a mapping such as {name: value}", what)
 		return nil
 	}
 	seen := map[string]int{}
@@ -128,11 +129,11 @@ func (f *yamlReader) entries(n *yaml.Node, what string) []entry {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode || key.Value == "" {
-			f.errorf(key.Line, "the name of a member of %s must be a text", what)
+			f.errorf(key.Line, "the keys of %s must be strings", what)
 			continue
 		}
 		if first, twice := seen[key.Value]; twice {
-			f.errorf(key.Line, "%.40q is given in line %d too", key.Value, first)
+			f.errorf(key.Line, "%.40q is already defined in line %d", key.Value, first)
 			continue
 		}
 		seen[key.Value] = key.Line
@@ -141,7 +142,8 @@ func (f *yamlReader) entries(n *yaml.Node, what string) []entry {
 	return all
 }
 
-// fields returns the members of a mapping node whose names are known.
+// fields returns the members of a YAML mapping that are not null, and reports those that
+// are not in known.
 func (f *yamlReader) fields(n *yaml.Node, what string, known ...string) map[string]*yaml.Node {
 	found := map[string]*yaml.Node{}
 	for _, e := range f.entries(n, what) {
@@ -156,19 +158,19 @@ func (f *yamlReader) fields(n *yaml.Node, what string, known ...string) map[stri
 	return found
 }
 
-// scalar returns a text, whatever YAML takes it for; "" when there is none.
+// scalar returns the text of a scalar, whatever type YAML gives it, or "" for null.
 func (f *yamlReader) scalar(n *yaml.Node, what string) string {
 	if isNull(n) {
 		return ""
 	}
 	if n.Kind != yaml.ScalarNode {
-		f.errorf(n.Line, "%s must be a text", what)
+		f.errorf(n.Line, "%s must be a string", what)
 		return ""
 	}
 	return n.Value
 }
 
-// list returns the elements of a list; a single text is a list of one.
+// list returns the elements of a list, or nil for null.
 func (f *yamlReader) list(n *yaml.Node, what string) []*yaml.Node {
 	switch {
 	case isNull(n):
@@ -180,13 +182,13 @@ func (f *yamlReader) list(n *yaml.Node, what string) []*yaml.Node {
 	return n.Content
 }
 
-// texts returns a list of texts, each given once.
+// texts returns a list of distinct strings.
 func (f *yamlReader) texts(n *yaml.Node, what string) []string {
 	var all []string
 	for _, e := range f.list(n, what) {
 		text := f.scalar(e, "an element of "+what)
 		if slices.Contains(all, text) {
-			f.errorf(e.Line, "%.40q is given twice", text)
+			f.errorf(e.Line, "%.40q is listed twice", text)
 			continue
 		}
 		all = append(all, text)
@@ -206,7 +208,7 @@ func (f *yamlReader) flag(n *yaml.Node, what string) bool {
 	}
 }
 
-// number returns a whole number from least to most, or instead.
+// number returns an integer from lowest to highest, or fallback for null.
 func (f *yamlReader) number(n *yaml.Node, what string, fallback, lowest, highest int) int {
 	if isNull(n) {
 		return fallback
@@ -225,13 +227,13 @@ func (f *yamlReader) duration(n *yaml.Node, what string, fallback, shortest, lon
 	}
 	d, err := time.ParseDuration(f.scalar(n, what))
 	if err != nil || d < shortest || d > longest {
-		f.errorf(n.Line, "%s must be a time from %s to %s, as 10s", what, shortest, longest)
+		f.errorf(n.Line, "%s must be a duration from %s to %s, such as 10s", what, shortest, longest)
 		return fallback
 	}
 	return d
 }
 
-// size returns a number of bytes, as 16MiB.
+// size returns a number of bytes, written as 16777216 or 16MiB.
 func (f *yamlReader) size(n *yaml.Node, what string, fallback int64) int64 {
 	const largest = 1 << 30
 	if isNull(n) {
@@ -245,14 +247,14 @@ func (f *yamlReader) size(n *yaml.Node, what string, fallback int64) int64 {
 	}
 	i, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	if err != nil || i < 1 || i > largest/unit {
-		f.errorf(n.Line, "%s must be a number of bytes up to 1024MiB, as 16MiB", what)
+		f.errorf(n.Line, "%s must be a number of bytes up to 1024MiB, such as 16MiB", what)
 		return fallback
 	}
 	return i * unit
 }
 
-// path returns the names that lead to a value, as "data.items"; "." is the document
-// itself. It returns nil when there is none.
+// path parses a path such as "data.items". "." is the document itself. It returns nil for
+// null.
 func (f *yamlReader) path(n *yaml.Node, what string) path {
 	text := f.scalar(n, what)
 	switch text {
@@ -263,7 +265,7 @@ func (f *yamlReader) path(n *yaml.Node, what string) path {
 	}
 	names := strings.Split(text, ".")
 	if slices.Contains(names, "") {
-		f.errorf(n.Line, "%s must be names with dots between, as data.items, or . for the whole body", what)
+		f.errorf(n.Line, "%s must be names separated by dots, such as data.items, or . for the whole body", what)
 		return nil
 	}
 	return names

@@ -1,16 +1,15 @@
 //go:build linux
 
-// Package medusatest gives tests a Medusa of their own.
+// Package medusatest starts Medusa servers for tests.
 //
 // # Principles
 //
-//  1. Starting one takes most of a minute, and minutes when npm has to install it, so
-//     tests of it run only where they are asked for: PORTICO_TEST_MEDUSA says 1, or
-//     names a file with what medusa/start.sh printed of one that runs, whose shop is
-//     empty. Elsewhere they skip and say so.
-//  2. Every Medusa has a database and a folder of its own and listens on a free port
-//     of loopback.
-//  3. However the test binary ends, Medusa ends with it and its folder is removed.
+//  1. Starting Medusa takes most of a minute, and minutes when npm has to install it. Tests
+//     that need it run only on request: PORTICO_TEST_MEDUSA is 1, or names a file with the
+//     output of medusa/start.sh for a running server with an empty shop. Otherwise they are
+//     skipped with a message.
+//  2. Every server has its own database and folder and listens on a free loopback port.
+//  3. However the test binary ends, the server ends with it and its folder is removed.
 //
 // # How it is tested
 //
@@ -39,20 +38,21 @@ import (
 	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
-// setting is the environment variable that asks for the tests.
+// setting is the environment variable that requests the tests.
 const setting = "PORTICO_TEST_MEDUSA"
 
-// startTimeout bounds the start, without what npm has to fetch.
+// startTimeout limits the time to start a server, including npm's installation.
 const startTimeout = 20 * time.Minute
 
-// A Medusa is a server that runs, with a shop that is empty.
+// A Medusa is a running server with an empty shop.
 type Medusa struct {
 	URL string `json:"url"`
-	// An administrator's e-mail address and password.
+	// User and Password are the credentials of an administrator.
 	User     string `json:"user"`
 	Password string `json:"password"`
 	Currency string `json:"currency"`
-	// The ids of what products and orders refer to.
+	// The ids of objects that products and orders refer to: sales region, stock location,
+	// shipping profile and sales channel.
 	Region   string `json:"region"`
 	Location string `json:"location"`
 	Profile  string `json:"profile"`
@@ -61,13 +61,13 @@ type Medusa struct {
 	token string
 }
 
-// Start starts a Medusa that ends with the test, or returns the one that the
-// environment names.
+// Start starts a Medusa that ends with the test, or returns the running one that the
+// environment names. It skips the test if the environment requests neither.
 func Start(tb testing.TB) *Medusa {
 	tb.Helper()
-	asked := Asked(tb)
-	if asked != "1" {
-		text, err := os.ReadFile(asked)
+	requested := envSetting(tb)
+	if requested != "1" {
+		text, err := os.ReadFile(requested)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -77,21 +77,21 @@ func Start(tb testing.TB) *Medusa {
 	return start(tb, sqltest.Postgres(tb))
 }
 
-// Asked returns what the environment says of tests with a Medusa, and skips the test
-// where it does not ask for them.
-func Asked(tb testing.TB) string {
+// envSetting returns the value of PORTICO_TEST_MEDUSA. It skips the test unless the
+// environment requests tests with Medusa.
+func envSetting(tb testing.TB) string {
 	tb.Helper()
-	switch asked := os.Getenv(setting); asked {
+	switch requested := os.Getenv(setting); requested {
 	case "", "0":
-		tb.Skipf("a Medusa is not tested unless %s=1, because it takes minutes", setting)
+		tb.Skipf("tests with Medusa take minutes: set %s=1 to run them", setting)
 		return ""
 	default:
-		return asked
+		return requested
 	}
 }
 
-// watcher runs the script "$@" until standard input ends, then ends it and removes
-// the folder $DIR.
+// watcher is a shell script that runs "$@" until standard input ends, then stops it and
+// removes the folder $DIR.
 const watcher = `
 exec 3<&0 </dev/null
 "$@" 3<&- &
@@ -121,15 +121,15 @@ func start(tb testing.TB, database string) *Medusa {
 	}
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command("sh", "-c", watcher, "sh", script, filepath.Join(dir, "shop"), database, strconv.Itoa(port))
-	// A group of its own, which an interrupt from the terminal does not reach.
+	// Run in its own process group, so that Ctrl-C does not reach it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Env = append(os.Environ(), "DIR="+dir)
 	cmd.Stderr = log
-	said, err := cmd.StdoutPipe()
+	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	stop, err := cmd.StdinPipe() // open until this process ends, or the test does
+	stop, err := cmd.StdinPipe() // stays open until the test or this process ends
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -138,13 +138,13 @@ func start(tb testing.TB, database string) *Medusa {
 	}
 	tb.Cleanup(func() {
 		_ = stop.Close()
-		_ = cmd.Wait() // it was told to end
+		_ = cmd.Wait() // the exit status does not matter: the test stopped it
 	})
 	line := make(chan []byte, 1)
 	go func() {
 		text := make([]byte, 0, 4096)
 		for {
-			n, err := said.Read(text[len(text):cap(text)])
+			n, err := stdout.Read(text[len(text):cap(text)])
 			text = text[:len(text)+n]
 			if err != nil || bytes.IndexByte(text, '\n') >= 0 || len(text) == cap(text) {
 				line <- text
@@ -155,12 +155,12 @@ func start(tb testing.TB, database string) *Medusa {
 	select {
 	case text := <-line:
 		if !bytes.Contains(text, []byte("\n")) {
-			said, _ := os.ReadFile(logName) // nothing if it cannot be read
-			tb.Fatalf("Medusa does not start:\n%s", said)
+			stdout, _ := os.ReadFile(logName) // empty if it cannot be read
+			tb.Fatalf("Medusa did not start:\n%s", stdout)
 		}
 		return decode(tb, text)
 	case <-time.After(startTimeout):
-		tb.Fatalf("Medusa does not answer within %s", startTimeout)
+		tb.Fatalf("Medusa did not answer within %s", startTimeout)
 		return nil
 	}
 }
@@ -174,9 +174,9 @@ func decode(tb testing.TB, text []byte) *Medusa {
 	return m
 }
 
-// Call sends a request of an administrator, with body as JSON unless it is nil, and
-// returns the reply. It fails the test unless that is 200. It is not safe for
-// concurrent use.
+// Call sends an administrator's request, with body as JSON unless it is nil, and returns
+// the decoded response, with numbers as json.Number. It fails the test unless the status
+// is 200. It is not safe for concurrent use.
 func (m *Medusa) Call(tb testing.TB, method, path string, body any) map[string]any {
 	tb.Helper()
 	if m.token == "" {
@@ -223,13 +223,13 @@ func (m *Medusa) call(tb testing.TB, method, path string, body any) (map[string]
 		return nil, fmt.Errorf("%s: %s", response.Status, text)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber() // amounts as they are written
+	decoder.UseNumber() // keep amounts exact
 	var reply map[string]any
 	return reply, errors.Join(decoder.Decode(&reply))
 }
 
-// At returns what stands in a reply at a path of names and places, "variants.0.sku",
-// or nil.
+// At returns the value at a path of member names and indexes, such as "variants.0.sku", or
+// nil.
 func At(value any, path string) any {
 	for name := range strings.SplitSeq(path, ".") {
 		switch v := value.(type) {
@@ -248,7 +248,7 @@ func At(value any, path string) any {
 	return value
 }
 
-// freePort returns a port of the loopback interface that nothing listens on.
+// freePort returns a loopback port that nothing listens on.
 func freePort() (int, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/reststore/medusatest"
 )
 
-// TestStart: a Medusa answers as an administrator's, and has what products need.
+// TestStart checks that a server answers administrators and has the objects that products
+// need.
 func TestStart(t *testing.T) {
 	m := medusatest.Start(t)
 	if m.URL == "" || m.User == "" || m.Password == "" || m.Currency == "" || m.Region == "" || m.Location == "" || m.Profile == "" {
