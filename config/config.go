@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// prefix begins every environment variable of ours.
+// prefix is the prefix of Portico's environment variables.
 const prefix = "PORTICO_"
 
-// Config is every setting, read and checked. [Load] makes one; the help of each
-// setting stands in [Settings] and [Tables].
+// Config is a validated configuration, as returned by [Load]. [Settings] and [Tables]
+// document each setting.
 type Config struct {
 	Listen         string // host:port
-	PublicURL      string // without a slash at its end; empty: use the Host header
+	PublicURL      string // without a trailing slash; empty: use the Host header
 	TrustedProxies []netip.Prefix
 	Dialect        string // "documented" or "magento"
 	AcceptMissing  string // "error" or "json"
-	Adapter        string // name of the chosen adapter
+	Adapter        string // name of the adapter
 	OpsListen      string // host:port
-	OpsToken       string // empty: the operators' port asks for none
-	OpsPprof       bool   // whether it serves profiles
+	OpsToken       string // empty: the operators' port requires no token
+	OpsPprof       bool   // whether the operators' port serves profiles
 	LogLevel       slog.Level
 	LogFormat      string // "text" or "json"
 
@@ -33,13 +33,13 @@ type Config struct {
 	Lists  Lists
 	Cache  Cache
 	Server Server
-	// Upstream is what the adapter's upstream is guarded with.
+	// Upstream limits calls to the adapter's upstream.
 	Upstream Upstream
 	Auth     Auth
 	Store    Store
 	Stock    Stock
 
-	// For moving from an old system resource by resource.
+	// Settings for migrating from a legacy system resource by resource.
 	Legacy Legacy
 	Record Record
 	Shadow Shadow
@@ -48,54 +48,55 @@ type Config struct {
 	Fields     []FieldList
 	Routes     []Route
 
-	// Sections holds the settings of each section of [Sources] as text, by their names
-	// without the section.
+	// Sections maps each section of [Sources] to its settings as text, by name without the
+	// section.
 	Sections map[string]map[string]string
 
 	rows []Row
 }
 
-// Limits bound what a request may send, in bytes, what all requests and all replies take
-// in memory, in bytes, the pixels of an image, and how often callers may call.
+// Limits limit requests: sizes of bodies and queries in bytes, image sizes in pixels,
+// memory for all requests and all replies in bytes, and request rates of callers.
 type Limits struct {
 	BodyBytes, QueryBytes, ImagePixels int64
 	RequestsBytes, RepliesBytes        int64
 
-	ConsumerRate, GuestRate   float64 // requests per second; 0: any number
-	ConsumerBurst, GuestBurst int64   // requests at once, at least 1
+	ConsumerRate, GuestRate   float64 // requests per second; 0: no limit
+	ConsumerBurst, GuestBurst int64   // burst size, at least 1
 }
 
-// Lists bound what lists may answer. GuestMaxRows may be zero, and SpoolDir empty.
+// Lists limits the lists of records. GuestMaxRows may be zero (no separate limit), and
+// SpoolDir empty (the system's folder).
 type Lists struct {
 	MaxRows, GuestMaxRows, InFlight int64
-	// FiltersInFlight may be zero, for the number of processors.
+	// FiltersInFlight is zero for the number of processors.
 	FiltersInFlight, MatchBytes int64
 	FilterTimeout               time.Duration
 	SpoolBytes                  int64
 	SpoolDir                    string
 }
 
-// Cache holds what is kept of guests' replies, for how long and where. RedisURL
-// may be empty, and StaleTTL, MemoryBytes and MemoryTTL may be zero.
+// Cache configures the cache of replies to Guests. RedisURL may be empty, and StaleTTL,
+// MemoryBytes and MemoryTTL may be zero.
 type Cache struct {
 	RedisURL                          string // may hold a password
 	TTL, StaleTTL, MemoryTTL, Timeout time.Duration
 	MemoryBytes                       int64
 }
 
-// Server holds what connections to the contract's port are served with.
+// Server configures the server of the contract's port.
 type Server struct {
 	MaxConnections int
-	// Time limits, none of them zero.
+	// Timeouts, all positive.
 	ReadHeaderTimeout, ReadTimeout, WriteTimeout, IdleTimeout, ShutdownTimeout time.Duration
 
 	DrainDelay      time.Duration // may be zero
-	TLSCert, TLSKey string        // files, both or none
+	TLSCert, TLSKey string        // PEM files, both set or both empty
 }
 
-// Upstream holds the limits of calls to the adapter's upstream, none of them zero:
-// the time of a call, how many may be in flight, and how long a call waits to be one
-// of them; and how many failures in a row open the breaker, and for how long.
+// Upstream limits calls to the adapter's upstream. All values are positive. MaxWait is the
+// maximum time that a call waits while MaxInFlight others are in flight. BreakerFailures
+// consecutive failures open the circuit breaker for BreakerOpen.
 type Upstream struct {
 	Timeout         time.Duration
 	MaxInFlight     int
@@ -104,18 +105,19 @@ type Upstream struct {
 	BreakerOpen     time.Duration
 }
 
-// Auth holds what protects credentials. SecretKey has 32 bytes, or none when no
-// key is set. PasswordCost is the bcrypt cost of passwords that are set. Bearer lets clients call with API keys.
+// Auth configures authentication. SecretKey has 32 bytes, or none if no key is set.
+// PasswordCost is the bcrypt cost of new passwords. Bearer lets clients authenticate with
+// API keys.
 type Auth struct {
 	SecretKey       []byte
 	RefusePlaintext bool
 	PasswordCost    int
-	// TimestampMaxAge may be zero, for any age.
+	// TimestampMaxAge is zero for any age.
 	TimestampMaxAge time.Duration
 	Bearer          bool
 }
 
-// Store holds what the store's rules of time, price and tax depend on, and what
+// Store configures the store's time zone, currency and tax location, and which values
 // products may refer to.
 type Store struct {
 	TimeZone   *time.Location
@@ -126,15 +128,15 @@ type Store struct {
 	AttributeSets, TaxClasses, Themes []string
 }
 
-// Stock holds the values that stock items use in place of their own. Quantities
-// are decimals with four places, as adapters have them. Backorders is 0, 1 or 2.
+// Stock has the defaults of stock items that use the store's configuration. Quantities are
+// decimals with four places. Backorders is 0, 1 or 2.
 type Stock struct {
 	MinQty, NotifyQty string
 	Backorders        int64
 	ManageStock       bool
 }
 
-// newConfig fills a Config from values that have all been parsed.
+// newConfig converts parsed values to a Config.
 func newConfig(v values, sections []Section) *Config {
 	c := &Config{
 		Listen:         get[string](v, "listen"),
@@ -152,9 +154,9 @@ func newConfig(v values, sections []Section) *Config {
 			QueryBytes:  get[int64](v, "limits.query_bytes"),
 			ImagePixels: get[int64](v, "limits.image_pixels"),
 
-			ConsumerRate:  number(get[string](v, "limits.consumer_rate")),
+			ConsumerRate:  parseNumber(get[string](v, "limits.consumer_rate")),
 			ConsumerBurst: get[int64](v, "limits.consumer_burst"),
-			GuestRate:     number(get[string](v, "limits.guest_rate")),
+			GuestRate:     parseNumber(get[string](v, "limits.guest_rate")),
 			GuestBurst:    get[int64](v, "limits.guest_burst"),
 
 			RequestsBytes: get[int64](v, "limits.requests_bytes"),
@@ -212,9 +214,9 @@ func newConfig(v values, sections []Section) *Config {
 			TaxCountry: get[string](v, "store.tax_country"),
 			TaxRegion:  get[string](v, "store.tax_region"),
 
-			AttributeSets: listed(get[string](v, "store.attribute_sets")),
-			TaxClasses:    listed(get[string](v, "store.tax_classes")),
-			Themes:        listed(get[string](v, "store.themes")),
+			AttributeSets: splitList(get[string](v, "store.attribute_sets")),
+			TaxClasses:    splitList(get[string](v, "store.tax_classes")),
+			Themes:        splitList(get[string](v, "store.themes")),
 		},
 		Stock: Stock{
 			MinQty:      get[string](v, "stock.min_qty"),
@@ -227,7 +229,7 @@ func newConfig(v values, sections []Section) *Config {
 		Shadow:   newShadow(v),
 		Sections: map[string]map[string]string{},
 	}
-	c.LogLevel = logLevel(get[string](v, "log.level"))
+	c.LogLevel = parseLogLevel(get[string](v, "log.level"))
 	for _, section := range sections {
 		c.Sections[section.Name] = map[string]string{}
 		for _, setting := range section.Settings {
@@ -237,18 +239,18 @@ func newConfig(v values, sections []Section) *Config {
 	return c
 }
 
-// listed returns the values of a list that has been checked.
-func listed(text string) []string {
+// splitList splits a validated list.
+func splitList(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// number returns a decimal that has been checked.
-func number(text string) float64 {
+// parseNumber parses a validated decimal.
+func parseNumber(text string) float64 {
 	n, _ := strconv.ParseFloat(text, 64)
 	return n
 }
 
-func logLevel(name string) slog.Level {
+func parseLogLevel(name string) slog.Level {
 	switch name {
 	case "debug":
 		return slog.LevelDebug
@@ -261,8 +263,8 @@ func logLevel(name string) slog.Level {
 	}
 }
 
-// BasePath returns what stands before the paths of the shop: the path of PublicURL,
-// without a slash at its end, or "" for a shop at the root.
+// BasePath returns the path of PublicURL, which precedes all paths of the shop, without a
+// trailing slash. It is "" for a shop at the root.
 func (c *Config) BasePath() string {
 	u, err := url.Parse(c.PublicURL)
 	if err != nil {
@@ -271,12 +273,11 @@ func (c *Config) BasePath() string {
 	return u.EscapedPath()
 }
 
-// Validate checks the conditions that several settings have to meet together
-// and returns all it finds as [Faults], or nil. [Load] has done so already; it
-// is for a Config that was changed afterwards.
+// Validate checks the conditions on combinations of settings. It returns all violations as
+// [Faults], or nil. [Load] calls it implicitly; call it after changing a Config.
 func (c *Config) Validate() error {
 	var faults Faults
-	for _, r := range rules() {
+	for _, r := range conditions() {
 		if problem := r.problem(c); problem != "" {
 			faults = append(faults, Fault{Setting: r.settings[0], Problem: problem})
 		}
@@ -287,14 +288,15 @@ func (c *Config) Validate() error {
 	return faults
 }
 
-// A rule is a condition on several settings; a fault is reported for the first.
-type rule struct {
+// A condition is a requirement on several settings. A violation is reported for the first
+// of them.
+type condition struct {
 	settings []string
-	problem  func(*Config) string // empty: the condition holds
+	problem  func(*Config) string // empty if the condition is met
 }
 
-func rules() []rule {
-	return append(migrationRules(), []rule{
+func conditions() []condition {
+	return append(migrationConditions(), []condition{
 		{[]string{"ops.token", "ops.listen"}, func(c *Config) string {
 			if c.OpsToken != "" || Loopback(c.OpsListen) {
 				return ""
@@ -308,7 +310,7 @@ func rules() []rule {
 			return "must differ from listen " + c.Listen
 		}},
 		{[]string{"limits.requests_bytes", "limits.body_bytes"}, func(c *Config) string {
-			const copies = 8 // that the largest body takes while it is decoded
+			const copies = 8 // memory for decoding the largest body, in multiples of its size
 			if c.Limits.RequestsBytes >= copies*c.Limits.BodyBytes {
 				return ""
 			}
@@ -327,7 +329,7 @@ func rules() []rule {
 			return "must be set together with server.tls_key, or neither of them"
 		}},
 		{[]string{"upstream.timeout", "upstream.max_wait", "server.write_timeout"}, func(c *Config) string {
-			// Else the request ends first, and nobody learns that the upstream hangs.
+			// Otherwise requests time out before the guard notices that the upstream hangs.
 			if c.Upstream.Timeout+c.Upstream.MaxWait < c.Server.WriteTimeout {
 				return ""
 			}
@@ -336,8 +338,8 @@ func rules() []rule {
 	}...)
 }
 
-// Loopback reports whether only this machine can reach a host:port. It does not
-// look names up: of names only localhost is known.
+// Loopback reports whether a host:port is reachable from this machine only. It does not
+// resolve names; of these, only localhost counts as loopback.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -347,8 +349,7 @@ func Loopback(address string) bool {
 	return host == "localhost" || (err == nil && ip.IsLoopback())
 }
 
-// overlap reports whether two listeners would ask for the same port of one
-// interface. Port 0 is a free one for each.
+// overlap reports whether two listeners would conflict. Port 0 never conflicts.
 func overlap(a, b string) bool {
 	hostA, portA, errA := net.SplitHostPort(a)
 	hostB, portB, errB := net.SplitHostPort(b)
@@ -357,10 +358,10 @@ func overlap(a, b string) bool {
 	}
 	numberA, _ := strconv.Atoi(portA)
 	numberB, _ := strconv.Atoi(portB)
-	return numberA != 0 && numberA == numberB && (hostA == hostB || everywhere(hostA) || everywhere(hostB))
+	return numberA != 0 && numberA == numberB && (hostA == hostB || isWildcard(hostA) || isWildcard(hostB))
 }
 
-func everywhere(host string) bool {
+func isWildcard(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "" || (err == nil && ip.IsUnspecified())
 }

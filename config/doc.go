@@ -1,29 +1,28 @@
-// Package config reads the settings of a running Portico: one table, four
-// layers, every fault at once.
+// Package config loads and validates the settings of a Portico process.
 //
 // # Principles
 //
-//  1. One table. A row of [Settings] is all there is to know of a setting: name,
-//     kind, default, help, flag. The environment name follows from the name, and
-//     the example file and the output of "portico config" are made from the rows.
-//  2. Four layers, each over the one before: default, YAML file, PORTICO_*
-//     environment, command line. A value keeps the text it was written as, so a
-//     key of zeros is never read as a number.
-//  3. All faults at once. [Load] checks every value of every layer, also those
-//     that a later layer replaces, and then the conditions that several settings
-//     have to meet together. A name it does not know is a fault as well.
-//  4. Secrets never show. They have no flag, may be read from a file named by
-//     PORTICO_<NAME>_FILE, and are replaced in faults and listings.
-//  5. What is a list of things, not a value, is a [Table]: entries with the same
-//     keys, in the file alone. A key is a row like a setting; whether an entry fits
-//     the contract is asked of the program.
-//  6. Adapters declare their own settings; the program hands them over as
-//     [Section] values. This package knows none of them.
+//  1. One table. A row of [Settings] is the complete definition of a setting: name, kind,
+//     default, help and flag. The environment variable follows from the name. The example
+//     file, the reference and the output of "portico config" are generated from the rows.
+//  2. Four layers. Defaults are overridden by the YAML file, that by PORTICO_* environment
+//     variables, and those by command-line flags. A value keeps the text it was written
+//     as, so a key of zeros is never read as a number.
+//  3. All problems at once. [Load] validates every value of every layer, including values
+//     that a later layer overrides, and then the conditions on combinations of settings.
+//     An unknown name is an error.
+//  4. Secrets are never shown. They have no flag, may be read from a file named by
+//     PORTICO_<NAME>_FILE, and are masked in error messages and listings.
+//  5. A list of entries with the same keys is a [Table]. Tables are set in the YAML file
+//     only. Each key is defined by a row like a setting; the program checks whether an
+//     entry is valid in the contract.
+//  6. Adapters define their own settings. The program passes them as [Section] values, so
+//     this package does not depend on adapters.
 //
 // # How it is tested
 //
-// Table tests name each kind of fault and each step of precedence, and load real
-// files. The example file is loaded with every line put in force and must give
-// the defaults. A fuzz target loads hostile files and environments: what loads
-// must load again from the values it lists.
+// Table tests cover every kind of error and every step of precedence, and load real files.
+// One test loads the example file with every line uncommented and expects the defaults. A
+// fuzz target loads hostile files and environments, and checks that an accepted
+// configuration can be loaded again from the values it lists.
 package config

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// WriteExample writes a YAML file that names every setting with its help, its
-// default, its environment name and its flag. The settings are commented out,
-// their sections are not: a line is put in force by removing its "# ".
+// WriteExample writes a YAML file with every setting, its help, default, environment
+// variable and flag. Settings are commented out with "# ", their sections are not.
 func WriteExample(w io.Writer, settings []Setting) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprint(out, `# Portico's settings, each with its default. To set one, remove the "# " before
@@ -30,7 +29,7 @@ func WriteExample(w io.Writer, settings []Setting) error {
 		for _, line := range wrap(s.Help, 76) {
 			fmt.Fprintf(out, "\n%s## %s", indent, line)
 		}
-		fmt.Fprintf(out, "\n%s## %s\n", indent, strings.Join(s.notes(), ", "))
+		fmt.Fprintf(out, "\n%s## %s\n", indent, strings.Join(s.sourceNotes(), ", "))
 		fmt.Fprintf(out, "%s# %s: %s\n", indent, name, s.yamlDefault())
 	}
 	for _, t := range Tables() {
@@ -39,7 +38,7 @@ func WriteExample(w io.Writer, settings []Setting) error {
 		}
 		fmt.Fprint(out, "\n## Keys:\n")
 		for _, key := range t.Keys {
-			for i, line := range wrap(key.Name+": "+key.Help+key.entryNotes(), 72) {
+			for i, line := range wrap(key.Name+": "+key.Help+key.keyNotes(), 72) {
 				fmt.Fprintf(out, "##   %s%s\n", strings.Repeat("  ", min(i, 1)), line)
 			}
 		}
@@ -48,8 +47,8 @@ func WriteExample(w io.Writer, settings []Setting) error {
 	return out.Flush()
 }
 
-// entryNotes returns what a key of an entry may be, and what it is by default.
-func (s Setting) entryNotes() string {
+// keyNotes returns the allowed values and the default of a table's key.
+func (s Setting) keyNotes() string {
 	notes := ""
 	switch s.Kind {
 	case Choice:
@@ -63,8 +62,9 @@ func (s Setting) entryNotes() string {
 	return notes
 }
 
-// notes returns where else a setting may be given, and what it may be.
-func (s Setting) notes() []string {
+// sourceNotes returns the environment variable, the flag and the allowed values of a
+// setting.
+func (s Setting) sourceNotes() []string {
 	notes := []string{s.Variable()}
 	if s.Secret {
 		notes[0] += " or the file named by " + s.Variable() + "_FILE"
@@ -78,9 +78,9 @@ func (s Setting) notes() []string {
 	return notes
 }
 
-var plainScalar = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._/+-]*(:[A-Za-z0-9._/+-]+)*\z`)
+var safeScalar = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._/+-]*(:[A-Za-z0-9._/+-]+)*\z`)
 
-// yamlDefault returns the default as YAML that reads as the same text.
+// yamlDefault returns the default as YAML.
 func (s Setting) yamlDefault() string {
 	if s.Kind == Networks {
 		return "[" + s.Default + "]"
@@ -88,15 +88,15 @@ func (s Setting) yamlDefault() string {
 	return yamlText(s.Default)
 }
 
-// yamlText returns YAML that reads as text.
+// yamlText returns YAML that parses to text.
 func yamlText(text string) string {
-	if plainScalar.MatchString(text) {
+	if safeScalar.MatchString(text) {
 		return text
 	}
 	return strconv.Quote(text)
 }
 
-// wrap breaks text at blanks into lines of at most width bytes.
+// wrap breaks text at spaces into lines of at most width bytes.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""

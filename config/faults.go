@@ -7,33 +7,32 @@ import (
 	"strings"
 )
 
-// A Fault is one thing that is wrong with the configuration.
+// A Fault is one problem in the configuration.
 type Fault struct {
-	Setting string // the setting's name; empty when a whole source is at fault
+	Setting string // name of the setting; empty if the problem concerns a whole source
 	Origin  string // where the value came from: "portico.yaml:3", "flag --listen"
-	Problem string // what is wrong, and what would be valid
+	Problem string // what is wrong and what would be valid
 }
 
-// String returns the fault in one line.
+// String returns the problem in one line.
 func (f Fault) String() string {
 	var line strings.Builder
 	if f.Origin != "" {
 		line.WriteString(f.Origin + ": ")
 	}
 	if f.Setting != "" {
-		line.WriteString(printable(f.Setting) + ": ")
+		line.WriteString(quoteIfNeeded(f.Setting) + ": ")
 	}
 	return line.String() + f.Problem
 }
 
-// Faults is all that is wrong with a configuration, in the order of the layers.
+// Faults are all problems of a configuration, in the order of the layers.
 type Faults []Fault
 
-// maxFaults keeps a file that is no configuration at all from filling the
-// screen.
+// maxFaults limits the length of the error message for files that are not configurations.
 const maxFaults = 50
 
-// Error returns the number of faults, then each in a line of its own.
+// Error returns the number of problems, then each problem in a line of its own.
 func (all Faults) Error() string {
 	var text strings.Builder
 	text.WriteString("faults in the configuration: " + strconv.Itoa(len(all)))
@@ -47,7 +46,7 @@ func (all Faults) Error() string {
 	return text.String()
 }
 
-// err returns nil when there is no fault; a nil Faults would be an error.
+// err returns nil if there are no problems: an empty Faults would be a non-nil error.
 func (all Faults) err() error {
 	if len(all) == 0 {
 		return nil
@@ -55,12 +54,12 @@ func (all Faults) err() error {
 	return all
 }
 
-func (all Faults) about(setting string) bool {
+func (all Faults) hasSetting(setting string) bool {
 	return slices.ContainsFunc(all, func(f Fault) bool { return f.Setting == setting })
 }
 
-// suggest returns a hint at the one of the names that is next to what was written,
-// or nothing when none is near.
+// suggest returns "; did you mean …?" with the most similar name, or "" if none is
+// similar.
 func (l *loader) suggest(written string, names []string) string {
 	const longest = 64
 	if len(written) > longest || len(l.faults) > maxFaults {
@@ -78,8 +77,7 @@ func (l *loader) suggest(written string, names []string) string {
 	return "; did you mean " + best + "?"
 }
 
-// distance is the least number of bytes to insert, remove or replace that turns
-// a into b.
+// distance returns the Levenshtein distance of a and b in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -100,9 +98,9 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// printable returns text as it is, or quoted when it holds anything that would
-// disturb a terminal.
-func printable(text string) string {
+// quoteIfNeeded quotes text that contains control characters or other characters that
+// could disturb a terminal.
+func quoteIfNeeded(text string) string {
 	if quoted := strconv.Quote(text); quoted != `"`+text+`"` {
 		return quoted
 	}

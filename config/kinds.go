@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A Kind says how the text of a setting is read.
+// A Kind determines the syntax of a setting's value.
 type Kind uint8
 
 const (
@@ -34,10 +34,11 @@ const (
 	Key                  // 32 bytes as 64 hexadecimal digits, or empty
 )
 
-// parse returns the value of text: string for Text, Choice, Address, URL
-// (without a slash at its end) and Decimal (with exactly four places), bool,
-// int64 for Int and Size, time.Duration, []netip.Prefix, *time.Location, []string
-// for Choices and Names, []byte for Key. Its error says what would be valid and does not repeat the text.
+// parse returns the value of text. Its type depends on the kind: string for Text, Choice,
+// Address, URL (without a trailing slash) and Decimal (with exactly four places); bool;
+// int64 for Int and Size; time.Duration; []netip.Prefix; *time.Location; []string for
+// Choices and Names; []byte for Key. Errors say what would be valid and do not repeat the
+// text.
 func (s Setting) parse(text string) (any, error) {
 	if s.Valid != nil {
 		if err := s.Valid(text); err != nil {
@@ -128,7 +129,7 @@ func (s Setting) parseSize(text string) (any, error) {
 	return nil, fmt.Errorf("must be a size from %s to %s, such as 4096, 256KiB or 16MiB", sizeText(s.Min), sizeText(s.Max))
 }
 
-// sizeText writes bytes in the greatest unit that divides them.
+// sizeText formats a size in the largest unit that divides it.
 func sizeText(n int64) string {
 	for _, unit := range []struct {
 		size   int64
@@ -149,12 +150,12 @@ func (s Setting) parseDuration(text string) (any, error) {
 	return d, nil
 }
 
-var decimal = regexp.MustCompile(`\A(-?[0-9]{1,8})(?:\.([0-9]{1,4}))?\z`)
+var decimalPattern = regexp.MustCompile(`\A(-?[0-9]{1,8})(?:\.([0-9]{1,4}))?\z`)
 
-// parseDecimal returns the canonical text of a decimal, the one the adapters
-// use: four places, no leading zeros, no minus before zero.
+// parseDecimal returns a decimal in canonical form, as adapters use it: four places, no
+// leading zeros, no minus sign before zero.
 func parseDecimal(text string) (any, error) {
-	parts := decimal.FindStringSubmatch(text)
+	parts := decimalPattern.FindStringSubmatch(text)
 	if parts == nil {
 		return nil, errors.New("must be a decimal number such as 5 or 0.25, at most 8 digits and 4 places")
 	}
@@ -171,13 +172,13 @@ func parseDecimal(text string) (any, error) {
 	return sign + digits + "." + places, nil
 }
 
-var hostname = regexp.MustCompile(`\A[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?\z`)
+var hostnamePattern = regexp.MustCompile(`\A[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?\z`)
 
 func parseAddress(text string) (any, error) {
 	host, port, err := net.SplitHostPort(text)
 	_, portErr := strconv.ParseUint(port, 10, 16)
 	_, ipErr := netip.ParseAddr(host)
-	if err != nil || portErr != nil || (host != "" && ipErr != nil && !hostname.MatchString(host)) {
+	if err != nil || portErr != nil || (host != "" && ipErr != nil && !hostnamePattern.MatchString(host)) {
 		return nil, errors.New("must be host:port such as 127.0.0.1:8080, [::1]:8080 or :8080")
 	}
 	return text, nil
@@ -210,7 +211,7 @@ func parseNetworks(text string) (any, error) {
 	return networks, nil
 }
 
-// parseNetwork takes a lone address for the network of that address.
+// parseNetwork parses a CIDR network, or an address as the network of that address only.
 func parseNetwork(text string) (netip.Prefix, error) {
 	if strings.Contains(text, "/") {
 		network, err := netip.ParsePrefix(text)
@@ -229,7 +230,7 @@ func parseNetwork(text string) (netip.Prefix, error) {
 
 func parseTimeZone(text string) (any, error) {
 	location, err := time.LoadLocation(text)
-	// The machine's own zone would make answers depend on where they are given.
+	// With the machine's local zone, replies would depend on the machine.
 	if err != nil || text == "" || text == "Local" {
 		return nil, errors.New("must be the IANA name of a time zone, such as UTC or Europe/Berlin")
 	}

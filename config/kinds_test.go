@@ -7,7 +7,7 @@ import (
 
 func TestParse(t *testing.T) {
 	setting := map[Kind]Setting{
-		Text:     {Valid: matching(`[a-z]*`, "must be letters")},
+		Text:     {Valid: matchPattern(`[a-z]*`, "must be letters")},
 		Bool:     {Kind: Bool},
 		Int:      {Kind: Int, Min: -3, Max: 1000},
 		Decimal:  {Kind: Decimal},

@@ -16,34 +16,33 @@ import (
 )
 
 const (
-	// fileVariable names the YAML file when the caller does not.
+	// fileVariable is the variable with the path of the YAML file.
 	fileVariable = prefix + "CONFIG"
-	// testPrefix begins the variables that ask for tests of ours. No setting has it.
+	// testPrefix is the prefix of variables that request tests. No setting has it.
 	testPrefix = prefix + "TEST_"
 
 	maxFileBytes   = mib
 	maxSecretBytes = 64 * kib
 )
 
-// serviceLink matches the variables that Kubernetes adds to every container
-// when a service is called "portico". They are not ours.
-var serviceLink = regexp.MustCompile(`\APORTICO_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)\z`)
+// kubernetesVariable matches variables that Kubernetes sets in every container for a
+// service called "portico". They are ignored.
+var kubernetesVariable = regexp.MustCompile(`\APORTICO_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)\z`)
 
-// Sources says where settings come from, from the weakest to the strongest.
+// Sources are the sources of settings, in increasing order of precedence.
 type Sources struct {
-	Sections []Section      // the adapters built in
-	File     string         // path of the YAML file; empty: the one PORTICO_CONFIG names, or none
+	Sections []Section      // settings of the built-in adapters
+	File     string         // path of the YAML file; empty: the value of PORTICO_CONFIG, if set
 	Environ  []string       // "NAME=value", as os.Environ returns it
-	Flags    *pflag.FlagSet // parsed, with the flags of [AddFlags]; nil for none
+	Flags    *pflag.FlagSet // parsed flags defined by [AddFlags]; may be nil
 
-	// Attribute and Fields check an entry of the tables further than its keys tell;
-	// nil accepts all. Each line of an error says what would be valid.
+	// Attribute and Fields validate table entries beyond their keys; nil accepts all
+	// entries. Each line of their error is reported as one problem.
 	Attribute func(Attribute) error
 	Fields    func(FieldList) error
 }
 
-// AddFlags defines the flags of settings, each with the setting's default and
-// help.
+// AddFlags defines the flags of settings, with the settings' defaults and help.
 func AddFlags(flags *pflag.FlagSet, settings []Setting) {
 	for _, s := range settings {
 		if s.Flag != "" {
@@ -52,25 +51,25 @@ func AddFlags(flags *pflag.FlagSet, settings []Setting) {
 	}
 }
 
-// Load merges the sources, checks every value and every combination, and
-// returns the configuration, or all that is wrong with it as [Faults].
-func Load(from Sources) (*Config, error) {
-	l := newLoader(from)
-	l.defaults()
-	if path := from.path(); path != "" {
-		l.file(path)
+// Load merges the sources and validates every value and combination. It returns the
+// configuration, or all problems as [Faults].
+func Load(sources Sources) (*Config, error) {
+	l := newLoader(sources)
+	l.applyDefaults()
+	if path := sources.filePath(); path != "" {
+		l.applyFile(path)
 	}
-	l.environment(from.Environ)
-	if from.Flags != nil {
-		l.flags(from.Flags)
+	l.applyEnvironment(sources.Environ)
+	if sources.Flags != nil {
+		l.applyFlags(sources.Flags)
 	}
-	config := newConfig(l.values, from.Sections)
-	config.Attributes = entriesOf(l, "attributes", newAttribute)
-	config.Fields = entriesOf(l, "fields", newFieldList)
-	config.Routes = entriesOf(l, "routes", newRoute)
-	for _, r := range rules() {
-		if !slices.ContainsFunc(r.settings, l.faults.about) {
-			l.fault(r.settings[0], l.values[r.settings[0]].origin, r.problem(config))
+	config := newConfig(l.values, sources.Sections)
+	config.Attributes = convertEntries(l, "attributes", newAttribute)
+	config.Fields = convertEntries(l, "fields", newFieldList)
+	config.Routes = convertEntries(l, "routes", newRoute)
+	for _, r := range conditions() {
+		if !slices.ContainsFunc(r.settings, l.faults.hasSetting) {
+			l.addFault(r.settings[0], l.values[r.settings[0]].origin, r.problem(config))
 		}
 	}
 	if err := l.faults.err(); err != nil {
@@ -80,7 +79,7 @@ func Load(from Sources) (*Config, error) {
 	return config, nil
 }
 
-func (from Sources) path() string {
+func (from Sources) filePath() string {
 	path := from.File
 	for _, entry := range from.Environ {
 		if value, ok := strings.CutPrefix(entry, fileVariable+"="); ok && from.File == "" {
@@ -90,24 +89,24 @@ func (from Sources) path() string {
 	return path
 }
 
-// A value is what one setting is set to.
+// A value is the value of one setting.
 type value struct {
 	text   string
 	parsed any
-	origin string // the layer it came from, for people
+	origin string // where it was set, for messages
 }
 
 type values map[string]value
 
-// get returns the parsed value of a setting; T is the type of its kind.
+// get returns the parsed value of a setting. T must be the type for its kind.
 func get[T any](v values, name string) T {
 	parsed, _ := v[name].parsed.(T)
 	return parsed
 }
 
-// A loader collects the values of layer after layer, and the faults in them.
+// A loader merges the values of all layers and collects problems.
 type loader struct {
-	from     Sources
+	sources  Sources
 	settings []Setting
 	byName   map[string]Setting
 	values   values
@@ -116,9 +115,9 @@ type loader struct {
 	faults   Faults
 }
 
-func newLoader(from Sources) *loader {
+func newLoader(sources Sources) *loader {
 	l := &loader{
-		from: from, settings: Settings(from.Sections...), byName: map[string]Setting{},
+		sources: sources, settings: Settings(sources.Sections...), byName: map[string]Setting{},
 		values: values{}, entries: map[string][]entry{}, origins: map[string]string{},
 	}
 	for _, s := range l.settings {
@@ -127,18 +126,18 @@ func newLoader(from Sources) *loader {
 	return l
 }
 
-func (l *loader) fault(setting, origin, problem string) {
+func (l *loader) addFault(setting, origin, problem string) {
 	if problem != "" {
 		l.faults = append(l.faults, Fault{Setting: setting, Origin: origin, Problem: problem})
 	}
 }
 
-// layer lays what a provider reads over the layers before. The provider's keys
-// are names of settings and its values texts; origin says where one was given.
-func (l *loader) layer(provider koanf.Provider, origin func(name string) string) {
+// applyLayer overrides settings with those of a provider. origin returns where a setting
+// was set.
+func (l *loader) applyLayer(provider koanf.Provider, origin func(name string) string) {
 	given := koanf.New(".")
 	if err := given.Load(provider, nil); err != nil {
-		l.fault("", origin(""), err.Error())
+		l.addFault("", origin(""), err.Error())
 	}
 	texts := given.All()
 	for _, name := range given.Keys() {
@@ -150,17 +149,17 @@ func (l *loader) layer(provider koanf.Provider, origin func(name string) string)
 func (l *loader) set(name, text, origin string) {
 	setting, ok := l.byName[name]
 	if !ok {
-		l.fault(name, origin, "unknown setting"+l.suggest(name, l.names()))
+		l.addFault(name, origin, "unknown setting"+l.suggest(name, l.names()))
 		return
 	}
 	parsed, err := setting.parse(text)
 	if err != nil {
-		l.fault(name, origin, setting.quote(text)+" "+err.Error())
+		l.addFault(name, origin, setting.describeValue(text)+" "+err.Error())
 	}
 	l.values[name] = value{text, parsed, origin}
 }
 
-// names returns every name that a file may set.
+// names returns all names that a file may set.
 func (l *loader) names() []string {
 	var names []string
 	for _, s := range l.settings {
@@ -180,21 +179,22 @@ func (l *loader) variables() []string {
 	return names
 }
 
-// quote returns the beginning of a value for a message, or nothing of a secret.
-func (s Setting) quote(text string) string {
+// describeValue returns the quoted beginning of a value for a message, or "value" for a
+// secret.
+func (s Setting) describeValue(text string) string {
 	if s.Secret {
 		return "value"
 	}
-	return fmt.Sprintf("%.64q", redacted(text))
+	return fmt.Sprintf("%.64q", redactURL(text))
 }
 
-// notPort matches what stands in the place of a port in a URL and is none: perhaps a
-// password whose host is missing.
-var notPort = regexp.MustCompile(`^([^/?#\[\]:]*):[^/?#]*[^/?#0-9][^/?#]*`)
+// invalidPort matches text in the position of a URL's port that is not a port: it may be a
+// password if the host is missing.
+var invalidPort = regexp.MustCompile(`^([^/?#\[\]:]*):[^/?#]*[^/?#0-9][^/?#]*`)
 
-// redacted returns text with "…" in the place of what would be the user, the password
-// and the query of a URL, whether or not text is a valid one.
-func redacted(text string) string {
+// redactURL replaces user, password and query of a URL by "…". It works for invalid URLs,
+// too.
+func redactURL(text string) string {
 	scheme, rest, isURL := strings.Cut(text, "://")
 	if !isURL {
 		scheme, rest = "", text
@@ -207,7 +207,7 @@ func redacted(text string) string {
 		return rest
 	}
 	if at < 0 {
-		rest = notPort.ReplaceAllString(rest, "$1:…")
+		rest = invalidPort.ReplaceAllString(rest, "$1:…")
 	}
 	if before, _, found := strings.Cut(rest, "?"); found {
 		rest = before + "?…"
@@ -215,18 +215,18 @@ func redacted(text string) string {
 	return scheme + "://" + rest
 }
 
-func (l *loader) defaults() {
+func (l *loader) applyDefaults() {
 	texts := map[string]any{}
 	for _, s := range l.settings {
 		texts[s.Name] = s.Default
 	}
-	l.layer(confmap.Provider(texts, ""), func(string) string { return "default" })
+	l.applyLayer(confmap.Provider(texts, ""), func(string) string { return "default" })
 }
 
-func (l *loader) file(path string) {
+func (l *loader) applyFile(path string) {
 	text, err := readFile(path, maxFileBytes)
 	if err != nil {
-		l.fault("", path, err.Error())
+		l.addFault("", path, err.Error())
 		return
 	}
 	tables := Tables()
@@ -239,54 +239,54 @@ func (l *loader) file(path string) {
 		if f.line > 0 {
 			origin = fmt.Sprintf("%s:%d", path, f.line)
 		}
-		l.fault("", origin, f.problem)
+		l.addFault("", origin, f.problem)
 	}
-	for _, name := range document.blank {
-		if !l.known(name) {
-			l.fault(name, at(name), "unknown setting"+l.suggest(name, l.names()))
+	for _, name := range document.empty {
+		if !l.isKnown(name) {
+			l.addFault(name, at(name), "unknown setting"+l.suggest(name, l.names()))
 		}
 	}
-	l.layer(confmap.Provider(document.texts, ""), at)
+	l.applyLayer(confmap.Provider(document.texts, ""), at)
 	for _, t := range tables {
 		if given, ok := document.tables[t.Name]; ok {
-			l.table(t, path, given)
+			l.loadTable(t, path, given)
 		}
 	}
 }
 
-// known reports whether name is a setting, a section of settings or a table.
-func (l *loader) known(name string) bool {
+// isKnown reports whether name is a setting, a section or a table.
+func (l *loader) isKnown(name string) bool {
 	return slices.ContainsFunc(l.names(), func(known string) bool {
 		return known == name || strings.HasPrefix(known, name+".")
 	})
 }
 
-func (l *loader) environment(environ []string) {
+func (l *loader) applyEnvironment(environ []string) {
 	byVariable := map[string]Setting{}
 	for _, s := range l.settings {
 		byVariable[s.Variable()] = s
 	}
-	variables := map[string]string{} // of each setting, the variable that gave it
+	variables := map[string]string{} // by setting, the variable that set it
 	transform := func(variable, text string) (string, any) {
-		if variable == fileVariable || serviceLink.MatchString(variable) || strings.HasPrefix(variable, testPrefix) {
+		if variable == fileVariable || kubernetesVariable.MatchString(variable) || strings.HasPrefix(variable, testPrefix) {
 			return "", nil
 		}
 		setting, ok := byVariable[variable]
 		if !ok {
 			setting, ok = byVariable[strings.TrimSuffix(variable, "_FILE")]
 			if !ok || !setting.Secret {
-				l.fault("", "environment "+printable(variable), "unknown variable"+l.suggest(variable, l.variables()))
+				l.addFault("", "environment "+quoteIfNeeded(variable), "unknown variable"+l.suggest(variable, l.variables()))
 				return "", nil
 			}
 			secret, err := readFile(text, maxSecretBytes)
 			if err != nil {
-				l.fault(setting.Name, "environment "+variable, err.Error())
+				l.addFault(setting.Name, "environment "+variable, err.Error())
 				return "", nil
 			}
 			text = strings.TrimRight(string(secret), "\r\n")
 		}
 		if other, ok := variables[setting.Name]; ok && other != variable {
-			l.fault(setting.Name, "environment "+variable, "is given by "+other+" too")
+			l.addFault(setting.Name, "environment "+variable, "is also set by "+other)
 			return "", nil
 		}
 		variables[setting.Name] = variable
@@ -297,10 +297,10 @@ func (l *loader) environment(environ []string) {
 		TransformFunc: transform,
 		EnvironFunc:   func() []string { return environ },
 	})
-	l.layer(provider, func(name string) string { return "environment " + variables[name] })
+	l.applyLayer(provider, func(name string) string { return "environment " + variables[name] })
 }
 
-func (l *loader) flags(flags *pflag.FlagSet) {
+func (l *loader) applyFlags(flags *pflag.FlagSet) {
 	byFlag := map[string]string{}
 	for _, s := range l.settings {
 		if s.Flag != "" {
@@ -310,10 +310,10 @@ func (l *loader) flags(flags *pflag.FlagSet) {
 	provider := posflag.ProviderWithFlag(flags, ".", nil, func(f *pflag.Flag) (string, any) {
 		return byFlag[f.Name], f.Value.String()
 	})
-	l.layer(provider, func(name string) string { return "flag --" + l.byName[name].Flag })
+	l.applyLayer(provider, func(name string) string { return "flag --" + l.byName[name].Flag })
 }
 
-// readFile returns the content of a file of at most limit bytes.
+// readFile reads a file of at most limit bytes.
 func readFile(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

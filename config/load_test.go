@@ -21,8 +21,8 @@ const badURL = "must be an http or https URL such as https://shop.example.com, w
 
 const secretKey = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
-// adapters stand for the sections that the program hands over.
-func adapters() []config.Section {
+// adapterSections returns sections like those of the program's adapters.
+func adapterSections() []config.Section {
 	return []config.Section{
 		{Name: "sql", Settings: []config.Setting{
 			{Name: "dsn", Default: "sqlite:portico.db", Secret: true, Help: "Where the data is."},
@@ -37,9 +37,9 @@ func adapters() []config.Section {
 	}
 }
 
-// write puts text into a file called portico.yaml in a folder of its own, and
-// makes that folder the working directory, so that faults name a plain path.
-func write(t *testing.T, text string) string {
+// writeFile writes portico.yaml to a temporary folder and changes to that folder, so that
+// messages contain a plain path.
+func writeFile(t *testing.T, text string) string {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("portico.yaml", []byte(text), 0o600); err != nil {
@@ -52,7 +52,7 @@ func parseFlags(t *testing.T, arguments ...string) *pflag.FlagSet {
 	t.Helper()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	flags.String("config", "", "a flag that is no setting")
-	config.AddFlags(flags, config.Settings(adapters()...))
+	config.AddFlags(flags, config.Settings(adapterSections()...))
 	if err := flags.Parse(arguments); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func parseFlags(t *testing.T, arguments ...string) *pflag.FlagSet {
 }
 
 func TestLoadDefaults(t *testing.T) {
-	got, err := config.Load(config.Sources{Sections: adapters()})
+	got, err := config.Load(config.Sources{Sections: adapterSections()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func compareConfigs() []cmp.Option {
 }
 
 func TestLoadEveryCoreSetting(t *testing.T) {
-	file := write(t, `
+	file := writeFile(t, `
 listen: "[::1]:80"
 public_url: https://shop.example.com/legacy/
 trusted_proxies: [10.1.2.3/8, "::1", "::ffff:192.0.2.1"]
@@ -149,7 +149,7 @@ stock: {min_qty: -007.5, notify_qty: 0.25, backorders: 2, manage: false}
 rest.mapping: backend.yaml
 sql.dsn: 0042
 `)
-	got, err := config.Load(config.Sources{Sections: adapters(), File: file})
+	got, err := config.Load(config.Sources{Sections: adapterSections(), File: file})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,9 +229,9 @@ func TestPrecedence(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			file := write(t, tt.file)
+			file := writeFile(t, tt.file)
 			got, err := config.Load(config.Sources{
-				Sections: adapters(), File: file, Environ: tt.environ, Flags: parseFlags(t, tt.flags...),
+				Sections: adapterSections(), File: file, Environ: tt.environ, Flags: parseFlags(t, tt.flags...),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -247,11 +247,11 @@ func TestPrecedence(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	write(t, "log.level: debug\n")
+	writeFile(t, "log.level: debug\n")
 	if err := os.WriteFile("token", []byte("a-token-of-sixteen\r\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := config.Load(config.Sources{Sections: adapters(), Environ: []string{
+	got, err := config.Load(config.Sources{Sections: adapterSections(), Environ: []string{
 		"PORTICO_CONFIG=portico.yaml",
 		"PORTICO_OPS_TOKEN_FILE=token",
 		"PORTICO_SQL_DSN=a=b",
@@ -281,8 +281,8 @@ func TestEnvironment(t *testing.T) {
 }
 
 func TestFileNamedByCallerBeatsVariable(t *testing.T) {
-	file := write(t, "log.level: debug")
-	got, err := config.Load(config.Sources{Sections: adapters(), File: file, Environ: []string{"PORTICO_CONFIG=absent.yaml"}})
+	file := writeFile(t, "log.level: debug")
+	got, err := config.Load(config.Sources{Sections: adapterSections(), File: file, Environ: []string{"PORTICO_CONFIG=absent.yaml"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,38 +319,38 @@ func TestFaults(t *testing.T) {
 			[]string{`portico.yaml:1: sql.dns: unknown setting; did you mean sql.dsn?`}},
 		{"name that would disturb a terminal", `"a\e[31m": x`, nil, nil, []string{`portico.yaml:1: "a\x1b[31m": unknown setting`}},
 		{"mapping under a setting", "listen:\n  host: a", nil, nil, []string{`portico.yaml:2: listen.host: unknown setting`}},
-		{"setting given twice", "listen: :1\nlisten: :2", nil, nil, []string{`portico.yaml:2: listen is given in line 1 too`}},
+		{"setting given twice", "listen: :1\nlisten: :2", nil, nil, []string{`portico.yaml:2: listen is already set in line 1`}},
 		{"setting given in both forms", "log:\n  level: warn\nlog.level: warn", nil, nil,
-			[]string{`portico.yaml:3: log.level is given in line 2 too`}},
+			[]string{`portico.yaml:3: log.level is already set in line 2`}},
 		{"section given twice", "log: {level: warn}\nlog: {format: json}", nil, nil,
-			[]string{`portico.yaml:2: log is given in line 1 too`}},
+			[]string{`portico.yaml:2: log is already set in line 1`}},
 		{"list for a single value", "dialect: [a, b]", nil, nil,
 			[]string{`portico.yaml:1: dialect: "a,b" must be one of documented, magento`}},
 		{"list of lists", "trusted_proxies: [[a]]", nil, nil,
-			[]string{`portico.yaml:1: trusted_proxies must be a list of texts without commas`}},
+			[]string{`portico.yaml:1: trusted_proxies must be a list of strings without commas`}},
 		{"list with a comma in an entry", "trusted_proxies: ['::1,::2']", nil, nil,
-			[]string{`portico.yaml:1: trusted_proxies must be a list of texts without commas`}},
+			[]string{`portico.yaml:1: trusted_proxies must be a list of strings without commas`}},
 		{"alias", aliases, nil, nil, []string{
 			`portico.yaml:1: a must not use anchors, aliases and tags`,
 			`portico.yaml:2: listen must not use anchors, aliases and tags`}},
 		{"tag", "listen: !!binary aGk=", nil, nil, []string{`portico.yaml:1: listen must not use anchors, aliases and tags`}},
-		{"key that is no text", "? [a]\n: b", nil, nil, []string{`portico.yaml:1: the name of a setting must be a plain text`}},
+		{"name that is not a string", "? [a]\n: b", nil, nil, []string{`portico.yaml:1: the name of a setting must be a plain string`}},
 		{"not YAML", "a: b: c", nil, nil, []string{`portico.yaml: is not YAML: mapping values are not allowed in this context`}},
 		{"not YAML after the first document", "a: 1\n---\nb: c: d", nil, nil,
 			[]string{`portico.yaml: is not YAML: line 3: mapping values are not allowed in this context`}},
-		{"two documents", "listen: :1\n---\nlisten: :2", nil, nil, []string{`portico.yaml:2: must hold one YAML document`}},
+		{"two documents", "listen: :1\n---\nlisten: :2", nil, nil, []string{`portico.yaml:2: must be a single YAML document`}},
 		{"not a mapping", "- listen", nil, nil, []string{`portico.yaml:1: must be a mapping of settings`}},
 		{"nested too deep", strings.Repeat("{a: ", 9) + "1" + strings.Repeat("}", 9), nil, nil,
-			[]string{`portico.yaml:1: is nested too deep`}},
-		{"longer than a file may be", strings.Repeat("#", 1<<20+1), nil, nil,
+			[]string{`portico.yaml:1: is nested too deeply`}},
+		{"file too long", strings.Repeat("#", 1<<20+1), nil, nil,
 			[]string{`portico.yaml: must not be longer than 1MiB`}},
 
 		{"unknown variable", "", []string{"PORTICO_LOGLEVEL=warn"}, nil,
 			[]string{`environment PORTICO_LOGLEVEL: unknown variable; did you mean PORTICO_LOG_LEVEL?`}},
-		{"file variable of no secret", "", []string{"PORTICO_LISTEN_FILE=x"}, nil,
+		{"file variable of a setting that is not a secret", "", []string{"PORTICO_LISTEN_FILE=x"}, nil,
 			[]string{`environment PORTICO_LISTEN_FILE: unknown variable`}},
 		{"secret given twice", "", []string{"PORTICO_OPS_TOKEN=a-token-of-sixteen", "PORTICO_OPS_TOKEN_FILE=portico.yaml"}, nil,
-			[]string{`environment PORTICO_OPS_TOKEN_FILE: ops.token: is given by PORTICO_OPS_TOKEN too`}},
+			[]string{`environment PORTICO_OPS_TOKEN_FILE: ops.token: is also set by PORTICO_OPS_TOKEN`}},
 		{"secret's file missing", "", []string{"PORTICO_OPS_TOKEN_FILE=absent"}, nil,
 			[]string{`environment PORTICO_OPS_TOKEN_FILE: ops.token: open absent: no such file or directory`}},
 		{"configuration file missing", "", []string{"PORTICO_CONFIG=absent.yaml"}, nil,
@@ -368,7 +368,7 @@ func TestFaults(t *testing.T) {
 			[]string{`portico.yaml:1: dialect: "` + strings.Repeat("x", 64) + `" must be one of documented, magento`}},
 		{"secret", "auth.secret_key: open-sesame", nil, nil,
 			[]string{`portico.yaml:1: auth.secret_key: value must be 64 hexadecimal digits, or empty`}},
-		{"address that is none of Redis", "cache.redis_url: http://:open-sesame@redis", nil, nil,
+		{"URL that is not a Redis URL", "cache.redis_url: http://:open-sesame@redis", nil, nil,
 			[]string{`portico.yaml:1: cache.redis_url: value must be a URL that begins with redis://, rediss:// or unix://`}},
 
 		{"URL with a password", "legacy.url: https://ada:open-sesame@old.example/a", nil, []string{"--public-url=https://ada:open-sesame@x@sho p.example"},
@@ -387,7 +387,7 @@ func TestFaults(t *testing.T) {
 			[]string{`default: ops.listen: must differ from listen :9464`}},
 		{"header timeout over read timeout", "server.read_header_timeout: 2m", nil, nil,
 			[]string{`portico.yaml:1: server.read_header_timeout: must not be longer than server.read_timeout 1m0s`}},
-		{"rate below nothing", "limits.consumer_rate: -1", nil, nil,
+		{"negative rate", "limits.consumer_rate: -1", nil, nil,
 			[]string{`portico.yaml:1: limits.consumer_rate: "-1" must be a number of requests per second such as 5 or 0.25, at most 8 digits and 4 places`}},
 		{"certificate without a key", "server.tls_cert: shop.pem", nil, nil,
 			[]string{`portico.yaml:1: server.tls_cert: must be set together with server.tls_key, or neither of them`}},
@@ -398,22 +398,22 @@ func TestFaults(t *testing.T) {
 		{"old system without an address", "routes: [{resource: orders, to: legacy}]", nil, nil,
 			[]string{`default: legacy.url: must be set, because routes sends requests of orders there`}},
 		{"writes that are shadowed", "{legacy.url: \"http://old.example\", routes: [{resource: orders, calls: writes, to: legacy, shadow: true}]}", nil, nil,
-			[]string{`portico.yaml:1: routes[0]: shadow is for reads: a write would be done twice`}},
-		{"credentials of our own that are none", "{legacy.auth: own, legacy.token: t}", nil, nil,
+			[]string{`portico.yaml:1: routes[0]: shadow must not be true for writes: they would be carried out twice`}},
+		{"own credentials missing", "{legacy.auth: own, legacy.token: t}", nil, nil,
 			[]string{`default: legacy.consumer_key: must be set, with legacy.consumer_secret, legacy.token and legacy.token_secret, because legacy.auth is own`}},
 		{"old system without the path that clients sign", "{public_url: \"https://shop.example/shop\", legacy.url: \"http://old.example\"}", nil, nil,
 			[]string{`portico.yaml:1: legacy.url: must end with /shop, the path of public_url, because clients sign it and legacy.auth keep leaves their signatures as they are`}},
-		{"base path that is the interface's", "public_url: https://shop.example/shop/api/rest/", nil, nil,
-			[]string{`portico.yaml:1: public_url: "https://shop.example/shop/api/rest/" must be what stands before /api/rest, such as https://shop.example.com/shop`}},
+		{"base path with /api/rest", "public_url: https://shop.example/shop/api/rest/", nil, nil,
+			[]string{`portico.yaml:1: public_url: "https://shop.example/shop/api/rest/" must not include /api/rest: use the URL before it, such as https://shop.example.com/shop`}},
 		{"base path with an escape", "public_url: https://shop.example/a%20shop", nil, nil,
-			[]string{`portico.yaml:1: public_url: "https://shop.example/a%20shop" may have a path of letters, digits and the signs - . _ ~ between single slashes, such as https://shop.example.com/shop`}},
-		{"base path that leads elsewhere", "public_url: https://shop.example/../shop", nil, nil,
-			[]string{`portico.yaml:1: public_url: "https://shop.example/../shop" may have a path of letters, digits and the signs - . _ ~ between single slashes, such as https://shop.example.com/shop`}},
-		{"old system with more time than its request", "{legacy.url: \"http://old.example\", legacy.timeout: 2m}", nil, nil,
+			[]string{`portico.yaml:1: public_url: "https://shop.example/a%20shop" must have a path of letters, digits and the characters - . _ ~ between single slashes, such as https://shop.example.com/shop`}},
+		{"base path with dot segments", "public_url: https://shop.example/../shop", nil, nil,
+			[]string{`portico.yaml:1: public_url: "https://shop.example/../shop" must have a path of letters, digits and the characters - . _ ~ between single slashes, such as https://shop.example.com/shop`}},
+		{"legacy timeout over write timeout", "{legacy.url: \"http://old.example\", legacy.timeout: 2m}", nil, nil,
 			[]string{`portico.yaml:1: legacy.timeout: must be shorter than server.write_timeout 2m0s`}},
-		{"share of more than all", "shadow.sample: 1.1", nil, nil,
+		{"share above 1", "shadow.sample: 1.1", nil, nil,
 			[]string{`portico.yaml:1: shadow.sample: "1.1" must be a share from 0 to 1, such as 0.01`}},
-		{"combination with a value at fault is not judged", "ops: {listen: 0.0.0.0:9464, token: short}", nil, nil,
+		{"no combination check with an invalid value", "ops: {listen: 0.0.0.0:9464, token: short}", nil, nil,
 			[]string{`portico.yaml:1: ops.token: value must be 16 to 256 printable ASCII characters without blanks`}},
 
 		{"all at once", "dialect: french\nstock.manage: yes\ncolour: red",
@@ -430,8 +430,8 @@ func TestFaults(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			file := write(t, tt.file)
-			from := config.Sources{Sections: adapters(), Environ: tt.environ, Flags: parseFlags(t, tt.flags...)}
+			file := writeFile(t, tt.file)
+			from := config.Sources{Sections: adapterSections(), Environ: tt.environ, Flags: parseFlags(t, tt.flags...)}
 			if tt.file != "" {
 				from.File = file
 			}
@@ -455,8 +455,8 @@ func TestFaults(t *testing.T) {
 }
 
 func TestFaultsAreCut(t *testing.T) {
-	file := write(t, strings.Repeat("x", 300)+": 1\n"+manyNames(60))
-	_, err := config.Load(config.Sources{Sections: adapters(), File: file})
+	file := writeFile(t, strings.Repeat("x", 300)+": 1\n"+manyNames(60))
+	_, err := config.Load(config.Sources{Sections: adapterSections(), File: file})
 	if err == nil {
 		t.Fatal("unknown names were accepted")
 	}
@@ -475,7 +475,7 @@ func manyNames(count int) string {
 }
 
 func TestValidate(t *testing.T) {
-	c, err := config.Load(config.Sources{Sections: adapters()})
+	c, err := config.Load(config.Sources{Sections: adapterSections()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -493,9 +493,9 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// FuzzLoad feeds the loader hostile files and variables. What it accepts must
-// load to the same configuration again when every value comes from the
-// environment instead, and every entry of a table from its row.
+// FuzzLoad loads hostile files and variables. It checks that an accepted configuration is
+// equal after every value is set by its environment variable instead, and every table
+// entry from its row.
 func FuzzLoad(f *testing.F) {
 	f.Add("", "PORTICO_LISTEN", ":0")
 	f.Add("listen: 127.0.0.1:8080\nlog: {level: warn}\n", "PORTICO_LOG_LEVEL", "debug")
@@ -513,14 +513,14 @@ func FuzzLoad(f *testing.F) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		first, err := config.Load(config.Sources{Sections: adapters(), File: path, Environ: []string{variable + "=" + value}})
+		first, err := config.Load(config.Sources{Sections: adapterSections(), File: path, Environ: []string{variable + "=" + value}})
 		if err != nil {
 			if _, ok := errors.AsType[config.Faults](err); !ok || len(err.Error()) == 0 {
 				t.Fatalf("error %T", err)
 			}
 			return
 		}
-		again := config.Sources{Sections: adapters()}
+		again := config.Sources{Sections: adapterSections()}
 		entries := map[string][]string{}
 		for _, r := range first.Rows() {
 			if table, _, ok := strings.Cut(r.Name, "["); ok {

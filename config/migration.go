@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// Legacy is the old system that routes may send requests to; without URL there is
-// none.
+// Legacy configures the legacy system that routes may send requests to. Without URL there
+// is none.
 type Legacy struct {
-	URL string // base URL, without a slash at its end
-	// Auth is "keep", "caller" or "own"; the secrets are for "own" alone.
+	URL string // base URL, without a trailing slash
+	// Auth is "keep", "caller" or "own". The keys and secrets are used for "own" only.
 	Auth                                            string
 	ConsumerKey, ConsumerSecret, Token, TokenSecret string
-	// Timeout is the time for the headers of a reply once the request is sent.
+	// Timeout is the maximum time from the end of the request to the headers of the reply.
 	Timeout     time.Duration
 	MaxInFlight int
-	Cache       bool // whether replies to Guests' product reads are kept
+	Cache       bool // whether replies to Guests' product reads are cached
 }
 
-// A Route is one entry of the table routes.
+// A Route is an entry of the table routes.
 type Route struct {
 	Resource string // a resource, "outside" or "all"
 	Calls    string // "reads", "writes" or "all"
@@ -27,18 +27,18 @@ type Route struct {
 	Shadow   bool
 }
 
-// Record says which exchanges are written to files; without Dir none are.
+// Record configures the recording of exchanges; without Dir none are recorded.
 type Record struct {
 	Dir                 string
-	Sample              float64 // share of the requests, 0 to 1
+	Sample              float64 // fraction of the requests, 0 to 1
 	PerSecond           float64
 	MaxBytes, BodyBytes int64
 }
 
-// Shadow bounds what the other side is asked in the background, and says what is
-// no difference.
+// Shadow limits the requests that are also sent to the other side in the background, and
+// configures which differences to ignore.
 type Shadow struct {
-	Sample                      float64 // share of the requests, 0 to 1
+	Sample                      float64 // fraction of the requests, 0 to 1
 	MaxInFlight, Queue, Samples int
 	Timeout                     time.Duration
 	Unordered                   bool
@@ -46,8 +46,8 @@ type Shadow struct {
 	Ignore                      []string
 }
 
-// migration returns the settings of a migration from an old system.
-func migration() []Setting {
+// migrationSettings returns the settings for migrating from a legacy system.
+func migrationSettings() []Setting {
 	const shortest, longest = int64(10 * time.Millisecond), int64(10 * time.Minute)
 	const share = `0(?:\.[0-9]{1,4})?|1(?:\.0{1,4})?`
 	return []Setting{
@@ -70,16 +70,16 @@ func migration() []Setting {
 
 		{Name: "record.dir", Kind: Text,
 			Help: "Folder for recorded exchanges and for the counts of who calls what. Portico creates it if it is missing. Empty: nothing is recorded."},
-		{Name: "record.sample", Kind: Decimal, Default: "0.01", Valid: matching(share, "must be a share from 0 to 1, such as 0.01"),
+		{Name: "record.sample", Kind: Decimal, Default: "0.01", Valid: matchPattern(share, "must be a share from 0 to 1, such as 0.01"),
 			Help: "Share of the exchanges that are recorded, with secrets and personal data masked. Counts cover all requests. Until an exchange is recorded, compare reports that there are none: use 1 for a trial."},
-		{Name: "record.per_second", Kind: Decimal, Default: "10", Valid: matching(`[0-9]{1,5}(?:\.[0-9]{1,4})?`, "must be a number such as 10 or 0.5"),
+		{Name: "record.per_second", Kind: Decimal, Default: "10", Valid: matchPattern(`[0-9]{1,5}(?:\.[0-9]{1,4})?`, "must be a number such as 10 or 0.5"),
 			Help: "Average number of exchanges per second that are recorded at most."},
 		{Name: "record.max_bytes", Kind: Size, Default: "64MiB", Min: kib, Max: 1024 * gib,
 			Help: "Maximum size of all recorded exchanges together. After that no more are recorded."},
 		{Name: "record.body_bytes", Kind: Size, Default: "64KiB", Min: kib, Max: 16 * mib,
 			Help: "Maximum size of a recorded body. Exchanges with a longer one are not recorded."},
 
-		{Name: "shadow.sample", Kind: Decimal, Default: "1", Valid: matching(share, "must be a share from 0 to 1, such as 0.01"),
+		{Name: "shadow.sample", Kind: Decimal, Default: "1", Valid: matchPattern(share, "must be a share from 0 to 1, such as 0.01"),
 			Help: "Share of the reads on shadowed routes that Portico also sends to the other side."},
 		{Name: "shadow.max_in_flight", Kind: Int, Default: "4", Min: 1, Max: 1000,
 			Help: "Maximum number of such reads in flight."},
@@ -98,7 +98,7 @@ func migration() []Setting {
 	}
 }
 
-// routesTable describes the table routes.
+// routesTable returns the definition of the table routes.
 func routesTable() Table {
 	return Table{
 		Name: "routes",
@@ -134,23 +134,23 @@ func newLegacy(v values) Legacy {
 
 func newRecord(v values) Record {
 	return Record{
-		Dir: get[string](v, "record.dir"), Sample: number(get[string](v, "record.sample")), PerSecond: number(get[string](v, "record.per_second")),
+		Dir: get[string](v, "record.dir"), Sample: parseNumber(get[string](v, "record.sample")), PerSecond: parseNumber(get[string](v, "record.per_second")),
 		MaxBytes: get[int64](v, "record.max_bytes"), BodyBytes: get[int64](v, "record.body_bytes"),
 	}
 }
 
 func newShadow(v values) Shadow {
 	return Shadow{
-		Sample:      number(get[string](v, "shadow.sample")),
+		Sample:      parseNumber(get[string](v, "shadow.sample")),
 		MaxInFlight: int(get[int64](v, "shadow.max_in_flight")), Queue: int(get[int64](v, "shadow.queue")), Samples: int(get[int64](v, "shadow.samples")),
 		Timeout: get[time.Duration](v, "shadow.timeout"), Unordered: get[bool](v, "shadow.unordered"), Clock: get[time.Duration](v, "shadow.clock"),
 		Ignore: get[[]string](v, "shadow.ignore"),
 	}
 }
 
-// migrationRules are the conditions on several of these settings.
-func migrationRules() []rule {
-	return []rule{
+// migrationConditions returns the conditions on migration settings.
+func migrationConditions() []condition {
+	return []condition{
 		{[]string{"legacy.url", "routes"}, func(c *Config) string {
 			for _, r := range c.Routes {
 				if c.Legacy.URL == "" && (r.To == "legacy" || r.Shadow) {
@@ -185,14 +185,14 @@ func migrationRules() []rule {
 	}
 }
 
-// checkRoute checks one entry of the table routes.
+// checkRoute validates an entry of the table routes.
 func checkRoute(r Route) error {
 	var faults []error
 	if r.Shadow && r.Calls == "writes" {
-		faults = append(faults, errors.New("shadow is for reads: a write would be done twice"))
+		faults = append(faults, errors.New("shadow must not be true for writes: they would be carried out twice"))
 	}
 	if r.Shadow && r.Resource == "outside" {
-		faults = append(faults, errors.New("shadow is for the contract's resources"))
+		faults = append(faults, errors.New("shadow must not be true for outside: only the contract's resources can be compared"))
 	}
 	return errors.Join(faults...)
 }

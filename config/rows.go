@@ -10,20 +10,20 @@ import (
 	"unicode/utf8"
 )
 
-// A Row is one setting as it is in force.
+// A Row is the current value of one setting, for listings.
 type Row struct {
 	Name        string `json:"name"`
-	Value       string `json:"value"`  // a secret: "(set)" or "(not set)", unless it is the default
+	Value       string `json:"value"`  // for secrets "(set)" or "(not set)", unless it is the default
 	Source      string `json:"source"` // "default", "portico.yaml:3", "environment PORTICO_LISTEN", "flag --listen"
 	Default     string `json:"default"`
-	Environment string `json:"environment,omitempty"` // none: only in the file
+	Environment string `json:"environment,omitempty"` // environment variable; empty for tables
 	Flag        string `json:"flag,omitempty"`        // "--listen"
 	Secret      bool   `json:"secret"`
 	Help        string `json:"help"`
 }
 
-// Rows returns every setting in the order of [Settings], then every entry of each
-// of the [Tables], as YAML; a table without entries has one row without a value.
+// Rows returns every setting in the order of [Settings], then the entries of each of the
+// [Tables] as YAML. A table without entries has one row without a value.
 func (c *Config) Rows() []Row { return c.rows }
 
 func (l *loader) rows() []Row {
@@ -43,7 +43,7 @@ func (l *loader) rows() []Row {
 			rows[i].Flag = "--" + s.Flag
 		}
 		if s.Secret {
-			rows[i].Value = hidden(v.text, s.Default)
+			rows[i].Value = maskSecret(v.text, s.Default)
 		}
 	}
 	for _, t := range Tables() {
@@ -57,12 +57,12 @@ func (l *loader) rows() []Row {
 	return rows
 }
 
-// hidden returns what is shown of a secret. A default is none.
-func hidden(secret, byDefault string) string {
+// maskSecret returns what listings show for a secret. Defaults are not secret.
+func maskSecret(secret, defaultValue string) string {
 	switch secret {
 	case "":
 		return "(not set)"
-	case byDefault:
+	case defaultValue:
 		return secret
 	default:
 		return "(set)"
@@ -74,16 +74,16 @@ func Changed(rows []Row) []Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Source == "default" })
 }
 
-// tableWidth is how wide a table may be, in characters.
+// tableWidth is the maximum width of a table in characters.
 const tableWidth = 100
 
-// WriteTable writes rows as a table of at most 100 characters a line: cells that are
-// too long go on in the next line, but for names. An empty cell is "-". It leaves out
-// environment names, which are made of the settings' names, and flags.
+// WriteTable writes rows as a table with at most 100 characters per line. Long cells,
+// except names, continue in the next line. An empty cell is shown as "-". Environment
+// variables, which follow from the names, and flags are omitted.
 func WriteTable(w io.Writer, rows []Row) error {
 	cells := [][]string{{"SETTING", "VALUE", "SOURCE", "DEFAULT"}}
 	for _, r := range rows {
-		cells = append(cells, []string{r.Name, cell(r.Value), cell(r.Source), cell(r.Default)})
+		cells = append(cells, []string{r.Name, displayCell(r.Value), displayCell(r.Source), displayCell(r.Default)})
 	}
 	widths := columnWidths(cells)
 	var table strings.Builder
@@ -93,7 +93,7 @@ func WriteTable(w io.Writer, rows []Row) error {
 			var line strings.Builder
 			for i, width := range widths {
 				var text string
-				text, row[i] = cut(row[i], width)
+				text, row[i] = wrapCell(row[i], width)
 				more = more || row[i] != ""
 				fmt.Fprintf(&line, "%-*s", width+columnGap, text)
 			}
@@ -104,11 +104,11 @@ func WriteTable(w io.Writer, rows []Row) error {
 	return err
 }
 
-// columnGap is the number of blanks between columns.
+// columnGap is the number of spaces between columns.
 const columnGap = 2
 
-// columnWidths returns the widths of columns that fit a line together. What is too much
-// is taken from the widest, but never from the first.
+// columnWidths returns column widths that fit in a line. It shrinks the widest columns,
+// but never the first.
 func columnWidths(cells [][]string) []int {
 	widths := make([]int, len(cells[0]))
 	total := columnGap * (len(widths) - 1)
@@ -125,9 +125,9 @@ func columnWidths(cells [][]string) []int {
 	return widths
 }
 
-// cut splits a text after at most width characters: behind a blank or else another mark
-// between words, if there is one in the second half.
-func cut(text string, width int) (line, rest string) {
+// wrapCell splits a text after at most width characters: preferably after a space, then
+// after other punctuation, if there is any in the second half.
+func wrapCell(text string, width int) (line, rest string) {
 	runes := []rune(text)
 	if len(runes) <= width {
 		return text, ""
@@ -142,7 +142,7 @@ func cut(text string, width int) (line, rest string) {
 	return string(runes[:width]), string(runes[width:])
 }
 
-func cell(text string) string { return cmp.Or(printable(text), "-") }
+func displayCell(text string) string { return cmp.Or(quoteIfNeeded(text), "-") }
 
 // WriteJSON writes rows as an indented JSON array.
 func WriteJSON(w io.Writer, rows []Row) error {

@@ -8,10 +8,10 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// TestTableFits: no line is longer than a terminal is wide, and nothing is lost.
+// TestTableFits checks that lines are not too long and that no text is lost.
 func TestTableFits(t *testing.T) {
 	long := strings.Repeat("ä very/long.path_of-something, ", 12)
-	cfg, err := config.Load(config.Sources{Sections: adapters(), File: write(t, "lists.spool_dir: \""+long+"\""), Environ: []string{"PORTICO_DIALECT=magento"}})
+	cfg, err := config.Load(config.Sources{Sections: adapterSections(), File: writeFile(t, "lists.spool_dir: \""+long+"\""), Environ: []string{"PORTICO_DIALECT=magento"}})
 	if err != nil {
 		t.Fatal(err)
 	}

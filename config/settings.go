@@ -9,44 +9,43 @@ import (
 	"time"
 )
 
-// A Setting is one row of the table: all there is to know of one setting.
+// A Setting is the complete definition of one setting.
 type Setting struct {
-	Name    string // as in the YAML file, sections joined by a dot: "log.level"
+	Name    string // name in the YAML file, with the section: "log.level"
 	Kind    Kind
 	Default string
-	Help    string   // what it does, with its unit, in a sentence or two
-	Choices []string // of kind Choice: the values allowed
+	Help    string   // one or two sentences, with the unit
+	Choices []string // allowed values of kinds Choice and Choices
 
-	// Min and Max bound kind Int, kind Size (in bytes) and kind Duration (in
-	// nanoseconds), both included.
+	// Min and Max are the inclusive bounds of kinds Int, Size (in bytes) and Duration (in
+	// nanoseconds).
 	Min, Max int64
 
-	Secret bool   // never shown; may come from PORTICO_<NAME>_FILE
-	Flag   string // name on the command line, empty for none
+	Secret bool   // never shown; may be read from PORTICO_<NAME>_FILE
+	Flag   string // name of the command-line flag; empty if there is none
 
-	// Valid checks a value beyond its kind; nil accepts all. Its error says what
-	// would be valid ("must be …") and must not repeat the value of a secret.
+	// Valid validates a value beyond its kind; nil accepts all. Its error says what would
+	// be valid ("must be …") and must not repeat the value of a secret.
 	Valid func(string) error
 }
 
-// Variable returns the environment name: "log.level" is PORTICO_LOG_LEVEL.
+// Variable returns the environment variable: PORTICO_LOG_LEVEL for "log.level".
 func (s Setting) Variable() string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(s.Name, ".", "_"))
 }
 
-// A Section is what one adapter adds to the table: the name by which it is
-// chosen, and its settings, named without the section ("dsn" of "sql" becomes
-// "sql.dsn").
+// A Section defines the settings of one adapter. Name is the adapter's name; the names of
+// the settings do not include it ("dsn" of section "sql" is the setting "sql.dsn").
 type Section struct {
 	Name     string
 	Settings []Setting
 }
 
-// Settings returns the whole table in the order of the example file: the
-// settings of the core, then those of the sections. Sections are the adapters
-// built in; their names are what the setting "adapter" may be.
+// Settings returns the definitions of all settings in the order of the example file: core
+// settings, then those of the sections. The names of the sections are the choices of the
+// setting "adapter".
 func Settings(sections ...Section) []Setting {
-	table := append(core(), migration()...)
+	table := append(coreSettings(), migrationSettings()...)
 	for _, section := range sections {
 		for _, s := range section.Settings {
 			s.Name = section.Name + "." + s.Name
@@ -66,10 +65,10 @@ const (
 	gib = 1 << 30
 )
 
-func core() []Setting {
+func coreSettings() []Setting {
 	const shortest, longest = int64(10 * time.Millisecond), int64(24 * time.Hour)
-	// Less together than the 30 s that mapping gives to what several callers wait
-	// for: the guard has to see that the upstream does not answer.
+	// Together less than the 30 s timeout of shared calls in package mapping, so that the
+	// guard notices an upstream that does not respond.
 	const longestCall, longestWait = int64(20 * time.Second), int64(5 * time.Second)
 	const longestOpen = int64(10 * time.Minute)
 	// net/http reads at most 1 MiB of request line and headers together.
@@ -110,11 +109,11 @@ func core() []Setting {
 			Help: "Memory for all replies that are being sent, short ones excepted. Slow clients hold it. Replies beyond it wait on disk (lists.spool_bytes)."},
 		{Name: "limits.image_pixels", Kind: Int, Default: "40000000", Min: 1, Max: 1_000_000_000,
 			Help: "Maximum number of pixels of an image, and of all images that are being checked at a time. A pixel takes up to 24 bytes of memory during the check."},
-		{Name: "limits.consumer_rate", Kind: Decimal, Default: "0", Valid: matching(`[0-9]{1,8}(?:\.[0-9]{1,4})?`, "must be a number of requests per second such as 5 or 0.25, at most 8 digits and 4 places"),
+		{Name: "limits.consumer_rate", Kind: Decimal, Default: "0", Valid: matchPattern(`[0-9]{1,8}(?:\.[0-9]{1,4})?`, "must be a number of requests per second such as 5 or 0.25, at most 8 digits and 4 places"),
 			Help: "Average number of requests per second that one consumer may send to one process. Beyond it the consumer gets 429 with Retry-After. 0: no limit."},
 		{Name: "limits.consumer_burst", Kind: Int, Default: "20", Min: 1, Max: 1_000_000,
 			Help: "Number of requests that a consumer may send in a burst after a pause, with limits.consumer_rate."},
-		{Name: "limits.guest_rate", Kind: Decimal, Default: "0", Valid: matching(`[0-9]{1,8}(?:\.[0-9]{1,4})?`, "must be a number of requests per second such as 5 or 0.25, at most 8 digits and 4 places"),
+		{Name: "limits.guest_rate", Kind: Decimal, Default: "0", Valid: matchPattern(`[0-9]{1,8}(?:\.[0-9]{1,4})?`, "must be a number of requests per second such as 5 or 0.25, at most 8 digits and 4 places"),
 			Help: "Average number of requests per second that the Guests of one network may send to one process. Beyond it they get 429 with Retry-After. A network is an IPv4 address or the /64 of an IPv6 address; behind a proxy set trusted_proxies. 0: no limit."},
 		{Name: "limits.guest_burst", Kind: Int, Default: "20", Min: 1, Max: 1_000_000,
 			Help: "Number of requests that the Guests of one network may send in a burst after a pause, with limits.guest_rate."},
@@ -195,18 +194,18 @@ func core() []Setting {
 
 		{Name: "store.timezone", Kind: TimeZone, Default: "UTC",
 			Help: "Time zone of the store, an IANA name such as Europe/Berlin. It decides when days begin and special prices change."},
-		{Name: "store.currency", Kind: Text, Default: "USD", Valid: matching(`[A-Z]{3}`, "must be an ISO 4217 code such as USD"),
+		{Name: "store.currency", Kind: Text, Default: "USD", Valid: matchPattern(`[A-Z]{3}`, "must be an ISO 4217 code such as USD"),
 			Help: "Base currency of the store, an ISO 4217 code."},
-		{Name: "store.tax_country", Kind: Text, Default: "US", Valid: matching(`[A-Z]{2}`, "must be an ISO 3166 code such as US"),
+		{Name: "store.tax_country", Kind: Text, Default: "US", Valid: matchPattern(`[A-Z]{2}`, "must be an ISO 3166 code such as US"),
 			Help: "Country whose tax a Guest pays, an ISO 3166 code."},
-		{Name: "store.tax_region", Kind: Text, Default: "CA", Valid: matching(`[A-Za-z0-9-]{0,32}`, "must be a region code such as CA, or empty"),
+		{Name: "store.tax_region", Kind: Text, Default: "CA", Valid: matchPattern(`[A-Za-z0-9-]{0,32}`, "must be a region code such as CA, or empty"),
 			Help: "Region whose tax a Guest pays, by its code in store.tax_country. Empty: none."},
-		{Name: "store.attribute_sets", Kind: Text, Default: "4", Valid: matching(idList, "must be ids separated by commas, such as 4 or 4,9"),
+		{Name: "store.attribute_sets", Kind: Text, Default: "4", Valid: matchPattern(idList, "must be ids separated by commas, such as 4 or 4,9"),
 			Help: "Ids of the attribute sets that products can be created in, separated by commas."},
-		{Name: "store.tax_classes", Kind: Text, Default: "0,2,4", Valid: matching(idList, "must be ids separated by commas, such as 0,2,4"),
+		{Name: "store.tax_classes", Kind: Text, Default: "0,2,4", Valid: matchPattern(idList, "must be ids separated by commas, such as 0,2,4"),
 			Help: "Values of tax_class_id that products may have, separated by commas. 0 is none."},
 		{Name: "store.themes", Kind: Text, Default: "base/default,default/default,default/iphone,default/modern,rwd/default",
-			Valid: matching(`(?:`+theme+`(?:, ?`+theme+`)*)?`, "must be themes separated by commas, each as package/theme"),
+			Valid: matchPattern(`(?:`+theme+`(?:, ?`+theme+`)*)?`, "must be themes separated by commas, each as package/theme"),
 			Help:  "Values of custom_design that products may have, separated by commas, each as package/theme."},
 
 		{Name: "stock.min_qty", Kind: Decimal, Default: "0",
@@ -225,44 +224,44 @@ const (
 	theme  = `[A-Za-z0-9_-]{1,64}/[A-Za-z0-9_-]{1,64}`
 )
 
-// validToken keeps a token fit for an Authorization header and hard to guess.
+// validToken accepts tokens that are valid in an Authorization header and hard to guess.
 func validToken(text string) error {
 	if text == "" {
 		return nil
 	}
-	return matching(`[!-~]{16,256}`, "must be 16 to 256 printable ASCII characters without blanks")(text)
+	return matchPattern(`[!-~]{16,256}`, "must be 16 to 256 printable ASCII characters without blanks")(text)
 }
 
-// validRedisURL keeps addresses out that are none of Redis. Its error must not
-// repeat the text, which may hold a password.
+// validRedisURL accepts Redis URLs. Its error does not repeat the text, which may contain
+// a password.
 func validRedisURL(text string) error {
-	return matching(`(?:(?:redis|rediss|unix)://[!-~]+)?`, "must be a URL that begins with redis://, rediss:// or unix://")(text)
+	return matchPattern(`(?:(?:redis|rediss|unix)://[!-~]+)?`, "must be a URL that begins with redis://, rediss:// or unix://")(text)
 }
 
-// validBasePath refuses the URL of a shop with a path that would be spelled otherwise
-// where it is signed, linked or recorded.
+// validBasePath rejects URLs whose path has several spellings: it must be identical where
+// it is signed, linked or recorded.
 func validBasePath(text string) error {
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil //nolint:nilerr // the kind of the setting refuses it
+		return nil //nolint:nilerr // parseURL reports it
 	}
 	path := strings.TrimRight(u.EscapedPath(), "/")
 	if strings.Contains(path+"/", "/api/rest/") {
-		return errors.New("must be what stands before /api/rest, such as https://shop.example.com/shop")
+		return errors.New("must not include /api/rest: use the URL before it, such as https://shop.example.com/shop")
 	}
 	if path == "" {
 		return nil
 	}
 	for segment := range strings.SplitSeq(path[1:], "/") {
 		if strings.Trim(segment, ".") == "" || strings.Trim(segment, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~") != "" {
-			return errors.New("may have a path of letters, digits and the signs - . _ ~ between single slashes, such as https://shop.example.com/shop")
+			return errors.New("must have a path of letters, digits and the characters - . _ ~ between single slashes, such as https://shop.example.com/shop")
 		}
 	}
 	return nil
 }
 
-// matching returns a check of the whole text against a pattern.
-func matching(pattern, problem string) func(string) error {
+// matchPattern returns a function that rejects texts that do not match pattern completely.
+func matchPattern(pattern, problem string) func(string) error {
 	re := regexp.MustCompile(`\A(?:` + pattern + `)\z`)
 	return func(text string) error {
 		if !re.MatchString(text) {

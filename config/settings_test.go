@@ -15,7 +15,7 @@ import (
 
 func TestTableIsSound(t *testing.T) {
 	variables := map[string]string{}
-	for _, s := range config.Settings(adapters()...) {
+	for _, s := range config.Settings(adapterSections()...) {
 		t.Run(s.Name, func(t *testing.T) {
 			if other, ok := variables[s.Variable()]; ok {
 				t.Errorf("%s is the variable of %s too", s.Variable(), other)
@@ -43,15 +43,15 @@ func TestVariable(t *testing.T) {
 	}
 }
 
-// TestExampleInForce removes the "# " before every setting of the example file:
-// the result must load, and give nothing but defaults.
+// TestExampleInForce removes the "# " before every setting of the example file and checks
+// that the result loads and contains only defaults.
 func TestExampleInForce(t *testing.T) {
-	settings := config.Settings(adapters()...)
+	settings := config.Settings(adapterSections()...)
 	var example bytes.Buffer
 	if err := config.WriteExample(&example, settings); err != nil {
 		t.Fatal(err)
 	}
-	commented, err := config.Load(config.Sources{Sections: adapters(), File: write(t, example.String())})
+	commented, err := config.Load(config.Sources{Sections: adapterSections(), File: writeFile(t, example.String())})
 	if err != nil {
 		t.Fatalf("as written: %v", err)
 	}
@@ -59,7 +59,7 @@ func TestExampleInForce(t *testing.T) {
 	if found := len(line.FindAllString(example.String(), -1)); found != len(settings)+len(config.Tables()) {
 		t.Errorf("%d settings and tables in the example, want %d", found, len(settings)+len(config.Tables()))
 	}
-	inForce, err := config.Load(config.Sources{Sections: adapters(), File: write(t, line.ReplaceAllString(example.String(), "$1$2"))})
+	inForce, err := config.Load(config.Sources{Sections: adapterSections(), File: writeFile(t, line.ReplaceAllString(example.String(), "$1$2"))})
 	if err != nil {
 		t.Fatalf("in force: %v", err)
 	}
@@ -74,7 +74,7 @@ func TestExampleInForce(t *testing.T) {
 }
 
 func TestListingsHideSecrets(t *testing.T) {
-	c, err := config.Load(config.Sources{Sections: adapters(), Environ: []string{
+	c, err := config.Load(config.Sources{Sections: adapterSections(), Environ: []string{
 		"PORTICO_OPS_TOKEN=a-token-of-sixteen", "PORTICO_SQL_DSN=postgres://u:dsn-password@h/d", "PORTICO_PUBLIC_URL=http://a",
 	}})
 	if err != nil {

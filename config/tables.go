@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// A Table is a setting that is a list of entries, each a mapping with the same
-// keys. It is given in the YAML file alone.
+// A Table is a setting whose value is a list of entries with the same keys. It can be set
+// in the YAML file only.
 type Table struct {
 	Name string
 	Help string
-	Keys []Setting // of an entry; one that is left out has its default
-	// Identity names the keys by which two entries are about the same.
+	Keys []Setting // keys of an entry; omitted keys have their defaults
+	// Identity are the keys whose combination must be unique.
 	Identity []string
-	Example  string // an entry, as YAML
+	Example  string // an example entry in YAML
 }
 
-// Tables returns every table in the order of the example file.
+// Tables returns the definitions of all tables in the order of the example file.
 func Tables() []Table {
 	roles := []string{"admin", "customer", "guest"}
 	return []Table{
@@ -56,14 +56,14 @@ func Tables() []Table {
 	}
 }
 
-// An Attribute is one entry of the table attributes.
+// An Attribute is an entry of the table attributes.
 type Attribute struct {
 	Resource, Name, Kind, Scope string
 	Roles, Writers, Views       []string
 }
 
-// A FieldList is one entry of the table fields. A nil list is all fields, an empty
-// one none.
+// A FieldList is an entry of the table fields. A nil list means all fields, an empty list
+// none.
 type FieldList struct {
 	Resource, Role string
 	Read, Write    []string
@@ -83,8 +83,8 @@ func newFieldList(v values) FieldList {
 	}
 }
 
-// entriesOf returns the entries of a table.
-func entriesOf[T any](l *loader, table string, entry func(values) T) []T {
+// convertEntries returns the entries of a table, converted by entry.
+func convertEntries[T any](l *loader, table string, entry func(values) T) []T {
 	var all []T
 	for _, e := range l.entries[table] {
 		all = append(all, entry(e.values))
@@ -92,39 +92,39 @@ func entriesOf[T any](l *loader, table string, entry func(values) T) []T {
 	return all
 }
 
-// An entry is what one entry of a table is set to.
+// An entry holds the values of one table entry.
 type entry struct {
 	name   string // "attributes[0]"
 	values values
 	origin string
 }
 
-// table reads the entries that a file gives a table.
-func (l *loader) table(t Table, path string, given tableEntries) {
+// loadTable loads the entries of a table from a file.
+func (l *loader) loadTable(t Table, path string, given tableEntries) {
 	at := func(line int) string { return fmt.Sprintf("%s:%d", path, line) }
 	l.origins[t.Name] = at(given.line)
 	seen := map[string]string{}
 	for i, document := range given.entries {
 		e := entry{fmt.Sprintf("%s[%d]", t.Name, i), values{}, at(document.line)}
 		known := len(l.faults)
-		l.keys(t, e, document, at)
+		l.loadKeys(t, e, document, at)
 		var identity []string
 		for _, key := range t.Identity {
-			identity = append(identity, key+" "+printable(e.values[key].text))
+			identity = append(identity, key+" "+quoteIfNeeded(e.values[key].text))
 		}
 		about := strings.Join(identity, ", ")
 		first, ok := seen[about]
 		if ok && len(l.faults) == known {
-			l.fault(e.name, e.origin, about+" is in "+first+" too: put both into one")
+			l.addFault(e.name, e.origin, about+" is already in "+first+": merge the two entries")
 		}
 		seen[about] = e.name
-		l.check(t, e)
+		l.checkEntry(t, e)
 		l.entries[t.Name] = append(l.entries[t.Name], e)
 	}
 }
 
-// keys reads the keys of one entry.
-func (l *loader) keys(t Table, e entry, given *document, at func(int) string) {
+// loadKeys loads the keys of one entry.
+func (l *loader) loadKeys(t Table, e entry, given *document, at func(int) string) {
 	names := make([]string, len(t.Keys))
 	unknown := map[string]bool{}
 	for name := range given.lines {
@@ -145,22 +145,22 @@ func (l *loader) keys(t Table, e entry, given *document, at func(int) string) {
 		}
 		parsed, err := key.parse(text)
 		if err != nil {
-			l.fault(e.name+"."+key.Name, origin, key.quote(text)+" "+err.Error())
-			parsed = key.standIn()
+			l.addFault(e.name+"."+key.Name, origin, key.describeValue(text)+" "+err.Error())
+			parsed = key.placeholder()
 		}
 		e.values[key.Name] = value{text, parsed, origin}
 	}
 	for _, name := range given.names {
 		section, _, nested := strings.Cut(name, ".")
 		if unknown[name] && !(nested && unknown[section]) {
-			l.fault(e.name+"."+name, at(given.lines[name]), "unknown key"+l.suggest(name, names))
+			l.addFault(e.name+"."+name, at(given.lines[name]), "unknown key"+l.suggest(name, names))
 		}
 	}
 }
 
-// standIn returns a valid value for a key whose own is at fault, so that the rest of
-// the entry can be checked as well.
-func (s Setting) standIn() any {
+// placeholder returns a valid value for a key with an invalid one, so that the rest of the
+// entry can still be checked.
+func (s Setting) placeholder() any {
 	switch s.Kind {
 	case Choice:
 		return s.Choices[0]
@@ -171,14 +171,15 @@ func (s Setting) standIn() any {
 	}
 }
 
-// check has the program check an entry. Each line of its error is a fault.
-func (l *loader) check(t Table, e entry) {
+// checkEntry calls the program's validation of an entry. Each line of its error is a
+// problem.
+func (l *loader) checkEntry(t Table, e entry) {
 	var err error
 	switch {
-	case t.Name == "attributes" && l.from.Attribute != nil:
-		err = l.from.Attribute(newAttribute(e.values))
-	case t.Name == "fields" && l.from.Fields != nil:
-		err = l.from.Fields(newFieldList(e.values))
+	case t.Name == "attributes" && l.sources.Attribute != nil:
+		err = l.sources.Attribute(newAttribute(e.values))
+	case t.Name == "fields" && l.sources.Fields != nil:
+		err = l.sources.Fields(newFieldList(e.values))
 	case t.Name == "routes":
 		err = checkRoute(newRoute(e.values))
 	}
@@ -186,11 +187,11 @@ func (l *loader) check(t Table, e entry) {
 		return
 	}
 	for problem := range strings.SplitSeq(err.Error(), "\n") {
-		l.fault(e.name, e.origin, problem)
+		l.addFault(e.name, e.origin, problem)
 	}
 }
 
-// text returns the entry as YAML, without what is at its default.
+// text returns the entry as YAML, without keys that have their default.
 func (e entry) text(t Table) string {
 	var parts []string
 	for _, key := range t.Keys {

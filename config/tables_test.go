@@ -25,8 +25,8 @@ func TestTablesAreSound(t *testing.T) {
 					t.Errorf("no key %s", key)
 				}
 			}
-			file := write(t, table.Name+":\n  - "+table.Example+"\n")
-			c, err := config.Load(config.Sources{Sections: adapters(), File: file})
+			file := writeFile(t, table.Name+":\n  - "+table.Example+"\n")
+			c, err := config.Load(config.Sources{Sections: adapterSections(), File: file})
 			if err != nil {
 				t.Fatalf("the example: %v", err)
 			}
@@ -40,7 +40,7 @@ func TestTablesAreSound(t *testing.T) {
 }
 
 func TestLoadTables(t *testing.T) {
-	file := write(t, `
+	file := writeFile(t, `
 attributes:
   - {resource: customers, name: loyalty_number, kind: text, roles: [admin, customer], writers: [customer, admin]}
   - resource: products
@@ -53,7 +53,7 @@ fields:
   - {resource: orders, role: customer, read: [status, "grand_total"]}
   - {resource: stock_items, role: admin, write: []}
 `)
-	got, err := config.Load(config.Sources{Sections: adapters(), File: file})
+	got, err := config.Load(config.Sources{Sections: adapterSections(), File: file})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ fields:
 
 func TestLoadRefusesEntries(t *testing.T) {
 	refuse := config.Sources{
-		Sections:  adapters(),
+		Sections:  adapterSections(),
 		Attribute: func(a config.Attribute) error { return errors.Join(errors.New("no "+a.Name), errors.New("not so")) },
 		Fields:    func(f config.FieldList) error { return errors.New("no " + f.Role) },
 	}
@@ -100,7 +100,7 @@ func TestLoadRefusesEntries(t *testing.T) {
 		{"no list", "attributes: {name: a}", config.Sources{}, []string{`portico.yaml:1: attributes must be a list of mappings`}},
 		{"a text", "attributes: a, b", config.Sources{}, []string{`portico.yaml:1: attributes must be a list of mappings`}},
 		{"texts", "fields:\n- a", config.Sources{}, []string{`portico.yaml:2: fields[0] must be a mapping of keys`}},
-		{"given twice", "fields: []\nfields: []", config.Sources{}, []string{`portico.yaml:2: fields is given in line 1 too`}},
+		{"given twice", "fields: []\nfields: []", config.Sources{}, []string{`portico.yaml:2: fields is already set in line 1`}},
 		{"an anchor", "fields: &a []", config.Sources{}, []string{`portico.yaml:1: fields must be a list of mappings`}},
 		{"in the environment", "", config.Sources{Environ: []string{"PORTICO_ATTRIBUTES=x"}}, []string{`environment PORTICO_ATTRIBUTES: unknown variable`}},
 		{"a name next to it", "atributes: []", config.Sources{}, []string{`portico.yaml:1: atributes: unknown setting; did you mean attributes?`}},
@@ -119,9 +119,9 @@ func TestLoadRefusesEntries(t *testing.T) {
 			`portico.yaml:2: fields[0].rea: unknown key; did you mean read?`,
 			`portico.yaml:2: fields[0].more: unknown key; did you mean role?`,
 		}},
-		{"a key given twice", "fields:\n- {role: admin, role: guest}", config.Sources{}, []string{`portico.yaml:2: role is given in line 2 too`}},
+		{"a key given twice", "fields:\n- {role: admin, role: guest}", config.Sources{}, []string{`portico.yaml:2: role is already set in line 2`}},
 		{"the same twice", "attributes:\n- " + good + "\n- {resource: products, name: a, kind: text, roles: admin}\n- " + good, config.Sources{},
-			[]string{`portico.yaml:4: attributes[2]: resource customers, name a is in attributes[0] too: put both into one`}},
+			[]string{`portico.yaml:4: attributes[2]: resource customers, name a is already in attributes[0]: merge the two entries`}},
 		{"what the program refuses", "attributes:\n- " + good + "\n- {kind: x}\nfields:\n- {role: guest}", refuse, []string{
 			`portico.yaml:2: attributes[0]: no a`, `portico.yaml:2: attributes[0]: not so`,
 			`portico.yaml:3: attributes[1].kind: "x" must be one of text, integer, decimal, time`,
@@ -130,8 +130,8 @@ func TestLoadRefusesEntries(t *testing.T) {
 			`portico.yaml:5: fields[0]: no guest`,
 		}},
 		{"two things about one route", "routes:\n- {resource: outside, calls: writes, to: legacy, shadow: true}", config.Sources{}, []string{
-			`portico.yaml:2: routes[0]: shadow is for reads: a write would be done twice`,
-			`portico.yaml:2: routes[0]: shadow is for the contract's resources`,
+			`portico.yaml:2: routes[0]: shadow must not be true for writes: they would be carried out twice`,
+			`portico.yaml:2: routes[0]: shadow must not be true for outside: only the contract's resources can be compared`,
 			`default: legacy.url: must be set, because routes sends requests of outside there`,
 		}},
 		{"nested too deep", "fields:\n- " + strings.Repeat("{a: ", 8) + "1" + strings.Repeat("}", 8), config.Sources{}, []string{
@@ -142,7 +142,7 @@ func TestLoadRefusesEntries(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.from.Sections, tt.from.File = adapters(), write(t, tt.file)
+			tt.from.Sections, tt.from.File = adapterSections(), writeFile(t, tt.file)
 			_, err := config.Load(tt.from)
 			faults, ok := errors.AsType[config.Faults](err)
 			if !ok {

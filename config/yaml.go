@@ -10,25 +10,24 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxDepth bounds how deep mappings nest in a file; settings need two.
+// maxDepth limits the nesting of mappings in a file; settings need two levels.
 const maxDepth = 8
 
-// A document is a YAML file taken apart: every scalar as the text it was
-// written as, by the name it stands under. "log: {level: warn}" and
-// "log.level: warn" are the same.
+// A document holds the scalars of a YAML file as text, by full name. "log: {level: warn}"
+// and "log.level: warn" are equivalent.
 type document struct {
-	texts  map[string]any // string by name; a list is joined by commas
-	blank  []string       // names with nothing under them: not set
-	lines  map[string]int // where each name stands
-	names  []string       // all of them, as they come
+	texts  map[string]any // strings by name; lists are joined with commas
+	empty  []string       // names without a value, which are not set
+	lines  map[string]int // line of each name
+	names  []string       // all names, in file order
 	tables map[string]tableEntries
-	line   int // where it begins
+	line   int // line of its first member
 	faults []lineFault
 
 	isTable func(name string) bool
 }
 
-// tableEntries are a list of mappings, each taken apart like a file.
+// tableEntries are the entries of a table.
 type tableEntries struct {
 	line    int
 	entries []*document
@@ -39,9 +38,9 @@ type lineFault struct {
 	problem string
 }
 
-// readYAML takes a file apart. What stands under a table's name is a list of
-// mappings. Anchors, tags and further documents are faults:
-// no setting needs them, and aliases multiply what is read.
+// readYAML parses a file. Names for which isTable is true must have a list of mappings.
+// Anchors, aliases, tags and further documents are errors: settings do not need them, and
+// aliases can expand exponentially.
 func readYAML(text []byte, isTable func(name string) bool) *document {
 	d := newDocument(isTable)
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -52,14 +51,14 @@ func readYAML(text []byte, isTable func(name string) bool) *document {
 	}
 	switch {
 	case err == nil:
-		d.fault(more.Line, "must hold one YAML document")
+		d.addFault(more.Line, "must be a single YAML document")
 	case !errors.Is(err, io.EOF):
-		d.fault(0, "is not YAML: "+strings.TrimPrefix(err.Error(), "yaml: "))
+		d.addFault(0, "is not YAML: "+strings.TrimPrefix(err.Error(), "yaml: "))
 	case len(root.Content) == 0 || isNull(root.Content[0]):
 	case root.Content[0].Kind == yaml.MappingNode:
-		d.mapping("", root.Content[0], 1)
+		d.readMapping("", root.Content[0], 1)
 	default:
-		d.fault(root.Content[0].Line, "must be a mapping of settings")
+		d.addFault(root.Content[0].Line, "must be a mapping of settings")
 	}
 	return d
 }
@@ -68,76 +67,75 @@ func newDocument(isTable func(string) bool) *document {
 	return &document{texts: map[string]any{}, lines: map[string]int{}, tables: map[string]tableEntries{}, isTable: isTable}
 }
 
-func (d *document) fault(line int, problem string) {
+func (d *document) addFault(line int, problem string) {
 	d.faults = append(d.faults, lineFault{line, problem})
 }
 
-func (d *document) mapping(section string, node *yaml.Node, depth int) {
+func (d *document) readMapping(section string, node *yaml.Node, depth int) {
 	if depth > maxDepth {
-		d.fault(node.Line, "is nested too deep")
+		d.addFault(node.Line, "is nested too deeply")
 		return
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, under := node.Content[i], node.Content[i+1]
-		if key.Kind != yaml.ScalarNode || key.Value == "" || plain(key) != nil {
-			d.fault(key.Line, "the name of a setting must be a plain text")
+		if key.Kind != yaml.ScalarNode || key.Value == "" || rejectUnsupported(key) != nil {
+			d.addFault(key.Line, "the name of a setting must be a plain string")
 			continue
 		}
-		d.entry(section+key.Value, key.Line, under, depth)
+		d.readEntry(section+key.Value, key.Line, under, depth)
 	}
 }
 
-func (d *document) entry(name string, line int, node *yaml.Node, depth int) {
+func (d *document) readEntry(name string, line int, node *yaml.Node, depth int) {
 	if first, ok := d.lines[name]; ok {
-		d.fault(line, fmt.Sprintf("%s is given in line %d too", printable(name), first))
+		d.addFault(line, fmt.Sprintf("%s is already set in line %d", quoteIfNeeded(name), first))
 		return
 	}
 	d.lines[name] = line
 	d.names = append(d.names, name)
 	if d.isTable(name) && !isNull(node) {
-		d.table(name, line, node, depth)
+		d.readTable(name, line, node, depth)
 		return
 	}
-	if node.Kind == yaml.MappingNode && len(node.Content) > 0 && plain(node) == nil {
-		d.mapping(name+".", node, depth+1)
+	if node.Kind == yaml.MappingNode && len(node.Content) > 0 && rejectUnsupported(node) == nil {
+		d.readMapping(name+".", node, depth+1)
 		return
 	}
-	text, err := scalar(node)
+	text, err := scalarText(node)
 	switch {
 	case err != nil:
-		d.fault(line, printable(name)+" "+err.Error())
+		d.addFault(line, quoteIfNeeded(name)+" "+err.Error())
 	case isNull(node) || node.Kind == yaml.MappingNode:
-		d.blank = append(d.blank, name)
+		d.empty = append(d.empty, name)
 	default:
 		d.texts[name] = text
 	}
 }
 
-// table takes the entries of a table apart.
-func (d *document) table(name string, line int, node *yaml.Node, depth int) {
-	if node.Kind != yaml.SequenceNode || plain(node) != nil {
-		d.fault(line, name+" must be a list of mappings")
+// readTable reads the entries of a table.
+func (d *document) readTable(name string, line int, node *yaml.Node, depth int) {
+	if node.Kind != yaml.SequenceNode || rejectUnsupported(node) != nil {
+		d.addFault(line, name+" must be a list of mappings")
 		return
 	}
 	all := tableEntries{line: line}
 	for i, node := range node.Content {
-		if node.Kind != yaml.MappingNode || plain(node) != nil {
-			d.fault(node.Line, fmt.Sprintf("%s[%d] must be a mapping of keys", name, i))
+		if node.Kind != yaml.MappingNode || rejectUnsupported(node) != nil {
+			d.addFault(node.Line, fmt.Sprintf("%s[%d] must be a mapping of keys", name, i))
 			continue
 		}
 		entry := newDocument(func(string) bool { return false })
 		entry.line = node.Line
-		entry.mapping("", node, depth+1)
+		entry.readMapping("", node, depth+1)
 		d.faults = append(d.faults, entry.faults...)
 		all.entries = append(all.entries, entry)
 	}
 	d.tables[name] = all
 }
 
-// scalar returns the text of a scalar, or of a list of scalars with commas
-// between them.
-func scalar(node *yaml.Node) (string, error) {
-	if err := plain(node); err != nil {
+// scalarText returns the text of a scalar, or of a list of scalars joined with commas.
+func scalarText(node *yaml.Node) (string, error) {
+	if err := rejectUnsupported(node); err != nil {
 		return "", err
 	}
 	if node.Kind != yaml.SequenceNode {
@@ -145,19 +143,19 @@ func scalar(node *yaml.Node) (string, error) {
 	}
 	parts := make([]string, len(node.Content))
 	for i, entry := range node.Content {
-		if err := plain(entry); err != nil {
+		if err := rejectUnsupported(entry); err != nil {
 			return "", err
 		}
 		if entry.Kind != yaml.ScalarNode || strings.Contains(entry.Value, ",") {
-			return "", errors.New("must be a list of texts without commas")
+			return "", errors.New("must be a list of strings without commas")
 		}
 		parts[i] = entry.Value
 	}
 	return strings.Join(parts, ","), nil
 }
 
-// plain returns an error for what a settings file has no use for.
-func plain(node *yaml.Node) error {
+// rejectUnsupported returns an error for YAML features that settings files must not use.
+func rejectUnsupported(node *yaml.Node) error {
 	if node.Kind == yaml.AliasNode || node.Anchor != "" || node.Style&yaml.TaggedStyle != 0 {
 		return errors.New("must not use anchors, aliases and tags")
 	}
