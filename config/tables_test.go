@@ -135,7 +135,7 @@ func TestLoadRefusesEntries(t *testing.T) {
 			`default: legacy.url: must be set, because routes sends requests of outside there`,
 		}},
 		{"nested too deep", "fields:\n- " + strings.Repeat("{a: ", 8) + "1" + strings.Repeat("}", 8), config.Sources{}, []string{
-			`portico.yaml:2: is nested too deep`,
+			`portico.yaml:2: is nested too deeply`,
 			`portico.yaml:2: fields[0].role: "" must be one of admin, customer, guest`,
 			`portico.yaml:2: fields[0].a: unknown key`,
 		}},
