@@ -22,7 +22,7 @@ func BenchmarkNear(b *testing.B) {
 	near := key("near a")
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, ok := r.Near(near); !ok {
+		if _, ok := r.GetLocal(near); !ok {
 			b.Fatal("a miss")
 		}
 	}
@@ -134,6 +134,6 @@ func BenchmarkMemory(b *testing.B) {
 		r := newReplica(b, nil, func(o *cache.Options) { o.MemoryBytes = memory })
 		offer(b, r, 100_000, func(int) []byte { return make([]byte, 4096) })
 		b.ReportMetric(float64(liveHeap()-before)/memory, "of-memory-bytes")
-		r.Answers() // alive until here
+		r.HasUsable() // alive until here
 	}
 }

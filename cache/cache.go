@@ -134,9 +134,9 @@ func (c *Cache) end(tags ...string) {
 	}
 }
 
-// Near returns what memory holds under a near key, if it is fresh. It neither
+// GetLocal returns what memory holds under a near key, if it is fresh. It neither
 // asks Redis nor allocates. The value must not be changed.
-func (c *Cache) Near(near [32]byte) (value []byte, ok bool) {
+func (c *Cache) GetLocal(near [32]byte) (value []byte, ok bool) {
 	e := c.usable(c.memory.near(near), c.now())
 	if e == nil {
 		return nil, false
@@ -153,10 +153,10 @@ func (c *Cache) usable(e *remembered, now time.Time) *remembered {
 	return nil
 }
 
-// Change is to be called before a write of what tags name is committed, and done
+// BeginWrite is to be called before a write of what tags name is committed, and done
 // after it, whatever became of it. After done has returned, nothing older is
 // handed out here, nor by other replicas that reach Redis.
-func (c *Cache) Change(ctx context.Context, tags []string) (done func()) {
+func (c *Cache) BeginWrite(ctx context.Context, tags []string) (done func()) {
 	c.metrics.invalidations.Inc()
 	c.generations.end(tags...)
 	if c.remote == nil {
@@ -192,6 +192,6 @@ func (c *Cache) Purge(ctx context.Context) error {
 	}
 }
 
-// Answers reports whether there may be a reply that could be handed out without
+// HasUsable reports whether there may be a reply that could be handed out without
 // the upstream: one that this process has kept or seen, and that has not expired.
-func (c *Cache) Answers() bool { return c.now().UnixNano() < c.holds.Load() }
+func (c *Cache) HasUsable() bool { return c.now().UnixNano() < c.holds.Load() }

@@ -7,7 +7,7 @@
 //
 //  1. What was acknowledged is seen. A reply depends on tags ("catalog",
 //     "product:12"), and always on all. A write names the tags it may change, and
-//     calls [Cache.Change] before it is committed and done afterwards. A look-up
+//     calls [Cache.BeginWrite] before it is committed and done afterwards. A look-up
 //     that begins after done has returned hands out nothing older.
 //  2. Nothing is removed by key. A tag has a generation, a random token in Redis
 //     and a counter in each process; a reply carries those that were read before

@@ -50,7 +50,7 @@ func TestFaults(t *testing.T) {
 			writer.get("product:1", "miss", "old", makes("old"))
 			idle.get("product:1", "hit", "old", fails)
 			f.begin(s)
-			done := writer.Change(t.Context(), []string{"product:1"})
+			done := writer.BeginWrite(t.Context(), []string{"product:1"})
 			done()
 			for range 100 {
 				if got := writer.serve("product:1", makes("new")); got != "new" {
@@ -98,7 +98,7 @@ func TestRestartIsNoticed(t *testing.T) {
 	writer.get("product:1", "miss", "old", makes("old"))
 	idle.get("product:1", "hit", "old", fails)
 	s.save()
-	done := writer.Change(t.Context(), []string{"product:1"})
+	done := writer.BeginWrite(t.Context(), []string{"product:1"})
 	done()
 	s.kill()
 	s.start()
@@ -130,7 +130,7 @@ func TestLease(t *testing.T) {
 	writer, other := newReplica(t, s, short), newReplica(t, s, short)
 	writer.get("product:1", "miss", "old", makes("old"))
 	other.get("product:1", "hit", "old", fails)
-	writer.Change(t.Context(), []string{"product:1"}) // never done
+	writer.BeginWrite(t.Context(), []string{"product:1"}) // never done
 	stored := fmt.Sprintf("portico:reply:%x", key("product:1"))
 	before, err := client.Get(t.Context(), stored).Result()
 	if err != nil {
@@ -169,7 +169,7 @@ func TestSlowCommit(t *testing.T) {
 	s := startRedis(t)
 	short := func(o *cache.Options) { o.Lease = 50 * time.Millisecond }
 	writer, other := newReplica(t, s, short), newReplica(t, s, short)
-	done := writer.Change(t.Context(), []string{"product:1"})
+	done := writer.BeginWrite(t.Context(), []string{"product:1"})
 	for outcome := ""; outcome != "miss"; {
 		var err error
 		_, outcome, _, err = other.Get(t.Context(), key("near product:1"), key("product:1"), []string{"catalog", "product:1"}, makes("old"))
@@ -216,19 +216,19 @@ func TestMemoryWithoutRedis(t *testing.T) {
 	})
 	near := func(want bool) {
 		t.Helper()
-		if _, ok := r.Near(key("near product:1")); ok != want {
+		if _, ok := r.GetLocal(key("near product:1")); ok != want {
 			t.Errorf("in memory: %v, want %v", ok, want)
 		}
 	}
 	r.get("product:1", "miss", "1", makes("1"))
 	near(true)
-	if !r.Answers() {
+	if !r.HasUsable() {
 		t.Error("nothing to answer with")
 	}
 	s.kill()
 	r.await("open")
 	near(false)
-	if r.Answers() {
+	if r.HasUsable() {
 		t.Error("something to answer with, with Redis away and memory empty")
 	}
 	r.get("product:1", "bypass", "2", makes("2"))
@@ -236,7 +236,7 @@ func TestMemoryWithoutRedis(t *testing.T) {
 	now.advance(time.Second)
 	near(false)
 	r.get("product:1", "stale", "2", fails)
-	if !r.Answers() {
+	if !r.HasUsable() {
 		t.Error("nothing to answer with")
 	}
 	r.get("product:1", "bypass", "3", makes("3"))
@@ -254,7 +254,7 @@ func TestPubSub(t *testing.T) {
 	gone := func(name string) {
 		t.Helper()
 		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
-			if _, ok := b.Near(key("near " + name)); !ok {
+			if _, ok := b.GetLocal(key("near " + name)); !ok {
 				return
 			}
 			if time.Now().After(deadline) {
@@ -266,10 +266,10 @@ func TestPubSub(t *testing.T) {
 		a.get(name, "miss", "old", makes("old"))
 		b.get(name, "hit", "old", fails)
 	}
-	done := a.Change(t.Context(), []string{"product:1"})
+	done := a.BeginWrite(t.Context(), []string{"product:1"})
 	done()
 	gone("product:1")
-	if _, ok := b.Near(key("near product:2")); !ok {
+	if _, ok := b.GetLocal(key("near product:2")); !ok {
 		t.Error("another product was forgotten, too")
 	}
 	if err := a.Purge(t.Context()); err != nil {
@@ -309,7 +309,7 @@ func TestMissedDuringProbe(t *testing.T) {
 	client.AddHook(afterPipeline(func(commands []redis.Cmder) {
 		if len(commands) == 2 && commands[0].Args()[1] == "portico:gen:{all}" { // a new epoch
 			if probes++; probes == 1 {
-				done := r.Change(context.Background(), []string{"product:1"})
+				done := r.BeginWrite(context.Background(), []string{"product:1"})
 				done()
 			}
 		}

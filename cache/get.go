@@ -14,7 +14,7 @@ import (
 type Fill = func(ctx context.Context, generation [16]byte) (value []byte, ttl time.Duration, err error)
 
 // Get returns the value of key from memory, from Redis or from fill, and how long
-// ago it was made. near is another name of key, by which Near finds it; tags
+// ago it was made. near is another name of key, by which GetLocal finds it; tags
 // are what it depends on, and always the same for a key. The value must not be
 // changed. outcome is
 //

@@ -97,7 +97,7 @@ func TestHistory(t *testing.T) {
 						default:
 						}
 						product := rand.IntN(len(u.versions))
-						done := r.Change(t.Context(), []string{"catalog", "product:" + strconv.Itoa(product)})
+						done := r.BeginWrite(t.Context(), []string{"catalog", "product:" + strconv.Itoa(product)})
 						pause()
 						version := u.commit(product)
 						pause()
@@ -160,7 +160,7 @@ func pause() {
 
 // read asks the replica for a record, from memory first, as a server does.
 func read(t *testing.T, r *replica, u *upstream, record record) (versions [5]int) {
-	value, ok := r.Near(key(record.name))
+	value, ok := r.GetLocal(key(record.name))
 	if !ok {
 		var err error
 		value, _, _, err = r.Get(t.Context(), key(record.name), key(record.name), record.tags, func(context.Context, [16]byte) ([]byte, time.Duration, error) {
@@ -207,7 +207,7 @@ func TestHistoryThroughFaults(t *testing.T) {
 	}
 	loop(func() {
 		product := rand.IntN(len(u.versions))
-		done := r.Change(t.Context(), []string{"catalog", "product:" + strconv.Itoa(product)})
+		done := r.BeginWrite(t.Context(), []string{"catalog", "product:" + strconv.Itoa(product)})
 		pause()
 		version := u.commit(product)
 		pause()

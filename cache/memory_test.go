@@ -86,7 +86,7 @@ func TestNearAllocates(t *testing.T) {
 	r := newReplica(t, nil, nil)
 	r.get("a", "miss", "value", makes("value"))
 	near := key("near a")
-	if n := testing.AllocsPerRun(1000, func() { r.Near(near) }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { r.GetLocal(near) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -60,7 +60,7 @@ func TestTags(t *testing.T) {
 	each(t, func(t *testing.T, r *replica, _ *clock) {
 		change := func(tags ...string) {
 			t.Helper()
-			done := r.Change(t.Context(), tags)
+			done := r.BeginWrite(t.Context(), tags)
 			done()
 		}
 		r.get("product:1", "miss", "old", makes("old"))
@@ -120,7 +120,7 @@ func TestStale(t *testing.T) {
 		if want := time.Minute + time.Hour - 1; age != want || err != nil {
 			t.Errorf("age %s, %v; want %s", age, err, want)
 		}
-		done := r.Change(t.Context(), []string{"product:2"})
+		done := r.BeginWrite(t.Context(), []string{"product:2"})
 		refused("product:2")
 		done()
 		refused("product:2") // a change has ended it
@@ -167,7 +167,7 @@ func TestNothing(t *testing.T) {
 	r := newReplica(t, nil, func(o *cache.Options) { o.MemoryBytes = 0 })
 	r.get("a", "bypass", "1", makes("1"))
 	r.get("a", "bypass", "2", makes("2"))
-	if _, ok := r.Near(key("near a")); ok || r.Answers() {
+	if _, ok := r.GetLocal(key("near a")); ok || r.HasUsable() {
 		t.Error("something is kept")
 	}
 }
@@ -175,7 +175,7 @@ func TestNothing(t *testing.T) {
 func TestNear(t *testing.T) {
 	near := func(r *replica, want bool) {
 		t.Helper()
-		if value, ok := r.Near(key("near a")); ok != want || (ok && string(value) != "value") {
+		if value, ok := r.GetLocal(key("near a")); ok != want || (ok && string(value) != "value") {
 			t.Errorf("Near: %q, %v; want %v", value, ok, want)
 		}
 	}
@@ -190,7 +190,7 @@ func TestNear(t *testing.T) {
 		near(r, false)
 		r.get("a", "miss", "value", makes("value"))
 		near(r, true)
-		done := r.Change(t.Context(), []string{"a"})
+		done := r.BeginWrite(t.Context(), []string{"a"})
 		near(r, false)
 		r.get("a", "miss", "value", makes("value"))
 		near(r, true) // what is read while a change is under way ...
@@ -224,7 +224,7 @@ func TestNearKeys(t *testing.T) {
 		if want := []string{"miss", "hit"}[i]; outcome != want || err != nil {
 			t.Errorf("%s: %s, %v; want %s", near, outcome, err, want)
 		}
-		if _, ok := r.Near(key(near)); !ok {
+		if _, ok := r.GetLocal(key(near)); !ok {
 			t.Errorf("memory does not know %s", near)
 		}
 	}
@@ -234,7 +234,7 @@ func TestAnswers(t *testing.T) {
 	each(t, func(t *testing.T, r *replica, now *clock) {
 		answers := func(want bool) {
 			t.Helper()
-			if got := r.Answers(); got != want {
+			if got := r.HasUsable(); got != want {
 				t.Errorf("Answers: %v, want %v", got, want)
 			}
 		}
@@ -293,7 +293,7 @@ func TestNewReaderJoinsNoOldFill(t *testing.T) {
 			})
 		}()
 		<-begun
-		done := r.Change(t.Context(), []string{"a"})
+		done := r.BeginWrite(t.Context(), []string{"a"})
 		done()
 		r.get("a", "miss", "new", makes("new"))
 		close(release)

@@ -70,7 +70,7 @@ func TestAttempts(t *testing.T) {
 				if got := r.serve("product:1", makes("value")); got != "value" {
 					t.Fatalf("%q", got)
 				}
-				done := r.Change(t.Context(), []string{"product:1"})
+				done := r.BeginWrite(t.Context(), []string{"product:1"})
 				done()
 				select {
 				case state := <-r.states:
@@ -143,7 +143,7 @@ func TestRubbish(t *testing.T) {
 			r.get("product:1", "hit", "good", fails)
 			tt.spoil()
 			if strings.HasPrefix(tt.name, "lease") { // nobody looks there before a miss
-				done := r.Change(t.Context(), []string{"catalog"})
+				done := r.BeginWrite(t.Context(), []string{"catalog"})
 				done()
 			}
 			if got := r.serve("product:1", makes("new")); got != "new" {
@@ -155,7 +155,7 @@ func TestRubbish(t *testing.T) {
 			r.serve("product:1", makes("new"))
 			r.get("product:1", "hit", "new", fails)
 			tt.spoil()
-			done := r.Change(t.Context(), []string{"product:1"})
+			done := r.BeginWrite(t.Context(), []string{"product:1"})
 			done()
 			if got := r.serve("product:1", makes("newest")); got != "newest" {
 				t.Errorf("%q is handed out after a change", got)
@@ -209,7 +209,7 @@ func TestBusy(t *testing.T) {
 		t.Error("filled for one who has left")
 	default:
 	}
-	done := r.Change(t.Context(), []string{"product:x"})
+	done := r.BeginWrite(t.Context(), []string{"product:x"})
 	done()
 	if n, failed := r.count("portico_redis_commands_total", "done"), r.count("portico_redis_errors_total"); n != 1 || failed != 0 {
 		t.Errorf("%v changes sent, %v round trips failed", n, failed)

@@ -162,7 +162,7 @@ func (c *replyInvalidation) begin(ctx context.Context, tags ...string) {
 	tags = slices.DeleteFunc(tags, func(tag string) bool { return slices.Contains(c.begunTags, tag) })
 	if len(tags) > 0 {
 		c.begunTags = append(c.begunTags, tags...)
-		c.done = append(c.done, c.replyCache.Change(ctx, tags))
+		c.done = append(c.done, c.replyCache.BeginWrite(ctx, tags))
 	}
 }
 

@@ -178,7 +178,7 @@ func decodeLegacyReply(value []byte) (r LegacyReply, ok bool) {
 	return r, true
 }
 
-// BeginLegacyChange begins to invalidate the cached replies that r, a request for the
+// BeginLegacyBeginWrite begins to invalidate the cached replies that r, a request for the
 // legacy system, may change. The caller must call done before it sends the reply to r. r
 // must be an API request.
 func (s *Service) BeginLegacyChange(ctx context.Context, r *http.Request) (done func()) {
@@ -195,5 +195,5 @@ func (s *Service) BeginLegacyChange(ctx context.Context, r *http.Request) (done 
 	if id, err := strconv.ParseInt(c.Param("id"), 10, 64); err == nil && resource != adapter.StockItems {
 		tags = append(tags, productTag(id))
 	}
-	return s.settings.ReplyCache.Change(ctx, tags)
+	return s.settings.ReplyCache.BeginWrite(ctx, tags)
 }

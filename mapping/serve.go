@@ -68,7 +68,7 @@ func (s *Service) ServeCached(r *http.Request, scheme string, buf []byte) (respo
 	if !ok {
 		return response, false
 	}
-	value, ok := s.replyCache.Near(request)
+	value, ok := s.replyCache.GetLocal(request)
 	if !ok {
 		return response, false
 	}

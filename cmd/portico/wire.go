@@ -185,7 +185,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	}
 	open.add(watching.close)
 
-	operators := &ops{token: cfg.OpsToken, registry: registry, ping: old.ping(upstream.Ping), keepsReplies: kept.Answers, profiles: cfg.OpsPprof, differences: watching.samples()}
+	operators := &ops{token: cfg.OpsToken, registry: registry, ping: old.ping(upstream.Ping), keepsReplies: kept.HasUsable, profiles: cfg.OpsPprof, differences: watching.samples()}
 	operators.purge = func(ctx context.Context) error {
 		service.InvalidateLists()
 		return kept.Purge(ctx)
