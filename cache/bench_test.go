@@ -15,10 +15,10 @@ import (
 	"github.com/portico-commerce/portico/cache"
 )
 
-// BenchmarkNear is a hit in memory.
-func BenchmarkNear(b *testing.B) {
+// BenchmarkGetLocal measures hits in memory.
+func BenchmarkGetLocal(b *testing.B) {
 	r := newReplica(b, nil, nil)
-	r.get("a", "miss", "value", makes("value"))
+	r.get("a", "miss", "value", fillWith("value"))
 	near := key("near a")
 	b.ReportAllocs()
 	for b.Loop() {
@@ -28,13 +28,12 @@ func BenchmarkNear(b *testing.B) {
 	}
 }
 
-// BenchmarkNonce uses one nonce after the other in Redis, as signed calls do, one of
-// them at a time.
+// BenchmarkNonce records nonces in Redis sequentially, as signed calls do.
 func BenchmarkNonce(b *testing.B) {
 	now := newClock()
 	r := newReplica(b, startRedis(b), func(o *cache.Options) { o.Now = now.Now })
 	nonces, n := r.Nonces(&localNonces{}), 0
-	now.advance(nonceLife + time.Minute) // the local store is not asked any more
+	now.advance(nonceTTL + time.Minute) // the local store has forgotten its nonces
 	for b.Loop() {
 		n++
 		if fresh, err := nonces.Use(b.Context(), strconv.Itoa(n), int64(n)); err != nil || !fresh {
@@ -43,14 +42,14 @@ func BenchmarkNonce(b *testing.B) {
 	}
 }
 
-// BenchmarkRedisHit holds a hit in Redis against the bare round trip of the same
-// GETs. Both run in short slices in turn; reported is the median over the pairs
-// of our throughput as a part of the floor's.
+// BenchmarkRedisHit compares hits in Redis with bare round trips of the same GETs. Both
+// run in short alternating slices; it reports the median over the pairs of the cache's
+// throughput relative to that of the bare round trips.
 func BenchmarkRedisHit(b *testing.B) {
 	s := startRedis(b)
 	r := newReplica(b, s, func(o *cache.Options) { o.MemoryBytes = 0 })
 	value := string(make([]byte, 4096))
-	r.get("product:1", "miss", value, makes(value))
+	r.get("product:1", "miss", value, fillWith(value))
 	client, err := cache.Dial(s.url(), time.Second)
 	if err != nil {
 		b.Fatal(err)
@@ -60,7 +59,7 @@ func BenchmarkRedisHit(b *testing.B) {
 	near, reply, tags := key("near product:1"), key("product:1"), []string{"catalog", "product:1"}
 
 	comparePairs(b, func() {
-		if _, outcome, _, err := r.Get(b.Context(), near, reply, tags, fails); outcome != "hit" {
+		if _, outcome, _, err := r.Get(b.Context(), near, reply, tags, failingFill); outcome != "hit" {
 			b.Error(outcome, err)
 		}
 	}, func() {
@@ -77,7 +76,7 @@ func BenchmarkRedisHit(b *testing.B) {
 	})
 }
 
-// comparePairs runs two sides in turn, each on four goroutines.
+// comparePairs runs two functions alternately, each on four goroutines.
 func comparePairs(b *testing.B, ours, floor func()) {
 	b.Helper()
 	const slice, pairs, goroutines = 150 * time.Millisecond, 9, 4
@@ -112,8 +111,8 @@ func comparePairs(b *testing.B, ours, floor func()) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkOneFill lets 20 ask at once for each of 100 keys that are missing in
-// Redis, the first of each leaving, and reports how often fill was called.
+// BenchmarkOneFill makes 20 concurrent calls for each of 100 keys that are missing in
+// Redis, cancels the first call of each, and reports the number of fills.
 func BenchmarkOneFill(b *testing.B) {
 	s := startRedis(b)
 	for b.Loop() {
@@ -125,15 +124,15 @@ func BenchmarkOneFill(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory offers 100,000 replies of 4 KB to a tier of 64 MiB, and reports
-// what is then live as a part of that.
+// BenchmarkMemory stores 100,000 replies of 4 KB in a tier of 64 MiB and reports the live
+// heap as a fraction of that size.
 func BenchmarkMemory(b *testing.B) {
 	const memory = 64 << 20
 	for b.Loop() {
 		before := liveHeap()
 		r := newReplica(b, nil, func(o *cache.Options) { o.MemoryBytes = memory })
-		offer(b, r, 100_000, func(int) []byte { return make([]byte, 4096) })
+		storeReplies(b, r, 100_000, func(int) []byte { return make([]byte, 4096) })
 		b.ReportMetric(float64(liveHeap()-before)/memory, "of-memory-bytes")
-		r.HasUsable() // alive until here
+		r.HasUsable() // keep r alive until here
 	}
 }

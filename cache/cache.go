@@ -19,39 +19,38 @@ const (
 	defaultLease    = 5 * time.Second
 )
 
-// Options are what a [Cache] is made of.
+// Options configure a [Cache].
 type Options struct {
-	// Redis is shared by the replicas, as [Dial] returns it; nil is memory alone.
-	// The Cache closes it.
+	// Redis is the client returned by [Dial]; nil means memory only. The Cache closes it.
 	Redis redis.UniversalClient
-	// TTL is how long a reply is fresh at most.
+	// TTL is the maximum time that a reply is fresh.
 	TTL time.Duration
-	// StaleTTL is how long after that it may stand in for an upstream that cannot
+	// StaleTTL is how long after that a reply may be returned while the upstream cannot
 	// answer.
 	StaleTTL time.Duration
-	// MemoryTTL is how long memory answers without asking Redis, if there is
-	// Redis; 0 is never.
+	// MemoryTTL is how long memory answers without asking Redis, if there is Redis; with 0
+	// it always asks.
 	MemoryTTL time.Duration
-	// Timeout bounds a round trip to Redis.
+	// Timeout is the maximum time of a round trip to Redis.
 	Timeout time.Duration
-	// MemoryBytes is what the memory tier may take; 0 is no such tier.
+	// MemoryBytes is the maximum size of the memory tier; 0 disables it.
 	MemoryBytes int64
-	// MaxReply is the size in bytes above which a value is not kept; 0 is 1 MiB.
-	// Memory keeps none that would take more than a sixteenth of it.
+	// MaxReply is the maximum size of a stored value in bytes; 0 means 1 MiB. Memory does
+	// not store values larger than a sixteenth of MemoryBytes.
 	MaxReply int
-	// Lease is how long a change that is never done keeps replies from being
-	// stored; 0 is 5 s.
+	// Lease is how long a write that is never done prevents replies from being stored; 0
+	// means 5 s.
 	Lease time.Duration
-	// OnBreaker is told of the breaker of Redis: "closed", "half_open" or "open".
-	// It must not call the Cache. nil is nobody.
+	// OnBreaker is called when the breaker of Redis changes to "closed", "half_open" or
+	// "open". It must not call the Cache. It may be nil.
 	OnBreaker  func(to string)
 	Registerer prometheus.Registerer
 	Log        *slog.Logger
-	// Now tells the time; nil is time.Now.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 }
 
-// A Cache keeps replies in memory and in Redis. It is safe for concurrent use.
+// A Cache caches replies in memory and in Redis. It is safe for concurrent use.
 type Cache struct {
 	ttl, staleTTL, memoryTTL time.Duration
 	maxReply                 int
@@ -62,15 +61,15 @@ type Cache struct {
 	memory                   *memory
 	remote                   *remote
 	flights                  singleflight.Group
-	// holds is when the last reply ceases to be usable that this process has kept
-	// or seen, in nanoseconds since 1970, unless all have ended since.
-	holds atomic.Int64
-	stop  func()
+	// usableUntil is when the last reply that this process has stored or read expires, in
+	// Unix nanoseconds. It is 0 after all replies were invalidated.
+	usableUntil atomic.Int64
+	stop        func()
 }
 
-// New returns a Cache. With Redis it starts the keeper of the connection, which
-// Close ends, and waits for the first connection as long as for a round trip.
-// That Redis is away is no error.
+// New returns a Cache. With Redis it starts a goroutine that monitors the connection until
+// Close, and waits for the first connection at most as long as for a round trip. It is not
+// an error if Redis is unavailable.
 func New(ctx context.Context, o Options) (*Cache, error) {
 	c := &Cache{
 		ttl: o.TTL, staleTTL: o.StaleTTL, memoryTTL: o.MemoryTTL, maxReply: o.MaxReply, now: o.Now, log: o.Log,
@@ -93,9 +92,9 @@ func New(ctx context.Context, o Options) (*Cache, error) {
 		return c, nil
 	}
 	r := &remote{
-		client: o.Redis, timeout: o.Timeout, stale: o.StaleTTL, genTTL: o.TTL + o.StaleTTL + time.Hour, lease: o.Lease,
-		maxReply: c.maxReply, now: c.now, log: o.Log, metrics: c.metrics, replica: rand.Text(), trips: make(chan struct{}, maxTrips),
-		ended: c.end,
+		client: o.Redis, timeout: o.Timeout, staleTTL: o.StaleTTL, genTTL: o.TTL + o.StaleTTL + time.Hour, lease: o.Lease,
+		maxReply: c.maxReply, now: c.now, log: o.Log, metrics: c.metrics, replica: rand.Text(), slots: make(chan struct{}, maxLookups),
+		invalidate: c.invalidate,
 		onState: func(to string) {
 			if o.OnBreaker != nil {
 				o.OnBreaker(to)
@@ -109,13 +108,14 @@ func New(ctx context.Context, o Options) (*Cache, error) {
 	c.remote = r
 	r.start(ctx)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var keeper sync.WaitGroup
-	keeper.Go(func() { r.run(ctx) })
-	c.stop = func() { cancel(); keeper.Wait() }
+	var monitor sync.WaitGroup
+	monitor.Go(func() { r.run(ctx) })
+	c.stop = func() { cancel(); monitor.Wait() }
 	return c, nil
 }
 
-// Close ends the keeper and the connections to Redis. It may be called once.
+// Close stops the monitor and closes the connections to Redis. It must be called only
+// once.
 func (c *Cache) Close() error {
 	c.stop()
 	if c.remote == nil {
@@ -124,74 +124,75 @@ func (c *Cache) Close() error {
 	return c.remote.client.Close()
 }
 
-// end ends what this process remembers of tags.
-func (c *Cache) end(tags ...string) {
-	c.generations.end(tags...)
+// invalidate invalidates the replies with these tags in this process.
+func (c *Cache) invalidate(tags ...string) {
+	c.generations.invalidate(tags...)
 	for _, tag := range tags {
-		if tag == all {
-			c.holds.Store(0)
+		if tag == allTag {
+			c.usableUntil.Store(0)
 		}
 	}
 }
 
-// GetLocal returns what memory holds under a near key, if it is fresh. It neither
-// asks Redis nor allocates. The value must not be changed.
-func (c *Cache) GetLocal(near [32]byte) (value []byte, ok bool) {
-	e := c.usable(c.memory.near(near), c.now())
+// GetLocal returns the value in memory for a request fingerprint, if it is fresh. It
+// neither asks Redis nor allocates. The caller must not modify the value.
+func (c *Cache) GetLocal(fingerprint [32]byte) (value []byte, ok bool) {
+	e := c.localHit(c.memory.byFingerprint(fingerprint), c.now())
 	if e == nil {
 		return nil, false
 	}
-	c.metrics.nearHits.Inc()
+	c.metrics.memoryHits.Inc()
 	return e.value, true
 }
 
-// usable returns e if it may be handed out without asking Redis, or else nil.
-func (c *Cache) usable(e *remembered, now time.Time) *remembered {
-	if e != nil && now.Before(e.until) && c.generations.current(e.watch) {
+// localHit returns e if it may be returned without asking Redis, or else nil.
+func (c *Cache) localHit(e *memoryEntry, now time.Time) *memoryEntry {
+	if e != nil && now.Before(e.validUntil) && c.generations.current(e.snapshot) {
 		return e
 	}
 	return nil
 }
 
-// BeginWrite is to be called before a write of what tags name is committed, and done
-// after it, whatever became of it. After done has returned, nothing older is
-// handed out here, nor by other replicas that reach Redis.
+// BeginWrite announces a write that may change what tags name. It must be called before
+// the commit, and done after it, whether or not it succeeded. After done has returned,
+// neither this replica nor other replicas that reach Redis return older replies.
 func (c *Cache) BeginWrite(ctx context.Context, tags []string) (done func()) {
 	c.metrics.invalidations.Inc()
-	c.generations.end(tags...)
+	c.generations.invalidate(tags...)
 	if c.remote == nil {
-		return func() { c.generations.end(tags...) }
+		return func() { c.generations.invalidate(tags...) }
 	}
 	member := rand.Text()
-	_ = c.remote.change(ctx, tags, member) // failure has opened the breaker
+	_ = c.remote.beginWrite(ctx, tags, member) // an error has opened the breaker
 	return func() {
 		for {
-			err := c.remote.done(ctx, tags, member)
-			// What failed, or is skipped, the next epoch makes up for.
-			if !errors.Is(err, errAway) || c.remote.skipped() {
+			err := c.remote.endWrite(ctx, tags, member)
+			// If this fails or is skipped, the next epoch invalidates the replies.
+			if !errors.Is(err, errUnavailable) || c.remote.recordMissed() {
 				break
 			}
 		}
-		c.generations.end(tags...)
+		c.generations.invalidate(tags...)
 	}
 }
 
-// Purge ends every reply, on all replicas. An error means that Redis could not be
-// told: then this replica's are ended, and the others' will be when it is back.
+// Purge invalidates all replies on all replicas. An error means that Redis is unavailable:
+// then the replies of this replica are invalidated, and those of others as soon as it is
+// back.
 func (c *Cache) Purge(ctx context.Context) error {
-	defer c.end(all)
+	defer c.invalidate(allTag)
 	c.metrics.epochs.Inc()
 	if c.remote == nil {
 		return nil
 	}
 	for {
-		err := c.remote.purge(ctx, opPurge, c.remote.do)
-		if !errors.Is(err, errAway) || c.remote.skipped() {
+		err := c.remote.startEpoch(ctx, opPurge, c.remote.do)
+		if !errors.Is(err, errUnavailable) || c.remote.recordMissed() {
 			return err
 		}
 	}
 }
 
-// HasUsable reports whether there may be a reply that could be handed out without
-// the upstream: one that this process has kept or seen, and that has not expired.
-func (c *Cache) HasUsable() bool { return c.now().UnixNano() < c.holds.Load() }
+// HasUsable reports whether there may be a reply that could be returned without the
+// upstream: one that this process has stored or read and that has not expired.
+func (c *Cache) HasUsable() bool { return c.now().UnixNano() < c.usableUntil.Load() }

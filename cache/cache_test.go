@@ -17,22 +17,22 @@ import (
 	"github.com/portico-commerce/portico/cache"
 )
 
-// A replica is a Cache with what a test asks of it.
+// A replica is a Cache with helpers for tests.
 type replica struct {
 	*cache.Cache
 	tb       testing.TB
 	registry *prometheus.Registry
-	states   chan string // of the breaker, since the replica was made
+	states   chan string // states of the breaker since the replica was created
 }
 
-// newReplica returns a Cache; edit changes its options. With a server it shares
-// that Redis.
+// newReplica returns a replica that uses the Redis of s, or memory only if s is nil. edit
+// changes its options.
 func newReplica(tb testing.TB, s *server, edit func(*cache.Options)) *replica {
 	tb.Helper()
 	r := &replica{tb: tb, registry: prometheus.NewRegistry(), states: make(chan string, 1000)}
 	o := cache.Options{
 		TTL: time.Minute, StaleTTL: time.Hour, MemoryTTL: 0, MemoryBytes: 16 << 20,
-		Timeout:   time.Second, // far more than it takes, because tests share the machine
+		Timeout:   time.Second, // generous, because tests share the machine
 		OnBreaker: func(to string) { r.states <- to }, Registerer: r.registry, Log: slog.New(slog.DiscardHandler),
 	}
 	if edit != nil {
@@ -57,8 +57,8 @@ func newReplica(tb testing.TB, s *server, edit func(*cache.Options)) *replica {
 	return r
 }
 
-// await waits until the breaker changes to a state.
-func (r *replica) await(state string) {
+// awaitState waits until the breaker changes to a state.
+func (r *replica) awaitState(state string) {
 	r.tb.Helper()
 	timeout := time.After(30 * time.Second)
 	for {
@@ -73,10 +73,10 @@ func (r *replica) await(state string) {
 	}
 }
 
-// key returns the key of a name.
+// key returns the key for a name.
 func key(name string) [32]byte { return sha256.Sum256([]byte(name)) }
 
-// get asks for a name with what fill makes of it, and checks the outcome.
+// get gets a name with fill and checks outcome and value.
 func (r *replica) get(name, outcome, value string, fill cache.Fill) {
 	r.tb.Helper()
 	got, how, age, err := r.Get(r.tb.Context(), key("near "+name), key(name), []string{"catalog", name}, fill)
@@ -85,17 +85,19 @@ func (r *replica) get(name, outcome, value string, fill cache.Fill) {
 	}
 }
 
-// makes is a fill of a value that is fresh for an hour.
-func makes(value string) cache.Fill {
+// fillWith returns a fill with a value that is fresh for an hour.
+func fillWith(value string) cache.Fill {
 	return func(context.Context, [16]byte) ([]byte, time.Duration, error) { return []byte(value), time.Hour, nil }
 }
 
 var errUpstream = errors.New("the upstream is away")
 
-// fails is a fill without an upstream.
-func fails(context.Context, [16]byte) ([]byte, time.Duration, error) { return nil, 0, errUpstream }
+// failingFill is a fill whose upstream cannot answer.
+func failingFill(context.Context, [16]byte) ([]byte, time.Duration, error) {
+	return nil, 0, errUpstream
+}
 
-// count returns a metric of the replica: its name, then its labels' values.
+// count returns a metric of the replica by name and label values.
 func (r *replica) count(name string, labels ...string) float64 {
 	r.tb.Helper()
 	families, err := r.registry.Gather()
@@ -124,10 +126,10 @@ func (r *replica) count(name string, labels ...string) float64 {
 	return sum
 }
 
-// TestOneFill lets many ask at once for keys that are missing. The first of each
-// leaves.
+// TestOneFill checks that concurrent calls for a missing key share one fill, even if the
+// first of them is canceled.
 func TestOneFill(t *testing.T) {
-	each(t, func(t *testing.T, r *replica, _ *clock) {
+	eachTier(t, func(t *testing.T, r *replica, _ *clock) {
 		if fills := stampede(t, r); fills != 100 {
 			t.Errorf("%d fills, want 100", fills)
 		}
@@ -137,8 +139,8 @@ func TestOneFill(t *testing.T) {
 	})
 }
 
-// stampede asks 20 times at once for each of 100 keys, the first of each leaving
-// when its fill has begun, and returns how often fill was called.
+// stampede makes 20 concurrent calls for each of 100 keys, cancels the first call of each
+// when its fill has begun, and returns the number of fills.
 func stampede(tb testing.TB, r *replica) (fills int64) {
 	const keys, requests = 100, 20
 	var called atomic.Int64
@@ -160,7 +162,7 @@ func stampede(tb testing.TB, r *replica) (fills int64) {
 		first, leave := context.WithCancel(tb.Context())
 		wg.Go(func() {
 			if _, _, err := ask(first); !errors.Is(err, context.Canceled) {
-				tb.Errorf("who leaves gets %v", err)
+				tb.Errorf("canceled call: %v", err)
 			}
 		})
 		wg.Go(func() {

@@ -1,78 +1,84 @@
-// Package cache keeps finished replies of reads that are the same for everybody,
-// in the memory of the process and in a Redis that replicas share, and tells replicas
-// by that Redis which nonces others have used. It knows keys, bytes and tags; what they
-// mean is the caller's business.
+// Package cache caches replies of reads that are the same for all callers, in the memory
+// of the process and in a Redis that replicas share. It also uses Redis to share used
+// nonces between replicas. The package handles keys, bytes and tags; their meaning is up
+// to the caller.
+//
+// Terms:
+//
+//   - A tag ("catalog", "product:12") names data that replies depend on. Every reply also
+//     depends on the tag all.
+//   - The generation of a tag is a random token in Redis, and a counter in each process. A
+//     reply is current as long as the generations of its tags are those that were read
+//     before it was made. Changing a generation invalidates all replies with the tag.
+//   - The epoch is the generation of the tag all.
+//   - A lease is a key in Redis that marks a write in progress.
+//   - The upstream is whatever the caller makes replies from.
 //
 // # Principles
 //
-//  1. What was acknowledged is seen. A reply depends on tags ("catalog",
-//     "product:12"), and always on all. A write names the tags it may change, and
-//     calls [Cache.BeginWrite] before it is committed and done afterwards. A look-up
-//     that begins after done has returned hands out nothing older.
-//  2. Nothing is removed by key. A tag has a generation, a random token in Redis
-//     and a counter in each process; a reply carries those that were read before
-//     it was made, and is current only while they are. What is missing, expired
-//     or evicted is a miss.
-//  3. Generations change twice: before the commit, and after it. Before, because
-//     the writer may be killed once it has committed, and then nothing made
-//     earlier may be current. After, because replies that were read between the
-//     first time and the commit must not be either. Between the two a lease lies
-//     in Redis. Who makes a reply reads, for each tag, the generation and then
-//     whether there is a lease, and stores nothing if there is: either the lease
-//     shows, or the generation read is one that the change still ends. So nothing
-//     that was read before a commit outlives it, even if done is never called:
-//     the crash costs replicas the storing of those tags for the lease, 5 s.
-//  4. Redis is asked in one round trip of plain commands: no scripts, no
-//     transactions, no command on several keys, so that a cluster will do; the
-//     generation and the lease of a tag lie on one node. Round trips have a
-//     deadline of their own and are not repeated. A few are on their way at once;
-//     the others wait for a place, and are misses if they get none.
-//  5. Redis never fails a call. What it cannot tell is a miss and a count. After
-//     three failures in a row, or one that should have ended replies, or when the
-//     subscription breaks, a breaker opens, and nobody but the keeper talks to
-//     Redis: one attempt each [OpenFor]. The keeper begins a new epoch,
-//     the generation of all, before it closes the breaker, since changes may have
-//     been missed meanwhile, or forgotten by a Redis restarted with old data. A
-//     change that falls between the two has it begin another.
-//  6. Memory answers by itself for MemoryTTL only, where there is Redis, and ends
-//     what other replicas publish; it is emptied when Redis is lost and when it
-//     is back. While Redis is away it is the only tier there is, and knows the
-//     writes of its own process alone.
-//  7. One fill for all who miss the same key under the same generations. It
-//     belongs to none of them.
-//  8. An upstream that cannot answer is stood in for by the last reply that no
-//     change has ended.
+//  1. Acknowledged writes are visible. A writer calls [Cache.BeginWrite] with the tags that
+//     it may change before it commits, and done afterwards. A lookup that begins after done
+//     has returned does not return an older reply.
+//  2. Nothing is deleted by key. A reply whose generations are missing, expired, evicted or
+//     different is a miss.
+//  3. A write changes generations twice: before the commit, so that replies made earlier are
+//     invalid even if the writer is killed right after committing, and after the commit,
+//     which invalidates replies that were read in between. From the first change to the
+//     second, the tag has a lease in Redis. A reader that makes a reply reads, for each tag,
+//     the generation first and then the lease, and does not store the reply if there is a
+//     lease. So either the reader sees the lease, or the write will still change the
+//     generation that the reader has read. A reply that was read before a commit therefore
+//     never outlives it, even if done is never called. After such a crash, replies with
+//     these tags are not stored until the lease expires, by default after 5 s.
+//  4. Redis is accessed with single round trips of plain commands: no scripts, no
+//     transactions and no multi-key commands, so a cluster works. The generation and the
+//     lease of a tag are on the same node. Round trips have their own deadline and are not
+//     retried. The number of concurrent lookups is limited; others wait for a slot, and are
+//     misses if they do not get one.
+//  5. Redis never fails a call. Errors count as misses, and are counted in metrics. After
+//     three consecutive failures, one failed invalidation, or the loss of the subscription,
+//     a circuit breaker opens, and only the monitor accesses Redis, once per [OpenFor]. The
+//     monitor starts a new epoch before it closes the breaker, because invalidations may
+//     have been missed in the meantime, or lost by a Redis that restarted with old data. If
+//     another invalidation is missed while it does so, it starts yet another epoch.
+//  6. With Redis, memory answers without asking Redis for at most MemoryTTL, and
+//     invalidates what other replicas publish. It is invalidated when Redis is lost and when
+//     it is back. While Redis is unavailable, memory is the only tier, and knows only the
+//     writes of its own process.
+//  7. Concurrent callers that miss the same key under the same generations share one fill.
+//     The fill does not end with any of them.
+//  8. When the upstream cannot answer, the last reply that no write has invalidated is
+//     returned instead.
 //
-// # What does not hold
+// # Limitations
 //
-// All this is exact for one Redis that keeps what it has acknowledged, and bounded
-// by the ttl, and when the upstream is away by StaleTTL beyond it, for the rest:
+// The guarantees hold for a single Redis that keeps all acknowledged writes. In the
+// following cases a reply may be outdated until its ttl has passed, plus StaleTTL if the
+// upstream cannot answer:
 //
-//   - A replica that is cut off from a Redis which others reach cannot tell them of
-//     its writes until it is back, when a new epoch ends all. The same goes for the
-//     time from a pause of Redis to the epoch of the replica that wrote in it, at
-//     most [OpenFor] and two pings, as far as others have not noticed the pause.
-//     They have if it lasted for four times [PingEvery], or through
-//     [FailuresToOpen] calls of theirs.
-//   - A Redis that is restarted with old data is noticed by the subscription that
-//     breaks. When that shows only later, because its host vanished without a word,
-//     the pings tell. A process that is started in the meantime has nothing to
-//     compare with.
-//   - A failover may lose what the old master had not passed on, and a Redis short
-//     of memory may evict a lease: this matters when a writer is killed meanwhile.
-//   - A commit that takes longer than the lease, of a writer that is then killed.
-//   - A change that begins while Redis is away has no lease: it matters when Redis
-//     comes back before it is done, and the writer is then killed.
-//   - MemoryTTL above 0 is how long one replica may hand out what another has
-//     changed, if the message about it is lost.
+//   - A replica that cannot reach a Redis that other replicas can reach cannot tell them of
+//     its writes until it reconnects and starts a new epoch. The same applies from a pause of
+//     Redis until the epoch of the replica that wrote during the pause, at most [OpenFor] and
+//     two pings, unless the other replicas noticed the pause. They notice if it lasts four
+//     times [PingEvery], or through [FailuresToOpen] failed calls.
+//   - A replica notices that Redis restarted with old data by the loss of its subscription,
+//     or by missing pings if the host disappeared without closing connections. A process
+//     started in the meantime cannot notice it.
+//   - A failover may lose writes that were not yet replicated, and a Redis that is short of
+//     memory may evict a lease: relevant if a writer is killed at that time.
+//   - A commit takes longer than the lease, and the writer is killed afterwards.
+//   - A write that begins while Redis is unavailable has no lease: relevant if Redis returns
+//     before the write is done, and the writer is killed afterwards.
+//   - With MemoryTTL above 0, a replica that misses the message about another replica's write
+//     may return older replies for MemoryTTL.
 //
-// A Redis for this wants maxmemory with a policy that evicts: whoever asks for
-// what nobody asked for before stores a reply.
+// Configure Redis with maxmemory and an eviction policy: clients determine how many
+// different replies are stored.
 //
 // # How it is tested
 //
-// On real Redis servers that the tests start, kill, pause and restart, empty and
-// with what they had on disk, and on ones that answer nonsense. A history checker
-// writes and reads through two replicas at the same time, also while Redis comes
-// and goes. Counted are calls of fill and round trips attempted, not times.
+// With real Redis servers that the tests start, kill, pause and restart, empty or with
+// their data on disk, and with servers that send nonsense. A history checker reads and
+// writes through two replicas concurrently, also while Redis fails and recovers. The tests
+// count fills and attempted round trips instead of measuring times.
 package cache

@@ -7,32 +7,33 @@ import (
 	"time"
 )
 
-// A digest stands for the generations of all tags of a reply, as they were in
-// Redis. The zero digest is of none.
+// A digest is a hash of the generations of all tags of a reply in Redis. The zero digest
+// means that they are unknown.
 type digest [16]byte
 
-// A reply is a value and what decides how long it may be handed out.
+// A reply is a value with its age and lifetime.
 type reply struct {
 	value  []byte
 	made   time.Time     // when fill was called
-	ttl    time.Duration // for how long it is fresh; above 0
-	digest digest        // the generations in Redis before fill was called
+	ttl    time.Duration // how long it is fresh; positive
+	digest digest        // generations in Redis before fill was called
 }
 
-// usable reports whether the reply may be handed out in place of an error.
+// usable reports whether the reply may be returned while the upstream cannot answer.
 func (r *reply) usable(now time.Time, staleTTL time.Duration) bool {
 	return now.Before(r.made.Add(r.ttl + staleTTL))
 }
 
 func (r *reply) fresh(now time.Time) bool { return now.Before(r.made.Add(r.ttl)) }
 
-// age is how long ago the reply was made. Clocks of replicas differ a little.
+// age returns the time since the reply was made. It is never negative: clocks of replicas
+// differ a little.
 func (r *reply) age(now time.Time) time.Duration { return max(now.Sub(r.made), 0) }
 
-// An entry in Redis is, in big endian:
+// The format of an entry in Redis is, in big endian:
 //
-//	1 byte   version of this form
-//	4 bytes  CRC-32C of what follows
+//	1 byte   format version
+//	4 bytes  CRC-32C of the rest
 //	8 bytes  made, in nanoseconds since 1970
 //	8 bytes  ttl, in nanoseconds
 //	16 bytes digest
@@ -42,7 +43,7 @@ const (
 	entryHeader  = 1 + 4 + 8 + 8 + 16
 )
 
-// encode returns the entry of a reply.
+// encode returns the entry for a reply.
 func (r *reply) encode() []byte {
 	b := make([]byte, 5, entryHeader+len(r.value))
 	b[0] = entryVersion
@@ -53,8 +54,8 @@ func (r *reply) encode() []byte {
 	return b
 }
 
-// decode returns the reply of an entry, whose value is a part of b, or false for
-// anything that encode has not made.
+// decode returns the reply of an entry. It reports false for bytes that encode did not
+// produce. The value of the reply is a slice of b.
 func decode(b []byte) (*reply, bool) {
 	if len(b) < entryHeader || b[0] != entryVersion ||
 		binary.BigEndian.Uint32(b[1:]) != crc32.Checksum(b[5:], crc32.MakeTable(crc32.Castagnoli)) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// FuzzDecode reads any bytes as an entry. What is read is what was written, and
-// changing a bit of it makes it unreadable.
+// FuzzDecode checks that decode accepts only what encode produces: accepted bytes are
+// encoded identically, and are rejected after changing any bit.
 func FuzzDecode(f *testing.F) {
 	r := &reply{value: []byte("value"), made: time.Unix(1700000000, 1), ttl: time.Minute, digest: digest{1, 2, 3}}
 	f.Add(r.encode())
@@ -18,7 +18,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, ok := decode(b)
 		if !ok {
-			// Whatever it is, as a value it comes back.
+			// Any bytes can be a value.
 			r = &reply{value: b, made: time.Unix(0, int64(len(b))), ttl: time.Hour}
 			b = r.encode()
 			if r, ok = decode(b); !ok {
@@ -35,13 +35,13 @@ func FuzzDecode(f *testing.F) {
 			spoiled := bytes.Clone(b)
 			spoiled[bit/8] ^= 1 << (bit % 8)
 			if _, ok := decode(spoiled); ok {
-				t.Errorf("bit %d does not matter", bit)
+				t.Errorf("accepted with bit %d changed", bit)
 			}
 		}
 	})
 }
 
-// TestGenerations ends what depends on a tag, and what else falls on its slot.
+// TestGenerations invalidates a tag, and a tag that shares its counter.
 func TestGenerations(t *testing.T) {
 	g := newGenerations()
 	for _, tt := range []struct {
@@ -52,20 +52,20 @@ func TestGenerations(t *testing.T) {
 	}{
 		{"its tag", []string{"a", "b"}, "b", false},
 		{"another tag", []string{"a", "b"}, "c", true},
-		{"all", []string{"a"}, all, false},
-		{"all without tags", nil, all, false},
+		{"all", []string{"a"}, allTag, false},
+		{"all without tags", nil, allTag, false},
 		{"a tag without tags", nil, "a", true},
-		{"a tag named twice", []string{"a", "a", all}, "a", false},
+		{"a tag named twice", []string{"a", "a", allTag}, "a", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for g.slot("a") == g.slot("c") || g.slot("b") == g.slot("c") {
 				g = newGenerations() // another seed
 			}
-			w := g.watch(tt.watched)
+			w := g.snapshot(tt.watched)
 			if !g.current(w) {
 				t.Error("over before anything ended")
 			}
-			g.end(tt.ended)
+			g.invalidate(tt.ended)
 			if g.current(w) != tt.current {
 				t.Errorf("current: %v, want %v", !tt.current, tt.current)
 			}

@@ -7,47 +7,46 @@ import (
 )
 
 const (
-	// all is the tag that every reply depends on: its generation is the epoch.
-	all = "all"
-	// slots is how many counters there are beside that of all. Tags that fall on
-	// the same one end each other's replies, which costs a miss; with more tags
-	// than the cache can hold replies, memory stays what it is.
-	slots = 4096
+	// allTag is the tag of every reply. Its generation is the epoch.
+	allTag = "all"
+	// slotCount is the number of counters besides that of allTag. Tags that share a
+	// counter invalidate each other's replies, which costs misses, but the memory used
+	// does not depend on the number of tags.
+	slotCount = 4096
 )
 
-// generations are the counters of this process: a change of a tag raises the
-// counter that the tag falls on.
+// generations are the counters of this process. Tags are mapped to counters by hash.
 type generations struct {
 	seed     maphash.Seed
-	counters [slots + 1]atomic.Uint64 // the last is that of all
+	counters [slotCount + 1]atomic.Uint64 // the last one is that of allTag
 }
 
 func newGenerations() *generations { return &generations{seed: maphash.MakeSeed()} }
 
-// A watch is what the counters of some tags were. Counters only grow, so their
-// sum tells whether any of them has changed.
-type watch struct {
+// A snapshot holds the state of some tags' counters. Counters only grow, so their sum
+// tells whether any of them has changed.
+type snapshot struct {
 	slots []uint16
 	sum   uint64
 }
 
-// watch returns what the counters of tags, and that of all, are now.
-func (g *generations) watch(tags []string) watch {
-	w := watch{slots: make([]uint16, 0, len(tags)+1)}
+// snapshot returns the current state of the counters of tags and of allTag.
+func (g *generations) snapshot(tags []string) snapshot {
+	w := snapshot{slots: make([]uint16, 0, len(tags)+1)}
 	for _, tag := range tags {
 		w.slots = append(w.slots, g.slot(tag))
 	}
 	slices.Sort(w.slots)
-	w.slots = append(slices.Compact(w.slots), slots)
+	w.slots = append(slices.Compact(w.slots), slotCount)
 	w.sum = g.sum(w.slots)
 	return w
 }
 
 func (g *generations) slot(tag string) uint16 {
-	if tag == all {
-		return slots
+	if tag == allTag {
+		return slotCount
 	}
-	return uint16(maphash.String(g.seed, tag) % slots)
+	return uint16(maphash.String(g.seed, tag) % slotCount)
 }
 
 func (g *generations) sum(slots []uint16) uint64 {
@@ -58,11 +57,11 @@ func (g *generations) sum(slots []uint16) uint64 {
 	return sum
 }
 
-// current reports whether nothing of what w watches has changed.
-func (g *generations) current(w watch) bool { return g.sum(w.slots) == w.sum }
+// current reports whether no counter of w has changed.
+func (g *generations) current(w snapshot) bool { return g.sum(w.slots) == w.sum }
 
-// end ends what depends on one of tags.
-func (g *generations) end(tags ...string) {
+// invalidate increments the counters of tags.
+func (g *generations) invalidate(tags ...string) {
 	for _, tag := range tags {
 		g.counters[g.slot(tag)].Add(1)
 	}

@@ -15,13 +15,13 @@ import (
 	"github.com/portico-commerce/portico/cache"
 )
 
-// An upstream holds a version of each of a few products.
+// An upstream holds a version number for each of a few products.
 type upstream struct {
 	mu       sync.Mutex
 	versions [5]int
 }
 
-// read returns the versions of all products, as of one moment.
+// read returns a consistent snapshot of all versions.
 func (u *upstream) read() [5]int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -35,27 +35,28 @@ func (u *upstream) commit(product int) (version int) {
 	return u.versions[product]
 }
 
-// A record is what is asked for: some products, and what they depend on.
-type record struct {
+// A query asks for some products and has tags.
+type query struct {
 	name     string
 	products []int
 	tags     []string
 }
 
-// records are each product by its id and by its SKU, and the list of all.
-func records(u *upstream) []record {
-	all := []record{{"list", nil, []string{"catalog"}}}
+// queries returns a query for each product by id and by SKU, and one for the list of all
+// products.
+func queries(u *upstream) []query {
+	all := []query{{"list", nil, []string{"catalog"}}}
 	for i := range u.versions {
 		id := strconv.Itoa(i)
 		all[0].products = append(all[0].products, i)
-		all = append(all, record{"product:" + id, []int{i}, []string{"product:" + id}}, record{"sku:" + id, []int{i}, []string{"catalog"}})
+		all = append(all, query{"product:" + id, []int{i}, []string{"product:" + id}}, query{"sku:" + id, []int{i}, []string{"catalog"}})
 	}
 	return all
 }
 
-// TestHistory writes and reads through replicas at the same time. No read that
-// began after a write was acknowledged returns anything older: on any replica
-// when memory never answers without Redis, on the one that wrote when it does.
+// TestHistory reads and writes through replicas concurrently. It checks that a read that
+// began after a write was acknowledged returns nothing older: on all replicas if memory
+// always asks Redis, otherwise on the replica that wrote.
 func TestHistory(t *testing.T) {
 	const reads, writes, readers = 10_000, 300, 4 // at least
 	tests := []struct {
@@ -63,7 +64,7 @@ func TestHistory(t *testing.T) {
 		replicas  int
 		memoryTTL time.Duration
 		redis     bool
-		own       bool // only the writes of the same replica count
+		own       bool // check only writes of the same replica
 	}{
 		{"two replicas that always ask Redis", 2, 0, true, false},
 		{"two replicas with memory before Redis", 2, time.Hour, true, true},
@@ -76,9 +77,9 @@ func TestHistory(t *testing.T) {
 				s = startRedis(t)
 			}
 			u := &upstream{}
-			all := records(u)
+			all := queries(u)
 			var replicas []*replica
-			acknowledged := make([][5]atomic.Int64, tt.replicas) // by the replica that wrote
+			acknowledged := make([][5]atomic.Int64, tt.replicas) // by writing replica
 			for range tt.replicas {
 				replicas = append(replicas, newReplica(t, s, func(o *cache.Options) {
 					o.MemoryTTL, o.Timeout = tt.memoryTTL, 10*time.Second
@@ -88,7 +89,7 @@ func TestHistory(t *testing.T) {
 			stop := make(chan struct{})
 			var written atomic.Int64
 			for i, r := range replicas {
-				// One writer for each replica: what it acknowledges only grows.
+				// Each replica has one writer, so acknowledged versions only grow.
 				writers.Go(func() {
 					for {
 						select {
@@ -98,13 +99,13 @@ func TestHistory(t *testing.T) {
 						}
 						product := rand.IntN(len(u.versions))
 						done := r.BeginWrite(t.Context(), []string{"catalog", "product:" + strconv.Itoa(product)})
-						pause()
+						delay()
 						version := u.commit(product)
-						pause()
+						delay()
 						done()
 						acknowledged[i][product].Store(int64(version))
 						written.Add(1)
-						time.Sleep(time.Duration(rand.IntN(5)) * time.Millisecond) // so that there is something to hit
+						time.Sleep(time.Duration(rand.IntN(5)) * time.Millisecond) // leave time for cache hits
 					}
 				})
 			}
@@ -143,29 +144,30 @@ func TestHistory(t *testing.T) {
 				}
 			}
 			if hits < reads/20 {
-				t.Errorf("%v hits: the history shows nothing", hits)
+				t.Errorf("only %v hits: the history proves nothing", hits)
 			}
 			t.Logf("%v hits, %d writes", hits, written.Load())
 		})
 	}
 }
 
-// pause lets others go first, now and then for long.
-func pause() {
+// delay yields to other goroutines, occasionally for longer.
+func delay() {
 	if rand.IntN(4) == 0 {
 		time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
 	}
 	runtime.Gosched()
 }
 
-// read asks the replica for a record, from memory first, as a server does.
-func read(t *testing.T, r *replica, u *upstream, record record) (versions [5]int) {
+// read reads a query through a replica as a server does: first with GetLocal, then with
+// Get.
+func read(t *testing.T, r *replica, u *upstream, record query) (versions [5]int) {
 	value, ok := r.GetLocal(key(record.name))
 	if !ok {
 		var err error
 		value, _, _, err = r.Get(t.Context(), key(record.name), key(record.name), record.tags, func(context.Context, [16]byte) ([]byte, time.Duration, error) {
 			versions := u.read()
-			pause() // the answer is on its way
+			delay() // simulates the network
 			value, err := json.Marshal(versions)
 			return value, time.Minute, err
 		})
@@ -179,14 +181,14 @@ func read(t *testing.T, r *replica, u *upstream, record record) (versions [5]int
 	return versions
 }
 
-// TestHistoryThroughFaults reads and writes while Redis is killed, restarted with
-// what it had on disk, and paused. No request fails, and the replica that wrote
-// never hands out anything older.
-func TestHistoryThroughFaults(t *testing.T) {
+// TestHistoryThroughOutages reads and writes while Redis is killed, restarted with the
+// data on its disk, and paused. No call fails, and the replica that wrote never returns
+// anything older.
+func TestHistoryThroughOutages(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t)
 	u := &upstream{}
-	all := records(u)
+	all := queries(u)
 	r := newReplica(t, s, func(o *cache.Options) { o.Timeout = 100 * time.Millisecond })
 	var acknowledged [5]atomic.Int64
 	var wg sync.WaitGroup
@@ -208,9 +210,9 @@ func TestHistoryThroughFaults(t *testing.T) {
 	loop(func() {
 		product := rand.IntN(len(u.versions))
 		done := r.BeginWrite(t.Context(), []string{"catalog", "product:" + strconv.Itoa(product)})
-		pause()
+		delay()
 		version := u.commit(product)
-		pause()
+		delay()
 		done()
 		acknowledged[product].Store(int64(version))
 		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
@@ -231,17 +233,17 @@ func TestHistoryThroughFaults(t *testing.T) {
 			time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
 		})
 	}
-	for _, f := range slices.Concat(faults(), faults()) {
-		// There must be something in Redis that could come back.
+	for _, f := range slices.Concat(outages(), outages()) {
+		// Make sure that Redis has data that a restart could restore.
 		for hits, deadline := r.redisHits(), time.Now().Add(time.Minute); r.redisHits() < hits+20; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("no hits")
 			}
 		}
 		f.begin(s)
-		r.await("open")
-		f.mend(s)
-		r.await("closed")
+		r.awaitState("open")
+		f.end(s)
+		r.awaitState("closed")
 	}
 }
 

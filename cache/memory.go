@@ -8,66 +8,65 @@ import (
 )
 
 const (
-	// memoryShare is the part of the memory tier that one reply may take.
+	// memoryShare limits a value to this fraction of the memory tier.
 	memoryShare = 16
-	// entryOverhead is what an entry takes beside its value: the entry and its
-	// slots, the tier's node and its place in the table, which may be half empty.
+	// entryOverhead is the memory that an entry takes besides its value: the entry, its
+	// slots, the node of the tier and its place in a hash table that may be half empty.
 	entryOverhead = 320
 )
 
-// A remembered is an entry of the memory tier.
-type remembered struct {
+// A memoryEntry is an entry of the memory tier.
+type memoryEntry struct {
 	reply
-	watch watch
-	until time.Time // it answers by itself before then
+	snapshot   snapshot
+	validUntil time.Time // until then it may be returned without asking Redis
 }
 
-// A memory is the tier in this process. A reply is kept once under its key, and
-// found by any of the near keys that have led there: what clients add to a request
-// to make it another does not fill the tier with copies. Nothing is removed: an
-// entry whose generations are over is not handed out, and leaves when room is
-// needed.
+// A memory is the memory tier. A reply is stored once, under its key, and is found by the
+// fingerprints of all requests for it, so that requests with irrelevant differences do not
+// fill the tier with copies. Entries are not deleted: an invalidated entry is not
+// returned, and is evicted when space is needed.
 type memory struct {
-	replies *otter.Cache[[32]byte, *remembered]
-	keys    *otter.Cache[[32]byte, [32]byte] // by near key
-	largest int
+	replies      *otter.Cache[[32]byte, *memoryEntry]
+	fingerprints *otter.Cache[[32]byte, [32]byte] // keys by fingerprint
+	maxValue     int
 }
 
 const (
-	// keysShare is the part of the tier that near keys may take.
-	keysShare = 8
-	// keyOverhead is what a near key takes: the two sums, the tier's node and its
-	// place in the table.
-	keyOverhead = 256
+	// fingerprintShare is the fraction of the tier for fingerprints.
+	fingerprintShare = 8
+	// fingerprintOverhead is the memory that a fingerprint takes: two hashes, the node of
+	// the tier and its place in the hash table.
+	fingerprintOverhead = 256
 )
 
-// newMemory returns a tier of so many bytes, or nil for none.
+// newMemory returns a memory tier of so many bytes, or nil for 0.
 func newMemory(bytes int64) (*memory, error) {
 	if bytes <= 0 {
 		return nil, nil
 	}
-	// Upkeep is done by whoever calls: no goroutine is left behind, and a write
-	// returns with the tier within its bounds.
+	// Callers run maintenance themselves, so no goroutine is needed, and the tier is
+	// within its bounds when a write returns.
 	upkeep := func(do func()) { do() }
-	m := &memory{largest: int(bytes / memoryShare)}
+	m := &memory{maxValue: int(bytes / memoryShare)}
 	var err error
-	m.replies, err = otter.New(&otter.Options[[32]byte, *remembered]{
-		MaximumWeight: uint64(bytes - bytes/keysShare),
-		Weigher:       func(_ [32]byte, e *remembered) uint32 { return uint32(cap(e.value)) + entryOverhead },
+	m.replies, err = otter.New(&otter.Options[[32]byte, *memoryEntry]{
+		MaximumWeight: uint64(bytes - bytes/fingerprintShare),
+		Weigher:       func(_ [32]byte, e *memoryEntry) uint32 { return uint32(cap(e.value)) + entryOverhead },
 		Executor:      upkeep,
 	})
 	if err != nil {
 		return nil, err
 	}
-	m.keys, err = otter.New(&otter.Options[[32]byte, [32]byte]{
-		MaximumSize: max(int(bytes/keysShare/keyOverhead), 1),
+	m.fingerprints, err = otter.New(&otter.Options[[32]byte, [32]byte]{
+		MaximumSize: max(int(bytes/fingerprintShare/fingerprintOverhead), 1),
 		Executor:    upkeep,
 	})
 	return m, err
 }
 
-// get returns the entry of a key, however old; nil is none.
-func (m *memory) get(key [32]byte) *remembered {
+// get returns the entry of a key, however old, or nil.
+func (m *memory) get(key [32]byte) *memoryEntry {
 	if m == nil {
 		return nil
 	}
@@ -75,32 +74,32 @@ func (m *memory) get(key [32]byte) *remembered {
 	return e
 }
 
-// near returns the entry that a near key has led to.
-func (m *memory) near(near [32]byte) *remembered {
+// byFingerprint returns the entry for the request with this fingerprint, or nil.
+func (m *memory) byFingerprint(fingerprint [32]byte) *memoryEntry {
 	if m == nil {
 		return nil
 	}
-	key, ok := m.keys.GetIfPresent(near)
+	key, ok := m.fingerprints.GetIfPresent(fingerprint)
 	if !ok {
 		return nil
 	}
 	return m.get(key)
 }
 
-// name notes that a near key leads to a key.
-func (m *memory) name(near, key [32]byte) { m.keys.Set(near, key) }
+// link records that requests with this fingerprint ask for key.
+func (m *memory) link(fingerprint, key [32]byte) { m.fingerprints.Set(fingerprint, key) }
 
-// put keeps e and reports whether it could.
-func (m *memory) put(near, key [32]byte, e *remembered) bool {
-	if m == nil || len(e.value) > m.largest {
+// put stores e. It reports false if the value is too large.
+func (m *memory) put(fingerprint, key [32]byte, e *memoryEntry) bool {
+	if m == nil || len(e.value) > m.maxValue {
 		return false
 	}
-	// A value may be the beginning of much more, which would be kept with it.
+	// Do not retain a much larger array that value is a slice of.
 	if cap(e.value)-len(e.value) > len(e.value)/8 {
 		e.value = slices.Clone(e.value)
 	}
 	m.replies.Set(key, e)
-	m.name(near, key)
+	m.link(fingerprint, key)
 	return true
 }
 
@@ -108,7 +107,7 @@ func (m *memory) bytes() float64 {
 	if m == nil {
 		return 0
 	}
-	return float64(m.replies.WeightedSize()) + keyOverhead*float64(m.keys.EstimatedSize())
+	return float64(m.replies.WeightedSize()) + fingerprintOverhead*float64(m.fingerprints.EstimatedSize())
 }
 
 func (m *memory) len() float64 {

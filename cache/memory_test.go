@@ -12,9 +12,8 @@ import (
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
-// TestMemoryBound offers far more replies than memory may keep. What is live
-// after a collection, less what was before, is at most a fifth more than that,
-// whatever the sizes are, and however much room a value has behind it.
+// TestMemoryBound stores far more replies than fit into memory. The live heap grows by at
+// most a fifth more than the limit, whatever the sizes and capacities of the values are.
 func TestMemoryBound(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -35,7 +34,7 @@ func TestMemoryBound(t *testing.T) {
 			}
 			before := liveHeap()
 			r := newReplica(t, nil, func(o *cache.Options) { o.MemoryBytes = memory })
-			offer(t, r, replies, tt.value)
+			storeReplies(t, r, replies, tt.value)
 			if counted := r.count("portico_cache_bytes"); counted > memory || (counted < memory*8/10 && nightly.Whole()) {
 				t.Errorf("%v bytes counted", counted)
 			}
@@ -49,8 +48,8 @@ func TestMemoryBound(t *testing.T) {
 	}
 }
 
-// offer fills the replica with as many replies.
-func offer(tb testing.TB, r *replica, replies int, value func(i int) []byte) {
+// storeReplies stores this number of replies in the replica.
+func storeReplies(tb testing.TB, r *replica, replies int, value func(i int) []byte) {
 	for i := range replies {
 		name := strconv.Itoa(i)
 		_, outcome, _, err := r.Get(tb.Context(), key(name), key(name), []string{"catalog", name}, func(context.Context, [16]byte) ([]byte, time.Duration, error) {
@@ -62,37 +61,37 @@ func offer(tb testing.TB, r *replica, replies int, value func(i int) []byte) {
 	}
 }
 
-// liveHeap returns the bytes that are live after a collection.
+// liveHeap returns the number of live bytes after a collection.
 func liveHeap() int64 {
 	runtime.GC()
-	runtime.GC() // what finalizers and pools held back
+	runtime.GC() // also frees what finalizers and pools retained
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return int64(stats.HeapAlloc)
 }
 
-// TestLargeForMemory keeps a value out of memory that would take a good part of
-// it.
-func TestLargeForMemory(t *testing.T) {
+// TestMaxValueInMemory checks that memory does not store a value that would take a large
+// part of it.
+func TestMaxValueInMemory(t *testing.T) {
 	r := newReplica(t, nil, func(o *cache.Options) { o.MemoryBytes = 16_000 })
 	fits, over := string(make([]byte, 1000)), string(make([]byte, 1001))
-	r.get("over", "bypass", over, makes(over))
-	r.get("fits", "miss", fits, makes(fits))
-	r.get("fits", "hit", fits, fails)
+	r.get("over", "bypass", over, fillWith(over))
+	r.get("fits", "miss", fits, fillWith(fits))
+	r.get("fits", "hit", fits, failingFill)
 }
 
-// TestNearAllocates nothing.
-func TestNearAllocates(t *testing.T) {
+// TestGetLocalDoesNotAllocate counts allocations of GetLocal.
+func TestGetLocalDoesNotAllocate(t *testing.T) {
 	r := newReplica(t, nil, nil)
-	r.get("a", "miss", "value", makes("value"))
+	r.get("a", "miss", "value", fillWith("value"))
 	near := key("near a")
 	if n := testing.AllocsPerRun(1000, func() { r.GetLocal(near) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-// TestClose leaves no goroutine and no connection behind, whether Redis is there
-// or not.
+// TestClose checks that Close leaves no goroutine and no connection, with and without
+// Redis.
 func TestClose(t *testing.T) {
 	s := startRedis(t)
 	for _, away := range []bool{false, true} {
@@ -106,7 +105,7 @@ func TestClose(t *testing.T) {
 		}
 		t.Run(map[bool]string{false: "there", true: "away"}[away], func(t *testing.T) {
 			r := newReplica(t, nil, func(o *cache.Options) { o.Redis, o.Timeout = client, 100*time.Millisecond })
-			r.serve("a", makes("value"))
+			r.mustGet("a", fillWith("value"))
 		}) // closed
 		for deadline := time.Now().Add(30 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {

@@ -2,10 +2,9 @@ package cache
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Tiers and outcomes of look-ups, as labels. A look-up counts once for each tier
-// that it asked: memory if that may answer by itself, then Redis. What became of
-// it counts for the last one, in the words of Get; instead of these, "error" is a
-// Redis that failed, was too busy or held rubbish.
+// Tiers and outcomes of lookups, as metric labels. A lookup counts once for each tier that
+// it asks: memory, if it may answer without Redis, then Redis. The last tier gets the
+// outcome of Get, or "error" if Redis failed, had no free slot or returned corrupt data.
 const (
 	tierMemory = "memory"
 	tierRedis  = "redis"
@@ -20,7 +19,7 @@ const (
 
 type metrics struct {
 	lookups       *prometheus.CounterVec
-	nearHits      prometheus.Counter // of lookups, found once because it is counted so often
+	memoryHits    prometheus.Counter // hits of lookups in memory, resolved once because they are frequent
 	invalidations prometheus.Counter
 	epochs        prometheus.Counter
 	commands      *prometheus.CounterVec
@@ -32,32 +31,32 @@ func newMetrics(reg prometheus.Registerer, m *memory) (*metrics, error) {
 	all := &metrics{
 		lookups: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_cache_lookups_total",
-			Help: "Look-ups of guest replies, by tier that was asked and what came of it.",
+			Help: "Lookups of replies to Guests, by tier and outcome.",
 		}, []string{"tier", "outcome"}),
 		invalidations: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "portico_cache_invalidations_total",
-			Help: "Writes of this process that ended cached replies.",
+			Help: "Writes of this process that invalidated cached replies.",
 		}),
 		epochs: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "portico_cache_epochs_total",
-			Help: "Times this process ended every cached reply: because Redis had been away, or by a purge.",
+			Help: "Times this process invalidated all cached replies, by a purge or after Redis was unavailable.",
 		}),
 		commands: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_redis_commands_total",
-			Help: "Round trips to Redis that were attempted, by operation.",
+			Help: "Attempted round trips to Redis, by operation.",
 		}, []string{"operation"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_redis_errors_total",
-			Help: "Round trips to Redis that failed, by operation.",
+			Help: "Failed round trips to Redis, by operation.",
 		}, []string{"operation"}),
 		fallbacks: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "portico_nonce_fallbacks_total",
-			Help: "Nonces that Redis was not asked about because it was away, so that only replicas with the same store know each other's.",
+			Help: "Nonces that were checked in the store only because Redis was unavailable, and are not shared with replicas that have another store.",
 		}),
 	}
-	// What is rare has to be there before the first time, which otherwise would be no
+	// Create rare series with value 0: otherwise the first event would not show as an
 	// increase.
-	for _, operation := range []string{opLookup, opPrepare, opStore, opChange, opDone, opMend, opPurge, opPing, opSubscribe, opProbe, opNonce} {
+	for _, operation := range []string{opLookup, opPrepare, opStore, opChange, opDone, opDeleteCorrupt, opPurge, opPing, opSubscribe, opProbe, opNonce} {
 		all.commands.WithLabelValues(operation)
 		all.errors.WithLabelValues(operation)
 	}
@@ -66,16 +65,16 @@ func newMetrics(reg prometheus.Registerer, m *memory) (*metrics, error) {
 			all.lookups.WithLabelValues(tier, outcome)
 		}
 	}
-	all.nearHits = all.lookups.WithLabelValues(tierMemory, outcomeHit)
+	all.memoryHits = all.lookups.WithLabelValues(tierMemory, outcomeHit)
 	collectors := []prometheus.Collector{
 		all.lookups, all.invalidations, all.epochs, all.commands, all.errors, all.fallbacks,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "portico_cache_bytes",
-			Help: "Bytes that the memory tier takes, what is kept beside the replies included.",
+			Help: "Size of the memory tier in bytes, including overhead.",
 		}, m.bytes),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "portico_cache_entries",
-			Help: "Replies in the memory tier, those included that may no longer be handed out.",
+			Help: "Replies in the memory tier, including invalidated ones.",
 		}, m.len),
 	}
 	for _, c := range collectors {

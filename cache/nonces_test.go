@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/cache"
 )
 
-// localNonces is a store of nonces in this process.
+// localNonces is an in-memory store of nonces.
 type localNonces struct {
 	mu   sync.Mutex
 	used map[string]bool
@@ -42,25 +42,26 @@ func (l *localNonces) Used(_ context.Context, nonce string) (bool, error) {
 	return l.used[nonce], l.err
 }
 
-const nonceLife = 2 * time.Hour
+const nonceTTL = 2 * time.Hour
 
-// fresh fails unless a nonce is, or is not, new.
-func fresh(t *testing.T, n *cache.Nonces, nonce string, want bool) {
+// expectFresh fails the test unless Use reports want.
+func expectFresh(t *testing.T, n *cache.Nonces, nonce string, want bool) {
 	t.Helper()
 	if got, err := n.Use(t.Context(), nonce, 1700000000); got != want || err != nil {
 		t.Errorf("%s is fresh: %v, %v; want %v", nonce, got, err, want)
 	}
 }
 
-// used fails unless a nonce was, or was not, used.
-func used(t *testing.T, n *cache.Nonces, nonce string, want bool) {
+// expectUsed fails the test unless Used reports want.
+func expectUsed(t *testing.T, n *cache.Nonces, nonce string, want bool) {
 	t.Helper()
 	if got, err := n.Used(t.Context(), nonce); got != want || err != nil {
 		t.Errorf("%s was used: %v, %v; want %v", nonce, got, err, want)
 	}
 }
 
-// TestNonces: the store decides, and Redis knows what was used on other replicas.
+// TestNonces checks that the store decides, and that Redis reports nonces used on other
+// replicas.
 func TestNonces(t *testing.T) {
 	s := startRedis(t)
 	edit := func(o *cache.Options) { o.Timeout = 100 * time.Millisecond }
@@ -68,45 +69,45 @@ func TestNonces(t *testing.T) {
 	store, otherStore := &localNonces{}, &localNonces{}
 	nonces, others := r.Nonces(store), other.Nonces(otherStore)
 
-	used(t, nonces, "a", false)
-	fresh(t, nonces, "a", true)
-	fresh(t, nonces, "a", false)
-	used(t, nonces, "a", true)
-	fresh(t, others, "a", false)
-	used(t, others, "a", true)
-	fresh(t, nonces, "ünïcode {}\n", true)
-	fresh(t, nonces, "ünïcode {}\n", false)
-	if life, err := s.client().PTTL(t.Context(), "portico:nonce:a").Result(); life <= nonceLife-time.Minute || life > nonceLife || err != nil {
+	expectUsed(t, nonces, "a", false)
+	expectFresh(t, nonces, "a", true)
+	expectFresh(t, nonces, "a", false)
+	expectUsed(t, nonces, "a", true)
+	expectFresh(t, others, "a", false)
+	expectUsed(t, others, "a", true)
+	expectFresh(t, nonces, "ünïcode {}\n", true)
+	expectFresh(t, nonces, "ünïcode {}\n", false)
+	if life, err := s.client().PTTL(t.Context(), "portico:nonce:a").Result(); life <= nonceTTL-time.Minute || life > nonceTTL || err != nil {
 		t.Errorf("a nonce is kept for %s, %v", life, err)
 	}
 
 	s.kill()
-	fresh(t, nonces, "a", false)
-	fresh(t, nonces, "b", true)
-	fresh(t, nonces, "b", false)
-	used(t, nonces, "b", true)
+	expectFresh(t, nonces, "a", false)
+	expectFresh(t, nonces, "b", true)
+	expectFresh(t, nonces, "b", false)
+	expectUsed(t, nonces, "b", true)
 	if n := r.count("portico_nonce_fallbacks_total"); n != 4 {
 		t.Errorf("%v fallbacks counted, want 4", n)
 	}
-	r.await("open")
+	r.awaitState("open")
 	s.start()
-	r.await("closed")
-	fresh(t, nonces, "b", false) // by the store, although Redis was away
-	fresh(t, nonces, "c", true)
+	r.awaitState("closed")
+	expectFresh(t, nonces, "b", false) // according to the store, although Redis was unavailable
+	expectFresh(t, nonces, "c", true)
 	store.mu.Lock()
 	store.err = errUpstream
 	store.mu.Unlock()
 	if fresh, err := nonces.Use(t.Context(), "d", 1); fresh || !errors.Is(err, errUpstream) {
 		t.Errorf("%v, %v; want the error of the store, which may know it", fresh, err)
 	}
-	fresh(t, nonces, "c", false) // by Redis alone
+	expectFresh(t, nonces, "c", false) // according to Redis only
 }
 
-// TestNoncesEvicted: a nonce that Redis has evicted for replies stays used.
+// TestNoncesEvicted checks that a nonce stays used after Redis has evicted it.
 func TestNoncesEvicted(t *testing.T) {
 	s := startRedis(t)
 	nonces := newReplica(t, s, nil).Nonces(&localNonces{})
-	fresh(t, nonces, "captured", true)
+	expectFresh(t, nonces, "captured", true)
 	client := s.client()
 	for setting, value := range map[string]string{"maxmemory-policy": "allkeys-lru", "maxmemory": "4mb"} {
 		if err := client.ConfigSet(t.Context(), setting, value).Err(); err != nil {
@@ -119,12 +120,13 @@ func TestNoncesEvicted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	used(t, nonces, "captured", true)
-	fresh(t, nonces, "captured", false)
+	expectUsed(t, nonces, "captured", true)
+	expectFresh(t, nonces, "captured", false)
 }
 
-// TestNoncesAtOnce lets many use one nonce on two replicas: one finds it new.
-func TestNoncesAtOnce(t *testing.T) {
+// TestNoncesConcurrent uses one nonce concurrently on two replicas: exactly one call finds
+// it new.
+func TestNoncesConcurrent(t *testing.T) {
 	s := startRedis(t)
 	var fresh atomic.Int64
 	var wg sync.WaitGroup

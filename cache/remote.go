@@ -18,19 +18,19 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// Operations, as labels of round trips.
+// Operations, as metric labels of round trips.
 const (
-	opLookup    = "lookup"
-	opPrepare   = "prepare"
-	opStore     = "store"
-	opChange    = "change"
-	opDone      = "done"
-	opMend      = "mend"
-	opPurge     = "purge"
-	opPing      = "ping"
-	opSubscribe = "subscribe"
-	opProbe     = "probe"
-	opNonce     = "nonce"
+	opLookup        = "lookup"
+	opPrepare       = "prepare"
+	opStore         = "store"
+	opChange        = "change"
+	opDone          = "done"
+	opDeleteCorrupt = "mend"
+	opPurge         = "purge"
+	opPing          = "ping"
+	opSubscribe     = "subscribe"
+	opProbe         = "probe"
+	opNonce         = "nonce"
 )
 
 const (
@@ -43,57 +43,56 @@ func replyKey(key [32]byte) string    { return keyPrefix + "reply:" + hex.Encode
 func generationKey(tag string) string { return keyPrefix + "gen:{" + tag + "}" }
 func leaseKey(tag string) string      { return keyPrefix + "lease:{" + tag + "}" }
 
-// maxTrips is how many look-ups may be on their way to Redis at once. The pool of
-// [Dial] has more connections, so that a change never waits behind them.
-const maxTrips = 32
+// maxLookups is the maximum number of concurrent lookups in Redis. The pool of [Dial] has
+// more connections, so that invalidations never wait behind lookups.
+const maxLookups = 32
 
 var (
-	// errAway: the breaker is not closed, and Redis was not asked.
-	errAway = errors.New("cache: Redis is away")
-	// errBusy: all places were taken for as long as a round trip may take. That
-	// says nothing of Redis, and must not open the breaker.
-	errBusy = errors.New("cache: too many look-ups at once")
+	// errUnavailable reports that the breaker is not closed, and Redis was not asked.
+	errUnavailable = errors.New("cache: Redis is unavailable")
+	// errBusy reports that no lookup slot became free within the timeout. That is not a
+	// failure of Redis and must not open the breaker.
+	errBusy = errors.New("cache: too many concurrent lookups")
 )
 
-// A remote is the tier in Redis. A nil remote is none.
+// A remote is the Redis tier. A nil *remote means that there is none.
 type remote struct {
-	client   redis.UniversalClient
-	timeout  time.Duration
-	stale    time.Duration // how long replies are kept after their ttl
-	genTTL   time.Duration
-	lease    time.Duration
-	maxReply int
-	now      func() time.Time
-	log      *slog.Logger
-	metrics  *metrics
-	onState  func(to string)
-	ended    func(tags ...string) // ends what this process remembers of tags
-	replica  string               // who publishes
+	client     redis.UniversalClient
+	timeout    time.Duration
+	staleTTL   time.Duration // how long replies are stored after their ttl
+	genTTL     time.Duration
+	lease      time.Duration
+	maxReply   int
+	now        func() time.Time
+	log        *slog.Logger
+	metrics    *metrics
+	onState    func(to string)
+	invalidate func(tags ...string) // invalidates replies in this process
+	replica    string               // id of this replica, to recognize its own messages
 
-	trips   chan struct{} // a place each, maxTrips in all
-	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
-	up      atomic.Bool           // the breaker is closed, and the keeper has closed it
-	lost    atomic.Bool           // what failed was an invalidation or the subscription
-	cause   atomic.Pointer[error] // the last trouble, for the log
-	// missed counts the invalidations that were not sent because Redis was away.
-	// It and up change under mu, so that none falls between an epoch and the
-	// closing of the breaker.
+	slots     chan struct{} // semaphore of maxLookups slots
+	breaker   *gobreaker.TwoStepCircuitBreaker[struct{}]
+	available atomic.Bool           // the breaker is closed
+	mustOpen  atomic.Bool           // an invalidation or the subscription failed: open the breaker immediately
+	cause     atomic.Pointer[error] // the last error, for the log
+	// missed counts the invalidations that were not sent because Redis was unavailable.
+	// missed and available change under mu, so that no invalidation is missed between the
+	// start of an epoch and the closing of the breaker.
 	missed uint64
 	mu     sync.Mutex
 
-	subscription // the keeper's
+	subscription // used by the monitor only
 }
 
-// send makes one round trip, whatever the breaker says, and returns what went
-// wrong. That a key is missing or of another type is an answer.
+// send makes one round trip regardless of the breaker. It is not an error if a key is
+// missing or has another type.
 func (r *remote) send(ctx context.Context, operation string, build func(redis.Pipeliner)) (err error) {
 	r.metrics.commands.WithLabelValues(operation).Inc()
-	// The round trip does not end with the client that caused it: that would
-	// look like trouble. It is short.
+	// A canceled caller must not look like a failure of Redis; round trips are short.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
 	defer cancel()
 	defer func() {
-		if p := recover(); p != nil { // go-redis on lengths that are absurd
+		if p := recover(); p != nil { // go-redis panics on absurd lengths
 			err = fmt.Errorf("cache: Redis client: %v", p)
 		}
 		if err != nil {
@@ -104,69 +103,69 @@ func (r *remote) send(ctx context.Context, operation string, build func(redis.Pi
 	pipe := r.client.Pipeline()
 	build(pipe)
 	commands, err := pipe.Exec(ctx)
-	if answered(err) {
+	if isAnswer(err) {
 		err = nil
 	}
 	for _, command := range commands {
-		if e := command.Err(); err == nil && !answered(e) {
+		if e := command.Err(); err == nil && !isAnswer(e) {
 			err = e
 		}
 	}
 	return err
 }
 
-// answered reports whether err is an answer to the command, not trouble.
-func answered(err error) bool {
+// isAnswer reports whether err is a valid answer to a command instead of a failure.
+func isAnswer(err error) bool {
 	return err == nil || errors.Is(err, redis.Nil) || wrongType(err)
 }
 
 func wrongType(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE") }
 
-// do makes a round trip unless the breaker forbids it: errAway. With an
-// invalidation, failure opens the breaker at once.
+// do makes a round trip if the breaker allows it, and returns errUnavailable otherwise. A
+// failed invalidation opens the breaker immediately.
 func (r *remote) do(ctx context.Context, operation string, build func(redis.Pipeliner)) error {
-	if !r.up.Load() {
-		return errAway
+	if !r.available.Load() {
+		return errUnavailable
 	}
 	invalidation := operation == opChange || operation == opDone || operation == opPurge
 	if !invalidation {
-		if !r.enter(ctx) {
+		if !r.acquireSlot(ctx) {
 			return errBusy
 		}
-		defer func() { <-r.trips }()
+		defer func() { <-r.slots }()
 	}
 	finish, err := r.breaker.Allow()
 	if err != nil {
-		return errAway
+		return errUnavailable
 	}
-	if !r.up.Load() {
-		// The breaker has opened, and may be half open by now: that place is the
-		// keeper's.
-		finish(errAway)
-		return errAway
+	if !r.available.Load() {
+		// The breaker has opened and may be half open by now. Only the monitor may make
+		// calls in that state.
+		finish(errUnavailable)
+		return errUnavailable
 	}
 	err = r.send(ctx, operation, build)
 	if err != nil && invalidation {
-		r.lost.Store(true)
+		r.mustOpen.Store(true)
 	}
 	if err != nil {
-		r.failed(err)
+		r.setCause(err)
 	}
 	finish(err)
 	return err
 }
 
-// enter takes a place among the look-ups.
-func (r *remote) enter(ctx context.Context) bool {
+// acquireSlot waits for a lookup slot for at most the timeout.
+func (r *remote) acquireSlot(ctx context.Context) bool {
 	select {
-	case r.trips <- struct{}{}:
+	case r.slots <- struct{}{}:
 		return true
 	default:
 	}
 	timer := time.NewTimer(r.timeout)
 	defer timer.Stop()
 	select {
-	case r.trips <- struct{}{}:
+	case r.slots <- struct{}{}:
 		return true
 	case <-timer.C:
 	case <-ctx.Done():
@@ -174,48 +173,48 @@ func (r *remote) enter(ctx context.Context) bool {
 	return false
 }
 
-// failed remembers why the breaker is about to open.
-func (r *remote) failed(err error) { r.cause.Store(&err) }
+// setCause records the error that may open the breaker, for the log.
+func (r *remote) setCause(err error) { r.cause.Store(&err) }
 
-// A look is what Redis said of a key.
-type look struct {
-	known   bool   // the generations of all tags are there
-	digest  digest // of them
-	leased  bool   // a change is under way: nothing may be stored
-	rubbish bool   // something was there that cannot be read
-	reply   *reply // current, fresh or not; nil: none
+// A lookupResult is the state of a key in Redis.
+type lookupResult struct {
+	generationsFound bool   // the generations of all tags exist
+	digest           digest // of the generations
+	leased           bool   // a write is in progress: replies must not be stored
+	corrupt          bool   // a key has unexpected contents
+	reply            *reply // a reply that was not invalidated, fresh or not; nil if there is none
 }
 
-// lookup asks for a reply and the generations of its tags.
-func (r *remote) lookup(ctx context.Context, key string, tags []string) (look, error) {
+// lookup reads a reply and the generations of its tags.
+func (r *remote) lookup(ctx context.Context, key string, tags []string) (lookupResult, error) {
 	var entry *redis.StringCmd
 	gens := make([]*redis.StringCmd, 0, len(tags)+1)
 	err := r.do(ctx, opLookup, func(p redis.Pipeliner) {
 		entry = p.Get(ctx, key)
-		gens = append(gens, p.Get(ctx, generationKey(all)))
+		gens = append(gens, p.Get(ctx, generationKey(allTag)))
 		for _, tag := range tags {
 			gens = append(gens, p.Get(ctx, generationKey(tag)))
 		}
 	})
 	if err != nil {
-		return look{}, err
+		return lookupResult{}, err
 	}
-	return r.read(entry, gens), nil
+	return r.parseLookup(entry, gens), nil
 }
 
-// read makes a look of the answers.
-func (r *remote) read(entry *redis.StringCmd, gens []*redis.StringCmd) look {
-	l := look{known: true}
+// parseLookup returns the result of the commands of a lookup.
+func (r *remote) parseLookup(entry *redis.StringCmd, gens []*redis.StringCmd) lookupResult {
+	l := lookupResult{generationsFound: true}
 	sum := sha256.New()
 	for _, gen := range gens {
 		token, err := gen.Bytes()
-		l.known = l.known && err == nil
-		l.rubbish = l.rubbish || wrongType(err)
+		l.generationsFound = l.generationsFound && err == nil
+		l.corrupt = l.corrupt || wrongType(err)
 		sum.Write(strconv.AppendInt(nil, int64(len(token)), 10))
 		sum.Write([]byte{':'})
 		sum.Write(token)
 	}
-	if l.known {
+	if l.generationsFound {
 		copy(l.digest[:], sum.Sum(nil))
 	}
 	b, err := entry.Bytes()
@@ -223,24 +222,24 @@ func (r *remote) read(entry *redis.StringCmd, gens []*redis.StringCmd) look {
 	case errors.Is(err, redis.Nil):
 		return l
 	case err != nil || len(b) > entryHeader+r.maxReply:
-		l.rubbish = true
+		l.corrupt = true
 		return l
 	}
 	reply, ok := decode(b)
 	if !ok {
-		l.rubbish = true
-	} else if l.known && reply.digest == l.digest {
+		l.corrupt = true
+	} else if l.generationsFound && reply.digest == l.digest {
 		l.reply = reply
 	}
 	return l
 }
 
-// prepare makes the generations of tags that are missing, and looks whether a
-// change of one of them is under way, in this order for each tag: who sees no
-// lease has read a generation that a later change will end. Generations are kept
-// alive for longer than what is about to be stored under them. It looks for the
-// reply once more, because another call may have made it meanwhile.
-func (r *remote) prepare(ctx context.Context, key string, tags []string) (look, error) {
+// ensureGenerations creates missing generations of tags, and then checks for leases, in
+// this order for each tag: a caller that sees no lease has read a generation that a later
+// write will change. It extends the lifetime of generations beyond that of replies about
+// to be stored. It also reads the reply again, because another call may have stored it
+// meanwhile.
+func (r *remote) ensureGenerations(ctx context.Context, key string, tags []string) (lookupResult, error) {
 	var entry *redis.StringCmd
 	var gens []*redis.StringCmd
 	var leases []*redis.IntCmd
@@ -250,7 +249,7 @@ func (r *remote) prepare(ctx context.Context, key string, tags []string) (look, 
 			p.PExpire(ctx, key, r.genTTL)
 			gens = append(gens, p.Get(ctx, key))
 		}
-		generation(generationKey(all))
+		generation(generationKey(allTag))
 		for _, tag := range tags {
 			generation(generationKey(tag))
 			leases = append(leases, p.ZCard(ctx, leaseKey(tag)))
@@ -258,49 +257,48 @@ func (r *remote) prepare(ctx context.Context, key string, tags []string) (look, 
 		entry = p.Get(ctx, key)
 	})
 	if err != nil {
-		return look{}, err
+		return lookupResult{}, err
 	}
-	l := r.read(entry, gens)
-	var broken []string
+	l := r.parseLookup(entry, gens)
+	var corrupt []string
 	if wrongType(gens[0].Err()) {
-		broken = append(broken, generationKey(all))
+		corrupt = append(corrupt, generationKey(allTag))
 	}
 	for i, tag := range tags {
 		if wrongType(gens[i+1].Err()) {
-			broken = append(broken, generationKey(tag))
+			corrupt = append(corrupt, generationKey(tag))
 		}
 		if n, err := leases[i].Result(); err != nil || n > 0 {
 			l.leased = true
 			if wrongType(err) {
-				broken, l.rubbish = append(broken, leaseKey(tag)), true
+				corrupt, l.corrupt = append(corrupt, leaseKey(tag)), true
 			}
 		}
 	}
-	if len(broken) > 0 {
-		return l, r.mend(ctx, broken)
+	if len(corrupt) > 0 {
+		return l, r.deleteKeys(ctx, corrupt)
 	}
 	return l, nil
 }
 
-// mend removes keys of ours that hold what we have not written.
-func (r *remote) mend(ctx context.Context, keys []string) error {
-	return r.do(ctx, opMend, func(p redis.Pipeliner) {
+// deleteKeys deletes keys whose type is wrong because another program wrote them.
+func (r *remote) deleteKeys(ctx context.Context, keys []string) error {
+	return r.do(ctx, opDeleteCorrupt, func(p redis.Pipeliner) {
 		for _, key := range keys {
 			p.Del(ctx, key)
 		}
 	})
 }
 
-// store keeps a reply.
+// store stores a reply.
 func (r *remote) store(ctx context.Context, key string, reply *reply) error {
 	return r.do(ctx, opStore, func(p redis.Pipeliner) {
-		p.Set(ctx, key, reply.encode(), reply.ttl+r.stale)
+		p.Set(ctx, key, reply.encode(), reply.ttl+r.staleTTL)
 	})
 }
 
-// change says that tags are about to change: nothing that is read from now on is
-// stored until done or for the time of a lease, and what is stored ends.
-func (r *remote) change(ctx context.Context, tags []string, member string) error {
+// beginWrite creates a lease for each tag and changes its generation.
+func (r *remote) beginWrite(ctx context.Context, tags []string, member string) error {
 	for attempt := 0; ; attempt++ {
 		leases := make([]*redis.IntCmd, len(tags))
 		err := r.do(ctx, opChange, func(p redis.Pipeliner) {
@@ -308,58 +306,59 @@ func (r *remote) change(ctx context.Context, tags []string, member string) error
 			for i, tag := range tags {
 				leases[i] = p.ZAdd(ctx, leaseKey(tag), redis.Z{Score: float64(now.Add(r.lease).UnixMilli()), Member: member})
 				p.PExpire(ctx, leaseKey(tag), r.lease)
-				// Those of writers that were killed, if others keep the key alive.
-				// That a lease is over is left to the clock of Redis alone; this
-				// one is given as much time again, should clocks differ.
+				// Remove leases of killed writers, in case other writers keep the key
+				// alive. Normally leases expire by Redis's clock; this cleanup waits
+				// for twice the time, because clocks may differ.
 				p.ZRemRangeByScore(ctx, leaseKey(tag), "-inf", strconv.FormatInt(now.Add(-r.lease).UnixMilli(), 10))
 				p.Set(ctx, generationKey(tag), rand.Text(), r.genTTL)
 			}
 		})
-		var broken []string
+		var corrupt []string
 		for i, lease := range leases {
 			if lease != nil && wrongType(lease.Err()) {
-				broken = append(broken, leaseKey(tags[i]))
+				corrupt = append(corrupt, leaseKey(tags[i]))
 			}
 		}
-		if err != nil || len(broken) == 0 || attempt > 0 {
+		if err != nil || len(corrupt) == 0 || attempt > 0 {
 			return err
 		}
-		if err := r.mend(ctx, broken); err != nil {
+		if err := r.deleteKeys(ctx, corrupt); err != nil {
 			return err
 		}
 	}
 }
 
-// done says that a change is over.
-func (r *remote) done(ctx context.Context, tags []string, member string) error {
+// endWrite changes the generations again, removes the leases, and publishes the tags.
+func (r *remote) endWrite(ctx context.Context, tags []string, member string) error {
 	return r.do(ctx, opDone, func(p redis.Pipeliner) {
 		for _, tag := range tags {
 			p.Set(ctx, generationKey(tag), rand.Text(), r.genTTL)
 			p.ZRem(ctx, leaseKey(tag), member)
 		}
-		p.Publish(ctx, channel, r.message(tags...))
+		p.Publish(ctx, channel, r.invalidationMessage(tags...))
 	})
 }
 
-// purge begins a new epoch.
-func (r *remote) purge(ctx context.Context, operation string, send func(context.Context, string, func(redis.Pipeliner)) error) error {
+// startEpoch invalidates all replies on all replicas.
+func (r *remote) startEpoch(ctx context.Context, operation string, send func(context.Context, string, func(redis.Pipeliner)) error) error {
 	return send(ctx, operation, func(p redis.Pipeliner) {
-		p.Set(ctx, generationKey(all), rand.Text(), r.genTTL)
-		p.Publish(ctx, channel, r.message(all))
+		p.Set(ctx, generationKey(allTag), rand.Text(), r.genTTL)
+		p.Publish(ctx, channel, r.invalidationMessage(allTag))
 	})
 }
 
-// message is what is published of tags: who says it, then the tags, a line each.
-func (r *remote) message(tags ...string) string {
+// invalidationMessage returns the message to publish: the replica's id, then one tag per
+// line.
+func (r *remote) invalidationMessage(tags ...string) string {
 	return r.replica + "\n" + strings.Join(tags, "\n")
 }
 
-// skipped notes an invalidation that cannot be sent, or returns false because it
-// can.
-func (r *remote) skipped() bool {
+// recordMissed counts an invalidation that could not be sent. It returns false if Redis is
+// available again, so that the caller can send it.
+func (r *remote) recordMissed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.up.Load() {
+	if r.available.Load() {
 		return false
 	}
 	r.missed++

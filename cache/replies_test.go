@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/cache"
 )
 
-// A clock is what a test says it is.
+// A clock is a clock that tests set.
 type clock struct{ now atomic.Int64 }
 
 func newClock() *clock {
@@ -23,8 +23,8 @@ func newClock() *clock {
 func (c *clock) Now() time.Time          { return time.Unix(0, c.now.Load()) }
 func (c *clock) advance(d time.Duration) { c.now.Add(int64(d)) }
 
-// each runs a test with memory alone, with Redis alone and with both.
-func each(t *testing.T, test func(t *testing.T, r *replica, now *clock)) {
+// eachTier runs a test with memory only, with Redis only and with both.
+func eachTier(t *testing.T, test func(t *testing.T, r *replica, now *clock)) {
 	t.Helper()
 	tests := []struct {
 		name  string
@@ -51,82 +51,82 @@ func each(t *testing.T, test func(t *testing.T, r *replica, now *clock)) {
 	}
 }
 
-// lasts is a fill of a value that is fresh for a time.
-func lasts(value string, ttl time.Duration) cache.Fill {
+// fillFor returns a fill with a value that is fresh for ttl.
+func fillFor(value string, ttl time.Duration) cache.Fill {
 	return func(context.Context, [16]byte) ([]byte, time.Duration, error) { return []byte(value), ttl, nil }
 }
 
 func TestTags(t *testing.T) {
-	each(t, func(t *testing.T, r *replica, _ *clock) {
+	eachTier(t, func(t *testing.T, r *replica, _ *clock) {
 		change := func(tags ...string) {
 			t.Helper()
 			done := r.BeginWrite(t.Context(), tags)
 			done()
 		}
-		r.get("product:1", "miss", "old", makes("old"))
-		r.get("product:1", "hit", "old", fails)
-		r.get("product:2", "miss", "other", makes("other"))
+		r.get("product:1", "miss", "old", fillWith("old"))
+		r.get("product:1", "hit", "old", failingFill)
+		r.get("product:2", "miss", "other", fillWith("other"))
 		change("product:1")
-		r.get("product:1", "miss", "new", makes("new"))
-		r.get("product:1", "hit", "new", fails)
-		r.get("product:2", "hit", "other", fails)
+		r.get("product:1", "miss", "new", fillWith("new"))
+		r.get("product:1", "hit", "new", failingFill)
+		r.get("product:2", "hit", "other", failingFill)
 		change("catalog")
-		r.get("product:1", "miss", "newer", makes("newer"))
-		r.get("product:2", "miss", "another", makes("another"))
+		r.get("product:1", "miss", "newer", fillWith("newer"))
+		r.get("product:2", "miss", "another", fillWith("another"))
 		change("stock")
-		r.get("product:1", "hit", "newer", fails)
+		r.get("product:1", "hit", "newer", failingFill)
 		if err := r.Purge(t.Context()); err != nil {
 			t.Error(err)
 		}
-		r.get("product:1", "miss", "newest", makes("newest"))
+		r.get("product:1", "miss", "newest", fillWith("newest"))
 	})
 }
 
-func TestTimes(t *testing.T) {
-	each(t, func(t *testing.T, r *replica, now *clock) { // TTL 1 minute, StaleTTL 1 hour
-		r.get("product:1", "miss", "long", makes("long"))                           // bounded by TTL
-		r.get("product:2", "miss", "window", lasts("window", 10*time.Second))       // a special price begins then
-		r.get("product:3", "bypass", "none", lasts("none", 0))                      // not kept
-		r.get("product:3", "bypass", "none", lasts("none", -time.Second))           // not kept
-		r.get("product:4", "miss", "not found", lasts("not found", 10*time.Second)) // negative
+func TestTTL(t *testing.T) {
+	eachTier(t, func(t *testing.T, r *replica, now *clock) { // TTL 1 minute, StaleTTL 1 hour
+		r.get("product:1", "miss", "long", fillWith("long"))                          // limited by TTL
+		r.get("product:2", "miss", "window", fillFor("window", 10*time.Second))       // a special price begins then
+		r.get("product:3", "bypass", "none", fillFor("none", 0))                      // not stored
+		r.get("product:3", "bypass", "none", fillFor("none", -time.Second))           // not stored
+		r.get("product:4", "miss", "not found", fillFor("not found", 10*time.Second)) // negative result
 		now.advance(10*time.Second - 1)
-		r.get("product:2", "hit", "window", fails)
-		r.get("product:4", "hit", "not found", fails)
+		r.get("product:2", "hit", "window", failingFill)
+		r.get("product:4", "hit", "not found", failingFill)
 		now.advance(1)
-		r.get("product:2", "miss", "special", makes("special"))
-		r.get("product:4", "miss", "found", makes("found"))
+		r.get("product:2", "miss", "special", fillWith("special"))
+		r.get("product:4", "miss", "found", fillWith("found"))
 		now.advance(50*time.Second - 1)
-		r.get("product:1", "hit", "long", fails)
+		r.get("product:1", "hit", "long", failingFill)
 		now.advance(1)
-		r.get("product:1", "miss", "longer", makes("longer"))
+		r.get("product:1", "miss", "longer", fillWith("longer"))
 	})
 }
 
 func TestStale(t *testing.T) {
-	each(t, func(t *testing.T, r *replica, now *clock) {
+	eachTier(t, func(t *testing.T, r *replica, now *clock) {
 		refused := func(name string) {
 			t.Helper()
-			if value, _, _, err := r.Get(t.Context(), key("near "+name), key(name), []string{"catalog", name}, fails); !errors.Is(err, errUpstream) {
+			if value, _, _, err := r.Get(t.Context(), key("near "+name), key(name), []string{"catalog", name}, failingFill); !errors.Is(err, errUpstream) {
 				t.Errorf("%s: %q, %v; want the error of fill", name, value, err)
 			}
 		}
 		refused("product:1")
-		r.get("product:1", "miss", "kept", makes("kept"))
-		r.get("product:2", "miss", "changed", makes("changed"))
+		r.get("product:1", "miss", "kept", fillWith("kept"))
+		r.get("product:2", "miss", "changed", fillWith("changed"))
 		now.advance(time.Minute + time.Hour - 1)
-		r.get("product:1", "stale", "kept", fails)
+		r.get("product:1", "stale", "kept", failingFill)
 		r.get("product:1", "stale", "kept", func(context.Context, [16]byte) ([]byte, time.Duration, error) { panic("fill") })
-		_, _, age, err := r.Get(t.Context(), key("near product:1"), key("product:1"), []string{"catalog", "product:1"}, fails)
+		_, _, age, err := r.Get(t.Context(), key("near product:1"), key("product:1"), []string{"catalog", "product:1"}, failingFill)
 		if want := time.Minute + time.Hour - 1; age != want || err != nil {
 			t.Errorf("age %s, %v; want %s", age, err, want)
 		}
 		done := r.BeginWrite(t.Context(), []string{"product:2"})
 		refused("product:2")
 		done()
-		refused("product:2") // a change has ended it
+		refused("product:2") // a write has invalidated it
 		now.advance(1)
 		refused("product:1") // too old
-		r.get("product:1", "miss", "green", makes("green"))
+		r.get("product:1", "miss", "green", fillWith("green"))
 		if err := r.Purge(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -143,36 +143,36 @@ func TestSizes(t *testing.T) {
 		}
 		r := newReplica(t, s, func(o *cache.Options) { o.MaxReply = largest })
 		fits, over := strings.Repeat("x", largest), strings.Repeat("x", largest+1)
-		r.get("fits", "miss", fits, makes(fits))
-		r.get("fits", "hit", fits, fails)
-		r.get("over", "bypass", over, makes(over))
-		r.get("over", "bypass", over, makes(over))
-		r.get("empty", "miss", "", makes(""))
-		r.get("empty", "hit", "", fails)
+		r.get("fits", "miss", fits, fillWith(fits))
+		r.get("fits", "hit", fits, failingFill)
+		r.get("over", "bypass", over, fillWith(over))
+		r.get("over", "bypass", over, fillWith(over))
+		r.get("empty", "miss", "", fillWith(""))
+		r.get("empty", "hit", "", failingFill)
 	}
 }
 
-// TestPanic turns a panic of fill into an error.
+// TestPanic checks that a panic of fill becomes an error.
 func TestPanic(t *testing.T) {
 	r := newReplica(t, nil, nil)
 	_, _, _, err := r.Get(t.Context(), key("a"), key("a"), nil, func(context.Context, [16]byte) ([]byte, time.Duration, error) { panic("at the disco") })
 	if err == nil || !strings.Contains(err.Error(), "at the disco") {
 		t.Errorf("%v, want the panic", err)
 	}
-	r.get("a", "miss", "calm", makes("calm"))
+	r.get("a", "miss", "calm", fillWith("calm"))
 }
 
-// TestNothing keeps nothing, neither in memory nor in Redis.
-func TestNothing(t *testing.T) {
+// TestNoTier runs without memory and without Redis.
+func TestNoTier(t *testing.T) {
 	r := newReplica(t, nil, func(o *cache.Options) { o.MemoryBytes = 0 })
-	r.get("a", "bypass", "1", makes("1"))
-	r.get("a", "bypass", "2", makes("2"))
+	r.get("a", "bypass", "1", fillWith("1"))
+	r.get("a", "bypass", "2", fillWith("2"))
 	if _, ok := r.GetLocal(key("near a")); ok || r.HasUsable() {
 		t.Error("something is kept")
 	}
 }
 
-func TestNear(t *testing.T) {
+func TestGetLocal(t *testing.T) {
 	near := func(r *replica, want bool) {
 		t.Helper()
 		if value, ok := r.GetLocal(key("near a")); ok != want || (ok && string(value) != "value") {
@@ -183,19 +183,19 @@ func TestNear(t *testing.T) {
 		now := newClock()
 		r := newReplica(t, nil, func(o *cache.Options) { o.Now = now.Now })
 		near(r, false)
-		r.get("a", "miss", "value", makes("value"))
+		r.get("a", "miss", "value", fillWith("value"))
 		now.advance(time.Minute - 1)
 		near(r, true)
 		now.advance(1)
 		near(r, false)
-		r.get("a", "miss", "value", makes("value"))
+		r.get("a", "miss", "value", fillWith("value"))
 		near(r, true)
 		done := r.BeginWrite(t.Context(), []string{"a"})
 		near(r, false)
-		r.get("a", "miss", "value", makes("value"))
-		near(r, true) // what is read while a change is under way ...
+		r.get("a", "miss", "value", fillWith("value"))
+		near(r, true) // a reply that is read during a write ...
 		done()
-		near(r, false) // ... ends with it
+		near(r, false) // ... is invalidated at its end
 		if hits := r.count("portico_cache_lookups_total", "memory", "hit"); hits != 3 {
 			t.Errorf("%v hits counted, want 3", hits)
 		}
@@ -203,24 +203,24 @@ func TestNear(t *testing.T) {
 	t.Run("Redis", func(t *testing.T) {
 		now, s := newClock(), startRedis(t)
 		r := newReplica(t, s, func(o *cache.Options) { o.Now, o.MemoryTTL = now.Now, time.Second })
-		r.get("a", "miss", "value", makes("value"))
+		r.get("a", "miss", "value", fillWith("value"))
 		now.advance(time.Second - 1)
 		near(r, true)
 		now.advance(1)
 		near(r, false)
-		r.get("a", "hit", "value", fails) // Redis says that it is still current
+		r.get("a", "hit", "value", failingFill) // according to Redis it is still current
 		near(r, true)
 		never := newReplica(t, s, nil) // MemoryTTL 0
-		never.get("a", "hit", "value", fails)
+		never.get("a", "hit", "value", failingFill)
 		near(never, false)
 	})
 }
 
-// TestNearKeys lets two requests that mean the same share what Redis has.
-func TestNearKeys(t *testing.T) {
+// TestFingerprints checks that two equivalent requests share the reply in Redis.
+func TestFingerprints(t *testing.T) {
 	r := newReplica(t, startRedis(t), func(o *cache.Options) { o.MemoryTTL = time.Hour })
 	for i, near := range []string{"a", "b"} {
-		_, outcome, _, err := r.Get(t.Context(), key(near), key("the same"), []string{"catalog"}, makes("value"))
+		_, outcome, _, err := r.Get(t.Context(), key(near), key("the same"), []string{"catalog"}, fillWith("value"))
 		if want := []string{"miss", "hit"}[i]; outcome != want || err != nil {
 			t.Errorf("%s: %s, %v; want %s", near, outcome, err, want)
 		}
@@ -230,8 +230,8 @@ func TestNearKeys(t *testing.T) {
 	}
 }
 
-func TestAnswers(t *testing.T) {
-	each(t, func(t *testing.T, r *replica, now *clock) {
+func TestHasUsable(t *testing.T) {
+	eachTier(t, func(t *testing.T, r *replica, now *clock) {
 		answers := func(want bool) {
 			t.Helper()
 			if got := r.HasUsable(); got != want {
@@ -239,15 +239,15 @@ func TestAnswers(t *testing.T) {
 			}
 		}
 		answers(false)
-		r.get("a", "bypass", "x", lasts("x", 0))
+		r.get("a", "bypass", "x", fillFor("x", 0))
 		answers(false)
-		r.get("a", "miss", "x", makes("x"))
+		r.get("a", "miss", "x", fillWith("x"))
 		answers(true)
 		now.advance(time.Minute + time.Hour - 1)
 		answers(true)
 		now.advance(1)
 		answers(false)
-		r.get("a", "miss", "x", makes("x"))
+		r.get("a", "miss", "x", fillWith("x"))
 		if err := r.Purge(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -255,8 +255,8 @@ func TestAnswers(t *testing.T) {
 	})
 }
 
-// TestLeaving ends a Get with its context; the fill goes on for the next.
-func TestLeaving(t *testing.T) {
+// TestCanceledCaller cancels the context of a Get. Its fill continues for the next call.
+func TestCanceledCaller(t *testing.T) {
 	r := newReplica(t, nil, nil)
 	begun, release := make(chan struct{}), make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -273,16 +273,16 @@ func TestLeaving(t *testing.T) {
 		t.Errorf("%v, want canceled", err)
 	}
 	close(release)
-	value, outcome, _, err := r.Get(t.Context(), key("near a"), key("a"), []string{"catalog", "a"}, fails)
+	value, outcome, _, err := r.Get(t.Context(), key("near a"), key("a"), []string{"catalog", "a"}, failingFill)
 	if string(value) != "value" || (outcome != "coalesced" && outcome != "hit") || err != nil {
 		t.Errorf("%q, %s, %v; want the value", value, outcome, err)
 	}
 }
 
-// TestNewReaderJoinsNoOldFill: who asks after a change is over does not get what
-// a fill began to read before.
-func TestNewReaderJoinsNoOldFill(t *testing.T) {
-	each(t, func(t *testing.T, r *replica, _ *clock) {
+// TestReaderAfterWriteDoesNotJoinOldFill checks that a call after a write does not get the
+// result of a fill that began before it.
+func TestReaderAfterWriteDoesNotJoinOldFill(t *testing.T) {
+	eachTier(t, func(t *testing.T, r *replica, _ *clock) {
 		begun, release, finished := make(chan struct{}), make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(finished)
@@ -295,9 +295,9 @@ func TestNewReaderJoinsNoOldFill(t *testing.T) {
 		<-begun
 		done := r.BeginWrite(t.Context(), []string{"a"})
 		done()
-		r.get("a", "miss", "new", makes("new"))
+		r.get("a", "miss", "new", fillWith("new"))
 		close(release)
 		<-finished
-		r.get("a", "hit", "new", fails) // what the old fill made does not take its place
+		r.get("a", "hit", "new", failingFill) // the result of the old fill does not replace it
 	})
 }

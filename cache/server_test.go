@@ -18,17 +18,17 @@ import (
 	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
-// A server is a redis-server on a free port of the loopback interface, with its
-// files in a temporary folder. It ends with the test.
+// A server is a redis-server on a free loopback port with its files in a temporary folder.
+// It ends with the test.
 type server struct {
 	tb   testing.TB
 	path string // of the program
 	dir  string
 	port string
-	run  *exec.Cmd // nil: it does not run
+	run  *exec.Cmd // nil if it is not running
 }
 
-// startRedis starts an empty server. It keeps its data on disk, for restart.
+// startRedis starts an empty server that stores its data on disk for a restart.
 func startRedis(tb testing.TB) *server {
 	tb.Helper()
 	path := programs.Need(tb, "redis-server")
@@ -49,7 +49,7 @@ func startRedis(tb testing.TB) *server {
 	return s
 }
 
-// start runs the server on what is in its folder, and waits until it answers.
+// start runs the server with the data in its folder, and waits until it answers.
 func (s *server) start() {
 	s.tb.Helper()
 	output, err := os.Create(filepath.Join(s.dir, "log"))
@@ -74,7 +74,7 @@ func (s *server) start() {
 	}
 }
 
-// client returns a client that is none of the cache's.
+// client returns a client that is independent of the cache.
 func (s *server) client() *redis.Client {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + s.port, DialerRetries: 1, MaxRetries: -1})
 	s.tb.Cleanup(func() { _ = client.Close() })
@@ -83,7 +83,7 @@ func (s *server) client() *redis.Client {
 
 func (s *server) url() string { return "redis://127.0.0.1:" + s.port }
 
-// save writes the data to disk, where a restart finds it.
+// save writes the data to disk for a restart.
 func (s *server) save() {
 	s.tb.Helper()
 	if err := s.client().Save(s.tb.Context()).Err(); err != nil {
@@ -91,7 +91,7 @@ func (s *server) save() {
 	}
 }
 
-// kill ends the server at once.
+// kill stops the server immediately.
 func (s *server) kill() {
 	s.tb.Helper()
 	if err := s.run.Process.Kill(); err != nil {
@@ -104,7 +104,7 @@ func (s *server) kill() {
 	s.run = nil
 }
 
-// pause stops the server in the middle of what it does, until it goes on.
+// pause stops the process until resume.
 func (s *server) pause()  { s.signal(syscall.SIGSTOP) }
 func (s *server) resume() { s.signal(syscall.SIGCONT) }
 
@@ -115,7 +115,7 @@ func (s *server) signal(signal syscall.Signal) {
 	}
 }
 
-// empty removes what a killed server has saved.
+// empty removes the data that a stopped server has saved.
 func (s *server) empty() {
 	s.tb.Helper()
 	if err := os.Remove(filepath.Join(s.dir, "dump.rdb")); err != nil && !errors.Is(err, os.ErrNotExist) {

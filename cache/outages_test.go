@@ -12,9 +12,8 @@ import (
 	"github.com/portico-commerce/portico/cache"
 )
 
-// serve asks for a reply whatever its outcome, and returns what it got. An error
-// is a failed request.
-func (r *replica) serve(name string, fill cache.Fill) string {
+// mustGet returns the value of a name with any outcome. An error fails the test.
+func (r *replica) mustGet(name string, fill cache.Fill) string {
 	r.tb.Helper()
 	value, outcome, _, err := r.Get(r.tb.Context(), key("near "+name), key(name), []string{"catalog", name}, fill)
 	if err != nil {
@@ -23,61 +22,60 @@ func (r *replica) serve(name string, fill cache.Fill) string {
 	return string(value)
 }
 
-// A fault is what may happen to Redis, and what ends it.
-type fault struct {
-	name        string
-	begin, mend func(s *server)
+// An outage is a way in which Redis can fail and recover.
+type outage struct {
+	name       string
+	begin, end func(s *server)
 }
 
-func faults() []fault {
-	return []fault{
+func outages() []outage {
+	return []outage{
 		{"killed, restarted with its data", func(s *server) { s.save(); s.kill() }, (*server).start},
 		{"killed, restarted empty", func(s *server) { s.save(); s.kill(); s.empty() }, (*server).start},
 		{"paused", (*server).pause, (*server).resume},
 	}
 }
 
-// TestFaults breaks Redis, changes what is cached while it is away, and mends it.
-// Nothing fails, and what was cached before is never handed out again, by the
-// replica that wrote or by an idle one, once it has noticed.
-func TestFaults(t *testing.T) {
-	for _, f := range faults() {
+// TestOutages writes while Redis is unavailable. No call fails, and after they have
+// noticed the outage neither the writing replica nor an idle one returns the reply cached
+// before.
+func TestOutages(t *testing.T) {
+	for _, f := range outages() {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			s := startRedis(t)
 			quick := func(o *cache.Options) { o.Timeout = 100 * time.Millisecond }
 			writer, idle := newReplica(t, s, quick), newReplica(t, s, quick)
-			writer.get("product:1", "miss", "old", makes("old"))
-			idle.get("product:1", "hit", "old", fails)
+			writer.get("product:1", "miss", "old", fillWith("old"))
+			idle.get("product:1", "hit", "old", failingFill)
 			f.begin(s)
 			done := writer.BeginWrite(t.Context(), []string{"product:1"})
 			done()
 			for range 100 {
-				if got := writer.serve("product:1", makes("new")); got != "new" {
-					t.Fatalf("%q while Redis is away", got)
+				if got := writer.mustGet("product:1", fillWith("new")); got != "new" {
+					t.Fatalf("%q while Redis is unavailable", got)
 				}
 			}
-			writer.await("open")
-			idle.await("open") // nothing was asked of it
-			f.mend(s)
-			writer.await("closed")
-			if got := writer.serve("product:1", makes("new")); got != "new" {
-				t.Errorf("the writer hands out %q", got)
+			writer.awaitState("open")
+			idle.awaitState("open") // without any call
+			f.end(s)
+			writer.awaitState("closed")
+			if got := writer.mustGet("product:1", fillWith("new")); got != "new" {
+				t.Errorf("the writer returns %q", got)
 			}
-			idle.await("closed")
-			if got := idle.serve("product:1", makes("new")); got != "new" {
-				t.Errorf("the idle replica hands out %q", got)
+			idle.awaitState("closed")
+			if got := idle.mustGet("product:1", fillWith("new")); got != "new" {
+				t.Errorf("the idle replica returns %q", got)
 			}
-			// All is as it was before, once each has heard of the other's epoch: until
-			// then what it makes may not be kept.
+			// Replies are stored again once each replica has received the other's epoch.
 			for deadline := time.Now().Add(30 * time.Second); ; {
-				writer.serve("product:2", makes("two"))
-				value, outcome, _, err := idle.Get(t.Context(), key("near product:2"), key("product:2"), []string{"catalog", "product:2"}, fails)
+				writer.mustGet("product:2", fillWith("two"))
+				value, outcome, _, err := idle.Get(t.Context(), key("near product:2"), key("product:2"), []string{"catalog", "product:2"}, failingFill)
 				if err == nil && outcome == "hit" && string(value) == "two" {
 					break
 				}
 				if time.Now().After(deadline) {
-					t.Fatalf("%q, %s, %v; want what the other has kept", value, outcome, err)
+					t.Fatalf("%q, %s, %v; want the reply stored by the other replica", value, outcome, err)
 				}
 			}
 			for _, r := range []*replica{writer, idle} {
@@ -89,48 +87,47 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestRestartIsNoticed restarts Redis with old data as fast as it goes. A replica
-// that asked nothing meanwhile, and has not heard of the change, notices it by the
-// subscription that breaks.
+// TestRestartIsNoticed restarts Redis with old data as fast as possible. An idle replica
+// that did not receive a write's message notices the restart by the loss of its
+// subscription.
 func TestRestartIsNoticed(t *testing.T) {
 	s := startRedis(t)
 	writer, idle := newReplica(t, s, nil), newReplica(t, s, nil)
-	writer.get("product:1", "miss", "old", makes("old"))
-	idle.get("product:1", "hit", "old", fails)
+	writer.get("product:1", "miss", "old", fillWith("old"))
+	idle.get("product:1", "hit", "old", failingFill)
 	s.save()
 	done := writer.BeginWrite(t.Context(), []string{"product:1"})
 	done()
 	s.kill()
 	s.start()
 	for _, r := range []*replica{idle, writer} {
-		if got := r.serve("product:1", makes("new")); got != "new" {
+		if got := r.mustGet("product:1", fillWith("new")); got != "new" {
 			t.Errorf("%q is handed out", got)
 		}
 	}
 }
 
-// TestOldDataIsThere shows that a restart with data brings the old reply back, so
-// that TestFaults can fail.
-func TestOldDataIsThere(t *testing.T) {
+// TestRestartRestoresOldData checks that a restart with data restores the old reply, so
+// that TestOutages can fail.
+func TestRestartRestoresOldData(t *testing.T) {
 	s := startRedis(t)
-	newReplica(t, s, nil).get("product:1", "miss", "old", makes("old"))
+	newReplica(t, s, nil).get("product:1", "miss", "old", fillWith("old"))
 	s.save()
 	s.kill()
 	s.start()
-	newReplica(t, s, nil).get("product:1", "hit", "old", fails)
+	newReplica(t, s, nil).get("product:1", "hit", "old", failingFill)
 }
 
-// TestLease lets a writer die between its commit and the end of the change. The
-// other replica hands out nothing old, and stores nothing for as long as the
-// lease lasts.
+// TestLease kills a writer between its commit and the end of the write. The other replica
+// returns no old reply, and stores nothing until the lease expires.
 func TestLease(t *testing.T) {
 	s := startRedis(t)
 	client := s.client()
 	short := func(o *cache.Options) { o.Lease = 500 * time.Millisecond }
 	writer, other := newReplica(t, s, short), newReplica(t, s, short)
-	writer.get("product:1", "miss", "old", makes("old"))
-	other.get("product:1", "hit", "old", fails)
-	writer.BeginWrite(t.Context(), []string{"product:1"}) // never done
+	writer.get("product:1", "miss", "old", fillWith("old"))
+	other.get("product:1", "hit", "old", failingFill)
+	writer.BeginWrite(t.Context(), []string{"product:1"}) // done is never called
 	stored := fmt.Sprintf("portico:reply:%x", key("product:1"))
 	before, err := client.Get(t.Context(), stored).Result()
 	if err != nil {
@@ -138,7 +135,7 @@ func TestLease(t *testing.T) {
 	}
 	unkept := 0
 	for {
-		value, outcome, _, err := other.Get(t.Context(), key("near product:1"), key("product:1"), []string{"catalog", "product:1"}, makes("new"))
+		value, outcome, _, err := other.Get(t.Context(), key("near product:1"), key("product:1"), []string{"catalog", "product:1"}, fillWith("new"))
 		if err != nil || string(value) != "new" {
 			t.Fatalf("%q, %s, %v", value, outcome, err)
 		}
@@ -151,20 +148,20 @@ func TestLease(t *testing.T) {
 		unkept++
 		after, err := client.Get(t.Context(), stored).Result()
 		if err != nil || after != before {
-			t.Fatalf("stored while a change is under way: %v", err)
+			t.Fatalf("stored while a write is in progress: %v", err)
 		}
 	}
 	if unkept == 0 {
 		t.Error("the lease kept nothing from being stored")
 	}
 	if n, err := client.Exists(t.Context(), "portico:lease:{product:1}").Result(); n != 0 || err != nil {
-		t.Errorf("stored although the lease is alive: %d, %v", n, err)
+		t.Errorf("stored although the lease has not expired: %d, %v", n, err)
 	}
-	writer.get("product:1", "hit", "new", fails)
+	writer.get("product:1", "hit", "new", failingFill)
 }
 
-// TestSlowCommit commits when the lease is long over, and what another replica has
-// stored since is old: it ends when the change is done.
+// TestSlowCommit commits after the lease has expired. The end of the write invalidates old
+// replies that another replica has stored since.
 func TestSlowCommit(t *testing.T) {
 	s := startRedis(t)
 	short := func(o *cache.Options) { o.Lease = 50 * time.Millisecond }
@@ -172,42 +169,42 @@ func TestSlowCommit(t *testing.T) {
 	done := writer.BeginWrite(t.Context(), []string{"product:1"})
 	for outcome := ""; outcome != "miss"; {
 		var err error
-		_, outcome, _, err = other.Get(t.Context(), key("near product:1"), key("product:1"), []string{"catalog", "product:1"}, makes("old"))
+		_, outcome, _, err = other.Get(t.Context(), key("near product:1"), key("product:1"), []string{"catalog", "product:1"}, fillWith("old"))
 		if err != nil || (outcome != "miss" && outcome != "bypass") {
 			t.Fatal(outcome, err)
 		}
 	}
-	writer.get("product:1", "hit", "old", fails)
+	writer.get("product:1", "hit", "old", failingFill)
 	done()
 	for _, r := range []*replica{other, writer} {
-		if got := r.serve("product:1", makes("new")); got != "new" {
+		if got := r.mustGet("product:1", fillWith("new")); got != "new" {
 			t.Errorf("%q is handed out", got)
 		}
 	}
 }
 
-// TestStaleOfOthers shows that memory does not stand in with what another replica
-// has changed, even if the message about it was lost.
-func TestStaleOfOthers(t *testing.T) {
+// TestStaleAfterOthersWrite checks that memory returns no stale reply that another replica
+// has invalidated, even if the message about the write was lost.
+func TestStaleAfterOthersWrite(t *testing.T) {
 	s := startRedis(t)
 	r, client := newReplica(t, s, nil), s.client()
-	r.get("product:1", "miss", "old", makes("old"))
-	// Memory alone has it.
+	r.get("product:1", "miss", "old", fillWith("old"))
+	// Only memory has the reply.
 	if err := client.Del(t.Context(), fmt.Sprintf("portico:reply:%x", key("product:1"))).Err(); err != nil {
 		t.Fatal(err)
 	}
-	r.get("product:1", "stale", "old", fails)
+	r.get("product:1", "stale", "old", failingFill)
 	if err := client.Set(t.Context(), "portico:gen:{product:1}", "another", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
-	value, outcome, _, err := r.Get(t.Context(), key("near product:1"), key("product:1"), []string{"catalog", "product:1"}, fails)
+	value, outcome, _, err := r.Get(t.Context(), key("near product:1"), key("product:1"), []string{"catalog", "product:1"}, failingFill)
 	if !errors.Is(err, errUpstream) {
 		t.Errorf("%q, %s, %v; want the error of fill", value, outcome, err)
 	}
 }
 
-// TestMemoryWithoutRedis empties memory when Redis is lost and when it is back,
-// and lets it stand in for the upstream in between.
+// TestMemoryWithoutRedis checks that memory is invalidated when Redis is lost and when it
+// is back, and is used in between.
 func TestMemoryWithoutRedis(t *testing.T) {
 	t.Parallel()
 	now, s := newClock(), startRedis(t)
@@ -220,33 +217,33 @@ func TestMemoryWithoutRedis(t *testing.T) {
 			t.Errorf("in memory: %v, want %v", ok, want)
 		}
 	}
-	r.get("product:1", "miss", "1", makes("1"))
+	r.get("product:1", "miss", "1", fillWith("1"))
 	near(true)
 	if !r.HasUsable() {
 		t.Error("nothing to answer with")
 	}
 	s.kill()
-	r.await("open")
+	r.awaitState("open")
 	near(false)
 	if r.HasUsable() {
 		t.Error("something to answer with, with Redis away and memory empty")
 	}
-	r.get("product:1", "bypass", "2", makes("2"))
+	r.get("product:1", "bypass", "2", fillWith("2"))
 	near(true)
 	now.advance(time.Second)
 	near(false)
-	r.get("product:1", "stale", "2", fails)
+	r.get("product:1", "stale", "2", failingFill)
 	if !r.HasUsable() {
 		t.Error("nothing to answer with")
 	}
-	r.get("product:1", "bypass", "3", makes("3"))
+	r.get("product:1", "bypass", "3", fillWith("3"))
 	s.start()
-	r.await("closed")
+	r.awaitState("closed")
 	near(false)
-	r.get("product:1", "miss", "4", makes("4"))
+	r.get("product:1", "miss", "4", fillWith("4"))
 }
 
-// TestPubSub ends what the memory of another replica holds.
+// TestPubSub checks that a write invalidates the memory of another replica.
 func TestPubSub(t *testing.T) {
 	s := startRedis(t)
 	hour := func(o *cache.Options) { o.MemoryTTL = time.Hour }
@@ -263,8 +260,8 @@ func TestPubSub(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"product:1", "product:2"} {
-		a.get(name, "miss", "old", makes("old"))
-		b.get(name, "hit", "old", fails)
+		a.get(name, "miss", "old", fillWith("old"))
+		b.get(name, "hit", "old", failingFill)
 	}
 	done := a.BeginWrite(t.Context(), []string{"product:1"})
 	done()
@@ -278,25 +275,25 @@ func TestPubSub(t *testing.T) {
 	gone("product:2")
 }
 
-// TestStart begins without Redis, which comes later.
-func TestStart(t *testing.T) {
+// TestStartWithoutRedis starts a replica before Redis.
+func TestStartWithoutRedis(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t)
 	s.kill()
 	r := newReplica(t, s, func(o *cache.Options) { o.Timeout = 100 * time.Millisecond })
-	r.await("open")
-	r.get("product:1", "bypass", "1", makes("1"))
+	r.awaitState("open")
+	r.get("product:1", "bypass", "1", fillWith("1"))
 	if err := r.Purge(t.Context()); err == nil {
 		t.Error("a purge that reaches nobody is no error")
 	}
 	s.start()
-	r.await("closed")
-	r.get("product:1", "miss", "2", makes("2"))
-	r.get("product:1", "hit", "2", fails)
+	r.awaitState("closed")
+	r.get("product:1", "miss", "2", fillWith("2"))
+	r.get("product:1", "hit", "2", failingFill)
 }
 
-// TestMissedDuringProbe changes something between the epoch that a probe begins
-// and the closing of the breaker: the probe begins another.
+// TestMissedDuringProbe begins a write between the epoch of a probe and the closing of the
+// breaker. The probe starts another epoch.
 func TestMissedDuringProbe(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t)
@@ -316,15 +313,15 @@ func TestMissedDuringProbe(t *testing.T) {
 	}))
 	r = newReplica(t, nil, func(o *cache.Options) { o.Redis = client })
 	s.kill()
-	r.await("open")
+	r.awaitState("open")
 	s.start()
-	r.await("closed")
+	r.awaitState("closed")
 	if n := r.count("portico_cache_epochs_total"); n != 2 || probes != 2 {
 		t.Errorf("%v epochs, want 2", n)
 	}
 }
 
-// afterPipeline is called after a pipeline was answered.
+// afterPipeline is a hook that is called after each pipeline.
 type afterPipeline func([]redis.Cmder)
 
 func (afterPipeline) DialHook(next redis.DialHook) redis.DialHook          { return next }

@@ -17,9 +17,9 @@ import (
 	"github.com/portico-commerce/portico/cache"
 )
 
-// TestAttempts counts what is sent to a Redis that does not answer, in every way
-// not to answer, while reads go on.
-func TestAttempts(t *testing.T) {
+// TestUnresponsiveRedis counts round trips to a Redis that does not answer, in various
+// ways, while reads continue.
+func TestUnresponsiveRedis(t *testing.T) {
 	tests := []struct {
 		name  string
 		serve func(net.Conn) // nil: connections are refused
@@ -28,12 +28,12 @@ func TestAttempts(t *testing.T) {
 		{"silence", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }},
 		{"connections are closed", func(net.Conn) {}},
 		{"random bytes", func(c net.Conn) { _, _ = io.Copy(c, rand.Reader) }},
-		{"numbers", answer(":1\r\n")},
-		{"absurd lengths", answer("$9223372036854775806\r\n")},
-		{"negative lengths", answer("*-5\r\n")},
-		{"messages that are none", answer(">3\r\n:1\r\n:2\r\n:3\r\n")},
-		{"errors", answer("-LOADING Redis is loading the dataset in memory\r\n")},
-		{"OK", answer("+OK\r\n")},
+		{"numbers", respondWith(":1\r\n")},
+		{"absurd lengths", respondWith("$9223372036854775806\r\n")},
+		{"negative lengths", respondWith("*-5\r\n")},
+		{"messages that are none", respondWith(">3\r\n:1\r\n:2\r\n:3\r\n")},
+		{"errors", respondWith("-LOADING Redis is loading the dataset in memory\r\n")},
+		{"OK", respondWith("+OK\r\n")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -64,10 +64,10 @@ func TestAttempts(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := newReplica(t, nil, func(o *cache.Options) { o.Redis, o.Timeout = client, 50*time.Millisecond })
-			r.await("open")
+			r.awaitState("open")
 			before, start := r.count("portico_redis_commands_total"), time.Now()
 			for probes := 0; probes < 2; {
-				if got := r.serve("product:1", makes("value")); got != "value" {
+				if got := r.mustGet("product:1", fillWith("value")); got != "value" {
 					t.Fatalf("%q", got)
 				}
 				done := r.BeginWrite(t.Context(), []string{"product:1"})
@@ -91,8 +91,8 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// answer answers whatever is sent with the same.
-func answer(with string) func(net.Conn) {
+// respondWith returns a server that sends the same bytes for every command.
+func respondWith(with string) func(net.Conn) {
 	return func(c net.Conn) {
 		b := make([]byte, 4096)
 		for {
@@ -106,9 +106,9 @@ func answer(with string) func(net.Conn) {
 	}
 }
 
-// TestRubbish puts what is no entry where entries are. That is a miss and a
-// count, and is overwritten.
-func TestRubbish(t *testing.T) {
+// TestCorruptKeys stores unexpected data in the cache's keys. It causes a miss, is counted
+// as an error, and is overwritten.
+func TestCorruptKeys(t *testing.T) {
 	s := startRedis(t)
 	client, ctx := s.client(), t.Context()
 	redisKey := fmt.Sprintf("portico:reply:%x", key("product:1"))
@@ -139,26 +139,26 @@ func TestRubbish(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			spoil(func(p redis.Pipeliner) { p.FlushAll(ctx) })()
 			r := newReplica(t, s, func(o *cache.Options) { o.MemoryBytes = 0 })
-			r.serve("product:1", makes("good"))
-			r.get("product:1", "hit", "good", fails)
+			r.mustGet("product:1", fillWith("good"))
+			r.get("product:1", "hit", "good", failingFill)
 			tt.spoil()
-			if strings.HasPrefix(tt.name, "lease") { // nobody looks there before a miss
+			if strings.HasPrefix(tt.name, "lease") { // leases are read only after a miss
 				done := r.BeginWrite(t.Context(), []string{"catalog"})
 				done()
 			}
-			if got := r.serve("product:1", makes("new")); got != "new" {
-				t.Errorf("%q is handed out", got)
+			if got := r.mustGet("product:1", fillWith("new")); got != "new" {
+				t.Errorf("got %q", got)
 			}
 			if n := r.count("portico_cache_lookups_total", "redis", "error"); n != 1 {
 				t.Errorf("%v errors counted, want 1", n)
 			}
-			r.serve("product:1", makes("new"))
-			r.get("product:1", "hit", "new", fails)
+			r.mustGet("product:1", fillWith("new"))
+			r.get("product:1", "hit", "new", failingFill)
 			tt.spoil()
 			done := r.BeginWrite(t.Context(), []string{"product:1"})
 			done()
-			if got := r.serve("product:1", makes("newest")); got != "newest" {
-				t.Errorf("%q is handed out after a change", got)
+			if got := r.mustGet("product:1", fillWith("newest")); got != "newest" {
+				t.Errorf("got %q after a write", got)
 			}
 			select {
 			case state := <-r.states:
@@ -169,9 +169,8 @@ func TestRubbish(t *testing.T) {
 	}
 }
 
-// TestBusy has all places for look-ups taken: one more is a miss, which does not
-// make Redis look away; one whose caller leaves has nothing filled; and a change does
-// not wait.
+// TestBusy occupies all slots for lookups. Another lookup is a miss that does not open the
+// breaker; a canceled call is not filled; and a write does not wait.
 func TestBusy(t *testing.T) {
 	s := startRedis(t)
 	client, err := cache.Dial(s.url(), time.Second)
@@ -187,12 +186,12 @@ func TestBusy(t *testing.T) {
 	const places = 32
 	var wg sync.WaitGroup
 	for i := range places {
-		wg.Go(func() { r.serve(fmt.Sprint("product:", i), makes("value")) })
+		wg.Go(func() { r.mustGet(fmt.Sprint("product:", i), fillWith("value")) })
 	}
 	for range places {
 		<-begun
 	}
-	r.get("product:x", "bypass", "value", makes("value"))
+	r.get("product:x", "bypass", "value", fillWith("value"))
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	filled := make(chan struct{}, 1)
@@ -201,9 +200,9 @@ func TestBusy(t *testing.T) {
 		return nil, 0, nil
 	})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("who has left: %v", err)
+		t.Errorf("canceled call: %v", err)
 	}
-	r.get("product:x", "bypass", "value", makes("value")) // by when it would have been filled
+	r.get("product:x", "bypass", "value", fillWith("value")) // by now it would have been filled
 	select {
 	case <-filled:
 		t.Error("filled for one who has left")
@@ -212,13 +211,13 @@ func TestBusy(t *testing.T) {
 	done := r.BeginWrite(t.Context(), []string{"product:x"})
 	done()
 	if n, failed := r.count("portico_redis_commands_total", "done"), r.count("portico_redis_errors_total"); n != 1 || failed != 0 {
-		t.Errorf("%v changes sent, %v round trips failed", n, failed)
+		t.Errorf("%v writes announced, %v round trips failed", n, failed)
 	}
 	close(release)
 	wg.Wait()
 }
 
-// beforeLookup is called in place of a look-up, whose answers are then empty.
+// beforeLookup is a hook that is called instead of a lookup, which returns nothing.
 type beforeLookup func()
 
 func (beforeLookup) DialHook(next redis.DialHook) redis.DialHook          { return next }

@@ -14,68 +14,67 @@ import (
 )
 
 const (
-	// FailuresToOpen is how many round trips in a row have to fail before Redis is
-	// left alone. One that should have ended replies suffices.
+	// FailuresToOpen is the number of consecutive failed round trips that open the breaker.
+	// A single failed invalidation also opens it.
 	FailuresToOpen = 3
-	// OpenFor is how long Redis is then left alone before it is probed. While it
-	// does not answer, a probe is one round trip: in a time t of that, at most
-	// t/OpenFor+1 are attempted.
+	// OpenFor is how long the breaker is open before Redis is probed. A failing probe is one
+	// round trip, so during an outage of length t at most t/OpenFor+1 are attempted.
 	OpenFor = time.Second
-	// PingEvery is how often Redis is asked for a sign of life, whether there are
-	// calls or not. None for pingsMissed times as long is a lost Redis.
+	// PingEvery is the interval of pings over the subscription. Redis counts as lost when
+	// maxMissedPings intervals pass without an answer.
 	PingEvery = 500 * time.Millisecond
 
-	pingsMissed = 2
+	maxMissedPings = 2
 
-	// epochAttempts is how often a probe begins anew because a change could not
-	// be sent meanwhile.
+	// epochAttempts limits how often a probe starts another epoch because an
+	// invalidation was missed meanwhile.
 	epochAttempts = 3
 )
 
-// A subscription is the connection over which other replicas tell what they have
-// changed. That it breaks is the sign of a Redis that has ended.
+// A subscription is the connection that receives the invalidations of other replicas. Its
+// loss indicates that Redis has stopped or restarted.
 type subscription struct {
-	pubsub  *redis.PubSub // nil: none
-	broken  *atomic.Bool
-	silent  int          // how often there was no answer to the last ping
-	ponged  *atomic.Bool // the last ping was answered
-	readers sync.WaitGroup
+	pubsub      *redis.PubSub // nil if there is no subscription
+	broken      *atomic.Bool
+	missedPongs int          // number of intervals without an answer to the last ping
+	ponged      *atomic.Bool // whether the last ping was answered
+	readers     sync.WaitGroup
 }
 
 func (r *remote) newBreaker() {
-	// The breaker can open before any call has failed: of calls that find Redis away
-	// while the first connection is made.
-	r.failed(errAway)
+	// The breaker can open before a round trip has failed, by calls during the first
+	// connection attempt, so it needs an initial cause.
+	r.setCause(errUnavailable)
 	r.breaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Name:    "redis",
 		Timeout: OpenFor,
 		ReadyToTrip: func(counts gobreaker.Counts) bool {
-			return r.lost.Load() || counts.ConsecutiveFailures >= FailuresToOpen
+			return r.mustOpen.Load() || counts.ConsecutiveFailures >= FailuresToOpen
 		},
-		// Under the breaker's lock: nothing here may wait or ask the breaker.
+		// Called under the breaker's lock: must not block or call the breaker.
 		OnStateChange: func(_ string, _, to gobreaker.State) {
 			switch to {
 			case gobreaker.StateOpen:
-				r.up.Store(false)
-				r.ended(all)
-				r.log.Warn("redis is left alone", "for", OpenFor, "error", *r.cause.Load())
+				r.available.Store(false)
+				r.invalidate(allTag)
+				r.log.Warn("redis is unavailable", "for", OpenFor, "error", *r.cause.Load())
 				r.onState("open")
 			case gobreaker.StateHalfOpen:
 				r.onState("half_open")
 			case gobreaker.StateClosed:
-				r.lost.Store(false)
-				r.ended(all)
-				r.up.Store(true)
-				r.log.Info("redis is back")
+				r.mustOpen.Store(false)
+				r.invalidate(allTag)
+				r.available.Store(true)
+				r.log.Info("redis is available again")
 				r.onState("closed")
 			}
 		},
 	})
 }
 
-// start makes the first connection. The breaker opens if that fails.
+// start opens the first connection. It opens the breaker if that fails.
 func (r *remote) start(ctx context.Context) {
-	r.up.Store(true) // before the subscription, whose end takes it back
+	r.available.Store(true) // set before subscribing, because the loss of the subscription resets it
 	if err := r.subscribe(ctx); err != nil {
 		r.trip(err)
 	}
@@ -87,19 +86,19 @@ func (r *remote) trip(err error) {
 	if refused != nil {
 		return
 	}
-	r.lost.Store(true)
-	r.failed(err)
+	r.mustOpen.Store(true)
+	r.setCause(err)
 	finish(err)
 }
 
-// run is the keeper: it looks after Redis until ctx ends.
+// run monitors the connection to Redis until ctx ends.
 func (r *remote) run(ctx context.Context) {
 	ticker := time.NewTicker(PingEvery)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			r.up.Store(false)
+			r.available.Store(false)
 			r.unsubscribe()
 			return
 		case <-ticker.C:
@@ -117,19 +116,19 @@ func (r *remote) run(ctx context.Context) {
 	}
 }
 
-// ping asks the subscription's connection for a sign of life, if it has answered
-// the last time.
+// ping sends a ping over the subscription's connection if the last one was answered. It
+// fails if the subscription is lost or too many pings are unanswered.
 func (r *remote) ping(ctx context.Context) error {
 	if r.broken.Load() {
 		return errors.New("the subscription was lost")
 	}
 	if !r.ponged.Load() {
-		if r.silent++; r.silent >= pingsMissed {
-			return fmt.Errorf("no answer to a ping within %s", pingsMissed*PingEvery)
+		if r.missedPongs++; r.missedPongs >= maxMissedPings {
+			return fmt.Errorf("no answer to a ping within %s", maxMissedPings*PingEvery)
 		}
 		return nil
 	}
-	r.silent = 0
+	r.missedPongs = 0
 	r.ponged.Store(false)
 	r.metrics.commands.WithLabelValues(opPing).Inc()
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
@@ -141,9 +140,9 @@ func (r *remote) ping(ctx context.Context) error {
 	return err
 }
 
-// probe looks whether Redis is back. It begins a new epoch before anything else is
-// asked or told there, because changes may have been missed, or forgotten by a
-// Redis that was restarted with old data.
+// probe checks whether Redis is available again. It starts a new epoch before any other
+// round trip, because invalidations may have been missed, or lost by a Redis that
+// restarted with old data.
 func (r *remote) probe(ctx context.Context) {
 	finish, err := r.breaker.Allow()
 	if err != nil {
@@ -151,7 +150,7 @@ func (r *remote) probe(ctx context.Context) {
 	}
 	r.unsubscribe()
 	if err := r.subscribe(ctx); err != nil {
-		r.failed(err)
+		r.setCause(err)
 		finish(err)
 		return
 	}
@@ -159,21 +158,22 @@ func (r *remote) probe(ctx context.Context) {
 		r.mu.Lock()
 		missed := r.missed
 		r.mu.Unlock()
-		if err = r.purge(ctx, opProbe, r.send); err != nil {
+		if err = r.startEpoch(ctx, opProbe, r.send); err != nil {
 			break
 		}
 		r.metrics.epochs.Inc()
-		if r.close(missed, finish) {
+		if r.closeBreaker(missed, finish) {
 			return
 		}
-		err = errors.New("changes were missed, or the subscription lost, meanwhile")
+		err = errors.New("invalidations were missed or the subscription was lost during the probe")
 	}
-	r.failed(err)
+	r.setCause(err)
 	finish(err)
 }
 
-// close closes the breaker unless more changes were missed than the epoch ends.
-func (r *remote) close(missed uint64, finish func(error)) bool {
+// closeBreaker closes the breaker, unless an invalidation was missed since the epoch
+// started or the subscription was lost. It reports whether it did.
+func (r *remote) closeBreaker(missed uint64, finish func(error)) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.missed != missed || r.broken.Load() {
@@ -183,7 +183,7 @@ func (r *remote) close(missed uint64, finish func(error)) bool {
 	return true
 }
 
-// subscribe opens the subscription and returns when Redis has confirmed it.
+// subscribe opens the subscription and waits for its confirmation.
 func (r *remote) subscribe(ctx context.Context) (err error) {
 	r.metrics.commands.WithLabelValues(opSubscribe).Inc()
 	defer func() {
@@ -197,7 +197,7 @@ func (r *remote) subscribe(ctx context.Context) (err error) {
 	if err := pubsub.Subscribe(confirm, channel); err != nil {
 		return errors.Join(err, pubsub.Close())
 	}
-	first, err := receive(func() (any, error) { return pubsub.ReceiveTimeout(confirm, r.timeout) })
+	first, err := receiveSafely(func() (any, error) { return pubsub.ReceiveTimeout(confirm, r.timeout) })
 	if _, ok := first.(*redis.Subscription); err == nil && !ok {
 		err = fmt.Errorf("redis: not a subscription: %v", first)
 	}
@@ -206,13 +206,13 @@ func (r *remote) subscribe(ctx context.Context) (err error) {
 	}
 	broken, ponged := &atomic.Bool{}, &atomic.Bool{}
 	ponged.Store(true)
-	r.pubsub, r.broken, r.ponged, r.silent = pubsub, broken, ponged, 0
+	r.pubsub, r.broken, r.ponged, r.missedPongs = pubsub, broken, ponged, 0
 	r.readers.Go(func() { r.listen(context.WithoutCancel(ctx), pubsub, broken, ponged) })
 	return nil
 }
 
-// receive keeps go-redis from panicking over messages that are none.
-func receive(next func() (any, error)) (message any, err error) {
+// receiveSafely converts panics of go-redis on malformed messages to errors.
+func receiveSafely(next func() (any, error)) (message any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("redis: unreadable message: %v", p)
@@ -221,10 +221,10 @@ func receive(next func() (any, error)) (message any, err error) {
 	return next()
 }
 
-// listen reads a subscription until it breaks or is closed.
+// listen processes messages until the subscription breaks or is closed.
 func (r *remote) listen(ctx context.Context, pubsub *redis.PubSub, broken, ponged *atomic.Bool) {
 	for {
-		message, err := receive(func() (any, error) { return pubsub.Receive(ctx) })
+		message, err := receiveSafely(func() (any, error) { return pubsub.Receive(ctx) })
 		if err != nil {
 			if !broken.Swap(true) {
 				r.trip(fmt.Errorf("the subscription was lost: %w", err))
@@ -237,18 +237,18 @@ func (r *remote) listen(ctx context.Context, pubsub *redis.PubSub, broken, ponge
 		case *redis.Message:
 			replica, tags, _ := strings.Cut(m.Payload, "\n")
 			if replica != r.replica && tags != "" {
-				r.ended(strings.Split(tags, "\n")...)
+				r.invalidate(strings.Split(tags, "\n")...)
 			}
 		}
 	}
 }
 
-// unsubscribe closes the subscription and waits until it is no longer read.
+// unsubscribe closes the subscription and waits until listen has returned.
 func (r *remote) unsubscribe() {
 	if r.pubsub == nil {
 		return
 	}
-	r.broken.Store(true) // not lost: given up
+	r.broken.Store(true) // closed on purpose, so listen must not report a loss
 	_ = r.pubsub.Close()
 	r.pubsub = nil
 	r.readers.Wait()
