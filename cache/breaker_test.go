@@ -25,7 +25,7 @@ func TestBreakerOpensBeforeFirstFailure(t *testing.T) {
 	if state != "open" {
 		t.Errorf("the breaker is %q", state)
 	}
-	err := r.do(context.Background(), opChange, func(redis.Pipeliner) { t.Error("Redis was asked") })
+	err := r.do(context.Background(), opChange, func(redis.Pipeliner) { t.Error("a round trip was made") })
 	if !errors.Is(err, errUnavailable) {
 		t.Errorf("got %v", err)
 	}

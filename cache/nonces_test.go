@@ -78,7 +78,7 @@ func TestNonces(t *testing.T) {
 	expectFresh(t, nonces, "ünïcode {}\n", true)
 	expectFresh(t, nonces, "ünïcode {}\n", false)
 	if life, err := s.client().PTTL(t.Context(), "portico:nonce:a").Result(); life <= nonceTTL-time.Minute || life > nonceTTL || err != nil {
-		t.Errorf("a nonce is kept for %s, %v", life, err)
+		t.Errorf("ttl of a nonce: %s, %v", life, err)
 	}
 
 	s.kill()

@@ -102,7 +102,7 @@ func TestRestartIsNoticed(t *testing.T) {
 	s.start()
 	for _, r := range []*replica{idle, writer} {
 		if got := r.mustGet("product:1", fillWith("new")); got != "new" {
-			t.Errorf("%q is handed out", got)
+			t.Errorf("got %q", got)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func TestLease(t *testing.T) {
 		}
 	}
 	if unkept == 0 {
-		t.Error("the lease kept nothing from being stored")
+		t.Error("the lease did not prevent storing")
 	}
 	if n, err := client.Exists(t.Context(), "portico:lease:{product:1}").Result(); n != 0 || err != nil {
 		t.Errorf("stored although the lease has not expired: %d, %v", n, err)
@@ -178,7 +178,7 @@ func TestSlowCommit(t *testing.T) {
 	done()
 	for _, r := range []*replica{other, writer} {
 		if got := r.mustGet("product:1", fillWith("new")); got != "new" {
-			t.Errorf("%q is handed out", got)
+			t.Errorf("got %q", got)
 		}
 	}
 }
@@ -284,7 +284,7 @@ func TestStartWithoutRedis(t *testing.T) {
 	r.awaitState("open")
 	r.get("product:1", "bypass", "1", fillWith("1"))
 	if err := r.Purge(t.Context()); err == nil {
-		t.Error("a purge that reaches nobody is no error")
+		t.Error("Purge without Redis returned no error")
 	}
 	s.start()
 	r.awaitState("closed")

@@ -168,7 +168,7 @@ func TestNoTier(t *testing.T) {
 	r.get("a", "bypass", "1", fillWith("1"))
 	r.get("a", "bypass", "2", fillWith("2"))
 	if _, ok := r.GetLocal(key("near a")); ok || r.HasUsable() {
-		t.Error("something is kept")
+		t.Error("a reply was stored")
 	}
 }
 

@@ -108,7 +108,7 @@ func TestParse(t *testing.T) {
 				got = refused
 			}
 			if got != tt.want {
-				t.Errorf("%q gives %s (%v), want %s", tt.text, got, err, tt.want)
+				t.Errorf("%q: %s (%v), want %s", tt.text, got, err, tt.want)
 			}
 		})
 	}

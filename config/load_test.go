@@ -51,7 +51,7 @@ func writeFile(t *testing.T, text string) string {
 func parseFlags(t *testing.T, arguments ...string) *pflag.FlagSet {
 	t.Helper()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	flags.String("config", "", "a flag that is no setting")
+	flags.String("config", "", "a flag that is not a setting")
 	config.AddFlags(flags, config.Settings(adapterSections()...))
 	if err := flags.Parse(arguments); err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ func TestTableIsSound(t *testing.T) {
 				t.Error("the name is not made of lower-case words")
 			}
 			if !strings.HasSuffix(s.Help, ".") {
-				t.Errorf("the help %q is no sentence", s.Help)
+				t.Errorf("the help %q is not a sentence", s.Help)
 			}
 			if s.Secret && s.Flag != "" {
 				t.Error("a secret has a flag, so it shows in the list of processes")

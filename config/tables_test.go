@@ -16,7 +16,7 @@ func TestTablesAreSound(t *testing.T) {
 			names := map[string]bool{}
 			for _, key := range table.Keys {
 				if names[key.Name] || !strings.HasSuffix(key.Help, ".") {
-					t.Errorf("key %s: twice, or its help %q is no sentence", key.Name, key.Help)
+					t.Errorf("key %s: duplicate, or its help %q is not a sentence", key.Name, key.Help)
 				}
 				names[key.Name] = true
 			}

@@ -288,19 +288,19 @@ func (c *client) roundTrip(ctx context.Context, m *preparedRequest, credentials 
 	if f := m.file; f != nil {
 		r.SetMultipartField(f.field, f.name, f.mediaType, strings.NewReader(f.content))
 	}
-	answer, err := r.Execute(m.method, m.url)
+	resp, err := r.Execute(m.method, m.url)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = answer.RawBody().Close() }()
-	body, err := readAll(answer.RawBody(), answer.RawResponse.ContentLength, c.connection.limits.responseBytes)
+	defer func() { _ = resp.RawBody().Close() }()
+	body, err := readAll(resp.RawBody(), resp.RawResponse.ContentLength, c.connection.limits.responseBytes)
 	if errors.Is(err, errTooLarge) {
-		return nil, c.malformedResponse(m, answer.Header(), fmt.Errorf("%w, %d", err, c.connection.limits.responseBytes))
+		return nil, c.malformedResponse(m, resp.Header(), fmt.Errorf("%w, %d", err, c.connection.limits.responseBytes))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return c.interpret(ctx, m, answer.StatusCode(), answer.Header(), body)
+	return c.interpret(ctx, m, resp.StatusCode(), resp.Header(), body)
 }
 
 var errTooLarge = errors.New("the body is larger than response_bytes")

@@ -391,7 +391,7 @@ func TestPing(t *testing.T) {
 	status := http.StatusOK
 	b := serve(t, tinyMappingWith(""), nil, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/ping" {
-			t.Errorf("asked %s", r.URL.Path)
+			t.Errorf("request %s", r.URL.Path)
 		}
 		w.WriteHeader(status)
 	})

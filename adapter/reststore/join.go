@@ -55,12 +55,12 @@ func (b *Backend) fetchJoined(ctx context.Context, r *resource, k call, raws []j
 		ids = append(ids, id)
 	}
 	parts := batches(ids, r.join.batch)
-	answers := make([][]jsontext.Value, len(parts))
+	results := make([][]jsontext.Value, len(parts))
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(maxParallel)
 	for i, part := range parts {
 		group.Go(func() (err error) {
-			answers[i], err = b.fetchJoinedBatch(inner, r.join, k, part)
+			results[i], err = b.fetchJoinedBatch(inner, r.join, k, part)
 			return err
 		})
 	}
@@ -68,7 +68,7 @@ func (b *Backend) fetchJoined(ctx context.Context, r *resource, k call, raws []j
 		return nil, err
 	}
 	all := map[string]jsontext.Value{}
-	for _, raw := range slices.Concat(answers...) {
+	for _, raw := range slices.Concat(results...) {
 		id, err := textAt(raw, r.join.id)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.join.id, err)
@@ -83,13 +83,13 @@ func (b *Backend) fetchJoinedBatch(ctx context.Context, j *join, k call, ids []s
 	for i, id := range ids {
 		list[i] = id
 	}
-	answer, err := b.client.send(ctx, k, j.request, nil, []any{list})
+	resp, err := b.client.send(ctx, k, j.request, nil, []any{list})
 	if err != nil {
 		return nil, err
 	}
-	raws, err := j.split(answer.body)
+	raws, err := j.split(resp.body)
 	if err != nil {
-		return nil, b.client.unusableDocuments(ctx, answer, err)
+		return nil, b.client.unusableDocuments(ctx, resp, err)
 	}
 	return raws, nil
 }

@@ -81,7 +81,7 @@ func TestJoin(t *testing.T) {
 		t.Errorf("prices %q, want %q", prices, want)
 	}
 	if slices.Sort(h.requested); !slices.Equal(h.requested, []string{"gone", "s1,s2"}) {
-		t.Errorf("asked for %q", h.requested)
+		t.Errorf("requested ids %q", h.requested)
 	}
 	h.sales = `{"no": "s1", "price": 9.5}, {"no": "s2", "price": 8}`
 	after, _ := fetch()

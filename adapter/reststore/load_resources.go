@@ -121,9 +121,9 @@ func mappingValue(n *yaml.Node, name string) *yaml.Node {
 // root loads a resource whose records have documents of their own.
 func (l *loader) root(r *resource, e entry, f map[string]*yaml.Node) {
 	l.common(r, e, f)
-	r.fetch = l.reading(f["fetch"], "fetch", "$ids", "$id")
-	r.scan = l.reading(f["scan"], "scan", "$since")
-	r.find = l.reading(f["find"], "find", "$key")
+	r.fetch = l.documentRequest(f["fetch"], "fetch", "$ids", "$id")
+	r.scan = l.documentRequest(f["scan"], "scan", "$since")
+	r.find = l.documentRequest(f["find"], "find", "$key")
 	r.join = l.join(f["join"])
 	r.id = l.path(f["id"], "id")
 	r.key = l.expression(f["key"], "key")
@@ -323,8 +323,8 @@ func (l *loader) multipart(r *resource, n *yaml.Node, variables []string) *multi
 	return m
 }
 
-// reading loads a request for documents: fetch, scan or find.
-func (l *loader) reading(n *yaml.Node, what string, variables ...string) *documentRequest {
+// documentRequest loads a request for documents: fetch, scan or find.
+func (l *loader) documentRequest(n *yaml.Node, what string, variables ...string) *documentRequest {
 	if isNull(n) {
 		return nil
 	}

@@ -57,8 +57,8 @@ func (b *Backend) fetchPage(ctx context.Context, k call, r *request, w *pager, s
 		}
 		m.url += sign + more
 	}
-	answer, err := b.client.sendWithRetry(ctx, m)
-	return answer, readError(ctx, k.op(), err)
+	resp, err := b.client.sendWithRetry(ctx, m)
+	return resp, readError(ctx, k.op(), err)
 }
 
 func containsQuery(u string) bool { return slices.Contains([]byte(u), '?') }

@@ -28,16 +28,16 @@ func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string
 		return nil, err
 	}
 	batches := batches(ids, r.fetch.batch)
-	answers := make([][]sidestore.Document, len(batches))
+	results := make([][]sidestore.Document, len(batches))
 	if len(batches) == 1 {
-		answers[0], err = b.fetch(ctx, r, k, batches[0])
-		return answers[0], err
+		results[0], err = b.fetch(ctx, r, k, batches[0])
+		return results[0], err
 	}
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(maxParallel)
 	for i, batch := range batches {
 		group.Go(func() (err error) {
-			answers[i], err = b.fetch(inner, r, k, batch)
+			results[i], err = b.fetch(inner, r, k, batch)
 			return err
 		})
 	}
@@ -45,8 +45,8 @@ func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string
 		return nil, err
 	}
 	var all []sidestore.Document
-	for _, answer := range answers {
-		all = append(all, answer...)
+	for _, resp := range results {
+		all = append(all, resp...)
 	}
 	return all, nil
 }
@@ -94,11 +94,11 @@ func (b *Backend) fetch(ctx context.Context, r *resource, k call, ids []string) 
 
 // requestDocuments sends a request for documents and parses the response.
 func (b *Backend) requestDocuments(ctx context.Context, r *resource, k call, g *documentRequest, variables ...any) ([]sidestore.Document, error) {
-	answer, err := b.client.send(ctx, k, g.request, nil, variables)
+	resp, err := b.client.send(ctx, k, g.request, nil, variables)
 	if err != nil {
 		return nil, err
 	}
-	return b.parseDocuments(ctx, r, k, g, answer)
+	return b.parseDocuments(ctx, r, k, g, resp)
 }
 
 // readError returns the error of a read. Error kinds that only writes can have become
@@ -125,13 +125,13 @@ func (b *Backend) inContract(ctx context.Context, r *resource, g *documentReques
 
 // parseDocuments splits a response into documents. Documents that are not records of the
 // contract are returned without Read: a scan needs them to count its pages.
-func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *documentRequest, answer *response) ([]sidestore.Document, error) {
-	raws, err := g.split(answer.body)
+func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *documentRequest, resp *response) ([]sidestore.Document, error) {
+	raws, err := g.split(resp.body)
 	if err != nil {
-		return nil, b.client.unusableDocuments(ctx, answer, err)
+		return nil, b.client.unusableDocuments(ctx, resp, err)
 	}
 	if len(raws) == 0 {
-		return nil, b.client.errorInSuccess(ctx, answer)
+		return nil, b.client.errorInSuccess(ctx, resp)
 	}
 	joined, err := b.fetchJoined(ctx, r, k, raws)
 	if err != nil {
@@ -145,7 +145,7 @@ func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *do
 			err = fmt.Errorf("a document has no id at %s", r.id)
 		}
 		if err != nil {
-			return nil, b.client.unusableDocuments(ctx, answer, err)
+			return nil, b.client.unusableDocuments(ctx, resp, err)
 		}
 		joinedDocument := r.joinedFor(raw, joined)
 		included, err := b.inContract(ctx, r, g, raw, joinedDocument)
@@ -311,11 +311,11 @@ func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Ti
 	}
 	p := &pager{pages: r.scan.pages}
 	for {
-		answer, err := b.fetchPage(ctx, k, r.scan.request, p, from)
+		resp, err := b.fetchPage(ctx, k, r.scan.request, p, from)
 		if err != nil {
 			return err
 		}
-		documents, err := b.parseDocuments(ctx, r, k, r.scan, answer)
+		documents, err := b.parseDocuments(ctx, r, k, r.scan, resp)
 		if err != nil {
 			return readError(ctx, k.op(), err)
 		}
@@ -323,9 +323,9 @@ func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Ti
 		for i, d := range documents {
 			ids[i] = d.ID
 		}
-		more, err := p.advance(answer.body, ids)
+		more, err := p.advance(resp.body, ids)
 		if err != nil {
-			return b.client.unusableDocuments(ctx, answer, err)
+			return b.client.unusableDocuments(ctx, resp, err)
 		}
 		documents = slices.DeleteFunc(documents, func(d sidestore.Document) bool { return d.Read == nil })
 		if len(documents) > 0 && !p.repeated {

@@ -74,7 +74,7 @@ func TestFetch(t *testing.T) {
 	}
 	slices.Sort(requested)
 	if !slices.Equal(requested, []string{"7,b&c", "a,gone"}) {
-		t.Errorf("asked for %q", requested)
+		t.Errorf("requested ids %q", requested)
 	}
 	if n := value(t, b.metrics.documents, "read"); n != 0 {
 		t.Errorf("%v documents were decoded without a call of Read", n)
@@ -320,7 +320,7 @@ func TestScan(t *testing.T) {
 					q[name] = v[0]
 				}
 				if q["all"] != "yes" || q["since"] != "2012-03-01T00:00:00Z" {
-					t.Errorf("asked %v", q)
+					t.Errorf("query %v", q)
 				}
 				respond(w, 200, c.answer(q))
 			})
@@ -343,7 +343,7 @@ func TestScan(t *testing.T) {
 	t.Run("all of them", func(t *testing.T) {
 		b := serve(t, tinyMappingWith(""), nil, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.RawQuery != "all=yes&limit=2&offset=0" {
-				t.Errorf("asked %s", r.URL.RawQuery)
+				t.Errorf("request %s", r.URL.RawQuery)
 			}
 			respond(w, 200, noCustomers)
 		})
@@ -376,7 +376,7 @@ func TestFind(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := serve(t, tinyMappingWith(""), nil, func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.RawQuery != "legacy=7" {
-					t.Errorf("asked %s", r.URL.RawQuery)
+					t.Errorf("request %s", r.URL.RawQuery)
 				}
 				respond(w, 200, `{"data": {"list": `+c.list+`}}`)
 			})

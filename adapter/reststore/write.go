@@ -177,40 +177,40 @@ func (w *writeOperation) runStep(ctx context.Context, s *step) error {
 		}
 	}
 	if s.each == nil {
-		answer, err := w.sendStep(ctx, s, nil)
+		resp, err := w.sendStep(ctx, s, nil)
 		if err != nil {
 			return err
 		}
 		if s.name != "" {
-			w.steps[s.name] = answer
+			w.steps[s.name] = resp
 		}
-		return w.captureID(ctx, s, answer)
+		return w.captureID(ctx, s, resp)
 	}
 	items, err := s.each.evalAll(ctx, maxEach, w.input)
 	if err != nil {
 		return err
 	}
-	answers := make([]any, 0, len(items))
+	results := make([]any, 0, len(items))
 	for _, item := range items {
-		answer, err := w.sendStep(ctx, s, item)
+		resp, err := w.sendStep(ctx, s, item)
 		if err != nil {
 			return err
 		}
-		answers = append(answers, answer)
+		results = append(results, resp)
 	}
 	if s.name != "" {
-		w.steps[s.name] = answers
+		w.steps[s.name] = results
 	}
 	return nil
 }
 
 // captureID takes the id of the new record from a response. Later expressions see it as
 // .id.
-func (w *writeOperation) captureID(ctx context.Context, s *step, answer any) error {
+func (w *writeOperation) captureID(ctx context.Context, s *step, resp any) error {
 	if s.id == nil {
 		return nil
 	}
-	v, err := s.id.eval(ctx, answer)
+	v, err := s.id.eval(ctx, resp)
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (w *writeOperation) sendStep(ctx context.Context, s *step, item any) (any, 
 		}
 	}
 	changes := s.request.method != "GET"
-	answer, err := w.client.sendWithRetry(ctx, m)
+	resp, err := w.client.sendWithRetry(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -242,12 +242,12 @@ func (w *writeOperation) sendStep(ctx context.Context, s *step, item any) (any, 
 	if s.undo != nil {
 		w.undo = append(w.undo, compensation{s.undo, item})
 	}
-	if s.name == "" && s.id == nil || len(answer.body) == 0 {
+	if s.name == "" && s.id == nil || len(resp.body) == 0 {
 		return nil, nil
 	}
-	decoded, err := decode(answer.body, w.mapping.connection.limits.depth)
+	decoded, err := decode(resp.body, w.mapping.connection.limits.depth)
 	if err != nil {
-		return nil, w.client.malformedResponse(m, answer.header, err)
+		return nil, w.client.malformedResponse(m, resp.header, err)
 	}
 	return decoded, nil
 }
