@@ -39,7 +39,7 @@ func (l *loader) connection(n *yaml.Node) connection {
 func (l *loader) auth(n *yaml.Node) auth {
 	f := l.fields(n, "auth", "basic", "bearer", "header", "login")
 	if len(f) > 1 {
-		l.errorf(n.Line, "auth must have exactly one of basic, bearer, header, login")
+		l.errorf(n.Line, "auth must have at most one of basic, bearer, header, login")
 	}
 	switch {
 	case f["basic"] != nil:

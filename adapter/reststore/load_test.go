@@ -61,7 +61,7 @@ func TestMappingErrors(t *testing.T) {
 		{"no name", "name: small\n", "", []string{"small.yaml:1: name is missing"}},
 		{"invalid name", "name: small", "name: Small Shop", []string{"small.yaml:1: name must consist of lower-case"}},
 		{"a reserved variable", "currency: eur", "currency: eur, ids: x", []string{"small.yaml:2: $ids is reserved"}},
-		{"two authentication methods", "{bearer: $secret}", "{bearer: $secret, basic: {user: u}}", []string{"small.yaml:4: auth must have exactly one of"}},
+		{"two authentication methods", "{bearer: $secret}", "{bearer: $secret, basic: {user: u}}", []string{"small.yaml:4: auth must have at most one of"}},
 		{"no user in the settings", "{bearer: $secret}", "{basic: {user: $user, password: $secret}}", []string{"small.yaml:4: user uses the setting rest.user"}},
 		{"login without token", "{bearer: $secret}", "{login: {request: {path: /in}}}", []string{"small.yaml:4: login needs request, and token"}},
 		{"limits out of range", "ping:", "limits: {response_bytes: 9GiB, depth: 0, timeout: 1h, in_flight: x}\n  ping:", []string{
