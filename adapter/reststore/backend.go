@@ -129,8 +129,8 @@ func (b *Backend) Close() error {
 	return nil
 }
 
-// root returns the mapping of a root resource, or Unsupported if name is a part.
-func (b *Backend) root(name adapter.Resource, op string) (*resource, error) {
+// rootResource returns the mapping of a root resource, or Unsupported if name is a part.
+func (b *Backend) rootResource(name adapter.Resource, op string) (*resource, error) {
 	r, err := b.resource(name, op)
 	if err == nil && r.root != r {
 		err = unsupported(op, string(name)+" are parts of "+string(r.root.name))

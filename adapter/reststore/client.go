@@ -300,7 +300,7 @@ func (c *client) roundTrip(ctx context.Context, m *preparedRequest, credentials 
 	if err != nil {
 		return nil, err
 	}
-	return c.interpret(ctx, m, resp.StatusCode(), resp.Header(), body)
+	return c.interpretResponse(ctx, m, resp.StatusCode(), resp.Header(), body)
 }
 
 var errTooLarge = errors.New("the body is larger than response_bytes")

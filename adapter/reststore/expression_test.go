@@ -235,7 +235,7 @@ func FuzzDecode(f *testing.F) {
 func pathTemplate(t *testing.T, text string) *template {
 	t.Helper()
 	l := &loader{}
-	p := l.template(scalarNode(text), nil)
+	p := l.loadTemplate(scalarNode(text), nil)
 	if err := l.err(); err != nil {
 		t.Fatal(err)
 	}

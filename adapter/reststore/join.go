@@ -19,15 +19,15 @@ type join struct {
 	*documentRequest
 }
 
-// join loads the member join of a resource.
-func (l *loader) join(n *yaml.Node) *join {
+// loadJoin loads the member join of a resource.
+func (l *loader) loadJoin(n *yaml.Node) *join {
 	if isNull(n) {
 		return nil
 	}
 	f := l.fields(n, "join", append([]string{"from", "as", "items", "id", "batch"}, requestFields...)...)
 	j := &join{
 		from: l.path(f["from"], "from"), as: l.scalar(f["as"], "as"), id: l.path(f["id"], "id"),
-		documentRequest: &documentRequest{request: l.requestOf(n, f, "GET", []string{"$ids"}), items: l.path(f["items"], "items"), batch: l.number(f["batch"], "batch", 50, 1, 1000)},
+		documentRequest: &documentRequest{request: l.loadRequestFields(n, f, "GET", []string{"$ids"}), items: l.path(f["items"], "items"), batch: l.number(f["batch"], "batch", 50, 1, 1000)},
 	}
 	j.request.returnsDocuments = true
 	for _, name := range []string{"from", "as", "items", "id"} {

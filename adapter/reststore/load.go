@@ -35,11 +35,11 @@ func load(o *Options) (*mapping, error) {
 	m := &mapping{}
 	if root := l.parse(o.Mapping); root != nil {
 		top := l.fields(root, "a mapping file", "name", "vars", "functions", "connection", "resources")
-		m.name = l.backendName(root, top["name"])
-		l.variables(top["vars"], o.Vars)
+		m.name = l.loadName(root, top["name"])
+		l.loadVariables(top["vars"], o.Vars)
 		l.loadFunctions(top["functions"])
-		m.connection = l.connection(top["connection"])
-		m.resources = l.resources(root, top["resources"])
+		m.connection = l.loadConnection(top["connection"])
+		m.resources = l.loadResources(root, top["resources"])
 	}
 	if err := l.err(); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func load(o *Options) (*mapping, error) {
 
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
-func (l *loader) backendName(root, n *yaml.Node) string {
+func (l *loader) loadName(root, n *yaml.Node) string {
 	name := l.scalar(n, "name")
 	switch {
 	case name == "":
@@ -64,8 +64,8 @@ func (l *loader) backendName(root, n *yaml.Node) string {
 	return name
 }
 
-// variables loads the variables of the file. overrides replace their values.
-func (l *loader) variables(n *yaml.Node, overrides map[string]string) {
+// loadVariables loads the variables of the file. overrides replace their values.
+func (l *loader) loadVariables(n *yaml.Node, overrides map[string]string) {
 	for _, e := range l.entries(n, "vars") {
 		value := l.scalar(e.node, e.name)
 		if !namePattern.MatchString(e.name) {
@@ -103,8 +103,8 @@ func (l *loader) variableNames() string {
 // call to call.
 var reserved = []string{"$ids", "$id", "$key", "$since", "$item", "$user", "$secret", "$ENV", "$__loc__"}
 
-// expression compiles the jq program at a node, or returns nil if there is none.
-func (l *loader) expression(n *yaml.Node, what string, variables ...string) *expression {
+// loadExpression compiles the jq program at a node, or returns nil if there is none.
+func (l *loader) loadExpression(n *yaml.Node, what string, variables ...string) *expression {
 	if isNull(n) {
 		return nil
 	}

@@ -25,18 +25,18 @@ var kinds = map[string]adapter.ErrorKind{
 	"internal":    adapter.Internal,
 }
 
-func (l *loader) connection(n *yaml.Node) connection {
+func (l *loader) loadConnection(n *yaml.Node) connection {
 	f := l.fields(n, "connection", "auth", "headers", "ping", "limits", "retry", "errors")
-	c := connection{auth: l.auth(f["auth"]), headers: l.headers(f["headers"]), limits: l.limits(f["limits"]), retry: l.retry(f["retry"])}
-	c.ping = l.request(f["ping"], "ping", http.MethodGet)
+	c := connection{auth: l.loadAuth(f["auth"]), headers: l.loadHeaders(f["headers"]), limits: l.loadLimits(f["limits"]), retry: l.loadRetry(f["retry"])}
+	c.ping = l.loadRequest(f["ping"], "ping", http.MethodGet)
 	for _, e := range l.list(f["errors"], "errors") {
-		c.errors = append(c.errors, l.rule(e))
+		c.errors = append(c.errors, l.loadRule(e))
 	}
 	return c
 }
 
-// auth loads the authentication method.
-func (l *loader) auth(n *yaml.Node) auth {
+// loadAuth loads the authentication method.
+func (l *loader) loadAuth(n *yaml.Node) auth {
 	f := l.fields(n, "auth", "basic", "bearer", "header", "login")
 	if len(f) > 1 {
 		l.errorf(n.Line, "auth must have at most one of basic, bearer, header, login")
@@ -44,21 +44,21 @@ func (l *loader) auth(n *yaml.Node) auth {
 	switch {
 	case f["basic"] != nil:
 		b := l.fields(f["basic"], "basic", "user", "password")
-		pair := l.setting(b["user"], "user") + ":" + l.setting(b["password"], "password")
+		pair := l.expandSettings(b["user"], "user") + ":" + l.expandSettings(b["password"], "password")
 		return auth{fixed: &header{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(pair))}}
 	case f["bearer"] != nil:
-		return auth{fixed: l.header("Authorization", "Bearer "+l.setting(f["bearer"], "bearer"), f["bearer"])}
+		return auth{fixed: l.newHeader("Authorization", "Bearer "+l.expandSettings(f["bearer"], "bearer"), f["bearer"])}
 	case f["header"] != nil:
 		h := l.fields(f["header"], "header", "name", "value")
-		return auth{fixed: l.header(l.scalar(h["name"], "name"), l.setting(h["value"], "value"), f["header"])}
+		return auth{fixed: l.newHeader(l.scalar(h["name"], "name"), l.expandSettings(h["value"], "value"), f["header"])}
 	case f["login"] != nil:
-		return auth{login: l.login(f["login"])}
+		return auth{login: l.loadLogin(f["login"])}
 	}
 	return auth{}
 }
 
-// setting returns a string with $user and $secret replaced by their settings.
-func (l *loader) setting(n *yaml.Node, what string) string {
+// expandSettings returns a string with $user and $secret replaced by their settings.
+func (l *loader) expandSettings(n *yaml.Node, what string) string {
 	text := l.scalar(n, what)
 	for name, value := range map[string]string{"$user": l.user, "$secret": l.secret} {
 		if strings.Contains(text, name) && value == "" {
@@ -68,25 +68,25 @@ func (l *loader) setting(n *yaml.Node, what string) string {
 	return strings.NewReplacer("$user", l.user, "$secret", l.secret).Replace(text)
 }
 
-func (l *loader) header(name, value string, n *yaml.Node) *header {
+func (l *loader) newHeader(name, value string, n *yaml.Node) *header {
 	if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
 		l.errorf(n.Line, "%.40q with this value is not a valid header", name)
 	}
 	return &header{name, value}
 }
 
-func (l *loader) login(n *yaml.Node) *login {
+func (l *loader) loadLogin(n *yaml.Node) *login {
 	f := l.fields(n, "login", "request", "token", "refresh", "header", "prefix")
 	credentials := []string{"$user", "$secret"}
 	in := &login{
-		request: l.request(f["request"], "request", http.MethodPost, credentials...),
-		token:   l.expression(f["token"], "token"),
+		request: l.loadRequest(f["request"], "request", http.MethodPost, credentials...),
+		token:   l.loadExpression(f["token"], "token"),
 		refresh: l.duration(f["refresh"], "refresh", 0, time.Second, 30*24*time.Hour),
 		header:  header{"Authorization", "Bearer "},
 	}
 	in.credentials = []any{l.user, l.secret}
 	if name := l.scalar(f["header"], "header"); name != "" {
-		in.header = *l.header(name, "", f["header"])
+		in.header = *l.newHeader(name, "", f["header"])
 	}
 	if f["prefix"] != nil {
 		in.header.value = l.scalar(f["prefix"], "prefix")
@@ -97,15 +97,15 @@ func (l *loader) login(n *yaml.Node) *login {
 	return in
 }
 
-func (l *loader) headers(n *yaml.Node) []header {
+func (l *loader) loadHeaders(n *yaml.Node) []header {
 	var all []header
 	for _, e := range l.entries(n, "headers") {
-		all = append(all, *l.header(e.name, l.scalar(e.node, e.name), e.node))
+		all = append(all, *l.newHeader(e.name, l.scalar(e.node, e.name), e.node))
 	}
 	return all
 }
 
-func (l *loader) limits(n *yaml.Node) limits {
+func (l *loader) loadLimits(n *yaml.Node) limits {
 	f := l.fields(n, "limits", "response_bytes", "depth", "timeout", "in_flight")
 	return limits{
 		responseBytes: l.size(f["response_bytes"], "response_bytes", 16<<20),
@@ -115,7 +115,7 @@ func (l *loader) limits(n *yaml.Node) limits {
 	}
 }
 
-func (l *loader) retry(n *yaml.Node) retry {
+func (l *loader) loadRetry(n *yaml.Node) retry {
 	f := l.fields(n, "retry", "attempts", "budget", "wait", "max_wait")
 	r := retry{
 		attempts: l.number(f["attempts"], "attempts", 3, 1, 10),
@@ -133,13 +133,13 @@ func (l *loader) retry(n *yaml.Node) retry {
 	return r
 }
 
-// rule loads an error rule.
-func (l *loader) rule(n *yaml.Node) rule {
+// loadRule loads an error rule.
+func (l *loader) loadRule(n *yaml.Node) rule {
 	f := l.fields(n, "an error rule", "when", "kind", "field", "reason", "any_status")
 	r := rule{
-		when:      l.expression(f["when"], "when"),
-		field:     l.expression(f["field"], "field"),
-		reason:    l.expression(f["reason"], "reason"),
+		when:      l.loadExpression(f["when"], "when"),
+		field:     l.loadExpression(f["field"], "field"),
+		reason:    l.loadExpression(f["reason"], "reason"),
 		anyStatus: l.flag(f["any_status"], "any_status"),
 	}
 	if f["when"] == nil {
@@ -165,20 +165,20 @@ func kindNames() []string {
 	return names
 }
 
-// request loads a request whose method defaults to method.
-func (l *loader) request(n *yaml.Node, what, method string, variables ...string) *request {
+// loadRequest loads a request whose method defaults to method.
+func (l *loader) loadRequest(n *yaml.Node, what, method string, variables ...string) *request {
 	if isNull(n) {
 		return nil
 	}
-	return l.requestOf(n, l.fields(n, what, requestFields...), method, variables)
+	return l.loadRequestFields(n, l.fields(n, what, requestFields...), method, variables)
 }
 
 // requestFields are the members that all requests share.
 var requestFields = []string{"method", "path", "query", "headers", "body"}
 
-// requestOf loads a request from members f of node n, which may have other members, too.
-func (l *loader) requestOf(n *yaml.Node, f map[string]*yaml.Node, method string, variables []string) *request {
-	r := &request{at: l.at(n.Line), method: method, headers: l.headers(f["headers"]), body: l.expression(f["body"], "body", variables...)}
+// loadRequestFields loads a request from members f of node n, which may have other members, too.
+func (l *loader) loadRequestFields(n *yaml.Node, f map[string]*yaml.Node, method string, variables []string) *request {
+	r := &request{at: l.at(n.Line), method: method, headers: l.loadHeaders(f["headers"]), body: l.loadExpression(f["body"], "body", variables...)}
 	if m := l.scalar(f["method"], "method"); m != "" {
 		r.method = m
 		if !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, m) {
@@ -191,14 +191,14 @@ func (l *loader) requestOf(n *yaml.Node, f map[string]*yaml.Node, method string,
 	if f["path"] == nil {
 		l.errorf(n.Line, "path is missing")
 	} else {
-		r.path = l.template(f["path"], variables)
+		r.path = l.loadTemplate(f["path"], variables)
 	}
 	for _, e := range l.entries(f["query"], "query") {
 		if isNull(e.node) {
 			l.errorf(e.line, "the parameter %.40q has no value: write an expression such as $since or '\"text\"'", e.name)
 			continue
 		}
-		r.query = append(r.query, parameter{e.name, l.expression(e.node, "a parameter", variables...)})
+		r.query = append(r.query, parameter{e.name, l.loadExpression(e.node, "a parameter", variables...)})
 	}
 	return r
 }

@@ -46,8 +46,8 @@ var (
 	partFields  = append([]string{"part_of", "attributes", "references", "items", "identified", "match", "adopts"}, writeFields...)
 )
 
-// resources loads all resources and returns roots before their parts.
-func (l *loader) resources(root, n *yaml.Node) []*resource {
+// loadResources loads all resources and returns roots before their parts.
+func (l *loader) loadResources(root, n *yaml.Node) []*resource {
 	var roots, parts []*resource
 	partOf := map[*resource]*yaml.Node{}
 	for _, e := range l.entries(n, "resources") {
@@ -61,11 +61,11 @@ func (l *loader) resources(root, n *yaml.Node) []*resource {
 		if owner := mappingValue(e.node, "part_of"); owner != nil {
 			partOf[r] = owner
 			parts = append(parts, r)
-			l.part(r, e, l.fields(e.node, e.name, partFields...))
+			l.loadPart(r, e, l.fields(e.node, e.name, partFields...))
 		} else {
 			r.root = r
 			roots = append(roots, r)
-			l.root(r, e, l.fields(e.node, e.name, rootFields...))
+			l.loadRoot(r, e, l.fields(e.node, e.name, rootFields...))
 		}
 	}
 	if len(roots) == 0 {
@@ -118,17 +118,17 @@ func mappingValue(n *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// root loads a resource whose records have documents of their own.
-func (l *loader) root(r *resource, e entry, f map[string]*yaml.Node) {
-	l.common(r, e, f)
-	r.fetch = l.documentRequest(f["fetch"], "fetch", "$ids", "$id")
-	r.scan = l.documentRequest(f["scan"], "scan", "$since")
-	r.find = l.documentRequest(f["find"], "find", "$key")
-	r.join = l.join(f["join"])
+// loadRoot loads a resource whose records have documents of their own.
+func (l *loader) loadRoot(r *resource, e entry, f map[string]*yaml.Node) {
+	l.loadCommon(r, e, f)
+	r.fetch = l.loadDocumentRequest(f["fetch"], "fetch", "$ids", "$id")
+	r.scan = l.loadDocumentRequest(f["scan"], "scan", "$since")
+	r.find = l.loadDocumentRequest(f["find"], "find", "$key")
+	r.join = l.loadJoin(f["join"])
 	r.id = l.path(f["id"], "id")
-	r.key = l.expression(f["key"], "key")
-	r.read = l.expression(f["read"], "read")
-	r.rest = l.expression(f["rest"], "rest")
+	r.key = l.loadExpression(f["key"], "key")
+	r.read = l.loadExpression(f["read"], "read")
+	r.rest = l.loadExpression(f["rest"], "rest")
 	l.checkKeys(r.read, f["read"], "read", r.readableNames())
 	l.checkKeys(r.rest, f["rest"], "rest", r.importableNames())
 	for _, name := range []string{"fetch", "scan", "id", "read"} {
@@ -147,10 +147,10 @@ func (l *loader) root(r *resource, e entry, f map[string]*yaml.Node) {
 	}
 }
 
-// part loads a resource whose records are in the documents of another resource.
-func (l *loader) part(r *resource, e entry, f map[string]*yaml.Node) {
-	l.common(r, e, f)
-	r.items = l.expression(f["items"], "items")
+// loadPart loads a resource whose records are in the documents of another resource.
+func (l *loader) loadPart(r *resource, e entry, f map[string]*yaml.Node) {
+	l.loadCommon(r, e, f)
+	r.items = l.loadExpression(f["items"], "items")
 	r.identified = l.flag(f["identified"], "identified")
 	r.adopts = l.flag(f["adopts"], "adopts")
 	r.match = l.texts(f["match"], "match")
@@ -168,8 +168,8 @@ func (l *loader) part(r *resource, e entry, f map[string]*yaml.Node) {
 	}
 }
 
-// common loads the members that roots and parts share.
-func (l *loader) common(r *resource, e entry, f map[string]*yaml.Node) {
+// loadCommon loads the members that roots and parts share.
+func (l *loader) loadCommon(r *resource, e entry, f map[string]*yaml.Node) {
 	r.attributes = l.texts(f["attributes"], "attributes")
 	if len(r.attributes) == 0 {
 		l.errorf(e.line, "%s needs attributes: the names of the backend-owned attributes", e.name)
@@ -194,7 +194,7 @@ func (l *loader) common(r *resource, e entry, f map[string]*yaml.Node) {
 			r.references[ref.name] = to
 		}
 	}
-	l.verbs(r, e, f)
+	l.loadVerbs(r, e, f)
 }
 
 // attributeOf returns the attribute "name", or of a nested record "list.name", or nil.
@@ -240,8 +240,8 @@ func (r *resource) importableNames() []string {
 	return names
 }
 
-// verbs loads the write operations and checks them against the contract.
-func (l *loader) verbs(r *resource, e entry, f map[string]*yaml.Node) {
+// loadVerbs loads the write operations and checks them against the contract.
+func (l *loader) loadVerbs(r *resource, e entry, f map[string]*yaml.Node) {
 	without := l.fields(f["without"], "without", "create", "update", "delete", "find")
 	for name, verb := range map[string]**verb{"create": &r.create, "update": &r.update, "delete": &r.remove} {
 		reason := l.scalar(without[name], name)
@@ -249,7 +249,7 @@ func (l *loader) verbs(r *resource, e entry, f map[string]*yaml.Node) {
 		case f[name] != nil && reason != "":
 			l.errorf(without[name].Line, "%s is defined, but without says that it is missing", name)
 		case f[name] != nil:
-			*verb = l.verb(r, f[name], name)
+			*verb = l.loadVerb(r, f[name], name)
 		case reason == "" && slices.Contains(requiredVerbs[r.name], name):
 			l.errorf(e.line, "%s needs %s, which the contract has; if the backend cannot do it, give the reason as without: {%[2]s: …}", e.name, name)
 		}
@@ -258,12 +258,12 @@ func (l *loader) verbs(r *resource, e entry, f map[string]*yaml.Node) {
 	r.noCreate, r.noUpdate, r.noDelete = l.scalar(without["create"], "create"), l.scalar(without["update"], "update"), l.scalar(without["delete"], "delete")
 }
 
-// verb loads the requests of a write operation.
-func (l *loader) verb(r *resource, n *yaml.Node, name string) *verb {
+// loadVerb loads the requests of a write operation.
+func (l *loader) loadVerb(r *resource, n *yaml.Node, name string) *verb {
 	v := &verb{}
 	var names []string
 	for _, e := range l.list(n, name) {
-		s := l.step(r, e, name, true)
+		s := l.loadStep(r, e, name, true)
 		if s.name != "" && slices.Contains(names, s.name) {
 			l.errorf(e.Line, "%s has two requests called %.40q", name, s.name)
 		}
@@ -276,20 +276,20 @@ func (l *loader) verb(r *resource, n *yaml.Node, name string) *verb {
 	return v
 }
 
-func (l *loader) step(r *resource, n *yaml.Node, verb string, undoable bool) *step {
+func (l *loader) loadStep(r *resource, n *yaml.Node, verb string, undoable bool) *step {
 	known := append([]string{"when"}, requestFields...)
 	if undoable {
 		known = append(known, "name", "each", "multipart", "id", "undo")
 	}
 	f := l.fields(n, "a request of "+verb, known...)
-	s := &step{name: l.scalar(f["name"], "name"), when: l.expression(f["when"], "when"), each: l.expression(f["each"], "each"), id: l.expression(f["id"], "id")}
+	s := &step{name: l.scalar(f["name"], "name"), when: l.loadExpression(f["when"], "when"), each: l.loadExpression(f["each"], "each"), id: l.loadExpression(f["id"], "id")}
 	variables := []string{"$item"} // null unless the step has each
-	s.request = l.requestOf(n, f, "", variables)
+	s.request = l.loadRequestFields(n, f, "", variables)
 	if s.name != "" && !namePattern.MatchString(s.name) {
 		l.errorf(f["name"].Line, "the name of a request must consist of lower-case letters, digits and underscores")
 	}
 	if f["multipart"] != nil {
-		s.multipart = l.multipart(r, f["multipart"], variables)
+		s.multipart = l.loadMultipart(r, f["multipart"], variables)
 		if s.request.body != nil {
 			l.errorf(n.Line, "a request must not have both body and multipart")
 		}
@@ -301,18 +301,18 @@ func (l *loader) step(r *resource, n *yaml.Node, verb string, undoable bool) *st
 		l.errorf(f["id"].Line, "id is only allowed in a request of create without each")
 	}
 	if f["undo"] != nil {
-		s.undo = l.step(r, f["undo"], "undo", false)
+		s.undo = l.loadStep(r, f["undo"], "undo", false)
 	}
 	return s
 }
 
-func (l *loader) multipart(r *resource, n *yaml.Node, variables []string) *multipart {
+func (l *loader) loadMultipart(r *resource, n *yaml.Node, variables []string) *multipart {
 	f := l.fields(n, "multipart", "field", "attribute", "filename", "type")
 	m := &multipart{
 		field:     l.scalar(f["field"], "field"),
 		attribute: l.scalar(f["attribute"], "attribute"),
-		filename:  l.expression(f["filename"], "filename", variables...),
-		mediaType: l.expression(f["type"], "type", variables...),
+		filename:  l.loadExpression(f["filename"], "filename", variables...),
+		mediaType: l.loadExpression(f["type"], "type", variables...),
 	}
 	if a := attributeOf(r.schema, m.attribute); a == nil || a.Kind != adapter.KindText {
 		l.errorf(n.Line, "attribute must be a text attribute of %s, such as content", r.name)
@@ -323,13 +323,13 @@ func (l *loader) multipart(r *resource, n *yaml.Node, variables []string) *multi
 	return m
 }
 
-// documentRequest loads a request for documents: fetch, scan or find.
-func (l *loader) documentRequest(n *yaml.Node, what string, variables ...string) *documentRequest {
+// loadDocumentRequest loads a request for documents: fetch, scan or find.
+func (l *loader) loadDocumentRequest(n *yaml.Node, what string, variables ...string) *documentRequest {
 	if isNull(n) {
 		return nil
 	}
 	f := l.fields(n, what, append([]string{"items", "item", "batch", "pages", "among", "where"}, requestFields...)...)
-	g := &documentRequest{request: l.requestOf(n, f, "GET", variables), batch: l.number(f["batch"], "batch", 0, 1, 1000)}
+	g := &documentRequest{request: l.loadRequestFields(n, f, "GET", variables), batch: l.number(f["batch"], "batch", 0, 1, 1000)}
 	g.request.returnsDocuments = true
 	switch {
 	case (f["items"] == nil) == (f["item"] == nil):
@@ -350,11 +350,11 @@ func (l *loader) documentRequest(n *yaml.Node, what string, variables ...string)
 	if g.among = l.flag(f["among"], "among"); g.among && what != "find" {
 		l.errorf(n.Line, "among is only allowed in find")
 	}
-	if g.where = l.expression(f["where"], "where"); g.where != nil && what != "scan" {
+	if g.where = l.loadExpression(f["where"], "where"); g.where != nil && what != "scan" {
 		l.errorf(n.Line, "where is only allowed in scan")
 	}
 	if f["pages"] != nil {
-		g.pages = l.pages(f["pages"])
+		g.pages = l.loadPages(f["pages"])
 		if what != "scan" {
 			l.errorf(n.Line, "pages is only allowed in scan")
 		}
@@ -362,7 +362,7 @@ func (l *loader) documentRequest(n *yaml.Node, what string, variables ...string)
 	return g
 }
 
-func (l *loader) pages(n *yaml.Node) *pages {
+func (l *loader) loadPages(n *yaml.Node) *pages {
 	f := l.fields(n, "pages", "size", "limit", "offset", "page", "first", "total", "cursor")
 	p := &pages{
 		size:   l.number(f["size"], "size", 100, 1, 10_000),

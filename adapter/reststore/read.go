@@ -23,7 +23,7 @@ const maxParallel = 8
 // with as many ids each as the mapping allows, and omits documents that do not exist.
 func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string) ([]sidestore.Document, error) {
 	k := call{string(root), "fetch"}
-	r, err := b.root(root, k.op())
+	r, err := b.rootResource(root, k.op())
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *do
 	return all, nil
 }
 
-// cut returns the raw documents of a response.
+// split returns the raw documents of a response.
 func (g *documentRequest) split(body []byte) ([]jsontext.Value, error) {
 	if !g.single {
 		return splitList(body, g.items)
@@ -301,7 +301,7 @@ func evalObject(ctx context.Context, e *expression, input any) (map[string]any, 
 // since the given time if the mapping's scan uses $since.
 func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Time, found func([]sidestore.Document) error) error {
 	k := call{string(root), "scan"}
-	r, err := b.root(root, k.op())
+	r, err := b.rootResource(root, k.op())
 	if err != nil {
 		return err
 	}
@@ -343,7 +343,7 @@ func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Ti
 func (b *Backend) Find(ctx context.Context, root adapter.Resource, key adapter.Key) (sidestore.Document, error) {
 	k := call{string(root), "find"}
 	noDocument := sidestore.Document{}
-	r, err := b.root(root, k.op())
+	r, err := b.rootResource(root, k.op())
 	if err != nil {
 		return noDocument, err
 	}

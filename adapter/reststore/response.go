@@ -15,8 +15,8 @@ import (
 // maxErrorText limits how many bytes of the response text error rules see.
 const maxErrorText = 4096
 
-// interpret returns a successful response, or the error that the response means.
-func (c *client) interpret(ctx context.Context, m *preparedRequest, status int, headers http.Header, body []byte) (*response, error) {
+// interpretResponse returns a successful response, or the error that the response means.
+func (c *client) interpretResponse(ctx context.Context, m *preparedRequest, status int, headers http.Header, body []byte) (*response, error) {
 	success := status >= 200 && status < 300
 	if success {
 		r := &response{request: m, status: status, header: headers, body: body}

@@ -23,8 +23,8 @@ type templatePart struct {
 	value *expression
 }
 
-// template compiles a path, or returns nil if it is invalid.
-func (l *loader) template(n *yaml.Node, variables []string) *template {
+// loadTemplate compiles a path, or returns nil if it is invalid.
+func (l *loader) loadTemplate(n *yaml.Node, variables []string) *template {
 	text := l.scalar(n, "path")
 	if !strings.HasPrefix(text, "/") || strings.ContainsAny(text, " \t\r\n") && !strings.Contains(text, "{") {
 		l.errorf(n.Line, "a path must begin with a slash and is relative to rest.url, such as /items/{.id}")
