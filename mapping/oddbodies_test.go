@@ -333,9 +333,9 @@ func testBadBodies(t *testing.T, sample *nightly.Sample, documented, original *b
 	send := func(t *testing.T, c bodyCall, base, field string, in func(oddValue) oddValue) {
 		for _, v := range values {
 			// Large bodies take long, and so does every password.
-			often := 20
+			often := 40
 			if len(v.json) > 50_000 || c.name == "createCustomer" {
-				often = 100
+				often = 200
 			}
 			if !sample.Takes(often) {
 				continue

@@ -247,7 +247,7 @@ func TestOddQueries(t *testing.T) {
 			known[l.path] = true
 			t.Run(l.path, func(t *testing.T) {
 				for _, n := range oddQueriesFor(l) {
-					if !sample.Takes(4) { // lists share their code, so a run covers it with a sample of each
+					if !sample.Takes(12) { // lists share their code, so a run covers it with a sample of each
 						continue
 					}
 					s.checkOddQuery(t, l.target+"?"+n.query, l.outcomeOf(s.dialect, n))
@@ -277,7 +277,7 @@ func TestOddSelections(t *testing.T) {
 			t.Run(target, func(t *testing.T) {
 				for _, attrs := range []string{"attrs=", "attrs", "attrs=nope", "attrs=,,,,", "attrs=" + strings.Repeat(",", 100_000), "attrs[]=nope", "attrs[a][b]=sku", "attrs=*", "attrs=%00", "attrs=%FF",
 					"attrs=password_hash", "attrs=ENTITY_ID", "attrs=entity_id%00", "attrs=" + strings.Repeat("x", 100_000), "attrs[][][]", "attrs='%20OR%201=1", strings.Repeat("attrs[]=x&", 20_000)} {
-					if !sample.Takes(4) {
+					if !sample.Takes(12) {
 						continue
 					}
 					want := outcome{crash: true} // documented: records without fields
@@ -312,7 +312,7 @@ func TestOddIDs(t *testing.T) {
 						path := fillWithOnes(strings.Replace(route.Path, part, strings.ReplaceAll(id, "&", "%26"), 1))
 						for _, method := range []contract.Method{contract.GET, contract.POST, contract.PUT, contract.DELETE} {
 							for _, role := range []contract.Role{contract.Admin, contract.Customer, contract.Guest} {
-								if !sample.Takes(8) {
+								if !sample.Takes(24) {
 									continue
 								}
 								got := s.serve(role, method.String(), path, bodyOf(route, method, s.dialect), "Accept", "application/json", "Content-Type", "application/json")

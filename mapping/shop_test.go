@@ -3,6 +3,7 @@ package mapping_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -150,7 +151,37 @@ func openShopWith(t testing.TB, d *contract.Dialect, s mapping.Settings, between
 	}
 	opened := serveShop(t, d, s, data, db, backend)
 	opened.path = path
+	changed, reset := fileWatcher(t, path), opened.reset
+	opened.reset = func(t testing.TB) {
+		t.Helper()
+		if changed() {
+			reset(t)
+			changed()
+		}
+	}
 	return opened
+}
+
+// fileWatcher returns a function that reports whether the SQLite file path may have
+// changed since it was called before.
+func fileWatcher(t testing.TB, path string) func() bool {
+	t.Helper()
+	file, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = file.Close() })
+	file.SetMaxOpenConns(1) // the version is one of what a connection has seen
+	var last int64
+	return func() bool {
+		var version int64
+		if err := file.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version); err != nil {
+			t.Fatal(err)
+		}
+		changed := version != last
+		last = version
+		return changed
+	}
 }
 
 // serveShop serves db, which holds data, through backend.
