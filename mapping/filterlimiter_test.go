@@ -141,8 +141,8 @@ func TestFilterTimeout(t *testing.T) {
 }
 
 // TestMatchBytes checks that a list is refused if its patterns would be matched against
-// too much text, whoever matches them, and that an overly complex pattern is refused as
-// such.
+// too much text, in the store or in the service, and that an overly complex pattern is
+// refused as such.
 func TestMatchBytes(t *testing.T) {
 	t.Parallel()
 	limits := settings()

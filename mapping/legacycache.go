@@ -181,7 +181,7 @@ func decodeLegacyReply(value []byte) (r LegacyReply, ok bool) {
 // BeginLegacyBeginWrite begins to invalidate the cached replies that r, a request for the
 // legacy system, may change. The caller must call done before it sends the reply to r. r
 // must be an API request.
-func (s *Service) BeginLegacyChange(ctx context.Context, r *http.Request) (done func()) {
+func (s *Service) BeginLegacyWrite(ctx context.Context, r *http.Request) (done func()) {
 	address, _ := s.table.Address(r.Method, r.URL.EscapedPath())
 	if s.settings.ReplyCache == nil || address.Reads || address.Route == nil {
 		return func() {}

@@ -27,16 +27,16 @@ import (
 // concurrent use.
 type ReplyCache interface {
 	// GetLocal returns the cached reply to an identical earlier request, from memory only.
-	// request is the fingerprint of the request.
-	GetLocal(request [32]byte) (value []byte, ok bool)
+	// fingerprint identifies the request.
+	GetLocal(fingerprint [32]byte) (value []byte, ok bool)
 	// Get returns the reply cached under key, or else that of fill. A reply is valid for
 	// at most ttl and until one of its tags changes; ttl 0 means that it is not cached.
 	// fill runs once for all concurrent callers, and goes on after they have left.
 	// generation is the shared generation of the tags, or zero if processes do not share
-	// the cache. request is the fingerprint under which GetLocal returns the reply from then
-	// on. An error means that the backend is unavailable and no older reply may stand in.
-	// outcome is "hit", "miss", "stale", "coalesced" or "bypass"; age is that of the
-	// reply.
+	// the cache. request is the fingerprint under which GetLocal returns the reply from
+	// then on. An error means that the backend is unavailable and no older reply may
+	// stand in. outcome is "hit", "miss", "stale", "coalesced" or "bypass"; age is that
+	// of the reply.
 	Get(ctx context.Context, request, key [32]byte, tags []string, fill func(ctx context.Context, generation [16]byte) (value []byte, ttl time.Duration, err error)) (value []byte, outcome string, age time.Duration, err error)
 	// BeginWrite begins to invalidate the replies with the given tags. A write calls it
 	// before its commit, and done after it; once done has returned, the cache serves no

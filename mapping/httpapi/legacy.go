@@ -51,7 +51,7 @@ func (a *api) pass(c *gin.Context, buf []byte) (mapping.Response, error) {
 	}
 	var writer http.ResponseWriter = c.Writer
 	if mapping.IsAPIRequest(r) && !call.Address.Reads {
-		done := sync.OnceFunc(a.service.BeginLegacyChange(ctx, r))
+		done := sync.OnceFunc(a.service.BeginLegacyWrite(ctx, r))
 		defer done() // whatever became of it
 		writer = &acknowledging{c.Writer, done}
 	}
