@@ -118,7 +118,7 @@ func isEmailTaken(err error) bool { return isStoreError(err, adapter.Conflict, "
 // where the original carries on after the failure.
 func (s *Service) saveFailure(key, next contract.FaultKey) contract.Faults {
 	faults := contract.Faults{s.dialect.Fault(key)}
-	if s.dialect.GoesOnUnsaved {
+	if s.dialect.ContinuesAfterSaveError {
 		faults = append(faults, s.dialect.Fault(next))
 	}
 	return faults

@@ -66,7 +66,7 @@ func (f *formParser) parse(ctx context.Context, c *Call, storedCountry string) (
 			}
 			continue
 		}
-		r.hasChanges = r.hasChanges || field.Content != contract.Kept
+		r.hasChanges = r.hasChanges || field.Content != contract.Ignored
 		if err := r.parseField(ctx, field, n); err != nil {
 			return nil, err
 		}
@@ -113,7 +113,7 @@ func (r *formState) setValue(field *contract.FormField, v adapter.Value) {
 func (r *formState) parseField(ctx context.Context, field *contract.FormField, n *codec.Node) error {
 	switch field.Content {
 	case contract.Flag, contract.DefaultFlag:
-		if n.Kind == codec.Struct && r.dialect.OneValueEach {
+		if n.Kind == codec.Struct && r.dialect.RejectsNonScalars {
 			r.faults = append(r.faults, r.dialect.Fault(contract.ValueOfOtherKind, field.Name))
 			return nil
 		}
@@ -143,7 +143,7 @@ func (r *formState) parseField(ctx context.Context, field *contract.FormField, n
 		return r.parseStreet(field, n)
 	case contract.AddedValue:
 		return r.parseAddedAttribute(field, n)
-	case contract.Kept:
+	case contract.Ignored:
 	default:
 		return r.parseText(field, n)
 	}
@@ -194,7 +194,7 @@ func (r *formState) parseAddedAttribute(field *contract.FormField, n *codec.Node
 	switch {
 	case kind == adapter.KindText:
 		return r.parseText(field, n)
-	case n.Kind == codec.Struct && r.dialect.OneValueEach:
+	case n.Kind == codec.Struct && r.dialect.RejectsNonScalars:
 	case isMissing(n), kind == adapter.KindTime && !truthy(n):
 		r.setValue(field, adapter.UnsetValue())
 		return nil
@@ -261,7 +261,7 @@ func (r *formState) parseRegion(ctx context.Context, field *contract.FormField, 
 func (r *formState) parseText(field *contract.FormField, n *codec.Node) error {
 	optional := !field.Required || field.OptionalIn(r.dialect, r.sentCountry())
 	switch {
-	case n.Kind == codec.Struct && len(n.Members) == 0 && optional && field.Content != contract.Date && !r.dialect.OneValueEach:
+	case n.Kind == codec.Struct && len(n.Members) == 0 && optional && field.Content != contract.Date && !r.dialect.RejectsNonScalars:
 		return nil // the stored value stays
 	case n.Kind == codec.Struct:
 		return r.dialect.Fault(contract.ValueCrash)

@@ -13,13 +13,13 @@ import (
 func imageName(d *contract.Dialect, n *codec.Node) (name string, named bool) {
 	switch {
 	case !truthy(n):
-		return contract.UnnamedImage, false
+		return contract.DefaultImageName, false
 	case n.Kind != codec.Struct:
 		return n.String(), true
-	case d.ListsCast:
-		return contract.ListedImage, true
+	case d.CastsLists:
+		return contract.ArrayImageName, true
 	default:
-		return contract.UnnamedImage, false
+		return contract.DefaultImageName, false
 	}
 }
 
@@ -29,12 +29,12 @@ var invalidFileChars = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 // name, before it is made unique (product_parts 2.5). ok is false if name contains a
 // slash or is too long.
 func imageFile(name, extension string) (path string, ok bool) {
-	if strings.Contains(name, "/") || len(name)+len(".")+len(extension) > contract.LongestImageName {
+	if strings.Contains(name, "/") || len(name)+len(".")+len(extension) > contract.MaxImageNameBytes {
 		return "", false
 	}
 	cleaned := invalidFileChars.ReplaceAllString(name, "_")
 	if strings.Trim(cleaned, "_") == "" {
-		cleaned = contract.EffacedImage
+		cleaned = contract.FallbackImageName
 	}
 	file := cleaned + "." + extension
 	// A folder named "." or ".." would be a different folder.

@@ -11,7 +11,7 @@ import (
 
 func TestImageName(t *testing.T) {
 	list := codec.Node{Kind: codec.Struct, Members: []codec.Member{{Key: "0", Value: codec.TextNode("x")}}}
-	unnamed := [2]string{contract.UnnamedImage, contract.UnnamedImage}
+	unnamed := [2]string{contract.DefaultImageName, contract.DefaultImageName}
 	tests := []struct {
 		name  string
 		sent  codec.Node
@@ -28,7 +28,7 @@ func TestImageName(t *testing.T) {
 		{"an empty list", codec.Node{Kind: codec.Struct}, unnamed, [2]bool{}},
 		{"a number", codec.NumberNode("12.50"), [2]string{"12.5", "12.5"}, [2]bool{true, true}},
 		{"true", codec.Node{Kind: codec.True}, [2]string{"1", "1"}, [2]bool{true, true}},
-		{"a list", list, [2]string{contract.UnnamedImage, "Array"}, [2]bool{false, true}},
+		{"a list", list, [2]string{contract.DefaultImageName, "Array"}, [2]bool{false, true}},
 	}
 	for _, tt := range tests {
 		for column, d := range contract.Dialects() {
@@ -40,7 +40,7 @@ func TestImageName(t *testing.T) {
 }
 
 func TestImageFile(t *testing.T) {
-	long := strings.Repeat("a", contract.LongestImageName-len(".png"))
+	long := strings.Repeat("a", contract.MaxImageNameBytes-len(".png"))
 	for _, tt := range []struct{ name, sent, extension, want string }{
 		{"plain", "front", "png", "f/r/front.png"},
 		{"letter case", "Front", "jpg", "F/r/Front.jpg"},
@@ -86,12 +86,12 @@ func FuzzImageFile(f *testing.F) {
 		}
 		path, ok := imageFile(name, "png")
 		if !ok {
-			if path != "" || !strings.Contains(name, "/") && len(name) < contract.LongestImageName-4 {
+			if path != "" || !strings.Contains(name, "/") && len(name) < contract.MaxImageNameBytes-4 {
 				t.Errorf("%q: %q", name, path)
 			}
 			return
 		}
-		if !imageFileForm.MatchString(path) || len(path) > len("f/r/")+contract.LongestImageName {
+		if !imageFileForm.MatchString(path) || len(path) > len("f/r/")+contract.MaxImageNameBytes {
 			t.Errorf("%q: %q", name, path)
 		}
 	})

@@ -183,7 +183,7 @@ func decodeLegacyReply(value []byte) (r LegacyReply, ok bool) {
 // must be an API request.
 func (s *Service) BeginLegacyWrite(ctx context.Context, r *http.Request) (done func()) {
 	address, _ := s.table.Address(r.Method, r.URL.EscapedPath())
-	if s.settings.ReplyCache == nil || address.Reads || address.Route == nil {
+	if s.settings.ReplyCache == nil || address.ReadOnly || address.Route == nil {
 		return func() {}
 	}
 	resource := adapter.Resource(address.Route.Resource)

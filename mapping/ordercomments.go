@@ -53,7 +53,7 @@ func commentText(body *codec.Node) adapter.Value {
 	if !sent || lenientText(n) == "" {
 		return adapter.NullValue()
 	}
-	return adapter.TextValue(truncateBytes(lenientText(n), contract.LongestComment))
+	return adapter.TextValue(truncateBytes(lenientText(n), contract.MaxCommentBytes))
 }
 
 // commentStatus returns the status that a comment sets on its order: absent to leave it
@@ -69,7 +69,7 @@ func commentStatus(body *codec.Node, order adapter.Record) adapter.Value {
 	case lenientText(n) == "":
 		return adapter.NullValue()
 	default:
-		return adapter.TextValue(truncateRunes(lenientText(n), contract.LongestStatus))
+		return adapter.TextValue(truncateRunes(lenientText(n), contract.MaxStatusLength))
 	}
 }
 
@@ -78,7 +78,7 @@ func visibleOnFront(body *codec.Node) int64 {
 	if !sent {
 		return 0
 	}
-	return castInteger(n, contract.GreatestFlag)
+	return castInteger(n, contract.MaxCommentFlag)
 }
 
 func customerNotified(body *codec.Node) int64 {
@@ -89,6 +89,6 @@ func customerNotified(body *codec.Node) int64 {
 	case n.Kind == codec.Null:
 		return contract.NotifiedUnknown
 	default:
-		return castInteger(n, contract.GreatestFlag)
+		return castInteger(n, contract.MaxCommentFlag)
 	}
 }

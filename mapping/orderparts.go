@@ -86,7 +86,7 @@ func (p *orderPart) listForOrder(ctx context.Context, c *Call, order adapter.Key
 // caller may see it. The original rounds a fractional id there.
 func (s *Service) addressesOrderKey(ctx context.Context, c *Call) (adapter.Key, error) {
 	read := numeric.ID
-	if s.dialect.IDsCut {
+	if s.dialect.TruncatesIDs {
 		read = numeric.IDRounded
 	}
 	return s.orderKey(ctx, c, read, "order_id")
@@ -96,7 +96,7 @@ func (s *Service) addressesOrderKey(ctx context.Context, c *Call) (adapter.Key, 
 // fractional id.
 func (s *Service) partOrderKey(ctx context.Context, c *Call) (adapter.Key, error) {
 	read := numeric.ID
-	if s.dialect.IDsCut {
+	if s.dialect.TruncatesIDs {
 		read = numeric.IDPart
 	}
 	return s.orderKey(ctx, c, read, "id")

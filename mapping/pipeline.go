@@ -303,7 +303,7 @@ func (s *Service) bodyFormat(ctx context.Context, c *Call) (contract.Format, err
 	format, mediaType, err := codec.ContentType(joinedHeader(c.request.Header, "Content-Type"))
 	switch {
 	case errors.Is(err, codec.ErrNoContentType):
-		if s.dialect.DefaultFormats && !c.Route.ContentTypeDemanded {
+		if s.dialect.DefaultFormats && !c.Route.ContentTypeRequired {
 			return c.Route.DefaultFormat(c.Method), nil
 		}
 		return 0, s.dialect.Fault(contract.ContentTypeEmpty)
@@ -314,7 +314,7 @@ func (s *Service) bodyFormat(ctx context.Context, c *Call) (contract.Format, err
 	case err != nil:
 		return 0, s.dialect.Fault(contract.MediaTypeNotSupported, mediaType)
 	}
-	if s.dialect.JSONInTextXML && c.Route.ContentTypeDemanded && mediaType == "text/xml" {
+	if s.dialect.JSONInTextXML && c.Route.ContentTypeRequired && mediaType == "text/xml" {
 		body, err := s.readBody(ctx, c)
 		if err != nil {
 			return 0, err

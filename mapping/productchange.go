@@ -62,7 +62,7 @@ func (w *productWrite) storedValue(rule *productRule, n *codec.Node) adapter.Val
 		return adapter.Value{}
 	case n.Kind == codec.False:
 		return adapter.UnsetValue()
-	case isMissing(n), rule.Check == contract.Moment && !truthy(n):
+	case isMissing(n), rule.Check == contract.DateTime && !truthy(n):
 		return adapter.NullValue()
 	}
 	if rule.attribute.Kind != adapter.KindText {

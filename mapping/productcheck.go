@@ -59,7 +59,7 @@ func (w *productWrite) crashesOriginal() bool {
 	if w.current == nil && filled("type_id") || w.needsURLKey(w.current) && filled("name") {
 		return true
 	}
-	if data, ok := w.sentValue("stock_data"); ok && data.Kind != codec.Struct && (data.Kind != codec.False || w.dialect.OneValueEach) {
+	if data, ok := w.sentValue("stock_data"); ok && data.Kind != codec.Struct && (data.Kind != codec.False || w.dialect.RejectsNonScalars) {
 		return true
 	}
 	return slices.ContainsFunc(w.rules, func(r productRule) bool {
@@ -131,7 +131,7 @@ func (w *productWrite) checkFields() {
 		}
 	}
 	for _, field := range contract.ProductSwitches() {
-		if n, ok := w.sentValue(field); ok && n.Kind == codec.Struct && w.dialect.OneValueEach {
+		if n, ok := w.sentValue(field); ok && n.Kind == codec.Struct && w.dialect.RejectsNonScalars {
 			w.addFault(contract.ValueOfOtherKind, field)
 		}
 	}
@@ -159,7 +159,7 @@ func (w *productWrite) checkField(rule *productRule, n *codec.Node) {
 		return
 	}
 	if n.Kind == codec.Struct && isIgnoredList(rule, n) {
-		if w.dialect.OneValueEach {
+		if w.dialect.RejectsNonScalars {
 			w.addFault(contract.ValueOfOtherKind, rule.Field)
 		}
 		return
@@ -167,11 +167,11 @@ func (w *productWrite) checkField(rule *productRule, n *codec.Node) {
 	switch rule.Check {
 	case contract.Option:
 		w.checkOption(rule, n)
-	case contract.Moment:
+	case contract.DateTime:
 		if _, fault := parseDateTime(n); truthy(n) && fault != 0 {
 			w.addFault(fault, rule.Field)
 		}
-	case contract.Amount:
+	case contract.NonNegative:
 		if number, ok := numericValue(n); truthy(n) && !(ok && number >= 0) {
 			w.addFault(contract.NumberFromZero, rule.Field)
 		}
@@ -188,7 +188,7 @@ func (w *productWrite) checkField(rule *productRule, n *codec.Node) {
 func isIgnoredList(rule *productRule, n *codec.Node) bool {
 	switch {
 	case len(n.Members) == 0:
-		return !rule.Required && rule.TextChoice != contract.LooseChoice
+		return !rule.Required && rule.OptionStorage != contract.CastOption
 	default:
 		return rule.Check == contract.AnyText
 	}
@@ -200,9 +200,9 @@ func (w *productWrite) checkPriceList(list *priceList) {
 	n, sent := w.sentValue(list.field)
 	switch {
 	case !sent:
-	case w.productType != nil && slices.Contains(w.productType.Lacking, list.field):
+	case w.productType != nil && slices.Contains(w.productType.Inapplicable, list.field):
 		w.addFault(contract.NotApplicable, list.field, w.productType.Label)
-	case (n.Kind == codec.False || n.Kind == codec.True) && w.dialect.OneValueEach:
+	case (n.Kind == codec.False || n.Kind == codec.True) && w.dialect.RejectsNonScalars:
 		w.addFault(contract.ValueOfOtherKind, list.field)
 	}
 }
@@ -210,7 +210,7 @@ func (w *productWrite) checkPriceList(list *priceList) {
 // isNotApplicable reports whether the field does not apply to the product's type. All
 // fields apply to an unknown type.
 func (w *productWrite) isNotApplicable(rule *productRule) bool {
-	return w.productType != nil && slices.Contains(w.productType.Lacking, rule.Field)
+	return w.productType != nil && slices.Contains(w.productType.Inapplicable, rule.Field)
 }
 
 // requiredByType returns the fields that the type of a new product requires in addition.
@@ -218,7 +218,7 @@ func (w *productWrite) requiredByType() []string {
 	if w.current != nil {
 		return nil
 	}
-	return w.productType.Demanded
+	return w.productType.Requires
 }
 
 // checkOption checks the value of an option field, or each value of a list (products
@@ -230,7 +230,7 @@ func (w *productWrite) checkOption(rule *productRule, n *codec.Node) {
 			w.addFault(contract.OptionInvalid, n.String(), rule.Field)
 		}
 		return
-	case rule.TextChoice == contract.LooseChoice:
+	case rule.OptionStorage == contract.CastOption:
 		w.addFault(contract.OptionInvalid, listPlaceholder, rule.Field)
 		return
 	case len(n.Members) == 0: // checkRequired handles it
@@ -243,11 +243,11 @@ func (w *productWrite) checkOption(rule *productRule, n *codec.Node) {
 		switch {
 		case value.Kind == codec.Struct:
 			w.addFault(contract.OptionInvalid, listPlaceholder, rule.Field)
-		case !ok && !(isEmptyValue(value) && !rule.Required && !rule.EmptyRefused):
+		case !ok && !(isEmptyValue(value) && !rule.Required && !rule.RejectsEmptyText):
 			w.addFault(contract.OptionInvalid, value.String(), rule.Field)
 		}
 	}
-	if len(w.faults) == known && w.dialect.OneValueEach {
+	if len(w.faults) == known && w.dialect.RejectsNonScalars {
 		w.addFault(contract.ValueOfOtherKind, rule.Field)
 	}
 }
@@ -259,7 +259,7 @@ func (w *productWrite) isValidOption(rule *productRule, n *codec.Node) bool {
 	case n.Kind == codec.False:
 		return rule.Required
 	case isMissing(n):
-		return rule.Required || !rule.EmptyRefused
+		return rule.Required || !rule.RejectsEmptyText
 	case rule.Required && w.dialect.UncheckedZero && (n.Kind == codec.Number && numberLiteral(n) == 0 || n.Kind == codec.Text && n.Text == "0"):
 		return true
 	}
@@ -271,7 +271,7 @@ func (w *productWrite) isValidOption(rule *productRule, n *codec.Node) bool {
 // numbers by value and texts exactly.
 func (w *productWrite) optionCode(rule *productRule, n *codec.Node) (code string, ok bool) {
 	switch {
-	case n.Kind == codec.True && rule.TextChoice == contract.LooseChoice && !w.dialect.OneValueEach:
+	case n.Kind == codec.True && rule.OptionStorage == contract.CastOption && !w.dialect.RejectsNonScalars:
 		return n.String(), true
 	case n.Kind != codec.Number && n.Kind != codec.Text:
 		return "", false
@@ -288,7 +288,7 @@ func (w *productWrite) optionCode(rule *productRule, n *codec.Node) (code string
 	number, isNumber := numericValue(n)
 	for _, code := range codes {
 		if option, ok := numeric.Parse(code); isNumber && ok && option == number || code == n.String() {
-			if rule.TextChoice != contract.PlainChoice && w.dialect.SpellingKept {
+			if rule.OptionStorage != contract.CanonicalOption && w.dialect.PreservesSpelling {
 				return n.String(), true
 			}
 			return code, true

@@ -41,7 +41,7 @@ func (s *Service) newProductReply(c *Call, r *resource, fields []int, inList boo
 	for _, at := range fields {
 		field := &r.fields.Fields[at]
 		switch {
-		case field.Lacking(s.dialect, view):
+		case field.Absent(s.dialect, view):
 			continue
 		case field.Attribute != "":
 			p.needed.stored = append(p.needed.stored, field.Attribute)

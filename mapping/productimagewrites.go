@@ -89,7 +89,7 @@ func (s *Service) imageValues(c *Call) adapter.Record {
 		text, _ := storedText(n)
 		label := adapter.NullValue()
 		if text != "" {
-			label = adapter.TextValue(truncateRunes(text, contract.LongestText))
+			label = adapter.TextValue(truncateRunes(text, contract.MaxTextLength))
 		}
 		r.Set("label", label)
 	}
@@ -111,10 +111,10 @@ func (s *Service) imageValues(c *Call) adapter.Record {
 // imageNumber returns the number that a value is converted to. ok is false for a value
 // that counts as not sent.
 func (s *Service) imageNumber(n *codec.Node) (number int64, ok bool) {
-	if n.Kind == codec.Null || n.Kind == codec.Struct && !s.dialect.ListsCast {
+	if n.Kind == codec.Null || n.Kind == codec.Struct && !s.dialect.CastsLists {
 		return 0, false
 	}
-	return castInteger(n, contract.GreatestImageNumber), true
+	return castInteger(n, contract.MaxImagePosition), true
 }
 
 // imageUses returns the uses of an image (such as thumbnail) in a value that was sent, in

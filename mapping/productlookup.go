@@ -69,7 +69,7 @@ var canonicalInteger = regexp.MustCompile(`^(?:[+-]?[1-9][0-9]*|0)$`)
 // kind NotFound or that of the store.
 func (p *products) find(ctx context.Context, id string, wanted adapter.GetParams) (adapter.Record, error) {
 	key, isNumber := numeric.ID(id)
-	if p.dialect.IDsCut {
+	if p.dialect.TruncatesIDs {
 		key, isNumber = numeric.IDPart(id)
 	}
 	_, isNumeric := numeric.Parse(id)

@@ -62,7 +62,7 @@ func (w *productWrite) checkStock() {
 		d := &p.stockFields[i]
 		n, sent := presentMember(data, d.Field)
 		switch {
-		case sent && w.dialect.OneValueEach && isWrongKind(d, n):
+		case sent && w.dialect.RejectsNonScalars && isWrongKind(d, n):
 			if d.Fault == 0 {
 				w.addFault(contract.ValueOfOtherKind, d.Field)
 			} else {
@@ -87,7 +87,7 @@ func isWrongKind(d *stockField, n *codec.Node) bool {
 func (p *productStock) managedByOmission(data *codec.Node) bool {
 	_, manages := presentMember(data, "manage_stock")
 	_, asStore := presentMember(data, "use_config_manage_stock")
-	return p.dialect.StockUnsaid && !manages && !asStore
+	return p.dialect.AssumesManagedStock && !manages && !asStore
 }
 
 // changesStock reports whether an update of the product can change its stock item.

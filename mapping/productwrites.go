@@ -147,7 +147,7 @@ func addedAttributeCheck(kind adapter.Kind) contract.ProductCheck {
 	case adapter.KindInteger, adapter.KindDecimal:
 		return contract.AnyNumber
 	case adapter.KindTime:
-		return contract.Moment
+		return contract.DateTime
 	default:
 		return contract.AnyText
 	}

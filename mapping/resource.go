@@ -167,7 +167,7 @@ func (r *resource) newRenderer(c *Call, fields []int) *renderer {
 	for i, at := range fields {
 		field := &r.fields.Fields[at]
 		col := column{Field: field, attribute: -1, isoTime: field.ISOTime(r.dialect, view)}
-		if !field.Lacking(r.dialect, view) {
+		if !field.Absent(r.dialect, view) {
 			col.attribute, col.compute = r.attributes[at], r.compute[field.Name]
 		}
 		render.columns[i] = col
@@ -195,7 +195,7 @@ func (r *renderer) render(rec adapter.Record) codec.Node {
 		if field.EmptyText && value.Kind == codec.Null {
 			*value, ok = codec.TextNode(""), true
 		}
-		if !ok && (!r.absentIsNull || field.OnceStored) && field.Name != r.shownNull {
+		if !ok && (!r.absentIsNull || field.OmittedUntilStored) && field.Name != r.shownNull {
 			members = members[:len(members)-1]
 		}
 	}

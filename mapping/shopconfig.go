@@ -41,7 +41,7 @@ func (s *Service) storeView(ctx context.Context, c *Call) (storeView, error) {
 	name, ok := c.pathOrQuery("store")
 	switch {
 	case !ok:
-		return storeView{}, s.dialect.Fault(contract.StoreMisspelt)
+		return storeView{}, s.dialect.Fault(contract.StoreMisspelled)
 	case name == "", name == "0":
 		return fallback, nil
 	case name == adminStore:
@@ -53,7 +53,7 @@ func (s *Service) storeView(ctx context.Context, c *Call) (storeView, error) {
 		}
 	}
 	if shop.matchesLoosely(name) {
-		return storeView{}, s.dialect.Fault(contract.StoreMisspelt)
+		return storeView{}, s.dialect.Fault(contract.StoreMisspelled)
 	}
 	return storeView{}, s.dialect.Fault(contract.StoreInvalid)
 }

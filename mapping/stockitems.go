@@ -218,7 +218,7 @@ func (s *Service) parseKey(id string) (adapter.Key, error) { return s.keyOrNotFo
 // parseTruncatedKey is like parseKey, for calls where the original truncates a fractional
 // id (wire 2).
 func (s *Service) parseTruncatedKey(id string) (adapter.Key, error) {
-	if s.dialect.IDsCut {
+	if s.dialect.TruncatesIDs {
 		return s.keyOrNotFound(numeric.IDPart(id))
 	}
 	return s.parseKey(id)

@@ -119,7 +119,7 @@ func (rules *stockRules) parseField(change *stockChange, m *codec.Member) {
 	}
 	field := &rules.fields.Fields[at]
 	readOnly := field.Write == 0
-	if readOnly && !field.RefusedEmpty {
+	if readOnly && !field.RejectsEmpty {
 		return
 	}
 	if rules.dialect.EmptyValues && isEmptyValue(&m.Value) {

@@ -31,7 +31,7 @@ func optionalText(n *codec.Node) adapter.Value {
 	case text == "":
 		return adapter.NullValue()
 	default:
-		return adapter.TextValue(truncateRunes(text, contract.LongestText))
+		return adapter.TextValue(truncateRunes(text, contract.MaxTextLength))
 	}
 }
 

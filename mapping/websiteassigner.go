@@ -138,10 +138,10 @@ func (a *websiteAssigner) checkCopies(assignment adapter.Record, website int64, 
 	}
 	// The original crashes when it copies, which it does only if there are no faults.
 	if len(faults) == 0 && !canonical && a.dialect.PlainStoreIDs {
-		return contract.Faults{a.dialect.Fault(contract.CopyStoreMisspelt)}
+		return contract.Faults{a.dialect.Fault(contract.CopyStoreMisspelled)}
 	}
 	assignment.Set("copies", adapter.RecordsValue(copies))
-	if a.dialect.CopiesOfWebsites {
+	if a.dialect.CopiesWebsiteValues {
 		assignment.Set("copy_website_values", adapter.IntegerValue(1))
 	}
 	return faults

@@ -116,7 +116,7 @@ func wordIndex(text, value string) int {
 		from = at + 1
 		before, _ := utf8.DecodeLastRuneInString(text[:at])
 		behind, _ := utf8.DecodeRuneInString(text[at+len(value):])
-		if !contract.InWord(before) && !contract.InWord(behind) {
+		if !contract.IsWordRune(before) && !contract.IsWordRune(behind) {
 			return at
 		}
 	}

@@ -112,7 +112,7 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		authOptions.Keys = guarded.Keys(credentials)
 	}
 	authenticator := auth.New(guarded.Credentials(credentials), kept.Nonces(guarded.Nonces(credentials)), authOptions)
-	site, err := newConsent(cfg, db, guarded.Adapter(db.Adapter()), upstream, auth.NewGranting(authenticator, guarded.Grants(credentials), d.UngrantedCrash), log)
+	site, err := newConsent(cfg, db, guarded.Adapter(db.Adapter()), upstream, auth.NewGranting(authenticator, guarded.Grants(credentials), d.UnapprovedTokenCrash), log)
 	if err != nil {
 		return nil, err
 	}

@@ -5,31 +5,31 @@ import (
 	"strings"
 )
 
-// Base is the path that those of all routes follow. Elsewhere below apiPrefix the
-// word in the place of restType names another kind of interface, which only looks
-// like this one.
+// Base is the path prefix of every route. A different word in the place of restType
+// names another API type, which the contract recognizes but does not serve.
 const (
 	Base      = apiPrefix + restType
 	apiPrefix = "/api/"
 	restType  = "rest"
 )
 
-// An Address is what a request is for.
+// An Address is what a request is addressed to: its route, the parameters of its path
+// and its method.
 type Address struct {
-	APIType string // what stands in the place of "rest"
-	Route   *Route // nil when no route matches
-	Params  Params
-	Method  Method
-	Known   bool // Method is one of the contract's
-	Reads   bool // the request asks, and changes nothing
+	APIType  string // the path segment in the place of "rest"
+	Route    *Route // nil when no route matches
+	Params   Params
+	Method   Method
+	Known    bool // Method is one of the contract's four methods
+	ReadOnly bool // the method is GET, HEAD or OPTIONS
 }
 
-// Address returns the address of a request by its method and its path, still
-// encoded. ok is false for paths that do not belong to the interface (wire 2); then
-// the address tells of the method alone.
+// Address resolves the method and the path of a request; the path is still encoded. It
+// reports false for a path outside the interface (wire 2); only the fields that describe
+// the method are set then.
 func (t *Table) Address(method, path string) (a Address, ok bool) {
 	a.Method, a.Known = ParseMethod(method)
-	a.Reads = a.Method == GET || method == http.MethodHead || method == http.MethodOptions
+	a.ReadOnly = a.Method == GET || method == http.MethodHead || method == http.MethodOptions
 	if !strings.HasPrefix(path, Base) {
 		return a, false
 	}
@@ -41,11 +41,11 @@ func (t *Table) Address(method, path string) (a Address, ok bool) {
 	return a, true
 }
 
-// IsREST reports whether the address is of this interface, whatever its route.
+// IsREST reports whether the request is for the REST API type, with or without a route.
 func (a *Address) IsREST() bool { return a.APIType == restType }
 
-// Name returns the name of the call, fit for a label: that of the route table, or
-// "other" for what the table does not serve.
+// Name returns the name of the call, for use as a metric label: the name in the route
+// table, or "other" for a request that the table does not serve.
 func (a *Address) Name() string {
 	if a.Route == nil || !a.Known || a.Route.Calls[a.Method] == "" {
 		return "other"

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// ReplaceBase returns a text with word in the place of a base URL, as text, JSON and
-// forms spell it, and only where it ends: http://h:80 is no part of http://h:8080. An
-// empty base is nowhere.
+// ReplaceBase replaces every occurrence of a base URL in text with word. It finds the
+// URL in plain, JSON-escaped and form-encoded spelling, and only where host and port
+// end: http://h:80 does not match in http://h:8080. An empty base matches nothing.
 func ReplaceBase(text []byte, base, word string) []byte {
 	base = strings.TrimRight(base, "/")
 	if base == "" {
@@ -31,7 +31,7 @@ func replaceWhole(text []byte, base, word string) []byte {
 		switch {
 		case !found:
 			return out
-		case len(after) > 0 && goesOn(after[0]):
+		case len(after) > 0 && extendsHost(after[0]):
 			out = append(out, base...)
 		default:
 			out = append(out, word...)
@@ -40,7 +40,7 @@ func replaceWhole(text []byte, base, word string) []byte {
 	}
 }
 
-// goesOn reports whether a host or a port may go on with c.
-func goesOn(c byte) bool {
+// extendsHost reports whether c could continue a host name or a port.
+func extendsHost(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == ':' || c == '.' || c == '-'
 }

@@ -1,17 +1,17 @@
 package contract
 
-// Bounds of a comment on an order, beyond which a value is cut (stock_orders 6).
+// Limits of the values of an order comment; longer or greater values are cut to the limit
+// (stock_orders 6).
 const (
-	LongestComment = 65535 // bytes
-	LongestStatus  = 32    // characters
-	GreatestFlag   = 65535 // of is_customer_notified and is_visible_on_front
+	MaxCommentBytes = 65535 // bytes
+	MaxStatusLength = 32    // characters
+	MaxCommentFlag  = 65535 // of is_customer_notified and is_visible_on_front
 )
 
-// NotifiedUnknown is what is_customer_notified is when null is sent for it.
+// NotifiedUnknown is the value stored for is_customer_notified when the client sends null.
 const NotifiedUnknown = 2
 
-// DefaultStatus returns the status that an order of a state has unless it was given
-// another.
+// DefaultStatus returns the default order status of an order state.
 func DefaultStatus(state string) string {
 	if state == "new" {
 		return "pending"

@@ -1,138 +1,142 @@
 package contract
 
-// A Dialect is one of the two ways to speak the contract. Its flags name the
-// places where behaviour, not only text or fields, depends on the dialect.
+// A Dialect is one of the two variants of the contract. Its flags name the places where
+// behavior, not only text or the choice of fields, depends on the dialect.
 type Dialect struct {
 	Name string
 	// Root is the name of the root element of XML replies (contract 2, convention 1).
 	Root string
-	// DefaultFormats: a call without Accept, or with */* in front, is answered
-	// in the endpoint's default format, and a body without Content-Type is read
-	// in it (contract 5.1, rule 2). Without it no Accept is an error and */* is
+	// DefaultFormats: a call without Accept, or with */* in first place, is answered
+	// in the endpoint's default format, and a body without Content-Type is parsed in
+	// it (contract 5.1, rule 2). Otherwise a missing Accept is an error and */* means
 	// JSON (wire 5).
 	DefaultFormats bool
-	// JSONInTextXML: where the document demands Content-Type: text/xml although
-	// the body may be JSON, a body that looks like JSON is read as JSON.
+	// JSONInTextXML: on endpoints whose documentation requires Content-Type: text/xml
+	// although the body may be JSON, a body that looks like JSON is parsed as JSON.
 	JSONInTextXML bool
-	// EmptySelections: attrs that name no readable field give records without
-	// fields; otherwise that is a crash of the original (wire 14), and a record of
-	// which a role reads nothing is an empty list (wire 4).
+	// EmptySelections: an attrs parameter that names no readable field yields records
+	// without fields; otherwise the original crashes on it (wire 14), and a record of
+	// which the role may read no field is an empty list (wire 4).
 	EmptySelections bool
-	// OneValueEach: a list or object for a field that holds one value, and a boolean
-	// that means nothing there, is refused (rulings 10); otherwise some of them pass,
-	// and most of these store nothing.
-	OneValueEach bool
-	// AbsentIsNull: a field without a value, or with an empty one, is present and null
-	// (contract 2, convention 2); otherwise a field that was never stored is missing,
-	// and an empty text is shown as it is.
+	// RejectsNonScalars: a list or an object for a single-valued field, and a boolean for
+	// a field that has no use for one, are rejected (rulings 10); otherwise some of them
+	// are accepted, and most of those store nothing.
+	RejectsNonScalars bool
+	// AbsentIsNull: a field whose value is absent or empty is present as null
+	// (contract 2, convention 2); otherwise a field that was never stored is omitted,
+	// and an empty text is shown as an empty text.
 	AbsentIsNull bool
 	// NumberedOrders: in XML the elements of the orders list are data_item_1,
 	// data_item_2 and so on (contract 2, convention 1); otherwise each is data_item.
 	NumberedOrders bool
-	// ZeroLimitOneRow: a limit of zero spelled otherwise than "0" gives one row;
-	// otherwise it lifts the limit as "0" does (wire 10).
+	// ZeroLimitOneRow: a zero limit in a spelling other than "0" yields one row;
+	// otherwise it means no limit, as "0" does (wire 10).
 	ZeroLimitOneRow bool
-	// UnappliedFilters: a list that checks its filters without applying them lets
-	// pass those on which the original dies as soon as it applies them.
+	// UnappliedFilters: a list that validates its filters without applying them accepts
+	// filters on which the original crashes only when it applies them.
 	UnappliedFilters bool
-	// TwoStreetLines: of an address with more than two street lines the second
-	// text shown holds all lines but the first (contract 3.2).
+	// TwoStreetLines: an address with more than two street lines is shown with two texts,
+	// the second of which holds all lines but the first (contract 3.2).
 	TwoStreetLines bool
-	// PartialUpdates: an update takes any subset of the fields (contract 5.1,
-	// rule 3); otherwise the original's required fields must come along.
+	// PartialUpdates: an update accepts any subset of the fields (contract 5.1, rule 3);
+	// otherwise it must carry the fields that the original requires.
 	PartialUpdates bool
-	// EmptyValues: a field that is present but empty is refused by the message
-	// of contract 8.4, in place of its own rules.
+	// EmptyValues: a field that is present but empty is rejected with the message of
+	// contract 8.4, before its own rules apply.
 	EmptyValues bool
-	// SuccessFirst: in a batch reply the success list stands first; otherwise
-	// the list that received the first entry does.
+	// SuccessFirst: the success list comes first in a batch reply; otherwise the list
+	// that received the first entry does.
 	SuccessFirst bool
-	// TextComparison: the stock rules compare texts that are no plain numbers as
-	// the original does, byte by byte or by their leading number; otherwise by
-	// the number that is stored (stock_orders 2.3).
+	// TextComparison: the stock rules compare texts that are not plain numbers as the
+	// original does, byte by byte or by their leading number; otherwise by the number
+	// that will be stored (stock_orders 2.3).
 	TextComparison bool
-	// CategoryView: the list of one category shows fields of its own, by position
-	// in the category; otherwise it is an ordinary list (products 3.9).
+	// CategoryView: the list of one category has its own set of fields and is ordered by
+	// position in the category; otherwise it is an ordinary list (products 3.9).
 	CategoryView bool
-	// OrderedByNull: in lists the field they are ordered by is null, not missing,
-	// where a record has none (products 3.1).
+	// OrderedByNull: in an ordered list, a record without a value for the field that the
+	// list is ordered by shows the field as null instead of omitting it (products 3.1).
 	OrderedByNull bool
-	// PriceIndex: at a store view an Admin's list that is ordered by price is that of
-	// the products which have a price there, by what a Guest pays (wire 10).
+	// PriceIndex: at a store view, an Admin's list ordered by price holds only the
+	// products that have a price there, ordered by the price a Guest pays (wire 10).
 	PriceIndex bool
-	// SpellingKept: some options of a product are stored as they were spelt (products
-	// 5.2); otherwise as the plain number.
-	SpellingKept bool
-	// URLKeyByWebsite: a url_key of which nothing is left is only made from the name
-	// once the product is in a website (products 6); otherwise at once.
+	// PreservesSpelling: some product options are stored in the spelling of the request
+	// (products 5.2); otherwise as the plain number.
+	PreservesSpelling bool
+	// URLKeyByWebsite: when no usable character of a url_key is left, a key is derived
+	// from the name only once the product is assigned to a website (products 6);
+	// otherwise immediately.
 	URLKeyByWebsite bool
-	// StockUnsaid: stock_data that does not say whether the stock is managed is stored
-	// as if it were (rulings 13); otherwise a new product loses it.
-	StockUnsaid bool
+	// AssumesManagedStock: stock_data that does not say whether the stock is managed is
+	// stored as for managed stock (rulings 13); otherwise a new product loses it.
+	AssumesManagedStock bool
 	// PercentFlags: group and tier prices carry is_percent (products 3.4).
 	PercentFlags bool
-	// UnmanagedTrue: is_in_stock of a product whose stock is not managed is the
-	// literal true; otherwise "1" (products 3.4).
+	// UnmanagedTrue: is_in_stock of a product whose stock is not managed is the literal
+	// true; otherwise "1" (products 3.4).
 	UnmanagedTrue bool
-	// UncheckedZero: a required option of a product takes a 0 whether or not it is
-	// one (products 5.3, step 8).
+	// UncheckedZero: a required option of a product accepts 0 even if 0 is not among its
+	// options (products 5.3, step 8).
 	UncheckedZero bool
-	// StockReset: an update of a product without stock_data lets the store's
-	// settings apply again to three values of its stock item; otherwise it leaves
-	// the item alone (products 5.6; contract 5.1, rule 3).
+	// StockReset: a product update without stock_data makes three values of the stock
+	// item follow the store's settings again; otherwise it does not touch the stock item
+	// (products 5.6; contract 5.1, rule 3).
 	StockReset bool
-	// DividedReset: is_decimal_divided of a product's stock item is 0 after a save
-	// that does not carry it and is_qty_decimal 1; otherwise it only goes when
-	// is_qty_decimal is not 1 (products 7.2, rule 4; contract 5.1, rule 3).
+	// DividedReset: is_decimal_divided of a product's stock item becomes 0 after a save
+	// that does not carry it together with is_qty_decimal 1; otherwise it is only reset
+	// when is_qty_decimal is not 1 (products 7.2, rule 4; contract 5.1, rule 3).
 	DividedReset bool
-	// UnverifiableCrash: a signature method that is let in but cannot be
-	// verified is a crash; otherwise the method is rejected (wire 12).
+	// UnverifiableCrash: a signature method that is accepted but cannot be verified
+	// crashes the original; otherwise the method is rejected (wire 12).
 	UnverifiableCrash bool
-	// GoesOnUnsaved: an error of saving a record is followed by that of going on
-	// without it (wire 8).
-	GoesOnUnsaved bool
-	// Validators: what is kept for Guests goes with an ETag, and a client that has
-	// it already gets no body; otherwise the original's headers alone.
+	// ContinuesAfterSaveError: the error of a failed save is followed by a second error,
+	// because the original continues without the record (wire 8).
+	ContinuesAfterSaveError bool
+	// Validators: cached replies for Guests carry an ETag, and a conditional request that
+	// matches it is answered without a body; otherwise replies carry only the original's
+	// headers.
 	Validators bool
-	// ConfirmationKeys: a customer who is created gets a key to confirm the e-mail
-	// address with (customers 5).
+	// ConfirmationKeys: a new customer gets a key with which to confirm the e-mail
+	// address (customers 5).
 	ConfirmationKeys bool
-	// UnnamedFromTwo: images without a name are called image, image_2, image_3
-	// (contract 5.5); otherwise image_1 follows image, as with given names.
+	// UnnamedFromTwo: images sent without a name are called image, image_2, image_3
+	// (contract 5.5); otherwise image_1 follows image, as for images with a name.
 	UnnamedFromTwo bool
-	// ListsCast: a list that is sent for the name, the position or exclude of an
-	// image is what the original makes of it; otherwise it counts as not sent
-	// (product_parts 2.3 and 2.5).
-	ListsCast bool
+	// CastsLists: a list sent for the name, the position or the exclude flag of an image
+	// is converted as the original does; otherwise it counts as not sent (product_parts
+	// 2.3 and 2.5).
+	CastsLists bool
 	// ExcludeFlag: any number but 0 excludes an image as 1 does (contract 2,
-	// convention 3); otherwise it is kept as it is.
+	// convention 3); otherwise the number is stored unchanged.
 	ExcludeFlag bool
-	// UnknownUploads: that the product or the store view of a new image does not
-	// exist is an unknown error; otherwise the client is told (contract 8.3).
+	// UnknownUploads: uploading an image for a product or store view that does not exist
+	// is reported as an unknown error; otherwise the error says what does not exist
+	// (contract 8.3).
 	UnknownUploads bool
-	// DeletesEverywhere: an image that is deleted in a store view is gone from all
-	// when no other uses it; otherwise that view alone is affected (contract 5.5;
+	// DeletesEverywhere: deleting an image in a store view deletes it from all store views
+	// unless another of them uses it; otherwise it only affects that view (contract 5.5;
 	// product_parts 2.7).
 	DeletesEverywhere bool
-	// SingleSuccessList: assigning a product to a single website answers with a list
-	// of successes, as assigning it to many does (contract 5.6).
+	// SingleSuccessList: the reply to assigning a product to a single website is a list of
+	// successes, as for several websites (contract 5.6).
 	SingleSuccessList bool
-	// PlainStoreIDs: the id of a store view to copy to or from, sent as a text, only
-	// counts as the digits of the number, and the original dies of another spelling;
-	// otherwise any spelling of a whole number is one (product_parts 3.3).
+	// PlainStoreIDs: when the id of a store view to copy to or from is sent as a text, it
+	// must be plain digits, and the original crashes on other spellings; otherwise any
+	// spelling of an integer is accepted (product_parts 3.3).
 	PlainStoreIDs bool
-	// CopiesOfWebsites: copying between store views copies values of the website,
-	// too; otherwise those of the store view alone (contract 5.6).
-	CopiesOfWebsites bool
-	// IDsCut: of an id in a path that is not whole the integer part counts, except
-	// for customers, their addresses, single orders and websites; the addresses of
-	// orders take the nearest integer, as recorded. Otherwise no record has it
-	// (wire 2).
-	IDsCut bool
-	// UngrantedCrash: a request token that is exchanged before its user has consented
-	// makes the original die; otherwise its verifier is wrong (wire 13 and 14).
-	UngrantedCrash bool
-	// which of two cells of a table row is this dialect's
+	// CopiesWebsiteValues: copying between store views also copies values of the website;
+	// otherwise only those of the store view (contract 5.6).
+	CopiesWebsiteValues bool
+	// TruncatesIDs: an id in a path that is not an integer is truncated to its integer
+	// part, except for customers, their addresses, single orders and websites; the
+	// addresses of orders round to the nearest integer, as recorded. Otherwise no record
+	// matches such an id (wire 2).
+	TruncatesIDs bool
+	// UnapprovedTokenCrash: exchanging a request token before its user has consented
+	// crashes the original; otherwise the reply says that the verifier is wrong (wire 13
+	// and 14).
+	UnapprovedTokenCrash bool
+	// column selects this dialect's cell in a table row.
 	column column
 }
 
@@ -144,28 +148,28 @@ const (
 	columns
 )
 
-// Documented returns the dialect of the contract document, to the letter.
+// Documented returns the dialect that follows the contract document literally.
 func Documented() *Dialect {
 	return &Dialect{
 		Name: "documented", Root: "service_api", column: documented,
 		DefaultFormats: true, JSONInTextXML: true, EmptySelections: true, AbsentIsNull: true, NumberedOrders: true,
 		PartialUpdates: true, EmptyValues: true, SuccessFirst: true, TwoStreetLines: true, CategoryView: true,
-		OneValueEach: true, StockUnsaid: true,
+		RejectsNonScalars: true, AssumesManagedStock: true,
 		UnnamedFromTwo: true, ExcludeFlag: true, SingleSuccessList: true, Validators: true,
 	}
 }
 
-// Magento returns the dialect of what the original puts on the wire.
+// Magento returns the dialect that follows the observed behavior of the original.
 func Magento() *Dialect {
 	return &Dialect{
 		Name: "magento", Root: "magento_api", column: magento,
 		ZeroLimitOneRow: true, UnappliedFilters: true, TextComparison: true, OrderedByNull: true, PercentFlags: true,
-		UnmanagedTrue: true, UncheckedZero: true, StockReset: true, DividedReset: true, UnverifiableCrash: true, UngrantedCrash: true,
-		GoesOnUnsaved: true, ConfirmationKeys: true,
-		ListsCast: true, UnknownUploads: true, DeletesEverywhere: true,
-		PlainStoreIDs: true, CopiesOfWebsites: true, IDsCut: true, PriceIndex: true, SpellingKept: true, URLKeyByWebsite: true,
+		UnmanagedTrue: true, UncheckedZero: true, StockReset: true, DividedReset: true, UnverifiableCrash: true, UnapprovedTokenCrash: true,
+		ContinuesAfterSaveError: true, ConfirmationKeys: true,
+		CastsLists: true, UnknownUploads: true, DeletesEverywhere: true,
+		PlainStoreIDs: true, CopiesWebsiteValues: true, TruncatesIDs: true, PriceIndex: true, PreservesSpelling: true, URLKeyByWebsite: true,
 	}
 }
 
-// Dialects returns every dialect, the default one first.
+// Dialects returns both dialects, the default one first.
 func Dialects() []*Dialect { return []*Dialect{Documented(), Magento()} }

@@ -6,38 +6,39 @@ import (
 	"strings"
 )
 
-// A Fault is one entry of an error reply: a code, which is the HTTP status
-// unless other entries follow, and the text the client sees.
+// A Fault is one entry of an error reply: a code and the message that the client sees.
+// The code of the last entry is the HTTP status.
 type Fault struct {
 	Code    int
 	Message string
-	// Uncoded: the original's exception has no code of the HTTP kind; Code stands in
-	// the entry, and the HTTP status is 500 (wire 8).
-	Uncoded bool
-	// Bare faults are answered outside the envelope: the message alone, as
-	// text/html (wire 5 and 14).
+	// Status500: the entry carries Code, but the HTTP status is 500, because the code of
+	// the original's exception is not an HTTP status (wire 8).
+	Status500 bool
+	// Bare faults are sent without the error envelope: the message alone, as text/html
+	// (wire 5 and 14).
 	Bare bool
 }
 
-// Error returns the message, so that a handler may return a Fault as its error.
+// Error returns the message. With it a handler can return a Fault as its error.
 func (f Fault) Error() string { return f.Message }
 
-// Status returns the HTTP status of a reply that ends with f.
+// Status returns the HTTP status of a reply whose last entry is f.
 func (f Fault) Status() int {
-	if f.Uncoded {
+	if f.Status500 {
 		return http.StatusInternalServerError
 	}
 	return f.Code
 }
 
-// Faults is a refusal of several entries, in order of detection. The last one
-// gives the HTTP status (wire 8).
+// Faults is an error reply with several entries, in order of detection. The last one
+// determines the HTTP status (wire 8).
 type Faults []Fault
 
 // Error returns the last message.
 func (f Faults) Error() string { return f[len(f)-1].Message }
 
-// A FaultKey names a row of the table of faults.
+// A FaultKey identifies a row of the fault table. The constants are in the order of the
+// table, which holds their messages.
 type FaultKey uint8
 
 const (
@@ -74,7 +75,7 @@ const (
 	FilteringCrash
 	SelectionCrash
 	StoreInvalid
-	StoreMisspelt
+	StoreMisspelled
 	CategoryNotFound
 	UnverifiableSignature
 	InternalError
@@ -110,7 +111,7 @@ const (
 	CopyToInvalid
 	CopyToForeign
 	CopyStoreUnknown
-	CopyStoreMisspelt
+	CopyStoreMisspelled
 	CategoryIDInvalid
 	CategoryUnknown
 	CategoryAssigned
@@ -185,13 +186,13 @@ const (
 	faultCount
 )
 
-// crash is what a client of the original sees when the original dies.
+// crash is the reply that a client sees when the original crashes.
 var crash = Fault{Code: 500, Bare: true}
 
-// faults holds the two dialects' entries of each key. Messages are formats:
-// their verbs take the arguments of [Dialect.Fault].
+// faults holds the entry of each key in both dialects. Messages are format strings whose
+// verbs take the arguments of [Dialect.Fault].
 var faults = [faultCount][columns]Fault{
-	// wire 1 to 5: before any resource is looked at
+	// wire 1 to 5: before the resource is known
 	NotAcceptable:                both(Fault{Code: 500, Message: "Service temporary unavailable", Bare: true}),
 	Unauthorized:                 both(Fault{Code: 401, Message: "%s"}),
 	APITypeNotSupported:          both(Fault{Code: 400, Message: `API type "%s" is not supported`}),
@@ -213,7 +214,7 @@ var faults = [faultCount][columns]Fault{
 	RequestInvalid:        both(Fault{Code: 400, Message: "The request data is invalid."}),
 	ScalarBody:            {documented: {Code: 400, Message: "The request data is invalid."}, magento: crash},
 	ValueCrash:            {documented: {Code: 400, Message: "The request data is invalid."}, magento: crash},
-	ValueOfOtherKind:      both(Fault{Code: 400, Message: `Invalid value for "%s" in request.`}), // only with Dialect.OneValueEach
+	ValueOfOtherKind:      both(Fault{Code: 400, Message: `Invalid value for "%s" in request.`}), // only with Dialect.RejectsNonScalars
 	PreValidation:         both(Fault{Code: 400, Message: "Resource data pre-validation error."}),
 	NotFound:              both(Fault{Code: 404, Message: "Resource not found."}),
 	// wire 10 and 14: list modifiers
@@ -228,13 +229,13 @@ var faults = [faultCount][columns]Fault{
 	SelectionCrash: both(crash), // only without Dialect.EmptySelections
 	// wire 2: store views; products 2
 	StoreInvalid:     both(Fault{Code: 400, Message: "Requested store is invalid"}),
-	StoreMisspelt:    {documented: {Code: 400, Message: "Requested store is invalid"}, magento: crash},
+	StoreMisspelled:  {documented: {Code: 400, Message: "Requested store is invalid"}, magento: crash},
 	CategoryNotFound: both(Fault{Code: 400, Message: "Category not found."}),
-	// wire 12 and design: what is not the client's fault
+	// wire 12: failures that are not the client's fault
 	UnverifiableSignature: both(crash), // only with Dialect.UnverifiableCrash
 	InternalError:         both(Fault{Code: 500, Message: "Resource internal error."}),
 	Unavailable:           both(Fault{Code: 503, Message: "Resource internal error."}),
-	// what the original has no limit for
+	// Portico's own limit; the original has none
 	TooManyRequests: both(Fault{Code: 429, Message: "Too many requests."}),
 	// contract 8.4; stock_orders 2.3 and 2.4
 	EmptyValue:    both(Fault{Code: 400, Message: "Empty value for %s in request."}),
@@ -249,7 +250,7 @@ var faults = [faultCount][columns]Fault{
 	// contract 8.3; product_parts 2.2 and 2.4
 	ImageResourceNotFound: {documented: {Code: 404, Message: "Resource not found"}, magento: {Code: 404, Message: "Resource not found."}},
 	ImageNotFound:         both(Fault{Code: 404, Message: "Product image not found"}),
-	// The original tells nobody but a reading Admin which of the two is missing.
+	// The original tells only an Admin who reads which of the two is missing.
 	ImageHidden:        {documented: {Code: 404, Message: "Product image not found"}, magento: {Code: 404, Message: "Resource not found."}},
 	ImageMissing:       both(Fault{Code: 400, Message: "The image is not specified"}),
 	ImagePreValidation: {documented: {Code: 400, Message: "Resource data pre-validator error"}, magento: {Code: 400, Message: "Resource data pre-validation error."}},
@@ -271,8 +272,8 @@ var faults = [faultCount][columns]Fault{
 	CopyToInvalid: {documented: {Code: 400, Message: `Invalid value for "store_to" for the website with ID %d.`}, magento: {Code: 400, Message: `Invalid value for "store_to" for the website with ID #%d.`}},
 	CopyToForeign: {documented: {Code: 400, Message: "Store %d to which we will copy the information does not belong to the website %d being added."},
 		magento: {Code: 400, Message: "Store #%d to which we will copy the information does not belong to the website #%d being added."}},
-	CopyStoreUnknown:  {documented: {Code: 400, Message: "Store not found %d for website %d."}, magento: {Code: 400, Message: "Store not found #%d for website #%d."}},
-	CopyStoreMisspelt: both(crash), // only with Dialect.PlainStoreIDs
+	CopyStoreUnknown:    {documented: {Code: 400, Message: "Store not found %d for website %d."}, magento: {Code: 400, Message: "Store not found #%d for website #%d."}},
+	CopyStoreMisspelled: both(crash), // only with Dialect.PlainStoreIDs
 	// contract 8.6; product_parts 4.3 and 4.4
 	CategoryIDInvalid:  both(Fault{Code: 400, Message: `category_id: Please use numbers only in "category_id" field.`}),
 	CategoryUnknown:    {documented: {Code: 400, Message: "Category not found"}, magento: {Code: 404, Message: "Category not found"}},
@@ -299,7 +300,7 @@ var faults = [faultCount][columns]Fault{
 	DateCrash:            {documented: {Code: 400, Message: `Invalid date in the "%s" field.`}, magento: crash},
 	NumberFromZero:       both(Fault{Code: 400, Message: `Please enter a number 0 or greater in the "%s" field.`}),
 	TypeNotCreatable:     both(Fault{Code: 405, Message: "Creation of products with type '%s' is not implemented"}),
-	// products 5.5: what is refused while a product is saved
+	// products 5.5: rejected while a product is saved
 	SKUTaken:        both(Fault{Code: 400, Message: `Invalid attribute "sku": The value of attribute "SKU" must be unique`}),
 	GroupPriceTwice: both(Fault{Code: 400, Message: `Invalid attribute "group_price": Duplicate website group price customer group.`}),
 	TierPriceTwice:  both(Fault{Code: 400, Message: `Invalid attribute "tier_price": Duplicate website tier price customer group and quantity.`}),
@@ -328,9 +329,9 @@ var faults = [faultCount][columns]Fault{
 	HostDashCrash:         {documented: {Code: 400, Message: "'%s' appears to be a DNS hostname but cannot match TLD against known list"}, magento: crash},
 	EmailTaken:            {documented: {Code: 400, Message: "This customer email already exists"}, magento: {Code: 500, Message: "This customer email already exists"}},
 	EmailZero:             {documented: {Code: 400, Message: "Customer email is required"}, magento: {Code: 500, Message: "Customer email is required"}},
-	// What follows in the original, which goes on without the record (wire 8); only
-	// with Dialect.GoesOnUnsaved.
-	RecordUnsaved:    both(Fault{Uncoded: true, Message: "id is not specified"}),
+	// The second error of the original, which continues without the record (wire 8);
+	// only with Dialect.ContinuesAfterSaveError.
+	RecordUnsaved:    both(Fault{Status500: true, Message: "id is not specified"}),
 	UpdateUnsaved:    both(Fault{Code: 500, Message: "Unhandled simple errors."}),
 	DateForm:         both(Fault{Code: 400, Message: `"%s" is not a valid date.`}),
 	DateFormat:       both(Fault{Code: 400, Message: `"%s" does not fit the entered date format.`}),
@@ -350,14 +351,14 @@ var faults = [faultCount][columns]Fault{
 	RegionNoText:     {documented: {Code: 400, Message: "State/Province is invalid"}, magento: {Code: 400, Message: `Invalid "State/Province" type.`}},
 	RegionUnknown:    {documented: {Code: 400, Message: "State/Province does not exist"}, magento: {Code: 400, Message: "State/Province does not exist."}},
 	AddressIsDefault: both(Fault{Code: 400, Message: "Address is default for customer so is not allowed to be deleted"}),
-	// no fault, but the entry of a batch reply that stands beside them
+	// not a fault, but the success entry of a batch reply
 	ItemUpdated: both(Fault{Code: 200, Message: "Resource updated successful."}),
 }
 
 func both(f Fault) [columns]Fault { return [columns]Fault{documented: f, magento: f} }
 
-// Fault returns d's entry for key, with args put into its message where that
-// dialect's text has a place for them.
+// Fault returns the dialect's entry for key. args fill the verbs of the message; a
+// message without verbs ignores them.
 func (d *Dialect) Fault(key FaultKey, args ...any) Fault {
 	f := faults[key][d.column]
 	if strings.Contains(f.Message, "%") {

@@ -16,7 +16,7 @@ func TestEveryFaultHasItsEntries(t *testing.T) {
 	}
 }
 
-func TestFaultTakesArgumentsWhereItsTextHasAPlace(t *testing.T) {
+func TestFaultFormatsArguments(t *testing.T) {
 	tests := []struct {
 		dialect *Dialect
 		want    Fault
@@ -33,7 +33,7 @@ func TestFaultTakesArgumentsWhereItsTextHasAPlace(t *testing.T) {
 	}
 }
 
-func TestFaultLeavesArgumentsAlone(t *testing.T) {
+func TestFaultDoesNotInterpretArguments(t *testing.T) {
 	got := Documented().Fault(MediaTypeNotSupported, "100%d").Message
 	if !strings.HasSuffix(got, `"100%d"`) {
 		t.Errorf("got %s", got)

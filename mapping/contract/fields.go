@@ -14,21 +14,21 @@ const (
 	onlyCustomer     RoleSet = 1 << Customer
 	adminAndCustomer RoleSet = onlyAdmin | onlyCustomer
 	everybody        RoleSet = onlyAdmin | shoppers
-	// shoppers see products as the storefront does.
+	// shoppers see products as the storefront shows them.
 	shoppers RoleSet = onlyCustomer | 1<<Guest
 )
 
-// A View is one of the ways a resource's records are shown. The document gives
-// some lists of fields for one format only; text/plain shows what JSON does.
+// A View is a way of presenting a resource's records. The document gives some lists of
+// fields for one format only; text/plain uses the JSON views.
 type View uint8
 
 const (
 	ListJSON   View = iota // an element of a list, in JSON
 	ListXML                // an element of a list, in XML
-	SingleJSON             // a record of its own, in JSON
-	SingleXML              // a record of its own, in XML
-	// InCategory: a product in the list of one category, in any format, in the
-	// dialects that have such a view.
+	SingleJSON             // a single record, in JSON
+	SingleXML              // a single record, in XML
+	// InCategory: a product in the list of one category, in any format; only with
+	// [Dialect.CategoryView].
 	InCategory
 	views
 )
@@ -36,7 +36,7 @@ const (
 // InList reports whether v shows the elements of a list of records.
 func (v View) InList() bool { return inList.in(v) }
 
-// ListView returns the view of a list's elements in f.
+// ListView returns the view of list elements in f.
 func ListView(f Format) View {
 	if f == XML {
 		return ListXML
@@ -44,7 +44,7 @@ func ListView(f Format) View {
 	return ListJSON
 }
 
-// View returns the view of r's records in f.
+// View returns the view of the route's records in f.
 func (r *Route) View(f Format) View {
 	if r.Shape == Collection {
 		return ListView(f)
@@ -52,7 +52,7 @@ func (r *Route) View(f Format) View {
 	return SingleView(f)
 }
 
-// SingleView returns the view of a record of its own in f.
+// SingleView returns the view of a single record in f.
 func SingleView(f Format) View {
 	if f == XML {
 		return SingleXML
@@ -60,59 +60,58 @@ func SingleView(f Format) View {
 	return SingleJSON
 }
 
-// A Field is one row of a resource's table of fields.
+// A Field is one row of a resource's field table.
 type Field struct {
 	// Name is the field's name on the wire.
 	Name string
-	// Attribute names the attribute of the resource's schema it shows; "" for a
-	// field that is computed.
+	// Attribute is the name of the schema attribute that the field shows; "" for a
+	// computed field.
 	Attribute string
-	// Native integers are numbers on the wire; others are texts, as the
-	// original reads them from its database (contract 2, convention 2).
+	// Native integers are numbers on the wire; other fields are texts, as the original
+	// reads them from its database (contract 2, convention 2).
 	Native bool
-	// EmptyText: without a value the field is present as an empty text, in every
-	// dialect (rulings 2).
+	// EmptyText: without a value the field is an empty text, in both dialects
+	// (rulings 2).
 	EmptyText bool
-	// Read holds the roles that may read the field, and filter and sort by it,
-	// unless a dialect withholds it from them.
+	// Read holds the roles that may read the field, and filter and sort by it, unless
+	// the dialect withholds it from them.
 	Read RoleSet
-	// Sort and Filter say what ordering and filtering a list by the field does.
+	// Sort and Filter say how a list reacts to ordering and filtering by the field.
 	Sort   Sorting
 	Filter Filtering
-	// Write holds the roles whose values for it are taken; those of others are
-	// dropped unseen.
+	// Write holds the roles whose values are accepted; values from other roles are
+	// ignored.
 	Write RoleSet
-	// Personal: the value tells of a person. Secret: whoever has it can use it.
-	// Neither is to be seen in logs, recordings and reports.
+	// Personal values are personal data; Secret values grant something to whoever has
+	// them. Logs, recordings and reports must show neither.
 	Personal, Secret bool
-	// Part holds the fields of the records that the field holds; nil where it holds
-	// a value.
+	// Part is the field table of the records nested in the field; nil for a plain value.
 	Part *FieldTable
-	// RefusedEmpty: read-only, and yet refused when a batch sends it empty, in
-	// the dialects that refuse empty values (contract 5.8).
-	RefusedEmpty bool
-	// OnceStored: until a value is stored the field is missing, in every dialect
+	// RejectsEmpty: the field is read-only, but an empty value for it in a batch is an
+	// error, in the dialects with [Dialect.EmptyValues] (contract 5.8).
+	RejectsEmpty bool
+	// OmittedUntilStored: the field is omitted until a value is stored, in both dialects
 	// (contract 3.1, on custom attributes).
-	OnceStored bool
-	// Rules are checked in order on a value sent, and all failures reported.
+	OmittedUntilStored bool
+	// Rules are checked in order, and all failures are reported.
 	Rules []Rule
 
 	shown [columns]shown
-	// withheld holds the roles of Read that a dialect keeps the field from.
+	// withheld holds the roles of Read that may not read the field in a dialect.
 	withheld [columns]RoleSet
-	// isoTime holds the views that write the time in the form of ISO 8601.
+	// isoTime holds the views that write the time in ISO 8601 format.
 	isoTime [columns]shown
-	// lacking holds the views whose records are without the field, whatever is
-	// stored and even when a caller names it.
-	lacking [columns]shown
-	// alsoWrite holds further roles whose values a dialect takes.
+	// absent holds the views whose records never have the field, even if a value is
+	// stored and the caller asks for the field by name.
+	absent [columns]shown
+	// alsoWrite holds additional roles whose values a dialect accepts.
 	alsoWrite [columns]RoleSet
-	// alsoRead holds further roles that may read the field, in the views that show
-	// it unasked, but neither filter nor sort by it.
+	// alsoRead holds additional roles that may read the field, in the views that show it
+	// by default, but may neither filter nor sort by it.
 	alsoRead [columns]RoleSet
 }
 
-// shown says in which views a field appears unasked.
+// shown is the set of views that show a field by default.
 type shown uint8
 
 const (
@@ -120,7 +119,7 @@ const (
 	inSingle   shown = 1<<SingleJSON | 1<<SingleXML
 	inBoth           = inList | inSingle
 	inCategory shown = 1 << InCategory
-	// hidden fields may be filtered and sorted by, but are never returned.
+	// hidden fields can be filtered and sorted by, but are never returned.
 	hidden shown = 1 << views
 )
 
@@ -136,79 +135,79 @@ func (f *Field) Readable(d *Dialect, role Role, v View) bool {
 	return !f.Hidden(d) && (f.Queryable(d, role) || f.alsoRead[d.column].Has(role) && f.Shown(d, v))
 }
 
-// Writable reports whether dialect d takes a value for the field from role.
+// Writable reports whether dialect d accepts a value for the field from role.
 func (f *Field) Writable(d *Dialect, role Role) bool {
 	return f.Write.Has(role) || f.alsoWrite[d.column].Has(role)
 }
 
-// Shown reports whether dialect d shows the field in view v when the caller
-// names no fields.
+// Shown reports whether view v of dialect d shows the field when the caller does not
+// select fields.
 func (f *Field) Shown(d *Dialect, v View) bool { return f.shown[d.column].in(v) }
 
 // ISOTime reports whether dialect d writes the field's time in view v as
-// 2006-01-02T15:04:05+00:00; otherwise times are written as they are stored.
+// 2006-01-02T15:04:05+00:00; otherwise times are written in their stored form.
 func (f *Field) ISOTime(d *Dialect, v View) bool { return f.isoTime[d.column].in(v) }
 
-// Lacking reports whether the records of view v are without the field in dialect
-// d, whatever is stored.
-func (f *Field) Lacking(d *Dialect, v View) bool { return f.lacking[d.column].in(v) }
+// Absent reports whether the records of view v never have the field in dialect d, even if
+// a value is stored.
+func (f *Field) Absent(d *Dialect, v View) bool { return f.absent[d.column].in(v) }
 
-// Hidden reports whether the field is never returned, whatever the caller asks.
+// Hidden reports whether dialect d never returns the field, even to a caller who asks for it.
 func (f *Field) Hidden(d *Dialect) bool { return f.shown[d.column]&hidden != 0 }
 
-// A Sorting is what order does with a field (wire 10).
+// A Sorting is the effect of ordering a list by a field (wire 10).
 type Sorting uint8
 
 const (
-	// Sorts: by the value of the attribute.
-	Sorts Sorting = iota
-	// SortsByDir: the same, but without a direction the original dies.
-	SortsByDir
-	// SortsNothing: accepted, and records stay by ascending id.
-	SortsNothing
-	// SortsAsNull: the same, and in the dialects of [Dialect.OrderedByNull] every
-	// record shows the field, as null.
-	SortsAsNull
-	// Unsortable: refused as a field that cannot be read.
+	// SortByValue orders by the value of the attribute.
+	SortByValue Sorting = iota
+	// SortRequiresDir is the same, but without a direction the original crashes.
+	SortRequiresDir
+	// SortIgnored: accepted, and records stay in ascending order of their ids.
+	SortIgnored
+	// SortIgnoredAsNull is the same; with [Dialect.OrderedByNull] every record also shows
+	// the field as null.
+	SortIgnoredAsNull
+	// Unsortable: rejected like a field that the role cannot read.
 	Unsortable
-	// SortCrash: the original dies.
+	// SortCrash: the original crashes.
 	SortCrash
 )
 
-// A Filtering is what a condition on a field does (wire 10).
+// A Filtering is the effect of a filter condition on a field (wire 10).
 type Filtering uint8
 
 const (
-	// Filters: by the value of the attribute.
-	Filters Filtering = iota
-	// FiltersAll: no record matches, whatever the condition says.
-	FiltersAll
-	// FiltersNothing: every record matches.
-	FiltersNothing
-	// Unfilterable: refused as a field that cannot be read.
+	// FilterByValue compares the value of the attribute.
+	FilterByValue Filtering = iota
+	// FilterMatchesNone: no record matches any condition.
+	FilterMatchesNone
+	// FilterMatchesAll: every record matches every condition.
+	FilterMatchesAll
+	// Unfilterable: rejected like a field that the role cannot read.
 	Unfilterable
-	// FilterCrash: the original dies.
+	// FilterCrash: the original crashes.
 	FilterCrash
 )
 
-// A Check is what a [Rule] demands of a value.
+// A Check is what a [Rule] requires of a value.
 type Check uint8
 
 const (
-	// Between: by value from Min to Max; a text that is no number is compared
-	// with both byte by byte.
+	// Between: a number from Min to Max; a text that is not a number is compared with
+	// both byte by byte.
 	Between Check = iota
-	// Float: a number, whose text may group its digits by commas.
+	// Float: a number; a text may group its digits with commas.
 	Float
-	// Whole: a number without a fraction.
+	// Whole: an integer.
 	Whole
-	// OneCharacter: a single character of Set, or a number that reads as one.
+	// OneCharacter: a single character of Set, or a number whose text is one.
 	OneCharacter
 )
 
-// A Rule is one check of a field and the message of its failure. In Message
-// {value} stands for the value sent; the field's name and a colon are put
-// before it.
+// A Rule is one check of a field and the message of its failure. {value} in Message stands
+// for the value that was sent. The reply prefixes the message with the field's name and a
+// colon.
 type Rule struct {
 	Check    Check
 	Min, Max string // Between: limits as decimal texts
@@ -219,19 +218,19 @@ type Rule struct {
 // A FieldTable holds the fields of a resource.
 type FieldTable struct {
 	Fields []Field
-	// EmptyIsNull: a text without characters is shown as null, in every dialect.
+	// EmptyIsNull: an empty text is shown as null, in both dialects.
 	EmptyIsNull bool
 
-	// unfilled names what roles may read and no record has (wire 10).
-	unfilled []unfilledNames
-	// tail names fields that the original writes behind all stored attributes of
-	// its EAV records: the first of them in a view ends the attributes there.
+	// alwaysAbsent holds names that roles may read although no record has them (wire 10).
+	alwaysAbsent []absentNames
+	// tail names the fields that the original writes after all stored attributes of its
+	// EAV records: the first of them in a view marks the end of the attributes.
 	tail   []string
 	index  map[string]int
-	orders [columns][views][]int // the places of all fields
+	orders [columns][views][]int // indexes of all fields, in the order of the view
 }
 
-// newFieldTable returns a table whose views write the fields in the given order.
+// newFieldTable returns a table whose views show the fields in the given order.
 func newFieldTable(fields []Field) *FieldTable {
 	t := &FieldTable{Fields: fields, index: make(map[string]int, len(fields))}
 	places := make([]int, len(fields))
@@ -247,9 +246,8 @@ func newFieldTable(fields []Field) *FieldTable {
 	return t
 }
 
-// arrange makes the views of dialect c that in holds show the named fields
-// unasked, and no others, in this order. The rest follows in the order of the
-// table.
+// arrange makes the views in the set in of dialect c show exactly the named fields by
+// default, in this order. The other fields follow in the order of the table.
 func (t *FieldTable) arrange(c column, in shown, names ...string) {
 	order := make([]int, 0, len(t.Fields))
 	for _, name := range names {
@@ -275,8 +273,9 @@ func (t *FieldTable) arrange(c column, in shown, names ...string) {
 	}
 }
 
-// add adds a field. The original writes it with the stored attributes; views of
-// the document, which lists no such fields, behind those they show.
+// add adds a field of the store. The original writes it among the stored attributes; the
+// views of the document, which does not list such fields, put it after the fields they
+// show by default.
 func (t *FieldTable) add(f Field) {
 	at := len(t.Fields)
 	t.Fields = append(t.Fields, f)
@@ -295,24 +294,24 @@ func (t *FieldTable) add(f Field) {
 	}
 }
 
-// unfilledNames are names that some roles may read and no record has.
-type unfilledNames struct {
+// absentNames are names that some roles may read although no record has them.
+type absentNames struct {
 	roles RoleSet
 	names []string
 }
 
-// leaveUnfilled adds names that roles may ask for and never get a value of.
-func (t *FieldTable) leaveUnfilled(roles RoleSet, names ...string) {
-	t.unfilled = append(t.unfilled, unfilledNames{roles, names})
+// addAlwaysAbsent adds names that the roles may ask for without ever getting a value.
+func (t *FieldTable) addAlwaysAbsent(roles RoleSet, names ...string) {
+	t.alwaysAbsent = append(t.alwaysAbsent, absentNames{roles, names})
 }
 
-// Unfilled reports whether role may read name and no record ever has it: naming it
-// selects nothing, and is no error (wire 10).
-func (t *FieldTable) Unfilled(name string, role Role) bool {
-	return slices.ContainsFunc(t.unfilled, func(u unfilledNames) bool { return u.roles.Has(role) && slices.Contains(u.names, name) })
+// AlwaysAbsent reports whether role may read name although no record ever has it. To
+// select such a name is not an error and adds nothing to the reply (wire 10).
+func (t *FieldTable) AlwaysAbsent(name string, role Role) bool {
+	return slices.ContainsFunc(t.alwaysAbsent, func(u absentNames) bool { return u.roles.Has(role) && slices.Contains(u.names, name) })
 }
 
-// mark sets the flags of the named fields, which the table must have.
+// mark applies set to the named fields. It panics if the table lacks one of them.
 func (t *FieldTable) mark(set func(*Field), names ...string) {
 	for _, name := range names {
 		at, ok := t.index[name]
@@ -326,19 +325,18 @@ func (t *FieldTable) mark(set func(*Field), names ...string) {
 func personal(f *Field) { f.Personal = true }
 func secret(f *Field)   { f.Secret = true }
 
-// Private reports whether the values of the field are to be masked wherever others
-// than its caller see them.
+// Private reports whether the field's values must be masked for everyone but the caller
+// of the request.
 func (f *Field) Private() bool { return f.Personal || f.Secret }
 
-// Index returns the place of the field called name in Fields. Names are
-// case-sensitive.
+// Index returns the index in Fields of the field called name. Names are case-sensitive.
 func (t *FieldTable) Index(name string) (int, bool) { i, ok := t.index[name]; return i, ok }
 
-// Order returns the places of all fields in Fields, as view v of dialect d writes
-// them. It must not be changed.
+// Order returns the indexes in Fields of all fields, in the order of view v of dialect d.
+// The caller must not modify the slice.
 func (t *FieldTable) Order(d *Dialect, v View) []int { return t.orders[d.column][v] }
 
-// AskedOrder returns the places of all fields in the order in which view v shows
-// those a caller names: the original's, in every dialect (products 3.2). It must
-// not be changed.
-func (t *FieldTable) AskedOrder(v View) []int { return t.orders[magento][v] }
+// RequestedOrder returns the indexes in Fields of all fields, in the order in which view v
+// shows the fields that a caller selects by name: that of the original, in both dialects
+// (products 3.2). The caller must not modify the slice.
+func (t *FieldTable) RequestedOrder(v View) []int { return t.orders[magento][v] }

@@ -7,7 +7,7 @@ func productWebsiteFields() *FieldTable {
 		{Name: "website_id", Attribute: "website_id", Read: onlyAdmin, Write: onlyAdmin, shown: [columns]shown{inBoth, inBoth}},
 		{Name: "copy_to_stores", Write: onlyAdmin, shown: [columns]shown{hidden, hidden}},
 	})
-	t.leaveUnfilled(onlyAdmin, "copy_to_stores")
+	t.addAlwaysAbsent(onlyAdmin, "copy_to_stores")
 	return t
 }
 
@@ -18,13 +18,13 @@ func productCategoryFields() *FieldTable {
 		{Name: "category_id", Attribute: "category_id", Read: everybody, Write: onlyAdmin, shown: [columns]shown{inBoth, inBoth}},
 	})
 	for _, role := range []RoleSet{onlyAdmin, shoppers} {
-		t.leaveUnfilled(role, unfilledOfProduct(role)...)
+		t.addAlwaysAbsent(role, absentProductFields(role)...)
 	}
-	t.leaveUnfilled(everybody, "created_at", "updated_at")
+	t.addAlwaysAbsent(everybody, "created_at", "updated_at")
 	return t
 }
 
-// assignedProductFields returns what the original shows an Admin in the place of
+// assignedProductFields returns the fields that the original shows an Admin in place of
 // one category assignment: fields of the product (product_parts 4.5).
 func assignedProductFields() *FieldTable {
 	return assignedProduct(adminProductFields().Fields, onlyAdmin, "group_price",
@@ -41,11 +41,11 @@ func publicAssignedProductFields() *FieldTable {
 		"sku", "created_at", "updated_at", "name", "meta_title", "meta_description", "description", "short_description", "meta_keyword", "tier_price")
 }
 
-// mediaGallery is the one field of such a product that a product itself has not.
+// mediaGallery is the one field of such a product that the products resource lacks.
 const mediaGallery = "media_gallery"
 
-// assignedProduct returns the table of the named fields of a product, in this
-// order. Fields of the store's own stand before the one called tail.
+// assignedProduct returns a table of the named fields of a product, in this order. Fields
+// added by the store come before the field called tail.
 func assignedProduct(product []Field, readers RoleSet, tail string, names ...string) *FieldTable {
 	fields := make([]Field, len(names))
 	for i, name := range names {

@@ -1,9 +1,9 @@
 package contract
 
 // customerAddressFields returns the fields of a customer's address (contract 3.2;
-// customers 3). The table has the order in which the original writes them.
+// customers 3), in the order in which the original writes them.
 func customerAddressFields() *FieldTable {
-	// The document's table names no role (customers 8).
+	// The document's table does not distinguish roles (customers 8).
 	ownRecord := [columns]RoleSet{documented: onlyCustomer}
 	t := newFieldTable([]Field{
 		{Name: "entity_id", Read: adminAndCustomer},

@@ -1,10 +1,10 @@
 package contract
 
-// customerFields returns the fields of a customer (contract 3.1; customers 3). The
-// table has the order in which the original writes them.
+// customerFields returns the fields of a customer (contract 3.1; customers 3), in the
+// order in which the original writes them.
 func customerFields() *FieldTable {
-	// The document lets a Customer change what the original hides on the storefront
-	// (customers 5).
+	// The document lets a Customer change fields that the original hides on the
+	// storefront (customers 5).
 	ownRecord := [columns]RoleSet{documented: onlyCustomer}
 	t := newFieldTable([]Field{
 		{Name: "entity_id", Read: onlyAdmin},
@@ -27,20 +27,20 @@ func customerFields() *FieldTable {
 		// The original has no such attributes.
 		{Name: "reward_update_notification", Read: onlyAdmin, withheld: [columns]RoleSet{magento: onlyAdmin}},
 		{Name: "reward_warning_notification", Read: onlyAdmin, withheld: [columns]RoleSet{magento: onlyAdmin}},
-		// The original adds it to a record of its own, so its lists never have it.
-		{Name: "last_logged_in", Read: onlyAdmin, Sort: SortsNothing, Filter: Unfilterable, lacking: [columns]shown{magento: inList}},
+		// The original adds it to single records only, so its lists never have it.
+		{Name: "last_logged_in", Read: onlyAdmin, Sort: SortIgnored, Filter: Unfilterable, absent: [columns]shown{magento: inList}},
 		// The original ignores it.
 		{Name: "password", alsoWrite: [columns]RoleSet{documented: adminAndCustomer}},
 	})
 	for i := range t.Fields {
 		f := &t.Fields[i]
-		if f.Name != "password" { // kept as a hash, and never shown
+		if f.Name != "password" { // stored as a hash, and never shown
 			f.Attribute = f.Name
 		}
 		f.shown[magento] = inBoth
 	}
 	t.mark(personal, "email", "prefix", "firstname", "middlename", "lastname", "suffix", "taxvat", "dob", "gender")
-	t.mark(secret, "password", "confirmation") // the key by which an account is confirmed
+	t.mark(secret, "password", "confirmation") // the second is the key that confirms an account
 	t.EmptyIsNull, t.tail = true, []string{"last_logged_in"}
 
 	list := []string{"entity_id", "website_id", "email", "group_id", "created_at", "disable_auto_group_change",

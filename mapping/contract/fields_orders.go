@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// fieldLists are the lists of fields by which the contract describes a resource
-// of the orders family: names with commas and blanks between them.
+// fieldLists are the lists of fields by which the contract describes a resource of the
+// orders family. Each list is a text of names separated by commas and white space.
 type fieldLists struct {
-	// admin and customer are what the original shows to the two roles, in lists
-	// and single records alike. Every other list is a part of admin.
+	// admin and customer are the fields that the original shows to the two roles, in
+	// lists and single records alike. Both other lists are subsets of admin.
 	admin, customer string
-	// document is what the document shows to both; empty where it gives no list
-	// and the original's hold.
+	// document holds the fields that the document shows to both roles; empty where it
+	// gives no list, and the original's lists apply.
 	document string
 }
 
-// rows returns the rows of the table. A role may filter and sort by the fields
-// of the original's list for it, in both dialects; where the document shows a
-// Customer more, that is only read.
+// rows returns the rows of the table. A role may filter and sort by the fields of the
+// original's list for it, in both dialects; fields that only the document shows a Customer
+// can be read, but not filtered or sorted by.
 func (l fieldLists) rows() []Field {
-	customer, document := listed(l.customer), listed(l.document)
+	customer, document := splitNames(l.customer), splitNames(l.document)
 	var rows []Field
-	for _, name := range listed(l.admin) {
+	for _, name := range splitNames(l.admin) {
 		f := Field{Name: name, Attribute: name, Read: onlyAdmin, shown: [columns]shown{magento: inBoth}}
 		if slices.Contains(customer, name) {
 			f.Read = adminAndCustomer
@@ -39,13 +39,13 @@ func (l fieldLists) rows() []Field {
 	return rows
 }
 
-func listed(names string) []string {
+func splitNames(names string) []string {
 	return strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
 }
 
-// orderFields returns the fields of an order (contract 3.10; stock_orders 3.1). Its
-// parts have no attribute: they are records of their own. Where a Guest may list
-// orders, it is by the Customer's fields (stock_orders 1.7).
+// orderFields returns the fields of an order (contract 3.10; stock_orders 3.1). The nested
+// records have no attribute: they are separate records. A Guest who may list orders sees
+// the Customer's fields (stock_orders 1.7).
 func orderFields() *FieldTable {
 	rows := fieldLists{
 		admin: `entity_id, status, coupon_code, shipping_description, customer_id, base_discount_amount,
@@ -62,7 +62,7 @@ func orderFields() *FieldTable {
 			base_currency_code, store_currency_code, created_at, updated_at, shipping_incl_tax, payment_method,
 			gift_message_from, gift_message_to, gift_message_body, tax_name, tax_rate, addresses, order_items,
 			order_comments`,
-		// The last line is what the document does not list and yet returns.
+		// The last two lines are fields that the document returns without listing them.
 		document: `customer_id, base_discount_amount, base_shipping_amount, base_shipping_tax_amount, base_subtotal,
 			base_tax_amount, base_total_paid, base_total_refunded, tax_amount, total_paid, total_refunded,
 			base_shipping_discount_amount, base_subtotal_incl_tax, base_total_due, total_due, base_currency_code,
@@ -70,8 +70,8 @@ func orderFields() *FieldTable {
 			entity_id, status, store_to_order_rate, increment_id, store_currency_code, store_name, created_at,
 			updated_at, order_comments`,
 	}.rows()
-	// The original makes these fields after it has read the orders (wire 10).
-	made := listed(`payment_method, gift_message_from, gift_message_to, gift_message_body, tax_name, tax_rate,
+	// The original computes these fields after it has read the orders (wire 10).
+	made := splitNames(`payment_method, gift_message_from, gift_message_to, gift_message_body, tax_name, tax_rate,
 		addresses, order_items, order_comments`)
 	for i := range rows {
 		f := &rows[i]
@@ -82,7 +82,7 @@ func orderFields() *FieldTable {
 			f.Attribute = ""
 		}
 	}
-	// Names by which the original keeps such values inside; they are never returned.
+	// Internal names of such values in the original; they are never returned.
 	for _, name := range []string{"_payment_method", "_gift_message", "_tax_name", "_tax_rate"} {
 		rows = append(rows, Field{Name: name, Read: adminAndCustomer, Sort: SortCrash, Filter: FilterCrash,
 			shown: [columns]shown{hidden, hidden}})
@@ -98,8 +98,8 @@ func orderFields() *FieldTable {
 	return t
 }
 
-// orderItemFields returns the fields of an order's line, alone and inside the
-// order (contract 3.11; stock_orders 4).
+// orderItemFields returns the fields of an order line, alone and inside the order
+// (contract 3.11; stock_orders 4).
 func orderItemFields() *FieldTable {
 	return newFieldTable(fieldLists{
 		admin: `item_id, parent_item_id, created_at, updated_at, sku, name, qty_canceled, qty_invoiced, qty_ordered,
@@ -113,8 +113,8 @@ func orderItemFields() *FieldTable {
 	}.rows())
 }
 
-// orderAddressFields returns the fields of an order's address, alone and inside
-// the order (contract 3.12; stock_orders 5).
+// orderAddressFields returns the fields of an order's address, alone and inside the order
+// (contract 3.12; stock_orders 5).
 func orderAddressFields() *FieldTable {
 	const original = `region, postcode, lastname, street, city, email, telephone, country_id, firstname, address_type,
 		prefix, middlename, suffix, company`
@@ -126,12 +126,12 @@ func orderAddressFields() *FieldTable {
 	}.rows())
 	t.mark(personal, "region", "postcode", "lastname", "street", "city", "email", "telephone", "firstname", "prefix", "middlename",
 		"suffix", "company")
-	t.leaveUnfilled(adminAndCustomer, "created_at", "updated_at")
+	t.addAlwaysAbsent(adminAndCustomer, "created_at", "updated_at")
 	return t
 }
 
-// orderCommentFields returns the fields of a comment as a record of its own and
-// inside its order (stock_orders 3.3 and 6).
+// orderCommentFields returns the fields of a comment, alone and inside its order
+// (stock_orders 3.3 and 6).
 func orderCommentFields() *FieldTable {
 	t := newFieldTable(fieldLists{
 		admin:    "is_customer_notified, is_visible_on_front, comment, status, created_at",
@@ -141,9 +141,9 @@ func orderCommentFields() *FieldTable {
 	return t
 }
 
-// orderCommentListFields returns the fields of a comment in the list of its
-// order's comments, which cannot be sorted (stock_orders 6). All of them may be
-// sent with a new one, and created_at is then ignored.
+// orderCommentListFields returns the fields of a comment in the comment list of its order,
+// which cannot be sorted (stock_orders 6). A request for a new comment may contain all of
+// them; its created_at is ignored.
 func orderCommentListFields() *FieldTable {
 	rows := fieldLists{
 		admin:    "created_at, comment, is_customer_notified, is_visible_on_front, status",

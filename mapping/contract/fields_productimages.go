@@ -1,8 +1,8 @@
 package contract
 
 // productImageFields returns the fields of an image (contract 3.6;
-// product_parts 2.1 and 2.3). Lists and single records are alike. The original
-// keeps exclude from everybody but Admin; the document names no role.
+// product_parts 2.1 and 2.3), the same in lists and single records. The original shows
+// exclude only to an Admin; the document does not distinguish roles.
 func productImageFields() *FieldTable {
 	visible := [columns]shown{inBoth, inBoth}
 	unseen := [columns]shown{hidden, hidden}
@@ -19,7 +19,7 @@ func productImageFields() *FieldTable {
 		{Name: "file_mime_type", Write: onlyAdmin, shown: unseen},
 	})
 	for _, role := range []RoleSet{onlyAdmin, shoppers} {
-		t.leaveUnfilled(role, unfilledOfProduct(role)...)
+		t.addAlwaysAbsent(role, absentProductFields(role)...)
 	}
 	return t
 }

@@ -2,12 +2,12 @@ package contract
 
 import "slices"
 
-// adminProductFields returns the fields of a product as an Admin has it (contract 3.3;
-// products 3.1 and 4). Group and tier prices and the stock item are made of other
+// adminProductFields returns the fields of a product as an Admin sees it (contract 3.3;
+// products 3.1 and 4). Group prices, tier prices and the stock item come from other
 // records.
 func adminProductFields() *FieldTable {
-	// What is made of other records the original adds to a record of its own, so
-	// its lists never have it; the same below.
+	// The original adds fields from other records to single records only, so its lists
+	// never have them. publicProductFields does the same.
 	added := [columns]shown{magento: inList}
 	fields := []Field{
 		{Name: "entity_id"},
@@ -20,21 +20,21 @@ func adminProductFields() *FieldTable {
 		{Name: "url_key", Write: onlyAdmin},
 		{Name: "meta_title", Write: onlyAdmin},
 		{Name: "meta_description", Write: onlyAdmin},
-		{Name: "custom_design", Write: onlyAdmin, Sort: SortsNothing},
-		{Name: "page_layout", Write: onlyAdmin, Sort: SortsNothing},
-		{Name: "options_container", Write: onlyAdmin, Sort: SortsNothing},
-		{Name: "country_of_manufacture", Write: onlyAdmin, Sort: SortsNothing},
-		{Name: "msrp_enabled", Write: onlyAdmin, Sort: SortsNothing},
-		{Name: "msrp_display_actual_price_type", Write: onlyAdmin, Sort: SortsNothing},
-		{Name: "gift_message_available", Write: onlyAdmin, Sort: SortsNothing},
+		{Name: "custom_design", Write: onlyAdmin, Sort: SortIgnored},
+		{Name: "page_layout", Write: onlyAdmin, Sort: SortIgnored},
+		{Name: "options_container", Write: onlyAdmin, Sort: SortIgnored},
+		{Name: "country_of_manufacture", Write: onlyAdmin, Sort: SortIgnored},
+		{Name: "msrp_enabled", Write: onlyAdmin, Sort: SortIgnored},
+		{Name: "msrp_display_actual_price_type", Write: onlyAdmin, Sort: SortIgnored},
+		{Name: "gift_message_available", Write: onlyAdmin, Sort: SortIgnored},
 		{Name: "status", Write: onlyAdmin},
 		{Name: "visibility", Write: onlyAdmin},
-		{Name: "tax_class_id", Write: onlyAdmin, Sort: SortsNothing},
+		{Name: "tax_class_id", Write: onlyAdmin, Sort: SortIgnored},
 		{Name: "manufacturer"},
 		{Name: "color"},
-		{Name: "price", Write: onlyAdmin, Sort: SortsByDir},
+		{Name: "price", Write: onlyAdmin, Sort: SortRequiresDir},
 		{Name: "weight", Write: onlyAdmin},
-		{Name: "special_price", Write: onlyAdmin, Sort: SortsNothing},
+		{Name: "special_price", Write: onlyAdmin, Sort: SortIgnored},
 		{Name: "msrp", Write: onlyAdmin},
 		{Name: "cost", Write: onlyAdmin},
 		{Name: "description", Write: onlyAdmin},
@@ -52,14 +52,14 @@ func adminProductFields() *FieldTable {
 		fields[i].Attribute = fields[i].Name
 	}
 	fields = append(fields,
-		Field{Name: "group_price", Write: onlyAdmin, Sort: SortsAsNull, Filter: FiltersAll, lacking: added},
-		Field{Name: "tier_price", Write: onlyAdmin, Sort: SortsNothing, Filter: FiltersAll, lacking: added},
-		Field{Name: "stock_data", Write: onlyAdmin, Sort: SortsNothing, Filter: Unfilterable, lacking: added},
+		Field{Name: "group_price", Write: onlyAdmin, Sort: SortIgnoredAsNull, Filter: FilterMatchesNone, absent: added},
+		Field{Name: "tier_price", Write: onlyAdmin, Sort: SortIgnored, Filter: FilterMatchesNone, absent: added},
+		Field{Name: "stock_data", Write: onlyAdmin, Sort: SortIgnored, Filter: Unfilterable, absent: added},
 	)
 	for i := range fields {
 		fields[i].Read = onlyAdmin
 	}
-	// Switches of a write, which no reply has.
+	// Write-only switches, which no reply contains.
 	fields = append(fields,
 		Field{Name: "use_config_gift_message_available", Write: onlyAdmin},
 		Field{Name: "url_key_create_redirect", Write: onlyAdmin},
@@ -72,17 +72,17 @@ func adminProductFields() *FieldTable {
 		"msrp_display_actual_price_type", "gift_message_available", "price", "weight", "status", "visibility", "tax_class_id",
 		"description", "group_price", "tier_price", "stock_data")
 	t.arrange(documented, inCategory, categoryList()...)
-	t.arrange(magento, inList, slices.Concat(productHead(), productTexts(), productLongTexts(), productDecimals(), productDates(), productIntegers())...)
-	t.arrange(magento, inSingle, slices.Concat(productHead(), productTexts(), productIntegers(), productDecimals(), productLongTexts(), productDates(),
+	t.arrange(magento, inList, slices.Concat(productColumns(), productTexts(), productLongTexts(), productDecimals(), productDates(), productIntegers())...)
+	t.arrange(magento, inSingle, slices.Concat(productColumns(), productTexts(), productIntegers(), productDecimals(), productLongTexts(), productDates(),
 		[]string{"group_price", "tier_price", "stock_data"})...)
 	t.tail = []string{"group_price"}
-	t.leaveUnfilled(onlyAdmin, "use_config_gift_message_available", "use_config_gift_wrapping_available")
+	t.addAlwaysAbsent(onlyAdmin, "use_config_gift_message_available", "use_config_gift_wrapping_available")
 	return t
 }
 
-// unfilledOfProduct names the fields of a product that roles may ask for where the
-// original shows something else in the place of one: its images and categories (wire 10).
-func unfilledOfProduct(role RoleSet) []string {
+// absentProductFields names the product fields that roles may ask for on paths where the
+// original shows something else in place of a product: images and categories (wire 10).
+func absentProductFields(role RoleSet) []string {
 	if role != onlyAdmin {
 		return []string{"name", "description", "short_description", "sku", "meta_title", "meta_keyword", "meta_description", "tier_price"}
 	}
@@ -94,13 +94,14 @@ func unfilledOfProduct(role RoleSet) []string {
 		"gift_message_available", "price_view"}
 }
 
-// categoryList names the fields of a product in a category list.
+// categoryList names the fields of a product in the list of a category.
 func categoryList() []string {
 	return []string{"entity_id", "attribute_set_id", "type_id", "tax_class_id", "weight", "price"}
 }
 
-// The groups in which the original writes stored values (products 3.1).
-func productHead() []string {
+// The following functions name the groups of stored values in the order in which the
+// original writes them (products 3.1).
+func productColumns() []string {
 	return []string{"entity_id", "attribute_set_id", "type_id", "sku", "created_at", "updated_at"}
 }
 
@@ -125,8 +126,8 @@ func productIntegers() []string {
 	return []string{"status", "visibility", "tax_class_id", "manufacturer", "color"}
 }
 
-// publicProductFields returns the fields of a product as Customers and Guests have it
-// (contract 3.4; products 3.1). The last four are theirs in a category list alone.
+// publicProductFields returns the fields of a product as Customers and Guests see it
+// (contract 3.4; products 3.1). They see the last four only in a category list.
 func publicProductFields() *FieldTable {
 	added := [columns]shown{magento: inList}
 	fields := []Field{
@@ -146,18 +147,18 @@ func publicProductFields() *FieldTable {
 		fields[i].Attribute = fields[i].Name
 	}
 	fields = append(fields,
-		Field{Name: "tier_price", Sort: SortsNothing, Filter: FiltersAll, lacking: added},
-		Field{Name: "is_in_stock", Sort: SortsNothing, Filter: Unfilterable, lacking: added},
-		Field{Name: "regular_price_with_tax", Sort: SortsNothing, Filter: Unfilterable},
-		Field{Name: "regular_price_without_tax", Sort: SortsNothing, Filter: Unfilterable},
-		Field{Name: "final_price_with_tax", Sort: SortsNothing, Filter: Unfilterable},
-		Field{Name: "final_price_without_tax", Sort: SortsNothing, Filter: Unfilterable},
-		Field{Name: "is_saleable", Sort: SortCrash, Filter: FiltersNothing},
-		Field{Name: "image_url", Sort: SortsNothing, Filter: Unfilterable},
-		Field{Name: "url", Sort: SortsNothing, Filter: Unfilterable, lacking: added},
-		Field{Name: "buy_now_url", Sort: SortsNothing, Filter: Unfilterable, lacking: added},
-		Field{Name: "total_reviews_count", Sort: SortsNothing, Filter: Unfilterable, lacking: added},
-		Field{Name: "has_custom_options", Sort: SortsNothing, Filter: Unfilterable, lacking: added},
+		Field{Name: "tier_price", Sort: SortIgnored, Filter: FilterMatchesNone, absent: added},
+		Field{Name: "is_in_stock", Sort: SortIgnored, Filter: Unfilterable, absent: added},
+		Field{Name: "regular_price_with_tax", Sort: SortIgnored, Filter: Unfilterable},
+		Field{Name: "regular_price_without_tax", Sort: SortIgnored, Filter: Unfilterable},
+		Field{Name: "final_price_with_tax", Sort: SortIgnored, Filter: Unfilterable},
+		Field{Name: "final_price_without_tax", Sort: SortIgnored, Filter: Unfilterable},
+		Field{Name: "is_saleable", Sort: SortCrash, Filter: FilterMatchesAll},
+		Field{Name: "image_url", Sort: SortIgnored, Filter: Unfilterable},
+		Field{Name: "url", Sort: SortIgnored, Filter: Unfilterable, absent: added},
+		Field{Name: "buy_now_url", Sort: SortIgnored, Filter: Unfilterable, absent: added},
+		Field{Name: "total_reviews_count", Sort: SortIgnored, Filter: Unfilterable, absent: added},
+		Field{Name: "has_custom_options", Sort: SortIgnored, Filter: Unfilterable, absent: added},
 	)
 	for i := range fields {
 		fields[i].Read = shoppers
@@ -181,9 +182,9 @@ func publicProductFields() *FieldTable {
 	return t
 }
 
-// productStockFields returns the fields of stock_data in a product (products
-// 3.4): those of a stock item, and another name for one of them. The original
-// leaves out what identifies the item and what it keeps by itself.
+// productStockFields returns the fields of stock_data in a product (products 3.4): those of
+// a stock item, and an alias of one of them. The original omits the ids of the item and
+// the values it computes.
 func productStockFields() *FieldTable {
 	var fields []Field
 	var short []string

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// TestProductViews holds every view of a product, in its order, against the
-// lists of the document and of the page (products 3.1).
+// TestProductViews compares every view of a product, in order, with the lists of the
+// document and of the specification (products 3.1).
 func TestProductViews(t *testing.T) {
 	const (
 		head      = "entity_id, attribute_set_id, type_id, sku, created_at, updated_at, "
 		texts     = "name, url_key, meta_title, meta_description, custom_design, page_layout, options_container, country_of_manufacture, msrp_enabled, msrp_display_actual_price_type, gift_message_available, "
 		longTexts = "description, short_description, meta_keyword, custom_layout_update, "
-		// cost, manufacturer and color are readable and never stored.
+		// cost, manufacturer and color are readable but never stored.
 		decimals   = "price, weight, special_price, msrp, cost, "
 		dates      = "news_from_date, news_to_date, special_from_date, special_to_date, custom_design_from, custom_design_to, "
 		integers   = "status, visibility, tax_class_id, manufacturer, color, "
@@ -59,7 +59,7 @@ func TestProductViews(t *testing.T) {
 	}
 }
 
-// TestProductReaders holds who may read which field where.
+// TestProductReaders checks who may read which field in which view.
 func TestProductReaders(t *testing.T) {
 	for _, c := range []struct {
 		field   string

@@ -7,56 +7,55 @@ import (
 	"strings"
 )
 
-// Fields holds the table of fields of every resource, as one store shows it. It
-// is immutable once made.
+// Fields holds the field tables of all resources as configured for one store. It is
+// immutable and safe for concurrent use.
 type Fields struct {
 	Customers, CustomerAddresses *FieldTable
-	// AdminProducts are products as an Admin has them, PublicProducts as Customers
-	// and Guests have them, ProductStock the stock item inside an Admin's product.
+	// AdminProducts are products as an Admin sees them, PublicProducts as Customers and
+	// Guests see them, ProductStock the stock item inside an Admin's product.
 	AdminProducts, PublicProducts, ProductStock *FieldTable
-	// AssignedProducts and PublicAssignedProducts are what the original shows of a
-	// product in the place of a category assignment.
+	// AssignedProducts and PublicAssignedProducts are the product fields that the original
+	// shows in place of a category assignment.
 	AssignedProducts, PublicAssignedProducts          *FieldTable
 	ProductImages, ProductWebsites, ProductCategories *FieldTable
 	StockItems                                        *FieldTable
 	Orders, OrderItems, OrderAddresses                *FieldTable
-	// OrderCommentList is OrderComments with the fields in the order of the list of
-	// an order's comments.
+	// OrderCommentList has the fields of OrderComments in the order of the comment list of
+	// an order.
 	OrderComments, OrderCommentList *FieldTable
 }
 
-// FieldOptions are what the configuration of a store makes of the contract's
-// fields (What the service does). Resources are named as the adapters name them.
+// FieldOptions are a store's changes to the contract's fields (What the service does).
+// Resources have the names that adapters use.
 type FieldOptions struct {
 	Added    []AddedField
 	Narrowed []NarrowedFields
 }
 
-// An AddedField is a field of the store's own: the value of the attribute of the
-// same name.
+// An AddedField is a field that the store adds to the contract. It shows the value of the
+// attribute of the same name.
 type AddedField struct {
 	Resource string // customers, customer_addresses or products
 	Name     string
-	// Read holds the roles that may read the field, and filter and sort by it; Write
-	// those whose values for it are taken, Admin or, but for products, Customer.
+	// Read holds the roles that may read the field, and filter and sort by it; Write the
+	// roles whose values are accepted: Admin and, except on products, Customer.
 	Read, Write []Role
-	// InList and InSingle: the view shows the field unasked.
+	// InList and InSingle: lists, or single records, show the field by default.
 	InList, InSingle bool
 }
 
-// NarrowedFields keep a role to some of the fields that the contract gives it
-// (wire 4). Fields the store added are not meant: they name their readers and
-// writers themselves.
+// NarrowedFields restrict a role to some of the fields that the contract gives it (wire 4).
+// They do not apply to added fields, which name their readers and writers themselves.
 type NarrowedFields struct {
 	Resource string
 	Role     Role
-	// Read and Write name the fields that the role may still read, and those of
-	// which its values are taken. An empty list leaves none; nil leaves all.
+	// Read and Write name the fields that the role may still read and write. An empty
+	// list leaves none; nil leaves all.
 	Read, Write []string
 }
 
-// NewFields returns the tables of the contract, changed by o. Its error joins all
-// that is wrong with o: each says what would be right.
+// NewFields returns the tables of the contract with the changes of o. The error joins all
+// mistakes in o; each says how to correct it.
 func NewFields(o FieldOptions) (*Fields, error) {
 	f := &Fields{
 		Customers: customerFields(), CustomerAddresses: customerAddressFields(),
@@ -84,21 +83,21 @@ func NewFields(o FieldOptions) (*Fields, error) {
 	return f, nil
 }
 
-// StandardFields returns the tables of the contract as they stand.
+// StandardFields returns the tables of the contract without changes.
 func StandardFields() *Fields {
 	f, err := NewFields(FieldOptions{})
 	if err != nil {
-		panic(err) // there is nothing to be wrong
+		panic(err) // impossible without options
 	}
 	return f
 }
 
-// A resourceFields is a resource and the tables by which its records are shown: a
-// role finds a field in one of them, or in several that show the same.
+// A resourceFields is a resource with its field tables. A role finds a field in one of
+// them, or in several that show the same field.
 type resourceFields struct {
 	name   string
 	tables []*FieldTable
-	// extensible: a store can add fields.
+	// extensible: the store can add fields.
 	extensible bool
 }
 
@@ -118,8 +117,8 @@ func (f *Fields) resources() []resourceFields {
 	}
 }
 
-// resourceOf names the resource whose records a table shows, and returns all its
-// tables.
+// resourceOf returns the name of the resource that a table belongs to, and all tables of
+// that resource.
 func (f *Fields) resourceOf(table *FieldTable) (string, []*FieldTable) {
 	for _, r := range f.resources() {
 		if slices.Contains(r.tables, table) {
@@ -129,8 +128,8 @@ func (f *Fields) resourceOf(table *FieldTable) (string, []*FieldTable) {
 	return "", nil
 }
 
-// Resources names the resources whose fields can be narrowed, or with extensible
-// those that fields can be added to.
+// Resources names the resources whose fields can be restricted or, with extensible, the
+// resources to which fields can be added.
 func (f *Fields) Resources(extensible bool) []string {
 	var names []string
 	for _, r := range f.resources() {
@@ -141,8 +140,8 @@ func (f *Fields) Resources(extensible bool) []string {
 	return names
 }
 
-// of returns the tables of a resource. It fails for one that Resources does not
-// name.
+// of returns the tables of a resource. It fails for a resource that Resources does not
+// return.
 func (f *Fields) of(resource string, extensible bool) ([]*FieldTable, error) {
 	for _, r := range f.resources() {
 		if r.name == resource && (r.extensible || !extensible) {
@@ -152,7 +151,7 @@ func (f *Fields) of(resource string, extensible bool) ([]*FieldTable, error) {
 	return nil, fmt.Errorf("no such fields of %q: use one of %s", resource, strings.Join(f.Resources(extensible), ", "))
 }
 
-// narrow takes from a role what n does not leave it.
+// narrow withdraws the fields that n does not list from its role.
 func (f *Fields) narrow(n NarrowedFields) error {
 	tables, err := f.of(n.Resource, false)
 	if err != nil {
@@ -174,7 +173,7 @@ func (f *Fields) narrow(n NarrowedFields) error {
 	for _, t := range tables {
 		for i := range t.Fields {
 			field := &t.Fields[i]
-			// A second name of an attribute goes with the first.
+			// A field that is an alias of an attribute follows the field it stands for.
 			if n.Read != nil && !slices.Contains(n.Read, field.Name) && !slices.Contains(n.Read, field.Attribute) {
 				field.Read &^= 1 << n.Role
 				for c := range field.alsoRead {
@@ -192,7 +191,7 @@ func (f *Fields) narrow(n NarrowedFields) error {
 	return errors.Join(faults...)
 }
 
-// mayRead reports whether a dialect lets role read the field.
+// mayRead reports whether any dialect lets role read the field.
 func (f *Field) mayRead(role Role) bool {
 	read := f.Read
 	for _, also := range f.alsoRead {
@@ -201,7 +200,7 @@ func (f *Field) mayRead(role Role) bool {
 	return read.Has(role)
 }
 
-// mayWrite reports whether a dialect takes a value for the field from role.
+// mayWrite reports whether any dialect accepts a value for the field from role.
 func (f *Field) mayWrite(role Role) bool {
 	write := f.Write
 	for _, also := range f.alsoWrite {
@@ -210,7 +209,7 @@ func (f *Field) mayWrite(role Role) bool {
 	return write.Has(role)
 }
 
-// add adds a field of the store's own to the tables of its resource.
+// add adds a field of the store to the tables of its resource.
 func (f *Fields) add(added AddedField) error {
 	tables, err := f.of(added.Resource, true)
 	if err != nil {
@@ -225,7 +224,7 @@ func (f *Fields) add(added AddedField) error {
 		}
 	}
 	ofPerson := added.Resource != "products"
-	field := Field{Name: added.Name, Attribute: added.Name, OnceStored: ofPerson, Personal: ofPerson}
+	field := Field{Name: added.Name, Attribute: added.Name, OmittedUntilStored: ofPerson, Personal: ofPerson}
 	for _, role := range added.Read {
 		field.Read |= 1 << role
 	}
@@ -249,9 +248,9 @@ func (f *Fields) add(added AddedField) error {
 	return nil
 }
 
-// reserved lists the names that mean something else in requests and data sets: the
-// list modifiers (wire 10), the customer's password, the element that stands for
-// the entry of a list in XML (contract 2, convention 1), and the words of paths.
+// reserved lists the names that have another meaning in requests and data sets: the list
+// modifiers (wire 10), the customer's password, the XML element of a list entry
+// (contract 2, convention 1), and the words in paths.
 func (f *Fields) reserved() []string {
 	names := []string{"page", "limit", "order", "dir", "filter", "attrs", "password", "data_item"}
 	for _, r := range Routes(f) {

@@ -14,7 +14,7 @@ func tables(t *testing.T, o FieldOptions) *Fields {
 	return f
 }
 
-// TestAddedFields holds where a field of the store's own stands, and who reads it.
+// TestAddedFields checks the position and the readers of fields that the store adds.
 func TestAddedFields(t *testing.T) {
 	f := tables(t, FieldOptions{Added: []AddedField{
 		{Resource: "customers", Name: "shop_a", Read: []Role{Admin, Customer}, InList: true, InSingle: true},
@@ -56,7 +56,7 @@ func TestAddedFields(t *testing.T) {
 	}
 }
 
-// TestNarrowedFields holds what a role keeps, and that others keep all.
+// TestNarrowedFields checks that a role keeps the listed fields only, and other roles all.
 func TestNarrowedFields(t *testing.T) {
 	f := tables(t, FieldOptions{Narrowed: []NarrowedFields{
 		{Resource: "products", Role: Guest, Read: []string{"sku", "final_price_with_tax", "price"}},

@@ -1,6 +1,6 @@
 package contract
 
-// A Format is a way to write records on the wire.
+// A Format is a representation of records on the wire.
 type Format uint8
 
 const (
@@ -9,10 +9,10 @@ const (
 	Text // form-encoded pairs, served as text/plain
 )
 
-// Formats lists every format.
+// Formats returns all formats.
 func Formats() []Format { return []Format{JSON, XML, Text} }
 
-// String returns the format's name in lower case, fit for a label.
+// String returns the format's name in lower case, for use as a label.
 func (f Format) String() string {
 	switch f {
 	case XML:
@@ -24,7 +24,7 @@ func (f Format) String() string {
 	}
 }
 
-// ContentType returns the header value of a reply in f.
+// ContentType returns the Content-Type header of a reply in f.
 func (f Format) ContentType() string {
 	switch f {
 	case XML:

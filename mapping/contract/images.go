@@ -1,34 +1,33 @@
 package contract
 
-// What an image that is created may be, and what it is called (contract 5.5;
-// product_parts 2.4 and 2.5).
+// Limits and names of new images (contract 5.5; product_parts 2.4 and 2.5).
 
-// An ImageType is a media type that an image may be declared to have. The
-// extension ends the name of its file, whatever the image is.
+// An ImageType is a media type that the client may declare for an image. The file name
+// gets the extension whatever the content is.
 type ImageType struct{ MediaType, Extension string }
 
-// ImageTypes lists them. Names are compared as they stand, letter case included.
+// ImageTypes returns the accepted types. Media types are case-sensitive.
 func ImageTypes() []ImageType {
 	return []ImageType{{"image/jpg", "jpg"}, {"image/jpeg", "jpg"}, {"image/gif", "gif"}, {"image/png", "png"}}
 }
 
-// ImageUses lists what an image may be shown as, the values of its field types
-// (contract 3.6).
+// ImageUses returns the values of an image's field types: the places in which the shop
+// shows the image (contract 3.6).
 func ImageUses() []string { return []string{"image", "small_image", "thumbnail"} }
 
 const (
-	// UnnamedImage is the name of an image that is sent without one.
-	UnnamedImage = "image"
-	// EffacedImage is the name of an image of whose own nothing is left that a file
-	// may be called.
-	EffacedImage = "file"
-	// ListedImage is the name of an image whose name is sent as a list, in the
-	// dialects that take one.
-	ListedImage = "Array"
-	// LongestImageName bounds the name sent and its extension, in bytes: what the
-	// original can give a file, less what its storage adds.
-	LongestImageName = 250
-	// GreatestImageNumber is the greatest position, and what a greater one counts
-	// as (product_parts 2.3).
-	GreatestImageNumber = 1<<32 - 1
+	// DefaultImageName is the name of an image that is sent without one.
+	DefaultImageName = "image"
+	// FallbackImageName is the name of an image whose own name has no characters that are
+	// allowed in a file name.
+	FallbackImageName = "file"
+	// ArrayImageName is the name of an image whose name is sent as a list, with
+	// [Dialect.CastsLists].
+	ArrayImageName = "Array"
+	// MaxImageNameBytes limits the name that is sent plus its extension: the original's
+	// limit for file names, less the suffix that its storage adds.
+	MaxImageNameBytes = 250
+	// MaxImagePosition is the greatest position; greater numbers are cut to it
+	// (product_parts 2.3).
+	MaxImagePosition = 1<<32 - 1
 )

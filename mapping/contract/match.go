@@ -2,13 +2,13 @@ package contract
 
 import "strings"
 
-// MaxParams is the greatest number of parameters of a route.
+// MaxParams is the greatest number of parameters in a route.
 const MaxParams = 3
 
-// Params are the decoded parameters of a matched path, in its order.
+// Params are the decoded path parameters of a matched route, in path order.
 type Params [MaxParams]string
 
-// A Table finds the route of a path.
+// A Table finds the route of a path. It is immutable and safe for concurrent use.
 type Table struct {
 	routes []*Route
 	byLen  [maxSegments + 1][]*Route
@@ -16,7 +16,7 @@ type Table struct {
 
 const maxSegments = 6
 
-// NewTable returns the table of routes, which are tried in the given order.
+// NewTable returns a table of routes, which Match tries in the given order.
 func NewTable(routes []*Route) *Table {
 	t := &Table{routes: routes}
 	for _, r := range routes {
@@ -28,11 +28,11 @@ func NewTable(routes []*Route) *Table {
 // Routes returns the routes in the order in which they are tried.
 func (t *Table) Routes() []*Route { return t.routes }
 
-// Match returns the first route that path matches, nil when there is none, and
-// its parameters. path is what follows /api/rest in the request target, still
-// encoded and without the query. Slashes around it are ignored, an empty
-// segment inside is a segment, and each segment is form-decoded after the path
-// has been split, so an encoded slash never splits (wire 2).
+// Match returns the first route that matches path, with its parameters, or nil if there is
+// none. path is the request target after /api/rest, still encoded and without the query.
+// Match ignores leading and trailing slashes; an empty segment inside is a segment. It
+// splits the path before it form-decodes each segment, so an encoded slash never splits
+// (wire 2).
 func (t *Table) Match(path string) (*Route, Params) {
 	path = strings.Trim(path, "/")
 	if path == "" {
@@ -68,8 +68,8 @@ func (r *Route) match(segments []string) (params Params, ok bool) {
 	return params, true
 }
 
-// FormDecode decodes one name, value or path segment: + is a blank, %HH a byte,
-// and a percent sign that starts no such pair stands for itself.
+// FormDecode decodes one form-encoded name, value or path segment: + is a blank, %HH a
+// byte, and a percent sign without two hex digits stands for itself.
 func FormDecode(s string) string {
 	if !strings.ContainsAny(s, "%+") {
 		return s
@@ -79,8 +79,8 @@ func FormDecode(s string) string {
 		switch c := s[i]; {
 		case c == '+':
 			out = append(out, ' ')
-		case c == '%' && i+2 < len(s) && unhex(s[i+1]) >= 0 && unhex(s[i+2]) >= 0:
-			out = append(out, byte(unhex(s[i+1])<<4|unhex(s[i+2])))
+		case c == '%' && i+2 < len(s) && hexDigit(s[i+1]) >= 0 && hexDigit(s[i+2]) >= 0:
+			out = append(out, byte(hexDigit(s[i+1])<<4|hexDigit(s[i+2])))
 			i += 2
 		default:
 			out = append(out, c)
@@ -89,7 +89,7 @@ func FormDecode(s string) string {
 	return string(out)
 }
 
-func unhex(c byte) int {
+func hexDigit(c byte) int {
 	switch {
 	case '0' <= c && c <= '9':
 		return int(c - '0')

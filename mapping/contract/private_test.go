@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestPrivateFields holds that of every field of customers, addresses and orders it
-// has been decided whether it tells of a person. Those named here tell of none; a
-// new field fails until it stands here or in its table's marks.
+// TestPrivateFields makes sure that every field of customers, addresses and orders is
+// classified as private or public. The test lists the public ones; a new field fails until
+// it is listed here or marked in its table.
 func TestPrivateFields(t *testing.T) {
 	f := StandardFields()
 	for _, c := range []struct {
@@ -50,8 +50,8 @@ func TestPrivateFields(t *testing.T) {
 	}
 }
 
-// TestPrivateOfStores: what a store knows of its customers besides counts as
-// personal, what it knows of products does not.
+// TestPrivateOfStores: fields that a store adds to customers count as personal, fields
+// that it adds to products do not.
 func TestPrivateOfStores(t *testing.T) {
 	f := tables(t, FieldOptions{Added: []AddedField{
 		{Resource: "customers", Name: "shop_hobby", Read: []Role{Admin}},
@@ -71,7 +71,7 @@ func TestPrivateOfStores(t *testing.T) {
 	}
 }
 
-// TestRouteFields: a route knows the fields of every role, and those of parts.
+// TestRouteFields: a route finds the fields of every role, and those of nested records.
 func TestRouteFields(t *testing.T) {
 	table := NewTable(Routes(StandardFields()))
 	for _, c := range []struct {

@@ -1,6 +1,6 @@
 package contract
 
-// A Role is what a caller may act as ("What the service does").
+// A Role is the kind of caller that a request acts as ("What the service does").
 type Role uint8
 
 const (
@@ -10,10 +10,10 @@ const (
 	roleCount
 )
 
-// Roles lists every role.
+// Roles returns all roles.
 func Roles() []Role { return []Role{Admin, Customer, Guest} }
 
-// String returns the role's name in lower case, fit for a label.
+// String returns the role's name in lower case, for use as a label.
 func (r Role) String() string {
 	switch r {
 	case Admin:

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Shape tells whether a route addresses one record or many.
+// A Shape says whether a route addresses one record or a collection.
 type Shape uint8
 
 const (
@@ -22,19 +22,19 @@ const (
 	POST
 	PUT
 	DELETE
-	// OtherMethod stands for every other token.
+	// OtherMethod stands for every other method.
 	OtherMethod
 	methodCount = OtherMethod
 )
 
-// Methods lists the methods, in the order of the access notation.
+// Methods returns the four methods, in the order of the access notation.
 func Methods() []Method { return []Method{GET, POST, PUT, DELETE} }
 
-// String returns the method as on the request line.
+// String returns the method as it appears on the request line.
 func (m Method) String() string { return [...]string{"GET", "POST", "PUT", "DELETE", "other"}[m] }
 
-// ParseMethod returns the method of a request line, and whether it is one of the
-// four. Names are case-sensitive (wire 3).
+// ParseMethod parses the method of a request line and reports whether it is one of the
+// four. Method names are case-sensitive (wire 3).
 func ParseMethod(s string) (Method, bool) {
 	for _, m := range Methods() {
 		if s == m.String() {
@@ -44,8 +44,8 @@ func ParseMethod(s string) (Method, bool) {
 	return OtherMethod, false
 }
 
-// MethodLabel returns the method of a request if it is a common method of HTTP, else
-// "OTHER": any other method is a text of the client's own, which may hold anything.
+// MethodLabel returns method if it is a common HTTP method, else "OTHER". Other methods
+// are arbitrary text chosen by the client and must not become labels.
 func MethodLabel(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
@@ -55,61 +55,62 @@ func MethodLabel(method string) string {
 	return "OTHER"
 }
 
-// An Access is what the table answers to one method of one role.
+// An Access is the table's decision on one method for one role.
 type Access byte
 
 const (
 	// Serve: a handler answers.
 	Serve Access = 's'
-	// Deny: 403, before version, method and body are looked at.
+	// Deny: 403, before version, method and body are checked.
 	Deny Access = 'd'
-	// NotImplemented: 405 not implemented yet, before the body is looked at.
+	// NotImplemented: 405 "not implemented yet", before the body is checked.
 	NotImplemented Access = 'i'
-	// NotSupported: 405 does not support, before the body is looked at.
+	// NotSupported: 405 "does not support", before the body is checked.
 	NotSupported Access = 'n'
-	// NotSupportedLate: the same, once a body has passed its checks.
+	// NotSupportedLate: the same, after the body has passed its checks.
 	NotSupportedLate Access = 'x'
-	// DenyLate: 403 does not support, once a body has passed its checks.
+	// DenyLate: 403 "does not support", after the body has passed its checks.
 	DenyLate Access = 'f'
 )
 
-// A Route is one row of the route table: a path and everything the pipeline
-// must know of it before a handler runs.
+// A Route is one row of the route table: a path and everything that the pipeline must know
+// about it before a handler runs.
 type Route struct {
-	// Resource names what is addressed, as adapters and the configuration do.
+	// Resource is the name of the resource, as in adapters and the configuration.
 	Resource string
-	// Path is the path below /api/rest; segments that begin with a colon are
-	// parameters and match any text.
+	// Path is the path below /api/rest; segments that begin with a colon are parameters
+	// and match any text.
 	Path  string
 	Shape Shape
-	// Help says in one line what the path addresses.
+	// Help describes in a few words what the path addresses.
 	Help string
-	// Calls names the call of each method that is served, GET POST PUT DELETE.
+	// Calls holds the name of the call for each served method, in the order GET POST PUT
+	// DELETE.
 	Calls [methodCount]string
-	// ContentTypeDemanded: the document demands a Content-Type for bodies here,
-	// so a missing one is refused in every dialect.
-	ContentTypeDemanded bool
-	// CreatesLists: a POST may hold a list of records.
+	// ContentTypeRequired: the document requires a Content-Type for bodies here, so a
+	// request without one is rejected in both dialects.
+	ContentTypeRequired bool
+	// CreatesLists: the body of a POST may be a list of records.
 	CreatesLists bool
-	// Fields are the fields of the records here.
+	// Fields is the field table of the records.
 	Fields *FieldTable
-	// Unimplemented is the text of a 405 for calls that do not exist here.
+	// Unimplemented is the 405 for calls that do not exist here.
 	Unimplemented FaultKey
-	// NotFound is the text of a 404 for the product of the path.
+	// NotFound is the 404 for the product in the path.
 	NotFound FaultKey
-	// Failed is the text of what is not the client's fault.
+	// Failed is the fault for failures that are not the client's.
 	Failed FaultKey
 
-	formats string // default format of each method, the others last: x XML, j JSON
+	formats string // default format per method, the fifth for other methods: x XML, j JSON
 	access  [columns][roleCount]string
 	parts   []string
-	tables  []*FieldTable // by which the roles know the resource's fields, Fields among them
-	// personal: a field of them is private.
+	tables  []*FieldTable // the field tables of the resource for all roles, Fields among them
+	// personal: at least one field of the tables is private.
 	personal bool
 }
 
-// Field returns the field called name of the resource's records, as any role knows
-// them, and whether there is one.
+// Field returns the field called name from the tables of all roles, and reports whether
+// it exists.
 func (r *Route) Field(name string) (*Field, bool) {
 	for _, t := range r.tables {
 		if i, ok := t.index[name]; ok {
@@ -119,17 +120,17 @@ func (r *Route) Field(name string) (*Field, bool) {
 	return nil, false
 }
 
-// Personal reports whether records of the resource tell of persons.
+// Personal reports whether the resource's records contain personal data or secrets.
 func (r *Route) Personal() bool { return r.personal }
 
-// Access returns what role gets for m in dialect d.
+// Access returns the decision for role and method m in dialect d.
 func (r *Route) Access(d *Dialect, role Role, m Method) Access {
 	return Access(r.access[d.column][role][m])
 }
 
-// DefaultFormat returns the format the document states for m. For methods it
-// gives no format that is the format of reading the path (wire 5), except that on
-// the paths of products everything but reading is JSON (products 9).
+// DefaultFormat returns the format that the document gives for m. Methods without one use
+// the format for reading the path (wire 5), except that on the paths of products every
+// method but reading uses JSON (products 9).
 func (r *Route) DefaultFormat(m Method) Format {
 	if r.formats[m] == 'j' {
 		return JSON
@@ -137,7 +138,7 @@ func (r *Route) DefaultFormat(m Method) Format {
 	return XML
 }
 
-// Param returns the place of a parameter among those of the path.
+// Param returns the index of the parameter called name among the parameters of the path.
 func (r *Route) Param(name string) (int, bool) {
 	at := 0
 	for _, part := range r.parts {
@@ -151,32 +152,32 @@ func (r *Route) Param(name string) (int, bool) {
 	return 0, false
 }
 
-// who is the access of the three roles, each GET POST PUT DELETE.
-type who struct{ admin, customer, guest string }
+// access is the access notation of the three roles, each in the order GET POST PUT DELETE.
+type access struct{ admin, customer, guest string }
 
-func (w who) cells() [roleCount]string {
+func (w access) cells() [roleCount]string {
 	return [roleCount]string{Admin: w.admin, Customer: w.customer, Guest: w.guest}
 }
 
-// alike is the access on a route where the dialects agree; apart where the
-// document says otherwise than the original.
-func alike(w who) [columns][roleCount]string { return apart(w, w) }
-func apart(ofDocument, ofOriginal who) [columns][roleCount]string {
+// sameInBoth returns the access on a route where the dialects agree, perDialect that on a
+// route where the document and the original differ.
+func sameInBoth(w access) [columns][roleCount]string { return perDialect(w, w) }
+func perDialect(ofDocument, ofOriginal access) [columns][roleCount]string {
 	return [columns][roleCount]string{documented: ofDocument.cells(), magento: ofOriginal.cells()}
 }
 
 const nobody = "dddd"
 
-// Routes returns the route table in the order in which routes are tried (wire
-// 2). Access is written as in wire 3: one letter each for GET, POST, PUT and
-// DELETE, see the constants of [Access]; so are default formats, with a fifth
-// letter for all other methods. The fields are those of the store. A body is read
-// by those of an Admin's products, as only an Admin writes them.
+// Routes returns the route table in the order in which routes are tried (wire 2), with the
+// given field tables. Access is written in the notation of wire 3: one letter each for
+// GET, POST, PUT and DELETE, see the constants of [Access]. Default formats have a fifth
+// letter for all other methods. Product routes have the field table of an Admin, because
+// only an Admin sends bodies there.
 func Routes(fields *Fields) []*Route {
-	products := who{"ssii", "sddd", "sddd"}
-	product := who{"siss", "sddd", "sddd"}
-	orderPart := who{"siii", "sddd", nobody}
-	orderPartNotAllowed := who{"snnn", "sddd", nobody}
+	products := access{"ssii", "sddd", "sddd"}
+	product := access{"siss", "sddd", "sddd"}
+	orderPart := access{"siii", "sddd", nobody}
+	orderPartNotAllowed := access{"snnn", "sddd", nobody}
 	listProducts := [methodCount]string{GET: "listProducts", POST: "createProduct"}
 	oneProduct := [methodCount]string{GET: "getProduct", PUT: "updateProduct", DELETE: "deleteProduct"}
 	images := [methodCount]string{GET: "listProductImages", POST: "createProductImage"}
@@ -184,76 +185,76 @@ func Routes(fields *Fields) []*Route {
 
 	routes := []*Route{
 		{Path: "/customers/:id", Shape: Entity, formats: "xxxxx", Help: "one customer", Fields: fields.Customers,
-			access: apart(who{"snss", "snsd", nobody}, who{"siss", "sdsd", nobody}),
+			access: perDialect(access{"snss", "snsd", nobody}, access{"siss", "sdsd", nobody}),
 			Calls:  [methodCount]string{GET: "getCustomer", PUT: "updateCustomer", DELETE: "deleteCustomer"}},
 		{Path: "/customers", Shape: Collection, formats: "xxxxx", Help: "customers", Fields: fields.Customers,
-			access: apart(who{"ssnn", "ddnn", nobody}, who{"ssii", "sdfd", nobody}),
+			access: perDialect(access{"ssnn", "ddnn", nobody}, access{"ssii", "sdfd", nobody}),
 			Calls:  [methodCount]string{GET: "listCustomers", POST: "createCustomer"}},
 		{Path: "/customers/addresses/:id", Shape: Entity, formats: "xxxxx", Help: "one customer address", Fields: fields.CustomerAddresses,
-			access: apart(who{"snss", "snss", nobody}, who{"siss", "siss", nobody}),
+			access: perDialect(access{"snss", "snss", nobody}, access{"siss", "siss", nobody}),
 			Calls:  [methodCount]string{GET: "getCustomerAddress", PUT: "updateCustomerAddress", DELETE: "deleteCustomerAddress"}},
 		{Path: "/customers/:customer_id/addresses", Shape: Collection, formats: "xxxxx", Help: "addresses of a customer", Fields: fields.CustomerAddresses,
-			access: apart(who{"ssnn", "ssnn", nobody}, who{"ssii", "ssii", nobody}),
+			access: perDialect(access{"ssnn", "ssnn", nobody}, access{"ssii", "ssii", nobody}),
 			Calls:  [methodCount]string{GET: "listCustomerAddresses", POST: "createCustomerAddress"}},
 
-		{Path: "/products/:id", Shape: Entity, formats: "xjjjj", Help: "one product", Fields: fields.AdminProducts, access: alike(product), Calls: oneProduct},
-		{Path: "/products/:id/store/:store", Shape: Entity, formats: "xjjjj", Help: "one product as a store view has it", Fields: fields.AdminProducts, access: alike(product), Calls: oneProduct},
-		{Path: "/products", Shape: Collection, formats: "xjjjj", Help: "products", Fields: fields.AdminProducts, access: alike(products), Calls: listProducts},
-		{Path: "/products/store/:store", Shape: Collection, formats: "xjjjj", Help: "products as a store view has them", Fields: fields.AdminProducts, access: alike(products), Calls: listProducts},
-		{Path: "/products/category/:category_id", Shape: Collection, formats: "xjjjj", Help: "products of a category", Fields: fields.AdminProducts, access: alike(products), Calls: listProducts},
-		{Path: "/products/store/:store/category/:category_id", Shape: Collection, formats: "xjjjj", Help: "products of a category as a store view has them", Fields: fields.AdminProducts, access: alike(products), Calls: listProducts},
-		{Path: "/products/category/:category_id/store/:store", Shape: Collection, formats: "xjjjj", Help: "products of a category as a store view has them", Fields: fields.AdminProducts, access: alike(products), Calls: listProducts},
+		{Path: "/products/:id", Shape: Entity, formats: "xjjjj", Help: "one product", Fields: fields.AdminProducts, access: sameInBoth(product), Calls: oneProduct},
+		{Path: "/products/:id/store/:store", Shape: Entity, formats: "xjjjj", Help: "one product as a store view has it", Fields: fields.AdminProducts, access: sameInBoth(product), Calls: oneProduct},
+		{Path: "/products", Shape: Collection, formats: "xjjjj", Help: "products", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
+		{Path: "/products/store/:store", Shape: Collection, formats: "xjjjj", Help: "products as a store view has them", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
+		{Path: "/products/category/:category_id", Shape: Collection, formats: "xjjjj", Help: "products of a category", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
+		{Path: "/products/store/:store/category/:category_id", Shape: Collection, formats: "xjjjj", Help: "products of a category as a store view has them", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
+		{Path: "/products/category/:category_id/store/:store", Shape: Collection, formats: "xjjjj", Help: "products of a category as a store view has them", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
 
 		{Path: "/products/:id/categories", Shape: Collection, formats: "jjjjj", Help: "categories of a product",
 			Unimplemented: CategoryMethodNotImplemented, Fields: fields.ProductCategories,
-			access: apart(who{"ssii", "sddd", nobody}, who{"ssii", "sddd", "sddd"}),
+			access: perDialect(access{"ssii", "sddd", nobody}, access{"ssii", "sddd", "sddd"}),
 			Calls:  [methodCount]string{GET: "listProductCategories", POST: "createProductCategory"}},
 		{Path: "/products/:id/categories/:category_id", Shape: Entity, formats: "jjjjj", Help: "one category of a product",
 			Unimplemented: CategoryMethodNotImplemented, Fields: fields.ProductCategories,
-			access: apart(who{"iiis", "iddd", nobody}, who{"sixs", "sddd", "sddd"}),
+			access: perDialect(access{"iiis", "iddd", nobody}, access{"sixs", "sddd", "sddd"}),
 			Calls:  [methodCount]string{GET: "getProductCategory", DELETE: "deleteProductCategory"}},
 
-		{Path: "/products/:id/images/:image", Shape: Entity, formats: "xxxxx", Help: "one image of a product", access: alike(product), Calls: oneImage,
+		{Path: "/products/:id/images/:image", Shape: Entity, formats: "xxxxx", Help: "one image of a product", access: sameInBoth(product), Calls: oneImage,
 			Fields: fields.ProductImages, NotFound: ImageResourceNotFound, Failed: ImageInternalError},
-		{Path: "/products/:id/images/:image/store/:store", Shape: Entity, formats: "xxxxx", Help: "one image of a product as a store view has it", access: alike(product), Calls: oneImage,
+		{Path: "/products/:id/images/:image/store/:store", Shape: Entity, formats: "xxxxx", Help: "one image of a product as a store view has it", access: sameInBoth(product), Calls: oneImage,
 			Fields: fields.ProductImages, NotFound: ImageResourceNotFound, Failed: ImageInternalError},
-		{Path: "/products/:id/images", Shape: Collection, formats: "xxxxx", Help: "images of a product", access: alike(products), Calls: images,
+		{Path: "/products/:id/images", Shape: Collection, formats: "xxxxx", Help: "images of a product", access: sameInBoth(products), Calls: images,
 			Fields: fields.ProductImages, NotFound: ImageResourceNotFound, Failed: ImageInternalError},
-		{Path: "/products/:id/images/store/:store", Shape: Collection, formats: "xxxxx", Help: "images of a product as a store view has them", access: alike(products), Calls: images,
+		{Path: "/products/:id/images/store/:store", Shape: Collection, formats: "xxxxx", Help: "images of a product as a store view has them", access: sameInBoth(products), Calls: images,
 			Fields: fields.ProductImages, NotFound: ImageResourceNotFound, Failed: ImageInternalError},
 
 		{Path: "/products/:product_id/websites/:website_id", Shape: Entity, formats: "xxxxx", Help: "one website of a product",
-			access: alike(who{"xixs", nobody, nobody}), Fields: fields.ProductWebsites, NotFound: ProductNotFound,
+			access: sameInBoth(access{"xixs", nobody, nobody}), Fields: fields.ProductWebsites, NotFound: ProductNotFound,
 			Calls: [methodCount]string{DELETE: "deleteProductWebsite"}},
 		{Path: "/products/:product_id/websites", Shape: Collection, formats: "xxxxx", Help: "websites of a product",
-			access: alike(who{"ssii", nobody, nobody}), CreatesLists: true, Fields: fields.ProductWebsites, NotFound: ProductNotFound,
+			access: sameInBoth(access{"ssii", nobody, nobody}), CreatesLists: true, Fields: fields.ProductWebsites, NotFound: ProductNotFound,
 			Calls: [methodCount]string{GET: "listProductWebsites", POST: "createProductWebsites"}},
 
-		{Path: "/stockitems/:id", Shape: Entity, formats: "jjjjj", Help: "one stock item", ContentTypeDemanded: true, Fields: fields.StockItems,
-			access: apart(who{"sisn", nobody, nobody}, who{"sisi", nobody, nobody}),
+		{Path: "/stockitems/:id", Shape: Entity, formats: "jjjjj", Help: "one stock item", ContentTypeRequired: true, Fields: fields.StockItems,
+			access: perDialect(access{"sisn", nobody, nobody}, access{"sisi", nobody, nobody}),
 			Calls:  [methodCount]string{GET: "getStockItem", PUT: "updateStockItem"}},
-		{Path: "/stockitems", Shape: Collection, formats: "jjjjj", Help: "stock items", ContentTypeDemanded: true, Fields: fields.StockItems,
-			access: alike(who{"sisi", nobody, nobody}),
+		{Path: "/stockitems", Shape: Collection, formats: "jjjjj", Help: "stock items", ContentTypeRequired: true, Fields: fields.StockItems,
+			access: sameInBoth(access{"sisi", nobody, nobody}),
 			Calls:  [methodCount]string{GET: "listStockItems", PUT: "updateStockItems"}},
 
-		{Path: "/orders/:id", Shape: Entity, formats: "xxxxx", Help: "one order", access: alike(orderPart), Fields: fields.Orders,
+		{Path: "/orders/:id", Shape: Entity, formats: "xxxxx", Help: "one order", access: sameInBoth(orderPart), Fields: fields.Orders,
 			Calls: [methodCount]string{GET: "getOrder"}},
 		{Path: "/orders", Shape: Collection, formats: "xxxxx", Help: "orders", Fields: fields.Orders,
-			access: apart(who{"siii", "sddd", "sddd"}, who{"siii", "sddd", nobody}),
+			access: perDialect(access{"siii", "sddd", "sddd"}, access{"siii", "sddd", nobody}),
 			Calls:  [methodCount]string{GET: "listOrders"}},
-		{Path: "/orders/:id/items", Shape: Collection, formats: "xxxxx", Help: "lines of an order", access: alike(orderPart), Fields: fields.OrderItems,
+		{Path: "/orders/:id/items", Shape: Collection, formats: "xxxxx", Help: "lines of an order", access: sameInBoth(orderPart), Fields: fields.OrderItems,
 			Calls: [methodCount]string{GET: "listOrderItems"}},
 		{Path: "/orders/:order_id/addresses/:address_type", Shape: Entity, formats: "xxxxx", Help: "billing or shipping address of an order", Fields: fields.OrderAddresses,
-			access: apart(orderPartNotAllowed, orderPart),
+			access: perDialect(orderPartNotAllowed, orderPart),
 			Calls:  [methodCount]string{GET: "getOrderAddress"}},
 		{Path: "/orders/:order_id/addresses", Shape: Collection, formats: "xxxxx", Help: "addresses of an order", Fields: fields.OrderAddresses,
-			access: apart(orderPartNotAllowed, orderPart),
+			access: perDialect(orderPartNotAllowed, orderPart),
 			Calls:  [methodCount]string{GET: "listOrderAddresses"}},
 		{Path: "/orders/comments/:id", Shape: Entity, formats: "xxxxx", Help: "one comment on an order", Fields: fields.OrderComments,
-			access: alike(who{"siii", "iddd", nobody}),
+			access: sameInBoth(access{"siii", "iddd", nobody}),
 			Calls:  [methodCount]string{GET: "getOrderComment"}},
 		{Path: "/orders/:id/comments", Shape: Collection, formats: "xxxxx", Help: "comments on an order", Fields: fields.OrderCommentList,
-			access: apart(who{"siii", "sddd", nobody}, who{"ssii", "sddd", nobody}),
+			access: perDialect(access{"siii", "sddd", nobody}, access{"ssii", "sddd", nobody}),
 			Calls:  [methodCount]string{GET: "listOrderComments", POST: "createOrderComment"}},
 	}
 	for _, r := range routes {

@@ -42,8 +42,8 @@ func TestEveryServedMethodHasACall(t *testing.T) {
 	}
 }
 
-// TestDocumentedEndpoints holds the table against the document's Endpoints
-// tables: who is served, and the default format.
+// TestDocumentedEndpoints compares the table with the document's Endpoints tables: who is
+// served, and the default format.
 func TestDocumentedEndpoints(t *testing.T) {
 	rows := []struct {
 		method Method
@@ -190,8 +190,8 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestMatchTriesInDeclaredOrder compares with the plainest reading of the rule:
-// walk the table, compare segment by segment.
+// TestMatchTriesInDeclaredOrder compares Match with the simplest implementation of the
+// rule: walk the table, compare segment by segment.
 func TestMatchTriesInDeclaredOrder(t *testing.T) {
 	words := []string{"customers", "addresses", "products", "store", "category", "categories", "images", "websites",
 		"stockitems", "orders", "items", "comments", "1", "x"}

@@ -3,170 +3,170 @@ package contract
 // A ProductType is a type of product (products 5.3).
 type ProductType struct {
 	Code, Label string
-	// Creatable types can be created through the interface.
+	// Creatable: clients can create products of the type.
 	Creatable bool
-	// Lacking names the fields that do not apply to the type.
-	Lacking []string
-	// Demanded names what the type requires besides the required fields. The
-	// interface does not know these, so that they are always missing.
-	Demanded []string
+	// Inapplicable names the fields that do not apply to the type.
+	Inapplicable []string
+	// Requires names fields that the type requires in addition. They are not part of the
+	// contract, so they are always missing.
+	Requires []string
 }
 
-// ProductTypes returns the types the original knows.
+// ProductTypes returns the product types of the original.
 func ProductTypes() []ProductType {
 	return []ProductType{
-		{Code: "simple", Label: "Simple Product", Creatable: true, Lacking: []string{"cost"}},
-		{Code: "grouped", Label: "Grouped Product", Lacking: []string{"price", "group_price", "special_price", "special_from_date",
+		{Code: "simple", Label: "Simple Product", Creatable: true, Inapplicable: []string{"cost"}},
+		{Code: "grouped", Label: "Grouped Product", Inapplicable: []string{"price", "group_price", "special_price", "special_from_date",
 			"weight", "special_to_date", "cost", "tier_price", "msrp_enabled", "msrp_display_actual_price_type", "msrp", "tax_class_id"}},
-		{Code: "configurable", Label: "Configurable Product", Lacking: []string{"weight", "cost"}},
-		{Code: "virtual", Label: "Virtual Product", Lacking: []string{"weight", "country_of_manufacture"}},
-		{Code: "bundle", Label: "Bundle Product", Lacking: []string{"cost"}, Demanded: []string{"price_view"}},
-		{Code: "downloadable", Label: "Downloadable Product", Lacking: []string{"weight", "country_of_manufacture"}},
+		{Code: "configurable", Label: "Configurable Product", Inapplicable: []string{"weight", "cost"}},
+		{Code: "virtual", Label: "Virtual Product", Inapplicable: []string{"weight", "country_of_manufacture"}},
+		{Code: "bundle", Label: "Bundle Product", Inapplicable: []string{"cost"}, Requires: []string{"price_view"}},
+		{Code: "downloadable", Label: "Downloadable Product", Inapplicable: []string{"weight", "country_of_manufacture"}},
 	}
 }
 
-// A ProductCheck is what a value sent for a field of a product has to be.
+// A ProductCheck is what a product field requires of its value.
 type ProductCheck uint8
 
 const (
-	// AnyText: every value has a text form.
+	// AnyText: any value that has a text form.
 	AnyText ProductCheck = iota
 	// Option: one of a list of codes.
 	Option
-	// Moment: a text or number that can be read as a moment (products 5.4).
-	Moment
-	// Amount: a number that is not below 0.
-	Amount
-	// AnyNumber: a number, without a fraction where the attribute is an integer.
+	// DateTime: a text or number that can be parsed as a point in time (products 5.4).
+	DateTime
+	// NonNegative: a number that is not negative.
+	NonNegative
+	// AnyNumber: a number; an integer if the attribute is one.
 	AnyNumber
 )
 
-// An OptionList says where the codes of an [Option] come from.
+// An OptionList is the source of the codes of an [Option].
 type OptionList uint8
 
 const (
 	// Listed: from [ProductRule.Options].
 	Listed OptionList = iota
-	// TaxClasses and Themes: from the settings of the store.
+	// TaxClasses and Themes: from the store's settings.
 	TaxClasses
 	Themes
 	// Countries: from the store's directory.
 	Countries
 )
 
-// A ProductRule says what a field of a product takes (products 4).
+// A ProductRule describes the values that a product field accepts (products 4).
 type ProductRule struct {
 	Field string
-	// Required: a product cannot be created without it, nor it be emptied.
+	// Required: a product cannot be created without the field, and it cannot be emptied.
 	Required bool
 	Check    ProductCheck
-	// From and Options are the codes of an Option.
+	// From and Options define the codes of an Option.
 	From    OptionList
 	Options []string
-	// EmptyRefused: an empty text is no choice; otherwise it stores nothing.
-	EmptyRefused bool
-	// Characters and Bytes cut a longer text; 0 does not.
+	// RejectsEmptyText: an empty text is not a valid option; otherwise it stores nothing.
+	RejectsEmptyText bool
+	// Characters and Bytes are lengths to which a longer text is cut; 0 means no limit.
 	Characters, Bytes int
-	// ListCrash: the original dies of a list or record in place of the text, unless it
-	// is empty; EmptyListCrash: of an empty one, too.
+	// ListCrash: the original crashes on a list or object in place of the text, unless it
+	// is empty; EmptyListCrash: on an empty one as well.
 	ListCrash, EmptyListCrash bool
-	// TextChoice is what the original does with the text of an Option.
-	TextChoice TextChoice
+	// OptionStorage says how the original stores an Option as a text.
+	OptionStorage OptionStorage
 }
 
-// A TextChoice says what the original does with an [Option] that it stores as a text.
-type TextChoice uint8
+// An OptionStorage says how the original stores an [Option] that it keeps as a text.
+type OptionStorage uint8
 
 const (
-	// PlainChoice: the code of the choice is stored.
-	PlainChoice TextChoice = iota
-	// SpeltChoice: the text that was sent is stored, as "01" for 1.
-	SpeltChoice
-	// LooseChoice: the same, true is 1, and every list one value called Array.
-	LooseChoice
+	// CanonicalOption: the code of the option is stored.
+	CanonicalOption OptionStorage = iota
+	// VerbatimOption: the text is stored as it was sent, for example "01" for 1.
+	VerbatimOption
+	// CastOption: the same, but true is cast to 1 and every list to the text Array.
+	CastOption
 )
 
-// longText is where the original's columns of long texts end, in bytes (products 4).
+// longText is the size in bytes of the original's columns for long texts (products 4).
 const longText = 65535
 
-// ProductRules returns the rules of the stored fields of a product, in the order
-// in which they are checked and reported (products 5.3, steps 8 and 9). Those
-// that no check reports follow.
+// ProductRules returns the rules of the stored fields of a product, in the order in which
+// they are checked and reported (products 5.3, steps 8 and 9). Fields without a check come
+// last.
 func ProductRules() []ProductRule {
 	rules := []ProductRule{
 		{Field: "custom_design", Check: Option, From: Themes},
-		{Field: "gift_message_available", Check: Option, Options: []string{"0", "1"}, EmptyRefused: true, TextChoice: SpeltChoice},
-		{Field: "name", Required: true, Characters: LongestText},
-		{Field: "price", Required: true, Check: Amount},
-		{Field: "custom_design_from", Check: Moment},
+		{Field: "gift_message_available", Check: Option, Options: []string{"0", "1"}, RejectsEmptyText: true, OptionStorage: VerbatimOption},
+		{Field: "name", Required: true, Characters: MaxTextLength},
+		{Field: "price", Required: true, Check: NonNegative},
+		{Field: "custom_design_from", Check: DateTime},
 		{Field: "description", Required: true, Bytes: longText},
-		{Field: "custom_design_to", Check: Moment},
-		{Field: "special_price", Check: Amount},
+		{Field: "custom_design_to", Check: DateTime},
+		{Field: "special_price", Check: NonNegative},
 		{Field: "short_description", Required: true, Bytes: longText},
-		{Field: "special_from_date", Check: Moment},
+		{Field: "special_from_date", Check: DateTime},
 		{Field: "sku", Required: true, ListCrash: true},
-		{Field: "weight", Required: true, Check: Amount},
+		{Field: "weight", Required: true, Check: NonNegative},
 		{Field: "page_layout", Check: Option, Options: []string{"empty", "one_column", "two_columns_left", "two_columns_right", "three_columns"}},
-		{Field: "special_to_date", Check: Moment},
-		{Field: "options_container", Check: Option, Options: []string{"container1", "container2"}, EmptyRefused: true},
+		{Field: "special_to_date", Check: DateTime},
+		{Field: "options_container", Check: Option, Options: []string{"container1", "container2"}, RejectsEmptyText: true},
 		{Field: "cost", Check: AnyNumber},
-		{Field: "news_from_date", Check: Moment},
-		{Field: "news_to_date", Check: Moment},
+		{Field: "news_from_date", Check: DateTime},
+		{Field: "news_to_date", Check: DateTime},
 		{Field: "status", Required: true, Check: Option, Options: []string{"1", "2"}},
-		{Field: "msrp_enabled", Check: Option, Options: []string{"0", "1", "2"}, EmptyRefused: true, TextChoice: SpeltChoice},
-		{Field: "msrp_display_actual_price_type", Check: Option, Options: []string{"1", "2", "3", "4"}, EmptyRefused: true, TextChoice: LooseChoice},
-		{Field: "msrp", Check: Amount},
+		{Field: "msrp_enabled", Check: Option, Options: []string{"0", "1", "2"}, RejectsEmptyText: true, OptionStorage: VerbatimOption},
+		{Field: "msrp_display_actual_price_type", Check: Option, Options: []string{"1", "2", "3", "4"}, RejectsEmptyText: true, OptionStorage: CastOption},
+		{Field: "msrp", Check: NonNegative},
 		{Field: "tax_class_id", Required: true, Check: Option, From: TaxClasses},
 		{Field: "visibility", Required: true, Check: Option, Options: []string{"1", "2", "3", "4"}},
 		{Field: "country_of_manufacture", Check: Option, From: Countries},
 
-		{Field: "meta_title", Characters: LongestText},
-		{Field: "meta_description", Characters: LongestText},
+		{Field: "meta_title", Characters: MaxTextLength},
+		{Field: "meta_description", Characters: MaxTextLength},
 		{Field: "meta_keyword", Bytes: longText},
-		{Field: "url_key", Characters: LongestText, ListCrash: true, EmptyListCrash: true},
+		{Field: "url_key", Characters: MaxTextLength, ListCrash: true, EmptyListCrash: true},
 		{Field: "custom_layout_update", Bytes: longText, ListCrash: true, EmptyListCrash: true},
 	}
 	for i := range rules {
-		if rules[i].Check == Moment {
+		if rules[i].Check == DateTime {
 			rules[i].ListCrash = true
 		}
 	}
 	return rules
 }
 
-// ProductSwitches names the fields that say how a product is saved, and are not stored.
+// ProductSwitches names the fields that control how a product is saved and are not stored.
 func ProductSwitches() []string {
 	return []string{"use_config_gift_message_available", "url_key_create_redirect"}
 }
 
-// AddedProductRule returns what a field of the store's own takes, by the check
-// that fits the kind of its values.
+// AddedProductRule returns the rule of a field that the store added. check is the check
+// for the type of its attribute.
 func AddedProductRule(field string, check ProductCheck) ProductRule {
-	return ProductRule{Field: field, Check: check, Bytes: longText, ListCrash: check == Moment}
+	return ProductRule{Field: field, Check: check, Bytes: longText, ListCrash: check == DateTime}
 }
 
-// MaxSKU is the greatest number of characters of a SKU.
+// MaxSKU is the maximum length of a SKU in characters.
 const MaxSKU = 64
 
-// A SetCheck is what a value inside a set, as stock_data or an entry of
-// tier_price, has to be.
+// A SetCheck is what a member of a set requires of its value. A set is a nested value of a
+// product, such as stock_data or an entry of tier_price.
 type SetCheck uint8
 
 const (
-	// Unchecked: anything.
+	// Unchecked: any value.
 	Unchecked SetCheck = iota
-	// SetNumber, SetFromZero and SetAboveZero: a number.
+	// SetNumber, SetFromZero and SetAboveZero: a number, not negative, positive.
 	SetNumber
 	SetFromZero
 	SetAboveZero
-	// SetOption: by value one of the rule's options.
+	// SetOption: a number equal to one of the rule's options.
 	SetOption
 	// SetGroup: the id of a customer group.
 	SetGroup
 )
 
-// A SetRule says what one value of a set is checked for. The fault takes the
-// field and the set.
+// A SetRule is the check of one member of a set. The arguments of its fault are the names
+// of the member and the set.
 type SetRule struct {
 	Field   string
 	Check   SetCheck
@@ -174,46 +174,45 @@ type SetRule struct {
 	Fault   FaultKey
 }
 
-// GroupPriceRules and TierPriceRules return the rules of an entry, in order
-// (products 5.3, steps 4 and 5). Every value is required.
+// GroupPriceRules returns the rules for an entry of group_price, in order (products 5.3,
+// steps 4 and 5). Every member is required.
 func GroupPriceRules() []SetRule {
-	return append(priceHead(), SetRule{Field: "price", Check: SetFromZero, Fault: NumberFromZeroInSet})
+	return append(priceEntryRules(), SetRule{Field: "price", Check: SetFromZero, Fault: NumberFromZeroInSet})
 }
 
-// TierPriceRules is described at [GroupPriceRules].
+// TierPriceRules returns the rules for an entry of tier_price, like [GroupPriceRules].
 func TierPriceRules() []SetRule {
-	return append(priceHead(),
+	return append(priceEntryRules(),
 		SetRule{Field: "price_qty", Check: SetAboveZero, Fault: NumberAboveZeroInSet},
 		SetRule{Field: "price", Check: SetAboveZero, Fault: NumberAboveZeroInSet})
 }
 
-func priceHead() []SetRule {
+func priceEntryRules() []SetRule {
 	return []SetRule{
 		{Field: "website_id", Check: SetOption, Options: []string{"0"}, Fault: InvalidInSet},
 		{Field: "cust_group", Check: SetGroup, Fault: InvalidGroupInSet},
 	}
 }
 
-// A StockDatum is a member of stock_data, and how a product's save treats it
-// (products 7).
+// A StockDatum is the rule of a member of stock_data: its check, and how saving a product
+// treats it (products 7).
 type StockDatum struct {
 	SetRule
-	// Attribute is where the value is stored; "" for that of the field's name.
+	// Attribute is the attribute that stores the value; "" means that of the same name.
 	Attribute string
-	// Unmanaged: checked and stored also where the save does not manage the stock.
+	// Unmanaged: checked and stored even if the save does not manage the stock.
 	Unmanaged bool
 	// If names another member: without it the value is not checked.
 	If string
-	// Config names the flag by which the store's setting takes the value's place:
-	// set along with the value, the value counts for nothing; not sent, the value
-	// lowers it.
+	// Config names the flag that makes the store's setting apply instead of the value. If
+	// the flag is set, the value is ignored; if the flag is not sent, the value clears it.
 	Config string
-	// KeepsConfig: the value does not lower the flag.
+	// KeepsConfig: the value does not clear the flag.
 	KeepsConfig bool
 }
 
 // StockData returns the members of stock_data in the order of their checks
-// (products 7.1), and then the flags, which have none.
+// (products 7.1), followed by the flags, which are not checked.
 func StockData() []StockDatum {
 	zeroOrOne := func(field string) SetRule {
 		return SetRule{Field: field, Check: SetOption, Options: []string{"0", "1"}, Fault: InvalidInSet}
@@ -238,6 +237,6 @@ func StockData() []StockDatum {
 	for _, name := range []string{"use_config_min_qty", "use_config_notify_stock_qty", "use_config_qty_increments", "use_config_backorders", "use_config_enable_qty_inc"} {
 		data = append(data, StockDatum{SetRule: SetRule{Field: name}})
 	}
-	// The other name of the flag before it, which wins.
+	// An alias of the flag before it; the alias wins.
 	return append(data, StockDatum{SetRule: SetRule{Field: "use_config_enable_qty_increments"}, Attribute: "use_config_enable_qty_inc"})
 }

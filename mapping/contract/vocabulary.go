@@ -5,17 +5,16 @@ import (
 	"unicode"
 )
 
-// Words returns the words of a text: its runs of letters, digits and underscores.
+// Words splits text into its runs of letters, digits and underscores.
 func Words(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return !InWord(r) })
+	return strings.FieldsFunc(text, func(r rune) bool { return !IsWordRune(r) })
 }
 
-// InWord reports whether r is part of a word.
-func InWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+// IsWordRune reports whether r can be part of a word.
+func IsWordRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// Vocabulary returns the words that the contract itself puts into messages, names of
-// fields and paths, and so those which tell nothing of whoever is the matter of a
-// message.
+// Vocabulary returns all words that the contract itself uses in messages, field names and
+// paths. A word of a message that is not in the vocabulary may be data of a customer.
 func (t *Table) Vocabulary() map[string]bool {
 	words := map[string]bool{}
 	add := func(text string) {

@@ -50,7 +50,7 @@ func (a *api) pass(c *gin.Context, buf []byte) (mapping.Response, error) {
 		return answered, nil
 	}
 	var writer http.ResponseWriter = c.Writer
-	if mapping.IsAPIRequest(r) && !call.Address.Reads {
+	if mapping.IsAPIRequest(r) && !call.Address.ReadOnly {
 		done := sync.OnceFunc(a.service.BeginLegacyWrite(ctx, r))
 		defer done() // whatever became of it
 		writer = &acknowledging{c.Writer, done}

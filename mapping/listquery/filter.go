@@ -75,9 +75,9 @@ func (r Reader) parseFilter(schema *adapter.Schema, query *codec.Node) ([]adapte
 			return nil, err
 		}
 		switch field.Filter {
-		case contract.Filters:
+		case contract.FilterByValue:
 			where = append(where, adapter.Condition{Any: tests})
-		case contract.FiltersAll:
+		case contract.FilterMatchesNone:
 			where = append(where, adapter.Condition{})
 		}
 	}

@@ -61,13 +61,13 @@ func (r Reader) parseOrder(query *codec.Node, list *List) error {
 	}
 	ascending := strings.EqualFold(dir.Text, "asc")
 	noDir := !ascending && !strings.EqualFold(dir.Text, "desc")
-	if dir.Kind != codec.Text || field.Sort == contract.SortCrash || field.Sort == contract.SortsByDir && noDir {
+	if dir.Kind != codec.Text || field.Sort == contract.SortCrash || field.Sort == contract.SortRequiresDir && noDir {
 		return r.Dialect.Fault(contract.OrderingCrash)
 	}
 	switch field.Sort {
-	case contract.SortsNothing:
+	case contract.SortIgnored:
 		return nil
-	case contract.SortsAsNull:
+	case contract.SortIgnoredAsNull:
 	default:
 		list.Query.OrderBy, list.Query.Desc = field.Attribute, !ascending
 	}
@@ -101,7 +101,7 @@ func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, not
 		order, ordered := query.Get("order")
 		for _, i := range r.Fields.Order(r.Dialect, view) {
 			f := &r.Fields.Fields[i]
-			added := f.Sort == contract.SortsAsNull && r.Dialect.OrderedByNull && view.InList() && ordered && order.Text == f.Name
+			added := f.Sort == contract.SortIgnoredAsNull && r.Dialect.OrderedByNull && view.InList() && ordered && order.Text == f.Name
 			if f.Readable(r.Dialect, r.Role, view) && (f.Shown(r.Dialect, view) || added) {
 				fields = append(fields, i)
 			}
@@ -118,14 +118,14 @@ func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, not
 			named[strings.TrimSpace(name)] = true
 		}
 	}
-	for _, i := range r.Fields.AskedOrder(view) {
+	for _, i := range r.Fields.RequestedOrder(view) {
 		if f := &r.Fields.Fields[i]; named[f.Name] && f.Readable(r.Dialect, r.Role, view) {
 			fields = append(fields, i)
 		}
 	}
 	nothing = len(fields) == 0
 	for name := range named {
-		nothing = nothing && !r.Fields.Unfilled(name, r.Role)
+		nothing = nothing && !r.Fields.AlwaysAbsent(name, r.Role)
 	}
 	return fields, nothing
 }

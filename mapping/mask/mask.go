@@ -162,12 +162,12 @@ func (m *Masker) Message(route *contract.Route, message string) string {
 	}
 	var b strings.Builder
 	for rest := message; rest != ""; {
-		end := strings.IndexFunc(rest, func(r rune) bool { return !contract.InWord(r) })
+		end := strings.IndexFunc(rest, func(r rune) bool { return !contract.IsWordRune(r) })
 		switch end {
 		case -1:
 			end = len(rest)
 		case 0:
-			end = strings.IndexFunc(rest, contract.InWord)
+			end = strings.IndexFunc(rest, contract.IsWordRune)
 			if end < 0 {
 				end = len(rest)
 			}

@@ -48,7 +48,7 @@ func (r Rules) Of(a *contract.Address) Rule {
 	if a.Route != nil {
 		resource = a.Route.Resource
 	}
-	if a.Reads {
+	if a.ReadOnly {
 		calls = Reads
 	}
 	best, found := -1, Rule{}

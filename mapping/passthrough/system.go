@@ -105,7 +105,7 @@ func (c *Call) resource() string {
 }
 
 func (c *Call) operation() string {
-	if c.Address.Reads {
+	if c.Address.ReadOnly {
 		return OperationRead
 	}
 	return OperationWrite

@@ -380,7 +380,7 @@ func TestRepliesThatAreNone(t *testing.T) {
 				return away
 			}
 		})
-		f.call.Address = contract.Address{Route: &contract.Route{Resource: "orders"}, Reads: true}
+		f.call.Address = contract.Address{Route: &contract.Route{Resource: "orders"}, ReadOnly: true}
 		f.talk(t, "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
 		if err := f.outcome(t); !errors.Is(err, away) || resource != "orders" || operation != passthrough.OperationRead {
 			t.Errorf("%v for %s %s", err, operation, resource)

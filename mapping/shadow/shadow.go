@@ -110,7 +110,7 @@ func (s *Shadow) Noticing(next http.Handler) http.Handler {
 // Wants asks for the bodies of the reads that are compared, and to be told of
 // writes.
 func (s *Shadow) Wants(_ *http.Request, a *contract.Address) exchange.Want {
-	if !a.Reads {
+	if !a.ReadOnly {
 		s.writing.Add(1)
 		return exchange.Heads
 	}
@@ -127,7 +127,7 @@ func (s *Shadow) Wants(_ *http.Request, a *contract.Address) exchange.Want {
 // Saw has the other side asked.
 func (s *Shadow) Saw(e *exchange.Exchange) {
 	switch {
-	case !e.Reads:
+	case !e.ReadOnly:
 		now := time.Now()
 		s.wrote.Store(&now)
 		s.writing.Add(-1)
