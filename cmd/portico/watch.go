@@ -99,7 +99,7 @@ func (w *watch) around(api http.Handler, scheme func(*http.Request) string) http
 	}
 	watched := exchange.Tap(api, exchange.Options{Table: w.service.Table(), Scheme: scheme, MaxBody: most}, w.watchers...)
 	if w.shadow != nil {
-		watched = w.shadow.Noticing(watched)
+		watched = w.shadow.PrioritizeClients(watched)
 	}
 	return watched
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// ErrUnknown is the error for a body of which nothing may be kept: nobody can read
-// it, or it holds something whose place is not known.
-var ErrUnknown = errors.New("mask: the body cannot be read, or holds fields that no table knows")
+// ErrUnknown is the error for a body that must not be kept at all: it cannot be parsed, or
+// it holds fields that no table describes.
+var ErrUnknown = errors.New("mask: the body cannot be parsed, or holds fields that no table describes")
 
-// Body returns the body of a request on route, nil for none, or of the reply, in
-// format f, with masks in the place of what tells of a person and of secrets. Its
-// error is [ErrUnknown].
+// Body returns the body of a request on route, which may be nil, or of its reply, with
+// personal and secret values masked. f is the format of the body. The error is
+// [ErrUnknown].
 func (m *Masker) Body(route *contract.Route, f contract.Format, body []byte) ([]byte, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return body, nil
@@ -35,11 +35,11 @@ func (m *Masker) Body(route *contract.Route, f contract.Format, body []byte) ([]
 	)
 	switch f {
 	case contract.XML:
-		masked, ok = m.xml(top, body)
+		masked, ok = m.maskXML(top, body)
 	case contract.Text:
-		masked, ok = m.form(top, string(body))
+		masked, ok = m.maskForm(top, string(body))
 	default:
-		masked, ok = m.json(top, body)
+		masked, ok = m.maskJSON(top, body)
 	}
 	if !ok {
 		return nil, ErrUnknown
@@ -47,8 +47,8 @@ func (m *Masker) Body(route *contract.Route, f contract.Format, body []byte) ([]
 	return masked, nil
 }
 
-// Plain returns a body that is no document of the contract, if it says nothing but
-// words that the contract itself writes.
+// Plain returns a body that is not a document of the contract, such as a plain text
+// error. It fails unless every word of the body is part of the contract's own vocabulary.
 func (m *Masker) Plain(body []byte) ([]byte, error) {
 	const longest = 300
 	if text := string(body); len(text) <= longest && m.Message(nil, text) == text {
@@ -57,8 +57,9 @@ func (m *Masker) Plain(body []byte) ([]byte, error) {
 	return nil, ErrUnknown
 }
 
-// Format returns the format of a body, by its Content-Type and, where that says
-// nothing, by what it begins with: clients say the one and send the other.
+// Format returns the format of a body. It uses the Content-Type and, if that names no
+// known format, the first character of the body: some clients declare one format and send
+// another.
 func Format(contentType string, body []byte) (contract.Format, error) {
 	begins := strings.TrimLeft(string(body[:min(len(body), 64)]), " \t\r\n")
 	looksJSON := strings.HasPrefix(begins, "{") || strings.HasPrefix(begins, "[")
@@ -80,12 +81,12 @@ func Format(contentType string, body []byte) (contract.Format, error) {
 	return f, nil
 }
 
-// json masks a JSON text token by token; what is between them stays.
-func (m *Masker) json(top scope, body []byte) ([]byte, bool) {
+// maskJSON masks a JSON text token by token and copies everything between the tokens.
+func (m *Masker) maskJSON(top scope, body []byte) ([]byte, bool) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
 	out := make([]byte, 0, len(body)+64)
-	scopes := []scope{top} // of the value that comes next, below those around it
-	done := 0              // what is before it has been written
+	scopes := []scope{top} // that of the next value, on top of those that enclose it
+	done := 0              // everything before this offset has been written
 	for {
 		named := false
 		if kind, length := dec.StackIndex(dec.StackDepth()); kind == '{' {
@@ -114,10 +115,10 @@ func (m *Masker) json(top scope, body []byte) ([]byte, bool) {
 				return nil, false
 			}
 			scopes = append(scopes, next)
-			if out, err = appendMasked(out, raw, token.String(), m.nameIn(inside, token.String())); err != nil {
+			if out, err = appendMasked(out, raw, token.String(), m.maskName(inside, token.String())); err != nil {
 				return nil, false
 			}
-			continue // the scope is that of the value
+			continue // the scope on top is that of the value that follows
 		case kind == '{' || kind == '[':
 			out = append(out, raw...)
 			scopes = append(scopes, inside)
@@ -125,7 +126,7 @@ func (m *Masker) json(top scope, body []byte) ([]byte, bool) {
 		}
 		switch kind {
 		case '"':
-			kept, ok := m.value(inside, token.String())
+			kept, ok := m.maskText(inside, token.String())
 			if !ok {
 				return nil, false
 			}
@@ -133,7 +134,7 @@ func (m *Masker) json(top scope, body []byte) ([]byte, bool) {
 				return nil, false
 			}
 		case '0':
-			kept, ok := m.value(inside, string(raw))
+			kept, ok := m.maskText(inside, string(raw))
 			if !ok {
 				return nil, false
 			}
@@ -142,13 +143,13 @@ func (m *Masker) json(top scope, body []byte) ([]byte, bool) {
 			out = append(out, raw...)
 		}
 		if kind, _ := dec.StackIndex(dec.StackDepth()); kind == '{' {
-			scopes = scopes[:len(scopes)-1] // that of the member
+			scopes = scopes[:len(scopes)-1] // the member is complete
 		}
 	}
 }
 
-// appendMasked appends kept as a JSON string, or raw where kept is the text that raw
-// stands for.
+// appendMasked appends kept as a JSON string, or the original token raw if masking did not
+// change its text.
 func appendMasked(out, raw []byte, text, kept string) ([]byte, error) {
 	if kept == text {
 		return append(out, raw...), nil
@@ -156,20 +157,19 @@ func appendMasked(out, raw []byte, text, kept string) ([]byte, error) {
 	return jsontext.AppendQuote(out, kept)
 }
 
-// rawLength returns the length of the token at the end of a piece of JSON that begins
-// where the one before it ended.
+// rawLength returns the length of the last token of a piece of JSON that starts where the
+// previous token ended.
 func rawLength(piece []byte) int {
 	return len(bytes.TrimLeft(piece, " \t\r\n,:"))
 }
 
-// xml masks an XML document token by token. It gives up what clients have no use for
-// and what might hide something: attributes, comments, instructions and document
-// types.
-func (m *Masker) xml(top scope, body []byte) ([]byte, bool) {
+// maskXML masks an XML document token by token. It rejects attributes, comments, processing
+// instructions and document types, which clients do not need and which might hide values.
+func (m *Masker) maskXML(top scope, body []byte) ([]byte, bool) {
 	dec := xml.NewDecoder(bytes.NewReader(body))
 	out := make([]byte, 0, len(body)+64)
 	scopes := []scope{top}
-	var names []string // of the open elements, as they were written
+	var names []string // open elements, in their original spelling
 	for {
 		start := dec.InputOffset()
 		token, err := dec.RawToken()
@@ -189,9 +189,9 @@ func (m *Masker) xml(top scope, body []byte) ([]byte, bool) {
 			local := token.Name.Local
 			next, known, kept := inside, true, ""
 			if len(names) == 0 {
-				kept = m.root(local)
+				kept = m.maskRoot(local)
 			} else {
-				kept = m.nameIn(inside, local)
+				kept = m.maskName(inside, local)
 				next, known = inside.enter(local)
 			}
 			if !known {
@@ -201,7 +201,7 @@ func (m *Masker) xml(top scope, body []byte) ([]byte, bool) {
 			scopes, names = append(scopes, next), append(names, kept)
 		case xml.EndElement:
 			last := len(names) - 1
-			if len(raw) > 0 { // none for <name/>
+			if len(raw) > 0 { // empty for <name/>
 				raw = append([]byte("</"+names[last]), raw[len("</")+len(token.Name.Local):]...)
 			}
 			scopes, names = scopes[:len(scopes)-1], names[:last]
@@ -209,12 +209,12 @@ func (m *Masker) xml(top scope, body []byte) ([]byte, bool) {
 			if len(bytes.TrimSpace(token)) == 0 {
 				break
 			}
-			kept, ok := m.value(inside, string(token))
+			kept, ok := m.maskText(inside, string(token))
 			if !ok {
 				return nil, false
 			}
 			if kept != string(token) {
-				raw = rewritten(raw, kept)
+				raw = replaceText(raw, kept)
 			}
 		case xml.ProcInst:
 			if token.Target != "xml" || start > 0 {
@@ -227,8 +227,8 @@ func (m *Masker) xml(top scope, body []byte) ([]byte, bool) {
 	}
 }
 
-// root returns what is kept of the name of a root element, which clients choose.
-func (m *Masker) root(name string) string {
+// maskRoot returns the masked name of a root element, which clients choose freely.
+func (m *Masker) maskRoot(name string) string {
 	for _, d := range contract.Dialects() {
 		if name == d.Root {
 			return name
@@ -237,8 +237,8 @@ func (m *Masker) root(name string) string {
 	return m.Value(name)
 }
 
-// rewritten returns text in the place of raw, in the same kind of section.
-func rewritten(raw []byte, text string) []byte {
+// replaceText returns text in place of raw, as a CDATA section if raw is one.
+func replaceText(raw []byte, text string) []byte {
 	const open, end = "<![CDATA[", "]]>"
 	if bytes.HasPrefix(raw, []byte(open)) && !strings.Contains(text, end) {
 		return []byte(open + text + end)
@@ -246,8 +246,8 @@ func rewritten(raw []byte, text string) []byte {
 	return []byte(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text))
 }
 
-// form masks form-encoded pairs.
-func (m *Masker) form(top scope, body string) ([]byte, bool) {
+// maskForm masks form-encoded pairs.
+func (m *Masker) maskForm(top scope, body string) ([]byte, bool) {
 	var out []byte
 	for i, pair := range strings.Split(body, "&") {
 		if i > 0 {
@@ -255,11 +255,11 @@ func (m *Masker) form(top scope, body string) ([]byte, bool) {
 		}
 		name, value, valued := strings.Cut(pair, "=")
 		at, known := top, name != ""
-		path := keys(name)
-		masked := strings.ContainsRune(contract.FormDecode(name), 0) // path lacks what follows
+		path := splitFormName(name)
+		masked := strings.ContainsRune(contract.FormDecode(name), 0) // path drops everything after U+0000
 		for j, key := range path {
 			if known && (j > 0 || key != "") {
-				path[j] = m.nameIn(at, key)
+				path[j] = m.maskName(at, key)
 				masked = masked || path[j] != key
 				at, known = at.enter(key)
 			}
@@ -271,12 +271,12 @@ func (m *Masker) form(top scope, body string) ([]byte, bool) {
 			return nil, false
 		}
 		text := contract.FormDecode(value)
-		kept, ok := m.value(at, text)
+		kept, ok := m.maskText(at, text)
 		if !ok {
 			return nil, false
 		}
 		if masked {
-			name = spelled(path)
+			name = formName(path)
 		}
 		out = append(out, name...)
 		if valued {
@@ -291,8 +291,8 @@ func (m *Masker) form(top scope, body string) ([]byte, bool) {
 	return out, true
 }
 
-// spelled returns the encoded name that spells the keys of a path.
-func spelled(path []string) string {
+// formName returns the form-encoded name for the keys of a path.
+func formName(path []string) string {
 	name := url.QueryEscape(path[0])
 	for _, key := range path[1:] {
 		name += "%5B" + url.QueryEscape(key) + "%5D"
@@ -300,10 +300,10 @@ func spelled(path []string) string {
 	return name
 }
 
-// keys returns the keys that an encoded name spells, those in brackets behind the
-// first. A name whose brackets are not closed in pairs is one key as a whole, which
-// nobody knows.
-func keys(name string) []string {
+// splitFormName returns the keys in a form-encoded name: the part before the brackets, then the
+// content of each pair of brackets. A name with unbalanced brackets is a single key, which
+// matches no field.
+func splitFormName(name string) []string {
 	name, _, _ = strings.Cut(contract.FormDecode(name), "\x00")
 	name = strings.TrimLeft(name, " ")
 	first, brackets, nested := strings.Cut(name, "[")

@@ -1,26 +1,26 @@
-// Package mask takes what tells of a person, and what is secret, out of copies of
-// requests and replies, so that they can be kept, counted and shown.
+// Package mask replaces personal and secret data in copies of requests and replies, so
+// that the copies can be stored, counted and shown.
 //
 // # Principles
 //
-//  1. What is kept is known: a field that the tables of package contract have as
-//     public, a word that the contract itself writes, a header of a short list. What
-//     nobody knows is masked, or where its place is not known either, the whole body
-//     is given up.
-//  2. A mask keeps the form: letters become letters, digits digits, an e-mail address
-//     another, a date another, in as many characters; no character but punctuation
-//     and blanks stays. What is empty stays empty.
-//  3. One value has one mask, as long as the key lives, so that what belongs together
-//     still does. Without the key nobody finds the value.
-//  4. What clients name themselves is masked as well: names inside private fields, root
-//     elements, parameters. A method that HTTP does not define is "OTHER".
-//  5. All other bytes of a body stay as they came: it is not encoded again.
+//  1. Only known data stays: a field that the tables of package contract mark as public,
+//     a word that the contract itself uses, a header of a short list. Unknown data is
+//     masked; if even its place in the body is unknown, the whole body is rejected.
+//  2. A mask preserves the form of the value: it replaces letters with letters, digits
+//     with digits, an e-mail address with an e-mail address, a date with a date, all in
+//     the same number of characters. Of the original characters only punctuation and
+//     blanks remain. Empty values stay empty.
+//  3. As long as the key is the same, a value always has the same mask, so that related
+//     records still match. Without the key the value cannot be recovered.
+//  4. Names chosen by clients are masked as well: names inside private fields, root
+//     elements, parameters. A method that HTTP does not define becomes "OTHER".
+//  5. All other bytes of a body stay unchanged: the body is not encoded again.
 //
 // # How it is tested
 //
-// Tables of values, and of bodies and queries in every format and odd spelling. A
-// fuzz target plants a value in every personal field, in whatever form a body or a
-// query takes, and looks for it in what comes out.
+// Tables of values, and of bodies and queries in every format and in unusual spellings. A
+// fuzz target plants a value in every personal field, in every form a body or a query can
+// have, and searches the result for it.
 package mask
 
 import (
@@ -39,11 +39,11 @@ import (
 type Masker struct {
 	key   []byte
 	words map[string]bool
-	forms map[string]contract.FormField // of fields that take few values
+	forms map[string]contract.FormField // of fields that accept only a few values
 }
 
-// New returns a masker for calls of the routes in table. Maskers with one key have
-// the same masks; a key is 32 random bytes that nobody keeps.
+// New returns a masker for calls of the routes in table. Maskers with the same key produce
+// the same masks. The key should be 32 random bytes that are not stored anywhere.
 func New(table *contract.Table, key []byte) *Masker {
 	m := &Masker{key: key, words: table.Vocabulary(), forms: map[string]contract.FormField{}}
 	for _, f := range contract.CustomerForm() {
@@ -54,20 +54,20 @@ func New(table *contract.Table, key []byte) *Masker {
 	return m
 }
 
-// random returns the numbers that make the mask of a value, the same every time.
-func (m *Masker) random(value string) *rand.Rand {
+// randomOf returns the random numbers for the mask of a value, the same on every call.
+func (m *Masker) randomOf(value string) *rand.Rand {
 	sum := hmac.New(sha256.New, m.key)
 	sum.Write([]byte(value))
 	return rand.New(rand.NewChaCha8([32]byte(sum.Sum(nil))))
 }
 
-// Field returns the mask of the value of a field, which stays one of those that the
-// field takes.
+// Field returns the mask of a value of the named field. The mask is a value that the field
+// accepts.
 func (m *Masker) Field(name, value string) string {
 	options := m.forms[name].Options
 	for _, option := range options {
 		if value == strconv.FormatInt(option, 10) {
-			return strconv.FormatInt(options[m.random(value).IntN(len(options))], 10)
+			return strconv.FormatInt(options[m.randomOf(value).IntN(len(options))], 10)
 		}
 	}
 	return m.Value(value)
@@ -78,22 +78,22 @@ func (m *Masker) Value(value string) string {
 	if value == "" {
 		return ""
 	}
-	r := m.random(value)
+	r := m.randomOf(value)
 	for _, layout := range []string{time.DateOnly, time.DateTime, "01/02/2006"} {
 		if at, err := time.Parse(layout, value); err == nil {
-			return otherTime(r, at).Format(layout)
+			return randomDay(r, at).Format(layout)
 		}
 	}
-	masked := letters(r, value)
+	masked := maskCharacters(r, value)
 	if at := strings.LastIndexByte(masked, '@'); at >= 0 {
-		masked = masked[:at] + host(masked[at:])
+		masked = masked[:at] + withRealTLD(masked[at:])
 	}
 	return masked
 }
 
-// otherTime returns a day that lies within the life of somebody living, and is not
-// that of at. Midnight stays midnight.
-func otherTime(r *rand.Rand, at time.Time) time.Time {
+// randomDay returns a day within a human lifetime that differs from the day of at. A time
+// at midnight stays at midnight.
+func randomDay(r *rand.Rand, at time.Time) time.Time {
 	const days = 25_000
 	other := time.Date(1930, time.January, 1, at.Hour(), at.Minute(), at.Second(), 0, time.UTC)
 	if at.Hour()+at.Minute()+at.Second() > 0 {
@@ -106,12 +106,11 @@ func otherTime(r *rand.Rand, at time.Time) time.Time {
 	return other
 }
 
-// letters masks a value character by character: none but punctuation and blanks
-// stays what it is.
-func letters(r *rand.Rand, value string) string {
+// maskCharacters masks a value character by character. Only punctuation and blanks stay the same.
+func maskCharacters(r *rand.Rand, value string) string {
 	var b strings.Builder
 	b.Grow(len(value))
-	first := true // of the digits: a zero there would make it another kind of number
+	first := true // the first digit; a zero there would make it another kind of number
 	for _, c := range value {
 		switch {
 		case first && '1' <= c && c <= '9':
@@ -135,9 +134,9 @@ func letters(r *rand.Rand, value string) string {
 	return b.String()
 }
 
-// host gives a masked host a last label that exists, so that its e-mail address
-// passes for one.
-func host(masked string) string {
+// withRealTLD replaces the last label of a masked host name with an existing top-level domain, so
+// that an e-mail address with it is valid.
+func withRealTLD(masked string) string {
 	dot := strings.LastIndexByte(masked, '.')
 	if dot < 0 {
 		return masked
@@ -153,9 +152,9 @@ func host(masked string) string {
 	return masked
 }
 
-// Message returns a message of a reply on route, nil for none, in which only words
-// stay that the contract itself writes. Where records tell of nobody it stays as
-// it is.
+// Message returns a message of a reply on route, which may be nil, with every word masked
+// that is not part of the contract's vocabulary. Messages about records without personal
+// data stay unchanged.
 func (m *Masker) Message(route *contract.Route, message string) string {
 	if route != nil && !route.Personal() || isProblem(message) {
 		return message
@@ -171,7 +170,7 @@ func (m *Masker) Message(route *contract.Route, message string) string {
 			if end < 0 {
 				end = len(rest)
 			}
-			b.WriteString(keepASCII(rest[:end]))
+			b.WriteString(keepPunctuation(rest[:end]))
 			rest = rest[end:]
 			continue
 		}
@@ -185,9 +184,9 @@ func (m *Masker) Message(route *contract.Route, message string) string {
 	return b.String()
 }
 
-// keepASCII leaves punctuation and blanks, and puts dots in the place of what else
-// stands between words.
-func keepASCII(s string) string {
+// keepPunctuation keeps ASCII punctuation and blanks, and replaces all other characters between
+// words with dots.
+func keepPunctuation(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r > unicode.MaxASCII {
 			return '.'
@@ -196,8 +195,8 @@ func keepASCII(s string) string {
 	}, s)
 }
 
-// isProblem reports whether a message tells why OAuth refused a call: then it names
-// parameters and nothing of their values.
+// isProblem reports whether a message is an OAuth problem: such messages contain names of
+// parameters, but not their values.
 func isProblem(message string) bool {
 	problem, ok := strings.CutPrefix(message, "oauth_problem=")
 	return ok && len(problem) < 300 && strings.Trim(problem, "abcdefghijklmnopqrstuvwxyz_=&0123456789.-") == ""

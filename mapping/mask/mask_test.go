@@ -26,7 +26,7 @@ func route(t testing.TB, path string) *contract.Route {
 	return found
 }
 
-// TestValues: a mask has the form of its value, and no letter or digit of it.
+// TestValues: a mask has the form of its value, and none of its letters and digits.
 func TestValues(t *testing.T) {
 	m := masker("one key")
 	for _, c := range []struct{ name, field, value, form string }{
@@ -59,7 +59,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestBodies: what is masked is written as X here, by kind of character.
+// TestBodies: in the wanted text, X, x and N stand for masked characters of that kind.
 func TestBodies(t *testing.T) {
 	for _, c := range []struct{ name, path, body, want string }{
 		{"JSON", "/customers/1", `{ "email" :"ada@example.com","group_id": "1",  "dob":null, "gender":1, "taxvat" : 12.50}`,
@@ -74,13 +74,13 @@ func TestBodies(t *testing.T) {
 		{"products", "/products/1", `{"sku":"a@1","tier_price":[{"website_id":0,"any":"x"}],"stock_data":{"qty":"1.0000"},"final_price_with_tax":1}`,
 			`{"sku":"a@1","tier_price":[{"website_id":0,"any":"x"}],"stock_data":{"qty":"1.0000"},"final_price_with_tax":1}`},
 		{"messages", "/customers/1", `{"messages":{"error":[{"code":400,"message":"'ada' appears to be an IP address"}]}}`, `{"messages":{"error":[{"code":400,"message":"'xxx' appears to be an IP address"}]}}`},
-		{"an address in another field", "/customers/1", `{"group_id":"ada@example.com"}`, `{"group_id":"xxx@xxxxxxx.xxx"}`},
+		{"e-mail address in another field", "/customers/1", `{"group_id":"ada@example.com"}`, `{"group_id":"xxx@xxxxxxx.xxx"}`},
 		{"unknown field", "/customers/1", `{"nickname":"Ada"}`, ""},
 		{"unknown number", "/customers/1", `{"nickname":1}`, ""},
 		{"unknown field of a product", "/products/1", `{"nickname":"Ada"}`, ""},
-		{"text in the place of a record", "/customers", `["Ada"]`, ""},
-		{"structure in the place of a value", "/customers/1", `{"group_id":{"email":"ada@example.com"}}`, ""},
-		{"no JSON", "/customers/1", `{"email":"ada`, ""},
+		{"text instead of a record", "/customers", `["Ada"]`, ""},
+		{"object instead of a value", "/customers/1", `{"group_id":{"email":"ada@example.com"}}`, ""},
+		{"invalid JSON", "/customers/1", `{"email":"ada`, ""},
 		{"XML", "/customers/1", "<?xml version=\"1.0\"?>\n<magento_api>\n  <email>ada@example.com</email>\n  <group_id>1</group_id>\n  <suffix/>\n</magento_api>\n",
 			"<?xml version=\"1.0\"?>\n<magento_api>\n  <email>xxx@xxxxxxx.xxx</email>\n  <group_id>1</group_id>\n  <suffix/>\n</magento_api>\n"},
 		{"XML list", "/orders", "<a><data_item_1><addresses><data_item><company>Guest &amp; Sons</company></data_item></addresses><store_name>A &amp; B</store_name></data_item_1></a>",
@@ -142,7 +142,7 @@ func TestQueries(t *testing.T) {
 		{"escaped", "/customers", "fil%74er%5B1%5D%5Battribute%5D=%65mail&filter%5B1%5D%5Blike%5D=ada%25", "fil%74er%5B1%5D%5Battribute%5D=%65mail&filter%5B1%5D%5Blike%5D=xxx%25"},
 		{"nested", "/customers", "filter[1][attribute]=firstname&filter[1][0][eq]=Ada&filter[1][in][]=Eve", "filter[1][attribute]=firstname&filter[1][0][eq]=Xxx&filter[1][in][]=Xxx"},
 		{"before its field", "/customers", "filter[1][eq]=Ada&filter[1][attribute]=firstname", "filter[1][eq]=Xxx&filter[1][attribute]=firstname"},
-		{"field that tells of nobody", "/customers", "filter[1][attribute]=group_id&filter[1][gt]=%31", "filter[1][attribute]=group_id&filter[1][gt]=%31"},
+		{"public field", "/customers", "filter[1][attribute]=group_id&filter[1][gt]=%31", "filter[1][attribute]=group_id&filter[1][gt]=%31"},
 		{"two fields", "/customers", "filter[1][attribute]=group_id&filter[1][eq]=Ada&filter[1][attribute]=firstname", "filter[1][attribute]=group_id&filter[1][eq]=Xxx&filter[1][attribute]=firstname"},
 		{"no field", "/customers", "filter[1][eq]=Ada&filter=Eve", "filter[1][eq]=Xxx&filter=Xxx"},
 		{"unknown field", "/customers", "filter[1][attribute]=nick&filter[1][eq]=Ada", "filter[1][attribute]=xxxx&filter[1][eq]=Xxx"},
@@ -226,7 +226,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// FuzzBody masks any body: what is kept has the structure of the body, differs in
+// FuzzBody masks any body: the result has the structure of the body, differs in
 // every value below the name of a private field, and in none below a public one.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
@@ -260,7 +260,7 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// checkMask compares a tree with its mask, below a field.
+// checkMask compares the tree of a body with that of its masked copy, below a field.
 func checkMask(t *testing.T, r *contract.Route, before, after *codec.Node, field string) {
 	if field != "" && len(before.Members) > 0 && len(before.Members) != len(after.Members) {
 		return // two names have the same mask
@@ -298,8 +298,8 @@ func isPrivateName(name string) bool {
 	return false
 }
 
-// FuzzQuery plants a value in what filters compare private fields with, and in what
-// nobody knows, and looks for it in what is kept.
+// FuzzQuery plants a value in operands of filters on private fields and in unknown
+// parameters, and searches the masked query for it.
 func FuzzQuery(f *testing.F) {
 	const planted = "Zyxwvut9876"
 	for _, seed := range []string{"", "page=1", "filter[1][attribute]=group_id", "filter[2][attribute]=entity_id", "&&=&", "filter[1][eq]=%31", "attrs=email", "filter[1"} {

@@ -9,8 +9,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// Path returns an encoded path of the interface in which only words of its routes
-// stay, numbers, and names of what tells of nobody, such as SKUs.
+// Path returns an encoded path with every segment masked except words of the routes,
+// numbers, and names of records without personal data, such as SKUs.
 func (m *Masker) Path(route *contract.Route, path string) string {
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
@@ -22,36 +22,36 @@ func (m *Masker) Path(route *contract.Route, path string) string {
 			segments[i] = url.PathEscape(m.Value(text))
 		}
 	}
-	return ascii(strings.Join(segments, "/"))
+	return escapeNonASCII(strings.Join(segments, "/"))
 }
 
 func isNumber(s string) bool { return len(s) < 20 && strings.Trim(s, "0123456789") == "" }
 
-// Query returns a query string without the parameters of OAuth, and with masks in
-// the place of values that no list modifier has, and of what fields that tell of a
-// person are compared with. What it keeps stays spelled as it came.
+// Query returns a query string without OAuth parameters. It masks values that no list
+// modifier can have, and the operands of filters on personal fields. Everything else keeps
+// its original spelling.
 func (m *Masker) Query(route *contract.Route, query string) string {
 	var kept []string
 	pairs := strings.Split(query, "&")
 	about := publicFilters(route, pairs)
 	for _, pair := range pairs {
 		name, value, valued := strings.Cut(pair, "=")
-		path := keys(name)
+		path := splitFormName(name)
 		text := contract.FormDecode(value)
 		switch {
 		case strings.Contains(contract.FormDecode(name), "oauth_"):
 			continue
-		case !m.knowsParameter(name):
+		case !m.isKnownParameter(name):
 			name, value = url.QueryEscape(m.Value(contract.FormDecode(name))), url.QueryEscape(m.Value(text))
 		case path[0] == "filter" && path[len(path)-1] != "attribute":
-			masked, _ := m.value(scope{route: route, what: public}, text)
+			masked, _ := m.maskText(scope{route: route, kind: public}, text)
 			if !about[filterOf(path)] {
-				masked = m.operand(route, pairs, path, text)
+				masked = m.maskOperand(route, pairs, path, text)
 			}
 			if masked != text {
 				value = url.QueryEscape(masked)
 			}
-		case !m.plain(route, path[0], text):
+		case !m.isModifierValue(route, path[0], text):
 			value = url.QueryEscape(m.Value(text))
 		}
 		if pair = name; valued {
@@ -59,14 +59,14 @@ func (m *Masker) Query(route *contract.Route, query string) string {
 		}
 		kept = append(kept, pair)
 	}
-	return ascii(strings.Join(kept, "&"))
+	return escapeNonASCII(strings.Join(kept, "&"))
 }
 
-// knowsParameter reports whether a parameter is a list modifier, in whose name
-// nothing else stands.
-func (m *Masker) knowsParameter(name string) bool {
-	path := keys(name)
-	hidden := strings.ContainsRune(contract.FormDecode(name), 0) // keys leaves out what follows
+// isKnownParameter reports whether a parameter is a list modifier without anything unknown in
+// its name.
+func (m *Masker) isKnownParameter(name string) bool {
+	path := splitFormName(name)
+	hidden := strings.ContainsRune(contract.FormDecode(name), 0) // splitFormName drops everything after U+0000
 	if hidden || !slices.Contains([]string{"page", "limit", "order", "dir", "attrs", "store", "category_id", "filter"}, path[0]) {
 		return false
 	}
@@ -78,13 +78,13 @@ func (m *Masker) knowsParameter(name string) bool {
 	return true
 }
 
-// Operators lists the words that may stand in the name of a filter.
+// Operators returns the filter operators of the contract.
 func Operators() []string {
 	return []string{"attribute", "eq", "neq", "seq", "sneq", "like", "nlike", "in", "nin", "gt", "lt", "gteq", "lteq", "moreq",
 		"null", "notnull", "finset", "regexp", "from", "to", "is", "date", "datetime"}
 }
 
-// filterOf names the filter that a parameter belongs to.
+// filterOf returns the name of the filter that a parameter belongs to.
 func filterOf(path []string) string {
 	if len(path) < 2 {
 		return ""
@@ -92,13 +92,13 @@ func filterOf(path []string) string {
 	return path[1]
 }
 
-// publicFilters returns which filters are known to be about fields that tell of
-// nobody: however often one names its field, it must name none else.
+// publicFilters returns the filters that are only about public fields: if a filter names
+// its field several times, all of them must be public.
 func publicFilters(route *contract.Route, pairs []string) map[string]bool {
 	known := map[string]bool{}
 	for _, pair := range pairs {
 		name, value, _ := strings.Cut(pair, "=")
-		path := keys(name)
+		path := splitFormName(name)
 		if path[0] != "filter" || path[len(path)-1] != "attribute" {
 			continue
 		}
@@ -109,7 +109,7 @@ func publicFilters(route *contract.Route, pairs []string) map[string]bool {
 	return known
 }
 
-// isPublic reports whether a name is that of a field that tells of nobody.
+// isPublic reports whether name is a public field of the route.
 func isPublic(route *contract.Route, name string) bool {
 	if route == nil {
 		return false
@@ -118,20 +118,20 @@ func isPublic(route *contract.Route, name string) bool {
 	return known && !field.Private()
 }
 
-// operand returns the mask of what a field is compared with: that which the same
-// value has in a body, where the filter names its field.
-func (m *Masker) operand(route *contract.Route, pairs, path []string, text string) string {
+// maskOperand returns the mask of a filter's operand. If the filter names its field, it is the
+// mask that the same value has in a body.
+func (m *Masker) maskOperand(route *contract.Route, pairs, path []string, text string) string {
 	for _, pair := range pairs {
 		name, value, _ := strings.Cut(pair, "=")
-		if other := keys(name); other[0] == "filter" && other[len(other)-1] == "attribute" && filterOf(other) == filterOf(path) {
+		if other := splitFormName(name); other[0] == "filter" && other[len(other)-1] == "attribute" && filterOf(other) == filterOf(path) {
 			return m.Field(contract.FormDecode(value), text)
 		}
 	}
 	return m.Value(text)
 }
 
-// plain reports whether the value of a list modifier is one of those it has.
-func (m *Masker) plain(route *contract.Route, modifier, text string) bool {
+// isModifierValue reports whether text is a possible value of the list modifier.
+func (m *Masker) isModifierValue(route *contract.Route, modifier, text string) bool {
 	known := func(name string) bool {
 		if route == nil {
 			return false
@@ -157,9 +157,9 @@ func (m *Masker) plain(route *contract.Route, modifier, text string) bool {
 	return isNumber(text)
 }
 
-// Headers returns what a recording keeps of the headers of a request: those by which
-// replies differ, and of its User-Agent the first product, if they are spelled as
-// clients spell them. Who called is not among them.
+// Headers returns the request headers that a recording keeps: those that affect the reply,
+// and the first product of the User-Agent. It drops values in unusual spellings, and all
+// headers that identify the caller.
 func Headers(header http.Header) map[string]string {
 	const longest = 256
 	kept := map[string]string{}
@@ -169,7 +169,7 @@ func Headers(header http.Header) map[string]string {
 		if name == "X-Http-Method-Override" && sent {
 			value = contract.MethodLabel(value)
 		}
-		if sent && len(value) <= longest && isPlain(value) {
+		if sent && len(value) <= longest && hasHeaderCharacters(value) {
 			kept[name] = value
 		}
 	}
@@ -179,29 +179,29 @@ func Headers(header http.Header) map[string]string {
 	return kept
 }
 
-// Agent returns the name of the first product of a User-Agent, "" where there is
-// none, and "other" for what is no such name.
+// Agent returns the name of the first product in the User-Agent header, "" without the
+// header, and "other" for a name in an unusual spelling.
 func Agent(header http.Header) string {
 	const longest = 32
 	agent := header.Get("User-Agent")
 	name, _, _ := strings.Cut(agent, "/")
 	name, _, _ = strings.Cut(name, " ")
-	if agent != "" && (name == "" || len(name) > longest || !isPlain(name)) {
+	if agent != "" && (name == "" || len(name) > longest || !hasHeaderCharacters(name)) {
 		return "other"
 	}
 	return name
 }
 
-// isPlain reports whether a text has only the characters of media types, languages,
-// versions and entity tags.
-func isPlain(s string) bool {
+// hasHeaderCharacters reports whether a text has only characters of media types, languages, versions
+// and entity tags.
+func hasHeaderCharacters(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(` ;,=/*+._"-`, r))
 	}) < 0
 }
 
-// ascii escapes what no request line may hold.
-func ascii(s string) string {
+// escapeNonASCII escapes the bytes that a request line must not contain.
+func escapeNonASCII(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		if c := s[i]; c <= ' ' || c > '~' {

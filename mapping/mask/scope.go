@@ -6,41 +6,41 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A scope is where in a body a value stands, as far as its mask depends on that.
+// A scope describes the position of a value in a body as far as its mask depends on it.
 type scope struct {
 	route  *contract.Route
-	fields *contract.FieldTable // of a part of the route's records; nil for these
-	what   what
-	name   string // of the field, if it is one
+	fields *contract.FieldTable // of a nested record; nil for the route's own records
+	kind   scopeKind
+	name   string // of the field, if the value belongs to one
 }
 
-type what uint8
+type scopeKind uint8
 
 const (
-	records  what = iota // names are those of fields
-	private              // all within is masked
-	public               // all within is kept
-	envelope             // of messages
-	message              // words are kept that the contract writes
+	records  scopeKind = iota // names are names of fields
+	private                   // everything inside is masked
+	public                    // everything inside is kept
+	envelope                  // of messages
+	message                   // only words of the contract's vocabulary are kept
 )
 
-// enter returns the scope of what stands under a name, and whether that is known.
+// enter returns the scope of the member called name, and whether its meaning is known.
 func (s scope) enter(name string) (scope, bool) {
-	if s.what == private || isEntry(name) {
+	if s.kind == private || isEntry(name) {
 		return s, true
 	}
-	switch s.what {
+	switch s.kind {
 	case public:
-		// What tells of nobody may have any form. Elsewhere nobody knows what
-		// stands in a value that should be none.
+		// In a resource without personal data a field may have any structure. Elsewhere
+		// the meaning of an unexpected nested value is unknown.
 		return s, s.route != nil && !s.route.Personal()
 	case envelope:
 		switch name {
 		case "message":
-			s.what = message
+			s.kind = message
 			return s, true
 		case "code", "item_id", "product_id", "website_id", "store_id":
-			s.what = public
+			s.kind = public
 			return s, true
 		case "error", "success":
 			return s, true
@@ -50,7 +50,7 @@ func (s scope) enter(name string) (scope, bool) {
 		return s, false
 	}
 	if name == "messages" && s.fields == nil {
-		s.what = envelope
+		s.kind = envelope
 		return s, true
 	}
 	field, known := s.field(name)
@@ -60,11 +60,11 @@ func (s scope) enter(name string) (scope, bool) {
 	s.name = name
 	switch {
 	case field.Private():
-		s.what = private
+		s.kind = private
 	case field.Part != nil:
 		s.fields = field.Part
 	default:
-		s.what = public
+		s.kind = public
 	}
 	return s, true
 }
@@ -83,34 +83,33 @@ func (s scope) field(name string) (*contract.Field, bool) {
 	return nil, false
 }
 
-// nameIn returns what is kept of a name inside s. Inside a private field all names but the
-// positions of a list are text of the client's own.
-func (m *Masker) nameIn(s scope, name string) string {
-	if number := entryNumber(name); s.what != private || isEntry(name) && len(number) <= 2 {
+// maskName returns the masked form of a name inside s. Inside a private field, all names
+// except list positions are text chosen by the client.
+func (m *Masker) maskName(s scope, name string) string {
+	if number := entryNumber(name); s.kind != private || isEntry(name) && len(number) <= 2 {
 		return name
 	}
 	return m.Value(name)
 }
 
-// isEntry reports whether a name is that of an entry of a list.
+// isEntry reports whether name is the name of a list entry.
 func isEntry(name string) bool {
 	number := entryNumber(name)
 	return strings.Trim(number, "0123456789") == "" && len(number) < 10
 }
 
-// entryNumber returns the number in the name of an entry of a list.
+// entryNumber returns the number in the name of a list entry.
 func entryNumber(name string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, "data_item"), "_")
 }
 
-// value returns what is kept of a text, and whether it may be kept at all.
-func (m *Masker) value(s scope, text string) (kept string, ok bool) {
-	switch s.what {
+// maskText returns the masked form of a text, and whether it may be kept at all.
+func (m *Masker) maskText(s scope, text string) (kept string, ok bool) {
+	switch s.kind {
 	case private:
 		return m.Field(s.name, text), true
 	case public:
-		// Where an address stands in a field of something else, somebody has mixed
-		// them up.
+		// An e-mail address in a public field probably belongs to another field.
 		if s.route != nil && s.route.Personal() && strings.ContainsRune(text, '@') {
 			return m.Value(text), true
 		}

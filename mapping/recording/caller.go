@@ -8,8 +8,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// Signed reports whether a request claims to be signed, in its Authorization header
-// or in its query.
+// Signed reports whether a request carries OAuth parameters, in its Authorization header or
+// in its query.
 func Signed(r *http.Request) bool {
 	return isOAuth(r.Header.Get("Authorization")) || consumerKey(r) != ""
 }
@@ -19,31 +19,31 @@ func isOAuth(authorization string) bool {
 	return len(authorization) >= len(scheme) && strings.EqualFold(authorization[:len(scheme)], scheme)
 }
 
-// Consumers that have no key.
+// Names for requests without a consumer key.
 const (
 	guest     = "guest"
-	unnamed   = "unnamed" // signed, without a key that can be shown
-	otherName = "other"   // one of too many
+	unnamed   = "unnamed" // signed, but with a key that cannot be shown
+	otherName = "other"   // beyond the maximum number of consumers
 )
 
-// shownKey is how much of a consumer's key is shown.
-const shownKey = 8
+// shownKeyLength is the number of characters of a consumer key that are shown.
+const shownKeyLength = 8
 
-// consumerOf names the consumer that a request says it is from: the beginning of its
-// key.
+// consumerOf returns the name under which a request's consumer is counted: the beginning of
+// the key it claims.
 func consumerOf(r *http.Request) string {
 	if !Signed(r) {
 		return guest
 	}
 	key := consumerKey(r)
-	key = key[:min(len(key), shownKey)]
+	key = key[:min(len(key), shownKeyLength)]
 	if key == "" || strings.Trim(key, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.") != "" {
 		return unnamed
 	}
 	return key
 }
 
-// consumerKey returns the key of the consumer, "" where there is none.
+// consumerKey returns the consumer key of a request, or "" without one.
 func consumerKey(r *http.Request) string {
 	const name = "oauth_consumer_key"
 	if authorization := r.Header.Get("Authorization"); isOAuth(authorization) {

@@ -17,37 +17,36 @@ import (
 	"github.com/portico-commerce/portico/mapping/exchange"
 )
 
-// usageFiles matches the files of counts; between the prefix and the ending stands
-// the instance.
+// usageFiles matches the usage files; the instance stands in the place of the asterisk.
 const usageFiles = "usage-*.json"
 
-// maxUsageFile bounds one file of counts, in bytes.
+// maxUsageFile is the maximum size of a usage file in bytes.
 const maxUsageFile = 64 << 20
 
-// usageFile is the content of a file of counts.
+// usageFile is the content of a usage file.
 type usageFile struct {
 	Version int   `json:"version"`
 	Rows    []Row `json:"rows"`
 }
 
-// CounterOptions are what [NewCounter] needs.
+// CounterOptions are the settings of [NewCounter].
 type CounterOptions struct {
-	Dir string // is made when it is missing
-	// Instance names the process, and its file: no other that is running has it, and
-	// the one that follows it goes on counting.
+	Dir string // created if it does not exist
+	// Instance names the process and its file. It must be unique among running
+	// processes; a process with the name of an earlier one continues its counts.
 	Instance string
-	// Every is the time between two writes, 0 for some seconds.
+	// Every is the interval between two writes, 0 for a default of a few seconds.
 	Every time.Duration
 	Log   *slog.Logger
 }
 
-// A Counter counts who calls what, and writes it to a file now and then. It is an
+// A Counter counts requests by caller and periodically writes the counts to a file. It is an
 // [exchange.Watcher].
 type Counter struct {
 	CounterOptions
 	path string
 
-	mu      sync.Mutex // held around what follows
+	mu      sync.Mutex // protects the fields below
 	usage   Usage
 	changed bool
 
@@ -57,14 +56,14 @@ type Counter struct {
 	closed  error
 }
 
-// NewCounter starts a counter, which Close ends. It goes on from the file of its
-// instance, if there is one; one that cannot be read is an error.
+// NewCounter starts a counter, which Close stops. It continues the counts in the file of its
+// instance, if there is one, and fails if that file cannot be read.
 func NewCounter(o CounterOptions) (*Counter, error) {
 	if err := os.MkdirAll(o.Dir, folderMode); err != nil {
 		return nil, err
 	}
 	if o.Every == 0 {
-		o.Every = usualPeriod
+		o.Every = defaultPeriod
 	}
 	c := &Counter{
 		CounterOptions: o, path: filepath.Join(o.Dir, "usage-"+o.Instance+".json"),
@@ -78,11 +77,11 @@ func NewCounter(o CounterOptions) (*Counter, error) {
 	return c, nil
 }
 
-// Wants wants the heads of all exchanges.
+// Wants asks for the heads of all exchanges.
 func (c *Counter) Wants(*http.Request, *contract.Address) exchange.Want { return exchange.Heads }
 
-// Saw counts an exchange. A consumer that has never been let in is not named: its
-// key may be anybody's invention.
+// Saw counts an exchange. It names only consumers that have been authenticated before,
+// because anyone can invent a key.
 func (c *Counter) Saw(e *exchange.Exchange) {
 	row := rowOf(e)
 	c.mu.Lock()
@@ -94,7 +93,7 @@ func (c *Counter) Saw(e *exchange.Exchange) {
 	c.changed = true
 }
 
-// Close writes what has been counted, and ends the counter.
+// Close writes the counts and stops the counter.
 func (c *Counter) Close() error {
 	c.closing.Do(func() {
 		close(c.stop)
@@ -106,12 +105,12 @@ func (c *Counter) Close() error {
 func (c *Counter) run() {
 	tick := time.NewTicker(c.Every)
 	defer tick.Stop()
-	complain := complaints{log: c.Log, gap: complainGap}
+	errorLog := limitedLog{log: c.Log, gap: logInterval}
 	for {
 		select {
 		case <-tick.C:
 			if err := c.write(); err != nil {
-				complain.about("the counts of who calls what cannot be written: free space in record.dir", err)
+				errorLog.report("usage counts cannot be written: free space in record.dir", err)
 			}
 		case <-c.stop:
 			c.stopped <- c.write()
@@ -120,7 +119,7 @@ func (c *Counter) run() {
 	}
 }
 
-// write writes the file of counts, unless nothing has come since.
+// write writes the usage file if any count has changed since the last write.
 func (c *Counter) write() error {
 	rows, changed := c.take()
 	if !changed {
@@ -134,13 +133,13 @@ func (c *Counter) write() error {
 	if err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.changed = true // the next time
+		c.changed = true // retry next time
 	}
 	return err
 }
 
-// take returns the counts, and whether any is new. Those who count wait for no more
-// than the copy.
+// take returns a copy of the counts and whether any has changed since the last call. It
+// blocks counting only while it copies.
 func (c *Counter) take() (rows []Row, changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,18 +147,18 @@ func (c *Counter) take() (rows []Row, changed bool) {
 		return nil, false
 	}
 	c.changed = false
-	return c.usage.copies(), true
+	return c.usage.copyRows(), true
 }
 
-// ReadUsage returns what all files of counts in fsys say together. It fails on the
-// first that cannot be read, and where there are none.
+// ReadUsage returns the sum of all usage files in fsys. It fails if there is none, or if any
+// of them cannot be read.
 func ReadUsage(fsys fs.FS) (*Usage, error) {
 	names, err := fs.Glob(fsys, usageFiles)
 	if err != nil {
 		return nil, err
 	}
 	if len(names) == 0 {
-		return nil, errors.New("there are no counts " + usageFiles)
+		return nil, errors.New("no usage files " + usageFiles + " found")
 	}
 	u := &Usage{}
 	for _, name := range names {
@@ -170,7 +169,7 @@ func ReadUsage(fsys fs.FS) (*Usage, error) {
 	return u, nil
 }
 
-// readUsage adds what a file of counts says to u.
+// readUsage adds the counts of a usage file to u.
 func readUsage(fsys fs.FS, name string, u *Usage) error {
 	file, err := fsys.Open(name)
 	if err != nil {
@@ -186,10 +185,10 @@ func readUsage(fsys fs.FS, name string, u *Usage) error {
 	}
 	var f usageFile
 	if err := json.Unmarshal(text, &f); err != nil {
-		return fmt.Errorf("%s: no file of counts: %w\nmove it away", name, err)
+		return fmt.Errorf("%s: not a usage file: %w\nmove it away", name, err)
 	}
 	if f.Version != 1 {
-		return fmt.Errorf("%s: counts of version %d, which this program does not know", name, f.Version)
+		return fmt.Errorf("%s: usage file of unknown version %d: read it with a newer program", name, f.Version)
 	}
 	for i := range f.Rows {
 		u.add(&f.Rows[i])

@@ -11,34 +11,34 @@ import (
 	"time"
 )
 
-// Files and folders are for those who run the program: what is masked is still
-// somebody's traffic.
+// Permissions of files and folders: only the user of the program has access, because even
+// masked data is customers' traffic.
 const (
 	folderMode = 0o700
 	fileMode   = 0o600
 )
 
-// A folder holds files of exchanges. The one that grows is written anew each time,
-// so that whoever looks finds whole lists.
+// A folder holds files of exchanges. Each write replaces the current file as a whole, so
+// that readers always find complete lists.
 type folder struct {
 	dir      string
 	instance string
-	total    int64 // bytes of all files, and of what is to be written
+	total    int64 // bytes of all files, including what is still to be written
 
-	name  string   // of the file that grows
-	parts [][]byte // its exchanges
-	size  int      // of parts, in bytes
-	fresh int      // of parts, how many are in no file yet
+	name      string   // of the current file
+	parts     [][]byte // exchanges of the current file
+	size      int      // of parts, in bytes
+	unwritten int      // number of parts that have not been written yet
 }
 
-// openFolder makes dir, or looks at what is there already.
+// openFolder creates dir, or measures the files that are already in it.
 func openFolder(dir, instance string) (*folder, error) {
 	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return nil, err
 	}
 	f := &folder{dir: dir, instance: instance}
-	f.begin()
-	// What a process has left that ended in the middle of writing.
+	f.startFile()
+	// Remove what a process left behind that ended while writing.
 	rest, err := filepath.Glob(filepath.Join(dir, ".exchanges-*-"+instance+"-*.part"))
 	for _, path := range rest {
 		err = errors.Join(err, ignoreMissing(os.Remove(path)))
@@ -49,13 +49,13 @@ func openFolder(dir, instance string) (*folder, error) {
 	return f, err
 }
 
-// begin begins another file. Its name follows those of before.
-func (f *folder) begin() {
+// startFile starts a new file. Its name sorts after those of earlier files.
+func (f *folder) startFile() {
 	f.name = "exchanges-" + time.Now().UTC().Format("20060102T150405.000000000Z") + "-" + f.instance + "-" + rand.Text()[:6] + ".json"
-	f.parts, f.size, f.fresh = nil, 0, 0
+	f.parts, f.size, f.unwritten = nil, 0, 0
 }
 
-// measure returns the size of all files.
+// measure returns the total size of all files.
 func (f *folder) measure() (int64, error) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -65,7 +65,7 @@ func (f *folder) measure() (int64, error) {
 	for _, entry := range entries {
 		info, err := entry.Info()
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // another process has renamed it
+		case errors.Is(err, fs.ErrNotExist): // renamed by another process
 		case err != nil:
 			return 0, err
 		case info.Mode().IsRegular():
@@ -75,20 +75,20 @@ func (f *folder) measure() (int64, error) {
 	return total, nil
 }
 
-// add takes an exchange into the file that grows.
+// add appends an exchange to the current file.
 func (f *folder) add(text []byte) {
-	f.parts, f.fresh = append(f.parts, bytes.TrimSpace(text)), f.fresh+1
+	f.parts, f.unwritten = append(f.parts, bytes.TrimSpace(text)), f.unwritten+1
 	f.size += len(text)
 	f.total += int64(len(text))
 }
 
-// isLong reports whether the file that grows is to be written and another begun.
-func (f *folder) isLong() bool { return f.size >= fileBytes }
+// isFull reports whether the current file should be written and a new one started.
+func (f *folder) isFull() bool { return f.size >= fileBytes }
 
-// write writes what is new. It returns how many exchanges came into the file, and how
-// many are given up for an error.
+// write writes the current file if it has new exchanges. It returns how many of them were
+// written and how many were dropped because of an error.
 func (f *folder) write() (written, dropped int, err error) {
-	if f.fresh == 0 {
+	if f.unwritten == 0 {
 		return 0, 0, nil
 	}
 	var text bytes.Buffer
@@ -96,26 +96,26 @@ func (f *folder) write() (written, dropped int, err error) {
 	text.Write(bytes.Join(f.parts, []byte(",\n")))
 	text.WriteString("\n]\n")
 	if err := replaceFile(filepath.Join(f.dir, f.name), text.Bytes()); err != nil {
-		if f.isLong() { // the next ones are as good
-			dropped = f.fresh
-			f.begin()
+		if f.isFull() { // drop these exchanges; later ones are as good
+			dropped = f.unwritten
+			f.startFile()
 		}
 		return 0, dropped, err
 	}
-	written, f.fresh = f.fresh, 0
-	if f.isLong() {
-		f.begin()
-		if total, err := f.measure(); err == nil { // others write as well
+	written, f.unwritten = f.unwritten, 0
+	if f.isFull() {
+		f.startFile()
+		if total, err := f.measure(); err == nil { // other processes write as well
 			f.total = total
 		}
 	}
 	return written, 0, nil
 }
 
-// replaceFile writes a file beside its place and puts it there as a whole.
+// replaceFile replaces a file atomically.
 func replaceFile(path string, text []byte) error {
 	dir, name := filepath.Split(path)
-	// The name ends otherwise than those that are read.
+	// Readers must not match the name of the temporary file.
 	beside := filepath.Join(dir, "."+strings.TrimSuffix(name, ".json")+".part")
 	err := os.MkdirAll(dir, folderMode)
 	if err == nil {

@@ -18,38 +18,38 @@ import (
 	"github.com/portico-commerce/portico/mapping/mask"
 )
 
-// What becomes of an exchange that was chosen.
+// Outcomes of an exchange that was selected for recording.
 const (
 	Written    = "written"
-	Dropped    = "dropped"    // there was no place for it, or it could not be written
-	Limited    = "limited"    // beyond the rate, the size of all files or of a body
-	Unreadable = "unreadable" // nothing of it may be kept, or it broke off
+	Dropped    = "dropped"    // the queue was full, or writing failed
+	Limited    = "limited"    // over the limit for the rate, the size of all files or a body
+	Unreadable = "unreadable" // it cannot be masked, or it is incomplete
 )
 
-// Outcomes lists what becomes of exchanges.
+// Outcomes returns all outcomes.
 func Outcomes() []string { return []string{Written, Dropped, Limited, Unreadable} }
 
-// Options are what [NewRecorder] needs.
+// Options are the settings of [NewRecorder].
 type Options struct {
-	Dir string // is made when it is missing
-	// Instance is part of the files' names.
+	Dir string // created if it does not exist
+	// Instance is part of the file names. It must be unique among running processes.
 	Instance string
 	Mask     *mask.Masker
-	// Bases are the base URLs besides that of the request which stand for a
-	// placeholder in files.
+	// Bases are base URLs that files replace with a placeholder, in addition to that of
+	// the request.
 	Bases []string
-	// BasePath is what stands before the paths of the shop, "" for a shop at the root:
-	// files leave it out.
+	// BasePath is the path of the shop, "" for a shop at the root. Files omit it from
+	// paths.
 	BasePath string
-	// Sample is the share of the exchanges that are chosen, PerSecond how many of
-	// them are written in a second in the long run.
+	// Sample is the share of exchanges that are selected, 0 to 1. PerSecond limits how
+	// many of them are written per second on average.
 	Sample, PerSecond float64
-	// MaxBytes bounds all files of exchanges in Dir together, those of others
-	// included as far as they were there at the start or when a file was ended.
+	// MaxBytes limits the total size of all files in Dir. Files of other processes count
+	// with their size at the start or when a file was last completed.
 	MaxBytes int64
-	// BodyBytes bounds a body, in bytes: exchanges with longer ones are not written.
+	// BodyBytes is the maximum size of a body; longer exchanges are not written.
 	BodyBytes int
-	// Every is how old an exchange may be before it is in a file, 0 for some
+	// Every is the maximum delay until an exchange is written, 0 for a default of a few
 	// seconds.
 	Every time.Duration
 	Count func(outcome string)
@@ -57,18 +57,18 @@ type Options struct {
 }
 
 const (
-	fileBytes   = 1 << 20 // of one file, after which another begins
-	waiting     = 256     // exchanges that wait to be written
-	longest     = 8 << 20 // bytes of an exchange in a file, of which the suite reads 16 MiB
-	usualPeriod = 3 * time.Second
-	complainGap = time.Minute
+	fileBytes        = 1 << 20 // size of a file, after which a new one is started
+	queueLength      = 256     // capacity of the queue
+	maxExchangeBytes = 8 << 20 // maximum size of an exchange in a file; the suite reads up to 16 MiB
+	defaultPeriod    = 3 * time.Second
+	logInterval      = time.Minute
 )
 
 // A Recorder writes a sample of the exchanges to files. It is an [exchange.Watcher].
 type Recorder struct {
 	Options
 	limit *rate.Limiter
-	full  atomic.Bool // the files have reached their bound
+	full  atomic.Bool // the files have reached MaxBytes
 	queue chan *exchange.Exchange
 
 	stop    chan struct{}
@@ -76,25 +76,25 @@ type Recorder struct {
 	closing sync.Once
 	closed  error
 
-	// What follows is the writing goroutine's own.
+	// The fields below belong to the writing goroutine.
 	folder *folder
-	number int // of exchanges so far
+	number int // of exchanges so far, for their names
 }
 
-// NewRecorder starts a recorder, which Close ends. It fails where Dir cannot be made
-// or looked into.
+// NewRecorder starts a recorder, which Close stops. It fails if Dir cannot be created or
+// read.
 func NewRecorder(o Options) (*Recorder, error) {
 	f, err := openFolder(o.Dir, o.Instance)
 	if err != nil {
 		return nil, err
 	}
 	if o.Every == 0 {
-		o.Every = usualPeriod
+		o.Every = defaultPeriod
 	}
 	r := &Recorder{
 		Options: o,
 		limit:   rate.NewLimiter(rate.Limit(o.PerSecond), int(math.Ceil(o.PerSecond))),
-		queue:   make(chan *exchange.Exchange, waiting),
+		queue:   make(chan *exchange.Exchange, queueLength),
 		stop:    make(chan struct{}),
 		stopped: make(chan error, 1),
 		folder:  f,
@@ -104,7 +104,7 @@ func NewRecorder(o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// Wants chooses the sample.
+// Wants selects the sample.
 func (r *Recorder) Wants(*http.Request, *contract.Address) exchange.Want {
 	if r.Sample < 1 && rand.Float64() >= r.Sample {
 		return exchange.Nothing
@@ -116,7 +116,7 @@ func (r *Recorder) Wants(*http.Request, *contract.Address) exchange.Want {
 	return exchange.Bodies
 }
 
-// Saw hands an exchange over to be written.
+// Saw queues an exchange to be written.
 func (r *Recorder) Saw(e *exchange.Exchange) {
 	select {
 	case r.queue <- e:
@@ -125,8 +125,8 @@ func (r *Recorder) Saw(e *exchange.Exchange) {
 	}
 }
 
-// Close writes what has been handed over, and ends the recorder. Its error is that
-// of the last file.
+// Close writes the queued exchanges and stops the recorder. It returns the error of the last
+// write.
 func (r *Recorder) Close() error {
 	r.closing.Do(func() {
 		close(r.stop)
@@ -139,13 +139,13 @@ func (r *Recorder) Close() error {
 func (r *Recorder) run() {
 	tick := time.NewTicker(r.Every)
 	defer tick.Stop()
-	complain := complaints{log: r.Log, gap: complainGap}
+	errorLog := limitedLog{log: r.Log, gap: logInterval}
 	write := func() error {
 		written, dropped, err := r.folder.write()
 		r.count(Written, written)
 		r.count(Dropped, dropped)
 		if err != nil {
-			complain.about("recorded exchanges cannot be written: free space in record.dir, or stop recording", err)
+			errorLog.report("recorded exchanges cannot be written: free space in record.dir, or stop recording", err)
 		}
 		r.full.Store(r.folder.total >= r.MaxBytes)
 		return err
@@ -154,8 +154,8 @@ func (r *Recorder) run() {
 		select {
 		case e := <-r.queue:
 			r.take(e)
-			if r.folder.isLong() {
-				_ = write() // told in the log
+			if r.folder.isFull() {
+				_ = write() // it logs its errors
 			}
 		case <-tick.C:
 			_ = write()
@@ -169,9 +169,9 @@ func (r *Recorder) run() {
 	}
 }
 
-// take makes what is to be written of an exchange.
+// take masks an exchange and adds it to the folder.
 func (r *Recorder) take(e *exchange.Exchange) {
-	c, err := converse(&r.Options, e)
+	c, err := newConversation(&r.Options, e)
 	switch {
 	case errors.Is(err, errTooLong):
 		r.Count(Limited)
@@ -186,7 +186,7 @@ func (r *Recorder) take(e *exchange.Exchange) {
 	switch {
 	case err != nil:
 		r.Count(Unreadable)
-	case len(text) > longest, r.folder.total+int64(len(text)) > r.MaxBytes:
+	case len(text) > maxExchangeBytes, r.folder.total+int64(len(text)) > r.MaxBytes:
 		r.Count(Limited)
 	default:
 		r.folder.add(text)
@@ -199,21 +199,21 @@ func (r *Recorder) count(outcome string, n int) {
 	}
 }
 
-// complaints are lines in the log, of which there is at most one in a while.
-type complaints struct {
+// limitedLog logs each kind of error at most once per interval.
+type limitedLog struct {
 	log  *slog.Logger
 	gap  time.Duration
 	last time.Time
 }
 
-func (c *complaints) about(what string, err error) {
+func (c *limitedLog) report(what string, err error) {
 	if now := time.Now(); c.last.IsZero() || now.Sub(c.last) >= c.gap {
 		c.last = now
 		c.log.Error(what, "error", err)
 	}
 }
 
-// marshal returns the JSON of a value as people read it.
+// marshal returns a value as indented JSON without HTML escapes.
 func marshal(v any) ([]byte, error) {
 	var b jsonBuffer
 	enc := json.NewEncoder(&b)

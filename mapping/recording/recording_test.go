@@ -22,7 +22,7 @@ import (
 
 func table() *contract.Table { return contract.NewTable(contract.Routes(contract.StandardFields())) }
 
-// exchanged returns an exchange as the tap makes one.
+// exchanged returns an exchange like those of exchange.Tap.
 func exchanged(method, target string, change func(*exchange.Exchange)) *exchange.Exchange {
 	r := httptest.NewRequest(method, "http://shop.example"+target, nil)
 	a, _ := table().Address(method, r.URL.EscapedPath())
@@ -38,8 +38,8 @@ func exchanged(method, target string, change func(*exchange.Exchange)) *exchange
 
 func body(text string) exchange.Copy { return exchange.Copy{Bytes: []byte(text)} }
 
-// packed returns a body as gzip packs it.
-func packed(t *testing.T, text string) exchange.Copy {
+// gzipped returns a gzip-compressed body.
+func gzipped(t *testing.T, text string) exchange.Copy {
 	t.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -70,7 +70,7 @@ func (c *counts) of(outcome string) int {
 	return c.n[outcome]
 }
 
-// recorder returns a recorder of everything into dir, changed.
+// recorder returns a recorder of all exchanges into dir, with changed options.
 func recorder(t *testing.T, dir string, change func(*Options)) (*Recorder, *counts) {
 	t.Helper()
 	c := &counts{n: map[string]int{}}
@@ -112,7 +112,7 @@ func files(t *testing.T, dir string) []conversation {
 }
 
 func TestConverse(t *testing.T) {
-	bomb := packed(t, "["+strings.Repeat(" ", 2<<10)+"]")
+	bomb := gzipped(t, "["+strings.Repeat(" ", 2<<10)+"]")
 	signed := `OAuth oauth_consumer_key="0123456789abcdef", oauth_token="secret"`
 	for _, c := range []struct {
 		name, method, target string
@@ -132,17 +132,17 @@ func TestConverse(t *testing.T) {
 			e.ReplyBody = body("")
 		}, `admin POST /customers content type application/json {"website_id":1,"email":""} → 200 at {{base_url}}/api/rest/customers/7 `},
 		{"of a Customer", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.Role = "customer"; e.Request.Header.Set("Authorization", signed) },
-			`customer_1 GET /orders → 200 [] (The caller was a Customer, which one is not kept.)`},
-		{"answered elsewhere", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.Legacy = true; e.Request.Header.Set("Authorization", signed) },
-			`admin GET /orders → 200 [] (Who the caller was is not known: only the old system knew. The old system answered.)`},
+			`customer_1 GET /orders → 200 [] (The caller was a Customer, whose identity is not recorded.)`},
+		{"answered by the legacy system", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.Legacy = true; e.Request.Header.Set("Authorization", signed) },
+			`admin GET /orders → 200 [] (The caller is unknown: only the legacy system knew. The legacy system answered.)`},
 		{"refused", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.Status = 401; e.Request.Header.Set("Authorization", signed) },
-			`admin GET /orders → 401 [] (OAuth refused the call.)`},
+			`admin GET /orders → 401 [] (OAuth rejected the call.)`},
 		{"signed in the query", "GET", "/api/rest/orders?oauth_consumer_key=abc&page=1", func(e *exchange.Exchange) { e.Role = "admin" }, `admin GET /orders?page=1 → 200 []`},
-		{"a method of its own", "ADABYRON", "/api/rest/orders", nil, `guest OTHER /orders → 200 []`},
+		{"unknown method", "ADABYRON", "/api/rest/orders", nil, `guest OTHER /orders → 200 []`},
 		{"another interface", "GET", "/api/restless/x", nil, `guest GET !/api/`},
-		{"reply of nobody knows what", "GET", "/api/rest/customers", func(e *exchange.Exchange) { e.ReplyBody = body(`{"hobby":"chess"}`) },
-			`guest GET /customers → 200 {{any}} (The reply's body of 17 bytes is not kept.)`},
-		{"reply as a page", "GET", "/api/rest/customers", func(e *exchange.Exchange) {
+		{"reply with an unknown field", "GET", "/api/rest/customers", func(e *exchange.Exchange) { e.ReplyBody = body(`{"hobby":"chess"}`) },
+			`guest GET /customers → 200 {{any}} (The body of the reply (17 bytes) is not recorded.)`},
+		{"HTML reply", "GET", "/api/rest/customers", func(e *exchange.Exchange) {
 			e.ReplyHeader.Set("Content-Type", "text/html")
 			e.ReplyBody = body("Service temporary unavailable")
 		}, `guest GET /customers → 200 Service temporary unavailable`},
@@ -150,29 +150,29 @@ func TestConverse(t *testing.T) {
 			e.ReplyHeader.Set("Content-Type", "text/plain")
 			e.ReplyBody = body("0%5Burl%5D=http%3A%2F%2Fshop.example%2Fa&1%5Burl%5D=https://old.example/b")
 		}, `guest GET /products/1/images → 200 0%5Burl%5D={{base_url}}%2Fa&1%5Burl%5D={{base_url}}/b`},
-		{"packed reply", "GET", "/api/rest/customers", func(e *exchange.Exchange) {
+		{"gzip reply", "GET", "/api/rest/customers", func(e *exchange.Exchange) {
 			e.ReplyHeader.Set("Content-Encoding", "gzip")
-			e.ReplyBody = packed(t, `[{"entity_id":"1"}]`)
+			e.ReplyBody = gzipped(t, `[{"entity_id":"1"}]`)
 		}, `guest GET /customers → 200 [{"entity_id":"1"}]`},
-		{"reply packed too well", "GET", "/api/rest/customers", func(e *exchange.Exchange) {
+		{"reply that decompresses beyond the limit", "GET", "/api/rest/customers", func(e *exchange.Exchange) {
 			e.ReplyHeader.Set("Content-Encoding", "gzip")
 			e.ReplyBody = bomb
-		}, fmt.Sprintf("guest GET /customers → 200 {{any}} (The reply's body of %d bytes is not kept.)", len(bomb.Bytes))},
-		{"reply packed otherwise", "GET", "/api/rest/customers", func(e *exchange.Exchange) { e.ReplyHeader.Set("Content-Encoding", "br") },
-			`guest GET /customers → 200 {{any}} (The reply's body of 2 bytes is not kept.)`},
-		{"reply that is not packed", "GET", "/api/rest/customers", func(e *exchange.Exchange) { e.ReplyHeader.Set("Content-Encoding", "gzip") },
-			`guest GET /customers → 200 {{any}} (The reply's body of 2 bytes is not kept.)`},
-		{"request of nobody knows what", "POST", "/api/rest/customers", func(e *exchange.Exchange) { e.RequestBody = body(`{"hobby":"chess"}`) }, ""},
-		{"request of no media type", "POST", "/api/rest/customers", func(e *exchange.Exchange) {
+		}, fmt.Sprintf("guest GET /customers → 200 {{any}} (The body of the reply (%d bytes) is not recorded.)", len(bomb.Bytes))},
+		{"reply in an unknown content coding", "GET", "/api/rest/customers", func(e *exchange.Exchange) { e.ReplyHeader.Set("Content-Encoding", "br") },
+			`guest GET /customers → 200 {{any}} (The body of the reply (2 bytes) is not recorded.)`},
+		{"reply that is not gzip", "GET", "/api/rest/customers", func(e *exchange.Exchange) { e.ReplyHeader.Set("Content-Encoding", "gzip") },
+			`guest GET /customers → 200 {{any}} (The body of the reply (2 bytes) is not recorded.)`},
+		{"request with an unknown field", "POST", "/api/rest/customers", func(e *exchange.Exchange) { e.RequestBody = body(`{"hobby":"chess"}`) }, ""},
+		{"request without a media type", "POST", "/api/rest/customers", func(e *exchange.Exchange) {
 			e.Request.Header.Set("Content-Type", "a@b")
 			e.RequestBody = body(`{}`)
 		}, ""},
 		{"broken", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.Broken = true }, ""},
-		{"longer than is kept", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.ReplyBody = body(strings.Repeat(" ", 2<<10)) }, ""},
+		{"body over the limit", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.ReplyBody = body(strings.Repeat(" ", 2<<10)) }, ""},
 		{"too long", "GET", "/api/rest/orders", func(e *exchange.Exchange) { e.ReplyBody.Cut = true }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := converse(&Options{Mask: mask.New(table(), []byte("key")), Bases: []string{"https://old.example"}, BodyBytes: 1 << 10}, exchanged(c.method, c.target, c.change))
+			got, err := newConversation(&Options{Mask: mask.New(table(), []byte("key")), Bases: []string{"https://old.example"}, BodyBytes: 1 << 10}, exchanged(c.method, c.target, c.change))
 			if c.want == "" {
 				if err == nil {
 					t.Errorf("written: %+v", got)
@@ -210,7 +210,7 @@ func TestConverse(t *testing.T) {
 	}
 }
 
-func TestRecorderWritesAndGoesOn(t *testing.T) {
+func TestRecorderContinues(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "here")
 	for round := range 2 {
 		r, c := recorder(t, dir, nil)
@@ -242,8 +242,8 @@ func TestRecorderWritesAndGoesOn(t *testing.T) {
 	}
 }
 
-// TestRecorderWritesSoon: exchanges are in a file although the recorder goes on, and
-// files stay whole lists while they grow and when others begin.
+// TestRecorderWritesSoon: exchanges are written while the recorder runs, and
+// files are always complete lists.
 func TestRecorderWritesSoon(t *testing.T) {
 	dir := t.TempDir()
 	r, c := recorder(t, dir, func(o *Options) { o.Every = time.Millisecond })
@@ -332,8 +332,8 @@ func TestRecorderLimits(t *testing.T) {
 	})
 }
 
-// blocked returns the path of a folder that cannot be written, whoever runs the test,
-// and what makes it one that can.
+// blocked returns a path where no folder can be created, even by root, and a function that
+// unblocks it.
 func blocked(t *testing.T) (dir string, free func()) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "file")
@@ -347,9 +347,9 @@ func blocked(t *testing.T) (dir string, free func()) {
 	}
 }
 
-// TestFolderThatIsGone: nobody waits, it is told once in a while, and what has not
-// been written comes when it can.
-func TestFolderThatIsGone(t *testing.T) {
+// TestMissingFolder: nobody waits, errors are logged at intervals, and what has not been
+// written is written later.
+func TestMissingFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "folder")
 	var log lockedBuffer
 	r, c := recorder(t, dir, func(o *Options) {
@@ -404,7 +404,7 @@ func (l *lockedBuffer) lines() int {
 	return strings.Count(l.b.String(), "\n")
 }
 
-// TestTwoRecorders share a folder; one of them starts while the other writes.
+// TestTwoRecorders shares a folder between two recorders; one starts while the other writes.
 func TestTwoRecorders(t *testing.T) {
 	dir := t.TempDir()
 	one, _ := recorder(t, dir, func(o *Options) { o.Instance, o.Every = "one", time.Millisecond })

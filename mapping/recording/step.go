@@ -16,18 +16,18 @@ import (
 	"github.com/portico-commerce/portico/mapping/mask"
 )
 
-// A conversation is one exchange, as the contract suite reads it from files.
+// A conversation is one exchange in the file format of the contract suite.
 type conversation struct {
 	Name  string `json:"name"`
 	Note  string `json:"note,omitempty"`
-	Reset bool   `json:"reset"` // false: nobody knows the state it began from
+	Reset bool   `json:"reset"` // false: the state before the exchange is unknown
 	Steps []step `json:"steps"`
 }
 
 type step struct {
 	As          string            `json:"as"`
 	Method      string            `json:"method"`
-	Path        string            `json:"path"` // after /api/rest; after "!" the whole request target
+	Path        string            `json:"path"` // below /api/rest, or "!" and the whole request target
 	Accept      *string           `json:"accept,omitempty"`
 	ContentType *string           `json:"content_type,omitempty"`
 	Headers     map[string]string `json:"headers,omitempty"`
@@ -44,26 +44,26 @@ type response struct {
 	Body            string  `json:"body"`
 }
 
-// Callers, as the suite names them.
+// Names of callers in the suite.
 const (
 	admin    = "admin"
 	customer = "customer_1"
 )
 
-// Placeholders of the suite.
+// Placeholders in the suite.
 const (
 	baseURL  = "{{base_url}}"
 	anything = "{{any}}"
 )
 
 var (
-	errUnreadable = errors.New("recording: nothing may be kept of the request")
-	errTooLong    = errors.New("recording: a body is longer than is kept")
+	errUnreadable = errors.New("recording: the request cannot be masked")
+	errTooLong    = errors.New("recording: a body exceeds the size limit")
 )
 
-// converse returns what is written of an exchange, the name aside. Errors are
+// newConversation returns the conversation for an exchange, without its name. Errors are
 // errUnreadable and errTooLong.
-func converse(o *Options, e *exchange.Exchange) (*conversation, error) {
+func newConversation(o *Options, e *exchange.Exchange) (*conversation, error) {
 	m, most := o.Mask, o.BodyBytes
 	switch {
 	case e.Broken || e.Status < http.StatusOK || e.Status > 599:
@@ -76,7 +76,7 @@ func converse(o *Options, e *exchange.Exchange) (*conversation, error) {
 	s := step{Method: contract.MethodLabel(e.Request.Method), Headers: mask.Headers(e.Request.Header)}
 	s.Accept, s.ContentType = take(s.Headers, "Accept"), take(s.Headers, "Content-Type")
 	if e.Request.Header.Get("Content-Type") != "" && s.ContentType == nil {
-		return nil, errUnreadable // a body means something else without it
+		return nil, errUnreadable // without the header the body has another meaning
 	}
 	var note string
 	if s.As, note = caller(e); note != "" {
@@ -91,16 +91,16 @@ func converse(o *Options, e *exchange.Exchange) (*conversation, error) {
 		text := withPlaceholder(string(body), bases)
 		s.Body = &text
 	}
-	if s.Response, note = reply(o, bases, e); note != "" {
+	if s.Response, note = maskedReply(o, bases, e); note != "" {
 		notes = append(notes, note)
 	}
 	if e.Legacy {
-		notes = append(notes, "The old system answered.")
+		notes = append(notes, "The legacy system answered.")
 	}
 	return &conversation{Note: strings.Join(notes, " "), Steps: []step{s}}, nil
 }
 
-// take takes a header out of those of a step.
+// take removes a header from headers and returns its value.
 func take(headers map[string]string, name string) *string {
 	value, sent := headers[name]
 	if !sent {
@@ -110,22 +110,22 @@ func take(headers map[string]string, name string) *string {
 	return &value
 }
 
-// caller returns as whom the suite makes the call.
+// caller returns the suite's name for the caller, and a note if it cannot be the same one.
 func caller(e *exchange.Exchange) (as, note string) {
 	switch {
 	case e.Role == contract.Admin.String():
 		return admin, ""
 	case e.Role == contract.Customer.String():
-		return customer, "The caller was a Customer, which one is not kept."
+		return customer, "The caller was a Customer, whose identity is not recorded."
 	case !Signed(e.Request):
 		return guest, ""
 	case e.Status == http.StatusUnauthorized:
-		return admin, "OAuth refused the call."
+		return admin, "OAuth rejected the call."
 	}
-	return admin, "Who the caller was is not known: only the old system knew."
+	return admin, "The caller is unknown: only the legacy system knew."
 }
 
-// target returns the path of a step with its query.
+// target returns the masked path and query of the request.
 func target(m *mask.Masker, e *exchange.Exchange) string {
 	path := m.Path(e.Route, e.Request.URL.EscapedPath())
 	if below, ok := strings.CutPrefix(path, contract.Base); ok && strings.HasPrefix(below, "/") {
@@ -139,8 +139,8 @@ func target(m *mask.Masker, e *exchange.Exchange) string {
 	return path
 }
 
-// reply returns the reply of a step.
-func reply(o *Options, bases []string, e *exchange.Exchange) (response, string) {
+// maskedReply returns the masked reply, and a note if its body is left out.
+func maskedReply(o *Options, bases []string, e *exchange.Exchange) (response, string) {
 	m := o.Mask
 	r := response{Status: e.Status}
 	for name, into := range map[string]**string{"Content-Type": &r.ContentType, "Www-Authenticate": &r.WWWAuthenticate, "Allow": &r.Allow} {
@@ -165,14 +165,14 @@ func reply(o *Options, bases []string, e *exchange.Exchange) (response, string) 
 	}
 	if err != nil {
 		r.Body = anything
-		return r, fmt.Sprintf("The reply's body of %d bytes is not kept.", len(e.ReplyBody.Bytes))
+		return r, fmt.Sprintf("The body of the reply (%d bytes) is not recorded.", len(e.ReplyBody.Bytes))
 	}
 	r.Body = withPlaceholder(string(body), bases)
 	return r, ""
 }
 
-// plainBody returns the body of a reply as it was before it was packed for the way.
-// The suite asks for none that is packed.
+// plainBody returns the body of a reply without its content coding. The suite does not ask
+// for compressed replies.
 func plainBody(e *exchange.Exchange, most int) ([]byte, error) {
 	switch encoding := e.ReplyHeader.Get("Content-Encoding"); {
 	case encoding == "" || len(e.ReplyBody.Bytes) == 0:
@@ -191,7 +191,7 @@ func plainBody(e *exchange.Exchange, most int) ([]byte, error) {
 	return body, err
 }
 
-// masked returns what is kept of a body.
+// masked returns the masked body.
 func masked(m *mask.Masker, route *contract.Route, contentType string, body []byte) ([]byte, error) {
 	if len(body) == 0 {
 		return nil, nil
@@ -206,7 +206,7 @@ func masked(m *mask.Masker, route *contract.Route, contentType string, body []by
 	return m.Plain(body)
 }
 
-// withPlaceholder puts the placeholder in the place of the base URLs.
+// withPlaceholder replaces the base URLs with the placeholder.
 func withPlaceholder(s string, bases []string) string {
 	text := []byte(s)
 	for _, base := range bases {
@@ -215,7 +215,7 @@ func withPlaceholder(s string, bases []string) string {
 	return string(text)
 }
 
-// name returns the name of a conversation, which no other of its file has.
+// name returns a name for the conversation that is unique in its file.
 func name(e *exchange.Exchange, number int) string {
 	return fmt.Sprintf("%s %s #%d", e.Name(), e.Start.UTC().Format(time.RFC3339), number)
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/portico-commerce/portico/mapping/mask"
 )
 
-// A Caller is what requests are told apart by.
+// A Caller is the combination of properties by which requests are counted.
 type Caller struct {
-	Consumer string `json:"consumer"` // the beginning of its key, "guest" without one
+	Consumer string `json:"consumer"` // beginning of its key, "guest" without one
 	Agent    string `json:"agent"`    // first product of its User-Agent
-	Call     string `json:"call"`     // of the route table, or "other"
-	Side     string `json:"side"`     // who answered: "portico" or "legacy"
+	Call     string `json:"call"`     // name in the route table, or "other"
+	Side     string `json:"side"`     // the system that answered: "portico" or "legacy"
 	Status   int    `json:"status"`
 	Format   string `json:"format"` // of the reply: json, xml, text, or "other"
 }
@@ -29,20 +29,20 @@ type Row struct {
 	Count int64     `json:"count"`
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
-	// Uses counts what of the interface they made use of: list modifiers with the
-	// fields and operators they name, store views, media types.
+	// Uses counts the features of the interface that requests used: list modifiers with
+	// their fields and operators, store views, media types.
 	Uses map[string]int64 `json:"uses"`
 }
 
-// Bounds of counts: beyond them callers and uses are "other".
+// Limits of the counts; callers and features beyond them are counted as "other".
 const (
-	mostRows      = 5000
-	mostConsumers = 500
-	mostAgents    = 100
-	mostUses      = 100 // of one row
+	maxRows      = 5000
+	maxConsumers = 500
+	maxAgents    = 100
+	maxUses      = 100 // per row
 )
 
-// A Usage is counts of who calls what. The zero Usage is empty.
+// A Usage is a set of request counts by caller. The zero Usage is empty.
 type Usage struct {
 	rows              map[Caller]*Row
 	consumers, agents map[string]bool
@@ -54,10 +54,10 @@ func (u *Usage) add(row *Row) {
 		u.rows, u.consumers, u.agents = map[Caller]*Row{}, map[string]bool{}, map[string]bool{}
 	}
 	who := row.Caller
-	who.Consumer = known(u.consumers, who.Consumer, mostConsumers)
-	who.Agent = known(u.agents, who.Agent, mostAgents)
+	who.Consumer = nameOrOther(u.consumers, who.Consumer, maxConsumers)
+	who.Agent = nameOrOther(u.agents, who.Agent, maxAgents)
 	to := u.rows[who]
-	if to == nil && len(u.rows) >= mostRows {
+	if to == nil && len(u.rows) >= maxRows {
 		who.Consumer, who.Agent = otherName, otherName
 		to = u.rows[who]
 	}
@@ -73,15 +73,15 @@ func (u *Usage) add(row *Row) {
 		to.Last = row.Last
 	}
 	for use, n := range row.Uses {
-		if _, counted := to.Uses[use]; !counted && len(to.Uses) >= mostUses {
+		if _, counted := to.Uses[use]; !counted && len(to.Uses) >= maxUses {
 			use = otherName
 		}
 		to.Uses[use] += n
 	}
 }
 
-// known returns name if there is room for it among names.
-func known(names map[string]bool, name string, most int) string {
+// nameOrOther returns name if it is among names or fits the limit most, and "other" if not.
+func nameOrOther(names map[string]bool, name string, most int) string {
 	if !names[name] && len(names) >= most {
 		return otherName
 	}
@@ -89,15 +89,15 @@ func known(names map[string]bool, name string, most int) string {
 	return name
 }
 
-// Rows returns a copy of the counts, the greatest first of each call.
+// Rows returns a copy of the counts, ordered by call, the highest count first.
 func (u *Usage) Rows() []Row {
-	rows := u.copies()
+	rows := u.copyRows()
 	sortRows(rows)
 	return rows
 }
 
-// copies returns a copy of the counts in any order.
-func (u *Usage) copies() []Row {
+// copyRows returns a copy of the counts in unspecified order.
+func (u *Usage) copyRows() []Row {
 	rows := make([]Row, 0, len(u.rows))
 	for _, row := range u.rows {
 		copied := *row
@@ -114,7 +114,7 @@ func sortRows(rows []Row) {
 	})
 }
 
-// rowOf returns the row of one exchange.
+// rowOf returns the row that counts one exchange.
 func rowOf(e *exchange.Exchange) *Row {
 	row := &Row{
 		Caller: Caller{
@@ -140,8 +140,8 @@ func formatOf(contentType string) string {
 	return f.String()
 }
 
-// usesOf names what of the interface a request makes use of. Names of a client's own
-// are "other".
+// usesOf returns the features of the interface that a request uses. Names that the client
+// invented are "other".
 func usesOf(e *exchange.Exchange) []string {
 	var uses []string
 	add := func(use ...string) { uses = append(uses, strings.Join(use, " ")) }
@@ -160,7 +160,7 @@ func usesOf(e *exchange.Exchange) []string {
 			}
 		}
 	}
-	if e.Request.URL.RawQuery == "" || len(e.Request.URL.RawQuery) > longestQuery {
+	if e.Request.URL.RawQuery == "" || len(e.Request.URL.RawQuery) > maxQueryBytes {
 		return uses
 	}
 	query := codec.ParseForm(e.Request.URL.RawQuery)
@@ -185,10 +185,10 @@ func usesOf(e *exchange.Exchange) []string {
 	return uses
 }
 
-// longestQuery bounds the queries that are looked into, in bytes.
-const longestQuery = 8 << 10
+// maxQueryBytes is the maximum length in bytes of a query that is analyzed.
+const maxQueryBytes = 8 << 10
 
-// mediaType returns the first media type of a header, if the contract knows it.
+// mediaType returns the first media type of a header if the contract knows it, else "other".
 func mediaType(header string) string {
 	first, _, _ := strings.Cut(header, ",")
 	first, _, _ = strings.Cut(first, ";")
@@ -201,14 +201,14 @@ func mediaType(header string) string {
 
 func fieldName(route *contract.Route, name *codec.Node) string {
 	if route != nil && name != nil {
-		if field, known := route.Field(name.Text); known {
+		if field, nameOrOther := route.Field(name.Text); nameOrOther {
 			return field.Name
 		}
 	}
 	return otherName
 }
 
-// operator returns the first operator of a filter that the contract knows.
+// operator returns the first known operator of a filter.
 func operator(filter *codec.Node) string {
 	for i := range filter.Members {
 		switch key := filter.Members[i].Key; {

@@ -26,7 +26,7 @@ func counter(t *testing.T, dir, instance string, every time.Duration) *Counter {
 	return c
 }
 
-// of returns an exchange of a consumer with a status.
+// of returns an exchange with the consumer key, status and target.
 func of(key string, status int, target string) *exchange.Exchange {
 	return exchanged("GET", target, func(e *exchange.Exchange) {
 		if key != "" {
@@ -36,7 +36,7 @@ func of(key string, status int, target string) *exchange.Exchange {
 	})
 }
 
-// lines returns counts as lines, without times.
+// lines returns counts as text lines without times.
 func lines(u *Usage) []string {
 	var all []string
 	for _, row := range u.Rows() {
@@ -56,11 +56,11 @@ func TestUses(t *testing.T) {
 		{"page", "/api/rest/orders?page=1&limit=2&dir=asc&attrs=status", "page, limit, dir, attrs"},
 		{"order", "/api/rest/orders?order=status&order=created_at", "order created_at"},
 		{"filter", "/api/rest/customers?filter%5B1%5D[attribute]=email&filter[1][like]=ada%25&filter[2][attribute]=group_id&filter[2][in][]=1", "filter email like, filter group_id in"},
-		{"another's field", "/api/rest/products?order=final_price_with_tax", "order final_price_with_tax"},
-		{"a client's own", "/api/rest/customers?order=ada&ada=1&filter[1][ada]=1&oauth_token=1", "order other, other parameter, filter other other"},
+		{"field of another role", "/api/rest/products?order=final_price_with_tax", "order final_price_with_tax"},
+		{"names invented by the client", "/api/rest/customers?order=ada&ada=1&filter[1][ada]=1&oauth_token=1", "order other, other parameter, filter other other"},
 		{"path", "/api/rest/products/store/french/category/4", "store in the path, category in the path"},
 		{"no route", "/api/rest/ada?order=ada", "order other"},
-		{"query of too much", "/api/rest/orders?" + strings.Repeat("page=1&", 2000), ""},
+		{"query over the limit", "/api/rest/orders?" + strings.Repeat("page=1&", 2000), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := strings.Join(usesOf(exchanged("GET", c.target, nil)), ", "); got != c.want {
@@ -148,7 +148,7 @@ func TestCounter(t *testing.T) {
 	}
 }
 
-// TestCounterWritesSoon: the file is there while the counter goes on, and whole.
+// TestCounterWritesSoon: a complete file exists while the counter runs.
 func TestCounterWritesSoon(t *testing.T) {
 	dir := t.TempDir()
 	c := counter(t, dir, "one", time.Millisecond)
@@ -162,7 +162,7 @@ func TestCounterWritesSoon(t *testing.T) {
 	}
 	await(t, func() bool {
 		u, err := ReadUsage(os.DirFS(dir))
-		if err != nil && !strings.Contains(err.Error(), "there are no counts") {
+		if err != nil && !strings.Contains(err.Error(), "no usage files") {
 			t.Fatal(err)
 		}
 		return err == nil && u.Rows()[0].Count == 1000
@@ -170,7 +170,7 @@ func TestCounterWritesSoon(t *testing.T) {
 	group.Wait()
 }
 
-func TestCounterThatCannotWrite(t *testing.T) {
+func TestCounterWriteErrors(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "folder")
 	var log lockedBuffer
 	c, err := NewCounter(CounterOptions{Dir: dir, Instance: "one", Every: time.Millisecond, Log: slog.New(slog.NewTextHandler(&log, nil))})
@@ -196,19 +196,19 @@ func TestCounterThatCannotWrite(t *testing.T) {
 	}
 }
 
-// TestUsageIsBounded: clients that make up consumers, programs and parameters do not
-// make the counts grow, and no request is lost.
+// TestUsageIsBounded: clients that invent consumers, programs and parameters do not
+// make the counts grow, and every request is counted.
 func TestUsageIsBounded(t *testing.T) {
 	var u Usage
-	const n = mostConsumers + mostAgents + 20
+	const n = maxConsumers + maxAgents + 20
 	for i := range n {
 		u.add(&Row{Caller: Caller{Consumer: fmt.Sprint("c", i), Agent: fmt.Sprint("a", i), Call: "getOrder", Status: 200 + i%40}, Count: 1, Uses: map[string]int64{"page": 1}})
 	}
-	for i := range 2 * mostRows {
-		u.add(&Row{Caller: Caller{Consumer: fmt.Sprint("c", i%mostConsumers), Call: "getOrder", Status: 200 + i/100}, Count: 1})
+	for i := range 2 * maxRows {
+		u.add(&Row{Caller: Caller{Consumer: fmt.Sprint("c", i%maxConsumers), Call: "getOrder", Status: 200 + i/100}, Count: 1})
 	}
 	one := Row{Caller: Caller{Consumer: "c0", Agent: "a0", Call: "getOrder", Status: 200}}
-	for i := range 2 * mostUses {
+	for i := range 2 * maxUses {
 		one.Uses = map[string]int64{fmt.Sprint("filter ", i): 1}
 		u.add(&one)
 	}
@@ -217,22 +217,22 @@ func TestUsageIsBounded(t *testing.T) {
 	for _, row := range u.Rows() {
 		count += row.Count
 		consumers[row.Consumer] = true
-		if len(row.Uses) > mostUses+1 {
+		if len(row.Uses) > maxUses+1 {
 			t.Errorf("%d uses", len(row.Uses))
 		}
 	}
-	if count != n+2*mostRows || len(consumers) > mostConsumers+1 || len(u.rows) > mostRows+101 {
+	if count != n+2*maxRows || len(consumers) > maxConsumers+1 || len(u.rows) > maxRows+101 {
 		t.Errorf("%d requests of %d consumers in %d rows", count, len(consumers), len(u.rows))
 	}
 }
 
-func TestReadUsageRefuses(t *testing.T) {
+func TestReadUsageErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		fsys fstest.MapFS
 		want string
 	}{
-		"nothing there":   {fstest.MapFS{"other.json": {}}, "there are no counts"},
-		"no JSON":         {fstest.MapFS{"usage-a.json": {Data: []byte("{")}}, "usage-a.json: no file of counts"},
+		"no usage file":   {fstest.MapFS{"other.json": {}}, "no usage files"},
+		"no JSON":         {fstest.MapFS{"usage-a.json": {Data: []byte("{")}}, "usage-a.json: not a usage file"},
 		"another version": {fstest.MapFS{"usage-a.json": {Data: []byte(`{"version":2}`)}}, "version 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -250,7 +250,7 @@ func TestReadUsageRefuses(t *testing.T) {
 	}
 }
 
-// FuzzReadUsage: whatever a file holds, reading it ends with counts or an error.
+// FuzzReadUsage: reading any file returns counts or an error.
 func FuzzReadUsage(f *testing.F) {
 	f.Add([]byte(`{"version":1,"rows":[{"consumer":"a","count":-1,"uses":{"page":1}},null,{}]}`))
 	f.Add([]byte(`{"version":1,"rows":[{"first":"x"}]}`))
@@ -262,7 +262,7 @@ func FuzzReadUsage(f *testing.F) {
 	})
 }
 
-// FuzzConsumer: whatever a client says of itself, what is kept of it is short and
+// FuzzConsumer: the recorded name of a consumer is always short and
 // plain.
 func FuzzConsumer(f *testing.F) {
 	for _, authorization := range []string{"", "OAuth", `OAuth oauth_consumer_key="abc"`, `oauth x,oauth_consumer_key=%zz`, "OAuth oauth_consumer_key=\"\xff\"", "Bearer x"} {

@@ -1,17 +1,16 @@
 package shadow
 
-// What became of a read that was to be compared.
+// Outcomes of a read that was selected for comparison.
 const (
 	same         = "same"
 	different    = "different"
-	unsure       = "unsure"       // different, and something was written meanwhile
-	failed       = "failed"       // the other side could not answer
-	dropped      = "dropped"      // there was no room
-	incomparable = "incomparable" // the client's reply was too long, broken off, or 503
+	inconclusive = "unsure"       // different, but a write was in progress meanwhile
+	failed       = "failed"       // the other system could not answer
+	dropped      = "dropped"      // the queue was full
+	incomparable = "incomparable" // the client's reply was too long, incomplete, or a 503
 )
 
-// Outcomes lists what becomes of reads that are to be compared, for counts that begin
-// at 0.
+// Outcomes returns all outcomes, so that metrics can start all of them at 0.
 func Outcomes() []string {
-	return []string{same, different, unsure, failed, dropped, incomparable}
+	return []string{same, different, inconclusive, failed, dropped, incomparable}
 }

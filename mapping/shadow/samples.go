@@ -12,27 +12,28 @@ import (
 	"github.com/portico-commerce/portico/mapping/exchange"
 )
 
-// A Sample is one difference that was seen.
+// A Sample is one observed difference.
 type Sample struct {
 	Time   time.Time `json:"time"`
 	Call   string    `json:"call"`
 	Field  string    `json:"field"`
 	Target string    `json:"target"` // of the request
 	Record string    `json:"record,omitempty"`
-	// What the sides have; nil is nothing.
+	// Values of the two systems; nil means absent.
 	Legacy    *string `json:"legacy"`
 	Candidate *string `json:"candidate"`
 }
 
-// samples holds the latest few of each call and field. Both come from tables, so
-// that there is an end to them.
+// samples holds the latest few samples per call and field. Calls and fields come from
+// tables, which bounds their number.
 type samples struct {
 	most int
 	mu   sync.Mutex
 	of   map[[2]string][]Sample
 }
 
-// keep keeps a difference as a sample, in place of the oldest of its kind.
+// keep stores a difference as a sample. It replaces the oldest sample of the same call and
+// field if there are too many.
 func (s *Shadow) keep(e *exchange.Exchange, d *compare.Difference) {
 	if s.samples.most == 0 {
 		return
@@ -54,7 +55,7 @@ func (s *Shadow) keep(e *exchange.Exchange, d *compare.Difference) {
 	s.samples.of[key] = append(kept, sample)
 }
 
-// Samples returns the samples that are kept, by call, field and time.
+// Samples returns the stored samples, ordered by call, field and time.
 func (s *Shadow) Samples() []Sample {
 	s.samples.mu.Lock()
 	defer s.samples.mu.Unlock()
@@ -68,11 +69,11 @@ func (s *Shadow) Samples() []Sample {
 	return all
 }
 
-// ServeHTTP answers with the samples, as JSON.
+// ServeHTTP responds with the samples as JSON.
 func (s *Shadow) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(s.Samples()) // whoever asks may have gone
+	_ = encoder.Encode(s.Samples()) // fails only if the client has disconnected
 }

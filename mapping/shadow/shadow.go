@@ -1,23 +1,24 @@
-// Package shadow asks the other side of a migration what one side has answered,
-// and counts where the two differ.
+// Package shadow sends reads that one system has answered to the other system of a
+// migration as well, and counts the differences between the replies.
 //
 // # Principles
 //
-//  1. The client notices nothing: its reply is written before the other side is
-//     asked, and nothing it waits for waits for this package.
-//  2. Clients come first. While they send requests, all questions together take a
-//     twentieth of one processor's time at most; when nobody does they take what
-//     there is. What does not fit the queue is dropped, before anything is copied.
-//  3. Only what changes nothing is asked twice.
-//  4. A difference counts only if no write went by between the two answers; else
-//     nobody can tell whose it is.
-//  5. That the other side is away or slow is counted and is no difference.
+//  1. Clients notice nothing: the client's reply is complete before the other system is
+//     asked, and no client ever waits for this package.
+//  2. Clients have priority. While they send requests, all comparisons together use at most
+//     a twentieth of the time of one processor; without clients they use all available
+//     time. Reads that do not fit into the queue are dropped before anything is copied.
+//  3. Only requests that change nothing are repeated.
+//  4. A difference counts only if no write was in progress between the two replies;
+//     otherwise the write may have caused it.
+//  5. A failure or timeout of the other system is counted separately and is not a
+//     difference.
 //
 // # How it is tested
 //
-// With sides that answer, differ, hang, fail and count what they are asked; in
-// package main between two whole servers with planted differences. A benchmark
-// there compares the throughput of clients with and without.
+// With systems that answer, differ, hang, fail and count their requests; in package main
+// between two whole servers with planted differences. A benchmark there compares the
+// throughput of clients with and without this package.
 package shadow
 
 import (
@@ -36,82 +37,83 @@ import (
 	"github.com/portico-commerce/portico/mapping/passthrough"
 )
 
-// Options are what a [Shadow] is made of.
+// Options are the settings of a [Shadow].
 type Options struct {
 	Rules passthrough.Rules
-	// Ask asks the other side of an exchange for its answer: the old system, unless
-	// that has answered. An error means that it cannot answer now.
+	// Ask sends the request of an exchange to the system that did not answer it: the
+	// legacy system, unless the legacy system answered. It returns an error if that system
+	// cannot answer now.
 	Ask func(context.Context, *exchange.Exchange) (*compare.Answer, error)
-	// Compare says what is no difference, but for the base URLs, which Bases returns:
-	// those that the answers of the old system and of Portico hold.
+	// Compare says which differences to ignore. Bases returns the base URLs in the replies
+	// of the legacy system and of Portico, which Compare lacks.
 	Compare compare.Options
 	Bases   func(*exchange.Exchange) [2]string
 	Sample  float64 // share of the reads that are compared, 0 to 1
-	// MaxInFlight is how many questions may be asked at a time, Queue how many wait,
-	// Timeout how long each may take.
+	// MaxInFlight is the number of concurrent requests to the other system, Queue the
+	// number that may wait, Timeout the limit for each of them.
 	MaxInFlight, Queue int
 	Timeout            time.Duration
-	// Samples is how many are kept of each call and field. Target returns the target
-	// of a request as it may be shown: without what tells of a person.
+	// Samples is the number of samples per call and field. Target returns the target of a
+	// request without personal data.
 	Samples int
 	Target  func(*exchange.Exchange) string
-	// Count counts what became of a read (Outcomes), Differ a difference.
+	// Count counts the outcome of a read (see Outcomes), Differ a difference.
 	Count  func(call, outcome string)
 	Differ func(call, field string)
 	Log    *slog.Logger
 }
 
-// A Shadow watches exchanges. It is safe for concurrent use.
+// A Shadow compares the replies of two systems. It is an [exchange.Watcher] and safe for
+// concurrent use.
 type Shadow struct {
 	Options
-	samples samples
-	waiting chan *exchange.Exchange
-	asking  atomic.Int64 // questions that wait or are being asked
-	called  atomic.Int64 // when a client last sent a request, in nanoseconds since began
-	began   time.Time
-	writing atomic.Int64              // writes that are under way
-	wrote   atomic.Pointer[time.Time] // when one last ended
-	stop    context.CancelFunc
-	workers sync.WaitGroup
+	samples          samples
+	waiting          chan *exchange.Exchange
+	inFlight         atomic.Int64 // requests to the other system that are queued or in flight
+	lastRequest      atomic.Int64 // when a client last sent a request, in nanoseconds since began
+	began            time.Time
+	writesInProgress atomic.Int64              // writes in progress
+	lastWrite        atomic.Pointer[time.Time] // end of the last write
+	stop             context.CancelFunc
+	workers          sync.WaitGroup
 }
 
-// New returns a Shadow whose workers run until Close.
+// New returns a Shadow and starts its workers, which run until Close.
 func New(o Options) *Shadow {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Shadow{
 		Options: o, samples: samples{most: o.Samples}, stop: stop,
 		waiting: make(chan *exchange.Exchange, o.Queue), began: time.Now(),
 	}
-	s.wrote.Store(new(time.Time))
+	s.lastWrite.Store(new(time.Time))
 	for range o.MaxInFlight {
-		s.workers.Go(func() { s.work(ctx) })
+		s.workers.Go(func() { s.runWorker(ctx) })
 	}
 	return s
 }
 
-// Close ends the workers. What still waits is dropped.
+// Close stops the workers and drops the queue.
 func (s *Shadow) Close() error {
 	s.stop()
 	s.workers.Wait()
 	return nil
 }
 
-// Idle reports whether no question waits or is being asked.
-func (s *Shadow) Idle() bool { return s.asking.Load() == 0 }
+// Idle reports whether no comparison is queued or in flight.
+func (s *Shadow) Idle() bool { return s.inFlight.Load() == 0 }
 
-// Noticing returns next, whose clients come first.
-func (s *Shadow) Noticing(next http.Handler) http.Handler {
+// PrioritizeClients returns next, wrapped to give its clients priority over comparisons.
+func (s *Shadow) PrioritizeClients(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.called.Store(int64(time.Since(s.began)))
+		s.lastRequest.Store(int64(time.Since(s.began)))
 		next.ServeHTTP(w, r)
 	})
 }
 
-// Wants asks for the bodies of the reads that are compared, and to be told of
-// writes.
+// Wants asks for the bodies of the reads that are compared, and for the heads of writes.
 func (s *Shadow) Wants(_ *http.Request, a *contract.Address) exchange.Want {
 	if !a.ReadOnly {
-		s.writing.Add(1)
+		s.writesInProgress.Add(1)
 		return exchange.Heads
 	}
 	if a.Method != contract.GET || a.Name() == "other" || !s.Rules.Of(a).Shadow || s.Sample < 1 && rand.Float64() >= s.Sample {
@@ -124,28 +126,28 @@ func (s *Shadow) Wants(_ *http.Request, a *contract.Address) exchange.Want {
 	return exchange.Bodies
 }
 
-// Saw has the other side asked.
+// Saw queues a read for comparison and notes the end of a write.
 func (s *Shadow) Saw(e *exchange.Exchange) {
 	switch {
 	case !e.ReadOnly:
 		now := time.Now()
-		s.wrote.Store(&now)
-		s.writing.Add(-1)
+		s.lastWrite.Store(&now)
+		s.writesInProgress.Add(-1)
 	case e.Broken || e.ReplyBody.Cut || e.Status == http.StatusServiceUnavailable:
 		s.Count(e.Name(), incomparable)
 	default:
-		s.asking.Add(1)
+		s.inFlight.Add(1)
 		select {
 		case s.waiting <- e:
 		default:
-			s.asking.Add(-1)
+			s.inFlight.Add(-1)
 			s.Count(e.Name(), dropped)
 		}
 	}
 }
 
-// work asks one question after the other.
-func (s *Shadow) work(ctx context.Context) {
+// runWorker runs one comparison after the other.
+func (s *Shadow) runWorker(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -153,28 +155,28 @@ func (s *Shadow) work(ctx context.Context) {
 		case e := <-s.waiting:
 			start := time.Now()
 			s.Count(e.Name(), s.compare(ctx, e))
-			s.asking.Add(-1)
-			s.rest(ctx, time.Since(start))
+			s.inFlight.Add(-1)
+			s.pause(ctx, time.Since(start))
 		}
 	}
 }
 
 const (
-	// restFactor is how often the time of a question passes, for all workers
-	// together, before the next, while clients send requests.
-	restFactor  = 20
+	// pauseFactor is the pause after a comparison while clients send requests, as a
+	// multiple of the time that the comparison took. The pause applies to all workers.
+	pauseFactor = 20
 	longestRest = 10 * time.Second
-	// quiet is the time without a request after which nobody has to come first.
-	quiet = 100 * time.Millisecond
+	// idleAfter is the time without a client request after which comparisons do not pause.
+	idleAfter = 100 * time.Millisecond
 )
 
-// rest waits for as long as is due after a question that took a time, or until no
-// client sends anything.
-func (s *Shadow) rest(ctx context.Context, took time.Duration) {
-	end := time.Since(s.began) + min(took*time.Duration(restFactor*s.MaxInFlight), longestRest)
+// pause pauses after a comparison that took the given time, until the pause is over or no
+// client sends requests.
+func (s *Shadow) pause(ctx context.Context, took time.Duration) {
+	end := time.Since(s.began) + min(took*time.Duration(pauseFactor*s.MaxInFlight), longestRest)
 	for {
 		now := time.Since(s.began)
-		left := min(end, time.Duration(s.called.Load())+quiet) - now
+		left := min(end, time.Duration(s.lastRequest.Load())+idleAfter) - now
 		if left <= 0 {
 			return
 		}
@@ -186,7 +188,7 @@ func (s *Shadow) rest(ctx context.Context, took time.Duration) {
 	}
 }
 
-// compare asks the other side and returns the outcome.
+// compare asks the other system, compares the replies and returns the outcome.
 func (s *Shadow) compare(ctx context.Context, e *exchange.Exchange) (outcome string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -198,7 +200,7 @@ func (s *Shadow) compare(ctx context.Context, e *exchange.Exchange) (outcome str
 	defer cancel()
 	asked, err := s.Ask(ctx, e)
 	if err != nil {
-		s.Log.Debug("the other side was not asked", "call", e.Name(), "error", err)
+		s.Log.Debug("the other system did not answer", "call", e.Name(), "error", err)
 		return failed
 	}
 	answered := &compare.Answer{
@@ -214,8 +216,8 @@ func (s *Shadow) compare(ctx context.Context, e *exchange.Exchange) (outcome str
 	if len(differences) == 0 {
 		return same
 	}
-	if s.writing.Load() > 0 || s.wrote.Load().After(e.Start) {
-		return unsure
+	if s.writesInProgress.Load() > 0 || s.lastWrite.Load().After(e.Start) {
+		return inconclusive
 	}
 	for i := range differences {
 		s.Differ(e.Name(), differences[i].Field)

@@ -28,7 +28,7 @@ const (
 	gadget  = `{"entity_id":"1","sku":"gadget"}`
 )
 
-// A rig is a side that answers clients, and another that a Shadow asks.
+// A rig is a system that answers clients, and another that a Shadow asks.
 type rig struct {
 	t        *testing.T
 	shadow   *shadow.Shadow
@@ -37,7 +37,7 @@ type rig struct {
 	fields   map[string]int // that differ
 	front    http.Handler
 	asked    atomic.Int64
-	// What the sides do; both answer widget unless told otherwise.
+	// Handlers of the two systems; both answer widget by default.
 	serve http.HandlerFunc
 	ask   func(context.Context) (*compare.Answer, error)
 }
@@ -78,7 +78,7 @@ func newRig(t *testing.T, change func(*shadow.Options)) *rig {
 	}
 	r.shadow = shadow.New(options)
 	t.Cleanup(func() { _ = r.shadow.Close() })
-	r.front = r.shadow.Noticing(exchange.Tap(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { r.serve(w, q) }), exchange.Options{
+	r.front = r.shadow.PrioritizeClients(exchange.Tap(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { r.serve(w, q) }), exchange.Options{
 		Table: table, MaxBody: 1 << 10, Scheme: func(*http.Request) string { return "http" },
 	}, r.shadow))
 	return r
@@ -97,15 +97,15 @@ func (r *rig) count(counts map[string]int, name string) {
 	counts[name]++
 }
 
-// outcome returns how many reads ended so.
+// outcome returns the number of reads with an outcome.
 func (r *rig) outcome(name string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.outcomes[name]
 }
 
-// ways returns in how many different ways reads ended.
-func (r *rig) ways() int {
+// outcomeCount returns the number of different outcomes so far.
+func (r *rig) outcomeCount() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.outcomes)
@@ -118,9 +118,9 @@ func (r *rig) differs(field string) int {
 	return r.fields[field]
 }
 
-// TestWhatIsAsked: only reads of the contract on shadowed routes, and of these the
-// share that is wanted.
-func TestWhatIsAsked(t *testing.T) {
+// TestSelection: only reads of the contract on shadowed routes are compared, and of these the
+// configured share.
+func TestSelection(t *testing.T) {
 	for _, tt := range []struct {
 		name, method, target string
 		sample               float64
@@ -128,7 +128,7 @@ func TestWhatIsAsked(t *testing.T) {
 	}{
 		{"read", "GET", product, 1, 1},
 		{"read with a query", "GET", "/api/rest/products?limit=1", 1, 1},
-		{"none of them", "GET", product, 0, 0},
+		{"sample of 0", "GET", product, 0, 0},
 		{"write", "PUT", product, 1, 0},
 		{"head", "HEAD", product, 1, 0},
 		{"another resource", "GET", "/api/rest/orders", 1, 0},
@@ -151,7 +151,7 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 }
 
-// TestOutcomes: what is counted of one read.
+// TestOutcomes checks the outcome of one read.
 func TestOutcomes(t *testing.T) {
 	breaks := func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, widget[:7])
@@ -166,11 +166,11 @@ func TestOutcomes(t *testing.T) {
 	}{
 		{"the same", serves(widget), answer(widget), "same", 1},
 		{"a field", serves(widget), answer(gadget), "different", 1},
-		{"the other side is away", serves(widget), func(context.Context) (*compare.Answer, error) { return nil, errors.New("away") }, "failed", 1},
-		{"the other side panics", serves(widget), func(context.Context) (*compare.Answer, error) { panic("odd") }, "failed", 1},
-		{"the other side hangs", serves(widget), func(ctx context.Context) (*compare.Answer, error) { <-ctx.Done(); return nil, ctx.Err() }, "failed", 1},
+		{"the other system is down", serves(widget), func(context.Context) (*compare.Answer, error) { return nil, errors.New("away") }, "failed", 1},
+		{"the other system panics", serves(widget), func(context.Context) (*compare.Answer, error) { panic("odd") }, "failed", 1},
+		{"the other system hangs", serves(widget), func(ctx context.Context) (*compare.Answer, error) { <-ctx.Done(); return nil, ctx.Err() }, "failed", 1},
 		{"a long reply", serves(strings.Repeat(" ", 2<<10)), answer(widget), "incomparable", 0},
-		{"no reply to be had", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, answer(widget), "incomparable", 0},
+		{"unavailable", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, answer(widget), "incomparable", 0},
 		{"a reply that breaks off", breaks, answer(widget), "incomparable", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestOutcomes(t *testing.T) {
 				if got := r.outcome(tt.outcome); got != 1 || r.asked.Load() != tt.asked {
 					t.Errorf("%s %d times, asked %d times; want once and %d", tt.outcome, got, r.asked.Load(), tt.asked)
 				}
-				if got := r.ways(); got != 1 {
+				if got := r.outcomeCount(); got != 1 {
 					t.Errorf("one read ended in %d ways", got)
 				}
 			})
@@ -193,8 +193,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestClientsDoNotWait: while the other side hangs, clients are served, a few reads
-// wait, and the rest is dropped before it is copied.
+// TestClientsDoNotWait: while the other system hangs, clients are served, a few reads
+// queued, and the rest is dropped before it is copied.
 func TestClientsDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
@@ -223,7 +223,7 @@ func TestClientsDoNotWait(t *testing.T) {
 	})
 }
 
-// TestClose ends questions that hang.
+// TestClose: Close ends comparisons that hang.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
@@ -237,9 +237,9 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestRests: while clients send requests, questions take a twentieth of the time;
-// when they stop, all of it.
-func TestRests(t *testing.T) {
+// TestPauses: while clients send requests, comparisons take a twentieth of the time;
+// without clients, all of it.
+func TestPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
 		const took = 100 * time.Millisecond
@@ -269,7 +269,7 @@ func TestRests(t *testing.T) {
 	})
 }
 
-// TestWriteMeanwhile: a difference that a write may have made counts as none.
+// TestWriteMeanwhile: a difference that a write may have caused is inconclusive.
 func TestWriteMeanwhile(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -299,7 +299,7 @@ func TestWriteMeanwhile(t *testing.T) {
 	}
 }
 
-// TestSamples: the latest of each call and field are kept, masked, and told.
+// TestSamples: the latest samples of each call and field are stored masked, and served.
 func TestSamples(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(o *shadow.Options) {
