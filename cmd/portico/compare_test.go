@@ -113,7 +113,7 @@ func plants() []plant {
 		{"blank", "admin", "/stockitems/2", jsonType, text(`{`, `{ `), []string{`getStockItem rendering byte 1: `}},
 		{"escape", "admin", "/products/4", jsonType, text(`Floor Lamp <tall>`, `Floor Lamp \u003ctall>`), []string{`getProduct rendering byte `}},
 		{"empty element", "admin", "/stockitems?limit=1", xmlType, text(`<low_stock_date/>`, `<low_stock_date></low_stock_date>`), []string{`listStockItems rendering byte `}},
-		{"broken body", "admin", "/stockitems/3", jsonType, func(_ *testing.T, answer *httptest.ResponseRecorder) { answer.Body.Truncate(20) }, []string{`getStockItem body json 20 bytes that are no json`}},
+		{"broken body", "admin", "/stockitems/3", jsonType, func(_ *testing.T, answer *httptest.ResponseRecorder) { answer.Body.Truncate(20) }, []string{`getStockItem body json 20 bytes of invalid json`}},
 		{"no answer", "admin", "/stockitems/4", jsonType, func(*testing.T, *httptest.ResponseRecorder) { panic(http.ErrAbortHandler) }, []string{`getStockItem answer 200 none: `}},
 	}
 }

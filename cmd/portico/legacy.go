@@ -78,7 +78,7 @@ func newLegacy(cfg *config.Config, metrics *guard.Metrics, circuits *breakers, l
 // rulesOf returns the rules that the table routes holds.
 func rulesOf(routes []config.Route) passthrough.Rules {
 	calls := map[string]passthrough.Calls{"all": passthrough.All, "reads": passthrough.Reads, "writes": passthrough.Writes}
-	sides := map[string]passthrough.Side{"portico": passthrough.Portico, "legacy": passthrough.Legacy}
+	sides := map[string]passthrough.Target{"portico": passthrough.Portico, "legacy": passthrough.Legacy}
 	var rules passthrough.Rules
 	for _, r := range routes {
 		rules = append(rules, passthrough.Rule{Resource: r.Resource, Calls: calls[r.Calls], To: sides[r.To], Shadow: r.Shadow})

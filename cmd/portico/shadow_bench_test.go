@@ -19,7 +19,7 @@ func BenchmarkShadow(b *testing.B) {
 	const stockItem, product = "/api/rest/stockitems/1", "/api/rest/products/1"
 	for _, bb := range []struct {
 		name, path, role string
-		to               passthrough.Side
+		to               passthrough.Target
 	}{
 		{"kept reply", product, "guest", passthrough.Portico},
 		{"Portico", stockItem, "admin", passthrough.Portico},
@@ -32,7 +32,7 @@ func BenchmarkShadow(b *testing.B) {
 				old.Close()
 			}
 			serve := func(shadow string) (*app, string) {
-				to := map[passthrough.Side]string{passthrough.Portico: "portico", passthrough.Legacy: "legacy"}[bb.to]
+				to := map[passthrough.Target]string{passthrough.Portico: "portico", passthrough.Legacy: "legacy"}[bb.to]
 				a, server := startDemoInMagento(b, routesFile(b, "resource: all, to: "+to+", shadow: "+shadow), "PORTICO_LEGACY_URL="+old.URL)
 				return a, server.URL
 			}

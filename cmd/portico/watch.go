@@ -139,7 +139,7 @@ func (w *watch) askLegacy(r *http.Request, e *exchange.Exchange) (*compare.Answe
 		return &compare.Answer{Status: refusal.Status, ContentType: refusal.ContentType, Body: refusal.Body}, nil
 	}
 	call.Sign = admission.Sign
-	answer, err := w.old.system.Ask(ctx, r, call, comparedBody)
+	answer, err := w.old.system.Fetch(ctx, r, call, comparedBody)
 	if err != nil {
 		return nil, err
 	}

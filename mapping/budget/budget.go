@@ -1,19 +1,19 @@
-// Package budget bounds what all requests together hold of one thing: bytes of memory,
-// bytes on disk, or places in a queue.
+// Package budget limits the total amount of a resource that all requests hold together:
+// bytes of memory, bytes on disk, or places in a queue.
 //
 // # Principles
 //
-//  1. A budget is taken before the thing it stands for is used, and returned when it
-//     is free again. What is not returned is lost until the process ends, so every
-//     Take has its Return beside it, deferred where that is possible.
-//  2. A request waits a moment for a budget that is used up, and is refused then: many
-//     short requests share a budget better by waiting than by being refused.
-//  3. A part bounds what some requests may take of a budget, so that strangers cannot
-//     use up what authenticated callers need.
+//  1. A request takes from the budget before it uses the resource, and returns the amount
+//     when the resource is free again. An amount that is not returned is lost until the
+//     process ends, so every Take has its Return next to it, deferred where possible.
+//  2. When the budget is exhausted, a request waits for a moment before it is rejected: many
+//     short requests share a budget better by waiting than by failing.
+//  3. A part limits how much of a budget some requests may take, so that anonymous callers
+//     cannot exhaust what authenticated callers need.
 //
 // # How it is tested
 //
-// By goroutines that take more than there is, on a fake clock, under the race detector.
+// With goroutines that take more than the budget, on a fake clock, under the race detector.
 package budget
 
 import (
@@ -27,39 +27,40 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// ErrExhausted is the cause of an error for a budget that was used up all the time that
-// a request waited for it.
-var ErrExhausted = errors.New("other requests hold all there is")
+// ErrExhausted is the cause of the error for a budget that stayed exhausted while a request
+// waited for it.
+var ErrExhausted = errors.New("other requests hold the whole budget")
 
-// retryAfter is when a client that was refused may try again.
+// retryAfter is the time after which a rejected client may try again.
 const retryAfter = time.Second
 
-// A Budget bounds what requests hold at the same time. It is safe for concurrent use.
+// A Budget limits what requests hold at the same time. It is safe for concurrent use.
 type Budget struct {
 	name   string
 	limit  int64
 	wait   time.Duration
-	parent *Budget // nil: a budget of its own
+	parent *Budget // nil unless this is a part of another budget
 	left   *semaphore.Weighted
 
 	used, refused atomic.Int64
 }
 
-// New returns a budget of limit units. A request waits for at most so long. The name
-// stands in metrics and errors.
+// New returns a budget of limit units. Take waits for at most the given time. The name
+// appears in metrics and errors.
 func New(name string, limit int64, wait time.Duration) *Budget {
 	return &Budget{name: name, limit: limit, wait: wait, left: semaphore.NewWeighted(limit)}
 }
 
-// Part returns a budget of at most limit units, which are units of b as well.
+// Part returns a budget of at most limit units, which are taken from b as well.
 func (b *Budget) Part(name string, limit int64) *Budget {
 	part := New(name, limit, b.wait)
 	part.parent = b
 	return part
 }
 
-// Take takes n units, for which it waits. Errors: that of ctx; or one of kind Unavailable
-// with the cause [ErrExhausted], at once where n is more than the budget ever has.
+// Take takes n units and waits for them if necessary. It returns the error of ctx, or one of
+// kind Unavailable with the cause [ErrExhausted]; the latter immediately if n exceeds the
+// limit.
 func (b *Budget) Take(ctx context.Context, n int64) error { return b.take(ctx, n, b.wait) }
 
 // TryTake is Take without waiting.
@@ -73,7 +74,7 @@ func (b *Budget) take(ctx context.Context, n int64, wait time.Duration) error {
 	if b.parent == nil {
 		return nil
 	}
-	// Last, so that those who wait for the part hold nothing of the whole.
+	// The whole comes last, so that requests waiting for the part hold none of it.
 	err := b.parent.take(ctx, n, wait)
 	if err != nil {
 		b.used.Add(-n)
@@ -100,7 +101,7 @@ func (b *Budget) acquire(ctx context.Context, n int64, wait time.Duration) error
 	return &adapter.Error{Kind: adapter.Unavailable, Op: "take from the budget " + b.name, Err: ErrExhausted, RetryAfter: retryAfter}
 }
 
-// Return gives n units back that were taken.
+// Return returns n units.
 func (b *Budget) Return(n int64) {
 	b.used.Add(-n)
 	b.left.Release(n)
@@ -109,7 +110,7 @@ func (b *Budget) Return(n int64) {
 	}
 }
 
-// A State is what is known of a budget at one moment.
+// A State is a snapshot of a budget.
 type State struct {
 	Name    string
 	Limit   int64 // units
@@ -117,5 +118,5 @@ type State struct {
 	Refused int64 // requests, since the start
 }
 
-// State returns the present state.
+// State returns a snapshot of the budget.
 func (b *Budget) State() State { return State{b.name, b.limit, b.used.Load(), b.refused.Load()} }

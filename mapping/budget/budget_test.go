@@ -89,8 +89,8 @@ func TestPart(t *testing.T) {
 	})
 }
 
-// TestNeverMore: however many take at once, no more is out than there is.
-func TestNeverMore(t *testing.T) {
+// TestLimit: concurrent takers never hold more than the limit.
+func TestLimit(t *testing.T) {
 	const limit = 5
 	b := budget.New("places", limit, time.Minute)
 	part := b.Part("part", 2)

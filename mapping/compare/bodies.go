@@ -14,7 +14,7 @@ import (
 
 // bodies adds the differences of the bodies.
 func (d *differ) bodies(route *contract.Route, legacy, candidate *Answer) {
-	a, b := neutral(legacy.Body, d.options.Bases[0]), neutral(candidate.Body, d.options.Bases[1])
+	a, b := normalize(legacy.Body, d.options.Bases[0]), normalize(candidate.Body, d.options.Bases[1])
 	if bytes.Equal(a, b) {
 		return
 	}
@@ -31,7 +31,7 @@ func (d *differ) bodies(route *contract.Route, legacy, candidate *Answer) {
 		d.texts("body", route, a, b)
 		return
 	case errA != nil || errB != nil:
-		d.add(Difference{Field: "body", Legacy: readable(format, a, errA), Candidate: readable(format, b, errB)})
+		d.add(Difference{Field: "body", Legacy: describeFormat(format, a, errA), Candidate: describeFormat(format, b, errB)})
 		return
 	}
 	rootA, rootB := "", ""
@@ -49,26 +49,26 @@ func (d *differ) bodies(route *contract.Route, legacy, candidate *Answer) {
 	}
 }
 
-// readable says whether a body could be read. Whose body cannot is told its length
-// alone: who knows what is in it.
-func readable(format contract.Format, body []byte, err error) *string {
+// describeFormat describes whether a body could be parsed. It reports only the length of an
+// unreadable body: its content may be sensitive.
+func describeFormat(format contract.Format, body []byte, err error) *string {
 	if err == nil {
 		return new(format.String())
 	}
-	return new(fmt.Sprintf("%d bytes that are no %s", len(body), format))
+	return new(fmt.Sprintf("%d bytes of invalid %s", len(body), format))
 }
 
-// texts adds the difference of two bodies at the first byte that differs.
+// texts adds a difference at the first byte in which two bodies differ.
 func (d *differ) texts(field string, route *contract.Route, a, b []byte) {
 	at := 0
 	for at < min(len(a), len(b)) && a[at] == b[at] {
 		at++
 	}
-	d.add(Difference{field, "", personal(route), around(a, at), around(b, at)})
+	d.add(Difference{field, "", personal(route), excerpt(a, at), excerpt(b, at)})
 }
 
-// around tells what stands at a place of a body.
-func around(body []byte, at int) *string {
+// excerpt returns an excerpt of a body at an offset.
+func excerpt(body []byte, at int) *string {
 	const before, behind = 16, 48
 	if len(body) == 0 {
 		return nil
@@ -76,10 +76,10 @@ func around(body []byte, at int) *string {
 	return new(fmt.Sprintf("byte %d: %q", at, body[max(0, at-before):min(len(body), at+behind)]))
 }
 
-// rootName returns the name of the root element of a document that was decoded.
+// rootName returns the name of the root element of a parsed document.
 func rootName(body []byte) string {
 	decoder := xml.NewDecoder(bytes.NewReader(body))
-	// The name is compared, not read.
+	// The name is only compared, so escapes in it do not matter.
 	decoder.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil }
 	for {
 		token, err := decoder.RawToken()
@@ -92,15 +92,15 @@ func rootName(body []byte) string {
 	}
 }
 
-// canonical reports whether a body is the one rendering that the contract has of its
-// tree. Where the options let values differ it is all that can be said about the rest.
+// canonical reports whether a body is exactly the contract's rendering of its tree. If the
+// options tolerate different values, this is the only possible check of the rendering.
 func canonical(format contract.Format, root string, tree *codec.Node, body []byte) bool {
 	return bytes.Equal(codec.Append(nil, format, root, tree, false), body) ||
 		format == contract.XML && bytes.Equal(codec.Append(nil, format, root, tree, true), body)
 }
 
-// The words that stand for what differs between sides or calls. They need an escape
-// in no format.
+// Placeholders for parts that differ between systems or calls. They have characters that
+// need no escape in any format.
 const (
 	baseWord = "BASE_URL"
 	keyWord  = "FORM_KEY"
@@ -109,16 +109,17 @@ const (
 var (
 	// formKey matches the random key in buy_now_url.
 	formKey = regexp.MustCompile(`(form_key(?:/|\\/|%2[Ff]))[A-Za-z0-9]{16}\b`)
-	// wayBack matches the URL in buy_now_url that leads back, which is that of the
-	// request in base64.
-	wayBack = regexp.MustCompile(`(uenc(?:/|\\/|%2[Ff]))([A-Za-z0-9_-]+)(?:,|%2[Cc]){0,2}`)
+	// returnURL matches the return URL in buy_now_url, which is the URL of the request in
+	// base64.
+	returnURL = regexp.MustCompile(`(uenc(?:/|\\/|%2[Ff]))([A-Za-z0-9_-]+)(?:,|%2[Cc]){0,2}`)
 )
 
-// neutral returns a text of an answer without what is a side's or a call's own.
-func neutral(text []byte, base string) []byte {
+// normalize returns the text of a reply with placeholders for the parts that differ between
+// systems or calls.
+func normalize(text []byte, base string) []byte {
 	text = formKey.ReplaceAll(text, []byte("${1}"+keyWord))
-	text = wayBack.ReplaceAllFunc(text, func(found []byte) []byte {
-		m := wayBack.FindSubmatch(found)
+	text = returnURL.ReplaceAllFunc(text, func(found []byte) []byte {
+		m := returnURL.FindSubmatch(found)
 		way, err := base64.RawURLEncoding.DecodeString(string(m[2]))
 		if replaced := contract.ReplaceBase(way, base, baseWord); err == nil && !bytes.Equal(replaced, way) {
 			return base64.RawURLEncoding.AppendEncode(m[1], replaced)

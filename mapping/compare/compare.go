@@ -1,25 +1,25 @@
-// Package compare finds where the answers of two sides to one read differ, field by
-// field, for whoever moves a store from one side to the other.
+// Package compare finds the differences between the replies of two systems to the same
+// read, field by field, to help a migration from one system to the other.
 //
 // # Principles
 //
-//  1. What is no difference is said by [Options] alone. Everything else counts: a
-//     number against a text, null against "", a field that is missing, the order of
-//     fields and of records, every escape and blank.
-//  2. A difference has the name of a field of the contract, so that it can be a
-//     label: what a client or a server made up is "other".
-//  3. A difference is told once, at its place. A record that is missing is one
-//     difference, not one for each of its fields, and records are matched by what
-//     identifies them, so that the ones behind it are compared with themselves.
-//  4. Bodies are hostile. Package codec bounds what is read of them, and what is told
-//     is bounded in number and length. The time is that of sorting at worst.
+//  1. Only [Options] say what to ignore. Everything else counts: a number instead of a
+//     text, null instead of "", a missing field, the order of fields and of records, every
+//     escape and blank.
+//  2. A difference is named after a field of the contract, so that the name can be a metric
+//     label. Names that are not part of the contract become "other".
+//  3. A difference is reported once. A missing record is one difference, not one per field,
+//     and records are matched by their identity, so that the records after a missing one
+//     are compared with their counterparts.
+//  4. Bodies are untrusted input. Package codec limits what is parsed, and the report is
+//     limited in number and length. The time is at worst that of sorting.
 //
 // # How it is tested
 //
-// A table has each kind of difference, in every format, and what the options allow.
-// A fuzz target holds two properties: a body is like itself, and bodies whose bytes
-// differ have a difference. Two whole servers, one with planted differences, are
-// compared in cmd/portico.
+// A table has each kind of difference in every format, and everything the options tolerate.
+// A fuzz target checks two properties: a body equals itself, and bodies with different bytes
+// have a difference. In cmd/portico two whole servers are compared, one of them with planted
+// differences.
 package compare
 
 import (
@@ -34,7 +34,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// An Answer is a reply, as far as two sides have to agree in it.
+// An Answer is the part of a reply in which the two systems must agree.
 type Answer struct {
 	Status      int
 	ContentType string
@@ -42,45 +42,45 @@ type Answer struct {
 	Body        []byte
 }
 
-// Options say what is no difference.
+// Options say which differences to ignore.
 type Options struct {
-	// Bases are the base URLs of the two sides, legacy first: each in its own side's
-	// answer stands for the same. An empty one stands for nothing.
+	// Bases are the base URLs of the two systems, legacy first. The base URL of a system in
+	// its own reply counts as equal to that of the other. An empty one matches nothing.
 	Bases [2]string
-	// Unordered: the order of records in a list, and of the fields in a record.
+	// Unordered ignores the order of records in a list and of fields in a record.
 	Unordered bool
-	// Clock is by how much times may differ.
+	// Clock is the maximum difference between times that is ignored.
 	Clock time.Duration
-	// Ignore holds fields, as Difference.Field has them, that may differ, with all
-	// that is within them.
+	// Ignore holds fields, in the form of Difference.Field, that may differ, including
+	// everything inside them.
 	Ignore []string
 }
 
-// A Difference is a place where two answers are not the same.
+// A Difference is a place at which two replies differ.
 type Difference struct {
-	// Field names it, fit for a label: a field of the resource, within others by dots
-	// ("stock_data.qty"), or one of
+	// Field names the place and can be a metric label: a field of the resource, nested
+	// fields separated by dots ("stock_data.qty"), or one of
 	//
 	//	status-code, content-type, location
 	//	root       the name of the root element
-	//	body       what cannot be read by fields
-	//	messages   what an error says
-	//	records    a record of a list that one side has not
-	//	order      the order of the records in a list, which is the body
+	//	body       a body that cannot be parsed into fields
+	//	messages   the messages of an error
+	//	records    a record of a list that one system lacks
+	//	order      the order of the records in a list that is the whole body
 	//	rendering  the order of fields, blanks, escapes
-	//	other      a field that is not in the contract
+	//	other      a field that is not part of the contract
 	Field string
 	// Record is the key or the number of the record in a list, "" outside lists.
 	Record string
-	// Private: the values tell of a person or are secret, or may be.
+	// Private: the values are, or may be, personal or secret.
 	Private bool
-	// Values of the two sides, texts quoted; nil where a side has none. Records and
-	// lists are told by their size alone.
+	// Values of the two systems, texts in quotes; nil if absent. Records and lists are
+	// described by their size only.
 	Legacy, Candidate *string
 }
 
-// Masked returns d without its values where these are private: of a text it tells the
-// length in characters.
+// Masked returns d without private values. It describes a private text by its length in
+// characters.
 func (d Difference) Masked() Difference {
 	if d.Private {
 		d.Legacy, d.Candidate = masked(d.Legacy), masked(d.Candidate)
@@ -93,7 +93,7 @@ func masked(value *string) *string {
 		return nil
 	}
 	switch text, err := strconv.Unquote(*value); {
-	case *value == "null" || *value == "true" || *value == "false" || *value == `""` || sized.MatchString(*value):
+	case *value == "null" || *value == "true" || *value == "false" || *value == `""` || sizeOnly.MatchString(*value):
 		return value
 	case err == nil:
 		return new(fmt.Sprintf("text of %d, masked", utf8.RuneCountInString(text)))
@@ -101,33 +101,33 @@ func masked(value *string) *string {
 	return new("masked")
 }
 
-// sized matches what tells no more than a size.
-var sized = regexp.MustCompile(`^(?:list|record) of [0-9]+$`)
+// sizeOnly matches descriptions that only contain a size.
+var sizeOnly = regexp.MustCompile(`^(?:list|record) of [0-9]+$`)
 
 const (
-	maxDifferences = 200 // of one answer
-	maxOfField     = 10  // of them at one field
-	maxValue       = 200 // bytes of a value that are told
-	maxKey         = 64  // bytes of the key of a record
+	maxDifferences = 200 // per pair of replies
+	maxOfField     = 10  // of these, per field
+	maxValue       = 200 // bytes reported of a value
+	maxKey         = 64  // bytes reported of a record's key
 )
 
-// Answers returns where two answers to a call on route, which may be nil, differ:
-// at most 200 differences, ten of them at one field.
+// Answers returns the differences between two replies to a call on route, which may be nil:
+// at most 200 differences, ten of them per field.
 func Answers(route *contract.Route, legacy, candidate *Answer, o *Options) []Difference {
 	d := differ{options: o, counts: map[string]int{}}
 	if legacy.Status != candidate.Status {
 		d.add(Difference{Field: "status-code", Legacy: new(strconv.Itoa(legacy.Status)), Candidate: new(strconv.Itoa(candidate.Status))})
 	}
-	// Of nothing no type matters.
+	// The media type of an empty body is irrelevant.
 	if len(legacy.Body)+len(candidate.Body) > 0 {
 		d.header("content-type", foldMedia(legacy.ContentType), foldMedia(candidate.ContentType))
 	}
-	d.header("location", string(neutral([]byte(legacy.Location), o.Bases[0])), string(neutral([]byte(candidate.Location), o.Bases[1])))
+	d.header("location", string(normalize([]byte(legacy.Location), o.Bases[0])), string(normalize([]byte(candidate.Location), o.Bases[1])))
 	d.bodies(route, legacy, candidate)
 	return d.found
 }
 
-// foldMedia returns a media type in the one spelling of all that mean the same.
+// foldMedia returns the canonical spelling of a media type.
 func foldMedia(header string) string {
 	media, parameters, err := mime.ParseMediaType(header)
 	if err != nil {
@@ -144,12 +144,12 @@ type differ struct {
 	options *Options
 	found   []Difference
 	counts  map[string]int // of found, by field
-	// tolerated: the bodies differ in what is no difference for the options alone, or in
-	// what has been told already.
+	// tolerated: the bodies differ, but only in ways that the options ignore or that have
+	// already been reported.
 	tolerated bool
 }
 
-// add adds a difference, unless the options say that it is none.
+// add adds a difference unless the options ignore it.
 func (d *differ) add(found Difference) {
 	for _, ignored := range d.options.Ignore {
 		if rest, ok := strings.CutPrefix(found.Field, ignored); ok && (rest == "" || rest[0] == '.') {
@@ -163,7 +163,7 @@ func (d *differ) add(found Difference) {
 	}
 }
 
-// header adds the difference of a header, which is empty when it is missing.
+// header adds the difference of a header. A missing header is empty.
 func (d *differ) header(field, legacy, candidate string) {
 	if legacy == candidate {
 		return
@@ -177,7 +177,7 @@ func (d *differ) header(field, legacy, candidate string) {
 	d.add(Difference{Field: field, Legacy: told(legacy), Candidate: told(candidate)})
 }
 
-// quote returns a text in quotes, its end cut off when it is long.
+// quote returns a text in quotes, truncated if it is long.
 func quote(s string) string { return strconv.Quote(cut(s, maxValue)) }
 
 func cut(s string, most int) string {

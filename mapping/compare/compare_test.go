@@ -32,8 +32,8 @@ func ok(contentType, body string) *Answer {
 	return &Answer{Status: http.StatusOK, ContentType: contentType, Body: []byte(body)}
 }
 
-// told returns differences in short: field, record in brackets, and both values.
-func told(ds []Difference) []string {
+// summaries returns differences in short form: field, record in brackets, and both values.
+func summaries(ds []Difference) []string {
 	var all []string
 	value := func(v *string) string {
 		if v == nil {
@@ -76,25 +76,25 @@ func TestBodies(t *testing.T) {
 		{"true for a text", "/products/1", jsonType, `{"stock_data":{"is_in_stock":true}}`, `{"stock_data":{"is_in_stock":"1"}}`, Options{}, []string{`stock_data.is_in_stock true "1"`}},
 		{"field missing", "/products/1", jsonType, `{"sku":"a","name":"b"}`, `{"sku":"a"}`, Options{}, []string{`name "b" -`}},
 		{"field added", "/products/1", jsonType, `{"sku":"a"}`, `{"cost":null,"sku":"a"}`, Options{}, []string{`cost - null`}},
-		{"field of a Guest's product", "/products/1", jsonType, `{"final_price_with_tax":1}`, `{"final_price_with_tax":2}`, Options{}, []string{`final_price_with_tax 1 2`}},
-		{"field of nobody", "/products/1", jsonType, `{"sku":"a","fa\u0007ke":"b"}`, `{"sku":"a"}`, Options{}, []string{`other fa\ake: "b" -`}},
+		{"field that only Guests see", "/products/1", jsonType, `{"final_price_with_tax":1}`, `{"final_price_with_tax":2}`, Options{}, []string{`final_price_with_tax 1 2`}},
+		{"unknown field", "/products/1", jsonType, `{"sku":"a","fa\u0007ke":"b"}`, `{"sku":"a"}`, Options{}, []string{`other fa\ake: "b" -`}},
 		{"order of fields", "/products/1", jsonType, `{"sku":"a","name":"b"}`, `{"name":"b","sku":"a"}`, Options{}, []string{`rendering order sku name order name sku`}},
 		{"order of fields beside another difference", "/products/1", jsonType, `{"sku":"a","name":"b","cost":1}`, `{"name":"b","sku":"a","cost":2}`, Options{}, []string{`cost 1 2`, `rendering order sku name cost order name sku cost`}},
-		{"order of fields allowed", "/products/1", jsonType, `{"sku":"a","name":"b"}`, `{"name":"b","sku":"a"}`, unordered, nil},
-		{"blanks beside an order allowed", "/products/1", jsonType, `{"sku":"a","name":"b"}`, `{"name": "b","sku":"a"}`, unordered, []string{`rendering byte 2: "{\"sku\":\"a\",\"name\":\"b\"}" byte 2: "{\"name\": \"b\",\"sku\":\"a\"}"`}},
+		{"order of fields ignored", "/products/1", jsonType, `{"sku":"a","name":"b"}`, `{"name":"b","sku":"a"}`, unordered, nil},
+		{"blanks beside an order ignored", "/products/1", jsonType, `{"sku":"a","name":"b"}`, `{"name": "b","sku":"a"}`, unordered, []string{`rendering byte 2: "{\"sku\":\"a\",\"name\":\"b\"}" byte 2: "{\"name\": \"b\",\"sku\":\"a\"}"`}},
 		{"record missing", "/products", jsonType, two, `{"2":{"entity_id":"2","sku":"b"}}`, Options{}, []string{`records[1] "1" -`}},
-		{"record added, no record behind it is another", "/stockitems", jsonType, `[{"item_id":"2","qty":"5"}]`, `[{"item_id":"1","qty":"7"},{"item_id":"2","qty":"5"}]`, Options{}, []string{`records[1] - "1"`}},
+		{"record added, later records still match", "/stockitems", jsonType, `[{"item_id":"2","qty":"5"}]`, `[{"item_id":"1","qty":"7"},{"item_id":"2","qty":"5"}]`, Options{}, []string{`records[1] - "1"`}},
 		{"all records missing", "/products", jsonType, `{"1":{"entity_id":"1"}}`, `[]`, Options{}, []string{`records[1] "1" -`}},
 		{"order of records", "/stockitems", jsonType, `[{"item_id":"1"},{"item_id":"2"}]`, `[{"item_id":"2"},{"item_id":"1"}]`, Options{}, []string{`order order 1 2 order 2 1`}},
 		{"order of keys", "/products", jsonType, two, `{"2":{"entity_id":"2","sku":"b"},"1":{"entity_id":"1","sku":"a"}}`, Options{}, []string{`order order 1 2 order 2 1`}},
-		{"order of records allowed", "/stockitems", jsonType, `[{"item_id":"1"},{"item_id":"2"}]`, `[{"item_id":"2"},{"item_id":"1"}]`, unordered, nil},
+		{"order of records ignored", "/stockitems", jsonType, `[{"item_id":"1"},{"item_id":"2"}]`, `[{"item_id":"2"},{"item_id":"1"}]`, unordered, nil},
 		{"value in a record elsewhere", "/stockitems", jsonType, `[{"item_id":"1","qty":"1"},{"item_id":"2","qty":"2"}]`, `[{"item_id":"2","qty":"3"},{"item_id":"1","qty":"1"}]`, unordered, []string{`qty[2] "2" "3"`}},
 		{"entries without a key", "/products/1", jsonType, `{"tier_price":[{"price":"1"},{"price":"2"}]}`, `{"tier_price":[{"price":"2"},{"price":"1"}]}`, Options{}, []string{`tier_price order 1 2 order 2 1`}},
-		{"entries without a key, order allowed", "/products/1", jsonType, `{"tier_price":[{"price":"1","qty":1},{"price":"2"},{"price":"3"}]}`, `{"tier_price":[{"price":"3"},{"price":"4"},{"qty":1,"price":"1"},{"price":"5"}]}`, unordered, []string{`tier_price[2] price: "2" price: "4"`, `tier_price[4] - record of 1`}},
+		{"entries without a key, order ignored", "/products/1", jsonType, `{"tier_price":[{"price":"1","qty":1},{"price":"2"},{"price":"3"}]}`, `{"tier_price":[{"price":"3"},{"price":"4"},{"qty":1,"price":"1"},{"price":"5"}]}`, unordered, []string{`tier_price[2] price: "2" price: "4"`, `tier_price[4] - record of 1`}},
 		{"entry without a key missing before others", "/orders/1", jsonType, `{"order_comments":[{"comment":"a"},{"comment":"b"},{"comment":"b"}]}`, `{"order_comments":[{"comment":"b"},{"comment":"b"}]}`, Options{}, []string{`order_comments[1] record of 1 -`}},
 		{"value in an entry without a key", "/orders/1", jsonType, `{"order_comments":[{"status":"a"},{"status":"b"}]}`, `{"order_comments":[{"status":"a"},{"status":"c"}]}`, Options{}, []string{`order_comments.status[2] "b" "c"`}},
 		{"entry of prices missing", "/products/1", jsonType, `{"tier_price":[{"price":"1"}]}`, `{"tier_price":[]}`, Options{}, []string{`tier_price[1] record of 1 -`}},
-		{"deep in a field of nobody", "/products/1", jsonType, `{"fake":{"a":[{"b":1}]}}`, `{"fake":{"a":[{"b":2}]}}`, Options{}, []string{`other[1] fake.a.b: 1 fake.a.b: 2`}},
+		{"deep in an unknown field", "/products/1", jsonType, `{"fake":{"a":[{"b":1}]}}`, `{"fake":{"a":[{"b":2}]}}`, Options{}, []string{`other[1] fake.a.b: 1 fake.a.b: 2`}},
 		{"list for a record", "/products/1", jsonType, `{"stock_data":[1]}`, `{"stock_data":{"qty":1}}`, Options{}, []string{`stock_data list of 1 record of 1`}},
 		{"record for a list at the top", "/products", jsonType, two, `{"sku":"a"}`, Options{}, []string{`body list of 2 record of 1`}},
 		{"lines of an order", "/orders/1", jsonType, `{"order_items":[{"item_id":"4","sku":"a"},{"item_id":"5","sku":"b"}]}`, `{"order_items":[{"item_id":"5","sku":"c"},{"item_id":"4","sku":"a"}]}`, unordered, []string{`order_items.sku[5] "b" "c"`}},
@@ -109,16 +109,16 @@ func TestBodies(t *testing.T) {
 		{"ISO times within the clock", "/products/1", jsonType, `{"created_at":"2026-01-02T03:04:05+00:00"}`, `{"created_at":"2026-01-02T05:04:06+02:00"}`, clock, nil},
 		{"blanks beside a time within the clock", "/products/1", jsonType, `{"updated_at":"2026-01-02 03:04:05"}`, `{ "updated_at":"2026-01-02 03:04:06"}`, clock, []string{`rendering byte 1: "{\"updated_at\":\"2026-01-02 03:04:05\"}" byte 1: "{ \"updated_at\":\"2026-01-02 03:04:06\"}"`}},
 		{"ignored", "/products/1", jsonType, `{"stock_data":{"qty":1,"min_qty":1}}`, `{"stock_data":{"qty":2,"min_qty":2}}`, ignore("stock_data.qty"), []string{`stock_data.min_qty 1 2`}},
-		{"ignored with what is within", "/products/1", jsonType, `{"stock_data":{"qty":1}}`, `{"stock_data":{"qty":2}}`, ignore("stock_data"), nil},
-		{"a name that begins alike", "/products/1", jsonType, `{"price":"1"}`, `{"price":"2"}`, ignore("pric"), []string{`price "1" "2"`}},
+		{"ignored with nested fields", "/products/1", jsonType, `{"stock_data":{"qty":1}}`, `{"stock_data":{"qty":2}}`, ignore("stock_data"), nil},
+		{"prefix of a field name ignored", "/products/1", jsonType, `{"price":"1"}`, `{"price":"2"}`, ignore("pric"), []string{`price "1" "2"`}},
 		{"rendering ignored", "/products/1", jsonType, `{"sku":"a"}`, `{"sku": "a"}`, ignore("rendering"), nil},
 		{"error texts", "/products/1", jsonType, envelope("Not found"), envelope("Gone"), Options{}, []string{`messages[1] "Not found" "Gone"`}},
 		{"error for a record", "/products/1", jsonType, `{"sku":"a"}`, envelope("Gone"), Options{}, []string{`messages record of 1 ` + envelope("Gone")}},
-		{"no JSON", "/products/1", jsonType, `{"sku":"a"}`, `{"sku":`, Options{}, []string{`body json 7 bytes that are no json`}},
-		{"neither is JSON", "/products/1", jsonType, `{1`, `{2`, Options{}, []string{`body byte 1: "{1" byte 1: "{2"`}},
-		{"nothing", "/products/1", jsonType, `{"sku":"a"}`, ``, Options{}, []string{`body json 0 bytes that are no json`}},
-		{"pages", "/products/1", "text/html", `<p>a`, `<p>b`, Options{}, []string{`body byte 3: "<p>a" byte 3: "<p>b"`}},
-		{"hostile depth", "/products/1", jsonType, `[]`, strings.Repeat("[", 600) + strings.Repeat("]", 600), Options{}, []string{`body json 1200 bytes that are no json`}},
+		{"invalid JSON", "/products/1", jsonType, `{"sku":"a"}`, `{"sku":`, Options{}, []string{`body json 7 bytes of invalid json`}},
+		{"both invalid JSON", "/products/1", jsonType, `{1`, `{2`, Options{}, []string{`body byte 1: "{1" byte 1: "{2"`}},
+		{"empty body", "/products/1", jsonType, `{"sku":"a"}`, ``, Options{}, []string{`body json 0 bytes of invalid json`}},
+		{"HTML", "/products/1", "text/html", `<p>a`, `<p>b`, Options{}, []string{`body byte 3: "<p>a" byte 3: "<p>b"`}},
+		{"excessive depth", "/products/1", jsonType, `[]`, strings.Repeat("[", 600) + strings.Repeat("]", 600), Options{}, []string{`body json 1200 bytes of invalid json`}},
 		{"no route", "/nothing", jsonType, `{"sku":"a"}`, `{"sku":"b"}`, Options{}, []string{`other sku: "a" sku: "b"`}},
 
 		{"XML value", "/customers", xmlType, xmlBody("magento_api", "<data_item><entity_id>3</entity_id><email>a</email></data_item>"), xmlBody("magento_api", "<data_item><entity_id>3</entity_id><email>b</email></data_item>"), Options{}, []string{`email[3] "a" "b"`}},
@@ -134,7 +134,7 @@ func TestBodies(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			route, _ := table().Match(tt.path)
-			if got := told(Answers(route, ok(tt.contentType, tt.legacy), ok(tt.contentType, tt.candidate), &tt.options)); !slices.Equal(got, tt.want) {
+			if got := summaries(Answers(route, ok(tt.contentType, tt.legacy), ok(tt.contentType, tt.candidate), &tt.options)); !slices.Equal(got, tt.want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
 			}
 		})
@@ -153,32 +153,32 @@ func TestHeads(t *testing.T) {
 		{"status ignored", Answer{Status: 200}, Answer{Status: 404}, Options{Ignore: []string{"status-code"}}, nil},
 		{"type", Answer{ContentType: jsonType, Body: []byte("[]")}, Answer{ContentType: "application/json", Body: []byte("[]")}, Options{}, []string{`content-type "application/json; charset=utf-8" "application/json"`}},
 		{"type in another spelling", Answer{ContentType: jsonType, Body: []byte("[]")}, Answer{ContentType: "Application/JSON;charset=UTF-8", Body: []byte("[]")}, Options{}, nil},
-		{"type of nothing", Answer{ContentType: jsonType}, Answer{}, Options{}, nil},
+		{"type of an empty body", Answer{ContentType: jsonType}, Answer{}, Options{}, nil},
 		{"type and body", Answer{ContentType: jsonType, Body: []byte("[]")}, Answer{ContentType: "text/html", Body: []byte("<p>")}, Options{},
 			[]string{`content-type "application/json; charset=utf-8" "text/html"`, `body byte 0: "[]" byte 0: "<p>"`}},
 		{"no such header", Answer{Location: "/a"}, Answer{}, Options{}, []string{`location "/a" -`}},
 		{"base", Answer{Location: "http://old.example:80/a"}, Answer{Location: "https://new.example/a"}, bases, nil},
-		{"base of the other side", Answer{Location: "http://old.example:80/a"}, Answer{Location: "http://old.example:80/a"}, bases, []string{`location "BASE_URL/a" "http://old.example:80/a"`}},
-		{"base that goes on", Answer{Location: "http://old.example:8080/a"}, Answer{Location: "https://new.example/a"}, bases, []string{`location "http://old.example:8080/a" "BASE_URL/a"`}},
+		{"base of the other system", Answer{Location: "http://old.example:80/a"}, Answer{Location: "http://old.example:80/a"}, bases, []string{`location "BASE_URL/a" "http://old.example:80/a"`}},
+		{"base that is a prefix of another host", Answer{Location: "http://old.example:8080/a"}, Answer{Location: "https://new.example/a"}, bases, []string{`location "http://old.example:8080/a" "BASE_URL/a"`}},
 		{"base in JSON", *ok(jsonType, `{"url":"http:\/\/old.example:80\/a"}`), *ok(jsonType, `{"url":"https:\/\/new.example\/a"}`), bases, nil},
 		{"base in XML", *ok(xmlType, xmlBody("magento_api", "<url>http://old.example:80/a</url>")), *ok(xmlType, xmlBody("magento_api", "<url>https://new.example/a</url>")), bases, nil},
 		{"base in a form", *ok(formType, "url=http%3A%2F%2Fold.example%3A80%2Fa"), *ok(formType, "url=https%3A%2F%2Fnew.example%2Fa"), bases, nil},
-		{"base of a body that is another", *ok(jsonType, `{"url":"http:\/\/old.example:80\/a"}`), *ok(jsonType, `{"url":"https:\/\/inside.example\/a"}`), bases, []string{`url "BASE_URL/a" "https://inside.example/a"`}},
-		{"key and way back", *ok(jsonType, `{"buy_now_url":"http:\/\/old.example:80\/uenc\/aHR0cDovL29sZC5leGFtcGxlOjgwL2FwaS9yZXN0L3Byb2R1Y3RzLzE,\/form_key\/ABCDEFGHIJKLMNOP\/"}`),
+		{"base in a body that differs", *ok(jsonType, `{"url":"http:\/\/old.example:80\/a"}`), *ok(jsonType, `{"url":"https:\/\/inside.example\/a"}`), bases, []string{`url "BASE_URL/a" "https://inside.example/a"`}},
+		{"key and return URL", *ok(jsonType, `{"buy_now_url":"http:\/\/old.example:80\/uenc\/aHR0cDovL29sZC5leGFtcGxlOjgwL2FwaS9yZXN0L3Byb2R1Y3RzLzE,\/form_key\/ABCDEFGHIJKLMNOP\/"}`),
 			*ok(jsonType, `{"buy_now_url":"https:\/\/new.example\/uenc\/aHR0cHM6Ly9uZXcuZXhhbXBsZS9hcGkvcmVzdC9wcm9kdWN0cy8x\/form_key\/QRSTUVWXYZ234567\/"}`), bases, nil},
-		{"way back elsewhere", *ok(jsonType, `{"buy_now_url":"http:\/\/old.example:80\/uenc\/aHR0cDovL29sZC5leGFtcGxlOjgwL2FwaS9yZXN0L3Byb2R1Y3RzLzE,\/"}`),
+		{"return URL elsewhere", *ok(jsonType, `{"buy_now_url":"http:\/\/old.example:80\/uenc\/aHR0cDovL29sZC5leGFtcGxlOjgwL2FwaS9yZXN0L3Byb2R1Y3RzLzE,\/"}`),
 			*ok(jsonType, `{"buy_now_url":"https:\/\/new.example\/uenc\/aHR0cHM6Ly9uZXcuZXhhbXBsZS9hcGkvcmVzdC9wcm9kdWN0cy8y\/"}`), bases,
 			[]string{`buy_now_url "BASE_URL/uenc/QkFTRV9VUkwvYXBpL3Jlc3QvcHJvZHVjdHMvMQ/" "BASE_URL/uenc/QkFTRV9VUkwvYXBpL3Jlc3QvcHJvZHVjdHMvMg/"`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := told(Answers(routeOf(t, "/products/1"), &tt.legacy, &tt.candidate, &tt.options)); !slices.Equal(got, tt.want) {
+			if got := summaries(Answers(routeOf(t, "/products/1"), &tt.legacy, &tt.candidate, &tt.options)); !slices.Equal(got, tt.want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
 			}
 		})
 	}
 }
 
-// TestMasked: what tells of a person, or may, is told by its kind.
+// TestMasked: values that are or may be personal are described by their kind only.
 func TestMasked(t *testing.T) {
 	for _, tt := range []struct {
 		name, path, contentType, legacy, candidate string
@@ -187,7 +187,7 @@ func TestMasked(t *testing.T) {
 		{"public", "/customers/1", jsonType, `{"group_id":"1"}`, `{"group_id":"2"}`, []string{`group_id "1" "2"`}},
 		{"text", "/customers/1", jsonType, `{"email":"zoë@example.com"}`, `{"email":null}`, []string{`email text of 15, masked null`}},
 		{"number", "/customers/1", jsonType, `{"taxvat":123}`, `{"taxvat":""}`, []string{`taxvat masked ""`}},
-		{"of a store of its own", "/customers/1", jsonType, `{"group_id":"1","shoe":"9"}`, `{"group_id":"1"}`, []string{`other masked -`}},
+		{"unknown field", "/customers/1", jsonType, `{"group_id":"1","shoe":"9"}`, `{"group_id":"1"}`, []string{`other masked -`}},
 		{"rendering", "/customers/1", jsonType, `{"email":"a"}`, `{"email": "a"}`, []string{`rendering masked masked`}},
 		{"within", "/orders", jsonType, `{"1":{"addresses":[{"address_type":"billing","city":"Ulm","telephone":"1"}],"status":"a"}}`,
 			`{"1":{"addresses":[{"address_type":"billing","city":"Bonn"}],"status":"b"}}`, []string{`addresses.city[1/billing] text of 3, masked text of 4, masked`, `addresses.telephone[1/billing] text of 1, masked -`, `status[1] "a" "b"`}},
@@ -201,14 +201,14 @@ func TestMasked(t *testing.T) {
 			for _, d := range Answers(route, ok(tt.contentType, tt.legacy), ok(tt.contentType, tt.candidate), &Options{}) {
 				got = append(got, d.Masked())
 			}
-			if got := told(got); !slices.Equal(got, tt.want) {
+			if got := summaries(got); !slices.Equal(got, tt.want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
 			}
 		})
 	}
 }
 
-// TestBounds: what is told of hostile answers is bounded.
+// TestBounds: the report on hostile replies is bounded.
 func TestBounds(t *testing.T) {
 	var legacy, candidate strings.Builder
 	for i := range 500 {
@@ -227,8 +227,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// FuzzAnswers: a body is like itself, two bodies that are not the same have a
-// difference, and whichever side is which.
+// FuzzAnswers: a body equals itself, and two different bodies have a difference, in either
+// order.
 func FuzzAnswers(f *testing.F) {
 	f.Add("/products", uint8(0), `{"1":{"entity_id":"1"}}`, `[{"entity_id":1}]`)
 	f.Add("/orders/1", uint8(1), xmlBody("magento_api", "<addresses><data_item/></addresses>"), xmlBody("service_api", "<addresses/>"))
@@ -242,11 +242,11 @@ func FuzzAnswers(f *testing.F) {
 		a, b := ok(contentType, legacy), ok(contentType, candidate)
 		for _, o := range []Options{{}, {Unordered: true, Clock: time.Hour, Bases: [2]string{"http://h", "http://h"}}} {
 			if got := Answers(route, a, a, &o); len(got) > 0 {
-				t.Fatalf("not like itself: %q", told(got))
+				t.Fatalf("not like itself: %q", summaries(got))
 			}
 			forth, back := Answers(route, a, b, &o), Answers(route, b, a, &o)
 			if (len(forth) == 0) != (len(back) == 0) {
-				t.Fatalf("one way %q, the other %q", told(forth), told(back))
+				t.Fatalf("one way %q, the other %q", summaries(forth), summaries(back))
 			}
 			if len(forth) == 0 && o.Clock == 0 && legacy != candidate && !strings.Contains(legacy, "form_key") {
 				t.Fatal("no difference of bodies that differ")

@@ -9,11 +9,11 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// numberedItem begins the names of the elements of a list that are numbered.
+// numberedItem is the prefix of numbered list elements.
 const numberedItem = "data_item_"
 
-// isList reports whether the members of n, a Struct, are entries: their keys are
-// numbers, or what numbers elements.
+// isList reports whether the members of n, a Struct, are list entries: their keys are
+// numbers or the names of numbered elements.
 func isList(n *codec.Node) bool {
 	for i := range n.Members {
 		if _, err := strconv.ParseUint(strings.TrimPrefix(n.Members[i].Key, numberedItem), 10, 64); err != nil {
@@ -63,29 +63,29 @@ func (d *differ) lists(at scope, a, b *codec.Node) {
 	d.order(found, both, func(j int) string { return keysB[j] })
 }
 
-// maxMatched is the depth of lists within lists down to which entries are matched by
-// content, which takes time for each. The contract's are three deep.
-const maxMatched = 6
+// maxMatchDepth is the nesting depth of lists up to which entries are matched by content, which
+// is expensive. Lists of the contract are at most three deep.
+const maxMatchDepth = 6
 
-// keys returns what tells the entries of each of two lists apart: the keys of an
-// object, or a field that identifies records, or else what is in them.
+// keys returns a key for each entry of two lists: the key in the object, the value of an
+// identifying field, or else one derived from the content.
 func keys(at scope, a, b *codec.Node) (ofA, ofB []string) {
 	if a.Shape() == codec.Keyed && b.Shape() == codec.Keyed {
 		return memberKeys(a), memberKeys(b)
 	}
-	// In the order in which they are looked for: a record may have a parent's id, too.
+	// The order matters: a record may contain its parent's id, too.
 	names := []string{"entity_id", "item_id", "id", "website_id", "category_id", "address_type"}
-	if at.field != "" { // parts of an order; prices have a website, but so may others
+	if at.field != "" { // parts of an order; prices have a website, but it may not be unique
 		names = []string{"item_id", "address_type"}
 	}
 	for _, name := range names {
-		ofA, okA := identities(a, name)
-		ofB, okB := identities(b, name)
+		ofA, okA := identifyingValues(a, name)
+		ofB, okB := identifyingValues(b, name)
 		if okA && okB {
 			return ofA, ofB
 		}
 	}
-	if at.depth < maxMatched {
+	if at.depth < maxMatchDepth {
 		return byContent(a, b)
 	}
 	return numbers(a), numbers(b)
@@ -99,7 +99,7 @@ func memberKeys(n *codec.Node) []string {
 	return keys
 }
 
-// numbers returns the places of the entries of a list, from 1.
+// numbers returns the positions of the entries of a list, from 1.
 func numbers(n *codec.Node) []string {
 	keys := make([]string, len(n.Members))
 	for i := range keys {
@@ -108,9 +108,9 @@ func numbers(n *codec.Node) []string {
 	return keys
 }
 
-// identities returns the values of a field of all records of a list. ok is false when
-// it does not tell them apart.
-func identities(n *codec.Node, name string) (keys []string, ok bool) {
+// identifyingValues returns the values of a field in all records of a list. ok is false unless they
+// are unique.
+func identifyingValues(n *codec.Node, name string) (keys []string, ok bool) {
 	seen := make(map[string]bool, len(n.Members))
 	for i := range n.Members {
 		id, found := n.Members[i].Value.Get(name)
@@ -127,11 +127,11 @@ func identities(n *codec.Node, name string) (keys []string, ok bool) {
 	return keys, true
 }
 
-// byContent returns keys that are the same for entries that are, and for the n-th of
-// the others on either side.
+// byContent returns keys that are equal for equal entries of the two lists. The n-th entries
+// without an equal counterpart get the same key as well.
 func byContent(a, b *codec.Node) (ofA, ofB []string) {
 	ofA, ofB = numbers(a), numbers(b)
-	waiting := map[string][]int{} // places in b, by content
+	waiting := map[string][]int{} // unmatched positions in b, by content
 	for j := range b.Members {
 		content := contentOf(&b.Members[j].Value)
 		waiting[content] = append(waiting[content], j)
@@ -159,7 +159,8 @@ func byContent(a, b *codec.Node) (ofA, ofB []string) {
 	return ofA, ofB
 }
 
-// contentOf returns what is in an entry, whatever the order of its fields.
+// contentOf returns the content of an entry as a text that does not depend on the order of
+// its fields.
 func contentOf(n *codec.Node) string {
 	sorted := sortedNode(n)
 	return string(codec.Append(nil, contract.JSON, "", &sorted, false))

@@ -11,26 +11,26 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A scope is a place in a body, and how it is told.
+// A scope is a position in a body, and how to report differences there.
 type scope struct {
 	field   string          // "" at the top
-	route   *contract.Route // whose records these are; nil below the top
+	route   *contract.Route // the resource of the records here; nil below the top
 	fields  *contract.FieldTable
-	unnamed string // the names below field that are not the contract's, by dots
-	// settled: whatever is below has the name field.
+	unnamed string // names below field that are not part of the contract, separated by dots
+	// settled: all differences below are reported under the name field.
 	settled bool
 	private bool // as Difference.Private
 	record  string
-	depth   int // of lists
+	depth   int // number of enclosing lists
 }
 
-// topOf returns the scope of a body.
-func topOf(route *contract.Route) scope { return scope{route: route, private: personal(route)} }
+// rootScope returns the scope of a whole body.
+func rootScope(route *contract.Route) scope { return scope{route: route, private: personal(route)} }
 
-// personal reports whether what nobody knows the place of may tell of a person.
+// personal reports whether unknown data may be personal.
 func personal(route *contract.Route) bool { return route == nil || route.Personal() }
 
-// within returns the scope of a field here.
+// within returns the scope of the field called name.
 func (s scope) within(name string) scope {
 	if field, known := s.find(name); known {
 		s.private = field.Private() || s.private && s.field != ""
@@ -47,7 +47,7 @@ func (s scope) within(name string) scope {
 	return s
 }
 
-// find returns the contract's field of a name here, and whether there is one.
+// find returns the contract's field called name in this scope, and whether there is one.
 func (s scope) find(name string) (*contract.Field, bool) {
 	switch {
 	case s.settled:
@@ -61,7 +61,7 @@ func (s scope) find(name string) (*contract.Field, bool) {
 	return nil, false
 }
 
-// of returns the scope of a record here.
+// of returns the scope of the record with the given key.
 func (s scope) of(key string) scope {
 	if s.record != "" {
 		key = s.record + "/" + key
@@ -78,17 +78,18 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// value tells a value here.
+// value returns the description of a value in this scope.
 func (s scope) value(n *codec.Node) *string {
-	told := show(n)
+	told := describe(n)
 	if s.unnamed != "" {
 		told = printable(s.unnamed) + ": " + told
 	}
 	return &told
 }
 
-// show tells a value. What is in a record or a list is not told: it may be anything.
-func show(n *codec.Node) string {
+// describe describes a value. Records and lists are described by their size, because their
+// content may be confidential.
+func describe(n *codec.Node) string {
 	switch n.Kind {
 	case codec.Null:
 		return "null"
@@ -107,12 +108,12 @@ func show(n *codec.Node) string {
 	return fmt.Sprintf("record of %d", len(n.Members))
 }
 
-// printable returns a name with escapes for what cannot be seen.
+// printable returns a name with escapes for invisible characters.
 func printable(s string) string { return strings.Trim(strconv.Quote(s), `"`) }
 
 // trees adds the differences of two bodies.
 func (d *differ) trees(route *contract.Route, a, b *codec.Node) {
-	top := topOf(route)
+	top := rootScope(route)
 	failedA, failedB := isEnvelope(a), isEnvelope(b)
 	if failedA || failedB {
 		top.field, top.settled = "messages", true
@@ -130,11 +131,10 @@ func (d *differ) trees(route *contract.Route, a, b *codec.Node) {
 	d.values(top, a, b)
 }
 
-// isEnvelope reports whether a body tells errors (wire 8).
+// isEnvelope reports whether a body is an error envelope (wire 8).
 func isEnvelope(n *codec.Node) bool { return len(n.Members) == 1 && n.Members[0].Key == "messages" }
 
-// values adds the differences of two values. The recursion is as deep as the codec
-// lets bodies be.
+// values adds the differences of two values. The codec limits the depth of the recursion.
 func (d *differ) values(at scope, a, b *codec.Node) {
 	structs := a.Kind == codec.Struct && b.Kind == codec.Struct
 	switch {
@@ -150,7 +150,7 @@ func (d *differ) values(at scope, a, b *codec.Node) {
 	}
 }
 
-// differ adds a difference of values.
+// differ adds a difference between values.
 func (d *differ) differ(at scope, legacy, candidate *string) {
 	field := at.field
 	if field == "" {
@@ -159,8 +159,8 @@ func (d *differ) differ(at scope, legacy, candidate *string) {
 	d.add(Difference{field, at.record, at.private, legacy, candidate})
 }
 
-// sameTime reports whether both are times in the same form that differ by no more
-// than clocks may.
+// sameTime reports whether both values are times in the same format whose difference
+// Options.Clock ignores.
 func (d *differ) sameTime(a, b *codec.Node) bool {
 	if d.options.Clock == 0 || a.Kind != codec.Text || b.Kind != codec.Text {
 		return false
@@ -178,7 +178,7 @@ func (d *differ) sameTime(a, b *codec.Node) bool {
 // records adds the differences of two records.
 func (d *differ) records(at scope, a, b *codec.Node) {
 	ofB := places(b.Members, func(i int) string { return b.Members[i].Key })
-	var inA, inB []int // of the fields that both have, the places in b
+	var inA, inB []int // positions of the fields that both records have
 	for i := range a.Members {
 		name := a.Members[i].Key
 		in := at.within(name)
@@ -206,8 +206,8 @@ func (d *differ) records(at scope, a, b *codec.Node) {
 	d.order(Difference{Field: "rendering", Record: at.record}, inA, func(j int) string { return b.Members[j].Key })
 }
 
-// order adds a difference of the order of what both sides have, whose places in the
-// candidate's answer are given in the order of the legacy's.
+// order adds a difference if entries that both systems have are in a different order. places
+// holds the candidate's positions in the legacy system's order.
 func (d *differ) order(found Difference, places []int, name func(place int) string) {
 	if slices.IsSorted(places) {
 		return
@@ -230,7 +230,7 @@ func (d *differ) order(found Difference, places []int, name func(place int) stri
 	d.add(found)
 }
 
-// places returns where each of the keys of a list stands.
+// places returns the position of each key of a list.
 func places[T any](all []T, key func(int) string) map[string]int {
 	found := make(map[string]int, len(all))
 	for i := range all {

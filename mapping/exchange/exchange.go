@@ -1,19 +1,18 @@
-// Package exchange copies requests and the replies to them as they go by, for
-// whoever watches: what is recorded, and what is asked of the other side of a
-// migration.
+// Package exchange copies requests and their replies while they are served, for watchers
+// such as the recorder and the comparison of two systems in a migration.
 //
 // # Principles
 //
-//  1. Who watches costs the client nothing: a watcher is told when the handler has
-//     written the whole reply, and must not wait for anything.
-//  2. Bodies are copied up to a bound, and only where a watcher wants them. A copy
-//     that is not whole says so.
-//  3. What went by is not changed by a byte.
+//  1. Watchers do not slow down clients: a watcher is called after the handler has written
+//     the whole reply, and must not block.
+//  2. Bodies are copied up to a limit, and only if a watcher wants them. An incomplete copy
+//     is marked as such.
+//  3. The original request and reply do not change by a byte.
 //
 // # How it is tested
 //
-// Over HTTP, with bodies around the bound, streams, replies that break off, and
-// watchers that differ in what they want.
+// Over HTTP, with bodies around the limit, streams, replies that break off, and watchers
+// that want different things.
 package exchange
 
 import (
@@ -26,7 +25,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// An Exchange is a request and its reply. Nothing in it may be changed.
+// An Exchange is a request and its reply. Watchers must not modify it.
 type Exchange struct {
 	contract.Address // of the request
 
@@ -41,51 +40,52 @@ type Exchange struct {
 	Status      int // of the reply, 0 when there was none
 	ReplyHeader http.Header
 	ReplyBody   Copy
-	// Broken: the reply has ended in the middle of its body.
+	// Broken: the reply ended in the middle of its body.
 	Broken bool
 
-	// Role is the name of the caller's role, empty when the other side was asked,
-	// which alone knows.
+	// Role is the name of the caller's role. It is empty if the legacy system answered,
+	// because Portico does not know the role then.
 	Role string
-	// Legacy: the old system has answered.
+	// Legacy: the legacy system answered.
 	Legacy bool
 }
 
-// A Copy is a body, or its beginning.
+// A Copy is a copy of a body or of its beginning.
 type Copy struct {
 	Bytes []byte
-	Cut   bool // there was more, or the body was not read to its end
+	Cut   bool // the copy is incomplete, or the body was not read to its end
 }
 
-// A Want says how much of an exchange a watcher wants.
+// A Want says which parts of an exchange a watcher wants.
 type Want uint8
 
 const (
 	Nothing Want = iota
-	Heads        // all but the bodies
-	Bodies       // all
+	Heads        // everything except the bodies
+	Bodies       // everything
 )
 
-// A Watcher looks at exchanges. It is safe for concurrent use.
+// A Watcher observes exchanges. It must be safe for concurrent use.
 type Watcher interface {
-	// Wants is asked before the request is served.
+	// Wants is called before the request is served.
 	Wants(r *http.Request, a *contract.Address) Want
-	// Saw is told afterwards, if it wanted anything. It must not wait.
-	Saw(*Exchange)
+	// Observe is called after the reply if Wants returned more than Nothing. It must not
+	// block.
+	Observe(*Exchange)
 }
 
 // Options are what [Tap] needs.
 type Options struct {
 	Table *contract.Table
-	// Scheme tells how the client of a request speaks to the outermost server.
+	// Scheme returns the scheme that the client used to reach the outermost server.
 	Scheme func(*http.Request) string
-	// MaxBody bounds the copy of a body, in bytes.
+	// MaxBody is the maximum size of a copied body in bytes.
 	MaxBody int
 	Now     func() time.Time // nil is time.Now
 }
 
-// Tap returns next, watched. Requests outside the interface are not. Without
-// watchers it is next itself.
+// Tap returns a handler that serves requests with next and passes exchanges to the watchers.
+// It ignores requests outside the interface. Without watchers it returns next itself.
 func Tap(next http.Handler, o Options, watchers ...Watcher) http.Handler {
 	if len(watchers) == 0 {
 		return next
@@ -102,7 +102,7 @@ type tap struct {
 	watchers []Watcher
 }
 
-// ServeHTTP serves r by the next handler and tells the watchers.
+// ServeHTTP serves r with the next handler and then calls the watchers.
 func (t *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	address, ok := t.Table.Address(r.Method, r.URL.EscapedPath())
 	if !ok {
@@ -125,18 +125,18 @@ func (t *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		kept = t.MaxBody
 	}
 	served := r.WithContext(context.WithValue(r.Context(), key{}, e))
-	body := &reading{ReadCloser: r.Body, most: kept}
+	body := &bodyCopier{ReadCloser: r.Body, most: kept}
 	served.Body = body
-	writer := &writing{ResponseWriter: w, exchange: e, most: kept}
-	e.Broken = true // unless the handler returns
+	writer := &replyCopier{ResponseWriter: w, exchange: e, most: kept}
+	e.Broken = true // until the handler returns normally
 	defer func() {
 		e.Took = t.Now().Sub(e.Start)
-		if e.Status == 0 && !e.Broken { // the server answers in place of a silent handler
+		if e.Status == 0 && !e.Broken { // the server sends 200 if the handler writes nothing
 			e.Status, e.ReplyHeader = http.StatusOK, w.Header().Clone()
 		}
 		e.RequestBody = body.end(r.ContentLength == 0)
 		for _, watcher := range watching {
-			watcher.Saw(e)
+			watcher.Observe(e)
 		}
 	}()
 	t.next.ServeHTTP(writer, served)
@@ -145,16 +145,16 @@ func (t *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 type key struct{}
 
-// Tell completes the exchange that is being watched in ctx, if there is one, with
-// what only who answers knows.
-func Tell(ctx context.Context, role string, legacy bool) {
+// SetResult adds to the exchange that is being observed in ctx, if any, what only the
+// handler knows: the name of the caller's role and whether the legacy system answered.
+func SetResult(ctx context.Context, role string, legacy bool) {
 	if e, ok := ctx.Value(key{}).(*Exchange); ok {
 		e.Role, e.Legacy = role, legacy
 	}
 }
 
-// keep adds a piece of a body to its copy.
-func (c *Copy) keep(piece []byte, most int) {
+// add appends a piece of a body up to the limit.
+func (c *Copy) add(piece []byte, most int) {
 	room := most - len(c.Bytes)
 	if len(piece) > room {
 		piece, c.Cut = piece[:max(room, 0)], true
@@ -162,32 +162,32 @@ func (c *Copy) keep(piece []byte, most int) {
 	c.Bytes = append(c.Bytes, piece...)
 }
 
-// reading is the body of a request, copied while it is read. Who sends it on may
-// read when the handler has long returned.
-type reading struct {
+// bodyCopier is the body of a request, copied while it is read. A handler that forwards the
+// request may continue reading after it has returned.
+type bodyCopier struct {
 	io.ReadCloser
 	most int
 
-	mu    sync.Mutex // held around what follows
+	mu    sync.Mutex // protects the fields below
 	copy  Copy
 	whole bool // the end has been read
-	ended bool // the copy is handed over, and grows no more
+	ended bool // the copy has been handed over and must not change
 }
 
 // Read reads a piece of the body and copies it.
-func (r *reading) Read(p []byte) (int, error) {
+func (r *bodyCopier) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.ended {
-		r.copy.keep(p[:n], r.most)
+		r.copy.add(p[:n], r.most)
 		r.whole = r.whole || err == io.EOF
 	}
 	return n, err
 }
 
-// end returns the copy; empty says that there was nothing to read.
-func (r *reading) end(empty bool) Copy {
+// end returns the copy; empty means that the request has no body.
+func (r *bodyCopier) end(empty bool) Copy {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = true
@@ -195,15 +195,15 @@ func (r *reading) end(empty bool) Copy {
 	return r.copy
 }
 
-// writing is where a reply is written, which is copied.
-type writing struct {
+// replyCopier is a response writer that copies the reply.
+type replyCopier struct {
 	http.ResponseWriter
 	exchange *Exchange
 	most     int
 }
 
-// WriteHeader writes the status, and notes what the headers are.
-func (w *writing) WriteHeader(status int) {
+// WriteHeader writes the status and records the headers.
+func (w *replyCopier) WriteHeader(status int) {
 	if w.exchange.Status == 0 && status >= http.StatusOK {
 		w.exchange.Status, w.exchange.ReplyHeader = status, w.Header().Clone()
 	}
@@ -211,22 +211,22 @@ func (w *writing) WriteHeader(status int) {
 }
 
 // Write writes a piece of the body and copies it.
-func (w *writing) Write(p []byte) (int, error) {
+func (w *replyCopier) Write(p []byte) (int, error) {
 	if w.exchange.Status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
 	n, err := w.ResponseWriter.Write(p)
-	w.exchange.ReplyBody.keep(p[:n], w.most)
+	w.exchange.ReplyBody.add(p[:n], w.most)
 	return n, err
 }
 
-// Flush sends what has been written, the headers at least.
-func (w *writing) Flush() {
+// Flush sends the headers and everything that has been written.
+func (w *replyCopier) Flush() {
 	if w.exchange.Status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
 	_ = http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Unwrap returns the writer that is copied, for http.ResponseController.
-func (w *writing) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Unwrap returns the underlying writer for http.ResponseController.
+func (w *replyCopier) Unwrap() http.ResponseWriter { return w.ResponseWriter }

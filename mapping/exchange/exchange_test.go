@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// watcher wants the same of every exchange, and hands over what it saw.
+// watcher wants the same parts of every exchange and sends the exchanges to a channel.
 type watcher struct {
 	want Want
 	saw  chan *Exchange
@@ -21,9 +21,9 @@ type watcher struct {
 func newWatcher(want Want) *watcher { return &watcher{want, make(chan *Exchange, 10)} }
 
 func (w *watcher) Wants(*http.Request, *contract.Address) Want { return w.want }
-func (w *watcher) Saw(e *Exchange)                             { w.saw <- e }
+func (w *watcher) Observe(e *Exchange)                         { w.saw <- e }
 
-// next returns what the watcher sees next.
+// next returns the next exchange that the watcher observes.
 func (w *watcher) next(t *testing.T) *Exchange {
 	t.Helper()
 	select {
@@ -37,7 +37,7 @@ func (w *watcher) next(t *testing.T) *Exchange {
 
 const bound = 8
 
-// serve serves a handler, watched.
+// serve serves a handler with watchers.
 func serve(t *testing.T, handler http.HandlerFunc, watchers ...Watcher) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(Tap(handler, Options{
@@ -49,7 +49,7 @@ func serve(t *testing.T, handler http.HandlerFunc, watchers ...Watcher) *httptes
 	return server
 }
 
-// send sends a request and returns the status and the body of the reply; an error is
+// send sends a request and returns the status and the body of the reply. The error is
 // that of a body that breaks off.
 func send(t *testing.T, server *httptest.Server, method, path string, body io.Reader) (int, string, error) {
 	t.Helper()
@@ -68,7 +68,7 @@ func send(t *testing.T, server *httptest.Server, method, path string, body io.Re
 
 func TestBodies(t *testing.T) {
 	echo := func(w http.ResponseWriter, r *http.Request) {
-		Tell(r.Context(), "admin", true)
+		SetResult(r.Context(), "admin", true)
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Error(err)
@@ -88,8 +88,8 @@ func TestBodies(t *testing.T) {
 	}{
 		{"empty", "", Bodies, "", false},
 		{"short", "a", Bodies, "a", false},
-		{"of the bound", "12345678", Bodies, "12345678", false},
-		{"beyond the bound", "123456789", Bodies, "12345678", true},
+		{"at the limit", "12345678", Bodies, "12345678", false},
+		{"over the limit", "123456789", Bodies, "12345678", true},
 		{"in pieces", "1234|5678", Bodies, "12345678", false},
 		{"long", strings.Repeat("a", 1<<20), Bodies, "aaaaaaaa", true},
 		{"not wanted", "a", Heads, "", true},
@@ -122,7 +122,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestSilentHandlers: what the server answers by itself is seen as well.
+// TestSilentHandlers: replies that the server sends by itself are observed as well.
 func TestSilentHandlers(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"nothing":       func(http.ResponseWriter, *http.Request) {},
@@ -145,8 +145,8 @@ func TestSilentHandlers(t *testing.T) {
 	}
 }
 
-// TestBodyThatIsNotRead: a copy says that it is not whole, and does not grow when
-// somebody reads on later.
+// TestBodyThatIsNotRead: the copy is marked as incomplete, and does not grow when the
+// handler continues reading later.
 func TestBodyThatIsNotRead(t *testing.T) {
 	w := newWatcher(Bodies)
 	rest := make(chan io.Reader, 1)
@@ -180,7 +180,7 @@ func TestReplyThatBreaksOff(t *testing.T) {
 	}
 }
 
-// TestWatchers: each is told of what it wants, and nobody of what is none of the
+// TestWatchers: each watcher gets the parts it wants, and none gets requests outside the
 // interface.
 func TestWatchers(t *testing.T) {
 	handler := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("abc")) }
@@ -209,5 +209,5 @@ func TestWatchers(t *testing.T) {
 	if _, got, err := send(t, serve(t, handler, alone), "GET", "/api/rest/orders", nil); got != "abc" || err != nil || len(alone.saw) != 0 {
 		t.Error(got, err, len(alone.saw))
 	}
-	Tell(t.Context(), "admin", true) // nobody watches
+	SetResult(t.Context(), "admin", true) // nobody watches
 }

@@ -27,42 +27,42 @@ import (
 	"github.com/portico-commerce/portico/mapping/ratelimit"
 )
 
-// Options are what the API needs besides its service.
+// Options are the settings of the API.
 type Options struct {
 	Log     *slog.Logger
 	Metrics *Metrics
-	// WriteTimeout is that of the server: the time for a whole answer, 0 for any.
-	// Work that would outlast it is stopped while a refusal can still be written.
+	// WriteTimeout is the server's limit for a whole reply, 0 for none. Work that would
+	// exceed it is stopped early enough to write an error reply.
 	WriteTimeout time.Duration
-	// OpenMedia opens the file of an image by its name, which may be any text, and
-	// tells its media type. The error for what does not exist is fs.ErrNotExist.
+	// OpenMedia opens an image file by its name, which may be any text, and returns its
+	// media type. The error for a file that does not exist is fs.ErrNotExist.
 	OpenMedia func(ctx context.Context, name string) (file *os.File, mediaType string, err error)
-	// TrustedProxies may say in X-Forwarded-For and X-Forwarded-Proto who calls
-	// and how.
+	// TrustedProxies are the networks of proxies whose X-Forwarded-For and
+	// X-Forwarded-Proto headers are trusted.
 	TrustedProxies []netip.Prefix
-	// BasePath is what stands before the paths of the shop, such as /shop, without a
-	// slash at its end; "" for a shop at the root. The handler is for [Below].
+	// BasePath is the path of the shop, such as /shop, without a slash at its end; "" for a
+	// shop at the root. With a base path, wrap the handler with [Below].
 	BasePath string
-	// Rules say which requests Legacy answers, which may be nil without any.
+	// Rules say which requests go to Legacy, which may be nil if none do.
 	Rules  passthrough.Rules
 	Legacy *passthrough.System
-	// Consent serves what OAuth has outside the interface; nil serves none of it.
+	// Consent serves the OAuth pages outside the interface; nil serves none.
 	Consent *consent.Site
-	// ReplyBytes bounds the memory of all replies that are being sent, but for short
-	// ones, and SpoolBytes the temporary files below SpoolDir that take what is beyond.
-	// 0 is no bound; SpoolDir "" is the system's folder.
+	// ReplyBytes limits the memory of all large replies that are being sent, SpoolBytes the
+	// size of the temporary files below SpoolDir that hold the others. 0 means no limit;
+	// SpoolDir "" means the system's folder for temporary files.
 	ReplyBytes, SpoolBytes int64
 	SpoolDir               string
-	// Connections, unless nil, are those of the server that the handler is for.
+	// Connections, unless nil, are the Connections of the server that runs the handler.
 	Connections *Connections
-	// GuestRate is how many calls per second Guests of one network may send in the
-	// long run, 0 for any number, and GuestBurst how many at once. A network is an
-	// IPv4 address, or the /64 of an IPv6 address.
+	// GuestRate limits the calls per second of Guests from one network on average, 0 for no
+	// limit; GuestBurst limits how many may come at once. A network is an IPv4 address or
+	// the /64 of an IPv6 address.
 	GuestRate  float64
 	GuestBurst int
 }
 
-// api answers every request of the contract's listener.
+// api answers all requests of the contract's listener.
 type api struct {
 	service *mapping.Service
 	Options
@@ -74,14 +74,15 @@ type api struct {
 }
 
 const (
-	// keptBuffer is the largest reply buffer kept for reuse, in bytes: enough for a
-	// hundred products, the longest page there is, with texts of a usual length.
-	keptBuffer = 256 << 10
-	// longestRefusal is the time that is kept back for writing a refusal.
-	longestRefusal = time.Second
+	// maxPooledBuffer is the maximum size in bytes of a reply buffer that is returned to the
+	// pool: enough for a hundred products (the longest page) with texts of usual length.
+	maxPooledBuffer = 256 << 10
+	// errorReplyTime is the time that is reserved for writing an error reply.
+	errorReplyTime = time.Second
 )
 
-// New returns the handler of the contract's listener.
+// New returns the handler of the contract's listener. It fails if SpoolDir is not writable
+// or a metric cannot be registered.
 func New(service *mapping.Service, options Options) (http.Handler, error) {
 	a := &api{service: service, Options: options}
 	a.replies = budget.New("replies", cmp.Or(a.ReplyBytes, math.MaxInt64), 0)
@@ -104,7 +105,7 @@ func New(service *mapping.Service, options Options) (http.Handler, error) {
 		return nil, err
 	}
 	a.buffers.New = func() any { return new([]byte) }
-	if len(a.Rules) > 0 { // replies that may be cut although they are of no call
+	if len(a.Rules) > 0 { // forwarded replies can break off outside the contract's calls
 		a.Metrics.cut.WithLabelValues(noCall)
 		a.Metrics.cut.WithLabelValues(new(contract.Address).Name())
 	}
@@ -124,7 +125,7 @@ func New(service *mapping.Service, options Options) (http.Handler, error) {
 	return engine, nil
 }
 
-// serve answers one request, and records what it was.
+// serve answers a request, counts it and logs it.
 func (a *api) serve(c *gin.Context) {
 	start := time.Now()
 	a.Metrics.inFlight.Inc()
@@ -134,7 +135,7 @@ func (a *api) serve(c *gin.Context) {
 
 	buffer := a.buffers.Get().(*[]byte)
 	response, err := a.respond(c, (*buffer)[:0])
-	if response.CacheOutcome == "" && cap(response.Body) > cap(*buffer) && cap(response.Body) <= keptBuffer {
+	if response.CacheOutcome == "" && cap(response.Body) > cap(*buffer) && cap(response.Body) <= maxPooledBuffer {
 		*buffer = response.Body
 	}
 	a.buffers.Put(buffer)
@@ -146,17 +147,16 @@ func (a *api) serve(c *gin.Context) {
 	if response.Role == mapping.UnknownRole {
 		response.Role = ""
 	}
-	exchange.Tell(c.Request.Context(), response.Role, response.Legacy)
+	exchange.SetResult(c.Request.Context(), response.Role, response.Legacy)
 	if err != nil {
-		// The client has been told of no length: only a connection that breaks
-		// tells that the body is not whole.
+		// The reply was sent without a length: only closing the connection early tells the
+		// client that the body is incomplete.
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// log logs a request that was answered. It makes the record itself: a Logger would
-// look for the line that calls it, every time, which costs as much as three of the
-// attributes.
+// log logs an answered request. It builds the record itself, because a Logger looks up the
+// calling line each time, which costs as much as three attributes.
 func (a *api) log(c *gin.Context, id string, response *mapping.Response, cut bool, end time.Time, took time.Duration) {
 	ctx := c.Request.Context()
 	if !a.Log.Enabled(ctx, slog.LevelInfo) {
@@ -187,11 +187,11 @@ func (a *api) log(c *gin.Context, id string, response *mapping.Response, cut boo
 		attributes = append(attributes, slog.Bool("cut", true))
 	}
 	record.AddAttrs(attributes...)
-	_ = a.Log.Handler().Handle(ctx, record) // whoever reads the log is not there to be told
+	_ = a.Log.Handler().Handle(ctx, record) // there is nobody to report the error to
 }
 
-// respond lets the service answer and writes what it said. An error is that of
-// a body that could not be finished.
+// respond lets the service answer a request and writes the reply. The error is that of a
+// body that could not be completed.
 func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
 	if a.isOutside(c.Request) {
 		return a.notFound(c, buf), nil
@@ -204,7 +204,7 @@ func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
 		c.Request = c.Request.WithContext(mapping.WithClientAddress(c.Request.Context(), c.ClientIP()))
 	}
 	if len(a.Rules) > 0 && a.goesToLegacy(c.Request) {
-		return a.pass(c, buf)
+		return a.forward(c, buf)
 	}
 	if !mapping.IsAPIRequest(c.Request) {
 		return a.serveOutside(c, buf), nil
@@ -213,14 +213,14 @@ func (a *api) respond(c *gin.Context, buf []byte) (mapping.Response, error) {
 	response, ok := a.service.ServeCached(c.Request, scheme, buf)
 	if !ok {
 		var cancel context.CancelFunc
-		ctx, cancel = a.inTime(ctx)
+		ctx, cancel = a.withDeadline(ctx)
 		defer cancel()
 		response = a.service.Serve(ctx, c.Request, scheme, buf)
 	}
 	return a.send(ctx, c, scheme, response, buf)
 }
 
-// limitGuest refuses a call of a Guest whose network sends too many.
+// limitGuest rejects a call of a Guest whose network exceeds the limit.
 func (a *api) limitGuest(c *gin.Context, buf []byte) (refusal mapping.Response, limited bool) {
 	if !a.guests.Active() || !mapping.IsAPIRequest(c.Request) || !a.service.Anonymous(c.Request) {
 		return refusal, false
@@ -232,7 +232,7 @@ func (a *api) limitGuest(c *gin.Context, buf []byte) (refusal mapping.Response, 
 	return a.service.ErrorResponse(c.Request.Context(), c.Request, a.Scheme(c.Request), &mapping.RateLimitError{RetryAfter: wait}, buf), true
 }
 
-// serveOutside answers what is no call of the interface.
+// serveOutside answers a request that is not a call of the interface.
 func (a *api) serveOutside(c *gin.Context, buf []byte) mapping.Response {
 	if wanted := mapping.ParseMedia(c.Request); wanted != (mapping.MediaRequest{}) {
 		return a.serveMedia(c, wanted)
@@ -251,16 +251,15 @@ func (a *api) notFound(c *gin.Context, buf []byte) mapping.Response {
 	return response
 }
 
-// inTime returns a context that ends when there is no time left but for a
-// refusal.
-func (a *api) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+// withDeadline returns a context that ends when only the time for an error reply is left.
+func (a *api) withDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	if a.WriteTimeout == 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, a.WriteTimeout-min(a.WriteTimeout/10, longestRefusal))
+	return context.WithTimeout(ctx, a.WriteTimeout-min(a.WriteTimeout/10, errorReplyTime))
 }
 
-// Scheme returns how the client spoke to the outermost server it reached.
+// Scheme returns the scheme that the client used to reach the outermost server.
 func (o *Options) Scheme(r *http.Request) string {
 	if r.TLS != nil {
 		return "https"
@@ -284,8 +283,8 @@ func (o *Options) trusted(remote string) bool {
 	return false
 }
 
-// requestID returns the id a client or proxy gave the request, if it is one that
-// is safe to repeat, or a new one.
+// requestID returns the id that a client or proxy gave the request, if it is safe to repeat
+// in the reply and the log, or a new one.
 func requestID(r *http.Request) string {
 	const most = 64
 	id := r.Header.Get("X-Request-Id")
@@ -295,7 +294,7 @@ func requestID(r *http.Request) string {
 	return id
 }
 
-// newID returns an id that no other request has. It is no secret.
+// newID returns a unique id. It is not secret.
 func newID() string {
 	var random [16]byte
 	binary.NativeEndian.PutUint64(random[:8], rand.Uint64())

@@ -14,13 +14,13 @@ import (
 	"github.com/portico-commerce/portico/mapping/passthrough"
 )
 
-// noCall names what is no call of the contract in logs and metrics.
+// noCall is the name in logs and metrics of requests that are not calls of the contract.
 const noCall = "none"
 
-// goesToLegacy reports whether the rules send a request to the old system.
+// goesToLegacy reports whether the rules send a request to the legacy system.
 func (a *api) goesToLegacy(r *http.Request) bool {
 	address := a.address(r)
-	return passthrough.Carries(r) && a.Rules.Of(&address).To == passthrough.Legacy
+	return passthrough.CanForward(r) && a.Rules.For(&address).To == passthrough.Legacy
 }
 
 func (a *api) address(r *http.Request) contract.Address {
@@ -28,11 +28,11 @@ func (a *api) address(r *http.Request) contract.Address {
 	return address
 }
 
-// pass sends a request on to the old system and its reply back. An error is that of a
-// body that could not be finished.
-func (a *api) pass(c *gin.Context, buf []byte) (mapping.Response, error) {
+// forward forwards a request to the legacy system and returns its reply to the client. The
+// error is that of a body that could not be completed.
+func (a *api) forward(c *gin.Context, buf []byte) (mapping.Response, error) {
 	r, scheme := c.Request, a.Scheme(c.Request)
-	ctx, cancel := a.inTime(r.Context())
+	ctx, cancel := a.withDeadline(r.Context())
 	defer cancel()
 	response := mapping.Response{Call: noCall}
 	notAcceptable := false
@@ -46,37 +46,37 @@ func (a *api) pass(c *gin.Context, buf []byte) (mapping.Response, error) {
 		response.Call, response.Role, call.Sign = call.Address.Name(), admission.Role, admission.Sign
 		notAcceptable = admission.NotAcceptable
 	}
-	if answered, ok := a.passKept(ctx, c, call, buf, &response); ok {
+	if answered, ok := a.serveCachedLegacy(ctx, c, call, buf, &response); ok {
 		return answered, nil
 	}
 	var writer http.ResponseWriter = c.Writer
 	if mapping.IsAPIRequest(r) && !call.Address.ReadOnly {
 		done := sync.OnceFunc(a.service.BeginLegacyWrite(ctx, r))
-		defer done() // whatever became of it
-		writer = &acknowledging{c.Writer, done}
+		defer done() // even if forwarding fails
+		writer = &invalidatingWriter{c.Writer, done}
 	}
 	id := c.Writer.Header()["X-Request-Id"]
-	delete(c.Writer.Header(), "X-Request-Id") // the reply has the headers of the old system
+	delete(c.Writer.Header(), "X-Request-Id") // the reply has only the legacy system's headers
 	err := a.Legacy.Serve(ctx, writer, r, call)
 	var broken *passthrough.Broken
 	if err != nil && !errors.As(err, &broken) {
 		c.Writer.Header()["X-Request-Id"] = id
-		refusal := a.refusePassing(c, scheme, err, buf)
+		refusal := a.forwardError(c, scheme, err, buf)
 		refusal.Role = response.Role
 		return refusal, nil
 	}
-	c.Writer.WriteHeaderNow() // of a reply without a body
+	c.Writer.WriteHeaderNow() // for a reply without a body
 	response.Legacy = true
 	response.Status, response.Format = c.Writer.Status(), formatOf(c.Writer.Header().Get("Content-Type"))
 	response.ClientError = notAcceptable && response.Status == http.StatusInternalServerError
 	if broken != nil && !broken.Gone {
-		a.Log.LogAttrs(ctx, slog.LevelError, "reply of the old system broke off", slog.String("call", response.Call), slog.Any("error", broken.Cause))
+		a.Log.LogAttrs(ctx, slog.LevelError, "reply of the legacy system broke off", slog.String("call", response.Call), slog.Any("error", broken.Cause))
 	}
 	return response, err
 }
 
-// refusePassing answers a request that could not be passed on.
-func (a *api) refusePassing(c *gin.Context, scheme string, err error, buf []byte) mapping.Response {
+// forwardError answers a request that could not be forwarded.
+func (a *api) forwardError(c *gin.Context, scheme string, err error, buf []byte) mapping.Response {
 	ctx := c.Request.Context()
 	if errors.Is(err, passthrough.ErrRequestBody) {
 		err = mapping.ErrUnreadableBody
@@ -96,12 +96,12 @@ func (a *api) refusePassing(c *gin.Context, scheme string, err error, buf []byte
 	return response
 }
 
-// plain returns a text for a request outside the interface.
+// plain returns a text reply to a request outside the interface.
 func plain(status int, text string, buf []byte) mapping.Response {
 	return mapping.Response{Status: status, ContentType: "text/plain; charset=utf-8", Body: append(buf, text...), Call: noCall}
 }
 
-// formatOf names the format of a reply by its Content-Type, fit for a label.
+// formatOf returns the format of a reply by its Content-Type, for use as a label.
 func formatOf(contentType string) string {
 	mediaType, _, _ := strings.Cut(contentType, ";")
 	switch strings.ToLower(strings.TrimSpace(mediaType)) {

@@ -13,17 +13,18 @@ import (
 	"github.com/portico-commerce/portico/mapping/passthrough"
 )
 
-// passKept answers a request with a reply of the old system that is kept, or kept
-// from now on. about is what is known of it. ok is false where it has to be passed on.
-func (a *api) passKept(ctx context.Context, c *gin.Context, call passthrough.Call, buf []byte, about *mapping.Response) (response mapping.Response, ok bool) {
+// serveCachedLegacy answers a request with a cached reply of the legacy system, or caches the reply.
+// about describes the request. ok is false if the request cannot be answered from the cache
+// and must be forwarded.
+func (a *api) serveCachedLegacy(ctx context.Context, c *gin.Context, call passthrough.Call, buf []byte, about *mapping.Response) (response mapping.Response, ok bool) {
 	if !mapping.IsAPIRequest(c.Request) || call.Sign != nil {
 		return response, false
 	}
 	reply, ok, err := a.service.CachedLegacy(ctx, c.Request, call.Scheme, call.ForwardedHost(c.Request), func(ctx context.Context, headers []string, most int) (mapping.LegacyReply, error) {
-		answer, err := a.Legacy.AskForAll(ctx, c.Request, call, headers, most)
+		answer, err := a.Legacy.FetchShared(ctx, c.Request, call, headers, most)
 		var broken *passthrough.Broken
 		switch {
-		case errors.As(err, &broken): // too long, or cut off: no reply to keep
+		case errors.As(err, &broken): // too long or incomplete: not cacheable
 			return mapping.LegacyReply{}, nil
 		case err != nil:
 			return mapping.LegacyReply{}, err
@@ -31,36 +32,36 @@ func (a *api) passKept(ctx context.Context, c *gin.Context, call passthrough.Cal
 		return mapping.LegacyReply{Status: answer.Status, Header: answer.Header, Body: answer.Body}, nil
 	})
 	if err != nil {
-		return a.refusePassing(c, call.Scheme, err, buf), true
+		return a.forwardError(c, call.Scheme, err, buf), true
 	}
 	if !ok {
 		return response, false
 	}
-	header := headers{c.Writer.Header(), make([]string, 0, mostHeaders)}
+	header := headers{c.Writer.Header(), make([]string, 0, maxHeaders)}
 	maps.Copy(header.header, reply.Header)
 	response = *about
 	response.Status, response.Legacy, response.CacheOutcome, response.Age = reply.Status, true, reply.CacheOutcome, reply.Age
-	describeKept(&header, &response)
+	setCacheHeaders(&header, &response)
 	header.set("Content-Length", strconv.Itoa(len(reply.Body)))
 	response.Format = formatOf(reply.Header.Get("Content-Type"))
 	c.Writer.WriteHeader(reply.Status)
 	c.Writer.WriteHeaderNow()
-	_, _ = c.Writer.Write(reply.Body) // a client that has gone cannot be told so
+	_, _ = c.Writer.Write(reply.Body) // fails only if the client has disconnected
 	return response, true
 }
 
-// acknowledging is where the reply to a write is written: before the client can know
-// of it, what is kept from before has to end.
-type acknowledging struct {
+// invalidatingWriter is a response writer for the reply to a write. It invalidates cached replies
+// before the client can learn that the write is complete.
+type invalidatingWriter struct {
 	http.ResponseWriter
 	before func()
 }
 
-// WriteHeader ends what is kept, and writes the headers.
-func (w *acknowledging) WriteHeader(status int) {
+// WriteHeader invalidates the cached replies and then writes the headers.
+func (w *invalidatingWriter) WriteHeader(status int) {
 	w.before()
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap returns the writer below, for http.ResponseController.
-func (w *acknowledging) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Unwrap returns the underlying writer for http.ResponseController.
+func (w *invalidatingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -20,8 +20,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/passthrough"
 )
 
-// TestBrokenReplies: what has begun cannot be taken back. The client sees that it is
-// not whole, and no connection stays.
+// TestBrokenReplies: a reply that breaks off reaches the client in a way that it can detect
+// as incomplete, and both connections are closed.
 func TestBrokenReplies(t *testing.T) {
 	long := strings.Repeat("x", 1<<16) // more than anybody holds back
 	tests := []struct{ name, reply string }{
@@ -33,7 +33,7 @@ func TestBrokenReplies(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			old := newOldSystem(t, func(in *bufio.Reader, out net.Conn) {
+			old := newLegacySystem(t, func(in *bufio.Reader, out net.Conn) {
 				if _, err := http.ReadRequest(in); err == nil {
 					_, _ = io.WriteString(out, tt.reply)
 				}
@@ -54,16 +54,17 @@ func TestBrokenReplies(t *testing.T) {
 			if err := f.outcome(t); !errors.As(err, &broken) || broken.Gone {
 				t.Errorf("error %v", err)
 			}
-			old.over(t)
+			old.awaitClose(t)
 		})
 	}
 }
 
-// TestClientGone: the old system is not to blame, and is left.
+// TestClientGone: a disconnected client does not count as a failure of the legacy system,
+// and the connection to that system is closed.
 func TestClientGone(t *testing.T) {
 	t.Run("while it waits", func(t *testing.T) {
 		asked := make(chan string, 1)
-		old := newOldSystem(t, func(in *bufio.Reader, out net.Conn) {
+		old := newLegacySystem(t, func(in *bufio.Reader, out net.Conn) {
 			answering("", asked)(in, out)
 			_, _ = in.ReadByte() // until it is closed
 		})
@@ -79,11 +80,11 @@ func TestClientGone(t *testing.T) {
 		if err := f.outcome(t); adapter.KindOf(err) == adapter.Unavailable {
 			t.Error(err)
 		}
-		old.over(t)
+		old.awaitClose(t)
 	})
 	t.Run("in the middle of its body", func(t *testing.T) {
 		asked := make(chan string, 1)
-		old := newOldSystem(t, func(in *bufio.Reader, out net.Conn) {
+		old := newLegacySystem(t, func(in *bufio.Reader, out net.Conn) {
 			answering("", asked)(in, out)
 			_, _ = io.Copy(io.Discard, in)
 		})
@@ -99,10 +100,10 @@ func TestClientGone(t *testing.T) {
 		if err := f.outcome(t); err == nil || adapter.KindOf(err) == adapter.Unavailable {
 			t.Error(err)
 		}
-		old.over(t)
+		old.awaitClose(t)
 	})
 	t.Run("while it sends too slowly", func(t *testing.T) {
-		old := newOldSystem(t, func(in *bufio.Reader, _ net.Conn) { _, _ = io.Copy(io.Discard, in) })
+		old := newLegacySystem(t, func(in *bufio.Reader, _ net.Conn) { _, _ = io.Copy(io.Discard, in) })
 		f := newFront(t, old.url(), nil)
 		limited := httptest.NewUnstartedServer(f.Config.Handler)
 		limited.Config.ReadTimeout = 200 * time.Millisecond
@@ -113,10 +114,10 @@ func TestClientGone(t *testing.T) {
 		if err := f.outcome(t); !errors.Is(err, passthrough.ErrRequestBody) && !errors.Is(err, context.Canceled) {
 			t.Errorf("%v, answered %q", err, got)
 		}
-		old.over(t)
+		old.awaitClose(t)
 	})
 	t.Run("in the middle of the reply", func(t *testing.T) {
-		old := newOldSystem(t, func(in *bufio.Reader, out net.Conn) {
+		old := newLegacySystem(t, func(in *bufio.Reader, out net.Conn) {
 			if _, err := http.ReadRequest(in); err != nil {
 				return
 			}
@@ -139,11 +140,11 @@ func TestClientGone(t *testing.T) {
 		if err := f.outcome(t); !errors.As(err, &broken) || !broken.Gone {
 			t.Errorf("error %v", err)
 		}
-		old.over(t)
+		old.awaitClose(t)
 	})
 }
 
-// TestBodiesStream: each side has the beginning before the other has sent the end.
+// TestBodiesStream: each peer receives the beginning before the other has sent the end.
 func TestBodiesStream(t *testing.T) {
 	for _, sent := range []string{"Transfer-Encoding: chunked", "Content-Length: 6"} {
 		t.Run(sent, func(t *testing.T) {
@@ -203,7 +204,7 @@ func TestBodiesStream(t *testing.T) {
 	}
 }
 
-// TestLargeBodies: 64 MiB there and back are the same, in little memory.
+// TestLargeBodies: 64 MiB pass in both directions unchanged and in little memory.
 func TestLargeBodies(t *testing.T) {
 	const size, bound = 64 << 20, 8 << 20
 	block := bytes.Repeat([]byte("portico "), 1<<13)
@@ -269,13 +270,13 @@ func TestLargeBodies(t *testing.T) {
 	}
 }
 
-// TestNothingStays: after many kinds of ends there are as many goroutines as before.
-func TestNothingStays(t *testing.T) {
+// TestNoLeaks: after requests that end in many ways, the number of goroutines is the same.
+func TestNoLeaks(t *testing.T) {
 	kinds := []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\nabc", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc", "garbage\r\n\r\n", "", empty,
 	}
 	next := make(chan string, len(kinds))
-	old := newOldSystem(t, func(in *bufio.Reader, out net.Conn) {
+	old := newLegacySystem(t, func(in *bufio.Reader, out net.Conn) {
 		if _, err := http.ReadRequest(in); err == nil {
 			_, _ = io.WriteString(out, <-next)
 		}
@@ -286,7 +287,7 @@ func TestNothingStays(t *testing.T) {
 			next <- kind
 			f.talkLoosely(t, "POST /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx")
 			_ = f.outcome(t)
-			old.over(t)
+			old.awaitClose(t)
 			f.system.Close() // or the next request meets a connection that is being closed
 		}
 	}
@@ -304,7 +305,7 @@ func TestNothingStays(t *testing.T) {
 	}
 }
 
-// talkLoosely is talk for replies that may break off.
+// talkLoosely is like talk, but accepts replies that break off.
 func (f *front) talkLoosely(t *testing.T, request string) {
 	t.Helper()
 	conn := f.dial(t)
@@ -317,21 +318,21 @@ func (f *front) talkLoosely(t *testing.T, request string) {
 	}
 }
 
-func TestAsk(t *testing.T) {
+func TestFetch(t *testing.T) {
 	tests := []struct {
 		name, reply, body string
 		want              error
 	}{
 		{"whole", "HTTP/1.1 404 No\r\nContent-Length: 3\r\nX-A: b\r\n\r\nabc", "abc", nil},
 		{"in chunks", "HTTP/1.1 404 No\r\nX-A: b\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", "abc", nil},
-		{"too long", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde", "", passthrough.ErrLong},
-		{"too long in chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n3\r\nabc\r\n0\r\n\r\n", "", passthrough.ErrLong},
+		{"too long", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde", "", passthrough.ErrReplyTooLong},
+		{"too long in chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n3\r\nabc\r\n0\r\n\r\n", "", passthrough.ErrReplyTooLong},
 		{"broken", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabc", "", io.ErrUnexpectedEOF},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			heads := make(chan string, 1)
-			old := newOldSystem(t, func(in *bufio.Reader, out net.Conn) {
+			old := newLegacySystem(t, func(in *bufio.Reader, out net.Conn) {
 				request, err := http.ReadRequest(in)
 				if err != nil {
 					return
@@ -342,7 +343,7 @@ func TestAsk(t *testing.T) {
 			f := newFront(t, old.url(), nil)
 			r := httptest.NewRequestWithContext(t.Context(), "GET", "/a?b", strings.NewReader("read before"))
 			r.Header.Set("Accept", "text/xml")
-			got, err := f.system.Ask(t.Context(), r, passthrough.Call{Scheme: "http"}, 4)
+			got, err := f.system.Fetch(t.Context(), r, passthrough.Call{Scheme: "http"}, 4)
 			if !errors.Is(err, tt.want) {
 				t.Fatalf("error %v, want %v", err, tt.want)
 			}
@@ -352,14 +353,14 @@ func TestAsk(t *testing.T) {
 			if err == nil && (got.Status != 404 || string(got.Body) != tt.body || got.Header.Get("X-A") != "b") {
 				t.Errorf("%+v", got)
 			}
-			old.over(t)
+			old.awaitClose(t)
 		})
 	}
 }
 
-// TestAskForAll: the old system gets nothing by which it could tell the client that asks
-// from others, but for the headers that are named.
-func TestAskForAll(t *testing.T) {
+// TestFetchShared: the legacy system gets nothing that identifies the client, except the
+// named headers.
+func TestFetchShared(t *testing.T) {
 	tests := []struct {
 		name    string
 		trusted bool
@@ -371,7 +372,7 @@ func TestAskForAll(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			heads := make(chan string, 1)
-			f := newFront(t, newOldSystem(t, answering(empty, heads)).url(), nil)
+			f := newFront(t, newLegacySystem(t, answering(empty, heads)).url(), nil)
 			r := httptest.NewRequestWithContext(t.Context(), "GET", "/a?b", nil)
 			for _, header := range [][2]string{
 				{"Accept", "text/xml"}, {"User-Agent", "attacker"}, {"X-Anything", "1"}, {"Cookie", "a=b"}, {"Connection", "Accept"},
@@ -379,7 +380,7 @@ func TestAskForAll(t *testing.T) {
 			} {
 				r.Header.Set(header[0], header[1])
 			}
-			if _, err := f.system.AskForAll(t.Context(), r, passthrough.Call{Scheme: "https", Trusted: tt.trusted}, []string{"Accept", "Version"}, 4); err != nil {
+			if _, err := f.system.FetchShared(t.Context(), r, passthrough.Call{Scheme: "https", Trusted: tt.trusted}, []string{"Accept", "Version"}, 4); err != nil {
 				t.Fatal(err)
 			}
 			if head := strings.ReplaceAll(<-heads, "\r\n", "|"); head != tt.want {

@@ -8,37 +8,37 @@ import (
 	"strings"
 )
 
-// removeUnsafe deletes the headers by which a client could make the old system answer
-// another request than the one that the routing rules, the cache and the signature were
-// checked for. The word of a trusted proxy about the client is kept.
+// removeUnsafe deletes the headers with which a client could make the legacy system answer
+// a different request than the one that the routing rules, the cache and the signature
+// check have seen. It keeps what a trusted proxy says about the client.
 func removeUnsafe(header http.Header, trusted bool) {
 	for name := range header {
-		if !plainName(name) || slices.Contains(overrides(), name) || !trusted && describesClient(name) {
+		if !plainName(name) || slices.Contains(overrideHeaders(), name) || !trusted && describesClient(name) {
 			delete(header, name)
 		}
 	}
 }
 
-// plainName reports whether a name has only letters, digits and hyphens. CGI gives a
-// program X_Rewrite_URL and X.Rewrite.URL under the same name as X-Rewrite-URL.
+// plainName reports whether a name has only letters, digits and hyphens. CGI passes
+// X_Rewrite_URL and X.Rewrite.URL to a program under the same name as X-Rewrite-URL.
 func plainName(name string) bool {
 	return strings.IndexFunc(name, func(r rune) bool {
 		return r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	}) < 0
 }
 
-// overrides are the headers by which web servers and frameworks replace the target or
-// the method of a request, and the one that CGI programs read as the proxy they are to
-// use (CVE-2016-5385). No proxy needs them on the way to the old system.
-func overrides() []string {
+// overrideHeaders returns the headers that make web servers and frameworks replace the target or
+// the method of a request, and the one that CGI programs interpret as their proxy
+// (CVE-2016-5385). No proxy needs them on the way to the legacy system.
+func overrideHeaders() []string {
 	return []string{
 		"Proxy", "X-Http-Method", "X-Http-Method-Override", "X-Method-Override",
 		"X-Original-Method", "X-Original-Path", "X-Original-Uri", "X-Original-Url", "X-Override-Url", "X-Rewrite-Uri", "X-Rewrite-Url",
 	}
 }
 
-// describesClient reports whether a header says who the client is, or how it reached the
-// shop: only a proxy can know that.
+// describesClient reports whether a header describes the client or its connection to the
+// shop, which only a proxy can know.
 func describesClient(name string) bool {
 	return strings.HasPrefix(name, "X-Forwarded") || slices.Contains([]string{
 		"Cf-Connecting-Ip", "Client-Ip", "Fastly-Client-Ip", "Forwarded", "Front-End-Https", "Ssl-Offloaded", "True-Client-Ip",
@@ -47,8 +47,8 @@ func describesClient(name string) bool {
 	}, name)
 }
 
-// setForwarded tells the old system who sent the request in, and how: what a trusted
-// proxy says of that is believed.
+// setForwarded sets the headers that tell the legacy system who sent the request and how.
+// It keeps the values that a trusted proxy sent.
 func setForwarded(header http.Header, in *http.Request, call *Call) {
 	set := func(name, value string) {
 		if value != "" {
@@ -60,7 +60,7 @@ func setForwarded(header http.Header, in *http.Request, call *Call) {
 		set("X-Forwarded-Proto", call.Scheme)
 		return
 	}
-	before, peer := call.said(in, "X-Forwarded-For"), ""
+	before, peer := call.trustedHeader(in, "X-Forwarded-For"), ""
 	if address, _, err := net.SplitHostPort(in.RemoteAddr); err == nil {
 		peer = address
 	}
@@ -68,18 +68,18 @@ func setForwarded(header http.Header, in *http.Request, call *Call) {
 		before += ", "
 	}
 	set("X-Forwarded-For", before+peer)
-	set("X-Forwarded-Proto", cmp.Or(call.said(in, "X-Forwarded-Proto"), call.Scheme))
-	set("Forwarded", call.said(in, "Forwarded"))
+	set("X-Forwarded-Proto", cmp.Or(call.trustedHeader(in, "X-Forwarded-Proto"), call.Scheme))
+	set("Forwarded", call.trustedHeader(in, "Forwarded"))
 }
 
-// ForwardedHost returns the host that X-Forwarded-Host names to the old system.
+// ForwardedHost returns the X-Forwarded-Host that the legacy system gets.
 func (c *Call) ForwardedHost(r *http.Request) string {
-	return cmp.Or(c.said(r, "X-Forwarded-Host"), r.Host)
+	return cmp.Or(c.trustedHeader(r, "X-Forwarded-Host"), r.Host)
 }
 
-// said returns the value of a header that describes the client, "" where the peer is not
+// trustedHeader returns the value of a header that describes the client, or "" if the peer is not
 // trusted.
-func (c *Call) said(r *http.Request, name string) string {
+func (c *Call) trustedHeader(r *http.Request, name string) string {
 	if !c.Trusted {
 		return ""
 	}

@@ -8,39 +8,39 @@ import (
 	"net/http"
 )
 
-// reply is where the reply of the old system is written.
-type reply struct {
+// clientWriter writes the reply of the legacy system to the client.
+type clientWriter struct {
 	http.ResponseWriter
-	header http.Header // of the reply, until it is written
+	header http.Header // of the reply, until WriteHeader
 	begun  bool
-	failed error // of the client's side
+	failed error // first write error of the client's connection
 }
 
-// Header returns the headers of the reply; once they are written, its trailers.
-func (w *reply) Header() http.Header {
+// Header returns the headers of the reply and, after WriteHeader, its trailers.
+func (w *clientWriter) Header() http.Header {
 	if w.begun {
 		return w.ResponseWriter.Header()
 	}
 	return w.header
 }
 
-// WriteHeader writes the headers, and none that the old system has not sent. Interim
-// replies are not passed on: the server sends its own 100 Continue.
-func (w *reply) WriteHeader(status int) {
+// WriteHeader writes exactly the headers that the legacy system sent. It ignores interim
+// replies: the server sends its own 100 Continue.
+func (w *clientWriter) WriteHeader(status int) {
 	if status < http.StatusOK {
 		return
 	}
 	w.begun = true
 	header := w.ResponseWriter.Header()
 	for _, name := range [...]string{"Content-Type", "Date"} {
-		header[name] = nil // the server adds none
+		header[name] = nil // keeps the server from adding its own
 	}
 	maps.Copy(header, w.header)
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write writes a piece of the body, and notes what went wrong.
-func (w *reply) Write(p []byte) (int, error) {
+// Write writes a piece of the body and records the error.
+func (w *clientWriter) Write(p []byte) (int, error) {
 	n, err := w.ResponseWriter.Write(p)
 	if err != nil {
 		w.failed = err
@@ -48,26 +48,26 @@ func (w *reply) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap returns the writer below, for http.ResponseController.
-func (w *reply) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Unwrap returns the underlying writer for http.ResponseController.
+func (w *clientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// An Answer is a whole reply of the old system.
+// An Answer is a complete reply of the legacy system.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// sharedAgent is the User-Agent of requests whose reply is for several clients. Some
-// firewalls refuse requests without one.
+// sharedAgent is the User-Agent of requests whose reply is shared between clients. Some
+// firewalls reject requests without one.
 const sharedAgent = "portico"
 
-// ErrLong is wrapped by the error of [System.Ask] for a reply over the bound.
-var ErrLong = errors.New("the reply is too long")
+// ErrReplyTooLong is wrapped by the error of [System.Fetch] for a reply over the limit.
+var ErrReplyTooLong = errors.New("the reply is too long")
 
-// Ask sends r without its body, and returns the whole reply, whose body has at most so
-// many bytes. Errors are those of [System.Serve].
-func (s *System) Ask(ctx context.Context, r *http.Request, call Call, most int) (*Answer, error) {
+// Fetch sends r without its body and returns the complete reply, whose body has at most
+// most bytes. Errors are those of [System.Serve].
+func (s *System) Fetch(ctx context.Context, r *http.Request, call Call, most int) (*Answer, error) {
 	asked := r.WithContext(ctx)
 	asked.Body, asked.ContentLength, asked.TransferEncoding, asked.Trailer = http.NoBody, 0, nil, nil
 	w := &answerWriter{Answer: Answer{Header: http.Header{}}, most: most}
@@ -78,22 +78,22 @@ func (s *System) Ask(ctx context.Context, r *http.Request, call Call, most int) 
 	return &w.Answer, nil
 }
 
-// AskForAll is [System.Ask] for a reply that other clients get too. It depends on the
-// method, target and Host of r, call.Scheme, [Call.ForwardedHost] and the headers named
-// here, because nothing else is sent.
-func (s *System) AskForAll(ctx context.Context, r *http.Request, call Call, headers []string, most int) (*Answer, error) {
+// FetchShared is [System.Fetch] for a reply that is shared between clients. It sends only
+// the method, target and Host of r, call.Scheme, [Call.ForwardedHost] and the named headers,
+// so the reply cannot depend on anything else.
+func (s *System) FetchShared(ctx context.Context, r *http.Request, call Call, headers []string, most int) (*Answer, error) {
 	asked := r.WithContext(ctx)
 	asked.Header = http.Header{"User-Agent": {sharedAgent}}
-	for _, name := range append(headers, "X-Forwarded-Host") { // which is removed unless a trusted proxy says it
+	for _, name := range append(headers, "X-Forwarded-Host") { // removed later unless a trusted proxy sent it
 		if values := r.Header[name]; len(values) > 0 {
 			asked.Header[name] = values
 		}
 	}
 	call.shared = true
-	return s.Ask(ctx, asked, call, most)
+	return s.Fetch(ctx, asked, call, most)
 }
 
-// answerWriter keeps a reply.
+// answerWriter collects a reply.
 type answerWriter struct {
 	Answer
 	body bytes.Buffer
@@ -103,16 +103,16 @@ type answerWriter struct {
 // Header returns the headers of the reply.
 func (w *answerWriter) Header() http.Header { return w.Answer.Header }
 
-// WriteHeader notes the status.
+// WriteHeader records the status.
 func (w *answerWriter) WriteHeader(status int) { w.Status = status }
 
-// Write keeps a piece of the body, unless it is too long by that.
+// Write appends a piece of the body. It fails if the body gets too long.
 func (w *answerWriter) Write(p []byte) (int, error) {
 	if w.body.Len()+len(p) > w.most {
-		return 0, ErrLong
+		return 0, ErrReplyTooLong
 	}
 	return w.body.Write(p)
 }
 
-// Flush has nothing to do.
+// Flush does nothing.
 func (w *answerWriter) Flush() {}

@@ -2,48 +2,48 @@ package passthrough
 
 import "github.com/portico-commerce/portico/mapping/contract"
 
-// A Side is who answers.
-type Side uint8
+// A Target is the system that answers a request.
+type Target uint8
 
 const (
-	Portico Side = iota // the adapter
-	Legacy              // the old system
+	Portico Target = iota // Portico, through its adapter
+	Legacy                // the legacy system
 )
 
-// Calls are the requests that a rule is about.
+// Calls are the kinds of requests that a rule applies to.
 type Calls uint8
 
 const (
 	All    Calls = iota
-	Reads        // what changes nothing
-	Writes       // all else
+	Reads        // requests that change nothing
+	Writes       // all other requests
 )
 
-// What rules may name besides the resources of the contract.
+// Values of Rule.Resource besides the resources of the contract.
 const (
-	// Everything is every resource, and what is outside the interface.
+	// Everything matches all resources and everything outside the interface.
 	Everything = "all"
-	// Outside is what no route serves: other paths of the host, as those of OAuth
-	// and of images, and paths below /api/rest that the contract does not have.
+	// Outside matches requests without a route: other paths of the host, such as those of
+	// OAuth and of images, and paths below /api/rest that the contract does not define.
 	Outside = "outside"
 )
 
-// A Rule sends requests to a side.
+// A Rule sends matching requests to a system.
 type Rule struct {
-	Resource string // as contract.Route.Resource has it, or one of the above
+	Resource string // name as in contract.Route.Resource, or one of the above
 	Calls    Calls
-	To       Side
-	// Shadow: of reads, the other side is asked as well, in the background.
+	To       Target
+	// Shadow: the other system gets reads as well, in the background.
 	Shadow bool
 }
 
-// Rules say who answers what. Of those that fit a request the most specific
-// counts: its resource named, then reads or writes named. Where none fits Portico
-// answers.
+// Rules decide which system answers a request. The most specific matching rule wins: first
+// a rule that names the resource, then one that names reads or writes. Without a match
+// Portico answers.
 type Rules []Rule
 
-// Of returns the rule for a request.
-func (r Rules) Of(a *contract.Address) Rule {
+// For returns the rule for a request.
+func (r Rules) For(a *contract.Address) Rule {
 	resource, calls := Outside, Writes
 	if a.Route != nil {
 		resource = a.Route.Resource
@@ -75,7 +75,7 @@ func (r Rules) Of(a *contract.Address) Rule {
 	return found
 }
 
-// AllLegacy reports whether no request is left for Portico to answer.
+// AllLegacy reports whether the legacy system answers all requests.
 func (r Rules) AllLegacy() bool {
 	reads, writes := false, false
 	for _, rule := range r {

@@ -17,16 +17,16 @@ func TestRules(t *testing.T) {
 		name         string
 		rules        Rules
 		method, path string
-		want         Side
+		want         Target
 	}{
 		{"none", nil, "GET", stock, Portico},
 		{"all", Rules{{Resource: Everything, To: Legacy}}, "DELETE", stock, Legacy},
 		{"all, outside", Rules{{Resource: Everything, To: Legacy}}, "GET", "/oauth/token", Legacy},
 		{"all, no route", Rules{{Resource: Everything, To: Legacy}}, "GET", "/api/rest/nothing", Legacy},
-		{"reads alone, a read", Rules{{Resource: Everything, Calls: Reads, To: Legacy}}, "GET", stock, Legacy},
-		{"reads alone, HEAD", Rules{{Resource: Everything, Calls: Reads, To: Legacy}}, "HEAD", stock, Legacy},
-		{"reads alone, a write", Rules{{Resource: Everything, Calls: Reads, To: Legacy}}, "PUT", stock, Portico},
-		{"writes alone, an odd method", Rules{{Resource: Everything, Calls: Writes, To: Legacy}}, "PATCH", stock, Legacy},
+		{"reads only, a read", Rules{{Resource: Everything, Calls: Reads, To: Legacy}}, "GET", stock, Legacy},
+		{"reads only, HEAD", Rules{{Resource: Everything, Calls: Reads, To: Legacy}}, "HEAD", stock, Legacy},
+		{"reads only, a write", Rules{{Resource: Everything, Calls: Reads, To: Legacy}}, "PUT", stock, Portico},
+		{"writes only, an odd method", Rules{{Resource: Everything, Calls: Writes, To: Legacy}}, "PATCH", stock, Legacy},
 		{"one resource", Rules{{Resource: "stock_items", To: Legacy}}, "GET", stock, Legacy},
 		{"another resource", Rules{{Resource: "stock_items", To: Legacy}}, "GET", orders, Portico},
 		{"moved back", Rules{{Resource: Everything, To: Legacy}, {Resource: "stock_items", To: Portico}}, "GET", stock, Portico},
@@ -34,15 +34,15 @@ func TestRules(t *testing.T) {
 		{"the resource before the calls", Rules{{Resource: "stock_items", To: Portico}, {Resource: Everything, Calls: Reads, To: Legacy}}, "GET", stock, Portico},
 		{"the resource and the calls first", Rules{{Resource: "stock_items", To: Portico}, {Resource: "stock_items", Calls: Writes, To: Legacy}}, "PUT", stock, Legacy},
 		{"outside", Rules{{Resource: Outside, To: Legacy}}, "GET", "/media/x", Legacy},
-		{"outside, reads alone", Rules{{Resource: Outside, Calls: Reads, To: Legacy}}, "GET", "/media/x", Legacy},
-		{"outside, reads alone, a write", Rules{{Resource: Outside, Calls: Reads, To: Legacy}}, "POST", "/media/x", Portico},
+		{"outside, reads only", Rules{{Resource: Outside, Calls: Reads, To: Legacy}}, "GET", "/media/x", Legacy},
+		{"outside, reads only, a write", Rules{{Resource: Outside, Calls: Reads, To: Legacy}}, "POST", "/media/x", Portico},
 		{"outside, no route", Rules{{Resource: Outside, To: Legacy}}, "GET", "/api/rest/nothing", Legacy},
-		{"outside alone", Rules{{Resource: Outside, To: Legacy}}, "GET", stock, Portico},
+		{"outside only", Rules{{Resource: Outside, To: Legacy}}, "GET", stock, Portico},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			address, _ := table.Address(tt.method, tt.path)
-			if got := tt.rules.Of(&address).To; got != tt.want {
+			if got := tt.rules.For(&address).To; got != tt.want {
 				t.Errorf("to %d, want %d", got, tt.want)
 			}
 		})
@@ -74,8 +74,8 @@ func TestAllLegacy(t *testing.T) {
 	}
 }
 
-// FuzzAddress: whatever target a server takes is sent on as it came. Only a path that
-// begins with two slashes is written as a URL has to be, if it is not one.
+// FuzzAddress: every target that a server accepts is forwarded unchanged. Only a path that
+// begins with two slashes is escaped where it is not a valid URL path.
 func FuzzAddress(f *testing.F) {
 	for _, target := range []string{"/", "/a%2fb?c;d", "//a", `//a"b`, "/%63?%zz", "http://h", "http://h?x", "http://h/a//b?", "*", "/?", "/a#b"} {
 		f.Add(target)
@@ -91,7 +91,7 @@ func FuzzAddress(f *testing.F) {
 		}
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.URL, r.RequestURI = parsed, target
-		if !Carries(r) {
+		if !CanForward(r) {
 			return
 		}
 		want := originForm(target)

@@ -18,26 +18,27 @@ import (
 
 // Options are the settings of a [System].
 type Options struct {
-	// URL is the base URL: what stands before /api/rest there, without a slash at its
-	// end, a query or a fragment.
+	// URL is the base URL of the legacy system: the part before /api/rest, without a slash
+	// at its end, a query or a fragment.
 	URL *url.URL
-	// BasePath begins the paths of the requests, and is not sent on: "" or a path such
-	// as /shop, without a slash at its end.
+	// BasePath is the prefix of request paths that is removed before forwarding: "" or a
+	// path such as /shop, without a slash at its end.
 	BasePath string
-	// KeepHost sends the Host header that the client sent, so that its signature
-	// still verifies, and not that of URL.
+	// KeepHost forwards the client's Host header, so that the client's signature remains
+	// valid, instead of the host of URL.
 	KeepHost bool
-	// Timeout is the time for connecting, and for the headers of a reply once the
-	// request is sent.
+	// Timeout limits the time for connecting, and that for the headers of a reply after the
+	// request has been sent.
 	Timeout time.Duration
-	// MaxIdle is how many idle connections are kept.
+	// MaxIdle is the maximum number of idle connections.
 	MaxIdle int
-	// Guard calls f unless the old system is to be left alone. The error is that of f,
-	// that of ctx, or one of kind Unavailable. f has returned when Guard does.
+	// Guard calls f unless the legacy system is currently avoided, for example by an open
+	// breaker. It returns the error of f, that of ctx, or one of kind Unavailable. It must
+	// not return before f has.
 	Guard func(ctx context.Context, resource, operation string, f func(context.Context) error) error
 }
 
-// A System is the old system. It is safe for concurrent use.
+// A System is a client of the legacy system. It is safe for concurrent use.
 type System struct {
 	Options
 	transport *http.Transport
@@ -45,29 +46,29 @@ type System struct {
 }
 
 const (
-	// keptIdle is how long an idle connection is kept. It is shorter than the 5 s
-	// after which Apache closes one by default: a write that meets a connection being
-	// closed fails, because nobody knows whether it was done.
-	keptIdle = 4 * time.Second
-	// maxReplyHeaders bounds the headers of a reply, in bytes.
+	// idleTimeout is how long an idle connection stays open. It is shorter than the 5 s
+	// after which Apache closes one by default: a write on a connection that is being
+	// closed fails, and nobody knows whether it took effect.
+	idleTimeout = 4 * time.Second
+	// maxReplyHeaders is the maximum size of the headers of a reply in bytes.
 	maxReplyHeaders = 1 << 20
-	// approval is how long a request that asks first (Expect) waits for its answer.
-	approval = time.Second
+	// continueTimeout is the maximum wait for the reply to "Expect: 100-continue".
+	continueTimeout = time.Second
 )
 
-// New returns the old system at a URL.
+// New returns a client of the legacy system.
 func New(o Options) *System {
 	dialer := &net.Dialer{Timeout: o.Timeout}
 	return &System{o, &http.Transport{
 		DialContext:            dialer.DialContext,
 		TLSHandshakeTimeout:    o.Timeout,
 		ResponseHeaderTimeout:  o.Timeout,
-		ExpectContinueTimeout:  approval,
-		IdleConnTimeout:        keptIdle,
+		ExpectContinueTimeout:  continueTimeout,
+		IdleConnTimeout:        idleTimeout,
 		MaxIdleConnsPerHost:    o.MaxIdle,
 		MaxResponseHeaderBytes: maxReplyHeaders,
-		DisableCompression:     true, // which would ask for it, and take it off
-		// Over HTTP/2 headers would arrive in another spelling.
+		DisableCompression:     true, // otherwise the transport would ask for compression and remove it
+		// HTTP/2 would change the letter case of headers.
 		Protocols: http1(),
 	}, log.New(io.Discard, "", 0)}
 }
@@ -78,21 +79,21 @@ func http1() *http.Protocols {
 	return only
 }
 
-// Close closes the connections that no request uses.
+// Close closes the idle connections.
 func (s *System) Close() { s.transport.CloseIdleConnections() }
 
-// A Call is what is known of a request besides what it says.
+// A Call holds what the caller knows about a request in addition to the request itself.
 type Call struct {
 	Address contract.Address
 	// Scheme is http or https, as the client used it.
 	Scheme string
-	// Trusted: the peer is believed what it says of the client.
+	// Trusted: the peer is a proxy whose X-Forwarded headers are trusted.
 	Trusted bool
-	// Sign, unless nil, returns the Authorization header for the request as it is sent
-	// to a scheme, host and target.
+	// Sign, unless nil, returns the Authorization header for the request that is forwarded
+	// with the given scheme, host and target.
 	Sign func(scheme, host, target string) (authorization string, err error)
-	// shared: the reply is for other clients too, so the old system gets nothing that
-	// tells this client from them.
+	// shared: the reply is shared between clients, so the legacy system gets nothing that
+	// identifies this client.
 	shared bool
 }
 
@@ -111,37 +112,38 @@ func (c *Call) operation() string {
 	return OperationWrite
 }
 
-// The operations that Guard is told.
+// The operations passed to Options.Guard.
 const (
 	OperationRead  = "legacy_read"
 	OperationWrite = "legacy_write"
 )
 
 // ErrRequestBody is wrapped by the error for a request whose body could not be read
-// to its end: the client is gone, or too slow.
+// completely, because the client disconnected or is too slow.
 var ErrRequestBody = errors.New("the body of the request broke off")
 
-// A Broken error tells of a reply that has begun and is not whole.
+// A Broken error is the error for a reply that has begun but is incomplete.
 type Broken struct {
 	Cause error
-	// Gone: it is the client who has not taken it.
+	// Gone: the client did not read it to its end.
 	Gone bool
 }
 
-// Error says what broke the reply.
+// Error describes what broke the reply.
 func (b *Broken) Error() string {
 	if b.Gone {
 		return fmt.Sprintf("passthrough: the client has gone: %v", b.Cause)
 	}
-	return fmt.Sprintf("passthrough: the reply of the old system broke off: %v", b.Cause)
+	return fmt.Sprintf("passthrough: the reply of the legacy system broke off: %v", b.Cause)
 }
 
 // Unwrap returns the cause.
 func (b *Broken) Unwrap() error { return b.Cause }
 
-// Serve sends r, which [Carries], on and writes the reply to w. ctx is that of r, or shorter. Errors:
-// a [*Broken] when the reply has begun; otherwise nothing has been written to w, and
-// the error wraps ErrRequestBody, or is that of Sign, or as Options.Guard says.
+// Serve forwards r, for which [CanForward] must be true, and writes the reply to w. ctx is
+// the context of r or one derived from it. If the reply has begun, the error is a [*Broken].
+// Otherwise nothing has been written to w, and the error wraps ErrRequestBody, or is that of
+// Sign or of Options.Guard.
 func (s *System) Serve(ctx context.Context, w http.ResponseWriter, r *http.Request, call Call) (err error) {
 	to := s.address(r)
 	authorization := ""
@@ -153,15 +155,15 @@ func (s *System) Serve(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	in := withoutUpgrade(r.WithContext(ctx))
 	body := &requestBody{ReadCloser: in.Body}
 	in.Body = body
-	out := &reply{ResponseWriter: w, header: http.Header{}}
+	out := &clientWriter{ResponseWriter: w, header: http.Header{}}
 	trip := &trip{System: s, call: &call, body: body}
 	proxy := httputil.ReverseProxy{
 		Transport:    trip,
-		ErrorLog:     s.quiet, // what it would tell is returned
+		ErrorLog:     s.quiet, // Serve returns these errors
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, failed error) { err = failed },
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.URL = to
-			p.Out.Trailer = p.In.Trailer // filled when the body has been read
+			p.Out.Trailer = p.In.Trailer // filled after the body has been read
 			if !s.KeepHost {
 				p.Out.Host = to.Host
 			}
@@ -173,7 +175,7 @@ func (s *System) Serve(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		},
 	}
 	defer func() {
-		if p := recover(); p != nil && p != http.ErrAbortHandler { //nolint:errorlint // as it is documented
+		if p := recover(); p != nil && p != http.ErrAbortHandler { //nolint:errorlint // documented value
 			panic(p)
 		}
 		switch {
@@ -188,14 +190,13 @@ func (s *System) Serve(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	return err
 }
 
-// Carries reports whether r can be passed on: what asks for a tunnel, or for something
-// that has no path, cannot.
-func Carries(r *http.Request) bool {
+// CanForward reports whether r can be forwarded. CONNECT and targets without a path cannot.
+func CanForward(r *http.Request) bool {
 	return r.Method != http.MethodConnect && (strings.HasPrefix(r.RequestURI, "/") || r.URL.Host != "")
 }
 
-// address returns where r is sent, with its path below the base path and its query
-// exactly as they came.
+// address returns the URL to which r is forwarded, with the path below the base path and
+// the query exactly as they were sent.
 func (s *System) address(r *http.Request) *url.URL {
 	path, query, asked := strings.Cut(originForm(r.RequestURI), "?")
 	if path = strings.TrimPrefix(path, s.BasePath); path == "" {
@@ -203,14 +204,14 @@ func (s *System) address(r *http.Request) *url.URL {
 	}
 	to := &url.URL{Scheme: s.URL.Scheme, Host: s.URL.Host, RawQuery: query, ForceQuery: asked && query == ""}
 	if to.Opaque = s.URL.EscapedPath() + path; strings.HasPrefix(to.Opaque, "//") {
-		// An opaque part that begins like this is sent as an absolute URL. As a path it
-		// is sent as it came too, but for characters that no path may have.
+		// An opaque part with this prefix would be sent as an absolute URL. As a path it
+		// is sent unchanged as well, except for characters that a path cannot contain.
 		to.Path, to.RawPath, to.Opaque = r.URL.Path, path, ""
 	}
 	return to
 }
 
-// originForm returns the target of a request that can be carried, without scheme and
+// originForm returns the target of a request that can be forwarded, without scheme and
 // host.
 func originForm(target string) string {
 	if strings.HasPrefix(target, "/") {
@@ -228,7 +229,7 @@ func originForm(target string) string {
 	}
 }
 
-// withoutUpgrade returns r without the wish for another protocol.
+// withoutUpgrade returns r without the request for another protocol.
 func withoutUpgrade(r *http.Request) *http.Request {
 	if len(r.Header["Upgrade"]) > 0 {
 		r.Header = r.Header.Clone()

@@ -19,25 +19,25 @@ import (
 	"github.com/portico-commerce/portico/mapping/passthrough"
 )
 
-// hang is longer than anything takes that works.
+// hang is longer than any test step takes if it works.
 const hang = 30 * time.Second
 
-// An oldSystem plays one: what it gets it tells as it came, and what it answers is
-// written as it is.
-type oldSystem struct {
+// A legacySystem is a fake legacy system: it reports requests byte for byte and sends
+// replies byte for byte.
+type legacySystem struct {
 	t        *testing.T
 	listener net.Listener
 	serve    func(in *bufio.Reader, out net.Conn) // one connection
 	closed   chan struct{}                        // gets one for each connection that is over
 }
 
-func newOldSystem(t *testing.T, serve func(in *bufio.Reader, out net.Conn)) *oldSystem {
+func newLegacySystem(t *testing.T, serve func(in *bufio.Reader, out net.Conn)) *legacySystem {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &oldSystem{t: t, listener: listener, serve: serve, closed: make(chan struct{}, 100)}
+	o := &legacySystem{t: t, listener: listener, serve: serve, closed: make(chan struct{}, 100)}
 	go func() {
 		for {
 			conn, err := listener.Accept()
@@ -55,17 +55,17 @@ func newOldSystem(t *testing.T, serve func(in *bufio.Reader, out net.Conn)) *old
 	return o
 }
 
-// over waits until a connection is over.
-func (o *oldSystem) over(t *testing.T) {
+// awaitClose waits until a connection is closed.
+func (o *legacySystem) awaitClose(t *testing.T) {
 	t.Helper()
 	select {
 	case <-o.closed:
 	case <-time.After(hang):
-		t.Fatal("the connection to the old system is not over")
+		t.Fatal("the connection to the legacy system is still open")
 	}
 }
 
-// answering reads the head of each request, tells it, and writes the reply.
+// answering reads the head of each request, sends it to heads, and writes the reply.
 func answering(reply string, heads chan<- string) func(*bufio.Reader, net.Conn) {
 	return func(in *bufio.Reader, out net.Conn) {
 		for {
@@ -90,7 +90,7 @@ func answering(reply string, heads chan<- string) func(*bufio.Reader, net.Conn) 
 
 const empty = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
-// A front passes everything on.
+// A front forwards all requests to a legacy system.
 type front struct {
 	*httptest.Server
 	system *passthrough.System
@@ -98,10 +98,10 @@ type front struct {
 	failed chan error // of each request, nil included
 }
 
-// unguarded calls at once.
+// unguarded is a Guard that calls f unconditionally.
 func unguarded(ctx context.Context, _, _ string, f func(context.Context) error) error { return f(ctx) }
 
-// newFront passes requests on to a base URL. change, unless nil, changes the options.
+// newFront returns a front that forwards to base. change, unless nil, changes the options.
 func newFront(t *testing.T, base string, change func(*passthrough.Options)) *front {
 	t.Helper()
 	to, err := url.Parse(base)
@@ -130,9 +130,9 @@ func newFront(t *testing.T, base string, change func(*passthrough.Options)) *fro
 	return f
 }
 
-func (o *oldSystem) url() string { return "http://" + o.listener.Addr().String() }
+func (o *legacySystem) url() string { return "http://" + o.listener.Addr().String() }
 
-// talk sends bytes over a connection of their own and returns all that comes back.
+// talk sends bytes over a new connection and returns everything that comes back.
 func (f *front) talk(t *testing.T, request string) string {
 	t.Helper()
 	conn := f.dial(t)
@@ -159,7 +159,7 @@ func (f *front) dial(t *testing.T) net.Conn {
 	return conn
 }
 
-// outcome returns the error of the request that was passed on last.
+// outcome returns the error of the last forwarded request.
 func (f *front) outcome(t *testing.T) error {
 	t.Helper()
 	select {
@@ -183,11 +183,11 @@ func TestTargets(t *testing.T) {
 		{"dots", "", "GET /a/../b/./c", "GET /a/../b/./c"},
 		{"semicolons", "", "GET /a;b?c;d=1;e", "GET /a;b?c;d=1;e"},
 		{"bad percent in the query", "", "GET /a?x=%zz&y=%", "GET /a?x=%zz&y=%"},
-		{"characters no URL has", "", `GET /a"^{}|\é?"^{}é`, `GET /a"^{}|\é?"^{}é`},
+		{"characters not allowed in URLs", "", `GET /a"^{}|\é?"^{}é`, `GET /a"^{}|\é?"^{}é`},
 		{"brackets and pluses", "", "GET /p?filter[1][eq]=a+b&filter%5B2%5D", "GET /p?filter[1][eq]=a+b&filter%5B2%5D"},
 		{"question mark alone", "", "GET /a?", "GET /a?"},
 		{"two question marks", "", "GET /a??b?", "GET /a??b?"},
-		{"number sign", "", "GET /a#b?c#d", "GET /a#b?c#d"},
+		{"fragment", "", "GET /a#b?c#d", "GET /a#b?c#d"},
 		{"absolute", "", "GET http://shop.example/a%20b?c", "GET /a%20b?c"},
 		{"absolute without a path", "", "GET http://shop.example?c", "GET /?c"},
 		{"absolute, host alone", "", "GET http://shop.example", "GET /"},
@@ -199,7 +199,7 @@ func TestTargets(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			heads := make(chan string, 1)
-			f := newFront(t, newOldSystem(t, answering(empty, heads)).url()+tt.base, nil)
+			f := newFront(t, newLegacySystem(t, answering(empty, heads)).url()+tt.base, nil)
 			got := f.talk(t, tt.line+" HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n")
 			if !strings.HasPrefix(got, "HTTP/1.1 200 OK\r\n") {
 				t.Fatalf("answered %q", got)
@@ -219,38 +219,38 @@ func TestRequestHeaders(t *testing.T) {
 		keepHost bool
 		with     func(*front)
 		sent     []string
-		want     []string // sorted; ADDRESS is that of the old system
+		want     []string // sorted; ADDRESS is that of the legacy system
 	}{
-		{"next to none", true, none, nil,
+		{"almost no headers", true, none, nil,
 			[]string{"Host: shop.example:81", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: shop.example:81", "X-Forwarded-Proto: http"}},
-		{"as they came", true, none,
+		{"unchanged", true, none,
 			[]string{"Accept-Encoding: br", "User-Agent: ", "Authorization: OAuth a=\"b\"", "Cookie: a=b", "X-Twice: 1", "X-Twice: 2", "X-Empty:"},
 			[]string{"Accept-Encoding: br", "Authorization: OAuth a=\"b\"", "Cookie: a=b", "Host: shop.example:81", "X-Empty: ",
 				"X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: shop.example:81", "X-Forwarded-Proto: http", "X-Twice: 1", "X-Twice: 2"}},
-		{"of one connection", true, none,
+		{"hop-by-hop", true, none,
 			[]string{"Connection: X-Mine, keep-alive", "X-Mine: 1", "Keep-Alive: 5", "Upgrade: websocket", "Proxy-Authorization: x", "TE: trailers"},
 			[]string{"Host: shop.example:81", "Te: trailers", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: shop.example:81", "X-Forwarded-Proto: http"}},
-		{"own host", false, none, nil,
+		{"host of the legacy system", false, none, nil,
 			[]string{"Host: ADDRESS", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: shop.example:81", "X-Forwarded-Proto: http"}},
-		{"lies about the client", true, none,
+		{"claims of an untrusted client", true, none,
 			[]string{"X-Forwarded-For: 9.9.9.9", "X-Forwarded-Proto: https", "X-Forwarded-Host: other", "Forwarded: for=9.9.9.9"},
 			[]string{"Host: shop.example:81", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: shop.example:81", "X-Forwarded-Proto: http"}},
-		{"a trusted proxy's word", true, trusted,
+		{"claims of a trusted proxy", true, trusted,
 			[]string{"X-Forwarded-For: 9.9.9.9", "X-Forwarded-For: 8.8.8.8", "X-Forwarded-Proto: https", "X-Forwarded-Host: other", "Forwarded: for=9.9.9.9"},
 			[]string{"Forwarded: for=9.9.9.9", "Host: shop.example:81", "X-Forwarded-For: 9.9.9.9, 8.8.8.8, 127.0.0.1", "X-Forwarded-Host: other", "X-Forwarded-Proto: https"}},
-		{"what replaces the target or the method", true, trusted,
+		{"override headers", true, trusted,
 			[]string{"X-Rewrite-URL: /x", "X-Original-URL: /x", "X_Rewrite_URL: /x", "X.Original.URL: /x", "x-http-method-override: DELETE", "X-HTTP-Method: DELETE",
 				"X-Method-Override: DELETE", "Proxy: http://other", "X-Original-Price: 1"},
 			[]string{"Host: shop.example:81", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: shop.example:81", "X-Forwarded-Proto: http", "X-Original-Price: 1"}},
-		{"more lies about the client", true, none,
+		{"more claims of an untrusted client", true, none,
 			[]string{"X-Real-IP: 9.9.9.9", "X-Forwarded-Port: 9", "X-Forwarded: for=9.9.9.9", "Client-IP: 9.9.9.9", "True-Client-IP: 9.9.9.9", "X-Host: other", "SSL-Offloaded: 1"},
 			[]string{"Host: shop.example:81", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: shop.example:81", "X-Forwarded-Proto: http"}},
-		{"more of a trusted proxy's word", true, trusted,
+		{"more claims of a trusted proxy", true, trusted,
 			[]string{"X-Real-IP: 9.9.9.9", "X-Forwarded-Port: 9", "SSL-Offloaded: 1"},
 			[]string{"Host: shop.example:81", "Ssl-Offloaded: 1", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: shop.example:81", "X-Forwarded-Port: 9", "X-Forwarded-Proto: http", "X-Real-Ip: 9.9.9.9"}},
-		{"a trusted proxy without words", true, trusted, nil,
+		{"trusted proxy without claims", true, trusted, nil,
 			[]string{"Host: shop.example:81", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: shop.example:81", "X-Forwarded-Proto: http"}},
-		{"signed anew", true, func(f *front) {
+		{"signed again", true, func(f *front) {
 			f.call.Sign = func(scheme, host, target string) (string, error) {
 				return "OAuth " + scheme + " " + strings.Repeat("*", len(host)) + " " + target, nil
 			}
@@ -260,7 +260,7 @@ func TestRequestHeaders(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			heads := make(chan string, 1)
-			old := newOldSystem(t, answering(empty, heads))
+			old := newLegacySystem(t, answering(empty, heads))
 			f := newFront(t, old.url(), func(o *passthrough.Options) { o.KeepHost = tt.keepHost })
 			tt.with(f)
 			f.talk(t, "GET /a?b HTTP/1.1\r\nHost: shop.example:81\r\nConnection: close\r\n"+strings.Join(append(tt.sent, ""), "\r\n")+"\r\n")
@@ -283,9 +283,9 @@ func TestReplies(t *testing.T) {
 		{"bare", "GET", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>"},
 		{"headers", "GET", "HTTP/1.1 201 Made\r\nContent-Length: 0\r\nContent-Type: a/b\r\nDate: Fri\r\nLocation: /x\r\nSet-Cookie: a\r\nSet-Cookie: b\r\nWww-Authenticate: OAuth\r\n\r\n",
 			"HTTP/1.1 201 Created\r\nContent-Length: 0\r\nContent-Type: a/b\r\nDate: Fri\r\nLocation: /x\r\nSet-Cookie: a\r\nSet-Cookie: b\r\nWww-Authenticate: OAuth\r\nConnection: close\r\n\r\n"},
-		{"of one connection", "GET", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: X-Mine\r\nX-Mine: 1\r\nKeep-Alive: 5\r\n\r\na",
+		{"hop-by-hop", "GET", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: X-Mine\r\nX-Mine: 1\r\nKeep-Alive: 5\r\n\r\na",
 			"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\na"},
-		{"packed", "GET", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Encoding: gzip\r\n\r\nnoat", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\nConnection: close\r\n\r\nnoat"},
+		{"compressed", "GET", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Encoding: gzip\r\n\r\nnoat", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\nConnection: close\r\n\r\nnoat"},
 		{"in chunks", "GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n", "HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"},
 		{"until it closes", "GET", "HTTP/1.0 200 OK\r\n\r\nabc", "HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"},
 		{"trailers", "GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n1\r\na\r\n0\r\nX-Sum: 7\r\n\r\n",
@@ -293,13 +293,13 @@ func TestReplies(t *testing.T) {
 		{"HEAD", "HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nContent-Type: a/b\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nContent-Type: a/b\r\nConnection: close\r\n\r\n"},
 		{"no content", "GET", "HTTP/1.1 204 No Content\r\nX-A: b\r\n\r\n", "HTTP/1.1 204 No Content\r\nX-A: b\r\nConnection: close\r\n\r\n"},
 		{"not modified", "GET", "HTTP/1.1 304 Not Modified\r\nEtag: \"a\"\r\n\r\n", "HTTP/1.1 304 Not Modified\r\nEtag: \"a\"\r\nConnection: close\r\n\r\n"},
-		{"interim first", "GET", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\na"},
+		{"interim reply first", "GET", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\na"},
 		{"failure", "GET", "HTTP/1.1 500 Oh\r\nContent-Length: 1\r\n\r\na", "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 1\r\nConnection: close\r\n\r\na"},
-		{"status nobody knows", "GET", "HTTP/1.1 599 Odd\r\nContent-Length: 1\r\n\r\na", "HTTP/1.1 599 status code 599\r\nContent-Length: 1\r\nConnection: close\r\n\r\na"},
+		{"unknown status", "GET", "HTTP/1.1 599 Odd\r\nContent-Length: 1\r\n\r\na", "HTTP/1.1 599 status code 599\r\nContent-Length: 1\r\nConnection: close\r\n\r\na"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newFront(t, newOldSystem(t, answering(tt.reply, make(chan string, 1))).url(), nil)
+			f := newFront(t, newLegacySystem(t, answering(tt.reply, make(chan string, 1))).url(), nil)
 			if got := f.talk(t, tt.method+" /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"); got != tt.want {
 				t.Errorf("answered\n%q, want\n%q", got, tt.want)
 			}
@@ -310,20 +310,20 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// TestRepliesThatAreNone: nothing has been written, and the error is that of a system
-// that is away.
-func TestRepliesThatAreNone(t *testing.T) {
+// TestInvalidReplies: nothing is written to the client, and the error is that of an
+// unavailable system.
+func TestInvalidReplies(t *testing.T) {
 	tests := []struct {
 		name  string
 		serve func(*bufio.Reader, net.Conn)
 		says  string
 	}{
 		{"closes", func(in *bufio.Reader, _ net.Conn) { _, _ = http.ReadRequest(in) }, "EOF"},
-		{"closes in the middle of the headers", answering("HTTP/1.1 200 OK\r\nContent-Le", make(chan string, 9)), "what it sent is no reply"},
-		{"garbage", answering("secret of somebody\r\n\r\n", make(chan string, 9)), "what it sent is no reply"},
-		{"garbage in the headers", answering("HTTP/1.1 200 OK\r\nsecret of somebody\r\n\r\n", make(chan string, 9)), "what it sent is no reply"},
-		{"two lengths", answering("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", make(chan string, 9)), "what it sent is no reply"},
-		{"another protocol", answering("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", make(chan string, 9)), "what it sent is no reply"},
+		{"closes in the middle of the headers", answering("HTTP/1.1 200 OK\r\nContent-Le", make(chan string, 9)), "the legacy system did not send a valid HTTP reply"},
+		{"garbage", answering("secret of somebody\r\n\r\n", make(chan string, 9)), "the legacy system did not send a valid HTTP reply"},
+		{"garbage in the headers", answering("HTTP/1.1 200 OK\r\nsecret of somebody\r\n\r\n", make(chan string, 9)), "the legacy system did not send a valid HTTP reply"},
+		{"two lengths", answering("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", make(chan string, 9)), "the legacy system did not send a valid HTTP reply"},
+		{"another protocol", answering("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", make(chan string, 9)), "the legacy system did not send a valid HTTP reply"},
 		{"endless headers", func(_ *bufio.Reader, out net.Conn) {
 			if _, err := io.WriteString(out, "HTTP/1.1 200 OK\r\n"); err != nil {
 				return
@@ -333,13 +333,13 @@ func TestRepliesThatAreNone(t *testing.T) {
 					return
 				}
 			}
-		}, "what it sent is no reply"},
+		}, "the legacy system did not send a valid HTTP reply"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			old := newOldSystem(t, tt.serve)
+			old := newLegacySystem(t, tt.serve)
 			f := newFront(t, old.url(), nil)
-			// Of a POST, which no transport repeats. A body could fail first.
+			// A POST, because a transport never retries it; without a body, which could fail first.
 			got := f.talk(t, "POST /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 			if !strings.HasPrefix(got, "HTTP/1.1 503 ") || !strings.HasSuffix(got, "\r\n\r\nrefused\n") || strings.Contains(got, "X-A") {
 				t.Errorf("answered %.300q", got)
@@ -348,11 +348,11 @@ func TestRepliesThatAreNone(t *testing.T) {
 			if adapter.KindOf(err) != adapter.Unavailable || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "somebody") {
 				t.Errorf("error %v, want one that says %q", err, tt.says)
 			}
-			old.over(t)
+			old.awaitClose(t)
 		})
 	}
 	t.Run("nobody there", func(t *testing.T) {
-		old := newOldSystem(t, nil)
+		old := newLegacySystem(t, nil)
 		if err := old.listener.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -363,18 +363,18 @@ func TestRepliesThatAreNone(t *testing.T) {
 		}
 	})
 	t.Run("silence", func(t *testing.T) {
-		old := newOldSystem(t, func(in *bufio.Reader, _ net.Conn) { _, _ = io.Copy(io.Discard, in) })
+		old := newLegacySystem(t, func(in *bufio.Reader, _ net.Conn) { _, _ = io.Copy(io.Discard, in) })
 		f := newFront(t, old.url(), func(o *passthrough.Options) { o.Timeout = 10 * time.Millisecond })
 		f.talk(t, "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
 		if err := f.outcome(t); adapter.KindOf(err) != adapter.Unavailable || !strings.Contains(err.Error(), "timeout") {
 			t.Error(err)
 		}
-		old.over(t)
+		old.awaitClose(t)
 	})
 	t.Run("refused before it is sent", func(t *testing.T) {
 		away := &adapter.Error{Kind: adapter.Unavailable, Op: "x", RetryAfter: time.Second}
 		var resource, operation string
-		f := newFront(t, newOldSystem(t, nil).url(), func(o *passthrough.Options) {
+		f := newFront(t, newLegacySystem(t, nil).url(), func(o *passthrough.Options) {
 			o.Guard = func(_ context.Context, r, op string, _ func(context.Context) error) error {
 				resource, operation = r, op
 				return away
@@ -388,7 +388,7 @@ func TestRepliesThatAreNone(t *testing.T) {
 	})
 	t.Run("no signature", func(t *testing.T) {
 		unsigned := errors.New("unsigned")
-		f := newFront(t, newOldSystem(t, nil).url(), nil)
+		f := newFront(t, newLegacySystem(t, nil).url(), nil)
 		f.call.Sign = func(string, string, string) (string, error) { return "", unsigned }
 		f.talk(t, "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
 		if err := f.outcome(t); !errors.Is(err, unsigned) {

@@ -13,26 +13,26 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A trip is the way of one request to the old system, and of the reply back.
+// A trip is one round trip to the legacy system. It is an http.RoundTripper.
 type trip struct {
 	*System
 	call  *Call
 	body  *requestBody
-	reply *replyBody // nil before there is one
+	reply *replyBody // nil before the headers of the reply
 }
 
-// RoundTrip sends a request and returns the reply once its headers are there.
+// RoundTrip sends a request and returns the reply after its headers.
 func (t *trip) RoundTrip(r *http.Request) (response *http.Response, err error) {
 	resource, operation := t.call.resource(), t.call.operation()
 	err = t.Guard(r.Context(), resource, operation, func(limited context.Context) error {
-		// The context ends with the body of the reply, and limited before.
+		// ctx ends with the body of the reply, limited before that.
 		ctx, cancel := context.WithCancelCause(r.Context())
 		stop := context.AfterFunc(limited, func() { cancel(context.Cause(limited)) })
 		defer stop()
 		var err error
 		response, err = t.transport.RoundTrip(r.WithContext(ctx))
 		if err == nil && response.StatusCode == http.StatusSwitchingProtocols {
-			err = errors.Join(errNoReply, response.Body.Close()) // nobody asked for that
+			err = errors.Join(errNoReply, response.Body.Close()) // a reply to an upgrade that was not requested
 		}
 		if err == nil {
 			t.reply = &replyBody{ReadCloser: response.Body, end: cancel}
@@ -46,7 +46,7 @@ func (t *trip) RoundTrip(r *http.Request) (response *http.Response, err error) {
 		if err := r.Context().Err(); err != nil {
 			return err
 		}
-		return &adapter.Error{Kind: adapter.Unavailable, Op: operation + " " + resource, Err: printable(err)}
+		return &adapter.Error{Kind: adapter.Unavailable, Op: operation + " " + resource, Err: loggable(err)}
 	})
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (t *trip) RoundTrip(r *http.Request) (response *http.Response, err error) {
 	return response, nil
 }
 
-// broken returns why the reply ended too early, nil when it did not.
+// broken returns why the reply ended early, or nil if it is complete.
 func (t *trip) broken() error {
 	if t.reply == nil {
 		return nil
@@ -62,11 +62,11 @@ func (t *trip) broken() error {
 	return t.reply.failed
 }
 
-var errNoReply = errors.New("what it sent is no reply")
+var errNoReply = errors.New("the legacy system did not send a valid HTTP reply")
 
-// printable returns an error fit for the log: one that quotes what came in place of a
-// reply could show anything.
-func printable(err error) error {
+// loggable returns an error that can be logged. The original error may quote what the
+// legacy system sent instead of a reply, which may be confidential.
+func loggable(err error) error {
 	var (
 		network net.Error
 		trust   *tls.CertificateVerificationError
@@ -76,19 +76,19 @@ func printable(err error) error {
 	case errors.As(err, &network), errors.As(err, &trust), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return err
 	case errors.As(err, &record):
-		return errors.New("it does not speak TLS")
+		return errors.New("the legacy system does not speak TLS")
 	default:
 		return errNoReply
 	}
 }
 
-// requestBody is the body of a request, which the transport reads.
+// requestBody is the body of a request as the transport reads it.
 type requestBody struct {
 	io.ReadCloser
 	failed atomic.Pointer[error]
 }
 
-// Read reads a piece, and notes what went wrong.
+// Read reads a piece and records the error.
 func (b *requestBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {
@@ -100,11 +100,11 @@ func (b *requestBody) Read(p []byte) (int, error) {
 // replyBody is the body of a reply.
 type replyBody struct {
 	io.ReadCloser
-	end    context.CancelCauseFunc // of the context of the request
+	end    context.CancelCauseFunc // cancels the context of the request
 	failed error
 }
 
-// Read reads a piece, and notes what went wrong.
+// Read reads a piece and records the error.
 func (b *replyBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {
@@ -113,8 +113,8 @@ func (b *replyBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the request. A body that has not been read to its end takes its
-// connection with it.
+// Close ends the request. If the body has not been read completely, the connection is
+// closed.
 func (b *replyBody) Close() error {
 	err := b.ReadCloser.Close()
 	b.end(nil)

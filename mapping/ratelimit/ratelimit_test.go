@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A clock shows what it was set to.
+// A clock is a settable clock.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
@@ -22,7 +22,7 @@ func newLimiter(t *testing.T, perSecond float64, burst int) (*Limiter[int64], *c
 	return r, c
 }
 
-// TestTake sends calls at given times; the wait of one that goes on is 0.
+// TestTake makes calls at given times; a wait of 0 means allowed.
 func TestTake(t *testing.T) {
 	type call struct {
 		after  time.Duration // since the call before
@@ -58,9 +58,9 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestTakeAtOnce: callers that call for the first time, many times at
-// once, get no more than their burst.
-func TestTakeAtOnce(t *testing.T) {
+// TestTakeConcurrently: callers that make their first calls concurrently
+// get no more than their burst.
+func TestTakeConcurrently(t *testing.T) {
 	const callers, burst, calls = 20, 5, 50
 	r, _ := newLimiter(t, 1, burst)
 	var allowed [callers + 1]atomic.Int64

@@ -80,9 +80,9 @@ func NewCounter(o CounterOptions) (*Counter, error) {
 // Wants asks for the heads of all exchanges.
 func (c *Counter) Wants(*http.Request, *contract.Address) exchange.Want { return exchange.Heads }
 
-// Saw counts an exchange. It names only consumers that have been authenticated before,
+// Observe counts an exchange. It names only consumers that have been authenticated before,
 // because anyone can invent a key.
-func (c *Counter) Saw(e *exchange.Exchange) {
+func (c *Counter) Observe(e *exchange.Exchange) {
 	row := rowOf(e)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -116,8 +116,8 @@ func (r *Recorder) Wants(*http.Request, *contract.Address) exchange.Want {
 	return exchange.Bodies
 }
 
-// Saw queues an exchange to be written.
-func (r *Recorder) Saw(e *exchange.Exchange) {
+// Observe queues an exchange to be written.
+func (r *Recorder) Observe(e *exchange.Exchange) {
 	select {
 	case r.queue <- e:
 	default:

@@ -215,10 +215,10 @@ func TestRecorderContinues(t *testing.T) {
 	for round := range 2 {
 		r, c := recorder(t, dir, nil)
 		for range 10 {
-			r.Saw(exchanged("GET", "/api/rest/orders", nil))
+			r.Observe(exchanged("GET", "/api/rest/orders", nil))
 		}
-		r.Saw(exchanged("GET", "/api/rest/orders", func(e *exchange.Exchange) { e.Broken = true }))
-		r.Saw(exchanged("GET", "/api/rest/orders", func(e *exchange.Exchange) { e.ReplyBody.Cut = true }))
+		r.Observe(exchanged("GET", "/api/rest/orders", func(e *exchange.Exchange) { e.Broken = true }))
+		r.Observe(exchanged("GET", "/api/rest/orders", func(e *exchange.Exchange) { e.ReplyBody.Cut = true }))
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ func TestRecorderContinues(t *testing.T) {
 		if c.of(Written) != 10 || c.of(Unreadable) != 1 || c.of(Limited) != 1 || c.of(Dropped) != 0 {
 			t.Errorf("counted %v", c.n)
 		}
-		r.Saw(exchanged("GET", "/api/rest/orders", nil)) // too late, and no harm
+		r.Observe(exchanged("GET", "/api/rest/orders", nil)) // too late, and no harm
 	}
 	info, err := os.Stat(dir)
 	if err != nil || info.Mode().Perm() != 0o700 {
@@ -249,7 +249,7 @@ func TestRecorderWritesSoon(t *testing.T) {
 	r, c := recorder(t, dir, func(o *Options) { o.Every = time.Millisecond })
 	long := strings.Repeat(" ", 200<<10)
 	for sent := 1; sent <= 20; sent++ {
-		r.Saw(exchanged("GET", "/api/rest/products", func(e *exchange.Exchange) { e.ReplyBody = body("[" + long + "]") }))
+		r.Observe(exchanged("GET", "/api/rest/products", func(e *exchange.Exchange) { e.ReplyBody = body("[" + long + "]") }))
 		await(t, func() bool { return c.of(Written) == sent })
 		if got := len(files(t, dir)); got != sent {
 			t.Fatalf("%d exchanges are in files, and %d were written", got, sent)
@@ -307,7 +307,7 @@ func TestRecorderLimits(t *testing.T) {
 		}
 		r, c := recorder(t, dir, func(o *Options) { o.MaxBytes = 4000 })
 		for range 20 {
-			r.Saw(exchanged("GET", "/api/rest/orders", nil))
+			r.Observe(exchanged("GET", "/api/rest/orders", nil))
 		}
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
@@ -324,8 +324,8 @@ func TestRecorderLimits(t *testing.T) {
 		r := &Recorder{queue: make(chan *exchange.Exchange, 1)} // nobody takes anything out
 		c := &counts{n: map[string]int{}}
 		r.Count = c.count
-		r.Saw(nil)
-		r.Saw(nil)
+		r.Observe(nil)
+		r.Observe(nil)
 		if c.of(Dropped) != 1 {
 			t.Errorf("counted %v", c.n)
 		}
@@ -361,16 +361,16 @@ func TestMissingFolder(t *testing.T) {
 	if err := os.WriteFile(dir, nil, 0o600); err != nil { // a file in its place
 		t.Fatal(err)
 	}
-	r.Saw(exchanged("GET", "/api/rest/orders", nil))
+	r.Observe(exchanged("GET", "/api/rest/orders", nil))
 	await(t, func() bool { return log.lines() > 0 })
 	for range 10 { // a MiB each: too much to keep
-		r.Saw(exchanged("GET", "/api/rest/products", func(e *exchange.Exchange) { e.ReplyBody = body("[" + strings.Repeat(" ", 1<<20) + "]") }))
+		r.Observe(exchanged("GET", "/api/rest/products", func(e *exchange.Exchange) { e.ReplyBody = body("[" + strings.Repeat(" ", 1<<20) + "]") }))
 	}
 	await(t, func() bool { return c.of(Dropped) >= 10 })
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
-	r.Saw(exchanged("GET", "/api/rest/orders", nil))
+	r.Observe(exchanged("GET", "/api/rest/orders", nil))
 	await(t, func() bool { return c.of(Written) > 0 })
 	if err := r.Close(); err != nil {
 		t.Error(err)
@@ -417,7 +417,7 @@ func TestTwoRecorders(t *testing.T) {
 	for _, r := range []*Recorder{one, two} {
 		group.Go(func() {
 			for range 100 {
-				r.Saw(exchanged("GET", "/api/rest/orders", nil))
+				r.Observe(exchanged("GET", "/api/rest/orders", nil))
 			}
 			if err := r.Close(); err != nil {
 				t.Error(err)

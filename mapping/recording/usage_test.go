@@ -104,12 +104,12 @@ func TestConsumers(t *testing.T) {
 func TestCounter(t *testing.T) {
 	dir := t.TempDir()
 	saw := func(c *Counter) {
-		c.Saw(of("invented", 401, "/api/rest/orders"))
-		c.Saw(of("known-consumer", 200, "/api/rest/orders?page=1"))
-		c.Saw(of("known-consumer", 200, "/api/rest/orders"))
-		c.Saw(of("known-consumer", 404, "/api/rest/orders/9"))
-		c.Saw(of("", 403, "/api/rest/customers"))
-		c.Saw(exchanged("PUT", "/api/rest/stockitems", func(e *exchange.Exchange) {
+		c.Observe(of("invented", 401, "/api/rest/orders"))
+		c.Observe(of("known-consumer", 200, "/api/rest/orders?page=1"))
+		c.Observe(of("known-consumer", 200, "/api/rest/orders"))
+		c.Observe(of("known-consumer", 404, "/api/rest/orders/9"))
+		c.Observe(of("", 403, "/api/rest/customers"))
+		c.Observe(exchanged("PUT", "/api/rest/stockitems", func(e *exchange.Exchange) {
 			e.Legacy = true
 			e.Request.Header.Set("User-Agent", "Robot/2")
 			e.ReplyHeader.Set("Content-Type", "application/xml; charset=utf-8")
@@ -156,7 +156,7 @@ func TestCounterWritesSoon(t *testing.T) {
 	for range 4 {
 		group.Go(func() {
 			for range 250 {
-				c.Saw(exchanged("GET", "/api/rest/orders?page=1", nil))
+				c.Observe(exchanged("GET", "/api/rest/orders?page=1", nil))
 			}
 		})
 	}
@@ -183,7 +183,7 @@ func TestCounterWriteErrors(t *testing.T) {
 	if err := os.WriteFile(dir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.Saw(exchanged("GET", "/api/rest/orders", nil))
+	c.Observe(exchanged("GET", "/api/rest/orders", nil))
 	await(t, func() bool { return log.lines() > 0 })
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)

@@ -116,7 +116,7 @@ func (s *Shadow) Wants(_ *http.Request, a *contract.Address) exchange.Want {
 		s.writesInProgress.Add(1)
 		return exchange.Heads
 	}
-	if a.Method != contract.GET || a.Name() == "other" || !s.Rules.Of(a).Shadow || s.Sample < 1 && rand.Float64() >= s.Sample {
+	if a.Method != contract.GET || a.Name() == "other" || !s.Rules.For(a).Shadow || s.Sample < 1 && rand.Float64() >= s.Sample {
 		return exchange.Nothing
 	}
 	if len(s.waiting) == cap(s.waiting) {
@@ -126,8 +126,8 @@ func (s *Shadow) Wants(_ *http.Request, a *contract.Address) exchange.Want {
 	return exchange.Bodies
 }
 
-// Saw queues a read for comparison and notes the end of a write.
-func (s *Shadow) Saw(e *exchange.Exchange) {
+// Observe queues a read for comparison and notes the end of a write.
+func (s *Shadow) Observe(e *exchange.Exchange) {
 	switch {
 	case !e.ReadOnly:
 		now := time.Now()
