@@ -38,13 +38,13 @@ const (
 	item = "/api/rest/stockitems/1"
 )
 
-// A lockedBuffer is what a log is written to.
+// A lockedBuffer is a concurrency-safe log output.
 type lockedBuffer struct {
 	mu    sync.Mutex
 	bytes bytes.Buffer
 }
 
-// Write adds to the log. It never fails.
+// Write appends to the log. It never fails.
 func (b *lockedBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,7 +72,7 @@ func (b *lockedBuffer) text() string {
 	return b.bytes.String()
 }
 
-// A served API answers from the demo store.
+// A served is a running API on a demo store.
 type served struct {
 	address string // host:port
 	log     *lockedBuffer
@@ -94,7 +94,7 @@ func prefixes(networks ...string) (all []netip.Prefix) {
 	return all
 }
 
-// serveUpstream serves what between makes of the demo store.
+// serveUpstream serves the demo store wrapped by between.
 func serveUpstream(t *testing.T, options httpapi.Options, between func(adapter.Adapter) adapter.Adapter) *served {
 	t.Helper()
 	s, handler, err := newServed(t, options, between)
@@ -105,14 +105,14 @@ func serveUpstream(t *testing.T, options httpapi.Options, between func(adapter.A
 	return s
 }
 
-// start notes that s is served by server.
+// start records the server and the address of s.
 func (s *served) start(t *testing.T, server *httptest.Server) {
 	s.server = server
 	t.Cleanup(server.Close)
 	s.address = strings.TrimPrefix(server.URL, "http://")
 }
 
-// behind serves what s serves, on connections that are counted.
+// behind serves the handler of s again, on counted connections.
 func (s *served) behind(t *testing.T, connections *httpapi.Connections) *served {
 	t.Helper()
 	counted := *s
@@ -124,7 +124,7 @@ func (s *served) behind(t *testing.T, connections *httpapi.Connections) *served 
 	return &counted
 }
 
-// tryServing returns what the options are refused with.
+// tryServing returns the error for invalid options.
 func tryServing(t *testing.T, options httpapi.Options) error {
 	t.Helper()
 	_, _, err := newServed(t, options, func(upstream adapter.Adapter) adapter.Adapter { return upstream })
@@ -160,7 +160,7 @@ func newServed(t *testing.T, options httpapi.Options, between func(adapter.Adapt
 	return s, handler, err
 }
 
-// A connection sends requests as bytes and reads the replies.
+// A connection sends raw requests and reads the replies.
 type connection struct {
 	t    *testing.T
 	conn net.Conn
@@ -180,7 +180,7 @@ func (s *served) dial(t *testing.T) *connection {
 	return &connection{t: t, conn: conn, in: bufio.NewReader(conn)}
 }
 
-// A reply is a reply that was read to its end.
+// A reply is a completely read reply.
 type reply struct {
 	*http.Response
 	body string
@@ -215,7 +215,7 @@ func (c *connection) receive(method string) reply {
 	return reply{response, string(body)}
 }
 
-// call sends one request over a connection of its own.
+// call sends one request over a new connection.
 func (s *served) call(t *testing.T, lines ...string) reply {
 	t.Helper()
 	c := s.dial(t)
@@ -227,8 +227,8 @@ func (s *served) call(t *testing.T, lines ...string) reply {
 const admin = `Authorization: OAuth oauth_consumer_key="aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", oauth_token="cccccccccccccccccccccccccccccccc", ` +
 	`oauth_signature_method="PLAINTEXT", oauth_signature="bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb%26dddddddddddddddddddddddddddddddd"`
 
-// signed is the header that signs a GET of address as the administrator with
-// HMAC-SHA1 (wire 12).
+// signed returns the Authorization header for a GET of address by the administrator, signed
+// with HMAC-SHA1 (wire 12).
 func signed(address, nonce string) string {
 	of := func(letter string) string { return strings.Repeat(letter, 32) }
 	parameters := url.Values{"oauth_consumer_key": {of("a")}, "oauth_token": {of("c")}, "oauth_signature_method": {"HMAC-SHA1"},
@@ -239,8 +239,8 @@ func signed(address, nonce string) string {
 	return "Authorization: OAuth " + strings.ReplaceAll(parameters.Encode(), "&", ", ")
 }
 
-// TestForwardedProto signs for one scheme and calls through a proxy that is
-// trusted or not.
+// TestForwardedProto signs for one scheme and sends the call through a proxy that is or is
+// not trusted.
 func TestForwardedProto(t *testing.T) {
 	tests := []struct {
 		name      string
@@ -254,9 +254,9 @@ func TestForwardedProto(t *testing.T) {
 		{"in capitals", []string{"127.0.0.1/32"}, []string{"X-Forwarded-Proto: HTTPS"}, "https"},
 		{"plain http", []string{"127.0.0.1/32"}, []string{"X-Forwarded-Proto: http"}, "http"},
 		{"nonsense", []string{"127.0.0.1/32"}, []string{"X-Forwarded-Proto: gopher"}, "http"},
-		{"nobody is trusted", nil, []string{"X-Forwarded-Proto: https"}, "http"},
-		{"another is trusted", []string{"10.0.0.0/8", "::1/128"}, []string{"X-Forwarded-Proto: https"}, "http"},
-		{"who says to be trusted", []string{"10.0.0.0/8"}, []string{"X-Forwarded-Proto: https", "X-Forwarded-For: 10.0.0.1"}, "http"},
+		{"no trusted proxies", nil, []string{"X-Forwarded-Proto: https"}, "http"},
+		{"another proxy is trusted", []string{"10.0.0.0/8", "::1/128"}, []string{"X-Forwarded-Proto: https"}, "http"},
+		{"client that claims to be trusted", []string{"10.0.0.0/8"}, []string{"X-Forwarded-Proto: https", "X-Forwarded-For: 10.0.0.1"}, "http"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -275,7 +275,7 @@ func TestForwardedProto(t *testing.T) {
 	}
 }
 
-// TestClientAddress is what the log says of who calls.
+// TestClientAddress checks the client address in the log.
 func TestClientAddress(t *testing.T) {
 	for name, tt := range map[string]struct {
 		trusted []string
@@ -284,7 +284,7 @@ func TestClientAddress(t *testing.T) {
 	}{
 		"trusted proxy":         {[]string{"127.0.0.1/32"}, "203.0.113.9", "203.0.113.9"},
 		"last that is no proxy": {[]string{"127.0.0.1/32", "10.0.0.0/8"}, "198.51.100.1, 203.0.113.9, 10.0.0.3", "203.0.113.9"},
-		"nobody is trusted":     {nil, "203.0.113.9", "127.0.0.1"},
+		"no trusted proxies":    {nil, "203.0.113.9", "127.0.0.1"},
 		"no address":            {[]string{"127.0.0.1/32"}, "root", "127.0.0.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -309,10 +309,10 @@ func TestRequestIDs(t *testing.T) {
 		{"too long", strings.Repeat("x", 65), false},
 		{"empty", "", false},
 		{"blank inside", "a b", false},
-		{"log line of its own", `a level=ERROR msg="forged"`, false},
+		{"injected log line", `a level=ERROR msg="forged"`, false},
 		{"markup", "<script>", false},
 		{"quote", `a"b`, false},
-		{"no ASCII", "Bestellung-ä", false},
+		{"not ASCII", "Bestellung-ä", false},
 		{"terminal escape", "a%1b[31m", false},
 	}
 	seen := map[string]bool{}
@@ -334,7 +334,7 @@ func TestRequestIDs(t *testing.T) {
 	}
 }
 
-// TestLogs sends secrets in every place a request has.
+// TestLogs sends secrets in every part of a request.
 func TestLogs(t *testing.T) {
 	s := serve(t)
 	const body = `{"qty":"3","note":"hush-body"}`
@@ -383,7 +383,7 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// TestHeaders looks at what goes along with replies of every kind.
+// TestHeaders checks the headers of replies of every kind.
 func TestHeaders(t *testing.T) {
 	const asJSON = "application/json; charset=utf-8"
 	s := serve(t)
@@ -437,7 +437,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestAbsoluteTargets signs for the host of the target, whatever Host says.
+// TestAbsoluteTargets: in an absolute target, its host counts instead of the Host header.
 func TestAbsoluteTargets(t *testing.T) {
 	s := serve(t)
 	for i, tt := range []struct {
@@ -458,8 +458,8 @@ func TestAbsoluteTargets(t *testing.T) {
 	}
 }
 
-// TestKeepAlive sends one request after the other over one connection: a reply
-// of any kind leaves it in order.
+// TestKeepAlive sends several requests over one connection: replies of all kinds leave it
+// usable.
 func TestKeepAlive(t *testing.T) {
 	s := serve(t)
 	unread := strings.Repeat("x", 100<<10)
@@ -525,7 +525,7 @@ func TestKeepAlive(t *testing.T) {
 	})
 }
 
-// TestConcurrentReplies shares the reply buffers among many connections.
+// TestConcurrentReplies: many connections share the pool of reply buffers.
 func TestConcurrentReplies(t *testing.T) {
 	s := serve(t)
 	ids := []string{"1", "2", "3", "4", "5", "6", "7", "8"}

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// outsideBase marks the context of a request that is not below the base path.
+// outsideBase is the context key that marks a request outside the base path.
 type outsideBase struct{}
 
-// Below returns the handler of a shop in a subdirectory. Requests below the base path,
-// such as /shop, go to inside, which sees their paths without it; RequestURI, which
-// clients sign, stays as it came. All others go to api, a handler that [New] returned,
-// which answers them 404 whatever they ask for. Without a base path it is inside itself.
+// Below returns the handler of a shop in a subdirectory. Requests below the base path, such
+// as /shop, go to inside, which sees their paths without it; RequestURI, which clients sign,
+// does not change. All other requests go to api, a handler that [New] returned, which
+// answers them with 404. Without a base path Below returns inside.
 func Below(basePath string, inside, api http.Handler) http.Handler {
 	if basePath == "" {
 		return inside

@@ -11,19 +11,18 @@ import (
 )
 
 const (
-	// freeHeaders is the size of a request's headers, in bytes, up to which no budget is
-	// asked. Nearly all requests are below it.
+	// freeHeaders is the size in bytes of request headers that do not count against the
+	// budget. Nearly all requests are smaller.
 	freeHeaders = 16 << 10
-	// headerBytes bounds the headers beyond that of all requests together, in bytes.
+	// headerBytes limits the headers of all requests beyond that size, in bytes.
 	headerBytes = 32 << 20
 )
 
-// Connections bounds the memory that clients can make a server hold by the headers of
-// requests, before anything is known of who sends them. A connection that asks for more
-// than there is is closed.
+// Connections limits the memory that unauthenticated clients can occupy with request
+// headers. A connection that exceeds the common budget is closed.
 //
-// Over HTTP/2, where requests share a connection, headers that arrive while another
-// request of the connection is being answered do not count.
+// Over HTTP/2, where requests share a connection, headers that arrive while another request
+// of the connection is in progress do not count.
 type Connections struct{ headers *budget.Budget }
 
 // NewConnections returns Connections for one server.
@@ -31,7 +30,7 @@ func NewConnections() *Connections {
 	return &Connections{budget.New("headers", headerBytes, 0)}
 }
 
-// Listener returns l, whose connections are counted.
+// Listener returns l with its connections counted.
 func (c *Connections) Listener(l net.Listener) net.Listener { return countedListener{l, c} }
 
 type countedListener struct {
@@ -48,7 +47,7 @@ func (l countedListener) Accept() (net.Conn, error) {
 	return &countedConn{Conn: conn, headers: l.connections.headers}, nil
 }
 
-// Context returns ctx for the requests of a connection: it is a ConnContext of
+// Context returns ctx for the requests of a connection. Use it as the ConnContext of an
 // [http.Server].
 func (c *Connections) Context(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, underTLS(conn))
@@ -56,17 +55,17 @@ func (c *Connections) Context(ctx context.Context, conn net.Conn) context.Contex
 
 type connKey struct{}
 
-// State frees what a connection has taken when it becomes idle: it is a ConnState of
-// [http.Server].
+// State returns what a connection has taken to the budget when the connection becomes idle.
+// Use it as the ConnState of an [http.Server].
 func (c *Connections) State(conn net.Conn, state http.ConnState) {
 	if counted, ok := underTLS(conn).(*countedConn); ok && state == http.StateIdle {
 		counted.mu.Lock()
 		defer counted.mu.Unlock()
-		counted.free()
+		counted.release()
 	}
 }
 
-// underTLS returns the connection that TLS, if it is used, runs on.
+// underTLS returns the underlying connection of a TLS connection, or conn itself.
 func underTLS(conn net.Conn) net.Conn {
 	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		return secure.NetConn()
@@ -74,7 +73,8 @@ func underTLS(conn net.Conn) net.Conn {
 	return conn
 }
 
-// Handler returns next, which is called when the headers of a request have been read.
+// Handler returns a handler that calls next; the headers of a request are complete when it
+// starts.
 func (c *Connections) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if conn, ok := r.Context().Value(connKey{}).(*countedConn); ok {
@@ -85,19 +85,19 @@ func (c *Connections) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// A countedConn counts what is read of a connection while no request of it is being
-// answered, which is the headers of the next one.
+// A countedConn counts the bytes read while no request of the connection is in progress:
+// the headers of the next one.
 type countedConn struct {
 	net.Conn
 	headers *budget.Budget
 
 	mu     sync.Mutex
-	active int   // requests that are being answered
-	read   int64 // bytes since the last one ended
+	active int   // requests in progress
+	read   int64 // bytes since the end of the last request
 	taken  int64 // from the budget
 }
 
-// errHeaders ends a connection.
+// errHeaders closes a connection.
 var errHeaders = errors.New("httpapi: the headers of all requests together are too large")
 
 // Read reads from the connection.
@@ -127,23 +127,23 @@ func (c *countedConn) count(n int64) error {
 	return nil
 }
 
-// begin notes that a request is being answered, for which its headers stay in memory.
+// begin records the start of a request, during which its headers stay in memory.
 func (c *countedConn) begin() {
 	c.mu.Lock()
 	c.active++
 	c.mu.Unlock()
 }
 
-// end notes that a request has been answered.
+// end records the end of a request.
 func (c *countedConn) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.active--; c.active == 0 {
-		c.free()
+		c.release()
 	}
 }
 
-func (c *countedConn) free() {
+func (c *countedConn) release() {
 	if c.taken > 0 {
 		c.headers.Return(c.taken)
 	}
@@ -153,7 +153,7 @@ func (c *countedConn) free() {
 // Close closes the connection.
 func (c *countedConn) Close() error {
 	c.mu.Lock()
-	c.free()
+	c.release()
 	c.mu.Unlock()
 	return c.Conn.Close()
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/portico-commerce/portico/mapping/consent"
 )
 
-// serveConsent answers a request for the endpoints and pages of OAuth, by the name
-// they have in logs and metrics.
+// serveConsent answers a request for an OAuth endpoint or page. call is its name in logs and
+// metrics.
 func (a *api) serveConsent(c *gin.Context, call string, buf []byte) mapping.Response {
-	ctx, cancel := a.inTime(c.Request.Context())
+	ctx, cancel := a.withDeadline(c.Request.Context())
 	defer cancel()
 	visitor := consent.Visitor{Scheme: a.Scheme(c.Request), Address: c.ClientIP()}
 	problem, err := a.Consent.Serve(ctx, c.Writer, c.Request, visitor)
 	if err == nil {
 		c.Writer.WriteHeaderNow() // of a reply without a body
-		// A status of 500 is what the contract demands for what the program sent.
+		// The contract demands a status of 500 for some errors of the program.
 		return mapping.Response{Call: call, Status: c.Writer.Status(), Problem: problem, ClientError: true}
 	}
 	response := plain(http.StatusBadRequest, "The form cannot be read\n", buf)

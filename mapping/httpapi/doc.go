@@ -4,21 +4,19 @@
 //
 // # Principles
 //
-//  1. The route table of package contract decides what a path means, not gin:
-//     the contract matches segments in declared order, decodes them after
-//     splitting and answers unknown methods, none of which a tree of patterns
-//     can do. So every request reaches one handler, and there is no second place
-//     that knows a route.
-//  2. What a proxy says of a request is believed only of trusted proxies.
-//  3. Logs carry ids, call names and counts; never a query, a body, a header or
-//     a secret. Metric labels are call names, roles, formats and statuses, never
-//     a path.
-//  4. What rules send to the old system of a migration goes there before anything
-//     else looks at it (legacy.go); without rules nothing is asked. That holds for the
-//     pages of OAuth too, which package consent serves otherwise.
+//  1. The route table of package contract interprets paths, not gin: the contract matches
+//     segments in declared order, decodes them after splitting and answers unknown methods,
+//     none of which a tree of patterns can do. So one gin handler gets all requests, and
+//     routes are defined in one place only.
+//  2. Forwarding headers are believed only from trusted proxies.
+//  3. Logs contain ids, call names and counts; never a query, a body, a header or a secret.
+//     Metric labels are call names, roles, formats and statuses, never a path.
+//  4. Requests that the rules send to the legacy system of a migration are forwarded before
+//     any other processing (legacy.go). This includes the OAuth pages, which package consent
+//     serves otherwise.
 //
 // # How it is tested
 //
-// Over real HTTP on loopback, with the raw requests that clients and attackers
-// send; the recorded exchanges run through it as well.
+// Over HTTP on loopback, with raw requests of clients and attackers; the recorded exchanges
+// run through it as well.
 package httpapi

@@ -2,18 +2,17 @@ package httpapi
 
 import "net/http"
 
-// mostHeaders is the number of headers a reply has at most.
-const mostHeaders = 8
+// maxHeaders is the maximum number of headers that a reply sets.
+const maxHeaders = 8
 
-// headers sets the headers of one reply. Their values lie side by side, which is
-// one allocation in place of one for each: half of what a reply out of memory
-// costs.
+// headers sets the headers of one reply. It stores all values in one slice, which saves an
+// allocation per header: half the cost of a cached reply.
 type headers struct {
 	header http.Header
 	values []string
 }
 
-// set sets a header, whose name must be in canonical form.
+// set sets a header. The name must be in canonical form.
 func (h *headers) set(name, value string) {
 	h.values = append(h.values, value)
 	at := len(h.values)

@@ -8,10 +8,10 @@ import (
 	"github.com/portico-commerce/portico/mapping"
 )
 
-// describeKept tells in header how a reply came about that is kept for Guests, and
-// how a client may use it again: it has to ask each time, because a write may have
-// ended the reply.
-func describeKept(header *headers, r *mapping.Response) {
+// setCacheHeaders sets the headers that say whether a reply for Guests came from the cache, and
+// how the client may cache it: it must revalidate each time, because a write may have
+// invalidated the reply.
+func setCacheHeaders(header *headers, r *mapping.Response) {
 	switch r.CacheOutcome {
 	case "":
 		return
@@ -30,8 +30,8 @@ func describeKept(header *headers, r *mapping.Response) {
 	}
 }
 
-// matches reports whether a client that sent If-None-Match has what tag names.
-// Tags are compared weakly, as the header asks for.
+// matches reports whether tag is among the tags of If-None-Match. It uses the weak
+// comparison, as that header requires.
 func matches(sent []string, tag string) bool {
 	opaque := strings.TrimPrefix(tag, "W/")
 	for _, line := range sent {

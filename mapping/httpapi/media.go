@@ -18,16 +18,15 @@ import (
 	"github.com/portico-commerce/portico/mapping"
 )
 
-// mediaCall names the requests for files of images in logs and metrics.
+// mediaCall is the name of requests for image files in logs and metrics.
 const mediaCall = "media"
 
-// mediaCaching lets everybody keep an image for an hour. Its bytes are never others
-// while the store keeps its records.
+// mediaCaching allows everyone to cache an image for an hour. The content of a file never
+// changes while the store has records that refer to it.
 const mediaCaching = "public, max-age=3600"
 
-// serveMedia answers a request for the file of an image. What is served was checked
-// to be an image when it was stored; the headers keep a client from taking it for
-// anything else.
+// serveMedia answers a request for an image file. The file was verified to be an image when
+// it was stored; the headers prevent clients from interpreting it as anything else.
 func (a *api) serveMedia(c *gin.Context, wanted mapping.MediaRequest) mapping.Response {
 	header := c.Writer.Header()
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -43,33 +42,33 @@ func (a *api) serveMedia(c *gin.Context, wanted mapping.MediaRequest) mapping.Re
 func (a *api) serveFile(c *gin.Context, name string) {
 	file, mediaType, err := a.OpenMedia(c.Request.Context(), name)
 	if err != nil {
-		a.refuseMedia(c, err)
+		a.mediaError(c, err)
 		return
 	}
-	defer func() { _ = file.Close() }() // nothing was written to it
+	defer func() { _ = file.Close() }() // opened for reading only
 	about, err := file.Stat()
 	if err != nil {
-		a.refuseMedia(c, err)
+		a.mediaError(c, err)
 		return
 	}
-	// The demo store may give a name again within the second that Last-Modified
-	// tells.
+	// The demo store may reuse a name within one second, the resolution of
+	// Last-Modified.
 	c.Header("ETag", fmt.Sprintf(`"%x-%x"`, about.ModTime().UnixNano(), about.Size()))
 	a.serveImage(c, mediaType, about.ModTime(), file)
 }
 
-// serveImage answers with an image, all of it or what the headers ask for.
+// serveImage sends an image, or the ranges that the request headers ask for.
 func (a *api) serveImage(c *gin.Context, mediaType string, changed time.Time, content io.ReadSeeker) {
 	c.Header("Content-Type", mediaType)
 	c.Header("Cache-Control", mediaCaching)
 	http.ServeContent(c.Writer, c.Request, "", changed, content)
 }
 
-func (a *api) refuseMedia(c *gin.Context, err error) {
+func (a *api) mediaError(c *gin.Context, err error) {
 	c.Header("Cache-Control", "no-store")
 	after := mapping.RetryAfter(err)
-	// What makes the upstream unavailable may be a file that is not there as well,
-	// such as the socket of a server.
+	// The cause of an unavailable upstream may be a missing file as well, such as the
+	// socket of a server.
 	if after == 0 && errors.Is(err, fs.ErrNotExist) {
 		http.Error(c.Writer, "Not found", http.StatusNotFound)
 		return
@@ -79,8 +78,8 @@ func (a *api) refuseMedia(c *gin.Context, err error) {
 	http.Error(c.Writer, "The image cannot be read now", http.StatusServiceUnavailable)
 }
 
-// newPlaceholder returns the JPEG that stands for an image that a product does not
-// have: a grey square.
+// newPlaceholder returns the image that stands for a missing product image: a gray square as
+// a JPEG.
 func newPlaceholder() ([]byte, error) {
 	const side, grey = 265, 0xee
 	picture := image.NewGray(image.Rect(0, 0, side, side))

@@ -47,7 +47,7 @@ func TestMedia(t *testing.T) {
 		served        bool
 	}{
 		{"an image", "GET " + imageURL, true},
-		{"a query means nothing", "GET " + imageURL + "?v=../../secret.txt", true},
+		{"a query is ignored", "GET " + imageURL + "?v=../../secret.txt", true},
 		{"as products show it", "GET /media/catalog/product/cache/1/image/i/m/image.png", true},
 		{"a letter encoded", "GET /media/catalog/product/i/m/%69mage.png", true},
 		{"an absolute target", "GET http://x" + imageURL, true},
@@ -101,8 +101,8 @@ func TestMedia(t *testing.T) {
 	}
 }
 
-// TestMediaHeaders: an image is what its bytes are, whatever it was declared to be,
-// and may be kept; what is not there may not.
+// TestMediaHeaders: the media type follows from the content, whatever was declared; images may
+// be cached, errors may not.
 func TestMediaHeaders(t *testing.T) {
 	s := serve(t)
 	content := s.addImage(t)
@@ -152,8 +152,7 @@ func TestMediaHeaders(t *testing.T) {
 	}
 }
 
-// TestLostMedia: a file that the store has lost is not found, and one that cannot be
-// read is not the client's fault.
+// TestLostMedia: a missing file is a 404, and an unreadable file a server error.
 func TestLostMedia(t *testing.T) {
 	s := serve(t)
 	s.addImage(t)

@@ -26,20 +26,20 @@ type Metrics struct {
 	inFlight prometheus.Gauge
 	registry prometheus.Registerer
 
-	// found are the series that have been asked for: to find one by its labels in
-	// the vectors takes longer than to count.
+	// found caches the series that have been used: to look one up in the vectors takes
+	// longer than to count.
 	found   atomic.Pointer[map[answer]*series]
-	finding sync.Mutex // held by who adds to found, which is replaced as a whole
+	finding sync.Mutex // serializes changes of found, each of which replaces the map
 }
 
-// An answer is what requests are told apart by in metrics; there are few.
+// An answer is a combination of label values; there are few.
 type answer struct {
 	call, role, format string
 	status             int
 	cause              string
 }
 
-// The series of an answer.
+// series are the metrics of one answer.
 type series struct {
 	requests prometheus.Counter
 	duration prometheus.Observer
@@ -51,8 +51,8 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		registry: reg,
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_requests_total",
-			Help: "Requests answered, by call of the contract, role, status and format of the reply. The cause of a status of 400 and above is client or server; " +
-				"the contract demands some of 500 and above for what a client sent.",
+			Help: "Requests answered, by call of the contract, role, status and format of the reply. For a status of 400 and above, cause is client or server; " +
+				"the contract requires some statuses of 500 and above for client errors.",
 		}, []string{"call", "role", "status", "format", "cause"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "portico_request_duration_seconds",
@@ -61,28 +61,28 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		}, []string{"call"}),
 		problems: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_authentication_problems_total",
-			Help: "Calls refused by OAuth, by problem.",
+			Help: "Calls rejected by OAuth, by problem.",
 		}, []string{"problem"}),
 		cut: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_replies_cut_total",
-			Help: "Replies that ended in the middle of their body, because the upstream failed or the client had gone, by call.",
+			Help: "Replies that broke off in the middle of their body because the upstream failed or the client disconnected, by call.",
 		}, []string{"call"}),
 		streamed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_rows_streamed_total",
-			Help: "Records written in lists that are read and sent batch by batch, by call.",
+			Help: "Records sent in lists that are streamed batch by batch, by call.",
 		}, []string{"call"}),
 		limited: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "portico_rate_limited_total",
-			Help: "Requests refused with status 429, because their consumer, or the network of a Guest, had sent too many.",
+			Help: "Requests rejected with status 429 because the consumer, or the network of a Guest, exceeded its rate limit.",
 		}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "portico_requests_in_flight",
-			Help: "Requests being answered.",
+			Help: "Requests in progress.",
 		}),
 	}
 	m.found.Store(&map[answer]*series{})
-	// Those that are rare have to be there before the first one, which otherwise
-	// would be no increase.
+	// Create rare series at 0: rate() and increase() do not see the first increment of a
+	// series that starts at 1.
 	for _, call := range mapping.Calls() {
 		m.cut.WithLabelValues(call)
 		m.streamed.WithLabelValues(call)
@@ -95,7 +95,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// of returns the series of a.
+// of returns the cached series of a.
 func (m *Metrics) of(a answer) *series {
 	if s, ok := (*m.found.Load())[a]; ok {
 		return s
@@ -109,8 +109,7 @@ func (m *Metrics) of(a answer) *series {
 	return s
 }
 
-// observe counts a request that was answered; cut tells that its body is not
-// whole.
+// observe counts an answered request; cut reports that its body is incomplete.
 func (m *Metrics) observe(r *mapping.Response, cut bool, took time.Duration) {
 	of := m.of(answer{r.Call, r.Role, r.Format, r.Status, cause(r)})
 	of.requests.Inc()
@@ -126,8 +125,8 @@ func (m *Metrics) observe(r *mapping.Response, cut bool, took time.Duration) {
 	}
 }
 
-// cause returns who has to act on a reply for its status to become one below 400:
-// "client" or "server", and "" where nobody has.
+// cause returns who is responsible for an error reply, "client" or "server", and "" for a
+// status below 400.
 func cause(r *mapping.Response) string {
 	switch {
 	case r.Status < http.StatusBadRequest:
@@ -150,7 +149,7 @@ func (m *Metrics) addBudgets(budgets ...*budget.Budget) error {
 	})
 }
 
-// budgetMetrics collects the metrics of budgets when they are asked for.
+// budgetMetrics collects the metrics of budgets on each scrape.
 type budgetMetrics struct {
 	budgets              []*budget.Budget
 	limit, used, refused *prometheus.Desc

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// freeReply is the size of a reply, in bytes, up to which no budget is asked: the
-	// system takes as much for a connection.
+	// freeReply is the size in bytes of replies that do not count against the budget: the
+	// system uses as much memory for a connection.
 	freeReply = 64 << 10
-	// unknownLength is the length of a body that is sent piece by piece.
+	// unknownLength is the length of a streamed body.
 	unknownLength = -1
 )
 
-// send writes a response, and returns it as it was written. An error is that of a body
-// that could not be finished.
+// send writes a response and returns it as it was sent. The error is that of a body that
+// could not be completed.
 func (a *api) send(ctx context.Context, c *gin.Context, scheme string, response mapping.Response, buf []byte) (mapping.Response, error) {
 	if response.EntityTag != "" && matches(c.Request.Header["If-None-Match"], response.EntityTag) {
 		response.Status, response.Body = http.StatusNotModified, response.Body[:0]
@@ -33,8 +33,8 @@ func (a *api) send(ctx context.Context, c *gin.Context, scheme string, response 
 	case response.Stream == nil:
 		return a.sendLarge(c, scheme, response, buf)
 	case !c.Request.ProtoAtLeast(1, 1):
-		// HTTP/1.0 ends a body of unknown length with the connection, so that one that is
-		// cut off would look whole.
+		// HTTP/1.0 marks the end of a body of unknown length by closing the connection, so
+		// that a truncated body would look complete.
 		return a.sendSpooled(c, scheme, response, buf, func(w io.Writer) error {
 			_, err := response.Stream(ctx, w)
 			return err
@@ -50,8 +50,8 @@ func (a *api) send(ctx context.Context, c *gin.Context, scheme string, response 
 	}
 }
 
-// sendLarge is send for a body that is large. A client may take as long as it likes to
-// read it, so the memory that it takes counts.
+// sendLarge is send for a large body. A slow client can keep it in memory for long, so its
+// memory counts against the budget.
 func (a *api) sendLarge(c *gin.Context, scheme string, response mapping.Response, buf []byte) (mapping.Response, error) {
 	size := int64(len(response.Body))
 	if a.replies.TryTake(size) == nil {
@@ -63,7 +63,7 @@ func (a *api) sendLarge(c *gin.Context, scheme string, response mapping.Response
 	response.Body = nil
 	return a.sendSpooled(c, scheme, response, buf, func(w io.Writer) error {
 		_, err := w.Write(body)
-		body = nil // what is in the file need not be in memory
+		body = nil // the file holds it now
 		return err
 	})
 }
@@ -90,13 +90,13 @@ func (a *api) sendSpooled(c *gin.Context, scheme string, response mapping.Respon
 // write writes the headers and the body of a response.
 func (a *api) write(c *gin.Context, response *mapping.Response) {
 	a.writeHeaders(c, response, int64(len(response.Body)))
-	// A client that has gone cannot be told so; its status is counted all the same.
+	// Errors are ignored: a client that disconnects still counts with its status.
 	_, _ = c.Writer.Write(response.Body)
 }
 
-// writeHeaders writes the headers of a response with a body of a length.
+// writeHeaders writes the headers of a response with a body of the given length.
 func (a *api) writeHeaders(c *gin.Context, response *mapping.Response, length int64) {
-	header := headers{c.Writer.Header(), make([]string, 0, mostHeaders)}
+	header := headers{c.Writer.Header(), make([]string, 0, maxHeaders)}
 	header.set("Cache-Control", "no-store")
 	if response.Location != "" {
 		header.set("Location", a.BasePath+response.Location)
@@ -104,7 +104,7 @@ func (a *api) writeHeaders(c *gin.Context, response *mapping.Response, length in
 	if response.RetryAfter > 0 {
 		header.set("Retry-After", strconv.Itoa(response.RetryAfter))
 	}
-	describeKept(&header, response)
+	setCacheHeaders(&header, response)
 	if response.Status != http.StatusNotModified {
 		header.set("Content-Type", response.ContentType)
 		if length != unknownLength {
@@ -115,10 +115,10 @@ func (a *api) writeHeaders(c *gin.Context, response *mapping.Response, length in
 	c.Writer.WriteHeaderNow()
 }
 
-// flushing sends each piece of a body at once.
+// flushing is a response writer that flushes after each piece.
 type flushing struct{ gin.ResponseWriter }
 
-// Write writes a piece of the body and waits until it is on its way.
+// Write writes a piece of the body and flushes it.
 func (f flushing) Write(piece []byte) (int, error) {
 	n, err := f.ResponseWriter.Write(piece)
 	f.Flush()

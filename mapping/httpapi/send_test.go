@@ -34,7 +34,7 @@ func (s *served) budget(t *testing.T, metric, name string) float64 {
 	return 0
 }
 
-// await returns when a condition holds that the server brings about by itself.
+// await waits until a condition holds that the server brings about asynchronously.
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(hang); !holds(); time.Sleep(time.Millisecond) {
@@ -55,8 +55,8 @@ func isEmpty(t *testing.T, folder string) {
 
 func noTrouble(context.Context, int) error { return nil }
 
-// TestSpoolIsFull: a list over HTTP/1.0 for which there is no room on disk is refused
-// whole, with a time to try again, and leaves nothing behind.
+// TestSpoolIsFull: a list over HTTP/1.0 that does not fit on disk is rejected as a whole, with
+// Retry-After, and leaves no files behind.
 func TestSpoolIsFull(t *testing.T) {
 	folder := t.TempDir()
 	s, _ := serveAbundanceWith(t, httpapi.Options{SpoolBytes: 100 << 10, SpoolDir: folder}, 1200, noTrouble)
@@ -96,8 +96,8 @@ func TestSpoolDir(t *testing.T) {
 	}
 }
 
-// TestSlowClients: replies that slow clients do not take wait in memory up to a bound
-// and beyond it on disk, and each client gets all of its own in the end.
+// TestSlowClients: replies to slow clients wait in memory up to a limit and on disk beyond it,
+// and each client eventually gets its complete reply.
 func TestSlowClients(t *testing.T) {
 	const (
 		clients  = 4
@@ -133,8 +133,8 @@ func TestSlowClients(t *testing.T) {
 	isEmpty(t, folder)
 }
 
-// TestSlowClientGone: a client that leaves in the middle of a reply gives back what it
-// held, in memory and on disk.
+// TestSlowClientGone: a client that disconnects in the middle of a reply frees its memory and
+// disk space.
 func TestSlowClientGone(t *testing.T) {
 	s, upstream := serveAbundanceWith(t, httpapi.Options{ReplyBytes: 1}, 10, noTrouble)
 	upstream.textSize = 100 << 10
@@ -151,8 +151,8 @@ func TestSlowClientGone(t *testing.T) {
 	}
 }
 
-// TestGuestRate: Guests are counted by their network, before anything is done for them,
-// and callers with credentials are not.
+// TestGuestRate: Guests are limited by network before any other work; callers with credentials
+// are not limited.
 func TestGuestRate(t *testing.T) {
 	options := httpapi.Options{GuestRate: 0.001, GuestBurst: 2}
 	s, _ := serveAbundanceWith(t, options, 10, noTrouble)
@@ -206,8 +206,8 @@ func TestGuestRateByNetwork(t *testing.T) {
 	}
 }
 
-// TestHeaderBytes: the headers of all requests together are bounded, before a request has
-// been read to its end, and connections that stay small are not affected.
+// TestHeaderBytes: the total size of all headers is limited, even of incomplete requests, and
+// connections with small headers are not affected.
 func TestHeaderBytes(t *testing.T) {
 	connections := httpapi.NewConnections()
 	s, _ := serveAbundanceWith(t, httpapi.Options{Connections: connections}, 10, noTrouble)
@@ -230,8 +230,8 @@ func TestHeaderBytes(t *testing.T) {
 	}
 }
 
-// TestHeaderBytesAreFreed: a connection gives back what it took when its request is
-// answered, and when it is closed.
+// TestHeaderBytesAreFreed: a connection returns its share when its request has been answered,
+// and when it is closed.
 func TestHeaderBytesAreFreed(t *testing.T) {
 	connections := httpapi.NewConnections()
 	s, _ := serveAbundanceWith(t, httpapi.Options{Connections: connections}, 10, noTrouble)

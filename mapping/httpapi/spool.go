@@ -10,15 +10,15 @@ import (
 	"github.com/portico-commerce/portico/mapping/budget"
 )
 
-// A spool keeps replies in temporary files for as long as they are being sent: those
-// whose length has to be known before the first byte, and those for which there is no
-// room in memory because many clients are slow.
+// A spool stores replies in temporary files while they are being sent: replies whose length
+// must be known before the first byte, and replies that do not fit into memory because many
+// clients are slow.
 type spool struct {
 	dir   string // "" is the system's folder for temporary files
 	bytes *budget.Budget
 }
 
-// check makes the folder and fails where no file can be made in it.
+// check creates the folder and fails if no file can be created in it.
 func (s *spool) check() error {
 	if s.dir != "" {
 		if err := os.MkdirAll(s.dir, 0o700); err != nil {
@@ -30,23 +30,23 @@ func (s *spool) check() error {
 	return errors.Join(err, probe.Close())
 }
 
-// A spoolFile is one reply in a spool. It has a file only once something is written.
+// A spoolFile is one reply in a spool. The file is created by the first write.
 type spoolFile struct {
 	spool *spool
 	file  *os.File
 	size  int64
 }
 
-// Write appends to the reply. Errors are of kind Unavailable: the spool is full, or the
-// disk cannot be written.
+// Write appends to the reply. Errors are of kind Unavailable: the spool is full, or the file
+// cannot be written.
 func (f *spoolFile) Write(piece []byte) (int, error) {
 	if f.file == nil {
 		file, err := os.CreateTemp(f.spool.dir, "portico-reply-*")
 		if err != nil {
 			return 0, spoolFault(err)
 		}
-		// The file goes with the process, however that ends. Systems that do not remove
-		// open files remove it when it is closed.
+		// Remove the file at once, so that it disappears however the process ends. On
+		// systems that cannot remove open files Close removes it.
 		_ = os.Remove(file.Name())
 		f.file = file
 	}
@@ -61,7 +61,7 @@ func (f *spoolFile) Write(piece []byte) (int, error) {
 	return n, nil
 }
 
-// WriteTo sends the whole reply.
+// WriteTo sends the complete reply.
 func (f *spoolFile) WriteTo(w io.Writer) (int64, error) {
 	if f.file == nil {
 		return 0, nil
@@ -69,7 +69,7 @@ func (f *spoolFile) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, io.NewSectionReader(f.file, 0, f.size))
 }
 
-// Close removes the reply.
+// Close deletes the reply.
 func (f *spoolFile) Close() error {
 	if f.file == nil {
 		return nil

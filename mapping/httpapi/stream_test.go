@@ -17,8 +17,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/httpapi"
 )
 
-// An abundance is an upstream with stock items without end, as many as are
-// asked for, made when they are.
+// An abundance is an upstream with any number of stock items, generated on demand.
 type abundance struct {
 	adapter.Adapter
 	items int64
@@ -71,7 +70,7 @@ func (m *madeItems) List(ctx context.Context, p *adapter.ListParams) (*adapter.L
 	return result, nil
 }
 
-// serveAbundance serves so many stock items.
+// serveAbundance serves the given number of stock items.
 func serveAbundance(t *testing.T, items int64, asked func(context.Context, int) error) (*served, *abundance) {
 	t.Helper()
 	return serveAbundanceWith(t, httpapi.Options{}, items, asked)
@@ -88,10 +87,10 @@ func serveAbundanceWith(t *testing.T, options httpapi.Options, items int64, aske
 
 const allItems = "GET /api/rest/stockitems?limit=0 HTTP/1.1"
 
-// end closes the server when its last request is done.
+// end closes the server after its last request.
 func (s *served) end() { s.server.Close() }
 
-// linesOf returns the log lines of a level.
+// linesOf returns the log lines of the given level.
 func (s *served) linesOf(t *testing.T, level string) []map[string]any {
 	t.Helper()
 	return slices.DeleteFunc(s.log.lines(t), func(line map[string]any) bool { return line["level"] != level })
@@ -120,8 +119,7 @@ func (s *served) count(t *testing.T, name string) (sum float64) {
 	return sum
 }
 
-// TestLongList: a list longer than a batch comes without a length, and is logged
-// with its size.
+// TestLongList: a list longer than a batch is sent without a length, and logged with its size.
 func TestLongList(t *testing.T) {
 	s, upstream := serveAbundance(t, 1501, func(context.Context, int) error { return nil })
 	got := s.call(t, allItems, "Host: x", admin, "Accept: text/plain")
@@ -144,8 +142,8 @@ func TestLongList(t *testing.T) {
 	}
 }
 
-// TestBrokenList: a list that breaks off never looks like one that is whole, and
-// the log tells why.
+// TestBrokenList: a list that breaks off never looks complete, and the log contains the
+// cause.
 func TestBrokenList(t *testing.T) {
 	for _, c := range []struct {
 		name, kind string
@@ -155,7 +153,7 @@ func TestBrokenList(t *testing.T) {
 		{"upstream fails", "error", func() error {
 			return &adapter.Error{Kind: adapter.Unavailable, Op: "list stock_items", Err: errors.New("disk of glass")}
 		}, "list interrupted"},
-		{"mistake of ours", "panic", func() error { panic("disk of glass") }, "panic"},
+		{"internal error", "panic", func() error { panic("disk of glass") }, "panic"},
 	} {
 		for _, accept := range []string{"application/json", "text/xml", "text/plain"} {
 			t.Run(c.name+" "+accept, func(t *testing.T) {
@@ -203,8 +201,8 @@ func TestBrokenList(t *testing.T) {
 	}
 }
 
-// TestListOfOldClient: a client that takes the end of the connection for that of
-// the body gets the list with its length, or a refusal.
+// TestListOfOldClient: a client for which the end of the connection is the end of the body gets
+// the list with its length, or an error.
 func TestListOfOldClient(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		s, _ := serveAbundance(t, 1200, func(_ context.Context, list int) error {
@@ -231,7 +229,7 @@ func TestListOfOldClient(t *testing.T) {
 	}
 }
 
-// TestClientGone: the reading ends with the client, which is nobody's mistake.
+// TestClientGone: reading stops when the client disconnects, which is not an error.
 func TestClientGone(t *testing.T) {
 	reached := make(chan struct{})
 	s, upstream := serveAbundance(t, 1<<40, func(ctx context.Context, list int) error {
@@ -261,8 +259,8 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// TestLongListTakesLittleMemory: between any two batches no more is in use than
-// before the list, whatever has been sent by then.
+// TestLongListTakesLittleMemory: memory use between batches does not grow with the number of
+// batches.
 func TestLongListTakesLittleMemory(t *testing.T) {
 	const (
 		items = 50_000
@@ -305,8 +303,7 @@ func TestLongListTakesLittleMemory(t *testing.T) {
 	}
 }
 
-// TestTimeLimit: work ends with the time for its answer, and leaves some for a
-// refusal.
+// TestTimeLimit: work stops before the time limit, which leaves time for an error reply.
 func TestTimeLimit(t *testing.T) {
 	s, upstream := serveAbundanceWith(t, httpapi.Options{WriteTimeout: 50 * time.Millisecond}, 1000, func(ctx context.Context, _ int) error {
 		<-ctx.Done()
