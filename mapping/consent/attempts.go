@@ -9,34 +9,35 @@ import (
 	"github.com/portico-commerce/portico/mapping/ratelimit"
 )
 
-// How many log-ins may fail at once, and after what time one more may, which the tests
-// know as well.
+// Limits on failed log-ins: how many may fail in a row, and the interval at which another
+// one is allowed after that. The tests use them as well.
 const (
-	// of one client at one account
+	// per client and account
 	pairBurst, pairPause = 10, 30 * time.Second
-	// of one client at all accounts
+	// per client, over all accounts
 	clientBurst, clientPause = 30, 10 * time.Second
-	// at one account, of all clients that have never logged in to it: so many that nobody
-	// locks a user out by a few wrong passwords, so few that many clients cannot guess
+	// per account, over all clients that have never logged in to it: high enough that
+	// nobody can lock a user out with a few wrong passwords, low enough that many clients
+	// together cannot guess a password
 	accountBurst, accountPause = 100, 6 * time.Second
 
-	// rememberedLogins bounds how many clients are remembered because they logged in.
+	// rememberedLogins is the number of clients that are remembered as having logged in.
 	rememberedLogins = 10_000
 )
 
-// A tryer is one client at one account, which may not exist.
+// A tryer is a client that tries to log in to an account, which may not exist.
 type tryer struct {
 	account string
 	client  netip.Prefix
 }
 
-// attempts counts failed log-ins. Its counts are those of this process alone.
+// attempts counts failed log-ins of this process.
 type attempts struct {
 	byPair    *ratelimit.Limiter[tryer]
 	byClient  *ratelimit.Limiter[netip.Prefix]
 	byAccount *ratelimit.Limiter[string]
-	// loggedIn has the clients that have logged in to an account: its user, most likely.
-	// Strangers' attempts do not count against them.
+	// loggedIn has the clients that have logged in to an account, probably its user.
+	// Attempts of other clients do not block them.
 	loggedIn *lru.Cache[tryer, struct{}]
 }
 
@@ -55,8 +56,9 @@ func newAttempts(now func() time.Time) (a *attempts, err error) {
 	return a, err
 }
 
-// begin counts an attempt as failed. If it is not allowed, wait is the number of seconds
-// after which the next one may be; otherwise end must be called when it is over.
+// begin counts an attempt as failed until end reports its outcome. If the attempt is not
+// allowed, wait is the number of seconds until the next one may be made; otherwise the
+// caller must call end.
 func (a *attempts) begin(t tryer) (wait int, end func(outcome)) {
 	known := a.loggedIn.Contains(t)
 	if wait, ok := a.byClient.Take(t.client); !ok {
@@ -85,11 +87,11 @@ func (a *attempts) begin(t tryer) (wait int, end func(outcome)) {
 	}
 }
 
-// An outcome is how an attempt to log in ends.
+// An outcome is the result of an attempt to log in.
 type outcome uint8
 
 const (
 	wrongPassword outcome = iota
 	rightPassword
-	notTried // the store could not tell
+	notTried // the store failed, so the password was not checked
 )

@@ -1,38 +1,37 @@
-// Package consent is where the users of a shop let programs act for them (wire 13):
-// the endpoints that hand out tokens, the log-in of customers and administrators, and
-// the pages on which they say yes or no.
+// Package consent lets the users of a shop grant programs access to their accounts
+// (wire 13): the endpoints that issue tokens, the log-in of customers and administrators,
+// and the pages on which users confirm or reject access.
 //
 // # Principles
 //
-//  1. Who a program is, and which tokens there are, is package auth's. The pages here
-//     only find out who the user is and what he wants.
-//  2. What differs between customers and administrators is a row of a table (sides.go),
-//     and so is every path.
-//  3. Programs walk through the pages as well as people do: ids, names of fields
-//     and redirects are the contract's, URLs are absolute. Nothing needs a
-//     script.
-//  4. Nothing is remembered here but failed log-ins. A session is a cookie, sealed with
-//     a key that replicas share when they share auth.secret_key, for half an hour; it
-//     ends with the password it began with, and when the user is disabled. The cookie has
-//     a name and paths of its own, since the shop may be on the same host, and is
-//     SameSite=Strict: a user who
-//     comes from another site to confirm something is asked to log in.
-//  5. A form to log in is taken only from a page of ours, and from the browser that the
-//     page was given to. A form of another site sets no cookie. A program that is no
-//     browser may leave out the cookie.
-//  6. Only a user who is logged in decides, and only by the buttons of our pages: where
-//     a browser tells that a request is another site's, or loads an image, the reply
-//     is the form. To reject ends the request token.
-//  7. A wrong password takes as much work as a wrong name. Failed attempts are counted
-//     by account and client together, so that nobody locks a user out; by client; and,
-//     up to a higher bound that clients which have logged in before are free of, by
-//     account. No more passwords are hashed at a time than there are processors.
-//  8. An error means that the store cannot answer; then nothing has been written.
+//  1. Package auth identifies programs and manages tokens. The pages here only find out who
+//     the user is and what the user decides.
+//  2. Every difference between customers and administrators is a row of a table
+//     (userkinds.go), and so is every path.
+//  3. Programs use the pages as well as people do: ids, field names and redirects are those
+//     of the contract, and URLs are absolute. Nothing requires JavaScript.
+//  4. The server stores nothing except counts of failed log-ins. A session is an encrypted
+//     cookie, valid for half an hour; replicas with the same auth.secret_key accept each
+//     other's cookies. It ends when the password changes or the user is disabled. The
+//     cookie has its own name and paths, because the shop may be on the same host, and is
+//     SameSite=Strict: a user who follows a link from another site is asked to log in.
+//  5. A log-in form is accepted only if one of these pages issued it, and only from the
+//     browser that it was issued to. A form from another site sets no cookie. A program
+//     that is not a browser may omit the cookie.
+//  6. Only a logged-in user can decide, and only with the buttons of these pages: if the
+//     browser reports that a request comes from another site or loads an image, the reply
+//     is the form. Rejecting invalidates the request token.
+//  7. A wrong password takes as much work as an unknown name. Failed attempts are limited
+//     per account and client, so that nobody can lock a user out; per client; and, with a
+//     higher limit that does not apply to clients that have logged in before, per account.
+//     The number of passwords hashed at the same time is limited to the number of
+//     processors.
+//  8. An error means that the store failed; then nothing has been written.
 //
 // # How it is tested
 //
-// The pages over HTTP on a memory store: each row of wire 13, cookies that were
-// changed, forms of other sites, a clock that moves on. Fuzz targets for cookies and
-// targets. Whole dances, by two libraries of others, by a script and by a browser whose
-// screenshots people look at, run against a whole server in cmd/portico.
+// The pages over HTTP on a memory store: each row of wire 13, manipulated cookies, forms of
+// other sites, a clock that moves. Fuzz targets for cookies and targets. In cmd/portico,
+// two third-party libraries, a script and a browser perform the whole flow with a whole
+// server; people review screenshots of the browser.
 package consent

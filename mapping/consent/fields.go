@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// The fields of the pages' forms.
+// Names of the form fields.
 const (
 	tokenField    = "oauth_token"
 	simpleField   = "simple"
@@ -19,12 +19,12 @@ const (
 	passwordField = "login[password]"
 )
 
-// fields are the values of the pages' fields that a query or a form has, the first one
-// of each. Whatever else is there is not kept.
+// fields are the values of the known form fields in a query or a form; the first value of
+// each counts. Unknown fields are dropped.
 type fields map[string]string
 
-// parseFields reads a query, or a form in the encoding of one. It skips what is
-// malformed, and reports that in err.
+// parseFields parses a query or a form-encoded body. It skips malformed pairs and reports
+// them in err.
 func parseFields(text string) (fields, error) {
 	found := fields{}
 	var malformed error
@@ -46,8 +46,8 @@ func parseFields(text string) (fields, error) {
 	return found, malformed
 }
 
-// readForm reads the fields of a form that is posted; other requests have none. The
-// error is ErrForm for one that cannot be read.
+// readForm reads the fields of a POST request; other requests have none. The error for a
+// form that cannot be read is ErrForm.
 func readForm(r *http.Request) (fields, error) {
 	mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if r.Method != http.MethodPost || mediaType != formType {

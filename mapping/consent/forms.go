@@ -15,13 +15,13 @@ var (
 	styleSheet string
 )
 
-// pageData is what the template shows: messages, or one of the two forms.
+// pageData is the input of the template: messages, or one of the two forms.
 type pageData struct {
 	Title    string
 	Style    template.CSS
 	Small    bool     // for a pop-up
 	Messages []string // of a page without a form
-	Alert    string   // what went wrong before
+	Alert    string   // result of the previous attempt
 
 	LogIn     *logInForm
 	Authorise *authoriseForm
@@ -38,8 +38,8 @@ type authoriseForm struct {
 	Confirm, Reject       string
 }
 
-// text returns what a form says of the attempt before it.
-func (n notice) text(at *side) string {
+// text returns the message of a notice.
+func (n notice) text(at *userKind) string {
 	switch n {
 	case wrongLogin:
 		return at.wrong
@@ -52,13 +52,13 @@ func (n notice) text(at *side) string {
 	}
 }
 
-// askToLogIn shows the form to log in to the browser of a session, which it is given.
+// askToLogIn shows the log-in form and sets the session cookie that it is bound to.
 func (s *Site) askToLogIn(w http.ResponseWriter, v *visit, one session, why notice) error {
-	key, err := s.newFormKey(v.side, one)
+	key, err := s.newFormKey(v.userKind, one)
 	if err != nil {
 		return err
 	}
-	if err := s.remember(w, v, one); err != nil {
+	if err := s.setSessionCookie(w, v, one); err != nil {
 		return err
 	}
 	status := http.StatusOK
@@ -66,15 +66,15 @@ func (s *Site) askToLogIn(w http.ResponseWriter, v *visit, one session, why noti
 		status = http.StatusTooManyRequests
 	}
 	return s.write(w, status, &pageData{
-		Title: v.side.title, Small: v.popUp, Alert: why.text(v.side),
+		Title: v.userKind.title, Small: v.popUp, Alert: why.text(v.userKind),
 		LogIn: &logInForm{
-			Action: v.base + v.side.loginPost, Token: v.token, Key: key, Simple: v.popUp,
-			NameLabel: v.side.nameLabel, NameType: v.side.nameType, NameID: v.side.nameID, PasswordID: v.side.passwordID,
+			Action: v.base + v.userKind.loginPost, Token: v.token, Key: key, Simple: v.popUp,
+			NameLabel: v.userKind.nameLabel, NameType: v.userKind.nameType, NameID: v.userKind.nameID, PasswordID: v.userKind.passwordID,
 		},
 	})
 }
 
-// askToAuthorise asks a user who is logged in whether the program may act for him.
+// askToAuthorise asks a logged-in user whether to grant the program access.
 func (s *Site) askToAuthorise(w http.ResponseWriter, v *visit, consumer adapter.Consumer, u user) error {
 	suffix := "/"
 	if v.simple {
@@ -84,7 +84,7 @@ func (s *Site) askToAuthorise(w http.ResponseWriter, v *visit, consumer adapter.
 		Title: "Authorize application", Small: v.simple,
 		Authorise: &authoriseForm{
 			Consumer: consumer.Name, User: u.name, Token: v.token,
-			Confirm: v.base + v.side.form + "/confirm" + suffix, Reject: v.base + v.side.form + "/reject" + suffix,
+			Confirm: v.base + v.userKind.form + "/confirm" + suffix, Reject: v.base + v.userKind.form + "/reject" + suffix,
 		},
 	})
 }

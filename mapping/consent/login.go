@@ -12,57 +12,58 @@ import (
 )
 
 const (
-	// longestForm bounds the body of a form, in bytes.
+	// longestForm is the maximum size of a form body in bytes.
 	longestForm = 16 << 10
-	// Longer names and passwords than these, in bytes, are nobody's.
+	// Names and passwords over these sizes in bytes never match an account.
 	longestName, longestPassword = 255, 1024
-	// sameName bounds the accounts of one name: a customer may have one at each website.
+	// sameName is the maximum number of accounts with one name: a customer may have one
+	// per website.
 	sameName = 4
 )
 
-// logIn answers the form to log in.
+// logIn handles a submitted log-in form.
 func (s *Site) logIn(ctx context.Context, w http.ResponseWriter, v *visit) error {
 	if s.crossOrigin.Check(v.r) != nil {
-		// No cookie: it would replace that of the user who is logged in.
+		// Do not set a cookie: it would replace that of a logged-in user.
 		return s.say(w, http.StatusForbidden, "This form was sent from another site. Please start again from the application.")
 	}
-	if !s.takes(v) {
-		if one, ok := s.session(v.r, v.side); ok && one.User != 0 { // the form was sent twice
+	if !s.acceptsForm(v) {
+		if one, ok := s.session(v.r, v.userKind); ok && one.User != 0 { // the form was submitted twice
 			redirect(w, v.formURL())
 			return nil
 		}
-		return s.again(w, v, oldForm)
+		return s.askAgain(w, v, oldForm)
 	}
 	name, password := v.form[nameField], v.form[passwordField]
-	wait, end := s.attempts.begin(tryer{v.side.cookie + " " + accountKey(name), ratelimit.Network(v.client)})
+	wait, end := s.attempts.begin(tryer{v.userKind.cookie + " " + accountKey(name), ratelimit.Network(v.client)})
 	if wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(wait))
-		return s.again(w, v, tooMany)
+		return s.askAgain(w, v, tooMany)
 	}
-	u, ok, err := s.authenticate(ctx, v.side, name, password)
+	u, ok, err := s.authenticate(ctx, v.userKind, name, password)
 	switch {
 	case err != nil:
 		end(notTried)
 		return err
 	case !ok:
 		end(wrongPassword)
-		return s.again(w, v, wrongLogin)
+		return s.askAgain(w, v, wrongLogin)
 	}
 	end(rightPassword)
 	one := session{Browser: newBrowser(), User: u.id, Password: fingerprint(u.hash), Since: s.now().Unix()}
-	if err := s.remember(w, v, one); err != nil {
+	if err := s.setSessionCookie(w, v, one); err != nil {
 		return err
 	}
 	redirect(w, v.formURL())
 	return nil
 }
 
-// again asks once more after an attempt that came to nothing.
-func (s *Site) again(w http.ResponseWriter, v *visit, why notice) error {
+// askAgain shows the log-in form again after a failed attempt.
+func (s *Site) askAgain(w http.ResponseWriter, v *visit, why notice) error {
 	one := session{Browser: newBrowser(), Since: s.now().Unix()}
-	if v.side.redirectsWrong && why != tooMany {
+	if v.userKind.redirectsWrong && why != tooMany {
 		one.Notice = why
-		if err := s.remember(w, v, one); err != nil {
+		if err := s.setSessionCookie(w, v, one); err != nil {
 			return err
 		}
 		redirect(w, v.formURL())
@@ -71,9 +72,9 @@ func (s *Site) again(w http.ResponseWriter, v *visit, why notice) error {
 	return s.askToLogIn(w, v, one, why)
 }
 
-// authenticate returns whose name and password these are. It does the same work for
-// every name and password that are not an account's. An error means that the store cannot tell.
-func (s *Site) authenticate(ctx context.Context, at *side, name, password string) (user, bool, error) {
+// authenticate returns the account with this name and password. It does the same amount of
+// work for every combination that does not match. An error means that the store failed.
+func (s *Site) authenticate(ctx context.Context, at *userKind, name, password string) (user, bool, error) {
 	found, err := s.find(ctx, at, name)
 	if err != nil {
 		return user{}, false, err
@@ -102,8 +103,8 @@ func (s *Site) authenticate(ctx context.Context, at *side, name, password string
 	return u, true, nil
 }
 
-// find returns the accounts of a name.
-func (s *Site) find(ctx context.Context, at *side, name string) ([]user, error) {
+// find returns the accounts with this name.
+func (s *Site) find(ctx context.Context, at *userKind, name string) ([]user, error) {
 	accounts := s.accounts[at.resource]
 	if accounts == nil || name == "" || len(name) > longestName || strings.ToValidUTF8(name, "") != name || strings.IndexByte(name, 0) >= 0 {
 		return nil, nil
@@ -112,7 +113,7 @@ func (s *Site) find(ctx context.Context, at *side, name string) ([]user, error) 
 	list, err := accounts.List(ctx, &adapter.ListParams{Query: query})
 	switch {
 	case err != nil && adapter.KindOf(err) == adapter.Unsupported:
-		return nil, nil // a backend that has no such accounts
+		return nil, nil // the backend has no such accounts
 	case err != nil:
 		return nil, err
 	}
@@ -129,9 +130,9 @@ func (s *Site) find(ctx context.Context, at *side, name string) ([]user, error) 
 	return users, nil
 }
 
-// upgrade puts a hash of today in the place of an old one of the right password, and
-// returns the one that is there now. That it failed stops nobody.
-func (s *Site) upgrade(ctx context.Context, at *side, u user, password string) string {
+// upgrade replaces an outdated hash of a correct password, and returns the hash that is
+// stored now. A failure is logged and does not prevent the log-in.
+func (s *Site) upgrade(ctx context.Context, at *userKind, u user, password string) string {
 	hash, err := adapter.HashPassword(password, s.cost)
 	if err == nil {
 		err = s.upgrades[at.resource](ctx, adapter.Key(u.id), u.hash, hash)
@@ -143,7 +144,8 @@ func (s *Site) upgrade(ctx context.Context, at *side, u user, password string) s
 	return hash
 }
 
-// accountKey stands for an account in counts, whether there is one or not.
+// accountKey returns the key under which attempts at an account are counted, whether the
+// account exists or not.
 func accountKey(name string) string {
 	if len(name) > longestName {
 		name = name[:longestName]
@@ -151,13 +153,12 @@ func accountKey(name string) string {
 	return adapter.Fold(name)
 }
 
-// UpgradeCustomer returns what puts a hash in the place of the old one of a customer of
-// the store, for [Options.Upgrades].
+// UpgradeCustomer returns the Upgrade for customers in the store, for [Options.Upgrades].
 func UpgradeCustomer(customers adapter.Store) Upgrade {
 	return func(ctx context.Context, id adapter.Key, old, hash string) error {
 		return customers.Update(ctx, &adapter.UpdateParams{Key: id, Change: func(current adapter.Record) (adapter.Record, error) {
 			change := adapter.NewRecord(current.Schema)
-			if current.Get("password_hash").Text() == old { // or somebody has changed it meanwhile
+			if current.Get("password_hash").Text() == old { // unless somebody has changed it meanwhile
 				change.Set("password_hash", adapter.TextValue(hash))
 			}
 			return change, nil
@@ -165,6 +166,5 @@ func UpgradeCustomer(customers adapter.Store) Upgrade {
 	}
 }
 
-// An Upgrade puts a hash in the place of the hash old of an account's password, if it
-// still is that.
+// An Upgrade replaces the hash of an account's password if it is still old.
 type Upgrade func(ctx context.Context, id adapter.Key, old, hash string) error

@@ -16,16 +16,16 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-func (s *shop) asked(side string) (*reader, string) {
+func (s *shop) asked(userKind string) (*reader, string) {
 	s.t.Helper()
-	at := map[string]string{"customer": "/oauth/authorize", "admin": "/admin/oauth_authorize"}[side] + "?oauth_token=" + s.request("http://client.example/")
+	at := map[string]string{"customer": "/oauth/authorize", "admin": "/admin/oauth_authorize"}[userKind] + "?oauth_token=" + s.request("http://client.example/")
 	return s.reader().get(at), at
 }
 
-func TestWhoMayLogIn(t *testing.T) {
+func TestLogIn(t *testing.T) {
 	tests := []struct {
-		name, side, username, password string
-		id                             int64 // 0: nobody
+		name, userKind, username, password string
+		id                                 int64 // 0: nobody
 	}{
 		{"customer", "customer", "ada@example.com", adaPassword, 1},
 		{"letter case of the address", "customer", "ADA@Example.com", adaPassword, 1},
@@ -33,7 +33,7 @@ func TestWhoMayLogIn(t *testing.T) {
 		{"wrong password", "customer", "ada@example.com", "third", 0},
 		{"letter case of the password", "customer", "ada@example.com", strings.ToUpper(adaPassword), 0},
 		{"empty password", "customer", "ada@example.com", "", 0},
-		{"no such address", "customer", "nobody@example.com", adaPassword, 0},
+		{"unknown address", "customer", "nobody@example.com", adaPassword, 0},
 		{"empty name", "customer", "", adaPassword, 0},
 		{"address not confirmed", "customer", "eve@example.com", "third", 0},
 		{"no password set", "customer", "dot@example.com", "", 0},
@@ -41,7 +41,7 @@ func TestWhoMayLogIn(t *testing.T) {
 		{"long name", "customer", strings.Repeat("a", 5000), adaPassword, 0},
 		{"long password", "customer", "ada@example.com", strings.Repeat("a", 5000), 0},
 		{"odd bytes", "customer", "ada@example.com\x00", adaPassword, 0},
-		{"no UTF-8", "customer", "\xff", "\xff", 0},
+		{"not UTF-8", "customer", "\xff", "\xff", 0},
 		{"administrator", "admin", "Admin", adminPassword, 1},
 		{"customer as administrator", "admin", "ada@example.com", adaPassword, 0},
 		{"administrator as customer", "customer", "admin", adminPassword, 0},
@@ -54,7 +54,7 @@ func TestWhoMayLogIn(t *testing.T) {
 			t.Run(tt.name+map[bool]string{true: ", from a store that does part of a query"}[partial], func(t *testing.T) {
 				s := newShop(t)
 				s.customers.partial, s.admins.partial = partial, partial
-				r, at := s.asked(tt.side)
+				r, at := s.asked(tt.userKind)
 				r.logIn(tt.username, tt.password)
 				if r.get(at); strings.Contains(r.body, "requests access") != (tt.id != 0) {
 					t.Fatalf("logged in: want %t\n%s", tt.id != 0, r.body)
@@ -67,7 +67,7 @@ func TestWhoMayLogIn(t *testing.T) {
 					t.Errorf("%+v", granted)
 				}
 				for _, granted := range s.grants.tokens {
-					if granted.AdminID+granted.CustomerID != tt.id || (granted.AdminID != 0) != (tt.side == "admin") {
+					if granted.AdminID+granted.CustomerID != tt.id || (granted.AdminID != 0) != (tt.userKind == "admin") {
 						t.Errorf("granted to %+v, want %d", granted, tt.id)
 					}
 				}
@@ -76,7 +76,7 @@ func TestWhoMayLogIn(t *testing.T) {
 	}
 }
 
-// TestDisabledAdmin: a disabled administrator has no session any more, and gets none.
+// TestDisabledAdmin: a disabled administrator loses the session and cannot log in.
 func TestDisabledAdmin(t *testing.T) {
 	s := newShop(t)
 	r, at := s.asked("admin")
@@ -94,21 +94,21 @@ func TestDisabledAdmin(t *testing.T) {
 	r.get(at).want(200, "loginForm")
 }
 
-// TestCookies: the cookies of sessions have a name that no shop on the host uses, and
-// browsers send them to the pages of their side alone.
+// TestCookies: session cookies have names that differ from those of shops on the host, and
+// browsers send them only to the pages of their kind of users.
 func TestCookies(t *testing.T) {
 	for _, c := range []struct {
-		side, public, cookie string
-		sent, kept           []string
+		userKind, public, cookie string
+		sent, kept               []string
 	}{
 		{"customer", "", "portico_customer", []string{"/oauth/authorize", "/oauth/authorize/simple", "/customer/account/loginPost/", "/oauth/authorize/confirm"},
 			[]string{"/", "/customer/account", "/admin/oauth_authorize", "/api/rest/products"}},
 		{"admin", "", "portico_admin", []string{"/admin/oauth_authorize", "/admin/oAuth_authorize/confirm", "/admin/oauth_authorize/index/"}, []string{"/", "/oauth/authorize", "/administrators"}},
 		{"customer", "http://store.example/shop", "portico_customer", []string{"/shop/oauth/authorize", "/shop/customer/account/loginPost/"}, []string{"/oauth/authorize", "/shop"}},
 	} {
-		t.Run(c.side+" "+c.public, func(t *testing.T) {
+		t.Run(c.userKind+" "+c.public, func(t *testing.T) {
 			s := newShop(t, func(o *Options) { o.PublicURL = c.public })
-			r, _ := s.asked(c.side)
+			r, _ := s.asked(c.userKind)
 			jar, err := cookiejar.New(nil)
 			if err != nil {
 				t.Fatal(err)
@@ -130,8 +130,8 @@ func TestCookies(t *testing.T) {
 	}
 }
 
-// TestBackendWithoutAccounts: where the users cannot be found, or there are none, nobody
-// logs in.
+// TestBackendWithoutAccounts: nobody can log in if the backend has no accounts or cannot
+// look them up.
 func TestBackendWithoutAccounts(t *testing.T) {
 	for name, edit := range map[string]func(*shop){
 		"none":        func(s *shop) { delete(s.site.accounts, adapter.Customers) },
@@ -146,15 +146,15 @@ func TestBackendWithoutAccounts(t *testing.T) {
 	}
 }
 
-// TestUpgrade: old hashes are replaced at the first log-in, by a session that goes on.
+// TestUpgrade: the first log-in replaces an outdated hash, and its session stays valid.
 func TestUpgrade(t *testing.T) {
-	for side, store := range map[string]func(*shop) *users{"customer": func(s *shop) *users { return s.customers }, "admin": func(s *shop) *users { return s.admins }} {
-		t.Run(side, func(t *testing.T) {
+	for userKind, store := range map[string]func(*shop) *users{"customer": func(s *shop) *users { return s.customers }, "admin": func(s *shop) *users { return s.admins }} {
+		t.Run(userKind, func(t *testing.T) {
 			s := newShop(t)
 			old := saltedMD5("grandfather's")
 			store(s).set(1, "password_hash", old)
-			name := map[string]string{"customer": "ada@example.com", "admin": "admin"}[side]
-			r, at := s.asked(side)
+			name := map[string]string{"customer": "ada@example.com", "admin": "admin"}[userKind]
+			r, at := s.asked(userKind)
 			r.logIn(name, "wrong")
 			hash := func() string { return store(s).records[0].Get("password_hash").Text() }
 			if hash() != old {
@@ -182,8 +182,8 @@ func TestUpgrade(t *testing.T) {
 	})
 }
 
-// TestSessionEnds: with its time, with the password, with the account, and with the key
-// it was sealed with; and it is one side's alone.
+// TestSessionEnds: a session ends when it expires, and when the password, the account or the
+// encryption key changes; it is valid for one kind of users only.
 func TestSessionEnds(t *testing.T) {
 	tests := []struct {
 		name string
@@ -195,15 +195,15 @@ func TestSessionEnds(t *testing.T) {
 		{"clock of another replica a little behind", func(s *shop, _ *reader) { s.wait(-30 * time.Second) }, false},
 		{"from the future", func(s *shop, _ *reader) { s.wait(-time.Hour) }, true},
 		{"another password", func(s *shop, _ *reader) { s.customers.set(1, "password_hash", "$2a$04$x") }, true},
-		{"no password any more", func(s *shop, _ *reader) { s.customers.set(1, "password_hash", "") }, true},
+		{"password removed", func(s *shop, _ *reader) { s.customers.set(1, "password_hash", "") }, true},
 		{"a disabled administrator's account of the same id", func(s *shop, _ *reader) { s.admins.set(1, "disabled", "1") }, false},
-		{"the account is gone", func(s *shop, _ *reader) { s.customers.records = s.customers.records[1:] }, true},
-		{"another replica of the same key", func(s *shop, r *reader) { r.site = newSite(s.t, s.options) }, false},
-		{"another replica of its own key", func(s *shop, r *reader) {
+		{"account deleted", func(s *shop, _ *reader) { s.customers.records = s.customers.records[1:] }, true},
+		{"replica with the same key", func(s *shop, r *reader) { r.site = newSite(s.t, s.options) }, false},
+		{"replica with another key", func(s *shop, r *reader) {
 			s.options.Secret = nil
 			r.site = newSite(s.t, s.options)
 		}, true},
-		{"beside a cookie of the old system", func(_ *shop, r *reader) {
+		{"next to a cookie of the old shop", func(_ *shop, r *reader) {
 			r.header.Set("Cookie", "portico_customer=abc; portico_customer=%22; frontend=abc")
 		}, false},
 		{"changed", func(_ *shop, r *reader) {
@@ -213,7 +213,7 @@ func TestSessionEnds(t *testing.T) {
 				c.Value = c.Value[:20] + "B" + c.Value[21:]
 			}
 		}, true},
-		{"cookie of the other side", func(_ *shop, r *reader) {
+		{"cookie of the other kind of users", func(_ *shop, r *reader) {
 			r.cookies["portico_customer"] = &http.Cookie{Name: "portico_customer", Value: r.cookies["portico_admin"].Value}
 		}, true},
 		{"key of a form as a cookie", func(s *shop, r *reader) {
@@ -247,7 +247,7 @@ func newSite(t testing.TB, o Options) *Site {
 	return site
 }
 
-// TestForeignForms: a log-in is only taken from a page that this browser was given.
+// TestForeignForms: a log-in is accepted only from a page that was issued to the browser.
 func TestForeignForms(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -255,30 +255,30 @@ func TestForeignForms(t *testing.T) {
 		ok      bool
 		foreign bool // refused as such
 	}{
-		{"the page's own", func(*shop, *reader, url.Values) {}, true, false},
+		{"form of the page", func(*shop, *reader, url.Values) {}, true, false},
 		{"of a browser", func(_ *shop, r *reader, _ url.Values) {
 			r.header.Set("Origin", base)
 			r.header.Set("Sec-Fetch-Site", "same-origin")
 		}, true, false},
 		{"no key", func(_ *shop, _ *reader, form url.Values) { form.Del("form_key") }, false, false},
-		{"key made up", func(_ *shop, _ *reader, form url.Values) { form.Set("form_key", strings.Repeat("A", 80)) }, false, false},
+		{"invented key", func(_ *shop, _ *reader, form url.Values) { form.Set("form_key", strings.Repeat("A", 80)) }, false, false},
 		{"key that is a cookie", func(_ *shop, r *reader, form url.Values) { form.Set("form_key", r.cookies["portico_customer"].Value) }, false, false},
 		{"key of another browser", func(s *shop, _ *reader, form url.Values) {
 			form.Set("form_key", s.reader().get("/oauth/authorize?oauth_token="+s.request("oob")).find(`name="form_key" value="([^"]*)"`))
 		}, false, false},
-		{"key of the other side", func(s *shop, _ *reader, form url.Values) {
+		{"key of the other kind of users", func(s *shop, _ *reader, form url.Values) {
 			other, _ := s.asked("admin")
 			form.Set("form_key", other.find(`name="form_key" value="([^"]*)"`))
 		}, false, false},
-		{"page left open", func(s *shop, _ *reader, _ url.Values) { s.wait(formLife) }, false, false},
+		{"expired page", func(s *shop, _ *reader, _ url.Values) { s.wait(formLife) }, false, false},
 		{"a program without cookies", func(_ *shop, r *reader, _ url.Values) { clear(r.cookies) }, true, false},
 		{"a browser without cookies", func(_ *shop, r *reader, _ url.Values) {
 			clear(r.cookies)
 			r.header.Set("Origin", base)
 		}, false, false},
 		{"another site", func(_ *shop, r *reader, _ url.Values) { r.header.Set("Origin", "http://evil.example") }, false, true},
-		{"another site, as browsers say it", func(_ *shop, r *reader, _ url.Values) { r.header.Set("Sec-Fetch-Site", "cross-site") }, false, true},
-		{"no origin to tell", func(_ *shop, r *reader, _ url.Values) { r.header.Set("Origin", "null") }, false, true},
+		{"another site, by Sec-Fetch-Site", func(_ *shop, r *reader, _ url.Values) { r.header.Set("Sec-Fetch-Site", "cross-site") }, false, true},
+		{"null origin", func(_ *shop, r *reader, _ url.Values) { r.header.Set("Origin", "null") }, false, true},
 		{"in the query", func(_ *shop, _ *reader, form url.Values) { clear(form) }, false, false},
 	}
 	for _, tt := range tests {
@@ -315,8 +315,8 @@ func TestForeignForms(t *testing.T) {
 	}
 }
 
-// TestAttempts: after so many wrong passwords a client has to wait, and after many more
-// an account; a right one does not count.
+// TestAttempts: after several wrong passwords the client must wait, and after many more every
+// client of the account; a correct one does not count.
 func TestAttempts(t *testing.T) {
 	const ada, there = "ada@example.com", "192.0.2.1"
 	setUp := func(t *testing.T) (s *shop, try func(address, name, password string) *reader) {
@@ -364,7 +364,7 @@ func TestAttempts(t *testing.T) {
 		if refused.reply.Header().Get("Retry-After") != "6" {
 			t.Errorf("Retry-After: %s", refused.reply.Header().Get("Retry-After"))
 		}
-		// The user, who has logged in from there before, may even mistype.
+		// The user has logged in from there before, and may even mistype the password.
 		for _, password := range []string{"wrong", adaPassword} {
 			if got := try(there, ada, password); got.reply.Code != http.StatusFound {
 				t.Errorf("the user: %d", got.reply.Code)
@@ -411,7 +411,7 @@ func TestSeal(t *testing.T) {
 	if !s.open("session frontend", sealed, &got) || got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if again, _ := s.seal("session frontend", want); again == sealed {
+	if askAgain, _ := s.seal("session frontend", want); askAgain == sealed {
 		t.Error("two seals are the same")
 	}
 	for name, text := range map[string]string{"cut": sealed[:len(sealed)-1], "longer": sealed + "A", "empty": "", "short": "AAAA", "long": strings.Repeat("A", 2*longestSealed), "no base64": "!"} {
@@ -424,7 +424,7 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// FuzzOpen: nothing opens that another key has sealed, or none.
+// FuzzOpen: only texts sealed with the same key can be opened.
 func FuzzOpen(f *testing.F) {
 	s, err := newSealer([]byte("key"))
 	if err != nil {
@@ -448,7 +448,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzPath: whatever a path is, it is a page or none.
+// FuzzPath: looking up any path does not panic.
 func FuzzPath(f *testing.F) {
 	s := newShop(f)
 	for _, path := range []string{"/oauth/initiate/index/", "/admin/oAuth_authorize/confirm/", "//", "/index", "/admin/oAuth_authorize/index/index"} {

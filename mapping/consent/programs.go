@@ -10,10 +10,10 @@ import (
 	"github.com/portico-commerce/portico/mapping/auth"
 )
 
-// formType is the media type of what programs are answered.
+// formType is the media type of replies to programs.
 const formType = "application/x-www-form-urlencoded"
 
-// grant answers a program that asks for a token (wire 13).
+// grant answers a program that requests a token (wire 13).
 func (s *Site) grant(ctx context.Context, w http.ResponseWriter, r *http.Request, visitor Visitor, what action) (problem string, err error) {
 	request := &auth.Request{
 		Method: r.Method, Scheme: visitor.Scheme, Host: r.Host, Target: r.RequestURI,
@@ -50,5 +50,5 @@ func (s *Site) grant(ctx context.Context, w http.ResponseWriter, r *http.Request
 func answer(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", formType)
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, body) // a client that has gone cannot be told so
+	_, _ = io.WriteString(w, body) // fails only if the client has disconnected
 }

@@ -10,15 +10,14 @@ import (
 	"encoding/json"
 )
 
-// longestSealed bounds a sealed text that is opened, in bytes.
+// longestSealed is the maximum size of a sealed text in bytes.
 const longestSealed = 1 << 10
 
-// A sealer seals what clients keep for us, so that they can neither read nor change
-// it.
+// A sealer encrypts and authenticates data that clients store for the server.
 type sealer struct{ aead cipher.AEAD }
 
-// newSealer returns the sealer of a secret, or one whose seals nobody else opens when
-// there is none.
+// newSealer returns a sealer with a key derived from secret. Without a secret the key is
+// random, so that no other process can open its seals.
 func newSealer(secret []byte) (*sealer, error) {
 	if len(secret) == 0 {
 		secret = make([]byte, 32)
@@ -39,7 +38,7 @@ func newSealer(secret []byte) (*sealer, error) {
 	return &sealer{aead}, nil
 }
 
-// seal returns v sealed for a purpose, as letters, digits, "-" and "_".
+// seal returns v, sealed for a purpose, as letters, digits, "-" and "_".
 func (s *sealer) seal(purpose string, v any) (string, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -48,7 +47,8 @@ func (s *sealer) seal(purpose string, v any) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, text, []byte(purpose))), nil
 }
 
-// open reads into v what was sealed for a purpose, and reports whether it was.
+// open decodes into v what was sealed for the same purpose, and reports whether that
+// succeeded.
 func (s *sealer) open(purpose, sealed string, v any) bool {
 	if len(sealed) > longestSealed {
 		return false

@@ -15,21 +15,21 @@ import (
 const (
 	// sessionLife is how long a user stays logged in.
 	sessionLife = 30 * time.Minute
-	// formLife is how long a page to log in may be left open.
+	// formLife is how long a log-in form can be submitted.
 	formLife = time.Hour
 )
 
-// A session is what the cookie of a side holds. User 0 is nobody: then it only tells
-// browsers apart.
+// A session is the content of a session cookie. User 0 means that nobody is logged in; the
+// session then only identifies the browser.
 type session struct {
 	Browser  string `json:"b"` // random
 	User     int64  `json:"u,omitempty"`
-	Password string `json:"p,omitempty"` // fingerprint of the password's hash
+	Password string `json:"p,omitempty"` // fingerprint of the password hash
 	Since    int64  `json:"s"`           // Unix seconds
-	Notice   notice `json:"n,omitempty"` // what the next form says
+	Notice   notice `json:"n,omitempty"` // message for the next form
 }
 
-// A notice is what a form says of the attempt before it.
+// A notice is the message that a form shows about the previous attempt.
 type notice uint8
 
 const (
@@ -39,13 +39,14 @@ const (
 	tooMany
 )
 
-// A formKey is what the form to log in carries, sealed.
+// A formKey is the sealed content of a hidden field in the log-in form.
 type formKey struct {
 	Browser string `json:"b"`
 	Since   int64  `json:"s"`
 }
 
-// fingerprint stands for the hash of a password, and gives nothing of it away.
+// fingerprint returns a value that changes with the hash of a password, but does not reveal
+// it.
 func fingerprint(hash string) string {
 	sum := sha256.Sum256([]byte("portico session\x00" + hash))
 	return base64.RawStdEncoding.EncodeToString(sum[:12])
@@ -53,10 +54,9 @@ func fingerprint(hash string) string {
 
 func newBrowser() string { return rand.Text() }
 
-// session returns the session of r at a side. One that is not ours, or too old, is
-// none.
-func (s *Site) session(r *http.Request, at *side) (found session, ok bool) {
-	// Another program on the host may set a cookie of the same name.
+// session returns the session of a request. It ignores cookies that are invalid or expired.
+func (s *Site) session(r *http.Request, at *userKind) (found session, ok bool) {
+	// Other software on the host may set a cookie of the same name.
 	for i, cookie := range r.CookiesNamed(at.cookie) {
 		if i == 8 {
 			break
@@ -71,37 +71,36 @@ func (s *Site) session(r *http.Request, at *side) (found session, ok bool) {
 
 func (s *Site) young(since int64, life time.Duration) bool {
 	age := s.now().Sub(time.Unix(since, 0))
-	return age >= -time.Minute && age < life // the clocks of two replicas differ
+	return age >= -time.Minute && age < life // tolerates a clock difference between replicas
 }
 
-// remember gives the client the cookie of a session. It is not kept when the browser
-// is closed.
-func (s *Site) remember(w http.ResponseWriter, v *visit, one session) error {
-	sealed, err := s.sealer.seal("session "+v.side.cookie, one)
+// setSessionCookie sets the session cookie of the client. It expires when the browser is closed.
+func (s *Site) setSessionCookie(w http.ResponseWriter, v *visit, one session) error {
+	sealed, err := s.sealer.seal("session "+v.userKind.cookie, one)
 	if err != nil {
 		return err
 	}
-	for _, path := range v.side.cookiePaths {
+	for _, path := range v.userKind.cookiePaths {
 		http.SetCookie(w, &http.Cookie{
-			Name: v.side.cookie, Value: sealed, Path: s.cookiePath(path), HttpOnly: true, Secure: v.scheme == "https", SameSite: http.SameSiteStrictMode,
+			Name: v.userKind.cookie, Value: sealed, Path: s.cookiePath(path), HttpOnly: true, Secure: v.scheme == "https", SameSite: http.SameSiteStrictMode,
 		})
 	}
 	return nil
 }
 
-// cookiePath returns the path of a cookie for the pages below path, as browsers see it.
+// cookiePath returns the path of a cookie for the pages below path, as seen by browsers.
 func (s *Site) cookiePath(path string) string { return s.publicPath + path }
 
-// A user is somebody with an account.
+// A user is the account of a customer or an administrator.
 type user struct {
 	id   int64
 	name string
 	hash string
 }
 
-// user returns who is logged in with a session. An error means that the store cannot
-// tell.
-func (s *Site) user(ctx context.Context, at *side, one session) (user, bool, error) {
+// user returns the user who is logged in with a session. An error means that the store
+// failed.
+func (s *Site) user(ctx context.Context, at *userKind, one session) (user, bool, error) {
 	accounts := s.accounts[at.resource]
 	if one.User == 0 || accounts == nil {
 		return user{}, false, nil
@@ -118,8 +117,8 @@ func (s *Site) user(ctx context.Context, at *side, one session) (user, bool, err
 	return u, same && u.hash != "", nil
 }
 
-// user returns the account that a record is. One that may not log in has no hash.
-func (at *side) user(record adapter.Record) user {
+// user returns the account in a record. A user who may not log in has no hash.
+func (at *userKind) user(record adapter.Record) user {
 	u := user{id: record.Get(record.Schema.Key).Int(), name: record.Get(at.name).Text(), hash: record.Get("password_hash").Text()}
 	if at.unconfirmed != "" && record.Get(at.unconfirmed).Text() != "" {
 		u.hash = ""
@@ -127,26 +126,26 @@ func (at *side) user(record adapter.Record) user {
 	return u
 }
 
-// newFormKey returns the key for a form that is given to the browser of a session.
-func (s *Site) newFormKey(at *side, one session) (string, error) {
+// newFormKey returns the key for a form that is issued to the browser of a session.
+func (s *Site) newFormKey(at *userKind, one session) (string, error) {
 	return s.sealer.seal("form "+at.cookie, formKey{Browser: one.Browser, Since: s.now().Unix()})
 }
 
-// takes reports whether a form that was posted is one of ours, given to the browser
-// that sends it, which only a program that is no browser need not tell.
-func (s *Site) takes(v *visit) bool {
+// acceptsForm reports whether a submitted form was issued by this site to the browser that sends
+// it. Programs that are not browsers need not send the cookie that proves it.
+func (s *Site) acceptsForm(v *visit) bool {
 	var key formKey
-	if !s.sealer.open("form "+v.side.cookie, v.form[keyField], &key) || !s.young(key.Since, formLife) {
+	if !s.sealer.open("form "+v.userKind.cookie, v.form[keyField], &key) || !s.young(key.Since, formLife) {
 		return false
 	}
-	if one, ok := s.session(v.r, v.side); ok {
+	if one, ok := s.session(v.r, v.userKind); ok {
 		return one.Browser == key.Browser
 	}
 	return !isBrowser(v.r)
 }
 
-// isBrowser reports whether r says that it comes from a browser: all of today say
-// where a form comes from.
+// isBrowser reports whether r comes from a browser: all current browsers send headers that
+// say where a form comes from.
 func isBrowser(r *http.Request) bool {
 	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
 }

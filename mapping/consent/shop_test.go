@@ -24,7 +24,7 @@ var (
 	verifier                  = strings.Repeat("9", 32)
 )
 
-// users is a store of records in memory that can be read and changed.
+// users is an in-memory store of accounts.
 type users struct {
 	adapter.Store
 	mu      sync.Mutex
@@ -90,7 +90,7 @@ func (u *users) set(id int64, name, value string) {
 	}
 }
 
-// grants are tokens in memory.
+// grants is an in-memory store of tokens.
 type grants struct {
 	mu       sync.Mutex
 	tokens   map[string]adapter.Token
@@ -254,7 +254,7 @@ func (s *shop) wait(d time.Duration) {
 	s.now = s.now.Add(d)
 }
 
-// request begins a grant and returns its token.
+// request stores a new request token and returns it.
 func (s *shop) request(callback string) string {
 	s.t.Helper()
 	t, err := s.grants.Begin(context.Background(), 1, callback)
@@ -264,7 +264,7 @@ func (s *shop) request(callback string) string {
 	return t.Token
 }
 
-// A reader walks through the pages, with cookies.
+// A reader is a client with cookies that navigates the pages.
 type reader struct {
 	t       testing.TB
 	site    *Site
@@ -319,7 +319,7 @@ func (r *reader) get(target string) *reader {
 	return r.send(http.MethodGet, target, nil)
 }
 
-// find returns what the first group of a pattern fits in the page, "" for nothing.
+// find returns the text of the first group of a pattern in the page, or "".
 func (r *reader) find(pattern string) string {
 	found := regexp.MustCompile(pattern).FindStringSubmatch(r.body)
 	if found == nil {
@@ -328,7 +328,7 @@ func (r *reader) find(pattern string) string {
 	return found[1]
 }
 
-// form returns what the form to log in of the page sends.
+// form returns the fields that the log-in form of the page submits.
 func (r *reader) form(name, password string) (action string, form url.Values) {
 	form = url.Values{"login[username]": {name}, "login[password]": {password}}
 	for _, hidden := range []string{"form_key", "oauth_token", "simple"} {
@@ -345,7 +345,7 @@ func (r *reader) logIn(name, password string) *reader {
 	return r.send(http.MethodPost, action, form)
 }
 
-// want checks what was answered: a part of the page, or where the client is sent.
+// want checks the reply: a part of the page, or the target of a redirect.
 func (r *reader) want(status int, text string) *reader {
 	r.t.Helper()
 	if r.err != nil {

@@ -20,33 +20,34 @@ import (
 	"github.com/portico-commerce/portico/mapping/auth"
 )
 
-// defaultMaxQuery bounds queries where Options does not.
+// defaultMaxQuery is the default of Options.MaxQuery.
 const defaultMaxQuery = 64 << 10
 
-// Options are what a Site needs.
+// Options are the settings of a [Site].
 type Options struct {
 	Granting *auth.Granting
-	// Accounts holds the users: the records of adapter.Customers and of adapter.Admins.
-	// Where one is missing nobody of its kind logs in.
+	// Accounts holds the stores of users, by resource: adapter.Customers and
+	// adapter.Admins. Users of a missing kind cannot log in.
 	Accounts map[adapter.Resource]adapter.Store
-	// Upgrades replaces old hashes of passwords, by the same resources.
+	// Upgrades replaces outdated password hashes, by resource.
 	Upgrades map[adapter.Resource]Upgrade
-	// Secret seals sessions. Replicas that share it share sessions; with none they last
-	// as long as the process.
+	// Secret encrypts sessions. Replicas with the same secret share sessions; without one
+	// sessions end with the process.
 	Secret []byte
-	// MaxQuery bounds the query of a request, in bytes; 0 is 64 KiB.
+	// MaxQuery is the maximum length of a query in bytes; 0 means 64 KiB.
 	MaxQuery int
-	// PublicURL is the base URL of the shop, "" for that of each request.
+	// PublicURL is the base URL of the shop; "" means that of each request.
 	PublicURL string
 	Log       *slog.Logger
-	// PasswordCost is the bcrypt cost of hashes that replace old ones, 0 for
+	// PasswordCost is the bcrypt cost of new hashes that replace outdated ones; 0 means
 	// bcrypt.DefaultCost.
 	PasswordCost int
-	// Now is the clock; nil is time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// A Site serves what stands outside the API for OAuth. It is safe for concurrent use.
+// A Site serves the OAuth pages and endpoints outside the API. It is safe for concurrent
+// use.
 type Site struct {
 	granting    *auth.Granting
 	accounts    map[adapter.Resource]adapter.Store
@@ -54,25 +55,25 @@ type Site struct {
 	pages       map[string]page
 	sealer      *sealer
 	public      string
-	publicPath  string // of public, which stands before the paths that browsers ask for
+	publicPath  string // path of public, a prefix of the paths that browsers request
 	maxQuery    int
 	log         *slog.Logger
 	now         func() time.Time
 	crossOrigin *http.CrossOriginProtection
 	template    *template.Template
-	policy      string // of the pages' contents
+	policy      string // Content-Security-Policy of the pages
 	attempts    *attempts
 	passwords   *adapter.PasswordChecker
-	cost        int           // of hashes
-	hashing     chan struct{} // as long as passwords may be hashed at a time
+	cost        int           // bcrypt cost of new hashes
+	hashing     chan struct{} // semaphore: limits concurrent password hashing
 }
 
-// New returns a Site. It fails for a PublicURL that is none, and for resources without
-// an Upgrade.
+// New returns a Site. It fails for an invalid PublicURL, and for accounts without an
+// Upgrade.
 func New(o Options) (*Site, error) {
 	s := &Site{
 		granting: o.Granting, accounts: o.Accounts, upgrades: o.Upgrades, public: strings.TrimRight(o.PublicURL, "/"),
-		maxQuery: cmp.Or(o.MaxQuery, defaultMaxQuery), pages: pages(customerSide(), adminSide()), log: o.Log, now: o.Now,
+		maxQuery: cmp.Or(o.MaxQuery, defaultMaxQuery), pages: pages(customerKind(), adminKind()), log: o.Log, now: o.Now,
 		crossOrigin: http.NewCrossOriginProtection(), cost: o.PasswordCost, hashing: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 	if s.now == nil {
@@ -103,23 +104,23 @@ func New(o Options) (*Site, error) {
 	return s, errors.Join(errs[:]...)
 }
 
-// A Visitor is what a server knows of who sends a request.
+// A Visitor is what the server knows about the sender of a request.
 type Visitor struct {
 	Scheme  string // http or https, as the client used it
-	Address string // the client's, for counting attempts
+	Address string // of the client, for limiting attempts
 }
 
-// Call returns the name of what r asks for, fit for a label, or false when it is not
-// for this site.
+// Call returns the name of the page that r requests, for use as a label. It reports false if
+// the page does not belong to this site.
 func (s *Site) Call(r *http.Request) (name string, ok bool) {
 	p, ok := s.of(r)
 	return p.call, ok
 }
 
-// Serve answers r, which must be one that Call has a name for. problem is the name of
-// the OAuth problem that refused it, or "". An error means that the store cannot
-// answer, or that the request cannot be read, an [*http.MaxBytesError] included; then
-// nothing has been written.
+// Serve answers r, for which Call must have returned a name. problem is the OAuth problem
+// with which the request was rejected, or "". An error means that the store failed, or that
+// the request cannot be read (this includes an [*http.MaxBytesError]); then nothing has been
+// written.
 func (s *Site) Serve(ctx context.Context, w http.ResponseWriter, r *http.Request, visitor Visitor) (problem string, err error) {
 	p, _ := s.of(r)
 	header := w.Header()
@@ -129,11 +130,11 @@ func (s *Site) Serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 		return "", fmt.Errorf("%w: the query has more than %d bytes", ErrForm, s.maxQuery)
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, longestForm)
-	if p.side == nil {
+	if p.userKind == nil {
 		return s.grant(ctx, w, r, visitor, p.action)
 	}
 	header.Set("Referrer-Policy", "same-origin")
-	query, _ := parseFields(r.URL.RawQuery) // what can be read of a malformed one counts
+	query, _ := parseFields(r.URL.RawQuery) // use the valid part of a malformed query
 	form, err := readForm(r)
 	if err != nil {
 		return "", err
@@ -144,11 +145,11 @@ func (s *Site) Serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 	return "", s.serve(ctx, w, v)
 }
 
-// ErrForm is for a request whose form or query cannot be read: it is too long, or
-// malformed.
-var ErrForm = errors.New("consent: the form cannot be read")
+// ErrForm is wrapped by the error for a request whose form or query is malformed or too
+// long.
+var ErrForm = errors.New("consent: the form or query is malformed or too long")
 
-// base returns what stands before the paths in URLs.
+// base returns the base URL of the shop for a request.
 func (s *Site) base(r *http.Request, visitor Visitor) string {
 	if s.public != "" {
 		return s.public
@@ -156,20 +157,20 @@ func (s *Site) base(r *http.Request, visitor Visitor) string {
 	return visitor.Scheme + "://" + r.Host
 }
 
-// A visit is one request for a page of a side.
+// A visit is one request for a page of a kind of users.
 type visit struct {
 	page
 	r              *http.Request
-	form           fields // posted
+	form           fields // of a POST
 	scheme, client string
 	base           string
 	token          string
-	popUp          bool // the form is that of a pop-up
+	popUp          bool // the page is small, for a pop-up
 }
 
-// formURL returns where the user of the visit's token is asked.
+// formURL returns the URL of the form for the visit's token.
 func (v *visit) formURL() string {
-	path := v.side.form
+	path := v.userKind.form
 	if v.popUp {
 		path += "/simple"
 	}
@@ -180,7 +181,7 @@ func (s *Site) serve(ctx context.Context, w http.ResponseWriter, v *visit) error
 	posted := v.r.Method == http.MethodPost
 	_, named := v.form[nameField]
 	switch {
-	case posted && (v.action == logIn || v.action == ask && !v.side.redirectsWrong && named):
+	case posted && (v.action == logIn || v.action == ask && !v.userKind.redirectsWrong && named):
 		return s.logIn(ctx, w, v)
 	case v.action == logIn:
 		redirect(w, v.formURL())
@@ -189,10 +190,10 @@ func (s *Site) serve(ctx context.Context, w http.ResponseWriter, v *visit) error
 		return s.say(w, http.StatusOK, "Request is not GET")
 	}
 	if !fromOurPage(v.r) {
-		v.action = ask // the user did not press the button
+		v.action = ask // not a click on the button of our page
 	}
-	one, known := s.session(v.r, v.side)
-	u, in, err := s.user(ctx, v.side, one)
+	one, known := s.session(v.r, v.userKind)
+	u, in, err := s.user(ctx, v.userKind, one)
 	if err != nil {
 		return err
 	}
@@ -214,7 +215,7 @@ func (s *Site) serve(ctx context.Context, w http.ResponseWriter, v *visit) error
 	var refused *auth.Problem
 	switch {
 	case errors.As(err, &refused):
-		return s.say(w, http.StatusOK, v.side.invalid[v.action])
+		return s.say(w, http.StatusOK, v.userKind.invalid[v.action])
 	case err != nil:
 		return err
 	case v.action == confirm:
@@ -232,9 +233,9 @@ func (s *Site) serve(ctx context.Context, w http.ResponseWriter, v *visit) error
 	return s.askToLogIn(w, v, one, why)
 }
 
-// fromOurPage reports whether r can be a click on a button of our pages. A browser that
-// says more must say that it opens a page, and on whose behalf: an image or a link of
-// another site, a sibling domain included, decides nothing.
+// fromOurPage reports whether r can be a click on a button of our pages. Browsers that send
+// Sec-Fetch headers must declare a navigation that the user started on our pages: images and
+// links of other sites, sibling domains included, cannot decide anything.
 func fromOurPage(r *http.Request) bool {
 	for name, want := range map[string]string{"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "document"} {
 		for _, value := range r.Header[name] {
@@ -246,9 +247,9 @@ func fromOurPage(r *http.Request) bool {
 	return true
 }
 
-// authorise gives the token of the visit to a user.
+// authorise grants the token of the visit to a user.
 func (s *Site) authorise(ctx context.Context, v *visit, u user) (adapter.Token, error) {
-	if v.side.resource == adapter.Admins {
+	if v.userKind.resource == adapter.Admins {
 		return s.granting.Authorise(ctx, v.token, u.id, 0)
 	}
 	return s.granting.Authorise(ctx, v.token, 0, u.id)
@@ -274,11 +275,11 @@ func (s *Site) rejected(w http.ResponseWriter, v *visit, token adapter.Token, co
 	return nil
 }
 
-// parameters returns those of a callback.
+// parameters returns the parameters of a callback.
 func (v *visit) parameters(token adapter.Token, answer string) []string {
 	all := []string{"oauth_token=" + token.Token, answer}
 	if v.simple {
-		all = append(all, v.side.simple...)
+		all = append(all, v.userKind.simple...)
 	}
 	return all
 }
@@ -300,7 +301,7 @@ func (s *Site) write(w http.ResponseWriter, status int, data *pageData) error {
 	header.Set("Content-Security-Policy", s.policy)
 	header.Set("X-Frame-Options", "DENY")
 	w.WriteHeader(status)
-	_, _ = w.Write(body.Bytes()) // a client that has gone cannot be told so
+	_, _ = w.Write(body.Bytes()) // fails only if the client has disconnected
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// sides under test: what wire 13 says of each.
+// sides lists the expectations of wire 13 for each kind of users.
 var sidesOfContract = []struct {
 	name, form, cookie    string
 	username, password    string
@@ -29,54 +29,54 @@ var sidesOfContract = []struct {
 
 const base = "http://store.example"
 
-// TestDance walks through each row of wire 13.
-func TestDance(t *testing.T) {
-	for _, side := range sidesOfContract {
+// TestFlow performs the whole flow for each row of wire 13.
+func TestFlow(t *testing.T) {
+	for _, userKind := range sidesOfContract {
 		for _, simple := range []bool{false, true} {
-			name, form, confirm, reject, more := side.name, side.form, side.form+"/confirm/", side.form+"/reject/", ""
+			name, form, confirm, reject, more := userKind.name, userKind.form, userKind.form+"/confirm/", userKind.form+"/reject/", ""
 			if simple {
-				name, form, confirm, reject, more = name+" simple", form+"/simple", side.form+"/confirmSimple/", side.form+"/rejectSimple/", side.simple
+				name, form, confirm, reject, more = name+" simple", form+"/simple", userKind.form+"/confirmSimple/", userKind.form+"/rejectSimple/", userKind.simple
 			}
 			t.Run(name, func(t *testing.T) {
 				s := newShop(t)
 				token := s.request("http://client.example/cb?a=1")
 				at := form + "?oauth_token=" + token
 				r := s.reader().get(at).want(200, `id="loginForm"`)
-				for _, part := range []string{`name="login[username]"`, `name="login[password]"`, `name="form_key" value="`, `name="oauth_token" value="` + token + `"`, `action="` + base + side.loginPost + `"`} {
+				for _, part := range []string{`name="login[username]"`, `name="login[password]"`, `name="form_key" value="`, `name="oauth_token" value="` + token + `"`, `action="` + base + userKind.loginPost + `"`} {
 					r.want(200, part)
 				}
 				if strings.Contains(r.body, "<script") || r.reply.Header().Get("Content-Type") != "text/html; charset=UTF-8" || r.reply.Header().Get("Cache-Control") != "no-store" {
 					t.Errorf("%v", r.reply.Header())
 				}
-				if r.logIn(side.username, "wrong"); side.redirectsWrong {
+				if r.logIn(userKind.username, "wrong"); userKind.redirectsWrong {
 					r.want(302, base+at).get(at)
 				}
-				r.want(200, side.wrong).want(200, `id="loginForm"`)
+				r.want(200, userKind.wrong).want(200, `id="loginForm"`)
 				r.get(at)
-				if strings.Contains(r.body, side.wrong) && side.redirectsWrong {
+				if strings.Contains(r.body, userKind.wrong) && userKind.redirectsWrong {
 					t.Error("it goes on saying so")
 				}
 				r.get(confirm+"?oauth_token="+token).want(302, base+at)
-				r.get(at).logIn(side.username, side.password).want(302, base+at)
-				if c := r.cookies[side.cookie]; c == nil || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Value == "" {
+				r.get(at).logIn(userKind.username, userKind.password).want(302, base+at)
+				if c := r.cookies[userKind.cookie]; c == nil || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Value == "" {
 					t.Errorf("cookie %v", c)
 				}
-				r.get(at).want(200, "ERP &amp; Sons &lt;1&gt; requests access to your account").want(200, "You are logged in as "+side.username)
+				r.get(at).want(200, "ERP &amp; Sons &lt;1&gt; requests access to your account").want(200, "You are logged in as "+userKind.username)
 				r.want(200, `<form id="oauth_authorize_confirm" action="`+base+confirm+`" method="get">`).want(200, ">Authorize</button>")
 				r.want(200, `<form id="oauth_authorize_reject" action="`+base+reject+`" method="get">`).want(200, ">Reject</button>")
 
 				s.reader().get(reject+"?oauth_token="+token).want(302, base+at) // to log in
 				refused := s.request("http://client.example/cb?a=1")
 				r.get(reject+"?oauth_token="+refused).want(302, "http://client.example/cb?a=1&oauth_token="+refused+"&rejected=1"+more)
-				r.get(reject+"?oauth_token="+refused).want(200, side.badReject)
-				r.get(confirm+"?oauth_token="+refused).want(200, side.badConfirm)
+				r.get(reject+"?oauth_token="+refused).want(200, userKind.badReject)
+				r.get(confirm+"?oauth_token="+refused).want(200, userKind.badConfirm)
 				r.get(confirm+"?oauth_token="+token).want(302, "http://client.example/cb?a=1&oauth_token="+token+"&oauth_verifier="+verifier+more)
-				if granted := s.grants.tokens[token]; granted.CustomerID+granted.AdminID != 1 || (granted.CustomerID == 1) != side.redirectsWrong {
+				if granted := s.grants.tokens[token]; granted.CustomerID+granted.AdminID != 1 || (granted.CustomerID == 1) != userKind.redirectsWrong {
 					t.Errorf("%+v", granted)
 				}
 				r.get(at).want(200, "An error occurred. Your authorization request is invalid.")
-				r.get(confirm+"?oauth_token="+token).want(200, side.badConfirm)
-				r.get(reject+"?oauth_token="+token).want(200, side.badReject)
+				r.get(confirm+"?oauth_token="+token).want(200, userKind.badConfirm)
+				r.get(reject+"?oauth_token="+token).want(200, userKind.badReject)
 
 				oob := s.request("oob")
 				r.get(reject+"?oauth_token="+oob).want(200, "The application access request is rejected.")
@@ -87,9 +87,9 @@ func TestDance(t *testing.T) {
 	}
 }
 
-// TestDecidesByItsOwnPage: only a click on a page of ours confirms or rejects, as far as
-// the browser tells where a request comes from.
-func TestDecidesByItsOwnPage(t *testing.T) {
+// TestDecisionsFromOwnPage: only a click on a page of this site confirms or rejects, as far as
+// the browser reports where a request comes from.
+func TestDecisionsFromOwnPage(t *testing.T) {
 	tests := []struct {
 		name    string
 		header  []string // names and values
@@ -97,29 +97,29 @@ func TestDecidesByItsOwnPage(t *testing.T) {
 	}{
 		{"a program", nil, true},
 		{"click on our page", []string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Dest", "document"}, true},
-		{"browser that tells less", []string{"Sec-Fetch-Site", "same-origin"}, true},
+		{"browser with fewer headers", []string{"Sec-Fetch-Site", "same-origin"}, true},
 		{"image on our page", []string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Dest", "image"}, false},
 		{"frame on our page", []string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Dest", "iframe"}, false},
 		{"script's request", []string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Dest", "empty"}, false},
 		{"link of a sibling domain", []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Dest", "document"}, false},
 		{"image of a sibling domain", []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Dest", "image"}, false},
 		{"link of another site", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "document"}, false},
-		{"typed in", []string{"Sec-Fetch-Site", "none", "Sec-Fetch-Dest", "document"}, false},
-		{"destination alone", []string{"Sec-Fetch-Dest", "image"}, false},
+		{"URL typed in", []string{"Sec-Fetch-Site", "none", "Sec-Fetch-Dest", "document"}, false},
+		{"Sec-Fetch-Dest only", []string{"Sec-Fetch-Dest", "image"}, false},
 		{"empty value", []string{"Sec-Fetch-Site", ""}, false},
 	}
-	for _, side := range sidesOfContract {
+	for _, userKind := range sidesOfContract {
 		for _, path := range []string{"/confirm/", "/reject/", "/confirmSimple/", "/rejectSimple/"} {
 			s := newShop(t)
-			r := s.reader().get(side.form+"?oauth_token="+s.request("oob")).logIn(side.username, side.password)
+			r := s.reader().get(userKind.form+"?oauth_token="+s.request("oob")).logIn(userKind.username, userKind.password)
 			for _, tt := range tests {
-				t.Run(side.name+path+tt.name, func(t *testing.T) {
+				t.Run(userKind.name+path+tt.name, func(t *testing.T) {
 					token := s.request("oob")
 					r.t, r.header = t, http.Header{}
 					for i := 0; i < len(tt.header); i += 2 {
 						r.header.Set(tt.header[i], tt.header[i+1])
 					}
-					r.get(side.form + path + "?oauth_token=" + token)
+					r.get(userKind.form + path + "?oauth_token=" + token)
 					if asked := strings.Contains(r.body, "requests access to your account"); asked == tt.decides || r.err != nil {
 						t.Errorf("the form is shown: %t, %v\n%s", asked, r.err, r.body)
 					}
@@ -133,12 +133,12 @@ func TestDecidesByItsOwnPage(t *testing.T) {
 	}
 }
 
-// TestQueryBound: a query that is too long is refused before it is read.
-func TestQueryBound(t *testing.T) {
+// TestQueryLimit: a query over the limit is rejected before it is parsed.
+func TestQueryLimit(t *testing.T) {
 	s := newShop(t, func(o *Options) { o.MaxQuery = 1000 })
 	token := s.request("oob")
-	for _, side := range sidesOfContract {
-		for _, path := range []string{side.form, side.form + "/confirm", side.form + "/reject", side.loginPost, "/oauth/initiate", "/oauth/token"} {
+	for _, userKind := range sidesOfContract {
+		for _, path := range []string{userKind.form, userKind.form + "/confirm", userKind.form + "/reject", userKind.loginPost, "/oauth/initiate", "/oauth/token"} {
 			query := "?oauth_token=" + token
 			for _, length := range []int{1000, 1001} {
 				r := s.reader().get(path + query + strings.Repeat("&", length-len(query)+1))
@@ -150,7 +150,7 @@ func TestQueryBound(t *testing.T) {
 	}
 }
 
-// TestFields: only the fields of the pages are kept of what a client sends.
+// TestFields: all fields except those of the pages are dropped.
 func TestFields(t *testing.T) {
 	for text, want := range map[string]fields{
 		"":                              {},
@@ -170,26 +170,26 @@ func TestFields(t *testing.T) {
 }
 
 func TestInvalidTokens(t *testing.T) {
-	for _, side := range sidesOfContract {
-		t.Run(side.name, func(t *testing.T) {
+	for _, userKind := range sidesOfContract {
+		t.Run(userKind.name, func(t *testing.T) {
 			s := newShop(t)
-			r := s.reader().get(side.form+"?oauth_token="+s.request("oob")).logIn(side.username, side.password).want(302, base+side.form+"?oauth_token="+s.last())
+			r := s.reader().get(userKind.form+"?oauth_token="+s.request("oob")).logIn(userKind.username, userKind.password).want(302, base+userKind.form+"?oauth_token="+s.last())
 			s.grants.tokens[strings.Repeat("c", 32)] = adapter.Token{Token: strings.Repeat("c", 32), Type: adapter.AccessToken, ConsumerID: 1}
 			for name, query := range map[string]string{
 				"missing": "", "empty": "?oauth_token=", "short": "?oauth_token=abc", "unknown": "?oauth_token=" + strings.Repeat("f", 32),
 				"access": "?oauth_token=" + strings.Repeat("c", 32), "list": "?oauth_token[]=" + s.last(), "odd": "?oauth_token=%ff%00" + strings.Repeat("a", 30), "malformed": "?oauth_token=%zz;a",
 			} {
-				for path, want := range map[string]string{"": "An error occurred. Your authorization request is invalid.", "/confirm/": side.badConfirm, "/reject/": side.badReject} {
-					r.get(side.form+path+query).want(200, want)
+				for path, want := range map[string]string{"": "An error occurred. Your authorization request is invalid.", "/confirm/": userKind.badConfirm, "/reject/": userKind.badReject} {
+					r.get(userKind.form+path+query).want(200, want)
 					if strings.Contains(r.body, "<form") {
 						t.Errorf("%s, %s: a form", name, path)
 					}
 				}
-				s.reader().get(side.form+query).want(200, "An error occurred. Your authorization request is invalid.")
+				s.reader().get(userKind.form+query).want(200, "An error occurred. Your authorization request is invalid.")
 			}
 			for _, method := range []string{"POST", "PUT", "DELETE", "HEAD"} {
 				for _, path := range []string{"", "/simple", "/confirm/", "/reject/", "/confirmSimple", "/rejectSimple"} {
-					r.send(method, side.form+path+"?oauth_token="+s.last(), url.Values{}).want(200, "Request is not GET")
+					r.send(method, userKind.form+path+"?oauth_token="+s.last(), url.Values{}).want(200, "Request is not GET")
 				}
 			}
 			if s.grants.tokens[s.last()].Verifier != "" {
@@ -199,7 +199,7 @@ func TestInvalidTokens(t *testing.T) {
 	}
 }
 
-// last returns the token that was begun last.
+// last returns the newest request token.
 func (s *shop) last() string {
 	for token, t := range s.grants.tokens {
 		if t.Type == adapter.RequestToken {
@@ -209,7 +209,7 @@ func (s *shop) last() string {
 	return ""
 }
 
-// TestRejectedCallback: a program may have registered where users go who say no.
+// TestRejectedCallback: a program may have registered a callback for users who reject it.
 func TestRejectedCallback(t *testing.T) {
 	for registered, want := range map[string]string{"https://no.example/x": "https://no.example/x", "javascript:alert(1)": "http://client.example/", "": "http://client.example/"} {
 		s := newShop(t)
@@ -239,7 +239,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestPublicURL: URLs are those of the shop as its clients know it, where it is told.
+// TestPublicURL: pages and redirects use the configured public URL.
 func TestPublicURL(t *testing.T) {
 	s := newShop(t, func(o *Options) { o.PublicURL = "https://public.example/shop/" })
 	token := s.request("oob")
@@ -272,7 +272,7 @@ func TestPageHeaders(t *testing.T) {
 	}
 }
 
-// TestPrograms: what programs are answered, byte for byte.
+// TestPrograms checks the replies to programs byte for byte.
 func TestPrograms(t *testing.T) {
 	s := newShop(t)
 	form := func(pairs ...string) url.Values {
@@ -297,7 +297,7 @@ func TestPrograms(t *testing.T) {
 		{"unknown", "POST", "/oauth/initiate", form("oauth_consumer_key", strings.Repeat("f", 32)), 401, formType, "oauth_problem=consumer_key_rejected"},
 		{"bad target", "POST", "/oauth/initiate?a=%zz", form(), 500, formType, "oauth_problem=internal_error&message=Invalid URI supplied"},
 		{"RSA", "POST", "/oauth/initiate", form("oauth_callback", "oob", "oauth_signature_method", "RSA-SHA1", "oauth_nonce", "n", "oauth_timestamp", "1"), 500, "text/html; charset=UTF-8", ""},
-		{"nobody has consented", "POST", "/oauth/token", form("oauth_token", first, "oauth_verifier", verifier, "oauth_signature", programSecret+"&secret00000000000000000000000001"), 500, "text/html; charset=UTF-8", ""},
+		{"no consent yet", "POST", "/oauth/token", form("oauth_token", first, "oauth_verifier", verifier, "oauth_signature", programSecret+"&secret00000000000000000000000001"), 500, "text/html; charset=UTF-8", ""},
 		{"exchange", "POST", "/oauth/token", form("oauth_token", granted, "oauth_verifier", verifier, "oauth_signature", programSecret+"&secret00000000000000000000000001"), 200, formType, "oauth_token=access00000000000000000000000001&oauth_token_secret=secret00000000000000000000000001"},
 	}
 	for _, tt := range tests {
@@ -315,8 +315,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestFailures: where the store cannot tell, nothing is written, and no user is told
-// that he is wrong.
+// TestFailures: if the store fails, nothing is written, and no user is told that the
+// password is wrong.
 func TestFailures(t *testing.T) {
 	s := newShop(t)
 	token := s.request("oob")

@@ -7,35 +7,35 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A side is one of the two kinds of users, with all that differs between them.
-type side struct {
-	call     string // begins the names of its calls, in metrics
+// A userKind is one of the two kinds of users, with everything that differs between them.
+type userKind struct {
+	call     string // prefix of the names of its calls in metrics
 	resource adapter.Resource
-	// The attributes by which an account is found, and the one that is set as long as
-	// it may not log in, "" for none.
+	// The attributes by which an account is found, and the attribute that is set while the
+	// account may not log in yet, "" for none.
 	name, unconfirmed string
 
-	// cookie is the name of the session's cookie, which no shop on the same host uses,
-	// and cookiePaths are the paths that it is sent to.
+	// cookie is the name of the session cookie, which differs from those of shops on the
+	// same host; cookiePaths are the paths that it is sent to.
 	cookie      string
 	cookiePaths []string
 
 	form      string // path of the form
-	loginPost string // path that the form to log in is posted to
-	// redirectsWrong: after a wrong password the user goes back to the form; otherwise
-	// the reply is the form.
+	loginPost string // path to which the log-in form is submitted
+	// redirectsWrong: a wrong password redirects the user to the form; otherwise the reply
+	// is the form.
 	redirectsWrong bool
-	wrong          string // what is then said
-	// What is said of a token that does not wait for its user, by what was wanted.
+	wrong          string // message for a wrong password
+	// Messages for a token that is not waiting for its user, by the requested action.
 	invalid map[action]string
-	// simple is added to the parameters of a callback from the small pages.
+	// simple is added to the callback parameters on the small pages.
 	simple []string
 
-	// How the page asks.
+	// Texts and attributes of the form.
 	title, nameLabel, nameType, nameID, passwordID string
 }
 
-// An action is what a page is for.
+// An action is what a request asks a page to do.
 type action uint8
 
 const (
@@ -52,8 +52,8 @@ const (
 	invalidReject  = "An error occurred on reject authorize."
 )
 
-func customerSide() *side {
-	return &side{
+func customerKind() *userKind {
+	return &userKind{
 		call: "authorize", resource: adapter.Customers, name: "email", unconfirmed: "confirmation",
 		cookie: "portico_customer", cookiePaths: []string{"/oauth", "/customer/account/loginPost"}, form: "/oauth/authorize", loginPost: "/customer/account/loginPost/",
 		redirectsWrong: true, wrong: "Invalid login or password.",
@@ -63,8 +63,8 @@ func customerSide() *side {
 	}
 }
 
-func adminSide() *side {
-	return &side{
+func adminKind() *userKind {
+	return &userKind{
 		call: "adminAuthorize", resource: adapter.Admins, name: "username", unconfirmed: "disabled",
 		cookie: "portico_admin", cookiePaths: []string{"/admin"}, form: "/admin/oauth_authorize", loginPost: "/admin/oauth_authorize/index/",
 		wrong:   "Invalid User Name or Password.",
@@ -73,16 +73,16 @@ func adminSide() *side {
 	}
 }
 
-// A page is what a path stands for.
+// A page describes what is served at a path.
 type page struct {
-	call   string // its name in metrics
-	side   *side  // nil: for programs
-	action action
-	simple bool // the small page, for a pop-up
+	call     string    // its name in metrics
+	userKind *userKind // nil for endpoints of programs
+	action   action
+	simple   bool // the small page for a pop-up
 }
 
-// pages holds every path, as canonical writes it.
-func pages(sides ...*side) map[string]page {
+// pages returns the pages by their canonical path.
+func pages(sides ...*userKind) map[string]page {
 	all := map[string]page{
 		"/oauth/initiate": {call: "oauthInitiate", action: initiate},
 		"/oauth/token":    {call: "oauthToken", action: exchange},
@@ -101,8 +101,8 @@ func pages(sides ...*side) map[string]page {
 	return all
 }
 
-// canonical returns a path without the slashes at its end, without the name of what is
-// shown without a name, and with one spelling of the administrators' pages.
+// canonical returns a path without trailing slashes, without the default action at its end,
+// and with one spelling for the administrators' pages.
 func canonical(path string) string {
 	path = strings.TrimRight(path, "/")
 	path = strings.TrimSuffix(path, "/index")
@@ -113,8 +113,8 @@ func canonical(path string) string {
 	return path
 }
 
-// of returns the page that r asks for. The form that is posted with a name and a
-// password is a log-in, wherever that is the form's own address.
+// of returns the page that r requests. A POST with a name and a password to the address of
+// the form itself is a log-in.
 func (s *Site) of(r *http.Request) (page, bool) {
 	path := r.URL.Path
 	if len(path) > longestPath {
@@ -124,5 +124,5 @@ func (s *Site) of(r *http.Request) (page, bool) {
 	return p, ok
 }
 
-// longestPath bounds the paths that are looked at, in bytes.
+// longestPath is the maximum length in bytes of a path that is looked up.
 const longestPath = 64
