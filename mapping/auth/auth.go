@@ -14,39 +14,37 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// Credentials finds registered consumers and tokens. Errors other than those of
-// kind NotFound mean that the store cannot tell.
+// Credentials looks up registered consumers and tokens. An error of any kind but NotFound
+// means that the store failed.
 type Credentials interface {
-	// Consumer returns the consumer with the key, letter case ignored.
+	// Consumer returns the consumer with the key, ignoring letter case.
 	// Kinds: NotFound.
 	Consumer(ctx context.Context, key string) (adapter.Consumer, error)
-	// Token returns the token with the text, letter case ignored.
+	// Token returns the token with the text, ignoring letter case.
 	// Kinds: NotFound.
 	Token(ctx context.Context, token string) (adapter.Token, error)
 }
 
-// Nonces remembers which nonces were used. A nonce is at most 32 characters of
-// valid UTF-8 without U+0000.
+// Nonces stores used nonces. A nonce is at most 32 characters of valid UTF-8 without U+0000.
 type Nonces interface {
-	// Use stores the nonce with its timestamp in Unix seconds and reports
-	// whether it was new. Of several calls at once with one nonce, one finds it
-	// new.
+	// Use stores the nonce with its timestamp in Unix seconds and reports whether it was
+	// new. Of concurrent calls with the same nonce, exactly one finds it new.
 	Use(ctx context.Context, nonce string, timestamp int64) (fresh bool, err error)
-	// Used reports whether the nonce is stored, and stores nothing.
+	// Used reports whether the nonce is stored. It does not store the nonce.
 	Used(ctx context.Context, nonce string) (bool, error)
 }
 
-// A Principal is who sends a call (Authentication, 1 to 3). Only the id that
-// belongs to its role is set; a Guest has none at all.
+// A Principal is the authenticated sender of a call (Authentication, 1 to 3). Only the id
+// that belongs to its role is set; a Guest has none.
 type Principal struct {
 	Role       contract.Role
 	CustomerID int64
-	AdminID    int64 // 0 for an Admin who calls with an API key that belongs to nobody
-	// The client program of a Customer or an Admin: a consumer, or an API key.
+	AdminID    int64 // 0 for an Admin whose API key belongs to no administrator
+	// ConsumerID or KeyID identifies the client program of a Customer or an Admin.
 	ConsumerID, KeyID int64
 }
 
-// Client returns a number that no other client program has, 0 for a Guest.
+// Client returns a number that is unique to the client program, 0 for a Guest.
 func (p Principal) Client() int64 {
 	if p.KeyID != 0 {
 		return -p.KeyID
@@ -54,60 +52,59 @@ func (p Principal) Client() int64 {
 	return p.ConsumerID
 }
 
-// A Request is what authentication needs of an HTTP request.
+// A Request is the part of an HTTP request that authentication needs.
 type Request struct {
 	Method string
-	// Scheme is "http" or "https", as the client used it.
+	// Scheme is "http" or "https", as used by the client.
 	Scheme string
-	// Host is the Host header, or the host of an absolute request target, with
-	// its port if it was sent.
+	// Host is the Host header, or the host of an absolute request target, including the
+	// port if the client sent one.
 	Host string
 	// Target is the request target exactly as sent, in origin or absolute form.
 	Target        string
 	Authorization string
 	ContentType   string
-	// Form returns the whole urlencoded body, of at most [MaxForm] bytes. It is
-	// called at most once, and only for a body of that type that credentials or a
-	// signature may depend on; nil is no body.
+	// Form returns the whole form-encoded body, of at most [MaxForm] bytes. It is called at
+	// most once, and only for a form-encoded body that credentials or a signature may
+	// depend on; nil means no body.
 	Form func() ([]byte, error)
-	// Client is the network address of the sender, or "". It tells those apart who fail
-	// with the same nonce.
+	// Client is the network address of the sender, or "". A nonce counts as used with a
+	// wrong signature only for the same address.
 	Client string
-	// Again: the call has been sent once, and is looked at again. Its nonce, which
-	// it has used itself, is not asked for.
+	// Again: this request has been authenticated before and is checked a second time. Its
+	// nonce is not checked, because the first time has used it.
 	Again bool
 }
 
-// MaxForm is the largest urlencoded body that is read for its credentials, or for
-// what its signature covers, in bytes. The interface takes no data in such bodies.
+// MaxForm is the maximum size in bytes of a form-encoded body that is read for credentials or
+// for its signature. The interface accepts no data in such bodies.
 const MaxForm = 64 << 10
 
 // Options are the settings of an [Authenticator]; the zero value is valid.
 type Options struct {
-	// PublicURL is the base URL clients are told, or nil. Its scheme and host
-	// may have been signed instead of the request's own.
+	// PublicURL is the base URL known to clients, or nil. Clients may have signed its scheme
+	// and host instead of those of the request.
 	PublicURL *url.URL
-	// CredentialTTL is how long an answer of Credentials is remembered, "not
-	// found" included; 0 is 3 s.
+	// CredentialTTL is how long lookups are cached, including failed ones; 0 means 3 s.
 	CredentialTTL time.Duration
-	// RSACrashes makes an RSA-SHA1 signature fail with [ErrUnverifiable], as
-	// the original fails on it (wire 14), instead of with a [Problem].
+	// RSACrashes makes RSA-SHA1 signatures fail with [ErrUnverifiable], like the crash of
+	// the original (wire 14), instead of with a [Problem].
 	RSACrashes bool
-	// TimestampMaxAge, unless 0, is how old the timestamp of a signature may be. It must be
-	// shorter by ten minutes than the time for which Nonces remembers: until then a
-	// call that was overheard could be sent again. 0 takes any age (wire 12).
+	// TimestampMaxAge, unless 0, is the maximum age of a signature's timestamp. It must be
+	// at least ten minutes shorter than the time for which Nonces stores nonces; otherwise
+	// an intercepted call could be replayed. 0 allows any age (wire 12).
 	TimestampMaxAge time.Duration
-	// RefusePlaintext refuses the signature method PLAINTEXT as one that is not known.
+	// RefusePlaintext rejects the signature method PLAINTEXT like an unknown method.
 	RefusePlaintext bool
-	// Keys finds API keys; nil: an Authorization value of the Bearer scheme means
-	// nothing, like those of all others but OAuth (wire 4).
+	// Keys looks up API keys. Without it, a Bearer Authorization header is ignored like all
+	// schemes other than OAuth (wire 4).
 	Keys Keys
-	// Now tells the time; nil is time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// ErrUnverifiable is returned for an RSA-SHA1 signature with
-// [Options.RSACrashes]; it is answered with 500 and an empty body (wire 14).
+// ErrUnverifiable is the error for an RSA-SHA1 signature with [Options.RSACrashes]. The reply
+// to it is a 500 with an empty body (wire 14).
 var ErrUnverifiable = errors.New("auth: RSA-SHA1 signatures cannot be verified")
 
 // An Authenticator verifies the credentials of calls. It is safe for concurrent
@@ -115,7 +112,7 @@ var ErrUnverifiable = errors.New("auth: RSA-SHA1 signatures cannot be verified")
 type Authenticator struct {
 	credentials     Credentials
 	nonces          Nonces
-	keys            Keys // nil: no caller has any
+	keys            Keys // nil if API keys are not supported
 	publicOrigins   []string
 	ttl             time.Duration
 	rsaCrashes      bool
@@ -125,7 +122,7 @@ type Authenticator struct {
 	cache           atomic.Pointer[credentialCache]
 }
 
-// New returns an Authenticator that looks into the two stores.
+// New returns an Authenticator that uses the two stores.
 func New(credentials Credentials, nonces Nonces, o Options) *Authenticator {
 	a := &Authenticator{
 		credentials: credentials, nonces: nonces, keys: o.Keys, ttl: o.CredentialTTL,
@@ -144,20 +141,20 @@ func New(credentials Credentials, nonces Nonces, o Options) *Authenticator {
 	return a
 }
 
-// Purge forgets everything, for when the store was replaced.
+// Purge empties all caches. Call it when the store was replaced.
 func (a *Authenticator) Purge() {
 	a.cache.Store(newCredentialCache(a.credentials, a.keys, a.ttl, a.now))
 }
 
-// PurgeCredentials forgets every remembered credential, for when a token was removed. A
-// nonce that came with a wrong signature stays used up for its sender.
+// PurgeCredentials empties the credential cache. Call it when a token was removed. A nonce
+// that came with a wrong signature stays used for its sender.
 func (a *Authenticator) PurgeCredentials() {
 	c := newCredentialCache(a.credentials, a.keys, a.ttl, a.now)
 	c.failedNonces = a.cache.Load().failedNonces
 	a.cache.Store(c)
 }
 
-// Anonymous reports whether an Authorization value holds no credentials, so that its
+// Anonymous reports whether an Authorization header carries no credentials, so that its
 // sender is a Guest (wire 4).
 func (a *Authenticator) Anonymous(authorization string) bool {
 	if Signed(authorization) {
@@ -167,11 +164,10 @@ func (a *Authenticator) Anonymous(authorization string) bool {
 	return !bearer || a.keys == nil
 }
 
-// Authenticate returns who sends r (wire 12). Without an Authorization value of
-// the OAuth scheme, or with Options.Keys of the Bearer scheme, that is a Guest. Errors: a [*Problem] when the credentials
-// are refused; [ErrUnverifiable]; an error of Request.Form, wrapped; anything
-// else means that a store failed and the caller's credentials are not known to
-// be wrong.
+// Authenticate returns the sender of r (wire 12). Without an OAuth Authorization header, or
+// a Bearer one if Options.Keys is set, the sender is a Guest. The error is a [*Problem] if the
+// credentials are rejected; [ErrUnverifiable]; or a wrapped error of Request.Form. Any other
+// error means that a store failed, so that the credentials could not be checked.
 func (a *Authenticator) Authenticate(ctx context.Context, r *Request) (Principal, error) {
 	if a.Anonymous(r.Authorization) {
 		return Principal{Role: contract.Guest}, nil
@@ -185,7 +181,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *Request) (Principal
 	if err != nil {
 		return Principal{}, err
 	}
-	consumer, token, err := a.credentialsOf(ctx, c)
+	consumer, token, err := a.runChecks(ctx, c)
 	if err := a.settleNonce(ctx, c, err); err != nil {
 		return Principal{}, err
 	}
@@ -199,8 +195,8 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *Request) (Principal
 	}
 }
 
-// credentialsOf runs checks 1 to 14, without the nonce's.
-func (a *Authenticator) credentialsOf(ctx context.Context, c *call) (consumer adapter.Consumer, token adapter.Token, err error) {
+// runChecks runs checks 1 to 14, except the check of the nonce.
+func (a *Authenticator) runChecks(ctx context.Context, c *call) (consumer adapter.Consumer, token adapter.Token, err error) {
 	if consumer, err = a.consumer(ctx, c); err != nil {
 		return consumer, token, err
 	}
@@ -210,24 +206,24 @@ func (a *Authenticator) credentialsOf(ctx context.Context, c *call) (consumer ad
 	return consumer, token, a.verify(c, consumer.Secret, &token)
 }
 
-// A call is a request whose OAuth parameters are found.
+// A call is a request with its OAuth parameters.
 type call struct {
 	request     *Request
 	path, query string
 	oauth       parameters
-	form        string // an urlencoded body, once read
+	form        string // the form-encoded body, after readForm
 	formRead    bool
 
-	// nonce is that of the call, as it is stored, once the checks have reached it, and
-	// timestamp what it comes with. A call has none whose nonce does not count.
+	// nonce is the nonce in the form in which it is stored, and timestamp its timestamp.
+	// They are set once the checks have reached them, and only if the nonce counts.
 	nonce     string
 	timestamp int64
-	// What check 14 has found, if it has been reached.
+	// Result of check 14, if it has run.
 	signatureValid, signatureInvalid bool
 }
 
-// newCall runs check 0 and collects the parameters: from the header, or else
-// from an urlencoded body, or else from the query.
+// newCall runs check 0 and collects the OAuth parameters from the header, or else from a
+// form-encoded body, or else from the query.
 func newCall(r *Request, credentials string) (*call, error) {
 	c := &call{request: r}
 	c.path, c.query = splitTarget(r.Target)
@@ -248,7 +244,7 @@ func newCall(r *Request, credentials string) (*call, error) {
 	return c, err
 }
 
-// readForm fills c.form if the body is urlencoded.
+// readForm sets c.form if the body is form-encoded.
 func (c *call) readForm() error {
 	const mediaType = "application/x-www-form-urlencoded"
 	if c.formRead || c.request.Form == nil || !strings.HasPrefix(c.request.ContentType, mediaType) {
@@ -263,9 +259,9 @@ func (c *call) readForm() error {
 	return nil
 }
 
-// verify runs check 14; token is nil for a call that has none yet. An RSA signature
-// gets this far, because that is where the original ends (wire 12 and 14). With an
-// empty secret no signature is valid: anyone who knows the key could make one.
+// verify runs check 14; token is nil for a call that has none yet. RSA signatures are rejected
+// here because the original crashes at this point (wire 12 and 14). No signature is valid
+// under an empty secret, because anyone who knows the key could compute it.
 func (a *Authenticator) verify(c *call, consumerSecret string, token *adapter.Token) error {
 	given := c.oauth.text("oauth_signature")
 	tokenSecret, valid := "", false
@@ -284,7 +280,7 @@ func (a *Authenticator) verify(c *call, consumerSecret string, token *adapter.To
 		if err := c.readForm(); err != nil {
 			return err
 		}
-		method, origins := strings.ToUpper(c.request.Method), a.signable(c.request)
+		method, origins := strings.ToUpper(c.request.Method), a.candidateOrigins(c.request)
 		valid = verifyHMAC(given, consumerSecret, tokenSecret, method, origins, c.path, normalize(c.signed(onlyLast), onlyLast)) ||
 			verifyHMAC(given, consumerSecret, tokenSecret, method, origins, c.path, normalize(c.signed(everyPair), everyPair))
 	}
@@ -296,8 +292,8 @@ func (a *Authenticator) verify(c *call, consumerSecret string, token *adapter.To
 	return nil
 }
 
-// signable returns the origins a client may have signed, each once.
-func (a *Authenticator) signable(r *Request) []string {
+// candidateOrigins returns the distinct origins that a client may have signed.
+func (a *Authenticator) candidateOrigins(r *Request) []string {
 	all := origins(r.Scheme, r.Host)
 	for _, origin := range a.publicOrigins {
 		if !slices.Contains(all, origin) {
@@ -307,21 +303,22 @@ func (a *Authenticator) signable(r *Request) []string {
 	return all
 }
 
-// A coverage is which parameters a signature covers.
+// A coverage is the set of parameters that a signature covers.
 type coverage uint8
 
 const (
-	// onlyLast: as the original has it (wire 12). Of a name the last value counts, of
-	// the query's pairs those with exactly one "=".
+	// onlyLast: the rule of the original (wire 12). The last value of a name counts, and of
+	// the query only pairs with exactly one "=".
 	onlyLast coverage = iota
-	// everyPair: each pair counts, one without "=" as an empty value, as RFC 5849 has
-	// it (3.4.1.3), and the libraries that follow it. Who signs all of a request is no
-	// less sure of it. A plus stays a plus: the original refuses another reading.
+	// everyPair: the rule of RFC 5849 (3.4.1.3) and the libraries that follow it. Every pair
+	// counts, one without "=" as an empty value. This is no less secure, because the
+	// signature covers the whole request. A plus remains a plus: the original rejects any
+	// other interpretation.
 	everyPair
 )
 
-// signed returns the parameters a signature covers. With onlyLast, of one name the
-// query's counts before the body's, and an OAuth parameter before both.
+// signed returns the parameters that a signature covers. With onlyLast, a parameter of the
+// query overrides one of the body, and an OAuth parameter overrides both.
 func (c *call) signed(covered coverage) parameters {
 	all := make(parameters, 0, strings.Count(c.form, "&")+strings.Count(c.query, "&")+2+len(c.oauth))
 	all = appendSignedForm(all, c.form)

@@ -181,8 +181,8 @@ func TestRSACrashes(t *testing.T) {
 	}
 }
 
-// TestRefusePlaintext: the method is refused wherever it stands, as an unknown one
-// is, and before any store is asked; what is signed is not affected.
+// TestRefusePlaintext: the method is rejected in every position like an unknown one, before any
+// store is asked; other methods are not affected.
 func TestRefusePlaintext(t *testing.T) {
 	const (
 		urlencoded = "application/x-www-form-urlencoded"
@@ -431,8 +431,8 @@ func TestNonces(t *testing.T) {
 	})
 }
 
-// TestTimestampMaxAge: with a greatest age an old timestamp is refused as one of the
-// future is, and where the checks have it.
+// TestTimestampMaxAge: with a maximum age an old timestamp is rejected like a future one, at
+// the same position among the checks.
 func TestTimestampMaxAge(t *testing.T) {
 	const maxAge = 30 * time.Minute
 	for _, tt := range []struct {
@@ -539,15 +539,15 @@ func BenchmarkHMAC(b *testing.B) {
 	benchmark(b, nonced("n").signed("GET", address, query).header())
 }
 
-// BenchmarkHMACPortHidden is for a client behind a server that hides the port: the
-// first signature that is tried is not the right one.
+// BenchmarkHMACPortHidden is for a client behind a server that hides the port: the first origin
+// that is tried does not match.
 func BenchmarkHMACPortHidden(b *testing.B) {
 	address := "http://127.0.0.1/api/rest/products"
 	query := "filter[1][attribute]=sku&filter[1][eq]=a%20b&limit=100&page=2"
 	benchmark(b, nonced("n").signed("GET", address, query).header())
 }
 
-// alwaysFresh forgets every nonce, so that one signed call can be repeated.
+// alwaysFresh never remembers a nonce, so that a signed call can be repeated.
 type alwaysFresh struct{}
 
 func (alwaysFresh) Use(context.Context, string, int64) (bool, error) { return true, nil }

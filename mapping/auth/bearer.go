@@ -8,18 +8,16 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// Keys finds API keys. Errors other than those of kind NotFound mean that the store
-// cannot tell.
+// Keys looks up API keys. An error of any kind but NotFound means that the store failed.
 type Keys interface {
-	// Key returns the key of a hash that [adapter.HashAPIKey] has made. Kinds:
-	// NotFound.
+	// Key returns the key with a hash computed by [adapter.HashAPIKey]. Kinds: NotFound.
 	Key(ctx context.Context, hash string) (adapter.APIKey, error)
 }
 
-// longestKey bounds what is taken for a key, in bytes.
-const longestKey = 256
+// maxKeyLength is the maximum length of an API key in bytes.
+const maxKeyLength = 256
 
-// cutBearer returns what follows the Bearer scheme in an Authorization value, or
+// cutBearer returns the part of an Authorization header after the Bearer scheme. It returns
 // false for another scheme.
 func cutBearer(authorization string) (key string, ok bool) {
 	const scheme = "bearer"
@@ -33,10 +31,10 @@ func cutBearer(authorization string) (key string, ok bool) {
 	return strings.Trim(key, " "), true
 }
 
-// bearer returns whom a key acts for. What is compared are hashes, so that no time
-// tells how much of a key is right.
+// bearer returns the principal of an API key. The store compares hashes, so that response
+// times do not reveal how much of a key is correct.
 func (a *Authenticator) bearer(ctx context.Context, text string) (Principal, error) {
-	if text == "" || len(text) > longestKey {
+	if text == "" || len(text) > maxKeyLength {
 		return Principal{}, problem("token_rejected")
 	}
 	key, known, err := a.cache.Load().keys.get(ctx, adapter.HashAPIKey(text))

@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// memoryKeys keeps API keys by their hashes, and counts look-ups.
+// memoryKeys is an in-memory store of API keys that counts lookups.
 type memoryKeys struct {
 	keys  map[string]adapter.APIKey
 	asked int
@@ -80,8 +80,8 @@ func TestBearer(t *testing.T) {
 	}
 }
 
-// TestBearerIsRemembered for as long as tokens are, and a failure is not.
-func TestBearerIsRemembered(t *testing.T) {
+// TestBearerIsCached: keys are cached as long as tokens, failures are not cached.
+func TestBearerIsCached(t *testing.T) {
 	now := time.Unix(serverTime, 0)
 	keys := newKeys()
 	a, _, _ := newAuthenticator(Options{Keys: keys, Now: func() time.Time { return now }})

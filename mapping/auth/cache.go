@@ -14,23 +14,22 @@ import (
 )
 
 const (
-	// cacheEntries bounds how many consumers, how many tokens and how many keys are
-	// remembered at a time.
+	// cacheEntries is the maximum number of cached consumers, of cached tokens and of cached
+	// keys.
 	cacheEntries = 10_000
-	// lookupTimeout bounds a look-up, which several callers may wait for and
-	// which none of them may cancel for the others. A store that has a limit of its
-	// own for its calls, as it should, has a shorter one: it learns nothing from a
-	// call that was given up.
+	// lookupTimeout limits a lookup, which several callers may wait for and none of them
+	// may cancel for the others. The store should have a shorter timeout of its own, because
+	// it does not notice that a caller has given up.
 	lookupTimeout = 30 * time.Second
 )
 
-// credentialCache remembers what the credential store said. To forget it all,
-// use a new one: look-ups under way still fill the old one, where nobody looks.
+// credentialCache caches results of the credential store. To empty it, replace it with a new
+// one: lookups in flight then fill the old one, which nobody uses any more.
 type credentialCache struct {
 	consumers *cache[adapter.Consumer]
 	tokens    *cache[adapter.Token]
-	keys      *cache[adapter.APIKey] // by their hashes; nil without any
-	// failedNonces are those that came with a wrong signature, by who sent them.
+	keys      *cache[adapter.APIKey] // by hash; nil if API keys are not supported
+	// failedNonces are nonces that came with a wrong signature, by sender.
 	failedNonces *cache[struct{}]
 }
 
@@ -47,23 +46,23 @@ func newCredentialCache(credentials Credentials, keys Keys, ttl time.Duration, n
 	return c
 }
 
-// A cache remembers for ttl what find returned, and which keys it did not know.
-// Keys that differ only in the case of ASCII letters are the same.
+// A cache holds results of find for ttl, including that a key does not exist. Keys ignore the
+// case of ASCII letters.
 type cache[T any] struct {
-	what   string // for errors
+	what   string // for error messages
 	find   func(context.Context, string) (T, error)
 	ttl    time.Duration
 	now    func() time.Time
 	flight singleflight.Group
 
 	mu sync.Mutex
-	// Entries are added to recent; when that is half of cacheEntries it becomes
-	// older, and what was older goes. So dropping costs nothing, however many
-	// keys are made up.
+	// New entries go to recent. When it holds half of cacheEntries, it becomes older, and
+	// the previous older is dropped. So eviction takes constant time, however many keys
+	// clients invent.
 	recent, older map[string]entry[T]
 }
 
-// An entry is one answer of the store.
+// An entry is one result of the store.
 type entry[T any] struct {
 	value T
 	known bool
@@ -74,10 +73,9 @@ func newCache[T any](what string, find func(context.Context, string) (T, error),
 	return &cache[T]{what: what, find: find, ttl: ttl, now: now, recent: map[string]entry[T]{}}
 }
 
-// get returns the value under key and whether there is one. An error means that
-// the store could not tell.
+// get returns the value for key and whether it exists. An error means that the store failed.
 func (c *cache[T]) get(ctx context.Context, key string) (value T, known bool, err error) {
-	if !storable(key) {
+	if !isStorable(key) {
 		return value, false, nil
 	}
 	folded := strings.Map(lowerASCII, key)
@@ -92,17 +90,17 @@ func (c *cache[T]) get(ctx context.Context, key string) (value T, known bool, er
 	return e.value, e.known, nil
 }
 
-// storable reports whether a store can hold a text; some fail on one that they cannot.
-func storable(text string) bool { return utf8.ValidString(text) && strings.IndexByte(text, 0) < 0 }
+// isStorable reports whether a store can hold a text; some stores fail on other texts.
+func isStorable(text string) bool { return utf8.ValidString(text) && strings.IndexByte(text, 0) < 0 }
 
 func (c *cache[T]) fetch(ctx context.Context, key, folded string) (entry[T], error) {
-	// The look-up that was under way may have ended since the caller missed.
+	// A lookup in flight may have finished since the caller missed.
 	if e, ok := c.load(folded); ok {
 		return e, nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 	defer cancel()
-	// The time counts from before the look-up: the answer may be as old as that.
+	// The TTL counts from before the lookup, because the result may be that old.
 	e := entry[T]{until: c.now().Add(c.ttl)}
 	value, err := c.find(ctx, key)
 	switch {

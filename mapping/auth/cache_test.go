@@ -75,7 +75,7 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-func TestFailuresAreNotRemembered(t *testing.T) {
+func TestFailuresAreNotCached(t *testing.T) {
 	a, credentials, _ := newAuthenticator(Options{})
 	credentials.fail = errors.New("down")
 	for range 2 {
@@ -89,7 +89,7 @@ func TestFailuresAreNotRemembered(t *testing.T) {
 	}
 }
 
-func TestStoreIsNotAskedInVain(t *testing.T) {
+func TestInvalidKeysAreNotLookedUp(t *testing.T) {
 	a, credentials, _ := newAuthenticator(Options{})
 	for name, token := range map[string]string{
 		"too long":  adminToken + "c",
@@ -127,7 +127,7 @@ func TestConcurrentMissesShareOneLookup(t *testing.T) {
 	})
 }
 
-func TestLookupOutlivesItsFirstCaller(t *testing.T) {
+func TestLookupOutlivesFirstCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, credentials, _ := newAuthenticator(Options{})
 		release := make(chan struct{})
@@ -148,7 +148,7 @@ func TestLookupOutlivesItsFirstCaller(t *testing.T) {
 	})
 }
 
-func TestHangingLookupIsGivenUp(t *testing.T) {
+func TestLookupTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, credentials, _ := newAuthenticator(Options{})
 		credentials.block = make(chan struct{})
@@ -159,7 +159,7 @@ func TestHangingLookupIsGivenUp(t *testing.T) {
 	})
 }
 
-func TestPurgeDropsLookupsUnderWay(t *testing.T) {
+func TestPurgeDropsLookupsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, credentials, _ := newAuthenticator(Options{})
 		callWith(t, a, customerToken) // the consumer is known

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// OutOfBand is the callback of programs that no browser can be sent to: their
-	// users copy the verifier.
+	// OutOfBand is the callback of programs without a URL: their users copy the verifier by
+	// hand.
 	OutOfBand = "oob"
-	// longestCallback bounds a callback, in bytes.
-	longestCallback = 2048
+	// maxCallbackLength is the maximum length of a callback in bytes.
+	maxCallbackLength = 2048
 )
 
-// ValidCallback reports whether users can be sent to a URL (wire 13): an absolute one
-// of HTTP, with whatever else there is in one.
+// ValidCallback reports whether text can be a callback (wire 13): an absolute HTTP URL with
+// any path and query.
 func ValidCallback(text string) bool {
-	if len(text) > longestCallback {
+	if len(text) > maxCallbackLength {
 		return false
 	}
 	before, fragment, _ := strings.Cut(text, "#")
@@ -34,8 +34,8 @@ func ValidCallback(text string) bool {
 	return err == nil
 }
 
-// Callback returns a valid callback with parameters added to its query, each a name
-// and a value that need no escapes, joined by "=".
+// Callback adds parameters to the query of a valid callback. Each parameter is a name and a
+// value joined by "=", neither of which needs escapes.
 func Callback(callback string, parameters ...string) string {
 	before, fragment, fragmented := strings.Cut(callback, "#")
 	separator := "?"

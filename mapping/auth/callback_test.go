@@ -49,7 +49,7 @@ func TestCallback(t *testing.T) {
 	}
 }
 
-// FuzzCallback: who comes back from a callback comes to its host, with the answer.
+// FuzzCallback: a callback with parameters has the same host, and the parameters.
 func FuzzCallback(f *testing.F) {
 	for _, seed := range []string{"http://client.example/cb?a=1#b", "https://u:p@h:1", "http://[::1]/", "http://a?b?c#d#e", "http://a\\@b/", "http://a#@b/?"} {
 		f.Add(seed)

@@ -13,20 +13,19 @@ import (
 )
 
 const (
-	// credentialLength is the length of a consumer key and of a token in bytes.
+	// credentialLength is the length in bytes of consumer keys and of tokens.
 	credentialLength = 32
-	// nonceLength is how many characters of a nonce count.
+	// nonceLength is the number of significant characters of a nonce.
 	nonceLength = 32
 	// timestampAhead is how far a client's clock may be ahead, in seconds.
 	timestampAhead = 600
 )
 
-// failedNonceLife is how long a nonce counts as used for a client whose signature with it
-// was wrong.
+// failedNonceLife is how long a nonce that came with a wrong signature counts as used for the
+// client that sent it.
 const failedNonceLife = 10 * time.Minute
 
-// consumer runs checks 1 to 7 and 9 and returns the consumer. Check 8 is left to
-// settleNonce.
+// consumer runs checks 1 to 7 and 9 and returns the consumer. settleNonce runs check 8.
 func (a *Authenticator) consumer(ctx context.Context, c *call) (adapter.Consumer, error) {
 	if err := a.checkParameters(c.oauth); err != nil {
 		return adapter.Consumer{}, err
@@ -50,13 +49,13 @@ func (a *Authenticator) consumer(ctx context.Context, c *call) (adapter.Consumer
 	return consumer, nil
 }
 
-// checkParameters runs checks 1 to 6, which need no store.
+// checkParameters runs checks 1 to 6, which do not need the store.
 func (a *Authenticator) checkParameters(oauth parameters) error {
 	if version, sent := oauth.get("oauth_version"); sent && (version.list || !isOne(version.value)) {
 		return problem("version_rejected")
 	}
 	for _, name := range [...]string{"oauth_consumer_key", "oauth_signature_method", "oauth_signature"} {
-		if !oauth.filled(name) {
+		if !oauth.isPresent(name) {
 			return parameterAbsent(name)
 		}
 	}
@@ -79,22 +78,21 @@ func (a *Authenticator) checkParameters(oauth parameters) error {
 		return problem("signature_method_rejected")
 	}
 	for _, name := range [...]string{"oauth_nonce", "oauth_timestamp"} {
-		if !oauth.filled(name) {
+		if !oauth.isPresent(name) {
 			return parameterAbsent(name)
 		}
 	}
 	return nil
 }
 
-// settleNonce runs check 8 for a call whose other checks ended with err, nil for none,
-// and returns what is wrong with the call as a whole. Check 8 comes before all that follow
-// it, but a nonce is used up only by a signature that is valid: nobody else can use up a
-// client's nonces, or fill the store. To the client itself it must look as if its nonce
-// had been used up by a signature that was wrong (wire 12), so that is remembered for a
-// while: by address, consumer and token, and not in the store.
+// settleNonce runs check 8 for a call whose other checks ended with err, and returns the
+// error of the call as a whole. Check 8 precedes all later checks, but only a valid signature
+// uses up a nonce: nobody else can use up a client's nonces or fill the store. To the client
+// itself a nonce must look used even after a wrong signature (wire 12), so that is cached for
+// a while in memory, by address, consumer and token.
 func (a *Authenticator) settleNonce(ctx context.Context, c *call, err error) error {
 	var store *adapter.Error
-	if c.nonce == "" || errors.As(err, &store) { // a store that does not answer is not asked again
+	if c.nonce == "" || errors.As(err, &store) { // do not ask a store that has just failed
 		return err
 	}
 	failed := a.cache.Load().failedNonces
@@ -141,9 +139,9 @@ func (a *Authenticator) token(ctx context.Context, c *call, consumer adapter.Con
 	return token, nil
 }
 
-// tokenText runs check 10 and, of check 11, what needs no store.
+// tokenText runs check 10 and the part of check 11 that does not need the store.
 func tokenText(c *call) (string, error) {
-	if !c.oauth.filled("oauth_token") {
+	if !c.oauth.isPresent("oauth_token") {
 		return "", parameterAbsent("oauth_token")
 	}
 	text := c.oauth.text("oauth_token")
@@ -153,8 +151,8 @@ func tokenText(c *call) (string, error) {
 	return text, nil
 }
 
-// isOne reports whether s is a decimal number equal to 1, blanks around it
-// aside (check 1).
+// isOne reports whether s is a decimal number equal to 1; surrounding blanks are ignored
+// (check 1).
 func isOne(s string) bool {
 	s = strings.Trim(s, " \t\n\r\v\f")
 	for i := 0; i < len(s); i++ {
@@ -166,20 +164,20 @@ func isOne(s string) bool {
 	return err == nil && number == 1
 }
 
-// leadingInteger returns the whole number s begins with, blanks before it
-// aside, or 0. What does not fit is cut to what does.
+// leadingInteger returns the integer that s begins with, or 0; leading blanks are ignored.
+// Integers out of range are clamped.
 func leadingInteger(s string) int64 {
 	s = strings.TrimLeft(s, " \t\n\r\v\f")
 	end := 0
 	for end < len(s) && ('0' <= s[end] && s[end] <= '9' || end == 0 && (s[0] == '-' || s[0] == '+')) {
 		end++
 	}
-	number, _ := strconv.ParseInt(s[:end], 10, 64) // on overflow the nearest one, without digits 0
+	number, _ := strconv.ParseInt(s[:end], 10, 64) // clamped on overflow, 0 without digits
 	return number
 }
 
-// storedNonce returns the part of a nonce that is stored (check 8b). What no
-// store can hold becomes U+FFFD.
+// storedNonce returns the part of a nonce that is stored (check 8b). Characters that a store
+// cannot hold are replaced with U+FFFD.
 func storedNonce(nonce string) string {
 	nonce = strings.Map(func(r rune) rune {
 		if r == 0 {

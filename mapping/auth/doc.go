@@ -1,32 +1,29 @@
-// Package auth tells who sends a call: it verifies OAuth 1.0a credentials and
-// returns a [Principal] (wire 12; Authentication).
+// Package auth identifies the senders of calls: it verifies OAuth 1.0a credentials and API
+// keys and returns a [Principal] (wire 12; Authentication).
 //
 // # Principles
 //
-//  1. Only an Authorization value of the OAuth scheme asks for authentication, and
-//     where API keys are let in one of the Bearer scheme. Everything else is a Guest,
-//     whatever its query or body says.
-//  2. The checks run in the order of wire 12 and the first failure answers, so
-//     two faults in one call always give the same text.
-//  3. A refusal is a [*Problem], answered with 401 where it is a call's. Any other error says that
-//     the answer could not be found out, never that the caller is wrong: a
-//     credential store out of reach is not a bad credential.
-//  4. Nothing is written for a caller whose signature is not valid. What such a caller
-//     may notice of its nonces is kept in memory, bounded, and counts for it alone.
-//  5. Signatures are compared in constant time, and no secret enters an error.
-//  6. Found credentials and unknown keys alike are remembered for a few
-//     seconds, in a bounded number; a revoked token stops after that time.
-//  7. The endpoints that hand out tokens (grant.go) run the checks of calls; what
-//     they store lies behind an interface. A token is exchanged as it is at that
-//     moment, never as it is remembered.
-//  8. Work grows no faster than a sort of what was sent; sizes themselves are
-//     bounded by the server.
+//  1. Only an OAuth Authorization header requests authentication, and a Bearer one where API
+//     keys are enabled. Everyone else is a Guest, whatever the query or the body contains.
+//  2. The checks run in the order of wire 12 and the first failure determines the reply, so
+//     that the same two faults always give the same text.
+//  3. Rejected credentials are a [*Problem], for which calls are answered with 401. Any other
+//     error means that the credentials could not be checked: an unavailable credential
+//     store does not make them wrong.
+//  4. Nothing is stored for a caller without a valid signature. What is remembered of such a
+//     caller's nonces is held in memory, bounded, and affects that caller only.
+//  5. Signatures are compared in constant time, and no secret appears in an error.
+//  6. Credentials and unknown keys are cached for a few seconds, in a bounded number; a
+//     revoked token becomes invalid after that time.
+//  7. The token endpoints (grant.go) run the same checks; an interface hides the storage of
+//     tokens. The exchange of a token reads its current state, never the cache.
+//  8. The work is at most that of sorting the input; the server limits the size of the input.
 //
 // # How it is tested
 //
-// Every check has its cases, and every two neighbouring checks a call with both
-// faults. The exchanges recorded from the original are replayed from
-// testdata/recorded.json. Base strings are compared with a plain second
-// implementation, by table and by fuzzing. The stores of the tests count their
-// calls, which shows what is cached and that unknown consumers store nothing.
+// Every check has its cases, and every two adjacent checks a call that fails both. Exchanges
+// recorded from the original are replayed from testdata/recorded.json. Base strings are
+// compared with a simple second implementation, by table and by fuzzing. The test stores
+// count their calls, which shows what is cached and that nothing is stored for unknown
+// consumers.
 package auth

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestEmptySecret: anyone can compute a signature under an empty secret, so that none
-// of them is valid, by whichever method and for whichever call.
+// TestEmptySecret: anyone can compute a signature under an empty secret, so no such signature
+// is valid, with any method and for any call.
 func TestEmptySecret(t *testing.T) {
 	for _, c := range []struct{ name, consumer, token, want string }{
 		{"both secrets", consumerSecret, adminSecret, ""},

@@ -8,77 +8,76 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Grants keeps the tokens that programs get by the consent of users (wire 13). Errors
-// other than those of kind NotFound mean that the store cannot tell.
+// Grants stores the tokens that users grant to programs (wire 13). An error of any kind but
+// NotFound means that the store failed.
 type Grants interface {
-	// Begin stores a new request token of a consumer and returns it; its user is to go
-	// to callback. Kinds: NotFound for an unknown consumer.
+	// Begin stores a new request token of a consumer, with the callback to which its user
+	// returns, and returns the token. Kinds: NotFound for an unknown consumer.
 	Begin(ctx context.Context, consumerID int64, callback string) (adapter.Token, error)
-	// Pending returns a token of any type, letter case ignored, as it is at this
-	// moment, and its consumer, whose secret may be left out. Request tokens that are
-	// too old to count are not found. Kinds: NotFound.
+	// Pending returns the current state of a token of any type, ignoring letter case, and its
+	// consumer, whose secret may be missing. It does not find expired request tokens.
+	// Kinds: NotFound.
 	Pending(ctx context.Context, token string) (adapter.Token, adapter.Consumer, error)
-	// Authorise gives a request token to an administrator or a customer, the other id
-	// being 0, with a new verifier, and returns it. At the same moment the user's
-	// other tokens of the consumer are gone. Kinds: NotFound when no such request token
-	// waits, when there is no such customer, or when the administrator is disabled.
+	// Authorise assigns a request token to an administrator or a customer (the other id is
+	// 0), gives it a new verifier, and returns it. In the same transaction it deletes the
+	// user's other tokens of the consumer. Kinds: NotFound if no such request token is
+	// waiting, if the customer does not exist, or if the administrator is disabled.
 	Authorise(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error)
-	// Reject deletes a request token that waits for its user. Kinds: NotFound when no
-	// such request token waits.
+	// Reject deletes a request token that is waiting for its user. Kinds: NotFound if no such
+	// request token is waiting.
 	Reject(ctx context.Context, token string) error
-	// Exchange puts a new access token in the place of a request token that was
-	// authorised with the verifier, and returns it. Kinds: NotFound when there is none,
-	// or no more.
+	// Exchange replaces an authorised request token with a new access token, if the verifier
+	// matches, and returns the access token. Kinds: NotFound if there is no such request
+	// token (any more).
 	Exchange(ctx context.Context, token, verifier string) (adapter.Token, error)
 }
 
-// ErrUngranted is returned for a request token that is exchanged before its user has
-// consented, where the original fails on it (wire 14). It is answered as
-// [ErrUnverifiable] is.
+// ErrUngranted is the error for the exchange of a request token whose user has not consented
+// yet, where the original crashes (wire 14). The reply to it is that to [ErrUnverifiable].
 var ErrUngranted = errors.New("auth: the request token has no verifier")
 
-// A Granting hands out tokens by the consent of users. It is safe for concurrent use.
+// A Granting issues tokens with the consent of users. It is safe for concurrent use.
 type Granting struct {
 	auth           *Authenticator
 	grants         Grants
 	ungrantedCrash bool
 }
 
-// NewGranting returns a Granting whose programs a verifies. With ungrantedCrash a
-// request token that nobody has authorised fails with [ErrUngranted], otherwise with a
-// [Problem].
+// NewGranting returns a Granting that authenticates programs with a. With ungrantedCrash, the
+// exchange of a request token before its user's consent fails with [ErrUngranted], otherwise
+// with a [Problem].
 func NewGranting(a *Authenticator, grants Grants, ungrantedCrash bool) *Granting {
 	return &Granting{auth: a, grants: grants, ungrantedCrash: ungrantedCrash}
 }
 
-// Initiate returns a new request token for the program that sends r (wire 13). OAuth
-// parameters are found whatever scheme the Authorization value has. Errors are those
-// of [Authenticator.Authenticate].
+// Initiate returns a new request token for the program that sends r (wire 13). It accepts
+// OAuth parameters with any scheme of the Authorization header. Errors are those of
+// [Authenticator.Authenticate].
 func (g *Granting) Initiate(ctx context.Context, r *Request) (adapter.Token, error) {
 	c, err := g.newCall(r)
 	if err != nil {
 		return adapter.Token{}, err
 	}
-	consumer, callback, err := g.initiator(ctx, c)
+	consumer, callback, err := g.checkInitiate(ctx, c)
 	if err := g.auth.settleNonce(ctx, c, err); err != nil {
 		return adapter.Token{}, err
 	}
 	token, err := g.grants.Begin(ctx, consumer.ID, callback)
-	if adapter.KindOf(err) == adapter.NotFound && err != nil { // removed since it was remembered
+	if adapter.KindOf(err) == adapter.NotFound && err != nil { // removed since it was cached
 		return adapter.Token{}, problem("consumer_key_rejected")
 	}
 	return token, err
 }
 
-// Token returns the access token for which the program that sends r gives a request
-// token, and the verifier of its user's consent (wire 13). Errors are those of
-// Initiate, and [ErrUngranted].
+// Token exchanges a request token and the verifier of its user's consent, both sent in r, for
+// an access token, which it returns (wire 13). Errors are those of Initiate, and
+// [ErrUngranted].
 func (g *Granting) Token(ctx context.Context, r *Request) (adapter.Token, error) {
 	c, err := g.newCall(r)
 	if err != nil {
 		return adapter.Token{}, err
 	}
-	token, err := g.granted(ctx, c)
+	token, err := g.checkExchange(ctx, c)
 	if err := g.auth.settleNonce(ctx, c, err); err != nil {
 		return adapter.Token{}, err
 	}
@@ -89,15 +88,15 @@ func (g *Granting) Token(ctx context.Context, r *Request) (adapter.Token, error)
 	return access, nil
 }
 
-// newCall is [newCall] for a request whose Authorization value may have any scheme.
+// newCall is [newCall] for any scheme of the Authorization header.
 func (g *Granting) newCall(r *Request) (*call, error) {
 	credentials, _ := cutScheme(r.Authorization)
 	return newCall(r, credentials)
 }
 
-// initiator runs the checks of a request for a request token, without the nonce's, and
-// returns who sends it and where its user is to go.
-func (g *Granting) initiator(ctx context.Context, c *call) (consumer adapter.Consumer, callback string, err error) {
+// checkInitiate runs the checks of a request for a request token, except that of the nonce. It
+// returns the consumer and the callback.
+func (g *Granting) checkInitiate(ctx context.Context, c *call) (consumer adapter.Consumer, callback string, err error) {
 	if consumer, err = g.auth.consumer(ctx, c); err != nil {
 		return consumer, "", err
 	}
@@ -114,9 +113,9 @@ func (g *Granting) initiator(ctx context.Context, c *call) (consumer adapter.Con
 	return consumer, asked.value, g.auth.verify(c, consumer.Secret, nil)
 }
 
-// granted runs the checks of a request for an access token, without the nonce's, and
+// checkExchange runs the checks of a request for an access token, except that of the nonce. It
 // returns the request token.
-func (g *Granting) granted(ctx context.Context, c *call) (adapter.Token, error) {
+func (g *Granting) checkExchange(ctx context.Context, c *call) (adapter.Token, error) {
 	consumer, err := g.auth.consumer(ctx, c)
 	if err != nil {
 		return adapter.Token{}, err
@@ -125,7 +124,7 @@ func (g *Granting) granted(ctx context.Context, c *call) (adapter.Token, error) 
 	if err != nil {
 		return adapter.Token{}, err
 	}
-	// Not from memory: a moment ago the token may have had no verifier.
+	// Not from the cache: the verifier may have been added a moment ago.
 	token, _, err := g.pending(ctx, text)
 	if err != nil {
 		return adapter.Token{}, err
@@ -136,11 +135,11 @@ func (g *Granting) granted(ctx context.Context, c *call) (adapter.Token, error) 
 	return token, g.auth.verify(c, consumer.Secret, &token)
 }
 
-// checkGrant runs the checks between a token that is known and its signature.
+// checkGrant runs the checks that come after the token was found and before its signature.
 func (g *Granting) checkGrant(c *call, token adapter.Token, consumer adapter.Consumer) error {
 	verifier, _ := c.oauth.get("oauth_verifier")
 	switch {
-	case !c.oauth.filled("oauth_verifier"):
+	case !c.oauth.isPresent("oauth_verifier"):
 		return parameterAbsent("oauth_verifier")
 	case len(verifier.value) != credentialLength:
 		return problem("verifier_invalid")
@@ -159,15 +158,14 @@ func (g *Granting) checkGrant(c *call, token adapter.Token, consumer adapter.Con
 }
 
 func (g *Granting) pending(ctx context.Context, text string) (adapter.Token, adapter.Consumer, error) {
-	if !storable(text) {
+	if !isStorable(text) {
 		return adapter.Token{}, adapter.Consumer{}, problem("token_rejected")
 	}
 	token, consumer, err := g.grants.Pending(ctx, text)
 	return token, consumer, rejectUnknown(err)
 }
 
-// rejectUnknown turns the error for what a store does not have into the problem that
-// it is.
+// rejectUnknown turns a NotFound error of the store into the corresponding problem.
 func rejectUnknown(err error) error {
 	switch {
 	case err == nil:
@@ -179,8 +177,8 @@ func rejectUnknown(err error) error {
 	}
 }
 
-// Waiting returns the request token of a text that waits for its user, and its
-// consumer. A [*Problem] says that none does: it is unknown, or somebody has decided.
+// Waiting returns a request token that is waiting for its user, and its consumer. The error
+// is a [*Problem] if the token is unknown or its user has already decided.
 func (g *Granting) Waiting(ctx context.Context, text string) (adapter.Token, adapter.Consumer, error) {
 	if len(text) != credentialLength {
 		return adapter.Token{}, adapter.Consumer{}, problem("token_rejected")
@@ -192,10 +190,10 @@ func (g *Granting) Waiting(ctx context.Context, text string) (adapter.Token, ada
 	return token, consumer, err
 }
 
-// Authorise gives the request token of a text to an administrator or a customer, the
-// other id being 0, and returns it with its verifier. The user's other tokens of the
-// program are refused from now on: here at once, by other processes within the time
-// that they remember credentials. A [*Problem] says that no such token waits.
+// Authorise grants a request token to an administrator or a customer (the other id is 0) and
+// returns it with its verifier. The user's other tokens of the program become invalid: here
+// immediately, in other processes when their cached credentials expire. The error is a
+// [*Problem] if no such token is waiting.
 func (g *Granting) Authorise(ctx context.Context, text string, adminID, customerID int64) (adapter.Token, error) {
 	token, err := g.grants.Authorise(ctx, text, adminID, customerID)
 	if err != nil {
@@ -205,8 +203,8 @@ func (g *Granting) Authorise(ctx context.Context, text string, adminID, customer
 	return token, nil
 }
 
-// Reject ends the request token of a text: its user has said no. A [*Problem] says that
-// no such token waits.
+// Reject deletes a request token, because its user has rejected it. The error is a [*Problem]
+// if no such token is waiting.
 func (g *Granting) Reject(ctx context.Context, text string) error {
 	return rejectUnknown(g.grants.Reject(ctx, text))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// memoryGrants keeps request tokens in the credentials of a test.
+// memoryGrants stores request tokens in the credentials of a test.
 type memoryGrants struct {
 	*memoryCredentials
 	fail error
@@ -118,7 +118,7 @@ func statusOf(t *testing.T, err error) (int, string) {
 	return p.Status(), problemOf(t, err)
 }
 
-// programs returns the fields of a PLAINTEXT call by a program alone.
+// programs returns the fields of a PLAINTEXT call by a program without a token.
 func programs(pairs ...string) fields {
 	return plaintext().without("token").with("signature", consumerSecret+"&").with(pairs...)
 }
@@ -176,7 +176,7 @@ func TestInitiate(t *testing.T) {
 	}
 }
 
-// TestInitiateOnce: a nonce of a program counts wherever it was used.
+// TestInitiateOnce: a nonce is used up by every endpoint.
 func TestInitiateOnce(t *testing.T) {
 	g, _ := newGranting(false)
 	call := func() error {
@@ -192,7 +192,7 @@ func TestInitiateOnce(t *testing.T) {
 	}
 }
 
-// TestRegisteredCallback: a program that has registered one is sent there, not nowhere.
+// TestRegisteredCallback: the registered callback replaces an out-of-band one.
 func TestRegisteredCallback(t *testing.T) {
 	for registered, want := range map[string]string{"https://a.example/": "https://a.example/", "javascript:x": "oob", "": "oob"} {
 		g, grants := newGranting(false)
@@ -210,12 +210,12 @@ func TestRegisteredCallback(t *testing.T) {
 
 func TestToken(t *testing.T) {
 	waiting := adapter.Token{Token: strings.Repeat("w", 32), Secret: "ws", Type: adapter.RequestToken, ConsumerID: 1}
-	granted := adapter.Token{Token: strings.Repeat("g", 32), Secret: "gs", Type: adapter.RequestToken, ConsumerID: 1, CustomerID: 12, Verifier: strings.Repeat("8", 32)}
-	foreign, revoked, access := granted, granted, granted
+	checkExchange := adapter.Token{Token: strings.Repeat("g", 32), Secret: "gs", Type: adapter.RequestToken, ConsumerID: 1, CustomerID: 12, Verifier: strings.Repeat("8", 32)}
+	foreign, revoked, access := checkExchange, checkExchange, checkExchange
 	foreign.Token, foreign.ConsumerID = strings.Repeat("h", 32), 2
 	revoked.Token, revoked.Revoked = strings.Repeat("i", 32), true
 	access.Token, access.Type = strings.Repeat("j", 32), adapter.AccessToken
-	right := granted.Verifier
+	right := checkExchange.Verifier
 	const rejected, wrong = "token_rejected", "verifier_invalid"
 	with := func(t adapter.Token, pairs ...string) fields {
 		return plaintext().with("token", t.Token, "verifier", right, "signature", consumerSecret+"&"+t.Secret).with(pairs...)
@@ -226,24 +226,24 @@ func TestToken(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"granted", with(granted), 200, ""},
-		{"in capitals", with(granted, "token", strings.ToUpper(granted.Token)), 200, ""},
-		{"no token", with(granted).without("token"), 400, "parameter_absent&oauth_parameters_absent=oauth_token"},
-		{"short token", with(granted, "token", "ccccc"), 401, rejected},
-		{"unknown token", with(granted, "token", unknown), 401, rejected},
-		{"token with a NUL", with(granted, "token", unknown[1:]+"\x00"), 401, rejected},
-		{"no verifier", with(granted).without("verifier"), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
+		{"granted", with(checkExchange), 200, ""},
+		{"in capitals", with(checkExchange, "token", strings.ToUpper(checkExchange.Token)), 200, ""},
+		{"no token", with(checkExchange).without("token"), 400, "parameter_absent&oauth_parameters_absent=oauth_token"},
+		{"short token", with(checkExchange, "token", "ccccc"), 401, rejected},
+		{"unknown token", with(checkExchange, "token", unknown), 401, rejected},
+		{"token with a NUL", with(checkExchange, "token", unknown[1:]+"\x00"), 401, rejected},
+		{"no verifier", with(checkExchange).without("verifier"), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
 		{"no verifier, of an access token", with(access).without("verifier"), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
-		{"empty verifier", with(granted, "verifier", ""), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
-		{"verifier 0", with(granted, "verifier", "0"), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
-		{"blank verifier", with(granted, "verifier", " "), 401, wrong},
-		{"short verifier", with(granted, "verifier", "9"), 401, wrong},
-		{"wrong verifier", with(granted, "verifier", unknown), 401, wrong},
+		{"empty verifier", with(checkExchange, "verifier", ""), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
+		{"verifier 0", with(checkExchange, "verifier", "0"), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
+		{"blank verifier", with(checkExchange, "verifier", " "), 401, wrong},
+		{"short verifier", with(checkExchange, "verifier", "9"), 401, wrong},
+		{"wrong verifier", with(checkExchange, "verifier", unknown), 401, wrong},
 		{"wrong verifier of another's token", with(foreign, "verifier", unknown), 401, wrong},
 		{"another's token", with(foreign), 401, rejected},
 		{"access token", with(access), 401, "token_used"},
 		{"revoked", with(revoked), 401, "token_revoked"},
-		{"wrong signature", with(granted, "signature", consumerSecret+"&"), 401, "signature_invalid"},
+		{"wrong signature", with(checkExchange, "signature", consumerSecret+"&"), 401, "signature_invalid"},
 		{"nobody has consented", with(waiting), 401, wrong},
 		{"nobody has consented, no verifier", with(waiting).without("verifier"), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
 		{"nobody has consented, empty verifier", with(waiting, "verifier", ""), 400, "parameter_absent&oauth_parameters_absent=oauth_verifier"},
@@ -251,7 +251,7 @@ func TestToken(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			g, grants := newGranting(false)
-			for _, token := range []adapter.Token{waiting, granted, foreign, revoked, access} {
+			for _, token := range []adapter.Token{waiting, checkExchange, foreign, revoked, access} {
 				grants.put(token)
 			}
 			token, err := g.Token(t.Context(), get("/oauth/token", tt.fields.header()))
@@ -265,7 +265,7 @@ func TestToken(t *testing.T) {
 			if _, err := g.auth.Authenticate(t.Context(), get("/", plaintext().with("token", token.Token, "signature", consumerSecret+"&"+token.Secret).header())); err != nil {
 				t.Errorf("the new token is refused: %v", err)
 			}
-			for token, want := range map[adapter.Token]string{granted: rejected, token: "token_used"} {
+			for token, want := range map[adapter.Token]string{checkExchange: rejected, token: "token_used"} {
 				if _, err := g.Token(t.Context(), get("/oauth/token", with(token).header())); problemOf(t, err) != want {
 					t.Errorf("again: %v, want %s", err, want)
 				}
@@ -281,9 +281,9 @@ func TestToken(t *testing.T) {
 	})
 }
 
-// TestGrantingIsAtOnce: what is remembered of tokens keeps nobody from exchanging one
-// as soon as its user has consented, and lets nobody use the one before.
-func TestGrantingIsAtOnce(t *testing.T) {
+// TestGrantingIsImmediate: cached tokens neither prevent the exchange of a token right after the
+// user's consent, nor keep the previous token valid.
+func TestGrantingIsImmediate(t *testing.T) {
 	g, _ := newGranting(false)
 	before := get("/", plaintext().header())
 	if _, err := g.auth.Authenticate(t.Context(), before); err != nil {
@@ -304,38 +304,38 @@ func TestGrantingIsAtOnce(t *testing.T) {
 	if _, _, err := g.Waiting(t.Context(), strings.ToUpper(request.Token)); err != nil {
 		t.Errorf("it does not wait: %v", err)
 	}
-	granted, err := g.Authorise(t.Context(), request.Token, 11, 0)
+	checkExchange, err := g.Authorise(t.Context(), request.Token, 11, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := g.auth.Authenticate(t.Context(), before); problemOf(t, err) != "token_rejected" {
 		t.Errorf("the token before is still good: %v", err)
 	}
-	if err := exchange(granted.Verifier); err != nil {
+	if err := exchange(checkExchange.Verifier); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestWaiting(t *testing.T) {
 	g, grants := newGranting(false)
-	granted, err := g.Initiate(t.Context(), get("/oauth/initiate", programs("callback", "oob").header()))
+	checkExchange, err := g.Initiate(t.Context(), get("/oauth/initiate", programs("callback", "oob").header()))
 	if err == nil {
-		_, err = g.Authorise(t.Context(), granted.Token, 11, 0)
+		_, err = g.Authorise(t.Context(), checkExchange.Token, 11, 0)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, token := range map[string]string{
-		"none": "", "short": "x", "unknown": unknown, "access token": customerToken, "revoked": revokedRequest, "decided": granted.Token, "odd": strings.Repeat("\xff", 32),
+		"none": "", "short": "x", "unknown": unknown, "access token": customerToken, "revoked": revokedRequest, "decided": checkExchange.Token, "odd": strings.Repeat("\xff", 32),
 	} {
 		if _, _, err := g.Waiting(t.Context(), token); problemOf(t, err) == "" {
 			t.Errorf("%s: it waits", name)
 		}
 	}
-	if _, err := g.Authorise(t.Context(), granted.Token, 11, 0); problemOf(t, err) != "token_rejected" {
+	if _, err := g.Authorise(t.Context(), checkExchange.Token, 11, 0); problemOf(t, err) != "token_rejected" {
 		t.Errorf("decided twice: %v", err)
 	}
-	if err := g.Reject(t.Context(), granted.Token); problemOf(t, err) != "token_rejected" {
+	if err := g.Reject(t.Context(), checkExchange.Token); problemOf(t, err) != "token_rejected" {
 		t.Errorf("rejected after consent: %v", err)
 	}
 	second, err := g.Initiate(t.Context(), get("/oauth/initiate", programs("callback", "oob", "nonce", "second").header()))
@@ -369,8 +369,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestRevokedWithinSeconds: a replica that has remembered a token refuses it, once it
-// is revoked somewhere else, within the five seconds that are promised.
+// TestRevokedWithinSeconds: a replica that has cached a token rejects it within the documented
+// five seconds after another replica has revoked it.
 func TestRevokedWithinSeconds(t *testing.T) {
 	now := time.Unix(serverTime, 0)
 	credentials := newMemoryCredentials()

@@ -2,13 +2,13 @@ package auth
 
 import "strings"
 
-// A parameter is one name and its value, both decoded.
+// A parameter is a decoded name and value.
 type parameter struct {
 	name, value string
 	list        bool // sent as name[]: value is only one of its entries
 }
 
-// parameters are in the order sent. Of a repeated name the last one counts.
+// parameters are in the order sent. The last one of a repeated name counts.
 type parameters []parameter
 
 // get returns the parameter called name, and whether there is one.
@@ -27,15 +27,15 @@ func (p parameters) text(name string) string {
 	return found.value
 }
 
-// filled reports whether name counts as present (wire 12, checks 2, 6 and 10):
-// "0" is as good as nothing there, a list is something.
-func (p parameters) filled(name string) bool {
+// isPresent reports whether name counts as present (wire 12, checks 2, 6 and 10): "0" counts as
+// absent, a list as present.
+func (p parameters) isPresent(name string) bool {
 	found, _ := p.get(name)
 	return found.list || found.value != "" && found.value != "0"
 }
 
-// cutScheme returns what follows the OAuth scheme in an Authorization value, or
-// false for another scheme. The character between the two may be any.
+// cutScheme returns the part of an Authorization header after the OAuth scheme. It returns
+// false for another scheme. Any character may separate the two.
 func cutScheme(authorization string) (credentials string, ok bool) {
 	const scheme = "oauth"
 	if len(authorization) < len(scheme) || !strings.EqualFold(authorization[:len(scheme)], scheme) {
@@ -47,12 +47,12 @@ func cutScheme(authorization string) (credentials string, ok bool) {
 	return authorization[len(scheme)+1:], true
 }
 
-// maxParameters bounds how many OAuth parameters of different names a request may
-// carry. The protocol has about ten; the rest is room for extensions.
+// maxParameters is the maximum number of different OAuth parameters in a request. The
+// protocol has about ten; the rest leaves room for extensions.
 const maxParameters = 64
 
-// set gives a parameter its value. A name that is there already keeps its place. It
-// fails with a [*Problem] when there are too many names.
+// set sets a parameter. An existing parameter keeps its position. It fails with a [*Problem]
+// if there are too many names.
 func (p *parameters) set(one parameter) error {
 	for i := range *p {
 		if (*p)[i].name == one.name {
@@ -70,12 +70,11 @@ func (p *parameters) set(one parameter) error {
 	return nil
 }
 
-// maxNameInProblem bounds what a problem repeats of a name that has no place.
+// maxNameInProblem is the maximum length of a parameter name that a problem repeats.
 const maxNameInProblem = 64
 
-// parseHeader returns the OAuth parameters of an Authorization value without
-// its scheme (wire 12). It ignores everything else in the value. Errors are those of
-// [parameters.set].
+// parseHeader parses the OAuth parameters of an Authorization header without its scheme
+// (wire 12). It ignores everything else in the header. Errors are those of [parameters.set].
 func parseHeader(credentials string) (found parameters, err error) {
 	for part := range strings.SplitSeq(credentials, ",") {
 		name, value, ok := strings.Cut(strings.Trim(part, " \t\n\r\x00\v"), "=")
@@ -89,9 +88,9 @@ func parseHeader(credentials string) (found parameters, err error) {
 	return found, nil
 }
 
-// parseForm returns the OAuth parameters of an urlencoded body, or of a query read as
-// one, and stores nothing else: whoever sends it is not known yet. Errors are those
-// of [parameters.set].
+// parseForm parses the OAuth parameters of a form-encoded body or query. It drops all other
+// parameters, because the sender has not been authenticated yet. Errors are those of
+// [parameters.set].
 func parseForm(form string) (found parameters, err error) {
 	for pair := range strings.SplitSeq(form, "&") {
 		name, value, _ := strings.Cut(pair, "=")
@@ -112,7 +111,7 @@ func parseForm(form string) (found parameters, err error) {
 	return found, nil
 }
 
-// appendSignedForm appends the parameters of an urlencoded body that a signature covers.
+// appendSignedForm appends the parameters of a form-encoded body that a signature covers.
 func appendSignedForm(dst parameters, form string) parameters {
 	for pair := range strings.SplitSeq(form, "&") {
 		name, value, _ := strings.Cut(pair, "=")
@@ -123,8 +122,8 @@ func appendSignedForm(dst parameters, form string) parameters {
 	return dst
 }
 
-// appendSignedQuery appends the parameters of a query that a signature covers. In all
-// of them a plus is a plus.
+// appendSignedQuery appends the parameters of a query that a signature covers. A plus remains
+// a plus.
 func appendSignedQuery(dst parameters, query string, covered coverage) parameters {
 	for pair := range strings.SplitSeq(query, "&") {
 		name, value, ok := strings.Cut(pair, "=")
@@ -136,8 +135,8 @@ func appendSignedQuery(dst parameters, query string, covered coverage) parameter
 	return dst
 }
 
-// isOAuth reports whether name holds oauth_[a-z_-] anywhere, which makes a
-// parameter one of OAuth (wire 12).
+// isOAuth reports whether name contains oauth_ followed by one of a-z, _ and -, which makes it
+// an OAuth parameter (wire 12).
 func isOAuth(name string) bool {
 	const prefix = "oauth_"
 	for {
@@ -152,8 +151,8 @@ func isOAuth(name string) bool {
 	}
 }
 
-// unescape decodes the percent escapes of s, and plus signs as spaces when plus
-// is true. What is no escape stays as it is.
+// unescape decodes the percent escapes of s and, with plus, plus signs as spaces. Invalid
+// escapes stay unchanged.
 func unescape(s string, plus bool) string {
 	if strings.IndexByte(s, '%') < 0 && (!plus || strings.IndexByte(s, '+') < 0) {
 		return s

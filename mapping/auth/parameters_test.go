@@ -63,8 +63,8 @@ func TestParseForm(t *testing.T) {
 	}
 }
 
-// TestTooManyParameters: whoever is not known yet makes the server remember a bounded
-// number of parameters, however many it sends.
+// TestTooManyParameters: an unauthenticated caller cannot make the server hold more than the
+// maximum number of parameters.
 func TestTooManyParameters(t *testing.T) {
 	numbered := func(n int, separator string) string {
 		names := make([]string, n)

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// A Problem is why credentials are refused (wire 12). API calls are answered with 401,
-// the three-legged endpoints with its Status.
+// A Problem is the reason why credentials are rejected (wire 12). The status of the reply is
+// 401 for API calls and that of Status for the token endpoints.
 type Problem struct {
 	Code   string // "parameter_absent"
-	Detail string // "oauth_parameters_absent=oauth_token", or "" for none
+	Detail string // such as "oauth_parameters_absent=oauth_token", or ""
 }
 
-// Error returns the message of the reply: "oauth_problem=", the code and, after
-// an ampersand, the detail.
+// Error returns the message of the reply: "oauth_problem=" and the code and, if there is a
+// detail, an ampersand and the detail.
 func (p *Problem) Error() string {
 	if p.Detail == "" {
 		return "oauth_problem=" + p.Code
@@ -21,7 +21,7 @@ func (p *Problem) Error() string {
 	return "oauth_problem=" + p.Code + "&" + p.Detail
 }
 
-// Status returns the HTTP status at the three-legged endpoints (wire 13).
+// Status returns the HTTP status at the token endpoints (wire 13).
 func (p *Problem) Status() int {
 	switch p.Code {
 	case "version_rejected", "parameter_absent", "parameter_rejected", "timestamp_refused", "signature_method_rejected":
@@ -39,7 +39,7 @@ func parameterAbsent(name string) error {
 	return &Problem{Code: "parameter_absent", Detail: "oauth_parameters_absent=" + name}
 }
 
-// parameterRejected takes a name the caller chose, which may be any bytes.
+// parameterRejected takes a name chosen by the caller, which may contain any bytes.
 func parameterRejected(name string) error {
 	return &Problem{Code: "parameter_rejected", Detail: "message=" + strings.ToValidUTF8(name, "\uFFFD")}
 }

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// The functions here do what signature.go does a second time, as plainly as
-// can be, for the tests to sign with and to compare.
+// The functions here are a second, simple implementation of signature.go, with which the tests
+// sign requests and compare results.
 
 func escapeReference(s string) string {
 	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
@@ -25,8 +25,8 @@ func unescapeReference(s string) string {
 	})
 }
 
-// baseReference returns the base string of a request to a URL without its
-// query. oauth names are whole ones.
+// baseReference returns the base string of a request to a URL without its query. oauth has
+// complete parameter names.
 func baseReference(method, address, query string, oauth map[string]string) string {
 	protocol := regexp.MustCompile(`oauth_[a-z_-]+`)
 	all := map[string]string{}
@@ -59,18 +59,17 @@ func hmacReference(base, consumerSecret, tokenSecret string) string {
 	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// signed returns f with its signature for a call to address, by the
-// administrator's secret.
+// signed returns f with a signature for a call to address with the administrator's secret.
 func (f fields) signed(method, address, query string) fields {
 	return f.signedWith(method, address, query, adminSecret)
 }
 
-// signedWith is signed by the secret of another token, "" for none.
+// signedWith is signed with the secret of another token, "" for none.
 func (f fields) signedWith(method, address, query, tokenSecret string) fields {
 	return f.signedBy(method, address, query, consumerSecret, tokenSecret)
 }
 
-// signedBy is signed by two secrets.
+// signedBy is signed with the two given secrets.
 func (f fields) signedBy(method, address, query, consumerSecret, tokenSecret string) fields {
 	oauth := map[string]string{}
 	for name, value := range f {

@@ -9,37 +9,37 @@ import (
 	"time"
 )
 
-// A Signer signs requests as one client of another server. What it signs with does
-// not show.
+// A Signer signs requests as one client of another server. Formatting it does not reveal its
+// secrets.
 type Signer struct {
 	consumerKey, consumerSecret, token, tokenSecret string
 }
 
-// NewSigner returns the signer of a consumer and a token.
+// NewSigner returns a signer with the credentials of a consumer and a token.
 func NewSigner(consumerKey, consumerSecret, token, tokenSecret string) *Signer {
 	return &Signer{consumerKey, consumerSecret, token, tokenSecret}
 }
 
-// String tells nothing, so that no log does.
+// String returns a constant, so that logs never contain the secrets.
 func (s *Signer) String() string { return "auth.Signer" }
 
-// GoString is String, for those who ask for Go.
+// GoString returns the same as String, for the format verb %#v.
 func (s *Signer) GoString() string { return s.String() }
 
-// Signed reports whether an Authorization value is of the OAuth scheme: without one
-// the caller is a Guest.
+// Signed reports whether an Authorization header has the OAuth scheme. Without it the caller
+// is a Guest.
 func Signed(authorization string) bool {
 	_, ok := cutScheme(authorization)
 	return ok
 }
 
-// Signer returns the signer of the consumer and the token that r names, nil for a
-// Guest's. It verifies nothing: r must be one that [Authenticator.Authenticate] has
-// accepted. Errors are those of Authenticate.
+// Signer returns a signer with the consumer and the token named in r, or nil for a Guest. It
+// verifies nothing: call it only for requests that [Authenticator.Authenticate] has accepted.
+// Errors are those of Authenticate.
 func (a *Authenticator) Signer(ctx context.Context, r *Request) (*Signer, error) {
 	credentials, ok := cutScheme(r.Authorization)
 	if !ok {
-		return nil, nil //nolint:nilnil // as it is documented
+		return nil, nil //nolint:nilnil // documented
 	}
 	c, err := newCall(r, credentials)
 	if err != nil {
@@ -57,16 +57,16 @@ func (a *Authenticator) Signer(ctx context.Context, r *Request) (*Signer, error)
 	if err != nil {
 		return nil, err
 	}
-	// The texts are as they were sent: no server minds the case of their letters.
+	// Keep the spelling of the request: servers ignore the letter case of keys and tokens.
 	return NewSigner(c.oauth.text("oauth_consumer_key"), consumer.Secret, c.oauth.text("oauth_token"), token.Secret), nil
 }
 
-// Sign returns the Authorization value that signs r, which is the request as it is
-// going to be sent: with HMAC-SHA1, a nonce of its own, and the host without its
-// port, as servers behind one that hides the port expect it (wire 12). r.Authorization
-// does not matter. An error is that of Request.Form, wrapped.
+// Sign returns the Authorization header for r as it will be sent: an HMAC-SHA1 signature with
+// a new nonce, computed for the host without its port, as servers behind a proxy that hides
+// the port expect it (wire 12). It ignores r.Authorization. The error is that of Request.Form,
+// wrapped.
 func (s *Signer) Sign(r *Request, now time.Time) (string, error) {
-	return s.sign(r, now, rand.Text()) // of fewer than nonceLength characters
+	return s.sign(r, now, rand.Text()) // shorter than nonceLength
 }
 
 func (s *Signer) sign(r *Request, now time.Time, nonce string) (string, error) {

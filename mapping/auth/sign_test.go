@@ -11,8 +11,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestSignVector is the contract's own example (wire 12), with a port that is not
-// signed.
+// TestSignVector signs the contract's example (wire 12), with a port that the signature does not
+// cover.
 func TestSignVector(t *testing.T) {
 	of := func(letter string) string { return strings.Repeat(letter, 32) }
 	r := get(customerTarget, "")
@@ -25,8 +25,8 @@ func TestSignVector(t *testing.T) {
 	}
 }
 
-// TestSignedVerifies: what is signed verifies on the other side, and nothing else
-// does with the same signature.
+// TestSignedVerifies: the server accepts a signed request, and no other request with the same
+// signature.
 func TestSignedVerifies(t *testing.T) {
 	const form = "application/x-www-form-urlencoded; charset=utf-8"
 	tests := []struct{ name, method, scheme, host, target, contentType, body string }{
@@ -85,7 +85,7 @@ func TestSignedVerifies(t *testing.T) {
 	})
 }
 
-// TestSignerOfCaller: the signer of an accepted call signs as its caller.
+// TestSignerOfCaller: the signer of an accepted call signs with the credentials of its caller.
 func TestSignerOfCaller(t *testing.T) {
 	tests := []struct {
 		name, authorization, target string
@@ -121,7 +121,7 @@ func TestSignerOfCaller(t *testing.T) {
 	}
 }
 
-func TestSignerOfNobody(t *testing.T) {
+func TestSignerOfGuest(t *testing.T) {
 	a, credentials, _ := newAuthenticator(Options{})
 	for header, want := range map[string]string{
 		plaintext().with("consumer_key", unknown).header(): "consumer_key_rejected",
@@ -142,7 +142,7 @@ func TestSignerOfNobody(t *testing.T) {
 	}
 }
 
-func TestSignerShowsNothing(t *testing.T) {
+func TestSignerHidesSecrets(t *testing.T) {
 	signer := NewSigner("key", consumerSecret, "token", adminSecret)
 	if got := fmt.Sprintf("%v %+v %s %#v", signer, signer, signer, signer); strings.Contains(got, consumerSecret) || strings.Contains(got, adminSecret) {
 		t.Error(got)

@@ -17,17 +17,16 @@ const (
 	methodRSA       = "RSA-SHA1"
 )
 
-// equal compares a signature with the right one in constant time.
+// equal compares a signature with the expected one in constant time.
 func equal(given, right []byte) bool { return subtle.ConstantTimeCompare(given, right) == 1 }
 
-// verifyPlaintext reports whether given is the PLAINTEXT signature of the two
-// secrets.
+// verifyPlaintext reports whether given is the PLAINTEXT signature for the two secrets.
 func verifyPlaintext(given, consumerSecret, tokenSecret string) bool {
 	return equal([]byte(given), []byte(consumerSecret+"&"+tokenSecret))
 }
 
-// verifyHMAC reports whether given is the HMAC-SHA1 signature of the request
-// under one of the origins. normalized comes from [normalize].
+// verifyHMAC reports whether given is the HMAC-SHA1 signature of the request for one of the
+// origins. normalized is the result of [normalize].
 func verifyHMAC(given, consumerSecret, tokenSecret, method string, origins []string, path string, normalized []byte) bool {
 	mac := newMAC(consumerSecret, tokenSecret)
 	var (
@@ -47,7 +46,7 @@ func verifyHMAC(given, consumerSecret, tokenSecret, method string, origins []str
 	return false
 }
 
-// newMAC returns the HMAC-SHA1 under the two secrets (wire 12).
+// newMAC returns an HMAC-SHA1 keyed with the two secrets (wire 12).
 func newMAC(consumerSecret, tokenSecret string) hash.Hash {
 	key := appendEscaped(nil, consumerSecret)
 	key = append(key, '&')
@@ -64,10 +63,10 @@ func appendBaseString(dst []byte, method, origin, path string, normalized []byte
 	return append(dst, normalized...)
 }
 
-// normalize returns the third part of the base string: the parameters sorted by
-// encoded name, of each name the last, encoded by themselves and once more as a
-// whole. With everyPair all of a name count, sorted by encoded value; of those of
-// OAuth the last one all the same. It sorts all in place.
+// normalize returns the third part of the base string: the parameters sorted by encoded name,
+// only the last one of each name, each encoded, and the result encoded again. With everyPair
+// all parameters of a name count, sorted by encoded value, except that of each OAuth parameter
+// only the last one does. It sorts all in place.
 func normalize(all parameters, covered coverage) []byte {
 	slices.SortStableFunc(all, func(a, b parameter) int {
 		order := compareEscaped(a.name, b.name)
@@ -95,9 +94,8 @@ func normalize(all parameters, covered coverage) []byte {
 	return normalized
 }
 
-// compareEscaped compares a and b as they sort once encoded: an escape begins
-// with "%", which sorts before every character that stands for itself, and
-// escapes sort as the bytes they stand for.
+// compareEscaped compares a and b by their order after encoding: an escape begins with "%",
+// which sorts before all unreserved characters, and escapes sort like the bytes they encode.
 func compareEscaped(a, b string) int {
 	for i := 0; i < len(a) && i < len(b); i++ {
 		if a[i] == b[i] {
@@ -114,8 +112,8 @@ func compareEscaped(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// appendEscaped appends s with all but the unreserved characters of RFC 3986
-// as escapes.
+// appendEscaped appends s with everything except the unreserved characters of RFC 3986
+// percent-encoded.
 func appendEscaped(dst []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; isUnreserved(c) {
@@ -127,7 +125,7 @@ func appendEscaped(dst []byte, s string) []byte {
 	return dst
 }
 
-// appendEscapedTwice appends s encoded and encoded again.
+// appendEscapedTwice appends s percent-encoded twice.
 func appendEscapedTwice(dst []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; isUnreserved(c) {

@@ -39,8 +39,7 @@ func TestVector(t *testing.T) {
 	}
 }
 
-// TestSignedURL signs with the reference and calls with the same or another
-// request.
+// TestSignedURL signs with the reference implementation and sends the same or another request.
 func TestSignedURL(t *testing.T) {
 	const invalid = "signature_invalid"
 	public := "https://shop.example:8443/"
@@ -163,8 +162,8 @@ func TestSignedBody(t *testing.T) {
 	}
 }
 
-// TestSignedEveryPair signs as RFC 5849 has it (3.4.1.3): the normalized parameters are
-// written down, not computed.
+// TestSignedEveryPair signs as in RFC 5849, 3.4.1.3; the normalized parameters are literals, not
+// computed.
 func TestSignedEveryPair(t *testing.T) {
 	const urlencoded = "application/x-www-form-urlencoded"
 	tests := []struct{ name, target, body, before, after, want string }{
@@ -237,7 +236,7 @@ func TestEscapedSecrets(t *testing.T) {
 	}
 }
 
-// TestManyParameters is about a call that is absurd, but right.
+// TestManyParameters: a call with an absurd number of parameters is valid.
 func TestManyParameters(t *testing.T) {
 	a, _, _ := newAuthenticator(Options{})
 	var query strings.Builder

@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// The credentials of the demo data set, and more of them to go wrong with.
+// The credentials of the demo data set, and additional ones for errors.
 var (
 	consumerKey    = strings.Repeat("a", 32)
 	consumerSecret = strings.Repeat("b", 32)
@@ -30,7 +30,7 @@ var (
 	revokedForeign = strings.Repeat("7", 32) // a revoked token of another consumer
 )
 
-// memoryCredentials keeps consumers and tokens in maps and counts look-ups.
+// memoryCredentials is an in-memory store of consumers and tokens that counts lookups.
 type memoryCredentials struct {
 	mu        sync.Mutex
 	consumers map[string]adapter.Consumer
@@ -97,7 +97,7 @@ func (s *memoryCredentials) answer(ctx context.Context, found bool) error {
 	return nil
 }
 
-// memoryNonces keeps nonces in a map and counts calls.
+// memoryNonces is an in-memory store of nonces that counts calls.
 type memoryNonces struct {
 	mu     sync.Mutex
 	stored map[string]int64
@@ -128,10 +128,10 @@ func (n *memoryNonces) Used(_ context.Context, nonce string) (bool, error) {
 	return used, n.fail
 }
 
-// serverTime is when the tests take place.
+// serverTime is the time of the server in the tests.
 const serverTime = 1_800_000_000
 
-// newAuthenticator returns one over fresh stores, at serverTime.
+// newAuthenticator returns an Authenticator with new stores, at serverTime.
 func newAuthenticator(o Options) (*Authenticator, *memoryCredentials, *memoryNonces) {
 	credentials, nonces := newMemoryCredentials(), newMemoryNonces()
 	if o.Now == nil {
@@ -140,7 +140,7 @@ func newAuthenticator(o Options) (*Authenticator, *memoryCredentials, *memoryNon
 	return New(credentials, nonces, o), credentials, nonces
 }
 
-// fields are OAuth parameters by name without "oauth_".
+// fields are OAuth parameters by their names without the prefix "oauth_".
 type fields map[string]string
 
 // plaintext returns the fields of a valid PLAINTEXT call by the administrator.
@@ -149,7 +149,7 @@ func plaintext() fields {
 		"signature": consumerSecret + "&" + adminSecret}
 }
 
-// nonced returns the fields of an HMAC call by the administrator, to be signed.
+// nonced returns the fields of an unsigned HMAC call by the administrator.
 func nonced(nonce string) fields {
 	return fields{"version": "1.0", "signature_method": "HMAC-SHA1", "consumer_key": consumerKey, "token": adminToken,
 		"nonce": nonce, "timestamp": "1330000000", "signature": "x"}
@@ -171,7 +171,7 @@ func (f fields) without(names ...string) fields {
 	return f
 }
 
-// header writes f as an Authorization value.
+// header returns f as an Authorization header.
 func (f fields) header() string {
 	var parts []string
 	for name, value := range f {
@@ -180,7 +180,7 @@ func (f fields) header() string {
 	return "OAuth " + strings.Join(parts, ", ")
 }
 
-// form writes f as a query or an urlencoded body.
+// form returns f as a query or a form-encoded body.
 func (f fields) form() string {
 	values := url.Values{}
 	for name, value := range f {
@@ -189,7 +189,7 @@ func (f fields) form() string {
 	return values.Encode()
 }
 
-// get returns a request for target with an Authorization value.
+// get returns a request for target with an Authorization header.
 func get(target, authorization string) *Request {
 	return &Request{Method: "GET", Scheme: "http", Host: "store.example", Target: target, Authorization: authorization}
 }

@@ -2,8 +2,8 @@ package auth
 
 import "strings"
 
-// splitTarget returns the path and the query of a request target in origin or
-// absolute form, both as sent.
+// splitTarget returns the path and the query of a request target in origin or absolute form,
+// both still encoded.
 func splitTarget(target string) (path, query string) {
 	if !strings.HasPrefix(target, "/") {
 		if _, rest, absolute := strings.Cut(target, "://"); absolute {
@@ -21,9 +21,8 @@ func splitTarget(target string) (path, query string) {
 	return path, query
 }
 
-// validURI reports whether s, a path or a query, holds only what RFC 2396 lets
-// stand in one, and the square brackets that list modifiers are written with
-// (wire 12, check 0).
+// validURI reports whether s, a path or a query, contains only characters that RFC 2396
+// allows, and square brackets, which list modifiers use (wire 12, check 0).
 func validURI(s string) bool {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -41,7 +40,7 @@ func validURI(s string) bool {
 	return true
 }
 
-// splitPort separates a host from its port; port is "" when there is none.
+// splitPort splits a host into name and port; port is "" if there is none.
 func splitPort(host string) (name, port string) {
 	colon := strings.LastIndexByte(host, ':')
 	if colon < strings.LastIndexByte(host, ']') || colon < 0 {
@@ -50,9 +49,9 @@ func splitPort(host string) (name, port string) {
 	return host[:colon], host[colon+1:]
 }
 
-// origins returns the beginnings of the URLs a client of this host may have
-// signed: with its port unless that is the scheme's own, and without, as sites
-// behind a server that hides the port expect it (wire 12; rulings 17).
+// origins returns the origins that a client of this host may have signed: with its port,
+// unless it is the default port of the scheme, and without it, because clients of sites behind
+// a proxy that hides the port sign it that way (wire 12; rulings 17).
 func origins(scheme, host string) []string {
 	name, port := splitPort(strings.ToLower(host))
 	bare := scheme + "://" + name
