@@ -10,7 +10,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// laughs returns a document whose entities would grow to 10^levels times text.
+// laughs returns a document whose entities expand to 10^levels times text.
 func laughs(levels int, text, root string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!DOCTYPE r [<!ENTITY e0 %q>", text)
@@ -20,8 +20,8 @@ func laughs(levels int, text, root string) string {
 	return b.String() + "]>" + strings.ReplaceAll(root, "&e;", fmt.Sprintf("&e%d;", levels))
 }
 
-// TestBombs decodes inputs made to take more time or memory than their size
-// deserves. Without the bound each is after, a row takes minutes or gigabytes.
+// TestBombs decodes inputs that are designed to take disproportionate time or memory. Without
+// the limit that it targets, a row takes minutes or gigabytes.
 func TestBombs(t *testing.T) {
 	const large = 16 << 20
 	quadratic := `<!DOCTYPE r [<!ENTITY e "` + strings.Repeat("x", 100_000) + `">]><r>` + strings.Repeat("&e;", 100_000) + "</r>"
@@ -95,7 +95,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestParseFormLarge holds the bound that query strings are read under.
+// TestParseFormLarge checks the limits for query strings.
 func TestParseFormLarge(t *testing.T) {
 	n := ParseForm(strings.Repeat("a[]=1&", maxValues))
 	if got := len(n.Members[0].Value.Members); got != maxValues/2 {

@@ -9,8 +9,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestCost decodes the bodies that take the most memory for their size. What is left
-// after decoding is never more than Cost has said before.
+// TestCost decodes the bodies that take the most memory for their size. The result never takes
+// more than Cost estimates.
 func TestCost(t *testing.T) {
 	many := func(format string, n int) string {
 		var b strings.Builder

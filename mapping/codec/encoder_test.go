@@ -7,8 +7,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// inPieces renders n member by member, and starts a new piece wherever cut says
-// so of a member's place.
+// inPieces renders n member by member, and starts a new piece before each member for which cut
+// returns true.
 func inPieces(f contract.Format, n *Node, numbered bool, cut func(place int) bool) string {
 	var whole string
 	var piece []byte
@@ -23,8 +23,8 @@ func inPieces(f contract.Format, n *Node, numbered bool, cut func(place int) boo
 	return whole + string(piece) + string(e.End(nil))
 }
 
-// checkPieces shows that an Encoder gives n the bytes of Append, however the
-// output is cut.
+// checkPieces checks that an Encoder renders n to the bytes of Append, however the output is
+// divided.
 func checkPieces(t *testing.T, n *Node, cut func(place int) bool) {
 	t.Helper()
 	for _, f := range contract.Formats() {
@@ -73,7 +73,7 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-// FuzzEncoder cuts the rendering of trees that parsers make at any members.
+// FuzzEncoder divides the rendering of parsed trees at arbitrary members.
 func FuzzEncoder(f *testing.F) {
 	for i, seed := range []string{
 		`{"1":{"email":"a"},"7":{"email":"b"}}`, `[{"a":1},null,[[],{}],"x",true,false]`, `{"a b":[null],"":"","0":0}`, `[]`, `[null,null,1]`,

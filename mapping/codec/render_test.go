@@ -81,8 +81,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// checkRendering shows that every format renders n as a document of that format,
-// behind whatever there is already.
+// checkRendering checks that every format renders n as a valid document, appended to existing
+// content.
 func checkRendering(t *testing.T, n *Node) {
 	t.Helper()
 	if body := Append(nil, contract.JSON, "r", n, false); !json.Valid(body) {
@@ -148,7 +148,7 @@ func TestAppendScalars(t *testing.T) {
 	}
 }
 
-// stockItem is a record as most replies have them: 25 texts.
+// stockItem is a typical record: 25 texts.
 func stockItem() Node {
 	n := Node{Kind: Struct}
 	for i := range 25 {

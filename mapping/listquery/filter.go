@@ -11,21 +11,21 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// Bounds on what one request may ask a store to compare.
+// Limits on the comparisons that one request may ask a store for.
 const (
 	maxTests = 1000
-	// maxPattern bounds all patterns together: the characters of like, and the
-	// parts of regular expressions with their repetitions written out. Each costs
-	// time for each character of each record: engines match like in the product of
-	// both lengths at worst, however many wildcards there are.
+	// maxPattern limits the total weight of all patterns: the characters of like, and the
+	// expressionSize of regular expressions after expanding their repetitions. Each costs time for
+	// each character of each record: at worst an engine matches like in time proportional to
+	// the product of both lengths, with any number of wildcards.
 	maxPattern = 1000
-	// anyWeight is what the _ of like and a part of a regular expression count:
-	// they go on where a letter mostly ends the attempt.
+	// anyWeight is the weight of _ in like and of a part of a regular expression. They weigh
+	// more than a letter, because a letter usually ends the attempt to match.
 	anyWeight = 5
 )
 
-// operators are those the original knows besides from, to and is; any other
-// name is read as a list of alternatives.
+// operators returns the operators of the original except from, to and is; any other name is
+// treated as a list of alternatives.
 func operators() map[string]adapter.Op {
 	return map[string]adapter.Op{
 		"eq": adapter.Eq, "neq": adapter.NotEq, "seq": adapter.Eq, "sneq": adapter.NotEq,
@@ -63,7 +63,7 @@ func (r Reader) parseFilter(schema *adapter.Schema, query *codec.Node) ([]adapte
 		if field.Filter == contract.FilterCrash {
 			return nil, f.crash
 		}
-		var attribute adapter.Attribute // of a field that is computed: any text
+		var attribute adapter.Attribute // text for a computed field
 		if at, stored := schema.Index(field.Attribute); stored {
 			attribute = schema.Attributes[at]
 		}
@@ -94,17 +94,17 @@ func withoutAttribute(members []codec.Member) []codec.Member {
 	return rest
 }
 
-// filterReader reads the filter entries of one request.
+// filterReader parses the filter entries of one request.
 type filterReader struct {
 	operators      map[string]adapter.Op
 	refused, crash contract.Fault
-	tests          int // made so far
-	pattern        int // parts of patterns so far
+	tests          int // number of tests so far
+	pattern        int // weight of patterns so far
 }
 
-// alternatives reads one condition: tests of which any must hold. A range comes
-// before all else, then the first operator sent; without either every value is
-// an alternative, a text by equality and a structure as a condition of its own.
+// alternatives parses one condition into tests, any of which must hold. A range has priority,
+// then the first operator sent; without either, every value is an alternative: a text is an
+// equality test, and a structure a nested condition.
 func (f *filterReader) alternatives(a adapter.Attribute, condition []codec.Member) ([]adapter.Test, error) {
 	if f.tests++; f.tests > maxTests {
 		return nil, f.refused
@@ -140,13 +140,13 @@ func (f *filterReader) alternatives(a adapter.Attribute, condition []codec.Membe
 		if f.tests++; f.tests > maxTests {
 			return nil, f.refused
 		}
-		all = append(all, adapter.Test{Attribute: a.Name, Op: adapter.Eq, Operands: []string{operand(a.Kind, m.Value.Text, false)}})
+		all = append(all, adapter.Test{Attribute: a.Name, Op: adapter.Eq, Operands: []string{canonicalOperand(a.Kind, m.Value.Text, false)}})
 	}
 	return all, nil
 }
 
-// between reads from and to, of which at least one is there. Beside a key date
-// or datetime both take dates written month first, too.
+// between parses from and to, at least one of which is present. With a key date or datetime
+// in the condition, both also accept dates with the month first.
 func (f *filterReader) between(a adapter.Attribute, condition, from, to *codec.Node) ([]adapter.Test, error) {
 	_, monthFirst := condition.Get("date")
 	if !monthFirst {
@@ -157,11 +157,11 @@ func (f *filterReader) between(a adapter.Attribute, condition, from, to *codec.N
 		if limit == nil {
 			continue
 		}
-		text, ok := scalar(limit)
+		text, ok := singleText(limit)
 		if !ok {
 			return nil, f.crash
 		}
-		test.Operands = append(test.Operands, operand(a.Kind, text, monthFirst))
+		test.Operands = append(test.Operands, canonicalOperand(a.Kind, text, monthFirst))
 	}
 	switch {
 	case from != nil && to != nil:
@@ -174,7 +174,7 @@ func (f *filterReader) between(a adapter.Attribute, condition, from, to *codec.N
 	return []adapter.Test{test}, nil
 }
 
-// test reads one operator with its value.
+// test parses one operator with its value.
 func (f *filterReader) test(a adapter.Attribute, op adapter.Op, m codec.Member) (adapter.Test, error) {
 	test := adapter.Test{Attribute: a.Name, Op: op}
 	switch op {
@@ -183,7 +183,7 @@ func (f *filterReader) test(a adapter.Attribute, op adapter.Op, m codec.Member) 
 	case adapter.In, adapter.NotIn:
 		return f.list(a, test, &m.Value)
 	}
-	text, ok := scalar(&m.Value)
+	text, ok := singleText(&m.Value)
 	if !ok {
 		return test, f.crash
 	}
@@ -195,14 +195,14 @@ func (f *filterReader) test(a adapter.Attribute, op adapter.Op, m codec.Member) 
 		return test, nil
 	}
 	if !op.TextOnly() {
-		text = operand(a.Kind, text, false)
+		text = canonicalOperand(a.Kind, text, false)
 	}
 	test.Operands = []string{text}
-	return test, f.spend(op, text)
+	return test, f.addPattern(op, text)
 }
 
-// spend takes the parts of a pattern from the request's bound.
-func (f *filterReader) spend(op adapter.Op, pattern string) error {
+// addPattern adds the weight of a pattern to that of the request, and fails over the limit.
+func (f *filterReader) addPattern(op adapter.Op, pattern string) error {
 	switch op {
 	case adapter.Like, adapter.NotLike:
 		f.pattern += utf8.RuneCountInString(pattern) + (anyWeight-1)*strings.Count(pattern, "_")
@@ -210,12 +210,12 @@ func (f *filterReader) spend(op adapter.Op, pattern string) error {
 		if len(pattern) > maxPattern {
 			return f.refused
 		}
-		// Letter case is ignored by an expression's prefix, as [adapter.Apply] does.
+		// A prefix makes the expression ignore letter case, as in [adapter.Apply].
 		expression, err := syntax.Parse("(?i)"+pattern, syntax.Perl)
 		if err != nil {
 			return f.crash
 		}
-		f.pattern += anyWeight * parts(expression)
+		f.pattern += anyWeight * expressionSize(expression)
 	}
 	if f.pattern > maxPattern {
 		return f.refused
@@ -223,15 +223,15 @@ func (f *filterReader) spend(op adapter.Op, pattern string) error {
 	return nil
 }
 
-// parts returns the number of parts of a regular expression with its repetitions
-// written out, which is what matching it has to keep apart.
-func parts(expression *syntax.Regexp) int {
+// expressionSize returns the number of parts of a regular expression after expanding its repetitions:
+// the number of states that matching it must track.
+func expressionSize(expression *syntax.Regexp) int {
 	n := 1 + len(expression.Rune)
 	if expression.Op == syntax.OpCharClass {
 		n = 1
 	}
 	for _, sub := range expression.Sub {
-		n += parts(sub)
+		n += expressionSize(sub)
 	}
 	if expression.Op == syntax.OpRepeat {
 		n *= max(expression.Min, expression.Max, 1)
@@ -239,10 +239,10 @@ func parts(expression *syntax.Regexp) int {
 	return n
 }
 
-// list reads the values of in and nin; a single text is one value.
+// list parses the values of in and nin; a single text is one value.
 func (f *filterReader) list(a adapter.Attribute, test adapter.Test, value *codec.Node) (adapter.Test, error) {
 	if value.Kind != codec.Struct {
-		test.Operands = []string{operand(a.Kind, value.Text, false)}
+		test.Operands = []string{canonicalOperand(a.Kind, value.Text, false)}
 		return test, nil
 	}
 	if f.tests += len(value.Members); f.tests > maxTests {
@@ -253,14 +253,13 @@ func (f *filterReader) list(a adapter.Attribute, test adapter.Test, value *codec
 		if item.Kind == codec.Struct {
 			return test, f.crash
 		}
-		test.Operands = append(test.Operands, operand(a.Kind, item.Text, false))
+		test.Operands = append(test.Operands, canonicalOperand(a.Kind, item.Text, false))
 	}
 	return test, nil
 }
 
-// scalar returns the single text a value holds: itself, or the only entry of a
-// list.
-func scalar(n *codec.Node) (string, bool) {
+// singleText returns the single text of a value: the text itself, or the only entry of a list.
+func singleText(n *codec.Node) (string, bool) {
 	if n.Kind != codec.Struct {
 		return n.Text, true
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// test returns a condition of one test.
+// test returns a condition with a single test.
 func test(attribute string, op adapter.Op, operands ...string) adapter.Condition {
 	return anyOf(adapter.Test{Attribute: attribute, Op: op, Operands: operands})
 }
@@ -110,7 +110,7 @@ func TestFilterEntriesAreJoined(t *testing.T) {
 	}
 }
 
-// TestOperands: what the contract reads loosely reaches the store in one form.
+// TestOperands: operands reach the store in canonical form.
 func TestOperands(t *testing.T) {
 	tests := []struct {
 		name, attribute, sent, want string
@@ -189,7 +189,7 @@ func TestMonthFirst(t *testing.T) {
 	}
 }
 
-// repeat writes n parts, each formatted with its number.
+// repeat returns n parts, each formatted with its number.
 func repeat(n int, format string) string {
 	var b strings.Builder
 	for i := range n {
@@ -198,9 +198,9 @@ func repeat(n int, format string) string {
 	return b.String()
 }
 
-// TestBounds: what one request may ask a store to compare. Queries of 256 KB,
-// in the shapes that would cost most, are answered like any other.
-func TestBounds(t *testing.T) {
+// TestLimits checks the limits on comparisons per request. Queries of 256 KB in the most
+// expensive shapes are parsed like any other.
+func TestLimits(t *testing.T) {
 	const size = 256 << 10
 	entry := func(i int, rest string) string {
 		return fmt.Sprintf("&filter[%d][attribute]=qty&filter[%[1]d]%s", i, rest)

@@ -31,8 +31,8 @@ func stock(schema *adapter.Schema) []adapter.Record {
 	return records
 }
 
-// FuzzParse sends whole query strings: what comes out is canonical and can be
-// applied to records, and is the same for every dialect.
+// FuzzParse parses whole query strings: the result is canonical, can be applied to records, and
+// is the same for both dialects.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "page=2&limit=3", "limit=0&page=1e400", "order=qty&dir=ASC&attrs=item_id,qty",
@@ -45,7 +45,7 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	schema := shelf()
+	schema := stockSchema()
 	records := stock(schema)
 	f.Fuzz(func(t *testing.T, raw string) {
 		if len(raw) > 64<<10 {
@@ -82,7 +82,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkOperands: an adapter parses nothing.
+// checkOperands checks that all operands are in canonical form.
 func checkOperands(t *testing.T, schema *adapter.Schema, q *adapter.Query) {
 	t.Helper()
 	for _, condition := range q.Where {
@@ -94,9 +94,9 @@ func checkOperands(t *testing.T, schema *adapter.Schema, q *adapter.Query) {
 			form := map[adapter.Kind]*regexp.Regexp{
 				adapter.KindInteger: numberForm, adapter.KindDecimal: numberForm, adapter.KindTime: timeForm,
 			}[schema.Attributes[at].Kind]
-			for _, operand := range test.Operands {
-				if form != nil && !test.Op.TextOnly() && !form.MatchString(operand) {
-					t.Errorf("%s: operand %q is not canonical", test.Attribute, operand)
+			for _, canonicalOperand := range test.Operands {
+				if form != nil && !test.Op.TextOnly() && !form.MatchString(canonicalOperand) {
+					t.Errorf("%s: operand %q is not canonical", test.Attribute, canonicalOperand)
 				}
 			}
 		}

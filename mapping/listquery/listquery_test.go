@@ -11,8 +11,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/listquery"
 )
 
-// What a query is answered in the tables of this package: accepted, one of the
-// collection messages, or the crash of the original.
+// Results of queries in the tables of this package: accepted, one of the collection messages, or
+// the crash of the original.
 const (
 	accepted  = ""
 	paging    = "Resource collection paging error."
@@ -22,10 +22,9 @@ const (
 	crashed   = "crash"
 )
 
-// shelf is a schema with the names of a stock item's attributes and every kind
-// that can be compared: item_id counts, backorders is a text, qty a decimal and
-// low_stock_date a time.
-func shelf() *adapter.Schema {
+// stockSchema has attributes of a stock item of every comparable kind: item_id is an integer,
+// backorders a text, qty a decimal and low_stock_date a time.
+func stockSchema() *adapter.Schema {
 	var attributes []adapter.Attribute
 	for _, a := range adapter.NewSchemas().Of(adapter.StockItems).Attributes {
 		if a.Name == "backorders" {
@@ -42,10 +41,10 @@ func reader(d *contract.Dialect) listquery.Reader {
 
 func parse(d *contract.Dialect, raw string) (*listquery.List, error) {
 	query := codec.ParseForm(raw)
-	return reader(d).Parse(shelf(), &query)
+	return reader(d).Parse(stockSchema(), &query)
 }
 
-// answer says how a query was refused, in the words of the tables.
+// answer returns the result of a query in the terms of the tables.
 func answer(t *testing.T, err error) string {
 	t.Helper()
 	var fault contract.Fault
@@ -65,7 +64,7 @@ func answer(t *testing.T, err error) string {
 	return fault.Message
 }
 
-// refusal is what both dialects answer to an input on which the original dies.
+// refusal is the reply of both dialects to an input that crashes the original.
 type refusal struct{ documented, magento string }
 
 func alike(text string) refusal   { return refusal{text, text} }
@@ -86,8 +85,8 @@ func inBoth(t *testing.T, test func(t *testing.T, d *contract.Dialect)) {
 	}
 }
 
-// TestRefusals holds every fault of the modifiers, and the order in which two at
-// once are found: page, limit, order, then the filter entries as sent (wire 10).
+// TestRefusals covers every fault of the modifiers, and the order in which two of them are
+// detected: page, limit, order, then the filter entries as sent (wire 10).
 func TestRefusals(t *testing.T) {
 	tests := []struct {
 		name, query string
@@ -221,7 +220,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestOffset: the rows before a page of a list of known length.
+// TestOffset checks the number of rows before a page of a list of known length.
 func TestOffset(t *testing.T) {
 	tests := []struct {
 		name, query string
@@ -317,13 +316,13 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-func TestRolesReadNothingOfOthers(t *testing.T) {
+func TestRolesCannotUseFieldsOfOthers(t *testing.T) {
 	for _, role := range []contract.Role{contract.Customer, contract.Guest} {
 		r := reader(contract.Documented())
 		r.Role = role
 		for _, raw := range []string{"order=qty", "filter[1][attribute]=qty&filter[1][eq]=1"} {
 			query := codec.ParseForm(raw)
-			if _, err := r.Parse(shelf(), &query); err == nil {
+			if _, err := r.Parse(stockSchema(), &query); err == nil {
 				t.Errorf("%s may ask for %s", role, raw)
 			}
 		}

@@ -11,22 +11,21 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// operand returns what s means to an attribute of kind, in the canonical form
-// of [adapter.Query]: a number by its leading part, a date as the moment it
-// begins, a text as it is.
-func operand(kind adapter.Kind, s string, monthFirst bool) string {
+// canonicalOperand returns s in the canonical form of [adapter.Query] for an attribute of the given
+// kind: the leading part of a number, the first moment of a date, a text unchanged.
+func canonicalOperand(kind adapter.Kind, s string, monthFirst bool) string {
 	switch kind {
 	case adapter.KindInteger, adapter.KindDecimal:
 		return plainNumber(numeric.Leading(s))
 	case adapter.KindTime:
-		return moment(s, monthFirst)
+		return parseMoment(s, monthFirst)
 	default:
 		return s
 	}
 }
 
-// plainNumber writes f without an exponent. Numbers far beyond every column are
-// cut to one that is still beyond.
+// plainNumber formats f without an exponent. Numbers far out of range of every column are
+// clamped to one that is still out of range.
 func plainNumber(f float64) string {
 	const beyond = 1e20
 	return strconv.FormatFloat(math.Max(-beyond, math.Min(f, beyond)), 'f', -1, 64)
@@ -40,24 +39,24 @@ var (
 	monthFirstForm = regexp.MustCompile(`^(\d\d?)/(\d\d?)/(\d{4})` + clockForm)
 )
 
-// moment reads a date with or without a time, in UTC. What is no full date lies
-// before every date and gives "" (stock_orders 1.5).
-func moment(s string, monthFirst bool) string {
+// parseMoment parses a date with or without a time, in UTC. It returns "" for an incomplete date,
+// which sorts before every date (stock_orders 1.5).
+func parseMoment(s string, monthFirst bool) string {
 	s = strings.TrimSpace(s)
-	parts := dashedForm.FindStringSubmatch(s)
-	if parts == nil {
-		parts = compactForm.FindStringSubmatch(s)
+	expressionSize := dashedForm.FindStringSubmatch(s)
+	if expressionSize == nil {
+		expressionSize = compactForm.FindStringSubmatch(s)
 	}
-	if parts == nil && monthFirst {
-		if parts = monthFirstForm.FindStringSubmatch(s); parts != nil {
-			parts[1], parts[2], parts[3] = parts[3], parts[1], parts[2]
+	if expressionSize == nil && monthFirst {
+		if expressionSize = monthFirstForm.FindStringSubmatch(s); expressionSize != nil {
+			expressionSize[1], expressionSize[2], expressionSize[3] = expressionSize[3], expressionSize[1], expressionSize[2]
 		}
 	}
-	if parts == nil {
+	if expressionSize == nil {
 		return ""
 	}
 	var n [6]int
-	for i, part := range parts[1:] {
+	for i, part := range expressionSize[1:] {
 		n[i], _ = strconv.Atoi(part) // digits only, or nothing
 	}
 	t := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, time.UTC)

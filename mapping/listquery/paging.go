@@ -11,26 +11,26 @@ import (
 const (
 	defaultLimit = 10
 	maxLimit     = 100
-	// maxOffset bounds what a page number may ask a store to skip; beyond it
-	// every list has ended.
+	// maxOffset is the maximum number of rows that a page number may ask a store to skip; no
+	// list is that long.
 	maxOffset = 1 << 53
 )
 
-// Paging says which rows of a list are wanted.
+// Paging describes the requested page of a list.
 type Paging struct {
-	// Limit is the number of rows of a page; 0 means all rows, on one page.
+	// Limit is the number of rows per page; 0 means all rows on one page.
 	Limit int64
-	// page is the number of the page as sent: it may lie between two pages.
+	// page is the page number as sent: it may have a fraction.
 	page float64
-	// limit is the limit as sent, fraction included: it decides which page is the
-	// last one (wire 10).
+	// limit is the limit as sent, including its fraction: it determines the number of the
+	// last page (wire 10).
 	limit float64
 }
 
-// Offset returns the number of rows before the page. decided is false when it
-// takes the total to tell whether the page lies beyond the end: for page
-// numbers between two pages, for those no list can reach, and for every page of
-// a limit with a fraction, whose last page is not where its rows end.
+// Offset returns the number of rows before the page. decided is false if it depends on the
+// total whether the page is beyond the end: for page numbers with a fraction, for page numbers
+// that no list can reach, and for every page of a limit with a fraction, where the last page
+// is not the one that ends with the last row.
 func (p Paging) Offset() (offset int64, decided bool) {
 	if p.Limit == 0 || p.page <= 1 {
 		return 0, true
@@ -42,8 +42,8 @@ func (p Paging) Offset() (offset int64, decided bool) {
 	return int64(rows), p.page == math.Trunc(p.page) && p.limit == math.Trunc(p.limit)
 }
 
-// OffsetIn returns the number of rows before the page in a list of total rows.
-// A page beyond the end is the last page again.
+// OffsetIn returns the number of rows before the page in a list of total rows. A page beyond
+// the end is the last page.
 func (p Paging) OffsetIn(total int64) int64 {
 	offset, _ := p.Offset()
 	if offset == 0 || total == 0 {

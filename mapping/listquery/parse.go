@@ -8,28 +8,28 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A Reader is who asks for which fields: it bounds what may be filtered, sorted
-// and selected.
+// A Reader describes who requests which fields: it limits the fields that can be filtered,
+// sorted and selected.
 type Reader struct {
 	Dialect *contract.Dialect
 	Fields  *contract.FieldTable
 	Role    contract.Role
-	// Unapplied: the list checks its modifiers and does without them.
+	// Unapplied: the list validates its modifiers but does not apply them.
 	Unapplied bool
 }
 
-// A List is a request for a list. Query has neither offset nor limit: they
-// follow from Paging.
+// A List is a parsed list request. The offset and limit of Query are not set: they follow from
+// Paging.
 type List struct {
 	Query  adapter.Query
 	Paging Paging
-	// ShownNull names the field that is null in the records without a value of it,
-	// where it would be missing otherwise; "" for none (wire 10).
+	// ShownNull names the field that records without a value show as null instead of omitting
+	// it; "" for none (wire 10).
 	ShownNull string
 }
 
-// Parse reads page, limit, order, dir and filter from a decoded query string.
-// The fields' attributes must be those of schema. Errors are contract.Fault.
+// Parse parses page, limit, order, dir and filter from a decoded query string. schema must
+// have the attributes of the fields. Errors are contract.Fault.
 func (r Reader) Parse(schema *adapter.Schema, query *codec.Node) (*List, error) {
 	paging, err := parsePaging(r.Dialect, query)
 	if err != nil {
@@ -77,8 +77,7 @@ func (r Reader) parseOrder(query *codec.Node, list *List) error {
 	return nil
 }
 
-// queryable returns the field a query names, if the role may filter and sort by
-// it.
+// queryable returns the field that a query names, if the role may filter and sort by it.
 func (r Reader) queryable(name *codec.Node) (*contract.Field, bool) {
 	if name.Kind != codec.Text {
 		return nil, false
@@ -90,10 +89,10 @@ func (r Reader) queryable(name *codec.Node) (*contract.Field, bool) {
 	return &r.Fields.Fields[i], true
 }
 
-// Select returns the places of the fields to show in view, in the order of the
-// view: those attrs names, or else those the dialect shows. nothing reports that
-// attrs names none the role may read, of those that are never filled neither, on which the original dies as soon as there
-// is a record to cut.
+// Select returns the indexes of the fields to show in view, in the order of the view: those
+// that attrs names, or the dialect's default. nothing reports that attrs names no field that
+// the role may read, not even an always absent one. The original crashes on such a selection
+// as soon as there is a record to show.
 func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, nothing bool) {
 	fields = make([]int, 0, len(r.Fields.Fields))
 	attrs, sent := query.Get("attrs")

@@ -18,8 +18,8 @@ const (
 	documentList = "item_id qty backorders min_sale_qty max_sale_qty low_stock_date manage_stock stock_status_changed_auto enable_qty_increments"
 )
 
-// unfilled stands for names that select nothing and are no error.
-const unfilled = "(nothing)"
+// alwaysAbsent holds names that select nothing without an error.
+const alwaysAbsent = "(nothing)"
 
 func TestSelect(t *testing.T) {
 	tests := []struct {
@@ -44,7 +44,7 @@ func TestSelect(t *testing.T) {
 		{"unknown", "attrs=nope", contract.SingleJSON, "", ""},
 		{"empty list entry", "attrs[]=", contract.ListJSON, "", ""},
 		{"nested list", "attrs[a][b]=qty", contract.ListJSON, "", ""},
-		{"fields that are never filled", "attrs=created_at,updated_at", contract.ListJSON, unfilled, ""},
+		{"fields that are never filled", "attrs=created_at,updated_at", contract.ListJSON, alwaysAbsent, ""},
 		{"both names in one", "attrs=created_at updated_at", contract.ListJSON, "", ""},
 		{"hidden field beside a shown one", "attrs=created_at,qty", contract.SingleJSON, "qty", ""},
 		{"attribute of the store, no field", "attrs=product_created_at", contract.SingleJSON, "", ""},
@@ -64,7 +64,7 @@ func TestSelect(t *testing.T) {
 				for _, i := range fields {
 					names = append(names, r.Fields.Fields[i].Name)
 				}
-				if want == unfilled {
+				if want == alwaysAbsent {
 					want = ""
 					if nothing {
 						t.Error("names that are never filled are taken for an error")
