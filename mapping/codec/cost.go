@@ -6,15 +6,15 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// valueCost is the memory that one value takes while it is decoded and afterwards, in
-// bytes: its member, twice where a list grows, and its place in an index.
+// valueCost is the memory in bytes that one value takes during and after decoding: its
+// member, twice while a list grows, and its entry in an index.
 const valueCost = 192
 
-// A decodingCost says what decoding takes in one format.
+// A decodingCost describes the memory that decoding a format takes.
 type decodingCost struct {
-	// separators are the characters of which each value has one at least.
+	// separators are characters of which each value has at least one.
 	separators string
-	// copies is how often the text of a body stands in memory besides as it was sent.
+	// copies is the number of copies of the text that exist in addition to the body.
 	copies int64
 }
 
@@ -29,9 +29,9 @@ func costOf(f contract.Format) decodingCost {
 	}
 }
 
-// Cost returns how much memory decoding a body, or a query string as Text, takes at most,
-// in bytes, with what it is decoded to and without body itself. It decodes nothing, so
-// it costs little.
+// Cost returns an upper bound in bytes of the memory that decoding a body takes, including the
+// result but not the body itself. A query string has the format Text. Cost does not decode the
+// body, so it is cheap.
 func Cost[T []byte | string](f contract.Format, body T) int64 {
 	cost := costOf(f)
 	values := 1

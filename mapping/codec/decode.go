@@ -7,12 +7,12 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// What [Decode] fails with.
+// Errors of [Decode].
 var (
-	// ErrSyntax: the body is no document of its format, or one too deep or
-	// with too many values ("Decoding error.").
-	ErrSyntax = errors.New("codec: the body does not decode")
-	// ErrAlphabet: a form body holds a character that must be escaped
+	// ErrSyntax: the body is not a valid document of its format, or is nested too deeply or
+	// has too many values ("Decoding error.").
+	ErrSyntax = errors.New("codec: the body is not a valid document")
+	// ErrAlphabet: a form body contains a character that must be escaped
 	// ("Invalid data type. Check Content-Type.").
 	ErrAlphabet = errors.New("codec: the body is not form-encoded")
 )
@@ -20,16 +20,16 @@ var (
 const (
 	maxJSONDepth = 511     // nested objects and arrays (wire 6.2)
 	maxXMLDepth  = 256     // nested elements, the root included (wire 6.4)
-	maxFormDepth = 64      // brackets of one name
-	maxValues    = 1 << 18 // values of one body, so that memory stays in proportion
+	maxFormDepth = 64      // brackets in one name
+	maxValues    = 1 << 18 // values in one body, which bounds memory
 )
 
-// blanks are the characters of a body that counts as empty (wire 6.1).
+// blanks are the only characters of a body that counts as empty (wire 6.1).
 const blanks = " \t\n\r\v\f"
 
-// Decode returns the value of a request body in format f (wire 6.2 to 6.5),
-// which may be of any kind in JSON and is a Struct in XML and Text. It fails
-// with [ErrSyntax] or [ErrAlphabet]. The caller limits the size of body.
+// Decode decodes a request body in format f (wire 6.2 to 6.5). The result may be of any kind
+// for JSON and is a Struct for XML and Text. Errors are [ErrSyntax] and [ErrAlphabet]. The
+// caller must limit the size of body.
 func Decode(f contract.Format, body []byte) (Node, error) {
 	switch f {
 	case contract.XML:
@@ -55,17 +55,17 @@ func decodeForm(body string) (Node, error) {
 	return n, nil
 }
 
-// fields collects the members of one Struct, each key once.
+// fields collects the members of a Struct with unique keys.
 type fields struct {
 	members []Member
-	index   map[string]int // places by key, kept once there are many
+	index   map[string]int // position by key; only used with manyFields or more
 }
 
-// manyFields is the number of members from which on a map finds a key faster
-// than a look at each, and keeps the time for a large body linear.
+// manyFields is the number of members from which a map is faster than a linear search. It
+// keeps the time for a large body linear.
 const manyFields = 16
 
-// find returns the place of key among the members.
+// find returns the position of key among the members.
 func (f *fields) find(key string) (int, bool) {
 	if f.index != nil {
 		i, ok := f.index[key]
@@ -79,7 +79,7 @@ func (f *fields) find(key string) (int, bool) {
 	return 0, false
 }
 
-// add appends a member whose key is not there yet.
+// add appends a member, whose key must be new.
 func (f *fields) add(key string, value Node) {
 	f.members = append(f.members, Member{key, value})
 	switch {
@@ -93,5 +93,5 @@ func (f *fields) add(key string, value Node) {
 	}
 }
 
-// node returns the Struct collected.
+// node returns the collected Struct.
 func (f *fields) node() Node { return Node{Kind: Struct, Members: f.members} }

@@ -1,25 +1,24 @@
-// Package codec turns request bodies into trees of [Node] and trees into reply
-// bodies, and finds out from the headers which format is meant (wire 5 to 8).
+// Package codec decodes request bodies into trees of [Node], renders trees as reply bodies, and
+// negotiates formats by the request headers (wire 5 to 8).
 //
 // # Principles
 //
-//  1. A [Node] keeps what the contract's rules depend on and no more: the order
-//     of the members, and whether a number was sent as number or as text.
-//  2. Decoding is strict. What [Decode] accepts is one well-formed document of
-//     its format, whole; all else is [ErrSyntax] or [ErrAlphabet]. The parsers
-//     of the libraries do the parsing; what they let pass is checked here.
-//  3. Every input is hostile. Depth, number of values and growth of entities
-//     are bounded, and the time is linear in the size of the input, which the
-//     caller bounds. Nothing is ever fetched.
-//  4. Rendering cannot fail: [Append] writes a well-formed document for every
-//     tree, in the one form the contract lays down to the byte, and [Encoder]
-//     the same bytes piece by piece.
-//  5. No knowledge of resources, roles or dialects.
+//  1. A [Node] preserves exactly what the contract's rules depend on: the order of members,
+//     and whether a number was sent as a number or as text.
+//  2. Decoding is strict. [Decode] accepts one complete well-formed document; everything else
+//     is [ErrSyntax] or [ErrAlphabet]. Libraries do the parsing; this package checks what
+//     they do not.
+//  3. All input is untrusted. Depth, number of values and expansion of entities are limited,
+//     and the time is linear in the size of the input, which the caller limits. External
+//     entities are never fetched.
+//  4. Rendering cannot fail: [Append] writes a well-formed document for every tree, exactly in
+//     the form that the contract defines, and [Encoder] writes the same bytes piece by piece.
+//  5. The package knows nothing about resources, roles or dialects.
 //
 // # How it is tested
 //
-// Table tests go through the rows of the specification. Golden files under
-// testdata hold one tree in all three formats. Every parser has a fuzz target,
-// whose properties are that nothing panics and that what was decoded can be
-// rendered and decoded again. Bomb tests hold the bounds of principle 3.
+// Table tests follow the rows of the specification. Golden files in testdata contain one tree
+// in all three formats. Every parser has a fuzz target, which checks that nothing panics and
+// that decoded trees can be rendered and decoded again. Bomb tests check the limits of
+// principle 3.
 package codec

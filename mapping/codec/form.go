@@ -8,19 +8,18 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// ParseForm returns the Struct that form-encoded pairs spell, those of a body or
-// of a query string (wire 2 "Query syntax", 6.3). Brackets in a name nest,
-// an empty pair of them appends; of a value sent twice the last one stands at
-// the place of the first; names without "=" have the empty text; parts without
-// a name, or with more than 64 brackets, are dropped. Escapes that are none stay
-// as they are. A value need not be UTF-8. The caller limits the size of s; pairs
-// that come after more than a quarter of a million values are dropped.
+// ParseForm parses the form-encoded pairs of a body or a query string into a Struct (wire 2
+// "Query syntax", 6.3). Brackets in a name nest, an empty pair of brackets appends. The last
+// of several values for a name counts, at the position of the first; a name without "=" has an
+// empty value; pairs without a name or with more than 64 brackets are dropped. Invalid escapes
+// stay unchanged. Values need not be UTF-8. The caller must limit the size of s; pairs after
+// more than a quarter of a million values are dropped.
 func ParseForm(s string) Node {
 	n, _ := parseForm(s)
 	return n
 }
 
-// parseForm is [ParseForm]; it reports whether all of s was read.
+// parseForm is [ParseForm]. It also reports whether all of s was parsed.
 func parseForm(s string) (n Node, whole bool) {
 	var (
 		root   branch
@@ -45,8 +44,8 @@ func parseForm(s string) (n Node, whole bool) {
 	return root.node(), true
 }
 
-// inAlphabet reports whether s has only the characters allowed in a form body
-// (wire 6.3). The pattern given there lets one final line feed pass.
+// inAlphabet reports whether s has only characters that are allowed in a form body (wire 6.3).
+// The pattern given there also accepts one final line feed.
 func inAlphabet(s string) bool {
 	s = strings.TrimSuffix(s, "\n")
 	for i := 0; i < len(s); i++ {
@@ -71,12 +70,11 @@ func isHex(c byte) bool {
 // A step leads from a Struct to one of its members.
 type step struct {
 	key    string
-	append bool // to a new member, at the next index
+	append bool // append a new member with the next index
 }
 
-// path appends the steps that name spells to steps. It returns false when the
-// name is empty or too deep. The odd cases are those of PHP's parse_str, which
-// the original uses.
+// path appends the steps in name to steps. It returns false if the name is empty or nested too
+// deeply. Malformed names are treated as by PHP's parse_str, which the original uses.
 func path(steps []step, name string) ([]step, bool) {
 	name, _, _ = strings.Cut(name, "\x00")
 	name = strings.TrimLeft(name, " ")
@@ -90,7 +88,7 @@ func path(steps []step, name string) ([]step, bool) {
 	}
 	steps = append(steps, step{key: mangle(name[:open])})
 	for rest := name[open:]; strings.HasPrefix(rest, "["); {
-		// A bracket left open behind a closed one is no step.
+		// An open bracket without a closing one after the first pair is ignored.
 		key, behind, closed := strings.Cut(rest[1:], "]")
 		if !closed {
 			break
@@ -105,12 +103,12 @@ func path(steps []step, name string) ([]step, bool) {
 	return steps, true
 }
 
-// mangle replaces what a name outside brackets may not hold.
+// mangle replaces characters that are not allowed in a name outside brackets.
 func mangle(name string) string {
 	if !strings.ContainsAny(name, " .[") {
 		return name
 	}
-	mangled := []byte(name) // bytes, as a name need not be UTF-8
+	mangled := []byte(name) // bytes, because a name need not be UTF-8
 	for i, c := range mangled {
 		if c == ' ' || c == '.' || c == '[' {
 			mangled[i] = '_'
@@ -119,18 +117,18 @@ func mangle(name string) string {
 	return string(mangled)
 }
 
-// A branch is a Struct being filled.
+// A branch is a Struct under construction.
 type branch struct {
 	fields
-	children []*branch // by place; nil for a text
-	next     int64     // the index of the next entry appended; -1: none is left
+	children []*branch // by position; nil for a text
+	next     int64     // index for the next appended entry; -1 if there is none left
 }
 
-// child returns the Struct a step leads to, a new one if there is none.
+// child returns the Struct that a step leads to and creates it if necessary.
 func (b *branch) child(s step) *branch {
 	i, ok := b.reach(s)
 	if !ok {
-		return &branch{} // beside the tree: what is put there is dropped
+		return &branch{} // not part of the tree: its content is dropped
 	}
 	if b.children[i] == nil {
 		b.children[i] = &branch{}
@@ -138,7 +136,7 @@ func (b *branch) child(s step) *branch {
 	return b.children[i]
 }
 
-// put sets the value a step leads to.
+// put sets the value that a step leads to.
 func (b *branch) put(s step, value string) {
 	if i, ok := b.reach(s); ok {
 		b.children[i] = nil
@@ -146,8 +144,8 @@ func (b *branch) put(s step, value string) {
 	}
 }
 
-// reach returns the place of the member a step leads to, a new one if there is
-// none. It returns false when no index is left to append at.
+// reach returns the position of the member that a step leads to and creates the member if
+// necessary. It returns false if there is no index left to append at.
 func (b *branch) reach(s step) (int, bool) {
 	key := s.key
 	if s.append {
@@ -170,8 +168,7 @@ func (b *branch) reach(s step) (int, bool) {
 	return len(b.members) - 1, true
 }
 
-// listIndex returns the value of a key that is a canonical decimal integer, not
-// negative.
+// listIndex returns the value of a key that is a non-negative integer in canonical form.
 func listIndex(key string) (int64, bool) {
 	if key == "" || key[0] < '0' || key[0] > '9' || key[0] == '0' && len(key) > 1 {
 		return 0, false
@@ -180,7 +177,7 @@ func listIndex(key string) (int64, bool) {
 	return i, err == nil
 }
 
-// node returns the finished Struct.
+// node returns the completed Struct.
 func (b *branch) node() Node {
 	for i, c := range b.children {
 		if c != nil {

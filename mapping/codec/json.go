@@ -8,9 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// decodeJSON reads one JSON text (wire 6.2). The parser is strict about UTF-8,
-// escapes and literals; duplicate names are allowed and the last value stands at
-// the place of the first.
+// decodeJSON decodes a JSON text (wire 6.2). It is strict about UTF-8, escapes and literals. The
+// last of several values for a name counts, at the position of the first.
 func decodeJSON(body []byte) (Node, error) {
 	r := jsonReader{dec: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))}
 	n, err := r.value()
@@ -28,8 +27,7 @@ type jsonReader struct {
 	values int
 }
 
-// value reads the next value. Its recursion is as deep as the value, which has
-// at most maxJSONDepth levels.
+// value decodes the next value. maxJSONDepth limits its recursion.
 func (r *jsonReader) value() (Node, error) {
 	tok, err := r.dec.ReadToken()
 	if err != nil {

@@ -8,21 +8,20 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// What [ContentType] fails with (wire 6.1).
+// Errors of [ContentType] (wire 6.1).
 var (
 	// ErrNoContentType: the header is missing or empty.
 	ErrNoContentType = errors.New("codec: no content type")
-	// ErrContentTypeSyntax: the header is no media type with at most a charset.
+	// ErrContentTypeSyntax: the header is not a media type, optionally with a charset.
 	ErrContentTypeSyntax = errors.New("codec: malformed content type")
 	// ErrCharset: the charset is not UTF-8.
 	ErrCharset = errors.New("codec: unsupported charset")
-	// ErrMediaType: no body can be of the type.
+	// ErrMediaType: bodies of this type are not supported.
 	ErrMediaType = errors.New("codec: unsupported media type")
 )
 
-// ContentType returns the format of a request body, given its Content-Type
-// header (wire 6.1), and the media type as sent, which the message of
-// [ErrMediaType] shows.
+// ContentType returns the format of a request body by its Content-Type header (wire 6.1), and
+// the media type in its original spelling, for the message of [ErrMediaType].
 func ContentType(header string) (f contract.Format, mediaType string, err error) {
 	if header == "" {
 		return 0, "", ErrNoContentType
@@ -55,7 +54,7 @@ func ContentType(header string) (f contract.Format, mediaType string, err error)
 	return 0, mediaType, ErrMediaType
 }
 
-// charsetOf returns what follows "; charset=", in any letter case.
+// charsetOf returns the value of a charset parameter, ignoring letter case.
 func charsetOf(parameter string) (string, bool) {
 	const name = "charset="
 	value, ok := strings.CutPrefix(parameter, ";")
@@ -66,10 +65,9 @@ func charsetOf(parameter string) (string, bool) {
 	return value[len(name):], true
 }
 
-// Negotiate returns the format of the reply, given the Accept header (wire 5).
-// any reports that "*/*" was chosen, which names no format: f is JSON then. ok
-// is false when the header accepts none of the formats. A missing header is for
-// the caller to decide.
+// Negotiate returns the format of the reply by the Accept header (wire 5). any reports that
+// "*/*" was selected, which names no format; f is JSON then. ok is false if the header accepts
+// none of the formats. The caller decides about a missing header.
 //
 // The time is linear in the length of the header.
 func Negotiate(accept string) (f contract.Format, any bool, ok bool) {
@@ -107,14 +105,14 @@ func Negotiate(accept string) (f contract.Format, any bool, ok bool) {
 	return f, best.mediaType == "*/*", true
 }
 
-// An acceptGroup stands for all types with textually the same quality, at the
-// place of the first of them.
+// An acceptGroup stands for all types with literally the same quality, at the position of the
+// first of them.
 type acceptGroup struct {
 	quality   string
 	number    float64
 	numeric   bool
 	place     int
-	mediaType string // the first one of the group that has a renderer
+	mediaType string // first type of the group that has a renderer
 }
 
 func newAcceptGroup(quality string, place int) *acceptGroup {
@@ -122,7 +120,7 @@ func newAcceptGroup(quality string, place int) *acceptGroup {
 	return &acceptGroup{quality: quality, number: number, numeric: ok, place: place}
 }
 
-// before reports whether the types of g are preferred to those of h.
+// before reports whether the types of g are preferred over those of h.
 func (g *acceptGroup) before(h *acceptGroup) bool {
 	if g.numeric && h.numeric {
 		if g.number != h.number {
@@ -133,8 +131,8 @@ func (g *acceptGroup) before(h *acceptGroup) bool {
 	return g.quality > h.quality
 }
 
-// qualityOf returns the quality of a part of an Accept header, given what
-// follows its type: the value of the first parameter, whatever that is called.
+// qualityOf returns the quality of a type in an Accept header: the value of its first parameter,
+// whatever the name of that parameter is.
 func qualityOf(parameters string) string {
 	first, _, _ := strings.Cut(parameters, ";")
 	_, value, ok := strings.Cut(first, "=")
@@ -144,7 +142,7 @@ func qualityOf(parameters string) string {
 	return value
 }
 
-// renderer returns the format that a type of an Accept header selects.
+// renderer returns the format for a type of an Accept header.
 func renderer(mediaType string) (contract.Format, bool) {
 	switch mediaType {
 	case "application/json", "*/*", "application/*":
@@ -157,14 +155,14 @@ func renderer(mediaType string) (contract.Format, bool) {
 	return 0, false
 }
 
-// validAccept reports whether s is a type as an Accept header may name one.
+// validAccept reports whether s is a valid type in an Accept header.
 func validAccept(s string) bool {
 	mediaType, subtype, divided := strings.Cut(s, "/")
 	return consistsOf(mediaType, "*+-") && (!divided || consistsOf(subtype, "*+.-"))
 }
 
-// consistsOf reports whether s is not empty and holds nothing but ASCII letters,
-// digits and the characters given.
+// consistsOf reports whether s is not empty and contains only ASCII letters, digits and the
+// given characters.
 func consistsOf(s, others string) bool {
 	for i := 0; i < len(s); i++ {
 		if !isAlphanumeric(s[i]) && strings.IndexByte(others, s[i]) < 0 {

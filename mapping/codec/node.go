@@ -6,32 +6,32 @@ import (
 	"github.com/portico-commerce/portico/mapping/numeric"
 )
 
-// A Kind says what a [Node] is.
+// A Kind is the kind of a [Node].
 type Kind uint8
 
 const (
 	Null   Kind = iota
 	False       // the JSON literal
 	True        // the JSON literal
-	Number      // Text is a JSON number as sent, or to be sent
+	Number      // Text is the JSON number
 	Text        // Text is the text
-	Struct      // Members: a list or a record, which the wire does not tell apart
-	// EmptyRecord, in replies only, is a record without members where the
-	// contract wants one told from an empty list: {} in JSON.
+	Struct      // Members: a list or a record; the wire does not distinguish the two
+	// EmptyRecord, only in replies, is a record without members where the contract
+	// distinguishes it from an empty list: {} in JSON.
 	EmptyRecord
 )
 
-// A Node is one value of a request or reply body: an ordered tree that keeps
-// what the contract's rules depend on, the order of the members and whether a
-// number was sent as number or as text. The zero Node is null.
+// A Node is one value of a request or reply body: an ordered tree that preserves what the
+// contract's rules depend on, the order of members and whether a number was sent as a number or
+// as text. The zero Node is null.
 type Node struct {
 	Kind    Kind
 	Text    string
 	Members []Member
 }
 
-// A Member is one entry of a [Struct] node. Entries of a list have the keys
-// "0", "1", … as on the wire of the original, where lists are records too.
+// A Member is one entry of a [Struct] node. Entries of a list have the keys "0", "1", … as in
+// the original, where lists are records, too.
 type Member struct {
 	Key   string
 	Value Node
@@ -43,7 +43,7 @@ func TextNode(s string) Node { return Node{Kind: Text, Text: s} }
 // NumberNode returns a number node; s must be a JSON number.
 func NumberNode(s string) Node { return Node{Kind: Number, Text: s} }
 
-// Get returns the value under key, and whether there is one.
+// Get returns the value for key and whether there is one.
 func (n *Node) Get(key string) (*Node, bool) {
 	for i := range n.Members {
 		if n.Members[i].Key == key {
@@ -53,9 +53,9 @@ func (n *Node) Get(key string) (*Node, bool) {
 	return nil, false
 }
 
-// String returns the value as text, as it is stored and shown in messages
-// (wire 6.2): null and false are "", true is "1", a number has its text form. A
-// Struct has none and is "".
+// String returns the value as text, in the form in which it is stored and shown in messages
+// (wire 6.2): "" for null and false, "1" for true, the text form of a number. A Struct has no
+// text form and yields "".
 func (n *Node) String() string {
 	switch n.Kind {
 	case True:
@@ -73,13 +73,13 @@ func (n *Node) String() string {
 	}
 }
 
-// A Shape says what a [Struct] is on the wire, which knows it by the keys.
+// A Shape is the form that a [Struct] takes on the wire, which depends on its keys.
 type Shape uint8
 
 const (
-	Array Shape = iota // keys "0", "1", … in this order, or none: a list
-	Keyed              // other keys of digits alone: a list in XML, a record in JSON
-	Named              // any other keys: a record
+	Array Shape = iota // no keys, or "0", "1", … in order: a list
+	Keyed              // other keys, all of them digits: a list in XML, a record in JSON
+	Named              // all other keys: a record
 )
 
 // Shape returns the shape of n, a Struct.

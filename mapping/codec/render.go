@@ -10,11 +10,10 @@ import (
 
 // Append appends a reply body to dst: n, a Struct, in format f (wire 7 and 8).
 //
-// root is the name of the root element in XML. With numbered set, XML names the
-// entries of n data_item_1, data_item_2 and so on by their position ("Documented
-// orders list"); the other formats have no use for either. Text that is not
-// UTF-8 keeps its bytes in the Text format, is shown with U+FFFD in JSON and
-// leaves its element empty in XML.
+// root is the name of the root element in XML. With numbered, XML names the entries of n
+// data_item_1, data_item_2 and so on by position ("Documented orders list"). The other formats
+// use neither. Text that is not valid UTF-8 keeps its bytes in the Text format, is shown with
+// U+FFFD in JSON and yields an empty element in XML.
 func Append(dst []byte, f contract.Format, root string, n *Node, numbered bool) []byte {
 	if n.Kind != Struct {
 		return appendValue(dst, f, root, n)
@@ -26,32 +25,31 @@ func Append(dst []byte, f contract.Format, root string, n *Node, numbered bool) 
 	return e.End(dst)
 }
 
-// appendValue renders a body that has no members.
+// appendValue renders a body without members.
 func appendValue(dst []byte, f contract.Format, root string, n *Node) []byte {
 	switch f {
 	case contract.XML:
 		return appendElement(append(dst, prolog...), root, n, 0)
 	case contract.Text:
-		return dst // without a name there is nothing to write
+		return dst // a value without a name cannot be written as a form
 	default:
 		return appendJSON(dst, n)
 	}
 }
 
-// An Encoder renders a Struct one member after the other, in the bytes that
-// [Append] has for all of it, so that a long list is never a tree as a whole.
+// An Encoder renders a Struct member by member. Its output equals that of [Append], but a long
+// list never needs to be in memory as a whole.
 type Encoder struct {
 	format   contract.Format
 	root     string
 	shape    Shape
 	numbered bool
-	members  int // so far
+	members  int // rendered so far
 	form     formWriter
 }
 
-// NewEncoder returns an encoder of a Struct of the given shape; f, root and
-// numbered are as for [Append]. The shape has to be known ahead because the
-// first byte depends on the last key.
+// NewEncoder returns an encoder for a Struct of the given shape; f, root and numbered are as for
+// [Append]. The shape must be known in advance because it determines the first byte.
 func NewEncoder(f contract.Format, root string, shape Shape, numbered bool) Encoder {
 	return Encoder{format: f, root: root, shape: shape, numbered: numbered}
 }
@@ -77,7 +75,7 @@ func (e *Encoder) Append(dst []byte, m *Member) []byte {
 	}
 }
 
-// End appends what goes behind the last member.
+// End appends the text after the last member.
 func (e *Encoder) End(dst []byte) []byte {
 	switch {
 	case e.format == contract.Text:
@@ -91,8 +89,8 @@ func (e *Encoder) End(dst []byte) []byte {
 	}
 }
 
-// jsonNumber returns the text of a number node as JSON. Beyond the float range
-// only the literal itself says what was meant.
+// jsonNumber returns the JSON text of a number node. Numbers out of float range keep their
+// literal.
 func jsonNumber(n *Node) string {
 	_, f, whole := numeric.Literal(n.Text)
 	switch {

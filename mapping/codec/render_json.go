@@ -2,8 +2,8 @@ package codec
 
 import "unicode/utf8"
 
-// appendJSON renders a value (wire 7, "JSON"): a Struct with the keys of a list
-// as array, any other as object.
+// appendJSON renders a value (wire 7, "JSON"): a Struct with list keys as an array, any other as
+// an object.
 func appendJSON(dst []byte, n *Node) []byte {
 	switch n.Kind {
 	case Null:
@@ -26,8 +26,7 @@ func appendJSON(dst []byte, n *Node) []byte {
 	return appendJSONEnd(dst, shape, len(n.Members))
 }
 
-// appendJSONMember appends the member at a place of a Struct, and what goes
-// before it.
+// appendJSONMember appends the member at a position of a Struct, with the separator before it.
 func appendJSONMember(dst []byte, shape Shape, place int, m *Member) []byte {
 	if place == 0 {
 		dst = append(dst, brackets(shape)[0])
@@ -40,10 +39,10 @@ func appendJSONMember(dst []byte, shape Shape, place int, m *Member) []byte {
 	return appendJSON(dst, &m.Value)
 }
 
-// appendJSONEnd ends a Struct of so many members.
+// appendJSONEnd closes a Struct with the given number of members.
 func appendJSONEnd(dst []byte, shape Shape, members int) []byte {
 	if members == 0 {
-		return append(dst, "[]"...) // whatever it would have become
+		return append(dst, "[]"...) // for every shape
 	}
 	return append(dst, brackets(shape)[1])
 }
@@ -62,7 +61,7 @@ const (
 
 func appendJSONString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
-	done := 0 // what is before it has been appended
+	done := 0 // everything before this offset has been appended
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' && c != '/' {

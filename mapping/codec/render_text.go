@@ -3,12 +3,11 @@ package codec
 // A formWriter renders the members of a Struct as form-encoded pairs (wire 7,
 // "text/plain").
 type formWriter struct {
-	begun bool   // a pair has been written
+	begun bool   // at least one pair has been written
 	path  []byte // the escaped name of the Struct being written
 }
 
-// member appends the pairs that m becomes; nested says that it has a Struct
-// around it that has a name.
+// member appends the pairs for m; nested reports that m is inside a Struct that has a name.
 func (w *formWriter) member(dst []byte, m *Member, nested bool) []byte {
 	switch m.Value.Kind {
 	case Null, EmptyRecord:
@@ -39,8 +38,7 @@ func (w *formWriter) pair(dst []byte, m *Member, nested bool) []byte {
 	return appendEscaped(dst, m.Value.String())
 }
 
-// appendName appends a key to an escaped name, in brackets unless it is the
-// first.
+// appendName appends a key to an escaped name, in brackets if it is nested.
 func appendName(dst []byte, key string, nested bool) []byte {
 	if !nested {
 		return appendEscaped(dst, key)

@@ -7,8 +7,7 @@ import (
 
 const prolog = "<?xml version=\"1.0\"?>\n"
 
-// appendElement renders one element with the indentation of its depth (wire 7,
-// "XML").
+// appendElement renders an element, indented according to its depth (wire 7, "XML").
 func appendElement(dst []byte, name string, n *Node, depth int) []byte {
 	if n.Kind == Struct && len(n.Members) > 0 {
 		dst = appendOpening(dst, name, depth)
@@ -28,12 +27,12 @@ func appendElement(dst []byte, name string, n *Node, depth int) []byte {
 	return append(append(append(dst, "</"...), name...), ">\n"...)
 }
 
-// appendOpening appends the start tag of an element that holds others.
+// appendOpening appends the start tag of an element with child elements.
 func appendOpening(dst []byte, name string, depth int) []byte {
 	return append(append(append(appendIndent(dst, depth), '<'), name...), ">\n"...)
 }
 
-// appendClosing appends the end tag that goes with it.
+// appendClosing appends the end tag of an element with child elements.
 func appendClosing(dst []byte, name string, depth int) []byte {
 	return append(append(append(appendIndent(dst, depth), "</"...), name...), ">\n"...)
 }
@@ -45,7 +44,7 @@ func appendIndent(dst []byte, depth int) []byte {
 	return dst
 }
 
-// elementOf returns the name of the element that a member of a Struct becomes.
+// elementOf returns the element name for a member of a Struct.
 func elementOf(shape Shape, key string) string {
 	if shape == Named {
 		return elementName(key)
@@ -53,8 +52,8 @@ func elementOf(shape Shape, key string) string {
 	return dataItem
 }
 
-// elementName returns the element name for a key (wire 7, "key clean-up"). What
-// has nothing left to name it counts as an entry of a list.
+// elementName returns the element name for a key (wire 7, "key clean-up"). A key with no usable
+// characters becomes a list entry.
 func elementName(key string) string {
 	if isElementName(key) {
 		return key
@@ -78,7 +77,7 @@ func elementName(key string) string {
 	return name
 }
 
-// isElementName reports whether key needs no clean-up, as nearly all keys do.
+// isElementName reports whether key needs no clean-up, which is true for nearly all keys.
 func isElementName(key string) bool {
 	for i := 0; i < len(key); i++ {
 		c := key[i]
@@ -93,11 +92,10 @@ func isElementName(key string) bool {
 	return key != ""
 }
 
-// appendXMLText appends text with its references. Text that XML cannot hold is
-// left out as a whole.
+// appendXMLText appends text with escapes. It omits the whole text if XML cannot represent it.
 func appendXMLText(dst []byte, s string) []byte {
 	start := len(dst)
-	done := 0 // what is before it has been appended
+	done := 0 // everything before this offset has been appended
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c >= ' ' && c < utf8.RuneSelf && c != '&' && c != '<' && c != '>' || c == '\n' || c == '\t' {
@@ -125,7 +123,7 @@ func appendXMLText(dst []byte, s string) []byte {
 	return append(dst, s[done:]...)
 }
 
-// appendCharRef appends a reference to r in upper-case hexadecimal.
+// appendCharRef appends a character reference to r in upper-case hexadecimal.
 func appendCharRef(dst []byte, r rune) []byte {
 	dst = append(dst, "&#x"...)
 	shift := 20

@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// decodeXML reads one XML document (wire 6.4). encoding/xml finds the tokens;
-// what it does not check is checked here: one root and nothing beside it, tags
-// that match, attributes that differ, prefixes that are declared, references to
-// characters and to entities of the document.
+// decodeXML decodes an XML document (wire 6.4). encoding/xml splits it into tokens; this package
+// checks what encoding/xml does not: a single root and nothing next to it, matching tags, unique
+// attributes, declared prefixes, valid references to characters and entities.
 func decodeXML(body []byte) (Node, error) {
 	doc, ok := xmlText(body)
 	if !ok {
@@ -24,25 +23,25 @@ func decodeXML(body []byte) (Node, error) {
 	return r.root, nil
 }
 
-// An xmlReader builds the tree of a document. Its methods return false where the
-// document is not well-formed or goes over a limit.
+// An xmlReader builds the tree of a document. Its methods return false if the document is not
+// well-formed or exceeds a limit.
 type xmlReader struct {
-	open     []*element          // the elements that are not closed yet
-	prefixes map[string][]string // name spaces by prefix, the innermost last
+	open     []*element          // elements that are not closed yet
+	prefixes map[string][]string // namespaces by prefix, the innermost last
 	entities entities
-	typed    bool // the document type declaration has been read
-	rooted   bool // the root has begun
+	typed    bool // after the document type declaration
+	rooted   bool // after the start of the root
 	root     Node
 	values   int
 }
 
-// An element is an element being read.
+// An element is an element that is being parsed.
 type element struct {
 	name     xml.Name // Space is the prefix
 	fields   fields
-	entries  int            // data_item children, which have no name
-	lists    map[string]int // names that came more than once, and the next index of each
-	leaf     bool           // no children that count so far
+	entries  int            // number of data_item children, which have no name
+	lists    map[string]int // repeated names, with the next index of each
+	leaf     bool           // no relevant children so far
 	text     []byte         // of a leaf
 	prefixes []string       // declared here
 }
@@ -50,8 +49,7 @@ type element struct {
 // dataItem is the element name of an entry of a list (contract 2, convention 1).
 const dataItem = "data_item"
 
-// read reads a whole document, or the replacement text of an entity, which must
-// close all it opens and no more.
+// read parses a whole document, or the replacement text of an entity, which must be balanced.
 func (r *xmlReader) read(doc string) bool {
 	depth := len(r.open)
 	dec := xml.NewDecoder(strings.NewReader(doc))
@@ -85,8 +83,7 @@ func (r *xmlReader) read(doc string) bool {
 	}
 }
 
-// validInstruction checks a processing instruction. An XML declaration in its
-// place is not among the tokens any more.
+// validInstruction checks a processing instruction. The XML declaration has been removed before.
 func validInstruction(pi xml.ProcInst, raw string) bool {
 	behind := raw[len("<?")+len(pi.Target)]
 	return !strings.EqualFold(pi.Target, "xml") && (isXMLBlank(behind) || behind == '?')
@@ -113,8 +110,7 @@ func (r *xmlReader) start(tag xml.StartElement, raw string) bool {
 	return r.declared(tag.Name) && tag.Name.Space != "xmlns"
 }
 
-// declare takes over the attributes of e: name spaces and, without a prefix,
-// fields.
+// declare processes the attributes of e: namespaces and, without a prefix, fields.
 func (r *xmlReader) declare(e *element, attributes []xml.Attr) bool {
 	for _, a := range attributes {
 		if a.Name.Space != "xmlns" {
@@ -177,7 +173,7 @@ func (r *xmlReader) end(name xml.Name) bool {
 	return true
 }
 
-// value returns what an element below the root decodes to.
+// value returns the decoded value of an element below the root.
 func (e *element) value() Node {
 	if e.leaf {
 		if len(e.fields.members) == 0 {
@@ -190,8 +186,7 @@ func (e *element) value() Node {
 	return e.fields.node()
 }
 
-// child adds the value of a child. A name that is there already becomes a list,
-// or is one that grows.
+// child adds a child's value. A repeated name becomes a list, which grows with each value.
 func (e *element) child(name string, value Node) {
 	e.leaf, e.text = false, nil
 	i, repeated := e.fields.find(name)
@@ -215,9 +210,9 @@ func (e *element) child(name string, value Node) {
 	}
 }
 
-// makeList makes n a list of its own value, unless it has an entry 0 already,
-// and returns the next index. No XML name begins with a digit, so the members
-// whose keys do are the entries.
+// makeList turns n into a list with its own value as the first entry, unless n has an entry 0,
+// and returns the next index. XML names cannot begin with a digit, so the members whose keys do
+// are the entries.
 func makeList(n *Node) (next int) {
 	if _, ok := n.Get("0"); !ok {
 		*n = Node{Kind: Struct, Members: []Member{{"0", *n}}}
@@ -253,7 +248,7 @@ func (r *xmlReader) text(data []byte) {
 	}
 }
 
-// expand reads text in which entities of the document may be referred to.
+// expand parses text that may refer to entities of the document.
 func (r *xmlReader) expand(raw string) bool {
 	for raw != "" {
 		before, name, behind := r.entities.cut(raw)
@@ -277,8 +272,8 @@ func (r *xmlReader) expand(raw string) bool {
 	return true
 }
 
-// attributes returns the attributes of a tag as XML wants them read: with blanks
-// between them, line breaks in values turned into blanks, entities expanded.
+// attributes returns the attributes of a tag, processed according to XML: separated by blanks,
+// with line breaks in values replaced by blanks and entities expanded.
 func (r *xmlReader) attributes(tag xml.StartElement, raw string) ([]xml.Attr, bool) {
 	if !validCharRefs(raw) {
 		return nil, false

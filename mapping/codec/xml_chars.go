@@ -18,7 +18,7 @@ func isXMLChar(r rune) bool {
 	}
 }
 
-// isNameStart reports whether XML 1.0 allows r as first character of a name.
+// isNameStart reports whether XML 1.0 allows r as the first character of a name.
 func isNameStart(r rune) bool {
 	switch {
 	case r < utf8.RuneSelf:
@@ -32,13 +32,12 @@ func isNameStart(r rune) bool {
 	}
 }
 
-// isNameRest reports whether XML 1.0 allows r in a name, but not as the first
-// character.
+// isNameRest reports whether XML 1.0 allows r in a name only after the first character.
 func isNameRest(r rune) bool {
 	return '0' <= r && r <= '9' || r == '-' || r == '.' || r == 0xb7 || 0x300 <= r && r <= 0x36f || r == 0x203f || r == 0x2040
 }
 
-// nameLength returns the length of the XML name s begins with.
+// nameLength returns the length of the XML name at the beginning of s.
 func nameLength(s string) int {
 	for i, r := range s {
 		if !isNameStart(r) && (i == 0 || !isNameRest(r)) {
@@ -48,8 +47,8 @@ func nameLength(s string) int {
 	return len(s)
 }
 
-// validCharRefs reports whether the references to characters in raw are to
-// characters that XML allows.
+// validCharRefs reports whether all character references in raw refer to characters that XML
+// allows.
 func validCharRefs(raw string) bool {
 	for {
 		_, reference, found := strings.Cut(raw, "&#")
@@ -67,8 +66,7 @@ func validCharRefs(raw string) bool {
 	}
 }
 
-// charRef returns the character that a reference is to, given what stands
-// between its "&#" and ";".
+// charRef returns the character for the text of a reference between "&#" and ";".
 func charRef(code string) (rune, bool) {
 	base := 10
 	if hex, ok := strings.CutPrefix(code, "x"); ok {

@@ -2,9 +2,9 @@ package codec
 
 import "strings"
 
-// declare reads a document type declaration, given without its "<!" and ">".
-// Declarations other than those of general entities are skipped. Of an entity
-// declared twice the first counts; an external one is never loaded.
+// declare parses a document type declaration, without its "<!" and ">". It skips declarations of
+// anything but general entities. The first declaration of an entity counts; external entities
+// are never loaded.
 func (e *entities) declare(directive string) bool {
 	s := declaration{rest: directive}
 	if !s.take("DOCTYPE") || !s.blank() || s.name() == "" {
@@ -25,12 +25,12 @@ func (e *entities) declare(directive string) bool {
 	return s.rest == ""
 }
 
-// declareNext reads one part of the internal subset.
+// declareNext parses one declaration of the internal subset.
 func (e *entities) declareNext(s *declaration) bool {
 	switch {
 	case s.blank():
 		return true
-	case s.take("%"): // a parameter entity, which is not loaded
+	case s.take("%"): // a parameter entity, which is never loaded
 		return s.name() != "" && s.take(";")
 	case s.take("<?"):
 		return s.skipBehind("?>")
@@ -69,7 +69,7 @@ func (e *entities) declareEntity(s *declaration) bool {
 	return true
 }
 
-// predefined reports whether name is one of the entities every document has.
+// predefined reports whether name is a predefined entity of XML.
 func predefined(name string) bool {
 	switch name {
 	case "lt", "gt", "amp", "quot", "apos":
@@ -78,8 +78,8 @@ func predefined(name string) bool {
 	return false
 }
 
-// replacementText returns the text an entity stands for, given its value as
-// declared: references to characters are replaced, those to entities are not.
+// replacementText returns the replacement text of an entity with the declared value: character
+// references are replaced, entity references are not.
 func replacementText(value string) (string, bool) {
 	if strings.Contains(value, "%") || !validCharRefs(value) {
 		return "", false
@@ -107,7 +107,7 @@ func replacementText(value string) (string, bool) {
 	}
 }
 
-// A declaration is a document type declaration being read.
+// A declaration is the unparsed rest of a document type declaration.
 type declaration struct{ rest string }
 
 func (s *declaration) take(prefix string) bool {
@@ -143,9 +143,8 @@ func (s *declaration) literal() (string, bool) {
 	return "", false
 }
 
-// externalID skips a reference to another document, if there is one. Where it is
-// needed it returns false without one, and takes the notation of an unparsed
-// entity as well.
+// externalID skips an external identifier, if there is one. If it is required, externalID returns
+// false without one, and also accepts the notation of an unparsed entity.
 func (s *declaration) externalID(needed bool) bool {
 	literals := 0
 	if s.take("SYSTEM") {
@@ -170,7 +169,7 @@ func (s *declaration) externalID(needed bool) bool {
 	return s.blank() && s.name() != ""
 }
 
-// skipDeclaration skips the rest of a declaration, quoted texts as a whole.
+// skipDeclaration skips the rest of a declaration, including quoted texts.
 func (s *declaration) skipDeclaration() bool {
 	for {
 		i := strings.IndexAny(s.rest, `>"'<`)

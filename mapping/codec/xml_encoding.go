@@ -17,9 +17,9 @@ var xmlDeclaration = regexp.MustCompile(`^<\?xml[ \t\r\n]+version[ \t\r\n]*=[ \t
 	`(?:[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*(?:"([A-Za-z][A-Za-z0-9._-]*)"|'([A-Za-z][A-Za-z0-9._-]*)'))?` +
 	`(?:[ \t\r\n]+standalone[ \t\r\n]*=[ \t\r\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\r\n]*\?>`)
 
-// xmlText returns the document in body as UTF-8 without its declaration. It
-// returns false for an encoding that is not supported and for what is no text
-// in it. A byte order mark is allowed only before a declaration (wire 6.4).
+// xmlText returns the document in body as UTF-8 without its XML declaration. It returns false for
+// an unsupported encoding and for bytes that are invalid in the encoding. A byte order mark is
+// only allowed before a declaration (wire 6.4).
 func xmlText(body []byte) (string, bool) {
 	body, marked := bytes.CutPrefix(body, []byte("\ufeff"))
 	declared := xmlDeclaration.FindSubmatch(body)
@@ -33,14 +33,14 @@ func xmlText(body []byte) (string, bool) {
 		if !ok {
 			return "", false
 		}
-		if !marked { // the mark says UTF-8 and wins
+		if !marked { // a byte order mark means UTF-8 and has priority
 			body = converted
 		}
 	}
 	return string(body), validXMLText(body)
 }
 
-// fromSingleByte converts text in the single-byte encoding called name to UTF-8.
+// fromSingleByte converts text in the named single-byte encoding to UTF-8.
 func fromSingleByte(name string, text []byte) ([]byte, bool) {
 	if strings.EqualFold(name, "us-ascii") || strings.EqualFold(name, "ascii") {
 		return text, bytes.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
@@ -56,7 +56,7 @@ func fromSingleByte(name string, text []byte) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
-	// The tables give the codes Windows leaves undefined the C1 controls.
+	// The tables map codes that Windows leaves undefined to C1 controls.
 	windows := strings.HasPrefix(table.String(), "Windows")
 	out := make([]byte, 0, len(text)+len(text)/8)
 	for _, b := range text {
@@ -69,8 +69,7 @@ func fromSingleByte(name string, text []byte) ([]byte, bool) {
 	return out, true
 }
 
-// validXMLText reports whether text is UTF-8 and has only characters that XML
-// allows.
+// validXMLText reports whether text is valid UTF-8 and has only characters that XML allows.
 func validXMLText(text []byte) bool {
 	for i := 0; i < len(text); {
 		if c := text[i]; c >= ' ' && c < utf8.RuneSelf {

@@ -5,30 +5,29 @@ import (
 	"strings"
 )
 
-// Limits of what the entities of a document may grow to. A reference costs a
-// fixed amount besides the length of its replacement, so that many references
-// to nothing are bounded too.
+// Limits on the expansion of entities. Each reference costs a fixed amount in addition to the
+// length of its replacement, which also limits references to empty entities.
 const (
 	maxEntityDepth = 40
 	maxExpansion   = 1_000_000
 	referenceCost  = 20
 )
 
-// entities are the general entities that a document declares in its internal
-// subset (wire 6.4, "DOCTYPE accepted").
+// entities are the general entities declared in the internal subset of a document (wire 6.4,
+// "DOCTYPE accepted").
 type entities struct {
-	texts    map[string]string // replacement texts; external ones have the empty text
-	names    map[string]string // the same names with empty texts, for encoding/xml to know but not to expand
-	entered  []string          // whose replacements are being read, outermost first
-	expanded int               // what all references cost so far
+	texts    map[string]string // replacement texts; empty for external entities
+	names    map[string]string // the same names with empty texts, for encoding/xml to accept but not to expand
+	entered  []string          // entities whose replacement is being parsed, the outermost first
+	expanded int               // total cost of references so far
 }
 
 func newEntities() entities {
 	return entities{texts: map[string]string{}, names: map[string]string{}}
 }
 
-// enter returns the replacement text of a declared entity. It returns false when
-// the entity contains itself or the limits are passed.
+// enter returns the replacement text of a declared entity. It returns false if the entity
+// contains itself or a limit is exceeded.
 func (e *entities) enter(name string) (string, bool) {
 	replacement := e.texts[name]
 	e.expanded += referenceCost + len(replacement)
@@ -39,12 +38,11 @@ func (e *entities) enter(name string) (string, bool) {
 	return replacement, true
 }
 
-// leave ends what the last enter began.
+// leave ends the replacement that the last call of enter started.
 func (e *entities) leave() { e.entered = e.entered[:len(e.entered)-1] }
 
-// reference returns the name of the declared entity that the reference at the
-// beginning of text is to, and the length of the reference. The name is empty
-// when there is no such reference.
+// reference returns the name and the length of the reference to a declared entity at the
+// beginning of text. The name is empty if there is none.
 func (e *entities) reference(text string) (name string, length int) {
 	n := nameLength(text[1:])
 	name = text[1 : 1+n]
@@ -54,8 +52,8 @@ func (e *entities) reference(text string) (name string, length int) {
 	return name, n + len("&;")
 }
 
-// cut splits text around its first reference to a declared entity, whose name is
-// empty when there is none.
+// cut splits text at its first reference to a declared entity. The name is empty if there is
+// none.
 func (e *entities) cut(text string) (before, name, behind string) {
 	for at := 0; ; at++ {
 		i := strings.IndexByte(text[at:], '&')
@@ -69,8 +67,8 @@ func (e *entities) cut(text string) (before, name, behind string) {
 	}
 }
 
-// appendAttribute appends the replacement of a declared entity as it stands in
-// the value of an attribute: a "<" is not allowed, quotes end nothing.
+// appendAttribute appends the replacement of a declared entity in an attribute value, where "<"
+// is not allowed and quotes do not end the value.
 func (e *entities) appendAttribute(out []byte, name string) ([]byte, bool) {
 	replacement, ok := e.enter(name)
 	if !ok {

@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// blanks are the white space allowed around numeric text.
+// blanks is the white space allowed around numeric text.
 const blanks = " \t\n\r\v\f"
 
-// Parse returns the value of numeric text (wire 10, stock_orders 2.4): a number with
-// optional white space before and behind it and nothing else. Numbers beyond
-// the float range are infinite. It returns false for any other text, the empty
-// one included.
+// Parse returns the value of numeric text (wire 10, stock_orders 2.4): a number, optionally
+// surrounded by white space. Numbers out of float range are infinite. It returns false for any
+// other text, including the empty one.
 func Parse(s string) (float64, bool) {
 	s = strings.Trim(s, blanks)
 	end, _ := scan(s)
@@ -22,8 +21,8 @@ func Parse(s string) (float64, bool) {
 	return float(s), true
 }
 
-// Leading returns the value of the longest number s begins with, white space
-// before it aside, and 0 when there is none (wire 10, stock_orders 2.3).
+// Leading returns the value of the longest number at the beginning of s, ignoring leading white
+// space, and 0 if there is none (wire 10, stock_orders 2.3).
 func Leading(s string) float64 {
 	s = strings.TrimLeft(s, blanks)
 	end, _ := scan(s)
@@ -33,9 +32,9 @@ func Leading(s string) float64 {
 	return float(s[:end])
 }
 
-// ID returns the record id that s, a part of a path, stands for (wire 2, "Ids"):
-// the number s begins with. It returns false when that number is missing, not
-// whole, not positive or beyond 64 bits, so that no record has it.
+// ID returns the record id in s, a part of a path (wire 2, "Ids"): the number at the beginning of
+// s. It returns false if that number is missing, not an integer, not positive or out of the range
+// of 64 bits, so that no record can have it.
 func ID(s string) (int64, bool) {
 	s = strings.TrimLeft(s, blanks)
 	end, plain := scan(s)
@@ -53,8 +52,8 @@ func ID(s string) (int64, bool) {
 	return int64(f), true
 }
 
-// IDPart is [ID] of a number whose fraction does not count, as the original reads
-// some ids: 1.5 is 1.
+// IDPart is like [ID], but ignores the fraction of the number, as the original does for some ids:
+// 1.5 is 1.
 func IDPart(s string) (int64, bool) {
 	if id, ok := ID(s); ok {
 		return id, true
@@ -66,8 +65,8 @@ func IDPart(s string) (int64, bool) {
 	return int64(f), true
 }
 
-// IDRounded is [ID] of a number that is rounded to an integer, halves away from zero, as
-// the original's database reads some ids: 1.5 is 2.
+// IDRounded is like [ID], but rounds the number to an integer, halves away from zero, as the
+// original's database does for some ids: 1.5 is 2.
 func IDRounded(s string) (int64, bool) {
 	if id, ok := ID(s); ok {
 		return id, true
@@ -79,10 +78,9 @@ func IDRounded(s string) (int64, bool) {
 	return int64(f), true
 }
 
-// LeadingInteger returns the whole number s begins with, white space before it
-// aside, whatever follows: a fraction and an exponent do not count
-// (product_parts 2.2 and 3.1). It returns false when there is none, and when it
-// is beyond 64 bits.
+// LeadingInteger returns the integer at the beginning of s, ignoring leading white space and
+// everything after the integer, including a fraction and an exponent (product_parts 2.2 and 3.1).
+// It returns false if there is none or it is out of the range of 64 bits.
 func LeadingInteger(s string) (int64, bool) {
 	s = strings.TrimLeft(s, blanks)
 	start := sign(s, 0)
@@ -90,10 +88,10 @@ func LeadingInteger(s string) (int64, bool) {
 	return i, err == nil
 }
 
-// Literal returns the value of a JSON number literal (wire 6.2). A literal of
-// digits alone that fits 64 bits is whole: i is its exact value, and f the
-// nearest float. Every other literal is a float and i is 0; beyond the float
-// range it is infinite. "-0" is the float -0, as only a float keeps its sign.
+// Literal returns the value of a JSON number literal (wire 6.2). For an integer that fits 64 bits,
+// whole is true, i its exact value, and f the nearest float. Every other literal is a float, with
+// i 0; out of float range it is infinite. "-0" is the float -0, because an integer has no
+// negative zero.
 func Literal(s string) (i int64, f float64, whole bool) {
 	end, plain := scan(s)
 	if end == 0 {
@@ -107,8 +105,8 @@ func Literal(s string) (i int64, f float64, whole bool) {
 	return 0, float(s[:end]), false
 }
 
-// scan returns the length of the number s begins with, 0 if there is none, and
-// whether it is plain: a sign and digits only.
+// scan returns the length of the number at the beginning of s, 0 if there is none, and whether
+// it has only a sign and digits.
 func scan(s string) (end int, plain bool) {
 	start := sign(s, 0)
 	whole := digits(s, start)
@@ -131,7 +129,7 @@ func scan(s string) (end int, plain bool) {
 	return end, plain
 }
 
-// sign returns i, or the index behind the sign at i.
+// sign returns the index after an optional sign at i.
 func sign(s string, i int) int {
 	if i < len(s) && (s[i] == '+' || s[i] == '-') {
 		i++
@@ -139,7 +137,7 @@ func sign(s string, i int) int {
 	return i
 }
 
-// digits returns how many digits s has from index i on.
+// digits returns the number of digits in s from index i.
 func digits(s string, i int) int {
 	n := 0
 	for i+n < len(s) && '0' <= s[i+n] && s[i+n] <= '9' {
@@ -148,8 +146,8 @@ func digits(s string, i int) int {
 	return n
 }
 
-// float returns the value of a number that scan accepted.
+// float returns the value of a number that scan has accepted.
 func float(s string) float64 {
-	f, _ := strconv.ParseFloat(s, 64) // its only error is the range, and f is infinite then
+	f, _ := strconv.ParseFloat(s, 64) // the only possible error is the range, with f infinite
 	return f
 }

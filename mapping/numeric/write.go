@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Text returns the text form of f (wire 6.2): at most 14 significant digits,
-// and an exponent where the point would stand behind the 14th digit or more
-// than three zeros behind the point: "12.5", "1.0E+14", "1.0E-7", "-0", "INF".
+// Text returns the text form of f (wire 6.2): at most 14 significant digits, and an exponent if
+// the point would be after the 14th digit or if more than three zeros would follow it: "12.5",
+// "1.0E+14", "1.0E-7", "-0", "INF".
 func Text(f float64) string {
 	switch {
 	case math.IsInf(f, 1):
@@ -21,9 +21,8 @@ func Text(f float64) string {
 	return format(f, 13, 14, 'E')
 }
 
-// JSON returns the JSON number for f (wire 7): the shortest form that reads back
-// as f, without a fraction where it is integral: "43.29", "90", "1.0e+20". What
-// JSON has no number for is "null".
+// JSON returns f as a JSON number (wire 7): the shortest form that parses as f, without a
+// fraction if it is integral: "43.29", "90", "1.0e+20". Values without a JSON number are "null".
 func JSON(f float64) string {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return "null"
@@ -31,9 +30,9 @@ func JSON(f float64) string {
 	return format(f, -1, 17, 'e')
 }
 
-// Decimal returns f with four places (stock_orders 2.3), rounded as C's "%.4f" rounds
-// the binary value; zero has no sign. An infinite f counts as the greatest
-// finite number, for the caller to clip to the range of the field.
+// Decimal returns f with four decimal places (stock_orders 2.3), rounded like "%.4f" in C; zero
+// has no sign. An infinite f counts as the greatest finite number, which the caller clamps to the
+// range of the field.
 func Decimal(f float64) string {
 	f = min(max(f, -math.MaxFloat64), math.MaxFloat64)
 	s := strconv.FormatFloat(f, 'f', 4, 64)
@@ -43,9 +42,9 @@ func Decimal(f float64) string {
 	return s
 }
 
-// format writes f with places digits behind the first one (-1: as many as f
-// needs), in plain notation while the point stands at most width digits behind
-// the first one and at most three zeros before it, else with an exponent.
+// format formats f with the given number of digits after the first one (-1: as many as f needs).
+// It uses plain notation if at most width digits would precede the point after the first one and
+// at most three zeros would follow it, else an exponent.
 func format(f float64, places, width int, mark byte) string {
 	var buf [32]byte
 	scientific := strconv.AppendFloat(buf[:0], f, 'e', places, 64)
