@@ -84,7 +84,7 @@ func TestLabels(t *testing.T) {
 			return err
 		}},
 		{"grants", "authorise", func(ctx context.Context, g *guarded) error {
-			_, err := g.Grants(credentials{g}).Authorise(ctx, "cccccccccccccccccccccccccccccccc", 1, 0)
+			_, err := g.Grants(credentials{g}).Authorize(ctx, "cccccccccccccccccccccccccccccccc", 1, 0)
 			return err
 		}},
 		{"grants", "reject", func(ctx context.Context, g *guarded) error {
@@ -156,7 +156,7 @@ func (c credentials) Pending(ctx context.Context, _ string) (token adapter.Token
 	return token, consumer, err
 }
 
-func (c credentials) Authorise(ctx context.Context, _ string, _, _ int64) (token adapter.Token, err error) {
+func (c credentials) Authorize(ctx context.Context, _ string, _, _ int64) (token adapter.Token, err error) {
 	err = c.behind.reach(ctx, func() error { return nil })
 	return token, err
 }

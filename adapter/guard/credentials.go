@@ -23,7 +23,7 @@ type KeyStore interface {
 type GrantStore interface {
 	Begin(ctx context.Context, consumerID int64, callback string) (adapter.Token, error)
 	Pending(ctx context.Context, token string) (adapter.Token, adapter.Consumer, error)
-	Authorise(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error)
+	Authorize(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error)
 	Reject(ctx context.Context, token string) error
 	Exchange(ctx context.Context, token, verifier string) (adapter.Token, error)
 }
@@ -101,10 +101,10 @@ func (s *Grants) Pending(ctx context.Context, token string) (found adapter.Token
 	return found, consumer, nil
 }
 
-// Authorise gives a request token to a user.
-func (s *Grants) Authorise(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error) {
+// Authorize gives a request token to a user.
+func (s *Grants) Authorize(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error) {
 	return result(ctx, s.guard, "grants", "authorise", func(ctx context.Context) (adapter.Token, error) {
-		return s.store.Authorise(ctx, token, adminID, customerID)
+		return s.store.Authorize(ctx, token, adminID, customerID)
 	})
 }
 

@@ -74,12 +74,12 @@ func (c *Credentials) Pending(ctx context.Context, token string) (adapter.Token,
 	return t, consumer, nil
 }
 
-// Authorise assigns a request token to the administrator adminID or the customer
+// Authorize assigns a request token to the administrator adminID or the customer
 // customerID, one of which is 0, and returns it with a new verifier. It deletes the
 // user's other tokens of the consumer. Kinds: NotFound if no such request token awaits
 // authorization, if the customer does not exist, or if the administrator is disabled;
 // Invalid.
-func (c *Credentials) Authorise(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error) {
+func (c *Credentials) Authorize(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error) {
 	const op = "authorise"
 	if (adminID == 0) == (customerID == 0) {
 		return adapter.Token{}, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "owner", Err: errOwner}

@@ -63,13 +63,13 @@ func testGrants(t *testing.T, e sqlstore.Engine) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err = c.Authorise(t.Context(), rival.Token, tt.adminID, tt.customerID); err != nil {
+			if _, err = c.Authorize(t.Context(), rival.Token, tt.adminID, tt.customerID); err != nil {
 				t.Fatal(err)
 			}
 			if !gone(tt.mine) {
 				t.Error("the user's access token of the same consumer is still there")
 			}
-			granted, err := c.Authorise(t.Context(), request.Token, tt.adminID, tt.customerID)
+			granted, err := c.Authorize(t.Context(), request.Token, tt.adminID, tt.customerID)
 			if err != nil || len(granted.Verifier) != 32 || granted.AdminID != tt.adminID || granted.CustomerID != tt.customerID || granted.Callback != callback {
 				t.Fatalf("%+v, %v", granted, err)
 			}
@@ -79,7 +79,7 @@ func testGrants(t *testing.T, e sqlstore.Engine) {
 			if gone(kept.Token) || gone(seeded.Tokens[2].Token) {
 				t.Error("a token of another consumer or user is gone")
 			}
-			if _, err := c.Authorise(t.Context(), request.Token, 1, 0); !notFound(err) {
+			if _, err := c.Authorize(t.Context(), request.Token, 1, 0); !notFound(err) {
 				t.Errorf("authorised twice: %v", err)
 			}
 			if _, err := c.Exchange(t.Context(), request.Token, strings.Repeat("0", 32)); !notFound(err) {
@@ -118,18 +118,18 @@ func testGrants(t *testing.T, e sqlstore.Engine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Authorise(t.Context(), request.Token, 0, 99); !notFound(err) {
+	if _, err := c.Authorize(t.Context(), request.Token, 0, 99); !notFound(err) {
 		t.Errorf("customer who does not exist: %v", err)
 	}
 	for _, owners := range [][2]int64{{0, 0}, {1, 1}} {
-		if _, err := c.Authorise(t.Context(), request.Token, owners[0], owners[1]); err == nil || adapter.KindOf(err) != adapter.Invalid {
+		if _, err := c.Authorize(t.Context(), request.Token, owners[0], owners[1]); err == nil || adapter.KindOf(err) != adapter.Invalid {
 			t.Errorf("owners %v: %v", owners, err)
 		}
 	}
 	if _, err := c.Begin(t.Context(), 99, "oob"); !notFound(err) {
 		t.Errorf("consumer who does not exist: %v", err)
 	}
-	if _, err := c.Authorise(t.Context(), "nothing", 1, 0); !notFound(err) {
+	if _, err := c.Authorize(t.Context(), "nothing", 1, 0); !notFound(err) {
 		t.Errorf("token that does not exist: %v", err)
 	}
 	rejected, err := c.Begin(t.Context(), 1, "oob")
@@ -144,7 +144,7 @@ func testGrants(t *testing.T, e sqlstore.Engine) {
 	}
 	granted, err := c.Begin(t.Context(), 1, "oob")
 	if err == nil {
-		granted, err = c.Authorise(t.Context(), granted.Token, 1, 0)
+		granted, err = c.Authorize(t.Context(), granted.Token, 1, 0)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func testGrants(t *testing.T, e sqlstore.Engine) {
 	if err := c.Revoke(t.Context(), request.Token); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Authorise(t.Context(), request.Token, 1, 0); !notFound(err) {
+	if _, err := c.Authorize(t.Context(), request.Token, 1, 0); !notFound(err) {
 		t.Errorf("revoked: %v", err)
 	}
 }
@@ -175,7 +175,7 @@ func testConcurrentGrants(t *testing.T, e sqlstore.Engine) {
 		wg.Go(func() {
 			request, err := c.Begin(t.Context(), 1, "oob")
 			if err == nil {
-				granted[i], err = c.Authorise(t.Context(), request.Token, 0, 1)
+				granted[i], err = c.Authorize(t.Context(), request.Token, 0, 1)
 			}
 			if err != nil && !notFound(err) { // a later authorization has deleted it
 				t.Error(err)
@@ -227,7 +227,7 @@ func testRequestTokensExpire(t *testing.T, e sqlstore.Engine) {
 	}
 	granted, err := c.Begin(t.Context(), 1, "oob")
 	if err == nil {
-		granted, err = c.Authorise(t.Context(), granted.Token, 0, 1)
+		granted, err = c.Authorize(t.Context(), granted.Token, 0, 1)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func testRequestTokensExpire(t *testing.T, e sqlstore.Engine) {
 	if _, _, err := c.Pending(t.Context(), old.Token); !notFound(err) {
 		t.Errorf("pending: %v", err)
 	}
-	if _, err := c.Authorise(t.Context(), old.Token, 0, 2); !notFound(err) {
+	if _, err := c.Authorize(t.Context(), old.Token, 0, 2); !notFound(err) {
 		t.Errorf("authorised: %v", err)
 	}
 	if _, err := c.Exchange(t.Context(), granted.Token, granted.Verifier); !notFound(err) {
@@ -345,7 +345,7 @@ func testDisableAdmin(t *testing.T, e sqlstore.Engine) {
 		}
 		begun = append(begun, request)
 	}
-	authorised, err := c.Authorise(t.Context(), begun[0].Token, int64(id), 0)
+	authorised, err := c.Authorize(t.Context(), begun[0].Token, int64(id), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +370,7 @@ func testDisableAdmin(t *testing.T, e sqlstore.Engine) {
 	refusals := func() map[string]error {
 		_, token := c.AddToken(t.Context(), adapter.Token{ConsumerID: 1, AdminID: int64(id)})
 		_, _, key := c.AddKey(t.Context(), adapter.APIKey{Kind: adapter.AdminKey, AdminID: int64(id)})
-		_, grant := c.Authorise(t.Context(), begun[1].Token, int64(id), 0)
+		_, grant := c.Authorize(t.Context(), begun[1].Token, int64(id), 0)
 		return map[string]error{"token": token, "key": key, "grant": grant}
 	}
 	for what, err := range refusals() {

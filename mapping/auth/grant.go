@@ -18,36 +18,36 @@ type Grants interface {
 	// consumer, whose secret may be missing. It does not find expired request tokens.
 	// Kinds: NotFound.
 	Pending(ctx context.Context, token string) (adapter.Token, adapter.Consumer, error)
-	// Authorise assigns a request token to an administrator or a customer (the other id is
+	// Authorize assigns a request token to an administrator or a customer (the other id is
 	// 0), gives it a new verifier, and returns it. In the same transaction it deletes the
 	// user's other tokens of the consumer. Kinds: NotFound if no such request token is
 	// waiting, if the customer does not exist, or if the administrator is disabled.
-	Authorise(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error)
+	Authorize(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error)
 	// Reject deletes a request token that is waiting for its user. Kinds: NotFound if no such
 	// request token is waiting.
 	Reject(ctx context.Context, token string) error
-	// Exchange replaces an authorised request token with a new access token, if the verifier
+	// Exchange replaces an authorized request token with a new access token, if the verifier
 	// matches, and returns the access token. Kinds: NotFound if there is no such request
 	// token (any more).
 	Exchange(ctx context.Context, token, verifier string) (adapter.Token, error)
 }
 
-// ErrUngranted is the error for the exchange of a request token whose user has not consented
+// ErrNotConsented is the error for the exchange of a request token whose user has not consented
 // yet, where the original crashes (wire 14). The reply to it is that to [ErrUnverifiable].
-var ErrUngranted = errors.New("auth: the request token has no verifier")
+var ErrNotConsented = errors.New("auth: the request token has no verifier")
 
 // A Granting issues tokens with the consent of users. It is safe for concurrent use.
 type Granting struct {
-	auth           *Authenticator
-	grants         Grants
-	ungrantedCrash bool
+	auth                 *Authenticator
+	grants               Grants
+	unapprovedTokenCrash bool
 }
 
-// NewGranting returns a Granting that authenticates programs with a. With ungrantedCrash, the
-// exchange of a request token before its user's consent fails with [ErrUngranted], otherwise
+// NewGranting returns a Granting that authenticates programs with a. With unapprovedTokenCrash, the
+// exchange of a request token before its user's consent fails with [ErrNotConsented], otherwise
 // with a [Problem].
-func NewGranting(a *Authenticator, grants Grants, ungrantedCrash bool) *Granting {
-	return &Granting{auth: a, grants: grants, ungrantedCrash: ungrantedCrash}
+func NewGranting(a *Authenticator, grants Grants, unapprovedTokenCrash bool) *Granting {
+	return &Granting{auth: a, grants: grants, unapprovedTokenCrash: unapprovedTokenCrash}
 }
 
 // Initiate returns a new request token for the program that sends r (wire 13). It accepts
@@ -71,7 +71,7 @@ func (g *Granting) Initiate(ctx context.Context, r *Request) (adapter.Token, err
 
 // Token exchanges a request token and the verifier of its user's consent, both sent in r, for
 // an access token, which it returns (wire 13). Errors are those of Initiate, and
-// [ErrUngranted].
+// [ErrNotConsented].
 func (g *Granting) Token(ctx context.Context, r *Request) (adapter.Token, error) {
 	c, err := g.newCall(r)
 	if err != nil {
@@ -143,8 +143,8 @@ func (g *Granting) checkGrant(c *call, token adapter.Token, consumer adapter.Con
 		return parameterAbsent("oauth_verifier")
 	case len(verifier.value) != credentialLength:
 		return problem("verifier_invalid")
-	case token.Verifier == "" && token.Type == adapter.RequestToken && g.ungrantedCrash:
-		return ErrUngranted
+	case token.Verifier == "" && token.Type == adapter.RequestToken && g.unapprovedTokenCrash:
+		return ErrNotConsented
 	case token.Verifier == "" || !equal([]byte(verifier.value), []byte(token.Verifier)):
 		return problem("verifier_invalid")
 	case token.ConsumerID != consumer.ID:
@@ -190,12 +190,12 @@ func (g *Granting) Waiting(ctx context.Context, text string) (adapter.Token, ada
 	return token, consumer, err
 }
 
-// Authorise grants a request token to an administrator or a customer (the other id is 0) and
+// Authorize grants a request token to an administrator or a customer (the other id is 0) and
 // returns it with its verifier. The user's other tokens of the program become invalid: here
 // immediately, in other processes when their cached credentials expire. The error is a
 // [*Problem] if no such token is waiting.
-func (g *Granting) Authorise(ctx context.Context, text string, adminID, customerID int64) (adapter.Token, error) {
-	token, err := g.grants.Authorise(ctx, text, adminID, customerID)
+func (g *Granting) Authorize(ctx context.Context, text string, adminID, customerID int64) (adapter.Token, error) {
+	token, err := g.grants.Authorize(ctx, text, adminID, customerID)
 	if err != nil {
 		return adapter.Token{}, rejectUnknown(err)
 	}

@@ -54,7 +54,7 @@ func (g *memoryGrants) Pending(_ context.Context, token string) (adapter.Token, 
 	return t, adapter.Consumer{ID: t.ConsumerID, Name: "Demo"}, nil
 }
 
-func (g *memoryGrants) Authorise(_ context.Context, token string, adminID, customerID int64) (adapter.Token, error) {
+func (g *memoryGrants) Authorize(_ context.Context, token string, adminID, customerID int64) (adapter.Token, error) {
 	t, ok := g.find(token)
 	switch {
 	case g.fail != nil:
@@ -275,8 +275,8 @@ func TestToken(t *testing.T) {
 	t.Run("nobody has consented, as the original has it", func(t *testing.T) {
 		g, grants := newGranting(true)
 		grants.put(waiting)
-		if _, err := g.Token(t.Context(), get("/oauth/token", with(waiting).header())); !errors.Is(err, ErrUngranted) {
-			t.Errorf("%v, want %v", err, ErrUngranted)
+		if _, err := g.Token(t.Context(), get("/oauth/token", with(waiting).header())); !errors.Is(err, ErrNotConsented) {
+			t.Errorf("%v, want %v", err, ErrNotConsented)
 		}
 	})
 }
@@ -304,7 +304,7 @@ func TestGrantingIsImmediate(t *testing.T) {
 	if _, _, err := g.Waiting(t.Context(), strings.ToUpper(request.Token)); err != nil {
 		t.Errorf("it does not wait: %v", err)
 	}
-	checkExchange, err := g.Authorise(t.Context(), request.Token, 11, 0)
+	checkExchange, err := g.Authorize(t.Context(), request.Token, 11, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestWaiting(t *testing.T) {
 	g, grants := newGranting(false)
 	checkExchange, err := g.Initiate(t.Context(), get("/oauth/initiate", programs("callback", "oob").header()))
 	if err == nil {
-		_, err = g.Authorise(t.Context(), checkExchange.Token, 11, 0)
+		_, err = g.Authorize(t.Context(), checkExchange.Token, 11, 0)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -332,7 +332,7 @@ func TestWaiting(t *testing.T) {
 			t.Errorf("%s: it waits", name)
 		}
 	}
-	if _, err := g.Authorise(t.Context(), checkExchange.Token, 11, 0); problemOf(t, err) != "token_rejected" {
+	if _, err := g.Authorize(t.Context(), checkExchange.Token, 11, 0); problemOf(t, err) != "token_rejected" {
 		t.Errorf("decided twice: %v", err)
 	}
 	if err := g.Reject(t.Context(), checkExchange.Token); problemOf(t, err) != "token_rejected" {
@@ -352,7 +352,7 @@ func TestWaiting(t *testing.T) {
 	var refused *Problem
 	for name, call := range map[string]func() error{
 		"waiting":   func() error { _, _, err := g.Waiting(t.Context(), requestToken); return err },
-		"authorise": func() error { _, err := g.Authorise(t.Context(), requestToken, 1, 0); return err },
+		"authorise": func() error { _, err := g.Authorize(t.Context(), requestToken, 1, 0); return err },
 		"reject":    func() error { return g.Reject(t.Context(), requestToken) },
 		"initiate": func() error {
 			_, err := g.Initiate(t.Context(), get("/oauth/initiate", programs("callback", "oob").header()))

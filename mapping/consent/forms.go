@@ -24,7 +24,7 @@ type pageData struct {
 	Alert    string   // result of the previous attempt
 
 	LogIn     *logInForm
-	Authorise *authoriseForm
+	Authorize *authorizeForm
 }
 
 type logInForm struct {
@@ -33,7 +33,7 @@ type logInForm struct {
 	NameLabel, NameType, NameID, PasswordID string
 }
 
-type authoriseForm struct {
+type authorizeForm struct {
 	Consumer, User, Token string
 	Confirm, Reject       string
 }
@@ -74,15 +74,15 @@ func (s *Site) askToLogIn(w http.ResponseWriter, v *visit, one session, why noti
 	})
 }
 
-// askToAuthorise asks a logged-in user whether to grant the program access.
-func (s *Site) askToAuthorise(w http.ResponseWriter, v *visit, consumer adapter.Consumer, u user) error {
+// askToAuthorize asks a logged-in user whether to grant the program access.
+func (s *Site) askToAuthorize(w http.ResponseWriter, v *visit, consumer adapter.Consumer, u user) error {
 	suffix := "/"
 	if v.simple {
 		suffix = "Simple/"
 	}
 	return s.write(w, http.StatusOK, &pageData{
 		Title: "Authorize application", Small: v.simple,
-		Authorise: &authoriseForm{
+		Authorize: &authorizeForm{
 			Consumer: consumer.Name, User: u.name, Token: v.token,
 			Confirm: v.base + v.userKind.form + "/confirm" + suffix, Reject: v.base + v.userKind.form + "/reject" + suffix,
 		},

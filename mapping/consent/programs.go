@@ -36,7 +36,7 @@ func (s *Site) grant(ctx context.Context, w http.ResponseWriter, r *http.Request
 	case errors.As(err, &refused):
 		answer(w, refused.Status(), refused.Error())
 		return refused.Code, nil
-	case errors.Is(err, auth.ErrUnverifiable), errors.Is(err, auth.ErrUngranted):
+	case errors.Is(err, auth.ErrUnverifiable), errors.Is(err, auth.ErrNotConsented):
 		w.Header().Set("Content-Type", "text/html; charset=UTF-8")
 		w.WriteHeader(http.StatusInternalServerError)
 	case errors.As(err, &tooLong), errors.Is(err, io.ErrUnexpectedEOF):

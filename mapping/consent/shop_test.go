@@ -138,7 +138,7 @@ func (g *grants) Pending(_ context.Context, token string) (adapter.Token, adapte
 	return t, g.consumer, nil
 }
 
-func (g *grants) Authorise(_ context.Context, token string, adminID, customerID int64) (adapter.Token, error) {
+func (g *grants) Authorize(_ context.Context, token string, adminID, customerID int64) (adapter.Token, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	t, ok := g.tokens[token]

@@ -205,7 +205,7 @@ func (s *Site) serve(ctx context.Context, w http.ResponseWriter, v *visit) error
 	switch {
 	case err != nil:
 	case v.action == confirm:
-		token, err = s.authorise(ctx, v, u)
+		token, err = s.authorize(ctx, v, u)
 	case v.action == reject && !in:
 		redirect(w, v.formURL())
 		return nil
@@ -223,7 +223,7 @@ func (s *Site) serve(ctx context.Context, w http.ResponseWriter, v *visit) error
 	case v.action == reject:
 		return s.rejected(w, v, token, consumer)
 	case in:
-		return s.askToAuthorise(w, v, consumer, u)
+		return s.askToAuthorize(w, v, consumer, u)
 	}
 	if !known {
 		one = session{Browser: newBrowser(), Since: s.now().Unix()}
@@ -247,12 +247,12 @@ func fromOurPage(r *http.Request) bool {
 	return true
 }
 
-// authorise grants the token of the visit to a user.
-func (s *Site) authorise(ctx context.Context, v *visit, u user) (adapter.Token, error) {
+// authorize grants the token of the visit to a user.
+func (s *Site) authorize(ctx context.Context, v *visit, u user) (adapter.Token, error) {
 	if v.userKind.resource == adapter.Admins {
-		return s.granting.Authorise(ctx, v.token, u.id, 0)
+		return s.granting.Authorize(ctx, v.token, u.id, 0)
 	}
-	return s.granting.Authorise(ctx, v.token, 0, u.id)
+	return s.granting.Authorize(ctx, v.token, 0, u.id)
 }
 
 func (s *Site) confirmed(w http.ResponseWriter, v *visit, token adapter.Token) error {

@@ -303,7 +303,7 @@ func TestPrograms(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.name == "exchange" {
-				if _, err := s.grants.Authorise(t.Context(), first, 0, 1); err != nil {
+				if _, err := s.grants.Authorize(t.Context(), first, 0, 1); err != nil {
 					t.Fatal(err)
 				}
 			}
