@@ -7,9 +7,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// inPieces renders n member by member, and starts a new piece before each member for which cut
+// renderInPieces renders n member by member, and starts a new piece before each member for which cut
 // returns true.
-func inPieces(f contract.Format, n *Node, numbered bool, cut func(place int) bool) string {
+func renderInPieces(f contract.Format, n *Node, numbered bool, cut func(place int) bool) string {
 	var whole string
 	var piece []byte
 	e := NewEncoder(f, "r", n.Shape(), numbered)
@@ -30,7 +30,7 @@ func checkPieces(t *testing.T, n *Node, cut func(place int) bool) {
 	for _, f := range contract.Formats() {
 		for _, numbered := range []bool{false, true} {
 			want := string(Append(nil, f, "r", n, numbered))
-			if got := inPieces(f, n, numbered, cut); got != want {
+			if got := renderInPieces(f, n, numbered, cut); got != want {
 				t.Errorf("%v, numbered %t:\ngot  %q\nwant %q", f, numbered, got, want)
 			}
 		}
@@ -64,7 +64,7 @@ func TestEncoder(t *testing.T) {
 			}
 			every := func(int) bool { return true }
 			for f, want := range map[contract.Format]string{contract.JSON: tt.json, contract.XML: prolog + tt.xml, contract.Text: tt.text} {
-				if got := inPieces(f, &tt.node, false, every); got != want {
+				if got := renderInPieces(f, &tt.node, false, every); got != want {
 					t.Errorf("%v:\ngot  %q\nwant %q", f, got, want)
 				}
 			}

@@ -96,8 +96,8 @@ func path(steps []step, name string) ([]step, bool) {
 		if len(steps) > maxFormDepth {
 			return steps, false
 		}
-		blank := len(key) == 1 && strings.Contains(blanks, key)
-		steps = append(steps, step{key: key, append: key == "" || blank})
+		skipBlanks := len(key) == 1 && strings.Contains(blanks, key)
+		steps = append(steps, step{key: key, append: key == "" || skipBlanks})
 		rest = behind
 	}
 	return steps, true
@@ -126,7 +126,7 @@ type branch struct {
 
 // child returns the Struct that a step leads to and creates it if necessary.
 func (b *branch) child(s step) *branch {
-	i, ok := b.reach(s)
+	i, ok := b.findOrAdd(s)
 	if !ok {
 		return &branch{} // not part of the tree: its content is dropped
 	}
@@ -138,15 +138,15 @@ func (b *branch) child(s step) *branch {
 
 // put sets the value that a step leads to.
 func (b *branch) put(s step, value string) {
-	if i, ok := b.reach(s); ok {
+	if i, ok := b.findOrAdd(s); ok {
 		b.children[i] = nil
 		b.members[i].Value = TextNode(value)
 	}
 }
 
-// reach returns the position of the member that a step leads to and creates the member if
+// findOrAdd returns the position of the member that a step leads to and creates the member if
 // necessary. It returns false if there is no index left to append at.
-func (b *branch) reach(s step) (int, bool) {
+func (b *branch) findOrAdd(s step) (int, bool) {
 	key := s.key
 	if s.append {
 		if b.next < 0 {

@@ -7,20 +7,20 @@ import "strings"
 // are never loaded.
 func (e *entities) declare(directive string) bool {
 	s := declaration{rest: directive}
-	if !s.take("DOCTYPE") || !s.blank() || s.name() == "" {
+	if !s.consume("DOCTYPE") || !s.skipBlanks() || s.name() == "" {
 		return false
 	}
-	if s.blank() && !s.externalID(false) {
+	if s.skipBlanks() && !s.externalID(false) {
 		return false
 	}
-	s.blank()
-	if s.take("[") {
-		for !s.take("]") {
+	s.skipBlanks()
+	if s.consume("[") {
+		for !s.consume("]") {
 			if !e.declareNext(&s) {
 				return false
 			}
 		}
-		s.blank()
+		s.skipBlanks()
 	}
 	return s.rest == ""
 }
@@ -28,27 +28,27 @@ func (e *entities) declare(directive string) bool {
 // declareNext parses one declaration of the internal subset.
 func (e *entities) declareNext(s *declaration) bool {
 	switch {
-	case s.blank():
+	case s.skipBlanks():
 		return true
-	case s.take("%"): // a parameter entity, which is never loaded
-		return s.name() != "" && s.take(";")
-	case s.take("<?"):
-		return s.skipBehind("?>")
-	case s.take("<!ENTITY"):
-		return s.blank() && e.declareEntity(s)
-	case s.take("<!ELEMENT"), s.take("<!ATTLIST"), s.take("<!NOTATION"):
-		return s.blank() && s.skipDeclaration()
+	case s.consume("%"): // a parameter entity, which is never loaded
+		return s.name() != "" && s.consume(";")
+	case s.consume("<?"):
+		return s.skipPast("?>")
+	case s.consume("<!ENTITY"):
+		return s.skipBlanks() && e.declareEntity(s)
+	case s.consume("<!ELEMENT"), s.consume("<!ATTLIST"), s.consume("<!NOTATION"):
+		return s.skipBlanks() && s.skipDeclaration()
 	}
 	return false
 }
 
 func (e *entities) declareEntity(s *declaration) bool {
-	parameter := s.take("%")
-	if parameter && !s.blank() {
+	parameter := s.consume("%")
+	if parameter && !s.skipBlanks() {
 		return false
 	}
 	name := s.name()
-	if name == "" || !s.blank() {
+	if name == "" || !s.skipBlanks() {
 		return false
 	}
 	var replacement string
@@ -59,8 +59,8 @@ func (e *entities) declareEntity(s *declaration) bool {
 	} else if !s.externalID(true) {
 		return false
 	}
-	s.blank()
-	if !s.take(">") {
+	s.skipBlanks()
+	if !s.consume(">") {
 		return false
 	}
 	if _, again := e.names[name]; !again && !parameter && !predefined(name) {
@@ -110,13 +110,13 @@ func replacementText(value string) (string, bool) {
 // A declaration is the unparsed rest of a document type declaration.
 type declaration struct{ rest string }
 
-func (s *declaration) take(prefix string) bool {
+func (s *declaration) consume(prefix string) bool {
 	rest, ok := strings.CutPrefix(s.rest, prefix)
 	s.rest = rest
 	return ok
 }
 
-func (s *declaration) blank() bool {
+func (s *declaration) skipBlanks() bool {
 	rest := strings.TrimLeft(s.rest, " \t\r\n")
 	skipped := len(rest) < len(s.rest)
 	s.rest = rest
@@ -147,26 +147,26 @@ func (s *declaration) literal() (string, bool) {
 // false without one, and also accepts the notation of an unparsed entity.
 func (s *declaration) externalID(needed bool) bool {
 	literals := 0
-	if s.take("SYSTEM") {
+	if s.consume("SYSTEM") {
 		literals = 1
-	} else if s.take("PUBLIC") {
+	} else if s.consume("PUBLIC") {
 		literals = 2
 	}
 	if literals == 0 {
 		return !needed
 	}
 	for range literals {
-		if !s.blank() {
+		if !s.skipBlanks() {
 			return false
 		}
 		if _, ok := s.literal(); !ok {
 			return false
 		}
 	}
-	if !needed || !s.blank() || !s.take("NDATA") {
+	if !needed || !s.skipBlanks() || !s.consume("NDATA") {
 		return true
 	}
-	return s.blank() && s.name() != ""
+	return s.skipBlanks() && s.name() != ""
 }
 
 // skipDeclaration skips the rest of a declaration, including quoted texts.
@@ -177,7 +177,7 @@ func (s *declaration) skipDeclaration() bool {
 			return false
 		}
 		s.rest = s.rest[i:]
-		if s.take(">") {
+		if s.consume(">") {
 			return true
 		}
 		if _, ok := s.literal(); !ok {
@@ -186,7 +186,7 @@ func (s *declaration) skipDeclaration() bool {
 	}
 }
 
-func (s *declaration) skipBehind(mark string) bool {
+func (s *declaration) skipPast(mark string) bool {
 	_, behind, found := strings.Cut(s.rest, mark)
 	s.rest = behind
 	return found

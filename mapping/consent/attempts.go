@@ -21,29 +21,29 @@ const (
 	// together cannot guess a password
 	accountBurst, accountPause = 100, 6 * time.Second
 
-	// rememberedLogins is the number of clients that are remembered as having logged in.
-	rememberedLogins = 10_000
+	// maxRememberedLogins is the number of clients that are remembered as having logged in.
+	maxRememberedLogins = 10_000
 )
 
 // A tryer is a client that tries to log in to an account, which may not exist.
-type tryer struct {
+type loginAttempt struct {
 	account string
 	client  netip.Prefix
 }
 
 // attempts counts failed log-ins of this process.
 type attempts struct {
-	byPair    *ratelimit.Limiter[tryer]
+	byPair    *ratelimit.Limiter[loginAttempt]
 	byClient  *ratelimit.Limiter[netip.Prefix]
 	byAccount *ratelimit.Limiter[string]
 	// loggedIn has the clients that have logged in to an account, probably its user.
 	// Attempts of other clients do not block them.
-	loggedIn *lru.Cache[tryer, struct{}]
+	loggedIn *lru.Cache[loginAttempt, struct{}]
 }
 
 func newAttempts(now func() time.Time) (a *attempts, err error) {
 	a = &attempts{}
-	if a.byPair, err = ratelimit.New[tryer](1/pairPause.Seconds(), pairBurst, now); err != nil {
+	if a.byPair, err = ratelimit.New[loginAttempt](1/pairPause.Seconds(), pairBurst, now); err != nil {
 		return nil, err
 	}
 	if a.byClient, err = ratelimit.New[netip.Prefix](1/clientPause.Seconds(), clientBurst, now); err != nil {
@@ -52,14 +52,14 @@ func newAttempts(now func() time.Time) (a *attempts, err error) {
 	if a.byAccount, err = ratelimit.New[string](1/accountPause.Seconds(), accountBurst, now); err != nil {
 		return nil, err
 	}
-	a.loggedIn, err = lru.New[tryer, struct{}](rememberedLogins)
+	a.loggedIn, err = lru.New[loginAttempt, struct{}](maxRememberedLogins)
 	return a, err
 }
 
 // begin counts an attempt as failed until end reports its outcome. If the attempt is not
 // allowed, wait is the number of seconds until the next one may be made; otherwise the
 // caller must call end.
-func (a *attempts) begin(t tryer) (wait int, end func(outcome)) {
+func (a *attempts) begin(t loginAttempt) (wait int, end func(outcome)) {
 	known := a.loggedIn.Contains(t)
 	if wait, ok := a.byClient.Take(t.client); !ok {
 		return wait, nil
@@ -93,5 +93,5 @@ type outcome uint8
 const (
 	wrongPassword outcome = iota
 	rightPassword
-	notTried // the store failed, so the password was not checked
+	notChecked // the store failed, so the password was not checked
 )

@@ -43,7 +43,7 @@ func (n notice) text(at *userKind) string {
 	switch n {
 	case wrongLogin:
 		return at.wrong
-	case oldForm:
+	case expiredForm:
 		return "That page has expired, or cookies are not allowed. Please log in again."
 	case tooMany:
 		return "Too many attempts. Please try again later."

@@ -12,30 +12,30 @@ import (
 )
 
 const (
-	// longestForm is the maximum size of a form body in bytes.
-	longestForm = 16 << 10
+	// maxFormBytes is the maximum size of a form body in bytes.
+	maxFormBytes = 16 << 10
 	// Names and passwords over these sizes in bytes never match an account.
 	longestName, longestPassword = 255, 1024
-	// sameName is the maximum number of accounts with one name: a customer may have one
+	// maxAccountsPerName is the maximum number of accounts with one name: a customer may have one
 	// per website.
-	sameName = 4
+	maxAccountsPerName = 4
 )
 
 // logIn handles a submitted log-in form.
 func (s *Site) logIn(ctx context.Context, w http.ResponseWriter, v *visit) error {
 	if s.crossOrigin.Check(v.r) != nil {
 		// Do not set a cookie: it would replace that of a logged-in user.
-		return s.say(w, http.StatusForbidden, "This form was sent from another site. Please start again from the application.")
+		return s.writeMessages(w, http.StatusForbidden, "This form was sent from another site. Please start again from the application.")
 	}
 	if !s.acceptsForm(v) {
 		if one, ok := s.session(v.r, v.userKind); ok && one.User != 0 { // the form was submitted twice
 			redirect(w, v.formURL())
 			return nil
 		}
-		return s.askAgain(w, v, oldForm)
+		return s.askAgain(w, v, expiredForm)
 	}
 	name, password := v.form[nameField], v.form[passwordField]
-	wait, end := s.attempts.begin(tryer{v.userKind.cookie + " " + accountKey(name), ratelimit.Network(v.client)})
+	wait, end := s.attempts.begin(loginAttempt{v.userKind.cookie + " " + accountKey(name), ratelimit.Network(v.client)})
 	if wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(wait))
 		return s.askAgain(w, v, tooMany)
@@ -43,14 +43,14 @@ func (s *Site) logIn(ctx context.Context, w http.ResponseWriter, v *visit) error
 	u, ok, err := s.authenticate(ctx, v.userKind, name, password)
 	switch {
 	case err != nil:
-		end(notTried)
+		end(notChecked)
 		return err
 	case !ok:
 		end(wrongPassword)
 		return s.askAgain(w, v, wrongLogin)
 	}
 	end(rightPassword)
-	one := session{Browser: newBrowser(), User: u.id, Password: fingerprint(u.hash), Since: s.now().Unix()}
+	one := session{Browser: newBrowserID(), User: u.id, Password: fingerprint(u.hash), Since: s.now().Unix()}
 	if err := s.setSessionCookie(w, v, one); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (s *Site) logIn(ctx context.Context, w http.ResponseWriter, v *visit) error
 
 // askAgain shows the log-in form again after a failed attempt.
 func (s *Site) askAgain(w http.ResponseWriter, v *visit, why notice) error {
-	one := session{Browser: newBrowser(), Since: s.now().Unix()}
+	one := session{Browser: newBrowserID(), Since: s.now().Unix()}
 	if v.userKind.redirectsWrong && why != tooMany {
 		one.Notice = why
 		if err := s.setSessionCookie(w, v, one); err != nil {
@@ -109,7 +109,7 @@ func (s *Site) find(ctx context.Context, at *userKind, name string) ([]user, err
 	if accounts == nil || name == "" || len(name) > longestName || strings.ToValidUTF8(name, "") != name || strings.IndexByte(name, 0) >= 0 {
 		return nil, nil
 	}
-	query := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: at.name, Op: adapter.Eq, Operands: []string{name}}}}}, Limit: sameName}
+	query := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: at.name, Op: adapter.Eq, Operands: []string{name}}}}}, Limit: maxAccountsPerName}
 	list, err := accounts.List(ctx, &adapter.ListParams{Query: query})
 	switch {
 	case err != nil && adapter.KindOf(err) == adapter.Unsupported:

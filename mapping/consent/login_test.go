@@ -414,7 +414,7 @@ func TestSeal(t *testing.T) {
 	if askAgain, _ := s.seal("session frontend", want); askAgain == sealed {
 		t.Error("two seals are the same")
 	}
-	for name, text := range map[string]string{"cut": sealed[:len(sealed)-1], "longer": sealed + "A", "empty": "", "short": "AAAA", "long": strings.Repeat("A", 2*longestSealed), "no base64": "!"} {
+	for name, text := range map[string]string{"cut": sealed[:len(sealed)-1], "longer": sealed + "A", "empty": "", "short": "AAAA", "long": strings.Repeat("A", 2*maxSealedBytes), "no base64": "!"} {
 		if s.open("session frontend", text, &got) {
 			t.Errorf("%s: opens", name)
 		}

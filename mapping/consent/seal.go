@@ -10,8 +10,8 @@ import (
 	"encoding/json"
 )
 
-// longestSealed is the maximum size of a sealed text in bytes.
-const longestSealed = 1 << 10
+// maxSealedBytes is the maximum size of a sealed text in bytes.
+const maxSealedBytes = 1 << 10
 
 // A sealer encrypts and authenticates data that clients store for the server.
 type sealer struct{ aead cipher.AEAD }
@@ -50,7 +50,7 @@ func (s *sealer) seal(purpose string, v any) (string, error) {
 // open decodes into v what was sealed for the same purpose, and reports whether that
 // succeeded.
 func (s *sealer) open(purpose, sealed string, v any) bool {
-	if len(sealed) > longestSealed {
+	if len(sealed) > maxSealedBytes {
 		return false
 	}
 	text, err := base64.RawURLEncoding.DecodeString(sealed)

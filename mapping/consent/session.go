@@ -33,9 +33,9 @@ type session struct {
 type notice uint8
 
 const (
-	nothingToSay notice = iota
+	noNotice notice = iota
 	wrongLogin
-	oldForm
+	expiredForm
 	tooMany
 )
 
@@ -52,7 +52,7 @@ func fingerprint(hash string) string {
 	return base64.RawStdEncoding.EncodeToString(sum[:12])
 }
 
-func newBrowser() string { return rand.Text() }
+func newBrowserID() string { return rand.Text() }
 
 // session returns the session of a request. It ignores cookies that are invalid or expired.
 func (s *Site) session(r *http.Request, at *userKind) (found session, ok bool) {
@@ -62,14 +62,14 @@ func (s *Site) session(r *http.Request, at *userKind) (found session, ok bool) {
 			break
 		}
 		var one session
-		if s.sealer.open("session "+at.cookie, cookie.Value, &one) && s.young(one.Since, sessionLife) {
+		if s.sealer.open("session "+at.cookie, cookie.Value, &one) && s.isRecent(one.Since, sessionLife) {
 			return one, true
 		}
 	}
 	return session{}, false
 }
 
-func (s *Site) young(since int64, life time.Duration) bool {
+func (s *Site) isRecent(since int64, life time.Duration) bool {
 	age := s.now().Sub(time.Unix(since, 0))
 	return age >= -time.Minute && age < life // tolerates a clock difference between replicas
 }
@@ -135,7 +135,7 @@ func (s *Site) newFormKey(at *userKind, one session) (string, error) {
 // it. Programs that are not browsers need not send the cookie that proves it.
 func (s *Site) acceptsForm(v *visit) bool {
 	var key formKey
-	if !s.sealer.open("form "+v.userKind.cookie, v.form[keyField], &key) || !s.young(key.Since, formLife) {
+	if !s.sealer.open("form "+v.userKind.cookie, v.form[keyField], &key) || !s.isRecent(key.Since, formLife) {
 		return false
 	}
 	if one, ok := s.session(v.r, v.userKind); ok {
@@ -145,7 +145,7 @@ func (s *Site) acceptsForm(v *visit) bool {
 }
 
 // isBrowser reports whether r comes from a browser: all current browsers send headers that
-// say where a form comes from.
+// writeMessages where a form comes from.
 func isBrowser(r *http.Request) bool {
 	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
 }

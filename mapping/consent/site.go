@@ -113,7 +113,7 @@ type Visitor struct {
 // Call returns the name of the page that r requests, for use as a label. It reports false if
 // the page does not belong to this site.
 func (s *Site) Call(r *http.Request) (name string, ok bool) {
-	p, ok := s.of(r)
+	p, ok := s.pageOf(r)
 	return p.call, ok
 }
 
@@ -122,14 +122,14 @@ func (s *Site) Call(r *http.Request) (name string, ok bool) {
 // the request cannot be read (this includes an [*http.MaxBytesError]); then nothing has been
 // written.
 func (s *Site) Serve(ctx context.Context, w http.ResponseWriter, r *http.Request, visitor Visitor) (problem string, err error) {
-	p, _ := s.of(r)
+	p, _ := s.pageOf(r)
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
 	if len(r.URL.RawQuery) > s.maxQuery {
 		return "", fmt.Errorf("%w: the query has more than %d bytes", ErrForm, s.maxQuery)
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, longestForm)
+	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 	if p.userKind == nil {
 		return s.grant(ctx, w, r, visitor, p.action)
 	}
@@ -187,7 +187,7 @@ func (s *Site) serve(ctx context.Context, w http.ResponseWriter, v *visit) error
 		redirect(w, v.formURL())
 		return nil
 	case v.r.Method != http.MethodGet:
-		return s.say(w, http.StatusOK, "Request is not GET")
+		return s.writeMessages(w, http.StatusOK, "Request is not GET")
 	}
 	if !fromOurPage(v.r) {
 		v.action = ask // not a click on the button of our page
@@ -215,7 +215,7 @@ func (s *Site) serve(ctx context.Context, w http.ResponseWriter, v *visit) error
 	var refused *auth.Problem
 	switch {
 	case errors.As(err, &refused):
-		return s.say(w, http.StatusOK, v.userKind.invalid[v.action])
+		return s.writeMessages(w, http.StatusOK, v.userKind.invalid[v.action])
 	case err != nil:
 		return err
 	case v.action == confirm:
@@ -226,7 +226,7 @@ func (s *Site) serve(ctx context.Context, w http.ResponseWriter, v *visit) error
 		return s.askToAuthorize(w, v, consumer, u)
 	}
 	if !known {
-		one = session{Browser: newBrowser(), Since: s.now().Unix()}
+		one = session{Browser: newBrowserID(), Since: s.now().Unix()}
 	}
 	why := one.Notice
 	one = session{Browser: one.Browser, Since: one.Since}
@@ -257,7 +257,7 @@ func (s *Site) authorize(ctx context.Context, v *visit, u user) (adapter.Token, 
 
 func (s *Site) confirmed(w http.ResponseWriter, v *visit, token adapter.Token) error {
 	if !auth.ValidCallback(token.Callback) {
-		return s.say(w, http.StatusOK, "Authorization confirmed.", "Verifier code: "+token.Verifier)
+		return s.writeMessages(w, http.StatusOK, "Authorization confirmed.", "Verifier code: "+token.Verifier)
 	}
 	redirect(w, auth.Callback(token.Callback, v.parameters(token, "oauth_verifier="+token.Verifier)...))
 	return nil
@@ -269,7 +269,7 @@ func (s *Site) rejected(w http.ResponseWriter, v *visit, token adapter.Token, co
 		callback = consumer.RejectedCallback
 	}
 	if !auth.ValidCallback(callback) {
-		return s.say(w, http.StatusOK, "The application access request is rejected.")
+		return s.writeMessages(w, http.StatusOK, "The application access request is rejected.")
 	}
 	redirect(w, auth.Callback(callback, v.parameters(token, "rejected=1")...))
 	return nil
@@ -305,6 +305,6 @@ func (s *Site) write(w http.ResponseWriter, status int, data *pageData) error {
 	return nil
 }
 
-func (s *Site) say(w http.ResponseWriter, status int, messages ...string) error {
+func (s *Site) writeMessages(w http.ResponseWriter, status int, messages ...string) error {
 	return s.write(w, status, &pageData{Title: "Authorization", Messages: messages})
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // sides lists the expectations of wire 13 for each kind of users.
-var sidesOfContract = []struct {
+var userKindsOfContract = []struct {
 	name, form, cookie    string
 	username, password    string
 	loginPost, wrong      string
@@ -31,7 +31,7 @@ const base = "http://store.example"
 
 // TestFlow performs the whole flow for each row of wire 13.
 func TestFlow(t *testing.T) {
-	for _, userKind := range sidesOfContract {
+	for _, userKind := range userKindsOfContract {
 		for _, simple := range []bool{false, true} {
 			name, form, confirm, reject, more := userKind.name, userKind.form, userKind.form+"/confirm/", userKind.form+"/reject/", ""
 			if simple {
@@ -108,7 +108,7 @@ func TestDecisionsFromOwnPage(t *testing.T) {
 		{"Sec-Fetch-Dest only", []string{"Sec-Fetch-Dest", "image"}, false},
 		{"empty value", []string{"Sec-Fetch-Site", ""}, false},
 	}
-	for _, userKind := range sidesOfContract {
+	for _, userKind := range userKindsOfContract {
 		for _, path := range []string{"/confirm/", "/reject/", "/confirmSimple/", "/rejectSimple/"} {
 			s := newShop(t)
 			r := s.reader().get(userKind.form+"?oauth_token="+s.request("oob")).logIn(userKind.username, userKind.password)
@@ -137,7 +137,7 @@ func TestDecisionsFromOwnPage(t *testing.T) {
 func TestQueryLimit(t *testing.T) {
 	s := newShop(t, func(o *Options) { o.MaxQuery = 1000 })
 	token := s.request("oob")
-	for _, userKind := range sidesOfContract {
+	for _, userKind := range userKindsOfContract {
 		for _, path := range []string{userKind.form, userKind.form + "/confirm", userKind.form + "/reject", userKind.loginPost, "/oauth/initiate", "/oauth/token"} {
 			query := "?oauth_token=" + token
 			for _, length := range []int{1000, 1001} {
@@ -170,7 +170,7 @@ func TestFields(t *testing.T) {
 }
 
 func TestInvalidTokens(t *testing.T) {
-	for _, userKind := range sidesOfContract {
+	for _, userKind := range userKindsOfContract {
 		t.Run(userKind.name, func(t *testing.T) {
 			s := newShop(t)
 			r := s.reader().get(userKind.form+"?oauth_token="+s.request("oob")).logIn(userKind.username, userKind.password).want(302, base+userKind.form+"?oauth_token="+s.last())
@@ -342,7 +342,7 @@ func TestFailures(t *testing.T) {
 	for range pairBurst { // a failure of ours is no attempt
 		fresh.send("POST", action, form).want(302, base+"/admin/oauth_authorize?oauth_token="+token)
 	}
-	long := url.Values{"login[username]": {strings.Repeat("a", longestForm)}}
+	long := url.Values{"login[username]": {strings.Repeat("a", maxFormBytes)}}
 	if fresh.send("POST", action, long); !errors.Is(fresh.err, ErrForm) {
 		t.Errorf("a form that is too long: %v", fresh.err)
 	}

@@ -113,16 +113,16 @@ func canonical(path string) string {
 	return path
 }
 
-// of returns the page that r requests. A POST with a name and a password to the address of
+// pageOf returns the page that r requests. A POST with a name and a password to the address of
 // the form itself is a log-in.
-func (s *Site) of(r *http.Request) (page, bool) {
+func (s *Site) pageOf(r *http.Request) (page, bool) {
 	path := r.URL.Path
-	if len(path) > longestPath {
+	if len(path) > maxPathBytes {
 		return page{}, false
 	}
 	p, ok := s.pages[canonical(path)]
 	return p, ok
 }
 
-// longestPath is the maximum length in bytes of a path that is looked up.
-const longestPath = 64
+// maxPathBytes is the maximum length in bytes of a path that is looked up.
+const maxPathBytes = 64

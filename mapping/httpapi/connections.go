@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// freeHeaders is the size in bytes of request headers that do not count against the
+	// unbudgetedHeaders is the size in bytes of request headers that do not count against the
 	// budget. Nearly all requests are smaller.
-	freeHeaders = 16 << 10
+	unbudgetedHeaders = 16 << 10
 	// headerBytes limits the headers of all requests beyond that size, in bytes.
 	headerBytes = 32 << 20
 )
@@ -116,7 +116,7 @@ func (c *countedConn) count(n int64) error {
 		return nil
 	}
 	c.read += n
-	more := c.read - freeHeaders - c.taken
+	more := c.read - unbudgetedHeaders - c.taken
 	if more <= 0 {
 		return nil
 	}

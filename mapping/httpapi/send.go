@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// freeReply is the size in bytes of replies that do not count against the budget: the
+	// unbudgetedReply is the size in bytes of replies that do not count against the budget: the
 	// system uses as much memory for a connection.
-	freeReply = 64 << 10
+	unbudgetedReply = 64 << 10
 	// unknownLength is the length of a streamed body.
 	unknownLength = -1
 )
@@ -27,7 +27,7 @@ func (a *api) send(ctx context.Context, c *gin.Context, scheme string, response 
 		response.Status, response.Body = http.StatusNotModified, response.Body[:0]
 	}
 	switch {
-	case response.Stream == nil && len(response.Body) <= freeReply:
+	case response.Stream == nil && len(response.Body) <= unbudgetedReply:
 		a.write(c, &response)
 		return response, nil
 	case response.Stream == nil:

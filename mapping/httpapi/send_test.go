@@ -53,13 +53,13 @@ func isEmpty(t *testing.T, folder string) {
 	}
 }
 
-func noTrouble(context.Context, int) error { return nil }
+func noError(context.Context, int) error { return nil }
 
 // TestSpoolIsFull: a list over HTTP/1.0 that does not fit on disk is rejected as a whole, with
 // Retry-After, and leaves no files behind.
 func TestSpoolIsFull(t *testing.T) {
 	folder := t.TempDir()
-	s, _ := serveAbundanceWith(t, httpapi.Options{SpoolBytes: 100 << 10, SpoolDir: folder}, 1200, noTrouble)
+	s, _ := serveEndlessWith(t, httpapi.Options{SpoolBytes: 100 << 10, SpoolDir: folder}, 1200, noError)
 	for range 3 {
 		got := s.call(t, strings.Replace(allItems, "1.1", "1.0", 1), "Host: x", admin, "Accept: application/json")
 		if got.StatusCode != 503 || got.Header.Get("Retry-After") == "" || got.body != `{"messages":{"error":[{"code":503,"message":"Resource internal error."}]}}` {
@@ -105,7 +105,7 @@ func TestSlowClients(t *testing.T) {
 		replies  = 8 << 20
 	)
 	folder := t.TempDir()
-	s, upstream := serveAbundanceWith(t, httpapi.Options{ReplyBytes: replies, SpoolDir: folder}, 10, noTrouble)
+	s, upstream := serveEndlessWith(t, httpapi.Options{ReplyBytes: replies, SpoolDir: folder}, 10, noError)
 	upstream.textSize = itemSize
 	request := []string{"GET /api/rest/stockitems?limit=10 HTTP/1.1", "Host: x", admin, "Accept: text/plain"}
 	want := s.call(t, request...)
@@ -136,7 +136,7 @@ func TestSlowClients(t *testing.T) {
 // TestSlowClientGone: a client that disconnects in the middle of a reply frees its memory and
 // disk space.
 func TestSlowClientGone(t *testing.T) {
-	s, upstream := serveAbundanceWith(t, httpapi.Options{ReplyBytes: 1}, 10, noTrouble)
+	s, upstream := serveEndlessWith(t, httpapi.Options{ReplyBytes: 1}, 10, noError)
 	upstream.textSize = 100 << 10
 	c := s.dial(t)
 	c.send("GET /api/rest/stockitems?limit=10 HTTP/1.1", "Host: x", admin)
@@ -155,7 +155,7 @@ func TestSlowClientGone(t *testing.T) {
 // are not limited.
 func TestGuestRate(t *testing.T) {
 	options := httpapi.Options{GuestRate: 0.001, GuestBurst: 2}
-	s, _ := serveAbundanceWith(t, options, 10, noTrouble)
+	s, _ := serveEndlessWith(t, options, 10, noError)
 	const guest = "GET /api/rest/products HTTP/1.1"
 	for i, want := range []int{200, 200, 429, 429} {
 		got := s.call(t, guest, "Host: x", "Accept: application/json")
@@ -196,7 +196,7 @@ func TestGuestRateByNetwork(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			options := httpapi.Options{GuestRate: 0.001, GuestBurst: 1, TrustedProxies: prefixes("127.0.0.0/8")}
-			s, _ := serveAbundanceWith(t, options, 10, noTrouble)
+			s, _ := serveEndlessWith(t, options, 10, noError)
 			for i, client := range tt.calls {
 				if got := s.call(t, "GET /api/rest/products HTTP/1.1", "Host: x", "X-Forwarded-For: "+client); got.StatusCode != tt.want[i] {
 					t.Errorf("call %d of %s: %d, want %d", i+1, client, got.StatusCode, tt.want[i])
@@ -210,7 +210,7 @@ func TestGuestRateByNetwork(t *testing.T) {
 // connections with small headers are not affected.
 func TestHeaderBytes(t *testing.T) {
 	connections := httpapi.NewConnections()
-	s, _ := serveAbundanceWith(t, httpapi.Options{Connections: connections}, 10, noTrouble)
+	s, _ := serveEndlessWith(t, httpapi.Options{Connections: connections}, 10, noError)
 	s = s.behind(t, connections)
 	limit := s.budget(t, "limit", "headers")
 	const each = 256 << 10
@@ -234,7 +234,7 @@ func TestHeaderBytes(t *testing.T) {
 // and when it is closed.
 func TestHeaderBytesAreFreed(t *testing.T) {
 	connections := httpapi.NewConnections()
-	s, _ := serveAbundanceWith(t, httpapi.Options{Connections: connections}, 10, noTrouble)
+	s, _ := serveEndlessWith(t, httpapi.Options{Connections: connections}, 10, noError)
 	s = s.behind(t, connections)
 	long := "X-Long: " + strings.Repeat("x", 100<<10)
 	c := s.dial(t)

@@ -18,7 +18,7 @@ import (
 )
 
 // An abundance is an upstream with any number of stock items, generated on demand.
-type abundance struct {
+type endlessUpstream struct {
 	adapter.Adapter
 	items int64
 	// textSize is the length of every text of an item; 0 is 20.
@@ -30,22 +30,22 @@ type abundance struct {
 }
 
 // Store returns the made items, or a store of the real upstream.
-func (a *abundance) Store(r adapter.Resource) (adapter.Store, error) {
+func (a *endlessUpstream) Store(r adapter.Resource) (adapter.Store, error) {
 	store, err := a.Adapter.Store(r)
 	if r == adapter.StockItems {
-		return &madeItems{store, a}, err
+		return &generatedItems{store, a}, err
 	}
 	return store, err
 }
 
-type madeItems struct {
+type generatedItems struct {
 	adapter.Store
-	*abundance
+	*endlessUpstream
 }
 
 // List returns the items of a query that says no more than from where on and how
 // many.
-func (m *madeItems) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
+func (m *generatedItems) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	m.mu.Lock()
 	m.lists++
 	list := m.lists
@@ -70,15 +70,15 @@ func (m *madeItems) List(ctx context.Context, p *adapter.ListParams) (*adapter.L
 	return result, nil
 }
 
-// serveAbundance serves the given number of stock items.
-func serveAbundance(t *testing.T, items int64, asked func(context.Context, int) error) (*served, *abundance) {
+// serveEndless serves the given number of stock items.
+func serveEndless(t *testing.T, items int64, asked func(context.Context, int) error) (*served, *endlessUpstream) {
 	t.Helper()
-	return serveAbundanceWith(t, httpapi.Options{}, items, asked)
+	return serveEndlessWith(t, httpapi.Options{}, items, asked)
 }
 
-func serveAbundanceWith(t *testing.T, options httpapi.Options, items int64, asked func(context.Context, int) error) (*served, *abundance) {
+func serveEndlessWith(t *testing.T, options httpapi.Options, items int64, asked func(context.Context, int) error) (*served, *endlessUpstream) {
 	t.Helper()
-	upstream := &abundance{items: items, asked: asked}
+	upstream := &endlessUpstream{items: items, asked: asked}
 	return serveUpstream(t, options, func(real adapter.Adapter) adapter.Adapter {
 		upstream.Adapter = real
 		return upstream
@@ -121,7 +121,7 @@ func (s *served) count(t *testing.T, name string) (sum float64) {
 
 // TestLongList: a list longer than a batch is sent without a length, and logged with its size.
 func TestLongList(t *testing.T) {
-	s, upstream := serveAbundance(t, 1501, func(context.Context, int) error { return nil })
+	s, upstream := serveEndless(t, 1501, func(context.Context, int) error { return nil })
 	got := s.call(t, allItems, "Host: x", admin, "Accept: text/plain")
 	if got.StatusCode != 200 || got.ContentLength != -1 || !slices.Equal(got.TransferEncoding, []string{"chunked"}) || got.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%d, length %d, %v", got.StatusCode, got.ContentLength, got.TransferEncoding)
@@ -157,7 +157,7 @@ func TestBrokenList(t *testing.T) {
 	} {
 		for _, accept := range []string{"application/json", "text/xml", "text/plain"} {
 			t.Run(c.name+" "+accept, func(t *testing.T) {
-				s, upstream := serveAbundance(t, 5000, func(_ context.Context, list int) error {
+				s, upstream := serveEndless(t, 5000, func(_ context.Context, list int) error {
 					if list == 3 {
 						return c.fail()
 					}
@@ -205,7 +205,7 @@ func TestBrokenList(t *testing.T) {
 // the list with its length, or an error.
 func TestListOfOldClient(t *testing.T) {
 	for _, fails := range []bool{false, true} {
-		s, _ := serveAbundance(t, 1200, func(_ context.Context, list int) error {
+		s, _ := serveEndless(t, 1200, func(_ context.Context, list int) error {
 			if fails && list == 3 {
 				return &adapter.Error{Kind: adapter.Unavailable, Op: "list stock_items"}
 			}
@@ -232,7 +232,7 @@ func TestListOfOldClient(t *testing.T) {
 // TestClientGone: reading stops when the client disconnects, which is not an error.
 func TestClientGone(t *testing.T) {
 	reached := make(chan struct{})
-	s, upstream := serveAbundance(t, 1<<40, func(ctx context.Context, list int) error {
+	s, upstream := serveEndless(t, 1<<40, func(ctx context.Context, list int) error {
 		if list < 3 {
 			return nil
 		}
@@ -273,7 +273,7 @@ func TestLongListTakesLittleMemory(t *testing.T) {
 		return m.HeapAlloc
 	}
 	var least, most uint64
-	s, upstream := serveAbundance(t, items, func(_ context.Context, list int) error {
+	s, upstream := serveEndless(t, items, func(_ context.Context, list int) error {
 		now := inUse()
 		if list == 1 {
 			least = now
@@ -305,7 +305,7 @@ func TestLongListTakesLittleMemory(t *testing.T) {
 
 // TestTimeLimit: work stops before the time limit, which leaves time for an error reply.
 func TestTimeLimit(t *testing.T) {
-	s, upstream := serveAbundanceWith(t, httpapi.Options{WriteTimeout: 50 * time.Millisecond}, 1000, func(ctx context.Context, _ int) error {
+	s, upstream := serveEndlessWith(t, httpapi.Options{WriteTimeout: 50 * time.Millisecond}, 1000, func(ctx context.Context, _ int) error {
 		<-ctx.Done()
 		return ctx.Err()
 	})
@@ -321,7 +321,7 @@ func TestTimeLimit(t *testing.T) {
 
 func TestNoTimeLimit(t *testing.T) {
 	for _, limit := range []time.Duration{0, time.Hour} {
-		s, _ := serveAbundanceWith(t, httpapi.Options{WriteTimeout: limit}, 1, func(ctx context.Context, _ int) error {
+		s, _ := serveEndlessWith(t, httpapi.Options{WriteTimeout: limit}, 1, func(ctx context.Context, _ int) error {
 			if _, limited := ctx.Deadline(); limited != (limit > 0) {
 				t.Errorf("of %s: limited %t", limit, limited)
 			}

@@ -67,8 +67,8 @@ func answer(t *testing.T, err error) string {
 // refusal is the reply of both dialects to an input that crashes the original.
 type refusal struct{ documented, magento string }
 
-func alike(text string) refusal   { return refusal{text, text} }
-func crashOf(text string) refusal { return refusal{text, crashed} }
+func sameInBoth(text string) refusal { return refusal{text, text} }
+func crashOf(text string) refusal    { return refusal{text, crashed} }
 
 func (r refusal) of(d *contract.Dialect) string {
 	if d.Name == "magento" {
@@ -92,12 +92,12 @@ func TestRefusals(t *testing.T) {
 		name, query string
 		want        refusal
 	}{
-		{"nothing asked", "", alike(accepted)},
-		{"names are case-sensitive", "LIMIT=abc&Page=-1&ORDER=x&Filter=x", alike(accepted)},
+		{"nothing asked", "", sameInBoth(accepted)},
+		{"names are case-sensitive", "LIMIT=abc&Page=-1&ORDER=x&Filter=x", sameInBoth(accepted)},
 
-		{"page: negative", "page=-1", alike(paging)},
-		{"page: negative fraction", "page=-0.5", alike(paging)},
-		{"page: far below zero", "page=-1e400", alike(paging)},
+		{"page: negative", "page=-1", sameInBoth(paging)},
+		{"page: negative fraction", "page=-0.5", sameInBoth(paging)},
+		{"page: far below zero", "page=-1e400", sameInBoth(paging)},
 		{"page: word", "page=abc", crashOf(paging)},
 		{"page: tail", "page=3abc", crashOf(paging)},
 		{"page: hexadecimal", "page=0x5", crashOf(paging)},
@@ -107,13 +107,13 @@ func TestRefusals(t *testing.T) {
 		{"page: empty", "page=", crashOf(paging)},
 		{"page: without equals sign", "page", crashOf(paging)},
 		{"page: list", "page[]=1", crashOf(paging)},
-		{"page: last of two counts", "page=abc&page=1", alike(accepted)},
+		{"page: last of two counts", "page=abc&page=1", sameInBoth(accepted)},
 
-		{"limit: above", "limit=101", alike(limits)},
-		{"limit: above by a fraction", "limit=100.5", alike(limits)},
-		{"limit: negative", "limit=-1", alike(limits)},
-		{"limit: just below zero", "limit=-1e-9", alike(limits)},
-		{"limit: beyond all numbers", "limit=1e400", alike(limits)},
+		{"limit: above", "limit=101", sameInBoth(limits)},
+		{"limit: above by a fraction", "limit=100.5", sameInBoth(limits)},
+		{"limit: negative", "limit=-1", sameInBoth(limits)},
+		{"limit: just below zero", "limit=-1e-9", sameInBoth(limits)},
+		{"limit: beyond all numbers", "limit=1e400", sameInBoth(limits)},
 		{"limit: word", "limit=abc", crashOf(limits)},
 		{"limit: tail", "limit=3abc", crashOf(limits)},
 		{"limit: hexadecimal", "limit=0x5", crashOf(limits)},
@@ -121,25 +121,25 @@ func TestRefusals(t *testing.T) {
 		{"limit: INF", "limit=INF", crashOf(limits)},
 		{"limit: blanks only", "limit=+", crashOf(limits)},
 		{"limit: list", "limit[]=5", crashOf(limits)},
-		{"limit: empty", "limit=", alike(accepted)},
+		{"limit: empty", "limit=", sameInBoth(accepted)},
 
-		{"order: unknown", "order=nope", alike(ordering)},
-		{"order: letter case", "order=QTY", alike(ordering)},
-		{"order: empty", "order=", alike(ordering)},
-		{"order: list", "order[]=qty", alike(ordering)},
+		{"order: unknown", "order=nope", sameInBoth(ordering)},
+		{"order: letter case", "order=QTY", sameInBoth(ordering)},
+		{"order: empty", "order=", sameInBoth(ordering)},
+		{"order: list", "order[]=qty", sameInBoth(ordering)},
 		{"dir: list", "order=qty&dir[]=asc", crashOf(ordering)},
-		{"dir: list without order", "dir[]=asc", alike(accepted)},
+		{"dir: list without order", "dir[]=asc", sameInBoth(accepted)},
 
-		{"filter: text", "filter=qty", alike(filtering)},
-		{"filter: empty", "filter=", alike(accepted)},
-		{"filter: entry is a text", "filter[1]=qty", alike(filtering)},
-		{"filter: entry is an empty text", "filter[1]=", alike(filtering)},
-		{"filter: no attribute", "filter[1][eq]=5", alike(filtering)},
-		{"filter: unknown attribute", "filter[1][attribute]=nope&filter[1][eq]=5", alike(filtering)},
-		{"filter: attribute in another letter case", "filter[1][attribute]=Qty&filter[1][eq]=5", alike(filtering)},
-		{"filter: empty attribute", "filter[1][attribute]=&filter[1][eq]=5", alike(filtering)},
-		{"filter: list as attribute", "filter[1][attribute][]=qty&filter[1][eq]=5", alike(filtering)},
-		{"filter: attribute of the store, no field", "filter[1][attribute]=product_created_at&filter[1][eq]=5", alike(filtering)},
+		{"filter: text", "filter=qty", sameInBoth(filtering)},
+		{"filter: empty", "filter=", sameInBoth(accepted)},
+		{"filter: entry is a text", "filter[1]=qty", sameInBoth(filtering)},
+		{"filter: entry is an empty text", "filter[1]=", sameInBoth(filtering)},
+		{"filter: no attribute", "filter[1][eq]=5", sameInBoth(filtering)},
+		{"filter: unknown attribute", "filter[1][attribute]=nope&filter[1][eq]=5", sameInBoth(filtering)},
+		{"filter: attribute in another letter case", "filter[1][attribute]=Qty&filter[1][eq]=5", sameInBoth(filtering)},
+		{"filter: empty attribute", "filter[1][attribute]=&filter[1][eq]=5", sameInBoth(filtering)},
+		{"filter: list as attribute", "filter[1][attribute][]=qty&filter[1][eq]=5", sameInBoth(filtering)},
+		{"filter: attribute of the store, no field", "filter[1][attribute]=product_created_at&filter[1][eq]=5", sameInBoth(filtering)},
 		{"filter: no operator", "filter[1][attribute]=qty", crashOf(filtering)},
 		{"filter: is", "filter[1][attribute]=qty&filter[1][is]=null", crashOf(filtering)},
 		{"filter: eq with two values", "filter[1][attribute]=qty&filter[1][eq][]=5&filter[1][eq][]=6", crashOf(filtering)},
@@ -150,15 +150,15 @@ func TestRefusals(t *testing.T) {
 		{"filter: no expression", "filter[1][attribute]=qty&filter[1][regexp]=(", crashOf(filtering)},
 		{"filter: expression of broken bytes", "filter[1][attribute]=qty&filter[1][regexp]=%FF", crashOf(filtering)},
 
-		{"page before limit", "limit=101&page=-1", alike(paging)},
+		{"page before limit", "limit=101&page=-1", sameInBoth(paging)},
 		{"page before limit, crashes", "limit=abc&page=abc", crashOf(paging)},
-		{"fault of page before crash of limit", "limit=abc&page=-1", alike(paging)},
-		{"limit before order", "order=nope&limit=101", alike(limits)},
-		{"order before filter", "filter=x&order=nope", alike(ordering)},
+		{"fault of page before crash of limit", "limit=abc&page=-1", sameInBoth(paging)},
+		{"limit before order", "order=nope&limit=101", sameInBoth(limits)},
+		{"order before filter", "filter=x&order=nope", sameInBoth(ordering)},
 		{"dir before filter", "filter=x&order=qty&dir[]=asc", crashOf(ordering)},
-		{"entries as sent: fault first", "filter[2][eq]=1&filter[1][attribute]=qty", alike(filtering)},
+		{"entries as sent: fault first", "filter[2][eq]=1&filter[1][attribute]=qty", sameInBoth(filtering)},
 		{"entries as sent: crash first", "filter[1][attribute]=qty&filter[2][eq]=1", crashOf(filtering)},
-		{"a good entry hides no bad one", "filter[1][attribute]=qty&filter[1][eq]=1&filter[2]=x", alike(filtering)},
+		{"a good entry hides no bad one", "filter[1][attribute]=qty&filter[1][eq]=1&filter[2]=x", sameInBoth(filtering)},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func TestBrokenReplies(t *testing.T) {
 					_, _ = io.WriteString(out, tt.reply)
 				}
 			})
-			f := newFront(t, old.url(), nil)
+			f := newTestProxy(t, old.url(), nil)
 			conn := f.dial(t)
 			if _, err := io.WriteString(conn, "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil {
 				t.Fatal(err)
@@ -68,7 +68,7 @@ func TestClientGone(t *testing.T) {
 			answering("", asked)(in, out)
 			_, _ = in.ReadByte() // until it is closed
 		})
-		f := newFront(t, old.url(), nil)
+		f := newTestProxy(t, old.url(), nil)
 		conn := f.dial(t)
 		if _, err := io.WriteString(conn, "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestClientGone(t *testing.T) {
 			answering("", asked)(in, out)
 			_, _ = io.Copy(io.Discard, in)
 		})
-		f := newFront(t, old.url(), nil)
+		f := newTestProxy(t, old.url(), nil)
 		conn := f.dial(t)
 		if _, err := io.WriteString(conn, "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc"); err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestClientGone(t *testing.T) {
 	})
 	t.Run("while it sends too slowly", func(t *testing.T) {
 		old := newLegacySystem(t, func(in *bufio.Reader, _ net.Conn) { _, _ = io.Copy(io.Discard, in) })
-		f := newFront(t, old.url(), nil)
+		f := newTestProxy(t, old.url(), nil)
 		limited := httptest.NewUnstartedServer(f.Config.Handler)
 		limited.Config.ReadTimeout = 200 * time.Millisecond
 		limited.Start()
@@ -125,7 +125,7 @@ func TestClientGone(t *testing.T) {
 				_, err = out.Write(make([]byte, 1<<16))
 			}
 		})
-		f := newFront(t, old.url(), nil)
+		f := newTestProxy(t, old.url(), nil)
 		conn := f.dial(t)
 		if _, err := io.WriteString(conn, "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil {
 			t.Fatal(err)
@@ -170,7 +170,7 @@ func TestBodiesStream(t *testing.T) {
 				}
 			}))
 			defer old.Close()
-			f := newFront(t, old.URL, nil)
+			f := newTestProxy(t, old.URL, nil)
 			conn := f.dial(t)
 			for i, text := range []string{"abc", "def"} {
 				head := ""
@@ -213,7 +213,7 @@ func TestLargeBodies(t *testing.T) {
 		_, _ = io.Copy(w, r.Body)
 	}))
 	defer old.Close()
-	f := newFront(t, old.URL, nil)
+	f := newTestProxy(t, old.URL, nil)
 	full := f.Config.Handler
 	f.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).EnableFullDuplex()
@@ -281,7 +281,7 @@ func TestNoLeaks(t *testing.T) {
 			_, _ = io.WriteString(out, <-next)
 		}
 	})
-	f := newFront(t, old.url(), nil)
+	f := newTestProxy(t, old.url(), nil)
 	round := func() {
 		for _, kind := range kinds {
 			next <- kind
@@ -306,7 +306,7 @@ func TestNoLeaks(t *testing.T) {
 }
 
 // talkLoosely is like talk, but accepts replies that break off.
-func (f *front) talkLoosely(t *testing.T, request string) {
+func (f *testProxy) talkLoosely(t *testing.T, request string) {
 	t.Helper()
 	conn := f.dial(t)
 	if _, err := io.WriteString(conn, request); err != nil {
@@ -340,7 +340,7 @@ func TestFetch(t *testing.T) {
 				heads <- request.Method + " " + request.RequestURI + " " + request.Header.Get("Accept")
 				_, _ = io.WriteString(out, tt.reply)
 			})
-			f := newFront(t, old.url(), nil)
+			f := newTestProxy(t, old.url(), nil)
 			r := httptest.NewRequestWithContext(t.Context(), "GET", "/a?b", strings.NewReader("read before"))
 			r.Header.Set("Accept", "text/xml")
 			got, err := f.system.Fetch(t.Context(), r, passthrough.Call{Scheme: "http"}, 4)
@@ -372,7 +372,7 @@ func TestFetchShared(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			heads := make(chan string, 1)
-			f := newFront(t, newLegacySystem(t, answering(empty, heads)).url(), nil)
+			f := newTestProxy(t, newLegacySystem(t, answering(empty, heads)).url(), nil)
 			r := httptest.NewRequestWithContext(t.Context(), "GET", "/a?b", nil)
 			for _, header := range [][2]string{
 				{"Accept", "text/xml"}, {"User-Agent", "attacker"}, {"X-Anything", "1"}, {"Cookie", "a=b"}, {"Connection", "Accept"},

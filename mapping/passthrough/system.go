@@ -156,9 +156,9 @@ func (s *System) Serve(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	body := &requestBody{ReadCloser: in.Body}
 	in.Body = body
 	out := &clientWriter{ResponseWriter: w, header: http.Header{}}
-	trip := &trip{System: s, call: &call, body: body}
+	roundTrip := &roundTrip{System: s, call: &call, body: body}
 	proxy := httputil.ReverseProxy{
-		Transport:    trip,
+		Transport:    roundTrip,
 		ErrorLog:     s.quiet, // Serve returns these errors
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, failed error) { err = failed },
 		Rewrite: func(p *httputil.ProxyRequest) {
@@ -182,8 +182,8 @@ func (s *System) Serve(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		case err != nil:
 		case out.failed != nil:
 			err = &Broken{out.failed, true}
-		case trip.broken() != nil:
-			err = &Broken{trip.broken(), errors.Is(ctx.Err(), context.Canceled)}
+		case roundTrip.broken() != nil:
+			err = &Broken{roundTrip.broken(), errors.Is(ctx.Err(), context.Canceled)}
 		}
 	}()
 	proxy.ServeHTTP(out, in)

@@ -90,8 +90,8 @@ func answering(reply string, heads chan<- string) func(*bufio.Reader, net.Conn) 
 
 const empty = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
-// A front forwards all requests to a legacy system.
-type front struct {
+// A testProxy forwards all requests to a legacy system.
+type testProxy struct {
 	*httptest.Server
 	system *passthrough.System
 	call   passthrough.Call
@@ -101,14 +101,14 @@ type front struct {
 // unguarded is a Guard that calls f unconditionally.
 func unguarded(ctx context.Context, _, _ string, f func(context.Context) error) error { return f(ctx) }
 
-// newFront returns a front that forwards to base. change, unless nil, changes the options.
-func newFront(t *testing.T, base string, change func(*passthrough.Options)) *front {
+// newTestProxy returns a front that forwards to base. change, unless nil, changes the options.
+func newTestProxy(t *testing.T, base string, change func(*passthrough.Options)) *testProxy {
 	t.Helper()
 	to, err := url.Parse(base)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &front{failed: make(chan error, 100), call: passthrough.Call{Scheme: "http"}}
+	f := &testProxy{failed: make(chan error, 100), call: passthrough.Call{Scheme: "http"}}
 	options := passthrough.Options{URL: to, KeepHost: true, Timeout: hang, MaxIdle: 4, Guard: unguarded}
 	if change != nil {
 		change(&options)
@@ -133,7 +133,7 @@ func newFront(t *testing.T, base string, change func(*passthrough.Options)) *fro
 func (o *legacySystem) url() string { return "http://" + o.listener.Addr().String() }
 
 // talk sends bytes over a new connection and returns everything that comes back.
-func (f *front) talk(t *testing.T, request string) string {
+func (f *testProxy) talk(t *testing.T, request string) string {
 	t.Helper()
 	conn := f.dial(t)
 	if _, err := io.WriteString(conn, request); err != nil {
@@ -146,7 +146,7 @@ func (f *front) talk(t *testing.T, request string) string {
 	return string(text)
 }
 
-func (f *front) dial(t *testing.T) net.Conn {
+func (f *testProxy) dial(t *testing.T) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", f.Listener.Addr().String())
 	if err != nil {
@@ -160,7 +160,7 @@ func (f *front) dial(t *testing.T) net.Conn {
 }
 
 // outcome returns the error of the last forwarded request.
-func (f *front) outcome(t *testing.T) error {
+func (f *testProxy) outcome(t *testing.T) error {
 	t.Helper()
 	select {
 	case err := <-f.failed:
@@ -199,7 +199,7 @@ func TestTargets(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			heads := make(chan string, 1)
-			f := newFront(t, newLegacySystem(t, answering(empty, heads)).url()+tt.base, nil)
+			f := newTestProxy(t, newLegacySystem(t, answering(empty, heads)).url()+tt.base, nil)
 			got := f.talk(t, tt.line+" HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n")
 			if !strings.HasPrefix(got, "HTTP/1.1 200 OK\r\n") {
 				t.Fatalf("answered %q", got)
@@ -212,12 +212,12 @@ func TestTargets(t *testing.T) {
 }
 
 func TestRequestHeaders(t *testing.T) {
-	none := func(*front) {}
-	trusted := func(f *front) { f.call.Trusted = true }
+	none := func(*testProxy) {}
+	trusted := func(f *testProxy) { f.call.Trusted = true }
 	tests := []struct {
 		name     string
 		keepHost bool
-		with     func(*front)
+		with     func(*testProxy)
 		sent     []string
 		want     []string // sorted; ADDRESS is that of the legacy system
 	}{
@@ -250,7 +250,7 @@ func TestRequestHeaders(t *testing.T) {
 			[]string{"Host: shop.example:81", "Ssl-Offloaded: 1", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: shop.example:81", "X-Forwarded-Port: 9", "X-Forwarded-Proto: http", "X-Real-Ip: 9.9.9.9"}},
 		{"trusted proxy without claims", true, trusted, nil,
 			[]string{"Host: shop.example:81", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: shop.example:81", "X-Forwarded-Proto: http"}},
-		{"signed again", true, func(f *front) {
+		{"signed again", true, func(f *testProxy) {
 			f.call.Sign = func(scheme, host, target string) (string, error) {
 				return "OAuth " + scheme + " " + strings.Repeat("*", len(host)) + " " + target, nil
 			}
@@ -261,7 +261,7 @@ func TestRequestHeaders(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			heads := make(chan string, 1)
 			old := newLegacySystem(t, answering(empty, heads))
-			f := newFront(t, old.url(), func(o *passthrough.Options) { o.KeepHost = tt.keepHost })
+			f := newTestProxy(t, old.url(), func(o *passthrough.Options) { o.KeepHost = tt.keepHost })
 			tt.with(f)
 			f.talk(t, "GET /a?b HTTP/1.1\r\nHost: shop.example:81\r\nConnection: close\r\n"+strings.Join(append(tt.sent, ""), "\r\n")+"\r\n")
 			lines := strings.Split(strings.TrimSuffix(<-heads, "\r\n"), "\r\n")[1:]
@@ -299,7 +299,7 @@ func TestReplies(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newFront(t, newLegacySystem(t, answering(tt.reply, make(chan string, 1))).url(), nil)
+			f := newTestProxy(t, newLegacySystem(t, answering(tt.reply, make(chan string, 1))).url(), nil)
 			if got := f.talk(t, tt.method+" /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"); got != tt.want {
 				t.Errorf("answered\n%q, want\n%q", got, tt.want)
 			}
@@ -338,7 +338,7 @@ func TestInvalidReplies(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			old := newLegacySystem(t, tt.serve)
-			f := newFront(t, old.url(), nil)
+			f := newTestProxy(t, old.url(), nil)
 			// A POST, because a transport never retries it; without a body, which could fail first.
 			got := f.talk(t, "POST /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 			if !strings.HasPrefix(got, "HTTP/1.1 503 ") || !strings.HasSuffix(got, "\r\n\r\nrefused\n") || strings.Contains(got, "X-A") {
@@ -356,7 +356,7 @@ func TestInvalidReplies(t *testing.T) {
 		if err := old.listener.Close(); err != nil {
 			t.Fatal(err)
 		}
-		f := newFront(t, old.url(), nil)
+		f := newTestProxy(t, old.url(), nil)
 		f.talk(t, "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
 		if err := f.outcome(t); adapter.KindOf(err) != adapter.Unavailable || !strings.Contains(err.Error(), "connection refused") {
 			t.Error(err)
@@ -364,7 +364,7 @@ func TestInvalidReplies(t *testing.T) {
 	})
 	t.Run("silence", func(t *testing.T) {
 		old := newLegacySystem(t, func(in *bufio.Reader, _ net.Conn) { _, _ = io.Copy(io.Discard, in) })
-		f := newFront(t, old.url(), func(o *passthrough.Options) { o.Timeout = 10 * time.Millisecond })
+		f := newTestProxy(t, old.url(), func(o *passthrough.Options) { o.Timeout = 10 * time.Millisecond })
 		f.talk(t, "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
 		if err := f.outcome(t); adapter.KindOf(err) != adapter.Unavailable || !strings.Contains(err.Error(), "timeout") {
 			t.Error(err)
@@ -374,7 +374,7 @@ func TestInvalidReplies(t *testing.T) {
 	t.Run("refused before it is sent", func(t *testing.T) {
 		away := &adapter.Error{Kind: adapter.Unavailable, Op: "x", RetryAfter: time.Second}
 		var resource, operation string
-		f := newFront(t, newLegacySystem(t, nil).url(), func(o *passthrough.Options) {
+		f := newTestProxy(t, newLegacySystem(t, nil).url(), func(o *passthrough.Options) {
 			o.Guard = func(_ context.Context, r, op string, _ func(context.Context) error) error {
 				resource, operation = r, op
 				return away
@@ -388,7 +388,7 @@ func TestInvalidReplies(t *testing.T) {
 	})
 	t.Run("no signature", func(t *testing.T) {
 		unsigned := errors.New("unsigned")
-		f := newFront(t, newLegacySystem(t, nil).url(), nil)
+		f := newTestProxy(t, newLegacySystem(t, nil).url(), nil)
 		f.call.Sign = func(string, string, string) (string, error) { return "", unsigned }
 		f.talk(t, "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
 		if err := f.outcome(t); !errors.Is(err, unsigned) {

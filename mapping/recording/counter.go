@@ -121,7 +121,7 @@ func (c *Counter) run() {
 
 // write writes the usage file if any count has changed since the last write.
 func (c *Counter) write() error {
-	rows, changed := c.take()
+	rows, changed := c.snapshot()
 	if !changed {
 		return nil
 	}
@@ -138,9 +138,9 @@ func (c *Counter) write() error {
 	return err
 }
 
-// take returns a copy of the counts and whether any has changed since the last call. It
+// snapshot returns a copy of the counts and whether any has changed since the last call. It
 // blocks counting only while it copies.
-func (c *Counter) take() (rows []Row, changed bool) {
+func (c *Counter) snapshot() (rows []Row, changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.changed {

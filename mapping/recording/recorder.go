@@ -153,7 +153,7 @@ func (r *Recorder) run() {
 	for {
 		select {
 		case e := <-r.queue:
-			r.take(e)
+			r.mask(e)
 			if r.folder.isFull() {
 				_ = write() // it logs its errors
 			}
@@ -161,7 +161,7 @@ func (r *Recorder) run() {
 			_ = write()
 		case <-r.stop:
 			for len(r.queue) > 0 {
-				r.take(<-r.queue)
+				r.mask(<-r.queue)
 			}
 			r.stopped <- write()
 			return
@@ -169,8 +169,8 @@ func (r *Recorder) run() {
 	}
 }
 
-// take masks an exchange and adds it to the folder.
-func (r *Recorder) take(e *exchange.Exchange) {
+// mask masks an exchange and adds it to the folder.
+func (r *Recorder) mask(e *exchange.Exchange) {
 	c, err := newConversation(&r.Options, e)
 	switch {
 	case errors.Is(err, errTooLong):

@@ -74,7 +74,7 @@ func newConversation(o *Options, e *exchange.Exchange) (*conversation, error) {
 	bases := append([]string{e.Scheme + "://" + e.Request.Host + o.BasePath}, o.Bases...)
 	var notes []string
 	s := step{Method: contract.MethodLabel(e.Request.Method), Headers: mask.Headers(e.Request.Header)}
-	s.Accept, s.ContentType = take(s.Headers, "Accept"), take(s.Headers, "Content-Type")
+	s.Accept, s.ContentType = removeHeader(s.Headers, "Accept"), removeHeader(s.Headers, "Content-Type")
 	if e.Request.Header.Get("Content-Type") != "" && s.ContentType == nil {
 		return nil, errUnreadable // without the header the body has another meaning
 	}
@@ -100,8 +100,8 @@ func newConversation(o *Options, e *exchange.Exchange) (*conversation, error) {
 	return &conversation{Note: strings.Join(notes, " "), Steps: []step{s}}, nil
 }
 
-// take removes a header from headers and returns its value.
-func take(headers map[string]string, name string) *string {
+// removeHeader removes a header from headers and returns its value.
+func removeHeader(headers map[string]string, name string) *string {
 	value, sent := headers[name]
 	if !sent {
 		return nil

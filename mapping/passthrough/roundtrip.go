@@ -13,8 +13,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A trip is one round trip to the legacy system. It is an http.RoundTripper.
-type trip struct {
+// A roundTrip is one round trip to the legacy system. It is an http.RoundTripper.
+type roundTrip struct {
 	*System
 	call  *Call
 	body  *requestBody
@@ -22,7 +22,7 @@ type trip struct {
 }
 
 // RoundTrip sends a request and returns the reply after its headers.
-func (t *trip) RoundTrip(r *http.Request) (response *http.Response, err error) {
+func (t *roundTrip) RoundTrip(r *http.Request) (response *http.Response, err error) {
 	resource, operation := t.call.resource(), t.call.operation()
 	err = t.Guard(r.Context(), resource, operation, func(limited context.Context) error {
 		// ctx ends with the body of the reply, limited before that.
@@ -55,7 +55,7 @@ func (t *trip) RoundTrip(r *http.Request) (response *http.Response, err error) {
 }
 
 // broken returns why the reply ended early, or nil if it is complete.
-func (t *trip) broken() error {
+func (t *roundTrip) broken() error {
 	if t.reply == nil {
 		return nil
 	}
