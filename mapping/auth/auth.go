@@ -44,7 +44,8 @@ type Principal struct {
 	ConsumerID, KeyID int64
 }
 
-// Client returns a number that is unique to the client program, 0 for a Guest.
+// Client returns a number that identifies the client program: the id of the consumer, the negated
+// id of the API key, or 0 for a Guest.
 func (p Principal) Client() int64 {
 	if p.KeyID != 0 {
 		return -p.KeyID

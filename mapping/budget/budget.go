@@ -83,6 +83,7 @@ func (b *Budget) take(ctx context.Context, n int64, wait time.Duration) error {
 	return err
 }
 
+// acquire takes n units of this budget only, not of its parent.
 func (b *Budget) acquire(ctx context.Context, n int64, wait time.Duration) error {
 	if b.left.TryAcquire(n) {
 		return nil

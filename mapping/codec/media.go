@@ -54,7 +54,8 @@ func ContentType(header string) (f contract.Format, mediaType string, err error)
 	return 0, mediaType, ErrMediaType
 }
 
-// charsetOf returns the value of a charset parameter, ignoring letter case.
+// charsetOf returns the value of a parameter such as "; charset=utf-8", ignoring letter case in
+// its name, and whether it is a charset.
 func charsetOf(parameter string) (string, bool) {
 	const name = "charset="
 	value, ok := strings.CutPrefix(parameter, ";")

@@ -25,6 +25,7 @@ func (w *formWriter) member(dst []byte, m *Member, nested bool) []byte {
 	}
 }
 
+// pair appends the pair for m, which must not be a Struct.
 func (w *formWriter) pair(dst []byte, m *Member, nested bool) []byte {
 	if w.begun {
 		dst = append(dst, '&')

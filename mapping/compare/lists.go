@@ -166,6 +166,7 @@ func contentOf(n *codec.Node) string {
 	return string(codec.Append(nil, contract.JSON, "", &sorted, false))
 }
 
+// sortedNode returns a copy of n with all members sorted by key.
 func sortedNode(n *codec.Node) codec.Node {
 	sorted := *n
 	sorted.Members = make([]codec.Member, len(n.Members))

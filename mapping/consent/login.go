@@ -138,7 +138,7 @@ func (s *Site) upgrade(ctx context.Context, at *userKind, u user, password strin
 		err = s.upgrades[at.resource](ctx, adapter.Key(u.id), u.hash, hash)
 	}
 	if err != nil {
-		s.log.LogAttrs(ctx, slog.LevelWarn, "old hash of a password not replaced", slog.String("of", string(at.resource)), slog.Any("error", err))
+		s.log.LogAttrs(ctx, slog.LevelWarn, "outdated password hash not replaced", slog.String("of", string(at.resource)), slog.Any("error", err))
 		return u.hash
 	}
 	return hash

@@ -81,7 +81,7 @@ func New(o Options) (*Site, error) {
 	}
 	for resource := range o.Accounts {
 		if o.Upgrades[resource] == nil {
-			return nil, fmt.Errorf("consent: %s have no upgrade", resource)
+			return nil, fmt.Errorf("consent: Options.Upgrades lacks %s", resource)
 		}
 	}
 	if s.public != "" {
@@ -177,6 +177,8 @@ func (v *visit) formURL() string {
 	return v.base + path + "?oauth_token=" + url.QueryEscape(v.token)
 }
 
+// serve answers a request for a page of users. On the customers' pages only the log-in path
+// accepts log-ins; on the administrators' page the form itself does.
 func (s *Site) serve(ctx context.Context, w http.ResponseWriter, v *visit) error {
 	posted := v.r.Method == http.MethodPost
 	_, named := v.form[nameField]

@@ -82,12 +82,12 @@ type page struct {
 }
 
 // pages returns the pages by their canonical path.
-func pages(sides ...*userKind) map[string]page {
+func pages(kinds ...*userKind) map[string]page {
 	all := map[string]page{
 		"/oauth/initiate": {call: "oauthInitiate", action: initiate},
 		"/oauth/token":    {call: "oauthToken", action: exchange},
 	}
-	for _, s := range sides {
+	for _, s := range kinds {
 		all[s.form] = page{s.call, s, ask, false}
 		all[s.form+"/simple"] = page{s.call, s, ask, true}
 		all[s.form+"/confirm"] = page{s.call + "Confirm", s, confirm, false}
@@ -113,8 +113,7 @@ func canonical(path string) string {
 	return path
 }
 
-// pageOf returns the page that r requests. A POST with a name and a password to the address of
-// the form itself is a log-in.
+// pageOf returns the page at the path of r, and whether there is one.
 func (s *Site) pageOf(r *http.Request) (page, bool) {
 	path := r.URL.Path
 	if len(path) > maxPathBytes {

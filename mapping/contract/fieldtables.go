@@ -148,7 +148,11 @@ func (f *Fields) of(resource string, extensible bool) ([]*FieldTable, error) {
 			return r.tables, nil
 		}
 	}
-	return nil, fmt.Errorf("no such fields of %q: use one of %s", resource, strings.Join(f.Resources(extensible), ", "))
+	problem := "unknown resource"
+	if extensible {
+		problem = "fields cannot be added to"
+	}
+	return nil, fmt.Errorf("%s %q: use one of %s", problem, resource, strings.Join(f.Resources(extensible), ", "))
 }
 
 // narrow withdraws the fields that n does not list from its role.
@@ -164,7 +168,7 @@ func (f *Fields) narrow(n NarrowedFields) error {
 				i, ok := t.index[name]
 				return ok && may(&t.Fields[i])
 			}) {
-				faults = append(faults, fmt.Errorf("the contract lets the role %s %s no field %q of %s: leave it out", n.Role, what, name, n.Resource))
+				faults = append(faults, fmt.Errorf("the contract does not let the role %s %s the field %q of %s: remove it", n.Role, what, name, n.Resource))
 			}
 		}
 	}
@@ -216,11 +220,11 @@ func (f *Fields) add(added AddedField) error {
 		return err
 	}
 	if slices.Contains(f.reserved(), added.Name) {
-		return fmt.Errorf("the name %q has a meaning of its own: choose another, as shop_%[1]s", added.Name)
+		return fmt.Errorf("the name %q is reserved: choose another, such as shop_%[1]s", added.Name)
 	}
 	for _, t := range tables {
 		if _, taken := t.index[added.Name]; taken {
-			return fmt.Errorf("the contract has a field %q of %s: choose another name, as shop_%[1]s", added.Name, added.Resource)
+			return fmt.Errorf("the contract already has a field %q of %s: choose another name, such as shop_%[1]s", added.Name, added.Resource)
 		}
 	}
 	ofPerson := added.Resource != "products"
@@ -230,7 +234,7 @@ func (f *Fields) add(added AddedField) error {
 	}
 	for _, role := range added.Write {
 		if role != Admin && (role != Customer || added.Resource == "products") {
-			return fmt.Errorf("the role %s writes no %s: leave it out of the writers", role, added.Resource)
+			return fmt.Errorf("the role %s cannot write %s: remove it from the writers", role, added.Resource)
 		}
 		field.Write |= 1 << role
 	}

@@ -112,23 +112,23 @@ func TestNewFieldsRefuses(t *testing.T) {
 		want    string
 	}{
 		{"fields of what cannot have any", FieldOptions{Added: []AddedField{{Resource: "orders", Name: "note"}}}, "use one of customers, customer_addresses, products"},
-		{"a field there is", FieldOptions{Added: []AddedField{{Resource: "products", Name: "final_price_with_tax"}}}, "choose another name, as shop_final_price_with_tax"},
+		{"a field there is", FieldOptions{Added: []AddedField{{Resource: "products", Name: "final_price_with_tax"}}}, "choose another name, such as shop_final_price_with_tax"},
 		{"a field of the other view", FieldOptions{Added: []AddedField{{Resource: "products", Name: "stock_data"}}}, "choose another name"},
 		{"a field given twice", FieldOptions{Added: []AddedField{{Resource: "products", Name: "a"}, {Resource: "products", Name: "a"}}}, "choose another name"},
-		{"a list modifier", FieldOptions{Added: []AddedField{{Resource: "customers", Name: "attrs"}}}, "has a meaning of its own"},
-		{"a parameter of a path", FieldOptions{Added: []AddedField{{Resource: "customers", Name: "address_type"}}}, "has a meaning of its own"},
-		{"a word of a path", FieldOptions{Added: []AddedField{{Resource: "products", Name: "websites"}}}, "has a meaning of its own"},
-		{"the password", FieldOptions{Added: []AddedField{{Resource: "customers", Name: "password"}}}, "has a meaning of its own"},
-		{"products that a Customer writes", FieldOptions{Added: []AddedField{{Resource: "products", Name: "a", Write: []Role{Admin, Customer}}}}, "the role customer writes no products: leave it out of the writers"},
-		{"customers that a Guest writes", FieldOptions{Added: []AddedField{{Resource: "customers", Name: "a", Write: []Role{Guest}}}}, "the role guest writes no customers"},
-		{"narrowing nothing", FieldOptions{Narrowed: []NarrowedFields{{Resource: "carts"}}}, `no such fields of "carts"`},
-		{"an unknown field", FieldOptions{Narrowed: []NarrowedFields{{Resource: "orders", Role: Admin, Read: []string{"colour"}}}}, `lets the role admin read no field "colour" of orders`},
-		{"a field of another role", FieldOptions{Narrowed: []NarrowedFields{{Resource: "products", Role: Admin, Read: []string{"sku", "price"}}, {Resource: "orders", Role: Customer, Read: []string{"remote_ip"}}}}, `lets the role customer read no field "remote_ip"`},
-		{"a field that is only read", FieldOptions{Narrowed: []NarrowedFields{{Resource: "stock_items", Role: Admin, Write: []string{"product_id"}}}}, `lets the role admin write no field "product_id"`},
+		{"a list modifier", FieldOptions{Added: []AddedField{{Resource: "customers", Name: "attrs"}}}, "is reserved"},
+		{"a parameter of a path", FieldOptions{Added: []AddedField{{Resource: "customers", Name: "address_type"}}}, "is reserved"},
+		{"a word of a path", FieldOptions{Added: []AddedField{{Resource: "products", Name: "websites"}}}, "is reserved"},
+		{"the password", FieldOptions{Added: []AddedField{{Resource: "customers", Name: "password"}}}, "is reserved"},
+		{"products that a Customer writes", FieldOptions{Added: []AddedField{{Resource: "products", Name: "a", Write: []Role{Admin, Customer}}}}, "the role customer cannot write products: remove it from the writers"},
+		{"customers that a Guest writes", FieldOptions{Added: []AddedField{{Resource: "customers", Name: "a", Write: []Role{Guest}}}}, "the role guest cannot write customers"},
+		{"narrowing nothing", FieldOptions{Narrowed: []NarrowedFields{{Resource: "carts"}}}, `unknown resource "carts"`},
+		{"an unknown field", FieldOptions{Narrowed: []NarrowedFields{{Resource: "orders", Role: Admin, Read: []string{"color"}}}}, `does not let the role admin read the field "colour" of orders`},
+		{"a field of another role", FieldOptions{Narrowed: []NarrowedFields{{Resource: "products", Role: Admin, Read: []string{"sku", "price"}}, {Resource: "orders", Role: Customer, Read: []string{"remote_ip"}}}}, `let the role customer read the field "remote_ip"`},
+		{"a field that is only read", FieldOptions{Narrowed: []NarrowedFields{{Resource: "stock_items", Role: Admin, Write: []string{"product_id"}}}}, `let the role admin write the field "product_id"`},
 		{"a field of the store's own", FieldOptions{
 			Added:    []AddedField{{Resource: "customers", Name: "a", Read: []Role{Admin}}},
 			Narrowed: []NarrowedFields{{Resource: "customers", Role: Admin, Read: []string{"a"}}},
-		}, `read no field "a"`},
+		}, `read the field "a"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := NewFields(c.options); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -88,7 +88,7 @@ func (a *api) forwardError(c *gin.Context, scheme string, err error, buf []byte)
 	case errors.Is(err, mapping.ErrUnreadableBody):
 		response = plain(http.StatusBadRequest, "The body of the request cannot be read\n", buf)
 	default:
-		a.Log.LogAttrs(ctx, slog.LevelError, "request not passed on", slog.Any("error", err))
+		a.Log.LogAttrs(ctx, slog.LevelError, "request not forwarded", slog.Any("error", err))
 		response = plain(http.StatusServiceUnavailable, "The store cannot answer now\n", buf)
 		response.RetryAfter = max(1, mapping.RetryAfter(err))
 	}

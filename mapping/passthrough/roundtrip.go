@@ -104,7 +104,7 @@ type replyBody struct {
 	failed error
 }
 
-// Read reads a piece and records the error.
+// Read reads a piece and records an error other than io.EOF.
 func (b *replyBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {

@@ -110,7 +110,8 @@ func (s *Shadow) PrioritizeClients(next http.Handler) http.Handler {
 	})
 }
 
-// Wants asks for the bodies of the reads that are compared, and for the heads of writes.
+// Wants asks for the bodies of reads selected for comparison, and for the heads of writes. It
+// counts a write as in progress until Observe gets it.
 func (s *Shadow) Wants(_ *http.Request, a *contract.Address) exchange.Want {
 	if !a.ReadOnly {
 		s.writesInProgress.Add(1)
