@@ -122,7 +122,7 @@ func TestNewFieldsRefuses(t *testing.T) {
 		{"products that a Customer writes", FieldOptions{Added: []AddedField{{Resource: "products", Name: "a", Write: []Role{Admin, Customer}}}}, "the role customer cannot write products: remove it from the writers"},
 		{"customers that a Guest writes", FieldOptions{Added: []AddedField{{Resource: "customers", Name: "a", Write: []Role{Guest}}}}, "the role guest cannot write customers"},
 		{"narrowing nothing", FieldOptions{Narrowed: []NarrowedFields{{Resource: "carts"}}}, `unknown resource "carts"`},
-		{"an unknown field", FieldOptions{Narrowed: []NarrowedFields{{Resource: "orders", Role: Admin, Read: []string{"color"}}}}, `does not let the role admin read the field "colour" of orders`},
+		{"an unknown field", FieldOptions{Narrowed: []NarrowedFields{{Resource: "orders", Role: Admin, Read: []string{"color"}}}}, `does not let the role admin read the field "color" of orders`},
 		{"a field of another role", FieldOptions{Narrowed: []NarrowedFields{{Resource: "products", Role: Admin, Read: []string{"sku", "price"}}, {Resource: "orders", Role: Customer, Read: []string{"remote_ip"}}}}, `let the role customer read the field "remote_ip"`},
 		{"a field that is only read", FieldOptions{Narrowed: []NarrowedFields{{Resource: "stock_items", Role: Admin, Write: []string{"product_id"}}}}, `let the role admin write the field "product_id"`},
 		{"a field of the store's own", FieldOptions{
