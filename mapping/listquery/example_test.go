@@ -1,0 +1,47 @@
+package listquery_test
+
+import (
+	"fmt"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/listquery"
+)
+
+// The query string of a list request becomes a query that an adapter can run.
+func ExampleReader_Parse() {
+	reader := listquery.Reader{
+		Dialect: contract.Documented(),
+		Fields:  contract.StandardFields().StockItems,
+		Role:    contract.Admin,
+	}
+	schema := adapter.NewSchemas().Of(adapter.StockItems)
+	parameters := codec.ParseForm("filter[1][attribute]=qty&filter[1][gt]=5&order=qty&dir=asc&limit=20&page=3")
+	list, err := reader.Parse(schema, &parameters)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	test := list.Query.Where[0].Any[0]
+	fmt.Println(test.Attribute, test.Op == adapter.Gt, test.Operands)
+	fmt.Println(list.Query.OrderBy, list.Query.Desc)
+	fmt.Println(list.Paging.Limit, list.Paging.OffsetIn(45))
+	// Output:
+	// qty true [5]
+	// qty false
+	// 20 40
+}
+
+// The error is the fault to answer with.
+func ExampleReader_Parse_fault() {
+	reader := listquery.Reader{
+		Dialect: contract.Documented(),
+		Fields:  contract.StandardFields().StockItems,
+		Role:    contract.Admin,
+	}
+	parameters := codec.ParseForm("limit=500")
+	_, err := reader.Parse(adapter.NewSchemas().Of(adapter.StockItems), &parameters)
+	fmt.Println(err)
+	// Output: The paging limit exceeds the allowed number.
+}
