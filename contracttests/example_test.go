@@ -56,8 +56,11 @@ func ExampleSuite_Run() {
 	}
 	for _, r := range report.Results {
 		fmt.Println(r.ID(), r.Status)
+		fmt.Println(r.Failure.Call)
 	}
-	// Output: wire/only rest is an API here/json failed
+	// Output:
+	// wire/only rest is an API here/json failed
+	// guest: GET /api/restx/products
 }
 
 // Redact removes the secrets from a text that is printed.

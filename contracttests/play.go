@@ -92,7 +92,7 @@ func (p *caseRun) call(ctx context.Context, c *Call, step int, makes string) err
 	}
 	request, got, err := p.send(ctx, s)
 	failure := &Failure{
-		Step: step, Call: fmt.Sprintf("%s: %s /api/rest%s", s.As, s.Method, s.Path),
+		Step: step, Call: fmt.Sprintf("%s: %s %s", s.As, s.Method, request.target),
 		Curl: p.run.target.Credentials.Redact(curl(p.run.server, request)), Clause: strings.Join(p.job.c.Clauses, "; "), Expect: e.source,
 	}
 	if err != nil {
