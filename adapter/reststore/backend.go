@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 // Options configure a [Backend].
@@ -60,7 +60,7 @@ type Backend struct {
 	closed  atomic.Bool
 }
 
-var _ sidestore.Backend = (*Backend)(nil)
+var _ replica.Backend = (*Backend)(nil)
 
 // errClosed is the error of calls after Close.
 var errClosed = errors.New("the backend is closed")
@@ -94,10 +94,10 @@ func Open(o Options) (*Backend, error) {
 func (b *Backend) Name() string { return b.mapping.name }
 
 // Kept returns the resources and attributes that the mapping file maps.
-func (b *Backend) Kept() []sidestore.Kept {
-	var kept []sidestore.Kept
+func (b *Backend) Kept() []replica.Kept {
+	var kept []replica.Kept
 	for _, r := range b.mapping.resources {
-		kept = append(kept, sidestore.Kept{
+		kept = append(kept, replica.Kept{
 			Resource: r.name, Root: r.root.name, Owner: r.owner, Attributes: r.attributes,
 			Identified: r.identified, Match: r.match, Adopts: r.adopts,
 			Creates: r.create != nil, Updates: r.update != nil, Deletes: r.remove != nil,

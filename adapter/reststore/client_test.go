@@ -19,7 +19,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 // tinyMapping is a mapping of customers. Its %s is a place for more members of connection.
@@ -187,7 +187,7 @@ func TestResponses(t *testing.T) {
 					}
 				}
 			}
-			_, err := b.Create(t.Context(), &sidestore.Write{Resource: adapter.Customers, Key: 1, New: customer("someone@example.com")})
+			_, err := b.Create(t.Context(), &replica.Write{Resource: adapter.Customers, Key: 1, New: customer("someone@example.com")})
 			check("create", err, c.write)
 			_, err = b.Fetch(t.Context(), adapter.Customers, []string{"someone"})
 			check("fetch", err, c.read)
@@ -263,7 +263,7 @@ func TestRetries(t *testing.T) {
 				b.client.resty.SetTransport(s)
 				var err error
 				if c.write {
-					err = b.Delete(t.Context(), &sidestore.Write{Resource: adapter.Customers, ID: "1"})
+					err = b.Delete(t.Context(), &replica.Write{Resource: adapter.Customers, ID: "1"})
 				} else {
 					_, err = b.Fetch(t.Context(), adapter.Customers, []string{"1"})
 				}
@@ -379,7 +379,7 @@ func TestRedirects(t *testing.T) {
 				t.Errorf("%v after %d requests, %d elsewhere", err, here.Load(), there.Load())
 			}
 			here.Store(0)
-			err = b.Delete(t.Context(), &sidestore.Write{Resource: adapter.Customers, ID: "1"})
+			err = b.Delete(t.Context(), &replica.Write{Resource: adapter.Customers, ID: "1"})
 			if adapter.KindOf(err) != adapter.Unavailable || here.Load() != 1 || there.Load() != 0 {
 				t.Errorf("a write: %v after %d requests", err, here.Load())
 			}

@@ -20,8 +20,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/reststore"
-	"github.com/portico-commerce/portico/adapter/sidestore"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
@@ -117,8 +117,8 @@ func openDemo(ctx context.Context, path string) (*sqlstore.DB, error) {
 }
 
 // mapFixtures adds the fake shop's ids of read-only resources to the ID map.
-func mapFixtures(ctx context.Context, side sidestore.Side) error {
-	var entries []sidestore.Entry
+func mapFixtures(ctx context.Context, side replica.Side) error {
+	var entries []replica.Entry
 	for r, form := range map[adapter.Resource]string{
 		adapter.Websites:       "c0ffee00-0000-4000-8000-%012d",
 		adapter.CustomerGroups: "1abe1000-0000-4000-8000-%012d",
@@ -134,7 +134,7 @@ func mapFixtures(ctx context.Context, side sidestore.Side) error {
 		}
 		for _, record := range found.Records {
 			if key := record.Get(record.Schema.Key).Int(); key > 0 {
-				entries = append(entries, sidestore.Entry{Resource: r, Key: adapter.Key(key), ID: fmt.Sprintf(form, key)})
+				entries = append(entries, replica.Entry{Resource: r, Key: adapter.Key(key), ID: fmt.Sprintf(form, key)})
 			}
 		}
 	}
@@ -142,7 +142,7 @@ func mapFixtures(ctx context.Context, side sidestore.Side) error {
 }
 
 // createOrders creates the replica's orders as tickets in the fake shop.
-func createOrders(ctx context.Context, side sidestore.Side, s *fakeShop) error {
+func createOrders(ctx context.Context, side replica.Side, s *fakeShop) error {
 	list := func(r adapter.Resource) ([]adapter.Record, error) {
 		store, err := side.Store(r)
 		if err != nil {
@@ -166,7 +166,7 @@ func createOrders(ctx context.Context, side sidestore.Side, s *fakeShop) error {
 	if err != nil {
 		return err
 	}
-	ids := sidestore.NewIDs(side)
+	ids := replica.NewIDs(side)
 	for _, o := range orders {
 		key := o.Get("entity_id").Int()
 		inner := jsonObject{"code": o.Get("increment_id").Text(), "phase": o.Get("state").Text() + "/" + o.Get("status").Text(),
@@ -234,8 +234,8 @@ func fakeShopOptions(s *fakeShop, ids reststore.IDs, reg prometheus.Registerer) 
 }
 
 // openAdapter opens an adapter with a local replica and a fake shop.
-func openAdapter(side sidestore.Side, s *fakeShop, reg prometheus.Registerer) (*sidestore.Adapter, error) {
-	o, err := fakeShopOptions(s, sidestore.NewIDs(side), reg)
+func openAdapter(side replica.Side, s *fakeShop, reg prometheus.Registerer) (*replica.Adapter, error) {
+	o, err := fakeShopOptions(s, replica.NewIDs(side), reg)
 	if err != nil {
 		return nil, err
 	}
@@ -243,14 +243,14 @@ func openAdapter(side sidestore.Side, s *fakeShop, reg prometheus.Registerer) (*
 	if err != nil {
 		return nil, err
 	}
-	return sidestore.New(sidestore.Options{Side: side, Backend: backend})
+	return replica.New(replica.Options{Side: side, Backend: backend})
 }
 
 // A migratedShop is an adapter whose local replica and fake shop hold the migrated demo
 // store.
 type migratedShop struct {
-	*sidestore.Adapter
-	replica sidestore.Side
+	*replica.Adapter
+	replica replica.Side
 	shop    *fakeShop
 	reg     *prometheus.Registry
 }

@@ -1,5 +1,5 @@
-// Package reststore implements [sidestore.Backend] for any HTTP backend that speaks JSON.
-// A mapping file describes the backend; package sidestore combines the backend's records
+// Package reststore implements [replica.Backend] for any HTTP backend that speaks JSON.
+// A mapping file describes the backend; package replica combines the backend's records
 // with the local replica.
 //
 // # Principles

@@ -23,7 +23,7 @@ const shelfArticle = `{"number":1001,"legacy":"12","code":"kettle-steel","titles
 // Findings:
 //   - For an unchanged document, Portico extracts it from the response, reads its id and
 //     hashes it. Reading it costs fifteen times as much, so reading is deferred until
-//     sidestore.Document.Read is called.
+//     replica.Document.Read is called.
 //   - An any_status rule that was applied to every response decoded every response, which
 //     doubled the cost of a list of unchanged documents. For reads, these rules now apply
 //     only to responses without documents.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 // joinMapping has documents that refer to documents of another list.
@@ -109,7 +109,7 @@ func TestScanWhere(t *testing.T) {
 	}
 	b := serve(t, joinMapping, nil, h.serve)
 	var ids []string
-	err := b.Scan(t.Context(), adapter.Products, time.Time{}, func(documents []sidestore.Document) error {
+	err := b.Scan(t.Context(), adapter.Products, time.Time{}, func(documents []replica.Document) error {
 		ids = append(ids, documentIDs(documents)...)
 		return nil
 	})

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 const loginAuth = `  auth: {login: {request: {path: /in, body: '{user: $user, secret: $secret}'}, token: .token, refresh: 10m}}`
@@ -109,7 +109,7 @@ func TestLogin(t *testing.T) {
 					if i%2 == 0 {
 						err = fetchOne(t.Context(), b)
 					} else { // a write with a rejected token has no effect and may be repeated
-						err = b.Delete(t.Context(), &sidestore.Write{Resource: adapter.Customers, ID: "1"})
+						err = b.Delete(t.Context(), &replica.Write{Resource: adapter.Customers, ID: "1"})
 					}
 					if err != nil {
 						t.Error(err)

@@ -17,16 +17,16 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/reststore"
 	"github.com/portico-commerce/portico/adapter/reststore/medusatest"
-	"github.com/portico-commerce/portico/adapter/sidestore"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
 // A medusaShop is the demo store with Medusa as its backend.
 type medusaShop struct {
 	*testing.T
-	*sidestore.Adapter
+	*replica.Adapter
 	medusa  *medusatest.Medusa
 	initial []string // the demo store's records, formatted
 }
@@ -55,14 +55,14 @@ func openMedusaShop(t *testing.T) *medusaShop {
 	side := db.Side()
 	mapping, _ := reststore.Mapping("medusa")
 	backend, err := reststore.Open(reststore.Options{
-		Mapping: mapping, File: "medusa.yaml", URL: m.URL, User: m.User, Secret: m.Password, IDs: sidestore.NewIDs(side),
+		Mapping: mapping, File: "medusa.yaml", URL: m.URL, User: m.User, Secret: m.Password, IDs: replica.NewIDs(side),
 		Vars: map[string]string{"currency": m.Currency, "location": m.Location, "region": m.Region, "profile": m.Profile},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Adapter, err = sidestore.New(sidestore.Options{
-		Side: side, Backend: backend, Unmapped: sidestore.Allocate, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	s.Adapter, err = replica.New(replica.Options{
+		Side: side, Backend: backend, Unmapped: replica.Allocate, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 // maxParallel limits how many requests of one fetch are in flight.
@@ -21,14 +21,14 @@ const maxParallel = 8
 
 // Fetch returns the documents with these ids, in any order. It sends requests in parallel
 // with as many ids each as the mapping allows, and omits documents that do not exist.
-func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string) ([]sidestore.Document, error) {
+func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string) ([]replica.Document, error) {
 	k := call{string(root), "fetch"}
 	r, err := b.rootResource(root, k.op())
 	if err != nil {
 		return nil, err
 	}
 	batches := batches(ids, r.fetch.batch)
-	results := make([][]sidestore.Document, len(batches))
+	results := make([][]replica.Document, len(batches))
 	if len(batches) == 1 {
 		results[0], err = b.fetch(ctx, r, k, batches[0])
 		return results[0], err
@@ -44,7 +44,7 @@ func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	var all []sidestore.Document
+	var all []replica.Document
 	for _, resp := range results {
 		all = append(all, resp...)
 	}
@@ -68,7 +68,7 @@ func batches(ids []string, size int) [][]string {
 	return all
 }
 
-func (b *Backend) fetch(ctx context.Context, r *resource, k call, ids []string) ([]sidestore.Document, error) {
+func (b *Backend) fetch(ctx context.Context, r *resource, k call, ids []string) ([]replica.Document, error) {
 	list := make([]any, len(ids))
 	requested := make(map[string]bool, len(ids))
 	for i, id := range ids {
@@ -93,7 +93,7 @@ func (b *Backend) fetch(ctx context.Context, r *resource, k call, ids []string) 
 }
 
 // requestDocuments sends a request for documents and parses the response.
-func (b *Backend) requestDocuments(ctx context.Context, r *resource, k call, g *documentRequest, variables ...any) ([]sidestore.Document, error) {
+func (b *Backend) requestDocuments(ctx context.Context, r *resource, k call, g *documentRequest, variables ...any) ([]replica.Document, error) {
 	resp, err := b.client.send(ctx, k, g.request, nil, variables)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (b *Backend) inContract(ctx context.Context, r *resource, g *documentReques
 
 // parseDocuments splits a response into documents. Documents that are not records of the
 // contract are returned without Read: a scan needs them to count its pages.
-func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *documentRequest, resp *response) ([]sidestore.Document, error) {
+func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *documentRequest, resp *response) ([]replica.Document, error) {
 	raws, err := g.split(resp.body)
 	if err != nil {
 		return nil, b.client.unusableDocuments(ctx, resp, err)
@@ -138,7 +138,7 @@ func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *do
 		return nil, readError(ctx, k.op(), err)
 	}
 	keys := &keyCache{keys: map[adapter.Resource]map[string]adapter.Key{}}
-	all := make([]sidestore.Document, 0, len(raws))
+	all := make([]replica.Document, 0, len(raws))
 	for _, raw := range raws {
 		id, err := textAt(raw, r.id)
 		if err == nil && id == "" {
@@ -153,10 +153,10 @@ func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *do
 			return nil, errorOf(ctx, adapter.Unavailable, k.op(), err)
 		}
 		if !included {
-			all = append(all, sidestore.Document{ID: id})
+			all = append(all, replica.Document{ID: id})
 			continue
 		}
-		all = append(all, sidestore.Document{ID: id, Tag: b.tag(raw, joinedDocument), Read: func(ctx context.Context) (sidestore.Item, map[adapter.Resource][]sidestore.Item, error) {
+		all = append(all, replica.Document{ID: id, Tag: b.tag(raw, joinedDocument), Read: func(ctx context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
 			return b.read(ctx, r, id, raw, joinedDocument, keys)
 		}})
 	}
@@ -186,23 +186,23 @@ func (b *Backend) tag(raw, joined []byte) string {
 }
 
 // read decodes a document and converts it to the root's record and the parts.
-func (b *Backend) read(ctx context.Context, r *resource, id string, raw, joined []byte, keys *keyCache) (sidestore.Item, map[adapter.Resource][]sidestore.Item, error) {
+func (b *Backend) read(ctx context.Context, r *resource, id string, raw, joined []byte, keys *keyCache) (replica.Item, map[adapter.Resource][]replica.Item, error) {
 	op := fmt.Sprintf("read %s %.64s", r.name, id)
 	b.metrics.documents.WithLabelValues(string(r.name), "read").Inc()
 	input, err := b.decodeDocument(r, raw, joined)
 	if err != nil {
-		return sidestore.Item{}, nil, errorOf(ctx, adapter.Unavailable, op, err)
+		return replica.Item{}, nil, errorOf(ctx, adapter.Unavailable, op, err)
 	}
 	item, err := b.readRoot(ctx, r, input, keys)
 	if err != nil {
-		return sidestore.Item{}, nil, errorOf(ctx, adapter.Unavailable, op, err)
+		return replica.Item{}, nil, errorOf(ctx, adapter.Unavailable, op, err)
 	}
 	item.ID = id
-	parts := map[adapter.Resource][]sidestore.Item{}
+	parts := map[adapter.Resource][]replica.Item{}
 	for _, p := range r.parts {
 		list, err := b.readParts(ctx, p, input, keys)
 		if err != nil {
-			return sidestore.Item{}, nil, errorOf(ctx, adapter.Unavailable, op, fmt.Errorf("%s: %w", p.name, err))
+			return replica.Item{}, nil, errorOf(ctx, adapter.Unavailable, op, fmt.Errorf("%s: %w", p.name, err))
 		}
 		if list != nil {
 			parts[p.name] = list
@@ -211,7 +211,7 @@ func (b *Backend) read(ctx context.Context, r *resource, id string, raw, joined 
 	return item, parts, nil
 }
 
-func (b *Backend) readRoot(ctx context.Context, r *resource, input any, keys *keyCache) (item sidestore.Item, err error) {
+func (b *Backend) readRoot(ctx context.Context, r *resource, input any, keys *keyCache) (item replica.Item, err error) {
 	if item.Key, err = legacyID(ctx, r.key, input); err != nil {
 		return item, err
 	}
@@ -299,7 +299,7 @@ func evalObject(ctx context.Context, e *expression, input any) (map[string]any, 
 
 // Scan calls found with all documents, page by page. It returns only documents changed
 // since the given time if the mapping's scan uses $since.
-func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Time, found func([]sidestore.Document) error) error {
+func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Time, found func([]replica.Document) error) error {
 	k := call{string(root), "scan"}
 	r, err := b.rootResource(root, k.op())
 	if err != nil {
@@ -327,7 +327,7 @@ func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Ti
 		if err != nil {
 			return b.client.unusableDocuments(ctx, resp, err)
 		}
-		documents = slices.DeleteFunc(documents, func(d sidestore.Document) bool { return d.Read == nil })
+		documents = slices.DeleteFunc(documents, func(d replica.Document) bool { return d.Read == nil })
 		if len(documents) > 0 && !p.repeated {
 			if err := found(documents); err != nil {
 				return err
@@ -340,9 +340,9 @@ func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Ti
 }
 
 // Find returns the document with a legacy id.
-func (b *Backend) Find(ctx context.Context, root adapter.Resource, key adapter.Key) (sidestore.Document, error) {
+func (b *Backend) Find(ctx context.Context, root adapter.Resource, key adapter.Key) (replica.Document, error) {
 	k := call{string(root), "find"}
-	noDocument := sidestore.Document{}
+	noDocument := replica.Document{}
 	r, err := b.rootResource(root, k.op())
 	if err != nil {
 		return noDocument, err
@@ -357,7 +357,7 @@ func (b *Backend) Find(ctx context.Context, root adapter.Resource, key adapter.K
 		}
 		return noDocument, readError(ctx, k.op(), err)
 	}
-	var matches []sidestore.Document
+	var matches []replica.Document
 	for _, d := range documents {
 		item, _, err := d.Read(ctx)
 		if err != nil {

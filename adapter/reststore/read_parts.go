@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 // readParts returns the parts of resource p in a document, or nil if the mapping returns
 // null because the document does not say.
-func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *keyCache) ([]sidestore.Item, error) {
+func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *keyCache) ([]replica.Item, error) {
 	v, err := p.items.eval(ctx, input)
 	if err != nil || v == nil {
 		return nil, err
@@ -20,7 +20,7 @@ func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *k
 	if !ok {
 		return nil, fmt.Errorf("%s: does not return a list", p.items.at)
 	}
-	items := make([]sidestore.Item, 0, len(list))
+	items := make([]replica.Item, 0, len(list))
 	seen := map[string]bool{}
 	for _, e := range list {
 		object, ok := e.(map[string]any)
@@ -47,7 +47,7 @@ func (b *Backend) readParts(ctx context.Context, p *resource, input any, keys *k
 // readPart converts one part. It reports false for a part that is identified by a
 // reference to a record without a legacy id, such as a website that the contract does not
 // have.
-func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]any, keys *keyCache) (item sidestore.Item, known bool, err error) {
+func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]any, keys *keyCache) (item replica.Item, known bool, err error) {
 	values := make(map[string]any, len(object))
 	for name, v := range object {
 		switch name {
@@ -95,7 +95,7 @@ func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]a
 }
 
 // partIdentity returns a string that is unique among the parts of one root.
-func (p *resource) partIdentity(item sidestore.Item) string {
+func (p *resource) partIdentity(item replica.Item) string {
 	if p.identified {
 		return item.ID
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 // memoryIDs is an ID map in memory.
@@ -41,7 +41,7 @@ func (p memoryIDs) Keys(_ context.Context, r adapter.Resource, ids []string) (ma
 var groups = memoryIDs{adapter.CustomerGroups: {1: "g-one", 2: "g-two"}, adapter.Websites: {1: "w-one"}}
 
 // documentIDs returns the ids of documents.
-func documentIDs(documents []sidestore.Document) []string {
+func documentIDs(documents []replica.Document) []string {
 	ids := []string{}
 	for _, d := range documents {
 		ids = append(ids, d.ID)
@@ -237,7 +237,7 @@ func formatRecord(r adapter.Record) string {
 	return strings.Join(all, " ")
 }
 
-func formatParts(parts map[adapter.Resource][]sidestore.Item) string {
+func formatParts(parts map[adapter.Resource][]replica.Item) string {
 	var all []string
 	for r, items := range parts {
 		text := string(r)
@@ -325,7 +325,7 @@ func TestScan(t *testing.T) {
 				respond(w, 200, c.answer(q))
 			})
 			var got []string
-			err := b.Scan(t.Context(), adapter.Customers, time.Date(2012, 3, 1, 0, 0, 0, 0, time.UTC), func(d []sidestore.Document) error {
+			err := b.Scan(t.Context(), adapter.Customers, time.Date(2012, 3, 1, 0, 0, 0, 0, time.UTC), func(d []replica.Document) error {
 				got = append(got, documentIDs(d)...)
 				return nil
 			})
@@ -347,14 +347,14 @@ func TestScan(t *testing.T) {
 			}
 			respond(w, 200, noCustomers)
 		})
-		if err := b.Scan(t.Context(), adapter.Customers, time.Time{}, func([]sidestore.Document) error { t.Error("found"); return nil }); err != nil {
+		if err := b.Scan(t.Context(), adapter.Customers, time.Time{}, func([]replica.Document) error { t.Error("found"); return nil }); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("an error of the caller", func(t *testing.T) {
 		own := errors.New("its own")
 		b := serve(t, tinyMappingWith(""), nil, func(w http.ResponseWriter, _ *http.Request) { respond(w, 200, `{"data": {"list": [{"id": 1}]}}`) })
-		if err := b.Scan(t.Context(), adapter.Customers, time.Time{}, func([]sidestore.Document) error { return own }); !errors.Is(err, own) {
+		if err := b.Scan(t.Context(), adapter.Customers, time.Time{}, func([]replica.Document) error { return own }); !errors.Is(err, own) {
 			t.Error(err)
 		}
 	})

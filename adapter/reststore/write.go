@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 var (
@@ -19,7 +19,7 @@ var (
 const maxEach = 1000
 
 // Create creates a record with the mapping's create requests and returns its id.
-func (b *Backend) Create(ctx context.Context, w *sidestore.Write) (string, error) {
+func (b *Backend) Create(ctx context.Context, w *replica.Write) (string, error) {
 	k := call{string(w.Resource), "create"}
 	r, err := b.resource(w.Resource, k.op())
 	if err != nil {
@@ -36,7 +36,7 @@ func (b *Backend) Create(ctx context.Context, w *sidestore.Write) (string, error
 }
 
 // Update changes a record with the mapping's update requests.
-func (b *Backend) Update(ctx context.Context, w *sidestore.Write) error {
+func (b *Backend) Update(ctx context.Context, w *replica.Write) error {
 	k := call{string(w.Resource), "update"}
 	r, err := b.resource(w.Resource, k.op())
 	if err != nil {
@@ -50,7 +50,7 @@ func (b *Backend) Update(ctx context.Context, w *sidestore.Write) error {
 }
 
 // Delete deletes a record with the mapping's delete requests.
-func (b *Backend) Delete(ctx context.Context, w *sidestore.Write) error {
+func (b *Backend) Delete(ctx context.Context, w *replica.Write) error {
 	k := call{string(w.Resource), "delete"}
 	r, err := b.resource(w.Resource, k.op())
 	if err != nil {
@@ -67,7 +67,7 @@ func (b *Backend) Delete(ctx context.Context, w *sidestore.Write) error {
 type writeOperation struct {
 	*Backend
 	call         call
-	write        *sidestore.Write
+	write        *replica.Write
 	input        map[string]any
 	steps        map[string]any // responses by step name
 	id           string         // of a new record
@@ -83,7 +83,7 @@ type compensation struct {
 }
 
 // write sends the requests of an operation and returns the id of a new record.
-func (b *Backend) write(ctx context.Context, k call, r *resource, v *verb, w *sidestore.Write) (string, error) {
+func (b *Backend) write(ctx context.Context, k call, r *resource, v *verb, w *replica.Write) (string, error) {
 	input, err := b.writeInput(ctx, r, w)
 	if err != nil {
 		return "", errorOf(ctx, adapter.Internal, k.op(), err)
@@ -99,7 +99,7 @@ func (b *Backend) write(ctx context.Context, k call, r *resource, v *verb, w *si
 }
 
 // writeInput returns the object that the expressions of a write see.
-func (b *Backend) writeInput(ctx context.Context, r *resource, w *sidestore.Write) (map[string]any, error) {
+func (b *Backend) writeInput(ctx context.Context, r *resource, w *replica.Write) (map[string]any, error) {
 	wanted := map[adapter.Resource][]adapter.Key{}
 	for _, record := range []adapter.Record{w.Old, w.New} {
 		r.collectKeys(record, "", wanted)

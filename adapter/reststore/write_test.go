@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 // writingMapping is a mapping whose writes take several requests.
@@ -139,7 +139,7 @@ func TestWrites(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		do      string
-		write   sidestore.Write
+		write   replica.Write
 		answers map[string]string
 		want    []string
 		id      string
@@ -147,46 +147,46 @@ func TestWrites(t *testing.T) {
 		field   string
 		fails   bool
 	}{
-		{name: "a create", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: success, id: "77",
+		{name: "a create", do: "create", write: replica.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: success, id: "77",
 			want: append(createRequests[:4:4], `PUT /p/77/order [1,1]`)},
-		{name: "rejected by the mapping", do: "create", write: sidestore.Write{Resource: adapter.Products, New: product(map[string]adapter.Value{"sku": text("forbidden")})},
+		{name: "rejected by the mapping", do: "create", write: replica.Write{Resource: adapter.Products, New: product(map[string]adapter.Value{"sku": text("forbidden")})},
 			fails: true, kind: adapter.Invalid, field: "sku"},
-		{name: "rejected by the first write request", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("POST /p", "409"),
+		{name: "rejected by the first write request", do: "create", write: replica.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("POST /p", "409"),
 			want: createRequests[:2], fails: true, kind: adapter.Conflict},
-		{name: "rejected by a later request", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("POST /p/77/tiers", "422"),
+		{name: "rejected by a later request", do: "create", write: replica.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("POST /p/77/tiers", "422"),
 			want: append(createRequests[:3:3], `DELETE /p/77`), fails: true, kind: adapter.Invalid},
-		{name: "rollback fails", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: newProduct},
+		{name: "rollback fails", do: "create", write: replica.Write{Resource: adapter.Products, Key: 5, New: newProduct},
 			answers: map[string]string{"GET /sets": `{"id": 9}`, "POST /p": `{"product": {"id": 77}}`, "POST /p/77/tiers": "422", "DELETE /p/77": "500"},
 			want:    append(createRequests[:3:3], `DELETE /p/77`), fails: true, kind: adapter.Internal},
-		{name: "rejected by the last request", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("PUT /p/77/order", "404"),
+		{name: "rejected by the last request", do: "create", write: replica.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("PUT /p/77/order", "404"),
 			want: append(createRequests[:4:4], `PUT /p/77/order [1,1]`, `DELETE /p/77/tiers/32000`, `DELETE /p/77/tiers/2`, `DELETE /p/77`), fails: true, kind: adapter.NotFound},
-		{name: "unavailable", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("POST /p/77/tiers", "503"),
+		{name: "unavailable", do: "create", write: replica.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("POST /p/77/tiers", "503"),
 			want: createRequests[:3], fails: true, kind: adapter.Unavailable},
-		{name: "response without id", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("POST /p", `{"product": {}}`),
+		{name: "response without id", do: "create", write: replica.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("POST /p", `{"product": {}}`),
 			want: createRequests[:2], fails: true, kind: adapter.Internal},
-		{name: "lookup not found", do: "create", write: sidestore.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("GET /sets", "404"),
+		{name: "lookup not found", do: "create", write: replica.Write{Resource: adapter.Products, Key: 5, New: newProduct}, answers: successExcept("GET /sets", "404"),
 			want: createRequests[:1], fails: true, kind: adapter.NotFound},
 
-		{name: "an update", do: "update", write: sidestore.Write{Resource: adapter.Products, Key: 5, ID: "a/b", Old: product(map[string]adapter.Value{"name": adapter.NullValue()}),
+		{name: "an update", do: "update", write: replica.Write{Resource: adapter.Products, Key: 5, ID: "a/b", Old: product(map[string]adapter.Value{"name": adapter.NullValue()}),
 			New: product(map[string]adapter.Value{"name": text("é"), "price": text("7.2500")}), Changed: []string{"name", "price"}},
 			want: []string{`PATCH /p/a%2Fb {"key":5,"name":"é","was":null}`, `PUT /p/a%2Fb/price 7.25`}},
-		{name: "an update of one attribute", do: "update", write: sidestore.Write{Resource: adapter.Products, ID: "1", New: product(map[string]adapter.Value{"price": text("0.0000")}), Changed: []string{"price"}},
+		{name: "an update of one attribute", do: "update", write: replica.Write{Resource: adapter.Products, ID: "1", New: product(map[string]adapter.Value{"price": text("0.0000")}), Changed: []string{"price"}},
 			want: []string{`PUT /p/1/price 0`}},
-		{name: "an update that cannot be rolled back", do: "update", write: sidestore.Write{Resource: adapter.Products, Key: 5, ID: "1", New: product(map[string]adapter.Value{"name": text("n"), "price": text("1.0000")}), Changed: []string{"name", "price"}},
+		{name: "an update that cannot be rolled back", do: "update", write: replica.Write{Resource: adapter.Products, Key: 5, ID: "1", New: product(map[string]adapter.Value{"name": text("n"), "price": text("1.0000")}), Changed: []string{"name", "price"}},
 			answers: map[string]string{"PUT /p/1/price": "422"},
 			want:    []string{`PATCH /p/1 {"key":5,"name":"n","was":null}`, `PUT /p/1/price 1`}, fails: true, kind: adapter.Internal},
-		{name: "a missing operation", do: "delete", write: sidestore.Write{Resource: adapter.Products, ID: "1"}, fails: true, kind: adapter.Unsupported},
+		{name: "a missing operation", do: "delete", write: replica.Write{Resource: adapter.Products, ID: "1"}, fails: true, kind: adapter.Unsupported},
 
-		{name: "create a part", do: "create", write: sidestore.Write{Resource: adapter.ProductWebsites, RootKey: 5, RootID: "1", New: website(1), Siblings: []sidestore.Sibling{{Record: website(1)}, {Record: website(3)}}},
+		{name: "create a part", do: "create", write: replica.Write{Resource: adapter.ProductWebsites, RootKey: 5, RootID: "1", New: website(1), Siblings: []replica.Sibling{{Record: website(1)}, {Record: website(3)}}},
 			want: []string{`PUT /p/1/channels ["w-one",null,5]`}},
-		{name: "a part without a backend id", do: "create", write: sidestore.Write{Resource: adapter.ProductWebsites, RootID: "1", New: website(3)},
+		{name: "a part without a backend id", do: "create", write: replica.Write{Resource: adapter.ProductWebsites, RootID: "1", New: website(3)},
 			fails: true, kind: adapter.Invalid, field: "website_id"},
-		{name: "delete a part", do: "delete", write: sidestore.Write{Resource: adapter.ProductWebsites, RootID: "1", Old: website(1)},
+		{name: "delete a part", do: "delete", write: replica.Write{Resource: adapter.ProductWebsites, RootID: "1", Old: website(1)},
 			want: []string{`DELETE /p/1/channels/w-one`}},
-		{name: "a file", do: "create", write: sidestore.Write{Resource: adapter.ProductImages, RootID: "1", New: image},
+		{name: "a file", do: "create", write: replica.Write{Resource: adapter.ProductImages, RootID: "1", New: image},
 			answers: map[string]string{"POST /files": `{"url": "u"}`, "POST /p/1/images": `{"id": "i"}`}, id: "i",
 			want: []string{`POST /files b.png image/png "\x89PNG\xff\x00"`, `POST /p/1/images {"url":"u"}`}},
-		{name: "a resource that is not mapped", do: "update", write: sidestore.Write{Resource: adapter.Orders}, fails: true, kind: adapter.Unsupported},
+		{name: "a resource that is not mapped", do: "update", write: replica.Write{Resource: adapter.Orders}, fails: true, kind: adapter.Unsupported},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := &recordingServer{answers: c.answers}
@@ -242,7 +242,7 @@ resources:
 	r.Set("group_id", adapter.IntegerValue(1))
 	r.Set("dob", adapter.TextValue("1985-12-10 00:00:00"))
 	r.Set("prefix", adapter.NullValue())
-	if _, err := b.Create(t.Context(), &sidestore.Write{Resource: adapter.Customers, Key: 1 << 52, New: r, Changed: []string{"email"}}); err != nil {
+	if _, err := b.Create(t.Context(), &replica.Write{Resource: adapter.Customers, Key: 1 << 52, New: r, Changed: []string{"email"}}); err != nil {
 		t.Fatal(err)
 	}
 	_, body, _ := strings.Cut(e.requests[0], " /c ")

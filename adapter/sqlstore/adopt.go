@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 // maxExplicitKey is the greatest key that a caller may choose. New records get keys
@@ -29,7 +29,7 @@ const maxExplicitKey = 1<<53 - 1
 //
 // Kinds: Conflict when a key, an id or a unique value is taken; Invalid; Unsupported
 // for images, whose files the local replica does not have; Unavailable; Internal.
-func (s *Side) Adopt(ctx context.Context, records []sidestore.Adopted) ([]adapter.Key, error) {
+func (s *Side) Adopt(ctx context.Context, records []replica.Adopted) ([]adapter.Key, error) {
 	const op = "adopt records"
 	adopted, err := s.checkAdopted(op, records)
 	if err != nil || len(adopted) == 0 {
@@ -54,7 +54,7 @@ var (
 
 // checkAdopted returns records converted to the schemas of their tables, or an error if
 // Adopt cannot store them.
-func (s *Side) checkAdopted(op string, records []sidestore.Adopted) ([]sidestore.Adopted, error) {
+func (s *Side) checkAdopted(op string, records []replica.Adopted) ([]replica.Adopted, error) {
 	fitted := slices.Clone(records)
 	for i := range fitted {
 		a := &fitted[i]
@@ -147,7 +147,7 @@ func (db *DB) newRecordImport(tx *sql.Tx, op string) recordImport {
 }
 
 // storeAll stores records that checkAdopted has returned.
-func (a recordImport) storeAll(ctx context.Context, records []sidestore.Adopted) ([]adapter.Key, error) {
+func (a recordImport) storeAll(ctx context.Context, records []replica.Adopted) ([]adapter.Key, error) {
 	root := recordID{records[0].Entry.Root, records[0].Entry.Owner}
 	if records[0].Owner == "" {
 		root.resource = records[0].Entry.Resource
@@ -194,7 +194,7 @@ func (a recordImport) lockRoot(ctx context.Context, root recordID, owner string)
 }
 
 // advanceCounters moves the key counters past the keys that records bring along.
-func (a recordImport) advanceCounters(ctx context.Context, records []sidestore.Adopted) error {
+func (a recordImport) advanceCounters(ctx context.Context, records []replica.Adopted) error {
 	greatest := map[adapter.Resource]adapter.Key{}
 	for _, r := range records {
 		greatest[r.Entry.Resource] = max(greatest[r.Entry.Resource], r.Entry.Key)

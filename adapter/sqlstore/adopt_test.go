@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
@@ -49,9 +49,9 @@ func (g attrs) with(more attrs) attrs {
 }
 
 // adopted returns a record for Side.Adopt.
-func adopted(r adapter.Resource, key adapter.Key, id, owner string, g attrs) sidestore.Adopted {
-	return sidestore.Adopted{
-		Entry: sidestore.Entry{Resource: r, Key: key, ID: id, Tag: "t", Base: []byte("{}")},
+func adopted(r adapter.Resource, key adapter.Key, id, owner string, g attrs) replica.Adopted {
+	return replica.Adopted{
+		Entry: replica.Entry{Resource: r, Key: key, ID: id, Tag: "t", Base: []byte("{}")},
 		Owner: owner, Record: g.record(adapter.NewSchemas().Of(r)),
 	}
 }
@@ -100,7 +100,7 @@ func TestAdopt(t *testing.T) {
 
 func testAdopt(t *testing.T, e sqlstore.Engine) {
 	ctx, side := t.Context(), openDemo(t, e).Side()
-	adopt := func(records ...sidestore.Adopted) []adapter.Key {
+	adopt := func(records ...replica.Adopted) []adapter.Key {
 		t.Helper()
 		keys, err := side.Adopt(ctx, records)
 		if err != nil {
@@ -125,7 +125,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 			}
 		}
 	}
-	entry := func(r adapter.Resource, key adapter.Key) sidestore.Entry {
+	entry := func(r adapter.Resource, key adapter.Key) replica.Entry {
 		t.Helper()
 		found, err := side.Entries(ctx, r, []adapter.Key{key})
 		if len(withoutTimes(t, found, err)) != 1 {
@@ -236,12 +236,12 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		get(adapter.Products, 500, adapter.GetParams{StoreID: int64(store), Products: adapter.ProductParams{Listed: true}})
 	})
 	t.Run("refused", func(t *testing.T) {
-		owned := func(a sidestore.Adopted, root adapter.Resource, owner adapter.Key) sidestore.Adopted {
+		owned := func(a replica.Adopted, root adapter.Resource, owner adapter.Key) replica.Adopted {
 			a.Entry.Root, a.Entry.Owner = root, owner
 			return a
 		}
 		// Keys, ids and values that the subtests above have used.
-		product := func(key adapter.Key, id, sku string) sidestore.Adopted {
+		product := func(key adapter.Key, id, sku string) replica.Adopted {
 			return adopted(adapter.Products, key, id, "", aProduct(sku))
 		}
 		website := adopted(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1})
@@ -256,32 +256,32 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		before := count()
 		for _, c := range []struct {
 			name    string
-			records []sidestore.Adopted
+			records []replica.Adopted
 			want    adapter.ErrorKind
 		}{
-			{"key", []sidestore.Adopted{product(500, "p", "s")}, adapter.Conflict},
-			{"id", []sidestore.Adopted{product(0, "prod_1", "s")}, adapter.Conflict},
-			{"SKU", []sidestore.Adopted{product(0, "p", "KRUG-1")}, adapter.Conflict},
-			{"key of a part", []sidestore.Adopted{product(0, "p", "s"), adopted(adapter.StockItems, 600, "", "product_id", aStockItem())}, adapter.Conflict},
-			{"id of a part", []sidestore.Adopted{product(0, "p", "s"), adopted(adapter.StockItems, 0, "inv_1", "product_id", aStockItem())}, adapter.Conflict},
-			{"same assignment twice", []sidestore.Adopted{product(0, "p", "s"), website, website}, adapter.Conflict},
-			{"existing assignment", []sidestore.Adopted{owned(website, adapter.Products, 500)}, adapter.Conflict},
-			{"no such website", []sidestore.Adopted{product(0, "p", "s"), adopted(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 99})}, adapter.Conflict},
-			{"e-mail", []sidestore.Adopted{adopted(adapter.Customers, 0, "c", "", attrs{"website_id": 1, "email": "neue@EXAMPLE.com", "group_id": 1, "disable_auto_group_change": 0})}, adapter.Conflict},
-			{"image", []sidestore.Adopted{adopted(adapter.ProductImages, 0, "i", "", attrs{"product_id": 500})}, adapter.Unsupported},
-			{"required value", []sidestore.Adopted{adopted(adapter.Products, 0, "p", "", attrs{"sku": "s"})}, adapter.Invalid},
-			{"value of another kind", []sidestore.Adopted{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"price": 3}))}, adapter.Invalid},
-			{"nested stock item", []sidestore.Adopted{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"stock_item": []attrs{{}}}))}, adapter.Invalid},
-			{"attribute of another table", []sidestore.Adopted{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"default_url_key": "k"}))}, adapter.Invalid},
-			{"key below 1", []sidestore.Adopted{product(-1, "p", "s")}, adapter.Invalid},
-			{"key too large", []sidestore.Adopted{product(1<<53, "p", "s")}, adapter.Invalid},
-			{"no root", []sidestore.Adopted{website}, adapter.Invalid},
-			{"root that does not exist", []sidestore.Adopted{owned(website, adapter.Products, 9999)}, adapter.Invalid},
-			{"root of an unknown resource", []sidestore.Adopted{owned(website, "rubbish", 1)}, adapter.Invalid},
-			{"two roots", []sidestore.Adopted{product(0, "p", "s"), product(0, "q", "t")}, adapter.Invalid},
-			{"parts of two roots", []sidestore.Adopted{owned(website, adapter.Products, 400), owned(website, adapter.Products, 500)}, adapter.Invalid},
-			{"unknown owner attribute", []sidestore.Adopted{product(0, "p", "s"), adopted(adapter.ProductWebsites, 0, "", "rubbish", attrs{"website_id": 1})}, adapter.Invalid},
-			{"long id", []sidestore.Adopted{product(0, fmt.Sprintf("%256d", 1), "s")}, adapter.Invalid},
+			{"key", []replica.Adopted{product(500, "p", "s")}, adapter.Conflict},
+			{"id", []replica.Adopted{product(0, "prod_1", "s")}, adapter.Conflict},
+			{"SKU", []replica.Adopted{product(0, "p", "KRUG-1")}, adapter.Conflict},
+			{"key of a part", []replica.Adopted{product(0, "p", "s"), adopted(adapter.StockItems, 600, "", "product_id", aStockItem())}, adapter.Conflict},
+			{"id of a part", []replica.Adopted{product(0, "p", "s"), adopted(adapter.StockItems, 0, "inv_1", "product_id", aStockItem())}, adapter.Conflict},
+			{"same assignment twice", []replica.Adopted{product(0, "p", "s"), website, website}, adapter.Conflict},
+			{"existing assignment", []replica.Adopted{owned(website, adapter.Products, 500)}, adapter.Conflict},
+			{"no such website", []replica.Adopted{product(0, "p", "s"), adopted(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 99})}, adapter.Conflict},
+			{"e-mail", []replica.Adopted{adopted(adapter.Customers, 0, "c", "", attrs{"website_id": 1, "email": "neue@EXAMPLE.com", "group_id": 1, "disable_auto_group_change": 0})}, adapter.Conflict},
+			{"image", []replica.Adopted{adopted(adapter.ProductImages, 0, "i", "", attrs{"product_id": 500})}, adapter.Unsupported},
+			{"required value", []replica.Adopted{adopted(adapter.Products, 0, "p", "", attrs{"sku": "s"})}, adapter.Invalid},
+			{"value of another kind", []replica.Adopted{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"price": 3}))}, adapter.Invalid},
+			{"nested stock item", []replica.Adopted{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"stock_item": []attrs{{}}}))}, adapter.Invalid},
+			{"attribute of another table", []replica.Adopted{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"default_url_key": "k"}))}, adapter.Invalid},
+			{"key below 1", []replica.Adopted{product(-1, "p", "s")}, adapter.Invalid},
+			{"key too large", []replica.Adopted{product(1<<53, "p", "s")}, adapter.Invalid},
+			{"no root", []replica.Adopted{website}, adapter.Invalid},
+			{"root that does not exist", []replica.Adopted{owned(website, adapter.Products, 9999)}, adapter.Invalid},
+			{"root of an unknown resource", []replica.Adopted{owned(website, "rubbish", 1)}, adapter.Invalid},
+			{"two roots", []replica.Adopted{product(0, "p", "s"), product(0, "q", "t")}, adapter.Invalid},
+			{"parts of two roots", []replica.Adopted{owned(website, adapter.Products, 400), owned(website, adapter.Products, 500)}, adapter.Invalid},
+			{"unknown owner attribute", []replica.Adopted{product(0, "p", "s"), adopted(adapter.ProductWebsites, 0, "", "rubbish", attrs{"website_id": 1})}, adapter.Invalid},
+			{"long id", []replica.Adopted{product(0, fmt.Sprintf("%256d", 1), "s")}, adapter.Invalid},
 		} {
 			keys, err := side.Adopt(ctx, c.records)
 			wantKind(t, c.name, err, c.want)
@@ -313,8 +313,8 @@ func testAdoptAdded(t *testing.T, e sqlstore.Engine) {
 	side := db.Side()
 	with := adopted(adapter.Products, 7, "p7", "", aProduct("a"))
 	with.Record = aProduct("a").with(attrs{"season": "Été"}).record(schemas.Of(adapter.Products))
-	for _, a := range []sidestore.Adopted{with, adopted(adapter.Products, 0, "p8", "", aProduct("b"))} {
-		if _, err := side.Adopt(t.Context(), []sidestore.Adopted{a}); err != nil {
+	for _, a := range []replica.Adopted{with, adopted(adapter.Products, 0, "p8", "", aProduct("b"))} {
+		if _, err := side.Adopt(t.Context(), []replica.Adopted{a}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -360,7 +360,7 @@ func testAdoptDuringCreates(t *testing.T, e sqlstore.Engine) {
 		for n := range each {
 			id := fmt.Sprint("cus_", n)
 			ahead := <-seen + 3
-			keys, err := side.Adopt(ctx, []sidestore.Adopted{adopted(adapter.Customers, ahead, id, "", customer(id+"@example.com"))})
+			keys, err := side.Adopt(ctx, []replica.Adopted{adopted(adapter.Customers, ahead, id, "", customer(id+"@example.com"))})
 			if err != nil && adapter.KindOf(err) != adapter.Conflict { // a create has taken the key
 				t.Error(err)
 			}

@@ -36,7 +36,7 @@
 //     name, before the transaction commits that refers to it. Only files listed in the
 //     table media_file are served.
 //  9. Side makes the database the local replica of a backend over HTTP, for package
-//     sidestore. One more table holds the ID map. A record taken over from the backend
+//     replica. One more table holds the ID map. A record taken over from the backend
 //     and its entry change in one transaction.
 //  10. Secrets are encrypted under the configured key. Errors contain neither secrets nor
 //     the password of a DSN.

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 // A Side is a DB that serves as the local replica of a backend. It serves records as
@@ -19,7 +19,7 @@ import (
 // the migrations, not a view.
 type Side struct{ *Adapter }
 
-var _ sidestore.Side = (*Side)(nil)
+var _ replica.Side = (*Side)(nil)
 
 // Side returns the database as a local replica.
 func (db *DB) Side() *Side { return &Side{Adapter: db.Adapter()} }
@@ -43,7 +43,7 @@ const (
 
 // Entries returns the entries of these keys that there are, in any order. Kinds:
 // Unavailable, Internal.
-func (s *Side) Entries(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]sidestore.Entry, error) {
+func (s *Side) Entries(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]replica.Entry, error) {
 	wanted := make([]any, len(keys))
 	for i, key := range keys {
 		wanted[i] = int64(key)
@@ -53,7 +53,7 @@ func (s *Side) Entries(ctx context.Context, r adapter.Resource, keys []adapter.K
 
 // EntriesOf returns the entries of the backend's ids that there are, in any order.
 // Kinds: Unavailable, Internal.
-func (s *Side) EntriesOf(ctx context.Context, r adapter.Resource, ids []string) ([]sidestore.Entry, error) {
+func (s *Side) EntriesOf(ctx context.Context, r adapter.Resource, ids []string) ([]replica.Entry, error) {
 	wanted := make([]any, 0, len(ids))
 	for _, id := range ids {
 		if id != "" && storable(id, maxBackendID) {
@@ -63,8 +63,8 @@ func (s *Side) EntriesOf(ctx context.Context, r adapter.Resource, ids []string) 
 	return s.entriesBy(ctx, r, "backend_id", wanted)
 }
 
-func (s *Side) entriesBy(ctx context.Context, r adapter.Resource, column string, wanted []any) ([]sidestore.Entry, error) {
-	var entries []sidestore.Entry
+func (s *Side) entriesBy(ctx context.Context, r adapter.Resource, column string, wanted []any) ([]replica.Entry, error) {
+	var entries []replica.Entry
 	for batch := range slices.Chunk(wanted, entryBatch) {
 		batch = padToPowerOfTwo(batch)
 		some, err := s.entries(ctx, "resource = ? AND "+column+inPlaceholders(len(batch)), append([]any{string(r)}, batch...)...)
@@ -81,30 +81,30 @@ func inPlaceholders(n int) string { return " IN (?" + strings.Repeat(", ?", n-1)
 
 // Owned returns the entries of the parts of a root, of all resources, by resource and
 // key. Kinds: Unavailable, Internal.
-func (s *Side) Owned(ctx context.Context, root adapter.Resource, owner adapter.Key) ([]sidestore.Entry, error) {
+func (s *Side) Owned(ctx context.Context, root adapter.Resource, owner adapter.Key) ([]replica.Entry, error) {
 	return s.entries(ctx, "root = ? AND owner_id = ? ORDER BY resource, legacy_id", string(root), int64(owner))
 }
 
 // Walk returns up to limit entries of keys greater than after, by key. Kinds:
 // Unavailable, Internal.
-func (s *Side) Walk(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]sidestore.Entry, error) {
+func (s *Side) Walk(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]replica.Entry, error) {
 	return s.entries(ctx, "resource = ? AND legacy_id > ? ORDER BY legacy_id LIMIT ?", string(r), int64(after), limit)
 }
 
 // Noted returns up to limit entries with a note, of all resources, that changed last
 // before then, the oldest first. Kinds: Unavailable, Internal.
-func (s *Side) Noted(ctx context.Context, before time.Time, limit int) ([]sidestore.Entry, error) {
+func (s *Side) Noted(ctx context.Context, before time.Time, limit int) ([]replica.Entry, error) {
 	return s.entries(ctx, "note IS NOT NULL AND changed_at < ? ORDER BY changed_at LIMIT ?", before.UnixMicro(), limit)
 }
 
 // entries returns the entries that a condition selects.
-func (s *Side) entries(ctx context.Context, where string, arguments ...any) ([]sidestore.Entry, error) {
+func (s *Side) entries(ctx context.Context, where string, arguments ...any) ([]replica.Entry, error) {
 	rows, err := s.db.readStatements.query(ctx, selectEntries+where, arguments...)
 	if err != nil {
 		return nil, s.db.wrapError(ctx, "read ledger", err)
 	}
 	defer func() { _ = rows.Close() }()
-	var entries []sidestore.Entry
+	var entries []replica.Entry
 	for rows.Next() {
 		e, err := scanEntry(rows)
 		if err != nil {
@@ -115,8 +115,8 @@ func (s *Side) entries(ctx context.Context, where string, arguments ...any) ([]s
 	return entries, s.db.wrapError(ctx, "read ledger", rows.Err())
 }
 
-func scanEntry(rows *sql.Rows) (sidestore.Entry, error) {
-	var e sidestore.Entry
+func scanEntry(rows *sql.Rows) (replica.Entry, error) {
+	var e replica.Entry
 	var id, root sql.NullString
 	var owner sql.NullInt64
 	var changed int64
@@ -131,7 +131,7 @@ func scanEntry(rows *sql.Rows) (sidestore.Entry, error) {
 // Enter stores entries, in place of those of the same resource and key, all or none.
 // Kinds: Conflict when an id is another key's already, Invalid for an id of more than
 // 255 characters, Unavailable, Internal.
-func (s *Side) Enter(ctx context.Context, entries ...sidestore.Entry) error {
+func (s *Side) Enter(ctx context.Context, entries ...replica.Entry) error {
 	const op = "enter records"
 	if len(entries) == 0 {
 		return nil
@@ -148,7 +148,7 @@ func (s *Side) Enter(ctx context.Context, entries ...sidestore.Entry) error {
 	}
 	// All writers lock in this order, so that they cannot deadlock.
 	entries = slices.Clone(entries)
-	slices.SortFunc(entries, func(a, b sidestore.Entry) int {
+	slices.SortFunc(entries, func(a, b replica.Entry) int {
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Key, b.Key))
 	})
 	enter := func() error {
@@ -164,7 +164,7 @@ func (s *Side) Enter(ctx context.Context, entries ...sidestore.Entry) error {
 }
 
 // putEntries stores entries, which are sorted by resource and key.
-func (s *Side) putEntries(ctx context.Context, tx *sql.Tx, entries []sidestore.Entry) error {
+func (s *Side) putEntries(ctx context.Context, tx *sql.Tx, entries []replica.Entry) error {
 	there, err := s.lockStored(ctx, tx, entries)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ type recordID struct {
 }
 
 // lockStored locks those entries that are stored already, and returns their ids.
-func (s *Side) lockStored(ctx context.Context, tx *sql.Tx, entries []sidestore.Entry) (map[recordID]bool, error) {
+func (s *Side) lockStored(ctx context.Context, tx *sql.Tx, entries []replica.Entry) (map[recordID]bool, error) {
 	there := map[recordID]bool{}
 	for len(entries) > 0 {
 		r := entries[0].Resource
@@ -222,7 +222,7 @@ func (s *Side) lockEntriesSQL(n int) string {
 	return "SELECT legacy_id FROM backend_record WHERE resource = ? AND legacy_id" + inPlaceholders(n) + " ORDER BY legacy_id" + s.db.engine.lockClause
 }
 
-func entryArguments(e *sidestore.Entry, moment int64) []any {
+func entryArguments(e *replica.Entry, moment int64) []any {
 	return []any{
 		nullIfZero(e.ID), nullIfZero(string(e.Root)), nullIfZero(int64(e.Owner)), e.Tag, nullIfZero(string(e.Base)), nullIfZero(string(e.Note)), moment,
 		string(e.Resource), int64(e.Key),
@@ -230,7 +230,7 @@ func entryArguments(e *sidestore.Entry, moment int64) []any {
 }
 
 // checkEntry refuses entries that some engine cannot store.
-func checkEntry(op string, e *sidestore.Entry) error {
+func checkEntry(op string, e *replica.Entry) error {
 	for _, field := range []struct {
 		name, value string
 		longest     int

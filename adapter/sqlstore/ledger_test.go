@@ -12,12 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
 // withoutTimes returns entries without the times at which they were stored.
-func withoutTimes(tb testing.TB, entries []sidestore.Entry, err error) []sidestore.Entry {
+func withoutTimes(tb testing.TB, entries []replica.Entry, err error) []replica.Entry {
 	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
@@ -32,7 +32,7 @@ func withoutTimes(tb testing.TB, entries []sidestore.Entry, err error) []sidesto
 }
 
 // keysOf returns the keys of entries, sorted.
-func keysOf(entries []sidestore.Entry) []adapter.Key {
+func keysOf(entries []replica.Entry) []adapter.Key {
 	keys := make([]adapter.Key, len(entries))
 	for i, e := range entries {
 		keys[i] = e.Key
@@ -56,7 +56,7 @@ func TestLedger(t *testing.T) {
 func testLedger(t *testing.T, e sqlstore.Engine) {
 	ctx, db := t.Context(), open(t, e.NewDSN(t))
 	ledger := db.Side()
-	enter := func(entries ...sidestore.Entry) {
+	enter := func(entries ...replica.Entry) {
 		t.Helper()
 		if err := ledger.Enter(ctx, entries...); err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 	}
 	long := strings.Repeat("🂡", 255)
 	odd := []string{"a", "A", "a ", "a\n", "ä", "a\u0308", "1", "01", "%", `\`, "'", long}
-	all := []sidestore.Entry{
+	all := []replica.Entry{
 		{Resource: adapter.Orders, Key: 1, ID: "a", Tag: "t", Base: []byte(`{"sku":"ä"}`)}, // the same id as a product
 		{Resource: adapter.Products, Key: 100},
 		{Resource: adapter.Products, Key: 101, Base: []byte("{}"), Note: []byte(`{"op":"create"}`)},
@@ -74,13 +74,13 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		{Resource: adapter.CustomerAddresses, Key: 2, ID: "x", Root: adapter.Customers, Owner: 1},
 	}
 	for i, id := range odd {
-		all = append(all, sidestore.Entry{Resource: adapter.Products, Key: adapter.Key(i + 1), ID: id, Tag: strings.Repeat("t", 255)})
+		all = append(all, replica.Entry{Resource: adapter.Products, Key: adapter.Key(i + 1), ID: id, Tag: strings.Repeat("t", 255)})
 	}
 	enter(all...)
 	enter()
 
 	t.Run("by key", func(t *testing.T) {
-		var got []sidestore.Entry
+		var got []replica.Entry
 		for _, r := range []adapter.Resource{adapter.Orders, adapter.Products, adapter.StockItems, adapter.ProductWebsites, adapter.CustomerAddresses} {
 			var keys []adapter.Key
 			for _, e := range all {
@@ -91,7 +91,7 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 			some, err := ledger.Entries(ctx, r, append(keys, 77777))
 			got = append(got, withoutTimes(t, some, err)...)
 		}
-		order := func(a, b sidestore.Entry) int {
+		order := func(a, b replica.Entry) int {
 			return strings.Compare(fmt.Sprintf("%s %09d", a.Resource, a.Key), fmt.Sprintf("%s %09d", b.Resource, b.Key))
 		}
 		slices.SortFunc(got, order)
@@ -158,38 +158,38 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		if got, err := ledger.Noted(ctx, time.Now().Add(-time.Hour), 10); len(got) != 0 || err != nil {
 			t.Errorf("before: %v, %v", got, err)
 		}
-		enter(sidestore.Entry{Resource: adapter.Orders, Key: 1, ID: "a", Note: []byte("{}")})
+		enter(replica.Entry{Resource: adapter.Orders, Key: 1, ID: "a", Note: []byte("{}")})
 		got, err = ledger.Noted(ctx, time.Now().Add(time.Minute), 1)
 		if keys := keysOf(withoutTimes(t, got, err)); !slices.Equal(keys, []adapter.Key{101}) {
 			t.Errorf("the oldest: %v, want 101", keys)
 		}
 	})
 	t.Run("replace", func(t *testing.T) {
-		want := sidestore.Entry{Resource: adapter.Products, Key: 101, ID: "new", Tag: "u", Base: []byte(`{"a":1}`)}
+		want := replica.Entry{Resource: adapter.Products, Key: 101, ID: "new", Tag: "u", Base: []byte(`{"a":1}`)}
 		enter(want)
 		got, err := ledger.EntriesOf(ctx, adapter.Products, []string{"new"})
-		if diff := cmp.Diff([]sidestore.Entry{want}, withoutTimes(t, got, err)); diff != "" {
+		if diff := cmp.Diff([]replica.Entry{want}, withoutTimes(t, got, err)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
-		enter(sidestore.Entry{Resource: adapter.Products, Key: 101, ID: "newer"})
+		enter(replica.Entry{Resource: adapter.Products, Key: 101, ID: "newer"})
 		got, err = ledger.EntriesOf(ctx, adapter.Products, []string{"new"})
 		if len(withoutTimes(t, got, err)) != 0 {
 			t.Errorf("an id that was given up: %v", got)
 		}
 	})
 	t.Run("refused", func(t *testing.T) {
-		good := sidestore.Entry{Resource: adapter.Products, Key: 200, ID: "good"}
+		good := replica.Entry{Resource: adapter.Products, Key: 200, ID: "good"}
 		for name, c := range map[string]struct {
-			entry sidestore.Entry
+			entry replica.Entry
 			want  adapter.ErrorKind
 		}{
-			"id of another key":       {sidestore.Entry{Resource: adapter.Products, Key: 201, ID: "a "}, adapter.Conflict},
-			"id of an existing entry": {sidestore.Entry{Resource: adapter.Products, Key: 100, ID: "a"}, adapter.Conflict},
-			"same entry twice":        {sidestore.Entry{Resource: adapter.Products, Key: 201, ID: "good"}, adapter.Conflict},
-			"too long":                {sidestore.Entry{Resource: adapter.Products, Key: 201, ID: long + "x"}, adapter.Invalid},
-			"zero byte":               {sidestore.Entry{Resource: adapter.Products, Key: 201, ID: "a\x00"}, adapter.Invalid},
-			"invalid UTF-8":           {sidestore.Entry{Resource: adapter.Products, Key: 201, Note: []byte("\xff")}, adapter.Invalid},
-			"long tag":                {sidestore.Entry{Resource: adapter.Products, Key: 201, Tag: strings.Repeat("t", 256)}, adapter.Invalid},
+			"id of another key":       {replica.Entry{Resource: adapter.Products, Key: 201, ID: "a "}, adapter.Conflict},
+			"id of an existing entry": {replica.Entry{Resource: adapter.Products, Key: 100, ID: "a"}, adapter.Conflict},
+			"same entry twice":        {replica.Entry{Resource: adapter.Products, Key: 201, ID: "good"}, adapter.Conflict},
+			"too long":                {replica.Entry{Resource: adapter.Products, Key: 201, ID: long + "x"}, adapter.Invalid},
+			"zero byte":               {replica.Entry{Resource: adapter.Products, Key: 201, ID: "a\x00"}, adapter.Invalid},
+			"invalid UTF-8":           {replica.Entry{Resource: adapter.Products, Key: 201, Note: []byte("\xff")}, adapter.Invalid},
+			"long tag":                {replica.Entry{Resource: adapter.Products, Key: 201, Tag: strings.Repeat("t", 256)}, adapter.Invalid},
 		} {
 			wantKind(t, name, ledger.Enter(ctx, good, c.entry), c.want)
 		}
@@ -199,11 +199,11 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		}
 	})
 	t.Run("many", func(t *testing.T) {
-		var many []sidestore.Entry
+		var many []replica.Entry
 		var keys []adapter.Key
 		var ids []string
 		for n := range 300 {
-			many = append(many, sidestore.Entry{Resource: adapter.Customers, Key: adapter.Key(300 - n), ID: fmt.Sprint("c", n), Tag: "1"})
+			many = append(many, replica.Entry{Resource: adapter.Customers, Key: adapter.Key(300 - n), ID: fmt.Sprint("c", n), Tag: "1"})
 			keys, ids = append(keys, many[n].Key), append(ids, many[n].ID)
 		}
 		enter(many[:150]...)
@@ -213,8 +213,8 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		enter(many...)
 		byKey, err := ledger.Entries(ctx, adapter.Customers, keys)
 		byID, err2 := ledger.EntriesOf(ctx, adapter.Customers, ids)
-		for _, got := range [][]sidestore.Entry{withoutTimes(t, byKey, err), withoutTimes(t, byID, err2)} {
-			if len(got) != len(many) || slices.ContainsFunc(got, func(e sidestore.Entry) bool { return e.Tag != "2" }) {
+		for _, got := range [][]replica.Entry{withoutTimes(t, byKey, err), withoutTimes(t, byID, err2)} {
+			if len(got) != len(many) || slices.ContainsFunc(got, func(e replica.Entry) bool { return e.Tag != "2" }) {
 				t.Errorf("%d entries, want %d with the second tag", len(got), len(many))
 			}
 		}
@@ -278,7 +278,7 @@ func TestConcurrentEntries(t *testing.T) {
 func testConcurrentEntries(t *testing.T, e sqlstore.Engine) {
 	const writers = 8
 	ctx, ledger := t.Context(), open(t, e.NewDSN(t)).Side()
-	together := func(entry func(n int) sidestore.Entry) (stored, conflicts int) {
+	together := func(entry func(n int) replica.Entry) (stored, conflicts int) {
 		t.Helper()
 		var all sync.WaitGroup
 		failed := make([]error, writers)
@@ -300,8 +300,8 @@ func testConcurrentEntries(t *testing.T, e sqlstore.Engine) {
 	}
 	for round := range 5 {
 		id := fmt.Sprint("one ", round)
-		stored, conflicts := together(func(n int) sidestore.Entry {
-			return sidestore.Entry{Resource: adapter.Products, Key: adapter.Key(100*round + n + 1), ID: id}
+		stored, conflicts := together(func(n int) replica.Entry {
+			return replica.Entry{Resource: adapter.Products, Key: adapter.Key(100*round + n + 1), ID: id}
 		})
 		if stored != 1 || conflicts != writers-1 {
 			t.Errorf("one id: %d stored, %d conflicts", stored, conflicts)
@@ -309,8 +309,8 @@ func testConcurrentEntries(t *testing.T, e sqlstore.Engine) {
 		if got, err := ledger.EntriesOf(ctx, adapter.Products, []string{id}); len(got) != 1 || err != nil {
 			t.Errorf("one id: %v, %v", got, err)
 		}
-		stored, _ = together(func(n int) sidestore.Entry {
-			return sidestore.Entry{Resource: adapter.Customers, Key: adapter.Key(round + 1), ID: fmt.Sprint("many ", round, n)}
+		stored, _ = together(func(n int) replica.Entry {
+			return replica.Entry{Resource: adapter.Customers, Key: adapter.Key(round + 1), ID: fmt.Sprint("many ", round, n)}
 		})
 		if stored != writers {
 			t.Errorf("one key: %d stored, want %d", stored, writers)

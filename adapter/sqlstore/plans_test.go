@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -97,7 +97,7 @@ func TestLedgerPlans(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	side, ctx := db.Side(), t.Context()
-	entry := sidestore.Entry{Resource: adapter.Products, Key: 1, ID: "a"}
+	entry := replica.Entry{Resource: adapter.Products, Key: 1, ID: "a"}
 	for name, call := range map[string]func() error{
 		"Entries":   func() error { _, err := side.Entries(ctx, adapter.Products, []adapter.Key{1, 2}); return err },
 		"EntriesOf": func() error { _, err := side.EntriesOf(ctx, adapter.Products, []string{"a", "b"}); return err },

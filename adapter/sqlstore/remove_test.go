@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
@@ -22,10 +22,10 @@ func testRemove(t *testing.T, e sqlstore.Engine) {
 			lines = append(lines, r)
 		}
 	}
-	entries := []sidestore.Entry{{Resource: adapter.Orders, Key: order, ID: "o"}, {Resource: adapter.StockItems, Key: 1, ID: "s", Root: adapter.Products, Owner: 1}}
+	entries := []replica.Entry{{Resource: adapter.Orders, Key: order, ID: "o"}, {Resource: adapter.StockItems, Key: 1, ID: "s", Root: adapter.Products, Owner: 1}}
 	for _, r := range lines {
 		key := adapter.Key(r.Get("item_id").Int())
-		entries = append(entries, sidestore.Entry{Resource: adapter.OrderItems, Key: key, ID: r.Get("item_id").Text(), Root: adapter.Orders, Owner: order})
+		entries = append(entries, replica.Entry{Resource: adapter.OrderItems, Key: key, ID: r.Get("item_id").Text(), Root: adapter.Orders, Owner: order})
 	}
 	if err := side.Enter(ctx, entries...); err != nil {
 		t.Fatal(err)

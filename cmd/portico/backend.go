@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/reststore"
-	"github.com/portico-commerce/portico/adapter/sidestore"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/config"
 )
@@ -23,8 +23,8 @@ import (
 type joined struct {
 	db      *sqlstore.DB
 	side    *sqlstore.Side
-	backend sidestore.Backend
-	store   *sidestore.Adapter // of both; it closes the backend
+	backend replica.Backend
+	store   *replica.Adapter // of both; it closes the backend
 }
 
 // Close closes the backend, then the database.
@@ -74,17 +74,17 @@ func joinREST(cfg *config.Config, db *sqlstore.DB, registerer prometheus.Registe
 	side := db.Side()
 	backend, err := reststore.Open(reststore.Options{
 		Mapping: mapping, File: file, URL: section["url"], User: section["user"], Secret: section["secret"], Vars: vars,
-		Schemas: schemas, IDs: sidestore.NewIDs(side), Registerer: registerer, Logger: log,
+		Schemas: schemas, IDs: replica.NewIDs(side), Registerer: registerer, Logger: log,
 		TLS: reststore.TLS{CA: section["ca_file"], Cert: section["client_cert"], Key: section["client_key"]},
 	})
 	if err != nil {
 		return nil, err
 	}
-	unmapped := sidestore.Refuse
+	unmapped := replica.Refuse
 	if section["unmapped"] == "allocate" {
-		unmapped = sidestore.Allocate
+		unmapped = replica.Allocate
 	}
-	store, err := sidestore.New(sidestore.Options{
+	store, err := replica.New(replica.Options{
 		Side: side, Backend: backend, Schemas: schemas, Unmapped: unmapped, ScanEvery: every, Registerer: registerer, Logger: log,
 	})
 	if err != nil {

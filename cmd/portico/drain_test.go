@@ -118,11 +118,11 @@ func TestDrainingOverHTTP2(t *testing.T) {
 // A balancer spreads calls over replicas in turn, leaving out those whose /readyz
 // has failed. It repeats no call.
 type balancer struct {
-	replicas []*replica
+	replicas []*instance
 	turn     atomic.Uint64
 }
 
-type replica struct {
+type instance struct {
 	p            *process
 	admin, guest *client
 	ready        atomic.Bool
@@ -134,7 +134,7 @@ func newBalancer(t *testing.T, ctx context.Context, asking *sync.WaitGroup, prog
 	t.Helper()
 	b := &balancer{}
 	for _, p := range programs {
-		r := &replica{p: p, admin: newClient(t, p.contract, demoAdmin()), guest: newClient(t, p.contract, "")}
+		r := &instance{p: p, admin: newClient(t, p.contract, demoAdmin()), guest: newClient(t, p.contract, "")}
 		b.replicas = append(b.replicas, r)
 		first := make(chan struct{})
 		asking.Go(func() {
@@ -167,7 +167,7 @@ func newBalancer(t *testing.T, ctx context.Context, asking *sync.WaitGroup, prog
 }
 
 // next returns the replica whose turn it is.
-func (b *balancer) next() *replica {
+func (b *balancer) next() *instance {
 	for {
 		if r := b.replicas[b.turn.Add(1)%uint64(len(b.replicas))]; r.ready.Load() {
 			return r
@@ -238,7 +238,7 @@ func TestReplicaEndsUnderLoad(t *testing.T) {
 		})
 	}
 	// await returns when so many more calls were answered by a replica.
-	await := func(r *replica) {
+	await := func(r *instance) {
 		t.Helper()
 		guard := time.After(hang)
 		tick := time.NewTicker(5 * time.Millisecond)

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 func idsCommand() *cobra.Command {
@@ -83,10 +83,10 @@ func importIDs(ctx context.Context, cmd *cobra.Command, j *joined, path string, 
 	}
 	progress, finish := progressOn(cmd.ErrOrStderr())
 	defer finish()
-	i := sidestore.Import{Side: j.side, Kept: j.backend.Kept(), Dry: dry, Progress: progress}
+	i := replica.Import{Side: j.side, Kept: j.backend.Kept(), Dry: dry, Progress: progress}
 	done, err := i.Run(ctx, file)
 	finish()
-	var faults *sidestore.ImportFaults
+	var faults *replica.ImportFaults
 	switch {
 	case errors.As(err, &faults):
 		return fmt.Errorf("%s: nothing is stored:\n%w", path, err)
@@ -121,20 +121,20 @@ Exit codes: 0 nothing was found, 1 something was, 2 the check could not be made.
 
 // A findingHelp says what a kind of finding means, and what to do.
 type findingHelp struct {
-	kind          sidestore.FindingKind
+	kind          replica.FindingKind
 	means, remedy string
 }
 
 func findingHelps() []findingHelp {
 	return []findingHelp{
-		{sidestore.NotMapped, "the database has it, and the ledger no entry", "ids import, or ids push if the backend lacks it"},
-		{sidestore.NoLegacyID, "the backend has it, and the ledger no entry", "ids import, or set rest.unmapped to allocate"},
-		{sidestore.GoneAtBackend, "the backend has it no more", "ids forget"},
-		{sidestore.GoneAtSide, "the database has it no more", "ids forget"},
-		{sidestore.NoBackendID, "its entry has no id of the backend", "ids import, or ids push"},
-		{sidestore.Duplicate, "the backend's record carries another's legacy id", "correct it at the backend"},
-		{sidestore.Unfinished, "nobody knows yet what became of a write", "read it through a serving process"},
-		{sidestore.Unreadable, "the backend's record is not as the mapping says", "correct the record or the mapping"},
+		{replica.NotMapped, "the database has it, and the ledger no entry", "ids import, or ids push if the backend lacks it"},
+		{replica.NoLegacyID, "the backend has it, and the ledger no entry", "ids import, or set rest.unmapped to allocate"},
+		{replica.GoneAtBackend, "the backend has it no more", "ids forget"},
+		{replica.GoneAtSide, "the database has it no more", "ids forget"},
+		{replica.NoBackendID, "its entry has no id of the backend", "ids import, or ids push"},
+		{replica.Duplicate, "the backend's record carries another's legacy id", "correct it at the backend"},
+		{replica.Unfinished, "nobody knows yet what became of a write", "read it through a serving process"},
+		{replica.Unreadable, "the backend's record is not as the mapping says", "correct the record or the mapping"},
 	}
 }
 
@@ -154,10 +154,10 @@ func checkIDs(ctx context.Context, cmd *cobra.Command, j *joined) error {
 	}
 	out, encoder := cmd.OutOrStdout(), json.NewEncoder(cmd.OutOrStdout())
 	encoder.SetEscapeHTML(false)
-	found := map[sidestore.FindingKind]int{}
+	found := map[replica.FindingKind]int{}
 	progress, finish := stepsOn(cmd.ErrOrStderr())
 	defer finish()
-	check := sidestore.Check{Side: j.side, Backend: j.backend, Progress: progress, Found: func(f sidestore.Finding) error {
+	check := replica.Check{Side: j.side, Backend: j.backend, Progress: progress, Found: func(f replica.Finding) error {
 		found[f.What]++
 		if asJSON {
 			return encoder.Encode(f)
@@ -186,7 +186,7 @@ func checkIDs(ctx context.Context, cmd *cobra.Command, j *joined) error {
 }
 
 // findingLine is a finding as one line. What the backend says is quoted.
-func findingLine(f sidestore.Finding) string {
+func findingLine(f replica.Finding) string {
 	line := fmt.Sprintf("%-16s%s", f.What, f.Resource)
 	if f.Key != 0 {
 		line += " " + strconv.FormatInt(int64(f.Key), 10)
@@ -258,7 +258,7 @@ func forgetIDs(ctx context.Context, cmd *cobra.Command, j *joined, r adapter.Res
 		}
 		keys[i] = adapter.Key(n)
 	}
-	forget := sidestore.Forget{Side: j.side, Backend: j.backend}
+	forget := replica.Forget{Side: j.side, Backend: j.backend}
 	var failed []error
 	for _, key := range keys {
 		err := forget.Run(ctx, r, key)

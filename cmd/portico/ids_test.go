@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/portico-commerce/portico/adapter/sidestore"
+	"github.com/portico-commerce/portico/adapter/replica"
 )
 
 // peopleMapping speaks to the backend of these tests, which keeps customers.
@@ -120,7 +120,7 @@ func TestIDs(t *testing.T) {
 		out, _, err := run(t, "ids", "check", "--json")
 		var got []string
 		for line := range strings.Lines(out) {
-			var f sidestore.Finding
+			var f replica.Finding
 			parse(t, line, &f)
 			got = append(got, fmt.Sprintf("%s %d %s", f.What, f.Key, f.ID))
 		}
@@ -186,8 +186,8 @@ func TestIDs(t *testing.T) {
 // TestIDsHelp holds that every kind of finding is explained.
 func TestIDsHelp(t *testing.T) {
 	help := mustRun(t, "ids", "check", "--help")
-	for _, kind := range []sidestore.FindingKind{
-		sidestore.NotMapped, sidestore.NoBackendID, sidestore.GoneAtBackend, sidestore.GoneAtSide, sidestore.NoLegacyID, sidestore.Duplicate, sidestore.Unfinished, sidestore.Unreadable,
+	for _, kind := range []replica.FindingKind{
+		replica.NotMapped, replica.NoBackendID, replica.GoneAtBackend, replica.GoneAtSide, replica.NoLegacyID, replica.Duplicate, replica.Unfinished, replica.Unreadable,
 	} {
 		if !strings.Contains(help, "\n  "+string(kind)+" ") {
 			t.Errorf("%s is not explained", kind)

@@ -27,7 +27,7 @@ const (
 func arrows() map[string][]string {
 	return map[string][]string{
 		"cmd/portico": {
-			"adapter", "adapter/demo", "adapter/guard", "adapter/magento1", "adapter/reststore", "adapter/sidestore", "adapter/sqlstore",
+			"adapter", "adapter/demo", "adapter/guard", "adapter/magento1", "adapter/reststore", "adapter/replica", "adapter/sqlstore",
 			"cache", "config", "contracttests", "contracttests/report", "mapping", "mapping/auth", "mapping/compare", "mapping/consent", "mapping/contract",
 			"mapping/exchange", "mapping/httpapi", "mapping/mask", "mapping/passthrough", "mapping/recording", "mapping/shadow",
 		},
@@ -57,11 +57,11 @@ func arrows() map[string][]string {
 		"adapter/demo/demotest": {"adapter", "adapter/demo", "adapter/sqlstore", "adapter/sqlstore/sqltest"},
 		"adapter/guard":         {"adapter"},
 		"adapter/magento1":      {"adapter"},
-		"adapter/reststore":     {"adapter", "adapter/sidestore"},
+		"adapter/reststore":     {"adapter", "adapter/replica"},
 		// a private Medusa for tests
 		"adapter/reststore/medusatest": {"adapter/sqlstore/sqltest", "contracttests/programs"},
-		"adapter/sidestore":            {"adapter"},
-		"adapter/sqlstore":             {"adapter", "adapter/sidestore"},
+		"adapter/replica":              {"adapter"},
+		"adapter/sqlstore":             {"adapter", "adapter/replica"},
 		// private database servers for tests
 		"adapter/sqlstore/sqltest": {},
 		// old shops for tests

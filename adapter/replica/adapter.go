@@ -1,0 +1,169 @@
+package replica
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// Unmapped says what is done about a document that has no entry and carries no
+// legacy id.
+type Unmapped string
+
+const (
+	// Refuse leaves the document out; it is counted and logged.
+	Refuse Unmapped = "refuse"
+	// Allocate gives it the next legacy id.
+	Allocate Unmapped = "allocate"
+)
+
+// Options say what an adapter is made of.
+type Options struct {
+	Side    Side
+	Backend Backend
+	// Schemas describe the records; nil for those of adapter.NewSchemas.
+	Schemas *adapter.Schemas
+	// Unmapped is Refuse when it is "".
+	Unmapped Unmapped
+	// ScanEvery is the time between two scans of the backend; 0 is for none.
+	ScanEvery time.Duration
+	// Logger is told of what operators should know; nil for silence.
+	Logger *slog.Logger
+	// Registerer gets the adapter's metrics, unless it is nil.
+	Registerer prometheus.Registerer
+}
+
+// An Adapter is a backend and its side as one. It is safe for concurrent use.
+type Adapter struct {
+	side     Side
+	backend  Backend
+	unmapped Unmapped
+	kept     map[adapter.Resource]*keeping
+	roots    []*keeping // in the backend's order
+	locks    locks
+	log      *slog.Logger
+	metrics  *metrics
+	self     string // names this adapter in its notes
+	closed   atomic.Bool
+	endLoop  context.CancelFunc
+	loop     sync.WaitGroup
+	scanning chan struct{} // holds one while a scan runs
+	scans    map[adapter.Resource]time.Time
+	unknown  told
+	hidden   hidden
+	// foreignNote is how long a note of another process is left to that process when
+	// its record is not found at the backend.
+	foreignNote time.Duration
+}
+
+// New returns the adapter of a backend and its side, which from then on are its own,
+// but for the side's database: the caller closes that after the adapter. Kinds:
+// Invalid when the backend keeps what the schemas do not have.
+func New(o Options) (*Adapter, error) {
+	schemas := o.Schemas
+	if schemas == nil {
+		schemas = adapter.NewSchemas()
+	}
+	if o.Unmapped == "" {
+		o.Unmapped = Refuse
+	}
+	if o.Unmapped != Refuse && o.Unmapped != Allocate {
+		return nil, &adapter.Error{Kind: adapter.Invalid, Op: "open " + o.Backend.Name(), Err: fmt.Errorf("unmapped %q: use %s or %s", o.Unmapped, Refuse, Allocate)}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	a := &Adapter{
+		side: o.Side, backend: o.Backend, unmapped: o.Unmapped, log: o.Logger, self: rand.Text(),
+		scanning: make(chan struct{}, 1), scans: map[adapter.Resource]time.Time{}, foreignNote: time.Minute,
+	}
+	var err error
+	if a.kept, a.roots, err = plan(o.Side, o.Backend, schemas); err != nil {
+		return nil, err
+	}
+	if a.metrics, err = newMetrics(o.Registerer); err != nil {
+		return nil, &adapter.Error{Kind: adapter.Internal, Op: "open " + o.Backend.Name(), Err: err}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	a.endLoop = cancel
+	if o.ScanEvery > 0 {
+		a.loop.Go(func() { a.scanAlways(ctx, o.ScanEvery) })
+	}
+	return a, nil
+}
+
+// Name returns the backend's name.
+func (a *Adapter) Name() string { return a.backend.Name() }
+
+// Store returns the store of r's records: the side's where the backend keeps none of
+// them. Kinds: Unsupported.
+func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
+	if k, ok := a.kept[r]; ok {
+		return &store{a, k}, nil
+	}
+	return a.side.Store(r)
+}
+
+var errClosed = errors.New("the adapter is closed")
+
+// Ping tells whether both the side and the backend can answer. Kinds: Unavailable.
+func (a *Adapter) Ping(ctx context.Context) error {
+	if err := a.open("ping " + a.Name()); err != nil {
+		return err
+	}
+	if err := a.side.Ping(ctx); err != nil {
+		return err
+	}
+	return a.backend.Ping(ctx)
+}
+
+// open fails once the adapter is closed.
+func (a *Adapter) open(op string) error {
+	if a.closed.Load() {
+		return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errClosed}
+	}
+	return nil
+}
+
+// Close ends the scans and closes the backend. The side's database stays open.
+func (a *Adapter) Close() error {
+	if a.closed.Swap(true) {
+		return nil
+	}
+	a.endLoop()
+	a.loop.Wait()
+	return a.backend.Close()
+}
+
+// afterwards bounds what is done about a write when its caller may have gone.
+const afterwards = 5 * time.Second
+
+// aside returns a context for what has to be done although that of the caller may
+// have ended.
+func aside(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), afterwards)
+}
+
+// refused reports whether err says that nothing was done.
+func refused(err error) bool {
+	switch adapter.KindOf(err) {
+	case adapter.NotFound, adapter.Conflict, adapter.Invalid, adapter.Unsupported:
+		return true
+	default:
+		return false
+	}
+}
+
+// gone is the error for a record that is not there, or not to be seen.
+func gone(op string, r adapter.Resource, key adapter.Key) error {
+	return &adapter.Error{Kind: adapter.NotFound, Op: fmt.Sprintf("%s %s %d", op, r, key)}
+}

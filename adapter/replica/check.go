@@ -1,0 +1,324 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// A Finding is one thing that side, ledger and backend do not agree on.
+type Finding struct {
+	What     FindingKind      `json:"what"`
+	Resource adapter.Resource `json:"resource"`
+	Key      adapter.Key      `json:"legacy_id,omitempty"`  // 0 when there is none
+	ID       string           `json:"backend_id,omitempty"` // "" when there is none
+	Detail   string           `json:"detail,omitempty"`
+}
+
+// A FindingKind says what is wrong.
+type FindingKind string
+
+const (
+	// NotMapped: a record of the side has no entry, so that callers do not see it.
+	NotMapped FindingKind = "not_mapped"
+	// NoBackendID: an entry has no id of the backend, and nobody is about to give it one.
+	NoBackendID FindingKind = "no_backend_id"
+	// GoneAtBackend: the backend has no record any more for an entry.
+	GoneAtBackend FindingKind = "gone_at_backend"
+	// GoneAtSide: the side has no record any more for an entry.
+	GoneAtSide FindingKind = "gone_at_side"
+	// NoLegacyID: a record of the backend has no entry, so that callers do not see it.
+	NoLegacyID FindingKind = "no_legacy_id"
+	// Duplicate: a record of the backend carries the legacy id of another.
+	Duplicate FindingKind = "duplicate"
+	// Unfinished: nobody knows yet whether the backend did a write.
+	Unfinished FindingKind = "unfinished"
+	// Unreadable: what the backend says of a record has not the form the mapping expects.
+	Unreadable FindingKind = "unreadable"
+)
+
+const (
+	// checkPage is the number of records, and of entries, read at a time.
+	checkPage = 500
+	// fetchBatch is the number of documents asked for at a time.
+	fetchBatch = 100
+	// maxCarried bounds the legacy ids of documents without an entry that are
+	// remembered, to find those that two of them carry.
+	maxCarried = 100_000
+)
+
+// A Check compares a side, its ledger and a backend.
+type Check struct {
+	Side    Side
+	Backend Backend
+	// Found is told of each finding, and may end the check with an error.
+	Found func(Finding) error
+	// Progress, unless nil, is told how many records, entries or documents of a resource
+	// have been looked at in the step that runs.
+	Progress func(r adapter.Resource, step string, done int)
+}
+
+// Run compares all records of all resources that the backend keeps, in pages. What
+// others write meanwhile may be found, too, so that a finding should be there the
+// second time. It changes nothing. Errors are those of the side, the backend and Found.
+func (c *Check) Run(ctx context.Context) error {
+	kept := c.Backend.Kept()
+	for i := range kept {
+		k := &kept[i]
+		isRoot := k.Owner == ""
+		if !isRoot && !k.Identified {
+			continue // told apart by what they hold
+		}
+		if err := c.records(ctx, k); err != nil {
+			return err
+		}
+		if err := c.entries(ctx, k, kept); err != nil {
+			return err
+		}
+		if isRoot {
+			if err := c.documents(ctx, k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Check) progress(r adapter.Resource, step string, done int) {
+	if c.Progress != nil {
+		c.Progress(r, step, done)
+	}
+}
+
+// records looks for an entry of each record of the side.
+func (c *Check) records(ctx context.Context, k *Kept) error {
+	q := adapter.Query{Limit: checkPage}
+	for done := 0; ; {
+		page, err := listed(ctx, c.Side, k, &q)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		keys := make([]adapter.Key, len(page))
+		for i, r := range page {
+			keys[i] = adapter.Key(r.Get(r.Schema.Key).Int())
+		}
+		entries, err := entriesByKey(ctx, c.Side, k.Resource, keys)
+		if err != nil {
+			return err
+		}
+		for _, key := range keys {
+			if _, ok := entries[key]; ok {
+				continue
+			}
+			if err := c.Found(Finding{What: NotMapped, Resource: k.Resource, Key: key}); err != nil {
+				return err
+			}
+		}
+		q.After = &adapter.Mark{Key: keys[len(keys)-1]}
+		done += len(page)
+		c.progress(k.Resource, "records", done)
+	}
+}
+
+// entries looks for the records of each entry, here and at the backend.
+func (c *Check) entries(ctx context.Context, k *Kept, kept []Kept) error {
+	after := adapter.Key(-1) // one record has the key 0
+	for done := 0; ; {
+		page, err := c.Side.Walk(ctx, k.Resource, after, checkPage)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		keys := make([]adapter.Key, len(page))
+		for i, e := range page {
+			keys[i] = e.Key
+		}
+		held, err := heldBy(ctx, c.Side, k, keys)
+		if err != nil {
+			return err
+		}
+		var complete []Entry
+		for _, e := range page {
+			_, here := held[e.Key]
+			finding := Finding{Resource: k.Resource, Key: e.Key, ID: e.ID}
+			switch {
+			case e.Note != nil:
+				finding.What = Unfinished
+			case !here:
+				finding.What = GoneAtSide
+			case e.ID == "":
+				finding.What = NoBackendID
+			default:
+				complete = append(complete, e)
+				continue
+			}
+			if err := c.Found(finding); err != nil {
+				return err
+			}
+		}
+		if k.Owner == "" {
+			for batch := range slices.Chunk(complete, fetchBatch) {
+				if err := c.fetch(ctx, k, kept, batch); err != nil {
+					return err
+				}
+			}
+		}
+		after = page[len(page)-1].Key
+		done += len(page)
+		c.progress(k.Resource, "entries", done)
+	}
+}
+
+// fetch reads the documents of entries of a root.
+func (c *Check) fetch(ctx context.Context, k *Kept, kept []Kept, entries []Entry) error {
+	ids := make([]string, len(entries))
+	for i, e := range entries {
+		ids[i] = e.ID
+	}
+	documents, err := c.Backend.Fetch(ctx, k.Resource, ids)
+	if err != nil {
+		return err
+	}
+	byID := make(map[string]*Document, len(documents))
+	for i := range documents {
+		byID[documents[i].ID] = &documents[i]
+	}
+	for i := range entries {
+		e, finding := &entries[i], Finding{Resource: k.Resource, Key: entries[i].Key, ID: entries[i].ID}
+		document, there := byID[e.ID]
+		if !there {
+			finding.What = GoneAtBackend
+			if err := c.Found(finding); err != nil {
+				return err
+			}
+			continue
+		}
+		item, parts, err := document.Read(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			finding.What, finding.Detail = Unreadable, err.Error()
+		case item.Key != 0 && item.Key != e.Key:
+			finding.What, finding.Detail = Duplicate, fmt.Sprintf("the backend's record carries the legacy id %d", item.Key)
+		}
+		if finding.What != "" {
+			if err := c.Found(finding); err != nil {
+				return err
+			}
+		}
+		if err == nil {
+			if err := c.parts(ctx, e, parts, kept); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// parts compares the parts of a root with what its document has of them.
+func (c *Check) parts(ctx context.Context, root *Entry, parts map[adapter.Resource][]Item, kept []Kept) error {
+	told := slices.DeleteFunc(slices.Clone(kept), func(k Kept) bool {
+		_, says := parts[k.Resource]
+		return !k.Identified || k.Owner == "" || k.Root != root.Resource || !says
+	})
+	if len(told) == 0 {
+		return nil
+	}
+	owned, err := c.Side.Owned(ctx, root.Resource, root.Key)
+	if err != nil {
+		return err
+	}
+	entered := map[backendName]adapter.Key{}
+	for _, e := range owned {
+		if e.ID != "" && e.Note == nil {
+			entered[backendName{e.Resource, e.ID}] = e.Key
+		}
+	}
+	for _, k := range told {
+		for _, item := range parts[k.Resource] {
+			name := backendName{k.Resource, item.ID}
+			if _, ok := entered[name]; ok {
+				delete(entered, name)
+				continue
+			}
+			finding := Finding{What: NoLegacyID, Resource: k.Resource, ID: item.ID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}
+			if err := c.Found(finding); err != nil {
+				return err
+			}
+		}
+	}
+	for _, e := range owned { // in their order
+		name := backendName{e.Resource, e.ID}
+		_, left := entered[name]
+		if !left || !slices.ContainsFunc(told, func(k Kept) bool { return k.Resource == e.Resource }) {
+			continue
+		}
+		if err := c.Found(Finding{What: GoneAtBackend, Resource: e.Resource, Key: e.Key, ID: e.ID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// documents looks for the entry of each document of the backend.
+func (c *Check) documents(ctx context.Context, k *Kept) error {
+	done, carried := 0, map[adapter.Key]string{}
+	return c.Backend.Scan(ctx, k.Resource, time.Time{}, func(batch []Document) error {
+		ids := make([]string, len(batch))
+		for i, d := range batch {
+			ids[i] = d.ID
+		}
+		entries, err := entriesByID(ctx, c.Side, k.Resource, ids)
+		if err != nil {
+			return err
+		}
+		for i := range batch {
+			if _, ok := entries[batch[i].ID]; ok {
+				continue
+			}
+			if err := c.unknown(ctx, k.Resource, &batch[i], carried); err != nil {
+				return err
+			}
+		}
+		done += len(batch)
+		c.progress(k.Resource, "documents", done)
+		return nil
+	})
+}
+
+// unknown tells of a document that has no entry. carried are the legacy ids of those
+// before it.
+func (c *Check) unknown(ctx context.Context, r adapter.Resource, d *Document, carried map[adapter.Key]string) error {
+	finding := Finding{What: NoLegacyID, Resource: r, ID: d.ID}
+	item, _, err := d.Read(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		finding.What, finding.Detail = Unreadable, err.Error()
+		return c.Found(finding)
+	case item.Key == 0:
+		return c.Found(finding)
+	}
+	finding.Key = item.Key
+	entries, err := c.Side.Entries(ctx, r, []adapter.Key{item.Key})
+	if err != nil {
+		return err
+	}
+	other := carried[item.Key]
+	switch {
+	case len(entries) > 0 && entries[0].Note != nil:
+		return nil // told as a write that is not finished
+	case len(entries) > 0:
+		other = entries[0].ID
+	case other == "" && len(carried) < maxCarried:
+		carried[item.Key] = d.ID
+	}
+	if other != "" && other != d.ID {
+		finding.What, finding.Detail = Duplicate, fmt.Sprintf("the legacy id is that of %s", other)
+	}
+	return c.Found(finding)
+}

@@ -1,0 +1,192 @@
+package replica_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica"
+)
+
+// listBackend is a backend that is only looked at.
+type listBackend struct {
+	replica.Backend
+	documents map[adapter.Resource][]replica.Document
+	fail      error
+}
+
+func (b *listBackend) Kept() []replica.Kept { return keptByShop() }
+
+func (b *listBackend) Fetch(_ context.Context, root adapter.Resource, ids []string) ([]replica.Document, error) {
+	return slices.DeleteFunc(slices.Clone(b.documents[root]), func(d replica.Document) bool { return !slices.Contains(ids, d.ID) }), b.fail
+}
+
+func (b *listBackend) Scan(_ context.Context, root adapter.Resource, _ time.Time, found func([]replica.Document) error) error {
+	for batch := range slices.Chunk(b.documents[root], 2) {
+		if err := found(batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page returns a document that says no more than who it is, and its parts.
+func page(id string, key adapter.Key, addresses ...string) replica.Document {
+	return replica.Document{ID: id, Tag: "t", Read: func(context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
+		items := make([]replica.Item, len(addresses))
+		for i, address := range addresses {
+			items[i].ID = address
+		}
+		return replica.Item{ID: id, Key: key}, map[adapter.Resource][]replica.Item{adapter.CustomerAddresses: items}, nil
+	}}
+}
+
+func unreadable(id string) replica.Document {
+	return replica.Document{ID: id, Read: func(context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
+		return replica.Item{}, nil, &adapter.Error{Kind: adapter.Unavailable, Op: "read document"}
+	}}
+}
+
+// agreedShop enters every record of the demo store, and returns it with a backend that
+// has them all.
+func agreedShop(t *testing.T) (replica.Side, *listBackend) {
+	t.Helper()
+	side := demoSide(t)
+	backend := &listBackend{documents: map[adapter.Resource][]replica.Document{}}
+	listed := func(r adapter.Resource) []adapter.Record {
+		store, err := side.Store(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := store.List(t.Context(), &adapter.ListParams{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found.Records
+	}
+	addresses := map[int64][]string{}
+	for _, r := range listed(adapter.CustomerAddresses) {
+		key, owner := r.Get("entity_id").Int(), r.Get("customer_id").Int()
+		id := fmt.Sprint("addr_", key)
+		addresses[owner] = append(addresses[owner], id)
+		if err := side.Enter(t.Context(), replica.Entry{Resource: adapter.CustomerAddresses, Key: adapter.Key(key), ID: id, Root: adapter.Customers, Owner: adapter.Key(owner)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, root := range []adapter.Resource{adapter.Products, adapter.Customers} {
+		for _, r := range listed(root) {
+			key := r.Get("entity_id").Int()
+			id := fmt.Sprint(root, "_", key)
+			if err := side.Enter(t.Context(), replica.Entry{Resource: root, Key: adapter.Key(key), ID: id, Base: []byte("{}")}); err != nil {
+				t.Fatal(err)
+			}
+			document := page(id, adapter.Key(key))
+			if root == adapter.Customers {
+				document = page(id, 0, addresses[key]...)
+			}
+			backend.documents[root] = append(backend.documents[root], document)
+		}
+	}
+	return side, backend
+}
+
+func findings(t *testing.T, side replica.Side, backend replica.Backend) []string {
+	t.Helper()
+	var found []string
+	looked := map[string]int{}
+	check := replica.Check{
+		Side: side, Backend: backend,
+		Found: func(f replica.Finding) error {
+			found = append(found, fmt.Sprintf("%s %s %d %s", f.What, f.Resource, f.Key, f.ID))
+			return nil
+		},
+		Progress: func(r adapter.Resource, step string, done int) { looked[string(r)+" "+step] = done },
+	}
+	if err := check.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(looked) != 8 || looked["customers documents"] == 0 {
+		t.Errorf("looked at %v", looked)
+	}
+	return found
+}
+
+func TestCheck(t *testing.T) {
+	side, backend := agreedShop(t)
+	ctx := t.Context()
+	if found := findings(t, side, backend); len(found) != 0 {
+		t.Fatalf("of a shop that agrees: %q", found)
+	}
+	without := func(r adapter.Resource, id string) {
+		backend.documents[r] = slices.DeleteFunc(backend.documents[r], func(d replica.Document) bool { return d.ID == id })
+	}
+	enter := func(entries ...replica.Entry) {
+		t.Helper()
+		if err := side.Enter(ctx, entries...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := side.Strike(ctx, adapter.Products, 1); err != nil {
+		t.Fatal(err)
+	}
+	without(adapter.Products, "products_2")
+	without(adapter.Products, "products_4")
+	without(adapter.Products, "products_5")
+	without(adapter.Customers, "customers_1")
+	enter(
+		replica.Entry{Resource: adapter.Products, Key: 3, ID: "products_3", Note: []byte("{}")},
+		replica.Entry{Resource: adapter.Products, Key: 4},
+		replica.Entry{Resource: adapter.Products, Key: 99999, ID: "products_99999"},
+		replica.Entry{Resource: adapter.CustomerAddresses, Key: 99999, ID: "addr_99999", Root: adapter.Customers, Owner: 1},
+	)
+	backend.documents[adapter.Products] = append(backend.documents[adapter.Products],
+		page("new", 0), page("old", 777), page("copy", 6), page("old 2", 777), unreadable("broken"), unreadable("products_5"))
+	backend.documents[adapter.Customers] = append(backend.documents[adapter.Customers], page("customers_1", 2, "addr_77"))
+
+	want := []string{
+		"not_mapped products 1 ",
+		"unfinished products 3 products_3",
+		"no_backend_id products 4 ",
+		"gone_at_side products 99999 products_99999",
+		"gone_at_backend products 2 products_2",
+		"unreadable products 5 products_5",
+		"no_legacy_id products 1 products_1",
+		"no_legacy_id products 0 new",
+		"no_legacy_id products 777 old",
+		"duplicate products 6 copy",
+		"duplicate products 777 old 2",
+		"unreadable products 0 broken",
+		"duplicate customers 1 customers_1",
+		"no_legacy_id customer_addresses 0 addr_77",
+		"gone_at_backend customer_addresses 1 addr_1",
+		"gone_at_backend customer_addresses 99999 addr_99999",
+		"gone_at_side customer_addresses 99999 addr_99999",
+	}
+	got := findings(t, side, backend)
+	// The customer's own other addresses are gone at the backend, too.
+	got = slices.DeleteFunc(got, func(f string) bool { return f == "gone_at_backend customer_addresses 2 addr_2" })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestCheckEnds(t *testing.T) {
+	side, backend := agreedShop(t)
+	enough := errors.New("enough")
+	backend.documents[adapter.Products] = nil
+	check := replica.Check{Side: side, Backend: backend, Found: func(replica.Finding) error { return enough }}
+	if err := check.Run(t.Context()); !errors.Is(err, enough) {
+		t.Error(err)
+	}
+	backend.fail = &adapter.Error{Kind: adapter.Unavailable, Op: "fetch"}
+	check.Found = func(replica.Finding) error { return nil }
+	if err := check.Run(t.Context()); adapter.KindOf(err) != adapter.Unavailable {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,182 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+var (
+	errMayGo     = errors.New("the record may be deleted")
+	errNoDeletes = errors.New("the backend lets no records of this resource be deleted")
+)
+
+// Delete removes one record, from the backend first: what is gone there is gone.
+func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
+	op := fmt.Sprintf("delete %s %d", s.Resource, p.Key)
+	if err := s.open(op); err != nil {
+		return err
+	}
+	if !s.Deletes {
+		return &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNoDeletes}
+	}
+	root, err := s.ownerOf(ctx, p.Key, p.OwnerID)
+	if err != nil {
+		return err
+	}
+	unlock, err := s.locks.lock(ctx, record{s.root.Resource, root})
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	entry, err := s.one(ctx, "delete", s.root, root)
+	if err != nil {
+		return err
+	}
+	if err := s.mayGo(ctx, p); err != nil {
+		return err
+	}
+	if s.Resource == adapter.ProductImages {
+		return s.deleteImage(ctx, op, entry, p)
+	}
+	id, err := s.idOf(ctx, op, entry, p.Key)
+	if err != nil {
+		return err
+	}
+	before, err := s.get(ctx, p.Key)
+	if err != nil {
+		return err
+	}
+	if entry, err = s.enterNote(ctx, entry, note{Op: deleted, Resource: s.Resource, Key: p.Key}); err != nil {
+		return err
+	}
+	err = s.delete(ctx, entry, &Write{Resource: s.Resource, Key: p.Key, ID: id, Old: before})
+	if refused(err) {
+		s.forget(ctx, entry)
+	}
+	return err
+}
+
+// deleteImage takes an image from a level. It goes when no level uses it any more,
+// which nobody knows before.
+func (s *store) deleteImage(ctx context.Context, op string, entry Entry, p *adapter.DeleteParams) error {
+	what := deleted
+	if p.OnlyLevel {
+		what = updated
+	}
+	u, err := s.begin(ctx, op, entry, p.Key, p.StoreID, shared(s.Resource), what)
+	if err != nil {
+		return err
+	}
+	err = s.store.Delete(ctx, &adapter.DeleteParams{Key: p.Key, StoreID: p.StoreID, OnlyLevel: true})
+	if err != nil {
+		if refused(err) {
+			s.forget(ctx, u.entry)
+		}
+		return err
+	}
+	used := p.OnlyLevel
+	if !used {
+		if used, err = s.used(ctx, entry.Key, p); err != nil {
+			return err
+		}
+	}
+	if used {
+		return u.end(ctx)
+	}
+	err = s.delete(ctx, u.entry, &Write{Resource: s.Resource, Key: p.Key, ID: u.id, Old: u.before})
+	if refused(err) {
+		s.undo(ctx, u.entry, u.note)
+	}
+	return err
+}
+
+// used reports whether an image has types at another level than the one it is taken
+// from: at the default scope, or at a store view that sells the product.
+func (s *store) used(ctx context.Context, product adapter.Key, p *adapter.DeleteParams) (bool, error) {
+	levels, err := s.selling(ctx, product)
+	if err != nil {
+		return false, err
+	}
+	for _, level := range append([]int64{0}, levels...) {
+		if level == p.StoreID {
+			continue
+		}
+		r, err := s.store.Get(ctx, &adapter.GetParams{Key: p.Key, StoreID: level})
+		if err != nil || len(r.Get("types").Texts()) > 0 {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// selling returns the store views of the websites that sell a product.
+func (a *Adapter) selling(ctx context.Context, product adapter.Key) ([]int64, error) {
+	views, err := a.side.Store(adapter.Stores)
+	if err != nil {
+		return nil, err
+	}
+	sites, err := a.side.Store(adapter.ProductWebsites)
+	if err != nil {
+		return nil, err
+	}
+	mine := adapter.Test{Attribute: "product_id", Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(product), 10)}}
+	sold, err := sites.List(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{mine}}}}})
+	if err != nil {
+		return nil, err
+	}
+	found, err := views.List(ctx, &adapter.ListParams{})
+	if err != nil {
+		return nil, err
+	}
+	var levels []int64
+	for _, view := range found.Records {
+		if slices.ContainsFunc(sold.Records, func(r adapter.Record) bool { return r.Get("website_id").Int() == view.Get("website_id").Int() }) {
+			levels = append(levels, int64(keyOf(view)))
+		}
+	}
+	return levels, nil
+}
+
+// mayGo asks the caller's check about a record, and the side whether it would delete
+// it.
+func (s *store) mayGo(ctx context.Context, p *adapter.DeleteParams) error {
+	ask := *p
+	ask.Check = func(current adapter.Record) error {
+		if p.Check != nil {
+			if err := p.Check(current); err != nil {
+				return err
+			}
+		}
+		return errMayGo
+	}
+	err := s.store.Delete(ctx, &ask)
+	if errors.Is(err, errMayGo) {
+		return nil
+	}
+	return err
+}
+
+// delete removes a record from the backend and then from the side. Its root is locked
+// and has that entry, with a note.
+func (s *store) delete(ctx context.Context, entry Entry, w *Write) error {
+	if err := s.complete(ctx, w, entry); err != nil {
+		return err
+	}
+	if err := s.backend.Delete(ctx, w); err != nil && adapter.KindOf(err) != adapter.NotFound {
+		return err
+	}
+	aside, cancel := aside(ctx)
+	defer cancel()
+	if err := s.remove(aside, s.keeping, w.Key); err != nil {
+		return &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("delete %s %d", s.Resource, w.Key), Err: err}
+	}
+	if err := s.side.Strike(aside, s.Resource, w.Key); err != nil || s.isRoot() {
+		return err
+	}
+	return s.finish(ctx, entry, &writer{resource: s.Resource, key: w.Key, all: true})
+}

@@ -1,0 +1,129 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// A Forget takes away what is left of records that are gone.
+type Forget struct {
+	Side    Side
+	Backend Backend
+}
+
+var (
+	errStillThere  = errors.New("the backend still has it")
+	errNotFinished = errors.New("a write of it is not finished: let a serving process find out what became of it")
+	errSaysNothing = errors.New("the backend's document says nothing of such parts")
+	errNoEntry     = errors.New("it has no entry")
+)
+
+// Run removes a record of the side that is gone at the backend, with its parts and all
+// their entries. Of a record that is gone at the side only the entries are left, which
+// are removed whatever the backend has. Kinds: NotFound without an entry; Conflict while
+// the backend has the record, or nobody knows; Unsupported for a resource that the
+// backend does not keep, or whose records have no ids; and those of the backend and the
+// side.
+func (f *Forget) Run(ctx context.Context, r adapter.Resource, key adapter.Key) error {
+	op := fmt.Sprintf("forget %s %d", r, key)
+	kept := f.Backend.Kept()
+	at := slices.IndexFunc(kept, func(k Kept) bool { return k.Resource == r })
+	if at < 0 || kept[at].Owner != "" && !kept[at].Identified {
+		return &adapter.Error{Kind: adapter.Unsupported, Op: op}
+	}
+	k := &kept[at]
+	entries, err := f.Side.Entries(ctx, r, []adapter.Key{key})
+	if err != nil {
+		return err
+	}
+	if len(entries) == 0 {
+		return &adapter.Error{Kind: adapter.NotFound, Op: op, Err: errNoEntry}
+	}
+	held, err := heldBy(ctx, f.Side, k, []adapter.Key{key})
+	if err != nil {
+		return err
+	}
+	if _, here := held[key]; !here {
+		return f.Side.Strike(ctx, r, key)
+	}
+	why, err := f.stays(ctx, k, &entries[0])
+	if err != nil {
+		return err
+	}
+	if why != nil {
+		return &adapter.Error{Kind: adapter.Conflict, Op: op, Err: why}
+	}
+	return f.remove(ctx, r, key)
+}
+
+// stays says why a record must not be removed, nil if it may be.
+func (f *Forget) stays(ctx context.Context, k *Kept, e *Entry) (why, err error) {
+	if e.Note != nil {
+		return errNotFinished, nil
+	}
+	root := *e
+	if k.Owner != "" {
+		owners, err := f.Side.Entries(ctx, k.Root, []adapter.Key{e.Owner})
+		if err != nil || len(owners) == 0 {
+			return nil, err // no root is at the backend, and so no part
+		}
+		if root = owners[0]; root.Note != nil {
+			return errNotFinished, nil
+		}
+	}
+	if root.ID == "" {
+		return f.carried(ctx, k.Root, root.Key)
+	}
+	documents, err := f.Backend.Fetch(ctx, k.Root, []string{root.ID})
+	switch {
+	case err != nil || len(documents) == 0:
+		return nil, err
+	case k.Owner == "":
+		return errStillThere, nil
+	}
+	_, parts, err := documents[0].Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	items, says := parts[k.Resource]
+	switch {
+	case !says:
+		return errSaysNothing, nil
+	case slices.ContainsFunc(items, func(i Item) bool { return i.ID == e.ID }):
+		return errStillThere, nil
+	default:
+		return nil, nil
+	}
+}
+
+// carried says that a document carries the legacy id of a root whose entry has no id.
+func (f *Forget) carried(ctx context.Context, root adapter.Resource, key adapter.Key) (why, err error) {
+	_, err = f.Backend.Find(ctx, root, key)
+	switch {
+	case err == nil:
+		return errStillThere, nil
+	case adapter.KindOf(err) == adapter.NotFound, adapter.KindOf(err) == adapter.Unsupported:
+		return nil, nil
+	default:
+		return nil, err
+	}
+}
+
+// remove removes the record of the side, then the entries.
+func (f *Forget) remove(ctx context.Context, r adapter.Resource, key adapter.Key) error {
+	err := f.Side.Remove(ctx, r, key)
+	if adapter.KindOf(err) == adapter.Unsupported && err != nil {
+		var store adapter.Store
+		if store, err = f.Side.Store(r); err == nil {
+			err = store.Delete(ctx, &adapter.DeleteParams{Key: key})
+		}
+	}
+	if err != nil && adapter.KindOf(err) != adapter.NotFound {
+		return err
+	}
+	return f.Side.Strike(ctx, r, key)
+}

@@ -1,0 +1,89 @@
+package replica_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica"
+)
+
+// Find knows documents by their key, as their ids are not told.
+func (b *listBackend) Find(ctx context.Context, root adapter.Resource, key adapter.Key) (replica.Document, error) {
+	for _, d := range b.documents[root] {
+		if item, _, err := d.Read(ctx); err == nil && item.Key == key {
+			return d, nil
+		}
+	}
+	return replica.Document{}, &adapter.Error{Kind: adapter.NotFound, Op: "find"}
+}
+
+func TestForget(t *testing.T) {
+	side, backend := agreedShop(t)
+	ctx := t.Context()
+	enter := func(entries ...replica.Entry) {
+		t.Helper()
+		if err := side.Enter(ctx, entries...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	without := func(r adapter.Resource, id string) {
+		backend.documents[r] = slices.DeleteFunc(backend.documents[r], func(d replica.Document) bool { return d.ID == id })
+	}
+	without(adapter.Products, "products_2")
+	without(adapter.Products, "products_4")
+	without(adapter.Customers, "customers_1")
+	without(adapter.Customers, "customers_2")
+	backend.documents[adapter.Customers] = append(backend.documents[adapter.Customers], page("customers_1", 0, "addr_2"))
+	enter(
+		replica.Entry{Resource: adapter.Products, Key: 4, ID: "products_4", Note: []byte("{}")},
+		replica.Entry{Resource: adapter.Products, Key: 5}, // its document carries the key
+		replica.Entry{Resource: adapter.Products, Key: 99999, ID: "products_1 "},
+	)
+	without(adapter.Products, "products_6")
+	enter(replica.Entry{Resource: adapter.Products, Key: 6})
+	if err := side.Strike(ctx, adapter.Products, 7); err != nil {
+		t.Fatal(err)
+	}
+	const done = adapter.ErrorKind(99)
+	forget := replica.Forget{Side: side, Backend: backend}
+	for _, c := range []struct {
+		name     string
+		resource adapter.Resource
+		key      adapter.Key
+		want     adapter.ErrorKind
+	}{
+		{"still there", adapter.Products, 1, adapter.Conflict},
+		{"gone", adapter.Products, 2, done},
+		{"gone twice", adapter.Products, 2, adapter.NotFound},
+		{"not finished", adapter.Products, 4, adapter.Conflict},
+		{"no id, and there", adapter.Products, 5, adapter.Conflict},
+		{"no id, and not there", adapter.Products, 6, done},
+		{"no entry", adapter.Products, 7, adapter.NotFound},
+		{"gone here", adapter.Products, 99999, done},
+		{"part that is there", adapter.CustomerAddresses, 2, adapter.Conflict},
+		{"part that is gone", adapter.CustomerAddresses, 1, done},
+		{"root with parts", adapter.Customers, 2, done},
+		{"part of a root that is gone", adapter.CustomerAddresses, 3, adapter.NotFound},
+		{"part without ids", adapter.StockItems, 1, adapter.Unsupported},
+		{"not kept", adapter.Orders, 1, adapter.Unsupported},
+	} {
+		err := forget.Run(ctx, c.resource, c.key)
+		if got := adapter.KindOf(err); c.want == done && err != nil || c.want != done && (err == nil || got != c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+		store, storeErr := side.Store(c.resource)
+		if storeErr != nil {
+			t.Fatal(storeErr)
+		}
+		_, err = store.Get(ctx, &adapter.GetParams{Key: c.key})
+		gone := c.want == done || slices.Contains([]string{"gone twice", "part of a root that is gone"}, c.name)
+		if (adapter.KindOf(err) == adapter.NotFound && err != nil) != gone {
+			t.Errorf("%s: the record: %v", c.name, err)
+		}
+		if entries, err := side.Entries(ctx, c.resource, []adapter.Key{c.key}); err != nil || gone && len(entries) != 0 {
+			t.Errorf("%s: the entry: %v, %v", c.name, entries, err)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package replica_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica"
+)
+
+const importHeader = "resource,legacy_id,backend_id\n"
+
+func runImport(tb testing.TB, side replica.Side, file string, dry bool) (replica.Imported, error) {
+	tb.Helper()
+	i := replica.Import{Side: side, Kept: keptByShop(), Dry: dry}
+	return i.Run(tb.Context(), strings.NewReader(file))
+}
+
+func entriesOf(tb testing.TB, side replica.Side) []string {
+	tb.Helper()
+	var all []string
+	for _, r := range []adapter.Resource{adapter.Products, adapter.StockItems, adapter.Customers, adapter.CustomerAddresses} {
+		entries, err := side.Walk(tb.Context(), r, -1, 1000)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, e := range entries {
+			all = append(all, fmt.Sprintf("%s %d %s %s/%d %s", e.Resource, e.Key, e.ID, e.Root, e.Owner, e.Base))
+		}
+	}
+	return all
+}
+
+func TestImport(t *testing.T) {
+	side := demoSide(t)
+	file := "\ufeffresource,legacy_id,backend_id,owner_id\r\n" +
+		"products,1,prod_1,\r\n\r\n" +
+		"customers,2,\"cus,2\",\n" +
+		"customer_addresses,3,addr_3,2\n" +
+		"customer_addresses,1,addr_1,\n" +
+		"products,2,prod_2,\n"
+	want := []string{
+		"products 1 prod_1 /0 {}", "products 2 prod_2 /0 {}", "customers 2 cus,2 /0 {}",
+		"customer_addresses 1 addr_1 customers/1 {}", "customer_addresses 3 addr_3 customers/2 {}",
+	}
+	if done, err := runImport(t, side, file, true); err != nil || done.Rows != 5 || done.Stored != 0 || len(entriesOf(t, side)) != 0 {
+		t.Errorf("dry run: %+v, %v; entries %q", done, err, entriesOf(t, side))
+	}
+	if done, err := runImport(t, side, file, false); err != nil || done != (replica.Imported{Rows: 5, Stored: 5}) {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if got := entriesOf(t, side); !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	// What is agreed on since then is left alone.
+	agreed := replica.Entry{Resource: adapter.Products, Key: 1, ID: "prod_1", Tag: "t", Base: []byte(`{"name":"n"}`)}
+	if err := side.Enter(t.Context(), agreed); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := runImport(t, side, file+"products,3,prod_3,\n", false); err != nil || done != (replica.Imported{Rows: 6, Known: 5, Stored: 1}) {
+		t.Errorf("again: %+v, %v", done, err)
+	}
+	if got := entriesOf(t, side); !slices.Contains(got, `products 1 prod_1 /0 {"name":"n"}`) || len(got) != 6 {
+		t.Errorf("again: %q", got)
+	}
+	// It may refer to what was imported.
+	if got, err := side.Entries(t.Context(), adapter.Products, []adapter.Key{1}); err != nil || len(got) != 1 || got[0].Tag != "" {
+		t.Errorf("%+v, %v: want no tag", got, err)
+	}
+}
+
+func TestImportRefused(t *testing.T) {
+	side := demoSide(t)
+	if err := side.Enter(t.Context(),
+		replica.Entry{Resource: adapter.Products, Key: 7, ID: "prod_7"},
+		replica.Entry{Resource: adapter.Products, Key: 8, Note: []byte("{}")},
+	); err != nil {
+		t.Fatal(err)
+	}
+	before := entriesOf(t, side)
+	const owners = "resource,legacy_id,backend_id,owner_id\n"
+	const good = "products,1,good\n"
+	for _, c := range []struct {
+		name, file string
+		want       []string // "line: part of the text"
+	}{
+		{"empty", "", []string{"1: no header"}},
+		{"no header", "products,1,a\n", []string{"1: the header is not"}},
+		{"columns in another order", "legacy_id,resource,backend_id\n", []string{"1: the header is not"}},
+		{"fields", importHeader + good + "products,2\nproducts,2,a,b\n", []string{"3: 2 fields", "4: 4 fields"}},
+		{"quotes", importHeader + good + "products,2,\"a\nproducts,3,c\"\n", []string{"3: not CSV", "4: not CSV"}},
+		{"resource", importHeader + good + "orders,1,a\nrubbish,1,b\n,1,c\n", []string{`3: the backend keeps no "orders"`, `4: the backend keeps no "rubbish"`, `5: the backend keeps no ""`}},
+		{"part without an id", importHeader + good + "stock_items,1,a\n", []string{"3: stock_items have no ids"}},
+		{"legacy id", importHeader + "products,x,a\nproducts,+1,b\nproducts,01,c\nproducts,-1,d\nproducts,9223372036854775808,e\nproducts,,f\n", []string{`2: legacy_id "x"`, `3: legacy_id "+1"`, `4: legacy_id "01"`, `5: legacy_id "-1"`, `6: legacy_id`, `7: legacy_id ""`}},
+		{"backend id", importHeader + "products,1,\nproducts,2, b\nproducts,3,a\tb\nproducts,4,\xff\nproducts,5," + strings.Repeat("ä", 256) + "\n", []string{"2: backend_id \"\" is empty", "3: backend_id \" b\" has blanks", "4: backend_id \"a\\tb\" has a control", "5: backend_id \"\\xff\" is not UTF-8", "6: backend_id"}},
+		{"twice", importHeader + good + "products,1,other\nproducts,2,good\ncustomers,1,good\n", []string{"3: products 1 stands on line 2", "4: backend_id \"good\" stands on line 2"}},
+		{"not held", importHeader + good + "products,99999,a\nproducts,0,b\n", []string{"3: there is no record products 99999", "4: there is no record products 0"}},
+		{"another id", importHeader + good + "products,7,a\n", []string{`3: products 7 belongs to "prod_7"`}},
+		{"another key", importHeader + good + "products,2,prod_7\n", []string{"3: backend_id \"prod_7\" belongs to products 7"}},
+		{"being created", importHeader + good + "products,8,a\n", []string{"3: products 8 is being created"}},
+		{"owner of a root", owners + "products,1,a,1\n", []string{"2: products are parts of nothing"}},
+		{"owner that is none", owners + "customer_addresses,1,a,x\ncustomer_addresses,2,b,0\n", []string{`2: owner_id "x"`, `3: owner_id "0"`}},
+		{"another owner", owners + "customer_addresses,1,a,2\n", []string{"2: customer_addresses 1 belongs to customers 1, and not to 2"}},
+		{"long line", importHeader + good + "products,2," + strings.Repeat("x", 5000) + "\n", []string{"3: longer than"}},
+		{"all at once", importHeader + "products,99999,a\nproducts,x,\n" + good, []string{"2: there is no record", `3: legacy_id "x"`, "3: backend_id"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := runImport(t, side, c.file, false)
+			var faults *replica.ImportFaults
+			if !errors.As(err, &faults) {
+				t.Fatalf("%v", err)
+			}
+			lines := strings.Split(err.Error(), "\n")
+			if len(lines) != len(c.want) {
+				t.Fatalf("%d faults, want %d:\n%s", len(lines), len(c.want), err)
+			}
+			for i, line := range lines {
+				if !strings.HasPrefix(line, "line "+c.want[i]) {
+					t.Errorf("%q, want %q", line, c.want[i])
+				}
+			}
+			if got := entriesOf(t, side); !slices.Equal(got, before) {
+				t.Errorf("stored all the same: %q", got)
+			}
+		})
+	}
+	t.Run("more than are told", func(t *testing.T) {
+		_, err := runImport(t, side, importHeader+strings.Repeat("products,x,a\n", 1200), false)
+		if err == nil || !strings.HasSuffix(err.Error(), "\nand 200 more faults") {
+			t.Errorf("%.200v", err)
+		}
+	})
+	t.Run("too many lines", func(t *testing.T) {
+		i := replica.Import{Side: side, Kept: keptByShop()}
+		_, err := i.Run(t.Context(), io.MultiReader(strings.NewReader(importHeader), endless{}))
+		var faults *replica.ImportFaults
+		if !errors.As(err, &faults) || !strings.Contains(err.Error(), "split the file") {
+			t.Errorf("%.200v", err)
+		}
+	})
+	t.Run("cannot be read", func(t *testing.T) {
+		i := replica.Import{Side: side, Kept: keptByShop()}
+		_, err := i.Run(t.Context(), io.MultiReader(strings.NewReader(importHeader), brokenReader{}))
+		if !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Error(err)
+		}
+	})
+}
+
+// endless is a file of blank lines.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = '\n'
+	}
+	return len(b), nil
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// TestImportInPages takes more pairs than one statement.
+func TestImportInPages(t *testing.T) {
+	side := demoSide(t)
+	schema := adapter.NewSchemas().Of(adapter.Customers)
+	var records []replica.Adopted
+	for n := range 1100 {
+		r := adapter.NewRecord(schema)
+		for name, v := range map[string]int64{"website_id": 1, "group_id": 1, "store_id": 1, "disable_auto_group_change": 0} {
+			r.Set(name, adapter.IntegerValue(v))
+		}
+		r.Set("email", adapter.TextValue(fmt.Sprintf("c%d@example.com", n)))
+		records = append(records, replica.Adopted{Entry: replica.Entry{Resource: adapter.Customers, ID: fmt.Sprint("old ", n)}, Record: r})
+	}
+	var file strings.Builder
+	file.WriteString(importHeader)
+	for n, r := range records {
+		keys, err := side.Adopt(t.Context(), []replica.Adopted{r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := side.Strike(t.Context(), adapter.Customers, keys[0]); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&file, "customers,%d,cus_%d\n", keys[0], n)
+	}
+	last := 0
+	i := replica.Import{Side: side, Kept: keptByShop(), Progress: func(done, total int) {
+		if last = done; total != 1100 {
+			t.Errorf("%d of %d", done, total)
+		}
+	}}
+	done, err := i.Run(t.Context(), strings.NewReader(file.String()))
+	if err != nil || done.Stored != 1100 || last != 1100 {
+		t.Errorf("%+v, %v, progress ended at %d", done, err, last)
+	}
+}
+
+func FuzzImport(f *testing.F) {
+	for _, seed := range []string{
+		importHeader + "products,1,a\n", "resource,legacy_id,backend_id,owner_id\r\ncustomer_addresses,1,a,1\n", importHeader + "products,1,\"a\n", "\ufeff", importHeader + "products,1,\xff\n",
+	} {
+		f.Add(seed)
+	}
+	side := demoSide(f)
+	f.Fuzz(func(t *testing.T, file string) {
+		done, err := runImport(t, side, file, true)
+		var faults *replica.ImportFaults
+		if err != nil && !errors.As(err, &faults) {
+			t.Error(err)
+		}
+		if faults != nil && len(faults.Faults) == 0 || done.Rows > strings.Count(file, "\n")+1 {
+			t.Errorf("%+v, %v", done, err)
+		}
+	})
+}

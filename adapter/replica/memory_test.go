@@ -1,0 +1,386 @@
+package replica_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica"
+)
+
+// A memory is a backend in memory that keeps part of what the contract knows, some of
+// it less exactly: addresses of mail in lower case, prices with two places, quantities
+// with one. It has ids of its own, and its documents may carry the legacy ones.
+type memory struct {
+	kept []replica.Kept
+	// keyless: documents carry no legacy ids.
+	keyless bool
+	// before and after, unless nil, may fail a call before or after it is done. call is
+	// the method, and the resource.
+	before, after func(ctx context.Context, call string) error
+
+	mu     sync.Mutex
+	next   int
+	docs   map[adapter.Resource]map[string]*memoryDoc
+	calls  map[string]int
+	closed bool
+}
+
+type memoryDoc struct {
+	memoryItem
+	parts   map[adapter.Resource][]memoryItem
+	changed time.Time
+	broken  bool // not of the promised form
+}
+
+type memoryItem struct {
+	id     string
+	key    adapter.Key
+	record adapter.Record // of what is kept
+	rest   adapter.Record
+}
+
+func newMemory() *memory {
+	return &memory{kept: memoryKept(), docs: map[adapter.Resource]map[string]*memoryDoc{}, calls: map[string]int{}}
+}
+
+func memoryKept() []replica.Kept {
+	return []replica.Kept{
+		{Resource: adapter.Customers, Root: adapter.Customers, Attributes: []string{"email", "firstname", "lastname", "middlename", "dob", "group_id"}, Creates: true, Updates: true, Deletes: true},
+		{
+			Resource: adapter.CustomerAddresses, Root: adapter.Customers, Owner: "customer_id", Identified: true, Adopts: true,
+			Attributes: []string{"firstname", "lastname", "street", "city", "postcode", "telephone", "country_id", "is_default_billing", "is_default_shipping"},
+			Creates:    true, Updates: true, Deletes: true,
+		},
+		{Resource: adapter.Products, Root: adapter.Products, Attributes: []string{"sku", "name", "description", "price", "special_price", "special_from_date", "status", "tier_price", "stock_item"}, Creates: true, Updates: true, Deletes: true},
+		{Resource: adapter.StockItems, Root: adapter.Products, Owner: "product_id", Adopts: true, Attributes: []string{"qty", "manage_stock", "backorders"}, Updates: true},
+		{Resource: adapter.ProductWebsites, Root: adapter.Products, Owner: "product_id", Match: []string{"website_id"}, Adopts: true, Attributes: []string{"website_id"}, Creates: true, Deletes: true},
+		{Resource: adapter.ProductCategories, Root: adapter.Products, Owner: "product_id", Match: []string{"category_id"}, Adopts: true, Attributes: []string{"category_id", "position"}, Creates: true, Deletes: true},
+		{Resource: adapter.ProductImages, Root: adapter.Products, Owner: "product_id", Identified: true, Attributes: []string{"file", "label", "position"}, Creates: true, Updates: true, Deletes: true},
+		{Resource: adapter.Orders, Root: adapter.Orders, Attributes: []string{"increment_id", "customer_id", "store_id", "state", "status", "grand_total", "created_at"}},
+		{Resource: adapter.OrderItems, Root: adapter.Orders, Owner: "order_id", Identified: true, Adopts: true, Attributes: []string{"sku", "name", "qty_ordered", "price"}},
+		{Resource: adapter.OrderAddresses, Root: adapter.Orders, Owner: "parent_id", Identified: true, Adopts: true, Attributes: []string{"address_type", "lastname", "city"}},
+	}
+}
+
+// lossy returns a value as the backend keeps it.
+func lossy(name string, v adapter.Value) adapter.Value {
+	switch {
+	case v.Empty():
+		return adapter.NullValue()
+	case name == "email":
+		return adapter.TextValue(strings.ToLower(v.Text()))
+	case name == "price", name == "special_price":
+		return rounded(v, 2)
+	case name == "qty":
+		return rounded(v, 1)
+	case v.Kind() == adapter.Records:
+		list := make([]adapter.Record, len(v.Records()))
+		for i, r := range v.Records() {
+			list[i] = adapter.NewRecord(r.Schema)
+			for at, a := range r.Schema.Attributes {
+				if !a.ReadOnly {
+					list[i].Values[at] = lossy(a.Name, r.Values[at])
+				}
+			}
+		}
+		return adapter.RecordsValue(list)
+	default:
+		return v
+	}
+}
+
+func rounded(v adapter.Value, places int) adapter.Value {
+	r, ok := new(big.Rat).SetString(v.Text())
+	if !ok {
+		return v
+	}
+	r, _ = new(big.Rat).SetString(r.FloatString(places))
+	return adapter.TextValue(r.FloatString(4))
+}
+
+// call counts a call and runs it between what may fail it.
+func (m *memory) call(ctx context.Context, name string, do func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.calls[name]++
+	before, after := m.before, m.after
+	m.mu.Unlock()
+	if before != nil {
+		if err := before(ctx, name); err != nil {
+			return err
+		}
+	}
+	m.mu.Lock()
+	err := do()
+	m.mu.Unlock()
+	if err == nil && after != nil {
+		err = after(ctx, name)
+	}
+	return err
+}
+
+// fail makes the calls of a name fail, before they are done or after.
+func (m *memory) fail(name string, before, after error) {
+	on := func(err error) func(context.Context, string) error {
+		return func(_ context.Context, call string) error {
+			if call == name {
+				return err
+			}
+			return nil
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.before, m.after = on(before), on(after)
+}
+
+func (m *memory) heal() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.before, m.after = nil, nil
+}
+
+func (m *memory) counted(name string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.calls[name]
+}
+
+func memoryError(kind adapter.ErrorKind, field string) error {
+	return &adapter.Error{Kind: kind, Op: "memory", Field: field}
+}
+
+func (m *memory) Name() string               { return "memory" }
+func (m *memory) Kept() []replica.Kept       { return m.kept }
+func (m *memory) Ping(context.Context) error { return nil }
+
+func (m *memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	return nil
+}
+
+func (m *memory) keptOf(r adapter.Resource) *replica.Kept {
+	return &m.kept[slices.IndexFunc(m.kept, func(k replica.Kept) bool { return k.Resource == r })]
+}
+
+func (m *memory) Fetch(ctx context.Context, root adapter.Resource, ids []string) (docs []replica.Document, err error) {
+	err = m.call(ctx, "Fetch "+string(root), func() error {
+		for _, id := range ids {
+			if d := m.docs[root][id]; d != nil {
+				docs = append(docs, m.document(d))
+			}
+		}
+		return nil
+	})
+	return docs, err
+}
+
+func (m *memory) Scan(ctx context.Context, root adapter.Resource, since time.Time, found func([]replica.Document) error) error {
+	var docs []replica.Document
+	err := m.call(ctx, "Scan "+string(root), func() error {
+		for _, id := range slices.Sorted(maps.Keys(m.docs[root])) {
+			if d := m.docs[root][id]; !d.changed.Before(since) {
+				docs = append(docs, m.document(d))
+			}
+		}
+		return nil
+	})
+	for batch := range slices.Chunk(docs, 3) {
+		if err == nil {
+			err = found(batch)
+		}
+	}
+	return err
+}
+
+func (m *memory) Find(ctx context.Context, root adapter.Resource, key adapter.Key) (doc replica.Document, err error) {
+	err = m.call(ctx, "Find "+string(root), func() error {
+		if m.keyless {
+			return memoryError(adapter.Unsupported, "")
+		}
+		for _, d := range m.docs[root] {
+			if d.key == key {
+				doc = m.document(d)
+				return nil
+			}
+		}
+		return memoryError(adapter.NotFound, "")
+	})
+	return doc, err
+}
+
+// put gives an item what a record has of the attributes.
+func (m *memory) put(i *memoryItem, r adapter.Record, names []string) {
+	for _, name := range names {
+		at, _ := r.Schema.Index(name)
+		if nested := r.Schema.Attributes[at].Nested; nested == nil || nested.Resource != adapter.StockItems {
+			i.record.Set(name, lossy(name, r.Get(name)))
+		}
+	}
+}
+
+// putStock gives a document the stock item that a product has.
+func (m *memory) putStock(d *memoryDoc, product adapter.Record, names []string) {
+	items := product.Get("stock_item").Records()
+	if !slices.Contains(names, "stock_item") || len(items) == 0 {
+		return
+	}
+	item := memoryItem{record: adapter.NewRecord(items[0].Schema)}
+	m.put(&item, items[0], m.keptOf(adapter.StockItems).Attributes)
+	d.parts[adapter.StockItems] = []memoryItem{item}
+}
+
+func (m *memory) id(prefix string) string {
+	m.next++
+	return fmt.Sprintf("%s_%02d", prefix, m.next)
+}
+
+func (m *memory) Create(ctx context.Context, w *replica.Write) (id string, err error) {
+	err = m.call(ctx, "Create "+string(w.Resource), func() error {
+		k := m.keptOf(w.Resource)
+		if !k.Creates || w.ID != "" || w.Old.Schema != nil || !slices.Equal(w.Changed, k.Attributes) {
+			return fmt.Errorf("unexpected: %+v", w)
+		}
+		item := memoryItem{key: w.Key, record: adapter.NewRecord(w.New.Schema)}
+		m.put(&item, w.New, w.Changed)
+		if k.Root == k.Resource {
+			item.id = m.id(string(k.Resource[:4]))
+			d := &memoryDoc{memoryItem: item, parts: map[adapter.Resource][]memoryItem{}, changed: time.Now()}
+			m.putStock(d, w.New, w.Changed)
+			id = d.id
+			return m.add(k.Resource, d)
+		}
+		d := m.docs[k.Root][w.RootID]
+		if d == nil {
+			return memoryError(adapter.NotFound, "")
+		}
+		if k.Identified {
+			item.id = m.id("part")
+		}
+		for _, p := range d.parts[w.Resource] {
+			for _, name := range k.Match {
+				if p.record.Get(name).Int() == item.record.Get(name).Int() {
+					return memoryError(adapter.Conflict, name)
+				}
+			}
+		}
+		d.parts[w.Resource] = append(d.parts[w.Resource], item)
+		m.oneDefault(d, item)
+		d.changed, id = time.Now(), item.id
+		if want := len(d.parts[w.Resource]); len(w.Siblings) < want && k.Match != nil {
+			return fmt.Errorf("unexpected siblings of %d: %+v", want, w.Siblings)
+		}
+		return nil
+	})
+	return id, err
+}
+
+// add stores a document, with an e-mail address or a SKU that no other has.
+func (m *memory) add(r adapter.Resource, d *memoryDoc) error {
+	for _, name := range []string{"email", "sku"} {
+		for _, other := range m.docs[r] {
+			if mine := d.record.Get(name); !mine.Empty() && mine.Text() == other.record.Get(name).Text() {
+				return memoryError(adapter.Conflict, name)
+			}
+		}
+	}
+	if m.docs[r] == nil {
+		m.docs[r] = map[string]*memoryDoc{}
+	}
+	m.docs[r][d.id] = d
+	return nil
+}
+
+// oneDefault takes the flags that an address has from its customer's others.
+func (m *memory) oneDefault(d *memoryDoc, item memoryItem) {
+	for i := range d.parts[adapter.CustomerAddresses] {
+		other := &d.parts[adapter.CustomerAddresses][i]
+		for _, name := range []string{"is_default_billing", "is_default_shipping"} {
+			if other.id != item.id && item.record.Get(name).Int() == 1 {
+				other.record = other.record.Clone()
+				other.record.Set(name, adapter.IntegerValue(0))
+			}
+		}
+	}
+}
+
+// find returns the item that a write is of.
+func (m *memory) find(w *replica.Write) (*memoryDoc, *memoryItem, int) {
+	k := m.keptOf(w.Resource)
+	if k.Root == k.Resource {
+		d := m.docs[k.Root][w.ID]
+		if d == nil {
+			return nil, nil, -1
+		}
+		return d, &d.memoryItem, -1
+	}
+	d := m.docs[k.Root][w.RootID]
+	if d == nil {
+		return nil, nil, -1
+	}
+	for i := range d.parts[w.Resource] {
+		item := &d.parts[w.Resource][i]
+		same := !slices.ContainsFunc(k.Match, func(name string) bool { return item.record.Get(name).Int() != w.Old.Get(name).Int() })
+		if k.Identified && item.id == w.ID || !k.Identified && same {
+			return d, item, i
+		}
+	}
+	return d, nil, -1
+}
+
+func (m *memory) Update(ctx context.Context, w *replica.Write) error {
+	return m.call(ctx, "Update "+string(w.Resource), func() error {
+		d, item, _ := m.find(w)
+		if item == nil {
+			return memoryError(adapter.NotFound, "")
+		}
+		if len(w.Changed) == 0 {
+			return errors.New("a change of nothing")
+		}
+		item.record = item.record.Clone()
+		m.put(item, w.New, w.Changed)
+		m.putStock(d, w.New, w.Changed)
+		m.oneDefault(d, *item)
+		d.changed = time.Now()
+		return nil
+	})
+}
+
+func (m *memory) Delete(ctx context.Context, w *replica.Write) error {
+	return m.call(ctx, "Delete "+string(w.Resource), func() error {
+		d, item, at := m.find(w)
+		switch {
+		case item == nil:
+			return memoryError(adapter.NotFound, "")
+		case at < 0:
+			delete(m.docs[w.Resource], d.id)
+			m.freeOrders(w)
+		default:
+			d.parts[w.Resource] = slices.Delete(slices.Clone(d.parts[w.Resource]), at, at+1)
+			d.changed = time.Now()
+		}
+		return nil
+	})
+}
+
+// freeOrders takes a customer who is gone from the orders.
+func (m *memory) freeOrders(w *replica.Write) {
+	for _, order := range m.docs[adapter.Orders] {
+		if w.Resource == adapter.Customers && order.record.Get("customer_id").Int() == int64(w.Key) {
+			order.record = order.record.Clone()
+			order.record.Set("customer_id", adapter.NullValue())
+		}
+	}
+}

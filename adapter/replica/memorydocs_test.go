@@ -1,0 +1,127 @@
+package replica_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica"
+)
+
+// document returns what is said of a document as it now is.
+func (m *memory) document(d *memoryDoc) replica.Document {
+	item, parts := m.item(&d.memoryItem), map[adapter.Resource][]replica.Item{}
+	for _, k := range m.kept {
+		if k.Root != item.Record.Schema.Resource || k.Root == k.Resource {
+			continue
+		}
+		parts[k.Resource] = []replica.Item{}
+		for _, p := range d.parts[k.Resource] {
+			parts[k.Resource] = append(parts[k.Resource], m.item(&p))
+		}
+	}
+	sum := sha256.New()
+	show := func(i replica.Item) { fmt.Fprintf(sum, "%s %d %s\n", i.ID, i.Key, shown(i.Record)) }
+	show(item)
+	broken := d.broken
+	if broken {
+		fmt.Fprintln(sum, "broken")
+	}
+	for _, r := range slices.Sorted(maps.Keys(parts)) {
+		fmt.Fprintln(sum, r)
+		for _, part := range parts[r] {
+			show(part)
+		}
+	}
+	return replica.Document{ID: item.ID, Tag: fmt.Sprintf("%x", sum.Sum(nil)), Read: func(context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
+		if broken {
+			return replica.Item{}, nil, memoryError(adapter.Unavailable, "")
+		}
+		return item, maps.Clone(parts), nil
+	}}
+}
+
+func (m *memory) item(i *memoryItem) replica.Item {
+	item := replica.Item{ID: i.id, Key: i.key, Record: i.record.Clone(), Rest: i.rest}
+	if m.keyless {
+		item.Key = 0
+	}
+	return item
+}
+
+// shown returns the values of a record.
+func shown(r adapter.Record) string {
+	var b strings.Builder
+	for i, v := range r.Values {
+		if v.Kind() != adapter.Absent {
+			fmt.Fprintf(&b, "%s=%s ", r.Schema.Attributes[i].Name, shownValue(v))
+		}
+	}
+	return b.String()
+}
+
+func shownValue(v adapter.Value) string {
+	switch v.Kind() {
+	case adapter.Null:
+		return "null"
+	case adapter.Texts:
+		return fmt.Sprintf("%q", v.Texts())
+	case adapter.Records:
+		var all []string
+		for _, r := range v.Records() {
+			all = append(all, "{"+shown(r)+"}")
+		}
+		return strings.Join(all, ",")
+	default:
+		return fmt.Sprintf("%q", v.Text())
+	}
+}
+
+// edit changes a document behind Portico's back.
+func (m *memory) edit(r adapter.Resource, id string, change func(*memoryDoc)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d := m.docs[r][id]
+	d.record = d.record.Clone()
+	change(d)
+	d.changed = time.Now()
+}
+
+// state is what a memory holds.
+type memoryState struct {
+	next int
+	docs map[adapter.Resource]map[string]*memoryDoc
+}
+
+func (m *memory) save() memoryState {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return memoryState{m.next, cloneDocs(m.docs)}
+}
+
+func (m *memory) restore(s memoryState) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.next, m.docs = s.next, cloneDocs(s.docs)
+}
+
+func cloneDocs(docs map[adapter.Resource]map[string]*memoryDoc) map[adapter.Resource]map[string]*memoryDoc {
+	all := map[adapter.Resource]map[string]*memoryDoc{}
+	for r, some := range docs {
+		all[r] = map[string]*memoryDoc{}
+		for id, d := range some {
+			copied := *d
+			copied.parts = map[adapter.Resource][]memoryItem{}
+			for part, items := range d.parts {
+				copied.parts[part] = slices.Clone(items)
+			}
+			all[r][id] = &copied
+		}
+	}
+	return all
+}
