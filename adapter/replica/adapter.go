@@ -28,7 +28,7 @@ const (
 
 // Options say what an adapter is made of.
 type Options struct {
-	Side    Side
+	Replica Replica
 	Backend Backend
 	// Schemas describe the records; nil for those of adapter.NewSchemas.
 	Schemas *adapter.Schemas
@@ -44,7 +44,7 @@ type Options struct {
 
 // An Adapter is a backend and its side as one. It is safe for concurrent use.
 type Adapter struct {
-	side     Side
+	side     Replica
 	backend  Backend
 	unmapped Unmapped
 	kept     map[adapter.Resource]*keeping
@@ -83,11 +83,11 @@ func New(o Options) (*Adapter, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &Adapter{
-		side: o.Side, backend: o.Backend, unmapped: o.Unmapped, log: o.Logger, self: rand.Text(),
+		side: o.Replica, backend: o.Backend, unmapped: o.Unmapped, log: o.Logger, self: rand.Text(),
 		scanning: make(chan struct{}, 1), scans: map[adapter.Resource]time.Time{}, foreignNote: time.Minute,
 	}
 	var err error
-	if a.kept, a.roots, err = plan(o.Side, o.Backend, schemas); err != nil {
+	if a.kept, a.roots, err = plan(o.Replica, o.Backend, schemas); err != nil {
 		return nil, err
 	}
 	if a.metrics, err = newMetrics(o.Registerer); err != nil {

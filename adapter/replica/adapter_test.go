@@ -50,16 +50,16 @@ func TestNew(t *testing.T) {
 	} {
 		m := newMemory()
 		m.kept = kept
-		if _, err := replica.New(replica.Options{Side: side, Backend: m}); adapter.KindOf(err) != adapter.Invalid {
+		if _, err := replica.New(replica.Options{Replica: side, Backend: m}); adapter.KindOf(err) != adapter.Invalid {
 			t.Errorf("%s: %v, want invalid", name, err)
 		}
 	}
-	if _, err := replica.New(replica.Options{Side: side, Backend: newMemory(), Unmapped: "guess"}); adapter.KindOf(err) != adapter.Invalid {
+	if _, err := replica.New(replica.Options{Replica: side, Backend: newMemory(), Unmapped: "guess"}); adapter.KindOf(err) != adapter.Invalid {
 		t.Errorf("unknown policy: %v, want invalid", err)
 	}
 	registry := prometheus.NewRegistry()
 	for i, want := range []bool{true, false} {
-		_, err := replica.New(replica.Options{Side: side, Backend: newMemory(), Registerer: registry})
+		_, err := replica.New(replica.Options{Replica: side, Backend: newMemory(), Registerer: registry})
 		if (err == nil) != want {
 			t.Errorf("registered %d: %v", i, err)
 		}

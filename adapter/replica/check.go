@@ -26,10 +26,10 @@ const (
 	NotMapped FindingKind = "not_mapped"
 	// NoBackendID: an entry has no id of the backend, and nobody is about to give it one.
 	NoBackendID FindingKind = "no_backend_id"
-	// GoneAtBackend: the backend has no record any more for an entry.
-	GoneAtBackend FindingKind = "gone_at_backend"
-	// GoneAtSide: the side has no record any more for an entry.
-	GoneAtSide FindingKind = "gone_at_side"
+	// MissingAtBackend: the backend has no record any more for an entry.
+	MissingAtBackend FindingKind = "gone_at_backend"
+	// MissingInReplica: the local replica has no record any more for an entry.
+	MissingInReplica FindingKind = "gone_at_side"
 	// NoLegacyID: a record of the backend has no entry, so that callers do not see it.
 	NoLegacyID FindingKind = "no_legacy_id"
 	// Duplicate: a record of the backend carries the legacy id of another.
@@ -52,7 +52,7 @@ const (
 
 // A Check compares a side, its ledger and a backend.
 type Check struct {
-	Side    Side
+	Replica Replica
 	Backend Backend
 	// Found is told of each finding, and may end the check with an error.
 	Found func(Finding) error
@@ -97,7 +97,7 @@ func (c *Check) progress(r adapter.Resource, step string, done int) {
 func (c *Check) records(ctx context.Context, k *Kept) error {
 	q := adapter.Query{Limit: checkPage}
 	for done := 0; ; {
-		page, err := listed(ctx, c.Side, k, &q)
+		page, err := listed(ctx, c.Replica, k, &q)
 		if err != nil || len(page) == 0 {
 			return err
 		}
@@ -105,7 +105,7 @@ func (c *Check) records(ctx context.Context, k *Kept) error {
 		for i, r := range page {
 			keys[i] = adapter.Key(r.Get(r.Schema.Key).Int())
 		}
-		entries, err := entriesByKey(ctx, c.Side, k.Resource, keys)
+		entries, err := entriesByKey(ctx, c.Replica, k.Resource, keys)
 		if err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (c *Check) records(ctx context.Context, k *Kept) error {
 func (c *Check) entries(ctx context.Context, k *Kept, kept []Kept) error {
 	after := adapter.Key(-1) // one record has the key 0
 	for done := 0; ; {
-		page, err := c.Side.Walk(ctx, k.Resource, after, checkPage)
+		page, err := c.Replica.Walk(ctx, k.Resource, after, checkPage)
 		if err != nil || len(page) == 0 {
 			return err
 		}
@@ -135,7 +135,7 @@ func (c *Check) entries(ctx context.Context, k *Kept, kept []Kept) error {
 		for i, e := range page {
 			keys[i] = e.Key
 		}
-		held, err := heldBy(ctx, c.Side, k, keys)
+		held, err := heldBy(ctx, c.Replica, k, keys)
 		if err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (c *Check) entries(ctx context.Context, k *Kept, kept []Kept) error {
 			case e.Note != nil:
 				finding.What = Unfinished
 			case !here:
-				finding.What = GoneAtSide
+				finding.What = MissingInReplica
 			case e.ID == "":
 				finding.What = NoBackendID
 			default:
@@ -189,7 +189,7 @@ func (c *Check) fetch(ctx context.Context, k *Kept, kept []Kept, entries []Entry
 		e, finding := &entries[i], Finding{Resource: k.Resource, Key: entries[i].Key, ID: entries[i].ID}
 		document, there := byID[e.ID]
 		if !there {
-			finding.What = GoneAtBackend
+			finding.What = MissingAtBackend
 			if err := c.Found(finding); err != nil {
 				return err
 			}
@@ -227,7 +227,7 @@ func (c *Check) parts(ctx context.Context, root *Entry, parts map[adapter.Resour
 	if len(told) == 0 {
 		return nil
 	}
-	owned, err := c.Side.Owned(ctx, root.Resource, root.Key)
+	owned, err := c.Replica.Owned(ctx, root.Resource, root.Key)
 	if err != nil {
 		return err
 	}
@@ -256,7 +256,7 @@ func (c *Check) parts(ctx context.Context, root *Entry, parts map[adapter.Resour
 		if !left || !slices.ContainsFunc(told, func(k Kept) bool { return k.Resource == e.Resource }) {
 			continue
 		}
-		if err := c.Found(Finding{What: GoneAtBackend, Resource: e.Resource, Key: e.Key, ID: e.ID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}); err != nil {
+		if err := c.Found(Finding{What: MissingAtBackend, Resource: e.Resource, Key: e.Key, ID: e.ID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}); err != nil {
 			return err
 		}
 	}
@@ -271,7 +271,7 @@ func (c *Check) documents(ctx context.Context, k *Kept) error {
 		for i, d := range batch {
 			ids[i] = d.ID
 		}
-		entries, err := entriesByID(ctx, c.Side, k.Resource, ids)
+		entries, err := entriesByID(ctx, c.Replica, k.Resource, ids)
 		if err != nil {
 			return err
 		}
@@ -304,7 +304,7 @@ func (c *Check) unknown(ctx context.Context, r adapter.Resource, d *Document, ca
 		return c.Found(finding)
 	}
 	finding.Key = item.Key
-	entries, err := c.Side.Entries(ctx, r, []adapter.Key{item.Key})
+	entries, err := c.Replica.Entries(ctx, r, []adapter.Key{item.Key})
 	if err != nil {
 		return err
 	}

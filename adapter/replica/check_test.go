@@ -55,7 +55,7 @@ func unreadable(id string) replica.Document {
 
 // agreedShop enters every record of the demo store, and returns it with a backend that
 // has them all.
-func agreedShop(t *testing.T) (replica.Side, *listBackend) {
+func agreedShop(t *testing.T) (replica.Replica, *listBackend) {
 	t.Helper()
 	side := demoSide(t)
 	backend := &listBackend{documents: map[adapter.Resource][]replica.Document{}}
@@ -96,12 +96,12 @@ func agreedShop(t *testing.T) (replica.Side, *listBackend) {
 	return side, backend
 }
 
-func findings(t *testing.T, side replica.Side, backend replica.Backend) []string {
+func findings(t *testing.T, side replica.Replica, backend replica.Backend) []string {
 	t.Helper()
 	var found []string
 	looked := map[string]int{}
 	check := replica.Check{
-		Side: side, Backend: backend,
+		Replica: side, Backend: backend,
 		Found: func(f replica.Finding) error {
 			found = append(found, fmt.Sprintf("%s %s %d %s", f.What, f.Resource, f.Key, f.ID))
 			return nil
@@ -180,7 +180,7 @@ func TestCheckEnds(t *testing.T) {
 	side, backend := agreedShop(t)
 	enough := errors.New("enough")
 	backend.documents[adapter.Products] = nil
-	check := replica.Check{Side: side, Backend: backend, Found: func(replica.Finding) error { return enough }}
+	check := replica.Check{Replica: side, Backend: backend, Found: func(replica.Finding) error { return enough }}
 	if err := check.Run(t.Context()); !errors.Is(err, enough) {
 		t.Error(err)
 	}

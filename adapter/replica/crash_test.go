@@ -49,44 +49,44 @@ func (f *fate) step(do func() error) error {
 
 // mortalSide is a side whose process may end.
 type mortalSide struct {
-	replica.Side
+	replica.Replica
 	*fate
 }
 
 func (s *mortalSide) Store(r adapter.Resource) (adapter.Store, error) {
-	store, err := s.Side.Store(r)
+	store, err := s.Replica.Store(r)
 	return &mortalStore{store, s.fate}, err
 }
 
 func (s *mortalSide) Adopt(ctx context.Context, records []replica.Adopted) (keys []adapter.Key, err error) {
-	err = s.step(func() (err error) { keys, err = s.Side.Adopt(ctx, records); return err })
+	err = s.step(func() (err error) { keys, err = s.Replica.Adopt(ctx, records); return err })
 	return keys, err
 }
 
 func (s *mortalSide) Amend(ctx context.Context, r adapter.Resource, key adapter.Key, values adapter.Record) error {
-	return s.step(func() error { return s.Side.Amend(ctx, r, key, values) })
+	return s.step(func() error { return s.Replica.Amend(ctx, r, key, values) })
 }
 
 func (s *mortalSide) Entries(ctx context.Context, r adapter.Resource, keys []adapter.Key) (entries []replica.Entry, err error) {
-	err = s.step(func() (err error) { entries, err = s.Side.Entries(ctx, r, keys); return err })
+	err = s.step(func() (err error) { entries, err = s.Replica.Entries(ctx, r, keys); return err })
 	return entries, err
 }
 
 func (s *mortalSide) Owned(ctx context.Context, r adapter.Resource, owner adapter.Key) (entries []replica.Entry, err error) {
-	err = s.step(func() (err error) { entries, err = s.Side.Owned(ctx, r, owner); return err })
+	err = s.step(func() (err error) { entries, err = s.Replica.Owned(ctx, r, owner); return err })
 	return entries, err
 }
 
 func (s *mortalSide) Enter(ctx context.Context, entries ...replica.Entry) error {
-	return s.step(func() error { return s.Side.Enter(ctx, entries...) })
+	return s.step(func() error { return s.Replica.Enter(ctx, entries...) })
 }
 
 func (s *mortalSide) Doubt(ctx context.Context) error {
-	return s.step(func() error { return s.Side.Doubt(ctx) })
+	return s.step(func() error { return s.Replica.Doubt(ctx) })
 }
 
 func (s *mortalSide) Strike(ctx context.Context, r adapter.Resource, key adapter.Key) error {
-	return s.step(func() error { return s.Side.Strike(ctx, r, key) })
+	return s.step(func() error { return s.Replica.Strike(ctx, r, key) })
 }
 
 type mortalStore struct {
@@ -212,7 +212,7 @@ type mortalShop struct {
 func mortal(t *testing.T, f *fate) *mortalShop {
 	t.Helper()
 	s := openShop(t)
-	a, err := replica.New(replica.Options{Side: &mortalSide{s.side, f}, Backend: &mortalBackend{s.memory, f}})
+	a, err := replica.New(replica.Options{Replica: &mortalSide{s.side, f}, Backend: &mortalBackend{s.memory, f}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 // A Forget takes away what is left of records that are gone.
 type Forget struct {
-	Side    Side
+	Replica Replica
 	Backend Backend
 }
 
@@ -36,19 +36,19 @@ func (f *Forget) Run(ctx context.Context, r adapter.Resource, key adapter.Key) e
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}
 	k := &kept[at]
-	entries, err := f.Side.Entries(ctx, r, []adapter.Key{key})
+	entries, err := f.Replica.Entries(ctx, r, []adapter.Key{key})
 	if err != nil {
 		return err
 	}
 	if len(entries) == 0 {
 		return &adapter.Error{Kind: adapter.NotFound, Op: op, Err: errNoEntry}
 	}
-	held, err := heldBy(ctx, f.Side, k, []adapter.Key{key})
+	held, err := heldBy(ctx, f.Replica, k, []adapter.Key{key})
 	if err != nil {
 		return err
 	}
 	if _, here := held[key]; !here {
-		return f.Side.Strike(ctx, r, key)
+		return f.Replica.Strike(ctx, r, key)
 	}
 	why, err := f.stays(ctx, k, &entries[0])
 	if err != nil {
@@ -67,7 +67,7 @@ func (f *Forget) stays(ctx context.Context, k *Kept, e *Entry) (why, err error) 
 	}
 	root := *e
 	if k.Owner != "" {
-		owners, err := f.Side.Entries(ctx, k.Root, []adapter.Key{e.Owner})
+		owners, err := f.Replica.Entries(ctx, k.Root, []adapter.Key{e.Owner})
 		if err != nil || len(owners) == 0 {
 			return nil, err // no root is at the backend, and so no part
 		}
@@ -115,15 +115,15 @@ func (f *Forget) carried(ctx context.Context, root adapter.Resource, key adapter
 
 // remove removes the record of the side, then the entries.
 func (f *Forget) remove(ctx context.Context, r adapter.Resource, key adapter.Key) error {
-	err := f.Side.Remove(ctx, r, key)
+	err := f.Replica.Remove(ctx, r, key)
 	if adapter.KindOf(err) == adapter.Unsupported && err != nil {
 		var store adapter.Store
-		if store, err = f.Side.Store(r); err == nil {
+		if store, err = f.Replica.Store(r); err == nil {
 			err = store.Delete(ctx, &adapter.DeleteParams{Key: key})
 		}
 	}
 	if err != nil && adapter.KindOf(err) != adapter.NotFound {
 		return err
 	}
-	return f.Side.Strike(ctx, r, key)
+	return f.Replica.Strike(ctx, r, key)
 }

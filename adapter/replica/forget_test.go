@@ -47,7 +47,7 @@ func TestForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	const done = adapter.ErrorKind(99)
-	forget := replica.Forget{Side: side, Backend: backend}
+	forget := replica.Forget{Replica: side, Backend: backend}
 	for _, c := range []struct {
 		name     string
 		resource adapter.Resource

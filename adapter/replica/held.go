@@ -13,7 +13,7 @@ const keysBatch = 100
 
 // heldBy returns, for each of the records that the side has, the key of its root, 0
 // for one that is a root.
-func heldBy(ctx context.Context, side Side, k *Kept, keys []adapter.Key) (map[adapter.Key]adapter.Key, error) {
+func heldBy(ctx context.Context, side Replica, k *Kept, keys []adapter.Key) (map[adapter.Key]adapter.Key, error) {
 	owners := make(map[adapter.Key]adapter.Key, len(keys))
 	key := adapter.NewSchemas().Of(k.Resource).Key
 	for batch := range slices.Chunk(keys, keysBatch) {
@@ -39,7 +39,7 @@ func heldBy(ctx context.Context, side Side, k *Kept, keys []adapter.Key) (map[ad
 
 // listed returns the records that a query selects, with no more than their keys and
 // owners.
-func listed(ctx context.Context, side Side, k *Kept, q *adapter.Query) ([]adapter.Record, error) {
+func listed(ctx context.Context, side Replica, k *Kept, q *adapter.Query) ([]adapter.Record, error) {
 	store, err := side.Store(k.Resource)
 	if err != nil {
 		return nil, err

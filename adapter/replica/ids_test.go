@@ -17,7 +17,7 @@ import (
 )
 
 // demoSide returns the demo store as a side, on SQLite, with an empty ledger.
-func demoSide(tb testing.TB) replica.Side {
+func demoSide(tb testing.TB) replica.Replica {
 	tb.Helper()
 	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: "sqlite:" + filepath.Join(tb.TempDir(), "side.db"), Migrate: true})
 	if err != nil {
@@ -31,7 +31,7 @@ func demoSide(tb testing.TB) replica.Side {
 	if err := db.Load(tb.Context(), data, nil); err != nil {
 		tb.Fatal(err)
 	}
-	return db.Side()
+	return db.Replica()
 }
 
 // keptByShop is what the backends of these tests keep.

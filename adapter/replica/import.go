@@ -34,7 +34,7 @@ const (
 // An Import puts pairs of ids into a ledger: those of records that both the side and
 // the backend have already.
 type Import struct {
-	Side Side
+	Replica Replica
 	// Kept says which resources the backend keeps, as Backend.Kept.
 	Kept []Kept
 	// Dry looks for faults only.
@@ -139,7 +139,7 @@ func (i *Import) Run(ctx context.Context, file io.Reader) (Imported, error) {
 		return done, nil
 	}
 	for batch := range slices.Chunk(fresh, importBatch) {
-		if err := i.Side.Enter(ctx, batch...); err != nil {
+		if err := i.Replica.Enter(ctx, batch...); err != nil {
 			return done, err
 		}
 		done.Stored += len(batch)
@@ -148,7 +148,7 @@ func (i *Import) Run(ctx context.Context, file io.Reader) (Imported, error) {
 	if len(fresh) == 0 {
 		return done, nil
 	}
-	return done, i.Side.Doubt(ctx)
+	return done, i.Replica.Doubt(ctx)
 }
 
 func (i *Import) report(done, total int) {
@@ -301,15 +301,15 @@ func (i *Import) look(ctx context.Context, k *Kept, rows []importRow, faults *Im
 	for n, row := range rows {
 		keys[n], ids[n] = row.key, row.id
 	}
-	owners, err := heldBy(ctx, i.Side, k, keys)
+	owners, err := heldBy(ctx, i.Replica, k, keys)
 	if err != nil {
 		return nil, err
 	}
-	byKey, err := entriesByKey(ctx, i.Side, k.Resource, keys)
+	byKey, err := entriesByKey(ctx, i.Replica, k.Resource, keys)
 	if err != nil {
 		return nil, err
 	}
-	byID, err := entriesByID(ctx, i.Side, k.Resource, ids)
+	byID, err := entriesByID(ctx, i.Replica, k.Resource, ids)
 	if err != nil {
 		return nil, err
 	}

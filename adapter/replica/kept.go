@@ -27,7 +27,7 @@ type keeping struct {
 }
 
 // plan works out what a backend keeps.
-func plan(side Side, backend Backend, schemas *adapter.Schemas) (map[adapter.Resource]*keeping, []*keeping, error) {
+func plan(side Replica, backend Backend, schemas *adapter.Schemas) (map[adapter.Resource]*keeping, []*keeping, error) {
 	kept, roots := map[adapter.Resource]*keeping{}, []*keeping{}
 	for _, k := range backend.Kept() {
 		op := fmt.Sprintf("open %s: %s", backend.Name(), k.Resource)

@@ -9,7 +9,7 @@ import (
 
 // A Side is Portico's own database. It is declared here so that this package needs no
 // database.
-type Side interface {
+type Replica interface {
 	adapter.Adapter
 	Ledger
 	// Adopt stores a record that the backend has, and its parts, each with its entry,

@@ -207,7 +207,7 @@ var errNothing = errors.New("nothing to do")
 
 // put stores values of a record at a level of the side, if the side has not got them
 // already.
-func (k *keeping) put(ctx context.Context, side Side, key adapter.Key, level int64, values adapter.Record) (changed bool, err error) {
+func (k *keeping) put(ctx context.Context, side Replica, key adapter.Key, level int64, values adapter.Record) (changed bool, err error) {
 	var with []string
 	said := false
 	for i, v := range values.Values {

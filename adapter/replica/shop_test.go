@@ -68,10 +68,10 @@ var move = sync.OnceValues(func() (done migrated, err error) {
 		return done, err
 	}
 	m := newMemory()
-	if err := m.placeOrders(ctx, db.Side()); err != nil {
+	if err := m.placeOrders(ctx, db.Replica()); err != nil {
 		return done, err
 	}
-	a, err := replica.New(replica.Options{Side: db.Side(), Backend: m})
+	a, err := replica.New(replica.Options{Replica: db.Replica(), Backend: m})
 	if err != nil {
 		return done, err
 	}
@@ -84,7 +84,7 @@ var move = sync.OnceValues(func() (done migrated, err error) {
 })
 
 // placeOrders makes documents of the orders of a side.
-func (m *memory) placeOrders(ctx context.Context, side replica.Side) error {
+func (m *memory) placeOrders(ctx context.Context, side replica.Replica) error {
 	list := func(r adapter.Resource) ([]adapter.Record, error) {
 		s, err := side.Store(r)
 		if err != nil {
@@ -152,7 +152,7 @@ func (m *memory) part(r adapter.Record, key adapter.Key) memoryItem {
 // A shop is an adapter of a memory and of the demo store, which is moved to it.
 type shop struct {
 	*replica.Adapter
-	side    replica.Side
+	side    replica.Replica
 	memory  *memory
 	log     *logged
 	metrics *prometheus.Registry
@@ -172,7 +172,7 @@ func openShop(tb testing.TB) *shop {
 }
 
 // openSide opens a side of the test's own, with that content.
-func openSide(tb testing.TB, content []byte) replica.Side {
+func openSide(tb testing.TB, content []byte) replica.Replica {
 	tb.Helper()
 	folder := tb.TempDir()
 	path := filepath.Join(folder, "side.db")
@@ -184,15 +184,15 @@ func openSide(tb testing.TB, content []byte) replica.Side {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = db.Close() })
-	return db.Side()
+	return db.Replica()
 }
 
 // reopen opens a shop as a process does that finds both sides as another has left
 // them.
-func reopen(tb testing.TB, side replica.Side, m *memory, o replica.Options) *shop {
+func reopen(tb testing.TB, side replica.Replica, m *memory, o replica.Options) *shop {
 	tb.Helper()
 	s := &shop{side: side, memory: m, log: &logged{}, metrics: prometheus.NewRegistry(), t: tb}
-	o.Side, o.Backend, o.Logger, o.Registerer = side, m, slog.New(s.log), s.metrics
+	o.Replica, o.Backend, o.Logger, o.Registerer = side, m, slog.New(s.log), s.metrics
 	var err error
 	if s.Adapter, err = replica.New(o); err != nil {
 		tb.Fatal(err)

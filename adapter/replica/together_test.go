@@ -293,8 +293,8 @@ func TestReplicasMeet(t *testing.T) {
 func TestReplicaUndoesEarly(t *testing.T) {
 	s := openShop(t)
 	other := reopen(t, s.side, s.memory, replica.Options{})
-	side := &meddled{Side: s.side}
-	a, err := replica.New(replica.Options{Side: side, Backend: s.memory})
+	side := &meddled{Replica: s.side}
+	a, err := replica.New(replica.Options{Replica: side, Backend: s.memory})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,12 +311,12 @@ func TestReplicaUndoesEarly(t *testing.T) {
 
 // meddled is a side at which something happens after each update.
 type meddled struct {
-	replica.Side
+	replica.Replica
 	updated func()
 }
 
 func (m *meddled) Store(r adapter.Resource) (adapter.Store, error) {
-	store, err := m.Side.Store(r)
+	store, err := m.Replica.Store(r)
 	return &meddledStore{store, m}, err
 }
 

@@ -81,7 +81,7 @@ func TestWhatIsSent(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := openShop(t)
 			watch := &watching{memory: s.memory}
-			a, err := replica.New(replica.Options{Side: s.side, Backend: watch})
+			a, err := replica.New(replica.Options{Replica: s.side, Backend: watch})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -67,7 +67,7 @@ var migrateDemo = sync.OnceValues(func() (done migratedDemo, err error) {
 	}
 	s := startFakeShop()
 	defer s.Close()
-	side := db.Side()
+	side := db.Replica()
 	if err := mapFixtures(ctx, side); err != nil {
 		return done, err
 	}
@@ -117,7 +117,7 @@ func openDemo(ctx context.Context, path string) (*sqlstore.DB, error) {
 }
 
 // mapFixtures adds the fake shop's ids of read-only resources to the ID map.
-func mapFixtures(ctx context.Context, side replica.Side) error {
+func mapFixtures(ctx context.Context, side replica.Replica) error {
 	var entries []replica.Entry
 	for r, form := range map[adapter.Resource]string{
 		adapter.Websites:       "c0ffee00-0000-4000-8000-%012d",
@@ -142,7 +142,7 @@ func mapFixtures(ctx context.Context, side replica.Side) error {
 }
 
 // createOrders creates the replica's orders as tickets in the fake shop.
-func createOrders(ctx context.Context, side replica.Side, s *fakeShop) error {
+func createOrders(ctx context.Context, side replica.Replica, s *fakeShop) error {
 	list := func(r adapter.Resource) ([]adapter.Record, error) {
 		store, err := side.Store(r)
 		if err != nil {
@@ -234,7 +234,7 @@ func fakeShopOptions(s *fakeShop, ids reststore.IDs, reg prometheus.Registerer) 
 }
 
 // openAdapter opens an adapter with a local replica and a fake shop.
-func openAdapter(side replica.Side, s *fakeShop, reg prometheus.Registerer) (*replica.Adapter, error) {
+func openAdapter(side replica.Replica, s *fakeShop, reg prometheus.Registerer) (*replica.Adapter, error) {
 	o, err := fakeShopOptions(s, replica.NewIDs(side), reg)
 	if err != nil {
 		return nil, err
@@ -243,14 +243,14 @@ func openAdapter(side replica.Side, s *fakeShop, reg prometheus.Registerer) (*re
 	if err != nil {
 		return nil, err
 	}
-	return replica.New(replica.Options{Side: side, Backend: backend})
+	return replica.New(replica.Options{Replica: side, Backend: backend})
 }
 
 // A migratedShop is an adapter whose local replica and fake shop hold the migrated demo
 // store.
 type migratedShop struct {
 	*replica.Adapter
-	replica replica.Side
+	replica replica.Replica
 	shop    *fakeShop
 	reg     *prometheus.Registry
 }
@@ -272,7 +272,7 @@ func openMigratedShop(t testing.TB) *migratedShop {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	s := &migratedShop{replica: db.Side(), shop: newFakeShop(t), reg: prometheus.NewRegistry()}
+	s := &migratedShop{replica: db.Replica(), shop: newFakeShop(t), reg: prometheus.NewRegistry()}
 	s.shop.restore(t, start.shop)
 	if s.Adapter, err = openAdapter(s.replica, s.shop, s.reg); err != nil {
 		t.Fatal(err)

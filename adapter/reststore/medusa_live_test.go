@@ -52,7 +52,7 @@ func openMedusaShop(t *testing.T) *medusaShop {
 		t.Fatal(err)
 	}
 	s := &medusaShop{T: t, medusa: m, initial: recordsOf(t, db.Adapter())}
-	side := db.Side()
+	side := db.Replica()
 	mapping, _ := reststore.Mapping("medusa")
 	backend, err := reststore.Open(reststore.Options{
 		Mapping: mapping, File: "medusa.yaml", URL: m.URL, User: m.User, Secret: m.Password, IDs: replica.NewIDs(side),
@@ -62,7 +62,7 @@ func openMedusaShop(t *testing.T) *medusaShop {
 		t.Fatal(err)
 	}
 	s.Adapter, err = replica.New(replica.Options{
-		Side: side, Backend: backend, Unmapped: replica.Allocate, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Replica: side, Backend: backend, Unmapped: replica.Allocate, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

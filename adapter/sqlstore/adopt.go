@@ -29,7 +29,7 @@ const maxExplicitKey = 1<<53 - 1
 //
 // Kinds: Conflict when a key, an id or a unique value is taken; Invalid; Unsupported
 // for images, whose files the local replica does not have; Unavailable; Internal.
-func (s *Side) Adopt(ctx context.Context, records []replica.Adopted) ([]adapter.Key, error) {
+func (s *Replica) Adopt(ctx context.Context, records []replica.Adopted) ([]adapter.Key, error) {
 	const op = "adopt records"
 	adopted, err := s.checkAdopted(op, records)
 	if err != nil || len(adopted) == 0 {
@@ -54,7 +54,7 @@ var (
 
 // checkAdopted returns records converted to the schemas of their tables, or an error if
 // Adopt cannot store them.
-func (s *Side) checkAdopted(op string, records []replica.Adopted) ([]replica.Adopted, error) {
+func (s *Replica) checkAdopted(op string, records []replica.Adopted) ([]replica.Adopted, error) {
 	fitted := slices.Clone(records)
 	for i := range fitted {
 		a := &fitted[i]

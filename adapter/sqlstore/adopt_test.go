@@ -99,7 +99,7 @@ func TestAdopt(t *testing.T) {
 }
 
 func testAdopt(t *testing.T, e sqlstore.Engine) {
-	ctx, side := t.Context(), openDemo(t, e).Side()
+	ctx, side := t.Context(), openDemo(t, e).Replica()
 	adopt := func(records ...replica.Adopted) []adapter.Key {
 		t.Helper()
 		keys, err := side.Adopt(ctx, records)
@@ -310,7 +310,7 @@ func testAdoptAdded(t *testing.T, e sqlstore.Engine) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	side := db.Side()
+	side := db.Replica()
 	with := adopted(adapter.Products, 7, "p7", "", aProduct("a"))
 	with.Record = aProduct("a").with(attrs{"season": "Été"}).record(schemas.Of(adapter.Products))
 	for _, a := range []replica.Adopted{with, adopted(adapter.Products, 0, "p8", "", aProduct("b"))} {
@@ -337,7 +337,7 @@ func TestAdoptDuringCreates(t *testing.T) {
 
 func testAdoptDuringCreates(t *testing.T, e sqlstore.Engine) {
 	const each = 20
-	ctx, side := t.Context(), openDemo(t, e).Side()
+	ctx, side := t.Context(), openDemo(t, e).Replica()
 	customers := storeOf(t, side, adapter.Customers)
 	customer := func(email string) attrs {
 		return attrs{"website_id": 1, "email": email, "group_id": 1, "store_id": 1, "disable_auto_group_change": 0}
@@ -388,7 +388,7 @@ func TestAmend(t *testing.T) {
 }
 
 func testAmend(t *testing.T, e sqlstore.Engine) {
-	ctx, side := t.Context(), openDemo(t, e).Side()
+	ctx, side := t.Context(), openDemo(t, e).Replica()
 	schemas := adapter.NewSchemas()
 	amend := func(r adapter.Resource, key adapter.Key, g attrs) error {
 		return side.Amend(ctx, r, key, g.record(schemas.Of(r)))

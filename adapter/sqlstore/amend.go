@@ -13,7 +13,7 @@ import (
 // not absent, read-only ones included. It changes nothing else, not even updated_at.
 // Kinds: NotFound, Conflict, Invalid, Unsupported for a resource that clients write,
 // Unavailable, Internal.
-func (s *Side) Amend(ctx context.Context, r adapter.Resource, key adapter.Key, values adapter.Record) error {
+func (s *Replica) Amend(ctx context.Context, r adapter.Resource, key adapter.Key, values adapter.Record) error {
 	op := fmt.Sprintf("amend %s %d", r, key)
 	if r == adapter.Admins || !slices.Contains(readOnlyResources(), r) { // a backend does not decide who can log in
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}

@@ -17,12 +17,12 @@ import (
 // A Side is a DB that serves as the local replica of a backend. It serves records as
 // Adapter does, and its ID map is the table backend_record, which must be a table as in
 // the migrations, not a view.
-type Side struct{ *Adapter }
+type Replica struct{ *Adapter }
 
-var _ replica.Side = (*Side)(nil)
+var _ replica.Replica = (*Replica)(nil)
 
 // Side returns the database as a local replica.
-func (db *DB) Side() *Side { return &Side{Adapter: db.Adapter()} }
+func (db *DB) Replica() *Replica { return &Replica{Adapter: db.Adapter()} }
 
 const (
 	// entryBatch is the number of keys or ids that one statement looks up.
@@ -43,7 +43,7 @@ const (
 
 // Entries returns the entries of these keys that there are, in any order. Kinds:
 // Unavailable, Internal.
-func (s *Side) Entries(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]replica.Entry, error) {
+func (s *Replica) Entries(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]replica.Entry, error) {
 	wanted := make([]any, len(keys))
 	for i, key := range keys {
 		wanted[i] = int64(key)
@@ -53,7 +53,7 @@ func (s *Side) Entries(ctx context.Context, r adapter.Resource, keys []adapter.K
 
 // EntriesOf returns the entries of the backend's ids that there are, in any order.
 // Kinds: Unavailable, Internal.
-func (s *Side) EntriesOf(ctx context.Context, r adapter.Resource, ids []string) ([]replica.Entry, error) {
+func (s *Replica) EntriesOf(ctx context.Context, r adapter.Resource, ids []string) ([]replica.Entry, error) {
 	wanted := make([]any, 0, len(ids))
 	for _, id := range ids {
 		if id != "" && storable(id, maxBackendID) {
@@ -63,7 +63,7 @@ func (s *Side) EntriesOf(ctx context.Context, r adapter.Resource, ids []string) 
 	return s.entriesBy(ctx, r, "backend_id", wanted)
 }
 
-func (s *Side) entriesBy(ctx context.Context, r adapter.Resource, column string, wanted []any) ([]replica.Entry, error) {
+func (s *Replica) entriesBy(ctx context.Context, r adapter.Resource, column string, wanted []any) ([]replica.Entry, error) {
 	var entries []replica.Entry
 	for batch := range slices.Chunk(wanted, entryBatch) {
 		batch = padToPowerOfTwo(batch)
@@ -81,24 +81,24 @@ func inPlaceholders(n int) string { return " IN (?" + strings.Repeat(", ?", n-1)
 
 // Owned returns the entries of the parts of a root, of all resources, by resource and
 // key. Kinds: Unavailable, Internal.
-func (s *Side) Owned(ctx context.Context, root adapter.Resource, owner adapter.Key) ([]replica.Entry, error) {
+func (s *Replica) Owned(ctx context.Context, root adapter.Resource, owner adapter.Key) ([]replica.Entry, error) {
 	return s.entries(ctx, "root = ? AND owner_id = ? ORDER BY resource, legacy_id", string(root), int64(owner))
 }
 
 // Walk returns up to limit entries of keys greater than after, by key. Kinds:
 // Unavailable, Internal.
-func (s *Side) Walk(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]replica.Entry, error) {
+func (s *Replica) Walk(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]replica.Entry, error) {
 	return s.entries(ctx, "resource = ? AND legacy_id > ? ORDER BY legacy_id LIMIT ?", string(r), int64(after), limit)
 }
 
 // Noted returns up to limit entries with a note, of all resources, that changed last
 // before then, the oldest first. Kinds: Unavailable, Internal.
-func (s *Side) Noted(ctx context.Context, before time.Time, limit int) ([]replica.Entry, error) {
+func (s *Replica) Noted(ctx context.Context, before time.Time, limit int) ([]replica.Entry, error) {
 	return s.entries(ctx, "note IS NOT NULL AND changed_at < ? ORDER BY changed_at LIMIT ?", before.UnixMicro(), limit)
 }
 
 // entries returns the entries that a condition selects.
-func (s *Side) entries(ctx context.Context, where string, arguments ...any) ([]replica.Entry, error) {
+func (s *Replica) entries(ctx context.Context, where string, arguments ...any) ([]replica.Entry, error) {
 	rows, err := s.db.readStatements.query(ctx, selectEntries+where, arguments...)
 	if err != nil {
 		return nil, s.db.wrapError(ctx, "read ledger", err)
@@ -131,7 +131,7 @@ func scanEntry(rows *sql.Rows) (replica.Entry, error) {
 // Enter stores entries, in place of those of the same resource and key, all or none.
 // Kinds: Conflict when an id is another key's already, Invalid for an id of more than
 // 255 characters, Unavailable, Internal.
-func (s *Side) Enter(ctx context.Context, entries ...replica.Entry) error {
+func (s *Replica) Enter(ctx context.Context, entries ...replica.Entry) error {
 	const op = "enter records"
 	if len(entries) == 0 {
 		return nil
@@ -164,7 +164,7 @@ func (s *Side) Enter(ctx context.Context, entries ...replica.Entry) error {
 }
 
 // putEntries stores entries, which are sorted by resource and key.
-func (s *Side) putEntries(ctx context.Context, tx *sql.Tx, entries []replica.Entry) error {
+func (s *Replica) putEntries(ctx context.Context, tx *sql.Tx, entries []replica.Entry) error {
 	there, err := s.lockStored(ctx, tx, entries)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ type recordID struct {
 }
 
 // lockStored locks those entries that are stored already, and returns their ids.
-func (s *Side) lockStored(ctx context.Context, tx *sql.Tx, entries []replica.Entry) (map[recordID]bool, error) {
+func (s *Replica) lockStored(ctx context.Context, tx *sql.Tx, entries []replica.Entry) (map[recordID]bool, error) {
 	there := map[recordID]bool{}
 	for len(entries) > 0 {
 		r := entries[0].Resource
@@ -218,7 +218,7 @@ func (s *Side) lockStored(ctx context.Context, tx *sql.Tx, entries []replica.Ent
 }
 
 // lockEntriesSQL returns the statement that locks the entries of n keys of a resource.
-func (s *Side) lockEntriesSQL(n int) string {
+func (s *Replica) lockEntriesSQL(n int) string {
 	return "SELECT legacy_id FROM backend_record WHERE resource = ? AND legacy_id" + inPlaceholders(n) + " ORDER BY legacy_id" + s.db.engine.lockClause
 }
 
@@ -252,11 +252,11 @@ func storable(text string, longest int) bool {
 
 // Strike removes the entry of a root with those of its parts, or of a part. An entry
 // that is not there is no fault. Kinds: Unavailable, Internal.
-func (s *Side) Strike(ctx context.Context, r adapter.Resource, key adapter.Key) error {
+func (s *Replica) Strike(ctx context.Context, r adapter.Resource, key adapter.Key) error {
 	return s.db.write(ctx, "strike records", func(tx *sql.Tx) error { return s.deleteEntries(ctx, tx, r, key) })
 }
 
-func (s *Side) deleteEntries(ctx context.Context, tx *sql.Tx, r adapter.Resource, key adapter.Key) error {
+func (s *Replica) deleteEntries(ctx context.Context, tx *sql.Tx, r adapter.Resource, key adapter.Key) error {
 	for _, where := range []string{"resource = ? AND legacy_id = ?", "root = ? AND owner_id = ?"} {
 		if _, err := s.db.exec(ctx, tx, "DELETE FROM backend_record WHERE "+where, string(r), int64(key)); err != nil {
 			return err
@@ -266,7 +266,7 @@ func (s *Side) deleteEntries(ctx context.Context, tx *sql.Tx, r adapter.Resource
 }
 
 // Doubt empties all tags. Kinds: Unavailable, Internal.
-func (s *Side) Doubt(ctx context.Context) error {
+func (s *Replica) Doubt(ctx context.Context) error {
 	return s.db.write(ctx, "doubt records", func(tx *sql.Tx) error {
 		_, err := s.db.exec(ctx, tx, "UPDATE backend_record SET tag = '' WHERE tag <> ''")
 		return err

@@ -55,7 +55,7 @@ func TestLedger(t *testing.T) {
 
 func testLedger(t *testing.T, e sqlstore.Engine) {
 	ctx, db := t.Context(), open(t, e.NewDSN(t))
-	ledger := db.Side()
+	ledger := db.Replica()
 	enter := func(entries ...replica.Entry) {
 		t.Helper()
 		if err := ledger.Enter(ctx, entries...); err != nil {
@@ -277,7 +277,7 @@ func TestConcurrentEntries(t *testing.T) {
 
 func testConcurrentEntries(t *testing.T, e sqlstore.Engine) {
 	const writers = 8
-	ctx, ledger := t.Context(), open(t, e.NewDSN(t)).Side()
+	ctx, ledger := t.Context(), open(t, e.NewDSN(t)).Replica()
 	together := func(entry func(n int) replica.Entry) (stored, conflicts int) {
 		t.Helper()
 		var all sync.WaitGroup

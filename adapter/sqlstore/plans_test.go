@@ -96,7 +96,7 @@ func TestLedgerPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	side, ctx := db.Side(), t.Context()
+	side, ctx := db.Replica(), t.Context()
 	entry := replica.Entry{Resource: adapter.Products, Key: 1, ID: "a"}
 	for name, call := range map[string]func() error{
 		"Entries":   func() error { _, err := side.Entries(ctx, adapter.Products, []adapter.Key{1, 2}); return err },

@@ -13,7 +13,7 @@ import (
 // the ID map, in one transaction. It updates no timestamps. Kinds: NotFound, in which
 // case the entries stay; Conflict if other records refer to it; Unsupported for a
 // resource whose records clients delete; Unavailable; Internal.
-func (s *Side) Remove(ctx context.Context, r adapter.Resource, key adapter.Key) error {
+func (s *Replica) Remove(ctx context.Context, r adapter.Resource, key adapter.Key) error {
 	op := fmt.Sprintf("remove %s %d", r, key)
 	if r == adapter.Admins || r != adapter.StockItems && !slices.Contains(readOnlyResources(), r) {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}

@@ -13,7 +13,7 @@ func TestRemove(t *testing.T) {
 }
 
 func testRemove(t *testing.T, e sqlstore.Engine) {
-	ctx, side := t.Context(), openDemo(t, e).Side()
+	ctx, side := t.Context(), openDemo(t, e).Replica()
 	line := all(t, side, adapter.OrderItems)[0]
 	order, item := adapter.Key(line.Get("order_id").Int()), adapter.Key(line.Get("item_id").Int())
 	var lines []adapter.Record

@@ -22,7 +22,7 @@ import (
 // joined is Portico's own database together with a backend.
 type joined struct {
 	db      *sqlstore.DB
-	side    *sqlstore.Side
+	side    *sqlstore.Replica
 	backend replica.Backend
 	store   *replica.Adapter // of both; it closes the backend
 }
@@ -71,7 +71,7 @@ func joinREST(cfg *config.Config, db *sqlstore.DB, registerer prometheus.Registe
 	if err != nil {
 		return nil, fmt.Errorf("rest.scan_every: %w", err)
 	}
-	side := db.Side()
+	side := db.Replica()
 	backend, err := reststore.Open(reststore.Options{
 		Mapping: mapping, File: file, URL: section["url"], User: section["user"], Secret: section["secret"], Vars: vars,
 		Schemas: schemas, IDs: replica.NewIDs(side), Registerer: registerer, Logger: log,
@@ -85,7 +85,7 @@ func joinREST(cfg *config.Config, db *sqlstore.DB, registerer prometheus.Registe
 		unmapped = replica.Allocate
 	}
 	store, err := replica.New(replica.Options{
-		Side: side, Backend: backend, Schemas: schemas, Unmapped: unmapped, ScanEvery: every, Registerer: registerer, Logger: log,
+		Replica: side, Backend: backend, Schemas: schemas, Unmapped: unmapped, ScanEvery: every, Registerer: registerer, Logger: log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, backend.Close())

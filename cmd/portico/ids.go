@@ -83,7 +83,7 @@ func importIDs(ctx context.Context, cmd *cobra.Command, j *joined, path string, 
 	}
 	progress, finish := progressOn(cmd.ErrOrStderr())
 	defer finish()
-	i := replica.Import{Side: j.side, Kept: j.backend.Kept(), Dry: dry, Progress: progress}
+	i := replica.Import{Replica: j.side, Kept: j.backend.Kept(), Dry: dry, Progress: progress}
 	done, err := i.Run(ctx, file)
 	finish()
 	var faults *replica.ImportFaults
@@ -129,8 +129,8 @@ func findingHelps() []findingHelp {
 	return []findingHelp{
 		{replica.NotMapped, "the database has it, and the ledger no entry", "ids import, or ids push if the backend lacks it"},
 		{replica.NoLegacyID, "the backend has it, and the ledger no entry", "ids import, or set rest.unmapped to allocate"},
-		{replica.GoneAtBackend, "the backend has it no more", "ids forget"},
-		{replica.GoneAtSide, "the database has it no more", "ids forget"},
+		{replica.MissingAtBackend, "the backend has it no more", "ids forget"},
+		{replica.MissingInReplica, "the database has it no more", "ids forget"},
 		{replica.NoBackendID, "its entry has no id of the backend", "ids import, or ids push"},
 		{replica.Duplicate, "the backend's record carries another's legacy id", "correct it at the backend"},
 		{replica.Unfinished, "nobody knows yet what became of a write", "read it through a serving process"},
@@ -157,7 +157,7 @@ func checkIDs(ctx context.Context, cmd *cobra.Command, j *joined) error {
 	found := map[replica.FindingKind]int{}
 	progress, finish := stepsOn(cmd.ErrOrStderr())
 	defer finish()
-	check := replica.Check{Side: j.side, Backend: j.backend, Progress: progress, Found: func(f replica.Finding) error {
+	check := replica.Check{Replica: j.side, Backend: j.backend, Progress: progress, Found: func(f replica.Finding) error {
 		found[f.What]++
 		if asJSON {
 			return encoder.Encode(f)
@@ -258,7 +258,7 @@ func forgetIDs(ctx context.Context, cmd *cobra.Command, j *joined, r adapter.Res
 		}
 		keys[i] = adapter.Key(n)
 	}
-	forget := replica.Forget{Side: j.side, Backend: j.backend}
+	forget := replica.Forget{Replica: j.side, Backend: j.backend}
 	var failed []error
 	for _, key := range keys {
 		err := forget.Run(ctx, r, key)

@@ -187,7 +187,7 @@ func TestIDs(t *testing.T) {
 func TestIDsHelp(t *testing.T) {
 	help := mustRun(t, "ids", "check", "--help")
 	for _, kind := range []replica.FindingKind{
-		replica.NotMapped, replica.NoBackendID, replica.GoneAtBackend, replica.GoneAtSide, replica.NoLegacyID, replica.Duplicate, replica.Unfinished, replica.Unreadable,
+		replica.NotMapped, replica.NoBackendID, replica.MissingAtBackend, replica.MissingInReplica, replica.NoLegacyID, replica.Duplicate, replica.Unfinished, replica.Unreadable,
 	} {
 		if !strings.Contains(help, "\n  "+string(kind)+" ") {
 			t.Errorf("%s is not explained", kind)
