@@ -66,7 +66,7 @@ type Kept struct {
 type Document struct {
 	ID string // the backend's, never ""
 	// Tag is equal as long as the document is, and different afterwards.
-	Tag string
+	Version string
 	// Read returns what the document says: the record, whose ID is the document's, and
 	// the parts by resource. A resource that is missing says nothing; an empty list says
 	// that there are none. Each call works it out anew. Kinds: Unavailable where the

@@ -127,7 +127,7 @@ func (c *Check) records(ctx context.Context, k *Kept) error {
 func (c *Check) entries(ctx context.Context, k *Kept, kept []Kept) error {
 	after := adapter.Key(-1) // one record has the key 0
 	for done := 0; ; {
-		page, err := c.Replica.Walk(ctx, k.Resource, after, checkPage)
+		page, err := c.Replica.ListMappings(ctx, k.Resource, after, checkPage)
 		if err != nil || len(page) == 0 {
 			return err
 		}
@@ -139,16 +139,16 @@ func (c *Check) entries(ctx context.Context, k *Kept, kept []Kept) error {
 		if err != nil {
 			return err
 		}
-		var complete []Entry
+		var complete []Mapping
 		for _, e := range page {
 			_, here := held[e.Key]
-			finding := Finding{Resource: k.Resource, Key: e.Key, ID: e.ID}
+			finding := Finding{Resource: k.Resource, Key: e.Key, ID: e.BackendID}
 			switch {
-			case e.Note != nil:
+			case e.Intent != nil:
 				finding.What = Unfinished
 			case !here:
 				finding.What = MissingInReplica
-			case e.ID == "":
+			case e.BackendID == "":
 				finding.What = NoBackendID
 			default:
 				complete = append(complete, e)
@@ -172,10 +172,10 @@ func (c *Check) entries(ctx context.Context, k *Kept, kept []Kept) error {
 }
 
 // fetch reads the documents of entries of a root.
-func (c *Check) fetch(ctx context.Context, k *Kept, kept []Kept, entries []Entry) error {
+func (c *Check) fetch(ctx context.Context, k *Kept, kept []Kept, entries []Mapping) error {
 	ids := make([]string, len(entries))
 	for i, e := range entries {
-		ids[i] = e.ID
+		ids[i] = e.BackendID
 	}
 	documents, err := c.Backend.Fetch(ctx, k.Resource, ids)
 	if err != nil {
@@ -186,8 +186,8 @@ func (c *Check) fetch(ctx context.Context, k *Kept, kept []Kept, entries []Entry
 		byID[documents[i].ID] = &documents[i]
 	}
 	for i := range entries {
-		e, finding := &entries[i], Finding{Resource: k.Resource, Key: entries[i].Key, ID: entries[i].ID}
-		document, there := byID[e.ID]
+		e, finding := &entries[i], Finding{Resource: k.Resource, Key: entries[i].Key, ID: entries[i].BackendID}
+		document, there := byID[e.BackendID]
 		if !there {
 			finding.What = MissingAtBackend
 			if err := c.Found(finding); err != nil {
@@ -219,7 +219,7 @@ func (c *Check) fetch(ctx context.Context, k *Kept, kept []Kept, entries []Entry
 }
 
 // parts compares the parts of a root with what its document has of them.
-func (c *Check) parts(ctx context.Context, root *Entry, parts map[adapter.Resource][]Item, kept []Kept) error {
+func (c *Check) parts(ctx context.Context, root *Mapping, parts map[adapter.Resource][]Item, kept []Kept) error {
 	told := slices.DeleteFunc(slices.Clone(kept), func(k Kept) bool {
 		_, says := parts[k.Resource]
 		return !k.Identified || k.Owner == "" || k.Root != root.Resource || !says
@@ -227,14 +227,14 @@ func (c *Check) parts(ctx context.Context, root *Entry, parts map[adapter.Resour
 	if len(told) == 0 {
 		return nil
 	}
-	owned, err := c.Replica.Owned(ctx, root.Resource, root.Key)
+	owned, err := c.Replica.MappingsOfParts(ctx, root.Resource, root.Key)
 	if err != nil {
 		return err
 	}
 	entered := map[backendName]adapter.Key{}
 	for _, e := range owned {
-		if e.ID != "" && e.Note == nil {
-			entered[backendName{e.Resource, e.ID}] = e.Key
+		if e.BackendID != "" && e.Intent == nil {
+			entered[backendName{e.Resource, e.BackendID}] = e.Key
 		}
 	}
 	for _, k := range told {
@@ -251,12 +251,12 @@ func (c *Check) parts(ctx context.Context, root *Entry, parts map[adapter.Resour
 		}
 	}
 	for _, e := range owned { // in their order
-		name := backendName{e.Resource, e.ID}
+		name := backendName{e.Resource, e.BackendID}
 		_, left := entered[name]
 		if !left || !slices.ContainsFunc(told, func(k Kept) bool { return k.Resource == e.Resource }) {
 			continue
 		}
-		if err := c.Found(Finding{What: MissingAtBackend, Resource: e.Resource, Key: e.Key, ID: e.ID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}); err != nil {
+		if err := c.Found(Finding{What: MissingAtBackend, Resource: e.Resource, Key: e.Key, ID: e.BackendID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}); err != nil {
 			return err
 		}
 	}
@@ -304,16 +304,16 @@ func (c *Check) unknown(ctx context.Context, r adapter.Resource, d *Document, ca
 		return c.Found(finding)
 	}
 	finding.Key = item.Key
-	entries, err := c.Replica.Entries(ctx, r, []adapter.Key{item.Key})
+	entries, err := c.Replica.MappingsByKey(ctx, r, []adapter.Key{item.Key})
 	if err != nil {
 		return err
 	}
 	other := carried[item.Key]
 	switch {
-	case len(entries) > 0 && entries[0].Note != nil:
+	case len(entries) > 0 && entries[0].Intent != nil:
 		return nil // told as a write that is not finished
 	case len(entries) > 0:
-		other = entries[0].ID
+		other = entries[0].BackendID
 	case other == "" && len(carried) < maxCarried:
 		carried[item.Key] = d.ID
 	}

@@ -38,7 +38,7 @@ func (b *listBackend) Scan(_ context.Context, root adapter.Resource, _ time.Time
 
 // page returns a document that says no more than who it is, and its parts.
 func page(id string, key adapter.Key, addresses ...string) replica.Document {
-	return replica.Document{ID: id, Tag: "t", Read: func(context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
+	return replica.Document{ID: id, Version: "t", Read: func(context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
 		items := make([]replica.Item, len(addresses))
 		for i, address := range addresses {
 			items[i].ID = address
@@ -75,7 +75,7 @@ func agreedShop(t *testing.T) (replica.Replica, *listBackend) {
 		key, owner := r.Get("entity_id").Int(), r.Get("customer_id").Int()
 		id := fmt.Sprint("addr_", key)
 		addresses[owner] = append(addresses[owner], id)
-		if err := side.Enter(t.Context(), replica.Entry{Resource: adapter.CustomerAddresses, Key: adapter.Key(key), ID: id, Root: adapter.Customers, Owner: adapter.Key(owner)}); err != nil {
+		if err := side.PutMappings(t.Context(), replica.Mapping{Resource: adapter.CustomerAddresses, Key: adapter.Key(key), BackendID: id, Root: adapter.Customers, RootKey: adapter.Key(owner)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,7 +83,7 @@ func agreedShop(t *testing.T) (replica.Replica, *listBackend) {
 		for _, r := range listed(root) {
 			key := r.Get("entity_id").Int()
 			id := fmt.Sprint(root, "_", key)
-			if err := side.Enter(t.Context(), replica.Entry{Resource: root, Key: adapter.Key(key), ID: id, Base: []byte("{}")}); err != nil {
+			if err := side.PutMappings(t.Context(), replica.Mapping{Resource: root, Key: adapter.Key(key), BackendID: id, Base: []byte("{}")}); err != nil {
 				t.Fatal(err)
 			}
 			document := page(id, adapter.Key(key))
@@ -126,13 +126,13 @@ func TestCheck(t *testing.T) {
 	without := func(r adapter.Resource, id string) {
 		backend.documents[r] = slices.DeleteFunc(backend.documents[r], func(d replica.Document) bool { return d.ID == id })
 	}
-	enter := func(entries ...replica.Entry) {
+	enter := func(entries ...replica.Mapping) {
 		t.Helper()
-		if err := side.Enter(ctx, entries...); err != nil {
+		if err := side.PutMappings(ctx, entries...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := side.Strike(ctx, adapter.Products, 1); err != nil {
+	if err := side.DeleteMapping(ctx, adapter.Products, 1); err != nil {
 		t.Fatal(err)
 	}
 	without(adapter.Products, "products_2")
@@ -140,10 +140,10 @@ func TestCheck(t *testing.T) {
 	without(adapter.Products, "products_5")
 	without(adapter.Customers, "customers_1")
 	enter(
-		replica.Entry{Resource: adapter.Products, Key: 3, ID: "products_3", Note: []byte("{}")},
-		replica.Entry{Resource: adapter.Products, Key: 4},
-		replica.Entry{Resource: adapter.Products, Key: 99999, ID: "products_99999"},
-		replica.Entry{Resource: adapter.CustomerAddresses, Key: 99999, ID: "addr_99999", Root: adapter.Customers, Owner: 1},
+		replica.Mapping{Resource: adapter.Products, Key: 3, BackendID: "products_3", Intent: []byte("{}")},
+		replica.Mapping{Resource: adapter.Products, Key: 4},
+		replica.Mapping{Resource: adapter.Products, Key: 99999, BackendID: "products_99999"},
+		replica.Mapping{Resource: adapter.CustomerAddresses, Key: 99999, BackendID: "addr_99999", Root: adapter.Customers, RootKey: 1},
 	)
 	backend.documents[adapter.Products] = append(backend.documents[adapter.Products],
 		page("new", 0), page("old", 777), page("copy", 6), page("old 2", 777), unreadable("broken"), unreadable("products_5"))

@@ -67,26 +67,26 @@ func (s *mortalSide) Amend(ctx context.Context, r adapter.Resource, key adapter.
 	return s.step(func() error { return s.Replica.Amend(ctx, r, key, values) })
 }
 
-func (s *mortalSide) Entries(ctx context.Context, r adapter.Resource, keys []adapter.Key) (entries []replica.Entry, err error) {
-	err = s.step(func() (err error) { entries, err = s.Replica.Entries(ctx, r, keys); return err })
+func (s *mortalSide) MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) (entries []replica.Mapping, err error) {
+	err = s.step(func() (err error) { entries, err = s.Replica.MappingsByKey(ctx, r, keys); return err })
 	return entries, err
 }
 
-func (s *mortalSide) Owned(ctx context.Context, r adapter.Resource, owner adapter.Key) (entries []replica.Entry, err error) {
-	err = s.step(func() (err error) { entries, err = s.Replica.Owned(ctx, r, owner); return err })
+func (s *mortalSide) MappingsOfParts(ctx context.Context, r adapter.Resource, owner adapter.Key) (entries []replica.Mapping, err error) {
+	err = s.step(func() (err error) { entries, err = s.Replica.MappingsOfParts(ctx, r, owner); return err })
 	return entries, err
 }
 
-func (s *mortalSide) Enter(ctx context.Context, entries ...replica.Entry) error {
-	return s.step(func() error { return s.Replica.Enter(ctx, entries...) })
+func (s *mortalSide) PutMappings(ctx context.Context, entries ...replica.Mapping) error {
+	return s.step(func() error { return s.Replica.PutMappings(ctx, entries...) })
 }
 
-func (s *mortalSide) Doubt(ctx context.Context) error {
-	return s.step(func() error { return s.Replica.Doubt(ctx) })
+func (s *mortalSide) InvalidateVersions(ctx context.Context) error {
+	return s.step(func() error { return s.Replica.InvalidateVersions(ctx) })
 }
 
-func (s *mortalSide) Strike(ctx context.Context, r adapter.Resource, key adapter.Key) error {
-	return s.step(func() error { return s.Replica.Strike(ctx, r, key) })
+func (s *mortalSide) DeleteMapping(ctx context.Context, r adapter.Resource, key adapter.Key) error {
+	return s.step(func() error { return s.Replica.DeleteMapping(ctx, r, key) })
 }
 
 type mortalStore struct {

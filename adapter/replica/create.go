@@ -44,7 +44,7 @@ func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Ke
 		return 0, err
 	}
 	defer unlock()
-	entry, err := s.enterNote(ctx, Entry{Resource: s.Resource, Key: key}, note{Op: created, Resource: s.Resource, Key: key})
+	entry, err := s.enterNote(ctx, Mapping{Resource: s.Resource, Key: key}, note{Op: created, Resource: s.Resource, Key: key})
 	if err != nil {
 		s.takeBack(ctx, key)
 		return 0, err
@@ -60,7 +60,7 @@ func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Ke
 
 // createRoot creates at the backend a root that the side has, whose entry is given and
 // noted. given holds what is write-only, if anything.
-func (s *store) createRoot(ctx context.Context, entry Entry, given adapter.Record) error {
+func (s *store) createRoot(ctx context.Context, entry Mapping, given adapter.Record) error {
 	fresh, err := s.fresh(ctx, entry.Key, given)
 	if err != nil {
 		return err
@@ -75,10 +75,10 @@ func (s *store) createRoot(ctx context.Context, entry Entry, given adapter.Recor
 			w.Parts[k.Resource] = append(w.Parts[k.Resource], Sibling{Record: r})
 		}
 	}
-	if entry.ID, err = s.backend.Create(ctx, w); err != nil {
+	if entry.BackendID, err = s.backend.Create(ctx, w); err != nil {
 		return err
 	}
-	if entry.ID == "" {
+	if entry.BackendID == "" {
 		return &adapter.Error{Kind: adapter.Internal, Op: "create " + string(s.Resource), Err: errNoSuchID}
 	}
 	return s.finish(ctx, entry, nil)
@@ -106,7 +106,7 @@ func (s *store) takeBack(ctx context.Context, key adapter.Key) {
 	defer cancel()
 	err := s.remove(ctx, s.keeping, key)
 	if err == nil {
-		err = s.side.Strike(ctx, s.Resource, key)
+		err = s.side.DeleteMapping(ctx, s.Resource, key)
 	}
 	if err != nil {
 		s.log.Warn("a record that the backend has not created is removed later", "resource", s.Resource, "id", key, "error", err)
@@ -115,7 +115,7 @@ func (s *store) takeBack(ctx context.Context, key adapter.Key) {
 
 // takeBackPart removes a part that was created for nothing. If it cannot, the note in
 // the entry of its root says so.
-func (s *store) takeBackPart(ctx context.Context, entry Entry, n note, key adapter.Key) {
+func (s *store) takeBackPart(ctx context.Context, entry Mapping, n note, key adapter.Key) {
 	ctx, cancel := aside(ctx)
 	defer cancel()
 	err := s.remove(ctx, s.keeping, key)
@@ -207,7 +207,7 @@ func (s *store) make(ctx context.Context, p *adapter.CreateParams) (key adapter.
 
 // createPartOf creates at the backend a part that the side has. entry is that of the
 // root, and noted.
-func (s *store) createPartOf(ctx context.Context, entry Entry, key adapter.Key, given adapter.Record) error {
+func (s *store) createPartOf(ctx context.Context, entry Mapping, key adapter.Key, given adapter.Record) error {
 	fresh, err := s.fresh(ctx, key, given)
 	if err != nil {
 		return err
@@ -236,14 +236,14 @@ func (s *store) createPartOf(ctx context.Context, entry Entry, key adapter.Key, 
 
 // bringBack stores a new part once more if another process has taken it away: it met
 // the note before the backend had the part.
-func (s *store) bringBack(ctx context.Context, part Entry, fresh adapter.Record) error {
+func (s *store) bringBack(ctx context.Context, part Mapping, fresh adapter.Record) error {
 	aside, cancel := aside(ctx)
 	defer cancel()
 	_, err := s.store.Get(aside, &adapter.GetParams{Key: part.Key, Only: []string{}})
 	if adapter.KindOf(err) != adapter.NotFound {
 		return err
 	}
-	if _, err = s.side.Adopt(aside, []Adopted{{Entry: part, Owner: s.Owner, Record: s.adopted(Item{Record: fresh})}}); err != nil {
+	if _, err = s.side.Adopt(aside, []Adopted{{Mapping: part, Owner: s.Owner, Record: s.adopted(Item{Record: fresh})}}); err != nil {
 		err = &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("create %s %d", s.Resource, part.Key), Err: errors.Join(errUndone, err)}
 	}
 	return err

@@ -179,10 +179,10 @@ func (s *shop) agree() {
 		for _, r := range found.Records {
 			key := adapter.Key(r.Get(r.Schema.Key).Int())
 			e, ok := s.entry(k.Resource, key)
-			place := e.ID
+			place := e.BackendID
 			if k.Root != k.Resource {
 				root, _ := s.entry(k.Root, adapter.Key(r.Get(k.Owner).Int()))
-				place = s.place(&k, root.ID, e.ID, r)
+				place = s.place(&k, root.BackendID, e.BackendID, r)
 			} else if !ok {
 				s.t.Errorf("%s %d has no entry", k.Resource, key)
 				continue

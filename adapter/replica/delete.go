@@ -63,7 +63,7 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 
 // deleteImage takes an image from a level. It goes when no level uses it any more,
 // which nobody knows before.
-func (s *store) deleteImage(ctx context.Context, op string, entry Entry, p *adapter.DeleteParams) error {
+func (s *store) deleteImage(ctx context.Context, op string, entry Mapping, p *adapter.DeleteParams) error {
 	what := deleted
 	if p.OnlyLevel {
 		what = updated
@@ -163,7 +163,7 @@ func (s *store) mayGo(ctx context.Context, p *adapter.DeleteParams) error {
 
 // delete removes a record from the backend and then from the side. Its root is locked
 // and has that entry, with a note.
-func (s *store) delete(ctx context.Context, entry Entry, w *Write) error {
+func (s *store) delete(ctx context.Context, entry Mapping, w *Write) error {
 	if err := s.complete(ctx, w, entry); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *store) delete(ctx context.Context, entry Entry, w *Write) error {
 	if err := s.remove(aside, s.keeping, w.Key); err != nil {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("delete %s %d", s.Resource, w.Key), Err: err}
 	}
-	if err := s.side.Strike(aside, s.Resource, w.Key); err != nil || s.isRoot() {
+	if err := s.side.DeleteMapping(aside, s.Resource, w.Key); err != nil || s.isRoot() {
 		return err
 	}
 	return s.finish(ctx, entry, &writer{resource: s.Resource, key: w.Key, all: true})

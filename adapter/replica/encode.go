@@ -80,7 +80,7 @@ func decodeBase(root *keeping, encoded []byte) (base, error) {
 }
 
 // readBase reads the base of an entry of a root.
-func readBase(root *keeping, e Entry) (base, error) {
+func readBase(root *keeping, e Mapping) (base, error) {
 	b, err := decodeBase(root, e.Base)
 	if err != nil {
 		return b, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("read base of %s %d", e.Resource, e.Key), Err: err}
@@ -89,7 +89,7 @@ func readBase(root *keeping, e Entry) (base, error) {
 }
 
 // writeBase returns an entry of a root with a base.
-func writeBase(e Entry, b base) (Entry, error) {
+func writeBase(e Mapping, b base) (Mapping, error) {
 	var err error
 	if e.Base, err = encodeBase(b); err != nil {
 		return e, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("write base of %s %d", e.Resource, e.Key), Err: err}

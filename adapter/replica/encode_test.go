@@ -112,7 +112,7 @@ func FuzzReadNote(f *testing.F) {
 	}
 	root := productKeeping()
 	f.Fuzz(func(t *testing.T, encoded []byte) {
-		n, err := readNote(Entry{Note: encoded})
+		n, err := readNote(Mapping{Intent: encoded})
 		if err != nil {
 			return
 		}

@@ -36,7 +36,7 @@ func (f *Forget) Run(ctx context.Context, r adapter.Resource, key adapter.Key) e
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}
 	k := &kept[at]
-	entries, err := f.Replica.Entries(ctx, r, []adapter.Key{key})
+	entries, err := f.Replica.MappingsByKey(ctx, r, []adapter.Key{key})
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (f *Forget) Run(ctx context.Context, r adapter.Resource, key adapter.Key) e
 		return err
 	}
 	if _, here := held[key]; !here {
-		return f.Replica.Strike(ctx, r, key)
+		return f.Replica.DeleteMapping(ctx, r, key)
 	}
 	why, err := f.stays(ctx, k, &entries[0])
 	if err != nil {
@@ -61,24 +61,24 @@ func (f *Forget) Run(ctx context.Context, r adapter.Resource, key adapter.Key) e
 }
 
 // stays says why a record must not be removed, nil if it may be.
-func (f *Forget) stays(ctx context.Context, k *Kept, e *Entry) (why, err error) {
-	if e.Note != nil {
+func (f *Forget) stays(ctx context.Context, k *Kept, e *Mapping) (why, err error) {
+	if e.Intent != nil {
 		return errNotFinished, nil
 	}
 	root := *e
 	if k.Owner != "" {
-		owners, err := f.Replica.Entries(ctx, k.Root, []adapter.Key{e.Owner})
+		owners, err := f.Replica.MappingsByKey(ctx, k.Root, []adapter.Key{e.RootKey})
 		if err != nil || len(owners) == 0 {
 			return nil, err // no root is at the backend, and so no part
 		}
-		if root = owners[0]; root.Note != nil {
+		if root = owners[0]; root.Intent != nil {
 			return errNotFinished, nil
 		}
 	}
-	if root.ID == "" {
+	if root.BackendID == "" {
 		return f.carried(ctx, k.Root, root.Key)
 	}
-	documents, err := f.Backend.Fetch(ctx, k.Root, []string{root.ID})
+	documents, err := f.Backend.Fetch(ctx, k.Root, []string{root.BackendID})
 	switch {
 	case err != nil || len(documents) == 0:
 		return nil, err
@@ -93,7 +93,7 @@ func (f *Forget) stays(ctx context.Context, k *Kept, e *Entry) (why, err error) 
 	switch {
 	case !says:
 		return errSaysNothing, nil
-	case slices.ContainsFunc(items, func(i Item) bool { return i.ID == e.ID }):
+	case slices.ContainsFunc(items, func(i Item) bool { return i.ID == e.BackendID }):
 		return errStillThere, nil
 	default:
 		return nil, nil
@@ -125,5 +125,5 @@ func (f *Forget) remove(ctx context.Context, r adapter.Resource, key adapter.Key
 	if err != nil && adapter.KindOf(err) != adapter.NotFound {
 		return err
 	}
-	return f.Replica.Strike(ctx, r, key)
+	return f.Replica.DeleteMapping(ctx, r, key)
 }

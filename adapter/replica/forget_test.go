@@ -22,9 +22,9 @@ func (b *listBackend) Find(ctx context.Context, root adapter.Resource, key adapt
 func TestForget(t *testing.T) {
 	side, backend := agreedShop(t)
 	ctx := t.Context()
-	enter := func(entries ...replica.Entry) {
+	enter := func(entries ...replica.Mapping) {
 		t.Helper()
-		if err := side.Enter(ctx, entries...); err != nil {
+		if err := side.PutMappings(ctx, entries...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -37,13 +37,13 @@ func TestForget(t *testing.T) {
 	without(adapter.Customers, "customers_2")
 	backend.documents[adapter.Customers] = append(backend.documents[adapter.Customers], page("customers_1", 0, "addr_2"))
 	enter(
-		replica.Entry{Resource: adapter.Products, Key: 4, ID: "products_4", Note: []byte("{}")},
-		replica.Entry{Resource: adapter.Products, Key: 5}, // its document carries the key
-		replica.Entry{Resource: adapter.Products, Key: 99999, ID: "products_1 "},
+		replica.Mapping{Resource: adapter.Products, Key: 4, BackendID: "products_4", Intent: []byte("{}")},
+		replica.Mapping{Resource: adapter.Products, Key: 5}, // its document carries the key
+		replica.Mapping{Resource: adapter.Products, Key: 99999, BackendID: "products_1 "},
 	)
 	without(adapter.Products, "products_6")
-	enter(replica.Entry{Resource: adapter.Products, Key: 6})
-	if err := side.Strike(ctx, adapter.Products, 7); err != nil {
+	enter(replica.Mapping{Resource: adapter.Products, Key: 6})
+	if err := side.DeleteMapping(ctx, adapter.Products, 7); err != nil {
 		t.Fatal(err)
 	}
 	const done = adapter.ErrorKind(99)
@@ -82,7 +82,7 @@ func TestForget(t *testing.T) {
 		if (adapter.KindOf(err) == adapter.NotFound && err != nil) != gone {
 			t.Errorf("%s: the record: %v", c.name, err)
 		}
-		if entries, err := side.Entries(ctx, c.resource, []adapter.Key{c.key}); err != nil || gone && len(entries) != 0 {
+		if entries, err := side.MappingsByKey(ctx, c.resource, []adapter.Key{c.key}); err != nil || gone && len(entries) != 0 {
 			t.Errorf("%s: the entry: %v, %v", c.name, entries, err)
 		}
 	}

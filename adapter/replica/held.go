@@ -59,20 +59,20 @@ func listed(ctx context.Context, side Replica, k *Kept, q *adapter.Query) ([]ada
 	return records, err
 }
 
-func entriesByKey(ctx context.Context, l Ledger, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]Entry, error) {
-	found, err := l.Entries(ctx, r, keys)
-	entries := make(map[adapter.Key]Entry, len(found))
+func entriesByKey(ctx context.Context, l IDMap, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
+	found, err := l.MappingsByKey(ctx, r, keys)
+	entries := make(map[adapter.Key]Mapping, len(found))
 	for _, e := range found {
 		entries[e.Key] = e
 	}
 	return entries, err
 }
 
-func entriesByID(ctx context.Context, l Ledger, r adapter.Resource, ids []string) (map[string]Entry, error) {
-	found, err := l.EntriesOf(ctx, r, ids)
-	entries := make(map[string]Entry, len(found))
+func entriesByID(ctx context.Context, l IDMap, r adapter.Resource, ids []string) (map[string]Mapping, error) {
+	found, err := l.MappingsByBackendID(ctx, r, ids)
+	entries := make(map[string]Mapping, len(found))
 	for _, e := range found {
-		entries[e.ID] = e
+		entries[e.BackendID] = e
 	}
 	return entries, err
 }

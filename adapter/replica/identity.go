@@ -21,7 +21,7 @@ const (
 // IDs tells which record of the backend a legacy id belongs to, and the other way
 // round, and keeps what it was told last. It is safe for concurrent use.
 type IDs struct {
-	ledger Ledger
+	ledger IDMap
 	byKey  *lru.Cache[legacyName, aged[string]]
 	byID   *lru.Cache[backendName, aged[adapter.Key]]
 }
@@ -43,7 +43,7 @@ type aged[T any] struct {
 }
 
 // NewIDs returns the ids of a ledger.
-func NewIDs(ledger Ledger) *IDs {
+func NewIDs(ledger IDMap) *IDs {
 	// New fails for a size below 1 alone.
 	byKey, _ := lru.New[legacyName, aged[string]](maxPairs)
 	byID, _ := lru.New[backendName, aged[adapter.Key]](maxPairs)
@@ -66,12 +66,12 @@ func (i *IDs) IDs(ctx context.Context, r adapter.Resource, keys []adapter.Key) (
 	if len(missing) == 0 {
 		return found, nil
 	}
-	entries, err := i.ledger.Entries(ctx, r, missing)
+	entries, err := i.ledger.MappingsByKey(ctx, r, missing)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range i.keep(entries, now) {
-		found[e.Key] = e.ID
+		found[e.Key] = e.BackendID
 	}
 	return found, nil
 }
@@ -92,25 +92,25 @@ func (i *IDs) Keys(ctx context.Context, r adapter.Resource, ids []string) (map[s
 	if len(missing) == 0 {
 		return found, nil
 	}
-	entries, err := i.ledger.EntriesOf(ctx, r, missing)
+	entries, err := i.ledger.MappingsByBackendID(ctx, r, missing)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range i.keep(entries, now) {
-		found[e.ID] = e.Key
+		found[e.BackendID] = e.Key
 	}
 	return found, nil
 }
 
 // keep keeps the pairs among entries, as they were now, and returns those entries.
-func (i *IDs) keep(entries []Entry, now time.Time) []Entry {
+func (i *IDs) keep(entries []Mapping, now time.Time) []Mapping {
 	pairs := entries[:0]
 	for _, e := range entries {
-		if e.ID == "" {
+		if e.BackendID == "" {
 			continue // its id is still to come
 		}
-		i.byKey.Add(legacyName{e.Resource, e.Key}, aged[string]{e.ID, now.Add(pairAge)})
-		i.byID.Add(backendName{e.Resource, e.ID}, aged[adapter.Key]{e.Key, now.Add(pairAge)})
+		i.byKey.Add(legacyName{e.Resource, e.Key}, aged[string]{e.BackendID, now.Add(pairAge)})
+		i.byID.Add(backendName{e.Resource, e.BackendID}, aged[adapter.Key]{e.Key, now.Add(pairAge)})
 		pairs = append(pairs, e)
 	}
 	return pairs

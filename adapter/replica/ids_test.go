@@ -47,27 +47,27 @@ func keptByShop() []replica.Kept {
 // countedLedger counts what it is asked for. Its entries are in memory: within
 // testing/synctest there is no database.
 type countedLedger struct {
-	replica.Ledger
-	entries []replica.Entry
+	replica.IDMap
+	entries []replica.Mapping
 	asked   int
 }
 
-func (l *countedLedger) Entries(_ context.Context, r adapter.Resource, keys []adapter.Key) ([]replica.Entry, error) {
+func (l *countedLedger) MappingsByKey(_ context.Context, r adapter.Resource, keys []adapter.Key) ([]replica.Mapping, error) {
 	l.asked += len(keys)
-	return slices.DeleteFunc(slices.Clone(l.entries), func(e replica.Entry) bool { return e.Resource != r || !slices.Contains(keys, e.Key) }), nil
+	return slices.DeleteFunc(slices.Clone(l.entries), func(e replica.Mapping) bool { return e.Resource != r || !slices.Contains(keys, e.Key) }), nil
 }
 
-func (l *countedLedger) EntriesOf(_ context.Context, r adapter.Resource, ids []string) ([]replica.Entry, error) {
+func (l *countedLedger) MappingsByBackendID(_ context.Context, r adapter.Resource, ids []string) ([]replica.Mapping, error) {
 	l.asked += len(ids)
-	return slices.DeleteFunc(slices.Clone(l.entries), func(e replica.Entry) bool { return e.Resource != r || !slices.Contains(ids, e.ID) }), nil
+	return slices.DeleteFunc(slices.Clone(l.entries), func(e replica.Mapping) bool { return e.Resource != r || !slices.Contains(ids, e.BackendID) }), nil
 }
 
 func TestIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := &countedLedger{entries: []replica.Entry{
-			{Resource: adapter.Products, Key: 1, ID: "p1"}, {Resource: adapter.Products, Key: 2, ID: "p2"},
+		ledger := &countedLedger{entries: []replica.Mapping{
+			{Resource: adapter.Products, Key: 1, BackendID: "p1"}, {Resource: adapter.Products, Key: 2, BackendID: "p2"},
 			{Resource: adapter.Products, Key: 3}, // its id is still to come
-			{Resource: adapter.Websites, Key: 1, ID: "w1"},
+			{Resource: adapter.Websites, Key: 1, BackendID: "w1"},
 		}}
 		ids := replica.NewIDs(ledger)
 		want := func(name string, asked int, r adapter.Resource, keys []adapter.Key, want map[adapter.Key]string) {
@@ -95,7 +95,7 @@ func TestIDs(t *testing.T) {
 		wantKeys("a miss", 1, adapter.Products, []string{"p3"}, map[string]adapter.Key{})
 		want("no id yet", 1, adapter.Products, []adapter.Key{3}, map[adapter.Key]string{})
 
-		ledger.entries[2].ID = "p3"
+		ledger.entries[2].BackendID = "p3"
 		want("misses are not kept", 1, adapter.Products, []adapter.Key{3}, map[adapter.Key]string{3: "p3"})
 		wantKeys("nor is the other side", 0, adapter.Products, []string{"p3"}, map[string]adapter.Key{"p3": 3})
 
@@ -107,14 +107,14 @@ func TestIDs(t *testing.T) {
 	})
 }
 
-type brokenLedger struct{ replica.Ledger }
+type brokenLedger struct{ replica.IDMap }
 
-func (brokenLedger) Entries(context.Context, adapter.Resource, []adapter.Key) ([]replica.Entry, error) {
-	return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "read ledger"}
+func (brokenLedger) MappingsByKey(context.Context, adapter.Resource, []adapter.Key) ([]replica.Mapping, error) {
+	return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "read ID map"}
 }
 
-func (brokenLedger) EntriesOf(context.Context, adapter.Resource, []string) ([]replica.Entry, error) {
-	return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "read ledger"}
+func (brokenLedger) MappingsByBackendID(context.Context, adapter.Resource, []string) ([]replica.Mapping, error) {
+	return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "read ID map"}
 }
 
 func TestIDsUnavailable(t *testing.T) {

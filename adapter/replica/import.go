@@ -118,7 +118,7 @@ func (i *Import) Run(ctx context.Context, file io.Reader) (Imported, error) {
 		return Imported{}, err
 	}
 	done := Imported{Rows: total}
-	var fresh []Entry
+	var fresh []Mapping
 	looked := 0
 	for _, k := range i.Kept {
 		for batch := range slices.Chunk(rows[k.Resource], importBatch) {
@@ -139,7 +139,7 @@ func (i *Import) Run(ctx context.Context, file io.Reader) (Imported, error) {
 		return done, nil
 	}
 	for batch := range slices.Chunk(fresh, importBatch) {
-		if err := i.Replica.Enter(ctx, batch...); err != nil {
+		if err := i.Replica.PutMappings(ctx, batch...); err != nil {
 			return done, err
 		}
 		done.Stored += len(batch)
@@ -148,7 +148,7 @@ func (i *Import) Run(ctx context.Context, file io.Reader) (Imported, error) {
 	if len(fresh) == 0 {
 		return done, nil
 	}
-	return done, i.Replica.Doubt(ctx)
+	return done, i.Replica.InvalidateVersions(ctx)
 }
 
 func (i *Import) report(done, total int) {
@@ -296,7 +296,7 @@ func (s *seenRows) first(r adapter.Resource, row importRow, faults *ImportFaults
 
 // look compares rows of one resource with the side and its ledger, and returns the
 // entries that are to be stored.
-func (i *Import) look(ctx context.Context, k *Kept, rows []importRow, faults *ImportFaults) ([]Entry, error) {
+func (i *Import) look(ctx context.Context, k *Kept, rows []importRow, faults *ImportFaults) ([]Mapping, error) {
 	keys, ids := make([]adapter.Key, len(rows)), make([]string, len(rows))
 	for n, row := range rows {
 		keys[n], ids[n] = row.key, row.id
@@ -313,7 +313,7 @@ func (i *Import) look(ctx context.Context, k *Kept, rows []importRow, faults *Im
 	if err != nil {
 		return nil, err
 	}
-	var fresh []Entry
+	var fresh []Mapping
 	for _, row := range rows {
 		owner, held := owners[row.key]
 		had, entered := byKey[row.key]
@@ -323,16 +323,16 @@ func (i *Import) look(ctx context.Context, k *Kept, rows []importRow, faults *Im
 			faults.add(row.line, "there is no record %s %d here", k.Resource, row.key)
 		case row.owner != 0 && row.owner != owner:
 			faults.add(row.line, "%s %d belongs to %s %d, and not to %d", k.Resource, row.key, k.Root, owner, row.owner)
-		case entered && had.ID != "" && had.ID != row.id:
-			faults.add(row.line, "%s %d belongs to %q already", k.Resource, row.key, had.ID)
+		case entered && had.BackendID != "" && had.BackendID != row.id:
+			faults.add(row.line, "%s %d belongs to %q already", k.Resource, row.key, had.BackendID)
 		case taken && other.Key != row.key:
 			faults.add(row.line, "backend_id %q belongs to %s %d already", row.id, k.Resource, other.Key)
-		case entered && had.ID == "" && had.Note != nil:
+		case entered && had.BackendID == "" && had.Intent != nil:
 			faults.add(row.line, "%s %d is being created at the backend: let a serving process finish that first", k.Resource, row.key)
-		case !entered || had.ID == "":
-			e := Entry{Resource: k.Resource, Key: row.key, ID: row.id, Base: []byte("{}")}
+		case !entered || had.BackendID == "":
+			e := Mapping{Resource: k.Resource, Key: row.key, BackendID: row.id, Base: []byte("{}")}
 			if k.Owner != "" {
-				e.Root, e.Owner = k.Root, owner
+				e.Root, e.RootKey = k.Root, owner
 			}
 			fresh = append(fresh, e)
 		}

@@ -24,12 +24,12 @@ func entriesOf(tb testing.TB, side replica.Replica) []string {
 	tb.Helper()
 	var all []string
 	for _, r := range []adapter.Resource{adapter.Products, adapter.StockItems, adapter.Customers, adapter.CustomerAddresses} {
-		entries, err := side.Walk(tb.Context(), r, -1, 1000)
+		entries, err := side.ListMappings(tb.Context(), r, -1, 1000)
 		if err != nil {
 			tb.Fatal(err)
 		}
 		for _, e := range entries {
-			all = append(all, fmt.Sprintf("%s %d %s %s/%d %s", e.Resource, e.Key, e.ID, e.Root, e.Owner, e.Base))
+			all = append(all, fmt.Sprintf("%s %d %s %s/%d %s", e.Resource, e.Key, e.BackendID, e.Root, e.RootKey, e.Base))
 		}
 	}
 	return all
@@ -57,8 +57,8 @@ func TestImport(t *testing.T) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 	// What is agreed on since then is left alone.
-	agreed := replica.Entry{Resource: adapter.Products, Key: 1, ID: "prod_1", Tag: "t", Base: []byte(`{"name":"n"}`)}
-	if err := side.Enter(t.Context(), agreed); err != nil {
+	agreed := replica.Mapping{Resource: adapter.Products, Key: 1, BackendID: "prod_1", Version: "t", Base: []byte(`{"name":"n"}`)}
+	if err := side.PutMappings(t.Context(), agreed); err != nil {
 		t.Fatal(err)
 	}
 	if done, err := runImport(t, side, file+"products,3,prod_3,\n", false); err != nil || done != (replica.Imported{Rows: 6, Known: 5, Stored: 1}) {
@@ -68,16 +68,16 @@ func TestImport(t *testing.T) {
 		t.Errorf("again: %q", got)
 	}
 	// It may refer to what was imported.
-	if got, err := side.Entries(t.Context(), adapter.Products, []adapter.Key{1}); err != nil || len(got) != 1 || got[0].Tag != "" {
+	if got, err := side.MappingsByKey(t.Context(), adapter.Products, []adapter.Key{1}); err != nil || len(got) != 1 || got[0].Version != "" {
 		t.Errorf("%+v, %v: want no tag", got, err)
 	}
 }
 
 func TestImportRefused(t *testing.T) {
 	side := demoSide(t)
-	if err := side.Enter(t.Context(),
-		replica.Entry{Resource: adapter.Products, Key: 7, ID: "prod_7"},
-		replica.Entry{Resource: adapter.Products, Key: 8, Note: []byte("{}")},
+	if err := side.PutMappings(t.Context(),
+		replica.Mapping{Resource: adapter.Products, Key: 7, BackendID: "prod_7"},
+		replica.Mapping{Resource: adapter.Products, Key: 8, Intent: []byte("{}")},
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestImportInPages(t *testing.T) {
 			r.Set(name, adapter.IntegerValue(v))
 		}
 		r.Set("email", adapter.TextValue(fmt.Sprintf("c%d@example.com", n)))
-		records = append(records, replica.Adopted{Entry: replica.Entry{Resource: adapter.Customers, ID: fmt.Sprint("old ", n)}, Record: r})
+		records = append(records, replica.Adopted{Mapping: replica.Mapping{Resource: adapter.Customers, BackendID: fmt.Sprint("old ", n)}, Record: r})
 	}
 	var file strings.Builder
 	file.WriteString(importHeader)
@@ -185,7 +185,7 @@ func TestImportInPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := side.Strike(t.Context(), adapter.Customers, keys[0]); err != nil {
+		if err := side.DeleteMapping(t.Context(), adapter.Customers, keys[0]); err != nil {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&file, "customers,%d,cus_%d\n", keys[0], n)

@@ -38,7 +38,7 @@ func (m *memory) document(d *memoryDoc) replica.Document {
 			show(part)
 		}
 	}
-	return replica.Document{ID: item.ID, Tag: fmt.Sprintf("%x", sum.Sum(nil)), Read: func(context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
+	return replica.Document{ID: item.ID, Version: fmt.Sprintf("%x", sum.Sum(nil)), Read: func(context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
 		if broken {
 			return replica.Item{}, nil, memoryError(adapter.Unavailable, "")
 		}

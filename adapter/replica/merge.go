@@ -37,18 +37,18 @@ type merge struct {
 	root  *keeping
 	key   adapter.Key
 	by    *writer // nil for none, or one that another process has undone
-	entry Entry
+	entry Mapping
 	was   base
 	// What becomes of it.
 	is      base
-	entries []Entry // of parts
-	changed bool    // the side is another one than before
+	entries []Mapping // of parts
+	changed bool      // the side is another one than before
 }
 
 // merge brings the side up to date with a document of the entry's root, which is
 // locked, and stores the entry without its note. by is the write that went before.
 // It reports whether the side is another one than before.
-func (a *Adapter) merge(ctx context.Context, root *keeping, entry Entry, doc Document, by *writer) (Entry, bool, error) {
+func (a *Adapter) merge(ctx context.Context, root *keeping, entry Mapping, doc Document, by *writer) (Mapping, bool, error) {
 	item, parts, err := doc.Read(ctx)
 	if err != nil {
 		return entry, false, err
@@ -65,15 +65,15 @@ func (a *Adapter) merge(ctx context.Context, root *keeping, entry Entry, doc Doc
 	if err != nil {
 		return entry, m.changed, err
 	}
-	m.entry.Tag, m.entry.Note = doc.Tag, nil
+	m.entry.Version, m.entry.Intent = doc.Version, nil
 	if m.entry, err = writeBase(m.entry, m.is); err != nil {
 		return entry, m.changed, err
 	}
-	err = a.side.Enter(ctx, append(m.entries, m.entry)...)
+	err = a.side.PutMappings(ctx, append(m.entries, m.entry)...)
 	if adapter.KindOf(err) == adapter.Conflict && len(m.entries) > 0 {
 		// A part carries the legacy id of one, and has the id of another.
-		a.unknown.once(a.log, "parts of a record are mapped otherwise than the backend says: check the ids", root.Resource, m.entry.ID)
-		err = a.side.Enter(ctx, m.entry)
+		a.unknown.once(a.log, "parts of a record are mapped otherwise than the backend says: check the ids", root.Resource, m.entry.BackendID)
+		err = a.side.PutMappings(ctx, m.entry)
 	}
 	return m.entry, m.changed, err
 }

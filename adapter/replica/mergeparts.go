@@ -31,10 +31,10 @@ func (a *Adapter) partsAt(ctx context.Context, k *keeping, root adapter.Key) (*s
 	if !k.Identified {
 		return p, nil
 	}
-	entries, err := a.side.Owned(ctx, k.root.Resource, root)
+	entries, err := a.side.MappingsOfParts(ctx, k.root.Resource, root)
 	for _, e := range entries {
-		if _, there := p.records[e.Key]; e.Resource == k.Resource && there && e.ID != "" {
-			p.ids[e.Key], p.byID[e.ID] = e.ID, e.Key
+		if _, there := p.records[e.Key]; e.Resource == k.Resource && there && e.BackendID != "" {
+			p.ids[e.Key], p.byID[e.BackendID] = e.BackendID, e.Key
 		}
 	}
 	return p, err
@@ -69,8 +69,8 @@ func (p *sideParts) link(m *merge, item Item) adapter.Key {
 }
 
 // partEntry is the entry of a part.
-func partEntry(k *keeping, key adapter.Key, id string, root adapter.Key) Entry {
-	return Entry{Resource: k.Resource, Key: key, ID: id, Root: k.root.Resource, Owner: root}
+func partEntry(k *keeping, key adapter.Key, id string, root adapter.Key) Mapping {
+	return Mapping{Resource: k.Resource, Key: key, BackendID: id, Root: k.root.Resource, RootKey: root}
 }
 
 // itemPlace returns what tells an item from the others of its root; "" for one that
@@ -147,7 +147,7 @@ func (m *merge) takeParts(ctx context.Context, k *keeping, was, says []Item) ([]
 // adoptPart stores a part that the backend has and the side has not.
 func (m *merge) adoptPart(ctx context.Context, k *keeping, item Item) (bool, error) {
 	entry := partEntry(k, item.Key, item.ID, m.key)
-	_, err := m.side.Adopt(ctx, []Adopted{{Entry: entry, Owner: k.Owner, Record: k.adopted(item)}})
+	_, err := m.side.Adopt(ctx, []Adopted{{Mapping: entry, Owner: k.Owner, Record: k.adopted(item)}})
 	switch {
 	case err == nil:
 		m.changed = true
@@ -188,5 +188,5 @@ func (m *merge) dropPart(ctx context.Context, k *keeping, key adapter.Key) error
 	}
 	m.changed = true
 	m.metrics.takenOver(k.Resource)
-	return m.side.Strike(ctx, k.Resource, key)
+	return m.side.DeleteMapping(ctx, k.Resource, key)
 }

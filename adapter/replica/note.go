@@ -37,26 +37,26 @@ type note struct {
 }
 
 // enterNote stores an entry with a note and returns it.
-func (a *Adapter) enterNote(ctx context.Context, e Entry, n note) (Entry, error) {
+func (a *Adapter) enterNote(ctx context.Context, e Mapping, n note) (Mapping, error) {
 	n.By = a.self
 	var err error
-	if e.Note, err = json.Marshal(n); err != nil {
+	if e.Intent, err = json.Marshal(n); err != nil {
 		return e, &adapter.Error{Kind: adapter.Internal, Op: "note " + n.Op, Err: err}
 	}
-	return e, a.side.Enter(ctx, e)
+	return e, a.side.PutMappings(ctx, e)
 }
 
 // dropNote stores an entry without its note, although the caller may have gone.
-func (a *Adapter) dropNote(ctx context.Context, e Entry) error {
+func (a *Adapter) dropNote(ctx context.Context, e Mapping) error {
 	ctx, cancel := aside(ctx)
 	defer cancel()
-	e.Note = nil
-	return a.side.Enter(ctx, e)
+	e.Intent = nil
+	return a.side.PutMappings(ctx, e)
 }
 
-func readNote(e Entry) (note, error) {
+func readNote(e Mapping) (note, error) {
 	var n note
-	if err := json.Unmarshal(e.Note, &n); err != nil {
+	if err := json.Unmarshal(e.Intent, &n); err != nil {
 		return n, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("read note of %s %d", e.Resource, e.Key), Err: err}
 	}
 	return n, nil

@@ -62,11 +62,11 @@ func (a *Adapter) pushRoot(ctx context.Context, root *keeping, key adapter.Key) 
 		return err
 	}
 	defer unlock()
-	entries, err := a.side.Entries(ctx, root.Resource, []adapter.Key{key})
+	entries, err := a.side.MappingsByKey(ctx, root.Resource, []adapter.Key{key})
 	if err != nil {
 		return err
 	}
-	if len(entries) == 0 || entries[0].ID == "" && entries[0].Note == nil {
+	if len(entries) == 0 || entries[0].BackendID == "" && entries[0].Intent == nil {
 		if err := a.pushNew(ctx, root, key); err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (a *Adapter) pushRoot(ctx context.Context, root *keeping, key adapter.Key) 
 // pushNew creates a root at the backend, unless a document there carries its id.
 func (a *Adapter) pushNew(ctx context.Context, root *keeping, key adapter.Key) error {
 	s := &store{a, root}
-	entry, err := a.enterNote(ctx, Entry{Resource: root.Resource, Key: key}, note{Op: pushed, Resource: root.Resource, Key: key})
+	entry, err := a.enterNote(ctx, Mapping{Resource: root.Resource, Key: key}, note{Op: pushed, Resource: root.Resource, Key: key})
 	if err != nil {
 		return err
 	}
@@ -101,11 +101,11 @@ func (a *Adapter) pushNew(ctx context.Context, root *keeping, key adapter.Key) e
 	if adapter.KindOf(err) == adapter.Conflict {
 		// It may be there, without an entry.
 		if doc, found := a.backend.Find(ctx, root.Resource, key); found == nil {
-			entry.ID = doc.ID
+			entry.BackendID = doc.ID
 			return a.finish(ctx, entry, nil)
 		}
 	}
-	if strike := a.side.Strike(ctx, root.Resource, key); strike != nil {
+	if strike := a.side.DeleteMapping(ctx, root.Resource, key); strike != nil {
 		return strike
 	}
 	return err
@@ -113,7 +113,7 @@ func (a *Adapter) pushNew(ctx context.Context, root *keeping, key adapter.Key) e
 
 // pushParts creates the parts of a root at the backend that it has not got. The root
 // has that entry, and is up to date.
-func (a *Adapter) pushParts(ctx context.Context, k *keeping, entry Entry) error {
+func (a *Adapter) pushParts(ctx context.Context, k *keeping, entry Mapping) error {
 	if !k.Creates {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (a *Adapter) pushParts(ctx context.Context, k *keeping, entry Entry) error 
 			}
 			return fmt.Errorf("its %s %d: %w", k.Resource, key, err)
 		}
-		entries, err := a.side.Entries(ctx, entry.Resource, []adapter.Key{entry.Key})
+		entries, err := a.side.MappingsByKey(ctx, entry.Resource, []adapter.Key{entry.Key})
 		if err != nil || len(entries) == 0 {
 			return err
 		}

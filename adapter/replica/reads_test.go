@@ -254,13 +254,13 @@ func TestGone(t *testing.T) {
 func TestUnmapped(t *testing.T) {
 	s := openShop(t)
 	e, _ := s.entry(adapter.Products, 2)
-	if err := s.side.Strike(t.Context(), adapter.Products, 2); err != nil {
+	if err := s.side.DeleteMapping(t.Context(), adapter.Products, 2); err != nil {
 		t.Fatal(err)
 	}
 	s.missing(adapter.Products, 2)
 	for base, want := range map[string]string{"": "the side's", "{}": "the backend's"} {
 		t.Run(fmt.Sprintf("base %q", base), func(t *testing.T) {
-			s.memory.edit(adapter.Products, e.ID, func(d *memoryDoc) { d.record.Set("name", adapter.TextValue("the backend's")) })
+			s.memory.edit(adapter.Products, e.BackendID, func(d *memoryDoc) { d.record.Set("name", adapter.TextValue("the backend's")) })
 			if err := s.update(adapter.Products, 1, 0, given{"name": "x"}); err != nil {
 				t.Fatal(err)
 			}
@@ -273,11 +273,11 @@ func TestUnmapped(t *testing.T) {
 			}}); err != nil {
 				t.Fatal(err)
 			}
-			imported := replica.Entry{Resource: adapter.Products, Key: 2, ID: e.ID}
+			imported := replica.Mapping{Resource: adapter.Products, Key: 2, BackendID: e.BackendID}
 			if base != "" {
 				imported.Base = []byte(base)
 			}
-			if err := s.side.Enter(t.Context(), imported); err != nil {
+			if err := s.side.PutMappings(t.Context(), imported); err != nil {
 				t.Fatal(err)
 			}
 			s.want(adapter.Products, 2, given{"name": want})

@@ -11,7 +11,7 @@ import (
 // settleCreated finds out about a root that was being created: it is at the backend
 // and gets its id, or it is not, and then it is removed. The entry returned has no id
 // where that is not known, or the record not there. The root is locked.
-func (a *Adapter) settleCreated(ctx context.Context, root *keeping, e Entry) (Entry, error) {
+func (a *Adapter) settleCreated(ctx context.Context, root *keeping, e Mapping) (Mapping, error) {
 	n, err := readNote(e)
 	if err != nil {
 		return e, err
@@ -21,7 +21,7 @@ func (a *Adapter) settleCreated(ctx context.Context, root *keeping, e Entry) (En
 	case err == nil:
 		return a.made(ctx, root, e, doc)
 	case adapter.KindOf(err) == adapter.NotFound:
-		if n.By != a.self && time.Since(e.Changed) < a.foreignNote {
+		if n.By != a.self && time.Since(e.ChangedAt) < a.foreignNote {
 			return e, nil // another process may be at it
 		}
 		if n.Op == created {
@@ -29,8 +29,8 @@ func (a *Adapter) settleCreated(ctx context.Context, root *keeping, e Entry) (En
 				return e, err
 			}
 		}
-		e.Note = nil
-		return e, a.side.Strike(ctx, root.Resource, e.Key)
+		e.Intent = nil
+		return e, a.side.DeleteMapping(ctx, root.Resource, e.Key)
 	case adapter.KindOf(err) == adapter.Unsupported:
 		a.unknown.once(a.log, "a record may have been created or not: import its id if the backend has it", root.Resource, e.legacy())
 		return e, nil
@@ -41,12 +41,12 @@ func (a *Adapter) settleCreated(ctx context.Context, root *keeping, e Entry) (En
 
 // made completes the entry of a root with the document that its creation has made. The
 // root is locked. The entry has no id where the document is another root's.
-func (a *Adapter) made(ctx context.Context, root *keeping, e Entry, doc Document) (Entry, error) {
-	e.ID, e.Note = doc.ID, nil
+func (a *Adapter) made(ctx context.Context, root *keeping, e Mapping, doc Document) (Mapping, error) {
+	e.BackendID, e.Intent = doc.ID, nil
 	e, _, err := a.merge(ctx, root, e, doc, nil)
 	if adapter.KindOf(err) == adapter.Conflict {
 		a.unknown.once(a.log, "a record of the backend carries the legacy id of another one: correct it there", root.Resource, doc.ID)
-		e.ID = ""
+		e.BackendID = ""
 		return e, nil
 	}
 	return e, err
@@ -102,8 +102,8 @@ func (a *Adapter) views(ctx context.Context) ([]int64, error) {
 // it now is, and makes the side follow. The note still stands in the entry, which is
 // stored without it once the document is compared; or the entry has no id any more
 // because the record is gone. The root is locked.
-func (a *Adapter) settle(ctx context.Context, root *keeping, e Entry, doc Document, there bool) (Entry, error) {
-	if e.ID == "" {
+func (a *Adapter) settle(ctx context.Context, root *keeping, e Mapping, doc Document, there bool) (Mapping, error) {
+	if e.BackendID == "" {
 		return e, nil
 	}
 	n, err := readNote(e)
@@ -114,7 +114,7 @@ func (a *Adapter) settle(ctx context.Context, root *keeping, e Entry, doc Docume
 		if err := a.remove(ctx, root, e.Key); err != nil {
 			return e, err
 		}
-		return Entry{Resource: e.Resource, Key: e.Key}, a.side.Strike(ctx, root.Resource, e.Key)
+		return Mapping{Resource: e.Resource, Key: e.Key}, a.side.DeleteMapping(ctx, root.Resource, e.Key)
 	}
 	k := a.kept[n.Resource]
 	if !there || k == nil {
@@ -139,7 +139,7 @@ func (a *Adapter) settle(ctx context.Context, root *keeping, e Entry, doc Docume
 // settleUpdated puts old values back unless the backend has taken an update: what
 // it says of one of the attributes is then something else than before. The side gets
 // that when the document is compared.
-func (a *Adapter) settleUpdated(ctx context.Context, root *keeping, e Entry, n note, item Item, parts map[adapter.Resource][]Item) error {
+func (a *Adapter) settleUpdated(ctx context.Context, root *keeping, e Mapping, n note, item Item, parts map[adapter.Resource][]Item) error {
 	if e.Base != nil {
 		was, err := readBase(root, e)
 		if err != nil {
@@ -169,7 +169,7 @@ func (a *Adapter) settleUpdated(ctx context.Context, root *keeping, e Entry, n n
 
 // partItems returns what two documents say of a part: records without values where
 // they say nothing.
-func (a *Adapter) partItems(ctx context.Context, k *keeping, e Entry, key adapter.Key, was, is []Item) (before, now adapter.Record, err error) {
+func (a *Adapter) partItems(ctx context.Context, k *keeping, e Mapping, key adapter.Key, was, is []Item) (before, now adapter.Record, err error) {
 	before, now = adapter.NewRecord(k.schema), adapter.NewRecord(k.schema)
 	have, err := a.partsAt(ctx, k, e.Key)
 	if err != nil {
@@ -189,7 +189,7 @@ func (a *Adapter) partItems(ctx context.Context, k *keeping, e Entry, key adapte
 }
 
 // settlePartDeleted removes a part that the backend no longer has.
-func (a *Adapter) settlePartDeleted(ctx context.Context, k *keeping, e Entry, n note, parts map[adapter.Resource][]Item) error {
+func (a *Adapter) settlePartDeleted(ctx context.Context, k *keeping, e Mapping, n note, parts map[adapter.Resource][]Item) error {
 	items, said := parts[k.Resource]
 	have, err := a.partsAt(ctx, k, e.Key)
 	if err != nil || !said {
@@ -201,13 +201,13 @@ func (a *Adapter) settlePartDeleted(ctx context.Context, k *keeping, e Entry, n 
 	if err := a.remove(ctx, k, n.Key); err != nil {
 		return err
 	}
-	return a.side.Strike(ctx, k.Resource, n.Key)
+	return a.side.DeleteMapping(ctx, k.Resource, n.Key)
 }
 
 // settlePartCreated keeps a new part that the backend has, and removes one that it
 // has not, or that cannot be told from others: the document's then comes as any other
 // part of the backend.
-func (a *Adapter) settlePartCreated(ctx context.Context, k *keeping, e Entry, n note, parts map[adapter.Resource][]Item) error {
+func (a *Adapter) settlePartCreated(ctx context.Context, k *keeping, e Mapping, n note, parts map[adapter.Resource][]Item) error {
 	have, err := a.partsAt(ctx, k, e.Key)
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ func (a *Adapter) settlePartCreated(ctx context.Context, k *keeping, e Entry, n 
 		})
 		switch {
 		case found >= 0 && k.Identified:
-			err = a.side.Enter(ctx, partEntry(k, key, parts[k.Resource][found].ID, e.Key))
+			err = a.side.PutMappings(ctx, partEntry(k, key, parts[k.Resource][found].ID, e.Key))
 		case found < 0 && n.Op == created:
 			if err = a.remove(ctx, k, key); err == nil {
 				err = a.putBackOthers(ctx, n)

@@ -37,7 +37,7 @@ func (t *told) once(log *slog.Logger, message string, r adapter.Resource, id str
 }
 
 // legacy names the entry for the log.
-func (e Entry) legacy() string { return "legacy id " + strconv.FormatInt(int64(e.Key), 10) }
+func (e Mapping) legacy() string { return "legacy id " + strconv.FormatInt(int64(e.Key), 10) }
 
 // scanAlways scans at once, and then ever again, until ctx ends.
 func (a *Adapter) scanAlways(ctx context.Context, every time.Duration) {
@@ -109,7 +109,7 @@ const settleLimit = 1000
 // settleAll looks after the writes of a resource, or of all for "", that did not come
 // to their end and that nobody is at. It returns how many are settled.
 func (a *Adapter) settleAll(ctx context.Context, r adapter.Resource) (settled int) {
-	noted, err := a.side.Noted(ctx, time.Now().Add(time.Second), settleLimit)
+	noted, err := a.side.MappingsWithIntent(ctx, time.Now().Add(time.Second), settleLimit)
 	if err != nil {
 		a.log.Warn("notes of writes cannot be read", "error", err)
 		return 0
@@ -148,8 +148,8 @@ func (a *Adapter) settleOne(ctx context.Context, root *keeping, key adapter.Key)
 	if _, err := a.current(ctx, root, []adapter.Key{key}); err != nil {
 		return false, err
 	}
-	entries, err := a.side.Entries(ctx, root.Resource, []adapter.Key{key})
-	return err == nil && (len(entries) == 0 || entries[0].Note == nil), err
+	entries, err := a.side.MappingsByKey(ctx, root.Resource, []adapter.Key{key})
+	return err == nil && (len(entries) == 0 || entries[0].Intent == nil), err
 }
 
 // meet looks at documents of the backend: what is known is brought up to date, and
@@ -159,20 +159,20 @@ func (a *Adapter) meet(ctx context.Context, root *keeping, docs []Document) (all
 	for i, doc := range docs {
 		ids[i] = doc.ID
 	}
-	entries, err := a.side.EntriesOf(ctx, root.Resource, ids)
+	entries, err := a.side.MappingsByBackendID(ctx, root.Resource, ids)
 	if err != nil {
 		return false, err
 	}
-	known := make(map[string]Entry, len(entries))
+	known := make(map[string]Mapping, len(entries))
 	for _, e := range entries {
-		known[e.ID] = e
+		known[e.BackendID] = e
 	}
 	var late []adapter.Key
 	all = true
 	for _, doc := range docs {
 		if e, ok := known[doc.ID]; ok {
 			a.hidden.show(root.Resource, e.Key)
-			if e.Tag != doc.Tag || e.Base == nil || e.Note != nil {
+			if e.Version != doc.Version || e.Base == nil || e.Intent != nil {
 				late = append(late, e.Key)
 			}
 			continue
@@ -225,17 +225,17 @@ func (a *Adapter) welcome(ctx context.Context, root *keeping, doc Document) (dec
 	if item.Key != 0 {
 		return a.claim(ctx, root, doc, item, parts)
 	}
-	noted, err := a.side.Noted(ctx, time.Now().Add(time.Second), settleLimit)
+	noted, err := a.side.MappingsWithIntent(ctx, time.Now().Add(time.Second), settleLimit)
 	if err != nil {
 		return false, err
 	}
 	for _, e := range noted {
-		if e.Resource == root.Resource && e.ID == "" {
+		if e.Resource == root.Resource && e.BackendID == "" {
 			return false, nil
 		}
 	}
 	// What this adapter or another one created stands in the ledger by now.
-	entries, err := a.side.EntriesOf(ctx, root.Resource, []string{doc.ID})
+	entries, err := a.side.MappingsByBackendID(ctx, root.Resource, []string{doc.ID})
 	if err != nil || len(entries) > 0 {
 		return true, err
 	}
@@ -254,7 +254,7 @@ func (a *Adapter) claim(ctx context.Context, root *keeping, doc Document, item I
 		return false, err
 	}
 	defer unlock()
-	entries, err := a.side.Entries(ctx, root.Resource, []adapter.Key{item.Key})
+	entries, err := a.side.MappingsByKey(ctx, root.Resource, []adapter.Key{item.Key})
 	switch {
 	case err != nil:
 		return false, err
@@ -266,18 +266,18 @@ func (a *Adapter) claim(ctx context.Context, root *keeping, doc Document, item I
 		if err != nil {
 			return false, err
 		}
-		e, _, err := a.merge(ctx, root, Entry{Resource: root.Resource, Key: item.Key, ID: doc.ID, Base: []byte(nothingKnown)}, doc, nil)
+		e, _, err := a.merge(ctx, root, Mapping{Resource: root.Resource, Key: item.Key, BackendID: doc.ID, Base: []byte(nothingKnown)}, doc, nil)
 		if err == nil {
 			a.hidden.show(root.Resource, e.Key)
 		}
 		return true, err
-	case entries[0].ID == "":
+	case entries[0].BackendID == "":
 		e, err := a.made(ctx, root, entries[0], doc)
-		if err == nil && e.ID != "" {
+		if err == nil && e.BackendID != "" {
 			a.hidden.show(root.Resource, e.Key)
 		}
-		return e.ID != "", err
-	case entries[0].ID != doc.ID:
+		return e.BackendID != "", err
+	case entries[0].BackendID != doc.ID:
 		a.metrics.unmapped.WithLabelValues(string(root.Resource)).Inc()
 		a.unknown.once(a.log, "a record of the backend carries the legacy id of another one: correct it there", root.Resource, doc.ID)
 		return true, nil
@@ -290,7 +290,7 @@ func (a *Adapter) claim(ctx context.Context, root *keeping, doc Document, item I
 // next for 0. What the side refuses is left out, and said.
 func (a *Adapter) adopt(ctx context.Context, root *keeping, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) error {
 	is := base{item: item.Record, parts: map[adapter.Resource][]Item{}}
-	records := []Adopted{{Entry: Entry{Resource: root.Resource, Key: key, ID: doc.ID, Tag: doc.Tag}, Record: root.adopted(item)}}
+	records := []Adopted{{Mapping: Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}, Record: root.adopted(item)}}
 	for _, k := range root.parts {
 		items, said := parts[k.Resource]
 		if !said {
@@ -299,12 +299,12 @@ func (a *Adapter) adopt(ctx context.Context, root *keeping, key adapter.Key, doc
 		is.parts[k.Resource] = items
 		for _, part := range items {
 			if k.Adopts {
-				records = append(records, Adopted{Entry: Entry{Resource: k.Resource, Key: part.Key, ID: part.ID, Root: root.Resource}, Owner: k.Owner, Record: k.adopted(part)})
+				records = append(records, Adopted{Mapping: Mapping{Resource: k.Resource, Key: part.Key, BackendID: part.ID, Root: root.Resource}, Owner: k.Owner, Record: k.adopted(part)})
 			}
 		}
 	}
 	var err error
-	if records[0].Entry, err = writeBase(records[0].Entry, is); err != nil {
+	if records[0].Mapping, err = writeBase(records[0].Mapping, is); err != nil {
 		return err
 	}
 	_, err = a.side.Adopt(ctx, records)
@@ -312,7 +312,7 @@ func (a *Adapter) adopt(ctx context.Context, root *keeping, key adapter.Key, doc
 	case err == nil:
 		a.metrics.adopted(root.Resource)
 		if referredTo(root.Resource) {
-			return a.side.Doubt(ctx)
+			return a.side.InvalidateVersions(ctx)
 		}
 		return nil
 	case refused(err):
@@ -337,7 +337,7 @@ const nothingKnown = "{}"
 
 // admit adopts a record that has an entry already, which somebody imported, if the
 // side has not got it. It reports whether the side has it then. The root is locked.
-func (a *Adapter) admit(ctx context.Context, root *keeping, e Entry, doc Document) (Entry, bool, error) {
+func (a *Adapter) admit(ctx context.Context, root *keeping, e Mapping, doc Document) (Mapping, bool, error) {
 	if _, err := root.get(ctx, e.Key); adapter.KindOf(err) != adapter.NotFound {
 		return e, err == nil, err
 	}
@@ -345,25 +345,25 @@ func (a *Adapter) admit(ctx context.Context, root *keeping, e Entry, doc Documen
 	if err != nil {
 		return e, false, err
 	}
-	owned, err := a.side.Owned(ctx, root.Resource, e.Key)
+	owned, err := a.side.MappingsOfParts(ctx, root.Resource, e.Key)
 	if err != nil {
 		return e, false, err
 	}
 	for _, part := range owned {
 		items := parts[part.Resource]
 		for i := range items {
-			if items[i].ID == part.ID && part.ID != "" {
+			if items[i].ID == part.BackendID && part.BackendID != "" {
 				items[i].Key = part.Key
 			}
 		}
 	}
-	if err := a.side.Strike(ctx, root.Resource, e.Key); err != nil {
+	if err := a.side.DeleteMapping(ctx, root.Resource, e.Key); err != nil {
 		return e, false, err
 	}
 	if err := a.adopt(ctx, root, e.Key, doc, item, parts); err != nil {
 		return e, false, errors.Join(err, a.enterAside(ctx, append(owned, e)...))
 	}
-	entries, err := a.side.Entries(ctx, root.Resource, []adapter.Key{e.Key})
+	entries, err := a.side.MappingsByKey(ctx, root.Resource, []adapter.Key{e.Key})
 	if err != nil {
 		return e, false, err
 	}

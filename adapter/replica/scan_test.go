@@ -130,7 +130,7 @@ func TestScanBringsUpToDate(t *testing.T) {
 func TestScanClaims(t *testing.T) {
 	s := openShop(t)
 	id := s.id(adapter.Customers, 1)
-	if err := s.side.Strike(t.Context(), adapter.Customers, 1); err != nil {
+	if err := s.side.DeleteMapping(t.Context(), adapter.Customers, 1); err != nil {
 		t.Fatal(err)
 	}
 	s.missing(adapter.Customers, 1)
@@ -148,9 +148,9 @@ func TestScanClaims(t *testing.T) {
 func TestImported(t *testing.T) {
 	s := openShop(t)
 	d := placed(s, 0)
-	if err := s.side.Enter(t.Context(),
-		replica.Entry{Resource: adapter.Orders, Key: 900, ID: d.id, Base: []byte("{}")},
-		replica.Entry{Resource: adapter.OrderItems, Key: 901, ID: s.memory.docs[adapter.Orders][d.id].parts[adapter.OrderItems][0].id, Root: adapter.Orders, Owner: 900},
+	if err := s.side.PutMappings(t.Context(),
+		replica.Mapping{Resource: adapter.Orders, Key: 900, BackendID: d.id, Base: []byte("{}")},
+		replica.Mapping{Resource: adapter.OrderItems, Key: 901, BackendID: s.memory.docs[adapter.Orders][d.id].parts[adapter.OrderItems][0].id, Root: adapter.Orders, RootKey: 900},
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -248,12 +248,12 @@ func TestKeylessUnknown(t *testing.T) {
 			id = one
 		}
 	}
-	noted, err := s.side.Noted(t.Context(), farFuture, 10)
+	noted, err := s.side.MappingsWithIntent(t.Context(), farFuture, 10)
 	if err != nil || len(noted) != 1 {
 		t.Fatal(noted, err)
 	}
-	noted[0].ID, noted[0].Note = id, nil
-	if err := s.side.Enter(t.Context(), noted[0]); err != nil {
+	noted[0].BackendID, noted[0].Intent = id, nil
+	if err := s.side.PutMappings(t.Context(), noted[0]); err != nil {
 		t.Fatal(err)
 	}
 	s.want(adapter.Products, noted[0].Key, given{"sku": "mine"})

@@ -315,14 +315,14 @@ func (s *shop) keys(r adapter.Resource, q adapter.Query) []adapter.Key {
 }
 
 // entry returns the entry of a record.
-func (s *shop) entry(r adapter.Resource, key adapter.Key) (replica.Entry, bool) {
+func (s *shop) entry(r adapter.Resource, key adapter.Key) (replica.Mapping, bool) {
 	s.t.Helper()
-	entries, err := s.side.Entries(s.t.Context(), r, []adapter.Key{key})
+	entries, err := s.side.MappingsByKey(s.t.Context(), r, []adapter.Key{key})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	if len(entries) == 0 {
-		return replica.Entry{}, false
+		return replica.Mapping{}, false
 	}
 	return entries[0], true
 }
@@ -331,21 +331,21 @@ func (s *shop) entry(r adapter.Resource, key adapter.Key) (replica.Entry, bool) 
 func (s *shop) id(r adapter.Resource, key adapter.Key) string {
 	s.t.Helper()
 	e, ok := s.entry(r, key)
-	if !ok || e.ID == "" {
+	if !ok || e.BackendID == "" {
 		s.t.Fatalf("%s %d has no id", r, key)
 	}
-	return e.ID
+	return e.BackendID
 }
 
 // settled fails unless no note is left.
 func (s *shop) settled() {
 	s.t.Helper()
-	noted, err := s.side.Noted(s.t.Context(), farFuture, 100)
+	noted, err := s.side.MappingsWithIntent(s.t.Context(), farFuture, 100)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	for _, e := range noted {
-		s.t.Errorf("%s %d still has a note: %s", e.Resource, e.Key, e.Note)
+		s.t.Errorf("%s %d still has a note: %s", e.Resource, e.Key, e.Intent)
 	}
 }
 

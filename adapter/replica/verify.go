@@ -26,7 +26,7 @@ const (
 // compare tells how roots stand to the backend: by one query of the ledger, and one
 // question to the backend.
 func (a *Adapter) compare(ctx context.Context, root *keeping, keys []adapter.Key) (map[adapter.Key]standing, error) {
-	entries, err := a.side.Entries(ctx, root.Resource, keys)
+	entries, err := a.side.MappingsByKey(ctx, root.Resource, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -34,17 +34,17 @@ func (a *Adapter) compare(ctx context.Context, root *keeping, keys []adapter.Key
 	for _, key := range keys {
 		standings[key] = unmapped
 	}
-	byID, ids := make(map[string]*Entry, len(entries)), make([]string, 0, len(entries))
+	byID, ids := make(map[string]*Mapping, len(entries)), make([]string, 0, len(entries))
 	for i := range entries {
 		e := &entries[i]
 		switch {
-		case e.ID != "":
+		case e.BackendID != "":
 			standings[e.Key] = vanished
-			if e.Note != nil {
+			if e.Intent != nil {
 				standings[e.Key] = stale
 			}
-			byID[e.ID], ids = e, append(ids, e.ID)
-		case e.Note != nil:
+			byID[e.BackendID], ids = e, append(ids, e.BackendID)
+		case e.Intent != nil:
 			standings[e.Key] = pending
 		}
 	}
@@ -52,7 +52,7 @@ func (a *Adapter) compare(ctx context.Context, root *keeping, keys []adapter.Key
 	for id, doc := range docs {
 		e := byID[id]
 		standings[e.Key] = agrees
-		if e.Note != nil || e.Tag != doc.Tag || e.Base == nil {
+		if e.Intent != nil || e.Version != doc.Version || e.Base == nil {
 			standings[e.Key] = stale
 		}
 	}
@@ -94,7 +94,7 @@ func unanswered(op string, err error) error {
 // refresh brings roots up to date, each when it is its turn. What has come to pass
 // stands in the ledger then, and at the side. It returns the entries of those that
 // are there.
-func (a *Adapter) refresh(ctx context.Context, root *keeping, keys []adapter.Key) (map[adapter.Key]Entry, error) {
+func (a *Adapter) refresh(ctx context.Context, root *keeping, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
 	unlock, err := a.locks.lockAll(ctx, root.Resource, keys)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (a *Adapter) refresh(ctx context.Context, root *keeping, keys []adapter.Key
 
 // current brings roots up to date that the caller has locked, and returns the entries
 // of those that are there, none of them with a note. Kinds: Unavailable, Internal.
-func (a *Adapter) current(ctx context.Context, root *keeping, keys []adapter.Key) (map[adapter.Key]Entry, error) {
+func (a *Adapter) current(ctx context.Context, root *keeping, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
 	there, err := a.bringUp(ctx, root, keys)
 	if err != nil {
 		return nil, unanswered("compare "+string(root.Resource), err)
@@ -113,14 +113,14 @@ func (a *Adapter) current(ctx context.Context, root *keeping, keys []adapter.Key
 	return there, nil
 }
 
-func (a *Adapter) bringUp(ctx context.Context, root *keeping, keys []adapter.Key) (map[adapter.Key]Entry, error) {
-	entries, err := a.side.Entries(ctx, root.Resource, keys)
+func (a *Adapter) bringUp(ctx context.Context, root *keeping, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
+	entries, err := a.side.MappingsByKey(ctx, root.Resource, keys)
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
 	for i := range entries {
-		if e := &entries[i]; e.ID == "" && e.Note != nil {
+		if e := &entries[i]; e.BackendID == "" && e.Intent != nil {
 			settled, err := a.settleCreated(ctx, root, *e)
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -131,23 +131,23 @@ func (a *Adapter) bringUp(ctx context.Context, root *keeping, keys []adapter.Key
 			}
 			*e = settled
 		}
-		if entries[i].ID != "" {
-			ids = append(ids, entries[i].ID)
+		if entries[i].BackendID != "" {
+			ids = append(ids, entries[i].BackendID)
 		}
 	}
 	docs, err := a.fetch(ctx, root, ids)
 	if err != nil {
 		return nil, err
 	}
-	there := make(map[adapter.Key]Entry, len(entries))
+	there := make(map[adapter.Key]Mapping, len(entries))
 	for _, e := range entries {
-		doc, ok := docs[e.ID]
-		if e.Note != nil {
+		doc, ok := docs[e.BackendID]
+		if e.Intent != nil {
 			if e, err = a.settle(ctx, root, e, doc, ok); err != nil {
 				return nil, err
 			}
 		}
-		if !ok || e.ID == "" {
+		if !ok || e.BackendID == "" {
 			continue
 		}
 		if string(e.Base) == nothingKnown {
@@ -159,7 +159,7 @@ func (a *Adapter) bringUp(ctx context.Context, root *keeping, keys []adapter.Key
 				continue
 			}
 		}
-		if e.Note != nil || e.Tag != doc.Tag || e.Base == nil {
+		if e.Intent != nil || e.Version != doc.Version || e.Base == nil {
 			if e, _, err = a.merge(ctx, root, e, doc, nil); err != nil {
 				return nil, err
 			}
@@ -170,14 +170,14 @@ func (a *Adapter) bringUp(ctx context.Context, root *keeping, keys []adapter.Key
 }
 
 // one is current for one root. Kinds: NotFound.
-func (a *Adapter) one(ctx context.Context, op string, root *keeping, key adapter.Key) (Entry, error) {
+func (a *Adapter) one(ctx context.Context, op string, root *keeping, key adapter.Key) (Mapping, error) {
 	there, err := a.current(ctx, root, []adapter.Key{key})
 	if err != nil {
-		return Entry{}, err
+		return Mapping{}, err
 	}
 	e, ok := there[key]
 	if !ok {
-		return Entry{}, gone(op, root.Resource, key)
+		return Mapping{}, gone(op, root.Resource, key)
 	}
 	return e, nil
 }

@@ -105,7 +105,7 @@ func (s *store) named(ctx context.Context, p *adapter.UpdateParams) (named, kept
 
 // update changes a record of what the backend keeps. Its root is locked, and entry is
 // up to date.
-func (s *store) update(ctx context.Context, p *adapter.UpdateParams, entry Entry, named []string) error {
+func (s *store) update(ctx context.Context, p *adapter.UpdateParams, entry Mapping, named []string) error {
 	u, err := s.begin(ctx, fmt.Sprintf("update %s %d", s.Resource, p.Key), entry, p.Key, p.StoreID, named, updated)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *store) update(ctx context.Context, p *adapter.UpdateParams, entry Entry
 type updating struct {
 	*store
 	op     string
-	entry  Entry // of the root, with the note
+	entry  Mapping // of the root, with the note
 	note   note
 	id     string
 	with   []string
@@ -131,7 +131,7 @@ type updating struct {
 }
 
 // begin notes an update of a record at a level, before the side is changed.
-func (s *store) begin(ctx context.Context, op string, entry Entry, key adapter.Key, level int64, named []string, what string) (*updating, error) {
+func (s *store) begin(ctx context.Context, op string, entry Mapping, key adapter.Key, level int64, named []string, what string) (*updating, error) {
 	u := &updating{store: s, op: op, note: note{Op: what, Resource: s.Resource, Key: key, Level: level, Named: named}}
 	for _, name := range named {
 		if at, _ := s.schema.Index(name); s.schema.Attributes[at].OnDemand {
@@ -197,11 +197,11 @@ var errUndone = errors.New("another process has taken the write for one that was
 // endUnchanged ends an update after which nothing is different that the backend keeps:
 // it was of nothing, or another process that met the note has undone it.
 func (u *updating) endUnchanged(ctx context.Context) error {
-	entries, err := u.side.Entries(ctx, u.entry.Resource, []adapter.Key{u.entry.Key})
+	entries, err := u.side.MappingsByKey(ctx, u.entry.Resource, []adapter.Key{u.entry.Key})
 	if err != nil {
 		return err
 	}
-	if len(entries) == 0 || !bytes.Equal(entries[0].Note, u.entry.Note) {
+	if len(entries) == 0 || !bytes.Equal(entries[0].Intent, u.entry.Intent) {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: u.op, Err: errUndone}
 	}
 	return u.dropNote(ctx, u.entry)
@@ -227,29 +227,29 @@ func (s *store) change(ctx context.Context, p *adapter.UpdateParams) (done bool,
 
 // idOf returns the backend's id of a record; "" for a part that has none by nature.
 // Kinds: Unsupported for one whose id is not known.
-func (s *store) idOf(ctx context.Context, op string, entry Entry, key adapter.Key) (string, error) {
+func (s *store) idOf(ctx context.Context, op string, entry Mapping, key adapter.Key) (string, error) {
 	switch {
 	case s.isRoot():
-		return entry.ID, nil
+		return entry.BackendID, nil
 	case !s.Identified:
 		return "", nil
 	}
-	entries, err := s.side.Entries(ctx, s.Resource, []adapter.Key{key})
+	entries, err := s.side.MappingsByKey(ctx, s.Resource, []adapter.Key{key})
 	if err != nil {
 		return "", err
 	}
-	if len(entries) == 0 || entries[0].ID == "" {
+	if len(entries) == 0 || entries[0].BackendID == "" {
 		return "", &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNoID}
 	}
-	return entries[0].ID, nil
+	return entries[0].BackendID, nil
 }
 
 // complete says what a write of a part has to do with its root, which has that entry.
-func (s *store) complete(ctx context.Context, w *Write, entry Entry) error {
+func (s *store) complete(ctx context.Context, w *Write, entry Mapping) error {
 	if s.isRoot() {
 		return nil
 	}
-	w.RootKey, w.RootID = entry.Key, entry.ID
+	w.RootKey, w.RootID = entry.Key, entry.BackendID
 	have, err := s.partsAt(ctx, s.keeping, entry.Key)
 	if err != nil {
 		return err
@@ -266,7 +266,7 @@ func (s *store) complete(ctx context.Context, w *Write, entry Entry) error {
 
 // forget drops the note of a write that was not done. If it cannot, the note stays
 // and is found to be of nothing.
-func (a *Adapter) forget(ctx context.Context, entry Entry) {
+func (a *Adapter) forget(ctx context.Context, entry Mapping) {
 	if err := a.dropNote(ctx, entry); err != nil {
 		a.log.Warn("a note of a write that was not done is dropped later", "resource", entry.Resource, "id", entry.Key, "error", err)
 	}
@@ -274,7 +274,7 @@ func (a *Adapter) forget(ctx context.Context, entry Entry) {
 
 // undo puts old values back after the backend has refused an update, and drops the
 // note. If it cannot, the note stays and says so.
-func (s *store) undo(ctx context.Context, entry Entry, n note) {
+func (s *store) undo(ctx context.Context, entry Mapping, n note) {
 	aside, cancel := aside(ctx)
 	defer cancel()
 	err := s.putBack(aside, n)
@@ -288,20 +288,20 @@ func (s *store) undo(ctx context.Context, entry Entry, n note) {
 
 // finish ends a write that both sides have done: it takes the document that came of
 // it for the base, drops the note, and stores entries with that.
-func (a *Adapter) finish(ctx context.Context, entry Entry, by *writer, entries ...Entry) error {
+func (a *Adapter) finish(ctx context.Context, entry Mapping, by *writer, entries ...Mapping) error {
 	root := a.kept[entry.Resource]
 	if len(entries) > 0 {
 		if err := a.enterAside(ctx, entries...); err != nil {
 			return err
 		}
 	}
-	docs, err := a.fetch(ctx, root, []string{entry.ID})
+	docs, err := a.fetch(ctx, root, []string{entry.BackendID})
 	if errors.Is(ctx.Err(), context.Canceled) { // by a caller who has gone, and not for want of time
 		aside, cancel := aside(ctx)
 		defer cancel()
-		docs, err = a.fetch(aside, root, []string{entry.ID})
+		docs, err = a.fetch(aside, root, []string{entry.BackendID})
 	}
-	if doc, ok := docs[entry.ID]; err == nil && ok {
+	if doc, ok := docs[entry.BackendID]; err == nil && ok {
 		aside, cancel := aside(ctx)
 		defer cancel()
 		if _, _, err = a.merge(aside, root, entry, doc, by); err == nil {
@@ -309,13 +309,13 @@ func (a *Adapter) finish(ctx context.Context, entry Entry, by *writer, entries .
 		}
 	}
 	// The next who reads it compares it.
-	entry.Tag, entry.Note = "", nil
+	entry.Version, entry.Intent = "", nil
 	return a.enterAside(ctx, entry)
 }
 
 // enterAside stores entries although the caller may have gone.
-func (a *Adapter) enterAside(ctx context.Context, entries ...Entry) error {
+func (a *Adapter) enterAside(ctx context.Context, entries ...Mapping) error {
 	ctx, cancel := aside(ctx)
 	defer cancel()
-	return a.side.Enter(ctx, entries...)
+	return a.side.PutMappings(ctx, entries...)
 }

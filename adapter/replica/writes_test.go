@@ -44,12 +44,12 @@ func (s *shop) all() string {
 				fmt.Fprintln(&b, k.Resource, level, strings.ReplaceAll(shown(r), "value_id", ""))
 			}
 		}
-		entries, err := s.side.Walk(s.t.Context(), k.Resource, 0, 1000)
+		entries, err := s.side.ListMappings(s.t.Context(), k.Resource, 0, 1000)
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		for _, e := range entries {
-			fmt.Fprintf(&b, "%s %d %s %s\n", e.Resource, e.Key, e.ID, e.Note)
+			fmt.Fprintf(&b, "%s %d %s %s\n", e.Resource, e.Key, e.BackendID, e.Intent)
 		}
 	}
 	return b.String()

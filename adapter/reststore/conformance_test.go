@@ -118,7 +118,7 @@ func openDemo(ctx context.Context, path string) (*sqlstore.DB, error) {
 
 // mapFixtures adds the fake shop's ids of read-only resources to the ID map.
 func mapFixtures(ctx context.Context, side replica.Replica) error {
-	var entries []replica.Entry
+	var entries []replica.Mapping
 	for r, form := range map[adapter.Resource]string{
 		adapter.Websites:       "c0ffee00-0000-4000-8000-%012d",
 		adapter.CustomerGroups: "1abe1000-0000-4000-8000-%012d",
@@ -134,11 +134,11 @@ func mapFixtures(ctx context.Context, side replica.Replica) error {
 		}
 		for _, record := range found.Records {
 			if key := record.Get(record.Schema.Key).Int(); key > 0 {
-				entries = append(entries, replica.Entry{Resource: r, Key: adapter.Key(key), ID: fmt.Sprintf(form, key)})
+				entries = append(entries, replica.Mapping{Resource: r, Key: adapter.Key(key), BackendID: fmt.Sprintf(form, key)})
 			}
 		}
 	}
-	return side.Enter(ctx, entries...)
+	return side.PutMappings(ctx, entries...)
 }
 
 // createOrders creates the replica's orders as tickets in the fake shop.

@@ -71,7 +71,7 @@ func TestJoin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tags = append(tags, d.Tag)
+			tags = append(tags, d.Version)
 			prices = append(prices, item.Record.Get("special_price").Text())
 		}
 		return tags, prices

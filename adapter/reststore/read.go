@@ -156,7 +156,7 @@ func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *do
 			all = append(all, replica.Document{ID: id})
 			continue
 		}
-		all = append(all, replica.Document{ID: id, Tag: b.tag(raw, joinedDocument), Read: func(ctx context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
+		all = append(all, replica.Document{ID: id, Version: b.tag(raw, joinedDocument), Read: func(ctx context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
 			return b.read(ctx, r, id, raw, joinedDocument, keys)
 		}})
 	}

@@ -95,10 +95,10 @@ func TestTags(t *testing.T) {
 	tag := func(b *Backend) string {
 		t.Helper()
 		d, err := b.Fetch(t.Context(), adapter.Customers, []string{"1"})
-		if err != nil || len(d) != 1 || d[0].Tag == "" {
+		if err != nil || len(d) != 1 || d[0].Version == "" {
 			t.Fatalf("%v, %v", d, err)
 		}
-		return d[0].Tag
+		return d[0].Version
 	}
 	b := serve(t, tinyMappingWith(""), nil, answer)
 	first := tag(b)

@@ -58,7 +58,7 @@ func (s *Replica) checkAdopted(op string, records []replica.Adopted) ([]replica.
 	fitted := slices.Clone(records)
 	for i := range fitted {
 		a := &fitted[i]
-		r, e := a.Entry.Resource, &a.Entry
+		r, e := a.Mapping.Resource, &a.Mapping
 		if _, served := s.db.stores[r]; !served || r == adapter.ProductImages || r == adapter.Admins {
 			return nil, &adapter.Error{Kind: adapter.Unsupported, Op: op + " of " + string(r), Err: errNoRecord}
 		}
@@ -69,11 +69,11 @@ func (s *Replica) checkAdopted(op string, records []replica.Adopted) ([]replica.
 		if e.Key < 0 || e.Key > maxExplicitKey {
 			return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: t.schema.Key, Err: errKeyRange}
 		}
-		first := &fitted[0].Entry
+		first := &fitted[0].Mapping
 		isRoot, rootFirst := a.Owner == "", fitted[0].Owner == ""
 		switch {
 		case isRoot != (i == 0 && rootFirst),
-			!rootFirst && (e.Owner == 0 || e.Owner != first.Owner || e.Root != first.Root):
+			!rootFirst && (e.RootKey == 0 || e.RootKey != first.RootKey || e.Root != first.Root):
 			return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Err: errNoRoot}
 		}
 		var err error
@@ -148,9 +148,9 @@ func (db *DB) newRecordImport(tx *sql.Tx, op string) recordImport {
 
 // storeAll stores records that checkAdopted has returned.
 func (a recordImport) storeAll(ctx context.Context, records []replica.Adopted) ([]adapter.Key, error) {
-	root := recordID{records[0].Entry.Root, records[0].Entry.Owner}
+	root := recordID{records[0].Mapping.Root, records[0].Mapping.RootKey}
 	if records[0].Owner == "" {
-		root.resource = records[0].Entry.Resource
+		root.resource = records[0].Mapping.Resource
 	} else if err := a.lockRoot(ctx, root, records[0].Owner); err != nil {
 		return nil, err
 	}
@@ -161,16 +161,16 @@ func (a recordImport) storeAll(ctx context.Context, records []replica.Adopted) (
 	keys := make([]adapter.Key, 0, len(records))
 	for _, r := range records {
 		if r.Owner != "" {
-			r.Entry.Root, r.Entry.Owner = root.resource, root.key
+			r.Mapping.Root, r.Mapping.RootKey = root.resource, root.key
 			r.Record = r.Record.Clone() // records is needed unchanged if the transaction is retried
 			r.Record.Set(r.Owner, adapter.IntegerValue(int64(root.key)))
 		}
-		key, err := a.storeRecord(ctx, r.Entry.Resource, r.Entry.Key, r.Record)
+		key, err := a.storeRecord(ctx, r.Mapping.Resource, r.Mapping.Key, r.Record)
 		if err != nil {
 			return nil, err
 		}
-		r.Entry.Key = key
-		if err := a.exec(ctx, insertEntry, entryArguments(&r.Entry, moment)...); err != nil {
+		r.Mapping.Key = key
+		if err := a.exec(ctx, insertEntry, entryArguments(&r.Mapping, moment)...); err != nil {
 			return nil, err
 		}
 		if r.Owner == "" {
@@ -197,7 +197,7 @@ func (a recordImport) lockRoot(ctx context.Context, root recordID, owner string)
 func (a recordImport) advanceCounters(ctx context.Context, records []replica.Adopted) error {
 	greatest := map[adapter.Resource]adapter.Key{}
 	for _, r := range records {
-		greatest[r.Entry.Resource] = max(greatest[r.Entry.Resource], r.Entry.Key)
+		greatest[r.Mapping.Resource] = max(greatest[r.Mapping.Resource], r.Mapping.Key)
 	}
 	return a.advanceCountersTo(ctx, greatest)
 }

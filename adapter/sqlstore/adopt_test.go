@@ -51,8 +51,8 @@ func (g attrs) with(more attrs) attrs {
 // adopted returns a record for Side.Adopt.
 func adopted(r adapter.Resource, key adapter.Key, id, owner string, g attrs) replica.Adopted {
 	return replica.Adopted{
-		Entry: replica.Entry{Resource: r, Key: key, ID: id, Tag: "t", Base: []byte("{}")},
-		Owner: owner, Record: g.record(adapter.NewSchemas().Of(r)),
+		Mapping: replica.Mapping{Resource: r, Key: key, BackendID: id, Version: "t", Base: []byte("{}")},
+		Owner:   owner, Record: g.record(adapter.NewSchemas().Of(r)),
 	}
 }
 
@@ -125,9 +125,9 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 			}
 		}
 	}
-	entry := func(r adapter.Resource, key adapter.Key) replica.Entry {
+	entry := func(r adapter.Resource, key adapter.Key) replica.Mapping {
 		t.Helper()
-		found, err := side.Entries(ctx, r, []adapter.Key{key})
+		found, err := side.MappingsByKey(ctx, r, []adapter.Key{key})
 		if len(withoutTimes(t, found, err)) != 1 {
 			t.Fatalf("%s %d has %d entries", r, key, len(found))
 		}
@@ -172,10 +172,10 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		if err != nil || counted.Total != 1 {
 			t.Errorf("shoppers' list has it %v times, %v", counted, err)
 		}
-		if got := entry(adapter.Products, 500); got.ID != "prod_1" || got.Root != "" || got.Owner != 0 || got.Tag != "t" || string(got.Base) != "{}" {
+		if got := entry(adapter.Products, 500); got.BackendID != "prod_1" || got.Root != "" || got.RootKey != 0 || got.Version != "t" || string(got.Base) != "{}" {
 			t.Errorf("entry %+v", got)
 		}
-		if got := entry(adapter.ProductWebsites, keys[2]); got.ID != "" || got.Root != adapter.Products || got.Owner != 500 {
+		if got := entry(adapter.ProductWebsites, keys[2]); got.BackendID != "" || got.Root != adapter.Products || got.RootKey != 500 {
 			t.Errorf("entry of a part %+v", got)
 		}
 
@@ -217,17 +217,17 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 
 		// An item added to an existing order.
 		late := adopted(adapter.OrderItems, 0, "li_3", "order_id", line)
-		late.Entry.Root, late.Entry.Owner = adapter.Orders, 70000
+		late.Mapping.Root, late.Mapping.RootKey = adapter.Orders, 70000
 		lateKeys := adopt(late)
 		show(get(adapter.OrderItems, lateKeys[0], adapter.GetParams{}), attrs{"order_id": 70000})
-		if got := entry(adapter.OrderItems, lateKeys[0]); got.Owner != 70000 || got.Root != adapter.Orders {
+		if got := entry(adapter.OrderItems, lateKeys[0]); got.RootKey != 70000 || got.Root != adapter.Orders {
 			t.Errorf("entry %+v", got)
 		}
 	})
 	t.Run("late website", func(t *testing.T) {
 		key := adopt(adopted(adapter.Products, 0, "prod_6", "", aProduct("krug-6")))[0]
 		late := adopted(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1})
-		late.Entry.Root, late.Entry.Owner = adapter.Products, key
+		late.Mapping.Root, late.Mapping.RootKey = adapter.Products, key
 		adopt(late)
 		get(adapter.Products, key, adapter.GetParams{StoreID: 1, Products: adapter.ProductParams{Listed: true}})
 	})
@@ -237,7 +237,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 	})
 	t.Run("refused", func(t *testing.T) {
 		owned := func(a replica.Adopted, root adapter.Resource, owner adapter.Key) replica.Adopted {
-			a.Entry.Root, a.Entry.Owner = root, owner
+			a.Mapping.Root, a.Mapping.RootKey = root, owner
 			return a
 		}
 		// Keys, ids and values that the subtests above have used.
@@ -248,7 +248,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		count := func() (n int) {
 			for _, r := range []adapter.Resource{adapter.Products, adapter.ProductWebsites, adapter.StockItems, adapter.Customers, adapter.OrderItems} {
 				n += len(all(t, side, r))
-				entries, err := side.Walk(ctx, r, 0, 1000)
+				entries, err := side.ListMappings(ctx, r, 0, 1000)
 				n += len(withoutTimes(t, entries, err))
 			}
 			return n

@@ -14,14 +14,14 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-// A Side is a DB that serves as the local replica of a backend. It serves records as
+// A Replica is a DB that serves as the local replica of a backend. It serves records as
 // Adapter does, and its ID map is the table backend_record, which must be a table as in
 // the migrations, not a view.
 type Replica struct{ *Adapter }
 
 var _ replica.Replica = (*Replica)(nil)
 
-// Side returns the database as a local replica.
+// Replica returns the database as the local replica of a backend.
 func (db *DB) Replica() *Replica { return &Replica{Adapter: db.Adapter()} }
 
 const (
@@ -41,9 +41,9 @@ const (
 	updateEntry = "UPDATE backend_record SET backend_id = ?, root = ?, owner_id = ?, tag = ?, base = ?, note = ?, changed_at = ? WHERE resource = ? AND legacy_id = ?"
 )
 
-// Entries returns the entries of these keys that there are, in any order. Kinds:
-// Unavailable, Internal.
-func (s *Replica) Entries(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]replica.Entry, error) {
+// MappingsByKey returns the mappings that exist for these legacy ids, in any order.
+// Kinds: Unavailable, Internal.
+func (s *Replica) MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]replica.Mapping, error) {
 	wanted := make([]any, len(keys))
 	for i, key := range keys {
 		wanted[i] = int64(key)
@@ -51,9 +51,9 @@ func (s *Replica) Entries(ctx context.Context, r adapter.Resource, keys []adapte
 	return s.entriesBy(ctx, r, "legacy_id", wanted)
 }
 
-// EntriesOf returns the entries of the backend's ids that there are, in any order.
-// Kinds: Unavailable, Internal.
-func (s *Replica) EntriesOf(ctx context.Context, r adapter.Resource, ids []string) ([]replica.Entry, error) {
+// MappingsByBackendID returns the mappings that exist for these backend ids, in any
+// order. Kinds: Unavailable, Internal.
+func (s *Replica) MappingsByBackendID(ctx context.Context, r adapter.Resource, ids []string) ([]replica.Mapping, error) {
 	wanted := make([]any, 0, len(ids))
 	for _, id := range ids {
 		if id != "" && storable(id, maxBackendID) {
@@ -63,8 +63,8 @@ func (s *Replica) EntriesOf(ctx context.Context, r adapter.Resource, ids []strin
 	return s.entriesBy(ctx, r, "backend_id", wanted)
 }
 
-func (s *Replica) entriesBy(ctx context.Context, r adapter.Resource, column string, wanted []any) ([]replica.Entry, error) {
-	var entries []replica.Entry
+func (s *Replica) entriesBy(ctx context.Context, r adapter.Resource, column string, wanted []any) ([]replica.Mapping, error) {
+	var entries []replica.Mapping
 	for batch := range slices.Chunk(wanted, entryBatch) {
 		batch = padToPowerOfTwo(batch)
 		some, err := s.entries(ctx, "resource = ? AND "+column+inPlaceholders(len(batch)), append([]any{string(r)}, batch...)...)
@@ -79,60 +79,60 @@ func (s *Replica) entriesBy(ctx context.Context, r adapter.Resource, column stri
 // inPlaceholders returns the end of a condition that a column has one of n values.
 func inPlaceholders(n int) string { return " IN (?" + strings.Repeat(", ?", n-1) + ")" }
 
-// Owned returns the entries of the parts of a root, of all resources, by resource and
-// key. Kinds: Unavailable, Internal.
-func (s *Replica) Owned(ctx context.Context, root adapter.Resource, owner adapter.Key) ([]replica.Entry, error) {
+// MappingsOfParts returns the mappings of the parts of a root, of all resources, sorted
+// by resource and key. Kinds: Unavailable, Internal.
+func (s *Replica) MappingsOfParts(ctx context.Context, root adapter.Resource, owner adapter.Key) ([]replica.Mapping, error) {
 	return s.entries(ctx, "root = ? AND owner_id = ? ORDER BY resource, legacy_id", string(root), int64(owner))
 }
 
-// Walk returns up to limit entries of keys greater than after, by key. Kinds:
-// Unavailable, Internal.
-func (s *Replica) Walk(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]replica.Entry, error) {
+// ListMappings returns up to limit mappings whose key is greater than after, sorted by
+// key. Kinds: Unavailable, Internal.
+func (s *Replica) ListMappings(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]replica.Mapping, error) {
 	return s.entries(ctx, "resource = ? AND legacy_id > ? ORDER BY legacy_id LIMIT ?", string(r), int64(after), limit)
 }
 
-// Noted returns up to limit entries with a note, of all resources, that changed last
-// before then, the oldest first. Kinds: Unavailable, Internal.
-func (s *Replica) Noted(ctx context.Context, before time.Time, limit int) ([]replica.Entry, error) {
+// MappingsWithIntent returns up to limit mappings, of all resources, that hold a write
+// intent and were last stored before the given time, the oldest first. Kinds: Unavailable, Internal.
+func (s *Replica) MappingsWithIntent(ctx context.Context, before time.Time, limit int) ([]replica.Mapping, error) {
 	return s.entries(ctx, "note IS NOT NULL AND changed_at < ? ORDER BY changed_at LIMIT ?", before.UnixMicro(), limit)
 }
 
 // entries returns the entries that a condition selects.
-func (s *Replica) entries(ctx context.Context, where string, arguments ...any) ([]replica.Entry, error) {
+func (s *Replica) entries(ctx context.Context, where string, arguments ...any) ([]replica.Mapping, error) {
 	rows, err := s.db.readStatements.query(ctx, selectEntries+where, arguments...)
 	if err != nil {
-		return nil, s.db.wrapError(ctx, "read ledger", err)
+		return nil, s.db.wrapError(ctx, "read ID map", err)
 	}
 	defer func() { _ = rows.Close() }()
-	var entries []replica.Entry
+	var entries []replica.Mapping
 	for rows.Next() {
 		e, err := scanEntry(rows)
 		if err != nil {
-			return nil, s.db.wrapError(ctx, "read ledger", err)
+			return nil, s.db.wrapError(ctx, "read ID map", err)
 		}
 		entries = append(entries, e)
 	}
-	return entries, s.db.wrapError(ctx, "read ledger", rows.Err())
+	return entries, s.db.wrapError(ctx, "read ID map", rows.Err())
 }
 
-func scanEntry(rows *sql.Rows) (replica.Entry, error) {
-	var e replica.Entry
+func scanEntry(rows *sql.Rows) (replica.Mapping, error) {
+	var e replica.Mapping
 	var id, root sql.NullString
 	var owner sql.NullInt64
 	var changed int64
-	if err := rows.Scan(&e.Resource, &e.Key, &id, &root, &owner, &e.Tag, &e.Base, &e.Note, &changed); err != nil {
+	if err := rows.Scan(&e.Resource, &e.Key, &id, &root, &owner, &e.Version, &e.Base, &e.Intent, &changed); err != nil {
 		return e, err
 	}
-	e.ID, e.Root, e.Owner = id.String, adapter.Resource(root.String), adapter.Key(owner.Int64)
-	e.Changed = time.UnixMicro(changed).UTC()
+	e.BackendID, e.Root, e.RootKey = id.String, adapter.Resource(root.String), adapter.Key(owner.Int64)
+	e.ChangedAt = time.UnixMicro(changed).UTC()
 	return e, nil
 }
 
-// Enter stores entries, in place of those of the same resource and key, all or none.
-// Kinds: Conflict when an id is another key's already, Invalid for an id of more than
-// 255 characters, Unavailable, Internal.
-func (s *Replica) Enter(ctx context.Context, entries ...replica.Entry) error {
-	const op = "enter records"
+// PutMappings inserts or replaces mappings, by resource and key, all of them or none.
+// Kinds: Conflict when another key already has the backend id, Invalid for an id of more
+// than 255 characters, Unavailable, Internal.
+func (s *Replica) PutMappings(ctx context.Context, entries ...replica.Mapping) error {
+	const op = "put mappings"
 	if len(entries) == 0 {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (s *Replica) Enter(ctx context.Context, entries ...replica.Entry) error {
 	}
 	// All writers lock in this order, so that they cannot deadlock.
 	entries = slices.Clone(entries)
-	slices.SortFunc(entries, func(a, b replica.Entry) int {
+	slices.SortFunc(entries, func(a, b replica.Mapping) int {
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Key, b.Key))
 	})
 	enter := func() error {
@@ -164,7 +164,7 @@ func (s *Replica) Enter(ctx context.Context, entries ...replica.Entry) error {
 }
 
 // putEntries stores entries, which are sorted by resource and key.
-func (s *Replica) putEntries(ctx context.Context, tx *sql.Tx, entries []replica.Entry) error {
+func (s *Replica) putEntries(ctx context.Context, tx *sql.Tx, entries []replica.Mapping) error {
 	there, err := s.lockStored(ctx, tx, entries)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ type recordID struct {
 }
 
 // lockStored locks those entries that are stored already, and returns their ids.
-func (s *Replica) lockStored(ctx context.Context, tx *sql.Tx, entries []replica.Entry) (map[recordID]bool, error) {
+func (s *Replica) lockStored(ctx context.Context, tx *sql.Tx, entries []replica.Mapping) (map[recordID]bool, error) {
 	there := map[recordID]bool{}
 	for len(entries) > 0 {
 		r := entries[0].Resource
@@ -222,19 +222,19 @@ func (s *Replica) lockEntriesSQL(n int) string {
 	return "SELECT legacy_id FROM backend_record WHERE resource = ? AND legacy_id" + inPlaceholders(n) + " ORDER BY legacy_id" + s.db.engine.lockClause
 }
 
-func entryArguments(e *replica.Entry, moment int64) []any {
+func entryArguments(e *replica.Mapping, moment int64) []any {
 	return []any{
-		nullIfZero(e.ID), nullIfZero(string(e.Root)), nullIfZero(int64(e.Owner)), e.Tag, nullIfZero(string(e.Base)), nullIfZero(string(e.Note)), moment,
+		nullIfZero(e.BackendID), nullIfZero(string(e.Root)), nullIfZero(int64(e.RootKey)), e.Version, nullIfZero(string(e.Base)), nullIfZero(string(e.Intent)), moment,
 		string(e.Resource), int64(e.Key),
 	}
 }
 
 // checkEntry refuses entries that some engine cannot store.
-func checkEntry(op string, e *replica.Entry) error {
+func checkEntry(op string, e *replica.Mapping) error {
 	for _, field := range []struct {
 		name, value string
 		longest     int
-	}{{"backend_id", e.ID, maxBackendID}, {"tag", e.Tag, maxTag}, {"base", string(e.Base), 0}, {"note", string(e.Note), 0}} {
+	}{{"backend_id", e.BackendID, maxBackendID}, {"tag", e.Version, maxTag}, {"base", string(e.Base), 0}, {"note", string(e.Intent), 0}} {
 		if !storable(field.value, field.longest) {
 			return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: field.name, Err: errText}
 		}
@@ -250,10 +250,10 @@ func storable(text string, longest int) bool {
 	return utf8.ValidString(text) && !strings.ContainsRune(text, 0) && (longest == 0 || utf8.RuneCountInString(text) <= longest)
 }
 
-// Strike removes the entry of a root with those of its parts, or of a part. An entry
-// that is not there is no fault. Kinds: Unavailable, Internal.
-func (s *Replica) Strike(ctx context.Context, r adapter.Resource, key adapter.Key) error {
-	return s.db.write(ctx, "strike records", func(tx *sql.Tx) error { return s.deleteEntries(ctx, tx, r, key) })
+// DeleteMapping deletes the mapping of a root and those of its parts, or the mapping of a
+// part. It succeeds when there is none. Kinds: Unavailable, Internal.
+func (s *Replica) DeleteMapping(ctx context.Context, r adapter.Resource, key adapter.Key) error {
+	return s.db.write(ctx, "delete mapping", func(tx *sql.Tx) error { return s.deleteEntries(ctx, tx, r, key) })
 }
 
 func (s *Replica) deleteEntries(ctx context.Context, tx *sql.Tx, r adapter.Resource, key adapter.Key) error {
@@ -265,9 +265,9 @@ func (s *Replica) deleteEntries(ctx context.Context, tx *sql.Tx, r adapter.Resou
 	return nil
 }
 
-// Doubt empties all tags. Kinds: Unavailable, Internal.
-func (s *Replica) Doubt(ctx context.Context) error {
-	return s.db.write(ctx, "doubt records", func(tx *sql.Tx) error {
+// InvalidateVersions clears the version of every mapping. Kinds: Unavailable, Internal.
+func (s *Replica) InvalidateVersions(ctx context.Context) error {
+	return s.db.write(ctx, "invalidate versions", func(tx *sql.Tx) error {
 		_, err := s.db.exec(ctx, tx, "UPDATE backend_record SET tag = '' WHERE tag <> ''")
 		return err
 	})

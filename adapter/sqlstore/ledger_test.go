@@ -17,22 +17,22 @@ import (
 )
 
 // withoutTimes returns entries without the times at which they were stored.
-func withoutTimes(tb testing.TB, entries []replica.Entry, err error) []replica.Entry {
+func withoutTimes(tb testing.TB, entries []replica.Mapping, err error) []replica.Mapping {
 	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	for i := range entries {
-		if age := time.Since(entries[i].Changed); age < 0 || age > time.Hour {
-			tb.Errorf("entry %d changed at %v", entries[i].Key, entries[i].Changed)
+		if age := time.Since(entries[i].ChangedAt); age < 0 || age > time.Hour {
+			tb.Errorf("entry %d changed at %v", entries[i].Key, entries[i].ChangedAt)
 		}
-		entries[i].Changed = time.Time{}
+		entries[i].ChangedAt = time.Time{}
 	}
 	return entries
 }
 
 // keysOf returns the keys of entries, sorted.
-func keysOf(entries []replica.Entry) []adapter.Key {
+func keysOf(entries []replica.Mapping) []adapter.Key {
 	keys := make([]adapter.Key, len(entries))
 	for i, e := range entries {
 		keys[i] = e.Key
@@ -56,31 +56,31 @@ func TestLedger(t *testing.T) {
 func testLedger(t *testing.T, e sqlstore.Engine) {
 	ctx, db := t.Context(), open(t, e.NewDSN(t))
 	ledger := db.Replica()
-	enter := func(entries ...replica.Entry) {
+	enter := func(entries ...replica.Mapping) {
 		t.Helper()
-		if err := ledger.Enter(ctx, entries...); err != nil {
+		if err := ledger.PutMappings(ctx, entries...); err != nil {
 			t.Fatal(err)
 		}
 	}
 	long := strings.Repeat("🂡", 255)
 	odd := []string{"a", "A", "a ", "a\n", "ä", "a\u0308", "1", "01", "%", `\`, "'", long}
-	all := []replica.Entry{
-		{Resource: adapter.Orders, Key: 1, ID: "a", Tag: "t", Base: []byte(`{"sku":"ä"}`)}, // the same id as a product
+	all := []replica.Mapping{
+		{Resource: adapter.Orders, Key: 1, BackendID: "a", Version: "t", Base: []byte(`{"sku":"ä"}`)}, // the same id as a product
 		{Resource: adapter.Products, Key: 100},
-		{Resource: adapter.Products, Key: 101, Base: []byte("{}"), Note: []byte(`{"op":"create"}`)},
-		{Resource: adapter.StockItems, Key: 5, Root: adapter.Products, Owner: 1},
-		{Resource: adapter.ProductWebsites, Key: 9, Root: adapter.Products, Owner: 1},
-		{Resource: adapter.ProductWebsites, Key: 2, Root: adapter.Products, Owner: 1},
-		{Resource: adapter.CustomerAddresses, Key: 2, ID: "x", Root: adapter.Customers, Owner: 1},
+		{Resource: adapter.Products, Key: 101, Base: []byte("{}"), Intent: []byte(`{"op":"create"}`)},
+		{Resource: adapter.StockItems, Key: 5, Root: adapter.Products, RootKey: 1},
+		{Resource: adapter.ProductWebsites, Key: 9, Root: adapter.Products, RootKey: 1},
+		{Resource: adapter.ProductWebsites, Key: 2, Root: adapter.Products, RootKey: 1},
+		{Resource: adapter.CustomerAddresses, Key: 2, BackendID: "x", Root: adapter.Customers, RootKey: 1},
 	}
 	for i, id := range odd {
-		all = append(all, replica.Entry{Resource: adapter.Products, Key: adapter.Key(i + 1), ID: id, Tag: strings.Repeat("t", 255)})
+		all = append(all, replica.Mapping{Resource: adapter.Products, Key: adapter.Key(i + 1), BackendID: id, Version: strings.Repeat("t", 255)})
 	}
 	enter(all...)
 	enter()
 
 	t.Run("by key", func(t *testing.T) {
-		var got []replica.Entry
+		var got []replica.Mapping
 		for _, r := range []adapter.Resource{adapter.Orders, adapter.Products, adapter.StockItems, adapter.ProductWebsites, adapter.CustomerAddresses} {
 			var keys []adapter.Key
 			for _, e := range all {
@@ -88,10 +88,10 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 					keys = append(keys, e.Key)
 				}
 			}
-			some, err := ledger.Entries(ctx, r, append(keys, 77777))
+			some, err := ledger.MappingsByKey(ctx, r, append(keys, 77777))
 			got = append(got, withoutTimes(t, some, err)...)
 		}
-		order := func(a, b replica.Entry) int {
+		order := func(a, b replica.Mapping) int {
 			return strings.Compare(fmt.Sprintf("%s %09d", a.Resource, a.Key), fmt.Sprintf("%s %09d", b.Resource, b.Key))
 		}
 		slices.SortFunc(got, order)
@@ -102,26 +102,26 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 	})
 	t.Run("by id, case sensitive", func(t *testing.T) {
 		for i, id := range odd {
-			got, err := ledger.EntriesOf(ctx, adapter.Products, []string{id, "nobody's", id})
+			got, err := ledger.MappingsByBackendID(ctx, adapter.Products, []string{id, "nobody's", id})
 			if keys := keysOf(withoutTimes(t, got, err)); !slices.Equal(keys, []adapter.Key{adapter.Key(i + 1)}) {
 				t.Errorf("%q is %v", id, keys)
 			}
 		}
-		got, err := ledger.EntriesOf(ctx, adapter.Products, append(slices.Clone(odd), "", "a\x00", "\xff", long+"x", "b "))
+		got, err := ledger.MappingsByBackendID(ctx, adapter.Products, append(slices.Clone(odd), "", "a\x00", "\xff", long+"x", "b "))
 		if keys := withoutTimes(t, got, err); len(keys) != len(odd) {
 			t.Errorf("%d entries, want %d", len(keys), len(odd))
 		}
 	})
 	t.Run("empty request", func(t *testing.T) {
-		if got, err := ledger.Entries(ctx, adapter.Products, nil); len(got) != 0 || err != nil {
+		if got, err := ledger.MappingsByKey(ctx, adapter.Products, nil); len(got) != 0 || err != nil {
 			t.Errorf("%v, %v", got, err)
 		}
-		if got, err := ledger.EntriesOf(ctx, adapter.Products, nil); len(got) != 0 || err != nil {
+		if got, err := ledger.MappingsByBackendID(ctx, adapter.Products, nil); len(got) != 0 || err != nil {
 			t.Errorf("%v, %v", got, err)
 		}
 	})
 	t.Run("owned", func(t *testing.T) {
-		got, err := ledger.Owned(ctx, adapter.Products, 1)
+		got, err := ledger.MappingsOfParts(ctx, adapter.Products, 1)
 		var names []string
 		for _, e := range withoutTimes(t, got, err) {
 			names = append(names, fmt.Sprint(e.Resource, e.Key))
@@ -129,14 +129,14 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		if want := []string{"product_websites2", "product_websites9", "stock_items5"}; !slices.Equal(names, want) {
 			t.Errorf("%v, want %v", names, want)
 		}
-		if got, err := ledger.Owned(ctx, adapter.Products, 2); len(got) != 0 || err != nil {
+		if got, err := ledger.MappingsOfParts(ctx, adapter.Products, 2); len(got) != 0 || err != nil {
 			t.Errorf("%v, %v", got, err)
 		}
 	})
 	t.Run("walk", func(t *testing.T) {
 		var keys []adapter.Key
 		for after := adapter.Key(0); ; {
-			got, err := ledger.Walk(ctx, adapter.Products, after, 5)
+			got, err := ledger.ListMappings(ctx, adapter.Products, after, 5)
 			if len(withoutTimes(t, got, err)) == 0 {
 				break
 			}
@@ -151,83 +151,83 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		}
 	})
 	t.Run("noted", func(t *testing.T) {
-		got, err := ledger.Noted(ctx, time.Now().Add(time.Minute), 10)
+		got, err := ledger.MappingsWithIntent(ctx, time.Now().Add(time.Minute), 10)
 		if keys := keysOf(withoutTimes(t, got, err)); !slices.Equal(keys, []adapter.Key{101}) {
 			t.Errorf("%v, want 101", keys)
 		}
-		if got, err := ledger.Noted(ctx, time.Now().Add(-time.Hour), 10); len(got) != 0 || err != nil {
+		if got, err := ledger.MappingsWithIntent(ctx, time.Now().Add(-time.Hour), 10); len(got) != 0 || err != nil {
 			t.Errorf("before: %v, %v", got, err)
 		}
-		enter(replica.Entry{Resource: adapter.Orders, Key: 1, ID: "a", Note: []byte("{}")})
-		got, err = ledger.Noted(ctx, time.Now().Add(time.Minute), 1)
+		enter(replica.Mapping{Resource: adapter.Orders, Key: 1, BackendID: "a", Intent: []byte("{}")})
+		got, err = ledger.MappingsWithIntent(ctx, time.Now().Add(time.Minute), 1)
 		if keys := keysOf(withoutTimes(t, got, err)); !slices.Equal(keys, []adapter.Key{101}) {
 			t.Errorf("the oldest: %v, want 101", keys)
 		}
 	})
 	t.Run("replace", func(t *testing.T) {
-		want := replica.Entry{Resource: adapter.Products, Key: 101, ID: "new", Tag: "u", Base: []byte(`{"a":1}`)}
+		want := replica.Mapping{Resource: adapter.Products, Key: 101, BackendID: "new", Version: "u", Base: []byte(`{"a":1}`)}
 		enter(want)
-		got, err := ledger.EntriesOf(ctx, adapter.Products, []string{"new"})
-		if diff := cmp.Diff([]replica.Entry{want}, withoutTimes(t, got, err)); diff != "" {
+		got, err := ledger.MappingsByBackendID(ctx, adapter.Products, []string{"new"})
+		if diff := cmp.Diff([]replica.Mapping{want}, withoutTimes(t, got, err)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
-		enter(replica.Entry{Resource: adapter.Products, Key: 101, ID: "newer"})
-		got, err = ledger.EntriesOf(ctx, adapter.Products, []string{"new"})
+		enter(replica.Mapping{Resource: adapter.Products, Key: 101, BackendID: "newer"})
+		got, err = ledger.MappingsByBackendID(ctx, adapter.Products, []string{"new"})
 		if len(withoutTimes(t, got, err)) != 0 {
 			t.Errorf("an id that was given up: %v", got)
 		}
 	})
 	t.Run("refused", func(t *testing.T) {
-		good := replica.Entry{Resource: adapter.Products, Key: 200, ID: "good"}
+		good := replica.Mapping{Resource: adapter.Products, Key: 200, BackendID: "good"}
 		for name, c := range map[string]struct {
-			entry replica.Entry
+			entry replica.Mapping
 			want  adapter.ErrorKind
 		}{
-			"id of another key":       {replica.Entry{Resource: adapter.Products, Key: 201, ID: "a "}, adapter.Conflict},
-			"id of an existing entry": {replica.Entry{Resource: adapter.Products, Key: 100, ID: "a"}, adapter.Conflict},
-			"same entry twice":        {replica.Entry{Resource: adapter.Products, Key: 201, ID: "good"}, adapter.Conflict},
-			"too long":                {replica.Entry{Resource: adapter.Products, Key: 201, ID: long + "x"}, adapter.Invalid},
-			"zero byte":               {replica.Entry{Resource: adapter.Products, Key: 201, ID: "a\x00"}, adapter.Invalid},
-			"invalid UTF-8":           {replica.Entry{Resource: adapter.Products, Key: 201, Note: []byte("\xff")}, adapter.Invalid},
-			"long tag":                {replica.Entry{Resource: adapter.Products, Key: 201, Tag: strings.Repeat("t", 256)}, adapter.Invalid},
+			"id of another key":       {replica.Mapping{Resource: adapter.Products, Key: 201, BackendID: "a "}, adapter.Conflict},
+			"id of an existing entry": {replica.Mapping{Resource: adapter.Products, Key: 100, BackendID: "a"}, adapter.Conflict},
+			"same entry twice":        {replica.Mapping{Resource: adapter.Products, Key: 201, BackendID: "good"}, adapter.Conflict},
+			"too long":                {replica.Mapping{Resource: adapter.Products, Key: 201, BackendID: long + "x"}, adapter.Invalid},
+			"zero byte":               {replica.Mapping{Resource: adapter.Products, Key: 201, BackendID: "a\x00"}, adapter.Invalid},
+			"invalid UTF-8":           {replica.Mapping{Resource: adapter.Products, Key: 201, Intent: []byte("\xff")}, adapter.Invalid},
+			"long tag":                {replica.Mapping{Resource: adapter.Products, Key: 201, Version: strings.Repeat("t", 256)}, adapter.Invalid},
 		} {
-			wantKind(t, name, ledger.Enter(ctx, good, c.entry), c.want)
+			wantKind(t, name, ledger.PutMappings(ctx, good, c.entry), c.want)
 		}
-		got, err := ledger.Entries(ctx, adapter.Products, []adapter.Key{200, 201})
+		got, err := ledger.MappingsByKey(ctx, adapter.Products, []adapter.Key{200, 201})
 		if len(withoutTimes(t, got, err)) != 0 {
 			t.Errorf("stored all the same: %v", got)
 		}
 	})
 	t.Run("many", func(t *testing.T) {
-		var many []replica.Entry
+		var many []replica.Mapping
 		var keys []adapter.Key
 		var ids []string
 		for n := range 300 {
-			many = append(many, replica.Entry{Resource: adapter.Customers, Key: adapter.Key(300 - n), ID: fmt.Sprint("c", n), Tag: "1"})
-			keys, ids = append(keys, many[n].Key), append(ids, many[n].ID)
+			many = append(many, replica.Mapping{Resource: adapter.Customers, Key: adapter.Key(300 - n), BackendID: fmt.Sprint("c", n), Version: "1"})
+			keys, ids = append(keys, many[n].Key), append(ids, many[n].BackendID)
 		}
 		enter(many[:150]...)
 		for i := range many {
-			many[i].Tag = "2"
+			many[i].Version = "2"
 		}
 		enter(many...)
-		byKey, err := ledger.Entries(ctx, adapter.Customers, keys)
-		byID, err2 := ledger.EntriesOf(ctx, adapter.Customers, ids)
-		for _, got := range [][]replica.Entry{withoutTimes(t, byKey, err), withoutTimes(t, byID, err2)} {
-			if len(got) != len(many) || slices.ContainsFunc(got, func(e replica.Entry) bool { return e.Tag != "2" }) {
+		byKey, err := ledger.MappingsByKey(ctx, adapter.Customers, keys)
+		byID, err2 := ledger.MappingsByBackendID(ctx, adapter.Customers, ids)
+		for _, got := range [][]replica.Mapping{withoutTimes(t, byKey, err), withoutTimes(t, byID, err2)} {
+			if len(got) != len(many) || slices.ContainsFunc(got, func(e replica.Mapping) bool { return e.Version != "2" }) {
 				t.Errorf("%d entries, want %d with the second tag", len(got), len(many))
 			}
 		}
 	})
 	t.Run("doubt", func(t *testing.T) {
-		if err := ledger.Doubt(ctx); err != nil {
+		if err := ledger.InvalidateVersions(ctx); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range []adapter.Resource{adapter.Products, adapter.Customers} {
-			got, err := ledger.Walk(ctx, r, 0, 1000)
+			got, err := ledger.ListMappings(ctx, r, 0, 1000)
 			for _, e := range withoutTimes(t, got, err) {
-				if e.Tag != "" {
-					t.Errorf("%s %d has the tag %q", r, e.Key, e.Tag)
+				if e.Version != "" {
+					t.Errorf("%s %d has the tag %q", r, e.Key, e.Version)
 				}
 			}
 		}
@@ -237,12 +237,12 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 			resource adapter.Resource
 			key      adapter.Key
 		}{{adapter.CustomerAddresses, 2}, {adapter.Products, 1}, {adapter.Products, 1}} {
-			if err := ledger.Strike(ctx, c.resource, c.key); err != nil {
+			if err := ledger.DeleteMapping(ctx, c.resource, c.key); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for r, want := range map[adapter.Resource]int{adapter.Products: 13, adapter.StockItems: 0, adapter.ProductWebsites: 0, adapter.CustomerAddresses: 0, adapter.Orders: 1} {
-			got, err := ledger.Walk(ctx, r, 0, 100)
+			got, err := ledger.ListMappings(ctx, r, 0, 100)
 			if len(withoutTimes(t, got, err)) != want {
 				t.Errorf("%s: %d entries, want %d", r, len(got), want)
 			}
@@ -253,7 +253,7 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 			t.Fatal(err)
 		}
 		for _, r := range []adapter.Resource{adapter.Products, adapter.Customers, adapter.Orders} {
-			if got, err := ledger.Walk(ctx, r, 0, 1); len(got) != 0 || err != nil {
+			if got, err := ledger.ListMappings(ctx, r, 0, 1); len(got) != 0 || err != nil {
 				t.Errorf("%s: %v, %v", r, got, err)
 			}
 		}
@@ -262,11 +262,11 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
-		_, err := ledger.Entries(ctx, adapter.Products, []adapter.Key{1})
-		wantKind(t, "Entries", err, adapter.Unavailable)
-		wantKind(t, "Enter", ledger.Enter(ctx, all...), adapter.Unavailable)
-		wantKind(t, "Strike", ledger.Strike(ctx, adapter.Products, 1), adapter.Unavailable)
-		wantKind(t, "Doubt", ledger.Doubt(ctx), adapter.Unavailable)
+		_, err := ledger.MappingsByKey(ctx, adapter.Products, []adapter.Key{1})
+		wantKind(t, "MappingsByKey", err, adapter.Unavailable)
+		wantKind(t, "PutMappings", ledger.PutMappings(ctx, all...), adapter.Unavailable)
+		wantKind(t, "DeleteMapping", ledger.DeleteMapping(ctx, adapter.Products, 1), adapter.Unavailable)
+		wantKind(t, "InvalidateVersions", ledger.InvalidateVersions(ctx), adapter.Unavailable)
 	})
 }
 
@@ -278,12 +278,12 @@ func TestConcurrentEntries(t *testing.T) {
 func testConcurrentEntries(t *testing.T, e sqlstore.Engine) {
 	const writers = 8
 	ctx, ledger := t.Context(), open(t, e.NewDSN(t)).Replica()
-	together := func(entry func(n int) replica.Entry) (stored, conflicts int) {
+	together := func(entry func(n int) replica.Mapping) (stored, conflicts int) {
 		t.Helper()
 		var all sync.WaitGroup
 		failed := make([]error, writers)
 		for n := range writers {
-			all.Go(func() { failed[n] = ledger.Enter(ctx, entry(n)) })
+			all.Go(func() { failed[n] = ledger.PutMappings(ctx, entry(n)) })
 		}
 		all.Wait()
 		for _, err := range failed {
@@ -300,17 +300,17 @@ func testConcurrentEntries(t *testing.T, e sqlstore.Engine) {
 	}
 	for round := range 5 {
 		id := fmt.Sprint("one ", round)
-		stored, conflicts := together(func(n int) replica.Entry {
-			return replica.Entry{Resource: adapter.Products, Key: adapter.Key(100*round + n + 1), ID: id}
+		stored, conflicts := together(func(n int) replica.Mapping {
+			return replica.Mapping{Resource: adapter.Products, Key: adapter.Key(100*round + n + 1), BackendID: id}
 		})
 		if stored != 1 || conflicts != writers-1 {
 			t.Errorf("one id: %d stored, %d conflicts", stored, conflicts)
 		}
-		if got, err := ledger.EntriesOf(ctx, adapter.Products, []string{id}); len(got) != 1 || err != nil {
+		if got, err := ledger.MappingsByBackendID(ctx, adapter.Products, []string{id}); len(got) != 1 || err != nil {
 			t.Errorf("one id: %v, %v", got, err)
 		}
-		stored, _ = together(func(n int) replica.Entry {
-			return replica.Entry{Resource: adapter.Customers, Key: adapter.Key(round + 1), ID: fmt.Sprint("many ", round, n)}
+		stored, _ = together(func(n int) replica.Mapping {
+			return replica.Mapping{Resource: adapter.Customers, Key: adapter.Key(round + 1), BackendID: fmt.Sprint("many ", round, n)}
 		})
 		if stored != writers {
 			t.Errorf("one key: %d stored, want %d", stored, writers)

@@ -97,15 +97,18 @@ func TestLedgerPlans(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	side, ctx := db.Replica(), t.Context()
-	entry := replica.Entry{Resource: adapter.Products, Key: 1, ID: "a"}
+	entry := replica.Mapping{Resource: adapter.Products, Key: 1, BackendID: "a"}
 	for name, call := range map[string]func() error{
-		"Entries":   func() error { _, err := side.Entries(ctx, adapter.Products, []adapter.Key{1, 2}); return err },
-		"EntriesOf": func() error { _, err := side.EntriesOf(ctx, adapter.Products, []string{"a", "b"}); return err },
-		"Owned":     func() error { _, err := side.Owned(ctx, adapter.Products, 1); return err },
-		"Walk":      func() error { _, err := side.Walk(ctx, adapter.Products, 0, 10); return err },
-		"Noted":     func() error { _, err := side.Noted(ctx, time.Now(), 10); return err },
-		"Enter":     func() error { return side.Enter(ctx, entry) },
-		"Strike":    func() error { return side.Strike(ctx, adapter.Products, 1) },
+		"MappingsByKey": func() error { _, err := side.MappingsByKey(ctx, adapter.Products, []adapter.Key{1, 2}); return err },
+		"MappingsByBackendID": func() error {
+			_, err := side.MappingsByBackendID(ctx, adapter.Products, []string{"a", "b"})
+			return err
+		},
+		"MappingsOfParts":    func() error { _, err := side.MappingsOfParts(ctx, adapter.Products, 1); return err },
+		"ListMappings":       func() error { _, err := side.ListMappings(ctx, adapter.Products, 0, 10); return err },
+		"MappingsWithIntent": func() error { _, err := side.MappingsWithIntent(ctx, time.Now(), 10); return err },
+		"PutMappings":        func() error { return side.PutMappings(ctx, entry) },
+		"DeleteMapping":      func() error { return side.DeleteMapping(ctx, adapter.Products, 1) },
 	} {
 		watched.Take()
 		if err := call(); err != nil {
@@ -119,7 +122,7 @@ func TestLedgerPlans(t *testing.T) {
 			for _, step := range plan(t, db, statement) {
 				// The index of notes holds nothing else, in the right order.
 				walksNotes := strings.Contains(step, "backend_record_note")
-				sortsParts := name == "Owned" && strings.Contains(step, "TEMP B-TREE")
+				sortsParts := name == "MappingsOfParts" && strings.Contains(step, "TEMP B-TREE")
 				if strings.HasPrefix(step, "SCAN ") && !walksNotes || strings.Contains(step, "TEMP B-TREE") && !sortsParts {
 					t.Errorf("%s: %s\n%s", name, step, statement)
 				}

@@ -22,19 +22,19 @@ func testRemove(t *testing.T, e sqlstore.Engine) {
 			lines = append(lines, r)
 		}
 	}
-	entries := []replica.Entry{{Resource: adapter.Orders, Key: order, ID: "o"}, {Resource: adapter.StockItems, Key: 1, ID: "s", Root: adapter.Products, Owner: 1}}
+	entries := []replica.Mapping{{Resource: adapter.Orders, Key: order, BackendID: "o"}, {Resource: adapter.StockItems, Key: 1, BackendID: "s", Root: adapter.Products, RootKey: 1}}
 	for _, r := range lines {
 		key := adapter.Key(r.Get("item_id").Int())
-		entries = append(entries, replica.Entry{Resource: adapter.OrderItems, Key: key, ID: r.Get("item_id").Text(), Root: adapter.Orders, Owner: order})
+		entries = append(entries, replica.Mapping{Resource: adapter.OrderItems, Key: key, BackendID: r.Get("item_id").Text(), Root: adapter.Orders, RootKey: order})
 	}
-	if err := side.Enter(ctx, entries...); err != nil {
+	if err := side.PutMappings(ctx, entries...); err != nil {
 		t.Fatal(err)
 	}
 	gone := func(r adapter.Resource, key adapter.Key) {
 		t.Helper()
 		_, err := storeOf(t, side, r).Get(ctx, &adapter.GetParams{Key: key})
 		wantKind(t, "the record", err, adapter.NotFound)
-		if found, err := side.Entries(ctx, r, []adapter.Key{key}); len(found) != 0 || err != nil {
+		if found, err := side.MappingsByKey(ctx, r, []adapter.Key{key}); len(found) != 0 || err != nil {
 			t.Errorf("the entry of %s %d: %v, %v", r, key, found, err)
 		}
 		wantKind(t, "a second time", side.Remove(ctx, r, key), adapter.NotFound)
@@ -43,7 +43,7 @@ func testRemove(t *testing.T, e sqlstore.Engine) {
 		t.Fatal(err)
 	}
 	gone(adapter.OrderItems, item)
-	if found, err := side.Owned(ctx, adapter.Orders, order); len(found) != len(lines)-1 || err != nil {
+	if found, err := side.MappingsOfParts(ctx, adapter.Orders, order); len(found) != len(lines)-1 || err != nil {
 		t.Errorf("the other lines' entries: %v, %v", found, err)
 	}
 	if err := side.Remove(ctx, adapter.Orders, order); err != nil {

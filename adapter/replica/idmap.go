@@ -1,0 +1,91 @@
+package replica
+
+import (
+	"context"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// A Replica is the local replica: Portico's own database with a copy of the backend's
+// records, the attributes that the backend cannot hold, and the ID map. The interface is
+// declared here so that this package depends on no database.
+type Replica interface {
+	adapter.Adapter
+	IDMap
+	// Adopt stores a record that the backend has, and its parts, each with its mapping,
+	// in one transaction. The first is the root, or all are parts of a root that is
+	// there and that Mapping.Root and Mapping.RootKey of each name; Key 0 is the next
+	// free one. The attribute Owner of a part gets the root's key, and so does
+	// Mapping.RootKey. Nothing is derived, checked or dated as in a write of a client. It
+	// returns the keys. Kinds: Conflict when a key, an id or a unique value is taken,
+	// Invalid, Unsupported.
+	Adopt(ctx context.Context, records []Adopted) ([]adapter.Key, error)
+	// Amend stores the values of a record that are not absent as they are, read-only
+	// ones too, and nothing besides. Kinds: NotFound, Conflict, Invalid, Unsupported
+	// for a resource whose records clients write.
+	Amend(ctx context.Context, r adapter.Resource, key adapter.Key, values adapter.Record) error
+	// Remove removes a record that clients cannot, as an order or its line, with what
+	// belongs to it, its mapping and those of its parts, in one transaction. Kinds:
+	// NotFound, Conflict, Unsupported for a resource whose records clients remove.
+	Remove(ctx context.Context, r adapter.Resource, key adapter.Key) error
+}
+
+// An Adopted is a record to be stored with its mapping.
+type Adopted struct {
+	Mapping Mapping
+	Owner   string // the attribute that names the root; "" for the root itself
+	Record  adapter.Record
+}
+
+// An IDMap stores which backend id each legacy id belongs to. Every method may also
+// return kinds Unavailable and Internal.
+type IDMap interface {
+	// MappingsByKey returns the mappings that exist for these legacy ids, in any order.
+	MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) ([]Mapping, error)
+	// MappingsByBackendID returns the mappings that exist for these backend ids, in any
+	// order.
+	MappingsByBackendID(ctx context.Context, r adapter.Resource, ids []string) ([]Mapping, error)
+	// MappingsOfParts returns the mappings of all parts of a root, of every resource.
+	MappingsOfParts(ctx context.Context, root adapter.Resource, rootKey adapter.Key) ([]Mapping, error)
+	// ListMappings returns up to limit mappings of a resource whose key is greater than
+	// after, sorted by key.
+	ListMappings(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]Mapping, error)
+	// MappingsWithIntent returns up to limit mappings, of all resources, that hold a
+	// write intent and were last stored before the given time.
+	MappingsWithIntent(ctx context.Context, before time.Time, limit int) ([]Mapping, error)
+	// PutMappings inserts or replaces mappings, by resource and key, all of them or none.
+	// Kinds: Conflict when another key already has the backend id, Invalid for an id of
+	// more than 255 characters.
+	PutMappings(ctx context.Context, mappings ...Mapping) error
+	// DeleteMapping deletes the mapping of a root and those of its parts, or the mapping
+	// of a part. It succeeds when there is none.
+	DeleteMapping(ctx context.Context, r adapter.Resource, key adapter.Key) error
+	// InvalidateVersions clears the version of every mapping, so that the next fetch of
+	// each document reconciles it. It is called when new mappings are stored: documents
+	// may refer to a record that had no legacy id when they were last read.
+	InvalidateVersions(ctx context.Context) error
+}
+
+// A Mapping is one row of the ID map: it ties a legacy id to a record of the backend.
+type Mapping struct {
+	Resource  adapter.Resource
+	Key       adapter.Key // the legacy id
+	BackendID string      // "" while the backend's id is not known
+	// Root and RootKey are the resource and key of the root that a part belongs to; ""
+	// and 0 for a root.
+	Root    adapter.Resource
+	RootKey adapter.Key
+	// Version is the version of the document with which the local replica was last
+	// reconciled; "" makes the next read reconcile it again. Only roots have one.
+	Version string
+	// Base is that document's content as JSON, the common ancestor that reconciling
+	// compares with. nil means that both agree and the content is not known; "{}" means
+	// that all of the backend's values are to be taken over. Only roots have one.
+	Base []byte
+	// Intent is the write intent, as JSON: a write that may not have reached the backend.
+	// nil for none. Only roots have one.
+	Intent []byte
+	// ChangedAt is when the mapping was last stored. PutMappings sets it.
+	ChangedAt time.Time
+}
