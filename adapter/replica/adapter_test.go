@@ -44,7 +44,7 @@ func TestNew(t *testing.T) {
 		"stock beside products": {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, Owner: "product_id"}},
 		"images taken over": {
 			{Resource: adapter.Products, Root: adapter.Products},
-			{Resource: adapter.ProductImages, Root: adapter.Products, Owner: "product_id", Identified: true, Adopts: true},
+			{Resource: adapter.ProductImages, Root: adapter.Products, Owner: "product_id", Identified: true, ImportsParts: true},
 		},
 		"unknown match": {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, Owner: "product_id", Match: []string{"x"}}},
 	} {

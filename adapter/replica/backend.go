@@ -55,7 +55,7 @@ type Kept struct {
 	Identified bool
 	Match      []string
 	// Adopts: a part that the backend has and the side has not is taken over.
-	Adopts bool
+	ImportsParts bool
 	// Writes says which writes the backend takes; the others are refused as
 	// Unsupported when they would change what the backend keeps.
 	Creates, Updates, Deletes bool
@@ -83,7 +83,7 @@ type Item struct {
 	// nothing of.
 	Record adapter.Record
 	// Rest holds, for a record that is taken over, what a new one has besides.
-	Rest adapter.Record
+	Initial adapter.Record
 }
 
 // A Write is a change of one record.

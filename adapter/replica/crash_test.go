@@ -58,13 +58,13 @@ func (s *mortalSide) Store(r adapter.Resource) (adapter.Store, error) {
 	return &mortalStore{store, s.fate}, err
 }
 
-func (s *mortalSide) Adopt(ctx context.Context, records []replica.Adopted) (keys []adapter.Key, err error) {
-	err = s.step(func() (err error) { keys, err = s.Replica.Adopt(ctx, records); return err })
+func (s *mortalSide) ImportRecords(ctx context.Context, records []replica.ImportedRecord) (keys []adapter.Key, err error) {
+	err = s.step(func() (err error) { keys, err = s.Replica.ImportRecords(ctx, records); return err })
 	return keys, err
 }
 
-func (s *mortalSide) Amend(ctx context.Context, r adapter.Resource, key adapter.Key, values adapter.Record) error {
-	return s.step(func() error { return s.Replica.Amend(ctx, r, key, values) })
+func (s *mortalSide) UpdateReadOnly(ctx context.Context, r adapter.Resource, key adapter.Key, values adapter.Record) error {
+	return s.step(func() error { return s.Replica.UpdateReadOnly(ctx, r, key, values) })
 }
 
 func (s *mortalSide) MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) (entries []replica.Mapping, err error) {

@@ -243,7 +243,7 @@ func (s *store) bringBack(ctx context.Context, part Mapping, fresh adapter.Recor
 	if adapter.KindOf(err) != adapter.NotFound {
 		return err
 	}
-	if _, err = s.side.Adopt(aside, []Adopted{{Mapping: part, Owner: s.Owner, Record: s.adopted(Item{Record: fresh})}}); err != nil {
+	if _, err = s.side.ImportRecords(aside, []ImportedRecord{{Mapping: part, RootAttribute: s.Owner, Record: s.adopted(Item{Record: fresh})}}); err != nil {
 		err = &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("create %s %d", s.Resource, part.Key), Err: errors.Join(errUndone, err)}
 	}
 	return err

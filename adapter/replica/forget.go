@@ -115,7 +115,7 @@ func (f *Forget) carried(ctx context.Context, root adapter.Resource, key adapter
 
 // remove removes the record of the side, then the entries.
 func (f *Forget) remove(ctx context.Context, r adapter.Resource, key adapter.Key) error {
-	err := f.Replica.Remove(ctx, r, key)
+	err := f.Replica.DeleteReadOnly(ctx, r, key)
 	if adapter.KindOf(err) == adapter.Unsupported && err != nil {
 		var store adapter.Store
 		if store, err = f.Replica.Store(r); err == nil {

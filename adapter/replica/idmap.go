@@ -13,29 +13,30 @@ import (
 type Replica interface {
 	adapter.Adapter
 	IDMap
-	// Adopt stores a record that the backend has, and its parts, each with its mapping,
-	// in one transaction. The first is the root, or all are parts of a root that is
-	// there and that Mapping.Root and Mapping.RootKey of each name; Key 0 is the next
-	// free one. The attribute Owner of a part gets the root's key, and so does
-	// Mapping.RootKey. Nothing is derived, checked or dated as in a write of a client. It
-	// returns the keys. Kinds: Conflict when a key, an id or a unique value is taken,
-	// Invalid, Unsupported.
-	Adopt(ctx context.Context, records []Adopted) ([]adapter.Key, error)
-	// Amend stores the values of a record that are not absent as they are, read-only
-	// ones too, and nothing besides. Kinds: NotFound, Conflict, Invalid, Unsupported
-	// for a resource whose records clients write.
-	Amend(ctx context.Context, r adapter.Resource, key adapter.Key, values adapter.Record) error
-	// Remove removes a record that clients cannot, as an order or its line, with what
-	// belongs to it, its mapping and those of its parts, in one transaction. Kinds:
-	// NotFound, Conflict, Unsupported for a resource whose records clients remove.
-	Remove(ctx context.Context, r adapter.Resource, key adapter.Key) error
+	// ImportRecords inserts a record of the backend and its parts, each with its mapping,
+	// in one transaction. The first record is the root; or all are parts of an existing
+	// root, which Mapping.Root and Mapping.RootKey of each name. Key 0 stands for the next
+	// free key. A part's RootAttribute and Mapping.RootKey are set to the root's key.
+	// Unlike a client's write it derives, checks and dates nothing. It returns the keys.
+	// Kinds: Conflict when a key, a backend id or a unique value is taken, Invalid,
+	// Unsupported.
+	ImportRecords(ctx context.Context, records []ImportedRecord) ([]adapter.Key, error)
+	// UpdateReadOnly changes a record of a resource that clients cannot write, such as an
+	// order. It stores all values that are not absent as given, and nothing else. Kinds:
+	// NotFound, Conflict, Invalid, Unsupported for a resource that clients can write.
+	UpdateReadOnly(ctx context.Context, r adapter.Resource, key adapter.Key, values adapter.Record) error
+	// DeleteReadOnly deletes a record that clients cannot delete, such as an order or one
+	// of its lines, with everything that belongs to it, its mapping and those of its
+	// parts, in one transaction. Kinds: NotFound, Conflict, Unsupported for a resource
+	// whose records clients can delete.
+	DeleteReadOnly(ctx context.Context, r adapter.Resource, key adapter.Key) error
 }
 
-// An Adopted is a record to be stored with its mapping.
-type Adopted struct {
-	Mapping Mapping
-	Owner   string // the attribute that names the root; "" for the root itself
-	Record  adapter.Record
+// An ImportedRecord is a record to be imported into the local replica, with its mapping.
+type ImportedRecord struct {
+	Mapping       Mapping
+	RootAttribute string // the attribute that holds the root's key; "" for the root itself
+	Record        adapter.Record
 }
 
 // An IDMap stores which backend id each legacy id belongs to. Every method may also

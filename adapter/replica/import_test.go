@@ -169,19 +169,19 @@ func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 func TestImportInPages(t *testing.T) {
 	side := demoSide(t)
 	schema := adapter.NewSchemas().Of(adapter.Customers)
-	var records []replica.Adopted
+	var records []replica.ImportedRecord
 	for n := range 1100 {
 		r := adapter.NewRecord(schema)
 		for name, v := range map[string]int64{"website_id": 1, "group_id": 1, "store_id": 1, "disable_auto_group_change": 0} {
 			r.Set(name, adapter.IntegerValue(v))
 		}
 		r.Set("email", adapter.TextValue(fmt.Sprintf("c%d@example.com", n)))
-		records = append(records, replica.Adopted{Mapping: replica.Mapping{Resource: adapter.Customers, BackendID: fmt.Sprint("old ", n)}, Record: r})
+		records = append(records, replica.ImportedRecord{Mapping: replica.Mapping{Resource: adapter.Customers, BackendID: fmt.Sprint("old ", n)}, Record: r})
 	}
 	var file strings.Builder
 	file.WriteString(importHeader)
 	for n, r := range records {
-		keys, err := side.Adopt(t.Context(), []replica.Adopted{r})
+		keys, err := side.ImportRecords(t.Context(), []replica.ImportedRecord{r})
 		if err != nil {
 			t.Fatal(err)
 		}

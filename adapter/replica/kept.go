@@ -38,7 +38,7 @@ func plan(side Replica, backend Backend, schemas *adapter.Schemas) (map[adapter.
 		if schema == nil || kept[k.Resource] != nil {
 			return nil, nil, wrong("", "no resource, or kept twice")
 		}
-		if k.Adopts && k.Resource == adapter.ProductImages {
+		if k.ImportsParts && k.Resource == adapter.ProductImages {
 			return nil, nil, wrong("", "images are not taken over, as their bytes are not: leave adopts out")
 		}
 		store, err := side.Store(k.Resource)

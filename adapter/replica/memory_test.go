@@ -55,18 +55,18 @@ func memoryKept() []replica.Kept {
 	return []replica.Kept{
 		{Resource: adapter.Customers, Root: adapter.Customers, Attributes: []string{"email", "firstname", "lastname", "middlename", "dob", "group_id"}, Creates: true, Updates: true, Deletes: true},
 		{
-			Resource: adapter.CustomerAddresses, Root: adapter.Customers, Owner: "customer_id", Identified: true, Adopts: true,
+			Resource: adapter.CustomerAddresses, Root: adapter.Customers, Owner: "customer_id", Identified: true, ImportsParts: true,
 			Attributes: []string{"firstname", "lastname", "street", "city", "postcode", "telephone", "country_id", "is_default_billing", "is_default_shipping"},
 			Creates:    true, Updates: true, Deletes: true,
 		},
 		{Resource: adapter.Products, Root: adapter.Products, Attributes: []string{"sku", "name", "description", "price", "special_price", "special_from_date", "status", "tier_price", "stock_item"}, Creates: true, Updates: true, Deletes: true},
-		{Resource: adapter.StockItems, Root: adapter.Products, Owner: "product_id", Adopts: true, Attributes: []string{"qty", "manage_stock", "backorders"}, Updates: true},
-		{Resource: adapter.ProductWebsites, Root: adapter.Products, Owner: "product_id", Match: []string{"website_id"}, Adopts: true, Attributes: []string{"website_id"}, Creates: true, Deletes: true},
-		{Resource: adapter.ProductCategories, Root: adapter.Products, Owner: "product_id", Match: []string{"category_id"}, Adopts: true, Attributes: []string{"category_id", "position"}, Creates: true, Deletes: true},
+		{Resource: adapter.StockItems, Root: adapter.Products, Owner: "product_id", ImportsParts: true, Attributes: []string{"qty", "manage_stock", "backorders"}, Updates: true},
+		{Resource: adapter.ProductWebsites, Root: adapter.Products, Owner: "product_id", Match: []string{"website_id"}, ImportsParts: true, Attributes: []string{"website_id"}, Creates: true, Deletes: true},
+		{Resource: adapter.ProductCategories, Root: adapter.Products, Owner: "product_id", Match: []string{"category_id"}, ImportsParts: true, Attributes: []string{"category_id", "position"}, Creates: true, Deletes: true},
 		{Resource: adapter.ProductImages, Root: adapter.Products, Owner: "product_id", Identified: true, Attributes: []string{"file", "label", "position"}, Creates: true, Updates: true, Deletes: true},
 		{Resource: adapter.Orders, Root: adapter.Orders, Attributes: []string{"increment_id", "customer_id", "store_id", "state", "status", "grand_total", "created_at"}},
-		{Resource: adapter.OrderItems, Root: adapter.Orders, Owner: "order_id", Identified: true, Adopts: true, Attributes: []string{"sku", "name", "qty_ordered", "price"}},
-		{Resource: adapter.OrderAddresses, Root: adapter.Orders, Owner: "parent_id", Identified: true, Adopts: true, Attributes: []string{"address_type", "lastname", "city"}},
+		{Resource: adapter.OrderItems, Root: adapter.Orders, Owner: "order_id", Identified: true, ImportsParts: true, Attributes: []string{"sku", "name", "qty_ordered", "price"}},
+		{Resource: adapter.OrderAddresses, Root: adapter.Orders, Owner: "parent_id", Identified: true, ImportsParts: true, Attributes: []string{"address_type", "lastname", "city"}},
 	}
 }
 

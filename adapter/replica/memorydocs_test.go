@@ -47,7 +47,7 @@ func (m *memory) document(d *memoryDoc) replica.Document {
 }
 
 func (m *memory) item(i *memoryItem) replica.Item {
-	item := replica.Item{ID: i.id, Key: i.key, Record: i.record.Clone(), Rest: i.rest}
+	item := replica.Item{ID: i.id, Key: i.key, Record: i.record.Clone(), Initial: i.rest}
 	if m.keyless {
 		item.Key = 0
 	}

@@ -237,7 +237,7 @@ func (k *keeping) put(ctx context.Context, side Replica, key adapter.Key, level 
 		if !any {
 			return false, nil
 		}
-		return true, side.Amend(ctx, k.Resource, key, change)
+		return true, side.UpdateReadOnly(ctx, k.Resource, key, change)
 	}
 	err = k.store.Update(ctx, &adapter.UpdateParams{Key: key, StoreID: level, With: with, Change: func(current adapter.Record) (adapter.Record, error) {
 		change, any := news(current)

@@ -121,7 +121,7 @@ func (m *merge) takeParts(ctx context.Context, k *keeping, was, says []Item) ([]
 			if item.Record, err = m.take(ctx, k, key, old.Record, item.Record); err != nil {
 				return nil, err
 			}
-		case !known && k.Adopts:
+		case !known && k.ImportsParts:
 			adopted, err := m.adoptPart(ctx, k, item)
 			if err != nil {
 				return nil, err
@@ -147,7 +147,7 @@ func (m *merge) takeParts(ctx context.Context, k *keeping, was, says []Item) ([]
 // adoptPart stores a part that the backend has and the side has not.
 func (m *merge) adoptPart(ctx context.Context, k *keeping, item Item) (bool, error) {
 	entry := partEntry(k, item.Key, item.ID, m.key)
-	_, err := m.side.Adopt(ctx, []Adopted{{Mapping: entry, Owner: k.Owner, Record: k.adopted(item)}})
+	_, err := m.side.ImportRecords(ctx, []ImportedRecord{{Mapping: entry, RootAttribute: k.Owner, Record: k.adopted(item)}})
 	switch {
 	case err == nil:
 		m.changed = true
@@ -165,7 +165,7 @@ func (m *merge) adoptPart(ctx context.Context, k *keeping, item Item) (bool, err
 // adopted returns the record that an item becomes at the side.
 func (k *keeping) adopted(item Item) adapter.Record {
 	r := adapter.NewRecord(k.schema)
-	for _, from := range []adapter.Record{item.Rest, item.Record} {
+	for _, from := range []adapter.Record{item.Initial, item.Record} {
 		for i, v := range from.Values {
 			a := &k.schema.Attributes[i]
 			if v.Kind() != adapter.Absent && a.Name != k.schema.Key && !a.WriteOnly && !k.apart[i] {

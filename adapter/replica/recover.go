@@ -55,7 +55,7 @@ func (a *Adapter) made(ctx context.Context, root *keeping, e Mapping, doc Docume
 // remove deletes a record at the side, if it is there, at all levels.
 func (a *Adapter) remove(ctx context.Context, k *keeping, key adapter.Key) error {
 	if k.amends {
-		err := a.side.Remove(ctx, k.Resource, key)
+		err := a.side.DeleteReadOnly(ctx, k.Resource, key)
 		if adapter.KindOf(err) == adapter.NotFound {
 			return nil
 		}

@@ -290,7 +290,7 @@ func (a *Adapter) claim(ctx context.Context, root *keeping, doc Document, item I
 // next for 0. What the side refuses is left out, and said.
 func (a *Adapter) adopt(ctx context.Context, root *keeping, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) error {
 	is := base{item: item.Record, parts: map[adapter.Resource][]Item{}}
-	records := []Adopted{{Mapping: Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}, Record: root.adopted(item)}}
+	records := []ImportedRecord{{Mapping: Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}, Record: root.adopted(item)}}
 	for _, k := range root.parts {
 		items, said := parts[k.Resource]
 		if !said {
@@ -298,8 +298,8 @@ func (a *Adapter) adopt(ctx context.Context, root *keeping, key adapter.Key, doc
 		}
 		is.parts[k.Resource] = items
 		for _, part := range items {
-			if k.Adopts {
-				records = append(records, Adopted{Mapping: Mapping{Resource: k.Resource, Key: part.Key, BackendID: part.ID, Root: root.Resource}, Owner: k.Owner, Record: k.adopted(part)})
+			if k.ImportsParts {
+				records = append(records, ImportedRecord{Mapping: Mapping{Resource: k.Resource, Key: part.Key, BackendID: part.ID, Root: root.Resource}, RootAttribute: k.Owner, Record: k.adopted(part)})
 			}
 		}
 	}
@@ -307,7 +307,7 @@ func (a *Adapter) adopt(ctx context.Context, root *keeping, key adapter.Key, doc
 	if records[0].Mapping, err = writeBase(records[0].Mapping, is); err != nil {
 		return err
 	}
-	_, err = a.side.Adopt(ctx, records)
+	_, err = a.side.ImportRecords(ctx, records)
 	switch {
 	case err == nil:
 		a.metrics.adopted(root.Resource)

@@ -99,7 +99,7 @@ func (b *Backend) Kept() []replica.Kept {
 	for _, r := range b.mapping.resources {
 		kept = append(kept, replica.Kept{
 			Resource: r.name, Root: r.root.name, Owner: r.owner, Attributes: r.attributes,
-			Identified: r.identified, Match: r.match, Adopts: r.adopts,
+			Identified: r.identified, Match: r.match, ImportsParts: r.adopts,
 			Creates: r.create != nil, Updates: r.update != nil, Deletes: r.remove != nil,
 		})
 	}

@@ -222,12 +222,12 @@ func (b *Backend) readRoot(ctx context.Context, r *resource, input any, keys *ke
 	if item.Record, _, err = b.buildRecord(ctx, r, r.read.at, values, r.readNames, keys); err != nil {
 		return item, err
 	}
-	item.Rest = adapter.NewRecord(r.schema)
+	item.Initial = adapter.NewRecord(r.schema)
 	if r.rest != nil {
 		if values, err = evalObject(ctx, r.rest, input); err != nil {
 			return item, err
 		}
-		item.Rest, _, err = b.buildRecord(ctx, r, r.rest.at, values, r.restNames, keys)
+		item.Initial, _, err = b.buildRecord(ctx, r, r.rest.at, values, r.restNames, keys)
 	}
 	return item, err
 }

@@ -83,12 +83,12 @@ func (b *Backend) readPart(ctx context.Context, p *resource, object map[string]a
 		}
 	}
 	// Attributes that are not backend-owned are only used for newly imported records.
-	item.Record, item.Rest = adapter.NewRecord(p.schema), adapter.NewRecord(p.schema)
+	item.Record, item.Initial = adapter.NewRecord(p.schema), adapter.NewRecord(p.schema)
 	for i, v := range record.Values {
 		if slices.Contains(p.attributes, p.schema.Attributes[i].Name) {
 			item.Record.Values[i] = v
 		} else {
-			item.Rest.Values[i] = v
+			item.Initial.Values[i] = v
 		}
 	}
 	return item, true, nil

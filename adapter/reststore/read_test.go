@@ -204,7 +204,7 @@ resources:
 			if got := formatRecord(item.Record); got != c.want || item.ID != "7" {
 				t.Errorf("record %q, want %q", got, c.want)
 			}
-			if got := formatRecord(item.Rest); got != "type_id=simple visibility=4" {
+			if got := formatRecord(item.Initial); got != "type_id=simple visibility=4" {
 				t.Errorf("rest %q", got)
 			}
 			if got := formatParts(parts); got != c.parts {
@@ -246,7 +246,7 @@ func formatParts(parts map[adapter.Resource][]replica.Item) string {
 		}
 		for _, item := range items {
 			text += fmt.Sprintf(" %s/%d %s", item.ID, item.Key, formatRecord(item.Record))
-			if rest := formatRecord(item.Rest); rest != "" {
+			if rest := formatRecord(item.Initial); rest != "" {
 				text += " rest " + rest
 			}
 		}

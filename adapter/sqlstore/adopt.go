@@ -16,21 +16,21 @@ import (
 // greater than all existing ones, and a single record must not exhaust the range.
 const maxExplicitKey = 1<<53 - 1
 
-// Adopt stores records of the backend in the local replica, each with its entry in the
-// ID map, in one transaction, and returns their keys.
+// ImportRecords inserts records of the backend into the local replica, each with its
+// mapping, in one transaction, and returns their keys.
 //
 // Either the first record is a root and the others are its parts, or all are parts of
-// one existing root that the entry of each names. Key 0 means the next free key; keys
-// that the database chooses later are greater than any key given here. Adopt sets the
-// attribute Owner of a part and Entry.Owner to the root's key, and Entry.Root to the
+// one existing root that the mapping of each names. Key 0 means the next free key; keys
+// that the database chooses later are greater than any key given here. ImportRecords sets
+// a part's RootAttribute and Mapping.RootKey to the root's key, and Mapping.Root to the
 // root's resource. It checks and derives nothing that a client's write would, except
 // that records without created_at and updated_at get the present time and that the
 // product listing is kept up to date.
 //
 // Kinds: Conflict when a key, an id or a unique value is taken; Invalid; Unsupported
 // for images, whose files the local replica does not have; Unavailable; Internal.
-func (s *Replica) Adopt(ctx context.Context, records []replica.Adopted) ([]adapter.Key, error) {
-	const op = "adopt records"
+func (s *Replica) ImportRecords(ctx context.Context, records []replica.ImportedRecord) ([]adapter.Key, error) {
+	const op = "import records"
 	adopted, err := s.checkAdopted(op, records)
 	if err != nil || len(adopted) == 0 {
 		return nil, err
@@ -53,8 +53,8 @@ var (
 )
 
 // checkAdopted returns records converted to the schemas of their tables, or an error if
-// Adopt cannot store them.
-func (s *Replica) checkAdopted(op string, records []replica.Adopted) ([]replica.Adopted, error) {
+// ImportRecords cannot store them.
+func (s *Replica) checkAdopted(op string, records []replica.ImportedRecord) ([]replica.ImportedRecord, error) {
 	fitted := slices.Clone(records)
 	for i := range fitted {
 		a := &fitted[i]
@@ -70,7 +70,7 @@ func (s *Replica) checkAdopted(op string, records []replica.Adopted) ([]replica.
 			return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: t.schema.Key, Err: errKeyRange}
 		}
 		first := &fitted[0].Mapping
-		isRoot, rootFirst := a.Owner == "", fitted[0].Owner == ""
+		isRoot, rootFirst := a.RootAttribute == "", fitted[0].RootAttribute == ""
 		switch {
 		case isRoot != (i == 0 && rootFirst),
 			!rootFirst && (e.RootKey == 0 || e.RootKey != first.RootKey || e.Root != first.Root):
@@ -80,8 +80,8 @@ func (s *Replica) checkAdopted(op string, records []replica.Adopted) ([]replica.
 		if a.Record, err = t.conform(op, a.Record); err != nil {
 			return nil, err
 		}
-		if at, ok := t.schema.Index(a.Owner); !isRoot && (!ok || !t.columns[at].isStored()) {
-			return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.Owner, Err: errReadOnly}
+		if at, ok := t.schema.Index(a.RootAttribute); !isRoot && (!ok || !t.columns[at].isStored()) {
+			return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.RootAttribute, Err: errReadOnly}
 		}
 	}
 	return fitted, nil
@@ -147,11 +147,11 @@ func (db *DB) newRecordImport(tx *sql.Tx, op string) recordImport {
 }
 
 // storeAll stores records that checkAdopted has returned.
-func (a recordImport) storeAll(ctx context.Context, records []replica.Adopted) ([]adapter.Key, error) {
+func (a recordImport) storeAll(ctx context.Context, records []replica.ImportedRecord) ([]adapter.Key, error) {
 	root := recordID{records[0].Mapping.Root, records[0].Mapping.RootKey}
-	if records[0].Owner == "" {
+	if records[0].RootAttribute == "" {
 		root.resource = records[0].Mapping.Resource
-	} else if err := a.lockRoot(ctx, root, records[0].Owner); err != nil {
+	} else if err := a.lockRoot(ctx, root, records[0].RootAttribute); err != nil {
 		return nil, err
 	}
 	if err := a.advanceCounters(ctx, records); err != nil {
@@ -160,10 +160,10 @@ func (a recordImport) storeAll(ctx context.Context, records []replica.Adopted) (
 	moment := time.Now().UnixMicro()
 	keys := make([]adapter.Key, 0, len(records))
 	for _, r := range records {
-		if r.Owner != "" {
+		if r.RootAttribute != "" {
 			r.Mapping.Root, r.Mapping.RootKey = root.resource, root.key
 			r.Record = r.Record.Clone() // records is needed unchanged if the transaction is retried
-			r.Record.Set(r.Owner, adapter.IntegerValue(int64(root.key)))
+			r.Record.Set(r.RootAttribute, adapter.IntegerValue(int64(root.key)))
 		}
 		key, err := a.storeRecord(ctx, r.Mapping.Resource, r.Mapping.Key, r.Record)
 		if err != nil {
@@ -173,7 +173,7 @@ func (a recordImport) storeAll(ctx context.Context, records []replica.Adopted) (
 		if err := a.exec(ctx, insertEntry, entryArguments(&r.Mapping, moment)...); err != nil {
 			return nil, err
 		}
-		if r.Owner == "" {
+		if r.RootAttribute == "" {
 			root.key = key
 		}
 		keys = append(keys, key)
@@ -194,7 +194,7 @@ func (a recordImport) lockRoot(ctx context.Context, root recordID, owner string)
 }
 
 // advanceCounters moves the key counters past the keys that records bring along.
-func (a recordImport) advanceCounters(ctx context.Context, records []replica.Adopted) error {
+func (a recordImport) advanceCounters(ctx context.Context, records []replica.ImportedRecord) error {
 	greatest := map[adapter.Resource]adapter.Key{}
 	for _, r := range records {
 		greatest[r.Mapping.Resource] = max(greatest[r.Mapping.Resource], r.Mapping.Key)

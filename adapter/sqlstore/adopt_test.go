@@ -49,10 +49,10 @@ func (g attrs) with(more attrs) attrs {
 }
 
 // adopted returns a record for Side.Adopt.
-func adopted(r adapter.Resource, key adapter.Key, id, owner string, g attrs) replica.Adopted {
-	return replica.Adopted{
-		Mapping: replica.Mapping{Resource: r, Key: key, BackendID: id, Version: "t", Base: []byte("{}")},
-		Owner:   owner, Record: g.record(adapter.NewSchemas().Of(r)),
+func adopted(r adapter.Resource, key adapter.Key, id, owner string, g attrs) replica.ImportedRecord {
+	return replica.ImportedRecord{
+		Mapping:       replica.Mapping{Resource: r, Key: key, BackendID: id, Version: "t", Base: []byte("{}")},
+		RootAttribute: owner, Record: g.record(adapter.NewSchemas().Of(r)),
 	}
 }
 
@@ -100,9 +100,9 @@ func TestAdopt(t *testing.T) {
 
 func testAdopt(t *testing.T, e sqlstore.Engine) {
 	ctx, side := t.Context(), openDemo(t, e).Replica()
-	adopt := func(records ...replica.Adopted) []adapter.Key {
+	adopt := func(records ...replica.ImportedRecord) []adapter.Key {
 		t.Helper()
-		keys, err := side.Adopt(ctx, records)
+		keys, err := side.ImportRecords(ctx, records)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,12 +236,12 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		get(adapter.Products, 500, adapter.GetParams{StoreID: int64(store), Products: adapter.ProductParams{Listed: true}})
 	})
 	t.Run("refused", func(t *testing.T) {
-		owned := func(a replica.Adopted, root adapter.Resource, owner adapter.Key) replica.Adopted {
+		owned := func(a replica.ImportedRecord, root adapter.Resource, owner adapter.Key) replica.ImportedRecord {
 			a.Mapping.Root, a.Mapping.RootKey = root, owner
 			return a
 		}
 		// Keys, ids and values that the subtests above have used.
-		product := func(key adapter.Key, id, sku string) replica.Adopted {
+		product := func(key adapter.Key, id, sku string) replica.ImportedRecord {
 			return adopted(adapter.Products, key, id, "", aProduct(sku))
 		}
 		website := adopted(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1})
@@ -256,40 +256,40 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		before := count()
 		for _, c := range []struct {
 			name    string
-			records []replica.Adopted
+			records []replica.ImportedRecord
 			want    adapter.ErrorKind
 		}{
-			{"key", []replica.Adopted{product(500, "p", "s")}, adapter.Conflict},
-			{"id", []replica.Adopted{product(0, "prod_1", "s")}, adapter.Conflict},
-			{"SKU", []replica.Adopted{product(0, "p", "KRUG-1")}, adapter.Conflict},
-			{"key of a part", []replica.Adopted{product(0, "p", "s"), adopted(adapter.StockItems, 600, "", "product_id", aStockItem())}, adapter.Conflict},
-			{"id of a part", []replica.Adopted{product(0, "p", "s"), adopted(adapter.StockItems, 0, "inv_1", "product_id", aStockItem())}, adapter.Conflict},
-			{"same assignment twice", []replica.Adopted{product(0, "p", "s"), website, website}, adapter.Conflict},
-			{"existing assignment", []replica.Adopted{owned(website, adapter.Products, 500)}, adapter.Conflict},
-			{"no such website", []replica.Adopted{product(0, "p", "s"), adopted(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 99})}, adapter.Conflict},
-			{"e-mail", []replica.Adopted{adopted(adapter.Customers, 0, "c", "", attrs{"website_id": 1, "email": "neue@EXAMPLE.com", "group_id": 1, "disable_auto_group_change": 0})}, adapter.Conflict},
-			{"image", []replica.Adopted{adopted(adapter.ProductImages, 0, "i", "", attrs{"product_id": 500})}, adapter.Unsupported},
-			{"required value", []replica.Adopted{adopted(adapter.Products, 0, "p", "", attrs{"sku": "s"})}, adapter.Invalid},
-			{"value of another kind", []replica.Adopted{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"price": 3}))}, adapter.Invalid},
-			{"nested stock item", []replica.Adopted{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"stock_item": []attrs{{}}}))}, adapter.Invalid},
-			{"attribute of another table", []replica.Adopted{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"default_url_key": "k"}))}, adapter.Invalid},
-			{"key below 1", []replica.Adopted{product(-1, "p", "s")}, adapter.Invalid},
-			{"key too large", []replica.Adopted{product(1<<53, "p", "s")}, adapter.Invalid},
-			{"no root", []replica.Adopted{website}, adapter.Invalid},
-			{"root that does not exist", []replica.Adopted{owned(website, adapter.Products, 9999)}, adapter.Invalid},
-			{"root of an unknown resource", []replica.Adopted{owned(website, "rubbish", 1)}, adapter.Invalid},
-			{"two roots", []replica.Adopted{product(0, "p", "s"), product(0, "q", "t")}, adapter.Invalid},
-			{"parts of two roots", []replica.Adopted{owned(website, adapter.Products, 400), owned(website, adapter.Products, 500)}, adapter.Invalid},
-			{"unknown owner attribute", []replica.Adopted{product(0, "p", "s"), adopted(adapter.ProductWebsites, 0, "", "rubbish", attrs{"website_id": 1})}, adapter.Invalid},
-			{"long id", []replica.Adopted{product(0, fmt.Sprintf("%256d", 1), "s")}, adapter.Invalid},
+			{"key", []replica.ImportedRecord{product(500, "p", "s")}, adapter.Conflict},
+			{"id", []replica.ImportedRecord{product(0, "prod_1", "s")}, adapter.Conflict},
+			{"SKU", []replica.ImportedRecord{product(0, "p", "KRUG-1")}, adapter.Conflict},
+			{"key of a part", []replica.ImportedRecord{product(0, "p", "s"), adopted(adapter.StockItems, 600, "", "product_id", aStockItem())}, adapter.Conflict},
+			{"id of a part", []replica.ImportedRecord{product(0, "p", "s"), adopted(adapter.StockItems, 0, "inv_1", "product_id", aStockItem())}, adapter.Conflict},
+			{"same assignment twice", []replica.ImportedRecord{product(0, "p", "s"), website, website}, adapter.Conflict},
+			{"existing assignment", []replica.ImportedRecord{owned(website, adapter.Products, 500)}, adapter.Conflict},
+			{"no such website", []replica.ImportedRecord{product(0, "p", "s"), adopted(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 99})}, adapter.Conflict},
+			{"e-mail", []replica.ImportedRecord{adopted(adapter.Customers, 0, "c", "", attrs{"website_id": 1, "email": "neue@EXAMPLE.com", "group_id": 1, "disable_auto_group_change": 0})}, adapter.Conflict},
+			{"image", []replica.ImportedRecord{adopted(adapter.ProductImages, 0, "i", "", attrs{"product_id": 500})}, adapter.Unsupported},
+			{"required value", []replica.ImportedRecord{adopted(adapter.Products, 0, "p", "", attrs{"sku": "s"})}, adapter.Invalid},
+			{"value of another kind", []replica.ImportedRecord{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"price": 3}))}, adapter.Invalid},
+			{"nested stock item", []replica.ImportedRecord{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"stock_item": []attrs{{}}}))}, adapter.Invalid},
+			{"attribute of another table", []replica.ImportedRecord{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"default_url_key": "k"}))}, adapter.Invalid},
+			{"key below 1", []replica.ImportedRecord{product(-1, "p", "s")}, adapter.Invalid},
+			{"key too large", []replica.ImportedRecord{product(1<<53, "p", "s")}, adapter.Invalid},
+			{"no root", []replica.ImportedRecord{website}, adapter.Invalid},
+			{"root that does not exist", []replica.ImportedRecord{owned(website, adapter.Products, 9999)}, adapter.Invalid},
+			{"root of an unknown resource", []replica.ImportedRecord{owned(website, "rubbish", 1)}, adapter.Invalid},
+			{"two roots", []replica.ImportedRecord{product(0, "p", "s"), product(0, "q", "t")}, adapter.Invalid},
+			{"parts of two roots", []replica.ImportedRecord{owned(website, adapter.Products, 400), owned(website, adapter.Products, 500)}, adapter.Invalid},
+			{"unknown owner attribute", []replica.ImportedRecord{product(0, "p", "s"), adopted(adapter.ProductWebsites, 0, "", "rubbish", attrs{"website_id": 1})}, adapter.Invalid},
+			{"long id", []replica.ImportedRecord{product(0, fmt.Sprintf("%256d", 1), "s")}, adapter.Invalid},
 		} {
-			keys, err := side.Adopt(ctx, c.records)
+			keys, err := side.ImportRecords(ctx, c.records)
 			wantKind(t, c.name, err, c.want)
 			if keys != nil || count() != before {
 				t.Errorf("%s: keys %v, %d records and entries, want %d", c.name, keys, count(), before)
 			}
 		}
-		if keys, err := side.Adopt(ctx, nil); keys != nil || err != nil {
+		if keys, err := side.ImportRecords(ctx, nil); keys != nil || err != nil {
 			t.Errorf("nothing: %v, %v", keys, err)
 		}
 	})
@@ -313,8 +313,8 @@ func testAdoptAdded(t *testing.T, e sqlstore.Engine) {
 	side := db.Replica()
 	with := adopted(adapter.Products, 7, "p7", "", aProduct("a"))
 	with.Record = aProduct("a").with(attrs{"season": "Été"}).record(schemas.Of(adapter.Products))
-	for _, a := range []replica.Adopted{with, adopted(adapter.Products, 0, "p8", "", aProduct("b"))} {
-		if _, err := side.Adopt(t.Context(), []replica.Adopted{a}); err != nil {
+	for _, a := range []replica.ImportedRecord{with, adopted(adapter.Products, 0, "p8", "", aProduct("b"))} {
+		if _, err := side.ImportRecords(t.Context(), []replica.ImportedRecord{a}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -360,7 +360,7 @@ func testAdoptDuringCreates(t *testing.T, e sqlstore.Engine) {
 		for n := range each {
 			id := fmt.Sprint("cus_", n)
 			ahead := <-seen + 3
-			keys, err := side.Adopt(ctx, []replica.Adopted{adopted(adapter.Customers, ahead, id, "", customer(id+"@example.com"))})
+			keys, err := side.ImportRecords(ctx, []replica.ImportedRecord{adopted(adapter.Customers, ahead, id, "", customer(id+"@example.com"))})
 			if err != nil && adapter.KindOf(err) != adapter.Conflict { // a create has taken the key
 				t.Error(err)
 			}
@@ -391,7 +391,7 @@ func testAmend(t *testing.T, e sqlstore.Engine) {
 	ctx, side := t.Context(), openDemo(t, e).Replica()
 	schemas := adapter.NewSchemas()
 	amend := func(r adapter.Resource, key adapter.Key, g attrs) error {
-		return side.Amend(ctx, r, key, g.record(schemas.Of(r)))
+		return side.UpdateReadOnly(ctx, r, key, g.record(schemas.Of(r)))
 	}
 	orders := storeOf(t, side, adapter.Orders)
 	before, err := orders.Get(ctx, &adapter.GetParams{Key: 1})

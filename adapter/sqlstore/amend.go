@@ -9,12 +9,12 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Amend overwrites a record's attributes in the local replica with the values that are
-// not absent, read-only ones included. It changes nothing else, not even updated_at.
+// UpdateReadOnly overwrites a record's attributes in the local replica with the values
+// that are not absent, read-only ones included. It changes nothing else, not even updated_at.
 // Kinds: NotFound, Conflict, Invalid, Unsupported for a resource that clients write,
 // Unavailable, Internal.
-func (s *Replica) Amend(ctx context.Context, r adapter.Resource, key adapter.Key, values adapter.Record) error {
-	op := fmt.Sprintf("amend %s %d", r, key)
+func (s *Replica) UpdateReadOnly(ctx context.Context, r adapter.Resource, key adapter.Key, values adapter.Record) error {
+	op := fmt.Sprintf("update read-only %s %d", r, key)
 	if r == adapter.Admins || !slices.Contains(readOnlyResources(), r) { // a backend does not decide who can log in
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}

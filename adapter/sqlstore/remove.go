@@ -9,12 +9,12 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Remove deletes a record that clients cannot delete, its parts, and their entries in
-// the ID map, in one transaction. It updates no timestamps. Kinds: NotFound, in which
-// case the entries stay; Conflict if other records refer to it; Unsupported for a
+// DeleteReadOnly deletes a record that clients cannot delete, its parts, and their
+// mappings, in one transaction. It updates no timestamps. Kinds: NotFound, in which case
+// the mappings stay; Conflict if other records refer to it; Unsupported for a
 // resource whose records clients delete; Unavailable; Internal.
-func (s *Replica) Remove(ctx context.Context, r adapter.Resource, key adapter.Key) error {
-	op := fmt.Sprintf("remove %s %d", r, key)
+func (s *Replica) DeleteReadOnly(ctx context.Context, r adapter.Resource, key adapter.Key) error {
+	op := fmt.Sprintf("delete read-only %s %d", r, key)
 	if r == adapter.Admins || r != adapter.StockItems && !slices.Contains(readOnlyResources(), r) {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}

@@ -37,27 +37,27 @@ func testRemove(t *testing.T, e sqlstore.Engine) {
 		if found, err := side.MappingsByKey(ctx, r, []adapter.Key{key}); len(found) != 0 || err != nil {
 			t.Errorf("the entry of %s %d: %v, %v", r, key, found, err)
 		}
-		wantKind(t, "a second time", side.Remove(ctx, r, key), adapter.NotFound)
+		wantKind(t, "a second time", side.DeleteReadOnly(ctx, r, key), adapter.NotFound)
 	}
-	if err := side.Remove(ctx, adapter.OrderItems, item); err != nil {
+	if err := side.DeleteReadOnly(ctx, adapter.OrderItems, item); err != nil {
 		t.Fatal(err)
 	}
 	gone(adapter.OrderItems, item)
 	if found, err := side.MappingsOfParts(ctx, adapter.Orders, order); len(found) != len(lines)-1 || err != nil {
 		t.Errorf("the other lines' entries: %v, %v", found, err)
 	}
-	if err := side.Remove(ctx, adapter.Orders, order); err != nil {
+	if err := side.DeleteReadOnly(ctx, adapter.Orders, order); err != nil {
 		t.Fatal(err)
 	}
 	gone(adapter.Orders, order)
 	for _, r := range lines {
 		gone(adapter.OrderItems, adapter.Key(r.Get("item_id").Int()))
 	}
-	if err := side.Remove(ctx, adapter.StockItems, 1); err != nil {
+	if err := side.DeleteReadOnly(ctx, adapter.StockItems, 1); err != nil {
 		t.Fatal(err)
 	}
 	gone(adapter.StockItems, 1)
 	for _, r := range []adapter.Resource{adapter.Products, adapter.Customers, adapter.ProductWebsites, adapter.ProductImages, adapter.Admins} {
-		wantKind(t, string(r), side.Remove(ctx, r, 1), adapter.Unsupported)
+		wantKind(t, string(r), side.DeleteReadOnly(ctx, r, 1), adapter.Unsupported)
 	}
 }
