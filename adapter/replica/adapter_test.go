@@ -30,23 +30,23 @@ func TestConformance(t *testing.T) {
 // TestNew refuses a backend that keeps what there is not.
 func TestNew(t *testing.T) {
 	side := demoSide(t)
-	for name, kept := range map[string][]replica.Kept{
+	for name, kept := range map[string][]replica.BackendResource{
 		"unknown resource":  {{Resource: "things", Root: "things"}},
 		"twice":             {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.Products, Root: adapter.Products}},
 		"unknown attribute": {{Resource: adapter.Products, Root: adapter.Products, Attributes: []string{"colour"}}},
-		"part first":        {{Resource: adapter.StockItems, Root: adapter.Products, Owner: "product_id"}},
+		"part first":        {{Resource: adapter.StockItems, Root: adapter.Products, RootAttribute: "product_id"}},
 		"part of a part": {
 			{Resource: adapter.Products, Root: adapter.Products},
-			{Resource: adapter.StockItems, Root: adapter.Products, Owner: "product_id"},
-			{Resource: adapter.ProductImages, Root: adapter.StockItems, Owner: "product_id"},
+			{Resource: adapter.StockItems, Root: adapter.Products, RootAttribute: "product_id"},
+			{Resource: adapter.ProductImages, Root: adapter.StockItems, RootAttribute: "product_id"},
 		},
-		"unknown owner":         {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, Owner: "owner"}},
-		"stock beside products": {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, Owner: "product_id"}},
+		"unknown owner":         {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, RootAttribute: "owner"}},
+		"stock beside products": {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, RootAttribute: "product_id"}},
 		"images taken over": {
 			{Resource: adapter.Products, Root: adapter.Products},
-			{Resource: adapter.ProductImages, Root: adapter.Products, Owner: "product_id", Identified: true, ImportsParts: true},
+			{Resource: adapter.ProductImages, Root: adapter.Products, RootAttribute: "product_id", HasIDs: true, ImportsParts: true},
 		},
-		"unknown match": {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, Owner: "product_id", Match: []string{"x"}}},
+		"unknown match": {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, RootAttribute: "product_id", MatchBy: []string{"x"}}},
 	} {
 		m := newMemory()
 		m.kept = kept

@@ -7,110 +7,114 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A Backend keeps part of the records. It is safe for concurrent use. Its errors are
-// those of package adapter: NotFound, Conflict, Invalid and Unsupported mean that
-// nothing was done; after Unavailable and Internal of a write nobody knows.
+// A Backend is the commerce system that owns some attributes of the records. It is safe
+// for concurrent use. Its errors are those of package adapter. After kinds NotFound,
+// Conflict, Invalid and Unsupported the backend has not done the write; after Unavailable
+// and Internal the outcome is unknown.
 type Backend interface {
-	// Name returns the backend's name, as used in metrics and the log.
+	// Name returns the backend's name, as used in metrics and in the log.
 	Name() string
-	// Kept says what the backend keeps, roots before their parts. What is not listed
-	// is the side's alone.
-	Kept() []Kept
-	// Fetch returns the documents of a root resource with these ids, in any order.
-	// Those that are gone are left out.
+	// Resources declares the resources and attributes that the backend owns, each root
+	// before its parts. Everything else exists in the local replica only.
+	Resources() []BackendResource
+	// Fetch returns the documents of a root resource with these backend ids, in any order,
+	// without those that no longer exist.
 	Fetch(ctx context.Context, root adapter.Resource, ids []string) ([]Document, error)
-	// Scan gives found all documents of a root resource in batches, or where the
-	// backend can tell at least those that changed since then. The zero time is
-	// before all. It ends at the first error of found.
+	// Scan passes all documents of a root resource to found in batches, or, where the
+	// backend can tell, at least those that changed at or after since. The zero time stands
+	// for the beginning. Scan stops at the first error of found and returns it. Kinds:
+	// Unsupported where the backend cannot list its documents.
 	Scan(ctx context.Context, root adapter.Resource, since time.Time, found func([]Document) error) error
-	// Find returns the document that carries a legacy id. Kinds: NotFound;
+	// FindByKey returns the document that carries a legacy id. Kinds: NotFound;
 	// Unsupported where documents carry none.
-	Find(ctx context.Context, root adapter.Resource, key adapter.Key) (Document, error)
-	// Create makes a record and returns its id, "" for a part without one. Kinds:
-	// Conflict, Invalid, Unsupported, NotFound when the root of the part is gone.
+	FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (Document, error)
+	// Create creates a record and returns its backend id, "" for a part without an id.
+	// Kinds: Conflict, Invalid, Unsupported, NotFound when the root of the part is gone.
 	Create(ctx context.Context, w *Write) (id string, err error)
 	// Update changes a record. Kinds: NotFound, Conflict, Invalid, Unsupported.
 	Update(ctx context.Context, w *Write) error
-	// Delete removes a record. Kinds: NotFound, Conflict, Unsupported.
+	// Delete deletes a record. Kinds: NotFound, Conflict, Unsupported.
 	Delete(ctx context.Context, w *Write) error
-	// Ping tells whether the backend can answer now. Kinds: Unavailable.
+	// Ping reports whether the backend can answer now. Kinds: Unavailable.
 	Ping(context.Context) error
-	// Close releases what the backend holds.
+	// Close releases the backend's resources.
 	Close() error
 }
 
-// Kept says what a backend keeps of a resource.
-type Kept struct {
+// A BackendResource declares what a backend owns of one resource.
+type BackendResource struct {
 	Resource adapter.Resource
-	// Root is the resource whose documents hold the records: the same one, or for a
-	// part that of the owner, as products for stock items.
+	// Root is the resource whose documents contain the records: the resource itself for a
+	// root, or that of the owner for a part, such as products for stock items.
 	Root adapter.Resource
-	// Owner names the attribute of a part that holds the key of its root; "" for a
+	// RootAttribute names the attribute of a part that holds the key of its root; "" for a
 	// root.
-	Owner string
-	// Attributes are those that the backend keeps. Only their changes are sent to it.
+	RootAttribute string
+	// Attributes are the backend-owned attributes. Only changes to these are sent to the
+	// backend.
 	Attributes []string
-	// Identified: parts have ids of their own. Match otherwise names the attributes
-	// by which the parts of one root are told apart, none where there is one part.
-	Identified bool
-	Match      []string
-	// Adopts: a part that the backend has and the side has not is taken over.
+	// HasIDs: parts have backend ids of their own. Otherwise MatchBy names the attributes
+	// that distinguish the parts of one root; none where a root has a single part.
+	HasIDs  bool
+	MatchBy []string
+	// ImportsParts: a part that only the backend has is imported into the local replica.
 	ImportsParts bool
-	// Writes says which writes the backend takes; the others are refused as
-	// Unsupported when they would change what the backend keeps.
+	// Creates, Updates and Deletes tell which writes the backend accepts. The others are
+	// refused with kind Unsupported if they would change a backend-owned attribute.
 	Creates, Updates, Deletes bool
 }
 
-// A Document is what a backend says of one record of a root resource, and of its
-// parts. It is looked into by Read alone, as most documents are those known already.
+// A Document is the backend's representation of one root record and its parts. Most
+// fetched documents are unchanged, so their content is decoded only when Read is called.
 type Document struct {
-	ID string // the backend's, never ""
-	// Tag is equal as long as the document is, and different afterwards.
+	ID string // the backend's id, never ""
+	// Version changes whenever the document's content changes, and only then.
 	Version string
-	// Read returns what the document says: the record, whose ID is the document's, and
-	// the parts by resource. A resource that is missing says nothing; an empty list says
-	// that there are none. Each call works it out anew. Kinds: Unavailable where the
-	// document has not the promised form.
-	Read func(context.Context) (Item, map[adapter.Resource][]Item, error)
+	// Read decodes the document: the root record, whose ID is the document's, and the
+	// parts by resource. A resource missing from parts is unknown to the document; an empty
+	// list means that there are no such parts. Every call decodes again. Kinds: Unavailable
+	// where the document does not have the expected form.
+	Read func(context.Context) (item Item, parts map[adapter.Resource][]Item, err error)
 }
 
-// An Item is what a backend says of one record.
+// An Item is the backend's representation of one record.
 type Item struct {
-	ID string // the backend's; "" for a part that has none
-	// Key is the legacy id that the record carries, 0 without one.
+	ID string // the backend's id; "" for a part that has none
+	// Key is the legacy id that the record carries, 0 for none.
 	Key adapter.Key
-	// Record holds what the backend says, at the default scope. What is absent it says
-	// nothing of.
+	// Record holds the backend's values at the default scope. Attributes that the backend
+	// does not tell are absent.
 	Record adapter.Record
-	// Rest holds, for a record that is taken over, what a new one has besides.
+	// Initial holds further values that a record gets when it is imported. They are not
+	// compared afterwards.
 	Initial adapter.Record
 }
 
-// A Write is a change of one record.
+// A Write is a change of one record, to be made at the backend.
 type Write struct {
 	Resource adapter.Resource
 	Key      adapter.Key
-	ID       string // the backend's; "" for a new record, and for a part without one
-	// The root of a part, and its id.
+	ID       string // the backend's id; "" for a new record, and for a part without one
+	// RootKey and RootID are the legacy id and the backend id of a part's root.
 	RootKey adapter.Key
 	RootID  string
-	// Old and New are the record at the default scope before and after, with all
-	// attributes that the backend keeps. Old is empty when it is created, New when it is
-	// deleted. New holds what is write-only, too.
+	// Old and New are the record at the default scope before and after the write, with all
+	// backend-owned attributes. Old is empty for Create, New for Delete. New includes
+	// write-only attributes.
 	Old, New adapter.Record
-	// Changed names the kept attributes that differ. All of them when created.
+	// Changed names the backend-owned attributes that differ; for Create, all of them.
 	Changed []string
-	// Siblings are the records of a part's resource that its root has after the write,
-	// by key, for backends that take such lists as a whole.
+	// Siblings are all parts of the same resource that the root has after the write, sorted
+	// by key, for backends that replace such lists as a whole.
 	Siblings []Sibling
-	// Parts are those that a new root has at the side, by resource and key, for backends
-	// that take a record with its parts only. Parts whose keys the document then carries
-	// are created with it; the others follow one by one.
+	// Parts are the parts of a new root in the local replica, by resource and key, for
+	// backends that only accept a record together with its parts. Parts whose keys the
+	// document then carries count as created; the others are created one by one.
 	Parts map[adapter.Resource][]Sibling
 }
 
 // A Sibling is one part of a root.
 type Sibling struct {
-	ID     string
+	ID     string // the backend's id, "" for a part without one
 	Record adapter.Record
 }

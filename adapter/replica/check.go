@@ -65,11 +65,11 @@ type Check struct {
 // others write meanwhile may be found, too, so that a finding should be there the
 // second time. It changes nothing. Errors are those of the side, the backend and Found.
 func (c *Check) Run(ctx context.Context) error {
-	kept := c.Backend.Kept()
+	kept := c.Backend.Resources()
 	for i := range kept {
 		k := &kept[i]
-		isRoot := k.Owner == ""
-		if !isRoot && !k.Identified {
+		isRoot := k.RootAttribute == ""
+		if !isRoot && !k.HasIDs {
 			continue // told apart by what they hold
 		}
 		if err := c.records(ctx, k); err != nil {
@@ -94,7 +94,7 @@ func (c *Check) progress(r adapter.Resource, step string, done int) {
 }
 
 // records looks for an entry of each record of the side.
-func (c *Check) records(ctx context.Context, k *Kept) error {
+func (c *Check) records(ctx context.Context, k *BackendResource) error {
 	q := adapter.Query{Limit: checkPage}
 	for done := 0; ; {
 		page, err := listed(ctx, c.Replica, k, &q)
@@ -124,7 +124,7 @@ func (c *Check) records(ctx context.Context, k *Kept) error {
 }
 
 // entries looks for the records of each entry, here and at the backend.
-func (c *Check) entries(ctx context.Context, k *Kept, kept []Kept) error {
+func (c *Check) entries(ctx context.Context, k *BackendResource, kept []BackendResource) error {
 	after := adapter.Key(-1) // one record has the key 0
 	for done := 0; ; {
 		page, err := c.Replica.ListMappings(ctx, k.Resource, after, checkPage)
@@ -158,7 +158,7 @@ func (c *Check) entries(ctx context.Context, k *Kept, kept []Kept) error {
 				return err
 			}
 		}
-		if k.Owner == "" {
+		if k.RootAttribute == "" {
 			for batch := range slices.Chunk(complete, fetchBatch) {
 				if err := c.fetch(ctx, k, kept, batch); err != nil {
 					return err
@@ -172,7 +172,7 @@ func (c *Check) entries(ctx context.Context, k *Kept, kept []Kept) error {
 }
 
 // fetch reads the documents of entries of a root.
-func (c *Check) fetch(ctx context.Context, k *Kept, kept []Kept, entries []Mapping) error {
+func (c *Check) fetch(ctx context.Context, k *BackendResource, kept []BackendResource, entries []Mapping) error {
 	ids := make([]string, len(entries))
 	for i, e := range entries {
 		ids[i] = e.BackendID
@@ -219,10 +219,10 @@ func (c *Check) fetch(ctx context.Context, k *Kept, kept []Kept, entries []Mappi
 }
 
 // parts compares the parts of a root with what its document has of them.
-func (c *Check) parts(ctx context.Context, root *Mapping, parts map[adapter.Resource][]Item, kept []Kept) error {
-	told := slices.DeleteFunc(slices.Clone(kept), func(k Kept) bool {
+func (c *Check) parts(ctx context.Context, root *Mapping, parts map[adapter.Resource][]Item, kept []BackendResource) error {
+	told := slices.DeleteFunc(slices.Clone(kept), func(k BackendResource) bool {
 		_, says := parts[k.Resource]
-		return !k.Identified || k.Owner == "" || k.Root != root.Resource || !says
+		return !k.HasIDs || k.RootAttribute == "" || k.Root != root.Resource || !says
 	})
 	if len(told) == 0 {
 		return nil
@@ -253,7 +253,7 @@ func (c *Check) parts(ctx context.Context, root *Mapping, parts map[adapter.Reso
 	for _, e := range owned { // in their order
 		name := backendName{e.Resource, e.BackendID}
 		_, left := entered[name]
-		if !left || !slices.ContainsFunc(told, func(k Kept) bool { return k.Resource == e.Resource }) {
+		if !left || !slices.ContainsFunc(told, func(k BackendResource) bool { return k.Resource == e.Resource }) {
 			continue
 		}
 		if err := c.Found(Finding{What: MissingAtBackend, Resource: e.Resource, Key: e.Key, ID: e.BackendID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}); err != nil {
@@ -264,7 +264,7 @@ func (c *Check) parts(ctx context.Context, root *Mapping, parts map[adapter.Reso
 }
 
 // documents looks for the entry of each document of the backend.
-func (c *Check) documents(ctx context.Context, k *Kept) error {
+func (c *Check) documents(ctx context.Context, k *BackendResource) error {
 	done, carried := 0, map[adapter.Key]string{}
 	return c.Backend.Scan(ctx, k.Resource, time.Time{}, func(batch []Document) error {
 		ids := make([]string, len(batch))

@@ -21,7 +21,7 @@ type listBackend struct {
 	fail      error
 }
 
-func (b *listBackend) Kept() []replica.Kept { return keptByShop() }
+func (b *listBackend) Resources() []replica.BackendResource { return keptByShop() }
 
 func (b *listBackend) Fetch(_ context.Context, root adapter.Resource, ids []string) ([]replica.Document, error) {
 	return slices.DeleteFunc(slices.Clone(b.documents[root]), func(d replica.Document) bool { return !slices.Contains(ids, d.ID) }), b.fail

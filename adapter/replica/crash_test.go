@@ -128,8 +128,8 @@ func (b *mortalBackend) Fetch(ctx context.Context, r adapter.Resource, ids []str
 	return docs, err
 }
 
-func (b *mortalBackend) Find(ctx context.Context, r adapter.Resource, key adapter.Key) (doc replica.Document, err error) {
-	err = b.step(func() (err error) { doc, err = b.memory.Find(ctx, r, key); return err })
+func (b *mortalBackend) FindByKey(ctx context.Context, r adapter.Resource, key adapter.Key) (doc replica.Document, err error) {
+	err = b.step(func() (err error) { doc, err = b.memory.FindByKey(ctx, r, key); return err })
 	return doc, err
 }
 

@@ -132,7 +132,7 @@ func (s *store) takeBackPart(ctx context.Context, entry Mapping, n note, key ada
 
 // createPart creates a part of a root.
 func (s *store) createPart(ctx context.Context, op string, p *adapter.CreateParams) (adapter.Key, error) {
-	owner := adapter.Key(p.Record.Get(s.Owner).Int())
+	owner := adapter.Key(p.Record.Get(s.RootAttribute).Int())
 	unlock, err := s.locks.lock(ctx, record{s.root.Resource, owner})
 	if err != nil {
 		return 0, err
@@ -166,7 +166,7 @@ func (s *store) createPart(ctx context.Context, op string, p *adapter.CreatePara
 		s.takeBackPart(ctx, entry, n, key)
 	}
 	if adapter.KindOf(err) == adapter.NotFound {
-		err = &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.Owner, Err: err}
+		err = &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.RootAttribute, Err: err}
 	}
 	return 0, err
 }
@@ -183,7 +183,7 @@ func (s *store) noRoot(ctx context.Context, op string, p *adapter.CreateParams) 
 		return errNoOwner
 	}})
 	if errors.Is(err, errNoOwner) {
-		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.Owner, Err: errNoOwner}
+		return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: s.RootAttribute, Err: errNoOwner}
 	}
 	return err
 }
@@ -220,7 +220,7 @@ func (s *store) createPartOf(ctx context.Context, entry Mapping, key adapter.Key
 	if err != nil {
 		return err
 	}
-	if s.Identified && id == "" {
+	if s.HasIDs && id == "" {
 		return &adapter.Error{Kind: adapter.Internal, Op: "create " + string(s.Resource), Err: errNoSuchID}
 	}
 	part := partEntry(s.keeping, key, id, entry.Key)
@@ -228,7 +228,7 @@ func (s *store) createPartOf(ctx context.Context, entry Mapping, key adapter.Key
 		return err
 	}
 	by := &writer{resource: s.Resource, key: key, all: true}
-	if !s.Identified {
+	if !s.HasIDs {
 		return s.finish(ctx, entry, by)
 	}
 	return s.finish(ctx, entry, by, part)
@@ -243,7 +243,7 @@ func (s *store) bringBack(ctx context.Context, part Mapping, fresh adapter.Recor
 	if adapter.KindOf(err) != adapter.NotFound {
 		return err
 	}
-	if _, err = s.side.ImportRecords(aside, []ImportedRecord{{Mapping: part, RootAttribute: s.Owner, Record: s.adopted(Item{Record: fresh})}}); err != nil {
+	if _, err = s.side.ImportRecords(aside, []ImportedRecord{{Mapping: part, RootAttribute: s.RootAttribute, Record: s.adopted(Item{Record: fresh})}}); err != nil {
 		err = &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("create %s %d", s.Resource, part.Key), Err: errors.Join(errUndone, err)}
 	}
 	return err

@@ -181,7 +181,7 @@ func (s *shop) agree() {
 			e, ok := s.entry(k.Resource, key)
 			place := e.BackendID
 			if k.Root != k.Resource {
-				root, _ := s.entry(k.Root, adapter.Key(r.Get(k.Owner).Int()))
+				root, _ := s.entry(k.Root, adapter.Key(r.Get(k.RootAttribute).Int()))
 				place = s.place(&k, root.BackendID, e.BackendID, r)
 			} else if !ok {
 				s.t.Errorf("%s %d has no entry", k.Resource, key)
@@ -208,12 +208,12 @@ func (s *shop) agree() {
 	}
 }
 
-func (s *shop) place(k *replica.Kept, rootID, id string, r adapter.Record) string {
-	if k.Identified {
+func (s *shop) place(k *replica.BackendResource, rootID, id string, r adapter.Record) string {
+	if k.HasIDs {
 		return id
 	}
 	place := rootID
-	for _, name := range k.Match {
+	for _, name := range k.MatchBy {
 		place += " " + r.Get(name).Text()
 	}
 	return place

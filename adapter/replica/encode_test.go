@@ -10,9 +10,9 @@ import (
 // productKeeping is a keeping of products and their stock items, without a side.
 func productKeeping() *keeping {
 	schemas := adapter.NewSchemas()
-	root := &keeping{Kept: Kept{Resource: adapter.Products, Root: adapter.Products}, schema: schemas.Of(adapter.Products)}
+	root := &keeping{BackendResource: BackendResource{Resource: adapter.Products, Root: adapter.Products}, schema: schemas.Of(adapter.Products)}
 	root.root = root
-	part := &keeping{Kept: Kept{Resource: adapter.StockItems, Root: adapter.Products}, schema: schemas.Of(adapter.StockItems), root: root}
+	part := &keeping{BackendResource: BackendResource{Resource: adapter.StockItems, Root: adapter.Products}, schema: schemas.Of(adapter.StockItems), root: root}
 	root.parts = []*keeping{part}
 	return root
 }

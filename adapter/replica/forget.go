@@ -30,9 +30,9 @@ var (
 // side.
 func (f *Forget) Run(ctx context.Context, r adapter.Resource, key adapter.Key) error {
 	op := fmt.Sprintf("forget %s %d", r, key)
-	kept := f.Backend.Kept()
-	at := slices.IndexFunc(kept, func(k Kept) bool { return k.Resource == r })
-	if at < 0 || kept[at].Owner != "" && !kept[at].Identified {
+	kept := f.Backend.Resources()
+	at := slices.IndexFunc(kept, func(k BackendResource) bool { return k.Resource == r })
+	if at < 0 || kept[at].RootAttribute != "" && !kept[at].HasIDs {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}
 	k := &kept[at]
@@ -61,12 +61,12 @@ func (f *Forget) Run(ctx context.Context, r adapter.Resource, key adapter.Key) e
 }
 
 // stays says why a record must not be removed, nil if it may be.
-func (f *Forget) stays(ctx context.Context, k *Kept, e *Mapping) (why, err error) {
+func (f *Forget) stays(ctx context.Context, k *BackendResource, e *Mapping) (why, err error) {
 	if e.Intent != nil {
 		return errNotFinished, nil
 	}
 	root := *e
-	if k.Owner != "" {
+	if k.RootAttribute != "" {
 		owners, err := f.Replica.MappingsByKey(ctx, k.Root, []adapter.Key{e.RootKey})
 		if err != nil || len(owners) == 0 {
 			return nil, err // no root is at the backend, and so no part
@@ -82,7 +82,7 @@ func (f *Forget) stays(ctx context.Context, k *Kept, e *Mapping) (why, err error
 	switch {
 	case err != nil || len(documents) == 0:
 		return nil, err
-	case k.Owner == "":
+	case k.RootAttribute == "":
 		return errStillThere, nil
 	}
 	_, parts, err := documents[0].Read(ctx)
@@ -102,7 +102,7 @@ func (f *Forget) stays(ctx context.Context, k *Kept, e *Mapping) (why, err error
 
 // carried says that a document carries the legacy id of a root whose entry has no id.
 func (f *Forget) carried(ctx context.Context, root adapter.Resource, key adapter.Key) (why, err error) {
-	_, err = f.Backend.Find(ctx, root, key)
+	_, err = f.Backend.FindByKey(ctx, root, key)
 	switch {
 	case err == nil:
 		return errStillThere, nil

@@ -10,7 +10,7 @@ import (
 )
 
 // Find knows documents by their key, as their ids are not told.
-func (b *listBackend) Find(ctx context.Context, root adapter.Resource, key adapter.Key) (replica.Document, error) {
+func (b *listBackend) FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (replica.Document, error) {
 	for _, d := range b.documents[root] {
 		if item, _, err := d.Read(ctx); err == nil && item.Key == key {
 			return d, nil

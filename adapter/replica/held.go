@@ -13,7 +13,7 @@ const keysBatch = 100
 
 // heldBy returns, for each of the records that the side has, the key of its root, 0
 // for one that is a root.
-func heldBy(ctx context.Context, side Replica, k *Kept, keys []adapter.Key) (map[adapter.Key]adapter.Key, error) {
+func heldBy(ctx context.Context, side Replica, k *BackendResource, keys []adapter.Key) (map[adapter.Key]adapter.Key, error) {
 	owners := make(map[adapter.Key]adapter.Key, len(keys))
 	key := adapter.NewSchemas().Of(k.Resource).Key
 	for batch := range slices.Chunk(keys, keysBatch) {
@@ -28,8 +28,8 @@ func heldBy(ctx context.Context, side Replica, k *Kept, keys []adapter.Key) (map
 		}
 		for _, r := range records {
 			var owner adapter.Key
-			if k.Owner != "" {
-				owner = adapter.Key(r.Get(k.Owner).Int())
+			if k.RootAttribute != "" {
+				owner = adapter.Key(r.Get(k.RootAttribute).Int())
 			}
 			owners[adapter.Key(r.Get(key).Int())] = owner
 		}
@@ -39,14 +39,14 @@ func heldBy(ctx context.Context, side Replica, k *Kept, keys []adapter.Key) (map
 
 // listed returns the records that a query selects, with no more than their keys and
 // owners.
-func listed(ctx context.Context, side Replica, k *Kept, q *adapter.Query) ([]adapter.Record, error) {
+func listed(ctx context.Context, side Replica, k *BackendResource, q *adapter.Query) ([]adapter.Record, error) {
 	store, err := side.Store(k.Resource)
 	if err != nil {
 		return nil, err
 	}
 	only := []string{}
-	if k.Owner != "" {
-		only = append(only, k.Owner)
+	if k.RootAttribute != "" {
+		only = append(only, k.RootAttribute)
 	}
 	found, err := store.List(ctx, &adapter.ListParams{Query: *q, Only: only})
 	if err != nil {

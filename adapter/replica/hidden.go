@@ -110,7 +110,7 @@ func (k *keeping) without(q adapter.Query, out []adapter.Key) adapter.Query {
 	}
 	attribute := k.schema.Key
 	if !k.isRoot() {
-		attribute = k.Owner
+		attribute = k.RootAttribute
 	}
 	q.Where = append(q.Where[:len(q.Where):len(q.Where)], adapter.Condition{Any: []adapter.Test{{Attribute: attribute, Op: adapter.NotIn, Operands: operands}}})
 	return q

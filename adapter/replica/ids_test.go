@@ -35,12 +35,12 @@ func demoSide(tb testing.TB) replica.Replica {
 }
 
 // keptByShop is what the backends of these tests keep.
-func keptByShop() []replica.Kept {
-	return []replica.Kept{
+func keptByShop() []replica.BackendResource {
+	return []replica.BackendResource{
 		{Resource: adapter.Products, Root: adapter.Products, Attributes: []string{"name"}},
-		{Resource: adapter.StockItems, Root: adapter.Products, Owner: "product_id", Attributes: []string{"qty"}},
+		{Resource: adapter.StockItems, Root: adapter.Products, RootAttribute: "product_id", Attributes: []string{"qty"}},
 		{Resource: adapter.Customers, Root: adapter.Customers, Attributes: []string{"email"}},
-		{Resource: adapter.CustomerAddresses, Root: adapter.Customers, Owner: "customer_id", Identified: true, Attributes: []string{"city"}},
+		{Resource: adapter.CustomerAddresses, Root: adapter.Customers, RootAttribute: "customer_id", HasIDs: true, Attributes: []string{"city"}},
 	}
 }
 

@@ -36,7 +36,7 @@ const (
 type Import struct {
 	Replica Replica
 	// Kept says which resources the backend keeps, as Backend.Kept.
-	Kept []Kept
+	Resources []BackendResource
 	// Dry looks for faults only.
 	Dry bool
 	// Progress, unless nil, is told now and then how many pairs are looked at or stored.
@@ -120,7 +120,7 @@ func (i *Import) Run(ctx context.Context, file io.Reader) (Imported, error) {
 	done := Imported{Rows: total}
 	var fresh []Mapping
 	looked := 0
-	for _, k := range i.Kept {
+	for _, k := range i.Resources {
 		for batch := range slices.Chunk(rows[k.Resource], importBatch) {
 			entries, err := i.look(ctx, &k, batch, &faults)
 			if err != nil {
@@ -217,12 +217,12 @@ func header(fields []string) int {
 // parse reads the fields after the resource and reports whether they are a row.
 func (i *Import) parse(line int, r adapter.Resource, fields []string, faults *ImportFaults) (importRow, bool) {
 	before := faults.count()
-	at := slices.IndexFunc(i.Kept, func(k Kept) bool { return k.Resource == r })
+	at := slices.IndexFunc(i.Resources, func(k BackendResource) bool { return k.Resource == r })
 	switch {
 	case at < 0:
 		faults.add(line, "the backend keeps no %q", string(r))
 		return importRow{}, false
-	case i.Kept[at].Owner != "" && !i.Kept[at].Identified:
+	case i.Resources[at].RootAttribute != "" && !i.Resources[at].HasIDs:
 		faults.add(line, "%s have no ids at the backend: leave them out", r)
 		return importRow{}, false
 	}
@@ -237,7 +237,7 @@ func (i *Import) parse(line int, r adapter.Resource, fields []string, faults *Im
 	if len(fields) == 3 && fields[2] != "" {
 		row.owner, ok = parseKey(fields[2])
 		switch {
-		case i.Kept[at].Owner == "":
+		case i.Resources[at].RootAttribute == "":
 			faults.add(line, "%s are parts of nothing: leave owner_id empty", r)
 		case !ok || row.owner == 0:
 			faults.add(line, "owner_id %q is no id: want digits", fields[2])
@@ -296,7 +296,7 @@ func (s *seenRows) first(r adapter.Resource, row importRow, faults *ImportFaults
 
 // look compares rows of one resource with the side and its ledger, and returns the
 // entries that are to be stored.
-func (i *Import) look(ctx context.Context, k *Kept, rows []importRow, faults *ImportFaults) ([]Mapping, error) {
+func (i *Import) look(ctx context.Context, k *BackendResource, rows []importRow, faults *ImportFaults) ([]Mapping, error) {
 	keys, ids := make([]adapter.Key, len(rows)), make([]string, len(rows))
 	for n, row := range rows {
 		keys[n], ids[n] = row.key, row.id
@@ -331,7 +331,7 @@ func (i *Import) look(ctx context.Context, k *Kept, rows []importRow, faults *Im
 			faults.add(row.line, "%s %d is being created at the backend: let a serving process finish that first", k.Resource, row.key)
 		case !entered || had.BackendID == "":
 			e := Mapping{Resource: k.Resource, Key: row.key, BackendID: row.id, Base: []byte("{}")}
-			if k.Owner != "" {
+			if k.RootAttribute != "" {
 				e.Root, e.RootKey = k.Root, owner
 			}
 			fresh = append(fresh, e)

@@ -16,7 +16,7 @@ const importHeader = "resource,legacy_id,backend_id\n"
 
 func runImport(tb testing.TB, side replica.Replica, file string, dry bool) (replica.Imported, error) {
 	tb.Helper()
-	i := replica.Import{Replica: side, Kept: keptByShop(), Dry: dry}
+	i := replica.Import{Replica: side, Resources: keptByShop(), Dry: dry}
 	return i.Run(tb.Context(), strings.NewReader(file))
 }
 
@@ -135,7 +135,7 @@ func TestImportRefused(t *testing.T) {
 		}
 	})
 	t.Run("too many lines", func(t *testing.T) {
-		i := replica.Import{Replica: side, Kept: keptByShop()}
+		i := replica.Import{Replica: side, Resources: keptByShop()}
 		_, err := i.Run(t.Context(), io.MultiReader(strings.NewReader(importHeader), endless{}))
 		var faults *replica.ImportFaults
 		if !errors.As(err, &faults) || !strings.Contains(err.Error(), "split the file") {
@@ -143,7 +143,7 @@ func TestImportRefused(t *testing.T) {
 		}
 	})
 	t.Run("cannot be read", func(t *testing.T) {
-		i := replica.Import{Replica: side, Kept: keptByShop()}
+		i := replica.Import{Replica: side, Resources: keptByShop()}
 		_, err := i.Run(t.Context(), io.MultiReader(strings.NewReader(importHeader), brokenReader{}))
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Error(err)
@@ -191,7 +191,7 @@ func TestImportInPages(t *testing.T) {
 		fmt.Fprintf(&file, "customers,%d,cus_%d\n", keys[0], n)
 	}
 	last := 0
-	i := replica.Import{Replica: side, Kept: keptByShop(), Progress: func(done, total int) {
+	i := replica.Import{Replica: side, Resources: keptByShop(), Progress: func(done, total int) {
 		if last = done; total != 1100 {
 			t.Errorf("%d of %d", done, total)
 		}

@@ -12,7 +12,7 @@ import (
 
 // A keeping is what the backend keeps of a resource, worked out.
 type keeping struct {
-	Kept
+	BackendResource
 	schema *adapter.Schema
 	store  adapter.Store // the side's
 	root   *keeping      // of a part; itself of a root
@@ -29,7 +29,7 @@ type keeping struct {
 // plan works out what a backend keeps.
 func plan(side Replica, backend Backend, schemas *adapter.Schemas) (map[adapter.Resource]*keeping, []*keeping, error) {
 	kept, roots := map[adapter.Resource]*keeping{}, []*keeping{}
-	for _, k := range backend.Kept() {
+	for _, k := range backend.Resources() {
 		op := fmt.Sprintf("open %s: %s", backend.Name(), k.Resource)
 		wrong := func(field string, format string, args ...any) error {
 			return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: field, Err: fmt.Errorf(format, args...)}
@@ -45,9 +45,9 @@ func plan(side Replica, backend Backend, schemas *adapter.Schemas) (map[adapter.
 		if err != nil {
 			return nil, nil, err
 		}
-		one := &keeping{Kept: k, schema: schema, store: store, keeps: make([]bool, len(schema.Attributes)), takes: make([]bool, len(schema.Attributes)), apart: make([]bool, len(schema.Attributes))}
+		one := &keeping{BackendResource: k, schema: schema, store: store, keeps: make([]bool, len(schema.Attributes)), takes: make([]bool, len(schema.Attributes)), apart: make([]bool, len(schema.Attributes))}
 		one.amends = !slices.ContainsFunc(schema.Attributes, func(a adapter.Attribute) bool { return !a.ReadOnly })
-		for _, name := range append(slices.Clone(k.Match), k.Attributes...) {
+		for _, name := range append(slices.Clone(k.MatchBy), k.Attributes...) {
 			if _, ok := schema.Index(name); !ok {
 				return nil, nil, wrong(name, "no such attribute")
 			}
@@ -67,8 +67,8 @@ func plan(side Replica, backend Backend, schemas *adapter.Schemas) (map[adapter.
 			if root == nil || root.root != root {
 				return nil, nil, wrong("", "part of %q, which is no root before it", k.Root)
 			}
-			if _, ok := schema.Index(k.Owner); !ok {
-				return nil, nil, wrong(k.Owner, "no such attribute to name the owner")
+			if _, ok := schema.Index(k.RootAttribute); !ok {
+				return nil, nil, wrong(k.RootAttribute, "no such attribute to name the owner")
 			}
 			one.root = root
 			root.parts = append(root.parts, one)
@@ -96,7 +96,7 @@ func plan(side Replica, backend Backend, schemas *adapter.Schemas) (map[adapter.
 func (k *keeping) canTake(at int) bool {
 	a := &k.schema.Attributes[at]
 	switch {
-	case a.Name == k.schema.Key, a.Name == k.Owner, a.WriteOnly, slices.Contains(k.Match, a.Name):
+	case a.Name == k.schema.Key, a.Name == k.RootAttribute, a.WriteOnly, slices.Contains(k.MatchBy, a.Name):
 		return false
 	default:
 		return k.amends && !a.OnDemand || !a.ReadOnly && !a.Fixed
@@ -113,7 +113,7 @@ func (k *keeping) rootOf(r adapter.Record) adapter.Key {
 	if k.isRoot() {
 		return keyOf(r)
 	}
-	return adapter.Key(r.Get(k.Owner).Int())
+	return adapter.Key(r.Get(k.RootAttribute).Int())
 }
 
 // differing returns the kept attributes in which two records differ.
@@ -154,8 +154,8 @@ func (a *Adapter) nested(k *keeping, names []string) []adapter.Resource {
 // place returns what tells a part without an id from the others of its root; ok is
 // false for one that does not say it.
 func (k *keeping) place(r adapter.Record) (place string, ok bool) {
-	texts := make([]string, len(k.Match))
-	for i, name := range k.Match {
+	texts := make([]string, len(k.MatchBy))
+	for i, name := range k.MatchBy {
 		v := r.Get(name)
 		if v.Empty() {
 			return "", false
@@ -198,6 +198,6 @@ func (k *keeping) list(ctx context.Context, p *adapter.ListParams) ([]adapter.Re
 // partsOf returns the records of a part's resource that a root has at the side, by
 // key, as a level shows them, with all that the backend keeps of them.
 func (k *keeping) partsOf(ctx context.Context, root adapter.Key, level int64) ([]adapter.Record, error) {
-	mine := adapter.Test{Attribute: k.Owner, Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(root), 10)}}
+	mine := adapter.Test{Attribute: k.RootAttribute, Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(root), 10)}}
 	return k.list(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{mine}}}}, StoreID: level, With: k.onDemand})
 }

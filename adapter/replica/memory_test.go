@@ -19,7 +19,7 @@ import (
 // it less exactly: addresses of mail in lower case, prices with two places, quantities
 // with one. It has ids of its own, and its documents may carry the legacy ones.
 type memory struct {
-	kept []replica.Kept
+	kept []replica.BackendResource
 	// keyless: documents carry no legacy ids.
 	keyless bool
 	// before and after, unless nil, may fail a call before or after it is done. call is
@@ -51,22 +51,22 @@ func newMemory() *memory {
 	return &memory{kept: memoryKept(), docs: map[adapter.Resource]map[string]*memoryDoc{}, calls: map[string]int{}}
 }
 
-func memoryKept() []replica.Kept {
-	return []replica.Kept{
+func memoryKept() []replica.BackendResource {
+	return []replica.BackendResource{
 		{Resource: adapter.Customers, Root: adapter.Customers, Attributes: []string{"email", "firstname", "lastname", "middlename", "dob", "group_id"}, Creates: true, Updates: true, Deletes: true},
 		{
-			Resource: adapter.CustomerAddresses, Root: adapter.Customers, Owner: "customer_id", Identified: true, ImportsParts: true,
+			Resource: adapter.CustomerAddresses, Root: adapter.Customers, RootAttribute: "customer_id", HasIDs: true, ImportsParts: true,
 			Attributes: []string{"firstname", "lastname", "street", "city", "postcode", "telephone", "country_id", "is_default_billing", "is_default_shipping"},
 			Creates:    true, Updates: true, Deletes: true,
 		},
 		{Resource: adapter.Products, Root: adapter.Products, Attributes: []string{"sku", "name", "description", "price", "special_price", "special_from_date", "status", "tier_price", "stock_item"}, Creates: true, Updates: true, Deletes: true},
-		{Resource: adapter.StockItems, Root: adapter.Products, Owner: "product_id", ImportsParts: true, Attributes: []string{"qty", "manage_stock", "backorders"}, Updates: true},
-		{Resource: adapter.ProductWebsites, Root: adapter.Products, Owner: "product_id", Match: []string{"website_id"}, ImportsParts: true, Attributes: []string{"website_id"}, Creates: true, Deletes: true},
-		{Resource: adapter.ProductCategories, Root: adapter.Products, Owner: "product_id", Match: []string{"category_id"}, ImportsParts: true, Attributes: []string{"category_id", "position"}, Creates: true, Deletes: true},
-		{Resource: adapter.ProductImages, Root: adapter.Products, Owner: "product_id", Identified: true, Attributes: []string{"file", "label", "position"}, Creates: true, Updates: true, Deletes: true},
+		{Resource: adapter.StockItems, Root: adapter.Products, RootAttribute: "product_id", ImportsParts: true, Attributes: []string{"qty", "manage_stock", "backorders"}, Updates: true},
+		{Resource: adapter.ProductWebsites, Root: adapter.Products, RootAttribute: "product_id", MatchBy: []string{"website_id"}, ImportsParts: true, Attributes: []string{"website_id"}, Creates: true, Deletes: true},
+		{Resource: adapter.ProductCategories, Root: adapter.Products, RootAttribute: "product_id", MatchBy: []string{"category_id"}, ImportsParts: true, Attributes: []string{"category_id", "position"}, Creates: true, Deletes: true},
+		{Resource: adapter.ProductImages, Root: adapter.Products, RootAttribute: "product_id", HasIDs: true, Attributes: []string{"file", "label", "position"}, Creates: true, Updates: true, Deletes: true},
 		{Resource: adapter.Orders, Root: adapter.Orders, Attributes: []string{"increment_id", "customer_id", "store_id", "state", "status", "grand_total", "created_at"}},
-		{Resource: adapter.OrderItems, Root: adapter.Orders, Owner: "order_id", Identified: true, ImportsParts: true, Attributes: []string{"sku", "name", "qty_ordered", "price"}},
-		{Resource: adapter.OrderAddresses, Root: adapter.Orders, Owner: "parent_id", Identified: true, ImportsParts: true, Attributes: []string{"address_type", "lastname", "city"}},
+		{Resource: adapter.OrderItems, Root: adapter.Orders, RootAttribute: "order_id", HasIDs: true, ImportsParts: true, Attributes: []string{"sku", "name", "qty_ordered", "price"}},
+		{Resource: adapter.OrderAddresses, Root: adapter.Orders, RootAttribute: "parent_id", HasIDs: true, ImportsParts: true, Attributes: []string{"address_type", "lastname", "city"}},
 	}
 }
 
@@ -160,9 +160,9 @@ func memoryError(kind adapter.ErrorKind, field string) error {
 	return &adapter.Error{Kind: kind, Op: "memory", Field: field}
 }
 
-func (m *memory) Name() string               { return "memory" }
-func (m *memory) Kept() []replica.Kept       { return m.kept }
-func (m *memory) Ping(context.Context) error { return nil }
+func (m *memory) Name() string                         { return "memory" }
+func (m *memory) Resources() []replica.BackendResource { return m.kept }
+func (m *memory) Ping(context.Context) error           { return nil }
 
 func (m *memory) Close() error {
 	m.mu.Lock()
@@ -171,8 +171,8 @@ func (m *memory) Close() error {
 	return nil
 }
 
-func (m *memory) keptOf(r adapter.Resource) *replica.Kept {
-	return &m.kept[slices.IndexFunc(m.kept, func(k replica.Kept) bool { return k.Resource == r })]
+func (m *memory) keptOf(r adapter.Resource) *replica.BackendResource {
+	return &m.kept[slices.IndexFunc(m.kept, func(k replica.BackendResource) bool { return k.Resource == r })]
 }
 
 func (m *memory) Fetch(ctx context.Context, root adapter.Resource, ids []string) (docs []replica.Document, err error) {
@@ -205,7 +205,7 @@ func (m *memory) Scan(ctx context.Context, root adapter.Resource, since time.Tim
 	return err
 }
 
-func (m *memory) Find(ctx context.Context, root adapter.Resource, key adapter.Key) (doc replica.Document, err error) {
+func (m *memory) FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (doc replica.Document, err error) {
 	err = m.call(ctx, "Find "+string(root), func() error {
 		if m.keyless {
 			return memoryError(adapter.Unsupported, "")
@@ -266,11 +266,11 @@ func (m *memory) Create(ctx context.Context, w *replica.Write) (id string, err e
 		if d == nil {
 			return memoryError(adapter.NotFound, "")
 		}
-		if k.Identified {
+		if k.HasIDs {
 			item.id = m.id("part")
 		}
 		for _, p := range d.parts[w.Resource] {
-			for _, name := range k.Match {
+			for _, name := range k.MatchBy {
 				if p.record.Get(name).Int() == item.record.Get(name).Int() {
 					return memoryError(adapter.Conflict, name)
 				}
@@ -279,7 +279,7 @@ func (m *memory) Create(ctx context.Context, w *replica.Write) (id string, err e
 		d.parts[w.Resource] = append(d.parts[w.Resource], item)
 		m.oneDefault(d, item)
 		d.changed, id = time.Now(), item.id
-		if want := len(d.parts[w.Resource]); len(w.Siblings) < want && k.Match != nil {
+		if want := len(d.parts[w.Resource]); len(w.Siblings) < want && k.MatchBy != nil {
 			return fmt.Errorf("unexpected siblings of %d: %+v", want, w.Siblings)
 		}
 		return nil
@@ -332,8 +332,8 @@ func (m *memory) find(w *replica.Write) (*memoryDoc, *memoryItem, int) {
 	}
 	for i := range d.parts[w.Resource] {
 		item := &d.parts[w.Resource][i]
-		same := !slices.ContainsFunc(k.Match, func(name string) bool { return item.record.Get(name).Int() != w.Old.Get(name).Int() })
-		if k.Identified && item.id == w.ID || !k.Identified && same {
+		same := !slices.ContainsFunc(k.MatchBy, func(name string) bool { return item.record.Get(name).Int() != w.Old.Get(name).Int() })
+		if k.HasIDs && item.id == w.ID || !k.HasIDs && same {
 			return d, item, i
 		}
 	}

@@ -103,7 +103,7 @@ func (m *merge) accept(ctx context.Context, parts map[adapter.Resource][]Item) e
 			continue
 		}
 		m.is.parts[k.Resource] = items
-		if !k.Identified || !slices.ContainsFunc(items, func(i Item) bool { return i.Key != 0 }) {
+		if !k.HasIDs || !slices.ContainsFunc(items, func(i Item) bool { return i.Key != 0 }) {
 			continue
 		}
 		have, err := m.partsAt(ctx, k)

@@ -28,7 +28,7 @@ func (a *Adapter) partsAt(ctx context.Context, k *keeping, root adapter.Key) (*s
 			p.byPlace[place] = keyOf(r)
 		}
 	}
-	if !k.Identified {
+	if !k.HasIDs {
 		return p, nil
 	}
 	entries, err := a.side.MappingsOfParts(ctx, k.root.Resource, root)
@@ -46,7 +46,7 @@ func (m *merge) partsAt(ctx context.Context, k *keeping) (*sideParts, error) {
 
 // find returns the key of the part that an item is; 0 for none.
 func (p *sideParts) find(item Item) adapter.Key {
-	if p.Identified {
+	if p.HasIDs {
 		return p.byID[item.ID]
 	}
 	place, ok := p.place(item.Record)
@@ -76,7 +76,7 @@ func partEntry(k *keeping, key adapter.Key, id string, root adapter.Key) Mapping
 // itemPlace returns what tells an item from the others of its root; "" for one that
 // cannot be told.
 func (k *keeping) itemPlace(item Item) string {
-	if k.Identified {
+	if k.HasIDs {
 		if item.ID == "" {
 			return ""
 		}
@@ -110,7 +110,7 @@ func (m *merge) takeParts(ctx context.Context, k *keeping, was, says []Item) ([]
 		seen[place] = true
 		old, known := before[place]
 		key := have.find(item)
-		if key == 0 && k.Identified && item.Key != 0 {
+		if key == 0 && k.HasIDs && item.Key != 0 {
 			key = have.link(m, item)
 		}
 		switch {
@@ -147,7 +147,7 @@ func (m *merge) takeParts(ctx context.Context, k *keeping, was, says []Item) ([]
 // adoptPart stores a part that the backend has and the side has not.
 func (m *merge) adoptPart(ctx context.Context, k *keeping, item Item) (bool, error) {
 	entry := partEntry(k, item.Key, item.ID, m.key)
-	_, err := m.side.ImportRecords(ctx, []ImportedRecord{{Mapping: entry, RootAttribute: k.Owner, Record: k.adopted(item)}})
+	_, err := m.side.ImportRecords(ctx, []ImportedRecord{{Mapping: entry, RootAttribute: k.RootAttribute, Record: k.adopted(item)}})
 	switch {
 	case err == nil:
 		m.changed = true

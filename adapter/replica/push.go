@@ -100,7 +100,7 @@ func (a *Adapter) pushNew(ctx context.Context, root *keeping, key adapter.Key) e
 	}
 	if adapter.KindOf(err) == adapter.Conflict {
 		// It may be there, without an entry.
-		if doc, found := a.backend.Find(ctx, root.Resource, key); found == nil {
+		if doc, found := a.backend.FindByKey(ctx, root.Resource, key); found == nil {
 			entry.BackendID = doc.ID
 			return a.finish(ctx, entry, nil)
 		}

@@ -190,7 +190,7 @@ func (s *shop) agreeBut(r adapter.Resource) {
 	s.t.Helper()
 	kept := s.memory.kept
 	defer func() { s.memory.kept = kept }()
-	s.memory.kept = slices.DeleteFunc(slices.Clone(kept), func(k replica.Kept) bool { return k.Resource == r })
+	s.memory.kept = slices.DeleteFunc(slices.Clone(kept), func(k replica.BackendResource) bool { return k.Resource == r })
 	s.agree()
 }
 

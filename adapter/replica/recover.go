@@ -16,7 +16,7 @@ func (a *Adapter) settleCreated(ctx context.Context, root *keeping, e Mapping) (
 	if err != nil {
 		return e, err
 	}
-	doc, err := a.backend.Find(ctx, root.Resource, e.Key)
+	doc, err := a.backend.FindByKey(ctx, root.Resource, e.Key)
 	switch {
 	case err == nil:
 		return a.made(ctx, root, e, doc)
@@ -218,13 +218,13 @@ func (a *Adapter) settlePartCreated(ctx context.Context, k *keeping, e Mapping, 
 			continue
 		}
 		found := slices.IndexFunc(parts[k.Resource], func(i Item) bool {
-			if k.Identified {
+			if k.HasIDs {
 				return i.Key == key && i.ID != "" && have.byID[i.ID] == 0
 			}
 			return have.find(i) == key
 		})
 		switch {
-		case found >= 0 && k.Identified:
+		case found >= 0 && k.HasIDs:
 			err = a.side.PutMappings(ctx, partEntry(k, key, parts[k.Resource][found].ID, e.Key))
 		case found < 0 && n.Op == created:
 			if err = a.remove(ctx, k, key); err == nil {

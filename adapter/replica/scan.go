@@ -299,7 +299,7 @@ func (a *Adapter) adopt(ctx context.Context, root *keeping, key adapter.Key, doc
 		is.parts[k.Resource] = items
 		for _, part := range items {
 			if k.ImportsParts {
-				records = append(records, ImportedRecord{Mapping: Mapping{Resource: k.Resource, Key: part.Key, BackendID: part.ID, Root: root.Resource}, RootAttribute: k.Owner, Record: k.adopted(part)})
+				records = append(records, ImportedRecord{Mapping: Mapping{Resource: k.Resource, Key: part.Key, BackendID: part.ID, Root: root.Resource}, RootAttribute: k.RootAttribute, Record: k.adopted(part)})
 			}
 		}
 	}

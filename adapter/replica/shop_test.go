@@ -113,7 +113,7 @@ func (m *memory) placeOrders(ctx context.Context, side replica.Replica) error {
 		}
 		for _, r := range records {
 			k := m.keptOf(part)
-			d := byKey[r.Get(k.Owner).Int()]
+			d := byKey[r.Get(k.RootAttribute).Int()]
 			d.parts[part] = append(d.parts[part], m.part(r, adapter.Key(r.Get(r.Schema.Key).Int())))
 		}
 	}
@@ -140,7 +140,7 @@ func (m *memory) part(r adapter.Record, key adapter.Key) memoryItem {
 	defer m.mu.Unlock()
 	item := memoryItem{key: key, record: adapter.NewRecord(r.Schema)}
 	k := m.keptOf(r.Schema.Resource)
-	if k.Identified {
+	if k.HasIDs {
 		item.id = m.id("part")
 	}
 	for _, name := range k.Attributes {

@@ -25,7 +25,7 @@ func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 	}
 	wanted := *p
 	if p.Only != nil && !s.isRoot() {
-		wanted.Only = append(slices.Clip(p.Only), s.Owner)
+		wanted.Only = append(slices.Clip(p.Only), s.RootAttribute)
 	}
 	c := s.newComparison()
 	for round := 1; ; round++ {
@@ -73,7 +73,7 @@ func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, 
 	}
 	wanted := *p
 	if p.Only != nil && !s.isRoot() {
-		wanted.Only = append(slices.Clip(p.Only), s.Owner)
+		wanted.Only = append(slices.Clip(p.Only), s.RootAttribute)
 	}
 	c := s.newComparison()
 	c.out = nil // it may be back

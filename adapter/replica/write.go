@@ -19,7 +19,7 @@ var (
 func (s *store) ownerOf(ctx context.Context, key adapter.Key, ownerID int64) (adapter.Key, error) {
 	only := []string{}
 	if !s.isRoot() {
-		only = append(only, s.Owner)
+		only = append(only, s.RootAttribute)
 	}
 	r, err := s.store.Get(ctx, &adapter.GetParams{Key: key, OwnerID: ownerID, Only: only})
 	if err != nil {
@@ -231,7 +231,7 @@ func (s *store) idOf(ctx context.Context, op string, entry Mapping, key adapter.
 	switch {
 	case s.isRoot():
 		return entry.BackendID, nil
-	case !s.Identified:
+	case !s.HasIDs:
 		return "", nil
 	}
 	entries, err := s.side.MappingsByKey(ctx, s.Resource, []adapter.Key{key})

@@ -93,13 +93,13 @@ func Open(o Options) (*Backend, error) {
 // Name returns the backend's name from the mapping file.
 func (b *Backend) Name() string { return b.mapping.name }
 
-// Kept returns the resources and attributes that the mapping file maps.
-func (b *Backend) Kept() []replica.Kept {
-	var kept []replica.Kept
+// Resources returns the resources and attributes that the mapping file maps.
+func (b *Backend) Resources() []replica.BackendResource {
+	var kept []replica.BackendResource
 	for _, r := range b.mapping.resources {
-		kept = append(kept, replica.Kept{
-			Resource: r.name, Root: r.root.name, Owner: r.owner, Attributes: r.attributes,
-			Identified: r.identified, Match: r.match, ImportsParts: r.adopts,
+		kept = append(kept, replica.BackendResource{
+			Resource: r.name, Root: r.root.name, RootAttribute: r.owner, Attributes: r.attributes,
+			HasIDs: r.identified, MatchBy: r.match, ImportsParts: r.adopts,
 			Creates: r.create != nil, Updates: r.update != nil, Deletes: r.remove != nil,
 		})
 	}

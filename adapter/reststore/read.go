@@ -339,8 +339,8 @@ func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Ti
 	}
 }
 
-// Find returns the document with a legacy id.
-func (b *Backend) Find(ctx context.Context, root adapter.Resource, key adapter.Key) (replica.Document, error) {
+// FindByKey returns the document with a legacy id.
+func (b *Backend) FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (replica.Document, error) {
 	k := call{string(root), "find"}
 	noDocument := replica.Document{}
 	r, err := b.rootResource(root, k.op())

@@ -380,7 +380,7 @@ func TestFind(t *testing.T) {
 				}
 				respond(w, 200, `{"data": {"list": `+c.list+`}}`)
 			})
-			d, err := b.Find(t.Context(), adapter.Customers, 7)
+			d, err := b.FindByKey(t.Context(), adapter.Customers, 7)
 			if d.ID != c.id || (err == nil) != (c.id != "") || err != nil && adapter.KindOf(err) != c.kind {
 				t.Errorf("%q, %v", d.ID, err)
 			}

@@ -83,7 +83,7 @@ func importIDs(ctx context.Context, cmd *cobra.Command, j *joined, path string, 
 	}
 	progress, finish := progressOn(cmd.ErrOrStderr())
 	defer finish()
-	i := replica.Import{Replica: j.side, Kept: j.backend.Kept(), Dry: dry, Progress: progress}
+	i := replica.Import{Replica: j.side, Resources: j.backend.Resources(), Dry: dry, Progress: progress}
 	done, err := i.Run(ctx, file)
 	finish()
 	var faults *replica.ImportFaults
