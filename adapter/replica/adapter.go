@@ -17,13 +17,13 @@ import (
 
 // Unmapped says what is done about a document that has no entry and carries no
 // legacy id.
-type Unmapped string
+type UnmappedPolicy string
 
 const (
 	// Refuse leaves the document out; it is counted and logged.
-	Refuse Unmapped = "refuse"
+	RefuseUnmapped UnmappedPolicy = "refuse"
 	// Allocate gives it the next legacy id.
-	Allocate Unmapped = "allocate"
+	AllocateIDs UnmappedPolicy = "allocate"
 )
 
 // Options say what an adapter is made of.
@@ -33,9 +33,9 @@ type Options struct {
 	// Schemas describe the records; nil for those of adapter.NewSchemas.
 	Schemas *adapter.Schemas
 	// Unmapped is Refuse when it is "".
-	Unmapped Unmapped
+	Unmapped UnmappedPolicy
 	// ScanEvery is the time between two scans of the backend; 0 is for none.
-	ScanEvery time.Duration
+	ScanInterval time.Duration
 	// Logger is told of what operators should know; nil for silence.
 	Logger *slog.Logger
 	// Registerer gets the adapter's metrics, unless it is nil.
@@ -46,7 +46,7 @@ type Options struct {
 type Adapter struct {
 	side     Replica
 	backend  Backend
-	unmapped Unmapped
+	unmapped UnmappedPolicy
 	kept     map[adapter.Resource]*keeping
 	roots    []*keeping // in the backend's order
 	locks    locks
@@ -74,10 +74,10 @@ func New(o Options) (*Adapter, error) {
 		schemas = adapter.NewSchemas()
 	}
 	if o.Unmapped == "" {
-		o.Unmapped = Refuse
+		o.Unmapped = RefuseUnmapped
 	}
-	if o.Unmapped != Refuse && o.Unmapped != Allocate {
-		return nil, &adapter.Error{Kind: adapter.Invalid, Op: "open " + o.Backend.Name(), Err: fmt.Errorf("unmapped %q: use %s or %s", o.Unmapped, Refuse, Allocate)}
+	if o.Unmapped != RefuseUnmapped && o.Unmapped != AllocateIDs {
+		return nil, &adapter.Error{Kind: adapter.Invalid, Op: "open " + o.Backend.Name(), Err: fmt.Errorf("unmapped %q: use %s or %s", o.Unmapped, RefuseUnmapped, AllocateIDs)}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -95,8 +95,8 @@ func New(o Options) (*Adapter, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	a.endLoop = cancel
-	if o.ScanEvery > 0 {
-		a.loop.Go(func() { a.scanAlways(ctx, o.ScanEvery) })
+	if o.ScanInterval > 0 {
+		a.loop.Go(func() { a.scanAlways(ctx, o.ScanInterval) })
 	}
 	return a, nil
 }

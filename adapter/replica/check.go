@@ -11,7 +11,7 @@ import (
 
 // A Finding is one thing that side, ledger and backend do not agree on.
 type Finding struct {
-	What     FindingKind      `json:"what"`
+	Kind     FindingKind      `json:"what"`
 	Resource adapter.Resource `json:"resource"`
 	Key      adapter.Key      `json:"legacy_id,omitempty"`  // 0 when there is none
 	ID       string           `json:"backend_id,omitempty"` // "" when there is none
@@ -33,11 +33,11 @@ const (
 	// NoLegacyID: a record of the backend has no entry, so that callers do not see it.
 	NoLegacyID FindingKind = "no_legacy_id"
 	// Duplicate: a record of the backend carries the legacy id of another.
-	Duplicate FindingKind = "duplicate"
+	DuplicateLegacyID FindingKind = "duplicate"
 	// Unfinished: nobody knows yet whether the backend did a write.
-	Unfinished FindingKind = "unfinished"
+	UnresolvedWrite FindingKind = "unfinished"
 	// Unreadable: what the backend says of a record has not the form the mapping expects.
-	Unreadable FindingKind = "unreadable"
+	UnreadableDocument FindingKind = "unreadable"
 )
 
 const (
@@ -55,7 +55,7 @@ type Check struct {
 	Replica Replica
 	Backend Backend
 	// Found is told of each finding, and may end the check with an error.
-	Found func(Finding) error
+	OnFinding func(Finding) error
 	// Progress, unless nil, is told how many records, entries or documents of a resource
 	// have been looked at in the step that runs.
 	Progress func(r adapter.Resource, step string, done int)
@@ -113,7 +113,7 @@ func (c *Check) records(ctx context.Context, k *BackendResource) error {
 			if _, ok := entries[key]; ok {
 				continue
 			}
-			if err := c.Found(Finding{What: NotMapped, Resource: k.Resource, Key: key}); err != nil {
+			if err := c.OnFinding(Finding{Kind: NotMapped, Resource: k.Resource, Key: key}); err != nil {
 				return err
 			}
 		}
@@ -145,16 +145,16 @@ func (c *Check) entries(ctx context.Context, k *BackendResource, kept []BackendR
 			finding := Finding{Resource: k.Resource, Key: e.Key, ID: e.BackendID}
 			switch {
 			case e.Intent != nil:
-				finding.What = Unfinished
+				finding.Kind = UnresolvedWrite
 			case !here:
-				finding.What = MissingInReplica
+				finding.Kind = MissingInReplica
 			case e.BackendID == "":
-				finding.What = NoBackendID
+				finding.Kind = NoBackendID
 			default:
 				complete = append(complete, e)
 				continue
 			}
-			if err := c.Found(finding); err != nil {
+			if err := c.OnFinding(finding); err != nil {
 				return err
 			}
 		}
@@ -189,8 +189,8 @@ func (c *Check) fetch(ctx context.Context, k *BackendResource, kept []BackendRes
 		e, finding := &entries[i], Finding{Resource: k.Resource, Key: entries[i].Key, ID: entries[i].BackendID}
 		document, there := byID[e.BackendID]
 		if !there {
-			finding.What = MissingAtBackend
-			if err := c.Found(finding); err != nil {
+			finding.Kind = MissingAtBackend
+			if err := c.OnFinding(finding); err != nil {
 				return err
 			}
 			continue
@@ -200,12 +200,12 @@ func (c *Check) fetch(ctx context.Context, k *BackendResource, kept []BackendRes
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			finding.What, finding.Detail = Unreadable, err.Error()
+			finding.Kind, finding.Detail = UnreadableDocument, err.Error()
 		case item.Key != 0 && item.Key != e.Key:
-			finding.What, finding.Detail = Duplicate, fmt.Sprintf("the backend's record carries the legacy id %d", item.Key)
+			finding.Kind, finding.Detail = DuplicateLegacyID, fmt.Sprintf("the backend's record carries the legacy id %d", item.Key)
 		}
-		if finding.What != "" {
-			if err := c.Found(finding); err != nil {
+		if finding.Kind != "" {
+			if err := c.OnFinding(finding); err != nil {
 				return err
 			}
 		}
@@ -244,8 +244,8 @@ func (c *Check) parts(ctx context.Context, root *Mapping, parts map[adapter.Reso
 				delete(entered, name)
 				continue
 			}
-			finding := Finding{What: NoLegacyID, Resource: k.Resource, ID: item.ID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}
-			if err := c.Found(finding); err != nil {
+			finding := Finding{Kind: NoLegacyID, Resource: k.Resource, ID: item.ID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}
+			if err := c.OnFinding(finding); err != nil {
 				return err
 			}
 		}
@@ -256,7 +256,7 @@ func (c *Check) parts(ctx context.Context, root *Mapping, parts map[adapter.Reso
 		if !left || !slices.ContainsFunc(told, func(k BackendResource) bool { return k.Resource == e.Resource }) {
 			continue
 		}
-		if err := c.Found(Finding{What: MissingAtBackend, Resource: e.Resource, Key: e.Key, ID: e.BackendID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}); err != nil {
+		if err := c.OnFinding(Finding{Kind: MissingAtBackend, Resource: e.Resource, Key: e.Key, ID: e.BackendID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}); err != nil {
 			return err
 		}
 	}
@@ -292,16 +292,16 @@ func (c *Check) documents(ctx context.Context, k *BackendResource) error {
 // unknown tells of a document that has no entry. carried are the legacy ids of those
 // before it.
 func (c *Check) unknown(ctx context.Context, r adapter.Resource, d *Document, carried map[adapter.Key]string) error {
-	finding := Finding{What: NoLegacyID, Resource: r, ID: d.ID}
+	finding := Finding{Kind: NoLegacyID, Resource: r, ID: d.ID}
 	item, _, err := d.Read(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		finding.What, finding.Detail = Unreadable, err.Error()
-		return c.Found(finding)
+		finding.Kind, finding.Detail = UnreadableDocument, err.Error()
+		return c.OnFinding(finding)
 	case item.Key == 0:
-		return c.Found(finding)
+		return c.OnFinding(finding)
 	}
 	finding.Key = item.Key
 	entries, err := c.Replica.MappingsByKey(ctx, r, []adapter.Key{item.Key})
@@ -318,7 +318,7 @@ func (c *Check) unknown(ctx context.Context, r adapter.Resource, d *Document, ca
 		carried[item.Key] = d.ID
 	}
 	if other != "" && other != d.ID {
-		finding.What, finding.Detail = Duplicate, fmt.Sprintf("the legacy id is that of %s", other)
+		finding.Kind, finding.Detail = DuplicateLegacyID, fmt.Sprintf("the legacy id is that of %s", other)
 	}
-	return c.Found(finding)
+	return c.OnFinding(finding)
 }

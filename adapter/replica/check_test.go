@@ -102,8 +102,8 @@ func findings(t *testing.T, side replica.Replica, backend replica.Backend) []str
 	looked := map[string]int{}
 	check := replica.Check{
 		Replica: side, Backend: backend,
-		Found: func(f replica.Finding) error {
-			found = append(found, fmt.Sprintf("%s %s %d %s", f.What, f.Resource, f.Key, f.ID))
+		OnFinding: func(f replica.Finding) error {
+			found = append(found, fmt.Sprintf("%s %s %d %s", f.Kind, f.Resource, f.Key, f.ID))
 			return nil
 		},
 		Progress: func(r adapter.Resource, step string, done int) { looked[string(r)+" "+step] = done },
@@ -180,12 +180,12 @@ func TestCheckEnds(t *testing.T) {
 	side, backend := agreedShop(t)
 	enough := errors.New("enough")
 	backend.documents[adapter.Products] = nil
-	check := replica.Check{Replica: side, Backend: backend, Found: func(replica.Finding) error { return enough }}
+	check := replica.Check{Replica: side, Backend: backend, OnFinding: func(replica.Finding) error { return enough }}
 	if err := check.Run(t.Context()); !errors.Is(err, enough) {
 		t.Error(err)
 	}
 	backend.fail = &adapter.Error{Kind: adapter.Unavailable, Op: "fetch"}
-	check.Found = func(replica.Finding) error { return nil }
+	check.OnFinding = func(replica.Finding) error { return nil }
 	if err := check.Run(t.Context()); adapter.KindOf(err) != adapter.Unavailable {
 		t.Error(err)
 	}

@@ -20,7 +20,7 @@ const (
 
 // IDs tells which record of the backend a legacy id belongs to, and the other way
 // round, and keeps what it was told last. It is safe for concurrent use.
-type IDs struct {
+type IDCache struct {
 	ledger IDMap
 	byKey  *lru.Cache[legacyName, aged[string]]
 	byID   *lru.Cache[backendName, aged[adapter.Key]]
@@ -43,16 +43,16 @@ type aged[T any] struct {
 }
 
 // NewIDs returns the ids of a ledger.
-func NewIDs(ledger IDMap) *IDs {
+func NewIDCache(ledger IDMap) *IDCache {
 	// New fails for a size below 1 alone.
 	byKey, _ := lru.New[legacyName, aged[string]](maxPairs)
 	byID, _ := lru.New[backendName, aged[adapter.Key]](maxPairs)
-	return &IDs{ledger: ledger, byKey: byKey, byID: byID}
+	return &IDCache{ledger: ledger, byKey: byKey, byID: byID}
 }
 
 // IDs returns the backend's ids of records. Those that have none, or none yet, are
 // left out. Kinds: Unavailable, Internal.
-func (i *IDs) IDs(ctx context.Context, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]string, error) {
+func (i *IDCache) BackendIDs(ctx context.Context, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]string, error) {
 	found := make(map[adapter.Key]string, len(keys))
 	var missing []adapter.Key
 	now := time.Now()
@@ -78,7 +78,7 @@ func (i *IDs) IDs(ctx context.Context, r adapter.Resource, keys []adapter.Key) (
 
 // Keys returns the legacy ids of records of the backend. Those that have none are left
 // out. Kinds: Unavailable, Internal.
-func (i *IDs) Keys(ctx context.Context, r adapter.Resource, ids []string) (map[string]adapter.Key, error) {
+func (i *IDCache) Keys(ctx context.Context, r adapter.Resource, ids []string) (map[string]adapter.Key, error) {
 	found := make(map[string]adapter.Key, len(ids))
 	var missing []string
 	now := time.Now()
@@ -103,7 +103,7 @@ func (i *IDs) Keys(ctx context.Context, r adapter.Resource, ids []string) (map[s
 }
 
 // keep keeps the pairs among entries, as they were now, and returns those entries.
-func (i *IDs) keep(entries []Mapping, now time.Time) []Mapping {
+func (i *IDCache) keep(entries []Mapping, now time.Time) []Mapping {
 	pairs := entries[:0]
 	for _, e := range entries {
 		if e.BackendID == "" {

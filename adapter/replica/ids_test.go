@@ -69,11 +69,11 @@ func TestIDs(t *testing.T) {
 			{Resource: adapter.Products, Key: 3}, // its id is still to come
 			{Resource: adapter.Websites, Key: 1, BackendID: "w1"},
 		}}
-		ids := replica.NewIDs(ledger)
+		ids := replica.NewIDCache(ledger)
 		want := func(name string, asked int, r adapter.Resource, keys []adapter.Key, want map[adapter.Key]string) {
 			t.Helper()
 			ledger.asked = 0
-			got, err := ids.IDs(t.Context(), r, keys)
+			got, err := ids.BackendIDs(t.Context(), r, keys)
 			if diff := cmp.Diff(want, got); diff != "" || err != nil || ledger.asked != asked {
 				t.Errorf("%s: %v, %d asked for, want %d\n%s", name, err, ledger.asked, asked, diff)
 			}
@@ -118,8 +118,8 @@ func (brokenLedger) MappingsByBackendID(context.Context, adapter.Resource, []str
 }
 
 func TestIDsUnavailable(t *testing.T) {
-	ids := replica.NewIDs(brokenLedger{})
-	if _, err := ids.IDs(t.Context(), adapter.Products, []adapter.Key{1}); adapter.KindOf(err) != adapter.Unavailable {
+	ids := replica.NewIDCache(brokenLedger{})
+	if _, err := ids.BackendIDs(t.Context(), adapter.Products, []adapter.Key{1}); adapter.KindOf(err) != adapter.Unavailable {
 		t.Error(err)
 	}
 	if _, err := ids.Keys(t.Context(), adapter.Products, []string{"a"}); adapter.KindOf(err) != adapter.Unavailable {

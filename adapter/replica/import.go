@@ -33,67 +33,67 @@ const (
 
 // An Import puts pairs of ids into a ledger: those of records that both the side and
 // the backend have already.
-type Import struct {
+type IDImport struct {
 	Replica Replica
 	// Kept says which resources the backend keeps, as Backend.Kept.
 	Resources []BackendResource
 	// Dry looks for faults only.
-	Dry bool
+	DryRun bool
 	// Progress, unless nil, is told now and then how many pairs are looked at or stored.
 	Progress func(done, total int)
 }
 
 // Imported says what an import did, or would do.
-type Imported struct {
-	Rows   int // pairs read
-	Known  int // those the ledger had already
-	Stored int // those it got
+type IDImportResult struct {
+	Rows     int // pairs read
+	Existing int // those the ledger had already
+	Stored   int // those it got
 }
 
 // An ImportFault is what is wrong with one line.
-type ImportFault struct {
+type LineError struct {
 	Line int // from 1
 	Text string
 }
 
 // ImportFaults are what is wrong with a file of ids.
-type ImportFaults struct {
-	Faults []ImportFault // by line, a thousand at most
-	More   int           // the number of those left out
+type LineErrors struct {
+	Errors  []LineError // by line, a thousand at most
+	Omitted int         // the number of those left out
 }
 
 // Error returns one line for each fault.
-func (f *ImportFaults) Error() string {
+func (f *LineErrors) Error() string {
 	var b strings.Builder
-	for i, fault := range f.Faults {
+	for i, fault := range f.Errors {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		fmt.Fprintf(&b, "line %d: %s", fault.Line, fault.Text)
 	}
-	if f.More > 0 {
-		fmt.Fprintf(&b, "\nand %d more faults", f.More)
+	if f.Omitted > 0 {
+		fmt.Fprintf(&b, "\nand %d more faults", f.Omitted)
 	}
 	return b.String()
 }
 
-func (f *ImportFaults) add(line int, format string, arguments ...any) {
-	if len(f.Faults) == maxImportFaults {
-		f.More++
+func (f *LineErrors) add(line int, format string, arguments ...any) {
+	if len(f.Errors) == maxImportFaults {
+		f.Omitted++
 		return
 	}
-	f.Faults = append(f.Faults, ImportFault{line, fmt.Sprintf(format, arguments...)})
+	f.Errors = append(f.Errors, LineError{line, fmt.Sprintf(format, arguments...)})
 }
 
 // count returns the number of faults.
-func (f *ImportFaults) count() int { return len(f.Faults) + f.More }
+func (f *LineErrors) count() int { return len(f.Errors) + f.Omitted }
 
 // settled returns the faults in order as an error, nil if there are none.
-func (f *ImportFaults) settled() error {
+func (f *LineErrors) settled() error {
 	if f.count() == 0 {
 		return nil
 	}
-	slices.SortStableFunc(f.Faults, func(a, b ImportFault) int { return a.Line - b.Line })
+	slices.SortStableFunc(f.Errors, func(a, b LineError) int { return a.Line - b.Line })
 	return f
 }
 
@@ -111,13 +111,13 @@ type importRow struct {
 // that an import can be repeated. A file with faults fails with *ImportFaults, and
 // nothing is stored. Other kinds: Unavailable, Internal, and Conflict when somebody
 // else stored one of the pairs meanwhile; pairs may be stored then.
-func (i *Import) Run(ctx context.Context, file io.Reader) (Imported, error) {
-	var faults ImportFaults
+func (i *IDImport) Run(ctx context.Context, file io.Reader) (IDImportResult, error) {
+	var faults LineErrors
 	rows, total, err := i.read(file, &faults)
 	if err != nil {
-		return Imported{}, err
+		return IDImportResult{}, err
 	}
-	done := Imported{Rows: total}
+	done := IDImportResult{Rows: total}
 	var fresh []Mapping
 	looked := 0
 	for _, k := range i.Resources {
@@ -134,8 +134,8 @@ func (i *Import) Run(ctx context.Context, file io.Reader) (Imported, error) {
 	if err := faults.settled(); err != nil {
 		return done, err
 	}
-	done.Known = total - len(fresh)
-	if i.Dry {
+	done.Existing = total - len(fresh)
+	if i.DryRun {
 		return done, nil
 	}
 	for batch := range slices.Chunk(fresh, importBatch) {
@@ -143,7 +143,7 @@ func (i *Import) Run(ctx context.Context, file io.Reader) (Imported, error) {
 			return done, err
 		}
 		done.Stored += len(batch)
-		i.report(done.Known+done.Stored, total)
+		i.report(done.Existing+done.Stored, total)
 	}
 	if len(fresh) == 0 {
 		return done, nil
@@ -151,14 +151,14 @@ func (i *Import) Run(ctx context.Context, file io.Reader) (Imported, error) {
 	return done, i.Replica.InvalidateVersions(ctx)
 }
 
-func (i *Import) report(done, total int) {
+func (i *IDImport) report(done, total int) {
 	if i.Progress != nil {
 		i.Progress(done, total)
 	}
 }
 
 // read returns the rows of a file by resource, and their number.
-func (i *Import) read(file io.Reader, faults *ImportFaults) (map[adapter.Resource][]importRow, int, error) {
+func (i *IDImport) read(file io.Reader, faults *LineErrors) (map[adapter.Resource][]importRow, int, error) {
 	lines := bufio.NewScanner(file)
 	lines.Buffer(make([]byte, 0, maxImportLine), maxImportLine)
 	rows, total, line, columns := map[adapter.Resource][]importRow{}, 0, 0, 0
@@ -215,7 +215,7 @@ func header(fields []string) int {
 }
 
 // parse reads the fields after the resource and reports whether they are a row.
-func (i *Import) parse(line int, r adapter.Resource, fields []string, faults *ImportFaults) (importRow, bool) {
+func (i *IDImport) parse(line int, r adapter.Resource, fields []string, faults *LineErrors) (importRow, bool) {
 	before := faults.count()
 	at := slices.IndexFunc(i.Resources, func(k BackendResource) bool { return k.Resource == r })
 	switch {
@@ -277,7 +277,7 @@ type seenRows struct {
 }
 
 // first reports whether neither of a row's ids stood on a line before.
-func (s *seenRows) first(r adapter.Resource, row importRow, faults *ImportFaults) bool {
+func (s *seenRows) first(r adapter.Resource, row importRow, faults *LineErrors) bool {
 	key, id := legacyName{r, row.key}, backendName{r, row.id}
 	keyLine, keyTwice := s.keys[key]
 	idLine, idTwice := s.ids[id]
@@ -296,7 +296,7 @@ func (s *seenRows) first(r adapter.Resource, row importRow, faults *ImportFaults
 
 // look compares rows of one resource with the side and its ledger, and returns the
 // entries that are to be stored.
-func (i *Import) look(ctx context.Context, k *BackendResource, rows []importRow, faults *ImportFaults) ([]Mapping, error) {
+func (i *IDImport) look(ctx context.Context, k *BackendResource, rows []importRow, faults *LineErrors) ([]Mapping, error) {
 	keys, ids := make([]adapter.Key, len(rows)), make([]string, len(rows))
 	for n, row := range rows {
 		keys[n], ids[n] = row.key, row.id

@@ -14,9 +14,9 @@ import (
 
 const importHeader = "resource,legacy_id,backend_id\n"
 
-func runImport(tb testing.TB, side replica.Replica, file string, dry bool) (replica.Imported, error) {
+func runImport(tb testing.TB, side replica.Replica, file string, dry bool) (replica.IDImportResult, error) {
 	tb.Helper()
-	i := replica.Import{Replica: side, Resources: keptByShop(), Dry: dry}
+	i := replica.IDImport{Replica: side, Resources: keptByShop(), DryRun: dry}
 	return i.Run(tb.Context(), strings.NewReader(file))
 }
 
@@ -50,7 +50,7 @@ func TestImport(t *testing.T) {
 	if done, err := runImport(t, side, file, true); err != nil || done.Rows != 5 || done.Stored != 0 || len(entriesOf(t, side)) != 0 {
 		t.Errorf("dry run: %+v, %v; entries %q", done, err, entriesOf(t, side))
 	}
-	if done, err := runImport(t, side, file, false); err != nil || done != (replica.Imported{Rows: 5, Stored: 5}) {
+	if done, err := runImport(t, side, file, false); err != nil || done != (replica.IDImportResult{Rows: 5, Stored: 5}) {
 		t.Errorf("%+v, %v", done, err)
 	}
 	if got := entriesOf(t, side); !slices.Equal(got, want) {
@@ -61,7 +61,7 @@ func TestImport(t *testing.T) {
 	if err := side.PutMappings(t.Context(), agreed); err != nil {
 		t.Fatal(err)
 	}
-	if done, err := runImport(t, side, file+"products,3,prod_3,\n", false); err != nil || done != (replica.Imported{Rows: 6, Known: 5, Stored: 1}) {
+	if done, err := runImport(t, side, file+"products,3,prod_3,\n", false); err != nil || done != (replica.IDImportResult{Rows: 6, Existing: 5, Stored: 1}) {
 		t.Errorf("again: %+v, %v", done, err)
 	}
 	if got := entriesOf(t, side); !slices.Contains(got, `products 1 prod_1 /0 {"name":"n"}`) || len(got) != 6 {
@@ -110,7 +110,7 @@ func TestImportRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := runImport(t, side, c.file, false)
-			var faults *replica.ImportFaults
+			var faults *replica.LineErrors
 			if !errors.As(err, &faults) {
 				t.Fatalf("%v", err)
 			}
@@ -135,15 +135,15 @@ func TestImportRefused(t *testing.T) {
 		}
 	})
 	t.Run("too many lines", func(t *testing.T) {
-		i := replica.Import{Replica: side, Resources: keptByShop()}
+		i := replica.IDImport{Replica: side, Resources: keptByShop()}
 		_, err := i.Run(t.Context(), io.MultiReader(strings.NewReader(importHeader), endless{}))
-		var faults *replica.ImportFaults
+		var faults *replica.LineErrors
 		if !errors.As(err, &faults) || !strings.Contains(err.Error(), "split the file") {
 			t.Errorf("%.200v", err)
 		}
 	})
 	t.Run("cannot be read", func(t *testing.T) {
-		i := replica.Import{Replica: side, Resources: keptByShop()}
+		i := replica.IDImport{Replica: side, Resources: keptByShop()}
 		_, err := i.Run(t.Context(), io.MultiReader(strings.NewReader(importHeader), brokenReader{}))
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Error(err)
@@ -191,7 +191,7 @@ func TestImportInPages(t *testing.T) {
 		fmt.Fprintf(&file, "customers,%d,cus_%d\n", keys[0], n)
 	}
 	last := 0
-	i := replica.Import{Replica: side, Resources: keptByShop(), Progress: func(done, total int) {
+	i := replica.IDImport{Replica: side, Resources: keptByShop(), Progress: func(done, total int) {
 		if last = done; total != 1100 {
 			t.Errorf("%d of %d", done, total)
 		}
@@ -211,11 +211,11 @@ func FuzzImport(f *testing.F) {
 	side := demoSide(f)
 	f.Fuzz(func(t *testing.T, file string) {
 		done, err := runImport(t, side, file, true)
-		var faults *replica.ImportFaults
+		var faults *replica.LineErrors
 		if err != nil && !errors.As(err, &faults) {
 			t.Error(err)
 		}
-		if faults != nil && len(faults.Faults) == 0 || done.Rows > strings.Count(file, "\n")+1 {
+		if faults != nil && len(faults.Errors) == 0 || done.Rows > strings.Count(file, "\n")+1 {
 			t.Errorf("%+v, %v", done, err)
 		}
 	})

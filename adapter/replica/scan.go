@@ -239,7 +239,7 @@ func (a *Adapter) welcome(ctx context.Context, root *keeping, doc Document) (dec
 	if err != nil || len(entries) > 0 {
 		return true, err
 	}
-	if a.unmapped == Refuse {
+	if a.unmapped == RefuseUnmapped {
 		a.metrics.unmapped.WithLabelValues(string(root.Resource)).Inc()
 		a.unknown.once(a.log, "a record of the backend has no legacy id: import one, or have ids allocated", root.Resource, doc.ID)
 		return true, nil

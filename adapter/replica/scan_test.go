@@ -57,15 +57,15 @@ func (s *shop) counter(name string) (sum float64) {
 func TestScan(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		policy replica.Unmapped
+		policy replica.UnmappedPolicy
 		key    adapter.Key // that the document carries
 		want   adapter.Key // 0 for one that is left out, -1 for the next
 	}{
-		{"with a legacy id", replica.Refuse, 4711, 4711},
-		{"with a legacy id, allocating", replica.Allocate, 4711, 4711},
-		{"without one, refused", replica.Refuse, 0, 0},
-		{"without one, allocated", replica.Allocate, 0, -1},
-		{"with that of another", replica.Allocate, 1, 0},
+		{"with a legacy id", replica.RefuseUnmapped, 4711, 4711},
+		{"with a legacy id, allocating", replica.AllocateIDs, 4711, 4711},
+		{"without one, refused", replica.RefuseUnmapped, 0, 0},
+		{"without one, allocated", replica.AllocateIDs, 0, -1},
+		{"with that of another", replica.AllocateIDs, 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := openShop(t)
@@ -164,7 +164,7 @@ func TestImported(t *testing.T) {
 // others are taken over.
 func TestAdoptedRefused(t *testing.T) {
 	s := openShop(t)
-	s = reopen(t, s.side, s.memory, replica.Options{Unmapped: replica.Allocate})
+	s = reopen(t, s.side, s.memory, replica.Options{Unmapped: replica.AllocateIDs})
 	products := schemas().Of(adapter.Products)
 	add := func(sku string) string {
 		s.memory.mu.Lock()
@@ -194,7 +194,7 @@ func TestAdoptedRefused(t *testing.T) {
 func TestScanWhileCreating(t *testing.T) {
 	s := openShop(t)
 	s.memory.keyless = true
-	s = reopen(t, s.side, s.memory, replica.Options{Unmapped: replica.Allocate})
+	s = reopen(t, s.side, s.memory, replica.Options{Unmapped: replica.AllocateIDs})
 	made, go_ := make(chan struct{}), make(chan struct{})
 	s.memory.mu.Lock()
 	s.memory.after = func(_ context.Context, call string) error {
@@ -272,7 +272,7 @@ func TestLoop(t *testing.T) {
 		return nil
 	}
 	s.memory.mu.Unlock()
-	s = reopen(t, s.side, s.memory, replica.Options{ScanEvery: time.Millisecond})
+	s = reopen(t, s.side, s.memory, replica.Options{ScanInterval: time.Millisecond})
 	for range 3 {
 		<-scanned
 	}

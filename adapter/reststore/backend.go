@@ -46,7 +46,7 @@ type TLS struct {
 // IDs translates between legacy ids and the backend's ids. Results omit unknown ids. The
 // interface is declared here so that this package does not depend on a database.
 type IDs interface {
-	IDs(ctx context.Context, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]string, error)
+	BackendIDs(ctx context.Context, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]string, error)
 	Keys(ctx context.Context, r adapter.Resource, ids []string) (map[string]adapter.Key, error)
 }
 

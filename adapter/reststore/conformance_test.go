@@ -166,13 +166,13 @@ func createOrders(ctx context.Context, side replica.Replica, s *fakeShop) error 
 	if err != nil {
 		return err
 	}
-	ids := replica.NewIDs(side)
+	ids := replica.NewIDCache(side)
 	for _, o := range orders {
 		key := o.Get("entity_id").Int()
 		inner := jsonObject{"code": o.Get("increment_id").Text(), "phase": o.Get("state").Text() + "/" + o.Get("status").Text(),
 			"sum": hundredthsOfCents(o.Get("grand_total")), "at": strings.Replace(o.Get("created_at").Text(), " ", "T", 1) + "Z"}
 		if buyer := adapter.Key(o.Get("customer_id").Int()); buyer != 0 {
-			found, err := ids.IDs(ctx, adapter.Customers, []adapter.Key{buyer})
+			found, err := ids.BackendIDs(ctx, adapter.Customers, []adapter.Key{buyer})
 			if err != nil {
 				return err
 			}
@@ -235,7 +235,7 @@ func fakeShopOptions(s *fakeShop, ids reststore.IDs, reg prometheus.Registerer) 
 
 // openAdapter opens an adapter with a local replica and a fake shop.
 func openAdapter(side replica.Replica, s *fakeShop, reg prometheus.Registerer) (*replica.Adapter, error) {
-	o, err := fakeShopOptions(s, replica.NewIDs(side), reg)
+	o, err := fakeShopOptions(s, replica.NewIDCache(side), reg)
 	if err != nil {
 		return nil, err
 	}

@@ -55,14 +55,14 @@ func openMedusaShop(t *testing.T) *medusaShop {
 	side := db.Replica()
 	mapping, _ := reststore.Mapping("medusa")
 	backend, err := reststore.Open(reststore.Options{
-		Mapping: mapping, File: "medusa.yaml", URL: m.URL, User: m.User, Secret: m.Password, IDs: replica.NewIDs(side),
+		Mapping: mapping, File: "medusa.yaml", URL: m.URL, User: m.User, Secret: m.Password, IDs: replica.NewIDCache(side),
 		Vars: map[string]string{"currency": m.Currency, "location": m.Location, "region": m.Region, "profile": m.Profile},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Adapter, err = replica.New(replica.Options{
-		Replica: side, Backend: backend, Unmapped: replica.Allocate, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Replica: side, Backend: backend, Unmapped: replica.AllocateIDs, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 // memoryIDs is an ID map in memory.
 type memoryIDs map[adapter.Resource]map[adapter.Key]string
 
-func (p memoryIDs) IDs(_ context.Context, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]string, error) {
+func (p memoryIDs) BackendIDs(_ context.Context, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]string, error) {
 	found := map[adapter.Key]string{}
 	for _, k := range keys {
 		if id := p[r][k]; id != "" {

@@ -111,7 +111,7 @@ func (b *Backend) lookUpIDs(ctx context.Context, wanted map[adapter.Resource][]a
 			return nil, errNoIDs
 		}
 		slices.Sort(keys)
-		ids, err := b.ids.IDs(ctx, r, slices.Compact(keys))
+		ids, err := b.ids.BackendIDs(ctx, r, slices.Compact(keys))
 		if err != nil {
 			return nil, err
 		}

@@ -74,18 +74,18 @@ func joinREST(cfg *config.Config, db *sqlstore.DB, registerer prometheus.Registe
 	side := db.Replica()
 	backend, err := reststore.Open(reststore.Options{
 		Mapping: mapping, File: file, URL: section["url"], User: section["user"], Secret: section["secret"], Vars: vars,
-		Schemas: schemas, IDs: replica.NewIDs(side), Registerer: registerer, Logger: log,
+		Schemas: schemas, IDs: replica.NewIDCache(side), Registerer: registerer, Logger: log,
 		TLS: reststore.TLS{CA: section["ca_file"], Cert: section["client_cert"], Key: section["client_key"]},
 	})
 	if err != nil {
 		return nil, err
 	}
-	unmapped := replica.Refuse
+	unmapped := replica.RefuseUnmapped
 	if section["unmapped"] == "allocate" {
-		unmapped = replica.Allocate
+		unmapped = replica.AllocateIDs
 	}
 	store, err := replica.New(replica.Options{
-		Replica: side, Backend: backend, Schemas: schemas, Unmapped: unmapped, ScanEvery: every, Registerer: registerer, Logger: log,
+		Replica: side, Backend: backend, Schemas: schemas, Unmapped: unmapped, ScanInterval: every, Registerer: registerer, Logger: log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, backend.Close())

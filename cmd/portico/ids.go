@@ -83,21 +83,21 @@ func importIDs(ctx context.Context, cmd *cobra.Command, j *joined, path string, 
 	}
 	progress, finish := progressOn(cmd.ErrOrStderr())
 	defer finish()
-	i := replica.Import{Replica: j.side, Resources: j.backend.Resources(), Dry: dry, Progress: progress}
+	i := replica.IDImport{Replica: j.side, Resources: j.backend.Resources(), DryRun: dry, Progress: progress}
 	done, err := i.Run(ctx, file)
 	finish()
-	var faults *replica.ImportFaults
+	var faults *replica.LineErrors
 	switch {
 	case errors.As(err, &faults):
 		return fmt.Errorf("%s: nothing is stored:\n%w", path, err)
 	case err != nil && done.Stored > 0:
-		return fmt.Errorf("%d of %d pairs are stored; repeat the import: %w", done.Stored, done.Rows-done.Known, err)
+		return fmt.Errorf("%d of %d pairs are stored; repeat the import: %w", done.Stored, done.Rows-done.Existing, err)
 	case err != nil:
 		return err
 	case dry:
-		fmt.Fprintf(cmd.OutOrStdout(), "%d pairs would be stored, %d are known\n", done.Rows-done.Known, done.Known)
+		fmt.Fprintf(cmd.OutOrStdout(), "%d pairs would be stored, %d are known\n", done.Rows-done.Existing, done.Existing)
 	default:
-		fmt.Fprintf(cmd.OutOrStdout(), "%d pairs stored, %d were known\n", done.Stored, done.Known)
+		fmt.Fprintf(cmd.OutOrStdout(), "%d pairs stored, %d were known\n", done.Stored, done.Existing)
 	}
 	return nil
 }
@@ -132,9 +132,9 @@ func findingHelps() []findingHelp {
 		{replica.MissingAtBackend, "the backend has it no more", "ids forget"},
 		{replica.MissingInReplica, "the database has it no more", "ids forget"},
 		{replica.NoBackendID, "its entry has no id of the backend", "ids import, or ids push"},
-		{replica.Duplicate, "the backend's record carries another's legacy id", "correct it at the backend"},
-		{replica.Unfinished, "nobody knows yet what became of a write", "read it through a serving process"},
-		{replica.Unreadable, "the backend's record is not as the mapping says", "correct the record or the mapping"},
+		{replica.DuplicateLegacyID, "the backend's record carries another's legacy id", "correct it at the backend"},
+		{replica.UnresolvedWrite, "nobody knows yet what became of a write", "read it through a serving process"},
+		{replica.UnreadableDocument, "the backend's record is not as the mapping says", "correct the record or the mapping"},
 	}
 }
 
@@ -157,8 +157,8 @@ func checkIDs(ctx context.Context, cmd *cobra.Command, j *joined) error {
 	found := map[replica.FindingKind]int{}
 	progress, finish := stepsOn(cmd.ErrOrStderr())
 	defer finish()
-	check := replica.Check{Replica: j.side, Backend: j.backend, Progress: progress, Found: func(f replica.Finding) error {
-		found[f.What]++
+	check := replica.Check{Replica: j.side, Backend: j.backend, Progress: progress, OnFinding: func(f replica.Finding) error {
+		found[f.Kind]++
 		if asJSON {
 			return encoder.Encode(f)
 		}
@@ -187,7 +187,7 @@ func checkIDs(ctx context.Context, cmd *cobra.Command, j *joined) error {
 
 // findingLine is a finding as one line. What the backend says is quoted.
 func findingLine(f replica.Finding) string {
-	line := fmt.Sprintf("%-16s%s", f.What, f.Resource)
+	line := fmt.Sprintf("%-16s%s", f.Kind, f.Resource)
 	if f.Key != 0 {
 		line += " " + strconv.FormatInt(int64(f.Key), 10)
 	}

@@ -122,7 +122,7 @@ func TestIDs(t *testing.T) {
 		for line := range strings.Lines(out) {
 			var f replica.Finding
 			parse(t, line, &f)
-			got = append(got, fmt.Sprintf("%s %d %s", f.What, f.Key, f.ID))
+			got = append(got, fmt.Sprintf("%s %d %s", f.Kind, f.Key, f.ID))
 		}
 		if !slices.Equal(got, want) || (err == nil) != (len(want) == 0) {
 			t.Errorf("check: %q, %v\nwant %q", got, err, want)
@@ -187,7 +187,7 @@ func TestIDs(t *testing.T) {
 func TestIDsHelp(t *testing.T) {
 	help := mustRun(t, "ids", "check", "--help")
 	for _, kind := range []replica.FindingKind{
-		replica.NotMapped, replica.NoBackendID, replica.MissingAtBackend, replica.MissingInReplica, replica.NoLegacyID, replica.Duplicate, replica.Unfinished, replica.Unreadable,
+		replica.NotMapped, replica.NoBackendID, replica.MissingAtBackend, replica.MissingInReplica, replica.NoLegacyID, replica.DuplicateLegacyID, replica.UnresolvedWrite, replica.UnreadableDocument,
 	} {
 		if !strings.Contains(help, "\n  "+string(kind)+" ") {
 			t.Errorf("%s is not explained", kind)
