@@ -44,25 +44,25 @@ type Options struct {
 
 // An Adapter is a backend and its side as one. It is safe for concurrent use.
 type Adapter struct {
-	side     Replica
-	backend  Backend
-	unmapped UnmappedPolicy
-	kept     map[adapter.Resource]*keeping
-	roots    []*keeping // in the backend's order
-	locks    locks
-	log      *slog.Logger
-	metrics  *metrics
-	self     string // names this adapter in its notes
-	closed   atomic.Bool
-	endLoop  context.CancelFunc
-	loop     sync.WaitGroup
-	scanning chan struct{} // holds one while a scan runs
-	scans    map[adapter.Resource]time.Time
-	unknown  told
-	hidden   hidden
+	replica        Replica
+	backend        Backend
+	unmappedPolicy UnmappedPolicy
+	plans          map[adapter.Resource]*resourcePlan
+	rootPlans      []*resourcePlan // in the backend's order
+	locks          rootLocks
+	log            *slog.Logger
+	metrics        *metrics
+	instanceID     string // names this adapter in its notes
+	closed         atomic.Bool
+	stopScans      context.CancelFunc
+	scanLoop       sync.WaitGroup
+	scanSlot       chan struct{} // holds one while a scan runs
+	lastScan       map[adapter.Resource]time.Time
+	warned         logOnce
+	hidden         hiddenRoots
 	// foreignNote is how long a note of another process is left to that process when
 	// its record is not found at the backend.
-	foreignNote time.Duration
+	foreignIntentAge time.Duration
 }
 
 // New returns the adapter of a backend and its side, which from then on are its own,
@@ -83,20 +83,20 @@ func New(o Options) (*Adapter, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &Adapter{
-		side: o.Replica, backend: o.Backend, unmapped: o.Unmapped, log: o.Logger, self: rand.Text(),
-		scanning: make(chan struct{}, 1), scans: map[adapter.Resource]time.Time{}, foreignNote: time.Minute,
+		replica: o.Replica, backend: o.Backend, unmappedPolicy: o.Unmapped, log: o.Logger, instanceID: rand.Text(),
+		scanSlot: make(chan struct{}, 1), lastScan: map[adapter.Resource]time.Time{}, foreignIntentAge: time.Minute,
 	}
 	var err error
-	if a.kept, a.roots, err = plan(o.Replica, o.Backend, schemas); err != nil {
+	if a.plans, a.rootPlans, err = newPlans(o.Replica, o.Backend, schemas); err != nil {
 		return nil, err
 	}
 	if a.metrics, err = newMetrics(o.Registerer); err != nil {
 		return nil, &adapter.Error{Kind: adapter.Internal, Op: "open " + o.Backend.Name(), Err: err}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	a.endLoop = cancel
+	a.stopScans = cancel
 	if o.ScanInterval > 0 {
-		a.loop.Go(func() { a.scanAlways(ctx, o.ScanInterval) })
+		a.scanLoop.Go(func() { a.scanPeriodically(ctx, o.ScanInterval) })
 	}
 	return a, nil
 }
@@ -107,27 +107,27 @@ func (a *Adapter) Name() string { return a.backend.Name() }
 // Store returns the store of r's records: the side's where the backend keeps none of
 // them. Kinds: Unsupported.
 func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
-	if k, ok := a.kept[r]; ok {
-		return &store{a, k}, nil
+	if plan, ok := a.plans[r]; ok {
+		return &store{a, plan}, nil
 	}
-	return a.side.Store(r)
+	return a.replica.Store(r)
 }
 
 var errClosed = errors.New("the adapter is closed")
 
 // Ping tells whether both the side and the backend can answer. Kinds: Unavailable.
 func (a *Adapter) Ping(ctx context.Context) error {
-	if err := a.open("ping " + a.Name()); err != nil {
+	if err := a.checkOpen("ping " + a.Name()); err != nil {
 		return err
 	}
-	if err := a.side.Ping(ctx); err != nil {
+	if err := a.replica.Ping(ctx); err != nil {
 		return err
 	}
 	return a.backend.Ping(ctx)
 }
 
 // open fails once the adapter is closed.
-func (a *Adapter) open(op string) error {
+func (a *Adapter) checkOpen(op string) error {
 	if a.closed.Load() {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errClosed}
 	}
@@ -139,22 +139,22 @@ func (a *Adapter) Close() error {
 	if a.closed.Swap(true) {
 		return nil
 	}
-	a.endLoop()
-	a.loop.Wait()
+	a.stopScans()
+	a.scanLoop.Wait()
 	return a.backend.Close()
 }
 
 // afterwards bounds what is done about a write when its caller may have gone.
-const afterwards = 5 * time.Second
+const detachedTimeout = 5 * time.Second
 
 // aside returns a context for what has to be done although that of the caller may
 // have ended.
-func aside(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), afterwards)
+func detachedContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
 }
 
 // refused reports whether err says that nothing was done.
-func refused(err error) bool {
+func isRefusal(err error) bool {
 	switch adapter.KindOf(err) {
 	case adapter.NotFound, adapter.Conflict, adapter.Invalid, adapter.Unsupported:
 		return true
@@ -164,6 +164,6 @@ func refused(err error) bool {
 }
 
 // gone is the error for a record that is not there, or not to be seen.
-func gone(op string, r adapter.Resource, key adapter.Key) error {
+func notFound(op string, r adapter.Resource, key adapter.Key) error {
 	return &adapter.Error{Kind: adapter.NotFound, Op: fmt.Sprintf("%s %s %d", op, r, key)}
 }

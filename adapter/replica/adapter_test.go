@@ -30,7 +30,7 @@ func TestConformance(t *testing.T) {
 // TestNew refuses a backend that keeps what there is not.
 func TestNew(t *testing.T) {
 	side := demoSide(t)
-	for name, kept := range map[string][]replica.BackendResource{
+	for name, resources := range map[string][]replica.BackendResource{
 		"unknown resource":  {{Resource: "things", Root: "things"}},
 		"twice":             {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.Products, Root: adapter.Products}},
 		"unknown attribute": {{Resource: adapter.Products, Root: adapter.Products, Attributes: []string{"colour"}}},
@@ -49,7 +49,7 @@ func TestNew(t *testing.T) {
 		"unknown match": {{Resource: adapter.Products, Root: adapter.Products}, {Resource: adapter.StockItems, Root: adapter.Products, RootAttribute: "product_id", MatchBy: []string{"x"}}},
 	} {
 		m := newMemory()
-		m.kept = kept
+		m.kept = resources
 		if _, err := replica.New(replica.Options{Replica: side, Backend: m}); adapter.KindOf(err) != adapter.Invalid {
 			t.Errorf("%s: %v, want invalid", name, err)
 		}

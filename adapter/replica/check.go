@@ -42,12 +42,12 @@ const (
 
 const (
 	// checkPage is the number of records, and of entries, read at a time.
-	checkPage = 500
+	checkPageSize = 500
 	// fetchBatch is the number of documents asked for at a time.
-	fetchBatch = 100
+	fetchBatchSize = 100
 	// maxCarried bounds the legacy ids of documents without an entry that are
 	// remembered, to find those that two of them carry.
-	maxCarried = 100_000
+	maxRememberedKeys = 100_000
 )
 
 // A Check compares a side, its ledger and a backend.
@@ -65,21 +65,21 @@ type Check struct {
 // others write meanwhile may be found, too, so that a finding should be there the
 // second time. It changes nothing. Errors are those of the side, the backend and Found.
 func (c *Check) Run(ctx context.Context) error {
-	kept := c.Backend.Resources()
-	for i := range kept {
-		k := &kept[i]
-		isRoot := k.RootAttribute == ""
-		if !isRoot && !k.HasIDs {
+	resources := c.Backend.Resources()
+	for i := range resources {
+		res := &resources[i]
+		isRoot := res.RootAttribute == ""
+		if !isRoot && !res.HasIDs {
 			continue // told apart by what they hold
 		}
-		if err := c.records(ctx, k); err != nil {
+		if err := c.checkRecords(ctx, res); err != nil {
 			return err
 		}
-		if err := c.entries(ctx, k, kept); err != nil {
+		if err := c.checkMappings(ctx, res, resources); err != nil {
 			return err
 		}
 		if isRoot {
-			if err := c.documents(ctx, k); err != nil {
+			if err := c.checkDocuments(ctx, res); err != nil {
 				return err
 			}
 		}
@@ -87,17 +87,17 @@ func (c *Check) Run(ctx context.Context) error {
 	return nil
 }
 
-func (c *Check) progress(r adapter.Resource, step string, done int) {
+func (c *Check) reportProgress(r adapter.Resource, step string, done int) {
 	if c.Progress != nil {
 		c.Progress(r, step, done)
 	}
 }
 
 // records looks for an entry of each record of the side.
-func (c *Check) records(ctx context.Context, k *BackendResource) error {
-	q := adapter.Query{Limit: checkPage}
+func (c *Check) checkRecords(ctx context.Context, res *BackendResource) error {
+	q := adapter.Query{Limit: checkPageSize}
 	for done := 0; ; {
-		page, err := listed(ctx, c.Replica, k, &q)
+		page, err := listKeys(ctx, c.Replica, res, &q)
 		if err != nil || len(page) == 0 {
 			return err
 		}
@@ -105,7 +105,7 @@ func (c *Check) records(ctx context.Context, k *BackendResource) error {
 		for i, r := range page {
 			keys[i] = adapter.Key(r.Get(r.Schema.Key).Int())
 		}
-		entries, err := entriesByKey(ctx, c.Replica, k.Resource, keys)
+		entries, err := mappingsByKey(ctx, c.Replica, res.Resource, keys)
 		if err != nil {
 			return err
 		}
@@ -113,71 +113,71 @@ func (c *Check) records(ctx context.Context, k *BackendResource) error {
 			if _, ok := entries[key]; ok {
 				continue
 			}
-			if err := c.OnFinding(Finding{Kind: NotMapped, Resource: k.Resource, Key: key}); err != nil {
+			if err := c.OnFinding(Finding{Kind: NotMapped, Resource: res.Resource, Key: key}); err != nil {
 				return err
 			}
 		}
 		q.After = &adapter.Mark{Key: keys[len(keys)-1]}
 		done += len(page)
-		c.progress(k.Resource, "records", done)
+		c.reportProgress(res.Resource, "records", done)
 	}
 }
 
 // entries looks for the records of each entry, here and at the backend.
-func (c *Check) entries(ctx context.Context, k *BackendResource, kept []BackendResource) error {
+func (c *Check) checkMappings(ctx context.Context, res *BackendResource, resources []BackendResource) error {
 	after := adapter.Key(-1) // one record has the key 0
 	for done := 0; ; {
-		page, err := c.Replica.ListMappings(ctx, k.Resource, after, checkPage)
+		page, err := c.Replica.ListMappings(ctx, res.Resource, after, checkPageSize)
 		if err != nil || len(page) == 0 {
 			return err
 		}
 		keys := make([]adapter.Key, len(page))
-		for i, e := range page {
-			keys[i] = e.Key
+		for i, mapping := range page {
+			keys[i] = mapping.Key
 		}
-		held, err := heldBy(ctx, c.Replica, k, keys)
+		held, err := rootKeys(ctx, c.Replica, res, keys)
 		if err != nil {
 			return err
 		}
 		var complete []Mapping
-		for _, e := range page {
-			_, here := held[e.Key]
-			finding := Finding{Resource: k.Resource, Key: e.Key, ID: e.BackendID}
+		for _, mapping := range page {
+			_, here := held[mapping.Key]
+			finding := Finding{Resource: res.Resource, Key: mapping.Key, ID: mapping.BackendID}
 			switch {
-			case e.Intent != nil:
+			case mapping.Intent != nil:
 				finding.Kind = UnresolvedWrite
 			case !here:
 				finding.Kind = MissingInReplica
-			case e.BackendID == "":
+			case mapping.BackendID == "":
 				finding.Kind = NoBackendID
 			default:
-				complete = append(complete, e)
+				complete = append(complete, mapping)
 				continue
 			}
 			if err := c.OnFinding(finding); err != nil {
 				return err
 			}
 		}
-		if k.RootAttribute == "" {
-			for batch := range slices.Chunk(complete, fetchBatch) {
-				if err := c.fetch(ctx, k, kept, batch); err != nil {
+		if res.RootAttribute == "" {
+			for batch := range slices.Chunk(complete, fetchBatchSize) {
+				if err := c.checkRoots(ctx, res, resources, batch); err != nil {
 					return err
 				}
 			}
 		}
 		after = page[len(page)-1].Key
 		done += len(page)
-		c.progress(k.Resource, "entries", done)
+		c.reportProgress(res.Resource, "entries", done)
 	}
 }
 
 // fetch reads the documents of entries of a root.
-func (c *Check) fetch(ctx context.Context, k *BackendResource, kept []BackendResource, entries []Mapping) error {
-	ids := make([]string, len(entries))
-	for i, e := range entries {
-		ids[i] = e.BackendID
+func (c *Check) checkRoots(ctx context.Context, res *BackendResource, resources []BackendResource, mappings []Mapping) error {
+	ids := make([]string, len(mappings))
+	for i, mapping := range mappings {
+		ids[i] = mapping.BackendID
 	}
-	documents, err := c.Backend.Fetch(ctx, k.Resource, ids)
+	documents, err := c.Backend.Fetch(ctx, res.Resource, ids)
 	if err != nil {
 		return err
 	}
@@ -185,9 +185,9 @@ func (c *Check) fetch(ctx context.Context, k *BackendResource, kept []BackendRes
 	for i := range documents {
 		byID[documents[i].ID] = &documents[i]
 	}
-	for i := range entries {
-		e, finding := &entries[i], Finding{Resource: k.Resource, Key: entries[i].Key, ID: entries[i].BackendID}
-		document, there := byID[e.BackendID]
+	for i := range mappings {
+		mapping, finding := &mappings[i], Finding{Resource: res.Resource, Key: mappings[i].Key, ID: mappings[i].BackendID}
+		document, there := byID[mapping.BackendID]
 		if !there {
 			finding.Kind = MissingAtBackend
 			if err := c.OnFinding(finding); err != nil {
@@ -201,7 +201,7 @@ func (c *Check) fetch(ctx context.Context, k *BackendResource, kept []BackendRes
 			return ctx.Err()
 		case err != nil:
 			finding.Kind, finding.Detail = UnreadableDocument, err.Error()
-		case item.Key != 0 && item.Key != e.Key:
+		case item.Key != 0 && item.Key != mapping.Key:
 			finding.Kind, finding.Detail = DuplicateLegacyID, fmt.Sprintf("the backend's record carries the legacy id %d", item.Key)
 		}
 		if finding.Kind != "" {
@@ -210,7 +210,7 @@ func (c *Check) fetch(ctx context.Context, k *BackendResource, kept []BackendRes
 			}
 		}
 		if err == nil {
-			if err := c.parts(ctx, e, parts, kept); err != nil {
+			if err := c.checkParts(ctx, mapping, parts, resources); err != nil {
 				return err
 			}
 		}
@@ -219,44 +219,44 @@ func (c *Check) fetch(ctx context.Context, k *BackendResource, kept []BackendRes
 }
 
 // parts compares the parts of a root with what its document has of them.
-func (c *Check) parts(ctx context.Context, root *Mapping, parts map[adapter.Resource][]Item, kept []BackendResource) error {
-	told := slices.DeleteFunc(slices.Clone(kept), func(k BackendResource) bool {
-		_, says := parts[k.Resource]
-		return !k.HasIDs || k.RootAttribute == "" || k.Root != root.Resource || !says
+func (c *Check) checkParts(ctx context.Context, root *Mapping, parts map[adapter.Resource][]Item, resources []BackendResource) error {
+	told := slices.DeleteFunc(slices.Clone(resources), func(res BackendResource) bool {
+		_, given := parts[res.Resource]
+		return !res.HasIDs || res.RootAttribute == "" || res.Root != root.Resource || !given
 	})
 	if len(told) == 0 {
 		return nil
 	}
-	owned, err := c.Replica.MappingsOfParts(ctx, root.Resource, root.Key)
+	partMappings, err := c.Replica.MappingsOfParts(ctx, root.Resource, root.Key)
 	if err != nil {
 		return err
 	}
-	entered := map[backendName]adapter.Key{}
-	for _, e := range owned {
-		if e.BackendID != "" && e.Intent == nil {
-			entered[backendName{e.Resource, e.BackendID}] = e.Key
+	entered := map[backendRef]adapter.Key{}
+	for _, mapping := range partMappings {
+		if mapping.BackendID != "" && mapping.Intent == nil {
+			entered[backendRef{mapping.Resource, mapping.BackendID}] = mapping.Key
 		}
 	}
-	for _, k := range told {
-		for _, item := range parts[k.Resource] {
-			name := backendName{k.Resource, item.ID}
+	for _, res := range told {
+		for _, item := range parts[res.Resource] {
+			name := backendRef{res.Resource, item.ID}
 			if _, ok := entered[name]; ok {
 				delete(entered, name)
 				continue
 			}
-			finding := Finding{Kind: NoLegacyID, Resource: k.Resource, ID: item.ID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}
+			finding := Finding{Kind: NoLegacyID, Resource: res.Resource, ID: item.ID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}
 			if err := c.OnFinding(finding); err != nil {
 				return err
 			}
 		}
 	}
-	for _, e := range owned { // in their order
-		name := backendName{e.Resource, e.BackendID}
+	for _, mapping := range partMappings { // in their order
+		name := backendRef{mapping.Resource, mapping.BackendID}
 		_, left := entered[name]
-		if !left || !slices.ContainsFunc(told, func(k BackendResource) bool { return k.Resource == e.Resource }) {
+		if !left || !slices.ContainsFunc(told, func(res BackendResource) bool { return res.Resource == mapping.Resource }) {
 			continue
 		}
-		if err := c.OnFinding(Finding{Kind: MissingAtBackend, Resource: e.Resource, Key: e.Key, ID: e.BackendID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}); err != nil {
+		if err := c.OnFinding(Finding{Kind: MissingAtBackend, Resource: mapping.Resource, Key: mapping.Key, ID: mapping.BackendID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}); err != nil {
 			return err
 		}
 	}
@@ -264,34 +264,34 @@ func (c *Check) parts(ctx context.Context, root *Mapping, parts map[adapter.Reso
 }
 
 // documents looks for the entry of each document of the backend.
-func (c *Check) documents(ctx context.Context, k *BackendResource) error {
+func (c *Check) checkDocuments(ctx context.Context, res *BackendResource) error {
 	done, carried := 0, map[adapter.Key]string{}
-	return c.Backend.Scan(ctx, k.Resource, time.Time{}, func(batch []Document) error {
+	return c.Backend.Scan(ctx, res.Resource, time.Time{}, func(batch []Document) error {
 		ids := make([]string, len(batch))
 		for i, d := range batch {
 			ids[i] = d.ID
 		}
-		entries, err := entriesByID(ctx, c.Replica, k.Resource, ids)
+		mappings, err := mappingsByBackendID(ctx, c.Replica, res.Resource, ids)
 		if err != nil {
 			return err
 		}
 		for i := range batch {
-			if _, ok := entries[batch[i].ID]; ok {
+			if _, ok := mappings[batch[i].ID]; ok {
 				continue
 			}
-			if err := c.unknown(ctx, k.Resource, &batch[i], carried); err != nil {
+			if err := c.reportUnmapped(ctx, res.Resource, &batch[i], carried); err != nil {
 				return err
 			}
 		}
 		done += len(batch)
-		c.progress(k.Resource, "documents", done)
+		c.reportProgress(res.Resource, "documents", done)
 		return nil
 	})
 }
 
 // unknown tells of a document that has no entry. carried are the legacy ids of those
 // before it.
-func (c *Check) unknown(ctx context.Context, r adapter.Resource, d *Document, carried map[adapter.Key]string) error {
+func (c *Check) reportUnmapped(ctx context.Context, r adapter.Resource, d *Document, carried map[adapter.Key]string) error {
 	finding := Finding{Kind: NoLegacyID, Resource: r, ID: d.ID}
 	item, _, err := d.Read(ctx)
 	switch {
@@ -304,17 +304,17 @@ func (c *Check) unknown(ctx context.Context, r adapter.Resource, d *Document, ca
 		return c.OnFinding(finding)
 	}
 	finding.Key = item.Key
-	entries, err := c.Replica.MappingsByKey(ctx, r, []adapter.Key{item.Key})
+	mappings, err := c.Replica.MappingsByKey(ctx, r, []adapter.Key{item.Key})
 	if err != nil {
 		return err
 	}
 	other := carried[item.Key]
 	switch {
-	case len(entries) > 0 && entries[0].Intent != nil:
+	case len(mappings) > 0 && mappings[0].Intent != nil:
 		return nil // told as a write that is not finished
-	case len(entries) > 0:
-		other = entries[0].BackendID
-	case other == "" && len(carried) < maxCarried:
+	case len(mappings) > 0:
+		other = mappings[0].BackendID
+	case other == "" && len(carried) < maxRememberedKeys:
 		carried[item.Key] = d.ID
 	}
 	if other != "" && other != d.ID {

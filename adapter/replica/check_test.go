@@ -126,9 +126,9 @@ func TestCheck(t *testing.T) {
 	without := func(r adapter.Resource, id string) {
 		backend.documents[r] = slices.DeleteFunc(backend.documents[r], func(d replica.Document) bool { return d.ID == id })
 	}
-	enter := func(entries ...replica.Mapping) {
+	enter := func(mappings ...replica.Mapping) {
 		t.Helper()
-		if err := side.PutMappings(ctx, entries...); err != nil {
+		if err := side.PutMappings(ctx, mappings...); err != nil {
 			t.Fatal(err)
 		}
 	}

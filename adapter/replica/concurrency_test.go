@@ -116,8 +116,8 @@ func TestTogether(t *testing.T) {
 	s.memory.heal()
 	s.scan()
 	s.settled()
-	for _, k := range s.memory.kept { // what was changed last is taken over when it is read
-		s.keys(k.Resource, adapter.Query{})
+	for _, res := range s.memory.kept { // what was changed last is taken over when it is read
+		s.keys(res.Resource, adapter.Query{})
 	}
 	s.agree()
 	for key, sku := range made {

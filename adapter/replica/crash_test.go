@@ -67,18 +67,18 @@ func (s *mortalSide) UpdateReadOnly(ctx context.Context, r adapter.Resource, key
 	return s.step(func() error { return s.Replica.UpdateReadOnly(ctx, r, key, values) })
 }
 
-func (s *mortalSide) MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) (entries []replica.Mapping, err error) {
-	err = s.step(func() (err error) { entries, err = s.Replica.MappingsByKey(ctx, r, keys); return err })
-	return entries, err
+func (s *mortalSide) MappingsByKey(ctx context.Context, r adapter.Resource, keys []adapter.Key) (mappings []replica.Mapping, err error) {
+	err = s.step(func() (err error) { mappings, err = s.Replica.MappingsByKey(ctx, r, keys); return err })
+	return mappings, err
 }
 
-func (s *mortalSide) MappingsOfParts(ctx context.Context, r adapter.Resource, owner adapter.Key) (entries []replica.Mapping, err error) {
-	err = s.step(func() (err error) { entries, err = s.Replica.MappingsOfParts(ctx, r, owner); return err })
-	return entries, err
+func (s *mortalSide) MappingsOfParts(ctx context.Context, r adapter.Resource, owner adapter.Key) (mappings []replica.Mapping, err error) {
+	err = s.step(func() (err error) { mappings, err = s.Replica.MappingsOfParts(ctx, r, owner); return err })
+	return mappings, err
 }
 
-func (s *mortalSide) PutMappings(ctx context.Context, entries ...replica.Mapping) error {
-	return s.step(func() error { return s.Replica.PutMappings(ctx, entries...) })
+func (s *mortalSide) PutMappings(ctx context.Context, mappings ...replica.Mapping) error {
+	return s.step(func() error { return s.Replica.PutMappings(ctx, mappings...) })
 }
 
 func (s *mortalSide) InvalidateVersions(ctx context.Context) error {
@@ -183,8 +183,8 @@ func TestCrash(t *testing.T) {
 								t.Fatal(err)
 							}
 						} else {
-							for _, k := range s.memory.kept {
-								s.keys(k.Resource, adapter.Query{})
+							for _, res := range s.memory.kept {
+								s.keys(res.Resource, adapter.Query{})
 							}
 						}
 						is := d.done(s, whole)

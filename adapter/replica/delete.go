@@ -11,39 +11,39 @@ import (
 )
 
 var (
-	errMayGo     = errors.New("the record may be deleted")
+	errDeletable = errors.New("the record may be deleted")
 	errNoDeletes = errors.New("the backend lets no records of this resource be deleted")
 )
 
 // Delete removes one record, from the backend first: what is gone there is gone.
 func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete %s %d", s.Resource, p.Key)
-	if err := s.open(op); err != nil {
+	if err := s.checkOpen(op); err != nil {
 		return err
 	}
 	if !s.Deletes {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNoDeletes}
 	}
-	root, err := s.ownerOf(ctx, p.Key, p.OwnerID)
+	root, err := s.rootOf(ctx, p.Key, p.OwnerID)
 	if err != nil {
 		return err
 	}
-	unlock, err := s.locks.lock(ctx, record{s.root.Resource, root})
+	unlock, err := s.locks.lock(ctx, recordRef{s.root.Resource, root})
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	entry, err := s.one(ctx, "delete", s.root, root)
+	mapping, err := s.reconcileRoot(ctx, "delete", s.root, root)
 	if err != nil {
 		return err
 	}
-	if err := s.mayGo(ctx, p); err != nil {
+	if err := s.checkDelete(ctx, p); err != nil {
 		return err
 	}
 	if s.Resource == adapter.ProductImages {
-		return s.deleteImage(ctx, op, entry, p)
+		return s.deleteImage(ctx, op, mapping, p)
 	}
-	id, err := s.idOf(ctx, op, entry, p.Key)
+	id, err := s.idOf(ctx, op, mapping, p.Key)
 	if err != nil {
 		return err
 	}
@@ -51,54 +51,54 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	if err != nil {
 		return err
 	}
-	if entry, err = s.enterNote(ctx, entry, note{Op: deleted, Resource: s.Resource, Key: p.Key}); err != nil {
+	if mapping, err = s.putIntent(ctx, mapping, writeIntent{Op: opDelete, Resource: s.Resource, Key: p.Key}); err != nil {
 		return err
 	}
-	err = s.delete(ctx, entry, &Write{Resource: s.Resource, Key: p.Key, ID: id, Old: before})
-	if refused(err) {
-		s.forget(ctx, entry)
+	err = s.deleteEverywhere(ctx, mapping, &Write{Resource: s.Resource, Key: p.Key, ID: id, Old: before})
+	if isRefusal(err) {
+		s.abandonIntent(ctx, mapping)
 	}
 	return err
 }
 
 // deleteImage takes an image from a level. It goes when no level uses it any more,
 // which nobody knows before.
-func (s *store) deleteImage(ctx context.Context, op string, entry Mapping, p *adapter.DeleteParams) error {
-	what := deleted
+func (s *store) deleteImage(ctx context.Context, op string, mapping Mapping, p *adapter.DeleteParams) error {
+	what := opDelete
 	if p.OnlyLevel {
-		what = updated
+		what = opUpdate
 	}
-	u, err := s.begin(ctx, op, entry, p.Key, p.StoreID, shared(s.Resource), what)
+	u, err := s.beginUpdate(ctx, op, mapping, p.Key, p.StoreID, exclusiveAttributes(s.Resource), what)
 	if err != nil {
 		return err
 	}
 	err = s.store.Delete(ctx, &adapter.DeleteParams{Key: p.Key, StoreID: p.StoreID, OnlyLevel: true})
 	if err != nil {
-		if refused(err) {
-			s.forget(ctx, u.entry)
+		if isRefusal(err) {
+			s.abandonIntent(ctx, u.mapping)
 		}
 		return err
 	}
 	used := p.OnlyLevel
 	if !used {
-		if used, err = s.used(ctx, entry.Key, p); err != nil {
+		if used, err = s.imageInUse(ctx, mapping.Key, p); err != nil {
 			return err
 		}
 	}
 	if used {
-		return u.end(ctx)
+		return u.finish(ctx)
 	}
-	err = s.delete(ctx, u.entry, &Write{Resource: s.Resource, Key: p.Key, ID: u.id, Old: u.before})
-	if refused(err) {
-		s.undo(ctx, u.entry, u.note)
+	err = s.deleteEverywhere(ctx, u.mapping, &Write{Resource: s.Resource, Key: p.Key, ID: u.id, Old: u.before})
+	if isRefusal(err) {
+		s.undoUpdate(ctx, u.mapping, u.intent)
 	}
 	return err
 }
 
 // used reports whether an image has types at another level than the one it is taken
 // from: at the default scope, or at a store view that sells the product.
-func (s *store) used(ctx context.Context, product adapter.Key, p *adapter.DeleteParams) (bool, error) {
-	levels, err := s.selling(ctx, product)
+func (s *store) imageInUse(ctx context.Context, product adapter.Key, p *adapter.DeleteParams) (bool, error) {
+	levels, err := s.sellingStoreViews(ctx, product)
 	if err != nil {
 		return false, err
 	}
@@ -115,12 +115,12 @@ func (s *store) used(ctx context.Context, product adapter.Key, p *adapter.Delete
 }
 
 // selling returns the store views of the websites that sell a product.
-func (a *Adapter) selling(ctx context.Context, product adapter.Key) ([]int64, error) {
-	views, err := a.side.Store(adapter.Stores)
+func (a *Adapter) sellingStoreViews(ctx context.Context, product adapter.Key) ([]int64, error) {
+	views, err := a.replica.Store(adapter.Stores)
 	if err != nil {
 		return nil, err
 	}
-	sites, err := a.side.Store(adapter.ProductWebsites)
+	sites, err := a.replica.Store(adapter.ProductWebsites)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (a *Adapter) selling(ctx context.Context, product adapter.Key) ([]int64, er
 
 // mayGo asks the caller's check about a record, and the side whether it would delete
 // it.
-func (s *store) mayGo(ctx context.Context, p *adapter.DeleteParams) error {
+func (s *store) checkDelete(ctx context.Context, p *adapter.DeleteParams) error {
 	ask := *p
 	ask.Check = func(current adapter.Record) error {
 		if p.Check != nil {
@@ -152,10 +152,10 @@ func (s *store) mayGo(ctx context.Context, p *adapter.DeleteParams) error {
 				return err
 			}
 		}
-		return errMayGo
+		return errDeletable
 	}
 	err := s.store.Delete(ctx, &ask)
-	if errors.Is(err, errMayGo) {
+	if errors.Is(err, errDeletable) {
 		return nil
 	}
 	return err
@@ -163,20 +163,20 @@ func (s *store) mayGo(ctx context.Context, p *adapter.DeleteParams) error {
 
 // delete removes a record from the backend and then from the side. Its root is locked
 // and has that entry, with a note.
-func (s *store) delete(ctx context.Context, entry Mapping, w *Write) error {
-	if err := s.complete(ctx, w, entry); err != nil {
+func (s *store) deleteEverywhere(ctx context.Context, mapping Mapping, w *Write) error {
+	if err := s.addContext(ctx, w, mapping); err != nil {
 		return err
 	}
 	if err := s.backend.Delete(ctx, w); err != nil && adapter.KindOf(err) != adapter.NotFound {
 		return err
 	}
-	aside, cancel := aside(ctx)
+	aside, cancel := detachedContext(ctx)
 	defer cancel()
-	if err := s.remove(aside, s.keeping, w.Key); err != nil {
+	if err := s.deleteFromReplica(aside, s.resourcePlan, w.Key); err != nil {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("delete %s %d", s.Resource, w.Key), Err: err}
 	}
-	if err := s.side.DeleteMapping(aside, s.Resource, w.Key); err != nil || s.isRoot() {
+	if err := s.replica.DeleteMapping(aside, s.Resource, w.Key); err != nil || s.isRoot() {
 		return err
 	}
-	return s.finish(ctx, entry, &writer{resource: s.Resource, key: w.Key, all: true})
+	return s.completeWrite(ctx, mapping, &ownWrite{resource: s.Resource, key: w.Key, wholeRecord: true})
 }

@@ -52,7 +52,7 @@ func encodeBase(b base) ([]byte, error) {
 
 // decodeBase reads the JSON of a base of a root. What the schemas no longer have is
 // left out.
-func decodeBase(root *keeping, encoded []byte) (base, error) {
+func decodeBase(root *resourcePlan, encoded []byte) (base, error) {
 	var in baseJSON
 	if err := json.Unmarshal(encoded, &in); err != nil {
 		return base{}, err
@@ -63,8 +63,8 @@ func decodeBase(root *keeping, encoded []byte) (base, error) {
 		return base{}, err
 	}
 	for _, part := range root.parts {
-		parts, said := in.Parts[part.Resource]
-		if !said {
+		parts, given := in.Parts[part.Resource]
+		if !given {
 			continue
 		}
 		items := make([]Item, len(parts))
@@ -80,21 +80,21 @@ func decodeBase(root *keeping, encoded []byte) (base, error) {
 }
 
 // readBase reads the base of an entry of a root.
-func readBase(root *keeping, e Mapping) (base, error) {
-	b, err := decodeBase(root, e.Base)
+func baseOf(root *resourcePlan, mapping Mapping) (base, error) {
+	b, err := decodeBase(root, mapping.Base)
 	if err != nil {
-		return b, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("read base of %s %d", e.Resource, e.Key), Err: err}
+		return b, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("read base of %s %d", mapping.Resource, mapping.Key), Err: err}
 	}
 	return b, nil
 }
 
 // writeBase returns an entry of a root with a base.
-func writeBase(e Mapping, b base) (Mapping, error) {
+func withBase(mapping Mapping, b base) (Mapping, error) {
 	var err error
-	if e.Base, err = encodeBase(b); err != nil {
-		return e, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("write base of %s %d", e.Resource, e.Key), Err: err}
+	if mapping.Base, err = encodeBase(b); err != nil {
+		return mapping, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("write base of %s %d", mapping.Resource, mapping.Key), Err: err}
 	}
-	return e, nil
+	return mapping, nil
 }
 
 // bytesJSON stands for a text that is no UTF-8, which JSON cannot hold.
@@ -102,7 +102,7 @@ type bytesJSON struct {
 	Bytes []byte `json:"bytes"`
 }
 
-var errUnset = errors.New("a value that is no value")
+var errNotEncodable = errors.New("a value that is no value")
 
 // encodeRecord returns the JSON of the values that a record has: an object with a
 // member for each that is not absent. Null is null, a text a string, an integer a
@@ -147,7 +147,7 @@ func encodeValue(v adapter.Value) (any, error) {
 		}
 		return list, nil
 	default:
-		return nil, errUnset
+		return nil, errNotEncodable
 	}
 }
 

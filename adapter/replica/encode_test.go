@@ -8,12 +8,12 @@ import (
 )
 
 // productKeeping is a keeping of products and their stock items, without a side.
-func productKeeping() *keeping {
+func productKeeping() *resourcePlan {
 	schemas := adapter.NewSchemas()
-	root := &keeping{BackendResource: BackendResource{Resource: adapter.Products, Root: adapter.Products}, schema: schemas.Of(adapter.Products)}
+	root := &resourcePlan{BackendResource: BackendResource{Resource: adapter.Products, Root: adapter.Products}, schema: schemas.Of(adapter.Products)}
 	root.root = root
-	part := &keeping{BackendResource: BackendResource{Resource: adapter.StockItems, Root: adapter.Products}, schema: schemas.Of(adapter.StockItems), root: root}
-	root.parts = []*keeping{part}
+	part := &resourcePlan{BackendResource: BackendResource{Resource: adapter.StockItems, Root: adapter.Products}, schema: schemas.Of(adapter.StockItems), root: root}
+	root.parts = []*resourcePlan{part}
 	return root
 }
 
@@ -112,12 +112,12 @@ func FuzzReadNote(f *testing.F) {
 	}
 	root := productKeeping()
 	f.Fuzz(func(t *testing.T, encoded []byte) {
-		n, err := readNote(Mapping{Intent: encoded})
+		intent, err := decodeIntent(Mapping{Intent: encoded})
 		if err != nil {
 			return
 		}
-		_, _ = decodeRecord(root.schema, n.Old)
-		for _, old := range n.Before {
+		_, _ = decodeRecord(root.schema, intent.Old)
+		for _, old := range intent.Siblings {
 			_, _ = decodeRecord(root.schema, old)
 		}
 	})

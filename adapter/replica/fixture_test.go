@@ -112,8 +112,8 @@ func (m *memory) placeOrders(ctx context.Context, side replica.Replica) error {
 			return err
 		}
 		for _, r := range records {
-			k := m.keptOf(part)
-			d := byKey[r.Get(k.RootAttribute).Int()]
+			res := m.keptOf(part)
+			d := byKey[r.Get(res.RootAttribute).Int()]
 			d.parts[part] = append(d.parts[part], m.part(r, adapter.Key(r.Get(r.Schema.Key).Int())))
 		}
 	}
@@ -139,11 +139,11 @@ func (m *memory) part(r adapter.Record, key adapter.Key) memoryItem {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	item := memoryItem{key: key, record: adapter.NewRecord(r.Schema)}
-	k := m.keptOf(r.Schema.Resource)
-	if k.HasIDs {
+	res := m.keptOf(r.Schema.Resource)
+	if res.HasIDs {
 		item.id = m.id("part")
 	}
-	for _, name := range k.Attributes {
+	for _, name := range res.Attributes {
 		item.record.Set(name, r.Get(name))
 	}
 	return item
@@ -317,24 +317,24 @@ func (s *shop) keys(r adapter.Resource, q adapter.Query) []adapter.Key {
 // entry returns the entry of a record.
 func (s *shop) entry(r adapter.Resource, key adapter.Key) (replica.Mapping, bool) {
 	s.t.Helper()
-	entries, err := s.side.MappingsByKey(s.t.Context(), r, []adapter.Key{key})
+	mappings, err := s.side.MappingsByKey(s.t.Context(), r, []adapter.Key{key})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if len(entries) == 0 {
+	if len(mappings) == 0 {
 		return replica.Mapping{}, false
 	}
-	return entries[0], true
+	return mappings[0], true
 }
 
 // id returns the backend's id of a record.
 func (s *shop) id(r adapter.Resource, key adapter.Key) string {
 	s.t.Helper()
-	e, ok := s.entry(r, key)
-	if !ok || e.BackendID == "" {
+	mapping, ok := s.entry(r, key)
+	if !ok || mapping.BackendID == "" {
 		s.t.Fatalf("%s %d has no id", r, key)
 	}
-	return e.BackendID
+	return mapping.BackendID
 }
 
 // settled fails unless no note is left.
@@ -344,8 +344,8 @@ func (s *shop) settled() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for _, e := range noted {
-		s.t.Errorf("%s %d still has a note: %s", e.Resource, e.Key, e.Intent)
+	for _, mapping := range noted {
+		s.t.Errorf("%s %d still has a note: %s", mapping.Resource, mapping.Key, mapping.Intent)
 	}
 }
 

@@ -16,10 +16,10 @@ type Forget struct {
 }
 
 var (
-	errStillThere  = errors.New("the backend still has it")
-	errNotFinished = errors.New("a write of it is not finished: let a serving process find out what became of it")
-	errSaysNothing = errors.New("the backend's document says nothing of such parts")
-	errNoEntry     = errors.New("it has no entry")
+	errStillThere   = errors.New("the backend still has it")
+	errUnresolved   = errors.New("a write of it is not finished: let a serving process find out what became of it")
+	errPartsUnknown = errors.New("the backend's document says nothing of such parts")
+	errNoMapping    = errors.New("it has no entry")
 )
 
 // Run removes a record of the side that is gone at the backend, with its parts and all
@@ -30,70 +30,70 @@ var (
 // side.
 func (f *Forget) Run(ctx context.Context, r adapter.Resource, key adapter.Key) error {
 	op := fmt.Sprintf("forget %s %d", r, key)
-	kept := f.Backend.Resources()
-	at := slices.IndexFunc(kept, func(k BackendResource) bool { return k.Resource == r })
-	if at < 0 || kept[at].RootAttribute != "" && !kept[at].HasIDs {
+	resources := f.Backend.Resources()
+	at := slices.IndexFunc(resources, func(res BackendResource) bool { return res.Resource == r })
+	if at < 0 || resources[at].RootAttribute != "" && !resources[at].HasIDs {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}
-	k := &kept[at]
-	entries, err := f.Replica.MappingsByKey(ctx, r, []adapter.Key{key})
+	res := &resources[at]
+	mappings, err := f.Replica.MappingsByKey(ctx, r, []adapter.Key{key})
 	if err != nil {
 		return err
 	}
-	if len(entries) == 0 {
-		return &adapter.Error{Kind: adapter.NotFound, Op: op, Err: errNoEntry}
+	if len(mappings) == 0 {
+		return &adapter.Error{Kind: adapter.NotFound, Op: op, Err: errNoMapping}
 	}
-	held, err := heldBy(ctx, f.Replica, k, []adapter.Key{key})
+	held, err := rootKeys(ctx, f.Replica, res, []adapter.Key{key})
 	if err != nil {
 		return err
 	}
 	if _, here := held[key]; !here {
 		return f.Replica.DeleteMapping(ctx, r, key)
 	}
-	why, err := f.stays(ctx, k, &entries[0])
+	why, err := f.reasonToKeep(ctx, res, &mappings[0])
 	if err != nil {
 		return err
 	}
 	if why != nil {
 		return &adapter.Error{Kind: adapter.Conflict, Op: op, Err: why}
 	}
-	return f.remove(ctx, r, key)
+	return f.deleteRecord(ctx, r, key)
 }
 
 // stays says why a record must not be removed, nil if it may be.
-func (f *Forget) stays(ctx context.Context, k *BackendResource, e *Mapping) (why, err error) {
-	if e.Intent != nil {
-		return errNotFinished, nil
+func (f *Forget) reasonToKeep(ctx context.Context, res *BackendResource, mapping *Mapping) (why, err error) {
+	if mapping.Intent != nil {
+		return errUnresolved, nil
 	}
-	root := *e
-	if k.RootAttribute != "" {
-		owners, err := f.Replica.MappingsByKey(ctx, k.Root, []adapter.Key{e.RootKey})
+	root := *mapping
+	if res.RootAttribute != "" {
+		owners, err := f.Replica.MappingsByKey(ctx, res.Root, []adapter.Key{mapping.RootKey})
 		if err != nil || len(owners) == 0 {
 			return nil, err // no root is at the backend, and so no part
 		}
 		if root = owners[0]; root.Intent != nil {
-			return errNotFinished, nil
+			return errUnresolved, nil
 		}
 	}
 	if root.BackendID == "" {
-		return f.carried(ctx, k.Root, root.Key)
+		return f.reasonToKeepUnbound(ctx, res.Root, root.Key)
 	}
-	documents, err := f.Backend.Fetch(ctx, k.Root, []string{root.BackendID})
+	documents, err := f.Backend.Fetch(ctx, res.Root, []string{root.BackendID})
 	switch {
 	case err != nil || len(documents) == 0:
 		return nil, err
-	case k.RootAttribute == "":
+	case res.RootAttribute == "":
 		return errStillThere, nil
 	}
 	_, parts, err := documents[0].Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	items, says := parts[k.Resource]
+	items, given := parts[res.Resource]
 	switch {
-	case !says:
-		return errSaysNothing, nil
-	case slices.ContainsFunc(items, func(i Item) bool { return i.ID == e.BackendID }):
+	case !given:
+		return errPartsUnknown, nil
+	case slices.ContainsFunc(items, func(i Item) bool { return i.ID == mapping.BackendID }):
 		return errStillThere, nil
 	default:
 		return nil, nil
@@ -101,7 +101,7 @@ func (f *Forget) stays(ctx context.Context, k *BackendResource, e *Mapping) (why
 }
 
 // carried says that a document carries the legacy id of a root whose entry has no id.
-func (f *Forget) carried(ctx context.Context, root adapter.Resource, key adapter.Key) (why, err error) {
+func (f *Forget) reasonToKeepUnbound(ctx context.Context, root adapter.Resource, key adapter.Key) (why, err error) {
 	_, err = f.Backend.FindByKey(ctx, root, key)
 	switch {
 	case err == nil:
@@ -114,7 +114,7 @@ func (f *Forget) carried(ctx context.Context, root adapter.Resource, key adapter
 }
 
 // remove removes the record of the side, then the entries.
-func (f *Forget) remove(ctx context.Context, r adapter.Resource, key adapter.Key) error {
+func (f *Forget) deleteRecord(ctx context.Context, r adapter.Resource, key adapter.Key) error {
 	err := f.Replica.DeleteReadOnly(ctx, r, key)
 	if adapter.KindOf(err) == adapter.Unsupported && err != nil {
 		var store adapter.Store

@@ -22,9 +22,9 @@ func (b *listBackend) FindByKey(ctx context.Context, root adapter.Resource, key 
 func TestForget(t *testing.T) {
 	side, backend := agreedShop(t)
 	ctx := t.Context()
-	enter := func(entries ...replica.Mapping) {
+	enter := func(mappings ...replica.Mapping) {
 		t.Helper()
-		if err := side.PutMappings(ctx, entries...); err != nil {
+		if err := side.PutMappings(ctx, mappings...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -82,8 +82,8 @@ func TestForget(t *testing.T) {
 		if (adapter.KindOf(err) == adapter.NotFound && err != nil) != gone {
 			t.Errorf("%s: the record: %v", c.name, err)
 		}
-		if entries, err := side.MappingsByKey(ctx, c.resource, []adapter.Key{c.key}); err != nil || gone && len(entries) != 0 {
-			t.Errorf("%s: the entry: %v, %v", c.name, entries, err)
+		if mappings, err := side.MappingsByKey(ctx, c.resource, []adapter.Key{c.key}); err != nil || gone && len(mappings) != 0 {
+			t.Errorf("%s: the entry: %v, %v", c.name, mappings, err)
 		}
 	}
 }

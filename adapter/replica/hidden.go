@@ -19,27 +19,27 @@ const (
 // hidden remembers roots that the side has and that are not to be seen, because the
 // backend has them no longer or they have no entry. Lists leave them out from the
 // start, so that pages are as long as they should be and counts are right.
-type hidden struct {
+type hiddenRoots struct {
 	mu       sync.Mutex
 	until    map[adapter.Resource]map[adapter.Key]time.Time
 	creating int // records that are being created
-	created  int // how often one came to its end
+	finished int // how often one came to its end
 }
 
 // A generation tells whether a record was being created since.
-type generation struct {
-	created int
-	quiet   bool
+type createState struct {
+	finished int
+	idle     bool
 }
 
-func (h *hidden) generation() generation {
+func (h *hiddenRoots) createState() createState {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return generation{h.created, h.creating == 0}
+	return createState{h.finished, h.creating == 0}
 }
 
 // create says that a record is being created, until done is called.
-func (h *hidden) create() (done func()) {
+func (h *hiddenRoots) beginCreate() (done func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.creating++
@@ -47,16 +47,16 @@ func (h *hidden) create() (done func()) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.creating--
-		h.created++
+		h.finished++
 	}
 }
 
 // hide remembers a root. One without an entry is remembered only if none was being
 // created since: it may be that one, which is about to get it.
-func (h *hidden) hide(r adapter.Resource, key adapter.Key, since generation, surely bool) {
+func (h *hiddenRoots) hide(r adapter.Resource, key adapter.Key, since createState, surely bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !surely && (!since.quiet || h.creating > 0 || h.created != since.created) || len(h.until[r]) >= maxHidden {
+	if !surely && (!since.idle || h.creating > 0 || h.finished != since.finished) || len(h.until[r]) >= maxHidden {
 		return
 	}
 	if h.until == nil {
@@ -69,7 +69,7 @@ func (h *hidden) hide(r adapter.Resource, key adapter.Key, since generation, sur
 }
 
 // show forgets roots, which are there.
-func (h *hidden) show(r adapter.Resource, keys ...adapter.Key) {
+func (h *hiddenRoots) unhide(r adapter.Resource, keys ...adapter.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.until[r]) == 0 {
@@ -81,7 +81,7 @@ func (h *hidden) show(r adapter.Resource, keys ...adapter.Key) {
 }
 
 // keys returns the roots that are remembered.
-func (h *hidden) keys(r adapter.Resource) []adapter.Key {
+func (h *hiddenRoots) keys(r adapter.Resource) []adapter.Key {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.until[r]) == 0 {
@@ -100,7 +100,7 @@ func (h *hidden) keys(r adapter.Resource) []adapter.Key {
 }
 
 // without returns a query that leaves out the records of some roots.
-func (k *keeping) without(q adapter.Query, out []adapter.Key) adapter.Query {
+func (plan *resourcePlan) excluding(q adapter.Query, out []adapter.Key) adapter.Query {
 	if len(out) == 0 {
 		return q
 	}
@@ -108,9 +108,9 @@ func (k *keeping) without(q adapter.Query, out []adapter.Key) adapter.Query {
 	for i, key := range out {
 		operands[i] = strconv.FormatInt(int64(key), 10)
 	}
-	attribute := k.schema.Key
-	if !k.isRoot() {
-		attribute = k.RootAttribute
+	attribute := plan.schema.Key
+	if !plan.isRoot() {
+		attribute = plan.RootAttribute
 	}
 	q.Where = append(q.Where[:len(q.Where):len(q.Where)], adapter.Condition{Any: []adapter.Test{{Attribute: attribute, Op: adapter.NotIn, Operands: operands}}})
 	return q

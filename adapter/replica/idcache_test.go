@@ -54,12 +54,16 @@ type countedLedger struct {
 
 func (l *countedLedger) MappingsByKey(_ context.Context, r adapter.Resource, keys []adapter.Key) ([]replica.Mapping, error) {
 	l.asked += len(keys)
-	return slices.DeleteFunc(slices.Clone(l.entries), func(e replica.Mapping) bool { return e.Resource != r || !slices.Contains(keys, e.Key) }), nil
+	return slices.DeleteFunc(slices.Clone(l.entries), func(mapping replica.Mapping) bool {
+		return mapping.Resource != r || !slices.Contains(keys, mapping.Key)
+	}), nil
 }
 
 func (l *countedLedger) MappingsByBackendID(_ context.Context, r adapter.Resource, ids []string) ([]replica.Mapping, error) {
 	l.asked += len(ids)
-	return slices.DeleteFunc(slices.Clone(l.entries), func(e replica.Mapping) bool { return e.Resource != r || !slices.Contains(ids, e.BackendID) }), nil
+	return slices.DeleteFunc(slices.Clone(l.entries), func(mapping replica.Mapping) bool {
+		return mapping.Resource != r || !slices.Contains(ids, mapping.BackendID)
+	}), nil
 }
 
 func TestIDs(t *testing.T) {

@@ -24,11 +24,11 @@ const (
 	// one fault is enough to store none.
 	maxImportLines = 1_000_001
 	// maxImportFaults bounds the faults that are told one by one.
-	maxImportFaults = 1000
+	maxReportedErrors = 1000
 	// importBatch is the number of pairs looked up, and stored, at a time.
-	importBatch = 500
+	importBatchSize = 500
 	// maxIDLength bounds an id of the backend, in characters, as ledgers do.
-	maxIDLength = 255
+	maxBackendID = 255
 )
 
 // An Import puts pairs of ids into a ledger: those of records that both the side and
@@ -78,7 +78,7 @@ func (f *LineErrors) Error() string {
 }
 
 func (f *LineErrors) add(line int, format string, arguments ...any) {
-	if len(f.Errors) == maxImportFaults {
+	if len(f.Errors) == maxReportedErrors {
 		f.Omitted++
 		return
 	}
@@ -89,7 +89,7 @@ func (f *LineErrors) add(line int, format string, arguments ...any) {
 func (f *LineErrors) count() int { return len(f.Errors) + f.Omitted }
 
 // settled returns the faults in order as an error, nil if there are none.
-func (f *LineErrors) settled() error {
+func (f *LineErrors) sortedOrNil() error {
 	if f.count() == 0 {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (f *LineErrors) settled() error {
 }
 
 // An importRow is one pair of a file.
-type importRow struct {
+type idPair struct {
 	line  int
 	key   adapter.Key
 	id    string
@@ -113,56 +113,56 @@ type importRow struct {
 // else stored one of the pairs meanwhile; pairs may be stored then.
 func (i *IDImport) Run(ctx context.Context, file io.Reader) (IDImportResult, error) {
 	var faults LineErrors
-	rows, total, err := i.read(file, &faults)
+	rows, total, err := i.readFile(file, &faults)
 	if err != nil {
 		return IDImportResult{}, err
 	}
 	done := IDImportResult{Rows: total}
-	var fresh []Mapping
+	var added []Mapping
 	looked := 0
-	for _, k := range i.Resources {
-		for batch := range slices.Chunk(rows[k.Resource], importBatch) {
-			entries, err := i.look(ctx, &k, batch, &faults)
+	for _, res := range i.Resources {
+		for batch := range slices.Chunk(rows[res.Resource], importBatchSize) {
+			mappings, err := i.checkBatch(ctx, &res, batch, &faults)
 			if err != nil {
 				return done, err
 			}
-			fresh = append(fresh, entries...)
+			added = append(added, mappings...)
 			looked += len(batch)
-			i.report(looked, total)
+			i.reportProgress(looked, total)
 		}
 	}
-	if err := faults.settled(); err != nil {
+	if err := faults.sortedOrNil(); err != nil {
 		return done, err
 	}
-	done.Existing = total - len(fresh)
+	done.Existing = total - len(added)
 	if i.DryRun {
 		return done, nil
 	}
-	for batch := range slices.Chunk(fresh, importBatch) {
+	for batch := range slices.Chunk(added, importBatchSize) {
 		if err := i.Replica.PutMappings(ctx, batch...); err != nil {
 			return done, err
 		}
 		done.Stored += len(batch)
-		i.report(done.Existing+done.Stored, total)
+		i.reportProgress(done.Existing+done.Stored, total)
 	}
-	if len(fresh) == 0 {
+	if len(added) == 0 {
 		return done, nil
 	}
 	return done, i.Replica.InvalidateVersions(ctx)
 }
 
-func (i *IDImport) report(done, total int) {
+func (i *IDImport) reportProgress(done, total int) {
 	if i.Progress != nil {
 		i.Progress(done, total)
 	}
 }
 
 // read returns the rows of a file by resource, and their number.
-func (i *IDImport) read(file io.Reader, faults *LineErrors) (map[adapter.Resource][]importRow, int, error) {
+func (i *IDImport) readFile(file io.Reader, faults *LineErrors) (map[adapter.Resource][]idPair, int, error) {
 	lines := bufio.NewScanner(file)
 	lines.Buffer(make([]byte, 0, maxImportLine), maxImportLine)
-	rows, total, line, columns := map[adapter.Resource][]importRow{}, 0, 0, 0
-	seen := seenRows{keys: map[legacyName]int{}, ids: map[backendName]int{}}
+	rows, total, line, columns := map[adapter.Resource][]idPair{}, 0, 0, 0
+	seen := seenIDs{keys: map[legacyRef]int{}, ids: map[backendRef]int{}}
 	for lines.Scan() {
 		if line++; line > maxImportLines {
 			faults.add(line, "more than %d lines: split the file", maxImportLines)
@@ -180,7 +180,7 @@ func (i *IDImport) read(file io.Reader, faults *LineErrors) (map[adapter.Resourc
 		case err != nil:
 			faults.add(line, "not CSV: check the quotes")
 		case columns == 0:
-			if columns = header(fields); columns == 0 {
+			if columns = headerColumns(fields); columns == 0 {
 				faults.add(line, "the header is not resource,legacy_id,backend_id or resource,legacy_id,backend_id,owner_id")
 				return nil, 0, nil
 			}
@@ -189,7 +189,7 @@ func (i *IDImport) read(file io.Reader, faults *LineErrors) (map[adapter.Resourc
 		default:
 			total++
 			r := adapter.Resource(fields[0])
-			if row, ok := i.parse(line, r, fields[1:], faults); ok && seen.first(r, row, faults) {
+			if row, ok := i.parsePair(line, r, fields[1:], faults); ok && seen.addUnique(r, row, faults) {
 				rows[r] = append(rows[r], row)
 			}
 		}
@@ -206,7 +206,7 @@ func (i *IDImport) read(file io.Reader, faults *LineErrors) (map[adapter.Resourc
 }
 
 // header returns the number of columns that a header has, 0 for one that is none.
-func header(fields []string) int {
+func headerColumns(fields []string) int {
 	want := []string{"resource", "legacy_id", "backend_id", "owner_id"}
 	if slices.Equal(fields, want) || slices.Equal(fields, want[:3]) {
 		return len(fields)
@@ -215,23 +215,23 @@ func header(fields []string) int {
 }
 
 // parse reads the fields after the resource and reports whether they are a row.
-func (i *IDImport) parse(line int, r adapter.Resource, fields []string, faults *LineErrors) (importRow, bool) {
+func (i *IDImport) parsePair(line int, r adapter.Resource, fields []string, faults *LineErrors) (idPair, bool) {
 	before := faults.count()
-	at := slices.IndexFunc(i.Resources, func(k BackendResource) bool { return k.Resource == r })
+	at := slices.IndexFunc(i.Resources, func(res BackendResource) bool { return res.Resource == r })
 	switch {
 	case at < 0:
 		faults.add(line, "the backend keeps no %q", string(r))
-		return importRow{}, false
+		return idPair{}, false
 	case i.Resources[at].RootAttribute != "" && !i.Resources[at].HasIDs:
 		faults.add(line, "%s have no ids at the backend: leave them out", r)
-		return importRow{}, false
+		return idPair{}, false
 	}
-	row := importRow{line: line, id: fields[1]}
+	row := idPair{line: line, id: fields[1]}
 	var ok bool
 	if row.key, ok = parseKey(fields[0]); !ok {
 		faults.add(line, "legacy_id %q is no id: want digits", fields[0])
 	}
-	if why := badID(row.id); why != "" {
+	if why := backendIDProblem(row.id); why != "" {
 		faults.add(line, "backend_id %q %s", row.id, why)
 	}
 	if len(fields) == 3 && fields[2] != "" {
@@ -253,7 +253,7 @@ func parseKey(text string) (adapter.Key, bool) {
 }
 
 // badID says what is wrong with an id of the backend, "" if nothing is.
-func badID(id string) string {
+func backendIDProblem(id string) string {
 	switch {
 	case id == "":
 		return "is empty"
@@ -263,22 +263,22 @@ func badID(id string) string {
 		return "has blanks around it"
 	case strings.ContainsFunc(id, unicode.IsControl):
 		return "has a control character in it"
-	case utf8.RuneCountInString(id) > maxIDLength:
-		return fmt.Sprintf("has more than %d characters", maxIDLength)
+	case utf8.RuneCountInString(id) > maxBackendID:
+		return fmt.Sprintf("has more than %d characters", maxBackendID)
 	default:
 		return ""
 	}
 }
 
 // seenRows are the lines at which ids stood first.
-type seenRows struct {
-	keys map[legacyName]int
-	ids  map[backendName]int
+type seenIDs struct {
+	keys map[legacyRef]int
+	ids  map[backendRef]int
 }
 
 // first reports whether neither of a row's ids stood on a line before.
-func (s *seenRows) first(r adapter.Resource, row importRow, faults *LineErrors) bool {
-	key, id := legacyName{r, row.key}, backendName{r, row.id}
+func (s *seenIDs) addUnique(r adapter.Resource, row idPair, faults *LineErrors) bool {
+	key, id := legacyRef{r, row.key}, backendRef{r, row.id}
 	keyLine, keyTwice := s.keys[key]
 	idLine, idTwice := s.ids[id]
 	if keyTwice {
@@ -296,46 +296,46 @@ func (s *seenRows) first(r adapter.Resource, row importRow, faults *LineErrors) 
 
 // look compares rows of one resource with the side and its ledger, and returns the
 // entries that are to be stored.
-func (i *IDImport) look(ctx context.Context, k *BackendResource, rows []importRow, faults *LineErrors) ([]Mapping, error) {
+func (i *IDImport) checkBatch(ctx context.Context, res *BackendResource, rows []idPair, faults *LineErrors) ([]Mapping, error) {
 	keys, ids := make([]adapter.Key, len(rows)), make([]string, len(rows))
 	for n, row := range rows {
 		keys[n], ids[n] = row.key, row.id
 	}
-	owners, err := heldBy(ctx, i.Replica, k, keys)
+	owners, err := rootKeys(ctx, i.Replica, res, keys)
 	if err != nil {
 		return nil, err
 	}
-	byKey, err := entriesByKey(ctx, i.Replica, k.Resource, keys)
+	byKey, err := mappingsByKey(ctx, i.Replica, res.Resource, keys)
 	if err != nil {
 		return nil, err
 	}
-	byID, err := entriesByID(ctx, i.Replica, k.Resource, ids)
+	byID, err := mappingsByBackendID(ctx, i.Replica, res.Resource, ids)
 	if err != nil {
 		return nil, err
 	}
-	var fresh []Mapping
+	var added []Mapping
 	for _, row := range rows {
 		owner, held := owners[row.key]
 		had, entered := byKey[row.key]
 		other, taken := byID[row.id]
 		switch {
 		case !held:
-			faults.add(row.line, "there is no record %s %d here", k.Resource, row.key)
+			faults.add(row.line, "there is no record %s %d here", res.Resource, row.key)
 		case row.owner != 0 && row.owner != owner:
-			faults.add(row.line, "%s %d belongs to %s %d, and not to %d", k.Resource, row.key, k.Root, owner, row.owner)
+			faults.add(row.line, "%s %d belongs to %s %d, and not to %d", res.Resource, row.key, res.Root, owner, row.owner)
 		case entered && had.BackendID != "" && had.BackendID != row.id:
-			faults.add(row.line, "%s %d belongs to %q already", k.Resource, row.key, had.BackendID)
+			faults.add(row.line, "%s %d belongs to %q already", res.Resource, row.key, had.BackendID)
 		case taken && other.Key != row.key:
-			faults.add(row.line, "backend_id %q belongs to %s %d already", row.id, k.Resource, other.Key)
+			faults.add(row.line, "backend_id %q belongs to %s %d already", row.id, res.Resource, other.Key)
 		case entered && had.BackendID == "" && had.Intent != nil:
-			faults.add(row.line, "%s %d is being created at the backend: let a serving process finish that first", k.Resource, row.key)
+			faults.add(row.line, "%s %d is being created at the backend: let a serving process finish that first", res.Resource, row.key)
 		case !entered || had.BackendID == "":
-			e := Mapping{Resource: k.Resource, Key: row.key, BackendID: row.id, Base: []byte("{}")}
-			if k.RootAttribute != "" {
-				e.Root, e.RootKey = k.Root, owner
+			mapping := Mapping{Resource: res.Resource, Key: row.key, BackendID: row.id, Base: []byte("{}")}
+			if res.RootAttribute != "" {
+				mapping.Root, mapping.RootKey = res.Root, owner
 			}
-			fresh = append(fresh, e)
+			added = append(added, mapping)
 		}
 	}
-	return fresh, nil
+	return added, nil
 }

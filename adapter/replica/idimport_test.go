@@ -24,12 +24,12 @@ func entriesOf(tb testing.TB, side replica.Replica) []string {
 	tb.Helper()
 	var all []string
 	for _, r := range []adapter.Resource{adapter.Products, adapter.StockItems, adapter.Customers, adapter.CustomerAddresses} {
-		entries, err := side.ListMappings(tb.Context(), r, -1, 1000)
+		mappings, err := side.ListMappings(tb.Context(), r, -1, 1000)
 		if err != nil {
 			tb.Fatal(err)
 		}
-		for _, e := range entries {
-			all = append(all, fmt.Sprintf("%s %d %s %s/%d %s", e.Resource, e.Key, e.BackendID, e.Root, e.RootKey, e.Base))
+		for _, mapping := range mappings {
+			all = append(all, fmt.Sprintf("%s %d %s %s/%d %s", mapping.Resource, mapping.Key, mapping.BackendID, mapping.Root, mapping.RootKey, mapping.Base))
 		}
 	}
 	return all

@@ -9,76 +9,76 @@ import (
 )
 
 // A record names a root record.
-type record struct {
+type recordRef struct {
 	resource adapter.Resource
 	key      adapter.Key
 }
 
 // locks let those who change one root, or a part of it, take turns. Who locks several
 // does so by lockAll and holds none before, so nobody waits in a circle.
-type locks struct {
+type rootLocks struct {
 	mu   sync.Mutex
-	held map[record]*lock
+	held map[recordRef]*lock
 }
 
 // A lock is one that somebody has or waits for.
 type lock struct {
-	turn  chan struct{} // holds one while it is locked
-	users int
+	token chan struct{} // holds one while it is locked
+	refs  int
 }
 
 // use returns the lock of a record for somebody who wants it.
-func (l *locks) use(r record) *lock {
+func (l *rootLocks) acquireEntry(r recordRef) *lock {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.held == nil {
-		l.held = map[record]*lock{}
+		l.held = map[recordRef]*lock{}
 	}
 	one := l.held[r]
 	if one == nil {
-		one = &lock{turn: make(chan struct{}, 1)}
+		one = &lock{token: make(chan struct{}, 1)}
 		l.held[r] = one
 	}
-	one.users++
+	one.refs++
 	return one
 }
 
 // leave gives up a lock that use returned.
-func (l *locks) leave(r record, one *lock) {
+func (l *rootLocks) releaseEntry(r recordRef, one *lock) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if one.users--; one.users == 0 {
+	if one.refs--; one.refs == 0 {
 		delete(l.held, r)
 	}
 }
 
 // lock waits until it has the lock of a record, or ctx ends.
-func (l *locks) lock(ctx context.Context, r record) (unlock func(), err error) {
-	one := l.use(r)
+func (l *rootLocks) lock(ctx context.Context, r recordRef) (unlock func(), err error) {
+	one := l.acquireEntry(r)
 	select {
-	case one.turn <- struct{}{}:
-		return func() { <-one.turn; l.leave(r, one) }, nil
+	case one.token <- struct{}{}:
+		return func() { <-one.token; l.releaseEntry(r, one) }, nil
 	case <-ctx.Done():
-		l.leave(r, one)
+		l.releaseEntry(r, one)
 		return nil, ctx.Err()
 	}
 }
 
 // try is lock where nobody has it, and else fails.
-func (l *locks) try(r record) (unlock func(), ok bool) {
-	one := l.use(r)
+func (l *rootLocks) tryLock(r recordRef) (unlock func(), ok bool) {
+	one := l.acquireEntry(r)
 	select {
-	case one.turn <- struct{}{}:
-		return func() { <-one.turn; l.leave(r, one) }, true
+	case one.token <- struct{}{}:
+		return func() { <-one.token; l.releaseEntry(r, one) }, true
 	default:
-		l.leave(r, one)
+		l.releaseEntry(r, one)
 		return nil, false
 	}
 }
 
 // lockAll locks several roots of one resource, in the order of their keys, which it
 // sorts.
-func (l *locks) lockAll(ctx context.Context, r adapter.Resource, keys []adapter.Key) (unlock func(), err error) {
+func (l *rootLocks) lockAll(ctx context.Context, r adapter.Resource, keys []adapter.Key) (unlock func(), err error) {
 	slices.Sort(keys)
 	var locked []func()
 	unlock = func() {
@@ -90,7 +90,7 @@ func (l *locks) lockAll(ctx context.Context, r adapter.Resource, keys []adapter.
 		if i > 0 && key == keys[i-1] {
 			continue
 		}
-		one, err := l.lock(ctx, record{r, key})
+		one, err := l.lock(ctx, recordRef{r, key})
 		if err != nil {
 			unlock()
 			return nil, err

@@ -13,16 +13,16 @@ import (
 
 func TestLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l locks
-		one, two := record{adapter.Products, 1}, record{adapter.Customers, 1}
+		var l rootLocks
+		one, two := recordRef{adapter.Products, 1}, recordRef{adapter.Customers, 1}
 		unlock, err := l.lock(t.Context(), one)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := l.try(one); ok {
+		if _, ok := l.tryLock(one); ok {
 			t.Error("locked twice")
 		}
-		other, ok := l.try(two)
+		other, ok := l.tryLock(two)
 		if !ok {
 			t.Fatal("another record is locked, too")
 		}
@@ -61,8 +61,8 @@ func TestLocks(t *testing.T) {
 // TestLockAllLeaves: who leaves while it waits for the last of several has none.
 func TestLockAllLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l locks
-		unlock, err := l.lock(t.Context(), record{adapter.Products, 2})
+		var l rootLocks
+		unlock, err := l.lock(t.Context(), recordRef{adapter.Products, 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestLockAllLeaves(t *testing.T) {
 		synctest.Wait()
 		leave()
 		waiting.Wait()
-		free, ok := l.try(record{adapter.Products, 1})
+		free, ok := l.tryLock(recordRef{adapter.Products, 1})
 		if !ok {
 			t.Fatal("the first is still locked")
 		}
@@ -90,23 +90,23 @@ func TestLockAllLeaves(t *testing.T) {
 
 func TestHidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var h hidden
-		quiet := h.generation()
-		done := h.create()
-		during := h.generation()
+		var h hiddenRoots
+		quiet := h.createState()
+		done := h.beginCreate()
+		during := h.createState()
 		h.hide(adapter.Products, 1, quiet, false)
 		h.hide(adapter.Products, 2, during, false)
 		h.hide(adapter.Products, 3, quiet, true)
 		done()
 		h.hide(adapter.Products, 4, quiet, false)
-		h.hide(adapter.Products, 5, h.generation(), false)
+		h.hide(adapter.Products, 5, h.createState(), false)
 		if keys := h.keys(adapter.Products); len(keys) != 2 {
 			t.Errorf("%v, want 3, which is gone, and 5, as nothing was being created", keys)
 		}
 		if keys := h.keys(adapter.Orders); keys != nil {
 			t.Errorf("of another resource: %v", keys)
 		}
-		h.show(adapter.Products, 3, 9)
+		h.unhide(adapter.Products, 3, 9)
 		if keys := h.keys(adapter.Products); len(keys) != 1 || keys[0] != 5 {
 			t.Errorf("%v, want 5", keys)
 		}

@@ -9,27 +9,27 @@ import (
 )
 
 // keysBatch is the number of records that one query of the side names.
-const keysBatch = 100
+const keysPerQuery = 100
 
 // heldBy returns, for each of the records that the side has, the key of its root, 0
 // for one that is a root.
-func heldBy(ctx context.Context, side Replica, k *BackendResource, keys []adapter.Key) (map[adapter.Key]adapter.Key, error) {
+func rootKeys(ctx context.Context, replica Replica, res *BackendResource, keys []adapter.Key) (map[adapter.Key]adapter.Key, error) {
 	owners := make(map[adapter.Key]adapter.Key, len(keys))
-	key := adapter.NewSchemas().Of(k.Resource).Key
-	for batch := range slices.Chunk(keys, keysBatch) {
+	key := adapter.NewSchemas().Of(res.Resource).Key
+	for batch := range slices.Chunk(keys, keysPerQuery) {
 		named := make([]string, len(batch))
 		for i, key := range batch {
 			named[i] = strconv.FormatInt(int64(key), 10)
 		}
 		q := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: key, Op: adapter.In, Operands: named}}}}}
-		records, err := listed(ctx, side, k, &q)
+		records, err := listKeys(ctx, replica, res, &q)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range records {
 			var owner adapter.Key
-			if k.RootAttribute != "" {
-				owner = adapter.Key(r.Get(k.RootAttribute).Int())
+			if res.RootAttribute != "" {
+				owner = adapter.Key(r.Get(res.RootAttribute).Int())
 			}
 			owners[adapter.Key(r.Get(key).Int())] = owner
 		}
@@ -39,14 +39,14 @@ func heldBy(ctx context.Context, side Replica, k *BackendResource, keys []adapte
 
 // listed returns the records that a query selects, with no more than their keys and
 // owners.
-func listed(ctx context.Context, side Replica, k *BackendResource, q *adapter.Query) ([]adapter.Record, error) {
-	store, err := side.Store(k.Resource)
+func listKeys(ctx context.Context, replica Replica, res *BackendResource, q *adapter.Query) ([]adapter.Record, error) {
+	store, err := replica.Store(res.Resource)
 	if err != nil {
 		return nil, err
 	}
 	only := []string{}
-	if k.RootAttribute != "" {
-		only = append(only, k.RootAttribute)
+	if res.RootAttribute != "" {
+		only = append(only, res.RootAttribute)
 	}
 	found, err := store.List(ctx, &adapter.ListParams{Query: *q, Only: only})
 	if err != nil {
@@ -59,20 +59,20 @@ func listed(ctx context.Context, side Replica, k *BackendResource, q *adapter.Qu
 	return records, err
 }
 
-func entriesByKey(ctx context.Context, l IDMap, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
+func mappingsByKey(ctx context.Context, l IDMap, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
 	found, err := l.MappingsByKey(ctx, r, keys)
 	entries := make(map[adapter.Key]Mapping, len(found))
-	for _, e := range found {
-		entries[e.Key] = e
+	for _, mapping := range found {
+		entries[mapping.Key] = mapping
 	}
 	return entries, err
 }
 
-func entriesByID(ctx context.Context, l IDMap, r adapter.Resource, ids []string) (map[string]Mapping, error) {
+func mappingsByBackendID(ctx context.Context, l IDMap, r adapter.Resource, ids []string) (map[string]Mapping, error) {
 	found, err := l.MappingsByBackendID(ctx, r, ids)
-	entries := make(map[string]Mapping, len(found))
-	for _, e := range found {
-		entries[e.BackendID] = e
+	mappings := make(map[string]Mapping, len(found))
+	for _, mapping := range found {
+		mappings[mapping.BackendID] = mapping
 	}
-	return entries, err
+	return mappings, err
 }

@@ -172,7 +172,7 @@ func (m *memory) Close() error {
 }
 
 func (m *memory) keptOf(r adapter.Resource) *replica.BackendResource {
-	return &m.kept[slices.IndexFunc(m.kept, func(k replica.BackendResource) bool { return k.Resource == r })]
+	return &m.kept[slices.IndexFunc(m.kept, func(res replica.BackendResource) bool { return res.Resource == r })]
 }
 
 func (m *memory) Fetch(ctx context.Context, root adapter.Resource, ids []string) (docs []replica.Document, err error) {
@@ -249,28 +249,28 @@ func (m *memory) id(prefix string) string {
 
 func (m *memory) Create(ctx context.Context, w *replica.Write) (id string, err error) {
 	err = m.call(ctx, "Create "+string(w.Resource), func() error {
-		k := m.keptOf(w.Resource)
-		if !k.Creates || w.ID != "" || w.Old.Schema != nil || !slices.Equal(w.Changed, k.Attributes) {
+		res := m.keptOf(w.Resource)
+		if !res.Creates || w.ID != "" || w.Old.Schema != nil || !slices.Equal(w.Changed, res.Attributes) {
 			return fmt.Errorf("unexpected: %+v", w)
 		}
 		item := memoryItem{key: w.Key, record: adapter.NewRecord(w.New.Schema)}
 		m.put(&item, w.New, w.Changed)
-		if k.Root == k.Resource {
-			item.id = m.id(string(k.Resource[:4]))
+		if res.Root == res.Resource {
+			item.id = m.id(string(res.Resource[:4]))
 			d := &memoryDoc{memoryItem: item, parts: map[adapter.Resource][]memoryItem{}, changed: time.Now()}
 			m.putStock(d, w.New, w.Changed)
 			id = d.id
-			return m.add(k.Resource, d)
+			return m.add(res.Resource, d)
 		}
-		d := m.docs[k.Root][w.RootID]
+		d := m.docs[res.Root][w.RootID]
 		if d == nil {
 			return memoryError(adapter.NotFound, "")
 		}
-		if k.HasIDs {
+		if res.HasIDs {
 			item.id = m.id("part")
 		}
 		for _, p := range d.parts[w.Resource] {
-			for _, name := range k.MatchBy {
+			for _, name := range res.MatchBy {
 				if p.record.Get(name).Int() == item.record.Get(name).Int() {
 					return memoryError(adapter.Conflict, name)
 				}
@@ -279,7 +279,7 @@ func (m *memory) Create(ctx context.Context, w *replica.Write) (id string, err e
 		d.parts[w.Resource] = append(d.parts[w.Resource], item)
 		m.oneDefault(d, item)
 		d.changed, id = time.Now(), item.id
-		if want := len(d.parts[w.Resource]); len(w.Siblings) < want && k.MatchBy != nil {
+		if want := len(d.parts[w.Resource]); len(w.Siblings) < want && res.MatchBy != nil {
 			return fmt.Errorf("unexpected siblings of %d: %+v", want, w.Siblings)
 		}
 		return nil
@@ -318,22 +318,22 @@ func (m *memory) oneDefault(d *memoryDoc, item memoryItem) {
 
 // find returns the item that a write is of.
 func (m *memory) find(w *replica.Write) (*memoryDoc, *memoryItem, int) {
-	k := m.keptOf(w.Resource)
-	if k.Root == k.Resource {
-		d := m.docs[k.Root][w.ID]
+	res := m.keptOf(w.Resource)
+	if res.Root == res.Resource {
+		d := m.docs[res.Root][w.ID]
 		if d == nil {
 			return nil, nil, -1
 		}
 		return d, &d.memoryItem, -1
 	}
-	d := m.docs[k.Root][w.RootID]
+	d := m.docs[res.Root][w.RootID]
 	if d == nil {
 		return nil, nil, -1
 	}
 	for i := range d.parts[w.Resource] {
 		item := &d.parts[w.Resource][i]
-		same := !slices.ContainsFunc(k.MatchBy, func(name string) bool { return item.record.Get(name).Int() != w.Old.Get(name).Int() })
-		if k.HasIDs && item.id == w.ID || !k.HasIDs && same {
+		same := !slices.ContainsFunc(res.MatchBy, func(name string) bool { return item.record.Get(name).Int() != w.Old.Get(name).Int() })
+		if res.HasIDs && item.id == w.ID || !res.HasIDs && same {
 			return d, item, i
 		}
 	}

@@ -16,13 +16,13 @@ import (
 // document returns what is said of a document as it now is.
 func (m *memory) document(d *memoryDoc) replica.Document {
 	item, parts := m.item(&d.memoryItem), map[adapter.Resource][]replica.Item{}
-	for _, k := range m.kept {
-		if k.Root != item.Record.Schema.Resource || k.Root == k.Resource {
+	for _, res := range m.kept {
+		if res.Root != item.Record.Schema.Resource || res.Root == res.Resource {
 			continue
 		}
-		parts[k.Resource] = []replica.Item{}
-		for _, p := range d.parts[k.Resource] {
-			parts[k.Resource] = append(parts[k.Resource], m.item(&p))
+		parts[res.Resource] = []replica.Item{}
+		for _, p := range d.parts[res.Resource] {
+			parts[res.Resource] = append(parts[res.Resource], m.item(&p))
 		}
 	}
 	sum := sha256.New()

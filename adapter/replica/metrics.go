@@ -8,8 +8,8 @@ import (
 
 // metrics count what happens between a backend and its side.
 type metrics struct {
-	took, adopts, leaves, unmapped *prometheus.CounterVec
-	noted                          prometheus.Gauge
+	reconciled, imported, refused, unmapped *prometheus.CounterVec
+	intents                                 prometheus.Gauge
 }
 
 // newMetrics returns metrics, registered unless registerer is nil.
@@ -18,18 +18,18 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "portico_side_" + name, Help: help}, []string{"resource"})
 	}
 	m := &metrics{
-		took:     counter("taken_over_total", "Records brought up to date with what the backend says."),
-		adopts:   counter("adopted_total", "Records taken over that only the backend had."),
-		leaves:   counter("left_out_total", "Values and records of the backend that the side refused."),
-		unmapped: counter("unmapped_total", "Documents met that have no legacy id, or another's."),
-		noted: prometheus.NewGauge(prometheus.GaugeOpts{
+		reconciled: counter("taken_over_total", "Records brought up to date with what the backend says."),
+		imported:   counter("adopted_total", "Records taken over that only the backend had."),
+		refused:    counter("left_out_total", "Values and records of the backend that the side refused."),
+		unmapped:   counter("unmapped_total", "Documents met that have no legacy id, or another's."),
+		intents: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "portico_side_noted", Help: "Writes whose outcome was not known when the backend was scanned last.",
 		}),
 	}
 	if registerer == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.took, m.adopts, m.leaves, m.unmapped, m.noted} {
+	for _, c := range []prometheus.Collector{m.reconciled, m.imported, m.refused, m.unmapped, m.intents} {
 		if err := registerer.Register(c); err != nil {
 			return nil, err
 		}
@@ -37,6 +37,6 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-func (m *metrics) takenOver(r adapter.Resource) { m.took.WithLabelValues(string(r)).Inc() }
-func (m *metrics) adopted(r adapter.Resource)   { m.adopts.WithLabelValues(string(r)).Inc() }
-func (m *metrics) left(r adapter.Resource)      { m.leaves.WithLabelValues(string(r)).Inc() }
+func (m *metrics) countReconciled(r adapter.Resource) { m.reconciled.WithLabelValues(string(r)).Inc() }
+func (m *metrics) countImported(r adapter.Resource)   { m.imported.WithLabelValues(string(r)).Inc() }
+func (m *metrics) countRefused(r adapter.Resource)    { m.refused.WithLabelValues(string(r)).Inc() }

@@ -8,18 +8,18 @@ import (
 )
 
 // pushBatch is how many records a push reads at a time.
-const pushBatch = 100
+const pushBatchSize = 100
 
 // Push creates at the backend all records of the side that it has not got: those of
 // kept resources without an entry, and their parts. progress, unless nil, is told
 // after each root how many of them all are looked at. Push may be ended and begun
 // again; it returns the first error, which names the record.
 func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) error {
-	if err := a.open("push to " + a.Name()); err != nil {
+	if err := a.checkOpen("push to " + a.Name()); err != nil {
 		return err
 	}
 	done, total := 0, 0
-	for _, root := range a.roots {
+	for _, root := range a.rootPlans {
 		if root.Creates {
 			found, err := root.store.List(ctx, &adapter.ListParams{Count: true})
 			if err != nil {
@@ -28,12 +28,12 @@ func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) erro
 			total += int(found.Total)
 		}
 	}
-	for _, root := range a.roots {
+	for _, root := range a.rootPlans {
 		if !root.Creates {
 			continue
 		}
 		for after := (*adapter.Mark)(nil); ; {
-			records, err := root.list(ctx, &adapter.ListParams{Query: adapter.Query{After: after, Limit: pushBatch}})
+			records, err := root.list(ctx, &adapter.ListParams{Query: adapter.Query{After: after, Limit: pushBatchSize}})
 			if err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) erro
 					progress(done, total)
 				}
 			}
-			if len(records) < pushBatch {
+			if len(records) < pushBatchSize {
 				break
 			}
 			after = &adapter.Mark{Key: keyOf(records[len(records)-1])}
@@ -56,32 +56,32 @@ func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) erro
 }
 
 // pushRoot creates one root and its parts at the backend, as far as they are missing.
-func (a *Adapter) pushRoot(ctx context.Context, root *keeping, key adapter.Key) error {
-	unlock, err := a.locks.lock(ctx, record{root.Resource, key})
+func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.Key) error {
+	unlock, err := a.locks.lock(ctx, recordRef{root.Resource, key})
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	entries, err := a.side.MappingsByKey(ctx, root.Resource, []adapter.Key{key})
+	mappings, err := a.replica.MappingsByKey(ctx, root.Resource, []adapter.Key{key})
 	if err != nil {
 		return err
 	}
-	if len(entries) == 0 || entries[0].BackendID == "" && entries[0].Intent == nil {
+	if len(mappings) == 0 || mappings[0].BackendID == "" && mappings[0].Intent == nil {
 		if err := a.pushNew(ctx, root, key); err != nil {
 			return err
 		}
 	}
-	there, err := a.current(ctx, root, []adapter.Key{key})
+	there, err := a.reconcileLocked(ctx, root, []adapter.Key{key})
 	if err != nil {
 		return err
 	}
-	entry, ok := there[key]
+	mapping, ok := there[key]
 	if !ok {
 		return nil // another's, who is at it
 	}
-	a.hidden.show(root.Resource, key)
-	for _, k := range root.parts {
-		if err := a.pushParts(ctx, k, entry); err != nil {
+	a.hidden.unhide(root.Resource, key)
+	for _, plan := range root.parts {
+		if err := a.pushParts(ctx, plan, mapping); err != nil {
 			return err
 		}
 	}
@@ -89,23 +89,23 @@ func (a *Adapter) pushRoot(ctx context.Context, root *keeping, key adapter.Key) 
 }
 
 // pushNew creates a root at the backend, unless a document there carries its id.
-func (a *Adapter) pushNew(ctx context.Context, root *keeping, key adapter.Key) error {
+func (a *Adapter) pushNew(ctx context.Context, root *resourcePlan, key adapter.Key) error {
 	s := &store{a, root}
-	entry, err := a.enterNote(ctx, Mapping{Resource: root.Resource, Key: key}, note{Op: pushed, Resource: root.Resource, Key: key})
+	mapping, err := a.putIntent(ctx, Mapping{Resource: root.Resource, Key: key}, writeIntent{Op: opPush, Resource: root.Resource, Key: key})
 	if err != nil {
 		return err
 	}
-	if err = s.createRoot(ctx, entry, adapter.Record{}); !refused(err) || err == nil {
+	if err = s.createRootAtBackend(ctx, mapping, adapter.Record{}); !isRefusal(err) || err == nil {
 		return err
 	}
 	if adapter.KindOf(err) == adapter.Conflict {
 		// It may be there, without an entry.
 		if doc, found := a.backend.FindByKey(ctx, root.Resource, key); found == nil {
-			entry.BackendID = doc.ID
-			return a.finish(ctx, entry, nil)
+			mapping.BackendID = doc.ID
+			return a.completeWrite(ctx, mapping, nil)
 		}
 	}
-	if strike := a.side.DeleteMapping(ctx, root.Resource, key); strike != nil {
+	if strike := a.replica.DeleteMapping(ctx, root.Resource, key); strike != nil {
 		return strike
 	}
 	return err
@@ -113,42 +113,42 @@ func (a *Adapter) pushNew(ctx context.Context, root *keeping, key adapter.Key) e
 
 // pushParts creates the parts of a root at the backend that it has not got. The root
 // has that entry, and is up to date.
-func (a *Adapter) pushParts(ctx context.Context, k *keeping, entry Mapping) error {
-	if !k.Creates {
+func (a *Adapter) pushParts(ctx context.Context, plan *resourcePlan, mapping Mapping) error {
+	if !plan.Creates {
 		return nil
 	}
-	have, err := a.partsAt(ctx, k, entry.Key)
-	if err != nil || len(have.records) == 0 {
+	parts, err := a.loadParts(ctx, plan, mapping.Key)
+	if err != nil || len(parts.records) == 0 {
 		return err
 	}
-	known, err := readBase(k.root, entry)
+	known, err := baseOf(plan.root, mapping)
 	if err != nil {
 		return err
 	}
 	there := map[adapter.Key]bool{}
-	for _, item := range known.parts[k.Resource] {
-		there[have.find(item)] = true
+	for _, item := range known.parts[plan.Resource] {
+		there[parts.find(item)] = true
 	}
-	s := &store{a, k}
-	for _, key := range sorted(have.records) {
-		if there[key] || have.ids[key] != "" {
+	s := &store{a, plan}
+	for _, key := range sortedKeys(parts.records) {
+		if there[key] || parts.ids[key] != "" {
 			continue
 		}
-		noted, err := a.enterNote(ctx, entry, note{Op: pushed, Resource: k.Resource, Key: key})
+		noted, err := a.putIntent(ctx, mapping, writeIntent{Op: opPush, Resource: plan.Resource, Key: key})
 		if err != nil {
 			return err
 		}
-		if err := s.createPartOf(ctx, noted, key, adapter.Record{}); err != nil {
-			if refused(err) {
-				a.forget(ctx, entry)
+		if err := s.createPartAtBackend(ctx, noted, key, adapter.Record{}); err != nil {
+			if isRefusal(err) {
+				a.abandonIntent(ctx, mapping)
 			}
-			return fmt.Errorf("its %s %d: %w", k.Resource, key, err)
+			return fmt.Errorf("its %s %d: %w", plan.Resource, key, err)
 		}
-		entries, err := a.side.MappingsByKey(ctx, entry.Resource, []adapter.Key{entry.Key})
-		if err != nil || len(entries) == 0 {
+		mappings, err := a.replica.MappingsByKey(ctx, mapping.Resource, []adapter.Key{mapping.Key})
+		if err != nil || len(mappings) == 0 {
 			return err
 		}
-		entry = entries[0]
+		mapping = mappings[0]
 	}
 	return nil
 }

@@ -188,9 +188,9 @@ func (s *shop) websites(product adapter.Key) (sites []int64) {
 // agreeBut is agree, but for one resource.
 func (s *shop) agreeBut(r adapter.Resource) {
 	s.t.Helper()
-	kept := s.memory.kept
-	defer func() { s.memory.kept = kept }()
-	s.memory.kept = slices.DeleteFunc(slices.Clone(kept), func(k replica.BackendResource) bool { return k.Resource == r })
+	resources := s.memory.kept
+	defer func() { s.memory.kept = resources }()
+	s.memory.kept = slices.DeleteFunc(slices.Clone(resources), func(res replica.BackendResource) bool { return res.Resource == r })
 	s.agree()
 }
 
@@ -253,14 +253,14 @@ func TestGone(t *testing.T) {
 // TestUnmapped: a record without an entry is not to be seen until it has one.
 func TestUnmapped(t *testing.T) {
 	s := openShop(t)
-	e, _ := s.entry(adapter.Products, 2)
+	mapping, _ := s.entry(adapter.Products, 2)
 	if err := s.side.DeleteMapping(t.Context(), adapter.Products, 2); err != nil {
 		t.Fatal(err)
 	}
 	s.missing(adapter.Products, 2)
 	for base, want := range map[string]string{"": "the side's", "{}": "the backend's"} {
 		t.Run(fmt.Sprintf("base %q", base), func(t *testing.T) {
-			s.memory.edit(adapter.Products, e.BackendID, func(d *memoryDoc) { d.record.Set("name", adapter.TextValue("the backend's")) })
+			s.memory.edit(adapter.Products, mapping.BackendID, func(d *memoryDoc) { d.record.Set("name", adapter.TextValue("the backend's")) })
 			if err := s.update(adapter.Products, 1, 0, given{"name": "x"}); err != nil {
 				t.Fatal(err)
 			}
@@ -273,7 +273,7 @@ func TestUnmapped(t *testing.T) {
 			}}); err != nil {
 				t.Fatal(err)
 			}
-			imported := replica.Mapping{Resource: adapter.Products, Key: 2, BackendID: e.BackendID}
+			imported := replica.Mapping{Resource: adapter.Products, Key: 2, BackendID: mapping.BackendID}
 			if base != "" {
 				imported.Base = []byte(base)
 			}

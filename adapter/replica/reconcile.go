@@ -10,130 +10,130 @@ import (
 
 // A writer is a write that has just been done. What the backend says of its values is
 // how it keeps them, and nothing to take over.
-type writer struct {
-	resource adapter.Resource
-	key      adapter.Key
-	all      bool     // of the record, which is new
-	names    []string // the attributes that it changed
-	nested   []adapter.Resource
-	wrote    adapter.Record // the record as it was written, of an update
+type ownWrite struct {
+	resource    adapter.Resource
+	key         adapter.Key
+	wholeRecord bool     // of the record, which is new
+	attributes  []string // the attributes that it changed
+	nested      []adapter.Resource
+	written     adapter.Record // the record as it was written, of an update
 }
 
 // of reports whether an attribute of a record is what was written.
-func (w *writer) of(r adapter.Resource, key adapter.Key, name string) bool {
+func (w *ownWrite) covers(r adapter.Resource, key adapter.Key, name string) bool {
 	switch {
 	case w == nil:
 		return false
 	case slices.Contains(w.nested, r):
 		return true
 	default:
-		return w.resource == r && w.key == key && (w.all || slices.Contains(w.names, name))
+		return w.resource == r && w.key == key && (w.wholeRecord || slices.Contains(w.attributes, name))
 	}
 }
 
 // A merge brings the side up to date with one document.
-type merge struct {
+type reconciliation struct {
 	*Adapter
-	root  *keeping
-	key   adapter.Key
-	by    *writer // nil for none, or one that another process has undone
-	entry Mapping
-	was   base
+	root     *resourcePlan
+	key      adapter.Key
+	ownWrite *ownWrite // nil for none, or one that another process has undone
+	mapping  Mapping
+	oldBase  base
 	// What becomes of it.
-	is      base
-	entries []Mapping // of parts
-	changed bool      // the side is another one than before
+	newBase      base
+	partMappings []Mapping // of parts
+	changed      bool      // the side is another one than before
 }
 
 // merge brings the side up to date with a document of the entry's root, which is
 // locked, and stores the entry without its note. by is the write that went before.
 // It reports whether the side is another one than before.
-func (a *Adapter) merge(ctx context.Context, root *keeping, entry Mapping, doc Document, by *writer) (Mapping, bool, error) {
+func (a *Adapter) reconcile(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document, by *ownWrite) (Mapping, bool, error) {
 	item, parts, err := doc.Read(ctx)
 	if err != nil {
-		return entry, false, err
+		return mapping, false, err
 	}
-	if by, err = a.standing(ctx, by); err != nil {
-		return entry, false, err
+	if by, err = a.unlessUndone(ctx, by); err != nil {
+		return mapping, false, err
 	}
-	m := &merge{Adapter: a, root: root, key: entry.Key, by: by, entry: entry, is: base{item: item.Record, parts: map[adapter.Resource][]Item{}}}
-	if entry.Base == nil {
-		err = m.accept(ctx, parts)
-	} else if m.was, err = readBase(root, entry); err == nil {
-		err = m.takeOver(ctx, parts)
+	m := &reconciliation{Adapter: a, root: root, key: mapping.Key, ownWrite: by, mapping: mapping, newBase: base{item: item.Record, parts: map[adapter.Resource][]Item{}}}
+	if mapping.Base == nil {
+		err = m.acceptDocument(ctx, parts)
+	} else if m.oldBase, err = baseOf(root, mapping); err == nil {
+		err = m.applyDocument(ctx, parts)
 	}
 	if err != nil {
-		return entry, m.changed, err
+		return mapping, m.changed, err
 	}
-	m.entry.Version, m.entry.Intent = doc.Version, nil
-	if m.entry, err = writeBase(m.entry, m.is); err != nil {
-		return entry, m.changed, err
+	m.mapping.Version, m.mapping.Intent = doc.Version, nil
+	if m.mapping, err = withBase(m.mapping, m.newBase); err != nil {
+		return mapping, m.changed, err
 	}
-	err = a.side.PutMappings(ctx, append(m.entries, m.entry)...)
-	if adapter.KindOf(err) == adapter.Conflict && len(m.entries) > 0 {
+	err = a.replica.PutMappings(ctx, append(m.partMappings, m.mapping)...)
+	if adapter.KindOf(err) == adapter.Conflict && len(m.partMappings) > 0 {
 		// A part carries the legacy id of one, and has the id of another.
-		a.unknown.once(a.log, "parts of a record are mapped otherwise than the backend says: check the ids", root.Resource, m.entry.BackendID)
-		err = a.side.PutMappings(ctx, m.entry)
+		a.warned.warn(a.log, "parts of a record are mapped otherwise than the backend says: check the ids", root.Resource, m.mapping.BackendID)
+		err = a.replica.PutMappings(ctx, m.mapping)
 	}
-	return m.entry, m.changed, err
+	return m.mapping, m.changed, err
 }
 
 // standing returns a write unless another process has undone it at the side meanwhile:
 // it met the note before the backend had the write.
-func (a *Adapter) standing(ctx context.Context, by *writer) (*writer, error) {
-	if by == nil || by.wrote.Schema == nil {
+func (a *Adapter) unlessUndone(ctx context.Context, by *ownWrite) (*ownWrite, error) {
+	if by == nil || by.written.Schema == nil {
 		return by, nil
 	}
-	k := a.kept[by.resource]
-	is, err := k.get(ctx, by.key)
+	plan := a.plans[by.resource]
+	is, err := plan.get(ctx, by.key)
 	if err != nil {
 		return nil, err
 	}
-	if len(a.differing(k, by.wrote, is)) > 0 {
+	if len(a.changedAttributes(plan, by.written, is)) > 0 {
 		return nil, nil
 	}
 	return by, nil
 }
 
 // accept makes the document the base.
-func (m *merge) accept(ctx context.Context, parts map[adapter.Resource][]Item) error {
-	for _, k := range m.root.parts {
-		items, said := parts[k.Resource]
-		if !said {
+func (m *reconciliation) acceptDocument(ctx context.Context, parts map[adapter.Resource][]Item) error {
+	for _, plan := range m.root.parts {
+		items, given := parts[plan.Resource]
+		if !given {
 			continue
 		}
-		m.is.parts[k.Resource] = items
-		if !k.HasIDs || !slices.ContainsFunc(items, func(i Item) bool { return i.Key != 0 }) {
+		m.newBase.parts[plan.Resource] = items
+		if !plan.HasIDs || !slices.ContainsFunc(items, func(i Item) bool { return i.Key != 0 }) {
 			continue
 		}
-		have, err := m.partsAt(ctx, k)
+		have, err := m.loadParts(ctx, plan)
 		if err != nil {
 			return err
 		}
 		for _, item := range items {
-			have.link(m, item)
+			have.bind(m, item)
 		}
 	}
 	return nil
 }
 
 // takeOver stores at the side what the document says otherwise than the base.
-func (m *merge) takeOver(ctx context.Context, parts map[adapter.Resource][]Item) error {
-	said := m.is.item
+func (m *reconciliation) applyDocument(ctx context.Context, parts map[adapter.Resource][]Item) error {
+	said := m.newBase.item
 	var err error
-	if m.is.item, err = m.take(ctx, m.root, m.key, m.was.item, said); err != nil {
+	if m.newBase.item, err = m.applyRecord(ctx, m.root, m.key, m.oldBase.item, said); err != nil {
 		return err
 	}
-	for _, k := range m.root.parts {
-		items, said := parts[k.Resource]
-		was, had := m.was.parts[k.Resource]
+	for _, plan := range m.root.parts {
+		items, given := parts[plan.Resource]
+		was, had := m.oldBase.parts[plan.Resource]
 		switch {
-		case !said && had:
-			m.is.parts[k.Resource] = was
-		case said && had && slices.EqualFunc(was, items, sameItem):
-			m.is.parts[k.Resource] = items
-		case said:
-			if m.is.parts[k.Resource], err = m.takeParts(ctx, k, was, items); err != nil {
+		case !given && had:
+			m.newBase.parts[plan.Resource] = was
+		case given && had && slices.EqualFunc(was, items, sameItem):
+			m.newBase.parts[plan.Resource] = items
+		case given:
+			if m.newBase.parts[plan.Resource], err = m.applyParts(ctx, plan, was, items); err != nil {
 				return err
 			}
 		}
@@ -146,11 +146,11 @@ func sameItem(i, j Item) bool { return i.ID == j.ID && sameValues(i.Record, j.Re
 // take stores at the side the values of a record that the document says otherwise
 // than the base. It returns the new base: what it says, but for values that the side
 // refuses, which keep their old one and are tried again with the next document.
-func (m *merge) take(ctx context.Context, k *keeping, key adapter.Key, was, says adapter.Record) (adapter.Record, error) {
-	values, any := adapter.NewRecord(k.schema), false
+func (m *reconciliation) applyRecord(ctx context.Context, plan *resourcePlan, key adapter.Key, was, says adapter.Record) (adapter.Record, error) {
+	values, any := adapter.NewRecord(plan.schema), false
 	for i, v := range says.Values {
-		name := k.schema.Attributes[i].Name
-		if v.Kind() == adapter.Absent || !k.takes[i] || same(v, was.Values[i]) || m.by.of(k.Resource, key, name) {
+		name := plan.schema.Attributes[i].Name
+		if v.Kind() == adapter.Absent || !plan.importable[i] || sameValue(v, was.Values[i]) || m.ownWrite.covers(plan.Resource, key, name) {
 			continue
 		}
 		values.Values[i], any = v, true
@@ -158,7 +158,7 @@ func (m *merge) take(ctx context.Context, k *keeping, key adapter.Key, was, says
 	if !any {
 		return says, nil
 	}
-	refused, err := m.put(ctx, k, key, values)
+	refused, err := m.putAccepted(ctx, plan, key, values)
 	is := says.Clone()
 	for _, at := range refused {
 		is.Values[at] = was.Values[at]
@@ -168,16 +168,16 @@ func (m *merge) take(ctx context.Context, k *keeping, key adapter.Key, was, says
 
 // put stores values at the side. What the side refuses is left out, and its places
 // are returned.
-func (m *merge) put(ctx context.Context, k *keeping, key adapter.Key, values adapter.Record) (left []int, err error) {
-	changed, err := k.put(ctx, m.side, key, 0, values)
+func (m *reconciliation) putAccepted(ctx context.Context, plan *resourcePlan, key adapter.Key, values adapter.Record) (left []int, err error) {
+	changed, err := plan.putValues(ctx, m.replica, key, 0, values)
 	m.changed = m.changed || changed
 	if changed {
-		m.metrics.takenOver(k.Resource)
+		m.metrics.countReconciled(plan.Resource)
 	}
 	if adapter.KindOf(err) == adapter.NotFound {
 		return nil, nil // its entry is behind, and nobody sees it
 	}
-	if err == nil || !refused(err) {
+	if err == nil || !isRefusal(err) {
 		return nil, err
 	}
 	var at []int
@@ -187,14 +187,14 @@ func (m *merge) put(ctx context.Context, k *keeping, key adapter.Key, values ada
 		}
 	}
 	if len(at) == 1 {
-		m.metrics.left(k.Resource)
-		m.log.Warn("a value of the backend is not taken over: change it there", "resource", k.Resource, "id", key, "attribute", k.schema.Attributes[at[0]].Name, "kind", adapter.KindOf(err).String())
+		m.metrics.countRefused(plan.Resource)
+		m.log.Warn("a value of the backend is not taken over: change it there", "resource", plan.Resource, "id", key, "attribute", plan.schema.Attributes[at[0]].Name, "kind", adapter.KindOf(err).String())
 		return at, nil
 	}
 	for _, i := range at {
-		one := adapter.NewRecord(k.schema)
+		one := adapter.NewRecord(plan.schema)
 		one.Values[i] = values.Values[i]
-		some, err := m.put(ctx, k, key, one)
+		some, err := m.putAccepted(ctx, plan, key, one)
 		if err != nil {
 			return nil, err
 		}
@@ -203,33 +203,33 @@ func (m *merge) put(ctx context.Context, k *keeping, key adapter.Key, values ada
 	return left, nil
 }
 
-var errNothing = errors.New("nothing to do")
+var errNoChange = errors.New("nothing to do")
 
 // put stores values of a record at a level of the side, if the side has not got them
 // already.
-func (k *keeping) put(ctx context.Context, side Replica, key adapter.Key, level int64, values adapter.Record) (changed bool, err error) {
+func (plan *resourcePlan) putValues(ctx context.Context, replica Replica, key adapter.Key, level int64, values adapter.Record) (changed bool, err error) {
 	var with []string
-	said := false
+	given := false
 	for i, v := range values.Values {
-		said = said || v.Kind() != adapter.Absent
-		if v.Kind() != adapter.Absent && k.schema.Attributes[i].OnDemand {
-			with = append(with, k.schema.Attributes[i].Name)
+		given = given || v.Kind() != adapter.Absent
+		if v.Kind() != adapter.Absent && plan.schema.Attributes[i].OnDemand {
+			with = append(with, plan.schema.Attributes[i].Name)
 		}
 	}
-	if !said {
+	if !given {
 		return false, nil
 	}
 	news := func(current adapter.Record) (adapter.Record, bool) {
-		change, any := adapter.NewRecord(k.schema), false
+		change, any := adapter.NewRecord(plan.schema), false
 		for i, v := range values.Values {
-			if v.Kind() != adapter.Absent && !has(current.Values[i], v) {
+			if v.Kind() != adapter.Absent && !matches(current.Values[i], v) {
 				change.Values[i], any = writable(v), true
 			}
 		}
 		return change, any
 	}
-	if k.amends {
-		current, err := k.store.Get(ctx, &adapter.GetParams{Key: key})
+	if plan.readOnly {
+		current, err := plan.store.Get(ctx, &adapter.GetParams{Key: key})
 		if err != nil {
 			return false, err
 		}
@@ -237,22 +237,22 @@ func (k *keeping) put(ctx context.Context, side Replica, key adapter.Key, level 
 		if !any {
 			return false, nil
 		}
-		return true, side.UpdateReadOnly(ctx, k.Resource, key, change)
+		return true, replica.UpdateReadOnly(ctx, plan.Resource, key, change)
 	}
-	err = k.store.Update(ctx, &adapter.UpdateParams{Key: key, StoreID: level, With: with, Change: func(current adapter.Record) (adapter.Record, error) {
+	err = plan.store.Update(ctx, &adapter.UpdateParams{Key: key, StoreID: level, With: with, Change: func(current adapter.Record) (adapter.Record, error) {
 		change, any := news(current)
 		if !any {
-			return change, errNothing
+			return change, errNoChange
 		}
 		for i, v := range current.Values { // what is null stays null only when it is said again
-			a := &k.schema.Attributes[i]
-			if v.Kind() == adapter.Null && k.Resource != adapter.ProductImages && change.Values[i].Kind() == adapter.Absent && !a.ReadOnly && !a.Fixed && !a.OnDemand {
+			a := &plan.schema.Attributes[i]
+			if v.Kind() == adapter.Null && plan.Resource != adapter.ProductImages && change.Values[i].Kind() == adapter.Absent && !a.ReadOnly && !a.Fixed && !a.OnDemand {
 				change.Values[i] = v
 			}
 		}
 		return change, nil
 	}})
-	if errors.Is(err, errNothing) {
+	if errors.Is(err, errNoChange) {
 		return false, nil
 	}
 	return err == nil, err

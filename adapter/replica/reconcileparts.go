@@ -7,82 +7,82 @@ import (
 )
 
 // sideParts are the parts of one root and resource at the side.
-type sideParts struct {
-	*keeping
-	records map[adapter.Key]adapter.Record
-	byPlace map[string]adapter.Key
-	ids     map[adapter.Key]string // of parts that have entries
-	byID    map[string]adapter.Key
+type replicaParts struct {
+	*resourcePlan
+	records    map[adapter.Key]adapter.Record
+	byMatchKey map[string]adapter.Key
+	ids        map[adapter.Key]string // of parts that have entries
+	byID       map[string]adapter.Key
 }
 
 // partsAt reads the parts of a root at the side, and their entries.
-func (a *Adapter) partsAt(ctx context.Context, k *keeping, root adapter.Key) (*sideParts, error) {
-	records, err := k.partsOf(ctx, root, 0)
+func (a *Adapter) loadParts(ctx context.Context, plan *resourcePlan, root adapter.Key) (*replicaParts, error) {
+	records, err := plan.listParts(ctx, root, 0)
 	if err != nil {
 		return nil, err
 	}
-	p := &sideParts{keeping: k, records: map[adapter.Key]adapter.Record{}, byPlace: map[string]adapter.Key{}, ids: map[adapter.Key]string{}, byID: map[string]adapter.Key{}}
+	parts := &replicaParts{resourcePlan: plan, records: map[adapter.Key]adapter.Record{}, byMatchKey: map[string]adapter.Key{}, ids: map[adapter.Key]string{}, byID: map[string]adapter.Key{}}
 	for _, r := range records {
-		p.records[keyOf(r)] = r
-		if place, ok := k.place(r); ok {
-			p.byPlace[place] = keyOf(r)
+		parts.records[keyOf(r)] = r
+		if place, ok := plan.matchKey(r); ok {
+			parts.byMatchKey[place] = keyOf(r)
 		}
 	}
-	if !k.HasIDs {
-		return p, nil
+	if !plan.HasIDs {
+		return parts, nil
 	}
-	entries, err := a.side.MappingsOfParts(ctx, k.root.Resource, root)
-	for _, e := range entries {
-		if _, there := p.records[e.Key]; e.Resource == k.Resource && there && e.BackendID != "" {
-			p.ids[e.Key], p.byID[e.BackendID] = e.BackendID, e.Key
+	mappings, err := a.replica.MappingsOfParts(ctx, plan.root.Resource, root)
+	for _, mapping := range mappings {
+		if _, there := parts.records[mapping.Key]; mapping.Resource == plan.Resource && there && mapping.BackendID != "" {
+			parts.ids[mapping.Key], parts.byID[mapping.BackendID] = mapping.BackendID, mapping.Key
 		}
 	}
-	return p, err
+	return parts, err
 }
 
-func (m *merge) partsAt(ctx context.Context, k *keeping) (*sideParts, error) {
-	return m.Adapter.partsAt(ctx, k, m.key)
+func (m *reconciliation) loadParts(ctx context.Context, plan *resourcePlan) (*replicaParts, error) {
+	return m.Adapter.loadParts(ctx, plan, m.key)
 }
 
 // find returns the key of the part that an item is; 0 for none.
-func (p *sideParts) find(item Item) adapter.Key {
-	if p.HasIDs {
-		return p.byID[item.ID]
+func (parts *replicaParts) find(item Item) adapter.Key {
+	if parts.HasIDs {
+		return parts.byID[item.ID]
 	}
-	place, ok := p.place(item.Record)
+	place, ok := parts.matchKey(item.Record)
 	if !ok {
 		return 0
 	}
-	return p.byPlace[place]
+	return parts.byMatchKey[place]
 }
 
 // link gives the part whose legacy id an item carries its entry, where it has none,
 // and returns its key; 0 where there is no such part.
-func (p *sideParts) link(m *merge, item Item) adapter.Key {
-	_, there := p.records[item.Key]
-	if _, taken := p.ids[item.Key]; !there || taken || item.ID == "" || p.byID[item.ID] != 0 {
+func (parts *replicaParts) bind(m *reconciliation, item Item) adapter.Key {
+	_, there := parts.records[item.Key]
+	if _, taken := parts.ids[item.Key]; !there || taken || item.ID == "" || parts.byID[item.ID] != 0 {
 		return 0
 	}
-	p.ids[item.Key], p.byID[item.ID] = item.ID, item.Key
-	m.entries = append(m.entries, partEntry(p.keeping, item.Key, item.ID, m.key))
+	parts.ids[item.Key], parts.byID[item.ID] = item.ID, item.Key
+	m.partMappings = append(m.partMappings, partMapping(parts.resourcePlan, item.Key, item.ID, m.key))
 	return item.Key
 }
 
 // partEntry is the entry of a part.
-func partEntry(k *keeping, key adapter.Key, id string, root adapter.Key) Mapping {
-	return Mapping{Resource: k.Resource, Key: key, BackendID: id, Root: k.root.Resource, RootKey: root}
+func partMapping(plan *resourcePlan, key adapter.Key, id string, root adapter.Key) Mapping {
+	return Mapping{Resource: plan.Resource, Key: key, BackendID: id, Root: plan.root.Resource, RootKey: root}
 }
 
 // itemPlace returns what tells an item from the others of its root; "" for one that
 // cannot be told.
-func (k *keeping) itemPlace(item Item) string {
-	if k.HasIDs {
+func (plan *resourcePlan) itemIdentity(item Item) string {
+	if plan.HasIDs {
 		if item.ID == "" {
 			return ""
 		}
 		return "id " + item.ID
 	}
-	place, ok := k.place(item.Record)
+	place, ok := plan.matchKey(item.Record)
 	if !ok {
 		return ""
 	}
@@ -91,38 +91,38 @@ func (k *keeping) itemPlace(item Item) string {
 
 // takeParts brings the parts of one resource up to date with what a document says,
 // and returns their new base.
-func (m *merge) takeParts(ctx context.Context, k *keeping, was, says []Item) ([]Item, error) {
-	have, err := m.partsAt(ctx, k)
+func (m *reconciliation) applyParts(ctx context.Context, plan *resourcePlan, was, says []Item) ([]Item, error) {
+	parts, err := m.loadParts(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
 	before := map[string]Item{}
 	for _, item := range was {
-		before[k.itemPlace(item)] = item
+		before[plan.itemIdentity(item)] = item
 	}
 	is := make([]Item, 0, len(says))
 	seen := map[string]bool{"": true}
 	for _, item := range says {
-		place := k.itemPlace(item)
+		place := plan.itemIdentity(item)
 		if seen[place] {
 			continue // it cannot be told from another one
 		}
 		seen[place] = true
 		old, known := before[place]
-		key := have.find(item)
-		if key == 0 && k.HasIDs && item.Key != 0 {
-			key = have.link(m, item)
+		key := parts.find(item)
+		if key == 0 && plan.HasIDs && item.Key != 0 {
+			key = parts.bind(m, item)
 		}
 		switch {
 		case key != 0:
 			if !known {
-				old.Record = adapter.NewRecord(k.schema)
+				old.Record = adapter.NewRecord(plan.schema)
 			}
-			if item.Record, err = m.take(ctx, k, key, old.Record, item.Record); err != nil {
+			if item.Record, err = m.applyRecord(ctx, plan, key, old.Record, item.Record); err != nil {
 				return nil, err
 			}
-		case !known && k.ImportsParts:
-			adopted, err := m.adoptPart(ctx, k, item)
+		case !known && plan.ImportsParts:
+			adopted, err := m.importPart(ctx, plan, item)
 			if err != nil {
 				return nil, err
 			}
@@ -133,11 +133,11 @@ func (m *merge) takeParts(ctx context.Context, k *keeping, was, says []Item) ([]
 		is = append(is, item)
 	}
 	for _, item := range was {
-		key := have.find(item)
-		if seen[k.itemPlace(item)] || key == 0 {
+		key := parts.find(item)
+		if seen[plan.itemIdentity(item)] || key == 0 {
 			continue
 		}
-		if err := m.dropPart(ctx, k, key); err != nil {
+		if err := m.deletePart(ctx, plan, key); err != nil {
 			return nil, err
 		}
 	}
@@ -145,17 +145,17 @@ func (m *merge) takeParts(ctx context.Context, k *keeping, was, says []Item) ([]
 }
 
 // adoptPart stores a part that the backend has and the side has not.
-func (m *merge) adoptPart(ctx context.Context, k *keeping, item Item) (bool, error) {
-	entry := partEntry(k, item.Key, item.ID, m.key)
-	_, err := m.side.ImportRecords(ctx, []ImportedRecord{{Mapping: entry, RootAttribute: k.RootAttribute, Record: k.adopted(item)}})
+func (m *reconciliation) importPart(ctx context.Context, plan *resourcePlan, item Item) (bool, error) {
+	mapping := partMapping(plan, item.Key, item.ID, m.key)
+	_, err := m.replica.ImportRecords(ctx, []ImportedRecord{{Mapping: mapping, RootAttribute: plan.RootAttribute, Record: plan.importedRecord(item)}})
 	switch {
 	case err == nil:
 		m.changed = true
-		m.metrics.adopted(k.Resource)
+		m.metrics.countImported(plan.Resource)
 		return true, nil
-	case refused(err):
-		m.metrics.left(k.Resource)
-		m.log.Warn("a part of a record is not taken over from the backend", "resource", k.Resource, "of", m.key, "backend_id", item.ID, "error", err)
+	case isRefusal(err):
+		m.metrics.countRefused(plan.Resource)
+		m.log.Warn("a part of a record is not taken over from the backend", "resource", plan.Resource, "of", m.key, "backend_id", item.ID, "error", err)
 		return false, nil
 	default:
 		return false, err
@@ -163,12 +163,12 @@ func (m *merge) adoptPart(ctx context.Context, k *keeping, item Item) (bool, err
 }
 
 // adopted returns the record that an item becomes at the side.
-func (k *keeping) adopted(item Item) adapter.Record {
-	r := adapter.NewRecord(k.schema)
+func (plan *resourcePlan) importedRecord(item Item) adapter.Record {
+	r := adapter.NewRecord(plan.schema)
 	for _, from := range []adapter.Record{item.Initial, item.Record} {
 		for i, v := range from.Values {
-			a := &k.schema.Attributes[i]
-			if v.Kind() != adapter.Absent && a.Name != k.schema.Key && !a.WriteOnly && !k.apart[i] {
+			a := &plan.schema.Attributes[i]
+			if v.Kind() != adapter.Absent && a.Name != plan.schema.Key && !a.WriteOnly && !plan.ownResource[i] {
 				r.Values[i] = v
 			}
 		}
@@ -177,16 +177,16 @@ func (k *keeping) adopted(item Item) adapter.Record {
 }
 
 // dropPart removes a part that the backend no longer has.
-func (m *merge) dropPart(ctx context.Context, k *keeping, key adapter.Key) error {
-	err := m.remove(ctx, k, key)
-	if err != nil && refused(err) {
-		m.log.Warn("a part that the backend no longer has stays", "resource", k.Resource, "id", key, "error", err)
+func (m *reconciliation) deletePart(ctx context.Context, plan *resourcePlan, key adapter.Key) error {
+	err := m.deleteFromReplica(ctx, plan, key)
+	if err != nil && isRefusal(err) {
+		m.log.Warn("a part that the backend no longer has stays", "resource", plan.Resource, "id", key, "error", err)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	m.changed = true
-	m.metrics.takenOver(k.Resource)
-	return m.side.DeleteMapping(ctx, k.Resource, key)
+	m.metrics.countReconciled(plan.Resource)
+	return m.replica.DeleteMapping(ctx, plan.Resource, key)
 }

@@ -11,81 +11,81 @@ import (
 )
 
 // A keeping is what the backend keeps of a resource, worked out.
-type keeping struct {
+type resourcePlan struct {
 	BackendResource
-	schema *adapter.Schema
-	store  adapter.Store // the side's
-	root   *keeping      // of a part; itself of a root
-	parts  []*keeping    // of a root
-	keeps  []bool        // by place in the schema: the backend keeps the attribute
-	takes  []bool        // by place in the schema: what the backend says can be stored
-	apart  []bool        // by place in the schema: its records are those of a resource
+	schema      *adapter.Schema
+	store       adapter.Store   // the side's
+	root        *resourcePlan   // of a part; itself of a root
+	parts       []*resourcePlan // of a root
+	owned       []bool          // by place in the schema: the backend keeps the attribute
+	importable  []bool          // by place in the schema: what the backend says can be stored
+	ownResource []bool          // by place in the schema: its records are those of a resource
 	// onDemand names the kept attributes that records hold on demand alone.
 	onDemand []string
 	// amends: clients do not write the records, so the side is amended.
-	amends bool
+	readOnly bool
 }
 
 // plan works out what a backend keeps.
-func plan(side Replica, backend Backend, schemas *adapter.Schemas) (map[adapter.Resource]*keeping, []*keeping, error) {
-	kept, roots := map[adapter.Resource]*keeping{}, []*keeping{}
-	for _, k := range backend.Resources() {
-		op := fmt.Sprintf("open %s: %s", backend.Name(), k.Resource)
+func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (map[adapter.Resource]*resourcePlan, []*resourcePlan, error) {
+	kept, roots := map[adapter.Resource]*resourcePlan{}, []*resourcePlan{}
+	for _, res := range backend.Resources() {
+		op := fmt.Sprintf("open %s: %s", backend.Name(), res.Resource)
 		wrong := func(field string, format string, args ...any) error {
 			return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: field, Err: fmt.Errorf(format, args...)}
 		}
-		schema := schemas.Of(k.Resource)
-		if schema == nil || kept[k.Resource] != nil {
+		schema := schemas.Of(res.Resource)
+		if schema == nil || kept[res.Resource] != nil {
 			return nil, nil, wrong("", "no resource, or kept twice")
 		}
-		if k.ImportsParts && k.Resource == adapter.ProductImages {
+		if res.ImportsParts && res.Resource == adapter.ProductImages {
 			return nil, nil, wrong("", "images are not taken over, as their bytes are not: leave adopts out")
 		}
-		store, err := side.Store(k.Resource)
+		store, err := replica.Store(res.Resource)
 		if err != nil {
 			return nil, nil, err
 		}
-		one := &keeping{BackendResource: k, schema: schema, store: store, keeps: make([]bool, len(schema.Attributes)), takes: make([]bool, len(schema.Attributes)), apart: make([]bool, len(schema.Attributes))}
-		one.amends = !slices.ContainsFunc(schema.Attributes, func(a adapter.Attribute) bool { return !a.ReadOnly })
-		for _, name := range append(slices.Clone(k.MatchBy), k.Attributes...) {
+		one := &resourcePlan{BackendResource: res, schema: schema, store: store, owned: make([]bool, len(schema.Attributes)), importable: make([]bool, len(schema.Attributes)), ownResource: make([]bool, len(schema.Attributes))}
+		one.readOnly = !slices.ContainsFunc(schema.Attributes, func(a adapter.Attribute) bool { return !a.ReadOnly })
+		for _, name := range append(slices.Clone(res.MatchBy), res.Attributes...) {
 			if _, ok := schema.Index(name); !ok {
 				return nil, nil, wrong(name, "no such attribute")
 			}
 		}
-		for _, name := range k.Attributes {
+		for _, name := range res.Attributes {
 			at, _ := schema.Index(name)
-			one.keeps[at] = true
+			one.owned[at] = true
 			if schema.Attributes[at].OnDemand {
 				one.onDemand = append(one.onDemand, name)
 			}
 		}
-		if k.Root == k.Resource {
+		if res.Root == res.Resource {
 			one.root = one
 			roots = append(roots, one)
 		} else {
-			root := kept[k.Root]
+			root := kept[res.Root]
 			if root == nil || root.root != root {
-				return nil, nil, wrong("", "part of %q, which is no root before it", k.Root)
+				return nil, nil, wrong("", "part of %q, which is no root before it", res.Root)
 			}
-			if _, ok := schema.Index(k.RootAttribute); !ok {
-				return nil, nil, wrong(k.RootAttribute, "no such attribute to name the owner")
+			if _, ok := schema.Index(res.RootAttribute); !ok {
+				return nil, nil, wrong(res.RootAttribute, "no such attribute to name the owner")
 			}
 			one.root = root
 			root.parts = append(root.parts, one)
 		}
-		kept[k.Resource] = one
+		kept[res.Resource] = one
 	}
-	for _, k := range kept {
-		for i := range k.schema.Attributes {
-			nested := k.schema.Attributes[i].Nested // a part has records of its own
-			k.apart[i] = nested != nil && schemas.Of(nested.Resource) != nil
-			if nested != nil && kept[nested.Resource] != nil && !k.keeps[i] {
+	for _, plan := range kept {
+		for i := range plan.schema.Attributes {
+			nested := plan.schema.Attributes[i].Nested // a part has records of its own
+			plan.ownResource[i] = nested != nil && schemas.Of(nested.Resource) != nil
+			if nested != nil && kept[nested.Resource] != nil && !plan.owned[i] {
 				return nil, nil, &adapter.Error{
-					Kind: adapter.Invalid, Op: fmt.Sprintf("open %s: %s", backend.Name(), k.Resource), Field: k.schema.Attributes[i].Name,
+					Kind: adapter.Invalid, Op: fmt.Sprintf("open %s: %s", backend.Name(), plan.Resource), Field: plan.schema.Attributes[i].Name,
 					Err: fmt.Errorf("the backend keeps %s, which are written through this attribute, too: keep it as well", nested.Resource),
 				}
 			}
-			k.takes[i] = k.canTake(i) && (nested == nil || kept[nested.Resource] == nil)
+			plan.importable[i] = plan.canImport(i) && (nested == nil || kept[nested.Resource] == nil)
 		}
 	}
 	return kept, roots, nil
@@ -93,35 +93,35 @@ func plan(side Replica, backend Backend, schemas *adapter.Schemas) (map[adapter.
 
 // canTake reports whether the side can store what the backend says of the attribute at
 // a place, of a record that is there.
-func (k *keeping) canTake(at int) bool {
-	a := &k.schema.Attributes[at]
+func (plan *resourcePlan) canImport(at int) bool {
+	a := &plan.schema.Attributes[at]
 	switch {
-	case a.Name == k.schema.Key, a.Name == k.RootAttribute, a.WriteOnly, slices.Contains(k.MatchBy, a.Name):
+	case a.Name == plan.schema.Key, a.Name == plan.RootAttribute, a.WriteOnly, slices.Contains(plan.MatchBy, a.Name):
 		return false
 	default:
-		return k.amends && !a.OnDemand || !a.ReadOnly && !a.Fixed
+		return plan.readOnly && !a.OnDemand || !a.ReadOnly && !a.Fixed
 	}
 }
 
-func (k *keeping) isRoot() bool { return k.root == k }
+func (plan *resourcePlan) isRoot() bool { return plan.root == plan }
 
 // keyOf returns the key of a record.
 func keyOf(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
 
 // rootOf returns the key of the root of a record.
-func (k *keeping) rootOf(r adapter.Record) adapter.Key {
-	if k.isRoot() {
+func (plan *resourcePlan) rootKeyOf(r adapter.Record) adapter.Key {
+	if plan.isRoot() {
 		return keyOf(r)
 	}
-	return adapter.Key(r.Get(k.RootAttribute).Int())
+	return adapter.Key(r.Get(plan.RootAttribute).Int())
 }
 
 // differing returns the kept attributes in which two records differ.
-func (a *Adapter) differing(k *keeping, before, after adapter.Record) []string {
+func (a *Adapter) changedAttributes(plan *resourcePlan, before, after adapter.Record) []string {
 	var names []string
 	for i, v := range after.Values {
-		if k.keeps[i] && !a.sameKept(&k.schema.Attributes[i], before.Values[i], v) {
-			names = append(names, k.schema.Attributes[i].Name)
+		if plan.owned[i] && !a.sameOwned(&plan.schema.Attributes[i], before.Values[i], v) {
+			names = append(names, plan.schema.Attributes[i].Name)
 		}
 	}
 	return names
@@ -129,22 +129,22 @@ func (a *Adapter) differing(k *keeping, before, after adapter.Record) []string {
 
 // sameKept compares what the backend keeps of two values: of records that are parts,
 // only what it keeps of those.
-func (a *Adapter) sameKept(attribute *adapter.Attribute, v, w adapter.Value) bool {
-	if attribute.Nested == nil || a.kept[attribute.Nested.Resource] == nil {
-		return same(v, w)
+func (a *Adapter) sameOwned(attribute *adapter.Attribute, v, w adapter.Value) bool {
+	if attribute.Nested == nil || a.plans[attribute.Nested.Resource] == nil {
+		return sameValue(v, w)
 	}
-	part := a.kept[attribute.Nested.Resource]
+	part := a.plans[attribute.Nested.Resource]
 	return slices.EqualFunc(v.Records(), w.Records(), func(v, w adapter.Record) bool {
-		return len(a.differing(part, v, w)) == 0
+		return len(a.changedAttributes(part, v, w)) == 0
 	})
 }
 
 // nested returns the kept resources whose records are values of the attributes.
-func (a *Adapter) nested(k *keeping, names []string) []adapter.Resource {
+func (a *Adapter) nestedResources(plan *resourcePlan, names []string) []adapter.Resource {
 	var nested []adapter.Resource
 	for _, name := range names {
-		at, _ := k.schema.Index(name)
-		if n := k.schema.Attributes[at].Nested; n != nil && a.kept[n.Resource] != nil {
+		at, _ := plan.schema.Index(name)
+		if n := plan.schema.Attributes[at].Nested; n != nil && a.plans[n.Resource] != nil {
 			nested = append(nested, n.Resource)
 		}
 	}
@@ -153,9 +153,9 @@ func (a *Adapter) nested(k *keeping, names []string) []adapter.Resource {
 
 // place returns what tells a part without an id from the others of its root; ok is
 // false for one that does not say it.
-func (k *keeping) place(r adapter.Record) (place string, ok bool) {
-	texts := make([]string, len(k.MatchBy))
-	for i, name := range k.MatchBy {
+func (plan *resourcePlan) matchKey(r adapter.Record) (place string, ok bool) {
+	texts := make([]string, len(plan.MatchBy))
+	for i, name := range plan.MatchBy {
 		v := r.Get(name)
 		if v.Empty() {
 			return "", false
@@ -167,8 +167,8 @@ func (k *keeping) place(r adapter.Record) (place string, ok bool) {
 
 // get returns a record of the side at the default scope, with all that the backend
 // keeps of it.
-func (k *keeping) get(ctx context.Context, key adapter.Key, with ...string) (adapter.Record, error) {
-	return k.store.Get(ctx, &adapter.GetParams{Key: key, With: union(k.onDemand, with)})
+func (plan *resourcePlan) get(ctx context.Context, key adapter.Key, with ...string) (adapter.Record, error) {
+	return plan.store.Get(ctx, &adapter.GetParams{Key: key, With: union(plan.onDemand, with)})
 }
 
 // union returns the names of both lists.
@@ -183,21 +183,21 @@ func union(names, more []string) []string {
 }
 
 // list returns all records of the side that a query selects.
-func (k *keeping) list(ctx context.Context, p *adapter.ListParams) ([]adapter.Record, error) {
-	found, err := k.store.List(ctx, p)
+func (plan *resourcePlan) list(ctx context.Context, p *adapter.ListParams) ([]adapter.Record, error) {
+	found, err := plan.store.List(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	if !found.Partial {
 		return found.Records, nil
 	}
-	records, _, err := adapter.Apply(ctx, k.schema, found.Records, &p.Query)
+	records, _, err := adapter.Apply(ctx, plan.schema, found.Records, &p.Query)
 	return records, err
 }
 
 // partsOf returns the records of a part's resource that a root has at the side, by
 // key, as a level shows them, with all that the backend keeps of them.
-func (k *keeping) partsOf(ctx context.Context, root adapter.Key, level int64) ([]adapter.Record, error) {
-	mine := adapter.Test{Attribute: k.RootAttribute, Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(root), 10)}}
-	return k.list(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{mine}}}}, StoreID: level, With: k.onDemand})
+func (plan *resourcePlan) listParts(ctx context.Context, root adapter.Key, level int64) ([]adapter.Record, error) {
+	mine := adapter.Test{Attribute: plan.RootAttribute, Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(root), 10)}}
+	return plan.list(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{mine}}}}, StoreID: level, With: plan.onDemand})
 }

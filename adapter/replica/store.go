@@ -10,45 +10,45 @@ import (
 // A store is that of a resource of which the backend keeps something.
 type store struct {
 	*Adapter
-	*keeping
+	*resourcePlan
 }
 
 // rounds bounds how often the side is asked for one call, while what it knows is
 // brought up to date.
-const rounds = 8
+const maxReadRounds = 8
 
 // List returns the records a query selects. The side selects them by what it knows;
 // what is returned has been compared with the backend.
 func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
-	if err := s.open("list " + string(s.Resource)); err != nil {
+	if err := s.checkOpen("list " + string(s.Resource)); err != nil {
 		return nil, err
 	}
 	wanted := *p
 	if p.Only != nil && !s.isRoot() {
 		wanted.Only = append(slices.Clip(p.Only), s.RootAttribute)
 	}
-	c := s.newComparison()
+	c := s.newReadCheck()
 	for round := 1; ; round++ {
-		wanted.Query = s.without(p.Query, c.out)
-		found, err := s.find(ctx, &wanted)
+		wanted.Query = s.excluding(p.Query, c.excluded)
+		found, err := s.listReplica(ctx, &wanted)
 		if err != nil || p.Count && !found.Partial {
 			return found, err
 		}
-		behind, out, err := c.check(ctx, found.Records)
+		behind, out, err := c.reconcileRead(ctx, found.Records)
 		if err != nil {
 			return nil, err
 		}
-		if round < rounds && (behind || out && (p.Query.Limit > 0 || p.Query.Offset > 0)) {
+		if round < maxReadRounds && (behind || out && (p.Query.Limit > 0 || p.Query.Offset > 0)) {
 			continue // for a page that is as long as it should be
 		}
-		found.Records = slices.DeleteFunc(found.Records, func(r adapter.Record) bool { return !c.shown(r) })
+		found.Records = slices.DeleteFunc(found.Records, func(r adapter.Record) bool { return !c.visible(r) })
 		return found, nil
 	}
 }
 
 // find asks the side, and finishes what it leaves to be done, so that no more is
 // compared than what is returned.
-func (s *store) find(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
+func (s *store) listReplica(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	found, err := s.store.List(ctx, p)
 	if err != nil || !found.Partial {
 		return found, err
@@ -68,28 +68,28 @@ func (s *store) find(ctx context.Context, p *adapter.ListParams) (*adapter.ListR
 
 // Get returns one record.
 func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
-	if err := s.open("get " + string(s.Resource)); err != nil {
+	if err := s.checkOpen("get " + string(s.Resource)); err != nil {
 		return adapter.Record{}, err
 	}
 	wanted := *p
 	if p.Only != nil && !s.isRoot() {
 		wanted.Only = append(slices.Clip(p.Only), s.RootAttribute)
 	}
-	c := s.newComparison()
-	c.out = nil // it may be back
+	c := s.newReadCheck()
+	c.excluded = nil // it may be back
 	for round := 1; ; round++ {
 		r, err := s.store.Get(ctx, &wanted)
 		if err != nil {
 			return adapter.Record{}, err
 		}
-		behind, _, err := c.check(ctx, []adapter.Record{r})
+		behind, _, err := c.reconcileRead(ctx, []adapter.Record{r})
 		switch {
 		case err != nil:
 			return adapter.Record{}, err
-		case behind && round < rounds:
+		case behind && round < maxReadRounds:
 			continue
-		case !c.shown(r):
-			return adapter.Record{}, gone("get", s.Resource, p.Key)
+		case !c.visible(r):
+			return adapter.Record{}, notFound("get", s.Resource, p.Key)
 		default:
 			return r, nil
 		}
@@ -98,67 +98,67 @@ func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, 
 
 // A comparison is that of the records of one call with the backend. A root is
 // compared once.
-type comparison struct {
+type readCheck struct {
 	*store
-	there map[adapter.Key]bool // roots that were compared: whether the backend has them
-	out   []adapter.Key        // roots that are not to be seen
-	begun generation
+	exists   map[adapter.Key]bool // roots that were compared: whether the backend has them
+	excluded []adapter.Key        // roots that are not to be seen
+	started  createState
 }
 
-func (s *store) newComparison() *comparison {
-	return &comparison{store: s, there: map[adapter.Key]bool{}, out: s.hidden.keys(s.root.Resource), begun: s.hidden.generation()}
+func (s *store) newReadCheck() *readCheck {
+	return &readCheck{store: s, exists: map[adapter.Key]bool{}, excluded: s.hidden.keys(s.root.Resource), started: s.hidden.createState()}
 }
 
 // check compares the roots of records. behind reports that the side was not up to
 // date, and now is; out that there are roots that are not to be seen.
-func (c *comparison) check(ctx context.Context, records []adapter.Record) (behind, out bool, err error) {
+func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record) (behind, out bool, err error) {
 	var keys []adapter.Key
 	for _, r := range records {
-		key := c.rootOf(r)
-		if _, known := c.there[key]; !known {
-			c.there[key] = false
+		key := c.rootKeyOf(r)
+		if _, known := c.exists[key]; !known {
+			c.exists[key] = false
 			keys = append(keys, key)
 		}
 	}
 	if len(keys) == 0 {
 		return false, false, nil
 	}
-	standings, err := c.compare(ctx, c.root, keys)
+	standings, err := c.syncStates(ctx, c.root, keys)
 	if err != nil {
 		return false, false, err
 	}
 	var late, agreeing []adapter.Key
 	for _, key := range keys {
 		switch standings[key] {
-		case agrees:
-			c.there[key] = true
+		case inSync:
+			c.exists[key] = true
 			agreeing = append(agreeing, key)
 		case stale, pending:
 			late = append(late, key)
 		default:
-			c.out, out = append(c.out, key), true
-			c.hidden.hide(c.root.Resource, key, c.begun, standings[key] == vanished)
+			c.excluded, out = append(c.excluded, key), true
+			c.hidden.hide(c.root.Resource, key, c.started, standings[key] == missing)
 		}
 	}
-	c.hidden.show(c.root.Resource, agreeing...)
+	c.hidden.unhide(c.root.Resource, agreeing...)
 	if len(late) == 0 {
 		return false, out, nil
 	}
-	there, err := c.refresh(ctx, c.root, late)
+	there, err := c.reconcileRoots(ctx, c.root, late)
 	if err != nil {
 		return false, out, err
 	}
 	for _, key := range late {
 		_, ok := there[key]
-		c.there[key] = ok
+		c.exists[key] = ok
 		if ok {
 			behind = true
 		} else {
-			c.out, out = append(c.out, key), true
+			c.excluded, out = append(c.excluded, key), true
 		}
 	}
 	return behind, out, nil
 }
 
 // shown reports whether a record that was compared may be seen.
-func (c *comparison) shown(r adapter.Record) bool { return c.there[c.rootOf(r)] }
+func (c *readCheck) visible(r adapter.Record) bool { return c.exists[c.rootKeyOf(r)] }

@@ -8,11 +8,11 @@ import (
 )
 
 // A standing says how a root at the side stands to the backend.
-type standing uint8
+type syncState uint8
 
 const (
 	// agrees: the document is the one that was compared last.
-	agrees standing = iota
+	inSync syncState = iota
 	// stale: the document is another one, or a write has to be looked after.
 	stale
 	// pending: the backend is not known to have made it yet.
@@ -20,53 +20,53 @@ const (
 	// unmapped: there is no entry.
 	unmapped
 	// vanished: the backend has it no longer.
-	vanished
+	missing
 )
 
 // compare tells how roots stand to the backend: by one query of the ledger, and one
 // question to the backend.
-func (a *Adapter) compare(ctx context.Context, root *keeping, keys []adapter.Key) (map[adapter.Key]standing, error) {
-	entries, err := a.side.MappingsByKey(ctx, root.Resource, keys)
+func (a *Adapter) syncStates(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]syncState, error) {
+	mappings, err := a.replica.MappingsByKey(ctx, root.Resource, keys)
 	if err != nil {
 		return nil, err
 	}
-	standings := make(map[adapter.Key]standing, len(keys))
+	standings := make(map[adapter.Key]syncState, len(keys))
 	for _, key := range keys {
 		standings[key] = unmapped
 	}
-	byID, ids := make(map[string]*Mapping, len(entries)), make([]string, 0, len(entries))
-	for i := range entries {
-		e := &entries[i]
+	byID, ids := make(map[string]*Mapping, len(mappings)), make([]string, 0, len(mappings))
+	for i := range mappings {
+		mapping := &mappings[i]
 		switch {
-		case e.BackendID != "":
-			standings[e.Key] = vanished
-			if e.Intent != nil {
-				standings[e.Key] = stale
+		case mapping.BackendID != "":
+			standings[mapping.Key] = missing
+			if mapping.Intent != nil {
+				standings[mapping.Key] = stale
 			}
-			byID[e.BackendID], ids = e, append(ids, e.BackendID)
-		case e.Intent != nil:
-			standings[e.Key] = pending
+			byID[mapping.BackendID], ids = mapping, append(ids, mapping.BackendID)
+		case mapping.Intent != nil:
+			standings[mapping.Key] = pending
 		}
 	}
 	docs, err := a.fetch(ctx, root, ids)
 	for id, doc := range docs {
-		e := byID[id]
-		standings[e.Key] = agrees
-		if e.Intent != nil || e.Version != doc.Version || e.Base == nil {
-			standings[e.Key] = stale
+		mapping := byID[id]
+		standings[mapping.Key] = inSync
+		if mapping.Intent != nil || mapping.Version != doc.Version || mapping.Base == nil {
+			standings[mapping.Key] = stale
 		}
 	}
 	return standings, err
 }
 
 // fetch returns the documents of these ids that there are.
-func (a *Adapter) fetch(ctx context.Context, root *keeping, ids []string) (map[string]Document, error) {
+func (a *Adapter) fetch(ctx context.Context, root *resourcePlan, ids []string) (map[string]Document, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	found, err := a.backend.Fetch(ctx, root.Resource, ids)
 	if err != nil {
-		return nil, unanswered("fetch "+string(root.Resource), err)
+		return nil, asUnavailable("fetch "+string(root.Resource), err)
 	}
 	asked := make(map[string]bool, len(ids))
 	for _, id := range ids {
@@ -84,8 +84,8 @@ func (a *Adapter) fetch(ctx context.Context, root *keeping, ids []string) (map[s
 
 // unanswered returns the error of something that is no part of what the caller asked
 // for: that it was refused says nothing to the caller.
-func unanswered(op string, err error) error {
-	if refused(err) {
+func asUnavailable(op string, err error) error {
+	if isRefusal(err) {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: err}
 	}
 	return err
@@ -94,90 +94,90 @@ func unanswered(op string, err error) error {
 // refresh brings roots up to date, each when it is its turn. What has come to pass
 // stands in the ledger then, and at the side. It returns the entries of those that
 // are there.
-func (a *Adapter) refresh(ctx context.Context, root *keeping, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
+func (a *Adapter) reconcileRoots(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
 	unlock, err := a.locks.lockAll(ctx, root.Resource, keys)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	return a.current(ctx, root, keys)
+	return a.reconcileLocked(ctx, root, keys)
 }
 
 // current brings roots up to date that the caller has locked, and returns the entries
 // of those that are there, none of them with a note. Kinds: Unavailable, Internal.
-func (a *Adapter) current(ctx context.Context, root *keeping, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
-	there, err := a.bringUp(ctx, root, keys)
+func (a *Adapter) reconcileLocked(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
+	there, err := a.reconcileLockedRoots(ctx, root, keys)
 	if err != nil {
-		return nil, unanswered("compare "+string(root.Resource), err)
+		return nil, asUnavailable("compare "+string(root.Resource), err)
 	}
 	return there, nil
 }
 
-func (a *Adapter) bringUp(ctx context.Context, root *keeping, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
-	entries, err := a.side.MappingsByKey(ctx, root.Resource, keys)
+func (a *Adapter) reconcileLockedRoots(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
+	mappings, err := a.replica.MappingsByKey(ctx, root.Resource, keys)
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
-	for i := range entries {
-		if e := &entries[i]; e.BackendID == "" && e.Intent != nil {
-			settled, err := a.settleCreated(ctx, root, *e)
+	for i := range mappings {
+		if mapping := &mappings[i]; mapping.BackendID == "" && mapping.Intent != nil {
+			settled, err := a.resolveCreate(ctx, root, *mapping)
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			if err != nil { // the record is not to be seen, as it was not before
-				a.log.Warn("a record that was being created is looked after later", "resource", root.Resource, "id", e.Key, "error", err)
+				a.log.Warn("a record that was being created is looked after later", "resource", root.Resource, "id", mapping.Key, "error", err)
 				continue
 			}
-			*e = settled
+			*mapping = settled
 		}
-		if entries[i].BackendID != "" {
-			ids = append(ids, entries[i].BackendID)
+		if mappings[i].BackendID != "" {
+			ids = append(ids, mappings[i].BackendID)
 		}
 	}
 	docs, err := a.fetch(ctx, root, ids)
 	if err != nil {
 		return nil, err
 	}
-	there := make(map[adapter.Key]Mapping, len(entries))
-	for _, e := range entries {
-		doc, ok := docs[e.BackendID]
-		if e.Intent != nil {
-			if e, err = a.settle(ctx, root, e, doc, ok); err != nil {
+	there := make(map[adapter.Key]Mapping, len(mappings))
+	for _, mapping := range mappings {
+		doc, ok := docs[mapping.BackendID]
+		if mapping.Intent != nil {
+			if mapping, err = a.resolveIntent(ctx, root, mapping, doc, ok); err != nil {
 				return nil, err
 			}
 		}
-		if !ok || e.BackendID == "" {
+		if !ok || mapping.BackendID == "" {
 			continue
 		}
-		if string(e.Base) == nothingKnown {
+		if string(mapping.Base) == emptyBase {
 			var admitted bool
-			if e, admitted, err = a.admit(ctx, root, e, doc); err != nil {
+			if mapping, admitted, err = a.importMapped(ctx, root, mapping, doc); err != nil {
 				return nil, err
 			}
 			if !admitted {
 				continue
 			}
 		}
-		if e.Intent != nil || e.Version != doc.Version || e.Base == nil {
-			if e, _, err = a.merge(ctx, root, e, doc, nil); err != nil {
+		if mapping.Intent != nil || mapping.Version != doc.Version || mapping.Base == nil {
+			if mapping, _, err = a.reconcile(ctx, root, mapping, doc, nil); err != nil {
 				return nil, err
 			}
 		}
-		there[e.Key] = e
+		there[mapping.Key] = mapping
 	}
 	return there, nil
 }
 
 // one is current for one root. Kinds: NotFound.
-func (a *Adapter) one(ctx context.Context, op string, root *keeping, key adapter.Key) (Mapping, error) {
-	there, err := a.current(ctx, root, []adapter.Key{key})
+func (a *Adapter) reconcileRoot(ctx context.Context, op string, root *resourcePlan, key adapter.Key) (Mapping, error) {
+	there, err := a.reconcileLocked(ctx, root, []adapter.Key{key})
 	if err != nil {
 		return Mapping{}, err
 	}
-	e, ok := there[key]
+	mapping, ok := there[key]
 	if !ok {
-		return Mapping{}, gone(op, root.Resource, key)
+		return Mapping{}, notFound(op, root.Resource, key)
 	}
-	return e, nil
+	return mapping, nil
 }

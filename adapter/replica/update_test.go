@@ -17,18 +17,18 @@ import (
 func (s *shop) all() string {
 	s.t.Helper()
 	var b strings.Builder
-	for _, k := range s.memory.kept {
-		store, err := s.side.Store(k.Resource)
+	for _, res := range s.memory.kept {
+		store, err := s.side.Store(res.Resource)
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		levels := []int64{0}
-		if k.Resource == adapter.Products {
+		if res.Resource == adapter.Products {
 			levels = []int64{0, 1, 2, 3}
 		}
 		for _, level := range levels {
 			with := []string{"tier_price", "group_price", "stock_item"}
-			if k.Resource != adapter.Products {
+			if res.Resource != adapter.Products {
 				with = nil
 			}
 			found, err := store.List(s.t.Context(), &adapter.ListParams{StoreID: level, With: with})
@@ -41,15 +41,15 @@ func (s *shop) all() string {
 						r.Set(name, adapter.Value{})
 					}
 				}
-				fmt.Fprintln(&b, k.Resource, level, strings.ReplaceAll(shown(r), "value_id", ""))
+				fmt.Fprintln(&b, res.Resource, level, strings.ReplaceAll(shown(r), "value_id", ""))
 			}
 		}
-		entries, err := s.side.ListMappings(s.t.Context(), k.Resource, 0, 1000)
+		mappings, err := s.side.ListMappings(s.t.Context(), res.Resource, 0, 1000)
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		for _, e := range entries {
-			fmt.Fprintf(&b, "%s %d %s %s\n", e.Resource, e.Key, e.BackendID, e.Intent)
+		for _, mapping := range mappings {
+			fmt.Fprintf(&b, "%s %d %s %s\n", mapping.Resource, mapping.Key, mapping.BackendID, mapping.Intent)
 		}
 	}
 	return b.String()
@@ -256,8 +256,8 @@ func TestOutcomeUnknown(t *testing.T) {
 					t.Fatalf("error %v, want %v", err, lost)
 				}
 				s.memory.heal()
-				for _, k := range s.memory.kept {
-					s.keys(k.Resource, adapter.Query{})
+				for _, res := range s.memory.kept {
+					s.keys(res.Resource, adapter.Query{})
 				}
 				if is := d.done(s, lossy); (is != before) != done {
 					t.Errorf("done %v, and there is %s", done, is)
@@ -357,11 +357,11 @@ func TestForeignCreate(t *testing.T) {
 // side nothing is left of it.
 func TestNotWritten(t *testing.T) {
 	s := openShop(t)
-	kept := memoryKept()
-	for i := range kept {
-		kept[i].Creates, kept[i].Updates, kept[i].Deletes = false, false, false
+	resources := memoryKept()
+	for i := range resources {
+		resources[i].Creates, resources[i].Updates, resources[i].Deletes = false, false, false
 	}
-	s.memory.kept = kept
+	s.memory.kept = resources
 	s = s.again()
 	before := s.all()
 	_, creates := s.create(adapter.Products, newProduct("x"))

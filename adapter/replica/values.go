@@ -8,7 +8,7 @@ import (
 )
 
 // same reports whether two values are the same.
-func same(v, w adapter.Value) bool {
+func sameValue(v, w adapter.Value) bool {
 	if v.Kind() != w.Kind() {
 		return false
 	}
@@ -23,26 +23,26 @@ func same(v, w adapter.Value) bool {
 }
 
 // sameValues reports whether two records of one schema hold the same values.
-func sameValues(r, s adapter.Record) bool { return slices.EqualFunc(r.Values, s.Values, same) }
+func sameValues(r, s adapter.Record) bool { return slices.EqualFunc(r.Values, s.Values, sameValue) }
 
 // has reports whether a value of the side already is what the backend says of it.
 // What the backend has none of, the side may have as null or not at all; and of the
 // records of a list the backend may leave something out.
-func has(side, says adapter.Value) bool {
+func matches(side, says adapter.Value) bool {
 	switch {
 	case says.Empty():
 		return side.Empty()
 	case says.Kind() == adapter.Records && side.Kind() == adapter.Records:
 		return slices.EqualFunc(side.Records(), says.Records(), func(side, says adapter.Record) bool {
 			for i, v := range says.Values {
-				if v.Kind() != adapter.Absent && !has(side.Values[i], v) {
+				if v.Kind() != adapter.Absent && !matches(side.Values[i], v) {
 					return false
 				}
 			}
 			return true
 		})
 	default:
-		return same(side, says)
+		return sameValue(side, says)
 	}
 }
 
@@ -65,6 +65,6 @@ func writable(v adapter.Value) adapter.Value {
 }
 
 // sorted returns the keys of records in their order.
-func sorted(records map[adapter.Key]adapter.Record) []adapter.Key {
+func sortedKeys(records map[adapter.Key]adapter.Record) []adapter.Key {
 	return slices.Sorted(maps.Keys(records))
 }

@@ -152,14 +152,14 @@ func (s *shop) agree() {
 	s.memory.mu.Lock()
 	docs := cloneDocs(s.memory.docs)
 	s.memory.mu.Unlock()
-	for _, k := range s.memory.kept {
-		store, err := s.side.Store(k.Resource)
+	for _, res := range s.memory.kept {
+		store, err := s.side.Store(res.Resource)
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		var with []string
-		for _, name := range k.Attributes {
-			if a := schemas().Of(k.Resource).Attributes; a[slices.IndexFunc(a, func(a adapter.Attribute) bool { return a.Name == name })].OnDemand {
+		for _, name := range res.Attributes {
+			if a := schemas().Of(res.Resource).Attributes; a[slices.IndexFunc(a, func(a adapter.Attribute) bool { return a.Name == name })].OnDemand {
 				with = append(with, name)
 			}
 		}
@@ -168,52 +168,52 @@ func (s *shop) agree() {
 			s.t.Fatal(err)
 		}
 		items := map[string]memoryItem{} // of the backend, by what tells them apart
-		for _, d := range docs[k.Root] {
-			if k.Root == k.Resource {
+		for _, d := range docs[res.Root] {
+			if res.Root == res.Resource {
 				items[d.id] = d.memoryItem
 			}
-			for _, item := range d.parts[k.Resource] {
-				items[s.place(&k, d.id, item.id, item.record)] = item
+			for _, item := range d.parts[res.Resource] {
+				items[s.place(&res, d.id, item.id, item.record)] = item
 			}
 		}
 		for _, r := range found.Records {
 			key := adapter.Key(r.Get(r.Schema.Key).Int())
-			e, ok := s.entry(k.Resource, key)
-			place := e.BackendID
-			if k.Root != k.Resource {
-				root, _ := s.entry(k.Root, adapter.Key(r.Get(k.RootAttribute).Int()))
-				place = s.place(&k, root.BackendID, e.BackendID, r)
+			mapping, ok := s.entry(res.Resource, key)
+			place := mapping.BackendID
+			if res.Root != res.Resource {
+				root, _ := s.entry(res.Root, adapter.Key(r.Get(res.RootAttribute).Int()))
+				place = s.place(&res, root.BackendID, mapping.BackendID, r)
 			} else if !ok {
-				s.t.Errorf("%s %d has no entry", k.Resource, key)
+				s.t.Errorf("%s %d has no entry", res.Resource, key)
 				continue
 			}
 			item, there := items[place]
 			if !there {
-				s.t.Errorf("%s %d is not at the backend, as %q", k.Resource, key, place)
+				s.t.Errorf("%s %d is not at the backend, as %q", res.Resource, key, place)
 				continue
 			}
 			delete(items, place)
-			for _, name := range k.Attributes {
+			for _, name := range res.Attributes {
 				if name == "stock_item" {
 					continue // a resource of its own
 				}
 				if got, want := shownValue(item.record.Get(name)), shownValue(lossy(name, r.Get(name))); got != want {
-					s.t.Errorf("%s %d: %s is %s at the backend, want %s", k.Resource, key, name, got, want)
+					s.t.Errorf("%s %d: %s is %s at the backend, want %s", res.Resource, key, name, got, want)
 				}
 			}
 		}
 		for place, item := range items {
-			s.t.Errorf("%s %s of the backend is not at the side: %s", k.Resource, place, shown(item.record))
+			s.t.Errorf("%s %s of the backend is not at the side: %s", res.Resource, place, shown(item.record))
 		}
 	}
 }
 
-func (s *shop) place(k *replica.BackendResource, rootID, id string, r adapter.Record) string {
-	if k.HasIDs {
+func (s *shop) place(res *replica.BackendResource, rootID, id string, r adapter.Record) string {
+	if res.HasIDs {
 		return id
 	}
 	place := rootID
-	for _, name := range k.MatchBy {
+	for _, name := range res.MatchBy {
 		place += " " + r.Get(name).Text()
 	}
 	return place
