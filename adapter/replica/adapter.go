@@ -15,59 +15,61 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Unmapped says what is done about a document that has no entry and carries no
+// An UnmappedPolicy says what happens to a document that has no mapping and carries no
 // legacy id.
 type UnmappedPolicy string
 
 const (
-	// Refuse leaves the document out; it is counted and logged.
+	// RefuseUnmapped leaves the document out; it is counted and logged.
 	RefuseUnmapped UnmappedPolicy = "refuse"
-	// Allocate gives it the next legacy id.
+	// AllocateIDs gives the document the next legacy id.
 	AllocateIDs UnmappedPolicy = "allocate"
 )
 
-// Options say what an adapter is made of.
+// Options configure an Adapter.
 type Options struct {
 	Replica Replica
 	Backend Backend
-	// Schemas describe the records; nil for those of adapter.NewSchemas.
+	// Schemas describe the records; nil means adapter.NewSchemas.
 	Schemas *adapter.Schemas
-	// Unmapped is Refuse when it is "".
+	// Unmapped is RefuseUnmapped when empty.
 	Unmapped UnmappedPolicy
-	// ScanEvery is the time between two scans of the backend; 0 is for none.
+	// ScanInterval is the time between two scans of the backend; 0 turns scans off.
 	ScanInterval time.Duration
-	// Logger is told of what operators should know; nil for silence.
+	// Logger gets what operators should know; nil discards it.
 	Logger *slog.Logger
-	// Registerer gets the adapter's metrics, unless it is nil.
+	// Registerer gets the adapter's metrics; nil registers none.
 	Registerer prometheus.Registerer
 }
 
-// An Adapter is a backend and its side as one. It is safe for concurrent use.
+// An Adapter serves the records of a backend from the local replica and keeps the two in
+// agreement. It is safe for concurrent use.
 type Adapter struct {
 	replica        Replica
 	backend        Backend
 	unmappedPolicy UnmappedPolicy
 	plans          map[adapter.Resource]*resourcePlan
-	rootPlans      []*resourcePlan // in the backend's order
+	rootPlans      []*resourcePlan // in the order of Backend.Resources
 	locks          rootLocks
 	log            *slog.Logger
 	metrics        *metrics
-	instanceID     string // names this adapter in its notes
+	instanceID     string // identifies this adapter in its write intents
 	closed         atomic.Bool
 	stopScans      context.CancelFunc
 	scanLoop       sync.WaitGroup
-	scanSlot       chan struct{} // holds one while a scan runs
+	scanSlot       chan struct{} // a semaphore: holds one element while a scan runs
 	lastScan       map[adapter.Resource]time.Time
 	warned         logOnce
 	hidden         hiddenRoots
-	// foreignNote is how long a note of another process is left to that process when
-	// its record is not found at the backend.
+	// foreignIntentAge is how long a create intent of another process is left to that
+	// process while the backend does not have the record.
 	foreignIntentAge time.Duration
 }
 
-// New returns the adapter of a backend and its side, which from then on are its own,
-// but for the side's database: the caller closes that after the adapter. Kinds:
-// Invalid when the backend keeps what the schemas do not have.
+// New returns an adapter that joins a backend with its local replica. It takes ownership of
+// the backend, and starts scanning where o.ScanInterval is set. The caller closes the
+// replica's database after closing the adapter. Kinds: Invalid when the backend declares a
+// resource or an attribute that the schemas do not have.
 func New(o Options) (*Adapter, error) {
 	schemas := o.Schemas
 	if schemas == nil {
@@ -104,8 +106,8 @@ func New(o Options) (*Adapter, error) {
 // Name returns the backend's name.
 func (a *Adapter) Name() string { return a.backend.Name() }
 
-// Store returns the store of r's records: the side's where the backend keeps none of
-// them. Kinds: Unsupported.
+// Store returns the store of r's records. Resources of which the backend owns nothing are
+// served by the local replica alone. Kinds: Unsupported.
 func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
 	if plan, ok := a.plans[r]; ok {
 		return &store{a, plan}, nil
@@ -115,7 +117,8 @@ func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
 
 var errClosed = errors.New("the adapter is closed")
 
-// Ping tells whether both the side and the backend can answer. Kinds: Unavailable.
+// Ping reports whether both the local replica and the backend can answer. Kinds:
+// Unavailable.
 func (a *Adapter) Ping(ctx context.Context) error {
 	if err := a.checkOpen("ping " + a.Name()); err != nil {
 		return err
@@ -126,7 +129,7 @@ func (a *Adapter) Ping(ctx context.Context) error {
 	return a.backend.Ping(ctx)
 }
 
-// open fails once the adapter is closed.
+// checkOpen returns an error once the adapter is closed.
 func (a *Adapter) checkOpen(op string) error {
 	if a.closed.Load() {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errClosed}
@@ -134,7 +137,7 @@ func (a *Adapter) checkOpen(op string) error {
 	return nil
 }
 
-// Close ends the scans and closes the backend. The side's database stays open.
+// Close stops the scans and closes the backend. The replica's database stays open.
 func (a *Adapter) Close() error {
 	if a.closed.Swap(true) {
 		return nil
@@ -144,16 +147,17 @@ func (a *Adapter) Close() error {
 	return a.backend.Close()
 }
 
-// afterwards bounds what is done about a write when its caller may have gone.
+// detachedTimeout bounds the work that must be finished for a write even if its caller has
+// gone away.
 const detachedTimeout = 5 * time.Second
 
-// aside returns a context for what has to be done although that of the caller may
-// have ended.
+// detachedContext returns a context that outlives the cancellation of ctx, for work that
+// must be finished anyway.
 func detachedContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
 }
 
-// refused reports whether err says that nothing was done.
+// isRefusal reports whether err guarantees that nothing was written.
 func isRefusal(err error) bool {
 	switch adapter.KindOf(err) {
 	case adapter.NotFound, adapter.Conflict, adapter.Invalid, adapter.Unsupported:
@@ -163,7 +167,7 @@ func isRefusal(err error) bool {
 	}
 }
 
-// gone is the error for a record that is not there, or not to be seen.
+// notFound returns the error for a record that does not exist or must not be visible.
 func notFound(op string, r adapter.Resource, key adapter.Key) error {
 	return &adapter.Error{Kind: adapter.NotFound, Op: fmt.Sprintf("%s %s %d", op, r, key)}
 }

@@ -105,12 +105,12 @@ func (c *Check) checkRecords(ctx context.Context, res *BackendResource) error {
 		for i, r := range page {
 			keys[i] = adapter.Key(r.Get(r.Schema.Key).Int())
 		}
-		entries, err := mappingsByKey(ctx, c.Replica, res.Resource, keys)
+		mappings, err := mappingsByKey(ctx, c.Replica, res.Resource, keys)
 		if err != nil {
 			return err
 		}
 		for _, key := range keys {
-			if _, ok := entries[key]; ok {
+			if _, ok := mappings[key]; ok {
 				continue
 			}
 			if err := c.OnFinding(Finding{Kind: NotMapped, Resource: res.Resource, Key: key}); err != nil {
@@ -135,13 +135,13 @@ func (c *Check) checkMappings(ctx context.Context, res *BackendResource, resourc
 		for i, mapping := range page {
 			keys[i] = mapping.Key
 		}
-		held, err := rootKeys(ctx, c.Replica, res, keys)
+		roots, err := rootKeys(ctx, c.Replica, res, keys)
 		if err != nil {
 			return err
 		}
 		var complete []Mapping
 		for _, mapping := range page {
-			_, here := held[mapping.Key]
+			_, here := roots[mapping.Key]
 			finding := Finding{Resource: res.Resource, Key: mapping.Key, ID: mapping.BackendID}
 			switch {
 			case mapping.Intent != nil:
@@ -187,8 +187,8 @@ func (c *Check) checkRoots(ctx context.Context, res *BackendResource, resources 
 	}
 	for i := range mappings {
 		mapping, finding := &mappings[i], Finding{Resource: res.Resource, Key: mappings[i].Key, ID: mappings[i].BackendID}
-		document, there := byID[mapping.BackendID]
-		if !there {
+		document, exists := byID[mapping.BackendID]
+		if !exists {
 			finding.Kind = MissingAtBackend
 			if err := c.OnFinding(finding); err != nil {
 				return err
@@ -220,28 +220,28 @@ func (c *Check) checkRoots(ctx context.Context, res *BackendResource, resources 
 
 // parts compares the parts of a root with what its document has of them.
 func (c *Check) checkParts(ctx context.Context, root *Mapping, parts map[adapter.Resource][]Item, resources []BackendResource) error {
-	told := slices.DeleteFunc(slices.Clone(resources), func(res BackendResource) bool {
-		_, given := parts[res.Resource]
-		return !res.HasIDs || res.RootAttribute == "" || res.Root != root.Resource || !given
+	comparable := slices.DeleteFunc(slices.Clone(resources), func(res BackendResource) bool {
+		_, present := parts[res.Resource]
+		return !res.HasIDs || res.RootAttribute == "" || res.Root != root.Resource || !present
 	})
-	if len(told) == 0 {
+	if len(comparable) == 0 {
 		return nil
 	}
 	partMappings, err := c.Replica.MappingsOfParts(ctx, root.Resource, root.Key)
 	if err != nil {
 		return err
 	}
-	entered := map[backendRef]adapter.Key{}
+	unseen := map[backendRef]adapter.Key{}
 	for _, mapping := range partMappings {
 		if mapping.BackendID != "" && mapping.Intent == nil {
-			entered[backendRef{mapping.Resource, mapping.BackendID}] = mapping.Key
+			unseen[backendRef{mapping.Resource, mapping.BackendID}] = mapping.Key
 		}
 	}
-	for _, res := range told {
+	for _, res := range comparable {
 		for _, item := range parts[res.Resource] {
 			name := backendRef{res.Resource, item.ID}
-			if _, ok := entered[name]; ok {
-				delete(entered, name)
+			if _, ok := unseen[name]; ok {
+				delete(unseen, name)
 				continue
 			}
 			finding := Finding{Kind: NoLegacyID, Resource: res.Resource, ID: item.ID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}
@@ -252,8 +252,8 @@ func (c *Check) checkParts(ctx context.Context, root *Mapping, parts map[adapter
 	}
 	for _, mapping := range partMappings { // in their order
 		name := backendRef{mapping.Resource, mapping.BackendID}
-		_, left := entered[name]
-		if !left || !slices.ContainsFunc(told, func(res BackendResource) bool { return res.Resource == mapping.Resource }) {
+		_, left := unseen[name]
+		if !left || !slices.ContainsFunc(comparable, func(res BackendResource) bool { return res.Resource == mapping.Resource }) {
 			continue
 		}
 		if err := c.OnFinding(Finding{Kind: MissingAtBackend, Resource: mapping.Resource, Key: mapping.Key, ID: mapping.BackendID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}); err != nil {

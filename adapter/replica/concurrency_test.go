@@ -30,12 +30,12 @@ func TestTogether(t *testing.T) {
 	}
 	s.memory.before, s.memory.after = lost, lost
 	s.memory.mu.Unlock()
-	ok := func(what string, err error) bool {
+	ok := func(op string, err error) bool {
 		switch adapter.KindOf(err) {
 		case adapter.Unavailable, adapter.NotFound, adapter.Conflict:
 		default:
 			if err != nil {
-				t.Errorf("%s: %v", what, err)
+				t.Errorf("%s: %v", op, err)
 			}
 		}
 		return err == nil

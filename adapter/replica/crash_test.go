@@ -72,8 +72,8 @@ func (s *mortalSide) MappingsByKey(ctx context.Context, r adapter.Resource, keys
 	return mappings, err
 }
 
-func (s *mortalSide) MappingsOfParts(ctx context.Context, r adapter.Resource, owner adapter.Key) (mappings []replica.Mapping, err error) {
-	err = s.step(func() (err error) { mappings, err = s.Replica.MappingsOfParts(ctx, r, owner); return err })
+func (s *mortalSide) MappingsOfParts(ctx context.Context, r adapter.Resource, rootKey adapter.Key) (mappings []replica.Mapping, err error) {
+	err = s.step(func() (err error) { mappings, err = s.Replica.MappingsOfParts(ctx, r, rootKey); return err })
 	return mappings, err
 }
 

@@ -60,12 +60,12 @@ func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Ke
 
 // createRoot creates at the backend a root that the side has, whose entry is given and
 // noted. given holds what is write-only, if anything.
-func (s *store) createRootAtBackend(ctx context.Context, mapping Mapping, given adapter.Record) error {
-	fresh, err := s.recordForBackend(ctx, mapping.Key, given)
+func (s *store) createRootAtBackend(ctx context.Context, mapping Mapping, input adapter.Record) error {
+	created, err := s.recordForBackend(ctx, mapping.Key, input)
 	if err != nil {
 		return err
 	}
-	w := &Write{Resource: s.Resource, Key: mapping.Key, Old: adapter.Record{}, New: fresh, Changed: s.Attributes, Parts: map[adapter.Resource][]Sibling{}}
+	w := &Write{Resource: s.Resource, Key: mapping.Key, Old: adapter.Record{}, New: created, Changed: s.Attributes, Parts: map[adapter.Resource][]Sibling{}}
 	for _, plan := range s.parts {
 		records, err := plan.listParts(ctx, mapping.Key, 0)
 		if err != nil {
@@ -85,15 +85,15 @@ func (s *store) createRootAtBackend(ctx context.Context, mapping Mapping, given 
 }
 
 // fresh returns a new record as the backend gets it.
-func (s *store) recordForBackend(ctx context.Context, key adapter.Key, given adapter.Record) (adapter.Record, error) {
+func (s *store) recordForBackend(ctx context.Context, key adapter.Key, input adapter.Record) (adapter.Record, error) {
 	r, err := s.get(ctx, key)
 	if err != nil {
 		return r, err
 	}
 	r = r.Clone()
 	for i, a := range s.schema.Attributes {
-		if a.WriteOnly && given.Schema != nil {
-			r.Values[i] = given.Values[i]
+		if a.WriteOnly && input.Schema != nil {
+			r.Values[i] = input.Values[i]
 		}
 	}
 	return r, nil
@@ -132,13 +132,13 @@ func (s *store) undoCreatePart(ctx context.Context, mapping Mapping, intent writ
 
 // createPart creates a part of a root.
 func (s *store) createPart(ctx context.Context, op string, p *adapter.CreateParams) (adapter.Key, error) {
-	owner := adapter.Key(p.Record.Get(s.RootAttribute).Int())
-	unlock, err := s.locks.lock(ctx, recordRef{s.root.Resource, owner})
+	rootKey := adapter.Key(p.Record.Get(s.RootAttribute).Int())
+	unlock, err := s.locks.lock(ctx, recordRef{s.root.Resource, rootKey})
 	if err != nil {
 		return 0, err
 	}
 	defer unlock()
-	mapping, err := s.reconcileRoot(ctx, "create", s.root, owner)
+	mapping, err := s.reconcileRoot(ctx, "create", s.root, rootKey)
 	if adapter.KindOf(err) == adapter.NotFound {
 		return 0, s.missingRootError(ctx, op, p)
 	}
@@ -146,15 +146,15 @@ func (s *store) createPart(ctx context.Context, op string, p *adapter.CreatePara
 		return 0, err
 	}
 	intent := writeIntent{Op: opCreate, Resource: s.Resource, StoreID: p.StoreID}
-	if intent.Siblings, err = s.siblingsBefore(ctx, owner, p.StoreID); err != nil {
+	if intent.Siblings, err = s.siblingsBefore(ctx, rootKey, p.StoreID); err != nil {
 		return 0, err
 	}
 	if mapping, err = s.putIntent(ctx, mapping, intent); err != nil {
 		return 0, err
 	}
-	key, done, err := s.createInReplica(ctx, p)
+	key, maybeDone, err := s.createInReplica(ctx, p)
 	if err != nil {
-		if !done {
+		if !maybeDone {
 			s.abandonIntent(ctx, mapping)
 		}
 		return 0, err
@@ -190,29 +190,29 @@ func (s *store) missingRootError(ctx context.Context, op string, p *adapter.Crea
 
 // make creates a record at the side. done reports whether that may have been done
 // although err says otherwise.
-func (s *store) createInReplica(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, done bool, err error) {
-	var mine error
-	watched := *p
-	watched.Check = func() error {
+func (s *store) createInReplica(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, maybeDone bool, err error) {
+	var callerErr error
+	wrapped := *p
+	wrapped.Check = func() error {
 		if p.Check != nil {
-			mine = p.Check()
+			callerErr = p.Check()
 		}
-		return mine
+		return callerErr
 	}
-	if key, err = s.store.Create(ctx, &watched); err == nil {
+	if key, err = s.store.Create(ctx, &wrapped); err == nil {
 		return key, true, nil
 	}
-	return 0, mine == nil && !isRefusal(err), err
+	return 0, callerErr == nil && !isRefusal(err), err
 }
 
 // createPartOf creates at the backend a part that the side has. entry is that of the
 // root, and noted.
-func (s *store) createPartAtBackend(ctx context.Context, mapping Mapping, key adapter.Key, given adapter.Record) error {
-	fresh, err := s.recordForBackend(ctx, key, given)
+func (s *store) createPartAtBackend(ctx context.Context, mapping Mapping, key adapter.Key, input adapter.Record) error {
+	created, err := s.recordForBackend(ctx, key, input)
 	if err != nil {
 		return err
 	}
-	w := &Write{Resource: s.Resource, Key: key, New: fresh, Changed: s.Attributes}
+	w := &Write{Resource: s.Resource, Key: key, New: created, Changed: s.Attributes}
 	if err := s.addContext(ctx, w, mapping); err != nil {
 		return err
 	}
@@ -224,26 +224,26 @@ func (s *store) createPartAtBackend(ctx context.Context, mapping Mapping, key ad
 		return &adapter.Error{Kind: adapter.Internal, Op: "create " + string(s.Resource), Err: errNoIDReturned}
 	}
 	part := partMapping(s.resourcePlan, key, id, mapping.Key)
-	if err := s.restorePart(ctx, part, fresh); err != nil {
+	if err := s.restorePart(ctx, part, created); err != nil {
 		return err
 	}
-	by := &ownWrite{resource: s.Resource, key: key, wholeRecord: true}
+	own := &ownWrite{resource: s.Resource, key: key, wholeRecord: true}
 	if !s.HasIDs {
-		return s.completeWrite(ctx, mapping, by)
+		return s.completeWrite(ctx, mapping, own)
 	}
-	return s.completeWrite(ctx, mapping, by, part)
+	return s.completeWrite(ctx, mapping, own, part)
 }
 
 // bringBack stores a new part once more if another process has taken it away: it met
 // the note before the backend had the part.
-func (s *store) restorePart(ctx context.Context, part Mapping, fresh adapter.Record) error {
-	aside, cancel := detachedContext(ctx)
+func (s *store) restorePart(ctx context.Context, part Mapping, created adapter.Record) error {
+	detached, cancel := detachedContext(ctx)
 	defer cancel()
-	_, err := s.store.Get(aside, &adapter.GetParams{Key: part.Key, Only: []string{}})
+	_, err := s.store.Get(detached, &adapter.GetParams{Key: part.Key, Only: []string{}})
 	if adapter.KindOf(err) != adapter.NotFound {
 		return err
 	}
-	if _, err = s.replica.ImportRecords(aside, []ImportedRecord{{Mapping: part, RootAttribute: s.RootAttribute, Record: s.importedRecord(Item{Record: fresh})}}); err != nil {
+	if _, err = s.replica.ImportRecords(detached, []ImportedRecord{{Mapping: part, RootAttribute: s.RootAttribute, Record: s.importedRecord(Item{Record: created})}}); err != nil {
 		err = &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("create %s %d", s.Resource, part.Key), Err: errors.Join(errUndone, err)}
 	}
 	return err

@@ -98,15 +98,15 @@ func (s *store) deleteImage(ctx context.Context, op string, mapping Mapping, p *
 // used reports whether an image has types at another level than the one it is taken
 // from: at the default scope, or at a store view that sells the product.
 func (s *store) imageInUse(ctx context.Context, product adapter.Key, p *adapter.DeleteParams) (bool, error) {
-	levels, err := s.sellingStoreViews(ctx, product)
+	storeIDs, err := s.sellingStoreViews(ctx, product)
 	if err != nil {
 		return false, err
 	}
-	for _, level := range append([]int64{0}, levels...) {
-		if level == p.StoreID {
+	for _, storeID := range append([]int64{0}, storeIDs...) {
+		if storeID == p.StoreID {
 			continue
 		}
-		r, err := s.store.Get(ctx, &adapter.GetParams{Key: p.Key, StoreID: level})
+		r, err := s.store.Get(ctx, &adapter.GetParams{Key: p.Key, StoreID: storeID})
 		if err != nil || len(r.Get("types").Texts()) > 0 {
 			return true, err
 		}
@@ -133,20 +133,20 @@ func (a *Adapter) sellingStoreViews(ctx context.Context, product adapter.Key) ([
 	if err != nil {
 		return nil, err
 	}
-	var levels []int64
+	var storeIDs []int64
 	for _, view := range found.Records {
 		if slices.ContainsFunc(sold.Records, func(r adapter.Record) bool { return r.Get("website_id").Int() == view.Get("website_id").Int() }) {
-			levels = append(levels, int64(keyOf(view)))
+			storeIDs = append(storeIDs, int64(keyOf(view)))
 		}
 	}
-	return levels, nil
+	return storeIDs, nil
 }
 
 // mayGo asks the caller's check about a record, and the side whether it would delete
 // it.
 func (s *store) checkDelete(ctx context.Context, p *adapter.DeleteParams) error {
-	ask := *p
-	ask.Check = func(current adapter.Record) error {
+	wrapped := *p
+	wrapped.Check = func(current adapter.Record) error {
 		if p.Check != nil {
 			if err := p.Check(current); err != nil {
 				return err
@@ -154,7 +154,7 @@ func (s *store) checkDelete(ctx context.Context, p *adapter.DeleteParams) error 
 		}
 		return errDeletable
 	}
-	err := s.store.Delete(ctx, &ask)
+	err := s.store.Delete(ctx, &wrapped)
 	if errors.Is(err, errDeletable) {
 		return nil
 	}
@@ -170,12 +170,12 @@ func (s *store) deleteEverywhere(ctx context.Context, mapping Mapping, w *Write)
 	if err := s.backend.Delete(ctx, w); err != nil && adapter.KindOf(err) != adapter.NotFound {
 		return err
 	}
-	aside, cancel := detachedContext(ctx)
+	detached, cancel := detachedContext(ctx)
 	defer cancel()
-	if err := s.deleteFromReplica(aside, s.resourcePlan, w.Key); err != nil {
+	if err := s.deleteFromReplica(detached, s.resourcePlan, w.Key); err != nil {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("delete %s %d", s.Resource, w.Key), Err: err}
 	}
-	if err := s.replica.DeleteMapping(aside, s.Resource, w.Key); err != nil || s.isRoot() {
+	if err := s.replica.DeleteMapping(detached, s.Resource, w.Key); err != nil || s.isRoot() {
 		return err
 	}
 	return s.completeWrite(ctx, mapping, &ownWrite{resource: s.Resource, key: w.Key, wholeRecord: true})

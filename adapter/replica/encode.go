@@ -63,8 +63,8 @@ func decodeBase(root *resourcePlan, encoded []byte) (base, error) {
 		return base{}, err
 	}
 	for _, part := range root.parts {
-		parts, given := in.Parts[part.Resource]
-		if !given {
+		parts, present := in.Parts[part.Resource]
+		if !present {
 			continue
 		}
 		items := make([]Item, len(parts))

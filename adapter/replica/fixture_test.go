@@ -218,9 +218,9 @@ func (s *shop) of(r adapter.Resource) adapter.Store {
 	return store
 }
 
-func (s *shop) get(r adapter.Resource, key adapter.Key, with ...string) adapter.Record {
+func (s *shop) get(r adapter.Resource, key adapter.Key, onDemand ...string) adapter.Record {
 	s.t.Helper()
-	record, err := s.of(r).Get(s.t.Context(), &adapter.GetParams{Key: key, With: with})
+	record, err := s.of(r).Get(s.t.Context(), &adapter.GetParams{Key: key, With: onDemand})
 	if err != nil {
 		s.t.Fatalf("get %s %d: %v", r, key, err)
 	}
@@ -262,9 +262,9 @@ func valueOf(schema *adapter.Schema, name string, v any) adapter.Value {
 
 var schemas = sync.OnceValue(adapter.NewSchemas)
 
-func (s *shop) update(r adapter.Resource, key adapter.Key, level int64, change given) error {
+func (s *shop) update(r adapter.Resource, key adapter.Key, storeID int64, change given) error {
 	s.t.Helper()
-	return s.of(r).Update(s.t.Context(), &adapter.UpdateParams{Key: key, StoreID: level, Change: func(current adapter.Record) (adapter.Record, error) {
+	return s.of(r).Update(s.t.Context(), &adapter.UpdateParams{Key: key, StoreID: storeID, Change: func(current adapter.Record) (adapter.Record, error) {
 		return change.record(current.Schema), nil
 	}})
 }
@@ -340,11 +340,11 @@ func (s *shop) id(r adapter.Resource, key adapter.Key) string {
 // settled fails unless no note is left.
 func (s *shop) settled() {
 	s.t.Helper()
-	noted, err := s.side.MappingsWithIntent(s.t.Context(), farFuture, 100)
+	withIntent, err := s.side.MappingsWithIntent(s.t.Context(), farFuture, 100)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for _, mapping := range noted {
+	for _, mapping := range withIntent {
 		s.t.Errorf("%s %d still has a note: %s", mapping.Resource, mapping.Key, mapping.Intent)
 	}
 }

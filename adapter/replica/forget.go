@@ -43,11 +43,11 @@ func (f *Forget) Run(ctx context.Context, r adapter.Resource, key adapter.Key) e
 	if len(mappings) == 0 {
 		return &adapter.Error{Kind: adapter.NotFound, Op: op, Err: errNoMapping}
 	}
-	held, err := rootKeys(ctx, f.Replica, res, []adapter.Key{key})
+	roots, err := rootKeys(ctx, f.Replica, res, []adapter.Key{key})
 	if err != nil {
 		return err
 	}
-	if _, here := held[key]; !here {
+	if _, here := roots[key]; !here {
 		return f.Replica.DeleteMapping(ctx, r, key)
 	}
 	why, err := f.reasonToKeep(ctx, res, &mappings[0])
@@ -89,9 +89,9 @@ func (f *Forget) reasonToKeep(ctx context.Context, res *BackendResource, mapping
 	if err != nil {
 		return nil, err
 	}
-	items, given := parts[res.Resource]
+	items, present := parts[res.Resource]
 	switch {
-	case !given:
+	case !present:
 		return errPartsUnknown, nil
 	case slices.ContainsFunc(items, func(i Item) bool { return i.ID == mapping.BackendID }):
 		return errStillThere, nil

@@ -119,7 +119,7 @@ func (i *IDImport) Run(ctx context.Context, file io.Reader) (IDImportResult, err
 	}
 	done := IDImportResult{Rows: total}
 	var added []Mapping
-	looked := 0
+	checked := 0
 	for _, res := range i.Resources {
 		for batch := range slices.Chunk(rows[res.Resource], importBatchSize) {
 			mappings, err := i.checkBatch(ctx, &res, batch, &faults)
@@ -127,8 +127,8 @@ func (i *IDImport) Run(ctx context.Context, file io.Reader) (IDImportResult, err
 				return done, err
 			}
 			added = append(added, mappings...)
-			looked += len(batch)
-			i.reportProgress(looked, total)
+			checked += len(batch)
+			i.reportProgress(checked, total)
 		}
 	}
 	if err := faults.sortedOrNil(); err != nil {
@@ -301,7 +301,7 @@ func (i *IDImport) checkBatch(ctx context.Context, res *BackendResource, rows []
 	for n, row := range rows {
 		keys[n], ids[n] = row.key, row.id
 	}
-	owners, err := rootKeys(ctx, i.Replica, res, keys)
+	roots, err := rootKeys(ctx, i.Replica, res, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -315,14 +315,14 @@ func (i *IDImport) checkBatch(ctx context.Context, res *BackendResource, rows []
 	}
 	var added []Mapping
 	for _, row := range rows {
-		owner, held := owners[row.key]
+		rootKey, held := roots[row.key]
 		had, entered := byKey[row.key]
 		other, taken := byID[row.id]
 		switch {
 		case !held:
 			faults.add(row.line, "there is no record %s %d here", res.Resource, row.key)
-		case row.owner != 0 && row.owner != owner:
-			faults.add(row.line, "%s %d belongs to %s %d, and not to %d", res.Resource, row.key, res.Root, owner, row.owner)
+		case row.owner != 0 && row.owner != rootKey:
+			faults.add(row.line, "%s %d belongs to %s %d, and not to %d", res.Resource, row.key, res.Root, rootKey, row.owner)
 		case entered && had.BackendID != "" && had.BackendID != row.id:
 			faults.add(row.line, "%s %d belongs to %q already", res.Resource, row.key, had.BackendID)
 		case taken && other.Key != row.key:
@@ -332,7 +332,7 @@ func (i *IDImport) checkBatch(ctx context.Context, res *BackendResource, rows []
 		case !entered || had.BackendID == "":
 			mapping := Mapping{Resource: res.Resource, Key: row.key, BackendID: row.id, Base: []byte("{}")}
 			if res.RootAttribute != "" {
-				mapping.Root, mapping.RootKey = res.Root, owner
+				mapping.Root, mapping.RootKey = res.Root, rootKey
 			}
 			added = append(added, mapping)
 		}

@@ -65,16 +65,16 @@ func decodeIntent(mapping Mapping) (writeIntent, error) {
 // old returns what an update may have to put back: the values at its level of the
 // attributes that it names, and what is null there. shown is the record at the level,
 // and byDefault at the default scope.
-func (plan *resourcePlan) undoValues(shown, byDefault adapter.Record, level int64, named []string) ([]byte, error) {
+func (plan *resourcePlan) undoValues(atLevel, byDefault adapter.Record, storeID int64, attributes []string) ([]byte, error) {
 	old := adapter.NewRecord(plan.schema)
 	for i, a := range plan.schema.Attributes {
-		v := shown.Values[i]
+		v := atLevel.Values[i]
 		switch {
 		case a.ReadOnly || a.Fixed || a.WriteOnly:
-		case level != 0 && plan.isRoot() && a.Scope != adapter.ScopeGlobal && sameValue(v, byDefault.Values[i]):
+		case storeID != 0 && plan.isRoot() && a.Scope != adapter.ScopeGlobal && sameValue(v, byDefault.Values[i]):
 			// It is the default scope's, which shows through. An image has values of its
 			// own at every level that it was ever written at.
-		case slices.Contains(named, a.Name), level == 0 && v.Kind() == adapter.Null:
+		case slices.Contains(attributes, a.Name), storeID == 0 && v.Kind() == adapter.Null:
 			old.Values[i] = writable(v)
 		}
 	}
@@ -95,8 +95,8 @@ func exclusiveAttributes(r adapter.Resource) []string {
 }
 
 // before returns the parts of a root as a note of a write at a level holds them.
-func (plan *resourcePlan) siblingsBefore(ctx context.Context, root adapter.Key, level int64) (map[adapter.Key]json.RawMessage, error) {
-	records, err := plan.listParts(ctx, root, level)
+func (plan *resourcePlan) siblingsBefore(ctx context.Context, root adapter.Key, storeID int64) (map[adapter.Key]json.RawMessage, error) {
+	records, err := plan.listParts(ctx, root, storeID)
 	if err != nil {
 		return nil, err
 	}
@@ -149,14 +149,14 @@ func (a *Adapter) rollBackRecord(ctx context.Context, intent writeIntent) error 
 	if err != nil {
 		return &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("put back %s %d", intent.Resource, intent.Key), Err: err}
 	}
-	var with []string
+	var onDemand []string
 	for _, name := range intent.Attributes {
 		if at, ok := plan.schema.Index(name); ok && plan.schema.Attributes[at].OnDemand {
-			with = append(with, name)
+			onDemand = append(onDemand, name)
 		}
 	}
-	err = plan.store.Update(ctx, &adapter.UpdateParams{Key: intent.Key, StoreID: intent.StoreID, With: with, Change: func(current adapter.Record) (adapter.Record, error) {
-		change, any := adapter.NewRecord(plan.schema), false
+	err = plan.store.Update(ctx, &adapter.UpdateParams{Key: intent.Key, StoreID: intent.StoreID, With: onDemand, Change: func(current adapter.Record) (adapter.Record, error) {
+		change, changed := adapter.NewRecord(plan.schema), false
 		for i, a := range plan.schema.Attributes {
 			v := old.Values[i]
 			switch {
@@ -170,9 +170,9 @@ func (a *Adapter) rollBackRecord(ctx context.Context, intent writeIntent) error 
 				continue // none before and after
 			}
 			change.Values[i] = v
-			any = any || v.Kind() != adapter.Absent && !matches(current.Values[i], v)
+			changed = changed || v.Kind() != adapter.Absent && !matches(current.Values[i], v)
 		}
-		if !any {
+		if !changed {
 			return change, errNoChange
 		}
 		return change, nil

@@ -14,27 +14,27 @@ const keysPerQuery = 100
 // heldBy returns, for each of the records that the side has, the key of its root, 0
 // for one that is a root.
 func rootKeys(ctx context.Context, replica Replica, res *BackendResource, keys []adapter.Key) (map[adapter.Key]adapter.Key, error) {
-	owners := make(map[adapter.Key]adapter.Key, len(keys))
+	roots := make(map[adapter.Key]adapter.Key, len(keys))
 	key := adapter.NewSchemas().Of(res.Resource).Key
 	for batch := range slices.Chunk(keys, keysPerQuery) {
-		named := make([]string, len(batch))
+		attributes := make([]string, len(batch))
 		for i, key := range batch {
-			named[i] = strconv.FormatInt(int64(key), 10)
+			attributes[i] = strconv.FormatInt(int64(key), 10)
 		}
-		q := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: key, Op: adapter.In, Operands: named}}}}}
+		q := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: key, Op: adapter.In, Operands: attributes}}}}}
 		records, err := listKeys(ctx, replica, res, &q)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range records {
-			var owner adapter.Key
+			var rootKey adapter.Key
 			if res.RootAttribute != "" {
-				owner = adapter.Key(r.Get(res.RootAttribute).Int())
+				rootKey = adapter.Key(r.Get(res.RootAttribute).Int())
 			}
-			owners[adapter.Key(r.Get(key).Int())] = owner
+			roots[adapter.Key(r.Get(key).Int())] = rootKey
 		}
 	}
-	return owners, nil
+	return roots, nil
 }
 
 // listed returns the records that a query selects, with no more than their keys and
@@ -61,11 +61,11 @@ func listKeys(ctx context.Context, replica Replica, res *BackendResource, q *ada
 
 func mappingsByKey(ctx context.Context, l IDMap, r adapter.Resource, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
 	found, err := l.MappingsByKey(ctx, r, keys)
-	entries := make(map[adapter.Key]Mapping, len(found))
+	mappings := make(map[adapter.Key]Mapping, len(found))
 	for _, mapping := range found {
-		entries[mapping.Key] = mapping
+		mappings[mapping.Key] = mapping
 	}
-	return entries, err
+	return mappings, err
 }
 
 func mappingsByBackendID(ctx context.Context, l IDMap, r adapter.Resource, ids []string) (map[string]Mapping, error) {

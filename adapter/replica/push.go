@@ -71,11 +71,11 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 			return err
 		}
 	}
-	there, err := a.reconcileLocked(ctx, root, []adapter.Key{key})
+	reconciled, err := a.reconcileLocked(ctx, root, []adapter.Key{key})
 	if err != nil {
 		return err
 	}
-	mapping, ok := there[key]
+	mapping, ok := reconciled[key]
 	if !ok {
 		return nil // another's, who is at it
 	}

@@ -76,7 +76,7 @@ func TestPushRefused(t *testing.T) {
 	if adapter.KindOf(err) != adapter.Invalid || !strings.Contains(err.Error(), "push products 1") {
 		t.Errorf("error %v", err)
 	}
-	if _, there := s.entry(adapter.Products, 1); there {
+	if _, exists := s.entry(adapter.Products, 1); exists {
 		t.Error("it has an entry")
 	}
 	s.memory.heal()

@@ -139,7 +139,7 @@ func TestPartsOfTheBackend(t *testing.T) {
 	if err := s.update(adapter.CustomerAddresses, fresh, 0, given{"city": "D"}); err != nil {
 		t.Error(err)
 	}
-	if _, there := s.entry(adapter.CustomerAddresses, gone); there {
+	if _, exists := s.entry(adapter.CustomerAddresses, gone); exists {
 		t.Error("the entry of the address that is gone is still there")
 	}
 

@@ -48,15 +48,15 @@ type reconciliation struct {
 // merge brings the side up to date with a document of the entry's root, which is
 // locked, and stores the entry without its note. by is the write that went before.
 // It reports whether the side is another one than before.
-func (a *Adapter) reconcile(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document, by *ownWrite) (Mapping, bool, error) {
+func (a *Adapter) reconcile(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document, own *ownWrite) (Mapping, bool, error) {
 	item, parts, err := doc.Read(ctx)
 	if err != nil {
 		return mapping, false, err
 	}
-	if by, err = a.unlessUndone(ctx, by); err != nil {
+	if own, err = a.unlessUndone(ctx, own); err != nil {
 		return mapping, false, err
 	}
-	m := &reconciliation{Adapter: a, root: root, key: mapping.Key, ownWrite: by, mapping: mapping, newBase: base{item: item.Record, parts: map[adapter.Resource][]Item{}}}
+	m := &reconciliation{Adapter: a, root: root, key: mapping.Key, ownWrite: own, mapping: mapping, newBase: base{item: item.Record, parts: map[adapter.Resource][]Item{}}}
 	if mapping.Base == nil {
 		err = m.acceptDocument(ctx, parts)
 	} else if m.oldBase, err = baseOf(root, mapping); err == nil {
@@ -80,26 +80,26 @@ func (a *Adapter) reconcile(ctx context.Context, root *resourcePlan, mapping Map
 
 // standing returns a write unless another process has undone it at the side meanwhile:
 // it met the note before the backend had the write.
-func (a *Adapter) unlessUndone(ctx context.Context, by *ownWrite) (*ownWrite, error) {
-	if by == nil || by.written.Schema == nil {
-		return by, nil
+func (a *Adapter) unlessUndone(ctx context.Context, own *ownWrite) (*ownWrite, error) {
+	if own == nil || own.written.Schema == nil {
+		return own, nil
 	}
-	plan := a.plans[by.resource]
-	is, err := plan.get(ctx, by.key)
+	plan := a.plans[own.resource]
+	is, err := plan.get(ctx, own.key)
 	if err != nil {
 		return nil, err
 	}
-	if len(a.changedAttributes(plan, by.written, is)) > 0 {
+	if len(a.changedAttributes(plan, own.written, is)) > 0 {
 		return nil, nil
 	}
-	return by, nil
+	return own, nil
 }
 
 // accept makes the document the base.
 func (m *reconciliation) acceptDocument(ctx context.Context, parts map[adapter.Resource][]Item) error {
 	for _, plan := range m.root.parts {
-		items, given := parts[plan.Resource]
-		if !given {
+		items, present := parts[plan.Resource]
+		if !present {
 			continue
 		}
 		m.newBase.parts[plan.Resource] = items
@@ -125,14 +125,14 @@ func (m *reconciliation) applyDocument(ctx context.Context, parts map[adapter.Re
 		return err
 	}
 	for _, plan := range m.root.parts {
-		items, given := parts[plan.Resource]
+		items, present := parts[plan.Resource]
 		was, had := m.oldBase.parts[plan.Resource]
 		switch {
-		case !given && had:
+		case !present && had:
 			m.newBase.parts[plan.Resource] = was
-		case given && had && slices.EqualFunc(was, items, sameItem):
+		case present && had && slices.EqualFunc(was, items, sameItem):
 			m.newBase.parts[plan.Resource] = items
-		case given:
+		case present:
 			if m.newBase.parts[plan.Resource], err = m.applyParts(ctx, plan, was, items); err != nil {
 				return err
 			}
@@ -146,20 +146,20 @@ func sameItem(i, j Item) bool { return i.ID == j.ID && sameValues(i.Record, j.Re
 // take stores at the side the values of a record that the document says otherwise
 // than the base. It returns the new base: what it says, but for values that the side
 // refuses, which keep their old one and are tried again with the next document.
-func (m *reconciliation) applyRecord(ctx context.Context, plan *resourcePlan, key adapter.Key, was, says adapter.Record) (adapter.Record, error) {
-	values, any := adapter.NewRecord(plan.schema), false
-	for i, v := range says.Values {
+func (m *reconciliation) applyRecord(ctx context.Context, plan *resourcePlan, key adapter.Key, was, backendValues adapter.Record) (adapter.Record, error) {
+	values, changed := adapter.NewRecord(plan.schema), false
+	for i, v := range backendValues.Values {
 		name := plan.schema.Attributes[i].Name
 		if v.Kind() == adapter.Absent || !plan.importable[i] || sameValue(v, was.Values[i]) || m.ownWrite.covers(plan.Resource, key, name) {
 			continue
 		}
-		values.Values[i], any = v, true
+		values.Values[i], changed = v, true
 	}
-	if !any {
-		return says, nil
+	if !changed {
+		return backendValues, nil
 	}
 	refused, err := m.putAccepted(ctx, plan, key, values)
-	is := says.Clone()
+	is := backendValues.Clone()
 	for _, at := range refused {
 		is.Values[at] = was.Values[at]
 	}
@@ -168,7 +168,7 @@ func (m *reconciliation) applyRecord(ctx context.Context, plan *resourcePlan, ke
 
 // put stores values at the side. What the side refuses is left out, and its places
 // are returned.
-func (m *reconciliation) putAccepted(ctx context.Context, plan *resourcePlan, key adapter.Key, values adapter.Record) (left []int, err error) {
+func (m *reconciliation) putAccepted(ctx context.Context, plan *resourcePlan, key adapter.Key, values adapter.Record) (refused []int, err error) {
 	changed, err := plan.putValues(ctx, m.replica, key, 0, values)
 	m.changed = m.changed || changed
 	if changed {
@@ -198,25 +198,25 @@ func (m *reconciliation) putAccepted(ctx context.Context, plan *resourcePlan, ke
 		if err != nil {
 			return nil, err
 		}
-		left = append(left, some...)
+		refused = append(refused, some...)
 	}
-	return left, nil
+	return refused, nil
 }
 
 var errNoChange = errors.New("nothing to do")
 
 // put stores values of a record at a level of the side, if the side has not got them
 // already.
-func (plan *resourcePlan) putValues(ctx context.Context, replica Replica, key adapter.Key, level int64, values adapter.Record) (changed bool, err error) {
-	var with []string
-	given := false
+func (plan *resourcePlan) putValues(ctx context.Context, replica Replica, key adapter.Key, storeID int64, values adapter.Record) (changed bool, err error) {
+	var onDemand []string
+	present := false
 	for i, v := range values.Values {
-		given = given || v.Kind() != adapter.Absent
+		present = present || v.Kind() != adapter.Absent
 		if v.Kind() != adapter.Absent && plan.schema.Attributes[i].OnDemand {
-			with = append(with, plan.schema.Attributes[i].Name)
+			onDemand = append(onDemand, plan.schema.Attributes[i].Name)
 		}
 	}
-	if !given {
+	if !present {
 		return false, nil
 	}
 	news := func(current adapter.Record) (adapter.Record, bool) {
@@ -239,7 +239,7 @@ func (plan *resourcePlan) putValues(ctx context.Context, replica Replica, key ad
 		}
 		return true, replica.UpdateReadOnly(ctx, plan.Resource, key, change)
 	}
-	err = plan.store.Update(ctx, &adapter.UpdateParams{Key: key, StoreID: level, With: with, Change: func(current adapter.Record) (adapter.Record, error) {
+	err = plan.store.Update(ctx, &adapter.UpdateParams{Key: key, StoreID: storeID, With: onDemand, Change: func(current adapter.Record) (adapter.Record, error) {
 		change, any := news(current)
 		if !any {
 			return change, errNoChange

@@ -33,7 +33,7 @@ func (a *Adapter) loadParts(ctx context.Context, plan *resourcePlan, root adapte
 	}
 	mappings, err := a.replica.MappingsOfParts(ctx, plan.root.Resource, root)
 	for _, mapping := range mappings {
-		if _, there := parts.records[mapping.Key]; mapping.Resource == plan.Resource && there && mapping.BackendID != "" {
+		if _, exists := parts.records[mapping.Key]; mapping.Resource == plan.Resource && exists && mapping.BackendID != "" {
 			parts.ids[mapping.Key], parts.byID[mapping.BackendID] = mapping.BackendID, mapping.Key
 		}
 	}
@@ -59,8 +59,8 @@ func (parts *replicaParts) find(item Item) adapter.Key {
 // link gives the part whose legacy id an item carries its entry, where it has none,
 // and returns its key; 0 where there is no such part.
 func (parts *replicaParts) bind(m *reconciliation, item Item) adapter.Key {
-	_, there := parts.records[item.Key]
-	if _, taken := parts.ids[item.Key]; !there || taken || item.ID == "" || parts.byID[item.ID] != 0 {
+	_, exists := parts.records[item.Key]
+	if _, taken := parts.ids[item.Key]; !exists || taken || item.ID == "" || parts.byID[item.ID] != 0 {
 		return 0
 	}
 	parts.ids[item.Key], parts.byID[item.ID] = item.ID, item.Key
@@ -91,7 +91,7 @@ func (plan *resourcePlan) itemIdentity(item Item) string {
 
 // takeParts brings the parts of one resource up to date with what a document says,
 // and returns their new base.
-func (m *reconciliation) applyParts(ctx context.Context, plan *resourcePlan, was, says []Item) ([]Item, error) {
+func (m *reconciliation) applyParts(ctx context.Context, plan *resourcePlan, was, newItems []Item) ([]Item, error) {
 	parts, err := m.loadParts(ctx, plan)
 	if err != nil {
 		return nil, err
@@ -100,9 +100,9 @@ func (m *reconciliation) applyParts(ctx context.Context, plan *resourcePlan, was
 	for _, item := range was {
 		before[plan.itemIdentity(item)] = item
 	}
-	is := make([]Item, 0, len(says))
+	is := make([]Item, 0, len(newItems))
 	seen := map[string]bool{"": true}
-	for _, item := range says {
+	for _, item := range newItems {
 		place := plan.itemIdentity(item)
 		if seen[place] {
 			continue // it cannot be told from another one

@@ -61,16 +61,16 @@ func (a *Adapter) deleteFromReplica(ctx context.Context, plan *resourcePlan, key
 		}
 		return err
 	}
-	levels := []int64{0}
+	storeIDs := []int64{0}
 	if plan.Resource == adapter.ProductImages { // it stays as long as a level uses it
 		views, err := a.storeViews(ctx)
 		if err != nil {
 			return err
 		}
-		levels = append(levels, views...)
+		storeIDs = append(storeIDs, views...)
 	}
-	for _, level := range levels {
-		err := plan.store.Delete(ctx, &adapter.DeleteParams{Key: key, StoreID: level})
+	for _, storeID := range storeIDs {
+		err := plan.store.Delete(ctx, &adapter.DeleteParams{Key: key, StoreID: storeID})
 		if adapter.KindOf(err) == adapter.NotFound {
 			return nil
 		}
@@ -102,7 +102,7 @@ func (a *Adapter) storeViews(ctx context.Context) ([]int64, error) {
 // it now is, and makes the side follow. The note still stands in the entry, which is
 // stored without it once the document is compared; or the entry has no id any more
 // because the record is gone. The root is locked.
-func (a *Adapter) resolveIntent(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document, there bool) (Mapping, error) {
+func (a *Adapter) resolveIntent(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document, exists bool) (Mapping, error) {
 	if mapping.BackendID == "" {
 		return mapping, nil
 	}
@@ -110,14 +110,14 @@ func (a *Adapter) resolveIntent(ctx context.Context, root *resourcePlan, mapping
 	if err != nil {
 		return mapping, err
 	}
-	if intent.Op == opDelete && intent.Resource == root.Resource && !there {
+	if intent.Op == opDelete && intent.Resource == root.Resource && !exists {
 		if err := a.deleteFromReplica(ctx, root, mapping.Key); err != nil {
 			return mapping, err
 		}
 		return Mapping{Resource: mapping.Resource, Key: mapping.Key}, a.replica.DeleteMapping(ctx, root.Resource, mapping.Key)
 	}
 	plan := a.plans[intent.Resource]
-	if !there || plan == nil {
+	if !exists || plan == nil {
 		return mapping, nil
 	}
 	item, parts, err := doc.Read(ctx)
@@ -159,7 +159,7 @@ func (a *Adapter) resolveUpdate(ctx context.Context, root *resourcePlan, mapping
 			}
 		}
 		for _, r := range a.nestedResources(plan, intent.Attributes) {
-			if items, given := parts[r]; given && !slices.EqualFunc(was.parts[r], items, sameItem) {
+			if items, present := parts[r]; present && !slices.EqualFunc(was.parts[r], items, sameItem) {
 				return nil
 			}
 		}
@@ -190,9 +190,9 @@ func (a *Adapter) partItems(ctx context.Context, plan *resourcePlan, mapping Map
 
 // settlePartDeleted removes a part that the backend no longer has.
 func (a *Adapter) resolvePartDelete(ctx context.Context, plan *resourcePlan, mapping Mapping, intent writeIntent, parts map[adapter.Resource][]Item) error {
-	items, given := parts[plan.Resource]
+	items, present := parts[plan.Resource]
 	have, err := a.loadParts(ctx, plan, mapping.Key)
-	if err != nil || !given {
+	if err != nil || !present {
 		return err
 	}
 	if slices.ContainsFunc(items, func(i Item) bool { return have.find(i) == intent.Key }) {

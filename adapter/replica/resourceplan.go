@@ -167,8 +167,8 @@ func (plan *resourcePlan) matchKey(r adapter.Record) (place string, ok bool) {
 
 // get returns a record of the side at the default scope, with all that the backend
 // keeps of it.
-func (plan *resourcePlan) get(ctx context.Context, key adapter.Key, with ...string) (adapter.Record, error) {
-	return plan.store.Get(ctx, &adapter.GetParams{Key: key, With: union(plan.onDemand, with)})
+func (plan *resourcePlan) get(ctx context.Context, key adapter.Key, onDemand ...string) (adapter.Record, error) {
+	return plan.store.Get(ctx, &adapter.GetParams{Key: key, With: union(plan.onDemand, onDemand)})
 }
 
 // union returns the names of both lists.
@@ -197,7 +197,7 @@ func (plan *resourcePlan) list(ctx context.Context, p *adapter.ListParams) ([]ad
 
 // partsOf returns the records of a part's resource that a root has at the side, by
 // key, as a level shows them, with all that the backend keeps of them.
-func (plan *resourcePlan) listParts(ctx context.Context, root adapter.Key, level int64) ([]adapter.Record, error) {
+func (plan *resourcePlan) listParts(ctx context.Context, root adapter.Key, storeID int64) ([]adapter.Record, error) {
 	mine := adapter.Test{Attribute: plan.RootAttribute, Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(root), 10)}}
-	return plan.list(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{mine}}}}, StoreID: level, With: plan.onDemand})
+	return plan.list(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{mine}}}}, StoreID: storeID, With: plan.onDemand})
 }

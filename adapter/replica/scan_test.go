@@ -248,15 +248,15 @@ func TestKeylessUnknown(t *testing.T) {
 			id = one
 		}
 	}
-	noted, err := s.side.MappingsWithIntent(t.Context(), farFuture, 10)
-	if err != nil || len(noted) != 1 {
-		t.Fatal(noted, err)
+	withIntent, err := s.side.MappingsWithIntent(t.Context(), farFuture, 10)
+	if err != nil || len(withIntent) != 1 {
+		t.Fatal(withIntent, err)
 	}
-	noted[0].BackendID, noted[0].Intent = id, nil
-	if err := s.side.PutMappings(t.Context(), noted[0]); err != nil {
+	withIntent[0].BackendID, withIntent[0].Intent = id, nil
+	if err := s.side.PutMappings(t.Context(), withIntent[0]); err != nil {
 		t.Fatal(err)
 	}
-	s.want(adapter.Products, noted[0].Key, given{"sku": "mine"})
+	s.want(adapter.Products, withIntent[0].Key, given{"sku": "mine"})
 	s.agree()
 }
 

@@ -7,47 +7,47 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A store is that of a resource of which the backend keeps something.
+// A store serves a resource of which the backend owns some attributes.
 type store struct {
 	*Adapter
 	*resourcePlan
 }
 
-// rounds bounds how often the side is asked for one call, while what it knows is
-// brought up to date.
+// maxReadRounds bounds how often one read queries the local replica again after it was
+// reconciled.
 const maxReadRounds = 8
 
-// List returns the records a query selects. The side selects them by what it knows;
-// what is returned has been compared with the backend.
+// List returns the records that a query selects. The local replica selects them; all
+// records returned have been compared with the backend.
 func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	if err := s.checkOpen("list " + string(s.Resource)); err != nil {
 		return nil, err
 	}
-	wanted := *p
+	params := *p
 	if p.Only != nil && !s.isRoot() {
-		wanted.Only = append(slices.Clip(p.Only), s.RootAttribute)
+		params.Only = append(slices.Clip(p.Only), s.RootAttribute)
 	}
-	c := s.newReadCheck()
+	check := s.newReadCheck()
 	for round := 1; ; round++ {
-		wanted.Query = s.excluding(p.Query, c.excluded)
-		found, err := s.listReplica(ctx, &wanted)
+		params.Query = s.excluding(p.Query, check.excluded)
+		found, err := s.listReplica(ctx, &params)
 		if err != nil || p.Count && !found.Partial {
 			return found, err
 		}
-		behind, out, err := c.reconcileRead(ctx, found.Records)
+		updated, excluded, err := check.reconcileRead(ctx, found.Records)
 		if err != nil {
 			return nil, err
 		}
-		if round < maxReadRounds && (behind || out && (p.Query.Limit > 0 || p.Query.Offset > 0)) {
-			continue // for a page that is as long as it should be
+		if round < maxReadRounds && (updated || excluded && (p.Query.Limit > 0 || p.Query.Offset > 0)) {
+			continue // query again, so that the page has its full length
 		}
-		found.Records = slices.DeleteFunc(found.Records, func(r adapter.Record) bool { return !c.visible(r) })
+		found.Records = slices.DeleteFunc(found.Records, func(r adapter.Record) bool { return !check.visible(r) })
 		return found, nil
 	}
 }
 
-// find asks the side, and finishes what it leaves to be done, so that no more is
-// compared than what is returned.
+// listReplica queries the local replica and applies what its store left undone, so that
+// only returned records are compared with the backend.
 func (s *store) listReplica(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	found, err := s.store.List(ctx, p)
 	if err != nil || !found.Partial {
@@ -56,7 +56,7 @@ func (s *store) listReplica(ctx context.Context, p *adapter.ListParams) (*adapte
 	page, total, err := adapter.Apply(ctx, s.schema, found.Records, &p.Query)
 	switch {
 	case adapter.KindOf(err) == adapter.Invalid && err != nil:
-		return found, nil // it is as wrong for who gets the records
+		return found, nil // the caller's own Apply fails in the same way
 	case err != nil:
 		return nil, err
 	case p.Count:
@@ -71,24 +71,24 @@ func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, 
 	if err := s.checkOpen("get " + string(s.Resource)); err != nil {
 		return adapter.Record{}, err
 	}
-	wanted := *p
+	params := *p
 	if p.Only != nil && !s.isRoot() {
-		wanted.Only = append(slices.Clip(p.Only), s.RootAttribute)
+		params.Only = append(slices.Clip(p.Only), s.RootAttribute)
 	}
-	c := s.newReadCheck()
-	c.excluded = nil // it may be back
+	check := s.newReadCheck()
+	check.excluded = nil // the backend may have the record again
 	for round := 1; ; round++ {
-		r, err := s.store.Get(ctx, &wanted)
+		r, err := s.store.Get(ctx, &params)
 		if err != nil {
 			return adapter.Record{}, err
 		}
-		behind, _, err := c.reconcileRead(ctx, []adapter.Record{r})
+		updated, _, err := check.reconcileRead(ctx, []adapter.Record{r})
 		switch {
 		case err != nil:
 			return adapter.Record{}, err
-		case behind && round < maxReadRounds:
+		case updated && round < maxReadRounds:
 			continue
-		case !c.visible(r):
+		case !check.visible(r):
 			return adapter.Record{}, notFound("get", s.Resource, p.Key)
 		default:
 			return r, nil
@@ -96,12 +96,12 @@ func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, 
 	}
 }
 
-// A comparison is that of the records of one call with the backend. A root is
-// compared once.
+// A readCheck compares the records of one read with the backend. Each root is compared
+// once.
 type readCheck struct {
 	*store
-	exists   map[adapter.Key]bool // roots that were compared: whether the backend has them
-	excluded []adapter.Key        // roots that are not to be seen
+	exists   map[adapter.Key]bool // by root compared: whether the backend has it
+	excluded []adapter.Key        // roots that must not be visible
 	started  createState
 }
 
@@ -109,9 +109,9 @@ func (s *store) newReadCheck() *readCheck {
 	return &readCheck{store: s, exists: map[adapter.Key]bool{}, excluded: s.hidden.keys(s.root.Resource), started: s.hidden.createState()}
 }
 
-// check compares the roots of records. behind reports that the side was not up to
-// date, and now is; out that there are roots that are not to be seen.
-func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record) (behind, out bool, err error) {
+// reconcileRead compares the roots of records with the backend. updated reports that the
+// local replica was stale and has been reconciled; excluded that some roots must not be visible.
+func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record) (updated, excluded bool, err error) {
 	var keys []adapter.Key
 	for _, r := range records {
 		key := c.rootKeyOf(r)
@@ -123,42 +123,42 @@ func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record)
 	if len(keys) == 0 {
 		return false, false, nil
 	}
-	standings, err := c.syncStates(ctx, c.root, keys)
+	states, err := c.syncStates(ctx, c.root, keys)
 	if err != nil {
 		return false, false, err
 	}
-	var late, agreeing []adapter.Key
+	var outdated, current []adapter.Key
 	for _, key := range keys {
-		switch standings[key] {
+		switch states[key] {
 		case inSync:
 			c.exists[key] = true
-			agreeing = append(agreeing, key)
+			current = append(current, key)
 		case stale, pending:
-			late = append(late, key)
+			outdated = append(outdated, key)
 		default:
-			c.excluded, out = append(c.excluded, key), true
-			c.hidden.hide(c.root.Resource, key, c.started, standings[key] == missing)
+			c.excluded, excluded = append(c.excluded, key), true
+			c.hidden.hide(c.root.Resource, key, c.started, states[key] == missing)
 		}
 	}
-	c.hidden.unhide(c.root.Resource, agreeing...)
-	if len(late) == 0 {
-		return false, out, nil
+	c.hidden.unhide(c.root.Resource, current...)
+	if len(outdated) == 0 {
+		return false, excluded, nil
 	}
-	there, err := c.reconcileRoots(ctx, c.root, late)
+	reconciled, err := c.reconcileRoots(ctx, c.root, outdated)
 	if err != nil {
-		return false, out, err
+		return false, excluded, err
 	}
-	for _, key := range late {
-		_, ok := there[key]
+	for _, key := range outdated {
+		_, ok := reconciled[key]
 		c.exists[key] = ok
 		if ok {
-			behind = true
+			updated = true
 		} else {
-			c.excluded, out = append(c.excluded, key), true
+			c.excluded, excluded = append(c.excluded, key), true
 		}
 	}
-	return behind, out, nil
+	return updated, excluded, nil
 }
 
-// shown reports whether a record that was compared may be seen.
+// visible reports whether a record that reconcileRead has compared may be returned.
 func (c *readCheck) visible(r adapter.Record) bool { return c.exists[c.rootKeyOf(r)] }

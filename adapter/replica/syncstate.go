@@ -30,33 +30,33 @@ func (a *Adapter) syncStates(ctx context.Context, root *resourcePlan, keys []ada
 	if err != nil {
 		return nil, err
 	}
-	standings := make(map[adapter.Key]syncState, len(keys))
+	states := make(map[adapter.Key]syncState, len(keys))
 	for _, key := range keys {
-		standings[key] = unmapped
+		states[key] = unmapped
 	}
 	byID, ids := make(map[string]*Mapping, len(mappings)), make([]string, 0, len(mappings))
 	for i := range mappings {
 		mapping := &mappings[i]
 		switch {
 		case mapping.BackendID != "":
-			standings[mapping.Key] = missing
+			states[mapping.Key] = missing
 			if mapping.Intent != nil {
-				standings[mapping.Key] = stale
+				states[mapping.Key] = stale
 			}
 			byID[mapping.BackendID], ids = mapping, append(ids, mapping.BackendID)
 		case mapping.Intent != nil:
-			standings[mapping.Key] = pending
+			states[mapping.Key] = pending
 		}
 	}
 	docs, err := a.fetch(ctx, root, ids)
 	for id, doc := range docs {
 		mapping := byID[id]
-		standings[mapping.Key] = inSync
+		states[mapping.Key] = inSync
 		if mapping.Intent != nil || mapping.Version != doc.Version || mapping.Base == nil {
-			standings[mapping.Key] = stale
+			states[mapping.Key] = stale
 		}
 	}
-	return standings, err
+	return states, err
 }
 
 // fetch returns the documents of these ids that there are.
@@ -106,11 +106,11 @@ func (a *Adapter) reconcileRoots(ctx context.Context, root *resourcePlan, keys [
 // current brings roots up to date that the caller has locked, and returns the entries
 // of those that are there, none of them with a note. Kinds: Unavailable, Internal.
 func (a *Adapter) reconcileLocked(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
-	there, err := a.reconcileLockedRoots(ctx, root, keys)
+	reconciled, err := a.reconcileLockedRoots(ctx, root, keys)
 	if err != nil {
 		return nil, asUnavailable("compare "+string(root.Resource), err)
 	}
-	return there, nil
+	return reconciled, nil
 }
 
 func (a *Adapter) reconcileLockedRoots(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
@@ -121,7 +121,7 @@ func (a *Adapter) reconcileLockedRoots(ctx context.Context, root *resourcePlan, 
 	var ids []string
 	for i := range mappings {
 		if mapping := &mappings[i]; mapping.BackendID == "" && mapping.Intent != nil {
-			settled, err := a.resolveCreate(ctx, root, *mapping)
+			resolved, err := a.resolveCreate(ctx, root, *mapping)
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
@@ -129,7 +129,7 @@ func (a *Adapter) reconcileLockedRoots(ctx context.Context, root *resourcePlan, 
 				a.log.Warn("a record that was being created is looked after later", "resource", root.Resource, "id", mapping.Key, "error", err)
 				continue
 			}
-			*mapping = settled
+			*mapping = resolved
 		}
 		if mappings[i].BackendID != "" {
 			ids = append(ids, mappings[i].BackendID)
@@ -139,7 +139,7 @@ func (a *Adapter) reconcileLockedRoots(ctx context.Context, root *resourcePlan, 
 	if err != nil {
 		return nil, err
 	}
-	there := make(map[adapter.Key]Mapping, len(mappings))
+	reconciled := make(map[adapter.Key]Mapping, len(mappings))
 	for _, mapping := range mappings {
 		doc, ok := docs[mapping.BackendID]
 		if mapping.Intent != nil {
@@ -164,18 +164,18 @@ func (a *Adapter) reconcileLockedRoots(ctx context.Context, root *resourcePlan, 
 				return nil, err
 			}
 		}
-		there[mapping.Key] = mapping
+		reconciled[mapping.Key] = mapping
 	}
-	return there, nil
+	return reconciled, nil
 }
 
 // one is current for one root. Kinds: NotFound.
 func (a *Adapter) reconcileRoot(ctx context.Context, op string, root *resourcePlan, key adapter.Key) (Mapping, error) {
-	there, err := a.reconcileLocked(ctx, root, []adapter.Key{key})
+	reconciled, err := a.reconcileLocked(ctx, root, []adapter.Key{key})
 	if err != nil {
 		return Mapping{}, err
 	}
-	mapping, ok := there[key]
+	mapping, ok := reconciled[key]
 	if !ok {
 		return Mapping{}, notFound(op, root.Resource, key)
 	}

@@ -53,11 +53,11 @@ func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	if err != nil {
 		return err
 	}
-	named, kept, err := s.updateUnlessOwned(ctx, p)
-	if err != nil || len(kept) == 0 {
+	attributes, touchedOwned, err := s.updateUnlessOwned(ctx, p)
+	if err != nil || len(touchedOwned) == 0 {
 		return err
 	}
-	return s.updateEverywhere(ctx, p, mapping, named)
+	return s.updateEverywhere(ctx, p, mapping, attributes)
 }
 
 // never returns what a side says of a write that it refuses, to a record that is not
@@ -71,47 +71,47 @@ func (s *store) missingRecordError(err error, op string) error {
 
 // named runs an update at the side if it is of nothing that the backend keeps. If it
 // is, it returns the attributes that it names, and which of them the backend keeps.
-func (s *store) updateUnlessOwned(ctx context.Context, p *adapter.UpdateParams) (named, kept []string, err error) {
-	alone := *p
-	alone.Change = func(current adapter.Record) (adapter.Record, error) {
+func (s *store) updateUnlessOwned(ctx context.Context, p *adapter.UpdateParams) (attributes, touchedOwned []string, err error) {
+	wrapped := *p
+	wrapped.Change = func(current adapter.Record) (adapter.Record, error) {
 		change, err := p.Change(current)
 		if err != nil {
 			return change, err
 		}
-		named, kept = nil, nil
+		attributes, touchedOwned = nil, nil
 		for i, v := range change.Values {
 			a := &s.schema.Attributes[i]
 			if v.Kind() == adapter.Absent {
 				continue
 			}
-			named = append(named, a.Name)
+			attributes = append(attributes, a.Name)
 			// What reaches no further than a level leaves the default scope alone.
 			if s.owned[i] && (p.StoreID == 0 || a.Scope == adapter.ScopeGlobal) && !sameValue(current.Values[i], v) {
-				kept = append(kept, a.Name)
+				touchedOwned = append(touchedOwned, a.Name)
 			}
 		}
-		if len(kept) > 0 {
+		if len(touchedOwned) > 0 {
 			return change, errTouchesOwned
 		}
 		return change, nil
 	}
-	if err = s.store.Update(ctx, &alone); errors.Is(err, errTouchesOwned) {
+	if err = s.store.Update(ctx, &wrapped); errors.Is(err, errTouchesOwned) {
 		err = nil
 	} else {
-		kept = nil
+		touchedOwned = nil
 	}
-	return named, kept, err
+	return attributes, touchedOwned, err
 }
 
 // update changes a record of what the backend keeps. Its root is locked, and entry is
 // up to date.
-func (s *store) updateEverywhere(ctx context.Context, p *adapter.UpdateParams, mapping Mapping, named []string) error {
-	u, err := s.beginUpdate(ctx, fmt.Sprintf("update %s %d", s.Resource, p.Key), mapping, p.Key, p.StoreID, named, opUpdate)
+func (s *store) updateEverywhere(ctx context.Context, p *adapter.UpdateParams, mapping Mapping, attributes []string) error {
+	u, err := s.beginUpdate(ctx, fmt.Sprintf("update %s %d", s.Resource, p.Key), mapping, p.Key, p.StoreID, attributes, opUpdate)
 	if err != nil {
 		return err
 	}
-	if done, err := s.updateReplica(ctx, p); err != nil {
-		if !done {
+	if maybeDone, err := s.updateReplica(ctx, p); err != nil {
+		if !maybeDone {
 			s.abandonIntent(ctx, u.mapping)
 		}
 		return err
@@ -131,9 +131,9 @@ type pendingUpdate struct {
 }
 
 // begin notes an update of a record at a level, before the side is changed.
-func (s *store) beginUpdate(ctx context.Context, op string, mapping Mapping, key adapter.Key, level int64, named []string, what string) (*pendingUpdate, error) {
-	u := &pendingUpdate{store: s, op: op, intent: writeIntent{Op: what, Resource: s.Resource, Key: key, StoreID: level, Attributes: named}}
-	for _, name := range named {
+func (s *store) beginUpdate(ctx context.Context, op string, mapping Mapping, key adapter.Key, storeID int64, attributes []string, what string) (*pendingUpdate, error) {
+	u := &pendingUpdate{store: s, op: op, intent: writeIntent{Op: what, Resource: s.Resource, Key: key, StoreID: storeID, Attributes: attributes}}
+	for _, name := range attributes {
 		if at, _ := s.schema.Index(name); s.schema.Attributes[at].OnDemand {
 			u.with = append(u.with, name)
 		}
@@ -145,17 +145,17 @@ func (s *store) beginUpdate(ctx context.Context, op string, mapping Mapping, key
 	if u.before, err = s.get(ctx, key, u.with...); err != nil {
 		return nil, err
 	}
-	shown := u.before
-	if level != 0 {
-		if shown, err = s.store.Get(ctx, &adapter.GetParams{Key: key, StoreID: level, With: u.with}); err != nil {
+	atLevel := u.before
+	if storeID != 0 {
+		if atLevel, err = s.store.Get(ctx, &adapter.GetParams{Key: key, StoreID: storeID, With: u.with}); err != nil {
 			return nil, err
 		}
 	}
-	if u.intent.Old, err = s.undoValues(shown, u.before, level, named); err != nil {
+	if u.intent.Old, err = s.undoValues(atLevel, u.before, storeID, attributes); err != nil {
 		return nil, &adapter.Error{Kind: adapter.Internal, Op: op, Err: err}
 	}
 	if exclusiveAttributes(s.Resource) != nil {
-		if u.intent.Siblings, err = s.siblingsBefore(ctx, mapping.Key, level); err != nil {
+		if u.intent.Siblings, err = s.siblingsBefore(ctx, mapping.Key, storeID); err != nil {
 			return nil, err
 		}
 	}
@@ -211,18 +211,18 @@ var errNoUpdates = errors.New("the backend takes no changes")
 
 // change runs an update at the side. done reports whether that may have been done
 // although err says otherwise.
-func (s *store) updateReplica(ctx context.Context, p *adapter.UpdateParams) (done bool, err error) {
-	var mine error
-	watched := *p
-	watched.Change = func(current adapter.Record) (adapter.Record, error) {
+func (s *store) updateReplica(ctx context.Context, p *adapter.UpdateParams) (maybeDone bool, err error) {
+	var callerErr error
+	wrapped := *p
+	wrapped.Change = func(current adapter.Record) (adapter.Record, error) {
 		change, err := p.Change(current)
-		mine = err
+		callerErr = err
 		return change, err
 	}
-	if err = s.store.Update(ctx, &watched); err == nil {
+	if err = s.store.Update(ctx, &wrapped); err == nil {
 		return true, nil
 	}
-	return mine == nil && !isRefusal(err), err
+	return callerErr == nil && !isRefusal(err), err
 }
 
 // idOf returns the backend's id of a record; "" for a part that has none by nature.
@@ -275,11 +275,11 @@ func (a *Adapter) abandonIntent(ctx context.Context, mapping Mapping) {
 // undo puts old values back after the backend has refused an update, and drops the
 // note. If it cannot, the note stays and says so.
 func (s *store) undoUpdate(ctx context.Context, mapping Mapping, intent writeIntent) {
-	aside, cancel := detachedContext(ctx)
+	detached, cancel := detachedContext(ctx)
 	defer cancel()
-	err := s.rollBack(aside, intent)
+	err := s.rollBack(detached, intent)
 	if err == nil {
-		err = s.clearIntent(aside, mapping)
+		err = s.clearIntent(detached, mapping)
 	}
 	if err != nil {
 		s.log.Warn("an update that the backend refused is undone later", "resource", intent.Resource, "id", intent.Key, "error", err)
@@ -288,7 +288,7 @@ func (s *store) undoUpdate(ctx context.Context, mapping Mapping, intent writeInt
 
 // finish ends a write that both sides have done: it takes the document that came of
 // it for the base, drops the note, and stores entries with that.
-func (a *Adapter) completeWrite(ctx context.Context, mapping Mapping, by *ownWrite, mappings ...Mapping) error {
+func (a *Adapter) completeWrite(ctx context.Context, mapping Mapping, own *ownWrite, mappings ...Mapping) error {
 	root := a.plans[mapping.Resource]
 	if len(mappings) > 0 {
 		if err := a.putMappingsDetached(ctx, mappings...); err != nil {
@@ -297,14 +297,14 @@ func (a *Adapter) completeWrite(ctx context.Context, mapping Mapping, by *ownWri
 	}
 	docs, err := a.fetch(ctx, root, []string{mapping.BackendID})
 	if errors.Is(ctx.Err(), context.Canceled) { // by a caller who has gone, and not for want of time
-		aside, cancel := detachedContext(ctx)
+		detached, cancel := detachedContext(ctx)
 		defer cancel()
-		docs, err = a.fetch(aside, root, []string{mapping.BackendID})
+		docs, err = a.fetch(detached, root, []string{mapping.BackendID})
 	}
 	if doc, ok := docs[mapping.BackendID]; err == nil && ok {
-		aside, cancel := detachedContext(ctx)
+		detached, cancel := detachedContext(ctx)
 		defer cancel()
-		if _, _, err = a.reconcile(aside, root, mapping, doc, by); err == nil {
+		if _, _, err = a.reconcile(detached, root, mapping, doc, own); err == nil {
 			return nil
 		}
 	}

@@ -22,16 +22,16 @@ func (s *shop) all() string {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		levels := []int64{0}
+		storeIDs := []int64{0}
 		if res.Resource == adapter.Products {
-			levels = []int64{0, 1, 2, 3}
+			storeIDs = []int64{0, 1, 2, 3}
 		}
-		for _, level := range levels {
-			with := []string{"tier_price", "group_price", "stock_item"}
+		for _, storeID := range storeIDs {
+			onDemand := []string{"tier_price", "group_price", "stock_item"}
 			if res.Resource != adapter.Products {
-				with = nil
+				onDemand = nil
 			}
-			found, err := store.List(s.t.Context(), &adapter.ListParams{StoreID: level, With: with})
+			found, err := store.List(s.t.Context(), &adapter.ListParams{StoreID: storeID, With: onDemand})
 			if err != nil {
 				s.t.Fatal(err)
 			}
@@ -41,7 +41,7 @@ func (s *shop) all() string {
 						r.Set(name, adapter.Value{})
 					}
 				}
-				fmt.Fprintln(&b, res.Resource, level, strings.ReplaceAll(shown(r), "value_id", ""))
+				fmt.Fprintln(&b, res.Resource, storeID, strings.ReplaceAll(shown(r), "value_id", ""))
 			}
 		}
 		mappings, err := s.side.ListMappings(s.t.Context(), res.Resource, 0, 1000)
@@ -232,8 +232,8 @@ func difference(a, b string) string {
 // out at the next access what became of it.
 func TestOutcomeUnknown(t *testing.T) {
 	for _, d := range deeds() {
-		for _, done := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s done %v", d.name, done), func(t *testing.T) {
+		for _, maybeDone := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s done %v", d.name, maybeDone), func(t *testing.T) {
 				s := openShop(t)
 				before := d.done(s, lossy)
 				lost := memoryError(adapter.Unavailable, "")
@@ -246,7 +246,7 @@ func TestOutcomeUnknown(t *testing.T) {
 					return nil
 				}
 				s.memory.mu.Lock()
-				if done {
+				if maybeDone {
 					s.memory.after = hook
 				} else {
 					s.memory.before = hook
@@ -259,8 +259,8 @@ func TestOutcomeUnknown(t *testing.T) {
 				for _, res := range s.memory.kept {
 					s.keys(res.Resource, adapter.Query{})
 				}
-				if is := d.done(s, lossy); (is != before) != done {
-					t.Errorf("done %v, and there is %s", done, is)
+				if is := d.done(s, lossy); (is != before) != maybeDone {
+					t.Errorf("done %v, and there is %s", maybeDone, is)
 				}
 				if err := s.Scan(t.Context()); err != nil { // of records that are in no list
 					t.Fatal(err)

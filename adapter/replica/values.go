@@ -28,21 +28,21 @@ func sameValues(r, s adapter.Record) bool { return slices.EqualFunc(r.Values, s.
 // has reports whether a value of the side already is what the backend says of it.
 // What the backend has none of, the side may have as null or not at all; and of the
 // records of a list the backend may leave something out.
-func matches(side, says adapter.Value) bool {
+func matches(replicaValue, backendValue adapter.Value) bool {
 	switch {
-	case says.Empty():
-		return side.Empty()
-	case says.Kind() == adapter.Records && side.Kind() == adapter.Records:
-		return slices.EqualFunc(side.Records(), says.Records(), func(side, says adapter.Record) bool {
-			for i, v := range says.Values {
-				if v.Kind() != adapter.Absent && !matches(side.Values[i], v) {
+	case backendValue.Empty():
+		return replicaValue.Empty()
+	case backendValue.Kind() == adapter.Records && replicaValue.Kind() == adapter.Records:
+		return slices.EqualFunc(replicaValue.Records(), backendValue.Records(), func(replicaRecord, backendValues adapter.Record) bool {
+			for i, v := range backendValues.Values {
+				if v.Kind() != adapter.Absent && !matches(replicaRecord.Values[i], v) {
 					return false
 				}
 			}
 			return true
 		})
 	default:
-		return sameValue(side, says)
+		return sameValue(replicaValue, backendValue)
 	}
 }
 

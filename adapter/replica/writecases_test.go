@@ -24,12 +24,12 @@ type keeper func(name string, v adapter.Value) adapter.Value
 func whole(_ string, v adapter.Value) adapter.Value { return v }
 
 func deeds() []deed {
-	shownOf := func(s *shop, as keeper, r adapter.Resource, key adapter.Key, level int64, names ...string) string {
+	shownOf := func(s *shop, as keeper, r adapter.Resource, key adapter.Key, storeID int64, names ...string) string {
 		store, err := s.side.Store(r)
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		record, err := store.Get(s.t.Context(), &adapter.GetParams{Key: key, StoreID: level, With: []string{}})
+		record, err := store.Get(s.t.Context(), &adapter.GetParams{Key: key, StoreID: storeID, With: []string{}})
 		if err != nil {
 			return adapter.KindOf(err).String()
 		}
@@ -157,13 +157,13 @@ func (s *shop) agree() {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		var with []string
+		var onDemand []string
 		for _, name := range res.Attributes {
 			if a := schemas().Of(res.Resource).Attributes; a[slices.IndexFunc(a, func(a adapter.Attribute) bool { return a.Name == name })].OnDemand {
-				with = append(with, name)
+				onDemand = append(onDemand, name)
 			}
 		}
-		found, err := store.List(s.t.Context(), &adapter.ListParams{With: with})
+		found, err := store.List(s.t.Context(), &adapter.ListParams{With: onDemand})
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -187,8 +187,8 @@ func (s *shop) agree() {
 				s.t.Errorf("%s %d has no entry", res.Resource, key)
 				continue
 			}
-			item, there := items[place]
-			if !there {
+			item, exists := items[place]
+			if !exists {
 				s.t.Errorf("%s %d is not at the backend, as %q", res.Resource, key, place)
 				continue
 			}

@@ -1,0 +1,175 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// importUnmapped imports a document that has no mapping. It reports false for a document
+// that may belong to a record that is being created right now: the next scan deals with it.
+func (a *Adapter) importUnmapped(ctx context.Context, root *resourcePlan, doc Document) (decided bool, err error) {
+	item, parts, err := doc.Read(ctx)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err != nil {
+		a.warned.warn(a.log, "a record of the backend cannot be read: "+err.Error(), root.Resource, doc.ID)
+		return false, nil
+	}
+	if item.Key != 0 {
+		return a.bindByLegacyID(ctx, root, doc, item, parts)
+	}
+	withIntent, err := a.replica.MappingsWithIntent(ctx, time.Now().Add(time.Second), maxIntentsPerScan)
+	if err != nil {
+		return false, err
+	}
+	for _, mapping := range withIntent {
+		if mapping.Resource == root.Resource && mapping.BackendID == "" {
+			return false, nil
+		}
+	}
+	// A record created by this or another process has its mapping by now.
+	mappings, err := a.replica.MappingsByBackendID(ctx, root.Resource, []string{doc.ID})
+	if err != nil || len(mappings) > 0 {
+		return true, err
+	}
+	if a.unmappedPolicy == RefuseUnmapped {
+		a.metrics.unmapped.WithLabelValues(string(root.Resource)).Inc()
+		a.warned.warn(a.log, "a record of the backend has no legacy id: import one, or set rest.unmapped to allocate", root.Resource, doc.ID)
+		return true, nil
+	}
+	return true, a.importDocument(ctx, root, 0, doc, item, parts)
+}
+
+// bindByLegacyID deals with an unmapped document that carries a legacy id: it completes a
+// pending create, binds an existing record, or imports a new one. It reports false when
+// it could not complete the create.
+func (a *Adapter) bindByLegacyID(ctx context.Context, root *resourcePlan, doc Document, item Item, parts map[adapter.Resource][]Item) (decided bool, err error) {
+	unlock, err := a.locks.lock(ctx, recordRef{root.Resource, item.Key})
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	mappings, err := a.replica.MappingsByKey(ctx, root.Resource, []adapter.Key{item.Key})
+	switch {
+	case err != nil:
+		return false, err
+	case len(mappings) == 0:
+		_, err := root.get(ctx, item.Key)
+		if adapter.KindOf(err) == adapter.NotFound {
+			return true, a.importDocument(ctx, root, item.Key, doc, item, parts)
+		}
+		if err != nil {
+			return false, err
+		}
+		mapping, _, err := a.reconcile(ctx, root, Mapping{Resource: root.Resource, Key: item.Key, BackendID: doc.ID, Base: []byte(emptyBase)}, doc, nil)
+		if err == nil {
+			a.hidden.unhide(root.Resource, mapping.Key)
+		}
+		return true, err
+	case mappings[0].BackendID == "":
+		mapping, err := a.completeCreate(ctx, root, mappings[0], doc)
+		if err == nil && mapping.BackendID != "" {
+			a.hidden.unhide(root.Resource, mapping.Key)
+		}
+		return mapping.BackendID != "", err
+	case mappings[0].BackendID != doc.ID:
+		a.metrics.unmapped.WithLabelValues(string(root.Resource)).Inc()
+		a.warned.warn(a.log, "a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, doc.ID)
+		return true, nil
+	default:
+		return true, nil
+	}
+}
+
+// importDocument imports a root that only the backend has, with its parts, under a legacy
+// id, or under the next one for key 0. A record that the local replica refuses is logged
+// and left out.
+func (a *Adapter) importDocument(ctx context.Context, root *resourcePlan, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) error {
+	content := base{item: item.Record, parts: map[adapter.Resource][]Item{}}
+	records := []ImportedRecord{{Mapping: Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}, Record: root.importedRecord(item)}}
+	for _, plan := range root.parts {
+		items, present := parts[plan.Resource]
+		if !present {
+			continue
+		}
+		content.parts[plan.Resource] = items
+		for _, part := range items {
+			if plan.ImportsParts {
+				records = append(records, ImportedRecord{Mapping: Mapping{Resource: plan.Resource, Key: part.Key, BackendID: part.ID, Root: root.Resource}, RootAttribute: plan.RootAttribute, Record: plan.importedRecord(part)})
+			}
+		}
+	}
+	var err error
+	if records[0].Mapping, err = withBase(records[0].Mapping, content); err != nil {
+		return err
+	}
+	_, err = a.replica.ImportRecords(ctx, records)
+	switch {
+	case err == nil:
+		a.metrics.countImported(root.Resource)
+		if isReferenced(root.Resource) {
+			return a.replica.InvalidateVersions(ctx)
+		}
+		return nil
+	case isRefusal(err):
+		a.metrics.countRefused(root.Resource)
+		a.warned.warn(a.log, "a record of the backend cannot be imported: "+err.Error(), root.Resource, doc.ID)
+		return nil
+	default:
+		return err
+	}
+}
+
+// isReferenced reports whether known documents may refer to a record of r that has just got
+// its legacy id. Customers and products are left out: they are many, and are imported
+// before the orders that refer to them.
+func isReferenced(r adapter.Resource) bool {
+	return r == adapter.Websites || r == adapter.CustomerGroups || r == adapter.Categories
+}
+
+// emptyBase is the base of a mapping that only ties two ids together: all values of the
+// document are taken over.
+const emptyBase = "{}"
+
+// importMapped imports a document whose mapping exists, such as one from an ID import, if
+// the local replica does not have the record. It reports whether the replica has the record
+// afterwards. The caller holds the root's lock.
+func (a *Adapter) importMapped(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document) (Mapping, bool, error) {
+	if _, err := root.get(ctx, mapping.Key); adapter.KindOf(err) != adapter.NotFound {
+		return mapping, err == nil, err
+	}
+	item, parts, err := doc.Read(ctx)
+	if err != nil {
+		return mapping, false, err
+	}
+	partMappings, err := a.replica.MappingsOfParts(ctx, root.Resource, mapping.Key)
+	if err != nil {
+		return mapping, false, err
+	}
+	for _, part := range partMappings {
+		items := parts[part.Resource]
+		for i := range items {
+			if items[i].ID == part.BackendID && part.BackendID != "" {
+				items[i].Key = part.Key
+			}
+		}
+	}
+	if err := a.replica.DeleteMapping(ctx, root.Resource, mapping.Key); err != nil {
+		return mapping, false, err
+	}
+	if err := a.importDocument(ctx, root, mapping.Key, doc, item, parts); err != nil {
+		return mapping, false, errors.Join(err, a.putMappingsDetached(ctx, append(partMappings, mapping)...))
+	}
+	mappings, err := a.replica.MappingsByKey(ctx, root.Resource, []adapter.Key{mapping.Key})
+	if err != nil {
+		return mapping, false, err
+	}
+	if len(mappings) == 1 {
+		return mappings[0], true, nil
+	}
+	return mapping, false, a.putMappingsDetached(ctx, append(partMappings, mapping)...) // the import was refused: restore the mappings
+}
