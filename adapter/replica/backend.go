@@ -59,7 +59,7 @@ type BackendResource struct {
 	MatchBy []string
 	// ImportsParts: a part that only the backend has is imported into the local replica.
 	ImportsParts bool
-	// Creates, Updates and Deletes tell which writes the backend accepts. The others are
+	// Creates, Updates and Deletes say which writes the backend accepts. The others are
 	// refused with kind Unsupported if they would change a backend-owned attribute.
 	Creates, Updates, Deletes bool
 }
@@ -83,7 +83,7 @@ type Item struct {
 	// Key is the legacy id that the record carries, 0 for none.
 	Key adapter.Key
 	// Record holds the backend's values at the default scope. Attributes that the backend
-	// does not tell are absent.
+	// does not return are absent.
 	Record adapter.Record
 	// Initial holds further values that a record gets when it is imported. They are not
 	// compared afterwards.

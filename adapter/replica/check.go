@@ -9,68 +9,72 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A Finding is one thing that side, ledger and backend do not agree on.
+// A Finding is one disagreement between the local replica, the ID map and the backend.
 type Finding struct {
 	Kind     FindingKind      `json:"what"`
 	Resource adapter.Resource `json:"resource"`
-	Key      adapter.Key      `json:"legacy_id,omitempty"`  // 0 when there is none
-	ID       string           `json:"backend_id,omitempty"` // "" when there is none
+	Key      adapter.Key      `json:"legacy_id,omitempty"`  // 0 for none
+	ID       string           `json:"backend_id,omitempty"` // "" for none
 	Detail   string           `json:"detail,omitempty"`
 }
 
-// A FindingKind says what is wrong.
+// A FindingKind says what disagrees.
 type FindingKind string
 
 const (
-	// NotMapped: a record of the side has no entry, so that callers do not see it.
+	// NotMapped: a record of the local replica has no mapping, so that callers do not see
+	// it.
 	NotMapped FindingKind = "not_mapped"
-	// NoBackendID: an entry has no id of the backend, and nobody is about to give it one.
+	// NoBackendID: a mapping has no backend id, and no pending create will provide one.
 	NoBackendID FindingKind = "no_backend_id"
-	// MissingAtBackend: the backend has no record any more for an entry.
+	// MissingAtBackend: a mapping exists, but its record no longer exists at the backend.
 	MissingAtBackend FindingKind = "gone_at_backend"
-	// MissingInReplica: the local replica has no record any more for an entry.
+	// MissingInReplica: a mapping exists, but its record no longer exists in the local
+	// replica.
 	MissingInReplica FindingKind = "gone_at_side"
-	// NoLegacyID: a record of the backend has no entry, so that callers do not see it.
+	// NoLegacyID: a record of the backend has no mapping, so that callers do not see it.
 	NoLegacyID FindingKind = "no_legacy_id"
-	// Duplicate: a record of the backend carries the legacy id of another.
+	// DuplicateLegacyID: a record of the backend carries the legacy id of another record.
 	DuplicateLegacyID FindingKind = "duplicate"
-	// Unfinished: nobody knows yet whether the backend did a write.
+	// UnresolvedWrite: a write intent is pending, and the outcome of the write is unknown.
 	UnresolvedWrite FindingKind = "unfinished"
-	// Unreadable: what the backend says of a record has not the form the mapping expects.
+	// UnreadableDocument: a document of the backend does not have the form that the mapping
+	// file expects.
 	UnreadableDocument FindingKind = "unreadable"
 )
 
 const (
-	// checkPage is the number of records, and of entries, read at a time.
+	// checkPageSize is the number of records, and of mappings, read at a time.
 	checkPageSize = 500
-	// fetchBatch is the number of documents asked for at a time.
+	// fetchBatchSize is the number of documents fetched at a time.
 	fetchBatchSize = 100
-	// maxCarried bounds the legacy ids of documents without an entry that are
-	// remembered, to find those that two of them carry.
+	// maxRememberedKeys bounds how many legacy ids of unmapped documents are remembered in
+	// order to find duplicates.
 	maxRememberedKeys = 100_000
 )
 
-// A Check compares a side, its ledger and a backend.
+// A Check compares the local replica, the ID map and a backend.
 type Check struct {
 	Replica Replica
 	Backend Backend
-	// Found is told of each finding, and may end the check with an error.
+	// OnFinding is called for each finding. An error ends the check.
 	OnFinding func(Finding) error
-	// Progress, unless nil, is told how many records, entries or documents of a resource
-	// have been looked at in the step that runs.
+	// Progress, unless nil, is called with the number of records, mappings or documents of
+	// a resource that the current step has checked.
 	Progress func(r adapter.Resource, step string, done int)
 }
 
-// Run compares all records of all resources that the backend keeps, in pages. What
-// others write meanwhile may be found, too, so that a finding should be there the
-// second time. It changes nothing. Errors are those of the side, the backend and Found.
+// Run compares all records of all resources of which the backend owns anything, page by
+// page, and changes nothing. Concurrent writes can cause findings, so only a finding that a
+// second run repeats is certain. Run returns the errors of the local replica, the backend
+// and OnFinding.
 func (c *Check) Run(ctx context.Context) error {
 	resources := c.Backend.Resources()
 	for i := range resources {
 		res := &resources[i]
 		isRoot := res.RootAttribute == ""
 		if !isRoot && !res.HasIDs {
-			continue // told apart by what they hold
+			continue // such parts have no mappings
 		}
 		if err := c.checkRecords(ctx, res); err != nil {
 			return err
@@ -93,7 +97,7 @@ func (c *Check) reportProgress(r adapter.Resource, step string, done int) {
 	}
 }
 
-// records looks for an entry of each record of the side.
+// checkRecords looks up the mapping of every record of the local replica.
 func (c *Check) checkRecords(ctx context.Context, res *BackendResource) error {
 	q := adapter.Query{Limit: checkPageSize}
 	for done := 0; ; {
@@ -123,9 +127,10 @@ func (c *Check) checkRecords(ctx context.Context, res *BackendResource) error {
 	}
 }
 
-// entries looks for the records of each entry, here and at the backend.
+// checkMappings looks up the records of every mapping, in the local replica and at the
+// backend.
 func (c *Check) checkMappings(ctx context.Context, res *BackendResource, resources []BackendResource) error {
-	after := adapter.Key(-1) // one record has the key 0
+	after := adapter.Key(-1) // the customer group of guests has key 0
 	for done := 0; ; {
 		page, err := c.Replica.ListMappings(ctx, res.Resource, after, checkPageSize)
 		if err != nil || len(page) == 0 {
@@ -167,11 +172,11 @@ func (c *Check) checkMappings(ctx context.Context, res *BackendResource, resourc
 		}
 		after = page[len(page)-1].Key
 		done += len(page)
-		c.reportProgress(res.Resource, "entries", done)
+		c.reportProgress(res.Resource, "mappings", done)
 	}
 }
 
-// fetch reads the documents of entries of a root.
+// checkRoots fetches the documents of root mappings and checks them and their parts.
 func (c *Check) checkRoots(ctx context.Context, res *BackendResource, resources []BackendResource, mappings []Mapping) error {
 	ids := make([]string, len(mappings))
 	for i, mapping := range mappings {
@@ -218,13 +223,13 @@ func (c *Check) checkRoots(ctx context.Context, res *BackendResource, resources 
 	return nil
 }
 
-// parts compares the parts of a root with what its document has of them.
+// checkParts compares the mapped parts of a root with the parts that its document has.
 func (c *Check) checkParts(ctx context.Context, root *Mapping, parts map[adapter.Resource][]Item, resources []BackendResource) error {
-	comparable := slices.DeleteFunc(slices.Clone(resources), func(res BackendResource) bool {
+	withParts := slices.DeleteFunc(slices.Clone(resources), func(res BackendResource) bool {
 		_, present := parts[res.Resource]
 		return !res.HasIDs || res.RootAttribute == "" || res.Root != root.Resource || !present
 	})
-	if len(comparable) == 0 {
+	if len(withParts) == 0 {
 		return nil
 	}
 	partMappings, err := c.Replica.MappingsOfParts(ctx, root.Resource, root.Key)
@@ -237,11 +242,11 @@ func (c *Check) checkParts(ctx context.Context, root *Mapping, parts map[adapter
 			unseen[backendRef{mapping.Resource, mapping.BackendID}] = mapping.Key
 		}
 	}
-	for _, res := range comparable {
+	for _, res := range withParts {
 		for _, item := range parts[res.Resource] {
-			name := backendRef{res.Resource, item.ID}
-			if _, ok := unseen[name]; ok {
-				delete(unseen, name)
+			ref := backendRef{res.Resource, item.ID}
+			if _, ok := unseen[ref]; ok {
+				delete(unseen, ref)
 				continue
 			}
 			finding := Finding{Kind: NoLegacyID, Resource: res.Resource, ID: item.ID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}
@@ -250,10 +255,10 @@ func (c *Check) checkParts(ctx context.Context, root *Mapping, parts map[adapter
 			}
 		}
 	}
-	for _, mapping := range partMappings { // in their order
-		name := backendRef{mapping.Resource, mapping.BackendID}
-		_, left := unseen[name]
-		if !left || !slices.ContainsFunc(comparable, func(res BackendResource) bool { return res.Resource == mapping.Resource }) {
+	for _, mapping := range partMappings { // report them in the order of partMappings
+		ref := backendRef{mapping.Resource, mapping.BackendID}
+		_, notInDocument := unseen[ref]
+		if !notInDocument || !slices.ContainsFunc(withParts, func(res BackendResource) bool { return res.Resource == mapping.Resource }) {
 			continue
 		}
 		if err := c.OnFinding(Finding{Kind: MissingAtBackend, Resource: mapping.Resource, Key: mapping.Key, ID: mapping.BackendID, Detail: fmt.Sprintf("part of %s %d", root.Resource, root.Key)}); err != nil {
@@ -263,7 +268,7 @@ func (c *Check) checkParts(ctx context.Context, root *Mapping, parts map[adapter
 	return nil
 }
 
-// documents looks for the entry of each document of the backend.
+// checkDocuments looks up the mapping of every document of the backend.
 func (c *Check) checkDocuments(ctx context.Context, res *BackendResource) error {
 	done, carried := 0, map[adapter.Key]string{}
 	return c.Backend.Scan(ctx, res.Resource, time.Time{}, func(batch []Document) error {
@@ -289,8 +294,8 @@ func (c *Check) checkDocuments(ctx context.Context, res *BackendResource) error 
 	})
 }
 
-// unknown tells of a document that has no entry. carried are the legacy ids of those
-// before it.
+// reportUnmapped reports a document that has no mapping. carried holds the legacy ids of
+// the unmapped documents before it.
 func (c *Check) reportUnmapped(ctx context.Context, r adapter.Resource, d *Document, carried map[adapter.Key]string) error {
 	finding := Finding{Kind: NoLegacyID, Resource: r, ID: d.ID}
 	item, _, err := d.Read(ctx)
@@ -311,14 +316,14 @@ func (c *Check) reportUnmapped(ctx context.Context, r adapter.Resource, d *Docum
 	other := carried[item.Key]
 	switch {
 	case len(mappings) > 0 && mappings[0].Intent != nil:
-		return nil // told as a write that is not finished
+		return nil // reported as UnresolvedWrite
 	case len(mappings) > 0:
 		other = mappings[0].BackendID
 	case other == "" && len(carried) < maxRememberedKeys:
 		carried[item.Key] = d.ID
 	}
 	if other != "" && other != d.ID {
-		finding.Kind, finding.Detail = DuplicateLegacyID, fmt.Sprintf("the legacy id is that of %s", other)
+		finding.Kind, finding.Detail = DuplicateLegacyID, fmt.Sprintf("%s carries the same legacy id", other)
 	}
 	return c.OnFinding(finding)
 }

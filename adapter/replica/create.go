@@ -9,13 +9,13 @@ import (
 )
 
 var (
-	errNoCreates    = errors.New("the backend takes no new records of this resource")
+	errNoCreates    = errors.New("the backend does not accept new records of this resource")
 	errNoRoot       = errors.New("no such record")
-	errNoIDReturned = errors.New("the backend gave no id")
+	errNoIDReturned = errors.New("the backend returned no id")
 )
 
-// Create stores a new record: at the side, which checks it and gives it its key, and
-// then at the backend.
+// Create creates a record: first in the local replica, which checks it and assigns the key,
+// then at the backend. The replica's record is undone if the backend refuses it.
 func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	op := "create " + string(s.Resource)
 	if err := s.checkOpen(op); err != nil {
@@ -30,7 +30,7 @@ func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Ke
 	}
 	key, err := s.store.Create(ctx, p)
 	if adapter.KindOf(err) == adapter.Conflict {
-		// With a record, maybe, that was never made.
+		// The conflict may be with a record whose creation was never completed.
 		if s.resolveIntents(ctx, s.Resource) > 0 {
 			key, err = s.store.Create(ctx, p)
 		}
@@ -58,14 +58,15 @@ func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Ke
 	return key, nil
 }
 
-// createRoot creates at the backend a root that the side has, whose entry is given and
-// noted. given holds what is write-only, if anything.
+// createRootAtBackend creates a root at the backend that exists in the local replica.
+// mapping holds the write intent. input is the caller's record, for its write-only values;
+// it may be empty.
 func (s *store) createRootAtBackend(ctx context.Context, mapping Mapping, input adapter.Record) error {
-	created, err := s.recordForBackend(ctx, mapping.Key, input)
+	newRecord, err := s.recordForBackend(ctx, mapping.Key, input)
 	if err != nil {
 		return err
 	}
-	w := &Write{Resource: s.Resource, Key: mapping.Key, Old: adapter.Record{}, New: created, Changed: s.Attributes, Parts: map[adapter.Resource][]Sibling{}}
+	w := &Write{Resource: s.Resource, Key: mapping.Key, Old: adapter.Record{}, New: newRecord, Changed: s.Attributes, Parts: map[adapter.Resource][]Sibling{}}
 	for _, plan := range s.parts {
 		records, err := plan.listParts(ctx, mapping.Key, 0)
 		if err != nil {
@@ -84,7 +85,8 @@ func (s *store) createRootAtBackend(ctx context.Context, mapping Mapping, input 
 	return s.completeWrite(ctx, mapping, nil)
 }
 
-// fresh returns a new record as the backend gets it.
+// recordForBackend returns the replica's record together with the write-only values of
+// input.
 func (s *store) recordForBackend(ctx context.Context, key adapter.Key, input adapter.Record) (adapter.Record, error) {
 	r, err := s.get(ctx, key)
 	if err != nil {
@@ -99,8 +101,8 @@ func (s *store) recordForBackend(ctx context.Context, key adapter.Key, input ada
 	return r, nil
 }
 
-// takeBack removes a record that was created for nothing, and its entry. If it cannot,
-// the note in the entry says so.
+// undoCreate deletes a new root and its mapping after the backend has refused it. If that
+// fails, the write intent remains and a later scan deletes the record.
 func (s *store) undoCreate(ctx context.Context, key adapter.Key) {
 	ctx, cancel := detachedContext(ctx)
 	defer cancel()
@@ -109,12 +111,12 @@ func (s *store) undoCreate(ctx context.Context, key adapter.Key) {
 		err = s.replica.DeleteMapping(ctx, s.Resource, key)
 	}
 	if err != nil {
-		s.log.Warn("a record that the backend has not created is removed later", "resource", s.Resource, "id", key, "error", err)
+		s.log.Warn("a record that the backend refused cannot be deleted now; the next scan tries again", "resource", s.Resource, "id", key, "error", err)
 	}
 }
 
-// takeBackPart removes a part that was created for nothing. If it cannot, the note in
-// the entry of its root says so.
+// undoCreatePart deletes a new part after the backend has refused it. If that fails, the
+// write intent remains and a later scan deletes the part.
 func (s *store) undoCreatePart(ctx context.Context, mapping Mapping, intent writeIntent, key adapter.Key) {
 	ctx, cancel := detachedContext(ctx)
 	defer cancel()
@@ -126,11 +128,11 @@ func (s *store) undoCreatePart(ctx context.Context, mapping Mapping, intent writ
 		err = s.clearIntent(ctx, mapping)
 	}
 	if err != nil {
-		s.log.Warn("a record that the backend has not created is removed later", "resource", s.Resource, "id", key, "error", err)
+		s.log.Warn("a record that the backend refused cannot be deleted now; the next scan tries again", "resource", s.Resource, "id", key, "error", err)
 	}
 }
 
-// createPart creates a part of a root.
+// createPart creates a part of an existing root.
 func (s *store) createPart(ctx context.Context, op string, p *adapter.CreateParams) (adapter.Key, error) {
 	rootKey := adapter.Key(p.Record.Get(s.RootAttribute).Int())
 	unlock, err := s.locks.lock(ctx, recordRef{s.root.Resource, rootKey})
@@ -171,8 +173,9 @@ func (s *store) createPart(ctx context.Context, op string, p *adapter.CreatePara
 	return 0, err
 }
 
-// noRoot is the answer to the creation of a part of what is not there, or not to be
-// seen: that of the side, or else of its caller's check.
+// missingRootError returns the error for creating a part of a root that does not exist or
+// is not visible: that of the local replica or of the caller's check if either fails, else
+// kind Invalid.
 func (s *store) missingRootError(ctx context.Context, op string, p *adapter.CreateParams) error {
 	_, err := s.store.Create(ctx, &adapter.CreateParams{Record: p.Record, StoreID: p.StoreID, Check: func() error {
 		if p.Check != nil {
@@ -188,8 +191,8 @@ func (s *store) missingRootError(ctx context.Context, op string, p *adapter.Crea
 	return err
 }
 
-// make creates a record at the side. done reports whether that may have been done
-// although err says otherwise.
+// createInReplica creates a record in the local replica. maybeDone reports whether the
+// record may exist even though err is not nil.
 func (s *store) createInReplica(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, maybeDone bool, err error) {
 	var callerErr error
 	wrapped := *p
@@ -205,14 +208,14 @@ func (s *store) createInReplica(ctx context.Context, p *adapter.CreateParams) (k
 	return 0, callerErr == nil && !isRefusal(err), err
 }
 
-// createPartOf creates at the backend a part that the side has. entry is that of the
-// root, and noted.
+// createPartAtBackend creates a part at the backend that exists in the local replica.
+// mapping is the root's and holds the write intent.
 func (s *store) createPartAtBackend(ctx context.Context, mapping Mapping, key adapter.Key, input adapter.Record) error {
-	created, err := s.recordForBackend(ctx, key, input)
+	newRecord, err := s.recordForBackend(ctx, key, input)
 	if err != nil {
 		return err
 	}
-	w := &Write{Resource: s.Resource, Key: key, New: created, Changed: s.Attributes}
+	w := &Write{Resource: s.Resource, Key: key, New: newRecord, Changed: s.Attributes}
 	if err := s.addContext(ctx, w, mapping); err != nil {
 		return err
 	}
@@ -224,7 +227,7 @@ func (s *store) createPartAtBackend(ctx context.Context, mapping Mapping, key ad
 		return &adapter.Error{Kind: adapter.Internal, Op: "create " + string(s.Resource), Err: errNoIDReturned}
 	}
 	part := partMapping(s.resourcePlan, key, id, mapping.Key)
-	if err := s.restorePart(ctx, part, created); err != nil {
+	if err := s.restorePart(ctx, part, newRecord); err != nil {
 		return err
 	}
 	own := &ownWrite{resource: s.Resource, key: key, wholeRecord: true}
@@ -234,16 +237,16 @@ func (s *store) createPartAtBackend(ctx context.Context, mapping Mapping, key ad
 	return s.completeWrite(ctx, mapping, own, part)
 }
 
-// bringBack stores a new part once more if another process has taken it away: it met
-// the note before the backend had the part.
-func (s *store) restorePart(ctx context.Context, part Mapping, created adapter.Record) error {
+// restorePart stores a new part again if another process has deleted it. That happens when
+// the process resolved the write intent before the backend had the part.
+func (s *store) restorePart(ctx context.Context, part Mapping, newRecord adapter.Record) error {
 	detached, cancel := detachedContext(ctx)
 	defer cancel()
 	_, err := s.store.Get(detached, &adapter.GetParams{Key: part.Key, Only: []string{}})
 	if adapter.KindOf(err) != adapter.NotFound {
 		return err
 	}
-	if _, err = s.replica.ImportRecords(detached, []ImportedRecord{{Mapping: part, RootAttribute: s.RootAttribute, Record: s.importedRecord(Item{Record: created})}}); err != nil {
+	if _, err = s.replica.ImportRecords(detached, []ImportedRecord{{Mapping: part, RootAttribute: s.RootAttribute, Record: s.importedRecord(Item{Record: newRecord})}}); err != nil {
 		err = &adapter.Error{Kind: adapter.Unavailable, Op: fmt.Sprintf("create %s %d", s.Resource, part.Key), Err: errors.Join(errUndone, err)}
 	}
 	return err

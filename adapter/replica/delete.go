@@ -11,11 +11,12 @@ import (
 )
 
 var (
-	errDeletable = errors.New("the record may be deleted")
-	errNoDeletes = errors.New("the backend lets no records of this resource be deleted")
+	errDeletable = errors.New("the record can be deleted")
+	errNoDeletes = errors.New("the backend does not delete records of this resource")
 )
 
-// Delete removes one record, from the backend first: what is gone there is gone.
+// Delete deletes one record: first at the backend, as a delete there cannot be undone, then
+// in the local replica.
 func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete %s %d", s.Resource, p.Key)
 	if err := s.checkOpen(op); err != nil {
@@ -24,16 +25,16 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	if !s.Deletes {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNoDeletes}
 	}
-	root, err := s.rootOf(ctx, p.Key, p.OwnerID)
+	rootKey, err := s.lookupRootKey(ctx, p.Key, p.OwnerID)
 	if err != nil {
 		return err
 	}
-	unlock, err := s.locks.lock(ctx, recordRef{s.root.Resource, root})
+	unlock, err := s.locks.lock(ctx, recordRef{s.root.Resource, rootKey})
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	mapping, err := s.reconcileRoot(ctx, "delete", s.root, root)
+	mapping, err := s.reconcileRoot(ctx, "delete", s.root, rootKey)
 	if err != nil {
 		return err
 	}
@@ -61,14 +62,14 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	return err
 }
 
-// deleteImage takes an image from a level. It goes when no level uses it any more,
-// which nobody knows before.
+// deleteImage removes an image from one level, the default scope or a store view. The image
+// itself is deleted when no other level uses it, which is only known afterwards.
 func (s *store) deleteImage(ctx context.Context, op string, mapping Mapping, p *adapter.DeleteParams) error {
-	what := opDelete
+	intentOp := opDelete
 	if p.OnlyLevel {
-		what = opUpdate
+		intentOp = opUpdate
 	}
-	u, err := s.beginUpdate(ctx, op, mapping, p.Key, p.StoreID, exclusiveAttributes(s.Resource), what)
+	u, err := s.beginUpdate(ctx, op, mapping, p.Key, p.StoreID, exclusiveAttributes(s.Resource), intentOp)
 	if err != nil {
 		return err
 	}
@@ -79,13 +80,13 @@ func (s *store) deleteImage(ctx context.Context, op string, mapping Mapping, p *
 		}
 		return err
 	}
-	used := p.OnlyLevel
-	if !used {
-		if used, err = s.imageInUse(ctx, mapping.Key, p); err != nil {
+	inUse := p.OnlyLevel
+	if !inUse {
+		if inUse, err = s.imageInUse(ctx, mapping.Key, p); err != nil {
 			return err
 		}
 	}
-	if used {
+	if inUse {
 		return u.finish(ctx)
 	}
 	err = s.deleteEverywhere(ctx, u.mapping, &Write{Resource: s.Resource, Key: p.Key, ID: u.id, Old: u.before})
@@ -95,7 +96,7 @@ func (s *store) deleteImage(ctx context.Context, op string, mapping Mapping, p *
 	return err
 }
 
-// used reports whether an image has types at another level than the one it is taken
+// imageInUse reports whether an image has types at a level other than the one it is removed
 // from: at the default scope, or at a store view that sells the product.
 func (s *store) imageInUse(ctx context.Context, product adapter.Key, p *adapter.DeleteParams) (bool, error) {
 	storeIDs, err := s.sellingStoreViews(ctx, product)
@@ -114,7 +115,7 @@ func (s *store) imageInUse(ctx context.Context, product adapter.Key, p *adapter.
 	return false, nil
 }
 
-// selling returns the store views of the websites that sell a product.
+// sellingStoreViews returns the store views of the websites that sell a product.
 func (a *Adapter) sellingStoreViews(ctx context.Context, product adapter.Key) ([]int64, error) {
 	views, err := a.replica.Store(adapter.Stores)
 	if err != nil {
@@ -124,26 +125,26 @@ func (a *Adapter) sellingStoreViews(ctx context.Context, product adapter.Key) ([
 	if err != nil {
 		return nil, err
 	}
-	mine := adapter.Test{Attribute: "product_id", Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(product), 10)}}
-	sold, err := sites.List(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{mine}}}}})
+	ofProduct := adapter.Test{Attribute: "product_id", Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(product), 10)}}
+	assigned, err := sites.List(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{ofProduct}}}}})
 	if err != nil {
 		return nil, err
 	}
-	found, err := views.List(ctx, &adapter.ListParams{})
+	all, err := views.List(ctx, &adapter.ListParams{})
 	if err != nil {
 		return nil, err
 	}
 	var storeIDs []int64
-	for _, view := range found.Records {
-		if slices.ContainsFunc(sold.Records, func(r adapter.Record) bool { return r.Get("website_id").Int() == view.Get("website_id").Int() }) {
+	for _, view := range all.Records {
+		if slices.ContainsFunc(assigned.Records, func(r adapter.Record) bool { return r.Get("website_id").Int() == view.Get("website_id").Int() }) {
 			storeIDs = append(storeIDs, int64(keyOf(view)))
 		}
 	}
 	return storeIDs, nil
 }
 
-// mayGo asks the caller's check about a record, and the side whether it would delete
-// it.
+// checkDelete runs the caller's check, and the local replica's own checks, without deleting
+// the record.
 func (s *store) checkDelete(ctx context.Context, p *adapter.DeleteParams) error {
 	wrapped := *p
 	wrapped.Check = func(current adapter.Record) error {
@@ -161,8 +162,8 @@ func (s *store) checkDelete(ctx context.Context, p *adapter.DeleteParams) error 
 	return err
 }
 
-// delete removes a record from the backend and then from the side. Its root is locked
-// and has that entry, with a note.
+// deleteEverywhere deletes a record at the backend, then in the local replica. The caller
+// holds the root's lock; mapping is the root's and holds the write intent.
 func (s *store) deleteEverywhere(ctx context.Context, mapping Mapping, w *Write) error {
 	if err := s.addContext(ctx, w, mapping); err != nil {
 		return err

@@ -1,42 +1,47 @@
-// Package replica makes one adapter of a backend that keeps part of what the
-// contract knows, and of Portico's own database, which keeps the rest: the side.
+// Package replica joins a backend that owns some attributes of the records with
+// Portico's local replica of them, and serves both as one adapter.
+//
+// # Terms
+//
+// A root is a record that the backend has on its own, such as a product; its parts, such
+// as its stock item, are contained in the root's document. The local replica, the ID map,
+// write intents, backend-owned attributes and reconciling are defined in package adapter.
 //
 // # Principles
 //
-//  1. The side holds every record whole, as if there were no backend. All rules of
-//     records (scopes, levels of images, price lists, uniqueness, order, filters) are
-//     therefore the side's, and exist once. The backend is the truth for the
-//     attributes that it keeps, and for whether a record exists.
-//  2. What is answered has been compared with the backend. A record is read from the
-//     side, the backend's document of it is fetched, and when the two disagree the
-//     side is brought up to date and read again. A record that has no entry, or whose
-//     document is gone, is in no list, page or count; the side keeps it.
-//  3. Agreement is kept, not computed. With each document goes a base: what the
-//     backend said when the two sides agreed last. An attribute is taken over only
-//     when the backend says something else than the base, so nothing is lost where
-//     the backend keeps a value less exactly than the contract does.
-//  4. Identity is never guessed. A legacy id belongs to a backend's id because an
-//     entry of the ledger says so. A document without an entry gets the legacy id
-//     that it carries itself; without one it is refused, or given the next id where
-//     the operator allows that.
-//  5. A write is checked and stored by the side first, then done by the backend, and
-//     undone at the side when the backend refuses. A note in the ledger is made
-//     before, and taken away after. One that is found says that a process died, or
-//     did not learn what the backend did: the backend is then asked, and the side
-//     follows it, in values that may be less exact than those that were written. All
-//     notes stand in the entry of the root, whose lock the writer has. Only a process
-//     that dies between the commit of a new root and its entry leaves no note: the
-//     record is then not to be seen, and completed by Push.
-//  6. Writers of one record take turns within a process. Two replicas that change the
-//     same record at the same moment may lose one of the changes at the backend, and
-//     one may undo at the side what the other is just writing: both sides agree in the
-//     end all the same.
+//  1. The local replica holds every record completely, as if there were no backend. All
+//     rules about records (scopes, levels of images, price lists, uniqueness, order,
+//     filters) are applied by the replica and exist once. The backend decides the values
+//     of backend-owned attributes, and whether a record exists.
+//  2. Every record returned has been compared with the backend. A read takes the record
+//     from the replica and fetches its document from the backend; if the document has
+//     changed, the record is reconciled and read again. Lists, pages and counts leave out
+//     records without a mapping, and records that the backend no longer has; the replica
+//     keeps them.
+//  3. Reconciling is a three-way merge. The base is the content of the document when both
+//     last agreed. A value is taken over only if the document differs from the base, so
+//     nothing is lost where the backend stores a value less exactly than the contract does.
+//  4. Identity is never guessed. Only a mapping ties a legacy id to a backend id. A
+//     document without a mapping gets the legacy id that it carries itself; if it carries
+//     none, it is refused or, if the operator allows it, gets the next legacy id.
+//  5. A write goes to the replica first, which checks it, then to the backend, and is
+//     undone in the replica if the backend refuses it. Deletes go to the backend first.
+//     The writer stores a write intent in the mapping of the root, whose lock it holds,
+//     before it writes, and clears it afterwards. An intent found later means that a
+//     process died or did not learn the outcome: the backend is asked, and the replica
+//     follows it, possibly with less exact values than were written. If a process dies
+//     between committing a new root and storing its intent, the record stays invisible
+//     until Push creates it.
+//  6. Writers of one record take turns within a process. If two processes change the same
+//     record at the same moment, the backend may lose one of the changes, and one process
+//     may undo in the replica what the other is writing; the replica and the backend
+//     nevertheless agree in the end.
 //
 // # How it is tested
 //
-// On SQLite as the side, against a backend in memory that keeps values less exactly,
-// and refuses, hangs and loses answers on demand: the conformance suite; the end of the
-// process before and after every step of every kind of write; many writers, readers and
-// scans at once, two processes among them. Whatever happened, both sides are compared
-// record by record. Package reststore runs the suite over HTTP.
+// The tests join a replica on SQLite with a backend in memory that stores values less
+// exactly and that refuses, hangs and loses answers on demand. They run the conformance
+// suite, end the process before and after every step of every kind of write, and run many
+// writers, readers and scans at once, in two processes. After each test the replica and
+// the backend are compared record by record. Package reststore runs the suite over HTTP.
 package replica

@@ -10,13 +10,13 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A base is what a document said when both sides agreed last.
+// A base is the content of a document when the local replica was last reconciled with it.
 type base struct {
 	item  adapter.Record
 	parts map[adapter.Resource][]Item
 }
 
-// The JSON of a base. Values are those of encodeRecord.
+// baseJSON is the JSON of a base. Its values are encoded by encodeRecord.
 type baseJSON struct {
 	Item  json.RawMessage                     `json:"item,omitempty"`
 	Parts map[adapter.Resource][]basePartJSON `json:"parts,omitempty"`
@@ -50,8 +50,8 @@ func encodeBase(b base) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// decodeBase reads the JSON of a base of a root. What the schemas no longer have is
-// left out.
+// decodeBase decodes the base of a root. Resources and attributes that the schemas no
+// longer have are left out.
 func decodeBase(root *resourcePlan, encoded []byte) (base, error) {
 	var in baseJSON
 	if err := json.Unmarshal(encoded, &in); err != nil {
@@ -79,34 +79,34 @@ func decodeBase(root *resourcePlan, encoded []byte) (base, error) {
 	return b, nil
 }
 
-// readBase reads the base of an entry of a root.
+// baseOf returns the base of a root's mapping.
 func baseOf(root *resourcePlan, mapping Mapping) (base, error) {
 	b, err := decodeBase(root, mapping.Base)
 	if err != nil {
-		return b, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("read base of %s %d", mapping.Resource, mapping.Key), Err: err}
+		return b, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("decode base of %s %d", mapping.Resource, mapping.Key), Err: err}
 	}
 	return b, nil
 }
 
-// writeBase returns an entry of a root with a base.
+// withBase returns a root's mapping with a new base.
 func withBase(mapping Mapping, b base) (Mapping, error) {
 	var err error
 	if mapping.Base, err = encodeBase(b); err != nil {
-		return mapping, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("write base of %s %d", mapping.Resource, mapping.Key), Err: err}
+		return mapping, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("encode base of %s %d", mapping.Resource, mapping.Key), Err: err}
 	}
 	return mapping, nil
 }
 
-// bytesJSON stands for a text that is no UTF-8, which JSON cannot hold.
+// bytesJSON encodes text that is not valid UTF-8, which a JSON string cannot hold.
 type bytesJSON struct {
 	Bytes []byte `json:"bytes"`
 }
 
-var errNotEncodable = errors.New("a value that is no value")
+var errNotEncodable = errors.New("an unset value cannot be encoded")
 
-// encodeRecord returns the JSON of the values that a record has: an object with a
-// member for each that is not absent. Null is null, a text a string, an integer a
-// number, texts an array of strings, records an array of such objects.
+// encodeRecord returns the values of a record as a JSON object with a member for each
+// attribute that is not absent: null for null, a string for text, a number for an integer,
+// an array of strings for texts, an array of such objects for records.
 func encodeRecord(r adapter.Record) ([]byte, error) {
 	members := map[string]any{}
 	for i, v := range r.Values {
@@ -158,7 +158,7 @@ func encodeText(s string) any {
 	return bytesJSON{[]byte(s)}
 }
 
-// decodeRecord reads what encodeRecord wrote; nothing is a record without values.
+// decodeRecord decodes what encodeRecord returned; empty input is a record without values.
 // Attributes that the schema does not have are left out.
 func decodeRecord(schema *adapter.Schema, encoded []byte) (adapter.Record, error) {
 	r := adapter.NewRecord(schema)

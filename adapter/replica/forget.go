@@ -9,7 +9,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A Forget takes away what is left of records that are gone.
+// A Forget deletes what is left of records that no longer exist at the backend or in the
+// local replica.
 type Forget struct {
 	Replica Replica
 	Backend Backend
@@ -17,17 +18,17 @@ type Forget struct {
 
 var (
 	errStillThere   = errors.New("the backend still has it")
-	errUnresolved   = errors.New("a write of it is not finished: let a serving process find out what became of it")
-	errPartsUnknown = errors.New("the backend's document says nothing of such parts")
-	errNoMapping    = errors.New("it has no entry")
+	errUnresolved   = errors.New("the outcome of a write is unknown: wait until a running server has resolved it")
+	errPartsUnknown = errors.New("the backend's document does not say whether it has such parts")
+	errNoMapping    = errors.New("it has no ID mapping")
 )
 
-// Run removes a record of the side that is gone at the backend, with its parts and all
-// their entries. Of a record that is gone at the side only the entries are left, which
-// are removed whatever the backend has. Kinds: NotFound without an entry; Conflict while
-// the backend has the record, or nobody knows; Unsupported for a resource that the
-// backend does not keep, or whose records have no ids; and those of the backend and the
-// side.
+// Run deletes a record that no longer exists at the backend from the local replica, with
+// its parts and all their mappings. If the record no longer exists in the replica either,
+// it deletes only the mappings, whatever the backend has. Kinds: NotFound when there is no
+// mapping; Conflict while the backend has the record or its state is unknown; Unsupported
+// for a resource of which the backend owns nothing, or whose records have no ids; and those
+// of the backend and the replica.
 func (f *Forget) Run(ctx context.Context, r adapter.Resource, key adapter.Key) error {
 	op := fmt.Sprintf("forget %s %d", r, key)
 	resources := f.Backend.Resources()
@@ -60,7 +61,7 @@ func (f *Forget) Run(ctx context.Context, r adapter.Resource, key adapter.Key) e
 	return f.deleteRecord(ctx, r, key)
 }
 
-// stays says why a record must not be removed, nil if it may be.
+// reasonToKeep returns why a record must not be deleted, or nil if it may be.
 func (f *Forget) reasonToKeep(ctx context.Context, res *BackendResource, mapping *Mapping) (why, err error) {
 	if mapping.Intent != nil {
 		return errUnresolved, nil
@@ -69,7 +70,7 @@ func (f *Forget) reasonToKeep(ctx context.Context, res *BackendResource, mapping
 	if res.RootAttribute != "" {
 		owners, err := f.Replica.MappingsByKey(ctx, res.Root, []adapter.Key{mapping.RootKey})
 		if err != nil || len(owners) == 0 {
-			return nil, err // no root is at the backend, and so no part
+			return nil, err // without a root the backend has no parts
 		}
 		if root = owners[0]; root.Intent != nil {
 			return errUnresolved, nil
@@ -100,7 +101,8 @@ func (f *Forget) reasonToKeep(ctx context.Context, res *BackendResource, mapping
 	}
 }
 
-// carried says that a document carries the legacy id of a root whose entry has no id.
+// reasonToKeepUnbound is reasonToKeep for a root whose mapping has no backend id: a
+// document may carry its legacy id.
 func (f *Forget) reasonToKeepUnbound(ctx context.Context, root adapter.Resource, key adapter.Key) (why, err error) {
 	_, err = f.Backend.FindByKey(ctx, root, key)
 	switch {
@@ -113,7 +115,7 @@ func (f *Forget) reasonToKeepUnbound(ctx context.Context, root adapter.Resource,
 	}
 }
 
-// remove removes the record of the side, then the entries.
+// deleteRecord deletes a record from the local replica, then its mappings.
 func (f *Forget) deleteRecord(ctx context.Context, r adapter.Resource, key adapter.Key) error {
 	err := f.Replica.DeleteReadOnly(ctx, r, key)
 	if adapter.KindOf(err) == adapter.Unsupported && err != nil {

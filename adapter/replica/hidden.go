@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// maxHidden bounds how many roots of a resource are remembered. Pages of lists may
-	// be short where there are more.
+	// maxHidden bounds how many roots of one resource are remembered. With more of them,
+	// pages of lists may be shorter than their limit.
 	maxHidden = 1000
-	// hiddenFor is how long they are, before they are looked for again.
+	// hiddenFor is how long a root is remembered before it is looked up again.
 	hiddenFor = time.Minute
 )
 
-// hidden remembers roots that the side has and that are not to be seen, because the
-// backend has them no longer or they have no entry. Lists leave them out from the
-// start, so that pages are as long as they should be and counts are right.
+// hiddenRoots remembers roots of the local replica that must not be visible, because the
+// backend no longer has them or they have no mapping. Lists exclude them from the query, so
+// that pages have their full length and counts are right.
 type hiddenRoots struct {
-	mu       sync.Mutex
-	until    map[adapter.Resource]map[adapter.Key]time.Time
-	creating int // records that are being created
-	finished int // how often one came to its end
+	mu          sync.Mutex
+	hiddenUntil map[adapter.Resource]map[adapter.Key]time.Time
+	creating    int // creates in progress
+	finished    int // creates that ended
 }
 
-// A generation tells whether a record was being created since.
+// A createState tells whether a create was in progress since it was taken.
 type createState struct {
 	finished int
 	idle     bool
@@ -38,7 +38,7 @@ func (h *hiddenRoots) createState() createState {
 	return createState{h.finished, h.creating == 0}
 }
 
-// create says that a record is being created, until done is called.
+// beginCreate announces a create, which lasts until done is called.
 func (h *hiddenRoots) beginCreate() (done func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -51,47 +51,47 @@ func (h *hiddenRoots) beginCreate() (done func()) {
 	}
 }
 
-// hide remembers a root. One without an entry is remembered only if none was being
-// created since: it may be that one, which is about to get it.
-func (h *hiddenRoots) hide(r adapter.Resource, key adapter.Key, since createState, surely bool) {
+// hide remembers a root. Unless certain is set, it does so only if no create was in
+// progress since the given state: the root may be the one that is about to get its mapping.
+func (h *hiddenRoots) hide(r adapter.Resource, key adapter.Key, since createState, certain bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !surely && (!since.idle || h.creating > 0 || h.finished != since.finished) || len(h.until[r]) >= maxHidden {
+	if !certain && (!since.idle || h.creating > 0 || h.finished != since.finished) || len(h.hiddenUntil[r]) >= maxHidden {
 		return
 	}
-	if h.until == nil {
-		h.until = map[adapter.Resource]map[adapter.Key]time.Time{}
+	if h.hiddenUntil == nil {
+		h.hiddenUntil = map[adapter.Resource]map[adapter.Key]time.Time{}
 	}
-	if h.until[r] == nil {
-		h.until[r] = map[adapter.Key]time.Time{}
+	if h.hiddenUntil[r] == nil {
+		h.hiddenUntil[r] = map[adapter.Key]time.Time{}
 	}
-	h.until[r][key] = time.Now().Add(hiddenFor)
+	h.hiddenUntil[r][key] = time.Now().Add(hiddenFor)
 }
 
-// show forgets roots, which are there.
+// unhide forgets roots, as the backend has them.
 func (h *hiddenRoots) unhide(r adapter.Resource, keys ...adapter.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.until[r]) == 0 {
+	if len(h.hiddenUntil[r]) == 0 {
 		return
 	}
 	for _, key := range keys {
-		delete(h.until[r], key)
+		delete(h.hiddenUntil[r], key)
 	}
 }
 
-// keys returns the roots that are remembered.
+// keys returns the roots of a resource that are remembered.
 func (h *hiddenRoots) keys(r adapter.Resource) []adapter.Key {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.until[r]) == 0 {
+	if len(h.hiddenUntil[r]) == 0 {
 		return nil
 	}
 	now := time.Now()
-	keys := make([]adapter.Key, 0, len(h.until[r]))
-	for key, until := range h.until[r] {
+	keys := make([]adapter.Key, 0, len(h.hiddenUntil[r]))
+	for key, until := range h.hiddenUntil[r] {
 		if now.After(until) {
-			delete(h.until[r], key)
+			delete(h.hiddenUntil[r], key)
 			continue
 		}
 		keys = append(keys, key)
@@ -99,13 +99,13 @@ func (h *hiddenRoots) keys(r adapter.Resource) []adapter.Key {
 	return keys
 }
 
-// without returns a query that leaves out the records of some roots.
-func (plan *resourcePlan) excluding(q adapter.Query, out []adapter.Key) adapter.Query {
-	if len(out) == 0 {
+// excluding returns a query without the records of some roots.
+func (plan *resourcePlan) excluding(q adapter.Query, excluded []adapter.Key) adapter.Query {
+	if len(excluded) == 0 {
 		return q
 	}
-	operands := make([]string, len(out))
-	for i, key := range out {
+	operands := make([]string, len(excluded))
+	for i, key := range excluded {
 		operands[i] = strconv.FormatInt(int64(key), 10)
 	}
 	attribute := plan.schema.Key

@@ -18,51 +18,52 @@ import (
 )
 
 const (
-	// maxImportLine bounds a line of a file of ids, in bytes.
+	// maxImportLine bounds a line of the file, in bytes.
 	maxImportLine = 4096
-	// maxImportLines bounds the lines of one file: all pairs are held in memory, so that
-	// one fault is enough to store none.
+	// maxImportLines bounds the lines of one file. All pairs are held in memory, as a
+	// single error means that none is stored.
 	maxImportLines = 1_000_001
-	// maxImportFaults bounds the faults that are told one by one.
+	// maxReportedErrors bounds how many errors are reported one by one.
 	maxReportedErrors = 1000
-	// importBatch is the number of pairs looked up, and stored, at a time.
+	// importBatchSize is the number of pairs looked up, and stored, at a time.
 	importBatchSize = 500
-	// maxIDLength bounds an id of the backend, in characters, as ledgers do.
+	// maxBackendID bounds a backend id, in characters, as ID maps do.
 	maxBackendID = 255
 )
 
-// An Import puts pairs of ids into a ledger: those of records that both the side and
-// the backend have already.
+// An IDImport adds mappings to the ID map for records that both the local replica and the
+// backend already have.
 type IDImport struct {
 	Replica Replica
-	// Kept says which resources the backend keeps, as Backend.Kept.
+	// Resources are those of Backend.Resources.
 	Resources []BackendResource
-	// Dry looks for faults only.
+	// DryRun checks the file and stores nothing.
 	DryRun bool
-	// Progress, unless nil, is told now and then how many pairs are looked at or stored.
+	// Progress, unless nil, is called now and then with the number of pairs checked or
+	// stored.
 	Progress func(done, total int)
 }
 
-// Imported says what an import did, or would do.
+// An IDImportResult says what an import did, or would do in a dry run.
 type IDImportResult struct {
 	Rows     int // pairs read
-	Existing int // those the ledger had already
-	Stored   int // those it got
+	Existing int // pairs that the ID map already had
+	Stored   int // pairs added to the ID map
 }
 
-// An ImportFault is what is wrong with one line.
+// A LineError is an error in one line of the file.
 type LineError struct {
-	Line int // from 1
+	Line int // counted from 1
 	Text string
 }
 
-// ImportFaults are what is wrong with a file of ids.
+// LineErrors are the errors of a file, as one error.
 type LineErrors struct {
-	Errors  []LineError // by line, a thousand at most
-	Omitted int         // the number of those left out
+	Errors  []LineError // sorted by line, at most 1000
+	Omitted int         // number of errors left out of Errors
 }
 
-// Error returns one line for each fault.
+// Error returns one line for each error.
 func (f *LineErrors) Error() string {
 	var b strings.Builder
 	for i, fault := range f.Errors {
@@ -72,7 +73,7 @@ func (f *LineErrors) Error() string {
 		fmt.Fprintf(&b, "line %d: %s", fault.Line, fault.Text)
 	}
 	if f.Omitted > 0 {
-		fmt.Fprintf(&b, "\nand %d more faults", f.Omitted)
+		fmt.Fprintf(&b, "\nand %d more errors", f.Omitted)
 	}
 	return b.String()
 }
@@ -85,10 +86,10 @@ func (f *LineErrors) add(line int, format string, arguments ...any) {
 	f.Errors = append(f.Errors, LineError{line, fmt.Sprintf(format, arguments...)})
 }
 
-// count returns the number of faults.
+// count returns the number of errors, omitted ones included.
 func (f *LineErrors) count() int { return len(f.Errors) + f.Omitted }
 
-// settled returns the faults in order as an error, nil if there are none.
+// sortedOrNil returns the errors sorted by line, or nil if there are none.
 func (f *LineErrors) sortedOrNil() error {
 	if f.count() == 0 {
 		return nil
@@ -97,58 +98,58 @@ func (f *LineErrors) sortedOrNil() error {
 	return f
 }
 
-// An importRow is one pair of a file.
+// An idPair is one line of the file.
 type idPair struct {
-	line  int
-	key   adapter.Key
-	id    string
-	owner adapter.Key // 0 when the file does not say
+	line    int
+	key     adapter.Key
+	id      string
+	rootKey adapter.Key // 0 if the file does not say
 }
 
-// Run reads a CSV file with the header resource,legacy_id,backend_id and, if wanted,
-// owner_id, the legacy id of a part's root. The values of the backend are taken over
-// when a record is read first. Pairs that the ledger has already are passed over, so
-// that an import can be repeated. A file with faults fails with *ImportFaults, and
-// nothing is stored. Other kinds: Unavailable, Internal, and Conflict when somebody
-// else stored one of the pairs meanwhile; pairs may be stored then.
+// Run reads a CSV file with the header resource,legacy_id,backend_id and optionally
+// owner_id, the legacy id of the root that a part belongs to. It skips pairs that the ID
+// map already has, so that an import can be repeated. The first read of an imported record
+// takes over the backend's values. A file with errors fails with *LineErrors, and nothing
+// is stored. Other kinds: Unavailable, Internal, and Conflict when another process stored
+// one of the pairs meanwhile; some pairs may then have been stored.
 func (i *IDImport) Run(ctx context.Context, file io.Reader) (IDImportResult, error) {
-	var faults LineErrors
-	rows, total, err := i.readFile(file, &faults)
+	var errs LineErrors
+	pairs, total, err := i.readFile(file, &errs)
 	if err != nil {
 		return IDImportResult{}, err
 	}
-	done := IDImportResult{Rows: total}
+	result := IDImportResult{Rows: total}
 	var added []Mapping
 	checked := 0
 	for _, res := range i.Resources {
-		for batch := range slices.Chunk(rows[res.Resource], importBatchSize) {
-			mappings, err := i.checkBatch(ctx, &res, batch, &faults)
+		for batch := range slices.Chunk(pairs[res.Resource], importBatchSize) {
+			mappings, err := i.checkBatch(ctx, &res, batch, &errs)
 			if err != nil {
-				return done, err
+				return result, err
 			}
 			added = append(added, mappings...)
 			checked += len(batch)
 			i.reportProgress(checked, total)
 		}
 	}
-	if err := faults.sortedOrNil(); err != nil {
-		return done, err
+	if err := errs.sortedOrNil(); err != nil {
+		return result, err
 	}
-	done.Existing = total - len(added)
+	result.Existing = total - len(added)
 	if i.DryRun {
-		return done, nil
+		return result, nil
 	}
 	for batch := range slices.Chunk(added, importBatchSize) {
 		if err := i.Replica.PutMappings(ctx, batch...); err != nil {
-			return done, err
+			return result, err
 		}
-		done.Stored += len(batch)
-		i.reportProgress(done.Existing+done.Stored, total)
+		result.Stored += len(batch)
+		i.reportProgress(result.Existing+result.Stored, total)
 	}
 	if len(added) == 0 {
-		return done, nil
+		return result, nil
 	}
-	return done, i.Replica.InvalidateVersions(ctx)
+	return result, i.Replica.InvalidateVersions(ctx)
 }
 
 func (i *IDImport) reportProgress(done, total int) {
@@ -157,20 +158,20 @@ func (i *IDImport) reportProgress(done, total int) {
 	}
 }
 
-// read returns the rows of a file by resource, and their number.
-func (i *IDImport) readFile(file io.Reader, faults *LineErrors) (map[adapter.Resource][]idPair, int, error) {
+// readFile returns the pairs of a file by resource, and their number.
+func (i *IDImport) readFile(file io.Reader, errs *LineErrors) (map[adapter.Resource][]idPair, int, error) {
 	lines := bufio.NewScanner(file)
 	lines.Buffer(make([]byte, 0, maxImportLine), maxImportLine)
-	rows, total, line, columns := map[adapter.Resource][]idPair{}, 0, 0, 0
+	pairs, total, line, columns := map[adapter.Resource][]idPair{}, 0, 0, 0
 	seen := seenIDs{keys: map[legacyRef]int{}, ids: map[backendRef]int{}}
 	for lines.Scan() {
 		if line++; line > maxImportLines {
-			faults.add(line, "more than %d lines: split the file", maxImportLines)
-			return rows, total, nil
+			errs.add(line, "more than %d lines: split the file", maxImportLines)
+			return pairs, total, nil
 		}
 		text := lines.Bytes()
 		if line == 1 {
-			text = bytes.TrimPrefix(text, []byte("\ufeff")) // of spreadsheet programs
+			text = bytes.TrimPrefix(text, []byte("\ufeff")) // a byte order mark, as written by spreadsheet programs
 		}
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue
@@ -178,34 +179,34 @@ func (i *IDImport) readFile(file io.Reader, faults *LineErrors) (map[adapter.Res
 		fields, err := csv.NewReader(bytes.NewReader(text)).Read()
 		switch {
 		case err != nil:
-			faults.add(line, "not CSV: check the quotes")
+			errs.add(line, "not CSV: check the quotes")
 		case columns == 0:
 			if columns = headerColumns(fields); columns == 0 {
-				faults.add(line, "the header is not resource,legacy_id,backend_id or resource,legacy_id,backend_id,owner_id")
+				errs.add(line, "the header must be resource,legacy_id,backend_id or resource,legacy_id,backend_id,owner_id")
 				return nil, 0, nil
 			}
 		case len(fields) != columns:
-			faults.add(line, "%d fields, and the header has %d", len(fields), columns)
+			errs.add(line, "%d fields, but the header has %d", len(fields), columns)
 		default:
 			total++
 			r := adapter.Resource(fields[0])
-			if row, ok := i.parsePair(line, r, fields[1:], faults); ok && seen.addUnique(r, row, faults) {
-				rows[r] = append(rows[r], row)
+			if pair, ok := i.parsePair(line, r, fields[1:], errs); ok && seen.addUnique(r, pair, errs) {
+				pairs[r] = append(pairs[r], pair)
 			}
 		}
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		faults.add(line+1, "longer than %d bytes", maxImportLine)
+		errs.add(line+1, "the line is longer than %d bytes", maxImportLine)
 	case err != nil:
 		return nil, 0, err
-	case columns == 0 && faults.count() == 0:
-		faults.add(1, "no header: want resource,legacy_id,backend_id")
+	case columns == 0 && errs.count() == 0:
+		errs.add(1, "no header: it must be resource,legacy_id,backend_id")
 	}
-	return rows, total, nil
+	return pairs, total, nil
 }
 
-// header returns the number of columns that a header has, 0 for one that is none.
+// headerColumns returns the number of columns of a header, 0 if it is not valid.
 func headerColumns(fields []string) int {
 	want := []string{"resource", "legacy_id", "backend_id", "owner_id"}
 	if slices.Equal(fields, want) || slices.Equal(fields, want[:3]) {
@@ -214,45 +215,45 @@ func headerColumns(fields []string) int {
 	return 0
 }
 
-// parse reads the fields after the resource and reports whether they are a row.
-func (i *IDImport) parsePair(line int, r adapter.Resource, fields []string, faults *LineErrors) (idPair, bool) {
-	before := faults.count()
+// parsePair parses the fields that follow the resource. It reports whether they are valid.
+func (i *IDImport) parsePair(line int, r adapter.Resource, fields []string, errs *LineErrors) (idPair, bool) {
+	before := errs.count()
 	at := slices.IndexFunc(i.Resources, func(res BackendResource) bool { return res.Resource == r })
 	switch {
 	case at < 0:
-		faults.add(line, "the backend keeps no %q", string(r))
+		errs.add(line, "the backend has no resource %q", string(r))
 		return idPair{}, false
 	case i.Resources[at].RootAttribute != "" && !i.Resources[at].HasIDs:
-		faults.add(line, "%s have no ids at the backend: leave them out", r)
+		errs.add(line, "%s have no ids at the backend: leave them out", r)
 		return idPair{}, false
 	}
-	row := idPair{line: line, id: fields[1]}
+	pair := idPair{line: line, id: fields[1]}
 	var ok bool
-	if row.key, ok = parseKey(fields[0]); !ok {
-		faults.add(line, "legacy_id %q is no id: want digits", fields[0])
+	if pair.key, ok = parseKey(fields[0]); !ok {
+		errs.add(line, "legacy_id %q is not an id: it must be digits", fields[0])
 	}
-	if why := backendIDProblem(row.id); why != "" {
-		faults.add(line, "backend_id %q %s", row.id, why)
+	if why := backendIDProblem(pair.id); why != "" {
+		errs.add(line, "backend_id %q %s", pair.id, why)
 	}
 	if len(fields) == 3 && fields[2] != "" {
-		row.owner, ok = parseKey(fields[2])
+		pair.rootKey, ok = parseKey(fields[2])
 		switch {
 		case i.Resources[at].RootAttribute == "":
-			faults.add(line, "%s are parts of nothing: leave owner_id empty", r)
-		case !ok || row.owner == 0:
-			faults.add(line, "owner_id %q is no id: want digits", fields[2])
+			errs.add(line, "%s do not belong to another record: leave owner_id empty", r)
+		case !ok || pair.rootKey == 0:
+			errs.add(line, "owner_id %q is not an id: it must be digits", fields[2])
 		}
 	}
-	return row, faults.count() == before
+	return pair, errs.count() == before
 }
 
-// parseKey reads a legacy id. 0 is one: that of the group of guests.
+// parseKey parses a legacy id. 0 is valid: it is the customer group of guests.
 func parseKey(text string) (adapter.Key, bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return adapter.Key(n), err == nil && n >= 0 && strconv.FormatInt(n, 10) == text
 }
 
-// badID says what is wrong with an id of the backend, "" if nothing is.
+// backendIDProblem returns what is wrong with a backend id, "" if nothing is.
 func backendIDProblem(id string) string {
 	switch {
 	case id == "":
@@ -260,46 +261,47 @@ func backendIDProblem(id string) string {
 	case !utf8.ValidString(id):
 		return "is not UTF-8"
 	case strings.TrimSpace(id) != id:
-		return "has blanks around it"
+		return "starts or ends with white space"
 	case strings.ContainsFunc(id, unicode.IsControl):
-		return "has a control character in it"
+		return "contains a control character"
 	case utf8.RuneCountInString(id) > maxBackendID:
-		return fmt.Sprintf("has more than %d characters", maxBackendID)
+		return fmt.Sprintf("is longer than %d characters", maxBackendID)
 	default:
 		return ""
 	}
 }
 
-// seenRows are the lines at which ids stood first.
+// seenIDs holds the line at which each id was first seen.
 type seenIDs struct {
 	keys map[legacyRef]int
 	ids  map[backendRef]int
 }
 
-// first reports whether neither of a row's ids stood on a line before.
-func (s *seenIDs) addUnique(r adapter.Resource, row idPair, faults *LineErrors) bool {
-	key, id := legacyRef{r, row.key}, backendRef{r, row.id}
-	keyLine, keyTwice := s.keys[key]
-	idLine, idTwice := s.ids[id]
-	if keyTwice {
-		faults.add(row.line, "%s %d stands on line %d already", r, row.key, keyLine)
+// addUnique remembers the ids of a pair. It reports false, with an error, if one of them
+// was on an earlier line.
+func (s *seenIDs) addUnique(r adapter.Resource, pair idPair, errs *LineErrors) bool {
+	key, id := legacyRef{r, pair.key}, backendRef{r, pair.id}
+	keyLine, keySeen := s.keys[key]
+	idLine, idSeen := s.ids[id]
+	if keySeen {
+		errs.add(pair.line, "%s %d is already on line %d", r, pair.key, keyLine)
 	} else {
-		s.keys[key] = row.line
+		s.keys[key] = pair.line
 	}
-	if idTwice {
-		faults.add(row.line, "backend_id %q stands on line %d already", row.id, idLine)
+	if idSeen {
+		errs.add(pair.line, "backend_id %q is already on line %d", pair.id, idLine)
 	} else {
-		s.ids[id] = row.line
+		s.ids[id] = pair.line
 	}
-	return !keyTwice && !idTwice
+	return !keySeen && !idSeen
 }
 
-// look compares rows of one resource with the side and its ledger, and returns the
-// entries that are to be stored.
-func (i *IDImport) checkBatch(ctx context.Context, res *BackendResource, rows []idPair, faults *LineErrors) ([]Mapping, error) {
-	keys, ids := make([]adapter.Key, len(rows)), make([]string, len(rows))
-	for n, row := range rows {
-		keys[n], ids[n] = row.key, row.id
+// checkBatch compares pairs of one resource with the local replica and the ID map, and
+// returns the mappings to be stored.
+func (i *IDImport) checkBatch(ctx context.Context, res *BackendResource, pairs []idPair, errs *LineErrors) ([]Mapping, error) {
+	keys, ids := make([]adapter.Key, len(pairs)), make([]string, len(pairs))
+	for n, pair := range pairs {
+		keys[n], ids[n] = pair.key, pair.id
 	}
 	roots, err := rootKeys(ctx, i.Replica, res, keys)
 	if err != nil {
@@ -314,23 +316,23 @@ func (i *IDImport) checkBatch(ctx context.Context, res *BackendResource, rows []
 		return nil, err
 	}
 	var added []Mapping
-	for _, row := range rows {
-		rootKey, held := roots[row.key]
-		had, entered := byKey[row.key]
-		other, taken := byID[row.id]
+	for _, pair := range pairs {
+		rootKey, exists := roots[pair.key]
+		current, isMapped := byKey[pair.key]
+		other, taken := byID[pair.id]
 		switch {
-		case !held:
-			faults.add(row.line, "there is no record %s %d here", res.Resource, row.key)
-		case row.owner != 0 && row.owner != rootKey:
-			faults.add(row.line, "%s %d belongs to %s %d, and not to %d", res.Resource, row.key, res.Root, rootKey, row.owner)
-		case entered && had.BackendID != "" && had.BackendID != row.id:
-			faults.add(row.line, "%s %d belongs to %q already", res.Resource, row.key, had.BackendID)
-		case taken && other.Key != row.key:
-			faults.add(row.line, "backend_id %q belongs to %s %d already", row.id, res.Resource, other.Key)
-		case entered && had.BackendID == "" && had.Intent != nil:
-			faults.add(row.line, "%s %d is being created at the backend: let a serving process finish that first", res.Resource, row.key)
-		case !entered || had.BackendID == "":
-			mapping := Mapping{Resource: res.Resource, Key: row.key, BackendID: row.id, Base: []byte("{}")}
+		case !exists:
+			errs.add(pair.line, "the database has no record %s %d", res.Resource, pair.key)
+		case pair.rootKey != 0 && pair.rootKey != rootKey:
+			errs.add(pair.line, "%s %d belongs to %s %d, not to %d", res.Resource, pair.key, res.Root, rootKey, pair.rootKey)
+		case isMapped && current.BackendID != "" && current.BackendID != pair.id:
+			errs.add(pair.line, "%s %d is already mapped to %q", res.Resource, pair.key, current.BackendID)
+		case taken && other.Key != pair.key:
+			errs.add(pair.line, "backend_id %q is already mapped to %s %d", pair.id, res.Resource, other.Key)
+		case isMapped && current.BackendID == "" && current.Intent != nil:
+			errs.add(pair.line, "%s %d is being created at the backend: wait until a running server has finished that", res.Resource, pair.key)
+		case !isMapped || current.BackendID == "":
+			mapping := Mapping{Resource: res.Resource, Key: pair.key, BackendID: pair.id, Base: []byte(emptyBase)}
 			if res.RootAttribute != "" {
 				mapping.Root, mapping.RootKey = res.Root, rootKey
 			}

@@ -89,24 +89,24 @@ func TestImportRefused(t *testing.T) {
 		want       []string // "line: part of the text"
 	}{
 		{"empty", "", []string{"1: no header"}},
-		{"no header", "products,1,a\n", []string{"1: the header is not"}},
-		{"columns in another order", "legacy_id,resource,backend_id\n", []string{"1: the header is not"}},
+		{"no header", "products,1,a\n", []string{"1: the header must be"}},
+		{"columns in another order", "legacy_id,resource,backend_id\n", []string{"1: the header must be"}},
 		{"fields", importHeader + good + "products,2\nproducts,2,a,b\n", []string{"3: 2 fields", "4: 4 fields"}},
 		{"quotes", importHeader + good + "products,2,\"a\nproducts,3,c\"\n", []string{"3: not CSV", "4: not CSV"}},
-		{"resource", importHeader + good + "orders,1,a\nrubbish,1,b\n,1,c\n", []string{`3: the backend keeps no "orders"`, `4: the backend keeps no "rubbish"`, `5: the backend keeps no ""`}},
+		{"resource", importHeader + good + "orders,1,a\nrubbish,1,b\n,1,c\n", []string{`3: the backend has no resource "orders"`, `4: the backend has no resource "rubbish"`, `5: the backend has no resource ""`}},
 		{"part without an id", importHeader + good + "stock_items,1,a\n", []string{"3: stock_items have no ids"}},
 		{"legacy id", importHeader + "products,x,a\nproducts,+1,b\nproducts,01,c\nproducts,-1,d\nproducts,9223372036854775808,e\nproducts,,f\n", []string{`2: legacy_id "x"`, `3: legacy_id "+1"`, `4: legacy_id "01"`, `5: legacy_id "-1"`, `6: legacy_id`, `7: legacy_id ""`}},
-		{"backend id", importHeader + "products,1,\nproducts,2, b\nproducts,3,a\tb\nproducts,4,\xff\nproducts,5," + strings.Repeat("ä", 256) + "\n", []string{"2: backend_id \"\" is empty", "3: backend_id \" b\" has blanks", "4: backend_id \"a\\tb\" has a control", "5: backend_id \"\\xff\" is not UTF-8", "6: backend_id"}},
-		{"twice", importHeader + good + "products,1,other\nproducts,2,good\ncustomers,1,good\n", []string{"3: products 1 stands on line 2", "4: backend_id \"good\" stands on line 2"}},
-		{"not held", importHeader + good + "products,99999,a\nproducts,0,b\n", []string{"3: there is no record products 99999", "4: there is no record products 0"}},
-		{"another id", importHeader + good + "products,7,a\n", []string{`3: products 7 belongs to "prod_7"`}},
-		{"another key", importHeader + good + "products,2,prod_7\n", []string{"3: backend_id \"prod_7\" belongs to products 7"}},
+		{"backend id", importHeader + "products,1,\nproducts,2, b\nproducts,3,a\tb\nproducts,4,\xff\nproducts,5," + strings.Repeat("ä", 256) + "\n", []string{"2: backend_id \"\" is empty", "3: backend_id \" b\" starts or ends with", "4: backend_id \"a\\tb\" contains a control", "5: backend_id \"\\xff\" is not UTF-8", "6: backend_id"}},
+		{"twice", importHeader + good + "products,1,other\nproducts,2,good\ncustomers,1,good\n", []string{"3: products 1 is already on line 2", "4: backend_id \"good\" is already on line 2"}},
+		{"not held", importHeader + good + "products,99999,a\nproducts,0,b\n", []string{"3: the database has no record products 99999", "4: the database has no record products 0"}},
+		{"another id", importHeader + good + "products,7,a\n", []string{`3: products 7 is already mapped to "prod_7"`}},
+		{"another key", importHeader + good + "products,2,prod_7\n", []string{"3: backend_id \"prod_7\" is already mapped to products 7"}},
 		{"being created", importHeader + good + "products,8,a\n", []string{"3: products 8 is being created"}},
-		{"owner of a root", owners + "products,1,a,1\n", []string{"2: products are parts of nothing"}},
+		{"owner of a root", owners + "products,1,a,1\n", []string{"2: products do not belong to"}},
 		{"owner that is none", owners + "customer_addresses,1,a,x\ncustomer_addresses,2,b,0\n", []string{`2: owner_id "x"`, `3: owner_id "0"`}},
-		{"another owner", owners + "customer_addresses,1,a,2\n", []string{"2: customer_addresses 1 belongs to customers 1, and not to 2"}},
-		{"long line", importHeader + good + "products,2," + strings.Repeat("x", 5000) + "\n", []string{"3: longer than"}},
-		{"all at once", importHeader + "products,99999,a\nproducts,x,\n" + good, []string{"2: there is no record", `3: legacy_id "x"`, "3: backend_id"}},
+		{"another owner", owners + "customer_addresses,1,a,2\n", []string{"2: customer_addresses 1 belongs to customers 1, not to 2"}},
+		{"long line", importHeader + good + "products,2," + strings.Repeat("x", 5000) + "\n", []string{"3: the line is longer than"}},
+		{"all at once", importHeader + "products,99999,a\nproducts,x,\n" + good, []string{"2: the database has no record", `3: legacy_id "x"`, "3: backend_id"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := runImport(t, side, c.file, false)
@@ -130,7 +130,7 @@ func TestImportRefused(t *testing.T) {
 	}
 	t.Run("more than are told", func(t *testing.T) {
 		_, err := runImport(t, side, importHeader+strings.Repeat("products,x,a\n", 1200), false)
-		if err == nil || !strings.HasSuffix(err.Error(), "\nand 200 more faults") {
+		if err == nil || !strings.HasSuffix(err.Error(), "\nand 200 more errors") {
 			t.Errorf("%.200v", err)
 		}
 	})

@@ -11,42 +11,43 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// What a note is of.
+// The operations of write intents.
 const (
 	opCreate = "create"
-	opPush   = "push" // as created, of a record that stays at the side whatever happens
+	opPush   = "push" // like opCreate, but the record stays in the local replica whatever happens
 	opUpdate = "update"
 	opDelete = "delete"
 )
 
-// A note is of a write that may not have come to its end. It stands in the entry of
-// the root, whose lock its writer has.
+// A writeIntent records a write that may not have been completed. It is stored in the
+// mapping of the root, whose lock the writer holds.
 type writeIntent struct {
-	Writer   string           `json:"by"` // the adapter that writes
+	Writer   string           `json:"by"` // the instanceID of the adapter that writes
 	Op       string           `json:"op"`
 	Resource adapter.Resource `json:"resource"`
 	Key      adapter.Key      `json:"key,omitempty"` // 0 for a part that is being created
-	// Level is the store view at which is written. Named are the attributes that an
-	// update may change, and Old their values at the level.
+	// StoreID is the store view that is written to. Attributes are those that an update may
+	// change, and Old their values at that store view.
 	StoreID    int64           `json:"level,omitempty"`
 	Attributes []string        `json:"named,omitempty"`
 	Old        json.RawMessage `json:"old,omitempty"`
-	// Before holds the parts of the resource that the root had before, with what a write
-	// of another one may take from them at the level: a default address, say.
+	// Siblings are the root's parts of the same resource before the write, by key, each
+	// with the exclusive attributes that the write may take from it at the store view, such
+	// as being the default address.
 	Siblings map[adapter.Key]json.RawMessage `json:"before,omitempty"`
 }
 
-// enterNote stores an entry with a note and returns it.
+// putIntent stores a mapping with a write intent, and returns it.
 func (a *Adapter) putIntent(ctx context.Context, mapping Mapping, intent writeIntent) (Mapping, error) {
 	intent.Writer = a.instanceID
 	var err error
 	if mapping.Intent, err = json.Marshal(intent); err != nil {
-		return mapping, &adapter.Error{Kind: adapter.Internal, Op: "note " + intent.Op, Err: err}
+		return mapping, &adapter.Error{Kind: adapter.Internal, Op: "encode intent " + intent.Op, Err: err}
 	}
 	return mapping, a.replica.PutMappings(ctx, mapping)
 }
 
-// dropNote stores an entry without its note, although the caller may have gone.
+// clearIntent stores a mapping without its write intent, even if the caller has gone away.
 func (a *Adapter) clearIntent(ctx context.Context, mapping Mapping) error {
 	ctx, cancel := detachedContext(ctx)
 	defer cancel()
@@ -57,14 +58,14 @@ func (a *Adapter) clearIntent(ctx context.Context, mapping Mapping) error {
 func decodeIntent(mapping Mapping) (writeIntent, error) {
 	var intent writeIntent
 	if err := json.Unmarshal(mapping.Intent, &intent); err != nil {
-		return intent, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("read note of %s %d", mapping.Resource, mapping.Key), Err: err}
+		return intent, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("decode intent of %s %d", mapping.Resource, mapping.Key), Err: err}
 	}
 	return intent, nil
 }
 
-// old returns what an update may have to put back: the values at its level of the
-// attributes that it names, and what is null there. shown is the record at the level,
-// and byDefault at the default scope.
+// undoValues returns, encoded, the values that undoing an update must restore: those of the
+// attributes that it sets, and those that are null. atLevel is the record as the store view
+// shows it, byDefault as the default scope does.
 func (plan *resourcePlan) undoValues(atLevel, byDefault adapter.Record, storeID int64, attributes []string) ([]byte, error) {
 	old := adapter.NewRecord(plan.schema)
 	for i, a := range plan.schema.Attributes {
@@ -72,8 +73,8 @@ func (plan *resourcePlan) undoValues(atLevel, byDefault adapter.Record, storeID 
 		switch {
 		case a.ReadOnly || a.Fixed || a.WriteOnly:
 		case storeID != 0 && plan.isRoot() && a.Scope != adapter.ScopeGlobal && sameValue(v, byDefault.Values[i]):
-			// It is the default scope's, which shows through. An image has values of its
-			// own at every level that it was ever written at.
+			// The value is inherited from the default scope. This does not hold for images,
+			// which have values of their own at every level once written there.
 		case slices.Contains(attributes, a.Name), storeID == 0 && v.Kind() == adapter.Null:
 			old.Values[i] = writable(v)
 		}
@@ -81,8 +82,8 @@ func (plan *resourcePlan) undoValues(atLevel, byDefault adapter.Record, storeID 
 	return encodeRecord(old)
 }
 
-// shared names the attributes that one part of a root has, and that a write of it
-// takes from the others.
+// exclusiveAttributes names the attributes that only one part of a root can have, so that
+// writing one part takes them from its siblings.
 func exclusiveAttributes(r adapter.Resource) []string {
 	switch r {
 	case adapter.CustomerAddresses:
@@ -94,9 +95,10 @@ func exclusiveAttributes(r adapter.Resource) []string {
 	}
 }
 
-// before returns the parts of a root as a note of a write at a level holds them.
-func (plan *resourcePlan) siblingsBefore(ctx context.Context, root adapter.Key, storeID int64) (map[adapter.Key]json.RawMessage, error) {
-	records, err := plan.listParts(ctx, root, storeID)
+// siblingsBefore returns the parts of a root as the intent of a write at a store view
+// stores them.
+func (plan *resourcePlan) siblingsBefore(ctx context.Context, rootKey adapter.Key, storeID int64) (map[adapter.Key]json.RawMessage, error) {
+	records, err := plan.listParts(ctx, rootKey, storeID)
 	if err != nil {
 		return nil, err
 	}
@@ -107,13 +109,13 @@ func (plan *resourcePlan) siblingsBefore(ctx context.Context, root adapter.Key, 
 			taken.Set(name, r.Get(name))
 		}
 		if all[keyOf(r)], err = encodeRecord(taken); err != nil {
-			return nil, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("note %s %d", plan.Resource, keyOf(r)), Err: err}
+			return nil, &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("encode intent of %s %d", plan.Resource, keyOf(r)), Err: err}
 		}
 	}
 	return all, nil
 }
 
-// putBackOthers undoes what a write of a part has changed of others.
+// rollBackSiblings restores the values that a write of a part has taken from its siblings.
 func (a *Adapter) rollBackSiblings(ctx context.Context, intent writeIntent) error {
 	plan := a.plans[intent.Resource]
 	for _, key := range slices.Sorted(maps.Keys(intent.Siblings)) {
@@ -122,7 +124,7 @@ func (a *Adapter) rollBackSiblings(ctx context.Context, intent writeIntent) erro
 		}
 		old, err := decodeRecord(plan.schema, intent.Siblings[key])
 		if err != nil {
-			return &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("put back %s %d", intent.Resource, key), Err: err}
+			return &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("roll back %s %d", intent.Resource, key), Err: err}
 		}
 		if _, err := plan.putValues(ctx, a.replica, key, intent.StoreID, old); err != nil && adapter.KindOf(err) != adapter.NotFound {
 			return err
@@ -131,7 +133,7 @@ func (a *Adapter) rollBackSiblings(ctx context.Context, intent writeIntent) erro
 	return nil
 }
 
-// putBack undoes an update at the side.
+// rollBack undoes an update in the local replica.
 func (a *Adapter) rollBack(ctx context.Context, intent writeIntent) error {
 	if err := a.rollBackRecord(ctx, intent); err != nil {
 		return err
@@ -139,15 +141,15 @@ func (a *Adapter) rollBack(ctx context.Context, intent writeIntent) error {
 	return a.rollBackSiblings(ctx, intent)
 }
 
-// putBackOne undoes what an update has changed of its record.
+// rollBackRecord restores the values that an update has changed in its own record.
 func (a *Adapter) rollBackRecord(ctx context.Context, intent writeIntent) error {
 	plan := a.plans[intent.Resource]
 	if plan == nil || len(intent.Attributes) == 0 {
-		return nil // kept no longer, or nothing was changed
+		return nil // the backend owns the resource no longer, or nothing was changed
 	}
 	old, err := decodeRecord(plan.schema, intent.Old)
 	if err != nil {
-		return &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("put back %s %d", intent.Resource, intent.Key), Err: err}
+		return &adapter.Error{Kind: adapter.Internal, Op: fmt.Sprintf("roll back %s %d", intent.Resource, intent.Key), Err: err}
 	}
 	var onDemand []string
 	for _, name := range intent.Attributes {
@@ -165,9 +167,9 @@ func (a *Adapter) rollBackRecord(ctx context.Context, intent writeIntent) error 
 			case v.Kind() == adapter.Absent && slices.Contains(intent.Attributes, a.Name) && current.Values[i].Kind() != adapter.Absent:
 				v = adapter.UnsetValue()
 			case v.Kind() == adapter.Null && plan.Resource == adapter.ProductImages:
-				continue // none can be taken away
+				continue // an image's value cannot be removed
 			case v.Kind() == adapter.Records && plan.ownResource[i] && len(v.Records()) == 0:
-				continue // none before and after
+				continue // there was none before, and there is none now
 			}
 			change.Values[i] = v
 			changed = changed || v.Kind() != adapter.Absent && !matches(current.Values[i], v)

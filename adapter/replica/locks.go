@@ -8,26 +8,27 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A record names a root record.
+// A recordRef identifies a root record.
 type recordRef struct {
 	resource adapter.Resource
 	key      adapter.Key
 }
 
-// locks let those who change one root, or a part of it, take turns. Who locks several
-// does so by lockAll and holds none before, so nobody waits in a circle.
+// rootLocks serialize the writers of one root and its parts within this process. A caller
+// that needs several locks takes them all with lockAll while it holds none, so that no
+// deadlock is possible.
 type rootLocks struct {
 	mu   sync.Mutex
 	held map[recordRef]*lock
 }
 
-// A lock is one that somebody has or waits for.
+// A lock is one that is held or waited for.
 type lock struct {
-	token chan struct{} // holds one while it is locked
+	token chan struct{} // a semaphore: holds one element while the lock is held
 	refs  int
 }
 
-// use returns the lock of a record for somebody who wants it.
+// acquireEntry returns the lock of a record and counts a reference to it.
 func (l *rootLocks) acquireEntry(r recordRef) *lock {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,7 +44,8 @@ func (l *rootLocks) acquireEntry(r recordRef) *lock {
 	return one
 }
 
-// leave gives up a lock that use returned.
+// releaseEntry gives up a reference that acquireEntry counted. Locks without references are
+// deleted.
 func (l *rootLocks) releaseEntry(r recordRef, one *lock) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +54,7 @@ func (l *rootLocks) releaseEntry(r recordRef, one *lock) {
 	}
 }
 
-// lock waits until it has the lock of a record, or ctx ends.
+// lock waits until it holds the lock of a record, or ctx ends.
 func (l *rootLocks) lock(ctx context.Context, r recordRef) (unlock func(), err error) {
 	one := l.acquireEntry(r)
 	select {
@@ -64,7 +66,7 @@ func (l *rootLocks) lock(ctx context.Context, r recordRef) (unlock func(), err e
 	}
 }
 
-// try is lock where nobody has it, and else fails.
+// tryLock locks a record if nobody holds its lock.
 func (l *rootLocks) tryLock(r recordRef) (unlock func(), ok bool) {
 	one := l.acquireEntry(r)
 	select {
@@ -76,8 +78,7 @@ func (l *rootLocks) tryLock(r recordRef) (unlock func(), ok bool) {
 	}
 }
 
-// lockAll locks several roots of one resource, in the order of their keys, which it
-// sorts.
+// lockAll locks several roots of one resource in the order of their keys. It sorts keys.
 func (l *rootLocks) lockAll(ctx context.Context, r adapter.Resource, keys []adapter.Key) (unlock func(), err error) {
 	slices.Sort(keys)
 	var locked []func()

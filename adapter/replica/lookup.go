@@ -8,11 +8,11 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// keysBatch is the number of records that one query of the side names.
+// keysPerQuery is the number of records that one query of the local replica names.
 const keysPerQuery = 100
 
-// heldBy returns, for each of the records that the side has, the key of its root, 0
-// for one that is a root.
+// rootKeys returns, for each of these records that the local replica has, the key of its
+// root; 0 for a root.
 func rootKeys(ctx context.Context, replica Replica, res *BackendResource, keys []adapter.Key) (map[adapter.Key]adapter.Key, error) {
 	roots := make(map[adapter.Key]adapter.Key, len(keys))
 	key := adapter.NewSchemas().Of(res.Resource).Key
@@ -37,8 +37,8 @@ func rootKeys(ctx context.Context, replica Replica, res *BackendResource, keys [
 	return roots, nil
 }
 
-// listed returns the records that a query selects, with no more than their keys and
-// owners.
+// listKeys returns the records that a query selects, with only their keys and the keys of
+// their roots.
 func listKeys(ctx context.Context, replica Replica, res *BackendResource, q *adapter.Query) ([]adapter.Record, error) {
 	store, err := replica.Store(res.Resource)
 	if err != nil {

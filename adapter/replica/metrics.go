@@ -6,7 +6,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// metrics count what happens between a backend and its side.
+// metrics count what reconciling the local replica with the backend does.
 type metrics struct {
 	reconciled, imported, refused, unmapped *prometheus.CounterVec
 	intents                                 prometheus.Gauge
@@ -18,12 +18,12 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "portico_side_" + name, Help: help}, []string{"resource"})
 	}
 	m := &metrics{
-		reconciled: counter("taken_over_total", "Records brought up to date with what the backend says."),
-		imported:   counter("adopted_total", "Records taken over that only the backend had."),
-		refused:    counter("left_out_total", "Values and records of the backend that the side refused."),
-		unmapped:   counter("unmapped_total", "Documents met that have no legacy id, or another's."),
+		reconciled: counter("taken_over_total", "Records of the local replica that were updated from the backend."),
+		imported:   counter("adopted_total", "Records imported that only the backend had."),
+		refused:    counter("left_out_total", "Values and records of the backend that the local replica refused."),
+		unmapped:   counter("unmapped_total", "Documents found at the backend that have no legacy id, or another record's."),
 		intents: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "portico_side_noted", Help: "Writes whose outcome was not known when the backend was scanned last.",
+			Name: "portico_side_noted", Help: "Writes whose outcome was unknown at the last scan of the backend.",
 		}),
 	}
 	if registerer == nil {

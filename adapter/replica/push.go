@@ -7,13 +7,13 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// pushBatch is how many records a push reads at a time.
+// pushBatchSize is the number of records read at a time.
 const pushBatchSize = 100
 
-// Push creates at the backend all records of the side that it has not got: those of
-// kept resources without an entry, and their parts. progress, unless nil, is told
-// after each root how many of them all are looked at. Push may be ended and begun
-// again; it returns the first error, which names the record.
+// Push creates at the backend every record of the local replica that it lacks: the roots
+// without a mapping, and their parts. progress, unless nil, is called after each root with
+// the number of roots done and their total. Push can be interrupted and repeated. It stops
+// at the first error, which names the record.
 func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) error {
 	if err := a.checkOpen("push to " + a.Name()); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) erro
 	return nil
 }
 
-// pushRoot creates one root and its parts at the backend, as far as they are missing.
+// pushRoot creates one root and its parts at the backend, unless they exist there.
 func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.Key) error {
 	unlock, err := a.locks.lock(ctx, recordRef{root.Resource, key})
 	if err != nil {
@@ -77,7 +77,7 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 	}
 	mapping, ok := reconciled[key]
 	if !ok {
-		return nil // another's, who is at it
+		return nil // another process is creating it
 	}
 	a.hidden.unhide(root.Resource, key)
 	for _, plan := range root.parts {
@@ -88,7 +88,8 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 	return nil
 }
 
-// pushNew creates a root at the backend, unless a document there carries its id.
+// pushNew creates a root at the backend, or binds it to the document that carries its
+// legacy id.
 func (a *Adapter) pushNew(ctx context.Context, root *resourcePlan, key adapter.Key) error {
 	s := &store{a, root}
 	mapping, err := a.putIntent(ctx, Mapping{Resource: root.Resource, Key: key}, writeIntent{Op: opPush, Resource: root.Resource, Key: key})
@@ -99,20 +100,20 @@ func (a *Adapter) pushNew(ctx context.Context, root *resourcePlan, key adapter.K
 		return err
 	}
 	if adapter.KindOf(err) == adapter.Conflict {
-		// It may be there, without an entry.
-		if doc, found := a.backend.FindByKey(ctx, root.Resource, key); found == nil {
+		// The backend may have the record already, without a mapping.
+		if doc, findErr := a.backend.FindByKey(ctx, root.Resource, key); findErr == nil {
 			mapping.BackendID = doc.ID
 			return a.completeWrite(ctx, mapping, nil)
 		}
 	}
-	if strike := a.replica.DeleteMapping(ctx, root.Resource, key); strike != nil {
-		return strike
+	if deleteErr := a.replica.DeleteMapping(ctx, root.Resource, key); deleteErr != nil {
+		return deleteErr
 	}
 	return err
 }
 
-// pushParts creates the parts of a root at the backend that it has not got. The root
-// has that entry, and is up to date.
+// pushParts creates the parts of a root that the backend lacks. mapping is the root's, just
+// reconciled.
 func (a *Adapter) pushParts(ctx context.Context, plan *resourcePlan, mapping Mapping) error {
 	if !plan.Creates {
 		return nil
@@ -121,24 +122,24 @@ func (a *Adapter) pushParts(ctx context.Context, plan *resourcePlan, mapping Map
 	if err != nil || len(parts.records) == 0 {
 		return err
 	}
-	known, err := baseOf(plan.root, mapping)
+	base, err := baseOf(plan.root, mapping)
 	if err != nil {
 		return err
 	}
-	there := map[adapter.Key]bool{}
-	for _, item := range known.parts[plan.Resource] {
-		there[parts.find(item)] = true
+	atBackend := map[adapter.Key]bool{}
+	for _, item := range base.parts[plan.Resource] {
+		atBackend[parts.find(item)] = true
 	}
 	s := &store{a, plan}
 	for _, key := range sortedKeys(parts.records) {
-		if there[key] || parts.ids[key] != "" {
+		if atBackend[key] || parts.ids[key] != "" {
 			continue
 		}
-		noted, err := a.putIntent(ctx, mapping, writeIntent{Op: opPush, Resource: plan.Resource, Key: key})
+		withIntent, err := a.putIntent(ctx, mapping, writeIntent{Op: opPush, Resource: plan.Resource, Key: key})
 		if err != nil {
 			return err
 		}
-		if err := s.createPartAtBackend(ctx, noted, key, adapter.Record{}); err != nil {
+		if err := s.createPartAtBackend(ctx, withIntent, key, adapter.Record{}); err != nil {
 			if isRefusal(err) {
 				a.abandonIntent(ctx, mapping)
 			}

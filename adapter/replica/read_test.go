@@ -342,7 +342,7 @@ func TestUnreadable(t *testing.T) {
 	s.want(adapter.Products, 2, given{"name": "Moved"})
 	s.want(adapter.Orders, 77, given{"increment_id": "B-1"})
 	told := strings.Join(s.log.all(), "\n")
-	for _, want := range []string{"cannot be read", d.id, "not brought up to date"} {
+	for _, want := range []string{"cannot be read", d.id, "cannot be reconciled"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("the log says nothing of %q:\n%s", want, told)
 		}

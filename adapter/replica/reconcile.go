@@ -8,18 +8,18 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A writer is a write that has just been done. What the backend says of its values is
-// how it keeps them, and nothing to take over.
+// An ownWrite is a write that has just been done. The document then shows how the backend
+// stored the written values, possibly less exactly, so they are not taken over.
 type ownWrite struct {
 	resource    adapter.Resource
 	key         adapter.Key
-	wholeRecord bool     // of the record, which is new
-	attributes  []string // the attributes that it changed
+	wholeRecord bool     // the record is new
+	attributes  []string // those that the write changed
 	nested      []adapter.Resource
-	written     adapter.Record // the record as it was written, of an update
+	written     adapter.Record // of an update: the record as written
 }
 
-// of reports whether an attribute of a record is what was written.
+// covers reports whether an attribute of a record was written by w.
 func (w *ownWrite) covers(r adapter.Resource, key adapter.Key, name string) bool {
 	switch {
 	case w == nil:
@@ -31,109 +31,111 @@ func (w *ownWrite) covers(r adapter.Resource, key adapter.Key, name string) bool
 	}
 }
 
-// A merge brings the side up to date with one document.
+// A reconciliation reconciles one root and its parts with one document.
 type reconciliation struct {
 	*Adapter
 	root     *resourcePlan
 	key      adapter.Key
-	ownWrite *ownWrite // nil for none, or one that another process has undone
+	ownWrite *ownWrite // nil for none, or for one that another process has undone
 	mapping  Mapping
 	oldBase  base
-	// What becomes of it.
+	// The results.
 	newBase      base
-	partMappings []Mapping // of parts
-	changed      bool      // the side is another one than before
+	partMappings []Mapping // new mappings of parts
+	changed      bool      // the local replica was changed
 }
 
-// merge brings the side up to date with a document of the entry's root, which is
-// locked, and stores the entry without its note. by is the write that went before.
-// It reports whether the side is another one than before.
+// reconcile takes over what a document changed since the base, and stores the mapping with
+// the new base and without its write intent. own is the write that led to the document; nil
+// for none. It reports whether the local replica was changed. The caller holds the root's
+// lock.
 func (a *Adapter) reconcile(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document, own *ownWrite) (Mapping, bool, error) {
 	item, parts, err := doc.Read(ctx)
 	if err != nil {
 		return mapping, false, err
 	}
-	if own, err = a.unlessUndone(ctx, own); err != nil {
+	if own, err = a.writeUnlessUndone(ctx, own); err != nil {
 		return mapping, false, err
 	}
-	m := &reconciliation{Adapter: a, root: root, key: mapping.Key, ownWrite: own, mapping: mapping, newBase: base{item: item.Record, parts: map[adapter.Resource][]Item{}}}
+	r := &reconciliation{Adapter: a, root: root, key: mapping.Key, ownWrite: own, mapping: mapping, newBase: base{item: item.Record, parts: map[adapter.Resource][]Item{}}}
 	if mapping.Base == nil {
-		err = m.acceptDocument(ctx, parts)
-	} else if m.oldBase, err = baseOf(root, mapping); err == nil {
-		err = m.applyDocument(ctx, parts)
+		err = r.acceptDocument(ctx, parts)
+	} else if r.oldBase, err = baseOf(root, mapping); err == nil {
+		err = r.applyDocument(ctx, parts)
 	}
 	if err != nil {
-		return mapping, m.changed, err
+		return mapping, r.changed, err
 	}
-	m.mapping.Version, m.mapping.Intent = doc.Version, nil
-	if m.mapping, err = withBase(m.mapping, m.newBase); err != nil {
-		return mapping, m.changed, err
+	r.mapping.Version, r.mapping.Intent = doc.Version, nil
+	if r.mapping, err = withBase(r.mapping, r.newBase); err != nil {
+		return mapping, r.changed, err
 	}
-	err = a.replica.PutMappings(ctx, append(m.partMappings, m.mapping)...)
-	if adapter.KindOf(err) == adapter.Conflict && len(m.partMappings) > 0 {
-		// A part carries the legacy id of one, and has the id of another.
-		a.warned.warn(a.log, "parts of a record are mapped otherwise than the backend says: check the ids", root.Resource, m.mapping.BackendID)
-		err = a.replica.PutMappings(ctx, m.mapping)
+	err = a.replica.PutMappings(ctx, append(r.partMappings, r.mapping)...)
+	if adapter.KindOf(err) == adapter.Conflict && len(r.partMappings) > 0 {
+		// A part carries the legacy id of one record and has the backend id of another.
+		a.warned.warn(a.log, "the ID map and the backend disagree about parts of a record: run portico ids check", root.Resource, r.mapping.BackendID)
+		err = a.replica.PutMappings(ctx, r.mapping)
 	}
-	return m.mapping, m.changed, err
+	return r.mapping, r.changed, err
 }
 
-// standing returns a write unless another process has undone it at the side meanwhile:
-// it met the note before the backend had the write.
-func (a *Adapter) unlessUndone(ctx context.Context, own *ownWrite) (*ownWrite, error) {
+// writeUnlessUndone returns the write unless another process has undone it in the local replica.
+// That happens when the process resolved the write intent before the backend had the write.
+func (a *Adapter) writeUnlessUndone(ctx context.Context, own *ownWrite) (*ownWrite, error) {
 	if own == nil || own.written.Schema == nil {
 		return own, nil
 	}
 	plan := a.plans[own.resource]
-	is, err := plan.get(ctx, own.key)
+	current, err := plan.get(ctx, own.key)
 	if err != nil {
 		return nil, err
 	}
-	if len(a.changedAttributes(plan, own.written, is)) > 0 {
+	if len(a.changedAttributes(plan, own.written, current)) > 0 {
 		return nil, nil
 	}
 	return own, nil
 }
 
-// accept makes the document the base.
-func (m *reconciliation) acceptDocument(ctx context.Context, parts map[adapter.Resource][]Item) error {
-	for _, plan := range m.root.parts {
+// acceptDocument makes the document the base without taking over any value.
+func (r *reconciliation) acceptDocument(ctx context.Context, parts map[adapter.Resource][]Item) error {
+	for _, plan := range r.root.parts {
 		items, present := parts[plan.Resource]
 		if !present {
 			continue
 		}
-		m.newBase.parts[plan.Resource] = items
+		r.newBase.parts[plan.Resource] = items
 		if !plan.HasIDs || !slices.ContainsFunc(items, func(i Item) bool { return i.Key != 0 }) {
 			continue
 		}
-		have, err := m.loadParts(ctx, plan)
+		existing, err := r.loadParts(ctx, plan)
 		if err != nil {
 			return err
 		}
 		for _, item := range items {
-			have.bind(m, item)
+			existing.bind(r, item)
 		}
 	}
 	return nil
 }
 
-// takeOver stores at the side what the document says otherwise than the base.
-func (m *reconciliation) applyDocument(ctx context.Context, parts map[adapter.Resource][]Item) error {
-	said := m.newBase.item
+// applyDocument stores in the local replica the values in which the document differs from
+// the base.
+func (r *reconciliation) applyDocument(ctx context.Context, parts map[adapter.Resource][]Item) error {
+	document := r.newBase.item
 	var err error
-	if m.newBase.item, err = m.applyRecord(ctx, m.root, m.key, m.oldBase.item, said); err != nil {
+	if r.newBase.item, err = r.applyRecord(ctx, r.root, r.key, r.oldBase.item, document); err != nil {
 		return err
 	}
-	for _, plan := range m.root.parts {
+	for _, plan := range r.root.parts {
 		items, present := parts[plan.Resource]
-		was, had := m.oldBase.parts[plan.Resource]
+		oldItems, known := r.oldBase.parts[plan.Resource]
 		switch {
-		case !present && had:
-			m.newBase.parts[plan.Resource] = was
-		case present && had && slices.EqualFunc(was, items, sameItem):
-			m.newBase.parts[plan.Resource] = items
+		case !present && known:
+			r.newBase.parts[plan.Resource] = oldItems
+		case present && known && slices.EqualFunc(oldItems, items, sameItem):
+			r.newBase.parts[plan.Resource] = items
 		case present:
-			if m.newBase.parts[plan.Resource], err = m.applyParts(ctx, plan, was, items); err != nil {
+			if r.newBase.parts[plan.Resource], err = r.applyParts(ctx, plan, oldItems, items); err != nil {
 				return err
 			}
 		}
@@ -143,14 +145,14 @@ func (m *reconciliation) applyDocument(ctx context.Context, parts map[adapter.Re
 
 func sameItem(i, j Item) bool { return i.ID == j.ID && sameValues(i.Record, j.Record) }
 
-// take stores at the side the values of a record that the document says otherwise
-// than the base. It returns the new base: what it says, but for values that the side
-// refuses, which keep their old one and are tried again with the next document.
-func (m *reconciliation) applyRecord(ctx context.Context, plan *resourcePlan, key adapter.Key, was, backendValues adapter.Record) (adapter.Record, error) {
+// applyRecord stores in the local replica the values in which a record of the document
+// differs from the base. It returns the new base: the document's values, except that those
+// refused by the replica keep their old base, so that the next document tries them again.
+func (r *reconciliation) applyRecord(ctx context.Context, plan *resourcePlan, key adapter.Key, baseValues, backendValues adapter.Record) (adapter.Record, error) {
 	values, changed := adapter.NewRecord(plan.schema), false
 	for i, v := range backendValues.Values {
 		name := plan.schema.Attributes[i].Name
-		if v.Kind() == adapter.Absent || !plan.importable[i] || sameValue(v, was.Values[i]) || m.ownWrite.covers(plan.Resource, key, name) {
+		if v.Kind() == adapter.Absent || !plan.importable[i] || sameValue(v, baseValues.Values[i]) || r.ownWrite.covers(plan.Resource, key, name) {
 			continue
 		}
 		values.Values[i], changed = v, true
@@ -158,55 +160,55 @@ func (m *reconciliation) applyRecord(ctx context.Context, plan *resourcePlan, ke
 	if !changed {
 		return backendValues, nil
 	}
-	refused, err := m.putAccepted(ctx, plan, key, values)
-	is := backendValues.Clone()
+	refused, err := r.putAccepted(ctx, plan, key, values)
+	newBase := backendValues.Clone()
 	for _, at := range refused {
-		is.Values[at] = was.Values[at]
+		newBase.Values[at] = baseValues.Values[at]
 	}
-	return is, err
+	return newBase, err
 }
 
-// put stores values at the side. What the side refuses is left out, and its places
-// are returned.
-func (m *reconciliation) putAccepted(ctx context.Context, plan *resourcePlan, key adapter.Key, values adapter.Record) (refused []int, err error) {
-	changed, err := plan.putValues(ctx, m.replica, key, 0, values)
-	m.changed = m.changed || changed
+// putAccepted stores values in the local replica, except those that it refuses. It returns
+// the attribute indexes of the refused ones.
+func (r *reconciliation) putAccepted(ctx context.Context, plan *resourcePlan, key adapter.Key, values adapter.Record) (refused []int, err error) {
+	changed, err := plan.putValues(ctx, r.replica, key, 0, values)
+	r.changed = r.changed || changed
 	if changed {
-		m.metrics.countReconciled(plan.Resource)
+		r.metrics.countReconciled(plan.Resource)
 	}
 	if adapter.KindOf(err) == adapter.NotFound {
-		return nil, nil // its entry is behind, and nobody sees it
+		return nil, nil // the record is gone from the replica and not visible
 	}
 	if err == nil || !isRefusal(err) {
 		return nil, err
 	}
-	var at []int
+	var indexes []int
 	for i, v := range values.Values {
 		if v.Kind() != adapter.Absent {
-			at = append(at, i)
+			indexes = append(indexes, i)
 		}
 	}
-	if len(at) == 1 {
-		m.metrics.countRefused(plan.Resource)
-		m.log.Warn("a value of the backend is not taken over: change it there", "resource", plan.Resource, "id", key, "attribute", plan.schema.Attributes[at[0]].Name, "kind", adapter.KindOf(err).String())
-		return at, nil
+	if len(indexes) == 1 {
+		r.metrics.countRefused(plan.Resource)
+		r.log.Warn("a value of the backend cannot be taken over: change it at the backend", "resource", plan.Resource, "id", key, "attribute", plan.schema.Attributes[indexes[0]].Name, "kind", adapter.KindOf(err).String())
+		return indexes, nil
 	}
-	for _, i := range at {
-		one := adapter.NewRecord(plan.schema)
-		one.Values[i] = values.Values[i]
-		some, err := m.putAccepted(ctx, plan, key, one)
+	for _, i := range indexes {
+		single := adapter.NewRecord(plan.schema)
+		single.Values[i] = values.Values[i]
+		more, err := r.putAccepted(ctx, plan, key, single)
 		if err != nil {
 			return nil, err
 		}
-		refused = append(refused, some...)
+		refused = append(refused, more...)
 	}
 	return refused, nil
 }
 
-var errNoChange = errors.New("nothing to do")
+var errNoChange = errors.New("no change")
 
-// put stores values of a record at a level of the side, if the side has not got them
-// already.
+// putValues stores values of a record at a store view of the local replica, 0 for the
+// default scope. It writes nothing, and reports false, if the replica has them already.
 func (plan *resourcePlan) putValues(ctx context.Context, replica Replica, key adapter.Key, storeID int64, values adapter.Record) (changed bool, err error) {
 	var onDemand []string
 	present := false
@@ -219,32 +221,32 @@ func (plan *resourcePlan) putValues(ctx context.Context, replica Replica, key ad
 	if !present {
 		return false, nil
 	}
-	news := func(current adapter.Record) (adapter.Record, bool) {
-		change, any := adapter.NewRecord(plan.schema), false
+	changeOf := func(current adapter.Record) (adapter.Record, bool) {
+		change, differs := adapter.NewRecord(plan.schema), false
 		for i, v := range values.Values {
 			if v.Kind() != adapter.Absent && !matches(current.Values[i], v) {
-				change.Values[i], any = writable(v), true
+				change.Values[i], differs = writable(v), true
 			}
 		}
-		return change, any
+		return change, differs
 	}
 	if plan.readOnly {
 		current, err := plan.store.Get(ctx, &adapter.GetParams{Key: key})
 		if err != nil {
 			return false, err
 		}
-		change, any := news(current)
-		if !any {
+		change, differs := changeOf(current)
+		if !differs {
 			return false, nil
 		}
 		return true, replica.UpdateReadOnly(ctx, plan.Resource, key, change)
 	}
 	err = plan.store.Update(ctx, &adapter.UpdateParams{Key: key, StoreID: storeID, With: onDemand, Change: func(current adapter.Record) (adapter.Record, error) {
-		change, any := news(current)
-		if !any {
+		change, differs := changeOf(current)
+		if !differs {
 			return change, errNoChange
 		}
-		for i, v := range current.Values { // what is null stays null only when it is said again
+		for i, v := range current.Values { // a value that is null stays null only if the change repeats it
 			a := &plan.schema.Attributes[i]
 			if v.Kind() == adapter.Null && plan.Resource != adapter.ProductImages && change.Values[i].Kind() == adapter.Absent && !a.ReadOnly && !a.Fixed && !a.OnDemand {
 				change.Values[i] = v

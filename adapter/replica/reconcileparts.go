@@ -6,32 +6,32 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// sideParts are the parts of one root and resource at the side.
+// replicaParts are the parts of one root and one resource in the local replica.
 type replicaParts struct {
 	*resourcePlan
 	records    map[adapter.Key]adapter.Record
 	byMatchKey map[string]adapter.Key
-	ids        map[adapter.Key]string // of parts that have entries
+	ids        map[adapter.Key]string // of parts that have mappings
 	byID       map[string]adapter.Key
 }
 
-// partsAt reads the parts of a root at the side, and their entries.
-func (a *Adapter) loadParts(ctx context.Context, plan *resourcePlan, root adapter.Key) (*replicaParts, error) {
-	records, err := plan.listParts(ctx, root, 0)
+// loadParts reads the parts of a root from the local replica, and their mappings.
+func (a *Adapter) loadParts(ctx context.Context, plan *resourcePlan, rootKey adapter.Key) (*replicaParts, error) {
+	records, err := plan.listParts(ctx, rootKey, 0)
 	if err != nil {
 		return nil, err
 	}
 	parts := &replicaParts{resourcePlan: plan, records: map[adapter.Key]adapter.Record{}, byMatchKey: map[string]adapter.Key{}, ids: map[adapter.Key]string{}, byID: map[string]adapter.Key{}}
 	for _, r := range records {
 		parts.records[keyOf(r)] = r
-		if place, ok := plan.matchKey(r); ok {
-			parts.byMatchKey[place] = keyOf(r)
+		if matchKey, ok := plan.matchKey(r); ok {
+			parts.byMatchKey[matchKey] = keyOf(r)
 		}
 	}
 	if !plan.HasIDs {
 		return parts, nil
 	}
-	mappings, err := a.replica.MappingsOfParts(ctx, plan.root.Resource, root)
+	mappings, err := a.replica.MappingsOfParts(ctx, plan.root.Resource, rootKey)
 	for _, mapping := range mappings {
 		if _, exists := parts.records[mapping.Key]; mapping.Resource == plan.Resource && exists && mapping.BackendID != "" {
 			parts.ids[mapping.Key], parts.byID[mapping.BackendID] = mapping.BackendID, mapping.Key
@@ -40,41 +40,41 @@ func (a *Adapter) loadParts(ctx context.Context, plan *resourcePlan, root adapte
 	return parts, err
 }
 
-func (m *reconciliation) loadParts(ctx context.Context, plan *resourcePlan) (*replicaParts, error) {
-	return m.Adapter.loadParts(ctx, plan, m.key)
+func (r *reconciliation) loadParts(ctx context.Context, plan *resourcePlan) (*replicaParts, error) {
+	return r.Adapter.loadParts(ctx, plan, r.key)
 }
 
-// find returns the key of the part that an item is; 0 for none.
+// find returns the key of the part that an item describes; 0 for none.
 func (parts *replicaParts) find(item Item) adapter.Key {
 	if parts.HasIDs {
 		return parts.byID[item.ID]
 	}
-	place, ok := parts.matchKey(item.Record)
+	matchKey, ok := parts.matchKey(item.Record)
 	if !ok {
 		return 0
 	}
-	return parts.byMatchKey[place]
+	return parts.byMatchKey[matchKey]
 }
 
-// link gives the part whose legacy id an item carries its entry, where it has none,
-// and returns its key; 0 where there is no such part.
-func (parts *replicaParts) bind(m *reconciliation, item Item) adapter.Key {
+// bind maps the part whose legacy id an item carries to the item's id, unless either is
+// mapped already. It returns the part's key; 0 if nothing was bound.
+func (parts *replicaParts) bind(r *reconciliation, item Item) adapter.Key {
 	_, exists := parts.records[item.Key]
 	if _, taken := parts.ids[item.Key]; !exists || taken || item.ID == "" || parts.byID[item.ID] != 0 {
 		return 0
 	}
 	parts.ids[item.Key], parts.byID[item.ID] = item.ID, item.Key
-	m.partMappings = append(m.partMappings, partMapping(parts.resourcePlan, item.Key, item.ID, m.key))
+	r.partMappings = append(r.partMappings, partMapping(parts.resourcePlan, item.Key, item.ID, r.key))
 	return item.Key
 }
 
-// partEntry is the entry of a part.
-func partMapping(plan *resourcePlan, key adapter.Key, id string, root adapter.Key) Mapping {
-	return Mapping{Resource: plan.Resource, Key: key, BackendID: id, Root: plan.root.Resource, RootKey: root}
+// partMapping returns the mapping of a part.
+func partMapping(plan *resourcePlan, key adapter.Key, id string, rootKey adapter.Key) Mapping {
+	return Mapping{Resource: plan.Resource, Key: key, BackendID: id, Root: plan.root.Resource, RootKey: rootKey}
 }
 
-// itemPlace returns what tells an item from the others of its root; "" for one that
-// cannot be told.
+// itemIdentity returns what identifies an item among the parts of its root; "" for an item
+// that cannot be identified.
 func (plan *resourcePlan) itemIdentity(item Item) string {
 	if plan.HasIDs {
 		if item.ID == "" {
@@ -82,87 +82,88 @@ func (plan *resourcePlan) itemIdentity(item Item) string {
 		}
 		return "id " + item.ID
 	}
-	place, ok := plan.matchKey(item.Record)
+	matchKey, ok := plan.matchKey(item.Record)
 	if !ok {
 		return ""
 	}
-	return "place " + place
+	return "match " + matchKey
 }
 
-// takeParts brings the parts of one resource up to date with what a document says,
-// and returns their new base.
-func (m *reconciliation) applyParts(ctx context.Context, plan *resourcePlan, was, newItems []Item) ([]Item, error) {
-	parts, err := m.loadParts(ctx, plan)
+// applyParts reconciles the parts of one resource with the items of a document, and returns
+// their new base.
+func (r *reconciliation) applyParts(ctx context.Context, plan *resourcePlan, oldItems, newItems []Item) ([]Item, error) {
+	parts, err := r.loadParts(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
-	before := map[string]Item{}
-	for _, item := range was {
-		before[plan.itemIdentity(item)] = item
+	oldByIdentity := map[string]Item{}
+	for _, item := range oldItems {
+		oldByIdentity[plan.itemIdentity(item)] = item
 	}
-	is := make([]Item, 0, len(newItems))
+	newBase := make([]Item, 0, len(newItems))
 	seen := map[string]bool{"": true}
 	for _, item := range newItems {
-		place := plan.itemIdentity(item)
-		if seen[place] {
-			continue // it cannot be told from another one
+		identity := plan.itemIdentity(item)
+		if seen[identity] {
+			continue // it cannot be told apart from another one
 		}
-		seen[place] = true
-		old, known := before[place]
+		seen[identity] = true
+		old, known := oldByIdentity[identity]
 		key := parts.find(item)
 		if key == 0 && plan.HasIDs && item.Key != 0 {
-			key = parts.bind(m, item)
+			key = parts.bind(r, item)
 		}
 		switch {
 		case key != 0:
 			if !known {
 				old.Record = adapter.NewRecord(plan.schema)
 			}
-			if item.Record, err = m.applyRecord(ctx, plan, key, old.Record, item.Record); err != nil {
+			if item.Record, err = r.applyRecord(ctx, plan, key, old.Record, item.Record); err != nil {
 				return nil, err
 			}
 		case !known && plan.ImportsParts:
-			adopted, err := m.importPart(ctx, plan, item)
+			imported, err := r.importPart(ctx, plan, item)
 			if err != nil {
 				return nil, err
 			}
-			if !adopted {
-				continue // tried again with the next document
+			if !imported {
+				continue // the next document tries again
 			}
 		}
-		is = append(is, item)
+		newBase = append(newBase, item)
 	}
-	for _, item := range was {
+	for _, item := range oldItems {
 		key := parts.find(item)
 		if seen[plan.itemIdentity(item)] || key == 0 {
 			continue
 		}
-		if err := m.deletePart(ctx, plan, key); err != nil {
+		if err := r.deletePart(ctx, plan, key); err != nil {
 			return nil, err
 		}
 	}
-	return is, nil
+	return newBase, nil
 }
 
-// adoptPart stores a part that the backend has and the side has not.
-func (m *reconciliation) importPart(ctx context.Context, plan *resourcePlan, item Item) (bool, error) {
-	mapping := partMapping(plan, item.Key, item.ID, m.key)
-	_, err := m.replica.ImportRecords(ctx, []ImportedRecord{{Mapping: mapping, RootAttribute: plan.RootAttribute, Record: plan.importedRecord(item)}})
+// importPart imports a part that only the backend has. It reports false if the local
+// replica refuses the part.
+func (r *reconciliation) importPart(ctx context.Context, plan *resourcePlan, item Item) (bool, error) {
+	mapping := partMapping(plan, item.Key, item.ID, r.key)
+	_, err := r.replica.ImportRecords(ctx, []ImportedRecord{{Mapping: mapping, RootAttribute: plan.RootAttribute, Record: plan.importedRecord(item)}})
 	switch {
 	case err == nil:
-		m.changed = true
-		m.metrics.countImported(plan.Resource)
+		r.changed = true
+		r.metrics.countImported(plan.Resource)
 		return true, nil
 	case isRefusal(err):
-		m.metrics.countRefused(plan.Resource)
-		m.log.Warn("a part of a record is not taken over from the backend", "resource", plan.Resource, "of", m.key, "backend_id", item.ID, "error", err)
+		r.metrics.countRefused(plan.Resource)
+		r.log.Warn("a part of a record cannot be imported from the backend", "resource", plan.Resource, "of", r.key, "backend_id", item.ID, "error", err)
 		return false, nil
 	default:
 		return false, err
 	}
 }
 
-// adopted returns the record that an item becomes at the side.
+// importedRecord returns the record that an item becomes in the local replica.
 func (plan *resourcePlan) importedRecord(item Item) adapter.Record {
 	r := adapter.NewRecord(plan.schema)
 	for _, from := range []adapter.Record{item.Initial, item.Record} {
@@ -176,17 +177,17 @@ func (plan *resourcePlan) importedRecord(item Item) adapter.Record {
 	return r
 }
 
-// dropPart removes a part that the backend no longer has.
-func (m *reconciliation) deletePart(ctx context.Context, plan *resourcePlan, key adapter.Key) error {
-	err := m.deleteFromReplica(ctx, plan, key)
+// deletePart deletes a part that the backend no longer has.
+func (r *reconciliation) deletePart(ctx context.Context, plan *resourcePlan, key adapter.Key) error {
+	err := r.deleteFromReplica(ctx, plan, key)
 	if err != nil && isRefusal(err) {
-		m.log.Warn("a part that the backend no longer has stays", "resource", plan.Resource, "id", key, "error", err)
+		r.log.Warn("a part that the backend no longer has cannot be deleted", "resource", plan.Resource, "id", key, "error", err)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	m.changed = true
-	m.metrics.countReconciled(plan.Resource)
-	return m.replica.DeleteMapping(ctx, plan.Resource, key)
+	r.changed = true
+	r.metrics.countReconciled(plan.Resource)
+	return r.replica.DeleteMapping(ctx, plan.Resource, key)
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// settleCreated finds out about a root that was being created: it is at the backend
-// and gets its id, or it is not, and then it is removed. The entry returned has no id
-// where that is not known, or the record not there. The root is locked.
+// resolveCreate resolves the intent of creating a root: if the backend has the record, its
+// mapping gets the backend id; otherwise the record is deleted from the local replica. The
+// returned mapping has no backend id where the outcome is unknown or the record was
+// deleted. The caller holds the root's lock.
 func (a *Adapter) resolveCreate(ctx context.Context, root *resourcePlan, mapping Mapping) (Mapping, error) {
 	intent, err := decodeIntent(mapping)
 	if err != nil {
@@ -22,7 +23,7 @@ func (a *Adapter) resolveCreate(ctx context.Context, root *resourcePlan, mapping
 		return a.completeCreate(ctx, root, mapping, doc)
 	case adapter.KindOf(err) == adapter.NotFound:
 		if intent.Writer != a.instanceID && time.Since(mapping.ChangedAt) < a.foreignIntentAge {
-			return mapping, nil // another process may be at it
+			return mapping, nil // another process may still be creating it
 		}
 		if intent.Op == opCreate {
 			if err := a.deleteFromReplica(ctx, root, mapping.Key); err != nil {
@@ -32,27 +33,29 @@ func (a *Adapter) resolveCreate(ctx context.Context, root *resourcePlan, mapping
 		mapping.Intent = nil
 		return mapping, a.replica.DeleteMapping(ctx, root.Resource, mapping.Key)
 	case adapter.KindOf(err) == adapter.Unsupported:
-		a.warned.warn(a.log, "a record may have been created or not: import its id if the backend has it", root.Resource, mapping.keyForLog())
+		a.warned.warn(a.log, "whether the backend created a record is unknown: import its id if the backend has it", root.Resource, mapping.keyForLog())
 		return mapping, nil
 	default:
 		return mapping, err
 	}
 }
 
-// made completes the entry of a root with the document that its creation has made. The
-// root is locked. The entry has no id where the document is another root's.
+// completeCreate completes the mapping of a root with the document that its creation
+// produced. The mapping keeps no backend id where the document is already mapped to another
+// record. The caller holds the root's lock.
 func (a *Adapter) completeCreate(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document) (Mapping, error) {
 	mapping.BackendID, mapping.Intent = doc.ID, nil
 	mapping, _, err := a.reconcile(ctx, root, mapping, doc, nil)
 	if adapter.KindOf(err) == adapter.Conflict {
-		a.warned.warn(a.log, "a record of the backend carries the legacy id of another one: correct it there", root.Resource, doc.ID)
+		a.warned.warn(a.log, "a record of the backend carries another record's legacy id: correct it at the backend", root.Resource, doc.ID)
 		mapping.BackendID = ""
 		return mapping, nil
 	}
 	return mapping, err
 }
 
-// remove deletes a record at the side, if it is there, at all levels.
+// deleteFromReplica deletes a record from the local replica, at all levels. It succeeds
+// when there is none.
 func (a *Adapter) deleteFromReplica(ctx context.Context, plan *resourcePlan, key adapter.Key) error {
 	if plan.readOnly {
 		err := a.replica.DeleteReadOnly(ctx, plan.Resource, key)
@@ -62,7 +65,7 @@ func (a *Adapter) deleteFromReplica(ctx context.Context, plan *resourcePlan, key
 		return err
 	}
 	storeIDs := []int64{0}
-	if plan.Resource == adapter.ProductImages { // it stays as long as a level uses it
+	if plan.Resource == adapter.ProductImages { // the image stays as long as a level uses it
 		views, err := a.storeViews(ctx)
 		if err != nil {
 			return err
@@ -81,7 +84,7 @@ func (a *Adapter) deleteFromReplica(ctx context.Context, plan *resourcePlan, key
 	return nil
 }
 
-// views returns all store views.
+// storeViews returns the keys of all store views.
 func (a *Adapter) storeViews(ctx context.Context) ([]int64, error) {
 	stores, err := a.replica.Store(adapter.Stores)
 	if err != nil {
@@ -91,17 +94,18 @@ func (a *Adapter) storeViews(ctx context.Context) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	views := make([]int64, len(found.Records))
+	keys := make([]int64, len(found.Records))
 	for i, r := range found.Records {
-		views[i] = int64(keyOf(r))
+		keys[i] = int64(keyOf(r))
 	}
-	return views, nil
+	return keys, nil
 }
 
-// settle finds out about the write that a note is of, by the document of the root as
-// it now is, and makes the side follow. The note still stands in the entry, which is
-// stored without it once the document is compared; or the entry has no id any more
-// because the record is gone. The root is locked.
+// resolveIntent resolves the write intent of a mapping: it compares the root's current
+// document with the intent and completes the write in the local replica or rolls it back.
+// The intent remains in the returned mapping, and the caller clears it by reconciling the
+// document; a returned mapping without a backend id means that the record was deleted. The
+// caller holds the root's lock.
 func (a *Adapter) resolveIntent(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document, exists bool) (Mapping, error) {
 	if mapping.BackendID == "" {
 		return mapping, nil
@@ -136,30 +140,30 @@ func (a *Adapter) resolveIntent(ctx context.Context, root *resourcePlan, mapping
 	}
 }
 
-// settleUpdated puts old values back unless the backend has taken an update: what
-// it says of one of the attributes is then something else than before. The side gets
-// that when the document is compared.
+// resolveUpdate rolls an update back unless the backend has done it, which it has if any of
+// the attributes differs from the base. Reconciling the document afterwards takes the
+// backend's values over.
 func (a *Adapter) resolveUpdate(ctx context.Context, root *resourcePlan, mapping Mapping, intent writeIntent, item Item, parts map[adapter.Resource][]Item) error {
 	if mapping.Base != nil {
-		was, err := baseOf(root, mapping)
+		oldBase, err := baseOf(root, mapping)
 		if err != nil {
 			return err
 		}
 		plan := a.plans[intent.Resource]
-		before, now := was.item, item.Record
+		inBase, inDocument := oldBase.item, item.Record
 		if !plan.isRoot() {
-			if before, now, err = a.partItems(ctx, plan, mapping, intent.Key, was.parts[plan.Resource], parts[plan.Resource]); err != nil {
+			if inBase, inDocument, err = a.partItems(ctx, plan, mapping, intent.Key, oldBase.parts[plan.Resource], parts[plan.Resource]); err != nil {
 				return err
 			}
 		}
 		for _, name := range intent.Attributes {
 			at, ok := plan.schema.Index(name)
-			if ok && now.Values[at].Kind() != adapter.Absent && !sameValue(before.Values[at], now.Values[at]) {
+			if ok && inDocument.Values[at].Kind() != adapter.Absent && !sameValue(inBase.Values[at], inDocument.Values[at]) {
 				return nil
 			}
 		}
 		for _, r := range a.nestedResources(plan, intent.Attributes) {
-			if items, present := parts[r]; present && !slices.EqualFunc(was.parts[r], items, sameItem) {
+			if items, present := parts[r]; present && !slices.EqualFunc(oldBase.parts[r], items, sameItem) {
 				return nil
 			}
 		}
@@ -167,35 +171,36 @@ func (a *Adapter) resolveUpdate(ctx context.Context, root *resourcePlan, mapping
 	return a.rollBack(ctx, intent)
 }
 
-// partItems returns what two documents say of a part: records without values where
-// they say nothing.
-func (a *Adapter) partItems(ctx context.Context, plan *resourcePlan, mapping Mapping, key adapter.Key, was, is []Item) (before, now adapter.Record, err error) {
-	before, now = adapter.NewRecord(plan.schema), adapter.NewRecord(plan.schema)
+// partItems returns the items of one part in two lists, those of the base and those of the
+// current document. A missing item is an empty record.
+func (a *Adapter) partItems(ctx context.Context, plan *resourcePlan, mapping Mapping, key adapter.Key, baseItems, documentItems []Item) (inBase, inDocument adapter.Record, err error) {
+	inBase, inDocument = adapter.NewRecord(plan.schema), adapter.NewRecord(plan.schema)
 	parts, err := a.loadParts(ctx, plan, mapping.Key)
 	if err != nil {
-		return before, now, err
+		return inBase, inDocument, err
 	}
-	for _, item := range was {
+	for _, item := range baseItems {
 		if parts.find(item) == key {
-			before = item.Record
+			inBase = item.Record
 		}
 	}
-	for _, item := range is {
+	for _, item := range documentItems {
 		if parts.find(item) == key {
-			now = item.Record
+			inDocument = item.Record
 		}
 	}
-	return before, now, nil
+	return inBase, inDocument, nil
 }
 
-// settlePartDeleted removes a part that the backend no longer has.
+// resolvePartDelete deletes a part from the local replica if the backend has it no longer,
+// and otherwise rolls the delete back.
 func (a *Adapter) resolvePartDelete(ctx context.Context, plan *resourcePlan, mapping Mapping, intent writeIntent, parts map[adapter.Resource][]Item) error {
 	items, present := parts[plan.Resource]
-	have, err := a.loadParts(ctx, plan, mapping.Key)
+	existing, err := a.loadParts(ctx, plan, mapping.Key)
 	if err != nil || !present {
 		return err
 	}
-	if slices.ContainsFunc(items, func(i Item) bool { return have.find(i) == intent.Key }) {
+	if slices.ContainsFunc(items, func(i Item) bool { return existing.find(i) == intent.Key }) {
 		return a.rollBack(ctx, intent)
 	}
 	if err := a.deleteFromReplica(ctx, plan, intent.Key); err != nil {
@@ -204,24 +209,23 @@ func (a *Adapter) resolvePartDelete(ctx context.Context, plan *resourcePlan, map
 	return a.replica.DeleteMapping(ctx, plan.Resource, intent.Key)
 }
 
-// settlePartCreated keeps a new part that the backend has, and removes one that it
-// has not, or that cannot be told from others: the document's then comes as any other
-// part of the backend.
+// resolvePartCreate keeps the new parts that the backend has, and deletes those that it
+// does not have or that cannot be matched; reconciling then imports the document's part.
 func (a *Adapter) resolvePartCreate(ctx context.Context, plan *resourcePlan, mapping Mapping, intent writeIntent, parts map[adapter.Resource][]Item) error {
-	have, err := a.loadParts(ctx, plan, mapping.Key)
+	existing, err := a.loadParts(ctx, plan, mapping.Key)
 	if err != nil {
 		return err
 	}
-	for key := range have.records {
-		_, before := intent.Siblings[key]
-		if intent.Op == opPush && key != intent.Key || intent.Op == opCreate && before || have.ids[key] != "" {
+	for key := range existing.records {
+		_, existedBefore := intent.Siblings[key]
+		if intent.Op == opPush && key != intent.Key || intent.Op == opCreate && existedBefore || existing.ids[key] != "" {
 			continue
 		}
 		found := slices.IndexFunc(parts[plan.Resource], func(i Item) bool {
 			if plan.HasIDs {
-				return i.Key == key && i.ID != "" && have.byID[i.ID] == 0
+				return i.Key == key && i.ID != "" && existing.byID[i.ID] == 0
 			}
-			return have.find(i) == key
+			return existing.find(i) == key
 		})
 		switch {
 		case found >= 0 && plan.HasIDs:

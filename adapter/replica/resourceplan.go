@@ -10,89 +10,90 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A keeping is what the backend keeps of a resource, worked out.
+// A resourcePlan is a BackendResource prepared for use.
 type resourcePlan struct {
 	BackendResource
 	schema      *adapter.Schema
-	store       adapter.Store   // the side's
-	root        *resourcePlan   // of a part; itself of a root
+	store       adapter.Store   // the local replica's
+	root        *resourcePlan   // of a part; a root is its own root
 	parts       []*resourcePlan // of a root
-	owned       []bool          // by place in the schema: the backend keeps the attribute
-	importable  []bool          // by place in the schema: what the backend says can be stored
-	ownResource []bool          // by place in the schema: its records are those of a resource
-	// onDemand names the kept attributes that records hold on demand alone.
+	owned       []bool          // by attribute index: the attribute is backend-owned
+	importable  []bool          // by attribute index: a backend value can be stored in the replica
+	ownResource []bool          // by attribute index: the nested records are a resource of their own
+	// onDemand names the backend-owned attributes that records hold on demand only.
 	onDemand []string
-	// amends: clients do not write the records, so the side is amended.
+	// readOnly: clients cannot write the records, so Replica.UpdateReadOnly does.
 	readOnly bool
 }
 
-// plan works out what a backend keeps.
+// newPlans prepares the resources that a backend declares. It returns them by name, and the
+// roots in their order.
 func newPlans(replica Replica, backend Backend, schemas *adapter.Schemas) (map[adapter.Resource]*resourcePlan, []*resourcePlan, error) {
-	kept, roots := map[adapter.Resource]*resourcePlan{}, []*resourcePlan{}
+	plans, roots := map[adapter.Resource]*resourcePlan{}, []*resourcePlan{}
 	for _, res := range backend.Resources() {
 		op := fmt.Sprintf("open %s: %s", backend.Name(), res.Resource)
-		wrong := func(field string, format string, args ...any) error {
+		invalid := func(field string, format string, args ...any) error {
 			return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: field, Err: fmt.Errorf(format, args...)}
 		}
 		schema := schemas.Of(res.Resource)
-		if schema == nil || kept[res.Resource] != nil {
-			return nil, nil, wrong("", "no resource, or kept twice")
+		if schema == nil || plans[res.Resource] != nil {
+			return nil, nil, invalid("", "not a resource, or declared twice")
 		}
 		if res.ImportsParts && res.Resource == adapter.ProductImages {
-			return nil, nil, wrong("", "images are not taken over, as their bytes are not: leave adopts out")
+			return nil, nil, invalid("", "images cannot be imported, as their bytes are not transferred: leave adopts out")
 		}
 		store, err := replica.Store(res.Resource)
 		if err != nil {
 			return nil, nil, err
 		}
-		one := &resourcePlan{BackendResource: res, schema: schema, store: store, owned: make([]bool, len(schema.Attributes)), importable: make([]bool, len(schema.Attributes)), ownResource: make([]bool, len(schema.Attributes))}
-		one.readOnly = !slices.ContainsFunc(schema.Attributes, func(a adapter.Attribute) bool { return !a.ReadOnly })
+		plan := &resourcePlan{BackendResource: res, schema: schema, store: store, owned: make([]bool, len(schema.Attributes)), importable: make([]bool, len(schema.Attributes)), ownResource: make([]bool, len(schema.Attributes))}
+		plan.readOnly = !slices.ContainsFunc(schema.Attributes, func(a adapter.Attribute) bool { return !a.ReadOnly })
 		for _, name := range append(slices.Clone(res.MatchBy), res.Attributes...) {
 			if _, ok := schema.Index(name); !ok {
-				return nil, nil, wrong(name, "no such attribute")
+				return nil, nil, invalid(name, "no such attribute")
 			}
 		}
 		for _, name := range res.Attributes {
 			at, _ := schema.Index(name)
-			one.owned[at] = true
+			plan.owned[at] = true
 			if schema.Attributes[at].OnDemand {
-				one.onDemand = append(one.onDemand, name)
+				plan.onDemand = append(plan.onDemand, name)
 			}
 		}
 		if res.Root == res.Resource {
-			one.root = one
-			roots = append(roots, one)
+			plan.root = plan
+			roots = append(roots, plan)
 		} else {
-			root := kept[res.Root]
+			root := plans[res.Root]
 			if root == nil || root.root != root {
-				return nil, nil, wrong("", "part of %q, which is no root before it", res.Root)
+				return nil, nil, invalid("", "its root %q is not declared before it", res.Root)
 			}
 			if _, ok := schema.Index(res.RootAttribute); !ok {
-				return nil, nil, wrong(res.RootAttribute, "no such attribute to name the owner")
+				return nil, nil, invalid(res.RootAttribute, "no such attribute: it must hold the key of the root")
 			}
-			one.root = root
-			root.parts = append(root.parts, one)
+			plan.root = root
+			root.parts = append(root.parts, plan)
 		}
-		kept[res.Resource] = one
+		plans[res.Resource] = plan
 	}
-	for _, plan := range kept {
+	for _, plan := range plans {
 		for i := range plan.schema.Attributes {
-			nested := plan.schema.Attributes[i].Nested // a part has records of its own
+			nested := plan.schema.Attributes[i].Nested // parts have records of their own
 			plan.ownResource[i] = nested != nil && schemas.Of(nested.Resource) != nil
-			if nested != nil && kept[nested.Resource] != nil && !plan.owned[i] {
+			if nested != nil && plans[nested.Resource] != nil && !plan.owned[i] {
 				return nil, nil, &adapter.Error{
 					Kind: adapter.Invalid, Op: fmt.Sprintf("open %s: %s", backend.Name(), plan.Resource), Field: plan.schema.Attributes[i].Name,
-					Err: fmt.Errorf("the backend keeps %s, which are written through this attribute, too: keep it as well", nested.Resource),
+					Err: fmt.Errorf("the backend owns %s, which are also written through this attribute: declare it as backend-owned", nested.Resource),
 				}
 			}
-			plan.importable[i] = plan.canImport(i) && (nested == nil || kept[nested.Resource] == nil)
+			plan.importable[i] = plan.canImport(i) && (nested == nil || plans[nested.Resource] == nil)
 		}
 	}
-	return kept, roots, nil
+	return plans, roots, nil
 }
 
-// canTake reports whether the side can store what the backend says of the attribute at
-// a place, of a record that is there.
+// canImport reports whether a backend value of the attribute can be stored in an existing
+// record of the local replica.
 func (plan *resourcePlan) canImport(at int) bool {
 	a := &plan.schema.Attributes[at]
 	switch {
@@ -108,7 +109,7 @@ func (plan *resourcePlan) isRoot() bool { return plan.root == plan }
 // keyOf returns the key of a record.
 func keyOf(r adapter.Record) adapter.Key { return adapter.Key(r.Get(r.Schema.Key).Int()) }
 
-// rootOf returns the key of the root of a record.
+// rootKeyOf returns the key of the root that a record belongs to.
 func (plan *resourcePlan) rootKeyOf(r adapter.Record) adapter.Key {
 	if plan.isRoot() {
 		return keyOf(r)
@@ -116,7 +117,7 @@ func (plan *resourcePlan) rootKeyOf(r adapter.Record) adapter.Key {
 	return adapter.Key(r.Get(plan.RootAttribute).Int())
 }
 
-// differing returns the kept attributes in which two records differ.
+// changedAttributes returns the backend-owned attributes in which two records differ.
 func (a *Adapter) changedAttributes(plan *resourcePlan, before, after adapter.Record) []string {
 	var names []string
 	for i, v := range after.Values {
@@ -127,8 +128,8 @@ func (a *Adapter) changedAttributes(plan *resourcePlan, before, after adapter.Re
 	return names
 }
 
-// sameKept compares what the backend keeps of two values: of records that are parts,
-// only what it keeps of those.
+// sameOwned reports whether two values are equal in what the backend owns: of nested
+// records that are parts, only their backend-owned attributes are compared.
 func (a *Adapter) sameOwned(attribute *adapter.Attribute, v, w adapter.Value) bool {
 	if attribute.Nested == nil || a.plans[attribute.Nested.Resource] == nil {
 		return sameValue(v, w)
@@ -139,7 +140,8 @@ func (a *Adapter) sameOwned(attribute *adapter.Attribute, v, w adapter.Value) bo
 	})
 }
 
-// nested returns the kept resources whose records are values of the attributes.
+// nestedResources returns the backend resources whose records are values of these
+// attributes.
 func (a *Adapter) nestedResources(plan *resourcePlan, names []string) []adapter.Resource {
 	var nested []adapter.Resource
 	for _, name := range names {
@@ -151,9 +153,9 @@ func (a *Adapter) nestedResources(plan *resourcePlan, names []string) []adapter.
 	return nested
 }
 
-// place returns what tells a part without an id from the others of its root; ok is
-// false for one that does not say it.
-func (plan *resourcePlan) matchKey(r adapter.Record) (place string, ok bool) {
+// matchKey returns the values of MatchBy, which distinguish a part without an id from the
+// others of its root. ok is false if one of them is empty.
+func (plan *resourcePlan) matchKey(r adapter.Record) (matchKey string, ok bool) {
 	texts := make([]string, len(plan.MatchBy))
 	for i, name := range plan.MatchBy {
 		v := r.Get(name)
@@ -165,13 +167,13 @@ func (plan *resourcePlan) matchKey(r adapter.Record) (place string, ok bool) {
 	return strings.Join(texts, ","), true
 }
 
-// get returns a record of the side at the default scope, with all that the backend
-// keeps of it.
+// get returns a record of the local replica at the default scope, with all backend-owned
+// attributes and the given on-demand ones.
 func (plan *resourcePlan) get(ctx context.Context, key adapter.Key, onDemand ...string) (adapter.Record, error) {
 	return plan.store.Get(ctx, &adapter.GetParams{Key: key, With: union(plan.onDemand, onDemand)})
 }
 
-// union returns the names of both lists.
+// union returns the names of both lists without duplicates.
 func union(names, more []string) []string {
 	all := slices.Clone(names)
 	for _, name := range more {
@@ -182,7 +184,7 @@ func union(names, more []string) []string {
 	return all
 }
 
-// list returns all records of the side that a query selects.
+// list returns all records of the local replica that a query selects.
 func (plan *resourcePlan) list(ctx context.Context, p *adapter.ListParams) ([]adapter.Record, error) {
 	found, err := plan.store.List(ctx, p)
 	if err != nil {
@@ -195,9 +197,9 @@ func (plan *resourcePlan) list(ctx context.Context, p *adapter.ListParams) ([]ad
 	return records, err
 }
 
-// partsOf returns the records of a part's resource that a root has at the side, by
-// key, as a level shows them, with all that the backend keeps of them.
-func (plan *resourcePlan) listParts(ctx context.Context, root adapter.Key, storeID int64) ([]adapter.Record, error) {
-	mine := adapter.Test{Attribute: plan.RootAttribute, Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(root), 10)}}
-	return plan.list(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{mine}}}}, StoreID: storeID, With: plan.onDemand})
+// listParts returns the parts of a root from the local replica, sorted by key, as a store
+// view shows them, with all backend-owned attributes.
+func (plan *resourcePlan) listParts(ctx context.Context, rootKey adapter.Key, storeID int64) ([]adapter.Record, error) {
+	ofRoot := adapter.Test{Attribute: plan.RootAttribute, Op: adapter.Eq, Operands: []string{strconv.FormatInt(int64(rootKey), 10)}}
+	return plan.list(ctx, &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{ofRoot}}}}, StoreID: storeID, With: plan.onDemand})
 }

@@ -7,24 +7,24 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A standing says how a root at the side stands to the backend.
+// A syncState says how a root in the local replica compares with the backend.
 type syncState uint8
 
 const (
-	// agrees: the document is the one that was compared last.
+	// inSync: the document has the version that was last reconciled.
 	inSync syncState = iota
-	// stale: the document is another one, or a write has to be looked after.
+	// stale: the document has another version, or a write intent must be resolved.
 	stale
-	// pending: the backend is not known to have made it yet.
+	// pending: the record is being created, and the backend may not have it yet.
 	pending
-	// unmapped: there is no entry.
+	// unmapped: the record has no mapping.
 	unmapped
-	// vanished: the backend has it no longer.
+	// missing: the backend no longer has the record.
 	missing
 )
 
-// compare tells how roots stand to the backend: by one query of the ledger, and one
-// question to the backend.
+// syncStates returns the sync state of roots, at the cost of one query of the ID map and
+// one request to the backend.
 func (a *Adapter) syncStates(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]syncState, error) {
 	mappings, err := a.replica.MappingsByKey(ctx, root.Resource, keys)
 	if err != nil {
@@ -59,7 +59,7 @@ func (a *Adapter) syncStates(ctx context.Context, root *resourcePlan, keys []ada
 	return states, err
 }
 
-// fetch returns the documents of these ids that there are.
+// fetch returns the documents that exist for these backend ids, by id.
 func (a *Adapter) fetch(ctx context.Context, root *resourcePlan, ids []string) (map[string]Document, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -68,22 +68,22 @@ func (a *Adapter) fetch(ctx context.Context, root *resourcePlan, ids []string) (
 	if err != nil {
 		return nil, asUnavailable("fetch "+string(root.Resource), err)
 	}
-	asked := make(map[string]bool, len(ids))
+	requested := make(map[string]bool, len(ids))
 	for _, id := range ids {
-		asked[id] = true
+		requested[id] = true
 	}
 	docs := make(map[string]Document, len(found))
 	for _, doc := range found {
-		if !asked[doc.ID] {
-			return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "fetch " + string(root.Resource), Err: fmt.Errorf("the backend answered %q, which was not asked for", doc.ID)}
+		if !requested[doc.ID] {
+			return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "fetch " + string(root.Resource), Err: fmt.Errorf("the backend returned document %q, which was not requested", doc.ID)}
 		}
 		docs[doc.ID] = doc
 	}
 	return docs, nil
 }
 
-// unanswered returns the error of something that is no part of what the caller asked
-// for: that it was refused says nothing to the caller.
+// asUnavailable turns a refusal into kind Unavailable. It is for requests that the caller
+// of the adapter did not make, so that a refusal is not mistaken for the answer to its own.
 func asUnavailable(op string, err error) error {
 	if isRefusal(err) {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: err}
@@ -91,9 +91,8 @@ func asUnavailable(op string, err error) error {
 	return err
 }
 
-// refresh brings roots up to date, each when it is its turn. What has come to pass
-// stands in the ledger then, and at the side. It returns the entries of those that
-// are there.
+// reconcileRoots locks roots and reconciles them with the backend. It returns the mappings
+// of those that the backend has.
 func (a *Adapter) reconcileRoots(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
 	unlock, err := a.locks.lockAll(ctx, root.Resource, keys)
 	if err != nil {
@@ -103,8 +102,9 @@ func (a *Adapter) reconcileRoots(ctx context.Context, root *resourcePlan, keys [
 	return a.reconcileLocked(ctx, root, keys)
 }
 
-// current brings roots up to date that the caller has locked, and returns the entries
-// of those that are there, none of them with a note. Kinds: Unavailable, Internal.
+// reconcileLocked reconciles roots that the caller has locked. It returns the mappings of
+// those that the backend has, none of them with a write intent. Kinds: Unavailable,
+// Internal.
 func (a *Adapter) reconcileLocked(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
 	reconciled, err := a.reconcileLockedRoots(ctx, root, keys)
 	if err != nil {
@@ -113,6 +113,7 @@ func (a *Adapter) reconcileLocked(ctx context.Context, root *resourcePlan, keys 
 	return reconciled, nil
 }
 
+// reconcileLockedRoots is reconcileLocked, except that it may return refusals.
 func (a *Adapter) reconcileLockedRoots(ctx context.Context, root *resourcePlan, keys []adapter.Key) (map[adapter.Key]Mapping, error) {
 	mappings, err := a.replica.MappingsByKey(ctx, root.Resource, keys)
 	if err != nil {
@@ -125,8 +126,8 @@ func (a *Adapter) reconcileLockedRoots(ctx context.Context, root *resourcePlan, 
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			if err != nil { // the record is not to be seen, as it was not before
-				a.log.Warn("a record that was being created is looked after later", "resource", root.Resource, "id", mapping.Key, "error", err)
+			if err != nil { // the record stays invisible
+				a.log.Warn("the creation of a record cannot be resolved now; the next scan tries again", "resource", root.Resource, "id", mapping.Key, "error", err)
 				continue
 			}
 			*mapping = resolved
@@ -151,11 +152,11 @@ func (a *Adapter) reconcileLockedRoots(ctx context.Context, root *resourcePlan, 
 			continue
 		}
 		if string(mapping.Base) == emptyBase {
-			var admitted bool
-			if mapping, admitted, err = a.importMapped(ctx, root, mapping, doc); err != nil {
+			var imported bool
+			if mapping, imported, err = a.importMapped(ctx, root, mapping, doc); err != nil {
 				return nil, err
 			}
-			if !admitted {
+			if !imported {
 				continue
 			}
 		}
@@ -169,7 +170,7 @@ func (a *Adapter) reconcileLockedRoots(ctx context.Context, root *resourcePlan, 
 	return reconciled, nil
 }
 
-// one is current for one root. Kinds: NotFound.
+// reconcileRoot is reconcileLocked for one root. Kinds: NotFound, Unavailable, Internal.
 func (a *Adapter) reconcileRoot(ctx context.Context, op string, root *resourcePlan, key adapter.Key) (Mapping, error) {
 	reconciled, err := a.reconcileLocked(ctx, root, []adapter.Key{key})
 	if err != nil {

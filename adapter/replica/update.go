@@ -11,12 +11,13 @@ import (
 )
 
 var (
-	errTouchesOwned = errors.New("the change is of what the backend keeps")
-	errUnknownID    = errors.New("the part has no id of the backend: import it")
+	errTouchesOwned = errors.New("the change touches a backend-owned attribute")
+	errUnknownID    = errors.New("the backend id of the part is unknown: import it with portico ids import")
 )
 
-// ownerOf returns the key of the root of a record at the side. Kinds: NotFound.
-func (s *store) rootOf(ctx context.Context, key adapter.Key, ownerID int64) (adapter.Key, error) {
+// rootOf returns the key of the root that a record of the local replica belongs to. Kinds:
+// NotFound.
+func (s *store) lookupRootKey(ctx context.Context, key adapter.Key, ownerID int64) (adapter.Key, error) {
 	only := []string{}
 	if !s.isRoot() {
 		only = append(only, s.RootAttribute)
@@ -28,14 +29,15 @@ func (s *store) rootOf(ctx context.Context, key adapter.Key, ownerID int64) (ada
 	return s.rootKeyOf(r), nil
 }
 
-// Update changes one record: at the side, and if what the backend keeps is then
-// another, at the backend.
+// Update changes one record in the local replica, and at the backend if the change touches
+// a backend-owned attribute. The replica's record is restored if the backend refuses the
+// change.
 func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	op := fmt.Sprintf("update %s %d", s.Resource, p.Key)
 	if err := s.checkOpen(op); err != nil {
 		return err
 	}
-	root, err := s.rootOf(ctx, p.Key, p.OwnerID)
+	rootKey, err := s.lookupRootKey(ctx, p.Key, p.OwnerID)
 	if adapter.KindOf(err) == adapter.NotFound {
 		return s.missingRecordError(s.store.Update(ctx, &adapter.UpdateParams{Key: p.Key, OwnerID: p.OwnerID, Change: func(r adapter.Record) (adapter.Record, error) {
 			return r, errNoChange
@@ -44,12 +46,12 @@ func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	if err != nil {
 		return err
 	}
-	unlock, err := s.locks.lock(ctx, recordRef{s.root.Resource, root})
+	unlock, err := s.locks.lock(ctx, recordRef{s.root.Resource, rootKey})
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	mapping, err := s.reconcileRoot(ctx, "update", s.root, root)
+	mapping, err := s.reconcileRoot(ctx, "update", s.root, rootKey)
 	if err != nil {
 		return err
 	}
@@ -60,8 +62,8 @@ func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	return s.updateEverywhere(ctx, p, mapping, attributes)
 }
 
-// never returns what a side says of a write that it refuses, to a record that is not
-// there.
+// missingRecordError returns the error for an update of a record that does not exist: the
+// local replica's own, else kind NotFound.
 func (s *store) missingRecordError(err error, op string) error {
 	if err == nil || errors.Is(err, errNoChange) {
 		return &adapter.Error{Kind: adapter.NotFound, Op: op}
@@ -69,8 +71,9 @@ func (s *store) missingRecordError(err error, op string) error {
 	return err
 }
 
-// named runs an update at the side if it is of nothing that the backend keeps. If it
-// is, it returns the attributes that it names, and which of them the backend keeps.
+// updateUnlessOwned updates the local replica if the change touches no backend-owned
+// attribute. Otherwise it writes nothing and returns the attributes that the change sets,
+// and the backend-owned ones among them.
 func (s *store) updateUnlessOwned(ctx context.Context, p *adapter.UpdateParams) (attributes, touchedOwned []string, err error) {
 	wrapped := *p
 	wrapped.Change = func(current adapter.Record) (adapter.Record, error) {
@@ -85,7 +88,7 @@ func (s *store) updateUnlessOwned(ctx context.Context, p *adapter.UpdateParams) 
 				continue
 			}
 			attributes = append(attributes, a.Name)
-			// What reaches no further than a level leaves the default scope alone.
+			// A value of a narrower scope leaves the default scope unchanged.
 			if s.owned[i] && (p.StoreID == 0 || a.Scope == adapter.ScopeGlobal) && !sameValue(current.Values[i], v) {
 				touchedOwned = append(touchedOwned, a.Name)
 			}
@@ -103,8 +106,9 @@ func (s *store) updateUnlessOwned(ctx context.Context, p *adapter.UpdateParams) 
 	return attributes, touchedOwned, err
 }
 
-// update changes a record of what the backend keeps. Its root is locked, and entry is
-// up to date.
+// updateEverywhere applies a change that touches backend-owned attributes, in the local
+// replica and at the backend. The caller holds the root's lock; mapping is the root's, just
+// reconciled.
 func (s *store) updateEverywhere(ctx context.Context, p *adapter.UpdateParams, mapping Mapping, attributes []string) error {
 	u, err := s.beginUpdate(ctx, fmt.Sprintf("update %s %d", s.Resource, p.Key), mapping, p.Key, p.StoreID, attributes, opUpdate)
 	if err != nil {
@@ -119,35 +123,36 @@ func (s *store) updateEverywhere(ctx context.Context, p *adapter.UpdateParams, m
 	return u.finish(ctx)
 }
 
-// An updating is an update of a record between its note and its end.
+// A pendingUpdate is an update between storing its write intent and its end.
 type pendingUpdate struct {
 	*store
-	op      string
-	mapping Mapping // of the root, with the note
-	intent  writeIntent
-	id      string
-	with    []string
-	before  adapter.Record
+	op       string
+	mapping  Mapping // of the root, with the write intent
+	intent   writeIntent
+	id       string         // the backend id
+	onDemand []string       // on-demand attributes that the update sets
+	before   adapter.Record // at the default scope
 }
 
-// begin notes an update of a record at a level, before the side is changed.
-func (s *store) beginUpdate(ctx context.Context, op string, mapping Mapping, key adapter.Key, storeID int64, attributes []string, what string) (*pendingUpdate, error) {
-	u := &pendingUpdate{store: s, op: op, intent: writeIntent{Op: what, Resource: s.Resource, Key: key, StoreID: storeID, Attributes: attributes}}
+// beginUpdate stores the write intent of an update at a store view, before the local
+// replica changes. attributes are those that the update sets.
+func (s *store) beginUpdate(ctx context.Context, op string, mapping Mapping, key adapter.Key, storeID int64, attributes []string, intentOp string) (*pendingUpdate, error) {
+	u := &pendingUpdate{store: s, op: op, intent: writeIntent{Op: intentOp, Resource: s.Resource, Key: key, StoreID: storeID, Attributes: attributes}}
 	for _, name := range attributes {
 		if at, _ := s.schema.Index(name); s.schema.Attributes[at].OnDemand {
-			u.with = append(u.with, name)
+			u.onDemand = append(u.onDemand, name)
 		}
 	}
 	var err error
 	if u.id, err = s.idOf(ctx, op, mapping, key); err != nil {
 		return nil, err
 	}
-	if u.before, err = s.get(ctx, key, u.with...); err != nil {
+	if u.before, err = s.get(ctx, key, u.onDemand...); err != nil {
 		return nil, err
 	}
 	atLevel := u.before
 	if storeID != 0 {
-		if atLevel, err = s.store.Get(ctx, &adapter.GetParams{Key: key, StoreID: storeID, With: u.with}); err != nil {
+		if atLevel, err = s.store.Get(ctx, &adapter.GetParams{Key: key, StoreID: storeID, With: u.onDemand}); err != nil {
 			return nil, err
 		}
 	}
@@ -163,9 +168,10 @@ func (s *store) beginUpdate(ctx context.Context, op string, mapping Mapping, key
 	return u, err
 }
 
-// end does at the backend what the side has done, or undoes it.
+// finish sends the change to the backend. If the backend refuses it, finish restores the
+// replica's record.
 func (u *pendingUpdate) finish(ctx context.Context) error {
-	after, err := u.get(ctx, u.intent.Key, u.with...)
+	after, err := u.get(ctx, u.intent.Key, u.onDemand...)
 	if err != nil {
 		return err
 	}
@@ -192,10 +198,11 @@ func (u *pendingUpdate) finish(ctx context.Context) error {
 	}
 }
 
-var errUndone = errors.New("another process has taken the write for one that was given up")
+var errUndone = errors.New("another process has rolled back the write, as if its process had ended")
 
-// endUnchanged ends an update after which nothing is different that the backend keeps:
-// it was of nothing, or another process that met the note has undone it.
+// finishUnchanged ends an update after which no backend-owned attribute differs. Either the
+// update changed nothing, or another process resolved the write intent and rolled the
+// update back.
 func (u *pendingUpdate) finishUnchanged(ctx context.Context) error {
 	mappings, err := u.replica.MappingsByKey(ctx, u.mapping.Resource, []adapter.Key{u.mapping.Key})
 	if err != nil {
@@ -207,10 +214,10 @@ func (u *pendingUpdate) finishUnchanged(ctx context.Context) error {
 	return u.clearIntent(ctx, u.mapping)
 }
 
-var errNoUpdates = errors.New("the backend takes no changes")
+var errNoUpdates = errors.New("the backend does not accept changes of this resource")
 
-// change runs an update at the side. done reports whether that may have been done
-// although err says otherwise.
+// updateReplica applies an update in the local replica. maybeDone reports whether the
+// update may have been applied even though err is not nil.
 func (s *store) updateReplica(ctx context.Context, p *adapter.UpdateParams) (maybeDone bool, err error) {
 	var callerErr error
 	wrapped := *p
@@ -225,8 +232,8 @@ func (s *store) updateReplica(ctx context.Context, p *adapter.UpdateParams) (may
 	return callerErr == nil && !isRefusal(err), err
 }
 
-// idOf returns the backend's id of a record; "" for a part that has none by nature.
-// Kinds: Unsupported for one whose id is not known.
+// idOf returns the backend id of a record; "" for a part of a resource without ids. Kinds:
+// Unsupported for a part whose id is unknown.
 func (s *store) idOf(ctx context.Context, op string, mapping Mapping, key adapter.Key) (string, error) {
 	switch {
 	case s.isRoot():
@@ -244,7 +251,7 @@ func (s *store) idOf(ctx context.Context, op string, mapping Mapping, key adapte
 	return mappings[0].BackendID, nil
 }
 
-// complete says what a write of a part has to do with its root, which has that entry.
+// addContext adds the root and the siblings of a part to a write. mapping is the root's.
 func (s *store) addContext(ctx context.Context, w *Write, mapping Mapping) error {
 	if s.isRoot() {
 		return nil
@@ -256,7 +263,7 @@ func (s *store) addContext(ctx context.Context, w *Write, mapping Mapping) error
 	}
 	for key, r := range parts.records {
 		if key == w.Key && w.New.Schema == nil {
-			continue // it is about to go
+			continue // it is being deleted
 		}
 		w.Siblings = append(w.Siblings, Sibling{ID: parts.ids[key], Record: r})
 	}
@@ -264,16 +271,16 @@ func (s *store) addContext(ctx context.Context, w *Write, mapping Mapping) error
 	return nil
 }
 
-// forget drops the note of a write that was not done. If it cannot, the note stays
-// and is found to be of nothing.
+// abandonIntent clears the intent of a write that was not done. If that fails, the intent
+// remains, and a later scan finds that there is nothing to resolve.
 func (a *Adapter) abandonIntent(ctx context.Context, mapping Mapping) {
 	if err := a.clearIntent(ctx, mapping); err != nil {
-		a.log.Warn("a note of a write that was not done is dropped later", "resource", mapping.Resource, "id", mapping.Key, "error", err)
+		a.log.Warn("the intent of a write that was not done cannot be cleared now; the next scan tries again", "resource", mapping.Resource, "id", mapping.Key, "error", err)
 	}
 }
 
-// undo puts old values back after the backend has refused an update, and drops the
-// note. If it cannot, the note stays and says so.
+// undoUpdate restores the replica's old values after the backend has refused an update, and
+// clears the intent. If that fails, the intent remains and a later scan restores them.
 func (s *store) undoUpdate(ctx context.Context, mapping Mapping, intent writeIntent) {
 	detached, cancel := detachedContext(ctx)
 	defer cancel()
@@ -282,12 +289,13 @@ func (s *store) undoUpdate(ctx context.Context, mapping Mapping, intent writeInt
 		err = s.clearIntent(detached, mapping)
 	}
 	if err != nil {
-		s.log.Warn("an update that the backend refused is undone later", "resource", intent.Resource, "id", intent.Key, "error", err)
+		s.log.Warn("an update that the backend refused cannot be undone now; the next scan tries again", "resource", intent.Resource, "id", intent.Key, "error", err)
 	}
 }
 
-// finish ends a write that both sides have done: it takes the document that came of
-// it for the base, drops the note, and stores entries with that.
+// completeWrite ends a write that the replica and the backend have both done: it reconciles
+// with the resulting document, which becomes the new base, clears the intent, and stores
+// the given mappings.
 func (a *Adapter) completeWrite(ctx context.Context, mapping Mapping, own *ownWrite, mappings ...Mapping) error {
 	root := a.plans[mapping.Resource]
 	if len(mappings) > 0 {
@@ -296,7 +304,7 @@ func (a *Adapter) completeWrite(ctx context.Context, mapping Mapping, own *ownWr
 		}
 	}
 	docs, err := a.fetch(ctx, root, []string{mapping.BackendID})
-	if errors.Is(ctx.Err(), context.Canceled) { // by a caller who has gone, and not for want of time
+	if errors.Is(ctx.Err(), context.Canceled) { // the caller has gone; its deadline has not passed
 		detached, cancel := detachedContext(ctx)
 		defer cancel()
 		docs, err = a.fetch(detached, root, []string{mapping.BackendID})
@@ -308,12 +316,12 @@ func (a *Adapter) completeWrite(ctx context.Context, mapping Mapping, own *ownWr
 			return nil
 		}
 	}
-	// The next who reads it compares it.
+	// The next read reconciles the record.
 	mapping.Version, mapping.Intent = "", nil
 	return a.putMappingsDetached(ctx, mapping)
 }
 
-// enterAside stores entries although the caller may have gone.
+// putMappingsDetached stores mappings even if the caller has gone away.
 func (a *Adapter) putMappingsDetached(ctx context.Context, mappings ...Mapping) error {
 	ctx, cancel := detachedContext(ctx)
 	defer cancel()

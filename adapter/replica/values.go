@@ -7,7 +7,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// same reports whether two values are the same.
+// sameValue reports whether two values are equal.
 func sameValue(v, w adapter.Value) bool {
 	if v.Kind() != w.Kind() {
 		return false
@@ -22,12 +22,12 @@ func sameValue(v, w adapter.Value) bool {
 	}
 }
 
-// sameValues reports whether two records of one schema hold the same values.
+// sameValues reports whether two records of one schema hold equal values.
 func sameValues(r, s adapter.Record) bool { return slices.EqualFunc(r.Values, s.Values, sameValue) }
 
-// has reports whether a value of the side already is what the backend says of it.
-// What the backend has none of, the side may have as null or not at all; and of the
-// records of a list the backend may leave something out.
+// matches reports whether the replica's value already agrees with the backend's. A value
+// that is empty at the backend may be null or absent in the replica, and a nested record of
+// the backend may lack attributes.
 func matches(replicaValue, backendValue adapter.Value) bool {
 	switch {
 	case backendValue.Empty():
@@ -46,8 +46,8 @@ func matches(replicaValue, backendValue adapter.Value) bool {
 	}
 }
 
-// writable returns a value as a write may give it: its records without what is only
-// read.
+// writable returns a value that a write accepts: nested records lose their read-only
+// attributes.
 func writable(v adapter.Value) adapter.Value {
 	if v.Kind() != adapter.Records {
 		return v
@@ -64,7 +64,7 @@ func writable(v adapter.Value) adapter.Value {
 	return adapter.RecordsValue(list)
 }
 
-// sorted returns the keys of records in their order.
+// sortedKeys returns the keys of records in ascending order.
 func sortedKeys(records map[adapter.Key]adapter.Record) []adapter.Key {
 	return slices.Sorted(maps.Keys(records))
 }

@@ -132,7 +132,7 @@ func TestIDs(t *testing.T) {
 
 	const header = "resource,legacy_id,backend_id\n"
 	broken := file("broken.csv", header+"customers,1,old-ada\ncustomers,99,old-ben\norders,1,x\n")
-	if _, _, err := run(t, "ids", "import", broken); err == nil || !strings.Contains(err.Error(), "nothing is stored:\nline 3: there is no record customers 99 here\nline 4:") {
+	if _, _, err := run(t, "ids", "import", broken); err == nil || !strings.Contains(err.Error(), "nothing is stored:\nline 3: the database has no record customers 99\nline 4:") {
 		t.Errorf("a broken file: %v", err)
 	}
 	if _, _, err := run(t, "ids", "import", filepath.Join(dir, "missing.csv")); err == nil || !strings.Contains(err.Error(), "no such file") {
@@ -166,7 +166,7 @@ func TestIDs(t *testing.T) {
 		t.Errorf("check prints %q, %q, %v; want %q", out, advice, err, want)
 	}
 	out, _, err = run(t, "ids", "forget", "customers", "1", "2", "77")
-	if out != "customers 2 is forgotten\n" || err == nil || err.Error() != "customers 1 stays: the backend still has it\ncustomers 77 stays: it has no entry" {
+	if out != "customers 2 is forgotten\n" || err == nil || err.Error() != "customers 1 stays: the backend still has it\ncustomers 77 stays: it has no ID mapping" {
 		t.Errorf("forget prints %q, %v", out, err)
 	}
 	if _, _, err := run(t, "ids", "forget", "orders", "1"); err == nil || !strings.Contains(err.Error(), "the backend keeps no such records") {
