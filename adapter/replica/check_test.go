@@ -14,20 +14,20 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-// listBackend is a backend that is only looked at.
-type listBackend struct {
+// A staticBackend is a backend that can only be read.
+type staticBackend struct {
 	replica.Backend
 	documents map[adapter.Resource][]replica.Document
 	fail      error
 }
 
-func (b *listBackend) Resources() []replica.BackendResource { return keptByShop() }
+func (b *staticBackend) Resources() []replica.BackendResource { return testResources() }
 
-func (b *listBackend) Fetch(_ context.Context, root adapter.Resource, ids []string) ([]replica.Document, error) {
+func (b *staticBackend) Fetch(_ context.Context, root adapter.Resource, ids []string) ([]replica.Document, error) {
 	return slices.DeleteFunc(slices.Clone(b.documents[root]), func(d replica.Document) bool { return !slices.Contains(ids, d.ID) }), b.fail
 }
 
-func (b *listBackend) Scan(_ context.Context, root adapter.Resource, _ time.Time, found func([]replica.Document) error) error {
+func (b *staticBackend) Scan(_ context.Context, root adapter.Resource, _ time.Time, found func([]replica.Document) error) error {
 	for batch := range slices.Chunk(b.documents[root], 2) {
 		if err := found(batch); err != nil {
 			return err
@@ -36,8 +36,8 @@ func (b *listBackend) Scan(_ context.Context, root adapter.Resource, _ time.Time
 	return nil
 }
 
-// page returns a document that says no more than who it is, and its parts.
-func page(id string, key adapter.Key, addresses ...string) replica.Document {
+// newDocument returns a document that contains only its ids and those of its parts.
+func newDocument(id string, key adapter.Key, addresses ...string) replica.Document {
 	return replica.Document{ID: id, Version: "t", Read: func(context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
 		items := make([]replica.Item, len(addresses))
 		for i, address := range addresses {
@@ -47,20 +47,20 @@ func page(id string, key adapter.Key, addresses ...string) replica.Document {
 	}}
 }
 
-func unreadable(id string) replica.Document {
+func newUnreadableDocument(id string) replica.Document {
 	return replica.Document{ID: id, Read: func(context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
 		return replica.Item{}, nil, &adapter.Error{Kind: adapter.Unavailable, Op: "read document"}
 	}}
 }
 
-// agreedShop enters every record of the demo store, and returns it with a backend that
-// has them all.
-func agreedShop(t *testing.T) (replica.Replica, *listBackend) {
+// newAgreeingPair maps every record of the demo store, and returns the replica with a
+// backend that has all of them.
+func newAgreeingPair(t *testing.T) (replica.Replica, *staticBackend) {
 	t.Helper()
-	side := demoSide(t)
-	backend := &listBackend{documents: map[adapter.Resource][]replica.Document{}}
+	local := demoReplica(t)
+	backend := &staticBackend{documents: map[adapter.Resource][]replica.Document{}}
 	listed := func(r adapter.Resource) []adapter.Record {
-		store, err := side.Store(r)
+		store, err := local.Store(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func agreedShop(t *testing.T) (replica.Replica, *listBackend) {
 		key, owner := r.Get("entity_id").Int(), r.Get("customer_id").Int()
 		id := fmt.Sprint("addr_", key)
 		addresses[owner] = append(addresses[owner], id)
-		if err := side.PutMappings(t.Context(), replica.Mapping{Resource: adapter.CustomerAddresses, Key: adapter.Key(key), BackendID: id, Root: adapter.Customers, RootKey: adapter.Key(owner)}); err != nil {
+		if err := local.PutMappings(t.Context(), replica.Mapping{Resource: adapter.CustomerAddresses, Key: adapter.Key(key), BackendID: id, Root: adapter.Customers, RootKey: adapter.Key(owner)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,56 +83,56 @@ func agreedShop(t *testing.T) (replica.Replica, *listBackend) {
 		for _, r := range listed(root) {
 			key := r.Get("entity_id").Int()
 			id := fmt.Sprint(root, "_", key)
-			if err := side.PutMappings(t.Context(), replica.Mapping{Resource: root, Key: adapter.Key(key), BackendID: id, Base: []byte("{}")}); err != nil {
+			if err := local.PutMappings(t.Context(), replica.Mapping{Resource: root, Key: adapter.Key(key), BackendID: id, Base: []byte("{}")}); err != nil {
 				t.Fatal(err)
 			}
-			document := page(id, adapter.Key(key))
+			document := newDocument(id, adapter.Key(key))
 			if root == adapter.Customers {
-				document = page(id, 0, addresses[key]...)
+				document = newDocument(id, 0, addresses[key]...)
 			}
 			backend.documents[root] = append(backend.documents[root], document)
 		}
 	}
-	return side, backend
+	return local, backend
 }
 
-func findings(t *testing.T, side replica.Replica, backend replica.Backend) []string {
+func findings(t *testing.T, local replica.Replica, backend replica.Backend) []string {
 	t.Helper()
 	var found []string
-	looked := map[string]int{}
+	progress := map[string]int{}
 	check := replica.Check{
-		Replica: side, Backend: backend,
+		Replica: local, Backend: backend,
 		OnFinding: func(f replica.Finding) error {
 			found = append(found, fmt.Sprintf("%s %s %d %s", f.Kind, f.Resource, f.Key, f.ID))
 			return nil
 		},
-		Progress: func(r adapter.Resource, step string, done int) { looked[string(r)+" "+step] = done },
+		Progress: func(r adapter.Resource, step string, done int) { progress[string(r)+" "+step] = done },
 	}
 	if err := check.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(looked) != 8 || looked["customers documents"] == 0 {
-		t.Errorf("looked at %v", looked)
+	if len(progress) != 8 || progress["customers documents"] == 0 {
+		t.Errorf("progress was reported for %v", progress)
 	}
 	return found
 }
 
 func TestCheck(t *testing.T) {
-	side, backend := agreedShop(t)
+	local, backend := newAgreeingPair(t)
 	ctx := t.Context()
-	if found := findings(t, side, backend); len(found) != 0 {
-		t.Fatalf("of a shop that agrees: %q", found)
+	if found := findings(t, local, backend); len(found) != 0 {
+		t.Fatalf("findings while both agree: %q", found)
 	}
 	without := func(r adapter.Resource, id string) {
 		backend.documents[r] = slices.DeleteFunc(backend.documents[r], func(d replica.Document) bool { return d.ID == id })
 	}
 	enter := func(mappings ...replica.Mapping) {
 		t.Helper()
-		if err := side.PutMappings(ctx, mappings...); err != nil {
+		if err := local.PutMappings(ctx, mappings...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := side.DeleteMapping(ctx, adapter.Products, 1); err != nil {
+	if err := local.DeleteMapping(ctx, adapter.Products, 1); err != nil {
 		t.Fatal(err)
 	}
 	without(adapter.Products, "products_2")
@@ -146,8 +146,8 @@ func TestCheck(t *testing.T) {
 		replica.Mapping{Resource: adapter.CustomerAddresses, Key: 99999, BackendID: "addr_99999", Root: adapter.Customers, RootKey: 1},
 	)
 	backend.documents[adapter.Products] = append(backend.documents[adapter.Products],
-		page("new", 0), page("old", 777), page("copy", 6), page("old 2", 777), unreadable("broken"), unreadable("products_5"))
-	backend.documents[adapter.Customers] = append(backend.documents[adapter.Customers], page("customers_1", 2, "addr_77"))
+		newDocument("new", 0), newDocument("old", 777), newDocument("copy", 6), newDocument("old 2", 777), newUnreadableDocument("broken"), newUnreadableDocument("products_5"))
+	backend.documents[adapter.Customers] = append(backend.documents[adapter.Customers], newDocument("customers_1", 2, "addr_77"))
 
 	want := []string{
 		"not_mapped products 1 ",
@@ -168,20 +168,20 @@ func TestCheck(t *testing.T) {
 		"gone_at_backend customer_addresses 99999 addr_99999",
 		"gone_at_side customer_addresses 99999 addr_99999",
 	}
-	got := findings(t, side, backend)
-	// The customer's own other addresses are gone at the backend, too.
+	got := findings(t, local, backend)
+	// The customer's other addresses are missing from the new document, too.
 	got = slices.DeleteFunc(got, func(f string) bool { return f == "gone_at_backend customer_addresses 2 addr_2" })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-func TestCheckEnds(t *testing.T) {
-	side, backend := agreedShop(t)
-	enough := errors.New("enough")
+func TestCheckStopsOnError(t *testing.T) {
+	local, backend := newAgreeingPair(t)
+	errStop := errors.New("stop")
 	backend.documents[adapter.Products] = nil
-	check := replica.Check{Replica: side, Backend: backend, OnFinding: func(replica.Finding) error { return enough }}
-	if err := check.Run(t.Context()); !errors.Is(err, enough) {
+	check := replica.Check{Replica: local, Backend: backend, OnFinding: func(replica.Finding) error { return errStop }}
+	if err := check.Run(t.Context()); !errors.Is(err, errStop) {
 		t.Error(err)
 	}
 	backend.fail = &adapter.Error{Kind: adapter.Unavailable, Op: "fetch"}

@@ -15,21 +15,21 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-// TestTogether lets many read, write, change the backend behind Portico's back and
-// scan it, while answers get lost now and then. In the end both sides agree, nothing
-// was lost that was acknowledged, and a list never showed what was not there.
-func TestTogether(t *testing.T) {
+// TestConcurrentClients reads, writes, scans and changes the backend's documents at once,
+// while some answers get lost. In the end the replica and the backend agree, and every
+// acknowledged write is there.
+func TestConcurrentClients(t *testing.T) {
 	const writers, rounds = 6, 8
-	s := openShop(t)
-	s.memory.mu.Lock()
-	lost := func(_ context.Context, call string) error {
+	f := newFixture(t)
+	f.memory.mu.Lock()
+	loseAnswer := func(_ context.Context, call string) error {
 		if !strings.HasPrefix(call, "Scan") && rand.IntN(25) == 0 {
 			return memoryError(adapter.Unavailable, "")
 		}
 		return nil
 	}
-	s.memory.before, s.memory.after = lost, lost
-	s.memory.mu.Unlock()
+	f.memory.before, f.memory.after = loseAnswer, loseAnswer
+	f.memory.mu.Unlock()
 	ok := func(op string, err error) bool {
 		switch adapter.KindOf(err) {
 		case adapter.Unavailable, adapter.NotFound, adapter.Conflict:
@@ -42,42 +42,41 @@ func TestTogether(t *testing.T) {
 	}
 	names := []string{"name", "description", "price", "url_key", "meta_title", "short_description"}
 	var mu sync.Mutex
-	made, kept := map[adapter.Key]string{}, map[string]string{}
+	created, acknowledged := map[adapter.Key]string{}, map[string]string{}
 	var writing, all sync.WaitGroup
 	for w := range writers {
 		writing.Go(func() {
-			mine := names[w%len(names)] // of one product
+			attribute := names[w%len(names)] // the attribute of product 1 that this writer changes
 			for i := range rounds {
 				v := fmt.Sprintf("%d.%d000", w, i%10)
-				if ok("update", s.update(adapter.Products, 1, 0, given{mine: v})) {
+				if ok("update", f.update(adapter.Products, 1, 0, values{attribute: v})) {
 					mu.Lock()
-					kept[mine] = v
+					acknowledged[attribute] = v
 					mu.Unlock()
 				} else {
 					mu.Lock()
-					delete(kept, mine)
+					delete(acknowledged, attribute)
 					mu.Unlock()
 				}
-				ok("stock", s.of(adapter.StockItems).Update(t.Context(), &adapter.UpdateParams{Key: adapter.Key(1 + i%3), Change: func(current adapter.Record) (adapter.Record, error) {
-					return given{"qty": strconv.Itoa(i) + ".0000"}.record(current.Schema), nil
+				ok("stock", f.store(adapter.StockItems).Update(t.Context(), &adapter.UpdateParams{Key: adapter.Key(1 + i%3), Change: func(current adapter.Record) (adapter.Record, error) {
+					return values{"qty": strconv.Itoa(i) + ".0000"}.record(current.Schema), nil
 				}}))
 				sku := fmt.Sprintf("t-%d-%d", w, i)
-				if key, err := s.create(adapter.Products, newProduct(sku)); ok("create", err) {
+				if key, err := f.create(adapter.Products, newProduct(sku)); ok("create", err) {
 					mu.Lock()
-					made[key] = sku
+					created[key] = sku
 					mu.Unlock()
 					if i%3 == 0 {
-						gone := s.delete(adapter.Products, key)
-						ok("delete", gone)
+						ok("delete", f.delete(adapter.Products, key))
 						mu.Lock()
-						delete(made, key)
+						delete(created, key)
 						mu.Unlock()
 					}
 				}
-				_, err := s.create(adapter.CustomerAddresses, newAddress(1))
+				_, err := f.create(adapter.CustomerAddresses, newAddress(1))
 				ok("address", err)
-				if key, err := s.create(adapter.ProductCategories, given{"product_id": 3, "category_id": 6}); ok("assign", err) {
-					ok("unassign", s.delete(adapter.ProductCategories, key))
+				if key, err := f.create(adapter.ProductCategories, values{"product_id": 3, "category_id": 6}); ok("assign", err) {
+					ok("unassign", f.delete(adapter.ProductCategories, key))
 				}
 			}
 		})
@@ -86,18 +85,18 @@ func TestTogether(t *testing.T) {
 	for _, work := range []func(){
 		func() {
 			for _, r := range []adapter.Resource{adapter.Products, adapter.CustomerAddresses, adapter.ProductCategories, adapter.StockItems} {
-				found, err := s.of(r).List(t.Context(), &adapter.ListParams{Query: adapter.Query{Limit: 20, Offset: int64(rand.IntN(5))}})
+				found, err := f.store(r).List(t.Context(), &adapter.ListParams{Query: adapter.Query{Limit: 20, Offset: int64(rand.IntN(5))}})
 				if ok("list", err) && len(found.Records) > 20 {
 					t.Errorf("%d records", len(found.Records))
 				}
 			}
 		},
 		func() {
-			s.memory.edit(adapter.Customers, s.id(adapter.Customers, 1), func(d *memoryDoc) { d.record.Set("lastname", adapter.TextValue(fmt.Sprint(rand.Int()))) })
-			_, err := s.of(adapter.Customers).Get(t.Context(), &adapter.GetParams{Key: 1})
+			f.memory.edit(adapter.Customers, f.id(adapter.Customers, 1), func(d *memoryDoc) { d.record.Set("lastname", adapter.TextValue(fmt.Sprint(rand.Int()))) })
+			_, err := f.store(adapter.Customers).Get(t.Context(), &adapter.GetParams{Key: 1})
 			ok("get", err)
 		},
-		func() { ok("scan", s.Scan(t.Context())) },
+		func() { ok("scan", f.Scan(t.Context())) },
 	} {
 		all.Go(func() {
 			for {
@@ -113,93 +112,93 @@ func TestTogether(t *testing.T) {
 	writing.Wait()
 	close(ended)
 	all.Wait()
-	s.memory.heal()
-	s.scan()
-	s.settled()
-	for _, res := range s.memory.kept { // what was changed last is taken over when it is read
-		s.keys(res.Resource, adapter.Query{})
+	f.memory.clearFaults()
+	f.scan()
+	f.checkNoIntents()
+	for _, res := range f.memory.resources { // take over the latest changes by reading
+		f.keys(res.Resource, adapter.Query{})
 	}
-	s.agree()
-	for key, sku := range made {
-		s.want(adapter.Products, key, given{"sku": sku})
+	f.checkAgreement()
+	for key, sku := range created {
+		f.checkValues(adapter.Products, key, values{"sku": sku})
 	}
-	for name, v := range kept {
-		s.want(adapter.Products, 1, given{name: v})
+	for name, v := range acknowledged {
+		f.checkValues(adapter.Products, 1, values{name: v})
 	}
 }
 
-// TestWritersWait: who writes a record that another is writing waits for it, and no
-// longer than its context.
+// TestWritersWait checks that a writer waits for another writer of the same record, but not
+// beyond its own context.
 func TestWritersWait(t *testing.T) {
-	s := openShop(t)
-	begun, go_ := make(chan struct{}), make(chan struct{})
-	s.memory.mu.Lock()
-	s.memory.before = func(_ context.Context, call string) error {
+	f := newFixture(t)
+	started, release := make(chan struct{}), make(chan struct{})
+	f.memory.mu.Lock()
+	f.memory.before = func(_ context.Context, call string) error {
 		if call == "Update products" {
-			close(begun)
-			<-go_
+			close(started)
+			<-release
 		}
 		return nil
 	}
-	s.memory.mu.Unlock()
+	f.memory.mu.Unlock()
 	first := make(chan error)
-	go func() { first <- s.update(adapter.Products, 1, 0, given{"name": "first"}) }()
-	<-begun
+	go func() { first <- f.update(adapter.Products, 1, 0, values{"name": "first"}) }()
+	<-started
 	ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)
 	defer leave()
-	err := s.of(adapter.StockItems).Update(ctx, &adapter.UpdateParams{Key: 1, Change: func(r adapter.Record) (adapter.Record, error) {
-		t.Error("it is not its turn")
+	err := f.store(adapter.StockItems).Update(ctx, &adapter.UpdateParams{Key: 1, Change: func(r adapter.Record) (adapter.Record, error) {
+		t.Error("the second writer did not wait")
 		return r, nil
 	}})
-	if err != context.DeadlineExceeded { //nolint:errorlint // returned as it is
+	if err != context.DeadlineExceeded { //nolint:errorlint // returned unchanged
 		t.Errorf("error %v", err)
 	}
-	// Others do not wait.
-	if err := s.update(adapter.StockItems, 2, 0, given{"qty": "1.0000"}); err != nil {
+	// Writers of other records do not wait.
+	if err := f.update(adapter.StockItems, 2, 0, values{"qty": "1.0000"}); err != nil {
 		t.Error(err)
 	}
-	close(go_)
+	close(release)
 	if err := <-first; err != nil {
 		t.Error(err)
 	}
 }
 
-// TestManyBehind brings a whole list up to date at once.
-func TestManyBehind(t *testing.T) {
-	s := openShop(t)
-	all := s.keys(adapter.Products, adapter.Query{})
+// TestManyStale reconciles a whole list with one read.
+func TestManyStale(t *testing.T) {
+	f := newFixture(t)
+	all := f.keys(adapter.Products, adapter.Query{})
 	for i, key := range all {
-		s.memory.edit(adapter.Products, s.id(adapter.Products, key), func(d *memoryDoc) { d.record.Set("name", adapter.TextValue(fmt.Sprint("n", i))) })
+		f.memory.edit(adapter.Products, f.id(adapter.Products, key), func(d *memoryDoc) { d.record.Set("name", adapter.TextValue(fmt.Sprint("n", i))) })
 	}
-	fetches := s.memory.counted("Fetch products")
-	found, err := s.of(adapter.Products).List(t.Context(), &adapter.ListParams{})
+	fetches := f.memory.callCount("Fetch products")
+	found, err := f.store(adapter.Products).List(t.Context(), &adapter.ListParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, r := range found.Records {
 		if got := r.Get("name").Text(); got != fmt.Sprint("n", i) {
-			t.Errorf("%d is called %s", i, got)
+			t.Errorf("product %d has the name %s", i, got)
 		}
 	}
-	if got := s.memory.counted("Fetch products") - fetches; got != 2 {
-		t.Errorf("%d questions to the backend, want one that finds out and one under the locks", got)
+	if got := f.memory.callCount("Fetch products") - fetches; got != 2 {
+		t.Errorf("%d fetches, want one to compare and one under the locks", got)
 	}
 }
 
-// TestReplicas lets two processes create and change at the same time on the same side.
-func TestReplicas(t *testing.T) {
-	s := openShop(t)
-	other := reopen(t, s.side, s.memory, replica.Options{})
-	s.LeaveForeign(time.Hour)
-	other.LeaveForeign(time.Hour)
+// TestTwoProcesses creates and updates records in two processes that share a replica.
+func TestTwoProcesses(t *testing.T) {
+	f := newFixture(t)
+	other := reopen(t, f.local, f.memory, replica.Options{})
+	f.SetForeignIntentAge(time.Hour)
+	other.SetForeignIntentAge(time.Hour)
 	var all sync.WaitGroup
-	for i, one := range []*shop{s, other, s, other} {
+	for i, one := range []*fixture{f, other, f, other} {
 		all.Go(func() {
 			for n := range 10 {
 				if _, err := one.create(adapter.Products, newProduct(fmt.Sprintf("r-%d-%d", i, n))); err != nil {
 					t.Errorf("create: %v", err)
 				}
-				if err := one.update(adapter.Products, adapter.Key(4+i), 0, given{"name": fmt.Sprint(i, n)}); err != nil {
+				if err := one.update(adapter.Products, adapter.Key(4+i), 0, values{"name": fmt.Sprint(i, n)}); err != nil {
 					t.Errorf("update: %v", err)
 				}
 				if err := one.Scan(t.Context()); err != nil {
@@ -209,62 +208,62 @@ func TestReplicas(t *testing.T) {
 		})
 	}
 	all.Wait()
-	s.scan()
-	s.settled()
-	s.agree()
-	a, b := s.keys(adapter.Products, adapter.Query{}), other.keys(adapter.Products, adapter.Query{})
+	f.scan()
+	f.checkNoIntents()
+	f.checkAgreement()
+	a, b := f.keys(adapter.Products, adapter.Query{}), other.keys(adapter.Products, adapter.Query{})
 	if !slices.Equal(a, b) {
-		t.Errorf("one lists %v, the other %v", a, b)
+		t.Errorf("one process lists %v, the other %v", a, b)
 	}
 }
 
-// TestReplicasMeet: a process that meets the note of a write that another is just
-// doing takes it for one that was given up. The other finds out when the backend has
-// the write, and both sides agree on it.
-func TestReplicasMeet(t *testing.T) {
+// TestIntentOfRunningWrite lets one process resolve the intent of a write that another
+// process is still doing. Once the backend has the write, the replica and the backend agree
+// on it.
+func TestIntentOfRunningWrite(t *testing.T) {
 	for _, c := range []struct {
 		name, call string
-		do         func(s *shop) error
-		r          adapter.Resource // what the other reads
-		want       func(s *shop)
+		do         func(f *fixture) error
+		r          adapter.Resource // what the other process reads
+		want       func(f *fixture)
 	}{
-		{"update", "Update products", func(s *shop) error {
-			return s.update(adapter.Products, 1, 0, given{"name": "new", "url_key": "new", "stock_item": []given{{"qty": "7.0000"}}})
-		}, adapter.Products, func(s *shop) {
-			s.want(adapter.Products, 1, given{"name": "new"})
-			s.want(adapter.StockItems, 1, given{"qty": "7.0000"})
+		{"update", "Update products", func(f *fixture) error {
+			return f.update(adapter.Products, 1, 0, values{"name": "new", "url_key": "new", "stock_item": []values{{"qty": "7.0000"}}})
+		}, adapter.Products, func(f *fixture) {
+			f.checkValues(adapter.Products, 1, values{"name": "new"})
+			f.checkValues(adapter.StockItems, 1, values{"qty": "7.0000"})
 		}},
-		{"create a part", "Create customer_addresses", func(s *shop) error {
-			key, err := s.create(adapter.CustomerAddresses, newAddress(1))
+		{"create a part", "Create customer_addresses", func(f *fixture) error {
+			key, err := f.create(adapter.CustomerAddresses, newAddress(1))
 			if err == nil {
-				s.want(adapter.CustomerAddresses, key, given{"city": "C", "is_default_billing": 1})
+				f.checkValues(adapter.CustomerAddresses, key, values{"city": "C", "is_default_billing": 1})
 			}
 			return err
-		}, adapter.CustomerAddresses, func(s *shop) { s.want(adapter.CustomerAddresses, 1, given{"is_default_billing": 0}) }},
-		{"assign", "Create product_categories", func(s *shop) error {
-			_, err := s.create(adapter.ProductCategories, given{"product_id": 3, "category_id": 6, "position": 7})
+		}, adapter.CustomerAddresses, func(f *fixture) { f.checkValues(adapter.CustomerAddresses, 1, values{"is_default_billing": 0}) }},
+		{"assign", "Create product_categories", func(f *fixture) error {
+			_, err := f.create(adapter.ProductCategories, values{"product_id": 3, "category_id": 6, "position": 7})
 			return err
-		}, adapter.ProductCategories, func(s *shop) {
-			if found := s.keys(adapter.ProductCategories, where("category_id", "6")); len(found) == 0 {
-				s.t.Error("it is not assigned")
+		}, adapter.ProductCategories, func(f *fixture) {
+			if found := f.keys(adapter.ProductCategories, where("category_id", "6")); len(found) == 0 {
+				f.t.Error("the category is not assigned")
 			}
 		}},
-		{"delete", "Delete products", func(s *shop) error { return s.delete(adapter.Products, 2) }, adapter.Products, func(s *shop) { s.missing(adapter.Products, 2) }},
-		{"create", "Create products", func(s *shop) error {
-			_, err := s.create(adapter.Products, newProduct("mine"))
+		{"delete", "Delete products", func(f *fixture) error { return f.delete(adapter.Products, 2) }, adapter.Products, func(f *fixture) { f.checkMissing(adapter.Products, 2) }},
+		{"create", "Create products", func(f *fixture) error {
+			_, err := f.create(adapter.Products, newProduct("new"))
 			return err
-		}, adapter.Products, func(s *shop) {
-			if found := s.keys(adapter.Products, where("sku", "mine")); len(found) != 1 {
-				s.t.Errorf("found %v", found)
+		}, adapter.Products, func(f *fixture) {
+			if found := f.keys(adapter.Products, where("sku", "new")); len(found) != 1 {
+				f.t.Errorf("found %v", found)
 			}
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := openShop(t)
-			other := reopen(t, s.side, s.memory, replica.Options{})
-			other.LeaveForeign(time.Hour)
-			s.memory.mu.Lock()
-			s.memory.before = func(_ context.Context, call string) error {
+			f := newFixture(t)
+			other := reopen(t, f.local, f.memory, replica.Options{})
+			other.SetForeignIntentAge(time.Hour)
+			f.memory.mu.Lock()
+			f.memory.before = func(_ context.Context, call string) error {
 				if call == c.call {
 					other.keys(c.r, adapter.Query{})
 					if err := other.Scan(t.Context()); err != nil {
@@ -273,62 +272,62 @@ func TestReplicasMeet(t *testing.T) {
 				}
 				return nil
 			}
-			s.memory.mu.Unlock()
-			if err := c.do(s); err != nil {
+			f.memory.mu.Unlock()
+			if err := c.do(f); err != nil {
 				t.Fatal(err)
 			}
-			s.memory.heal()
-			for _, one := range []*shop{s, other} {
+			f.memory.clearFaults()
+			for _, one := range []*fixture{f, other} {
 				c.want(one)
 			}
-			s.scan()
-			s.agree()
-			s.settled()
+			f.scan()
+			f.checkAgreement()
+			f.checkNoIntents()
 		})
 	}
 }
 
-// TestReplicaUndoesEarly: a write that another process has undone before the backend
-// heard of it was not done, and is not said to be.
-func TestReplicaUndoesEarly(t *testing.T) {
-	s := openShop(t)
-	other := reopen(t, s.side, s.memory, replica.Options{})
-	side := &meddled{Replica: s.side}
-	a, err := replica.New(replica.Options{Replica: side, Backend: s.memory})
+// TestOtherProcessRollsBack checks that a write fails if another process rolled it back
+// before it was sent to the backend.
+func TestOtherProcessRollsBack(t *testing.T) {
+	f := newFixture(t)
+	other := reopen(t, f.local, f.memory, replica.Options{})
+	hooked := &hookedReplica{Replica: f.local}
+	a, err := replica.New(replica.Options{Replica: hooked, Backend: f.memory})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Adapter = a
-	side.updated = func() { other.get(adapter.Products, 1) }
-	if err := s.update(adapter.Products, 1, 0, given{"name": "new"}); adapter.KindOf(err) != adapter.Unavailable {
+	f.Adapter = a
+	hooked.afterUpdate = func() { other.get(adapter.Products, 1) }
+	if err := f.update(adapter.Products, 1, 0, values{"name": "new"}); adapter.KindOf(err) != adapter.Unavailable {
 		t.Errorf("error %v", err)
 	}
-	side.updated = nil
-	s.want(adapter.Products, 1, given{"name": "Steel Kettle"})
-	s.agree()
-	s.settled()
+	hooked.afterUpdate = nil
+	f.checkValues(adapter.Products, 1, values{"name": "Steel Kettle"})
+	f.checkAgreement()
+	f.checkNoIntents()
 }
 
-// meddled is a side at which something happens after each update.
-type meddled struct {
+// A hookedReplica calls a function after each update.
+type hookedReplica struct {
 	replica.Replica
-	updated func()
+	afterUpdate func()
 }
 
-func (m *meddled) Store(r adapter.Resource) (adapter.Store, error) {
+func (m *hookedReplica) Store(r adapter.Resource) (adapter.Store, error) {
 	store, err := m.Replica.Store(r)
-	return &meddledStore{store, m}, err
+	return &hookedStore{store, m}, err
 }
 
-type meddledStore struct {
+type hookedStore struct {
 	adapter.Store
-	m *meddled
+	m *hookedReplica
 }
 
-func (s *meddledStore) Update(ctx context.Context, p *adapter.UpdateParams) error {
+func (s *hookedStore) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	err := s.Store.Update(ctx, p)
-	if err == nil && s.m.updated != nil {
-		s.m.updated()
+	if err == nil && s.m.afterUpdate != nil {
+		s.m.afterUpdate()
 	}
 	return err
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// productKeeping is a keeping of products and their stock items, without a side.
-func productKeeping() *resourcePlan {
+// newProductPlan returns a plan of products and their stock items that has no replica.
+func newProductPlan() *resourcePlan {
 	schemas := adapter.NewSchemas()
 	root := &resourcePlan{BackendResource: BackendResource{Resource: adapter.Products, Root: adapter.Products}, schema: schemas.Of(adapter.Products)}
 	root.root = root
@@ -30,7 +30,7 @@ func sameBase(a, b base) bool {
 }
 
 func TestEncodeBase(t *testing.T) {
-	root := productKeeping()
+	root := newProductPlan()
 	prices := root.schema.Attributes[slices.IndexFunc(root.schema.Attributes, func(a adapter.Attribute) bool { return a.Name == "tier_price" })].Nested
 	price := adapter.NewRecord(prices)
 	price.Set("price", adapter.TextValue("1.0000"))
@@ -43,17 +43,17 @@ func TestEncodeBase(t *testing.T) {
 	stock := adapter.NewRecord(root.parts[0].schema)
 	stock.Set("qty", adapter.TextValue("2.0000"))
 	for name, b := range map[string]base{
-		"nothing":           {item: adapter.NewRecord(root.schema), parts: map[adapter.Resource][]Item{}},
-		"null":              with("name", adapter.NullValue()),
-		"empty text":        with("name", adapter.TextValue("")),
-		"text":              with("name", adapter.TextValue("a\"\\\x00\n<é中>\u2028")),
-		"no UTF-8":          with("name", adapter.TextValue("a\xff\xfe")),
-		"integer":           with("status", adapter.IntegerValue(-1<<63)),
-		"an integer text":   with("name", adapter.TextValue("17")),
-		"no records":        with("tier_price", adapter.RecordsValue(nil)),
-		"records":           with("tier_price", adapter.RecordsValue([]adapter.Record{price, price})),
-		"parts":             {item: adapter.NewRecord(root.schema), parts: map[adapter.Resource][]Item{adapter.StockItems: {{ID: "x\"", Record: stock}, {Record: stock}}}},
-		"no parts, as said": {item: adapter.NewRecord(root.schema), parts: map[adapter.Resource][]Item{adapter.StockItems: {}}},
+		"nothing":             {item: adapter.NewRecord(root.schema), parts: map[adapter.Resource][]Item{}},
+		"null":                with("name", adapter.NullValue()),
+		"empty text":          with("name", adapter.TextValue("")),
+		"text":                with("name", adapter.TextValue("a\"\\\x00\n<é中>\u2028")),
+		"no UTF-8":            with("name", adapter.TextValue("a\xff\xfe")),
+		"integer":             with("status", adapter.IntegerValue(-1<<63)),
+		"an integer text":     with("name", adapter.TextValue("17")),
+		"no records":          with("tier_price", adapter.RecordsValue(nil)),
+		"records":             with("tier_price", adapter.RecordsValue([]adapter.Record{price, price})),
+		"parts":               {item: adapter.NewRecord(root.schema), parts: map[adapter.Resource][]Item{adapter.StockItems: {{ID: "x\"", Record: stock}, {Record: stock}}}},
+		"empty list of parts": {item: adapter.NewRecord(root.schema), parts: map[adapter.Resource][]Item{adapter.StockItems: {}}},
 	} {
 		encoded, err := encodeBase(b)
 		if err != nil {
@@ -79,8 +79,8 @@ func TestEncodeBase(t *testing.T) {
 	}
 }
 
-// FuzzDecodeBase: whatever stands in a ledger is read or refused, and what was read is
-// written as something that reads the same.
+// FuzzDecodeBase checks that any stored base is decoded or refused, and that a decoded one
+// survives another round trip.
 func FuzzDecodeBase(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", "null", "[]", `{"item":{"name":"x","price":null,"status":1}}`,
@@ -90,7 +90,7 @@ func FuzzDecodeBase(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	root := productKeeping()
+	root := newProductPlan()
 	f.Fuzz(func(t *testing.T, encoded []byte) {
 		b, err := decodeBase(root, encoded)
 		if err != nil {
@@ -98,7 +98,7 @@ func FuzzDecodeBase(f *testing.F) {
 		}
 		again, err := encodeBase(b)
 		if err != nil {
-			t.Fatalf("%s is read, and not written: %v", encoded, err)
+			t.Fatalf("%s is decoded, but not encoded again: %v", encoded, err)
 		}
 		if c, err := decodeBase(root, again); err != nil || !sameBase(b, c) {
 			t.Fatalf("%s becomes %s, %v", encoded, again, err)
@@ -106,11 +106,11 @@ func FuzzDecodeBase(f *testing.F) {
 	})
 }
 
-func FuzzReadNote(f *testing.F) {
+func FuzzDecodeIntent(f *testing.F) {
 	for _, seed := range []string{`{"by":"x","op":"update","resource":"products","key":1,"level":2,"named":["name"],"old":{"name":null}}`, `{"before":{"1":{},"x":2}}`, `{"before":{"-1":null}}`, "[", "null"} {
 		f.Add([]byte(seed))
 	}
-	root := productKeeping()
+	root := newProductPlan()
 	f.Fuzz(func(t *testing.T, encoded []byte) {
 		intent, err := decodeIntent(Mapping{Intent: encoded})
 		if err != nil {

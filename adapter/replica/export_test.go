@@ -2,5 +2,5 @@ package replica
 
 import "time"
 
-// LeaveForeign says how long notes of other processes are left to them.
-func (a *Adapter) LeaveForeign(d time.Duration) { a.foreignIntentAge = d }
+// SetForeignIntentAge sets how long create intents of other processes are left to them.
+func (a *Adapter) SetForeignIntentAge(d time.Duration) { a.foreignIntentAge = d }

@@ -20,8 +20,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// gallery are two images of a product and one of another, which no data set holds.
-const gallery = `
+// imagesSQL adds two images of a product and one of another; data sets contain none.
+const imagesSQL = `
 	INSERT INTO product_image (id, product_id, file, media_type) VALUES
 		(1, 1, 'o/n/one.png', 'image/png'), (2, 1, 't/w/two.jpg', 'image/jpeg'), (3, 2, 't/h/three.png', 'image/png');
 	INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES
@@ -29,22 +29,22 @@ const gallery = `
 	INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES
 		(1, 0, 'image', 1), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3);`
 
-// A migrated is the demo store with part of it moved to a memory.
-type migrated struct {
-	side   []byte // a database file
-	memory memoryState
+// A snapshot is the demo store after it was pushed to a memory backend.
+type snapshot struct {
+	database []byte // the bytes of a SQLite file
+	memory   memoryState
 }
 
-// move makes the demo store, with the gallery, and moves it to a memory, once for all
-// tests: orders stand there already, and carry their legacy ids.
-var move = sync.OnceValues(func() (done migrated, err error) {
+// demoSnapshot pushes the demo store, with images, to a memory backend. It does so once for
+// all tests. The backend has the orders already, with their legacy ids.
+var demoSnapshot = sync.OnceValues(func() (done snapshot, err error) {
 	folder, err := os.MkdirTemp("", "portico-replica-")
 	if err != nil {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	path := filepath.Join(folder, "side.db")
-	ctx := context.Background() // of no test in particular
+	path := filepath.Join(folder, "replica.db")
+	ctx := context.Background() // shared by all tests
 	data, err := demo.Load()
 	if err != nil {
 		return done, err
@@ -60,7 +60,7 @@ var move = sync.OnceValues(func() (done migrated, err error) {
 	if err != nil {
 		return done, err
 	}
-	_, err = raw.ExecContext(ctx, gallery)
+	_, err = raw.ExecContext(ctx, imagesSQL)
 	if err := errors.Join(err, raw.Close()); err != nil {
 		return done, err
 	}
@@ -79,14 +79,14 @@ var move = sync.OnceValues(func() (done migrated, err error) {
 		return done, err
 	}
 	done.memory = m.save()
-	done.side, err = os.ReadFile(path)
+	done.database, err = os.ReadFile(path)
 	return done, err
 })
 
-// placeOrders makes documents of the orders of a side.
-func (m *memory) placeOrders(ctx context.Context, side replica.Replica) error {
+// placeOrders stores the orders of a replica at the backend.
+func (m *memoryBackend) placeOrders(ctx context.Context, local replica.Replica) error {
 	list := func(r adapter.Resource) ([]adapter.Record, error) {
-		s, err := side.Store(r)
+		s, err := local.Store(r)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func (m *memory) placeOrders(ctx context.Context, side replica.Replica) error {
 			return err
 		}
 		for _, r := range records {
-			res := m.keptOf(part)
+			res := m.resource(part)
 			d := byKey[r.Get(res.RootAttribute).Int()]
 			d.parts[part] = append(d.parts[part], m.part(r, adapter.Key(r.Get(r.Schema.Key).Int())))
 		}
@@ -120,12 +120,12 @@ func (m *memory) placeOrders(ctx context.Context, side replica.Replica) error {
 	return nil
 }
 
-// order stores an order with what the backend keeps of r.
-func (m *memory) order(r adapter.Record) *memoryDoc {
+// order stores an order with the backend-owned values of r.
+func (m *memoryBackend) order(r adapter.Record) *memoryDoc {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	d := &memoryDoc{memoryItem: memoryItem{id: m.id("order"), record: adapter.NewRecord(r.Schema)}, parts: map[adapter.Resource][]memoryItem{}}
-	for _, name := range m.keptOf(adapter.Orders).Attributes {
+	d := &memoryDoc{memoryItem: memoryItem{id: m.newID("order"), record: adapter.NewRecord(r.Schema)}, parts: map[adapter.Resource][]memoryItem{}}
+	for _, name := range m.resource(adapter.Orders).Attributes {
 		d.record.Set(name, r.Get(name))
 	}
 	if err := m.add(adapter.Orders, d); err != nil {
@@ -134,14 +134,14 @@ func (m *memory) order(r adapter.Record) *memoryDoc {
 	return d
 }
 
-// part returns what the backend keeps of a part, with an id of its own.
-func (m *memory) part(r adapter.Record, key adapter.Key) memoryItem {
+// part returns an item with the backend-owned values of r and a new id.
+func (m *memoryBackend) part(r adapter.Record, key adapter.Key) memoryItem {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	item := memoryItem{key: key, record: adapter.NewRecord(r.Schema)}
-	res := m.keptOf(r.Schema.Resource)
+	res := m.resource(r.Schema.Resource)
 	if res.HasIDs {
-		item.id = m.id("part")
+		item.id = m.newID("part")
 	}
 	for _, name := range res.Attributes {
 		item.record.Set(name, r.Get(name))
@@ -149,33 +149,34 @@ func (m *memory) part(r adapter.Record, key adapter.Key) memoryItem {
 	return item
 }
 
-// A shop is an adapter of a memory and of the demo store, which is moved to it.
-type shop struct {
+// A fixture is an adapter that joins the demo store with a memory backend to which it was
+// pushed.
+type fixture struct {
 	*replica.Adapter
-	side    replica.Replica
-	memory  *memory
-	log     *logged
+	local   replica.Replica
+	memory  *memoryBackend
+	log     *logRecorder
 	metrics *prometheus.Registry
 	t       testing.TB
 }
 
-// openShop opens a shop of the test's own.
-func openShop(tb testing.TB) *shop {
+// newFixture returns a fixture that the test can change.
+func newFixture(tb testing.TB) *fixture {
 	tb.Helper()
-	start, err := move()
+	start, err := demoSnapshot()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	m := newMemory()
 	m.restore(start.memory)
-	return reopen(tb, openSide(tb, start.side), m, replica.Options{})
+	return reopen(tb, openReplica(tb, start.database), m, replica.Options{})
 }
 
-// openSide opens a side of the test's own, with that content.
-func openSide(tb testing.TB, content []byte) replica.Replica {
+// openReplica opens a replica with the given content.
+func openReplica(tb testing.TB, content []byte) replica.Replica {
 	tb.Helper()
 	folder := tb.TempDir()
-	path := filepath.Join(folder, "side.db")
+	path := filepath.Join(folder, "replica.db")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		tb.Fatal(err)
 	}
@@ -187,50 +188,49 @@ func openSide(tb testing.TB, content []byte) replica.Replica {
 	return db.Replica()
 }
 
-// reopen opens a shop as a process does that finds both sides as another has left
-// them.
-func reopen(tb testing.TB, side replica.Replica, m *memory, o replica.Options) *shop {
+// reopen joins a replica and a backend as a newly started process does.
+func reopen(tb testing.TB, local replica.Replica, m *memoryBackend, o replica.Options) *fixture {
 	tb.Helper()
-	s := &shop{side: side, memory: m, log: &logged{}, metrics: prometheus.NewRegistry(), t: tb}
-	o.Replica, o.Backend, o.Logger, o.Registerer = side, m, slog.New(s.log), s.metrics
+	f := &fixture{local: local, memory: m, log: &logRecorder{}, metrics: prometheus.NewRegistry(), t: tb}
+	o.Replica, o.Backend, o.Logger, o.Registerer = local, m, slog.New(f.log), f.metrics
 	var err error
-	if s.Adapter, err = replica.New(o); err != nil {
+	if f.Adapter, err = replica.New(o); err != nil {
 		tb.Fatal(err)
 	}
-	s.LeaveForeign(0)
-	tb.Cleanup(func() { _ = s.Close() })
-	return s
+	f.SetForeignIntentAge(0)
+	tb.Cleanup(func() { _ = f.Close() })
+	return f
 }
 
-// again opens a shop on the same side and backend, which is well.
-func (s *shop) again() *shop {
-	s.t.Helper()
-	s.memory.heal()
-	return reopen(s.t, s.side, s.memory, replica.Options{})
+// restart joins the same replica and backend again, without faults.
+func (f *fixture) restart() *fixture {
+	f.t.Helper()
+	f.memory.clearFaults()
+	return reopen(f.t, f.local, f.memory, replica.Options{})
 }
 
-func (s *shop) of(r adapter.Resource) adapter.Store {
-	s.t.Helper()
-	store, err := s.Store(r)
+func (f *fixture) store(r adapter.Resource) adapter.Store {
+	f.t.Helper()
+	store, err := f.Store(r)
 	if err != nil {
-		s.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return store
 }
 
-func (s *shop) get(r adapter.Resource, key adapter.Key, onDemand ...string) adapter.Record {
-	s.t.Helper()
-	record, err := s.of(r).Get(s.t.Context(), &adapter.GetParams{Key: key, With: onDemand})
+func (f *fixture) get(r adapter.Resource, key adapter.Key, onDemand ...string) adapter.Record {
+	f.t.Helper()
+	record, err := f.store(r).Get(f.t.Context(), &adapter.GetParams{Key: key, With: onDemand})
 	if err != nil {
-		s.t.Fatalf("get %s %d: %v", r, key, err)
+		f.t.Fatalf("get %s %d: %v", r, key, err)
 	}
 	return record
 }
 
-// given are values by attribute, as strings and ints; nil is null.
-type given map[string]any
+// values are values by attribute, as strings and ints; nil is null.
+type values map[string]any
 
-func (g given) record(schema *adapter.Schema) adapter.Record {
+func (g values) record(schema *adapter.Schema) adapter.Record {
 	r := adapter.NewRecord(schema)
 	for name, v := range g {
 		r.Set(name, valueOf(schema, name, v))
@@ -248,7 +248,7 @@ func valueOf(schema *adapter.Schema, name string, v any) adapter.Value {
 		return adapter.IntegerValue(int64(v))
 	case []string:
 		return adapter.TextsValue(v)
-	case []given:
+	case []values:
 		at, _ := schema.Index(name)
 		nested := make([]adapter.Record, len(v))
 		for i, g := range v {
@@ -262,50 +262,50 @@ func valueOf(schema *adapter.Schema, name string, v any) adapter.Value {
 
 var schemas = sync.OnceValue(adapter.NewSchemas)
 
-func (s *shop) update(r adapter.Resource, key adapter.Key, storeID int64, change given) error {
-	s.t.Helper()
-	return s.of(r).Update(s.t.Context(), &adapter.UpdateParams{Key: key, StoreID: storeID, Change: func(current adapter.Record) (adapter.Record, error) {
+func (f *fixture) update(r adapter.Resource, key adapter.Key, storeID int64, change values) error {
+	f.t.Helper()
+	return f.store(r).Update(f.t.Context(), &adapter.UpdateParams{Key: key, StoreID: storeID, Change: func(current adapter.Record) (adapter.Record, error) {
 		return change.record(current.Schema), nil
 	}})
 }
 
-func (s *shop) create(r adapter.Resource, record given) (adapter.Key, error) {
-	s.t.Helper()
-	return s.of(r).Create(s.t.Context(), &adapter.CreateParams{Record: record.record(schemas().Of(r))})
+func (f *fixture) create(r adapter.Resource, record values) (adapter.Key, error) {
+	f.t.Helper()
+	return f.store(r).Create(f.t.Context(), &adapter.CreateParams{Record: record.record(schemas().Of(r))})
 }
 
-func (s *shop) delete(r adapter.Resource, key adapter.Key) error {
-	s.t.Helper()
-	return s.of(r).Delete(s.t.Context(), &adapter.DeleteParams{Key: key})
+func (f *fixture) delete(r adapter.Resource, key adapter.Key) error {
+	f.t.Helper()
+	return f.store(r).Delete(f.t.Context(), &adapter.DeleteParams{Key: key})
 }
 
-// want compares values of a record that is read through the shop.
-func (s *shop) want(r adapter.Resource, key adapter.Key, want given) {
-	s.t.Helper()
-	got := s.get(r, key)
+// checkValues compares values of a record read through the adapter.
+func (f *fixture) checkValues(r adapter.Resource, key adapter.Key, want values) {
+	f.t.Helper()
+	got := f.get(r, key)
 	for name, v := range want {
-		if w := valueOf(got.Schema, name, v); shownValue(got.Get(name)) != shownValue(w) {
-			s.t.Errorf("%s %d: %s is %s, want %s", r, key, name, shownValue(got.Get(name)), shownValue(w))
+		if w := valueOf(got.Schema, name, v); formatValue(got.Get(name)) != formatValue(w) {
+			f.t.Errorf("%s %d: %s is %s, want %s", r, key, name, formatValue(got.Get(name)), formatValue(w))
 		}
 	}
 }
 
-// missing fails unless a record is not found, and in no list.
-func (s *shop) missing(r adapter.Resource, key adapter.Key) {
-	s.t.Helper()
-	if _, err := s.of(r).Get(s.t.Context(), &adapter.GetParams{Key: key}); adapter.KindOf(err) != adapter.NotFound || err == nil {
-		s.t.Errorf("get %s %d: %v, want not found", r, key, err)
+// checkMissing fails if a record is found or listed.
+func (f *fixture) checkMissing(r adapter.Resource, key adapter.Key) {
+	f.t.Helper()
+	if _, err := f.store(r).Get(f.t.Context(), &adapter.GetParams{Key: key}); adapter.KindOf(err) != adapter.NotFound || err == nil {
+		f.t.Errorf("get %s %d: %v, want not found", r, key, err)
 	}
-	if slices.Contains(s.keys(r, adapter.Query{}), key) {
-		s.t.Errorf("%s %d is listed", r, key)
+	if slices.Contains(f.keys(r, adapter.Query{}), key) {
+		f.t.Errorf("%s %d is listed", r, key)
 	}
 }
 
-func (s *shop) keys(r adapter.Resource, q adapter.Query) []adapter.Key {
-	s.t.Helper()
-	found, err := s.of(r).List(s.t.Context(), &adapter.ListParams{Query: q})
+func (f *fixture) keys(r adapter.Resource, q adapter.Query) []adapter.Key {
+	f.t.Helper()
+	found, err := f.store(r).List(f.t.Context(), &adapter.ListParams{Query: q})
 	if err != nil {
-		s.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	keys := make([]adapter.Key, len(found.Records))
 	for i, r := range found.Records {
@@ -314,12 +314,12 @@ func (s *shop) keys(r adapter.Resource, q adapter.Query) []adapter.Key {
 	return keys
 }
 
-// entry returns the entry of a record.
-func (s *shop) entry(r adapter.Resource, key adapter.Key) (replica.Mapping, bool) {
-	s.t.Helper()
-	mappings, err := s.side.MappingsByKey(s.t.Context(), r, []adapter.Key{key})
+// mapping returns the mapping of a record.
+func (f *fixture) mapping(r adapter.Resource, key adapter.Key) (replica.Mapping, bool) {
+	f.t.Helper()
+	mappings, err := f.local.MappingsByKey(f.t.Context(), r, []adapter.Key{key})
 	if err != nil {
-		s.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	if len(mappings) == 0 {
 		return replica.Mapping{}, false
@@ -327,46 +327,46 @@ func (s *shop) entry(r adapter.Resource, key adapter.Key) (replica.Mapping, bool
 	return mappings[0], true
 }
 
-// id returns the backend's id of a record.
-func (s *shop) id(r adapter.Resource, key adapter.Key) string {
-	s.t.Helper()
-	mapping, ok := s.entry(r, key)
+// id returns the backend id of a record.
+func (f *fixture) id(r adapter.Resource, key adapter.Key) string {
+	f.t.Helper()
+	mapping, ok := f.mapping(r, key)
 	if !ok || mapping.BackendID == "" {
-		s.t.Fatalf("%s %d has no id", r, key)
+		f.t.Fatalf("%s %d has no id", r, key)
 	}
 	return mapping.BackendID
 }
 
-// settled fails unless no note is left.
-func (s *shop) settled() {
-	s.t.Helper()
-	withIntent, err := s.side.MappingsWithIntent(s.t.Context(), farFuture, 100)
+// checkNoIntents fails if a write intent is left.
+func (f *fixture) checkNoIntents() {
+	f.t.Helper()
+	withIntent, err := f.local.MappingsWithIntent(f.t.Context(), farFuture, 100)
 	if err != nil {
-		s.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	for _, mapping := range withIntent {
-		s.t.Errorf("%s %d still has a note: %s", mapping.Resource, mapping.Key, mapping.Intent)
+		f.t.Errorf("%s %d still has a write intent: %s", mapping.Resource, mapping.Key, mapping.Intent)
 	}
 }
 
-// where is a query for records with a value.
+// where returns a query for records with a value.
 func where(name, value string) adapter.Query {
 	return adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: name, Op: adapter.Eq, Operands: []string{value}}}}}}
 }
 
 func keyText(key adapter.Key) string { return strconv.FormatInt(int64(key), 10) }
 
-// logged keeps what is logged.
-type logged struct {
+// A logRecorder records log lines.
+type logRecorder struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-func (l *logged) Enabled(context.Context, slog.Level) bool { return true }
-func (l *logged) WithAttrs([]slog.Attr) slog.Handler       { return l }
-func (l *logged) WithGroup(string) slog.Handler            { return l }
+func (l *logRecorder) Enabled(context.Context, slog.Level) bool { return true }
+func (l *logRecorder) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l *logRecorder) WithGroup(string) slog.Handler            { return l }
 
-func (l *logged) Handle(_ context.Context, r slog.Record) error {
+func (l *logRecorder) Handle(_ context.Context, r slog.Record) error {
 	line := r.Message
 	r.Attrs(func(a slog.Attr) bool { line += " " + a.String(); return true })
 	l.mu.Lock()
@@ -375,7 +375,7 @@ func (l *logged) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-func (l *logged) all() []string {
+func (l *logRecorder) all() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.lines)

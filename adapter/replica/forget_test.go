@@ -9,8 +9,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-// Find knows documents by their key, as their ids are not told.
-func (b *listBackend) FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (replica.Document, error) {
+// FindByKey returns the document that carries a legacy id.
+func (b *staticBackend) FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (replica.Document, error) {
 	for _, d := range b.documents[root] {
 		if item, _, err := d.Read(ctx); err == nil && item.Key == key {
 			return d, nil
@@ -20,11 +20,11 @@ func (b *listBackend) FindByKey(ctx context.Context, root adapter.Resource, key 
 }
 
 func TestForget(t *testing.T) {
-	side, backend := agreedShop(t)
+	local, backend := newAgreeingPair(t)
 	ctx := t.Context()
 	enter := func(mappings ...replica.Mapping) {
 		t.Helper()
-		if err := side.PutMappings(ctx, mappings...); err != nil {
+		if err := local.PutMappings(ctx, mappings...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -35,7 +35,7 @@ func TestForget(t *testing.T) {
 	without(adapter.Products, "products_4")
 	without(adapter.Customers, "customers_1")
 	without(adapter.Customers, "customers_2")
-	backend.documents[adapter.Customers] = append(backend.documents[adapter.Customers], page("customers_1", 0, "addr_2"))
+	backend.documents[adapter.Customers] = append(backend.documents[adapter.Customers], newDocument("customers_1", 0, "addr_2"))
 	enter(
 		replica.Mapping{Resource: adapter.Products, Key: 4, BackendID: "products_4", Intent: []byte("{}")},
 		replica.Mapping{Resource: adapter.Products, Key: 5}, // its document carries the key
@@ -43,47 +43,47 @@ func TestForget(t *testing.T) {
 	)
 	without(adapter.Products, "products_6")
 	enter(replica.Mapping{Resource: adapter.Products, Key: 6})
-	if err := side.DeleteMapping(ctx, adapter.Products, 7); err != nil {
+	if err := local.DeleteMapping(ctx, adapter.Products, 7); err != nil {
 		t.Fatal(err)
 	}
 	const done = adapter.ErrorKind(99)
-	forget := replica.Forget{Replica: side, Backend: backend}
+	forget := replica.Forget{Replica: local, Backend: backend}
 	for _, c := range []struct {
 		name     string
 		resource adapter.Resource
 		key      adapter.Key
 		want     adapter.ErrorKind
 	}{
-		{"still there", adapter.Products, 1, adapter.Conflict},
-		{"gone", adapter.Products, 2, done},
-		{"gone twice", adapter.Products, 2, adapter.NotFound},
-		{"not finished", adapter.Products, 4, adapter.Conflict},
-		{"no id, and there", adapter.Products, 5, adapter.Conflict},
-		{"no id, and not there", adapter.Products, 6, done},
-		{"no entry", adapter.Products, 7, adapter.NotFound},
-		{"gone here", adapter.Products, 99999, done},
-		{"part that is there", adapter.CustomerAddresses, 2, adapter.Conflict},
-		{"part that is gone", adapter.CustomerAddresses, 1, done},
+		{"exists at the backend", adapter.Products, 1, adapter.Conflict},
+		{"missing at the backend", adapter.Products, 2, done},
+		{"forgotten already", adapter.Products, 2, adapter.NotFound},
+		{"unresolved write", adapter.Products, 4, adapter.Conflict},
+		{"no backend id, exists at the backend", adapter.Products, 5, adapter.Conflict},
+		{"no backend id, missing at the backend", adapter.Products, 6, done},
+		{"no mapping", adapter.Products, 7, adapter.NotFound},
+		{"missing in the replica", adapter.Products, 99999, done},
+		{"part that exists at the backend", adapter.CustomerAddresses, 2, adapter.Conflict},
+		{"part missing at the backend", adapter.CustomerAddresses, 1, done},
 		{"root with parts", adapter.Customers, 2, done},
-		{"part of a root that is gone", adapter.CustomerAddresses, 3, adapter.NotFound},
+		{"part of a forgotten root", adapter.CustomerAddresses, 3, adapter.NotFound},
 		{"part without ids", adapter.StockItems, 1, adapter.Unsupported},
-		{"not kept", adapter.Orders, 1, adapter.Unsupported},
+		{"no backend resource", adapter.Orders, 1, adapter.Unsupported},
 	} {
 		err := forget.Run(ctx, c.resource, c.key)
 		if got := adapter.KindOf(err); c.want == done && err != nil || c.want != done && (err == nil || got != c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
-		store, storeErr := side.Store(c.resource)
+		store, storeErr := local.Store(c.resource)
 		if storeErr != nil {
 			t.Fatal(storeErr)
 		}
 		_, err = store.Get(ctx, &adapter.GetParams{Key: c.key})
-		gone := c.want == done || slices.Contains([]string{"gone twice", "part of a root that is gone"}, c.name)
+		gone := c.want == done || slices.Contains([]string{"forgotten already", "part of a forgotten root"}, c.name)
 		if (adapter.KindOf(err) == adapter.NotFound && err != nil) != gone {
 			t.Errorf("%s: the record: %v", c.name, err)
 		}
-		if mappings, err := side.MappingsByKey(ctx, c.resource, []adapter.Key{c.key}); err != nil || gone && len(mappings) != 0 {
-			t.Errorf("%s: the entry: %v, %v", c.name, mappings, err)
+		if mappings, err := local.MappingsByKey(ctx, c.resource, []adapter.Key{c.key}); err != nil || gone && len(mappings) != 0 {
+			t.Errorf("%s: the mapping: %v, %v", c.name, mappings, err)
 		}
 	}
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// demoSide returns the demo store as a side, on SQLite, with an empty ledger.
-func demoSide(tb testing.TB) replica.Replica {
+// demoReplica returns the demo store as a local replica on SQLite, with an empty ID map.
+func demoReplica(tb testing.TB) replica.Replica {
 	tb.Helper()
-	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: "sqlite:" + filepath.Join(tb.TempDir(), "side.db"), Migrate: true})
+	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: "sqlite:" + filepath.Join(tb.TempDir(), "replica.db"), Migrate: true})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -34,8 +34,8 @@ func demoSide(tb testing.TB) replica.Replica {
 	return db.Replica()
 }
 
-// keptByShop is what the backends of these tests keep.
-func keptByShop() []replica.BackendResource {
+// testResources are the resources of the backends in these tests.
+func testResources() []replica.BackendResource {
 	return []replica.BackendResource{
 		{Resource: adapter.Products, Root: adapter.Products, Attributes: []string{"name"}},
 		{Resource: adapter.StockItems, Root: adapter.Products, RootAttribute: "product_id", Attributes: []string{"qty"}},
@@ -44,85 +44,85 @@ func keptByShop() []replica.BackendResource {
 	}
 }
 
-// countedLedger counts what it is asked for. Its entries are in memory: within
-// testing/synctest there is no database.
-type countedLedger struct {
+// A countingIDMap counts the ids looked up. It is in memory, as a database cannot run
+// within testing/synctest.
+type countingIDMap struct {
 	replica.IDMap
-	entries []replica.Mapping
-	asked   int
+	mappings []replica.Mapping
+	lookups  int
 }
 
-func (l *countedLedger) MappingsByKey(_ context.Context, r adapter.Resource, keys []adapter.Key) ([]replica.Mapping, error) {
-	l.asked += len(keys)
-	return slices.DeleteFunc(slices.Clone(l.entries), func(mapping replica.Mapping) bool {
+func (l *countingIDMap) MappingsByKey(_ context.Context, r adapter.Resource, keys []adapter.Key) ([]replica.Mapping, error) {
+	l.lookups += len(keys)
+	return slices.DeleteFunc(slices.Clone(l.mappings), func(mapping replica.Mapping) bool {
 		return mapping.Resource != r || !slices.Contains(keys, mapping.Key)
 	}), nil
 }
 
-func (l *countedLedger) MappingsByBackendID(_ context.Context, r adapter.Resource, ids []string) ([]replica.Mapping, error) {
-	l.asked += len(ids)
-	return slices.DeleteFunc(slices.Clone(l.entries), func(mapping replica.Mapping) bool {
+func (l *countingIDMap) MappingsByBackendID(_ context.Context, r adapter.Resource, ids []string) ([]replica.Mapping, error) {
+	l.lookups += len(ids)
+	return slices.DeleteFunc(slices.Clone(l.mappings), func(mapping replica.Mapping) bool {
 		return mapping.Resource != r || !slices.Contains(ids, mapping.BackendID)
 	}), nil
 }
 
-func TestIDs(t *testing.T) {
+func TestIDCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := &countedLedger{entries: []replica.Mapping{
+		idMap := &countingIDMap{mappings: []replica.Mapping{
 			{Resource: adapter.Products, Key: 1, BackendID: "p1"}, {Resource: adapter.Products, Key: 2, BackendID: "p2"},
-			{Resource: adapter.Products, Key: 3}, // its id is still to come
+			{Resource: adapter.Products, Key: 3}, // still being created
 			{Resource: adapter.Websites, Key: 1, BackendID: "w1"},
 		}}
-		ids := replica.NewIDCache(ledger)
-		want := func(name string, asked int, r adapter.Resource, keys []adapter.Key, want map[adapter.Key]string) {
+		ids := replica.NewIDCache(idMap)
+		want := func(name string, lookups int, r adapter.Resource, keys []adapter.Key, want map[adapter.Key]string) {
 			t.Helper()
-			ledger.asked = 0
+			idMap.lookups = 0
 			got, err := ids.BackendIDs(t.Context(), r, keys)
-			if diff := cmp.Diff(want, got); diff != "" || err != nil || ledger.asked != asked {
-				t.Errorf("%s: %v, %d asked for, want %d\n%s", name, err, ledger.asked, asked, diff)
+			if diff := cmp.Diff(want, got); diff != "" || err != nil || idMap.lookups != lookups {
+				t.Errorf("%s: %v, %d ids looked up, want %d\n%s", name, err, idMap.lookups, lookups, diff)
 			}
 		}
-		wantKeys := func(name string, asked int, r adapter.Resource, names []string, want map[string]adapter.Key) {
+		wantKeys := func(name string, lookups int, r adapter.Resource, names []string, want map[string]adapter.Key) {
 			t.Helper()
-			ledger.asked = 0
+			idMap.lookups = 0
 			got, err := ids.Keys(t.Context(), r, names)
-			if diff := cmp.Diff(want, got); diff != "" || err != nil || ledger.asked != asked {
-				t.Errorf("%s: %v, %d asked for, want %d\n%s", name, err, ledger.asked, asked, diff)
+			if diff := cmp.Diff(want, got); diff != "" || err != nil || idMap.lookups != lookups {
+				t.Errorf("%s: %v, %d ids looked up, want %d\n%s", name, err, idMap.lookups, lookups, diff)
 			}
 		}
-		want("first", 2, adapter.Products, []adapter.Key{1, 9}, map[adapter.Key]string{1: "p1"})
-		want("again", 1, adapter.Products, []adapter.Key{1, 9}, map[adapter.Key]string{1: "p1"})
+		want("first lookup", 2, adapter.Products, []adapter.Key{1, 9}, map[adapter.Key]string{1: "p1"})
+		want("second lookup", 1, adapter.Products, []adapter.Key{1, 9}, map[adapter.Key]string{1: "p1"})
 		want("another resource", 1, adapter.Websites, []adapter.Key{1}, map[adapter.Key]string{1: "w1"})
-		want("partly known", 1, adapter.Products, []adapter.Key{1, 2}, map[adapter.Key]string{1: "p1", 2: "p2"})
+		want("partly cached", 1, adapter.Products, []adapter.Key{1, 2}, map[adapter.Key]string{1: "p1", 2: "p2"})
 		want("none", 0, adapter.Products, nil, map[adapter.Key]string{})
-		wantKeys("the other way round", 0, adapter.Products, []string{"p1", "p2"}, map[string]adapter.Key{"p1": 1, "p2": 2})
-		wantKeys("a miss", 1, adapter.Products, []string{"p3"}, map[string]adapter.Key{})
+		wantKeys("cached in the other direction", 0, adapter.Products, []string{"p1", "p2"}, map[string]adapter.Key{"p1": 1, "p2": 2})
+		wantKeys("no mapping", 1, adapter.Products, []string{"p3"}, map[string]adapter.Key{})
 		want("no id yet", 1, adapter.Products, []adapter.Key{3}, map[adapter.Key]string{})
 
-		ledger.entries[2].BackendID = "p3"
-		want("misses are not kept", 1, adapter.Products, []adapter.Key{3}, map[adapter.Key]string{3: "p3"})
-		wantKeys("nor is the other side", 0, adapter.Products, []string{"p3"}, map[string]adapter.Key{"p3": 3})
+		idMap.mappings[2].BackendID = "p3"
+		want("misses are not cached", 1, adapter.Products, []adapter.Key{3}, map[adapter.Key]string{3: "p3"})
+		wantKeys("cached by the last lookup", 0, adapter.Products, []string{"p3"}, map[string]adapter.Key{"p3": 3})
 
-		ledger.entries = ledger.entries[1:]
-		want("gone, not for long", 0, adapter.Products, []adapter.Key{1}, map[adapter.Key]string{1: "p1"})
+		idMap.mappings = idMap.mappings[1:]
+		want("deleted, still cached", 0, adapter.Products, []adapter.Key{1}, map[adapter.Key]string{1: "p1"})
 		time.Sleep(2 * time.Minute)
-		want("gone", 1, adapter.Products, []adapter.Key{1}, map[adapter.Key]string{})
-		wantKeys("gone by id", 1, adapter.Products, []string{"p1"}, map[string]adapter.Key{})
+		want("deleted, cache expired", 1, adapter.Products, []adapter.Key{1}, map[adapter.Key]string{})
+		wantKeys("deleted, by id", 1, adapter.Products, []string{"p1"}, map[string]adapter.Key{})
 	})
 }
 
-type brokenLedger struct{ replica.IDMap }
+type failingIDMap struct{ replica.IDMap }
 
-func (brokenLedger) MappingsByKey(context.Context, adapter.Resource, []adapter.Key) ([]replica.Mapping, error) {
+func (failingIDMap) MappingsByKey(context.Context, adapter.Resource, []adapter.Key) ([]replica.Mapping, error) {
 	return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "read ID map"}
 }
 
-func (brokenLedger) MappingsByBackendID(context.Context, adapter.Resource, []string) ([]replica.Mapping, error) {
+func (failingIDMap) MappingsByBackendID(context.Context, adapter.Resource, []string) ([]replica.Mapping, error) {
 	return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "read ID map"}
 }
 
-func TestIDsUnavailable(t *testing.T) {
-	ids := replica.NewIDCache(brokenLedger{})
+func TestIDCacheUnavailable(t *testing.T) {
+	ids := replica.NewIDCache(failingIDMap{})
 	if _, err := ids.BackendIDs(t.Context(), adapter.Products, []adapter.Key{1}); adapter.KindOf(err) != adapter.Unavailable {
 		t.Error(err)
 	}

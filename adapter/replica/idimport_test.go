@@ -14,17 +14,17 @@ import (
 
 const importHeader = "resource,legacy_id,backend_id\n"
 
-func runImport(tb testing.TB, side replica.Replica, file string, dry bool) (replica.IDImportResult, error) {
+func runImport(tb testing.TB, local replica.Replica, file string, dry bool) (replica.IDImportResult, error) {
 	tb.Helper()
-	i := replica.IDImport{Replica: side, Resources: keptByShop(), DryRun: dry}
+	i := replica.IDImport{Replica: local, Resources: testResources(), DryRun: dry}
 	return i.Run(tb.Context(), strings.NewReader(file))
 }
 
-func entriesOf(tb testing.TB, side replica.Replica) []string {
+func allMappings(tb testing.TB, local replica.Replica) []string {
 	tb.Helper()
 	var all []string
 	for _, r := range []adapter.Resource{adapter.Products, adapter.StockItems, adapter.Customers, adapter.CustomerAddresses} {
-		mappings, err := side.ListMappings(tb.Context(), r, -1, 1000)
+		mappings, err := local.ListMappings(tb.Context(), r, -1, 1000)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -35,8 +35,8 @@ func entriesOf(tb testing.TB, side replica.Replica) []string {
 	return all
 }
 
-func TestImport(t *testing.T) {
-	side := demoSide(t)
+func TestIDImport(t *testing.T) {
+	local := demoReplica(t)
 	file := "\ufeffresource,legacy_id,backend_id,owner_id\r\n" +
 		"products,1,prod_1,\r\n\r\n" +
 		"customers,2,\"cus,2\",\n" +
@@ -47,41 +47,41 @@ func TestImport(t *testing.T) {
 		"products 1 prod_1 /0 {}", "products 2 prod_2 /0 {}", "customers 2 cus,2 /0 {}",
 		"customer_addresses 1 addr_1 customers/1 {}", "customer_addresses 3 addr_3 customers/2 {}",
 	}
-	if done, err := runImport(t, side, file, true); err != nil || done.Rows != 5 || done.Stored != 0 || len(entriesOf(t, side)) != 0 {
-		t.Errorf("dry run: %+v, %v; entries %q", done, err, entriesOf(t, side))
+	if done, err := runImport(t, local, file, true); err != nil || done.Rows != 5 || done.Stored != 0 || len(allMappings(t, local)) != 0 {
+		t.Errorf("dry run: %+v, %v; mappings %q", done, err, allMappings(t, local))
 	}
-	if done, err := runImport(t, side, file, false); err != nil || done != (replica.IDImportResult{Rows: 5, Stored: 5}) {
+	if done, err := runImport(t, local, file, false); err != nil || done != (replica.IDImportResult{Rows: 5, Stored: 5}) {
 		t.Errorf("%+v, %v", done, err)
 	}
-	if got := entriesOf(t, side); !slices.Equal(got, want) {
+	if got := allMappings(t, local); !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
-	// What is agreed on since then is left alone.
+	// Values agreed on since then stay as they are.
 	agreed := replica.Mapping{Resource: adapter.Products, Key: 1, BackendID: "prod_1", Version: "t", Base: []byte(`{"name":"n"}`)}
-	if err := side.PutMappings(t.Context(), agreed); err != nil {
+	if err := local.PutMappings(t.Context(), agreed); err != nil {
 		t.Fatal(err)
 	}
-	if done, err := runImport(t, side, file+"products,3,prod_3,\n", false); err != nil || done != (replica.IDImportResult{Rows: 6, Existing: 5, Stored: 1}) {
-		t.Errorf("again: %+v, %v", done, err)
+	if done, err := runImport(t, local, file+"products,3,prod_3,\n", false); err != nil || done != (replica.IDImportResult{Rows: 6, Existing: 5, Stored: 1}) {
+		t.Errorf("repeated import: %+v, %v", done, err)
 	}
-	if got := entriesOf(t, side); !slices.Contains(got, `products 1 prod_1 /0 {"name":"n"}`) || len(got) != 6 {
-		t.Errorf("again: %q", got)
+	if got := allMappings(t, local); !slices.Contains(got, `products 1 prod_1 /0 {"name":"n"}`) || len(got) != 6 {
+		t.Errorf("repeated import: %q", got)
 	}
-	// It may refer to what was imported.
-	if got, err := side.MappingsByKey(t.Context(), adapter.Products, []adapter.Key{1}); err != nil || len(got) != 1 || got[0].Version != "" {
-		t.Errorf("%+v, %v: want no tag", got, err)
+	// The document may refer to an imported record, so its version was invalidated.
+	if got, err := local.MappingsByKey(t.Context(), adapter.Products, []adapter.Key{1}); err != nil || len(got) != 1 || got[0].Version != "" {
+		t.Errorf("%+v, %v: want no version", got, err)
 	}
 }
 
-func TestImportRefused(t *testing.T) {
-	side := demoSide(t)
-	if err := side.PutMappings(t.Context(),
+func TestIDImportErrors(t *testing.T) {
+	local := demoReplica(t)
+	if err := local.PutMappings(t.Context(),
 		replica.Mapping{Resource: adapter.Products, Key: 7, BackendID: "prod_7"},
 		replica.Mapping{Resource: adapter.Products, Key: 8, Intent: []byte("{}")},
 	); err != nil {
 		t.Fatal(err)
 	}
-	before := entriesOf(t, side)
+	before := allMappings(t, local)
 	const owners = "resource,legacy_id,backend_id,owner_id\n"
 	const good = "products,1,good\n"
 	for _, c := range []struct {
@@ -91,59 +91,59 @@ func TestImportRefused(t *testing.T) {
 		{"empty", "", []string{"1: no header"}},
 		{"no header", "products,1,a\n", []string{"1: the header must be"}},
 		{"columns in another order", "legacy_id,resource,backend_id\n", []string{"1: the header must be"}},
-		{"fields", importHeader + good + "products,2\nproducts,2,a,b\n", []string{"3: 2 fields", "4: 4 fields"}},
-		{"quotes", importHeader + good + "products,2,\"a\nproducts,3,c\"\n", []string{"3: not CSV", "4: not CSV"}},
-		{"resource", importHeader + good + "orders,1,a\nrubbish,1,b\n,1,c\n", []string{`3: the backend has no resource "orders"`, `4: the backend has no resource "rubbish"`, `5: the backend has no resource ""`}},
+		{"wrong number of fields", importHeader + good + "products,2\nproducts,2,a,b\n", []string{"3: 2 fields", "4: 4 fields"}},
+		{"broken quotes", importHeader + good + "products,2,\"a\nproducts,3,c\"\n", []string{"3: not CSV", "4: not CSV"}},
+		{"unknown resource", importHeader + good + "orders,1,a\nrubbish,1,b\n,1,c\n", []string{`3: the backend has no resource "orders"`, `4: the backend has no resource "rubbish"`, `5: the backend has no resource ""`}},
 		{"part without an id", importHeader + good + "stock_items,1,a\n", []string{"3: stock_items have no ids"}},
-		{"legacy id", importHeader + "products,x,a\nproducts,+1,b\nproducts,01,c\nproducts,-1,d\nproducts,9223372036854775808,e\nproducts,,f\n", []string{`2: legacy_id "x"`, `3: legacy_id "+1"`, `4: legacy_id "01"`, `5: legacy_id "-1"`, `6: legacy_id`, `7: legacy_id ""`}},
-		{"backend id", importHeader + "products,1,\nproducts,2, b\nproducts,3,a\tb\nproducts,4,\xff\nproducts,5," + strings.Repeat("ä", 256) + "\n", []string{"2: backend_id \"\" is empty", "3: backend_id \" b\" starts or ends with", "4: backend_id \"a\\tb\" contains a control", "5: backend_id \"\\xff\" is not UTF-8", "6: backend_id"}},
-		{"twice", importHeader + good + "products,1,other\nproducts,2,good\ncustomers,1,good\n", []string{"3: products 1 is already on line 2", "4: backend_id \"good\" is already on line 2"}},
-		{"not held", importHeader + good + "products,99999,a\nproducts,0,b\n", []string{"3: the database has no record products 99999", "4: the database has no record products 0"}},
-		{"another id", importHeader + good + "products,7,a\n", []string{`3: products 7 is already mapped to "prod_7"`}},
-		{"another key", importHeader + good + "products,2,prod_7\n", []string{"3: backend_id \"prod_7\" is already mapped to products 7"}},
+		{"bad legacy id", importHeader + "products,x,a\nproducts,+1,b\nproducts,01,c\nproducts,-1,d\nproducts,9223372036854775808,e\nproducts,,f\n", []string{`2: legacy_id "x"`, `3: legacy_id "+1"`, `4: legacy_id "01"`, `5: legacy_id "-1"`, `6: legacy_id`, `7: legacy_id ""`}},
+		{"bad backend id", importHeader + "products,1,\nproducts,2, b\nproducts,3,a\tb\nproducts,4,\xff\nproducts,5," + strings.Repeat("ä", 256) + "\n", []string{"2: backend_id \"\" is empty", "3: backend_id \" b\" starts or ends with", "4: backend_id \"a\\tb\" contains a control", "5: backend_id \"\\xff\" is not UTF-8", "6: backend_id"}},
+		{"duplicate ids", importHeader + good + "products,1,other\nproducts,2,good\ncustomers,1,good\n", []string{"3: products 1 is already on line 2", "4: backend_id \"good\" is already on line 2"}},
+		{"no such record", importHeader + good + "products,99999,a\nproducts,0,b\n", []string{"3: the database has no record products 99999", "4: the database has no record products 0"}},
+		{"mapped to another backend id", importHeader + good + "products,7,a\n", []string{`3: products 7 is already mapped to "prod_7"`}},
+		{"backend id mapped to another record", importHeader + good + "products,2,prod_7\n", []string{"3: backend_id \"prod_7\" is already mapped to products 7"}},
 		{"being created", importHeader + good + "products,8,a\n", []string{"3: products 8 is being created"}},
 		{"owner of a root", owners + "products,1,a,1\n", []string{"2: products do not belong to"}},
-		{"owner that is none", owners + "customer_addresses,1,a,x\ncustomer_addresses,2,b,0\n", []string{`2: owner_id "x"`, `3: owner_id "0"`}},
-		{"another owner", owners + "customer_addresses,1,a,2\n", []string{"2: customer_addresses 1 belongs to customers 1, not to 2"}},
+		{"bad owner", owners + "customer_addresses,1,a,x\ncustomer_addresses,2,b,0\n", []string{`2: owner_id "x"`, `3: owner_id "0"`}},
+		{"wrong owner", owners + "customer_addresses,1,a,2\n", []string{"2: customer_addresses 1 belongs to customers 1, not to 2"}},
 		{"long line", importHeader + good + "products,2," + strings.Repeat("x", 5000) + "\n", []string{"3: the line is longer than"}},
-		{"all at once", importHeader + "products,99999,a\nproducts,x,\n" + good, []string{"2: the database has no record", `3: legacy_id "x"`, "3: backend_id"}},
+		{"several errors", importHeader + "products,99999,a\nproducts,x,\n" + good, []string{"2: the database has no record", `3: legacy_id "x"`, "3: backend_id"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := runImport(t, side, c.file, false)
-			var faults *replica.LineErrors
-			if !errors.As(err, &faults) {
+			_, err := runImport(t, local, c.file, false)
+			var errs *replica.LineErrors
+			if !errors.As(err, &errs) {
 				t.Fatalf("%v", err)
 			}
 			lines := strings.Split(err.Error(), "\n")
 			if len(lines) != len(c.want) {
-				t.Fatalf("%d faults, want %d:\n%s", len(lines), len(c.want), err)
+				t.Fatalf("%d errors, want %d:\n%s", len(lines), len(c.want), err)
 			}
 			for i, line := range lines {
 				if !strings.HasPrefix(line, "line "+c.want[i]) {
 					t.Errorf("%q, want %q", line, c.want[i])
 				}
 			}
-			if got := entriesOf(t, side); !slices.Equal(got, before) {
-				t.Errorf("stored all the same: %q", got)
+			if got := allMappings(t, local); !slices.Equal(got, before) {
+				t.Errorf("the file was refused, but stored are %q", got)
 			}
 		})
 	}
-	t.Run("more than are told", func(t *testing.T) {
-		_, err := runImport(t, side, importHeader+strings.Repeat("products,x,a\n", 1200), false)
+	t.Run("more errors than are reported", func(t *testing.T) {
+		_, err := runImport(t, local, importHeader+strings.Repeat("products,x,a\n", 1200), false)
 		if err == nil || !strings.HasSuffix(err.Error(), "\nand 200 more errors") {
 			t.Errorf("%.200v", err)
 		}
 	})
 	t.Run("too many lines", func(t *testing.T) {
-		i := replica.IDImport{Replica: side, Resources: keptByShop()}
-		_, err := i.Run(t.Context(), io.MultiReader(strings.NewReader(importHeader), endless{}))
-		var faults *replica.LineErrors
-		if !errors.As(err, &faults) || !strings.Contains(err.Error(), "split the file") {
+		i := replica.IDImport{Replica: local, Resources: testResources()}
+		_, err := i.Run(t.Context(), io.MultiReader(strings.NewReader(importHeader), blankLines{}))
+		var errs *replica.LineErrors
+		if !errors.As(err, &errs) || !strings.Contains(err.Error(), "split the file") {
 			t.Errorf("%.200v", err)
 		}
 	})
-	t.Run("cannot be read", func(t *testing.T) {
-		i := replica.IDImport{Replica: side, Resources: keptByShop()}
+	t.Run("read error", func(t *testing.T) {
+		i := replica.IDImport{Replica: local, Resources: testResources()}
 		_, err := i.Run(t.Context(), io.MultiReader(strings.NewReader(importHeader), brokenReader{}))
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Error(err)
@@ -151,10 +151,10 @@ func TestImportRefused(t *testing.T) {
 	})
 }
 
-// endless is a file of blank lines.
-type endless struct{}
+// blankLines is an endless file of blank lines.
+type blankLines struct{}
 
-func (endless) Read(b []byte) (int, error) {
+func (blankLines) Read(b []byte) (int, error) {
 	for i := range b {
 		b[i] = '\n'
 	}
@@ -165,9 +165,9 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// TestImportInPages takes more pairs than one statement.
-func TestImportInPages(t *testing.T) {
-	side := demoSide(t)
+// TestIDImportBatches imports more pairs than one batch holds.
+func TestIDImportBatches(t *testing.T) {
+	local := demoReplica(t)
 	schema := adapter.NewSchemas().Of(adapter.Customers)
 	var records []replica.ImportedRecord
 	for n := range 1100 {
@@ -181,17 +181,17 @@ func TestImportInPages(t *testing.T) {
 	var file strings.Builder
 	file.WriteString(importHeader)
 	for n, r := range records {
-		keys, err := side.ImportRecords(t.Context(), []replica.ImportedRecord{r})
+		keys, err := local.ImportRecords(t.Context(), []replica.ImportedRecord{r})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := side.DeleteMapping(t.Context(), adapter.Customers, keys[0]); err != nil {
+		if err := local.DeleteMapping(t.Context(), adapter.Customers, keys[0]); err != nil {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&file, "customers,%d,cus_%d\n", keys[0], n)
 	}
 	last := 0
-	i := replica.IDImport{Replica: side, Resources: keptByShop(), Progress: func(done, total int) {
+	i := replica.IDImport{Replica: local, Resources: testResources(), Progress: func(done, total int) {
 		if last = done; total != 1100 {
 			t.Errorf("%d of %d", done, total)
 		}
@@ -202,20 +202,20 @@ func TestImportInPages(t *testing.T) {
 	}
 }
 
-func FuzzImport(f *testing.F) {
+func FuzzIDImport(f *testing.F) {
 	for _, seed := range []string{
 		importHeader + "products,1,a\n", "resource,legacy_id,backend_id,owner_id\r\ncustomer_addresses,1,a,1\n", importHeader + "products,1,\"a\n", "\ufeff", importHeader + "products,1,\xff\n",
 	} {
 		f.Add(seed)
 	}
-	side := demoSide(f)
+	local := demoReplica(f)
 	f.Fuzz(func(t *testing.T, file string) {
-		done, err := runImport(t, side, file, true)
-		var faults *replica.LineErrors
-		if err != nil && !errors.As(err, &faults) {
+		done, err := runImport(t, local, file, true)
+		var errs *replica.LineErrors
+		if err != nil && !errors.As(err, &errs) {
 			t.Error(err)
 		}
-		if faults != nil && len(faults.Errors) == 0 || done.Rows > strings.Count(file, "\n")+1 {
+		if errs != nil && len(errs.Errors) == 0 || done.Rows > strings.Count(file, "\n")+1 {
 			t.Errorf("%+v, %v", done, err)
 		}
 	})

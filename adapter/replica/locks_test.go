@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-func TestLocks(t *testing.T) {
+func TestRootLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l rootLocks
 		one, two := recordRef{adapter.Products, 1}, recordRef{adapter.Customers, 1}
@@ -26,11 +26,11 @@ func TestLocks(t *testing.T) {
 		if !ok {
 			t.Fatal("another record is locked, too")
 		}
-		ctx, leave := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
 		var waiting sync.WaitGroup
 		waiting.Go(func() {
 			if _, err := l.lock(ctx, one); !errors.Is(err, context.Canceled) {
-				t.Errorf("who left got %v", err)
+				t.Errorf("a canceled caller got %v", err)
 			}
 		})
 		got := false
@@ -44,29 +44,30 @@ func TestLocks(t *testing.T) {
 			unlock()
 		})
 		synctest.Wait()
-		leave()
+		cancel()
 		synctest.Wait()
 		if got {
-			t.Error("locked by two")
+			t.Error("two callers hold the lock")
 		}
 		unlock()
 		other()
 		waiting.Wait()
 		if !got || len(l.held) != 0 {
-			t.Errorf("got its turn: %v; %d locks are left", got, len(l.held))
+			t.Errorf("locked: %v; %d locks are left", got, len(l.held))
 		}
 	})
 }
 
-// TestLockAllLeaves: who leaves while it waits for the last of several has none.
-func TestLockAllLeaves(t *testing.T) {
+// TestLockAllCanceled checks that a caller that is canceled while it waits for its last
+// lock releases the others.
+func TestLockAllCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l rootLocks
 		unlock, err := l.lock(t.Context(), recordRef{adapter.Products, 2})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, leave := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
 		var waiting sync.WaitGroup
 		waiting.Go(func() {
 			if _, err := l.lockAll(ctx, adapter.Products, []adapter.Key{1, 2}); !errors.Is(err, context.Canceled) {
@@ -74,7 +75,7 @@ func TestLockAllLeaves(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		leave()
+		cancel()
 		waiting.Wait()
 		free, ok := l.tryLock(recordRef{adapter.Products, 1})
 		if !ok {
@@ -88,7 +89,7 @@ func TestLockAllLeaves(t *testing.T) {
 	})
 }
 
-func TestHidden(t *testing.T) {
+func TestHiddenRoots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h hiddenRoots
 		quiet := h.createState()
@@ -101,7 +102,7 @@ func TestHidden(t *testing.T) {
 		h.hide(adapter.Products, 4, quiet, false)
 		h.hide(adapter.Products, 5, h.createState(), false)
 		if keys := h.keys(adapter.Products); len(keys) != 2 {
-			t.Errorf("%v, want 3, which is gone, and 5, as nothing was being created", keys)
+			t.Errorf("%v, want 3, which was certain, and 5, as no create was in progress", keys)
 		}
 		if keys := h.keys(adapter.Orders); keys != nil {
 			t.Errorf("of another resource: %v", keys)
@@ -114,11 +115,11 @@ func TestHidden(t *testing.T) {
 			h.hide(adapter.Products, key, quiet, true)
 		}
 		if n := len(h.keys(adapter.Products)); n != maxHidden {
-			t.Errorf("%d are remembered, want %d", n, maxHidden)
+			t.Errorf("%d roots are hidden, want %d", n, maxHidden)
 		}
-		time.Sleep(hiddenFor + 1) // of the bubble's clock
+		time.Sleep(hiddenFor + 1) // by the clock of the synctest bubble
 		if keys := h.keys(adapter.Products); len(keys) != 0 {
-			t.Errorf("%d are remembered after their time", len(keys))
+			t.Errorf("%d roots are hidden after their time", len(keys))
 		}
 	})
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-// A memory is a backend in memory that keeps part of what the contract knows, some of
-// it less exactly: addresses of mail in lower case, prices with two places, quantities
-// with one. It has ids of its own, and its documents may carry the legacy ones.
-type memory struct {
-	kept []replica.BackendResource
-	// keyless: documents carry no legacy ids.
-	keyless bool
-	// before and after, unless nil, may fail a call before or after it is done. call is
-	// the method, and the resource.
+// A memoryBackend is a backend in memory. It owns part of the attributes and stores some
+// less exactly: e-mail addresses in lower case, prices with two decimal places, quantities
+// with one. It has ids of its own; its documents may also carry the legacy ids.
+type memoryBackend struct {
+	resources []replica.BackendResource
+	// withoutKeys: documents carry no legacy ids.
+	withoutKeys bool
+	// before and after, unless nil, may fail a call before or after it is done. call is the
+	// method and the resource, as in "Create products".
 	before, after func(ctx context.Context, call string) error
 
 	mu     sync.Mutex
@@ -37,21 +37,21 @@ type memoryDoc struct {
 	memoryItem
 	parts   map[adapter.Resource][]memoryItem
 	changed time.Time
-	broken  bool // not of the promised form
+	broken  bool // Read fails
 }
 
 type memoryItem struct {
 	id     string
 	key    adapter.Key
-	record adapter.Record // of what is kept
+	record adapter.Record // backend-owned values
 	rest   adapter.Record
 }
 
-func newMemory() *memory {
-	return &memory{kept: memoryKept(), docs: map[adapter.Resource]map[string]*memoryDoc{}, calls: map[string]int{}}
+func newMemory() *memoryBackend {
+	return &memoryBackend{resources: memoryResources(), docs: map[adapter.Resource]map[string]*memoryDoc{}, calls: map[string]int{}}
 }
 
-func memoryKept() []replica.BackendResource {
+func memoryResources() []replica.BackendResource {
 	return []replica.BackendResource{
 		{Resource: adapter.Customers, Root: adapter.Customers, Attributes: []string{"email", "firstname", "lastname", "middlename", "dob", "group_id"}, Creates: true, Updates: true, Deletes: true},
 		{
@@ -70,7 +70,7 @@ func memoryKept() []replica.BackendResource {
 	}
 }
 
-// lossy returns a value as the backend keeps it.
+// lossy returns a value as the backend stores it.
 func lossy(name string, v adapter.Value) adapter.Value {
 	switch {
 	case v.Empty():
@@ -106,8 +106,8 @@ func rounded(v adapter.Value, places int) adapter.Value {
 	return adapter.TextValue(r.FloatString(4))
 }
 
-// call counts a call and runs it between what may fail it.
-func (m *memory) call(ctx context.Context, name string, do func() error) error {
+// call counts a call and runs it between the hooks that may fail it.
+func (m *memoryBackend) call(ctx context.Context, name string, do func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -129,8 +129,8 @@ func (m *memory) call(ctx context.Context, name string, do func() error) error {
 	return err
 }
 
-// fail makes the calls of a name fail, before they are done or after.
-func (m *memory) fail(name string, before, after error) {
+// fail makes the named calls fail, before or after they are done.
+func (m *memoryBackend) fail(name string, before, after error) {
 	on := func(err error) func(context.Context, string) error {
 		return func(_ context.Context, call string) error {
 			if call == name {
@@ -144,13 +144,13 @@ func (m *memory) fail(name string, before, after error) {
 	m.before, m.after = on(before), on(after)
 }
 
-func (m *memory) heal() {
+func (m *memoryBackend) clearFaults() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.before, m.after = nil, nil
 }
 
-func (m *memory) counted(name string) int {
+func (m *memoryBackend) callCount(name string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.calls[name]
@@ -160,22 +160,22 @@ func memoryError(kind adapter.ErrorKind, field string) error {
 	return &adapter.Error{Kind: kind, Op: "memory", Field: field}
 }
 
-func (m *memory) Name() string                         { return "memory" }
-func (m *memory) Resources() []replica.BackendResource { return m.kept }
-func (m *memory) Ping(context.Context) error           { return nil }
+func (m *memoryBackend) Name() string                         { return "memory" }
+func (m *memoryBackend) Resources() []replica.BackendResource { return m.resources }
+func (m *memoryBackend) Ping(context.Context) error           { return nil }
 
-func (m *memory) Close() error {
+func (m *memoryBackend) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
 	return nil
 }
 
-func (m *memory) keptOf(r adapter.Resource) *replica.BackendResource {
-	return &m.kept[slices.IndexFunc(m.kept, func(res replica.BackendResource) bool { return res.Resource == r })]
+func (m *memoryBackend) resource(r adapter.Resource) *replica.BackendResource {
+	return &m.resources[slices.IndexFunc(m.resources, func(res replica.BackendResource) bool { return res.Resource == r })]
 }
 
-func (m *memory) Fetch(ctx context.Context, root adapter.Resource, ids []string) (docs []replica.Document, err error) {
+func (m *memoryBackend) Fetch(ctx context.Context, root adapter.Resource, ids []string) (docs []replica.Document, err error) {
 	err = m.call(ctx, "Fetch "+string(root), func() error {
 		for _, id := range ids {
 			if d := m.docs[root][id]; d != nil {
@@ -187,7 +187,7 @@ func (m *memory) Fetch(ctx context.Context, root adapter.Resource, ids []string)
 	return docs, err
 }
 
-func (m *memory) Scan(ctx context.Context, root adapter.Resource, since time.Time, found func([]replica.Document) error) error {
+func (m *memoryBackend) Scan(ctx context.Context, root adapter.Resource, since time.Time, found func([]replica.Document) error) error {
 	var docs []replica.Document
 	err := m.call(ctx, "Scan "+string(root), func() error {
 		for _, id := range slices.Sorted(maps.Keys(m.docs[root])) {
@@ -205,9 +205,9 @@ func (m *memory) Scan(ctx context.Context, root adapter.Resource, since time.Tim
 	return err
 }
 
-func (m *memory) FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (doc replica.Document, err error) {
+func (m *memoryBackend) FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (doc replica.Document, err error) {
 	err = m.call(ctx, "Find "+string(root), func() error {
-		if m.keyless {
+		if m.withoutKeys {
 			return memoryError(adapter.Unsupported, "")
 		}
 		for _, d := range m.docs[root] {
@@ -221,8 +221,8 @@ func (m *memory) FindByKey(ctx context.Context, root adapter.Resource, key adapt
 	return doc, err
 }
 
-// put gives an item what a record has of the attributes.
-func (m *memory) put(i *memoryItem, r adapter.Record, names []string) {
+// put stores the named attributes of r in an item.
+func (m *memoryBackend) put(i *memoryItem, r adapter.Record, names []string) {
 	for _, name := range names {
 		at, _ := r.Schema.Index(name)
 		if nested := r.Schema.Attributes[at].Nested; nested == nil || nested.Resource != adapter.StockItems {
@@ -231,32 +231,32 @@ func (m *memory) put(i *memoryItem, r adapter.Record, names []string) {
 	}
 }
 
-// putStock gives a document the stock item that a product has.
-func (m *memory) putStock(d *memoryDoc, product adapter.Record, names []string) {
+// putStock stores the stock item of a product in its document.
+func (m *memoryBackend) putStock(d *memoryDoc, product adapter.Record, names []string) {
 	items := product.Get("stock_item").Records()
 	if !slices.Contains(names, "stock_item") || len(items) == 0 {
 		return
 	}
 	item := memoryItem{record: adapter.NewRecord(items[0].Schema)}
-	m.put(&item, items[0], m.keptOf(adapter.StockItems).Attributes)
+	m.put(&item, items[0], m.resource(adapter.StockItems).Attributes)
 	d.parts[adapter.StockItems] = []memoryItem{item}
 }
 
-func (m *memory) id(prefix string) string {
+func (m *memoryBackend) newID(prefix string) string {
 	m.next++
 	return fmt.Sprintf("%s_%02d", prefix, m.next)
 }
 
-func (m *memory) Create(ctx context.Context, w *replica.Write) (id string, err error) {
+func (m *memoryBackend) Create(ctx context.Context, w *replica.Write) (id string, err error) {
 	err = m.call(ctx, "Create "+string(w.Resource), func() error {
-		res := m.keptOf(w.Resource)
+		res := m.resource(w.Resource)
 		if !res.Creates || w.ID != "" || w.Old.Schema != nil || !slices.Equal(w.Changed, res.Attributes) {
 			return fmt.Errorf("unexpected: %+v", w)
 		}
 		item := memoryItem{key: w.Key, record: adapter.NewRecord(w.New.Schema)}
 		m.put(&item, w.New, w.Changed)
 		if res.Root == res.Resource {
-			item.id = m.id(string(res.Resource[:4]))
+			item.id = m.newID(string(res.Resource[:4]))
 			d := &memoryDoc{memoryItem: item, parts: map[adapter.Resource][]memoryItem{}, changed: time.Now()}
 			m.putStock(d, w.New, w.Changed)
 			id = d.id
@@ -267,7 +267,7 @@ func (m *memory) Create(ctx context.Context, w *replica.Write) (id string, err e
 			return memoryError(adapter.NotFound, "")
 		}
 		if res.HasIDs {
-			item.id = m.id("part")
+			item.id = m.newID("part")
 		}
 		for _, p := range d.parts[w.Resource] {
 			for _, name := range res.MatchBy {
@@ -277,7 +277,7 @@ func (m *memory) Create(ctx context.Context, w *replica.Write) (id string, err e
 			}
 		}
 		d.parts[w.Resource] = append(d.parts[w.Resource], item)
-		m.oneDefault(d, item)
+		m.clearOtherDefaults(d, item)
 		d.changed, id = time.Now(), item.id
 		if want := len(d.parts[w.Resource]); len(w.Siblings) < want && res.MatchBy != nil {
 			return fmt.Errorf("unexpected siblings of %d: %+v", want, w.Siblings)
@@ -287,11 +287,11 @@ func (m *memory) Create(ctx context.Context, w *replica.Write) (id string, err e
 	return id, err
 }
 
-// add stores a document, with an e-mail address or a SKU that no other has.
-func (m *memory) add(r adapter.Resource, d *memoryDoc) error {
+// add stores a document, unless another has its e-mail address or SKU.
+func (m *memoryBackend) add(r adapter.Resource, d *memoryDoc) error {
 	for _, name := range []string{"email", "sku"} {
 		for _, other := range m.docs[r] {
-			if mine := d.record.Get(name); !mine.Empty() && mine.Text() == other.record.Get(name).Text() {
+			if v := d.record.Get(name); !v.Empty() && v.Text() == other.record.Get(name).Text() {
 				return memoryError(adapter.Conflict, name)
 			}
 		}
@@ -303,8 +303,9 @@ func (m *memory) add(r adapter.Resource, d *memoryDoc) error {
 	return nil
 }
 
-// oneDefault takes the flags that an address has from its customer's others.
-func (m *memory) oneDefault(d *memoryDoc, item memoryItem) {
+// clearOtherDefaults clears the flags that an address has on the customer's other
+// addresses.
+func (m *memoryBackend) clearOtherDefaults(d *memoryDoc, item memoryItem) {
 	for i := range d.parts[adapter.CustomerAddresses] {
 		other := &d.parts[adapter.CustomerAddresses][i]
 		for _, name := range []string{"is_default_billing", "is_default_shipping"} {
@@ -316,9 +317,9 @@ func (m *memory) oneDefault(d *memoryDoc, item memoryItem) {
 	}
 }
 
-// find returns the item that a write is of.
-func (m *memory) find(w *replica.Write) (*memoryDoc, *memoryItem, int) {
-	res := m.keptOf(w.Resource)
+// find returns the document and the item that a write is about, and the item's index.
+func (m *memoryBackend) find(w *replica.Write) (*memoryDoc, *memoryItem, int) {
+	res := m.resource(w.Resource)
 	if res.Root == res.Resource {
 		d := m.docs[res.Root][w.ID]
 		if d == nil {
@@ -340,25 +341,25 @@ func (m *memory) find(w *replica.Write) (*memoryDoc, *memoryItem, int) {
 	return d, nil, -1
 }
 
-func (m *memory) Update(ctx context.Context, w *replica.Write) error {
+func (m *memoryBackend) Update(ctx context.Context, w *replica.Write) error {
 	return m.call(ctx, "Update "+string(w.Resource), func() error {
 		d, item, _ := m.find(w)
 		if item == nil {
 			return memoryError(adapter.NotFound, "")
 		}
 		if len(w.Changed) == 0 {
-			return errors.New("a change of nothing")
+			return errors.New("an update without changes")
 		}
 		item.record = item.record.Clone()
 		m.put(item, w.New, w.Changed)
 		m.putStock(d, w.New, w.Changed)
-		m.oneDefault(d, *item)
+		m.clearOtherDefaults(d, *item)
 		d.changed = time.Now()
 		return nil
 	})
 }
 
-func (m *memory) Delete(ctx context.Context, w *replica.Write) error {
+func (m *memoryBackend) Delete(ctx context.Context, w *replica.Write) error {
 	return m.call(ctx, "Delete "+string(w.Resource), func() error {
 		d, item, at := m.find(w)
 		switch {
@@ -366,7 +367,7 @@ func (m *memory) Delete(ctx context.Context, w *replica.Write) error {
 			return memoryError(adapter.NotFound, "")
 		case at < 0:
 			delete(m.docs[w.Resource], d.id)
-			m.freeOrders(w)
+			m.detachOrders(w)
 		default:
 			d.parts[w.Resource] = slices.Delete(slices.Clone(d.parts[w.Resource]), at, at+1)
 			d.changed = time.Now()
@@ -375,8 +376,8 @@ func (m *memory) Delete(ctx context.Context, w *replica.Write) error {
 	})
 }
 
-// freeOrders takes a customer who is gone from the orders.
-func (m *memory) freeOrders(w *replica.Write) {
+// detachOrders clears the customer of orders whose customer was deleted.
+func (m *memoryBackend) detachOrders(w *replica.Write) {
 	for _, order := range m.docs[adapter.Orders] {
 		if w.Resource == adapter.Customers && order.record.Get("customer_id").Int() == int64(w.Key) {
 			order.record = order.record.Clone()

@@ -13,10 +13,10 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-// document returns what is said of a document as it now is.
-func (m *memory) document(d *memoryDoc) replica.Document {
+// document returns the current document.
+func (m *memoryBackend) document(d *memoryDoc) replica.Document {
 	item, parts := m.item(&d.memoryItem), map[adapter.Resource][]replica.Item{}
-	for _, res := range m.kept {
+	for _, res := range m.resources {
 		if res.Root != item.Record.Schema.Resource || res.Root == res.Resource {
 			continue
 		}
@@ -26,7 +26,7 @@ func (m *memory) document(d *memoryDoc) replica.Document {
 		}
 	}
 	sum := sha256.New()
-	show := func(i replica.Item) { fmt.Fprintf(sum, "%s %d %s\n", i.ID, i.Key, shown(i.Record)) }
+	show := func(i replica.Item) { fmt.Fprintf(sum, "%s %d %s\n", i.ID, i.Key, formatRecord(i.Record)) }
 	show(item)
 	broken := d.broken
 	if broken {
@@ -46,26 +46,26 @@ func (m *memory) document(d *memoryDoc) replica.Document {
 	}}
 }
 
-func (m *memory) item(i *memoryItem) replica.Item {
+func (m *memoryBackend) item(i *memoryItem) replica.Item {
 	item := replica.Item{ID: i.id, Key: i.key, Record: i.record.Clone(), Initial: i.rest}
-	if m.keyless {
+	if m.withoutKeys {
 		item.Key = 0
 	}
 	return item
 }
 
-// shown returns the values of a record.
-func shown(r adapter.Record) string {
+// formatRecord formats the values of a record.
+func formatRecord(r adapter.Record) string {
 	var b strings.Builder
 	for i, v := range r.Values {
 		if v.Kind() != adapter.Absent {
-			fmt.Fprintf(&b, "%s=%s ", r.Schema.Attributes[i].Name, shownValue(v))
+			fmt.Fprintf(&b, "%s=%s ", r.Schema.Attributes[i].Name, formatValue(v))
 		}
 	}
 	return b.String()
 }
 
-func shownValue(v adapter.Value) string {
+func formatValue(v adapter.Value) string {
 	switch v.Kind() {
 	case adapter.Null:
 		return "null"
@@ -74,7 +74,7 @@ func shownValue(v adapter.Value) string {
 	case adapter.Records:
 		var all []string
 		for _, r := range v.Records() {
-			all = append(all, "{"+shown(r)+"}")
+			all = append(all, "{"+formatRecord(r)+"}")
 		}
 		return strings.Join(all, ",")
 	default:
@@ -82,8 +82,8 @@ func shownValue(v adapter.Value) string {
 	}
 }
 
-// edit changes a document behind Portico's back.
-func (m *memory) edit(r adapter.Resource, id string, change func(*memoryDoc)) {
+// edit changes a document directly at the backend.
+func (m *memoryBackend) edit(r adapter.Resource, id string, change func(*memoryDoc)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d := m.docs[r][id]
@@ -92,19 +92,19 @@ func (m *memory) edit(r adapter.Resource, id string, change func(*memoryDoc)) {
 	d.changed = time.Now()
 }
 
-// state is what a memory holds.
+// A memoryState is the content of a memoryBackend.
 type memoryState struct {
 	next int
 	docs map[adapter.Resource]map[string]*memoryDoc
 }
 
-func (m *memory) save() memoryState {
+func (m *memoryBackend) save() memoryState {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return memoryState{m.next, cloneDocs(m.docs)}
 }
 
-func (m *memory) restore(s memoryState) {
+func (m *memoryBackend) restore(s memoryState) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.next, m.docs = s.next, cloneDocs(s.docs)

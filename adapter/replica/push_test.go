@@ -9,19 +9,20 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-// TestPushResumed: a push that ends half-way is begun again, and makes nothing twice.
+// TestPushResumed repeats a push that was interrupted, and checks that it creates nothing
+// twice.
 func TestPushResumed(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		after bool // the answer is lost
+		after bool // the request is done, but its answer is lost
 	}{{"refused", false}, {"answer lost", true}} {
 		t.Run(c.name, func(t *testing.T) {
-			side := demoSide(t)
+			local := demoReplica(t)
 			m := newMemory()
-			if err := m.placeOrders(t.Context(), side); err != nil {
+			if err := m.placeOrders(t.Context(), local); err != nil {
 				t.Fatal(err)
 			}
-			s := reopen(t, side, m, replica.Options{})
+			f := reopen(t, local, m, replica.Options{})
 			creates := 0
 			stop := func(_ context.Context, call string) error {
 				if !strings.HasPrefix(call, "Create ") {
@@ -42,9 +43,9 @@ func TestPushResumed(t *testing.T) {
 			var done, total, tries int
 			for ; ; tries++ {
 				if tries > 50 {
-					t.Fatal("it comes to no end")
+					t.Fatal("the push does not end")
 				}
-				err := s.Push(t.Context(), func(d, of int) { done, total = d, of })
+				err := f.Push(t.Context(), func(d, of int) { done, total = d, of })
 				if err == nil {
 					break
 				}
@@ -53,35 +54,35 @@ func TestPushResumed(t *testing.T) {
 				}
 			}
 			if tries == 0 || done != total || total == 0 {
-				t.Errorf("%d tries, %d of %d", tries, done, total)
+				t.Errorf("%d tries, progress ended at %d of %d", tries, done, total)
 			}
-			m.heal()
-			s.scan()
-			s.agree()
-			s.settled()
-			before := m.counted("Create products")
-			if err := s.Push(t.Context(), nil); err != nil || m.counted("Create products") != before {
-				t.Errorf("once more: %v", err)
+			m.clearFaults()
+			f.scan()
+			f.checkAgreement()
+			f.checkNoIntents()
+			before := m.callCount("Create products")
+			if err := f.Push(t.Context(), nil); err != nil || m.callCount("Create products") != before {
+				t.Errorf("another push: %v", err)
 			}
 		})
 	}
 }
 
-// TestPushRefused names the record that the backend does not take, and leaves it at
-// the side.
+// TestPushRefused checks that Push names the record that the backend refuses, and keeps it
+// in the replica.
 func TestPushRefused(t *testing.T) {
-	s := reopen(t, demoSide(t), newMemory(), replica.Options{})
-	s.memory.fail("Create products", memoryError(adapter.Invalid, "price"), nil)
-	err := s.Push(t.Context(), nil)
+	f := reopen(t, demoReplica(t), newMemory(), replica.Options{})
+	f.memory.fail("Create products", memoryError(adapter.Invalid, "price"), nil)
+	err := f.Push(t.Context(), nil)
 	if adapter.KindOf(err) != adapter.Invalid || !strings.Contains(err.Error(), "push products 1") {
 		t.Errorf("error %v", err)
 	}
-	if _, exists := s.entry(adapter.Products, 1); exists {
-		t.Error("it has an entry")
+	if _, exists := f.mapping(adapter.Products, 1); exists {
+		t.Error("the refused record has a mapping")
 	}
-	s.memory.heal()
-	if err := s.Push(t.Context(), nil); err != nil {
+	f.memory.clearFaults()
+	if err := f.Push(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
-	s.want(adapter.Products, 1, given{"entity_id": 1})
+	f.checkValues(adapter.Products, 1, values{"entity_id": 1})
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-// all returns everything a shop holds of what the memory keeps, ids and all: whatever
-// was undone is as before.
-func (s *shop) all() string {
-	s.t.Helper()
+// dump returns all values and mappings of the backend's resources, so that a test can
+// compare the states before and after.
+func (f *fixture) dump() string {
+	f.t.Helper()
 	var b strings.Builder
-	for _, res := range s.memory.kept {
-		store, err := s.side.Store(res.Resource)
+	for _, res := range f.memory.resources {
+		store, err := f.local.Store(res.Resource)
 		if err != nil {
-			s.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 		storeIDs := []int64{0}
 		if res.Resource == adapter.Products {
@@ -31,9 +31,9 @@ func (s *shop) all() string {
 			if res.Resource != adapter.Products {
 				onDemand = nil
 			}
-			found, err := store.List(s.t.Context(), &adapter.ListParams{StoreID: storeID, With: onDemand})
+			found, err := store.List(f.t.Context(), &adapter.ListParams{StoreID: storeID, With: onDemand})
 			if err != nil {
-				s.t.Fatal(err)
+				f.t.Fatal(err)
 			}
 			for _, r := range found.Records {
 				for _, name := range []string{"updated_at", "low_stock_date"} {
@@ -41,12 +41,12 @@ func (s *shop) all() string {
 						r.Set(name, adapter.Value{})
 					}
 				}
-				fmt.Fprintln(&b, res.Resource, storeID, strings.ReplaceAll(shown(r), "value_id", ""))
+				fmt.Fprintln(&b, res.Resource, storeID, strings.ReplaceAll(formatRecord(r), "value_id", ""))
 			}
 		}
-		mappings, err := s.side.ListMappings(s.t.Context(), res.Resource, 0, 1000)
+		mappings, err := f.local.ListMappings(f.t.Context(), res.Resource, 0, 1000)
 		if err != nil {
-			s.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 		for _, mapping := range mappings {
 			fmt.Fprintf(&b, "%s %d %s %s\n", mapping.Resource, mapping.Key, mapping.BackendID, mapping.Intent)
@@ -55,163 +55,164 @@ func (s *shop) all() string {
 	return b.String()
 }
 
-// TestWhatIsSent: the backend hears of what it keeps, and of nothing else.
-func TestWhatIsSent(t *testing.T) {
+// TestSentChanges checks that the backend gets changes of backend-owned attributes and no
+// others.
+func TestSentChanges(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		r       adapter.Resource
 		key     adapter.Key
 		level   int64
-		change  given
-		changed []string // nil: it hears of nothing
+		change  values
+		changed []string // nil if nothing is sent
 	}{
-		{"kept", adapter.Products, 1, 0, given{"name": "x", "price": "2.0000", "url_key": "x"}, []string{"name", "price"}},
-		{"not kept", adapter.Products, 1, 0, given{"url_key": "x", "weight": "1.0000"}, nil},
-		{"as it is", adapter.Products, 1, 0, given{"name": adapter.TextValue("Steel Kettle")}, nil},
-		{"nothing", adapter.Products, 1, 0, given{}, nil},
-		{"of a store view", adapter.Products, 1, 2, given{"name": "x", "status": 2}, nil},
-		{"global at a store view", adapter.Products, 1, 2, given{"name": "x", "price": "2.0000"}, []string{"price"}},
-		{"prices", adapter.Products, 3, 0, given{"tier_price": []given{{"website_id": 0, "cust_group": 1, "price": "1.0000", "price_qty": "9.0000"}}}, []string{"tier_price"}},
-		{"the same prices", adapter.Products, 3, 0, given{"tier_price": []given{}}, nil},
-		{"stock of a product", adapter.Products, 1, 0, given{"stock_item": []given{{"qty": "1.5000"}}}, []string{"stock_item"}},
-		{"stock not kept", adapter.Products, 1, 0, given{"stock_item": []given{{"min_qty": "1.5000"}}}, nil},
-		{"stock item", adapter.StockItems, 1, 0, given{"qty": "1.5000", "min_qty": "1.0000"}, []string{"qty"}},
-		{"address", adapter.CustomerAddresses, 1, 0, given{"fax": "1", "street": []string{"x"}}, []string{"street"}},
+		{"backend-owned and others", adapter.Products, 1, 0, values{"name": "x", "price": "2.0000", "url_key": "x"}, []string{"name", "price"}},
+		{"not backend-owned", adapter.Products, 1, 0, values{"url_key": "x", "weight": "1.0000"}, nil},
+		{"unchanged value", adapter.Products, 1, 0, values{"name": adapter.TextValue("Steel Kettle")}, nil},
+		{"no values", adapter.Products, 1, 0, values{}, nil},
+		{"values of a store view", adapter.Products, 1, 2, values{"name": "x", "status": 2}, nil},
+		{"global value at a store view", adapter.Products, 1, 2, values{"name": "x", "price": "2.0000"}, []string{"price"}},
+		{"prices", adapter.Products, 3, 0, values{"tier_price": []values{{"website_id": 0, "cust_group": 1, "price": "1.0000", "price_qty": "9.0000"}}}, []string{"tier_price"}},
+		{"the same prices", adapter.Products, 3, 0, values{"tier_price": []values{}}, nil},
+		{"stock of a product", adapter.Products, 1, 0, values{"stock_item": []values{{"qty": "1.5000"}}}, []string{"stock_item"}},
+		{"stock attribute not backend-owned", adapter.Products, 1, 0, values{"stock_item": []values{{"min_qty": "1.5000"}}}, nil},
+		{"stock item", adapter.StockItems, 1, 0, values{"qty": "1.5000", "min_qty": "1.0000"}, []string{"qty"}},
+		{"address", adapter.CustomerAddresses, 1, 0, values{"fax": "1", "street": []string{"x"}}, []string{"street"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := openShop(t)
-			watch := &watching{memory: s.memory}
-			a, err := replica.New(replica.Options{Replica: s.side, Backend: watch})
+			f := newFixture(t)
+			watch := &recordingBackend{memoryBackend: f.memory}
+			a, err := replica.New(replica.Options{Replica: f.local, Backend: watch})
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.Adapter = a
-			before := s.get(c.r, c.key)
-			if err := s.update(c.r, c.key, c.level, c.change); err != nil {
+			f.Adapter = a
+			before := f.get(c.r, c.key)
+			if err := f.update(c.r, c.key, c.level, c.change); err != nil {
 				t.Fatal(err)
 			}
 			if c.changed == nil {
 				if len(watch.writes) != 0 {
-					t.Fatalf("it heard of %+v", watch.writes[0])
+					t.Fatalf("the backend got %+v", watch.writes[0])
 				}
 				return
 			}
 			if len(watch.writes) != 1 || !slices.Equal(watch.writes[0].Changed, c.changed) {
-				t.Fatalf("it heard of %+v, want %v", watch.writes, c.changed)
+				t.Fatalf("the backend got %+v, want %v", watch.writes, c.changed)
 			}
 			w := watch.writes[0]
 			for _, name := range c.changed {
-				if v := valueOf(before.Schema, name, c.change[name]); v.Kind() != adapter.Records && (shownValue(w.New.Get(name)) != shownValue(v) || shownValue(w.Old.Get(name)) != shownValue(before.Get(name))) {
-					t.Errorf("%s: %s was %s", name, shownValue(w.New.Get(name)), shownValue(w.Old.Get(name)))
+				if v := valueOf(before.Schema, name, c.change[name]); v.Kind() != adapter.Records && (formatValue(w.New.Get(name)) != formatValue(v) || formatValue(w.Old.Get(name)) != formatValue(before.Get(name))) {
+					t.Errorf("%s: %s was %s", name, formatValue(w.New.Get(name)), formatValue(w.Old.Get(name)))
 				}
 			}
-			if c.r == adapter.CustomerAddresses && (w.RootKey != 1 || w.RootID != s.id(adapter.Customers, 1) || len(w.Siblings) != 2 || w.Siblings[0].ID != w.ID || w.Siblings[0].Record.Get("street").Texts()[0] != "x") {
-				t.Errorf("of the root: %+v", w)
+			if c.r == adapter.CustomerAddresses && (w.RootKey != 1 || w.RootID != f.id(adapter.Customers, 1) || len(w.Siblings) != 2 || w.Siblings[0].ID != w.ID || w.Siblings[0].Record.Get("street").Texts()[0] != "x") {
+				t.Errorf("the root and the siblings of the write: %+v", w)
 			}
-			s.agree()
-			s.settled()
+			f.checkAgreement()
+			f.checkNoIntents()
 		})
 	}
 }
 
-// watching keeps the writes that a memory gets.
-type watching struct {
-	*memory
+// A recordingBackend records the writes that it gets.
+type recordingBackend struct {
+	*memoryBackend
 	writes []replica.Write
 }
 
-func (w *watching) Create(ctx context.Context, write *replica.Write) (string, error) {
+func (w *recordingBackend) Create(ctx context.Context, write *replica.Write) (string, error) {
 	w.writes = append(w.writes, *write)
-	return w.memory.Create(ctx, write)
+	return w.memoryBackend.Create(ctx, write)
 }
 
-func (w *watching) Update(ctx context.Context, write *replica.Write) error {
+func (w *recordingBackend) Update(ctx context.Context, write *replica.Write) error {
 	w.writes = append(w.writes, *write)
-	return w.memory.Update(ctx, write)
+	return w.memoryBackend.Update(ctx, write)
 }
 
-func (w *watching) Delete(ctx context.Context, write *replica.Write) error {
+func (w *recordingBackend) Delete(ctx context.Context, write *replica.Write) error {
 	w.writes = append(w.writes, *write)
-	return w.memory.Delete(ctx, write)
+	return w.memoryBackend.Delete(ctx, write)
 }
 
-// TestRefusedByTheBackend: a write that the backend refuses is undone at the side, as
-// if it had never been.
+// TestRefusedByTheBackend checks that a write that the backend refuses leaves no trace in
+// the replica.
 func TestRefusedByTheBackend(t *testing.T) {
 	kinds := []adapter.ErrorKind{adapter.Conflict, adapter.Invalid, adapter.Unsupported, adapter.NotFound}
-	for i, d := range append(deeds(), oddDeeds()...) {
-		t.Run(d.name, func(t *testing.T) {
-			s := openShop(t)
-			if d.before != nil {
-				d.before(s)
+	for i, c := range append(writeCases(), rollBackCases()...) {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t)
+			if c.before != nil {
+				c.before(f)
 			}
-			before := s.all()
-			verb := strings.Fields(d.name)[0]
+			before := f.dump()
+			verb := strings.Fields(c.name)[0]
 			kind := kinds[i%len(kinds)]
 			if kind == adapter.NotFound && verb != "update" {
-				kind = adapter.Conflict // as what is gone is as good as deleted
+				kind = adapter.Conflict // a record that is not found counts as deleted
 			}
-			said := memoryError(kind, "field")
-			s.memory.mu.Lock()
-			s.memory.before = func(_ context.Context, call string) error {
+			refusal := memoryError(kind, "field")
+			f.memory.mu.Lock()
+			f.memory.before = func(_ context.Context, call string) error {
 				for _, verb := range []string{"Create ", "Update ", "Delete "} {
 					if strings.HasPrefix(call, verb) {
-						return said
+						return refusal
 					}
 				}
 				return nil
 			}
-			s.memory.mu.Unlock()
-			if err := d.do(s); !errors.Is(err, said) {
-				t.Errorf("error %v, want the backend's %v", err, said)
+			f.memory.mu.Unlock()
+			if err := c.write(f); !errors.Is(err, refusal) {
+				t.Errorf("error %v, want the backend's %v", err, refusal)
 			}
-			if after := s.all(); after != before {
-				t.Errorf("not as before: %s", difference(before, after))
+			if after := f.dump(); after != before {
+				t.Errorf("the refused write changed %s", difference(before, after))
 			}
-			s.settled()
-			s.memory.heal()
-			if err := d.do(s); err != nil {
-				t.Errorf("once it takes it: %v", err)
+			f.checkNoIntents()
+			f.memory.clearFaults()
+			if err := c.write(f); err != nil {
+				t.Errorf("without faults: %v", err)
 			}
-			s.agree()
+			f.checkAgreement()
 		})
 	}
 }
 
-// oddDeeds are updates that are hard to undo.
-func oddDeeds() []deed {
-	return []deed{
-		{name: "update what is null and what is absent", before: func(s *shop) {
-			if err := s.update(adapter.Customers, 2, 0, given{"middlename": nil, "taxvat": nil, "prefix": "Dr"}); err != nil {
-				s.t.Fatal(err)
+// rollBackCases are updates that are hard to undo.
+func rollBackCases() []writeCase {
+	return []writeCase{
+		{name: "update null and absent values", before: func(f *fixture) {
+			if err := f.update(adapter.Customers, 2, 0, values{"middlename": nil, "taxvat": nil, "prefix": "Dr"}); err != nil {
+				f.t.Fatal(err)
 			}
-		}, do: func(s *shop) error {
-			return s.update(adapter.Customers, 2, 0, given{"middlename": "M", "suffix": "S", "prefix": nil})
+		}, write: func(f *fixture) error {
+			return f.update(adapter.Customers, 2, 0, values{"middlename": "M", "suffix": "S", "prefix": nil})
 		}},
-		{name: "update the default address", do: func(s *shop) error {
-			return s.update(adapter.CustomerAddresses, 2, 0, given{"is_default_billing": 1, "is_default_shipping": 1})
+		{name: "update the default address", write: func(f *fixture) error {
+			return f.update(adapter.CustomerAddresses, 2, 0, values{"is_default_billing": 1, "is_default_shipping": 1})
 		}},
-		{name: "update values of a store view that were its own", before: func(s *shop) {
-			if err := s.update(adapter.Products, 3, 2, given{"name": "own", "meta_title": nil}); err != nil {
-				s.t.Fatal(err)
+		{name: "update values that a store view had of its own", before: func(f *fixture) {
+			if err := f.update(adapter.Products, 3, 2, values{"name": "own", "meta_title": nil}); err != nil {
+				f.t.Fatal(err)
 			}
-		}, do: func(s *shop) error {
-			return s.update(adapter.Products, 3, 2, given{"name": "other", "description": "own", "meta_title": "t", "price": "3.0000"})
+		}, write: func(f *fixture) error {
+			return f.update(adapter.Products, 3, 2, values{"name": "other", "description": "own", "meta_title": "t", "price": "3.0000"})
 		}},
-		{name: "update all lists of a product", do: func(s *shop) error {
-			return s.update(adapter.Products, 1, 1, given{
-				"tier_price":  []given{{"website_id": 0, "cust_group": 2, "price": "1.0000", "price_qty": "3.0000"}},
-				"group_price": []given{{"website_id": 0, "cust_group": 2, "price": "1.0000"}},
-				"stock_item":  []given{{"qty": "1.0000", "is_in_stock": 0}},
+		{name: "update all lists of a product", write: func(f *fixture) error {
+			return f.update(adapter.Products, 1, 1, values{
+				"tier_price":  []values{{"website_id": 0, "cust_group": 2, "price": "1.0000", "price_qty": "3.0000"}},
+				"group_price": []values{{"website_id": 0, "cust_group": 2, "price": "1.0000"}},
+				"stock_item":  []values{{"qty": "1.0000", "is_in_stock": 0}},
 			})
 		}},
-		{name: "update by removing a value", do: func(s *shop) error {
-			return s.update(adapter.Products, 1, 0, given{"special_price": adapter.UnsetValue(), "description": adapter.UnsetValue(), "name": "x"})
+		{name: "update that removes values", write: func(f *fixture) error {
+			return f.update(adapter.Products, 1, 0, values{"special_price": adapter.UnsetValue(), "description": adapter.UnsetValue(), "name": "x"})
 		}},
 	}
 }
 
-// difference returns the lines that only one of two texts has.
+// difference returns the lines that only one of two texts contains.
 func difference(a, b string) string {
 	was, is := strings.Split(a, "\n"), strings.Split(b, "\n")
 	out := ""
@@ -228,14 +229,14 @@ func difference(a, b string) string {
 	return out
 }
 
-// TestOutcomeUnknown: after a write whose answer is lost the same process, too, finds
-// out at the next access what became of it.
+// TestOutcomeUnknown loses the answer of a write, and checks that the next access by the
+// same process finds out the outcome.
 func TestOutcomeUnknown(t *testing.T) {
-	for _, d := range deeds() {
+	for _, c := range writeCases() {
 		for _, maybeDone := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s done %v", d.name, maybeDone), func(t *testing.T) {
-				s := openShop(t)
-				before := d.done(s, lossy)
+			t.Run(fmt.Sprintf("%s done %v", c.name, maybeDone), func(t *testing.T) {
+				f := newFixture(t)
+				before := c.observe(f, lossy)
 				lost := memoryError(adapter.Unavailable, "")
 				hook := func(_ context.Context, call string) error {
 					for _, verb := range []string{"Create ", "Update ", "Delete "} {
@@ -245,40 +246,40 @@ func TestOutcomeUnknown(t *testing.T) {
 					}
 					return nil
 				}
-				s.memory.mu.Lock()
+				f.memory.mu.Lock()
 				if maybeDone {
-					s.memory.after = hook
+					f.memory.after = hook
 				} else {
-					s.memory.before = hook
+					f.memory.before = hook
 				}
-				s.memory.mu.Unlock()
-				if err := d.do(s); !errors.Is(err, lost) {
+				f.memory.mu.Unlock()
+				if err := c.write(f); !errors.Is(err, lost) {
 					t.Fatalf("error %v, want %v", err, lost)
 				}
-				s.memory.heal()
-				for _, res := range s.memory.kept {
-					s.keys(res.Resource, adapter.Query{})
+				f.memory.clearFaults()
+				for _, res := range f.memory.resources {
+					f.keys(res.Resource, adapter.Query{})
 				}
-				if is := d.done(s, lossy); (is != before) != maybeDone {
-					t.Errorf("done %v, and there is %s", maybeDone, is)
+				if state := c.observe(f, lossy); (state != before) != maybeDone {
+					t.Errorf("done: %v, but the replica holds %s", maybeDone, state)
 				}
-				if err := s.Scan(t.Context()); err != nil { // of records that are in no list
+				if err := f.Scan(t.Context()); err != nil { // covers records that are in no list
 					t.Fatal(err)
 				}
-				s.agree()
-				s.settled()
+				f.checkAgreement()
+				f.checkNoIntents()
 			})
 		}
 	}
 }
 
-// TestCallerGoes: a caller who leaves while the backend hangs gets the end of its
-// context; the next who comes finds out.
-func TestCallerGoes(t *testing.T) {
-	s := openShop(t)
+// TestCanceledCaller cancels a caller while the backend hangs, and checks that the next
+// access finds out the outcome.
+func TestCanceledCaller(t *testing.T) {
+	f := newFixture(t)
 	ctx, leave := context.WithCancel(t.Context())
-	s.memory.mu.Lock()
-	s.memory.before = func(ctx context.Context, call string) error {
+	f.memory.mu.Lock()
+	f.memory.before = func(ctx context.Context, call string) error {
 		if call != "Update products" {
 			return nil
 		}
@@ -286,59 +287,61 @@ func TestCallerGoes(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	s.memory.mu.Unlock()
-	err := s.of(adapter.Products).Update(ctx, &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
-		return given{"name": "x", "url_key": "x"}.record(current.Schema), nil
+	f.memory.mu.Unlock()
+	err := f.store(adapter.Products).Update(ctx, &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
+		return values{"name": "x", "url_key": "x"}.record(current.Schema), nil
 	}})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	s.memory.heal()
-	s.want(adapter.Products, 1, given{"name": "Steel Kettle", "url_key": "steel-kettle"})
-	s.agree()
-	s.settled()
+	f.memory.clearFaults()
+	f.checkValues(adapter.Products, 1, values{"name": "Steel Kettle", "url_key": "steel-kettle"})
+	f.checkAgreement()
+	f.checkNoIntents()
 }
 
-// TestCreateAfterAnUnknownOne: what was never made does not stand in the way.
-func TestCreateAfterAnUnknownOne(t *testing.T) {
-	s := openShop(t)
-	s.memory.fail("Create products", memoryError(adapter.Unavailable, ""), nil)
-	if _, err := s.create(adapter.Products, newProduct("mine")); adapter.KindOf(err) != adapter.Unavailable {
+// TestCreateAfterUnknownOutcome checks that a record that was never created does not
+// conflict with a new one.
+func TestCreateAfterUnknownOutcome(t *testing.T) {
+	f := newFixture(t)
+	f.memory.fail("Create products", memoryError(adapter.Unavailable, ""), nil)
+	if _, err := f.create(adapter.Products, newProduct("mine")); adapter.KindOf(err) != adapter.Unavailable {
 		t.Fatal(err)
 	}
-	s.memory.heal()
-	key, err := s.create(adapter.Products, newProduct("mine"))
+	f.memory.clearFaults()
+	key, err := f.create(adapter.Products, newProduct("mine"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.want(adapter.Products, key, given{"sku": "mine", "price": "1.2345"})
-	s.agree()
-	s.settled()
+	f.checkValues(adapter.Products, key, values{"sku": "mine", "price": "1.2345"})
+	f.checkAgreement()
+	f.checkNoIntents()
 
-	// One that was made is the one.
-	s.memory.fail("Create products", nil, memoryError(adapter.Unavailable, ""))
-	if _, err := s.create(adapter.Products, newProduct("made")); adapter.KindOf(err) != adapter.Unavailable {
+	// If the record was created, the second create conflicts with it.
+	f.memory.fail("Create products", nil, memoryError(adapter.Unavailable, ""))
+	if _, err := f.create(adapter.Products, newProduct("made")); adapter.KindOf(err) != adapter.Unavailable {
 		t.Fatal(err)
 	}
-	s.memory.heal()
-	if _, err := s.create(adapter.Products, newProduct("made")); adapter.KindOf(err) != adapter.Conflict {
-		t.Errorf("again: %v, want conflict", err)
+	f.memory.clearFaults()
+	if _, err := f.create(adapter.Products, newProduct("made")); adapter.KindOf(err) != adapter.Conflict {
+		t.Errorf("second create: %v, want conflict", err)
 	}
-	if found := s.keys(adapter.Products, where("sku", "made")); len(found) != 1 {
+	if found := f.keys(adapter.Products, where("sku", "made")); len(found) != 1 {
 		t.Errorf("found %v", found)
 	}
-	s.agree()
+	f.checkAgreement()
 }
 
-// TestForeignCreate leaves a record that another process is just making to it.
-func TestForeignCreate(t *testing.T) {
-	s := openShop(t)
-	s.memory.fail("Create products", memoryError(adapter.Unavailable, ""), nil)
-	_, _ = s.create(adapter.Products, newProduct("theirs"))
-	other := s.again()
-	other.LeaveForeign(1 << 40)
+// TestCreateOfOtherProcess leaves the record of a pending create to the process that
+// creates it.
+func TestCreateOfOtherProcess(t *testing.T) {
+	f := newFixture(t)
+	f.memory.fail("Create products", memoryError(adapter.Unavailable, ""), nil)
+	_, _ = f.create(adapter.Products, newProduct("theirs"))
+	other := f.restart()
+	other.SetForeignIntentAge(1 << 40)
 	if found := other.keys(adapter.Products, where("sku", "theirs")); len(found) != 0 {
-		t.Errorf("it is seen: %v", found)
+		t.Errorf("the pending record is visible: %v", found)
 	}
 	if err := other.Scan(t.Context()); err != nil {
 		t.Fatal(err)
@@ -346,41 +349,41 @@ func TestForeignCreate(t *testing.T) {
 	if _, err := other.create(adapter.Products, newProduct("theirs")); adapter.KindOf(err) != adapter.Conflict {
 		t.Errorf("create: %v, want conflict", err)
 	}
-	other.LeaveForeign(0)
+	other.SetForeignIntentAge(0)
 	if _, err := other.create(adapter.Products, newProduct("theirs")); err != nil {
-		t.Errorf("create, later: %v", err)
+		t.Errorf("create after the intent's age: %v", err)
 	}
-	other.agree()
+	other.checkAgreement()
 }
 
-// TestNotWritten: what the backend does not let be written is refused, and at the
-// side nothing is left of it.
-func TestNotWritten(t *testing.T) {
-	s := openShop(t)
-	resources := memoryKept()
+// TestReadOnlyBackend checks that writes that the backend does not accept are refused and
+// leave no trace in the replica.
+func TestReadOnlyBackend(t *testing.T) {
+	f := newFixture(t)
+	resources := memoryResources()
 	for i := range resources {
 		resources[i].Creates, resources[i].Updates, resources[i].Deletes = false, false, false
 	}
-	s.memory.kept = resources
-	s = s.again()
-	before := s.all()
-	_, creates := s.create(adapter.Products, newProduct("x"))
-	_, assigns := s.create(adapter.ProductWebsites, given{"product_id": 1, "website_id": 2})
+	f.memory.resources = resources
+	f = f.restart()
+	before := f.dump()
+	_, creates := f.create(adapter.Products, newProduct("x"))
+	_, assigns := f.create(adapter.ProductWebsites, values{"product_id": 1, "website_id": 2})
 	for name, err := range map[string]error{
 		"create": creates, "assign": assigns,
-		"update": s.update(adapter.Products, 1, 0, given{"name": "x"}),
-		"delete": s.delete(adapter.Products, 1),
-		"part":   s.update(adapter.StockItems, 1, 0, given{"qty": "1.0000"}),
-		"order":  s.update(adapter.Orders, 1, 0, given{"status": "x"}),
+		"update": f.update(adapter.Products, 1, 0, values{"name": "x"}),
+		"delete": f.delete(adapter.Products, 1),
+		"part":   f.update(adapter.StockItems, 1, 0, values{"qty": "1.0000"}),
+		"order":  f.update(adapter.Orders, 1, 0, values{"status": "x"}),
 	} {
 		if adapter.KindOf(err) != adapter.Unsupported {
 			t.Errorf("%s: %v, want unsupported", name, err)
 		}
 	}
-	if after := s.all(); after != before {
-		t.Errorf("not as before: %s", difference(before, after))
+	if after := f.dump(); after != before {
+		t.Errorf("the refused writes changed %s", difference(before, after))
 	}
-	if err := s.update(adapter.Products, 1, 0, given{"url_key": "x"}); err != nil {
-		t.Errorf("what it does not keep: %v", err)
+	if err := f.update(adapter.Products, 1, 0, values{"url_key": "x"}); err != nil {
+		t.Errorf("update of an attribute that is not backend-owned: %v", err)
 	}
 }
