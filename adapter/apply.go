@@ -10,14 +10,14 @@ import (
 // Apply selects, sorts and cuts records as q says, and returns how many the
 // conditions selected before After and the cut. It defines what every store's list means.
 // It fails with kind Invalid when q names an attribute the schema lacks or an
-// expression that does not compile, and as [Matcher.Selects] does.
+// expression that does not compile, and as [Matcher.Matches] does.
 func Apply(ctx context.Context, schema *Schema, records []Record, q *Query) (page []Record, total int64, err error) {
 	m, err := NewMatcher(schema, q)
 	if err != nil {
 		return nil, 0, err
 	}
 	for _, r := range records {
-		selected, err := m.Selects(ctx, r)
+		selected, err := m.Matches(ctx, r)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -27,7 +27,7 @@ func Apply(ctx context.Context, schema *Schema, records []Record, q *Query) (pag
 	}
 	total = int64(len(page))
 	slices.SortStableFunc(page, m.order)
-	page = page[sort.Search(len(page), func(i int) bool { return m.Behind(page[i]) }):]
+	page = page[sort.Search(len(page), func(i int) bool { return m.IsAfterCursor(page[i]) }):]
 	if q.Offset >= int64(len(page)) {
 		return nil, total, nil
 	}

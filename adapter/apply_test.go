@@ -141,7 +141,7 @@ func TestApplyBeginsBehindAMark(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i, r := range all {
-					mark := &Mark{Value: r.Get(order), Key: Key(r.Get("id").Int())}
+					mark := &Cursor{Value: r.Get(order), Key: Key(r.Get("id").Int())}
 					got, total, err := Apply(t.Context(), schema, records, &Query{OrderBy: order, Desc: desc, After: mark})
 					if want := all[i+1:]; err != nil || total != 5 || !slices.Equal(ids(got), ids(want)) {
 						t.Errorf("after %d: got %v of %d (%v), want %v", mark.Key, ids(got), total, err, ids(want))
@@ -152,7 +152,7 @@ func TestApplyBeginsBehindAMark(t *testing.T) {
 	}
 	t.Run("of a record that is gone", func(t *testing.T) {
 		schema, records := shelf()
-		got, _, err := Apply(t.Context(), schema, records, &Query{OrderBy: "qty", After: &Mark{Value: TextValue("2.5000"), Key: 3}, Offset: 1, Limit: 1})
+		got, _, err := Apply(t.Context(), schema, records, &Query{OrderBy: "qty", After: &Cursor{Value: TextValue("2.5000"), Key: 3}, Offset: 1, Limit: 1})
 		if err != nil || !slices.Equal(ids(got), []int64{3}) {
 			t.Errorf("got %v, %v", ids(got), err)
 		}

@@ -50,7 +50,7 @@ func NewMatcher(schema *Schema, q *Query) (*Matcher, error) {
 // Selects reports whether the conditions select r. It fails with the error of ctx, and
 // with kind Unavailable and the cause [ErrMatchLimit] when the records so far had more
 // text than [Query.MatchBytes].
-func (m *Matcher) Selects(ctx context.Context, r Record) (bool, error) {
+func (m *Matcher) Matches(ctx context.Context, r Record) (bool, error) {
 	l := look{ctx: ctx, matcher: m, err: ctx.Err()}
 	for _, anyOf := range m.all {
 		holds := slices.ContainsFunc(anyOf, func(test func(*look, Record) bool) bool { return l.err == nil && test(&l, r) })
@@ -63,7 +63,7 @@ func (m *Matcher) Selects(ctx context.Context, r Record) (bool, error) {
 
 // Behind reports whether r stands behind the mark After, as every record does
 // without one.
-func (m *Matcher) Behind(r Record) bool { return m.mark.Schema == nil || m.order(r, m.mark) > 0 }
+func (m *Matcher) IsAfterCursor(r Record) bool { return m.mark.Schema == nil || m.order(r, m.mark) > 0 }
 
 func unknownAttribute(schema *Schema, name string) error {
 	return &Error{Kind: Invalid, Op: "query " + string(schema.Resource), Field: name}

@@ -14,7 +14,7 @@ type Query struct {
 	Desc    bool
 	// After, unless nil, begins the list behind a record, found or gone since;
 	// Offset then counts from there.
-	After *Mark
+	After *Cursor
 	// Offset rows are skipped, and at most Limit returned; 0 is no limit.
 	Offset int64
 	Limit  int64
@@ -27,7 +27,7 @@ type Query struct {
 // A Mark is a place in the order of a query: that of the record Key whose value
 // of the attribute OrderBy is Value. Value means nothing where the order is by
 // key.
-type Mark struct {
+type Cursor struct {
 	Value Value
 	Key   Key
 }

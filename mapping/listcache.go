@@ -44,7 +44,7 @@ type listCache struct {
 	generations      map[adapter.Resource]uint64
 	globalGeneration uint64 // part of the generation of every resource
 	totals           *simplelru.LRU[listKey, cachedValue[int64]]
-	positions        *simplelru.LRU[positionKey, cachedValue[*adapter.Mark]]
+	positions        *simplelru.LRU[positionKey, cachedValue[*adapter.Cursor]]
 }
 
 // A cachedValue is valid for one generation of its resource, and for at most listCacheTTL
@@ -67,7 +67,7 @@ func newListCache(now func() time.Time) (*listCache, error) {
 	if m.totals, err = simplelru.NewLRU[listKey, cachedValue[int64]](maxTotals, nil); err != nil {
 		return nil, err
 	}
-	m.positions, err = simplelru.NewLRU[positionKey, cachedValue[*adapter.Mark]](maxPositions, nil)
+	m.positions, err = simplelru.NewLRU[positionKey, cachedValue[*adapter.Cursor]](maxPositions, nil)
 	return m, err
 }
 
@@ -132,7 +132,7 @@ func (v *listView) total() (n int64, ok bool) {
 
 // position returns the mark after the first offset records of the list, and the time
 // since when it is known.
-func (v *listView) position(offset int64) (mark *adapter.Mark, since time.Time, ok bool) {
+func (v *listView) position(offset int64) (mark *adapter.Cursor, since time.Time, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	e, ok := lookup(v, v.positions, positionKey{v.listKey, offset})
@@ -146,7 +146,7 @@ func (v *listView) setTotal(n int64, since time.Time) {
 }
 
 // setPosition caches the mark after the first offset records of the list.
-func (v *listView) setPosition(offset int64, mark *adapter.Mark, since time.Time) {
+func (v *listView) setPosition(offset int64, mark *adapter.Cursor, since time.Time) {
 	if k := mark.Value.Kind(); k == adapter.Texts || k == adapter.Records || len(mark.Value.Text()) > maxMarkBytes {
 		return
 	}

@@ -64,7 +64,7 @@ func TestListKeys(t *testing.T) {
 			}
 			seen[key] = string(r) + " " + name
 			page := p
-			page.With, page.Count, page.Query.Limit, page.Query.Offset, page.Query.After = []string{"a"}, true, 7, 9, &adapter.Mark{Key: 1}
+			page.With, page.Count, page.Query.Limit, page.Query.Offset, page.Query.After = []string{"a"}, true, 7, 9, &adapter.Cursor{Key: 1}
 			if listKeyOf(r, &page, true) != key {
 				t.Errorf("%s %s: the page changes the key", r, name)
 			}
@@ -97,7 +97,7 @@ func TestListCacheIsBounded(t *testing.T) {
 	for owner := range int64(2 * maxPositions) {
 		v := m.view(adapter.StockItems, &adapter.ListParams{OwnerID: owner})
 		v.setTotal(owner, m.now())
-		v.setPosition(10, &adapter.Mark{Key: 1}, m.now())
+		v.setPosition(10, &adapter.Cursor{Key: 1}, m.now())
 		if total, ok := v.total(); !ok || total != owner {
 			t.Fatalf("list %d: total %d, %v", owner, total, ok)
 		}
@@ -122,7 +122,7 @@ func TestLongMarksAreNotCached(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newTestMemory(t)
 			v := m.view(adapter.CustomerAddresses, &adapter.ListParams{Query: adapter.Query{OrderBy: "city"}})
-			v.setPosition(10, &adapter.Mark{Value: c.value, Key: 7}, m.now())
+			v.setPosition(10, &adapter.Cursor{Value: c.value, Key: 7}, m.now())
 			mark, _, ok := v.position(10)
 			if ok != c.want || ok && (mark.Key != 7 || mark.Value.Text() != c.value.Text()) {
 				t.Errorf("%+v, %v", mark, ok)

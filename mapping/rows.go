@@ -232,6 +232,6 @@ func (r *rows) takeBuffered(size int64) []adapter.Record {
 }
 
 // mark returns the position of rec in a list sorted by an attribute.
-func (s source) mark(rec adapter.Record, orderBy string) *adapter.Mark {
-	return &adapter.Mark{Value: rec.Get(orderBy), Key: keyOf(rec)}
+func (s source) mark(rec adapter.Record, orderBy string) *adapter.Cursor {
+	return &adapter.Cursor{Value: rec.Get(orderBy), Key: keyOf(rec)}
 }

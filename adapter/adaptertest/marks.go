@@ -36,7 +36,7 @@ func (s *suite) testMarks(t *testing.T, full []adapter.Record, q *adapter.Query,
 				continue
 			}
 			after := *q
-			after.After = &adapter.Mark{Value: value, Key: key}
+			after.After = &adapter.Cursor{Value: value, Key: key}
 			s.compare(t, full, &after)
 			after.Offset, after.Limit = 1, 2
 			s.compare(t, full, &after)
@@ -65,7 +65,7 @@ func (s *suite) walk(t *testing.T, full []adapter.Record, q *adapter.Query, limi
 		skipping.Offset = limit - 1
 		s.compare(t, full, &skipping)
 		end := records[len(records)-1]
-		page.After = &adapter.Mark{Value: end.Get(q.OrderBy), Key: s.key(end)}
+		page.After = &adapter.Cursor{Value: end.Get(q.OrderBy), Key: s.key(end)}
 	}
 	if !slices.EqualFunc(walked, want, sameRecord) {
 		t.Errorf("%s: walked over %v, want %v", formatQuery(&page), s.keys(walked), s.keys(want))
@@ -95,7 +95,7 @@ func (s *suite) testMaxBytes(t *testing.T, full []adapter.Record) {
 				}
 				read = append(read, result.Records...)
 				if more = result.More; more {
-					next.After, next.Offset = &adapter.Mark{Key: s.key(result.Records[n-1])}, 0
+					next.After, next.Offset = &adapter.Cursor{Key: s.key(result.Records[n-1])}, 0
 					if q.Limit > 0 {
 						next.Limit = q.Limit - int64(len(read))
 					}

@@ -130,8 +130,8 @@ func (s *suite) testListing(t *testing.T, a adapter.Adapter) {
 		for _, q := range []adapter.Query{
 			{Limit: 2}, {Offset: 1, Limit: 2}, {Offset: 1}, {Offset: 1 << 40, Limit: 1},
 			{OrderBy: s.schema.Key, Desc: true, Limit: 3},
-			{After: &adapter.Mark{Key: middle}, Limit: 2}, {After: &adapter.Mark{Key: middle}, Offset: 1},
-			{OrderBy: s.schema.Key, Desc: true, After: &adapter.Mark{Key: middle}},
+			{After: &adapter.Cursor{Key: middle}, Limit: 2}, {After: &adapter.Cursor{Key: middle}, Offset: 1},
+			{OrderBy: s.schema.Key, Desc: true, After: &adapter.Cursor{Key: middle}},
 			{Where: []adapter.Condition{is(s.schema.Key, adapter.GtEq, strconv.FormatInt(int64(middle), 10))}},
 			{Where: []adapter.Condition{is(s.schema.Key, adapter.Like, "1%")}},
 			{Where: []adapter.Condition{is("sku", adapter.Like, "%e%")}, OrderBy: "name", Limit: 3},

@@ -121,7 +121,7 @@ func (c *Check) checkRecords(ctx context.Context, res *BackendResource) error {
 				return err
 			}
 		}
-		q.After = &adapter.Mark{Key: keys[len(keys)-1]}
+		q.After = &adapter.Cursor{Key: keys[len(keys)-1]}
 		done += len(page)
 		c.reportProgress(res.Resource, "records", done)
 	}

@@ -32,7 +32,7 @@ func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) erro
 		if !root.Creates {
 			continue
 		}
-		for after := (*adapter.Mark)(nil); ; {
+		for after := (*adapter.Cursor)(nil); ; {
 			records, err := root.list(ctx, &adapter.ListParams{Query: adapter.Query{After: after, Limit: pushBatchSize}})
 			if err != nil {
 				return err
@@ -49,7 +49,7 @@ func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) erro
 			if len(records) < pushBatchSize {
 				break
 			}
-			after = &adapter.Mark{Key: keyOf(records[len(records)-1])}
+			after = &adapter.Cursor{Key: keyOf(records[len(records)-1])}
 		}
 	}
 	return nil

@@ -56,7 +56,7 @@ func TestPageMarksArePushedDown(t *testing.T) {
 					continue
 				}
 				for _, value := range []adapter.Value{adapter.NullValue(), adapter.TextValue(values[a.Kind])} {
-					q := &adapter.Query{OrderBy: a.Name, Desc: i%2 == 1, After: &adapter.Mark{Value: value, Key: 7}}
+					q := &adapter.Query{OrderBy: a.Name, Desc: i%2 == 1, After: &adapter.Cursor{Value: value, Key: 7}}
 					selected, err := selectRecords(db.engine, db.engine.flavor.NewSelectBuilder(), table, q)
 					if err != nil || selected.after == "" {
 						t.Errorf("%s by %s behind %v: not in SQL; %v", r, a.Name, value, err)
@@ -81,7 +81,7 @@ func TestPageMarksUseAnIndex(t *testing.T) {
 		{adapter.Query{OrderBy: "name"}, "SEARCH product USING INDEX product_name_folded (name_folded>?)"},
 		{adapter.Query{OrderBy: "name", Desc: true}, "SEARCH product USING INDEX product_name_folded (name_folded<?)"},
 	} {
-		c.query.After = &adapter.Mark{Value: adapter.TextValue("kettle"), Key: 5}
+		c.query.After = &adapter.Cursor{Value: adapter.TextValue("kettle"), Key: 5}
 		sb := db.engine.flavor.NewSelectBuilder()
 		selected, err := selectRecords(db.engine, sb, table, &c.query)
 		if err != nil {

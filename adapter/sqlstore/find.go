@@ -140,17 +140,17 @@ func (s *postFilter) setPage(sb *sqlbuilder.SelectBuilder, q *adapter.Query) *sq
 }
 
 // add adds the next record if it matches, and reports whether s needs more. It fails as
-// [adapter.Matcher.Selects] does.
+// [adapter.Matcher.Matches] does.
 func (s *postFilter) add(ctx context.Context, r adapter.Record) (more bool, err error) {
 	if s.matcher != nil {
-		selected, err := s.matcher.Selects(ctx, r)
+		selected, err := s.matcher.Matches(ctx, r)
 		switch {
 		case err != nil || !selected:
 			return true, err
 		case s.counting:
 			s.total++
 			return true, nil
-		case !s.matcher.Behind(r):
+		case !s.matcher.IsAfterCursor(r):
 			return true, nil
 		case s.toSkip > 0:
 			s.toSkip--

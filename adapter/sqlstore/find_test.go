@@ -48,7 +48,7 @@ func testConditionsEvaluatedByTheStore(t *testing.T, e Engine) {
 			}
 			for _, q := range []adapter.Query{
 				{}, {Limit: 1}, {Offset: 1, Limit: 2}, {Offset: 100}, {OrderBy: table.schema.Key, Desc: true, Limit: 2},
-				{After: &adapter.Mark{Key: 1}}, {After: &adapter.Mark{Key: 2}, Offset: 1, Limit: 1},
+				{After: &adapter.Cursor{Key: 1}}, {After: &adapter.Cursor{Key: 2}, Offset: 1, Limit: 1},
 			} {
 				q.Where = []adapter.Condition{{Any: c.anyOf}}
 				want, total, err := adapter.Apply(t.Context(), table.schema, everything.Records, &q)

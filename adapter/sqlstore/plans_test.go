@@ -26,7 +26,7 @@ func TestPlans(t *testing.T) {
 		return adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: operands}}}}, Limit: 10}
 	}
 	listed := adapter.ProductParams{WebsiteScope: true, Listed: true}
-	by := func(attribute string, desc bool, after *adapter.Mark) adapter.Query {
+	by := func(attribute string, desc bool, after *adapter.Cursor) adapter.Query {
 		return adapter.Query{OrderBy: attribute, Desc: desc, After: after, Limit: 10}
 	}
 	prices := []string{"group_price", "tier_price", "image_file", "stock_is_in_stock"}
@@ -43,13 +43,13 @@ func TestPlans(t *testing.T) {
 		{"SKU at a store view", adapter.Products, adapter.ListParams{Query: is("sku", adapter.Eq, "kettle-steel"), StoreID: 1, With: prices}, nil, false},
 		{"SKU, listed", adapter.Products, adapter.ListParams{Query: is("sku", adapter.Eq, "kettle-steel"), StoreID: 1, Products: listed}, nil, false},
 		{"first page", adapter.Products, adapter.ListParams{Query: adapter.Query{Limit: 10}}, []string{"product"}, false},
-		{"page behind a mark", adapter.Products, adapter.ListParams{Query: by("", false, &adapter.Mark{Key: 5})}, nil, false},
+		{"page behind a mark", adapter.Products, adapter.ListParams{Query: by("", false, &adapter.Cursor{Key: 5})}, nil, false},
 		{"first page, listed", adapter.Products, adapter.ListParams{Query: adapter.Query{Limit: 10}, StoreID: 1, Products: listed, With: prices}, []string{"product_listing"}, false},
-		{"page behind a mark, listed", adapter.Products, adapter.ListParams{Query: by("", false, &adapter.Mark{Key: 5}), StoreID: 1, Products: listed}, []string{"product_listing"}, false},
+		{"page behind a mark, listed", adapter.Products, adapter.ListParams{Query: by("", false, &adapter.Cursor{Key: 5}), StoreID: 1, Products: listed}, []string{"product_listing"}, false},
 		{"page by offset, listed", adapter.Products, adapter.ListParams{Query: adapter.Query{Offset: 4, Limit: 3}, StoreID: 1, Products: listed}, []string{"product_listing"}, false},
 		{"count, listed", adapter.Products, adapter.ListParams{StoreID: 1, Products: listed, Count: true}, nil, false},
 		{"by name, listed", adapter.Products, adapter.ListParams{Query: by("name", false, nil), StoreID: 1, Products: listed}, []string{"product"}, false},
-		{"by name behind a mark, listed", adapter.Products, adapter.ListParams{Query: by("name", false, &adapter.Mark{Value: adapter.TextValue("L"), Key: 5}), StoreID: 1, Products: listed}, nil, false},
+		{"by name behind a mark, listed", adapter.Products, adapter.ListParams{Query: by("name", false, &adapter.Cursor{Value: adapter.TextValue("L"), Key: 5}), StoreID: 1, Products: listed}, nil, false},
 		{"category", adapter.Products, adapter.ListParams{Query: adapter.Query{Limit: 10}, StoreID: 1, Products: adapter.ProductParams{WebsiteScope: true, Listed: true, CategoryID: 3}}, nil, true},
 		{"stock items of products", adapter.StockItems, adapter.ListParams{Query: is("product_id", adapter.In, "1", "2", "3")}, nil, true},
 		{"stock items", adapter.StockItems, adapter.ListParams{Query: adapter.Query{Limit: 10}}, []string{"stock_item"}, false},

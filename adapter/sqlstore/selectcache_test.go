@@ -19,8 +19,8 @@ func TestSelectCache(t *testing.T) {
 				singles = append(singles, adapter.ListParams{StoreID: 2, Only: only, Products: products})
 			}
 			for _, q := range []adapter.Query{
-				{Limit: 7}, {Limit: 8, Offset: 9}, {Limit: 7, After: &adapter.Mark{Key: 11}}, {Limit: 7, Offset: 3, After: &adapter.Mark{Key: 12}},
-				{Limit: 7, OrderBy: "entity_id"}, {Limit: 7, OrderBy: "entity_id", Desc: true}, {Limit: 7, OrderBy: "entity_id", Desc: true, After: &adapter.Mark{Key: 13}},
+				{Limit: 7}, {Limit: 8, Offset: 9}, {Limit: 7, After: &adapter.Cursor{Key: 11}}, {Limit: 7, Offset: 3, After: &adapter.Cursor{Key: 12}},
+				{Limit: 7, OrderBy: "entity_id"}, {Limit: 7, OrderBy: "entity_id", Desc: true}, {Limit: 7, OrderBy: "entity_id", Desc: true, After: &adapter.Cursor{Key: 13}},
 				{Limit: 7, Desc: true}, {}, {Offset: 2},
 				{Limit: 7, Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "entity_id", Op: adapter.Gt, Operands: []string{"4"}}}}}},
 			} {
