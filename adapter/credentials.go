@@ -76,7 +76,7 @@ type Admin struct {
 }
 
 // A ForeignToken is a token as another system knows it, under its ids.
-type ForeignToken struct {
+type LegacyToken struct {
 	Token
 	// CustomerEmail is the e-mail address that the customer CustomerID has there, "" for
 	// none: the same id may be another person's elsewhere.

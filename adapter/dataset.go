@@ -42,7 +42,7 @@ func DefaultStock() StockDefaults {
 // SettleStock returns item, a complete stock item, with what every save derives
 // from its values (Stock items, 2.3): is_in_stock, stock_status_changed_auto and
 // low_stock_date, which becomes now, a UTC time, when the quantity is low.
-func SettleStock(item Record, d StockDefaults, now string) Record {
+func DeriveStockStatus(item Record, d StockDefaults, now string) Record {
 	settled := item.Clone()
 	effective := func(name, shops string) string {
 		if item.Get("use_config_"+name).Int() == 1 {

@@ -2,7 +2,7 @@ package adapter
 
 import "testing"
 
-func TestSettleStock(t *testing.T) {
+func TestDeriveStockStatus(t *testing.T) {
 	const now = "2026-01-02 03:04:05"
 	schema := NewSchemas().Of(StockItems)
 	for _, c := range []struct {
@@ -32,7 +32,7 @@ func TestSettleStock(t *testing.T) {
 			for name, v := range c.set {
 				item.Set(name, v)
 			}
-			got := SettleStock(item, DefaultStock(), now)
+			got := DeriveStockStatus(item, DefaultStock(), now)
 			if v := got.Get("is_in_stock").Int(); v != c.inStock {
 				t.Errorf("is_in_stock = %d, want %d", v, c.inStock)
 			}

@@ -32,12 +32,12 @@ func (d *Database) Consumers(ctx context.Context) iter.Seq2[adapter.Consumer, er
 
 // Tokens yields the OAuth tokens by ascending id, of both types and revoked ones too.
 // ConsumerID, AdminID and CustomerID are ids of the shop.
-func (d *Database) Tokens(ctx context.Context) iter.Seq2[adapter.ForeignToken, error] {
-	return stream[adapter.ForeignToken](ctx, d, &listed[adapter.ForeignToken]{
+func (d *Database) Tokens(ctx context.Context) iter.Seq2[adapter.LegacyToken, error] {
+	return stream[adapter.LegacyToken](ctx, d, &listed[adapter.LegacyToken]{
 		d: d, table: "oauth_token", key: "entity_id",
 		columns: []string{"consumer_id", "admin_id", "customer_id", "type", "token", "secret", "verifier", "revoked", "created_at"},
 		also:    "(SELECT c.email FROM " + d.table("customer_entity") + " c WHERE c.entity_id = t.customer_id)",
-		read: func(id int64, columns []sql.NullString) adapter.ForeignToken {
+		read: func(id int64, columns []sql.NullString) adapter.LegacyToken {
 			number := func(i int) int64 { return value(adapter.KindInteger, columns[i]).Int() }
 			t := adapter.Token{
 				ID: id, ConsumerID: number(0), AdminID: number(1), CustomerID: number(2), Type: adapter.TokenType(columns[3].String),
@@ -46,7 +46,7 @@ func (d *Database) Tokens(ctx context.Context) iter.Seq2[adapter.ForeignToken, e
 			if created, ok := moment(columns[8].String); ok {
 				t.CreatedAt, _ = time.Parse(time.DateTime, created) // it is of that form
 			}
-			return adapter.ForeignToken{Token: t, CustomerEmail: storable(columns[9].String)}
+			return adapter.LegacyToken{Token: t, CustomerEmail: storable(columns[9].String)}
 		},
 	})
 }

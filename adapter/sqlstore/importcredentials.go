@@ -15,7 +15,7 @@ import (
 type ForeignCredentials struct {
 	Admins    iter.Seq2[adapter.Admin, error]
 	Consumers iter.Seq2[adapter.Consumer, error]
-	Tokens    iter.Seq2[adapter.ForeignToken, error]
+	Tokens    iter.Seq2[adapter.LegacyToken, error]
 }
 
 // ImportOptions control Credentials.Import.
@@ -135,7 +135,7 @@ func (in *credentialImport) run(ctx context.Context, from ForeignCredentials) er
 	if err := forEach(in, from.Consumers, func(consumer adapter.Consumer) error { return in.importConsumer(ctx, consumer) }); err != nil {
 		return err
 	}
-	if err := forEach(in, from.Tokens, func(t adapter.ForeignToken) error { return in.importToken(ctx, t) }); err != nil || in.DryRun {
+	if err := forEach(in, from.Tokens, func(t adapter.LegacyToken) error { return in.importToken(ctx, t) }); err != nil || in.DryRun {
 		return err
 	}
 	return in.c.db.runForCounters(ctx, in.tx.ExecContext, in.c.db.engine.counters.advance)

@@ -33,13 +33,13 @@ func name32(s string) string { return s + strings.Repeat("0", 32-len(s)) }
 type foreign struct {
 	admins    []adapter.Admin
 	consumers []adapter.Consumer
-	tokens    []adapter.ForeignToken
+	tokens    []adapter.LegacyToken
 }
 
 func anotherSystem() *foreign {
-	access := func(id, consumer, admin, customer int64) adapter.ForeignToken {
+	access := func(id, consumer, admin, customer int64) adapter.LegacyToken {
 		email := map[int64]string{1: "ADA@example.com", 2: "ben@example.com"}[customer]
-		return adapter.ForeignToken{CustomerEmail: email, Token: adapter.Token{ID: id, ConsumerID: consumer, Type: adapter.AccessToken, Token: name32("token" + string(rune('a'+id))), Secret: name32("secret" + string(rune('a'+id))),
+		return adapter.LegacyToken{CustomerEmail: email, Token: adapter.Token{ID: id, ConsumerID: consumer, Type: adapter.AccessToken, Token: name32("token" + string(rune('a'+id))), Secret: name32("secret" + string(rune('a'+id))),
 			AdminID: admin, CustomerID: customer, Verifier: name32("9"), CreatedAt: time.Date(2012, 1, 2, 3, 4, 5, 0, time.UTC)}}
 	}
 	f := &foreign{
@@ -51,7 +51,7 @@ func anotherSystem() *foreign {
 			{ID: 60, Name: "short", Key: "short", Secret: name32("s60")},
 			{ID: 61, Name: "no secret", Key: name32("key61")},
 		},
-		tokens: []adapter.ForeignToken{
+		tokens: []adapter.LegacyToken{
 			access(0, 50, 7, 0), access(1, 50, 1, 0), access(2, 50, 9, 0), access(3, 50, 10, 0), access(4, 50, 99, 0), access(5, 1, 0, 1), access(6, 1, 0, 999),
 			access(7, 60, 0, 1), access(8, 1, 0, 0), access(9, 1, 0, 2), access(10, 1, 0, 2), access(11, 1, 0, 2), access(12, 1, 0, 2), access(13, 61, 0, 2), access(14, 1, 0, 2), access(15, 1, 0, 2),
 		},
@@ -169,11 +169,11 @@ func testImportCredentialsFails(t *testing.T, e sqlstore.Engine) {
 	broken := errors.New("the other system went away")
 	from := anotherSystem().credentials()
 	tokens := from.Tokens
-	from.Tokens = func(yield func(adapter.ForeignToken, error) bool) {
+	from.Tokens = func(yield func(adapter.LegacyToken, error) bool) {
 		n := 0
 		for token := range tokens {
 			if n++; n == 3 {
-				yield(adapter.ForeignToken{}, broken)
+				yield(adapter.LegacyToken{}, broken)
 				return
 			}
 			if !yield(token, nil) {
@@ -185,7 +185,7 @@ func testImportCredentialsFails(t *testing.T, e sqlstore.Engine) {
 		t.Errorf("%v, want the error of the source", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	from.Tokens = func(yield func(adapter.ForeignToken, error) bool) {
+	from.Tokens = func(yield func(adapter.LegacyToken, error) bool) {
 		for token := range tokens {
 			if !yield(token, nil) {
 				return

@@ -11,7 +11,7 @@ import (
 
 // resolveOwner returns a token with the ids that its consumer and its owner have in
 // this database, or the reason why the token cannot be imported.
-func (in *credentialImport) resolveOwner(ctx context.Context, foreign adapter.ForeignToken) (adapter.Token, Reason, error) {
+func (in *credentialImport) resolveOwner(ctx context.Context, foreign adapter.LegacyToken) (adapter.Token, Reason, error) {
 	t := foreign.Token
 	consumer, ok := in.consumers[t.ConsumerID]
 	switch {
@@ -52,7 +52,7 @@ func (in *credentialImport) resolveOwner(ctx context.Context, foreign adapter.Fo
 	}
 }
 
-func (in *credentialImport) importToken(ctx context.Context, foreign adapter.ForeignToken) error {
+func (in *credentialImport) importToken(ctx context.Context, foreign adapter.LegacyToken) error {
 	tally := &in.result.Tokens
 	t, why, err := in.resolveOwner(ctx, foreign)
 	if err != nil {

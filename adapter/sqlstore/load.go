@@ -290,7 +290,7 @@ func (l *loader) withDefaults(t *table, r adapter.Record) adapter.Record {
 	r.Set(t.schema.Key, l.nextKey(t.name, r.Get(t.schema.Key)))
 	switch t.schema.Resource {
 	case adapter.StockItems:
-		return adapter.SettleStock(r, l.data.Stock, l.now.Format(time.DateTime))
+		return adapter.DeriveStockStatus(r, l.data.Stock, l.now.Format(time.DateTime))
 	case adapter.Customers:
 		if hash, ok := l.hashes[adapter.Key(r.Get("entity_id").Int())]; ok {
 			r.Set("password_hash", adapter.TextValue(hash))
