@@ -150,20 +150,3 @@ type DeleteParams struct {
 	OnlyLevel bool
 	Check     func(current Record) error
 }
-
-// A Driver is an adapter that can be chosen by name in the configuration.
-type Driver struct {
-	Name     string
-	Settings []Setting
-	// Open starts the adapter with the values of its settings, by name.
-	Open func(ctx context.Context, settings map[string]string) (Adapter, error)
-}
-
-// A Setting is one setting a driver declares for itself.
-type Setting struct {
-	Name    string // below the driver's name, "dsn"
-	Default string
-	Help    string
-	Secret  bool
-	Valid   func(string) error // nil: any text
-}
