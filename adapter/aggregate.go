@@ -1,7 +1,8 @@
 package adapter
 
-// An Aggregate is a record with the records that are part of it and come and go with
-// it: an order with its lines, addresses and comments. A part names its owner by id.
+// An Aggregate is a record together with the records that are part of it and share its
+// lifetime: an order with its lines, addresses and comments. Each part holds the id of its
+// owner.
 type Aggregate struct {
 	Record Record
 	Parts  []Record

@@ -7,10 +7,11 @@ import (
 	"sort"
 )
 
-// Apply selects, sorts and cuts records as q says, and returns how many the
-// conditions selected before After and the cut. It defines what every store's list means.
-// It fails with kind Invalid when q names an attribute the schema lacks or an
-// expression that does not compile, and as [Matcher.Matches] does.
+// Apply filters, sorts and pages records as q says. It returns the page, and the total
+// number of records that the conditions select, before After, Offset and Limit are applied.
+// It is the reference for the List method of every store. It fails with kind Invalid when q
+// names an attribute that the schema lacks or an expression that does not compile, and as
+// [Matcher.Matches] does.
 func Apply(ctx context.Context, schema *Schema, records []Record, q *Query) (page []Record, total int64, err error) {
 	m, err := NewMatcher(schema, q)
 	if err != nil {
@@ -62,8 +63,8 @@ func orderOf(schema *Schema, q *Query) (func(a, b Record) int, error) {
 	}, nil
 }
 
-// markRecord returns a record that stands where q.After is.
-func markRecord(schema *Schema, q *Query) Record {
+// cursorRecord returns a record at the position q.After, for comparison with others.
+func cursorRecord(schema *Schema, q *Query) Record {
 	r := NewRecord(schema)
 	if q.OrderBy != "" {
 		r.Set(q.OrderBy, q.After.Value)
@@ -75,13 +76,13 @@ func markRecord(schema *Schema, q *Query) Record {
 func compareValues(kind Kind, a, b Value) int {
 	switch {
 	case a.Empty() || b.Empty():
-		return cmp.Compare(filled(a), filled(b))
+		return cmp.Compare(emptyRank(a), emptyRank(b))
 	default:
 		return comparer(kind, b.Text())(a)
 	}
 }
 
-func filled(v Value) int {
+func emptyRank(v Value) int {
 	if v.Empty() {
 		return 0
 	}

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// shelf is a small list with every kind that can be compared, and gaps.
-func shelf() (*Schema, []Record) {
+// testRecords returns records with an attribute of every comparable kind, some of them null
+// or absent.
+func testRecords() (*Schema, []Record) {
 	schema := NewSchema("shelf", "id", []Attribute{
 		{Name: "id", Kind: KindInteger},
 		{Name: "name", Kind: KindText},
@@ -59,29 +60,29 @@ func TestApplySelects(t *testing.T) {
 		want []int64
 	}{
 		{"equal number", Test{"qty", Eq, []string{"2.5"}}, []int64{1, 4}},
-		{"number by value, not by text", Test{"qty", Gt, []string{"9"}}, []int64{3, 5}},
+		{"number compared by value", Test{"qty", Gt, []string{"9"}}, []int64{3, 5}},
 		{"negative number", Test{"qty", Lt, []string{"0"}}, []int64{2}},
 		{"at least", Test{"qty", GtEq, []string{"10"}}, []int64{3, 5}},
 		{"at most", Test{"qty", LtEq, []string{"2.5"}}, []int64{1, 2, 4}},
 		{"within", Test{"qty", Within, []string{"0", "10"}}, []int64{1, 3, 4}},
 		{"text folded", Test{"name", Eq, []string{"LAMP"}}, []int64{3}},
-		{"other text leaves nulls out", Test{"name", NotEq, []string{"lamp"}}, []int64{1, 2, 5}},
+		{"unequal text, null excluded", Test{"name", NotEq, []string{"lamp"}}, []int64{1, 2, 5}},
 		{"in", Test{"name", In, []string{"kettle", "LÄMP"}}, []int64{1, 3}},
-		{"in nothing", Test{"name", In, nil}, nil},
+		{"in without operands", Test{"name", In, nil}, nil},
 		{"not in", Test{"name", NotIn, []string{"kettle"}}, []int64{2, 3, 5}},
 		{"like", Test{"name", Like, []string{"l_mp%"}}, []int64{2, 3}},
 		{"like escaped", Test{"name", Like, []string{`%\%`}}, nil},
 		{"not like", Test{"name", NotLike, []string{"l%"}}, []int64{1, 5}},
 		{"like on a number's text", Test{"qty", Like, []string{"2.50%"}}, []int64{1, 4}},
-		{"null, not absent", Test{"since", IsNull, nil}, []int64{5}},
+		{"null, absent excluded", Test{"since", IsNull, nil}, []int64{5}},
 		{"not null", Test{"since", IsNotNull, nil}, []int64{1, 3, 4}},
 		{"later", Test{"since", Gt, []string{"2012-01-01 00:00:00"}}, []int64{3, 4}},
-		{"after the moment before all", Test{"since", Gt, []string{""}}, []int64{1, 3, 4}},
-		{"before the moment before all", Test{"since", Lt, []string{""}}, nil},
+		{"after the earliest time", Test{"since", Gt, []string{""}}, []int64{1, 3, 4}},
+		{"before the earliest time", Test{"since", Lt, []string{""}}, nil},
 		{"comma list", Test{"name", InCommaList, []string{"GREEN"}}, []int64{5}},
 		{"expression", Test{"name", Matches, []string{"^(kettle|red)"}}, []int64{1, 5}},
 	}
-	schema, records := shelf()
+	schema, records := testRecords()
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got, total, err := Apply(t.Context(), schema, records, &Query{Where: []Condition{{Any: []Test{test.test}}}})
@@ -93,7 +94,7 @@ func TestApplySelects(t *testing.T) {
 }
 
 func TestApplyJoinsConditions(t *testing.T) {
-	schema, records := shelf()
+	schema, records := testRecords()
 	got, _, err := Apply(t.Context(), schema, records, &Query{Where: []Condition{
 		{Any: []Test{{"id", Eq, []string{"1"}}, {"id", Eq, []string{"2"}}, {"id", Eq, []string{"5"}}}},
 		{Any: []Test{{"qty", Gt, []string{"0"}}}},
@@ -121,7 +122,7 @@ func TestApplySortsAndCuts(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprintf("%+v", test.query), func(t *testing.T) {
-			schema, records := shelf()
+			schema, records := testRecords()
 			slices.Reverse(records)
 			got, total, err := Apply(t.Context(), schema, records, &test.query)
 			if err != nil || !slices.Equal(ids(got), test.want) || total != test.total {
@@ -131,27 +132,27 @@ func TestApplySortsAndCuts(t *testing.T) {
 	}
 }
 
-func TestApplyBeginsBehindAMark(t *testing.T) {
+func TestApplyStartsAfterCursor(t *testing.T) {
 	for _, order := range []string{"", "id", "qty", "name", "since"} {
 		for _, desc := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s desc=%t", order, desc), func(t *testing.T) {
-				schema, records := shelf()
+				schema, records := testRecords()
 				all, _, err := Apply(t.Context(), schema, records, &Query{OrderBy: order, Desc: desc})
 				if err != nil {
 					t.Fatal(err)
 				}
 				for i, r := range all {
-					mark := &Cursor{Value: r.Get(order), Key: Key(r.Get("id").Int())}
-					got, total, err := Apply(t.Context(), schema, records, &Query{OrderBy: order, Desc: desc, After: mark})
+					cursor := &Cursor{Value: r.Get(order), Key: Key(r.Get("id").Int())}
+					got, total, err := Apply(t.Context(), schema, records, &Query{OrderBy: order, Desc: desc, After: cursor})
 					if want := all[i+1:]; err != nil || total != 5 || !slices.Equal(ids(got), ids(want)) {
-						t.Errorf("after %d: got %v of %d (%v), want %v", mark.Key, ids(got), total, err, ids(want))
+						t.Errorf("after %d: got %v of %d (%v), want %v", cursor.Key, ids(got), total, err, ids(want))
 					}
 				}
 			})
 		}
 	}
-	t.Run("of a record that is gone", func(t *testing.T) {
-		schema, records := shelf()
+	t.Run("cursor of a deleted record", func(t *testing.T) {
+		schema, records := testRecords()
 		got, _, err := Apply(t.Context(), schema, records, &Query{OrderBy: "qty", After: &Cursor{Value: TextValue("2.5000"), Key: 3}, Offset: 1, Limit: 1})
 		if err != nil || !slices.Equal(ids(got), []int64{3}) {
 			t.Errorf("got %v, %v", ids(got), err)
@@ -159,8 +160,8 @@ func TestApplyBeginsBehindAMark(t *testing.T) {
 	})
 }
 
-func TestApplyRefuses(t *testing.T) {
-	schema, records := shelf()
+func TestApplyErrors(t *testing.T) {
+	schema, records := testRecords()
 	tests := []struct {
 		name  string
 		query Query
@@ -168,8 +169,8 @@ func TestApplyRefuses(t *testing.T) {
 		{"unknown attribute", Query{Where: []Condition{{Any: []Test{{"colour", Eq, []string{"red"}}}}}}},
 		{"unknown order", Query{OrderBy: "colour"}},
 		{"broken expression", Query{Where: []Condition{{Any: []Test{{"name", Matches, []string{"("}}}}}}},
-		{"no operand", Query{Where: []Condition{{Any: []Test{{"name", Eq, nil}}}}}},
-		{"one limit", Query{Where: []Condition{{Any: []Test{{"qty", Within, []string{"1"}}}}}}},
+		{"missing operand", Query{Where: []Condition{{Any: []Test{{"name", Eq, nil}}}}}},
+		{"missing second operand", Query{Where: []Condition{{Any: []Test{{"qty", Within, []string{"1"}}}}}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -12,23 +12,24 @@ type Consumer struct {
 	Name   string
 	Key    string
 	Secret string
-	// Callback is where users go who have consented, when the program asks for no
-	// other place, and RejectedCallback where those go who have not. Both may be "".
+	// Callback is where users are sent who granted access, unless the program asks for
+	// another address; RejectedCallback is where users are sent who denied it. Both may be
+	// "".
 	Callback, RejectedCallback string
 }
 
-// A TokenType tells the stages of an OAuth token apart.
+// A TokenType says at which stage an OAuth token is.
 type TokenType string
 
 const (
-	// RequestToken waits for its user's consent, or to be exchanged.
+	// RequestToken waits for its user's consent, or to be exchanged for an access token.
 	RequestToken TokenType = "request"
 	// AccessToken may sign API calls.
 	AccessToken TokenType = "access"
 )
 
-// A Token is an OAuth 1.0a token. At most one of AdminID and CustomerID is not
-// zero; both are zero for a request token that nobody has authorised.
+// A Token is an OAuth 1.0a token. At most one of AdminID and CustomerID is set; neither is
+// for a request token that nobody has authorized yet.
 type Token struct {
 	ID         int64
 	ConsumerID int64
@@ -39,52 +40,55 @@ type Token struct {
 	CustomerID int64
 	Revoked    bool
 	CreatedAt  time.Time
-	// Callback is where the user goes whose consent a request token was made for, or
-	// "oob". Verifier tells the program of the consent: "" before it.
+	// Callback is the address to which the user of a request token is sent after consent,
+	// or "oob". Verifier proves the consent to the program; it is "" before that.
 	Callback, Verifier string
 }
 
-// A KeyKind says whom an API key acts for.
+// A KeyKind says on whose behalf an API key acts.
 type KeyKind string
 
 const (
-	AdminKey    KeyKind = "admin"
+	// AdminKey acts as an administrator.
+	AdminKey KeyKind = "admin"
+	// CustomerKey acts as one customer.
 	CustomerKey KeyKind = "customer"
 )
 
-// An APIKey lets a client call with nothing but a text that it sends. What the text
-// is nobody knows but the client.
+// An APIKey authenticates a client by a text that it sends. Only the client knows the text:
+// Portico stores its hash.
 type APIKey struct {
 	ID   int64
-	Name string // of the client, for people
+	Name string // of the client, for humans
 	Kind KeyKind
-	// CustomerID is the customer whom a CustomerKey acts for; 0 for an AdminKey.
+	// CustomerID is the customer on whose behalf a CustomerKey acts; 0 for an AdminKey.
 	CustomerID int64
-	// AdminID is the administrator who an AdminKey belongs to, and who must not be
-	// disabled; 0 for a key that belongs to nobody in particular.
+	// AdminID is the administrator who owns an AdminKey, which stops working when the
+	// administrator is disabled; 0 for a key that no administrator owns.
 	AdminID   int64
 	Revoked   bool
 	CreatedAt time.Time
 }
 
-// An Admin is an administrator as another system knows him.
+// An Admin is an administrator of the legacy system.
 type Admin struct {
 	ID           int64
 	Username     string
-	PasswordHash string // of any form that VerifyPassword knows; "" for none
-	Disabled     bool   // he may not log in, nor may others with his tokens
+	PasswordHash string // in any form that VerifyPassword knows; "" for none
+	Disabled     bool   // neither the administrator nor a holder of the administrator's tokens may log in
 }
 
-// A ForeignToken is a token as another system knows it, under its ids.
+// A LegacyToken is a token of the legacy system, with the ids it has there.
 type LegacyToken struct {
 	Token
-	// CustomerEmail is the e-mail address that the customer CustomerID has there, "" for
-	// none: the same id may be another person's elsewhere.
+	// CustomerEmail is the e-mail address of the customer CustomerID in the legacy system,
+	// "" for none. It guards against ids that belong to different people in the two
+	// systems.
 	CustomerEmail string
 }
 
-// HashAPIKey returns what is stored of the text of a key: its SHA-256 in hexadecimal.
-// A text is made as long and random as the hash is, so that it needs no salt.
+// HashAPIKey returns the hash under which an API key is stored: the SHA-256 of its text in
+// hexadecimal. The hash needs no salt, as keys are random and as long as the hash.
 func HashAPIKey(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

@@ -1,32 +1,31 @@
 package adapter
 
-// A Dataset is what fills an empty store: records of every resource, and the
-// credentials to reach them. It is not changed once made.
+// A Dataset is the initial content of a store: records of every resource, and the
+// credentials to reach them. It must not be changed once made.
 type Dataset struct {
-	// Records holds the records of each resource. A part names its owner by id
-	// (product_id, order_id, …). Attributes the store keeps by itself may be
-	// absent: a key is then the next one, a time the moment of loading.
+	// Records holds the records of each resource. A part holds the id of its owner
+	// (product_id, order_id, …). Attributes that the store sets itself may be absent: it
+	// then assigns the next key, and the time of loading.
 	Records map[Resource][]Record
 	// Passwords holds the customers' passwords in plain text, by customer.
 	Passwords map[Key]string
-	// Consumer is the client program the tokens belong to; its Key is "" when
-	// there is none.
+	// Consumer is the client program that owns the tokens; its Key is "" if there is none.
 	Consumer Consumer
 	Tokens   []Token
-	// ConsentConsumer is a client program without tokens, which users can let act for
-	// them; its Key is "" when there is none.
+	// ConsentConsumer is a client program without tokens, to which users can grant access;
+	// its Key is "" if there is none.
 	ConsentConsumer Consumer
-	// Verifier is the OAuth verifier the tokens were handed out for.
+	// Verifier is the OAuth verifier with which the tokens were issued.
 	Verifier string
-	// Stock holds the shop's settings under which the stock items are saved.
+	// Stock holds the store's settings with which the stock items are saved.
 	Stock StockDefaults
-	// Public: the passwords and secrets are known to everybody, so that nothing
-	// is gained by protecting them well.
+	// Public: the passwords and secrets are publicly known, so they are hashed at the
+	// lowest cost.
 	Public bool
 }
 
-// StockDefaults are the shop's stock settings, which stand in for a stock
-// item's own while its use_config_ flags are 1 (Stock items, 2.3).
+// StockDefaults are the store's stock settings, which replace a stock item's own values
+// while its use_config_ flags are 1 (stock_orders 2.3.4).
 type StockDefaults struct {
 	MinQty         string // decimal
 	NotifyStockQty string // decimal
@@ -34,14 +33,14 @@ type StockDefaults struct {
 	ManageStock    int64
 }
 
-// DefaultStock returns the settings of a shop that has changed none.
+// DefaultStock returns the settings of a store that has changed none.
 func DefaultStock() StockDefaults {
 	return StockDefaults{MinQty: "0.0000", NotifyStockQty: "1.0000", Backorders: 0, ManageStock: 1}
 }
 
-// SettleStock returns item, a complete stock item, with what every save derives
-// from its values (Stock items, 2.3): is_in_stock, stock_status_changed_auto and
-// low_stock_date, which becomes now, a UTC time, when the quantity is low.
+// DeriveStockStatus returns a copy of item, a complete stock item, with the values that
+// every save derives (stock_orders 2.3.4): is_in_stock, stock_status_changed_auto and
+// low_stock_date. The latter is set to now, a UTC time, when the quantity is low.
 func DeriveStockStatus(item Record, d StockDefaults, now string) Record {
 	settled := item.Clone()
 	effective := func(name, shops string) string {

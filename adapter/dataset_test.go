@@ -13,14 +13,14 @@ func TestDeriveStockStatus(t *testing.T) {
 		automatic int64
 		low       string
 	}{
-		{"plenty", "100.0000", nil, 1, 0, ""},
+		{"enough stock", "100.0000", nil, 1, 0, ""},
 		{"nothing left", "0.0000", nil, 0, 1, now},
 		{"below the notify quantity", "0.9999", nil, 1, 0, now},
 		{"at the notify quantity", "1.0000", nil, 1, 0, ""},
 		{"own backorders", "-5.0000", map[string]Value{"backorders": IntegerValue(1), "use_config_backorders": IntegerValue(0)}, 1, 0, now},
-		{"backorders overruled by the shop's", "0.0000", map[string]Value{"backorders": IntegerValue(1)}, 0, 1, now},
+		{"backorders overridden by the store's", "0.0000", map[string]Value{"backorders": IntegerValue(1)}, 0, 1, now},
 		{"own min_qty", "5.0000", map[string]Value{"min_qty": TextValue("5.0000"), "use_config_min_qty": IntegerValue(0)}, 0, 1, ""},
-		{"own notify_stock_qty, unset", "0.5000", map[string]Value{"use_config_notify_stock_qty": IntegerValue(0)}, 1, 0, ""},
+		{"own notify_stock_qty, not set", "0.5000", map[string]Value{"use_config_notify_stock_qty": IntegerValue(0)}, 1, 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			item := NewRecord(schema)
@@ -43,7 +43,7 @@ func TestDeriveStockStatus(t *testing.T) {
 				t.Errorf("low_stock_date = %q, want %q", v, c.low)
 			}
 			if item.Get("low_stock_date").Kind() != Absent {
-				t.Error("the item given was changed")
+				t.Error("the argument was changed")
 			}
 		})
 	}

@@ -1,31 +1,55 @@
-// Package adapter is the boundary between the contract and what stands behind
-// it: the types every upstream speaks, and the semantics every upstream keeps.
+// Package adapter is the boundary between the contract and the systems that hold the
+// records: the types that every adapter uses, and the semantics that every adapter keeps.
+//
+// # Glossary
+//
+//   - contract: the REST interface that Portico serves, in one of two dialects.
+//   - dialect: documented or magento. A dialect is data, not code paths.
+//   - backend: the commerce system that owns records; it is reached through an adapter.
+//   - local replica: Portico's own copy of the records of a backend, with what the backend
+//     cannot hold.
+//   - legacy system: the old shop that is being replaced.
+//   - legacy id: the id that a record had in the legacy system, and by which clients still
+//     address it. Adapters call it the record's [Key].
+//   - ID map: which legacy id belongs to which backend id.
+//   - write intent: a durable note of a write in progress, used for recovery.
+//   - reconcile: compare the local replica with the backend and take over what changed.
+//   - backend-owned attribute: an attribute whose true value is the backend's.
+//   - record, resource, schema: a [Record] holds the values of one object of a [Resource],
+//     such as one customer; the resource's [Schema] describes its attributes.
+//   - store view, website, scope: a store has websites, and these have store views, such as
+//     one for each language. The [Scope] of an attribute says whether its value may differ
+//     between them. The default scope holds the values that they inherit. A level is the
+//     default scope or a store view.
+//   - on-demand attribute: one that a store returns only if the query or With names it.
+//   - push-down: executing part of a query in the backend instead of in [Apply].
+//   - tag, generation, lease: terms of cache invalidation, defined in package cache.
 //
 // # Principles
 //
-//  1. An adapter knows no role, no legacy field name, no message and no HTTP
-//     status. It stores and finds [Record] values of a [Resource], described by
-//     that resource's [Schema]. All contract logic lives above, in mapping.
+//  1. An adapter knows no roles, legacy field names, messages or HTTP statuses. It stores
+//     and finds [Record] values of a [Resource], described by the resource's [Schema]. All
+//     logic of the contract is above, in package mapping.
 //  2. Writes decide inside the transaction. The functions in [UpdateParams],
-//     [CreateParams] and [DeleteParams] run on the locked current record, are
-//     pure, and may run again after a conflict. What they return as an error
-//     comes back from the call unchanged, and nothing has been written.
-//  3. Push-down is an optimisation, never the truth. A list may answer
-//     [ListResult.Partial]; [Apply] then finishes the query. The conformance
-//     suite checks every store against [Apply].
-//  4. Text is compared through [Fold] on every engine; numbers by value; times
-//     as their canonical texts, which sort as the moments they name.
-//  5. No floats. Decimals are texts with exactly four places, times are texts
-//     "2006-01-02 15:04:05" in UTC, flags and ids are integers.
-//  6. Errors are [*Error] with a closed list of kinds; each method says which
-//     kinds it may return, and the suite fails on any other.
-//  7. Everything is safe for concurrent use, takes its context first and never
-//     keeps it.
+//     [CreateParams] and [DeleteParams] run on the locked current record, are pure, and may
+//     run again after a conflict. If they return an error, nothing is written and the call
+//     returns their error unchanged.
+//  3. Push-down is an optimization and never changes the result. A list may return
+//     [ListResult.Partial]; [Apply] then completes the query. The conformance suite
+//     compares every store with [Apply].
+//  4. Texts are compared through [Fold] on every database engine, numbers by value, and
+//     times by their canonical text, which sorts chronologically.
+//  5. There are no floats. Decimals are texts with exactly four decimal places, times are
+//     texts "2006-01-02 15:04:05" in UTC, flags and ids are integers.
+//  6. Errors are [*Error] values with a closed list of kinds. Each method documents the
+//     kinds that it may return, and the conformance suite fails on any other.
+//  7. Adapters and stores are safe for concurrent use. Methods take their context as the
+//     first parameter and do not store it.
 //
 // # How it is tested
 //
-// Package adaptertest holds the conformance suite; an adapter's own test file
-// calls adaptertest.Run with a function that opens a store of the demo data
-// set. Fold and Apply have table tests here; Apply is the reference the suite
-// compares stores with.
+// Package adaptertest holds the conformance suite. The tests of an adapter call
+// adaptertest.Run with a function that opens a store of the demo data set. Fold and Apply
+// have table tests in this package; Apply is the reference with which the suite compares
+// stores.
 package adapter

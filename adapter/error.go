@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// An ErrorKind classifies what went wrong, for programs; texts are for the log.
+// An ErrorKind classifies an error for programs; messages are for the log.
 type ErrorKind uint8
 
 const (
-	// Internal: anything not named below.
+	// Internal: any error not named below.
 	Internal ErrorKind = iota
-	// NotFound: no record of that key.
+	// NotFound: no record has the key.
 	NotFound
-	// Conflict: the write would break a rule of uniqueness, or lost against
-	// another one that cannot be repeated.
+	// Conflict: the write would violate a uniqueness rule, or lost against a concurrent
+	// write and cannot be repeated.
 	Conflict
-	// Invalid: the upstream refuses a value; [Error.Field] names it if known.
+	// Invalid: the backend refuses a value; [Error.Field] names its attribute if known.
 	Invalid
-	// Unsupported: the upstream has no such resource, operation or attribute.
+	// Unsupported: the backend has no such resource, operation or attribute.
 	Unsupported
-	// Unavailable: the upstream cannot be reached, is overloaded or did not
-	// answer in time. The same call may succeed later.
+	// Unavailable: the backend cannot be reached, is overloaded or did not answer in time.
+	// The same call may succeed later.
 	Unavailable
 )
 
-// String returns the kind's name in lower case, fit for a label.
+// String returns the kind's name in lower case, usable as a metric label.
 func (k ErrorKind) String() string {
 	switch k {
 	case NotFound:
@@ -43,18 +43,18 @@ func (k ErrorKind) String() string {
 	}
 }
 
-// An Error is what the methods of [Adapter] and [Store] return.
+// An Error is the error that the methods of [Adapter] and [Store] return.
 type Error struct {
 	Kind  ErrorKind
-	Op    string // what was tried, "update stock_items 7"
-	Field string // the attribute at fault, if there is one
-	Err   error  // the cause, for the log; never shown to a client
-	// RetryAfter, with kind Unavailable, is how long the upstream should be left
-	// alone, in whole seconds; 0 when nobody knows.
+	Op    string // the operation and its object, such as "update stock_items 7"
+	Field string // the attribute at fault, "" if none is
+	Err   error  // the cause, for the log; it is never shown to a client
+	// RetryAfter, with kind Unavailable, is how long to wait before the next call, in whole
+	// seconds; 0 if unknown.
 	RetryAfter time.Duration
 }
 
-// Error returns the operation, the kind, the field and the cause.
+// Error returns the operation, the kind, the attribute and the cause.
 func (e *Error) Error() string {
 	s := e.Op + ": " + e.Kind.String()
 	if e.Field != "" {
@@ -69,8 +69,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf returns the kind of err: that of the [*Error] in its chain, or
-// Internal.
+// KindOf returns the kind of the [*Error] in err's chain, or Internal.
 func KindOf(err error) ErrorKind {
 	var e *Error
 	if errors.As(err, &e) {

@@ -8,15 +8,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold returns the form of s by which texts are compared and sorted on every
-// engine: equal without regard to letter case, accents and trailing blanks, as
-// MySQL's utf8_general_ci has it for the Latin range ("Weiß " = "WEIS",
-// "é" = "e"). Letters fold to their upper case, so signs between the two cases
-// ("_") sort behind them, as they do there.
+// Fold returns the form of s by which texts are compared and sorted on every database
+// engine. It ignores letter case, accents and trailing blanks, like MySQL's utf8_general_ci
+// in the Latin range ("Weiß " = "WEIS", "é" = "e"). Letters fold to upper case, so that
+// characters between the two cases ("_") sort after them, as in that collation.
 func Fold(s string) string { return strings.TrimRight(foldRunes(s), " ") }
 
-// FoldPattern returns the form of a [Like] pattern that matches folded texts.
-// Its trailing blanks count.
+// FoldPattern returns the form of a [Like] pattern that matches folded texts. Unlike Fold
+// it keeps trailing blanks.
 func FoldPattern(s string) string { return foldRunes(s) }
 
 func foldRunes(s string) string {

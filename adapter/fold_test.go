@@ -36,13 +36,13 @@ func TestFold(t *testing.T) {
 	}
 }
 
-func TestFoldOrdersSignsBehindLetters(t *testing.T) {
+func TestFoldSortsSignsAfterLetters(t *testing.T) {
 	if Fold("zebra") >= Fold("_zebra") {
 		t.Error("want z before _, as in the original's collation")
 	}
 }
 
-func TestFoldPatternKeepsTrailingBlanks(t *testing.T) {
+func TestFoldPatternTrailingBlanks(t *testing.T) {
 	if got := FoldPattern("lämp% "); got != "LAMP% " {
 		t.Errorf("got %q", got)
 	}

@@ -10,20 +10,20 @@ import (
 	"sync/atomic"
 )
 
-// A Matcher is a query made ready to look at records one by one: for stores that
-// find more than the query selects. It may be used concurrently.
+// A Matcher is a query compiled for testing records one by one, for stores that find more
+// records than the query selects. It is safe for concurrent use.
 type Matcher struct {
-	all   [][]func(*look, Record) bool // of each condition its tests
-	order func(a, b Record) int
-	mark  Record // where the list begins, no record for its beginning
+	conditions [][]func(*evaluation, Record) bool // for each condition its tests
+	order      func(a, b Record) int
+	cursor     Record // the position q.After; no schema without one
 
-	matchBytes int64 // that of the query
+	matchBytes int64 // Query.MatchBytes
 	matched    atomic.Int64
 }
 
-// NewMatcher returns the matcher of q. It fails as [Apply] does.
+// NewMatcher compiles q. It fails as [Apply] does.
 func NewMatcher(schema *Schema, q *Query) (*Matcher, error) {
-	m := &Matcher{all: make([][]func(*look, Record) bool, len(q.Where)), matchBytes: q.MatchBytes}
+	m := &Matcher{conditions: make([][]func(*evaluation, Record) bool, len(q.Where)), matchBytes: q.MatchBytes}
 	for i, condition := range q.Where {
 		for _, t := range condition.Any {
 			at, ok := schema.Index(t.Attribute)
@@ -34,7 +34,7 @@ func NewMatcher(schema *Schema, q *Query) (*Matcher, error) {
 			if err != nil {
 				return nil, err
 			}
-			m.all[i] = append(m.all[i], func(l *look, r Record) bool { return holds(l, r.Values[at]) })
+			m.conditions[i] = append(m.conditions[i], func(e *evaluation, r Record) bool { return holds(e, r.Values[at]) })
 		}
 	}
 	var err error
@@ -42,57 +42,59 @@ func NewMatcher(schema *Schema, q *Query) (*Matcher, error) {
 		return nil, err
 	}
 	if q.After != nil {
-		m.mark = markRecord(schema, q)
+		m.cursor = cursorRecord(schema, q)
 	}
 	return m, nil
 }
 
-// Selects reports whether the conditions select r. It fails with the error of ctx, and
-// with kind Unavailable and the cause [ErrMatchLimit] when the records so far had more
-// text than [Query.MatchBytes].
+// Matches reports whether r meets the conditions. It fails with the error of ctx, and with
+// kind Unavailable and the cause [ErrMatchLimit] once the records tested so far exceed
+// [Query.MatchBytes].
 func (m *Matcher) Matches(ctx context.Context, r Record) (bool, error) {
-	l := look{ctx: ctx, matcher: m, err: ctx.Err()}
-	for _, anyOf := range m.all {
-		holds := slices.ContainsFunc(anyOf, func(test func(*look, Record) bool) bool { return l.err == nil && test(&l, r) })
-		if !holds || l.err != nil {
-			return false, l.err
+	e := evaluation{ctx: ctx, matcher: m, err: ctx.Err()}
+	for _, anyOf := range m.conditions {
+		holds := slices.ContainsFunc(anyOf, func(test func(*evaluation, Record) bool) bool { return e.err == nil && test(&e, r) })
+		if !holds || e.err != nil {
+			return false, e.err
 		}
 	}
-	return l.err == nil, l.err
+	return e.err == nil, e.err
 }
 
-// Behind reports whether r stands behind the mark After, as every record does
-// without one.
-func (m *Matcher) IsAfterCursor(r Record) bool { return m.mark.Schema == nil || m.order(r, m.mark) > 0 }
+// IsAfterCursor reports whether r comes after q.After in the order of the query. It is true
+// for every record if there is no cursor.
+func (m *Matcher) IsAfterCursor(r Record) bool {
+	return m.cursor.Schema == nil || m.order(r, m.cursor) > 0
+}
 
 func unknownAttribute(schema *Schema, name string) error {
 	return &Error{Kind: Invalid, Op: "query " + string(schema.Resource), Field: name}
 }
 
-func compileTest(kind Kind, t Test) (func(*look, Value) bool, error) {
+func compileTest(kind Kind, t Test) (func(*evaluation, Value) bool, error) {
 	switch t.Op {
 	case IsNull:
-		return func(_ *look, v Value) bool { return v.Kind() == Null }, nil
+		return func(_ *evaluation, v Value) bool { return v.Kind() == Null }, nil
 	case IsNotNull:
-		return func(_ *look, v Value) bool { return !v.Empty() }, nil
+		return func(_ *evaluation, v Value) bool { return !v.Empty() }, nil
 	}
-	var holds func(*look, Value) bool
+	var holds func(*evaluation, Value) bool
 	switch t.Op {
 	case Eq, NotEq, Gt, Lt, GtEq, LtEq:
 		if len(t.Operands) != 1 {
 			return nil, &Error{Kind: Invalid, Op: "query", Field: t.Attribute}
 		}
 		compare := comparer(kind, t.Operands[0])
-		holds = func(_ *look, v Value) bool { return verdict(t.Op, compare(v)) }
+		holds = func(_ *evaluation, v Value) bool { return satisfies(t.Op, compare(v)) }
 	case Within:
 		if len(t.Operands) != 2 {
 			return nil, &Error{Kind: Invalid, Op: "query", Field: t.Attribute}
 		}
-		least, most := comparer(kind, t.Operands[0]), comparer(kind, t.Operands[1])
-		holds = func(_ *look, v Value) bool { return least(v) >= 0 && most(v) <= 0 }
+		lower, upper := comparer(kind, t.Operands[0]), comparer(kind, t.Operands[1])
+		holds = func(_ *evaluation, v Value) bool { return lower(v) >= 0 && upper(v) <= 0 }
 	case In, NotIn:
-		isIn := membership(kind, t.Operands)
-		holds = func(_ *look, v Value) bool { return isIn(v) == (t.Op == In) }
+		isIn := memberOf(kind, t.Operands)
+		holds = func(_ *evaluation, v Value) bool { return isIn(v) == (t.Op == In) }
 	case Like, NotLike, Matches:
 		if len(t.Operands) != 1 {
 			return nil, &Error{Kind: Invalid, Op: "query", Field: t.Attribute}
@@ -105,24 +107,24 @@ func compileTest(kind Kind, t Test) (func(*look, Value) bool, error) {
 		if err != nil {
 			return nil, &Error{Kind: Invalid, Op: "query", Field: t.Attribute, Err: err}
 		}
-		holds = func(l *look, v Value) bool { return l.matches(re, subject(v)) != (t.Op == NotLike) }
+		holds = func(e *evaluation, v Value) bool { return e.matchesPattern(re, subject(v)) != (t.Op == NotLike) }
 	case InCommaList:
 		if len(t.Operands) != 1 {
 			return nil, &Error{Kind: Invalid, Op: "query", Field: t.Attribute}
 		}
 		wanted := Fold(t.Operands[0])
-		holds = func(l *look, v Value) bool {
-			return l.spend(v.Text()) && slices.ContainsFunc(strings.Split(v.Text(), ","), func(s string) bool { return Fold(s) == wanted })
+		holds = func(e *evaluation, v Value) bool {
+			return e.countText(v.Text()) && slices.ContainsFunc(strings.Split(v.Text(), ","), func(s string) bool { return Fold(s) == wanted })
 		}
 	default:
 		return nil, &Error{Kind: Unsupported, Op: "query", Field: t.Attribute}
 	}
-	return func(l *look, v Value) bool { return !v.Empty() && holds(l, v) }, nil
+	return func(e *evaluation, v Value) bool { return !v.Empty() && holds(e, v) }, nil
 }
 
-// membership returns a function that tells whether a value equals one of the
-// operands. Each value is read once, however many operands there are.
-func membership(kind Kind, operands []string) func(Value) bool {
+// memberOf returns a function that reports whether a value equals one of the operands. It
+// canonicalizes each value only once, however many operands there are.
+func memberOf(kind Kind, operands []string) func(Value) bool {
 	canonical := func(s string) string { return s }
 	switch kind {
 	case KindInteger, KindDecimal:
@@ -137,7 +139,8 @@ func membership(kind Kind, operands []string) func(Value) bool {
 	return func(v Value) bool { return set[canonical(v.Text())] }
 }
 
-func verdict(op Op, c int) bool {
+// satisfies reports whether the result of a three-way comparison meets an operator.
+func satisfies(op Op, c int) bool {
 	switch op {
 	case Eq:
 		return c == 0
@@ -154,7 +157,7 @@ func verdict(op Op, c int) bool {
 	}
 }
 
-// comparer returns a function that compares a value with operand, by kind.
+// comparer returns a function that compares a value with operand according to kind.
 func comparer(kind Kind, operand string) func(Value) int {
 	switch kind {
 	case KindInteger, KindDecimal:
@@ -174,8 +177,8 @@ func comparer(kind Kind, operand string) func(Value) int {
 	}
 }
 
-// tenThousandths reads the numbers that nearly all are: at most four places and
-// small enough to be counted in units of the last one.
+// tenThousandths converts number text with at most four decimal places, small enough for an
+// int64, to units of 0.0001. Nearly all numbers are of this form.
 func tenThousandths(s string) (units int64, ok bool) {
 	digits, negative := strings.CutPrefix(s, "-")
 	whole, fraction, _ := strings.Cut(digits, ".")
@@ -196,7 +199,7 @@ func tenThousandths(s string) (units int64, ok bool) {
 	return units, true
 }
 
-// rational reads canonical number text exactly; anything else is 0.
+// rational parses canonical number text exactly; anything else is 0.
 func rational(s string) *big.Rat {
 	if r, ok := new(big.Rat).SetString(s); ok {
 		return r
@@ -204,7 +207,7 @@ func rational(s string) *big.Rat {
 	return new(big.Rat)
 }
 
-// likeExpression turns an SQL pattern into an expression for folded texts.
+// likeExpression translates an SQL pattern to a regular expression for folded texts.
 func likeExpression(pattern string) string {
 	var b strings.Builder
 	b.WriteString(`(?s)\A`)

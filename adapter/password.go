@@ -13,88 +13,86 @@ import (
 )
 
 const (
-	// longestPassword is what bcrypt takes, in bytes.
-	longestPassword = 72
-	// longestHash bounds a stored hash, in bytes: SHA-512 in hexadecimal and a salt.
-	longestHash = 255
-	// highestCost bounds the cost of a hash that came from elsewhere: each step
-	// doubles the time of a log-in, and at this one it takes about two seconds.
-	highestCost = 15
-	// noPassword is a form of hashes that no password is known for, by their cost.
-	noPassword = "$2a$%02d$HElkg6R6FjSd3Be1rrdb2.3t1oPupxR5Mb9GVCCSXx95ckFKmxKPi"
+	// bcryptMaxBytes is the longest password that bcrypt accepts, in bytes.
+	bcryptMaxBytes = 72
+	// maxHashBytes bounds a stored hash, in bytes: SHA-512 in hexadecimal and a salt.
+	maxHashBytes = 255
+	// maxBcryptCost bounds the cost of an imported hash. Each step doubles the time of a
+	// login, which takes about two seconds at this cost.
+	maxBcryptCost = 15
+	// dummyHash is the format of bcrypt hashes, by cost, for which no password is known.
+	dummyHash = "$2a$%02d$HElkg6R6FjSd3Be1rrdb2.3t1oPupxR5Mb9GVCCSXx95ckFKmxKPi"
 )
 
-// HashPassword returns the bcrypt hash of a password of any length, at the cost
-// given, or at bcrypt.DefaultCost for 0. It fails for a cost that bcrypt does not know.
+// HashPassword returns the bcrypt hash of a password of any length, at the given cost or,
+// for 0, at bcrypt.DefaultCost. It fails for a cost that bcrypt does not support.
 func HashPassword(password string, cost int) (string, error) {
-	hash, err := bcrypt.GenerateFromPassword(passwordBytes(password), cost)
+	hash, err := bcrypt.GenerateFromPassword(bcryptInput(password), cost)
 	return string(hash), err
 }
 
-// PasswordMatches reports whether hash is that of a password, as HashPassword makes
-// it.
+// PasswordMatches reports whether hash is the hash of a password, as made by HashPassword.
 func PasswordMatches(hash, password string) bool {
-	return bcrypt.CompareHashAndPassword([]byte(hash), passwordBytes(password)) == nil
+	return bcrypt.CompareHashAndPassword([]byte(hash), bcryptInput(password)) == nil
 }
 
-// VerifyPassword reports whether a stored hash is that of a password, and whether
-// the hash should be replaced by one of HashPassword, now that the password is known.
-// It knows the forms in which shops that came over have kept them:
+// VerifyPassword reports whether hash is a hash of a password, and whether it should be
+// replaced by one of HashPassword. It supports the forms used by Portico and by legacy
+// systems:
 //
-//   - bcrypt, of HashPassword or any other program; those cut a password after 72
-//     bytes. One of cost above 15 is not taken: it would hold up the server;
-//   - MD5, SHA-256 or SHA-512 in hexadecimal of the salt followed by the password,
-//     then ":" and the salt;
+//   - bcrypt, from HashPassword or any other program; other programs cut a password after
+//     72 bytes. A cost above 15 is refused, as it would block the server;
+//   - MD5, SHA-256 or SHA-512, in hexadecimal, of the salt followed by the password, then
+//     ":" and the salt;
 //   - the same without ":" and salt, of the password alone.
 //
-// What has another form, "" included, is the hash of no password. The time of an answer
-// tells the form: to strangers, answer with a [PasswordChecker].
+// No password matches a hash of another form, "" included. The time that a call takes
+// reveals the form of the hash: use a [PasswordChecker] to answer strangers.
 func VerifyPassword(hash, password string) (ok, upgrade bool) {
-	return verifyPassword(hash, password, bcrypt.CompareHashAndPassword)
+	return verifyPasswordWith(hash, password, bcrypt.CompareHashAndPassword)
 }
 
-// verifyPassword is VerifyPassword, with bcrypt's comparison.
-func verifyPassword(hash, password string, compare func(hash, password []byte) error) (ok, upgrade bool) {
+// verifyPasswordWith is VerifyPassword with a given bcrypt comparison.
+func verifyPasswordWith(hash, password string, compare func(hash, password []byte) error) (ok, upgrade bool) {
 	switch {
 	case !isBcrypt(hash):
 		ok := verifyDigest(hash, password)
 		return ok, ok
 	case !KnownPasswordHash(hash):
 		return false, false
-	case compare([]byte(hash), passwordBytes(password)) == nil:
+	case compare([]byte(hash), bcryptInput(password)) == nil:
 		return true, false
-	case comparisons(password) == 1:
+	case comparisonCount(password) == 1:
 		return false, false
 	}
-	cut := compare([]byte(hash), []byte(password[:longestPassword])) == nil
+	cut := compare([]byte(hash), []byte(password[:bcryptMaxBytes])) == nil
 	return cut, cut
 }
 
 func isBcrypt(hash string) bool { return strings.HasPrefix(hash, "$2") }
 
-// comparisons returns with how many texts a bcrypt hash is compared for a password: one
-// that bcrypt would not take whole may have been digested, or cut.
-func comparisons(password string) int {
-	if len(password) <= longestPassword {
+// comparisonCount returns how many bcrypt comparisons a password needs. One that is too
+// long for bcrypt may have been digested first, or cut.
+func comparisonCount(password string) int {
+	if len(password) <= bcryptMaxBytes {
 		return 1
 	}
 	return 2
 }
 
-// KnownPasswordHash reports whether a stored hash has one of the forms that
-// VerifyPassword knows.
+// KnownPasswordHash reports whether hash has one of the forms that VerifyPassword supports.
 func KnownPasswordHash(hash string) bool {
 	if isBcrypt(hash) {
 		cost, err := bcrypt.Cost([]byte(hash))
-		return err == nil && cost <= highestCost
+		return err == nil && cost <= maxBcryptCost
 	}
 	_, _, ok := splitDigest(hash)
 	return ok
 }
 
-// splitDigest returns the digest and the salt of a stored hash that is none of bcrypt.
+// splitDigest returns the digest and the salt of a hash that is not bcrypt's.
 func splitDigest(hash string) (digest []byte, salt string, ok bool) {
-	if len(hash) > longestHash {
+	if len(hash) > maxHashBytes {
 		return nil, "", false
 	}
 	digits, salt, _ := strings.Cut(hash, ":")
@@ -111,8 +109,8 @@ func verifyDigest(hash, password string) bool {
 	return ok && subtle.ConstantTimeCompare(digest, digestOf(len(digest), salt+password)) == 1
 }
 
-// digestOf returns the digest of a text by the function whose digests are so many bytes
-// long, nil when there is none.
+// digestOf returns the digest of a text by the hash function with the given digest length
+// in bytes, nil if there is none.
 func digestOf(length int, text string) []byte {
 	switch length {
 	case md5.Size:
@@ -129,10 +127,10 @@ func digestOf(length int, text string) []byte {
 	}
 }
 
-// passwordBytes returns what is hashed: the password, or the digest of one that
-// bcrypt would not take whole.
-func passwordBytes(password string) []byte {
-	if len(password) <= longestPassword {
+// bcryptInput returns the bytes to be hashed: the password, or the digest of one that is
+// too long for bcrypt.
+func bcryptInput(password string) []byte {
+	if len(password) <= bcryptMaxBytes {
 		return []byte(password)
 	}
 	digest := sha256.Sum256([]byte(password))

@@ -7,63 +7,64 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// A PasswordChecker compares a password with the hashes of an account such that a wrong
-// answer takes the same work whether there is an account, however its hash was made, and
-// however many accounts have one name: the time tells strangers nothing. Work is counted
-// in rounds of bcrypt, 2 to the power of the cost. It is safe for concurrent use.
+// A PasswordChecker compares a password with the hashes of an account in such a way that
+// every wrong password takes the same work: whether there is an account or not, however
+// its hash was made, and however many accounts have the same name. So response times
+// reveal nothing. Work is counted in bcrypt rounds, 2 to the power of the cost. It is safe
+// for concurrent use.
 //
-// Accounts that came over may have hashes of a higher cost than the checker was made for.
-// From the first time that it meets one, all wrong answers take as long.
+// Imported accounts may have hashes of a higher cost than the checker was made for. Once
+// it has seen one, all wrong passwords take that much work.
 type PasswordChecker struct {
-	compare func(hash, password []byte) error // bcrypt's; tests count its work
-	most    atomic.Int64                      // rounds that one name has needed
+	compare   func(hash, password []byte) error // bcrypt's; tests count the work
+	maxRounds atomic.Int64                      // the most rounds that one check has needed
 }
 
-// NewPasswordChecker returns a checker for accounts most of whose hashes are bcrypt's of a
-// cost, 0 for bcrypt.DefaultCost.
+// NewPasswordChecker returns a checker for accounts most of whose hashes are bcrypt's of
+// the given cost, 0 for bcrypt.DefaultCost.
 func NewPasswordChecker(cost int) *PasswordChecker {
 	if cost == 0 {
 		cost = bcrypt.DefaultCost
 	}
 	c := &PasswordChecker{compare: bcrypt.CompareHashAndPassword}
-	c.most.Store(1 << cost)
+	c.maxRounds.Store(1 << cost)
 	return c
 }
 
-// Check returns the index of the first of the stored hashes that is that of a password,
-// -1 for none, and whether it should be replaced by one of HashPassword. It knows the
-// forms that [VerifyPassword] knows.
+// Check returns the index of the first hash that matches the password, or -1, and whether
+// that hash should be replaced by one of HashPassword. It supports the forms that
+// [VerifyPassword] supports.
 func (c *PasswordChecker) Check(hashes []string, password string) (index int, upgrade bool) {
 	for i, hash := range hashes {
-		if ok, upgrade := verifyPassword(hash, password, c.compare); ok {
+		if ok, upgrade := verifyPasswordWith(hash, password, c.compare); ok {
 			return i, upgrade
 		}
 	}
-	c.fill(hashes, password)
+	c.equalizeWork(hashes, password)
 	return -1, false
 }
 
-// fill does the work that a wrong answer for these hashes lacks.
-func (c *PasswordChecker) fill(hashes []string, password string) {
+// equalizeWork does the work that a wrong password for these hashes has not taken yet.
+func (c *PasswordChecker) equalizeWork(hashes []string, password string) {
 	var done int64
 	for _, hash := range hashes {
 		if isBcrypt(hash) && KnownPasswordHash(hash) {
-			cost, _ := bcrypt.Cost([]byte(hash)) // it is known
+			cost, _ := bcrypt.Cost([]byte(hash)) // the hash is known, so it has a cost
 			done += 1 << cost
 		}
 	}
-	most := c.most.Load()
-	for done > most && !c.most.CompareAndSwap(most, done) {
-		most = c.most.Load()
+	most := c.maxRounds.Load()
+	for done > most && !c.maxRounds.CompareAndSwap(most, done) {
+		most = c.maxRounds.Load()
 	}
 	missing := max(most, done) - done
 	for cost := bcrypt.MaxCost; cost >= bcrypt.MinCost; cost-- {
 		if missing&(1<<cost) == 0 {
 			continue
 		}
-		stand := fmt.Appendf(nil, noPassword, cost)
-		for range comparisons(password) {
-			_ = c.compare(stand, passwordBytes(password)) // it is nobody's
+		stand := fmt.Appendf(nil, dummyHash, cost)
+		for range comparisonCount(password) {
+			_ = c.compare(stand, bcryptInput(password)) // the hash is a dummy
 		}
 	}
 }

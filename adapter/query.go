@@ -1,42 +1,42 @@
 package adapter
 
-// A Query selects, sorts and cuts a list. Names are attribute names of the
-// resource's schema. Operands are canonical for the attribute's kind, so that
-// an adapter parses nothing: a whole or decimal number in plain notation for
-// KindInteger and KindDecimal, "2006-01-02 15:04:05" for KindTime or "" for a
-// moment before all others, any text for KindText.
+// A Query filters, sorts and pages a list. Names are attribute names of the resource's
+// schema. Operands are in the canonical form of the attribute's kind, so that adapters need
+// not parse them: a whole or decimal number in plain notation for KindInteger and
+// KindDecimal, "2006-01-02 15:04:05" for KindTime or "" for a moment before all others, any
+// text for KindText.
 type Query struct {
-	// Where: all of these must hold.
+	// Where lists the conditions; all of them must hold.
 	Where []Condition
-	// OrderBy names the attribute to sort by; "" sorts by ascending key. Null
-	// and absent values come lowest; equal ones by ascending key.
+	// OrderBy names the attribute to sort by; "" sorts by ascending key. Null and absent
+	// values come lowest. Ties are sorted by ascending key.
 	OrderBy string
 	Desc    bool
-	// After, unless nil, begins the list behind a record, found or gone since;
-	// Offset then counts from there.
+	// After, unless nil, starts the list after the position of a record, which may have
+	// been deleted since. Offset then counts from there.
 	After *Cursor
-	// Offset rows are skipped, and at most Limit returned; 0 is no limit.
+	// Offset is the number of records to skip, and Limit the greatest number to return, 0
+	// for no limit.
 	Offset int64
 	Limit  int64
-	// MatchBytes, unless 0, bounds the text that patterns are matched with outside a
-	// database, in bytes: beyond it a list fails with kind Unavailable and the cause
+	// MatchBytes, unless 0, bounds the text that is matched with patterns outside a
+	// database, in bytes. A list that exceeds it fails with kind Unavailable and the cause
 	// [ErrMatchLimit].
 	MatchBytes int64
 }
 
-// A Mark is a place in the order of a query: that of the record Key whose value
-// of the attribute OrderBy is Value. Value means nothing where the order is by
-// key.
+// A Cursor is a position in the order of a query: that of the record with this Key, whose
+// attribute OrderBy has this Value. Value is ignored when the order is by key.
 type Cursor struct {
 	Value Value
 	Key   Key
 }
 
-// A Condition holds when any of its tests does.
+// A Condition holds if any of its tests holds.
 type Condition struct{ Any []Test }
 
-// A Test compares one attribute. Every operator but IsNull is false for an
-// attribute that is null, and every one for an attribute that is absent.
+// A Test compares one attribute with operands. Every operator but IsNull is false for a
+// null attribute, and every operator is false for an absent one.
 type Test struct {
 	Attribute string
 	Op        Op
@@ -59,13 +59,13 @@ const (
 	LtEq                  // less than or equal to the operand
 	IsNull                // is stored as null; no operands
 	IsNotNull             // has a value; no operands
-	InCommaList           // is a comma-separated list that holds the operand
+	InCommaList           // is a comma-separated list that contains the operand
 	Matches               // matches the regular expression (RE2, letter case ignored)
 	Within                // at least the first operand and at most the second
 )
 
-// TextOnly reports whether op works on the written form of a value rather than
-// on the value: numbers and times are then compared as the texts they are.
+// TextOnly reports whether op compares the text of a value, even if the value is a number
+// or a time.
 func (op Op) TextOnly() bool {
 	return op == Like || op == NotLike || op == InCommaList || op == Matches
 }

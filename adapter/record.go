@@ -2,8 +2,8 @@ package adapter
 
 import "unsafe"
 
-// A Record holds the values of one record, one for each attribute of its
-// schema and in the schema's order.
+// A Record holds the values of one record: one for each attribute of its schema, in the
+// schema's order.
 type Record struct {
 	Schema *Schema
 	Values []Value
@@ -14,8 +14,8 @@ func NewRecord(s *Schema) Record {
 	return Record{Schema: s, Values: make([]Value, len(s.Attributes))}
 }
 
-// Get returns the value of the attribute called name; absent when the schema
-// has none of that name. Code on a hot path keeps [Schema.Index] instead.
+// Get returns the value of an attribute. It is absent if the schema has no attribute of
+// that name. Hot paths should look up [Schema.Index] once instead.
 func (r Record) Get(name string) Value {
 	if i, ok := r.Schema.Index(name); ok {
 		return r.Values[i]
@@ -23,8 +23,8 @@ func (r Record) Get(name string) Value {
 	return Value{}
 }
 
-// Set puts v under name. It panics when the schema has no such attribute: that
-// is a mistake in the program, not in its input.
+// Set sets the value of an attribute. It panics if the schema has no attribute of that
+// name, as that is a programming error.
 func (r Record) Set(name string, v Value) {
 	i, ok := r.Schema.Index(name)
 	if !ok {
@@ -33,9 +33,9 @@ func (r Record) Set(name string, v Value) {
 	r.Values[i] = v
 }
 
-// Size returns about how many bytes of memory r takes.
+// Size returns the approximate memory size of r in bytes.
 func (r Record) Size() int64 {
-	size := int64(len(r.Values)) * valueSize
+	size := int64(len(r.Values)) * valueBytes
 	for i := range r.Values {
 		v := &r.Values[i]
 		size += int64(len(v.text))
@@ -43,7 +43,7 @@ func (r Record) Size() int64 {
 			continue
 		}
 		for _, text := range v.lists.texts {
-			size += int64(len(text)) + textSize
+			size += int64(len(text)) + stringHeaderBytes
 		}
 		for _, part := range v.lists.records {
 			size += part.Size()
@@ -53,11 +53,11 @@ func (r Record) Size() int64 {
 }
 
 const (
-	valueSize = int64(unsafe.Sizeof(Value{}))
-	textSize  = int64(unsafe.Sizeof(""))
+	valueBytes        = int64(unsafe.Sizeof(Value{}))
+	stringHeaderBytes = int64(unsafe.Sizeof(""))
 )
 
-// Clone returns a copy of r whose values may be set without changing r.
+// Clone returns a copy of r. Setting its values does not change r.
 func (r Record) Clone() Record {
 	return Record{Schema: r.Schema, Values: append([]Value(nil), r.Values...)}
 }

@@ -3,7 +3,7 @@ package adapter
 // A Resource names a kind of record.
 type Resource string
 
-// The resources of the contract, and the directories its rules refer to.
+// The resources of the contract, and those that its rules refer to.
 const (
 	Websites          Resource = "websites"
 	Stores            Resource = "stores"
@@ -26,6 +26,6 @@ const (
 	OrderComments     Resource = "order_comments"
 )
 
-// A Key is the integer id by which the contract addresses a record. Keys are
-// positive and never used again after their record is gone.
+// A Key is the integer id by which the contract addresses a record, its legacy id. Keys are
+// positive, except that of the customer group of guests, and are never reused.
 type Key int64

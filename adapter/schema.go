@@ -1,34 +1,35 @@
 package adapter
 
-// A Kind is the type of an attribute. It fixes how values are written, compared
-// and sorted.
+// A Kind is the type of an attribute. It determines how values are written, compared and
+// sorted.
 type Kind uint8
 
 const (
-	// KindText: any text; compared through [Fold].
+	// KindText is any text; compared by [Fold].
 	KindText Kind = iota
-	// KindInteger: an id, a flag or a count; compared as a number.
+	// KindInteger is an id, a flag or a count; compared as a number.
 	KindInteger
-	// KindDecimal: a text with exactly four places, "-12.5000"; compared as a number.
+	// KindDecimal is a text with exactly four decimal places, "-12.5000"; compared as a
+	// number.
 	KindDecimal
-	// KindTime: a text "2006-01-02 15:04:05" in UTC; compared as a moment.
+	// KindTime is a text "2006-01-02 15:04:05" in UTC; compared as a time.
 	KindTime
-	// KindTexts: an ordered list of texts; neither compared nor sorted.
+	// KindTexts is an ordered list of texts; neither compared nor sorted.
 	KindTexts
-	// KindRecords: an ordered list of records of another schema; neither
-	// compared nor sorted.
+	// KindRecords is an ordered list of records of another schema; neither compared nor
+	// sorted.
 	KindRecords
 )
 
-// A Scope says how far one stored value reaches.
+// A Scope says for which part of the store a value may differ.
 type Scope uint8
 
 const (
-	// ScopeGlobal: one value for the whole shop.
+	// ScopeGlobal: one value for the whole store.
 	ScopeGlobal Scope = iota
-	// ScopeWebsite: a default value, and at most one for each website.
+	// ScopeWebsite: a default value, and at most one value for each website.
 	ScopeWebsite
-	// ScopeStore: a default value, and at most one for each store view.
+	// ScopeStore: a default value, and at most one value for each store view.
 	ScopeStore
 )
 
@@ -37,23 +38,21 @@ type Attribute struct {
 	Name  string
 	Kind  Kind
 	Scope Scope
-	// ReadOnly attributes are kept by the store itself; a change must leave
-	// them absent.
+	// ReadOnly: the store sets the attribute itself. A change must leave it absent.
 	ReadOnly bool
-	// Fixed attributes are given when a record is created; a change must leave
-	// them absent, or as they are.
+	// Fixed: the attribute is set when a record is created. A change must leave it absent
+	// or unchanged.
 	Fixed bool
-	// OnDemand attributes may be absent from the records of a store, except where
-	// the query or With names them.
+	// OnDemand: the attribute may be absent from the records of a store unless the query or
+	// With names it.
 	OnDemand bool
-	// WriteOnly attributes are given when a record is written, and absent from
-	// every record that is read.
+	// WriteOnly: the attribute is set by writes and absent from every record that is read.
 	WriteOnly bool
-	// Added attributes are the store's own, from its configuration.
+	// Added: the store's configuration adds the attribute.
 	Added bool
-	// Nested is the schema of the records of a KindRecords attribute, else nil.
+	// Nested is the schema of the records of a KindRecords attribute; nil for other kinds.
 	Nested *Schema
-	// Doc says what the value means, and its unit where it has one.
+	// Doc says what the value means, and its unit if it has one.
 	Doc string
 }
 
@@ -61,15 +60,15 @@ type Attribute struct {
 type Schema struct {
 	Resource Resource
 	Key      string // the attribute that holds the record's [Key]
-	// Owner names the attribute that holds the id of the customer a record
-	// belongs to; "" where records belong to nobody.
+	// Owner names the attribute that holds the id of the customer who owns a record; "" if
+	// customers do not own records of the resource.
 	Owner      string
 	Attributes []Attribute
 	index      map[string]int
 }
 
-// NewSchema returns the schema of resource with the given attributes, of which
-// key must be one. It panics on a repeated or missing name.
+// NewSchema returns a schema. key names the attribute that holds the record's key. It
+// panics if a name is repeated, or if key is not among attributes.
 func NewSchema(resource Resource, key string, attributes []Attribute) *Schema {
 	s := &Schema{Resource: resource, Key: key, Attributes: attributes, index: make(map[string]int, len(attributes))}
 	for i, a := range attributes {
@@ -84,7 +83,7 @@ func NewSchema(resource Resource, key string, attributes []Attribute) *Schema {
 	return s
 }
 
-// OwnedBy sets Owner and returns s. It panics when s has no such attribute.
+// OwnedBy sets Owner and returns s. It panics if s has no such attribute.
 func (s *Schema) OwnedBy(attribute string) *Schema {
 	if _, ok := s.index[attribute]; !ok {
 		panic("adapter: " + string(s.Resource) + " has no owner attribute " + attribute)
@@ -93,11 +92,10 @@ func (s *Schema) OwnedBy(attribute string) *Schema {
 	return s
 }
 
-// Index returns the place of the attribute called name in Attributes and in the
-// Values of a [Record].
+// Index returns the index of an attribute in Attributes, and in the Values of a [Record].
 func (s *Schema) Index(name string) (int, bool) { i, ok := s.index[name]; return i, ok }
 
-// Schemas holds the schema of every resource.
+// Schemas holds the schemas of all resources.
 type Schemas struct{ of map[Resource]*Schema }
 
 // NewSchemas returns the schemas of all resources.
@@ -130,6 +128,5 @@ func NewSchemas() *Schemas {
 	return all
 }
 
-// Of returns the schema of r, or nil for a resource that is none of the
-// constants of this package.
+// Of returns the schema of r, or nil if r is not one of the constants of this package.
 func (all *Schemas) Of(r Resource) *Schema { return all.of[r] }

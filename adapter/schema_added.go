@@ -8,21 +8,21 @@ import (
 	"slices"
 )
 
-// An AddedAttribute is an attribute that a store has of its own.
+// An AddedAttribute is an attribute that a store's configuration adds to a resource.
 type AddedAttribute struct {
 	Resource Resource // Customers, CustomerAddresses or Products
 	Name     string
 	Kind     Kind  // KindText, KindInteger, KindDecimal or KindTime
-	Scope    Scope // of products; others are global
+	Scope    Scope // of products; the others are global
 }
 
-// nameForm is what the name of an added attribute looks like. Stores may use it
-// as it is in a statement.
-var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
+// attributeNamePattern matches the names of added attributes. They are safe in an SQL
+// statement.
+var attributeNamePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
 
-// With returns the schemas with attributes of a store in addition, behind those of
-// their resource and in the given order. Its error joins all that is wrong with
-// them: each says what would be right.
+// With returns a copy of the schemas with added attributes, in the given order, after the
+// other attributes of their resource. It joins the errors of all attributes that cannot be
+// added; each says what would be valid.
 func (all *Schemas) With(added ...AddedAttribute) (*Schemas, error) {
 	extended := &Schemas{of: maps.Clone(all.of)}
 	var faults []error
@@ -42,7 +42,7 @@ func (all *Schemas) add(a AddedAttribute) error {
 	switch {
 	case a.Resource != Customers && a.Resource != CustomerAddresses && a.Resource != Products:
 		return fmt.Errorf("no attributes can be added to %q: use one of %s, %s, %s", a.Resource, Customers, CustomerAddresses, Products)
-	case !nameForm.MatchString(a.Name):
+	case !attributeNamePattern.MatchString(a.Name):
 		return fmt.Errorf("the name %.64q must be a lower-case letter and then at most 62 lower-case letters, digits and underscores", a.Name)
 	case a.Kind > KindTime:
 		return fmt.Errorf("attribute %s must be a text, an integer, a decimal or a time", a.Name)
@@ -50,9 +50,9 @@ func (all *Schemas) add(a AddedAttribute) error {
 		return fmt.Errorf("attribute %s must be global: only products have values of websites and store views", a.Name)
 	}
 	if _, taken := s.index[a.Name]; taken {
-		return fmt.Errorf("%s have an attribute %q: choose another name, as shop_%[2]s", a.Resource, a.Name)
+		return fmt.Errorf("%s have an attribute %q: choose another name, such as shop_%[2]s", a.Resource, a.Name)
 	}
-	attributes := append(slices.Clone(s.Attributes), Attribute{Name: a.Name, Kind: a.Kind, Scope: a.Scope, Added: true, Doc: "an attribute of the store"})
+	attributes := append(slices.Clone(s.Attributes), Attribute{Name: a.Name, Kind: a.Kind, Scope: a.Scope, Added: true, Doc: "an attribute added by the store's configuration"})
 	extended := NewSchema(s.Resource, s.Key, attributes)
 	extended.Owner = s.Owner
 	all.of[a.Resource] = extended

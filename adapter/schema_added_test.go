@@ -47,7 +47,7 @@ func TestWith(t *testing.T) {
 	}
 }
 
-func TestWithRefuses(t *testing.T) {
+func TestWithErrors(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		added AddedAttribute
@@ -57,14 +57,14 @@ func TestWithRefuses(t *testing.T) {
 		{"no name", AddedAttribute{Customers, "", KindText, ScopeGlobal}, `the name "" must be`},
 		{"upper case", AddedAttribute{Customers, "Tier", KindText, ScopeGlobal}, "must be a lower-case letter"},
 		{"a digit first", AddedAttribute{Customers, "1st", KindText, ScopeGlobal}, "must be a lower-case letter"},
-		{"no identifier", AddedAttribute{Customers, "a;b", KindText, ScopeGlobal}, "must be a lower-case letter"},
-		{"a line break behind", AddedAttribute{Customers, "tier\n", KindText, ScopeGlobal}, "must be a lower-case letter"},
+		{"not an identifier", AddedAttribute{Customers, "a;b", KindText, ScopeGlobal}, "must be a lower-case letter"},
+		{"a trailing line break", AddedAttribute{Customers, "tier\n", KindText, ScopeGlobal}, "must be a lower-case letter"},
 		{"too long", AddedAttribute{Customers, strings.Repeat("a", 64), KindText, ScopeGlobal}, "at most 62"},
-		{"an attribute there is", AddedAttribute{Customers, "password_hash", KindText, ScopeGlobal}, "choose another name, as shop_password_hash"},
-		{"one on demand", AddedAttribute{Products, "image_file", KindText, ScopeGlobal}, "choose another name"},
-		{"a kind that is no value", AddedAttribute{Products, "tiers", KindRecords, ScopeGlobal}, "must be a text, an integer, a decimal or a time"},
-		{"a scope customers have not", AddedAttribute{Customers, "tier", KindText, ScopeStore}, "must be global"},
-		{"twice", AddedAttribute{Products, "twice", KindText, ScopeStore}, `have an attribute "twice"`},
+		{"an existing attribute", AddedAttribute{Customers, "password_hash", KindText, ScopeGlobal}, "choose another name, such as shop_password_hash"},
+		{"an existing on-demand attribute", AddedAttribute{Products, "image_file", KindText, ScopeGlobal}, "choose another name"},
+		{"a kind that cannot be added", AddedAttribute{Products, "tiers", KindRecords, ScopeGlobal}, "must be a text, an integer, a decimal or a time"},
+		{"a scope that customers do not have", AddedAttribute{Customers, "tier", KindText, ScopeStore}, "must be global"},
+		{"added twice", AddedAttribute{Products, "twice", KindText, ScopeStore}, `have an attribute "twice"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := NewSchemas().With(AddedAttribute{Products, "twice", KindText, ScopeGlobal}, c.added)

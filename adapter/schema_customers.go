@@ -1,8 +1,8 @@
 package adapter
 
-// customerSchema: one customer account. An optional text that is absent was
-// never given; null was given as empty, and becomes absent with the next change
-// that does not name it.
+// customerSchema returns the schema of customer accounts. An optional text that is absent
+// was never set; null was set to an empty value, and becomes absent with the next change
+// that does not set it.
 func customerSchema() *Schema {
 	return NewSchema(Customers, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the customer"},
@@ -12,7 +12,7 @@ func customerSchema() *Schema {
 		{Name: "group_id", Kind: KindInteger, Doc: "id of the customer group, not 0"},
 		{Name: "created_at", Kind: KindTime, ReadOnly: true, Doc: "when the customer was created"},
 		{Name: "updated_at", Kind: KindTime, ReadOnly: true, Doc: "when the customer, or one of the default addresses, was last changed"},
-		{Name: "disable_auto_group_change", Kind: KindInteger, Doc: "1: the group does not follow the tax number"},
+		{Name: "disable_auto_group_change", Kind: KindInteger, Doc: "1: the VAT number does not determine the group"},
 		{Name: "prefix", Kind: KindText, Doc: "title before the name"},
 		{Name: "firstname", Kind: KindText, Doc: "first name"},
 		{Name: "middlename", Kind: KindText, Doc: "middle name or initial"},
@@ -20,18 +20,18 @@ func customerSchema() *Schema {
 		{Name: "suffix", Kind: KindText, Doc: "title after the name"},
 		{Name: "taxvat", Kind: KindText, Doc: "tax or VAT number"},
 		{Name: "created_in", Kind: KindText, Doc: "name of the store view of registration, Admin when created by an administrator"},
-		{Name: "confirmation", Kind: KindText, Doc: "key that confirms the e-mail address; absent once confirmed"},
+		{Name: "confirmation", Kind: KindText, Doc: "key that confirms the e-mail address; absent after confirmation"},
 		{Name: "dob", Kind: KindTime, Doc: "date of birth, at 00:00:00"},
 		{Name: "gender", Kind: KindInteger, Doc: "1 male, 2 female"},
-		{Name: "reward_update_notification", Kind: KindInteger, Doc: "1: wants mail when reward points change"},
-		{Name: "reward_warning_notification", Kind: KindInteger, Doc: "1: wants mail before reward points expire"},
+		{Name: "reward_update_notification", Kind: KindInteger, Doc: "1: wants e-mail when reward points change"},
+		{Name: "reward_warning_notification", Kind: KindInteger, Doc: "1: wants e-mail before reward points expire"},
 		{Name: "last_logged_in", Kind: KindTime, ReadOnly: true, Doc: "when the customer last logged in"},
-		{Name: "password_hash", Kind: KindText, Doc: "hash of the password, of a form that VerifyPassword knows; absent: no log-in"},
+		{Name: "password_hash", Kind: KindText, Doc: "hash of the password, in a form that VerifyPassword supports; absent: no login"},
 	}).OwnedBy("entity_id")
 }
 
-// customerAddressSchema: one address of a customer. Absent and null as for
-// customers.
+// customerAddressSchema returns the schema of customers' addresses. Absent and null are as
+// in customerSchema.
 func customerAddressSchema() *Schema {
 	return NewSchema(CustomerAddresses, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the address"},
@@ -48,13 +48,13 @@ func customerAddressSchema() *Schema {
 		{Name: "city", Kind: KindText, Doc: "city"},
 		{Name: "country_id", Kind: KindText, Doc: "two-letter code of the country"},
 		{Name: "region", Kind: KindText, Doc: "name of the region"},
-		{Name: "region_id", Kind: KindInteger, Doc: "id of the region when it is one of the directory"},
+		{Name: "region_id", Kind: KindInteger, Doc: "id of the region if it is in the directory"},
 		{Name: "postcode", Kind: KindText, Doc: "postal code"},
 		{Name: "telephone", Kind: KindText, Doc: "telephone number"},
 		{Name: "fax", Kind: KindText, Doc: "fax number"},
 		{Name: "vat_id", Kind: KindText, Doc: "VAT number"},
-		{Name: "is_default_billing", Kind: KindInteger, Doc: "1: default billing address; setting it takes it from the customer's other addresses"},
-		{Name: "is_default_shipping", Kind: KindInteger, Doc: "1: default shipping address; setting it takes it from the customer's other addresses"},
+		{Name: "is_default_billing", Kind: KindInteger, Doc: "1: default billing address; setting it clears it on the customer's other addresses"},
+		{Name: "is_default_shipping", Kind: KindInteger, Doc: "1: default shipping address; setting it clears it on the customer's other addresses"},
 		{Name: "customer_group_id", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "id of the customer's group"},
 	}).OwnedBy("customer_id")
 }

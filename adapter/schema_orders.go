@@ -1,21 +1,21 @@
 package adapter
 
-// orderSchema: one order, without its lines, addresses and comments, which are
-// resources of their own. Amounts without base_ are in the order's currency,
+// orderSchema returns the schema of orders, without their lines, addresses and comments,
+// which are resources of their own. Amounts without base_ are in the order's currency,
 // those with base_ in the base currency.
 func orderSchema() *Schema {
 	return NewSchema(Orders, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the order"},
-		{Name: "increment_id", Kind: KindText, ReadOnly: true, Doc: "the number customers see"},
-		{Name: "customer_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the customer; null for a guest's order and after the customer is gone"},
+		{Name: "increment_id", Kind: KindText, ReadOnly: true, Doc: "order number, as shown to customers"},
+		{Name: "customer_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the customer; null for a guest's order and after the customer was deleted"},
 		{Name: "store_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the store view it was placed in"},
-		{Name: "state", Kind: KindText, ReadOnly: true, Doc: "step of the order's life, as new or processing"},
-		{Name: "status", Kind: KindText, ReadOnly: true, Doc: "status code; follows the comments"},
+		{Name: "state", Kind: KindText, ReadOnly: true, Doc: "state of the order, such as new or processing"},
+		{Name: "status", Kind: KindText, ReadOnly: true, Doc: "status code; every new comment sets it"},
 		{Name: "created_at", Kind: KindTime, ReadOnly: true, Doc: "when the order was placed"},
 		{Name: "updated_at", Kind: KindTime, ReadOnly: true, Doc: "when the order was last changed"},
 		{Name: "coupon_code", Kind: KindText, ReadOnly: true, Doc: "coupon used"},
-		{Name: "shipping_description", Kind: KindText, ReadOnly: true, Doc: "how it is shipped"},
-		{Name: "discount_description", Kind: KindText, ReadOnly: true, Doc: "why there is a discount"},
+		{Name: "shipping_description", Kind: KindText, ReadOnly: true, Doc: "description of the shipping method"},
+		{Name: "discount_description", Kind: KindText, ReadOnly: true, Doc: "reason for the discount"},
 		{Name: "remote_ip", Kind: KindText, ReadOnly: true, Doc: "network address it was placed from"},
 		{Name: "base_currency_code", Kind: KindText, ReadOnly: true, Doc: "base currency"},
 		{Name: "store_currency_code", Kind: KindText, ReadOnly: true, Doc: "the store view's currency"},
@@ -43,26 +43,26 @@ func orderSchema() *Schema {
 		{Name: "base_shipping_discount_amount", Kind: KindDecimal, ReadOnly: true, Doc: "discount on shipping"},
 		{Name: "tax_amount", Kind: KindDecimal, ReadOnly: true, Doc: "tax"},
 		{Name: "base_tax_amount", Kind: KindDecimal, ReadOnly: true, Doc: "tax"},
-		{Name: "grand_total", Kind: KindDecimal, ReadOnly: true, Doc: "all together"},
-		{Name: "base_grand_total", Kind: KindDecimal, ReadOnly: true, Doc: "all together"},
-		{Name: "total_paid", Kind: KindDecimal, ReadOnly: true, Doc: "paid so far; null until a payment"},
-		{Name: "base_total_paid", Kind: KindDecimal, ReadOnly: true, Doc: "paid so far; null until a payment"},
-		{Name: "total_refunded", Kind: KindDecimal, ReadOnly: true, Doc: "refunded so far; null until a refund"},
-		{Name: "base_total_refunded", Kind: KindDecimal, ReadOnly: true, Doc: "refunded so far; null until a refund"},
-		{Name: "total_due", Kind: KindDecimal, ReadOnly: true, Doc: "still to be paid"},
-		{Name: "base_total_due", Kind: KindDecimal, ReadOnly: true, Doc: "still to be paid"},
+		{Name: "grand_total", Kind: KindDecimal, ReadOnly: true, Doc: "grand total"},
+		{Name: "base_grand_total", Kind: KindDecimal, ReadOnly: true, Doc: "grand total"},
+		{Name: "total_paid", Kind: KindDecimal, ReadOnly: true, Doc: "amount paid so far; null before the first payment"},
+		{Name: "base_total_paid", Kind: KindDecimal, ReadOnly: true, Doc: "amount paid so far; null before the first payment"},
+		{Name: "total_refunded", Kind: KindDecimal, ReadOnly: true, Doc: "amount refunded so far; null before the first refund"},
+		{Name: "base_total_refunded", Kind: KindDecimal, ReadOnly: true, Doc: "amount refunded so far; null before the first refund"},
+		{Name: "total_due", Kind: KindDecimal, ReadOnly: true, Doc: "amount still to be paid"},
+		{Name: "base_total_due", Kind: KindDecimal, ReadOnly: true, Doc: "amount still to be paid"},
 	}).OwnedBy("customer_id")
 }
 
-// orderItemSchema: one line of an order.
+// orderItemSchema returns the schema of order lines.
 func orderItemSchema() *Schema {
 	return NewSchema(OrderItems, "item_id", []Attribute{
 		{Name: "item_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the line"},
 		{Name: "order_id", Kind: KindInteger, ReadOnly: true, Doc: "id of its order"},
 		{Name: "parent_item_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the line it is part of"},
-		{Name: "product_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the product, kept when that is gone"},
+		{Name: "product_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the product; it stays when the product is deleted"},
 		{Name: "created_at", Kind: KindTime, ReadOnly: true, Doc: "when the line was created"},
-		{Name: "updated_at", Kind: KindTime, ReadOnly: true, Doc: "when the line was last changed; follows the order's comments"},
+		{Name: "updated_at", Kind: KindTime, ReadOnly: true, Doc: "when the line was last changed; every new comment of the order sets it"},
 		{Name: "sku", Kind: KindText, ReadOnly: true, Doc: "the product's SKU when it was ordered"},
 		{Name: "name", Kind: KindText, ReadOnly: true, Doc: "the product's name when it was ordered"},
 		{Name: "qty_canceled", Kind: KindDecimal, ReadOnly: true, Doc: "quantity cancelled"},
@@ -70,10 +70,10 @@ func orderItemSchema() *Schema {
 		{Name: "qty_ordered", Kind: KindDecimal, ReadOnly: true, Doc: "quantity ordered"},
 		{Name: "qty_refunded", Kind: KindDecimal, ReadOnly: true, Doc: "quantity refunded"},
 		{Name: "qty_shipped", Kind: KindDecimal, ReadOnly: true, Doc: "quantity shipped"},
-		{Name: "price", Kind: KindDecimal, ReadOnly: true, Doc: "price of one, without tax"},
-		{Name: "base_price", Kind: KindDecimal, ReadOnly: true, Doc: "price of one, without tax"},
-		{Name: "original_price", Kind: KindDecimal, ReadOnly: true, Doc: "price of one before discounts"},
-		{Name: "base_original_price", Kind: KindDecimal, ReadOnly: true, Doc: "price of one before discounts"},
+		{Name: "price", Kind: KindDecimal, ReadOnly: true, Doc: "unit price without tax"},
+		{Name: "base_price", Kind: KindDecimal, ReadOnly: true, Doc: "unit price without tax"},
+		{Name: "original_price", Kind: KindDecimal, ReadOnly: true, Doc: "unit price before discounts"},
+		{Name: "base_original_price", Kind: KindDecimal, ReadOnly: true, Doc: "unit price before discounts"},
 		{Name: "tax_percent", Kind: KindDecimal, ReadOnly: true, Doc: "tax rate, in percent"},
 		{Name: "tax_amount", Kind: KindDecimal, ReadOnly: true, Doc: "tax on the line"},
 		{Name: "base_tax_amount", Kind: KindDecimal, ReadOnly: true, Doc: "tax on the line"},
@@ -81,15 +81,15 @@ func orderItemSchema() *Schema {
 		{Name: "base_discount_amount", Kind: KindDecimal, ReadOnly: true, Doc: "discount on the line"},
 		{Name: "row_total", Kind: KindDecimal, ReadOnly: true, Doc: "the line without tax"},
 		{Name: "base_row_total", Kind: KindDecimal, ReadOnly: true, Doc: "the line without tax"},
-		{Name: "price_incl_tax", Kind: KindDecimal, ReadOnly: true, Doc: "price of one, with tax"},
-		{Name: "base_price_incl_tax", Kind: KindDecimal, ReadOnly: true, Doc: "price of one, with tax"},
+		{Name: "price_incl_tax", Kind: KindDecimal, ReadOnly: true, Doc: "unit price with tax"},
+		{Name: "base_price_incl_tax", Kind: KindDecimal, ReadOnly: true, Doc: "unit price with tax"},
 		{Name: "row_total_incl_tax", Kind: KindDecimal, ReadOnly: true, Doc: "the line with tax"},
 		{Name: "base_row_total_incl_tax", Kind: KindDecimal, ReadOnly: true, Doc: "the line with tax"},
 	})
 }
 
-// orderAddressSchema: the billing or shipping address of an order, as it was
-// when the order was placed.
+// orderAddressSchema returns the schema of the billing and shipping addresses of orders, as
+// they were when the orders were placed.
 func orderAddressSchema() *Schema {
 	return NewSchema(OrderAddresses, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the order address"},
@@ -111,18 +111,18 @@ func orderAddressSchema() *Schema {
 	})
 }
 
-// orderCommentSchema: one entry of an order's history. Creating one gives the order
-// its status, null included; a status that is absent is the order's. Either way
-// updated_at of the order and of its lines becomes the moment. Changing or deleting
-// a comment leaves the order as it is.
+// orderCommentSchema returns the schema of the entries in an order's history. Creating one
+// sets the order's status to the comment's, even to null; an absent status becomes the
+// order's. Either way updated_at of the order and of its lines is set to the current time.
+// Changing or deleting a comment does not change the order.
 func orderCommentSchema() *Schema {
 	return NewSchema(OrderComments, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the comment"},
 		{Name: "parent_id", Kind: KindInteger, Fixed: true, Doc: "id of its order"},
 		{Name: "created_at", Kind: KindTime, ReadOnly: true, Doc: "when the comment was made"},
 		{Name: "comment", Kind: KindText, Doc: "the text"},
-		{Name: "is_customer_notified", Kind: KindInteger, Doc: "1: the customer got a mail, 0 not, 2 not applicable"},
-		{Name: "is_visible_on_front", Kind: KindInteger, Doc: "1: the customer sees it"},
-		{Name: "status", Kind: KindText, Doc: "status the order got with it"},
+		{Name: "is_customer_notified", Kind: KindInteger, Doc: "1: the customer was notified by e-mail, 0: not notified, 2: not applicable"},
+		{Name: "is_visible_on_front", Kind: KindInteger, Doc: "1: visible to the customer"},
+		{Name: "status", Kind: KindText, Doc: "status that the comment gave the order"},
 	})
 }

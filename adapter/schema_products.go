@@ -1,35 +1,35 @@
 package adapter
 
-// The nested records of a product: no resources of their own, so no constants.
+// The nested records of a product. They are not resources of their own, so these are not
+// exported.
 const (
 	productGroupPrices Resource = "product_group_prices"
 	productTierPrices  Resource = "product_tier_prices"
 	productCopies      Resource = "product_copies"
 )
 
-// productSchema: one product, whose stock item is a record of stock. A scoped
-// attribute that is absent has no value at the scope read; null was stored as
-// "nothing" there. Prices are in the base currency.
+// productSchema returns the schema of products, whose stock item is a record of stock. A
+// scoped attribute that is absent has no value at the scope read; null is stored as null
+// there. Prices are in the base currency.
 //
-// A product is created with values of the default scope, and with none for the
-// types of images. Two products with one SKU are a Conflict of the Field sku: the
-// new one, without blanks and tabs around it, must not equal another's as it is
-// stored. Every update is a save: updated_at becomes the moment, whatever is
-// changed, and at the level written to the images keep the label, position and
-// exclude that they show there (product_parts 2.7).
+// A product is created with values of the default scope, and without pointers to images.
+// A second product with the same SKU is a Conflict with Field sku: the new SKU, trimmed of
+// blanks and tabs, is compared with the stored ones. Every update is a save: updated_at is
+// set to the current time, whatever changes, and at the level written to, the images keep
+// the label, position and exclude that they show there (product_parts 2.7).
 //
-// Lists of prices are replaced as a whole. An entry of the same website, group
-// and quantity as before keeps its value_id, and with it its place; two such in
-// one list are Invalid. What the one record of stock_item leaves absent stays as
-// it is; without a record in Create the product has no stock item.
+// Price lists are replaced as a whole. An entry with the same website, group and quantity
+// as before keeps its value_id, and with it its position; two such entries in one list are
+// Invalid. Attributes that the record in stock_item leaves absent stay unchanged; if Create
+// gets no such record, the product has no stock item.
 //
-// Deleting a product takes along all that is its own, but for the lines of
-// orders and the names of its images, which are never used again.
+// Deleting a product deletes everything that belongs to it, except order lines and the
+// names of its images, which are never reused.
 func productSchema(stock *Schema) *Schema {
 	return NewSchema(Products, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the product"},
 		{Name: "attribute_set_id", Kind: KindInteger, Fixed: true, Doc: "id of its attribute set"},
-		{Name: "type_id", Kind: KindText, Fixed: true, Doc: "type, as simple"},
+		{Name: "type_id", Kind: KindText, Fixed: true, Doc: "type, such as simple"},
 		{Name: "sku", Kind: KindText, Doc: "stock keeping unit, at most 64 characters, unique"},
 		{Name: "created_at", Kind: KindTime, ReadOnly: true, Doc: "when the product was created"},
 		{Name: "updated_at", Kind: KindTime, ReadOnly: true, Doc: "when the product, an image or an assignment of it was last changed"},
@@ -38,7 +38,7 @@ func productSchema(stock *Schema) *Schema {
 		{Name: "url_key", Kind: KindText, Scope: ScopeStore, Doc: "last part of the product's address"},
 		{Name: "meta_title", Kind: KindText, Scope: ScopeStore, Doc: "page title"},
 		{Name: "meta_description", Kind: KindText, Scope: ScopeStore, Doc: "page description"},
-		{Name: "custom_design", Kind: KindText, Scope: ScopeStore, Doc: "theme, as package/theme"},
+		{Name: "custom_design", Kind: KindText, Scope: ScopeStore, Doc: "theme, in the form package/theme"},
 		{Name: "page_layout", Kind: KindText, Scope: ScopeStore, Doc: "page layout code"},
 		{Name: "options_container", Kind: KindText, Scope: ScopeStore, Doc: "container1 or container2, where the page shows options"},
 		{Name: "country_of_manufacture", Kind: KindText, Scope: ScopeWebsite, Doc: "two-letter code of a country"},
@@ -53,16 +53,16 @@ func productSchema(stock *Schema) *Schema {
 
 		{Name: "price", Kind: KindDecimal, Doc: "regular price without tax"},
 		{Name: "weight", Kind: KindDecimal, Doc: "weight of one unit of sale"},
-		{Name: "special_price", Kind: KindDecimal, Doc: "price without tax while the special window is open"},
+		{Name: "special_price", Kind: KindDecimal, Doc: "price without tax between special_from_date and special_to_date"},
 		{Name: "msrp", Kind: KindDecimal, Doc: "the manufacturer's suggested price"},
 		{Name: "cost", Kind: KindDecimal, Doc: "purchase price; simple products have none"},
 
-		{Name: "news_from_date", Kind: KindTime, Scope: ScopeWebsite, Doc: "new from"},
-		{Name: "news_to_date", Kind: KindTime, Scope: ScopeWebsite, Doc: "new to"},
-		{Name: "special_from_date", Kind: KindTime, Scope: ScopeWebsite, Doc: "special price from; empty: open"},
-		{Name: "special_to_date", Kind: KindTime, Scope: ScopeWebsite, Doc: "special price to, that day included; empty: open"},
-		{Name: "custom_design_from", Kind: KindTime, Scope: ScopeStore, Doc: "custom design from"},
-		{Name: "custom_design_to", Kind: KindTime, Scope: ScopeStore, Doc: "custom design to"},
+		{Name: "news_from_date", Kind: KindTime, Scope: ScopeWebsite, Doc: "start of the period in which the product counts as new"},
+		{Name: "news_to_date", Kind: KindTime, Scope: ScopeWebsite, Doc: "end of the period in which the product counts as new"},
+		{Name: "special_from_date", Kind: KindTime, Scope: ScopeWebsite, Doc: "start of the special price; empty: no start"},
+		{Name: "special_to_date", Kind: KindTime, Scope: ScopeWebsite, Doc: "last day of the special price; empty: no end"},
+		{Name: "custom_design_from", Kind: KindTime, Scope: ScopeStore, Doc: "start of the custom design"},
+		{Name: "custom_design_to", Kind: KindTime, Scope: ScopeStore, Doc: "end of the custom design"},
 
 		{Name: "status", Kind: KindInteger, Scope: ScopeWebsite, Doc: "1 enabled, 2 disabled"},
 		{Name: "visibility", Kind: KindInteger, Scope: ScopeStore, Doc: "1 not visible, 2 catalog, 3 search, 4 both"},
@@ -70,17 +70,17 @@ func productSchema(stock *Schema) *Schema {
 		{Name: "manufacturer", Kind: KindInteger, Doc: "option id; simple products have none"},
 		{Name: "color", Kind: KindInteger, Doc: "option id; simple products have none"},
 
-		{Name: "group_price", Kind: KindRecords, Nested: groupPriceSchema(), OnDemand: true, Doc: "prices for customer groups, as first stored"},
-		{Name: "tier_price", Kind: KindRecords, Nested: tierPriceSchema(), OnDemand: true, Doc: "prices from a quantity on, as first stored"},
-		{Name: "stock_item", Kind: KindRecords, Nested: stock, OnDemand: true, Doc: "its stock item, a list of one; without item_id and product_id when created"},
+		{Name: "group_price", Kind: KindRecords, Nested: groupPriceSchema(), OnDemand: true, Doc: "prices for customer groups, in the order in which they were first stored"},
+		{Name: "tier_price", Kind: KindRecords, Nested: tierPriceSchema(), OnDemand: true, Doc: "prices from a quantity on, in the order in which they were first stored"},
+		{Name: "stock_item", Kind: KindRecords, Nested: stock, OnDemand: true, Doc: "the stock item, as a list of one; without item_id and product_id on creation"},
 
-		// What is read beside the values of one scope, and not written.
+		// Read-only attributes, taken from other scopes and tables.
 		{Name: "default_url_key", Kind: KindText, ReadOnly: true, Doc: "url_key in the default scope, whatever scope is read; absent: none"},
 		{Name: "image_file", Kind: KindText, ReadOnly: true, OnDemand: true, Doc: "file of the image that the type image points to at the scope read; absent: none"},
 		{Name: "stock_is_in_stock", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "is_in_stock of its stock item; absent without one"},
 		{Name: "stock_manage_stock", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "manage_stock of its stock item; absent without one"},
 		{Name: "stock_use_config_manage_stock", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "use_config_manage_stock of its stock item; absent without one"},
-		{Name: "category_position", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "place in the category a list is kept to; absent without one"},
+		{Name: "category_position", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "position in the category that restricts the list; absent without one"},
 	})
 }
 
@@ -99,76 +99,74 @@ func tierPriceSchema() *Schema {
 		{Name: "website_id", Kind: KindInteger, Doc: "always 0, all websites"},
 		{Name: "cust_group", Kind: KindInteger, Doc: "id of the customer group, 32000 for all"},
 		{Name: "price", Kind: KindDecimal, Doc: "price without tax of one unit"},
-		{Name: "price_qty", Kind: KindDecimal, Doc: "least quantity the price holds for"},
+		{Name: "price_qty", Kind: KindDecimal, Doc: "quantity from which the price applies"},
 	})
 }
 
-// productImageSchema: one image of a product's gallery. A level is the default
-// scope or a store view. A value of a store view that is missing is that of the
-// default scope; one that is missing there, too, is null.
+// productImageSchema returns the schema of the images in a product's gallery. A level is
+// the default scope or a store view. A store view inherits the values that it does not
+// have from the default scope; a value missing there as well is null.
 //
-// Every write at a level is a save of the product at that level, as in
-// productSchema, and at a store view gives all attributes of the product that
-// views or websites have of their own the values they show there: those of a
-// website at all of its store views (product_parts 2.7).
+// Every write at a level is a save of the product at that level, as in productSchema. At a
+// store view it also stores all values of store and website scope that the product shows
+// there: those of website scope at all store views of the website (product_parts 2.7).
 //
-// Create takes the first free name when file is taken: a number, counted from
-// number_from, goes before the extension. A position that is absent is one
-// above the highest at the level. Types are pointed to the image, and in an
-// update those it had and does not keep point to none.
+// If file is taken, Create uses the first free name: a number, starting from number_from,
+// is put before the extension. An absent position is one above the highest at the level.
+// Types are pointed to the image; an update resets those that the image had and does not
+// keep.
 //
-// Delete makes the types that point to the image at the level point to none. The
-// image itself goes when no other level points to it, unless
-// [DeleteParams.OnlyLevel].
+// Delete resets the types that point to the image at the level. The image itself is
+// deleted if no other level points to it, unless [DeleteParams.OnlyLevel].
 func productImageSchema() *Schema {
 	return NewSchema(ProductImages, "id", []Attribute{
 		{Name: "id", Kind: KindInteger, ReadOnly: true, Doc: "id of the image, unique over all products"},
 		{Name: "product_id", Kind: KindInteger, Fixed: true, Doc: "id of its product"},
-		{Name: "file", Kind: KindText, Fixed: true, Doc: "path below the media folder, as f/r/front.png, of letters, digits and _.- alone"},
+		{Name: "file", Kind: KindText, Fixed: true, Doc: "path below the media folder, such as f/r/front.png; only letters, digits and _.- are used"},
 		{Name: "media_type", Kind: KindText, Fixed: true, Doc: "media type of the bytes"},
 		{Name: "label", Kind: KindText, Scope: ScopeStore, Doc: "text shown for the image at the level; never empty"},
-		{Name: "position", Kind: KindInteger, Scope: ScopeStore, Doc: "place among the images at the level"},
+		{Name: "position", Kind: KindInteger, Scope: ScopeStore, Doc: "position among the images at the level"},
 		{Name: "exclude", Kind: KindInteger, Scope: ScopeStore, Doc: "not 0: hidden from customers and guests at the level"},
-		{Name: "types", Kind: KindTexts, Scope: ScopeStore, Doc: "which of image, small_image and thumbnail point to it at the level"},
-		{Name: "content", Kind: KindText, Fixed: true, WriteOnly: true, Doc: "the bytes"},
-		{Name: "number_from", Kind: KindInteger, Fixed: true, WriteOnly: true, Doc: "the first number tried where file is taken; absent: 1"},
+		{Name: "types", Kind: KindTexts, Scope: ScopeStore, Doc: "which of image, small_image and thumbnail point to the image at the level"},
+		{Name: "content", Kind: KindText, Fixed: true, WriteOnly: true, Doc: "bytes of the image"},
+		{Name: "number_from", Kind: KindInteger, Fixed: true, WriteOnly: true, Doc: "first number tried if file is taken; absent: 1"},
 	})
 }
 
-// productWebsiteSchema: one website a product is sold in. Assigning it again is a
-// Conflict of the Field website_id. Both ways of writing save the product in the
-// default scope.
+// productWebsiteSchema returns the schema of the assignments of products to websites. A
+// second assignment of the same website is a Conflict with Field website_id. Both assigning
+// and unassigning save the product in the default scope.
 //
-// Copies are made one after the other: the product as store_from shows it is saved
-// at store_to. One is Invalid, of the Field copies, unless store_from is a view of
-// a website that the product is sold in already, and store_to one of the new
-// website. Unassigning keeps what is stored for the website's views.
+// Copies are made one after the other: the product as shown at store_from is saved at
+// store_to. A copy is Invalid, with Field copies, unless store_from is a store view of a
+// website to which the product was assigned before, and store_to one of the new website.
+// Unassigning keeps the values stored for the website's store views.
 func productWebsiteSchema() *Schema {
 	return NewSchema(ProductWebsites, "assignment_id", []Attribute{
 		{Name: "assignment_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the assignment"},
 		{Name: "product_id", Kind: KindInteger, Fixed: true, Doc: "id of the product"},
-		{Name: "website_id", Kind: KindInteger, Fixed: true, Doc: "id of the website it is sold in; once per product"},
-		{Name: "copies", Kind: KindRecords, Nested: productCopySchema(), Fixed: true, WriteOnly: true, Doc: "the store views whose values others get"},
-		{Name: "copy_website_values", Kind: KindInteger, Fixed: true, WriteOnly: true, Doc: "1: values of websites are copied as well, to all store views of the website"},
+		{Name: "website_id", Kind: KindInteger, Fixed: true, Doc: "id of the website; once per product"},
+		{Name: "copies", Kind: KindRecords, Nested: productCopySchema(), Fixed: true, WriteOnly: true, Doc: "which store views get the values of which others"},
+		{Name: "copy_website_values", Kind: KindInteger, Fixed: true, WriteOnly: true, Doc: "1: values of website scope are copied, too, to all store views of the website"},
 	})
 }
 
 func productCopySchema() *Schema {
 	return NewSchema(productCopies, "copy_id", []Attribute{
-		{Name: "copy_id", Kind: KindInteger, ReadOnly: true, Doc: "absent: copies are not kept"},
-		{Name: "store_from", Kind: KindInteger, Doc: "id of the store view that shows what is copied"},
-		{Name: "store_to", Kind: KindInteger, Doc: "id of the store view that gets it"},
+		{Name: "copy_id", Kind: KindInteger, ReadOnly: true, Doc: "always absent: copies are not stored"},
+		{Name: "store_from", Kind: KindInteger, Doc: "id of the store view whose values are copied"},
+		{Name: "store_to", Kind: KindInteger, Doc: "id of the store view that gets them"},
 	})
 }
 
-// productCategorySchema: one category a product stands in. Assigning it again is
-// a Conflict of the Field category_id. Both ways of writing save the product in
-// the default scope.
+// productCategorySchema returns the schema of the assignments of products to categories. A
+// second assignment of the same category is a Conflict with Field category_id. Both
+// assigning and unassigning save the product in the default scope.
 func productCategorySchema() *Schema {
 	return NewSchema(ProductCategories, "assignment_id", []Attribute{
 		{Name: "assignment_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the assignment"},
 		{Name: "product_id", Kind: KindInteger, Fixed: true, Doc: "id of the product"},
-		{Name: "category_id", Kind: KindInteger, Fixed: true, Doc: "id of the category it stands in; once per product"},
-		{Name: "position", Kind: KindInteger, Fixed: true, Doc: "place in the category, ascending; absent when created: 1"},
+		{Name: "category_id", Kind: KindInteger, Fixed: true, Doc: "id of the category; once per product"},
+		{Name: "position", Kind: KindInteger, Fixed: true, Doc: "position in the category, ascending; 1 if absent on creation"},
 	})
 }

@@ -1,7 +1,7 @@
 package adapter
 
-// The schemas of the shop's fixtures: what customers, products and orders refer
-// to. The contract reads them and never writes them, so all is read-only.
+// The schemas of the records that customers, products and orders refer to. The contract
+// only reads them, so all their attributes are read-only.
 
 func websiteSchema() *Schema {
 	return NewSchema(Websites, "website_id", []Attribute{
@@ -14,7 +14,7 @@ func websiteSchema() *Schema {
 
 func storeSchema() *Schema {
 	return NewSchema(Stores, "store_id", []Attribute{
-		{Name: "store_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the store view, from 1; 0 names the default scope and is no record"},
+		{Name: "store_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the store view, from 1; 0 names the default scope and is not a record"},
 		{Name: "website_id", Kind: KindInteger, ReadOnly: true, Doc: "id of its website"},
 		{Name: "code", Kind: KindText, ReadOnly: true, Doc: "code by which paths may name the store view"},
 		{Name: "name", Kind: KindText, ReadOnly: true, Doc: "name of the store view"},
@@ -32,7 +32,7 @@ func customerGroupSchema() *Schema {
 func categorySchema() *Schema {
 	return NewSchema(Categories, "category_id", []Attribute{
 		{Name: "category_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the category"},
-		{Name: "parent_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the category above; 1 is the root of the tree, which is no record"},
+		{Name: "parent_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the category above; 1 is the root of the tree, which is not a record"},
 		{Name: "name", Kind: KindText, ReadOnly: true, Doc: "name of the category"},
 		{Name: "is_active", Kind: KindInteger, ReadOnly: true, Doc: "1: shown to customers and guests"},
 	})
@@ -51,7 +51,7 @@ func taxRateSchema() *Schema {
 
 func countrySchema() *Schema {
 	return NewSchema(Countries, "country_number", []Attribute{
-		{Name: "country_number", Kind: KindInteger, ReadOnly: true, Doc: "place in the directory, from 1; keys are numbers, and a country has no other"},
+		{Name: "country_number", Kind: KindInteger, ReadOnly: true, Doc: "position in the directory, from 1; serves as the key, as countries have no numeric id"},
 		{Name: "country_id", Kind: KindText, ReadOnly: true, Doc: "two-letter code, upper case"},
 		{Name: "iso3_code", Kind: KindText, ReadOnly: true, Doc: "three-letter code, upper case"},
 	})
@@ -70,7 +70,7 @@ func adminSchema() *Schema {
 	return NewSchema(Admins, "admin_id", []Attribute{
 		{Name: "admin_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the administrator"},
 		{Name: "username", Kind: KindText, ReadOnly: true, Doc: "name to log in with"},
-		{Name: "password_hash", Kind: KindText, ReadOnly: true, Doc: "hash of the password, of a form that VerifyPassword knows; null: no log-in"},
-		{Name: "disabled", Kind: KindInteger, ReadOnly: true, Doc: "1: neither logs in nor is acted for; null otherwise"},
+		{Name: "password_hash", Kind: KindText, ReadOnly: true, Doc: "hash of the password, in a form that VerifyPassword supports; null: no login"},
+		{Name: "disabled", Kind: KindInteger, ReadOnly: true, Doc: "1: may not log in, and their tokens and keys do not work; null otherwise"},
 	})
 }

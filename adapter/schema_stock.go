@@ -1,6 +1,6 @@
 package adapter
 
-// stockItemSchema: the inventory record of one product. Quantities are in the
+// stockItemSchema returns the schema of the stock items of products. Quantities are in the
 // product's unit of sale.
 func stockItemSchema() *Schema {
 	return NewSchema(StockItems, "item_id", []Attribute{
@@ -21,9 +21,9 @@ func stockItemSchema() *Schema {
 		{Name: "low_stock_date", Kind: KindTime, Doc: "when the quantity fell below the notify quantity"},
 		{Name: "notify_stock_qty", Kind: KindDecimal, Doc: "quantity below which the stock counts as low"},
 		{Name: "use_config_notify_stock_qty", Kind: KindInteger, Doc: "1: the store's notify_stock_qty replaces this one"},
-		{Name: "manage_stock", Kind: KindInteger, Doc: "1: stock is kept for the product"},
+		{Name: "manage_stock", Kind: KindInteger, Doc: "1: stock is managed for the product"},
 		{Name: "use_config_manage_stock", Kind: KindInteger, Doc: "1: the store's manage_stock replaces this one"},
-		{Name: "stock_status_changed_auto", Kind: KindInteger, Doc: "1: put out of stock by its quantity, so a refund may put it back"},
+		{Name: "stock_status_changed_auto", Kind: KindInteger, Doc: "1: out of stock because of the quantity, so that a refund may set it back in stock"},
 		{Name: "use_config_qty_increments", Kind: KindInteger, Doc: "1: the store's qty_increments replaces this one"},
 		{Name: "qty_increments", Kind: KindDecimal, Doc: "sold in multiples of this quantity"},
 		{Name: "use_config_enable_qty_inc", Kind: KindInteger, Doc: "1: the store's enable_qty_increments replaces this one"},

@@ -28,7 +28,7 @@ func TestSchemas(t *testing.T) {
 func checkSchema(t *testing.T, schema *Schema) {
 	key, ok := schema.Index(schema.Key)
 	if !ok || schema.Attributes[key].Kind != KindInteger || !schema.Attributes[key].ReadOnly {
-		t.Errorf("key %q is no read-only integer", schema.Key)
+		t.Errorf("key %q is not a read-only integer", schema.Key)
 	}
 	for i, a := range schema.Attributes {
 		if at, ok := schema.Index(a.Name); !ok || at != i {
@@ -38,7 +38,7 @@ func checkSchema(t *testing.T, schema *Schema) {
 			t.Errorf("%s has no Doc", a.Name)
 		}
 		if (a.Nested != nil) != (a.Kind == KindRecords) {
-			t.Errorf("%s: Nested and KindRecords belong together", a.Name)
+			t.Errorf("%s: Nested must be set for KindRecords and only then", a.Name)
 		}
 		if a.Nested != nil {
 			checkSchema(t, a.Nested)
@@ -46,14 +46,14 @@ func checkSchema(t *testing.T, schema *Schema) {
 	}
 }
 
-func TestNewSchemaRefusesBadKeys(t *testing.T) {
+func TestNewSchemaPanics(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		key        string
 		attributes []Attribute
 	}{
-		{"twice", "a", []Attribute{{Name: "a"}, {Name: "a"}}},
-		{"no key", "b", []Attribute{{Name: "a"}}},
+		{"repeated name", "a", []Attribute{{Name: "a"}, {Name: "a"}}},
+		{"missing key", "b", []Attribute{{Name: "a"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			defer func() {

@@ -2,23 +2,23 @@ package adapter
 
 import "context"
 
-// An Adapter gives access to one upstream.
+// An Adapter provides the stores of one backend.
 type Adapter interface {
 	// Name returns the adapter's name, as used in settings and metrics.
 	Name() string
 	// Store returns the store of r's records. Kinds: Unsupported.
 	Store(r Resource) (Store, error)
-	// Ping tells whether the upstream can answer now. Kinds: Unavailable.
+	// Ping reports whether the backend can answer now. Kinds: Unavailable.
 	Ping(context.Context) error
-	// Close releases what the adapter holds; its stores fail afterwards.
+	// Close releases the adapter's resources. Its stores fail afterwards.
 	Close() error
 }
 
-// A Store reads and writes the records of one resource. It is safe for
-// concurrent use. Besides the kinds named at each method any of them may return
-// Unavailable and Internal, and the context's error when that ends first.
+// A Store reads and writes the records of one resource. It is safe for concurrent use. In
+// addition to the kinds named at each method, every method may return Unavailable,
+// Internal, or the error of its context.
 type Store interface {
-	// List returns the records a query selects. Kinds: Unsupported.
+	// List returns the records that a query selects. Kinds: Unsupported.
 	List(context.Context, *ListParams) (*ListResult, error)
 	// Get returns one record. Kinds: NotFound, Unsupported.
 	Get(context.Context, *GetParams) (Record, error)
@@ -27,126 +27,124 @@ type Store interface {
 	Create(context.Context, *CreateParams) (Key, error)
 	// Update changes one record. Kinds: NotFound, Conflict, Invalid, Unsupported.
 	Update(context.Context, *UpdateParams) error
-	// Delete removes one record and all that belongs to it. Kinds: NotFound,
+	// Delete deletes one record and everything that belongs to it. Kinds: NotFound,
 	// Conflict, Invalid, Unsupported.
 	Delete(context.Context, *DeleteParams) error
 }
 
-// ListParams selects records.
+// ListParams are the parameters of a list.
 type ListParams struct {
 	Query Query
-	// OwnerID, unless 0, keeps the list to the records of one customer. Kinds:
-	// Unsupported where records belong to nobody.
+	// OwnerID, unless 0, restricts the list to the records of one customer. Kinds:
+	// Unsupported for resources that customers do not own.
 	OwnerID int64
-	// StoreID is the store view whose scoped values are read; 0 is the default
-	// scope, which shows through where a view has no value. It means nothing where
-	// no attribute is scoped.
+	// StoreID is the store view whose values are read; 0 is the default scope, from which a
+	// store view inherits the values that it does not have. It is ignored for resources
+	// without scoped attributes.
 	StoreID int64
-	// Count asks for [ListResult.Total] instead of records.
+	// Count returns [ListResult.Total] instead of records.
 	Count bool
-	// With names attributes on demand that the records have to hold.
+	// With names on-demand attributes that the records must hold.
 	With []string
-	// Only, unless nil, names the others that the records have to hold, besides the
-	// key and what Query names. A store may leave out the rest, which is then
-	// absent; each it reads all the same costs time.
+	// Only, unless nil, names the other attributes that the records must hold, besides the
+	// key and those in Query. A store may leave the rest absent, and should, as reading
+	// them costs time.
 	Only []string
-	// MaxBytes, unless 0, is the [Record.Size] of all records together at which a
-	// store may end the list early, with [ListResult.More]. It then ends with the
-	// record that reaches it. A store that returns Partial ignores it.
+	// MaxBytes, unless 0, lets a store end the list early, with [ListResult.More], after
+	// the record with which the [Record.Size] of all records reaches this sum. A store that
+	// returns Partial ignores it.
 	MaxBytes int64
-	// Products says which products.
+	// Products restricts a list of products.
 	Products ProductParams
 }
 
-// ProductParams bound a list of products. The zero value means all products,
-// with all values of the store view. Stores of other resources ignore it.
+// ProductParams restrict a list of products. The zero value selects all products with all
+// values of the store view. Stores of other resources ignore it.
 type ProductParams struct {
-	// WebsiteScope keeps attributes of [ScopeStore] at the default scope, so that
-	// of the store view only the values of its website are read.
+	// WebsiteScope reads attributes of [ScopeStore] from the default scope, and from the
+	// store view only the values of its website.
 	WebsiteScope bool
-	// WebsiteID, unless 0, keeps to the products of one website, and
-	// [AnyWebsite] to those that are in one at all.
+	// WebsiteID, unless 0, restricts the list to the products of one website, and
+	// [AnyWebsite] to products that are assigned to any website.
 	WebsiteID int64
-	// Listed keeps to the products that shoppers may list at the store view: those
-	// that its website sells, that are enabled both in the default scope and in the
-	// website, and that are visible on their own in the default scope, which is
-	// every visibility but 1. At the default scope itself there are none.
+	// Listed restricts the list to the products that shoppers may list at the store view:
+	// those that its website sells, that are enabled both in the default scope and in the
+	// website, and whose visibility in the default scope is not 1. At the default scope
+	// itself the list is empty.
 	Listed bool
-	// CategoryID, unless 0, keeps to the products that stand in one category
-	// themselves, and gives them their category_position.
+	// CategoryID, unless 0, restricts the list to the products assigned directly to one
+	// category, and sets their category_position.
 	CategoryID int64
 }
 
-// AnyWebsite, as [ProductParams.WebsiteID], is whatever website there is.
+// AnyWebsite is the [ProductParams.WebsiteID] that stands for any website.
 const AnyWebsite = -1
 
-// ListResult is what a list returns.
+// A ListResult is the result of a list.
 type ListResult struct {
 	Records []Record
-	// Total is the number of records the conditions select, whatever the page.
-	// Set only when ListParams.Count asked for it, and never with Partial.
+	// Total is the number of records that the conditions select, on all pages. It is set
+	// only if ListParams.Count is, and never with Partial.
 	Total int64
-	// Partial: the store could not do the whole query. Records then holds every
-	// record that [Apply] may select, in any order and more besides.
+	// Partial: the store could not execute the whole query. Records then holds every record
+	// that [Apply] may select, in any order, and possibly others.
 	Partial bool
-	// More: the list was ended early, because of ListParams.MaxBytes. A query for what
-	// comes after the last of Records, which has some, continues it.
+	// More: the list ended early because of ListParams.MaxBytes. It holds at least one
+	// record; a query for what comes after the last one continues it.
 	More bool
 }
 
-// GetParams names one record.
+// GetParams are the parameters of reading one record.
 type GetParams struct {
 	Key Key
 	// OwnerID, unless 0, makes the records of other customers not found.
 	OwnerID int64
 	// StoreID is as in [ListParams].
 	StoreID int64
-	// With names attributes on demand that the record has to hold, and Only, unless
-	// nil, the others it has to hold, as in [ListParams].
+	// With names on-demand attributes that the record must hold, and Only, unless nil, the
+	// other ones, as in [ListParams].
 	With, Only []string
-	// Products: a product that these leave out of a list is not found.
+	// Products makes a product not found that it would exclude from a list.
 	Products ProductParams
 }
 
-// CreateParams describes a new record. Record leaves absent what the store
-// fills in by itself. Check, if set, runs inside the transaction before
-// anything is written.
+// CreateParams are the parameters of creating a record. Attributes that the store sets
+// itself are absent from Record. Check, if set, runs inside the transaction before anything
+// is written; its error is returned unchanged.
 type CreateParams struct {
 	Record Record
-	// StoreID is the store view whose scoped values Record holds; 0 is the default
-	// scope.
+	// StoreID is the store view of Record's scoped values; 0 is the default scope.
 	StoreID int64
 	Check   func() error
 }
 
-// UpdateParams describes a change. Change gets the current record, locked until
-// the write is done, and returns the new values: those it leaves absent stay as
-// they are. An error of Change is returned unchanged and nothing is written. It
-// must be pure: it may run again after a conflict.
+// UpdateParams are the parameters of changing a record. Change gets the current record,
+// which stays locked until the write is done, and returns the new values; absent ones stay
+// unchanged. An error of Change is returned unchanged, and nothing is written. Change must
+// be pure, as it may run again after a conflict.
 type UpdateParams struct {
 	Key Key
 	// OwnerID, unless 0, makes the records of other customers not found.
 	OwnerID int64
-	// StoreID is the store view whose scoped values Change sees, as in
-	// [GetParams], and returns: a value reaches as far as the scope of its
-	// attribute does. 0 is the default scope.
+	// StoreID is the store view whose scoped values Change gets and returns; each value is
+	// stored at the scope of its attribute. 0 is the default scope.
 	StoreID int64
-	// With names attributes on demand that the current record has to hold.
+	// With names on-demand attributes that the current record must hold.
 	With   []string
 	Change func(current Record) (Record, error)
 }
 
-// DeleteParams names a record to remove. Check, if set, sees the locked current
-// record first, with the rules of UpdateParams.Change.
+// DeleteParams are the parameters of deleting a record. Check, if set, gets the locked
+// current record first, under the rules of UpdateParams.Change.
 type DeleteParams struct {
 	Key Key
 	// OwnerID is as in [UpdateParams].
 	OwnerID int64
-	// StoreID is the level at which an image is removed; it means nothing to
-	// other records.
+	// StoreID is the level at which an image is deleted: a store view, or 0 for the default
+	// scope. Other resources ignore it.
 	StoreID int64
-	// OnlyLevel keeps an image that no other level uses: it only loses its types
-	// at the level.
+	// OnlyLevel keeps an image even if no other level uses it: the image only loses its
+	// types at the level.
 	OnlyLevel bool
 	Check     func(current Record) error
 }

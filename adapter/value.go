@@ -6,12 +6,12 @@ import "strconv"
 type ValueKind uint8
 
 const (
-	// Absent: the record says nothing of the attribute. In a change: leave as is.
+	// Absent: the record does not hold the attribute. In a change: leave it unchanged.
 	Absent ValueKind = iota
-	// Null: the attribute is stored as "nothing".
+	// Null: the attribute is stored as null.
 	Null
-	// Unset, in a change only: remove the value stored at this scope, so that
-	// the wider scope shows through.
+	// Unset, in a change only: delete the value stored at this scope, so that it inherits
+	// that of the wider scope.
 	Unset
 	// Text: a text, a decimal with four places or a UTC time.
 	Text
@@ -23,24 +23,24 @@ const (
 	Records
 )
 
-// A Value is one attribute of a [Record]. The zero Value is absent.
+// A Value is the value of one attribute of a [Record]. The zero Value is absent.
 type Value struct {
 	kind   ValueKind
 	number int64
 	text   string
-	lists  *lists // nil without one, which nearly all values are
+	lists  *lists // nil except for lists, as they are rare
 }
 
-// lists are the values that are lists.
+// lists holds the content of a value that is a list.
 type lists struct {
 	texts   []string
 	records []Record
 }
 
-// NullValue returns a stored "nothing".
+// NullValue returns a null value.
 func NullValue() Value { return Value{kind: Null} }
 
-// UnsetValue returns the change that removes a scoped value.
+// UnsetValue returns the change that deletes a scoped value.
 func UnsetValue() Value { return Value{kind: Unset} }
 
 // TextValue returns a text, a decimal or a time.
@@ -49,22 +49,22 @@ func TextValue(s string) Value { return Value{kind: Text, text: s} }
 // IntegerValue returns an integer.
 func IntegerValue(i int64) Value { return Value{kind: Integer, number: i} }
 
-// TextsValue returns a list of texts, which the caller no longer changes.
+// TextsValue returns a list of texts. The caller must not change list afterwards.
 func TextsValue(list []string) Value { return Value{kind: Texts, lists: &lists{texts: list}} }
 
-// RecordsValue returns a list of records, which the caller no longer changes.
+// RecordsValue returns a list of records. The caller must not change list afterwards.
 func RecordsValue(list []Record) Value { return Value{kind: Records, lists: &lists{records: list}} }
 
-// Kind says what v holds.
+// Kind returns what v holds.
 func (v Value) Kind() ValueKind { return v.kind }
 
 // Empty reports whether v is absent or null.
 func (v Value) Empty() bool { return v.kind == Absent || v.kind == Null }
 
-// Int returns the integer v holds, or 0.
+// Int returns the integer that v holds, or 0.
 func (v Value) Int() int64 { return v.number }
 
-// Text returns v as text: a text as it is, an integer in decimal, all else "".
+// Text returns v as text: a text unchanged, an integer in decimal, "" for anything else.
 func (v Value) Text() string {
 	if v.kind == Integer {
 		return strconv.FormatInt(v.number, 10)
@@ -72,7 +72,7 @@ func (v Value) Text() string {
 	return v.text
 }
 
-// Texts returns the list of texts v holds, or nil. It must not be changed.
+// Texts returns the list of texts that v holds, or nil. The caller must not change it.
 func (v Value) Texts() []string {
 	if v.lists == nil {
 		return nil
@@ -80,7 +80,7 @@ func (v Value) Texts() []string {
 	return v.lists.texts
 }
 
-// Records returns the list of records v holds, or nil. It must not be changed.
+// Records returns the list of records that v holds, or nil. The caller must not change it.
 func (v Value) Records() []Record {
 	if v.lists == nil {
 		return nil

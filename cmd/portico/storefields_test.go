@@ -171,7 +171,7 @@ listenn: x
 		file + `:2: attributes[0]: no attributes can be added to "orders": use one of customers, customer_addresses, products`,
 		file + `:3: attributes[1]: the name "Note" must be a lower-case letter`,
 		file + `:4: attributes[2]: the name "password" is reserved: choose another, such as shop_password`,
-		file + `:5: attributes[3]: customers have an attribute "password_hash": choose another name, as shop_password_hash`,
+		file + `:5: attributes[3]: customers have an attribute "password_hash": choose another name, such as shop_password_hash`,
 		file + `:6: attributes[4]: the contract already has a field "final_price_with_tax" of products: choose another name`,
 		file + `:7: attributes[5]: attribute note must be global`,
 		file + `:8: attributes[6]: the role customer cannot write products: remove it from the writers`,

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// texts returns records of texts, and a query for those that pattern matches.
-func texts(op Op, pattern string, texts ...string) (*Schema, []Record, *Query) {
+// textQuery returns records with one text each, and a query for those that match pattern.
+func textQuery(op Op, pattern string, texts ...string) (*Schema, []Record, *Query) {
 	schema := NewSchema("texts", "id", []Attribute{{Name: "id", Kind: KindInteger}, {Name: "text", Kind: KindText}})
 	var records []Record
 	for i, text := range texts {
@@ -21,7 +21,7 @@ func texts(op Op, pattern string, texts ...string) (*Schema, []Record, *Query) {
 	return schema, records, &Query{Where: []Condition{{Any: []Test{{"text", op, []string{pattern}}}}}}
 }
 
-// TestMatchBytes: all texts that a query has patterns matched with count, and no others.
+// TestMatchBytes checks that the limit counts all texts matched with patterns, and no others.
 func TestMatchBytes(t *testing.T) {
 	ten := strings.Repeat("a", 10)
 	for _, tt := range []struct {
@@ -37,7 +37,7 @@ func TestMatchBytes(t *testing.T) {
 		{Eq, "b", 1, false}, {In, "b", 1, false}, {IsNotNull, "", 1, false},
 	} {
 		t.Run(fmt.Sprintf("%d with %d", tt.op, tt.limit), func(t *testing.T) {
-			schema, records, q := texts(tt.op, tt.pattern, ten, ten, ten)
+			schema, records, q := textQuery(tt.op, tt.pattern, ten, ten, ten)
 			q.MatchBytes = tt.limit
 			page, _, err := Apply(t.Context(), schema, records, q)
 			if tt.refused != errors.Is(err, ErrMatchLimit) || tt.refused && (KindOf(err) != Unavailable || page != nil) || !tt.refused && err != nil {
@@ -47,41 +47,41 @@ func TestMatchBytes(t *testing.T) {
 	}
 }
 
-// An endingContext ends when it has been asked a number of times.
-type endingContext struct {
+// A countdownContext is canceled after a number of checks.
+type countdownContext struct {
 	context.Context
-	asked, end int
+	checks, limit int
 }
 
-func (c *endingContext) Err() error {
-	if c.asked++; c.asked > c.end {
+func (c *countdownContext) Err() error {
+	if c.checks++; c.checks > c.limit {
 		return context.Canceled
 	}
 	return nil
 }
 
-// TestMatchEndsWithItsContext: neither many texts nor a long one are matched to the end
-// when the caller has given up.
-func TestMatchEndsWithItsContext(t *testing.T) {
+// TestMatchStopsWithContext checks that matching many texts, or one long text, stops when
+// the context is canceled.
+func TestMatchStopsWithContext(t *testing.T) {
 	const slow = "(.*)*.*.*.*z"
 	for name, all := range map[string][]string{
 		"many texts":  strings.Split(strings.Repeat("short,", 1000), ","),
 		"a long text": {strings.Repeat("a text of some length ", 100_000)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			schema, records, q := texts(Matches, slow, all...)
-			ctx := &endingContext{Context: t.Context(), end: 5}
+			schema, records, q := textQuery(Matches, slow, all...)
+			ctx := &countdownContext{Context: t.Context(), limit: 5}
 			page, _, err := Apply(ctx, schema, records, q)
-			if page != nil || !errors.Is(err, context.Canceled) || ctx.asked != ctx.end+1 {
-				t.Errorf("%d records, error %v, asked %d times", len(page), err, ctx.asked)
+			if page != nil || !errors.Is(err, context.Canceled) || ctx.checks != ctx.limit+1 {
+				t.Errorf("%d records, error %v, checked %d times", len(page), err, ctx.checks)
 			}
 		})
 	}
 }
 
-// TestLongTexts: what a pattern matches does not depend on how the text is read.
+// TestLongTexts checks that long texts, which are read in steps, match like short ones.
 func TestLongTexts(t *testing.T) {
-	long := strings.Repeat("Weiß\xff é\n", longText)
+	long := strings.Repeat("Weiß\xff é\n", longTextBytes)
 	for _, tt := range []struct {
 		pattern, text string
 		want          bool
@@ -89,7 +89,7 @@ func TestLongTexts(t *testing.T) {
 		{`\AWEIß`, long, true}, {`\Aeiß`, long, false}, {`é\n\z`, long, true}, {`(?m)^weiß.*é$`, long, true}, {`^weiß.*é$`, long, false},
 		{`\bend\b`, long + "the end.", true}, {`\bend\b`, long + "trend.", false}, {`\x{FFFD}`, long, true}, {`z`, long, false}, {``, long, true},
 	} {
-		schema, records, q := texts(Matches, tt.pattern, tt.text)
+		schema, records, q := textQuery(Matches, tt.pattern, tt.text)
 		page, _, err := Apply(t.Context(), schema, records, q)
 		if err != nil || (len(page) == 1) != tt.want {
 			t.Errorf("%s: %d records, %v; want one: %v", tt.pattern, len(page), err, tt.want)
