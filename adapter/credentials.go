@@ -12,9 +12,8 @@ type Consumer struct {
 	Name   string
 	Key    string
 	Secret string
-	// Callback is where users are sent who granted access, unless the program asks for
-	// another address; RejectedCallback is where users are sent who denied it. Both may be
-	// "".
+	// Callback is the address to which users are sent after granting access, unless the
+	// program asks for another one; RejectedCallback, after denying it. Both may be "".
 	Callback, RejectedCallback string
 }
 

@@ -156,7 +156,7 @@ func protect(tb testing.TB, o guard.Options) *guarded {
 	}
 	var states []string
 	o.Name = "test"
-	o.OnBreaker = func(name, to string) {
+	o.OnStateChange = func(name, to string) {
 		if name != o.Name {
 			tb.Errorf("the breaker is called %q", name)
 		}

@@ -45,7 +45,7 @@ type Options struct {
 	// "half_open" or "open". It is called in turn, while other calls wait, and must
 	// not call the guard. Nothing but calls changes the breaker: it is half-open
 	// from the first call after OpenFor.
-	OnBreaker func(name, to string)
+	OnStateChange func(name, to string)
 }
 
 // A Guard protects one failure domain. It is safe for concurrent use.
@@ -68,7 +68,7 @@ func New(metrics *Metrics, o Options) *Guard {
 		timeout:   cmp.Or(o.Timeout, 10*time.Second),
 		maxWait:   cmp.Or(o.MaxWait, time.Second),
 		openFor:   cmp.Or(o.OpenFor, 2*time.Second),
-		onBreaker: o.OnBreaker,
+		onBreaker: o.OnStateChange,
 		metrics:   metrics,
 		places:    make(chan struct{}, cmp.Or(o.MaxInFlight, 64)),
 	}
@@ -116,7 +116,7 @@ func (g *Guard) openLeft() time.Duration { return time.Until(*g.openUntil.Load()
 
 // Begin begins the metrics of a resource's calls that are not sent. Without it they
 // would be missing until the first one, which then would be no increase.
-func (g *Guard) Begin(resource string, operations ...string) {
+func (g *Guard) InitMetrics(resource string, operations ...string) {
 	g.metrics.begin(resource, operations...)
 }
 

@@ -46,16 +46,16 @@ func newLegacy(cfg *config.Config, metrics *guard.Metrics, circuits *breakers, l
 	}
 	circuits.add(legacyDomain)
 	l.guard = guard.New(metrics, guard.Options{
-		Name:        legacyDomain,
-		Timeout:     legacyCall,
-		MaxInFlight: cfg.Legacy.MaxInFlight,
-		MaxWait:     cfg.Upstream.MaxWait,
-		Failures:    cfg.Upstream.BreakerFailures,
-		OpenFor:     cfg.Upstream.BreakerOpen,
-		OnBreaker:   circuits.telling(log),
+		Name:          legacyDomain,
+		Timeout:       legacyCall,
+		MaxInFlight:   cfg.Legacy.MaxInFlight,
+		MaxWait:       cfg.Upstream.MaxWait,
+		Failures:      cfg.Upstream.BreakerFailures,
+		OpenFor:       cfg.Upstream.BreakerOpen,
+		OnStateChange: circuits.telling(log),
 	})
 	for _, resource := range append(contract.StandardFields().Resources(false), passthrough.Outside) {
-		l.guard.Begin(resource, passthrough.OperationRead, passthrough.OperationWrite)
+		l.guard.InitMetrics(resource, passthrough.OperationRead, passthrough.OperationWrite)
 	}
 	switch cfg.Legacy.Auth {
 	case "caller":

@@ -62,13 +62,13 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	guardOf := func(domain string) *guard.Guard {
 		circuits.add(domain)
 		return guard.New(guardMetrics, guard.Options{
-			Name:        domain,
-			Timeout:     cfg.Upstream.Timeout,
-			MaxInFlight: cfg.Upstream.MaxInFlight,
-			MaxWait:     cfg.Upstream.MaxWait,
-			Failures:    cfg.Upstream.BreakerFailures,
-			OpenFor:     cfg.Upstream.BreakerOpen,
-			OnBreaker:   circuits.telling(log),
+			Name:          domain,
+			Timeout:       cfg.Upstream.Timeout,
+			MaxInFlight:   cfg.Upstream.MaxInFlight,
+			MaxWait:       cfg.Upstream.MaxWait,
+			Failures:      cfg.Upstream.BreakerFailures,
+			OpenFor:       cfg.Upstream.BreakerOpen,
+			OnStateChange: circuits.telling(log),
 		})
 	}
 	// The database is a failure domain, and a backend another: while that is away,
