@@ -6,14 +6,14 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// An Adapter is an adapter whose calls are guarded. Its stores are those of the
-// adapter, with all that package adapter says of them.
+// An Adapter is an adapter whose calls are guarded. Its stores behave as those of the
+// guarded adapter, and may also fail with the errors of [Guard.Do].
 type Adapter struct {
 	adapter.Adapter
 	guard *Guard
 }
 
-// Adapter returns a, guarded.
+// Adapter returns a with guarded calls.
 func (g *Guard) Adapter(a adapter.Adapter) *Adapter { return &Adapter{a, g} }
 
 // Store returns the store of r's records. Kinds: Unsupported.
@@ -22,42 +22,42 @@ func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.guard.metrics.begin(string(r), "list", "count", "get", "create", "update", "delete")
+	a.guard.metrics.initialize(string(r), "list", "count", "get", "create", "update", "delete")
 	return &store{s, a.guard, string(r)}, nil
 }
 
-// Ping tells whether the upstream can answer now; while the breaker is open, it
-// does not ask it. Kinds: Unavailable.
+// Ping reports whether the upstream can answer now. While the breaker is open it fails
+// without a call. Kinds: Unavailable.
 func (a *Adapter) Ping(ctx context.Context) error {
 	return a.guard.Do(ctx, "upstream", "ping", a.Adapter.Ping)
 }
 
-// A store is a store whose calls are guarded.
+// A store guards the calls of a store.
 type store struct {
 	adapter.Store
 	guard    *Guard
 	resource string
 }
 
-// List returns the records a query selects.
+// List returns the records that a query selects.
 func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	operation := "list"
 	if p.Count {
 		operation = "count"
 	}
-	return result(ctx, s.guard, s.resource, operation, func(ctx context.Context) (*adapter.ListResult, error) {
+	return doValue(ctx, s.guard, s.resource, operation, func(ctx context.Context) (*adapter.ListResult, error) {
 		return s.Store.List(ctx, p)
 	})
 }
 
 // Get returns one record.
 func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
-	return result(ctx, s.guard, s.resource, "get", func(ctx context.Context) (adapter.Record, error) {
+	return doValue(ctx, s.guard, s.resource, "get", func(ctx context.Context) (adapter.Record, error) {
 		return s.Store.Get(ctx, p)
 	})
 }
 
-// Create stores a new record.
+// Create stores a new record. An error of p.Check counts as an answer of the upstream.
 func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, err error) {
 	var refused bool
 	if check := p.Check; check != nil {
@@ -79,7 +79,7 @@ func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (key adapte
 	return key, nil
 }
 
-// Update changes one record.
+// Update changes one record. An error of p.Change counts as an answer of the upstream.
 func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	var refused bool
 	watched := *p
@@ -93,7 +93,7 @@ func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	})
 }
 
-// Delete removes one record.
+// Delete deletes one record. An error of p.Check counts as an answer of the upstream.
 func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	var refused bool
 	if check := p.Check; check != nil {
@@ -110,8 +110,8 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	})
 }
 
-// result is [Guard.Do] for what returns a value.
-func result[T any](ctx context.Context, g *Guard, resource, operation string, f func(context.Context) (T, error)) (T, error) {
+// doValue is [Guard.Do] for functions that return a value.
+func doValue[T any](ctx context.Context, g *Guard, resource, operation string, f func(context.Context) (T, error)) (T, error) {
 	var value T
 	err := g.Do(ctx, resource, operation, func(ctx context.Context) (err error) {
 		value, err = f(ctx)

@@ -13,21 +13,20 @@ import (
 	"github.com/portico-commerce/portico/adapter/guard"
 )
 
-// TestConformance: a store does behind a guard what it does without.
+// TestConformance checks that a guarded store behaves like an unguarded one.
 func TestConformance(t *testing.T) {
 	adaptertest.Run(t, adaptertest.Harness{
-		Open: func(t *testing.T) adapter.Adapter { return protect(t, guard.Options{}).adapter },
-		// A guard does not look into queries.
+		Open: func(t *testing.T) adapter.Adapter { return newGuarded(t, guard.Options{}).adapter },
+		// Queries pass a guard unchanged.
 		Attributes: func(a adapter.Attribute) bool { return a.Kind == adapter.KindTime },
 	})
 }
 
-// TestLabels makes each call there is, of an upstream that is well and of one that
-// is not: each is sent, counted under its name, and let alone once the breaker is
-// open.
-func TestLabels(t *testing.T) {
+// TestEveryCall makes each guarded call with a healthy and with a failing upstream, and
+// checks that it is sent, counted under its labels, and rejected once the breaker is open.
+func TestEveryCall(t *testing.T) {
 	record := func(r adapter.Resource) adapter.Record { return adapter.NewRecord(adapter.NewSchemas().Of(r)) }
-	none := errors.New("none of them")
+	errRefused := errors.New("refused by Check")
 	calls := []struct {
 		resource, operation string
 		run                 func(context.Context, *guarded) error
@@ -46,7 +45,7 @@ func TestLabels(t *testing.T) {
 			return g.stock.Update(ctx, &adapter.UpdateParams{Key: 1, Change: func(adapter.Record) (adapter.Record, error) { return record(adapter.StockItems), nil }})
 		}},
 		{"products", "create", func(ctx context.Context, g *guarded) error {
-			_, err := g.products.Create(ctx, &adapter.CreateParams{Record: record(adapter.Products), Check: func() error { return none }})
+			_, err := g.products.Create(ctx, &adapter.CreateParams{Record: record(adapter.Products), Check: func() error { return errRefused }})
 			return err
 		}},
 		{"products", "delete", func(ctx context.Context, g *guarded) error {
@@ -63,7 +62,7 @@ func TestLabels(t *testing.T) {
 		{"nonces", "use", func(ctx context.Context, g *guarded) error {
 			fresh, err := g.Nonces(credentials{g}).Use(ctx, "once", 1)
 			if err == nil && !fresh {
-				return errors.New("the nonce is known")
+				return errors.New("the nonce is not new")
 			}
 			return err
 		}},
@@ -94,25 +93,25 @@ func TestLabels(t *testing.T) {
 			_, err := g.Grants(credentials{g}).Exchange(ctx, "cccccccccccccccccccccccccccccccc", "9")
 			return err
 		}},
-		{"brush", "paint", func(ctx context.Context, g *guarded) error {
-			return g.Do(ctx, "brush", "paint", func(ctx context.Context) error { return g.behind.reach(ctx, func() error { return nil }) })
+		{"thing", "use", func(ctx context.Context, g *guarded) error {
+			return g.Do(ctx, "thing", "use", func(ctx context.Context) error { return g.upstream.reach(ctx, func() error { return nil }) })
 		}},
 	}
 	for _, c := range calls {
 		t.Run(c.operation+" "+c.resource, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := protect(t, guard.Options{Failures: 1})
-				if err := c.run(t.Context(), g); err != nil && !errors.Is(err, none) {
-					t.Errorf("an upstream that is well: %v", err)
+				g := newGuarded(t, guard.Options{Failures: 1})
+				if err := c.run(t.Context(), g); err != nil && !errors.Is(err, errRefused) {
+					t.Errorf("healthy upstream: %v", err)
 				}
-				g.behind.set(unavailable)
+				g.upstream.set(unavailableFault)
 				if err := c.run(t.Context(), g); adapter.KindOf(err) != adapter.Unavailable || errors.Is(err, guard.ErrOpen) {
-					t.Errorf("an upstream that is down: %v", err)
+					t.Errorf("failing upstream: %v", err)
 				}
 				if err := c.run(t.Context(), g); !errors.Is(err, guard.ErrOpen) {
-					t.Errorf("behind an open breaker: %v", err)
+					t.Errorf("open breaker: %v", err)
 				}
-				if got := g.behind.calls.Load(); got != 2 {
+				if got := g.upstream.calls.Load(); got != 2 {
 					t.Errorf("%d calls reached the upstream, want 2", got)
 				}
 				for _, label := range []string{c.resource, c.operation} {
@@ -128,60 +127,60 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// credentials are those of the faulty upstream.
+// credentials are the credential stores of the faulty upstream.
 type credentials struct{ *guarded }
 
 func (c credentials) Consumer(ctx context.Context, key string) (consumer adapter.Consumer, err error) {
-	err = c.behind.reach(ctx, func() (err error) { consumer, err = c.db.Credentials().Consumer(ctx, key); return err })
+	err = c.upstream.reach(ctx, func() (err error) { consumer, err = c.db.Credentials().Consumer(ctx, key); return err })
 	return consumer, err
 }
 
 func (c credentials) Token(ctx context.Context, text string) (token adapter.Token, err error) {
-	err = c.behind.reach(ctx, func() (err error) { token, err = c.db.Credentials().Token(ctx, text); return err })
+	err = c.upstream.reach(ctx, func() (err error) { token, err = c.db.Credentials().Token(ctx, text); return err })
 	return token, err
 }
 
 func (c credentials) Key(ctx context.Context, _ string) (key adapter.APIKey, err error) {
-	err = c.behind.reach(ctx, func() error { return nil })
+	err = c.upstream.reach(ctx, func() error { return nil })
 	return key, err
 }
 
 func (c credentials) Begin(ctx context.Context, _ int64, _ string) (token adapter.Token, err error) {
-	err = c.behind.reach(ctx, func() error { return nil })
+	err = c.upstream.reach(ctx, func() error { return nil })
 	return token, err
 }
 
 func (c credentials) Pending(ctx context.Context, _ string) (token adapter.Token, consumer adapter.Consumer, err error) {
-	err = c.behind.reach(ctx, func() error { return nil })
+	err = c.upstream.reach(ctx, func() error { return nil })
 	return token, consumer, err
 }
 
 func (c credentials) Authorize(ctx context.Context, _ string, _, _ int64) (token adapter.Token, err error) {
-	err = c.behind.reach(ctx, func() error { return nil })
+	err = c.upstream.reach(ctx, func() error { return nil })
 	return token, err
 }
 
 func (c credentials) Reject(ctx context.Context, _ string) error {
-	return c.behind.reach(ctx, func() error { return nil })
+	return c.upstream.reach(ctx, func() error { return nil })
 }
 
 func (c credentials) Exchange(ctx context.Context, _, _ string) (token adapter.Token, err error) {
-	err = c.behind.reach(ctx, func() error { return nil })
+	err = c.upstream.reach(ctx, func() error { return nil })
 	return token, err
 }
 
 func (c credentials) Use(ctx context.Context, nonce string, timestamp int64) (fresh bool, err error) {
-	err = c.behind.reach(ctx, func() (err error) { fresh, err = c.db.Credentials().Use(ctx, nonce, timestamp); return err })
+	err = c.upstream.reach(ctx, func() (err error) { fresh, err = c.db.Credentials().Use(ctx, nonce, timestamp); return err })
 	return fresh, err
 }
 
 func (c credentials) Used(ctx context.Context, nonce string) (used bool, err error) {
-	err = c.behind.reach(ctx, func() (err error) { used, err = c.db.Credentials().Used(ctx, nonce); return err })
+	err = c.upstream.reach(ctx, func() (err error) { used, err = c.db.Credentials().Used(ctx, nonce); return err })
 	return used, err
 }
 
-// TestMetricsTwice: what cannot be registered is told.
-func TestMetricsTwice(t *testing.T) {
+// TestMetricsRegisteredTwice checks that a failed registration is reported.
+func TestMetricsRegisteredTwice(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	if _, err := guard.NewMetrics(registry); err != nil {
 		t.Fatal(err)

@@ -7,19 +7,19 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A CredentialStore finds OAuth consumers and tokens, as authentication asks for
-// them.
+// A CredentialStore looks up OAuth consumers and tokens for authentication.
 type CredentialStore interface {
 	Consumer(ctx context.Context, key string) (adapter.Consumer, error)
 	Token(ctx context.Context, token string) (adapter.Token, error)
 }
 
-// A KeyStore finds API keys, as authentication asks for them.
+// A KeyStore looks up API keys for authentication.
 type KeyStore interface {
 	Key(ctx context.Context, hash string) (adapter.APIKey, error)
 }
 
-// A GrantStore keeps what users consent to, as authentication asks for it.
+// A GrantStore stores the steps of granting access: request tokens, consent and access
+// tokens.
 type GrantStore interface {
 	Begin(ctx context.Context, consumerID int64, callback string) (adapter.Token, error)
 	Pending(ctx context.Context, token string) (adapter.Token, adapter.Consumer, error)
@@ -28,7 +28,7 @@ type GrantStore interface {
 	Exchange(ctx context.Context, token, verifier string) (adapter.Token, error)
 }
 
-// A NonceStore remembers OAuth nonces, as authentication asks for them.
+// A NonceStore stores OAuth nonces for authentication.
 type NonceStore interface {
 	Use(ctx context.Context, nonce string, timestamp int64) (fresh bool, err error)
 	Used(ctx context.Context, nonce string) (bool, error)
@@ -40,19 +40,19 @@ type Credentials struct {
 	guard *Guard
 }
 
-// Credentials returns store, guarded.
+// Credentials returns store with guarded calls.
 func (g *Guard) Credentials(store CredentialStore) *Credentials { return &Credentials{store, g} }
 
 // Consumer returns the consumer of a key.
 func (c *Credentials) Consumer(ctx context.Context, key string) (adapter.Consumer, error) {
-	return result(ctx, c.guard, "consumers", "get", func(ctx context.Context) (adapter.Consumer, error) {
+	return doValue(ctx, c.guard, "consumers", "get", func(ctx context.Context) (adapter.Consumer, error) {
 		return c.store.Consumer(ctx, key)
 	})
 }
 
 // Token returns a token by its text.
 func (c *Credentials) Token(ctx context.Context, token string) (adapter.Token, error) {
-	return result(ctx, c.guard, "tokens", "get", func(ctx context.Context) (adapter.Token, error) {
+	return doValue(ctx, c.guard, "tokens", "get", func(ctx context.Context) (adapter.Token, error) {
 		return c.store.Token(ctx, token)
 	})
 }
@@ -63,12 +63,12 @@ type Keys struct {
 	guard *Guard
 }
 
-// Keys returns store, guarded.
+// Keys returns store with guarded calls.
 func (g *Guard) Keys(store KeyStore) *Keys { return &Keys{store, g} }
 
-// Key returns the key of a hash.
+// Key returns the API key with the given hash.
 func (k *Keys) Key(ctx context.Context, hash string) (adapter.APIKey, error) {
-	return result(ctx, k.guard, "keys", "get", func(ctx context.Context) (adapter.APIKey, error) {
+	return doValue(ctx, k.guard, "keys", "get", func(ctx context.Context) (adapter.APIKey, error) {
 		return k.store.Key(ctx, hash)
 	})
 }
@@ -79,19 +79,19 @@ type Grants struct {
 	guard *Guard
 }
 
-// Grants returns store, guarded.
+// Grants returns store with guarded calls.
 func (g *Guard) Grants(store GrantStore) *Grants { return &Grants{store, g} }
 
-// Begin stores a new request token.
+// Begin stores a new request token of a consumer.
 func (s *Grants) Begin(ctx context.Context, consumerID int64, callback string) (adapter.Token, error) {
-	return result(ctx, s.guard, "grants", "begin", func(ctx context.Context) (adapter.Token, error) {
+	return doValue(ctx, s.guard, "grants", "begin", func(ctx context.Context) (adapter.Token, error) {
 		return s.store.Begin(ctx, consumerID, callback)
 	})
 }
 
-// Pending returns a token and its consumer.
+// Pending returns a token, of any type, and its consumer.
 func (s *Grants) Pending(ctx context.Context, token string) (found adapter.Token, consumer adapter.Consumer, err error) {
-	found, err = result(ctx, s.guard, "grants", "get", func(ctx context.Context) (t adapter.Token, err error) {
+	found, err = doValue(ctx, s.guard, "grants", "get", func(ctx context.Context) (t adapter.Token, err error) {
 		t, consumer, err = s.store.Pending(ctx, token)
 		return t, err
 	})
@@ -101,21 +101,21 @@ func (s *Grants) Pending(ctx context.Context, token string) (found adapter.Token
 	return found, consumer, nil
 }
 
-// Authorize gives a request token to a user.
+// Authorize records that a user has granted access to a request token.
 func (s *Grants) Authorize(ctx context.Context, token string, adminID, customerID int64) (adapter.Token, error) {
-	return result(ctx, s.guard, "grants", "authorise", func(ctx context.Context) (adapter.Token, error) {
+	return doValue(ctx, s.guard, "grants", "authorise", func(ctx context.Context) (adapter.Token, error) {
 		return s.store.Authorize(ctx, token, adminID, customerID)
 	})
 }
 
-// Reject ends a request token.
+// Reject deletes a request token to which a user has denied access.
 func (s *Grants) Reject(ctx context.Context, token string) error {
 	return s.guard.Do(ctx, "grants", "reject", func(ctx context.Context) error { return s.store.Reject(ctx, token) })
 }
 
-// Exchange puts an access token in the place of a request token.
+// Exchange replaces a request token with an access token.
 func (s *Grants) Exchange(ctx context.Context, token, verifier string) (adapter.Token, error) {
-	return result(ctx, s.guard, "grants", "exchange", func(ctx context.Context) (adapter.Token, error) {
+	return doValue(ctx, s.guard, "grants", "exchange", func(ctx context.Context) (adapter.Token, error) {
 		return s.store.Exchange(ctx, token, verifier)
 	})
 }
@@ -126,25 +126,25 @@ type Nonces struct {
 	guard *Guard
 }
 
-// Nonces returns store, guarded.
+// Nonces returns store with guarded calls.
 func (g *Guard) Nonces(store NonceStore) *Nonces { return &Nonces{store, g} }
 
-// Use stores a nonce, and reports whether it was new.
+// Use stores a nonce, and reports whether it is new.
 func (n *Nonces) Use(ctx context.Context, nonce string, timestamp int64) (fresh bool, err error) {
-	return result(ctx, n.guard, "nonces", "use", func(ctx context.Context) (bool, error) {
+	return doValue(ctx, n.guard, "nonces", "use", func(ctx context.Context) (bool, error) {
 		return n.store.Use(ctx, nonce, timestamp)
 	})
 }
 
 // Used reports whether a nonce is stored.
 func (n *Nonces) Used(ctx context.Context, nonce string) (bool, error) {
-	return result(ctx, n.guard, "nonces", "used", func(ctx context.Context) (bool, error) {
+	return doValue(ctx, n.guard, "nonces", "used", func(ctx context.Context) (bool, error) {
 		return n.store.Used(ctx, nonce)
 	})
 }
 
-// Media returns open, guarded: what opens a media file by its name and tells its
-// media type. What does not exist is fs.ErrNotExist, which is an answer.
+// Media returns a guarded version of open, which opens a media file by name and returns its
+// media type. fs.ErrNotExist counts as an answer.
 func (g *Guard) Media(open func(ctx context.Context, name string) (*os.File, string, error)) func(ctx context.Context, name string) (*os.File, string, error) {
 	return func(ctx context.Context, name string) (file *os.File, mediaType string, err error) {
 		err = g.Do(ctx, "media", "open", func(ctx context.Context) (err error) {

@@ -1,38 +1,36 @@
-// Package guard stands between the program and one failure domain, an upstream
-// that is well or ill as a whole: it keeps an ill one from taking the program
-// with it, and lets it alone until it is well again.
+// Package guard protects the program from one failure domain, an upstream such as the
+// database or the backend, with a deadline, a circuit breaker and a concurrency limit. It
+// keeps a failing upstream from blocking the program, and spares it calls until it recovers.
 //
 // # Principles
 //
-//  1. Every call takes a place among those in flight, then asks the breaker, then
-//     has a deadline. A call that gets no place in time, or that the open breaker
-//     refuses, is not sent: it fails with kind Unavailable, [ErrFull] or [ErrOpen],
-//     and says when to try again. Who waits for a place when the breaker opens waits
-//     no longer: calls that are not sent take none.
-//  2. The breaker opens after failures in a row. When its time is over, one call
-//     at a time is sent to find out; one that succeeds closes it.
-//  3. A failure is that of the domain: kind Unavailable, or no answer within the
-//     deadline, which ends as kind Unavailable and [ErrTimeout].
-//  4. A success is an answer of the domain: a result, a refusal of any other kind
-//     but Internal, or the error of a function of the caller that was run on what
-//     the domain answered, whatever its type and kind. It comes back unchanged.
-//  5. All else tells nothing about the domain and counts as nothing: the context
-//     of the caller that ended, by its own deadline too; kind Internal and a panic,
-//     because a mistake in one query must neither cut off all the others nor pass
-//     for a sign of health. The next call is then the one to find out. So that
-//     failures are seen at all, callers give calls longer than [Options.Timeout]
-//     and [Options.MaxWait] together.
-//  6. However a call ends, its place is free and the breaker has its outcome; a
-//     panic goes on. The guard waits for what it has called, which has to keep to
-//     its context: a place is given back when a call is over, and not when it
-//     ought to be.
-//  7. A guard knows no more of the domain than the calls it is given. [Guard.Do]
-//     guards any; Adapter, Credentials, Nonces and Media give it those there are.
+//  1. Every call first acquires one of a limited number of slots, then asks the breaker, and
+//     then runs with a deadline. A call that gets no slot in time, or that the open breaker
+//     rejects, is not sent: it fails with kind Unavailable and the cause [ErrFull] or
+//     [ErrOpen], and says when to retry. Calls that wait for a slot when the breaker opens
+//     stop waiting, as rejected calls release their slots immediately.
+//  2. The breaker opens after a number of consecutive failures. When its time is over, it
+//     lets one call at a time through as a probe; the first success closes it.
+//  3. A failure is a failure of the upstream: kind Unavailable, or no answer within the
+//     deadline, which is reported as kind Unavailable with the cause [ErrTimeout].
+//  4. A success is any answer of the upstream: a result, a refusal of any kind but Internal,
+//     or an error of a caller's function that ran on the answer, whatever its type and kind.
+//     It is returned unchanged.
+//  5. Everything else says nothing about the upstream and is ignored by the breaker: a
+//     caller's context that ended, also by its own deadline; kind Internal and panics, as a
+//     bug in one query must neither block all the others nor count as a sign of health. If
+//     such a call was a probe, the next call is the probe. Callers must give calls more time
+//     than [Options.Timeout] and [Options.MaxWait] together, or failures go unnoticed.
+//  6. However a call ends, panics included, the guard releases its slot and reports its
+//     outcome to the breaker. The guard waits for the functions that it calls, which must
+//     respect their context: a slot is released when the call has returned.
+//  7. A guard knows nothing about the upstream but its calls. [Guard.Do] guards any call;
+//     Adapter, Credentials, Keys, Grants, Nonces and Media guard those of Portico.
 //
 // # How it is tested
 //
-// The conformance suite of package adaptertest runs through a guard. The rules
-// are tested on a real store that can be told to hang, to fail and to panic and
-// that counts what reaches it, with the clock of testing/synctest; a benchmark
-// compares a guarded Get with the bare one.
+// The conformance suite of package adaptertest runs through a guard. The rules above are
+// tested on a real store that hangs, fails and panics on demand and counts the calls that
+// reach it, with the clock of testing/synctest. A benchmark compares a guarded Get with an
+// unguarded one.
 package guard

@@ -19,18 +19,18 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-// A faulty adapter is a real one that can be told to hang, to fail and to panic,
-// and that counts the calls that reach it.
-type faulty struct {
+// A faultyAdapter is a real adapter that hangs, fails and panics on demand, and counts the
+// calls that reach it.
+type faultyAdapter struct {
 	adapter.Adapter
-	// fault, unless nil, runs in place of the call when it returns an error, and
-	// before it otherwise.
+	// fault, unless nil, runs before each call. If it returns an error, the call fails with
+	// that.
 	fault                 atomic.Pointer[func(context.Context) error]
 	calls, inFlight, most atomic.Int64
 }
 
-// set makes f the fault; nil is health.
-func (a *faulty) set(f func(context.Context) error) {
+// set sets the fault; nil removes it.
+func (a *faultyAdapter) set(f func(context.Context) error) {
 	if f == nil {
 		a.fault.Store(nil)
 		return
@@ -38,8 +38,8 @@ func (a *faulty) set(f func(context.Context) error) {
 	a.fault.Store(&f)
 }
 
-// reach counts a call and runs it, or the fault.
-func (a *faulty) reach(ctx context.Context, run func() error) error {
+// reach counts a call and runs it, after the fault.
+func (a *faultyAdapter) reach(ctx context.Context, run func() error) error {
 	a.calls.Add(1)
 	now := a.inFlight.Add(1)
 	defer a.inFlight.Add(-1)
@@ -53,18 +53,18 @@ func (a *faulty) reach(ctx context.Context, run func() error) error {
 	return run()
 }
 
-func (a *faulty) Ping(ctx context.Context) error {
+func (a *faultyAdapter) Ping(ctx context.Context) error {
 	return a.reach(ctx, func() error { return a.Adapter.Ping(ctx) })
 }
 
-func (a *faulty) Store(r adapter.Resource) (adapter.Store, error) {
+func (a *faultyAdapter) Store(r adapter.Resource) (adapter.Store, error) {
 	s, err := a.Adapter.Store(r)
 	return &faultyStore{s, a}, err
 }
 
 type faultyStore struct {
 	adapter.Store
-	adapter *faulty
+	adapter *faultyAdapter
 }
 
 func (s *faultyStore) List(ctx context.Context, p *adapter.ListParams) (result *adapter.ListResult, err error) {
@@ -90,19 +90,19 @@ func (s *faultyStore) Delete(ctx context.Context, p *adapter.DeleteParams) error
 	return s.adapter.reach(ctx, func() error { return s.Store.Delete(ctx, p) })
 }
 
-// unavailable is the fault of an upstream that is down.
-func unavailable(context.Context) error {
+// unavailableFault is the fault of an upstream that is down.
+func unavailableFault(context.Context) error {
 	return &adapter.Error{Kind: adapter.Unavailable, Op: "reach", Err: errors.New("connection refused")}
 }
 
-// hang is the fault of an upstream that does not answer.
-func hang(ctx context.Context) error {
+// hangFault is the fault of an upstream that does not answer.
+func hangFault(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-// gallery are two images of a product and one of another, which no data set holds.
-const gallery = `
+// imagesSQL adds two images of a product and one of another; data sets contain none.
+const imagesSQL = `
 	INSERT INTO product_image (id, product_id, file, media_type) VALUES
 		(1, 1, 'o/n/one.png', 'image/png'), (2, 1, 't/w/two.jpg', 'image/jpeg'), (3, 2, 't/h/three.png', 'image/png');
 	INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES
@@ -110,8 +110,8 @@ const gallery = `
 	INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES
 		(1, 0, 'image', 1), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3);`
 
-// galleryStore is the demo store with a gallery.
-var galleryStore = sqltest.NewTemplate(func(dsn string) error {
+// demoTemplate is the demo store with images.
+var demoTemplate = sqltest.NewTemplate(func(dsn string) error {
 	if err := demotest.Load(dsn); err != nil {
 		return err
 	}
@@ -119,14 +119,14 @@ var galleryStore = sqltest.NewTemplate(func(dsn string) error {
 	if err != nil {
 		return err
 	}
-	_, err = raw.Exec(gallery)
-	return errors.Join(err, raw.Close()) // the last to close checkpoints the log
+	_, err = raw.Exec(imagesSQL)
+	return errors.Join(err, raw.Close()) // closing the last connection checkpoints the log
 })
 
-// openDemo opens a demo store of the test's own.
+// openDemo opens a copy of the demo store for one test.
 func openDemo(tb testing.TB) *sqlstore.DB {
 	tb.Helper()
-	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: galleryStore.SQLite(tb), MediaDir: tb.TempDir()})
+	db, err := sqlstore.Open(tb.Context(), sqlstore.Options{DSN: demoTemplate.SQLite(tb), MediaDir: tb.TempDir()})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -134,20 +134,20 @@ func openDemo(tb testing.TB) *sqlstore.DB {
 	return db
 }
 
-// A guarded upstream is a faulty one behind a guard.
+// A guarded is a faulty upstream behind a guard.
 type guarded struct {
 	*guard.Guard
 	adapter  *guard.Adapter
-	behind   *faulty
+	upstream *faultyAdapter
 	db       *sqlstore.DB
 	metrics  *prometheus.Registry
-	breaker  *[]string // the states it went to
+	states   *[]string // that the breaker went through
 	stock    adapter.Store
 	products adapter.Store
 }
 
-// protect opens a demo store behind a guard of the options.
-func protect(tb testing.TB, o guard.Options) *guarded {
+// newGuarded opens a demo store behind a guard.
+func newGuarded(tb testing.TB, o guard.Options) *guarded {
 	tb.Helper()
 	registry := prometheus.NewRegistry()
 	metrics, err := guard.NewMetrics(registry)
@@ -158,13 +158,13 @@ func protect(tb testing.TB, o guard.Options) *guarded {
 	o.Name = "test"
 	o.OnStateChange = func(name, to string) {
 		if name != o.Name {
-			tb.Errorf("the breaker is called %q", name)
+			tb.Errorf("OnStateChange got the name %q", name)
 		}
 		states = append(states, to)
 	}
-	g := &guarded{Guard: guard.New(metrics, o), db: openDemo(tb), metrics: registry, breaker: &states}
-	g.behind = &faulty{Adapter: g.db.Adapter()}
-	g.adapter = g.Adapter(g.behind)
+	g := &guarded{Guard: guard.New(metrics, o), db: openDemo(tb), metrics: registry, states: &states}
+	g.upstream = &faultyAdapter{Adapter: g.db.Adapter()}
+	g.adapter = g.Adapter(g.upstream)
 	for r, s := range map[adapter.Resource]*adapter.Store{adapter.StockItems: &g.stock, adapter.Products: &g.products} {
 		if *s, err = g.adapter.Store(r); err != nil {
 			tb.Fatal(err)
@@ -182,16 +182,16 @@ func (g *guarded) get(ctx context.Context) error {
 // fail makes calls that fail with kind Unavailable, and leaves the upstream down.
 func (g *guarded) fail(t *testing.T, times int) {
 	t.Helper()
-	g.behind.set(unavailable)
+	g.upstream.set(unavailableFault)
 	for range times {
 		if err := g.get(t.Context()); adapter.KindOf(err) != adapter.Unavailable {
-			t.Fatalf("a call to an upstream that is down: %v", err)
+			t.Fatalf("a call to a failing upstream: %v", err)
 		}
 	}
 }
 
-// sum adds up the values of a metric's series, of those with a label of this value
-// unless it is "".
+// sum returns the sum of a metric's series, or of those with a label of this value unless
+// it is "".
 func (g *guarded) sum(t *testing.T, metric, value string) (sum float64) {
 	t.Helper()
 	families, err := g.metrics.Gather()
@@ -211,7 +211,7 @@ func (g *guarded) sum(t *testing.T, metric, value string) (sum float64) {
 	return sum
 }
 
-// counted returns the number of calls that are counted with a kind.
+// counted returns the number of calls counted with a kind.
 func (g *guarded) counted(t *testing.T, kind string) float64 {
 	t.Helper()
 	return g.sum(t, "portico_upstream_calls_total", kind)

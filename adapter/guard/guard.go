@@ -14,86 +14,84 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Causes of errors of kind Unavailable that are the guard's own.
+// Causes of the guard's own errors, which have kind Unavailable.
 var (
-	// ErrOpen: the breaker let no call through, so this one was not sent.
+	// ErrOpen: the breaker is open, so the call was not sent.
 	ErrOpen = errors.New("the breaker is open")
-	// ErrFull: as many calls as may be were in flight all the time the call waited
-	// for a place, so it was not sent.
+	// ErrFull: all slots were in use as long as the call could wait, so it was not sent.
 	ErrFull = errors.New("too many calls in flight")
-	// ErrTimeout: the call was sent and not answered in time. A write may have been
-	// done all the same.
+	// ErrTimeout: the call was sent but not answered in time. A write may have been done.
 	ErrTimeout = errors.New("no answer in time")
 )
 
-// Options are the settings of a [Guard]. What is 0 has its default.
+// Options are the settings of a [Guard]. Zero values stand for the defaults.
 type Options struct {
-	// Name names the failure domain, in metrics and for OnBreaker.
+	// Name names the upstream, in metrics and for OnStateChange.
 	Name string
-	// Timeout bounds a call that was sent, 10 s.
+	// Timeout is the deadline of a call that is sent; 10 s by default.
 	Timeout time.Duration
-	// MaxInFlight is how many calls may be in flight at a time, 64.
+	// MaxInFlight is the number of slots, that is, of concurrent calls; 64 by default.
 	MaxInFlight int
-	// MaxWait is how long a call waits for a place among them, 1 s.
+	// MaxWait is how long a call waits for a slot; 1 s by default.
 	MaxWait time.Duration
-	// Failures in a row open the breaker, 5.
+	// Failures is the number of consecutive failures that open the breaker; 5 by default.
 	Failures int
-	// OpenFor is how long it is open before a call is let through to find out
-	// whether the domain is well again, 2 s.
+	// OpenFor is how long the breaker stays open before it lets a probe through; 2 s by
+	// default.
 	OpenFor time.Duration
-	// OnBreaker, unless nil, is told of every change of the breaker: to is "closed",
-	// "half_open" or "open". It is called in turn, while other calls wait, and must
-	// not call the guard. Nothing but calls changes the breaker: it is half-open
-	// from the first call after OpenFor.
+	// OnStateChange, unless nil, is called on every change of the breaker's state: to is
+	// "closed", "half_open" or "open". Calls are serialized and block other calls, and must
+	// not call the guard. Only calls change the state: the breaker becomes half-open with
+	// the first call after OpenFor.
 	OnStateChange func(name, to string)
 }
 
-// A Guard protects one failure domain. It is safe for concurrent use.
+// A Guard protects one upstream. It is safe for concurrent use.
 type Guard struct {
-	name      string
-	timeout   time.Duration
-	maxWait   time.Duration
-	openFor   time.Duration
-	onBreaker func(name, to string)
-	metrics   *Metrics
-	places    chan struct{} // holds one for each call in flight
-	breaker   *gobreaker.TwoStepCircuitBreaker[struct{}]
-	openUntil atomic.Pointer[time.Time]
+	name          string
+	timeout       time.Duration
+	maxWait       time.Duration
+	openFor       time.Duration
+	onStateChange func(name, to string)
+	metrics       *Metrics
+	slots         chan struct{} // a semaphore: holds one element for each call in flight
+	breaker       *gobreaker.TwoStepCircuitBreaker[struct{}]
+	openUntil     atomic.Pointer[time.Time]
 }
 
-// New returns a guard. Guards may share metrics.
+// New returns a guard of an upstream. Several guards may share metrics.
 func New(metrics *Metrics, o Options) *Guard {
 	g := &Guard{
-		name:      o.Name,
-		timeout:   cmp.Or(o.Timeout, 10*time.Second),
-		maxWait:   cmp.Or(o.MaxWait, time.Second),
-		openFor:   cmp.Or(o.OpenFor, 2*time.Second),
-		onBreaker: o.OnStateChange,
-		metrics:   metrics,
-		places:    make(chan struct{}, cmp.Or(o.MaxInFlight, 64)),
+		name:          o.Name,
+		timeout:       cmp.Or(o.Timeout, 10*time.Second),
+		maxWait:       cmp.Or(o.MaxWait, time.Second),
+		openFor:       cmp.Or(o.OpenFor, 2*time.Second),
+		onStateChange: o.OnStateChange,
+		metrics:       metrics,
+		slots:         make(chan struct{}, cmp.Or(o.MaxInFlight, 64)),
 	}
 	metrics.inFlight.WithLabelValues(o.Name)
 	failures := uint32(cmp.Or(o.Failures, 5))
 	g.openUntil.Store(new(time.Time))
 	g.breaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Name:          o.Name,
-		MaxRequests:   1, // when half-open
+		MaxRequests:   1, // probes when half-open
 		Timeout:       g.openFor,
 		ReadyToTrip:   func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= failures },
-		OnStateChange: g.changed,
-		IsExcluded:    func(outcome error) bool { return outcome == errNothing }, //nolint:errorlint // of our own
+		OnStateChange: g.stateChanged,
+		IsExcluded:    func(outcome error) bool { return outcome == errIgnored }, //nolint:errorlint // of our own
 	})
 	return g
 }
 
-// Outcomes of a call, as the breaker is told them; nil is a success.
+// Outcomes of a call as reported to the breaker; nil is a success.
 var (
 	errFailure = errors.New("failure")
-	errNothing = errors.New("nothing that counts")
+	errIgnored = errors.New("ignored outcome")
 )
 
-// changed notes a change of the breaker, which waits for it.
-func (g *Guard) changed(_ string, _, to gobreaker.State) {
+// stateChanged handles a change of the breaker's state. The breaker waits for it.
+func (g *Guard) stateChanged(_ string, _, to gobreaker.State) {
 	label := "closed"
 	switch to {
 	case gobreaker.StateOpen:
@@ -103,38 +101,39 @@ func (g *Guard) changed(_ string, _, to gobreaker.State) {
 	case gobreaker.StateHalfOpen:
 		label = "half_open"
 	}
-	if g.onBreaker != nil {
-		g.onBreaker(g.name, label)
+	if g.onStateChange != nil {
+		g.onStateChange(g.name, label)
 	}
 }
 
-// Open reports whether the breaker lets no call through now. It changes nothing.
-func (g *Guard) Open() bool { return g.openLeft() > 0 }
+// Open reports whether the breaker is open, that is, lets no call through. It does not
+// change the breaker.
+func (g *Guard) Open() bool { return g.openRemaining() > 0 }
 
-// openLeft returns how long the breaker stays open, at most 0 when it is not.
-func (g *Guard) openLeft() time.Duration { return time.Until(*g.openUntil.Load()) }
+// openRemaining returns how long the breaker stays open; at most 0 if it is not open.
+func (g *Guard) openRemaining() time.Duration { return time.Until(*g.openUntil.Load()) }
 
-// Begin begins the metrics of a resource's calls that are not sent. Without it they
-// would be missing until the first one, which then would be no increase.
+// InitMetrics creates the counters of a resource's rejected calls with value 0. Without it
+// a counter would first appear with value 1, which queries do not see as an increase.
 func (g *Guard) InitMetrics(resource string, operations ...string) {
-	g.metrics.begin(resource, operations...)
+	g.metrics.initialize(resource, operations...)
 }
 
-// Do calls f, which does the operation on the resource, with the context of a call
-// that is in flight; resource and operation are labels of metrics, and stand in
-// errors. It returns the error of f, that of ctx, or one of kind Unavailable whose
-// cause is ErrOpen, ErrFull or ErrTimeout. What f fails with counts by its kind; an
-// error without one that is fs.ErrNotExist counts as kind NotFound.
+// Do calls f, which does an operation on a resource, with a slot, the breaker's permission
+// and a deadline. resource and operation label the metrics and appear in errors. Do returns
+// the error of f or of ctx, or one of kind Unavailable with the cause ErrOpen, ErrFull or
+// ErrTimeout. The breaker counts an error of f by its kind; fs.ErrNotExist counts as kind
+// NotFound if the error has no kind.
 func (g *Guard) Do(ctx context.Context, resource, operation string, f func(context.Context) error) error {
 	return g.do(ctx, call{resource: resource, operation: operation}, f)
 }
 
-// A call is what the guard knows of a call.
+// A call describes a call to the guard.
 type call struct {
 	resource, operation string
-	// refused tells that a function of the caller has failed the call; nil where
-	// there is none.
-	refused *bool
+	// callerRefused reports that a function of the caller failed the call; nil if the call
+	// has no such function.
+	callerRefused *bool
 }
 
 func (c call) op() string { return c.operation + " " + c.resource }
@@ -144,66 +143,66 @@ func (g *Guard) do(ctx context.Context, c call, f func(context.Context) error) (
 		g.metrics.count(c, kindCanceled)
 		return err
 	}
-	if err := g.take(ctx, c); err != nil {
+	if err := g.acquireSlot(ctx, c); err != nil {
 		return err
 	}
-	defer func() { <-g.places }()
-	settle, err := g.breaker.Allow()
-	if err != nil { // open; or half-open, and another call is finding out
-		return g.refuse(c, kindOpen, ErrOpen, g.openLeft())
+	defer func() { <-g.slots }()
+	report, err := g.breaker.Allow()
+	if err != nil { // open, or half-open while another call is the probe
+		return g.reject(c, kindOpen, ErrOpen, g.openRemaining())
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, g.timeout, ErrTimeout)
 	g.metrics.inFlight.WithLabelValues(g.name).Inc()
 	start := time.Now()
-	// In case f does not return.
-	kind, outcome := adapter.Internal.String(), errNothing
+	// These hold if f panics or ends its goroutine.
+	kind, outcome := adapter.Internal.String(), errIgnored
 	defer func() {
-		settle(outcome)
+		report(outcome)
 		cancel()
 		g.metrics.inFlight.WithLabelValues(g.name).Dec()
-		g.metrics.sent(c, kind, time.Since(start))
+		g.metrics.countSent(c, kind, time.Since(start))
 	}()
 	err = f(limited)
 	if limited.Err() != nil && context.Cause(limited) == ErrTimeout && !c.answered(err) { //nolint:errorlint // set above
-		err = &adapter.Error{Kind: adapter.Unavailable, Op: c.op(), Err: g.late(err)}
+		err = &adapter.Error{Kind: adapter.Unavailable, Op: c.op(), Err: g.timeoutError(err)}
 		kind, outcome = adapter.Unavailable.String(), errFailure
 		return err
 	}
-	kind, outcome = c.judge(limited, err)
+	kind, outcome = c.classify(limited, err)
 	return err
 }
 
-// take takes a place, for which it waits.
-func (g *Guard) take(ctx context.Context, c call) error {
+// acquireSlot waits for a slot.
+func (g *Guard) acquireSlot(ctx context.Context, c call) error {
 	select {
-	case g.places <- struct{}{}:
+	case g.slots <- struct{}{}:
 		return nil
 	default:
 	}
 	timer := time.NewTimer(g.maxWait)
 	defer timer.Stop()
 	select {
-	case g.places <- struct{}{}:
+	case g.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		g.metrics.count(c, kindCanceled)
 		return ctx.Err()
 	case <-timer.C:
-		return g.refuse(c, kindFull, ErrFull, 0)
+		return g.reject(c, kindFull, ErrFull, 0)
 	}
 }
 
-// refuse counts a call that is not sent, and returns its error. It may be tried
-// again after the time given, in whole seconds and at least one.
-func (g *Guard) refuse(c call, kind string, cause error, after time.Duration) error {
+// reject counts a call that is not sent, and returns its error. after is how long to wait
+// before a retry; the error rounds it up to whole seconds, at least one.
+func (g *Guard) reject(c call, kind string, cause error, after time.Duration) error {
 	g.metrics.count(c, kind)
 	seconds := max(1, (after+time.Second-1)/time.Second)
 	return &adapter.Error{Kind: adapter.Unavailable, Op: c.op(), Err: cause, RetryAfter: seconds * time.Second}
 }
 
-// late returns the cause of a call's error that was over its deadline, and what it
-// then failed with if that tells more.
-func (g *Guard) late(err error) error {
+// timeoutError returns the cause of the error of a call that exceeded its deadline. It
+// includes err if that says more.
+func (g *Guard) timeoutError(err error) error {
 	late := fmt.Errorf("%w, %s", ErrTimeout, g.timeout)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return late
@@ -211,39 +210,39 @@ func (g *Guard) late(err error) error {
 	return fmt.Errorf("%w: %w", late, err)
 }
 
-// answered reports whether err, of a call that was sent, is the answer of the
-// domain, or of the caller to what the domain said.
+// answered reports whether err, the error of a call that was sent, is an answer of the
+// upstream, or of a caller's function that ran on the answer.
 func (c call) answered(err error) bool {
-	if err == nil || c.refused != nil && *c.refused {
+	if err == nil || c.callerRefused != nil && *c.callerRefused {
 		return true
 	}
 	switch kindOf(err) {
 	case adapter.NotFound, adapter.Conflict, adapter.Invalid, adapter.Unsupported:
 		return true
 	default:
-		return errors.Is(err, adapter.ErrMatchLimit) // the caller asked for too much
+		return errors.Is(err, adapter.ErrMatchLimit) // the query asked for too much; the upstream is healthy
 	}
 }
 
-// judge returns the label of a call that was sent and was not late, and its outcome
-// for the breaker.
-func (c call) judge(ctx context.Context, err error) (kind string, outcome error) {
+// classify returns the metric label and the breaker's outcome of a call that was sent and
+// met its deadline.
+func (c call) classify(ctx context.Context, err error) (kind string, outcome error) {
 	switch {
-	case err == nil || c.refused != nil && *c.refused:
+	case err == nil || c.callerRefused != nil && *c.callerRefused:
 		return kindOK, nil
 	case c.answered(err):
 		return kindOf(err).String(), nil
 	case ctx.Err() != nil:
-		return kindCanceled, errNothing
+		return kindCanceled, errIgnored
 	case kindOf(err) == adapter.Unavailable:
 		return adapter.Unavailable.String(), errFailure
 	default:
-		return adapter.Internal.String(), errNothing
+		return adapter.Internal.String(), errIgnored
 	}
 }
 
-// kindOf returns the kind of an error. A file that does not exist may lie behind an
-// error of any kind, as the socket of a server that is down.
+// kindOf returns the kind of an error. fs.ErrNotExist only counts for errors without a
+// kind: the cause of kind Unavailable may be a missing socket.
 func kindOf(err error) adapter.ErrorKind {
 	var known *adapter.Error
 	if !errors.As(err, &known) && errors.Is(err, fs.ErrNotExist) {

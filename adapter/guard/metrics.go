@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Labels of calls besides the kinds of package adapter: those that succeeded, those
-// whose caller has gone, and those that were not sent.
+// Labels of calls in addition to the kinds of package adapter: for calls that succeeded,
+// whose caller went away, or that were not sent.
 const (
 	kindOK       = "ok"
 	kindCanceled = "canceled"
@@ -15,7 +15,7 @@ const (
 	kindFull     = "refused_full"
 )
 
-// Metrics counts and times the calls of all guards of a program.
+// Metrics count and time the calls of all guards of a program.
 type Metrics struct {
 	calls    *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -47,8 +47,8 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// begin is Guard.Begin.
-func (m *Metrics) begin(resource string, operations ...string) {
+// initialize is Guard.InitMetrics.
+func (m *Metrics) initialize(resource string, operations ...string) {
 	for _, operation := range operations {
 		m.calls.WithLabelValues(resource, operation, kindOpen)
 		m.calls.WithLabelValues(resource, operation, kindFull)
@@ -60,8 +60,8 @@ func (m *Metrics) count(c call, kind string) {
 	m.calls.WithLabelValues(c.resource, c.operation, kind).Inc()
 }
 
-// sent counts and times a call that was sent.
-func (m *Metrics) sent(c call, kind string, took time.Duration) {
+// countSent counts and times a call that was sent.
+func (m *Metrics) countSent(c call, kind string, took time.Duration) {
 	m.count(c, kind)
 	m.duration.WithLabelValues(c.resource, c.operation).Observe(took.Seconds())
 }
