@@ -12,7 +12,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
-	"github.com/portico-commerce/portico/adapter/magento1/oldshop"
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 )
 
 // schemas are those of a store that adds attributes: two that the old shop has, and
@@ -32,7 +32,7 @@ func schemas(t *testing.T) *adapter.Schemas {
 // shop opens a new old shop.
 func shop(t *testing.T, prefix string) (*magento1.Database, *sql.DB) {
 	t.Helper()
-	dsn, raw := oldshop.New(t, prefix)
+	dsn, raw := magento1test.New(t, prefix)
 	d, err := magento1.Open(t.Context(), dsn, prefix, schemas(t))
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestCustomers(t *testing.T) {
 		t.Errorf("counted %d, %v", n, err)
 	}
 	for i, c := range customers[:3] {
-		if ok, upgrade := adapter.VerifyPassword(c.Record.Get("password_hash").Text(), oldshop.Password); !ok || upgrade != (i < 2) {
+		if ok, upgrade := adapter.VerifyPassword(c.Record.Get("password_hash").Text(), magento1test.Password); !ok || upgrade != (i < 2) {
 			t.Errorf("customer %d: verified %t, upgrade %t", i+1, ok, upgrade)
 		}
 	}
@@ -296,7 +296,7 @@ func failure[T any](all iter.Seq2[T, error]) (last error) {
 }
 
 func TestRefused(t *testing.T) {
-	dsn, raw := oldshop.New(t, "mage_")
+	dsn, raw := magento1test.New(t, "mage_")
 	t.Run("another prefix", func(t *testing.T) {
 		d, err := magento1.Open(t.Context(), dsn, "", schemas(t))
 		if err != nil {

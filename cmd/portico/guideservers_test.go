@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/adapter/magento1/oldshop"
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -27,7 +27,7 @@ func guides() []guide {
 
 // anOldShop starts an old shop: its database, and a server that answers out of a copy.
 func anOldShop(t *testing.T, folder string) []string {
-	dsn, _ := oldshop.New(t, "mage_")
+	dsn, _ := magento1test.New(t, "mage_")
 	store := filepath.Join(folder, "store.json")
 	writeCatalog(t, store)
 	environ := []string{"PORTICO_SQL_DSN=sqlite:" + filepath.Join(t.TempDir(), "old.db"), "PORTICO_AUTH_SECRET_KEY=" + secretKey}

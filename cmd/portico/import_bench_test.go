@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/portico-commerce/portico/adapter/magento1/oldshop"
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -21,7 +21,7 @@ func BenchmarkImport(b *testing.B) {
 		{"mariadb", sqltest.MariaDB},
 	} {
 		b.Run(engine.name, func(b *testing.B) {
-			dsn, raw := oldshop.New(b, "")
+			dsn, raw := magento1test.New(b, "")
 			const many = "seq_10001_to_15000"
 			if _, err := raw.ExecContext(b.Context(), `
 				INSERT INTO customer_entity (entity_id, website_id, email, group_id) SELECT seq, 1, CONCAT('n', seq, '@example.com'), 1 FROM `+many+`;

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/magento1/oldshop"
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
@@ -66,7 +66,7 @@ func contents(t *testing.T, path string) string {
 }
 
 func TestImport(t *testing.T) {
-	dsn, raw := oldshop.New(t, "mage_")
+	dsn, raw := magento1test.New(t, "mage_")
 	path, environ := emptyShop(t)
 	from := []string{"--from", dsn, "--prefix", "mage_", "--json"}
 	records := func(flags ...string) (got printedRecords) {
@@ -167,7 +167,7 @@ func TestImport(t *testing.T) {
 			t.Fatal(err)
 		}
 		visit := (&danceShop{client: &http.Client{}}).newVisit(t)
-		back := visit.authorize(p.contract+"/oauth/authorize?oauth_token="+request, danceUser{form: "/oauth/authorize", name: "łukasz@example.com", password: oldshop.Password})
+		back := visit.authorize(p.contract+"/oauth/authorize?oauth_token="+request, danceUser{form: "/oauth/authorize", name: "łukasz@example.com", password: magento1test.Password})
 		token, secret, err := config.AccessToken(request, secret, verifierOf(t, back))
 		if err != nil {
 			t.Fatal(err)
@@ -203,7 +203,7 @@ func TestImport(t *testing.T) {
 
 // TestImportedPasswords shows that hashes of the old shop verify, here as there.
 func TestImportedPasswords(t *testing.T) {
-	dsn, _ := oldshop.New(t, "")
+	dsn, _ := magento1test.New(t, "")
 	path, _ := emptyShop(t)
 	mustRun(t, "import", "--from", dsn, "customers")
 	mustRun(t, "credentials", "import", "--from", dsn, "--admins")
@@ -232,7 +232,7 @@ func TestImportedPasswords(t *testing.T) {
 			if err != nil || len(result.Records) != 1 {
 				t.Fatalf("%d records, %v", len(result.Records), err)
 			}
-			if ok, _ := adapter.VerifyPassword(result.Records[0].Get("password_hash").Text(), oldshop.Password); ok != c.verifies {
+			if ok, _ := adapter.VerifyPassword(result.Records[0].Get("password_hash").Text(), magento1test.Password); ok != c.verifies {
 				t.Errorf("verified: %t", ok)
 			}
 			if disabled := c.resource == adapter.Admins && result.Records[0].Get("disabled").Int() != 0; disabled != c.disabled {
@@ -244,7 +244,7 @@ func TestImportedPasswords(t *testing.T) {
 
 // TestImportInterrupted ends an import in the middle, and repeats it.
 func TestImportInterrupted(t *testing.T) {
-	dsn, raw := oldshop.New(t, "")
+	dsn, raw := magento1test.New(t, "")
 	path, _ := emptyShop(t)
 	if _, err := raw.ExecContext(t.Context(), "INSERT INTO customer_entity (entity_id, website_id, email, group_id) SELECT seq, 1, CONCAT('n', seq, '@example.com'), 1 FROM seq_1001_to_1600; "+
 		"RENAME TABLE customer_entity_datetime TO gone; CREATE VIEW customer_entity_datetime AS SELECT * FROM gone WHERE entity_id < 1300 OR (SELECT entity_id FROM customer_entity) = 1; "+
@@ -269,7 +269,7 @@ func TestImportInterrupted(t *testing.T) {
 }
 
 func TestImportRefuses(t *testing.T) {
-	dsn, _ := oldshop.New(t, "mage_")
+	dsn, _ := magento1test.New(t, "mage_")
 	newStore(t, secretKey)
 	file := filepath.Join(t.TempDir(), "dsn")
 	if err := os.WriteFile(file, []byte(dsn+"\n"), 0o600); err != nil {
@@ -302,7 +302,7 @@ func TestImportRefuses(t *testing.T) {
 
 // TestImportTables looks at what people read.
 func TestImportTables(t *testing.T) {
-	dsn, _ := oldshop.New(t, "")
+	dsn, _ := magento1test.New(t, "")
 	emptyShop(t)
 	printed := mustRun(t, "import", "--from", dsn, "--dry-run", "customers") + mustRun(t, "credentials", "import", "--from", dsn, "--admins")
 	for _, want := range []string{"WOULD BE STORED", "skipped 1 customers: no email that can be stored (5)\n", "skipped 1 consumers: the key is not 32 characters long\n",

@@ -65,8 +65,8 @@ func arrows() map[string][]string {
 		// private database servers for tests
 		"adapter/sqlstore/sqltest": {},
 		// old shops for tests
-		"adapter/magento1/oldshop": {"adapter/sqlstore/sqltest"},
-		"cache":                    {"adapter"},
+		"adapter/magento1/magento1test": {"adapter/sqlstore/sqltest"},
+		"cache":                         {"adapter"},
 
 		"config":               {},
 		"contracttests":        {},

@@ -1,4 +1,4 @@
-// Package oldshop makes databases of Magento 1 for tests.
+// Package magento1test makes databases of Magento 1 for tests.
 //
 // # Principles
 //
@@ -10,7 +10,7 @@
 // # How it is tested
 //
 // By the tests that use it.
-package oldshop
+package magento1test
 
 import (
 	"database/sql"
