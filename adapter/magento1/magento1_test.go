@@ -15,8 +15,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 )
 
-// schemas are those of a store that adds attributes: two that the old shop has, and
-// one that it has not.
+// schemas returns schemas with added attributes: two that the legacy shop has, and one that
+// it does not have.
 func schemas(t *testing.T) *adapter.Schemas {
 	t.Helper()
 	added := func(name string, kind adapter.Kind) adapter.AddedAttribute {
@@ -29,8 +29,8 @@ func schemas(t *testing.T) *adapter.Schemas {
 	return all
 }
 
-// shop opens a new old shop.
-func shop(t *testing.T, prefix string) (*magento1.Database, *sql.DB) {
+// openShop creates a legacy shop and opens it.
+func openShop(t *testing.T, prefix string) (*magento1.Database, *sql.DB) {
 	t.Helper()
 	dsn, raw := magento1test.New(t, prefix)
 	d, err := magento1.Open(t.Context(), dsn, prefix, schemas(t))
@@ -41,8 +41,8 @@ func shop(t *testing.T, prefix string) (*magento1.Database, *sql.DB) {
 	return d, raw
 }
 
-// read returns all that a stream yields.
-func read[T any](t *testing.T, all iter.Seq2[T, error]) (list []T) {
+// collect returns everything that a sequence yields.
+func collect[T any](t *testing.T, all iter.Seq2[T, error]) (list []T) {
 	t.Helper()
 	for one, err := range all {
 		if err != nil {
@@ -53,9 +53,9 @@ func read[T any](t *testing.T, all iter.Seq2[T, error]) (list []T) {
 	return list
 }
 
-// shown are the values of a record that are not absent: texts, integers, lists, nil for
-// null.
-func shown(r adapter.Record) map[string]any {
+// valuesOf returns the values of a record that are not absent: texts, integers and lists,
+// nil for null.
+func valuesOf(r adapter.Record) map[string]any {
 	all := map[string]any{}
 	for i, v := range r.Values {
 		name := r.Schema.Attributes[i].Name
@@ -75,8 +75,8 @@ func shown(r adapter.Record) map[string]any {
 }
 
 func TestCustomers(t *testing.T) {
-	d, _ := shop(t, "mage_")
-	customers := read(t, d.Customers(t.Context()))
+	d, _ := openShop(t, "mage_")
+	customers := collect(t, d.Customers(t.Context()))
 	want := []map[string]any{
 		{"entity_id": 1, "website_id": 1, "store_id": 1, "email": "ada@example.com", "group_id": 1, "created_at": "2012-01-02 03:04:05",
 			"updated_at": "2012-01-05 00:00:00", "disable_auto_group_change": 1, "prefix": "Ms.", "firstname": "Ada", "middlename": "K",
@@ -96,7 +96,7 @@ func TestCustomers(t *testing.T) {
 	}
 	var got []map[string]any
 	for _, c := range customers {
-		got = append(got, shown(c.Record))
+		got = append(got, valuesOf(c.Record))
 	}
 	if difference := cmp.Diff(want, got); difference != "" {
 		t.Errorf("want -, got +:\n%s", difference)
@@ -112,10 +112,10 @@ func TestCustomers(t *testing.T) {
 }
 
 func TestAddresses(t *testing.T) {
-	d, _ := shop(t, "")
+	d, _ := openShop(t, "")
 	var got []map[string]any
-	for _, a := range read(t, d.Addresses(t.Context())) {
-		got = append(got, shown(a.Record))
+	for _, a := range collect(t, d.Addresses(t.Context())) {
+		got = append(got, valuesOf(a.Record))
 	}
 	dated := map[string]any{"created_at": "2012-01-02 03:04:05", "updated_at": "2012-01-02 03:04:06"}
 	want := []map[string]any{
@@ -141,8 +141,8 @@ func TestAddresses(t *testing.T) {
 }
 
 func TestOrders(t *testing.T) {
-	d, _ := shop(t, "m1_")
-	orders := read(t, d.Orders(t.Context()))
+	d, _ := openShop(t, "m1_")
+	orders := collect(t, d.Orders(t.Context()))
 	if len(orders) != 5 {
 		t.Fatalf("%d orders", len(orders))
 	}
@@ -155,7 +155,7 @@ func TestOrders(t *testing.T) {
 		"base_discount_amount": nil, "base_shipping_amount": nil, "base_subtotal": nil, "base_tax_amount": nil, "base_total_paid": nil,
 		"discount_amount": nil, "shipping_amount": nil, "tax_amount": nil, "total_due": nil,
 	}
-	if difference := cmp.Diff(want, shown(orders[0].Record)); difference != "" {
+	if difference := cmp.Diff(want, valuesOf(orders[0].Record)); difference != "" {
 		t.Errorf("want -, got +:\n%s", difference)
 	}
 	var parts []any
@@ -168,7 +168,7 @@ func TestOrders(t *testing.T) {
 	}
 	lid := orders[0].Parts[1]
 	if lid.Get("parent_item_id").Int() != 1 || lid.Get("name").Text() != "Lid, 漢字" || lid.Get("product_id").Kind() != adapter.Null || lid.Get("qty_ordered").Text() != "2.0000" {
-		t.Errorf("line 2: %v", shown(lid))
+		t.Errorf("line 2: %v", valuesOf(lid))
 	}
 	if street := orders[0].Parts[2].Get("street").Text(); street != "1 Engine Way\nFloor 2" {
 		t.Errorf("street %q", street)
@@ -178,14 +178,14 @@ func TestOrders(t *testing.T) {
 		r    adapter.Record
 		want map[string]any
 	}{
-		{"a guest's", orders[1].Record, map[string]any{"customer_id": nil, "store_id": 0, "payment_method": nil}},
-		{"a guest's line, dated as its order", orders[1].Parts[0], map[string]any{"created_at": "2012-03-02 10:00:00", "updated_at": "2012-03-02 10:00:00"}},
-		{"a guest's comment", orders[1].Parts[2], map[string]any{"created_at": "2012-03-02 10:00:00", "is_customer_notified": 2, "comment": nil, "status": nil}},
-		{"of a customer who is gone", orders[2].Record, map[string]any{"customer_id": nil}},
-		{"with one date", orders[3].Record, map[string]any{"customer_id": 2, "created_at": "2012-03-04 11:00:00", "updated_at": "2012-03-04 11:00:00"}},
+		{"guest order", orders[1].Record, map[string]any{"customer_id": nil, "store_id": 0, "payment_method": nil}},
+		{"line of a guest order, with the order's dates", orders[1].Parts[0], map[string]any{"created_at": "2012-03-02 10:00:00", "updated_at": "2012-03-02 10:00:00"}},
+		{"comment of a guest order", orders[1].Parts[2], map[string]any{"created_at": "2012-03-02 10:00:00", "is_customer_notified": 2, "comment": nil, "status": nil}},
+		{"order of a deleted customer", orders[2].Record, map[string]any{"customer_id": nil}},
+		{"order with one date", orders[3].Record, map[string]any{"customer_id": 2, "created_at": "2012-03-04 11:00:00", "updated_at": "2012-03-04 11:00:00"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := shown(c.r)
+			got := valuesOf(c.r)
 			for name, want := range c.want {
 				if value, there := got[name]; !there || value != want {
 					t.Errorf("%s is %v, want %v", name, value, want)
@@ -196,14 +196,14 @@ func TestOrders(t *testing.T) {
 }
 
 func TestCredentials(t *testing.T) {
-	d, _ := shop(t, "mage_")
-	consumers := read(t, d.Consumers(t.Context()))
+	d, _ := openShop(t, "mage_")
+	consumers := collect(t, d.Consumers(t.Context()))
 	erp := adapter.Consumer{ID: 3, Name: "ERP", Key: "erpkeyerpkeyerpkeyerpkeyerpkey32", Secret: "erpsecreterpsecreterpsecreterp32",
 		Callback: "https://erp.example/back", RejectedCallback: "https://erp.example/no"}
 	if len(consumers) != 3 || consumers[0] != erp || consumers[1].Name != "Lager 漢字" || consumers[1].Callback != "" {
 		t.Errorf("%+v", consumers)
 	}
-	tokens := read(t, d.Tokens(t.Context()))
+	tokens := collect(t, d.Tokens(t.Context()))
 	if len(tokens) != 11 {
 		t.Fatalf("%d tokens", len(tokens))
 	}
@@ -224,15 +224,15 @@ func TestCredentials(t *testing.T) {
 	if tokens[6].Type != adapter.RequestToken {
 		t.Errorf("%+v", tokens[6])
 	}
-	admins := read(t, d.Admins(t.Context()))
+	admins := collect(t, d.Admins(t.Context()))
 	if len(admins) != 3 || admins[0] != (adapter.Admin{ID: 4, Username: "admin", PasswordHash: "c895aee09110d7f48c106ff77d8709ef:at"}) || !admins[2].Disabled {
 		t.Errorf("%+v", admins)
 	}
 }
 
-// TestManyBatches reads more than one transaction does.
-func TestManyBatches(t *testing.T) {
-	d, raw := shop(t, "")
+// TestSeveralBatches reads more records than one batch holds.
+func TestSeveralBatches(t *testing.T) {
+	d, raw := openShop(t, "")
 	for _, text := range []string{
 		"INSERT INTO customer_entity (entity_id, website_id, email) SELECT seq, 1, CONCAT('n', seq, '@example.com') FROM seq_1001_to_1900",
 		"INSERT INTO customer_entity_varchar (attribute_id, entity_id, value) SELECT 5, seq, CONCAT('N', seq) FROM seq_1001_to_1900",
@@ -243,18 +243,18 @@ func TestManyBatches(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	customers := read(t, d.Customers(t.Context()))
+	customers := collect(t, d.Customers(t.Context()))
 	if len(customers) != 905 || customers[904].Record.Get("firstname").Text() != "N1900" {
 		t.Errorf("%d customers", len(customers))
 	}
-	orders := read(t, d.Orders(t.Context()))
+	orders := collect(t, d.Orders(t.Context()))
 	if len(orders) != 905 || len(orders[904].Parts) != 1 {
 		t.Errorf("%d orders", len(orders))
 	}
 	some := 0
 	for range d.Orders(t.Context()) {
 		if some++; some == 250 {
-			break // and the connection is free again
+			break // the connection must be free afterwards
 		}
 	}
 	if n, err := d.Count(t.Context(), adapter.Orders); err != nil || n != 905 {
@@ -262,9 +262,9 @@ func TestManyBatches(t *testing.T) {
 	}
 }
 
-// TestOldShapes reads shops that lack what came with later versions.
-func TestOldShapes(t *testing.T) {
-	d, raw := shop(t, "")
+// TestOldVersions reads shops that lack tables and columns of later versions.
+func TestOldVersions(t *testing.T) {
+	d, raw := openShop(t, "")
 	for _, text := range []string{
 		"DROP TABLE log_customer, gift_message, sales_order_tax, eav_attribute_option",
 		"ALTER TABLE customer_entity DROP COLUMN disable_auto_group_change",
@@ -275,39 +275,39 @@ func TestOldShapes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ada := read(t, d.Customers(t.Context()))[0].Record
+	ada := collect(t, d.Customers(t.Context()))[0].Record
 	if ada.Get("disable_auto_group_change").Int() != 0 || ada.Get("gender").Int() != 124 || !ada.Get("last_logged_in").Empty() {
-		t.Errorf("%v", shown(ada))
+		t.Errorf("%v", valuesOf(ada))
 	}
-	if first := read(t, d.Orders(t.Context()))[0]; !first.Record.Get("tax_name").Empty() || len(first.Parts) != 6 {
-		t.Errorf("%v", shown(first.Record))
+	if first := collect(t, d.Orders(t.Context()))[0]; !first.Record.Get("tax_name").Empty() || len(first.Parts) != 6 {
+		t.Errorf("%v", valuesOf(first.Record))
 	}
-	if address := read(t, d.Addresses(t.Context()))[0].Record; address.Get("is_default_billing").Int() != 0 {
-		t.Errorf("%v", shown(address))
+	if address := collect(t, d.Addresses(t.Context()))[0].Record; address.Get("is_default_billing").Int() != 0 {
+		t.Errorf("%v", valuesOf(address))
 	}
 }
 
-// failure returns the error that a stream ends with.
-func failure[T any](all iter.Seq2[T, error]) (last error) {
+// lastError returns the error that ends a sequence.
+func lastError[T any](all iter.Seq2[T, error]) (last error) {
 	for _, err := range all {
 		last = err
 	}
 	return last
 }
 
-func TestRefused(t *testing.T) {
+func TestErrors(t *testing.T) {
 	dsn, raw := magento1test.New(t, "mage_")
-	t.Run("another prefix", func(t *testing.T) {
+	t.Run("wrong prefix", func(t *testing.T) {
 		d, err := magento1.Open(t.Context(), dsn, "", schemas(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = d.Close() }()
-		if err := failure(d.Customers(t.Context())); err == nil || !strings.Contains(err.Error(), "table prefix") {
-			t.Errorf("%v, want a word about the prefix", err)
+		if err := lastError(d.Customers(t.Context())); err == nil || !strings.Contains(err.Error(), "table prefix") {
+			t.Errorf("%v, want an error about the prefix", err)
 		}
 	})
-	t.Run("an end in between", func(t *testing.T) {
+	t.Run("canceled", func(t *testing.T) {
 		d, err := magento1.Open(t.Context(), dsn, "mage_", schemas(t))
 		if err != nil {
 			t.Fatal(err)
@@ -315,32 +315,32 @@ func TestRefused(t *testing.T) {
 		defer func() { _ = d.Close() }()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := failure(d.Orders(ctx)); !errors.Is(err, context.Canceled) {
-			t.Errorf("%v, want it cancelled", err)
+		if err := lastError(d.Orders(ctx)); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v, want context.Canceled", err)
 		}
 	})
 	for _, c := range []struct{ name, dsn, prefix string }{
 		{"no DSN", "", ""},
-		{"another database", "postgres://u:geheim@h/d", ""},
-		{"no database", "mysql:u:geheim@tcp(127.0.0.1:1)/", ""},
-		{"no server", "mysql:u:geheim@tcp(127.0.0.1:1)/d", ""},
+		{"wrong driver", "postgres://u:swordfish@h/d", ""},
+		{"DSN without a database", "mysql:u:swordfish@tcp(127.0.0.1:1)/", ""},
+		{"unreachable server", "mysql:u:swordfish@tcp(127.0.0.1:1)/d", ""},
 		{"a hostile prefix", dsn, "x` UNION SELECT"},
 		{"a long prefix", dsn, strings.Repeat("p", 33)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, err := magento1.Open(t.Context(), c.dsn, c.prefix, schemas(t))
 			if err == nil {
-				t.Fatal(d.Close(), "it was opened")
+				t.Fatal(d.Close(), "Open succeeded")
 			}
-			if strings.Contains(err.Error(), "geheim") {
-				t.Errorf("%v holds the password", err)
+			if strings.Contains(err.Error(), "swordfish") {
+				t.Errorf("%v contains the password", err)
 			}
 		})
 	}
-	t.Run("nothing is written", func(t *testing.T) {
-		// A shop where each read would write, if it could.
-		if _, err := raw.ExecContext(t.Context(), `CREATE FUNCTION noticed() RETURNS INT MODIFIES SQL DATA BEGIN DELETE FROM mage_oauth_token; RETURN 1; END;
-			RENAME TABLE mage_oauth_consumer TO hidden; CREATE VIEW mage_oauth_consumer AS SELECT * FROM hidden WHERE noticed() = 1`); err != nil {
+	t.Run("read-only transactions", func(t *testing.T) {
+		// Each read of this view would write if it could.
+		if _, err := raw.ExecContext(t.Context(), `CREATE FUNCTION write_row() RETURNS INT MODIFIES SQL DATA BEGIN DELETE FROM mage_oauth_token; RETURN 1; END;
+			RENAME TABLE mage_oauth_consumer TO hidden; CREATE VIEW mage_oauth_consumer AS SELECT * FROM hidden WHERE write_row() = 1`); err != nil {
 			t.Fatal(err)
 		}
 		d, err := magento1.Open(t.Context(), dsn, "mage_", schemas(t))
@@ -348,8 +348,8 @@ func TestRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = d.Close() }()
-		if err := failure(d.Consumers(t.Context())); err == nil || !strings.Contains(err.Error(), "READ ONLY") {
-			t.Errorf("%v, want it refused", err)
+		if err := lastError(d.Consumers(t.Context())); err == nil || !strings.Contains(err.Error(), "READ ONLY") {
+			t.Errorf("%v, want the write refused", err)
 		}
 	})
 }

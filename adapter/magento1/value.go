@@ -10,46 +10,47 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// longestNumber bounds the text of a number, in bytes.
-const longestNumber = 64
+// maxNumberBytes bounds the text of a number.
+const maxNumberBytes = 64
 
-// value returns what a column holds as a value of an attribute's kind: null for
-// NULL and for what is no such value.
-func value(kind adapter.Kind, column sql.NullString) adapter.Value {
-	if !column.Valid {
+// valueOf converts a column to a value of an attribute's kind: null for NULL and for text
+// that is not a value of that kind.
+func valueOf(kind adapter.Kind, text sql.NullString) adapter.Value {
+	if !text.Valid {
 		return adapter.NullValue()
 	}
 	switch kind {
 	case adapter.KindInteger:
-		if n, err := strconv.ParseInt(strings.TrimSpace(column.String), 10, 64); err == nil {
+		if n, err := strconv.ParseInt(strings.TrimSpace(text.String), 10, 64); err == nil {
 			return adapter.IntegerValue(n)
 		}
 	case adapter.KindDecimal:
-		if decimal, ok := decimal(column.String); ok {
+		if decimal, ok := normalizeDecimal(text.String); ok {
 			return adapter.TextValue(decimal)
 		}
 	case adapter.KindTime:
-		if moment, ok := moment(column.String); ok {
+		if moment, ok := normalizeTime(text.String); ok {
 			return adapter.TextValue(moment)
 		}
 	case adapter.KindTexts:
-		return adapter.TextsValue(lines(column.String))
+		return adapter.TextsValue(splitLines(text.String))
 	case adapter.KindText:
-		return adapter.TextValue(storable(column.String))
+		return adapter.TextValue(cleanText(text.String))
 	}
 	return adapter.NullValue()
 }
 
-// storable returns a text as every engine can store it.
-func storable(s string) string {
+// cleanText returns a text that every database engine can store: invalid UTF-8 and zero
+// bytes become U+FFFD.
+func cleanText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// decimal returns a number in plain notation with four places.
-func decimal(s string) (string, bool) {
+// normalizeDecimal returns a number in plain notation with four decimal places.
+func normalizeDecimal(s string) (string, bool) {
 	s = strings.TrimSpace(s)
-	if len(s) > longestNumber || strings.Trim(s, "+-.0123456789") != "" {
-		return "", false // no exponents: they can be of any size
+	if len(s) > maxNumberBytes || strings.Trim(s, "+-.0123456789") != "" {
+		return "", false // an exponent could make the number arbitrarily long
 	}
 	number, ok := new(big.Rat).SetString(s)
 	if !ok {
@@ -57,26 +58,26 @@ func decimal(s string) (string, bool) {
 	}
 	text := number.FloatString(4)
 	if strings.Trim(text, "-0.") == "" {
-		return "0.0000", true // and never below zero
+		return "0.0000", true // no negative zero
 	}
 	return text, true
 }
 
-// moment returns a date or a time in the form of adapter.KindTime.
-func moment(s string) (string, bool) {
+// normalizeTime returns a date or a time in the form of adapter.KindTime.
+func normalizeTime(s string) (string, bool) {
 	if len(s) == len(time.DateOnly) {
 		s += " 00:00:00"
 	}
-	s, _, _ = strings.Cut(s, ".") // fractions of a second
+	s, _, _ = strings.Cut(s, ".") // drop fractions of a second
 	t, err := time.Parse(time.DateTime, s)
 	if err != nil || t.Year() == 0 {
-		return "", false // of zeros, among others
+		return "", false // zero dates, among others
 	}
 	return t.Format(time.DateTime), true
 }
 
-// lines returns the lines of a text, none of them with a line break.
-func lines(s string) []string {
-	s = strings.ReplaceAll(storable(s), "\r\n", "\n")
+// splitLines returns the lines of a text without line breaks.
+func splitLines(s string) []string {
+	s = strings.ReplaceAll(cleanText(s), "\r\n", "\n")
 	return strings.Split(strings.ReplaceAll(s, "\r", "\n"), "\n")
 }

@@ -18,59 +18,59 @@ func TestValue(t *testing.T) {
 		want adapter.Value
 	}{
 		{"integer", adapter.KindInteger, "-12", adapter.IntegerValue(-12)},
-		{"integer that is none", adapter.KindInteger, "12.5", adapter.NullValue()},
+		{"not an integer", adapter.KindInteger, "12.5", adapter.NullValue()},
 		{"integer out of range", adapter.KindInteger, "99999999999999999999", adapter.NullValue()},
 		{"decimal", adapter.KindDecimal, "12.5", adapter.TextValue("12.5000")},
 		{"decimal with more places", adapter.KindDecimal, "0.00005", adapter.TextValue("0.0001")},
-		{"decimal below zero by less than it holds", adapter.KindDecimal, "-0.00001", adapter.TextValue("0.0000")},
+		{"negative decimal that rounds to zero", adapter.KindDecimal, "-0.00001", adapter.TextValue("0.0000")},
 		{"decimal with an exponent", adapter.KindDecimal, "1e999999999", adapter.NullValue()},
-		{"decimal that is a fraction", adapter.KindDecimal, "1/3", adapter.NullValue()},
+		{"fraction", adapter.KindDecimal, "1/3", adapter.NullValue()},
 		{"decimal too long", adapter.KindDecimal, strings.Repeat("1", 65), adapter.NullValue()},
 		{"time", adapter.KindTime, "2012-01-02 03:04:05", adapter.TextValue("2012-01-02 03:04:05")},
 		{"time with a fraction", adapter.KindTime, "2012-01-02 03:04:05.123456", adapter.TextValue("2012-01-02 03:04:05")},
 		{"date", adapter.KindTime, "2012-01-02", adapter.TextValue("2012-01-02 00:00:00")},
-		{"date of zeros", adapter.KindTime, "0000-00-00 00:00:00", adapter.NullValue()},
-		{"month of zeros", adapter.KindTime, "2012-00-00 00:00:00", adapter.NullValue()},
+		{"zero date", adapter.KindTime, "0000-00-00 00:00:00", adapter.NullValue()},
+		{"zero month", adapter.KindTime, "2012-00-00 00:00:00", adapter.NullValue()},
 		{"text", adapter.KindText, "漢字", adapter.TextValue("漢字")},
-		{"text with what no engine takes", adapter.KindText, "a\x00b\xff", adapter.TextValue("a\uFFFDb\uFFFD")},
+		{"text with a zero byte and invalid UTF-8", adapter.KindText, "a\x00b\xff", adapter.TextValue("a\uFFFDb\uFFFD")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := value(c.kind, sql.NullString{String: c.text, Valid: true}); got != c.want {
+			if got := valueOf(c.kind, sql.NullString{String: c.text, Valid: true}); got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})
 	}
-	if got := value(adapter.KindText, sql.NullString{}); got.Kind() != adapter.Null {
+	if got := valueOf(adapter.KindText, sql.NullString{}); got.Kind() != adapter.Null {
 		t.Errorf("NULL is %v", got)
 	}
-	if got := lines("a\r\nb\rc\nd"); !slices.Equal(got, []string{"a", "b", "c", "d"}) {
+	if got := splitLines("a\r\nb\rc\nd"); !slices.Equal(got, []string{"a", "b", "c", "d"}) {
 		t.Errorf("lines %q", got)
 	}
 }
 
-// FuzzValue: whatever a column holds becomes a value of the kind, or null.
+// FuzzValue checks that any column text is converted to a value of the kind or to null.
 func FuzzValue(f *testing.F) {
 	for _, text := range []string{"", "0", "-0.00004", "0000-00-00", "2012-01-02 03:04:05", "9999999999.99999", ".", "+-1", "a\r\nb"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		column := sql.NullString{String: text, Valid: true}
-		if v := value(adapter.KindDecimal, column); v.Kind() == adapter.Text {
+		if v := valueOf(adapter.KindDecimal, column); v.Kind() == adapter.Text {
 			if whole, places, _ := strings.Cut(v.Text(), "."); len(places) != 4 || whole == "" || whole == "-" {
 				t.Errorf("decimal %q of %q", v.Text(), text)
 			}
 		}
-		if v := value(adapter.KindTime, column); v.Kind() == adapter.Text {
+		if v := valueOf(adapter.KindTime, column); v.Kind() == adapter.Text {
 			if _, err := time.Parse(time.DateTime, v.Text()); err != nil || v.Text() < "0001" {
 				t.Errorf("time %q of %q", v.Text(), text)
 			}
 		}
-		for _, line := range value(adapter.KindTexts, column).Texts() {
+		for _, line := range valueOf(adapter.KindTexts, column).Texts() {
 			if strings.ContainsAny(line, "\r\n\x00") {
 				t.Errorf("line %q of %q", line, text)
 			}
 		}
-		if v := value(adapter.KindInteger, column); v.Kind() != adapter.Integer && v.Kind() != adapter.Null {
+		if v := valueOf(adapter.KindInteger, column); v.Kind() != adapter.Integer && v.Kind() != adapter.Null {
 			t.Errorf("integer %v of %q", v, text)
 		}
 	})

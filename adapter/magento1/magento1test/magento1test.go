@@ -1,11 +1,11 @@
-// Package magento1test makes databases of Magento 1 for tests.
+// Package magento1test creates databases of Magento 1 for tests.
 //
 // # Principles
 //
-//  1. Small but complete: every case that a reader has to know has a row (shop.sql).
-//     The shape of the tables is that of public descriptions, cut down to the columns
-//     that matter and some that must not.
-//  2. It is on a real server, that package sqltest starts.
+//  1. The data set is small but complete: every case that a reader must handle has a row
+//     (shop.sql). The tables follow public descriptions, reduced to the columns that matter
+//     and some that must be ignored.
+//  2. The database is on a real server, which package sqltest starts.
 //
 // # How it is tested
 //
@@ -14,7 +14,7 @@ package magento1test
 
 import (
 	"database/sql"
-	_ "embed" // for shop
+	_ "embed" // for shopSQL
 	"strings"
 	"testing"
 
@@ -24,13 +24,13 @@ import (
 )
 
 //go:embed shop.sql
-var shop string
+var shopSQL string
 
-// Password is that of every customer and administrator who has one.
+// Password is the password of every customer and administrator who has one.
 const Password = "swordfish"
 
-// New returns the DSN of a new shop whose tables have a prefix, and a pool of
-// connections that may change it. Both end with the test.
+// New creates a shop whose tables have a prefix. It returns the DSN, and a connection pool
+// with which tests can change the shop. Both end with the test.
 func New(tb testing.TB, prefix string) (dsn string, db *sql.DB) {
 	tb.Helper()
 	dsn = sqltest.MariaDB(tb)
@@ -49,7 +49,7 @@ func New(tb testing.TB, prefix string) (dsn string, db *sql.DB) {
 	}
 	db = sql.OpenDB(connector)
 	tb.Cleanup(func() { _ = db.Close() })
-	if _, err := db.ExecContext(tb.Context(), strings.ReplaceAll(shop, "{p}", prefix)); err != nil {
+	if _, err := db.ExecContext(tb.Context(), strings.ReplaceAll(shopSQL, "{p}", prefix)); err != nil {
 		tb.Fatal(err)
 	}
 	return dsn, db
