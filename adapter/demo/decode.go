@@ -56,7 +56,7 @@ func Decode(in io.Reader, schemas *adapter.Schemas) (*adapter.Dataset, error) {
 	}
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(text, &members); err != nil {
-		return nil, Faults{notJSON(text, err)}
+		return nil, LineErrors{notJSON(text, err)}
 	}
 	d.decode(members)
 	if len(d.faults) > 0 {

@@ -107,7 +107,7 @@ func readDataset(path string, cfg *config.Config) (*adapter.Dataset, error) {
 	}
 	defer func() { _ = file.Close() }()
 	data, err := demo.Decode(file, schemas)
-	var faults demo.Faults
+	var faults demo.LineErrors
 	switch {
 	case errors.As(err, &faults):
 		return nil, fmt.Errorf("%s: nothing is stored, mend this first:\n%w", path, faults)

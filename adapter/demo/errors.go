@@ -18,16 +18,16 @@ import (
 const mostFaults = 100
 
 // A Fault is one thing that is wrong with a data set.
-type Fault struct {
+type LineError struct {
 	Line int    // of the file, from 1
 	Text string // the place in the data, such as "products[0].sku", and what is wrong with it
 }
 
 // Faults are all that is wrong with a data set, by line.
-type Faults []Fault
+type LineErrors []LineError
 
 // Error returns a line for each fault, of which there are 100 at most.
-func (f Faults) Error() string {
+func (f LineErrors) Error() string {
 	var b strings.Builder
 	for i, fault := range f[:min(len(f), mostFaults)] {
 		if i > 0 {
@@ -53,27 +53,27 @@ func entry(place jsontext.Pointer, i int) jsontext.Pointer {
 }
 
 // notJSON puts into words why text is no JSON object.
-func notJSON(text []byte, err error) Fault {
+func notJSON(text []byte, err error) LineError {
 	var syntax *jsontext.SyntacticError
 	var kind *json.SemanticError
 	switch {
 	case len(bytes.TrimSpace(text)) == 0:
-		return Fault{1, "the file is empty"}
+		return LineError{1, "the file is empty"}
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return Fault{1 + bytes.Count(bytes.TrimSpace(text), []byte("\n")), "the file ends before its JSON is complete"}
+		return LineError{1 + bytes.Count(bytes.TrimSpace(text), []byte("\n")), "the file ends before its JSON is complete"}
 	case errors.As(err, &syntax):
 		line := 1 + bytes.Count(text[:min(int64(len(text)), syntax.ByteOffset)], []byte("\n"))
-		return Fault{line, fmt.Sprintf("no valid JSON: %v", syntax.Err)}
+		return LineError{line, fmt.Sprintf("no valid JSON: %v", syntax.Err)}
 	case errors.As(err, &kind):
-		return Fault{1, "want an object with lists of records"}
+		return LineError{1, "want an object with lists of records"}
 	default:
-		return Fault{1, err.Error()}
+		return LineError{1, err.Error()}
 	}
 }
 
 // locate finds the lines of faults in text. A place that is not there has the line of
 // what it should be in.
-func locate(text []byte, found []foundFault) Faults {
+func locate(text []byte, found []foundFault) LineErrors {
 	lines := map[jsontext.Pointer]int{"": 1}
 	for _, f := range found {
 		for place := f.place; place != ""; place = place.Parent() {
@@ -93,15 +93,15 @@ func locate(text []byte, found []foundFault) Faults {
 			lines[place] = line
 		}
 	}
-	faults := make(Faults, len(found))
+	faults := make(LineErrors, len(found))
 	for i, f := range found {
 		place := f.place
 		for lines[place] == 0 {
 			place = place.Parent()
 		}
-		faults[i] = Fault{lines[place], describe(f)}
+		faults[i] = LineError{lines[place], describe(f)}
 	}
-	slices.SortStableFunc(faults, func(a, b Fault) int { return cmp.Compare(a.Line, b.Line) })
+	slices.SortStableFunc(faults, func(a, b LineError) int { return cmp.Compare(a.Line, b.Line) })
 	return faults
 }
 
