@@ -15,13 +15,13 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// MaxSize is the greatest data set Decode reads, in bytes.
+// MaxSize bounds the size of a data set that Decode reads, in bytes.
 const MaxSize = 256 << 20
 
-// object is one JSON object whose members are read later, by schema.
+// object is a JSON object whose members are decoded later, by schema.
 type object map[string]jsontext.Value
 
-// directory is the outermost object of the directory.
+// directory is the top-level object of directory.json.
 type directory struct {
 	Countries []object `json:"countries"`
 	Regions   []object `json:"regions"`
@@ -35,9 +35,9 @@ type credential struct {
 	CustomerID int64  `json:"customer_id"`
 }
 
-// Decode reads a data set of the form of the demo store's, JSON in UTF-8 of at
-// most MaxSize bytes, into records of schemas. A file that is no such data set fails
-// with [Faults]; other errors are those of in.
+// Decode reads a data set in the format of the demo store's: JSON in UTF-8, at most MaxSize
+// bytes. Its records have the given schemas. An invalid file fails with [LineErrors]; other
+// errors are those of in.
 func Decode(in io.Reader, schemas *adapter.Schemas) (*adapter.Dataset, error) {
 	text, err := io.ReadAll(io.LimitReader(in, MaxSize+1))
 	if err != nil {
@@ -46,7 +46,7 @@ func Decode(in io.Reader, schemas *adapter.Schemas) (*adapter.Dataset, error) {
 	if len(text) > MaxSize {
 		return nil, fmt.Errorf("data set: larger than %d bytes", MaxSize)
 	}
-	d := decoder{schemas: schemas, places: map[adapter.Resource]map[int64]jsontext.Pointer{}, taken: map[string]bool{}, data: &adapter.Dataset{
+	d := decoder{schemas: schemas, pointers: map[adapter.Resource]map[int64]jsontext.Pointer{}, uniqueValues: map[string]bool{}, data: &adapter.Dataset{
 		Records:   map[adapter.Resource][]adapter.Record{},
 		Passwords: map[adapter.Key]string{},
 		Stock:     adapter.DefaultStock(),
@@ -56,11 +56,11 @@ func Decode(in io.Reader, schemas *adapter.Schemas) (*adapter.Dataset, error) {
 	}
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(text, &members); err != nil {
-		return nil, LineErrors{notJSON(text, err)}
+		return nil, LineErrors{jsonError(text, err)}
 	}
-	d.decode(members)
-	if len(d.faults) > 0 {
-		return nil, locate(text, d.faults)
+	d.decodeDataset(members)
+	if len(d.errors) > 0 {
+		return nil, withLines(text, d.errors)
 	}
 	return d.data, nil
 }
@@ -68,48 +68,48 @@ func Decode(in io.Reader, schemas *adapter.Schemas) (*adapter.Dataset, error) {
 type decoder struct {
 	schemas *adapter.Schemas
 	data    *adapter.Dataset
-	faults  []foundFault
-	// places are those of the records that have a key, by it.
-	places map[adapter.Resource]map[int64]jsontext.Pointer
-	// references are looked up when all records are known.
+	errors  []locatedError
+	// pointers are the positions of the records that have a key, by resource and key.
+	pointers map[adapter.Resource]map[int64]jsontext.Pointer
+	// references are checked once all records are known.
 	references []reference
-	// taken are the values that no second record may have.
-	taken map[string]bool
+	// uniqueValues are the values that no other record may have.
+	uniqueValues map[string]bool
 }
 
-// fault adds what is wrong at a place.
-func (d *decoder) fault(place jsontext.Pointer, format string, arguments ...any) {
-	d.faults = append(d.faults, foundFault{place, fmt.Sprintf(format, arguments...)})
+// addError adds an error at a position.
+func (d *decoder) addError(pointer jsontext.Pointer, format string, arguments ...any) {
+	d.errors = append(d.errors, locatedError{pointer, fmt.Sprintf(format, arguments...)})
 }
 
-// decodeDirectory reads the countries and regions that every data set gets. Its error
-// is a fault of the build.
+// decodeDirectory reads the countries and regions, which every data set gets. It only fails
+// if the build is broken.
 func (d *decoder) decodeDirectory() error {
 	var dir directory
 	if err := json.Unmarshal(directoryJSON, &dir, json.RejectUnknownMembers(true)); err != nil {
 		return err
 	}
 	for i, country := range dir.Countries {
-		country["country_number"] = integer(int64(i + 1))
+		country["country_number"] = integerJSON(int64(i + 1))
 		d.add(adapter.Countries, "", country)
 	}
 	for _, region := range dir.Regions {
 		d.add(adapter.Regions, "", region)
 	}
-	if len(d.faults) > 0 {
-		return locate(directoryJSON, d.faults)
+	if len(d.errors) > 0 {
+		return withLines(directoryJSON, d.errors)
 	}
 	return nil
 }
 
-// decode reads the members of the outermost object.
-func (d *decoder) decode(members map[string]jsontext.Value) {
+// decodeDataset decodes the members of the top-level object.
+func (d *decoder) decodeDataset(members map[string]jsontext.Value) {
 	adding := func(r adapter.Resource) func(jsontext.Pointer, object) {
-		return func(place jsontext.Pointer, o object) { d.add(r, place, o) }
+		return func(pointer jsontext.Pointer, o object) { d.add(r, pointer, o) }
 	}
 	for _, list := range []struct {
 		resource adapter.Resource
-		add      func(place jsontext.Pointer, o object)
+		add      func(pointer jsontext.Pointer, o object)
 	}{
 		{adapter.Websites, adding(adapter.Websites)},
 		{adapter.Stores, adding(adapter.Stores)},
@@ -123,72 +123,72 @@ func (d *decoder) decode(members map[string]jsontext.Value) {
 		{adapter.Orders, d.addOrder},
 	} {
 		name := string(list.resource)
-		place := jsontext.Pointer("").AppendToken(name)
-		for i, o := range d.objects(place, members[name]) {
+		pointer := jsontext.Pointer("").AppendToken(name)
+		for i, o := range d.decodeObjects(pointer, members[name]) {
 			if o != nil {
-				list.add(entry(place, i), o)
+				list.add(elementPointer(pointer, i), o)
 			}
 		}
 		delete(members, name)
 	}
 	for _, r := range []adapter.Resource{adapter.Websites, adapter.Stores} {
-		if len(d.data.Records[r]) == 0 && len(d.faults) == 0 {
-			d.fault("", "the list %q is missing or empty: a store has at least one", r)
+		if len(d.data.Records[r]) == 0 && len(d.errors) == 0 {
+			d.addError("", "the list %q is missing or empty: at least one is required", r)
 		}
 	}
 	d.addCredentials(members["credentials"])
 	delete(members, "credentials")
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		d.fault(jsontext.Pointer("").AppendToken(name), "a data set has no such list")
+		d.addError(jsontext.Pointer("").AppendToken(name), "unknown list")
 	}
 	d.checkReferences()
 }
 
-// objects returns the records of a list, nil in the place of what is none.
-func (d *decoder) objects(place jsontext.Pointer, raw jsontext.Value) []object {
+// decodeObjects returns the elements of a list, nil for each that is not an object.
+func (d *decoder) decodeObjects(pointer jsontext.Pointer, raw jsontext.Value) []object {
 	if raw == nil || raw.Kind() == 'n' {
 		return nil
 	}
 	var values []jsontext.Value
 	if err := json.Unmarshal(raw, &values); err != nil {
-		d.fault(place, "want a list of records")
+		d.addError(pointer, "must be a list of records")
 		return nil
 	}
 	list := make([]object, len(values))
 	for i, v := range values {
 		if err := json.Unmarshal(v, &list[i]); err != nil || list[i] == nil {
 			list[i] = nil
-			d.fault(entry(place, i), "want a record")
+			d.addError(elementPointer(pointer, i), "must be a record")
 		}
 	}
 	return list
 }
 
-// add reads o as a record of resource and adds it.
-func (d *decoder) add(resource adapter.Resource, place jsontext.Pointer, o object) adapter.Record {
+// add decodes a record and adds it to the data set.
+func (d *decoder) add(resource adapter.Resource, pointer jsontext.Pointer, o object) adapter.Record {
 	schema := d.schemas.Of(resource)
-	r := d.record(schema, place, o)
-	for _, name := range required(resource) {
+	r := d.decodeRecord(schema, pointer, o)
+	for _, name := range requiredAttributes(resource) {
 		if _, given := o[name]; !given {
-			d.fault(place.AppendToken(name), "missing")
+			d.addError(pointer.AppendToken(name), "missing")
 		}
 	}
-	for name, to := range references(resource) {
+	for name, to := range referenceAttributes(resource) {
 		if v := r.Get(name); !v.Empty() {
-			d.references = append(d.references, reference{place.AppendToken(name), to, v.Int()})
+			d.references = append(d.references, reference{pointer.AppendToken(name), to, v.Int()})
 		}
 	}
-	if key := r.Get(schema.Key); key.Kind() != adapter.Absent && resource != adapter.StockItems { // which have those of products
-		d.addKey(resource, place.AppendToken(schema.Key), key.Int())
+	if key := r.Get(schema.Key); key.Kind() != adapter.Absent && resource != adapter.StockItems { // a stock item has the key of its product
+		d.addKey(resource, pointer.AppendToken(schema.Key), key.Int())
 	}
-	d.checkUnique(resource, place, r)
+	d.checkUnique(resource, pointer, r)
 	d.data.Records[resource] = append(d.data.Records[resource], r)
 	return r
 }
 
-// checkUnique refuses values that another record of the resource has.
-func (d *decoder) checkUnique(resource adapter.Resource, place jsontext.Pointer, r adapter.Record) {
-	names := unique(resource)
+// checkUnique adds an error if another record of the resource has the same unique values.
+func (d *decoder) checkUnique(resource adapter.Resource, pointer jsontext.Pointer, r adapter.Record) {
+	names := uniqueAttributes(resource)
 	if len(names) == 0 {
 		return
 	}
@@ -200,14 +200,15 @@ func (d *decoder) checkUnique(resource adapter.Resource, place jsontext.Pointer,
 		}
 		values += "\x00" + adapter.Fold(v.Text())
 	}
-	if d.taken[values] {
-		d.fault(place, "another record has the same %s", strings.Join(names, " and "))
+	if d.uniqueValues[values] {
+		d.addError(pointer, "another record has the same %s", strings.Join(names, " and "))
 	}
-	d.taken[values] = true
+	d.uniqueValues[values] = true
 }
 
-// unique returns the attributes of a resource that no two records have alike.
-func unique(resource adapter.Resource) []string {
+// uniqueAttributes returns the attributes whose values, together, no two records of a
+// resource may share.
+func uniqueAttributes(resource adapter.Resource) []string {
 	return map[adapter.Resource][]string{
 		adapter.Admins:            {"username"},
 		adapter.Customers:         {"website_id", "email"},
@@ -216,20 +217,20 @@ func unique(resource adapter.Resource) []string {
 	}[resource]
 }
 
-// addKey notes where the record of a key is.
-func (d *decoder) addKey(resource adapter.Resource, place jsontext.Pointer, key int64) {
-	if _, twice := d.places[resource][key]; twice {
-		d.fault(place, "%d is there twice", key)
+// addKey records the position of a key.
+func (d *decoder) addKey(resource adapter.Resource, pointer jsontext.Pointer, key int64) {
+	if _, twice := d.pointers[resource][key]; twice {
+		d.addError(pointer, "id %d is used twice", key)
 		return
 	}
-	if d.places[resource] == nil {
-		d.places[resource] = map[int64]jsontext.Pointer{}
+	if d.pointers[resource] == nil {
+		d.pointers[resource] = map[int64]jsontext.Pointer{}
 	}
-	d.places[resource][key] = place
+	d.pointers[resource][key] = pointer
 }
 
-// required returns the attributes that every record of a resource needs.
-func required(resource adapter.Resource) []string {
+// requiredAttributes returns the attributes that every record of a resource must have.
+func requiredAttributes(resource adapter.Resource) []string {
 	return map[adapter.Resource][]string{
 		adapter.Websites:          {"code", "name"},
 		adapter.Stores:            {"website_id", "code", "name"},
@@ -244,9 +245,9 @@ func required(resource adapter.Resource) []string {
 	}[resource]
 }
 
-// references returns the attributes of a resource that hold ids of other records, with
-// the resource of those.
-func references(resource adapter.Resource) map[string]adapter.Resource {
+// referenceAttributes returns the attributes of a resource that hold ids of other records,
+// with the resource of those.
+func referenceAttributes(resource adapter.Resource) map[string]adapter.Resource {
 	return map[adapter.Resource]map[string]adapter.Resource{
 		adapter.Stores:            {"website_id": adapter.Websites},
 		adapter.CustomerAddresses: {"customer_id": adapter.Customers},
@@ -256,47 +257,47 @@ func references(resource adapter.Resource) map[string]adapter.Resource {
 	}[resource]
 }
 
-// A reference is an id at a place that has to be that of a record.
+// A reference is an id that must be the key of a record.
 type reference struct {
-	place jsontext.Pointer
-	to    adapter.Resource
-	key   int64
+	pointer  jsontext.Pointer
+	resource adapter.Resource
+	key      int64
 }
 
-// checkReferences looks for the records that others refer to.
+// checkReferences adds an error for each reference to a record that does not exist.
 func (d *decoder) checkReferences() {
 	for _, r := range d.references {
-		if _, found := d.places[r.to][r.key]; !found {
-			d.fault(r.place, "there is no %d among the %s", r.key, r.to)
+		if _, found := d.pointers[r.resource][r.key]; !found {
+			d.addError(r.pointer, "%s %d does not exist", r.resource, r.key)
 		}
 	}
 }
 
-func (d *decoder) addCategory(place jsontext.Pointer, o object) {
-	setDefault(o, "is_active", integer(1))
-	d.add(adapter.Categories, place, o)
+func (d *decoder) addCategory(pointer jsontext.Pointer, o object) {
+	setDefault(o, "is_active", integerJSON(1))
+	d.add(adapter.Categories, pointer, o)
 }
 
-func (d *decoder) addCustomer(place jsontext.Pointer, o object) {
+func (d *decoder) addCustomer(pointer jsontext.Pointer, o object) {
 	password, given := o["password"]
 	delete(o, "password")
 	dropNulls(o)
-	r := d.add(adapter.Customers, place, o)
+	r := d.add(adapter.Customers, pointer, o)
 	if !given {
 		return
 	}
 	var text string
 	if err := json.Unmarshal(password, &text); err != nil || text == "" {
-		d.fault(place.AppendToken("password"), "want a text")
+		d.addError(pointer.AppendToken("password"), "must be a text")
 	}
 	d.data.Passwords[adapter.Key(r.Get("entity_id").Int())] = text
 }
 
-// addCustomerAddress also finds the region's id: the directory's region of the
-// country whose name or code the text is (Customer addresses, 6).
-func (d *decoder) addCustomerAddress(place jsontext.Pointer, o object) {
+// addCustomerAddress also sets the region's id: that of the directory's region of the
+// country whose name or code equals the address's region (customers 6.1).
+func (d *decoder) addCustomerAddress(pointer jsontext.Pointer, o object) {
 	dropNulls(o)
-	r := d.add(adapter.CustomerAddresses, place, o)
+	r := d.add(adapter.CustomerAddresses, pointer, o)
 	if r.Get("region").Empty() {
 		return
 	}
@@ -313,60 +314,60 @@ func (d *decoder) addCustomerAddress(place jsontext.Pointer, o object) {
 	}
 }
 
-func (d *decoder) addProduct(place jsontext.Pointer, o object) {
-	categories := d.objects(place.AppendToken("categories"), take(o, "categories"))
-	websites := take(o, "websites")
-	stock := take(o, "stock_data")
-	// As every product that a service saved (Products, 5.6).
+func (d *decoder) addProduct(pointer jsontext.Pointer, o object) {
+	categories := d.decodeObjects(pointer.AppendToken("categories"), takeMember(o, "categories"))
+	websites := takeMember(o, "websites")
+	stock := takeMember(o, "stock_data")
+	// Every product saved through Portico has these values (products 5.6).
 	setDefault(o, "special_from_date", jsontext.Value("null"))
 	setDefault(o, "options_container", jsontext.Value(`"container1"`))
 	id := o["entity_id"]
-	if r := d.add(adapter.Products, place, o); r.Get("entity_id").Empty() {
-		return // the product that parts belong to
+	if r := d.add(adapter.Products, pointer, o); r.Get("entity_id").Empty() {
+		return // its parts need the id
 	}
 	for i, c := range categories {
 		if c != nil {
 			c["product_id"] = id
-			d.add(adapter.ProductCategories, entry(place.AppendToken("categories"), i), c)
+			d.add(adapter.ProductCategories, elementPointer(pointer.AppendToken("categories"), i), c)
 		}
 	}
-	d.addWebsites(place.AppendToken("websites"), id, websites)
-	place = place.AppendToken("stock_data")
+	d.addWebsites(pointer.AppendToken("websites"), id, websites)
+	pointer = pointer.AppendToken("stock_data")
 	var item object
 	switch err := json.Unmarshal(stock, &item); {
 	case stock == nil || stock.Kind() == 'n':
-		d.fault(place, "missing")
+		d.addError(pointer, "missing")
 	case err != nil:
-		d.fault(place, "want a record")
+		d.addError(pointer, "must be a record")
 	default:
 		item["item_id"], item["product_id"] = id, id
-		setDefault(item, "stock_id", integer(1))
+		setDefault(item, "stock_id", integerJSON(1))
 		setDefault(item, "notify_stock_qty", jsontext.Value("null"))
-		d.add(adapter.StockItems, place, item)
+		d.add(adapter.StockItems, pointer, item)
 	}
 }
 
-// addWebsites adds the assignments of the product of an id to a list of websites.
-func (d *decoder) addWebsites(place jsontext.Pointer, id, list jsontext.Value) {
+// addWebsites assigns a product to a list of websites.
+func (d *decoder) addWebsites(pointer jsontext.Pointer, id, list jsontext.Value) {
 	if list == nil {
 		return
 	}
 	var websites []int64
 	if err := json.Unmarshal(list, &websites); err != nil {
-		d.fault(place, "want a list of website ids, as [1, 2]")
+		d.addError(pointer, "must be a list of website ids, such as [1, 2]")
 		return
 	}
 	for i, w := range websites {
-		assignment := object{"product_id": id, "website_id": integer(w)}
-		place := entry(place, i)
-		r := d.record(d.schemas.Of(adapter.ProductWebsites), place, assignment)
-		d.checkUnique(adapter.ProductWebsites, place, r)
+		assignment := object{"product_id": id, "website_id": integerJSON(w)}
+		pointer := elementPointer(pointer, i)
+		r := d.decodeRecord(d.schemas.Of(adapter.ProductWebsites), pointer, assignment)
+		d.checkUnique(adapter.ProductWebsites, pointer, r)
 		d.data.Records[adapter.ProductWebsites] = append(d.data.Records[adapter.ProductWebsites], r)
-		d.references = append(d.references, reference{place, adapter.Websites, w})
+		d.references = append(d.references, reference{pointer, adapter.Websites, w})
 	}
 }
 
-func (d *decoder) addOrder(place jsontext.Pointer, o object) {
+func (d *decoder) addOrder(pointer jsontext.Pointer, o object) {
 	kinds := []struct {
 		name     string
 		resource adapter.Resource
@@ -378,9 +379,9 @@ func (d *decoder) addOrder(place jsontext.Pointer, o object) {
 		{name: "comments", resource: adapter.OrderComments, owner: "parent_id"},
 	}
 	for i := range kinds {
-		kinds[i].list = d.objects(place.AppendToken(kinds[i].name), take(o, kinds[i].name))
+		kinds[i].list = d.decodeObjects(pointer.AppendToken(kinds[i].name), takeMember(o, kinds[i].name))
 	}
-	if r := d.add(adapter.Orders, place, o); r.Get("entity_id").Empty() {
+	if r := d.add(adapter.Orders, pointer, o); r.Get("entity_id").Empty() {
 		return
 	}
 	for _, p := range kinds {
@@ -390,11 +391,11 @@ func (d *decoder) addOrder(place jsontext.Pointer, o object) {
 			}
 			part[p.owner] = o["entity_id"]
 			if p.resource == adapter.OrderItems {
-				// A line has its order's dates (Order items, 4).
+				// A line without dates has those of its order (stock_orders 4).
 				setDefault(part, "created_at", o["created_at"])
 				setDefault(part, "updated_at", o["updated_at"])
 			}
-			d.add(p.resource, entry(place.AppendToken(p.name), i), part)
+			d.add(p.resource, elementPointer(pointer.AppendToken(p.name), i), part)
 		}
 	}
 }
@@ -403,22 +404,22 @@ func (d *decoder) addCredentials(raw jsontext.Value) {
 	if raw == nil {
 		return
 	}
-	place := jsontext.Pointer("/credentials")
+	pointer := jsontext.Pointer("/credentials")
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(raw, &members); err != nil {
-		d.fault(place, "want an object with a consumer and tokens")
+		d.addError(pointer, "must be an object with a consumer and tokens")
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		d.addCredential(place.AppendToken(name), name, members[name])
+		d.addCredential(pointer.AppendToken(name), name, members[name])
 	}
 	if len(d.data.Tokens) > 0 && members["consumer"] == nil {
-		d.fault(place.AppendToken("consumer"), "missing")
+		d.addError(pointer.AppendToken("consumer"), "missing")
 	}
 }
 
-func (d *decoder) addCredential(place jsontext.Pointer, name string, raw jsontext.Value) {
-	const consumerForm, tokenForm = "want a key and a secret", "want a token, a secret and either an admin_id or a customer_id"
+func (d *decoder) addCredential(pointer jsontext.Pointer, name string, raw jsontext.Value) {
+	const consumerForm, tokenForm = "must have a key and a secret", "must have a token, a secret and either an admin_id or a customer_id"
 	form := tokenForm
 	if name == "consumer" {
 		form = consumerForm
@@ -427,25 +428,25 @@ func (d *decoder) addCredential(place jsontext.Pointer, name string, raw jsontex
 	if err := json.Unmarshal(raw, &c, json.RejectUnknownMembers(true)); err != nil {
 		var wrong *json.SemanticError
 		if errors.As(err, &wrong) && errors.Is(err, json.ErrUnknownName) {
-			place = place.AppendToken(wrong.JSONPointer.LastToken())
+			pointer = pointer.AppendToken(wrong.JSONPointer.LastToken())
 			form = "unknown"
 		}
-		d.fault(place, "%s", form)
+		d.addError(pointer, "%s", form)
 		return
 	}
 	switch {
 	case c.Secret == "":
-		d.fault(place.AppendToken("secret"), "missing")
+		d.addError(pointer.AppendToken("secret"), "missing")
 	case name == "consumer" && (c.Key == "" || c.Token != "" || c.AdminID != 0 || c.CustomerID != 0),
 		name != "consumer" && (c.Token == "" || c.Key != "" || (c.AdminID == 0) == (c.CustomerID == 0)):
-		d.fault(place, "%s", form)
+		d.addError(pointer, "%s", form)
 	case name == "consumer":
 		d.data.Consumer = adapter.Consumer{Name: "Data set", Key: c.Key, Secret: c.Secret}
 	default:
 		if c.AdminID != 0 {
-			d.references = append(d.references, reference{place.AppendToken("admin_id"), adapter.Admins, c.AdminID})
+			d.references = append(d.references, reference{pointer.AppendToken("admin_id"), adapter.Admins, c.AdminID})
 		} else {
-			d.references = append(d.references, reference{place.AppendToken("customer_id"), adapter.Customers, c.CustomerID})
+			d.references = append(d.references, reference{pointer.AppendToken("customer_id"), adapter.Customers, c.CustomerID})
 		}
 		d.data.Tokens = append(d.data.Tokens, adapter.Token{
 			Type: adapter.AccessToken, Token: c.Token, Secret: c.Secret, AdminID: c.AdminID, CustomerID: c.CustomerID,
@@ -453,15 +454,15 @@ func (d *decoder) addCredential(place jsontext.Pointer, name string, raw jsontex
 	}
 }
 
-// take removes the member name from o and returns it, nil where there is none.
-func take(o object, name string) jsontext.Value {
+// takeMember deletes a member from o and returns it; nil if there is none.
+func takeMember(o object, name string) jsontext.Value {
 	value := o[name]
 	delete(o, name)
 	return value
 }
 
-// dropNulls removes what is null: the accounts of a store that has never been
-// changed through the service hold no empty values (Customers, 5).
+// dropNulls deletes null members: accounts that were never changed through Portico have no
+// null values (customers 5).
 func dropNulls(o object) {
 	maps.DeleteFunc(o, func(_ string, v jsontext.Value) bool { return v.Kind() == 'n' })
 }
@@ -472,4 +473,4 @@ func setDefault(o object, name string, v jsontext.Value) {
 	}
 }
 
-func integer(i int64) jsontext.Value { return strconv.AppendInt(nil, i, 10) }
+func integerJSON(i int64) jsontext.Value { return strconv.AppendInt(nil, i, 10) }

@@ -1,20 +1,19 @@
-// Package demo holds the demo store, and reads data sets of the same form.
+// Package demo contains the demo store, and reads other data sets in the same format.
 //
 // # Principles
 //
-//  1. The data are two embedded files: dataset.json, the store, and
-//     directory.json, the countries and regions the contract's rules refer to.
-//     Every data set gets the directory.
-//  2. A data set is read strictly: a member that is no attribute, a value of
-//     the wrong kind, a repeated id, a reference to a record that is not there
-//     and a missing value are faults. All faults are reported together, each with
-//     its line and its place, so that nothing is stored of a file that has one.
+//  1. The data are two embedded files: dataset.json, the store, and directory.json, the
+//     countries and regions to which the contract's rules refer. Every data set gets the
+//     directory.
+//  2. Data sets are read strictly. Unknown members, values of the wrong kind, repeated ids,
+//     references to records that do not exist and missing values are errors. All errors of
+//     a file are reported together, each with its line and its path in the data, and nothing
+//     of a file with errors is stored.
 //
 // # How it is tested
 //
-// Tests read the embedded files and compare counts and derived values; broken
-// files are refused by name in a table test; FuzzDecode shows that no file
-// makes the reader panic.
+// Tests read the embedded files and compare counts and derived values. A table test checks
+// the errors of invalid files. FuzzDecode checks that no file makes the decoder panic.
 package demo
 
 import (
@@ -32,49 +31,49 @@ var datasetJSON []byte
 //go:embed directory.json
 var directoryJSON []byte
 
-// The demo store was set up long ago; its file leaves the dates out.
+// The files contain no dates for these records.
 const (
-	productsCreated  = "2012-01-01 00:00:00"
-	customersCreated = "2012-01-02 03:04:05" // their addresses too
-	lastChanged      = "2012-01-05 00:00:00"
+	productsCreatedAt  = "2012-01-01 00:00:00"
+	customersCreatedAt = "2012-01-02 03:04:05" // also of their addresses
+	updatedAt          = "2012-01-05 00:00:00"
 )
 
-// The administrator of the demo store may log in, which its file says nothing of. The
-// hash is of the least cost: everybody knows the password.
+// The administrator of the demo store can log in; dataset.json has no password. The hash
+// has the lowest cost, as the password is public.
 const (
 	AdminPassword     = "admin-password-1"
 	adminPasswordHash = "$2a$04$L7ki/qJ6CQoFecNO1LGFmOoOvnD/Du0twpxdpLDB9JNNzHvDF.NSe"
 )
 
-// Load returns the demo store. Its error is a fault of the build.
+// Load returns the demo store. It only fails if the build is broken.
 func Load() (*adapter.Dataset, error) {
 	data, err := Decode(bytes.NewReader(datasetJSON), adapter.NewSchemas())
 	if err != nil {
 		return nil, err
 	}
 	data.Public = true
-	// Consent ends the other tokens that its user has given the program, so it needs one
-	// besides the program that holds the demo's tokens.
+	// Granting access revokes the other tokens that the user has granted to the same
+	// program, so consent needs a program other than the one with the demo tokens.
 	data.ConsentConsumer = adapter.Consumer{Name: "Consent", Key: strings.Repeat("7", 32), Secret: strings.Repeat("8", 32)}
-	data.Verifier = strings.Repeat("9", 32) // OAuth, three-legged endpoints
+	data.Verifier = strings.Repeat("9", 32) // wire 13
 	for _, admin := range data.Records[adapter.Admins] {
 		admin.Set("password_hash", adapter.TextValue(adminPasswordHash))
 	}
 	for resource, created := range map[adapter.Resource]string{
-		adapter.Products:          productsCreated,
-		adapter.Customers:         customersCreated,
-		adapter.CustomerAddresses: customersCreated,
+		adapter.Products:          productsCreatedAt,
+		adapter.Customers:         customersCreatedAt,
+		adapter.CustomerAddresses: customersCreatedAt,
 	} {
 		for _, r := range data.Records[resource] {
 			r.Set("created_at", adapter.TextValue(created))
-			r.Set("updated_at", adapter.TextValue(lastChanged))
+			r.Set("updated_at", adapter.TextValue(updatedAt))
 		}
 	}
 	return data, nil
 }
 
-// PublicCredentials reports whether any credential of data is one of the demo
-// store's, which everybody knows.
+// PublicCredentials reports whether data contains a credential of the demo store, which is
+// publicly known.
 func PublicCredentials(data *adapter.Dataset) (bool, error) {
 	public, err := Load()
 	if err != nil {
@@ -92,7 +91,7 @@ func PublicCredentials(data *adapter.Dataset) (bool, error) {
 	return false, nil
 }
 
-// credentialTexts lists every key, token and secret of data in lower case.
+// credentialTexts returns every key, token and secret of data, in lower case.
 func credentialTexts(data *adapter.Dataset) []string {
 	var texts []string
 	for _, c := range []adapter.Consumer{data.Consumer, data.ConsentConsumer} {

@@ -14,46 +14,46 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// mostFaults bounds the faults that [Faults.Error] lists.
-const mostFaults = 100
+// maxReportedErrors bounds how many errors [LineErrors.Error] lists.
+const maxReportedErrors = 100
 
-// A Fault is one thing that is wrong with a data set.
+// A LineError is one error in a data set.
 type LineError struct {
-	Line int    // of the file, from 1
-	Text string // the place in the data, such as "products[0].sku", and what is wrong with it
+	Line    int    // counted from 1
+	Message string // the path in the data, such as "products[0].sku", and what is wrong there
 }
 
-// Faults are all that is wrong with a data set, by line.
+// LineErrors are all errors in a data set, sorted by line.
 type LineErrors []LineError
 
-// Error returns a line for each fault, of which there are 100 at most.
+// Error returns one line for each error, at most 100.
 func (f LineErrors) Error() string {
 	var b strings.Builder
-	for i, fault := range f[:min(len(f), mostFaults)] {
+	for i, e := range f[:min(len(f), maxReportedErrors)] {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "line %d: %s", fault.Line, fault.Text)
+		fmt.Fprintf(&b, "line %d: %s", e.Line, e.Message)
 	}
-	if more := len(f) - mostFaults; more > 0 {
-		fmt.Fprintf(&b, "\nand %d more faults", more)
+	if more := len(f) - maxReportedErrors; more > 0 {
+		fmt.Fprintf(&b, "\nand %d more errors", more)
 	}
 	return b.String()
 }
 
-// A foundFault is a fault whose line is not known yet.
-type foundFault struct {
-	place jsontext.Pointer
-	text  string
+// A locatedError is an error at a position whose line is not known yet.
+type locatedError struct {
+	pointer jsontext.Pointer
+	message string
 }
 
-// entry returns the place of an entry of the list at place.
-func entry(place jsontext.Pointer, i int) jsontext.Pointer {
-	return place.AppendToken(strconv.Itoa(i))
+// elementPointer returns the position of an element of a list.
+func elementPointer(pointer jsontext.Pointer, i int) jsontext.Pointer {
+	return pointer.AppendToken(strconv.Itoa(i))
 }
 
-// notJSON puts into words why text is no JSON object.
-func notJSON(text []byte, err error) LineError {
+// jsonError explains why text is not a JSON object.
+func jsonError(text []byte, err error) LineError {
 	var syntax *jsontext.SyntacticError
 	var kind *json.SemanticError
 	switch {
@@ -63,21 +63,21 @@ func notJSON(text []byte, err error) LineError {
 		return LineError{1 + bytes.Count(bytes.TrimSpace(text), []byte("\n")), "the file ends before its JSON is complete"}
 	case errors.As(err, &syntax):
 		line := 1 + bytes.Count(text[:min(int64(len(text)), syntax.ByteOffset)], []byte("\n"))
-		return LineError{line, fmt.Sprintf("no valid JSON: %v", syntax.Err)}
+		return LineError{line, fmt.Sprintf("invalid JSON: %v", syntax.Err)}
 	case errors.As(err, &kind):
-		return LineError{1, "want an object with lists of records"}
+		return LineError{1, "must be an object with lists of records"}
 	default:
 		return LineError{1, err.Error()}
 	}
 }
 
-// locate finds the lines of faults in text. A place that is not there has the line of
-// what it should be in.
-func locate(text []byte, found []foundFault) LineErrors {
+// withLines finds the lines of errors in text. A position that does not exist gets the line
+// of the value that should contain it.
+func withLines(text []byte, found []locatedError) LineErrors {
 	lines := map[jsontext.Pointer]int{"": 1}
 	for _, f := range found {
-		for place := f.place; place != ""; place = place.Parent() {
-			lines[place] = 0
+		for pointer := f.pointer; pointer != ""; pointer = pointer.Parent() {
+			lines[pointer] = 0
 		}
 	}
 	decoder := jsontext.NewDecoder(bytes.NewReader(text))
@@ -86,29 +86,29 @@ func locate(text []byte, found []foundFault) LineErrors {
 		if _, err := decoder.ReadToken(); err != nil {
 			break
 		}
-		place := decoder.StackPointer()
-		if at, wanted := lines[place]; wanted && at == 0 {
+		pointer := decoder.StackPointer()
+		if at, wanted := lines[pointer]; wanted && at == 0 {
 			line += bytes.Count(text[counted:decoder.InputOffset()], []byte("\n"))
 			counted = decoder.InputOffset()
-			lines[place] = line
+			lines[pointer] = line
 		}
 	}
-	faults := make(LineErrors, len(found))
+	errs := make(LineErrors, len(found))
 	for i, f := range found {
-		place := f.place
-		for lines[place] == 0 {
-			place = place.Parent()
+		pointer := f.pointer
+		for lines[pointer] == 0 {
+			pointer = pointer.Parent()
 		}
-		faults[i] = LineError{lines[place], describe(f)}
+		errs[i] = LineError{lines[pointer], messageWithPath(f)}
 	}
-	slices.SortStableFunc(faults, func(a, b LineError) int { return cmp.Compare(a.Line, b.Line) })
-	return faults
+	slices.SortStableFunc(errs, func(a, b LineError) int { return cmp.Compare(a.Line, b.Line) })
+	return errs
 }
 
-// describe returns the text of a fault with its place in front.
-func describe(f foundFault) string {
+// messageWithPath returns the message of an error with its path in front.
+func messageWithPath(f locatedError) string {
 	var b strings.Builder
-	for token := range f.place.Tokens() {
+	for token := range f.pointer.Tokens() {
 		switch _, err := strconv.Atoi(token); {
 		case err == nil:
 			b.WriteString("[" + token + "]")
@@ -121,5 +121,5 @@ func describe(f foundFault) string {
 	if b.Len() > 0 {
 		b.WriteString(": ")
 	}
-	return b.String() + f.text
+	return b.String() + f.message
 }

@@ -240,7 +240,7 @@ func TestSeedRefuses(t *testing.T) {
 		{"unknown member", map[string]any{"warehouses": []any{}}, "warehouses"},
 		{"unknown field", map[string]any{"websites": []any{map[string]any{"website_id": 1, "code": "base", "name": "Main", "colour": "red"}}}, "colour"},
 		{"unknown field of a credential", map[string]any{"credentials": map[string]any{"consumer": map[string]any{"key": ownKey, "secret": ownSecret, "role": "x"}}}, "role"},
-		{"stores without websites", map[string]any{"websites": nil}, "there is no 1 among the websites"},
+		{"stores without websites", map[string]any{"websites": nil}, "websites 1 does not exist"},
 		{"token too short", public("5", ownTokenSecret), "32 characters"},
 	}
 	path, _ := newStore(t, secretKey)

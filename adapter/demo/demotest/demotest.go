@@ -1,17 +1,17 @@
 //go:build linux
 
-// Package demotest gives tests databases that hold the demo store.
+// Package demotest provides tests with databases that contain the demo store.
 //
 // # Principles
 //
-//  1. A test binary loads the demo store once on an engine; every test gets a copy of
-//     that database, which is removed when the test ends.
-//  2. Nobody changes the data set that [Data] returns. A test that changes records
-//     decodes a data set of its own by [demo.Load].
+//  1. A test binary loads the demo store once per database engine. Every test gets a copy
+//     of that database, which is deleted when the test ends.
+//  2. Tests must not change the data set that [Data] returns. A test that changes records
+//     gets its own data set from [demo.Load].
 //
 // # How it is tested
 //
-// By the tests that it serves.
+// By the tests that use it.
 package demotest
 
 import (
@@ -31,7 +31,7 @@ var (
 	template = sqltest.NewTemplate(Load)
 )
 
-// Data returns the demo store, which all tests share.
+// Data returns the demo store. All tests share it and must not change it.
 func Data(tb testing.TB) *adapter.Dataset {
 	tb.Helper()
 	data, err := decode()
@@ -41,13 +41,13 @@ func Data(tb testing.TB) *adapter.Dataset {
 	return data
 }
 
-// Load makes the tables in the empty database of a DSN and loads the demo store.
+// Load creates the tables in an empty database and loads the demo store into it.
 func Load(dsn string) error {
 	data, err := decode()
 	if err != nil {
 		return err
 	}
-	ctx := context.Background() // of no test in particular
+	ctx := context.Background() // all tests share the database
 	db, err := sqlstore.Open(ctx, sqlstore.Options{DSN: dsn, Migrate: true})
 	if err != nil {
 		return err
@@ -55,7 +55,8 @@ func Load(dsn string) error {
 	return errors.Join(db.Load(ctx, data, nil), db.Close())
 }
 
-// SQLite returns the DSN of a file with the demo store. Its folder has room for media.
+// SQLite returns the DSN of a SQLite file with the demo store. The test may store media
+// files in its folder.
 func SQLite(tb testing.TB) (dsn string) { tb.Helper(); return template.SQLite(tb) }
 
 // Postgres returns the DSN of a PostgreSQL database with the demo store.
