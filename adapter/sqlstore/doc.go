@@ -35,9 +35,9 @@
 //  8. The bytes of images are files (blobs.go). A file is complete on disk, under its
 //     name, before the transaction commits that refers to it. Only files listed in the
 //     table media_file are served.
-//  9. Side makes the database the local replica of a backend over HTTP, for package
-//     replica. One more table holds the ID map. A record taken over from the backend
-//     and its entry change in one transaction.
+//  9. Replica makes the database the local replica of a backend over HTTP, for package
+//     replica. One more table holds the ID map. A record imported from the backend and
+//     its mapping are stored in one transaction.
 //  10. Secrets are encrypted under the configured key. Errors contain neither secrets nor
 //     the password of a DSN.
 //  11. Data of another system is stored under its ids and unchanged: records by Insert,

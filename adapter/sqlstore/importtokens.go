@@ -17,7 +17,7 @@ func (in *credentialImport) resolveOwner(ctx context.Context, foreign adapter.Le
 	switch {
 	case t.Type != adapter.AccessToken:
 		return t, NotAccess, nil
-	case len(t.Token) != tokenLength || !storable(t.Token, tokenLength) || !storable(t.Verifier, maxTag):
+	case len(t.Token) != tokenLength || !storable(t.Token, tokenLength) || !storable(t.Verifier, maxVersion):
 		return t, BadToken, nil
 	case !ok:
 		return t, NoConsumer, nil

@@ -220,7 +220,7 @@ func (in insertTx) findExisting(ctx context.Context, batch []adapter.Aggregate) 
 	for r, keys := range wanted {
 		t := in.db.table(r)
 		key := unqualified(t.keyColumn())
-		for batch := range slices.Chunk(keys, entryBatch) {
+		for batch := range slices.Chunk(keys, mappingsPerStatement) {
 			batch = padToPowerOfTwo(slices.Clone(batch))
 			rows, err := in.query(ctx, "SELECT "+key+", "+cmp.Or(owners[r], key)+" FROM "+t.name+" WHERE "+key+inPlaceholders(len(batch)), batch...)
 			if err != nil {

@@ -88,27 +88,27 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestLedgerPlans is TestPlans for the statements of the ID map.
-func TestLedgerPlans(t *testing.T) {
+// TestIDMapPlans is TestPlans for the statements of the ID map.
+func TestIDMapPlans(t *testing.T) {
 	var watched sqltest.Statements
 	db, err := Open(t.Context(), Options{DSN: Engines()[0].NewDSN(t), Migrate: true, Wrap: watched.Wrap})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	side, ctx := db.Replica(), t.Context()
-	entry := replica.Mapping{Resource: adapter.Products, Key: 1, BackendID: "a"}
+	local, ctx := db.Replica(), t.Context()
+	mapping := replica.Mapping{Resource: adapter.Products, Key: 1, BackendID: "a"}
 	for name, call := range map[string]func() error{
-		"MappingsByKey": func() error { _, err := side.MappingsByKey(ctx, adapter.Products, []adapter.Key{1, 2}); return err },
+		"MappingsByKey": func() error { _, err := local.MappingsByKey(ctx, adapter.Products, []adapter.Key{1, 2}); return err },
 		"MappingsByBackendID": func() error {
-			_, err := side.MappingsByBackendID(ctx, adapter.Products, []string{"a", "b"})
+			_, err := local.MappingsByBackendID(ctx, adapter.Products, []string{"a", "b"})
 			return err
 		},
-		"MappingsOfParts":    func() error { _, err := side.MappingsOfParts(ctx, adapter.Products, 1); return err },
-		"ListMappings":       func() error { _, err := side.ListMappings(ctx, adapter.Products, 0, 10); return err },
-		"MappingsWithIntent": func() error { _, err := side.MappingsWithIntent(ctx, time.Now(), 10); return err },
-		"PutMappings":        func() error { return side.PutMappings(ctx, entry) },
-		"DeleteMapping":      func() error { return side.DeleteMapping(ctx, adapter.Products, 1) },
+		"MappingsOfParts":    func() error { _, err := local.MappingsOfParts(ctx, adapter.Products, 1); return err },
+		"ListMappings":       func() error { _, err := local.ListMappings(ctx, adapter.Products, 0, 10); return err },
+		"MappingsWithIntent": func() error { _, err := local.MappingsWithIntent(ctx, time.Now(), 10); return err },
+		"PutMappings":        func() error { return local.PutMappings(ctx, mapping) },
+		"DeleteMapping":      func() error { return local.DeleteMapping(ctx, adapter.Products, 1) },
 	} {
 		watched.Take()
 		if err := call(); err != nil {

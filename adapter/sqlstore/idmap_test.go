@@ -16,26 +16,26 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// withoutTimes returns entries without the times at which they were stored.
-func withoutTimes(tb testing.TB, entries []replica.Mapping, err error) []replica.Mapping {
+// withoutTimes returns mappings without the times at which they were stored.
+func withoutTimes(tb testing.TB, mappings []replica.Mapping, err error) []replica.Mapping {
 	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for i := range entries {
-		if age := time.Since(entries[i].ChangedAt); age < 0 || age > time.Hour {
-			tb.Errorf("entry %d changed at %v", entries[i].Key, entries[i].ChangedAt)
+	for i := range mappings {
+		if age := time.Since(mappings[i].ChangedAt); age < 0 || age > time.Hour {
+			tb.Errorf("mapping %d changed at %v", mappings[i].Key, mappings[i].ChangedAt)
 		}
-		entries[i].ChangedAt = time.Time{}
+		mappings[i].ChangedAt = time.Time{}
 	}
-	return entries
+	return mappings
 }
 
-// keysOf returns the keys of entries, sorted.
-func keysOf(entries []replica.Mapping) []adapter.Key {
-	keys := make([]adapter.Key, len(entries))
-	for i, e := range entries {
-		keys[i] = e.Key
+// keysOf returns the keys of mappings, sorted.
+func keysOf(mappings []replica.Mapping) []adapter.Key {
+	keys := make([]adapter.Key, len(mappings))
+	for i, m := range mappings {
+		keys[i] = m.Key
 	}
 	slices.Sort(keys)
 	return keys
@@ -49,16 +49,16 @@ func wantKind(tb testing.TB, what string, err error, want adapter.ErrorKind) {
 	}
 }
 
-func TestLedger(t *testing.T) {
+func TestIDMap(t *testing.T) {
 	sqlstore.EachEngine(t, testLedger)
 }
 
 func testLedger(t *testing.T, e sqlstore.Engine) {
 	ctx, db := t.Context(), open(t, e.NewDSN(t))
-	ledger := db.Replica()
-	enter := func(entries ...replica.Mapping) {
+	idMap := db.Replica()
+	enter := func(mappings ...replica.Mapping) {
 		t.Helper()
-		if err := ledger.PutMappings(ctx, entries...); err != nil {
+		if err := idMap.PutMappings(ctx, mappings...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,12 +83,12 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		var got []replica.Mapping
 		for _, r := range []adapter.Resource{adapter.Orders, adapter.Products, adapter.StockItems, adapter.ProductWebsites, adapter.CustomerAddresses} {
 			var keys []adapter.Key
-			for _, e := range all {
-				if e.Resource == r {
-					keys = append(keys, e.Key)
+			for _, m := range all {
+				if m.Resource == r {
+					keys = append(keys, m.Key)
 				}
 			}
-			some, err := ledger.MappingsByKey(ctx, r, append(keys, 77777))
+			some, err := idMap.MappingsByKey(ctx, r, append(keys, 77777))
 			got = append(got, withoutTimes(t, some, err)...)
 		}
 		order := func(a, b replica.Mapping) int {
@@ -102,46 +102,46 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 	})
 	t.Run("by id, case sensitive", func(t *testing.T) {
 		for i, id := range odd {
-			got, err := ledger.MappingsByBackendID(ctx, adapter.Products, []string{id, "nobody's", id})
+			got, err := idMap.MappingsByBackendID(ctx, adapter.Products, []string{id, "nobody's", id})
 			if keys := keysOf(withoutTimes(t, got, err)); !slices.Equal(keys, []adapter.Key{adapter.Key(i + 1)}) {
 				t.Errorf("%q is %v", id, keys)
 			}
 		}
-		got, err := ledger.MappingsByBackendID(ctx, adapter.Products, append(slices.Clone(odd), "", "a\x00", "\xff", long+"x", "b "))
+		got, err := idMap.MappingsByBackendID(ctx, adapter.Products, append(slices.Clone(odd), "", "a\x00", "\xff", long+"x", "b "))
 		if keys := withoutTimes(t, got, err); len(keys) != len(odd) {
-			t.Errorf("%d entries, want %d", len(keys), len(odd))
+			t.Errorf("%d mappings, want %d", len(keys), len(odd))
 		}
 	})
 	t.Run("empty request", func(t *testing.T) {
-		if got, err := ledger.MappingsByKey(ctx, adapter.Products, nil); len(got) != 0 || err != nil {
+		if got, err := idMap.MappingsByKey(ctx, adapter.Products, nil); len(got) != 0 || err != nil {
 			t.Errorf("%v, %v", got, err)
 		}
-		if got, err := ledger.MappingsByBackendID(ctx, adapter.Products, nil); len(got) != 0 || err != nil {
+		if got, err := idMap.MappingsByBackendID(ctx, adapter.Products, nil); len(got) != 0 || err != nil {
 			t.Errorf("%v, %v", got, err)
 		}
 	})
 	t.Run("owned", func(t *testing.T) {
-		got, err := ledger.MappingsOfParts(ctx, adapter.Products, 1)
+		got, err := idMap.MappingsOfParts(ctx, adapter.Products, 1)
 		var names []string
-		for _, e := range withoutTimes(t, got, err) {
-			names = append(names, fmt.Sprint(e.Resource, e.Key))
+		for _, m := range withoutTimes(t, got, err) {
+			names = append(names, fmt.Sprint(m.Resource, m.Key))
 		}
 		if want := []string{"product_websites2", "product_websites9", "stock_items5"}; !slices.Equal(names, want) {
 			t.Errorf("%v, want %v", names, want)
 		}
-		if got, err := ledger.MappingsOfParts(ctx, adapter.Products, 2); len(got) != 0 || err != nil {
+		if got, err := idMap.MappingsOfParts(ctx, adapter.Products, 2); len(got) != 0 || err != nil {
 			t.Errorf("%v, %v", got, err)
 		}
 	})
 	t.Run("walk", func(t *testing.T) {
 		var keys []adapter.Key
 		for after := adapter.Key(0); ; {
-			got, err := ledger.ListMappings(ctx, adapter.Products, after, 5)
+			got, err := idMap.ListMappings(ctx, adapter.Products, after, 5)
 			if len(withoutTimes(t, got, err)) == 0 {
 				break
 			}
-			for _, e := range got {
-				keys = append(keys, e.Key)
+			for _, m := range got {
+				keys = append(keys, m.Key)
 			}
 			after = keys[len(keys)-1]
 		}
@@ -151,15 +151,15 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		}
 	})
 	t.Run("noted", func(t *testing.T) {
-		got, err := ledger.MappingsWithIntent(ctx, time.Now().Add(time.Minute), 10)
+		got, err := idMap.MappingsWithIntent(ctx, time.Now().Add(time.Minute), 10)
 		if keys := keysOf(withoutTimes(t, got, err)); !slices.Equal(keys, []adapter.Key{101}) {
 			t.Errorf("%v, want 101", keys)
 		}
-		if got, err := ledger.MappingsWithIntent(ctx, time.Now().Add(-time.Hour), 10); len(got) != 0 || err != nil {
+		if got, err := idMap.MappingsWithIntent(ctx, time.Now().Add(-time.Hour), 10); len(got) != 0 || err != nil {
 			t.Errorf("before: %v, %v", got, err)
 		}
 		enter(replica.Mapping{Resource: adapter.Orders, Key: 1, BackendID: "a", Intent: []byte("{}")})
-		got, err = ledger.MappingsWithIntent(ctx, time.Now().Add(time.Minute), 1)
+		got, err = idMap.MappingsWithIntent(ctx, time.Now().Add(time.Minute), 1)
 		if keys := keysOf(withoutTimes(t, got, err)); !slices.Equal(keys, []adapter.Key{101}) {
 			t.Errorf("the oldest: %v, want 101", keys)
 		}
@@ -167,12 +167,12 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 	t.Run("replace", func(t *testing.T) {
 		want := replica.Mapping{Resource: adapter.Products, Key: 101, BackendID: "new", Version: "u", Base: []byte(`{"a":1}`)}
 		enter(want)
-		got, err := ledger.MappingsByBackendID(ctx, adapter.Products, []string{"new"})
+		got, err := idMap.MappingsByBackendID(ctx, adapter.Products, []string{"new"})
 		if diff := cmp.Diff([]replica.Mapping{want}, withoutTimes(t, got, err)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 		enter(replica.Mapping{Resource: adapter.Products, Key: 101, BackendID: "newer"})
-		got, err = ledger.MappingsByBackendID(ctx, adapter.Products, []string{"new"})
+		got, err = idMap.MappingsByBackendID(ctx, adapter.Products, []string{"new"})
 		if len(withoutTimes(t, got, err)) != 0 {
 			t.Errorf("an id that was given up: %v", got)
 		}
@@ -180,20 +180,20 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 	t.Run("refused", func(t *testing.T) {
 		good := replica.Mapping{Resource: adapter.Products, Key: 200, BackendID: "good"}
 		for name, c := range map[string]struct {
-			entry replica.Mapping
-			want  adapter.ErrorKind
+			mapping replica.Mapping
+			want    adapter.ErrorKind
 		}{
-			"id of another key":       {replica.Mapping{Resource: adapter.Products, Key: 201, BackendID: "a "}, adapter.Conflict},
-			"id of an existing entry": {replica.Mapping{Resource: adapter.Products, Key: 100, BackendID: "a"}, adapter.Conflict},
-			"same entry twice":        {replica.Mapping{Resource: adapter.Products, Key: 201, BackendID: "good"}, adapter.Conflict},
-			"too long":                {replica.Mapping{Resource: adapter.Products, Key: 201, BackendID: long + "x"}, adapter.Invalid},
-			"zero byte":               {replica.Mapping{Resource: adapter.Products, Key: 201, BackendID: "a\x00"}, adapter.Invalid},
-			"invalid UTF-8":           {replica.Mapping{Resource: adapter.Products, Key: 201, Intent: []byte("\xff")}, adapter.Invalid},
-			"long tag":                {replica.Mapping{Resource: adapter.Products, Key: 201, Version: strings.Repeat("t", 256)}, adapter.Invalid},
+			"id of another key":         {replica.Mapping{Resource: adapter.Products, Key: 201, BackendID: "a "}, adapter.Conflict},
+			"id of an existing mapping": {replica.Mapping{Resource: adapter.Products, Key: 100, BackendID: "a"}, adapter.Conflict},
+			"same mapping twice":        {replica.Mapping{Resource: adapter.Products, Key: 201, BackendID: "good"}, adapter.Conflict},
+			"too long":                  {replica.Mapping{Resource: adapter.Products, Key: 201, BackendID: long + "x"}, adapter.Invalid},
+			"zero byte":                 {replica.Mapping{Resource: adapter.Products, Key: 201, BackendID: "a\x00"}, adapter.Invalid},
+			"invalid UTF-8":             {replica.Mapping{Resource: adapter.Products, Key: 201, Intent: []byte("\xff")}, adapter.Invalid},
+			"long version":              {replica.Mapping{Resource: adapter.Products, Key: 201, Version: strings.Repeat("t", 256)}, adapter.Invalid},
 		} {
-			wantKind(t, name, ledger.PutMappings(ctx, good, c.entry), c.want)
+			wantKind(t, name, idMap.PutMappings(ctx, good, c.mapping), c.want)
 		}
-		got, err := ledger.MappingsByKey(ctx, adapter.Products, []adapter.Key{200, 201})
+		got, err := idMap.MappingsByKey(ctx, adapter.Products, []adapter.Key{200, 201})
 		if len(withoutTimes(t, got, err)) != 0 {
 			t.Errorf("stored all the same: %v", got)
 		}
@@ -211,23 +211,23 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 			many[i].Version = "2"
 		}
 		enter(many...)
-		byKey, err := ledger.MappingsByKey(ctx, adapter.Customers, keys)
-		byID, err2 := ledger.MappingsByBackendID(ctx, adapter.Customers, ids)
+		byKey, err := idMap.MappingsByKey(ctx, adapter.Customers, keys)
+		byID, err2 := idMap.MappingsByBackendID(ctx, adapter.Customers, ids)
 		for _, got := range [][]replica.Mapping{withoutTimes(t, byKey, err), withoutTimes(t, byID, err2)} {
-			if len(got) != len(many) || slices.ContainsFunc(got, func(e replica.Mapping) bool { return e.Version != "2" }) {
-				t.Errorf("%d entries, want %d with the second tag", len(got), len(many))
+			if len(got) != len(many) || slices.ContainsFunc(got, func(m replica.Mapping) bool { return m.Version != "2" }) {
+				t.Errorf("%d mappings, want %d with the second version", len(got), len(many))
 			}
 		}
 	})
 	t.Run("doubt", func(t *testing.T) {
-		if err := ledger.InvalidateVersions(ctx); err != nil {
+		if err := idMap.InvalidateVersions(ctx); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range []adapter.Resource{adapter.Products, adapter.Customers} {
-			got, err := ledger.ListMappings(ctx, r, 0, 1000)
-			for _, e := range withoutTimes(t, got, err) {
-				if e.Version != "" {
-					t.Errorf("%s %d has the tag %q", r, e.Key, e.Version)
+			got, err := idMap.ListMappings(ctx, r, 0, 1000)
+			for _, m := range withoutTimes(t, got, err) {
+				if m.Version != "" {
+					t.Errorf("%s %d has the version %q", r, m.Key, m.Version)
 				}
 			}
 		}
@@ -237,14 +237,14 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 			resource adapter.Resource
 			key      adapter.Key
 		}{{adapter.CustomerAddresses, 2}, {adapter.Products, 1}, {adapter.Products, 1}} {
-			if err := ledger.DeleteMapping(ctx, c.resource, c.key); err != nil {
+			if err := idMap.DeleteMapping(ctx, c.resource, c.key); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for r, want := range map[adapter.Resource]int{adapter.Products: 13, adapter.StockItems: 0, adapter.ProductWebsites: 0, adapter.CustomerAddresses: 0, adapter.Orders: 1} {
-			got, err := ledger.ListMappings(ctx, r, 0, 100)
+			got, err := idMap.ListMappings(ctx, r, 0, 100)
 			if len(withoutTimes(t, got, err)) != want {
-				t.Errorf("%s: %d entries, want %d", r, len(got), want)
+				t.Errorf("%s: %d mappings, want %d", r, len(got), want)
 			}
 		}
 	})
@@ -253,7 +253,7 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 			t.Fatal(err)
 		}
 		for _, r := range []adapter.Resource{adapter.Products, adapter.Customers, adapter.Orders} {
-			if got, err := ledger.ListMappings(ctx, r, 0, 1); len(got) != 0 || err != nil {
+			if got, err := idMap.ListMappings(ctx, r, 0, 1); len(got) != 0 || err != nil {
 				t.Errorf("%s: %v, %v", r, got, err)
 			}
 		}
@@ -262,28 +262,28 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
-		_, err := ledger.MappingsByKey(ctx, adapter.Products, []adapter.Key{1})
+		_, err := idMap.MappingsByKey(ctx, adapter.Products, []adapter.Key{1})
 		wantKind(t, "MappingsByKey", err, adapter.Unavailable)
-		wantKind(t, "PutMappings", ledger.PutMappings(ctx, all...), adapter.Unavailable)
-		wantKind(t, "DeleteMapping", ledger.DeleteMapping(ctx, adapter.Products, 1), adapter.Unavailable)
-		wantKind(t, "InvalidateVersions", ledger.InvalidateVersions(ctx), adapter.Unavailable)
+		wantKind(t, "PutMappings", idMap.PutMappings(ctx, all...), adapter.Unavailable)
+		wantKind(t, "DeleteMapping", idMap.DeleteMapping(ctx, adapter.Products, 1), adapter.Unavailable)
+		wantKind(t, "InvalidateVersions", idMap.InvalidateVersions(ctx), adapter.Unavailable)
 	})
 }
 
-// TestConcurrentEntries stores one entry from many goroutines.
-func TestConcurrentEntries(t *testing.T) {
+// TestConcurrentMappings stores one mapping from many goroutines.
+func TestConcurrentMappings(t *testing.T) {
 	sqlstore.EachEngine(t, testConcurrentEntries)
 }
 
 func testConcurrentEntries(t *testing.T, e sqlstore.Engine) {
 	const writers = 8
-	ctx, ledger := t.Context(), open(t, e.NewDSN(t)).Replica()
-	together := func(entry func(n int) replica.Mapping) (stored, conflicts int) {
+	ctx, idMap := t.Context(), open(t, e.NewDSN(t)).Replica()
+	together := func(mapping func(n int) replica.Mapping) (stored, conflicts int) {
 		t.Helper()
 		var all sync.WaitGroup
 		failed := make([]error, writers)
 		for n := range writers {
-			all.Go(func() { failed[n] = ledger.PutMappings(ctx, entry(n)) })
+			all.Go(func() { failed[n] = idMap.PutMappings(ctx, mapping(n)) })
 		}
 		all.Wait()
 		for _, err := range failed {
@@ -306,7 +306,7 @@ func testConcurrentEntries(t *testing.T, e sqlstore.Engine) {
 		if stored != 1 || conflicts != writers-1 {
 			t.Errorf("one id: %d stored, %d conflicts", stored, conflicts)
 		}
-		if got, err := ledger.MappingsByBackendID(ctx, adapter.Products, []string{id}); len(got) != 1 || err != nil {
+		if got, err := idMap.MappingsByBackendID(ctx, adapter.Products, []string{id}); len(got) != 1 || err != nil {
 			t.Errorf("one id: %v, %v", got, err)
 		}
 		stored, _ = together(func(n int) replica.Mapping {

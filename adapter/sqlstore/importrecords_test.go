@@ -29,8 +29,8 @@ func (g attrs) record(schema *adapter.Schema) adapter.Record {
 		case []attrs:
 			at, _ := schema.Index(name)
 			var list []adapter.Record
-			for _, entry := range v {
-				list = append(list, entry.record(schema.Attributes[at].Nested))
+			for _, mapping := range v {
+				list = append(list, mapping.record(schema.Attributes[at].Nested))
 			}
 			r.Set(name, adapter.RecordsValue(list))
 		}
@@ -48,8 +48,8 @@ func (g attrs) with(more attrs) attrs {
 	return all
 }
 
-// adopted returns a record for Side.Adopt.
-func adopted(r adapter.Resource, key adapter.Key, id, owner string, g attrs) replica.ImportedRecord {
+// importedRecord returns a record for Replica.ImportRecords.
+func importedRecord(r adapter.Resource, key adapter.Key, id, owner string, g attrs) replica.ImportedRecord {
 	return replica.ImportedRecord{
 		Mapping:       replica.Mapping{Resource: r, Key: key, BackendID: id, Version: "t", Base: []byte("{}")},
 		RootAttribute: owner, Record: g.record(adapter.NewSchemas().Of(r)),
@@ -94,15 +94,15 @@ func all(tb testing.TB, a adapter.Adapter, r adapter.Resource) []adapter.Record 
 	return found.Records
 }
 
-func TestAdopt(t *testing.T) {
+func TestImportRecords(t *testing.T) {
 	sqlstore.EachEngine(t, testAdopt)
 }
 
 func testAdopt(t *testing.T, e sqlstore.Engine) {
-	ctx, side := t.Context(), openDemo(t, e).Replica()
-	adopt := func(records ...replica.ImportedRecord) []adapter.Key {
+	ctx, local := t.Context(), openDemo(t, e).Replica()
+	importAll := func(records ...replica.ImportedRecord) []adapter.Key {
 		t.Helper()
-		keys, err := side.ImportRecords(ctx, records)
+		keys, err := local.ImportRecords(ctx, records)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 	get := func(r adapter.Resource, key adapter.Key, p adapter.GetParams) adapter.Record {
 		t.Helper()
 		p.Key = key
-		got, err := storeOf(t, side, r).Get(ctx, &p)
+		got, err := storeOf(t, local, r).Get(ctx, &p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,11 +125,11 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 			}
 		}
 	}
-	entry := func(r adapter.Resource, key adapter.Key) replica.Mapping {
+	mapping := func(r adapter.Resource, key adapter.Key) replica.Mapping {
 		t.Helper()
-		found, err := side.MappingsByKey(ctx, r, []adapter.Key{key})
+		found, err := local.MappingsByKey(ctx, r, []adapter.Key{key})
 		if len(withoutTimes(t, found, err)) != 1 {
-			t.Fatalf("%s %d has %d entries", r, key, len(found))
+			t.Fatalf("%s %d has %d mappings", r, key, len(found))
 		}
 		return found[0]
 	}
@@ -140,11 +140,11 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 			"group_price": []attrs{{"website_id": 0, "cust_group": 2, "price": "8.0000"}},
 			"tier_price":  []attrs{{"website_id": 0, "cust_group": 32000, "price": "7.0000", "price_qty": "10.0000"}, {"website_id": 0, "cust_group": 1, "price": "6.0000", "price_qty": "20.0000"}},
 		})
-		keys := adopt(
-			adopted(adapter.Products, 500, "prod_1", "", product),
-			adopted(adapter.StockItems, 600, "inv_1", "product_id", aStockItem()),
-			adopted(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1}),
-			adopted(adapter.ProductCategories, 0, "", "product_id", attrs{"category_id": 3, "position": 4}),
+		keys := importAll(
+			importedRecord(adapter.Products, 500, "prod_1", "", product),
+			importedRecord(adapter.StockItems, 600, "inv_1", "product_id", aStockItem()),
+			importedRecord(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1}),
+			importedRecord(adapter.ProductCategories, 0, "", "product_id", attrs{"category_id": 3, "position": 4}),
 		)
 		if len(keys) != 4 || keys[0] != 500 || keys[1] != 600 || keys[2] <= 0 || keys[3] <= 0 {
 			t.Fatalf("keys %v", keys)
@@ -157,10 +157,10 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		if g, tiers, items := got.Get("group_price").Records(), got.Get("tier_price").Records(), got.Get("stock_item").Records(); len(g) != 1 || len(tiers) != 2 || len(items) != 1 {
 			t.Errorf("%d group prices, %d tier prices, %d stock items", len(g), len(tiers), len(items))
 		}
-		// Adopt derives nothing: the item stays as given.
+		// ImportRecords derives nothing: the item stays as given.
 		show(get(adapter.StockItems, 600, adapter.GetParams{}), attrs{"product_id": 500, "qty": "7.0000", "is_in_stock": 0, "stock_status_changed_auto": 0})
 		show(get(adapter.ProductCategories, keys[3], adapter.GetParams{}), attrs{"product_id": 500, "position": 4})
-		listed, err := storeOf(t, side, adapter.Products).List(ctx, &adapter.ListParams{
+		listed, err := storeOf(t, local, adapter.Products).List(ctx, &adapter.ListParams{
 			StoreID:  1,
 			Products: adapter.ProductParams{Listed: true, WebsiteScope: true},
 			Query:    adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "name", Op: adapter.Eq, Operands: []string{"gruner KRUG"}}}}}},
@@ -168,71 +168,71 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		if err != nil || len(listed.Records) != 1 {
 			t.Errorf("shoppers see %v, %v", listed, err)
 		}
-		counted, err := storeOf(t, side, adapter.Products).List(ctx, &adapter.ListParams{StoreID: 1, Products: adapter.ProductParams{Listed: true}, Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "entity_id", Op: adapter.Eq, Operands: []string{"500"}}}}}}, Count: true})
+		counted, err := storeOf(t, local, adapter.Products).List(ctx, &adapter.ListParams{StoreID: 1, Products: adapter.ProductParams{Listed: true}, Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "entity_id", Op: adapter.Eq, Operands: []string{"500"}}}}}}, Count: true})
 		if err != nil || counted.Total != 1 {
 			t.Errorf("shoppers' list has it %v times, %v", counted, err)
 		}
-		if got := entry(adapter.Products, 500); got.BackendID != "prod_1" || got.Root != "" || got.RootKey != 0 || got.Version != "t" || string(got.Base) != "{}" {
-			t.Errorf("entry %+v", got)
+		if got := mapping(adapter.Products, 500); got.BackendID != "prod_1" || got.Root != "" || got.RootKey != 0 || got.Version != "t" || string(got.Base) != "{}" {
+			t.Errorf("mapping %+v", got)
 		}
-		if got := entry(adapter.ProductWebsites, keys[2]); got.BackendID != "" || got.Root != adapter.Products || got.RootKey != 500 {
-			t.Errorf("entry of a part %+v", got)
+		if got := mapping(adapter.ProductWebsites, keys[2]); got.BackendID != "" || got.Root != adapter.Products || got.RootKey != 500 {
+			t.Errorf("mapping of a part %+v", got)
 		}
 
 		// Records created later get greater keys.
-		created, err := storeOf(t, side, adapter.Products).Create(ctx, &adapter.CreateParams{Record: aProduct("krug-2").record(got.Schema)})
+		created, err := storeOf(t, local, adapter.Products).Create(ctx, &adapter.CreateParams{Record: aProduct("krug-2").record(got.Schema)})
 		if err != nil || created <= 500 {
 			t.Errorf("the next product is %d, %v", created, err)
 		}
-		next := adopt(adopted(adapter.Products, 0, "prod_3", "", aProduct("krug-3")), adopted(adapter.StockItems, 0, "", "product_id", aStockItem()))
+		next := importAll(importedRecord(adapter.Products, 0, "prod_3", "", aProduct("krug-3")), importedRecord(adapter.StockItems, 0, "", "product_id", aStockItem()))
 		if next[0] <= created || next[1] <= 600 {
 			t.Errorf("the next keys are %v", next)
 		}
 		// A free smaller key can be used, and does not move the counter back.
-		adopt(adopted(adapter.Products, 400, "prod_4", "", aProduct("krug-4")))
-		if last := adopt(adopted(adapter.Products, 0, "prod_5", "", aProduct("krug-5"))); last[0] <= next[0] {
+		importAll(importedRecord(adapter.Products, 400, "prod_4", "", aProduct("krug-4")))
+		if last := importAll(importedRecord(adapter.Products, 0, "prod_5", "", aProduct("krug-5"))); last[0] <= next[0] {
 			t.Errorf("product %d after %d", last[0], next[0])
 		}
 	})
 	t.Run("customer and order", func(t *testing.T) {
 		customer := attrs{"website_id": 1, "email": "Neue@example.com", "group_id": 1, "store_id": 1, "disable_auto_group_change": 0, "firstname": "Zoë"}
 		address := attrs{"street": []string{"one", "two"}, "city": "Köln", "is_default_billing": 1, "is_default_shipping": 0}
-		keys := adopt(adopted(adapter.Customers, 0, "cus_1", "", customer), adopted(adapter.CustomerAddresses, 0, "addr_1", "customer_id", address), adopted(adapter.CustomerAddresses, 0, "addr_2", "customer_id", address.with(attrs{"is_default_billing": 0})))
+		keys := importAll(importedRecord(adapter.Customers, 0, "cus_1", "", customer), importedRecord(adapter.CustomerAddresses, 0, "addr_1", "customer_id", address), importedRecord(adapter.CustomerAddresses, 0, "addr_2", "customer_id", address.with(attrs{"is_default_billing": 0})))
 		if got := get(adapter.CustomerAddresses, keys[1], adapter.GetParams{OwnerID: int64(keys[0])}); len(got.Get("street").Texts()) != 2 {
 			t.Errorf("street %q", got.Get("street").Texts())
 		}
 		order := attrs{"increment_id": "1000", "customer_id": int(keys[0]), "store_id": 1, "status": "pending", "created_at": "2024-01-01 00:00:00", "updated_at": "2024-01-01 00:00:00", "grand_total": "5.0000", "total_paid": nil}
 		line := attrs{"sku": "krug-1", "qty_ordered": "1.0000", "created_at": "2024-01-01 00:00:00", "updated_at": "2024-01-01 00:00:00"}
-		orderKeys := adopt(
-			adopted(adapter.Orders, 70000, "ord_1", "", order),
-			adopted(adapter.OrderItems, 0, "li_1", "order_id", line), adopted(adapter.OrderItems, 0, "li_2", "order_id", line),
-			adopted(adapter.OrderAddresses, 0, "oa_1", "parent_id", attrs{"address_type": "billing", "city": "Köln"}),
+		orderKeys := importAll(
+			importedRecord(adapter.Orders, 70000, "ord_1", "", order),
+			importedRecord(adapter.OrderItems, 0, "li_1", "order_id", line), importedRecord(adapter.OrderItems, 0, "li_2", "order_id", line),
+			importedRecord(adapter.OrderAddresses, 0, "oa_1", "parent_id", attrs{"address_type": "billing", "city": "Köln"}),
 		)
 		show(get(adapter.Orders, 70000, adapter.GetParams{OwnerID: int64(keys[0])}), attrs{"status": "pending", "grand_total": "5.0000", "customer_id": keys[0]})
 		show(get(adapter.OrderItems, orderKeys[2], adapter.GetParams{}), attrs{"order_id": 70000})
 		show(get(adapter.OrderAddresses, orderKeys[3], adapter.GetParams{}), attrs{"parent_id": 70000, "city": "Köln"})
-		if next := adopt(adopted(adapter.Orders, 0, "ord_2", "", order)); next[0] <= 70000 {
+		if next := importAll(importedRecord(adapter.Orders, 0, "ord_2", "", order)); next[0] <= 70000 {
 			t.Errorf("the next order is %d", next[0])
 		}
 
 		// An item added to an existing order.
-		late := adopted(adapter.OrderItems, 0, "li_3", "order_id", line)
+		late := importedRecord(adapter.OrderItems, 0, "li_3", "order_id", line)
 		late.Mapping.Root, late.Mapping.RootKey = adapter.Orders, 70000
-		lateKeys := adopt(late)
+		lateKeys := importAll(late)
 		show(get(adapter.OrderItems, lateKeys[0], adapter.GetParams{}), attrs{"order_id": 70000})
-		if got := entry(adapter.OrderItems, lateKeys[0]); got.RootKey != 70000 || got.Root != adapter.Orders {
-			t.Errorf("entry %+v", got)
+		if got := mapping(adapter.OrderItems, lateKeys[0]); got.RootKey != 70000 || got.Root != adapter.Orders {
+			t.Errorf("mapping %+v", got)
 		}
 	})
 	t.Run("late website", func(t *testing.T) {
-		key := adopt(adopted(adapter.Products, 0, "prod_6", "", aProduct("krug-6")))[0]
-		late := adopted(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1})
+		key := importAll(importedRecord(adapter.Products, 0, "prod_6", "", aProduct("krug-6")))[0]
+		late := importedRecord(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1})
 		late.Mapping.Root, late.Mapping.RootKey = adapter.Products, key
-		adopt(late)
+		importAll(late)
 		get(adapter.Products, key, adapter.GetParams{StoreID: 1, Products: adapter.ProductParams{Listed: true}})
 	})
 	t.Run("fixtures", func(t *testing.T) {
-		store := adopt(adopted(adapter.Stores, 0, "st_1", "", attrs{"website_id": 1, "code": "neu", "name": "Neu"}))[0]
+		store := importAll(importedRecord(adapter.Stores, 0, "st_1", "", attrs{"website_id": 1, "code": "neu", "name": "Neu"}))[0]
 		get(adapter.Products, 500, adapter.GetParams{StoreID: int64(store), Products: adapter.ProductParams{Listed: true}})
 	})
 	t.Run("refused", func(t *testing.T) {
@@ -242,14 +242,14 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		}
 		// Keys, ids and values that the subtests above have used.
 		product := func(key adapter.Key, id, sku string) replica.ImportedRecord {
-			return adopted(adapter.Products, key, id, "", aProduct(sku))
+			return importedRecord(adapter.Products, key, id, "", aProduct(sku))
 		}
-		website := adopted(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1})
+		website := importedRecord(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1})
 		count := func() (n int) {
 			for _, r := range []adapter.Resource{adapter.Products, adapter.ProductWebsites, adapter.StockItems, adapter.Customers, adapter.OrderItems} {
-				n += len(all(t, side, r))
-				entries, err := side.ListMappings(ctx, r, 0, 1000)
-				n += len(withoutTimes(t, entries, err))
+				n += len(all(t, local, r))
+				mappings, err := local.ListMappings(ctx, r, 0, 1000)
+				n += len(withoutTimes(t, mappings, err))
 			}
 			return n
 		}
@@ -262,17 +262,17 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 			{"key", []replica.ImportedRecord{product(500, "p", "s")}, adapter.Conflict},
 			{"id", []replica.ImportedRecord{product(0, "prod_1", "s")}, adapter.Conflict},
 			{"SKU", []replica.ImportedRecord{product(0, "p", "KRUG-1")}, adapter.Conflict},
-			{"key of a part", []replica.ImportedRecord{product(0, "p", "s"), adopted(adapter.StockItems, 600, "", "product_id", aStockItem())}, adapter.Conflict},
-			{"id of a part", []replica.ImportedRecord{product(0, "p", "s"), adopted(adapter.StockItems, 0, "inv_1", "product_id", aStockItem())}, adapter.Conflict},
+			{"key of a part", []replica.ImportedRecord{product(0, "p", "s"), importedRecord(adapter.StockItems, 600, "", "product_id", aStockItem())}, adapter.Conflict},
+			{"id of a part", []replica.ImportedRecord{product(0, "p", "s"), importedRecord(adapter.StockItems, 0, "inv_1", "product_id", aStockItem())}, adapter.Conflict},
 			{"same assignment twice", []replica.ImportedRecord{product(0, "p", "s"), website, website}, adapter.Conflict},
 			{"existing assignment", []replica.ImportedRecord{owned(website, adapter.Products, 500)}, adapter.Conflict},
-			{"no such website", []replica.ImportedRecord{product(0, "p", "s"), adopted(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 99})}, adapter.Conflict},
-			{"e-mail", []replica.ImportedRecord{adopted(adapter.Customers, 0, "c", "", attrs{"website_id": 1, "email": "neue@EXAMPLE.com", "group_id": 1, "disable_auto_group_change": 0})}, adapter.Conflict},
-			{"image", []replica.ImportedRecord{adopted(adapter.ProductImages, 0, "i", "", attrs{"product_id": 500})}, adapter.Unsupported},
-			{"required value", []replica.ImportedRecord{adopted(adapter.Products, 0, "p", "", attrs{"sku": "s"})}, adapter.Invalid},
-			{"value of another kind", []replica.ImportedRecord{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"price": 3}))}, adapter.Invalid},
-			{"nested stock item", []replica.ImportedRecord{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"stock_item": []attrs{{}}}))}, adapter.Invalid},
-			{"attribute of another table", []replica.ImportedRecord{adopted(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"default_url_key": "k"}))}, adapter.Invalid},
+			{"no such website", []replica.ImportedRecord{product(0, "p", "s"), importedRecord(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 99})}, adapter.Conflict},
+			{"e-mail", []replica.ImportedRecord{importedRecord(adapter.Customers, 0, "c", "", attrs{"website_id": 1, "email": "neue@EXAMPLE.com", "group_id": 1, "disable_auto_group_change": 0})}, adapter.Conflict},
+			{"image", []replica.ImportedRecord{importedRecord(adapter.ProductImages, 0, "i", "", attrs{"product_id": 500})}, adapter.Unsupported},
+			{"required value", []replica.ImportedRecord{importedRecord(adapter.Products, 0, "p", "", attrs{"sku": "s"})}, adapter.Invalid},
+			{"value of another kind", []replica.ImportedRecord{importedRecord(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"price": 3}))}, adapter.Invalid},
+			{"nested stock item", []replica.ImportedRecord{importedRecord(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"stock_item": []attrs{{}}}))}, adapter.Invalid},
+			{"attribute of another table", []replica.ImportedRecord{importedRecord(adapter.Products, 0, "p", "", aProduct("s").with(attrs{"default_url_key": "k"}))}, adapter.Invalid},
 			{"key below 1", []replica.ImportedRecord{product(-1, "p", "s")}, adapter.Invalid},
 			{"key too large", []replica.ImportedRecord{product(1<<53, "p", "s")}, adapter.Invalid},
 			{"no root", []replica.ImportedRecord{website}, adapter.Invalid},
@@ -280,23 +280,23 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 			{"root of an unknown resource", []replica.ImportedRecord{owned(website, "rubbish", 1)}, adapter.Invalid},
 			{"two roots", []replica.ImportedRecord{product(0, "p", "s"), product(0, "q", "t")}, adapter.Invalid},
 			{"parts of two roots", []replica.ImportedRecord{owned(website, adapter.Products, 400), owned(website, adapter.Products, 500)}, adapter.Invalid},
-			{"unknown owner attribute", []replica.ImportedRecord{product(0, "p", "s"), adopted(adapter.ProductWebsites, 0, "", "rubbish", attrs{"website_id": 1})}, adapter.Invalid},
+			{"unknown owner attribute", []replica.ImportedRecord{product(0, "p", "s"), importedRecord(adapter.ProductWebsites, 0, "", "rubbish", attrs{"website_id": 1})}, adapter.Invalid},
 			{"long id", []replica.ImportedRecord{product(0, fmt.Sprintf("%256d", 1), "s")}, adapter.Invalid},
 		} {
-			keys, err := side.ImportRecords(ctx, c.records)
+			keys, err := local.ImportRecords(ctx, c.records)
 			wantKind(t, c.name, err, c.want)
 			if keys != nil || count() != before {
-				t.Errorf("%s: keys %v, %d records and entries, want %d", c.name, keys, count(), before)
+				t.Errorf("%s: keys %v, %d records and mappings, want %d", c.name, keys, count(), before)
 			}
 		}
-		if keys, err := side.ImportRecords(ctx, nil); keys != nil || err != nil {
+		if keys, err := local.ImportRecords(ctx, nil); keys != nil || err != nil {
 			t.Errorf("nothing: %v, %v", keys, err)
 		}
 	})
 }
 
-// TestAdoptAdded adopts a record with attributes that the configuration adds.
-func TestAdoptAdded(t *testing.T) {
+// TestImportRecordsAdded imports a record with attributes that the configuration adds.
+func TestImportRecordsAdded(t *testing.T) {
 	sqlstore.EachEngine(t, testAdoptAdded)
 }
 
@@ -310,24 +310,24 @@ func testAdoptAdded(t *testing.T, e sqlstore.Engine) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	side := db.Replica()
-	with := adopted(adapter.Products, 7, "p7", "", aProduct("a"))
+	local := db.Replica()
+	with := importedRecord(adapter.Products, 7, "p7", "", aProduct("a"))
 	with.Record = aProduct("a").with(attrs{"season": "Été"}).record(schemas.Of(adapter.Products))
-	for _, a := range []replica.ImportedRecord{with, adopted(adapter.Products, 0, "p8", "", aProduct("b"))} {
-		if _, err := side.ImportRecords(t.Context(), []replica.ImportedRecord{a}); err != nil {
+	for _, a := range []replica.ImportedRecord{with, importedRecord(adapter.Products, 0, "p8", "", aProduct("b"))} {
+		if _, err := local.ImportRecords(t.Context(), []replica.ImportedRecord{a}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	found := all(t, side, adapter.Products)
+	found := all(t, local, adapter.Products)
 	if len(found) != 2 || found[0].Get("season").Text() != "Été" || found[1].Get("season").Kind() != adapter.Absent || found[1].Get("entity_id").Int() != 8 {
 		t.Errorf("%+v", found)
 	}
 }
 
-// TestAdoptDuringCreates adopts records under keys just above those that concurrent
+// TestImportRecordsDuringCreates imports records under keys just above those that concurrent
 // creates get. On MariaDB a counter passes an explicit key shortly after its row is
 // inserted, so a create may get the same key and fail.
-func TestAdoptDuringCreates(t *testing.T) {
+func TestImportRecordsDuringCreates(t *testing.T) {
 	for _, e := range sqlstore.Engines() {
 		if e.Name != "mariadb" {
 			t.Run(e.Name, func(t *testing.T) { testAdoptDuringCreates(t, e) })
@@ -337,8 +337,8 @@ func TestAdoptDuringCreates(t *testing.T) {
 
 func testAdoptDuringCreates(t *testing.T, e sqlstore.Engine) {
 	const each = 20
-	ctx, side := t.Context(), openDemo(t, e).Replica()
-	customers := storeOf(t, side, adapter.Customers)
+	ctx, local := t.Context(), openDemo(t, e).Replica()
+	customers := storeOf(t, local, adapter.Customers)
 	customer := func(email string) attrs {
 		return attrs{"website_id": 1, "email": email, "group_id": 1, "store_id": 1, "disable_auto_group_change": 0}
 	}
@@ -360,7 +360,7 @@ func testAdoptDuringCreates(t *testing.T, e sqlstore.Engine) {
 		for n := range each {
 			id := fmt.Sprint("cus_", n)
 			ahead := <-seen + 3
-			keys, err := side.ImportRecords(ctx, []replica.ImportedRecord{adopted(adapter.Customers, ahead, id, "", customer(id+"@example.com"))})
+			keys, err := local.ImportRecords(ctx, []replica.ImportedRecord{importedRecord(adapter.Customers, ahead, id, "", customer(id+"@example.com"))})
 			if err != nil && adapter.KindOf(err) != adapter.Conflict { // a create has taken the key
 				t.Error(err)
 			}
@@ -372,7 +372,7 @@ func testAdoptDuringCreates(t *testing.T, e sqlstore.Engine) {
 	writers.Wait()
 	close(seen)
 	keys := slices.Sorted(func(yield func(int64) bool) {
-		for _, r := range all(t, side, adapter.Customers) {
+		for _, r := range all(t, local, adapter.Customers) {
 			if !yield(r.Get("entity_id").Int()) {
 				return
 			}
@@ -383,24 +383,24 @@ func testAdoptDuringCreates(t *testing.T, e sqlstore.Engine) {
 	}
 }
 
-func TestAmend(t *testing.T) {
+func TestUpdateReadOnly(t *testing.T) {
 	sqlstore.EachEngine(t, testAmend)
 }
 
 func testAmend(t *testing.T, e sqlstore.Engine) {
-	ctx, side := t.Context(), openDemo(t, e).Replica()
+	ctx, local := t.Context(), openDemo(t, e).Replica()
 	schemas := adapter.NewSchemas()
-	amend := func(r adapter.Resource, key adapter.Key, g attrs) error {
-		return side.UpdateReadOnly(ctx, r, key, g.record(schemas.Of(r)))
+	updateReadOnly := func(r adapter.Resource, key adapter.Key, g attrs) error {
+		return local.UpdateReadOnly(ctx, r, key, g.record(schemas.Of(r)))
 	}
-	orders := storeOf(t, side, adapter.Orders)
+	orders := storeOf(t, local, adapter.Orders)
 	before, err := orders.Get(ctx, &adapter.GetParams{Key: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	changes := attrs{"entity_id": 1, "status": "Erledigt-ä", "grand_total": "12.5000", "total_paid": nil, "updated_at": "2030-01-02 03:04:05"}
 	for range 2 { // the second call changes nothing
-		if err := amend(adapter.Orders, 1, changes); err != nil {
+		if err := updateReadOnly(adapter.Orders, 1, changes); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -440,13 +440,13 @@ func testAmend(t *testing.T, e sqlstore.Engine) {
 		{"customers", adapter.Customers, 1, attrs{"email": "x"}, adapter.Unsupported},
 		{"administrators", adapter.Admins, 1, attrs{"username": "x"}, adapter.Unsupported},
 	} {
-		wantKind(t, c.name, amend(c.resource, c.key, c.values), c.want)
+		wantKind(t, c.name, updateReadOnly(c.resource, c.key, c.values), c.want)
 	}
 	for r, g := range map[adapter.Resource]attrs{
 		adapter.Orders: {}, adapter.OrderItems: {"qty_shipped": "1.0000"}, adapter.OrderAddresses: {"city": "Ulm"}, adapter.Categories: {"name": "N", "is_active": 0},
 		adapter.CustomerGroups: {"name": "N"}, adapter.Websites: {"name": "N"}, adapter.Regions: {"name": "N"},
 	} {
-		if err := amend(r, 2, g); err != nil {
+		if err := updateReadOnly(r, 2, g); err != nil {
 			t.Errorf("%s: %v", r, err)
 		}
 	}
@@ -454,7 +454,7 @@ func testAmend(t *testing.T, e sqlstore.Engine) {
 	// Moving a store view to another website changes its product listing.
 	listed := func(store int64) int64 {
 		t.Helper()
-		found, err := storeOf(t, side, adapter.Products).List(ctx, &adapter.ListParams{StoreID: store, Products: adapter.ProductParams{Listed: true}, Count: true})
+		found, err := storeOf(t, local, adapter.Products).List(ctx, &adapter.ListParams{StoreID: store, Products: adapter.ProductParams{Listed: true}, Count: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -463,7 +463,7 @@ func testAmend(t *testing.T, e sqlstore.Engine) {
 	if listed(1) == listed(3) {
 		t.Fatalf("both websites list %d products", listed(1))
 	}
-	if err := amend(adapter.Stores, 3, attrs{"website_id": 1, "name": "Moved"}); err != nil {
+	if err := updateReadOnly(adapter.Stores, 3, attrs{"website_id": 1, "name": "Moved"}); err != nil {
 		t.Fatal(err)
 	}
 	if listed(1) != listed(3) {

@@ -25,20 +25,22 @@ var _ replica.Replica = (*Replica)(nil)
 func (db *DB) Replica() *Replica { return &Replica{Adapter: db.Adapter()} }
 
 const (
-	// entryBatch is the number of keys or ids that one statement looks up.
-	entryBatch = 128
+	// mappingsPerStatement is the number of keys or ids that one statement looks up.
+	mappingsPerStatement = 128
 	// maxBackendID is the greatest length of a backend's id, in characters.
 	maxBackendID = 255
-	// maxTag is the greatest length of a tag, in characters.
-	maxTag = 255
+	// maxVersion is the greatest length of a version, in characters.
+	maxVersion = 255
 )
 
-const selectEntries = "SELECT resource, legacy_id, backend_id, root, owner_id, tag, base, note, changed_at FROM backend_record WHERE "
+// selectMappings lacks its condition.
+const selectMappings = "SELECT resource, legacy_id, backend_id, root, owner_id, tag, base, note, changed_at FROM backend_record WHERE "
 
-// Statements that store one entry, with the parameters of entryArguments.
+// Statements that store one mapping, with the parameters of mappingArguments. The columns tag
+// and note hold the version and the write intent.
 const (
-	insertEntry = "INSERT INTO backend_record (backend_id, root, owner_id, tag, base, note, changed_at, resource, legacy_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	updateEntry = "UPDATE backend_record SET backend_id = ?, root = ?, owner_id = ?, tag = ?, base = ?, note = ?, changed_at = ? WHERE resource = ? AND legacy_id = ?"
+	insertMapping = "INSERT INTO backend_record (backend_id, root, owner_id, tag, base, note, changed_at, resource, legacy_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	updateMapping = "UPDATE backend_record SET backend_id = ?, root = ?, owner_id = ?, tag = ?, base = ?, note = ?, changed_at = ? WHERE resource = ? AND legacy_id = ?"
 )
 
 // MappingsByKey returns the mappings that exist for these legacy ids, in any order.
@@ -48,7 +50,7 @@ func (s *Replica) MappingsByKey(ctx context.Context, r adapter.Resource, keys []
 	for i, key := range keys {
 		wanted[i] = int64(key)
 	}
-	return s.entriesBy(ctx, r, "legacy_id", wanted)
+	return s.mappingsBy(ctx, r, "legacy_id", wanted)
 }
 
 // MappingsByBackendID returns the mappings that exist for these backend ids, in any
@@ -60,20 +62,20 @@ func (s *Replica) MappingsByBackendID(ctx context.Context, r adapter.Resource, i
 			wanted = append(wanted, id)
 		}
 	}
-	return s.entriesBy(ctx, r, "backend_id", wanted)
+	return s.mappingsBy(ctx, r, "backend_id", wanted)
 }
 
-func (s *Replica) entriesBy(ctx context.Context, r adapter.Resource, column string, wanted []any) ([]replica.Mapping, error) {
-	var entries []replica.Mapping
-	for batch := range slices.Chunk(wanted, entryBatch) {
+func (s *Replica) mappingsBy(ctx context.Context, r adapter.Resource, column string, wanted []any) ([]replica.Mapping, error) {
+	var mappings []replica.Mapping
+	for batch := range slices.Chunk(wanted, mappingsPerStatement) {
 		batch = padToPowerOfTwo(batch)
-		some, err := s.entries(ctx, "resource = ? AND "+column+inPlaceholders(len(batch)), append([]any{string(r)}, batch...)...)
+		some, err := s.mappings(ctx, "resource = ? AND "+column+inPlaceholders(len(batch)), append([]any{string(r)}, batch...)...)
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, some...)
+		mappings = append(mappings, some...)
 	}
-	return entries, nil
+	return mappings, nil
 }
 
 // inPlaceholders returns the end of a condition that a column has one of n values.
@@ -82,101 +84,101 @@ func inPlaceholders(n int) string { return " IN (?" + strings.Repeat(", ?", n-1)
 // MappingsOfParts returns the mappings of the parts of a root, of all resources, sorted
 // by resource and key. Kinds: Unavailable, Internal.
 func (s *Replica) MappingsOfParts(ctx context.Context, root adapter.Resource, owner adapter.Key) ([]replica.Mapping, error) {
-	return s.entries(ctx, "root = ? AND owner_id = ? ORDER BY resource, legacy_id", string(root), int64(owner))
+	return s.mappings(ctx, "root = ? AND owner_id = ? ORDER BY resource, legacy_id", string(root), int64(owner))
 }
 
 // ListMappings returns up to limit mappings whose key is greater than after, sorted by
 // key. Kinds: Unavailable, Internal.
 func (s *Replica) ListMappings(ctx context.Context, r adapter.Resource, after adapter.Key, limit int) ([]replica.Mapping, error) {
-	return s.entries(ctx, "resource = ? AND legacy_id > ? ORDER BY legacy_id LIMIT ?", string(r), int64(after), limit)
+	return s.mappings(ctx, "resource = ? AND legacy_id > ? ORDER BY legacy_id LIMIT ?", string(r), int64(after), limit)
 }
 
 // MappingsWithIntent returns up to limit mappings, of all resources, that hold a write
 // intent and were last stored before the given time, the oldest first. Kinds: Unavailable, Internal.
 func (s *Replica) MappingsWithIntent(ctx context.Context, before time.Time, limit int) ([]replica.Mapping, error) {
-	return s.entries(ctx, "note IS NOT NULL AND changed_at < ? ORDER BY changed_at LIMIT ?", before.UnixMicro(), limit)
+	return s.mappings(ctx, "note IS NOT NULL AND changed_at < ? ORDER BY changed_at LIMIT ?", before.UnixMicro(), limit)
 }
 
-// entries returns the entries that a condition selects.
-func (s *Replica) entries(ctx context.Context, where string, arguments ...any) ([]replica.Mapping, error) {
-	rows, err := s.db.readStatements.query(ctx, selectEntries+where, arguments...)
+// mappings returns the mappings that a condition selects.
+func (s *Replica) mappings(ctx context.Context, where string, arguments ...any) ([]replica.Mapping, error) {
+	rows, err := s.db.readStatements.query(ctx, selectMappings+where, arguments...)
 	if err != nil {
 		return nil, s.db.wrapError(ctx, "read ID map", err)
 	}
 	defer func() { _ = rows.Close() }()
-	var entries []replica.Mapping
+	var mappings []replica.Mapping
 	for rows.Next() {
-		e, err := scanEntry(rows)
+		m, err := scanMapping(rows)
 		if err != nil {
 			return nil, s.db.wrapError(ctx, "read ID map", err)
 		}
-		entries = append(entries, e)
+		mappings = append(mappings, m)
 	}
-	return entries, s.db.wrapError(ctx, "read ID map", rows.Err())
+	return mappings, s.db.wrapError(ctx, "read ID map", rows.Err())
 }
 
-func scanEntry(rows *sql.Rows) (replica.Mapping, error) {
-	var e replica.Mapping
+func scanMapping(rows *sql.Rows) (replica.Mapping, error) {
+	var m replica.Mapping
 	var id, root sql.NullString
 	var owner sql.NullInt64
 	var changed int64
-	if err := rows.Scan(&e.Resource, &e.Key, &id, &root, &owner, &e.Version, &e.Base, &e.Intent, &changed); err != nil {
-		return e, err
+	if err := rows.Scan(&m.Resource, &m.Key, &id, &root, &owner, &m.Version, &m.Base, &m.Intent, &changed); err != nil {
+		return m, err
 	}
-	e.BackendID, e.Root, e.RootKey = id.String, adapter.Resource(root.String), adapter.Key(owner.Int64)
-	e.ChangedAt = time.UnixMicro(changed).UTC()
-	return e, nil
+	m.BackendID, m.Root, m.RootKey = id.String, adapter.Resource(root.String), adapter.Key(owner.Int64)
+	m.ChangedAt = time.UnixMicro(changed).UTC()
+	return m, nil
 }
 
 // PutMappings inserts or replaces mappings, by resource and key, all of them or none.
 // Kinds: Conflict when another key already has the backend id, Invalid for an id of more
 // than 255 characters, Unavailable, Internal.
-func (s *Replica) PutMappings(ctx context.Context, entries ...replica.Mapping) error {
+func (s *Replica) PutMappings(ctx context.Context, mappings ...replica.Mapping) error {
 	const op = "put mappings"
-	if len(entries) == 0 {
+	if len(mappings) == 0 {
 		return nil
 	}
-	for i := range entries {
-		if err := checkEntry(op, &entries[i]); err != nil {
+	for i := range mappings {
+		if err := checkMapping(op, &mappings[i]); err != nil {
 			return err
 		}
 	}
-	for _, text := range []string{insertEntry, updateEntry, s.lockEntriesSQL(1)} {
+	for _, text := range []string{insertMapping, updateMapping, s.lockMappingsSQL(1)} {
 		if _, err := s.db.writeStatements.prepare(ctx, text); err != nil {
 			return s.db.wrapError(ctx, op, err)
 		}
 	}
 	// All writers lock in this order, so that they cannot deadlock.
-	entries = slices.Clone(entries)
-	slices.SortFunc(entries, func(a, b replica.Mapping) int {
+	mappings = slices.Clone(mappings)
+	slices.SortFunc(mappings, func(a, b replica.Mapping) int {
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Key, b.Key))
 	})
 	enter := func() error {
-		return s.db.write(ctx, op, func(tx *sql.Tx) error { return s.putEntries(ctx, tx, entries) })
+		return s.db.write(ctx, op, func(tx *sql.Tx) error { return s.putMappings(ctx, tx, mappings) })
 	}
 	err := enter()
 	if adapter.KindOf(err) == adapter.Conflict {
-		// Another transaction may have inserted the entry of the same key meanwhile. A
+		// Another transaction may have inserted the mapping of the same key meanwhile. A
 		// second attempt finds and replaces it.
 		err = enter()
 	}
 	return err
 }
 
-// putEntries stores entries, which are sorted by resource and key.
-func (s *Replica) putEntries(ctx context.Context, tx *sql.Tx, entries []replica.Mapping) error {
-	there, err := s.lockStored(ctx, tx, entries)
+// putMappings stores mappings, which are sorted by resource and key.
+func (s *Replica) putMappings(ctx context.Context, tx *sql.Tx, mappings []replica.Mapping) error {
+	there, err := s.lockStored(ctx, tx, mappings)
 	if err != nil {
 		return err
 	}
 	moment := time.Now().UnixMicro()
-	for i := range entries {
-		e := &entries[i]
-		text := insertEntry
-		if there[recordID{e.Resource, e.Key}] {
-			text = updateEntry
+	for i := range mappings {
+		m := &mappings[i]
+		text := insertMapping
+		if there[recordID{m.Resource, m.Key}] {
+			text = updateMapping
 		}
-		if _, err := s.db.writeStatements.execTx(ctx, tx, text, entryArguments(e, moment)...); err != nil {
+		if _, err := s.db.writeStatements.execTx(ctx, tx, text, mappingArguments(m, moment)...); err != nil {
 			return err
 		}
 	}
@@ -189,17 +191,17 @@ type recordID struct {
 	key      adapter.Key
 }
 
-// lockStored locks those entries that are stored already, and returns their ids.
-func (s *Replica) lockStored(ctx context.Context, tx *sql.Tx, entries []replica.Mapping) (map[recordID]bool, error) {
+// lockStored locks those mappings that are stored already, and returns their ids.
+func (s *Replica) lockStored(ctx context.Context, tx *sql.Tx, mappings []replica.Mapping) (map[recordID]bool, error) {
 	there := map[recordID]bool{}
-	for len(entries) > 0 {
-		r := entries[0].Resource
+	for len(mappings) > 0 {
+		r := mappings[0].Resource
 		arguments := []any{string(r)}
-		for len(entries) > 0 && entries[0].Resource == r && len(arguments) <= entryBatch {
-			arguments, entries = append(arguments, int64(entries[0].Key)), entries[1:]
+		for len(mappings) > 0 && mappings[0].Resource == r && len(arguments) <= mappingsPerStatement {
+			arguments, mappings = append(arguments, int64(mappings[0].Key)), mappings[1:]
 		}
 		arguments = append(arguments[:1], padToPowerOfTwo(arguments[1:])...)
-		rows, err := s.db.writeStatements.queryTx(ctx, tx, s.lockEntriesSQL(len(arguments)-1), arguments...)
+		rows, err := s.db.writeStatements.queryTx(ctx, tx, s.lockMappingsSQL(len(arguments)-1), arguments...)
 		if err != nil {
 			return nil, err
 		}
@@ -217,24 +219,24 @@ func (s *Replica) lockStored(ctx context.Context, tx *sql.Tx, entries []replica.
 	return there, nil
 }
 
-// lockEntriesSQL returns the statement that locks the entries of n keys of a resource.
-func (s *Replica) lockEntriesSQL(n int) string {
+// lockMappingsSQL returns the statement that locks the mappings of n keys of a resource.
+func (s *Replica) lockMappingsSQL(n int) string {
 	return "SELECT legacy_id FROM backend_record WHERE resource = ? AND legacy_id" + inPlaceholders(n) + " ORDER BY legacy_id" + s.db.engine.lockClause
 }
 
-func entryArguments(e *replica.Mapping, moment int64) []any {
+func mappingArguments(m *replica.Mapping, moment int64) []any {
 	return []any{
-		nullIfZero(e.BackendID), nullIfZero(string(e.Root)), nullIfZero(int64(e.RootKey)), e.Version, nullIfZero(string(e.Base)), nullIfZero(string(e.Intent)), moment,
-		string(e.Resource), int64(e.Key),
+		nullIfZero(m.BackendID), nullIfZero(string(m.Root)), nullIfZero(int64(m.RootKey)), m.Version, nullIfZero(string(m.Base)), nullIfZero(string(m.Intent)), moment,
+		string(m.Resource), int64(m.Key),
 	}
 }
 
-// checkEntry refuses entries that some engine cannot store.
-func checkEntry(op string, e *replica.Mapping) error {
+// checkMapping refuses mappings that some engine cannot store.
+func checkMapping(op string, m *replica.Mapping) error {
 	for _, field := range []struct {
 		name, value string
 		longest     int
-	}{{"backend_id", e.BackendID, maxBackendID}, {"tag", e.Version, maxTag}, {"base", string(e.Base), 0}, {"note", string(e.Intent), 0}} {
+	}{{"backend_id", m.BackendID, maxBackendID}, {"tag", m.Version, maxVersion}, {"base", string(m.Base), 0}, {"note", string(m.Intent), 0}} {
 		if !storable(field.value, field.longest) {
 			return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: field.name, Err: errText}
 		}
@@ -253,10 +255,10 @@ func storable(text string, longest int) bool {
 // DeleteMapping deletes the mapping of a root and those of its parts, or the mapping of a
 // part. It succeeds when there is none. Kinds: Unavailable, Internal.
 func (s *Replica) DeleteMapping(ctx context.Context, r adapter.Resource, key adapter.Key) error {
-	return s.db.write(ctx, "delete mapping", func(tx *sql.Tx) error { return s.deleteEntries(ctx, tx, r, key) })
+	return s.db.write(ctx, "delete mapping", func(tx *sql.Tx) error { return s.deleteMappings(ctx, tx, r, key) })
 }
 
-func (s *Replica) deleteEntries(ctx context.Context, tx *sql.Tx, r adapter.Resource, key adapter.Key) error {
+func (s *Replica) deleteMappings(ctx context.Context, tx *sql.Tx, r adapter.Resource, key adapter.Key) error {
 	for _, where := range []string{"resource = ? AND legacy_id = ?", "root = ? AND owner_id = ?"} {
 		if _, err := s.db.exec(ctx, tx, "DELETE FROM backend_record WHERE "+where, string(r), int64(key)); err != nil {
 			return err

@@ -31,13 +31,13 @@ const maxExplicitKey = 1<<53 - 1
 // for images, whose files the local replica does not have; Unavailable; Internal.
 func (s *Replica) ImportRecords(ctx context.Context, records []replica.ImportedRecord) ([]adapter.Key, error) {
 	const op = "import records"
-	adopted, err := s.checkAdopted(op, records)
-	if err != nil || len(adopted) == 0 {
+	checked, err := s.checkImported(op, records)
+	if err != nil || len(checked) == 0 {
 		return nil, err
 	}
 	var keys []adapter.Key
 	err = s.db.write(ctx, op, func(tx *sql.Tx) error {
-		keys, err = s.db.newRecordImport(tx, op).storeAll(ctx, adopted)
+		keys, err = s.db.newRecordImport(tx, op).storeAll(ctx, checked)
 		return err
 	})
 	if err != nil {
@@ -52,28 +52,28 @@ var (
 	errKeyRange = errors.New("the key is out of range")
 )
 
-// checkAdopted returns records converted to the schemas of their tables, or an error if
+// checkImported returns records converted to the schemas of their tables, or an error if
 // ImportRecords cannot store them.
-func (s *Replica) checkAdopted(op string, records []replica.ImportedRecord) ([]replica.ImportedRecord, error) {
-	fitted := slices.Clone(records)
-	for i := range fitted {
-		a := &fitted[i]
-		r, e := a.Mapping.Resource, &a.Mapping
+func (s *Replica) checkImported(op string, records []replica.ImportedRecord) ([]replica.ImportedRecord, error) {
+	checked := slices.Clone(records)
+	for i := range checked {
+		a := &checked[i]
+		r, m := a.Mapping.Resource, &a.Mapping
 		if _, served := s.db.stores[r]; !served || r == adapter.ProductImages || r == adapter.Admins {
 			return nil, &adapter.Error{Kind: adapter.Unsupported, Op: op + " of " + string(r), Err: errNoRecord}
 		}
 		t := s.db.table(r)
-		if err := checkEntry(op, e); err != nil {
+		if err := checkMapping(op, m); err != nil {
 			return nil, err
 		}
-		if e.Key < 0 || e.Key > maxExplicitKey {
+		if m.Key < 0 || m.Key > maxExplicitKey {
 			return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: t.schema.Key, Err: errKeyRange}
 		}
-		first := &fitted[0].Mapping
-		isRoot, rootFirst := a.RootAttribute == "", fitted[0].RootAttribute == ""
+		first := &checked[0].Mapping
+		isRoot, rootFirst := a.RootAttribute == "", checked[0].RootAttribute == ""
 		switch {
 		case isRoot != (i == 0 && rootFirst),
-			!rootFirst && (e.RootKey == 0 || e.RootKey != first.RootKey || e.Root != first.Root):
+			!rootFirst && (m.RootKey == 0 || m.RootKey != first.RootKey || m.Root != first.Root):
 			return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Err: errNoRoot}
 		}
 		var err error
@@ -84,7 +84,7 @@ func (s *Replica) checkAdopted(op string, records []replica.ImportedRecord) ([]r
 			return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.RootAttribute, Err: errReadOnly}
 		}
 	}
-	return fitted, nil
+	return checked, nil
 }
 
 // conform converts r to the table's schema. It fails with kind Invalid for a value that
@@ -170,7 +170,7 @@ func (a recordImport) storeAll(ctx context.Context, records []replica.ImportedRe
 			return nil, err
 		}
 		r.Mapping.Key = key
-		if err := a.exec(ctx, insertEntry, entryArguments(&r.Mapping, moment)...); err != nil {
+		if err := a.exec(ctx, insertMapping, mappingArguments(&r.Mapping, moment)...); err != nil {
 			return nil, err
 		}
 		if r.RootAttribute == "" {

@@ -26,6 +26,6 @@ func (s *Replica) DeleteReadOnly(ctx context.Context, r adapter.Resource, key ad
 		if _, err := s.db.writeStatements.execTx(ctx, tx, store.deleteSQL, int64(key)); err != nil {
 			return err
 		}
-		return s.deleteEntries(ctx, tx, r, key)
+		return s.deleteMappings(ctx, tx, r, key)
 	})
 }
