@@ -69,7 +69,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf returns the kind of the [*Error] in err's chain, or Internal.
+// KindOf returns the kind of the [*Error] in err's chain. It returns Internal if there is
+// none, also for a nil error.
 func KindOf(err error) ErrorKind {
 	var e *Error
 	if errors.As(err, &e) {

@@ -18,6 +18,7 @@ func Fold(s string) string { return strings.TrimRight(foldRunes(s), " ") }
 // it keeps trailing blanks.
 func FoldPattern(s string) string { return foldRunes(s) }
 
+// foldRunes folds every character of s, blanks included.
 func foldRunes(s string) string {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c >= utf8.RuneSelf || 'a' <= c && c <= 'z' {

@@ -178,7 +178,7 @@ func comparer(kind Kind, operand string) func(Value) int {
 }
 
 // tenThousandths converts number text with at most four decimal places, small enough for an
-// int64, to units of 0.0001. Nearly all numbers are of this form.
+// int64, to units of 0.0001. Nearly all numbers are of this form; ok is false for others.
 func tenThousandths(s string) (units int64, ok bool) {
 	digits, negative := strings.CutPrefix(s, "-")
 	whole, fraction, _ := strings.Cut(digits, ".")

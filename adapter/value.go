@@ -43,16 +43,16 @@ func NullValue() Value { return Value{kind: Null} }
 // UnsetValue returns the change that deletes a scoped value.
 func UnsetValue() Value { return Value{kind: Unset} }
 
-// TextValue returns a text, a decimal or a time.
+// TextValue returns a value that holds a text, a decimal or a time.
 func TextValue(s string) Value { return Value{kind: Text, text: s} }
 
-// IntegerValue returns an integer.
+// IntegerValue returns a value that holds an integer.
 func IntegerValue(i int64) Value { return Value{kind: Integer, number: i} }
 
-// TextsValue returns a list of texts. The caller must not change list afterwards.
+// TextsValue returns a value that holds a list of texts. The caller must not change list afterwards.
 func TextsValue(list []string) Value { return Value{kind: Texts, lists: &lists{texts: list}} }
 
-// RecordsValue returns a list of records. The caller must not change list afterwards.
+// RecordsValue returns a value that holds a list of records. The caller must not change list afterwards.
 func RecordsValue(list []Record) Value { return Value{kind: Records, lists: &lists{records: list}} }
 
 // Kind returns what v holds.

@@ -293,7 +293,7 @@ func (d *decoder) addCustomer(pointer jsontext.Pointer, o object) {
 	d.data.Passwords[adapter.Key(r.Get("entity_id").Int())] = text
 }
 
-// addCustomerAddress also sets the region's id: that of the directory's region of the
+// addCustomerAddress adds an address and sets its region_id: that of the directory's region of the
 // country whose name or code equals the address's region (customers 6.1).
 func (d *decoder) addCustomerAddress(pointer jsontext.Pointer, o object) {
 	dropNulls(o)

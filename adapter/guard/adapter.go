@@ -16,7 +16,7 @@ type Adapter struct {
 // Adapter returns a with guarded calls.
 func (g *Guard) Adapter(a adapter.Adapter) *Adapter { return &Adapter{a, g} }
 
-// Store returns the store of r's records. Kinds: Unsupported.
+// Store returns the guarded store of r's records. Kinds: Unsupported.
 func (a *Adapter) Store(r adapter.Resource) (adapter.Store, error) {
 	s, err := a.Adapter.Store(r)
 	if err != nil {

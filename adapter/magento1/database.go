@@ -88,14 +88,14 @@ func (d *Database) Count(ctx context.Context, r adapter.Resource) (n int64, err 
 	if !ok {
 		return 0, fmt.Errorf("the legacy database has no %s to read", r)
 	}
-	err = d.read(ctx, func(tx *sql.Tx) error {
+	err = d.inReadOnlyTx(ctx, func(tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+d.table(table)).Scan(&n)
 	})
 	return n, err
 }
 
-// read runs f in a read-only transaction in which all statements see the same snapshot.
-func (d *Database) read(ctx context.Context, f func(*sql.Tx) error) error {
+// inReadOnlyTx runs f in a read-only transaction in which all statements see the same snapshot.
+func (d *Database) inReadOnlyTx(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := d.pool.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err == nil {
 		err = errors.Join(f(tx), tx.Rollback()) // a read-only transaction has nothing to commit
@@ -137,14 +137,14 @@ type batchReader[T any] interface {
 func readAll[T any](ctx context.Context, d *Database, r batchReader[T]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var nothing T
-		if err := d.read(ctx, func(tx *sql.Tx) error { return r.prepare(ctx, tx) }); err != nil {
+		if err := d.inReadOnlyTx(ctx, func(tx *sql.Tx) error { return r.prepare(ctx, tx) }); err != nil {
 			yield(nothing, err)
 			return
 		}
 		for after := int64(0); ; {
 			var batch []T
 			last := after
-			err := d.read(ctx, func(tx *sql.Tx) (err error) {
+			err := d.inReadOnlyTx(ctx, func(tx *sql.Tx) (err error) {
 				batch, last, err = r.next(ctx, tx, after)
 				return err
 			})

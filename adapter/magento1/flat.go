@@ -128,7 +128,8 @@ func (s *tableReader) record(columns []sql.NullString) adapter.Record {
 	return r
 }
 
-// nextBatch returns the batch of records that follow an id, and the greatest id in it.
+// nextBatch returns the batch of records that follow an id, and the greatest id in it, which
+// is after itself if the batch is empty.
 func (s *tableReader) nextBatch(ctx context.Context, tx *sql.Tx, after int64) (records []adapter.Record, last int64, err error) {
 	records, err = s.records(ctx, tx, "`"+s.keyColumn+"` > ? ORDER BY `"+s.keyColumn+"` LIMIT ?", after, batchSize)
 	if err != nil || len(records) == 0 {

@@ -88,8 +88,8 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 	return nil
 }
 
-// pushNew creates a root at the backend, or binds it to the document that carries its
-// legacy id.
+// pushNew creates a root at the backend. If that conflicts with a document that carries the
+// root's legacy id, it binds the root to that document.
 func (a *Adapter) pushNew(ctx context.Context, root *resourcePlan, key adapter.Key) error {
 	s := &store{a, root}
 	mapping, err := a.putIntent(ctx, Mapping{Resource: root.Resource, Key: key}, writeIntent{Op: opPush, Resource: root.Resource, Key: key})

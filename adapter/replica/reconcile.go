@@ -96,7 +96,8 @@ func (a *Adapter) writeUnlessUndone(ctx context.Context, own *ownWrite) (*ownWri
 	return own, nil
 }
 
-// acceptDocument makes the document the base without taking over any value.
+// acceptDocument makes the document the base without taking over any value. It maps parts
+// that carry a legacy id and have no mapping yet.
 func (r *reconciliation) acceptDocument(ctx context.Context, parts map[adapter.Resource][]Item) error {
 	for _, plan := range r.root.parts {
 		items, present := parts[plan.Resource]

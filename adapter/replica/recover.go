@@ -140,8 +140,8 @@ func (a *Adapter) resolveIntent(ctx context.Context, root *resourcePlan, mapping
 	}
 }
 
-// resolveUpdate rolls an update back unless the backend has done it, which it has if any of
-// the attributes differs from the base. Reconciling the document afterwards takes the
+// resolveUpdate rolls an update back unless the backend has done it. It has if the document
+// differs from the base in any attribute that the update sets. Reconciling the document afterwards takes the
 // backend's values over.
 func (a *Adapter) resolveUpdate(ctx context.Context, root *resourcePlan, mapping Mapping, intent writeIntent, item Item, parts map[adapter.Resource][]Item) error {
 	if mapping.Base != nil {
