@@ -2,10 +2,8 @@ package guard_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -101,27 +99,8 @@ func hangFault(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// imagesSQL adds two images of a product and one of another; data sets contain none.
-const imagesSQL = `
-	INSERT INTO product_image (id, product_id, file, media_type) VALUES
-		(1, 1, 'o/n/one.png', 'image/png'), (2, 1, 't/w/two.jpg', 'image/jpeg'), (3, 2, 't/h/three.png', 'image/png');
-	INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES
-		(1, 0, 'One', 30, 0), (1, 2, 'Un', 5, 1), (2, 0, 'Two', 20, 1), (3, 0, NULL, 1, 0);
-	INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES
-		(1, 0, 'image', 1), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3);`
-
-// demoTemplate is the demo store with images.
-var demoTemplate = sqltest.NewTemplate(func(dsn string) error {
-	if err := demotest.Load(dsn); err != nil {
-		return err
-	}
-	raw, err := sql.Open("sqlite", strings.TrimPrefix(dsn, "sqlite:"))
-	if err != nil {
-		return err
-	}
-	_, err = raw.Exec(imagesSQL)
-	return errors.Join(err, raw.Close()) // closing the last connection checkpoints the log
-})
+// demoTemplate is a database with the demo store and images.
+var demoTemplate = sqltest.NewTemplate(demotest.LoadWithImages)
 
 // openDemo opens a copy of the demo store for one test.
 func openDemo(tb testing.TB) *sqlstore.DB {

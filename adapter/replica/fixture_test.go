@@ -2,7 +2,6 @@ package replica_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"log/slog"
 	"os"
@@ -15,19 +14,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
-
-// imagesSQL adds two images of a product and one of another; data sets contain none.
-const imagesSQL = `
-	INSERT INTO product_image (id, product_id, file, media_type) VALUES
-		(1, 1, 'o/n/one.png', 'image/png'), (2, 1, 't/w/two.jpg', 'image/jpeg'), (3, 2, 't/h/three.png', 'image/png');
-	INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES
-		(1, 0, 'One', 30, 0), (1, 2, 'Un', 5, 1), (2, 0, 'Two', 20, 1), (3, 0, NULL, 1, 0);
-	INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES
-		(1, 0, 'image', 1), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3);`
 
 // A snapshot is the demo store after it was pushed to a memory backend.
 type snapshot struct {
@@ -45,26 +35,11 @@ var demoSnapshot = sync.OnceValues(func() (done snapshot, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	path := filepath.Join(folder, "replica.db")
 	ctx := context.Background() // shared by all tests
-	data, err := demo.Load()
+	if err := demotest.LoadWithImages("sqlite:" + path); err != nil {
+		return done, err
+	}
+	db, err := sqlstore.Open(ctx, sqlstore.Options{DSN: "sqlite:" + path, MediaDir: folder})
 	if err != nil {
-		return done, err
-	}
-	db, err := sqlstore.Open(ctx, sqlstore.Options{DSN: "sqlite:" + path, Migrate: true, MediaDir: folder})
-	if err != nil {
-		return done, err
-	}
-	if err := errors.Join(db.Load(ctx, data, nil), db.Close()); err != nil {
-		return done, err
-	}
-	raw, err := sql.Open("sqlite", path)
-	if err != nil {
-		return done, err
-	}
-	_, err = raw.ExecContext(ctx, imagesSQL)
-	if err := errors.Join(err, raw.Close()); err != nil {
-		return done, err
-	}
-	if db, err = sqlstore.Open(ctx, sqlstore.Options{DSN: "sqlite:" + path, MediaDir: folder}); err != nil {
 		return done, err
 	}
 	m := newMemory()

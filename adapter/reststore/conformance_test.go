@@ -2,7 +2,6 @@ package reststore_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net"
@@ -19,7 +18,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
-	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/replica"
 	"github.com/portico-commerce/portico/adapter/reststore"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
@@ -36,16 +35,6 @@ func TestConformance(t *testing.T) {
 		Attributes: func(adapter.Attribute) bool { return nightly.Whole() },
 	})
 }
-
-// insertImages adds two images of one product and one of another, because no data set has
-// images.
-const insertImages = `
-	INSERT INTO product_image (id, product_id, file, media_type) VALUES
-		(1, 1, 'o/n/one.png', 'image/png'), (2, 1, 't/w/two.jpg', 'image/jpeg'), (3, 2, 't/h/three.png', 'image/png');
-	INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES
-		(1, 0, 'One', 30, 0), (1, 2, 'Un', 5, 1), (2, 0, 'Two', 20, 1), (3, 0, NULL, 1, 0);
-	INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES
-		(1, 0, 'image', 1), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3);`
 
 // migratedDemo is the demo store with part of it moved to a fake shop: the database of the
 // local replica and the state of the shop.
@@ -91,29 +80,13 @@ var migrateDemo = sync.OnceValues(func() (done migratedDemo, err error) {
 	return done, err
 })
 
-// openDemo creates a database with the demo store and insertImages.
+// openDemo creates a database with the demo store and images.
 func openDemo(ctx context.Context, path string) (*sqlstore.DB, error) {
-	data, err := demo.Load()
-	if err != nil {
+	dsn := "sqlite:" + path
+	if err := demotest.LoadWithImages(dsn); err != nil {
 		return nil, err
 	}
-	options := sqlstore.Options{DSN: "sqlite:" + path, Migrate: true, MediaDir: filepath.Dir(path)}
-	db, err := sqlstore.Open(ctx, options)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(db.Load(ctx, data, nil), db.Close()); err != nil {
-		return nil, err
-	}
-	raw, err := sql.Open("sqlite", path)
-	if err != nil {
-		return nil, err
-	}
-	_, err = raw.ExecContext(ctx, insertImages)
-	if err := errors.Join(err, raw.Close()); err != nil {
-		return nil, err
-	}
-	return sqlstore.Open(ctx, options)
+	return sqlstore.Open(ctx, sqlstore.Options{DSN: dsn, MediaDir: filepath.Dir(path)})
 }
 
 // mapFixtures adds the fake shop's ids of read-only resources to the ID map.

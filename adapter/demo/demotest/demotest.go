@@ -16,7 +16,9 @@ package demotest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -53,6 +55,29 @@ func Load(dsn string) error {
 		return err
 	}
 	return errors.Join(db.Load(ctx, data, nil), db.Close())
+}
+
+// images are two images of one product and one of another, because no data set has any.
+const images = `
+	INSERT INTO product_image (id, product_id, file, media_type) VALUES
+		(1, 1, 'o/n/one.png', 'image/png'), (2, 1, 't/w/two.jpg', 'image/jpeg'), (3, 2, 't/h/three.png', 'image/png');
+	INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES
+		(1, 0, 'One', 30, 0), (1, 2, 'Un', 5, 1), (2, 0, 'Two', 20, 1), (3, 0, NULL, 1, 0);
+	INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES
+		(1, 0, 'image', 1), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3);`
+
+// LoadWithImages is [Load] for a SQLite file, with three images of products. Their files
+// do not exist.
+func LoadWithImages(dsn string) error {
+	if err := Load(dsn); err != nil {
+		return err
+	}
+	file, err := sql.Open("sqlite", strings.TrimPrefix(dsn, "sqlite:"))
+	if err != nil {
+		return err
+	}
+	_, err = file.Exec(images)
+	return errors.Join(err, file.Close()) // the last connection to close checkpoints the log
 }
 
 // SQLite returns the DSN of a SQLite file with the demo store. The test may store media
