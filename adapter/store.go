@@ -77,7 +77,7 @@ type ProductParams struct {
 	CategoryID int64
 }
 
-// AnyWebsite is the [ProductParams.WebsiteID] that stands for any website.
+// AnyWebsite is a [ProductParams.WebsiteID]: it limits a list to products that are assigned to any website.
 const AnyWebsite = -1
 
 // A ListResult is the result of a list.

@@ -43,7 +43,7 @@ func (a *Asker) Probe(ctx context.Context, side string) error {
 	return errors.New(strings.NewReplacer("--url", "--"+side, "--credentials", "--"+side+"-credentials").Replace(err.Error()))
 }
 
-// Ask makes the request of a step, signed anew, and returns the reply. It fails when
+// Ask signs and makes the request of a step, and returns the reply. It fails when
 // there is no whole reply within Target.Timeout, or a minute, and 32 MiB. The error
 // holds no secrets.
 func (a *Asker) Ask(ctx context.Context, s *Step) (*Reply, error) {

@@ -294,7 +294,7 @@ func TestRekeyCommand(t *testing.T) {
 	if _, _, err := run(t, "credentials", "add-consumer", "--name", "x"); err == nil {
 		t.Error("the new key counts before its time")
 	}
-	if printed, _, err := runWith(t, fileWith(t, secretKey+"\n"), "credentials", "rekey", "--old-key-file", "-"); err != nil || !strings.HasPrefix(printed, "encrypted anew   2\n") {
+	if printed, _, err := runWith(t, fileWith(t, secretKey+"\n"), "credentials", "rekey", "--old-key-file", "-"); err != nil || !strings.HasPrefix(printed, "encrypted              2\n") {
 		t.Errorf("%q, %v", printed, err)
 	}
 	if _, _, err := runWith(t, fileWith(t, "a phrase"), "credentials", "rekey", "--old-key-file", "-"); err == nil || !strings.Contains(err.Error(), "64 hexadecimal digits") {

@@ -104,7 +104,7 @@ func rekeyCommand() *cobra.Command {
 				return err
 			}
 			return write(cmd, done, func(w io.Writer) {
-				fmt.Fprintf(w, "encrypted anew\t%d\nwere so already\t%d\n", done.Sealed, done.Already)
+				fmt.Fprintf(w, "encrypted\t%d\nalready under the key\t%d\n", done.Sealed, done.Already)
 			})
 		})
 	cmd.Long = `Encrypt the secrets of consumers and tokens under a new auth.secret_key, all or
