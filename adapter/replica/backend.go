@@ -67,8 +67,11 @@ type BackendResource struct {
 // A Document is the backend's representation of one root record and its parts. Most
 // fetched documents are unchanged, so their content is decoded only when Read is called.
 type Document struct {
-	ID string // the backend's id, never ""
-	// Version changes whenever the document's content changes, and only then.
+	// ID is the backend's id: UTF-8 without zero bytes, at most 255 characters, never "".
+	ID string
+	// Version changes whenever the document's content changes, and only then, such as a
+	// revision, or a hash of the content. It is UTF-8 without zero bytes, of at most 255
+	// characters.
 	Version string
 	// Read decodes the document: the root record, whose ID is the document's, and the
 	// parts by resource. A resource missing from parts is unknown to the document; an empty

@@ -268,7 +268,8 @@ func (c *Check) checkParts(ctx context.Context, root *Mapping, parts map[adapter
 	return nil
 }
 
-// checkDocuments looks up the mapping of every document of the backend.
+// checkDocuments scans the documents of a root resource at the backend, and reports those
+// without an entry in the ID map as findings.
 func (c *Check) checkDocuments(ctx context.Context, res *BackendResource) error {
 	done, carried := 0, map[adapter.Key]string{}
 	return c.Backend.Scan(ctx, res.Resource, time.Time{}, func(batch []Document) error {

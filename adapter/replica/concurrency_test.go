@@ -185,7 +185,9 @@ func TestManyStale(t *testing.T) {
 	}
 }
 
-// TestTwoProcesses creates and updates records in two processes that share a replica.
+// TestTwoProcesses creates and updates records in two processes that share a replica, and
+// scans meanwhile. A scan may roll back an update that it finds before the backend has it.
+// The update is then unavailable, and its client tries again.
 func TestTwoProcesses(t *testing.T) {
 	f := newFixture(t)
 	other := reopen(t, f.local, f.memory, replica.Options{})
@@ -198,7 +200,14 @@ func TestTwoProcesses(t *testing.T) {
 				if _, err := one.create(adapter.Products, newProduct(fmt.Sprintf("r-%d-%d", i, n))); err != nil {
 					t.Errorf("create: %v", err)
 				}
-				if err := one.update(adapter.Products, adapter.Key(4+i), 0, values{"name": fmt.Sprint(i, n)}); err != nil {
+				var err error
+				for range 10 {
+					err = one.update(adapter.Products, adapter.Key(4+i), 0, values{"name": fmt.Sprint(i, n)})
+					if adapter.KindOf(err) != adapter.Unavailable {
+						break
+					}
+				}
+				if err != nil {
 					t.Errorf("update: %v", err)
 				}
 				if err := one.Scan(t.Context()); err != nil {

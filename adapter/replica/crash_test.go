@@ -81,6 +81,11 @@ func (s *crashingReplica) PutMappings(ctx context.Context, mappings ...replica.M
 	return s.step(func() error { return s.Replica.PutMappings(ctx, mappings...) })
 }
 
+func (s *crashingReplica) CompleteIntent(ctx context.Context, intent []byte, root replica.Mapping, parts ...replica.Mapping) (completed bool, err error) {
+	err = s.step(func() (err error) { completed, err = s.Replica.CompleteIntent(ctx, intent, root, parts...); return err })
+	return completed, err
+}
+
 func (s *crashingReplica) InvalidateVersions(ctx context.Context) error {
 	return s.step(func() error { return s.Replica.InvalidateVersions(ctx) })
 }

@@ -216,7 +216,7 @@ func (s *store) createPartAtBackend(ctx context.Context, mapping Mapping, key ad
 		return err
 	}
 	w := &Write{Resource: s.Resource, Key: key, New: newRecord, Changed: s.Attributes}
-	if err := s.addContext(ctx, w, mapping); err != nil {
+	if err := s.addRootAndSiblings(ctx, w, mapping); err != nil {
 		return err
 	}
 	id, err := s.backend.Create(ctx, w)

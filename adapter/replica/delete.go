@@ -165,7 +165,7 @@ func (s *store) checkDelete(ctx context.Context, p *adapter.DeleteParams) error 
 // deleteEverywhere deletes a record at the backend, then in the local replica. The caller
 // holds the root's lock; mapping is the root's and holds the write intent.
 func (s *store) deleteEverywhere(ctx context.Context, mapping Mapping, w *Write) error {
-	if err := s.addContext(ctx, w, mapping); err != nil {
+	if err := s.addRootAndSiblings(ctx, w, mapping); err != nil {
 		return err
 	}
 	if err := s.backend.Delete(ctx, w); err != nil && adapter.KindOf(err) != adapter.NotFound {

@@ -198,6 +198,8 @@ func decodeValue(a *adapter.Attribute, encoded json.RawMessage) (adapter.Value, 
 	}
 }
 
+// decodeList decodes the JSON array that encodeValue makes of a list of texts or, if the
+// attribute has a nested schema, of records.
 func decodeList(a *adapter.Attribute, encoded json.RawMessage) (adapter.Value, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(encoded, &list); err != nil {

@@ -68,7 +68,7 @@ func (h *hiddenRoots) hide(r adapter.Resource, key adapter.Key, since createStat
 	h.hiddenUntil[r][key] = time.Now().Add(hiddenFor)
 }
 
-// unhide forgets roots, as the backend has them.
+// unhide makes lists include roots again, because the backend has them after all.
 func (h *hiddenRoots) unhide(r adapter.Resource, keys ...adapter.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -78,6 +78,7 @@ func (f *LineErrors) Error() string {
 	return b.String()
 }
 
+// add adds the error of a line, or only counts it once maxReportedErrors are listed.
 func (f *LineErrors) add(line int, format string, arguments ...any) {
 	if len(f.Errors) == maxReportedErrors {
 		f.Omitted++

@@ -59,6 +59,10 @@ type IDMap interface {
 	// Kinds: Conflict when another key already has the backend id, Invalid for an id of
 	// more than 255 characters.
 	PutMappings(ctx context.Context, mappings ...Mapping) error
+	// CompleteIntent is PutMappings for a root and parts of it, unless the stored mapping
+	// of the root no longer has the given write intent. It then stores nothing and reports
+	// false.
+	CompleteIntent(ctx context.Context, intent []byte, root Mapping, parts ...Mapping) (completed bool, err error)
 	// DeleteMapping deletes the mapping of a root and those of its parts, or the mapping
 	// of a part. It succeeds when there is none.
 	DeleteMapping(ctx context.Context, r adapter.Resource, key adapter.Key) error

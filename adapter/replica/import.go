@@ -8,8 +8,9 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// importUnmapped imports a document that has no mapping. It reports false for a document
-// that may belong to a record that is being created right now: the next scan deals with it.
+// importUnmapped imports a document that has no entry in the ID map, or counts it if the
+// settings refuse to. It reports false for a document that a later scan must see again: one
+// that cannot be read, or that may belong to a record whose creation is not complete.
 func (a *Adapter) importUnmapped(ctx context.Context, root *resourcePlan, doc Document) (decided bool, err error) {
 	item, parts, err := doc.Read(ctx)
 	if ctx.Err() != nil {

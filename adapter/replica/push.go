@@ -55,7 +55,8 @@ func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) erro
 	return nil
 }
 
-// pushRoot creates one root and its parts at the backend, unless they exist there.
+// pushRoot creates one root at the backend, unless the ID map has it, and then those of its
+// parts that the backend lacks. It does nothing while another process creates the root.
 func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.Key) error {
 	unlock, err := a.locks.lock(ctx, recordRef{root.Resource, key})
 	if err != nil {

@@ -16,7 +16,6 @@ type ownWrite struct {
 	wholeRecord bool     // the record is new
 	attributes  []string // those that the write changed
 	nested      []adapter.Resource
-	written     adapter.Record // of an update: the record as written
 }
 
 // covers reports whether an attribute of a record was written by w.
@@ -36,7 +35,7 @@ type reconciliation struct {
 	*Adapter
 	root     *resourcePlan
 	key      adapter.Key
-	ownWrite *ownWrite // nil for none, or for one that another process has undone
+	ownWrite *ownWrite // nil for none
 	mapping  Mapping
 	oldBase  base
 	// The results.
@@ -47,14 +46,11 @@ type reconciliation struct {
 
 // reconcile takes over what a document changed since the base, and stores the mapping with
 // the new base and without its write intent. own is the write that led to the document; nil
-// for none. It reports whether the local replica was changed. The caller holds the root's
-// lock.
+// for none. It reports whether the local replica was changed. It returns errResolved if
+// another process has resolved the intent of own. The caller holds the root's lock.
 func (a *Adapter) reconcile(ctx context.Context, root *resourcePlan, mapping Mapping, doc Document, own *ownWrite) (Mapping, bool, error) {
 	item, parts, err := doc.Read(ctx)
 	if err != nil {
-		return mapping, false, err
-	}
-	if own, err = a.writeUnlessUndone(ctx, own); err != nil {
 		return mapping, false, err
 	}
 	r := &reconciliation{Adapter: a, root: root, key: mapping.Key, ownWrite: own, mapping: mapping, newBase: base{item: item.Record, parts: map[adapter.Resource][]Item{}}}
@@ -70,30 +66,33 @@ func (a *Adapter) reconcile(ctx context.Context, root *resourcePlan, mapping Map
 	if r.mapping, err = withBase(r.mapping, r.newBase); err != nil {
 		return mapping, r.changed, err
 	}
-	err = a.replica.PutMappings(ctx, append(r.partMappings, r.mapping)...)
+	err = r.putMappings(ctx, mapping.Intent, r.partMappings...)
 	if adapter.KindOf(err) == adapter.Conflict && len(r.partMappings) > 0 {
 		// A part carries the legacy id of one record and has the backend id of another.
 		a.warned.warn(a.log, "the ID map and the backend disagree about parts of a record: run portico ids check", root.Resource, r.mapping.BackendID)
-		err = a.replica.PutMappings(ctx, r.mapping)
+		err = r.putMappings(ctx, mapping.Intent)
 	}
 	return r.mapping, r.changed, err
 }
 
-// writeUnlessUndone returns the write unless another process has undone it in the local replica.
-// That happens when the process resolved the write intent before the backend had the write.
-func (a *Adapter) writeUnlessUndone(ctx context.Context, own *ownWrite) (*ownWrite, error) {
-	if own == nil || own.written.Schema == nil {
-		return own, nil
+// errResolved says that another process has resolved a write intent before its writer was
+// done.
+var errResolved = errors.New("another process has resolved the write intent")
+
+// putMappings stores the mapping of the root and those of parts. The writer of an intent
+// stores them only if the intent is still there: another process that found it before the
+// backend had the write has rolled the write back in the local replica, so the new base
+// would hide that the backend has it. A process that resolves an intent stores its result in
+// any case, with the old base, so that the next comparison takes over what the writer did.
+func (r *reconciliation) putMappings(ctx context.Context, intent []byte, parts ...Mapping) error {
+	if r.ownWrite == nil || intent == nil {
+		return r.replica.PutMappings(ctx, append(parts, r.mapping)...)
 	}
-	plan := a.plans[own.resource]
-	current, err := plan.get(ctx, own.key)
-	if err != nil {
-		return nil, err
+	completed, err := r.replica.CompleteIntent(ctx, intent, r.mapping, parts...)
+	if err == nil && !completed {
+		err = errResolved
 	}
-	if len(a.changedAttributes(plan, own.written, current)) > 0 {
-		return nil, nil
-	}
-	return own, nil
+	return err
 }
 
 // acceptDocument makes the document the base without taking over any value. It maps parts
@@ -119,8 +118,11 @@ func (r *reconciliation) acceptDocument(ctx context.Context, parts map[adapter.R
 	return nil
 }
 
-// applyDocument stores in the local replica the values in which the document differs from
-// the base.
+// applyDocument stores in the local replica the values in which the document, a root in
+// r.newBase and its parts, differs from r.oldBase, the last document that was reconciled.
+// Values that the backend has not changed stay as they are in the replica. r.newBase keeps
+// the old values where the document has no list of a resource's parts, and where the
+// replica refuses the new ones.
 func (r *reconciliation) applyDocument(ctx context.Context, parts map[adapter.Resource][]Item) error {
 	document := r.newBase.item
 	var err error

@@ -107,8 +107,10 @@ func (a *Adapter) resolveIntents(ctx context.Context, r adapter.Resource) (resol
 	return resolved
 }
 
-// tryResolveIntent resolves the write intent of one root, unless a writer of this process
-// holds the root's lock. It reports whether no intent is left.
+// tryResolveIntent reconciles one root with the backend, which completes or drops a write
+// that was interrupted and deletes its intent. It does nothing while a writer of this
+// process holds the root's lock: that writer deletes its intent itself. It reports whether
+// no intent is left.
 func (a *Adapter) tryResolveIntent(ctx context.Context, root *resourcePlan, key adapter.Key) (bool, error) {
 	unlock, ok := a.locks.tryLock(recordRef{root.Resource, key})
 	if !ok {

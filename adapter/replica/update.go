@@ -180,7 +180,7 @@ func (u *pendingUpdate) finish(ctx context.Context) error {
 		return u.finishUnchanged(ctx)
 	}
 	w := &Write{Resource: u.Resource, Key: u.intent.Key, ID: u.id, Old: u.before, New: after, Changed: changed}
-	if err = u.addContext(ctx, w, u.mapping); err != nil {
+	if err = u.addRootAndSiblings(ctx, w, u.mapping); err != nil {
 		return err
 	}
 	err = &adapter.Error{Kind: adapter.Unsupported, Op: u.op, Err: errNoUpdates}
@@ -189,7 +189,7 @@ func (u *pendingUpdate) finish(ctx context.Context) error {
 	}
 	switch {
 	case err == nil:
-		return u.completeWrite(ctx, u.mapping, &ownWrite{resource: u.Resource, key: w.Key, attributes: changed, nested: u.nestedResources(u.resourcePlan, changed), written: after})
+		return u.completeWrite(ctx, u.mapping, &ownWrite{resource: u.Resource, key: w.Key, attributes: changed, nested: u.nestedResources(u.resourcePlan, changed)})
 	case isRefusal(err):
 		u.undoUpdate(ctx, u.mapping, u.intent)
 		return err
@@ -251,8 +251,11 @@ func (s *store) idOf(ctx context.Context, op string, mapping Mapping, key adapte
 	return mappings[0].BackendID, nil
 }
 
-// addContext adds the root and the siblings of a part to a write. mapping is the root's.
-func (s *store) addContext(ctx context.Context, w *Write, mapping Mapping) error {
+// addRootAndSiblings completes the write of a part with the identifiers of its root, which
+// mapping has, and with all parts of its resource under that root, in the order of their
+// keys. The part itself is among them unless it is being deleted. A write of a root is left
+// as it is.
+func (s *store) addRootAndSiblings(ctx context.Context, w *Write, mapping Mapping) error {
 	if s.isRoot() {
 		return nil
 	}
@@ -312,7 +315,11 @@ func (a *Adapter) completeWrite(ctx context.Context, mapping Mapping, own *ownWr
 	if doc, ok := docs[mapping.BackendID]; err == nil && ok {
 		detached, cancel := detachedContext(ctx)
 		defer cancel()
-		if _, _, err = a.reconcile(detached, root, mapping, doc, own); err == nil {
+		_, _, err = a.reconcile(detached, root, mapping, doc, own)
+		if errors.Is(err, errResolved) {
+			_, err = a.reconcileLocked(detached, root, []adapter.Key{mapping.Key})
+		}
+		if err == nil {
 			return nil
 		}
 	}

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -35,6 +36,9 @@ const (
 
 // selectMappings lacks its condition.
 const selectMappings = "SELECT resource, legacy_id, backend_id, root, owner_id, tag, base, note, changed_at FROM backend_record WHERE "
+
+// selectIntent reads the write intent of one mapping.
+const selectIntent = "SELECT note FROM backend_record WHERE resource = ? AND legacy_id = ?"
 
 // Statements that store one mapping, with the parameters of mappingArguments. The columns tag
 // and note hold the version and the write intent.
@@ -134,18 +138,42 @@ func scanMapping(rows *sql.Rows) (replica.Mapping, error) {
 // Kinds: Conflict when another key already has the backend id, Invalid for an id of more
 // than 255 characters, Unavailable, Internal.
 func (s *Replica) PutMappings(ctx context.Context, mappings ...replica.Mapping) error {
+	_, err := s.putMappingsIf(ctx, func(*sql.Tx) (bool, error) { return true, nil }, mappings)
+	return err
+}
+
+// CompleteIntent is PutMappings for a root and parts of it, unless the stored mapping of the
+// root no longer has the given write intent. It then stores nothing and reports false.
+// Kinds: as for PutMappings.
+func (s *Replica) CompleteIntent(ctx context.Context, intent []byte, root replica.Mapping, parts ...replica.Mapping) (completed bool, err error) {
+	return s.putMappingsIf(ctx, func(tx *sql.Tx) (bool, error) {
+		var stored []byte
+		rows, err := s.db.writeStatements.queryTx(ctx, tx, selectIntent, string(root.Resource), int64(root.Key))
+		if err == nil {
+			err = scanOne(rows, &stored)
+		}
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, nil
+		}
+		return bytes.Equal(stored, intent), err
+	}, append(slices.Clone(parts), root))
+}
+
+// putMappingsIf stores mappings in a transaction that has locked them, if the condition
+// holds there, and reports whether it does.
+func (s *Replica) putMappingsIf(ctx context.Context, condition func(*sql.Tx) (bool, error), mappings []replica.Mapping) (holds bool, err error) {
 	const op = "put mappings"
 	if len(mappings) == 0 {
-		return nil
+		return true, nil
 	}
 	for i := range mappings {
 		if err := checkMapping(op, &mappings[i]); err != nil {
-			return err
+			return false, err
 		}
 	}
-	for _, text := range []string{insertMapping, updateMapping, s.lockMappingsSQL(1)} {
+	for _, text := range []string{insertMapping, updateMapping, selectIntent, s.lockMappingsSQL(1)} {
 		if _, err := s.db.writeStatements.prepare(ctx, text); err != nil {
-			return s.db.wrapError(ctx, op, err)
+			return false, s.db.wrapError(ctx, op, err)
 		}
 	}
 	// All writers lock in this order, so that they cannot deadlock.
@@ -154,28 +182,33 @@ func (s *Replica) PutMappings(ctx context.Context, mappings ...replica.Mapping) 
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Key, b.Key))
 	})
 	enter := func() error {
-		return s.db.write(ctx, op, func(tx *sql.Tx) error { return s.putMappings(ctx, tx, mappings) })
+		return s.db.write(ctx, op, func(tx *sql.Tx) error {
+			stored, err := s.lockStored(ctx, tx, mappings)
+			if err != nil {
+				return err
+			}
+			if holds, err = condition(tx); err != nil || !holds {
+				return err
+			}
+			return s.putMappings(ctx, tx, mappings, stored)
+		})
 	}
-	err := enter()
+	err = enter()
 	if adapter.KindOf(err) == adapter.Conflict {
 		// Another transaction may have inserted the mapping of the same key meanwhile. A
 		// second attempt finds and replaces it.
 		err = enter()
 	}
-	return err
+	return holds, err
 }
 
-// putMappings stores mappings, which are sorted by resource and key.
-func (s *Replica) putMappings(ctx context.Context, tx *sql.Tx, mappings []replica.Mapping) error {
-	there, err := s.lockStored(ctx, tx, mappings)
-	if err != nil {
-		return err
-	}
+// putMappings stores mappings, of which some are stored already.
+func (s *Replica) putMappings(ctx context.Context, tx *sql.Tx, mappings []replica.Mapping, stored map[recordID]bool) error {
 	moment := time.Now().UnixMicro()
 	for i := range mappings {
 		m := &mappings[i]
 		text := insertMapping
-		if there[recordID{m.Resource, m.Key}] {
+		if stored[recordID{m.Resource, m.Key}] {
 			text = updateMapping
 		}
 		if _, err := s.db.writeStatements.execTx(ctx, tx, text, mappingArguments(m, moment)...); err != nil {
@@ -236,7 +269,7 @@ func checkMapping(op string, m *replica.Mapping) error {
 	for _, field := range []struct {
 		name, value string
 		longest     int
-	}{{"backend_id", m.BackendID, maxBackendID}, {"tag", m.Version, maxVersion}, {"base", string(m.Base), 0}, {"note", string(m.Intent), 0}} {
+	}{{"backend_id", m.BackendID, maxBackendID}, {"version", m.Version, maxVersion}, {"base", string(m.Base), 0}, {"intent", string(m.Intent), 0}} {
 		if !storable(field.value, field.longest) {
 			return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: field.name, Err: errText}
 		}

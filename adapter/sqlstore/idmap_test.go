@@ -270,6 +270,56 @@ func testLedger(t *testing.T, e sqlstore.Engine) {
 	})
 }
 
+// TestCompleteIntent stores mappings if the root still has the given intent.
+func TestCompleteIntent(t *testing.T) {
+	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
+		ctx, idMap := t.Context(), open(t, e.NewDSN(t)).Replica()
+		root := replica.Mapping{Resource: adapter.Customers, Key: 1, BackendID: "a"}
+		part := replica.Mapping{Resource: adapter.CustomerAddresses, Key: 2, BackendID: "b", Root: adapter.Customers, RootKey: 1}
+		for _, tt := range []struct {
+			name   string
+			stored []byte // the intent that the stored mapping has
+			absent bool   // no mapping is stored
+			want   bool
+		}{
+			{"still there", []byte(`{"op":"update"}`), false, true},
+			{"resolved", nil, false, false},
+			{"that of another write", []byte(`{"op":"delete"}`), false, false},
+			{"deleted", nil, true, false},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				if err := idMap.DeleteMapping(ctx, root.Resource, root.Key); err != nil {
+					t.Fatal(err)
+				}
+				if !tt.absent {
+					before := root
+					before.Version, before.Intent = "old", tt.stored
+					if err := idMap.PutMappings(ctx, before); err != nil {
+						t.Fatal(err)
+					}
+				}
+				after := root
+				after.Version = "new"
+				completed, err := idMap.CompleteIntent(ctx, []byte(`{"op":"update"}`), after, part)
+				if err != nil || completed != tt.want {
+					t.Fatalf("completed: %t (%v), want %t", completed, err, tt.want)
+				}
+				roots, err := idMap.MappingsByKey(ctx, root.Resource, []adapter.Key{root.Key})
+				if err != nil {
+					t.Fatal(err)
+				}
+				parts, err := idMap.MappingsOfParts(ctx, root.Resource, root.Key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if stored := len(roots) == 1 && roots[0].Version == "new" && roots[0].Intent == nil && len(parts) == 1; stored != tt.want {
+					t.Errorf("stored %+v and %+v, want them stored: %t", roots, parts, tt.want)
+				}
+			})
+		}
+	})
+}
+
 // TestConcurrentMappings stores one mapping from many goroutines.
 func TestConcurrentMappings(t *testing.T) {
 	sqlstore.EachEngine(t, testConcurrentEntries)
