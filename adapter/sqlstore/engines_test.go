@@ -99,19 +99,11 @@ func (e Engine) Sampled(tb testing.TB) func() bool {
 	return func() bool { return sample.Takes(oneIn) }
 }
 
-// EachEngine runs a test on every engine.
-func EachEngine(t *testing.T, test func(t *testing.T, e Engine)) {
-	for _, e := range Engines() {
-		t.Run(e.Name, func(t *testing.T) { test(t, e) })
-	}
-}
+// EachEngine runs a test on every engine, in parallel, since tests mostly wait for servers.
+func EachEngine(t *testing.T, test func(t *testing.T, e Engine)) { inParallel(t, Engines(), test) }
 
 // EachServer is EachEngine without SQLite.
-func EachServer(t *testing.T, test func(t *testing.T, e Engine)) {
-	for _, e := range Servers() {
-		t.Run(e.Name, func(t *testing.T) { test(t, e) })
-	}
-}
+func EachServer(t *testing.T, test func(t *testing.T, e Engine)) { inParallel(t, Servers(), test) }
 
 // EachEngineFullSuite runs a conformance suite on every engine in parallel. With -short
 // it uses PostgreSQL alone, since the race detector slows SQLite, which is written in

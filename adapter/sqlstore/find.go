@@ -126,8 +126,9 @@ func (s *postFilter) prepare(selected *selection, schema *adapter.Schema, q *ada
 	return err
 }
 
-// setPage adds the limit and the offset to the statement, less the records that s has
-// already. It leaves them out if s applies them itself.
+// setPage adds q's offset to the statement, and q's limit minus the number of records that
+// earlier statements of the same list have found. It adds neither if s has to filter the
+// rows first: it then counts them itself.
 func (s *postFilter) setPage(sb *sqlbuilder.SelectBuilder, q *adapter.Query) *sqlbuilder.SelectBuilder {
 	if s.matcher == nil {
 		left := *q

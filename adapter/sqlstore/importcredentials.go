@@ -187,6 +187,9 @@ func (in *credentialImport) freeID(ctx context.Context, table, column string, id
 	return id, err
 }
 
+// importAdmin finds the administrator of that user name, for the tokens that follow, and
+// creates it if Admins is set. One that exists is never changed, except that it is disabled
+// if the old shop has disabled it. With DryRun the function only counts.
 func (in *credentialImport) importAdmin(ctx context.Context, a adapter.Admin) error {
 	in.disabledAdmins[a.ID] = a.Disabled
 	tally := &in.result.Admins

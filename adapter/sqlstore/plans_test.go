@@ -108,6 +108,7 @@ func TestIDMapPlans(t *testing.T) {
 		"ListMappings":       func() error { _, err := local.ListMappings(ctx, adapter.Products, 0, 10); return err },
 		"MappingsWithIntent": func() error { _, err := local.MappingsWithIntent(ctx, time.Now(), 10); return err },
 		"PutMappings":        func() error { return local.PutMappings(ctx, mapping) },
+		"CompleteIntent":     func() error { _, err := local.CompleteIntent(ctx, nil, mapping); return err },
 		"DeleteMapping":      func() error { return local.DeleteMapping(ctx, adapter.Products, 1) },
 	} {
 		watched.Take()

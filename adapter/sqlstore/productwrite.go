@@ -143,7 +143,8 @@ func (s *productTx) updateProduct(ctx context.Context, op string, stored, change
 	return nil
 }
 
-// Delete deletes one product; the database deletes what refers to it.
+// Delete deletes one product. Foreign keys make the database delete the rows that refer to
+// it. Kinds: NotFound, and the error of p.Check.
 func (s products) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	op := fmt.Sprintf("delete products %d", p.Key)
 	return s.save(ctx, op, func(tx *productTx) error {

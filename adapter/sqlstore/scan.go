@@ -101,8 +101,9 @@ func (s *scanner) setColumns(t *table, indexes []int) {
 	}
 }
 
-// requestedIndexes returns those of the given schema indexes that are the key's or
-// belong to attributes that only or q names. It returns all if only is nil.
+// requestedIndexes narrows a list of attributes, given as their indexes in the schema, to
+// those that a statement has to read: the key, the attributes that the list only names,
+// and those that q filters or orders by. A nil list asks for all attributes.
 func (t *table) requestedIndexes(indexes []int, only []string, q *adapter.Query) []int {
 	if only == nil {
 		return indexes

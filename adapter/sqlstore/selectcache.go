@@ -48,6 +48,7 @@ func (k *selectCache) get(shape selectKey) (cachedSelect, bool) {
 	return cached, ok
 }
 
+// put caches a statement. It does nothing if the cache is full.
 func (k *selectCache) put(shape selectKey, built cachedSelect) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -48,13 +48,13 @@ func TestSelectCache(t *testing.T) {
 				read   func(products, *adapter.ListParams, requestedParts) statement
 				params []adapter.ListParams
 			}{"one": {one, singles}, "page": {page, pages}} {
-				keeping := db.products
-				keeping.selects = newSelectCache()
+				cached := db.products
+				cached.selects = newSelectCache()
 				for range 2 { // the second time from the cache
 					for _, p := range c.params {
 						fresh := db.products
 						fresh.selects = newSelectCache()
-						if got, want := c.read(keeping, &p, wanted), c.read(fresh, &p, wanted); !reflect.DeepEqual(got, want) {
+						if got, want := c.read(cached, &p, wanted), c.read(fresh, &p, wanted); !reflect.DeepEqual(got, want) {
 							t.Errorf("%s %s: got %+v, want %+v", name, fmt.Sprintf("%+v", p), got, want)
 						}
 					}
