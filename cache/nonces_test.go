@@ -63,6 +63,7 @@ func expectUsed(t *testing.T, n *cache.Nonces, nonce string, want bool) {
 // TestNonces checks that the store decides, and that Redis reports nonces used on other
 // replicas.
 func TestNonces(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	edit := func(o *cache.Options) { o.Timeout = 100 * time.Millisecond }
 	r, other := newReplica(t, s, edit), newReplica(t, s, edit)

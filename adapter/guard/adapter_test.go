@@ -11,13 +11,16 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/guard"
+	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
 // TestConformance checks that a guarded store behaves like an unguarded one.
 func TestConformance(t *testing.T) {
+	sample := nightly.NewSample(t)
 	adaptertest.Run(t, adaptertest.Harness{
 		Open: func(t *testing.T) adapter.Adapter { return newGuarded(t, guard.Options{}).adapter },
 		// Queries pass a guard unchanged.
+		Sampled:    func() bool { return sample.Takes(40) },
 		Attributes: func(a adapter.Attribute) bool { return a.Kind == adapter.KindTime },
 	})
 }

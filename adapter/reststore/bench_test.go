@@ -24,7 +24,7 @@ import (
 //
 //	ratio       time of a read through the adapter as a multiple of the bare requests'
 //	overhead-µs time that the adapter adds to the bare requests
-//	side-µs     the part of it that reads the local replica, needed without a backend, too
+//	local-µs     the part of it that reads the local replica, needed without a backend, too
 //	bare-µs     time of the bare requests
 //
 // The documents are unchanged, as they nearly always are. A list of 100 takes three
@@ -42,7 +42,7 @@ func benchmarkRead(b *testing.B, count int) {
 	createProducts(b, store, 100)
 	var asked recording
 	s.shop.setIntercept(asked.replay(s.shop.routes()))
-	side, err := s.replica.Store(adapter.Products)
+	local, err := s.replica.Store(adapter.Products)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func benchmarkRead(b *testing.B, count int) {
 		}
 		return err
 	}
-	ours, alone := func() error { return read(store) }, func() error { return read(side) }
+	ours, alone := func() error { return read(store) }, func() error { return read(local) }
 	if err := ours(); err != nil {
 		b.Fatal(err)
 	}
@@ -78,15 +78,15 @@ func benchmarkRead(b *testing.B, count int) {
 	}
 	timed(bare)
 	timed(ours)
-	var ratios, extra, sides, floor []float64
+	var ratios, extra, locals, floor []float64
 	for b.Loop() {
-		without, with, side := timed(bare), timed(ours), timed(alone)
-		ratios, extra, sides, floor = append(ratios, with/without), append(extra, with-without), append(sides, side), append(floor, without)
+		without, with, local := timed(bare), timed(ours), timed(alone)
+		ratios, extra, locals, floor = append(ratios, with/without), append(extra, with-without), append(locals, local), append(floor, without)
 	}
 	median := func(all []float64) float64 { slices.Sort(all); return all[len(all)/2] }
 	b.ReportMetric(median(ratios), "ratio")
 	b.ReportMetric(median(extra), "overhead-µs")
-	b.ReportMetric(median(sides), "side-µs")
+	b.ReportMetric(median(locals), "local-µs")
 	b.ReportMetric(median(floor), "bare-µs")
 	b.ReportMetric(float64(len(sent)), "requests")
 	b.ReportMetric(0, "ns/op")

@@ -48,7 +48,7 @@ var migrateDemo = sync.OnceValues(func() (done migratedDemo, err error) {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	path := filepath.Join(folder, "side.db")
+	path := filepath.Join(folder, "replica.db")
 	ctx := context.Background() // shared by all tests
 	db, err := openDemo(ctx, path)
 	if err != nil {
@@ -56,18 +56,18 @@ var migrateDemo = sync.OnceValues(func() (done migratedDemo, err error) {
 	}
 	s := startFakeShop()
 	defer s.Close()
-	side := db.Replica()
-	if err := mapFixtures(ctx, side); err != nil {
+	local := db.Replica()
+	if err := mapFixtures(ctx, local); err != nil {
 		return done, err
 	}
-	a, err := openAdapter(side, s, nil)
+	a, err := openAdapter(local, s, nil)
 	if err != nil {
 		return done, err
 	}
 	if err := a.Push(ctx, nil); err != nil {
 		return done, err
 	}
-	if err := createOrders(ctx, side, s); err != nil {
+	if err := createOrders(ctx, local, s); err != nil {
 		return done, err
 	}
 	if err := errors.Join(a.Scan(ctx), a.Close(), db.Close()); err != nil {
@@ -90,14 +90,14 @@ func openDemo(ctx context.Context, path string) (*sqlstore.DB, error) {
 }
 
 // mapFixtures adds the fake shop's ids of read-only resources to the ID map.
-func mapFixtures(ctx context.Context, side replica.Replica) error {
+func mapFixtures(ctx context.Context, local replica.Replica) error {
 	var entries []replica.Mapping
 	for r, form := range map[adapter.Resource]string{
 		adapter.Websites:       "c0ffee00-0000-4000-8000-%012d",
 		adapter.CustomerGroups: "1abe1000-0000-4000-8000-%012d",
 		adapter.Categories:     "77%03d",
 	} {
-		store, err := side.Store(r)
+		store, err := local.Store(r)
 		if err != nil {
 			return err
 		}
@@ -111,13 +111,13 @@ func mapFixtures(ctx context.Context, side replica.Replica) error {
 			}
 		}
 	}
-	return side.PutMappings(ctx, entries...)
+	return local.PutMappings(ctx, entries...)
 }
 
 // createOrders creates the replica's orders as tickets in the fake shop.
-func createOrders(ctx context.Context, side replica.Replica, s *fakeShop) error {
+func createOrders(ctx context.Context, local replica.Replica, s *fakeShop) error {
 	list := func(r adapter.Resource) ([]adapter.Record, error) {
-		store, err := side.Store(r)
+		store, err := local.Store(r)
 		if err != nil {
 			return nil, err
 		}
@@ -139,7 +139,7 @@ func createOrders(ctx context.Context, side replica.Replica, s *fakeShop) error 
 	if err != nil {
 		return err
 	}
-	ids := replica.NewIDCache(side)
+	ids := replica.NewIDCache(local)
 	for _, o := range orders {
 		key := o.Get("entity_id").Int()
 		inner := jsonObject{"code": o.Get("increment_id").Text(), "phase": o.Get("state").Text() + "/" + o.Get("status").Text(),
@@ -207,8 +207,8 @@ func fakeShopOptions(s *fakeShop, ids reststore.IDs, reg prometheus.Registerer) 
 }
 
 // openAdapter opens an adapter with a local replica and a fake shop.
-func openAdapter(side replica.Replica, s *fakeShop, reg prometheus.Registerer) (*replica.Adapter, error) {
-	o, err := fakeShopOptions(s, replica.NewIDCache(side), reg)
+func openAdapter(local replica.Replica, s *fakeShop, reg prometheus.Registerer) (*replica.Adapter, error) {
+	o, err := fakeShopOptions(s, replica.NewIDCache(local), reg)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func openAdapter(side replica.Replica, s *fakeShop, reg prometheus.Registerer) (
 	if err != nil {
 		return nil, err
 	}
-	return replica.New(replica.Options{Replica: side, Backend: backend})
+	return replica.New(replica.Options{Replica: local, Backend: backend})
 }
 
 // A migratedShop is an adapter whose local replica and fake shop hold the migrated demo
@@ -236,7 +236,7 @@ func openMigratedShop(t testing.TB) *migratedShop {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	path := filepath.Join(folder, "side.db")
+	path := filepath.Join(folder, "replica.db")
 	if err := os.WriteFile(path, start.replica, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -137,7 +137,8 @@ func toTime(v any) (string, error) {
 }
 
 // fromRecord converts a record to the object that expressions see: decimals and times as
-// strings, and the backend's ids next to references. Absent attributes are omitted.
+// strings, and the backend's ids next to references, from ids. Absent attributes are omitted.
+// prefix is the path of a nested record, such as "items.", and "" otherwise.
 func (r *resource) fromRecord(record adapter.Record, prefix string, ids map[adapter.Resource]map[adapter.Key]string) map[string]any {
 	object := make(map[string]any, len(record.Values))
 	for i, v := range record.Values {

@@ -163,6 +163,8 @@ func objectKeys(q *gojq.Query) []string {
 	return nil
 }
 
+// objectKeysOfTerm is objectKeys for a term: an object, or parentheses, a list or an if with
+// objects in it. It leaves out computed keys.
 func objectKeysOfTerm(t *gojq.Term) []string {
 	if len(t.SuffixList) > 0 {
 		return nil

@@ -39,7 +39,7 @@ func openMedusaShop(t *testing.T) *medusaShop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "side.db"), MediaDir: t.TempDir(), Migrate: true})
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "replica.db"), MediaDir: t.TempDir(), Migrate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,17 +52,17 @@ func openMedusaShop(t *testing.T) *medusaShop {
 		t.Fatal(err)
 	}
 	s := &medusaShop{T: t, medusa: m, initial: recordsOf(t, db.Adapter())}
-	side := db.Replica()
+	local := db.Replica()
 	mapping, _ := reststore.Mapping("medusa")
 	backend, err := reststore.Open(reststore.Options{
-		Mapping: mapping, File: "medusa.yaml", URL: m.URL, User: m.User, Secret: m.Password, IDs: replica.NewIDCache(side),
+		Mapping: mapping, File: "medusa.yaml", URL: m.URL, User: m.User, Secret: m.Password, IDs: replica.NewIDCache(local),
 		Vars: map[string]string{"currency": m.Currency, "location": m.Location, "region": m.Region, "profile": m.Profile},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Adapter, err = replica.New(replica.Options{
-		Replica: side, Backend: backend, Unmapped: replica.AllocateIDs, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Replica: local, Backend: backend, Unmapped: replica.AllocateIDs, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

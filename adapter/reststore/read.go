@@ -262,7 +262,8 @@ func (b *Backend) buildRecord(ctx context.Context, r *resource, at string, value
 	return record, unknown, err
 }
 
-// legacyID returns the legacy id of a document, or 0 if it has none.
+// legacyID returns the id that the expression e finds in a document for the legacy clients,
+// or 0 if e is nil or finds none. Anything but a positive whole number is an error.
 func legacyID(ctx context.Context, e *expression, input any) (adapter.Key, error) {
 	if e == nil {
 		return 0, nil
@@ -297,8 +298,9 @@ func evalObject(ctx context.Context, e *expression, input any) (map[string]any, 
 	return object, nil
 }
 
-// Scan calls found with all documents, page by page. It returns only documents changed
-// since the given time if the mapping's scan uses $since.
+// Scan calls found with the documents of each page, in the backend's order. If the request
+// in the mapping uses $since and since is not zero, they are only those that have changed
+// since then. A nil error means that found has seen all of them.
 func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Time, found func([]replica.Document) error) error {
 	k := call{string(root), "scan"}
 	r, err := b.rootResource(root, k.op())

@@ -149,8 +149,9 @@ func (c *client) ruleInput(status int, headers http.Header, body []byte) map[str
 	return map[string]any{"status": status, "headers": all, "body": decoded, "text": text}
 }
 
-// retryAfter parses a Retry-After header: seconds or a date. The result is in whole
-// seconds, at most a day, and 0 if there is none.
+// retryAfter parses the value of a Retry-After header: seconds or a date. The result is
+// rounded up to whole seconds and cut to a day. It is 0 for a time that has passed and for
+// a value that is neither.
 func retryAfter(value string, now time.Time) time.Duration {
 	const most = 24 * time.Hour
 	if seconds, err := strconv.ParseUint(strings.TrimSpace(value), 10, 32); err == nil {

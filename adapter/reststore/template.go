@@ -43,7 +43,7 @@ func (l *loader) loadTemplate(n *yaml.Node, variables []string) *template {
 		if !found {
 			break
 		}
-		end := closing(after)
+		end := closingBrace(after)
 		if end < 0 {
 			l.errorf(n.Line, "the path has a { without a matching }")
 			return nil
@@ -58,9 +58,9 @@ func (l *loader) loadTemplate(n *yaml.Node, variables []string) *template {
 	return t
 }
 
-// closing returns the index of the brace that ends an expression, or -1. It ignores braces
-// in string literals.
-func closing(s string) int {
+// closingBrace returns the index in s of the brace that ends the expression with which s
+// begins, or -1. It skips pairs of braces, and all braces in string literals.
+func closingBrace(s string) int {
 	depth, quoted := 0, false
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
