@@ -115,7 +115,9 @@ func FuzzEmail(f *testing.F) {
 	f.Fuzz(func(t *testing.T, address string) {
 		faults := checkEmail(contract.Documented(), "Email", address)
 		for _, fault := range faults {
-			if fault.Code != 400 || fault.Message == "" || strings.Contains(fault.Message, "%!") {
+			// A message with a wrong argument has %! in it, and so has one that quotes it.
+			malformed := strings.Contains(fault.Message, "%!") && !strings.Contains(address, "%!")
+			if fault.Code != 400 || fault.Message == "" || malformed {
 				t.Errorf("%q: %+v", address, fault)
 			}
 		}

@@ -20,6 +20,8 @@ type priceList struct {
 	duplicateFault contract.FaultKey
 }
 
+// newPriceList returns the rules for a field that is a list of prices. twice is the fault of
+// two entries for the same customers and quantity.
 func (p *productWrites) newPriceList(field string, rules []contract.SetRule, twice contract.FaultKey) priceList {
 	at, ok := p.schema.Index(field)
 	if !ok {

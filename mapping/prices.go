@@ -79,7 +79,8 @@ type taxAddress struct {
 	regionID        int64
 }
 
-// appliesTo reports whether the rate applies at p.
+// appliesTo reports whether the rate applies to customers at address p: in its country, and
+// in its region, if it has one, by id where both have an id and by name otherwise.
 func (t *taxRate) appliesTo(p taxAddress) bool {
 	switch {
 	case t.country != p.country:

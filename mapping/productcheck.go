@@ -143,8 +143,9 @@ func (w *productWrite) checkFields() {
 	}
 }
 
-// exceedsMaxWeight reports whether a weight is too large to store. The original compares
-// a text that is not a number byte by byte, and takes every list to be too large.
+// exceedsMaxWeight reports whether a weight is above maxDecimal, the largest that can be
+// stored. As in the original system, a text that is not a number is compared with the
+// digits of that limit byte by byte, and a list that is not empty is always above it.
 func exceedsMaxWeight(n *codec.Node) bool {
 	if number, ok := numericValue(n); ok {
 		return number > maxDecimal

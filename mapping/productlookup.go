@@ -38,8 +38,8 @@ func (s *Service) findProduct(ctx context.Context, c *Call, attributes productAt
 // every record.
 type productAttributes struct{ onDemand, stored []string }
 
-// storedOrNone returns stored in a form for a query, in which nil would stand for all
-// attributes.
+// storedOrNone returns the stored attributes as a query wants them: an empty list instead of
+// nil, which would stand for all attributes.
 func (p *productAttributes) storedOrNone() []string {
 	if p.stored == nil {
 		return []string{}

@@ -57,6 +57,8 @@ func isFloat(n *codec.Node) bool {
 	return n.Kind == codec.Number || n.Kind == codec.Text && floatForm.MatchString(n.Text)
 }
 
+// isWhole reports whether a value is a number without a fraction, or a text that reads as
+// one.
 func isWhole(n *codec.Node) bool {
 	switch n.Kind {
 	case codec.Number:

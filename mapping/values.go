@@ -46,8 +46,8 @@ func truncateRunes(text string, characters int) string {
 	return text
 }
 
-// truncateBytes returns at most longest bytes of a text, without a partial character at
-// the end.
+// truncateBytes returns a text of at most longest bytes unchanged, and of another the
+// longest beginning of at most that many bytes that ends between two characters.
 func truncateBytes(text string, longest int) string {
 	if len(text) <= longest {
 		return text
@@ -183,7 +183,8 @@ func typedValue(kind adapter.Kind, n *codec.Node) adapter.Value {
 	}
 }
 
-// dropUnset makes unset values of a new record absent, since there is nothing to remove.
+// dropUnset makes the values of a new record that ask for the removal of a value absent, as
+// there is nothing to remove.
 func dropUnset(r adapter.Record) {
 	for i, v := range r.Values {
 		if v.Kind() == adapter.Unset {

@@ -1,15 +1,17 @@
-// Package nightly tells tests whether they run for every commit, where they take a
-// sample, or at night, where they take all there is.
+// Package nightly distinguishes runs of the tests for every commit, which test samples,
+// from nightly runs, which test everything.
 //
 // # Principles
 //
-//  1. What runs for every commit finds what a change breaks within minutes. What only
-//     repeats it, on another engine, with more values or for longer, runs at night.
-//  2. A test that runs at night alone says so, and names the stage that runs it.
+//  1. The run for every commit finds within minutes what a change breaks. Repetitions on
+//     another engine, with more values or for a longer time run at night.
+//  2. A test that runs only at night says so when it is skipped, and names the stage of
+//     .ci/nightly that runs it.
 //
 // # How it is tested
 //
-// By the stages of .ci/nightly, which set the variable that it reads.
+// The stages of .ci/nightly, which set the environment variable that this package reads,
+// run the tests that use it.
 package nightly
 
 import (
@@ -17,14 +19,15 @@ import (
 	"testing"
 )
 
-// Whole reports whether tests take everything and not a sample: it is true where the
-// environment variable PORTICO_TEST_NIGHTLY is set.
+// Whole reports whether tests cover everything instead of a sample. This is the case if
+// the environment variable PORTICO_TEST_NIGHTLY is not empty.
 func Whole() bool { return os.Getenv("PORTICO_TEST_NIGHTLY") != "" }
 
-// Only skips a test that is for the stage of .ci/nightly of that name alone.
+// Only skips the test unless this is a nightly run. stage is the stage of .ci/nightly
+// that runs it.
 func Only(tb testing.TB, stage string) {
 	tb.Helper()
 	if !Whole() {
-		tb.Skipf("this takes minutes: \".ci/nightly %s\" runs it", stage)
+		tb.Skipf("skipped because it takes minutes: \".ci/nightly %s\" runs it", stage)
 	}
 }

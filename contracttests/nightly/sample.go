@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// A Sample picks some of very many tests: another selection in each run by day, and
-// forty times as many at night, most of them all there are.
+// A Sample selects some of very many tests at random. Each run selects others, and
+// nightly runs select forty times as many. It is not safe for concurrent use.
 type Sample struct{ *rand.Rand }
 
-// NewSample returns a sample, and logs its seed. The environment variable
-// PORTICO_TEST_SEED repeats the sample of a seed.
+// NewSample returns a sample and logs its seed. The environment variable
+// PORTICO_TEST_SEED sets the seed, which repeats an earlier selection.
 func NewSample(tb testing.TB) *Sample {
 	tb.Helper()
 	seed := rand.Uint64()
@@ -22,12 +22,13 @@ func NewSample(tb testing.TB) *Sample {
 			tb.Fatalf("PORTICO_TEST_SEED: %v", err)
 		}
 	}
-	tb.Logf("the sample is that of PORTICO_TEST_SEED=%d", seed)
+	tb.Logf("to repeat this sample, set PORTICO_TEST_SEED=%d", seed)
 	return &Sample{rand.New(rand.NewPCG(seed, 0))}
 }
 
-// Takes reports whether the next test runs, of which a run by day takes one in oneIn.
-// With -short, for the race detector, which slows tests down, it is a quarter of that.
+// Takes reports whether the next test is selected. The chance is one in oneIn. Nightly
+// runs select forty times as many, and runs with -short a quarter, because the race
+// detector that they are for is slow.
 func (s *Sample) Takes(oneIn int) bool {
 	switch {
 	case Whole():

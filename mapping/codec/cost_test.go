@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -19,7 +20,10 @@ func TestCost(t *testing.T) {
 		}
 		return b.String()
 	}
-	const n = 200_000
+	n := 40_000
+	if nightly.Whole() {
+		n = 200_000
+	}
 	for _, tt := range []struct {
 		name   string
 		format contract.Format

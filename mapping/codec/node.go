@@ -9,6 +9,7 @@ import (
 // A Kind is the kind of a [Node].
 type Kind uint8
 
+// The kinds of nodes. Null is the zero Kind.
 const (
 	Null   Kind = iota
 	False       // the JSON literal

@@ -18,7 +18,7 @@
 //
 // A table has each kind of difference in every format, and everything the options tolerate.
 // A fuzz target checks two properties: a body equals itself, and bodies with different bytes
-// have a difference. In cmd/portico two whole servers are compared, one of them with planted
+// have a difference. In cmd/portico/app two whole servers are compared, one of them with planted
 // differences.
 package compare
 
@@ -168,13 +168,13 @@ func (d *differ) header(field, legacy, candidate string) {
 	if legacy == candidate {
 		return
 	}
-	told := func(value string) *string {
+	quoted := func(value string) *string {
 		if value == "" {
 			return nil
 		}
 		return new(quote(value))
 	}
-	d.add(Difference{Field: field, Legacy: told(legacy), Candidate: told(candidate)})
+	d.add(Difference{Field: field, Legacy: quoted(legacy), Candidate: quoted(candidate)})
 }
 
 // quote returns a text in quotes, truncated if it is long.

@@ -28,15 +28,15 @@ func (d *differ) lists(at scope, a, b *codec.Node) {
 	keysA, keysB := keys(at, a, b)
 	ofB := places(keysB, func(j int) string { return keysB[j] })
 	missing := func(key string, n *codec.Node, inLegacy bool) {
-		field, told := at.field, at.value(n)
+		field, value := at.field, at.value(n)
 		if field == "" {
-			field, told = "records", new(quote(key))
+			field, value = "records", new(quote(key))
 		}
 		difference := Difference{Field: field, Record: at.of(key).record}
 		if inLegacy {
-			difference.Legacy = told
+			difference.Legacy = value
 		} else {
-			difference.Candidate = told
+			difference.Candidate = value
 		}
 		d.add(difference)
 	}

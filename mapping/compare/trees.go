@@ -80,11 +80,11 @@ func join(path, name string) string {
 
 // value returns the description of a value in this scope.
 func (s scope) value(n *codec.Node) *string {
-	told := describe(n)
+	text := describe(n)
 	if s.unnamed != "" {
-		told = printable(s.unnamed) + ": " + told
+		text = printable(s.unnamed) + ": " + text
 	}
-	return &told
+	return &text
 }
 
 // describe describes a value. Records and lists are described by their size, because their
@@ -119,13 +119,13 @@ func (d *differ) trees(route *contract.Route, a, b *codec.Node) {
 		top.field, top.settled = "messages", true
 	}
 	if failedA != failedB {
-		told := func(n *codec.Node, failed bool) *string {
+		describeReply := func(n *codec.Node, failed bool) *string {
 			if !failed {
 				return top.value(n)
 			}
 			return new(cut(string(codec.Append(nil, contract.JSON, "", n, false)), maxValue))
 		}
-		d.differ(top, told(a, failedA), told(b, failedB))
+		d.differ(top, describeReply(a, failedA), describeReply(b, failedB))
 		return
 	}
 	d.values(top, a, b)
@@ -216,7 +216,7 @@ func (d *differ) order(found Difference, places []int, name func(place int) stri
 		d.tolerated = true
 		return
 	}
-	told := func(places []int) *string {
+	orderOf := func(places []int) *string {
 		b := strings.Builder{}
 		for _, j := range places {
 			if b.Len() > maxValue {
@@ -226,7 +226,7 @@ func (d *differ) order(found Difference, places []int, name func(place int) stri
 		}
 		return new("order" + cut(b.String(), maxValue))
 	}
-	found.Legacy, found.Candidate = told(places), told(slices.Sorted(slices.Values(places)))
+	found.Legacy, found.Candidate = orderOf(places), orderOf(slices.Sorted(slices.Values(places)))
 	d.add(found)
 }
 

@@ -31,7 +31,7 @@
 // # How it is tested
 //
 // The pages over HTTP on a memory store: each row of wire 13, manipulated cookies, forms of
-// other sites, a clock that moves. Fuzz targets for cookies and targets. In cmd/portico,
+// other sites, a clock that moves. Fuzz targets for cookies and targets. In cmd/portico/app,
 // two third-party libraries, a script and a browser perform the whole flow with a whole
 // server; people review screenshots of the browser.
 package consent

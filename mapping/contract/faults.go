@@ -41,6 +41,9 @@ func (f Faults) Error() string { return f[len(f)-1].Message }
 // table, which holds their messages.
 type FaultKey uint8
 
+// The rows of the fault table. The rest of each name says what the client did, or what is
+// wrong with the value that it sent; a name that ends in Crash stands for a request that
+// the original system does not survive.
 const (
 	NotAcceptable FaultKey = iota
 	Unauthorized

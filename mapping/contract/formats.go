@@ -3,6 +3,7 @@ package contract
 // A Format is a representation of records on the wire.
 type Format uint8
 
+// The formats of the contract (wire 5).
 const (
 	JSON Format = iota
 	XML

@@ -3,6 +3,7 @@ package contract
 // A Role is the kind of caller that a request acts as ("What the service does").
 type Role uint8
 
+// The roles of the contract (wire 4).
 const (
 	Guest Role = iota
 	Customer

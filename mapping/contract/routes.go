@@ -9,6 +9,7 @@ import (
 // A Shape says whether a route addresses one record or a collection.
 type Shape uint8
 
+// The shapes of routes.
 const (
 	Entity Shape = iota
 	Collection
@@ -17,6 +18,7 @@ const (
 // A Method is one of the four methods of the contract.
 type Method uint8
 
+// The methods of the contract, and one for all others.
 const (
 	GET Method = iota
 	POST

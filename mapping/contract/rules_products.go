@@ -47,8 +47,9 @@ type OptionList uint8
 const (
 	// Listed: from [ProductRule.Options].
 	Listed OptionList = iota
-	// TaxClasses and Themes: from the store's settings.
+	// TaxClasses: from the store's settings.
 	TaxClasses
+	// Themes: from the store's settings.
 	Themes
 	// Countries: from the store's directory.
 	Countries
@@ -155,9 +156,11 @@ type SetCheck uint8
 const (
 	// Unchecked: any value.
 	Unchecked SetCheck = iota
-	// SetNumber, SetFromZero and SetAboveZero: a number, not negative, positive.
+	// SetNumber: a number.
 	SetNumber
+	// SetFromZero: a number that is not negative.
 	SetFromZero
+	// SetAboveZero: a positive number.
 	SetAboveZero
 	// SetOption: a number equal to one of the rule's options.
 	SetOption

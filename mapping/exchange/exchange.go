@@ -59,6 +59,7 @@ type Copy struct {
 // A Want says which parts of an exchange a watcher wants.
 type Want uint8
 
+// The parts of an exchange. Nothing is the zero Want.
 const (
 	Nothing Want = iota
 	Heads        // everything except the bodies

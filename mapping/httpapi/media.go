@@ -81,10 +81,10 @@ func (a *api) mediaError(c *gin.Context, err error) {
 // newPlaceholder returns the image that stands for a missing product image: a gray square as
 // a JPEG.
 func newPlaceholder() ([]byte, error) {
-	const side, grey = 265, 0xee
-	picture := image.NewGray(image.Rect(0, 0, side, side))
+	const size, gray = 265, 0xee
+	picture := image.NewGray(image.Rect(0, 0, size, size))
 	for i := range picture.Pix {
-		picture.Pix[i] = grey
+		picture.Pix[i] = gray
 	}
 	var b bytes.Buffer
 	err := jpeg.Encode(&b, picture, nil)

@@ -22,6 +22,6 @@
 // # How it is tested
 //
 // Over TCP, between clients and legacy systems that send what a library would not: odd
-// targets, broken replies, halves of bodies. In cmd/portico the recorded exchanges run
+// targets, broken replies, halves of bodies. In cmd/portico/app the recorded exchanges run
 // through two whole servers, one in each role.
 package passthrough

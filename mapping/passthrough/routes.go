@@ -13,6 +13,7 @@ const (
 // Calls are the kinds of requests that a rule applies to.
 type Calls uint8
 
+// The kinds of requests. All is the zero Calls.
 const (
 	All    Calls = iota
 	Reads        // requests that change nothing
