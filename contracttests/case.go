@@ -9,29 +9,31 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Case states what the contract asks of one thing, makes what it needs for that
-// and runs on any store. cases/README.md describes the keys.
+// A Case is one test: what the contract requires of one behavior, and the steps that
+// check it. It creates the objects that it needs, so it runs on any store.
+// cases/README.md describes the fields.
 type Case struct {
-	Resource    string   `yaml:"-"` // name of the file it stands in, without ending
-	Name        string   `yaml:"name"`
-	Clauses     []string `yaml:"clauses"`
-	Dialect     Dialect  `yaml:"dialect"`
-	Differences []int    `yaml:"differences"`
-	Formats     []string `yaml:"formats"`
-	Make        []making `yaml:"make"`
-	Exclusive   []string `yaml:"exclusive"`
-	Writes      string   `yaml:"writes"`
-	Steps       []Call   `yaml:"steps"`
-	Finally     []Call   `yaml:"finally"`
+	Resource    string         `yaml:"-"` // name of the case's file without extension
+	Name        string         `yaml:"name"`
+	Clauses     []string       `yaml:"clauses"`
+	Dialect     Dialect        `yaml:"dialect"`
+	Differences []int          `yaml:"differences"`
+	Formats     []string       `yaml:"formats"`
+	Make        []prerequisite `yaml:"make"`
+	Exclusive   []string       `yaml:"exclusive"`
+	Writes      string         `yaml:"writes"`
+	Steps       []Call         `yaml:"steps"`
+	Finally     []Call         `yaml:"finally"`
 
-	dialectDifferences []DialectDifference // those that Differences names
+	dialectDifferences []DialectDifference // the entries with the numbers in Differences
 }
 
-// A Call is one request of a case and what is expected of the answer.
+// A Call is one step of a case: a request, and the reply that is expected in each
+// dialect. cases/README.md describes the fields.
 type Call struct {
 	As          string            `yaml:"as"`
 	Call        string            `yaml:"call"`
-	Send        *tree             `yaml:"send"`
+	Send        *yamlTree         `yaml:"send"`
 	SendAs      string            `yaml:"send_as"`
 	Body        *string           `yaml:"body"`
 	ContentType string            `yaml:"content_type"`
@@ -46,40 +48,42 @@ type Call struct {
 	OrSkip      string            `yaml:"or_skip"`
 }
 
-// An Expectation is what the contract says of one answer.
+// An Expectation describes the reply that the contract requires. cases/README.md
+// describes the fields.
 type Expectation struct {
-	Status   int      `yaml:"status"`
-	Crash    bool     `yaml:"crash"`
-	Format   string   `yaml:"format"`
-	Location string   `yaml:"location"`
-	Record   string   `yaml:"record"`
-	List     string   `yaml:"list"`
-	Errors   []entry  `yaml:"errors"`
-	Tree     *tree    `yaml:"tree"`
-	Text     *string  `yaml:"text"`
-	Only     []string `yaml:"only"`
-	Values   *tree    `yaml:"values"`
-	Like     string   `yaml:"like"`
-	Except   []string `yaml:"except"`
-	Entries  *tree    `yaml:"entries"`
-	Has      []tree   `yaml:"has"`
-	Lacks    []tree   `yaml:"lacks"`
-	Count    *int     `yaml:"count"`
-	AtMost   *int     `yaml:"at_most"`
-	Ordered  string   `yaml:"ordered"`
+	Status   int          `yaml:"status"`
+	Crash    bool         `yaml:"crash"`
+	Format   string       `yaml:"format"`
+	Location string       `yaml:"location"`
+	Record   string       `yaml:"record"`
+	List     string       `yaml:"list"`
+	Errors   []errorEntry `yaml:"errors"`
+	Tree     *yamlTree    `yaml:"tree"`
+	Text     *string      `yaml:"text"`
+	Only     []string     `yaml:"only"`
+	Values   *yamlTree    `yaml:"values"`
+	Like     string       `yaml:"like"`
+	Except   []string     `yaml:"except"`
+	Entries  *yamlTree    `yaml:"entries"`
+	Has      []yamlTree   `yaml:"has"`
+	Lacks    []yamlTree   `yaml:"lacks"`
+	Count    *int         `yaml:"count"`
+	AtMost   *int         `yaml:"at_most"`
+	Ordered  string       `yaml:"ordered"`
 
-	source string // the expectation as its file has it
+	source string // the YAML text of the expectation, for reports
 }
 
-// An entry is one of an error envelope: [code, message].
-type entry struct {
+// An errorEntry is one entry of an error envelope. In YAML it is written [code, message].
+type errorEntry struct {
 	code    int
 	message string
 }
 
-func (e *entry) UnmarshalYAML(n *yaml.Node) error {
+// UnmarshalYAML decodes [code, message].
+func (e *errorEntry) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
-		return fmt.Errorf("line %d: an error is [code, message]", n.Line)
+		return fmt.Errorf("line %d: write an error as [code, message]", n.Line)
 	}
 	if err := n.Content[0].Decode(&e.code); err != nil {
 		return err
@@ -87,14 +91,16 @@ func (e *entry) UnmarshalYAML(n *yaml.Node) error {
 	return n.Content[1].Decode(&e.message)
 }
 
-// A making is one thing that a case needs: what a maker makes, under the name of
-// the maker or one of its own, with other values than the maker's.
-type making struct {
-	maker, name string
-	send        tree // fields that replace those of the maker
+// A prerequisite is an object that is created before a case runs. In YAML it is the name
+// of a maker, or {MAKER: name, send: {…}}.
+type prerequisite struct {
+	maker string
+	name  string   // variable that is bound to the object's id
+	send  yamlTree // fields that override those of the maker
 }
 
-func (m *making) UnmarshalYAML(n *yaml.Node) error {
+// UnmarshalYAML decodes the name of a maker, or {MAKER: name, send: {…}}.
+func (m *prerequisite) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		m.maker, m.name = n.Value, n.Value
 		return nil
@@ -107,13 +113,13 @@ func (m *making) UnmarshalYAML(n *yaml.Node) error {
 				continue
 			}
 			if m.maker != "" {
-				return fmt.Errorf("line %d: a thing to make has the keys MAKER and send", n.Line)
+				return fmt.Errorf("line %d: an entry of make has only the keys MAKER and send", n.Line)
 			}
 			m.maker, m.name = n.Content[i].Value, n.Content[i+1].Value
 		}
 	}
 	if m.maker == "" || m.name == "" {
-		return fmt.Errorf("line %d: a thing to make is MAKER, or {MAKER: name, send: {…}}", n.Line)
+		return fmt.Errorf("line %d: write an entry of make as MAKER or {MAKER: name, send: {…}}", n.Line)
 	}
 	if fields.Kind == 0 {
 		return nil
@@ -121,41 +127,44 @@ func (m *making) UnmarshalYAML(n *yaml.Node) error {
 	return m.send.UnmarshalYAML(&fields)
 }
 
-// A maker is how cases make what they need: one call of the Admin.
+// A maker describes how cases create a kind of object, such as a customer: by one call as
+// the Admin.
 type maker struct {
-	Needs []string `yaml:"needs"` // makers that go before
+	Needs []string `yaml:"needs"` // makers that run first
 	Call  string   `yaml:"call"`
-	Send  tree     `yaml:"send"`
+	Send  yamlTree `yaml:"send"`
 }
 
-// A tree is a value as a file of cases has it: what to send, or what to expect.
-type tree struct{ node }
+// A yamlTree is a value of a YAML file: a body to send, or values to expect.
+type yamlTree struct{ node }
 
-func (t *tree) UnmarshalYAML(n *yaml.Node) (err error) {
-	t.node, err = nodeOfYAML(n, 0)
+// UnmarshalYAML decodes any YAML value.
+func (t *yamlTree) UnmarshalYAML(n *yaml.Node) (err error) {
+	t.node, err = nodeFromYAML(n, 0)
 	return err
 }
 
-// nodeOfYAML returns n as a tree. Dates are texts: no format of the contract has
-// any.
-func nodeOfYAML(n *yaml.Node, depth int) (node, error) {
+// nodeFromYAML converts a YAML value to a tree. Dates become texts, because no format of
+// the contract has dates. It returns an error for aliases, for duplicate keys, and for
+// values nested deeper than maxDepth.
+func nodeFromYAML(n *yaml.Node, depth int) (node, error) {
 	if depth > maxDepth {
 		return node{}, errDepth
 	}
 	switch n.Kind {
 	case yaml.DocumentNode:
-		return nodeOfYAML(n.Content[0], depth)
+		return nodeFromYAML(n.Content[0], depth)
 	case yaml.AliasNode:
 		return node{}, fmt.Errorf("line %d: aliases are not supported", n.Line)
 	case yaml.MappingNode:
 		got := node{kind: record}
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			value, err := nodeOfYAML(n.Content[i+1], depth+1)
+			value, err := nodeFromYAML(n.Content[i+1], depth+1)
 			if err != nil {
 				return node{}, err
 			}
 			if got.has(n.Content[i].Value) {
-				return node{}, fmt.Errorf("line %d: %q stands there twice", n.Content[i].Line, n.Content[i].Value)
+				return node{}, fmt.Errorf("line %d: duplicate key %q", n.Content[i].Line, n.Content[i].Value)
 			}
 			got.members = append(got.members, member{n.Content[i].Value, value})
 		}
@@ -163,7 +172,7 @@ func nodeOfYAML(n *yaml.Node, depth int) (node, error) {
 	case yaml.SequenceNode:
 		got := node{kind: list}
 		for _, entry := range n.Content {
-			value, err := nodeOfYAML(entry, depth+1)
+			value, err := nodeFromYAML(entry, depth+1)
 			if err != nil {
 				return node{}, err
 			}
@@ -183,8 +192,8 @@ func nodeOfYAML(n *yaml.Node, depth int) (node, error) {
 	}
 }
 
-// expectation returns what is expected of the call in d; nil when the call is not
-// made in d.
+// expectation returns the reply that is expected in dialect d, or nil if the step is not
+// run in d. A write that states no expectation expects 200 with an empty body.
 func (c *Call) expectation(d Dialect) *Expectation {
 	own := map[Dialect]*Expectation{Documented: c.Documented, Magento: c.Magento}[d]
 	switch {
@@ -198,31 +207,33 @@ func (c *Call) expectation(d Dialect) *Expectation {
 	return nil
 }
 
+// isWrite reports whether the step sends any method but GET.
 func (c *Call) isWrite() bool { return !strings.HasPrefix(c.Call, "GET ") }
 
-// isWrite reports whether the case sends anything but GET.
+// isWrite reports whether the case sends any method but GET.
 func (c *Case) isWrite() bool {
 	return len(c.Make) > 0 || c.Writes != "" || slices.ContainsFunc(c.Steps, func(s Call) bool { return s.isWrite() })
 }
 
-// roles returns who calls in the case, each once.
-func (c *Case) roles() []string {
+// callers returns the callers of the case's steps, each once, in order of appearance.
+func (c *Case) callers() []string {
 	var roles []string
 	for i := range c.Steps {
-		if as := c.Steps[i].as(); !slices.Contains(roles, as) {
+		if as := c.Steps[i].caller(); !slices.Contains(roles, as) {
 			roles = append(roles, as)
 		}
 	}
 	return roles
 }
 
-// as returns who makes the call.
-func (c *Call) as() string {
+// caller returns the caller of the step: As, or Admin if As is empty.
+func (c *Call) caller() string {
 	if c.As == "" {
 		return Admin
 	}
 	return c.As
 }
 
-// variable matches a name in braces; the second form binds it.
-var variable = regexp.MustCompile(`\{\{(=?)([a-z0-9_.]+)\}\}`)
+// variablePattern matches {{name}}, which is replaced by the name's value, and {{=name}},
+// which binds the name to a part of the reply.
+var variablePattern = regexp.MustCompile(`\{\{(=?)([a-z0-9_.]+)\}\}`)

@@ -8,10 +8,11 @@ import (
 	"testing"
 )
 
-// TestCasesShowTheirClauses: a case that names a list of fields expects a record of
-// just these, one that names a message expects it with its code, and one that names
-// a field of a body sends it or, where the field is required, is refused without.
-func TestCasesShowTheirClauses(t *testing.T) {
+// TestCasesCoverTheirClauses checks that a case contains what its clauses are about: a
+// case of a list of fields expects a record with exactly these fields, a case of a
+// message expects the message with its code, and a case of a request field sends the
+// field. For each required field, a case expects an error without it.
+func TestCasesCoverTheirClauses(t *testing.T) {
 	s, err := NewSuite()
 	if err != nil {
 		t.Fatal(err)
@@ -21,50 +22,51 @@ func TestCasesShowTheirClauses(t *testing.T) {
 		byName[c.Name] = c
 	}
 	checked := 0
-	refused := map[string]bool{} // the required fields that a case is refused without
+	requiredCovered := map[string]bool{} // required fields whose absence a case tests
 	for i := range s.cases {
 		c := &s.cases[i]
 		for _, name := range c.Clauses {
 			clause := byName[name]
-			var shows func(*Call) bool
+			var covers func(*Call) bool
 			switch {
 			case len(clause.Fields) > 0:
-				shows = func(call *Call) bool { return s.showsFields(call, &clause) }
+				covers = func(call *Call) bool { return s.expectsFields(call, &clause) }
 			case clause.Message != "":
-				shows = func(call *Call) bool { return showsMessage(call, &clause) }
+				covers = func(call *Call) bool { return expectsMessage(call, &clause) }
 			case clause.Field != "":
-				shows = func(call *Call) bool {
+				covers = func(call *Call) bool {
 					lacks := clause.Required && lacksField(call, &clause)
-					refused[name] = refused[name] || lacks
+					requiredCovered[name] = requiredCovered[name] || lacks
 					return lacks || sendsField(call, &clause)
 				}
 			default:
 				continue
 			}
 			checked++
-			shown := false
-			for _, call := range s.calls(c) { // all of them: refused is about each
-				shown = shows(call) || shown
+			covered := false
+			for _, call := range s.allCalls(c) { // do not stop early: requiredCovered needs all calls
+				covered = covers(call) || covered
 			}
-			if !shown {
-				t.Errorf("%s/%s names %q and does not show it", c.Resource, c.Name, name)
+			if !covered {
+				t.Errorf("%s/%s names %q, but does not cover it", c.Resource, c.Name, name)
 			}
 		}
 	}
 	for _, clause := range s.clauses {
-		if clause.Required && !refused[clause.Name] {
-			t.Errorf("no case is refused for want of %s", clause.Name)
+		if clause.Required && !requiredCovered[clause.Name] {
+			t.Errorf("no case tests the error for a missing %s", clause.Name)
 		}
 	}
 	if checked < 150 {
-		t.Errorf("%d clauses checked: some are lost", checked)
+		t.Errorf("%d clauses checked: some are missing", checked)
 	}
 }
 
-// calls returns the calls of a case, those that make what it needs included.
-func (s *Suite) calls(c *Case) []*Call {
+// allCalls returns the steps of a case, preceded by the requests that create its
+// prerequisites.
+func (s *Suite) allCalls(c *Case) []*Call {
 	var all []*Call
-	makings, _ := s.makings(c)
+	makings, _ := s.prerequisites(c)
 	for _, m := range makings {
 		all = append(all, &Call{Call: s.makers[m.maker].Call, Send: &m.send})
 	}
@@ -74,12 +76,14 @@ func (s *Suite) calls(c *Case) []*Call {
 	return all
 }
 
-func (s *Suite) showsFields(call *Call, c *clause) bool {
+// expectsFields reports whether a call expects a record with exactly the fields of a
+// clause, at any depth.
+func (s *Suite) expectsFields(call *Call, c *clause) bool {
 	e := call.expectation(Documented)
 	if e == nil {
 		return false
 	}
-	want := slices.Sorted(slices.Values(slices.Concat(c.Fields, c.Besides)))
+	want := slices.Sorted(slices.Values(slices.Concat(c.Fields, c.AlsoReturned)))
 	if slices.Equal(slices.Sorted(slices.Values(e.Only)), want) {
 		return true
 	}
@@ -95,7 +99,7 @@ func (s *Suite) showsFields(call *Call, c *clause) bool {
 				names = append(names, f.name)
 			}
 			slices.Sort(names)
-			if view.dialect == Documented && slices.Equal(names, want) || slices.ContainsFunc(fields, func(f field) bool { return has(f.of, depth+1) }) {
+			if view.dialect == Documented && slices.Equal(names, want) || slices.ContainsFunc(fields, func(f field) bool { return has(f.shape, depth+1) }) {
 				return true
 			}
 		}
@@ -104,7 +108,9 @@ func (s *Suite) showsFields(call *Call, c *clause) bool {
 	return has(e.Record, 0) || has(e.List, 0)
 }
 
-func showsMessage(call *Call, c *clause) bool {
+// expectsMessage reports whether a call expects the error message of a clause with its
+// code.
+func expectsMessage(call *Call, c *clause) bool {
 	e := call.expectation(Documented)
 	if e == nil {
 		return false
@@ -117,7 +123,7 @@ func showsMessage(call *Call, c *clause) bool {
 			message, ok := n.member("message")
 			code, _ := n.member("code")
 			if number, err := strconv.Atoi(code.text); ok && err == nil {
-				entries = append(entries, entry{number, message.text})
+				entries = append(entries, errorEntry{number, message.text})
 			}
 			for i := range n.members {
 				within(&n.members[i].value)
@@ -125,51 +131,53 @@ func showsMessage(call *Call, c *clause) bool {
 		}
 		within(&e.Tree.node)
 	}
-	return slices.ContainsFunc(entries, func(e entry) bool {
+	return slices.ContainsFunc(entries, func(e errorEntry) bool {
 		return form.MatchString(e.message) && (strconv.Itoa(e.code) == c.Status || c.Status == "")
 	})
 }
 
-// sendsField reports whether a call sends a field, and lacksField whether it is refused
-// without it, or with an empty one.
+// sendsField reports whether a call sends the field of a clause.
 func sendsField(call *Call, c *clause) bool {
-	_, name := c.place()
-	return takes(call, c) && call.Body != nil && strings.Contains(*call.Body, name) || slices.ContainsFunc(sentRecords(call, c), func(r *node) bool { return r.has(name) })
+	_, name := c.splitField()
+	return isClauseCall(call, c) && call.Body != nil && strings.Contains(*call.Body, name) || slices.ContainsFunc(sentRecords(call, c), func(r *node) bool { return r.has(name) })
 }
 
+// lacksField reports whether a call expects an error for a body in which the field of a
+// clause is missing or empty.
 func lacksField(call *Call, c *clause) bool {
-	_, name := c.place()
-	return isRefused(call) && slices.ContainsFunc(sentRecords(call, c), func(r *node) bool {
+	_, name := c.splitField()
+	return expectsError(call) && slices.ContainsFunc(sentRecords(call, c), func(r *node) bool {
 		value, _ := r.member(name)
 		return len(value.members) == 0 && strings.TrimSpace(value.text) == ""
 	})
 }
 
-// takes reports whether a call is the one whose body a clause is about.
-func takes(call *Call, c *clause) bool {
+// isClauseCall reports whether a call is the one whose body a clause describes.
+func isClauseCall(call *Call, c *clause) bool {
 	path := regexp.MustCompile(`:[a-z_]+`).ReplaceAllString(c.Call, `[^/]+`)
-	return regexp.MustCompile(`\A` + path + `(/store/[^/]+)?\z`).MatchString(variable.ReplaceAllString(call.Call, "x"))
+	return regexp.MustCompile(`\A` + path + `(/store/[^/]+)?\z`).MatchString(variablePattern.ReplaceAllString(call.Call, "x"))
 }
 
-// sentRecords returns the records of a body that may have the field of a clause.
+// sentRecords returns the records of a call's body that may have the field of a clause.
 func sentRecords(call *Call, c *clause) []*node {
-	if !takes(call, c) || call.Send == nil {
+	if !isClauseCall(call, c) || call.Send == nil {
 		return nil
 	}
-	in, _ := c.place()
+	in, _ := c.splitField()
 	return recordsIn(&call.Send.node, in)
 }
 
-func isRefused(call *Call) bool {
+// expectsError reports whether a call expects an error in documented.
+func expectsError(call *Call) bool {
 	e := call.expectation(Documented)
 	return e != nil && (len(e.Errors) > 0 || e.Tree != nil && e.Status >= 207)
 }
 
-// TestCasesClaimNoOrder: the original has no stable order for a list that a filter, a
-// store view or a category selects, so that a case which says what comes first asks for
-// an order. The document orders categories by position, and the addresses of a customer
-// have an order of their own.
-func TestCasesClaimNoOrder(t *testing.T) {
+// TestCasesStateOrder checks that a case requests an order if its expectation depends on
+// the order of a list that is selected by a filter, a store view or a category. The
+// original has no stable order for these. Two kinds of list are exempt: the document
+// orders categories by position, and the addresses of a customer have a stable order.
+func TestCasesStateOrder(t *testing.T) {
 	s, err := NewSuite()
 	if err != nil {
 		t.Fatal(err)
@@ -189,20 +197,20 @@ func TestCasesClaimNoOrder(t *testing.T) {
 				if c.Dialect != "" && c.Dialect != d || d == Documented && strings.Contains(call.Call, "category") {
 					continue
 				}
-				if e := call.expectation(d); e != nil && claimsOrder(call, e) && !strings.Contains(call.Call, "order=") {
-					t.Errorf("%s/%s, step %d claims an order in %s and asks for none: %s", c.Resource, c.Name, j+1, d, call.Call)
+				if e := call.expectation(d); e != nil && dependsOnOrder(call, e) && !strings.Contains(call.Call, "order=") {
+					t.Errorf("%s/%s, step %d depends on an order in %s, but does not request one: %s", c.Resource, c.Name, j+1, d, call.Call)
 				}
 			}
 		}
 	}
 	if checked < 100 {
-		t.Errorf("%d lists checked: some are lost", checked)
+		t.Errorf("%d lists checked: some are missing", checked)
 	}
 }
 
-// claimsOrder reports whether what is expected of a list depends on its order: which of
-// several entries is where, or which are on a page.
-func claimsOrder(call *Call, e *Expectation) bool {
+// dependsOnOrder reports whether an expectation of a list depends on its order: on the
+// positions of several entries, or on which entries are on a page.
+func dependsOnOrder(call *Call, e *Expectation) bool {
 	if e.List == "" {
 		return false
 	}

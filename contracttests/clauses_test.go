@@ -9,7 +9,8 @@ import (
 	"github.com/portico-commerce/portico/contracttests/spec"
 )
 
-func clauses(t *testing.T) []clause {
+// mustLoadClauses returns all clauses.
+func mustLoadClauses(t *testing.T) []clause {
 	t.Helper()
 	all, err := loadClauses()
 	if err != nil {
@@ -18,14 +19,14 @@ func clauses(t *testing.T) []clause {
 	return all
 }
 
-// TestSections: every clause, and every difference between the dialects, names its
-// section of the specification, and every exchange the sections that it shows.
-func TestSections(t *testing.T) {
+// TestDataCitesSections checks that every clause, every difference between the dialects
+// and every exchange cites existing sections of the specification.
+func TestDataCitesSections(t *testing.T) {
 	pages, err := spec.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range clauses(t) {
+	for _, c := range mustLoadClauses(t) {
 		if _, ok := pages.Find(c.Section); !ok {
 			t.Errorf("clause %q is of the section %q, which does not exist", c.Name, c.Section)
 		}
@@ -44,7 +45,7 @@ func TestSections(t *testing.T) {
 		}
 	}
 	if len(differences) < 100 {
-		t.Errorf("%d differences: some are lost", len(differences))
+		t.Errorf("%d differences: some are missing", len(differences))
 	}
 
 	recorded, err := Exchanges()
@@ -55,103 +56,104 @@ func TestSections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	words := regexp.MustCompile(`( \([^()]+\))?(; |$)`) // behind a citation
+	words := regexp.MustCompile(`( \([^()]+\))?(; |$)`) // after a citation
 	for _, c := range slices.Concat(recorded, documented) {
 		for _, part := range strings.Split(strings.TrimSuffix(words.ReplaceAllString(c.Clause, "\n"), "\n"), "\n") {
 			cited := pages.Citations(part)
 			if len(cited) == 0 || !regexp.MustCompile(`^[a-z_]+ [0-9., and]+$`).MatchString(part) {
-				t.Errorf("%s/%s shows %q, in which %q is no citation", c.File, c.Name, c.Clause, part)
+				t.Errorf("%s/%s cites %q, in which %q is not a citation", c.File, c.Name, c.Clause, part)
 			}
 			for _, one := range cited {
 				if _, ok := pages.Find(one); !ok {
-					t.Errorf("%s/%s shows %s, which does not exist", c.File, c.Name, one)
+					t.Errorf("%s/%s cites %s, which does not exist", c.File, c.Name, one)
 				}
 			}
 		}
 	}
 }
 
-// TestClausesHaveCases: every clause is shown by a case of the document's own, and
-// every such case shows one. With -v it prints which case shows what.
-func TestClausesHaveCases(t *testing.T) {
+// TestClausesHaveExchanges checks that every testable clause is covered by a documented
+// exchange, and that every documented exchange covers a clause. With -v it prints the
+// exchanges of each clause.
+func TestClausesHaveExchanges(t *testing.T) {
 	cases, err := DocumentedExchanges()
 	if err != nil {
 		t.Fatal(err)
 	}
-	shownBy := map[string][]string{}
+	coveredBy := map[string][]string{}
 	for _, c := range cases {
 		if len(c.Clauses) == 0 {
-			t.Errorf("%s/%s shows no clause", c.File, c.Name)
+			t.Errorf("%s/%s covers no clause", c.File, c.Name)
 		}
 		for _, name := range c.Clauses {
-			shownBy[name] = append(shownBy[name], c.File+"/"+c.Name)
+			coveredBy[name] = append(coveredBy[name], c.File+"/"+c.Name)
 		}
 	}
-	sides := map[string]int{}
+	counts := map[string]int{}
 	known := map[string]bool{}
-	for _, clause := range clauses(t) {
-		cases := shownBy[clause.Name]
+	for _, clause := range mustLoadClauses(t) {
+		cases := coveredBy[clause.Name]
 		switch {
 		case known[clause.Name]:
-			t.Errorf("%s stands there twice", clause.Name)
-		case clause.Side != "read" && clause.Side != "write", clause.Says == "":
-			t.Errorf("%s has side %q and says %q", clause.Name, clause.Side, clause.Says)
-		case clause.Unshown != "" && len(cases) > 0:
-			t.Errorf("%s has cases and a reason to have none", clause.Name)
-		case clause.Unshown == "" && len(cases) == 0:
-			t.Errorf("no case shows %s: %s", clause.Name, clause.Says)
+			t.Errorf("duplicate clause %s", clause.Name)
+		case clause.Access != "read" && clause.Access != "write", clause.Says == "":
+			t.Errorf("%s has access %q and says %q", clause.Name, clause.Access, clause.Says)
+		case clause.Untestable != "" && len(cases) > 0:
+			t.Errorf("%s is marked as untestable, but has exchanges", clause.Name)
+		case clause.Untestable == "" && len(cases) == 0:
+			t.Errorf("no exchange covers %s: %s", clause.Name, clause.Says)
 		}
 		known[clause.Name] = true
-		sides[clause.Side]++
+		counts[clause.Access]++
 		if len(cases) == 0 {
 			cases = []string{"none"}
 		}
-		t.Logf("%s (%s): %s%s", clause.Name, clause.Side, clause.Says, "\n  "+strings.Join(cases, "\n  "))
+		t.Logf("%s (%s): %s%s", clause.Name, clause.Access, clause.Says, "\n  "+strings.Join(cases, "\n  "))
 	}
-	for name, cases := range shownBy {
+	for name, cases := range coveredBy {
 		if !known[name] {
-			t.Errorf("%s shows the unknown clause %q", cases[0], name)
+			t.Errorf("%s covers the unknown clause %q", cases[0], name)
 		}
 	}
-	if sides["read"] < 100 || sides["write"] < 180 {
-		t.Errorf("%d clauses on reading and %d on writing: some are lost", sides["read"], sides["write"])
+	if counts["read"] < 100 || counts["write"] < 180 {
+		t.Errorf("%d clauses on reading and %d on writing: some are missing", counts["read"], counts["write"])
 	}
 }
 
-// TestClausesOfFields: a case that shows a list of fields has a record with
-// exactly these.
-func TestClausesOfFields(t *testing.T) {
+// TestExchangesCoverFieldLists checks that an exchange of a clause with a list of fields
+// has a record with exactly these fields.
+func TestExchangesCoverFieldLists(t *testing.T) {
 	cases, err := DocumentedExchanges()
 	if err != nil {
 		t.Fatal(err)
 	}
 	lists := map[string][]string{}
-	for _, clause := range clauses(t) {
+	for _, clause := range mustLoadClauses(t) {
 		if len(clause.Fields) > 0 {
-			lists[clause.Name] = slices.Sorted(slices.Values(slices.Concat(clause.Fields, clause.Besides)))
+			lists[clause.Name] = slices.Sorted(slices.Values(slices.Concat(clause.Fields, clause.AlsoReturned)))
 		}
 	}
 	if len(lists) < 20 {
-		t.Errorf("%d lists of fields: some are lost", len(lists))
+		t.Errorf("%d lists of fields: some are missing", len(lists))
 	}
 	for _, c := range cases {
 		for _, name := range c.Clauses {
 			fields, ok := lists[name]
-			if ok && !slices.ContainsFunc(c.Steps, func(s Step) bool { return showsRecord(t, &s.Response, fields) }) {
-				t.Errorf("%s/%s names %s, and shows no record of %s", c.File, c.Name, name, strings.Join(fields, ", "))
+			if ok && !slices.ContainsFunc(c.Steps, func(s Step) bool { return hasRecordWithFields(t, &s.Response, fields) }) {
+				t.Errorf("%s/%s covers %s, but has no record of %s", c.File, c.Name, name, strings.Join(fields, ", "))
 			}
 		}
 	}
 }
 
-// showsRecord reports whether a reply holds a record with exactly these fields,
-// which are sorted.
-func showsRecord(t *testing.T, r *Response, fields []string) bool {
+// hasRecordWithFields reports whether a reply contains a record with exactly these
+// fields, which must be sorted.
+func hasRecordWithFields(t *testing.T, r *Response, fields []string) bool {
 	t.Helper()
 	if r.Status != 200 || r.ContentType == nil {
 		return false
 	}
-	f, ok := formatOf(*r.ContentType)
+	f, ok := formatOfMediaType(*r.ContentType)
 	if !ok || f.name == "form" { // in which empty values vanish
 		return false
 	}
@@ -173,9 +175,9 @@ func showsRecord(t *testing.T, r *Response, fields []string) bool {
 	return within(&tree)
 }
 
-// TestClausesOfCalls: a case that shows what a call reads makes that call, and
-// one of a default format makes it without Accept.
-func TestClausesOfCalls(t *testing.T) {
+// TestExchangesCoverCalls checks that an exchange of a clause about a GET makes such a
+// request, and that an exchange about the default format makes it without Accept.
+func TestExchangesCoverCalls(t *testing.T) {
 	cases, err := DocumentedExchanges()
 	if err != nil {
 		t.Fatal(err)

@@ -7,23 +7,23 @@ import (
 	"testing"
 )
 
-// TestClausesOfMessages: a case that shows a message has an entry with that text
-// and its code.
-func TestClausesOfMessages(t *testing.T) {
-	shown := inCases(t, func(c clause) bool { return c.Message != "" }, func(c clause, s *Step) bool {
+// TestExchangesCoverMessages checks that an exchange of a clause with a message has a
+// reply with this message and its code.
+func TestExchangesCoverMessages(t *testing.T) {
+	covered := checkExchanges(t, func(c clause) bool { return c.Message != "" }, func(c clause, s *Step) bool {
 		form := regexp.MustCompile(`<[^>]+>`).ReplaceAllString(regexp.QuoteMeta(c.Message), `[^"]+`)
 		return hasEntry(t, &s.Response, regexp.MustCompile(`\A`+form+`\z`), c.Status)
 	})
-	if shown < 35 {
-		t.Errorf("%d messages are shown: some are lost", shown)
+	if covered < 35 {
+		t.Errorf("%d messages are covered: some are missing", covered)
 	}
 }
 
-// hasEntry reports whether a reply holds an entry, of an envelope or a batch, with
-// a text and a code.
+// hasEntry reports whether a reply contains an entry of an error envelope or a batch with
+// a message and a code.
 func hasEntry(t *testing.T, r *Response, message *regexp.Regexp, code string) bool {
 	t.Helper()
-	tree, ok := parsed(t, r.ContentType, r.Body)
+	tree, ok := parseBodyByType(t, r.ContentType, r.Body)
 	var within func(n *node) bool
 	within = func(n *node) bool {
 		text, hasText := n.member("message")
@@ -36,27 +36,27 @@ func hasEntry(t *testing.T, r *Response, message *regexp.Regexp, code string) bo
 	return ok && within(&tree)
 }
 
-// TestClausesOfFieldsSent: a case that shows an optional field of a body has a
-// call that takes it, and one that shows a required field a call that is refused
-// though its body lacks nothing but that.
-func TestClausesOfFieldsSent(t *testing.T) {
+// TestExchangesCoverRequestFields checks that an exchange of an optional request field
+// sends it with success, and that an exchange of a required field gets an error for a
+// body that lacks only this field.
+func TestExchangesCoverRequestFields(t *testing.T) {
 	required := map[string][]string{} // by call and the field they are in
-	for _, c := range clauses(t) {
+	for _, c := range mustLoadClauses(t) {
 		if c.Required {
-			in, field := c.place()
+			in, field := c.splitField()
 			required[c.Call+in] = append(required[c.Call+in], field)
 		}
 	}
-	shown := inCases(t, func(c clause) bool { return c.Field != "" }, func(c clause, s *Step) bool {
+	covered := checkExchanges(t, func(c clause) bool { return c.Field != "" }, func(c clause, s *Step) bool {
 		method, path, _ := strings.Cut(c.Call, " ")
 		if s.Body == nil || s.Method != method || !regexp.MustCompile("^"+regexp.MustCompile(":[a-z_]+").ReplaceAllString(path, "[^/]+")+"$").MatchString(s.Path) {
 			return false
 		}
-		tree, ok := parsed(t, s.ContentType, *s.Body)
+		tree, ok := parseBodyByType(t, s.ContentType, *s.Body)
 		if !ok {
 			return false
 		}
-		in, field := c.place()
+		in, field := c.splitField()
 		for _, record := range recordsIn(&tree, in) {
 			_, sent := record.member(field)
 			switch {
@@ -71,22 +71,22 @@ func TestClausesOfFieldsSent(t *testing.T) {
 		}
 		return false
 	})
-	if shown < 95 {
-		t.Errorf("%d fields are shown: some are lost", shown)
+	if covered < 95 {
+		t.Errorf("%d fields are covered: some are missing", covered)
 	}
 }
 
-// place returns the field that a field is in, "" for the body itself, and its own
-// name.
-func (c clause) place() (in, field string) {
+// splitField returns the name of the clause's field, and the name of the nested record
+// that it is in, "" for the body itself.
+func (c clause) splitField() (in, field string) {
 	if in, field, ok := strings.Cut(c.Field, "/"); ok {
 		return in, field
 	}
 	return "", c.Field
 }
 
-// recordsIn returns the records of a body, which holds one or a list of them, or
-// those in one of their fields.
+// recordsIn returns the records in a field of the body's records, or those of the body
+// itself if field is "".
 func recordsIn(body *node, field string) []*node {
 	records := body.entries()
 	if field == "" {
@@ -101,7 +101,7 @@ func recordsIn(body *node, field string) []*node {
 	return inside
 }
 
-// entries returns the values of a list, or n where it is none.
+// entries returns the values of a list, or n itself if it is not a list.
 func (n *node) entries() []*node {
 	if n.kind != list {
 		return []*node{n}
@@ -113,9 +113,9 @@ func (n *node) entries() []*node {
 	return values
 }
 
-// parsed reads a body by its type, or where none is sent by how it begins. It
-// fails for one that is not well-formed, as those of some requests.
-func parsed(t *testing.T, contentType *string, body string) (node, bool) {
+// parseBodyByType parses a body by its Content-Type, or by its first character if it has
+// none. It returns false for a body that is not well-formed.
+func parseBodyByType(t *testing.T, contentType *string, body string) (node, bool) {
 	t.Helper()
 	of := "application/json"
 	switch {
@@ -124,7 +124,7 @@ func parsed(t *testing.T, contentType *string, body string) (node, bool) {
 	case strings.HasPrefix(body, "<"):
 		of = "text/xml"
 	}
-	f, ok := formatOf(of)
+	f, ok := formatOfMediaType(of)
 	if !ok || body == "" {
 		return node{}, false
 	}
@@ -132,30 +132,30 @@ func parsed(t *testing.T, contentType *string, body string) (node, bool) {
 	return tree, err == nil
 }
 
-// inCases checks that each case that names one of the clauses has a step that
-// shows it, and returns how many clauses are named.
-func inCases(t *testing.T, of func(clause) bool, shows func(clause, *Step) bool) int {
+// checkExchanges checks that each exchange of one of the selected clauses has a step that
+// covers it, and returns the number of these clauses.
+func checkExchanges(t *testing.T, selects func(clause) bool, covers func(clause, *Step) bool) int {
 	t.Helper()
 	cases, err := DocumentedExchanges()
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, clause := range clauses(t) {
-		if !of(clause) {
+	for _, clause := range mustLoadClauses(t) {
+		if !selects(clause) {
 			continue
 		}
-		named := false
+		found := false
 		for _, c := range cases {
 			if !slices.Contains(c.Clauses, clause.Name) {
 				continue
 			}
-			named = true
-			if !slices.ContainsFunc(c.Steps, func(s Step) bool { return shows(clause, &s) }) {
-				t.Errorf("%s/%s names %s and does not show it", c.File, c.Name, clause.Name)
+			found = true
+			if !slices.ContainsFunc(c.Steps, func(s Step) bool { return covers(clause, &s) }) {
+				t.Errorf("%s/%s names %s, but does not cover it", c.File, c.Name, clause.Name)
 			}
 		}
-		if named {
+		if found {
 			n++
 		}
 	}

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// A format is a way a body is written, with a parser and the one rendering the
-// contract allows for what was parsed.
+// A format is a notation of bodies: a parser, and the one rendering that the contract
+// allows for each parsed body.
 type format struct {
 	name   string
 	parse  func(body string) (node, error)
 	render func(*strings.Builder, *node)
 }
 
-// formatOf returns the format of a media type; false for one that is compared
-// as a text only.
-func formatOf(contentType string) (format, bool) {
-	media, _, _ := strings.Cut(foldMedia(contentType), ";")
+// formatOfMediaType returns the format of a Content-Type. It returns false if bodies of
+// that type are compared as text only.
+func formatOfMediaType(contentType string) (format, bool) {
+	media, _, _ := strings.Cut(normalizeMediaType(contentType), ";")
 	switch media {
 	case "application/json":
 		return format{"JSON", parseJSON, renderJSON}, true
@@ -31,27 +31,27 @@ func formatOf(contentType string) (format, bool) {
 	return format{}, false
 }
 
-// canonical returns the rendering of n in f.
+// canonical returns the rendering of n.
 func (f format) canonical(n *node) string {
 	var b strings.Builder
 	f.render(&b, n)
 	return b.String()
 }
 
-// foldMedia returns a media type with letter case and blanks folded.
-func foldMedia(s string) string {
+// normalizeMediaType returns a media type in lower case without blanks.
+func normalizeMediaType(s string) string {
 	return strings.ReplaceAll(strings.ToLower(s), " ", "")
 }
 
-// compare returns what of a reply is not as recorded.
-func compare(want *Response, got *reply) []Difference {
+// compareReply returns the differences between a recorded response and a reply.
+func compareReply(want *Response, got *reply) []Difference {
 	var ds []Difference
 	if want.Status != got.status {
 		ds = append(ds, Difference{"status", strconv.Itoa(want.Status), strconv.Itoa(got.status)})
 	}
 	if want.ContentType != nil && want.Body != "" {
 		ds = diffHeader(ds, "Content-Type", want.ContentType, got.header, func(want, got string) bool {
-			return foldMedia(want) == foldMedia(got)
+			return normalizeMediaType(want) == normalizeMediaType(got)
 		})
 	}
 	ds = diffHeader(ds, "Location", want.Location, got.header, matches)
@@ -60,8 +60,8 @@ func compare(want *Response, got *reply) []Difference {
 	return diffBody(ds, want, got.body)
 }
 
-// diffHeader appends a difference to ds unless the header stands in got as
-// often as recorded, once or never, with a value that equal accepts.
+// diffHeader appends a difference to ds unless got has the header exactly once with a
+// value that equal accepts, or does not have it if want is nil.
 func diffHeader(ds []Difference, name string, want *string, got http.Header, equal func(want, got string) bool) []Difference {
 	values := got.Values(name)
 	if want == nil {
@@ -79,9 +79,9 @@ func diffHeader(ds []Difference, name string, want *string, got http.Header, equ
 	return ds
 }
 
-// diffBody appends the differences of the bodies to ds. The recorded
-// Content-Type says how they are read; a body without one, or one that is no
-// such format, is a text with placeholders.
+// diffBody appends the differences between the bodies to ds. The recorded Content-Type
+// determines how both are parsed. Bodies without a known format are compared as texts
+// with placeholders.
 func diffBody(ds []Difference, want *Response, got string) []Difference {
 	if want.Body == got {
 		return ds
@@ -89,7 +89,7 @@ func diffBody(ds []Difference, want *Response, got string) []Difference {
 	var f format
 	known := false
 	if want.ContentType != nil {
-		f, known = formatOf(*want.ContentType)
+		f, known = formatOfMediaType(*want.ContentType)
 	}
 	if want.Body == "" || !known {
 		return diffText(ds, want.Body, got)
@@ -110,6 +110,8 @@ func diffBody(ds []Difference, want *Response, got string) []Difference {
 	return ds
 }
 
+// diffText appends a difference to ds unless got matches want, which may contain
+// placeholders.
 func diffText(ds []Difference, want, got string) []Difference {
 	if !matches(want, got) {
 		ds = append(ds, Difference{"body", want, got})
@@ -117,38 +119,39 @@ func diffText(ds []Difference, want, got string) []Difference {
 	return ds
 }
 
-var placeholder = regexp.MustCompile(`\{\{(datetime|base_url|any)\}\}`)
+// placeholderPattern matches a placeholder in an expected text.
+var placeholderPattern = regexp.MustCompile(`\{\{(datetime|base_url|any)\}\}`)
 
-// recent stands for a datetime of now, as far as clocks agree: one in another time
-// zone is not.
+// recentPlaceholder matches a datetime of about now. maxClockSkew is shorter than the
+// offset of any time zone, so a local time does not match.
 const (
-	recent       = "{{recent}}"
-	clocksDiffer = 20 * time.Minute
+	recentPlaceholder = "{{recent}}"
+	maxClockSkew      = 20 * time.Minute
 )
 
-// isRecent reports whether a text is a datetime of about now, in UTC and in either
-// form of the contract.
+// isRecent reports whether text is a datetime in UTC, in one of the two forms of the
+// contract, that is about now.
 func isRecent(text string, now time.Time) bool {
 	for _, form := range []string{time.DateTime, "2006-01-02T15:04:05+00:00"} {
 		if at, err := time.Parse(form, text); err == nil {
-			return at.Sub(now).Abs() < clocksDiffer
+			return at.Sub(now).Abs() < maxClockSkew
 		}
 	}
 	return false
 }
 
-// matches reports whether got is want, whose placeholders stand for any text of
-// their kind.
+// matches reports whether got equals want. Placeholders in want match any text of their
+// kind.
 func matches(want, got string) bool {
 	if want == got {
 		return true
 	}
-	if want == recent {
+	if want == recentPlaceholder {
 		return isRecent(got, time.Now())
 	}
 	var pattern strings.Builder
 	rest := 0
-	for _, at := range placeholder.FindAllStringSubmatchIndex(want, -1) {
+	for _, at := range placeholderPattern.FindAllStringSubmatchIndex(want, -1) {
 		pattern.WriteString(regexp.QuoteMeta(want[rest:at[0]]))
 		switch want[at[2]:at[3]] {
 		case "datetime":
@@ -164,7 +167,7 @@ func matches(want, got string) bool {
 		return false
 	}
 	pattern.WriteString(regexp.QuoteMeta(want[rest:]))
-	// A recording that is no UTF-8 makes no pattern, and matches itself alone.
+	// A recording that is not UTF-8 is no valid pattern, and matches only itself.
 	re, err := regexp.Compile(`\A(?s:` + pattern.String() + `)\z`)
 	return err == nil && re.MatchString(got)
 }

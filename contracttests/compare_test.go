@@ -17,7 +17,7 @@ const (
 	textType = "text/plain; charset=utf-8"
 )
 
-// recordings are what the tests below change.
+// recordings are the responses that the tests below vary.
 var recordings = map[string]Response{
 	"list": {Status: 200, ContentType: ptr(jsonType), Body: `[{"id":"1","qty":5,"price":1.0,"label":"Caf\u00e9 \/ \ud83d\ude00",` +
 		`"on":true,"none":null,"tags":["a","b"],"more":[],"at":"{{datetime}}","url":"{{base_url}}\/m\/a.jpg","key":"{{any}}"},{"id":"2","qty":7}]`},
@@ -33,11 +33,13 @@ var recordings = map[string]Response{
 	"token":    {Status: 200, ContentType: ptr("application/x-www-form-urlencoded"), Body: "oauth_token={{any}}&oauth_token_secret={{any}}&oauth_callback_confirmed=true"},
 }
 
-func TestDifferencesAreFound(t *testing.T) {
+// TestCompareFindsDifferences checks that a changed reply differs in the expected places,
+// and that permitted variations do not differ.
+func TestCompareFindsDifferences(t *testing.T) {
 	contentLength := regexp.MustCompile(`Content-Length: \d+`)
 	for _, tt := range []struct {
 		name, recording, old, new string
-		want                      []string // where differences are told; none: the reply is as recorded
+		want                      []string // places of the differences; nil if the reply is as recorded
 	}{
 		// Head of the reply.
 		{"Status", "list", "HTTP/1.1 200", "HTTP/1.1 201", []string{"status"}},
@@ -151,61 +153,66 @@ func TestDifferencesAreFound(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			want := recordings[tt.recording]
-			recorded := asRecorded(t, want)
+			recorded := renderRecording(t, want)
 			changed := strings.Replace(recorded, tt.old, tt.new, 1)
 			if changed == recorded {
 				t.Fatalf("%q is not in the reply:\n%s", tt.old, recorded)
 			}
 			head, body, _ := strings.Cut(changed, "\r\n\r\n")
-			head = contentLength.ReplaceAllString(head, "Content-Length: "+length(body))
+			head = contentLength.ReplaceAllString(head, "Content-Length: "+contentLengthOf(body))
 			reply := head + "\r\n\r\n" + body
-			if diff := cmp.Diff(tt.want, wheres(compare(&want, exchange(t, "GET", reply)))); diff != "" {
+			if diff := cmp.Diff(tt.want, differingPlaces(compareReply(&want, rawExchange(t, "GET", reply)))); diff != "" {
 				t.Errorf("places (-want +got):\n%s\nreply:\n%s", diff, reply)
 			}
 		})
 	}
 }
 
+// TestRecordingsMatchThemselves checks that no recording differs from its own reply.
 func TestRecordingsMatchThemselves(t *testing.T) {
 	for name, want := range recordings {
-		if ds := compare(&want, exchange(t, "GET", asRecorded(t, want))); len(ds) > 0 {
+		if ds := compareReply(&want, rawExchange(t, "GET", renderRecording(t, want))); len(ds) > 0 {
 			t.Errorf("%s:\n%s", name, formatDifferences(ds))
 		}
 	}
 }
 
-func TestRecordedHeadersAreAsked(t *testing.T) {
+// TestRecordedHeadersAreRequired checks that a reply without a recorded header differs.
+func TestRecordedHeadersAreRequired(t *testing.T) {
 	want := Response{Status: 401, WWWAuthenticate: ptr("OAuth"), Allow: ptr("GET")}
-	if ds := compare(&want, exchange(t, "GET", httpReply(401, "", "WWW-Authenticate: OAuth", "Allow: GET"))); len(ds) > 0 {
+	if ds := compareReply(&want, rawExchange(t, "GET", httpReply(401, "", "WWW-Authenticate: OAuth", "Allow: GET"))); len(ds) > 0 {
 		t.Errorf("as recorded:\n%s", formatDifferences(ds))
 	}
-	got := wheres(compare(&want, exchange(t, "GET", httpReply(401, "", "WWW-Authenticate: Basic"))))
+	got := differingPlaces(compareReply(&want, rawExchange(t, "GET", httpReply(401, "", "WWW-Authenticate: Basic"))))
 	if diff := cmp.Diff([]string{"WWW-Authenticate", "Allow"}, got); diff != "" {
 		t.Errorf("places (-want +got):\n%s", diff)
 	}
 }
 
+// TestHeadHasNoBody checks that the reply to HEAD is read without a body in spite of its
+// length.
 func TestHeadHasNoBody(t *testing.T) {
 	want := Response{Status: 400, ContentType: ptr(jsonType)}
 	const head = "HTTP/1.1 400 X\r\nContent-Type: " + jsonType + "\r\nContent-Length: 9\r\n\r\n"
-	if ds := compare(&want, exchange(t, "HEAD", head)); len(ds) > 0 {
+	if ds := compareReply(&want, rawExchange(t, "HEAD", head)); len(ds) > 0 {
 		t.Errorf("differences:\n%s", formatDifferences(ds))
 	}
 }
 
-// exchange sends a request of the given method to a server that answers with
-// raw bytes.
-func exchange(t *testing.T, method, raw string) *reply {
+// rawExchange sends a request with the given method to a server that replies with the
+// bytes of raw.
+func rawExchange(t *testing.T, method, raw string) *reply {
 	t.Helper()
 	srv := mustServer(t, serve(t, func(string) string { return raw }))
-	got, err := srv.send(t.Context(), &request{method: method, target: "/", host: srv.host})
+	got, err := srv.roundTrip(t.Context(), &request{method: method, target: "/", host: srv.host})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return got
 }
 
-func wheres(ds []Difference) []string {
+// differingPlaces returns the places of the differences.
+func differingPlaces(ds []Difference) []string {
 	var places []string
 	for _, d := range ds {
 		places = append(places, d.Where)
@@ -213,6 +220,7 @@ func wheres(ds []Difference) []string {
 	return places
 }
 
+// TestMatches checks what the placeholders match.
 func TestMatches(t *testing.T) {
 	for _, tt := range []struct {
 		name, want, got string
@@ -242,6 +250,8 @@ func TestMatches(t *testing.T) {
 	}
 }
 
+// TestDeepBodiesAreRefused checks that no parser accepts a body that is nested too
+// deeply.
 func TestDeepBodiesAreRefused(t *testing.T) {
 	const deep = 100_000
 	for contentType, body := range map[string]string{
@@ -249,15 +259,15 @@ func TestDeepBodiesAreRefused(t *testing.T) {
 		xmlType:  strings.Repeat("<a>", deep),
 		textType: "a" + strings.Repeat("%5Bb%5D", deep) + "=c",
 	} {
-		f, _ := formatOf(contentType)
+		f, _ := formatOfMediaType(contentType)
 		if _, err := f.parse(body); err != errDepth {
 			t.Errorf("%s: %v, want %v", f.name, err, errDepth)
 		}
 	}
 }
 
-// FuzzCompare shows that no body makes the comparison panic, that a tree never
-// differs from itself, and that a rendering stays what it is when read again.
+// FuzzCompare checks that no bodies make the comparison panic, that a body and a tree do
+// not differ from themselves, and that rendering a parsed body again does not change it.
 func FuzzCompare(f *testing.F) {
 	contentTypes := []string{jsonType, xmlType, textType, "text/html; charset=UTF-8"}
 	for _, r := range recordings {
@@ -269,12 +279,12 @@ func FuzzCompare(f *testing.F) {
 	f.Fuzz(func(t *testing.T, format uint8, want, got string) {
 		contentType := contentTypes[int(format)%len(contentTypes)]
 		recorded := Response{Status: 200, ContentType: &contentType, Body: want}
-		ds := compare(&recorded, &reply{status: 200, header: http.Header{"Content-Type": {contentType}}, body: got})
+		ds := compareReply(&recorded, &reply{status: 200, header: http.Header{"Content-Type": {contentType}}, body: got})
 		if want == got && len(ds) > 0 {
 			t.Errorf("a body differs from itself: %v", ds)
 		}
 		formatDifferences(ds)
-		fm, ok := formatOf(contentType)
+		fm, ok := formatOfMediaType(contentType)
 		if !ok {
 			return
 		}
@@ -288,7 +298,7 @@ func FuzzCompare(f *testing.F) {
 		text := fm.canonical(&tree)
 		again, err := fm.parse(text)
 		if err != nil {
-			t.Fatalf("the rendering of %q, %q, cannot be read: %v", got, text, err)
+			t.Fatalf("the rendering of %q, %q, cannot be parsed: %v", got, text, err)
 		}
 		if ds := diffNodes(nil, "$", &tree, &again); len(ds) > 0 {
 			t.Errorf("%q and its rendering %q differ: %v", got, text, ds)
@@ -299,6 +309,7 @@ func FuzzCompare(f *testing.F) {
 	})
 }
 
+// TestIsRecent checks which datetimes {{recent}} matches.
 func TestIsRecent(t *testing.T) {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	for _, test := range []struct {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The callers a [Step] may name in its field As.
+// The callers that a [Step] can name in its field As.
 const (
 	Admin     = "admin"
 	Customer1 = "customer_1"
@@ -16,16 +16,18 @@ const (
 	Guest     = "guest" // sends no credentials
 )
 
-// A Signature is how requests with an OAuth token are signed.
+// A Signature is an OAuth signature method.
 type Signature string
 
-// The signatures the contract knows (wire 12).
+// The signature methods of the contract (wire 12).
 const (
-	Plaintext Signature = "PLAINTEXT" // sends the secrets themselves; what the zero value means
+	Plaintext Signature = "PLAINTEXT" // sends the secrets themselves; same as the zero value
 	HMACSHA1  Signature = "HMAC-SHA1"
 )
 
-// Credentials are what an implementation knows the callers of the suite by.
+// Credentials are what the suite authenticates its callers with. A caller whose Token is
+// zero has no credentials, and the cases that need it are skipped. Printing Credentials
+// with package fmt shows no secrets.
 type Credentials struct {
 	Signature Signature
 	Consumer  Consumer
@@ -34,15 +36,15 @@ type Credentials struct {
 	Customer2 Token
 }
 
-// A Consumer is the OAuth client all callers share.
+// A Consumer is the OAuth client that all callers share.
 type Consumer struct {
 	Key    string
 	Secret string
 }
 
-// A Token is what one caller is known by: an OAuth access token, or for an
-// implementation without OAuth a bearer token or headers of its own. The zero value
-// is a caller without credentials.
+// A Token is what one caller authenticates with: an OAuth access token or, for an
+// implementation without OAuth, a bearer token or a set of headers. The zero value means
+// that the caller has no credentials.
 type Token struct {
 	Token  string
 	Secret string
@@ -51,25 +53,28 @@ type Token struct {
 	Headers map[string]string
 }
 
-func (t Token) given() bool { return t.Token != "" || t.Bearer != "" || len(t.Headers) > 0 }
+// isSet reports whether the caller has credentials.
+func (t Token) isSet() bool { return t.Token != "" || t.Bearer != "" || len(t.Headers) > 0 }
 
 //go:embed fixtures/demo-credentials.yaml
 var demoCredentials []byte
 
-// DemoCredentials returns the credentials of the demo store, which everybody knows.
+// DemoCredentials returns the credentials of the demo store. They are public.
 func DemoCredentials() (Credentials, error) { return ParseCredentials(demoCredentials) }
 
-// DemoCredentialsFile returns the file that [DemoCredentials] reads, as a pattern to
-// write another by.
+// DemoCredentialsFile returns the file that [DemoCredentials] reads. It is commented, so
+// that it can serve as a template for the credentials of another store.
 func DemoCredentialsFile() []byte { return slices.Clone(demoCredentials) }
 
-// Has reports whether the caller called as can call. A Guest always can.
-func (c Credentials) Has(as string) bool { return as == Guest || c.of(as).given() }
+// Has reports whether requests of the caller named as can be sent. A Guest needs no
+// credentials.
+func (c Credentials) Has(as string) bool { return as == Guest || c.token(as).isSet() }
 
-// Equal reports whether both hold the same callers. How they sign does not matter.
+// Equal reports whether both hold the same consumer and tokens. The signature method is
+// ignored.
 func (c Credentials) Equal(other Credentials) bool {
 	for _, as := range []string{Admin, Customer1, Customer2} {
-		a, b := c.of(as), other.of(as)
+		a, b := c.token(as), other.token(as)
 		if a.Token != b.Token || a.Secret != b.Secret || a.Bearer != b.Bearer || !maps.Equal(a.Headers, b.Headers) {
 			return false
 		}
@@ -77,9 +82,9 @@ func (c Credentials) Equal(other Credentials) bool {
 	return c.Consumer == other.Consumer
 }
 
-// of returns the credentials of the caller called as, none for a Guest and for a
-// name that is no caller.
-func (c Credentials) of(as string) Token {
+// token returns the token of the caller named as. It is zero for a Guest and for unknown
+// names.
+func (c Credentials) token(as string) Token {
 	switch as {
 	case Admin:
 		return c.Admin
@@ -91,20 +96,20 @@ func (c Credentials) of(as string) Token {
 	return Token{}
 }
 
-// Authorization returns the value of the Authorization header that signs a request
-// of the caller called as with PLAINTEXT. It is empty for callers without an OAuth
-// token.
+// Authorization returns the value of the Authorization header for a request of the caller
+// named as, signed with PLAINTEXT. It is empty if the caller has no OAuth token.
 func (c Credentials) Authorization(as string) string {
-	t := c.of(as)
+	t := c.token(as)
 	if t.Token == "" {
 		return ""
 	}
-	return oauthHeader(append(c.oauth(t, Plaintext), parameter{"oauth_signature", c.Consumer.Secret + "&" + t.Secret}))
+	return oauthHeader(append(c.oauthParameters(t, Plaintext), parameter{"oauth_signature", c.Consumer.Secret + "&" + t.Secret}))
 }
 
-// names returns what cases call the credentials: the client and the Admin's token,
-// which signatures that are to be refused name. Secrets have no name.
-func (c Credentials) names() node {
+// bindings returns the credentials that cases can use as {{oauth.consumer_key}} and
+// {{oauth.admin_token}}. Cases of refused signatures need these; secrets are not
+// included.
+func (c Credentials) bindings() node {
 	all := node{kind: record}
 	for _, m := range []struct{ name, value string }{{"consumer_key", c.Consumer.Key}, {"admin_token", c.Admin.Token}} {
 		if m.value != "" {
@@ -114,9 +119,10 @@ func (c Credentials) names() node {
 	return all
 }
 
-// headers returns the headers that make r a request of the caller called as.
+// headers returns the headers that authenticate r as the caller named as, or nil if the
+// caller has no credentials.
 func (c Credentials) headers(as string, srv server, r *request) []header {
-	t := c.of(as)
+	t := c.token(as)
 	switch {
 	case t.Bearer != "":
 		return []header{{"Authorization", "Bearer " + t.Bearer}}
@@ -134,28 +140,28 @@ func (c Credentials) headers(as string, srv server, r *request) []header {
 	return nil
 }
 
-// Redact returns text without what the callers are known by: a server may have sent
-// it back, and a case that is to be refused names keys and tokens.
+// Redact returns text with all keys, tokens and secrets replaced by [secret], in each
+// encoding that a server may send them back in.
 func (c Credentials) Redact(text string) string {
 	var pairs []string
 	for _, secret := range c.secrets() {
-		for _, spelled := range []string{secret, escape(secret), url.QueryEscape(secret), strings.ReplaceAll(secret, "/", `\/`)} {
-			pairs = append(pairs, spelled, "[secret]")
+		for _, encoded := range []string{secret, escape(secret), url.QueryEscape(secret), strings.ReplaceAll(secret, "/", `\/`)} {
+			pairs = append(pairs, encoded, "[secret]")
 		}
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// redactAll redacts what a server sent where it was not expected.
-func (c Credentials) redactAll(ds []Difference) []Difference {
+// redactDifferences redacts the received values of ds in place and returns ds.
+func (c Credentials) redactDifferences(ds []Difference) []Difference {
 	for i := range ds {
 		ds[i].Got = c.Redact(ds[i].Got)
 	}
 	return ds
 }
 
-// secrets returns what must not be told, longest first, for one may be part of
-// another.
+// secrets returns the values that must not be shown, the longest first, because one may
+// be part of another.
 func (c Credentials) secrets() []string {
 	all := []string{c.Consumer.Key, c.Consumer.Secret}
 	for _, t := range []Token{c.Admin, c.Customer1, c.Customer2} {
@@ -165,18 +171,18 @@ func (c Credentials) secrets() []string {
 		}
 	}
 	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
-	return slices.DeleteFunc(all, isWord)
+	return slices.DeleteFunc(all, isUnlikelySecret)
 }
 
-// isWord reports whether a value is too short, or too much of a word, to be a secret:
-// a header may name a role, which stands in many texts.
-func isWord(s string) bool {
+// isUnlikelySecret reports whether a credential looks like an ordinary word, such as a
+// role in a header. Redacting it would make reports unreadable.
+func isUnlikelySecret(s string) bool {
 	letters := strings.IndexFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }) < 0
 	return len(s) < 8 || letters && len(s) < 16
 }
 
-// String keeps the secrets out of what is printed by accident.
+// String returns a constant, so that secrets are not printed by accident.
 func (c Credentials) String() string { return "(credentials)" }
 
-// GoString is String for %#v.
+// GoString returns the same as String, for the format %#v.
 func (c Credentials) GoString() string { return c.String() }

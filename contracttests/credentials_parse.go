@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	maxCredentials = 64 << 10 // bytes of a file of credentials
-	maxCredential  = 8 << 10  // bytes of one value in it
-	maxHeaders     = 16       // of one caller
+	maxCredentialsFile = 64 << 10 // bytes of a file of credentials
+	maxCredentialValue = 8 << 10  // bytes of one value in it
+	maxHeaders         = 16       // of one caller
 )
 
-// ParseCredentials reads credentials, as YAML or JSON: what callers are known by under
-// consumer, admin, customer_1 and customer_2, and under signature how requests are
-// signed. The "credentials" object of a data set is such a file too. No error tells
-// a secret.
+// ParseCredentials reads credentials from YAML or JSON. The keys consumer, admin,
+// customer_1 and customer_2 hold keys, tokens and headers, and signature holds the
+// signature method; [DemoCredentialsFile] is an example. The "credentials" object of a
+// data set has the same format. Errors contain no secrets.
 func ParseCredentials(data []byte) (Credentials, error) {
 	c, err := parseCredentials(data)
 	if err != nil {
@@ -33,27 +33,28 @@ func ParseCredentials(data []byte) (Credentials, error) {
 	return c, nil
 }
 
+// parseCredentials is ParseCredentials without the prefix of its errors.
 func parseCredentials(data []byte) (Credentials, error) {
 	var c Credentials
-	if len(data) > maxCredentials {
-		return c, fmt.Errorf("larger than %d bytes", maxCredentials)
+	if len(data) > maxCredentialsFile {
+		return c, fmt.Errorf("larger than %d bytes", maxCredentialsFile)
 	}
 	root, err := readSections(data)
 	if err != nil {
 		return c, err
 	}
-	if err := root.allow("", "signature", "consumer", Admin, Customer1, Customer2); err != nil {
+	if err := root.checkKeys("", "signature", "consumer", Admin, Customer1, Customer2); err != nil {
 		return c, err
 	}
-	if c.Signature, err = root.signature(); err != nil {
+	if c.Signature, err = root.parseSignature(); err != nil {
 		return c, err
 	}
 	consumer, err := root.section("consumer")
 	if err != nil {
 		return c, err
 	}
-	if err := errors.Join(consumer.allow("consumer", "key", "secret", "name"),
-		consumer.texts("consumer", map[string]*string{"key": &c.Consumer.Key, "secret": &c.Consumer.Secret})); err != nil {
+	if err := errors.Join(consumer.checkKeys("consumer", "key", "secret", "name"),
+		consumer.readTexts("consumer", map[string]*string{"key": &c.Consumer.Key, "secret": &c.Consumer.Secret})); err != nil {
 		return c, err
 	}
 	if (c.Consumer.Key == "") != (c.Consumer.Secret == "") {
@@ -65,24 +66,25 @@ func parseCredentials(data []byte) (Credentials, error) {
 		if err != nil {
 			return c, err
 		}
-		if *callers[as], err = s.token(as); err != nil {
+		if *callers[as], err = s.parseToken(as); err != nil {
 			return c, err
 		}
 		if callers[as].Token != "" && c.Consumer.Key == "" {
-			return c, fmt.Errorf("%s has an OAuth token, and there is no consumer it belongs to", as)
+			return c, fmt.Errorf("%s has an OAuth token, but there is no consumer that it belongs to", as)
 		}
 	}
-	if !c.Admin.given() && !c.Customer1.given() && !c.Customer2.given() {
-		return c, errors.New("none of admin, customer_1 and customer_2 has any")
+	if !c.Admin.isSet() && !c.Customer1.isSet() && !c.Customer2.isSet() {
+		return c, errors.New("at least one of admin, customer_1 and customer_2 must be set")
 	}
 	return c, nil
 }
 
-// A section is one object of a file: texts, further sections, and nil for what is
-// left empty.
+// A section is one object of a credentials file. Its values are string, section, or nil
+// for an empty value.
 type section map[string]any
 
-// readSections reads a file of nothing but sections and texts.
+// readSections parses a YAML or JSON file that consists only of objects and scalar
+// values. All scalars become texts.
 func readSections(data []byte) (section, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("not valid UTF-8")
@@ -96,7 +98,7 @@ func readSections(data []byte) (section, error) {
 	case errors.Is(err, io.EOF):
 		return nil, errors.New("the file is empty")
 	case err != nil:
-		return nil, notYAML(err)
+		return nil, yamlError(err)
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, errors.New("the file has more than one document")
@@ -104,24 +106,26 @@ func readSections(data []byte) (section, error) {
 	return yamlSection(document.Content[0])
 }
 
-// notYAML tells where YAML ends to be some. What the parser says besides may quote
-// the file, which holds secrets.
-func notYAML(err error) error {
+// yamlError returns an error with the line at which the YAML parser failed. It drops the
+// parser's own message, which may quote secrets of the file.
+func yamlError(err error) error {
 	if line := regexp.MustCompile(`\bline \d+`).FindString(err.Error()); line != "" {
-		return fmt.Errorf("%s is neither YAML nor JSON", line)
+		return fmt.Errorf("invalid YAML or JSON at %s", line)
 	}
-	return errors.New("the file is neither YAML nor JSON")
+	return errors.New("invalid YAML or JSON")
 }
 
+// yamlSection converts a YAML mapping. It returns an error for duplicate keys and for
+// lists.
 func yamlSection(n *yaml.Node) (section, error) {
 	if n.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("line %d: a key and a value are expected", n.Line)
+		return nil, fmt.Errorf("line %d: expected KEY: VALUE", n.Line)
 	}
 	s := section{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
-		if _, twice := s[key.Value]; twice || key.Kind != yaml.ScalarNode {
-			return nil, fmt.Errorf("line %d: the key stands there twice, or is no text", key.Line)
+		if _, duplicate := s[key.Value]; duplicate || key.Kind != yaml.ScalarNode {
+			return nil, fmt.Errorf("line %d: the key is a duplicate or not a text", key.Line)
 		}
 		switch value.Kind {
 		case yaml.MappingNode:
@@ -131,18 +135,19 @@ func yamlSection(n *yaml.Node) (section, error) {
 			}
 			s[key.Value] = inner
 		case yaml.ScalarNode:
-			// As it is written: digits are a text here, not a number.
+			// The value as written, because digits are a text here.
 			s[key.Value] = value.Value
 			if value.ShortTag() == "!!null" {
 				s[key.Value] = nil
 			}
 		default:
-			return nil, fmt.Errorf("line %d: neither a text nor keys and values; a text that begins with a sign stands in quotes", value.Line)
+			return nil, fmt.Errorf("line %d: must be a text or keys with values; quote a text that begins with a special character", value.Line)
 		}
 	}
 	return s, nil
 }
 
+// readJSONSections parses a file that is one JSON object.
 func readJSONSections(data []byte) (section, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -150,9 +155,9 @@ func readJSONSections(data []byte) (section, error) {
 	if err := dec.Decode(&root); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return nil, fmt.Errorf("not JSON from byte %d on", syntax.Offset)
+			return nil, fmt.Errorf("invalid JSON at byte %d", syntax.Offset)
 		}
-		return nil, errors.New("not JSON")
+		return nil, errors.New("invalid JSON")
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("text after the JSON object")
@@ -160,6 +165,7 @@ func readJSONSections(data []byte) (section, error) {
 	return jsonSection(root)
 }
 
+// jsonSection converts a JSON object. It returns an error for lists and booleans.
 func jsonSection(object map[string]any) (section, error) {
 	s := section{}
 	for key, value := range object {
@@ -175,26 +181,28 @@ func jsonSection(object map[string]any) (section, error) {
 			}
 			s[key] = inner
 		default:
-			return nil, fmt.Errorf("%s is neither a text nor an object", quoteKey(key))
+			return nil, fmt.Errorf("%s must be a text or an object", quoteKey(key))
 		}
 	}
 	return s, nil
 }
 
-// allow refuses keys but the allowed ones. in is where the section stands.
-func (s section) allow(in string, keys ...string) error {
+// checkKeys returns an error if the section has a key that is not among keys. The error
+// names the section with in, which is empty for the root.
+func (s section) checkKeys(in string, keys ...string) error {
 	for _, key := range slices.Sorted(maps.Keys(s)) {
 		if !slices.Contains(keys, key) {
 			if in != "" {
 				in = " of " + in
 			}
-			return fmt.Errorf("%s is no key%s: use %s", quoteKey(key), in, strings.Join(keys, ", "))
+			return fmt.Errorf("unknown key %s%s: use %s", quoteKey(key), in, strings.Join(keys, ", "))
 		}
 	}
 	return nil
 }
 
-// quoteKey quotes a key, cut: somebody may have written a secret in its place.
+// quoteKey quotes a key for an error, truncated in case the user has put a secret in its
+// place.
 func quoteKey(key string) string {
 	const shown = 20
 	if len(key) > shown {
@@ -203,7 +211,7 @@ func quoteKey(key string) string {
 	return fmt.Sprintf("%q", key)
 }
 
-// section returns the section under key, nil where there is none.
+// section returns the nested section at key, or nil if there is none.
 func (s section) section(key string) (section, error) {
 	switch value := s[key].(type) {
 	case nil:
@@ -211,57 +219,60 @@ func (s section) section(key string) (section, error) {
 	case section:
 		return value, nil
 	}
-	return nil, fmt.Errorf("%s needs keys and values, not a text", key)
+	return nil, fmt.Errorf("%s must have keys and values, not a text", key)
 }
 
-// texts reads the texts under the keys of into. A text that is not there is "".
-func (s section) texts(in string, into map[string]*string) error {
+// readTexts stores the texts at the keys of into in the variables that they map to.
+// Missing texts leave their variable unchanged.
+func (s section) readTexts(in string, into map[string]*string) error {
 	for _, key := range slices.Sorted(maps.Keys(into)) {
 		switch value := s[key].(type) {
 		case nil:
 		case string:
-			if !sendable(value) {
-				return fmt.Errorf("%s.%s has characters that no header may hold, or is empty or longer than %d bytes", in, key, maxCredential)
+			if !isHeaderValue(value) {
+				return fmt.Errorf("%s.%s must consist of 1 to %d printable ASCII characters, without blanks at its ends", in, key, maxCredentialValue)
 			}
 			*into[key] = value
 		default:
-			return fmt.Errorf("%s.%s needs a text", in, key)
+			return fmt.Errorf("%s.%s must be a text", in, key)
 		}
 	}
 	return nil
 }
 
-// sendable reports whether a value can stand in a header as it is.
-func sendable(value string) bool {
-	return value != "" && len(value) <= maxCredential && strings.TrimSpace(value) == value &&
+// isHeaderValue reports whether a value can be sent in a header as is.
+func isHeaderValue(value string) bool {
+	return value != "" && len(value) <= maxCredentialValue && strings.TrimSpace(value) == value &&
 		strings.IndexFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 }
 
-func (s section) signature() (Signature, error) {
+// parseSignature returns the signature method, which is PLAINTEXT by default.
+func (s section) parseSignature() (Signature, error) {
 	switch value := s["signature"]; value {
 	case nil, string(Plaintext):
 		return Plaintext, nil
 	case string(HMACSHA1):
 		return HMACSHA1, nil
 	}
-	return "", fmt.Errorf("signature is %s or %s", Plaintext, HMACSHA1)
+	return "", fmt.Errorf("signature must be %s or %s", Plaintext, HMACSHA1)
 }
 
-// token reads what the caller called as is known by: one of the three kinds.
-func (s section) token(as string) (Token, error) {
+// parseToken returns the credentials of the caller named as. It returns an error unless
+// the section is empty or has exactly one kind of credentials.
+func (s section) parseToken(as string) (Token, error) {
 	var t Token
-	// Data sets tell whose token it is, which the suite's fixtures say.
-	if err := s.allow(as, "token", "secret", "bearer", "headers", "admin_id", "customer_id"); err != nil {
+	// Data sets also contain the ids of the callers, which the suite ignores.
+	if err := s.checkKeys(as, "token", "secret", "bearer", "headers", "admin_id", "customer_id"); err != nil {
 		return t, err
 	}
-	if err := s.texts(as, map[string]*string{"token": &t.Token, "secret": &t.Secret, "bearer": &t.Bearer}); err != nil {
+	if err := s.readTexts(as, map[string]*string{"token": &t.Token, "secret": &t.Secret, "bearer": &t.Bearer}); err != nil {
 		return t, err
 	}
 	headers, err := s.section("headers")
 	if err != nil {
 		return t, fmt.Errorf("%s.%w", as, err)
 	}
-	if t.Headers, err = headers.headers(as + ".headers"); err != nil {
+	if t.Headers, err = headers.parseHeaders(as + ".headers"); err != nil {
 		return t, err
 	}
 	kinds := 0
@@ -272,28 +283,30 @@ func (s section) token(as string) (Token, error) {
 	}
 	switch {
 	case len(s) > 0 && kinds != 1:
-		return t, fmt.Errorf("%s needs a token and a secret, or a bearer, or headers, and one of these alone", as)
+		return t, fmt.Errorf("%s needs exactly one of these: token and secret, bearer, headers", as)
 	case (t.Token == "") != (t.Secret == ""):
 		return t, fmt.Errorf("%s needs both a token and a secret", as)
 	}
 	return t, nil
 }
 
-// credentialHeader is narrower than what HTTP allows: the names also stand in the
-// command lines that reports show.
-var credentialHeader = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
+// credentialHeaderPattern is stricter than HTTP, because the names are also part of the
+// command lines in reports.
+var credentialHeaderPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
 
-func (s section) headers(in string) (map[string]string, error) {
+// parseHeaders returns the section as a set of headers, nil if it is empty. It returns an
+// error for headers that the suite sets itself.
+func (s section) parseHeaders(in string) (map[string]string, error) {
 	if len(s) > maxHeaders {
 		return nil, fmt.Errorf("%s has more than %d headers", in, maxHeaders)
 	}
 	var all map[string]string
 	for _, name := range slices.Sorted(maps.Keys(s)) {
-		if !credentialHeader.MatchString(name) || ownHeader(name) || strings.EqualFold(name, "Accept") || strings.EqualFold(name, "Content-Type") {
-			return nil, fmt.Errorf("%s.%s is no header that can be set", in, quoteKey(name))
+		if !credentialHeaderPattern.MatchString(name) || isReservedHeader(name) || strings.EqualFold(name, "Accept") || strings.EqualFold(name, "Content-Type") {
+			return nil, fmt.Errorf("%s.%s cannot be used as a header of credentials", in, quoteKey(name))
 		}
 		value := ""
-		if err := s.texts(in, map[string]*string{name: &value}); err != nil {
+		if err := s.readTexts(in, map[string]*string{name: &value}); err != nil {
 			return nil, err
 		}
 		if value == "" {

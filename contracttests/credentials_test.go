@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TestParseCredentials checks the accepted formats of credentials files.
 func TestParseCredentials(t *testing.T) {
 	oauth := Credentials{
 		Signature: Plaintext,
@@ -38,43 +39,43 @@ func TestParseCredentials(t *testing.T) {
 	}
 }
 
-// TestParseCredentialsRefuses: each file holds "hunter22hunter22", which no error may
-// tell.
-func TestParseCredentialsRefuses(t *testing.T) {
+// TestParseCredentialsErrors checks the errors for invalid credentials files. Each file
+// contains "hunter22hunter22", which no error may repeat.
+func TestParseCredentialsErrors(t *testing.T) {
 	const secret = "hunter22hunter22"
 	for _, tt := range []struct{ name, file, want string }{
 		{"empty", "", "the file is empty"},
 		{"comments alone", "# nothing yet: " + secret, "the file is empty"},
-		{"nobody", "signature: PLAINTEXT", "none of admin, customer_1 and customer_2 has any"},
-		{"no keys", secret, "line 1: a key and a value are expected"},
-		{"unknown key", "amdin: {bearer: " + secret + "}", `"amdin" is no key: use signature, consumer, admin, customer_1, customer_2`},
-		{"unknown key of a caller", "admin: {sercet: " + secret + "}", `"sercet" is no key of admin: use token, secret, bearer`},
-		{"unknown key of the consumer", "consumer: {k: " + secret + "}", `"k" is no key of consumer: use key, secret`},
-		{"key twice", "admin: {bearer: x}\nadmin: {bearer: " + secret + "}", "line 2: the key stands there twice"},
-		{"caller without anything", "admin: {admin_id: 1}\ncustomer_1: {bearer: " + secret + "}", "admin needs a token and a secret, or a bearer, or headers"},
-		{"two kinds", "admin: {bearer: " + secret + ", token: a, secret: b}", "one of these alone"},
+		{"nobody", "signature: PLAINTEXT", "at least one of admin, customer_1 and customer_2 must be set"},
+		{"no keys", secret, "line 1: expected KEY: VALUE"},
+		{"unknown key", "amdin: {bearer: " + secret + "}", `unknown key "amdin": use signature, consumer, admin, customer_1, customer_2`},
+		{"unknown key of a caller", "admin: {sercet: " + secret + "}", `unknown key "sercet" of admin: use token, secret, bearer`},
+		{"unknown key of the consumer", "consumer: {k: " + secret + "}", `unknown key "k" of consumer: use key, secret`},
+		{"key twice", "admin: {bearer: x}\nadmin: {bearer: " + secret + "}", "line 2: the key is a duplicate"},
+		{"caller without anything", "admin: {admin_id: 1}\ncustomer_1: {bearer: " + secret + "}", "admin needs exactly one of these"},
+		{"two kinds", "admin: {bearer: " + secret + ", token: a, secret: b}", "exactly one of these: token and secret, bearer, headers"},
 		{"token without secret", "consumer: {key: k, secret: s}\nadmin: {token: " + secret + "}", "admin needs both a token and a secret"},
 		{"secret without token", "consumer: {key: k, secret: s}\nadmin: {secret: " + secret + "}", "admin needs both a token and a secret"},
-		{"token without consumer", "customer_1: {token: a, secret: " + secret + "}", "customer_1 has an OAuth token, and there is no consumer"},
+		{"token without consumer", "customer_1: {token: a, secret: " + secret + "}", "customer_1 has an OAuth token, but there is no consumer"},
 		{"half a consumer", "consumer: {secret: " + secret + "}\nadmin: {bearer: b}", "consumer needs both a key and a secret"},
-		{"text for a caller", "admin: " + secret, "admin needs keys and values, not a text"},
-		{"section for a text", "admin: {bearer: {a: " + secret + "}}", "admin.bearer needs a text"},
-		{"list", "admin: {bearer: [" + secret + "]}", "line 1: neither a text nor keys and values"},
-		{"alias", "admin: {bearer: *" + secret + "}", "neither YAML nor JSON"},
-		{"list in JSON", `{"admin":{"bearer":["` + secret + `"]}}`, `"bearer" is neither a text nor an object`},
-		{"empty text", `{"admin":{"bearer":""},"customer_1":{"bearer":"` + secret + `"}}`, "admin.bearer has characters"},
-		{"line end", `{"admin":{"bearer":"` + secret + `\r\nX: y"}}`, "admin.bearer has characters that no header may hold"},
-		{"long text", "admin: {bearer: " + strings.Repeat(secret, 600) + "}", "longer than 8192 bytes"},
-		{"header name", "admin: {headers: {'a b': " + secret + "}}", `admin.headers."a b" is no header that can be set`},
-		{"header of the engine", "admin: {headers: {host: " + secret + "}}", `admin.headers."host" is no header`},
+		{"text for a caller", "admin: " + secret, "admin must have keys and values, not a text"},
+		{"section for a text", "admin: {bearer: {a: " + secret + "}}", "admin.bearer must be a text"},
+		{"list", "admin: {bearer: [" + secret + "]}", "line 1: must be a text or keys with values"},
+		{"alias", "admin: {bearer: *" + secret + "}", "invalid YAML or JSON"},
+		{"list in JSON", `{"admin":{"bearer":["` + secret + `"]}}`, `"bearer" must be a text or an object`},
+		{"empty text", `{"admin":{"bearer":""},"customer_1":{"bearer":"` + secret + `"}}`, "admin.bearer must consist of 1 to 8192 printable"},
+		{"line end", `{"admin":{"bearer":"` + secret + `\r\nX: y"}}`, "admin.bearer must consist of 1 to 8192 printable ASCII characters"},
+		{"long text", "admin: {bearer: " + strings.Repeat(secret, 600) + "}", "must consist of 1 to 8192"},
+		{"header name", "admin: {headers: {'a b': " + secret + "}}", `admin.headers."a b" cannot be used as a header`},
+		{"header of the engine", "admin: {headers: {host: " + secret + "}}", `admin.headers."host" cannot be used as a header`},
 		{"header without value", "admin: {headers: {X-Key: }}", `admin.headers.X-Key has no value`},
-		{"signature", "signature: " + secret + "\nadmin: {bearer: b}", "signature is PLAINTEXT or HMAC-SHA1"},
-		{"no YAML", "admin: {bearer: " + secret, "line 1 is neither YAML nor JSON"},
-		{"no JSON", `{"admin": ` + secret, "not JSON from byte 11 on"},
+		{"signature", "signature: " + secret + "\nadmin: {bearer: b}", "signature must be PLAINTEXT or HMAC-SHA1"},
+		{"no YAML", "admin: {bearer: " + secret, "invalid YAML or JSON at line 1"},
+		{"no JSON", `{"admin": ` + secret, "invalid JSON at byte 11"},
 		{"JSON and more", `{"admin":{"bearer":"b"}} ` + secret, "text after the JSON object"},
 		{"two documents", "admin: {bearer: b}\n---\nadmin: {bearer: " + secret + "}", "more than one document"},
 		{"no UTF-8", "admin: {bearer: \xff" + secret + "}", "not valid UTF-8"},
-		{"long key", secret + secret + secret + ": x", "is no key"},
+		{"long key", secret + secret + secret + ": x", "unknown key"},
 		{"too large", strings.Repeat("#"+secret+"\n", 4000), "larger than 65536 bytes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -83,7 +84,7 @@ func TestParseCredentialsRefuses(t *testing.T) {
 				t.Fatalf("error %v, want one of credentials with %q", err, tt.want)
 			}
 			if tt.name != "long key" && strings.Contains(err.Error(), secret) {
-				t.Errorf("the error tells the secret: %v", err)
+				t.Errorf("the error contains the secret: %v", err)
 			}
 			if len(err.Error()) > 300 {
 				t.Errorf("the error has %d bytes", len(err.Error()))
@@ -92,6 +93,7 @@ func TestParseCredentialsRefuses(t *testing.T) {
 	}
 }
 
+// FuzzParseCredentials checks that parsed credentials make valid headers.
 func FuzzParseCredentials(f *testing.F) {
 	f.Add(demoCredentials)
 	f.Add([]byte(`{"consumer":{"key":"k","secret":"s"},"admin":{"headers":{"X":"y"}}}`))
@@ -101,7 +103,7 @@ func FuzzParseCredentials(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// Whatever is read can be sent as one header for each.
+		// Each credential must be valid as the value of one header.
 		for _, as := range []string{Admin, Customer1, Customer2} {
 			for _, h := range c.headers(as, server{scheme: "http"}, &request{}) {
 				if strings.ContainsAny(h.name+h.value, "\r\n") || h.value == "" {
@@ -112,6 +114,7 @@ func FuzzParseCredentials(f *testing.F) {
 	})
 }
 
+// TestDemoCredentials checks that the demo store has credentials for all callers.
 func TestDemoCredentials(t *testing.T) {
 	c, err := DemoCredentials()
 	if err != nil {
@@ -133,6 +136,7 @@ func TestDemoCredentials(t *testing.T) {
 	}
 }
 
+// TestEqualCredentials checks which credentials are equal.
 func TestEqualCredentials(t *testing.T) {
 	same, signed, other := testCredentials, testCredentials, testCredentials
 	signed.Signature = HMACSHA1
@@ -147,7 +151,8 @@ func TestEqualCredentials(t *testing.T) {
 	}
 }
 
-// TestHMACVector holds the signature to the one vector of the contract (wire 12).
+// TestHMACVector checks the HMAC-SHA1 signature against the test vector of the contract
+// (wire 12).
 func TestHMACVector(t *testing.T) {
 	long := func(s string) string { return strings.Repeat(s, 32) }
 	c := Credentials{Consumer: Consumer{long("a"), long("b")}, Admin: Token{Token: long("c"), Secret: long("d")}}
@@ -166,6 +171,7 @@ func TestHMACVector(t *testing.T) {
 	}
 }
 
+// TestBaseString checks the text that is signed for requests of all kinds.
 func TestBaseString(t *testing.T) {
 	form := []header{{"content-type", "application/x-www-form-urlencoded; charset=utf-8"}}
 	for _, tt := range []struct {
@@ -202,8 +208,9 @@ func TestBaseString(t *testing.T) {
 	}
 }
 
-// TestCredentialsGoOut looks at the bytes of requests of each kind of caller.
-func TestCredentialsGoOut(t *testing.T) {
+// TestRequestCredentials checks the headers that each kind of credentials adds to a
+// request.
+func TestRequestCredentials(t *testing.T) {
 	c := testCredentials
 	c.Signature = HMACSHA1
 	c.Customer1 = Token{Bearer: "the-bearer"}
@@ -248,11 +255,13 @@ func TestCredentialsGoOut(t *testing.T) {
 	})
 }
 
+// TestRedact checks that secrets are redacted in all encodings, and that ordinary words
+// are not.
 func TestRedact(t *testing.T) {
 	c := testCredentials
 	c.Customer1 = Token{Bearer: "a/b+c==d"}
 	c.Customer2 = Token{Headers: map[string]string{"X-Role": "customer", "X-Api-Key": "admin-secret-2"}}
-	c.Consumer.Key, c.Admin.Token = "the-key-17", "the-token-18" // as a case may name them
+	c.Consumer.Key, c.Admin.Token = "the-key-17", "the-token-18" // values that cases can use
 	for text, want := range map[string]string{
 		"nothing":                              "nothing",
 		"consumer-secret&admin-secret":         "[secret]&[secret]",
@@ -267,11 +276,12 @@ func TestRedact(t *testing.T) {
 	}
 }
 
+// TestCredentialsAreNotPrinted checks that package fmt prints no secrets.
 func TestCredentialsAreNotPrinted(t *testing.T) {
 	target := Target{BaseURL: "http://h", Credentials: testCredentials}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
 		if got := fmt.Sprintf(verb, target); strings.Contains(got, "secret") {
-			t.Errorf("%s tells a secret: %s", verb, got)
+			t.Errorf("%s prints a secret: %s", verb, got)
 		}
 	}
 }

@@ -1,48 +1,50 @@
-// Package contracttests holds an implementation of the store REST contract to the
-// contract, over HTTP: any implementation, in any language, on any store.
+// Package contracttests tests an implementation of the store REST contract over HTTP. The
+// implementation may be written in any language and use any store.
 //
-// A [Suite] is what it is held to: cases, which state what the contract asks clause
-// by clause. They are data, in cases/, whose README describes their language;
-// shapes/ says what records look like, makers.yaml how cases make what they need,
-// clauses.json what the document says, and differences.yaml where the two dialects
-// part. What is right is specified in spec/, whose sections they all cite. [Run]
-// makes them subtests of a Go test; cmd/contracttest is for everybody else. An
-// [Exchange] is a conversation recorded from a trusted implementation of the demo
-// store; [Replay] compares a server with it byte for byte, and [Record] makes new
-// ones. An [Asker] makes their requests of any server, for who compares two.
+// A [Suite] holds the test cases. They are data: cases/ states clause by clause what the
+// contract requires, in the language that cases/README.md describes; shapes/ lists the
+// fields of records; makers.yaml says how cases create objects; clauses.json lists the
+// clauses of the contract document; and differences.yaml lists where the two dialects
+// differ. All of them cite sections of the specification in spec/. [Run] makes the cases
+// subtests of a Go test, and cmd/contracttest runs them for any other implementation.
+//
+// An [Exchange] is a sequence of requests and replies that was recorded from a trusted
+// implementation of the demo store. [Replay] compares a server's replies with the
+// recorded ones byte for byte, and [Record] makes new recordings. A [Client] sends such
+// requests to a server without comparing the replies, for programs that compare two
+// servers.
 //
 // # Principles
 //
-//  1. It talks HTTP only and knows nothing of the server behind it: any
-//     implementation with a base URL can be held to the contract, the original
-//     included.
-//  2. A request goes out as it is written. The target is sent unmodified (doubled
-//     slashes, raw brackets, absolute form), the method may be any token, and no
-//     header is added but Host, Authorization and Content-Length. That is why
-//     requests are written by hand and net/http only reads the replies.
-//  3. A reply is compared whole: status, headers, every field of every record with
-//     its type, and the rendering byte for byte. The order of the fields inside a
-//     record is free. Everything else counts: the order of lists and of objects
-//     keyed by id, a number against a text, every escape, every blank.
-//  4. A case runs on any store. It makes what it needs under a name of its own,
-//     reads back what it has done, and deletes what it made, also when the run is
-//     interrupted. Nothing else is changed but fixtures that say they are writable,
-//     and what a server claims to have made is believed only if it bears the name.
-//  5. What cannot be made is a fixture. A case that names what a store does not
-//     have is skipped with the reason, never passed.
-//  6. An exchange starts from the seeded data set. One is left out only visibly: it
-//     differs in this dialect, or the target gives a reason.
-//  7. What comes back is hostile: replies are bounded in size, depth and time.
-//     Secrets never reach a report.
+//  1. The suite speaks HTTP only and knows nothing else of the server. Any implementation
+//     with a base URL can be tested, including the original.
+//  2. Requests are sent exactly as written. The target is not modified (doubled slashes,
+//     raw brackets, absolute form), the method may be any token, and only the headers Host,
+//     Authorization and Content-Length are added. Therefore this package writes requests
+//     itself and uses net/http only to read replies.
+//  3. Replies are compared completely: status, headers, every field of every record with
+//     its type, and the rendering byte for byte. Only the order of the fields in a record is
+//     free. The order of lists and of objects keyed by id, numbers versus texts, escapes and
+//     blanks all count.
+//  4. Cases run on any store. A case creates what it needs under a unique name, reads back
+//     what it wrote, and deletes what it created, even if the run is interrupted. It changes
+//     nothing else except fixtures that are marked writable. It deletes an object that a
+//     server claims to have created only if the object has the unique name.
+//  5. Objects that cannot be created through the API are fixtures. A case that uses a
+//     fixture which the store does not have is skipped with a reason; it never passes.
+//  6. Exchanges start from the seeded data set. An exchange is left out only with a stated
+//     reason: its recording does not hold in the dialect, or the target gives a reason.
+//  7. Replies are untrusted: their size, depth and time are bounded. Reports contain no
+//     secrets.
 //
 // # How it is tested
 //
-// A table of answers shows that each kind of difference is found and that the
-// allowances hold; a server of the test's own answers with recordings. Requests are
-// checked as raw bytes on a listener. Every parser has a fuzz target. Every clause
-// has a case, and a case that names a field or a message must show it. The suite
-// runs against Portico on every engine, in both dialects, on a store that is not the
-// demo, interrupted and reading only (cmd/portico/suite_test.go), and a proxy that
-// breaks Portico in one place at a time shows that it notices
-// (cmd/portico/mutants_test.go).
+// Tables of replies show that each kind of difference is found and that the allowed
+// variations are accepted. Recordings are replayed against a server in the test. Requests
+// are checked as raw bytes on a listener. Every parser has a fuzz target. Every clause
+// has a case, and a case that names a field or a message must contain it. The suite runs
+// against Portico on every engine, in both dialects, on a store other than the demo
+// store, with interruptions, and read-only (cmd/portico/app/suite_test.go). A proxy that
+// changes one reply of Portico at a time shows that the suite notices
+// (cmd/portico/app/mutants_test.go).
 package contracttests

@@ -8,9 +8,9 @@ import (
 //go:embed documented/*.json
 var documentedExchanges embed.FS
 
-// DocumentedExchanges returns the exchanges of the document's own clauses: what the
-// documented dialect answers where the recorded original answers otherwise, or
-// where the document names a row of its own. They hold in that dialect only.
+// DocumentedExchanges returns the exchanges of the document's own clauses: those where
+// the documented dialect differs from the recorded original, and those for the rows of
+// the document's tables. They hold only in the documented dialect.
 func DocumentedExchanges() ([]Exchange, error) {
 	sub, err := fs.Sub(documentedExchanges, "documented")
 	if err != nil {

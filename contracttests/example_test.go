@@ -37,7 +37,7 @@ func ExampleReplayAll() {
 	// <nil>
 }
 
-// The suite runs against any server; this one answers 404 to every request.
+// The suite runs against any server. This server replies 404 to every request.
 func ExampleSuite_Run() {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
@@ -63,7 +63,7 @@ func ExampleSuite_Run() {
 	// guest: GET /api/restx/products
 }
 
-// Redact removes the secrets from a text that is printed.
+// Redact removes the secrets from a text before it is printed.
 func ExampleParseCredentials() {
 	credentials, err := contracttests.ParseCredentials([]byte(`
 signature: HMAC-SHA1

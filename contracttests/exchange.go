@@ -15,42 +15,42 @@ import (
 	"unicode/utf8"
 )
 
-// maxExchangeFile bounds one file of exchanges, in bytes.
+// maxExchangeFile limits the size of a file of exchanges, in bytes.
 const maxExchangeFile = 16 << 20
 
 //go:embed exchanges/*.json
-var recorded embed.FS
+var exchangeFiles embed.FS
 
-// An Exchange is one recorded conversation with the server, replayed from the seeded
+// An Exchange is a recorded sequence of requests and responses. It starts from the seeded
 // data set.
 type Exchange struct {
-	File    string `json:"-"`                 // name of the file it stands in, without folders
+	File    string `json:"-"`                 // base name of the exchange's file
 	Name    string `json:"name"`              // unique in its file
-	Clause  string `json:"clause,omitempty"`  // sections of the specification that it shows: "contract 5.2 (GET); wire 10.5"
-	Differs string `json:"differs,omitempty"` // why the documented dialect answers otherwise; empty if it does not
-	Note    string `json:"note,omitempty"`    // a remark for the reader, or empty
-	Reset   *bool  `json:"reset,omitempty"`   // false: goes on from the state the one before left; nil means true
-	// Clauses names the entries of clauses.json that one of the document's own
-	// exchanges shows; recordings have none.
+	Clause  string `json:"clause,omitempty"`  // covered sections of the specification: "contract 5.2 (GET); wire 10.5"
+	Differs string `json:"differs,omitempty"` // how the documented dialect differs; empty if it does not
+	Note    string `json:"note,omitempty"`    // a remark for readers
+	Reset   *bool  `json:"reset,omitempty"`   // false continues from the state after the previous exchange; nil means true
+	// Clauses are the covered clauses of clauses.json for an exchange of the document's
+	// clauses; recordings have none.
 	Clauses []string `json:"clauses,omitempty"`
 	Steps   []Step   `json:"steps"`
 }
 
-// A Step is one request and the reply recorded for it. Path, Headers and Body
-// may hold the placeholder {{base_url}}, replaced by the target's base URL.
+// A Step is one request and its recorded response. Path, Headers and Body may contain
+// {{base_url}}, which is replaced by the base URL of the target.
 type Step struct {
 	As          string            `json:"as"`                     // Admin, Customer1, Customer2 or Guest
 	Method      string            `json:"method"`                 // any token
-	Path        string            `json:"path"`                   // after /api/rest; after "!" the whole request target
-	Accept      *string           `json:"accept,omitempty"`       // nil: no such header; "": an empty one
-	ContentType *string           `json:"content_type,omitempty"` // nil: no such header
-	Headers     map[string]string `json:"headers,omitempty"`      // further ones; they replace those made from other fields
-	Body        *string           `json:"body,omitempty"`         // nil: none
+	Path        string            `json:"path"`                   // path below /api/rest; or "!" and the whole request target
+	Accept      *string           `json:"accept,omitempty"`       // nil for no header, "" for an empty one
+	ContentType *string           `json:"content_type,omitempty"` // nil for no header
+	Headers     map[string]string `json:"headers,omitempty"`      // further headers; they override Accept and Content-Type
+	Body        *string           `json:"body,omitempty"`         // nil for none
 	Response    Response          `json:"response"`
 }
 
-// A Response is what the recorded server answered. Location and Body may hold
-// placeholders: {{datetime}}, {{base_url}} and {{any}}. A nil header was absent.
+// A Response is a recorded reply. Location and Body may contain the placeholders
+// {{datetime}}, {{base_url}} and {{any}}. A header that the reply did not have is nil.
 type Response struct {
 	Status          int     `json:"status"`
 	ContentType     *string `json:"content_type,omitempty"`
@@ -60,19 +60,21 @@ type Response struct {
 	Body            string  `json:"body"`
 }
 
-// Result returns the result of c before it is replayed: all that does not depend on
-// what the server answers.
+// Result returns a result that describes the exchange, as before a replay: without
+// status, calls and failure. Its Resource is "documented/" for exchanges of the
+// document's clauses and "recorded/" for others, followed by the name of the file without
+// extension.
 func (c *Exchange) Result() Result {
 	folder := "recorded/"
 	if len(c.Clauses) > 0 {
 		folder = "documented/"
 	}
-	r := Result{Resource: folder + strings.TrimSuffix(c.File, ".json"), Name: c.Name, Format: "json", Clauses: c.clauses()}
+	r := Result{Resource: folder + strings.TrimSuffix(c.File, ".json"), Name: c.Name, Format: "json", Clauses: c.clauseNames()}
 	formats := map[string]string{"JSON": "json", "XML": "xml", "form": "text"}
-	for i := len(c.Steps) - 1; i >= 0; i-- { // the first step counts
+	for i := len(c.Steps) - 1; i >= 0; i-- { // backwards, so that the first step determines the format
 		s := &c.Steps[i]
 		if s.Response.ContentType != nil {
-			if f, known := formatOf(*s.Response.ContentType); known {
+			if f, known := formatOfMediaType(*s.Response.ContentType); known {
 				r.Format = formats[f.name]
 			}
 		}
@@ -84,27 +86,28 @@ func (c *Exchange) Result() Result {
 	return r
 }
 
-// clauses returns what c shows: names of clauses.json, of a recording its remark.
-func (c *Exchange) clauses() []string {
+// clauseNames returns the names of the clauses that the exchange covers. For a recording
+// it returns the text of Clause, which cites sections.
+func (c *Exchange) clauseNames() []string {
 	if len(c.Clauses) > 0 {
 		return c.Clauses
 	}
 	return []string{c.Clause}
 }
 
-// Exchanges returns the recorded exchanges that come with the package, in the order of
-// their files and in each file's own. The slice is the caller's.
+// Exchanges returns the recordings that are built into the package, in the order of their
+// files. The caller may modify the slice.
 func Exchanges() ([]Exchange, error) {
-	sub, err := fs.Sub(recorded, "exchanges")
+	sub, err := fs.Sub(exchangeFiles, "exchanges")
 	if err != nil {
 		return nil, err
 	}
 	return Load(sub)
 }
 
-// Load reads every *.json file at the root of fsys as a list of exchanges. It fails
-// on the first file that is unreadable, larger than 16 MiB or no list of valid
-// exchanges, and when there is no such file; the error names file, exchange and step.
+// Load reads all *.json files at the root of fsys as lists of exchanges. It returns an
+// error if there is no such file, or if one is unreadable, larger than 16 MiB or invalid;
+// the error names the file, the exchange and the step.
 func Load(fsys fs.FS) ([]Exchange, error) {
 	names, err := fs.Glob(fsys, "*.json")
 	if err != nil {
@@ -124,8 +127,8 @@ func Load(fsys fs.FS) ([]Exchange, error) {
 	return all, nil
 }
 
-// LoadRequests reads one file as [Load] does, but its steps need no responses: it is
-// what [Record] starts from.
+// LoadRequests reads one file of exchanges whose steps need no responses, for [Record].
+// Otherwise it is like [Load].
 func LoadRequests(fsys fs.FS, name string) ([]Exchange, error) {
 	exchanges, err := loadFile(fsys, name, (*Step).validateRequest)
 	if err != nil {
@@ -134,6 +137,7 @@ func LoadRequests(fsys fs.FS, name string) ([]Exchange, error) {
 	return exchanges, nil
 }
 
+// loadFile reads one file of exchanges and calls validate for each step.
 func loadFile(fsys fs.FS, name string, validate func(*Step) error) ([]Exchange, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -150,6 +154,8 @@ func loadFile(fsys fs.FS, name string, validate func(*Step) error) ([]Exchange, 
 	return decodeExchanges(path.Base(name), data, validate)
 }
 
+// decodeExchanges parses and validates the content of a file of exchanges. file is stored
+// in Exchange.File.
 func decodeExchanges(file string, data []byte, validate func(*Step) error) ([]Exchange, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("not valid UTF-8")
@@ -171,7 +177,7 @@ func decodeExchanges(file string, data []byte, validate func(*Step) error) ([]Ex
 			return nil, fmt.Errorf("exchange %d has no name", i+1)
 		}
 		if seen[c.Name] {
-			return nil, fmt.Errorf("exchange %q stands there twice", c.Name)
+			return nil, fmt.Errorf("duplicate exchange %q", c.Name)
 		}
 		seen[c.Name] = true
 		if len(c.Steps) == 0 {
@@ -190,7 +196,8 @@ func decodeExchanges(file string, data []byte, validate func(*Step) error) ([]Ex
 	return exchanges, nil
 }
 
-// validate refuses what could not be sent as one request and answered.
+// validate returns an error if the step cannot be sent as one request, or if its response
+// is not a final HTTP response.
 func (s *Step) validate() error {
 	if s.Response.Status < 200 || s.Response.Status > 599 {
 		return fmt.Errorf("status %d of the response is not between 200 and 599", s.Response.Status)
@@ -198,7 +205,7 @@ func (s *Step) validate() error {
 	return s.validateRequest()
 }
 
-// validateRequest refuses what could not be sent as one request.
+// validateRequest returns an error if the step cannot be sent as one request.
 func (s *Step) validateRequest() error {
 	switch {
 	case s.As != Admin && s.As != Customer1 && s.As != Customer2 && s.As != Guest:
@@ -211,38 +218,38 @@ func (s *Step) validateRequest() error {
 		return fmt.Errorf("request target %q is neither a path nor absolute", target)
 	}
 	if strings.IndexFunc(target, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-		return fmt.Errorf("path %q has characters that no request line may hold", s.Path)
+		return fmt.Errorf("path %q contains blanks, control characters or characters outside ASCII", s.Path)
 	}
 	for _, h := range s.headers() {
 		if !isToken(h.name) {
 			return fmt.Errorf("header name %q is not a token", h.name)
 		}
 		if strings.ContainsAny(h.value, "\r\n\x00") {
-			return fmt.Errorf("value of header %q would end the line", h.name)
+			return fmt.Errorf("the value of header %q contains a line end or NUL", h.name)
 		}
-		if ownHeader(h.name) {
-			return fmt.Errorf("header %q is the engine's own", h.name)
+		if isReservedHeader(h.name) {
+			return fmt.Errorf("header %q is set by the suite", h.name)
 		}
 	}
 	return nil
 }
 
-// ownHeader reports whether no exchange and no credentials may state the header
-// called name, because the engine does.
-func ownHeader(name string) bool {
+// isReservedHeader reports whether the suite sets a header itself, so that neither
+// exchanges nor credentials may contain it.
+func isReservedHeader(name string) bool {
 	return slices.Contains([]string{"host", "content-length", "transfer-encoding", "connection", "expect"}, strings.ToLower(name))
 }
 
+// A header is one header line of a request.
 type header struct{ name, value string }
 
-// headers returns the headers the step states: Accept, Content-Type, then the
-// others by name.
+// headers returns the headers of the request: Accept, Content-Type, then Headers by name.
 func (s *Step) headers() []header {
 	var hs []header
-	if s.Accept != nil && !s.overrides("Accept") {
+	if s.Accept != nil && !s.setsHeader("Accept") {
 		hs = append(hs, header{"Accept", *s.Accept})
 	}
-	if s.ContentType != nil && !s.overrides("Content-Type") {
+	if s.ContentType != nil && !s.setsHeader("Content-Type") {
 		hs = append(hs, header{"Content-Type", *s.ContentType})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
@@ -251,8 +258,8 @@ func (s *Step) headers() []header {
 	return hs
 }
 
-// overrides reports whether Headers states the header called name itself.
-func (s *Step) overrides(name string) bool {
+// setsHeader reports whether Headers contains a header, in any letter case.
+func (s *Step) setsHeader(name string) bool {
 	for own := range s.Headers {
 		if strings.EqualFold(own, name) {
 			return true
@@ -261,12 +268,12 @@ func (s *Step) overrides(name string) bool {
 	return false
 }
 
-// isWrite reports whether the method is one that changes the data set.
+// isWrite reports whether the method is POST, PUT or DELETE.
 func (s *Step) isWrite() bool {
 	return s.Method == "POST" || s.Method == "PUT" || s.Method == "DELETE"
 }
 
-// isWrite reports whether the case may leave another state behind.
+// isWrite reports whether a step of the exchange writes.
 func (c *Exchange) isWrite() bool {
 	for i := range c.Steps {
 		if c.Steps[i].isWrite() {
@@ -276,12 +283,13 @@ func (c *Exchange) isWrite() bool {
 	return false
 }
 
+// isAbsolute reports whether a request target is in absolute form.
 func isAbsolute(target string) bool {
 	return strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://") ||
 		strings.HasPrefix(target, "{{base_url}}")
 }
 
-// isToken reports whether s is a token as RFC 9110 5.6.2 has it.
+// isToken reports whether s is a token of RFC 9110 5.6.2.
 func isToken(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||

@@ -9,7 +9,8 @@ import (
 	"testing/fstest"
 )
 
-func TestCasesAreWhole(t *testing.T) {
+// TestExchangesLoad checks that all built-in recordings load and cite sections.
+func TestExchangesLoad(t *testing.T) {
 	cases, err := Exchanges()
 	if err != nil {
 		t.Fatal(err)
@@ -26,27 +27,26 @@ func TestCasesAreWhole(t *testing.T) {
 	}
 }
 
-// TestRecordingsAreCanonical holds the engine's own renderings to every
-// recorded body: a body that would not be written as recorded is a mistake in
-// the rendering.
+// TestRecordingsAreCanonical checks that every recorded body equals its canonical
+// rendering. A body that does not shows an error in the rendering.
 func TestRecordingsAreCanonical(t *testing.T) {
 	cases, err := Exchanges()
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Recordings in which {{any}} stands for white space after an element.
-	swallowed := regexp.MustCompile(`</\w+>\{\{any\}\}`)
+	replacedBlanks := regexp.MustCompile(`</\w+>\{\{any\}\}`)
 	counts := map[string]int{}
 	for _, c := range cases {
 		for i, s := range c.Steps {
 			if s.Response.ContentType == nil || s.Response.Body == "" {
 				continue
 			}
-			f, ok := formatOf(*s.Response.ContentType)
+			f, ok := formatOfMediaType(*s.Response.ContentType)
 			if !ok {
 				continue
 			}
-			if swallowed.MatchString(s.Response.Body) {
+			if replacedBlanks.MatchString(s.Response.Body) {
 				counts["swallowed"]++
 				continue
 			}
@@ -73,7 +73,8 @@ func TestRecordingsAreCanonical(t *testing.T) {
 	}
 }
 
-func TestLoadRefuses(t *testing.T) {
+// TestLoadErrors checks the errors for invalid files of exchanges.
+func TestLoadErrors(t *testing.T) {
 	const good = `[{"name":"n","steps":[{"as":"guest","method":"GET","path":"/x","response":{"status":200,"body":""}}]}]`
 	if _, err := Load(fstest.MapFS{"a.json": {Data: []byte(good)}}); err != nil {
 		t.Fatalf("the case all others are made from: %v", err)
@@ -85,19 +86,19 @@ func TestLoadRefuses(t *testing.T) {
 		{"BadUTF8", `"n"`, "\"\xff\"", "UTF-8"},
 		{"UnknownField", `"name"`, `"nmae"`, "unknown field"},
 		{"NoName", `"n"`, `""`, "has no name"},
-		{"NameTwice", good, good[:len(good)-1] + "," + good[1:], "twice"},
+		{"NameTwice", good, good[:len(good)-1] + "," + good[1:], "duplicate"},
 		{"NoSteps", good, `[{"name":"n","steps":[]}]`, "no steps"},
 		{"UnknownCaller", "guest", "root", "unknown caller"},
 		{"MethodWithBlank", "GET", "GE T", "not a token"},
 		{"NoMethod", "GET", "", "not a token"},
-		{"PathWithBlank", `"/x"`, `"/x y"`, "no request line"},
-		{"PathWithLineEnd", `"/x"`, `"/x\r\nX: y"`, "no request line"},
-		{"PathNotASCII", `"/x"`, `"/é"`, "no request line"},
+		{"PathWithBlank", `"/x"`, `"/x y"`, "characters outside ASCII"},
+		{"PathWithLineEnd", `"/x"`, `"/x\r\nX: y"`, "characters outside ASCII"},
+		{"PathNotASCII", `"/x"`, `"/é"`, "characters outside ASCII"},
 		{"TargetNoPath", `"/x"`, `"!x"`, "neither a path nor absolute"},
 		{"HeaderName", `"path"`, `"headers":{"a b":"c"},"path"`, "not a token"},
-		{"HeaderValue", `"path"`, `"headers":{"a":"b\r\nc: d"},"path"`, "end the line"},
-		{"AcceptValue", `"path"`, `"accept":"b\nc: d","path"`, "end the line"},
-		{"OwnHeader", `"path"`, `"headers":{"host":"c"},"path"`, "engine's own"},
+		{"HeaderValue", `"path"`, `"headers":{"a":"b\r\nc: d"},"path"`, "contains a line end"},
+		{"AcceptValue", `"path"`, `"accept":"b\nc: d","path"`, "contains a line end"},
+		{"OwnHeader", `"path"`, `"headers":{"host":"c"},"path"`, "is set by the suite"},
 		{"NoStatus", `"status":200,`, ``, "status 0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -121,14 +122,14 @@ func TestLoadRefuses(t *testing.T) {
 	})
 }
 
-// FuzzLoad shows that whatever loads can be sent as exactly one request.
+// FuzzLoad checks that every step of a valid file can be sent as exactly one request.
 func FuzzLoad(f *testing.F) {
-	names, err := fs.Glob(recorded, "exchanges/*.json")
+	names, err := fs.Glob(exchangeFiles, "exchanges/*.json")
 	if err != nil {
 		f.Fatal(err)
 	}
 	for _, name := range names {
-		data, err := fs.ReadFile(recorded, name)
+		data, err := fs.ReadFile(exchangeFiles, name)
 		if err != nil {
 			f.Fatal(err)
 		}

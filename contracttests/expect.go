@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// mediaTypes are what an answer in a format calls itself (wire 5).
+// mediaType returns the Content-Type of replies in a format (wire 5), or "" for an
+// unknown format.
 func mediaType(format string) string {
 	return map[string]string{
 		"json": "application/json; charset=utf-8",
@@ -19,26 +20,27 @@ func mediaType(format string) string {
 	}[format]
 }
 
-// root is the name of the root element in XML (contract 2, convention 1).
-func (d Dialect) root() string {
+// rootElement returns the name of the root element in XML (contract 2, convention 1).
+func (d Dialect) rootElement() string {
 	if d == Magento {
 		return "magento_api"
 	}
 	return "service_api"
 }
 
-// check returns where the reply is not as e says, and its body as a tree. What e
-// names has been put in place of its names.
+// check compares a reply with an expectation, whose variables have been replaced. like is
+// the record that e.Like names, or nil. It returns the differences and the parsed body,
+// which is an empty node if the reply has none.
 func (c *checker) check(e *Expectation, like *node, got *reply) ([]Difference, *node) {
-	c.ds = nil
+	c.differences = nil
 	if e.Crash {
-		// Which status the original dies with, and with what body, depends on its
-		// configuration: only that it fails is the contract's.
+		// The status and the body of a crash depend on the configuration of the original.
+		// The contract requires only that the request fails.
 		if got.status < http.StatusInternalServerError {
-			c.differ("status", "500 or above", strconv.Itoa(got.status))
+			c.addDifference("status", "500 or above", strconv.Itoa(got.status))
 		}
-		c.headers(e, got)
-		return c.ds, &node{}
+		c.checkHeaders(e, got)
+		return c.differences, &node{}
 	}
 	status := e.Status
 	if status == 0 {
@@ -48,180 +50,186 @@ func (c *checker) check(e *Expectation, like *node, got *reply) ([]Difference, *
 		}
 	}
 	if got.status != status {
-		c.differ("status", strconv.Itoa(status), strconv.Itoa(got.status))
+		c.addDifference("status", strconv.Itoa(status), strconv.Itoa(got.status))
 	}
-	c.headers(e, got)
+	c.checkHeaders(e, got)
 	switch {
 	case e.Text != nil:
-		c.header("Content-Type", mediaType(c.view.format), got.header)
+		c.checkHeader("Content-Type", mediaType(c.view.format), got.header)
 		if !matches(*e.Text, got.body) {
-			c.differ("body", *e.Text, got.body)
+			c.addDifference("body", *e.Text, got.body)
 		}
-		return c.ds, &node{}
+		return c.differences, &node{}
 	case e.Record == "" && e.List == "" && e.Tree == nil && len(e.Errors) == 0:
 		if got.body != "" {
-			c.differ("body", "none", got.body)
+			c.addDifference("body", "none", got.body)
 		}
-		return c.ds, &node{}
+		return c.differences, &node{}
 	}
-	c.header("Content-Type", mediaType(c.view.format), got.header)
-	body, ok := c.parse(got.body)
+	c.checkHeader("Content-Type", mediaType(c.view.format), got.header)
+	body, ok := c.parseBody(got.body)
 	if !ok {
-		return c.ds, body
+		return c.differences, body
 	}
 	switch {
 	case e.Record != "":
-		c.record("$", e.Record, body, e.Only)
+		c.checkRecord("$", e.Record, body, e.Only)
 		if e.Values != nil {
-			c.values("$", &e.Values.node, body)
+			c.checkValues("$", &e.Values.node, body)
 		}
 		if like != nil {
-			c.like(e, like, body)
+			c.checkUnchanged(e, like, body)
 		}
 	case e.List != "":
-		c.list("$", e.List, body, e.Only)
-		c.entries(e, body)
+		c.checkList("$", e.List, body, e.Only)
+		c.checkEntries(e, body)
 	case len(e.Errors) > 0:
-		c.whole(envelope(e.Errors), body)
+		c.checkWholeBody(errorEnvelope(e.Errors), body)
 	default:
-		c.whole(&e.Tree.node, body)
+		c.checkWholeBody(&e.Tree.node, body)
 	}
-	return c.ds, body
+	return c.differences, body
 }
 
-// headers checks what stands beside the body. Nothing but a failed signature ever
-// asks for credentials, and no answer lists methods (wire 3 and 4).
-func (c *checker) headers(e *Expectation, got *reply) {
+// checkHeaders checks the Location, and that the reply has neither an Allow nor a
+// WWW-Authenticate header. Only replies to invalid signatures have the latter, and no
+// reply has the former (wire 3 and 4).
+func (c *checker) checkHeaders(e *Expectation, got *reply) {
 	if e.Location == "" {
-		c.noHeader("Location", got.header)
+		c.checkNoHeader("Location", got.header)
 	} else {
-		c.header("Location", e.Location, got.header)
+		c.checkHeader("Location", e.Location, got.header)
 	}
-	c.noHeader("Allow", got.header)
-	c.noHeader("WWW-Authenticate", got.header)
+	c.checkNoHeader("Allow", got.header)
+	c.checkNoHeader("WWW-Authenticate", got.header)
 }
 
-func (c *checker) noHeader(name string, got http.Header) {
+// checkNoHeader checks that the reply does not have a header.
+func (c *checker) checkNoHeader(name string, got http.Header) {
 	if values := got.Values(name); len(values) > 0 {
-		c.differ(name, "no such header", strings.Join(values, "; "))
+		c.addDifference(name, "no such header", strings.Join(values, "; "))
 	}
 }
 
-// header checks a header. {{=name}} in want stands for an id.
-func (c *checker) header(name, want string, got http.Header) {
+// checkHeader checks that the reply has a header once, with the value want. In a
+// Location, {{=name}} matches any id.
+func (c *checker) checkHeader(name, want string, got http.Header) {
 	values := got.Values(name)
 	if len(values) != 1 {
-		c.differ(name, want, strconv.Itoa(len(values))+" such headers")
+		c.addDifference(name, want, strconv.Itoa(len(values))+" such headers")
 		return
 	}
-	ok := foldMedia(want) == foldMedia(values[0])
+	ok := normalizeMediaType(want) == normalizeMediaType(values[0])
 	if name == "Location" {
-		ok = locationForm(want).MatchString(values[0])
+		ok = locationPattern(want).MatchString(values[0])
 	}
 	if !ok {
-		c.differ(name, want, values[0])
+		c.addDifference(name, want, values[0])
 	}
 }
 
-// locationForm returns what a Location matches, its ids as groups.
-func locationForm(want string) *regexp.Regexp {
-	var form strings.Builder
+// locationPattern returns a pattern for a Location. Each {{=name}} of want becomes a
+// group that matches an id.
+func locationPattern(want string) *regexp.Regexp {
+	var pattern strings.Builder
 	rest := 0
-	for _, at := range variable.FindAllStringIndex(want, -1) {
-		form.WriteString(regexp.QuoteMeta(want[rest:at[0]]) + `([1-9]\d*)`)
+	for _, at := range variablePattern.FindAllStringIndex(want, -1) {
+		pattern.WriteString(regexp.QuoteMeta(want[rest:at[0]]) + `([1-9]\d*)`)
 		rest = at[1]
 	}
-	return regexp.MustCompile(`\A` + form.String() + regexp.QuoteMeta(want[rest:]) + `\z`)
+	return regexp.MustCompile(`\A` + pattern.String() + regexp.QuoteMeta(want[rest:]) + `\z`)
 }
 
-// parse reads a body in the format of c and returns what is in the root, having
-// checked that it is rendered as the contract has it.
-func (c *checker) parse(body string) (*node, bool) {
-	f, _ := formatOf(mediaType(c.view.format))
+// parseBody parses a body in the checker's format and checks that it is rendered
+// canonically. For XML it checks the name of the root element and returns the element's
+// content. It returns false if the body cannot be parsed.
+func (c *checker) parseBody(body string) (*node, bool) {
+	f, _ := formatOfMediaType(mediaType(c.view.format))
 	tree, err := f.parse(body)
 	if err != nil {
-		c.differ("body", f.name, fmt.Sprintf("none (%v): %s", err, body))
+		c.addDifference("body", f.name, fmt.Sprintf("none (%v): %s", err, body))
 		return &node{}, false
 	}
 	if canonical := f.canonical(&tree); canonical != body {
-		c.differ("rendering of the body", canonical, body)
+		c.addDifference("rendering of the body", canonical, body)
 	}
 	if c.view.format != "xml" {
 		return &tree, true
 	}
-	if root := tree.members[0].name; root != c.view.dialect.root() {
-		c.differ("root element", c.view.dialect.root(), root)
+	if root := tree.members[0].name; root != c.view.dialect.rootElement() {
+		c.addDifference("root element", c.view.dialect.rootElement(), root)
 	}
 	return &tree.members[0].value, true
 }
 
-// like checks that a record holds what an earlier one held, but for the fields
-// that are expected to differ.
-func (c *checker) like(e *Expectation, before, n *node) {
-	differs := func(name string) bool {
+// checkUnchanged checks that a record has the same fields and values as before, except
+// the fields that e lists in Except and Values.
+func (c *checker) checkUnchanged(e *Expectation, before, n *node) {
+	mayDiffer := func(name string) bool {
 		return slices.Contains(e.Except, name) || e.Values != nil && e.Values.has(name)
 	}
 	for i := range before.members {
 		m := &before.members[i]
-		if differs(m.name) {
+		if mayDiffer(m.name) {
 			continue
 		}
 		value, ok := n.member(m.name)
 		if !ok {
-			c.differ("$."+m.name, "as before: "+m.value.describe(), "no such field")
+			c.addDifference("$."+m.name, "as before: "+m.value.describe(), "no such field")
 			continue
 		}
 		for _, d := range diffNodes(nil, "$."+m.name, &m.value, value) {
-			c.differ(d.Where, "as before: "+d.Want, d.Got)
+			c.addDifference(d.Where, "as before: "+d.Want, d.Got)
 		}
 	}
 	for i := range n.members {
-		if name := n.members[i].name; !differs(name) && !before.has(name) {
-			c.differ("$."+name, "as before: no such field", n.members[i].value.describe())
+		if name := n.members[i].name; !mayDiffer(name) && !before.has(name) {
+			c.addDifference("$."+name, "as before: no such field", n.members[i].value.describe())
 		}
 	}
 }
 
-// entries checks which records a list holds.
-func (c *checker) entries(e *Expectation, body *node) {
+// checkEntries checks the number, the values and the order of the records of a list.
+func (c *checker) checkEntries(e *Expectation, body *node) {
 	got := make([]*node, len(body.members))
 	for i := range body.members {
 		got[i] = &body.members[i].value
 	}
 	if e.Count != nil && len(got) != *e.Count {
-		c.differ("$", fmt.Sprintf("%d entries", *e.Count), fmt.Sprintf("%d", len(got)))
+		c.addDifference("$", fmt.Sprintf("%d entries", *e.Count), fmt.Sprintf("%d", len(got)))
 	}
 	if e.AtMost != nil && len(got) > *e.AtMost {
-		c.differ("$", fmt.Sprintf("at most %d entries", *e.AtMost), fmt.Sprintf("%d", len(got)))
+		c.addDifference("$", fmt.Sprintf("at most %d entries", *e.AtMost), fmt.Sprintf("%d", len(got)))
 	}
 	if e.Entries != nil {
 		if want := e.Entries.members; len(got) != len(want) {
-			c.differ("$", fmt.Sprintf("%d entries", len(want)), fmt.Sprintf("%d: %.400s", len(got), describeAll(got)))
+			c.addDifference("$", fmt.Sprintf("%d entries", len(want)), fmt.Sprintf("%d: %.400s", len(got), describeAll(got)))
 		} else {
 			for i := range want {
-				c.values(fmt.Sprintf("$[%d]", i), &want[i].value, got[i])
+				c.checkValues(fmt.Sprintf("$[%d]", i), &want[i].value, got[i])
 			}
 		}
 	}
 	from := 0
 	for i := range e.Has {
-		at := slices.IndexFunc(got[from:], func(n *node) bool { return c.holds(&e.Has[i].node, n) })
+		at := slices.IndexFunc(got[from:], func(n *node) bool { return c.hasValues(&e.Has[i].node, n) })
 		if at < 0 {
-			c.differ("$", "an entry (in this order) with "+canonicalJSON(&e.Has[i].node), fmt.Sprintf("%d entries without", len(got)-from))
+			c.addDifference("$", "an entry (in this order) with "+canonicalJSON(&e.Has[i].node), fmt.Sprintf("no such entry among %d", len(got)-from))
 			return
 		}
 		from += at + 1
 	}
 	for i := range e.Lacks {
-		if at := slices.IndexFunc(got, func(n *node) bool { return c.holds(&e.Lacks[i].node, n) }); at >= 0 {
-			c.differ(fmt.Sprintf("$[%d]", at), "no entry with "+canonicalJSON(&e.Lacks[i].node), "it is there")
+		if at := slices.IndexFunc(got, func(n *node) bool { return c.hasValues(&e.Lacks[i].node, n) }); at >= 0 {
+			c.addDifference(fmt.Sprintf("$[%d]", at), "no entry with "+canonicalJSON(&e.Lacks[i].node), "such an entry")
 		}
 	}
 	if e.Ordered != "" {
-		c.ordered(e.Ordered, got)
+		c.checkOrder(e.Ordered, got)
 	}
 }
 
+// describeAll returns the nodes as JSON, separated by commas.
 func describeAll(nodes []*node) string {
 	var all []string
 	for _, n := range nodes {
@@ -230,40 +238,41 @@ func describeAll(nodes []*node) string {
 	return strings.Join(all, ", ")
 }
 
+// canonicalJSON returns the node rendered as JSON.
 func canonicalJSON(n *node) string {
 	var b strings.Builder
 	renderJSON(&b, n)
 	return b.String()
 }
 
-// ordered checks that the numbers in a field ascend, or with "-" before its name
-// descend.
-func (c *checker) ordered(by string, got []*node) {
+// checkOrder checks that the numbers in a field ascend from record to record, or descend
+// if the name of the field has the prefix "-".
+func (c *checker) checkOrder(by string, got []*node) {
 	name, descending := strings.CutPrefix(by, "-")
 	var before float64
 	for i, n := range got {
 		value, _ := n.member(name)
 		number, err := strconv.ParseFloat(value.text, 64)
 		if err != nil {
-			c.differ(fmt.Sprintf("$[%d].%s", i, name), "a number", value.describe())
+			c.addDifference(fmt.Sprintf("$[%d].%s", i, name), "a number", value.describe())
 			return
 		}
 		if i > 0 && (descending && number > before || !descending && number < before) {
-			c.differ(fmt.Sprintf("$[%d].%s", i, name), "a list ordered by "+by, fmt.Sprintf("%v after %v", number, before))
+			c.addDifference(fmt.Sprintf("$[%d].%s", i, name), "a list ordered by "+by, fmt.Sprintf("%v after %v", number, before))
 			return
 		}
 		before = number
 	}
 }
 
-// whole checks that a body is want and nothing else.
-func (c *checker) whole(want, body *node) {
-	w := inFormat(want, c.view.format)
-	c.ds = diffNodes(c.ds, "$", &w, body)
+// checkWholeBody checks that a body equals want.
+func (c *checker) checkWholeBody(want, body *node) {
+	w := convertToFormat(want, c.view.format)
+	c.differences = diffNodes(c.differences, "$", &w, body)
 }
 
-// envelope returns the envelope of errors with these entries (wire 8).
-func envelope(errors []entry) *node {
+// errorEnvelope returns the envelope of error replies with the given entries (wire 8).
+func errorEnvelope(errors []errorEntry) *node {
 	all := node{kind: list}
 	for _, e := range errors {
 		all.members = append(all.members, member{"", node{kind: record, members: []member{
@@ -274,10 +283,10 @@ func envelope(errors []entry) *node {
 	return &node{kind: record, members: []member{{"messages", node{kind: record, members: []member{{"error", all}}}}}}
 }
 
-// inFormat returns a tree as it stands in a format: numbers are texts in XML and
-// forms, and lists have named entries there (wire 7). A name that begins with @ is an
-// attribute in XML.
-func inFormat(n *node, format string) node {
+// convertToFormat converts a tree to what a parser of the format returns for it (wire 7).
+// In XML and forms numbers are texts and the entries of lists have names. Names with the
+// prefix @ are attributes in XML and lose the prefix in other formats.
+func convertToFormat(n *node, format string) node {
 	got := *n
 	switch {
 	case format == "json":
@@ -302,7 +311,7 @@ func inFormat(n *node, format string) node {
 		case n.kind == list && format == "text":
 			m.name = strconv.Itoa(i)
 		}
-		m.value = inFormat(&m.value, format)
+		m.value = convertToFormat(&m.value, format)
 		if format == "text" && m.value.kind == null {
 			continue
 		}

@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// TestAnswers: what stands around a body, and bodies that are no records.
-func TestAnswers(t *testing.T) {
+// TestCheckReplies checks status, headers and bodies that are not records.
+func TestCheckReplies(t *testing.T) {
 	const json = "application/json; charset=utf-8"
 	unavailable := "Service temporary unavailable"
-	entries := []entry{{400, "One."}, {404, "Two."}}
+	entries := []errorEntry{{400, "One."}, {404, "Two."}}
 	const envelopeJSON = `{"messages":{"error":[{"code":400,"message":"One."},{"code":404,"message":"Two."}]}}`
-	parsed := tree{node{kind: record, members: []member{{"a", node{kind: number, text: "1"}}, {"b", node{kind: list, members: []member{{"", node{kind: text, text: "x"}}}}}}}}
+	parsed := yamlTree{node{kind: record, members: []member{{"a", node{kind: number, text: "1"}}, {"b", node{kind: list, members: []member{{"", node{kind: text, text: "x"}}}}}}}}
 	for _, test := range []struct {
 		name  string
 		e     Expectation
@@ -32,7 +32,7 @@ func TestAnswers(t *testing.T) {
 		{"its status is that of the last", Expectation{Errors: entries}, reply{400, http.Header{"Content-Type": {json}}, envelopeJSON}, "status"},
 		{"another media type", Expectation{Errors: entries}, reply{404, http.Header{"Content-Type": {"application/json"}}, envelopeJSON}, "Content-Type"},
 		{"an entry less", Expectation{Errors: entries[1:]}, reply{404, http.Header{"Content-Type": {json}}, envelopeJSON}, "$.messages.error"},
-		{"another message", Expectation{Errors: []entry{{400, "One."}, {404, "Two"}}}, reply{404, http.Header{"Content-Type": {json}}, envelopeJSON}, "$.messages.error[1].message"},
+		{"another message", Expectation{Errors: []errorEntry{{400, "One."}, {404, "Two"}}}, reply{404, http.Header{"Content-Type": {json}}, envelopeJSON}, "$.messages.error[1].message"},
 		{"a text", Expectation{Status: 500, Text: &unavailable}, reply{500, http.Header{"Content-Type": {json}}, unavailable}, ""},
 		{"a text of another media type", Expectation{Status: 500, Text: &unavailable}, reply{500, http.Header{"Content-Type": {"text/html"}}, unavailable}, "Content-Type"},
 		{"another text", Expectation{Status: 500, Text: &unavailable}, reply{500, http.Header{"Content-Type": {json}}, unavailable + "."}, "body"},
@@ -48,13 +48,14 @@ func TestAnswers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := checker{view: view{Documented, "json"}}
 			ds, _ := c.check(&test.e, nil, &test.got)
-			wantDifference(t, test.where, ds)
+			checkFirstDifference(t, test.where, ds)
 		})
 	}
 }
 
-// TestLike: a record is as it was but for what may differ.
-func TestLike(t *testing.T) {
+// TestCheckUnchanged checks that a record may differ from a saved record only in the
+// stated fields.
+func TestCheckUnchanged(t *testing.T) {
 	const before = `{"entity_id":"1","price":"1.0000","name":"x"}`
 	for _, test := range []struct {
 		name, body string
@@ -75,13 +76,13 @@ func TestLike(t *testing.T) {
 			c := checker{shapes: testShapes(t), view: view{Documented, "json"}}
 			got := &reply{status: 200, header: http.Header{"Content-Type": {mediaType("json")}}, body: test.body}
 			ds, _ := c.check(&Expectation{Record: "thing", Like: "saved", Except: test.except}, &saved, got)
-			wantDifference(t, test.where, ds)
+			checkFirstDifference(t, test.where, ds)
 		})
 	}
 }
 
-// TestInFormat: one tree stands for what each format makes of it.
-func TestInFormat(t *testing.T) {
+// TestConvertToFormat checks the conversion of one tree to all formats.
+func TestConvertToFormat(t *testing.T) {
 	sent, err := parseJSON(`{"@id":5,"on":true,"off":false,"none":null,"blank":"","lines":["a",{"b":1}],"empty":[]}`)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +93,7 @@ func TestInFormat(t *testing.T) {
 		"text": `id=5&on=1&off=0&blank=&lines%5B0%5D=a&lines%5B1%5D%5Bb%5D=1`,
 	} {
 		p := caseRun{run: &run{target: Target{Dialect: Documented}}}
-		if got := p.write(&sent, format); got != want {
+		if got := p.render(&sent, format); got != want {
 			t.Errorf("%s: got %s, want %s", format, got, want)
 		}
 	}

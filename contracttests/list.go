@@ -1,7 +1,8 @@
 package contracttests
 
-// Cases returns the cases of a dialect, of both for "", each in each of its formats:
-// as results of nothing that was run, in the order of the files.
+// Cases returns one result for each case and format in the order of the files, as if
+// nothing had been run: without status, calls or failure. It returns the cases that apply
+// to dialect d, or all cases if d is empty.
 func (s *Suite) Cases(d Dialect) []Result {
 	var all []Result
 	for i := range s.cases {
@@ -10,7 +11,7 @@ func (s *Suite) Cases(d Dialect) []Result {
 			continue
 		}
 		for _, format := range c.Formats {
-			all = append(all, *job{c: c, format: format}.result())
+			all = append(all, *job{c: c, format: format}.newResult())
 		}
 	}
 	return all

@@ -6,43 +6,45 @@ import (
 	"strings"
 )
 
-// names are what the names in braces stand for.
-type names map[string]node
+// bindings are the values that the {{name}} variables of a case stand for.
+type bindings map[string]node
 
-// An unbound error says that a name stands for nothing.
-type unbound string
+// An unboundError is the name of a variable that has no value.
+type unboundError string
 
-func (u unbound) Error() string { return fmt.Sprintf("nothing is called %q", string(u)) }
+func (u unboundError) Error() string { return fmt.Sprintf("unknown name %q", string(u)) }
 
-// isReserved reports whether a name is no variable: it stands for itself until the
-// request is sent or the answer compared.
-func isReserved(name string) bool {
+// isPlaceholder reports whether a name is a placeholder instead of a variable.
+// Placeholders are resolved later: {{base_url}} when the request is sent, the others when
+// the reply is compared.
+func isPlaceholder(name string) bool {
 	return name == "base_url" || name == "any" || name == "datetime" || name == "recent"
 }
 
-// lookup returns what a name such as orders.0.id stands for.
-func (v names) lookup(name string) (*node, error) {
+// lookup returns the value of a variable. The name may be a path into a tree, such as
+// orders.0.id. It returns an unboundError if there is no such value.
+func (v bindings) lookup(name string) (*node, error) {
 	first, rest, nested := strings.Cut(name, ".")
 	n, ok := v[first]
 	if !ok {
-		return nil, unbound(name)
+		return nil, unboundError(name)
 	}
 	if !nested {
 		return &n, nil
 	}
-	at, ok := n.at(rest)
+	at, ok := n.lookup(rest)
 	if !ok {
-		return nil, unbound(name)
+		return nil, unboundError(name)
 	}
 	return at, nil
 }
 
-// at returns what stands at a place such as stock_data.item_id. Numbers count
-// members where none has that name.
-func (n *node) at(place string) (*node, bool) {
+// lookup returns the node at a dotted path below n, such as stock_data.item_id. In a
+// list, and in an object keyed by id, a number is the index of a member.
+func (n *node) lookup(place string) (*node, bool) {
 	for key := range strings.SplitSeq(place, ".") {
 		value, ok := n.member(key)
-		if i, err := strconv.Atoi(key); err == nil && (n.isMap() || n.kind == list) {
+		if i, err := strconv.Atoi(key); err == nil && (n.isOrdered() || n.kind == list) {
 			if ok = i >= 0 && i < len(n.members); ok {
 				value = &n.members[i].value
 			}
@@ -55,12 +57,14 @@ func (n *node) at(place string) (*node, bool) {
 	return n, true
 }
 
-// text returns s with the names in it replaced. Those that bind stay.
-func (v names) text(s string) (string, error) {
+// expandText returns s with its variables replaced. {{=name}} and placeholders are
+// unchanged. It returns an error if a variable has no value, or stands for a list or
+// record.
+func (v bindings) expandText(s string) (string, error) {
 	var failed error
-	got := variable.ReplaceAllStringFunc(s, func(braced string) string {
-		m := variable.FindStringSubmatch(braced)
-		if m[1] != "" || isReserved(m[2]) {
+	got := variablePattern.ReplaceAllStringFunc(s, func(braced string) string {
+		m := variablePattern.FindStringSubmatch(braced)
+		if m[1] != "" || isPlaceholder(m[2]) {
 			return braced
 		}
 		n, err := v.lookup(m[2])
@@ -76,12 +80,13 @@ func (v names) text(s string) (string, error) {
 	return got, failed
 }
 
-// tree returns n with the names in it replaced. A text that is one name becomes
-// what that stands for.
-func (v names) tree(n *node) (node, error) {
+// expandTree returns n with its variables replaced, in names and in texts. A text that
+// consists of one variable is replaced by the variable's value of any kind, such as a
+// number or a list.
+func (v bindings) expandTree(n *node) (node, error) {
 	got := *n
 	if n.kind == text {
-		if m := variable.FindStringSubmatch(n.text); m != nil && m[0] == n.text && m[1] == "" && !isReserved(m[2]) {
+		if m := variablePattern.FindStringSubmatch(n.text); m != nil && m[0] == n.text && m[1] == "" && !isPlaceholder(m[2]) {
 			value, err := v.lookup(m[2])
 			if err != nil {
 				return node{}, err
@@ -89,16 +94,16 @@ func (v names) tree(n *node) (node, error) {
 			return *value, nil
 		}
 		var err error
-		got.text, err = v.text(n.text)
+		got.text, err = v.expandText(n.text)
 		return got, err
 	}
 	got.members = make([]member, len(n.members))
 	for i := range n.members {
-		name, err := v.text(n.members[i].name)
+		name, err := v.expandText(n.members[i].name)
 		if err != nil {
 			return node{}, err
 		}
-		value, err := v.tree(&n.members[i].value)
+		value, err := v.expandTree(&n.members[i].value)
 		if err != nil {
 			return node{}, err
 		}
@@ -107,39 +112,40 @@ func (v names) tree(n *node) (node, error) {
 	return got, nil
 }
 
-// withTexts returns n with f of each of its texts.
-func (n *node) withTexts(f func(string) string) node {
+// mapTexts returns a copy of n in which f is applied to each text.
+func (n *node) mapTexts(f func(string) string) node {
 	got := *n
 	if n.kind == text {
 		got.text = f(n.text)
 	}
 	got.members = make([]member, len(n.members))
 	for i := range n.members {
-		got.members[i] = member{n.members[i].name, n.members[i].value.withTexts(f)}
+		got.members[i] = member{n.members[i].name, n.members[i].value.mapTexts(f)}
 	}
 	return got
 }
 
-// expectation returns e of a server with the names in it replaced.
-func (v names) expectation(srv server, e *Expectation) (*Expectation, error) {
+// expandExpectation returns a copy of e with its variables replaced, and with the base
+// path of srv appended to each {{base_url}}.
+func (v bindings) expandExpectation(srv server, e *Expectation) (*Expectation, error) {
 	got := *e
 	var failed error
 	replaceText := func(s string) string {
-		s, err := v.text(s)
+		s, err := v.expandText(s)
 		if err != nil {
 			failed = err
 		}
-		return srv.expected(s)
+		return srv.withBasePath(s)
 	}
-	replace := func(t tree) tree {
-		n, err := v.tree(&t.node)
+	replace := func(t yamlTree) yamlTree {
+		n, err := v.expandTree(&t.node)
 		if err != nil {
 			failed = err
 		}
-		return tree{n.withTexts(srv.expected)}
+		return yamlTree{n.mapTexts(srv.withBasePath)}
 	}
-	replaceAll := func(all []tree) []tree {
-		var got []tree
+	replaceAll := func(all []yamlTree) []yamlTree {
+		var got []yamlTree
 		for _, t := range all {
 			got = append(got, replace(t))
 		}

@@ -13,11 +13,12 @@ import (
 	"time"
 )
 
-// A parameter is a name and its value, both decoded.
+// A parameter is a name and a value, both decoded.
 type parameter struct{ name, value string }
 
-// oauth returns the parameters that every signed request has besides its signature.
-func (c Credentials) oauth(t Token, method Signature) []parameter {
+// oauthParameters returns the OAuth parameters that every signed request has, without the
+// signature.
+func (c Credentials) oauthParameters(t Token, method Signature) []parameter {
 	return []parameter{
 		{"oauth_version", "1.0"},
 		{"oauth_signature_method", string(method)},
@@ -26,7 +27,8 @@ func (c Credentials) oauth(t Token, method Signature) []parameter {
 	}
 }
 
-// oauthHeader returns the value of an Authorization header with the parameters.
+// oauthHeader returns the value of an OAuth Authorization header with the given
+// parameters.
 func oauthHeader(ps []parameter) string {
 	parts := make([]string, len(ps))
 	for i, p := range ps {
@@ -35,22 +37,24 @@ func oauthHeader(ps []parameter) string {
 	return "OAuth " + strings.Join(parts, ", ")
 }
 
-// signHMAC returns the value of the Authorization header that signs r, once: the
-// nonce is never used again.
+// signHMAC returns the value of an Authorization header that signs r with HMAC-SHA1. Each
+// call uses a new nonce, so the value is good for one request.
 func (c Credentials) signHMAC(t Token, srv server, r *request) string {
 	return c.signHMACWith(t, srv, r, rand.Text(), strconv.FormatInt(time.Now().Unix(), 10))
 }
 
+// signHMACWith is signHMAC with a given nonce and timestamp (Unix seconds).
 func (c Credentials) signHMACWith(t Token, srv server, r *request, nonce, timestamp string) string {
-	own := append(c.oauth(t, HMACSHA1), parameter{"oauth_nonce", nonce}, parameter{"oauth_timestamp", timestamp})
+	params := append(c.oauthParameters(t, HMACSHA1), parameter{"oauth_nonce", nonce}, parameter{"oauth_timestamp", timestamp})
 	mac := hmac.New(sha1.New, []byte(escape(c.Consumer.Secret)+"&"+escape(t.Secret)))
-	mac.Write([]byte(baseString(srv, r, own)))
-	return oauthHeader(append(own, parameter{"oauth_signature", base64.StdEncoding.EncodeToString(mac.Sum(nil))}))
+	mac.Write([]byte(baseString(srv, r, params)))
+	return oauthHeader(append(params, parameter{"oauth_signature", base64.StdEncoding.EncodeToString(mac.Sum(nil))}))
 }
 
-// baseString returns what is signed (wire 12): the method, the URL without its query,
-// and all parameters sorted by encoded name, of each name the last.
-func baseString(srv server, r *request, own []parameter) string {
+// baseString returns the text that is signed (wire 12): the method, the URL without its
+// query, and all parameters sorted by encoded name. If a name occurs several times, its
+// last value counts.
+func baseString(srv server, r *request, oauth []parameter) string {
 	path, query, _ := strings.Cut(r.target, "?")
 	if isAbsolute(path) {
 		_, path, _ = strings.Cut(path, "://")
@@ -61,14 +65,14 @@ func baseString(srv server, r *request, own []parameter) string {
 	host = strings.TrimSuffix(host, map[string]string{"http": ":80", "https": ":443"}[srv.scheme])
 
 	values := map[string]string{}
-	for _, p := range slices.Concat(bodyParameters(r), queryParameters(query), own) {
+	for _, p := range slices.Concat(bodyParameters(r), queryParameters(query), oauth) {
 		values[escape(p.name)] = escape(p.value)
 	}
 	pairs := make([]string, 0, len(values))
 	for name, value := range values {
 		pairs = append(pairs, name+"="+value)
 	}
-	// By name alone: the "=" after a name sorts behind the digits of a longer one.
+	// Compare only the names: "=" sorts after digits, so whole pairs would put a1 before a.
 	slices.SortFunc(pairs, func(a, b string) int {
 		a, _, _ = strings.Cut(a, "=")
 		b, _, _ = strings.Cut(b, "=")
@@ -77,43 +81,44 @@ func baseString(srv server, r *request, own []parameter) string {
 	return r.method + "&" + escape(srv.scheme+"://"+host+path) + "&" + escape(strings.Join(pairs, "&"))
 }
 
-// queryParameters returns those of a query that the original signs: pairs with
-// exactly one "=", in which a plus is a plus.
+// queryParameters returns the parameters of a query that the original signs: pairs with
+// exactly one "=". A plus sign is not decoded to a blank.
 func queryParameters(query string) []parameter {
-	var all []parameter
+	var signed []parameter
 	for pair := range strings.SplitSeq(query, "&") {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok || strings.Contains(value, "=") || strings.Contains(name, "oauth_") {
 			continue
 		}
-		all = append(all, parameter{unescape(name), unescape(value)})
+		signed = append(signed, parameter{unescape(name), unescape(value)})
 	}
-	return all
+	return signed
 }
 
-// bodyParameters returns those of an urlencoded body. Other bodies are not signed.
+// bodyParameters returns the parameters of a form-encoded body, and nil for other bodies,
+// which are not signed.
 func bodyParameters(r *request) []parameter {
 	if r.body == nil {
 		return nil
 	}
 	urlencoded := slices.ContainsFunc(r.headers, func(h header) bool {
-		media, _, _ := strings.Cut(foldMedia(h.value), ";")
+		media, _, _ := strings.Cut(normalizeMediaType(h.value), ";")
 		return strings.EqualFold(h.name, "Content-Type") && media == "application/x-www-form-urlencoded"
 	})
 	if !urlencoded {
 		return nil
 	}
-	var all []parameter
+	var signed []parameter
 	for pair := range strings.SplitSeq(*r.body, "&") {
 		name, value, _ := strings.Cut(strings.ReplaceAll(pair, "+", " "), "=")
 		if name != "" && !strings.Contains(name, "oauth_") {
-			all = append(all, parameter{unescape(name), unescape(value)})
+			signed = append(signed, parameter{unescape(name), unescape(value)})
 		}
 	}
-	return all
+	return signed
 }
 
-// unescape decodes percent escapes; a text with a broken one stays as it is.
+// unescape decodes percent escapes. It returns s unchanged if one of them is invalid.
 func unescape(s string) string {
 	if decoded, err := url.PathUnescape(s); err == nil {
 		return decoded
@@ -121,7 +126,7 @@ func unescape(s string) string {
 	return s
 }
 
-// escape encodes all but the unreserved characters of RFC 3986.
+// escape percent-encodes all bytes but the unreserved characters of RFC 3986.
 func escape(s string) string {
 	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
 }

@@ -11,14 +11,14 @@ import (
 )
 
 // shownCall bounds what a report shows of a request or reply, in bytes.
-const shownCall = 3 << 10
+const maxCallShown = 3 << 10
 
-// skipped is why a case cannot be run on this store.
-type skipped string
+// A skipError is the reason why a case cannot run on this store.
+type skipError string
 
-func (s skipped) Error() string { return string(s) }
+func (s skipError) Error() string { return string(s) }
 
-// Error tells the failure in some lines.
+// Error returns the failure as lines for a test log.
 func (f *Failure) Error() string {
 	text := fmt.Sprintf("clause: %s\nstep %d, %s\n  %s\n", f.Clause, f.Step, f.Call, f.Curl)
 	if f.Broken != "" {
@@ -29,48 +29,53 @@ func (f *Failure) Error() string {
 
 // A caseRun runs one case in one format.
 type caseRun struct {
-	run    *run
-	job    job
-	result *Result
-	names  names
-	saved  map[string]*node
-	made   []string // paths of what was made, to be deleted
+	run      *run
+	job      job
+	result   *Result
+	bindings bindings
+	saved    map[string]*node
+	created  []string // paths of created objects, which cleanUp deletes
 }
 
+// newCaseRun returns a caseRun with the variables that every case has: the fixtures,
+// {{unique}} and {{oauth}}. The outcome is stored in result.
 func newCaseRun(r *run, j job, result *Result) *caseRun {
-	p := &caseRun{run: r, job: j, result: result, names: maps.Clone(r.target.Fixtures.values), saved: map[string]*node{}}
-	if p.names == nil {
-		p.names = names{}
+	p := &caseRun{run: r, job: j, result: result, bindings: maps.Clone(r.target.Fixtures.values), saved: map[string]*node{}}
+	if p.bindings == nil {
+		p.bindings = bindings{}
 	}
-	p.names["unique"] = node{kind: text, text: r.id + "-" + strconv.Itoa(j.number)}
-	p.names["oauth"] = r.target.Credentials.names()
+	p.bindings["unique"] = node{kind: text, text: r.id + "-" + strconv.Itoa(j.index)}
+	p.bindings["oauth"] = r.target.Credentials.bindings()
 	return p
 }
 
-// play makes what the case needs, then its calls.
-func (p *caseRun) play(ctx context.Context) error {
-	makings, err := p.run.suite.makings(p.job.c)
+// runSteps creates the prerequisites of the case and runs its steps, up to the first
+// error. The error is a *Failure, a skipError, or an error of the case itself.
+func (p *caseRun) runSteps(ctx context.Context) error {
+	makings, err := p.run.suite.prerequisites(p.job.c)
 	if err != nil {
 		return err
 	}
 	for _, m := range makings {
 		maker := p.run.suite.makers[m.maker]
 		call := Call{Call: maker.Call, Send: &m.send, SendAs: "json", Accept: "json"}
-		if err := p.call(ctx, &call, 0, m.name); err != nil {
+		if err := p.runCall(ctx, &call, 0, m.name); err != nil {
 			return err
 		}
 	}
 	for i := range p.job.c.Steps {
-		if err := p.call(ctx, &p.job.c.Steps[i], i+1, ""); err != nil {
+		if err := p.runCall(ctx, &p.job.c.Steps[i], i+1, ""); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// call makes one call of the case and compares the answer. What is called makes,
-// if not "", is bound to the id of what the call makes.
-func (p *caseRun) call(ctx context.Context, c *Call, step int, makes string) error {
+// runCall makes one request of the case and checks the reply. step is the number of the
+// step, 0 for a prerequisite. For a prerequisite, createdName is the variable that is
+// bound to the id of the created object; otherwise it is empty. Calls that do not apply
+// to the dialect or the format are left out.
+func (p *caseRun) runCall(ctx context.Context, c *Call, step int, createdName string) error {
 	e := c.expectation(p.run.target.Dialect)
 	if e == nil || len(c.Formats) > 0 && !slices.Contains(c.Formats, p.job.format) {
 		return nil
@@ -78,17 +83,17 @@ func (p *caseRun) call(ctx context.Context, c *Call, step int, makes string) err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !p.run.target.Credentials.Has(c.as()) {
-		return skipped("the credentials name no " + c.as())
+	if !p.run.target.Credentials.Has(c.caller()) {
+		return skipError("there are no credentials for " + c.caller())
 	}
-	s, err := p.step(c)
-	if err == nil && makes == "" {
+	s, err := p.newStep(c)
+	if err == nil && createdName == "" {
 		source := e.source
-		e, err = p.names.expectation(p.run.server, e)
+		e, err = p.bindings.expandExpectation(p.run.server, e)
 		e.source = source
 	}
 	if err != nil {
-		return p.unbound(err)
+		return p.explainUnbound(err)
 	}
 	request, got, err := p.send(ctx, s)
 	failure := &Failure{
@@ -99,58 +104,58 @@ func (p *caseRun) call(ctx context.Context, c *Call, step int, makes string) err
 		failure.Broken = "no answer: " + err.Error()
 		return failure
 	}
-	// Also when the run ends meanwhile: what is not known to be made stays.
-	if err := p.noteMade(context.WithoutCancel(ctx), s, got); err != nil {
+	// Even if the run has ended: an object that is not tracked would not be deleted.
+	if err := p.trackCreated(context.WithoutCancel(ctx), s, got); err != nil {
 		failure.Broken = err.Error()
 		return failure
 	}
-	if makes != "" {
-		return p.bindMade(makes, got, failure)
+	if createdName != "" {
+		return p.bindCreated(createdName, got, failure)
 	}
-	check := checker{shapes: p.run.suite.shapes, view: view{p.run.target.Dialect, p.format(c, e)}}
+	check := checker{shapes: p.run.suite.shapes, view: view{p.run.target.Dialect, p.replyFormat(c, e)}}
 	differences, body := check.check(e, p.saved[e.Like], got)
 	if len(differences) > 0 {
-		failure.Differences = p.run.target.Credentials.redactAll(differences)
+		failure.Differences = p.run.target.Credentials.redactDifferences(differences)
 		return failure
 	}
-	return p.keep(c, e, got, body)
+	return p.storeResults(c, e, got, body)
 }
 
-// unbound says of a name that stands for nothing why: the store's fixtures or the
-// credentials lack it, which is no fault. What the case itself should have bound is
-// one.
-func (p *caseRun) unbound(err error) error {
-	name, ok := err.(unbound)
+// explainUnbound converts an unboundError. A missing fixture or credential becomes a
+// skipError, because the store is at liberty not to have it. A missing variable of the
+// case is a failure.
+func (p *caseRun) explainUnbound(err error) error {
+	name, ok := err.(unboundError)
 	if !ok {
 		return err
 	}
 	first, _, _ := strings.Cut(string(name), ".")
 	switch _, isFixture := p.run.suite.fixtures.values[first]; {
 	case isFixture:
-		return skipped("the fixtures have no " + string(name))
+		return skipError("the fixtures have no " + string(name))
 	case first == "oauth":
-		return skipped("the credentials have no " + string(name))
+		return skipError("the credentials have no " + string(name))
 	}
-	return fmt.Errorf("there is no %s: what makes it was answered without a Location that names it", string(name))
+	return fmt.Errorf("{{%s}} has no value: the reply to the request that creates the object has no Location with its id", string(name))
 }
 
-// step returns the call as it is sent.
-func (p *caseRun) step(c *Call) (*Step, error) {
+// newStep returns the request of c with its variables replaced and its body rendered.
+func (p *caseRun) newStep(c *Call) (*Step, error) {
 	method, path, _ := strings.Cut(c.Call, " ")
-	s := &Step{As: c.as(), Method: method, Headers: map[string]string{}}
+	s := &Step{As: c.caller(), Method: method, Headers: map[string]string{}}
 	var err error
-	if s.Path, err = p.names.text(path); err != nil {
+	if s.Path, err = p.bindings.expandText(path); err != nil {
 		return nil, err
 	}
 	for name, value := range c.Headers {
-		if s.Headers[name], err = p.names.text(value); err != nil {
+		if s.Headers[name], err = p.bindings.expandText(value); err != nil {
 			return nil, err
 		}
 	}
-	s.Accept = mediaHeader(c.Accept, p.job.format)
+	s.Accept = mediaTypeHeader(c.Accept, p.job.format)
 	switch {
 	case c.Send != nil:
-		sent, err := p.names.tree(&c.Send.node)
+		sent, err := p.bindings.expandTree(&c.Send.node)
 		if err != nil {
 			return nil, err
 		}
@@ -158,10 +163,10 @@ func (p *caseRun) step(c *Call) (*Step, error) {
 		if format == "" {
 			format = p.job.format
 		}
-		body := p.write(&sent, format)
-		s.Body, s.ContentType = &body, mediaHeader(c.ContentType, format)
+		body := p.render(&sent, format)
+		s.Body, s.ContentType = &body, mediaTypeHeader(c.ContentType, format)
 	case c.Body != nil:
-		body, err := p.names.text(*c.Body)
+		body, err := p.bindings.expandText(*c.Body)
 		if err != nil {
 			return nil, err
 		}
@@ -169,38 +174,39 @@ func (p *caseRun) step(c *Call) (*Step, error) {
 		fallthrough
 	default:
 		if c.ContentType != "" {
-			s.ContentType = mediaHeader(c.ContentType, p.job.format)
+			s.ContentType = mediaTypeHeader(c.ContentType, p.job.format)
 		}
 	}
 	return s, s.validateRequest()
 }
 
-// mediaHeader returns the value of an Accept or Content-Type header: of a format,
-// of none, or what it says itself.
-func mediaHeader(says, format string) *string {
-	if says == "" {
-		says = format
+// mediaTypeHeader returns the value of an Accept or Content-Type header, or nil for
+// "none". value is the name of a format, or any other media type, which is sent
+// unchanged. If it is empty, the header is that of format.
+func mediaTypeHeader(value, format string) *string {
+	if value == "" {
+		value = format
 	}
-	switch says {
+	switch value {
 	case "none":
 		return nil
 	case "json":
-		says = "application/json"
+		value = "application/json"
 	case "xml":
-		says = "text/xml" // the one form the document names (Stock items)
+		value = "text/xml" // the only type that the document names (Stock items)
 	case "text":
-		says = "text/plain"
+		value = "text/plain"
 	}
-	return &says
+	return &value
 }
 
-// write returns a body in a format.
-func (p *caseRun) write(sent *node, format string) string {
+// render returns a body in a format.
+func (p *caseRun) render(sent *node, format string) string {
 	var b strings.Builder
-	n := inFormat(sent, format)
+	n := convertToFormat(sent, format)
 	switch format {
 	case "xml":
-		renderXML(&b, &node{kind: record, members: []member{{p.run.target.Dialect.root(), n}}})
+		renderXML(&b, &node{kind: record, members: []member{{p.run.target.Dialect.rootElement(), n}}})
 	case "text":
 		renderForm(&b, &n)
 	default:
@@ -209,25 +215,26 @@ func (p *caseRun) write(sent *node, format string) string {
 	return b.String()
 }
 
-// format returns the format in which an answer is expected.
-func (p *caseRun) format(c *Call, e *Expectation) string {
+// replyFormat returns the format that the reply to c is expected in.
+func (p *caseRun) replyFormat(c *Call, e *Expectation) string {
 	switch {
 	case e.Format != "":
 		return e.Format
 	case e.Text != nil && e.Status == http.StatusInternalServerError:
-		return "html" // the one answer in no format: Service temporary unavailable
+		return "html" // the only reply without a format: Service temporary unavailable
 	case mediaType(c.Accept) != "":
 		return c.Accept
 	}
 	return p.job.format
 }
 
-// send makes a request and keeps what was said for the report.
+// send makes a request and appends it to the calls of the result. A request other than
+// GET is completed even if ctx is canceled.
 func (p *caseRun) send(ctx context.Context, s *Step) (*request, *reply, error) {
 	if s.Method != http.MethodGet {
-		// What is cut off may be done all the same, even after everything has been
-		// cleaned up. So an end of the run waits for its answer, and where none comes
-		// what may have been made is looked for.
+		// An interrupted request may still be executed, even after the cleanup. So the
+		// end of the run waits for the reply. If there is none, deleteLeftovers searches
+		// for the object.
 		ctx = context.WithoutCancel(ctx)
 		p.run.mu.Lock()
 		p.run.wrote = true
@@ -236,27 +243,28 @@ func (p *caseRun) send(ctx context.Context, s *Step) (*request, *reply, error) {
 	r := newRequest(p.run.server, p.run.target.Credentials, s)
 	ctx, cancel := context.WithTimeout(ctx, p.run.options.Timeout)
 	defer cancel()
-	got, err := p.run.server.send(ctx, &r)
+	got, err := p.run.server.roundTrip(ctx, &r)
 	if ctx.Err() == nil || err == nil || context.Cause(ctx) == context.DeadlineExceeded {
-		p.run.answered(err)
+		p.run.recordReply(err)
 	}
-	p.result.Calls = append(p.result.Calls, p.run.target.Credentials.logCall(&r, s.As, got, err))
+	p.result.Calls = append(p.result.Calls, p.run.target.Credentials.newCallLog(&r, s.As, got, err))
 	return &r, got, err
 }
 
-// logCall returns a call for a report, without secrets.
-func (c Credentials) logCall(r *request, as string, got *reply, err error) CallLog {
-	log := CallLog{As: as, Request: cut(c.Redact(string(r.masked())))}
+// newCallLog returns the log entry of a request and its reply, truncated and without
+// secrets.
+func (c Credentials) newCallLog(r *request, as string, got *reply, err error) CallLog {
+	log := CallLog{As: as, Request: truncate(c.Redact(string(r.maskedBytes())))}
 	if err != nil {
 		log.Reply = err.Error()
 	} else {
 		shown := got.String()
-		log.Reply = cut(c.Redact(shown[:min(len(shown), 2*shownCall)]))
+		log.Reply = truncate(c.Redact(shown[:min(len(shown), 2*maxCallShown)]))
 	}
 	return log
 }
 
-// String returns the reply as text.
+// String returns the status line, the headers sorted by name, and the body.
 func (r *reply) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s\n", r.status, http.StatusText(r.status))
@@ -266,46 +274,50 @@ func (r *reply) String() string {
 	return b.String() + "\n" + r.body
 }
 
-func cut(s string) string {
-	if len(s) > shownCall {
-		return strings.ToValidUTF8(s[:shownCall], "") + "…"
+// truncate returns s as valid UTF-8 of about maxCallShown bytes at most.
+func truncate(s string) string {
+	if len(s) > maxCallShown {
+		return strings.ToValidUTF8(s[:maxCallShown], "") + "…"
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// keep binds and saves what later steps name.
-func (p *caseRun) keep(c *Call, e *Expectation, got *reply, body *node) error {
-	if m := variable.FindAllStringSubmatch(e.Location, -1); len(m) > 0 {
-		ids := locationForm(e.Location).FindStringSubmatch(got.header.Get("Location"))
+// storeResults binds and saves the parts of a reply that later steps refer to. It returns
+// an error if the reply does not have one of them.
+func (p *caseRun) storeResults(c *Call, e *Expectation, got *reply, body *node) error {
+	if m := variablePattern.FindAllStringSubmatch(e.Location, -1); len(m) > 0 {
+		ids := locationPattern(e.Location).FindStringSubmatch(got.header.Get("Location"))
 		for i := range m {
-			p.names[m[i][2]] = node{kind: text, text: ids[i+1]}
+			p.bindings[m[i][2]] = node{kind: text, text: ids[i+1]}
 		}
 	}
 	if c.Save != "" {
 		p.saved[c.Save] = body
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Bind)) {
-		n, ok := body.at(c.Bind[name])
+		n, ok := body.lookup(c.Bind[name])
 		switch {
 		case !ok && c.OrSkip != "":
-			return skipped(c.OrSkip)
+			return skipError(c.OrSkip)
 		case !ok:
 			return fmt.Errorf("the answer to %s has no %s", c.Call, c.Bind[name])
 		}
-		p.names[name] = *n
+		p.bindings[name] = *n
 	}
 	return nil
 }
 
-// bindMade binds a name to the id in the Location of what was made.
-func (p *caseRun) bindMade(name string, got *reply, f *Failure) error {
+// bindCreated binds name to the id in the Location of the reply. It returns f as an error
+// if the object was not created. Without an id in the Location, the variable stays
+// unbound.
+func (p *caseRun) bindCreated(name string, got *reply, f *Failure) error {
 	if got.status != http.StatusOK && got.status != http.StatusMultiStatus {
-		f.Broken = fmt.Sprintf("%s could not be made: %s", name, cut(p.run.target.Credentials.Redact(got.String())))
+		f.Broken = fmt.Sprintf("%s could not be created: %s", name, truncate(p.run.target.Credentials.Redact(got.String())))
 		return f
 	}
 	location := got.header.Get("Location")
 	if id := location[strings.LastIndexByte(location, '/')+1:]; isDigits(id) {
-		p.names[name] = node{kind: text, text: id}
+		p.bindings[name] = node{kind: text, text: id}
 	}
 	return nil
 }

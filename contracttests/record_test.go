@@ -15,36 +15,39 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// aShop answers in every format with what varies and with what does not.
-func aShop(resets *int) http.Handler {
-	made := 0
+// fakeShop returns a handler whose replies contain varying and constant values in every
+// format. It counts its resets in resets.
+func fakeShop(resets *int) http.Handler {
+	created := 0
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		now := time.Now().UTC()
 		base := "http://" + r.Host
 		switch {
 		case strings.HasPrefix(r.URL.Path, "/reset"):
-			made = 0
+			created = 0
 			*resets++
 		case r.Method == http.MethodPost:
-			made++
-			w.Header().Set("Location", fmt.Sprintf("%s/api/rest/things/%d", base, made))
+			created++
+			w.Header().Set("Location", fmt.Sprintf("%s/api/rest/things/%d", base, created))
 		case r.Header.Get("Accept") == "text/plain":
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-			io.WriteString(w, "at="+formEscape(now.Format(time.DateTime))+"&url="+formEscape(base+"/x"))
+			io.WriteString(w, "at="+escapeForm(now.Format(time.DateTime))+"&url="+escapeForm(base+"/x"))
 		case r.Header.Get("Accept") == "text/xml":
 			w.Header().Set("Content-Type", xmlType)
 			fmt.Fprintf(w, "<?xml version=\"1.0\"?>\n<service_api>\n  <at>%s</at>\n  <url>%s/x</url>\n</service_api>\n", now.Format("2006-01-02T15:04:05+00:00"), base)
 		default:
 			w.Header().Set("Content-Type", jsonType)
 			fmt.Fprintf(w, `{"at":%q,"was":"2012-01-02 03:04:05","made":%d,"as":%t,"url":"%s\/x"}`,
-				now.Format(time.DateTime), made, isAdmin(r), strings.ReplaceAll(base, "/", `\/`))
+				now.Format(time.DateTime), created, isAdmin(r), strings.ReplaceAll(base, "/", `\/`))
 		}
 	})
 }
 
-func TestWhatIsRecordedReplays(t *testing.T) {
+// TestRecordAndReplay checks that recordings replay on the recorded server, and that only
+// varying values become placeholders.
+func TestRecordAndReplay(t *testing.T) {
 	resets := 0
-	srv := httptest.NewServer(aShop(&resets))
+	srv := httptest.NewServer(fakeShop(&resets))
 	defer srv.Close()
 	target := Target{BaseURL: srv.URL, Dialect: Documented, Credentials: testCredentials, Reset: func(context.Context) error {
 		_, err := http.Post(srv.URL+"/reset", "", nil)
@@ -64,7 +67,7 @@ func TestWhatIsRecordedReplays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if exchanges[0].Steps[0].Response.Status != 0 || exchanges[0].Differs == "" {
-		t.Error("what was given to be recorded is changed")
+		t.Error("Record has changed its argument")
 	}
 
 	var file bytes.Buffer
@@ -76,7 +79,7 @@ func TestWhatIsRecordedReplays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(recorded, loaded); diff != "" {
-		t.Errorf("what is written reads otherwise (-want +got):\n%s", diff)
+		t.Errorf("the file differs when it is loaded (-want +got):\n%s", diff)
 	}
 	var bodies []string
 	for _, c := range loaded {
@@ -109,6 +112,7 @@ func TestWhatIsRecordedReplays(t *testing.T) {
 	}
 }
 
+// TestRecordFails checks the errors for replies that cannot be recorded.
 func TestRecordFails(t *testing.T) {
 	answer := func(reply string) func(*testing.T) string {
 		return func(t *testing.T) string { return serve(t, func(string) string { return reply }) }
@@ -121,11 +125,11 @@ func TestRecordFails(t *testing.T) {
 		want   string
 	}{
 		{"no reply", answer("nonsense\r\n\r\n"), nil, "f.json/n: step 1: reading the reply"},
-		{"two Locations", answer(httpReply(200, "", "Location: /a", "Location: /b")), nil, "f.json/n: step 1: the answer has 2 headers Location"},
+		{"two Locations", answer(httpReply(200, "", "Location: /a", "Location: /b")), nil, "f.json/n: step 1: the reply has 2 headers Location"},
 		{"no UTF-8", answer(httpReply(200, "\xff")), nil, "not valid UTF-8"},
 		{"no status", answer(httpReply(999, "")), nil, "status 999 of the response is not between 200 and 599"},
 		{"no reset", answer(""), func(t *Target) { t.Reset = func(context.Context) error { return io.ErrClosedPipe } }, "f.json/n: resetting the data set: "},
-		{"no credentials", answer(""), func(t *Target) { t.Credentials.Customer2 = Token{} }, "step 1: the credentials name no customer_2"},
+		{"no credentials", answer(""), func(t *Target) { t.Credentials.Customer2 = Token{} }, "step 1: there are no credentials for customer_2"},
 		{"no dialect", answer(""), func(t *Target) { t.Dialect = "" }, "unknown dialect"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -141,9 +145,10 @@ func TestRecordFails(t *testing.T) {
 	}
 }
 
-func TestOpenEnds(t *testing.T) {
+// TestInsertPlaceholders checks which texts are replaced by placeholders.
+func TestInsertPlaceholders(t *testing.T) {
 	now := time.Date(2026, 3, 1, 0, 10, 0, 0, time.UTC)
-	p := player{server: mustServer(t, "http://store.example:80")}
+	p := session{server: mustServer(t, "http://store.example:80")}
 	for name, tt := range map[string]struct{ in, want string }{
 		"now":                    {"2026-03-01 00:10:00", "{{datetime}}"},
 		"yesterday, minutes ago": {"2026-02-28 23:10:00", "{{datetime}}"},
@@ -159,12 +164,13 @@ func TestOpenEnds(t *testing.T) {
 		"longer port":            {"http://store.example:8080/a", "http://store.example:8080/a"},
 		"another host":           {"http://store.example/a", "http://store.example/a"},
 	} {
-		if got := p.openEnds(tt.in, now); got != tt.want {
+		if got := p.insertPlaceholders(tt.in, now); got != tt.want {
 			t.Errorf("%s: %q becomes %q, want %q", name, tt.in, got, tt.want)
 		}
 	}
 }
 
+// TestLoadRequests checks that requests load without responses.
 func TestLoadRequests(t *testing.T) {
 	files := fstest.MapFS{
 		"good.json": {Data: []byte(`[{"name":"n","steps":[{"method":"GET","path":"/x"}]}]`)},

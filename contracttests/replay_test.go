@@ -15,13 +15,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// recorder answers the steps of cases in turn, as each was recorded.
-type recorder struct {
+// A recordingServer replies to the steps of exchanges in order with their recorded
+// responses.
+type recordingServer struct {
 	replies []string
 	next    atomic.Int64
 }
 
-func (r *recorder) answer(string) string {
+// answer returns the recorded response of the next step.
+func (r *recordingServer) answer(string) string {
 	i := int(r.next.Add(1)) - 1
 	if i >= len(r.replies) {
 		return httpReply(500, "no more steps were recorded")
@@ -29,8 +31,9 @@ func (r *recorder) answer(string) string {
 	return r.replies[i]
 }
 
-// TestEveryRecordingReplays answers all recorded cases with their recordings.
-func TestEveryRecordingReplays(t *testing.T) {
+// TestAllRecordingsReplay checks that all recordings pass against a server that replies
+// with them.
+func TestAllRecordingsReplay(t *testing.T) {
 	cases, err := Exchanges()
 	if err != nil {
 		t.Fatal(err)
@@ -40,13 +43,13 @@ func TestEveryRecordingReplays(t *testing.T) {
 		Documented: {Passed: 370, LeftOut: 212},
 	} {
 		t.Run(string(dialect), func(t *testing.T) {
-			var r recorder
+			var r recordingServer
 			for _, c := range cases {
-				if reason := (&player{target: Target{Dialect: dialect, Credentials: testCredentials}}).skipReason(&c); reason != "" {
+				if reason := (&session{target: Target{Dialect: dialect, Credentials: testCredentials}}).skipReason(&c); reason != "" {
 					continue
 				}
 				for _, s := range c.Steps {
-					r.replies = append(r.replies, asRecorded(t, dialect.recording(&s)))
+					r.replies = append(r.replies, renderRecording(t, dialect.expectedResponse(&s)))
 				}
 			}
 			got := Replay(t, Target{BaseURL: serve(t, r.answer), Dialect: dialect, Credentials: testCredentials}, cases)
@@ -60,12 +63,14 @@ func TestEveryRecordingReplays(t *testing.T) {
 	}
 }
 
-// step returns a step with a recorded 200 and a JSON body.
+// step returns a step with a recorded status of 200 and a JSON body.
 func step(method, path, body string) Step {
 	return Step{As: Guest, Method: method, Path: path, Response: Response{Status: 200, ContentType: ptr(jsonType), Body: body}}
 }
 
-func TestResetComesBeforeAndAfterWrites(t *testing.T) {
+// TestReplayResets checks that the data set is reset before an exchange that writes or
+// follows one that wrote.
+func TestReplayResets(t *testing.T) {
 	var log []string
 	base := serve(t, func(request string) string {
 		line, _, _ := strings.Cut(request, " HTTP/")
@@ -78,12 +83,12 @@ func TestResetComesBeforeAndAfterWrites(t *testing.T) {
 	write := func(method string) Exchange {
 		return Exchange{File: "f", Name: method, Steps: []Step{step("GET", "/", "[]"), step(method, "/", "[]")}}
 	}
-	goesOn := read("goes-on")
-	goesOn.Reset = new(bool)
+	continues := read("goes-on")
+	continues.Reset = new(bool)
 	got := Replay(t, Target{BaseURL: base, Dialect: Magento, Reset: func(context.Context) error {
 		log = append(log, "reset")
 		return nil
-	}}, []Exchange{read("a"), read("b"), write("POST"), read("c"), read("d"), write("PUT"), write("DELETE"), goesOn, write("FOO")})
+	}}, []Exchange{read("a"), read("b"), write("POST"), read("c"), read("d"), write("PUT"), write("DELETE"), continues, write("FOO")})
 	if got != (Summary{Passed: 9}) {
 		t.Errorf("summary %+v, want 9 passed", got)
 	}
@@ -100,7 +105,8 @@ func TestResetComesBeforeAndAfterWrites(t *testing.T) {
 	}
 }
 
-func TestCasesAreLeftOut(t *testing.T) {
+// TestReplayLeavesOut checks which exchanges are left out.
+func TestReplayLeavesOut(t *testing.T) {
 	base := serve(t, func(string) string { return httpReply(200, "[]", "Content-Type: "+jsonType) })
 	cases := []Exchange{
 		{File: "f", Name: "holds", Steps: []Step{step("GET", "/a", "[]")}},
@@ -124,7 +130,9 @@ func TestCasesAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestRootIsRenamedInDocumented(t *testing.T) {
+// TestReplayRenamesRoot checks that the XML root element of recordings is adapted to the
+// documented dialect.
+func TestReplayRenamesRoot(t *testing.T) {
 	empty := func(root string) Response {
 		return Response{Status: 200, ContentType: ptr(xmlType), Body: "<?xml version=\"1.0\"?>\n<" + root + "/>\n"}
 	}
@@ -133,17 +141,17 @@ func TestRootIsRenamedInDocumented(t *testing.T) {
 	}
 	for _, recorded := range []func(string) Response{empty, full} {
 		s := Step{Response: recorded("magento_api")}
-		if diff := cmp.Diff(recorded("service_api"), Documented.recording(&s)); diff != "" {
+		if diff := cmp.Diff(recorded("service_api"), Documented.expectedResponse(&s)); diff != "" {
 			t.Errorf("documented (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(recorded("magento_api"), Magento.recording(&s)); diff != "" {
+		if diff := cmp.Diff(recorded("magento_api"), Magento.expectedResponse(&s)); diff != "" {
 			t.Errorf("magento (-want +got):\n%s", diff)
 		}
 	}
 }
 
-// TestReplayFails replays, in a process of its own, cases that must fail, and
-// reads what that process reports.
+// TestReplayFails checks the output of failing replays, which run in a process of their
+// own.
 func TestReplayFails(t *testing.T) {
 	if os.Getenv("CONTRACTTESTS_REPLAY") != "" {
 		failingReplay(t)
@@ -184,7 +192,7 @@ func TestReplayFails(t *testing.T) {
 	}
 	for _, secret := range []string{testCredentials.Consumer.Secret, testCredentials.Admin.Secret} {
 		if strings.Contains(out, secret) {
-			t.Errorf("the report tells the secret %q", secret)
+			t.Errorf("the report contains the secret %q", secret)
 		}
 	}
 	if t.Failed() {
@@ -192,6 +200,7 @@ func TestReplayFails(t *testing.T) {
 	}
 }
 
+// failingReplay is the part of TestReplayFails that runs in that process.
 func failingReplay(t *testing.T) {
 	base := serve(t, func(request string) string {
 		switch {
@@ -219,7 +228,9 @@ func failingReplay(t *testing.T) {
 	fmt.Printf("summary %+v\n", sum)
 }
 
-func TestCategoryListsTakeTheirOrderFromTheReply(t *testing.T) {
+// TestReplayAcceptsUndefinedOrder checks that reorderLike adopts the order of a reply,
+// and which paths are product lists of one category.
+func TestReplayAcceptsUndefinedOrder(t *testing.T) {
 	want := &Response{Body: `{"1":{"sku":"a"},"2":{"sku":"b"},"10":{"sku":"c"}}`}
 	for _, c := range []struct{ name, got, want string }{
 		{"by position", `{"10":{},"1":{},"2":{}}`, `{"10":{"sku":"c"},"1":{"sku":"a"},"2":{"sku":"b"}}`},
@@ -227,7 +238,7 @@ func TestCategoryListsTakeTheirOrderFromTheReply(t *testing.T) {
 		{"no JSON", `<a/>`, want.Body},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := inOrderOf(want, &reply{body: c.got}, everyEntry); got != c.want {
+			if got := reorderLike(want, &reply{body: c.got}, anyOrder); got != c.want {
 				t.Errorf("want %s, is %s", c.want, got)
 			}
 		})
@@ -242,6 +253,7 @@ func TestCategoryListsTakeTheirOrderFromTheReply(t *testing.T) {
 	}
 }
 
+// TestReplayAll checks the results of passed, failed and skipped exchanges.
 func TestReplayAll(t *testing.T) {
 	exchanges := []Exchange{
 		{File: "f.json", Name: "right", Clause: "a", Steps: []Step{step("GET", "/a", "[]")}},
@@ -278,7 +290,7 @@ func TestReplayAll(t *testing.T) {
 	if calls := results[1].Calls; len(calls) != 3 || results[0].Calls != nil || !strings.HasPrefix(calls[1].Request, "PUT /api/rest/b HTTP/1.1\r\n") || !strings.HasPrefix(calls[1].Reply, "200 OK\n") {
 		t.Errorf("calls %+v, want three", calls)
 	}
-	for i, want := range map[int]string{2: "recorded where this dialect answers otherwise: field list", 3: "the credentials name no customer_2"} {
+	for i, want := range map[int]string{2: "the recording does not hold in this dialect: field list", 3: "there are no credentials for customer_2"} {
 		if results[i].Reason != want {
 			t.Errorf("reason %q, want %q", results[i].Reason, want)
 		}
@@ -288,7 +300,8 @@ func TestReplayAll(t *testing.T) {
 	}
 }
 
-func TestReplayAllEndsWithItsContext(t *testing.T) {
+// TestReplayAllCanceled checks that ReplayAll ends with its context.
+func TestReplayAllCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	base := serve(t, func(request string) string {
 		if strings.Contains(request, "/b") {
@@ -306,25 +319,28 @@ func TestReplayAllEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestReplayAllGivesUp(t *testing.T) {
+// TestReplayAllStopsWithoutReplies checks that ReplayAll ends if the server stops
+// replying.
+func TestReplayAllStopsWithoutReplies(t *testing.T) {
 	calls := 0
 	base := serve(t, func(string) string {
 		calls++
 		return "nonsense\r\n\r\n"
 	})
 	var exchanges []Exchange
-	for i := range 3 * brokenCalls {
+	for i := range 3 * maxUnanswered {
 		exchanges = append(exchanges, Exchange{File: "f", Name: fmt.Sprint(i), Steps: []Step{step("GET", "/a", "[]")}})
 	}
 	results, err := ReplayAll(t.Context(), Target{BaseURL: base, Dialect: Magento}, exchanges, nil)
-	if err == nil || !strings.Contains(err.Error(), "the server stopped answering: no answer: ") || len(results) != brokenCalls || calls != brokenCalls {
-		t.Errorf("%d results of %d calls and error %v, want %d", len(results), calls, err, brokenCalls)
+	if err == nil || !strings.Contains(err.Error(), "the server stopped answering: no answer: ") || len(results) != maxUnanswered || calls != maxUnanswered {
+		t.Errorf("%d results of %d calls and error %v, want %d", len(results), calls, err, maxUnanswered)
 	}
 }
 
+// TestReplayTimeout checks that Target.Timeout limits a request.
 func TestReplayTimeout(t *testing.T) {
 	ended := make(chan struct{})
-	address := listen(t, func(net.Conn) { <-ended })
+	address := listenAndHandle(t, func(net.Conn) { <-ended })
 	defer close(ended)
 	target := Target{BaseURL: "http://" + address, Dialect: Magento, Timeout: time.Millisecond}
 	results, err := ReplayAll(t.Context(), target, []Exchange{{File: "f", Name: "a", Steps: []Step{step("GET", "/a", "[]")}}}, nil)
@@ -333,8 +349,8 @@ func TestReplayTimeout(t *testing.T) {
 	}
 }
 
-// TestCoverageOfExchanges: the document's own exchanges count for the clauses they
-// name; the remarks of recordings are no such names.
+// TestCoverageOfExchanges checks that documented exchanges count for their clauses, and
+// that the citations of recordings are ignored.
 func TestCoverageOfExchanges(t *testing.T) {
 	s, err := NewSuite()
 	if err != nil {

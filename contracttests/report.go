@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	shownDifferences = 12 // of one step
-	shownAround      = 60 // bytes before and after a mark
+	shownDifferences = 12 // shown of one step
+	shownAround      = 60 // bytes shown before and after a mark
 )
 
-// text returns a failure of an exchange, fit to be read.
+// text returns the failed step of an exchange as lines for a test log.
 func (f *Failure) text() string {
 	if f.Step == 0 {
 		return f.Broken + "\n"
@@ -24,7 +24,8 @@ func (f *Failure) text() string {
 	return fmt.Sprintf("step %d\n  %s\n%s", f.Step, f.Curl, what)
 }
 
-// text returns a recorded response, fit to be read.
+// text returns a recorded response as lines for a report: the status, the headers that
+// are compared, and the body.
 func (r *Response) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "status: %d\n", r.Status)
@@ -36,12 +37,12 @@ func (r *Response) text() string {
 			fmt.Fprintf(&b, "%s: %s\n", h.name, *h.value)
 		}
 	}
-	return cut(b.String() + "\n" + r.Body)
+	return truncate(b.String() + "\n" + r.Body)
 }
 
-// masked returns the request as it goes over the wire, the caller's secrets left
-// out.
-func (r *request) masked() []byte {
+// maskedBytes returns the request as it is sent, with the names of shell variables in
+// place of the credentials.
+func (r *request) maskedBytes() []byte {
 	shown := *r
 	shown.auth = nil
 	for _, h := range r.auth {
@@ -50,8 +51,8 @@ func (r *request) masked() []byte {
 	return shown.bytes()
 }
 
-// curl returns a command that makes the request again. Credentials are left to
-// a shell variable, so that no secret stands in a report.
+// curl returns a curl command that repeats the request. It contains shell variables in
+// place of the credentials, so that reports show no secrets.
 func curl(srv server, r *request) string {
 	var b strings.Builder
 	b.WriteString("curl -sS -i --path-as-is -g")
@@ -60,9 +61,9 @@ func curl(srv server, r *request) string {
 	} else {
 		b.WriteString(" -X " + quoteShell(r.method))
 	}
-	// curl adds headers of its own unless told not to.
+	// Without -H "NAME:", curl adds these headers itself.
 	for _, name := range []string{"User-Agent", "Accept", "Content-Type"} {
-		if !r.states(name) {
+		if !r.hasHeader(name) {
 			b.WriteString(" -H " + quoteShell(name+":"))
 		}
 	}
@@ -90,7 +91,7 @@ func curl(srv server, r *request) string {
 	return b.String()
 }
 
-// shellVariable returns the shell variable that a header of credentials is left to.
+// shellVariable converts a name to the name of a shell variable.
 func shellVariable(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
@@ -100,8 +101,9 @@ func shellVariable(name string) string {
 	}, strings.ToUpper(name))
 }
 
-// states reports whether the request has a header of its own called name.
-func (r *request) states(name string) bool {
+// hasHeader reports whether the request sets a header, other than Host and
+// Content-Length.
+func (r *request) hasHeader(name string) bool {
 	for _, h := range slices.Concat(r.headers, r.auth) {
 		if strings.EqualFold(h.name, name) {
 			return true
@@ -114,8 +116,8 @@ func quoteShell(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// formatDifferences returns the differences one below the other, with a mark
-// where want and got part.
+// formatDifferences returns one paragraph for each difference, at most shownDifferences.
+// The first differing byte of want and got is marked.
 func formatDifferences(ds []Difference) string {
 	var b strings.Builder
 	for i, d := range ds {
@@ -129,8 +131,8 @@ func formatDifferences(ds []Difference) string {
 	return b.String()
 }
 
-// mark returns both texts quoted and cut to what is around the first byte they
-// differ in, which » stands before.
+// mark returns both texts quoted and truncated around the first byte that differs, with »
+// in front of that byte.
 func mark(want, got string) (string, string) {
 	at := 0
 	for at < min(len(want), len(got)) && want[at] == got[at] {
@@ -142,6 +144,7 @@ func mark(want, got string) (string, string) {
 	return excerpt(want, at), excerpt(got, at)
 }
 
+// excerpt quotes the bytes of s around the index at, with » in front of it.
 func excerpt(s string, at int) string {
 	from, to := max(0, at-shownAround), min(len(s), at+shownAround)
 	before, after := "", ""

@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// TestCurl checks the curl commands of requests of all kinds.
 func TestCurl(t *testing.T) {
 	const start = "curl -sS -i --path-as-is -g "
 	for _, tt := range []struct {
@@ -30,6 +31,7 @@ func TestCurl(t *testing.T) {
 	}
 }
 
+// TestMark checks where the mark is and how texts are truncated.
 func TestMark(t *testing.T) {
 	long := strings.Repeat("x", 100)
 	for _, tt := range []struct{ name, want, got, markedWant, markedGot string }{
@@ -49,7 +51,8 @@ func TestMark(t *testing.T) {
 	}
 }
 
-func TestLongReportsAreCut(t *testing.T) {
+// TestReportsAreTruncated checks that long lists of differences are truncated.
+func TestReportsAreTruncated(t *testing.T) {
 	ds := make([]Difference, shownDifferences+3)
 	report := formatDifferences(ds)
 	if n := strings.Count(report, "want"); n != shownDifferences || !strings.HasSuffix(report, "  and 3 more\n") {

@@ -2,59 +2,60 @@ package contracttests
 
 import "time"
 
-// A Status is what became of a case.
+// A Status is the outcome of a case.
 type Status string
 
-// What may become of a case.
+// The outcomes of a case.
 const (
 	Passed  Status = "passed"
 	Failed  Status = "failed"
 	Skipped Status = "skipped"
 )
 
-// A Result is what became of one case in one format.
+// A Result is the outcome of one case in one format.
 type Result struct {
-	Resource string   `json:"resource"` // name of the case's file, without ending
+	Resource string   `json:"resource"` // name of the case's file without extension
 	Name     string   `json:"name"`     // of the case
 	Format   string   `json:"format"`   // json, xml or text
-	Clauses  []string `json:"clauses"`  // names of the clauses it shows
-	Roles    []string `json:"roles"`    // who calls in it: admin, customer_1, customer_2, guest
-	// DialectDifferences are the places it shows where the dialects differ.
+	Clauses  []string `json:"clauses"`  // names of the clauses that it covers
+	Roles    []string `json:"roles"`    // callers of its steps: admin, customer_1, customer_2, guest
+	// DialectDifferences are the differences between the dialects that the case covers.
 	DialectDifferences []DialectDifference `json:"dialect_differences,omitempty"`
 	Status             Status              `json:"status"`
-	// Reason is why the case was skipped; "" otherwise.
+	// Reason says why the case was skipped; "" if it was not.
 	Reason string `json:"reason,omitempty"`
-	// Failure is what went wrong first; nil unless the status is Failed.
+	// Failure is the first failure; nil unless Status is Failed.
 	Failure *Failure `json:"failure,omitempty"`
-	// Calls are the requests made and what was answered, in order, those of what
-	// was made for the case included, those of cleaning up not.
+	// Calls are the requests and their replies in order, including those that create
+	// prerequisites but not those of the cleanup.
 	Calls []CallLog     `json:"calls,omitempty"`
 	Took  time.Duration `json:"took"` // nanoseconds
 }
 
-// ID is the name of the result, resource/name/format: what -run selects by.
+// ID returns resource/name/format, which identifies the result in a run. Options.Match
+// and Options.Skip select cases by it.
 func (r *Result) ID() string { return r.Resource + "/" + r.Name + "/" + r.Format }
 
-// A Failure is the call of a case that was not answered as the contract says.
+// A Failure is a request of a case whose reply was not as expected.
 type Failure struct {
-	Step   int    `json:"step"`             // of the case, from 1; 0: of what was made for it
+	Step   int    `json:"step"`             // number of the step, from 1; 0 for a prerequisite or the reset
 	Call   string `json:"call"`             // "admin: PUT /customers/17"
-	Curl   string `json:"curl"`             // a command that makes the call again; credentials are shell variables
-	Clause string `json:"clause"`           // the clauses of the case, joined with "; "
-	Expect string `json:"expect"`           // what was expected, in the words of the case's file (YAML)
-	Broken string `json:"broken,omitempty"` // why there is no answer to compare, or ""
-	// Differences are where the answer is not as expected.
+	Curl   string `json:"curl"`             // command that repeats the request; credentials are shell variables
+	Clause string `json:"clause"`           // clauses of the case, joined with "; "
+	Expect string `json:"expect"`           // expected reply, as written in the case's file (YAML)
+	Broken string `json:"broken,omitempty"` // why there is no reply to compare, or ""
+	// Differences are the places where the reply is not as expected.
 	Differences []Difference `json:"differences"`
 }
 
 // A Difference is one place where a reply is not as expected.
 type Difference struct {
-	Where string `json:"where"` // status, a header, a place in the body such as $.messages
+	Where string `json:"where"` // status, the name of a header, or a path in the body such as $.messages
 	Want  string `json:"want"`
 	Got   string `json:"got"`
 }
 
-// A DialectDifference is a place where the dialects differ: an entry of
+// A DialectDifference is a behavior that differs between the dialects: an entry of
 // differences.yaml.
 type DialectDifference struct {
 	Number  int    `yaml:"number" json:"number"`
@@ -62,30 +63,30 @@ type DialectDifference struct {
 	Section string `yaml:"section" json:"section"` // of the specification, such as "customers 3.1"
 }
 
-// A CallLog is one request and its answer as they went over the wire, without
-// secrets and cut to a few kilobytes.
+// A CallLog is one request and its reply as sent over the wire, without secrets and
+// truncated to a few kilobytes.
 type CallLog struct {
 	As      string `json:"as"`
 	Request string `json:"request"` // request line, headers, blank line, body
-	Reply   string `json:"reply"`   // status line, headers, blank line, body; or why there is none
+	Reply   string `json:"reply"`   // status line, headers, blank line, body; or why there is no reply
 }
 
-// A Coverage is what became of one clause.
+// Coverage counts the results of the cases that cover one clause.
 type Coverage struct {
-	Clause  string `json:"clause"`  // its name
+	Clause  string `json:"clause"`  // name
 	Section string `json:"section"` // of the specification, such as "contract 5.2"
 	Says    string `json:"says"`
-	// Rows is how many rows of the document's tables it stands for: one, or as
-	// many as it lists fields.
+	// Rows is the number of rows of the document's tables that the clause stands for: one,
+	// or the number of fields that it lists.
 	Rows int `json:"rows"`
-	// Unshown is why no case can show it; "" for all others.
-	Unshown string `json:"unshown,omitempty"`
-	Passed  int    `json:"passed"`  // runs of cases
-	Failed  int    `json:"failed"`  //
-	Skipped int    `json:"skipped"` //
+	// Untestable says why no case can test the clause; "" if one can.
+	Untestable string `json:"unshown,omitempty"`
+	Passed     int    `json:"passed"`  // number of results
+	Failed     int    `json:"failed"`  //
+	Skipped    int    `json:"skipped"` //
 }
 
-// A Report is what a run of the suite found.
+// A Report is the outcome of a run of the suite.
 type Report struct {
 	URL     string     `json:"url"`
 	Dialect Dialect    `json:"dialect"`
@@ -93,12 +94,12 @@ type Report struct {
 	Took    float64    `json:"took"`    // seconds
 	Results []Result   `json:"results"` // in the order of the files
 	Clauses []Coverage `json:"clauses"` // in the order of clauses.json
-	// Leftovers are what was made and could not be deleted: the call that would
-	// delete it, or what is known of it.
+	// Leftovers are the created objects that could not be deleted: the request that would
+	// delete the object, or a description.
 	Leftovers []string `json:"leftovers,omitempty"`
 }
 
-// Count returns how many results have the status.
+// Count returns the number of results with status s.
 func (r *Report) Count(s Status) int {
 	n := 0
 	for i := range r.Results {

@@ -15,27 +15,28 @@ import (
 )
 
 const (
-	callTimeout    = 10 * time.Second // of one request, unless the options say otherwise
-	brokenCalls    = 5                // calls in a row without an answer end a run
-	cleanupTimeout = 30 * time.Second // for deleting what one case made, or what a run left
+	callTimeout    = 10 * time.Second // default of Options.Timeout
+	maxUnanswered  = 5                // successive requests without a reply that end a run
+	cleanupTimeout = 30 * time.Second // for the cleanup of one case, and for deleting leftovers
 )
 
-// Options say which cases are run, and how.
+// Options select the cases of a run and how they run. The zero value runs all cases one
+// after the other.
 type Options struct {
-	Match    *regexp.Regexp // of a result's ID; nil: all
-	Parallel int            // cases at the same time; 0: one
-	ReadOnly bool           // cases that send anything but GET are skipped
-	// Skip returns why a case is not to be run, by the ID of its result, or "".
-	// Nil: all are.
+	Match    *regexp.Regexp // selects cases by the ID of their result; nil selects all
+	Parallel int            // number of concurrent cases; 0 means 1
+	ReadOnly bool           // skip cases that send any method but GET
+	// Skip returns the reason why the case with a result of this ID is skipped, or "".
+	// Nil skips none.
 	Skip     func(id string) string
-	FailFast bool          // the first failure ends the run
-	Timeout  time.Duration // of one request; 0: 10 s
-	// Done is called after every case, never twice at the same time. Nil: nothing is.
+	FailFast bool          // end the run at the first failure
+	Timeout  time.Duration // of one request; 0 means 10 s
+	// Done, if not nil, is called after each case. Calls do not overlap.
 	Done func(r *Result, done, total int)
 }
 
-// Run makes every case that comes with the package a parallel subtest of t, named
-// by the ID of its result.
+// Run runs every case of the built-in suite as a parallel subtest of t, named by the ID
+// of its result.
 func Run(t *testing.T, target Target) {
 	t.Helper()
 	s, err := NewSuite()
@@ -48,16 +49,16 @@ func Run(t *testing.T, target Target) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		r.sweep(ctx)
+		r.deleteLeftovers(ctx)
 		cancel(nil)
 		for _, left := range r.leftovers {
-			t.Errorf("left behind: %s", left)
+			t.Errorf("not deleted: %s", left)
 		}
 	})
 	for _, j := range r.jobs() {
-		t.Run(j.result().ID(), func(t *testing.T) {
+		t.Run(j.newResult().ID(), func(t *testing.T) {
 			t.Parallel()
-			switch got := r.do(ctx, j); {
+			switch got := r.runCase(ctx, j); {
 			case got == nil:
 				t.Error(context.Cause(ctx))
 			case got.Status == Failed:
@@ -71,9 +72,9 @@ func Run(t *testing.T, target Target) {
 	}
 }
 
-// Run runs the cases of the target's dialect and returns what it found. When ctx
-// ends or the server stops answering it says so in the error, and the report holds
-// the cases that were through. Whatever was made is deleted before Run returns.
+// Run runs the cases of the target's dialect and returns a report. If ctx is canceled or
+// the server stops replying, Run returns the cause as an error, together with a report of
+// the cases that have ended. Created objects are deleted before Run returns.
 func (s *Suite) Run(ctx context.Context, target Target, o Options) (*Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -91,15 +92,15 @@ func (s *Suite) Run(ctx context.Context, target Target, o Options) (*Report, err
 			if ctx.Err() != nil {
 				return nil
 			}
-			if got := r.do(ctx, j); got != nil {
+			if got := r.runCase(ctx, j); got != nil {
 				results[i] = got
-				r.finished(got, len(jobs))
+				r.recordResult(got, len(jobs))
 			}
 			return nil
 		})
 	}
 	_ = group.Wait() // the functions return nil
-	r.sweep(ctx)
+	r.deleteLeftovers(ctx)
 	for _, got := range results {
 		if got != nil {
 			report.Results = append(report.Results, *got)
@@ -114,18 +115,20 @@ func (s *Suite) Run(ctx context.Context, target Target, o Options) (*Report, err
 	return report, nil
 }
 
+// errFailFast is the cause of a run's cancellation by Options.FailFast.
 var errFailFast = errors.New("a case failed")
 
-// A job is a case in one format.
+// A job is one case in one format.
 type job struct {
 	c      *Case
 	format string
-	number int
+	index  int
 }
 
-func (j job) result() *Result {
+// newResult returns a result that describes the job and has no outcome.
+func (j job) newResult() *Result {
 	return &Result{
-		Resource: j.c.Resource, Name: j.c.Name, Format: j.format, Clauses: j.c.Clauses, Roles: j.c.roles(),
+		Resource: j.c.Resource, Name: j.c.Name, Format: j.format, Clauses: j.c.Clauses, Roles: j.c.callers(),
 		DialectDifferences: j.c.dialectDifferences,
 	}
 }
@@ -137,20 +140,20 @@ type run struct {
 	server  server
 	options Options
 	cancel  context.CancelCauseFunc
-	id      string                 // what everything made begins with
-	locks   map[string]*sync.Mutex // by name in Exclusive; filled before the cases begin
+	id      string                 // prefix of the unique names of created objects
+	locks   map[string]*sync.Mutex // by the names in Case.Exclusive; complete before cases run
 
-	mu        sync.Mutex
-	done      int
-	broken    int // calls in a row without an answer
-	wrote     bool
-	leftovers []string
+	mu         sync.Mutex
+	done       int
+	unanswered int  // successive requests without a reply
+	wrote      bool // a request other than GET was sent
+	leftovers  []string
 }
 
-// newRun returns a run; cancel ends it before its time.
+// newRun returns a run. cancel is called to end the run early.
 func (s *Suite) newRun(target Target, o Options, cancel context.CancelCauseFunc) (*run, error) {
 	if target.Dialect != Documented && target.Dialect != Magento {
-		return nil, fmt.Errorf("unknown dialect %q: it is %s or %s", target.Dialect, Documented, Magento)
+		return nil, fmt.Errorf("unknown dialect %q: must be %s or %s", target.Dialect, Documented, Magento)
 	}
 	srv, err := parseServer(target.BaseURL, target.TLS)
 	if err != nil {
@@ -165,7 +168,7 @@ func (s *Suite) newRun(target Target, o Options, cancel context.CancelCauseFunc)
 	}, nil
 }
 
-// jobs returns what is to be run.
+// jobs returns the selected cases in all their formats, and fills r.locks for them.
 func (r *run) jobs() []job {
 	var all []job
 	for i := range r.suite.cases {
@@ -180,7 +183,7 @@ func (r *run) jobs() []job {
 		}
 		for _, format := range c.Formats {
 			j := job{c, format, len(all)}
-			if r.options.Match == nil || r.options.Match.MatchString(j.result().ID()) {
+			if r.options.Match == nil || r.options.Match.MatchString(j.newResult().ID()) {
 				all = append(all, j)
 			}
 		}
@@ -188,7 +191,9 @@ func (r *run) jobs() []job {
 	return all
 }
 
-func (r *run) finished(got *Result, total int) {
+// recordResult reports a result to Options.Done, and ends the run if it failed and
+// Options.FailFast is set. total is the number of jobs.
+func (r *run) recordResult(got *Result, total int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.done++
@@ -200,12 +205,13 @@ func (r *run) finished(got *Result, total int) {
 	}
 }
 
-// do runs a case and returns what became of it; nil when the run ended meanwhile.
-func (r *run) do(ctx context.Context, j job) *Result {
-	result := j.result()
+// runCase runs one job, cleans up after it, and returns its result. It returns nil if the
+// run ended before the case did.
+func (r *run) runCase(ctx context.Context, j job) *Result {
+	result := j.newResult()
 	start := time.Now()
 	defer func() { result.Took = time.Since(start) }()
-	if result.Reason = r.skip(j, result); result.Reason != "" {
+	if result.Reason = r.skipReason(j, result); result.Reason != "" {
 		result.Status = Skipped
 		return result
 	}
@@ -214,9 +220,9 @@ func (r *run) do(ctx context.Context, j job) *Result {
 		defer r.locks[name].Unlock()
 	}
 	p := newCaseRun(r, j, result)
-	err := p.play(ctx)
+	err := p.runSteps(ctx)
 	p.cleanUp(context.WithoutCancel(ctx))
-	var skip skipped
+	var skip skipError
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return nil
@@ -233,15 +239,15 @@ func (r *run) do(ctx context.Context, j job) *Result {
 	return result
 }
 
-// skip returns why a case is not run, or "".
-func (r *run) skip(j job, result *Result) string {
+// skipReason returns the reason why a case is not run, or "".
+func (r *run) skipReason(j job, result *Result) string {
 	if r.options.Skip != nil {
 		if reason := r.options.Skip(result.ID()); reason != "" {
 			return reason
 		}
 	}
 	if r.options.ReadOnly && j.c.isWrite() {
-		return "the run is read-only, and the case writes"
+		return "the run is read-only, but the case writes"
 	}
 	if name := j.c.Writes; name != "" && !r.target.Fixtures.isWritable(name) {
 		return fmt.Sprintf("the fixtures do not mark %s as writable", name)
@@ -249,33 +255,33 @@ func (r *run) skip(j job, result *Result) string {
 	return ""
 }
 
-// answered notes whether a call was answered, and ends the run when none is any
-// more.
-func (r *run) answered(err error) {
+// recordReply is called with the error of each request. After maxUnanswered successive
+// requests without a reply it ends the run.
+func (r *run) recordReply(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err == nil {
-		r.broken = 0
+		r.unanswered = 0
 		return
 	}
-	if r.broken++; r.broken == brokenCalls {
+	if r.unanswered++; r.unanswered == maxUnanswered {
 		r.cancel(fmt.Errorf("the server stopped answering: %w", err))
 	}
 }
 
-// Coverage counts, clause by clause, what became of the cases and exchanges that show
-// it. Recordings name no clauses.
+// Coverage counts for each clause the results that cover it, by status. Results that name
+// no clause of the suite, such as those of recordings, are ignored.
 func (s *Suite) Coverage(results []Result) []Coverage {
 	all := make([]Coverage, len(s.clauses))
-	place := map[string]*Coverage{}
+	byName := map[string]*Coverage{}
 	for i := range s.clauses {
 		c := &s.clauses[i]
-		all[i] = Coverage{Clause: c.Name, Section: c.Section, Says: c.Says, Rows: c.rows(), Unshown: c.Unshown}
-		place[c.Name] = &all[i]
+		all[i] = Coverage{Clause: c.Name, Section: c.Section, Says: c.Says, Rows: c.rows(), Untestable: c.Untestable}
+		byName[c.Name] = &all[i]
 	}
 	for i := range results {
 		for _, name := range results[i].Clauses {
-			c := place[name]
+			c := byName[name]
 			if c == nil {
 				continue
 			}

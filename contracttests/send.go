@@ -19,34 +19,34 @@ import (
 
 const (
 	replyTimeout = 60 * time.Second // for connecting, sending and reading together
-	maxReply     = 32 << 20         // bytes of one reply, headers included
+	maxReply     = 32 << 20         // bytes of one reply, including headers
 )
 
-// A server is where requests go: a target's base URL, taken apart.
+// A server is a parsed base URL.
 type server struct {
 	scheme  string
 	host    string // as in the Host header
-	path    string // the base path, which stands before /api/rest; no slash at its end
-	address string // to dial
+	path    string // the base path before /api/rest, without a trailing slash
+	address string // host:port to dial
 	tls     *tls.Config
 }
 
-// apiPath begins the paths of the contract, below the base path of a server.
+// apiPath is the prefix of all paths of the contract, below the base path of a server.
 const apiPath = "/api/rest"
 
-// parseServer takes apart a base URL: http or https, a host, perhaps a port, perhaps a
-// path, nothing else.
+// parseServer parses a base URL, which consists of http or https, a host, and optionally
+// a port and a path. Errors do not repeat the URL, which may contain a password.
 func parseServer(base string, config *tls.Config) (server, error) {
 	u, err := url.Parse(base)
 	if err != nil {
-		return server{}, errors.New("base URL must be http(s)://host[:port]") // err would repeat a password
+		return server{}, errors.New("base URL must be http(s)://host[:port]") // err might contain a password
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return server{}, errors.New("base URL must be http(s)://host[:port][/path]")
 	}
 	basePath := strings.TrimRight(u.EscapedPath(), "/")
 	if before, _, found := strings.Cut(basePath+"/", apiPath+"/"); found {
-		return server{}, fmt.Errorf("base URL must be what stands before %s: %s://%s%s", apiPath, u.Scheme, u.Host, before)
+		return server{}, fmt.Errorf("base URL must end before %s: %s://%s%s", apiPath, u.Scheme, u.Host, before)
 	}
 	port := u.Port()
 	if port == "" {
@@ -55,27 +55,28 @@ func parseServer(base string, config *tls.Config) (server, error) {
 	return server{u.Scheme, u.Host, basePath, net.JoinHostPort(u.Hostname(), port), config}, nil
 }
 
-// baseURL returns what {{base_url}} in a request stands for.
+// baseURL returns the value of {{base_url}} in requests, without a trailing slash.
 func (s server) baseURL() string { return s.origin() + s.path }
 
-// origin returns what stands before the target of a request in a URL.
+// origin returns the scheme and host, which precede the request target in a URL.
 func (s server) origin() string { return s.scheme + "://" + s.host }
 
-// expected returns a text that is expected of an answer, in which {{base_url}} ends with
-// the base path.
-func (s server) expected(text string) string {
+// withBasePath appends the base path to each {{base_url}} in an expected text. There,
+// {{base_url}} matches only a scheme and a host.
+func (s server) withBasePath(text string) string {
 	return strings.ReplaceAll(text, "{{base_url}}", "{{base_url}}"+s.path)
 }
 
-// below returns a path of the server without the base path, for one of the contract.
-// Others stay as they are.
-func (s server) below(path string) string {
+// withoutBasePath removes the base path from a path of the API. It returns other paths
+// unchanged.
+func (s server) withoutBasePath(path string) string {
 	if rest, ok := strings.CutPrefix(path, s.path); ok && strings.HasPrefix(rest, apiPath) {
 		return rest
 	}
 	return path
 }
 
+// dial opens a connection to the server, with TLS for https.
 func (s server) dial(ctx context.Context) (net.Conn, error) {
 	if s.scheme == "https" {
 		return (&tls.Dialer{Config: s.tls}).DialContext(ctx, "tcp", s.address)
@@ -83,31 +84,32 @@ func (s server) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", s.address)
 }
 
-// A request is a step made ready for one server.
+// A request is the request of a step, ready to be sent to one server.
 type request struct {
 	method  string
-	target  string // of the request line, as it is
+	target  string // as in the request line
 	host    string
 	headers []header // without Host, Content-Length and auth
-	auth    []header // the credentials of the caller as, which no report shows
-	body    *string  // nil: none
-	as      string   // the caller of auth; empty if there is none
+	auth    []header // the credentials of the caller; not shown in reports
+	body    *string  // nil for none
+	as      string   // the caller that auth belongs to; "" without auth
 }
 
-// newRequest returns the request of step s to srv.
+// newRequest returns the request of step s to srv, authenticated as the caller of s. A
+// step that sets an Authorization header of its own is not authenticated.
 func newRequest(srv server, creds Credentials, s *Step) request {
-	fill := func(text string) string { return strings.ReplaceAll(text, "{{base_url}}", srv.baseURL()) }
+	expand := func(text string) string { return strings.ReplaceAll(text, "{{base_url}}", srv.baseURL()) }
 	r := request{method: s.Method, host: srv.host, headers: s.headers()}
 	for i := range r.headers {
-		r.headers[i].value = fill(r.headers[i].value)
+		r.headers[i].value = expand(r.headers[i].value)
 	}
-	target, whole := strings.CutPrefix(fill(s.Path), "!")
+	target, whole := strings.CutPrefix(expand(s.Path), "!")
 	if !whole {
 		target = srv.path + apiPath + target
 	} else if strings.HasPrefix(target, "/") {
 		target = srv.path + target
 	} else if _, after, ok := strings.Cut(target, "://"); ok && isAbsolute(target) {
-		// The authority of an absolute target is the Host (RFC 9112 3.2.2).
+		// The Host of an absolute target is its authority (RFC 9112 3.2.2).
 		if end := strings.IndexAny(after, "/?"); end >= 0 {
 			after = after[:end]
 		}
@@ -115,10 +117,10 @@ func newRequest(srv server, creds Credentials, s *Step) request {
 	}
 	r.target = target
 	if s.Body != nil {
-		body := fill(*s.Body)
+		body := expand(*s.Body)
 		r.body = &body
 	}
-	if !s.overrides("Authorization") {
+	if !s.setsHeader("Authorization") {
 		r.auth = creds.headers(s.As, srv, &r)
 	}
 	if len(r.auth) > 0 {
@@ -127,8 +129,8 @@ func newRequest(srv server, creds Credentials, s *Step) request {
 	return r
 }
 
-// contentLength returns the value of the Content-Length header, or "" when the
-// request has none.
+// contentLength returns the value of the Content-Length header, or "" if the request has
+// none.
 func (r *request) contentLength() string {
 	switch {
 	case r.body != nil:
@@ -139,7 +141,7 @@ func (r *request) contentLength() string {
 	return ""
 }
 
-// bytes returns the request as it goes over the wire.
+// bytes returns the request as it is sent, with its credentials.
 func (r *request) bytes() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.method, r.target, r.host)
@@ -156,17 +158,18 @@ func (r *request) bytes() []byte {
 	return b.Bytes()
 }
 
-// A reply is what came back.
+// A reply is a complete reply of a server.
 type reply struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// send makes one request on a connection of its own. A Location in the reply has no base
-// path: recordings and cases hold for any. It fails when there is no
-// whole reply within a minute and 32 MiB, or more than one.
-func (s server) send(ctx context.Context, r *request) (*reply, error) {
+// send makes one request on a new connection. It removes the base path from the Location
+// of the reply, because recordings and cases are written without one. It returns an error
+// if no complete reply of at most maxReply bytes arrives within replyTimeout, or if
+// anything follows the reply.
+func (s server) roundTrip(ctx context.Context, r *request) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
 	conn, err := s.dial(ctx)
@@ -179,7 +182,7 @@ func (s server) send(ctx context.Context, r *request) (*reply, error) {
 	if _, err := conn.Write(r.bytes()); err != nil {
 		return nil, fmt.Errorf("sending: %w", err)
 	}
-	// ReadResponse must know of a HEAD: its reply states a length but has no body.
+	// ReadResponse needs the method: the reply to HEAD has a length but no body.
 	in := bufio.NewReader(io.LimitReader(conn, maxReply))
 	resp, err := http.ReadResponse(in, &http.Request{Method: r.method})
 	if err != nil {
@@ -194,7 +197,7 @@ func (s server) send(ctx context.Context, r *request) (*reply, error) {
 		return nil, fmt.Errorf("%d bytes after the end of the reply", n)
 	}
 	for i, location := range resp.Header["Location"] {
-		resp.Header["Location"][i] = s.below(location)
+		resp.Header["Location"][i] = s.withoutBasePath(location)
 	}
 	return &reply{resp.StatusCode, resp.Header, string(body)}, nil
 }

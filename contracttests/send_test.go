@@ -18,13 +18,14 @@ import (
 
 func ptr(s string) *string { return &s }
 
-func TestRequestsGoOutAsRecorded(t *testing.T) {
+// TestRequestsAreSentAsWritten checks the bytes of requests on the wire.
+func TestRequestsAreSentAsWritten(t *testing.T) {
 	admin := `Authorization: OAuth oauth_version="1.0", oauth_signature_method="PLAINTEXT", oauth_consumer_key="key", ` +
 		`oauth_token="a", oauth_signature="consumer-secret%26admin-secret"`
 	for _, tt := range []struct {
 		name string
 		step Step
-		want []string // lines after which the body stands; HOST is the listener's
+		want []string // lines of the head, then the body; HOST is the address of the server
 	}{
 		{"PlainGet", Step{Method: "GET", Path: "/products"}, []string{"GET /api/rest/products HTTP/1.1", "Host: HOST", "", ""}},
 		{"EmptyPath", Step{Method: "GET"}, []string{"GET /api/rest HTTP/1.1", "Host: HOST", "", ""}},
@@ -57,12 +58,12 @@ func TestRequestsGoOutAsRecorded(t *testing.T) {
 			})
 			srv := mustServer(t, base)
 			r := newRequest(srv, testCredentials, &tt.step)
-			if _, err := srv.send(t.Context(), &r); err != nil {
+			if _, err := srv.roundTrip(t.Context(), &r); err != nil {
 				t.Fatal(err)
 			}
 			want := strings.ReplaceAll(strings.Join(tt.want, "\r\n"), "HOST", srv.host)
 			_, body, _ := strings.Cut(want, "\r\n\r\n")
-			want = strings.ReplaceAll(want, "LENGTH", length(body))
+			want = strings.ReplaceAll(want, "LENGTH", contentLengthOf(body))
 			if diff := cmp.Diff(want, <-requests); diff != "" {
 				t.Errorf("request (-want +got):\n%s", diff)
 			}
@@ -70,7 +71,8 @@ func TestRequestsGoOutAsRecorded(t *testing.T) {
 	}
 }
 
-// TestBasePath: a request goes below the base path, and what comes back does not have it.
+// TestBasePath checks that the base path is added to requests and removed from the
+// Location of replies.
 func TestBasePath(t *testing.T) {
 	for _, tt := range []struct{ name, path, target, location, want string }{
 		{"path of the contract", "/products", "/shop/api/rest/products", "/shop/api/rest/products/1", "/api/rest/products/1"},
@@ -88,7 +90,7 @@ func TestBasePath(t *testing.T) {
 			})
 			srv := mustServer(t, base+"/shop/")
 			r := newRequest(srv, testCredentials, &Step{Method: "GET", Path: tt.path})
-			got, err := srv.send(t.Context(), &r)
+			got, err := srv.roundTrip(t.Context(), &r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +98,7 @@ func TestBasePath(t *testing.T) {
 				t.Errorf("target %s, want %s", target, want)
 			}
 			if command := curl(srv, &r); strings.Contains(command, "/shop/shop") {
-				t.Errorf("the command to ask again is %s", command)
+				t.Errorf("the curl command is %s", command)
 			}
 			if location, want := got.header.Get("Location"), strings.ReplaceAll(tt.want, "HOST", srv.host); location != want {
 				t.Errorf("Location %s, want %s", location, want)
@@ -105,8 +107,9 @@ func TestBasePath(t *testing.T) {
 	}
 }
 
-func length(s string) string { return (&request{body: &s}).contentLength() }
+func contentLengthOf(s string) string { return (&request{body: &s}).contentLength() }
 
+// TestAuthorization checks which callers have an Authorization header.
 func TestAuthorization(t *testing.T) {
 	const head = `OAuth oauth_version="1.0", oauth_signature_method="PLAINTEXT", oauth_consumer_key="key", `
 	for as, want := range map[string]string{
@@ -122,7 +125,8 @@ func TestAuthorization(t *testing.T) {
 	}
 }
 
-func TestBrokenReplies(t *testing.T) {
+// TestSendErrors checks the errors for incomplete and invalid replies.
+func TestSendErrors(t *testing.T) {
 	for _, tt := range []struct{ name, reply, want string }{
 		{"NoHTTP", "hello\r\n\r\n", "reading the reply"},
 		{"BodyCutShort", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", "reading the body"},
@@ -130,7 +134,7 @@ func TestBrokenReplies(t *testing.T) {
 		{"Endless", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", maxReply) + "\r\n\r\n", "reading the reply"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			// The server closes after its reply, or else the cut body would be waited for.
+			// The server closes the connection, so that the client does not wait for the rest.
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
@@ -151,7 +155,7 @@ func TestBrokenReplies(t *testing.T) {
 				served.Wait()
 			})
 			srv := mustServer(t, "http://"+l.Addr().String())
-			_, err = srv.send(t.Context(), &request{method: "GET", target: "/", host: "x"})
+			_, err = srv.roundTrip(t.Context(), &request{method: "GET", target: "/", host: "x"})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}
@@ -159,18 +163,20 @@ func TestBrokenReplies(t *testing.T) {
 	}
 }
 
-func TestSendStopsWithItsContext(t *testing.T) {
+// TestSendCanceled checks that a request ends with its context.
+func TestSendCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	base := serve(t, func(string) string {
 		cancel()
-		return "HTTP/1.1 200 OK\r\n" // and never the rest
+		return "HTTP/1.1 200 OK\r\n" // never completed
 	})
 	srv := mustServer(t, base)
-	if _, err := srv.send(ctx, &request{method: "GET", target: "/", host: "x"}); err == nil {
+	if _, err := srv.roundTrip(ctx, &request{method: "GET", target: "/", host: "x"}); err == nil {
 		t.Error("no error though the reply never ended")
 	}
 }
 
+// TestHTTPS checks a request over TLS to a server with a trusted certificate.
 func TestHTTPS(t *testing.T) {
 	ts := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.RequestURI)
@@ -182,12 +188,13 @@ func TestHTTPS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := srv.send(t.Context(), &request{method: "GET", target: "/a//b", host: srv.host})
+	got, err := srv.roundTrip(t.Context(), &request{method: "GET", target: "/a//b", host: srv.host})
 	if err != nil || got.body != "/a//b" {
 		t.Errorf("reply %+v, error %v", got, err)
 	}
 }
 
+// TestParseServer checks which base URLs are accepted.
 func TestParseServer(t *testing.T) {
 	for base, want := range map[string]server{
 		"http://store.example":               {"http", "store.example", "", "store.example:80", nil},
@@ -213,8 +220,9 @@ func TestParseServer(t *testing.T) {
 	}
 }
 
-// TestServerErrorsHideSecrets: the error of a base URL does not repeat a password.
-func TestServerErrorsHideSecrets(t *testing.T) {
+// TestServerErrorsContainNoSecrets checks that the error for a base URL does not repeat
+// its password.
+func TestServerErrorsContainNoSecrets(t *testing.T) {
 	for _, base := range []string{"http://ada:hidden@store.example", "http://ada:hidden@store.example:x", "http://ada:hidden", "ada:hidden@store.example"} {
 		if _, err := parseServer(base, nil); err == nil || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("of %q: %v", base, err)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// serve starts a server that hands the raw bytes of every request to answer and
-// writes back what that returns, raw too. It returns the base URL.
+// serve starts a server that passes the bytes of each request to answer and writes back
+// the bytes that answer returns. It returns the base URL.
 func serve(t *testing.T, answer func(request string) string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -46,7 +46,7 @@ func serve(t *testing.T, answer func(request string) string) string {
 	return "http://" + l.Addr().String()
 }
 
-// readRequest reads one request without judging it.
+// readRequest reads one request without validating it.
 func readRequest(in *bufio.Reader) (string, error) {
 	var head strings.Builder
 	length := 0
@@ -70,7 +70,7 @@ func readRequest(in *bufio.Reader) (string, error) {
 	return head.String() + string(body), err
 }
 
-// httpReply returns a whole reply; each header is a line.
+// httpReply returns a complete reply. Each header is a line.
 func httpReply(status int, body string, headers ...string) string {
 	head := fmt.Sprintf("HTTP/1.1 %d X\r\n", status)
 	for _, h := range headers {
@@ -79,15 +79,15 @@ func httpReply(status int, body string, headers ...string) string {
 	return fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, len(body), body)
 }
 
-// asRecorded returns the reply that a recording describes, with values for its
+// renderRecording returns the reply of a recording with values in place of its
 // placeholders.
-func asRecorded(t *testing.T, r Response) string {
+func renderRecording(t *testing.T, r Response) string {
 	t.Helper()
 	var headers []string
 	base, body := "http://store.example", r.Body
 	if r.ContentType != nil {
 		headers = append(headers, "Content-Type: "+*r.ContentType)
-		switch f, _ := formatOf(*r.ContentType); f.name {
+		switch f, _ := formatOfMediaType(*r.ContentType); f.name {
 		case "JSON":
 			base = strings.ReplaceAll(base, "/", `\/`)
 		case "XML":
@@ -106,6 +106,7 @@ func asRecorded(t *testing.T, r Response) string {
 	return httpReply(r.Status, fill.Replace(body), headers...)
 }
 
+// mustServer parses a base URL.
 func mustServer(t *testing.T, base string) server {
 	t.Helper()
 	srv, err := parseServer(base, nil)
@@ -115,6 +116,7 @@ func mustServer(t *testing.T, base string) server {
 	return srv
 }
 
+// testCredentials are credentials of all callers.
 var testCredentials = Credentials{
 	Consumer:  Consumer{Key: "key", Secret: "consumer-secret"},
 	Admin:     Token{Token: "a", Secret: "admin-secret"},

@@ -10,39 +10,40 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A shape is what the records of one view look like: their exact fields, with
-// types, by dialect and format.
+// A shape lists the fields of a kind of record, with their types, for each dialect and
+// format.
 type shape struct {
-	keyed    bool // in JSON a list of them is an object keyed by their id
-	numbered bool // in XML the elements of a list are numbered
-	views    map[view][]field
+	keyedByID        bool // in JSON, lists are objects keyed by the records' ids
+	numberedElements bool // in XML, the elements of lists are numbered
+	views            map[view][]field
 }
 
-// A view is what a shape may differ by.
+// A view is a combination of dialect and format, for which a shape has its own list of
+// fields.
 type view struct {
 	dialect Dialect
 	format  string
 }
 
-// A field is one of a shape.
+// A field describes one field of a record.
 type field struct {
 	name     string
 	kind     fieldKind
-	of       string // the shape of the records in it, or ""
-	optional bool   // it may be absent
-	nullable bool   // it may be null or empty
+	shape    string // shape of the records in a list or record, or ""
+	optional bool   // may be absent
+	nullable bool   // may be null or empty
 }
 
-// A fieldKind is a type of the table in cases/README.md.
+// A fieldKind is a type of a field, as listed in the table of cases/README.md.
 type fieldKind struct {
 	name string
 	json kind
-	text *regexp.Regexp // what a scalar looks like
-	xml  *regexp.Regexp // the same in XML
-	form *regexp.Regexp // and in text/plain
+	text *regexp.Regexp // pattern of a scalar
+	xml  *regexp.Regexp // its pattern in XML
+	form *regexp.Regexp // its pattern in text/plain
 }
 
-// fieldKinds returns the types by name.
+// fieldKinds returns all types by name.
 func fieldKinds() map[string]fieldKind {
 	kinds := map[string]fieldKind{}
 	for _, k := range []struct {
@@ -81,7 +82,7 @@ func fieldKinds() map[string]fieldKind {
 	return kinds
 }
 
-// A shapeFile is a file of shapes/: shapes by name.
+// A shapeFile is the content of a file in shapes/: shapes by name.
 type shapeFile map[string]struct {
 	Keyed      bool      `yaml:"keyed"`
 	Elements   string    `yaml:"elements"`
@@ -89,7 +90,8 @@ type shapeFile map[string]struct {
 	Magento    yaml.Node `yaml:"magento"`
 }
 
-// parseShapes adds the shapes of a file to shapes.
+// parseShapes adds the shapes of a file to shapes. It returns an error for a name that
+// shapes already contains.
 func parseShapes(data []byte, shapes map[string]*shape) error {
 	var file shapeFile
 	if err := decodeYAML(data, &file); err != nil {
@@ -98,12 +100,12 @@ func parseShapes(data []byte, shapes map[string]*shape) error {
 	kinds := fieldKinds()
 	for name, raw := range file {
 		if shapes[name] != nil {
-			return fmt.Errorf("shape %q stands there twice", name)
+			return fmt.Errorf("duplicate shape %q", name)
 		}
 		if raw.Elements != "" && raw.Elements != "numbered" && raw.Elements != "data_item" {
-			return fmt.Errorf("shape %q: elements are data_item or numbered", name)
+			return fmt.Errorf("shape %q: elements must be data_item or numbered", name)
 		}
-		s := &shape{keyed: raw.Keyed, numbered: raw.Elements == "numbered", views: map[view][]field{}}
+		s := &shape{keyedByID: raw.Keyed, numberedElements: raw.Elements == "numbered", views: map[view][]field{}}
 		for dialect, n := range map[Dialect]yaml.Node{Documented: raw.Documented, Magento: raw.Magento} {
 			if err := s.parseViews(dialect, &n, kinds); err != nil {
 				return fmt.Errorf("shape %q, %s: %w", name, dialect, err)
@@ -114,7 +116,8 @@ func parseShapes(data []byte, shapes map[string]*shape) error {
 	return nil
 }
 
-// parseViews reads the fields of a dialect: a list, or a list by format.
+// parseViews reads the fields of a dialect, which are a list of fields, or such a list
+// for each format.
 func (s *shape) parseViews(d Dialect, n *yaml.Node, kinds map[string]fieldKind) error {
 	byFormat := map[string][]string{}
 	switch n.Kind {
@@ -148,12 +151,13 @@ func (s *shape) parseViews(d Dialect, n *yaml.Node, kinds map[string]fieldKind) 
 	return nil
 }
 
-var fieldForm = regexp.MustCompile(`\A(\S+) ([a-z]+)(?: ([a-z0-9_ ]+?))?([~*]*)\z`)
+// fieldPattern matches a field in a file of shapes.
+var fieldPattern = regexp.MustCompile(`\A(\S+) ([a-z]+)(?: ([a-z0-9_ ]+?))?([~*]*)\z`)
 
-// parseField reads "name type", "name list SHAPE" or "name record SHAPE", with ~
-// and * behind.
+// parseField parses "NAME TYPE", "NAME list SHAPE" or "NAME record SHAPE", optionally
+// followed by ~ (nullable) and * (optional).
 func parseField(s string, kinds map[string]fieldKind) (field, error) {
-	m := fieldForm.FindStringSubmatch(s)
+	m := fieldPattern.FindStringSubmatch(s)
 	if m == nil {
 		return field{}, fmt.Errorf("field %q is not NAME TYPE", s)
 	}
@@ -164,23 +168,24 @@ func parseField(s string, kinds map[string]fieldKind) (field, error) {
 	return field{m[1], k, m[3], strings.Contains(m[4], "*"), strings.Contains(m[4], "~")}, nil
 }
 
-// A checker compares answers with what is expected, in one dialect and format.
+// A checker compares replies with expectations in one dialect and format, and collects
+// the differences.
 type checker struct {
-	shapes map[string]*shape
-	view   view
-	ds     []Difference
+	shapes      map[string]*shape
+	view        view
+	differences []Difference
 }
 
-func (c *checker) differ(where, want, got string) {
-	c.ds = append(c.ds, Difference{where, want, got})
+func (c *checker) addDifference(where, want, got string) {
+	c.differences = append(c.differences, Difference{where, want, got})
 }
 
-// record checks that n is a record of the shape. only, if not nil, names the exact
-// fields instead.
-func (c *checker) record(at, name string, n *node, only []string) {
+// checkRecord checks that n is a record with the fields of the named shape. If only is
+// not nil, n must have exactly the fields that it names.
+func (c *checker) checkRecord(path, name string, n *node, only []string) {
 	fields := c.fields(name, only)
-	if n.kind != record && !(len(n.members) == 0 && allAbsent(fields, c.view.format)) {
-		c.differ(at, "a record", n.describe())
+	if n.kind != record && !(len(n.members) == 0 && mayBeEmpty(fields, c.view.format)) {
+		c.addDifference(path, "a record", n.describe())
 		return
 	}
 	known := map[string]bool{}
@@ -189,32 +194,32 @@ func (c *checker) record(at, name string, n *node, only []string) {
 		value, ok := n.member(f.name)
 		switch {
 		case ok:
-			c.field(at+"."+f.name, f, value)
+			c.checkField(path+"."+f.name, f, value)
 		case !f.optional && !(c.view.format == "text" && (f.nullable || f.kind.json == list)):
-			c.differ(at, "field "+f.name, "fields "+n.names())
+			c.addDifference(path, "field "+f.name, "fields "+n.memberNames())
 		}
 	}
 	seen := map[string]bool{}
 	for i := range n.members {
 		switch m := n.members[i].name; {
 		case !known[m]:
-			c.differ(at, "no field "+m, n.members[i].value.describe())
+			c.addDifference(path, "no field "+m, n.members[i].value.describe())
 		case seen[m]:
-			c.differ(at, "field "+m+" once", "twice")
+			c.addDifference(path, "one field "+m, "two")
 		default:
 			seen[m] = true
 		}
 	}
 }
 
-// allAbsent reports whether a record of the fields may have none: an empty one is
-// written as null or an empty list.
-func allAbsent(fields []field, format string) bool {
+// mayBeEmpty reports whether a record with these fields may have none of them. Such a
+// record is rendered as null or as an empty list.
+func mayBeEmpty(fields []field, format string) bool {
 	return !slices.ContainsFunc(fields, func(f field) bool { return !f.optional && !(format == "text" && f.nullable) })
 }
 
-// fields returns the fields of a shape, or of those named in only. A field that
-// only a selection shows may be anything.
+// fields returns the fields of the named shape. If only is not nil, it returns the fields
+// that only names; one that the shape does not have may have any value.
 func (c *checker) fields(name string, only []string) []field {
 	all := c.shapes[name].views[c.view]
 	if only == nil {
@@ -232,38 +237,39 @@ func (c *checker) fields(name string, only []string) []field {
 	return chosen
 }
 
-// field checks the value of one field.
-func (c *checker) field(at string, f field, n *node) {
+// checkField checks the type of the value of one field.
+func (c *checker) checkField(path string, f field, n *node) {
 	isEmpty := n.kind == null || n.kind == text && n.text == ""
 	switch {
 	case f.kind.name == "any":
 	case isEmpty && c.view.format != "json" && slices.Contains([]string{"blank", "texts", "list"}, f.kind.name),
 		isEmpty && c.view.format == "xml" && f.kind.name == "bool":
-		// An empty list, an empty text and false are an empty element.
+		// In XML, an empty list, an empty text and false are an empty element.
 	case n.kind == null || isEmpty && c.view.format != "json":
 		if !f.nullable {
-			c.differ(at, f.kind.name, n.describe())
+			c.addDifference(path, f.kind.name, n.describe())
 		}
 	case f.kind.name == "list":
-		c.list(at, f.of, n, nil)
+		c.checkList(path, f.shape, n, nil)
 	case f.kind.name == "record":
-		c.record(at, f.of, n, nil)
+		c.checkRecord(path, f.shape, n, nil)
 	case f.kind.name == "texts":
-		if n.kind != list && !(c.view.format == "text" && n.isMap()) {
-			c.differ(at, "a list of texts", n.describe())
+		if n.kind != list && !(c.view.format == "text" && n.isOrdered()) {
+			c.addDifference(path, "a list of texts", n.describe())
 			return
 		}
 		for i := range n.members {
 			if v := &n.members[i].value; v.kind != text && !(c.view.format != "json" && v.kind == null) {
-				c.differ(at, "texts", v.describe())
+				c.addDifference(path, "texts", v.describe())
 			}
 		}
 	default:
-		c.scalar(at, f.kind, n)
+		c.checkScalar(path, f.kind, n)
 	}
 }
 
-func (c *checker) scalar(at string, k fieldKind, n *node) {
+// checkScalar checks a value that is neither a list nor a record.
+func (c *checker) checkScalar(path string, k fieldKind, n *node) {
 	want, form := k.json, k.text
 	switch c.view.format {
 	case "xml":
@@ -272,92 +278,94 @@ func (c *checker) scalar(at string, k fieldKind, n *node) {
 		want, form = text, k.form
 	}
 	if n.kind != want || !form.MatchString(n.text) {
-		c.differ(at, k.name, n.describe())
+		c.addDifference(path, k.name, n.describe())
 	}
 }
 
-// list checks that n is a list of records of the shape.
-func (c *checker) list(at, name string, n *node, only []string) {
+// checkList checks that n is a list of records of the named shape, with the keys or
+// element names of the format.
+func (c *checker) checkList(path, name string, n *node, only []string) {
 	s := c.shapes[name]
 	if !c.isList(s, n) {
 		want := "a list"
-		if s.keyed && c.view.format == "json" {
+		if s.keyedByID && c.view.format == "json" {
 			want = "an object keyed by id"
 		}
-		c.differ(at, want, n.describe())
+		c.addDifference(path, want, n.describe())
 		return
 	}
 	for i := range n.members {
 		m := &n.members[i]
-		place := fmt.Sprintf("%s[%d]", at, i)
+		entryPath := fmt.Sprintf("%s[%d]", path, i)
 		if c.view.format == "xml" {
 			element := "data_item"
-			if s.numbered && c.view.dialect == Documented {
+			if s.numberedElements && c.view.dialect == Documented {
 				element = "data_item_" + strconv.Itoa(i+1)
 			}
 			if m.name != element {
-				c.differ(place, "<"+element+">", "<"+m.name+">")
+				c.addDifference(entryPath, "<"+element+">", "<"+m.name+">")
 			}
 		}
-		if id, ok := m.value.member("entity_id"); ok && s.keyed && c.view.format == "json" && id.text != m.name {
-			c.differ(place, "the key "+id.text, m.name)
+		if id, ok := m.value.member("entity_id"); ok && s.keyedByID && c.view.format == "json" && id.text != m.name {
+			c.addDifference(entryPath, "the key "+id.text, m.name)
 		}
-		c.record(place, name, &m.value, only)
+		c.checkRecord(entryPath, name, &m.value, only)
 	}
 }
 
-// isList reports whether n is what a list is written as.
+// isList reports whether n has the form of a list of s in the checker's format.
 func (c *checker) isList(s *shape, n *node) bool {
 	switch {
 	case len(n.members) == 0:
 		return n.kind == list || c.view.format != "json" && n.kind != text || c.view.format == "xml" && n.kind == null
 	case c.view.format == "xml":
 		return n.kind == list
-	case c.view.format == "text" || s.keyed:
-		return n.kind == record && n.isMap()
+	case c.view.format == "text" || s.keyedByID:
+		return n.kind == record && n.isOrdered()
 	default:
 		return n.kind == list
 	}
 }
 
-// values checks that n holds what want says, field by field.
-func (c *checker) values(at string, want, n *node) {
+// checkValues checks that n has the values of want. Records are compared field by field,
+// and n may have further fields; lists must have the same length.
+func (c *checker) checkValues(path string, want, n *node) {
 	switch want.kind {
 	case null:
 		if n.kind != null && !(c.view.format != "json" && len(n.members) == 0 && n.text == "") {
-			c.differ(at, "null", n.describe())
+			c.addDifference(path, "null", n.describe())
 		}
 	case record:
 		for i := range want.members {
 			m := &want.members[i]
 			value, ok := n.member(m.name)
 			if !ok && m.value.kind != null && !(m.value.kind == list && len(m.value.members) == 0) {
-				c.differ(at+"."+m.name, m.value.describe(), "no such field")
+				c.addDifference(path+"."+m.name, m.value.describe(), "no such field")
 				continue
 			}
-			c.values(at+"."+m.name, &m.value, value)
+			c.checkValues(path+"."+m.name, &m.value, value)
 		}
 	case list:
 		if len(want.members) != len(n.members) {
-			c.differ(at, want.describe(), n.describe())
+			c.addDifference(path, want.describe(), n.describe())
 			return
 		}
 		for i := range want.members {
-			c.values(fmt.Sprintf("%s[%d]", at, i), &want.members[i].value, &n.members[i].value)
+			c.checkValues(fmt.Sprintf("%s[%d]", path, i), &want.members[i].value, &n.members[i].value)
 		}
 	default:
 		if n.kind == null && want.text == "" && c.view.format != "json" {
 			return
 		}
 		if n.kind == null || n.kind == list || n.kind == record || !matches(want.text, n.text) {
-			c.differ(at, want.text, n.describe())
+			c.addDifference(path, want.text, n.describe())
 		}
 	}
 }
 
-// holds reports whether n holds what want says.
-func (c *checker) holds(want, n *node) bool {
-	probe := checker{shapes: c.shapes, view: c.view}
-	probe.values("$", want, n)
-	return len(probe.ds) == 0
+// hasValues reports whether checkValues finds no difference.
+func (c *checker) hasValues(want, n *node) bool {
+	scratch := checker{shapes: c.shapes, view: c.view}
+	scratch.checkValues("$", want, n)
+	return len(scratch.differences) == 0
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// testShapes are shapes of every type of field.
+// testShapes returns shapes with fields of every type.
 func testShapes(t testing.TB) map[string]*shape {
 	t.Helper()
 	shapes := map[string]*shape{}
@@ -30,6 +30,7 @@ switch:
 	return shapes
 }
 
+// TestParseShapes checks that invalid files of shapes are refused.
 func TestParseShapes(t *testing.T) {
 	for name, broken := range map[string]string{
 		"a field without a type":        "x: {documented: [entity_id]}",
@@ -38,8 +39,8 @@ func TestParseShapes(t *testing.T) {
 		"a text of something":           "x: {documented: [entries text x]}",
 		"unknown elements":              "x: {elements: bold, documented: [a id]}",
 		"an unknown key":                "x: {fields: [a id]}",
-		"a shape that stands there":     "thing: {documented: [a id]}",
-		"fields that are no list":       "x: {documented: yes}",
+		"a duplicate shape":             "thing: {documented: [a id]}",
+		"fields that are not a list":    "x: {documented: yes}",
 		"a format whose fields are one": "x: {documented: {json: 5}}",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,8 +75,9 @@ const (
 `
 )
 
-// TestRecords: a record of a shape passes, and any change of it is found.
-func TestRecords(t *testing.T) {
+// TestCheckRecord checks that a record of a shape passes, and that each deviation is
+// found.
+func TestCheckRecord(t *testing.T) {
 	for _, test := range []struct {
 		name, shape, format string
 		body                string
@@ -118,12 +120,12 @@ func TestRecords(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := checkBody(t, test.format, &Expectation{Record: test.shape}, test.body)
-			wantDifference(t, test.where, got)
+			checkFirstDifference(t, test.where, got)
 		})
 	}
 }
 
-// checkBody compares a body, in an answer that has nothing else wrong.
+// checkBody returns the differences of a reply that has this body and correct headers.
 func checkBody(t *testing.T, format string, e *Expectation, body string) []Difference {
 	t.Helper()
 	c := checker{shapes: testShapes(t), view: view{Documented, format}}
@@ -132,36 +134,38 @@ func checkBody(t *testing.T, format string, e *Expectation, body string) []Diffe
 	return ds
 }
 
-func wantDifference(t *testing.T, where string, got []Difference) {
+// checkFirstDifference checks that the first difference is at where, or that there is
+// none if where is "".
+func checkFirstDifference(t *testing.T, place string, got []Difference) {
 	t.Helper()
 	switch {
-	case where == "" && len(got) > 0:
+	case place == "" && len(got) > 0:
 		t.Errorf("found %+v", got)
-	case where != "" && (len(got) == 0 || got[0].Where != where):
-		t.Errorf("found %+v, want a difference at %s", got, where)
+	case place != "" && (len(got) == 0 || got[0].Where != place):
+		t.Errorf("found %+v, want a difference at %s", got, place)
 	}
 }
 
-// TestLists: what a list is, and which records are in it.
-func TestLists(t *testing.T) {
+// TestCheckList checks the form of lists and the expectations of their entries.
+func TestCheckList(t *testing.T) {
 	one, two := 1, 2
 	entry := func(id string) string {
 		return `"` + id + `":{"entity_id":"` + id + `","price":"1.0000","name":"n` + id + `"}`
 	}
 	keyed := "{" + entry("3") + "," + entry("5") + "," + entry("4") + "}"
-	values := func(names ...string) []tree {
-		var all []tree
+	values := func(names ...string) []yamlTree {
+		var all []yamlTree
 		for _, name := range names {
-			all = append(all, tree{node{kind: record, members: []member{{"name", node{kind: text, text: name}}}}})
+			all = append(all, yamlTree{node{kind: record, members: []member{{"name", node{kind: text, text: name}}}}})
 		}
 		return all
 	}
-	entries := func(names ...string) *tree {
+	entries := func(names ...string) *yamlTree {
 		list := node{kind: list}
 		for _, value := range values(names...) {
 			list.members = append(list.members, member{"", value.node})
 		}
-		return &tree{list}
+		return &yamlTree{list}
 	}
 	all, wrong := entries("n3", "n5", "n4"), entries("n3", "n4", "n5")
 	xml := "<?xml version=\"1.0\"?>\n<service_api>\n  <data_item_1>\n    <entity_id>1</entity_id>\n    <price>1.0000</price>\n    <name/>\n    <login/>\n  </data_item_1>\n</service_api>\n"
@@ -199,7 +203,7 @@ func TestLists(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.e.List = "thing"
-			wantDifference(t, test.where, checkBody(t, test.format, &test.e, test.body))
+			checkFirstDifference(t, test.where, checkBody(t, test.format, &test.e, test.body))
 		})
 	}
 }

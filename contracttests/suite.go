@@ -16,17 +16,19 @@ import (
 //go:embed cases/*.yaml shapes/*.yaml makers.yaml differences.yaml
 var suiteFiles embed.FS
 
-// A Suite is the cases and what they are written with.
+// A Suite holds the test cases of the contract together with the shapes, makers, clauses
+// and fixtures that they refer to. It is read-only after loading and safe for concurrent
+// use.
 type Suite struct {
-	cases   []Case
-	shapes  map[string]*shape
-	makers  map[string]maker
-	clauses []clause
-	// fixtures are those of the demo store: what any store may have, by name.
-	fixtures Fixtures
+	cases    []Case
+	shapes   map[string]*shape
+	makers   map[string]maker
+	clauses  []clause
+	fixtures Fixtures // of the demo store; their names are all that a case may use
 }
 
-// A difference is an entry of differences.yaml, which cases name by its number.
+// A difference is an entry of differences.yaml: one behavior that the two dialects
+// disagree on. Cases refer to it by number.
 type difference struct {
 	DialectDifference `yaml:",inline"`
 
@@ -35,12 +37,12 @@ type difference struct {
 	Magento    string `yaml:"magento"`
 }
 
-// NewSuite returns the suite that comes with the package. It fails when one of its
-// files is broken; the error names file, case and step.
+// NewSuite returns the suite that is built into the package. It returns an error if one
+// of the suite's files is invalid; the error names the file, the case and the step.
 func NewSuite() (*Suite, error) { return loadSuite(suiteFiles) }
 
-// loadSuite reads a suite from the folders cases and shapes and the files beside
-// them.
+// loadSuite reads a suite from makers.yaml, differences.yaml and the folders shapes and
+// cases of fsys, and validates it.
 func loadSuite(fsys fs.FS) (*Suite, error) {
 	s := &Suite{shapes: map[string]*shape{}}
 	var err error
@@ -74,13 +76,14 @@ func loadSuite(fsys fs.FS) (*Suite, error) {
 	return s, s.validate(differences)
 }
 
-// parseCases adds the cases of a file.
+// parseCases appends the cases of one YAML file to the suite. The file's name without
+// extension is the resource of its cases.
 func (s *Suite) parseCases(file string, data []byte) error {
 	var cases []Case
 	if err := decodeYAML(data, &cases); err != nil {
 		return err
 	}
-	// The expectations once more, as they stand: a report shows them.
+	// Reports show the source of an expectation, so it is decoded a second time as is.
 	type sources struct{ Expect, Documented, Magento yaml.Node }
 	var raw []struct{ Steps, Finally []sources }
 	if err := yaml.Unmarshal(data, &raw); err != nil {
@@ -112,7 +115,9 @@ func (s *Suite) parseCases(file string, data []byte) error {
 	return nil
 }
 
-// validate refuses cases that could not be run, or could not be told apart.
+// validate sets the demo fixtures, resolves the references between the suite's files, and
+// returns all errors that it finds: duplicate names, unknown references, expectations
+// that contradict each other or could never fail.
 func (s *Suite) validate(differences []difference) error {
 	var err error
 	if s.fixtures, err = DemoFixtures(); err != nil {
@@ -124,150 +129,155 @@ func (s *Suite) validate(differences []difference) error {
 	}
 	for _, d := range differences {
 		if _, ok := v.differences[d.Number]; ok || d.Number == 0 || d.Says == "" || d.Section == "" || d.Documented == "" || d.Magento == "" || !v.clauses[d.Clause] {
-			v.fail("differences.yaml: number %d stands there twice, or lacks something, or names no clause", d.Number)
+			v.errorf("differences.yaml: number %d is used twice, lacks a key, or names an unknown clause", d.Number)
 		}
 		v.differences[d.Number] = d.DialectDifference
 	}
 	for name, shape := range s.shapes {
 		for _, fields := range shape.views {
 			for _, f := range fields {
-				if f.of != "" && s.shapes[f.of] == nil {
-					v.fail("shape %q: there is no shape %q", name, f.of)
+				if f.shape != "" && s.shapes[f.shape] == nil {
+					v.errorf("shape %q refers to the unknown shape %q", name, f.shape)
 				}
 			}
 		}
 	}
 	for name := range s.makers {
-		if _, err := s.makings(&Case{Make: []making{{maker: name, name: name}}}); err != nil {
-			v.fail("makers.yaml: %q: %v", name, err)
+		if _, err := s.prerequisites(&Case{Make: []prerequisite{{maker: name, name: name}}}); err != nil {
+			v.errorf("makers.yaml: %q: %v", name, err)
 		}
 	}
-	shown := map[int]bool{}
+	covered := map[int]bool{}
 	ids := map[string]bool{}
 	for i := range s.cases {
 		c := &s.cases[i]
-		v.where = c.Resource + "/" + c.Name
-		if c.Name == "" || ids[v.where] {
-			v.fail("has no name, or one that stands there twice")
+		v.location = c.Resource + "/" + c.Name
+		if c.Name == "" || ids[v.location] {
+			v.errorf("has no name, or that of another case of its file")
 		}
-		ids[v.where] = true
-		v.check(c)
+		ids[v.location] = true
+		v.validateCase(c)
 		for _, n := range c.Differences {
-			shown[n] = true
+			covered[n] = true
 		}
 	}
-	v.where = "differences.yaml"
+	v.location = "differences.yaml"
 	for _, d := range differences {
-		if !shown[d.Number] {
-			v.fail("no case shows number %d", d.Number)
+		if !covered[d.Number] {
+			v.errorf("no case covers number %d", d.Number)
 		}
 	}
 	return errors.Join(v.errs...)
 }
 
-// A validator gathers what is wrong with cases.
+// A validator collects the errors of all cases.
 type validator struct {
 	suite       *Suite
 	differences map[int]DialectDifference
 	clauses     map[string]bool
-	where       string
+	location    string
 	dialect     Dialect         // of the case, or "" for both
-	bound       map[string]bool // names bound so far in the case
-	saved       map[string]bool
+	bound       map[string]bool // variables bound so far in the case
+	saved       map[string]bool // records saved so far in the case
 	errs        []error
 }
 
-func (v *validator) fail(format string, args ...any) {
-	v.errs = append(v.errs, fmt.Errorf("%s: "+format, append([]any{v.where}, args...)...))
+// errorf records an error at the current location.
+func (v *validator) errorf(format string, args ...any) {
+	v.errs = append(v.errs, fmt.Errorf("%s: "+format, append([]any{v.location}, args...)...))
 }
 
-func (v *validator) check(c *Case) {
+// validateCase checks one case. It also resolves the numbers of the case's differences.
+func (v *validator) validateCase(c *Case) {
 	if len(c.Clauses) == 0 || len(c.Steps) == 0 {
-		v.fail("has no clauses or no steps")
+		v.errorf("has no clauses or no steps")
 	}
 	for _, name := range c.Clauses {
 		if !v.clauses[name] {
-			v.fail("no clause is called %q", name)
+			v.errorf("unknown clause %q", name)
 		}
 	}
 	for _, n := range c.Differences {
 		d, ok := v.differences[n]
 		if !ok {
-			v.fail("differences.yaml has no number %d", n)
+			v.errorf("differences.yaml has no number %d", n)
 		}
 		c.dialectDifferences = append(c.dialectDifferences, d)
 	}
 	if c.Dialect != "" && c.Dialect != Documented && c.Dialect != Magento {
-		v.fail("unknown dialect %q", c.Dialect)
+		v.errorf("unknown dialect %q", c.Dialect)
 	}
 	v.dialect = c.Dialect
-	v.formats(c.Formats)
+	v.validateFormats(c.Formats)
 	v.bound, v.saved = map[string]bool{"unique": true, "oauth": true}, map[string]bool{}
-	all, err := v.suite.makings(c)
+	prerequisites, err := v.suite.prerequisites(c)
 	if err != nil {
-		v.fail("%v", err)
+		v.errorf("%v", err)
 	}
-	for _, m := range all {
-		v.tree(&m.send.node)
+	for _, m := range prerequisites {
+		v.validateTree(&m.send.node)
 		v.bound[m.name] = true
 	}
 	for i := range c.Steps {
-		v.call(&c.Steps[i], fmt.Sprintf("step %d", i+1))
+		v.validateCall(&c.Steps[i], fmt.Sprintf("step %d", i+1))
 	}
 	for i := range c.Finally {
-		v.call(&c.Finally[i], fmt.Sprintf("at last, step %d", i+1))
+		v.validateCall(&c.Finally[i], fmt.Sprintf("finally, step %d", i+1))
 	}
 }
 
-func (v *validator) formats(all []string) {
+// validateFormats records an error for each format that a case cannot be run in.
+func (v *validator) validateFormats(all []string) {
 	for _, f := range all {
 		if mediaType(f) == "" || f == "html" {
-			v.fail("unknown format %q", f)
+			v.errorf("unknown format %q", f)
 		}
 	}
 }
 
-func (v *validator) call(c *Call, what string) {
-	before := v.where
-	v.where += ", " + what
-	defer func() { v.where = before }()
+// validateCall checks one step: its request, its expectations, and the names that it
+// uses. The names that the step binds or saves become known to the following steps.
+func (v *validator) validateCall(c *Call, what string) {
+	before := v.location
+	v.location += ", " + what
+	defer func() { v.location = before }()
 	method, path, _ := strings.Cut(c.Call, " ")
 	if !isToken(method) || !strings.HasPrefix(strings.TrimPrefix(path, "!"), "/") && path != "" {
-		v.fail("%q is not METHOD /path", c.Call)
+		v.errorf("call %q is not of the form METHOD /path", c.Call)
 	}
 	if !slices.Contains([]string{"", Admin, Customer1, Customer2, Guest}, c.As) {
-		v.fail("unknown caller %q", c.As)
+		v.errorf("unknown caller %q", c.As)
 	}
 	if c.Send != nil && c.Body != nil {
-		v.fail("has both a body and something to send")
+		v.errorf("has both send and body")
 	}
 	if c.SendAs != "" {
-		v.formats([]string{c.SendAs})
+		v.validateFormats([]string{c.SendAs})
 	}
-	v.formats(c.Formats)
-	v.text(path)
+	v.validateFormats(c.Formats)
+	v.validateVariables(path)
 	if c.Send != nil {
-		v.tree(&c.Send.node)
+		v.validateTree(&c.Send.node)
 	}
 	if c.Body != nil {
-		v.text(*c.Body)
+		v.validateVariables(*c.Body)
 	}
 	for _, value := range c.Headers {
-		v.text(value)
+		v.validateVariables(value)
 	}
 	if c.expectation(Documented) == nil && c.expectation(Magento) == nil {
-		v.fail("expects nothing")
+		v.errorf("states no expectation")
 	}
 	for _, e := range []*Expectation{c.Expect, c.Documented, c.Magento} {
 		if e != nil {
-			v.expectation(e)
+			v.validateExpectation(e)
 		}
 	}
 	for _, d := range []Dialect{Documented, Magento} {
 		if e := c.expectation(d); e != nil && (v.dialect == "" || v.dialect == d) {
-			v.shape(d, e.Record+e.List) // one of the two is ""
+			v.validateShape(d, e.Record+e.List) // one of the two is ""
 			if e.Crash && d != Magento {
-				v.fail("expects a crash in %s", d)
+				v.errorf("expects a crash in %s", d)
 			}
 		}
 	}
@@ -279,18 +289,20 @@ func (v *validator) call(c *Call, what string) {
 	}
 }
 
-// shape refuses a shape that is unknown, or has no fields in a dialect: every list
-// that is empty would be one of it.
-func (v *validator) shape(d Dialect, name string) {
+// validateShape records an error if a shape is unknown or has no fields in a dialect.
+// Without fields, the shape would accept every empty list.
+func (v *validator) validateShape(d Dialect, name string) {
 	if name == "" {
 		return
 	}
 	if s := v.suite.shapes[name]; s == nil || len(s.views[view{d, "json"}]) == 0 {
-		v.fail("there is no shape %q in %s", name, d)
+		v.errorf("unknown shape %q in %s", name, d)
 	}
 }
 
-func (v *validator) expectation(e *Expectation) {
+// validateExpectation checks that an expectation does not contradict itself and that it
+// uses known names only. Names that it binds become known.
+func (v *validator) validateExpectation(e *Expectation) {
 	kinds := 0
 	for _, has := range []bool{e.Record != "", e.List != "", len(e.Errors) > 0, e.Tree != nil, e.Text != nil} {
 		if has {
@@ -298,85 +310,88 @@ func (v *validator) expectation(e *Expectation) {
 		}
 	}
 	if kinds > 1 {
-		v.fail("expects more than one of record, list, errors, tree and text")
+		v.errorf("expects more than one of record, list, errors, tree and text")
 	}
 	if e.Crash && (kinds > 0 || e.Status != 0) {
-		v.fail("expects a crash, which has any status from 500 on and any body, and more")
+		v.errorf("expects a crash together with a status or a body")
 	}
 	if e.Record == "" && (e.Values != nil || e.Like != "") || e.List == "" && (e.Entries != nil || len(e.Has)+len(e.Lacks) > 0 || e.Count != nil || e.AtMost != nil || e.Ordered != "") {
-		v.fail("says what a record or list holds, and expects none")
+		v.errorf("states the content of a record or list without record or list")
 	}
 	if e.Like != "" && !v.saved[e.Like] {
-		v.fail("no step before saves %q", e.Like)
+		v.errorf("no earlier step saves %q", e.Like)
 	}
 	if e.Format != "" {
-		v.formats([]string{e.Format})
+		v.validateFormats([]string{e.Format})
 	}
-	for _, m := range variable.FindAllStringSubmatch(e.Location, -1) {
+	for _, m := range variablePattern.FindAllStringSubmatch(e.Location, -1) {
 		if m[1] != "" {
 			v.bound[m[2]] = true
 		}
 	}
-	v.text(e.Location)
+	v.validateVariables(e.Location)
 	for _, entry := range e.Errors {
-		v.text(entry.message)
+		v.validateVariables(entry.message)
 	}
 	if e.Text != nil {
-		v.text(*e.Text)
+		v.validateVariables(*e.Text)
 	}
-	for _, t := range []*tree{e.Tree, e.Values, e.Entries} {
+	for _, t := range []*yamlTree{e.Tree, e.Values, e.Entries} {
 		if t != nil {
-			v.tree(&t.node)
+			v.validateTree(&t.node)
 		}
 	}
 	if e.Entries != nil && e.Entries.kind != list && e.Entries.kind != text {
-		v.fail("entries is no list, nor the name of one")
+		v.errorf("entries is neither a list nor the name of one")
 	}
 	all := slices.Concat(e.Has, e.Lacks)
 	for i := range all {
-		v.tree(&all[i].node)
+		v.validateTree(&all[i].node)
 	}
 }
 
-// text refuses a name that neither the case binds nor a fixture can have.
-func (v *validator) text(s string) {
-	for _, m := range variable.FindAllStringSubmatch(s, -1) {
+// validateVariables records an error for each {{name}} in s that is neither bound by the
+// case, nor a fixture, nor a placeholder.
+func (v *validator) validateVariables(s string) {
+	for _, m := range variablePattern.FindAllStringSubmatch(s, -1) {
 		first, _, _ := strings.Cut(m[2], ".")
-		if _, isFixture := v.suite.fixtures.values[first]; m[1] == "" && !isReserved(first) && !v.bound[first] && !isFixture {
-			v.fail("nothing is called %q", m[2])
+		if _, isFixture := v.suite.fixtures.values[first]; m[1] == "" && !isPlaceholder(first) && !v.bound[first] && !isFixture {
+			v.errorf("%w", unboundError(m[2]))
 		}
 	}
 }
 
-func (v *validator) tree(n *node) {
+// validateTree calls validateVariables for all names and texts of a tree.
+func (v *validator) validateTree(n *node) {
 	if n.kind == text {
-		v.text(n.text)
+		v.validateVariables(n.text)
 	}
 	for i := range n.members {
-		v.text(n.members[i].name)
-		v.tree(&n.members[i].value)
+		v.validateVariables(n.members[i].name)
+		v.validateTree(&n.members[i].value)
 	}
 }
 
-// makings returns what is to be made for a case, in order, with what those things
-// need, and whole bodies.
-func (s *Suite) makings(c *Case) ([]making, error) {
-	var all []making
-	has := map[string]bool{}
-	var add func(m making, depth int) error
-	add = func(m making, depth int) error {
+// prerequisites returns the objects that have to be created before a case runs, in order
+// of creation. It includes what those objects need themselves. The send field of each
+// entry is the complete body: that of the maker with the fields that the case overrides.
+func (s *Suite) prerequisites(c *Case) ([]prerequisite, error) {
+	var all []prerequisite
+	added := map[string]bool{}
+	var add func(m prerequisite, depth int) error
+	add = func(m prerequisite, depth int) error {
 		maker, ok := s.makers[m.maker]
 		if !ok || depth > maxDepth {
-			return fmt.Errorf("no maker is called %q, or it needs itself", m.maker)
+			return fmt.Errorf("maker %q does not exist, or needs itself", m.maker)
 		}
 		for _, need := range maker.Needs {
-			if !has[need] {
-				if err := add(making{maker: need, name: need}, depth+1); err != nil {
+			if !added[need] {
+				if err := add(prerequisite{maker: need, name: need}, depth+1); err != nil {
 					return err
 				}
 			}
 		}
-		has[m.name] = true
+		added[m.name] = true
 		m.send.node = merge(&maker.Send.node, &m.send.node)
 		all = append(all, m)
 		return nil
@@ -389,7 +404,8 @@ func (s *Suite) makings(c *Case) ([]making, error) {
 	return all, nil
 }
 
-// merge returns base with the fields of changes, those that are null left out.
+// merge returns the fields of base overridden with those of changes. A field that is null
+// in changes is removed.
 func merge(base, changes *node) node {
 	got := node{kind: record}
 	for _, m := range base.members {

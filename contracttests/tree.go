@@ -6,47 +6,49 @@ import (
 	"strings"
 )
 
-// maxDepth bounds the nesting of a body. The contract's deepest is below ten.
+// maxDepth limits the nesting of a body. The bodies of the contract have less than ten
+// levels.
 const maxDepth = 64
 
-// errDepth is what a parser says of a body nested deeper than maxDepth.
+// errDepth is returned by parsers for a body that is nested deeper than maxDepth.
 var errDepth = fmt.Errorf("nested deeper than %d", maxDepth)
 
+// A kind is the type of a node.
 type kind uint8
 
 const (
-	null    kind = iota // JSON null, an element that closes itself
+	null    kind = iota // JSON null or a self-closing XML element
 	literal             // JSON true or false
-	number              // text is the number as written
+	number              // node.text is the number as written
 	text
-	list   // members in an order that counts
-	record // members by name
+	list   // members in significant order
+	record // members with names
 )
 
 func (k kind) String() string {
 	return [...]string{"null", "literal", "number", "text", "list", "record"}[k]
 }
 
-// A node is one value of a body in any format, with all that two bodies may
-// differ in but white space and escapes. Those are checked by rendering the
-// tree again (see [format.canonical]).
+// A node is one value of a body in any format. Two bodies with equal trees can differ
+// only in white space and escapes, which are checked by rendering the tree again (see
+// [format.canonical]).
 type node struct {
 	kind    kind
 	text    string // of a literal, number or text
 	members []member
 }
 
-// A member is an entry of a list or record. The entries of a JSON array have no
-// name, those of a list in XML have the element's.
+// A member is an entry of a list or a field of a record. Entries of a JSON array have no
+// name; entries of an XML list have the name of their element.
 type member struct {
 	name  string
 	value node
 }
 
-// isMap reports whether the members of a record stand in an order that counts:
-// entries keyed by id (contract 2, convention 2) and the two lists of a batch
-// reply, the one begun first standing first (wire 11).
-func (n *node) isMap() bool {
+// isOrdered reports whether the order of a record's members is significant. That is the
+// case for objects keyed by id (contract 2, convention 2), and for the two lists of a
+// batch reply, of which the one that got the first entry comes first (wire 11).
+func (n *node) isOrdered() bool {
 	digits, batch := true, true
 	for i := range n.members {
 		name := n.members[i].name
@@ -56,7 +58,8 @@ func (n *node) isMap() bool {
 	return digits || batch
 }
 
-// member returns the value of the first member called name, null where there is none.
+// member returns the value of the first member with a name, or an empty node and false if
+// there is none.
 func (n *node) member(name string) (*node, bool) {
 	for i := range n.members {
 		if n.members[i].name == name {
@@ -66,16 +69,16 @@ func (n *node) member(name string) (*node, bool) {
 	return &node{}, false
 }
 
-// has reports whether a member is called name.
+// has reports whether n has a member with a name.
 func (n *node) has(name string) bool {
 	_, ok := n.member(name)
 	return ok
 }
 
-// comparable returns the members in the order they are compared in: as they
-// stand where the order counts, else by name.
-func (n *node) comparable() []member {
-	if n.kind == list || n.isMap() {
+// comparisonOrder returns the members in the order in which they are compared: unchanged
+// if their order is significant, otherwise sorted by name.
+func (n *node) comparisonOrder() []member {
+	if n.kind == list || n.isOrdered() {
 		return n.members
 	}
 	return slices.SortedStableFunc(slices.Values(n.members), func(a, b member) int {
@@ -83,8 +86,8 @@ func (n *node) comparable() []member {
 	})
 }
 
-// names returns the members' names, those of a long list cut short.
-func (n *node) names() string {
+// memberNames returns the names of the members in brackets, at most 40.
+func (n *node) memberNames() string {
 	const most = 40
 	var names []string
 	for i := range n.members[:min(most, len(n.members))] {
@@ -96,46 +99,47 @@ func (n *node) names() string {
 	return "[" + strings.Join(names, " ") + "]"
 }
 
-// diffNodes appends the differences between two trees to ds. Texts of want may
-// hold placeholders; {{any}} alone stands for a value of any kind.
-func diffNodes(ds []Difference, at string, want, got *node) []Difference {
+// diffNodes appends the differences between two trees to ds. path is the path of both
+// nodes. Texts of want may contain placeholders, and the text {{any}} matches a value of
+// any kind.
+func diffNodes(ds []Difference, path string, want, got *node) []Difference {
 	if want.kind == text && want.text == "{{any}}" {
 		return ds
 	}
 	if want.kind != got.kind {
-		return append(ds, Difference{at, want.describe(), got.describe()})
+		return append(ds, Difference{path, want.describe(), got.describe()})
 	}
 	switch want.kind {
 	case list:
 		if len(want.members) != len(got.members) {
-			return append(ds, Difference{at, fmt.Sprintf("%d entries", len(want.members)), fmt.Sprintf("%d entries", len(got.members))})
+			return append(ds, Difference{path, fmt.Sprintf("%d entries", len(want.members)), fmt.Sprintf("%d entries", len(got.members))})
 		}
 	case record:
-		w, g := want.comparable(), got.comparable()
+		w, g := want.comparisonOrder(), got.comparisonOrder()
 		if !slices.EqualFunc(w, g, func(a, b member) bool { return a.name == b.name }) {
-			return append(ds, Difference{at, "fields " + want.names(), "fields " + got.names()})
+			return append(ds, Difference{path, "fields " + want.memberNames(), "fields " + got.memberNames()})
 		}
 	default:
 		if !matches(want.text, got.text) {
-			ds = append(ds, Difference{at, want.text, got.text})
+			ds = append(ds, Difference{path, want.text, got.text})
 		}
 		return ds
 	}
-	w, g := want.comparable(), got.comparable()
+	w, g := want.comparisonOrder(), got.comparisonOrder()
 	for i := range w {
-		place := at + "." + w[i].name
+		memberPath := path + "." + w[i].name
 		if want.kind == list {
-			place = fmt.Sprintf("%s[%d]", at, i)
+			memberPath = fmt.Sprintf("%s[%d]", path, i)
 			if w[i].name != g[i].name {
-				ds = append(ds, Difference{place, "<" + w[i].name + ">", "<" + g[i].name + ">"})
+				ds = append(ds, Difference{memberPath, "<" + w[i].name + ">", "<" + g[i].name + ">"})
 			}
 		}
-		ds = diffNodes(ds, place, &w[i].value, &g[i].value)
+		ds = diffNodes(ds, memberPath, &w[i].value, &g[i].value)
 	}
 	return ds
 }
 
-// describe says what a node is where the kind is the difference.
+// describe returns the kind and a summary of the value, for differences between kinds.
 func (n *node) describe() string {
 	switch n.kind {
 	case literal, number, text:
@@ -143,7 +147,7 @@ func (n *node) describe() string {
 	case list:
 		return fmt.Sprintf("list of %d", len(n.members))
 	case record:
-		return "record " + n.names()
+		return "record " + n.memberNames()
 	default:
 		return n.kind.String()
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// parseForm reads a form-encoded body. A name like a[b][c] opens the records a
-// and b; pairs of one record that do not stand together stay apart, and so are
-// found different.
+// parseForm parses a form-encoded body. A name like a[b][c] becomes nested records. Pairs
+// of the same record that are not adjacent become separate records, so that a body in
+// another order compares as different.
 func parseForm(body string) (node, error) {
 	root := node{kind: record}
 	if body == "" {
@@ -27,22 +27,22 @@ func parseForm(body string) (node, error) {
 		if err != nil {
 			return node{}, err
 		}
-		path := splitName(name)
+		path := splitFormName(name)
 		if len(path) > maxDepth {
 			return node{}, errDepth
 		}
 		n := &root
 		for _, key := range path[:len(path)-1] {
-			n = n.lastRecord(key)
+			n = n.lastOrNewRecord(key)
 		}
 		n.members = append(n.members, member{path[len(path)-1], node{kind: text, text: value}})
 	}
 	return root, nil
 }
 
-// lastRecord returns the last member if it is a record called name, else a new
-// one put at the end.
-func (n *node) lastRecord(name string) *node {
+// lastOrNewRecord returns the last member if it is a record with the name, and otherwise
+// appends such a record.
+func (n *node) lastOrNewRecord(name string) *node {
 	if i := len(n.members) - 1; i >= 0 && n.members[i].name == name && n.members[i].value.kind == record {
 		return &n.members[i].value
 	}
@@ -50,9 +50,9 @@ func (n *node) lastRecord(name string) *node {
 	return &n.members[len(n.members)-1].value
 }
 
-// splitName returns the keys of a name like a[b][c]; a name of another form is
-// one key.
-func splitName(name string) []string {
+// splitFormName returns the keys of a name like a[b][c]. A name of any other form is a
+// single key.
+func splitFormName(name string) []string {
 	first, rest, nested := strings.Cut(name, "[")
 	if !nested || first == "" || !strings.HasSuffix(rest, "]") {
 		return []string{name}
@@ -66,15 +66,17 @@ func splitName(name string) []string {
 	return keys
 }
 
-// renderForm writes n as the contract has it (wire 7, text/plain).
+// renderForm writes n in the form notation of the contract (wire 7, text/plain).
 func renderForm(b *strings.Builder, n *node) {
 	renderPairs(b, n, "")
 }
 
+// renderPairs writes the pairs of a record. prefix is the encoded name of the record, or
+// "" for the root.
 func renderPairs(b *strings.Builder, n *node, prefix string) {
 	for i := range n.members {
 		m := &n.members[i]
-		name := formEscape(m.name)
+		name := escapeForm(m.name)
 		if prefix != "" {
 			name = prefix + "%5B" + name + "%5D"
 		}
@@ -85,11 +87,11 @@ func renderPairs(b *strings.Builder, n *node, prefix string) {
 		if b.Len() > 0 {
 			b.WriteByte('&')
 		}
-		b.WriteString(name + "=" + formEscape(m.value.text))
+		b.WriteString(name + "=" + escapeForm(m.value.text))
 	}
 }
 
-// formEscape encodes as forms do, which unlike RFC 3986 leaves no tilde.
-func formEscape(s string) string {
+// escapeForm encodes s as in a form. Unlike RFC 3986, forms also escape the tilde.
+func escapeForm(s string) string {
 	return strings.ReplaceAll(url.QueryEscape(s), "~", "%7E")
 }

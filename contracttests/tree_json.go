@@ -8,12 +8,12 @@ import (
 	"unicode/utf16"
 )
 
-// parseJSON reads a JSON body, keeping the order of members, repeated names and
-// the text of numbers.
+// parseJSON parses a JSON body. It preserves the order of members, duplicate names and
+// the notation of numbers.
 func parseJSON(body string) (node, error) {
 	dec := json.NewDecoder(strings.NewReader(body))
 	dec.UseNumber()
-	n, err := jsonValue(dec, 0)
+	n, err := parseJSONValue(dec, 0)
 	if err != nil {
 		return node{}, err
 	}
@@ -23,7 +23,8 @@ func parseJSON(body string) (node, error) {
 	return n, nil
 }
 
-func jsonValue(dec *json.Decoder, depth int) (node, error) {
+// parseJSONValue parses the next value of dec, which is nested depth levels deep.
+func parseJSONValue(dec *json.Decoder, depth int) (node, error) {
 	if depth > maxDepth {
 		return node{}, errDepth
 	}
@@ -50,9 +51,9 @@ func jsonValue(dec *json.Decoder, depth int) (node, error) {
 				if err != nil {
 					return node{}, err
 				}
-				m.name = name.(string) // the decoder lets nothing else through
+				m.name = name.(string) // the decoder accepts only strings as names
 			}
-			if m.value, err = jsonValue(dec, depth+1); err != nil {
+			if m.value, err = parseJSONValue(dec, depth+1); err != nil {
 				return node{}, err
 			}
 			n.members = append(n.members, m)
@@ -64,7 +65,7 @@ func jsonValue(dec *json.Decoder, depth int) (node, error) {
 	}
 }
 
-// renderJSON writes n as the contract has it (wire 7, JSON).
+// renderJSON writes n in the JSON notation of the contract (wire 7, JSON).
 func renderJSON(b *strings.Builder, n *node) {
 	switch n.kind {
 	case null:
@@ -72,7 +73,7 @@ func renderJSON(b *strings.Builder, n *node) {
 	case literal, number:
 		b.WriteString(n.text)
 	case text:
-		jsonString(b, n.text)
+		writeJSONString(b, n.text)
 	case list, record:
 		open, end := byte('['), byte(']')
 		if n.kind == record {
@@ -84,7 +85,7 @@ func renderJSON(b *strings.Builder, n *node) {
 				b.WriteByte(',')
 			}
 			if n.kind == record {
-				jsonString(b, n.members[i].name)
+				writeJSONString(b, n.members[i].name)
 				b.WriteByte(':')
 			}
 			renderJSON(b, &n.members[i].value)
@@ -93,7 +94,9 @@ func renderJSON(b *strings.Builder, n *node) {
 	}
 }
 
-func jsonString(b *strings.Builder, s string) {
+// writeJSONString writes a JSON string in which slashes and all characters outside ASCII
+// are escaped.
+func writeJSONString(b *strings.Builder, s string) {
 	b.WriteByte('"')
 	for _, r := range s {
 		switch {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// parseXML reads an XML body as a record of one member, the root element. An
-// element that closes itself is null, one with no child elements is its text.
-// Attributes, prefixes, comments and text beside elements are errors: the
+// parseXML parses an XML body. It returns a record whose only member is the root element.
+// A self-closing element is null; an element without child elements is a text.
+// Attributes, prefixes, comments and text between elements are errors, because the
 // contract has none (wire 7, XML).
 func parseXML(body string) (node, error) {
 	dec := xml.NewDecoder(strings.NewReader(body))
@@ -24,9 +24,9 @@ func parseXML(body string) (node, error) {
 			return node{}, err
 		}
 		switch v := tok.(type) {
-		case xml.ProcInst: // what it must say is checked when rendered again
+		case xml.ProcInst: // its content is checked by rendering the body again
 		case xml.StartElement:
-			value, err := xmlElement(dec, v, 0)
+			value, err := parseXMLElement(dec, v, 0)
 			if err != nil {
 				return node{}, err
 			}
@@ -45,7 +45,8 @@ func parseXML(body string) (node, error) {
 	return root, nil
 }
 
-func xmlElement(dec *xml.Decoder, start xml.StartElement, depth int) (node, error) {
+// parseXMLElement parses the content of an element up to its end tag.
+func parseXMLElement(dec *xml.Decoder, start xml.StartElement, depth int) (node, error) {
 	if depth > maxDepth {
 		return node{}, errDepth
 	}
@@ -65,7 +66,7 @@ func xmlElement(dec *xml.Decoder, start xml.StartElement, depth int) (node, erro
 		}
 		switch v := tok.(type) {
 		case xml.StartElement:
-			value, err := xmlElement(dec, v, depth+1)
+			value, err := parseXMLElement(dec, v, depth+1)
 			if err != nil {
 				return node{}, err
 			}
@@ -75,11 +76,11 @@ func xmlElement(dec *xml.Decoder, start xml.StartElement, depth int) (node, erro
 		case xml.EndElement:
 			switch {
 			case len(n.members) > 0:
-				// The recorder put {{any}} for the white space after some
-				// elements, too. A reply has no such text: it would not be
-				// rendered again.
+				// Recordings contain {{any}} in place of the white space after
+				// some elements. A reply with this text would differ from its
+				// rendering.
 				if strings.TrimSpace(strings.ReplaceAll(chars.String(), "{{any}}", "")) != "" {
-					return node{}, fmt.Errorf("element <%s> has text beside elements", start.Name.Local)
+					return node{}, fmt.Errorf("element <%s> has text between elements", start.Name.Local)
 				}
 				n.kind = record
 				if n.isXMLList() {
@@ -95,8 +96,8 @@ func xmlElement(dec *xml.Decoder, start xml.StartElement, depth int) (node, erro
 	}
 }
 
-// isXMLList reports whether the members are entries: plain or, in the
-// documented list of orders, numbered.
+// isXMLList reports whether all members are list entries: data_item or, in the documented
+// list of orders, data_item_1 and so on.
 func (n *node) isXMLList() bool {
 	for i := range n.members {
 		name := n.members[i].name
@@ -107,13 +108,14 @@ func (n *node) isXMLList() bool {
 	return true
 }
 
-// renderXML writes the document that parseXML read as n, as the contract has it
-// (wire 7, XML).
+// renderXML writes the document that parseXML returned as n, in the XML notation of the
+// contract (wire 7, XML).
 func renderXML(b *strings.Builder, n *node) {
 	b.WriteString("<?xml version=\"1.0\"?>\n")
 	renderElements(b, n.members, "")
 }
 
+// renderElements writes the members that are elements, one on each line.
 func renderElements(b *strings.Builder, members []member, indent string) {
 	for i := range members {
 		name, n := members[i].name, &members[i].value
@@ -132,18 +134,18 @@ func renderElements(b *strings.Builder, members []member, indent string) {
 			b.WriteString(indent)
 		default:
 			b.WriteByte('>')
-			xmlText(b, n.text)
+			writeXMLText(b, n.text)
 		}
 		b.WriteString("</" + name + ">\n")
 	}
 }
 
-// isAttribute reports whether a member is an attribute of what it is in. Those are
-// sent alone: no answer has any.
+// isAttribute reports whether a member is an XML attribute. Only requests have
+// attributes.
 func isAttribute(name string) bool { return strings.HasPrefix(name, "@") }
 
-// renderAttributes writes the members that are attributes and returns how many are
-// not.
+// renderAttributes writes the members that are attributes, and returns the number of the
+// others.
 func renderAttributes(b *strings.Builder, members []member) int {
 	elements := 0
 	for i := range members {
@@ -153,13 +155,15 @@ func renderAttributes(b *strings.Builder, members []member) int {
 		}
 		b.WriteString(" " + members[i].name[1:] + `="`)
 		var value strings.Builder
-		xmlText(&value, members[i].value.text)
+		writeXMLText(&value, members[i].value.text)
 		b.WriteString(strings.ReplaceAll(value.String(), `"`, "&quot;") + `"`)
 	}
 	return elements
 }
 
-func xmlText(b *strings.Builder, s string) {
+// writeXMLText writes a text in which &, <, >, carriage returns and all characters
+// outside ASCII are escaped.
+func writeXMLText(b *strings.Builder, s string) {
 	for _, r := range s {
 		switch {
 		case r == '&':

@@ -9,17 +9,18 @@ import (
 	"os"
 )
 
-// maxAuthorities bounds a file of certificates, in bytes: that of a system has a
-// quarter of a megabyte.
+// maxAuthorities limits the size of a file of certificates, in bytes. The file of an
+// operating system has a quarter of a megabyte.
 const maxAuthorities = 4 << 20
 
-// Trust returns Target.TLS for the flags --ca and --insecure: for a server whose
-// certificate comes from one of the authorities in a file, which are in PEM, or for
-// any. Without either it is nil.
+// Trust returns the TLS configuration for the flags --ca and --insecure, for use as
+// [Target.TLS]. ca is the name of a PEM file with the certificate authorities to trust;
+// insecure accepts any certificate. Trust returns nil if neither is set, and an error if
+// both are.
 func Trust(ca string, insecure bool) (*tls.Config, error) {
 	switch {
 	case insecure && ca != "":
-		return nil, errors.New("--insecure trusts everybody, so that --ca means nothing: give one of the two")
+		return nil, errors.New("--insecure accepts any certificate, so --ca has no effect: give one of the two")
 	case insecure:
 		return &tls.Config{InsecureSkipVerify: true}, nil // #nosec G402 -- asked for by name
 	case ca == "":

@@ -33,8 +33,9 @@ func execute(t *testing.T, arguments ...string) (stdout, stderr string, err erro
 	return out.String(), errs.String(), err
 }
 
-// TestBadFlags: what is wrong with flags and files is told before anything is called.
-func TestBadFlags(t *testing.T) {
+// TestInvalidFlags checks that errors in flags and files are reported before the first
+// request.
+func TestInvalidFlags(t *testing.T) {
 	called := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("%s was called", r.URL)
 	}))
@@ -46,7 +47,7 @@ func TestBadFlags(t *testing.T) {
 		"gaps.yaml":        "- {case: '^nothing$', reason: x}",
 		"plain.pem":        "no certificate",
 		"bad.json":         "{}",
-		"large":            strings.Repeat(" ", maxFile+1),
+		"large":            strings.Repeat(" ", maxFileSize+1),
 	}
 	folder := t.TempDir()
 	for name, content := range files {
@@ -60,17 +61,17 @@ func TestBadFlags(t *testing.T) {
 		arguments []string
 		want      string
 	}{
-		{"no URL", []string{"--url", ""}, "no --url: say where the implementation is"},
+		{"no URL", []string{"--url", ""}, "--url is not set: give the base URL of the implementation"},
 		{"argument", []string{"http://h"}, `unknown command "http://h"`},
 		{"unknown flag", []string{"--ulr", "x"}, "unknown flag: --ulr"},
-		{"dialect", []string{"--dialect", "shopware"}, `--dialect is documented or magento, not "shopware"`},
-		{"timeout", []string{"--timeout", "0s"}, "--timeout has to be longer than 0s"},
-		{"parallel", []string{"--parallel", "0"}, "--parallel has to be at least 1"},
+		{"dialect", []string{"--dialect", "shopware"}, `--dialect must be documented or magento, not "shopware"`},
+		{"timeout", []string{"--timeout", "0s"}, "--timeout must be greater than 0s"},
+		{"parallel", []string{"--parallel", "0"}, "--parallel must be at least 1"},
 		{"run", []string{"--run", "("}, "--run: error parsing regexp"},
-		{"credentials", []string{"--credentials", in("credentials.yaml")}, "credentials.yaml: credentials: admin needs a token and a secret, or a bearer"},
+		{"credentials", []string{"--credentials", in("credentials.yaml")}, "credentials.yaml: credentials: admin needs exactly one of these: token and secret, bearer"},
 		{"no credentials", []string{"--credentials", in("none.yaml")}, "none.yaml: no such file"},
 		{"large credentials", []string{"--credentials", in("large")}, "is larger than"},
-		{"fixtures", []string{"--fixtures", in("fixtures.yaml")}, `fixtures: no case knows "websiet"`},
+		{"fixtures", []string{"--fixtures", in("fixtures.yaml")}, `fixtures: no case uses the name "websiet"`},
 		{"no fixtures", []string{"--fixtures", in("none.yaml")}, "none.yaml: no such file"},
 		{"gaps", []string{"--skip", in("gaps.yaml")}, `gaps.yaml: entry 1: no case matches "^nothing$"`},
 		{"exchanges", []string{"--exchanges", folder}, "bad.json: json: cannot unmarshal"},
@@ -78,14 +79,14 @@ func TestBadFlags(t *testing.T) {
 		{"CA", []string{"--ca", in("plain.pem")}, "plain.pem holds no certificate in PEM"},
 		{"CA and insecure", []string{"--ca", in("plain.pem"), "--insecure"}, "give one of the two"},
 		{"reset and read-only", []string{"--reset", "true", "--read-only"}, "give one of the two"},
-		{"report nowhere", []string{"--junit", in("none/report.xml")}, "--junit: there is no folder"},
+		{"report nowhere", []string{"--junit", in("none/report.xml")}, "--junit: folder"},
 		{"report into a folder", []string{"--html", folder}, "--html: " + folder + " is a folder"},
-		{"two reports", []string{"--junit", "-", "--json", "-"}, "two reports on standard output"},
+		{"two reports", []string{"--junit", "-", "--json", "-"}, "only one report can go to standard output"},
 		{"record without input", []string{"record"}, "requires at least 1 arg"},
-		{"record without output", []string{"record", in("bad.json")}, "no -o: name the file or folder to write"},
+		{"record without output", []string{"record", in("bad.json")}, "-o is not set: name the file or folder to write"},
 		{"record of no list", []string{"record", in("bad.json"), "-o", in("out.json")}, "bad.json: json: cannot unmarshal"},
 		{"record twice", []string{"record", in("bad.json"), in("../" + filepath.Base(folder) + "/bad.json"), "-o", in("out")}, "would both be written to"},
-		{"list of a dialect", []string{"list", "--dialect", "x"}, "--dialect is documented or magento"},
+		{"list of a dialect", []string{"list", "--dialect", "x"}, "--dialect must be documented or magento"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			arguments := tt.arguments
@@ -100,7 +101,7 @@ func TestBadFlags(t *testing.T) {
 				t.Fatalf("error %v, want one with %q", err, tt.want)
 			}
 			if strings.Contains(err.Error()+stdout+stderr, secret) {
-				t.Errorf("a secret is told: %v %s %s", err, stdout, stderr)
+				t.Errorf("the output contains a secret: %v %s %s", err, stdout, stderr)
 			}
 			if stdout != "" {
 				t.Errorf("stdout %q, want nothing", stdout)
@@ -109,6 +110,8 @@ func TestBadFlags(t *testing.T) {
 	}
 }
 
+// TestFlagsFromEnvironment checks that environment variables set the flags that the
+// command line does not set.
 func TestFlagsFromEnvironment(t *testing.T) {
 	flagsOf := func(arguments ...string) (*pflag.FlagSet, *runOptions) {
 		var o runOptions
@@ -122,21 +125,22 @@ func TestFlagsFromEnvironment(t *testing.T) {
 	}
 	environ := map[string]string{"CONTRACTTEST_URL": "http://a", "CONTRACTTEST_READ_ONLY": "true", "CONTRACTTEST_DIALECT": "magento", "CONTRACTTEST_JUNIT": ""}
 	flags, o := flagsOf("--dialect", "documented")
-	if err := fromEnvironment(flags, func(name string) string { return environ[name] }); err != nil {
+	if err := setFromEnvironment(flags, func(name string) string { return environ[name] }); err != nil {
 		t.Fatal(err)
 	}
 	if o.target.url != "http://a" || !o.readOnly || o.target.dialect != "documented" || o.junit != "" {
 		t.Errorf("options %+v", o)
 	}
 	environ = map[string]string{"CONTRACTTEST_PARALLEL": "many", "CONTRACTTEST_TIMEOUT": "1"}
-	err := fromEnvironment(flags, func(name string) string { return environ[name] })
-	if want := "CONTRACTTEST_PARALLEL: \"many\" is no value of --parallel\nCONTRACTTEST_TIMEOUT: \"1\" is no value of --timeout"; err == nil || err.Error() != want {
+	err := setFromEnvironment(flags, func(name string) string { return environ[name] })
+	if want := "CONTRACTTEST_PARALLEL: \"many\" is not a valid value of --parallel\nCONTRACTTEST_TIMEOUT: \"1\" is not a valid value of --timeout"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
 
-// TestStore: the demo store's fixtures go with its credentials alone.
-func TestStore(t *testing.T) {
+// TestLoadStore checks that the fixtures of the demo store are used only with its
+// credentials.
+func TestLoadStore(t *testing.T) {
 	folder := t.TempDir()
 	file := func(name string, content []byte) string {
 		name = filepath.Join(folder, name)
@@ -152,17 +156,17 @@ func TestStore(t *testing.T) {
 		name, credentials, fixtures string
 		demo                        bool
 	}{
-		{"nothing said", "", "", true},
+		{"no flags", "", "", true},
 		{"the demo's credentials", demoCredentials, "", true},
-		{"others", bearer, "", false},
-		{"others, and the demo's fixtures", bearer, demoFixtures, true},
-		{"others, and other fixtures", bearer, website, false},
+		{"other credentials", bearer, "", false},
+		{"other credentials, the demo's fixtures", bearer, demoFixtures, true},
+		{"other credentials and fixtures", bearer, website, false},
 		{"other fixtures", "", website, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := targetOptions{credentials: tt.credentials, fixtures: tt.fixtures}
 			var target contracttests.Target
-			demo, err := o.store(nil, &target)
+			demo, err := o.loadStore(nil, &target)
 			if err != nil || demo != tt.demo {
 				t.Errorf("demo %t and error %v, want %t", demo, err, tt.demo)
 			}
@@ -173,14 +177,14 @@ func TestStore(t *testing.T) {
 		cmd.SetIn(strings.NewReader("customer_2: {bearer: b}"))
 		o := targetOptions{credentials: "-"}
 		var target contracttests.Target
-		if _, err := o.store(cmd, &target); err != nil || !target.Credentials.Has("customer_2") || target.Credentials.Has("admin") {
+		if _, err := o.loadStore(cmd, &target); err != nil || !target.Credentials.Has("customer_2") || target.Credentials.Has("admin") {
 			t.Errorf("credentials are not those of standard input, error %v", err)
 		}
 	})
 }
 
-// TestParallel: cases run at the same time by themselves only where the store is surely
-// not the original's, which does not serialize its indexers.
+// TestParallel checks the default of --parallel. Cases run concurrently only if the store
+// cannot be the original, whose indexers fail then.
 func TestParallel(t *testing.T) {
 	credentials := filepath.Join(t.TempDir(), "credentials.yaml")
 	if err := os.WriteFile(credentials, []byte("admin: {bearer: b}"), 0o600); err != nil {
@@ -208,7 +212,7 @@ func TestParallel(t *testing.T) {
 				t.Fatal(err)
 			}
 			environ := map[string]string{"CONTRACTTEST_PARALLEL": tt.environ}
-			if err := fromEnvironment(cmd.Flags(), func(name string) string { return environ[name] }); err != nil {
+			if err := setFromEnvironment(cmd.Flags(), func(name string) string { return environ[name] }); err != nil {
 				t.Fatal(err)
 			}
 			p, err := o.plan(cmd)
@@ -222,6 +226,8 @@ func TestParallel(t *testing.T) {
 	}
 }
 
+// TestParseGaps checks the errors for invalid files of gaps, and which cases a gap
+// matches.
 func TestParseGaps(t *testing.T) {
 	cases := []contracttests.Result{{Resource: "orders", Name: "a", Format: "json"}, {Resource: "customers", Name: "b", Format: "xml"}}
 	for _, tt := range []struct{ name, file, want string }{
@@ -247,12 +253,13 @@ func TestParseGaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]string{"orders/a/json": "declared gap: later", "customers/b/xml": ""} {
-		if got := gaps.reason(id); got != want {
+		if got := gaps.reasonFor(id); got != want {
 			t.Errorf("%s: reason %q, want %q", id, got, want)
 		}
 	}
 }
 
+// TestReset checks a reset by POST and the errors for its replies.
 func TestReset(t *testing.T) {
 	var last *http.Request
 	status := http.StatusOK
@@ -270,11 +277,11 @@ func TestReset(t *testing.T) {
 	}{
 		{204, ""},
 		{302, `answers 302 Found: "what it says"`},
-		{401, "answers 401 Unauthorized: give its token in CONTRACTTEST_RESET_TOKEN"},
+		{401, "answers 401 Unauthorized: set its token in CONTRACTTEST_RESET_TOKEN"},
 		{500, `answers 500 Internal Server Error: "what it says"`},
 	} {
 		status = tt.status
-		err := newReset(srv.URL+"/reset", "the-token", config)(t.Context())
+		err := newResetFunc(srv.URL+"/reset", "the-token", config)(t.Context())
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "--reset: ")) {
 			t.Errorf("%d: error %v, want %q", tt.status, err, tt.want)
 		}
@@ -282,33 +289,36 @@ func TestReset(t *testing.T) {
 			t.Errorf("%s %s was called with %q", last.Method, last.URL, last.Header)
 		}
 	}
-	if err := newReset("http://127.0.0.1:1/", "", nil)(t.Context()); err == nil {
-		t.Error("nobody was called, and that is no error")
+	if err := newResetFunc("http://127.0.0.1:1/", "", nil)(t.Context()); err == nil {
+		t.Error("no error although nothing listens there")
 	}
 }
 
+// TestResetByCommand checks a reset by a shell command and the error that shows its
+// output.
 func TestResetByCommand(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // there is no shell
+		return // without a shell
 	}
 	made := filepath.Join(t.TempDir(), "made")
-	if err := newReset("touch '"+made+"' && true", "", nil)(t.Context()); err != nil {
+	if err := newResetFunc("touch '"+made+"' && true", "", nil)(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(made); err != nil {
 		t.Error(err)
 	}
-	err := newReset("seq 1000; echo 'disk full' >&2; exit 3", "", nil)(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "--reset: exit status 3: ") || !strings.HasSuffix(err.Error(), `disk full"`) || len(err.Error()) > 2*shownOutput {
-		t.Errorf("error %v, want one with the end of what was said", err)
+	err := newResetFunc("seq 1000; echo 'disk full' >&2; exit 3", "", nil)(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "--reset: exit status 3: ") || !strings.HasSuffix(err.Error(), `disk full"`) || len(err.Error()) > 2*maxOutputShown {
+		t.Errorf("error %v, want one with the end of the output", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := newReset("true", "", nil)(ctx); err == nil {
-		t.Error("a command that was not to run ran")
+	if err := newResetFunc("true", "", nil)(ctx); err == nil {
+		t.Error("the command ran in spite of the canceled context")
 	}
 }
 
+// TestTLS checks which certificates --ca and --insecure accept.
 func TestTLS(t *testing.T) {
 	srv := httptest.NewTLSServer(http.NotFoundHandler())
 	defer srv.Close()
@@ -336,7 +346,9 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-func TestPatternsReadBack(t *testing.T) {
+// TestTemplatesParse checks that the printed templates are valid credentials and
+// fixtures.
+func TestTemplatesParse(t *testing.T) {
 	credentials, _, err := execute(t, "credentials")
 	if err != nil {
 		t.Fatal(err)
@@ -353,6 +365,7 @@ func TestPatternsReadBack(t *testing.T) {
 	}
 }
 
+// TestList checks that the list has all cases and clauses, as text and as JSON.
 func TestList(t *testing.T) {
 	text, _, err := execute(t, "list")
 	if err != nil {
@@ -379,14 +392,15 @@ func TestList(t *testing.T) {
 			t.Errorf("clause %q is not in the text", c.Clause)
 		}
 		shown = shown || c.Clause == first.Clauses[0] && c.Cases > 0
-		unshown = unshown || c.Unshown != "" && strings.Contains(text, "not shown: "+c.Clause+": "+c.Unshown+"\n")
+		unshown = unshown || c.Untestable != "" && strings.Contains(text, "not covered: "+c.Clause+": "+c.Untestable+"\n")
 	}
-	if !shown || !unshown || !strings.Contains(text, " rows of the document are shown.\n") {
+	if !shown || !unshown || !strings.Contains(text, " rows of the document are covered.\n") {
 		t.Errorf("shown %t, unshown %t", shown, unshown)
 	}
 }
 
-// TestREADME: the table of flags in contracttests/README.md names every flag, and no other.
+// TestREADME checks that the table of flags in contracttests/README.md has exactly the
+// flags of the program.
 func TestREADME(t *testing.T) {
 	path := filepath.Join("..", "..", "contracttests", "README.md")
 	text, err := os.ReadFile(path)

@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// A listedCase is a case as "contracttest list" shows it.
+// A listedCase is a case in the output of "contracttest list".
 type listedCase struct {
 	Resource string   `json:"resource"`
 	Name     string   `json:"name"`
@@ -20,36 +20,37 @@ type listedCase struct {
 	Clauses  []string `json:"clauses"`
 }
 
-// A listedClause is a clause, and by how much it is shown.
+// A listedClause is a clause in the output of "contracttest list".
 type listedClause struct {
-	Clause  string `json:"clause"`
-	Section string `json:"section"` // of the specification
-	Says    string `json:"says"`
-	Rows    int    `json:"rows"`  // of the document's tables
-	Cases   int    `json:"cases"` // that show it
-	Unshown string `json:"unshown,omitempty"`
+	Clause     string `json:"clause"`
+	Section    string `json:"section"` // of the specification
+	Says       string `json:"says"`
+	Rows       int    `json:"rows"`  // number of rows of the document's tables
+	Cases      int    `json:"cases"` // number of cases that cover it
+	Untestable string `json:"unshown,omitempty"`
 }
 
-// A listing is all that "contracttest list" prints.
+// A listing is the output of "contracttest list".
 type listing struct {
 	Cases   []listedCase   `json:"cases"`
 	Clauses []listedClause `json:"clauses"`
 }
 
+// listCommand returns the command "contracttest list".
 func listCommand() *cobra.Command {
 	var dialect string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the cases, the clauses each shows, and which clauses none can show",
-		Long: `List the cases with the clauses of the contract that each shows, then every clause
-with its section of the specification, how many rows of the document's tables it stands for, and how many cases show it,
-or why none can.`,
+		Short: "List the cases and the clauses of the contract that they cover",
+		Long: `List the cases with the clauses of the contract that each covers. Then list every
+clause with its section of the specification, the number of rows of the document's
+tables that it stands for, and the number of cases that cover it, or why none can.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := contracttests.Dialect(dialect)
 			if d != "" && d != contracttests.Documented && d != contracttests.Magento {
-				return fmt.Errorf("--dialect is %s or %s, not %q", contracttests.Documented, contracttests.Magento, dialect)
+				return fmt.Errorf("--dialect must be %s or %s, not %q", contracttests.Documented, contracttests.Magento, dialect)
 			}
 			suite, err := contracttests.NewSuite()
 			if err != nil {
@@ -65,14 +66,16 @@ or why none can.`,
 			return l.write(cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&dialect, "dialect", "", "only what is tested in one dialect: documented or magento")
+	cmd.Flags().StringVar(&dialect, "dialect", "", "list only the cases of one `DIALECT`: documented or magento")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
+// newListing returns the cases of dialect d, or of both if d is empty, and all clauses
+// with the number of those cases that cover them.
 func newListing(suite *contracttests.Suite, d contracttests.Dialect) *listing {
 	l := &listing{}
-	shown := map[string]int{}
+	covered := map[string]int{}
 	for _, r := range suite.Cases(d) {
 		if last := len(l.Cases) - 1; last >= 0 && l.Cases[last].Resource == r.Resource && l.Cases[last].Name == r.Name {
 			l.Cases[last].Formats = append(l.Cases[last].Formats, r.Format)
@@ -80,15 +83,16 @@ func newListing(suite *contracttests.Suite, d contracttests.Dialect) *listing {
 		}
 		l.Cases = append(l.Cases, listedCase{Resource: r.Resource, Name: r.Name, Formats: []string{r.Format}, Clauses: r.Clauses})
 		for _, name := range r.Clauses {
-			shown[name]++
+			covered[name]++
 		}
 	}
 	for _, c := range suite.Coverage(nil) {
-		l.Clauses = append(l.Clauses, listedClause{Clause: c.Clause, Section: c.Section, Says: c.Says, Rows: c.Rows, Cases: shown[c.Clause], Unshown: c.Unshown})
+		l.Clauses = append(l.Clauses, listedClause{Clause: c.Clause, Section: c.Section, Says: c.Says, Rows: c.Rows, Cases: covered[c.Clause], Untestable: c.Untestable})
 	}
 	return l
 }
 
+// write writes the listing as text.
 func (l *listing) write(w io.Writer) error {
 	resource := ""
 	for _, c := range l.Cases {
@@ -101,27 +105,27 @@ func (l *listing) write(w io.Writer) error {
 	fmt.Fprintln(w)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "CLAUSE\tSECTION\tROWS\tCASES\tSAYS")
-	rows, shown := 0, 0
-	var unshown []listedClause
+	rows, covered := 0, 0
+	var uncovered []listedClause
 	for _, c := range l.Clauses {
 		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\n", c.Clause, c.Section, c.Rows, c.Cases, c.Says)
 		rows += c.Rows
 		if c.Cases > 0 {
-			shown += c.Rows
+			covered += c.Rows
 		} else {
-			unshown = append(unshown, c)
+			uncovered = append(uncovered, c)
 		}
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%d cases; %d of %d rows of the document are shown.\n", len(l.Cases), shown, rows)
-	for _, c := range unshown {
-		reason := c.Unshown
+	_, err := fmt.Fprintf(w, "\n%d cases; %d of %d rows of the document are covered.\n", len(l.Cases), covered, rows)
+	for _, c := range uncovered {
+		reason := c.Untestable
 		if reason == "" {
-			reason = "no case shows it"
+			reason = "no case covers it"
 		}
-		fmt.Fprintf(w, "  not shown: %s: %s\n", c.Clause, reason)
+		fmt.Fprintf(w, "  not covered: %s: %s\n", c.Clause, reason)
 	}
 	return err
 }

@@ -1,8 +1,8 @@
-// Contracttest holds an implementation of the store REST contract to the contract,
-// over HTTP: any implementation, on any store.
+// Contracttest tests an implementation of the store REST contract over HTTP, in any
+// language and on any store.
 //
-// This package is the program: flags, files, signals and exit codes. What is tested
-// and how stands in package contracttests.
+// This package handles flags, files, signals and exit codes. Package contracttests holds
+// the test cases and runs them.
 package main
 
 import (
@@ -23,22 +23,23 @@ var version = "dev"
 // The exit codes.
 const (
 	exitFailed = 1 // cases failed
-	exitBroken = 2 // the suite could not run, or not to its end
+	exitError  = 2 // the suite could not run, or was interrupted
 )
 
-// memoryLimit is what the program tries to live with: it often runs beside all that it
-// tests, on a small machine. It is no limit for long reports.
+// memoryLimit is the soft memory limit of the Go runtime, in bytes. The program often
+// runs next to the implementation on a small machine. Long reports may exceed it.
 const memoryLimit = 28 << 20
 
-// errFailed ends a run whose report tells what failed.
+// errFailed is returned by a run that has reported failures.
 var errFailed = errors.New("cases failed")
 
+// main runs the program and exits with one of the exit codes.
 func main() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal is no longer held back from ending the program.
+	// After the first signal, a second one ends the program immediately.
 	context.AfterFunc(ctx, stop)
 	err := rootCommand().ExecuteContext(ctx)
 	stop()
@@ -47,40 +48,41 @@ func main() {
 		os.Exit(exitFailed)
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "contracttest:", err)
-		os.Exit(exitBroken)
+		os.Exit(exitError)
 	}
 }
 
+// rootCommand returns the command line of the program.
 func rootCommand() *cobra.Command {
 	var o runOptions
 	root := &cobra.Command{
 		Use:   "contracttest --url URL",
-		Short: "Hold an implementation of the store REST contract to the contract",
+		Short: "Test an implementation of the store REST contract",
 		Long: `Run the contract suite over HTTP against an implementation of the store REST
-contract, in the dialect that it speaks: documented, the contract document to the
-letter, or magento, what the original puts on the wire.
+contract, in the dialect that it speaks: documented, as the contract document says,
+or magento, as the original shop behaves.
 
-Against a demo store nothing else has to be said. For another store write down its
-credentials and what it holds that no call can create:
+A demo store needs no other flags. For another store write files with its credentials
+and its fixtures, the objects that cannot be created through the API:
   contracttest credentials > credentials.yaml
   contracttest fixtures > fixtures.yaml
 
-The suite makes what it needs under names that begin with contracttest-, and deletes
-it, also when it is interrupted. It changes nothing else but fixtures that are marked
-writable, which it puts back. --read-only makes no call but GET.
+The suite creates objects whose names begin with contracttest-, and deletes them, also
+when it is interrupted. It changes nothing else except fixtures that are marked
+writable, which it restores. With --read-only it sends only GET requests.
 
-What the implementation does not do yet is declared in a file for --skip, each gap
-with its reason:
+Declare the cases that the implementation does not support yet in a file for --skip,
+each with a reason:
   - {case: "^orders/", reason: orders come with release 2}
 
-With --reset, which puts a demo store back, the recorded exchanges of the demo store
-are replayed as well, byte for byte. A reset behind a bearer token gets the one in
-CONTRACTTEST_RESET_TOKEN.
+With --reset, which restores the data of a demo store, the suite also replays the
+recorded exchanges of the demo store and compares them byte for byte. The reset URL
+gets the bearer token in CONTRACTTEST_RESET_TOKEN, if it is set.
 
-Each flag can be given in the environment: --url as CONTRACTTEST_URL, --read-only as
-CONTRACTTEST_READ_ONLY=true. Flags win.
+Each flag can be set by an environment variable: --url by CONTRACTTEST_URL, --read-only
+by CONTRACTTEST_READ_ONLY=true. Flags take precedence.
 
-Exit codes: 0 all passed, 1 cases failed, 2 the suite could not run, or was interrupted.`,
+Exit codes: 0 all cases passed, 1 cases failed, 2 the suite could not run or was interrupted.`,
 		Example: `  contracttest --url http://127.0.0.1:8080
   contracttest --url https://store.example --credentials credentials.yaml --fixtures fixtures.yaml --junit report.xml
   contracttest --url http://127.0.0.1:8080 --reset http://127.0.0.1:9464/demo/reset
@@ -90,10 +92,10 @@ Exit codes: 0 all passed, 1 cases failed, 2 the suite could not run, or was inte
 		SilenceErrors: true,
 		Version:       version,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fromEnvironment(cmd.Flags(), os.Getenv); err != nil {
+			if err := setFromEnvironment(cmd.Flags(), os.Getenv); err != nil {
 				return err
 			}
-			return run(cmd, &o)
+			return runSuite(cmd, &o)
 		},
 	}
 	o.target.addFlags(root.Flags())

@@ -9,13 +9,13 @@ import (
 	"github.com/portico-commerce/portico/contracttests/report"
 )
 
-// isColorful reports whether what is written to w may be coloured (no-color.org).
-func isColorful(w io.Writer) bool {
+// useColor reports whether text written to w may be colored (no-color.org).
+func useColor(w io.Writer) bool {
 	return report.IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// A progress shows how far a run is: each result when verbose, else a line that
-// changes, on a terminal alone.
+// A progress shows the progress of a run: a line for each result if verbose, otherwise a
+// progress bar if w is a terminal.
 type progress struct {
 	w       io.Writer
 	verbose bool
@@ -27,18 +27,20 @@ func newProgress(w io.Writer, verbose bool) *progress {
 	return &progress{w: w, verbose: verbose, bar: report.NewBar(w)}
 }
 
-func (p *progress) done(r *contracttests.Result, done, total int) {
+// update shows the result of a case, after done of total cases have ended.
+func (p *progress) update(r *contracttests.Result, done, total int) {
 	if r.Status == contracttests.Failed {
 		p.failed++
 	}
 	if p.verbose {
-		p.tell(r)
+		p.printResult(r)
 		return
 	}
 	p.bar.Show(done, total, fmt.Sprintf("%d failed · %-30.30s", p.failed, r.ID()))
 }
 
-func (p *progress) tell(r *contracttests.Result) {
+// printResult prints a result as one line.
+func (p *progress) printResult(r *contracttests.Result) {
 	line := fmt.Sprintf("%-7s %s %d ms", r.Status, r.ID(), r.Took.Milliseconds())
 	if r.Reason != "" {
 		line += ": " + r.Reason
@@ -46,5 +48,5 @@ func (p *progress) tell(r *contracttests.Result) {
 	fmt.Fprintln(p.w, line)
 }
 
-// finish takes the line away.
-func (p *progress) finish() { p.bar.Clear() }
+// clear removes the progress bar.
+func (p *progress) clear() { p.bar.Clear() }

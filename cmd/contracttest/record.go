@@ -12,50 +12,53 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
+// recordCommand returns the command "contracttest record".
 func recordCommand() *cobra.Command {
 	var o targetOptions
 	var out string
 	cmd := &cobra.Command{
 		Use:   "record --url URL IN.json... -o OUT",
-		Short: "Record what a trusted implementation answers to given requests",
-		Long: `Make the requests of files of exchanges against an implementation that is trusted,
-and write them with its answers. --exchanges then holds others to that.
+		Short: "Record the replies of a trusted implementation to given requests",
+		Long: `Make the requests in files of exchanges against a trusted implementation, and write
+them with the replies. With --exchanges, other implementations are compared with these.
 
 A file is a list of exchanges, each with a name and steps:
   [{"name": "two customers", "steps": [
     {"as": "admin", "method": "GET", "path": "/customers?limit=2", "accept": "application/json"}]}]
-Steps may also have content_type, headers and body; {{base_url}} stands for --url.
-Of the answers the base URL and datetimes of the last hour are left open, nothing
-else: where requests write, --reset puts the store back before each exchange.`,
+Steps may also have content_type, headers and body; {{base_url}} is replaced by --url.
+In the replies, placeholders replace the base URL and datetimes of the last hour. If
+requests write, use --reset to restore the data before each exchange.`,
 		Example: `  contracttest record --url https://old.example --credentials credentials.yaml calls.json -o recorded/calls.json
   contracttest --url https://new.example --credentials new.yaml --exchanges recorded`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fromEnvironment(cmd.Flags(), os.Getenv); err != nil {
+			if err := setFromEnvironment(cmd.Flags(), os.Getenv); err != nil {
 				return err
 			}
-			return record(cmd, &o, args, out)
+			return recordReplies(cmd, &o, args, out)
 		},
 	}
 	o.addFlags(cmd.Flags())
-	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write, or for several files the folder they are written to under their names")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write, or the folder to write to under the names of the input files")
 	return cmd
 }
 
-func record(cmd *cobra.Command, o *targetOptions, names []string, out string) error {
+// recordReplies makes the requests of the named files and writes them with the replies to
+// out.
+func recordReplies(cmd *cobra.Command, o *targetOptions, names []string, out string) error {
 	if out == "" {
-		return fmt.Errorf("no -o: name the file or folder to write")
+		return fmt.Errorf("-o is not set: name the file or folder to write")
 	}
 	target, _, err := o.target(cmd)
 	if err != nil {
 		return err
 	}
-	files, err := outputs(names, out)
+	files, err := outputFiles(names, out)
 	if err != nil {
 		return err
 	}
-	// Everything is read before anything is called, and recorded before anything is
-	// written.
+	// All files are read before the first request, and all replies are recorded before
+	// the first file is written.
 	requests := make([][]contracttests.Exchange, len(names))
 	for i, name := range names {
 		if requests[i], err = contracttests.LoadRequests(os.DirFS(filepath.Dir(name)), filepath.Base(name)); err != nil {
@@ -80,9 +83,10 @@ func record(cmd *cobra.Command, o *targetOptions, names []string, out string) er
 	return nil
 }
 
-// outputs returns where what is recorded for each of the files goes, and makes the
-// folder.
-func outputs(names []string, out string) ([]string, error) {
+// outputFiles returns the file to write for each input file. If out is a folder, or there
+// are several input files, it creates the folder. It returns an error if two inputs have
+// the same name.
+func outputFiles(names []string, out string) ([]string, error) {
 	info, err := os.Stat(out)
 	if isFolder := err == nil && info.IsDir() || strings.HasSuffix(out, string(filepath.Separator)) || len(names) > 1; !isFolder {
 		return []string{out}, nil
@@ -94,7 +98,7 @@ func outputs(names []string, out string) ([]string, error) {
 	from := map[string]string{}
 	for _, name := range names {
 		file := filepath.Join(out, filepath.Base(name))
-		if other, twice := from[file]; twice {
+		if other, duplicate := from[file]; duplicate {
 			return nil, fmt.Errorf("%s and %s would both be written to %s", other, name, file)
 		}
 		from[file] = name

@@ -31,21 +31,22 @@ type runOptions struct {
 	readOnly, failFast, verbose bool
 }
 
+// addFlags defines the flags of a run that are not in targetOptions, and --fixtures.
 func (o *runOptions) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.target.fixtures, "fixtures", "", "`FILE` in YAML or JSON with what the store holds that no call can create (default: the demo store's, with its credentials)")
-	flags.StringVar(&o.exchanges, "exchanges", "", "`FOLDER` of recorded exchanges (contracttest record) that are replayed too")
-	flags.StringVar(&o.match, "run", "", "`REGEX` of the cases to run, by their ID: resource/name/format")
-	flags.IntVar(&o.parallel, "parallel", 0, "`NUMBER` of cases at the same time (default: 4 for a demo store in documented, otherwise 1, because the original does not serialize its own indexers and fails where cases write at the same time)")
-	flags.StringVar(&o.skip, "skip", "", "`FILE` in YAML with declared gaps: a list of {case: REGEX, reason: sentence}")
-	flags.BoolVar(&o.readOnly, "read-only", false, "make no call but GET: cases that write are skipped")
-	flags.BoolVar(&o.failFast, "fail-fast", false, "end at the first failure")
+	flags.StringVar(&o.target.fixtures, "fixtures", "", "`FILE` in YAML or JSON with the objects of the store that cannot be created through the API (default: those of the demo store, if the credentials are the demo store's)")
+	flags.StringVar(&o.exchanges, "exchanges", "", "`FOLDER` of recorded exchanges (contracttest record) to replay as well")
+	flags.StringVar(&o.match, "run", "", "run only the cases whose ID resource/name/format matches `REGEX`")
+	flags.IntVar(&o.parallel, "parallel", 0, "`NUMBER` of concurrent cases (default: 4 for a demo store in documented, otherwise 1, because the indexers of the original fail if cases write concurrently)")
+	flags.StringVar(&o.skip, "skip", "", "`FILE` in YAML with the cases to skip: a list of {case: REGEX, reason: sentence}")
+	flags.BoolVar(&o.readOnly, "read-only", false, "send only GET requests: skip the cases that write")
+	flags.BoolVar(&o.failFast, "fail-fast", false, "stop at the first failure")
 	flags.StringVar(&o.junit, "junit", "", "`FILE` for a report as JUnit XML, - for standard output")
-	flags.StringVar(&o.html, "html", "", "`FILE` for a report as a page for browsers")
+	flags.StringVar(&o.html, "html", "", "`FILE` for a report as an HTML page")
 	flags.StringVar(&o.json, "json", "", "`FILE` for a report as JSON, - for standard output")
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "tell each case when it is through, and all clauses")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print each case when it ends, and all clauses")
 }
 
-// A plan is what a run does, once all flags and files are found good.
+// A plan is what a run does, after all flags and files have been checked.
 type plan struct {
 	suite     *contracttests.Suite
 	target    contracttests.Target
@@ -54,39 +55,41 @@ type plan struct {
 	progress  *progress
 }
 
-func run(cmd *cobra.Command, o *runOptions) error {
+// runSuite runs the suite and writes the reports. It returns errFailed if cases failed,
+// or if objects could not be deleted.
+func runSuite(cmd *cobra.Command, o *runOptions) error {
 	p, err := o.plan(cmd)
 	if err != nil {
 		return err
 	}
 	ctx := cmd.Context()
 	if err := contracttests.Probe(ctx, p.target); err != nil {
-		return interrupted(ctx, err)
+		return explainInterrupt(ctx, err)
 	}
-	found, err := p.run(ctx)
-	p.progress.finish()
-	if found == nil {
-		return interrupted(ctx, err)
+	result, err := p.execute(ctx)
+	p.progress.clear()
+	if result == nil {
+		return explainInterrupt(ctx, err)
 	}
-	if err := errors.Join(interrupted(ctx, err), o.write(cmd, found)); err != nil {
+	if err := errors.Join(explainInterrupt(ctx, err), o.writeReports(cmd, result)); err != nil {
 		return err
 	}
-	if found.Count(contracttests.Failed) > 0 || len(found.Leftovers) > 0 {
+	if result.Count(contracttests.Failed) > 0 || len(result.Leftovers) > 0 {
 		return errFailed
 	}
 	return nil
 }
 
-// interrupted says what an error means if a signal was its cause.
-func interrupted(ctx context.Context, err error) error {
+// explainInterrupt replaces an error that was caused by a signal.
+func explainInterrupt(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
-		return errors.New("interrupted: cases that did not end are in no report")
+		return errors.New("interrupted: cases that had not ended are missing from the reports")
 	}
 	return err
 }
 
-// plan reads all that the flags name. All faults of the flags are found before
-// anything is called.
+// plan reads the files that the flags name and checks everything that can be checked
+// before the first request.
 func (o *runOptions) plan(cmd *cobra.Command) (*plan, error) {
 	target, demo, err := o.target.target(cmd)
 	if err != nil {
@@ -100,23 +103,23 @@ func (o *runOptions) plan(cmd *cobra.Command) (*plan, error) {
 		o.parallel = defaultParallel(demo, target.Dialect)
 	}
 	p.options = contracttests.Options{
-		Parallel: o.parallel, ReadOnly: o.readOnly, FailFast: o.failFast, Timeout: o.target.timeout, Done: p.progress.done,
+		Parallel: o.parallel, ReadOnly: o.readOnly, FailFast: o.failFast, Timeout: o.target.timeout, Done: p.progress.update,
 	}
 	switch {
 	case o.parallel < 1:
-		return nil, fmt.Errorf("--parallel has to be at least 1, not %d", o.parallel)
+		return nil, fmt.Errorf("--parallel must be at least 1, not %d", o.parallel)
 	case o.readOnly && target.Reset != nil:
-		return nil, errors.New("--reset writes, and --read-only says that nothing may: give one of the two")
+		return nil, errors.New("--reset writes, but --read-only forbids it: give one of the two")
 	}
 	if o.match != "" {
 		if p.options.Match, err = regexp.Compile(o.match); err != nil {
 			return nil, fmt.Errorf("--run: %w", err)
 		}
 	}
-	if err := o.checkOutputs(); err != nil {
+	if err := o.checkReportPaths(); err != nil {
 		return nil, err
 	}
-	own, err := o.ownExchanges()
+	own, err := o.userExchanges()
 	if err != nil {
 		return nil, err
 	}
@@ -129,16 +132,16 @@ func (o *runOptions) plan(cmd *cobra.Command) (*plan, error) {
 		}
 	}
 	p.exchanges = append(p.exchanges, own...)
-	p.target.Skip = func(c contracttests.Exchange, s contracttests.Step) string { return p.skipExchange(&c, &s) }
+	p.target.Skip = func(c contracttests.Exchange, s contracttests.Step) string { return p.skipReason(&c, &s) }
 	if o.target.credentials != "" && o.target.fixtures == "" && !demo {
-		fmt.Fprintln(cmd.ErrOrStderr(), `contracttest: without --fixtures the cases that need any are skipped; "contracttest fixtures" prints a pattern`)
+		fmt.Fprintln(cmd.ErrOrStderr(), `contracttest: without --fixtures the cases that need fixtures are skipped; "contracttest fixtures" prints a template`)
 	}
 	return p, nil
 }
 
-// defaultParallel returns how many cases run at the same time unless --parallel says so.
-// The original fails where cases write at the same time. It may hold the data of the
-// demo store, but does not speak documented.
+// defaultParallel returns the number of concurrent cases if --parallel is not set. The
+// original fails if cases write concurrently. It may have the data of the demo store, but
+// it does not speak documented.
 func defaultParallel(demo bool, d contracttests.Dialect) int {
 	if demo && d == contracttests.Documented {
 		return 4
@@ -146,8 +149,9 @@ func defaultParallel(demo bool, d contracttests.Dialect) int {
 	return 1
 }
 
-// checkOutputs finds out before the run whether its reports have a place.
-func (o *runOptions) checkOutputs() error {
+// checkReportPaths returns an error if a report could not be written, so that this does
+// not emerge after the run.
+func (o *runOptions) checkReportPaths() error {
 	stdout := 0
 	for flag, name := range map[string]string{"junit": o.junit, "html": o.html, "json": o.json} {
 		if name == "-" {
@@ -158,27 +162,28 @@ func (o *runOptions) checkOutputs() error {
 			continue
 		}
 		if info, err := os.Stat(filepath.Dir(name)); err != nil || !info.IsDir() {
-			return fmt.Errorf("--%s: there is no folder %s", flag, filepath.Dir(name))
+			return fmt.Errorf("--%s: folder %s does not exist", flag, filepath.Dir(name))
 		}
 		if info, err := os.Stat(name); err == nil && info.IsDir() {
 			return fmt.Errorf("--%s: %s is a folder", flag, name)
 		}
 	}
 	if stdout > 1 {
-		return errors.New("two reports on standard output cannot be told apart: give one of them a file")
+		return errors.New("only one report can go to standard output: write the other one to a file")
 	}
 	return nil
 }
 
-// ownExchanges returns those of --exchanges.
-func (o *runOptions) ownExchanges() ([]contracttests.Exchange, error) {
+// userExchanges returns the exchanges in the folder of --exchanges.
+func (o *runOptions) userExchanges() ([]contracttests.Exchange, error) {
 	if o.exchanges == "" {
 		return nil, nil
 	}
 	return contracttests.Load(os.DirFS(o.exchanges))
 }
 
-// demoExchanges returns what was recorded with the data set of the demo store.
+// demoExchanges returns the built-in exchanges that apply to dialect d. They need the
+// data of the demo store.
 func demoExchanges(d contracttests.Dialect) ([]contracttests.Exchange, error) {
 	all, err := contracttests.Exchanges()
 	if err != nil || d != contracttests.Documented {
@@ -188,7 +193,8 @@ func demoExchanges(d contracttests.Dialect) ([]contracttests.Exchange, error) {
 	return append(all, documented...), err
 }
 
-// readGaps reads the file of --skip, which may name own exchanges too.
+// readGaps reads the file of --skip into p. The file may also name built-in exchanges and
+// those in own.
 func (o *runOptions) readGaps(cmd *cobra.Command, p *plan, own []contracttests.Exchange) error {
 	if o.skip == "" {
 		return nil
@@ -209,12 +215,12 @@ func (o *runOptions) readGaps(cmd *cobra.Command, p *plan, own []contracttests.E
 	if err != nil {
 		return fmt.Errorf("--skip: %s: %w", o.skip, err)
 	}
-	p.options.Skip = gaps.reason
+	p.options.Skip = gaps.reasonFor
 	return nil
 }
 
-// skipExchange returns why an exchange with a step is not replayed, or "".
-func (p *plan) skipExchange(c *contracttests.Exchange, s *contracttests.Step) string {
+// skipReason returns why an exchange with step s is not replayed, or "".
+func (p *plan) skipReason(c *contracttests.Exchange, s *contracttests.Step) string {
 	if p.options.Skip != nil {
 		r := c.Result()
 		if reason := p.options.Skip(r.ID()); reason != "" {
@@ -223,26 +229,26 @@ func (p *plan) skipExchange(c *contracttests.Exchange, s *contracttests.Step) st
 	}
 	switch {
 	case p.options.ReadOnly && s.Method != http.MethodGet:
-		return "the run is read-only, and the exchange writes"
+		return "the run is read-only, but the exchange writes"
 	case strings.HasPrefix(s.Path, "!/oauth/"):
-		return "three-legged OAuth stands beside /api/rest, which the suite is about"
+		return "three-legged OAuth is not part of /api/rest, which the suite tests"
 	}
 	return ""
 }
 
-// run makes the run: cases, exchanges, and the store put back before and after. The
-// report is nil if nothing could be run.
-func (p *plan) run(ctx context.Context) (found *contracttests.Report, err error) {
+// execute runs the cases and the exchanges, and resets the store before and after them.
+// The report is nil if the first reset failed or the suite could not start.
+func (p *plan) execute(ctx context.Context) (result *contracttests.Report, err error) {
 	if p.target.Reset != nil {
 		if err := p.target.Reset(ctx); err != nil {
 			return nil, err
 		}
-		// Also after an interruption: nobody else will.
+		// The store is reset even after an interruption.
 		defer func() { err = errors.Join(err, p.target.Reset(context.WithoutCancel(ctx))) }()
 	}
-	found, err = p.suite.Run(ctx, p.target, p.options)
-	if err != nil || p.options.FailFast && found.Count(contracttests.Failed) > 0 {
-		return found, err
+	result, err = p.suite.Run(ctx, p.target, p.options)
+	if err != nil || p.options.FailFast && result.Count(contracttests.Failed) > 0 {
+		return result, err
 	}
 	exchanges := slices.DeleteFunc(p.exchanges, func(c contracttests.Exchange) bool {
 		r := c.Result()
@@ -252,26 +258,26 @@ func (p *plan) run(ctx context.Context) (found *contracttests.Report, err error)
 	defer cancel(nil)
 	start := time.Now()
 	results, err := contracttests.ReplayAll(ctx, p.target, exchanges, func(r *contracttests.Result, done, total int) {
-		p.progress.done(r, done, total)
+		p.progress.update(r, done, total)
 		if p.options.FailFast && r.Status == contracttests.Failed {
 			cancel(errFailed)
 		}
 	})
-	found.Results = append(found.Results, results...)
-	found.Clauses = p.suite.Coverage(found.Results)
-	found.Took += time.Since(start).Seconds()
+	result.Results = append(result.Results, results...)
+	result.Clauses = p.suite.Coverage(result.Results)
+	result.Took += time.Since(start).Seconds()
 	if errors.Is(context.Cause(ctx), errFailed) {
-		err = nil // which ended it, and is in the report
+		err = nil // --fail-fast has ended the run, and the report has the failure
 	}
-	if err == nil && len(found.Results) == 0 {
-		err = errors.New("no case matches --run; \"contracttest list\" has them all")
+	if err == nil && len(result.Results) == 0 {
+		err = errors.New("no case matches --run; \"contracttest list\" prints all cases")
 	}
-	return found, err
+	return result, err
 }
 
-// write writes the reports, and what a terminal shows, which gives way to a report on
-// standard output.
-func (o *runOptions) write(cmd *cobra.Command, found *contracttests.Report) error {
+// writeReports writes the reports of all flags, and the report for the terminal. The
+// latter goes to standard error if another report goes to standard output.
+func (o *runOptions) writeReports(cmd *cobra.Command, result *contracttests.Report) error {
 	screen := cmd.OutOrStdout()
 	var errs []error
 	for _, out := range []struct {
@@ -282,15 +288,15 @@ func (o *runOptions) write(cmd *cobra.Command, found *contracttests.Report) erro
 		case "":
 		case "-":
 			screen = cmd.ErrOrStderr()
-			errs = append(errs, out.write(cmd.OutOrStdout(), found))
+			errs = append(errs, out.write(cmd.OutOrStdout(), result))
 		default:
-			errs = append(errs, writeFile(out.name, func(w io.Writer) error { return out.write(w, found) }))
+			errs = append(errs, writeFile(out.name, func(w io.Writer) error { return out.write(w, result) }))
 		}
 	}
-	return errors.Join(append(errs, report.Table(screen, found, isColorful(screen), o.verbose))...)
+	return errors.Join(append(errs, report.Table(screen, result, useColor(screen), o.verbose))...)
 }
 
-// writeFile writes a file from its beginning.
+// writeFile creates or overwrites a file.
 func writeFile(name string, write func(io.Writer) error) error {
 	file, err := os.Create(name)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// some are cases of one resource, and recorded exchanges of another.
-const some = "^(smoke|customers|recorded/stock_orders|documented/stockitems)/"
+// someCases selects cases of two resources, and recorded exchanges of others.
+const someCases = "^(smoke|customers|recorded/stock_orders|documented/stockitems)/"
 
-// TestRunPasses runs a part of the suite against Portico, the recorded exchanges of
-// its demo store included.
+// TestRunPasses checks a run of some cases and recordings against Portico, with all
+// reports.
 func TestRunPasses(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"documented", "magento"} {
@@ -27,7 +27,7 @@ func TestRunPasses(t *testing.T) {
 			base, reset := startPortico(t, dialect)
 			folder := t.TempDir()
 			junit, html := filepath.Join(folder, "report.xml"), filepath.Join(folder, "report.html")
-			p := launch(t, "--url", base, "--dialect", dialect, "--reset", reset, "--run", some, "--junit", junit, "--html", html, "--json", "-")
+			p := startProcess(t, "--url", base, "--dialect", dialect, "--reset", reset, "--run", someCases, "--junit", junit, "--html", html, "--json", "-")
 			if code := p.wait(t); code != 0 {
 				t.Fatalf("exit code %d, want 0", code)
 			}
@@ -50,13 +50,14 @@ func TestRunPasses(t *testing.T) {
 				}
 			}
 			if strings.Contains(p.stderr.String(), "\r") || strings.Contains(p.stderr.String(), "\x1b") {
-				t.Errorf("there is no terminal, and yet a line that moves or colours: %q", p.stderr.String())
+				t.Errorf("control characters without a terminal: %q", p.stderr.String())
 			}
 		})
 	}
 }
 
-// TestRunFails: an implementation with one wrong status.
+// TestRunFails checks a run against an implementation with a wrong status, with and
+// without a declared gap.
 func TestRunFails(t *testing.T) {
 	t.Parallel()
 	base, _ := startPortico(t, "documented")
@@ -70,7 +71,7 @@ func TestRunFails(t *testing.T) {
 	broken := httptest.NewServer(proxy)
 	defer broken.Close()
 	t.Run("all", func(t *testing.T) {
-		p := launch(t, "--url", broken.URL, "--run", "^(smoke|customers)/", "--fail-fast")
+		p := startProcess(t, "--url", broken.URL, "--run", "^(smoke|customers)/", "--fail-fast")
 		if code := p.wait(t); code != 1 {
 			t.Fatalf("exit code %d, want 1", code)
 		}
@@ -82,8 +83,8 @@ func TestRunFails(t *testing.T) {
 		}
 	})
 	t.Run("declared", func(t *testing.T) {
-		gaps := write(t, "gaps.yaml", `- {case: "^(smoke|customers)/", reason: "they come with release 2"}`)
-		p := launch(t, "--url", broken.URL, "--run", "^(smoke|customers)/", "--skip", gaps, "--verbose")
+		gaps := writeTempFile(t, "gaps.yaml", `- {case: "^(smoke|customers)/", reason: "they come with release 2"}`)
+		p := startProcess(t, "--url", broken.URL, "--run", "^(smoke|customers)/", "--skip", gaps, "--verbose")
 		if code := p.wait(t); code != 0 {
 			t.Fatalf("exit code %d, want 0", code)
 		}
@@ -93,8 +94,8 @@ func TestRunFails(t *testing.T) {
 	})
 }
 
-// write writes a file and returns its name.
-func write(t *testing.T, name, content string) string {
+// writeTempFile writes a file and returns its name.
+func writeTempFile(t *testing.T, name, content string) string {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
@@ -103,8 +104,9 @@ func write(t *testing.T, name, content string) string {
 	return name
 }
 
-// TestNothingToTest: what is no implementation is told in one sentence, in time.
-func TestNothingToTest(t *testing.T) {
+// TestUnusableTargets checks that a target that cannot be tested is reported in one
+// sentence within ten seconds.
+func TestUnusableTargets(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
 	t.Cleanup(func() { close(ended) })
@@ -122,20 +124,20 @@ func TestNothingToTest(t *testing.T) {
 	for _, tt := range []struct{ name, url, want string }{
 		{"down", down, "nothing listens on "},
 		{"redirects", serve(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) }), `redirects to "/login"`},
-		{"HTML", serve(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<!doctype html><title>Shop</title>") }), `with a page in HTML ("Shop")`},
+		{"HTML", serve(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<!doctype html><title>Shop</title>") }), `with an HTML page ("Shop")`},
 		{"hangs", serve(func(_ http.ResponseWriter, r *http.Request) {
 			select {
 			case <-ended:
 			case <-r.Context().Done():
 			}
 		}), "hangs: it did not answer within"},
-		{"500", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }), "answers 500 to everything"},
+		{"500", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }), "answers every request with 500"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			program(t, "contracttest") // building it does not count
+			binary(t, "contracttest") // build it before measuring the time
 			start := time.Now()
-			p := launch(t, "--url", tt.url)
+			p := startProcess(t, "--url", tt.url, "--timeout", "1s")
 			if code := p.wait(t); code != 2 {
 				t.Errorf("exit code %d, want 2", code)
 			}
@@ -150,9 +152,9 @@ func TestNothingToTest(t *testing.T) {
 	}
 }
 
-// interruptible serves Portico behind a proxy that holds the answer to the first
-// request that hold names, until release is closed. held tells of it.
-func interruptible(t *testing.T, base string, hold func(*http.Request) bool) (url string, held, release chan struct{}) {
+// holdingProxy serves base through a proxy. The proxy holds the reply to the first
+// request that hold selects until the caller closes release; held is closed at that time.
+func holdingProxy(t *testing.T, base string, hold func(*http.Request) bool) (url string, held, release chan struct{}) {
 	t.Helper()
 	proxy := proxyTo(t, base)
 	held, release = make(chan struct{}), make(chan struct{})
@@ -160,7 +162,7 @@ func interruptible(t *testing.T, base string, hold func(*http.Request) bool) (ur
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		proxy.ServeHTTP(w, r)
 		if hold(r) && first.CompareAndSwap(false, true) {
-			close(held) // what was made is there, and the client does not know it yet
+			close(held) // the proxy has the reply, but the client does not
 			<-release
 		}
 	}))
@@ -168,19 +170,21 @@ func interruptible(t *testing.T, base string, hold func(*http.Request) bool) (ur
 	return srv.URL, held, release
 }
 
+// isCreation reports whether a request creates a customer.
 func isCreation(r *http.Request) bool {
 	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/customers")
 }
 
-// TestInterruptedRun: after a signal nothing is left behind.
+// TestInterruptedRun checks that a run that is interrupted by a signal deletes what it
+// has created.
 func TestInterruptedRun(t *testing.T) {
 	t.Parallel()
 	base, _ := startPortico(t, "documented")
 	for name, s := range map[string]os.Signal{"SIGINT": os.Interrupt, "SIGTERM": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
-			url, held, release := interruptible(t, base, isCreation)
-			p := launch(t, "--url", url, "--timeout", "2s", "--run", "^customers/")
-			await(t, held)
+			url, held, release := holdingProxy(t, base, isCreation)
+			p := startProcess(t, "--url", url, "--timeout", "2s", "--run", "^customers/")
+			waitFor(t, held)
 			p.signal(t, s)
 			code := p.wait(t)
 			close(release)
@@ -188,29 +192,29 @@ func TestInterruptedRun(t *testing.T) {
 				t.Errorf("exit code %d, want 2", code)
 			}
 			if !strings.Contains(p.stderr.String(), "contracttest: interrupted: ") || p.stdout.Len() == 0 {
-				t.Errorf("stderr %q, stdout %q; want it to say so, and to report what it has", p.stderr.String(), p.stdout.String())
+				t.Errorf("stderr %q, stdout %q; want a message and a report of the cases that have ended", p.stderr.String(), p.stdout.String())
 			}
 			if left := customers(t, base); strings.Contains(left, "contracttest-") {
-				t.Errorf("customers are left behind: %s", left)
+				t.Errorf("customers were not deleted: %s", left)
 			}
 		})
 	}
 }
 
-// TestSecondSignal ends a program whose cleaning up hangs.
+// TestSecondSignal checks that a second signal ends a program whose cleanup hangs.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	base, _ := startPortico(t, "documented")
-	url, held, release := interruptible(t, base, func(r *http.Request) bool { return r.Method == http.MethodDelete })
+	url, held, release := holdingProxy(t, base, func(r *http.Request) bool { return r.Method == http.MethodDelete })
 	defer close(release)
-	p := launch(t, "--url", url)
-	await(t, held)
+	p := startProcess(t, "--url", url)
+	waitFor(t, held)
 	p.signal(t, os.Interrupt)
-	// The program has taken the first signal when it has ended by the second; until
-	// then they may fall together.
+	// The first signal may not have been handled yet when the second arrives, so send
+	// signals until the program exits.
 	for again := time.NewTicker(50 * time.Millisecond); ; {
 		select {
-		case <-p.ended:
+		case <-p.done:
 			again.Stop()
 			if code := p.cmd.ProcessState.ExitCode(); code != -1 {
 				t.Errorf("exit code %d, want none but the signal", code)
@@ -218,26 +222,27 @@ func TestSecondSignal(t *testing.T) {
 			return
 		case <-again.C:
 			p.signal(t, os.Interrupt)
-		case <-time.After(hang):
-			t.Fatal("the program does not end")
+		case <-time.After(processTimeout):
+			t.Fatal("the program does not exit")
 		}
 	}
 }
 
-func await(t *testing.T, c <-chan struct{}) {
+// waitFor waits until c is closed.
+func waitFor(t *testing.T, c <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-c:
-	case <-time.After(hang):
-		t.Fatal("the run never came so far")
+	case <-time.After(processTimeout):
+		t.Fatal("the run did not get this far")
 	}
 }
 
-// customers returns the list of all customers of a demo store.
+// customers returns the list of all customers of a demo store as JSON.
 func customers(t *testing.T, base string) string {
 	t.Helper()
 	var o targetOptions
-	o.url, o.dialect, o.timeout = base, "documented", hang
+	o.url, o.dialect, o.timeout = base, "documented", processTimeout
 	target, _, err := o.target(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -259,17 +264,17 @@ func customers(t *testing.T, base string) string {
 	return string(body)
 }
 
-// TestRecordAndReplay records Portico's answers and holds it to them.
+// TestRecordAndReplay checks that recorded replies of Portico replay on Portico.
 func TestRecordAndReplay(t *testing.T) {
 	t.Parallel()
 	base, reset := startPortico(t, "documented")
-	calls := write(t, "calls.json", `[{"name":"a life","steps":[
+	calls := writeTempFile(t, "calls.json", `[{"name":"a life","steps":[
  {"as":"admin","method":"POST","path":"/customers","accept":"application/json","content_type":"application/json",
   "body":"{\"firstname\":\"Al\",\"lastname\":\"Bo\",\"email\":\"al@example.com\",\"website_id\":1,\"group_id\":1,\"password\":\"letmein42\"}"},
  {"as":"admin","method":"GET","path":"/customers?order=entity_id&dir=dsc&limit=1","accept":"application/json"}]}]`)
 	recorded := filepath.Join(t.TempDir(), "recorded") + string(filepath.Separator)
-	if p := launch(t, "record", "--url", base, "--reset", reset, calls, "-o", recorded); p.wait(t) != 0 {
-		t.Fatal("nothing was recorded")
+	if p := startProcess(t, "record", "--url", base, "--reset", reset, calls, "-o", recorded); p.wait(t) != 0 {
+		t.Fatal("recording failed")
 	}
 	data, err := os.ReadFile(filepath.Join(recorded, "calls.json"))
 	if err != nil {
@@ -278,7 +283,7 @@ func TestRecordAndReplay(t *testing.T) {
 	if !strings.Contains(string(data), "{{datetime}}") || !strings.Contains(string(data), "al@example.com") {
 		t.Errorf("recorded %s", data)
 	}
-	if p := launch(t, "--url", base, "--reset", reset, "--exchanges", recorded, "--run", "^recorded/calls/", "--verbose"); p.wait(t) != 0 || !strings.Contains(p.stderr.String(), "passed  recorded/calls/a life/json") {
-		t.Error("what was recorded does not replay")
+	if p := startProcess(t, "--url", base, "--reset", reset, "--exchanges", recorded, "--run", "^recorded/calls/", "--verbose"); p.wait(t) != 0 || !strings.Contains(p.stderr.String(), "passed  recorded/calls/a life/json") {
+		t.Error("the recording does not replay")
 	}
 }

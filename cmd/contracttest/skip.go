@@ -13,18 +13,18 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// A gap is something the implementation is known not to do.
+// A gap is a declaration that the implementation does not support certain cases.
 type gap struct {
-	Case   string `yaml:"case"`   // regular expression of IDs of results
+	Case   string `yaml:"case"`   // regular expression that matches IDs of results
 	Reason string `yaml:"reason"` // why
 	match  *regexp.Regexp
 }
 
-// A gapList is what a file for --skip declares.
+// A gapList is the content of a file for --skip.
 type gapList []gap
 
-// parseGaps reads a file for --skip. An entry without a reason is refused, and so is
-// one that names none of the cases: it may be misspelled, or out of date.
+// parseGaps parses a file for --skip. It returns an error for an entry without a reason,
+// and for one that matches none of the cases, which may be misspelled or out of date.
 func parseGaps(data []byte, cases []contracttests.Result) (gapList, error) {
 	var gaps gapList
 	dec := yaml.NewDecoder(bytes.NewReader(data))
@@ -42,12 +42,13 @@ func parseGaps(data []byte, cases []contracttests.Result) (gapList, error) {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("entry %d: %w", i+1, err))
 		case !g.matchesAny(cases):
-			errs = append(errs, fmt.Errorf("entry %d: no case matches %q; \"contracttest list\" has them all", i+1, g.Case))
+			errs = append(errs, fmt.Errorf("entry %d: no case matches %q; \"contracttest list\" prints all cases", i+1, g.Case))
 		}
 	}
 	return gaps, errors.Join(errs...)
 }
 
+// matchesAny reports whether the gap matches the ID of one of the cases.
 func (g *gap) matchesAny(cases []contracttests.Result) bool {
 	for i := range cases {
 		if g.match.MatchString(cases[i].ID()) {
@@ -57,8 +58,8 @@ func (g *gap) matchesAny(cases []contracttests.Result) bool {
 	return false
 }
 
-// reason returns why the case with an ID is not run, or "".
-func (l gapList) reason(id string) string {
+// reasonFor returns the reason of the first gap that matches the ID of a case, or "".
+func (l gapList) reasonFor(id string) string {
 	for i := range l {
 		if l[i].match.MatchString(id) {
 			return "declared gap: " + l[i].Reason

@@ -106,13 +106,13 @@ func TestKeptSignaturesBelowBasePath(t *testing.T) {
 		t.Fatal(err)
 	}
 	credentials.Signature = contracttests.HMACSHA1
-	asker, err := contracttests.NewAsker(contracttests.Target{BaseURL: shop.contract + basePath, Credentials: credentials})
+	asker, err := contracttests.NewClient(contracttests.Target{BaseURL: shop.contract + basePath, Credentials: credentials})
 	if err != nil {
 		t.Fatal(err)
 	}
 	accept := "application/json"
 	for _, path := range []string{"/orders/1", "/stockitems/1?attrs=item_id"} {
-		got, err := asker.Ask(t.Context(), &contracttests.Step{As: contracttests.Admin, Method: http.MethodGet, Path: path, Accept: &accept})
+		got, err := asker.Do(t.Context(), &contracttests.Step{As: contracttests.Admin, Method: http.MethodGet, Path: path, Accept: &accept})
 		if err != nil || got.Status != http.StatusOK {
 			t.Errorf("%s: %+v, %v", path, got, err)
 		}
@@ -230,7 +230,7 @@ func TestShadowBelowBasePath(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			front, server := startDemoInMagento(t, belowShop, routesFile(t, "resource: all, shadow: true, to: "+tt.to), "PORTICO_LEGACY_URL="+tt.old, "PORTICO_LEGACY_AUTH="+tt.auth)
-			asker, err := contracttests.NewAsker(contracttests.Target{BaseURL: server.URL + basePath, Credentials: credentials})
+			asker, err := contracttests.NewClient(contracttests.Target{BaseURL: server.URL + basePath, Credentials: credentials})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -240,7 +240,7 @@ func TestShadowBelowBasePath(t *testing.T) {
 			}
 			for _, s := range steps {
 				s.Method, s.Accept = http.MethodGet, new("application/json")
-				if got, err := asker.Ask(t.Context(), &s); err != nil || got.Status != http.StatusOK {
+				if got, err := asker.Do(t.Context(), &s); err != nil || got.Status != http.StatusOK {
 					t.Errorf("%s: %+v, %v", s.Path, got, err)
 				}
 			}

@@ -37,7 +37,7 @@ const maxCredentials = 1 << 20
 type side struct {
 	name, url, base, credentials string
 	known                        contracttests.Credentials
-	asker                        *contracttests.Asker
+	asker                        *contracttests.Client
 }
 
 // compareOptions are the flags of compare.
@@ -198,7 +198,7 @@ func (o *compareOptions) open(s *side, trusted *tls.Config) error {
 	if s.known, err = loadCredentials(cmp.Or(s.credentials, o.credentials)); err != nil {
 		return err
 	}
-	s.asker, err = contracttests.NewAsker(contracttests.Target{BaseURL: s.url, TLS: trusted, Credentials: s.known, Timeout: o.timeout})
+	s.asker, err = contracttests.NewClient(contracttests.Target{BaseURL: s.url, TLS: trusted, Credentials: s.known, Timeout: o.timeout})
 	if err != nil {
 		return fmt.Errorf("--%s: %w", s.name, err)
 	}

@@ -380,7 +380,7 @@ func TestCompareRefuses(t *testing.T) {
 		{"credentials", both(demo.URL, demo.URL, reads, "--credentials", reads), reads + ": "},
 		{"no URL", both("old.example", demo.URL, reads), "--legacy: base URL"},
 		{"unreachable", both(gone.URL, demo.URL, reads), "start the implementation, or correct --legacy"},
-		{"a page", both(demo.URL, page.URL, reads), `a page in HTML ("Shop"), not as the contract has it: --candidate is what stands before /api/rest`},
+		{"a page", both(demo.URL, page.URL, reads), `an HTML page ("Shop") instead of a reply of the contract: --candidate must be the address before /api/rest`},
 		{"credentials of another", both(demo.URL, stranger.URL, reads), `refuses the credentials of the Admin, 401 "oauth_problem=token_rejected": give its own with --candidate-credentials FILE`},
 		{"credentials of other customers", both(demo.URL, demo.URL, customers, "--candidate-credentials", onlyCustomer), "answers 401 to every caller with credentials: give its own with --candidate-credentials FILE"},
 	} {

@@ -179,7 +179,7 @@ func (r *replay) ask(ctx context.Context, cancel context.CancelCauseFunc, number
 	var errs [2]error
 	var both sync.WaitGroup
 	for i := range r.options.sides {
-		both.Go(func() { replies[i], errs[i] = r.options.sides[i].asker.Ask(ctx, q.step) })
+		both.Go(func() { replies[i], errs[i] = r.options.sides[i].asker.Do(ctx, q.step) })
 	}
 	both.Wait()
 	if ctx.Err() != nil {

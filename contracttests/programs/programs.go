@@ -1,16 +1,17 @@
-// Package programs finds and starts the programs that tests run, such as servers and
-// browsers, which Go does not bring.
+// Package programs finds and starts external programs that tests need, such as servers
+// and browsers.
 //
 // # Principles
 //
-//  1. Whoever lacks a program can run all other tests: the ones that need it skip
-//     and say so.
-//  2. Where everything is checked nothing may be skipped: there they fail.
+//  1. A developer without a program can run all other tests: the tests that need it are
+//     skipped with a message.
+//  2. In CI no test may be skipped for a missing program: there the tests that need it
+//     fail.
 //
 // # How it is tested
 //
-// A table of programs and environments, on a testing.TB that keeps what it is told; a
-// program that does not end by itself.
+// A table of programs and environments on a testing.TB that records how the test ends,
+// and a program that does not exit by itself.
 package programs
 
 import (
@@ -19,8 +20,8 @@ import (
 	"testing"
 )
 
-// Need returns the path of a program. It skips the test where the program is not
-// installed, which must not happen where everything is checked.
+// Need returns the path of an installed program. If the program is not installed, Need
+// skips the test, or fails it if the environment variable CI is "true".
 func Need(tb testing.TB, name string) string {
 	tb.Helper()
 	path, err := exec.LookPath(name)
@@ -28,13 +29,13 @@ func Need(tb testing.TB, name string) string {
 		if os.Getenv("CI") == "true" {
 			tb.Fatalf("%s is not installed", name)
 		}
-		tb.Skipf("%s is not installed, so what it would do is not tested", name)
+		tb.Skipf("%s is not installed, so this is not tested", name)
 	}
 	return path
 }
 
-// Start starts a program and returns what is closed when it has ended. At the end of
-// the test it is killed if it still runs.
+// Start starts a program. The returned channel is closed when the program has exited. If
+// it still runs at the end of the test, it is killed.
 func Start(tb testing.TB, cmd *exec.Cmd) (ended <-chan struct{}) {
 	tb.Helper()
 	if err := cmd.Start(); err != nil {
@@ -42,11 +43,11 @@ func Start(tb testing.TB, cmd *exec.Cmd) (ended <-chan struct{}) {
 	}
 	done := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // the state says how it ended
+		_ = cmd.Wait() // cmd.ProcessState has the exit code
 		close(done)
 	}()
 	tb.Cleanup(func() {
-		_ = cmd.Process.Kill() // it has usually ended before
+		_ = cmd.Process.Kill() // fails if the program has exited already
 		<-done
 	})
 	return done

@@ -12,23 +12,24 @@ import (
 	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
-// An ended is a test that keeps how it was ended.
-type ended struct {
+// A recordedTB is a testing.TB that records how the test ends.
+type recordedTB struct {
 	testing.TB
-	how string
+	outcome string
 }
 
-func (e *ended) Helper() {}
+func (e *recordedTB) Helper() {}
 
-func (e *ended) Fatalf(format string, args ...any) { e.end("fatal: "+format, args) }
+func (e *recordedTB) Fatalf(format string, args ...any) { e.end("fatal: "+format, args) }
 
-func (e *ended) Skipf(format string, args ...any) { e.end("skip: "+format, args) }
+func (e *recordedTB) Skipf(format string, args ...any) { e.end("skip: "+format, args) }
 
-func (e *ended) end(format string, args []any) {
-	e.how = fmt.Sprintf(format, args...)
+func (e *recordedTB) end(format string, args []any) {
+	e.outcome = fmt.Sprintf(format, args...)
 	runtime.Goexit()
 }
 
+// TestNeed checks how the test ends with and without the program, in CI and elsewhere.
 func TestNeed(t *testing.T) {
 	for _, tt := range []struct {
 		name, ci, program string
@@ -37,19 +38,19 @@ func TestNeed(t *testing.T) {
 	}{
 		{"installed", "", "go", "", true},
 		{"installed in CI", "true", "go", "", true},
-		{"missing", "", "no-such-program", "skip: no-such-program is not installed, so what it would do is not tested", false},
+		{"missing", "", "no-such-program", "skip: no-such-program is not installed, so this is not tested", false},
 		{"missing in CI", "true", "no-such-program", "fatal: no-such-program is not installed", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("CI", tt.ci)
-			e, path, done := &ended{TB: t}, "", make(chan struct{})
+			e, path, done := &recordedTB{TB: t}, "", make(chan struct{})
 			go func() {
 				defer close(done)
 				path = programs.Need(e, tt.program)
 			}()
 			<-done
-			if e.how != tt.want {
-				t.Errorf("the test ends with %q, want %q", e.how, tt.want)
+			if e.outcome != tt.want {
+				t.Errorf("the test ends with %q, want %q", e.outcome, tt.want)
 			}
 			if filepath.IsAbs(path) != tt.found {
 				t.Errorf("the path is %q", path)
@@ -58,31 +59,34 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-// TestStart: a program that does not end by itself ends with its test.
+// TestStart checks that a program that does not exit by itself is killed at the end of
+// its test.
 func TestStart(t *testing.T) {
 	var ended <-chan struct{}
 	t.Run("test", func(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestMain$")
-		cmd.Env = append(os.Environ(), waits+"=1")
+		cmd.Env = append(os.Environ(), sleepVariable+"=1")
 		ended = programs.Start(t, cmd)
 		select {
 		case <-ended:
-			t.Error("it has ended by itself")
+			t.Error("the program has exited by itself")
 		default:
 		}
 	})
 	select {
 	case <-ended:
 	default:
-		t.Error("it still runs")
+		t.Error("the program still runs")
 	}
 }
 
-// waits is set for the program that this test binary is when it waits.
-const waits = "PROGRAMS_TEST_WAITS"
+// sleepVariable is the environment variable that makes this test binary sleep, as a
+// program for TestStart.
+const sleepVariable = "PROGRAMS_TEST_WAITS"
 
+// TestMain sleeps instead of running tests if TestStart has started this binary.
 func TestMain(m *testing.M) {
-	if os.Getenv(waits) != "" {
+	if os.Getenv(sleepVariable) != "" {
 		time.Sleep(time.Minute) // far longer than its test
 	}
 	os.Exit(m.Run())

@@ -8,17 +8,16 @@ import (
 	"golang.org/x/term"
 )
 
-// A Bar shows on a terminal how far something is, in a line that changes; elsewhere
-// it shows nothing.
+// A Bar is a progress bar on a terminal. On other writers it shows nothing.
 type Bar struct {
 	w   io.Writer
 	bar *progressbar.ProgressBar
 }
 
-// NewBar returns a bar that is drawn on w if that is a terminal.
+// NewBar returns a bar that is drawn on w if w is a terminal.
 func NewBar(w io.Writer) *Bar { return &Bar{w: w} }
 
-// Show shows that done of total are done, and a text beside it.
+// Show draws the bar with done of total steps completed, and text next to it.
 func (b *Bar) Show(done, total int, text string) {
 	if !IsTerminal(b.w) {
 		return
@@ -29,11 +28,11 @@ func (b *Bar) Show(done, total int, text string) {
 			progressbar.OptionSetWidth(14), progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false),
 			progressbar.OptionClearOnFinish())
 	}
-	b.bar.Describe(visibleLine(text))
-	_ = b.bar.Set(done) // a bar that cannot be drawn is no reason to stop
+	b.bar.Describe(printableLine(text))
+	_ = b.bar.Set(done) // errors of drawing are harmless
 }
 
-// Clear takes the line away.
+// Clear removes the bar from the terminal.
 func (b *Bar) Clear() {
 	if b.bar != nil {
 		_ = b.bar.Finish()
@@ -41,7 +40,7 @@ func (b *Bar) Clear() {
 	}
 }
 
-// IsTerminal reports whether w is one.
+// IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))

@@ -11,52 +11,54 @@ import (
 
 const (
 	maxDifferences = 12  // shown of one failure
-	maxAround      = 80  // bytes shown before and after where two texts part
+	maxUnchanged   = 80  // bytes shown before and after the part that differs
 	maxPart        = 600 // bytes shown of what differs
-	maxLines       = 400 // of a text that is compared line by line
-	maxContext     = 2   // lines shown before and after one that differs
+	maxLines       = 400 // compared of each text
+	maxContext     = 2   // equal lines shown before and after a differing line
 )
 
-// A difference is one place of a failure, ready to be shown: either one line of
-// each text, or lines of both.
-type difference struct {
+// A shownDifference is a difference prepared for display, with invisible characters
+// escaped. Lines is set if one of the texts has several lines, otherwise Want and Got.
+type shownDifference struct {
 	Where     string
 	Want, Got span
-	Lines     []line // nil: the texts are short
+	Lines     []line // nil if both texts are one line
 }
 
-// A span is a text with the part that differs from the other one.
+// A span is a text divided at the part that differs from another text.
 type span struct{ Before, Part, After string }
 
-// A line is one of two texts that are compared line by line.
+// A line is one line of the comparison of two texts.
 type line struct {
-	Sign string // "-" only in want, "+" only in got, " " in both, "…" some of both left out
+	Sign string // "-" only in want, "+" only in got, " " in both, "…" equal lines left out
 	Text string
 }
 
-// differences returns those of a failure that are shown, and how many are not.
-func differences(f *contracttests.Failure) (shown []difference, more int) {
+// limitDifferences returns the first differences of a failure for display, and the number
+// of the others.
+func limitDifferences(f *contracttests.Failure) (shown []shownDifference, more int) {
 	for i := range f.Differences[:min(len(f.Differences), maxDifferences)] {
 		d := &f.Differences[i]
-		one := difference{Where: visibleLine(cut(d.Where, maxPart))}
+		one := shownDifference{Where: printableLine(truncate(d.Where, maxPart))}
 		if strings.Contains(d.Want, "\n") || strings.Contains(d.Got, "\n") {
 			one.Lines = compareLines(d.Want, d.Got)
 		} else {
-			one.Want, one.Got = compareSpans(d.Want, d.Got)
+			one.Want, one.Got = markDifference(d.Want, d.Got)
 		}
 		shown = append(shown, one)
 	}
 	return shown, len(f.Differences) - len(shown)
 }
 
-// compareSpans marks what is between the common beginning and the common end.
-func compareSpans(want, got string) (w, g span) {
+// markDifference divides both texts into their common beginning, the part that differs,
+// and their common end.
+func markDifference(want, got string) (w, g span) {
 	short := min(len(want), len(got))
 	from := 0
 	for from < short && want[from] == got[from] {
 		from++
 	}
-	for from > 0 && (!startsRune(want, from) || !startsRune(got, from)) {
+	for from > 0 && (!isRuneBoundary(want, from) || !isRuneBoundary(got, from)) {
 		from--
 	}
 	end := 0
@@ -66,40 +68,40 @@ func compareSpans(want, got string) (w, g span) {
 	for end > 0 && !utf8.RuneStart(want[len(want)-end]) {
 		end--
 	}
-	// Of short texts that have little in common the whole differs to a reader.
-	if longest := max(len(want), len(got)); longest < maxAround && 2*(from+end) < longest {
+	// Short texts with little in common are easier to read if they are marked as a whole.
+	if longest := max(len(want), len(got)); longest < maxUnchanged && 2*(from+end) < longest {
 		from, end = 0, 0
 	}
 	return excerpt(want, from, len(want)-end), excerpt(got, from, len(got)-end)
 }
 
-func startsRune(s string, at int) bool { return at >= len(s) || utf8.RuneStart(s[at]) }
+func isRuneBoundary(s string, at int) bool { return at >= len(s) || utf8.RuneStart(s[at]) }
 
+// excerpt returns s divided at the bytes from and to. Long parts are truncated.
 func excerpt(s string, from, to int) span {
 	before, after := s[:from], s[to:]
-	if len(before) > maxAround {
-		at := len(before) - maxAround
+	if len(before) > maxUnchanged {
+		at := len(before) - maxUnchanged
 		for !utf8.RuneStart(before[at]) && at < len(before)-1 {
 			at++
 		}
 		before = "…" + before[at:]
 	}
-	if len(after) > maxAround {
-		at := maxAround
+	if len(after) > maxUnchanged {
+		at := maxUnchanged
 		for !utf8.RuneStart(after[at]) && at > 0 {
 			at--
 		}
 		after = after[:at] + "…"
 	}
-	return span{visibleLine(before), visibleLine(cut(s[from:to], maxPart)), visibleLine(after)}
+	return span{printableLine(before), printableLine(truncate(s[from:to], maxPart)), printableLine(after)}
 }
 
-// compareLines returns the lines of both texts, and of those that are in both
-// only some around the others.
+// compareLines compares two texts line by line. Of the lines that are in both, it returns
+// only those near a line that is not.
 func compareLines(want, got string) []line {
 	w, g := splitLines(want), splitLines(got)
-	// common[i][j] is how many lines w[i:] and g[j:] have in common at most, in
-	// order.
+	// common[i][j] is the length of the longest common subsequence of w[i:] and g[j:].
 	common := make([][]int, len(w)+1)
 	for i := range common {
 		common[i] = make([]int, len(g)+1)
@@ -127,9 +129,11 @@ func compareLines(want, got string) []line {
 			j++
 		}
 	}
-	return aroundChanges(all)
+	return dropDistantLines(all)
 }
 
+// splitLines returns the lines of s for display, at most maxLines and a note about the
+// rest.
 func splitLines(s string) []string {
 	lines := strings.SplitN(s, "\n", maxLines+1)
 	if len(lines) > maxLines {
@@ -137,22 +141,23 @@ func splitLines(s string) []string {
 		lines[maxLines] = fmt.Sprintf("… (%d bytes more)", len(rest))
 	}
 	for i := range lines {
-		lines[i] = visibleLine(cut(lines[i], maxPart))
+		lines[i] = printableLine(truncate(lines[i], maxPart))
 	}
 	return lines
 }
 
-// aroundChanges leaves out lines that are far from all that differ.
-func aroundChanges(all []line) []line {
-	var kept []line
+// dropDistantLines replaces equal lines by "…" unless a differing line is at most
+// maxContext lines away.
+func dropDistantLines(all []line) []line {
+	var shown []line
 	for i, l := range all {
-		near := all[max(0, i-maxContext):min(len(all), i+maxContext+1)]
+		nearby := all[max(0, i-maxContext):min(len(all), i+maxContext+1)]
 		switch {
-		case slices.ContainsFunc(near, func(n line) bool { return n.Sign != " " }):
-			kept = append(kept, l)
-		case len(kept) == 0 || kept[len(kept)-1].Sign != "…":
-			kept = append(kept, line{Sign: "…"})
+		case slices.ContainsFunc(nearby, func(n line) bool { return n.Sign != " " }):
+			shown = append(shown, l)
+		case len(shown) == 0 || shown[len(shown)-1].Sign != "…":
+			shown = append(shown, line{Sign: "…"})
 		}
 	}
-	return kept
+	return shown
 }

@@ -9,41 +9,43 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-func TestDifferences(t *testing.T) {
+// TestLimitDifferences checks how differing texts are divided into spans and lines.
+func TestLimitDifferences(t *testing.T) {
 	long := strings.Repeat("ä", 100)
 	for _, tt := range []struct {
 		name, want, got string
-		shown           difference
+		shown           shownDifference
 	}{
 		{"in the middle", "ada-17@example.com", "ada-18@example.com",
-			difference{Want: span{"ada-1", "7", "@example.com"}, Got: span{"ada-1", "8", "@example.com"}}},
-		{"at the end", "12.5000", "12.50", difference{Want: span{"12.50", "00", ""}, Got: span{"12.50", "", ""}}},
-		{"a beginning that is also the end", "12.500", "12.5000", difference{Want: span{"12.500", "", ""}, Got: span{"12.500", "0", ""}}},
-		{"little in common", "200", "400", difference{Want: span{"", "2", "00"}, Got: span{"", "4", "00"}}},
-		{"nothing in common to a reader", "403", "200", difference{Want: span{"", "403", ""}, Got: span{"", "200", ""}}},
-		{"nothing got", "null", "", difference{Want: span{"", "null", ""}, Got: span{}}},
-		{"characters stay whole", long + "ä", long + "ö",
-			difference{Want: span{"…" + long[:maxAround], "ä", ""}, Got: span{"…" + long[:maxAround], "ö", ""}}},
-		{"what cannot be seen", "a b c d", "a\u00a0b c d",
-			difference{Want: span{"a", " ", "b c d"}, Got: span{"a", `\u00a0`, "b c d"}}},
+			shownDifference{Want: span{"ada-1", "7", "@example.com"}, Got: span{"ada-1", "8", "@example.com"}}},
+		{"at the end", "12.5000", "12.50", shownDifference{Want: span{"12.50", "00", ""}, Got: span{"12.50", "", ""}}},
+		{"a beginning that is also the end", "12.500", "12.5000", shownDifference{Want: span{"12.500", "", ""}, Got: span{"12.500", "0", ""}}},
+		{"little in common", "200", "400", shownDifference{Want: span{"", "2", "00"}, Got: span{"", "4", "00"}}},
+		{"little in common, shown as a whole", "403", "200", shownDifference{Want: span{"", "403", ""}, Got: span{"", "200", ""}}},
+		{"nothing got", "null", "", shownDifference{Want: span{"", "null", ""}, Got: span{}}},
+		{"multi-byte characters", long + "ä", long + "ö",
+			shownDifference{Want: span{"…" + long[:maxUnchanged], "ä", ""}, Got: span{"…" + long[:maxUnchanged], "ö", ""}}},
+		{"invisible character", "a b c d", "a\u00a0b c d",
+			shownDifference{Want: span{"a", " ", "b c d"}, Got: span{"a", `\u00a0`, "b c d"}}},
 		{"lines", "1\n2\n3\n4\n5\n6\n7", "1\n2\n3\nfour\n5\n6\n7",
-			difference{Lines: []line{{"…", ""}, {" ", "2"}, {" ", "3"}, {"-", "4"}, {"+", "four"}, {" ", "5"}, {" ", "6"}, {"…", ""}}}},
-		{"a line more", "a\nc", "a\nb\nc", difference{Lines: []line{{" ", "a"}, {"+", "b"}, {" ", "c"}}}},
-		{"a line less", "a\nb", "a", difference{Lines: []line{{" ", "a"}, {"-", "b"}}}},
-		{"another end of line", "a\nb", "a\r\nb", difference{Lines: []line{{"-", "a"}, {"+", `a\r`}, {" ", "b"}}}},
+			shownDifference{Lines: []line{{"…", ""}, {" ", "2"}, {" ", "3"}, {"-", "4"}, {"+", "four"}, {" ", "5"}, {" ", "6"}, {"…", ""}}}},
+		{"a line more", "a\nc", "a\nb\nc", shownDifference{Lines: []line{{" ", "a"}, {"+", "b"}, {" ", "c"}}}},
+		{"a line less", "a\nb", "a", shownDifference{Lines: []line{{" ", "a"}, {"-", "b"}}}},
+		{"another end of line", "a\nb", "a\r\nb", shownDifference{Lines: []line{{"-", "a"}, {"+", `a\r`}, {" ", "b"}}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.shown.Where = "$.x"
-			shown, more := differences(&contracttests.Failure{Differences: []contracttests.Difference{{Where: "$.x", Want: tt.want, Got: tt.got}}})
-			if diff := cmp.Diff([]difference{tt.shown}, shown); diff != "" || more != 0 {
+			shown, more := limitDifferences(&contracttests.Failure{Differences: []contracttests.Difference{{Where: "$.x", Want: tt.want, Got: tt.got}}})
+			if diff := cmp.Diff([]shownDifference{tt.shown}, shown); diff != "" || more != 0 {
 				t.Errorf("%d more, and (-want +got):\n%s", more, diff)
 			}
 		})
 	}
 }
 
-// TestDifferencesAreBounded: what a server answers is not shown without end.
-func TestDifferencesAreBounded(t *testing.T) {
+// TestLimitDifferencesIsBounded checks that the size of displayed differences is limited,
+// whatever a server sends.
+func TestLimitDifferencesIsBounded(t *testing.T) {
 	f := &contracttests.Failure{Differences: []contracttests.Difference{
 		{Where: strings.Repeat("w", 1<<20), Want: strings.Repeat("a", 1<<20), Got: strings.Repeat("b", 1<<20)},
 		{Where: "$", Want: strings.Repeat("a\n", 1<<16), Got: strings.Repeat("b\n", 1<<16)},
@@ -51,7 +53,7 @@ func TestDifferencesAreBounded(t *testing.T) {
 	for range 100 {
 		f.Differences = append(f.Differences, contracttests.Difference{Where: "$", Want: "a", Got: "b"})
 	}
-	shown, more := differences(f)
+	shown, more := limitDifferences(f)
 	if len(shown) != maxDifferences || len(shown)+more != len(f.Differences) {
 		t.Errorf("%d shown and %d more, want %d shown of %d", len(shown), more, maxDifferences, len(f.Differences))
 	}
@@ -67,30 +69,32 @@ func TestDifferencesAreBounded(t *testing.T) {
 	}
 }
 
-func TestVisible(t *testing.T) {
+// TestPrintable checks which characters are escaped.
+func TestPrintable(t *testing.T) {
 	for _, tt := range []struct{ name, text, visible, line string }{
 		{"plain", `Groß, "1" \ 日本`, `Groß, "1" \ 日本`, `Groß, "1" \ 日本`},
 		{"lines", "a\n\tb", "a\n\tb", `a\n\tb`},
 		{"carriage return", "a\rb", `a\rb`, `a\rb`},
-		{"colours", "\x1b[31m", `\x1b[31m`, `\x1b[31m`},
+		{"colors", "\x1b[31m", `\x1b[31m`, `\x1b[31m`},
 		{"C1 control", "\u009b31m", `\u009b31m`, `\u009b31m`},
-		{"other direction", "a\u202eb", `a\u202eb`, `a\u202eb`},
+		{"text direction", "a\u202eb", `a\u202eb`, `a\u202eb`},
 		{"beyond the basic plane", "\U000e0041", `\U000e0041`, `\U000e0041`},
 		{"no UTF-8", "a\xffb", `a\xffb`, `a\xffb`},
 		{"replacement character", "a\ufffdb", "a\ufffdb", "a\ufffdb"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := visible(tt.text); got != tt.visible {
-				t.Errorf("visible: %q, want %q", got, tt.visible)
+			if got := printable(tt.text); got != tt.visible {
+				t.Errorf("printable: %q, want %q", got, tt.visible)
 			}
-			if got := visibleLine(tt.text); got != tt.line {
+			if got := printableLine(tt.text); got != tt.line {
 				t.Errorf("on a line: %q, want %q", got, tt.line)
 			}
 		})
 	}
 }
 
-func TestCut(t *testing.T) {
+// TestTruncate checks where texts are truncated.
+func TestTruncate(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
 		limit      int
@@ -101,7 +105,7 @@ func TestCut(t *testing.T) {
 		{"inside a character", "abä", 3, "ab… (2 bytes more)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := cut(tt.text, tt.limit); got != tt.want {
+			if got := truncate(tt.text, tt.limit); got != tt.want {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})

@@ -30,14 +30,14 @@ var (
 )
 
 const (
-	maxCall       = 64 << 10 // bytes shown of a request or reply
-	unfoldedAtOut = 10       // so many failures or fewer are unfolded from the start
+	maxCall          = 64 << 10 // bytes shown of a request or reply
+	maxInitiallyOpen = 10       // failures are unfolded initially if there are at most so many
 )
 
-// HTML writes the report as one page that needs nothing else.
+// HTML writes the report as one self-contained page.
 //
-// What went over the wire is compressed in the page and unfolded by its script:
-// written out, the calls of a thousand cases would make it slow to load.
+// Requests and replies are compressed in the page and unfolded by its script, because
+// those of a thousand cases would make the page slow to load.
 func HTML(w io.Writer, r *contracttests.Report) error {
 	page, err := template.New("page").Parse(pageHTML)
 	if err != nil {
@@ -58,7 +58,8 @@ func HTML(w io.Writer, r *contracttests.Report) error {
 	return out.Flush()
 }
 
-// The views are what the page shows, made readable; the template escapes it.
+// The views are the content of the page, with invisible characters escaped. The template
+// escapes HTML.
 type (
 	pageView struct {
 		Policy     string
@@ -66,16 +67,16 @@ type (
 		Script     template.JS
 		Dialect    string
 		URL        string
-		Started    string // for machines
+		Started    string // in RFC 3339
 		StartedAt  string
 		Took       string
 		Counts     tally
 		Coverage   coverage
-		Gaps       []string // rows that were not covered, and why
+		Gaps       []string // texts about the rows that were not covered
 		Roles      []string
 		Formats    []string
 		Resources  []resourceView
-		All        resourceView // of all resources, without cases
+		All        resourceView // sums over all resources, without cases
 		Skips      []reason
 		Leftovers  []string
 		Sections   []sectionView
@@ -86,7 +87,7 @@ type (
 	resourceView struct {
 		Name   string
 		Counts tally
-		Cells  []cellView // one for each role
+		Cells  []cellView // one for each of pageView.Roles
 		Cases  []caseView
 	}
 	cellView struct {
@@ -98,38 +99,38 @@ type (
 		Status                 contracttests.Status
 		Roles                  []string
 		RoleList               string
-		Clauses                []specifiedView
-		Differences            []specifiedView // between the dialects
-		Headline               string          // of a failure, or the reason of a skip
+		Clauses                []linkedText
+		Differences            []linkedText // between the dialects
+		Headline               string       // summary of the failure, or the reason of the skip
 		Open                   bool
 		Failure                *failureView
 		result                 *contracttests.Result
-		deflate                *flate.Writer // one for all: each takes a megabyte
+		deflate                *flate.Writer // shared by all cases, because each takes a megabyte
 	}
-	// A specifiedView is a text with links to the sections that specify it.
-	specifiedView struct {
+	// A linkedText is a text with links to the sections of the specification about it.
+	linkedText struct {
 		Text     string
 		Sections []spec.Section
 	}
 	failureView struct {
 		Where, Curl, Expect, Broken string
-		Differences                 []difference
+		Differences                 []shownDifference
 		More                        int
 	}
 	sectionView struct {
 		Name    string
-		States  []stateView // that occur, and how often
+		States  []stateView // the states that occur, with their counts
 		Open    bool
 		Clauses []clauseView
 	}
 	stateView struct {
-		State state
+		State clauseState
 		Class string
 		Count int
 	}
 	clauseView struct {
-		Name, Says, Unshown     string
-		State                   state
+		Name, Says, Untestable  string
+		State                   clauseState
 		Class                   string
 		Rows                    int
 		Passed, Failed, Skipped int
@@ -140,19 +141,20 @@ type (
 // A linker finds the sections of the specification that a report cites.
 type linker struct {
 	spec      *spec.Spec
-	ofClauses map[string]string // citation by the name of a clause
+	citations map[string]string // citation by name of clause
 }
 
+// newLinker returns a linker for the clauses of r.
 func newLinker(r *contracttests.Report, specification *spec.Spec) linker {
 	l := linker{specification, map[string]string{}}
 	for i := range r.Clauses {
-		l.ofClauses[r.Clauses[i].Clause] = r.Clauses[i].Section
+		l.citations[r.Clauses[i].Clause] = r.Clauses[i].Section
 	}
 	return l
 }
 
-// sections returns those that a text cites, without those that do not exist.
-func (l linker) sections(text string) []spec.Section {
+// citedSections returns the sections that a text cites, without those that do not exist.
+func (l linker) citedSections(text string) []spec.Section {
 	var all []spec.Section
 	for _, citation := range l.spec.Citations(text) {
 		if s, ok := l.spec.Find(citation); ok {
@@ -162,68 +164,74 @@ func (l linker) sections(text string) []spec.Section {
 	return all
 }
 
-// clause returns the view of a clause that a case shows: a name in the report's list of
-// clauses, or the citations of a recording.
-func (l linker) clause(name string) specifiedView {
-	return specifiedView{visibleLine(cut(name, maxPart)), l.sections(cmp.Or(l.ofClauses[name], name))}
+// linkClause returns the name of a clause with its sections. For a recording, the name
+// itself consists of citations.
+func (l linker) linkClause(name string) linkedText {
+	return linkedText{printableLine(truncate(name, maxPart)), l.citedSections(cmp.Or(l.citations[name], name))}
 }
 
-// Verdict is the word at the top.
+// Verdict returns the word for the outcome of the run.
 func (p *pageView) Verdict() string { return p.Counts.verdict() }
 
+// newPageView returns the content of the page. All cases share deflate, because a
+// compressor takes a megabyte.
 func newPageView(r *contracttests.Report, specification *spec.Spec, deflate *flate.Writer) *pageView {
-	c := coverageOf(r)
+	c := newCoverage(r)
 	p := &pageView{
 		Policy: "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src " +
-			digest(pageCSS) + "; script-src " + digest(pageJS),
+			cspHash(pageCSS) + "; script-src " + cspHash(pageJS),
 		Style:      template.CSS(pageCSS),
 		Script:     template.JS(pageJS),
-		Dialect:    visibleLine(string(r.Dialect)),
-		URL:        visibleLine(cut(r.URL, maxPart)),
+		Dialect:    printableLine(string(r.Dialect)),
+		URL:        printableLine(truncate(r.URL, maxPart)),
 		Started:    r.Started.UTC().Format(time.RFC3339),
 		StartedAt:  r.Started.UTC().Format("2 January 2006, 15:04:05 UTC"),
 		Took:       fmt.Sprintf("%.1f s", r.Took),
-		Counts:     tallyOf(r),
+		Counts:     newTally(r),
 		Coverage:   c,
-		Gaps:       c.gaps(),
-		Skips:      skips(r),
+		Gaps:       c.gapTexts(),
+		Skips:      skipReasons(r),
 		HasResults: len(r.Results) > 0,
 		links:      newLinker(r, specification),
 	}
 	for _, call := range r.Leftovers {
-		p.Leftovers = append(p.Leftovers, Pasteable(cut(call, maxCommand)))
+		p.Leftovers = append(p.Leftovers, Pasteable(truncate(call, maxCommand)))
 	}
-	p.Roles, p.Formats = rolesOf(r), formatsOf(r)
-	p.group(r, deflate)
-	for _, s := range sections(r) {
+	p.Roles, p.Formats = roles(r), formats(r)
+	p.addResults(r, deflate)
+	for _, s := range groupClauses(r) {
 		p.Sections = append(p.Sections, p.newSectionView(s))
 	}
 	return p
 }
 
-// digest returns how a policy names a script or style.
-func digest(text string) string {
+// cspHash returns the source expression that allows an inline script or style in a
+// content security policy.
+func cspHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// rolesOf returns the roles that occur, those of the contract first.
-func rolesOf(r *contracttests.Report) []string {
+// roles returns the callers that occur in the results, those of the contract first.
+func roles(r *contracttests.Report) []string {
 	known := []string{contracttests.Admin, contracttests.Customer1, contracttests.Customer2, contracttests.Guest}
-	return occurring(r, known, func(one *contracttests.Result) []string { return one.Roles })
+	return collectNames(r, known, func(one *contracttests.Result) []string { return one.Roles })
 }
 
-func formatsOf(r *contracttests.Report) []string {
-	return occurring(r, []string{"json", "xml", "text"}, func(one *contracttests.Result) []string { return []string{one.Format} })
+// formats returns the formats that occur in the results, those of the contract first.
+func formats(r *contracttests.Report) []string {
+	return collectNames(r, []string{"json", "xml", "text"}, func(one *contracttests.Result) []string { return []string{one.Format} })
 }
 
-func occurring(r *contracttests.Report, known []string, of func(*contracttests.Result) []string) []string {
+// collectNames returns the names that get returns for the results, each once: first the
+// known ones in their order, then the others by appearance.
+func collectNames(r *contracttests.Report, known []string, get func(*contracttests.Result) []string) []string {
 	found := map[string]bool{}
 	var others []string
 	for i := range r.Results {
-		for _, name := range of(&r.Results[i]) {
+		for _, name := range get(&r.Results[i]) {
 			if !found[name] && !slices.Contains(known, name) {
-				others = append(others, visibleLine(name))
+				others = append(others, printableLine(name))
 			}
 			found[name] = true
 		}
@@ -232,8 +240,9 @@ func occurring(r *contracttests.Report, known []string, of func(*contracttests.R
 	return append(known, others...)
 }
 
-// group makes the views of resources and of all together.
-func (p *pageView) group(r *contracttests.Report, deflate *flate.Writer) {
+// addResults adds all results to the views of their resources and to the view of all
+// resources.
+func (p *pageView) addResults(r *contracttests.Report, deflate *flate.Writer) {
 	p.All = p.newResourceView("")
 	at := map[string]int{}
 	for i := range r.Results {
@@ -245,21 +254,23 @@ func (p *pageView) group(r *contracttests.Report, deflate *flate.Writer) {
 		resource := &p.Resources[at[one.Resource]]
 		view := p.newCaseView(one)
 		view.deflate = deflate
-		view.Open = one.Status == contracttests.Failed && p.Counts.Failed <= unfoldedAtOut
+		view.Open = one.Status == contracttests.Failed && p.Counts.Failed <= maxInitiallyOpen
 		resource.Cases = append(resource.Cases, view)
 		resource.add(one.Status, view.Roles)
 		p.All.add(one.Status, view.Roles)
 	}
 }
 
+// newResourceView returns a view without cases.
 func (p *pageView) newResourceView(name string) resourceView {
-	v := resourceView{Name: visibleLine(name), Cells: make([]cellView, len(p.Roles))}
+	v := resourceView{Name: printableLine(name), Cells: make([]cellView, len(p.Roles))}
 	for i, role := range p.Roles {
 		v.Cells[i].Role = role
 	}
 	return v
 }
 
+// add counts a run with the given status for its roles.
 func (v *resourceView) add(s contracttests.Status, roles []string) {
 	v.Counts.add(s)
 	for i := range v.Cells {
@@ -269,26 +280,27 @@ func (v *resourceView) add(s contracttests.Status, roles []string) {
 	}
 }
 
+// newCaseView returns the view of one result.
 func (p *pageView) newCaseView(r *contracttests.Result) caseView {
 	v := caseView{
-		ID:       visibleLine(r.ID()),
-		Name:     visibleLine(r.Name),
-		Format:   visibleLine(r.Format),
-		Took:     duration(r.Took),
+		ID:       printableLine(r.ID()),
+		Name:     printableLine(r.Name),
+		Format:   printableLine(r.Format),
+		Took:     formatDuration(r.Took),
 		Status:   r.Status,
-		Roles:    visibleLines(r.Roles),
-		RoleList: strings.Join(visibleLines(r.Roles), " "),
+		Roles:    printableLines(r.Roles),
+		RoleList: strings.Join(printableLines(r.Roles), " "),
 		result:   r,
 	}
 	for _, name := range r.Clauses {
-		v.Clauses = append(v.Clauses, p.links.clause(name))
+		v.Clauses = append(v.Clauses, p.links.linkClause(name))
 	}
 	for _, d := range r.DialectDifferences {
-		v.Differences = append(v.Differences, specifiedView{visibleLine(cut(d.Says, maxPart)), p.links.sections(d.Section)})
+		v.Differences = append(v.Differences, linkedText{printableLine(truncate(d.Says, maxPart)), p.links.citedSections(d.Section)})
 	}
 	switch r.Status {
 	case contracttests.Skipped:
-		v.Headline = cmp.Or(visible(cut(r.Reason, maxPart)), "no reason given")
+		v.Headline = cmp.Or(printable(truncate(r.Reason, maxPart)), "no reason given")
 	case contracttests.Failed:
 		v.Headline = headline(r.Failure)
 		v.Failure = newFailureView(r.Failure)
@@ -296,79 +308,84 @@ func (p *pageView) newCaseView(r *contracttests.Result) caseView {
 	return v
 }
 
+// newFailureView returns the view of a failure, or nil if f is nil.
 func newFailureView(f *contracttests.Failure) *failureView {
 	if f == nil {
 		return nil
 	}
 	v := &failureView{
-		Where:  visibleLine(cut(where(f), maxPart)),
-		Expect: visible(cut(strings.TrimRight(f.Expect, "\n"), maxExpect)),
-		Broken: visible(cut(f.Broken, maxExpect)),
+		Where:  printableLine(truncate(failedCall(f), maxPart)),
+		Expect: printable(truncate(strings.TrimRight(f.Expect, "\n"), maxExpect)),
+		Broken: printable(truncate(f.Broken, maxExpect)),
 	}
 	if f.Curl != "" {
-		v.Curl = Pasteable(cut(f.Curl, maxCommand))
+		v.Curl = Pasteable(truncate(f.Curl, maxCommand))
 	}
-	v.Differences, v.More = differences(f)
+	v.Differences, v.More = limitDifferences(f)
 	return v
 }
 
+// newSectionView returns the view of a section of clauses.
 func (p *pageView) newSectionView(s section) sectionView {
-	v := sectionView{Name: visibleLine(s.Name)}
-	for _, of := range []state{failed, skipped, notRun, unshown, passed} {
-		if n := s.count(of); n > 0 {
-			v.States = append(v.States, stateView{of, class(of), n})
-			v.Open = v.Open || of == failed
+	v := sectionView{Name: printableLine(s.Name)}
+	for _, state := range []clauseState{failed, skipped, notRun, untestable, passed} {
+		if n := s.count(state); n > 0 {
+			v.States = append(v.States, stateView{state, cssClass(state), n})
+			v.Open = v.Open || state == failed
 		}
 	}
 	for _, c := range s.Clauses {
 		v.Clauses = append(v.Clauses, clauseView{
-			Name: visibleLine(c.Clause), Says: visibleLine(c.Says), Unshown: visibleLine(c.Unshown),
-			State: stateOf(c), Class: class(stateOf(c)), Rows: c.Rows,
+			Name: printableLine(c.Clause), Says: printableLine(c.Says), Untestable: printableLine(c.Untestable),
+			State: stateOf(c), Class: cssClass(stateOf(c)), Rows: c.Rows,
 			Passed: c.Passed, Failed: c.Failed, Skipped: c.Skipped,
-			Sections: p.links.sections(c.Section),
+			Sections: p.links.citedSections(c.Section),
 		})
 	}
 	return v
 }
 
-// String is how the page calls the state of a clause.
-func (s state) String() string {
+// String returns the state as shown to readers.
+func (s clauseState) String() string {
 	switch s {
 	case skipped:
 		return "only skipped"
-	case unshown:
-		return "cannot be shown"
+	case untestable:
+		return "cannot be tested"
 	default:
 		return string(s)
 	}
 }
 
-func class(s state) string { return strings.ReplaceAll(string(s), " ", "-") }
+// cssClass returns the CSS class of a state.
+func cssClass(s clauseState) string { return strings.ReplaceAll(string(s), " ", "-") }
 
-func visibleLines(all []string) []string {
+// printableLines returns each text as a printable line, truncated.
+func printableLines(all []string) []string {
 	shown := make([]string, len(all))
 	for i, s := range all {
-		shown[i] = visibleLine(cut(s, maxPart))
+		shown[i] = printableLine(truncate(s, maxPart))
 	}
 	return shown
 }
 
-func duration(d time.Duration) string {
+// formatDuration returns a duration in milliseconds or seconds.
+func formatDuration(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	}
 	return fmt.Sprintf("%.1f s", d.Seconds())
 }
 
-// CallCount is how many calls the case made.
+// CallCount returns the number of requests of the case.
 func (v caseView) CallCount() int { return len(v.result.Calls) }
 
-// Calls returns the calls of the case as the script of the page unfolds them: a
-// JSON list, deflated, in base64.
+// Calls returns the requests and replies of the case in the encoding that the page's
+// script unfolds: a JSON list, deflated, in base64.
 func (v caseView) Calls() (string, error) {
 	shown := make([]contracttests.CallLog, len(v.result.Calls))
 	for i, c := range v.result.Calls {
-		shown[i] = contracttests.CallLog{As: visibleLine(c.As), Request: message(c.Request), Reply: message(c.Reply)}
+		shown[i] = contracttests.CallLog{As: printableLine(c.As), Request: printableMessage(c.Request), Reply: printableMessage(c.Reply)}
 	}
 	text, err := json.Marshal(shown)
 	if err != nil {
@@ -385,13 +402,13 @@ func (v caseView) Calls() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(packed.Bytes()), nil
 }
 
-// message returns a request or reply for people to read. Lines of the head end as
-// all lines do; in the body a carriage return is shown.
-func message(s string) string {
+// printableMessage returns a request or reply for display. Line ends of the head are
+// normalized; in the body, carriage returns are escaped.
+func printableMessage(s string) string {
 	head, body, found := strings.Cut(s, "\r\n\r\n")
-	head = visible(strings.ReplaceAll(head, "\r\n", "\n"))
+	head = printable(strings.ReplaceAll(head, "\r\n", "\n"))
 	if !found {
-		return cut(head, maxCall)
+		return truncate(head, maxCall)
 	}
-	return cut(head+"\n\n"+visible(body), maxCall)
+	return truncate(head+"\n\n"+printable(body), maxCall)
 }

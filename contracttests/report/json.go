@@ -7,13 +7,13 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// JSON writes the report as it is, after the counts that scripts ask for, on one
-// line: to indent it would take its size in memory once more. What it
-// writes can be read into a [contracttests.Report].
+// JSON writes the report as a JSON object on one line, preceded by the counts that
+// scripts need. The output can be decoded into a [contracttests.Report]. It is not
+// indented, because that would need its size in memory a second time.
 func JSON(w io.Writer, r *contracttests.Report) error {
-	counts, covered := tallyOf(r), coverageOf(r)
+	counts, covered := newTally(r), newCoverage(r)
 	whole := *r
-	// Lists that are empty are no null.
+	// Empty lists are encoded as [] instead of null.
 	if whole.Results == nil {
 		whole.Results = []contracttests.Result{}
 	}

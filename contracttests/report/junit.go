@@ -55,8 +55,8 @@ type (
 	}
 )
 
-// JUnit writes the report as JUnit XML: a suite for each resource. Class and name
-// of a test, joined with a slash, are the ID of the result.
+// JUnit writes the report as JUnit XML with one suite for each resource. The class and
+// the name of a test, joined by a slash, are the ID of the result.
 func JUnit(w io.Writer, r *contracttests.Report) error {
 	all := junitSuites{Name: "contract"}
 	at := map[string]int{}
@@ -65,16 +65,16 @@ func JUnit(w io.Writer, r *contracttests.Report) error {
 		if _, ok := at[one.Resource]; !ok {
 			at[one.Resource] = len(all.Suites)
 			all.Suites = append(all.Suites, junitSuite{
-				Name:      visibleLine(one.Resource),
+				Name:      printableLine(one.Resource),
 				Timestamp: r.Started.UTC().Format("2006-01-02T15:04:05"),
 				Properties: []junitProperty{
-					{"url", visibleLine(r.URL)},
-					{"dialect", visibleLine(string(r.Dialect))},
+					{"url", printableLine(r.URL)},
+					{"dialect", printableLine(string(r.Dialect))},
 				},
 			})
 		}
 		suite := &all.Suites[at[one.Resource]]
-		suite.Cases = append(suite.Cases, junitOf(one))
+		suite.Cases = append(suite.Cases, newJUnitCase(one))
 		suite.took += one.Took
 		for _, counts := range []*junitCounts{&suite.junitCounts, &all.junitCounts} {
 			counts.Tests++
@@ -86,9 +86,9 @@ func JUnit(w io.Writer, r *contracttests.Report) error {
 			}
 		}
 	}
-	all.Time = seconds(r.Took)
+	all.Time = formatSeconds(r.Took)
 	for i := range all.Suites {
-		all.Suites[i].Time = seconds(all.Suites[i].took.Seconds())
+		all.Suites[i].Time = formatSeconds(all.Suites[i].took.Seconds())
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
@@ -102,18 +102,19 @@ func JUnit(w io.Writer, r *contracttests.Report) error {
 	return err
 }
 
-func junitOf(r *contracttests.Result) junitCase {
+// newJUnitCase returns the test case of one result.
+func newJUnitCase(r *contracttests.Result) junitCase {
 	c := junitCase{
-		Class: visibleLine(r.Resource),
-		Name:  visibleLine(r.Name + "/" + r.Format),
-		Time:  seconds(r.Took.Seconds()),
+		Class: printableLine(r.Resource),
+		Name:  printableLine(r.Name + "/" + r.Format),
+		Time:  formatSeconds(r.Took.Seconds()),
 	}
 	switch r.Status {
 	case contracttests.Skipped:
-		c.Skipped = &junitSkipped{cmp.Or(visibleLine(cut(r.Reason, maxPart)), "no reason given")}
+		c.Skipped = &junitSkipped{cmp.Or(printableLine(truncate(r.Reason, maxPart)), "no reason given")}
 	case contracttests.Failed:
 		t := &terminal{}
-		t.failure(r)
+		t.writeFailure(r)
 		c.Failure = &junitFailure{
 			Message: headline(r.Failure),
 			Type:    "contract",
@@ -123,16 +124,16 @@ func junitOf(r *contracttests.Result) junitCase {
 	return c
 }
 
-// headline tells a failure on one line.
+// headline returns a failure as one line of text.
 func headline(f *contracttests.Failure) string {
 	if f == nil {
-		return "what went wrong was not kept"
+		return "the report has no details of the failure"
 	}
-	call := visibleLine(cut(f.Call, maxPart)) + ": "
+	call := printableLine(truncate(f.Call, maxPart)) + ": "
 	if f.Broken != "" {
-		return call + visibleLine(cut(f.Broken, maxPart))
+		return call + printableLine(truncate(f.Broken, maxPart))
 	}
-	shown, more := differences(f)
+	shown, more := limitDifferences(f)
 	if len(shown) == 0 {
 		return call + "not as expected"
 	}
@@ -151,4 +152,4 @@ func headline(f *contracttests.Failure) string {
 
 func (s span) String() string { return cmp.Or(s.Before+s.Part+s.After, "nothing") }
 
-func seconds(s float64) string { return fmt.Sprintf("%.3f", s) }
+func formatSeconds(s float64) string { return fmt.Sprintf("%.3f", s) }

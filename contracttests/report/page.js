@@ -6,17 +6,17 @@
   const lists = ["resource", "role", "format"];
   const exact = ["clause", "case"];
 
-  // What a case is found by.
+  // The values that the filters compare.
   const facts = new Map(cases.map((one) => {
     const clauses = [...one.querySelectorAll(".clause")].map((c) => c.textContent);
-    const told = [...one.querySelectorAll(".headline, .failure")].map((e) => e.textContent);
+    const details = [...one.querySelectorAll(".headline, .failure")].map((e) => e.textContent);
     return [one, {
       status: one.dataset.status,
       resource: one.dataset.resource,
       roles: one.dataset.roles.split(" "),
       format: one.dataset.format,
       clauses,
-      text: [one.dataset.id, ...clauses, ...told].join("\n").toLowerCase(),
+      text: [one.dataset.id, ...clauses, ...details].join("\n").toLowerCase(),
     }];
   }));
 
@@ -39,8 +39,8 @@
     return want;
   }
 
-  // filter shows the cases that the form asks for, and keeps in the address what
-  // it asks for.
+  // filter shows the cases that match the form, and stores the form in the URL's
+  // fragment.
   function filter() {
     const want = wanted();
     const found = cases.filter((one) => {
@@ -73,8 +73,8 @@
     }
   }
 
-  // restore fills the form from the address. It returns false where the address
-  // names a place of the page instead.
+  // restore fills the form from the URL's fragment. It returns false if the fragment
+  // is the id of an element.
   function restore() {
     if (location.hash && !location.hash.includes("=")) return false;
     const state = new URLSearchParams(location.hash.slice(1));
@@ -160,7 +160,7 @@
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", filter);
   form.addEventListener("reset", (event) => {
-    event.preventDefault(); // it would keep hidden fields
+    event.preventDefault(); // the default action would not reset hidden fields
     history.replaceState(null, "", location.pathname + location.search);
     restore();
     filter();
@@ -178,7 +178,7 @@
       for (const one of cases) if (!one.hidden) one.open = open;
     });
   }
-  // It does not bubble.
+  // The toggle event does not bubble, so listen in the capture phase.
   document.addEventListener("toggle", (event) => {
     if (event.target.open && event.target.matches(".case")) unfolded(event.target);
   }, true);

@@ -28,7 +28,8 @@ import (
 	"github.com/portico-commerce/portico/contracttests/spec"
 )
 
-func pageOf(t testing.TB, r *contracttests.Report) []byte {
+// renderPage returns the HTML page of a report.
+func renderPage(t testing.TB, r *contracttests.Report) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := report.HTML(&b, r); err != nil {
@@ -37,21 +38,22 @@ func pageOf(t testing.TB, r *contracttests.Report) []byte {
 	return b.Bytes()
 }
 
-// hang is how long one thing done in a browser may take on a busy machine.
-const hang = 30 * time.Second
+// browserTimeout limits one action in the browser, which may be slow on a busy machine.
+const browserTimeout = 30 * time.Second
 
-// A browser is a Chromium that shows one page after the other.
+// A browser is a Chromium that shows one page at a time and records what the pages do.
 type browser struct {
 	t   *testing.T
 	ctx context.Context
-	// base is where the pages are served; the path is the name of a page.
+	// base is the URL of the server of the pages, to which the name of a page is appended.
 	base string
 
-	mu   sync.Mutex
-	seen []string // what went wrong, and what was fetched besides pages
+	mu     sync.Mutex
+	events []string // errors of pages, and requests that no page should make
 }
 
-// openBrowser starts one that ends with the test. pages are what it can open.
+// openBrowser starts a browser that exits with the test. pages are the available pages by
+// name.
 func openBrowser(t *testing.T, pages map[string][]byte) *browser {
 	t.Helper()
 	ctx := chromium.Open(t)
@@ -59,13 +61,13 @@ func openBrowser(t *testing.T, pages map[string][]byte) *browser {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, ok := pages[strings.TrimPrefix(r.URL.Path, "/")]
 		if !ok {
-			b.see("asked the server for " + r.URL.Path)
+			b.record("requested " + r.URL.Path)
 			http.NotFound(w, r)
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		if _, err := w.Write(page); err != nil {
-			b.see(err.Error())
+			b.record(err.Error())
 		}
 	}))
 	t.Cleanup(server.Close)
@@ -76,43 +78,45 @@ func openBrowser(t *testing.T, pages map[string][]byte) *browser {
 	return b
 }
 
-func (b *browser) see(what string) {
+// record adds an event that no page should cause.
+func (b *browser) record(what string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.seen = append(b.seen, what)
+	b.events = append(b.events, what)
 }
 
+// listen records console output, exceptions, log entries and requests to other servers.
 func (b *browser) listen(event any) {
 	switch e := event.(type) {
 	case *runtime.EventConsoleAPICalled:
-		b.see(fmt.Sprintf("wrote to the console: %s", e.Type))
+		b.record(fmt.Sprintf("wrote to the console: %s", e.Type))
 	case *runtime.EventExceptionThrown:
-		b.see("threw " + e.ExceptionDetails.Text)
+		b.record("threw " + e.ExceptionDetails.Text)
 	case *log.EventEntryAdded:
-		b.see("logged " + e.Entry.Text)
+		b.record("logged " + e.Entry.Text)
 	case *network.EventRequestWillBeSent:
 		if u := e.Request.URL; !strings.HasPrefix(u, b.base) && !strings.HasPrefix(u, "data:") {
-			b.see("fetched " + u)
+			b.record("fetched " + u)
 		}
 	}
 }
 
-// quiet fails the test if the pages shown since it was called last wrote to the
-// console or fetched anything.
-func (b *browser) quiet(t *testing.T) {
+// checkQuiet fails the test if an event was recorded since the last call.
+func (b *browser) checkQuiet(t *testing.T) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, what := range b.seen {
+	for _, what := range b.events {
 		t.Error("the page " + what)
 	}
-	b.seen = nil
+	b.events = nil
 }
 
+// do runs actions in the browser.
 func (b *browser) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	for i, step := range steps {
-		ctx, cancel := context.WithTimeout(b.ctx, hang)
+		ctx, cancel := context.WithTimeout(b.ctx, browserTimeout)
 		err := chromedp.Do(ctx, step)
 		cancel()
 		if err != nil {
@@ -121,17 +125,17 @@ func (b *browser) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// open loads a page anew. hash begins with # or is empty.
+// open reloads a page. hash is a fragment with its #, or empty.
 func (b *browser) open(t *testing.T, page, hash string) {
 	t.Helper()
-	// The same page with another hash would not be loaded.
+	// Navigation to the same page with another fragment would not reload it.
 	b.do(t, chromedp.Navigate("about:blank"), chromedp.Navigate(b.base+page+hash))
 }
 
-// eval returns what an expression gives, once it is there if it is a promise.
+// eval returns the value of a JavaScript expression, or of the promise that it returns.
 func eval[T any](t *testing.T, b *browser, expression string) T {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, hang)
+	ctx, cancel := context.WithTimeout(b.ctx, browserTimeout)
 	defer cancel()
 	got, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -140,7 +144,7 @@ func eval[T any](t *testing.T, b *browser, expression string) T {
 	return got
 }
 
-// emulate sets a colour scheme, and a medium where it is not the screen.
+// emulate sets a color scheme and a medium; the empty medium is the screen.
 func (b *browser) emulate(t *testing.T, scheme, medium string) {
 	t.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -154,15 +158,15 @@ func (b *browser) emulate(t *testing.T, scheme, medium string) {
 
 const (
 	shownIDs = `[...document.querySelectorAll(".case")].filter(c => c.checkVisibility()).map(c => c.dataset.id)`
-	// callsThere is fulfilled once all calls of unfolded cases are there.
-	callsThere = `new Promise(done => {
+	// callsUnfolded is a promise that is fulfilled when all calls of open cases are unfolded.
+	callsUnfolded = `new Promise(done => {
 		const look = () => document.querySelector(".case[open] .calls[data-calls], .case[open] .calls:not(:has(.call))") ?
 			requestAnimationFrame(look) : done(true);
 		look();
 	})`
 )
 
-// ids returns those of the results that fit, in the order of the page.
+// ids returns the IDs of the results that fit, in the order of the page.
 func ids(r *contracttests.Report, fits func(*contracttests.Result) bool) []string {
 	found := []string{}
 	for i := range r.Results {
@@ -173,41 +177,42 @@ func ids(r *contracttests.Report, fits func(*contracttests.Result) bool) []strin
 	return found
 }
 
-// TestPage uses the page as people do.
+// TestPage uses the page in a browser like a reader does.
 func TestPage(t *testing.T) {
 	nightly.Only(t, "browsers")
 	s := newSampler(t)
-	bad := s.report(40, false) // with a failure of each kind
+	bad := s.newReport(40, false) // with a failure of each kind
 	b := openBrowser(t, map[string][]byte{
-		"bad":     pageOf(t, bad),
-		"good":    pageOf(t, s.report(12, true)),
-		"hostile": pageOf(t, s.hostileReport()),
-		"many":    pageOf(t, s.report(1000, false)),
-		"nothing": pageOf(t, &contracttests.Report{}),
+		"bad":     renderPage(t, bad),
+		"good":    renderPage(t, s.newReport(12, true)),
+		"hostile": renderPage(t, s.hostileReport()),
+		"many":    renderPage(t, s.newReport(1000, false)),
+		"nothing": renderPage(t, &contracttests.Report{}),
 	})
 	for _, tt := range []struct {
 		name string
 		run  func(*testing.T, *browser, *contracttests.Report)
 	}{
-		{"filters of the address", testHashes},
+		{"filters of the fragment", testFragments},
 		{"filters of the form", testForm},
 		{"links that filter", testLinks},
-		{"a case unfolds", testUnfolding},
+		{"unfolding", testUnfolding},
 		{"contrast", testContrast},
 		{"narrow", testNarrow},
 		{"print", testPrint},
 		{"hostile", testHostile},
-		{"many and none", testMany},
-		{"what is watched is seen", testWatch},
+		{"many and none", testSizes},
+		{"policy", testPolicy},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.run(t, b, bad)
-			b.quiet(t)
+			b.checkQuiet(t)
 		})
 	}
 }
 
-func testHashes(t *testing.T, b *browser, r *contracttests.Report) {
+// testFragments checks which cases each filter in the URL's fragment shows.
+func testFragments(t *testing.T, b *browser, r *contracttests.Report) {
 	clause := r.Results[3].Clauses[0]
 	b.open(t, "bad", "")
 	for _, tt := range []struct {
@@ -239,15 +244,15 @@ func testHashes(t *testing.T, b *browser, r *contracttests.Report) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			told := fmt.Sprintf("%d of %d cases", len(want), len(r.Results))
+			summary := fmt.Sprintf("%d of %d cases", len(want), len(r.Results))
 			if len(want) == len(r.Results) {
-				told = fmt.Sprintf("%d cases", len(want))
+				summary = fmt.Sprintf("%d cases", len(want))
 			}
-			if got := eval[string](t, b, `document.querySelector("#shown").textContent`); got != told {
-				t.Errorf("it says %q, want %q", got, told)
+			if got := eval[string](t, b, `document.querySelector("#shown").textContent`); got != summary {
+				t.Errorf("the page says %q, want %q", got, summary)
 			}
 			if got := eval[bool](t, b, `document.querySelector("#nothing").checkVisibility()`); got != (len(want) == 0) {
-				t.Errorf("it says that there is none: %v", got)
+				t.Errorf("the note that no case matches is visible: %v", got)
 			}
 			if got := eval[int](t, b, `[...document.querySelectorAll(".group")].filter(g => g.checkVisibility() && !g.querySelector(".case:not([hidden])")).length`); got != 0 {
 				t.Errorf("%d headings have no case", got)
@@ -256,12 +261,13 @@ func testHashes(t *testing.T, b *browser, r *contracttests.Report) {
 	}
 }
 
+// testForm checks the form of the filters, its representation in the URL, and its reset.
 func testForm(t *testing.T, b *browser, r *contracttests.Report) {
 	b.open(t, "bad", "")
 	b.do(t,
 		chromedp.SendKeys(chromedp.CSS("input[type=search]"), "refused"),
 		chromedp.Click(chromedp.CSS(".pick.failed")),
-		// Keys choose in a list: its second entry, and the one that begins so.
+		// Keys select an entry of a list: the last one, and the one with this first letter.
 		chromedp.SendKeys(chromedp.CSS("select[name=role]"), kb.End),
 		chromedp.SendKeys(chromedp.CSS("select[name=format]"), "t"),
 	)
@@ -273,25 +279,26 @@ func testForm(t *testing.T, b *browser, r *contracttests.Report) {
 	}
 	const hash = "#q=refused&status=failed&role=guest&format=text"
 	if got := eval[string](t, b, `location.hash`); got != hash {
-		t.Errorf("the address is kept as %s, want %s", got, hash)
+		t.Errorf("the fragment is %s, want %s", got, hash)
 	}
 	b.open(t, "bad", hash)
 	if diff := cmp.Diff(want, eval[[]string](t, b, shownIDs)); diff != "" {
-		t.Errorf("loaded anew: -want +got:\n%s", diff)
+		t.Errorf("after reloading: -want +got:\n%s", diff)
 	}
 	if got := eval[string](t, b, `new URLSearchParams(new FormData(document.querySelector("form"))).toString()`); got !=
 		"q=refused&status=failed&resource=&role=guest&format=text&clause=&case=" {
-		t.Errorf("loaded anew the form has %s", got)
+		t.Errorf("after reloading the form has %s", got)
 	}
 	b.do(t, chromedp.Click(chromedp.CSS("[type=reset]")))
 	if got := eval[[]string](t, b, shownIDs); len(got) != len(r.Results) {
 		t.Errorf("without filters %d cases are shown", len(got))
 	}
 	if got := eval[string](t, b, `location.hash`); got != "" {
-		t.Errorf("without filters the address has %s", got)
+		t.Errorf("without filters the fragment is %s", got)
 	}
 }
 
+// testLinks checks the links that set filters.
 func testLinks(t *testing.T, b *browser, r *contracttests.Report) {
 	clause := r.Results[3].Clauses[0]
 	for _, tt := range []struct {
@@ -328,10 +335,12 @@ func testLinks(t *testing.T, b *browser, r *contracttests.Report) {
 	}
 }
 
+// testUnfolding checks that cases and requests unfold, with the keyboard and with the
+// buttons.
 func testUnfolding(t *testing.T, b *browser, r *contracttests.Report) {
 	b.open(t, "bad", "#resource=customers&status=passed")
 	b.do(t, chromedp.Focus(chromedp.CSS(".case:not([hidden]) > summary")), chromedp.KeyEvent(kb.Enter))
-	eval[bool](t, b, callsThere)
+	eval[bool](t, b, callsUnfolded)
 	want := []string{}
 	for _, call := range r.Results[0].Calls {
 		for _, half := range []string{call.Request, call.Reply} {
@@ -350,7 +359,7 @@ func testUnfolding(t *testing.T, b *browser, r *contracttests.Report) {
 	if shut := eval[int](t, b, `document.querySelectorAll(".case:not([hidden]):not([open])").length`); shut != 0 {
 		t.Errorf("%d cases do not unfold", shut)
 	}
-	eval[bool](t, b, callsThere)
+	eval[bool](t, b, callsUnfolded)
 	b.do(t, chromedp.Click(chromedp.CSS("#fold")))
 	if open := eval[int](t, b, `document.querySelectorAll(".case:not([hidden])[open]").length`); open != 0 {
 		t.Errorf("%d cases do not fold", open)
@@ -360,11 +369,12 @@ func testUnfolding(t *testing.T, b *browser, r *contracttests.Report) {
 	got := eval[string](t, b, `document.querySelector(".case.failed .failure").textContent`)
 	for _, want := range []string{"step 2: admin: PUT /customers/17", "$.firstname", "Bea", "Ada", `--data-raw '{"firstname":"Bea","note":"it'\''s"}'`, "except: [updated_at]"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("the failure lacks %q:\n%s", want, got)
+			t.Errorf("the text of the failure lacks %q:\n%s", want, got)
 		}
 	}
 }
 
+// testContrast checks the contrast of all texts in both color schemes.
 func testContrast(t *testing.T, b *browser, _ *contracttests.Report) {
 	t.Cleanup(func() { b.emulate(t, "light", "") })
 	for _, page := range []string{"bad", "good"} {
@@ -374,14 +384,14 @@ func testContrast(t *testing.T, b *browser, _ *contracttests.Report) {
 				b.open(t, page, "")
 				eval[bool](t, b, `document.querySelectorAll("details, .call").forEach(d => d.open = true); true`)
 				b.do(t, chromedp.Click(chromedp.CSS(".pick.failed")), chromedp.Click(chromedp.CSS(".pick.passed")), chromedp.Click(chromedp.CSS(".pick.skipped")))
-				eval[bool](t, b, callsThere)
+				eval[bool](t, b, callsUnfolded)
 				found := eval[struct {
 					Looked int
 					Dark   bool
 					Low    []string
 				}](t, b, lowContrast)
 				if found.Looked < 300 || found.Dark != (scheme == "dark") {
-					t.Errorf("%d texts were looked at, dark is %v", found.Looked, found.Dark)
+					t.Errorf("%d texts were checked, dark is %v", found.Looked, found.Dark)
 				}
 				for _, low := range found.Low {
 					t.Error(low)
@@ -391,8 +401,8 @@ func testContrast(t *testing.T, b *browser, _ *contracttests.Report) {
 	}
 }
 
-// lowContrast lists the texts that are hard to read upon what is behind them
-// (WCAG 2, 1.4.3: at least 4.5, for large texts 3).
+// lowContrast is an expression that lists the texts with insufficient contrast (WCAG 2,
+// 1.4.3: at least 4.5, for large texts 3).
 const lowContrast = `(() => {
 	const parse = (c) => { const n = c.match(/[\d.]+/g).map(Number); return n.length < 4 ? [...n, 1] : n; };
 	const luminance = (c) => {
@@ -423,13 +433,14 @@ const lowContrast = `(() => {
 	return { Looked: looked, Dark: luminance(behind(document.body)) < .2, Low: low };
 })()`
 
+// testNarrow checks that the page fits a narrow window.
 func testNarrow(t *testing.T, b *browser, _ *contracttests.Report) {
 	b.do(t, chromedp.EmulateViewport(360, 740))
 	t.Cleanup(func() { b.do(t, chromedp.ResetViewport()) })
 	for _, page := range []string{"bad", "hostile"} {
 		b.open(t, page, "")
 		eval[bool](t, b, `document.querySelectorAll("details").forEach(d => d.open = true); true`)
-		eval[bool](t, b, callsThere)
+		eval[bool](t, b, callsUnfolded)
 		eval[bool](t, b, `document.querySelectorAll(".call").forEach(d => d.open = true); true`)
 		wide := eval[[]string](t, b, `document.documentElement.scrollWidth <= 360 ? [] : [document.documentElement, ...document.querySelectorAll("body *")]
 			.filter(e => e === document.documentElement || e.getBoundingClientRect().right > 361 && !e.closest(".scroll, .sr, .jump")).map(e => e.tagName + "." + e.className)`)
@@ -439,6 +450,7 @@ func testNarrow(t *testing.T, b *browser, _ *contracttests.Report) {
 	}
 }
 
+// testPrint checks what is printed.
 func testPrint(t *testing.T, b *browser, _ *contracttests.Report) {
 	b.open(t, "bad", "#resource=customers")
 	b.do(t, chromedp.Click(chromedp.CSS("#fold")))
@@ -463,12 +475,13 @@ func testPrint(t *testing.T, b *browser, _ *contracttests.Report) {
 	}
 }
 
+// testHostile checks that hostile texts of a report stay texts.
 func testHostile(t *testing.T, b *browser, _ *contracttests.Report) {
 	b.open(t, "hostile", "")
 	eval[bool](t, b, `document.querySelectorAll("details").forEach(d => d.open = true); true`)
-	eval[bool](t, b, callsThere)
-	// Every link is followed by hand, so that what it filters by comes back. Those to the
-	// specification lead out of the page.
+	eval[bool](t, b, callsUnfolded)
+	// Follow every link, so that the values of filters appear in the page again. Skip the
+	// links to the specification, which leave the page.
 	links := eval[int](t, b, fmt.Sprintf(`(() => {
 		const all = [...document.querySelectorAll("a[href]")].filter(a => !a.matches(".spec") || !a.href.startsWith(%q));
 		for (const a of all) {
@@ -494,19 +507,21 @@ func testHostile(t *testing.T, b *browser, _ *contracttests.Report) {
 	}
 }
 
-func testMany(t *testing.T, b *browser, _ *contracttests.Report) {
+// testSizes checks a page of a thousand cases and one without any.
+func testSizes(t *testing.T, b *browser, _ *contracttests.Report) {
 	b.open(t, "many", "#status=failed&format=xml")
 	if got := eval[string](t, b, `document.querySelector("#shown").textContent`); got != "50 of 1000 cases" {
 		t.Errorf("it says %q", got)
 	}
 	b.open(t, "nothing", "")
-	if got := eval[string](t, b, `document.querySelector("h1").textContent`); got != "Nothing was shown" {
-		t.Errorf("the page of nothing says %q", got)
+	if got := eval[string](t, b, `document.querySelector("h1").textContent`); got != "Nothing was tested" {
+		t.Errorf("the page of an empty report says %q", got)
 	}
 }
 
-// testWatch: a page that would fetch is kept from it, and both are noticed.
-func testWatch(t *testing.T, b *browser, _ *contracttests.Report) {
+// testPolicy checks that the page's policy blocks requests and scripts, and that this
+// test would notice them.
+func testPolicy(t *testing.T, b *browser, _ *contracttests.Report) {
 	b.open(t, "good", "")
 	for _, tt := range []struct{ name, script, want string }{
 		{"fetch", `fetch("http://127.0.0.1:9/").catch(() => true)`, "Content Security Policy"},
@@ -516,45 +531,46 @@ func testWatch(t *testing.T, b *browser, _ *contracttests.Report) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if !eval[bool](t, b, tt.script) {
-				t.Error("it was not kept from it")
+				t.Error("the policy did not block it")
 			}
 			eval[bool](t, b, `new Promise(done => setTimeout(() => done(true)))`)
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			if !strings.Contains(strings.Join(b.seen, "\n"), tt.want) {
-				t.Errorf("seen was %q, not %q", b.seen, tt.want)
+			if !strings.Contains(strings.Join(b.events, "\n"), tt.want) {
+				t.Errorf("recorded events %q lack %q", b.events, tt.want)
 			}
-			b.seen = nil
+			b.events = nil
 		})
 	}
 }
 
-// TestPageIsSmall: a thousand cases of six calls can be sent by mail.
+// TestPageIsSmall checks that the page of a thousand cases with six requests each is
+// small enough for an e-mail.
 func TestPageIsSmall(t *testing.T) {
 	s := newSampler(t)
-	r := s.report(1000, false)
+	r := s.newReport(1000, false)
 	wire := 0
 	for i := range r.Results {
 		for c := range r.Results[i].Calls {
 			call := &r.Results[i].Calls[c]
-			// As different from each other as those of a real run, and as long.
+			// Make the replies as long and as different as those of a real run.
 			call.Reply += strings.Repeat(fmt.Sprintf("%d,%d ", i*7919, c*104729), 130)
 			wire += len(call.Request) + len(call.Reply)
 		}
 	}
-	if size := len(pageOf(t, r)); size > 8<<20 || wire < 10<<20 {
-		t.Errorf("the page has %d bytes, for %d bytes that went over the wire", size, wire)
+	if size := len(renderPage(t, r)); size > 8<<20 || wire < 10<<20 {
+		t.Errorf("the page has %d bytes for %d bytes of requests and replies", size, wire)
 	}
 }
 
-// TestPageLinksToTheSpecification: each clause, and each difference between the dialects
-// that a case shows, comes with a link to its section.
+// TestPageLinksToTheSpecification checks that each clause of a case, and each difference
+// between the dialects, is shown with links to its sections.
 func TestPageLinksToTheSpecification(t *testing.T) {
 	s := newSampler(t)
-	r := s.report(12, false)
+	r := s.newReport(12, false)
 	r.Results[0].Clauses = []string{"Customers: GET list"}
 	r.Results[1].Clauses = []string{"contract 5.2 (GET of the list); wire 10.2 and 10.3; wire 99"}
-	text := string(pageOf(t, r))
+	text := string(renderPage(t, r))
 	link := func(page, anchor, citation string) string {
 		return fmt.Sprintf(` <a class="spec" href="%s%s.md#%s">%s</a>`, spec.Repository, page, anchor, citation)
 	}
@@ -575,9 +591,9 @@ func TestPageLinksToTheSpecification(t *testing.T) {
 	}
 }
 
-// TestPageWithoutScript: the text of the page tells every failure.
+// TestPageWithoutScript checks that all failures are readable without JavaScript.
 func TestPageWithoutScript(t *testing.T) {
-	text := string(pageOf(t, newSampler(t).report(60, false)))
+	text := string(renderPage(t, newSampler(t).newReport(60, false)))
 	for _, want := range []string{"<noscript>", "no answer within 10 s", "<mark>1</mark>@example.com", "<del>-   &lt;email&gt;ada@example.com&lt;/email&gt;</del>", "$AUTHORIZATION_ADMIN"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %s", want)

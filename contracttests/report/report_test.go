@@ -23,6 +23,7 @@ import (
 	"github.com/portico-commerce/portico/contracttests/report"
 )
 
+// table returns the report for a terminal.
 func table(t *testing.T, r *contracttests.Report, color, verbose bool) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -32,8 +33,8 @@ func table(t *testing.T, r *contracttests.Report, color, verbose bool) string {
 	return b.String()
 }
 
-// small returns a report of few runs, and of clauses in every state.
-func small() *contracttests.Report {
+// smallReport returns a report of three runs, with clauses in every state.
+func smallReport() *contracttests.Report {
 	return &contracttests.Report{
 		URL: "http://127.0.0.1:8080", Dialect: "magento", Started: time.Date(2026, 3, 4, 15, 16, 17, 0, time.UTC), Took: 2.34,
 		Results: []contracttests.Result{
@@ -47,18 +48,19 @@ func small() *contracttests.Report {
 			{Clause: "Customers: POST", Rows: 2, Passed: 1},
 			{Clause: "Customers: PUT", Rows: 1, Failed: 1},
 			{Clause: "Orders: GET", Rows: 1, Skipped: 1},
-			{Clause: "Orders: custom", Rows: 2, Unshown: "no store has it"},
+			{Clause: "Orders: custom", Rows: 2, Untestable: "no store has it"},
 			{Clause: "Limits: 1", Rows: 1},
 		},
 	}
 }
 
+// TestTable checks the whole report for a terminal.
 func TestTable(t *testing.T) {
-	got := table(t, small(), false, false)
+	got := table(t, smallReport(), false, false)
 	const want = `FAILED  customers/a/xml
   step 2: admin: PUT /customers/17
   clause: 
-  call it again:
+  repeat the request:
 curl -sS -i --path-as-is -g -X 'PUT' -H 'User-Agent:' -H "Authorization: $AUTHORIZATION_ADMIN" -H 'Content-Type: application/json' --data-raw '{"firstname":"Bea","note":"it'\''s"}' 'https://shop.example:8443/api/rest/customers/17'
   expected:
     record: customer
@@ -83,9 +85,9 @@ skipped: 1 run
        0       1        0  Customers: PUT
        2                   Customers: 2 clauses passed
        0       0        1  Orders: GET
-                           Orders: 1 clause cannot be shown
+                           Orders: 1 clause cannot be tested
 
-coverage: 6 of 10 rows of the document; 2 cannot be shown: no store has it; 1 only skipped; 1 not run
+coverage: 6 of 10 rows of the document; 2 cannot be tested: no store has it; 1 only skipped; 1 not run
 FAILED  3 runs: 1 passed, 1 failed, 1 skipped in 2.3 s, dialect magento, http://127.0.0.1:8080
 `
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -93,18 +95,20 @@ FAILED  3 runs: 1 passed, 1 failed, 1 skipped in 2.3 s, dialect magento, http://
 	}
 }
 
-func TestTableForms(t *testing.T) {
-	passing := small()
+// TestTableContent checks parts of the report for a terminal, for reports of different
+// kinds.
+func TestTableContent(t *testing.T) {
+	passing := smallReport()
 	passing.Results, passing.Clauses = passing.Results[:1], passing.Clauses[:2]
-	nothing := small()
+	nothing := smallReport()
 	nothing.Results = nothing.Results[2:]
-	left := small()
+	left := smallReport()
 	left.Leftovers = []string{"curl -X DELETE 'http://127.0.0.1:8080/api/rest/customers/9'"}
-	unkept := small()
-	unkept.Results[1].Failure = nil
-	broken := small()
+	withoutDetails := smallReport()
+	withoutDetails.Results[1].Failure = nil
+	broken := smallReport()
 	broken.Results[1].Failure = failures()[3]
-	lines := small()
+	lines := smallReport()
 	lines.Results[1].Failure = failures()[2]
 	for _, tt := range []struct {
 		name           string
@@ -115,17 +119,17 @@ func TestTableForms(t *testing.T) {
 	}{
 		{"passed", passing, false, false,
 			[]string{"coverage: 5 of 5 rows of the document\nPASSED  1 run: 1 passed, 0 failed, 0 skipped"}, "FAILED"},
-		{"passed, in colour", passing, true, false, []string{"\x1b[32mPASSED\x1b[0m"}, "\x1b[31m"},
-		{"failed, in colour", small(), true, false,
+		{"passed, in color", passing, true, false, []string{"\x1b[32mPASSED\x1b[0m"}, "\x1b[31m"},
+		{"failed, in color", smallReport(), true, false,
 			[]string{"\x1b[31mFAILED\x1b[0m  3 runs", "contracttest-471\x1b[32m1\x1b[0m@example.com", "contracttest-471\x1b[31m2\x1b[0m@example.com", "\x1b[33mOrders: GET\x1b[0m"}, "PASSED"},
-		{"what shows nothing has not passed", nothing, false, false, []string{"NOTHING SHOWN  1 run: 0 passed"}, "PASSED"},
-		{"all clauses", small(), false, true,
-			[]string{"       1       0        0  Customers: GET\n", "       0       0        0  Orders: custom: cannot be shown, no store has it\n", "Limits: 1\n"}, "clauses passed"},
-		{"left behind", left, false, false, []string{"\ncurl -X DELETE 'http://127.0.0.1:8080/api/rest/customers/9'\n"}, ""},
-		{"failure that was not kept", unkept, false, false, []string{"FAILED  customers/a/xml\n  what went wrong was not kept"}, ""},
-		{"no answer", broken, false, false, []string{"  while making what the case needs: admin: POST /products\n", "  no answer within 10 s\n"}, ""},
+		{"only skipped runs", nothing, false, false, []string{"NOTHING TESTED  1 run: 0 passed"}, "PASSED"},
+		{"all clauses", smallReport(), false, true,
+			[]string{"       1       0        0  Customers: GET\n", "       0       0        0  Orders: custom: cannot be tested, no store has it\n", "Limits: 1\n"}, "clauses passed"},
+		{"leftovers", left, false, false, []string{"\ncurl -X DELETE 'http://127.0.0.1:8080/api/rest/customers/9'\n"}, ""},
+		{"failure without details", withoutDetails, false, false, []string{"FAILED  customers/a/xml\n  the report has no details of the failure"}, ""},
+		{"no answer", broken, false, false, []string{"  while creating what the case needs: admin: POST /products\n", "  no answer within 10 s\n"}, ""},
 		{"lines", lines, false, false, []string{"    -   <email>ada@example.com</email>\n    +   <email></email>\n"}, ""},
-		{"nothing at all", &contracttests.Report{}, false, false, []string{"coverage: 0 of 0 rows", "NOTHING SHOWN  0 runs"}, "clause"},
+		{"empty report", &contracttests.Report{}, false, false, []string{"coverage: 0 of 0 rows", "NOTHING TESTED  0 runs"}, "clause"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := table(t, tt.r, tt.color, tt.verbose)
@@ -141,9 +145,10 @@ func TestTableForms(t *testing.T) {
 	}
 }
 
-// TestSkipsAreGrouped: the most frequent reason comes first, with some of its runs.
+// TestSkipsAreGrouped checks that skipped runs are grouped by reason, the most frequent
+// first.
 func TestSkipsAreGrouped(t *testing.T) {
-	r := small()
+	r := smallReport()
 	for range 5 {
 		r.Results = append(r.Results, contracttests.Result{Resource: "stock", Name: "c", Format: "json", Status: contracttests.Skipped, Reason: "frequent"})
 	}
@@ -157,21 +162,22 @@ func TestSkipsAreGrouped(t *testing.T) {
 	}
 }
 
-// TestTerminalIsSafe: of what a server answers nothing acts on the terminal.
-func TestTerminalIsSafe(t *testing.T) {
+// TestTableEscapesHostileText checks that the report for a terminal contains only
+// printable characters besides its own colors.
+func TestTableEscapesHostileText(t *testing.T) {
 	r := newSampler(t).hostileReport()
-	colours := regexp.MustCompile(`\x1b\[[0-9]+m`)
+	colors := regexp.MustCompile(`\x1b\[[0-9]+m`)
 	for _, tt := range []struct {
 		name  string
 		color bool
-	}{{"plain", false}, {"coloured", true}} {
+	}{{"plain", false}, {"colored", true}} {
 		t.Run(tt.name, func(t *testing.T) {
 			text := table(t, r, tt.color, true)
 			if !strings.Contains(text, `\u202eevil`) {
-				t.Error("the hostile text is not there")
+				t.Error("the hostile text is missing")
 			}
 			if tt.color {
-				text = colours.ReplaceAllString(text, "")
+				text = colors.ReplaceAllString(text, "")
 			}
 			for _, c := range text {
 				if c != '\n' && c != utf8.RuneError && !unicode.IsPrint(c) {
@@ -179,14 +185,15 @@ func TestTerminalIsSafe(t *testing.T) {
 				}
 			}
 			if !utf8.ValidString(text) {
-				t.Error("it is no UTF-8")
+				t.Error("the text is not UTF-8")
 			}
 		})
 	}
 }
 
-// TestCommandSurvivesPasting: a shell makes of the line what the command had.
-func TestCommandSurvivesPasting(t *testing.T) {
+// TestPasteableCommand checks that a shell decodes a displayed command to the original
+// arguments.
+func TestPasteableCommand(t *testing.T) {
 	bash := programs.Need(t, "bash")
 	for _, tt := range []struct{ name, argument string }{
 		{"plain", `{"a":"b"}`},
@@ -197,9 +204,9 @@ func TestCommandSurvivesPasting(t *testing.T) {
 		{"other direction", "a\u202eb\U000e0041"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := small()
+			r := smallReport()
 			r.Results[1].Failure.Curl = "printf %s '" + strings.ReplaceAll(tt.argument, "'", `'\''`) + "'"
-			_, rest, _ := strings.Cut(table(t, r, false, false), "call it again:\n")
+			_, rest, _ := strings.Cut(table(t, r, false, false), "repeat the request:\n")
 			command, _, _ := strings.Cut(rest, "\n")
 			run := exec.CommandContext(t.Context(), bash, "-c", command)
 			run.Env = []string{"LC_ALL=C.UTF-8"}
@@ -211,8 +218,10 @@ func TestCommandSurvivesPasting(t *testing.T) {
 	}
 }
 
-func TestJSONIsReadBack(t *testing.T) {
-	r := newSampler(t).report(60, false)
+// TestJSONRoundTrip checks that the JSON report decodes to the same report, and its
+// additional counts.
+func TestJSONRoundTrip(t *testing.T) {
+	r := newSampler(t).newReport(60, false)
 	var b bytes.Buffer
 	if err := report.JSON(&b, r); err != nil {
 		t.Fatal(err)
@@ -243,7 +252,8 @@ func TestJSONIsReadBack(t *testing.T) {
 	}
 }
 
-func TestJSONOfNothing(t *testing.T) {
+// TestJSONOfEmptyReport checks that empty lists are not null.
+func TestJSONOfEmptyReport(t *testing.T) {
 	var b bytes.Buffer
 	if err := report.JSON(&b, &contracttests.Report{}); err != nil {
 		t.Fatal(err)
@@ -255,7 +265,7 @@ func TestJSONOfNothing(t *testing.T) {
 	}
 }
 
-// A junitFile is what CI viewers read.
+// A junitFile is a JUnit XML file as CI viewers parse it.
 type junitFile struct {
 	XMLName xml.Name `xml:"testsuites"`
 	junitCounts
@@ -278,6 +288,7 @@ type junitFile struct {
 	} `xml:"testsuite"`
 }
 
+// junitCounts are the counts that suites and whole files have.
 type junitCounts struct {
 	Tests    int     `xml:"tests,attr"`
 	Failures int     `xml:"failures,attr"`
@@ -286,6 +297,7 @@ type junitCounts struct {
 	Time     float64 `xml:"time,attr"`
 }
 
+// junit returns the JUnit report, parsed and as text.
 func junit(t *testing.T, r *contracttests.Report) (*junitFile, string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -299,8 +311,9 @@ func junit(t *testing.T, r *contracttests.Report) (*junitFile, string) {
 	return file, b.String()
 }
 
+// TestJUnit checks the counts, the times and the cases of a JUnit report.
 func TestJUnit(t *testing.T) {
-	r := newSampler(t).report(60, false)
+	r := newSampler(t).newReport(60, false)
 	file, _ := junit(t, r)
 	if want := (junitCounts{60, 6, 0, 4, 41.26}); file.junitCounts != want {
 		t.Errorf("in all %+v, want %+v", file.junitCounts, want)
@@ -326,7 +339,7 @@ func TestJUnit(t *testing.T) {
 				t.Errorf("%s: failure %v, skipped %v", want.ID(), c.Failure, c.Skipped)
 			}
 			if c.Skipped != nil && c.Skipped.Message != want.Reason {
-				t.Errorf("%s is skipped because %q", want.ID(), c.Skipped.Message)
+				t.Errorf("%s has the reason %q", want.ID(), c.Skipped.Message)
 			}
 			if math.Abs(c.Time-want.Took.Seconds()) > 0.0005 {
 				t.Errorf("%s took %f s, want %s", want.ID(), c.Time, want.Took)
@@ -348,8 +361,9 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-func TestJUnitTellsFailures(t *testing.T) {
-	file, _ := junit(t, small())
+// TestJUnitFailures checks the messages and texts of failures.
+func TestJUnitFailures(t *testing.T) {
+	file, _ := junit(t, smallReport())
 	f := file.Suites[0].Cases[1].Failure
 	if want := "admin: PUT /customers/17: $.firstname: want Bea, got Ada, and 2 more"; f.Message != want {
 		t.Errorf("message %q, want %q", f.Message, want)
@@ -364,7 +378,7 @@ func TestJUnitTellsFailures(t *testing.T) {
 		2: "admin: GET /customers/17: rendering of the body is another text",
 		3: "admin: POST /products: no answer within 10 s",
 	} {
-		r := small()
+		r := smallReport()
 		r.Results[1].Failure = failures()[i]
 		file, _ := junit(t, r)
 		if got := file.Suites[0].Cases[1].Failure.Message; i > 0 && got != want {
@@ -373,8 +387,9 @@ func TestJUnitTellsFailures(t *testing.T) {
 	}
 }
 
-// TestJUnitIsXML10: viewers refuse a whole file for one character.
-func TestJUnitIsXML10(t *testing.T) {
+// TestJUnitEscapesHostileText checks that the report contains only characters of XML 1.0,
+// because viewers refuse a file with others.
+func TestJUnitEscapesHostileText(t *testing.T) {
 	file, text := junit(t, newSampler(t).hostileReport())
 	for _, c := range text {
 		if c != '\n' && c != '\t' && c < 0x20 || c >= 0x7f && c < 0xa0 || c == 0xfffe || c == 0xffff || c == utf8.RuneError {
@@ -392,10 +407,10 @@ func TestJUnitIsXML10(t *testing.T) {
 	}
 }
 
-// TestFullDisk: what cannot be written is told.
-func TestFullDisk(t *testing.T) {
+// TestWriteErrors checks that all reports return the errors of their writer.
+func TestWriteErrors(t *testing.T) {
 	full := errors.New("no space")
-	r := newSampler(t).report(60, false)
+	r := newSampler(t).newReport(60, false)
 	for _, tt := range []struct {
 		name  string
 		write func(io.Writer, *contracttests.Report) error
@@ -407,7 +422,7 @@ func TestFullDisk(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, room := range []int{0, 3000} {
-				if err := tt.write(&disk{room, full}, r); !errors.Is(err, full) {
+				if err := tt.write(&limitedWriter{room, full}, r); !errors.Is(err, full) {
 					t.Errorf("after %d bytes: %v, want %v", room, err, full)
 				}
 			}
@@ -415,13 +430,13 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A disk takes so many bytes.
-type disk struct {
+// A limitedWriter accepts a limited number of bytes and then returns an error.
+type limitedWriter struct {
 	room int
 	full error
 }
 
-func (d *disk) Write(p []byte) (int, error) {
+func (d *limitedWriter) Write(p []byte) (int, error) {
 	if len(p) > d.room {
 		return d.room, d.full
 	}

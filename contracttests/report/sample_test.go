@@ -11,19 +11,21 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// hostile is what a server may answer to harm those who read a report: markup, a
-// script, the ends of the elements that a page keeps texts in, what ends a paste,
-// colours, another direction of writing, characters that XML has not, and no UTF-8.
+// hostile is a text that a server may send to harm readers of a report: markup, a script,
+// end tags of the elements of the page, the end of a terminal's paste, colors, a change
+// of the text direction, characters that XML 1.0 does not allow, and invalid UTF-8.
 const hostile = `</script><script>document.title="run"</script><img src=x onerror='document.title="run"'>` +
 	`"><svg onload=document.title="run"></style></pre></details><!--]]>&amp;{{.}}${1}` +
 	"\x1b[31m\x1b[201~\x00\x07\u202eevil\u2066\ufffe\x9b\xff javascript:alert(1)"
 
-// A sampler makes reports such as runs of the suite make.
+// A sampler makes reports like those of real runs.
 type sampler struct {
 	clauses []contracttests.Coverage
 	calls   []contracttests.CallLog
 }
 
+// newSampler returns a sampler with the clauses of the suite and the requests of the
+// recordings.
 func newSampler(t testing.TB) *sampler {
 	t.Helper()
 	s := &sampler{}
@@ -33,7 +35,7 @@ func newSampler(t testing.TB) *sampler {
 	}
 	readJSON(t, "../clauses.json", &clauses)
 	for _, c := range clauses {
-		s.clauses = append(s.clauses, contracttests.Coverage{Clause: c.Name, Section: c.Section, Says: c.Says, Unshown: c.Unshown, Rows: max(1, len(c.Fields))})
+		s.clauses = append(s.clauses, contracttests.Coverage{Clause: c.Name, Section: c.Section, Says: c.Says, Untestable: c.Unshown, Rows: max(1, len(c.Fields))})
 	}
 	var exchanges []contracttests.Exchange
 	readJSON(t, "../exchanges/customers.json", &exchanges)
@@ -57,6 +59,7 @@ func newSampler(t testing.TB) *sampler {
 	return s
 }
 
+// readJSON decodes a file.
 func readJSON(t testing.TB, name string, into any) {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -68,9 +71,9 @@ func readJSON(t testing.TB, name string, into any) {
 	}
 }
 
-// report returns one of n results, of which every tenth failed and every fifteenth
-// was skipped; fine is without those that failed.
-func (s *sampler) report(n int, fine bool) *contracttests.Report {
+// newReport returns a report of n results. Every fifteenth was skipped, and every tenth
+// failed unless fine is set.
+func (s *sampler) newReport(n int, fine bool) *contracttests.Report {
 	r := &contracttests.Report{
 		URL:     "https://shop.example:8443",
 		Dialect: "documented",
@@ -93,7 +96,7 @@ func (s *sampler) report(n int, fine bool) *contracttests.Report {
 		}
 		clauses := []*contracttests.Coverage{&r.Clauses[i*7%len(r.Clauses)], &r.Clauses[(i*7+3)%len(r.Clauses)]}
 		for _, c := range clauses {
-			if c.Unshown == "" {
+			if c.Untestable == "" {
 				one.Clauses = append(one.Clauses, c.Clause)
 			}
 		}
@@ -114,7 +117,7 @@ func (s *sampler) report(n int, fine bool) *contracttests.Report {
 		}
 		for _, c := range clauses {
 			switch {
-			case c.Unshown != "":
+			case c.Untestable != "":
 			case one.Status == contracttests.Passed:
 				c.Passed++
 			case one.Status == contracttests.Failed:
@@ -128,7 +131,7 @@ func (s *sampler) report(n int, fine bool) *contracttests.Report {
 	return r
 }
 
-// failures returns new failures of each kind.
+// failures returns one failure of each kind.
 func failures() []*contracttests.Failure {
 	const xml = "<?xml version=\"1.0\"?>\n<service_api>\n  <entity_id>17</entity_id>\n  <email>%s</email>\n  <firstname>Ada</firstname>\n  <lastname>Byron</lastname>\n</service_api>"
 	curl := `curl -sS -i --path-as-is -g -X 'PUT' -H 'User-Agent:' -H "Authorization: $AUTHORIZATION_ADMIN" -H 'Content-Type: application/json' --data-raw '{"firstname":"Bea","note":"it'\''s"}' 'https://shop.example:8443/api/rest/customers/17'`
@@ -160,13 +163,12 @@ func failures() []*contracttests.Failure {
 	}
 }
 
-// hostileReport returns a small report that has hostile texts wherever there is
-// room for one.
+// hostileReport returns a small report with hostile texts in all its fields.
 func (s *sampler) hostileReport() *contracttests.Report {
-	r := s.report(8, false)
+	r := s.newReport(8, false)
 	r.URL, r.Dialect = "http://"+hostile, contracttests.Dialect(hostile)
 	r.Leftovers = []string{"DELETE " + hostile}
-	r.Clauses[0].Clause, r.Clauses[0].Says, r.Clauses[0].Section, r.Clauses[1].Unshown = hostile+": "+hostile, hostile, hostile, hostile
+	r.Clauses[0].Clause, r.Clauses[0].Says, r.Clauses[0].Section, r.Clauses[1].Untestable = hostile+": "+hostile, hostile, hostile, hostile
 	r.Results[1].Resource, r.Results[1].Name, r.Results[1].Format = hostile, hostile, hostile
 	r.Results[1].Roles, r.Results[1].Clauses = []string{hostile}, []string{hostile}
 	r.Results[4].Reason = hostile

@@ -9,18 +9,21 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// A state is what became of a clause.
-type state string
+// A clauseState is the outcome of a clause over all results that cover it. It is also the
+// name of its CSS class, with hyphens in place of blanks.
+type clauseState string
 
 const (
-	failed  state = "failed"  // a run of a case failed
-	passed  state = "passed"  // runs passed, and none failed
-	skipped state = "skipped" // all runs were skipped
-	unshown state = "unshown" // no case can show it
-	notRun  state = "not run" // no case was selected that shows it
+	failed     clauseState = "failed"     // at least one run failed
+	passed     clauseState = "passed"     // at least one run passed, and none failed
+	skipped    clauseState = "skipped"    // all runs were skipped
+	untestable clauseState = "untestable" // no case can test it
+	notRun     clauseState = "not run"    // no selected case covers it
 )
 
-func stateOf(c *contracttests.Coverage) state {
+// stateOf returns the outcome of a clause. One failed run makes the clause failed, and
+// one passed run outweighs skipped ones.
+func stateOf(c *contracttests.Coverage) clauseState {
 	switch {
 	case c.Failed > 0:
 		return failed
@@ -28,29 +31,32 @@ func stateOf(c *contracttests.Coverage) state {
 		return passed
 	case c.Skipped > 0:
 		return skipped
-	case c.Unshown != "":
-		return unshown
+	case c.Untestable != "":
+		return untestable
 	default:
 		return notRun
 	}
 }
 
-// A coverage says how much of the document a run showed, in rows of its tables.
+// A coverage counts the rows of the contract document's tables by the outcome of their
+// clauses. Covered rows are those that passed or failed.
 type coverage struct {
 	Rows, Covered, Skipped, NotRun int
-	Unshown                        []reason
+	Untestable                     []reason
 }
 
-// A reason is why something was not shown, and how often.
+// A reason is a text that explains why something was not tested, with the number of
+// occurrences.
 type reason struct {
 	Text  string
 	Count int
-	IDs   []string // of the runs that were skipped
+	IDs   []string // IDs of the skipped runs
 }
 
-func coverageOf(r *contracttests.Report) coverage {
+// newCoverage returns the coverage of a report.
+func newCoverage(r *contracttests.Report) coverage {
 	var c coverage
-	var hidden []reason
+	var untestableReasons []reason
 	for i := range r.Clauses {
 		clause := &r.Clauses[i]
 		c.Rows += clause.Rows
@@ -61,24 +67,25 @@ func coverageOf(r *contracttests.Report) coverage {
 			c.Skipped += clause.Rows
 		case notRun:
 			c.NotRun += clause.Rows
-		case unshown:
-			hidden = append(hidden, reason{Text: visibleLine(clause.Unshown), Count: clause.Rows})
+		case untestable:
+			untestableReasons = append(untestableReasons, reason{Text: printableLine(clause.Untestable), Count: clause.Rows})
 		}
 	}
-	c.Unshown = merge(hidden)
+	c.Untestable = mergeReasons(untestableReasons)
 	return c
 }
 
+// String returns the coverage as one line of text.
 func (c coverage) String() string {
 	covered := fmt.Sprintf("coverage: %d of %s of the document", c.Covered, plural(c.Rows, "row"))
-	return strings.Join(append([]string{covered}, c.gaps()...), "; ")
+	return strings.Join(append([]string{covered}, c.gapTexts()...), "; ")
 }
 
-// gaps tells of the rows that were not covered.
-func (c coverage) gaps() []string {
+// gapTexts returns a text for each group of rows that were not covered.
+func (c coverage) gapTexts() []string {
 	var parts []string
-	for _, u := range c.Unshown {
-		parts = append(parts, fmt.Sprintf("%d cannot be shown: %s", u.Count, u.Text))
+	for _, u := range c.Untestable {
+		parts = append(parts, fmt.Sprintf("%d cannot be tested: %s", u.Count, u.Text))
 	}
 	if c.Skipped > 0 {
 		parts = append(parts, fmt.Sprintf("%d only skipped", c.Skipped))
@@ -89,20 +96,21 @@ func (c coverage) gaps() []string {
 	return parts
 }
 
-// skips returns why runs were skipped, the most frequent reason first.
-func skips(r *contracttests.Report) []reason {
+// skipReasons returns the reasons why runs were skipped, the most frequent first.
+func skipReasons(r *contracttests.Report) []reason {
 	var all []reason
 	for i := range r.Results {
 		if one := &r.Results[i]; one.Status == contracttests.Skipped {
-			text := cmp.Or(visibleLine(cut(one.Reason, maxPart)), "no reason given")
-			all = append(all, reason{Text: text, Count: 1, IDs: []string{visibleLine(one.ID())}})
+			text := cmp.Or(printableLine(truncate(one.Reason, maxPart)), "no reason given")
+			all = append(all, reason{Text: text, Count: 1, IDs: []string{printableLine(one.ID())}})
 		}
 	}
-	return merge(all)
+	return mergeReasons(all)
 }
 
-// merge returns each reason once, the most frequent first.
-func merge(all []reason) []reason {
+// mergeReasons merges reasons with equal texts, and sorts them by count, the highest
+// first.
+func mergeReasons(all []reason) []reason {
 	var merged []reason
 	at := map[string]int{}
 	for _, one := range all {
@@ -119,14 +127,15 @@ func merge(all []reason) []reason {
 	return merged
 }
 
-// A section is the clauses whose names begin alike: what stands before the colon.
+// A section is a group of clauses with the same prefix before the colon of their name.
 type section struct {
 	Name    string
 	Clauses []*contracttests.Coverage
 }
 
-// sections returns them in the order in which the document has them.
-func sections(r *contracttests.Report) []section {
+// groupClauses returns the clauses of a report grouped by the prefix of their name, in
+// the order of the contract document.
+func groupClauses(r *contracttests.Report) []section {
 	var all []section
 	at := map[string]int{}
 	for i := range r.Clauses {
@@ -141,20 +150,21 @@ func sections(r *contracttests.Report) []section {
 	return all
 }
 
-// count returns how many clauses of the section are in the state.
-func (s section) count(of state) int {
+// count returns the number of clauses with the given state.
+func (s section) count(state clauseState) int {
 	n := 0
 	for _, c := range s.Clauses {
-		if stateOf(c) == of {
+		if stateOf(c) == state {
 			n++
 		}
 	}
 	return n
 }
 
-// A tally counts runs.
+// A tally counts runs by status. A run is one case in one format.
 type tally struct{ Passed, Failed, Skipped int }
 
+// add counts a run with status s.
 func (t *tally) add(s contracttests.Status) {
 	switch s {
 	case contracttests.Passed:
@@ -166,10 +176,11 @@ func (t *tally) add(s contracttests.Status) {
 	}
 }
 
-// All is how many runs there were.
+// All returns the number of runs.
 func (t tally) All() int { return t.Passed + t.Failed + t.Skipped }
 
-func tallyOf(r *contracttests.Report) tally {
+// newTally returns the counts of a report.
+func newTally(r *contracttests.Report) tally {
 	return tally{r.Count(contracttests.Passed), r.Count(contracttests.Failed), r.Count(contracttests.Skipped)}
 }
 
@@ -177,13 +188,14 @@ func (t tally) String() string {
 	return fmt.Sprintf("%s: %d passed, %d failed, %d skipped", plural(t.All(), "run"), t.Passed, t.Failed, t.Skipped)
 }
 
-// verdict is the word for the whole run. A run that showed nothing has not passed.
+// verdict returns the word for the outcome of all runs. If none failed and none passed,
+// the outcome is not "passed".
 func (t tally) verdict() string {
 	switch {
 	case t.Failed > 0:
 		return "failed"
 	case t.Passed == 0:
-		return "nothing shown"
+		return "nothing tested"
 	default:
 		return "passed"
 	}

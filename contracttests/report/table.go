@@ -12,148 +12,154 @@ import (
 )
 
 const (
-	maxExpect  = 4000 // bytes shown of what was expected
+	maxExpect  = 4000 // bytes shown of an expected reply
 	maxCommand = 64 << 10
-	shownIDs   = 3 // of the runs that were skipped for one reason
+	shownIDs   = 3 // IDs shown of the runs skipped for one reason
 )
 
-// An ink is how text is coloured.
-type ink string
+// A color is the ANSI code of a color or style of text.
+type color string
 
 const (
-	plain  ink = ""
-	bold   ink = "1"
-	dim    ink = "2"
-	red    ink = "31"
-	green  ink = "32"
-	yellow ink = "33"
+	plain  color = ""
+	bold   color = "1"
+	dim    color = "2"
+	red    color = "31"
+	green  color = "32"
+	yellow color = "33"
 )
 
-// A terminal collects lines, coloured or not.
+// A terminal is a buffer for text with or without ANSI colors.
 type terminal struct {
 	bytes.Buffer
-	color bool
+	colored bool
 }
 
-func (t *terminal) ink(i ink, text string) string {
-	if !t.color || i == plain || text == "" {
+// paint returns text in a color.
+func (t *terminal) paint(c color, text string) string {
+	if !t.colored || c == plain || text == "" {
 		return text
 	}
-	return "\x1b[" + string(i) + "m" + text + "\x1b[0m"
+	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
 }
 
-// line writes a line of its own. Lines of text behind the first are indented alike.
-func (t *terminal) line(indent int, i ink, text string) {
+// writeLines writes the lines of text, all with the same indentation.
+func (t *terminal) writeLines(indent int, c color, text string) {
 	space := strings.Repeat(" ", indent)
 	for l := range strings.SplitSeq(text, "\n") {
-		fmt.Fprintln(t, space+t.ink(i, l))
+		fmt.Fprintln(t, space+t.paint(c, l))
 	}
 }
 
-// Table writes what a terminal shows at the end of a run: failures, skips,
-// clauses, coverage, and the counts last. Clauses that passed are folded into one
-// line for each section unless verbose, and so are long lists of runs.
-func Table(w io.Writer, r *contracttests.Report, color, verbose bool) error {
-	t := &terminal{color: color}
-	for i := range r.Results {
-		if one := &r.Results[i]; one.Status == contracttests.Failed {
-			t.failure(one)
+// Table writes the report for a terminal: failures, skipped runs, clauses, leftovers,
+// coverage, and the counts last. Unless verbose is set, it shortens long lists and
+// summarizes the passed clauses of each section in one line.
+func Table(w io.Writer, r *contracttests.Report, colored, verbose bool) error {
+	t := &terminal{colored: colored}
+	for c := range r.Results {
+		if one := &r.Results[c]; one.Status == contracttests.Failed {
+			t.writeFailure(one)
 		}
 	}
-	t.skips(skips(r), verbose)
-	t.clauses(sections(r), verbose)
-	t.leftovers(r.Leftovers)
+	t.writeSkips(skipReasons(r), verbose)
+	t.writeClauses(groupClauses(r), verbose)
+	t.writeLeftovers(r.Leftovers)
 
-	c := coverageOf(r)
-	i := plain
-	if c.Skipped+c.NotRun > 0 {
-		i = yellow
+	covered := newCoverage(r)
+	c := plain
+	if covered.Skipped+covered.NotRun > 0 {
+		c = yellow
 	}
-	t.line(0, i, c.String())
-	counts := tallyOf(r)
-	i = red
+	t.writeLines(0, c, covered.String())
+	counts := newTally(r)
+	c = red
 	if counts.verdict() == "passed" {
-		i = green
+		c = green
 	}
-	fmt.Fprintf(t, "%s  %s in %.1f s, dialect %s, %s\n", t.ink(i, strings.ToUpper(counts.verdict())),
-		counts, r.Took, visibleLine(string(r.Dialect)), visibleLine(r.URL))
+	fmt.Fprintf(t, "%s  %s in %.1f s, dialect %s, %s\n", t.paint(c, strings.ToUpper(counts.verdict())),
+		counts, r.Took, printableLine(string(r.Dialect)), printableLine(r.URL))
 	_, err := w.Write(t.Bytes())
 	return err
 }
 
-func (t *terminal) failure(r *contracttests.Result) {
-	fmt.Fprintf(t, "%s  %s\n", t.ink(red, "FAILED"), t.ink(bold, visibleLine(r.ID())))
+// writeFailure writes what a user needs to understand and repeat a failure.
+func (t *terminal) writeFailure(r *contracttests.Result) {
+	fmt.Fprintf(t, "%s  %s\n", t.paint(red, "FAILED"), t.paint(bold, printableLine(r.ID())))
 	f := r.Failure
 	if f == nil {
-		t.line(2, plain, "what went wrong was not kept")
+		t.writeLines(2, plain, "the report has no details of the failure")
 		fmt.Fprintln(t)
 		return
 	}
-	t.line(2, plain, visibleLine(where(f)))
-	t.line(2, plain, visibleLine("clause: "+f.Clause))
-	// The command stands alone on its line, so that it is easy to copy.
+	t.writeLines(2, plain, printableLine(failedCall(f)))
+	t.writeLines(2, plain, printableLine("clause: "+f.Clause))
+	// The command has its line to itself, so that it is easy to copy.
 	if f.Curl != "" {
-		t.line(2, dim, "call it again:")
-		t.line(0, plain, Pasteable(cut(f.Curl, maxCommand)))
+		t.writeLines(2, dim, "repeat the request:")
+		t.writeLines(0, plain, Pasteable(truncate(f.Curl, maxCommand)))
 	}
 	if f.Expect != "" {
-		t.line(2, dim, "expected:")
-		t.line(4, plain, visible(cut(strings.TrimRight(f.Expect, "\n"), maxExpect)))
+		t.writeLines(2, dim, "expected:")
+		t.writeLines(4, plain, printable(truncate(strings.TrimRight(f.Expect, "\n"), maxExpect)))
 	}
 	if f.Broken != "" {
-		t.line(2, red, visible(cut(f.Broken, maxExpect)))
+		t.writeLines(2, red, printable(truncate(f.Broken, maxExpect)))
 	}
-	shown, more := differences(f)
+	shown, more := limitDifferences(f)
 	for _, d := range shown {
-		t.difference(d)
+		t.writeDifference(d)
 	}
 	if more > 0 {
-		t.line(2, dim, fmt.Sprintf("and %d more", more))
+		t.writeLines(2, dim, fmt.Sprintf("and %d more", more))
 	}
 	fmt.Fprintln(t)
 }
 
-// where tells which call of a case failed.
-func where(f *contracttests.Failure) string {
+// failedCall returns which request of a case failed.
+func failedCall(f *contracttests.Failure) string {
 	if f.Step == 0 {
-		return "while making what the case needs: " + f.Call
+		return "while creating what the case needs: " + f.Call
 	}
 	return fmt.Sprintf("step %d: %s", f.Step, f.Call)
 }
 
-func (t *terminal) difference(d difference) {
-	t.line(2, bold, d.Where)
+// writeDifference writes one difference, as a line for each text or as a line-by-line
+// comparison.
+func (t *terminal) writeDifference(d shownDifference) {
+	t.writeLines(2, bold, d.Where)
 	if d.Lines == nil {
-		t.span("want", green, d.Want)
-		t.span("got ", red, d.Got)
+		t.writeSpan("want", green, d.Want)
+		t.writeSpan("got ", red, d.Got)
 		return
 	}
-	t.line(4, dim, "- want, + got")
+	t.writeLines(4, dim, "- want, + got")
 	for _, l := range d.Lines {
-		i := plain
+		c := plain
 		switch l.Sign {
 		case "-":
-			i = green
+			c = green
 		case "+":
-			i = red
+			c = red
 		}
 		text := l.Sign
 		if l.Text != "" {
 			text += " " + l.Text
 		}
-		t.line(4, i, text)
+		t.writeLines(4, c, text)
 	}
 }
 
-func (t *terminal) span(label string, i ink, s span) {
+// writeSpan writes a text with its differing part in color c.
+func (t *terminal) writeSpan(label string, c color, s span) {
 	if s == (span{}) {
-		fmt.Fprintf(t, "    %s %s\n", t.ink(dim, label), t.ink(dim, "(nothing)"))
+		fmt.Fprintf(t, "    %s %s\n", t.paint(dim, label), t.paint(dim, "(nothing)"))
 		return
 	}
-	fmt.Fprintf(t, "    %s %s%s%s\n", t.ink(dim, label), s.Before, t.ink(i, s.Part), s.After)
+	fmt.Fprintf(t, "    %s %s%s%s\n", t.paint(dim, label), s.Before, t.paint(c, s.Part), s.After)
 }
 
-func (t *terminal) skips(reasons []reason, verbose bool) {
+// writeSkips writes the skipped runs, grouped by reason.
+func (t *terminal) writeSkips(reasons []reason, verbose bool) {
 	if len(reasons) == 0 {
 		return
 	}
@@ -161,27 +167,28 @@ func (t *terminal) skips(reasons []reason, verbose bool) {
 	for _, r := range reasons {
 		n += r.Count
 	}
-	t.line(0, bold, "skipped: "+plural(n, "run"))
+	t.writeLines(0, bold, "skipped: "+plural(n, "run"))
 	for _, r := range reasons {
-		fmt.Fprintf(t, "%5d  %s\n", r.Count, t.ink(yellow, r.Text))
+		fmt.Fprintf(t, "%5d  %s\n", r.Count, t.paint(yellow, r.Text))
 		shown := r.IDs
 		if !verbose && len(shown) > shownIDs+1 {
 			shown = shown[:shownIDs]
 		}
 		for _, id := range shown {
-			t.line(9, dim, id)
+			t.writeLines(9, dim, id)
 		}
 		if more := len(r.IDs) - len(shown); more > 0 {
-			t.line(9, dim, fmt.Sprintf("and %d more", more))
+			t.writeLines(9, dim, fmt.Sprintf("and %d more", more))
 		}
 	}
 	fmt.Fprintln(t)
 }
 
-func (t *terminal) clauses(all []section, verbose bool) {
+// writeClauses writes the table of clauses with the number of runs by status.
+func (t *terminal) writeClauses(all []section, verbose bool) {
 	var rows []row
 	for _, s := range all {
-		rows = append(rows, s.rows(verbose)...)
+		rows = append(rows, s.tableRows(verbose)...)
 	}
 	if len(rows) == 0 {
 		return
@@ -192,12 +199,12 @@ func (t *terminal) clauses(all []section, verbose bool) {
 	for _, r := range rows {
 		fmt.Fprintf(columns, "%s\t%s\t%s\t\n", r.passed, r.failed, r.skipped)
 	}
-	// Neither can fail: a Buffer takes everything.
+	// Writing to a bytes.Buffer cannot fail.
 	_ = columns.Flush()
 	counts := strings.Split(table.String(), "\n")
-	// Colours and names come last, where they cannot disturb the columns.
+	// Names and colors are added after the columns, because they would change their width.
 	for i, r := range rows {
-		fmt.Fprintf(t, "%s  %s\n", counts[i], t.ink(r.ink, r.text))
+		fmt.Fprintf(t, "%s  %s\n", counts[i], t.paint(r.color, r.text))
 	}
 	fmt.Fprintln(t)
 }
@@ -206,67 +213,69 @@ func (t *terminal) clauses(all []section, verbose bool) {
 type row struct {
 	passed, failed, skipped string
 	text                    string
-	ink                     ink
+	color                   color
 }
 
-// rows returns one for each clause that has something to tell, and one for the
-// others; all is one for each.
-func (s section) rows(all bool) []row {
+// tableRows returns a row for each clause that failed or was skipped, and one row that
+// summarizes the others. If all is set, it returns a row for every clause instead.
+func (s section) tableRows(all bool) []row {
 	var rows []row
 	for _, c := range s.Clauses {
-		r := row{fmt.Sprint(c.Passed), fmt.Sprint(c.Failed), fmt.Sprint(c.Skipped), visibleLine(c.Clause), plain}
-		switch of := stateOf(c); {
-		case of == failed:
-			r.ink = red
+		r := row{fmt.Sprint(c.Passed), fmt.Sprint(c.Failed), fmt.Sprint(c.Skipped), printableLine(c.Clause), plain}
+		switch state := stateOf(c); {
+		case state == failed:
+			r.color = red
 		case c.Skipped > 0:
-			r.ink = yellow
+			r.color = yellow
 		case !all:
 			continue
-		case of == unshown:
-			r.text += ": cannot be shown, " + visibleLine(c.Unshown)
+		case state == untestable:
+			r.text += ": cannot be tested, " + printableLine(c.Untestable)
 		}
 		rows = append(rows, r)
 	}
 	if all {
 		return rows
 	}
-	quiet := section{}
+	folded := section{}
 	for _, c := range s.Clauses {
 		if stateOf(c) != failed && c.Skipped == 0 {
-			quiet.Clauses = append(quiet.Clauses, c)
+			folded.Clauses = append(folded.Clauses, c)
 		}
 	}
-	var told []string
+	var parts []string
 	for _, part := range []struct {
-		of   state
+		of   clauseState
 		text string
-	}{{passed, "passed"}, {notRun, "not run"}, {unshown, "cannot be shown"}} {
-		if n := quiet.count(part.of); n > 0 {
-			told = append(told, fmt.Sprintf("%s %s", plural(n, "clause"), part.text))
+	}{{passed, "passed"}, {notRun, "not run"}, {untestable, "cannot be tested"}} {
+		if n := folded.count(part.of); n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", plural(n, "clause"), part.text))
 		}
 	}
-	// Where a part of the suite is run the coverage tells how much was left out.
-	if len(told) > 0 && quiet.count(notRun)+quiet.count(unshown) < len(s.Clauses) {
+	// A section without any run is left out; the coverage counts it.
+	if len(parts) > 0 && folded.count(notRun)+folded.count(untestable) < len(s.Clauses) {
 		n := 0
-		for _, c := range quiet.Clauses {
+		for _, c := range folded.Clauses {
 			n += c.Passed
 		}
-		folded := row{text: visibleLine(s.Name) + ": " + strings.Join(told, ", ")}
+		summary := row{text: printableLine(s.Name) + ": " + strings.Join(parts, ", ")}
 		if n > 0 {
-			folded.passed = fmt.Sprint(n)
+			summary.passed = fmt.Sprint(n)
 		}
-		rows = append(rows, folded)
+		rows = append(rows, summary)
 	}
 	return rows
 }
 
-func (t *terminal) leftovers(calls []string) {
+// writeLeftovers writes the requests that delete the objects that the run could not
+// delete.
+func (t *terminal) writeLeftovers(calls []string) {
 	if len(calls) == 0 {
 		return
 	}
-	t.line(0, red, "left behind on the store: the calls that delete it, or what is known of it")
+	t.writeLines(0, red, "not deleted from the store (requests that delete it, or a description):")
 	for _, c := range calls {
-		t.line(0, plain, Pasteable(cut(c, maxCommand)))
+		t.writeLines(0, plain, Pasteable(truncate(c, maxCommand)))
 	}
 	fmt.Fprintln(t)
 }

@@ -7,27 +7,29 @@ import (
 	"unicode/utf8"
 )
 
-// visible returns s for people to read: what a terminal or a reader would take as
-// a command, or would not see at all, is written as an escape. Lines stay lines.
-func visible(s string) string {
-	return escapeInvisible(s, true, func(escape string) string { return escape })
+// printable returns s with all characters escaped that a terminal would interpret or a
+// reader would not see. Newlines and tabs are unchanged.
+func printable(s string) string {
+	return escapeNonPrintable(s, true, func(escape string) string { return escape })
 }
 
-// visibleLine is visible for a text that has to stay on one line.
-func visibleLine(s string) string {
-	return escapeInvisible(s, false, func(escape string) string { return escape })
+// printableLine is like printable, but also escapes newlines and tabs, so that the text
+// stays on one line.
+func printableLine(s string) string {
+	return escapeNonPrintable(s, false, func(escape string) string { return escape })
 }
 
-// Pasteable returns a command line such as [contracttests.Failure] has, on one
-// line and without characters that a terminal would act upon when it is pasted.
-// All of them stand inside single quotes, because they come from values.
+// Pasteable returns a command line, such as [contracttests.Failure.Curl], on one line and
+// without characters that a terminal would interpret when it is pasted. The shell decodes
+// the escapes. Such characters must be inside single quotes in command, which is true for
+// the values that the suite quotes.
 func Pasteable(command string) string {
-	return escapeInvisible(command, false, func(escape string) string { return "'$'" + escape + "''" })
+	return escapeNonPrintable(command, false, func(escape string) string { return "'$'" + escape + "''" })
 }
 
-// escapeInvisible replaces what is not printable. keepLines keeps newlines and
-// tabs.
-func escapeInvisible(s string, keepLines bool, wrap func(escape string) string) string {
+// escapeNonPrintable replaces each character that is not printable by wrap of its escape.
+// Newlines and tabs are unchanged if keepLines is set.
+func escapeNonPrintable(s string, keepLines bool, wrap func(escape string) string) string {
 	plain := func(r rune) bool {
 		return keepLines && (r == '\n' || r == '\t') || r != utf8.RuneError && unicode.IsPrint(r)
 	}
@@ -58,9 +60,8 @@ func escapeInvisible(s string, keepLines bool, wrap func(escape string) string) 
 	return b.String()
 }
 
-// cut returns the beginning of s, of at most about limit bytes, and says so where
-// something is missing.
-func cut(s string, limit int) string {
+// truncate returns the first bytes of s, about limit at most, and a note about the rest.
+func truncate(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}

@@ -20,7 +20,7 @@ func ExampleSpec_Find() {
 	// https://github.com/portico-commerce/portico/blob/main/contracttests/spec/wire.md#64-xml
 }
 
-// Citations finds each section that a comment or a report cites.
+// Citations finds the sections that a comment or a report cites.
 func ExampleSpec_Citations() {
 	s, err := spec.Load()
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"testing"
 )
 
-// A reader returns the texts of a file that may cite the specification.
-type reader func(name string, data []byte) ([]string, error)
+// A textReader returns the texts of a file that may cite the specification.
+type textReader func(name string, data []byte) ([]string, error)
 
-// TestCitationsResolve: every citation in the comments, pages and data of the repository
-// is one of a section that exists.
+// TestCitationsResolve checks that the comments, pages and data of the repository cite
+// only existing sections.
 func TestCitationsResolve(t *testing.T) {
-	s := loaded(t)
-	// What comments cited before there were pages, and might again.
+	s := mustLoad(t)
+	// Notations of citations that are not allowed in Go files.
 	other := regexp.MustCompile(`\b(?:stock|[a-z_]+\.md|[Cc]onventions|Limits|Versioning) [0-9]|\(README, |README's ruling|\b(?:Endpoints|Errors|Resources) /|\bEndpoints, rule`)
 	found := map[string]int{} // citations by kind of file
-	check := func(name string, read reader) {
+	check := func(name string, read textReader) {
 		data, err := os.ReadFile(filepath.Join("..", "..", name))
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ func TestCitationsResolve(t *testing.T) {
 		case path.Ext(name) == ".yaml" || path.Ext(name) == ".yml":
 			check(name, wholeText)
 		case path.Ext(name) == ".json" && strings.HasPrefix(name, "contracttests/"):
-			check(name, remarks)
+			check(name, jsonCitations)
 		}
 		return nil
 	})
@@ -69,17 +69,18 @@ func TestCitationsResolve(t *testing.T) {
 	}
 	for extension, least := range map[string]int{".go": 300, ".md": 200, ".yaml": 50, ".json": 1000} {
 		if found[extension] < least {
-			t.Errorf("%d citations in %s files: some are lost", found[extension], extension)
+			t.Errorf("%d citations in %s files: some are missing", found[extension], extension)
 		}
 	}
 }
 
+// wholeText returns the content of a file on one line.
 func wholeText(_ string, data []byte) ([]string, error) {
 	return []string{strings.Join(strings.Fields(string(data)), " ")}, nil
 }
 
-// goComments returns each comment of a Go file on one line. String literals are data:
-// "customers 2" may be a record in one of them.
+// goComments returns each comment of a Go file on one line. It ignores string literals,
+// which may contain "customers 2" as data.
 func goComments(name string, data []byte) ([]string, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), name, data, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -92,8 +93,9 @@ func goComments(name string, data []byte) ([]string, error) {
 	return texts, nil
 }
 
-// remarks returns what the clauses and exchanges of a JSON file say about themselves.
-func remarks(_ string, data []byte) ([]string, error) {
+// jsonCitations returns the texts of the clauses and exchanges of a JSON file that may
+// cite sections.
+func jsonCitations(_ string, data []byte) ([]string, error) {
 	var entries []struct{ Section, Says, Unshown, Clause, Differs, Note string }
 	err := json.Unmarshal(data, &entries)
 	var texts []string
@@ -103,7 +105,7 @@ func remarks(_ string, data []byte) ([]string, error) {
 	return texts, err
 }
 
-// excerpt returns what is around part in a text.
+// excerpt returns the surroundings of part in a text.
 func excerpt(text, part string) string {
 	at := max(0, strings.Index(text, part))
 	return "…" + text[max(0, at-40):min(len(text), at+len(part)+40)] + "…"

@@ -1,17 +1,17 @@
-// Package spec holds the specification of the REST interface that Portico serves,
-// and resolves citations of its sections.
+// Package spec holds the specification of the REST interface that Portico serves, and
+// resolves citations of its sections.
 //
-// The specification is the Markdown pages beside this file; README.md says which page
-// rules in which dialect and how sections are cited. Comments, clauses, cases and
-// reports cite a section by page and number, such as "wire 6.5". The package finds
-// such citations in a text and tells where on the web the section is.
+// The specification is the Markdown pages in this folder. README.md says which page
+// applies to which dialect and how sections are cited. Comments, clauses, cases and
+// reports cite a section by page and number, such as "wire 6.5". The package finds such
+// citations in a text and returns the web addresses of the sections.
 //
 // # How it is tested
 //
-// One test parses the pages: every heading below the title has a number of its own, and
-// every link leads to a file, and to a heading if it names one. Another one reads the
-// Go comments, the Markdown and YAML files and the clauses of the whole repository, and
-// fails for a citation that resolves to no section or is written in another form.
+// One test parses the pages: every heading below the title has a unique number, and every
+// link leads to an existing file and heading. Another test reads the Go comments, the
+// Markdown and YAML files and the clauses of the whole repository. It fails for a
+// citation of a section that does not exist, or in another notation.
 package spec
 
 import (
@@ -24,7 +24,7 @@ import (
 	"unicode"
 )
 
-// Repository is the address of the pages in the project's public repository.
+// Repository is the URL of the folder of the pages in the project's public repository.
 const Repository = "https://github.com/portico-commerce/portico/blob/main/contracttests/spec/"
 
 //go:embed *.md
@@ -32,29 +32,30 @@ var pages embed.FS
 
 // A Section is a numbered section of a page.
 type Section struct {
-	Page   string // name of the file, without ".md"
+	Page   string // name of the file without ".md"
 	Number string // "6.5"
 	Title  string // without the number, in Markdown
-	Anchor string // fragment that GitHub gives the heading
+	Anchor string // URL fragment of the heading on GitHub
 }
 
-// Citation returns what the section is cited as, such as "wire 6.5".
+// Citation returns the text that cites the section, such as "wire 6.5".
 func (s Section) Citation() string { return s.Page + " " + s.Number }
 
-// URL returns the address of the section in the project's public repository.
+// URL returns the URL of the section in the project's public repository.
 func (s Section) URL() string { return Repository + s.Page + ".md#" + s.Anchor }
 
-// A Spec is the specification, parsed. It is safe for concurrent use.
+// A Spec is the parsed specification. It is safe for concurrent use.
 type Spec struct {
 	sections map[string]Section // by citation
 	citation *regexp.Regexp
 	number   *regexp.Regexp
 }
 
-// Load parses the pages that are built into the program. It fails for a heading below a
-// page's title that has no number, or has that of another one.
+// Load parses the pages that are built into the program. It returns an error if a heading
+// below a page's title has no number, or the number of another heading of the page.
 func Load() (*Spec, error) { return load(pages) }
 
+// load is Load for the pages in the root of a file system.
 func load(pages fs.FS) (*Spec, error) {
 	files, err := fs.Glob(pages, "*.md")
 	if err != nil {
@@ -68,7 +69,7 @@ func load(pages fs.FS) (*Spec, error) {
 			return nil, err
 		}
 		page := strings.TrimSuffix(file, ".md")
-		if page != "README" { // which is about the specification, and no part of it
+		if page != "README" { // README describes the specification and is not cited
 			cited = append(cited, page)
 		}
 		for _, h := range headings(string(text)) {
@@ -93,18 +94,21 @@ func load(pages fs.FS) (*Spec, error) {
 	return s, nil
 }
 
+// isNumber reports whether s consists of digits and periods.
 func isNumber(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r != '.' && !unicode.IsDigit(r) })
 }
 
-// Find returns the section that a citation such as "wire 6.5" names.
+// Find returns the section that a citation such as "wire 6.5" names, and whether it
+// exists.
 func (s *Spec) Find(citation string) (Section, bool) {
 	one, ok := s.sections[citation]
 	return one, ok
 }
 
-// Citations returns the citations in a text, each once and in order, whether or not
-// there are such sections. A list such as "products 3.6, 3.8 and 3.9" has three.
+// Citations returns the citations in a text, each once and in order, including citations
+// of sections that do not exist. A list such as "products 3.6, 3.8 and 3.9" contains
+// three citations.
 func (s *Spec) Citations(text string) []string {
 	var all []string
 	for _, found := range s.citation.FindAllStringSubmatch(text, -1) {
@@ -117,14 +121,15 @@ func (s *Spec) Citations(text string) []string {
 	return all
 }
 
-// A heading is one of a page.
+// A heading is a heading of a page.
 type heading struct {
 	level  int
 	text   string
 	anchor string
 }
 
-// headings returns the headings of a page in Markdown, outside of code blocks.
+// headings returns the headings of a Markdown page, without those in code blocks.
+// Repeated anchors get the suffixes -1, -2 and so on, as on GitHub.
 func headings(page string) []heading {
 	var all []heading
 	seen := map[string]int{}

@@ -15,7 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func loaded(t *testing.T) *Spec {
+// mustLoad returns the specification.
+func mustLoad(t *testing.T) *Spec {
 	t.Helper()
 	s, err := Load()
 	if err != nil {
@@ -24,8 +25,9 @@ func loaded(t *testing.T) *Spec {
 	return s
 }
 
+// TestFind checks which citations name a section.
 func TestFind(t *testing.T) {
-	s := loaded(t)
+	s := mustLoad(t)
 	got, ok := s.Find("wire 6.5")
 	want := Section{"wire", "6.5", "Empty and odd bodies (POST, PUT)", "65-empty-and-odd-bodies-post-put"}
 	if !ok || got != want {
@@ -41,8 +43,9 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestCitations checks which citations are found in a text.
 func TestCitations(t *testing.T) {
-	s := loaded(t)
+	s := mustLoad(t)
 	for _, tt := range []struct {
 		text string
 		want []string
@@ -65,9 +68,9 @@ func TestCitations(t *testing.T) {
 	}
 }
 
-// TestNumbers: a heading that could not be cited, or could be mistaken for another one,
-// is refused.
-func TestNumbers(t *testing.T) {
+// TestHeadingNumbers checks that headings without a number of their level, or with the
+// number of another one, are refused.
+func TestHeadingNumbers(t *testing.T) {
 	for _, tt := range []struct{ page, want string }{
 		{"# Page\n\n## 1. One\n\n### 1.1 Two\n\n#### 1.1.1 Three\n\n## 0. None\n\n```\n# code\n## code\n```\n", ""},
 		{"# Page\n## One\n", `x.md: heading "One" has no number`},
@@ -83,6 +86,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// TestAnchors checks the anchors of headings.
 func TestAnchors(t *testing.T) {
 	var got []string
 	for _, h := range headings("# `A_b`: c, (d/e) – f\n## 1. Twice\n### 1.1 PUT /x/:id\n## 1. Twice\n") {
@@ -93,10 +97,10 @@ func TestAnchors(t *testing.T) {
 	}
 }
 
-// TestLinks: every link of a page leads to a file of the repository, and to a heading if
-// it names one. One whose text is a citation leads to that section.
+// TestLinks checks that every link of a page leads to an existing file and heading, and
+// that a link whose text is a citation leads to the cited section.
 func TestLinks(t *testing.T) {
-	s := loaded(t)
+	s := mustLoad(t)
 	anchors := map[string][]string{} // by file
 	texts := map[string]string{}
 	files, err := fs.Glob(pages, "*.md")
@@ -139,6 +143,6 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	if checked < 300 {
-		t.Errorf("%d links: some are lost", checked)
+		t.Errorf("%d links: some are missing", checked)
 	}
 }

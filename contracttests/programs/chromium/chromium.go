@@ -1,13 +1,14 @@
-// Package chromium starts a browser without a window for tests that look at pages.
+// Package chromium starts a headless browser for tests of HTML pages.
 //
 // # Principles
 //
-//  1. As package programs: whoever has no Chromium can run all other tests.
-//  2. However long a page takes, the browser ends with its test, within five minutes.
+//  1. As in package programs, a developer without Chromium can run all other tests.
+//  2. The browser exits with its test, and after five minutes at the latest, however long
+//     a page takes.
 //
 // # How it is tested
 //
-// By the tests that look at pages.
+// The tests of pages use it.
 package chromium
 
 import (
@@ -21,8 +22,9 @@ import (
 	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
-// Open returns the context of a browser that ends with the test. It skips the test
-// where Chromium is not installed, as programs.Need does.
+// Open starts Chromium and returns a chromedp context for it, which is canceled at the
+// end of the test. Open skips or fails the test like programs.Need if Chromium is not
+// installed.
 func Open(t *testing.T) context.Context {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(programs.Need(t, "chromium")))
