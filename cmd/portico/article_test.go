@@ -11,37 +11,37 @@ import (
 	"testing"
 )
 
-// A progress is how far a call has come.
-type progress uint8
+// A callState says what a client knows about one of its calls.
+type callState uint8
 
 const (
-	unsent progress = iota
-	sent            // it is not known what became of it
+	unsent callState = iota
+	sent             // the outcome is unknown
 	answered
 )
 
-// An article is a product that one client writes, again and again. Each write
-// stores one number, its version, in all fields that it has.
-type article struct {
+// A versionedProduct is a product that one client writes repeatedly. Each write stores one
+// number, the version, in several fields, so that a mix of two versions is visible.
+type versionedProduct struct {
 	sku     string
-	path    string // below /api/rest, once it is known
+	path    string // below /api/rest; empty until the product exists
 	picture []byte // of its image
-	// The version that was sent last, and the one that was answered last; 0 for none.
+	// The versions of the last write that was sent and the last that was answered; 0: none.
 	sent, saved int
-	parts       [3]progress
+	parts       [3]callState
 }
 
-// The calls that write an article: those of its parts, each in article.parts, and
-// that of a version, which creates the product when there is none.
+// The kinds of writes of a versionedProduct. The first three write parts, and are indexes of
+// versionedProduct.parts. writeVersion writes a version, and creates the product first.
 const (
-	aWebsite = iota
-	aCategory
-	anImage
-	aVersion
+	writeWebsite = iota
+	writeCategory
+	writeImage
+	writeVersion
 )
 
-// newArticle returns an article with an image like no other's.
-func newArticle(t *testing.T, sku string) *article {
+// newVersionedProduct returns a product, which does not exist yet, with a random image.
+func newVersionedProduct(t *testing.T, sku string) *versionedProduct {
 	t.Helper()
 	picture := image.NewGray(image.Rect(0, 0, 128, 64))
 	for i := range picture.Pix {
@@ -51,26 +51,27 @@ func newArticle(t *testing.T, sku string) *article {
 	if err := png.Encode(&content, picture); err != nil {
 		t.Fatal(err)
 	}
-	return &article{sku: sku, picture: content.Bytes()}
+	return &versionedProduct{sku: sku, picture: content.Bytes()}
 }
 
-// status is that of a version: shoppers see every other one.
-func status(version int) int { return 1 + version%2 }
+// statusOfVersion returns the product status of a version: even versions are visible to
+// shoppers, odd ones are not.
+func statusOfVersion(version int) int { return 1 + version%2 }
 
-// call returns the call that writes what. All images ask for one file name.
-func (a *article) call(what int) (method, path, body string) {
+// call returns the call that makes the write what. All images ask for the same file name.
+func (a *versionedProduct) call(what int) (method, path, body string) {
 	switch what {
-	case aWebsite:
+	case writeWebsite:
 		return http.MethodPost, a.path + "/websites", `{"website_id":1}`
-	case aCategory:
+	case writeCategory:
 		return http.MethodPost, a.path + "/categories", `{"category_id":6}`
-	case anImage:
+	case writeImage:
 		return http.MethodPost, a.path + "/images",
 			`{"file_name":"front","file_mime_type":"image/png","types":["image"],"file_content":"` + base64.StdEncoding.EncodeToString(a.picture) + `"}`
 	}
 	body = fmt.Sprintf(`{"name":"v%[1]d","price":%[1]d,"status":%[2]d,"stock_data":{"use_config_manage_stock":1,"qty":%[1]d},`+
 		`"group_price":[{"website_id":0,"cust_group":1,"price":%[1]d}],"tier_price":[{"website_id":0,"cust_group":1,"price_qty":2,"price":%[1]d}]`,
-		a.sent, status(a.sent))
+		a.sent, statusOfVersion(a.sent))
 	if a.path != "" {
 		return http.MethodPut, a.path, body + "}"
 	}

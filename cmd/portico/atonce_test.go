@@ -19,24 +19,26 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// atOnce is how many clients write at the same time.
-const atOnce = 50
+// concurrentClients is the number of clients that write at the same time.
+const concurrentClients = 50
 
-// TestAtOnce lets many clients write the same at once, over connections of their
-// own: nothing is lost, nothing is there twice, and who comes too late is told so.
-func TestAtOnce(t *testing.T) {
+// TestConcurrentWrites checks that no write is lost or made twice if many clients make the
+// same write at the same time, and that all but one are refused where only one can
+// succeed.
+func TestConcurrentWrites(t *testing.T) {
 	for engine, newDSN := range newDatabases() {
 		for _, d := range contract.Dialects() {
-			// A dialect changes what is above the store: by day an engine has one of them.
+			// Dialects differ only above the store, so that one dialect for each engine is enough outside nightly runs.
 			if (d.Name == "magento") != (engine == "sqlite") && !nightly.Whole() {
 				continue
 			}
-			t.Run(engine+" "+d.Name, func(t *testing.T) { testAtOnce(t, engine, newDSN(t), d) })
+			t.Run(engine+" "+d.Name, func(t *testing.T) { testConcurrentWrites(t, engine, newDSN(t), d) })
 		}
 	}
 }
 
-func testAtOnce(t *testing.T, engine, dsn string, d *contract.Dialect) {
+// testConcurrentWrites runs the cases of TestConcurrentWrites on one database and dialect.
+func testConcurrentWrites(t *testing.T, engine, dsn string, d *contract.Dialect) {
 	data, err := demo.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -58,11 +60,11 @@ func testAtOnce(t *testing.T, engine, dsn string, d *contract.Dialect) {
 		return magentoText
 	}
 
-	t.Run("fields of a product", func(t *testing.T) { testFieldsAtOnce(t, admin) })
-	t.Run("images of a name", func(t *testing.T) { testImagesAtOnce(t, admin) })
+	t.Run("fields of a product", func(t *testing.T) { testConcurrentFields(t, admin) })
+	t.Run("images of a name", func(t *testing.T) { testConcurrentImages(t, admin) })
 
 	// Passwords are required there, and hashing them takes nearly all of the time.
-	customers, password := atOnce, ""
+	customers, password := concurrentClients, ""
 	if documented {
 		customers, password = 5, `,"password":"secret77"`
 	}
@@ -72,8 +74,8 @@ func testAtOnce(t *testing.T, engine, dsn string, d *contract.Dialect) {
 		name    string
 		request request
 		clients int
-		refusal string // of all but one
-		// Where the one shows, how, and how often.
+		refusal string // the reply to all calls but one
+		// The list and the entry that show the one successful call, and how often it must be there.
 		list, entry string
 		times       int
 		elsewhere   bool // tested in package mapping
@@ -82,23 +84,23 @@ func testAtOnce(t *testing.T, engine, dsn string, d *contract.Dialect) {
 			request: request{http.MethodPost, "/customers", `{"firstname":"Eve","lastname":"Poe","email":"eve@example.com","website_id":1,"group_id":1` + password + "}"},
 			refusal: either("400", "500") + `,"message":"This customer email already exists"`,
 			list:    "/customers?limit=100", entry: `"eve@example.com"`, times: 1},
-		{name: "a customer gone", clients: atOnce, refusal: notFound,
+		{name: "a customer gone", clients: concurrentClients, refusal: notFound,
 			request: request{http.MethodDelete, "/customers/3", ""},
 			list:    "/customers?limit=100", entry: `"carla@example.com"`},
-		{name: "products of a SKU", clients: atOnce, elsewhere: engine == "sqlite",
+		{name: "products of a SKU", clients: concurrentClients, elsewhere: engine == "sqlite",
 			request: request{http.MethodPost, "/products", product},
 			refusal: `400,"message":"Invalid attribute \"sku\": The value of attribute \"SKU\" must be unique"`,
 			list:    "/products?limit=100", entry: `"one-sku"`, times: 1},
-		{name: "a product gone", clients: atOnce, refusal: notFound,
+		{name: "a product gone", clients: concurrentClients, refusal: notFound,
 			request: request{http.MethodDelete, "/products/4", ""},
 			list:    "/products?limit=100", entry: `"Floor Lamp`},
-		{name: "an image gone", clients: atOnce, refusal: either(`404,"message":"Product image not found"`, notFound),
+		{name: "an image gone", clients: concurrentClients, refusal: either(`404,"message":"Product image not found"`, notFound),
 			request: request{http.MethodDelete, "/products/2/images/1", ""},
 			list:    "/products/2/images", entry: `"id":"1"`},
-		{name: "one website", clients: atOnce, refusal: `400,"message":"Product #3 is already assigned to website #2"`,
+		{name: "one website", clients: concurrentClients, refusal: `400,"message":"Product #3 is already assigned to website #2"`,
 			request: request{http.MethodPost, "/products/3/websites", `{"website_id":2}`},
 			list:    "/products/3/websites", entry: `{"website_id":"2"}`, times: 1},
-		{name: "one category", clients: atOnce,
+		{name: "one category", clients: concurrentClients,
 			request: request{http.MethodPost, "/products/3/categories", `{"category_id":6}`},
 			refusal: either(`400,"message":"Product 3 is already assigned to category 6"`, `400,"message":"Product #3 is already assigned to category #6"`),
 			list:    "/products/3/categories", entry: `{"category_id":"6"}`, times: 1},
@@ -108,7 +110,7 @@ func testAtOnce(t *testing.T, engine, dsn string, d *contract.Dialect) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			done := 0
-			for _, got := range callAtOnce(t, admin, slices.Repeat([]request{c.request}, c.clients)) {
+			for _, got := range callConcurrently(t, admin, slices.Repeat([]request{c.request}, c.clients)) {
 				if got.status == http.StatusOK {
 					done++
 				} else if !strings.Contains(got.body, `"code":`+c.refusal) {
@@ -125,9 +127,9 @@ func testAtOnce(t *testing.T, engine, dsn string, d *contract.Dialect) {
 // A request is a call with a body.
 type request struct{ method, path, body string }
 
-// callAtOnce makes all calls at once, and returns the replies in the order of the
-// calls.
-func callAtOnce(t *testing.T, c *client, calls []request) []reply {
+// callConcurrently makes all calls at the same time, and returns the replies in the order
+// of calls.
+func callConcurrently(t *testing.T, c *client, calls []request) []reply {
 	t.Helper()
 	replies := make([]reply, len(calls))
 	start := make(chan struct{})
@@ -146,11 +148,11 @@ func callAtOnce(t *testing.T, c *client, calls []request) []reply {
 	return replies
 }
 
-// testFieldsAtOnce: each client changes another field of one product, or the same
-// at another level.
-func testFieldsAtOnce(t *testing.T, admin *client) {
+// testConcurrentFields checks that clients that change different fields of one product, or
+// one field at different levels, do not overwrite each other.
+func testConcurrentFields(t *testing.T, admin *client) {
 	levels := []string{"/products/1", "/products/1/store/1", "/products/1/store/2"}
-	// By level, and by field: what is sent, and what is then read.
+	// Fields that are sent, and the fields that must be read afterwards, by level.
 	sent, want := make([]map[string]string, len(levels)), make([]map[string]string, len(levels))
 	for i := range levels {
 		sent[i], want[i] = map[string]string{}, map[string]string{}
@@ -167,7 +169,7 @@ func testFieldsAtOnce(t *testing.T, admin *client) {
 			set(field, `"`+texts[i]+`"`, texts[i])
 		}
 	}
-	// What reaches further than a store view.
+	// Fields whose scope is wider than a store view.
 	for field, value := range map[string][2]string{
 		"price": {"7.5", "7.5000"}, "special_price": {"6.5", "6.5000"}, "weight": {"2.5", "2.5000"}, "msrp": {"9.5", "9.5000"},
 		"special_from_date": {`"2013-01-01"`, "2013-01-01 00:00:00"}, "special_to_date": {`"2013-01-02"`, "2013-01-02 00:00:00"},
@@ -188,10 +190,10 @@ func testFieldsAtOnce(t *testing.T, admin *client) {
 	for field, number := range stock {
 		calls = append(calls, request{http.MethodPut, levels[0], `{"stock_data":{"` + field + `":` + number + `}}`})
 	}
-	if len(calls) < atOnce {
+	if len(calls) < concurrentClients {
 		t.Fatalf("%d calls", len(calls))
 	}
-	for i, got := range callAtOnce(t, admin, calls) {
+	for i, got := range callConcurrently(t, admin, calls) {
 		if got.status != http.StatusOK {
 			t.Errorf("%s: %d %s", calls[i].body, got.status, got.body)
 		}
@@ -213,15 +215,16 @@ func testFieldsAtOnce(t *testing.T, admin *client) {
 	}
 }
 
-// testImagesAtOnce: all images ask for one file name, and each gets one of its own.
-func testImagesAtOnce(t *testing.T, admin *client) {
+// testConcurrentImages checks that images that ask for the same file name get different
+// ones.
+func testConcurrentImages(t *testing.T, admin *client) {
 	var content bytes.Buffer
 	if err := gif.Encode(&content, image.NewGray(image.Rect(0, 0, 2, 2)), nil); err != nil {
 		t.Fatal(err)
 	}
 	body := `{"file_name":"same","file_mime_type":"image/gif","file_content":"` + base64.StdEncoding.EncodeToString(content.Bytes()) + `"}`
 	ids := map[string]bool{}
-	for _, got := range callAtOnce(t, admin, slices.Repeat([]request{{http.MethodPost, "/products/2/images", body}}, atOnce)) {
+	for _, got := range callConcurrently(t, admin, slices.Repeat([]request{{http.MethodPost, "/products/2/images", body}}, concurrentClients)) {
 		if got.status != http.StatusOK {
 			t.Errorf("%d %s", got.status, got.body)
 		}
@@ -236,7 +239,7 @@ func testImagesAtOnce(t *testing.T, admin *client) {
 			t.Errorf("%s: %d, %d bytes of %d", listed.URL, got.status, len(got.body), content.Len())
 		}
 	}
-	for n := range atOnce {
+	for n := range concurrentClients {
 		name := fmt.Sprintf("same_%d.gif", n)
 		if n == 0 {
 			name = "same.gif"
@@ -245,7 +248,7 @@ func testImagesAtOnce(t *testing.T, admin *client) {
 			t.Errorf("no image is %s", url)
 		}
 	}
-	if len(ids) != atOnce || len(list) != atOnce {
-		t.Errorf("%d images are listed and %d were created, want %d", len(list), len(ids), atOnce)
+	if len(ids) != concurrentClients || len(list) != concurrentClients {
+		t.Errorf("%d images are listed and %d were created, want %d", len(list), len(ids), concurrentClients)
 	}
 }

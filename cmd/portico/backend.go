@@ -5,77 +5,102 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
-	"github.com/portico-commerce/portico/adapter/reststore"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/config"
 )
 
-// joined is Portico's own database together with a backend.
-type joined struct {
+// A backendStore is Portico's own database together with a backend.
+type backendStore struct {
 	db      *sqlstore.DB
-	side    *sqlstore.Replica
+	replica *sqlstore.Replica
 	backend replica.Backend
-	store   *replica.Adapter // of both; it closes the backend
+	adapter *replica.Adapter // serves the records of both; closing it closes the backend
 }
 
 // Close closes the backend, then the database.
-func (j *joined) Close() error { return errors.Join(j.store.Close(), j.db.Close()) }
+func (s *backendStore) Close() error { return errors.Join(s.adapter.Close(), s.db.Close()) }
 
-// restSettings are the settings of the adapter rest.
-func restSettings() []config.Setting {
+// A Backend makes a commerce system available under a name, which users give to the setting
+// "adapter". Portico's own database is the local replica of its records.
+type Backend struct {
+	// Name is lowercase, such as "shopfiles".
+	Name string
+	// Settings are those of the backend. They are in the section of its name, as
+	// shopfiles.folder, and so are their environment variables, as
+	// PORTICO_SHOPFILES_FOLDER. Each backend has unmapped and scan_every besides, of the
+	// local replica.
+	Settings []config.Setting
+	// Open returns the backend for settings that are valid by their kind. It should send
+	// nothing to the backend, so that Portico starts while that is unavailable. Its errors
+	// end the program; they should name the setting at fault.
+	Open func(context.Context, *Environment) (replica.Backend, error)
+}
+
+// An Environment is what Portico offers a backend that it opens.
+type Environment struct {
+	// Settings has the values of the backend's settings by their names in the section. A
+	// missing one has its default.
+	Settings map[string]string
+	// Schemas describe the records, with the attributes that the configuration adds.
+	Schemas *adapter.Schemas
+	// IDs translates between legacy ids and those of the backend.
+	IDs *replica.IDCache
+	// Registerer takes the backend's metrics.
+	Registerer prometheus.Registerer
+	// Log is the program's log. Secrets and personal data do not belong there.
+	Log *slog.Logger
+}
+
+// replicaSettings are the settings of the local replica of every backend.
+func replicaSettings() []config.Setting {
 	return []config.Setting{
-		{Name: "mapping", Kind: config.Text, Default: "medusa",
-			Help: "Mapping that describes the backend's API: medusa, which is built in, or the path of a file, with a slash or a dot in it."},
-		{Name: "url", Kind: config.URL, Help: "Base URL of the backend's API, without the paths that the mapping names."},
-		{Name: "user", Kind: config.Text, Help: "User name at the backend, where the mapping needs one."},
-		{Name: "secret", Kind: config.Text, Secret: true, Help: "Password, key or token at the backend, as the mapping uses it."},
-		{Name: "vars", Kind: config.Names, Help: "Values of the mapping's variables, as name=value. They replace the mapping's own."},
 		{Name: "unmapped", Kind: config.Choice, Default: "refuse", Choices: []string{"refuse", "allocate"},
 			Help: "What happens to a record of the backend without a legacy id: refuse leaves it out until portico ids import gives it one, allocate gives it the next one."},
 		{Name: "scan_every", Kind: config.Duration, Default: "10s", Min: int64(time.Second), Max: int64(24 * time.Hour),
 			Help: "Time between two scans for records that are new at the backend. Changes of known records are visible immediately."},
-		{Name: "ca_file", Kind: config.Text, Help: "PEM file with the certificate authorities that Portico trusts for the backend. Empty: those of the system."},
-		{Name: "client_cert", Kind: config.Text, Help: "PEM file with the client certificate for the backend, with rest.client_key."},
-		{Name: "client_key", Kind: config.Text, Help: "PEM file with the private key of rest.client_cert."},
 	}
 }
 
-// joinREST joins db with the backend of the section rest. Nothing is sent yet.
-func joinREST(cfg *config.Config, db *sqlstore.DB, registerer prometheus.Registerer, log *slog.Logger) (*joined, error) {
-	section := cfg.Sections[restSection]
-	if section["url"] == "" {
-		return nil, errors.New("rest.url: must be set to the base URL of the backend (PORTICO_REST_URL)")
+// sections returns the settings of the database and of the backends, one section each.
+func (p *program) sections() []config.Section {
+	all := []config.Section{{Name: sqlSection, Settings: sqlSettings()}}
+	for _, b := range p.backends {
+		all = append(all, config.Section{Name: b.Name, Settings: slices.Concat(b.Settings, replicaSettings())})
 	}
-	mapping, file, err := readMapping(section["mapping"])
-	if err != nil {
-		return nil, err
+	return all
+}
+
+// backend returns the backend of that name, or nil if the adapter has none.
+func (p *program) backend(name string) *Backend {
+	for i := range p.backends {
+		if p.backends[i].Name == name {
+			return &p.backends[i]
+		}
 	}
-	vars, err := mappingVars(section["vars"])
-	if err != nil {
-		return nil, err
-	}
+	return nil // config has checked the name
+}
+
+// openBackend opens the backend that cfg selects, with db as its local replica.
+func (p *program) openBackend(ctx context.Context, cfg *config.Config, db *sqlstore.DB, registerer prometheus.Registerer, log *slog.Logger) (*backendStore, error) {
 	schemas, err := storeSchemas(cfg)
 	if err != nil {
 		return nil, err
 	}
-	every, err := time.ParseDuration(section["scan_every"])
+	section := cfg.Sections[cfg.Adapter]
+	scanInterval, err := time.ParseDuration(section["scan_every"])
 	if err != nil {
-		return nil, fmt.Errorf("rest.scan_every: %w", err)
+		return nil, fmt.Errorf("%s.scan_every: %w", cfg.Adapter, err)
 	}
-	side := db.Replica()
-	backend, err := reststore.Open(reststore.Options{
-		Mapping: mapping, File: file, URL: section["url"], User: section["user"], Secret: section["secret"], Vars: vars,
-		Schemas: schemas, IDs: replica.NewIDCache(side), Registerer: registerer, Logger: log,
-		TLS: reststore.TLS{CA: section["ca_file"], Cert: section["client_cert"], Key: section["client_key"]},
+	localReplica := db.Replica()
+	backend, err := p.backend(cfg.Adapter).Open(ctx, &Environment{
+		Settings: section, Schemas: schemas, IDs: replica.NewIDCache(localReplica), Registerer: registerer, Log: log,
 	})
 	if err != nil {
 		return nil, err
@@ -84,92 +109,41 @@ func joinREST(cfg *config.Config, db *sqlstore.DB, registerer prometheus.Registe
 	if section["unmapped"] == "allocate" {
 		unmapped = replica.AllocateIDs
 	}
-	store, err := replica.New(replica.Options{
-		Replica: side, Backend: backend, Schemas: schemas, Unmapped: unmapped, ScanInterval: every, Registerer: registerer, Logger: log,
+	records, err := replica.New(replica.Options{
+		Replica: localReplica, Backend: backend, Schemas: schemas, Unmapped: unmapped, ScanInterval: scanInterval, Registerer: registerer, Logger: log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, backend.Close())
 	}
-	return &joined{db: db, side: side, backend: backend, store: store}, nil
+	return &backendStore{db: db, replica: localReplica, backend: backend, adapter: records}, nil
 }
 
-// maxMappingBytes bounds a mapping file.
-const maxMappingBytes = 4 << 20
-
-// readMapping returns the mapping that is built in under name, or that of a file.
-func readMapping(name string) (mapping []byte, file string, err error) {
-	if mapping, ok := reststore.Mapping(name); ok {
-		return mapping, name + ".yaml", nil
-	}
-	if !strings.ContainsAny(name, "./"+string(filepath.Separator)) {
-		return nil, "", fmt.Errorf("rest.mapping: no mapping %q is built in: use medusa, or the path of a file, as ./%[1]s", name)
-	}
-	info, err := os.Stat(name)
-	if err == nil && info.Size() > maxMappingBytes {
-		err = fmt.Errorf("%s is longer than %d bytes", name, maxMappingBytes)
-	}
-	if err == nil {
-		mapping, err = os.ReadFile(name)
-	}
-	if err != nil {
-		return nil, "", fmt.Errorf("rest.mapping: %w", err)
-	}
-	return mapping, name, nil
-}
-
-// mappingVars reads the setting rest.vars.
-func mappingVars(text string) (map[string]string, error) {
-	vars := map[string]string{}
-	for entry := range strings.SplitSeq(text, ",") {
-		if strings.TrimSpace(entry) == "" {
-			continue
-		}
-		name, value, ok := strings.Cut(entry, "=")
-		if !ok {
-			return nil, fmt.Errorf("rest.vars: %q must be a name, an equals sign and a value", entry)
-		}
-		vars[strings.TrimSpace(name)] = strings.TrimSpace(value)
-	}
-	return vars, nil
-}
-
-// openBackend opens the database and the backend of cfg, for commands.
-func openBackend(ctx context.Context, cfg *config.Config, log *slog.Logger) (*joined, error) {
-	join := joinOf(cfg)
-	if join == nil {
+// openBackendStore opens the database and the backend of cfg, for commands. It fails if the
+// configured adapter has no backend.
+func (p *program) openBackendStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*backendStore, error) {
+	if p.backend(cfg.Adapter) == nil {
 		return nil, fmt.Errorf("adapter is %s, which has no backend: set adapter (--adapter, PORTICO_ADAPTER) to %s", cfg.Adapter, restSection)
 	}
 	db, err := openStore(ctx, cfg, log)
 	if err != nil {
 		return nil, err
 	}
-	j, err := join(cfg, db, prometheus.NewRegistry(), log)
+	store, err := p.openBackend(ctx, cfg, db, prometheus.NewRegistry(), log)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return j, nil
+	return store, nil
 }
 
-// joinOf returns what joins the database with the backend of the chosen adapter, nil
-// where that has none.
-func joinOf(cfg *config.Config) func(*config.Config, *sqlstore.DB, prometheus.Registerer, *slog.Logger) (*joined, error) {
-	for _, d := range drivers() {
-		if d.settings.Name == cfg.Adapter {
-			return d.join
-		}
-	}
-	return nil // config has checked the name
-}
-
-// recordsOf returns the adapter of cfg, and what ends it besides the database.
-func recordsOf(cfg *config.Config, db *sqlstore.DB, registerer prometheus.Registerer, log *slog.Logger) (adapter.Adapter, func() error, error) {
-	join := joinOf(cfg)
-	if join == nil {
+// openAdapter returns the adapter of cfg, and a function that closes it. That function does
+// not close db.
+func (p *program) openAdapter(ctx context.Context, cfg *config.Config, db *sqlstore.DB, registerer prometheus.Registerer, log *slog.Logger) (adapter.Adapter, func() error, error) {
+	if p.backend(cfg.Adapter) == nil {
 		return db.Adapter(), func() error { return nil }, nil
 	}
-	j, err := join(cfg, db, registerer, log)
+	store, err := p.openBackend(ctx, cfg, db, registerer, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	return j.store, j.store.Close, nil
+	return store.adapter, store.adapter.Close, nil
 }

@@ -22,8 +22,8 @@ const (
 	belowShop = "PORTICO_PUBLIC_URL=http://store.example" + basePath
 )
 
-// TestSuiteBelowBasePath runs the cases of images, which have links and Locations, in
-// one format each, against a shop in a subdirectory.
+// TestSuiteBelowBasePath runs the cases of images, which have links and Location headers,
+// against a shop in a subdirectory.
 func TestSuiteBelowBasePath(t *testing.T) {
 	t.Parallel()
 	a, server := startDemo(t, "documented", belowShop)
@@ -47,19 +47,19 @@ func TestSuiteBelowBasePath(t *testing.T) {
 	}
 }
 
-// TestBasePath: what is not below the base path is nothing, whoever would answer it
-// otherwise, and the old system is asked without the base path.
+// TestBasePath checks that paths outside the base path get 404 from every part of the
+// program, and that the legacy system is called without the base path.
 func TestBasePath(t *testing.T) {
 	t.Parallel()
-	old := newStub(t)
-	for name, shop := range map[string]*local{
+	old := newLegacyStub(t)
+	for name, shop := range map[string]*localServer{
 		"portico": serveLocal(t, false, belowShop),
 		"legacy":  serveFront(t, old.URL+"/old", []string{"resource: all, to: legacy"}, belowShop, "PORTICO_LEGACY_AUTH=caller"),
 	} {
 		for _, tt := range []struct {
 			path   string
 			status int    // of Portico
-			asked  string // of the old system; "": nothing
+			asked  string // of the legacy system; "": none
 		}{
 			{"/api/rest/products?limit=1", 404, ""},
 			{"/media/catalog/product/s/t/steel.png", 404, ""},
@@ -80,24 +80,24 @@ func TestBasePath(t *testing.T) {
 			{"/shop/", 404, "/old/"},
 		} {
 			t.Run(name+tt.path, func(t *testing.T) {
-				status, body := asks(t, http.DefaultClient, shop.contract+tt.path)
+				status, body := getURL(t, http.DefaultClient, shop.contract+tt.path)
 				asked := old.last()
 				switch {
 				case name == "portico" || tt.asked == "":
 					if status != tt.status || asked != nil || status == 404 && body != "Not found\n" {
-						t.Errorf("%d %q, the old system was asked %v", status, body, asked)
+						t.Errorf("%d %q, the legacy system was asked %v", status, body, asked)
 					}
 				case asked == nil || asked.RequestURI != tt.asked:
-					t.Errorf("the old system was asked %v, want %s", asked, tt.asked)
+					t.Errorf("the legacy system was asked %v, want %s", asked, tt.asked)
 				}
 			})
 		}
 	}
 }
 
-// TestKeptSignaturesBelowBasePath: clients' signatures cover the base path, so that the
-// old system has to have it too where they are left as they are.
-func TestKeptSignaturesBelowBasePath(t *testing.T) {
+// TestForwardedSignaturesBelowBasePath checks that with forwarded signatures, which cover
+// the base path, the legacy system must have the same base path.
+func TestForwardedSignaturesBelowBasePath(t *testing.T) {
 	t.Parallel()
 	_, old := startDemo(t, "magento", belowShop)
 	shop := serveFront(t, old.URL+basePath, []string{"resource: orders, to: legacy"}, belowShop, "PORTICO_DIALECT=magento")
@@ -106,21 +106,21 @@ func TestKeptSignaturesBelowBasePath(t *testing.T) {
 		t.Fatal(err)
 	}
 	credentials.Signature = contracttests.HMACSHA1
-	asker, err := contracttests.NewClient(contracttests.Target{BaseURL: shop.contract + basePath, Credentials: credentials})
+	client, err := contracttests.NewClient(contracttests.Target{BaseURL: shop.contract + basePath, Credentials: credentials})
 	if err != nil {
 		t.Fatal(err)
 	}
 	accept := "application/json"
 	for _, path := range []string{"/orders/1", "/stockitems/1?attrs=item_id"} {
-		got, err := asker.Do(t.Context(), &contracttests.Step{As: contracttests.Admin, Method: http.MethodGet, Path: path, Accept: &accept})
+		got, err := client.Do(t.Context(), &contracttests.Step{As: contracttests.Admin, Method: http.MethodGet, Path: path, Accept: &accept})
 		if err != nil || got.Status != http.StatusOK {
 			t.Errorf("%s: %+v, %v", path, got, err)
 		}
 	}
 }
 
-// TestDancesBelowBasePath: users of a shop in a subdirectory let programs act for them,
-// and neither a page nor a cookie leads outside of it.
+// TestDancesBelowBasePath checks that users of a shop in a subdirectory can authorize
+// programs, and that no page or cookie leads outside of it.
 func TestDancesBelowBasePath(t *testing.T) {
 	t.Parallel()
 	shop := startDances(t, "documented", belowShop)
@@ -154,15 +154,16 @@ func TestDancesBelowBasePath(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if code, body := asks(t, client, base+user.mine); code != http.StatusOK {
+			if code, body := getURL(t, client, base+user.mine); code != http.StatusOK {
 				t.Errorf("the new token: %d %s", code, body)
 			}
 		})
 	}
 }
 
-// TestRecordingBelowBasePath: recordings of a shop in a subdirectory leave the base path
-// out, hold for one at the root, and show no difference between the two.
+// TestRecordingBelowBasePath checks that recordings of a shop in a subdirectory do not
+// contain the base path, can be replayed at the root, and show no difference between the
+// two.
 func TestRecordingBelowBasePath(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -176,7 +177,7 @@ func TestRecordingBelowBasePath(t *testing.T) {
 	}
 	t.Run("record", func(t *testing.T) {
 		options := sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "demo.db"), MediaDir: t.TempDir(), Migrate: true}
-		a, server := startDemoWith(t, options, "magento", append(recordingTo(dir, ":8080"), belowShop)...)
+		a, server := startDemoWith(t, options, "magento", append(recordingSettings(dir, ":8080"), belowShop)...)
 		target := targetOf(t, a, server, "magento")
 		target.BaseURL += basePath
 		recorded, err := contracttests.Record(t.Context(), target, calls)
@@ -205,14 +206,14 @@ func TestRecordingBelowBasePath(t *testing.T) {
 			t.Errorf("below %q: %+v", base, got)
 		}
 	}
-	found, screen, err := comparing(t, "--legacy", root.URL, "--candidate", below.URL+basePath, "--candidate-base", "http://store.example"+basePath, "--requests", dir)
+	found, screen, err := runCompare(t, "--legacy", root.URL, "--candidate", below.URL+basePath, "--candidate-base", "http://store.example"+basePath, "--requests", dir)
 	if err != nil || found == nil || found.Compared != 2 || found.Different != 0 {
 		t.Errorf("%+v, %v\n%s", found, err, screen)
 	}
 }
 
-// TestShadowBelowBasePath: of a shop in a subdirectory and an old system that is in one,
-// or in none, neither links nor signatures differ.
+// TestShadowBelowBasePath checks that shadow reads find no differences in links and
+// signatures if the shop is in a subdirectory, whether or not the legacy system is in one.
 func TestShadowBelowBasePath(t *testing.T) {
 	t.Parallel()
 	_, inside := startDemo(t, "magento", belowShop)
@@ -223,14 +224,14 @@ func TestShadowBelowBasePath(t *testing.T) {
 	}
 	credentials.Signature = contracttests.HMACSHA1
 	for _, tt := range []struct{ name, old, auth, to string }{
-		{"the old system answers", inside.URL + basePath, "keep", "legacy"},
+		{"the legacy system answers", inside.URL + basePath, "keep", "legacy"},
 		{"Portico answers", inside.URL + basePath, "keep", "portico"},
-		{"the old system answers at the root", root.URL, "caller", "legacy"},
-		{"Portico answers, and the old system is at the root", root.URL, "caller", "portico"},
+		{"the legacy system answers at the root", root.URL, "caller", "legacy"},
+		{"Portico answers, and the legacy system is at the root", root.URL, "caller", "portico"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			front, server := startDemoInMagento(t, belowShop, routesFile(t, "resource: all, shadow: true, to: "+tt.to), "PORTICO_LEGACY_URL="+tt.old, "PORTICO_LEGACY_AUTH="+tt.auth)
-			asker, err := contracttests.NewClient(contracttests.Target{BaseURL: server.URL + basePath, Credentials: credentials})
+			client, err := contracttests.NewClient(contracttests.Target{BaseURL: server.URL + basePath, Credentials: credentials})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -240,11 +241,11 @@ func TestShadowBelowBasePath(t *testing.T) {
 			}
 			for _, s := range steps {
 				s.Method, s.Accept = http.MethodGet, new("application/json")
-				if got, err := asker.Do(t.Context(), &s); err != nil || got.Status != http.StatusOK {
+				if got, err := client.Do(t.Context(), &s); err != nil || got.Status != http.StatusOK {
 					t.Errorf("%s: %+v, %v", s.Path, got, err)
 				}
 			}
-			pollUntil(t, "all questions", front.watch.shadow.Idle)
+			pollUntil(t, "all questions", front.watchers.shadowReads.Idle)
 			if by, all := outcomes(t, front); by["same"] != float64(len(steps)) || all != by["same"] {
 				t.Errorf("%v; %v", by, shadowCounts(t, front, "portico_shadow_differences_total"))
 			}
@@ -252,9 +253,10 @@ func TestShadowBelowBasePath(t *testing.T) {
 	}
 }
 
-// TestAnnounceBasePath: the calls that are printed for a demo store are below it.
+// TestAnnounceBasePath checks that the printed example calls of a demo store contain the
+// base path.
 func TestAnnounceBasePath(t *testing.T) {
-	cfg, err := config.Load(config.Sources{Sections: sections(), Environ: []string{belowShop}})
+	cfg, err := config.Load(config.Sources{Sections: newProgram().sections(), Environ: []string{belowShop}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +265,7 @@ func TestAnnounceBasePath(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	announce(&said, cfg, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, &net.TCPAddr{Port: 2}, data)
+	newProgram().printStartup(&said, cfg, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, &net.TCPAddr{Port: 2}, data)
 	all, below := strings.Count(said.String(), "/api/rest"), strings.Count(said.String(), "http://127.0.0.1:1"+basePath+"/api/rest")
 	if all != 3 || below != all {
 		t.Errorf("%d of %d addresses are below the base path:\n%s", below, all, said.String())

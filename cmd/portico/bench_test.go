@@ -24,18 +24,18 @@ import (
 	"github.com/portico-commerce/portico/adapter/demo"
 )
 
-// BenchmarkStockItem holds a stock item through the whole stack, real HTTP on
-// loopback with authentication, logs and metrics, against a floor: a net/http
-// handler written for speed that knows nothing but this one record. Both sides
-// run in short slices in turn; the median of the pairs is reported.
+// BenchmarkStockItem compares a stock item read through the whole stack, over HTTP on
+// loopback with authentication, logs and metrics, with a floor: a net/http handler that is
+// optimized for this one record. Both servers run in short slices in turn, and the median
+// of the pairs is reported.
 //
-//	ratio             our throughput as a part of the floor's
-//	cpu-ratio         the floor's processor time for a request as a part of ours:
-//	                  the same where nothing else wants the processors
-//	server-allocs/op  allocations of our server for one request
+//	ratio             throughput of Portico as a part of the floor's
+//	cpu-ratio         processor time of the floor for a request as a part of Portico's:
+//	                  equal to ratio if nothing else uses the processors
+//	server-allocs/op  allocations of Portico for one request
 //
-// Most of what the floor spends is the database's and net/http's; what is ours
-// beyond it is the pipeline, the record and the log line.
+// The floor spends its time mostly in the database and in net/http. Portico's additional
+// cost is the pipeline, the record and the log line.
 func BenchmarkStockItem(b *testing.B) {
 	dir := b.TempDir()
 	data, err := demo.Load()
@@ -46,48 +46,49 @@ func BenchmarkStockItem(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	_, server := serveApp(b, db, data, "documented", keepingNothing)
+	_, server := serveApp(b, db, data, "documented", withoutReplyCache)
 	floor := httptest.NewServer(newFloor(b, filepath.Join(dir, "demo.db")))
 	b.Cleanup(floor.Close)
 
 	header := "Authorization: " + demoTarget(b, "documented").Credentials.Authorization("admin") + "\r\n"
-	compareSides(b, server.URL, floor.URL, "/api/rest/stockitems/1", header)
+	compareServers(b, server.URL, floor.URL, "/api/rest/stockitems/1", header)
 }
 
-// BenchmarkGuestProduct, BenchmarkGuestProductList10 and
-// BenchmarkAdminProductList100 hold reads of a catalogue of a thousand products
-// against a productFloor on the same file, as BenchmarkStockItem does.
+// BenchmarkGuestProduct compares the read of one product from a catalog of a thousand with
+// a productFloor on the same database, as BenchmarkStockItem does.
 func BenchmarkGuestProduct(b *testing.B) { benchmarkProducts(b, "guest", "/api/rest/products/147") }
 
+// BenchmarkGuestProductList10 does the same for a Guest's page of ten products.
 func BenchmarkGuestProductList10(b *testing.B) { benchmarkProducts(b, "guest", "/api/rest/products") }
 
+// BenchmarkAdminProductList100 does the same for an Admin's page of a hundred products.
 func BenchmarkAdminProductList100(b *testing.B) {
 	benchmarkProducts(b, "admin", "/api/rest/products?limit=100")
 }
 
+// benchmarkProducts compares reads of path by role with a productFloor.
 func benchmarkProducts(b *testing.B, role, path string) {
 	dir := b.TempDir()
-	db, data := catalogue(b, dir, 1000)
-	_, server := serveApp(b, db, data, "documented", keepingNothing)
+	db, data := newCatalog(b, dir, 1000)
+	_, server := serveApp(b, db, data, "documented", withoutReplyCache)
 	floor := httptest.NewServer(newProductFloor(b, filepath.Join(dir, "demo.db")))
 	b.Cleanup(floor.Close)
 	header := ""
 	if authorization := demoTarget(b, "documented").Credentials.Authorization(role); authorization != "" {
 		header = "Authorization: " + authorization + "\r\n"
 	}
-	compareSides(b, server.URL, floor.URL, path, header)
+	compareServers(b, server.URL, floor.URL, path, header)
 }
 
-// compareSides checks that both servers answer a request alike, and compares how
-// fast they do.
-func compareSides(b *testing.B, ours, floor, path, header string) {
+// compareServers checks that both servers give the same reply, and compares their speed.
+func compareServers(b *testing.B, ours, floor, path, header string) {
 	b.Helper()
 	o, f := newLoad(b, ours, path, header), newLoad(b, floor, path, header)
 	// The key of a form differs with every call.
 	formKey := regexp.MustCompile(`form_key\\/[A-Z2-7]+`)
 	got, want := formKey.ReplaceAllString(o.body(b), ""), formKey.ReplaceAllString(f.body(b), "")
 	if got != want {
-		b.Fatalf("the two sides answer differently:\n%s\n%s", got, want)
+		b.Fatalf("the two servers answer differently:\n%s\n%s", got, want)
 	}
 	comparePairs(b, o, f)
 }
@@ -113,20 +114,21 @@ func comparePairs(b *testing.B, ours, floor *load) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// A load sends the same request over a few connections that are kept alive. It
-// allocates nothing itself, so that what is counted is the server's.
+// A load sends the same request over a few persistent connections. It does not allocate,
+// so that all counted allocations are the server's.
 type load struct {
 	request     []byte
 	connections []*loadConnection
 }
 
+// A loadConnection is one connection of a load.
 type loadConnection struct {
 	conn net.Conn
 	in   *bufio.Reader
 }
 
-// newLoad returns a load of GET requests. All name the same host, which stands in
-// answers.
+// newLoad returns a load of GET requests. All loads send the same Host, because replies
+// contain it.
 func newLoad(b *testing.B, url, path, header string) *load {
 	b.Helper()
 	address := url[len("http://"):]
@@ -142,7 +144,7 @@ func newLoad(b *testing.B, url, path, header string) *load {
 	return l
 }
 
-// exchange sends the request and reads past the reply.
+// exchange sends the request and reads the whole reply.
 func (c *loadConnection) exchange(request []byte) error {
 	if _, err := c.conn.Write(request); err != nil {
 		return err
@@ -168,8 +170,8 @@ func (c *loadConnection) exchange(request []byte) error {
 	}
 }
 
-// run sends requests for the given time and returns how many a second were
-// answered, and the processor time in seconds that one took, client included.
+// run sends requests for the duration slice. It returns the number of replies a second,
+// and the processor time in seconds for one request, client included.
 func (l *load) run(b *testing.B, slice time.Duration) (rate, cpu float64) {
 	b.Helper()
 	var wg sync.WaitGroup
@@ -196,7 +198,7 @@ func (l *load) run(b *testing.B, slice time.Duration) (rate, cpu float64) {
 	return float64(total) / took.Seconds(), used / float64(total)
 }
 
-// processorTime returns the seconds of processor time this process has used.
+// processorTime returns the processor time in seconds that this process has used.
 func processorTime(b *testing.B) float64 {
 	b.Helper()
 	var usage syscall.Rusage
@@ -206,7 +208,7 @@ func processorTime(b *testing.B) float64 {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
 }
 
-// allocations returns the allocations of one exchange.
+// allocations returns the number of allocations for one exchange.
 func (l *load) allocations(b *testing.B) float64 {
 	b.Helper()
 	const exchanges = 2000
@@ -239,7 +241,7 @@ func (l *load) body(b *testing.B) string {
 	return string(body)
 }
 
-// newFloor returns the handler to compare with.
+// newFloor returns the floor handler for path.
 func newFloor(b *testing.B, path string) http.Handler {
 	b.Helper()
 	pool, err := sql.Open("sqlite", "file:"+path+"?_pragma=query_only(1)&_pragma=busy_timeout(5000)")
@@ -275,21 +277,22 @@ func newFloor(b *testing.B, path string) http.Handler {
 	})
 }
 
-// floorColumns are the columns of the floor's query, with what goes before each
-// value in the reply.
+// floorColumns lists the columns of the floor's query. They are the fields of the reply,
+// in order.
 var floorColumns = []string{"item_id", "product_id", "stock_id", "qty", "min_qty", "use_config_min_qty", "is_qty_decimal",
 	"backorders", "use_config_backorders", "min_sale_qty", "use_config_min_sale_qty", "max_sale_qty", "use_config_max_sale_qty",
 	"is_in_stock", "low_stock_date", "notify_stock_qty", "use_config_notify_stock_qty", "manage_stock", "use_config_manage_stock",
 	"stock_status_changed_auto", "use_config_qty_increments", "qty_increments", "use_config_enable_qty_inc",
 	"enable_qty_increments", "is_decimal_divided"}
 
-// A floorRow is what one request of the floor scans into.
+// A floorRow holds the buffers for one request to the floor.
 type floorRow struct {
 	values [25]any
 	into   [25]any
 	out    []byte
 }
 
+// newFloorRow allocates a floorRow, for a sync.Pool.
 func newFloorRow() any {
 	row := &floorRow{}
 	for i := range row.values {
@@ -298,7 +301,7 @@ func newFloorRow() any {
 	return row
 }
 
-// read appends the record as JSON to row.out.
+// read queries the record and appends it as JSON to row.out.
 func (row *floorRow) read(ctx context.Context, get *sql.Stmt, id int64, decimals *[25]bool) error {
 	if err := get.QueryRowContext(ctx, id).Scan(row.into[:]...); err != nil {
 		return err

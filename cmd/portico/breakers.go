@@ -6,22 +6,22 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// breakers are the metrics of every circuit breaker of the program.
-type breakers struct {
+// breakerMetrics holds the metrics of all circuit breakers.
+type breakerMetrics struct {
 	state       *prometheus.GaugeVec
 	transitions *prometheus.CounterVec
 }
 
-// newBreakers returns metrics registered with reg.
-func newBreakers(reg prometheus.Registerer) (*breakers, error) {
-	b := &breakers{
+// newBreakerMetrics returns metrics that are registered with reg.
+func newBreakerMetrics(reg prometheus.Registerer) (*breakerMetrics, error) {
+	b := &breakerMetrics{
 		state: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_breaker_state",
 			Help: "State of a circuit breaker: 0 closed, 1 half-open, 2 open. It is half-open from the first call after its open time.",
 		}, []string{"breaker"}),
 		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_breaker_transitions_total",
-			Help: "Changes of a circuit breaker's state, by the new state.",
+			Help: "State changes of a circuit breaker, by the new state.",
 		}, []string{"breaker", "to"}),
 	}
 	for _, c := range []prometheus.Collector{b.state, b.transitions} {
@@ -32,30 +32,32 @@ func newBreakers(reg prometheus.Registerer) (*breakers, error) {
 	return b, nil
 }
 
-// stateNumbers are the values of the state metric.
-func stateNumbers() map[string]float64 {
+// breakerStateValues maps each state of a breaker to its value in the state metric.
+func breakerStateValues() map[string]float64 {
 	return map[string]float64{"closed": 0, "half_open": 1, "open": 2}
 }
 
-// add begins the metrics of a breaker, which is closed. Without it they would be
-// missing until the breaker first opens, and its first opening would be no increase.
-func (b *breakers) add(name string) {
+// add initializes the metrics of the breaker name, as closed. Without it they would be
+// missing until the breaker first opens, and rate functions would miss that first opening.
+func (b *breakerMetrics) add(name string) {
 	b.state.WithLabelValues(name).Set(0)
-	for to := range stateNumbers() {
+	for to := range breakerStateValues() {
 		b.transitions.WithLabelValues(name, to)
 	}
 }
 
-// changed notes the new state of a breaker: "closed", "half_open" or "open".
-func (b *breakers) changed(name, to string) {
-	b.state.WithLabelValues(name).Set(stateNumbers()[to])
+// setState records a change of the breaker name to the state to: "closed", "half_open" or
+// "open".
+func (b *breakerMetrics) setState(name, to string) {
+	b.state.WithLabelValues(name).Set(breakerStateValues()[to])
 	b.transitions.WithLabelValues(name, to).Inc()
 }
 
-// telling returns what notes and logs the new state of an upstream's breaker.
-func (b *breakers) telling(log *slog.Logger) func(name, to string) {
+// onUpstreamChange returns a function that records and logs a state change of an
+// upstream's breaker.
+func (b *breakerMetrics) onUpstreamChange(log *slog.Logger) func(name, to string) {
 	return func(name, to string) {
-		b.changed(name, to)
+		b.setState(name, to)
 		log.Warn("breaker of the upstream", "upstream", name, "state", to)
 	}
 }

@@ -17,20 +17,20 @@ import (
 	"github.com/portico-commerce/portico/cache"
 )
 
-// guestList is what the benchmarks of kept replies ask for: ten products.
+// guestList is the path that the cache benchmarks read: a page of ten products.
 const guestList = "/api/rest/products"
 
-// A keptReply is what the program answers to guestList.
-type keptReply struct {
+// A cachedReply is the reply of the program to guestList.
+type cachedReply struct {
 	header http.Header
 	body   []byte
 }
 
-// newKeeping returns the program in this process with a catalogue of a thousand
-// products, with more environment, and the reply to guestList, which it keeps.
-func newKeeping(b *testing.B, environ ...string) (handler http.Handler, url string, kept keptReply) {
+// newCachingServer serves a catalog of a thousand products in this process, with
+// additional environment. It returns when the reply to guestList is cached.
+func newCachingServer(b *testing.B, environ ...string) (handler http.Handler, url string, cached cachedReply) {
 	b.Helper()
-	db, data := catalogue(b, b.TempDir(), 1000)
+	db, data := newCatalog(b, b.TempDir(), 1000)
 	a, server := serveApp(b, db, data, "documented", environ...)
 	ask := func() (*http.Response, []byte) {
 		request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL+guestList, nil)
@@ -50,48 +50,48 @@ func newKeeping(b *testing.B, environ ...string) (handler http.Handler, url stri
 		}
 		return response, body
 	}
-	await(b, "a kept reply", func() bool {
+	await(b, "a cached reply", func() bool {
 		response, _ := ask()
 		return response.Header.Get("X-Cache") == "HIT"
 	})
 	response, body := ask()
 	response.Header.Del("Date") // net/http's own
-	return a.contract, server.URL, keptReply{response.Header, body}
+	return a.contract, server.URL, cachedReply{response.Header, body}
 }
 
-// write answers with the reply, byte by byte, but for the id of the request.
-func (r *keptReply) write(c *gin.Context) { r.writeBody(c, r.body) }
+// write sends the reply unchanged.
+func (r *cachedReply) write(c *gin.Context) { r.writeBody(c, r.body) }
 
-func (r *keptReply) writeBody(c *gin.Context, body []byte) {
+// writeBody sends the headers of the reply with another body.
+func (r *cachedReply) writeBody(c *gin.Context, body []byte) {
 	for name, values := range r.header {
 		c.Header(name, values[0])
 	}
 	c.Data(http.StatusOK, c.Writer.Header().Get("Content-Type"), body)
 }
 
-// bare returns a gin engine with a handler for guestList alone.
-func bare(write func(*gin.Context)) http.Handler {
+// newFloorEngine returns a gin engine with write as its only handler, for guestList.
+func newFloorEngine(write func(*gin.Context)) http.Handler {
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
 	engine.GET(guestList, write)
 	return engine
 }
 
-// BenchmarkMemoryHit compares a kept reply from memory, over real HTTP with logs and
-// metrics, with a bare gin handler that writes the same bytes, as BenchmarkStockItem
-// compares.
+// BenchmarkMemoryHit compares a cache hit in memory, over HTTP with logs and metrics, with
+// a gin handler that writes the same bytes, as BenchmarkStockItem does.
 func BenchmarkMemoryHit(b *testing.B) {
-	_, url, kept := newKeeping(b, "PORTICO_CACHE_TTL=1h")
-	floor := httptest.NewServer(bare(kept.write))
+	_, url, cached := newCachingServer(b, "PORTICO_CACHE_TTL=1h")
+	floor := httptest.NewServer(newFloorEngine(cached.write))
 	b.Cleanup(floor.Close)
-	compareSides(b, url, floor.URL, guestList, "")
+	compareServers(b, url, floor.URL, guestList, "")
 }
 
-// BenchmarkRedisHit compares a kept reply from Redis, memory off, with a bare gin
-// handler that asks Redis for the same keys in one pipeline and writes the same bytes.
+// BenchmarkRedisHit compares a cache hit in Redis, without memory, with a gin handler that
+// reads the same keys from Redis in one pipeline and writes the same bytes.
 func BenchmarkRedisHit(b *testing.B) {
 	server := newRedis(b)
-	_, url, kept := newKeeping(b, "PORTICO_CACHE_TTL=1h", "PORTICO_CACHE_MEMORY_TTL=0s", "PORTICO_CACHE_REDIS_URL="+server.url())
+	_, url, cached := newCachingServer(b, "PORTICO_CACHE_TTL=1h", "PORTICO_CACHE_MEMORY_TTL=0s", "PORTICO_CACHE_REDIS_URL="+server.url())
 	client, err := cache.Dial(server.url(), time.Second)
 	if err != nil {
 		b.Fatal(err)
@@ -101,14 +101,14 @@ func BenchmarkRedisHit(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	// What a list depends on: all replies, and the catalogue.
+	// A cached list has a reply and two generations: that of all replies, and the catalog's.
 	keys = slices.DeleteFunc(keys, func(key string) bool {
 		return !strings.Contains(key, "reply:") && !strings.HasSuffix(key, "{all}") && !strings.HasSuffix(key, "{catalog}")
 	})
 	if len(keys) != 3 {
 		b.Fatalf("Redis holds %v, want a reply and two generations", keys)
 	}
-	floor := httptest.NewServer(bare(func(c *gin.Context) {
+	floor := httptest.NewServer(newFloorEngine(func(c *gin.Context) {
 		values := make([]*redis.StringCmd, len(keys))
 		pipe := client.Pipeline()
 		for i, key := range keys {
@@ -119,62 +119,62 @@ func BenchmarkRedisHit(b *testing.B) {
 			return
 		}
 		for _, value := range values {
-			if reply, _ := value.Bytes(); len(reply) > len(kept.body) { // something stands before the body
-				kept.writeBody(c, reply[len(reply)-len(kept.body):])
+			if reply, _ := value.Bytes(); len(reply) > len(cached.body) { // the entry has a header before the body
+				cached.writeBody(c, reply[len(reply)-len(cached.body):])
 			}
 		}
 	}))
 	b.Cleanup(floor.Close)
-	compareSides(b, url, floor.URL, guestList, "")
+	compareServers(b, url, floor.URL, guestList, "")
 }
 
-// A discarded is a response that nobody gets.
-type discarded struct {
+// A discardWriter is a http.ResponseWriter that only counts.
+type discardWriter struct {
 	header http.Header
 	status int
 	bytes  int
 }
 
 // Header returns the header.
-func (d *discarded) Header() http.Header { return d.header }
+func (d *discardWriter) Header() http.Header { return d.header }
 
-// WriteHeader notes the status.
-func (d *discarded) WriteHeader(status int) { d.status = status }
+// WriteHeader stores the status.
+func (d *discardWriter) WriteHeader(status int) { d.status = status }
 
 // Write counts the bytes.
-func (d *discarded) Write(b []byte) (int, error) {
+func (d *discardWriter) Write(b []byte) (int, error) {
 	d.bytes += len(b)
 	return len(b), nil
 }
 
 // WriteString counts the bytes.
-func (d *discarded) WriteString(s string) (int, error) {
+func (d *discardWriter) WriteString(s string) (int, error) {
 	d.bytes += len(s)
 	return len(s), nil
 }
 
-// BenchmarkMemoryHitHandler compares the same handlers alone, without HTTP.
+// BenchmarkMemoryHitHandler compares the handlers of BenchmarkMemoryHit without HTTP.
 //
-//	time-ratio   our time as a multiple of the bare handler's
-//	allocs/op    our allocations for one request
+//	time-ratio   time of Portico as a multiple of the gin handler's
+//	allocs/op    allocations of Portico for one request
 func BenchmarkMemoryHitHandler(b *testing.B) {
-	ours, _, kept := newKeeping(b, "PORTICO_CACHE_TTL=1h")
-	floor := bare(kept.write)
+	ours, _, cached := newCachingServer(b, "PORTICO_CACHE_TTL=1h")
+	floor := newFloorEngine(cached.write)
 	request := httptest.NewRequest(http.MethodGet, guestList, nil)
 	request.Host = "shop.example"
 	request.Header.Set("Accept", "application/json")
-	response := &discarded{header: http.Header{}}
+	response := &discardWriter{header: http.Header{}}
 	serve := func(handler http.Handler) {
 		clear(response.header)
 		response.bytes = 0
 		handler.ServeHTTP(response, request)
-		if response.status != http.StatusOK || response.bytes != len(kept.body) {
-			b.Fatalf("status %d, %d bytes, want %d", response.status, response.bytes, len(kept.body))
+		if response.status != http.StatusOK || response.bytes != len(cached.body) {
+			b.Fatalf("status %d, %d bytes, want %d", response.status, response.bytes, len(cached.body))
 		}
 	}
 	serve(ours)
 	if response.header.Get("X-Cache") != "HIT" {
-		b.Fatal("not from what is kept")
+		b.Fatal("not a cache hit")
 	}
 	const slice, pairs = 150 * time.Millisecond, 9
 	took := func(handler http.Handler) float64 {
@@ -204,20 +204,19 @@ func BenchmarkMemoryHitHandler(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkMemoryHitLoop serves kept replies without HTTP one after the other, for
-// profiles.
+// BenchmarkMemoryHitLoop serves cache hits without HTTP in a loop, for profiles.
 func BenchmarkMemoryHitLoop(b *testing.B) {
-	ours, _, _ := newKeeping(b, "PORTICO_CACHE_TTL=1h")
+	ours, _, _ := newCachingServer(b, "PORTICO_CACHE_TTL=1h")
 	request := httptest.NewRequest(http.MethodGet, guestList, nil)
 	request.Host = "shop.example"
 	request.Header.Set("Accept", "application/json")
-	response := &discarded{header: http.Header{}}
+	response := &discardWriter{header: http.Header{}}
 	b.ReportAllocs()
 	for b.Loop() {
 		clear(response.header)
 		ours.ServeHTTP(response, request)
 	}
 	if response.header.Get("X-Cache") != "HIT" {
-		b.Fatal("not from what is kept")
+		b.Fatal("not a cache hit")
 	}
 }

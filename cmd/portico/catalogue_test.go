@@ -12,19 +12,19 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// catalogue makes a database in dir that holds the demo store and products
-// products more, and returns it open. The products are made where they are
-// stored, by one statement for each table, so that a million of them take a
-// minute:
+// newCatalog creates a database in dir with the demo store and the given number of
+// generated products, and returns it open. The products are generated inside the database,
+// by one statement for each table, so that a million takes about a minute. Their
+// properties are:
 //
-//   - descriptions of some hundred bytes, names that sort otherwise than ids;
-//   - of a hundred, three disabled, five that do not show on their own, one in no
-//     website, and thirty in both;
-//   - of a hundred, two with a name of their own at a store view and one that is
-//     disabled in a website;
-//   - one or two categories, a stock item; of a hundred, five with a special
-//     price, four with a group price and two with two tier prices.
-func catalogue(tb testing.TB, dir string, products int) (*sqlstore.DB, *adapter.Dataset) {
+//   - descriptions of some hundred bytes, and names whose order differs from that of ids;
+//   - of a hundred, three are disabled, five are not visible on their own, one is in no
+//     website, and thirty are in both;
+//   - of a hundred, two have their own name in a store view, and one is disabled in a
+//     website;
+//   - one or two categories and a stock item; of a hundred, five have a special price, four
+//     a group price, and two have two tier prices.
+func newCatalog(tb testing.TB, dir string, products int) (*sqlstore.DB, *adapter.Dataset) {
 	tb.Helper()
 	data, err := demo.Load()
 	if err != nil {
@@ -43,14 +43,15 @@ func catalogue(tb testing.TB, dir string, products int) (*sqlstore.DB, *adapter.
 	return db, data
 }
 
-// firstMade is the id of the first product that is made; those of the demo store
-// are below it.
-const firstMade = 101
+// firstGeneratedID is the id of the first generated product. The products of the demo
+// store have lower ids.
+const firstGeneratedID = 101
 
-// madeSKU is the SKU of the product with an id.
-const madeSKU = "'made-' || id"
+// generatedSKU is the SQL expression for the SKU of the generated product id.
+const generatedSKU = "'made-' || id"
 
-// addProducts fills a database file. made stands for the ids of its products.
+// addProducts generates the products in the database file at path. In its statements, made
+// is the table of their ids.
 func addProducts(ctx context.Context, path string, products int) error {
 	pool, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(OFF)&_pragma=cache_size(-200000)")
 	if err != nil {
@@ -63,15 +64,16 @@ func addProducts(ctx context.Context, path string, products int) error {
 	}
 	defer func() { _ = tx.Rollback() }()
 	const made = "WITH RECURSIVE made(id) AS (SELECT ?1 UNION ALL SELECT id + 1 FROM made WHERE id < ?2) "
-	for _, statement := range madeTables {
-		if _, err := tx.ExecContext(ctx, made+statement, firstMade, firstMade+products-1); err != nil {
+	for _, statement := range generatedTables {
+		if _, err := tx.ExecContext(ctx, made+statement, firstGeneratedID, firstGeneratedID+products-1); err != nil {
 			return err
 		}
 	}
 	return tx.Commit()
 }
 
-var madeTables = []string{
+// generatedTables are the tables that addProducts fills, with the statements that do it.
+var generatedTables = []string{
 	`INSERT INTO product (entity_id, attribute_set_id, type_id, type_id_folded, sku, sku_folded, created_at, updated_at,
 		name, name_folded, url_key, url_key_folded, meta_title, meta_title_folded, meta_description, meta_description_folded,
 		description, description_folded, short_description, short_description_folded, meta_keyword, meta_keyword_folded,
@@ -81,7 +83,7 @@ var madeTables = []string{
 		long, UPPER(long), about, UPPER(about), 'made, product', 'MADE, PRODUCT',
 		(id * 7919 % 50000) / 100.0, 1.5, CASE WHEN id % 20 = 0 THEN 4.99 END, CASE WHEN id % 20 = 0 THEN '2012-01-01 00:00:00' END, NULL,
 		CASE WHEN id % 100 < 3 THEN 2 ELSE 1 END, CASE WHEN id % 100 IN (10, 30, 50, 70, 90) THEN 1 ELSE 2 + id % 3 END, CASE WHEN id % 10 = 0 THEN 4 ELSE 2 END
-	FROM (SELECT id, ` + madeSKU + ` AS sku, 'Product ' || (id * 104729 % 1000003) || ' of many' AS name,
+	FROM (SELECT id, ` + generatedSKU + ` AS sku, 'Product ' || (id * 104729 % 1000003) || ' of many' AS name,
 		DATETIME('2012-01-01', '+' || id || ' minutes') AS moment, 'Short text of product ' || id || '.' AS about,
 		'` + strings.Repeat("A text of some length that says what there is to know about it. ", 4) + `' || id AS long FROM made)`,
 	`INSERT INTO product_website (product_id, website_id)

@@ -9,87 +9,90 @@ import (
 	"time"
 )
 
-// lookEvery is how often the files of a certificate are looked at, at most.
-const lookEvery = time.Second
+// certificateCheckInterval is the minimum time between two checks for changed certificate
+// files.
+const certificateCheckInterval = time.Second
 
-// A certificate is a pair of files, and what they held when they were last good.
-// Whoever renews them replaces one after the other: until they match again the pair
-// before stays in use.
-type certificate struct {
+// A certificateReloader serves a certificate and reloads it when its files change. Renewal
+// replaces the two files one after the other. Until they match again, the previous pair
+// stays in use.
+type certificateReloader struct {
 	certFile, keyFile string
 	log               *slog.Logger
 
-	mu     sync.Mutex
-	pair   *tls.Certificate
-	seen   [2]os.FileInfo // the files as they were when they were last read
-	looked time.Time
+	mu      sync.Mutex
+	pair    *tls.Certificate
+	files   [2]os.FileInfo // state of the files when they were last read; nil if missing
+	checked time.Time      // time of the last check
 }
 
-// newCertificate reads the pair, which has to be good.
-func newCertificate(certFile, keyFile string, log *slog.Logger) (*certificate, error) {
-	c := &certificate{certFile: certFile, keyFile: keyFile, log: log}
-	seen, err := c.look()
+// newCertificateReloader loads the pair. It fails if the files are unreadable or do not
+// match.
+func newCertificateReloader(certFile, keyFile string, log *slog.Logger) (*certificateReloader, error) {
+	c := &certificateReloader{certFile: certFile, keyFile: keyFile, log: log}
+	files, err := c.stat()
 	if err == nil {
-		err = c.read(seen)
+		err = c.load(files)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w\nset server.tls_cert (PORTICO_SERVER_TLS_CERT) to a certificate and server.tls_key (PORTICO_SERVER_TLS_KEY) to its private key, both in PEM", err)
 	}
-	c.looked = time.Now()
+	c.checked = time.Now()
 	return c, nil
 }
 
-// tlsConfig returns the settings of a server with c.
-func (c *certificate) tlsConfig() *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
+// tlsConfig returns the TLS configuration of a server with the certificate.
+func (c *certificateReloader) tlsConfig() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.getCertificate}
 }
 
-// get returns the pair in use, for a handshake.
-func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+// getCertificate returns the current pair for a handshake. It first reloads changed files,
+// if the last check is certificateCheckInterval ago.
+func (c *certificateReloader) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := time.Now(); now.Sub(c.looked) >= lookEvery {
-		c.looked = now
-		c.renew()
+	if now := time.Now(); now.Sub(c.checked) >= certificateCheckInterval {
+		c.checked = now
+		c.reloadIfChanged()
 	}
 	return c.pair, nil
 }
 
-// renew takes up files that have changed. What is wrong with them is logged once
-// for each change.
-func (c *certificate) renew() {
-	seen, err := c.look()
+// reloadIfChanged loads the files if they have changed. It logs a failure once for each
+// change.
+func (c *certificateReloader) reloadIfChanged() {
+	files, err := c.stat()
 	if err != nil {
-		if c.seen != [2]os.FileInfo{} {
+		if c.files != [2]os.FileInfo{} {
 			c.log.Warn("certificate not renewed", "error", err)
 		}
-		c.seen = [2]os.FileInfo{} // whatever stands there next is new
+		c.files = [2]os.FileInfo{} // load the files when they are back
 		return
 	}
-	if same(c.seen[0], seen[0]) && same(c.seen[1], seen[1]) {
+	if unchanged(c.files[0], files[0]) && unchanged(c.files[1], files[1]) {
 		return
 	}
-	if err := c.read(seen); err != nil {
+	if err := c.load(files); err != nil {
 		c.log.Warn("certificate not renewed", "error", err)
 		return
 	}
 	c.log.Info("certificate renewed", "expires", c.pair.Leaf.NotAfter)
 }
 
-// look returns the files as they are now.
-func (c *certificate) look() (seen [2]os.FileInfo, err error) {
+// stat returns the present state of both files.
+func (c *certificateReloader) stat() (files [2]os.FileInfo, err error) {
 	for i, name := range []string{c.certFile, c.keyFile} {
-		if seen[i], err = os.Stat(name); err != nil {
+		if files[i], err = os.Stat(name); err != nil {
 			return [2]os.FileInfo{}, err
 		}
 	}
-	return seen, nil
+	return files, nil
 }
 
-// read reads the files after they were seen: what is written in between is seen the
-// next time.
-func (c *certificate) read(seen [2]os.FileInfo) error {
-	c.seen = seen
+// load reads the pair. The caller has called stat for files before: a file that is written
+// between stat and load counts as changed at the next check.
+func (c *certificateReloader) load(files [2]os.FileInfo) error {
+	c.files = files
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
 		return fmt.Errorf("%s, %s: %w", c.certFile, c.keyFile, err)
@@ -98,8 +101,8 @@ func (c *certificate) read(seen [2]os.FileInfo) error {
 	return nil
 }
 
-// same reports whether a file has stayed what it was. One that was not there then
-// is not the same.
-func same(before, now os.FileInfo) bool {
+// unchanged reports whether two states of a file are of the same content. A file that was
+// missing before has changed.
+func unchanged(before, now os.FileInfo) bool {
 	return before != nil && os.SameFile(before, now) && before.ModTime().Equal(now.ModTime()) && before.Size() == now.Size()
 }

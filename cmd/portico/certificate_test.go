@@ -23,9 +23,10 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// A keyPair is a certificate of loopback that signs itself, in PEM.
+// A keyPair is a self-signed certificate for loopback and its key, in PEM.
 type keyPair struct{ cert, key []byte }
 
+// newKeyPair returns a new pair with the given serial number.
 func newKeyPair(t *testing.T, serial int64) keyPair {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -51,9 +52,10 @@ func newKeyPair(t *testing.T, serial int64) keyPair {
 	}
 }
 
-// A keyFolder holds the files of a pair.
+// A keyFolder has the file names of a pair.
 type keyFolder struct{ cert, key string }
 
+// newKeyFolder writes a pair to files in a new folder.
 func newKeyFolder(t *testing.T, pair keyPair) keyFolder {
 	t.Helper()
 	folder := t.TempDir()
@@ -63,11 +65,13 @@ func newKeyFolder(t *testing.T, pair keyPair) keyFolder {
 	return f
 }
 
+// environ returns the settings that make the program use the files.
 func (f keyFolder) environ() []string {
 	return []string{"PORTICO_SERVER_TLS_CERT=" + f.cert, "PORTICO_SERVER_TLS_KEY=" + f.key}
 }
 
-// replaceFile puts content in the place of a file, as those do who renew it.
+// replaceFile atomically replaces the content of a file, as programs that renew
+// certificates do.
 func replaceFile(t *testing.T, name string, content []byte) {
 	t.Helper()
 	if err := os.WriteFile(name+".new", content, 0o600); err != nil {
@@ -78,10 +82,9 @@ func replaceFile(t *testing.T, name string, content []byte) {
 	}
 }
 
-// trusting returns a client of its own connections that takes the certificates of
-// pairs, and no other, for genuine. It prefers HTTP/2, unless only one protocol is
-// named.
-func trusting(t *testing.T, with *tls.Config, pairs ...keyPair) *http.Client {
+// newTLSClient returns a client that trusts the certificates of pairs only. It prefers
+// HTTP/2, unless with names other protocols.
+func newTLSClient(t *testing.T, with *tls.Config, pairs ...keyPair) *http.Client {
 	t.Helper()
 	with.RootCAs = x509.NewCertPool()
 	for _, pair := range pairs {
@@ -89,11 +92,10 @@ func trusting(t *testing.T, with *tls.Config, pairs ...keyPair) *http.Client {
 	}
 	transport := &http.Transport{TLSClientConfig: with, ForceAttemptHTTP2: len(with.NextProtos) == 0}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: hang}
+	return &http.Client{Transport: transport, Timeout: waitTimeout}
 }
 
-// TestTLS calls a program with a certificate as clients do, with a signature over
-// the address they used.
+// TestTLS calls a program over HTTPS, with signatures that cover the https address.
 func TestTLS(t *testing.T) {
 	pair := newKeyPair(t, 1)
 	p := start(t, newKeyFolder(t, pair).environ(), "--demo")
@@ -110,7 +112,7 @@ func TestTLS(t *testing.T) {
 		for i := 0; i+1 < len(header); i += 2 {
 			request.Header.Set(header[i], header[i+1])
 		}
-		response, err := trusting(t, with, pair).Do(request)
+		response, err := newTLSClient(t, with, pair).Do(request)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +133,7 @@ func TestTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			nonce := strings.ReplaceAll(name, " ", "-")
 			got, response := get(t, &tls.Config{NextProtos: c.protocols, MaxVersion: c.most},
-				"Authorization", signed("GET", c.signed+"/api/rest/stockitems/1", nonce))
+				"Authorization", signedHeader("GET", c.signed+"/api/rest/stockitems/1", nonce))
 			if got.status != c.wantStatus || response.ProtoMajor != c.wantMajor {
 				t.Errorf("%d over %s: %s", got.status, response.Proto, got.body)
 			}
@@ -157,7 +159,7 @@ func TestTLS(t *testing.T) {
 	p.stop(t)
 }
 
-// TestTLSAtStart starts with files that are no pair.
+// TestTLSAtStart checks that the program does not start with files that are not a pair.
 func TestTLSAtStart(t *testing.T) {
 	good, other := newKeyPair(t, 1), newKeyPair(t, 2)
 	for name, c := range map[string]struct {
@@ -193,21 +195,21 @@ func TestTLSAtStart(t *testing.T) {
 	}
 }
 
-// TestTLSRenewal replaces the files of a server: with good ones, with bad ones, one
-// after the other, and not at all.
+// TestTLSRenewal replaces the files of a server by good ones, by bad ones and one after
+// the other, and checks which certificate is served.
 func TestTLSRenewal(t *testing.T) {
 	first, second, third := newKeyPair(t, 1), newKeyPair(t, 2), newKeyPair(t, 3)
 	files := newKeyFolder(t, first)
 	log := newOutput()
-	pair, err := newCertificate(files.cert, files.key, newLogger(log, &config.Config{LogLevel: slog.LevelInfo}))
+	pair, err := newCertificateReloader(files.cert, files.key, newLogger(log, &config.Config{LogLevel: slog.LevelInfo}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// serial is the number of the certificate in use once the files were looked at.
+	// serial returns the serial number of the certificate in use, after a check of the files.
 	serial := func() int64 {
 		t.Helper()
-		pair.looked = time.Time{}
-		got, err := pair.get(nil)
+		pair.checked = time.Time{}
+		got, err := pair.getCertificate(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +219,7 @@ func TestTLSRenewal(t *testing.T) {
 		name   string
 		change func() error
 		want   int64
-		warned int // in all
+		warned int // warnings so far
 	}{
 		{"nothing has changed", func() error { return nil }, 1, 0},
 		{"the certificate alone is new", func() error { replaceFile(t, files.cert, second.cert); return nil }, 1, 1},
@@ -232,7 +234,7 @@ func TestTLSRenewal(t *testing.T) {
 			return nil
 		}, 3, 3},
 		{"written over in place", func() error {
-			// As long as the one before, it is told by its time, whose steps may be long.
+			// It has the length of the one before, so only its time, which may be coarse, shows the change.
 			if err := os.WriteFile(files.cert, third.cert, fs.FileMode(0o600)); err != nil {
 				return err
 			}
@@ -255,24 +257,23 @@ func TestTLSRenewal(t *testing.T) {
 	}
 	replaceFile(t, files.cert, first.cert)
 	replaceFile(t, files.key, first.key)
-	pair.looked = time.Now().Add(time.Hour)
-	if got, err := pair.get(nil); err != nil || got.Leaf.SerialNumber.Int64() != 3 {
+	pair.checked = time.Now().Add(time.Hour)
+	if got, err := pair.getCertificate(nil); err != nil || got.Leaf.SerialNumber.Int64() != 3 {
 		t.Errorf("files that were looked at just now are read again (%v)", err)
 	}
 }
 
-// TestTLSRenewalOfAServer waits until a running program serves the certificate it
-// was given.
+// TestTLSRenewalOfAServer checks that a running program serves a renewed certificate.
 func TestTLSRenewalOfAServer(t *testing.T) {
 	first, second := newKeyPair(t, 1), newKeyPair(t, 2)
 	files := newKeyFolder(t, first)
 	p := start(t, files.environ(), "--demo")
-	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	serial := func() int64 {
 		t.Helper()
 		var served int64
-		client := trusting(t, &tls.Config{VerifyConnection: func(s tls.ConnectionState) error {
+		client := newTLSClient(t, &tls.Config{VerifyConnection: func(s tls.ConnectionState) error {
 			served = s.PeerCertificates[0].SerialNumber.Int64()
 			return nil
 		}}, first, second)

@@ -16,14 +16,13 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// run runs one command in this process. It ends a command that should have
-// refused to serve.
+// run runs a command in this process. It cancels commands that do not end.
 func run(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	var out, warnings bytes.Buffer
-	root := rootCommand()
+	root := newProgram().rootCommand()
 	root.SetArgs(arguments)
 	root.SetOut(&out)
 	root.SetErr(&warnings)
@@ -31,7 +30,7 @@ func run(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
 	return out.String(), warnings.String(), err
 }
 
-// mustRun runs a command that has to succeed and returns what it prints.
+// mustRun runs a command that must succeed, and returns its standard output.
 func mustRun(t testing.TB, arguments ...string) string {
 	t.Helper()
 	stdout, stderr, err := run(t, arguments...)
@@ -41,8 +40,8 @@ func mustRun(t testing.TB, arguments ...string) string {
 	return stdout
 }
 
-// TestRoutesCommand compares what is printed with the route table and with the
-// sources it points at.
+// TestRoutesCommand compares the output with the route table and with the source files it
+// names.
 func TestRoutesCommand(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
@@ -79,8 +78,8 @@ func TestRoutesCommand(t *testing.T) {
 	}
 }
 
-// checkRouteLine compares a line of the table with a row of the JSON form, and
-// looks whether the handler stands where the row says.
+// checkRouteLine compares a line of the table with a row of the JSON output, and checks
+// that the handler is at the position in the row.
 func checkRouteLine(t *testing.T, line string, row routeRow) {
 	t.Helper()
 	want := []string{row.Method, row.Path, strings.Join(row.Roles, ","), row.Format, row.Handler, row.File}
@@ -100,6 +99,7 @@ func checkRouteLine(t *testing.T, line string, row routeRow) {
 	}
 }
 
+// roles returns the names of the roles that the route serves.
 func roles(d *contract.Dialect, route *contract.Route, m contract.Method) (names []string) {
 	for _, role := range contract.Roles() {
 		if route.Access(d, role, m) == contract.Serve {
@@ -114,6 +114,8 @@ const (
 	opsToken  = "a-token-nobody-knows"
 )
 
+// TestConfigCommand checks values, sources and defaults in the output, and that it shows
+// no secrets.
 func TestConfigCommand(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "portico.yaml")
 	if err := os.WriteFile(file, []byte("listen: 127.0.0.1:7001\nlog:\n  level: warn\n  format: json\n"), 0o600); err != nil {
@@ -141,7 +143,7 @@ func TestConfigCommand(t *testing.T) {
 	for _, row := range rows {
 		byName[row.Name] = row
 	}
-	for _, s := range settings() {
+	for _, s := range newProgram().settings() {
 		row, shown := byName[s.Name]
 		if !shown || row.Default != s.Default || row.Environment != s.Variable() || row.Help == "" {
 			t.Errorf("%s: %+v", s.Name, row)
@@ -169,13 +171,15 @@ func TestConfigCommand(t *testing.T) {
 	}
 }
 
+// TestVersionCommand checks the output of "portico version".
 func TestVersionCommand(t *testing.T) {
-	if got, want := mustRun(t, "version"), "portico "+version+"\n"; got != want {
+	if got, want := mustRun(t, "version"), "portico dev\n"; got != want {
 		t.Errorf("version prints %q, want %q", got, want)
 	}
 }
 
-// TestRefusals runs commands that must not do anything.
+// TestRefusals checks that wrong commands fail with a helpful message and leave no files
+// behind.
 func TestRefusals(t *testing.T) {
 	const demoIsPublic = "its credentials are public"
 	free := []string{"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"}
@@ -239,8 +243,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestFaultsComeAtOnce gives faults of every layer; one run names them all.
-func TestFaultsComeAtOnce(t *testing.T) {
+// TestAllFaultsAreReported checks that one run reports the faults of file, environment and
+// flags together.
+func TestAllFaultsAreReported(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "portico.yaml")
 	if err := os.WriteFile(file, []byte("colour: red\nlimits:\n  body_bytes: plenty\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -262,7 +267,7 @@ func TestFaultsComeAtOnce(t *testing.T) {
 	}
 }
 
-// TestPortInUse takes either port away first.
+// TestPortInUse checks the error if one of the two ports is in use.
 func TestPortInUse(t *testing.T) {
 	for flag, other := range map[string]string{"--listen": "--ops-listen", "--ops-listen": "--listen"} {
 		t.Run(flag, func(t *testing.T) {

@@ -9,22 +9,24 @@ import (
 	"testing"
 )
 
-// A client calls a server as one caller and over connections that it keeps. Unlike
-// send it may be used by many at once, and by those who expect the server to die.
+// A client calls a server as one caller over persistent connections. Unlike send it is
+// safe for concurrent use, and returns errors so that the server may die.
 type client struct {
 	base, authorization string // authorization is "" for a Guest
 	http                http.Client
 }
 
+// newClient returns a client for the server at base. An empty authorization calls as a
+// Guest.
 func newClient(t testing.TB, base, authorization string) *client {
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 50}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &client{base: base, authorization: authorization, http: http.Client{Transport: transport, Timeout: hang}}
+	return &client{base: base, authorization: authorization, http: http.Client{Transport: transport, Timeout: waitTimeout}}
 }
 
-// call sends one request, with JSON in both directions, and reads the reply to its
-// end. path is below /api/rest, or a URL.
+// call sends one request, with JSON in both directions, and reads the whole reply. path is
+// below /api/rest, or a URL.
 func (c *client) call(ctx context.Context, method, path, body string) (reply, error) {
 	if strings.HasPrefix(path, "/") {
 		path = c.base + "/api/rest" + path
@@ -49,7 +51,7 @@ func (c *client) call(ctx context.Context, method, path, body string) (reply, er
 	return reply{status: response.StatusCode, header: response.Header, body: string(content), closes: response.Close}, nil
 }
 
-// get is call for what a server that lives has to answer.
+// get reads path from a server that must answer.
 func (c *client) get(t testing.TB, path string) reply {
 	t.Helper()
 	got, err := c.call(t.Context(), http.MethodGet, path, "")
@@ -59,7 +61,7 @@ func (c *client) get(t testing.TB, path string) reply {
 	return got
 }
 
-// read parses what path shows, which has to be there.
+// read decodes the record at path, which must exist, into into.
 func (c *client) read(t *testing.T, path string, into any) {
 	t.Helper()
 	got := c.get(t, path)

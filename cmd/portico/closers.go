@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// closers own what has been opened. The zero value owns nothing.
+// closers holds the functions that close open resources. The zero value is empty.
 type closers []func() error
 
-// add adds a function that closes a resource.
+// add appends a function that closes a resource.
 func (c *closers) add(close func() error) { *c = append(*c, close) }
 
-// close closes all resources, the last one first, and forgets them, so that none is
-// closed twice. Each is closed although others fail.
+// close calls all functions in reverse order and removes them, so that none is called
+// twice. It continues after errors and returns all of them.
 func (c *closers) close() error {
 	var errs []error
 	for _, close := range slices.Backward(*c) {

@@ -13,6 +13,7 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
+// TestClosers checks the order of closing, and that errors are collected.
 func TestClosers(t *testing.T) {
 	var closed []string
 	var c closers
@@ -36,8 +37,8 @@ func TestClosers(t *testing.T) {
 	}
 }
 
-// TestSetUpFailures lets the program's set-up fail at each of its steps: what was open
-// by then is closed, once, and the error says nothing but the cause.
+// TestSetUpFailures lets the set-up of the program fail at each of its steps, and checks
+// that all open resources are closed once and that the error contains only the cause.
 func TestSetUpFailures(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -73,15 +74,15 @@ func TestSetUpFailures(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			// Nothing listens there. What the client of Redis says when it is closed twice is
-			// what this test looks for.
-			cfg, err := config.Load(config.Sources{Sections: sections(), Environ: []string{"PORTICO_CACHE_REDIS_URL=redis://127.0.0.1:1/0"}})
+			// Nothing listens there. The Redis client reports an error if it is closed twice,
+			// which this test would find.
+			cfg, err := config.Load(config.Sources{Sections: newProgram().sections(), Environ: []string{"PORTICO_CACHE_REDIS_URL=redis://127.0.0.1:1/0"}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			tt.change(cfg)
 			before := runtime.NumGoroutine()
-			_, err = newApp(cfg, db, nil, newLogger(newOutput(), cfg))
+			_, err = newProgram().newApp(t.Context(), cfg, db, nil, newLogger(newOutput(), cfg))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "closed") {
 				t.Fatalf("got %v, want an error about %s alone", err, tt.want)
 			}

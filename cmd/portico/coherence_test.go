@@ -17,34 +17,34 @@ import (
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
-// A history is what is written to the prices of some products and what Guests then
-// see of them. Each write of a product sets a greater price than the last, so that a
-// read that shows a lower one than was acknowledged before it began is one of old.
+// A history records which prices of some products were written, and checks the prices that
+// Guests read. Each write sets a higher price than the last, so a read is stale if it
+// shows a lower price than was acknowledged before the read began.
 type history struct {
 	t        testing.TB
-	products []*priced
+	products []*pricedProduct
 	reads    atomic.Int64
-	stale    [2]atomic.Int64 // by replica, of the reads that began in this era
+	stale    [2]atomic.Int64 // by replica: stale reads that began in this era
 	era      atomic.Int64
-	shown    atomic.Int64 // complaints
+	logged   atomic.Int64 // number of logged stale reads
 }
 
-// A priced is a product of a history.
-type priced struct {
+// A pricedProduct is a product of a history.
+type pricedProduct struct {
 	id, sku string
 	writing sync.Mutex
 	sent    atomic.Int64 // the price that was sent last
-	saved   atomic.Int64 // the one that was acknowledged last
+	saved   atomic.Int64 // the price that was acknowledged last
 }
 
-// newHistory is of products whose price nothing but itself decides.
+// newHistory returns a history of products whose displayed price depends on nothing but
+// their price.
 func newHistory(t testing.TB) *history {
-	return &history{t: t, products: []*priced{{id: "1", sku: "kettle-steel"}, {id: "3", sku: "lamp-desk"}, {id: "9", sku: "mug-free-tax"}}}
+	return &history{t: t, products: []*pricedProduct{{id: "1", sku: "kettle-steel"}, {id: "3", sku: "lamp-desk"}, {id: "9", sku: "mug-free-tax"}}}
 }
 
-// write sets the next price of a product as admin, and returns once that is
-// acknowledged.
-func (h *history) write(admin *client, p *priced) {
+// write sets the next price of a product as admin, and waits for the acknowledgment.
+func (h *history) write(admin *client, p *pricedProduct) {
 	p.writing.Lock()
 	defer p.writing.Unlock()
 	next := p.sent.Add(1)
@@ -56,24 +56,24 @@ func (h *history) write(admin *client, p *priced) {
 	p.saved.Store(next)
 }
 
-// A place is where a Guest finds products of a history: by what path, and which.
-type place struct {
+// A readPath is a path under which Guests read products of a history.
+type readPath struct {
 	path string
 	list bool
-	of   []*priced
+	of   []*pricedProduct
 }
 
-// places are all of a history's: by number, by SKU and in two lists.
-func (h *history) places() (all []place) {
+// readPaths returns the paths of all products: by id, by SKU and in two lists.
+func (h *history) readPaths() (all []readPath) {
 	for _, p := range h.products {
-		all = append(all, place{"/products/" + p.id, false, []*priced{p}}, place{"/products/" + p.sku, false, []*priced{p}})
+		all = append(all, readPath{"/products/" + p.id, false, []*pricedProduct{p}}, readPath{"/products/" + p.sku, false, []*pricedProduct{p}})
 	}
-	return append(all, place{"/products", true, h.products}, place{"/products?order=name&dir=desc&limit=20", true, h.products})
+	return append(all, readPath{"/products", true, h.products}, readPath{"/products?order=name&dir=desc&limit=20", true, h.products})
 }
 
-// read looks at a place and counts what is older there, for a replica, than what was
-// acknowledged before. ok is false where there was no answer of worth.
-func (h *history) read(guest *client, replica int, at place) (ok bool) {
+// read reads a path at a replica and counts stale prices. ok is false if the reply is
+// unusable, which fails the test.
+func (h *history) read(guest *client, replica int, at readPath) (ok bool) {
 	era, least := h.era.Load(), make([]int64, len(at.of))
 	for i, p := range at.of {
 		least[i] = p.saved.Load()
@@ -107,7 +107,7 @@ func (h *history) read(guest *client, replica int, at place) (ok bool) {
 		}
 		if price < least[i] && era == h.era.Load() {
 			h.stale[replica].Add(1)
-			if h.shown.Add(1) <= 5 {
+			if h.logged.Add(1) <= 5 {
 				h.t.Logf("%s at replica %d: price %d of product %s after %d was acknowledged, X-Cache %s", at.path, replica, price, p.id, least[i], got.header.Get("X-Cache"))
 			}
 		}
@@ -115,10 +115,10 @@ func (h *history) read(guest *client, replica int, at place) (ok bool) {
 	return true
 }
 
-// readAll reads every place at both replicas, by two Guests each, until ctx ends.
+// readAll reads all paths at both replicas, with two Guests each, until ctx ends.
 func (h *history) readAll(ctx context.Context, guests [2]*client) *sync.WaitGroup {
 	var readers sync.WaitGroup
-	places := h.places()
+	places := h.readPaths()
 	for replica, guest := range guests {
 		for reader := range 2 {
 			readers.Go(func() {
@@ -130,24 +130,24 @@ func (h *history) readAll(ctx context.Context, guests [2]*client) *sync.WaitGrou
 	return &readers
 }
 
-// forgive begins another era, and returns how often what was shown in the last one
-// was old.
-func (h *history) forgive() (stale [2]int64) {
+// startEra starts a new era, and returns the number of stale reads of the last one, by
+// replica.
+func (h *history) startEra() (stale [2]int64) {
 	h.era.Add(1)
 	return [2]int64{h.stale[0].Swap(0), h.stale[1].Swap(0)}
 }
 
-// A pair is two replicas of a program that share a database and Redis.
-type pair struct {
+// A replicaPair is two running replicas that share a database and Redis.
+type replicaPair struct {
 	processes     [2]*process
 	guests, admin [2]*client
 }
 
-// newPair starts two replicas with more environment, the first one of which may reach
-// Redis by an address of its own.
-func newPair(t testing.TB, dsn, firstRedis, redis string, environ ...string) *pair {
+// newReplicaPair starts two replicas with additional environment. The first one reaches
+// Redis at the URL firstRedis.
+func newReplicaPair(t testing.TB, dsn, firstRedis, redis string, environ ...string) *replicaPair {
 	t.Helper()
-	var both pair
+	var both replicaPair
 	media := t.TempDir()
 	for i, url := range []string{firstRedis, redis} {
 		both.processes[i] = start(t, append([]string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + media, "PORTICO_LOG_LEVEL=error",
@@ -157,10 +157,9 @@ func newPair(t testing.TB, dsn, firstRedis, redis string, environ ...string) *pa
 	return &both
 }
 
-// TestReadsAfterWrites writes prices while many Guests read them at two replicas that
-// share Redis: nobody is shown an older price than was acknowledged before; with
-// cache.memory_ttl that holds for the replica that wrote, and for the other as soon
-// as its memory is told.
+// TestReadsAfterWrites checks that no Guest reads an older price than was acknowledged
+// before, at two replicas that share Redis. With cache.memory_ttl this holds for the
+// replica that wrote; the other one must show the new price eventually.
 func TestReadsAfterWrites(t *testing.T) {
 	nightly.Only(t, "faults")
 	t.Parallel() // others mostly wait
@@ -180,7 +179,7 @@ func TestReadsAfterWrites(t *testing.T) {
 			dsn := sqltest.Postgres(t)
 			loadDemo(t, dsn)
 			redis := newRedis(t)
-			both := newPair(t, dsn, redis.url(), redis.url(), "PORTICO_CACHE_MEMORY_TTL="+tt.memoryTTL,
+			both := newReplicaPair(t, dsn, redis.url(), redis.url(), "PORTICO_CACHE_MEMORY_TTL="+tt.memoryTTL,
 				"PORTICO_CACHE_TIMEOUT=5s") // Redis is there, however busy the machine
 			h := newHistory(t)
 			for _, p := range h.products {
@@ -194,7 +193,7 @@ func TestReadsAfterWrites(t *testing.T) {
 				writers.Go(func() {
 					for n := 0; ctx.Err() == nil; n++ {
 						h.write(both.admin[tt.writers[n%len(tt.writers)]], p)
-						select { // what was written is read a few times
+						select { // let each price be read a few times
 						case <-time.After(50 * time.Millisecond):
 						case <-ctx.Done():
 						}
@@ -208,13 +207,13 @@ func TestReadsAfterWrites(t *testing.T) {
 			for _, p := range h.products {
 				writes += int(p.saved.Load())
 			}
-			stale := h.forgive()
+			stale := h.startEra()
 			var hits float64
 			for _, p := range both.processes {
-				s := scrapeOf(t, p.ops)
+				s := scrapeMetrics(t, p.ops)
 				hits += s.sum("portico_cache_lookups_total", `outcome="hit"`)
 			}
-			t.Logf("%d reads during %d writes, %.0f of them from what was kept: older than acknowledged were %d at the first replica, %d at the second",
+			t.Logf("%d reads during %d writes, %.0f of them cache hits; stale: %d at the first replica, %d at the second",
 				h.reads.Load(), writes, hits, stale[0], stale[1])
 			for replica, strict := range tt.strict {
 				if strict && stale[replica] > 0 {
@@ -222,24 +221,24 @@ func TestReadsAfterWrites(t *testing.T) {
 				}
 			}
 			if hits == 0 {
-				t.Error("nothing was kept")
+				t.Error("no read was a cache hit")
 			}
-			// Whoever was told late knows by now, or will.
-			for _, at := range h.places() {
+			// A replica that learned of the last writes late must show them eventually.
+			for _, at := range h.readPaths() {
 				await(t, "the last price at the other replica", func() bool {
-					h.forgive()
+					h.startEra()
 					h.read(both.guests[1], 1, at)
-					return h.forgive() == [2]int64{}
+					return h.startEra() == [2]int64{}
 				})
 			}
 		})
 	}
 }
 
-// TestWriteWhileRedisIsAway writes while Redis is away, which then comes back with
-// what it had. The replica that wrote never shows the old price; the other one, which
-// cannot be told, shows it at most to those who ask while its memory may answer or
-// who join a fill that was under way, and nobody shows it again afterwards.
+// TestWriteWhileRedisIsAway writes while Redis is unreachable, and then lets Redis return
+// with its old data. The replica that wrote must never show the old price. The other one
+// may show it only while its memory entries are valid or to a read that joined an earlier
+// fill, and never after that.
 func TestWriteWhileRedisIsAway(t *testing.T) {
 	t.Parallel() // much of it is waiting
 	for _, memoryTTL := range []time.Duration{0, time.Second} {
@@ -250,7 +249,7 @@ func TestWriteWhileRedisIsAway(t *testing.T) {
 			dsn := sqltest.Postgres(t)
 			loadDemo(t, dsn)
 			redis := newRedis(t)
-			both := newPair(t, dsn, redis.url(), redis.url(), "PORTICO_CACHE_MEMORY_TTL="+memoryTTL.String())
+			both := newReplicaPair(t, dsn, redis.url(), redis.url(), "PORTICO_CACHE_MEMORY_TTL="+memoryTTL.String())
 			h := newHistory(t)
 			write := func(replica int) {
 				for _, p := range h.products {
@@ -268,19 +267,19 @@ func TestWriteWhileRedisIsAway(t *testing.T) {
 				if writer > 0 && !nightly.Whole() {
 					continue
 				}
-				kept := func() bool { // by both replicas
+				cached := func() bool { // by both replicas
 					return !slices.ContainsFunc(both.guests[:], func(guest *client) bool {
-						return slices.ContainsFunc(h.places(), func(at place) bool { return guest.get(t, at.path).header.Get("X-Cache") != "HIT" })
+						return slices.ContainsFunc(h.readPaths(), func(at readPath) bool { return guest.get(t, at.path).header.Get("X-Cache") != "HIT" })
 					})
 				}
 				breakers := func(state float64) func() bool {
 					return func() bool {
 						return !slices.ContainsFunc(both.processes[:], func(p *process) bool {
-							return scrapeOf(t, p.ops).sum("portico_breaker_state", `breaker="redis"`) != state
+							return scrapeMetrics(t, p.ops).sum("portico_breaker_state", `breaker="redis"`) != state
 						})
 					}
 				}
-				await(t, "replies to be kept", kept)
+				await(t, "replies to be cached", cached)
 				ctx, stop := context.WithCancel(t.Context())
 				readers := h.readAll(ctx, both.guests)
 				fault.begin()
@@ -289,22 +288,22 @@ func TestWriteWhileRedisIsAway(t *testing.T) {
 				write(writer)
 
 				<-time.After(memoryTTL)
-				for range 2 { // who reads a second time joins no fill of before
-					for _, at := range h.places() {
+				for range 2 { // a second read cannot join an earlier fill
+					for _, at := range h.readPaths() {
 						h.read(both.guests[1-writer], 1-writer, at)
 					}
 				}
-				stale, before := h.forgive(), h.reads.Load()
+				stale, before := h.startEra(), h.reads.Load()
 				t.Logf("%s: while Redis was away %d reads of the writer and %d of the other replica showed an old price", fault.name, stale[writer], stale[1-writer])
 				if stale[writer] > 0 {
 					t.Errorf("%s: %d reads of the writer showed an older price than was acknowledged", fault.name, stale[writer])
 				}
 				fault.end()
 				await(t, "both breakers to close", breakers(0))
-				await(t, "replies to be kept again", kept)
+				await(t, "replies to be cached again", cached)
 				stop()
 				readers.Wait()
-				stale = h.forgive()
+				stale = h.startEra()
 				t.Logf("%s: of %d reads since Redis came back %v showed an old price", fault.name, h.reads.Load()-before, stale)
 				if stale != [2]int64{} {
 					t.Errorf("%s: %v reads showed an older price than was acknowledged", fault.name, stale)

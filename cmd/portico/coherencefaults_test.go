@@ -23,8 +23,8 @@ import (
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
-// ask sends one command to the server and returns the first line of the answer.
-func (r *redisServer) ask(command string) (answer string) {
+// command sends one command to the server and returns the first line of the reply.
+func (r *redisServer) command(command string) (answer string) {
 	r.t.Helper()
 	conn, err := net.Dial("tcp", r.address)
 	if err != nil {
@@ -40,22 +40,23 @@ func (r *redisServer) ask(command string) (answer string) {
 	return strings.TrimSpace(answer)
 }
 
-// A heldDatabase lets no write of a product be committed while it is held.
-type heldDatabase struct {
+// A commitBlocker keeps writes of products from being committed until it is released.
+type commitBlocker struct {
 	t    testing.TB
 	pool *sql.DB
 	lock *sql.Conn
 }
 
-// holdCommits holds a database, by a trigger that waits for a lock at each commit.
-func holdCommits(t testing.TB, dsn string) *heldDatabase {
+// blockCommits blocks commits of writes of products, with a trigger that waits for a lock
+// at each commit.
+func blockCommits(t testing.TB, dsn string) *commitBlocker {
 	t.Helper()
 	pool, err := sql.Open("pgx", dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = pool.Close() })
-	h := &heldDatabase{t: t, pool: pool}
+	h := &commitBlocker{t: t, pool: pool}
 	h.exec(`CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NULL; END $$`)
 	h.exec(`CREATE CONSTRAINT TRIGGER hold AFTER UPDATE ON product DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION hold()`)
 	if h.lock, err = pool.Conn(t.Context()); err != nil {
@@ -67,15 +68,16 @@ func holdCommits(t testing.TB, dsn string) *heldDatabase {
 	return h
 }
 
-func (h *heldDatabase) exec(statement string) {
+// exec executes a statement.
+func (h *commitBlocker) exec(statement string) {
 	h.t.Helper()
 	if _, err := h.pool.ExecContext(h.t.Context(), statement); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-// waits reports whether a write waits to be committed.
-func (h *heldDatabase) waits() (yes bool) {
+// hasWaitingWrite reports whether a write waits to be committed.
+func (h *commitBlocker) hasWaitingWrite() (yes bool) {
 	h.t.Helper()
 	if err := h.pool.QueryRowContext(h.t.Context(), "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)").Scan(&yes); err != nil {
 		h.t.Fatal(err)
@@ -84,7 +86,7 @@ func (h *heldDatabase) waits() (yes bool) {
 }
 
 // release lets writes be committed.
-func (h *heldDatabase) release() {
+func (h *commitBlocker) release() {
 	h.t.Helper()
 	if _, err := h.lock.ExecContext(h.t.Context(), "SELECT pg_advisory_unlock(7)"); err != nil {
 		h.t.Fatal(err)
@@ -92,8 +94,8 @@ func (h *heldDatabase) release() {
 	_ = h.lock.Close()
 }
 
-// price returns what is committed.
-func (h *heldDatabase) price(id string) (price int64) {
+// committedPrice returns the price of a product as committed, without decimals.
+func (h *commitBlocker) committedPrice(id string) (price int64) {
 	h.t.Helper()
 	if err := h.pool.QueryRowContext(h.t.Context(), "SELECT TRUNC(price)::BIGINT FROM product WHERE entity_id = "+id).Scan(&price); err != nil {
 		h.t.Fatal(err)
@@ -101,43 +103,43 @@ func (h *heldDatabase) price(id string) (price int64) {
 	return price
 }
 
-// TestWriterKilled kills a replica, by the signal that cannot be caught, after the
-// database has committed its write and before it could tell Redis: the other one shows
-// the old price no longer than the lease that the writer took beforehand.
+// TestWriterKilled kills a replica with SIGKILL after the database has committed its
+// write, but before it could tell Redis. The other replica must not show the old price
+// longer than the lease that the writer took before.
 func TestWriterKilled(t *testing.T) {
 	nightly.Only(t, "faults")
 	t.Parallel() // much of it is waiting
 	dsn := sqltest.Postgres(t)
 	loadDemo(t, dsn)
 	redis := newRedis(t)
-	line := newSlowLine(t, redis.address)
-	both := newPair(t, dsn, "redis://"+line.Listen, redis.url(), "PORTICO_CACHE_TIMEOUT=5s") // longer than the writer lives
+	line := newSlowProxy(t, redis.address)
+	both := newReplicaPair(t, dsn, "redis://"+line.Listen, redis.url(), "PORTICO_CACHE_TIMEOUT=5s") // longer than the writer lives
 	h := newHistory(t)
 	for _, p := range h.products {
 		h.write(both.admin[0], p)
 	}
 	other := both.guests[1]
-	for _, at := range h.places() {
-		await(t, "a kept reply", func() bool { return other.get(t, at.path).header.Get("X-Cache") == "HIT" })
+	for _, at := range h.readPaths() {
+		await(t, "a cached reply", func() bool { return other.get(t, at.path).header.Get("X-Cache") == "HIT" })
 	}
 
-	held, p := holdCommits(t, dsn), h.products[0]
+	held, p := blockCommits(t, dsn), h.products[0]
 	next := p.sent.Add(1)
 	answered := make(chan error, 1)
 	go func() {
 		_, err := both.admin[0].call(context.WithoutCancel(t.Context()), http.MethodPut, "/products/"+p.id, fmt.Sprintf(`{"price":%d}`, next))
 		answered <- err
 	}()
-	await(t, "the write to wait for its commit", held.waits)
-	lease := func() bool { return redis.ask("KEYS *lease*") != "*0" }
+	await(t, "the write to wait for its commit", held.hasWaitingWrite)
+	lease := func() bool { return redis.command("KEYS *lease*") != "*0" }
 	if !lease() {
 		t.Error("there is no lease in Redis while a write is about to be committed")
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	readers := h.readAll(ctx, [2]*client{other, other})
-	line.hold()
+	line.block()
 	held.release()
-	await(t, "the commit", func() bool { return held.price(p.id) == next })
+	await(t, "the commit", func() bool { return held.committedPrice(p.id) == next })
 	both.processes[0].signal(t, os.Kill)
 	both.processes[0].wait(t)
 	killed := time.Now()
@@ -151,27 +153,27 @@ func TestWriterKilled(t *testing.T) {
 	lasted := time.Since(killed)
 	p.saved.Store(next)
 	before := h.reads.Load()
-	for _, at := range h.places() { // by the time it is kept again it has been read a few times
-		await(t, "a kept reply", func() bool { return other.get(t, at.path).header.Get("X-Cache") == "HIT" })
+	for _, at := range h.readPaths() { // it is cached again after a few reads
+		await(t, "a cached reply", func() bool { return other.get(t, at.path).header.Get("X-Cache") == "HIT" })
 	}
 	await(t, "more reads", func() bool { return h.reads.Load() > before+500 })
 	stop()
 	readers.Wait()
-	stale := h.forgive()
+	stale := h.startEra()
 	t.Logf("the lease lasted %s beyond the writer; of %d reads after it %d showed the old price", lasted.Round(time.Millisecond), h.reads.Load()-before, stale[0]+stale[1])
 	if stale != [2]int64{} {
 		t.Errorf("%v reads showed the old price after the lease", stale)
 	}
 }
 
-// TestSpecialPriceBegins lets a special price begin while nobody writes: Guests of
-// both replicas see it in every read from that second on, and not before.
+// TestSpecialPriceBegins checks that a special price becomes visible at its beginning, at
+// both replicas, although nothing is written at that moment.
 func TestSpecialPriceBegins(t *testing.T) {
 	t.Parallel() // much of it is waiting
 	dsn := sqltest.Postgres(t)
 	loadDemo(t, dsn)
 	redis := newRedis(t)
-	both := newPair(t, dsn, redis.url(), redis.url())
+	both := newReplicaPair(t, dsn, redis.url(), redis.url())
 	begins := time.Now().UTC().Truncate(time.Second).Add(3 * time.Second)
 	body := fmt.Sprintf(`{"special_price":5,"special_from_date":%q}`, begins.Format(time.DateTime))
 	if got, err := both.admin[0].call(t.Context(), http.MethodPut, "/products/4", body); err != nil || got.status != http.StatusOK {
@@ -218,12 +220,12 @@ func TestSpecialPriceBegins(t *testing.T) {
 		}
 	}
 	if counts["before, HIT"] == 0 || counts["after, HIT"] == 0 {
-		t.Error("nothing was kept")
+		t.Error("no read was a cache hit")
 	}
 }
 
-// TestForgedHost sends Host headers of somebody else's, before and after honest
-// Guests ask for the same: these get what they would get anyway.
+// TestForgedHost checks that requests with a forged Host header do not change what other
+// Guests get from the cache.
 func TestForgedHost(t *testing.T) {
 	formKey := regexp.MustCompile(`form_key\\/[A-Z2-7]+`)
 	ask := func(t *testing.T, base, path, host string, headers ...string) string {
@@ -274,8 +276,8 @@ func TestForgedHost(t *testing.T) {
 				ask(t, base, path, "", "X-Forwarded-Host", "evil.example", "Forwarded", "host=evil.example", "X-Forwarded-Proto", "https", "X-Host", "evil.example")
 				forged++
 			}
-			for i, path := range keptPaths {
-				if i%2 == 0 { // somebody else's is the first
+			for i, path := range cachedPaths {
+				if i%2 == 0 { // the forged one comes first
 					forge(path)
 				}
 				check(path)

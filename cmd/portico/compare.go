@@ -20,60 +20,63 @@ import (
 	"github.com/portico-commerce/portico/mapping/compare"
 )
 
-// cannotRun is an error for which a command could not find out what it was to: its
-// exit code is another than that of what was found.
+// cannotRun wraps an error that kept a command from doing its check. Its exit code differs
+// from that of a check that found something.
 type cannotRun struct{ error }
 
 // Unwrap returns the cause.
 func (e cannotRun) Unwrap() error { return e.error }
 
-// exitCannotRun is the exit code for it.
+// exitCannotRun is the exit code for a cannotRun error.
 const exitCannotRun = 2
 
-// maxCredentials bounds a file of credentials, in bytes.
+// maxCredentials is the maximum size of a file of credentials, in bytes.
 const maxCredentials = 1 << 20
 
-// A side is one of the two that are compared, named as its flags are.
-type side struct {
-	name, url, base, credentials string
-	known                        contracttests.Credentials
-	asker                        *contracttests.Client
+// A comparedSystem is one of the two systems that are compared. Its fields have the names
+// of its flags.
+type comparedSystem struct {
+	name, url, base, credentialsFile string
+	credentials                      contracttests.Credentials
+	client                           *contracttests.Client
 }
 
-// compareOptions are the flags of compare.
+// compareOptions holds the flags of the command compare.
 type compareOptions struct {
-	sides        [2]side // legacy, candidate
-	requests     string
-	credentials  string // of both
-	ca           string
-	insecure     bool
-	parallel     int
-	timeout      time.Duration
-	tolerances   compare.Options
-	html, json   string
-	showPersonal bool
+	systems            [2]comparedSystem // legacy, candidate
+	requests           string
+	credentialsFile    string // of both
+	caFile             string
+	insecure           bool
+	parallel           int
+	timeout            time.Duration
+	tolerances         compare.Options
+	htmlFile, jsonFile string
+	showPersonal       bool
 }
 
-func compareCommand() *cobra.Command {
-	o := &compareOptions{sides: [2]side{{name: "legacy"}, {name: "candidate"}}}
+// compareCommand returns the command "compare".
+func (p *program) compareCommand() *cobra.Command {
+	o := &compareOptions{systems: [2]comparedSystem{{name: "legacy"}, {name: "candidate"}}}
 	cmd := &cobra.Command{
 		Use:   "compare --legacy URL --candidate URL --requests FILE",
-		Short: "Ask two systems the same questions and tell where their answers differ",
-		Long: `Make the reads of recorded exchanges (record.dir, or contracttest record) against
-an old system and the one that is to follow it, and tell by call and field where the
-answers differ. Nothing is written to either: requests that are no GET are left out,
-and counted.
+		Short: "Send the same requests to two systems and report where their answers differ",
+		Long: `Send the reads of recorded exchanges (record.dir, or contracttest record) to a legacy
+system and to the candidate that is to replace it, and report by call and field where
+their answers differ. The command writes to neither system: it sends GET requests only,
+and counts the others.
 
-Both know the callers by the demo store's credentials unless files say otherwise;
-"contracttest credentials" prints a pattern. A base URL is replaced by the same word on
-both sides before answers are compared, and so is the random key in buy_now_url.
+By default the command uses the credentials of the demo store for both systems. Name
+files with other credentials by flags; "contracttest credentials" prints an example.
+Before the command compares answers, it replaces the base URLs of both systems by the
+same word, and the random key in buy_now_url too.
 
-A difference has the name of a field, or is one of status-code, content-type,
-location, root, body, messages, records (one side lacks them), order (of records), rendering
-(order of fields, blanks, escapes), other (fields that the contract does not have) and
-answer (one side gave none). --ignore takes these names.
+A difference has the name of a field, or one of these names: status-code, content-type,
+location, root, body, messages, records (one system lacks them), order (of records),
+rendering (order of fields, blanks, escapes), other (fields that the contract does not
+have) and answer (one system gave none). --ignore takes these names.
 
-Values that tell of persons are masked unless --show-personal is given.
+Personal data is masked unless --show-personal is given.
 
 Exit codes: 0 all answers are equal, 1 some differ, 2 the comparison could not be made,
 or was interrupted.`,
@@ -93,49 +96,50 @@ or was interrupted.`,
 	return cmd
 }
 
+// addFlags defines the flags of the command.
 func (o *compareOptions) addFlags(flags *pflag.FlagSet) {
-	for i, what := range []string{"old system", "system that is to follow it"} {
-		s := &o.sides[i]
-		flags.StringVar(&s.url, s.name, "", "where the "+what+" is, `http(s)://host[:port][/path]`: what stands before /api/rest")
-		flags.StringVar(&s.base, s.name+"-base", "", "its base `URL` in answers, if that is another")
-		flags.StringVar(&s.credentials, s.name+"-credentials", "", "`FILE` with what it knows the callers by, if that is another than --credentials")
+	for i, description := range []string{"legacy system", "system that is to replace it"} {
+		system := &o.systems[i]
+		flags.StringVar(&system.url, system.name, "", "address of the "+description+", `http(s)://host[:port][/path]`, without /api/rest")
+		flags.StringVar(&system.base, system.name+"-base", "", "base `URL` that its answers contain, if it differs from its address")
+		flags.StringVar(&system.credentialsFile, system.name+"-credentials", "", "`FILE` with its credentials, if they differ from --credentials")
 	}
 	flags.StringVar(&o.requests, "requests", "", "`FILE` of recorded exchanges, or a folder of such files")
-	flags.StringVar(&o.credentials, "credentials", "", "`FILE` in YAML or JSON with what both know the callers by (default: the demo store's)")
-	flags.StringVar(&o.ca, "ca", "", "PEM `FILE` with the certificate authorities that are trusted")
+	flags.StringVar(&o.credentialsFile, "credentials", "", "`FILE` in YAML or JSON with the credentials of the callers for both systems (default: the demo store's)")
+	flags.StringVar(&o.caFile, "ca", "", "PEM `FILE` with the certificate authorities to trust")
 	flags.BoolVar(&o.insecure, "insecure", false, "trust any certificate")
-	flags.IntVar(&o.parallel, "parallel", 4, "`NUMBER` of requests at the same time")
-	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "`TIME` that one answer may take")
-	flags.BoolVar(&o.tolerances.Unordered, "unordered", false, "the order of records and fields may differ")
-	flags.DurationVar(&o.tolerances.Clock, "clock", 0, "`TIME` by which datetimes may differ")
+	flags.IntVar(&o.parallel, "parallel", 4, "`NUMBER` of concurrent requests")
+	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "maximum `TIME` for one answer")
+	flags.BoolVar(&o.tolerances.Unordered, "unordered", false, "allow records and fields in another order")
+	flags.DurationVar(&o.tolerances.Clock, "clock", 0, "`TIME` by which date-times may differ")
 	flags.StringSliceVar(&o.tolerances.Ignore, "ignore", nil, "`FIELDS` that may differ, such as updated_at,stock_data.qty")
-	flags.StringVar(&o.html, "html", "", "`FILE` for a report as a page for browsers")
-	flags.StringVar(&o.json, "json", "", "`FILE` for a report as JSON, - for standard output")
-	flags.BoolVar(&o.showPersonal, "show-personal", false, "show values that tell of persons")
+	flags.StringVar(&o.htmlFile, "html", "", "`FILE` for an HTML report")
+	flags.StringVar(&o.jsonFile, "json", "", "`FILE` for a JSON report, - for standard output")
+	flags.BoolVar(&o.showPersonal, "show-personal", false, "show personal data unmasked")
 }
 
-// errDiffer ends a comparison whose report tells what differs.
-var errDiffer = errors.New("the two sides differ")
+// errDiffer is the error of a comparison that found differences. The report lists them.
+var errDiffer = errors.New("the answers of the two systems differ")
 
+// run compares the systems, writes the reports, and returns errDiffer if answers differ.
 func (o *compareOptions) run(cmd *cobra.Command) error {
-	found, err := o.compare(cmd)
+	result, err := o.compare(cmd)
 	if err != nil {
 		if cmd.Context().Err() != nil {
-			err = errors.New("interrupted: nothing is told of what was compared so far")
+			err = errors.New("interrupted before the comparison was complete: no report was written")
 		}
 		return cannotRun{err}
 	}
-	if err := o.write(cmd, found); err != nil {
+	if err := o.writeReports(cmd, result); err != nil {
 		return cannotRun{err}
 	}
-	if found.Different > 0 {
+	if result.Different > 0 {
 		return errDiffer
 	}
 	return nil
 }
 
-// compare makes the comparison. All faults of flags and files are found before
-// anything is asked.
+// compare makes the comparison. It checks all flags and files before it sends a request.
 func (o *compareOptions) compare(cmd *cobra.Command) (*comparison, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -144,20 +148,20 @@ func (o *compareOptions) compare(cmd *cobra.Command) (*comparison, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--requests: %w", err)
 	}
-	trusted, err := contracttests.Trust(o.ca, o.insecure)
+	trusted, err := contracttests.Trust(o.caFile, o.insecure)
 	if err != nil {
 		return nil, err
 	}
-	for i := range o.sides {
-		if err := o.open(&o.sides[i], trusted); err != nil {
+	for i := range o.systems {
+		if err := o.openSystem(&o.systems[i], trusted); err != nil {
 			return nil, err
 		}
-		o.tolerances.Bases[i] = cmp.Or(o.sides[i].base, o.sides[i].asker.BaseURL())
+		o.tolerances.Bases[i] = cmp.Or(o.systems[i].base, o.systems[i].client.BaseURL())
 	}
 	r := newReplay(o, cmd.ErrOrStderr())
 	r.plan(exchanges)
-	if len(r.questions) == 0 {
-		return nil, fmt.Errorf("--requests: nothing in %s can be asked: %s", o.requests, r.found.reasons())
+	if len(r.requests) == 0 {
+		return nil, fmt.Errorf("--requests: no request in %s can be sent: %s", o.requests, r.result.leftOutReasons())
 	}
 	if err := o.probe(cmd.Context()); err != nil {
 		return nil, err
@@ -165,23 +169,24 @@ func (o *compareOptions) compare(cmd *cobra.Command) (*comparison, error) {
 	return r.run(cmd.Context())
 }
 
+// check validates the flags, apart from the contents of files.
 func (o *compareOptions) check() error {
-	for i := range o.sides {
-		if o.sides[i].url == "" {
-			return fmt.Errorf("no --%s: both systems have to be named, for example\n  portico compare --legacy https://old.example --candidate http://127.0.0.1:8080 --requests recorded/", o.sides[i].name)
+	for i := range o.systems {
+		if o.systems[i].url == "" {
+			return fmt.Errorf("no --%s: name both systems, for example\n  portico compare --legacy https://old.example --candidate http://127.0.0.1:8080 --requests recorded/", o.systems[i].name)
 		}
 	}
 	switch {
 	case o.requests == "":
-		return errors.New("no --requests: name a file of recorded exchanges or a folder of them, as record.dir; \"contracttest record --help\" shows how to write one by hand")
+		return errors.New("no --requests: name a file of recorded exchanges or a folder of them, such as record.dir; \"contracttest record --help\" shows how to write one by hand")
 	case o.parallel < 1:
-		return fmt.Errorf("--parallel has to be at least 1, not %d", o.parallel)
+		return fmt.Errorf("--parallel must be at least 1, not %d", o.parallel)
 	case o.timeout <= 0:
-		return fmt.Errorf("--timeout has to be longer than %v", o.timeout)
+		return fmt.Errorf("--timeout must be longer than %v", o.timeout)
 	case o.tolerances.Clock < 0:
-		return fmt.Errorf("--clock cannot be %v", o.tolerances.Clock)
+		return fmt.Errorf("--clock must not be negative: %v", o.tolerances.Clock)
 	}
-	for flag, name := range map[string]string{"html": o.html, "json": o.json} {
+	for flag, name := range map[string]string{"html": o.htmlFile, "json": o.jsonFile} {
 		if name == "" || name == "-" && flag == "json" {
 			continue
 		}
@@ -192,29 +197,32 @@ func (o *compareOptions) check() error {
 	return nil
 }
 
-// open makes a side ready to be asked.
-func (o *compareOptions) open(s *side, trusted *tls.Config) error {
+// openSystem loads the credentials of system and prepares it for requests, which trust the
+// certificates of trusted. It sends nothing.
+func (o *compareOptions) openSystem(system *comparedSystem, trusted *tls.Config) error {
 	var err error
-	if s.known, err = loadCredentials(cmp.Or(s.credentials, o.credentials)); err != nil {
+	if system.credentials, err = loadCredentials(cmp.Or(system.credentialsFile, o.credentialsFile)); err != nil {
 		return err
 	}
-	s.asker, err = contracttests.NewClient(contracttests.Target{BaseURL: s.url, TLS: trusted, Credentials: s.known, Timeout: o.timeout})
+	system.client, err = contracttests.NewClient(contracttests.Target{BaseURL: system.url, TLS: trusted, Credentials: system.credentials, Timeout: o.timeout})
 	if err != nil {
-		return fmt.Errorf("--%s: %w", s.name, err)
+		return fmt.Errorf("--%s: %w", system.name, err)
 	}
 	return nil
 }
 
-// probe finds out whether both sides can be compared at all.
+// probe sends each system a first request, to report early that it is no implementation of
+// the contract or rejects its credentials.
 func (o *compareOptions) probe(ctx context.Context) error {
-	errs := make(chan error, len(o.sides))
-	for i := range o.sides {
-		go func() { errs <- o.sides[i].asker.Probe(ctx, o.sides[i].name) }()
+	errs := make(chan error, len(o.systems))
+	for i := range o.systems {
+		go func() { errs <- o.systems[i].client.Probe(ctx, o.systems[i].name) }()
 	}
 	return errors.Join(<-errs, <-errs)
 }
 
-// loadCredentials reads a file of credentials; no name is the demo store's.
+// loadCredentials reads a file of credentials. If name is empty, it returns those of the
+// demo store.
 func loadCredentials(name string) (contracttests.Credentials, error) {
 	if name == "" {
 		return contracttests.DemoCredentials()
@@ -231,18 +239,15 @@ func loadCredentials(name string) (contracttests.Credentials, error) {
 	if err != nil {
 		return contracttests.Credentials{}, fmt.Errorf("%s: %w", name, err)
 	}
-	known, err := contracttests.ParseCredentials(data)
+	credentials, err := contracttests.ParseCredentials(data)
 	if err != nil {
-		return known, fmt.Errorf("%s: %w", name, err)
+		return credentials, fmt.Errorf("%s: %w", name, err)
 	}
-	return known, nil
+	return credentials, nil
 }
 
-// recordedFolder is the folder of the exchanges in record.dir.
-const recordedFolder = "exchanges"
-
-// loadRequests reads the exchanges of a file, or of all files of a folder, which may
-// be record.dir.
+// loadRequests reads the exchanges of a file, or of all files of a folder. If the folder is
+// a record.dir, it reads its subfolder exchangesFolder.
 func loadRequests(name string) ([]contracttests.Exchange, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -251,8 +256,8 @@ func loadRequests(name string) ([]contracttests.Exchange, error) {
 	folder, files := filepath.Dir(name), []string{filepath.Base(name)}
 	if info.IsDir() {
 		folder = name
-		if inside, err := os.Stat(filepath.Join(name, recordedFolder)); err == nil && inside.IsDir() {
-			folder = filepath.Join(name, recordedFolder)
+		if inside, err := os.Stat(filepath.Join(name, exchangesFolder)); err == nil && inside.IsDir() {
+			folder = filepath.Join(name, exchangesFolder)
 		}
 		if files, err = fs.Glob(os.DirFS(folder), "*.json"); err != nil {
 			return nil, err
@@ -267,32 +272,33 @@ func loadRequests(name string) ([]contracttests.Exchange, error) {
 		all = append(all, exchanges...)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("there are no exchanges in %s: of the requests that a server answers the share record.sample is recorded, one in a hundred unless it is set; raise it, or wait for more requests", name)
+		return nil, fmt.Errorf("there are no exchanges in %s: a server records the share record.sample of its requests, by default one in a hundred; raise it, or wait for more requests", name)
 	}
 	return all, nil
 }
 
-// write writes the reports, and what a terminal shows, which gives way to a report on
-// standard output.
-func (o *compareOptions) write(cmd *cobra.Command, found *comparison) error {
-	screen := cmd.OutOrStdout()
+// writeReports writes the HTML and JSON reports that were asked for, and the table. The
+// table goes to standard output, or to standard error if the JSON report goes to standard
+// output.
+func (o *compareOptions) writeReports(cmd *cobra.Command, result *comparison) error {
+	table := cmd.OutOrStdout()
 	var errs []error
-	switch o.json {
+	switch o.jsonFile {
 	case "":
 	case "-":
-		screen = cmd.ErrOrStderr()
-		errs = append(errs, found.writeJSON(cmd.OutOrStdout()))
+		table = cmd.ErrOrStderr()
+		errs = append(errs, result.writeJSON(cmd.OutOrStdout()))
 	default:
-		errs = append(errs, writeReport(o.json, found.writeJSON))
+		errs = append(errs, writeReport(o.jsonFile, result.writeJSON))
 	}
-	if o.html != "" {
-		errs = append(errs, writeReport(o.html, found.writeHTML))
+	if o.htmlFile != "" {
+		errs = append(errs, writeReport(o.htmlFile, result.writeHTML))
 	}
-	return errors.Join(append(errs, found.writeTable(screen))...)
+	return errors.Join(append(errs, result.writeTable(table))...)
 }
 
-// writeReport writes a file from its beginning, for its owner alone: what it shows of
-// a store is not for everybody.
+// writeReport creates or truncates the file name and fills it with write. Only its owner
+// may read the file, because it can contain data of a store.
 func writeReport(name string, write func(io.Writer) error) error {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -15,8 +15,8 @@ var (
 	compareStyle string
 )
 
-// writeHTML writes the report as one page that needs nothing else: its policy allows
-// its own style alone.
+// writeHTML writes the report as a self-contained page. Its content security policy allows
+// nothing but its own style sheet.
 func (c *comparison) writeHTML(w io.Writer) error {
 	page, err := template.New("compare").Parse(comparePage)
 	if err != nil {
@@ -30,5 +30,5 @@ func (c *comparison) writeHTML(w io.Writer) error {
 	}{c, "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'", template.CSS(compareStyle)})
 }
 
-// Of returns how often a call was compared, for the page.
-func (c *comparison) Of(call string) callCount { return *c.calls[call] }
+// CallCount returns the counts of call. The HTML template calls it.
+func (c *comparison) CallCount(call string) callCount { return *c.calls[call] }

@@ -18,13 +18,13 @@ import (
 	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
-// launchCompare runs "portico compare" as users do.
+// launchCompare runs "portico compare" as a process.
 func launchCompare(t *testing.T, arguments ...string) *process {
 	t.Helper()
-	return launchCommand(t, append([]string{portico(t), "compare"}, arguments...)...)
+	return launchCommand(t, append([]string{portico(), "compare"}, arguments...)...)
 }
 
-// launchCommand runs a command, and kills it at the end of the test if it still runs.
+// launchCommand starts a process, and kills it at the end of the test if it still runs.
 func launchCommand(t *testing.T, command ...string) *process {
 	t.Helper()
 	p := &process{stdout: newOutput(), stderr: newOutput()}
@@ -32,7 +32,7 @@ func launchCommand(t *testing.T, command ...string) *process {
 	p.cmd.Env = withoutSettings(os.Environ())
 	p.cmd.Dir = t.TempDir()
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
-	t.Cleanup(func() { // after it has ended
+	t.Cleanup(func() { // runs after the process has ended
 		if t.Failed() {
 			t.Logf("%v\n%s%s", command, p.stdout.text(), p.stderr.text())
 		}
@@ -41,8 +41,8 @@ func launchCommand(t *testing.T, command ...string) *process {
 	return p
 }
 
-// someReads writes a few reads to a file and returns its name.
-func someReads(t *testing.T) string {
+// writeSomeReads writes a few reads to a file and returns its name.
+func writeSomeReads(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "reads.json")
 	var steps []contracttests.Step
@@ -55,19 +55,19 @@ func someReads(t *testing.T) string {
 	return file
 }
 
-// TestCompareExitCodes: the exit code tells what was found, and reports go where they
-// were asked for.
+// TestCompareExitCodes checks the exit code for each result, and that reports are written
+// to the given files.
 func TestCompareExitCodes(t *testing.T) {
 	_, legacy := startDemo(t, "magento")
 	_, candidate := startDemo(t, "documented")
-	reads := someReads(t)
+	reads := writeSomeReads(t)
 	for _, tt := range []struct {
 		name, candidate string
 		code            int
 		said            string // on standard error
 	}{
 		{"equal", legacy.URL, 0, ""},
-		{"different", candidate.URL, 1, "portico: the two sides differ\n"},
+		{"different", candidate.URL, 1, "portico: the answers of the two systems differ\n"},
 		{"not there", "http://127.0.0.1:1", 2, "portico: nothing listens on 127.0.0.1:1: start the implementation, or correct --candidate\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -97,8 +97,8 @@ func TestCompareExitCodes(t *testing.T) {
 	}
 }
 
-// checkComparePage holds a page to the report in JSON: its elements are closed as HTML
-// wants it, it runs and fetches nothing, and it has every difference.
+// checkComparePage checks that the HTML report is well-formed, runs no scripts, loads
+// nothing, and contains every difference of the JSON report.
 func checkComparePage(t *testing.T, name string, found *comparison) {
 	t.Helper()
 	info, err := os.Stat(name)
@@ -133,7 +133,7 @@ func checkComparePage(t *testing.T, name string, found *comparison) {
 	}
 	for _, f := range found.Fields {
 		for _, e := range f.Examples {
-			for _, text := range []string{f.Field, e.Request, e.Told(e.Legacy), e.Told(e.Candidate), e.Curl} {
+			for _, text := range []string{f.Field, e.Request, e.Display(e.Legacy), e.Display(e.Candidate), e.Curl} {
 				if !strings.Contains(said.String(), text) {
 					t.Errorf("the page does not say %q", text)
 				}
@@ -145,31 +145,32 @@ func checkComparePage(t *testing.T, name string, found *comparison) {
 	}
 }
 
-// TestCompareJSONOnStandardOutput: what a program reads is JSON alone.
+// TestCompareJSONOnStandardOutput checks that standard output contains only JSON with
+// --json -.
 func TestCompareJSONOnStandardOutput(t *testing.T) {
 	_, legacy := startDemo(t, "magento")
-	p := launchCompare(t, "--legacy", legacy.URL, "--candidate", legacy.URL, "--requests", someReads(t), "--json", "-")
+	p := launchCompare(t, "--legacy", legacy.URL, "--candidate", legacy.URL, "--requests", writeSomeReads(t), "--json", "-")
 	if p.wait(t) != 0 || !json.Valid([]byte(p.stdout.text())) || !strings.Contains(p.stderr.text(), "All 4 answers are equal") {
 		t.Errorf("it wrote %s", p.stdout.text())
 	}
 }
 
-// TestCompareProgress: a bar is drawn on a terminal, and only there.
+// TestCompareProgress checks that a progress bar is drawn only on a terminal.
 func TestCompareProgress(t *testing.T) {
 	script := programs.Need(t, "script")
 	_, legacy := startDemo(t, "magento")
-	arguments := []string{"--legacy", legacy.URL, "--candidate", legacy.URL, "--requests", someReads(t)}
+	arguments := []string{"--legacy", legacy.URL, "--candidate", legacy.URL, "--requests", writeSomeReads(t)}
 	if p := launchCompare(t, arguments...); p.wait(t) != 0 || p.stderr.text() != "" || strings.Contains(p.stdout.text(), "\r") {
 		t.Errorf("without a terminal it wrote %q", p.stderr.text())
 	}
-	command := portico(t) + " compare '" + strings.Join(arguments, "' '") + "'"
+	command := portico() + " compare '" + strings.Join(arguments, "' '") + "'"
 	p := launchCommand(t, script, "-qec", command, "/dev/null")
 	if p.wait(t) != 0 || !strings.Contains(p.stdout.text(), "0 differ · /api/rest/") {
 		t.Errorf("on a terminal it wrote %q", p.stdout.text())
 	}
 }
 
-// TestCompareInterrupted: Ctrl-C ends a comparison that hangs, with a word.
+// TestCompareInterrupted checks that SIGINT ends a comparison that hangs, with a message.
 func TestCompareInterrupted(t *testing.T) {
 	demo, legacy := startDemo(t, "magento")
 	held, release := make(chan struct{}), make(chan struct{})
@@ -183,10 +184,10 @@ func TestCompareInterrupted(t *testing.T) {
 	}))
 	t.Cleanup(hangs.Close)
 	t.Cleanup(func() { close(release) })
-	p := launchCompare(t, "--legacy", legacy.URL, "--candidate", hangs.URL, "--requests", someReads(t))
+	p := launchCompare(t, "--legacy", legacy.URL, "--candidate", hangs.URL, "--requests", writeSomeReads(t))
 	select {
 	case <-held:
-	case <-time.After(hang):
+	case <-time.After(waitTimeout):
 		t.Fatal("it never came so far")
 	}
 	p.signal(t, os.Interrupt)
@@ -195,7 +196,7 @@ func TestCompareInterrupted(t *testing.T) {
 	}
 }
 
-// TestCompareGivesUp: a side that dies ends the comparison.
+// TestCompareGivesUp checks that a comparison ends if one of the systems stops answering.
 func TestCompareGivesUp(t *testing.T) {
 	demo, legacy := startDemo(t, "magento")
 	dies := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -207,11 +208,11 @@ func TestCompareGivesUp(t *testing.T) {
 	t.Cleanup(dies.Close)
 	file := filepath.Join(t.TempDir(), "orders.json")
 	var steps []contracttests.Step
-	for range silent {
+	for range maxUnanswered {
 		steps = append(steps, contracttests.Step{As: "admin", Method: http.MethodGet, Path: "/orders"})
 	}
 	writeRequests(t, file, []contracttests.Exchange{{Name: "orders", Steps: steps}})
-	_, _, err := comparing(t, "--legacy", legacy.URL, "--candidate", dies.URL, "--requests", file)
+	_, _, err := runCompare(t, "--legacy", legacy.URL, "--candidate", dies.URL, "--requests", file)
 	if err == nil || !strings.Contains(err.Error(), dies.URL+" has stopped answering: ") {
 		t.Errorf("error %v", err)
 	}

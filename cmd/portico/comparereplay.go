@@ -18,78 +18,82 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// silent is how many requests in a row without an answer end a comparison.
-const silent = 5
+// maxUnanswered is the number of consecutive unanswered requests to one system that ends a
+// comparison.
+const maxUnanswered = 5
 
-// A question is a request that both sides are asked.
-type question struct {
+// A comparedRequest is a request that is sent to both systems.
+type comparedRequest struct {
 	step   *contracttests.Step
-	target string // of the request line
-	call   string // its name
+	target string // path and query
+	call   string // name of the call
 	route  *contract.Route
 }
 
-// A replay asks both sides all questions.
+// A replay sends all requests to both systems and compares the answers.
 type replay struct {
-	options   *compareOptions
-	routes    *contract.Table
-	questions []question
-	bar       *report.Bar
+	options  *compareOptions
+	routes   *contract.Table
+	requests []comparedRequest
+	bar      *report.Bar
 
-	mu       sync.Mutex // held around what follows
-	found    *comparison
-	done     int
-	unheard  [2]int // requests in a row that a side did not answer
-	signed   int    // questions of callers with credentials
-	rejected [2]int // how many of them a side answered with 401
+	mu            sync.Mutex // guards the fields below
+	result        *comparison
+	done          int
+	unanswered    [2]int // consecutive requests that a system did not answer
+	authenticated int    // requests of callers with credentials
+	unauthorized  [2]int // how many of them a system answered with 401
 }
 
+// newReplay returns a replay without requests, for the opened systems of o. It draws a
+// progress bar on progress if that is a terminal.
 func newReplay(o *compareOptions, progress io.Writer) *replay {
 	return &replay{
 		options: o,
 		routes:  contract.NewTable(contract.Routes(contract.StandardFields())),
 		bar:     report.NewBar(progress),
-		found:   newComparison(o.sides[0].asker.BaseURL(), o.sides[1].asker.BaseURL()),
+		result:  newComparison(o.systems[0].client.BaseURL(), o.systems[1].client.BaseURL()),
 	}
 }
 
-// plan finds the questions among the steps of exchanges, and counts the rest.
+// plan collects the requests to send from the steps of exchanges, and records why the
+// others are left out.
 func (r *replay) plan(exchanges []contracttests.Exchange) {
 	for i := range exchanges {
 		for j := range exchanges[i].Steps {
-			s := unconditional(&exchanges[i].Steps[j])
-			q := question{step: s, target: requestTarget(s)}
-			path, _, _ := strings.Cut(q.target, "?")
-			address, inside := r.routes.Address(s.Method, path)
+			step := unconditional(&exchanges[i].Steps[j])
+			request := comparedRequest{step: step, target: requestTarget(step)}
+			path, _, _ := strings.Cut(request.target, "?")
+			address, inContract := r.routes.Address(step.Method, path)
 			reason := ""
 			switch {
-			case s.Method != http.MethodGet:
-				reason = "only GETs are asked again, not " + s.Method
-			case overrides(s):
-				reason = "a header makes it another method than GET"
-			case !inside:
-				reason = "it is not for " + contract.Base
-			case isSigned(s):
-				reason = "it has a signature of its own, which holds once"
+			case step.Method != http.MethodGet:
+				reason = "only GET requests are repeated, not " + step.Method
+			case overridesMethod(step):
+				reason = "a header replaces its method GET"
+			case !inContract:
+				reason = "its path is not below " + contract.Base
+			case isSigned(step):
+				reason = "it carries its own signature, which is valid only once"
 			default:
-				for k := range r.options.sides {
-					if side := &r.options.sides[k]; reason == "" && !side.known.Has(s.As) {
-						reason = fmt.Sprintf("the credentials of the %s side name no %s", side.name, s.As)
+				for k := range r.options.systems {
+					if system := &r.options.systems[k]; reason == "" && !system.credentials.Has(step.As) {
+						reason = fmt.Sprintf("the credentials of the %s have no %s", system.name, step.As)
 					}
 				}
 			}
 			if reason != "" {
-				r.found.leaveOut(reason, r.redact(s.Method+" "+q.target))
+				r.result.leaveOut(reason, r.redact(step.Method+" "+request.target))
 				continue
 			}
-			q.call, q.route = address.Name(), address.Route
-			r.questions = append(r.questions, q)
+			request.call, request.route = address.Name(), address.Route
+			r.requests = append(r.requests, request)
 		}
 	}
 }
 
-// unconditional returns a step without headers that tell what its client has already,
-// or how it unpacks: it is the whole answer that is compared.
+// unconditional returns a copy of s without the headers that let a server answer with less
+// than the plain, complete body: conditions, ranges and encodings.
 func unconditional(s *contracttests.Step) *contracttests.Step {
 	whole := *s
 	whole.Headers = maps.Clone(s.Headers)
@@ -99,9 +103,9 @@ func unconditional(s *contracttests.Step) *contracttests.Step {
 	return &whole
 }
 
-// overrides reports whether a step brings a header along by which servers take a GET
-// for a write.
-func overrides(s *contracttests.Step) bool {
+// overridesMethod reports whether s has a header that makes some servers execute a GET as
+// a write.
+func overridesMethod(s *contracttests.Step) bool {
 	for name := range s.Headers {
 		switch strings.ToLower(name) {
 		case "x-http-method-override", "x-http-method", "x-method-override":
@@ -111,8 +115,8 @@ func overrides(s *contracttests.Step) bool {
 	return false
 }
 
-// isSigned reports whether a step brings a signature with a nonce along, in place of
-// being signed for each side.
+// isSigned reports whether s contains a recorded signature with a nonce. Such a step cannot
+// be signed again for each system.
 func isSigned(s *contracttests.Step) bool {
 	const nonce = "oauth_nonce"
 	if strings.Contains(s.Path, nonce) {
@@ -126,7 +130,7 @@ func isSigned(s *contracttests.Step) bool {
 	return false
 }
 
-// requestTarget returns what a step asks for, without scheme and host.
+// requestTarget returns path and query of a step, without scheme and host.
 func requestTarget(s *contracttests.Step) string {
 	target, whole := strings.CutPrefix(s.Path, "!")
 	if !whole {
@@ -142,18 +146,18 @@ func requestTarget(s *contracttests.Step) string {
 	return target
 }
 
-// run asks all questions. It fails when ctx ends, and when a side turns out not to
-// be there, or not to know its callers.
+// run sends all requests. It fails when ctx ends, when a system stops answering, and when
+// a system rejects the credentials of all callers.
 func (r *replay) run(ctx context.Context) (*comparison, error) {
 	defer r.bar.Clear()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var group errgroup.Group
 	group.SetLimit(r.options.parallel)
-	for i := range r.questions {
+	for i := range r.requests {
 		group.Go(func() error {
 			if ctx.Err() == nil {
-				r.ask(ctx, cancel, i)
+				r.compareOne(ctx, cancel, i)
 			}
 			return nil
 		})
@@ -162,99 +166,100 @@ func (r *replay) run(ctx context.Context) (*comparison, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	for i := range r.options.sides {
-		if s := &r.options.sides[i]; r.signed > 0 && r.rejected[i] == r.signed && r.rejected[1-i] < r.signed {
-			return nil, fmt.Errorf("%s answers 401 to every caller with credentials: give its own with --%s-credentials FILE", s.asker.BaseURL(), s.name)
+	for i := range r.options.systems {
+		if s := &r.options.systems[i]; r.authenticated > 0 && r.unauthorized[i] == r.authenticated && r.unauthorized[1-i] < r.authenticated {
+			return nil, fmt.Errorf("%s answers 401 to every caller with credentials: give its own with --%s-credentials FILE", s.client.BaseURL(), s.name)
 		}
 	}
-	r.found.end()
-	return r.found, nil
+	r.result.finish()
+	return r.result, nil
 }
 
-// ask asks both sides a question at the same time and notes what differs; cancel ends
-// the comparison.
-func (r *replay) ask(ctx context.Context, cancel context.CancelCauseFunc, number int) {
-	q := &r.questions[number]
+// compareOne sends the request with the given index to both systems at the same time and
+// records the differences. It calls cancel if a system has stopped answering.
+func (r *replay) compareOne(ctx context.Context, cancel context.CancelCauseFunc, number int) {
+	request := &r.requests[number]
 	var replies [2]*contracttests.Reply
 	var errs [2]error
-	var both sync.WaitGroup
-	for i := range r.options.sides {
-		both.Go(func() { replies[i], errs[i] = r.options.sides[i].asker.Do(ctx, q.step) })
+	var group sync.WaitGroup
+	for i := range r.options.systems {
+		group.Go(func() { replies[i], errs[i] = r.options.systems[i].client.Do(ctx, request.step) })
 	}
-	both.Wait()
+	group.Wait()
 	if ctx.Err() != nil {
 		return
 	}
 	var differences []compare.Difference
 	if errs[0] == nil && errs[1] == nil {
-		differences = compare.Answers(q.route, answerOf(replies[0]), answerOf(replies[1]), &r.options.tolerances)
+		differences = compare.Answers(request.route, newAnswer(replies[0]), newAnswer(replies[1]), &r.options.tolerances)
 	} else {
-		differences = []compare.Difference{{Field: "answer", Legacy: heard(replies[0], errs[0]), Candidate: heard(replies[1], errs[1])}}
+		differences = []compare.Difference{{Field: "answer", Legacy: statusOrError(replies[0], errs[0]), Candidate: statusOrError(replies[1], errs[1])}}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if q.step.As != contracttests.Guest {
-		r.signed++
+	if request.step.As != contracttests.Guest {
+		r.authenticated++
 	}
-	for i, s := range r.options.sides {
+	for i, s := range r.options.systems {
 		if errs[i] == nil {
-			r.unheard[i] = 0
-			if q.step.As != contracttests.Guest && replies[i].Status == http.StatusUnauthorized {
-				r.rejected[i]++
+			r.unanswered[i] = 0
+			if request.step.As != contracttests.Guest && replies[i].Status == http.StatusUnauthorized {
+				r.unauthorized[i]++
 			}
-		} else if r.unheard[i]++; r.unheard[i] == silent {
-			cancel(fmt.Errorf("%s has stopped answering: %w", s.asker.BaseURL(), errs[i]))
+		} else if r.unanswered[i]++; r.unanswered[i] == maxUnanswered {
+			cancel(fmt.Errorf("%s has stopped answering: %w", s.client.BaseURL(), errs[i]))
 		}
 	}
-	r.found.add(number, r.exampleOf(q), q.call, r.shown(differences))
+	r.result.add(number, r.newExample(request), request.call, r.redactAll(differences))
 	r.done++
-	r.bar.Show(r.done, len(r.questions), fmt.Sprintf("%d differ · %-30.30s", r.found.Different, q.target))
+	r.bar.Show(r.done, len(r.requests), fmt.Sprintf("%d differ · %-30.30s", r.result.Different, request.target))
 }
 
-// answerOf returns a reply as far as the sides have to agree in it.
-func answerOf(reply *contracttests.Reply) *compare.Answer {
+// newAnswer returns the parts of a reply that are compared.
+func newAnswer(reply *contracttests.Reply) *compare.Answer {
 	return &compare.Answer{
 		Status: reply.Status, ContentType: reply.Header.Get("Content-Type"), Location: reply.Header.Get("Location"), Body: reply.Body,
 	}
 }
 
-// heard tells what came of a request.
-func heard(reply *contracttests.Reply, err error) *string {
+// statusOrError describes the outcome of a request: the status of its reply, or err.
+func statusOrError(reply *contracttests.Reply, err error) *string {
 	if err != nil {
 		return new("none: " + err.Error())
 	}
 	return new(fmt.Sprint(reply.Status))
 }
 
-// exampleOf returns an example without its values.
-func (r *replay) exampleOf(q *question) example {
-	e := example{As: q.step.As, Request: r.redact(q.step.Method + " " + q.target), Curl: report.Pasteable(r.redact(r.options.sides[1].asker.Curl(q.step)))}
-	if q.step.Accept != nil {
-		e.Accept = *q.step.Accept
+// newExample returns an example of r without a difference.
+func (r *replay) newExample(request *comparedRequest) example {
+	e := example{As: request.step.As, Request: r.redact(request.step.Method + " " + request.target), Curl: report.Pasteable(r.redact(r.options.systems[1].client.Curl(request.step)))}
+	if request.step.Accept != nil {
+		e.Accept = *request.step.Accept
 	}
 	return e
 }
 
-// shown returns differences without secrets, and without what tells of persons
-// unless it is asked for.
-func (r *replay) shown(differences []compare.Difference) []compare.Difference {
-	for i, d := range differences {
+// redactAll removes secrets from differences, in place, and masks personal data unless
+// showPersonal is set.
+func (r *replay) redactAll(differences []compare.Difference) []compare.Difference {
+	for i, difference := range differences {
 		if !r.options.showPersonal {
-			d = d.Masked()
+			difference = difference.Masked()
 		}
-		for _, value := range []**string{&d.Legacy, &d.Candidate} {
+		for _, value := range []**string{&difference.Legacy, &difference.Candidate} {
 			if *value != nil {
 				*value = new(r.redact(**value))
 			}
 		}
-		differences[i] = d
+		differences[i] = difference
 	}
 	return differences
 }
 
+// redact removes the secrets of both systems from text.
 func (r *replay) redact(text string) string {
-	for i := range r.options.sides {
-		text = r.options.sides[i].known.Redact(text)
+	for i := range r.options.systems {
+		text = r.options.systems[i].credentials.Redact(text)
 	}
 	return text
 }

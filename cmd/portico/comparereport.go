@@ -15,21 +15,22 @@ import (
 )
 
 const (
-	shownExamples = 3   // of one field of one call
-	shownRequest  = 300 // bytes
-	shownInLine   = 70  // characters of a value in the table
+	maxExamples     = 3   // for one field of one call
+	maxRequestBytes = 300 // bytes
+	maxValueChars   = 70  // characters of a value in the table
 )
 
-// A comparison is what two systems answered to the same requests. It is the JSON
-// report.
+// A comparison holds the differences between the answers of two systems to the same
+// requests. It is encoded as the JSON report. After the last call of add or leaveOut,
+// finish fills the exported lists.
 type comparison struct {
 	Legacy    string    `json:"legacy"`    // base URLs
 	Candidate string    `json:"candidate"` //
 	Started   time.Time `json:"started"`   // UTC
 	Took      float64   `json:"took"`      // seconds
-	Compared  int       `json:"compared"`  // requests that both were asked
+	Compared  int       `json:"compared"`  // requests that both systems got
 	Different int       `json:"different"` // how many of them were answered differently
-	// Calls and Fields are sorted by name, LeftOut by how often.
+	// Calls and Fields are sorted by name, LeftOut by the number of requests.
 	Calls   []callCount  `json:"calls"`
 	Fields  []fieldCount `json:"fields"`
 	LeftOut []leftOut    `json:"left_out"`
@@ -39,46 +40,48 @@ type comparison struct {
 	leftOut map[string]*leftOut
 }
 
-// A callCount is how often a call was compared.
+// A callCount counts how often a call was compared.
 type callCount struct {
 	Call      string `json:"call"` // as "portico routes" names it, or other
 	Compared  int    `json:"compared"`
 	Different int    `json:"different"`
 }
 
-// Equal returns how often the answers were.
+// Equal returns the number of requests with equal answers.
 func (c callCount) Equal() int { return c.Compared - c.Different }
 
-// A fieldCount is how often a field of a call differed.
+// A fieldCount counts how often a field of a call differed.
 type fieldCount struct {
 	Call    string `json:"call"`
 	Field   string `json:"field"`
-	Answers int    `json:"answers"` // in how many answers
-	// Examples are of the first requests with the difference, three at most.
+	Answers int    `json:"answers"` // number of requests whose answers differ in the field
+	// Examples has the first requests with the difference, at most maxExamples.
 	Examples []example `json:"examples"`
 }
 
-// An example is a request and one difference of its answers.
+// An example is a request and one difference between its answers.
 type example struct {
 	As      string `json:"as"`
 	Request string `json:"request"` // method and target
 	Accept  string `json:"accept,omitempty"`
-	Curl    string `json:"curl"` // asks the candidate again; credentials are shell variables
+	Curl    string `json:"curl"` // sends the request to the candidate; credentials are shell variables
 	Record  string `json:"record,omitempty"`
-	// Legacy and Candidate are the two values, texts quoted; null where there is none.
+	// Legacy and Candidate are the two values, with texts in quotes; null for no value.
 	Legacy    *string `json:"legacy"`
 	Candidate *string `json:"candidate"`
 
-	number int // of the request
+	number int // index of the request in the plan
 }
 
-// A leftOut is how many requests were not made, and why.
+// A leftOut counts the requests that were not sent for one reason.
 type leftOut struct {
 	Reason   string `json:"reason"`
 	Requests int    `json:"requests"`
 	Example  string `json:"example"` // method and target of one
 }
 
+// newComparison returns an empty comparison of the systems with the given base URLs, which
+// starts now.
 func newComparison(legacy, candidate string) *comparison {
 	return &comparison{
 		Legacy: legacy, Candidate: candidate, Started: time.Now().UTC(),
@@ -86,6 +89,7 @@ func newComparison(legacy, candidate string) *comparison {
 	}
 }
 
+// leaveOut counts a request that is not sent, with the reason.
 func (c *comparison) leaveOut(reason, request string) {
 	if c.leftOut[reason] == nil {
 		c.leftOut[reason] = &leftOut{Reason: reason, Example: shorten(request)}
@@ -93,13 +97,14 @@ func (c *comparison) leaveOut(reason, request string) {
 	c.leftOut[reason].Requests++
 }
 
-// reasons tells why requests were left out.
-func (c *comparison) reasons() string {
+// leftOutReasons returns the sorted reasons for which requests were left out, in one text.
+func (c *comparison) leftOutReasons() string {
 	return strings.Join(slices.Sorted(maps.Keys(c.leftOut)), "; ")
 }
 
-// add adds what differed in the answers to the request with a number.
-func (c *comparison) add(number int, of example, call string, differences []compare.Difference) {
+// add records the answers to the request with index number of the plan, which makes call.
+// base describes the request; differences is empty if the answers are equal.
+func (c *comparison) add(number int, base example, call string, differences []compare.Difference) {
 	if c.calls[call] == nil {
 		c.calls[call] = &callCount{Call: call}
 	}
@@ -110,30 +115,30 @@ func (c *comparison) add(number int, of example, call string, differences []comp
 	}
 	c.Different++
 	c.calls[call].Different++
-	of.number, of.Request = number, shorten(of.Request)
+	base.number, base.Request = number, shorten(base.Request)
 	seen := map[string]bool{}
 	for _, d := range differences {
-		if seen[d.Field] { // once for an answer
+		if seen[d.Field] { // count each field once for an answer
 			continue
 		}
 		seen[d.Field] = true
-		f := c.fields[[2]string{call, d.Field}]
-		if f == nil {
-			f = &fieldCount{Call: call, Field: d.Field}
-			c.fields[[2]string{call, d.Field}] = f
+		count := c.fields[[2]string{call, d.Field}]
+		if count == nil {
+			count = &fieldCount{Call: call, Field: d.Field}
+			c.fields[[2]string{call, d.Field}] = count
 		}
-		f.Answers++
-		one := of
-		one.Record, one.Legacy, one.Candidate = d.Record, d.Legacy, d.Candidate
-		// Requests end in any order, and reports of the same differences are the same.
-		f.Examples = append(f.Examples, one)
-		slices.SortFunc(f.Examples, func(a, b example) int { return cmp.Compare(a.number, b.number) })
-		f.Examples = f.Examples[:min(len(f.Examples), shownExamples)]
+		count.Answers++
+		single := base
+		single.Record, single.Legacy, single.Candidate = d.Record, d.Legacy, d.Candidate
+		// Requests end in any order. Sorting makes equal differences give equal reports.
+		count.Examples = append(count.Examples, single)
+		slices.SortFunc(count.Examples, func(a, b example) int { return cmp.Compare(a.number, b.number) })
+		count.Examples = count.Examples[:min(len(count.Examples), maxExamples)]
 	}
 }
 
-// end makes the lists of the report.
-func (c *comparison) end() {
+// finish sets the duration and fills the sorted lists of the report.
+func (c *comparison) finish() {
 	c.Took = time.Since(c.Started).Seconds()
 	c.Calls, c.Fields, c.LeftOut = []callCount{}, []fieldCount{}, []leftOut{}
 	for _, name := range slices.Sorted(maps.Keys(c.calls)) {
@@ -153,15 +158,15 @@ func (c *comparison) end() {
 	})
 }
 
-// shorten cuts off the end of a long request. Its characters are ASCII.
+// shorten truncates a request, which is ASCII, to maxRequestBytes.
 func shorten(request string) string {
-	if len(request) > shownRequest {
-		return request[:shownRequest] + "…"
+	if len(request) > maxRequestBytes {
+		return request[:maxRequestBytes] + "…"
 	}
 	return request
 }
 
-// Verdict says it in one sentence.
+// Verdict returns the result in one sentence.
 func (c *comparison) Verdict() string {
 	if c.Different == 0 {
 		return fmt.Sprintf("All %d answers are equal", c.Compared)
@@ -169,31 +174,31 @@ func (c *comparison) Verdict() string {
 	return fmt.Sprintf("%d of %d answers differ", c.Different, c.Compared)
 }
 
-// line tells an example in one line.
-func (e *example) line() string {
+// summary formats the example as one line with truncated values.
+func (e *example) summary() string {
 	text := e.As + ": " + e.Request
 	if e.Record != "" {
 		text += ", record " + e.Record
 	}
-	short := func(v *string) string {
-		all := []rune(e.Told(v))
-		if len(all) > shownInLine {
-			return string(all[:shownInLine]) + "…"
+	shorten := func(v *string) string {
+		runes := []rune(e.Display(v))
+		if len(runes) > maxValueChars {
+			return string(runes[:maxValueChars]) + "…"
 		}
-		return string(all)
+		return string(runes)
 	}
-	return text + ": " + short(e.Legacy) + " → " + short(e.Candidate)
+	return text + ": " + shorten(e.Legacy) + " → " + shorten(e.Candidate)
 }
 
-// Told returns one of the two values for people to read.
-func (*example) Told(v *string) string {
+// Display returns one of the two values for display; nil becomes "nothing".
+func (*example) Display(v *string) string {
 	if v == nil {
 		return "nothing"
 	}
 	return *v
 }
 
-// writeJSON writes the report for programs.
+// writeJSON writes the JSON report.
 func (c *comparison) writeJSON(w io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -201,14 +206,14 @@ func (c *comparison) writeJSON(w io.Writer) error {
 	return encoder.Encode(c)
 }
 
-// writeTable writes what a terminal shows.
+// writeTable writes the report as a table for terminals.
 func (c *comparison) writeTable(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if len(c.Fields) > 0 {
 		fmt.Fprintln(table, "CALL\tFIELD\tANSWERS\tEXAMPLE (LEGACY → CANDIDATE)")
 		for i := range c.Fields {
 			f := &c.Fields[i]
-			fmt.Fprintf(table, "%s\t%s\t%d of %d\t%s\n", f.Call, f.Field, f.Answers, c.calls[f.Call].Compared, f.Examples[0].line())
+			fmt.Fprintf(table, "%s\t%s\t%d of %d\t%s\n", f.Call, f.Field, f.Answers, c.calls[f.Call].Compared, f.Examples[0].summary())
 		}
 		fmt.Fprintln(table)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// A composeFile is what the tests look at in config/compose.yaml.
+// A composeFile has the parts of config/compose.yaml that the tests check.
 type composeFile struct {
 	Services map[string]struct {
 		Build, Image             string
@@ -31,6 +31,7 @@ type composeFile struct {
 // substitution matches a variable of a compose file.
 var substitution = regexp.MustCompile(`\$\{([A-Za-z_0-9]+)([^}]*)\}`)
 
+// readConfigFile decodes a file in the folder config, and returns its text.
 func readConfigFile(t *testing.T, name string, into any) (text string) {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("..", "..", "config", name))
@@ -43,8 +44,8 @@ func readConfigFile(t *testing.T, name string, into any) (text string) {
 	return string(content)
 }
 
-// TestCompose reads config/compose.yaml: what it names is there, and the program
-// takes the settings it gives.
+// TestCompose checks that the files named in config/compose.yaml exist, and that the
+// program accepts its settings.
 func TestCompose(t *testing.T) {
 	var file composeFile
 	text := readConfigFile(t, "compose.yaml", &file)
@@ -105,15 +106,15 @@ func TestCompose(t *testing.T) {
 	}
 	for name := range file.Volumes {
 		if !usedVolumes[name] {
-			t.Errorf("volume %s is used by nobody", name)
+			t.Errorf("volume %s is not used", name)
 		}
 	}
 	checkSubstitutions(t, text)
 	checkComposeSettings(t, &file)
 }
 
-// checkSubstitutions: each value from the environment has a default, or is demanded
-// with a word on what it should be.
+// checkSubstitutions checks that each value from the environment has a default or an error
+// message.
 func checkSubstitutions(t *testing.T, text string) {
 	t.Helper()
 	all := substitution.FindAllStringSubmatch(text, -1)
@@ -127,13 +128,12 @@ func checkSubstitutions(t *testing.T, text string) {
 			t.Errorf("%s may be missing or empty", found[0])
 		}
 		if !strings.Contains(text, "#   export "+found[1]+"=") {
-			t.Errorf("the beginning of the file does not tell to set %s", found[1])
+			t.Errorf("the beginning of the file does not say to set %s", found[1])
 		}
 	}
 }
 
-// checkComposeSettings loads the settings of the service portico, with an
-// environment as the file asks for.
+// checkComposeSettings loads the settings of the service portico.
 func checkComposeSettings(t *testing.T, file *composeFile) {
 	t.Helper()
 	given := map[string]string{
@@ -141,7 +141,7 @@ func checkComposeSettings(t *testing.T, file *composeFile) {
 		"PORTICO_DIALECT": "magento",
 	}
 	known := map[string]bool{}
-	for _, s := range settings() {
+	for _, s := range newProgram().settings() {
 		known[s.Variable()] = true
 	}
 	var environ []string
@@ -153,7 +153,7 @@ func checkComposeSettings(t *testing.T, file *composeFile) {
 			return given[substitution.FindStringSubmatch(v)[1]]
 		}))
 	}
-	cfg, err := config.Load(config.Sources{Sections: sections(), Environ: environ})
+	cfg, err := config.Load(config.Sources{Sections: newProgram().sections(), Environ: environ})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func checkComposeSettings(t *testing.T, file *composeFile) {
 	if cfg.Dialect != "magento" || !strings.HasPrefix(cfg.Lists.SpoolDir, "/data/") {
 		t.Errorf("dialect %s, replies spooled to %s; want the dialect of the environment, and the volume", cfg.Dialect, cfg.Lists.SpoolDir)
 	}
-	// What the others expect of it.
+	// The settings on which the other services rely.
 	_, opsPort, err := net.SplitHostPort(cfg.OpsListen)
 	if err != nil {
 		t.Fatal(err)

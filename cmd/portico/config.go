@@ -6,24 +6,25 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-func configCommand() *cobra.Command {
+// configCommand returns the command "config".
+func (p *program) configCommand() *cobra.Command {
 	var asJSON, example, changed bool
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "List every setting with its present value, its source and its default",
-		Long: `List every setting: its present value, where that came from, and its default.
-Secrets are only shown as set or not set. The environment name of a setting is
-PORTICO_ and its name in capitals, with an underscore for each dot; --json shows
-it, and the flag, too.
+		Long: `List every setting with its present value, the source of the value, and its default.
+Secrets are shown only as set or not set. The environment variable of a setting is
+PORTICO_ and its name in capitals, with an underscore for each dot; --json also
+shows the variable and the flag.
 
 Settings are read from a YAML file (--config or PORTICO_CONFIG), then from the
 environment, then from flags; the later one wins.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if example {
-				return config.WriteExample(cmd.OutOrStdout(), settings())
+				return config.WriteExample(cmd.OutOrStdout(), p.settings())
 			}
-			cfg, err := loadConfig(cmd)
+			cfg, err := p.loadConfig(cmd)
 			if err != nil {
 				return err
 			}
@@ -37,7 +38,7 @@ environment, then from flags; the later one wins.`,
 			return config.WriteTable(cmd.OutOrStdout(), rows)
 		},
 	}
-	addSettingFlags(cmd, allSettings()...)
+	p.addSettingFlags(cmd, p.allSettings()...)
 	cmd.Flags().BoolVar(&changed, "changed", false, "leave out the settings that have their default")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&example, "example", false, "print an example file with every setting instead")

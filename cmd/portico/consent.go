@@ -10,15 +10,16 @@ import (
 	"github.com/portico-commerce/portico/mapping/consent"
 )
 
-// newConsent returns the endpoints and pages by which users let programs act for them.
-// Administrators are those that db has beside the credentials, reached by beside;
-// customers are the upstream's. Who cannot be found there cannot log in.
-func newConsent(cfg *config.Config, db *sqlstore.DB, beside, upstream adapter.Adapter, granting *auth.Granting, log *slog.Logger) (*consent.Site, error) {
+// newConsent returns the pages and endpoints with which users authorize programs.
+// Administrators log in with the accounts of ownAccounts, which is the adapter of db
+// behind its guard; customers log in with those of upstream. If upstream has no customers,
+// customers cannot log in.
+func newConsent(cfg *config.Config, db *sqlstore.DB, ownAccounts, upstream adapter.Adapter, granting *auth.Granting, log *slog.Logger) (*consent.Site, error) {
 	o := consent.Options{
 		Granting: granting, Accounts: map[adapter.Resource]adapter.Store{}, Upgrades: map[adapter.Resource]consent.Upgrade{},
 		Secret: cfg.Auth.SecretKey, PasswordCost: cfg.Auth.PasswordCost, MaxQuery: int(cfg.Limits.QueryBytes), PublicURL: cfg.PublicURL, Log: log,
 	}
-	admins, err := beside.Store(adapter.Admins)
+	admins, err := ownAccounts.Store(adapter.Admins)
 	if err != nil {
 		return nil, err
 	}

@@ -41,13 +41,13 @@ func adminHash(t *testing.T, path, username string) string {
 	return ""
 }
 
-// runWith is run with something on standard input.
+// runWith is run with in as standard input.
 func runWith(t *testing.T, in *os.File, arguments ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	var out, warnings bytes.Buffer
-	root := rootCommand()
+	root := newProgram().rootCommand()
 	root.SetArgs(arguments)
 	root.SetIn(in)
 	root.SetOut(&out)
@@ -56,7 +56,7 @@ func runWith(t *testing.T, in *os.File, arguments ...string) (stdout, stderr str
 	return out.String(), warnings.String(), err
 }
 
-// fileWith returns an open file that holds a text.
+// fileWith returns an open file with the given text.
 func fileWith(t *testing.T, text string) *os.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
@@ -71,7 +71,7 @@ func fileWith(t *testing.T, text string) *os.File {
 	return file
 }
 
-// terminal returns a terminal on which a text has been typed.
+// terminal returns a pseudo-terminal on which text has been typed.
 func terminal(t *testing.T, typed string) *os.File {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -97,6 +97,8 @@ func terminal(t *testing.T, typed string) *os.File {
 	return screen
 }
 
+// TestAddAdmin adds an administrator with passwords from a terminal and from files, and
+// checks the errors.
 func TestAddAdmin(t *testing.T) {
 	path, _ := newStore(t, secretKey)
 	add := func(in *os.File, flags ...string) (stdout, stderr string, err error) {
@@ -109,7 +111,7 @@ func TestAddAdmin(t *testing.T) {
 		flags      []string
 	}{
 		{"no terminal", "no terminal", fileWith(t, "typed too early\n"), nil},
-		{"another one the second time", "not the same twice", terminal(t, "first password\nsecond password\n"), nil},
+		{"another one the second time", "the two passwords differ", terminal(t, "first password\nsecond password\n"), nil},
 		{"too short", "at least 8 characters", terminal(t, "1234567\n1234567\n"), nil},
 		{"too short in characters", "at least 8 characters", fileWith(t, "ääää"), []string{"--password-file", "-"}},
 		{"an empty file", "at least 8 characters", fileWith(t, ""), []string{"--password-file", "-"}},
@@ -144,6 +146,7 @@ func TestAddAdmin(t *testing.T) {
 	}
 }
 
+// TestAPIKeyCommands adds, lists and revokes API keys, and checks the errors.
 func TestAPIKeyCommands(t *testing.T) {
 	newStore(t, secretKey)
 	mustRun(t, "seed", "--dataset", writeDataset(t, nil))
@@ -186,8 +189,8 @@ func TestAPIKeyCommands(t *testing.T) {
 	}
 }
 
-// TestDisableAdminCommands: a server refuses whatever acts for an administrator who was
-// disabled.
+// TestDisableAdminCommands checks that a server refuses all credentials of a disabled
+// administrator.
 func TestDisableAdminCommands(t *testing.T) {
 	_, environ := newStore(t, secretKey)
 	mustRun(t, "seed", "--dataset", writeDataset(t, nil))
@@ -207,7 +210,7 @@ func TestDisableAdminCommands(t *testing.T) {
 		t.Fatalf("%+v, %+v", key, erp)
 	}
 	calls := map[string]string{
-		"token": plaintext(consumer.Key, consumer.Secret, token.Token, token.Secret),
+		"token": plaintextHeader(consumer.Key, consumer.Secret, token.Token, token.Secret),
 		"key":   "Bearer " + key.Key,
 	}
 	check := func(want int) {
@@ -242,6 +245,7 @@ func TestDisableAdminCommands(t *testing.T) {
 	}
 }
 
+// TestConsumerCommands adds, lists and removes consumers with their tokens.
 func TestConsumerCommands(t *testing.T) {
 	newStore(t, secretKey)
 	var consumer printedConsumer
@@ -268,13 +272,14 @@ func TestConsumerCommands(t *testing.T) {
 	}
 }
 
-// TestRekeyCommand takes a store from no key to one, and to another.
+// TestRekeyCommand encrypts the secrets of an unencrypted store under a key, and then
+// under another one.
 func TestRekeyCommand(t *testing.T) {
 	path, environ := newStore(t, "")
 	mustRun(t, "seed", "--dataset", writeDataset(t, map[string]any{"credentials": nil}))
 	consumer := addConsumer(t, "ERP")
 	token := addToken(t, consumer.Key, "--admin", "1")
-	if !strings.Contains(stored(t, path), token.Secret) {
+	if !strings.Contains(databaseBytes(t, path), token.Secret) {
 		t.Fatal("the secret is not in the file: the search below proves nothing")
 	}
 	if _, _, err := run(t, "credentials", "rekey"); err == nil || !strings.Contains(err.Error(), "set auth.secret_key") {
@@ -301,7 +306,7 @@ func TestRekeyCommand(t *testing.T) {
 		t.Errorf("a phrase for a key: %v", err)
 	}
 	p := start(t, append(environ, "PORTICO_AUTH_SECRET_KEY="+another))
-	got := send(t, "GET", p.contract+"/api/rest/customers", "", "Accept", "application/json", "Authorization", plaintext(consumer.Key, consumer.Secret, token.Token, token.Secret))
+	got := send(t, "GET", p.contract+"/api/rest/customers", "", "Accept", "application/json", "Authorization", plaintextHeader(consumer.Key, consumer.Secret, token.Token, token.Secret))
 	if got.status != http.StatusOK {
 		t.Errorf("with the new key: %d %s", got.status, got.body)
 	}

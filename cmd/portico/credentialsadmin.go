@@ -17,18 +17,21 @@ import (
 )
 
 const (
-	// shortestPassword is that of an administrator, in characters.
-	shortestPassword = 8
-	// maxSecretFile bounds a file with a password, a key or a DSN, in bytes.
+	// minPasswordChars is the minimum length of an administrator's password, in
+	// characters.
+	minPasswordChars = 8
+	// maxSecretFile is the maximum size of a file with a password, a key or a DSN, in
+	// bytes.
 	maxSecretFile = 4 << 10
 )
 
-func addAdminCommand() *cobra.Command {
+// addAdminCommand returns the command "credentials add-admin".
+func (p *program) addAdminCommand() *cobra.Command {
 	var username, file string
 	var replace bool
-	cmd := credentialsSubcommand("add-admin --username NAME", "Add an administrator, who can log in and consent to what programs ask for", cobra.NoArgs,
+	cmd := p.credentialsSubcommand("add-admin --username NAME", "Add an administrator who can log in and authorize programs", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
-			password, err := newPassword(cmd, file)
+			password, err := readPassword(cmd, file)
 			if err != nil {
 				return err
 			}
@@ -46,48 +49,48 @@ func addAdminCommand() *cobra.Command {
 			case adapter.KindOf(err) == adapter.NotFound:
 				return errors.New("there is no administrator of that name: see \"portico credentials list admins\"")
 			case err != nil:
-				return explain(err, "there is an administrator of that name: --replace gives him a new password")
+				return explainRefusal(err, "there is an administrator of that name: use --replace to set a new password")
 			}
-			return write(cmd, printedAdmin{ID: int64(id), Username: username, LogsIn: true}, func(w io.Writer) {
+			return writeResult(cmd, printedAdmin{ID: int64(id), Username: username, LogsIn: true}, func(w io.Writer) {
 				fmt.Fprintf(w, "admin\t%d\nusername\t%s\n", id, username)
 			})
 		})
-	cmd.Long = `Add an administrator, who can log in and consent to what programs ask for.
+	cmd.Long = `Add an administrator who can log in and authorize programs.
 
-The password is asked for on the terminal, twice, or read from a file, so that it
-stands in no history and no list of processes:
+The command asks for the password on the terminal, twice, or reads it from a file, so that
+it appears neither in the shell history nor in the list of processes:
   portico credentials add-admin --username erp
   portico credentials add-admin --username erp --password-file /run/secrets/erp
   pwgen 20 1 | portico credentials add-admin --username erp --password-file -`
 	cmd.Flags().StringVar(&username, "username", "", "name to log in with")
 	cmd.Flags().StringVar(&file, "password-file", "", "file with the password; - is standard input")
-	cmd.Flags().BoolVar(&replace, "replace", false, "give the administrator of that name, who is there, a new password")
-	require(cmd, "username")
+	cmd.Flags().BoolVar(&replace, "replace", false, "set a new password for the existing administrator of that name")
+	requireFlag(cmd, "username")
 	return cmd
 }
 
-// newPassword returns the password in a file, or what is typed on the terminal where
-// none is named.
-func newPassword(cmd *cobra.Command, file string) (string, error) {
+// readPassword returns the password in file, or the one typed on the terminal if file is
+// empty. It refuses short passwords.
+func readPassword(cmd *cobra.Command, file string) (string, error) {
 	var password string
 	var err error
 	if file != "" {
-		password, err = secretFile(cmd, file)
+		password, err = readSecretFile(cmd, file)
 	} else {
-		password, err = typedPassword(cmd)
+		password, err = promptPassword(cmd)
 	}
 	switch {
 	case err != nil:
 		return "", err
-	case !utf8.ValidString(password) || utf8.RuneCountInString(password) < shortestPassword:
-		return "", fmt.Errorf("a password has at least %d characters", shortestPassword)
+	case !utf8.ValidString(password) || utf8.RuneCountInString(password) < minPasswordChars:
+		return "", fmt.Errorf("a password must have at least %d characters", minPasswordChars)
 	}
 	return password, nil
 }
 
-// secretFile returns what stands in a file, - for standard input, without the line
-// break at its end.
-func secretFile(cmd *cobra.Command, path string) (string, error) {
+// readSecretFile returns the content of the file at path, or of standard input if path is
+// -, without line breaks at the end.
+func readSecretFile(cmd *cobra.Command, path string) (string, error) {
 	in := cmd.InOrStdin()
 	if path != "-" {
 		file, err := os.Open(path)
@@ -108,12 +111,12 @@ func secretFile(cmd *cobra.Command, path string) (string, error) {
 }
 
 var (
-	errNoTerminal = errors.New("there is no terminal to ask for the password on: give it by --password-file FILE, or - for standard input")
-	errTypedTwice = errors.New("that was not the same twice")
+	errNoTerminal       = errors.New("there is no terminal on which to ask for the password: use --password-file FILE, or - for standard input")
+	errPasswordMismatch = errors.New("the two passwords differ")
 )
 
-// typedPassword asks for a password on the terminal.
-func typedPassword(cmd *cobra.Command) (string, error) {
+// promptPassword asks for a password on the terminal, twice.
+func promptPassword(cmd *cobra.Command) (string, error) {
 	in, ok := cmd.InOrStdin().(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return "", errNoTerminal
@@ -129,7 +132,7 @@ func typedPassword(cmd *cobra.Command) (string, error) {
 		typed[i] = string(line)
 	}
 	if typed[0] != typed[1] {
-		return "", errTypedTwice
+		return "", errPasswordMismatch
 	}
 	return typed[0], nil
 }

@@ -10,15 +10,16 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-func disableAdminCommand() *cobra.Command {
+// disableAdminCommand returns the command "credentials disable-admin".
+func (p *program) disableAdminCommand() *cobra.Command {
 	var username string
-	cmd := credentialsSubcommand("disable-admin --username NAME", "Disable an administrator with all tokens, API keys and sessions", cobra.NoArgs,
+	cmd := p.credentialsSubcommand("disable-admin --username NAME", "Disable an administrator with all tokens, API keys and sessions", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
 			done, err := db.DisableAdmin(ctx, username)
 			if err != nil {
-				return notThere(err, "administrator", "list admins")
+				return explainNotFound(err, "administrator", "list admins")
 			}
-			return write(cmd, done, func(w io.Writer) {
+			return writeResult(cmd, done, func(w io.Writer) {
 				fmt.Fprintf(w, "disabled\t%d\ntokens revoked\t%d\nAPI keys revoked\t%d\n", done.ID, done.Tokens, done.Keys)
 			})
 		})
@@ -28,26 +29,27 @@ authorize programs ends. Every server of the store refuses them within seconds.
 The administrator cannot log in, and nobody can add tokens and keys, until
   portico credentials enable-admin --username NAME
 
-API keys that belong to no administrator in particular go on: see "portico
-credentials list keys". So do tokens of another administrator for the same program.`
+API keys that belong to no particular administrator stay valid: see "portico
+credentials list keys". So do the tokens of other administrators for the same program.`
 	cmd.Flags().StringVar(&username, "username", "", "name of the administrator")
-	require(cmd, "username")
+	requireFlag(cmd, "username")
 	return cmd
 }
 
-func enableAdminCommand() *cobra.Command {
+// enableAdminCommand returns the command "credentials enable-admin".
+func (p *program) enableAdminCommand() *cobra.Command {
 	var username string
-	cmd := credentialsSubcommand("enable-admin --username NAME", "Let a disabled administrator log in again", cobra.NoArgs,
+	cmd := p.credentialsSubcommand("enable-admin --username NAME", "Let a disabled administrator log in again", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
 			id, err := db.EnableAdmin(ctx, username)
 			if err != nil {
-				return notThere(err, "administrator", "list admins")
+				return explainNotFound(err, "administrator", "list admins")
 			}
-			return write(cmd, map[string]any{"admin_id": id}, func(w io.Writer) { fmt.Fprintf(w, "enabled\t%d\n", id) })
+			return writeResult(cmd, map[string]any{"admin_id": id}, func(w io.Writer) { fmt.Fprintf(w, "enabled\t%d\n", id) })
 		})
 	cmd.Long = `Let a disabled administrator log in again, with the password as before. Tokens and
 API keys that were revoked stay revoked: programs need new ones.`
 	cmd.Flags().StringVar(&username, "username", "", "name of the administrator")
-	require(cmd, "username")
+	requireFlag(cmd, "username")
 	return cmd
 }

@@ -13,74 +13,78 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-func importCredentialsCommand() *cobra.Command {
-	var shop oldShop
+// importCredentialsCommand returns the command "credentials import".
+func (p *program) importCredentialsCommand() *cobra.Command {
+	var source importSource
 	var admins bool
-	cmd := credentialsSubcommand("import --from DSN", "Bring consumers and tokens along from a database of Magento 1 or OpenMage", cobra.NoArgs,
+	cmd := p.credentialsSubcommand("import --from DSN", "Import consumers and tokens from a database of Magento 1 or OpenMage", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
-			return importCredentials(ctx, cmd, db, &shop, admins)
+			return p.importCredentials(ctx, cmd, db, &source, admins)
 		})
-	cmd.Long = `Bring consumers and access tokens along from a database of Magento 1 or OpenMage, so
-that programs go on with the keys and tokens they have. All or nothing.
+	cmd.Long = `Import consumers and access tokens from a database of Magento 1 or OpenMage, so that
+programs keep their keys and tokens. The command imports everything or nothing.
 
   portico import --from DSN customers             # first: customers' tokens need them
   portico credentials import --from DSN --admins --dry-run
   portico credentials import --from DSN --admins
 
-A consumer keeps its id where that is free. A token comes along where its consumer
-and its user are here: a customer of the same id and e-mail address, an
-administrator of the same name. --admins brings administrators who are not here,
-with their passwords, which work as before. Those who are not active in the old
-shop are disabled here, with all their tokens: see "portico credentials
-enable-admin".
-Request tokens are left behind. A token that is revoked on either side is revoked
-here afterwards.
+A consumer keeps its id if the id is free. A token is imported if the store has its
+consumer and its user: a customer with the same id and e-mail address, or an
+administrator with the same name. --admins imports the administrators that the store
+lacks, with their passwords. Administrators who are inactive in the old shop are disabled
+in the store, with all their tokens: see "portico credentials enable-admin".
+Request tokens are not imported. A token that is revoked in the old shop or in the store
+is revoked in the store afterwards.
 
-A consumer or token that is here already, and differs, is left as it is and told
-of; --replace makes it what it is in the old shop.
-` + aboutOldShops
-	shop.flags(cmd, "make consumers and tokens that are here, and differ, as the old shop has them")
-	cmd.Flags().BoolVar(&admins, "admins", false, "bring administrators along, too")
+A consumer or token that the store has already and that differs stays unchanged, and the
+command reports it. With --replace that of the old shop replaces it.
+` + importSourceHelp
+	source.addFlags(cmd, "replace consumers and tokens that differ by those of the old shop")
+	cmd.Flags().BoolVar(&admins, "admins", false, "import administrators, too")
 	return cmd
 }
 
-// printedImport is what the command prints as JSON.
+// printedImport is the JSON output of the command.
 type printedImport struct {
 	DryRun bool `json:"dry_run"`
 	sqlstore.ImportReport
 }
 
-func importCredentials(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, shop *oldShop, admins bool) (err error) {
-	cfg, err := loadConfig(cmd)
+// importCredentials imports consumers and tokens, and administrators if admins is set, and
+// prints the counts. It imports everything or nothing.
+func (p *program) importCredentials(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, source *importSource, admins bool) (err error) {
+	cfg, err := p.loadConfig(cmd)
 	if err != nil {
 		return err
 	}
 	if err := checkSecretKey(ctx, db.Credentials()); err != nil {
 		return err
 	}
-	old, err := shop.open(ctx, cmd, cfg)
+	legacyDB, err := source.open(ctx, cmd, cfg)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, old.Close()) }()
-	progress, finish := spinner(cmd, "credentials")
+	defer func() { err = errors.Join(err, legacyDB.Close()) }()
+	progress, finish := newSpinner(cmd, "credentials")
 	defer finish()
 	done, err := db.Credentials().Import(ctx,
-		sqlstore.ForeignCredentials{Admins: old.Admins(ctx), Consumers: old.Consumers(ctx), Tokens: old.Tokens(ctx)},
-		sqlstore.ImportOptions{Admins: admins, Replace: shop.replace, DryRun: shop.dryRun, Progress: progress})
+		sqlstore.ForeignCredentials{Admins: legacyDB.Admins(ctx), Consumers: legacyDB.Consumers(ctx), Tokens: legacyDB.Tokens(ctx)},
+		sqlstore.ImportOptions{Admins: admins, Replace: source.replace, DryRun: source.dryRun, Progress: progress})
 	if err != nil {
 		return fmt.Errorf("%w\nnothing is stored", err)
 	}
 	finish()
-	return write(cmd, printedImport{DryRun: shop.dryRun, ImportReport: done}, func(w io.Writer) { printImported(w, shop, done) })
+	return writeResult(cmd, printedImport{DryRun: source.dryRun, ImportReport: done}, func(w io.Writer) { printImportedCredentials(w, source, done) })
 }
 
-func printImported(w io.Writer, shop *oldShop, done sqlstore.ImportReport) {
+// printImportedCredentials writes the counts as a table, followed by the reasons for
+// skipping credentials and the notes on single ones.
+func printImportedCredentials(w io.Writer, source *importSource, done sqlstore.ImportReport) {
 	tallies := []struct {
 		name  string
 		tally sqlstore.Tally
 	}{{"administrators", done.Admins}, {"consumers", done.Consumers}, {"tokens", done.Tokens}}
-	fmt.Fprintf(w, "\t%s\t%s\tAS THEY WERE\tDIFFER, LEFT\tSKIPPED\n", shop.wouldBe("ADDED"), shop.wouldBe("UPDATED"))
+	fmt.Fprintf(w, "\t%s\t%s\tUNCHANGED\tDIFFERING\tSKIPPED\n", source.heading("ADDED"), source.heading("UPDATED"))
 	for _, t := range tallies {
 		skipped := 0
 		for _, n := range t.tally.Skipped {

@@ -11,25 +11,28 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// A lister prints one kind of credentials, without secrets.
-type lister struct {
-	kind string // as it is asked for
+// A credentialLister prints one kind of credentials, without secrets.
+type credentialLister struct {
+	kind string // argument of the command
 	list func(context.Context, *cobra.Command, *sqlstore.DB) error
 }
 
-func listers() []lister {
-	return []lister{{"consumers", listConsumers}, {"keys", listKeys}, {"admins", listAdmins}}
+// credentialListers returns the listers. The first one is the default of "credentials
+// list".
+func credentialListers() []credentialLister {
+	return []credentialLister{{"consumers", listConsumers}, {"keys", listKeys}, {"admins", listAdmins}}
 }
 
-func listCredentialsCommand() *cobra.Command {
+// listCredentialsCommand returns the command "credentials list".
+func (p *program) listCredentialsCommand() *cobra.Command {
 	var kinds []string
-	for _, l := range listers() {
+	for _, l := range credentialListers() {
 		kinds = append(kinds, l.kind)
 	}
-	cmd := credentialsSubcommand("list [consumers | keys | admins]", "List consumers with their tokens, API keys or administrators, without secrets",
+	cmd := p.credentialsSubcommand("list [consumers | keys | admins]", "List consumers with their tokens, API keys or administrators, without secrets",
 		cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, args []string) error {
-			for _, l := range listers() {
+			for _, l := range credentialListers() {
 				if len(args) == 0 || args[0] == l.kind {
 					return l.list(ctx, cmd, db)
 				}
@@ -40,6 +43,7 @@ func listCredentialsCommand() *cobra.Command {
 	return cmd
 }
 
+// listConsumers prints all consumers with their tokens.
 func listConsumers(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error {
 	grants, err := db.Credentials().List(ctx)
 	if err != nil {
@@ -49,11 +53,11 @@ func listConsumers(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) err
 	for _, g := range grants {
 		consumer := printedConsumer{Name: g.Consumer.Name, Key: g.Consumer.Key, Callback: g.Consumer.Callback, RejectedCallback: g.Consumer.RejectedCallback}
 		for _, t := range g.Tokens {
-			consumer.Tokens = append(consumer.Tokens, printed(t))
+			consumer.Tokens = append(consumer.Tokens, newPrintedToken(t))
 		}
 		consumers = append(consumers, consumer)
 	}
-	return write(cmd, consumers, func(w io.Writer) {
+	return writeResult(cmd, consumers, func(w io.Writer) {
 		fmt.Fprintln(w, "CONSUMER\tKEY\tTOKEN\tACTS FOR\tCREATED\tREVOKED")
 		for _, consumer := range consumers {
 			if len(consumer.Tokens) == 0 {
@@ -66,22 +70,25 @@ func listConsumers(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) err
 	})
 }
 
-// A printedKey is what the commands show of an API key.
+// A printedKey is the output of the commands for an API key.
 type printedKey struct {
 	ID         int64  `json:"id"`
 	Name       string `json:"name"`
 	Key        string `json:"key,omitempty"`
 	Kind       string `json:"kind"`
-	AdminID    int64  `json:"admin_id,omitempty"` // who a key of administrators belongs to
+	AdminID    int64  `json:"admin_id,omitempty"` // administrator to whom the key belongs; 0: none in particular
 	CustomerID int64  `json:"customer_id,omitempty"`
 	Revoked    bool   `json:"revoked"`
 	Created    string `json:"created"`
 }
 
-func printedAPIKey(k adapter.APIKey, text string) printedKey {
+// newPrintedKey returns the output for k. text is the key itself, or empty to leave it
+// out.
+func newPrintedKey(k adapter.APIKey, text string) printedKey {
 	return printedKey{ID: k.ID, Name: k.Name, Key: text, Kind: string(k.Kind), AdminID: k.AdminID, CustomerID: k.CustomerID, Revoked: k.Revoked, Created: k.CreatedAt.Format("2006-01-02")}
 }
 
+// listKeys prints all API keys.
 func listKeys(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error {
 	all, err := db.Credentials().Keys(ctx)
 	if err != nil {
@@ -89,9 +96,9 @@ func listKeys(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error {
 	}
 	keys := []printedKey{}
 	for _, k := range all {
-		keys = append(keys, printedAPIKey(k, ""))
+		keys = append(keys, newPrintedKey(k, ""))
 	}
-	return write(cmd, keys, func(w io.Writer) {
+	return writeResult(cmd, keys, func(w io.Writer) {
 		fmt.Fprintln(w, "ID\tNAME\tACTS FOR\tCREATED\tREVOKED")
 		for _, k := range keys {
 			owner := "administrators"
@@ -106,7 +113,7 @@ func listKeys(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error {
 	})
 }
 
-// A printedAdmin is what the commands show of an administrator.
+// A printedAdmin is the output of the commands for an administrator.
 type printedAdmin struct {
 	ID       int64  `json:"admin_id"`
 	Username string `json:"username"`
@@ -114,6 +121,7 @@ type printedAdmin struct {
 	Disabled bool   `json:"disabled"`
 }
 
+// listAdmins prints all administrators.
 func listAdmins(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error {
 	store, err := db.Adapter().Store(adapter.Admins)
 	if err != nil {
@@ -130,7 +138,7 @@ func listAdmins(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error 
 			ID: r.Get("admin_id").Int(), Username: r.Get("username").Text(), LogsIn: !disabled && !r.Get("password_hash").Empty(), Disabled: disabled,
 		})
 	}
-	return write(cmd, admins, func(w io.Writer) {
+	return writeResult(cmd, admins, func(w io.Writer) {
 		fmt.Fprintln(w, "ID\tUSERNAME\tLOGS IN\tDISABLED")
 		for _, a := range admins {
 			fmt.Fprintf(w, "%d\t%s\t%t\t%t\n", a.ID, a.Username, a.LogsIn, a.Disabled)

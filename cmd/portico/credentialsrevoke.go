@@ -12,46 +12,48 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-func revokeCommand() *cobra.Command {
+// revokeCommand returns the command "credentials revoke".
+func (p *program) revokeCommand() *cobra.Command {
 	var consumer string
 	var key int64
-	cmd := credentialsSubcommand("revoke (TOKEN | --consumer KEY | --key ID)", "Revoke a token, a consumer or an API key: calls with it are refused within seconds",
-		oneToRevoke,
+	cmd := p.credentialsSubcommand("revoke (TOKEN | --consumer KEY | --key ID)", "Revoke a token, a consumer or an API key: calls with it are refused within seconds",
+		requireOneTarget,
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, args []string) error {
 			c := db.Credentials()
 			switch flags := cmd.Flags(); {
 			case flags.Changed("consumer"):
 				tokens, err := c.RemoveConsumer(ctx, consumer)
 				if err != nil {
-					return notThere(err, "consumer", "list")
+					return explainNotFound(err, "consumer", "list")
 				}
-				return write(cmd, map[string]any{"removed": consumer, "tokens": tokens}, func(w io.Writer) { fmt.Fprintf(w, "removed, with %d tokens\n", tokens) })
+				return writeResult(cmd, map[string]any{"removed": consumer, "tokens": tokens}, func(w io.Writer) { fmt.Fprintf(w, "removed, with %d tokens\n", tokens) })
 			case flags.Changed("key"):
 				if err := c.RevokeKey(ctx, key); err != nil {
-					return notThere(err, "key", "list keys")
+					return explainNotFound(err, "key", "list keys")
 				}
-				return write(cmd, map[string]any{"revoked": key}, func(w io.Writer) { fmt.Fprintln(w, "revoked") })
+				return writeResult(cmd, map[string]any{"revoked": key}, func(w io.Writer) { fmt.Fprintln(w, "revoked") })
 			default:
 				if err := c.Revoke(ctx, args[0]); err != nil {
-					return notThere(err, "token", "list")
+					return explainNotFound(err, "token", "list")
 				}
-				return write(cmd, map[string]string{"revoked": args[0]}, func(w io.Writer) { fmt.Fprintln(w, "revoked") })
+				return writeResult(cmd, map[string]string{"revoked": args[0]}, func(w io.Writer) { fmt.Fprintln(w, "revoked") })
 			}
 		})
 	cmd.Long = `Revoke a token, a consumer or an API key: calls with it are refused within seconds,
 by every server of the store.
 
-A token stays on the list, revoked. A consumer is removed with all its tokens, as
-if it had never been there. "portico credentials list" shows both, "portico
-credentials list keys" the ids of API keys.`
+A revoked token stays in the list of tokens. A consumer is removed together with all its
+tokens. "portico credentials list" shows consumers and tokens, "portico credentials list
+keys" shows the ids of API keys.`
 	cmd.Flags().StringVar(&consumer, "consumer", "", "key of the consumer to remove")
 	cmd.Flags().Int64Var(&key, "key", 0, "id of the API key to revoke")
 	cmd.MarkFlagsMutuallyExclusive("consumer", "key")
 	return cmd
 }
 
-// oneToRevoke demands one token, consumer or key.
-func oneToRevoke(cmd *cobra.Command, args []string) error {
+// requireOneTarget checks that the arguments and flags name exactly one token, consumer or
+// key.
+func requireOneTarget(cmd *cobra.Command, args []string) error {
 	flagged := cmd.Flags().Changed("consumer") || cmd.Flags().Changed("key")
 	switch {
 	case len(args) > 0 && flagged:
@@ -59,13 +61,15 @@ func oneToRevoke(cmd *cobra.Command, args []string) error {
 	case flagged:
 		return nil
 	case len(args) != 1:
-		return fmt.Errorf("accepts 1 arg, the token to revoke, or else --consumer KEY or --key ID; received %d", len(args))
+		return fmt.Errorf("accepts 1 arg, the token to revoke, or --consumer KEY or --key ID instead; received %d", len(args))
 	}
 	return nil
 }
 
-// notThere says what is not there, and how to find out what is.
-func notThere(err error, what, list string) error {
+// explainNotFound replaces a NotFound error by one that names what is missing, and the
+// subcommand list of "portico credentials" that lists what exists. It returns other errors
+// unchanged.
+func explainNotFound(err error, what, list string) error {
 	if adapter.KindOf(err) == adapter.NotFound {
 		return fmt.Errorf("there is no such %s: see \"portico credentials %s\"", what, list)
 	}

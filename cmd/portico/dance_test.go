@@ -32,10 +32,10 @@ var (
 	}
 )
 
-// A danceUser is somebody who lets programs act for him.
+// A danceUser is a user who authorizes programs.
 type danceUser struct {
 	form, name, password, wrong string
-	mine                        string // a call that needs his token
+	mine                        string // a call that needs the user's token
 	cookie                      string
 }
 
@@ -48,35 +48,37 @@ type danceShop struct {
 	client *http.Client // reaches both
 }
 
+// startDances serves a danceShop.
 func startDances(t testing.TB, dialect string, environ ...string) *danceShop {
 	t.Helper()
 	a, server := startDemo(t, dialect, environ...)
 	return &danceShop{app: a, Server: server, port80: "http://store.example", client: &http.Client{Transport: reaching(server)}}
 }
 
-// reaching leads to a server, whatever host a request names.
+// reaching returns a transport that connects to server, whatever host a request names.
 func reaching(server *httptest.Server) *http.Transport {
 	return &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
 	}}
 }
 
-// A danceLibrary is one with which programs get tokens, and call.
+// A danceLibrary is an OAuth library with which programs fetch tokens and make calls.
 type danceLibrary struct {
 	name string
-	// barely: it does not escape the names of parameters when it signs them, as nobody
-	// but itself does.
-	barely bool
-	begin  func(client *http.Client, base, form, callback string) (*dance, error)
+	// unescapedNames says that the library does not escape parameter names when it signs
+	// them, unlike all others.
+	unescapedNames bool
+	begin          func(client *http.Client, base, form, callback string) (*dance, error)
 }
 
-// A dance is one on its way: the user goes to authorize, and finish takes the verifier
-// he comes back with.
+// A dance is an authorization in progress: the user opens the URL authorize, and finish
+// takes the verifier that the user brings back.
 type dance struct {
 	authorize string
 	finish    func(verifier string) (*http.Client, error)
 }
 
+// danceLibraries returns the libraries to test.
 func danceLibraries() []danceLibrary {
 	return []danceLibrary{
 		{"dghubble", false, func(client *http.Client, base, form, callback string) (*dance, error) {
@@ -118,7 +120,7 @@ func danceLibraries() []danceLibrary {
 	}
 }
 
-// A danceVisit is what a script remembers as it walks through the pages.
+// A danceVisit is a script that walks through the pages. It holds the last reply.
 type danceVisit struct {
 	t      testing.TB
 	client *http.Client
@@ -126,7 +128,7 @@ type danceVisit struct {
 	reply  *http.Response
 }
 
-// newVisit returns a script that keeps cookies and follows no redirect.
+// newVisit returns a script that stores cookies and does not follow redirects.
 func (s *danceShop) newVisit(t testing.TB) *danceVisit {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -138,19 +140,22 @@ func (s *danceShop) newVisit(t testing.TB) *danceVisit {
 	return &danceVisit{t: t, client: &client}
 }
 
+// get opens a page.
 func (v *danceVisit) get(address string) *danceVisit {
 	v.t.Helper()
 	reply, err := v.client.Get(address)
-	return v.took(reply, err)
+	return v.readReply(reply, err)
 }
 
+// post sends a form.
 func (v *danceVisit) post(address string, form url.Values) *danceVisit {
 	v.t.Helper()
 	reply, err := v.client.PostForm(address, form)
-	return v.took(reply, err)
+	return v.readReply(reply, err)
 }
 
-func (v *danceVisit) took(reply *http.Response, err error) *danceVisit {
+// readReply stores the reply and its body.
+func (v *danceVisit) readReply(reply *http.Response, err error) *danceVisit {
 	v.t.Helper()
 	if err != nil {
 		v.t.Fatal(err)
@@ -164,7 +169,7 @@ func (v *danceVisit) took(reply *http.Response, err error) *danceVisit {
 	return v
 }
 
-// find returns what the first group of a pattern fits in the page.
+// find returns the first group of the match of pattern in the page.
 func (v *danceVisit) find(pattern string) string {
 	v.t.Helper()
 	found := regexp.MustCompile(pattern).FindStringSubmatch(v.body)
@@ -174,7 +179,7 @@ func (v *danceVisit) find(pattern string) string {
 	return found[1]
 }
 
-// location returns where the reply redirects to.
+// location returns the target of the redirect.
 func (v *danceVisit) location() string {
 	v.t.Helper()
 	if v.reply.StatusCode != http.StatusFound {
@@ -183,7 +188,7 @@ func (v *danceVisit) location() string {
 	return v.reply.Header.Get("Location")
 }
 
-// logIn fills in the form of the page and posts it.
+// logIn fills in the log-in form of the page and sends it.
 func (v *danceVisit) logIn(name, password string) *danceVisit {
 	v.t.Helper()
 	return v.post(v.find(`id="loginForm" action="([^"]+)"`), url.Values{
@@ -192,14 +197,15 @@ func (v *danceVisit) logIn(name, password string) *danceVisit {
 	})
 }
 
-// decide sends one of the two forms of the page.
+// decide sends one of the two forms of the page, to accept or to reject.
 func (v *danceVisit) decide(form string) *danceVisit {
 	v.t.Helper()
 	token := v.find(`name="oauth_token" value="([^"]+)"`)
 	return v.get(v.find(`id="`+form+`" action="([^"]+)"`) + "?oauth_token=" + url.QueryEscape(token))
 }
 
-// authorize walks through the pages, and returns where the user ends up.
+// authorize walks through the pages, and returns the URL to which the user is redirected
+// at the end.
 func (v *danceVisit) authorize(address string, user danceUser) string {
 	v.t.Helper()
 	if v.get(address); strings.Contains(v.body, "loginForm") {
@@ -209,6 +215,7 @@ func (v *danceVisit) authorize(address string, user danceUser) string {
 	return v.decide("oauth_authorize_confirm").location()
 }
 
+// verifierOf returns the verifier in a callback URL.
 func verifierOf(t testing.TB, location string) string {
 	t.Helper()
 	u, err := url.Parse(location)
@@ -218,8 +225,8 @@ func verifierOf(t testing.TB, location string) string {
 	return u.Query().Get("oauth_verifier")
 }
 
-// asks makes a call and returns its status and its body.
-func asks(t testing.TB, client *http.Client, address string) (int, string) {
+// getURL makes a call and returns the status and the body.
+func getURL(t testing.TB, client *http.Client, address string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 	if err != nil {
@@ -238,8 +245,8 @@ func asks(t testing.TB, client *http.Client, address string) (int, string) {
 	return reply.StatusCode, string(body)
 }
 
-// TestDances: both kinds of users let programs of two libraries act for them, which sign
-// a port and none, and what they get works at once.
+// TestDances checks that both kinds of users can authorize programs of two OAuth
+// libraries, one of which signs the port of the URL, and that the tokens work immediately.
 func TestDances(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"documented", "magento"} {
@@ -260,7 +267,7 @@ func TestDances(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						if code, body := asks(t, client, base+user.mine); code != http.StatusOK {
+						if code, body := getURL(t, client, base+user.mine); code != http.StatusOK {
 							t.Errorf("the new token: %d %s", code, body)
 						}
 						if _, err := d.finish(verifierOf(t, back)); err == nil || !strings.Contains(err.Error(), "401") && !strings.Contains(err.Error(), "token_rejected") {
@@ -274,8 +281,8 @@ func TestDances(t *testing.T) {
 	}
 }
 
-// TestConsentKeepsTheDemosTokens: users who try consent in the demo with the consumer that
-// is printed for it end none of the tokens that are printed, too.
+// TestConsentKeepsTheDemosTokens checks that trying consent with the printed consumer of
+// the demo store does not revoke the printed tokens.
 func TestConsentKeepsTheDemosTokens(t *testing.T) {
 	t.Parallel()
 	data, err := demo.Load()
@@ -300,7 +307,7 @@ func TestConsentKeepsTheDemosTokens(t *testing.T) {
 	}
 }
 
-// callWithParameters calls with a token that a dance has ended with.
+// callWithParameters makes calls with query parameters, with a client that has a token.
 func callWithParameters(t *testing.T, base string, client *http.Client, library danceLibrary) {
 	t.Helper()
 	queries := []string{
@@ -312,11 +319,11 @@ func callWithParameters(t *testing.T, base string, client *http.Client, library 
 		"note=%21%2A%27%28%29%3B%3A%40%26%3D%2B%24%2C%2F%3F%23%5B%5D%20%7E-._",
 		"note=%C3%A4%E2%82%AC%F0%9F%98%80",
 	}
-	if !library.barely {
+	if !library.unescapedNames {
 		queries = append(queries, "filter[1][attribute]=name&filter[1][like]=%25a%25", "%C3%A4=1&a%5Bb%5D=2&b=1")
 	}
 	for _, query := range queries {
-		if code, body := asks(t, client, base+"/api/rest/products?"+query); code != http.StatusOK {
+		if code, body := getURL(t, client, base+"/api/rest/products?"+query); code != http.StatusOK {
 			t.Errorf("%s: %d %s", query, code, body)
 		}
 	}
@@ -330,8 +337,8 @@ func callWithParameters(t *testing.T, base string, client *http.Client, library 
 	}
 }
 
-// TestRepeatedParameters are signed as the library at hand has it: one signs the first
-// of them, which is not what counts.
+// TestRepeatedParameters checks calls with repeated query parameters as libraries sign
+// them. One library signs the first value, which the contract does not accept.
 func TestRepeatedParameters(t *testing.T) {
 	t.Parallel()
 	shop := startDances(t, "magento")
@@ -354,7 +361,7 @@ func TestRepeatedParameters(t *testing.T) {
 					if first && library.name == "dghubble" {
 						want = http.StatusUnauthorized
 					}
-					if code, body := asks(t, client, base+"/api/rest/products?"+query); code != want {
+					if code, body := getURL(t, client, base+"/api/rest/products?"+query); code != want {
 						t.Errorf("%s: %d %s, want %d", query, code, body, want)
 					}
 				}
@@ -363,8 +370,8 @@ func TestRepeatedParameters(t *testing.T) {
 	}
 }
 
-// TestScriptedDance walks through the pages as programs do that have no browser: they
-// know ids and names of fields, and one copies its cookies by hand.
+// TestScriptedDance walks through the pages as a script does that knows the ids and names
+// of the form fields, and copies cookies by hand.
 func TestScriptedDance(t *testing.T) {
 	t.Parallel()
 	shop := startDances(t, "magento")
@@ -400,7 +407,7 @@ func TestScriptedDance(t *testing.T) {
 						r.Header.Set("Cookie", cookie)
 					}
 					reply, err := v.client.Do(r)
-					v.took(reply, err)
+					v.readReply(reply, err)
 				}
 				keep := func() {
 					t.Helper()
@@ -436,9 +443,9 @@ func TestScriptedDance(t *testing.T) {
 					t.Fatal(err)
 				}
 				r.Header.Set("Accept", "application/json")
-				r.Header.Set("Authorization", plaintext(demoKey, demoSecret, access.Get("oauth_token"), access.Get("oauth_token_secret")))
+				r.Header.Set("Authorization", plaintextHeader(demoKey, demoSecret, access.Get("oauth_token"), access.Get("oauth_token_secret")))
 				reply, err := v.client.Do(r)
-				if v.took(reply, err); v.reply.StatusCode != http.StatusOK {
+				if v.readReply(reply, err); v.reply.StatusCode != http.StatusOK {
 					t.Errorf("%d %s", v.reply.StatusCode, v.body)
 				}
 			})
@@ -446,8 +453,8 @@ func TestScriptedDance(t *testing.T) {
 	}
 }
 
-// TestNewTokenEndsTheOld: from the moment of consent the user's token before is
-// refused, not from that of the exchange.
+// TestNewTokenEndsTheOld checks that the user's earlier token is refused from the moment
+// of consent, before the new one is fetched.
 func TestNewTokenEndsTheOld(t *testing.T) {
 	t.Parallel()
 	shop := startDances(t, "magento")
@@ -465,25 +472,25 @@ func TestNewTokenEndsTheOld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code, body := asks(t, client, shop.URL+user.mine); code != http.StatusOK {
+	if code, body := getURL(t, client, shop.URL+user.mine); code != http.StatusOK {
 		t.Fatalf("%d %s", code, body)
 	}
 	v.get(second.authorize).decide("oauth_authorize_confirm") // still logged in
 	back := v.location()
-	if code, body := asks(t, client, shop.URL+user.mine); code != http.StatusUnauthorized || !strings.Contains(body, "oauth_problem=token_rejected") {
+	if code, body := getURL(t, client, shop.URL+user.mine); code != http.StatusUnauthorized || !strings.Contains(body, "oauth_problem=token_rejected") {
 		t.Errorf("the token before: %d %s", code, body)
 	}
 	if client, err = second.finish(verifierOf(t, back)); err != nil {
 		t.Fatal(err)
 	}
-	if code, body := asks(t, client, shop.URL+user.mine); code != http.StatusOK {
+	if code, body := getURL(t, client, shop.URL+user.mine); code != http.StatusOK {
 		t.Errorf("the new token: %d %s", code, body)
 	}
 }
 
-// TestOldHashes: who comes over with a hash of the old system logs in, and has one of
-// today from then on, with which the session goes on.
-func TestOldHashes(t *testing.T) {
+// TestImportedHashes checks that users with a password hash of the legacy system can log
+// in, that the log-in replaces the hash, and that the session stays valid.
+func TestImportedHashes(t *testing.T) {
 	t.Parallel()
 	const password = "grandfather's"
 	old := fmt.Sprintf("%x:ab", md5.Sum([]byte("ab"+password)))
@@ -526,6 +533,7 @@ func TestOldHashes(t *testing.T) {
 	}
 }
 
+// startDance fetches a request token and returns the URL that user has to open.
 func startDance(t testing.TB, shop *danceShop, user danceUser) (authorize string) {
 	t.Helper()
 	d, err := danceLibraries()[0].begin(shop.client, shop.URL, user.form, "http://client.example/")
@@ -535,6 +543,7 @@ func startDance(t testing.TB, shop *danceShop, user danceUser) (authorize string
 	return d.authorize
 }
 
+// hashOf returns the password hash of a record.
 func hashOf(t testing.TB, db *sqlstore.DB, resource adapter.Resource, id adapter.Key) string {
 	t.Helper()
 	store, err := db.Adapter().Store(resource)

@@ -23,7 +23,7 @@ import (
 	"github.com/portico-commerce/portico/contracttests/programs/chromium"
 )
 
-// screenshotsDir names a folder to leave screenshots in, for people to look at.
+// screenshotsDir is the environment variable that names a folder for screenshots.
 const screenshotsDir = "PORTICO_TEST_SCREENSHOTS"
 
 // A danceBrowser is a Chromium that walks through the pages.
@@ -32,9 +32,10 @@ type danceBrowser struct {
 	ctx context.Context
 
 	mu   sync.Mutex
-	said []string // by the browser of what it shows
+	said []string // messages of the browser about the pages
 }
 
+// openDanceBrowser starts a browser that is closed at the end of the test.
 func openDanceBrowser(t *testing.T) *danceBrowser {
 	t.Helper()
 	ctx := chromium.Open(t)
@@ -45,6 +46,7 @@ func openDanceBrowser(t *testing.T) *danceBrowser {
 	return b
 }
 
+// listen handles the events of the browser that tests check.
 func (b *danceBrowser) listen(event any) {
 	said := ""
 	switch e := event.(type) {
@@ -60,10 +62,11 @@ func (b *danceBrowser) listen(event any) {
 	b.mu.Unlock()
 }
 
+// do runs steps, and fails the test if one fails.
 func (b *danceBrowser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	for i, step := range steps {
-		ctx, cancel := context.WithTimeout(b.ctx, hang)
+		ctx, cancel := context.WithTimeout(b.ctx, waitTimeout)
 		err := chromedp.Do(ctx, step)
 		cancel()
 		if err != nil {
@@ -72,7 +75,7 @@ func (b *danceBrowser) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// screenSize makes the window as wide and high as a phone or a desk has it.
+// screenSize sets the size of the window, as on a phone or a desktop.
 func (b *danceBrowser) screenSize(width, height int64, mobile bool) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: mobile})
@@ -81,23 +84,24 @@ func (b *danceBrowser) screenSize(width, height int64, mobile bool) {
 	}
 }
 
-// goes does what leads to another page, and waits for that.
-func (b *danceBrowser) goes(steps ...chromedp.Action[chromedp.Void]) {
+// navigate runs steps that lead to another page, and waits for that page.
+func (b *danceBrowser) navigate(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, hang)
+	ctx, cancel := context.WithTimeout(b.ctx, waitTimeout)
 	defer cancel()
 	if _, err := chromedp.RunResponse(ctx, steps...); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
+// click clicks an element, without waiting for another page.
 func (b *danceBrowser) click(selector string) {
 	b.t.Helper()
-	b.goes(chromedp.Click(chromedp.CSS(selector)))
+	b.navigate(chromedp.Click(chromedp.CSS(selector)))
 }
 
-// shoot leaves a screenshot where somebody wants them.
-func (b *danceBrowser) shoot(name string) {
+// screenshot saves a screenshot if the environment variable screenshotsDir is set.
+func (b *danceBrowser) screenshot(name string) {
 	b.t.Helper()
 	folder := os.Getenv(screenshotsDir)
 	if folder == "" {
@@ -112,8 +116,8 @@ func (b *danceBrowser) shoot(name string) {
 	}
 }
 
-// fill types into the form to log in and sends it.
-func (b *danceBrowser) fill(name, password string) {
+// submitLogin fills in the log-in form and sends it.
+func (b *danceBrowser) submitLogin(name, password string) {
 	b.t.Helper()
 	b.do(
 		chromedp.SendKeys(chromedp.CSS(`[name="login[username]"]`), name),
@@ -122,10 +126,10 @@ func (b *danceBrowser) fill(name, password string) {
 	b.click("#loginForm button")
 }
 
-// see waits for something and returns its text.
-func (b *danceBrowser) see(selector string) string {
+// waitForText waits for an element and returns its text.
+func (b *danceBrowser) waitForText(selector string) string {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, hang)
+	ctx, cancel := context.WithTimeout(b.ctx, waitTimeout)
 	defer cancel()
 	text, err := chromedp.Run(ctx, chromedp.Text(chromedp.CSS(selector)))
 	if err != nil {
@@ -134,11 +138,11 @@ func (b *danceBrowser) see(selector string) string {
 	return strings.TrimSpace(text)
 }
 
-// fits fails when the page is wider than the screen, shows something too small for a
-// thumb, or names a field that no label tells of.
-func (b *danceBrowser) fits() {
+// checkLayout fails the test if the page is wider than the screen, has controls that are
+// too small to tap, or has a field without a label.
+func (b *danceBrowser) checkLayout() {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, hang)
+	ctx, cancel := context.WithTimeout(b.ctx, waitTimeout)
 	defer cancel()
 	wrong, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](`[
 		...(document.documentElement.scrollWidth > innerWidth ? ["the page is wider than the screen"] : []),
@@ -155,14 +159,15 @@ func (b *danceBrowser) fits() {
 	}
 }
 
-// A danceProgram is a web application of another site that users come from, and are
-// sent back to.
+// A danceProgram is a web application on another site. Users come from it and are
+// redirected back to it.
 type danceProgram struct {
 	*httptest.Server
-	base string // of another site than the shop's
+	base string // base URL, on another site than the shop
 	back chan url.Values
 }
 
+// startProgram starts a danceProgram.
 func startProgram(t *testing.T) *danceProgram {
 	t.Helper()
 	p := &danceProgram{back: make(chan url.Values, 10)}
@@ -174,7 +179,7 @@ func startProgram(t *testing.T) *danceProgram {
 		case "/cb":
 			p.back <- r.URL.Query()
 			if r.Referer() != "" {
-				t.Errorf("the program is told of %s", r.Referer())
+				t.Errorf("the program receives the referrer %s", r.Referer())
 			}
 			fmt.Fprint(w, `<!DOCTYPE html><html lang="en"><title>Program</title><p id="back">Back</p>`)
 		default:
@@ -186,15 +191,15 @@ func startProgram(t *testing.T) *danceProgram {
 	return p
 }
 
-// come opens an address as a link of the program does.
-func (b *danceBrowser) come(p *danceProgram, address string) {
+// follow opens an address as a link on a page of the program does.
+func (b *danceBrowser) follow(p *danceProgram, address string) {
 	b.t.Helper()
-	b.goes(chromedp.Navigate(p.base + "/go?to=" + url.QueryEscape(address)))
+	b.navigate(chromedp.Navigate(p.base + "/go?to=" + url.QueryEscape(address)))
 	b.click("#go")
 }
 
-// TestBrowser: both kinds of users go through all of it in a browser, at a desk and on a
-// phone, and what their programs get in the end works.
+// TestBrowser checks that both kinds of users can authorize programs in a browser, on a
+// desktop and on a phone, and that the resulting tokens work.
 func TestBrowser(t *testing.T) {
 	nightly.Only(t, "browsers")
 	t.Parallel()
@@ -204,14 +209,14 @@ func TestBrowser(t *testing.T) {
 		for _, screen := range []struct {
 			name          string
 			width, height int64
-			form          string // below the side's
+			form          string // path of the form at the program
 		}{{"desk", 1280, 800, ""}, {"phone", 360, 640, ""}, {"pop-up", 360, 420, "/simple"}} {
 			t.Run(kind+"/"+screen.name, func(t *testing.T) {
 				b := openDanceBrowser(t)
 				b.screenSize(screen.width, screen.height, screen.name == "phone")
 				shoot := func(what string) {
-					b.fits()
-					b.shoot(kind + "-" + screen.name + "-" + what)
+					b.checkLayout()
+					b.screenshot(kind + "-" + screen.name + "-" + what)
 				}
 				begin := func(callback string) *dance {
 					t.Helper()
@@ -222,21 +227,21 @@ func TestBrowser(t *testing.T) {
 					return d
 				}
 				d := begin(program.base + "/cb?keep=1")
-				b.come(program, d.authorize)
-				b.see("#loginForm")
+				b.follow(program, d.authorize)
+				b.waitForText("#loginForm")
 				shoot("log-in")
-				b.fill(user.name, "not the password")
-				if got := b.see(".alert"); got != user.wrong {
+				b.submitLogin(user.name, "not the password")
+				if got := b.waitForText(".alert"); got != user.wrong {
 					t.Errorf("after a wrong password: %q, want %q", got, user.wrong)
 				}
 				shoot("wrong-password")
-				b.fill(user.name, user.password)
-				if got := b.see("main"); !strings.Contains(got, "Data set requests access to your account") || !strings.Contains(got, "You are logged in as "+user.name) {
+				b.submitLogin(user.name, user.password)
+				if got := b.waitForText("main"); !strings.Contains(got, "Data set requests access to your account") || !strings.Contains(got, "You are logged in as "+user.name) {
 					t.Errorf("the page says %q", got)
 				}
 				shoot("consent")
 				b.click("#oauth_authorize_reject button")
-				b.see("#back")
+				b.waitForText("#back")
 				if got := <-program.back; got.Get("rejected") != "1" || got.Get("keep") != "1" || got.Has("oauth_verifier") {
 					t.Errorf("rejected, the user comes back with %v", got)
 				}
@@ -247,13 +252,13 @@ func TestBrowser(t *testing.T) {
 					if screen.form != "" {
 						break
 					}
-					b.come(program, address)
-					b.see("#loginForm")
+					b.follow(program, address)
+					b.waitForText("#loginForm")
 				}
-				b.come(program, d.authorize)
-				b.fill(user.name, user.password)
+				b.follow(program, d.authorize)
+				b.submitLogin(user.name, user.password)
 				b.click("#oauth_authorize_confirm button")
-				b.see("#back")
+				b.waitForText("#back")
 				back := <-program.back
 				if want := screen.form != "" && kind == "customer"; (back.Get("simple") == "1") != want {
 					t.Errorf("the user comes back with %v, simple: want %t", back, want)
@@ -262,24 +267,24 @@ func TestBrowser(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if code, body := asks(t, client, shop.URL+user.mine); code != http.StatusOK {
+				if code, body := getURL(t, client, shop.URL+user.mine); code != http.StatusOK {
 					t.Errorf("the new token: %d %s", code, body)
 				}
 
-				b.goes(chromedp.Navigate(d.authorize))
-				if got := b.see("main"); !strings.Contains(got, "An error occurred. Your authorization request is invalid.") {
+				b.navigate(chromedp.Navigate(d.authorize))
+				if got := b.waitForText("main"); !strings.Contains(got, "An error occurred. Your authorization request is invalid.") {
 					t.Errorf("a token that was used: %q", got)
 				}
 				shoot("invalid")
-				b.goes(chromedp.Navigate(begin("oob").authorize))
+				b.navigate(chromedp.Navigate(begin("oob").authorize))
 				b.click("#oauth_authorize_confirm button")
-				if got := b.see("main"); !strings.Contains(got, "Authorization confirmed.") || !strings.Contains(got, "Verifier code: ") {
+				if got := b.waitForText("main"); !strings.Contains(got, "Authorization confirmed.") || !strings.Contains(got, "Verifier code: ") {
 					t.Errorf("out of band: %q", got)
 				}
 				shoot("verifier")
-				b.goes(chromedp.Navigate(begin("oob").authorize))
+				b.navigate(chromedp.Navigate(begin("oob").authorize))
 				b.click("#oauth_authorize_reject button")
-				if got := b.see("main"); !strings.Contains(got, "The application access request is rejected.") {
+				if got := b.waitForText("main"); !strings.Contains(got, "The application access request is rejected.") {
 					t.Errorf("rejected out of band: %q", got)
 				}
 				shoot("rejected")

@@ -17,10 +17,10 @@ import (
 	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
-// TestDashboardsLive has a real Prometheus scrape the running program under load, and
-// asks it everything that the dashboard and the rules ask: each has to have data.
-// What counts rare events has to be there before the first, at 0, or a panel would
-// look broken where all is well, and an alert would miss the first event.
+// TestDashboardsLive lets a real Prometheus scrape the program under load, and runs every
+// query of the dashboard and the rules: each must return data. Counters of rare events
+// must exist at 0 before the first event; otherwise panels would look broken, and alerts
+// would miss the first event.
 func TestDashboardsLive(t *testing.T) {
 	nightly.Only(t, "faults")
 	programs.Need(t, "prometheus")
@@ -61,7 +61,7 @@ func TestDashboardsLive(t *testing.T) {
 			}
 			without[q.where] = q
 		}
-		if !polled(func() bool {
+		if !poll(func() bool {
 			for where, q := range without {
 				if slices.ContainsFunc(prometheus.query(t, q.expr), sample.number) {
 					delete(without, where)
@@ -111,7 +111,7 @@ func TestDashboardsLive(t *testing.T) {
 	})
 }
 
-// checkNames demands that all metrics of a query are there.
+// checkNames checks that all metrics in a query exist.
 func checkNames(t *testing.T, q metricQuery, recorded []rule, families map[string]string) {
 	t.Helper()
 	for _, name := range metricNames(q.expr) {
@@ -122,8 +122,8 @@ func checkNames(t *testing.T, q metricQuery, recorded []rule, families map[strin
 	}
 }
 
-// underLoad calls the server at base, in all ways that the metrics tell apart, until
-// the test ends.
+// underLoad makes calls of every kind that the metrics distinguish to the server at base,
+// until the test ends.
 func underLoad(t *testing.T, base string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -151,7 +151,7 @@ func underLoad(t *testing.T, base string) {
 	}
 	var running sync.WaitGroup
 	running.Go(func() {
-		pace := time.NewTicker(10 * time.Millisecond) // leaves room for what is measured
+		pace := time.NewTicker(10 * time.Millisecond) // leaves processor time for the program
 		defer pace.Stop()
 		for i := 0; ; i++ {
 			select {
@@ -165,10 +165,10 @@ func underLoad(t *testing.T, base string) {
 				t.Errorf("%s: %d %s %v, want %d", c.name, got.status, got.body, err, c.want)
 				return
 			}
-			if i%len(calls) == 0 { // one with a nonce
+			if i%len(calls) == 0 { // once in each round, a call with a nonce
 				address := base + "/api/rest/stockitems/1"
 				once := *admin
-				once.authorization = signed(http.MethodGet, address, fmt.Sprint("load", i))
+				once.authorization = signedHeader(http.MethodGet, address, fmt.Sprint("load", i))
 				if got, err := once.call(ctx, http.MethodGet, address, ""); ctx.Err() == nil && (err != nil || got.status != http.StatusOK) {
 					t.Errorf("a signed call: %d %s %v", got.status, got.body, err)
 					return
@@ -182,11 +182,11 @@ func underLoad(t *testing.T, base string) {
 	})
 }
 
-// polled asks again and again until done, and tells whether it ever was.
-func polled(done func() bool) bool {
+// poll calls done repeatedly and reports whether it returned true in time.
+func poll(done func() bool) bool {
 	again := time.NewTicker(200 * time.Millisecond)
 	defer again.Stop()
-	for guard := time.Now().Add(2 * hang); time.Now().Before(guard); <-again.C {
+	for guard := time.Now().Add(2 * waitTimeout); time.Now().Before(guard); <-again.C {
 		if done() {
 			return true
 		}
@@ -194,15 +194,15 @@ func polled(done func() bool) bool {
 	return false
 }
 
-// pollUntil fails the test unless what is described is done some time.
+// pollUntil fails the test unless done returns true in time. what describes the condition.
 func pollUntil(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	if !polled(done) {
+	if !poll(done) {
 		t.Fatalf("there never is %s", what)
 	}
 }
 
-// startRedis runs a Redis that keeps nothing on a free port until the test ends, and
+// startRedis runs a Redis without persistence on a free port until the test ends, and
 // returns its URL.
 func startRedis(t *testing.T) string {
 	t.Helper()

@@ -24,7 +24,7 @@ const (
 	runbooks       = "https://github.com/portico-commerce/portico/blob/main/cmd/portico/OPERATIONS.md#"
 )
 
-// A dashboard is what the tests look at of a Grafana dashboard.
+// A dashboard has the parts of a Grafana dashboard that the tests check.
 type dashboard struct {
 	UID           string
 	SchemaVersion int
@@ -37,14 +37,14 @@ type dashboard struct {
 	}
 }
 
-// A dashboardPanel is a panel, or the heading of a row of panels.
+// A dashboardPanel is a panel, or a row of panels.
 type dashboardPanel struct {
 	ID                       int
 	Type, Title, Description string
 	GridPos                  struct{ X, Y, W, H int }
 	FieldConfig              struct{ Defaults struct{ Unit string } }
 	Targets                  []dashboardQuery
-	Panels                   []dashboardPanel // of a row that is folded up
+	Panels                   []dashboardPanel // the panels of a collapsed row
 }
 
 // A dashboardQuery is a query of a panel or of an annotation.
@@ -63,6 +63,7 @@ func readDashboard(t *testing.T) *dashboard {
 	return d
 }
 
+// readText returns the text of a file.
 func readText(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -78,7 +79,7 @@ type rule struct {
 	Labels, Annotations map[string]string
 }
 
-// readRules returns the rules of a file below config/prometheus.
+// readRules returns the rules in a file of config/prometheus.
 func readRules(t *testing.T, name string) (rules []rule) {
 	t.Helper()
 	var file struct{ Groups []struct{ Rules []rule } }
@@ -94,7 +95,7 @@ func readRules(t *testing.T, name string) (rules []rule) {
 	return rules
 }
 
-// TestPromtool has Prometheus' own tool check what Prometheus is to read.
+// TestPromtool checks the configuration of Prometheus with promtool.
 func TestPromtool(t *testing.T) {
 	programs.Need(t, "promtool")
 	checks := map[string]string{
@@ -106,14 +107,14 @@ func TestPromtool(t *testing.T) {
 	}
 }
 
-// TestRules has Prometheus' own tool play days of samples to the rules and alerts.
+// TestRules runs the unit tests of the rules and alerts with promtool.
 func TestRules(t *testing.T) {
 	nightly.Only(t, "faults")
 	programs.Need(t, "promtool")
 	promtool(t, "test rules tests.yml")
 }
 
-// promtool runs the tool in the folder of the rules.
+// promtool runs promtool in the folder of the rules.
 func promtool(t *testing.T, arguments string) {
 	t.Helper()
 	tool := exec.CommandContext(t.Context(), "promtool", strings.Fields(arguments)...)
@@ -123,9 +124,8 @@ func promtool(t *testing.T, arguments string) {
 	}
 }
 
-// TestAlerts demands of every alert what an operator needs: how grave it is, what is
-// seen and done, a section of the operations guide, and tests that it fires and that it
-// does not.
+// TestAlerts checks that every alert has a severity, descriptions, a section in the
+// operations guide, and tests in which it fires and in which it does not.
 func TestAlerts(t *testing.T) {
 	var cases struct {
 		Tests []struct {
@@ -152,7 +152,7 @@ func TestAlerts(t *testing.T) {
 	for _, panel := range readDashboard(t).Panels {
 		titles[panel.Title] = true
 	}
-	sections := anchors(readText(t, "OPERATIONS.md"))
+	sections := anchors(readText(t, filepath.Join("OPERATIONS.md")))
 	quoted := regexp.MustCompile(`"([^"]+)"`)
 	for _, alert := range readRules(t, "alerts.yml") {
 		t.Run(alert.Alert, func(t *testing.T) {
@@ -178,8 +178,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// TestDashboard looks for what makes a dashboard hard to read, or Grafana show it
-// otherwise than it was meant.
+// TestDashboard checks the dashboard for faults.
 func TestDashboard(t *testing.T) {
 	d := readDashboard(t)
 	for _, fault := range dashboardFaults(d) {
@@ -190,7 +189,8 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// dashboardFaults returns what is wrong with a dashboard.
+// dashboardFaults returns what makes a dashboard hard to read, or makes Grafana show it
+// differently than intended.
 func dashboardFaults(d *dashboard) (faults []string) {
 	fault := func(format string, arguments ...any) { faults = append(faults, fmt.Sprintf(format, arguments...)) }
 	ids, titles, taken := map[int]bool{}, map[string]bool{}, map[[2]int]string{}
@@ -247,7 +247,7 @@ func dashboardFaults(d *dashboard) (faults []string) {
 	return faults
 }
 
-// TestDashboardFaults spoils a dashboard in every way that dashboardFaults looks for.
+// TestDashboardFaults checks that dashboardFaults finds every kind of fault.
 func TestDashboardFaults(t *testing.T) {
 	panel := func(id int, title, x, query string) string {
 		return fmt.Sprintf(`{"id":%d,"type":"timeseries","title":%q,"description":"D","gridPos":{"x":%s,"y":1,"w":12,"h":8},
@@ -288,7 +288,7 @@ func TestDashboardFaults(t *testing.T) {
 	}
 }
 
-// A metricQuery is an expression, and where it stands.
+// A metricQuery is an expression and its position.
 type metricQuery struct{ where, expr, legend string }
 
 // queriesOf returns the queries of a dashboard's panels and annotations.
@@ -300,24 +300,24 @@ func queriesOf(d *dashboard) (queries []metricQuery) {
 	}
 	for _, a := range d.Annotations.List {
 		if a.Datasource.Type == "prometheus" {
-			// It has data at the moments that it marks, and may have none else.
+			// An annotation has data only at the moments that it marks.
 			queries = append(queries, metricQuery{"annotation " + a.Name, wouldFire(a.Expr), ""})
 		}
 	}
 	return queries
 }
 
-// wouldFire returns an expression that has data where all that an alert compares has,
-// whether or not it fires: comparisons become numbers, and what one of several
-// conditions may do they all have to. What was a day ago a young Prometheus does not
-// know, so that is what is now; and absent tells of series what they are.
+// wouldFire rewrites the expression of an alert so that it returns data if all its series
+// exist, whether or not the alert fires: comparisons become numbers, alternatives must all
+// have data, offsets of a day are removed because a young Prometheus has no older data,
+// and absent becomes its argument.
 func wouldFire(expr string) string {
 	expr = regexp.MustCompile(` (>=|<=|==|!=|>|<) (?:bool )?`).ReplaceAllString(expr, " $1 bool ")
 	expr = regexp.MustCompile(`\bor\b`).ReplaceAllString(expr, "and")
 	return strings.NewReplacer(" offset 1d", "", "absent(", "(").Replace(expr)
 }
 
-// TestWouldFire keeps what stands for the expressions of alerts what it says.
+// TestWouldFire checks the rewriting of expressions.
 func TestWouldFire(t *testing.T) {
 	for expr, want := range map[string]string{
 		`up{job="portico"} == 0 or absent(up{job="portico"})`: `up{job="portico"} == bool 0 and (up{job="portico"})`,

@@ -22,14 +22,13 @@ import (
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
-// TestDraining looks at a program that was told to end and goes on for a while, and
-// then tells it again.
+// TestDraining checks the program while it drains, and that a second signal ends it.
 func TestDraining(t *testing.T) {
 	for name, second := range map[string]os.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": os.Interrupt} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, []string{"PORTICO_SERVER_DRAIN_DELAY=1h", "PORTICO_SERVER_SHUTDOWN_TIMEOUT=1h"}, "--demo")
-			kept := newClient(t, p.contract, demoAdmin())
-			if got := kept.get(t, "/stockitems/1"); got.status != http.StatusOK || got.closes {
+			persistent := newClient(t, p.contract, demoAdmin())
+			if got := persistent.get(t, "/stockitems/1"); got.status != http.StatusOK || got.closes {
 				t.Fatalf("before: %d, closes %t", got.status, got.closes)
 			}
 			put := beginPut(t, p)
@@ -42,8 +41,8 @@ func TestDraining(t *testing.T) {
 			if got := send(t, "GET", p.ops+"/healthz", ""); got.status != http.StatusOK {
 				t.Errorf("/healthz answers %d", got.status)
 			}
-			for _, connection := range []string{"kept", "new"} { // the first is told to close
-				if got := kept.get(t, "/stockitems/1"); got.status != http.StatusOK || !got.closes {
+			for _, connection := range []string{"persistent", "new"} { // the reply asks the client to close the first
+				if got := persistent.get(t, "/stockitems/1"); got.status != http.StatusOK || !got.closes {
 					t.Errorf("over a %s connection: %d, closes %t", connection, got.status, got.closes)
 				}
 			}
@@ -65,7 +64,8 @@ func TestDraining(t *testing.T) {
 	}
 }
 
-// TestSecondSignalWhileRequestsFinish comes when no new ones are taken any more.
+// TestSecondSignalWhileRequestsFinish checks that a second signal ends a program that
+// waits for requests in flight.
 func TestSecondSignalWhileRequestsFinish(t *testing.T) {
 	p := start(t, []string{"PORTICO_SERVER_SHUTDOWN_TIMEOUT=1h"}, "--demo")
 	put := beginPut(t, p)
@@ -80,13 +80,13 @@ func TestSecondSignalWhileRequestsFinish(t *testing.T) {
 	}
 }
 
-// TestDrainingOverHTTP2: a connection that many requests share ends too, and none of
-// them notices.
+// TestDrainingOverHTTP2 checks that an HTTP/2 connection is closed while the program
+// drains, without failing a request.
 func TestDrainingOverHTTP2(t *testing.T) {
 	pair := newKeyPair(t, 1)
 	p := start(t, append(newKeyFolder(t, pair).environ(), "PORTICO_SERVER_DRAIN_DELAY=1h"), "--demo")
-	client := trusting(t, &tls.Config{}, pair)
-	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	client := newTLSClient(t, &tls.Config{}, pair)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	reused := false
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { reused = c.Reused }})
@@ -106,7 +106,7 @@ func TestDrainingOverHTTP2(t *testing.T) {
 	}
 	get()
 	if get(); !reused {
-		t.Fatal("the connection is not kept")
+		t.Fatal("the connection is not persistent")
 	}
 	p.signal(t, syscall.SIGTERM)
 	p.stderr.await(t, p, "msg=draining")
@@ -115,30 +115,31 @@ func TestDrainingOverHTTP2(t *testing.T) {
 	}
 }
 
-// A balancer spreads calls over replicas in turn, leaving out those whose /readyz
-// has failed. It repeats no call.
+// A balancer distributes calls over replicas in turn, except those whose /readyz fails. It
+// does not repeat calls.
 type balancer struct {
-	replicas []*instance
+	replicas []*balancedReplica
 	turn     atomic.Uint64
 }
 
-type instance struct {
+// A balancedReplica is one replica behind a balancer.
+type balancedReplica struct {
 	p            *process
 	admin, guest *client
 	ready        atomic.Bool
 	answered     atomic.Int64
 }
 
-// newBalancer starts to ask the programs, and returns when all are ready.
+// newBalancer starts polling /readyz of the programs, and returns when all are ready.
 func newBalancer(t *testing.T, ctx context.Context, asking *sync.WaitGroup, programs ...*process) *balancer {
 	t.Helper()
 	b := &balancer{}
 	for _, p := range programs {
-		r := &instance{p: p, admin: newClient(t, p.contract, demoAdmin()), guest: newClient(t, p.contract, "")}
+		r := &balancedReplica{p: p, admin: newClient(t, p.contract, demoAdmin()), guest: newClient(t, p.contract, "")}
 		b.replicas = append(b.replicas, r)
 		first := make(chan struct{})
 		asking.Go(func() {
-			operators := &http.Client{Timeout: hang}
+			operators := &http.Client{Timeout: waitTimeout}
 			defer operators.CloseIdleConnections()
 			tick := time.NewTicker(20 * time.Millisecond)
 			defer tick.Stop()
@@ -166,8 +167,8 @@ func newBalancer(t *testing.T, ctx context.Context, asking *sync.WaitGroup, prog
 	return b
 }
 
-// next returns the replica whose turn it is.
-func (b *balancer) next() *instance {
+// next returns the next replica that is ready.
+func (b *balancer) next() *balancedReplica {
 	for {
 		if r := b.replicas[b.turn.Add(1)%uint64(len(b.replicas))]; r.ready.Load() {
 			return r
@@ -175,7 +176,7 @@ func (b *balancer) next() *instance {
 	}
 }
 
-// newDemoStore fills a SQLite file with the demo store, for several programs at once,
+// newDemoStore creates a SQLite file with the demo store, which several programs can use,
 // and returns its DSN.
 func newDemoStore(t *testing.T) (dsn string) {
 	t.Helper()
@@ -194,8 +195,8 @@ func newDemoStore(t *testing.T) (dsn string) {
 	return dsn
 }
 
-// TestReplicaEndsUnderLoad ends one of two replicas of a store while clients read
-// and write: no call fails.
+// TestReplicaEndsUnderLoad ends one of two replicas while clients read and write: no call
+// may fail.
 func TestReplicaEndsUnderLoad(t *testing.T) {
 	nightly.Only(t, "faults")
 	const (
@@ -224,7 +225,7 @@ func TestReplicaEndsUnderLoad(t *testing.T) {
 				}
 				r := b.next()
 				caller, method, path, body := r.guest, http.MethodGet, "/products?limit=5", ""
-				if number%2 == 1 { // which a client does not repeat by itself
+				if number%2 == 1 { // http.Client does not repeat this method
 					caller, method, path, body = r.admin, http.MethodPut, fmt.Sprintf("/stockitems/%d", number), fmt.Sprintf(`{"qty":"%d"}`, 10+round%10)
 				}
 				got, err := caller.call(t.Context(), method, path, body)
@@ -237,10 +238,10 @@ func TestReplicaEndsUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	// await returns when so many more calls were answered by a replica.
-	await := func(r *instance) {
+	// await waits until a replica has answered that many more calls.
+	await := func(r *balancedReplica) {
 		t.Helper()
-		guard := time.After(hang)
+		guard := time.After(waitTimeout)
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
 		for until := r.answered.Load() + enough; r.answered.Load() < until; {

@@ -14,13 +14,13 @@ import (
 
 var update = flag.Bool("update", false, "write the files that tests compare with the code")
 
-// TestExampleConfig keeps the committed example file equal to the table of
-// settings. After a change of the table:
+// TestExampleConfig checks that the committed example file is up to date. After a change
+// of the settings run:
 //
 //	go test ./cmd/portico -run ExampleConfig -update
 func TestExampleConfig(t *testing.T) {
 	var want bytes.Buffer
-	if err := config.WriteExample(&want, settings()); err != nil {
+	if err := config.WriteExample(&want, newProgram().settings()); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join("..", "..", "config", "portico.example.yaml")

@@ -16,57 +16,57 @@ import (
 	"time"
 )
 
-// What a traffic calls.
+// The kinds of calls of a traffic.
 const (
-	keptReads  = "kept reads"  // of Guests, asked before
-	freshReads = "fresh reads" // of Guests, never asked before
-	adminReads = "admin reads"
-	adminPrice = "price writes"
-	adminStock = "stock writes"
+	cachedReads = "cached reads" // of Guests, of cachedPaths
+	freshReads  = "fresh reads"  // of Guests, never asked before
+	adminReads  = "admin reads"
+	adminPrice  = "price writes"
+	adminStock  = "stock writes"
 )
 
-// keptPaths are the reads of a Guest that are asked again and again.
-var keptPaths = []string{"/products/1", "/products/2", "/products/kettle-copper", "/products/mug-catalog", "/products?limit=5",
+// cachedPaths are the reads of a Guest that are repeated, so that the cache can answer
+// them.
+var cachedPaths = []string{"/products/1", "/products/2", "/products/kettle-copper", "/products/mug-catalog", "/products?limit=5",
 	"/products?page=2&limit=3", "/products/category/4", "/products/1/images", "/products?filter[1][attribute]=name&filter[1][like]=%25lamp%25"}
 
-// unavailable is what clients are told of an upstream that cannot answer.
+// unavailable is the body of a refusal because the upstream cannot answer.
 const unavailable = `{"messages":{"error":[{"code":503,"message":"Resource internal error."}]}}`
 
-// An outcome is what came of one call of a traffic: "200 HIT", with what X-Cache says,
-// "200", or "503", if the call is answered as the contract asks for.
-type outcome struct{ phase, kind, what string }
+// An outcome classifies the reply to one call: "200 HIT" with the value of X-Cache, "200"
+// without, "503" for a correct refusal, or a description of the fault.
+type outcome struct{ phase, kind, result string }
 
-// A traffic is a steady load on a program of all kinds of calls, which are counted by
-// what comes of them.
+// A traffic is a steady load of all kinds of calls on a program. It counts outcomes.
 type traffic struct {
-	t       testing.TB
-	stop    context.CancelFunc
-	callers sync.WaitGroup
-	fresh   atomic.Int64
-	// writes is held by whoever writes, and by who wants no write to be under way.
+	t          testing.TB
+	stop       context.CancelFunc
+	callers    sync.WaitGroup
+	freshCount atomic.Int64
+	// writes is read-locked during each write. Lock it to keep writes from running.
 	writes sync.RWMutex
 
-	mu     sync.Mutex
-	phase  string
-	counts map[outcome]int
-	took   map[[2]string][]time.Duration // by phase and kind
+	mu        sync.Mutex
+	phase     string
+	counts    map[outcome]int
+	durations map[[2]string][]time.Duration // by phase and kind
 }
 
-// pace is the pause of each caller between two calls: what a program does under
-// load is seen without wearing out the machine.
-const pace = 4 * time.Millisecond
+// callInterval is the pause of each caller between two calls. It is long enough not to
+// saturate the machine.
+const callInterval = 4 * time.Millisecond
 
-// newTraffic begins to call the program with a base URL: two callers of kept reads
-// and one of each other kind.
+// newTraffic starts the load on the program at base: two callers of cached reads, and one
+// of each other kind.
 func newTraffic(t testing.TB, base string) *traffic {
 	t.Helper()
-	tr := &traffic{t: t, counts: map[outcome]int{}, took: map[[2]string][]time.Duration{}, phase: "before"}
+	tr := &traffic{t: t, counts: map[outcome]int{}, durations: map[[2]string][]time.Duration{}, phase: "before"}
 	ctx, stop := context.WithCancel(t.Context())
 	tr.stop = stop
 	guest, admin := newClient(t, base, ""), newClient(t, base, demoAdmin())
-	kept := func(n int) (string, string, string) { return http.MethodGet, keptPaths[n%len(keptPaths)], "" }
-	tr.run(ctx, guest, keptReads, kept)
-	tr.run(ctx, guest, keptReads, func(n int) (string, string, string) { return kept(n + len(keptPaths)/2) })
+	nextCached := func(n int) (string, string, string) { return http.MethodGet, cachedPaths[n%len(cachedPaths)], "" }
+	tr.run(ctx, guest, cachedReads, nextCached)
+	tr.run(ctx, guest, cachedReads, func(n int) (string, string, string) { return nextCached(n + len(cachedPaths)/2) })
 	tr.run(ctx, guest, freshReads, func(int) (string, string, string) { return http.MethodGet, tr.freshPath(), "" })
 	tr.run(ctx, admin, adminReads, func(n int) (string, string, string) {
 		return http.MethodGet, []string{"/products/3", "/stockitems/1", "/products?limit=2", "/customers/1"}[n%4], ""
@@ -81,21 +81,21 @@ func newTraffic(t testing.TB, base string) *traffic {
 	return tr
 }
 
-// freshPath returns a read of a Guest that nobody has asked before.
+// freshPath returns a path that no Guest has read before.
 func (tr *traffic) freshPath() string {
-	return fmt.Sprintf("/products?limit=3&filter[1][attribute]=name&filter[1][neq]=%d", tr.fresh.Add(1))
+	return fmt.Sprintf("/products?limit=3&filter[1][attribute]=name&filter[1][neq]=%d", tr.freshCount.Add(1))
 }
 
-// end ends the load and waits until nothing is under way.
+// end stops the load and waits for the calls in flight.
 func (tr *traffic) end() {
 	tr.stop()
 	tr.callers.Wait()
 }
 
-// run lets one caller make one call after the other.
+// run starts a caller that makes the calls that next returns, one after the other.
 func (tr *traffic) run(ctx context.Context, as *client, kind string, next func(n int) (method, path, body string)) {
 	tr.callers.Go(func() {
-		tick := time.NewTicker(pace)
+		tick := time.NewTicker(callInterval)
 		defer tick.Stop()
 		for n := 0; ; n++ {
 			select {
@@ -107,10 +107,10 @@ func (tr *traffic) run(ctx context.Context, as *client, kind string, next func(n
 			if method == http.MethodPut {
 				tr.writes.RLock()
 			}
-			phase, start := tr.now(), time.Now()
-			// The end of the load breaks no call off.
+			phase, start := tr.currentPhase(), time.Now()
+			// The end of the load must not cancel calls in flight.
 			got, err := as.call(context.WithoutCancel(ctx), method, path, body)
-			tr.note(phase, kind, describe(got, err), time.Since(start))
+			tr.record(phase, kind, describe(got, err), time.Since(start))
 			if method == http.MethodPut {
 				tr.writes.RUnlock()
 			}
@@ -118,7 +118,7 @@ func (tr *traffic) run(ctx context.Context, as *client, kind string, next func(n
 	})
 }
 
-// describe says what an answer is.
+// describe returns the result of a call, as in outcome.
 func describe(got reply, err error) string {
 	switch {
 	case err != nil:
@@ -132,45 +132,46 @@ func describe(got reply, err error) string {
 	}
 }
 
-func (tr *traffic) now() (phase string) {
+// currentPhase returns the name of the current phase.
+func (tr *traffic) currentPhase() (phase string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	return tr.phase
 }
 
-// betweenPhases stands between the names of two phases.
-const betweenPhases = " to "
+// phaseSeparator separates the two phases in the name under which calls are counted that
+// began in one phase and ended in the next.
+const phaseSeparator = " to "
 
-// note counts an answer. One that was asked for in another phase than it came in
-// counts as between the two.
-func (tr *traffic) note(phase, kind, what string, took time.Duration) {
+// record counts a call that began in phase.
+func (tr *traffic) record(phase, kind, what string, took time.Duration) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	if phase != tr.phase {
-		phase += betweenPhases + tr.phase
+		phase += phaseSeparator + tr.phase
 	}
 	tr.counts[outcome{phase, kind, what}]++
 	of := [2]string{phase, kind}
-	tr.took[of] = append(tr.took[of], took)
+	tr.durations[of] = append(tr.durations[of], took)
 }
 
-// enter begins a phase.
-func (tr *traffic) enter(phase string) {
+// startPhase starts a phase.
+func (tr *traffic) startPhase(phase string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	tr.phase = phase
 }
 
-// stay begins a phase and returns when so much time is over and every kind of call
-// was answered in it.
-func (tr *traffic) stay(phase string, d time.Duration) {
+// runPhase starts a phase, and returns after the duration d and at least one reply of each
+// kind.
+func (tr *traffic) runPhase(phase string, d time.Duration) {
 	tr.t.Helper()
-	tr.enter(phase)
+	tr.startPhase(phase)
 	<-time.After(d)
 	await(tr.t, "an answer of each kind", func() bool { return len(tr.kinds(phase)) == 5 })
 }
 
-// kinds returns the number of answers of a phase by kind.
+// kinds returns the number of replies in a phase by kind.
 func (tr *traffic) kinds(phase string) map[string]int {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -183,8 +184,9 @@ func (tr *traffic) kinds(phase string) map[string]int {
 	return found
 }
 
-// failed returns how many calls of some kinds, or of all, were made in a phase, or at
-// any time, and how many of them had another answer than one of those that are fine.
+// failed returns how many calls of the given kinds were made in a phase, and how many had
+// a result other than those in fine. An empty phase means all phases, nil kinds mean all
+// kinds.
 func (tr *traffic) failed(phase string, kinds []string, fine ...string) (failed, of int) {
 	tr.t.Helper()
 	tr.mu.Lock()
@@ -194,17 +196,16 @@ func (tr *traffic) failed(phase string, kinds []string, fine ...string) (failed,
 			continue
 		}
 		of += n
-		if !slices.Contains(fine, a.what) {
+		if !slices.Contains(fine, a.result) {
 			failed += n
-			tr.t.Logf("%s, %s: %d times %s", a.phase, a.kind, n, a.what)
+			tr.t.Logf("%s, %s: %d times %s", a.phase, a.kind, n, a.result)
 		}
 	}
 	return failed, of
 }
 
-// demand fails the test unless calls were made and all of them had an answer that
-// is fine.
-func (tr *traffic) demand(phase string, kinds []string, fine ...string) {
+// require fails the test unless calls were made and all had one of the results in fine.
+func (tr *traffic) require(phase string, kinds []string, fine ...string) {
 	tr.t.Helper()
 	failed, of := tr.failed(phase, kinds, fine...)
 	if phase == "" {
@@ -222,22 +223,22 @@ func (tr *traffic) demand(phase string, kinds []string, fine ...string) {
 	tr.t.Log(said)
 }
 
-// green are the answers of a program that is well, from wherever it has them.
-var green = []string{"200", "200 HIT", "200 MISS"}
+// healthy are the results of a program without faults.
+var healthy = []string{"200", "200 HIT", "200 MISS"}
 
-// report logs counts and latencies.
+// report logs counts and latencies by phase and kind.
 func (tr *traffic) report() {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	for _, of := range slices.SortedFunc(maps.Keys(tr.took), func(a, b [2]string) int { return strings.Compare(a[0]+a[1], b[0]+b[1]) }) {
-		if strings.Contains(of[0], betweenPhases) {
-			continue // a few calls, which are counted all the same
+	for _, of := range slices.SortedFunc(maps.Keys(tr.durations), func(a, b [2]string) int { return strings.Compare(a[0]+a[1], b[0]+b[1]) }) {
+		if strings.Contains(of[0], phaseSeparator) {
+			continue // too few calls for statistics
 		}
-		took := slices.Sorted(slices.Values(tr.took[of]))
+		took := slices.Sorted(slices.Values(tr.durations[of]))
 		whats := map[string]int{}
 		for a, n := range tr.counts {
 			if a.phase == of[0] && a.kind == of[1] {
-				whats[a.what[:min(len(a.what), 30)]] = n
+				whats[a.result[:min(len(a.result), 30)]] = n
 			}
 		}
 		tr.t.Logf("%-22s %-12s %5d calls, median %8s, p99 %8s, longest %8s %v", of[0], of[1], len(took),
@@ -245,11 +246,11 @@ func (tr *traffic) report() {
 	}
 }
 
-// warm asks all kept reads until each is answered from what is kept, which no write
-// may end meanwhile.
-func (tr *traffic) warm(guest *client) {
+// warmCache reads all cachedPaths until each reply comes from the cache. No write may run
+// meanwhile, because it would invalidate replies.
+func (tr *traffic) warmCache(guest *client) {
 	tr.t.Helper()
-	for _, path := range keptPaths {
-		await(tr.t, "a kept reply to "+path, func() bool { return guest.get(tr.t, path).header.Get("X-Cache") == "HIT" })
+	for _, path := range cachedPaths {
+		await(tr.t, "a cached reply to "+path, func() bool { return guest.get(tr.t, path).header.Get("X-Cache") == "HIT" })
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// A scrape is what a program's metrics were at one time, by series as they are
-// written: name{label="value",…}.
+// A scrape holds the metrics of a program at one moment, by series as written in the
+// exposition format: name{label="value",…}.
 type scrape map[string]float64
 
-// scrapeOf asks the operators' port with a base URL.
-func scrapeOf(t testing.TB, ops string) scrape {
+// scrapeMetrics reads the metrics from the operators' port at ops.
+func scrapeMetrics(t testing.TB, ops string) scrape {
 	t.Helper()
 	response, err := http.Get(ops + "/metrics")
 	if err != nil {
@@ -34,6 +34,7 @@ func scrapeOf(t testing.TB, ops string) scrape {
 	return found
 }
 
+// cutLast is strings.Cut at the last instance of sep.
 func cutLast(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true
@@ -41,8 +42,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// sum adds up the series of a metric that have all the labels, each written
-// name="value", and none of those written !name="value".
+// sum adds up the series of a metric that have all labels written name="value", and none
+// of those written !name="value".
 func (s scrape) sum(name string, labels ...string) (sum float64) {
 	for series, value := range s {
 		of, rest, _ := strings.Cut(series, "{")
@@ -56,20 +57,20 @@ func (s scrape) sum(name string, labels ...string) (sum float64) {
 	return sum
 }
 
-// sent returns how many calls were sent to the upstream.
+// sent returns the number of calls that were sent to the upstream.
 func (s scrape) sent() float64 {
 	return s.sum("portico_upstream_calls_total", `!kind="refused_open"`, `!kind="refused_full"`)
 }
 
-// probes returns how often a breaker let a call through to find out.
+// probes returns how often the breaker let a call through to test the upstream.
 func (s scrape) probes(breaker string) float64 {
 	return s.sum("portico_breaker_transitions_total", `breaker="`+breaker+`"`, `to="half_open"`)
 }
 
-// opened returns whether a breaker is open.
+// opened reports whether the breaker is open.
 func (s scrape) opened(breaker string) bool {
 	return s.sum("portico_breaker_state", `breaker="`+breaker+`"`) == 2
 }
 
-// redisCommands returns how many round trips to Redis were attempted.
+// redisCommands returns the number of attempted round trips to Redis.
 func (s scrape) redisCommands() float64 { return s.sum("portico_redis_commands_total") }

@@ -27,21 +27,21 @@ import (
 	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
-// pollEvery is the pause between two looks at what tells nobody that it changes.
-const pollEvery = 10 * time.Millisecond
+// pollInterval is the pause between two checks of a condition.
+const pollInterval = 10 * time.Millisecond
 
-// await returns once done says so. It fails the test if that takes too long.
+// await polls until done returns true. It fails the test if that takes longer than hang.
 func await(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(hang); !done(); time.Sleep(pollEvery) {
+	for deadline := time.Now().Add(waitTimeout); !done(); time.Sleep(pollInterval) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s for %s", hang, what)
+			t.Fatalf("waited %s for %s", waitTimeout, what)
 		}
 	}
 }
 
-// A redisServer is a redis-server of one test's own, for the test to break. It
-// listens on one port, and has on disk what it has acknowledged.
+// A redisServer is a private redis-server that a test can break. It keeps its port, and
+// persists all acknowledged writes.
 type redisServer struct {
 	t       testing.TB
 	dir     string
@@ -50,7 +50,7 @@ type redisServer struct {
 	ended   chan struct{} // closed when it has ended
 }
 
-// newRedis starts a server that goes with the test.
+// newRedis starts a server that is stopped at the end of the test.
 func newRedis(t testing.TB) *redisServer {
 	t.Helper()
 	programs.Need(t, "redis-server")
@@ -60,7 +60,7 @@ func newRedis(t testing.TB) *redisServer {
 	return r
 }
 
-// freeAddress returns an address of the loopback interface that nothing listens on.
+// freeAddress returns an address of the loopback interface on which nothing listens.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -71,9 +71,10 @@ func freeAddress(t testing.TB) string {
 	return listener.Addr().String()
 }
 
+// url returns the URL of the server.
 func (r *redisServer) url() string { return "redis://" + r.address }
 
-// start starts the server, again after kill, and returns when it answers.
+// start starts the server, or restarts it after kill, and waits until it answers.
 func (r *redisServer) start() {
 	r.t.Helper()
 	host, port, err := net.SplitHostPort(r.address)
@@ -82,7 +83,7 @@ func (r *redisServer) start() {
 	}
 	said := &bytes.Buffer{}
 	r.cmd = exec.Command("redis-server", "--bind", host, "--port", port, "--dir", r.dir, "--save", "", "--appendonly", "yes", "--appendfsync", "no")
-	// It ends with the tests, however they end.
+	// The server must end with the tests, even if they crash.
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	r.cmd.Stdout, r.cmd.Stderr = said, said
 	if err := r.cmd.Start(); err != nil {
@@ -91,7 +92,7 @@ func (r *redisServer) start() {
 	ended := make(chan struct{})
 	r.ended = ended
 	go func(cmd *exec.Cmd) {
-		_ = cmd.Wait() // killed, or it says why
+		_ = cmd.Wait() // an error is in its output
 		close(ended)
 	}(r.cmd)
 	await(r.t, "an answer of redis-server", func() bool {
@@ -111,18 +112,19 @@ func (r *redisServer) start() {
 	})
 }
 
-// kill ends the server as kill -9 does, and returns when it is gone.
+// kill ends the server with SIGKILL and waits until it is gone.
 func (r *redisServer) kill() {
 	_ = r.cmd.Process.Kill() // it may have ended
 	<-r.ended
 }
 
-// pause stops the server, so that it answers nobody and connections stay.
+// pause stops the process: it does not answer, and its connections stay open.
 func (r *redisServer) pause() { r.signal(syscall.SIGSTOP) }
 
-// resume lets a server go on that was paused.
+// resume continues a paused server.
 func (r *redisServer) resume() { r.signal(syscall.SIGCONT) }
 
+// signal sends a signal to the server.
 func (r *redisServer) signal(s os.Signal) {
 	r.t.Helper()
 	if err := r.cmd.Process.Signal(s); err != nil {
@@ -130,30 +132,31 @@ func (r *redisServer) signal(s os.Signal) {
 	}
 }
 
-// forget removes what a server has on disk that was killed.
-func (r *redisServer) forget() {
+// deleteData removes the files of a killed server.
+func (r *redisServer) deleteData() {
 	r.t.Helper()
 	if err := errors.Join(os.RemoveAll(filepath.Join(r.dir, "appendonlydir")), os.RemoveAll(filepath.Join(r.dir, "dump.rdb"))); err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-// An impostor listens where a server should, and answers with something else.
-type impostor struct {
+// A fakeServer listens in place of another server, and answers with something else.
+type fakeServer struct {
 	listener net.Listener
 	mu       sync.Mutex
 	open     map[net.Conn]bool
 	serving  sync.WaitGroup
 }
 
-// newImpostor answers whatever is sent to an address with reply, until closed.
-func newImpostor(t testing.TB, address, reply string) *impostor {
+// newFakeServer listens on an address and answers everything with reply, until it is
+// closed.
+func newFakeServer(t testing.TB, address, reply string) *fakeServer {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := &impostor{listener: listener, open: map[net.Conn]bool{}}
+	i := &fakeServer{listener: listener, open: map[net.Conn]bool{}}
 	i.serving.Go(func() {
 		for {
 			conn, err := listener.Accept()
@@ -169,7 +172,8 @@ func newImpostor(t testing.TB, address, reply string) *impostor {
 	return i
 }
 
-func (i *impostor) answer(conn net.Conn, reply string) {
+// answer answers one connection.
+func (i *fakeServer) answer(conn net.Conn, reply string) {
 	defer func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
@@ -191,8 +195,8 @@ func (i *impostor) answer(conn net.Conn, reply string) {
 	}
 }
 
-// close frees the address.
-func (i *impostor) close() {
+// close stops listening.
+func (i *fakeServer) close() {
 	_ = i.listener.Close()
 	i.mu.Lock()
 	for conn := range i.open {
@@ -202,14 +206,14 @@ func (i *impostor) close() {
 	i.serving.Wait()
 }
 
-// A slowLine stands between a client and a server, and can be made slow or held.
-type slowLine struct {
+// A slowProxy forwards connections to a server. It can delay or block them.
+type slowProxy struct {
 	t testing.TB
 	*toxiproxy.Proxy
 }
 
-// newSlowLine returns a line to an address, which does nothing yet.
-func newSlowLine(t testing.TB, to string) *slowLine {
+// newSlowProxy returns a proxy for a server, without a delay.
+func newSlowProxy(t testing.TB, to string) *slowProxy {
 	t.Helper()
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	proxy := toxiproxy.NewProxy(server, "line", "127.0.0.1:0", to)
@@ -217,38 +221,38 @@ func newSlowLine(t testing.TB, to string) *slowLine {
 		t.Fatal(err)
 	}
 	t.Cleanup(proxy.Stop)
-	return &slowLine{t, proxy}
+	return &slowProxy{t, proxy}
 }
 
-// delay makes all that the server says arrive later.
-func (l *slowLine) delay(by time.Duration) {
+// delay delays all data from the server.
+func (l *slowProxy) delay(by time.Duration) {
 	l.t.Helper()
 	l.add(fmt.Sprintf(`{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":%d}}`, by.Milliseconds()))
 }
 
-// hold lets nothing through to the server, and breaks no connection.
-func (l *slowLine) hold() {
+// block stops all data to the server, without closing connections.
+func (l *slowProxy) block() {
 	l.t.Helper()
 	l.add(`{"name":"held","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
 }
 
-func (l *slowLine) add(toxic string) {
+// add adds a toxic, which is a kind of disturbance.
+func (l *slowProxy) add(toxic string) {
 	l.t.Helper()
 	if _, err := l.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
 		l.t.Fatal(err)
 	}
 }
 
-// mend makes the line what it was.
-func (l *slowLine) mend() { l.Toxics.ResetToxics(context.Background()) }
+// reset removes all disturbances.
+func (l *slowProxy) reset() { l.Toxics.ResetToxics(context.Background()) }
 
-// through returns the DSN of a database by way of a line to its server.
-func through(dsn, server string, line *slowLine) string {
+// dsnThrough returns the DSN with the server's address replaced by that of the proxy.
+func dsnThrough(dsn, server string, line *slowProxy) string {
 	return strings.Replace(dsn, server, line.Listen, 1)
 }
 
-// newDemoServer starts a PostgreSQL server of the test's own, which holds the demo
-// store.
+// newDemoServer starts a private PostgreSQL server with the demo store.
 func newDemoServer(t testing.TB) (server *sqltest.Server, dsn string) {
 	t.Helper()
 	server = sqltest.StartPostgres(t)
@@ -257,7 +261,7 @@ func newDemoServer(t testing.TB) (server *sqltest.Server, dsn string) {
 	return server, dsn
 }
 
-// loadDemo fills an empty database with the demo store.
+// loadDemo loads the demo store into an empty database.
 func loadDemo(t testing.TB, dsn string) {
 	t.Helper()
 	data, err := demo.Load()

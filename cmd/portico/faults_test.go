@@ -16,8 +16,8 @@ import (
 
 var faultOutage = flag.Duration("fault.outage", 3*time.Second, "how long the database is away in TestDatabaseAway")
 
-// TestRedisAway takes Redis away under load in every way it goes, and brings it back:
-// no client notices, and Redis is left alone meanwhile.
+// TestRedisAway takes Redis away under load in every way it can fail, and brings it back:
+// no client notices, and the program hardly uses Redis meanwhile.
 func TestRedisAway(t *testing.T) {
 	nightly.Only(t, "faults")
 	t.Parallel() // much of it is waiting
@@ -27,12 +27,12 @@ func TestRedisAway(t *testing.T) {
 	p := start(t, []string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_LOG_LEVEL=error",
 		"PORTICO_CACHE_REDIS_URL=" + redis.url()})
 	tr := newTraffic(t, p.contract)
-	tr.stay("before", 300*time.Millisecond)
-	var other *impostor
+	tr.runPhase("before", 300*time.Millisecond)
+	var other *fakeServer
 	pretend := func(reply string) func() {
 		return func() {
 			redis.kill()
-			other = newImpostor(t, redis.address, reply)
+			other = newFakeServer(t, redis.address, reply)
 		}
 	}
 	mend := func() {
@@ -45,39 +45,39 @@ func TestRedisAway(t *testing.T) {
 	}{
 		{"killed", redis.kill, redis.start},
 		{"paused", redis.pause, redis.resume},
-		{"restarted empty", func() { redis.kill(); redis.forget() }, redis.start},
+		{"restarted empty", func() { redis.kill(); redis.deleteData() }, redis.start},
 		{"answering garbage", pretend("\x00\x17HTTP/1.1 400 Bad Request\r\n\r\n"), mend},
 		{"answering something else", pretend(":42\r\n"), mend},
 	} {
 		fault.begin()
-		tr.enter(fault.name)
-		await(t, "the breaker for Redis to open", func() bool { return scrapeOf(t, p.ops).opened("redis") })
+		tr.startPhase(fault.name)
+		await(t, "the breaker for Redis to open", func() bool { return scrapeMetrics(t, p.ops).opened("redis") })
 		const watched = 1500 * time.Millisecond
-		before, start := scrapeOf(t, p.ops).redisCommands(), time.Now()
-		tr.stay(fault.name, watched)
-		attempts, took := scrapeOf(t, p.ops).redisCommands()-before, time.Since(start)
+		before, start := scrapeMetrics(t, p.ops).redisCommands(), time.Now()
+		tr.runPhase(fault.name, watched)
+		attempts, took := scrapeMetrics(t, p.ops).redisCommands()-before, time.Since(start)
 		if allowed := math.Floor(float64(took)/float64(cache.OpenFor)) + 1; attempts > allowed {
 			t.Errorf("%s: %.0f round trips to Redis in %s, want at most %.0f", fault.name, attempts, took, allowed)
 		}
 		t.Logf("%s: %.0f round trips to Redis were attempted in %s while the breaker was open", fault.name, attempts, took.Round(time.Millisecond))
 
 		fault.end()
-		tr.enter(fault.name + ", then back")
-		await(t, "the breaker for Redis to close", func() bool { return scrapeOf(t, p.ops).sum("portico_breaker_state", `breaker="redis"`) == 0 })
+		tr.startPhase(fault.name + ", then back")
+		await(t, "the breaker for Redis to close", func() bool { return scrapeMetrics(t, p.ops).sum("portico_breaker_state", `breaker="redis"`) == 0 })
 		hits := func() float64 {
-			return scrapeOf(t, p.ops).sum("portico_cache_lookups_total", `tier="redis"`, `outcome="hit"`)
+			return scrapeMetrics(t, p.ops).sum("portico_cache_lookups_total", `tier="redis"`, `outcome="hit"`)
 		}
 		found := hits()
 		await(t, "replies from Redis", func() bool { return hits() > found })
 	}
 	tr.end()
 	tr.report()
-	tr.demand("", nil, green...)
+	tr.require("", nil, healthy...)
 }
 
-// TestDatabaseAway takes the database away under load and brings it back. Reads that
-// are kept are answered all the time, and all else is refused without asking the
-// database, until it is back.
+// TestDatabaseAway takes the database away under load and brings it back. Cached reads are
+// answered all the time. All other calls are refused, without asking the database, until
+// it is back.
 //
 //	go test ./cmd/portico -run DatabaseAway -fault.outage 30s
 func TestDatabaseAway(t *testing.T) {
@@ -98,43 +98,43 @@ func TestDatabaseAway(t *testing.T) {
 				"PORTICO_UPSTREAM_TIMEOUT=500ms", "PORTICO_UPSTREAM_BREAKER_OPEN=500ms"})
 			guest := newClient(t, p.contract, "")
 			tr := newTraffic(t, p.contract)
-			tr.stay("before", 300*time.Millisecond)
+			tr.runPhase("before", 300*time.Millisecond)
 
-			tr.writes.Lock() // a write that is cut off ends what it may have changed
-			tr.warm(guest)
-			tr.enter("going away")
+			tr.writes.Lock() // an interrupted write would invalidate cached replies
+			tr.warmCache(guest)
+			tr.startPhase("going away")
 			fault.begin()
 			tr.writes.Unlock()
-			// The first probe is sent after every call of before has had its time.
-			await(t, "a probe that failed", func() bool { s := scrapeOf(t, p.ops); return s.probes("sql") > 0 && s.opened("sql") })
-			begin := scrapeOf(t, p.ops)
-			tr.stay("away", *faultOutage)
-			end := scrapeOf(t, p.ops)
-			tr.enter("coming back")
+			// The first probe is sent after all earlier calls have timed out.
+			await(t, "a probe that failed", func() bool { s := scrapeMetrics(t, p.ops); return s.probes("sql") > 0 && s.opened("sql") })
+			begin := scrapeMetrics(t, p.ops)
+			tr.runPhase("away", *faultOutage)
+			end := scrapeMetrics(t, p.ops)
+			tr.startPhase("coming back")
 			fault.end()
 			t.Logf("%s for %s: %s", fault.name, *faultOutage, attemptsWhileOpen(t, begin, end))
 
-			await(t, "the breaker to close", func() bool { return scrapeOf(t, p.ops).sum("portico_breaker_state", `breaker="sql"`) == 0 })
-			tr.stay("back", 500*time.Millisecond)
+			await(t, "the breaker to close", func() bool { return scrapeMetrics(t, p.ops).sum("portico_breaker_state", `breaker="sql"`) == 0 })
+			tr.runPhase("back", 500*time.Millisecond)
 			tr.end()
 			tr.report()
-			tr.demand("", []string{keptReads}, "200 HIT", "200 STALE", "200 MISS")
-			tr.demand("", nil, append(green, "200 STALE", "503")...)
-			tr.demand("before", nil, green...)
-			tr.demand("away", []string{keptReads}, "200 HIT", "200 STALE")
-			tr.demand("away", []string{freshReads, adminReads, adminPrice, adminStock}, "503")
-			tr.demand("back", nil, green...)
+			tr.require("", []string{cachedReads}, "200 HIT", "200 STALE", "200 MISS")
+			tr.require("", nil, append(healthy, "200 STALE", "503")...)
+			tr.require("before", nil, healthy...)
+			tr.require("away", []string{cachedReads}, "200 HIT", "200 STALE")
+			tr.require("away", []string{freshReads, adminReads, adminPrice, adminStock}, "503")
+			tr.require("back", nil, healthy...)
 		})
 	}
 }
 
-// attemptsWhileOpen fails the test if calls were sent between two scrapes but to
-// find out whether the upstream is back, and says how many.
+// attemptsWhileOpen fails the test if more calls were sent to the upstream between two
+// scrapes than the breaker's probes, and describes their number.
 func attemptsWhileOpen(t *testing.T, begin, end scrape) string {
 	t.Helper()
 	sent, probes := end.sent()-begin.sent(), end.probes("sql")-begin.probes("sql")
 	refused := end.sum("portico_upstream_calls_total", `kind="refused_open"`) - begin.sum("portico_upstream_calls_total", `kind="refused_open"`)
-	// One may have been let through before the first look, and ended after it.
+	// One call may have been sent before the first scrape and counted after it.
 	if sent > probes+1 {
 		t.Errorf("%.0f calls were sent to the database while the breaker was open, and %.0f let through to find out", sent, probes)
 	}

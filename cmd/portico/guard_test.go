@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// metric returns the value of a series as the operators' port tells it, "" for
-// none.
-func (l *local) metric(t *testing.T, series string) string {
+// metric returns the value of a series on the operators' port, or "" if it is missing.
+func (l *localServer) metric(t *testing.T, series string) string {
 	t.Helper()
 	for line := range strings.Lines(send(t, "GET", l.ops+"/metrics", "").body) {
 		if value, ok := strings.CutPrefix(line, series+" "); ok {
@@ -19,8 +18,8 @@ func (l *local) metric(t *testing.T, series string) string {
 	return ""
 }
 
-// TestUpstreamGone: without its database the program says 503 whatever is asked of
-// it and whoever asks, never 401, and soon asks the database no more.
+// TestUpstreamGone checks that a program without its database answers every call with 503,
+// never with 401, and soon stops asking the database.
 func TestUpstreamGone(t *testing.T) {
 	for _, dialect := range []string{"documented", "magento"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -38,19 +37,19 @@ func TestUpstreamGone(t *testing.T) {
 				body          string // "" for any
 			}{
 				{"administrator", item, []string{"Authorization", demoAdmin()}, `{"messages":{"error":[{"code":503,"message":"Resource internal error."}]}}`},
-				{"administrator with a signature", item, []string{"Authorization", signed("GET", item, "once")}, ""},
-				{"unknown consumer", item, []string{"Authorization", plaintext(strings.Repeat("x", 32), "x", strings.Repeat("y", 32), "y")}, ""},
+				{"administrator with a signature", item, []string{"Authorization", signedHeader("GET", item, "once")}, ""},
+				{"unknown consumer", item, []string{"Authorization", plaintextHeader(strings.Repeat("x", 32), "x", strings.Repeat("y", 32), "y")}, ""},
 				{"guest", l.contract + "/api/rest/products/1", nil, ""},
 				{"image", l.contract + "/media/catalog/product/i/m/image.png", nil, "The image cannot be read now\n"},
 			}
-			for range 2 { // the breaker opens on the way
+			for range 2 { // the breaker opens meanwhile
 				for _, c := range calls {
 					got := send(t, "GET", c.address, "", append(c.headers, "Accept", "application/json")...)
 					if got.status != http.StatusServiceUnavailable || c.body != "" && got.body != c.body {
 						t.Errorf("%s is answered %d %s", c.name, got.status, got.body)
 					}
 					if after, err := strconv.Atoi(got.header.Get("Retry-After")); err != nil || after < 1 || after > 600 {
-						t.Errorf("%s is told to come back after %q", c.name, got.header.Get("Retry-After"))
+						t.Errorf("%s gets Retry-After %q", c.name, got.header.Get("Retry-After"))
 					}
 				}
 			}

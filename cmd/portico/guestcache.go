@@ -24,9 +24,9 @@ import (
 // redisBreaker is the name of the breaker of Redis in metrics.
 const redisBreaker = "redis"
 
-// openCache returns the cache of replies to Guests. That Redis cannot be reached is
-// no error: the cache is then one in memory until it can.
-func openCache(cfg *config.Config, registry prometheus.Registerer, circuits *breakers, log *slog.Logger) (*cache.Cache, error) {
+// openReplyCache returns the cache of replies to Guests. If Redis is unreachable,
+// openReplyCache does not fail: the cache works in memory until Redis is reachable.
+func openReplyCache(cfg *config.Config, registry prometheus.Registerer, breakers *breakerMetrics, log *slog.Logger) (*cache.Cache, error) {
 	c := cfg.Cache
 	var client redis.UniversalClient
 	if c.RedisURL != "" {
@@ -36,39 +36,39 @@ func openCache(cfg *config.Config, registry prometheus.Registerer, circuits *bre
 			return nil, fmt.Errorf("%w\nset cache.redis_url (PORTICO_CACHE_REDIS_URL) to the Redis that the replicas share", err)
 		}
 	}
-	circuits.add(redisBreaker)
-	// The cache outlives the context that a signal ends: it is closed when the last
-	// request has been answered.
-	kept, err := cache.New(context.Background(), cache.Options{
+	breakers.add(redisBreaker)
+	// The cache must not use the context that a signal ends, because requests in flight
+	// still need it. It is closed after the last request.
+	replyCache, err := cache.New(context.Background(), cache.Options{
 		Redis:       client,
 		TTL:         c.TTL,
 		StaleTTL:    c.StaleTTL,
 		MemoryTTL:   c.MemoryTTL,
 		Timeout:     c.Timeout,
 		MemoryBytes: c.MemoryBytes,
-		OnBreaker:   func(to string) { circuits.changed(redisBreaker, to) },
+		OnBreaker:   func(to string) { breakers.setState(redisBreaker, to) },
 		Registerer:  registry,
 		Log:         log,
 	})
 	if err != nil && client != nil {
 		err = errors.Join(err, client.Close())
 	}
-	return kept, err
+	return replyCache, err
 }
 
-// fingerprint stands for the build, the store and every setting that replies may
-// depend on: replicas that agree in it may show each other's replies. It is a sum,
+// replyFingerprint returns a hash of the build, the store and all settings that can affect
+// replies. Processes with equal fingerprints may share cached replies. It is a hash
 // because some of the settings are secret.
-func fingerprint(cfg *config.Config, demoStore bool) (string, error) {
+func (p *program) replyFingerprint(cfg *config.Config, demoStore bool) (string, error) {
 	sum := sha256.New()
 	write := func(texts ...string) {
 		for _, text := range texts {
 			fmt.Fprintf(sum, "%d %s\n", len(text), text)
 		}
 	}
-	write(version, revision())
+	write(p.version, buildRevision())
 	for _, row := range cfg.Rows() {
-		if section, _, _ := strings.Cut(row.Name, "."); !slices.Contains(apartFromReplies(), section) {
+		if section, _, _ := strings.Cut(row.Name, "."); !slices.Contains(settingsWithoutEffect(), section) {
 			write(row.Name, row.Value)
 		}
 	}
@@ -79,9 +79,9 @@ func fingerprint(cfg *config.Config, demoStore bool) (string, error) {
 	}
 	dsn := cfg.Sections[sqlSection]["dsn"]
 	switch {
-	case demoStore: // nobody else has it
+	case demoStore: // no other process has this store
 		write(rand.Text())
-	case strings.HasPrefix(dsn, "sqlite:"): // nor a file of this machine
+	case strings.HasPrefix(dsn, "sqlite:"): // no other machine has this file
 		host, err := os.Hostname()
 		if err != nil {
 			return "", err
@@ -95,14 +95,15 @@ func fingerprint(cfg *config.Config, demoStore bool) (string, error) {
 	return string(sum.Sum(nil)), nil
 }
 
-// apartFromReplies names the settings, or sections of them, that no reply depends
-// on.
-func apartFromReplies() []string {
+// settingsWithoutEffect names the settings, and sections of settings, that do not affect
+// replies.
+func settingsWithoutEffect() []string {
 	return []string{"listen", "trusted_proxies", "ops", "log", "server", "cache", "upstream", "auth", "record", "shadow"}
 }
 
-// revision returns the commit the program was built from, if the build knows it.
-func revision() string {
+// buildRevision returns the version and the commit that the program was built from, as far
+// as the build recorded them.
+func buildRevision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""

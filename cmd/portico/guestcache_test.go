@@ -11,9 +11,9 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// TestKeptReplies reads as a Guest what is kept: with the headers that tell so, and
-// without a body for a client that has it.
-func TestKeptReplies(t *testing.T) {
+// TestCachedReplies checks the cache headers of replies to Guests, and that a client with
+// the current reply gets no body.
+func TestCachedReplies(t *testing.T) {
 	for _, dialect := range []string{"documented", "magento"} {
 		t.Run(dialect, func(t *testing.T) {
 			l := serveLocal(t, true, "PORTICO_DIALECT="+dialect)
@@ -27,7 +27,7 @@ func TestKeptReplies(t *testing.T) {
 			}
 			formKey := regexp.MustCompile(`form_key\\?/[A-Z0-9]{16}`)
 			if a, b := formKey.ReplaceAllString(first.body, ""), formKey.ReplaceAllString(second.body, ""); a != b || first.body == second.body {
-				t.Errorf("made  %s\nkept  %s", first.body, second.body)
+				t.Errorf("first  %s\ncached %s", first.body, second.body)
 			}
 			tag := second.header.Get("Etag")
 			if dialect == "magento" {
@@ -62,7 +62,8 @@ func TestKeptReplies(t *testing.T) {
 	}
 }
 
-// TestPurge changes the store behind the program's back.
+// TestPurge checks that changes made directly in the database become visible after a
+// purge.
 func TestPurge(t *testing.T) {
 	l := serveLocal(t, true)
 	read := func() (text, how string) {
@@ -93,8 +94,8 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// TestReadyWithReplies: a replica whose upstream is away is ready while it has
-// something to answer with.
+// TestReadyWithReplies checks that a program whose upstream is unavailable is ready while
+// it has cached replies.
 func TestReadyWithReplies(t *testing.T) {
 	l := serveLocal(t, true)
 	send(t, "GET", l.contract+"/api/rest/products", "")
@@ -108,20 +109,20 @@ func TestReadyWithReplies(t *testing.T) {
 		t.Errorf("/cache/purge answers %d %q", got.status, got.body)
 	}
 	if got := send(t, "GET", l.ops+"/readyz", ""); got.status != http.StatusServiceUnavailable {
-		t.Errorf("/readyz answers %d %q with nothing kept", got.status, got.body)
+		t.Errorf("/readyz answers %d %q with an empty cache", got.status, got.body)
 	}
 }
 
-// TestFingerprint: whose replies may be shown by whom.
+// TestFingerprint checks which processes share cached replies.
 func TestFingerprint(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.db")
 	of := func(demoStore bool, environ ...string) string {
 		t.Helper()
-		cfg, err := config.Load(config.Sources{Environ: environ, Sections: sections()})
+		cfg, err := config.Load(config.Sources{Environ: environ, Sections: newProgram().sections()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		print, err := fingerprint(cfg, demoStore)
+		print, err := newProgram().replyFingerprint(cfg, demoStore)
 		if err != nil {
 			t.Fatal(err)
 		}

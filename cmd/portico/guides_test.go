@@ -26,20 +26,20 @@ import (
 // Its fenced blocks are of these kinds:
 //
 //	sh       commands, which must succeed
-//	yaml     a file that the first line names; of a file that is there already it
-//	         replaces the top-level keys. Files called portico*.yaml hold settings.
-//	text     what the commands before it print: each line must be printed in this
-//	         order, … stands for anything
+//	yaml     a file that the first line names. If the file exists, the block replaces its
+//	         top-level keys. Files called portico*.yaml hold settings.
+//	text     output of the commands before it: each line must be printed in this order,
+//	         and … stands for anything
 //	console  commands that no test can run; notRun says why
 //	mermaid  a picture
 type guide struct {
 	path string // below the root of the repository
 	// prepare starts the servers that the guide expects, and returns pairs of a text in
-	// the guide and what stands for it in the test.
+	// the guide and its replacement in the test.
 	prepare func(t *testing.T, folder string) (replacements []string)
 }
 
-// notRun gives the reason for each kind of command in console blocks.
+// notRun returns the reason for each kind of command in console blocks.
 func notRun() map[string]string {
 	return map[string]string{
 		"docker ":     "needs a Docker daemon, and fetches images",
@@ -48,8 +48,8 @@ func notRun() map[string]string {
 	}
 }
 
-// TestGuides runs the commands of every guide in order, in one shell and in a temporary
-// folder, and compares what they print with what the guide shows.
+// TestGuides runs the commands of every guide in order, in one shell and a temporary
+// folder, and compares their output with the guide.
 func TestGuides(t *testing.T) {
 	for _, name := range []string{"bash", "curl", "openssl"} {
 		programs.Need(t, name)
@@ -58,7 +58,7 @@ func TestGuides(t *testing.T) {
 	if output, err := exec.CommandContext(t.Context(), "go", "build", "-o", suite, "../contracttest").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	path := strings.Join([]string{filepath.Dir(portico(t)), suite, os.Getenv("PATH")}, string(filepath.ListSeparator))
+	path := strings.Join([]string{filepath.Dir(portico()), suite, os.Getenv("PATH")}, string(filepath.ListSeparator))
 	for _, g := range guides() {
 		t.Run(g.path, func(t *testing.T) {
 			t.Parallel()
@@ -67,7 +67,7 @@ func TestGuides(t *testing.T) {
 	}
 }
 
-// run runs the guide with the programs of path.
+// run runs the guide. path has the folders of the programs.
 func (g *guide) run(t *testing.T, path string) {
 	blocks, err := blocksOf(readText(t, filepath.Join("..", "..", g.path)))
 	if err != nil {
@@ -93,12 +93,12 @@ func (g *guide) run(t *testing.T, path string) {
 	var output bytes.Buffer
 	shell := exec.CommandContext(ctx, "bash", "-c", script)
 	shell.Dir = folder
-	shell.Env = append(withoutSettings(os.Environ()), quickPasswords, "PORTICO_LISTEN="+contract, "PORTICO_OPS_LISTEN="+ops,
+	shell.Env = append(withoutSettings(os.Environ()), fastPasswordHashing, "PORTICO_LISTEN="+contract, "PORTICO_OPS_LISTEN="+ops,
 		// The whole suite takes too long for this test.
 		"CONTRACTTEST_RUN=^(categories|recorded/calls)/.*/json$",
 		"PATH="+path, "TMPDIR="+t.TempDir(), "SERVERS="+t.TempDir())
 	shell.Stdout, shell.Stderr = &output, &output
-	// Whatever the shell has started ends with it.
+	// All processes that the shell has started end with it.
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	shell.Cancel = func() error { return syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) }
 	err = shell.Run()
@@ -153,8 +153,8 @@ func blocksOf(page string) (blocks []block, err error) {
 	return blocks, nil
 }
 
-// prelude makes "portico serve" run in the background, in place of the server that had
-// its address before, and "go run" run the built programs.
+// prelude makes "portico serve" run in the background, replacing an earlier server with
+// the same address, and "go run" run the built programs.
 const prelude = `
 set -euo pipefail
 trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT
@@ -185,11 +185,11 @@ go() {
 }
 `
 
-// marker begins what the commands of a block print, with the number of the block.
+// marker separates the output of the blocks. The number of the block follows it.
 const marker = "\x01"
 
-// scriptOf returns the blocks as a script of the shell. It puts the files of yaml blocks
-// into folder, for the script to copy.
+// scriptOf returns the blocks as a shell script. It writes the files of yaml blocks to
+// folder, from which the script copies them.
 func scriptOf(blocks []block, folder string) (string, error) {
 	script := strings.Builder{}
 	script.WriteString(prelude)
@@ -216,8 +216,8 @@ func scriptOf(blocks []block, folder string) (string, error) {
 	return script.String(), nil
 }
 
-// fileOf returns the name and the content of the file that a block stands for. files are
-// the files so far.
+// fileOf returns the name and the content of the file that a yaml block describes. files
+// has the files of the blocks before.
 func fileOf(text string, files map[string]map[string]any) (name string, content []byte, err error) {
 	first, _, _ := strings.Cut(text, "\n")
 	name, named := strings.CutPrefix(first, "# ")
@@ -238,7 +238,7 @@ func fileOf(text string, files map[string]map[string]any) (name string, content 
 	return name, content, err
 }
 
-// printedBy cuts what a script has printed into what each block has, by its number.
+// printedBy splits the output of a script by the number of the block.
 func printedBy(output string) map[int]string {
 	printed := map[int]string{}
 	for _, part := range strings.Split(output, marker)[1:] {
@@ -250,8 +250,8 @@ func printedBy(output string) map[int]string {
 	return printed
 }
 
-// shows reports whether the lines of want are printed in their order, whatever the width
-// of columns; … stands for anything. It returns the first line that is not.
+// shows reports whether the lines of want are printed in their order, whatever the widths
+// of columns; … stands for anything. If not, it returns the first missing line.
 func shows(printed, want string) (missing string, ok bool) {
 	printed = strings.Join(strings.Fields(printed), " ")
 	for line := range strings.Lines(want) {
@@ -265,8 +265,8 @@ func shows(printed, want string) (missing string, ok bool) {
 	return "", true
 }
 
-// TestGuideBlocks: every block is of a kind that TestGuides knows, and what it does not
-// run has a reason.
+// TestGuideBlocks checks that TestGuides knows the kind of every block, and that every
+// command it does not run has a reason.
 func TestGuideBlocks(t *testing.T) {
 	reasons := notRun()
 	used := map[string]bool{}
@@ -294,7 +294,7 @@ func TestGuideBlocks(t *testing.T) {
 	}
 }
 
-// explained reports whether every command of a console block that is not an export has a
+// explained reports whether every command of a console block, except exports, has a
 // reason, and adds the reasons to used.
 func explained(text string, reasons map[string]string, used map[string]bool) bool {
 	for line := range strings.Lines(text) {
@@ -311,6 +311,7 @@ func explained(text string, reasons map[string]string, used map[string]bool) boo
 	return true
 }
 
+// TestBlocksOf checks how pages are split into blocks.
 func TestBlocksOf(t *testing.T) {
 	for _, tt := range []struct{ name, page, want, problem string }{
 		{"none", "a\n", "", ""},
@@ -331,6 +332,7 @@ func TestBlocksOf(t *testing.T) {
 	}
 }
 
+// TestShows checks how output is compared with a guide.
 func TestShows(t *testing.T) {
 	const printed = "CALL     REQUESTS\ngetX     3\nlistX    41\n"
 	for want, missing := range map[string]string{
@@ -342,7 +344,8 @@ func TestShows(t *testing.T) {
 	}
 }
 
-// TestGuideLinks: what the guides link to in this repository is there, headings included.
+// TestGuideLinks checks that links of the guides to files and headings in this repository
+// are valid.
 func TestGuideLinks(t *testing.T) {
 	root := filepath.Join("..", "..")
 	pages := []string{"cmd/portico/CHANGELOG.md"}

@@ -13,26 +13,27 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-// guides lists the guides with the servers that each expects.
+// guides returns the guides with the servers that each expects.
 func guides() []guide {
 	return []guide{
 		{"README.md", nil},
-		{"adapter/README.md", aBackend},
-		{"cmd/portico/MIGRATION.md", anOldShop},
-		{"cmd/portico/OPERATIONS.md", databaseAndRedis},
+		{"adapter/README.md", startBackend},
+		{"cmd/portico/MIGRATION.md", startLegacyShop},
+		{"cmd/portico/OPERATIONS.md", startDatabaseAndRedis},
 		{"config/README.md", nil},
 		{"contracttests/README.md", nil},
 	}
 }
 
-// anOldShop starts an old shop: its database, and a server that answers out of a copy.
-func anOldShop(t *testing.T, folder string) []string {
+// startLegacyShop starts a legacy shop: its database, and a server that answers from a
+// copy.
+func startLegacyShop(t *testing.T, folder string) []string {
 	dsn, _ := magento1test.New(t, "mage_")
 	store := filepath.Join(folder, "store.json")
 	writeCatalog(t, store)
 	environ := []string{"PORTICO_SQL_DSN=sqlite:" + filepath.Join(t.TempDir(), "old.db"), "PORTICO_AUTH_SECRET_KEY=" + secretKey}
 	for _, arguments := range []string{"seed --dataset " + store, "import customers addresses orders --prefix mage_ --from " + dsn, "credentials import --admins --prefix mage_ --from " + dsn} {
-		command := exec.CommandContext(t.Context(), portico(t), strings.Fields(arguments)...)
+		command := exec.CommandContext(t.Context(), portico(), strings.Fields(arguments)...)
 		command.Env = append(withoutSettings(os.Environ()), environ...)
 		if output, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("portico %s: %v\n%s", arguments, err, output)
@@ -49,8 +50,8 @@ func anOldShop(t *testing.T, folder string) []string {
 	}
 }
 
-// writeCatalog writes a data set without customers, orders and credentials, whose
-// products have dates.
+// writeCatalog writes a data set without customers, orders and credentials, whose products
+// have dates.
 func writeCatalog(t *testing.T, path string) {
 	t.Helper()
 	text, err := os.ReadFile(writeDataset(t, map[string]any{"customers": nil, "customer_addresses": nil, "orders": nil, "admins": nil, "credentials": nil}))
@@ -75,8 +76,8 @@ func writeCatalog(t *testing.T, path string) {
 	}
 }
 
-// databaseAndRedis starts what Portico runs on in production.
-func databaseAndRedis(t *testing.T, folder string) []string {
+// startDatabaseAndRedis starts PostgreSQL and Redis.
+func startDatabaseAndRedis(t *testing.T, folder string) []string {
 	writeCatalog(t, filepath.Join(folder, "store.json"))
 	library := filepath.Join(folder, "var")
 	if err := os.Mkdir(library, 0o700); err != nil {
@@ -89,8 +90,8 @@ func databaseAndRedis(t *testing.T, folder string) []string {
 	}
 }
 
-// aBackend starts a backend of customers, which has some of those of the data set.
-func aBackend(t *testing.T, folder string) []string {
+// startBackend starts a backend that holds some of the customers of the data set.
+func startBackend(t *testing.T, folder string) []string {
 	text, err := os.ReadFile(writeDataset(t, map[string]any{"credentials": nil}))
 	if err == nil {
 		err = os.WriteFile(filepath.Join(folder, "store.json"), text, 0o600)
@@ -98,7 +99,7 @@ func aBackend(t *testing.T, folder string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(&people{all: []person{
+	server := httptest.NewServer(&peopleBackend{all: []person{
 		{ID: "old-ada", Email: "ada@example.com", Name: "Ada Augusta"}, {ID: "old-ben", Email: "ben@example.com", Name: "Ben"}, {ID: "eve", Email: "eve@example.com", Name: "Eve"},
 	}})
 	t.Cleanup(server.Close)

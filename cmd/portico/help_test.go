@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestHelpShowsOwnFlags: a command shows the flags of the settings that it uses, and
-// takes the others.
+// TestHelpShowsOwnFlags checks that the help of a command shows only the flags of the
+// settings that it uses, and that the command accepts the others.
 func TestHelpShowsOwnFlags(t *testing.T) {
 	flags := []string{"--listen", "--public-url", "--dialect", "--adapter", "--ops-listen", "--log-level", "--log-format", "--legacy-url"}
 	for command, shown := range map[string]string{
@@ -26,7 +26,7 @@ func TestHelpShowsOwnFlags(t *testing.T) {
 	}
 }
 
-// TestKeyWithoutBearer: a key that no server takes comes with a warning.
+// TestKeyWithoutBearer checks that creating a key prints a warning if auth.bearer is off.
 func TestKeyWithoutBearer(t *testing.T) {
 	newStore(t, secretKey)
 	for value, want := range map[string]bool{"false": true, "true": false} {

@@ -18,60 +18,65 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-func idsCommand() *cobra.Command {
+// idsCommand returns the command "ids" with its subcommands.
+func (p *program) idsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ids",
 		Short: "Manage which record of the backend each legacy id belongs to",
 		Long: `Manage which record of the backend each legacy id belongs to.
 
-With a backend over HTTP (adapter: rest) Portico's own database has a ledger: one entry
-for each record that both have, with its legacy id and the backend's id. Callers see no
-record without an entry. A record that is created through Portico gets its entry then,
-and one of the backend that carries its legacy id when it is found. All others need one
-of these, once:
+With a backend over HTTP (adapter: rest) Portico's own database has an ID map. It holds
+one mapping, from legacy id to backend id, for each record that exists in both. Callers
+do not see a record without a mapping. A record that is created through Portico is
+mapped immediately, and a record of the backend that carries its legacy id is mapped when
+Portico finds it. Map all other records once with one of these commands:
 
-  portico ids import pairs.csv   both have the records: tell which belong together
-  portico ids push               the backend lacks them: create them there
+  portico ids import pairs.csv   if both have the records: import which belong together
+  portico ids push               if the backend lacks the records: create them there
 
-Then, and whenever the two may have come apart:
-  portico ids check              what the database, the ledger and the backend disagree on
-  portico ids forget products 7  take away what is left of a record the backend lost`,
+Afterwards, and whenever the database and the backend may disagree:
+  portico ids check              list the differences
+  portico ids forget products 7  remove what is left of a record that the backend lost`,
 	}
-	cmd.AddCommand(importIDsCommand(), checkIDsCommand(), pushIDsCommand(), forgetIDsCommand())
+	cmd.AddCommand(p.importIDsCommand(), p.checkIDsCommand(), p.pushIDsCommand(), p.forgetIDsCommand())
 	return cmd
 }
 
-func importIDsCommand() *cobra.Command {
-	var dry bool
-	cmd := idsSubcommand("import FILE", "Tell which records of the database and of the backend belong together", cobra.ExactArgs(1),
-		func(ctx context.Context, cmd *cobra.Command, j *joined, args []string) error {
-			return importIDs(ctx, cmd, j, args[0], dry)
+// importIDsCommand returns the command "ids import".
+func (p *program) importIDsCommand() *cobra.Command {
+	var dryRun bool
+	cmd := p.idsSubcommand("import FILE", "Import which records of the database and of the backend belong together", cobra.ExactArgs(1),
+		func(ctx context.Context, cmd *cobra.Command, store *backendStore, args []string) error {
+			return importIDs(ctx, cmd, store, args[0], dryRun)
 		})
-	cmd.Long = `Read a CSV file of legacy ids and the backend's ids, and enter them in the ledger. FILE
+	cmd.Long = `Read a CSV file with pairs of legacy id and backend id, and add them to the ID map. FILE
 may be - for standard input. Its first line is
 
   resource,legacy_id,backend_id          or
   resource,legacy_id,backend_id,owner_id
 
-owner_id is the legacy id of the record that a part belongs to, as the customer of an
-address; it is compared with the database, and may be empty. Parts without ids of their
-own at the backend, as stock items may be, are left out.
+owner_id is the legacy id of the record that a part belongs to, such as the customer of
+an address. It may be empty; otherwise it must agree with the database. Leave out parts
+that have no ids of their own at the backend; stock items are often such parts.
 
-All faults are told by their lines, and with one of them nothing is stored: a resource
-that the backend does not keep, a legacy id that the database has not, an id that is
-there twice or belongs to another already. Pairs that are in the ledger already are
-passed over, so that an import that was interrupted can be repeated. Whether the
-backend has the ids is for "portico ids check" to tell.
+The command reports all faults with their lines, and stores nothing if there is one.
+Faults are: a resource that the backend does not hold, a legacy id that the database does
+not have, and an id that the file repeats or that is mapped to another record already.
+Pairs that are in the ID map already are skipped, so that an interrupted import can be
+repeated. The command does not ask the backend whether it has the ids: "portico ids
+check" does.
 
-When an imported record is read first, the backend's values are taken over: in what
-both keep, the backend is right.`
+The first read of an imported record takes over the backend's values, because the backend
+owns the attributes that both have.`
 	cmd.Example = `  portico ids import pairs.csv --dry-run
   portico ids import pairs.csv && portico ids check`
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "look for faults, and store nothing")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "report faults, and store nothing")
 	return cmd
 }
 
-func importIDs(ctx context.Context, cmd *cobra.Command, j *joined, path string, dry bool) error {
+// importIDs imports the pairs of the CSV file at path, or of standard input if path is -,
+// into the ID map. With dryRun it only checks them.
+func importIDs(ctx context.Context, cmd *cobra.Command, store *backendStore, path string, dryRun bool) error {
 	var file io.Reader = cmd.InOrStdin()
 	if path != "-" {
 		opened, err := os.Open(path)
@@ -81,84 +86,89 @@ func importIDs(ctx context.Context, cmd *cobra.Command, j *joined, path string, 
 		defer func() { _ = opened.Close() }()
 		file = opened
 	}
-	progress, finish := progressOn(cmd.ErrOrStderr())
+	progress, finish := newProgressBar(cmd.ErrOrStderr())
 	defer finish()
-	i := replica.IDImport{Replica: j.side, Resources: j.backend.Resources(), DryRun: dry, Progress: progress}
-	done, err := i.Run(ctx, file)
+	idImport := replica.IDImport{Replica: store.replica, Resources: store.backend.Resources(), DryRun: dryRun, Progress: progress}
+	result, err := idImport.Run(ctx, file)
 	finish()
-	var faults *replica.LineErrors
+	var lineErrors *replica.LineErrors
 	switch {
-	case errors.As(err, &faults):
+	case errors.As(err, &lineErrors):
 		return fmt.Errorf("%s: nothing is stored:\n%w", path, err)
-	case err != nil && done.Stored > 0:
-		return fmt.Errorf("%d of %d pairs are stored; repeat the import: %w", done.Stored, done.Rows-done.Existing, err)
+	case err != nil && result.Stored > 0:
+		return fmt.Errorf("%d of %d pairs are stored; repeat the import: %w", result.Stored, result.Rows-result.Existing, err)
 	case err != nil:
 		return err
-	case dry:
-		fmt.Fprintf(cmd.OutOrStdout(), "%d pairs would be stored, %d are known\n", done.Rows-done.Existing, done.Existing)
+	case dryRun:
+		fmt.Fprintf(cmd.OutOrStdout(), "%d pairs would be stored, %d are known\n", result.Rows-result.Existing, result.Existing)
 	default:
-		fmt.Fprintf(cmd.OutOrStdout(), "%d pairs stored, %d were known\n", done.Stored, done.Existing)
+		fmt.Fprintf(cmd.OutOrStdout(), "%d pairs stored, %d were known\n", result.Stored, result.Existing)
 	}
 	return nil
 }
 
-func checkIDsCommand() *cobra.Command {
-	cmd := idsSubcommand("check", "Tell what the database, the ledger and the backend disagree on", cobra.NoArgs,
-		func(ctx context.Context, cmd *cobra.Command, j *joined, _ []string) error {
-			return checkIDs(ctx, cmd, j)
+// checkIDsCommand returns the command "ids check".
+func (p *program) checkIDsCommand() *cobra.Command {
+	cmd := p.idsSubcommand("check", "List the differences between the database, the ID map and the backend", cobra.NoArgs,
+		func(ctx context.Context, cmd *cobra.Command, store *backendStore, _ []string) error {
+			return checkIDs(ctx, cmd, store)
 		})
-	cmd.Long = `Compare all records that the backend keeps: those of the database, the entries of the
-ledger, and the backend's. Nothing is changed. Records that are written meanwhile may be
-told, too: what is told a second time is so.
+	cmd.Long = `Compare the records of the database, the ID map and the records of the backend, for every
+resource that the backend holds. Nothing is changed. A record that is written during the
+check may be reported wrongly: run the check again, and trust what it reports twice.
 
-` + findingsHelp() + `
+` + findingsTable() + `
 With --json each finding is one line: what, resource, legacy_id, backend_id, detail.
 
-Exit codes: 0 nothing was found, 1 something was, 2 the check could not be made.`
+Exit codes: 0 nothing was found, 1 something was found, 2 the check could not be made.`
 	cmd.Flags().Bool("json", false, "print JSON, one line for each finding")
 	return cmd
 }
 
-// A findingHelp says what a kind of finding means, and what to do.
+// A findingHelp explains a kind of finding: what it means, and what to do about it.
 type findingHelp struct {
-	kind          replica.FindingKind
-	means, remedy string
+	kind            replica.FindingKind
+	meaning, remedy string
 }
 
+// findingHelps explains every kind of finding, in the order in which help lists them.
 func findingHelps() []findingHelp {
 	return []findingHelp{
-		{replica.NotMapped, "the database has it, and the ledger no entry", "ids import, or ids push if the backend lacks it"},
-		{replica.NoLegacyID, "the backend has it, and the ledger no entry", "ids import, or set rest.unmapped to allocate"},
-		{replica.MissingAtBackend, "the backend has it no more", "ids forget"},
-		{replica.MissingInReplica, "the database has it no more", "ids forget"},
-		{replica.NoBackendID, "its entry has no id of the backend", "ids import, or ids push"},
-		{replica.DuplicateLegacyID, "the backend's record carries another's legacy id", "correct it at the backend"},
-		{replica.UnresolvedWrite, "nobody knows yet what became of a write", "read it through a serving process"},
-		{replica.UnreadableDocument, "the backend's record is not as the mapping says", "correct the record or the mapping"},
+		{replica.NotMapped, "the database has the record, and the ID map does not", "ids import, or ids push if the backend lacks it"},
+		{replica.NoLegacyID, "the backend has the record, and the ID map does not", "ids import, or set rest.unmapped to allocate"},
+		{replica.MissingAtBackend, "the backend no longer has the record", "ids forget"},
+		{replica.MissingInReplica, "the database no longer has the record", "ids forget"},
+		{replica.NoBackendID, "the mapping has no backend id", "ids import, or ids push"},
+		{replica.DuplicateLegacyID, "the backend's record carries the legacy id of another", "correct it at the backend"},
+		{replica.UnresolvedWrite, "the outcome of a write is unknown", "read the record through a running portico serve"},
+		{replica.UnreadableDocument, "the backend's record does not have the form that the mapping file expects", "correct the record or the mapping file"},
 	}
 }
 
-// findingsHelp is the table of findings for --help.
-func findingsHelp() string {
+// findingsTable returns the table of findings for --help.
+func findingsTable() string {
 	var b strings.Builder
 	for _, f := range findingHelps() {
-		fmt.Fprintf(&b, "  %-16s%s: %s\n", f.kind, f.means, f.remedy)
+		fmt.Fprintf(&b, "  %-16s%s: %s\n", f.kind, f.meaning, f.remedy)
 	}
 	return b.String()
 }
 
-func checkIDs(ctx context.Context, cmd *cobra.Command, j *joined) error {
+// checkIDs prints every finding to standard output as a line or as JSON, and a summary by
+// kind to standard error. It returns a plain error if there are findings, and a cannotRun
+// error if the check could not be made.
+func checkIDs(ctx context.Context, cmd *cobra.Command, store *backendStore) error {
 	asJSON, err := cmd.Flags().GetBool("json")
 	if err != nil {
 		return cannotRun{err}
 	}
 	out, encoder := cmd.OutOrStdout(), json.NewEncoder(cmd.OutOrStdout())
 	encoder.SetEscapeHTML(false)
-	found := map[replica.FindingKind]int{}
-	progress, finish := stepsOn(cmd.ErrOrStderr())
+	counts := map[replica.FindingKind]int{}
+	progress, finish := newStepBar(cmd.ErrOrStderr())
 	defer finish()
-	check := replica.Check{Replica: j.side, Backend: j.backend, Progress: progress, OnFinding: func(f replica.Finding) error {
-		found[f.Kind]++
+	check := replica.Check{Replica: store.replica, Backend: store.backend, Progress: progress, OnFinding: func(f replica.Finding) error {
+		counts[f.Kind]++
 		if asJSON {
 			return encoder.Encode(f)
 		}
@@ -171,9 +181,9 @@ func checkIDs(ctx context.Context, cmd *cobra.Command, j *joined) error {
 	finish()
 	total := 0
 	for _, help := range findingHelps() {
-		if n := found[help.kind]; n > 0 {
+		if n := counts[help.kind]; n > 0 {
 			total += n
-			fmt.Fprintf(cmd.ErrOrStderr(), "%d %s: %s: %s\n", n, help.kind, help.means, help.remedy)
+			fmt.Fprintf(cmd.ErrOrStderr(), "%d %s: %s: %s\n", n, help.kind, help.meaning, help.remedy)
 		}
 	}
 	switch {
@@ -185,7 +195,7 @@ func checkIDs(ctx context.Context, cmd *cobra.Command, j *joined) error {
 	return nil
 }
 
-// findingLine is a finding as one line. What the backend says is quoted.
+// findingLine formats a finding as one line. It quotes texts that come from the backend.
 func findingLine(f replica.Finding) string {
 	line := fmt.Sprintf("%-16s%s", f.Kind, f.Resource)
 	if f.Key != 0 {
@@ -200,121 +210,128 @@ func findingLine(f replica.Finding) string {
 	return line
 }
 
-func pushIDsCommand() *cobra.Command {
-	cmd := idsSubcommand("push", "Create at the backend what it lacks", cobra.NoArgs,
-		func(_ context.Context, cmd *cobra.Command, j *joined, _ []string) error { return push(cmd, j) })
-	cmd.Long = `Create at the backend every record of the database that has no entry in the ledger, with
-its parts, and enter the ids that the backend gives: as the first step of a migration to
-a new backend, or to go on where "portico seed", which does the same, was interrupted.
+// pushIDsCommand returns the command "ids push".
+func (p *program) pushIDsCommand() *cobra.Command {
+	cmd := p.idsSubcommand("push", "Create the records that the backend lacks", cobra.NoArgs,
+		func(_ context.Context, cmd *cobra.Command, store *backendStore, _ []string) error {
+			return pushRecords(cmd, store)
+		})
+	cmd.Long = `Create every record of the database that has no mapping at the backend, with its parts,
+and map it to the id that the backend returns. Use the command as the first step of a
+migration to a new backend, or to continue an interrupted "portico seed".
 
-Records that the backend has already, and that carry no legacy id there, would be there
-twice: import their ids first. The command may be interrupted and repeated; it goes on
-where it ended.`
+Import the ids of records that the backend has already and that carry no legacy id there:
+otherwise the command creates these records a second time. The command may be interrupted
+and repeated; it continues where it stopped.`
 	cmd.Example = `  portico ids import pairs.csv && portico ids push && portico ids check`
 	return cmd
 }
 
-// push creates at the backend what it lacks.
-func push(cmd *cobra.Command, j *joined) error {
-	progress, finish := progressOn(cmd.ErrOrStderr())
+// pushRecords creates the records that the backend lacks, and prints how many there are.
+func pushRecords(cmd *cobra.Command, store *backendStore) error {
+	progress, finish := newProgressBar(cmd.ErrOrStderr())
 	defer finish()
-	seen := 0
-	err := j.store.Push(cmd.Context(), func(done, total int) {
-		seen = done
+	pushed := 0
+	err := store.adapter.Push(cmd.Context(), func(done, total int) {
+		pushed = done
 		if progress != nil {
 			progress(done, total)
 		}
 	})
 	finish()
 	if err != nil {
-		return fmt.Errorf("%w\nwhat the backend has by now stays; \"portico ids push\" goes on", err)
+		return fmt.Errorf("%w\nthe records that were created stay at the backend; continue with \"portico ids push\"", err)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%d records are at the backend, with their parts\n", seen)
+	fmt.Fprintf(cmd.OutOrStdout(), "%d records are at the backend, with their parts\n", pushed)
 	return nil
 }
 
-func forgetIDsCommand() *cobra.Command {
-	cmd := idsSubcommand("forget RESOURCE ID...", "Take away what is left of records that the backend lost", cobra.MinimumNArgs(2),
-		func(ctx context.Context, cmd *cobra.Command, j *joined, args []string) error {
-			return forgetIDs(ctx, cmd, j, adapter.Resource(args[0]), args[1:])
+// forgetIDsCommand returns the command "ids forget".
+func (p *program) forgetIDsCommand() *cobra.Command {
+	cmd := p.idsSubcommand("forget RESOURCE ID...", "Remove what is left of records that the backend lost", cobra.MinimumNArgs(2),
+		func(ctx context.Context, cmd *cobra.Command, store *backendStore, args []string) error {
+			return forgetIDs(ctx, cmd, store, adapter.Resource(args[0]), args[1:])
 		})
-	cmd.Long = `Remove records by their legacy ids from the database and the ledger, with their parts,
-when the backend has them no more. Callers do not see such records anyway. One that the
-backend still has is refused: delete it there, or by a call, first. Of a record that
-the database has lost, the entry alone is removed.
+	cmd.Long = `Remove records that the backend no longer has from the database and the ID map, by their
+legacy ids and with their parts. Callers do not see such records anyway. The command
+refuses a record that the backend still has: delete that one at the backend, or by a
+call, first. Where the database no longer has the record either, the command removes the
+mapping alone.
 
-A legacy id is not given to another record afterwards.`
+The legacy id is never given to another record.`
 	cmd.Example = `  portico ids check
   portico ids forget products 7 12`
 	return cmd
 }
 
-func forgetIDs(ctx context.Context, cmd *cobra.Command, j *joined, r adapter.Resource, ids []string) error {
+// forgetIDs removes the records of resource with the legacy ids ids. It continues after a
+// record that cannot be removed, and returns all errors.
+func forgetIDs(ctx context.Context, cmd *cobra.Command, store *backendStore, resource adapter.Resource, ids []string) error {
 	keys := make([]adapter.Key, len(ids))
 	for i, id := range ids {
 		n, err := strconv.ParseInt(id, 10, 64)
 		if err != nil || n < 0 {
-			return fmt.Errorf("%q is no legacy id: want digits", id)
+			return fmt.Errorf("%q is not a legacy id: want digits", id)
 		}
 		keys[i] = adapter.Key(n)
 	}
-	forget := replica.Forget{Replica: j.side, Backend: j.backend}
-	var failed []error
+	forget := replica.Forget{Replica: store.replica, Backend: store.backend}
+	var errs []error
 	for _, key := range keys {
-		err := forget.Run(ctx, r, key)
+		err := forget.Run(ctx, resource, key)
 		switch {
 		case err == nil:
-			fmt.Fprintf(cmd.OutOrStdout(), "%s %d is forgotten\n", r, key)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s %d is forgotten\n", resource, key)
 			continue
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case adapter.KindOf(err) == adapter.Unsupported:
-			return fmt.Errorf("%s: the backend keeps no such records, or they have no ids there", r)
+			return fmt.Errorf("%s: the backend does not hold such records, or they have no ids there", resource)
 		}
 		var refusal *adapter.Error
 		if errors.As(err, &refusal) && refusal.Err != nil && (refusal.Kind == adapter.Conflict || refusal.Kind == adapter.NotFound) {
-			err = fmt.Errorf("%s %d stays: %w", r, key, refusal.Err)
+			err = fmt.Errorf("%s %d is not removed: %w", resource, key, refusal.Err)
 		}
-		failed = append(failed, err)
+		errs = append(errs, err)
 	}
-	return errors.Join(failed...)
+	return errors.Join(errs...)
 }
 
-// idsSubcommand returns a command that runs with the configured database and backend.
-// Failing to open them is an error that the command cannot run.
-func idsSubcommand(use, short string, args cobra.PositionalArgs, run func(context.Context, *cobra.Command, *joined, []string) error) *cobra.Command {
+// idsSubcommand returns a command that opens the configured database and backend, calls
+// run with them, and closes them. Failing to open them is a cannotRun error.
+func (p *program) idsSubcommand(use, short string, args cobra.PositionalArgs, run func(context.Context, *cobra.Command, *backendStore, []string) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			cfg, err := loadConfig(cmd)
+			cfg, err := p.loadConfig(cmd)
 			if err != nil {
 				return cannotRun{err}
 			}
-			if section := cfg.Sections[restSection]; section != nil {
-				section["scan_every"] = "0s" // what the command finds is not to change meanwhile
+			if section := cfg.Sections[cfg.Adapter]; section != nil {
+				section["scan_every"] = "0s" // a scan in the background would change what the command reads
 			}
-			j, err := openBackend(cmd.Context(), cfg, newLogger(cmd.ErrOrStderr(), quiet(cfg)))
+			store, err := p.openBackendStore(cmd.Context(), cfg, newLogger(cmd.ErrOrStderr(), warningsOnly(cfg)))
 			if err != nil {
 				return cannotRun{err}
 			}
-			defer func() { err = errors.Join(err, j.Close()) }()
-			return run(cmd.Context(), cmd, j, args)
+			defer func() { err = errors.Join(err, store.Close()) }()
+			return run(cmd.Context(), cmd, store, args)
 		},
 	}
-	addSettingFlags(cmd, "adapter", "log.level", "log.format")
+	p.addSettingFlags(cmd, "adapter", "log.level", "log.format")
 	return cmd
 }
 
-// stepsOn is progressOn for work whose end is not known.
-func stepsOn(w io.Writer) (progress func(r adapter.Resource, step string, done int), finish func()) {
+// newStepBar is like newProgressBar, for work in several steps whose total is unknown.
+func newStepBar(w io.Writer) (progress func(resource adapter.Resource, step string, done int), finish func()) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return nil, func() {}
 	}
 	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(w), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
-	progress = func(r adapter.Resource, step string, done int) {
-		bar.Describe(string(r) + ": " + step)
-		_ = bar.Set(done) // a bar that cannot be drawn is no reason to stop
+	progress = func(resource adapter.Resource, step string, done int) {
+		bar.Describe(string(resource) + ": " + step)
+		_ = bar.Set(done) // failing to draw the bar must not stop the work
 	}
 	return progress, func() { _ = bar.Finish() }
 }

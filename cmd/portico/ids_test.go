@@ -17,7 +17,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-// peopleMapping speaks to the backend of these tests, which keeps customers.
+// peopleMapping is the mapping file of peopleBackend.
 const peopleMapping = `
 name: people
 connection:
@@ -40,6 +40,7 @@ resources:
       - {method: DELETE, path: '/people/{.id}'}
 `
 
+// A person is a customer at the backend.
 type person struct {
 	ID     string `json:"id"`
 	Number *int64 `json:"number"`
@@ -47,13 +48,14 @@ type person struct {
 	Name   string `json:"name"`
 }
 
-// people is a backend of customers.
-type people struct {
+// A peopleBackend is a backend over HTTP that holds customers.
+type peopleBackend struct {
 	mu  sync.Mutex
 	all []person
 }
 
-func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP lists, finds and creates persons.
+func (p *peopleBackend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	query := r.URL.Query()
@@ -85,17 +87,18 @@ func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // remove removes a person.
-func (p *people) remove(id string) {
+func (p *peopleBackend) remove(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.all = slices.DeleteFunc(p.all, func(one person) bool { return one.ID == id })
 }
 
-// TestIDs takes a store with customers to a backend that has some of them.
+// TestIDs maps the customers of a store to those of a backend that has some of them, with
+// all commands of "portico ids".
 func TestIDs(t *testing.T) {
 	newStore(t, secretKey)
 	mustRun(t, "seed", "--dataset", writeDataset(t, nil))
-	backend := &people{all: []person{
+	backend := &peopleBackend{all: []person{
 		{ID: "old-ada", Email: "ada@example.com", Name: "Ada Augusta"}, {ID: "old-ben", Email: "ben@example.com", Name: "Ben"}, {ID: "eve", Email: "eve@example.com", Name: "Eve"},
 	}}
 	server := httptest.NewServer(backend)
@@ -166,14 +169,14 @@ func TestIDs(t *testing.T) {
 		t.Errorf("check prints %q, %q, %v; want %q", out, advice, err, want)
 	}
 	out, _, err = run(t, "ids", "forget", "customers", "1", "2", "77")
-	if out != "customers 2 is forgotten\n" || err == nil || err.Error() != "customers 1 stays: the backend still has it\ncustomers 77 stays: it has no ID mapping" {
+	if out != "customers 2 is forgotten\n" || err == nil || err.Error() != "customers 1 is not removed: the backend still has it\ncustomers 77 is not removed: it has no ID mapping" {
 		t.Errorf("forget prints %q, %v", out, err)
 	}
-	if _, _, err := run(t, "ids", "forget", "orders", "1"); err == nil || !strings.Contains(err.Error(), "the backend keeps no such records") {
-		t.Errorf("forget what is not kept: %v", err)
+	if _, _, err := run(t, "ids", "forget", "orders", "1"); err == nil || !strings.Contains(err.Error(), "the backend does not hold such records") {
+		t.Errorf("forget a resource that the backend does not hold: %v", err)
 	}
 	if _, _, err := run(t, "ids", "forget", "customers", "x"); err == nil || !strings.Contains(err.Error(), "want digits") {
-		t.Errorf("forget what is no id: %v", err)
+		t.Errorf("forget an invalid id: %v", err)
 	}
 	check()
 
@@ -183,7 +186,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestIDsHelp holds that every kind of finding is explained.
+// TestIDsHelp checks that the help explains every kind of finding.
 func TestIDsHelp(t *testing.T) {
 	help := mustRun(t, "ids", "check", "--help")
 	for _, kind := range []replica.FindingKind{

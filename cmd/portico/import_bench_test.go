@@ -9,8 +9,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-// BenchmarkImport brings 5,000 customers and as many orders along, the latter with six
-// parts each, and then finds all of them there.
+// BenchmarkImport imports 5,000 customers and 5,000 orders with six parts each, and then
+// repeats the import without changes.
 func BenchmarkImport(b *testing.B) {
 	for _, engine := range []struct {
 		name string

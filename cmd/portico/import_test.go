@@ -17,18 +17,18 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// emptyShop makes a store with websites and products, and no customers, orders or
-// credentials.
-func emptyShop(t *testing.T) (path string, environ []string) {
+// newEmptyStore creates a store with websites and products, and without customers, orders
+// and credentials.
+func newEmptyStore(t *testing.T) (path string, environ []string) {
 	t.Helper()
 	path, environ = newStore(t, secretKey)
 	mustRun(t, "seed", "--dataset", writeDataset(t, map[string]any{"customers": nil, "customer_addresses": nil, "orders": nil, "credentials": nil}))
 	return path, environ
 }
 
-// contents returns all records and credentials of the store of this test, without what
-// each run of a command changes.
-func contents(t *testing.T, path string) string {
+// storeContents returns all records and credentials of a store as text, without values
+// that each run of a command changes.
+func storeContents(t *testing.T, path string) string {
 	t.Helper()
 	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + path, SecretKey: secretKey})
 	if err != nil {
@@ -65,9 +65,11 @@ func contents(t *testing.T, path string) string {
 	return all.String()
 }
 
+// TestImport imports records and credentials, with dry runs, repetitions and --replace,
+// and compares the counts and the store.
 func TestImport(t *testing.T) {
 	dsn, raw := magento1test.New(t, "mage_")
-	path, environ := emptyShop(t)
+	path, environ := newEmptyStore(t)
 	from := []string{"--from", dsn, "--prefix", "mage_", "--json"}
 	records := func(flags ...string) (got printedRecords) {
 		t.Helper()
@@ -85,37 +87,37 @@ func TestImport(t *testing.T) {
 		{Resource: "addresses", Read: 5, Stored: 3, Skipped: skippedAddresses},
 		{Resource: "orders", Read: 5, Stored: 4, Skipped: []skippedRecords{{"its customer is not here", 1, []int64{5}}}},
 	}}
-	before := contents(t, path)
+	before := storeContents(t, path)
 	if difference := cmp.Diff(want, records("--dry-run", "orders", "customers", "addresses")); difference != "" {
 		t.Errorf("dry: want -, got +:\n%s", difference)
 	}
-	if after := contents(t, path); after != before {
+	if after := storeContents(t, path); after != before {
 		t.Errorf("a dry run has stored\n%s", after)
 	}
 	want.DryRun = false
 	if difference := cmp.Diff(want, records("orders", "customers", "addresses")); difference != "" {
 		t.Errorf("want -, got +:\n%s", difference)
 	}
-	first := contents(t, path)
+	first := storeContents(t, path)
 	for i := range want.Resources {
 		r := &want.Resources[i]
-		r.Stored, r.Left = 0, r.Stored
+		r.Stored, r.Existing = 0, r.Stored
 	}
 	if difference := cmp.Diff(want, records("customers", "addresses", "orders")); difference != "" {
 		t.Errorf("again: want -, got +:\n%s", difference)
 	}
-	if after := contents(t, path); after != first {
+	if after := storeContents(t, path); after != first {
 		t.Errorf("a second run has changed\n%s\nto\n%s", first, after)
 	}
 
-	if done := credentials("--admins", "--dry-run"); done.Tokens.Added != 4 || !done.DryRun || contents(t, path) != first {
+	if done := credentials("--admins", "--dry-run"); done.Tokens.Added != 4 || !done.DryRun || storeContents(t, path) != first {
 		t.Errorf("dry: %+v", done)
 	}
 	if done := credentials("--admins"); done.Tokens.Added != 4 || done.Consumers.Added != 2 || done.Admins.Added != 2 || done.Admins.Unchanged != 1 {
 		t.Errorf("%+v", done)
 	}
-	second := contents(t, path)
-	if done := credentials("--admins"); done.Tokens.Added != 0 || done.Tokens.Unchanged != 4 || contents(t, path) != second {
+	second := storeContents(t, path)
+	if done := credentials("--admins"); done.Tokens.Added != 0 || done.Tokens.Unchanged != 4 || storeContents(t, path) != second {
 		t.Errorf("again: %+v", done)
 	}
 
@@ -148,7 +150,7 @@ func TestImport(t *testing.T) {
 		holds                    string
 	}{
 		{"an administrator reads a customer", "tokenofadmin0000000000000000adm4", "tokensecretofadmin000000000adm04", "/api/rest/customers/2", 200, `"firstname":"\u0141ukasz \u6f22\u5b57"`},
-		{"one who was brought along reads an order", "tokenofadmin0000000000000000adm5", "tokensecretofadmin000000000adm05", "/api/rest/orders/1", 200, `"increment_id":"100000001"`},
+		{"an imported administrator reads an order", "tokenofadmin0000000000000000adm5", "tokensecretofadmin000000000adm05", "/api/rest/orders/1", 200, `"increment_id":"100000001"`},
 		{"a customer reads the own addresses", "tokenofcustomer000000000000cust1", "tokensecretofcustomer00000cust01", "/api/rest/customers/1/addresses", 200, `"Floor 2"`},
 		{"a token that was revoked", "tokenofcustomer000000000000cust2", "tokensecretofcustomer00000cust02", "/api/rest/customers/2", 401, "token_revoked"},
 		{"an administrator who has left", "tokenofadmin0000000000000000adm6", "tokensecretofadmin000000000adm06", "/api/rest/customers/2", 401, "token_rejected"},
@@ -177,16 +179,16 @@ func TestImport(t *testing.T) {
 		}
 	})
 	p.stop(t)
-	second = contents(t, path) // with a new hash of a password
+	second = storeContents(t, path) // the log-in has replaced a password hash
 
-	// The old shop goes on.
+	// The legacy shop changes records after the first import.
 	if _, err := raw.ExecContext(t.Context(), `UPDATE mage_customer_entity SET email = 'moved@example.com' WHERE entity_id = 2;
 		UPDATE mage_sales_flat_order SET status = 'complete' WHERE entity_id = 1; DELETE FROM mage_sales_flat_order_item WHERE item_id = 2;
 		UPDATE mage_oauth_consumer SET secret = 'anothersecretanothersecretanoth3' WHERE entity_id = 3`); err != nil {
 		t.Fatal(err)
 	}
 	records("customers", "orders")
-	if done := credentials(); done.Consumers.Differing != 1 || contents(t, path) != second {
+	if done := credentials(); done.Consumers.Differing != 1 || storeContents(t, path) != second {
 		t.Errorf("without --replace something has changed: %+v", done)
 	}
 	if done := records("customers", "orders", "--replace"); done.Resources[0].Replaced != 4 || done.Resources[1].Replaced != 4 {
@@ -195,16 +197,17 @@ func TestImport(t *testing.T) {
 	if done := credentials("--replace"); done.Consumers.Updated != 1 {
 		t.Errorf("%+v", done)
 	}
-	after := contents(t, path)
+	after := storeContents(t, path)
 	if !strings.Contains(after, "moved@example.com") || strings.Contains(after, "sku=lid") || !strings.Contains(after, "status=complete") || strings.Count(after, "customer_addresses ") != 3 {
 		t.Errorf("--replace leaves\n%s", after)
 	}
 }
 
-// TestImportedPasswords shows that hashes of the old shop verify, here as there.
+// TestImportedPasswords checks that users can log in with every form of imported password
+// hash.
 func TestImportedPasswords(t *testing.T) {
 	dsn, _ := magento1test.New(t, "")
-	path, _ := emptyShop(t)
+	path, _ := newEmptyStore(t)
 	mustRun(t, "import", "--from", dsn, "customers")
 	mustRun(t, "credentials", "import", "--from", dsn, "--admins")
 	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + path, SecretKey: secretKey})
@@ -242,19 +245,19 @@ func TestImportedPasswords(t *testing.T) {
 	}
 }
 
-// TestImportInterrupted ends an import in the middle, and repeats it.
+// TestImportInterrupted checks that an import that failed in the middle can be repeated.
 func TestImportInterrupted(t *testing.T) {
 	dsn, raw := magento1test.New(t, "")
-	path, _ := emptyShop(t)
+	path, _ := newEmptyStore(t)
 	if _, err := raw.ExecContext(t.Context(), "INSERT INTO customer_entity (entity_id, website_id, email, group_id) SELECT seq, 1, CONCAT('n', seq, '@example.com'), 1 FROM seq_1001_to_1600; "+
 		"RENAME TABLE customer_entity_datetime TO gone; CREATE VIEW customer_entity_datetime AS SELECT * FROM gone WHERE entity_id < 1300 OR (SELECT entity_id FROM customer_entity) = 1; "+
 		"INSERT INTO gone (attribute_id, entity_id, value) SELECT 11, seq, '1980-01-01' FROM seq_1001_to_1600"); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := run(t, "import", "--from", dsn, "customers"); err == nil || !strings.Contains(err.Error(), "run it again") {
+	if _, _, err := run(t, "import", "--from", dsn, "customers"); err == nil || !strings.Contains(err.Error(), "run the command again") {
 		t.Fatalf("%v, want it to end in the middle", err)
 	}
-	some := strings.Count(contents(t, path), "customers ")
+	some := strings.Count(storeContents(t, path), "customers ")
 	if some == 0 || some > 500 {
 		t.Fatalf("%d customers are stored, want some", some)
 	}
@@ -263,11 +266,12 @@ func TestImportInterrupted(t *testing.T) {
 	}
 	var done printedRecords
 	parse(t, mustRun(t, "import", "--from", dsn, "customers", "--json"), &done)
-	if r := done.Resources[0]; r.Read != 605 || int(r.Left) != some || int(r.Stored) != 604-some {
+	if r := done.Resources[0]; r.Read != 605 || int(r.Existing) != some || int(r.Stored) != 604-some {
 		t.Errorf("%+v, want %d left and the others stored", done, some)
 	}
 }
 
+// TestImportRefuses checks the errors of wrong import commands.
 func TestImportRefuses(t *testing.T) {
 	dsn, _ := magento1test.New(t, "mage_")
 	newStore(t, secretKey)
@@ -300,10 +304,10 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// TestImportTables looks at what people read.
+// TestImportTables checks the tables that the import commands print.
 func TestImportTables(t *testing.T) {
 	dsn, _ := magento1test.New(t, "")
-	emptyShop(t)
+	newEmptyStore(t)
 	printed := mustRun(t, "import", "--from", dsn, "--dry-run", "customers") + mustRun(t, "credentials", "import", "--from", dsn, "--admins")
 	for _, want := range []string{"WOULD BE STORED", "skipped 1 customers: no email that can be stored (5)\n", "skipped 1 consumers: the key is not 32 characters long\n",
 		`consumer "Broken": the key is not 32 characters long`, `consumer "Lager 漢字": added`, "skipped 1 tokens: its administrator is not active in the old system, or disabled here\n",

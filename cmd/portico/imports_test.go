@@ -19,12 +19,12 @@ import (
 
 const (
 	module   = "github.com/portico-commerce/portico"
-	maxLines = 500 // of one file that is no test
+	maxLines = 500 // for a file that is not a test
 )
 
-// arrows names, for each package of ours, the packages of ours it may import.
-// What is not drawn is forbidden, and so is a package that is not listed.
-func arrows() map[string][]string {
+// allowedImports names, for each package of the module, the packages of the module that it
+// may import. A package that is not listed is an error.
+func allowedImports() map[string][]string {
 	return map[string][]string{
 		"cmd/portico": {
 			"adapter", "adapter/demo", "adapter/guard", "adapter/magento1", "adapter/reststore", "adapter/replica", "adapter/sqlstore",
@@ -64,7 +64,7 @@ func arrows() map[string][]string {
 		"adapter/sqlstore":             {"adapter", "adapter/replica"},
 		// private database servers for tests
 		"adapter/sqlstore/sqltest": {},
-		// old shops for tests
+		// legacy shops for tests
 		"adapter/magento1/magento1test": {"adapter/sqlstore/sqltest"},
 		"cache":                         {"adapter"},
 
@@ -72,22 +72,23 @@ func arrows() map[string][]string {
 		"contracttests":        {},
 		"contracttests/report": {"contracttests", "contracttests/spec"},
 		"contracttests/spec":   {},
-		// tells tests whether they run for a commit or at night
+		// reports whether tests run for a commit or at night
 		"contracttests/nightly": {},
-		// asks for programs that tests run
+		// locates programs that tests run
 		"contracttests/programs":          {},
 		"contracttests/programs/chromium": {"contracttests/programs"},
 	}
 }
 
-// A confinement keeps a library in the packages that may know it.
-type confinement struct {
+// A confinedLibrary is a library that only some packages may import.
+type confinedLibrary struct {
 	library string                 // beginning of its import path
-	within  func(path string) bool // whether the package of ours may import it
+	within  func(path string) bool // whether a package of the module may import it
 }
 
-func confinements() []confinement {
-	return []confinement{
+// confinedLibraries returns the confined libraries.
+func confinedLibraries() []confinedLibrary {
+	return []confinedLibrary{
 		{"github.com/gin-gonic/", func(path string) bool { return path == "mapping/httpapi" }},
 		{"github.com/gin-contrib/", func(path string) bool { return path == "mapping/httpapi" }},
 		{"github.com/redis/", func(path string) bool { return !under("mapping", path) && !under("adapter", path) }},
@@ -95,10 +96,11 @@ func confinements() []confinement {
 	}
 }
 
+// under reports whether path is folder or below it.
 func under(folder, path string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
 
-// A listed package is what "go list -json" says of one package of ours.
-type listed struct {
+// A listedPackage is a package of the module in the output of "go list -json".
+type listedPackage struct {
 	ImportPath string
 	Name       string
 	Dir        string
@@ -106,22 +108,22 @@ type listed struct {
 	Imports    []string // of GoFiles
 }
 
-// breaches returns what is wrong with a package's name and imports.
-func breaches(p listed) []string {
+// importFaults returns what is wrong with the name and the imports of a package.
+func importFaults(p listedPackage) []string {
 	var all []string
 	path := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 	if slices.Contains([]string{"utils", "util", "common", "helpers", "helper"}, p.Name) {
-		all = append(all, fmt.Sprintf("%s: the name %q says nothing", path, p.Name))
+		all = append(all, fmt.Sprintf("%s: the name %q does not say what the package is for", path, p.Name))
 	}
-	allowed, drawn := arrows()[path]
-	if !drawn && len(p.GoFiles) > 0 {
-		all = append(all, path+": the package has no arrows")
+	allowed, known := allowedImports()[path]
+	if !known && len(p.GoFiles) > 0 {
+		all = append(all, path+": the package is not in allowedImports")
 	}
 	for _, imported := range p.Imports {
 		if ours, ok := strings.CutPrefix(imported, module+"/"); ok && !slices.Contains(allowed, ours) {
-			all = append(all, fmt.Sprintf("%s imports %s, which is not drawn", path, ours))
+			all = append(all, fmt.Sprintf("%s imports %s, which allowedImports does not list", path, ours))
 		}
-		for _, c := range confinements() {
+		for _, c := range confinedLibraries() {
 			if strings.HasPrefix(imported, c.library) && !c.within(path) {
 				all = append(all, fmt.Sprintf("%s must not import %s", path, imported))
 			}
@@ -130,8 +132,8 @@ func breaches(p listed) []string {
 	return all
 }
 
-// fileBreaches returns what is wrong with one Go file that is no test.
-func fileBreaches(name string, source []byte) ([]string, error) {
+// fileFaults returns which rules for files a Go file, which is not a test, breaks.
+func fileFaults(name string, source []byte) ([]string, error) {
 	var all []string
 	if lines := strings.Count(string(source), "\n"); lines > maxLines {
 		all = append(all, fmt.Sprintf("%s has %d lines, over %d", name, lines, maxLines))
@@ -148,31 +150,31 @@ func fileBreaches(name string, source []byte) ([]string, error) {
 	return all, nil
 }
 
-// folderBreaches returns the top-level folders that have no place in the tree.
-func folderBreaches(folders []string) []string {
+// folderFaults returns the top-level folders that do not belong in the repository.
+func folderFaults(folders []string) []string {
 	allowed := []string{"cmd", "adapter", "mapping", "cache", "config", "contracttests"}
 	var all []string
 	for _, folder := range folders {
 		if !strings.HasPrefix(folder, ".") && !slices.Contains(allowed, folder) {
-			all = append(all, folder+": no such folder at the top level")
+			all = append(all, folder+": the folder does not belong at the top level")
 		}
 	}
 	return all
 }
 
-// list returns every package of the module, those of cmd included.
-func list(t *testing.T) []listed {
+// listPackages returns every package of the module.
+func listPackages(t *testing.T) []listedPackage {
 	t.Helper()
-	// -e: a package that does not compile is its own test's business.
+	// -e: continue with packages that do not compile; their own tests report that.
 	command := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Name,Dir,GoFiles,Imports", module+"/...")
 	command.Stderr = os.Stderr
 	output, err := command.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var packages []listed
+	var packages []listedPackage
 	for decoder := json.NewDecoder(strings.NewReader(string(output))); ; {
-		var p listed
+		var p listedPackage
 		switch err := decoder.Decode(&p); {
 		case errors.Is(err, io.EOF):
 			return packages
@@ -183,29 +185,31 @@ func list(t *testing.T) []listed {
 	}
 }
 
+// TestImportsPointDownward checks the imports of every package.
 func TestImportsPointDownward(t *testing.T) {
-	packages := list(t)
+	packages := listPackages(t)
 	for _, want := range []string{"adapter", "config", "mapping/contract"} {
-		if !slices.ContainsFunc(packages, func(p listed) bool { return p.ImportPath == module+"/"+want }) {
+		if !slices.ContainsFunc(packages, func(p listedPackage) bool { return p.ImportPath == module+"/"+want }) {
 			t.Errorf("%s was not listed", want)
 		}
 	}
 	for _, p := range packages {
-		for _, breach := range breaches(p) {
+		for _, breach := range importFaults(p) {
 			t.Error(breach)
 		}
 	}
 }
 
-func TestFilesKeepTheHouseRules(t *testing.T) {
-	for _, p := range list(t) {
+// TestFilesFollowRules checks every file of the module with fileFaults.
+func TestFilesFollowRules(t *testing.T) {
+	for _, p := range listPackages(t) {
 		for _, name := range p.GoFiles {
 			path := filepath.Join(p.Dir, name)
 			source, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			found, err := fileBreaches(path, source)
+			found, err := fileFaults(path, source)
 			if err != nil {
 				t.Error(err)
 			}
@@ -216,6 +220,7 @@ func TestFilesKeepTheHouseRules(t *testing.T) {
 	}
 }
 
+// TestTopLevelFolders checks the top-level folders of the repository.
 func TestTopLevelFolders(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Join("..", ".."))
 	if err != nil {
@@ -230,69 +235,71 @@ func TestTopLevelFolders(t *testing.T) {
 	if !slices.Contains(folders, "adapter") {
 		t.Fatal("this is not the top level")
 	}
-	for _, breach := range folderBreaches(folders) {
+	for _, breach := range folderFaults(folders) {
 		t.Error(breach)
 	}
 }
 
-// TestArrowsHaveNoCircle follows the arrows from each package to the bottom.
-func TestArrowsHaveNoCircle(t *testing.T) {
-	drawn := arrows()
+// TestAllowedImportsHaveNoCycle checks that allowedImports has no cycle.
+func TestAllowedImportsHaveNoCycle(t *testing.T) {
+	allowed := allowedImports()
 	var follow func(from string, path []string)
 	follow = func(from string, path []string) {
 		if slices.Contains(path, from) {
 			t.Fatalf("circle: %s", strings.Join(append(path, from), " → "))
 		}
-		for _, to := range drawn[from] {
-			if _, ok := drawn[to]; !ok {
+		for _, to := range allowed[from] {
+			if _, ok := allowed[to]; !ok {
 				t.Errorf("%s → %s: no such package", from, to)
 			}
 			follow(to, append(slices.Clone(path), from))
 		}
 	}
-	for _, from := range slices.Sorted(maps.Keys(drawn)) {
+	for _, from := range slices.Sorted(maps.Keys(allowed)) {
 		follow(from, nil)
 	}
 }
 
-func TestBreachesAreFound(t *testing.T) {
+// TestImportFaultsAreFound checks that importFaults finds every kind of fault.
+func TestImportFaultsAreFound(t *testing.T) {
 	tests := []struct {
 		name string
-		p    listed
+		p    listedPackage
 		want []string
 	}{
-		{"arrow that is drawn", listed{ImportPath: module + "/mapping/codec", Name: "codec", GoFiles: []string{"a.go"},
+		{"allowed import", listedPackage{ImportPath: module + "/mapping/codec", Name: "codec", GoFiles: []string{"a.go"},
 			Imports: []string{"io", module + "/mapping/contract"}}, nil},
-		{"arrow that is not drawn", listed{ImportPath: module + "/adapter/sqlstore", Name: "sqlstore", GoFiles: []string{"a.go"},
+		{"forbidden import", listedPackage{ImportPath: module + "/adapter/sqlstore", Name: "sqlstore", GoFiles: []string{"a.go"},
 			Imports: []string{module + "/mapping/contract"}},
-			[]string{"adapter/sqlstore imports mapping/contract, which is not drawn"}},
-		{"package without arrows", listed{ImportPath: module + "/mapping/soap", Name: "soap", GoFiles: []string{"a.go"}},
-			[]string{"mapping/soap: the package has no arrows"}},
-		{"folder of tests alone", listed{ImportPath: module + "/adapter/sqlstore/sqltest", Name: "sqltest"}, nil},
-		{"name that says nothing", listed{ImportPath: module + "/cache", Name: "utils", GoFiles: []string{"a.go"}},
-			[]string{`cache: the name "utils" says nothing`}},
-		{"gin where it belongs", listed{ImportPath: module + "/mapping/httpapi", Name: "httpapi", GoFiles: []string{"a.go"},
+			[]string{"adapter/sqlstore imports mapping/contract, which allowedImports does not list"}},
+		{"unknown package", listedPackage{ImportPath: module + "/mapping/soap", Name: "soap", GoFiles: []string{"a.go"}},
+			[]string{"mapping/soap: the package is not in allowedImports"}},
+		{"folder of tests alone", listedPackage{ImportPath: module + "/adapter/sqlstore/sqltest", Name: "sqltest"}, nil},
+		{"meaningless name", listedPackage{ImportPath: module + "/cache", Name: "utils", GoFiles: []string{"a.go"}},
+			[]string{`cache: the name "utils" does not say what the package is for`}},
+		{"gin where it belongs", listedPackage{ImportPath: module + "/mapping/httpapi", Name: "httpapi", GoFiles: []string{"a.go"},
 			Imports: []string{"github.com/gin-gonic/gin", "github.com/prometheus/client_golang/prometheus"}}, nil},
-		{"gin elsewhere", listed{ImportPath: module + "/mapping", Name: "mapping", GoFiles: []string{"a.go"},
+		{"gin elsewhere", listedPackage{ImportPath: module + "/mapping", Name: "mapping", GoFiles: []string{"a.go"},
 			Imports: []string{"github.com/gin-gonic/gin/render"}},
 			[]string{"mapping must not import github.com/gin-gonic/gin/render"}},
-		{"redis in mapping", listed{ImportPath: module + "/mapping/auth", Name: "auth", GoFiles: []string{"a.go"},
+		{"redis in mapping", listedPackage{ImportPath: module + "/mapping/auth", Name: "auth", GoFiles: []string{"a.go"},
 			Imports: []string{"github.com/redis/go-redis/v9"}},
 			[]string{"mapping/auth must not import github.com/redis/go-redis/v9"}},
-		{"prometheus in mapping", listed{ImportPath: module + "/mapping", Name: "mapping", GoFiles: []string{"a.go"},
+		{"prometheus in mapping", listedPackage{ImportPath: module + "/mapping", Name: "mapping", GoFiles: []string{"a.go"},
 			Imports: []string{"github.com/prometheus/client_golang/prometheus"}},
 			[]string{"mapping must not import github.com/prometheus/client_golang/prometheus"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := breaches(tt.p); !slices.Equal(got, tt.want) {
+			if got := importFaults(tt.p); !slices.Equal(got, tt.want) {
 				t.Errorf("found %q, want %q", got, tt.want)
 			}
 		})
 	}
 }
 
-func TestFileBreachesAreFound(t *testing.T) {
+// TestFileFaultsAreFound checks that fileFaults finds every kind of fault.
+func TestFileFaultsAreFound(t *testing.T) {
 	tests := []struct {
 		name   string
 		source string
@@ -306,7 +313,7 @@ func TestFileBreachesAreFound(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := fileBreaches("a.go", []byte(tt.source))
+			got, err := fileFaults("a.go", []byte(tt.source))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -317,9 +324,10 @@ func TestFileBreachesAreFound(t *testing.T) {
 	}
 }
 
-func TestFolderBreachesAreFound(t *testing.T) {
-	got := folderBreaches([]string{".git", "adapter", "pkg"})
-	if want := []string{"pkg: no such folder at the top level"}; !slices.Equal(got, want) {
+// TestFolderFaultsAreFound checks that folderFaults finds unknown folders.
+func TestFolderFaultsAreFound(t *testing.T) {
+	got := folderFaults([]string{".git", "adapter", "pkg"})
+	if want := []string{"pkg: the folder does not belong at the top level"}; !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
 	}
 }

@@ -21,19 +21,18 @@ import (
 var kills = flag.Int("kills", 0, "how often TestKilled kills the program on each engine; 0 for a few times")
 
 const (
-	// Of a round of TestKilled: who writes at the same time, what each creates, and
-	// how often each of those is changed afterwards, which makes 200 writes of
-	// products.
-	killedWriters, killedEach, killedChanges = 8, 5, 4
-	// killedAnswers is the number of answers of a round that nothing interrupts: of
-	// the writes of products and of the three calls that belong to each product.
-	killedAnswers = killedWriters * killedEach * (1 + killedChanges + 3)
+	// One round of TestKilled: the number of concurrent writers, of products that each
+	// creates, and of changes of each product, which makes 200 writes of products.
+	killedWriters, killedProducts, killedChanges = 8, 5, 4
+	// killedAnswers is the number of answers in a round without an interruption: to
+	// the writes of products and to the three writes of parts of each product.
+	killedAnswers = killedWriters * killedProducts * (1 + killedChanges + 3)
 )
 
-// TestKilled kills the program, by the signal that cannot be caught, while clients
-// create and change products, and starts it again on what is left, round after
-// round: each call was done or was not, whatever was answered is done, and the
-// store goes on from there. For many more rounds:
+// TestKilled kills the program with SIGKILL while clients create and change products,
+// restarts it on the same data, and repeats this. Each call must have been made completely
+// or not at all, acknowledged calls must have been made, and unanswered ones must be
+// repeatable. For many more rounds:
 //
 //	go test ./cmd/portico -run Killed -kills 50
 func TestKilled(t *testing.T) {
@@ -48,14 +47,14 @@ func TestKilled(t *testing.T) {
 	for engine, newDSN := range newDatabases() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel() // much of it is waiting
-			s := newMortalStore(t, engine, newDSN(t))
+			s := newKillableStore(t, engine, newDSN(t))
 			for round := range rounds {
 				after := 1 + rand.IntN(killedAnswers-killedWriters)
 				t.Logf("round %d is over after %d answers of %d", round, after, killedAnswers)
 				s.writeUntil(t, round, after)
 				s.start(t)
 				s.check(t)
-				s.complete(t)
+				s.repeatUnanswered(t)
 			}
 			s.check(t)
 			s.p.stop(t)
@@ -64,17 +63,17 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// A mortalStore is a store whose program is killed now and then.
-type mortalStore struct {
+// A killableStore is a store whose program is killed now and then.
+type killableStore struct {
 	engine, dsn  string
 	media        string // the folder of image files
 	p            *process
 	admin, guest *client
-	articles     []*article
+	articles     []*versionedProduct
 }
 
-// newMortalStore starts the program on the demo store.
-func newMortalStore(t *testing.T, engine, dsn string) *mortalStore {
+// newKillableStore starts the program on the demo store.
+func newKillableStore(t *testing.T, engine, dsn string) *killableStore {
 	t.Helper()
 	data, err := demo.Load()
 	if err != nil {
@@ -90,22 +89,21 @@ func newMortalStore(t *testing.T, engine, dsn string) *mortalStore {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := &mortalStore{engine: engine, dsn: dsn, media: filepath.Join(t.TempDir(), "media")}
+	s := &killableStore{engine: engine, dsn: dsn, media: filepath.Join(t.TempDir(), "media")}
 	s.start(t)
 	return s
 }
 
-// start starts the program, and returns once nothing of an earlier one is under way.
-func (s *mortalStore) start(t *testing.T) {
+// start starts the program, and waits until transactions of an earlier one have ended.
+func (s *killableStore) start(t *testing.T) {
 	t.Helper()
 	s.p = start(t, []string{"PORTICO_SQL_DSN=" + s.dsn, "PORTICO_SQL_MEDIA_DIR=" + s.media, "PORTICO_LOG_LEVEL=warn"})
 	s.admin, s.guest = newClient(t, s.p.contract, demoAdmin()), newClient(t, s.p.contract, "")
 	awaitTransactions(t, s.engine, s.dsn)
 }
 
-// awaitTransactions returns once the server has ended all transactions that write
-// products and had begun before: those of a program that is no more, which may be
-// about to be committed.
+// awaitTransactions waits until the server has ended all present transactions that write
+// products. They belong to a killed program, and may still be committed.
 func awaitTransactions(t *testing.T, engine, dsn string) {
 	t.Helper()
 	var driver, lock string
@@ -114,14 +112,14 @@ func awaitTransactions(t *testing.T, engine, dsn string) {
 		driver, lock = "pgx", "LOCK TABLE product IN EXCLUSIVE MODE"
 	case "mariadb":
 		driver, lock, dsn = "mysql", "LOCK TABLES product WRITE", strings.TrimPrefix(dsn, "mysql:")
-	default: // they are the program's own
+	default: // the transactions of SQLite have ended with the program
 		return
 	}
 	pool, err := sql.Open(driver, dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = pool.Close() }() // which frees the table
+	defer func() { _ = pool.Close() }() // closing releases the lock on the table
 	tx, err := pool.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -132,10 +130,10 @@ func awaitTransactions(t *testing.T, engine, dsn string) {
 	}
 }
 
-// write writes what of an article, and keeps account of it. It fails when there is
-// no answer.
-func (s *mortalStore) write(t *testing.T, a *article, what int) error {
-	if what == aVersion {
+// write makes the write what of a product and records the state of the call. It returns an
+// error if there is no answer.
+func (s *killableStore) write(t *testing.T, a *versionedProduct, what int) error {
+	if what == writeVersion {
 		a.sent = a.saved + 1
 	} else {
 		a.parts[what] = sent
@@ -148,7 +146,7 @@ func (s *mortalStore) write(t *testing.T, a *article, what int) error {
 	if got.status != http.StatusOK {
 		t.Errorf("%s %s: %d %s", method, path, got.status, got.body)
 	}
-	if what != aVersion {
+	if what != writeVersion {
 		a.parts[what] = answered
 		return nil
 	}
@@ -159,16 +157,16 @@ func (s *mortalStore) write(t *testing.T, a *article, what int) error {
 	return nil
 }
 
-// writeUntil lets clients write articles until so many calls have been answered,
-// and kills the program while the others are under way.
-func (s *mortalStore) writeUntil(t *testing.T, round, answers int) {
+// writeUntil lets clients write products until the given number of calls has been
+// answered, and kills the program while other calls are in flight.
+func (s *killableStore) writeUntil(t *testing.T, round, answers int) {
 	t.Helper()
 	answeredOne := make(chan struct{}, killedAnswers)
 	var writers sync.WaitGroup
 	for w := range killedWriters {
-		var own []*article
-		for n := range killedEach {
-			own = append(own, newArticle(t, fmt.Sprintf("round%d-writer%d-%d", round, w, n)))
+		var own []*versionedProduct
+		for n := range killedProducts {
+			own = append(own, newVersionedProduct(t, fmt.Sprintf("round%d-writer%d-%d", round, w, n)))
 		}
 		s.articles = append(s.articles, own...)
 		writers.Go(func() { s.writeAll(t, own, func() { answeredOne <- struct{}{} }) })
@@ -176,7 +174,7 @@ func (s *mortalStore) writeUntil(t *testing.T, round, answers int) {
 	for range answers {
 		select {
 		case <-answeredOne:
-		case <-time.After(hang):
+		case <-time.After(waitTimeout):
 			t.Fatal("the program does not answer")
 		}
 	}
@@ -186,32 +184,31 @@ func (s *mortalStore) writeUntil(t *testing.T, round, answers int) {
 	s.checkLog(t)
 }
 
-// writeAll creates articles and changes them, until all is done or the program does
-// not answer. It calls told after each answer.
-func (s *mortalStore) writeAll(t *testing.T, articles []*article, told func()) {
+// writeAll creates products and changes them, until all is done or the program does not
+// answer. It calls answered after each answer.
+func (s *killableStore) writeAll(t *testing.T, articles []*versionedProduct, answered func()) {
 	for _, a := range articles {
-		calls := []int{aWebsite, aCategory, anImage}
+		calls := []int{writeWebsite, writeCategory, writeImage}
 		for range killedChanges {
-			calls = append(calls, aVersion)
+			calls = append(calls, writeVersion)
 		}
 		rand.Shuffle(len(calls), func(i, j int) { calls[i], calls[j] = calls[j], calls[i] })
-		for _, what := range append([]int{aVersion}, calls...) {
+		for _, what := range append([]int{writeVersion}, calls...) {
 			if s.write(t, a, what) != nil {
 				return
 			}
-			told()
+			answered()
 		}
 	}
 }
 
-// complete makes the calls again that were not done when the program was killed:
-// nothing stands in their way.
-func (s *mortalStore) complete(t *testing.T) {
+// repeatUnanswered repeats the calls whose outcome is unknown. They must succeed.
+func (s *killableStore) repeatUnanswered(t *testing.T) {
 	t.Helper()
 	for _, a := range s.articles {
 		var left []int
 		if a.saved < a.sent {
-			left = append(left, aVersion)
+			left = append(left, writeVersion)
 		}
 		for what, progress := range a.parts {
 			if progress == sent {

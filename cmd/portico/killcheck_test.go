@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// checkLog looks for what the program complained of.
-func (s *mortalStore) checkLog(t *testing.T) {
+// checkLog fails the test if the program has logged an error or a panic.
+func (s *killableStore) checkLog(t *testing.T) {
 	t.Helper()
 	for line := range strings.Lines(s.p.stderr.text()) {
 		if strings.Contains(line, "level=ERROR") || strings.Contains(line, "panic") {
@@ -20,9 +20,8 @@ func (s *mortalStore) checkLog(t *testing.T) {
 	}
 }
 
-// check compares what the store shows, in all of its forms, with what the writers
-// know of their articles.
-func (s *mortalStore) check(t *testing.T) {
+// check compares the store, in all views of its products, with what the writers know.
+func (s *killableStore) check(t *testing.T) {
 	t.Helper()
 	images := map[string]bool{} // by URL
 	inCategory, shown := s.listed(t, s.admin, "/products/category/6"), s.listed(t, s.guest, "/products")
@@ -35,7 +34,7 @@ func (s *mortalStore) check(t *testing.T) {
 		if !ok {
 			continue
 		}
-		for what, entry := range []string{aWebsite: `"website_id":"1"`, aCategory: `"category_id":"6"`, anImage: `"url"`} {
+		for what, entry := range []string{writeWebsite: `"website_id":"1"`, writeCategory: `"category_id":"6"`, writeImage: `"url"`} {
 			_, path, _ := a.call(what)
 			got := s.admin.get(t, path)
 			there := strings.Contains(got.body, entry)
@@ -47,11 +46,11 @@ func (s *mortalStore) check(t *testing.T) {
 			}
 		}
 		s.checkImage(t, a, images)
-		if _, there := inCategory[a.sku]; there != (a.parts[aCategory] == answered) {
+		if _, there := inCategory[a.sku]; there != (a.parts[writeCategory] == answered) {
 			t.Errorf("%s: in the list of its category %t", a.sku, there)
 		}
 		want := ""
-		if a.parts[aWebsite] == answered && status(version) == 1 {
+		if a.parts[writeWebsite] == answered && statusOfVersion(version) == 1 {
 			want = fmt.Sprintf("v%d", version)
 		}
 		var single struct{ Name string }
@@ -67,11 +66,11 @@ func (s *mortalStore) check(t *testing.T) {
 }
 
 // listed returns the names of all products of a list, by SKU.
-func (s *mortalStore) listed(t *testing.T, as *client, path string) map[string]string {
+func (s *killableStore) listed(t *testing.T, as *client, path string) map[string]string {
 	t.Helper()
 	names := map[string]string{}
 	got := as.get(t, path+"?limit=0&attrs=sku,name")
-	if got.status == http.StatusOK && got.body == "[]" { // an empty one is no object
+	if got.status == http.StatusOK && got.body == "[]" { // an empty list is an array, not an object
 		return names
 	}
 	var list map[string]struct{ SKU, Name string }
@@ -82,8 +81,9 @@ func (s *mortalStore) listed(t *testing.T, as *client, path string) map[string]s
 	return names
 }
 
-// version returns the version that an article has in all of its fields.
-func (s *mortalStore) version(t *testing.T, a *article) (version int, ok bool) {
+// version returns the version of a product. It fails the test if the fields of the product
+// do not agree.
+func (s *killableStore) version(t *testing.T, a *versionedProduct) (version int, ok bool) {
 	t.Helper()
 	got := s.admin.get(t, "/products/"+a.sku)
 	if got.status == http.StatusNotFound {
@@ -110,7 +110,7 @@ func (s *mortalStore) version(t *testing.T, a *article) (version int, ok bool) {
 	}
 	decimal := fmt.Sprintf("%d.0000", version)
 	want := product
-	want.Price, want.Stock.Qty, want.Status = decimal, decimal, strconv.Itoa(status(version))
+	want.Price, want.Stock.Qty, want.Status = decimal, decimal, strconv.Itoa(statusOfVersion(version))
 	want.GroupPrice, want.TierPrice = []priced{{decimal}}, []priced{{decimal}}
 	if fmt.Sprint(product) != fmt.Sprint(want) {
 		t.Errorf("%s is\n%v, want\n%v", a.sku, product, want)
@@ -118,8 +118,8 @@ func (s *mortalStore) version(t *testing.T, a *article) (version int, ok bool) {
 	return version, true
 }
 
-// checkImage compares the bytes of an article's image, and adds its URL to images.
-func (s *mortalStore) checkImage(t *testing.T, a *article, images map[string]bool) {
+// checkImage compares the bytes of a product's image, and adds its URL to images.
+func (s *killableStore) checkImage(t *testing.T, a *versionedProduct, images map[string]bool) {
 	t.Helper()
 	var list []struct{ URL string }
 	s.admin.read(t, a.path+"/images", &list)
@@ -134,8 +134,8 @@ func (s *mortalStore) checkImage(t *testing.T, a *article, images map[string]boo
 	}
 }
 
-// checkStock: every product has a stock item, and no other is there.
-func (s *mortalStore) checkStock(t *testing.T) {
+// checkStock checks that every product has a stock item, and that there are no others.
+func (s *killableStore) checkStock(t *testing.T) {
 	t.Helper()
 	var products map[string]struct{}
 	s.admin.read(t, "/products?limit=0&attrs=entity_id", &products)
@@ -154,8 +154,8 @@ func (s *mortalStore) checkStock(t *testing.T) {
 	}
 }
 
-// checkFiles: of the files in the folder, those of images are served and no others.
-func (s *mortalStore) checkFiles(t *testing.T, images map[string]bool) {
+// checkFiles checks that the media folder serves no files but those of images.
+func (s *killableStore) checkFiles(t *testing.T, images map[string]bool) {
 	t.Helper()
 	err := fs.WalkDir(os.DirFS(s.media), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -16,27 +16,27 @@ import (
 )
 
 const (
-	// legacyDomain names the old system as a failure domain.
+	// legacyDomain is the name of the legacy system as a failure domain.
 	legacyDomain = "legacy"
-	// legacyCall bounds a call of the old system up to the headers of its reply. The
-	// real bounds are those of the server, for a client that sends slowly, and
-	// legacy.timeout, for the old system.
-	legacyCall = 24 * time.Hour
+	// legacyCallTimeout limits a call of the legacy system until the headers of its reply
+	// arrive. It is only a backstop: the server's settings limit a client that sends
+	// slowly, and legacy.timeout limits the legacy system.
+	legacyCallTimeout = 24 * time.Hour
 )
 
-// legacy is the old system as the program is wired to it. Where none is configured
-// there are no rules, and system and guard are nil.
-type legacy struct {
+// A legacySystem is the legacy system as the other parts of the program use it. If none is
+// configured, rules is empty, and client and guard are nil.
+type legacySystem struct {
 	rules  passthrough.Rules
-	system *passthrough.System
+	client *passthrough.System
 	guard  *guard.Guard
 	auth   mapping.LegacyAuth
 	signer *auth.Signer
 }
 
-// newLegacy returns the old system of cfg.
-func newLegacy(cfg *config.Config, metrics *guard.Metrics, circuits *breakers, log *slog.Logger) (*legacy, error) {
-	l := &legacy{rules: rulesOf(cfg.Routes)}
+// newLegacy returns the legacy system that cfg configures. It sends nothing.
+func newLegacy(cfg *config.Config, metrics *guard.Metrics, breakers *breakerMetrics, log *slog.Logger) (*legacySystem, error) {
+	l := &legacySystem{rules: newRules(cfg.Routes)}
 	if cfg.Legacy.URL == "" {
 		return l, nil
 	}
@@ -44,15 +44,15 @@ func newLegacy(cfg *config.Config, metrics *guard.Metrics, circuits *breakers, l
 	if err != nil {
 		return nil, errors.New("legacy.url: not a URL") // the error would repeat it
 	}
-	circuits.add(legacyDomain)
+	breakers.add(legacyDomain)
 	l.guard = guard.New(metrics, guard.Options{
 		Name:          legacyDomain,
-		Timeout:       legacyCall,
+		Timeout:       legacyCallTimeout,
 		MaxInFlight:   cfg.Legacy.MaxInFlight,
 		MaxWait:       cfg.Upstream.MaxWait,
 		Failures:      cfg.Upstream.BreakerFailures,
 		OpenFor:       cfg.Upstream.BreakerOpen,
-		OnStateChange: circuits.telling(log),
+		OnStateChange: breakers.onUpstreamChange(log),
 	})
 	for _, resource := range append(contract.StandardFields().Resources(false), passthrough.Outside) {
 		l.guard.InitMetrics(resource, passthrough.OperationRead, passthrough.OperationWrite)
@@ -64,7 +64,7 @@ func newLegacy(cfg *config.Config, metrics *guard.Metrics, circuits *breakers, l
 		l.auth = mapping.AdminSignature
 		l.signer = auth.NewSigner(cfg.Legacy.ConsumerKey, cfg.Legacy.ConsumerSecret, cfg.Legacy.Token, cfg.Legacy.TokenSecret)
 	}
-	l.system = passthrough.New(passthrough.Options{
+	l.client = passthrough.New(passthrough.Options{
 		URL:      base,
 		BasePath: cfg.BasePath(),
 		KeepHost: l.auth == mapping.UnchangedSignature,
@@ -75,19 +75,20 @@ func newLegacy(cfg *config.Config, metrics *guard.Metrics, circuits *breakers, l
 	return l, nil
 }
 
-// rulesOf returns the rules that the table routes holds.
-func rulesOf(routes []config.Route) passthrough.Rules {
+// newRules converts the setting routes to rules.
+func newRules(routes []config.Route) passthrough.Rules {
 	calls := map[string]passthrough.Calls{"all": passthrough.All, "reads": passthrough.Reads, "writes": passthrough.Writes}
-	sides := map[string]passthrough.Target{"portico": passthrough.Portico, "legacy": passthrough.Legacy}
+	targets := map[string]passthrough.Target{"portico": passthrough.Portico, "legacy": passthrough.Legacy}
 	var rules passthrough.Rules
 	for _, r := range routes {
-		rules = append(rules, passthrough.Rule{Resource: r.Resource, Calls: calls[r.Calls], To: sides[r.To], Shadow: r.Shadow})
+		rules = append(rules, passthrough.Rule{Resource: r.Resource, Calls: calls[r.Calls], To: targets[r.To], Shadow: r.Shadow})
 	}
 	return rules
 }
 
-// routesText tells the table routes in words.
-func routesText(routes []config.Route) []string {
+// describeRoutes returns one phrase for each route, such as "products reads to legacy,
+// shadowed".
+func describeRoutes(routes []config.Route) []string {
 	texts := make([]string, len(routes))
 	for i, r := range routes {
 		texts[i] = r.Resource
@@ -102,23 +103,24 @@ func routesText(routes []config.Route) []string {
 	return texts
 }
 
-// ping returns what tells whether requests can be answered: ping, unless the adapter
-// answers nothing at all.
-func (l *legacy) ping(ping func(context.Context) error) func(context.Context) error {
+// wrapPing returns the readiness check of the program. This is ping, the check of the
+// upstream, unless the legacy system answers all calls: then it checks that the breaker of
+// the legacy system is not open.
+func (l *legacySystem) wrapPing(ping func(context.Context) error) func(context.Context) error {
 	if l.auth != mapping.UnchangedSignature || !l.rules.AllLegacy() {
 		return ping
 	}
 	return func(context.Context) error {
 		if l.guard.Open() {
-			return errors.New("the old system is cut off")
+			return errors.New("the breaker of the legacy system is open")
 		}
 		return nil
 	}
 }
 
-// close closes what is kept open to the old system.
-func (l *legacy) close() {
-	if l.system != nil {
-		l.system.Close()
+// close closes the idle connections to the legacy system.
+func (l *legacySystem) close() {
+	if l.client != nil {
+		l.client.Close()
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestConsumerLimit sends calls of one consumer until it is told to wait.
+// TestConsumerLimit checks that a consumer beyond its rate gets 429.
 func TestConsumerLimit(t *testing.T) {
 	l := serveLocal(t, false, "PORTICO_LIMITS_CONSUMER_RATE=0.0001", "PORTICO_LIMITS_CONSUMER_BURST=2")
 	address := l.contract + "/api/rest/stockitems/1"

@@ -16,14 +16,15 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestServedImages: where the demo store says that an image is, there is one, and
-// the one that was sent.
+// TestServedImages checks that the image URLs of the demo store serve the images that were
+// uploaded.
 func TestServedImages(t *testing.T) {
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) { testServedImages(t, d.Name) })
 	}
 }
 
+// testServedImages runs TestServedImages in one dialect.
 func testServedImages(t *testing.T, dialect string) {
 	data, err := demo.Load()
 	if err != nil {
@@ -78,7 +79,7 @@ func testServedImages(t *testing.T, dialect string) {
 	if r, _ := send(http.MethodGet, field(product, "image_url"), "", ""); r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != "image/jpeg" {
 		t.Errorf("a product without an image shows %s (%s)", r.Status, r.Header.Get("Content-Type"))
 	}
-	// It is declared to be another kind of image, and served as what it is.
+	// The image is uploaded with a wrong media type, and must be served with the right one.
 	body := `{"file_mime_type":"image/jpeg","file_content":"` + base64.StdEncoding.EncodeToString(content.Bytes()) + `","types":["image"]}`
 	created, _ := send(http.MethodPost, server.URL+product+"/images", admin, body)
 	at := created.Header.Get("Location")
@@ -93,7 +94,7 @@ func testServedImages(t *testing.T, dialect string) {
 		}
 	}
 
-	// The file outlives the image, and the demo store neither.
+	// The file remains after the image is deleted, and a reset of the demo store removes it.
 	if r, _ := send(http.MethodDelete, server.URL+at, admin, ""); r.StatusCode != http.StatusOK {
 		t.Errorf("deleting: %s", r.Status)
 	}

@@ -25,23 +25,24 @@ import (
 )
 
 const (
-	// mostResident is what the program may take under any attack, in bytes, besides the
+	// maxResident is the memory that the program may use under any attack, in bytes, besides the
 	// memory that its cache is given.
-	mostResident = 256 << 20
-	cacheBytes   = 16 << 20
-	// moreAddresses is by how much its address space may grow after the start. The
-	// program dies when it asks for more.
-	moreAddresses = 512 << 20
-	attacked      = 20_000 // products
+	maxResident = 256 << 20
+	cacheBytes  = 16 << 20
+	// maxAddressGrowth is how much its address space may grow after the start, in bytes. The
+	// program crashes if it needs more.
+	maxAddressGrowth = 512 << 20
+	attackedProducts = 20_000 // products
 )
 
-// An attack makes the program hold as much as it can. It returns when it holds it, with
-// what is open, so that more can be asked of the program meanwhile.
+// An attack makes the program use as much memory as it can. run returns while its
+// connections are still open.
 type attack struct {
 	name string
 	run  func(*attacker)
 }
 
+// attacks returns all attacks.
 func attacks() []attack {
 	const mib = 1 << 20
 	pairs := func(bytes int) string {
@@ -57,96 +58,96 @@ func attacks() []attack {
 	return []attack{
 		{"forms without a name of OAuth's", func(a *attacker) {
 			body := pairs(16 * mib)
-			a.times(6, func(int) { a.exchange("PUT /api/rest/stockitems/1 HTTP/1.1", body, form, "Authorization: OAuth") })
+			a.repeat(6, func(int) { a.exchange("PUT /api/rest/stockitems/1 HTTP/1.1", body, form, "Authorization: OAuth") })
 		}},
 		{"forms sent slowly", func(a *attacker) {
-			a.times(400, func(int) {
-				a.hold("PUT /api/rest/stockitems/1 HTTP/1.1", long[:60<<10], 64<<10, form, "Authorization: OAuth")
+			a.repeat(400, func(int) {
+				a.sendPartialBody("PUT /api/rest/stockitems/1 HTTP/1.1", long[:60<<10], 64<<10, form, "Authorization: OAuth")
 			})
 		}},
 		{"queries as credentials", func(a *attacker) {
-			a.times(200, func(int) { a.exchange("GET /api/rest/products?"+long+" HTTP/1.1", "", "Authorization: OAuth") })
+			a.repeat(200, func(int) { a.exchange("GET /api/rest/products?"+long+" HTTP/1.1", "", "Authorization: OAuth") })
 		}},
 		{"queries of Guests", func(a *attacker) {
-			a.times(200, func(int) { a.exchange("GET /api/rest/products?"+long+" HTTP/1.1", "") })
+			a.repeat(200, func(int) { a.exchange("GET /api/rest/products?"+long+" HTTP/1.1", "") })
 		}},
 		{"nested queries of Guests", func(a *attacker) {
 			nested := strings.Repeat("a"+strings.Repeat("[]", 60)+"&", 1500)
-			a.times(200, func(int) { a.exchange("GET /api/rest/products?"+nested+" HTTP/1.1", "") })
+			a.repeat(200, func(int) { a.exchange("GET /api/rest/products?"+nested+" HTTP/1.1", "") })
 		}},
 		{"queries of the consent pages", func(a *attacker) {
-			a.times(200, func(int) { a.exchange("GET /oauth/authorize?"+long+" HTTP/1.1", "") })
+			a.repeat(200, func(int) { a.exchange("GET /oauth/authorize?"+long+" HTTP/1.1", "") })
 		}},
 		{"bodies of strangers sent slowly", func(a *attacker) {
 			body := strings.Repeat(" ", 15*mib)
-			a.times(20, func(int) {
-				a.hold("PUT /api/rest/stockitems/1 HTTP/1.1", body, 16*mib, "Content-Type: application/json")
+			a.repeat(20, func(int) {
+				a.sendPartialBody("PUT /api/rest/stockitems/1 HTTP/1.1", body, 16*mib, "Content-Type: application/json")
 			})
 		}},
 		{"bodies of an Admin sent slowly", func(a *attacker) {
 			body := strings.Repeat(" ", 15*mib)
-			a.times(20, func(int) {
-				a.hold("PUT /api/rest/stockitems/1 HTTP/1.1", body, 16*mib, "Content-Type: application/json", a.admin)
+			a.repeat(20, func(int) {
+				a.sendPartialBody("PUT /api/rest/stockitems/1 HTTP/1.1", body, 16*mib, "Content-Type: application/json", a.admin)
 			})
 		}},
 		{"bodies of an Admin with many values", func(a *attacker) {
 			body := "[" + strings.Repeat("{},", 60_000) + "1]"
-			a.times(20, func(int) {
+			a.repeat(20, func(int) {
 				a.exchange("PUT /api/rest/stockitems HTTP/1.1", body, "Content-Type: application/json", a.admin)
 			})
 		}},
 		{"headers sent slowly", func(a *attacker) {
-			a.times(1000, func(int) { a.begin("GET /api/rest/products HTTP/1.1\r\nHost: x\r\nX: " + long) })
+			a.repeat(1000, func(int) { a.sendPartialRequest("GET /api/rest/products HTTP/1.1\r\nHost: x\r\nX: " + long) })
 		}},
 		{"idle connections", func(a *attacker) {
-			a.times(1000, func(int) { a.open().request("GET /api/rest/products/1 HTTP/1.1", "") })
+			a.repeat(1000, func(int) { a.open().request("GET /api/rest/products/1 HTTP/1.1", "") })
 		}},
 		{"lists read slowly over HTTP/1.0", func(a *attacker) {
-			a.times(20, func(int) { a.open().request(list+"HTTP/1.0", "") })
+			a.repeat(20, func(int) { a.open().request(list+"HTTP/1.0", "") })
 		}},
 		{"lists read slowly over HTTP/1.1", func(a *attacker) {
-			a.times(100, func(int) { a.open().request(list+"HTTP/1.1", "") })
+			a.repeat(100, func(int) { a.open().request(list+"HTTP/1.1", "") })
 		}},
 		{"pages read slowly", func(a *attacker) {
-			a.times(300, func(i int) {
+			a.repeat(300, func(i int) {
 				a.open().request(fmt.Sprintf("GET /api/rest/products?limit=100&page=%d HTTP/1.1", i%200), "")
 			})
 		}},
 	}
 }
 
-// TestMemoryUnderAttack: nobody makes the program hold more than it may, with or without
-// credentials, and it answers others meanwhile.
+// TestMemoryUnderAttack checks that no client, with or without credentials, makes the
+// program use more memory than it may, and that the program answers others meanwhile.
 func TestMemoryUnderAttack(t *testing.T) {
 	nightly.Only(t, "attacks")
 	dir := t.TempDir()
-	db, _ := catalogue(t, dir, attacked)
+	db, _ := newCatalog(t, dir, attackedProducts)
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	lengthen(t, filepath.Join(dir, "demo.db"))
+	lengthenDescriptions(t, filepath.Join(dir, "demo.db"))
 	for _, attack := range attacks() {
 		t.Run(attack.name, func(t *testing.T) {
 			p := start(t, []string{
 				"PORTICO_SQL_DSN=sqlite:" + filepath.Join(dir, "demo.db"), fmt.Sprintf("PORTICO_CACHE_MEMORY_BYTES=%d", cacheBytes), "PORTICO_LOG_LEVEL=error",
 			})
-			p.boundAddresses(t, moreAddresses)
+			p.limitAddressSpace(t, maxAddressGrowth)
 			ctx, cancel := context.WithCancel(t.Context())
 			a := &attacker{t: t, ctx: ctx, address: strings.TrimPrefix(p.contract, "http://"), admin: "Authorization: " + demoAdmin()}
 			defer a.end()
 			defer cancel()
 			attack.run(a)
-			// A flood of calls may fill the upstream for a moment.
+			// Many calls may reach the limit of the upstream for a moment.
 			await(t, "an Admin is answered", func() bool {
 				return send(t, "GET", p.contract+"/api/rest/stockitems/1", "", "Authorization", demoAdmin()).status == http.StatusOK
 			})
 			await(t, "a Guest is answered", func() bool {
 				return send(t, "GET", p.contract+"/api/rest/products/1", "").status == http.StatusOK
 			})
-			most := p.mostResident(t)
+			most := p.peakResident(t)
 			t.Logf("at most %d MiB resident; replies: %v", most>>20, a.replies())
-			if most > mostResident+cacheBytes {
-				t.Errorf("%d bytes were resident, the bound is %d", most, mostResident+cacheBytes)
+			if most > maxResident+cacheBytes {
+				t.Errorf("%d bytes were resident, the bound is %d", most, maxResident+cacheBytes)
 			}
 			select {
 			case <-p.ended:
@@ -157,33 +158,34 @@ func TestMemoryUnderAttack(t *testing.T) {
 	}
 }
 
-// lengthen gives every product a description of some kilobytes.
-func lengthen(t *testing.T, path string) {
+// lengthenDescriptions gives every product in the database a description of some
+// kilobytes.
+func lengthenDescriptions(t *testing.T, path string) {
 	t.Helper()
 	pool, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(OFF)")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = pool.Close() }()
-	if _, err := pool.ExecContext(t.Context(), "UPDATE product SET description = REPLACE(HEX(ZEROBLOB(3500)), '00', 'ab') WHERE entity_id >= ?", firstMade); err != nil {
+	if _, err := pool.ExecContext(t.Context(), "UPDATE product SET description = REPLACE(HEX(ZEROBLOB(3500)), '00', 'ab') WHERE entity_id >= ?", firstGeneratedID); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// boundAddresses lets the address space of the program grow by so many bytes and no more.
-func (p *process) boundAddresses(t *testing.T, more uint64) {
+// limitAddressSpace lets the address space of the program grow by more bytes at most.
+func (p *process) limitAddressSpace(t *testing.T, more uint64) {
 	t.Helper()
-	limit := p.status(t, "VmSize") + more
+	limit := p.statusBytes(t, "VmSize") + more
 	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_AS, &unix.Rlimit{Cur: limit, Max: limit}, nil); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// mostResident returns how many bytes of the program were in memory at the same time.
-func (p *process) mostResident(t *testing.T) uint64 { return p.status(t, "VmHWM") }
+// peakResident returns the maximum resident memory of the program so far, in bytes.
+func (p *process) peakResident(t *testing.T) uint64 { return p.statusBytes(t, "VmHWM") }
 
-// status returns a size that the system knows of the program, in bytes.
-func (p *process) status(t *testing.T, name string) uint64 {
+// statusBytes returns a size from /proc/PID/status, in bytes.
+func (p *process) statusBytes(t *testing.T, name string) uint64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -198,7 +200,7 @@ func (p *process) status(t *testing.T, name string) uint64 {
 	return kib << 10
 }
 
-// An attacker opens connections and leaves them open.
+// An attacker opens connections and keeps them open.
 type attacker struct {
 	t       *testing.T
 	ctx     context.Context
@@ -210,14 +212,15 @@ type attacker struct {
 	statuses map[int]int
 }
 
-// An openConn sends requests as bytes and reads replies only if it likes.
+// An openConn is a connection of an attacker. It sends requests as bytes and need not read
+// the replies.
 type openConn struct {
 	*attacker
 	conn net.Conn
 }
 
-// times does something so often, at the same time.
-func (a *attacker) times(n int, do func(i int)) {
+// repeat calls do n times concurrently.
+func (a *attacker) repeat(n int, do func(i int)) {
 	var group sync.WaitGroup
 	for i := range n {
 		group.Go(func() { do(i) })
@@ -225,14 +228,14 @@ func (a *attacker) times(n int, do func(i int)) {
 	group.Wait()
 }
 
-// open opens a connection, which stays open until the end.
+// open opens a connection, which stays open until end.
 func (a *attacker) open() *openConn {
-	conn, err := net.DialTimeout("tcp", a.address, hang)
+	conn, err := net.DialTimeout("tcp", a.address, waitTimeout)
 	if err != nil {
 		a.t.Error(err)
 		conn, _ = net.Pipe()
 	}
-	_ = conn.SetDeadline(time.Now().Add(2 * hang))
+	_ = conn.SetDeadline(time.Now().Add(2 * waitTimeout))
 	c := &openConn{a, conn}
 	a.mu.Lock()
 	a.held = append(a.held, c)
@@ -247,20 +250,21 @@ func (a *attacker) end() {
 	}
 }
 
-// begin sends the beginning of a request.
-func (a *attacker) begin(text string) {
-	_, _ = io.WriteString(a.open().conn, text) // it may be refused at any moment
+// sendPartialRequest sends the beginning of a request over a new connection.
+func (a *attacker) sendPartialRequest(text string) {
+	_, _ = io.WriteString(a.open().conn, text) // the server may close the connection at any moment
 }
 
-// hold announces a body of a length and sends less.
-func (a *attacker) hold(line, body string, length int, header ...string) {
+// sendPartialBody sends a request that announces a body of the given length, and only the
+// shorter body.
+func (a *attacker) sendPartialBody(line, body string, length int, header ...string) {
 	c := a.open()
 	head := append([]string{line, "Host: x", "Content-Length: " + strconv.Itoa(length)}, header...)
-	_ = c.conn.SetWriteDeadline(time.Now().Add(3 * time.Second)) // what is not taken is not held either
+	_ = c.conn.SetWriteDeadline(time.Now().Add(3 * time.Second)) // data that the program does not read takes none of its memory
 	_, _ = io.WriteString(c.conn, strings.Join(head, "\r\n")+"\r\n\r\n"+body)
 }
 
-// exchange sends a request and reads the reply.
+// exchange sends a request over a new connection and reads the reply.
 func (a *attacker) exchange(line, body string, header ...string) {
 	c := a.open()
 	done := make(chan struct{})
@@ -282,12 +286,13 @@ func (a *attacker) exchange(line, body string, header ...string) {
 	_ = c.conn.Close()
 }
 
-// request sends a request, and leaves the reply where it is.
+// request sends a request and does not read the reply.
 func (c *openConn) request(line, body string, header ...string) {
 	head := append([]string{line, "Host: x", "Content-Length: " + strconv.Itoa(len(body))}, header...)
 	_, _ = io.WriteString(c.conn, strings.Join(head, "\r\n")+"\r\n\r\n"+body)
 }
 
+// count counts a reply by its status.
 func (a *attacker) count(status int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -297,6 +302,7 @@ func (a *attacker) count(status int) {
 	a.statuses[status]++
 }
 
+// replies returns the number of replies by status.
 func (a *attacker) replies() map[int]int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -15,24 +15,24 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestBuildInfo looks at what runs, as its operators see it.
+// TestBuildInfo checks the metric portico_build_info.
 func TestBuildInfo(t *testing.T) {
 	for _, dialect := range []string{"documented", "magento"} {
 		l := serveLocal(t, false, "PORTICO_DIALECT="+dialect)
-		want := fmt.Sprintf(`portico_build_info{adapter="sql",dialect=%q,go=%q,version=%q} 1`, dialect, runtime.Version(), version)
+		want := fmt.Sprintf(`portico_build_info{adapter="sql",dialect=%q,go=%q,version=%q} 1`, dialect, runtime.Version(), "dev")
 		if metrics := send(t, "GET", l.ops+"/metrics", "").body; !slices.Contains(strings.Split(metrics, "\n"), want) {
 			t.Errorf("no line %s", want)
 		}
 	}
 }
 
-// labelValues are all the values that a label of a metric of ours may have,
-// whatever is sent to the program; nil stands for those of the configuration or the
-// build. A metric with another label has to say here what it may hold.
+// labelValues returns all values that each label of Portico's metrics may have, whatever
+// clients send. nil stands for values from the configuration or the build. Add new labels
+// here.
 func labelValues() map[string][]string {
 	calls := []string{"other", "none", "media", "oauthInitiate", "oauthToken"}
-	for _, side := range []string{"authorize", "adminAuthorize"} {
-		calls = append(calls, side, side+"Login", side+"Confirm", side+"Reject")
+	for _, page := range []string{"authorize", "adminAuthorize"} {
+		calls = append(calls, page, page+"Login", page+"Confirm", page+"Reject")
 	}
 	for _, route := range contract.Routes(contract.StandardFields()) {
 		for _, call := range route.Calls {
@@ -78,9 +78,9 @@ func labelValues() map[string][]string {
 	}
 }
 
-// TestNoLabelHoldsWhatAClientChose sends a word of its own in every place of a
-// request where one fits, and looks at every label afterwards.
-func TestNoLabelHoldsWhatAClientChose(t *testing.T) {
+// TestLabelsHoldNoClientInput sends requests with a chosen word in every possible place,
+// and checks that no label contains it.
+func TestLabelsHoldNoClientInput(t *testing.T) {
 	const word = "chosenword"
 	for _, dialect := range []string{"documented", "magento"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -163,16 +163,16 @@ func TestNoLabelHoldsWhatAClientChose(t *testing.T) {
 	}
 }
 
-// sendLines sends a request of the given lines, the first without its protocol, over a
-// connection of its own and reads the reply, whatever that is.
+// sendLines sends a request with the given lines, the first without its protocol, over its
+// own connection, and reads any reply.
 func sendLines(t *testing.T, base string, lines []string) {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(base, "http://"), hang)
+	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(base, "http://"), waitTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if err := conn.SetDeadline(time.Now().Add(hang)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(waitTimeout)); err != nil {
 		t.Fatal(err)
 	}
 	request := lines[0] + " HTTP/1.1\r\nHost: chosenword\r\nConnection: close\r\n" + strings.Join(append(slices.Clone(lines[1:]), "\r\n{}"), "\r\n")

@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// million asks for the benchmarks of a large catalogue, which takes a minute and
-// a gigabyte and a half to make.
+// million enables the benchmark of a large catalog, which takes a minute and 1.5 GB to
+// create.
 var million = flag.Int("million", 0, "number of products for BenchmarkMillion, 1000000 say; 0 leaves it out")
 
-// BenchmarkMillion reads a large catalogue over HTTP:
+// BenchmarkMillion reads a large catalog over HTTP:
 //
 //	go test ./cmd/portico -run '^$' -bench Million -benchtime 1x -million 1000000
 //
-// Each figure is a median of requests that took turns, in milliseconds or as a
-// multiple of another.
+// Each figure is a median of requests that took turns, in milliseconds or as a multiple of
+// another figure.
 //
-//	page-1-ms          the first page of ten, of a Guest
+//	page-1-ms          the first page of ten, for a Guest
 //	walked/page-1      pages around 5,000, one after the other
 //	direct/page-1      pages from 5,000 on, each for the first time and none
 //	                   after the one before it
 //	again/page-1       the same once more
 //	sku-ms, sku/1000   a filter by SKU, and as a multiple of the same on a
 //	                   thousand products
-//	*-rows, *-MB       a list with limit=0: how many products, and by how much
-//	                   the heap has grown at most while it was read
+//	*-rows, *-MB       a list with limit=0: number of products, and maximum growth of
+//	                   the heap while it was read
 func BenchmarkMillion(b *testing.B) {
 	if *million == 0 {
 		b.Skip("needs -million")
@@ -58,7 +58,7 @@ func BenchmarkMillion(b *testing.B) {
 
 	sku := func(base string, most int) func(int) {
 		return func(i int) {
-			get(base, "/products?filter[0][attribute]=sku&filter[0][eq]=MADE-"+strconv.Itoa(firstMade+4+100*(i*7919%(most/100))))
+			get(base, "/products?filter[0][attribute]=sku&filter[0][eq]=MADE-"+strconv.Itoa(firstGeneratedID+4+100*(i*7919%(most/100))))
 		}
 	}
 	took = medians(rounds, sku(small, 1000), sku(large, *million))
@@ -67,24 +67,23 @@ func BenchmarkMillion(b *testing.B) {
 
 	admin := demoTarget(b, "documented").Credentials.Authorization("admin")
 	for role, authorization := range map[string]string{"guest": "", "admin": admin} {
-		rows, grown := streamed(b, large+"/api/rest/products?limit=0", authorization)
+		rows, grown := measureStream(b, large+"/api/rest/products?limit=0", authorization)
 		b.ReportMetric(float64(rows), role+"-rows")
 		b.ReportMetric(grown, role+"-MB")
 	}
 	b.ReportMetric(0, "ns/op")
 }
 
-// serveCatalogue serves a catalogue, its lists as long as it is, and returns
-// where.
+// serveCatalogue serves a catalog without limits on lists, and returns the base URL.
 func serveCatalogue(b *testing.B, products int) string {
 	b.Helper()
-	db, data := catalogue(b, b.TempDir(), products)
-	_, server := serveApp(b, db, data, "documented", keepingNothing, "PORTICO_LISTS_MAX_ROWS="+strconv.Itoa(products), "PORTICO_SERVER_WRITE_TIMEOUT=24h")
+	db, data := newCatalog(b, b.TempDir(), products)
+	_, server := serveApp(b, db, data, "documented", withoutReplyCache, "PORTICO_LISTS_MAX_ROWS="+strconv.Itoa(products), "PORTICO_SERVER_WRITE_TIMEOUT=24h")
 	return server.URL
 }
 
-// medians runs all calls in turn, with the number of the round, and returns the
-// median of the time of each in milliseconds.
+// medians runs all calls in turn, with the number of the round, and returns the median
+// time of each in milliseconds.
 func medians(rounds int, calls ...func(round int)) []float64 {
 	took := make([][]time.Duration, len(calls))
 	for round := range rounds {
@@ -102,10 +101,9 @@ func medians(rounds int, calls ...func(round int)) []float64 {
 	return all
 }
 
-// streamed reads a list and returns the number of its records, and by how many MB
-// the heap of this process, server included, has grown at most meanwhile. The
-// list itself is thrown away as it comes.
-func streamed(b *testing.B, url, authorization string) (records int, grown float64) {
+// measureStream reads a list and discards it. It returns the number of records, and by how
+// many MB the heap of this process, server included, has grown at most meanwhile.
+func measureStream(b *testing.B, url, authorization string) (records int, grown float64) {
 	b.Helper()
 	heap := func() float64 {
 		var m runtime.MemStats
@@ -122,14 +120,14 @@ func streamed(b *testing.B, url, authorization string) (records int, grown float
 		n, err := response.Body.Read(piece)
 		for _, c := range piece[:n] {
 			if c == '{' {
-				records++ // no text has one, and no field either
+				records++ // neither texts nor field names contain it
 			}
 		}
 		if read += n; read/sampleEvery != (read-n)/sampleEvery {
 			grown = max(grown, heap()-before)
 		}
 		if err == io.EOF {
-			return records - 1, grown // without the list itself
+			return records - 1, grown // not counting the root element
 		}
 		if err != nil {
 			b.Fatal(err)
@@ -137,8 +135,8 @@ func streamed(b *testing.B, url, authorization string) (records int, grown float
 	}
 }
 
-// openReply asks for a reply in JSON over a connection that is kept, and leaves it to
-// be read.
+// openReply sends a request for JSON over a persistent connection, and returns the reply
+// with its body unread.
 func openReply(b *testing.B, url, authorization string) *http.Response {
 	b.Helper()
 	request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, url, nil)

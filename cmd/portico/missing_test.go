@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// TestMissingAtOnce asks for a hundred replies at once that are not kept, each twenty
-// times, while the database hangs; whoever asked first for each leaves. The database
-// is asked once for each.
-func TestMissingAtOnce(t *testing.T) {
+// TestConcurrentMisses asks for each of a hundred uncached replies twenty times at the
+// same time while the database hangs, and lets the first client of each leave. The
+// database must get one query for each reply.
+func TestConcurrentMisses(t *testing.T) {
 	const keys, others = 100, 19
 	server, dsn := newDemoServer(t)
 	redis := newRedis(t)
@@ -22,12 +22,12 @@ func TestMissingAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, []string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_LOG_LEVEL=error", "PORTICO_CACHE_REDIS_URL=" + url,
 				"PORTICO_UPSTREAM_MAX_IN_FLIGHT=256", "PORTICO_UPSTREAM_TIMEOUT=20s", "PORTICO_UPSTREAM_MAX_WAIT=5s",
-				// So many requests at once may keep one another waiting, on a machine that has more to do.
+				// On a busy machine this many requests can delay each other.
 				"PORTICO_CACHE_TIMEOUT=5s"})
 			guest := newClient(t, p.contract, "")
-			guest.get(t, "/products?page=2") // and with it what all lists need
-			inFlight := func() float64 { return scrapeOf(t, p.ops).sum("portico_requests_in_flight") }
-			sent := func() float64 { return scrapeOf(t, p.ops).sent() }
+			guest.get(t, "/products?page=2") // loads what all lists need
+			inFlight := func() float64 { return scrapeMetrics(t, p.ops).sum("portico_requests_in_flight") }
+			sent := func() float64 { return scrapeMetrics(t, p.ops).sent() }
 			before := sent()
 
 			server.Pause()

@@ -11,15 +11,16 @@ import (
 	"github.com/portico-commerce/portico/mapping/codec"
 )
 
-// Faults of which call is made, by whom, and of what is remembered.
+// This file has faults that change a call or its caller, and faults that remember replies.
 
-// unheard drops parameters of the query that begin with a name.
-func unheard(names ...string) fault {
+// ignoreParams removes the query parameters with the given names, and their parts such as
+// name[1], before the call is made.
+func ignoreParams(names ...string) fault {
 	return func(c *call, honest implementation) *response {
 		c.query = strings.Join(slices.DeleteFunc(strings.Split(c.query, "&"), func(pair string) bool {
 			name, err := url.QueryUnescape(pair)
-			return err == nil && slices.ContainsFunc(names, func(unheard string) bool {
-				rest, found := strings.CutPrefix(name, unheard)
+			return err == nil && slices.ContainsFunc(names, func(ignored string) bool {
+				rest, found := strings.CutPrefix(name, ignored)
 				return found && (rest == "" || rest[0] == '=' || rest[0] == '[')
 			})
 		}), "&")
@@ -27,41 +28,42 @@ func unheard(names ...string) fault {
 	}
 }
 
-// deafTo drops those parameters where a call is refused for them with text.
-func deafTo(text string, names ...string) fault {
+// ignoreParamsIfRefused repeats a call without the parameters if the reply to it contains
+// text.
+func ignoreParamsIfRefused(text string, names ...string) fault {
 	return func(c *call, honest implementation) *response {
 		r := honest(c)
 		if strings.Contains(r.body, text) {
-			return unheard(names...)(c, honest)
+			return ignoreParams(names...)(c, honest)
 		}
 		return r
 	}
 }
 
-// pathed sends calls to another path.
-func pathed(change func(path string) string) fault {
+// rewritePath sends calls to another path.
+func rewritePath(change func(path string) string) fault {
 	return func(c *call, honest implementation) *response {
 		c.path = change(c.path)
 		return honest(c)
 	}
 }
 
-// storeless takes the store view off a path.
-func storeless(path string) string {
+// withoutStoreView removes the store view from a path.
+func withoutStoreView(path string) string {
 	head, _, _ := strings.Cut(path, "/store/")
 	return head
 }
 
-// as has a call answered as if somebody else made it.
-func as(role string) fault {
+// answerAs makes calls as another caller.
+func answerAs(role string) fault {
 	return func(c *call, honest implementation) *response {
 		c.as = role
 		return honest(c)
 	}
 }
 
-// leaks gives what is refused with a status to whoever asks.
-func leaks(refused int, as string) fault {
+// retryRefusedAs repeats a call as another caller if the reply has the status refused.
+func retryRefusedAs(refused int, as string) fault {
 	return func(c *call, honest implementation) *response {
 		r := honest(c)
 		if r.status == refused {
@@ -72,8 +74,8 @@ func leaks(refused int, as string) fault {
 	}
 }
 
-// asked has a call sent with another header, where it has the one named.
-func asked(name, from, to string) fault {
+// replaceRequestHeader replaces the request header name if its value is from.
+func replaceRequestHeader(name, from, to string) fault {
 	return func(c *call, honest implementation) *response {
 		if c.header.Get(name) == from {
 			c.header.Set(name, to)
@@ -82,27 +84,28 @@ func asked(name, from, to string) fault {
 	}
 }
 
-// stale repeats the first reply to each read.
-func stale() fault {
+// repeatFirstReply answers each read with the first reply to it.
+func repeatFirstReply() fault {
 	var mu sync.Mutex
-	kept := map[string]*response{}
+	firstReplies := map[string]*response{}
 	return func(c *call, honest implementation) *response {
 		r := honest(c)
 		key := fmt.Sprint(c.path, c.query, c.as, c.header.Get("Accept"))
 		mu.Lock()
 		defer mu.Unlock()
-		if first, ok := kept[key]; ok {
+		if first, ok := firstReplies[key]; ok {
 			return first.clone()
 		}
 		if r.status == http.StatusOK {
-			kept[key] = r.clone()
+			firstReplies[key] = r.clone()
 		}
 		return r
 	}
 }
 
-// writable shows in a record what an update sent for a field that takes none.
-func writable(field string) fault {
+// echoReadOnlyField shows the value that an update sent for a field although the field is
+// read-only.
+func echoReadOnlyField(field string) fault {
 	var mu sync.Mutex
 	sent := map[string]codec.Node{}
 	return func(c *call, honest implementation) *response {
@@ -111,7 +114,7 @@ func writable(field string) fault {
 		defer mu.Unlock()
 		if c.method == http.MethodPut {
 			c.edit(func(root *codec.Node) {
-				each(root, field, func(parent *codec.Node, at int) {
+				forEachAt(root, field, func(parent *codec.Node, at int) {
 					if r.status == http.StatusOK {
 						sent[c.path] = codec.TextNode(parent.Members[at].Value.String())
 					}
@@ -121,25 +124,25 @@ func writable(field string) fault {
 		}
 		if value, ok := sent[c.path]; ok && r.status == http.StatusOK {
 			r.edit(func(root *codec.Node) {
-				each(root, field, func(parent *codec.Node, at int) { parent.Members[at].Value = value })
+				forEachAt(root, field, func(parent *codec.Node, at int) { parent.Members[at].Value = value })
 			})
 		}
 		return r
 	}
 }
 
-// sticky shows a flag for ever that was set once.
-func sticky(flag string) fault {
+// stickyFlag shows a flag as set for ever after it was set once.
+func stickyFlag(flag string) fault {
 	var mu sync.Mutex
 	set := map[string]codec.Node{}
 	return func(c *call, honest implementation) *response {
-		return inResponse(func(root *codec.Node) {
+		return editReply(func(root *codec.Node) {
 			mu.Lock()
 			defer mu.Unlock()
-			each(root, flag, func(parent *codec.Node, at int) {
+			forEachAt(root, flag, func(parent *codec.Node, at int) {
 				value := &parent.Members[at].Value
-				if kept, ok := set[c.path]; ok {
-					*value = kept
+				if first, ok := set[c.path]; ok {
+					*value = first
 				} else if value.String() == "1" {
 					set[c.path] = *value
 				}
@@ -148,7 +151,7 @@ func sticky(flag string) fault {
 	}
 }
 
-// refusal is an error envelope of one entry, in the format the call asks for.
+// refusal returns an error envelope with one entry, in the format that the call accepts.
 func refusal(c *call, e entry) *response {
 	body, mediaType := `{"messages":{"error":[`+fmt.Sprintf(`{"code":%d,"message":%q}`, e.code, e.message)+`]}}`, "application/json; charset=utf-8"
 	if strings.Contains(c.header.Get("Accept"), "xml") {
@@ -159,11 +162,11 @@ func refusal(c *call, e entry) *response {
 	return &response{e.code, http.Header{"Content-Type": {mediaType}}, body}
 }
 
-// denies has a role not do what it may.
-func denies(c *call, _ implementation) *response { return refusal(c, entry{403, "Access denied"}) }
+// denyAccess refuses every call.
+func denyAccess(c *call, _ implementation) *response { return refusal(c, entry{403, "Access denied"}) }
 
-// emptyInstead gives an empty list in place of a refusal with a message.
-func emptyInstead(message string) fault {
+// emptyListInsteadOf returns an empty list instead of a refusal with the given message.
+func emptyListInsteadOf(message string) fault {
 	return func(c *call, honest implementation) *response {
 		r := honest(c)
 		if found := entriesOf(r); len(found) > 0 && strings.Contains(found[0].message, message) {

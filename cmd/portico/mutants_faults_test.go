@@ -8,30 +8,33 @@ import (
 	"github.com/portico-commerce/portico/mapping/codec"
 )
 
-// What follows makes faults. Where fields are named, a.b is field b of the record in
-// field a, and * stands for every member; in a list each record is meant.
+// This file has the functions that make faults of replies. In the path of a field, a.b is
+// field b of the record in field a, and * stands for every member. In a list a path applies
+// to each record.
 
-// each does something at every place that a path names in the records below root. It
-// goes backwards, so that what it is at may be taken away.
-func each(root *codec.Node, path string, do func(parent *codec.Node, at int)) {
+// forEachAt calls do for every member at path in the records of root: do gets the parent
+// and the index of the member. It goes backwards, so that do may remove the member. A * in
+// path stands for any name.
+func forEachAt(root *codec.Node, path string, do func(parent *codec.Node, at int)) {
 	for _, record := range recordsIn(root) {
-		eachIn(record, strings.Split(path, "."), do)
+		forEachAtPath(record, strings.Split(path, "."), do)
 	}
 }
 
-func eachIn(n *codec.Node, path []string, do func(parent *codec.Node, at int)) {
+// forEachAtPath is forEachAt for the node n alone.
+func forEachAtPath(n *codec.Node, path []string, do func(parent *codec.Node, at int)) {
 	for i := len(n.Members) - 1; i >= 0; i-- {
 		switch {
 		case path[0] != "*" && path[0] != n.Members[i].Key:
 		case len(path) == 1:
 			do(n, i)
 		default:
-			eachIn(&n.Members[i].Value, path[1:], do)
+			forEachAtPath(&n.Members[i].Value, path[1:], do)
 		}
 	}
 }
 
-// recordsIn returns the entries of a list, of any other body the body.
+// recordsIn returns the entries of a list, or the body itself if it is no list.
 func recordsIn(root *codec.Node) []*codec.Node {
 	if root.Shape() == codec.Named || len(root.Members) == 0 {
 		return []*codec.Node{root}
@@ -43,10 +46,11 @@ func recordsIn(root *codec.Node) []*codec.Node {
 	return found
 }
 
+// isList reports whether a body is a list: an array, or an object keyed by id.
 func isList(root *codec.Node) bool { return root.Shape() != codec.Named }
 
-// inResponse has an edit done to what a call is answered with, if that is no refusal.
-func inResponse(change func(root *codec.Node)) fault {
+// editReply changes the body of replies that are no refusals.
+func editReply(change func(root *codec.Node)) fault {
 	return func(c *call, honest implementation) *response {
 		r := honest(c)
 		if r.status < 300 {
@@ -56,8 +60,8 @@ func inResponse(change func(root *codec.Node)) fault {
 	}
 }
 
-// inRefusal has an edit done to an error envelope.
-func inRefusal(change func(root *codec.Node)) fault {
+// editRefusal changes the body of refusals.
+func editRefusal(change func(root *codec.Node)) fault {
 	return func(c *call, honest implementation) *response {
 		r := honest(c)
 		if r.status >= 300 {
@@ -67,8 +71,8 @@ func inRefusal(change func(root *codec.Node)) fault {
 	}
 }
 
-// onlyIn keeps a fault of replies to those of one format.
-func onlyIn(format string, f fault) fault {
+// onlyInFormat applies f only to replies whose media type contains format.
+func onlyInFormat(format string, f fault) fault {
 	return func(c *call, honest implementation) *response {
 		r := honest(c)
 		if strings.Contains(r.header.Get("Content-Type"), format) {
@@ -78,19 +82,19 @@ func onlyIn(format string, f fault) fault {
 	}
 }
 
-// drop leaves fields out.
-func drop(paths ...string) fault {
-	return inResponse(func(root *codec.Node) {
+// dropFields removes the fields at paths.
+func dropFields(paths ...string) fault {
+	return editReply(func(root *codec.Node) {
 		for _, path := range paths {
-			each(root, path, func(parent *codec.Node, at int) { parent.Members = slices.Delete(parent.Members, at, at+1) })
+			forEachAt(root, path, func(parent *codec.Node, at int) { parent.Members = slices.Delete(parent.Members, at, at+1) })
 		}
 	})
 }
 
-// add puts a field beside another one.
-func add(beside, name, text string) fault {
-	return inResponse(func(root *codec.Node) {
-		each(root, beside, func(parent *codec.Node, at int) {
+// addField inserts a field after the field at the path beside.
+func addField(beside, name, text string) fault {
+	return editReply(func(root *codec.Node) {
+		forEachAt(root, beside, func(parent *codec.Node, at int) {
 			if _, there := parent.Get(name); !there {
 				parent.Members = slices.Insert(parent.Members, at+1, codec.Member{Key: name, Value: codec.TextNode(text)})
 			}
@@ -98,23 +102,23 @@ func add(beside, name, text string) fault {
 	})
 }
 
-// rename calls a field otherwise.
-func rename(path, name string) fault {
-	return inResponse(func(root *codec.Node) {
-		each(root, path, func(parent *codec.Node, at int) { parent.Members[at].Key = name })
+// renameField renames a field.
+func renameField(path, name string) fault {
+	return editReply(func(root *codec.Node) {
+		forEachAt(root, path, func(parent *codec.Node, at int) { parent.Members[at].Key = name })
 	})
 }
 
-// values changes the values of a field.
-func values(path string, change func(codec.Node) codec.Node) fault {
-	return inResponse(func(root *codec.Node) {
-		each(root, path, func(parent *codec.Node, at int) { parent.Members[at].Value = change(parent.Members[at].Value) })
+// mapValues changes the value of a field.
+func mapValues(path string, change func(codec.Node) codec.Node) fault {
+	return editReply(func(root *codec.Node) {
+		forEachAt(root, path, func(parent *codec.Node, at int) { parent.Members[at].Value = change(parent.Members[at].Value) })
 	})
 }
 
-// texts changes the text of a field that has one.
-func texts(path string, change func(string) string) fault {
-	return values(path, func(n codec.Node) codec.Node {
+// mapTexts changes the value of a field if it is a text or a number.
+func mapTexts(path string, change func(string) string) fault {
+	return mapValues(path, func(n codec.Node) codec.Node {
 		if n.Kind == codec.Text || n.Kind == codec.Number {
 			n.Text = change(n.Text)
 		}
@@ -122,14 +126,14 @@ func texts(path string, change func(string) string) fault {
 	})
 }
 
-// becomes has a field hold the same always.
-func becomes(path string, value codec.Node) fault {
-	return values(path, func(codec.Node) codec.Node { return value })
+// replaceValue always shows the same value for a field.
+func replaceValue(path string, value codec.Node) fault {
+	return mapValues(path, func(codec.Node) codec.Node { return value })
 }
 
-// asNumber writes a text of digits as a number, asText a number or literal as a text.
-func asNumber(path string) fault {
-	return values(path, func(n codec.Node) codec.Node {
+// textToNumber shows a text of digits as a number.
+func textToNumber(path string) fault {
+	return mapValues(path, func(n codec.Node) codec.Node {
 		if n.Kind == codec.Text && strings.Trim(n.Text, "0123456789.-") == "" && n.Text != "" {
 			return codec.NumberNode(n.Text)
 		}
@@ -137,8 +141,9 @@ func asNumber(path string) fault {
 	})
 }
 
-func asText(path string) fault {
-	return values(path, func(n codec.Node) codec.Node {
+// literalToText shows a number or a literal as a text.
+func literalToText(path string) fault {
+	return mapValues(path, func(n codec.Node) codec.Node {
 		switch n.Kind {
 		case codec.Number:
 			return codec.TextNode(n.Text)
@@ -152,9 +157,9 @@ func asText(path string) fault {
 	})
 }
 
-// asLiteral writes a flag as true or false.
-func asLiteral(path string) fault {
-	return values(path, func(n codec.Node) codec.Node {
+// flagToBool shows a flag as true or false.
+func flagToBool(path string) fault {
+	return mapValues(path, func(n codec.Node) codec.Node {
 		if n.String() == "1" {
 			return codec.Node{Kind: codec.True}
 		}
@@ -162,9 +167,9 @@ func asLiteral(path string) fault {
 	})
 }
 
-// blankForNull shows a text where there is no value; absentForNull shows nothing.
-func blankForNull(path string) fault {
-	return values(path, func(n codec.Node) codec.Node {
+// nullToText shows an empty text instead of null.
+func nullToText(path string) fault {
+	return mapValues(path, func(n codec.Node) codec.Node {
 		if n.Kind == codec.Null {
 			return codec.TextNode("")
 		}
@@ -172,9 +177,10 @@ func blankForNull(path string) fault {
 	})
 }
 
-func absentForNull(path string) fault {
-	return inResponse(func(root *codec.Node) {
-		each(root, path, func(parent *codec.Node, at int) {
+// omitNull leaves a field out if it is null or empty.
+func omitNull(path string) fault {
+	return editReply(func(root *codec.Node) {
+		forEachAt(root, path, func(parent *codec.Node, at int) {
 			if n := &parent.Members[at].Value; n.Kind == codec.Null || n.Kind == codec.Text && n.Text == "" {
 				parent.Members = slices.Delete(parent.Members, at, at+1)
 			}
@@ -182,7 +188,7 @@ func absentForNull(path string) fault {
 	})
 }
 
-// Texts of other forms.
+// twoPlaces shortens a decimal with four places to two.
 func twoPlaces(s string) string {
 	if head, places, ok := strings.Cut(s, "."); ok && len(places) == 4 {
 		return head + "." + places[:2]
@@ -190,6 +196,7 @@ func twoPlaces(s string) string {
 	return s
 }
 
+// isoDate writes a time in the form of ISO 8601.
 func isoDate(s string) string {
 	if len(s) == len("2012-01-02 03:04:05") {
 		return s[:10] + "T" + s[11:] + "+00:00"
@@ -197,11 +204,12 @@ func isoDate(s string) string {
 	return s
 }
 
-func dayAlone(s string) string { return s[:min(len(s), len("2012-01-02"))] }
+// dateOnly removes the time from a date and time.
+func dateOnly(s string) string { return s[:min(len(s), len("2012-01-02"))] }
 
-// entries changes the entries of the list that a body is.
-func entries(change func([]codec.Member) []codec.Member) fault {
-	return inResponse(func(root *codec.Node) {
+// mapEntries changes the entries of a body that is a list.
+func mapEntries(change func([]codec.Member) []codec.Member) fault {
+	return editReply(func(root *codec.Node) {
 		if isList(root) {
 			array := root.Shape() == codec.Array
 			if root.Members = change(root.Members); array {
@@ -211,12 +219,19 @@ func entries(change func([]codec.Member) []codec.Member) fault {
 	})
 }
 
-func reversed(m []codec.Member) []codec.Member { slices.Reverse(m); return m }
-func lastLost(m []codec.Member) []codec.Member { return m[:max(0, len(m)-1)] }
-func firstLost(m []codec.Member) []codec.Member {
+// reverse reverses the order of the entries.
+func reverse(m []codec.Member) []codec.Member { slices.Reverse(m); return m }
+
+// dropLast removes the last entry.
+func dropLast(m []codec.Member) []codec.Member { return m[:max(0, len(m)-1)] }
+
+// dropFirst removes the first entry.
+func dropFirst(m []codec.Member) []codec.Member {
 	return m[min(1, len(m)):]
 }
-func lastDoubled(m []codec.Member) []codec.Member {
+
+// repeatLast repeats the last entry under another key.
+func repeatLast(m []codec.Member) []codec.Member {
 	if len(m) == 0 {
 		return m
 	}
@@ -225,9 +240,9 @@ func lastDoubled(m []codec.Member) []codec.Member {
 	return append(m, doubled)
 }
 
-// within does to the list in a field what entries does to a body.
-func within(path string, change func([]codec.Member) []codec.Member) fault {
-	return values(path, func(n codec.Node) codec.Node {
+// mapFieldEntries changes the entries of a field that is a list.
+func mapFieldEntries(path string, change func([]codec.Member) []codec.Member) fault {
+	return mapValues(path, func(n codec.Node) codec.Node {
 		n.Members = slices.Clone(n.Members)
 		n.Members = change(n.Members)
 		number(&n)
@@ -235,11 +250,12 @@ func within(path string, change func([]codec.Member) []codec.Member) fault {
 	})
 }
 
-// asArray makes a list keyed by id one of records alone, keyedBy the other way round.
-func asArray() fault { return inResponse(number) }
+// toArray turns a list keyed by id into an array.
+func toArray() fault { return editReply(number) }
 
-func keyedBy(field string) fault {
-	return inResponse(func(root *codec.Node) {
+// keyByField turns an array into a list keyed by the given field.
+func keyByField(field string) fault {
+	return editReply(func(root *codec.Node) {
 		for i := range root.Members {
 			if id, ok := root.Members[i].Value.Get(field); ok {
 				root.Members[i].Key = id.String()
@@ -248,8 +264,8 @@ func keyedBy(field string) fault {
 	})
 }
 
-// turns gives another status in place of one.
-func turns(from, to int) fault {
+// replaceStatus replaces a status.
+func replaceStatus(from, to int) fault {
 	return func(c *call, honest implementation) *response {
 		r := honest(c)
 		if r.status == from {
@@ -259,8 +275,8 @@ func turns(from, to int) fault {
 	}
 }
 
-// bytewise replaces bytes of the body, always in pairs.
-func bytewise(pairs ...string) fault {
+// replaceBytes replaces parts of the body. pairs has old and new texts in turn.
+func replaceBytes(pairs ...string) fault {
 	return func(c *call, honest implementation) *response {
 		r := honest(c)
 		r.body = strings.NewReplacer(pairs...).Replace(r.body)
@@ -268,8 +284,8 @@ func bytewise(pairs ...string) fault {
 	}
 }
 
-// rooted gives XML another root element.
-func rooted(name string) fault {
+// replaceXMLRoot renames the root element of XML.
+func replaceXMLRoot(name string) fault {
 	return func(c *call, honest implementation) *response {
 		r := honest(c)
 		for _, root := range []string{"service_api", "magento_api"} {
@@ -279,8 +295,9 @@ func rooted(name string) fault {
 	}
 }
 
-// header changes a header of the reply; from is what it is now.
-func header(name string, change func(from string) string) fault {
+// mapHeader changes a header of the reply. If change returns an empty value, the header is
+// removed.
+func mapHeader(name string, change func(from string) string) fault {
 	return func(c *call, honest implementation) *response {
 		r := honest(c)
 		if to := change(r.header.Get(name)); to != "" {
@@ -292,9 +309,9 @@ func header(name string, change func(from string) string) fault {
 	}
 }
 
-// location changes where a thing that was made is said to be.
-func location(change func(path string) string) fault {
-	return header("Location", func(from string) string {
+// mapLocation changes the header Location.
+func mapLocation(change func(path string) string) fault {
+	return mapHeader("Location", func(from string) string {
 		if from == "" {
 			return ""
 		}
@@ -302,14 +319,23 @@ func location(change func(path string) string) fault {
 	})
 }
 
-func nowhere(string) string         { return "" }
-func absolute(path string) string   { return "http://shop.example" + path }
-func besides(path string) string    { return path + "0" }
-func withSlash(path string) string  { return path + "/" }
-func unprefixed(path string) string { return strings.TrimPrefix(path, "/api/rest") }
+// removeLocation removes the header Location; see mapLocation.
+func removeLocation(string) string { return "" }
 
-// answersWith gives a write that succeeded a body it has none of.
-func answersWith(json string) fault {
+// absoluteURL makes a Location absolute.
+func absoluteURL(path string) string { return "http://shop.example" + path }
+
+// wrongPath makes a Location name another record.
+func wrongPath(path string) string { return path + "0" }
+
+// withSlash appends a slash to a Location.
+func withSlash(path string) string { return path + "/" }
+
+// withoutPrefix removes the base of the contract from a Location.
+func withoutPrefix(path string) string { return strings.TrimPrefix(path, "/api/rest") }
+
+// addBody gives a successful reply without a body the given one.
+func addBody(json string) fault {
 	return func(c *call, honest implementation) *response {
 		r := honest(c)
 		if r.status < 300 && r.body == "" {
@@ -320,17 +346,17 @@ func answersWith(json string) fault {
 	}
 }
 
-// An entry is one of an error envelope.
+// An entry is one entry of an error envelope.
 type entry struct {
 	code    int
 	message string
 }
 
-// entriesOf returns the entries of an error envelope.
+// entriesOf returns the entries of an error envelope in their order.
 func entriesOf(r *response) (found []entry) {
 	copied := r.clone()
 	copied.edit(func(root *codec.Node) {
-		each(root, "messages.error.*", func(parent *codec.Node, at int) {
+		forEachAt(root, "messages.error.*", func(parent *codec.Node, at int) {
 			code, _ := parent.Members[at].Value.Get("code")
 			message, _ := parent.Members[at].Value.Get("message")
 			if code == nil || message == nil {
@@ -346,17 +372,18 @@ func entriesOf(r *response) (found []entry) {
 	return found
 }
 
-// says changes messages of refusals that have a text in them.
-func says(instead ...string) fault {
-	return inRefusal(func(root *codec.Node) {
-		each(root, "messages.error.*.message", func(parent *codec.Node, at int) {
+// replaceMessageText replaces parts of the messages of refusals. instead has old and new
+// texts in turn.
+func replaceMessageText(instead ...string) fault {
+	return editRefusal(func(root *codec.Node) {
+		forEachAt(root, "messages.error.*.message", func(parent *codec.Node, at int) {
 			parent.Members[at].Value.Text = strings.NewReplacer(instead...).Replace(parent.Members[at].Value.Text)
 		})
 	})
 }
 
-// refuses gives other refusals in place of those that consist of one entry.
-func refuses(was, is entry) fault {
+// replaceRefusal replaces refusals that consist of the entry was alone.
+func replaceRefusal(was, is entry) fault {
 	return func(c *call, honest implementation) *response {
 		r := honest(c)
 		if found := entriesOf(r); len(found) != 1 || found[0] != was {
@@ -364,10 +391,10 @@ func refuses(was, is entry) fault {
 		}
 		r.status = is.code
 		r.edit(func(root *codec.Node) {
-			each(root, "messages.error.*.code", func(parent *codec.Node, at int) {
+			forEachAt(root, "messages.error.*.code", func(parent *codec.Node, at int) {
 				parent.Members[at].Value.Text = strconv.Itoa(is.code)
 			})
-			each(root, "messages.error.*.message", func(parent *codec.Node, at int) {
+			forEachAt(root, "messages.error.*.message", func(parent *codec.Node, at int) {
 				parent.Members[at].Value.Text = is.message
 			})
 		})
@@ -375,10 +402,11 @@ func refuses(was, is entry) fault {
 	}
 }
 
-// alone gives but one entry of a refusal that has several.
-func alone(keep func([]codec.Member) []codec.Member) fault {
-	return inRefusal(func(root *codec.Node) {
-		each(root, "messages.error", func(parent *codec.Node, at int) {
+// filterRefusalEntries reduces the entries of a refusal with several entries to those that
+// keep returns.
+func filterRefusalEntries(keep func([]codec.Member) []codec.Member) fault {
+	return editRefusal(func(root *codec.Node) {
+		forEachAt(root, "messages.error", func(parent *codec.Node, at int) {
 			if list := &parent.Members[at].Value; len(list.Members) > 1 {
 				list.Members = keep(list.Members)
 				number(list)

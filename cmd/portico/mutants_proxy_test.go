@@ -26,95 +26,101 @@ type call struct {
 	body   string
 }
 
+// clone returns a copy of the call with headers of its own.
 func (c *call) clone() *call {
 	copied := *c
 	copied.header = c.header.Clone()
 	return &copied
 }
 
+// equal reports whether two calls are the same request.
 func (c *call) equal(d *call) bool {
 	return c.method == d.method && c.path == d.path && c.query == d.query && c.as == d.as && c.body == d.body &&
 		maps.EqualFunc(c.header, d.header, slices.Equal)
 }
 
-// A response is what a call is answered with.
+// A response is the reply to a call.
 type response struct {
 	status int
 	header http.Header
 	body   string
 }
 
+// clone returns a copy of the response with headers of its own.
 func (r *response) clone() *response {
 	copied := *r
 	copied.header = r.header.Clone()
 	return &copied
 }
 
+// equal reports whether two responses are the same.
 func (r *response) equal(s *response) bool {
 	return r.status == s.status && r.body == s.body && maps.EqualFunc(r.header, s.header, slices.Equal)
 }
 
-// An implementation answers calls. Faults may ask it more than one.
+// An implementation answers calls. A fault may make several calls to it.
 type implementation func(*call) *response
 
-// A fault answers calls in place of an honest implementation, in one thing wrongly.
+// A fault answers calls in place of an honest implementation, with one thing wrong.
 type fault func(c *call, honest implementation) *response
 
-// A mutator serves what an implementation would serve that has one fault.
-type mutator struct {
+// A mutantProxy is a handler that behaves like an implementation with one fault.
+type mutantProxy struct {
 	next        http.Handler
 	credentials contracttests.Credentials
 	mutant      atomic.Pointer[mutant] // nil: no fault
-	hits        atomic.Int64           // answers or effects that the fault made others than they should be
+	hits        atomic.Int64           // calls on which the fault had an effect
 }
 
-const mostBody = 32 << 20 // bytes of a request that the mutator takes
+// maxMutantBody is the maximum size of a request body, in bytes.
+const maxMutantBody = 32 << 20 // bytes of a request that the mutator takes
 
-func (p *mutator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers with the fault of the current mutant, if there is one.
+func (p *mutantProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m := p.mutant.Load()
 	if m == nil {
 		p.next.ServeHTTP(w, r)
 		return
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, mostBody))
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxMutantBody))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	sent := p.callOf(r, string(body))
-	got := p.answer(m, sent, func(c *call) *response { return p.forward(r, sent, c) })
+	got := p.applyFault(m, sent, func(c *call) *response { return p.forward(r, sent, c) })
 	maps.Copy(w.Header(), got.header)
 	w.WriteHeader(got.status)
-	// The client that went away does not miss it.
+	// An error means that the client is gone.
 	_, _ = io.WriteString(w, got.body)
 }
 
-// answer has the fault of m answer a call that it concerns, and counts whether that
-// came to something: another answer than the honest one to the same call, no honest
-// one at all, or an effect that nobody asked for.
-func (p *mutator) answer(m *mutant, sent *call, honest implementation) *response {
-	if !m.concerns(sent) {
+// applyFault lets m answer a call that matches it, and counts a hit if that has an effect:
+// another reply than the honest one to the same call, no honest reply to compare with, or
+// a write that the client did not send.
+func (p *mutantProxy) applyFault(m *mutant, sent *call, honest implementation) *response {
+	if !m.matches(sent) {
 		return honest(sent)
 	}
-	var fair *response
-	meddled := false
+	var honestReply *response
+	otherWrite := false
 	got := m.fault(sent.clone(), func(c *call) *response {
 		r := honest(c)
 		switch {
 		case c.equal(sent):
-			fair = r.clone()
+			honestReply = r.clone()
 		case c.method != http.MethodGet:
-			meddled = true
+			otherWrite = true
 		}
 		return r
 	})
-	if meddled || fair == nil || !got.equal(fair) {
+	if otherWrite || honestReply == nil || !got.equal(honestReply) {
 		p.hits.Add(1)
 	}
 	return got
 }
 
-// newCall returns a call of a request line.
+// newCall returns a call of a Guest with the given request line.
 func newCall(method, target string) *call {
 	target, query, _ := strings.Cut(target, "?")
 	path, below := strings.CutPrefix(target, "/api/rest")
@@ -124,8 +130,8 @@ func newCall(method, target string) *call {
 	return &call{method: method, path: path, query: query, as: contracttests.Guest}
 }
 
-// callOf returns the call that r makes.
-func (p *mutator) callOf(r *http.Request, body string) *call {
+// callOf returns the call that r makes, with the caller whose token it has.
+func (p *mutantProxy) callOf(r *http.Request, body string) *call {
 	c := newCall(r.Method, r.RequestURI)
 	c.header, c.body = r.Header.Clone(), body
 	for _, as := range []string{contracttests.Admin, contracttests.Customer1, contracttests.Customer2} {
@@ -136,16 +142,17 @@ func (p *mutator) callOf(r *http.Request, body string) *call {
 	return c
 }
 
-// tokenOf returns the token that an Authorization header names, or "".
+// tokenOf returns the token in an Authorization header, or "" if there is none.
 func tokenOf(header string) string {
 	_, rest, _ := strings.Cut(header, `oauth_token="`)
 	token, _, _ := strings.Cut(rest, `"`)
 	return token
 }
 
-// forward has the implementation answer c, which is sent or was made of it. Only what
-// differs from sent is signed anew: a signature that is not right is part of a case.
-func (p *mutator) forward(r *http.Request, sent, c *call) *response {
+// forward sends c, which is the received call sent or derived from it, to the
+// implementation. It signs c again only if c differs from sent, because a wrong signature
+// can be part of a case.
+func (p *mutantProxy) forward(r *http.Request, sent, c *call) *response {
 	target := "/api/rest" + c.path
 	if whole, ok := strings.CutPrefix(c.path, "!"); ok {
 		target = whole
@@ -176,8 +183,8 @@ func (p *mutator) forward(r *http.Request, sent, c *call) *response {
 	return &response{w.Code, header, w.Body.String()}
 }
 
-// edit changes the tree of a body in JSON or XML, and nothing else about its bytes: a
-// body that is not rendered again as it was is left alone.
+// edit changes the tree of a body in JSON or XML, and nothing else about its bytes. It
+// does not touch a body that its renderer would not reproduce exactly.
 func (r *response) edit(change func(root *codec.Node)) {
 	var f contract.Format
 	switch mediaType, _, _ := strings.Cut(r.header.Get("Content-Type"), ";"); mediaType {
@@ -207,14 +214,15 @@ func (r *response) edit(change func(root *codec.Node)) {
 	r.body = render()
 }
 
-// number has the members of a list called by their places.
+// number renames the members of a list to their positions.
 func number(n *codec.Node) {
 	for i := range n.Members {
 		n.Members[i].Key = strconv.Itoa(i)
 	}
 }
 
-// edit changes the tree of a body in any format, and reports whether there is one.
+// edit changes the tree of a body in any format, and reports whether the call has such a
+// body.
 func (c *call) edit(change func(root *codec.Node)) bool {
 	f, _, err := codec.ContentType(c.header.Get("Content-Type"))
 	if err != nil || c.body == "" {
@@ -232,19 +240,20 @@ func (c *call) edit(change func(root *codec.Node)) bool {
 	return true
 }
 
-// concerns reports whether the fault of m can show in the call.
-func (m *mutant) concerns(c *call) bool {
-	for pattern := range strings.SplitSeq(m.at, ", ") {
-		if concerns(pattern, c) {
+// matches reports whether the fault of m can show in c.
+func (m *mutant) matches(c *call) bool {
+	for pattern := range strings.SplitSeq(m.calls, ", ") {
+		if matchesPattern(pattern, c) {
 			return true
 		}
 	}
 	return false
 }
 
-// concerns reports whether a call is one of "role METHOD,METHOD /path/:parameter". The
-// role may be left out, and customer is both; * is any method or any path.
-func concerns(pattern string, c *call) bool {
+// matchesPattern reports whether c matches a pattern "role METHOD,METHOD
+// /path/:parameter". The role may be left out, and customer stands for both customers; *
+// is any method or any path.
+func matchesPattern(pattern string, c *call) bool {
 	words := strings.Fields(pattern)
 	if len(words) == 3 {
 		if !strings.HasPrefix(c.as, words[0]) {
@@ -263,7 +272,7 @@ func concerns(pattern string, c *call) bool {
 	})
 }
 
-// TestMutantPatterns: a pattern concerns what it says, and nothing else.
+// TestMutantPatterns checks which calls a pattern matches.
 func TestMutantPatterns(t *testing.T) {
 	for name, test := range map[string]struct {
 		pattern  string
@@ -282,7 +291,7 @@ func TestMutantPatterns(t *testing.T) {
 		"outside the contract": {"GET /x", call{method: "GET", path: "!/x"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := concerns(test.pattern, &test.call); got != test.concerns {
+			if got := matchesPattern(test.pattern, &test.call); got != test.concerns {
 				t.Errorf("%q concerns %+v: %t, want %t", test.pattern, test.call, got, test.concerns)
 			}
 		})

@@ -14,33 +14,34 @@ import (
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
-// A mutant is an implementation that is broken in one place. The suite must notice.
+// A mutant is an implementation with one fault, which the suite must notice.
 type mutant struct {
 	name     string // what is broken; unique in a dialect
-	in       string // the resource whose cases must notice; see casesOf
+	in       string // the resource whose cases must notice; see casesByResource
 	dialect  string
-	at       string // the calls that the fault can concern; see concerns
+	calls    string // patterns of the calls that the fault can affect; see matchesPattern
 	fault    fault
-	survives string // why the suite cannot notice; "" for all that it must
+	survives string // why the suite cannot notice it; "" if it must
 }
 
-// in puts mutants into a resource and a dialect.
-func in(resource, dialect string, mutants []mutant) []mutant {
+// assignTo sets resource and dialect of mutants.
+func assignTo(resource, dialect string, mutants []mutant) []mutant {
 	for i := range mutants {
 		mutants[i].in, mutants[i].dialect = resource, dialect
 	}
 	return mutants
 }
 
-// allMutants is the table of mutants, new ones each time: some remember.
+// allMutants returns the table of mutants. Each call makes new ones, because some have
+// state.
 func allMutants() []mutant {
 	return slices.Concat(customerMutants(), addressMutants(), productMutants(), publicMutants(), categoryListMutants(), imageMutants(), websiteMutants(),
 		categoryMutants(), stockMutants(), orderMutants(), orderAddressMutants(), wireMutants())
 }
 
-// casesOf returns, by resource, which cases must notice what is wrong with it: those
-// of its files, and if they do not, those of the next ones.
-func casesOf() map[string][]*regexp.Regexp {
+// casesByResource returns, for each resource, patterns of the cases that must notice its
+// mutants. If the cases of one pattern notice nothing, those of the next are run.
+func casesByResource() map[string][]*regexp.Regexp {
 	cases := map[string][]*regexp.Regexp{}
 	for resource, files := range map[string][]string{
 		"customers":       {"customers"},
@@ -63,27 +64,27 @@ func casesOf() map[string][]*regexp.Regexp {
 	return cases
 }
 
-// mostSurvivors is how many mutants of a hundred the suite may let go.
-const mostSurvivors = 5
+// maxSurvivorPercent is the percentage of mutants that the suite may miss.
+const maxSurvivorPercent = 5
 
-var oneInMutants = flag.Int("mutants", 16, "TestMutants tries one mutant in so many; 1 tries all")
+var mutantInterval = flag.Int("mutants", 16, "TestMutants tries one in `N` mutants; 1 tries all")
 
-// TestMutants breaks Portico in one place after the other, and the suite has to
-// notice.
+// TestMutants checks that the suite notices when Portico is broken in one place. It tries
+// the mutants one after the other.
 func TestMutants(t *testing.T) {
 	nightly.Only(t, "mutants")
 	t.Parallel()
-	if alreadyRun() { // TestSuite makes the same calls
+	if coveredByTestSuite() { // TestSuite makes the same calls
 		return
 	}
 	suite, err := contracttests.NewSuite()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases := casesOf()
+	cases := casesByResource()
 	var mutants []mutant
 	for i, m := range allMutants() {
-		if i%*oneInMutants == 0 {
+		if i%*mutantInterval == 0 {
 			mutants = append(mutants, m)
 		}
 	}
@@ -93,11 +94,11 @@ func TestMutants(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			a, server := startDemo(t, dialect)
 			target := targetOf(t, a, server, dialect)
-			p := &mutator{next: a.contract, credentials: target.Credentials}
+			p := &mutantProxy{next: a.contract, credentials: target.Credentials}
 			proxy := httptest.NewServer(p)
 			t.Cleanup(proxy.Close)
 			target.BaseURL = proxy.URL
-			skip := needless(callsOfCases(t, suite, target))
+			skip := irrelevantCases(callsOfCases(t, suite, target))
 			for i := range mutants {
 				m := &mutants[i]
 				if m.dialect != dialect {
@@ -112,30 +113,30 @@ func TestMutants(t *testing.T) {
 					p.mutant.Store(m)
 					defer p.mutant.Store(nil)
 					start := time.Now()
-					by := noticed(t, suite, target, cases[m.in], skip(m))
+					by := firstFailingCase(t, suite, target, cases[m.in], skip(m))
 					fmt.Fprintf(&table, "%5d  %-6s  %5.2f s  %s: %s\n%34s%s\n", p.hits.Load(), verdict(by), time.Since(start).Seconds(), m.in, m.name, "", by)
 					switch {
 					case p.hits.Load() == 0:
-						t.Error("it was never hit: no case calls what it breaks")
+						t.Error("it had no effect: no case makes a call that it breaks")
 					case by == "" && m.survives == "":
 						survived++
 						t.Log("no case notices it")
 					case by != "" && m.survives != "":
-						t.Errorf("it is said to survive, and is noticed by %s", by)
+						t.Errorf("it is declared to survive, but %s notices it", by)
 					}
 				})
 			}
 		})
 	}
 	t.Logf("%d mutants, %d survived\n hits\n%s", ran, survived, table.String())
-	if survived*100 > ran*mostSurvivors {
+	if survived*100 > ran*maxSurvivorPercent {
 		t.Errorf("%d of %d mutants survived", survived, ran)
 	}
 }
 
-// callsOfCases runs the cases against what is not broken, which they must pass, and
-// returns what each calls. Only cases that make a call that a fault concerns can
-// notice it: the others need not be run again.
+// callsOfCases runs the cases against Portico without a fault, which they must pass, and
+// returns the calls that each case makes. Only a case that makes a call that matches a
+// mutant can notice it, so the others need not be run again.
 func callsOfCases(t *testing.T, suite *contracttests.Suite, target contracttests.Target) map[string][]*call {
 	t.Helper()
 	report, err := suite.Run(t.Context(), target, contracttests.Options{Parallel: 4})
@@ -146,7 +147,7 @@ func callsOfCases(t *testing.T, suite *contracttests.Suite, target contracttests
 	for i := range report.Results {
 		r := &report.Results[i]
 		if r.Status == contracttests.Failed {
-			t.Errorf("%s fails on what is not broken: %s: %s %+v", r.ID(), r.Failure.Call, r.Failure.Broken, r.Failure.Differences)
+			t.Errorf("%s fails without a fault: %s: %s %+v", r.ID(), r.Failure.Call, r.Failure.Broken, r.Failure.Differences)
 			continue
 		}
 		for _, made := range r.Calls {
@@ -162,22 +163,23 @@ func callsOfCases(t *testing.T, suite *contracttests.Suite, target contracttests
 	return calls
 }
 
-// needless returns what leaves out cases for a mutant: those that by calls make none
-// that its fault concerns.
-func needless(calls map[string][]*call) func(*mutant) func(id string) string {
+// irrelevantCases returns, for each mutant, a function with the reason to skip a case,
+// which is "" for a case that makes a call that matches the mutant.
+func irrelevantCases(calls map[string][]*call) func(*mutant) func(id string) string {
 	return func(m *mutant) func(string) string {
 		return func(id string) string {
-			if slices.ContainsFunc(calls[id], m.concerns) {
+			if slices.ContainsFunc(calls[id], m.matches) {
 				return ""
 			}
-			return "it calls nothing that is broken"
+			return "it makes no call that the mutant breaks"
 		}
 	}
 }
 
-// noticed returns which case fails first, of the first group in which one does, or why
-// the cases could not be run; "" if all pass.
-func noticed(t *testing.T, suite *contracttests.Suite, target contracttests.Target, groups []*regexp.Regexp, skip func(string) string) string {
+// firstFailingCase returns the id of the first case that fails, from the first group in
+// which one fails, or the error that kept the suite from running. It returns "" if all
+// cases pass.
+func firstFailingCase(t *testing.T, suite *contracttests.Suite, target contracttests.Target, groups []*regexp.Regexp, skip func(string) string) string {
 	t.Helper()
 	for _, group := range groups {
 		report, err := suite.Run(t.Context(), target, contracttests.Options{Match: group, Parallel: 4, FailFast: true, Skip: skip})
@@ -195,6 +197,7 @@ func noticed(t *testing.T, suite *contracttests.Suite, target contracttests.Targ
 	return ""
 }
 
+// verdict names the result for a mutant that the case by noticed, "" for none.
 func verdict(by string) string {
 	if by == "" {
 		return "alive"
@@ -202,16 +205,16 @@ func verdict(by string) string {
 	return "killed"
 }
 
-// TestMutantNames: the table is of one form, and says of each what it is.
+// TestMutantNames checks that the mutants are complete, and that their names are unique.
 func TestMutantNames(t *testing.T) {
 	seen := map[string]bool{}
-	cases := casesOf()
+	cases := casesByResource()
 	for _, m := range allMutants() {
 		switch key := m.dialect + "/" + m.name; {
 		case seen[key]:
 			t.Errorf("%s: there are two", key)
-		case cases[m.in] == nil || m.at == "" || m.fault == nil || m.name == "":
-			t.Errorf("%s: it is not whole", key)
+		case cases[m.in] == nil || m.calls == "" || m.fault == nil || m.name == "":
+			t.Errorf("%s: a field is missing or its resource has no cases", key)
 		default:
 			seen[key] = true
 		}

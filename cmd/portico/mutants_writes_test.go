@@ -12,37 +12,37 @@ import (
 	"github.com/portico-commerce/portico/mapping/codec"
 )
 
-// Faults of writes, and what makes them.
+// This file has faults of writes, and the functions that make them.
 
-// nothing is the reply to a write that has been made.
-func nothing() *response {
+// emptyReply returns the reply to a successful write.
+func emptyReply() *response {
 	return &response{status: http.StatusOK, header: http.Header{"Content-Type": {"text/html; charset=UTF-8"}}}
 }
 
-// swallow says that a write is done and does not make it, where the caller may write
-// and there is something to write to.
-func swallow(c *call, honest implementation) *response {
-	look := asAdmin(c)
-	look.method, look.body = http.MethodGet, ""
-	if r := honest(look); r.status != http.StatusOK && r.status != http.StatusMethodNotAllowed {
+// skipWrite reports success for a write without making it, if the caller may write and the
+// record exists.
+func skipWrite(c *call, honest implementation) *response {
+	read := asAdmin(c)
+	read.method, read.body = http.MethodGet, ""
+	if r := honest(read); r.status != http.StatusOK && r.status != http.StatusMethodNotAllowed {
 		return honest(c)
 	}
 	elsewhere := c.clone()
-	elsewhere.path = withoutIDs(c.path)
+	elsewhere.path = withUnknownIDs(c.path)
 	if r := honest(elsewhere); r.status == http.StatusForbidden || r.status == http.StatusUnauthorized {
 		return r
 	}
 	if c.as != contracttests.Admin {
-		look.as = c.as
-		if r := honest(look); r.status != http.StatusOK {
+		read.as = c.as
+		if r := honest(read); r.status != http.StatusOK {
 			return r
 		}
 	}
-	return nothing()
+	return emptyReply()
 }
 
-// withoutIDs returns a path that has ids of nothing.
-func withoutIDs(path string) string {
+// withUnknownIDs replaces the ids in a path by one that no record has.
+func withUnknownIDs(path string) string {
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
 		if segment != "" && strings.Trim(segment, "0123456789") == "" {
@@ -52,8 +52,8 @@ func withoutIDs(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// undo makes a write and takes it back by another one.
-func undo(back func(c *call, r *response) *call) fault {
+// undoWrite makes a write and then the call that reverts it.
+func undoWrite(back func(c *call, r *response) *call) fault {
 	return func(c *call, honest implementation) *response {
 		r := honest(c)
 		if r.status < 300 {
@@ -63,31 +63,31 @@ func undo(back func(c *call, r *response) *call) fault {
 	}
 }
 
-// restore makes an update and writes back what its fields held before.
-func restore(c *call, honest implementation) *response {
+// revertUpdate makes an update and then restores the previous values of its fields.
+func revertUpdate(c *call, honest implementation) *response {
 	var fields []string
 	c.clone().edit(func(root *codec.Node) {
 		for i := range root.Members {
 			fields = append(fields, root.Members[i].Key)
 		}
 	})
-	return unsaved(fields...)(c, honest)
+	return revertFields(fields...)(c, honest)
 }
 
-// unsaved makes updates but for some fields, which hold afterwards what they held
-// before; what is sent for them is checked all the same.
-func unsaved(fields ...string) fault {
+// revertFields makes an update and then restores the previous values of the given fields.
+// The new values are validated nevertheless.
+func revertFields(fields ...string) fault {
 	return func(c *call, honest implementation) *response {
 		var sent []string
 		for _, field := range fields {
 			c.clone().edit(func(root *codec.Node) {
-				each(root, field, func(*codec.Node, int) { sent = append(sent, field) })
+				forEachAt(root, field, func(*codec.Node, int) { sent = append(sent, field) })
 			})
 		}
 		if len(sent) == 0 {
 			return honest(c)
 		}
-		back := heldBefore(c, honest, sent)
+		back := updateToCurrent(c, honest, sent)
 		r := honest(c)
 		if r.status == http.StatusOK && back != nil {
 			honest(back)
@@ -96,21 +96,21 @@ func unsaved(fields ...string) fault {
 	}
 }
 
-// heldBefore returns the update that has fields hold what they hold, nil when that
-// cannot be read.
-func heldBefore(c *call, honest implementation, fields []string) *call {
-	look := asAdmin(c)
-	look.method, look.body = http.MethodGet, ""
+// updateToCurrent returns an update that sets fields to their current values, or nil if
+// these cannot be read.
+func updateToCurrent(c *call, honest implementation, fields []string) *call {
+	read := asAdmin(c)
+	read.method, read.body = http.MethodGet, ""
 	if !strings.Contains(fields[0], ".") {
-		look.query = "attrs=" + url.QueryEscape(strings.Join(fields, ","))
+		read.query = "attrs=" + url.QueryEscape(strings.Join(fields, ","))
 	}
-	before := honest(look)
+	before := honest(read)
 	if before.status != http.StatusOK {
 		return nil
 	}
 	back := asAdmin(c)
 	before.edit(func(root *codec.Node) {
-		kept := root.Members[:0]
+		wanted := root.Members[:0]
 		for _, member := range root.Members {
 			for _, field := range fields {
 				name, inside, nested := strings.Cut(field, ".")
@@ -120,24 +120,24 @@ func heldBefore(c *call, honest implementation, fields []string) *call {
 				if value, ok := member.Value.Get(inside); nested && ok {
 					member.Value = codec.Node{Kind: codec.Struct, Members: []codec.Member{{Key: inside, Value: *value}}}
 				}
-				kept = append(kept, member)
+				wanted = append(wanted, member)
 			}
 		}
-		root.Members = kept
+		root.Members = wanted
 	})
 	back.body = before.body
 	return back
 }
 
-// uncreated makes a thing without some of what is sent for it, once it has been taken
-// with all of it.
-func uncreated(fields ...string) fault {
+// createWithout creates a record with all sent fields, to validate them, then replaces it
+// by one created without the given fields.
+func createWithout(fields ...string) fault {
 	return func(c *call, honest implementation) *response {
 		r := honest(c)
 		sent := false
 		c.edit(func(root *codec.Node) {
 			for _, field := range fields {
-				each(root, field, func(parent *codec.Node, at int) {
+				forEachAt(root, field, func(parent *codec.Node, at int) {
 					parent.Members, sent = slices.Delete(parent.Members, at, at+1), true
 				})
 			}
@@ -152,7 +152,7 @@ func uncreated(fields ...string) fault {
 	}
 }
 
-// asAdmin returns the call in JSON as the Admin would make it.
+// asAdmin returns the call as the Admin makes it in JSON.
 func asAdmin(c *call) *call {
 	made := c.clone()
 	made.as = contracttests.Admin
@@ -161,27 +161,28 @@ func asAdmin(c *call) *call {
 	return made
 }
 
-// ignore drops fields of what is sent. Of a body that has no others nothing is made.
-func ignore(fields ...string) fault {
+// dropSentFields removes fields from what is sent. It reports success if nothing is left
+// to send.
+func dropSentFields(fields ...string) fault {
 	return func(c *call, honest implementation) *response {
 		left, dropped := 0, false
 		c.edit(func(root *codec.Node) {
 			for _, field := range fields {
-				each(root, field, func(parent *codec.Node, at int) {
+				forEachAt(root, field, func(parent *codec.Node, at int) {
 					parent.Members, dropped = slices.Delete(parent.Members, at, at+1), true
 				})
 			}
 			left = len(root.Members)
 		})
 		if dropped && left == 0 {
-			return nothing()
+			return emptyReply()
 		}
 		return honest(c)
 	}
 }
 
-// reset has updates that do not send a field empty it.
-func reset(field, json string) fault {
+// resetUnsentField sets field to the given value if an update does not send it.
+func resetUnsentField(field, json string) fault {
 	value := parsed(json)
 	return func(c *call, honest implementation) *response {
 		r := honest(c)
@@ -196,7 +197,7 @@ func reset(field, json string) fault {
 	}
 }
 
-// parsed returns the value of a JSON text of the table.
+// parsed returns the value of a JSON text. It panics if the text is invalid.
 func parsed(json string) codec.Node {
 	n, err := codec.Decode(0, []byte(json))
 	if err != nil {
@@ -205,35 +206,37 @@ func parsed(json string) codec.Node {
 	return n
 }
 
-// lenient takes what is refused with a message, once a value is put in the place of
-// the one at fault. Where there are other faults it does not tell of this one.
-func lenient(message, field string, value func() codec.Node) fault {
-	return pardons(message, func(c *call, honest implementation) *response {
+// acceptInvalid accepts calls that are refused with message, after replacing the invalid
+// value of field. If a call is refused for other reasons, too, the refusal lacks this
+// message.
+func acceptInvalid(message, field string, value func() codec.Node) fault {
+	return insteadOfRefusal(message, func(c *call, honest implementation) *response {
 		c.edit(func(root *codec.Node) {
 			if _, sent := root.Get(field); !sent && !strings.Contains(field, ".") {
 				root.Members = append(root.Members, codec.Member{Key: field})
 			}
-			each(root, field, func(parent *codec.Node, at int) { parent.Members[at].Value = value() })
+			forEachAt(root, field, func(parent *codec.Node, at int) { parent.Members[at].Value = value() })
 		})
 		return honest(c)
 	})
 }
 
-// accepts says that something is done which is refused with a message. Where there are
-// other faults it does not tell of this one.
-func accepts(message string) fault {
-	return pardons(message, func(*call, implementation) *response { return nothing() })
+// pretendSuccess reports success for calls that are refused with message. If a call is
+// refused for other reasons, too, the refusal lacks this message.
+func pretendSuccess(message string) fault {
+	return insteadOfRefusal(message, func(*call, implementation) *response { return emptyReply() })
 }
 
-// pardons does something else where calls are refused with a message alone.
-func pardons(message string, instead fault) fault {
+// insteadOfRefusal applies instead to calls that are refused with message alone. If there
+// are other reasons, it removes the message from the refusal.
+func insteadOfRefusal(message string, instead fault) fault {
 	return func(c *call, honest implementation) *response {
 		r := honest(c)
 		others, found := 0, false
 		for _, e := range entriesOf(r) {
 			if strings.Contains(e.message, message) {
 				found = true
-			} else if !closes(e.message) {
+			} else if !isSummaryMessage(e.message) {
 				others++
 			}
 		}
@@ -244,7 +247,7 @@ func pardons(message string, instead fault) fault {
 			return instead(c, honest)
 		}
 		r.edit(func(root *codec.Node) {
-			each(root, "messages.error.*", func(parent *codec.Node, at int) {
+			forEachAt(root, "messages.error.*", func(parent *codec.Node, at int) {
 				if text, ok := parent.Members[at].Value.Get("message"); ok && strings.Contains(text.String(), message) {
 					parent.Members = slices.Delete(parent.Members, at, at+1)
 					number(parent)
@@ -255,19 +258,19 @@ func pardons(message string, instead fault) fault {
 	}
 }
 
-// closes reports whether a message only says that there are others.
-func closes(message string) bool {
+// isSummaryMessage reports whether a message only says that there are other messages.
+func isSummaryMessage(message string) bool {
 	return strings.HasPrefix(message, "Resource data pre-validat")
 }
 
-// always returns what returns the value of a JSON text.
-func always(json string) func() codec.Node {
+// constantNode returns a function that returns the value of a JSON text.
+func constantNode(json string) func() codec.Node {
 	value := parsed(json)
 	return func() codec.Node { return value }
 }
 
-// unheardOf returns what returns another text each time.
-func unheardOf(suffix string) func() codec.Node {
+// uniqueText returns a function that returns a new text with the given suffix each time.
+func uniqueText(suffix string) func() codec.Node {
 	var made atomic.Int64
 	return func() codec.Node { return codec.TextNode(fmt.Sprint("mutant-", made.Add(1), suffix)) }
 }

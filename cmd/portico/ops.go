@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// readyTimeout is how long an upstream may take to tell that it is there.
+// readyTimeout limits the readiness check of the upstream.
 const readyTimeout = 2 * time.Second
 
 // ops serves the operators' port.
@@ -25,56 +25,59 @@ type ops struct {
 	token    string
 	registry *prometheus.Registry
 	ping     func(context.Context) error
-	// keepsReplies reports whether there may be replies to give without the upstream.
-	keepsReplies func() bool
-	purge        func(context.Context) error // of all replies that are kept
-	reset        func(context.Context) error // nil: not a demo
-	profiles     bool                        // whether profiles are served
-	differences  http.Handler                // between the two sides of a migration; nil: nobody looks for any
-	draining     atomic.Bool
+	// hasCachedReplies reports whether the cache may hold replies that can be served
+	// without the upstream.
+	hasCachedReplies func() bool
+	purge            func(context.Context) error // drops all cached replies
+	reset            func(context.Context) error // nil: not a demo
+	pprof            bool                        // whether profiles are served
+	shadowSamples    http.Handler                // samples of differences; nil: no route is shadowed
+	draining         atomic.Bool
 }
 
-// newBuildInfo returns a metric that is always 1 and tells by its labels what runs.
-func newBuildInfo(dialect, adapter string) prometheus.Collector {
+// newBuildInfo returns a metric with the constant value 1, whose labels describe the
+// build.
+func (p *program) newBuildInfo(dialect, adapter string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name:        "portico_build_info",
 		Help:        "1, with the version of the program, the Go it was built with, its dialect and its adapter.",
-		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version(), "dialect": dialect, "adapter": adapter},
+		ConstLabels: prometheus.Labels{"version": p.version, "go": runtime.Version(), "dialect": dialect, "adapter": adapter},
 	}, func() float64 { return 1 })
 }
 
-// handler returns the handler of the operators' port. Health and readiness say
-// nothing worth hiding; all else asks for the token, if there is one. Web pages of other
-// sites, which the browser of somebody on this machine may show, reach nothing.
+// handler returns the handler of the operators' port. Everything but health and readiness
+// requires the token, if one is set. Requests from web pages of other sites are refused,
+// because a browser on this machine may show such a page.
 func (o *ops) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", o.ready)
-	mux.Handle("GET /metrics", o.guarded(promhttp.HandlerFor(o.registry, promhttp.HandlerOpts{})))
-	mux.Handle("POST /cache/purge", o.guarded(http.HandlerFunc(o.purgeCache)))
+	mux.HandleFunc("GET /readyz", o.serveReady)
+	mux.Handle("GET /metrics", o.requireToken(promhttp.HandlerFor(o.registry, promhttp.HandlerOpts{})))
+	mux.Handle("POST /cache/purge", o.requireToken(http.HandlerFunc(o.purgeCache)))
 	if o.reset != nil {
-		mux.Handle("POST /demo/reset", o.guarded(http.HandlerFunc(o.resetDemo)))
+		mux.Handle("POST /demo/reset", o.requireToken(http.HandlerFunc(o.resetDemo)))
 	}
-	if o.differences != nil {
-		mux.Handle("GET /shadow", o.guarded(o.differences))
+	if o.shadowSamples != nil {
+		mux.Handle("GET /shadow", o.requireToken(o.shadowSamples))
 	}
-	if o.profiles {
-		// The package registers them with http.DefaultServeMux too, which no server of
-		// ours has for its handler.
+	if o.pprof {
+		// Package pprof also registers them with http.DefaultServeMux, but no server of the
+		// program uses that as its handler.
 		for path, profile := range map[string]http.HandlerFunc{
 			"/debug/pprof/": pprof.Index, "/debug/pprof/cmdline": pprof.Cmdline, "/debug/pprof/profile": pprof.Profile,
 			"/debug/pprof/symbol": pprof.Symbol, "/debug/pprof/trace": pprof.Trace,
 		} {
-			mux.Handle("GET "+path, o.guarded(profile))
+			mux.Handle("GET "+path, o.requireToken(profile))
 		}
 	}
-	return http.NewCrossOriginProtection().Handler(o.onLoopback(mux))
+	return http.NewCrossOriginProtection().Handler(o.requireLoopbackHost(mux))
 }
 
-// onLoopback refuses requests for another host than this machine where no token is
-// asked for: a site can let its own name resolve to 127.0.0.1, and its pages are then of
-// the same origin as this port. Only programs send no Host.
-func (o *ops) onLoopback(next http.Handler) http.Handler {
+// requireLoopbackHost refuses requests whose Host is not this machine, if no token is set.
+// Otherwise a web site could let its own name resolve to 127.0.0.1, and its pages would
+// have the same origin as this port. Requests without a Host are served, because no
+// browser sends them.
+func (o *ops) requireLoopbackHost(next http.Handler) http.Handler {
 	if o.token != "" {
 		return next
 	}
@@ -87,7 +90,8 @@ func (o *ops) onLoopback(next http.Handler) http.Handler {
 	})
 }
 
-// isLoopback reports whether a Host, with or without a port, is this machine.
+// isLoopback reports whether the value of a Host header, with or without a port, is a name
+// or address of the loopback interface.
 func isLoopback(host string) bool {
 	name := host
 	if without, _, err := net.SplitHostPort(host); err == nil {
@@ -101,7 +105,8 @@ func isLoopback(host string) bool {
 	return err == nil && address.Unmap().IsLoopback()
 }
 
-func (o *ops) guarded(next http.Handler) http.Handler {
+// requireToken refuses requests without the token, if one is set.
+func (o *ops) requireToken(next http.Handler) http.Handler {
 	if o.token == "" {
 		return next
 	}
@@ -109,18 +114,18 @@ func (o *ops) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "this port asks for the token of ops.token: Authorization: Bearer …", http.StatusUnauthorized)
+			http.Error(w, "this port requires the token of the setting ops.token: Authorization: Bearer …", http.StatusUnauthorized)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// closing tells the clients of next, while the program drains, to come back over
-// another connection, which whoever spreads them gives to another server. No
-// connection is closed under a request that is on its way, as it would be by
-// closing those that seem idle.
-func (o *ops) closing(next http.Handler) http.Handler {
+// closeWhileDraining asks the clients of next to close their connections while the program
+// drains, so that a load balancer directs their next requests to another server. It closes
+// no connections itself, because an apparently idle connection may have a request on its
+// way.
+func (o *ops) closeWhileDraining(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if o.draining.Load() {
 			w.Header().Set("Connection", "close") // over HTTP/2, GOAWAY
@@ -129,9 +134,9 @@ func (o *ops) closing(next http.Handler) http.Handler {
 	})
 }
 
-// ready fails while the program drains, and while neither the upstream nor the cache
-// can answer anything.
-func (o *ops) ready(w http.ResponseWriter, r *http.Request) {
+// serveReady answers 503 while the program drains, and while neither the upstream nor the
+// cache can answer calls.
+func (o *ops) serveReady(w http.ResponseWriter, r *http.Request) {
 	if o.draining.Load() {
 		http.Error(w, "draining", http.StatusServiceUnavailable)
 		return
@@ -141,13 +146,14 @@ func (o *ops) ready(w http.ResponseWriter, r *http.Request) {
 	switch err := o.ping(ctx); {
 	case err == nil:
 		fmt.Fprintln(w, "ready")
-	case o.keepsReplies():
+	case o.hasCachedReplies():
 		fmt.Fprintln(w, "ready, with replies of the cache: upstream unavailable")
 	default:
 		http.Error(w, "upstream unavailable", http.StatusServiceUnavailable)
 	}
 }
 
+// purgeCache drops all cached replies and lists.
 func (o *ops) purgeCache(w http.ResponseWriter, r *http.Request) {
 	if err := o.purge(r.Context()); err != nil {
 		http.Error(w, "purged here; other replicas follow when Redis can be reached again", http.StatusServiceUnavailable)
@@ -156,6 +162,7 @@ func (o *ops) purgeCache(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, "purged")
 }
 
+// resetDemo restores the demo data set.
 func (o *ops) resetDemo(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	if err := o.reset(r.Context()); err != nil {

@@ -22,17 +22,17 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// A local is the program served in this process, with its own servers and their
+// A localServer is the program served in this process, with its own HTTP servers and their
 // limits.
-type local struct {
+type localServer struct {
 	app           *app
 	contract, ops string // base URLs
 	log           *output
 }
 
-// serveLocal serves the demo store with settings from environ; reset tells
-// whether it is a demo to its operators.
-func serveLocal(t testing.TB, reset bool, environ ...string) *local {
+// serveLocal serves the demo store with settings from environ. reset says whether the
+// operators' port offers the reset of a demo.
+func serveLocal(t testing.TB, reset bool, environ ...string) *localServer {
 	t.Helper()
 	data, err := demo.Load()
 	if err != nil {
@@ -42,16 +42,16 @@ func serveLocal(t testing.TB, reset bool, environ ...string) *local {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Sources{Sections: sections(), Environ: environ})
+	cfg, err := config.Load(config.Sources{Sections: newProgram().sections(), Environ: environ})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !reset {
 		data = nil
 	}
-	l := &local{log: newOutput()}
+	l := &localServer{log: newOutput()}
 	log := newLogger(l.log, cfg)
-	if l.app, err = newApp(cfg, db, data, log); err != nil {
+	if l.app, err = newProgram().newApp(t.Context(), cfg, db, data, log); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -88,9 +88,9 @@ func listen(t testing.TB, server *http.Server) string {
 	return "http://" + listener.Addr().String()
 }
 
-// signed is the Authorization header of the demo store's administrator for one
+// signedHeader returns the Authorization header of the demo store's administrator for one
 // call without a query, signed with HMAC-SHA1 (wire 12).
-func signed(method, address, nonce string) string {
+func signedHeader(method, address, nonce string) string {
 	of := func(letter string) string { return strings.Repeat(letter, 32) }
 	parameters := url.Values{
 		"oauth_consumer_key": {of("a")}, "oauth_token": {of("c")}, "oauth_signature_method": {"HMAC-SHA1"}, "oauth_version": {"1.0"},
@@ -103,7 +103,7 @@ func signed(method, address, nonce string) string {
 	return "OAuth " + strings.ReplaceAll(parameters.Encode(), "&", ", ")
 }
 
-// TestOpsPort asks for everything there is, and what there is not.
+// TestOpsPort checks all paths of the operators' port, with and without a token.
 func TestOpsPort(t *testing.T) {
 	const (
 		token = "0123456789abcdef"
@@ -116,7 +116,7 @@ func TestOpsPort(t *testing.T) {
 	guardedProfiled := serveLocal(t, false, "PORTICO_OPS_PPROF=true", "PORTICO_OPS_TOKEN="+token)
 	tests := []struct {
 		name          string
-		on            *local
+		on            *localServer
 		method, path  string
 		authorization string
 		want          int
@@ -183,7 +183,7 @@ func TestOpsPort(t *testing.T) {
 			}
 		})
 	}
-	for _, l := range []*local{open, profiled} {
+	for _, l := range []*localServer{open, profiled} {
 		if got := send(t, "GET", l.contract+"/debug/pprof/", ""); got.status != http.StatusNotFound {
 			t.Errorf("the contract's port answers %d to a request for profiles", got.status)
 		}
@@ -193,15 +193,16 @@ func TestOpsPort(t *testing.T) {
 	}
 }
 
-// TestOpsPortAndBrowsers: a web page that somebody on this machine looks at reaches
-// nothing, neither across origins nor under a name that its owner lets resolve to 127.0.0.1.
+// TestOpsPortAndBrowsers checks that web pages in a browser on this machine cannot use the
+// operators' port, neither across origins nor under a host name that resolves to
+// 127.0.0.1.
 func TestOpsPortAndBrowsers(t *testing.T) {
 	const token = "0123456789abcdef"
 	open, guarded := serveLocal(t, true), serveLocal(t, true, "PORTICO_OPS_TOKEN="+token)
 	port := open.ops[strings.LastIndex(open.ops, ":"):]
 	tests := []struct {
 		name         string
-		on           *local
+		on           *localServer
 		method, path string
 		headers      []string
 		want         int
@@ -266,7 +267,7 @@ func TestOpsPortAndBrowsers(t *testing.T) {
 	})
 }
 
-// TestReadinessFollowsTheUpstream closes the database.
+// TestReadinessFollowsTheUpstream checks that /readyz fails after the database is closed.
 func TestReadinessFollowsTheUpstream(t *testing.T) {
 	l := serveLocal(t, true)
 	if err := l.app.db.Close(); err != nil {
@@ -287,7 +288,7 @@ func TestReadinessFollowsTheUpstream(t *testing.T) {
 	}
 }
 
-// TestDemoReset changes all that a reset has to take back.
+// TestDemoReset checks that a reset reverts every kind of change.
 func TestDemoReset(t *testing.T) {
 	l := serveLocal(t, true)
 	address := l.contract + "/api/rest/stockitems/1"
@@ -336,7 +337,7 @@ func TestDemoReset(t *testing.T) {
 		}
 	})
 	t.Run("nonces", func(t *testing.T) {
-		authorization := signed("GET", address, "once")
+		authorization := signedHeader("GET", address, "once")
 		if got := call(authorization); got.status != http.StatusOK {
 			t.Fatalf("signed call: %d %s", got.status, got.body)
 		}
@@ -350,7 +351,7 @@ func TestDemoReset(t *testing.T) {
 	})
 	t.Run("credentials that were added", func(t *testing.T) {
 		consumer, token := addCredentials(t, l)
-		authorization := plaintext(consumer.Key, consumer.Secret, token.Token, token.Secret)
+		authorization := plaintextHeader(consumer.Key, consumer.Secret, token.Token, token.Secret)
 		if got := call(authorization); got.status != http.StatusOK {
 			t.Fatalf("before: %d %s", got.status, got.body)
 		}
@@ -390,7 +391,7 @@ func TestDemoReset(t *testing.T) {
 }
 
 // addCredentials adds a consumer with an administrator's token to the store.
-func addCredentials(t *testing.T, l *local) (adapter.Consumer, adapter.Token) {
+func addCredentials(t *testing.T, l *localServer) (adapter.Consumer, adapter.Token) {
 	t.Helper()
 	credentials := l.app.db.Credentials()
 	consumer, err := credentials.AddConsumer(t.Context(), adapter.Consumer{Name: "added"})
@@ -404,7 +405,7 @@ func addCredentials(t *testing.T, l *local) (adapter.Consumer, adapter.Token) {
 	return consumer, token
 }
 
-// TestMetrics counts known calls and looks at every label.
+// TestMetrics checks counts and labels after known calls.
 func TestMetrics(t *testing.T) {
 	l := serveLocal(t, true)
 	calls := []struct {
@@ -414,7 +415,7 @@ func TestMetrics(t *testing.T) {
 		{"GET", "/api/rest/stockitems/2", demoAdmin(), "application/json"},
 		{"GET", "/api/rest/stockitems/99", demoAdmin(), "text/xml"},
 		{"GET", "/api/rest/stockitems", "", "text/plain"},
-		{"GET", "/api/rest/stockitems", signed("GET", l.contract+"/other", "n1"), "application/json"},
+		{"GET", "/api/rest/stockitems", signedHeader("GET", l.contract+"/other", "n1"), "application/json"},
 		{"GET", "/api/rest/no-such-path-secret", demoAdmin(), "application/json"},
 		{"PURGE", "/api/rest/stockitems", demoAdmin(), "application/json"},
 		{"GET", "/outside-secret", "", "application/json"},

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestLegacyCache: replies of the old system to Guests are kept where they may be, and
-// end with the writes that pass through.
+// TestLegacyCache checks which replies of the legacy system to Guests are cached, and that
+// forwarded writes invalidate them.
 func TestLegacyCache(t *testing.T) {
 	var asked atomic.Int64
 	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +46,7 @@ func TestLegacyCache(t *testing.T) {
 	reads := []struct {
 		name, target string
 		headers      []string
-		kept         bool
+		cached       bool
 	}{
 		{"product", product, nil, true},
 		{"list", "/api/rest/products?limit=2", nil, true},
@@ -69,10 +69,10 @@ func TestLegacyCache(t *testing.T) {
 			first := send(t, "GET", front.contract+c.target, "", c.headers...)
 			before := asked.Load()
 			second := send(t, "GET", front.contract+c.target, "", c.headers...)
-			if kept := asked.Load() == before; kept != c.kept || kept != (second.header.Get("X-Cache") == "HIT") {
-				t.Errorf("kept %t, want %t; %v", kept, c.kept, second.header)
+			if hit := asked.Load() == before; hit != c.cached || hit != (second.header.Get("X-Cache") == "HIT") {
+				t.Errorf("cache hit %t, want %t; %v", hit, c.cached, second.header)
 			}
-			if c.kept && (second.body != first.body || second.status != first.status || second.header.Get("X-Old") != "1" ||
+			if c.cached && (second.body != first.body || second.status != first.status || second.header.Get("X-Old") != "1" ||
 				second.header.Get("Content-Type") != "text/xml; charset=utf-8" || second.header.Get("Date") == "") {
 				t.Errorf("first %+v, then %+v", first, second)
 			}
@@ -98,7 +98,7 @@ func TestLegacyCache(t *testing.T) {
 		})
 	}
 	t.Run("a write that is answered in two halves", func(t *testing.T) {
-		// Who has the first half knows of the write.
+		// The client that has the first half of the reply has seen the write reach the legacy system.
 		half := make(chan struct{})
 		slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/xml")
@@ -142,7 +142,7 @@ func TestLegacyCache(t *testing.T) {
 		if got := send(t, "GET", front.contract+product, ""); got.header.Get("X-Cache") != "HIT" || got.status != http.StatusOK {
 			t.Errorf("%d %v", got.status, got.header)
 		}
-		// A write that fails may have been done all the same.
+		// A failed write may have changed the record.
 		for _, call := range [][2]string{{"GET", "/api/rest/products/7"}, {"PUT", product}, {"GET", product}} {
 			if got := send(t, call[0], front.contract+call[1], ""); got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
 				t.Errorf("%s: %d %v", call, got.status, got.header)
@@ -151,9 +151,9 @@ func TestLegacyCache(t *testing.T) {
 	})
 }
 
-// TestLegacyCachePoisoning: a header that the old system obeys does not decide what
-// other Guests read. The stand-in for the old system obeys every header it gets, but for
-// those that the cache tells requests apart by.
+// TestLegacyCachePoisoning checks that request headers that the legacy system obeys do not
+// affect the cached replies of other Guests. The stand-in for the legacy system obeys
+// every header that it gets, except those in the cache key.
 func TestLegacyCachePoisoning(t *testing.T) {
 	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/xml")
@@ -176,10 +176,10 @@ func TestLegacyCachePoisoning(t *testing.T) {
 		"User-Agent: attacker", "Referer: http://attacker.example", "X-Anything: 1", "Connection: Accept", "Content-Type: text/evil", "Te: trailers",
 	}
 	for i, header := range headers {
-		for name, front := range map[string]*local{"direct": direct, "behind a proxy": behind} {
+		for name, front := range map[string]*localServer{"direct": direct, "behind a proxy": behind} {
 			t.Run(name+", "+header, func(t *testing.T) {
 				ask := func(target string, extra ...string) string {
-					return askRaw(t, front.contract, append([]string{"GET " + target + " HTTP/1.1", "Host: shop.example", "Accept: text/xml", "Connection: close"}, extra...))
+					return sendRaw(t, front.contract, append([]string{"GET " + target + " HTTP/1.1", "Host: shop.example", "Accept: text/xml", "Connection: close"}, extra...))
 				}
 				target := fmt.Sprintf("/api/rest/products/1?%d", i)
 				clean := strings.ReplaceAll(ask("/api/rest/products/1?clean"), "?clean", target[len("/api/rest/products/1"):])
@@ -192,8 +192,8 @@ func TestLegacyCachePoisoning(t *testing.T) {
 	}
 }
 
-// askRaw sends the lines of a request without a body and returns the body of the reply.
-func askRaw(t *testing.T, base string, lines []string) string {
+// sendRaw sends the lines of a request without a body and returns the body of the reply.
+func sendRaw(t *testing.T, base string, lines []string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 	if err != nil {

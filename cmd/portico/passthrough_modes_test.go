@@ -14,17 +14,18 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// A stub plays an old system: it tells what it was asked, and answers everything with
-// "old".
-type stub struct {
+// A legacyStub stands in for a legacy system: it records requests, and answers all of them
+// with "old".
+type legacyStub struct {
 	*httptest.Server
 	mu    sync.Mutex
 	asked []*http.Request
 }
 
-func newStub(t *testing.T) *stub {
+// newLegacyStub starts a legacyStub.
+func newLegacyStub(t *testing.T) *legacyStub {
 	t.Helper()
-	s := &stub{}
+	s := &legacyStub{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.asked = append(s.asked, r)
@@ -36,8 +37,9 @@ func newStub(t *testing.T) *stub {
 	return s
 }
 
-// last returns what was asked last, nil if nothing was since.
-func (s *stub) last() *http.Request {
+// last returns the last request and forgets all requests. It returns nil if there was none
+// since the last call.
+func (s *legacyStub) last() *http.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.asked) == 0 {
@@ -48,15 +50,16 @@ func (s *stub) last() *http.Request {
 	return r
 }
 
-// serveFront serves a demo store in front of the old system at a base URL. routes are
-// entries of the table routes.
-func serveFront(t *testing.T, old string, routes []string, environ ...string) *local {
+// serveFront serves a demo store in front of the legacy system at the URL old. routes are
+// entries of the setting routes.
+func serveFront(t *testing.T, old string, routes []string, environ ...string) *localServer {
 	t.Helper()
 	return serveLocal(t, false, append(environ, routesFile(t, routes...), "PORTICO_LEGACY_URL="+old)...)
 }
 
+// TestRoutesTable checks which system answers which calls.
 func TestRoutesTable(t *testing.T) {
-	old := newStub(t)
+	old := newLegacyStub(t)
 	const item, order = "/api/rest/stockitems/1", "/api/rest/orders/1"
 	type call struct {
 		method, path string
@@ -85,9 +88,9 @@ func TestRoutesTable(t *testing.T) {
 			for _, c := range tt.calls {
 				got := send(t, c.method, front.contract+c.path, "", "Authorization", demoAdmin(), "X-Request-Id", "mine")
 				if asked := old.last() != nil; asked != c.legacy || c.legacy != (got.body == "old") {
-					t.Errorf("%s %s: the old system was asked: %t, want %t; %d %s", c.method, c.path, asked, c.legacy, got.status, got.body)
+					t.Errorf("%s %s: the legacy system was asked: %t, want %t; %d %s", c.method, c.path, asked, c.legacy, got.status, got.body)
 				}
-				// Of the old system's own headers there is none, and none is added.
+				// The reply has no headers but those of the legacy system.
 				if id := got.header.Get("X-Request-Id"); (id == "mine") == c.legacy {
 					t.Errorf("%s %s: X-Request-Id %q", c.method, c.path, id)
 				}
@@ -96,9 +99,9 @@ func TestRoutesTable(t *testing.T) {
 	}
 }
 
-// TestPassedRequestsAreCounted: metrics and log know them as all others.
-func TestPassedRequestsAreCounted(t *testing.T) {
-	old := newStub(t)
+// TestForwardedRequestsAreCounted checks that metrics and log contain forwarded requests.
+func TestForwardedRequestsAreCounted(t *testing.T) {
+	old := newLegacyStub(t)
 	front := serveFront(t, old.URL, []string{allToLegacy})
 	send(t, "GET", front.contract+"/api/rest/stockitems/1?secret", "", "Authorization", demoAdmin())
 	send(t, "GET", front.contract+"/api/rest/products", "")
@@ -129,8 +132,8 @@ func TestPassedRequestsAreCounted(t *testing.T) {
 	}
 }
 
-// TestLegacyAway: callers are told as when the store is away, in their format, until
-// it is back.
+// TestLegacyAway checks the replies in each format while the legacy system is unavailable,
+// and that it is used again afterwards.
 func TestLegacyAway(t *testing.T) {
 	address := freeAddress(t)
 	front := serveFront(t, "http://"+address, []string{allToLegacy},
@@ -158,7 +161,7 @@ func TestLegacyAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "back") }), ReadHeaderTimeout: hang}
+	old := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "back") }), ReadHeaderTimeout: waitTimeout}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -170,7 +173,7 @@ func TestLegacyAway(t *testing.T) {
 		}
 		<-ended
 	})
-	await(t, "the old system to be asked again", func() bool {
+	await(t, "the legacy system to be asked again", func() bool {
 		return send(t, "GET", front.contract+"/api/rest/products", "").body == "back"
 	})
 	if got := front.metric(t, `portico_breaker_state{breaker="legacy"}`); got != "0" {
@@ -181,7 +184,8 @@ func TestLegacyAway(t *testing.T) {
 	}
 }
 
-// TestLegacyBreaksOff: the client sees it, the log and the metrics tell it.
+// TestLegacyBreaksOff checks that a reply that the legacy system breaks off is broken off
+// for the client, and appears in log and metrics.
 func TestLegacyBreaksOff(t *testing.T) {
 	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(make([]byte, 1<<16))
@@ -206,10 +210,10 @@ func TestLegacyBreaksOff(t *testing.T) {
 	}
 }
 
-// TestSlowClientsAreNoFailure: those that give up in the middle of a body do not cut
-// the old system off for others.
+// TestSlowClientsAreNoFailure checks that clients who give up while sending a body do not
+// open the breaker of the legacy system.
 func TestSlowClientsAreNoFailure(t *testing.T) {
-	old := newStub(t)
+	old := newLegacyStub(t)
 	front := serveFront(t, old.URL, []string{allToLegacy}, "PORTICO_UPSTREAM_BREAKER_FAILURES=1", "PORTICO_SERVER_READ_TIMEOUT=50ms", "PORTICO_SERVER_READ_HEADER_TIMEOUT=50ms")
 	for range 3 {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(front.contract, "http://"))
@@ -234,7 +238,7 @@ func TestSlowClientsAreNoFailure(t *testing.T) {
 	}
 }
 
-// TestLegacyTimeout: an old system that does not answer is one that is away.
+// TestLegacyTimeout checks the reply if the legacy system does not answer in time.
 func TestLegacyTimeout(t *testing.T) {
 	old := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer old.Close()
@@ -250,27 +254,27 @@ func TestLegacyTimeout(t *testing.T) {
 	}
 }
 
-// TestSigningAnew: calls are verified here, and signed for the old system, which
-// verifies them again.
-func TestSigningAnew(t *testing.T) {
+// TestSignedAgain checks that Portico verifies calls and signs them for the legacy system,
+// which verifies them, too.
+func TestSignedAgain(t *testing.T) {
 	credentials, err := contracttests.DemoCredentials()
 	if err != nil {
 		t.Fatal(err)
 	}
-	real, shown := serveLocal(t, false), newStub(t)
+	real, shown := serveLocal(t, false), newLegacyStub(t)
 	own := []string{"PORTICO_LEGACY_CONSUMER_KEY=" + credentials.Consumer.Key, "PORTICO_LEGACY_CONSUMER_SECRET=" + credentials.Consumer.Secret,
 		"PORTICO_LEGACY_TOKEN=" + credentials.Admin.Token, "PORTICO_LEGACY_TOKEN_SECRET=" + credentials.Admin.Secret}
 	as := func(caller contracttests.Token) string {
-		return plaintext(credentials.Consumer.Key, credentials.Consumer.Secret, caller.Token, caller.Secret)
+		return plaintextHeader(credentials.Consumer.Key, credentials.Consumer.Secret, caller.Token, caller.Secret)
 	}
 	admin, customer := as(credentials.Admin), as(credentials.Customer1)
-	wrong := plaintext(credentials.Consumer.Key, "wrong", credentials.Admin.Token, credentials.Admin.Secret)
+	wrong := plaintextHeader(credentials.Consumer.Key, "wrong", credentials.Admin.Token, credentials.Admin.Secret)
 	const item, me, product = "/api/rest/stockitems/1", "/api/rest/customers/1", "/api/rest/products/1?a=b+c&d=%C3%A9&e"
 	tests := []struct {
 		name, auth, authorization, path string
 		status                          int
 		role                            string
-		token                           string // that signs for the old system, "" for none
+		token                           string // with which calls to the legacy system are signed, "" for none
 	}{
 		{"administrator", "caller", admin, item, 200, "admin", credentials.Admin.Token},
 		{"customer", "caller", customer, me, 200, "customer", credentials.Customer1.Token},
@@ -282,7 +286,7 @@ func TestSigningAnew(t *testing.T) {
 		{"guest, own", "own", "", product, 200, "guest", ""},
 		{"wrong signature, own", "own", wrong, item, 401, "", ""},
 	}
-	fronts := map[string]*local{}
+	fronts := map[string]*localServer{}
 	for _, auth := range []string{"caller", "own"} {
 		fronts[auth+" real"] = serveFront(t, real.contract, []string{allToLegacy}, append(own, "PORTICO_LEGACY_AUTH="+auth)...)
 		fronts[auth+" shown"] = serveFront(t, shown.URL+"/shop", []string{allToLegacy}, append(own, "PORTICO_LEGACY_AUTH="+auth)...)
@@ -336,16 +340,16 @@ func TestSigningAnew(t *testing.T) {
 	})
 }
 
-// TestAnnounceRoutes: whoever starts the program sees who answers what.
+// TestAnnounceRoutes checks that the program prints the routes at start.
 func TestAnnounceRoutes(t *testing.T) {
-	cfg, err := config.Load(config.Sources{Sections: sections(), Environ: []string{
+	cfg, err := config.Load(config.Sources{Sections: newProgram().sections(), Environ: []string{
 		routesFile(t, allToLegacy, "resource: orders, calls: reads, to: portico, shadow: true"), "PORTICO_LEGACY_URL=https://old.example/shop",
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	announce(&said, cfg, &net.TCPAddr{Port: 1}, &net.TCPAddr{Port: 2}, nil)
+	newProgram().printStartup(&said, cfg, &net.TCPAddr{Port: 1}, &net.TCPAddr{Port: 2}, nil)
 	want := "  old system  https://old.example/shop  (legacy.auth keep)\n  routes      all to legacy; orders reads to portico, shadowed\n"
 	if !strings.Contains(said.String(), want) {
 		t.Errorf("said\n%s, want\n%s", said.String(), want)

@@ -20,26 +20,27 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// A wire relays connections to a server and keeps what went by, exchange by exchange.
-type wire struct {
+// A recordingRelay forwards connections to a server and records the bytes of each
+// exchange.
+type recordingRelay struct {
 	t       *testing.T
 	address string // host:port, where it listens
 	mu      sync.Mutex
-	seen    []exchanged
+	seen    []rawExchange
 }
 
-// exchanged is a request and its reply, as bytes.
-type exchanged struct{ request, reply []byte }
+// A rawExchange has the bytes of a request and its reply.
+type rawExchange struct{ request, reply []byte }
 
-// newWire relays to the server at a base URL until the test ends. With to "" it is
-// told later, by connect.
-func newWire(t *testing.T) (w *wire, connect func(to string)) {
+// newRecordingRelay starts listening. connect starts the forwarding to a base URL, until
+// the test ends.
+func newRecordingRelay(t *testing.T) (w *recordingRelay, connect func(to string)) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w = &wire{t: t, address: listener.Addr().String()}
+	w = &recordingRelay{t: t, address: listener.Addr().String()}
 	var connections sync.WaitGroup
 	return w, func(to string) {
 		connections.Go(func() {
@@ -60,8 +61,8 @@ func newWire(t *testing.T) (w *wire, connect func(to string)) {
 	}
 }
 
-// relay carries one exchange after the other until a side closes.
-func (w *wire) relay(client net.Conn, to string) {
+// relay forwards one exchange after the other until one end closes the connection.
+func (w *recordingRelay) relay(client net.Conn, to string) {
 	defer client.Close()
 	server, err := net.Dial("tcp", to)
 	if err != nil {
@@ -96,7 +97,7 @@ func (w *wire) relay(client net.Conn, to string) {
 			return
 		}
 		w.mu.Lock()
-		w.seen = append(w.seen, exchanged{bytes.Clone(request.Bytes()), bytes.Clone(reply.Bytes())})
+		w.seen = append(w.seen, rawExchange{bytes.Clone(request.Bytes()), bytes.Clone(reply.Bytes())})
 		w.mu.Unlock()
 		if _, err := client.Write(reply.Bytes()); err != nil || response.Close {
 			return
@@ -104,8 +105,8 @@ func (w *wire) relay(client net.Conn, to string) {
 	}
 }
 
-// take returns what has gone by since the last time.
-func (w *wire) take() []exchanged {
+// takeExchanges returns the exchanges since the last call.
+func (w *recordingRelay) takeExchanges() []rawExchange {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	seen := w.seen
@@ -113,19 +114,20 @@ func (w *wire) take() []exchanged {
 	return seen
 }
 
-// A message is a request or a reply, taken apart: its first line, its headers in
-// order of their names, and the bytes of its body.
+// A message is a parsed request or reply: its first line, its sorted headers, and the
+// bytes of its body.
 type message struct {
 	first   string
 	headers []string
 	body    string
 }
 
-// hops are the headers of one connection, and those that tell of the way.
-func hops() []string {
+// hopHeaders returns the headers that belong to one connection, or that a proxy adds.
+func hopHeaders() []string {
 	return []string{"connection", "transfer-encoding", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host"}
 }
 
+// parseMessage parses a request or reply, without hopHeaders.
 func parseMessage(t *testing.T, raw []byte, request bool) message {
 	t.Helper()
 	head, _, _ := bytes.Cut(raw, []byte("\r\n\r\n"))
@@ -134,8 +136,8 @@ func parseMessage(t *testing.T, raw []byte, request bool) message {
 	for _, line := range lines[1:] {
 		name, value, _ := strings.Cut(line, ":")
 		name, value = strings.ToLower(name), strings.TrimSpace(value)
-		// That there is no body may be said or not.
-		if !slices.Contains(hops(), name) && (name != "content-length" || value != "0") {
+		// An empty body may have Content-Length: 0 or no header.
+		if !slices.Contains(hopHeaders(), name) && (name != "content-length" || value != "0") {
 			m.headers = append(m.headers, name+": "+value)
 		}
 	}
@@ -154,7 +156,7 @@ func parseMessage(t *testing.T, raw []byte, request bool) message {
 		}
 		body = r.Body
 	}
-	// The body of a reply to HEAD is not there.
+	// A reply to HEAD has no body.
 	text, err := io.ReadAll(body)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Fatal(err)
@@ -163,8 +165,9 @@ func parseMessage(t *testing.T, raw []byte, request bool) message {
 	return m
 }
 
-// sameMessages compares what went by on both sides, but for the headers named.
-func sameMessages(t *testing.T, outside, inside []exchanged, but ...string) {
+// sameMessages compares the messages on both ends of the proxy, except for the headers in
+// but.
+func sameMessages(t *testing.T, outside, inside []rawExchange, but ...string) {
 	t.Helper()
 	if len(outside) != len(inside) {
 		t.Fatalf("%d exchanges outside, %d inside", len(outside), len(inside))
@@ -176,7 +179,7 @@ func sameMessages(t *testing.T, outside, inside []exchanged, but ...string) {
 	}
 	compare := func(a, b message) {
 		t.Helper()
-		// An absolute target loses what the Host header says as well.
+		// With an absolute target the Host header is replaced, too.
 		if method, rest, absolute := strings.Cut(a.first, " http://"); absolute {
 			_, path, _ := strings.Cut(rest, "/")
 			a.first = method + " /" + path
@@ -191,8 +194,8 @@ func sameMessages(t *testing.T, outside, inside []exchanged, but ...string) {
 	}
 }
 
-// routesFile writes a configuration with the entries of the table routes, and returns
-// the setting that names it.
+// routesFile writes a configuration with entries of the setting routes, and returns the
+// environment variable that names it.
 func routesFile(t testing.TB, entries ...string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "routes.yaml")
@@ -204,10 +207,9 @@ func routesFile(t testing.TB, entries ...string) string {
 
 const allToLegacy = "resource: all, to: legacy"
 
-// TestRecordedExchangesPassThrough replays some of what the original answered through two
-// servers: one in front, on another engine, and behind it one that plays the old
-// system. The exchanges come out as without the first, and every byte on both sides
-// of it is the same.
+// TestRecordedExchangesPassThrough replays recorded exchanges through a server in front,
+// on another engine, that forwards to one in the role of the legacy system. The replies
+// must be correct, and all bytes the same on both ends of the front server.
 func TestRecordedExchangesPassThrough(t *testing.T) {
 	t.Parallel()
 	cases, err := contracttests.Exchanges()
@@ -222,13 +224,13 @@ func TestRecordedExchangesPassThrough(t *testing.T) {
 		cases      []contracttests.Exchange
 		changed    []string // headers
 	}{
-		{"keep", "keep", sampled(t, cases, 4), []string{"x-http-method-override"}},
-		{"caller", "caller", sampled(t, signedAnew, 2), []string{"authorization", "host", "x-http-method-override"}},
+		{"keep", "keep", sampleExchanges(t, cases, 8), []string{"x-http-method-override"}},
+		{"caller", "caller", sampleExchanges(t, signedAnew, 2), []string{"authorization", "host", "x-http-method-override"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			outside, connectOutside := newWire(t)
-			inside, connectInside := newWire(t)
+			outside, connectOutside := newRecordingRelay(t)
+			inside, connectInside := newRecordingRelay(t)
 			data, err := demo.Load()
 			if err != nil {
 				t.Fatal(err)
@@ -241,7 +243,7 @@ func TestRecordedExchangesPassThrough(t *testing.T) {
 			connectInside(behindServer.URL)
 
 			front := demoDB(t, newFrontDSN(t))
-			if tt.auth != "keep" { // has to know the callers
+			if tt.auth != "keep" { // Portico must have the callers' credentials
 				if err := front.Load(t.Context(), data, nil); err != nil {
 					t.Fatal(err)
 				}
@@ -256,12 +258,13 @@ func TestRecordedExchangesPassThrough(t *testing.T) {
 			if got := contracttests.Replay(t, target, tt.cases); got != want && !t.Failed() {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
-			sameMessages(t, outside.take(), inside.take(), tt.changed...)
+			sameMessages(t, outside.takeExchanges(), inside.takeExchanges(), tt.changed...)
 		})
 	}
 }
 
-// newFrontDSN is an empty database of another engine than SQLite, where there is one.
+// newFrontDSN returns the DSN of an empty database of another engine than SQLite, if one
+// is available.
 func newFrontDSN(t testing.TB) string {
 	if testing.Short() {
 		return "sqlite:" + filepath.Join(t.TempDir(), "front.db")

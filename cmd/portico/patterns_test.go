@@ -27,8 +27,8 @@ const (
 	longText     = 64<<10 - 1
 )
 
-// startLarge serves the demo store with many products on the empty database of a
-// DSN.
+// startLarge serves the demo store with manyProducts more products on the empty database
+// of a DSN.
 func startLarge(t *testing.T, dsn string) *httptest.Server {
 	t.Helper()
 	data, err := demo.Load()
@@ -64,11 +64,10 @@ func startLarge(t *testing.T, dsn string) *httptest.Server {
 	return server
 }
 
-// TestHostilePatterns: patterns made to run for ever end, as long as they may be
-// at all. The guard is far above what the slowest takes.
+// TestHostilePatterns checks that the most expensive patterns of filters end in time.
 func TestHostilePatterns(t *testing.T) {
 	nightly.Only(t, "attacks")
-	if alreadyRun() { // the race detector slows matching tenfold
+	if coveredByTestSuite() { // the race detector slows matching tenfold
 		return
 	}
 	const guard = time.Minute

@@ -17,55 +17,62 @@ import (
 	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
-// hang is how long a test waits for what should happen at once before it fails.
-const hang = 30 * time.Second
+// waitTimeout is the time after which a test fails if something that should happen
+// immediately has not happened.
+const waitTimeout = 30 * time.Second
 
-// TestMain removes what built made.
+// programName is the name under which the test binary is the program itself.
+const programName = "portico"
+
+// programFolder holds the link to the test binary that tests run as the program.
+var programFolder string
+
+// TestMain runs the tests, or the program if the test binary is called by its name.
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if built.folder != "" {
-		_ = os.RemoveAll(built.folder)
+	if filepath.Base(os.Args[0]) == programName {
+		Main()
+		os.Exit(0)
+	}
+	code, err := 1, error(nil)
+	if programFolder, err = linkProgram(); err == nil {
+		code = m.Run()
+		err = os.RemoveAll(programFolder)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
 	}
 	os.Exit(code)
 }
 
-// built is the program as users run it, built once for all tests.
-var built struct {
-	once   sync.Once
-	folder string
-	err    error
+// linkProgram returns a new folder with a link to the test binary. To build the program
+// would take seconds, and the race detector would not look into it.
+func linkProgram() (folder string, err error) {
+	binary, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if folder, err = os.MkdirTemp("", "portico-program-"); err != nil {
+		return "", err
+	}
+	return folder, os.Symlink(binary, filepath.Join(folder, programName))
 }
 
-// portico returns the path of the built program.
-func portico(t testing.TB) string {
-	t.Helper()
-	built.once.Do(func() {
-		if built.folder, built.err = os.MkdirTemp("", "portico-built-"); built.err != nil {
-			return
-		}
-		output, err := exec.Command("go", "build", "-o", built.folder+string(filepath.Separator), ".").CombinedOutput()
-		if err != nil {
-			built.err = fmt.Errorf("go build: %w\n%s", err, output)
-		}
-	})
-	if built.err != nil {
-		t.Fatal(built.err)
-	}
-	return filepath.Join(built.folder, "portico")
-}
+// portico returns the path of the program.
+func portico() string { return filepath.Join(programFolder, programName) }
 
 // A process is a running "portico serve".
 type process struct {
 	cmd            *exec.Cmd
 	stdout, stderr *output
 	contract, ops  string          // base URLs
-	temporary      string          // its folder for temporary files
+	temporary      string          // folder for temporary files
 	ended          <-chan struct{} // closed when it has ended
 }
 
-// start runs "portico serve" on free ports of loopback with more arguments and
-// environment, waits until it has said where it listens, and kills it at the end
-// of the test if it still runs.
+// start runs "portico serve" on free loopback ports with more arguments and environment,
+// and waits until it prints its addresses. The process is killed at the end of the test if
+// it still runs.
 func start(t testing.TB, environ []string, arguments ...string) *process {
 	t.Helper()
 	p := launch(t, environ, append([]string{"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"}, arguments...)...)
@@ -73,20 +80,20 @@ func start(t testing.TB, environ []string, arguments ...string) *process {
 	if slices.Contains(arguments, "--demo") {
 		said = p.stdout.await(t, p, "/demo/reset'\n")
 	}
-	p.contract = strings.TrimSuffix(word(t, said, "contract"), "/api/rest")
-	p.ops = word(t, said, "operations")
+	p.contract = strings.TrimSuffix(wordAfter(t, said, "contract"), "/api/rest")
+	p.ops = wordAfter(t, said, "operations")
 	return p
 }
 
-// launch runs "portico serve" with the given arguments and waits for nothing.
+// launch starts "portico serve" with the given arguments and does not wait.
 func launch(t testing.TB, environ []string, arguments ...string) *process {
 	t.Helper()
 	p := &process{stdout: newOutput(), stderr: newOutput(), temporary: t.TempDir()}
-	p.cmd = exec.Command(portico(t), append([]string{"serve"}, arguments...)...)
-	p.cmd.Env = append(withoutSettings(os.Environ()), append([]string{"TMPDIR=" + p.temporary, quickPasswords}, environ...)...)
+	p.cmd = exec.Command(portico(), append([]string{"serve"}, arguments...)...)
+	p.cmd.Env = append(withoutSettings(os.Environ()), append([]string{"TMPDIR=" + p.temporary, fastPasswordHashing}, environ...)...)
 	p.cmd.Dir = t.TempDir() // a relative DSN must not reach the sources
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
-	t.Cleanup(func() { // after it has ended
+	t.Cleanup(func() { // runs after the process has ended
 		if t.Failed() {
 			t.Logf("stderr of the program:\n%s", p.stderr.text())
 		}
@@ -95,16 +102,16 @@ func launch(t testing.TB, environ []string, arguments ...string) *process {
 	return p
 }
 
-// quickPasswords has passwords hashed at the least cost: at the default one most of the
-// time of the contract suite is bcrypt's.
-const quickPasswords = "PORTICO_AUTH_PASSWORD_COST=4"
+// fastPasswordHashing sets the lowest cost of password hashes: at the default, bcrypt
+// takes most of the time of the contract suite.
+const fastPasswordHashing = "PORTICO_AUTH_PASSWORD_COST=4"
 
-// withoutSettings removes the settings of whoever runs the tests.
+// withoutSettings removes the settings of the person who runs the tests.
 func withoutSettings(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, "PORTICO_") })
 }
 
-// signal sends s to the program.
+// signal sends a signal to the program.
 func (p *process) signal(t testing.TB, s os.Signal) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -112,19 +119,19 @@ func (p *process) signal(t testing.TB, s os.Signal) {
 	}
 }
 
-// wait returns the exit code of the program once it has ended.
+// wait waits for the end of the program and returns its exit code.
 func (p *process) wait(t testing.TB) int {
 	t.Helper()
 	select {
 	case <-p.ended:
 		return p.cmd.ProcessState.ExitCode()
-	case <-time.After(hang):
+	case <-time.After(waitTimeout):
 		t.Fatal("the program does not end")
 		return 0
 	}
 }
 
-// stop asks the program to end, and fails the test unless it ends well.
+// stop terminates the program, and fails the test unless its exit code is 0.
 func (p *process) stop(t testing.TB) {
 	t.Helper()
 	p.signal(t, syscall.SIGTERM)
@@ -133,16 +140,17 @@ func (p *process) stop(t testing.TB) {
 	}
 }
 
-// An output collects what a program writes and lets tests wait for a part of it.
+// An output collects what a program writes, and lets tests wait for a text.
 type output struct {
 	mu    sync.Mutex
 	bytes bytes.Buffer
 	more  chan struct{} // closed at the next Write
 }
 
+// newOutput returns an empty output.
 func newOutput() *output { return &output{more: make(chan struct{})} }
 
-// Write adds to the output. It never fails.
+// Write appends to the output. It never fails.
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -151,16 +159,18 @@ func (o *output) Write(b []byte) (int, error) {
 	return o.bytes.Write(b)
 }
 
+// text returns the output so far.
 func (o *output) text() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.bytes.String()
 }
 
-// await returns the output once it holds want; p is the program that writes it.
+// await waits until the output contains want, and returns the output. p is the program
+// that writes it.
 func (o *output) await(t testing.TB, p *process, want string) string {
 	t.Helper()
-	guard := time.After(hang)
+	guard := time.After(waitTimeout)
 	for {
 		o.mu.Lock()
 		text, more := o.bytes.String(), o.more
@@ -181,8 +191,8 @@ func (o *output) await(t testing.TB, p *process, want string) string {
 	}
 }
 
-// word returns the word that follows name in text.
-func word(t testing.TB, text, name string) string {
+// wordAfter returns the word that follows name in text.
+func wordAfter(t testing.TB, text, name string) string {
 	t.Helper()
 	fields := strings.Fields(text)
 	if at := slices.Index(fields, name); at >= 0 && at+1 < len(fields) {

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// A productFloor answers reads of products as the contract does in its documented
-// dialect, in JSON, and nothing else: to Guests a product and ten products of the
-// default store view, to an Admin a hundred. It is what can be had from the same
-// file by the same driver with net/http and prepared statements, two for a Guest,
-// one for an Admin: no routes, no roles, no formats, no queries of the caller's.
+// A productFloor answers reads of products as the contract does in its documented dialect
+// in JSON: a product and ten products of the default store view for Guests, and a hundred
+// for an Admin. It shows what the same database and driver allow with net/http and
+// prepared statements, two for a Guest and one for an Admin: it has no routes, roles,
+// formats or list modifiers.
 type productFloor struct {
 	single, singleParts, list, listParts, admin *sql.Stmt
 	percent                                     map[int64]int64 // by tax class, in ten-thousandths
@@ -58,16 +58,17 @@ var adminNames = []string{"entity_id", "type_id", "sku", "status", "visibility",
 	"country_of_manufacture", "msrp_display_actual_price_type", "gift_message_available", "news_from_date", "news_to_date",
 	"special_from_date", "special_to_date", "description"}
 
-// floorProduct is one product on its way to the reply.
+// A floorProduct is a product that is being read.
 type floorProduct struct {
 	values [floorPlaces]any
 	tiers  []floorTier
 	group  int64 // the price of the Guests' group, or -1
 }
 
+// A floorTier is a tier price.
 type floorTier struct{ qty, price int64 }
 
-// A floorPage is what one request needs.
+// A floorPage holds the buffers for one request.
 type floorPage struct {
 	products []floorProduct
 	into     []any
@@ -75,6 +76,7 @@ type floorPage struct {
 	out      []byte
 }
 
+// newProductFloor returns a productFloor on the database file at path.
 func newProductFloor(b *testing.B, path string) *productFloor {
 	b.Helper()
 	pool, err := sql.Open("sqlite", "file:"+path+"?_pragma=query_only(1)&_pragma=busy_timeout(5000)")
@@ -101,7 +103,7 @@ func newProductFloor(b *testing.B, path string) *productFloor {
 			b.Fatalf("%v\n%s", err, text)
 		}
 	}
-	// The rates on purchases of Guests, who pay where the shop is.
+	// The tax rates for Guests, who are taxed at the address of the shop.
 	rates, err := pool.QueryContext(b.Context(), "SELECT tax_class_id, rate FROM tax_rate WHERE country_id = 'US' AND region IN ('CA', '*') ORDER BY region")
 	if err != nil {
 		b.Fatal(err)
@@ -121,8 +123,8 @@ func newProductFloor(b *testing.B, path string) *productFloor {
 	return f
 }
 
-// ServeHTTP answers GET /api/rest/products/:id, /api/rest/products and, whoever
-// asks for it, /api/rest/products?limit=100 as to an Admin.
+// ServeHTTP answers GET /api/rest/products/:id, /api/rest/products and, as for an Admin,
+// /api/rest/products?limit=100.
 func (f *productFloor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	page := f.pages.Get().(*floorPage)
 	defer f.pages.Put(page)
@@ -145,7 +147,7 @@ func (f *productFloor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(page.out)
 }
 
-// read reads the products of a statement of as many columns.
+// read reads the products of a statement with the given number of columns.
 func (page *floorPage) read(ctx context.Context, stmt *sql.Stmt, columns int, arguments ...any) error {
 	rows, err := stmt.QueryContext(ctx, arguments...)
 	if err != nil {
@@ -167,7 +169,7 @@ func (page *floorPage) read(ctx context.Context, stmt *sql.Stmt, columns int, ar
 	return rows.Err()
 }
 
-// parts adds prices, and the values of the store view that take puts in place.
+// parts adds prices, and lets take set values of the store view.
 func (page *floorPage) parts(ctx context.Context, stmt *sql.Stmt, take func(p *floorProduct, attribute string, value any)) error {
 	rows, err := stmt.QueryContext(ctx, page.ids...)
 	if err != nil {
@@ -193,6 +195,7 @@ func (page *floorPage) parts(ctx context.Context, stmt *sql.Stmt, take func(p *f
 	return rows.Err()
 }
 
+// one answers with the product id.
 func (f *productFloor) one(r *http.Request, page *floorPage, id string) error {
 	key, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
@@ -240,7 +243,7 @@ func (f *productFloor) one(r *http.Request, page *floorPage, id string) error {
 	return nil
 }
 
-// takeSingle takes the values of the store view that a single shows.
+// takeSingle sets a value of a store view that the reply for a single product contains.
 func takeSingle(p *floorProduct, attribute string, value any) {
 	if at := slices.Index(guestNames, attribute); at > 0 {
 		p.values[at] = value
@@ -252,7 +255,7 @@ func takeSingle(p *floorProduct, attribute string, value any) {
 	}
 }
 
-// takeWebsite takes those that the website has, and a list shows.
+// takeWebsite sets a value of website scope.
 func takeWebsite(p *floorProduct, attribute string, value any) {
 	switch attribute {
 	case "status":
@@ -266,6 +269,7 @@ func takeWebsite(p *floorProduct, attribute string, value any) {
 	}
 }
 
+// ten answers with a page of ten products.
 func (f *productFloor) ten(r *http.Request, page *floorPage) error {
 	if err := page.read(r.Context(), f.list, floorStatus); err != nil {
 		return err
@@ -290,7 +294,7 @@ func (f *productFloor) ten(r *http.Request, page *floorPage) error {
 	return nil
 }
 
-// guest appends the fields that list and single have in common.
+// guest appends the fields that list and single product have in common.
 func (f *productFloor) guest(r *http.Request, out []byte, p *floorProduct, special, single bool) []byte {
 	for i, name := range guestNames {
 		if i > 0 {
@@ -330,7 +334,7 @@ func (f *productFloor) guest(r *http.Request, out []byte, p *floorProduct, speci
 	return appendFloorText(append(out, `,"image_url":`...), "http://"+r.Host+image)
 }
 
-// appendTiers appends the prices from a quantity on, of one quantity the least.
+// appendTiers appends the tier prices, of each quantity the lowest.
 func (f *productFloor) appendTiers(out []byte, p *floorProduct) []byte {
 	slices.SortFunc(p.tiers, func(a, b floorTier) int {
 		if a.qty != b.qty {
@@ -353,6 +357,7 @@ func (f *productFloor) appendTiers(out []byte, p *floorProduct) []byte {
 	return out
 }
 
+// hundred answers with a page of a hundred products.
 func (f *productFloor) hundred(ctx context.Context, page *floorPage) error {
 	if err := page.read(ctx, f.admin, len(adminNames)); err != nil {
 		return err
@@ -377,7 +382,7 @@ func (f *productFloor) hundred(ctx context.Context, page *floorPage) error {
 	return nil
 }
 
-// units reads a decimal in ten-thousandths.
+// units parses a decimal as an integer in ten-thousandths.
 func units(stored any) int64 {
 	switch v := stored.(type) {
 	case int64:
@@ -389,14 +394,14 @@ func units(stored any) int64 {
 	}
 }
 
-// whole reads an integer of a store view, where all values are texts.
+// whole parses an integer of a store view, where all values are stored as texts.
 func whole(stored any) any {
 	text, _ := stored.(string)
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n
 }
 
-// appendCents appends an amount with a tax on it, in the shortest form.
+// appendCents appends an amount with tax, in the shortest form.
 func appendCents(out []byte, amount, percent int64) []byte {
 	cents := (amount*(100*1e4+percent) + 5e7) / 1e8
 	out = strconv.AppendInt(out, cents/100, 10)
@@ -410,6 +415,7 @@ func appendCents(out []byte, amount, percent int64) []byte {
 	return out
 }
 
+// appendFloorValue appends a stored value as JSON.
 func appendFloorValue(out []byte, stored any, decimal bool) []byte {
 	switch v := stored.(type) {
 	case string:
@@ -428,8 +434,7 @@ func appendFloorValue(out []byte, stored any, decimal bool) []byte {
 	return append(out, "null"...)
 }
 
-// appendFloorText appends a text of printable ASCII, in which only three signs
-// are escaped.
+// appendFloorText appends a text of printable ASCII as JSON.
 func appendFloorText(out []byte, s string) []byte {
 	out = append(out, '"')
 	done := 0

@@ -15,9 +15,9 @@ import (
 	"github.com/portico-commerce/portico/adapter/demo"
 )
 
-// scopedShop serves the demo store with values of store views, and returns what
-// asks it as a role and what changes it.
-func scopedShop(t *testing.T, dialect string, changes ...string) (get func(role, path string) (int, string), base string) {
+// startScopedShop serves the demo store with values for store views. get reads a path as a
+// role.
+func startScopedShop(t *testing.T, dialect string, changes ...string) (get func(role, path string) (int, string), base string) {
 	t.Helper()
 	data, err := demo.Load()
 	if err != nil {
@@ -88,10 +88,10 @@ const (
 	storeInvalid    = `{"messages":{"error":[{"code":400,"message":"Requested store is invalid"}]}}`
 )
 
-// TestProductsInStoreViews covers who sees what in store views (products 3.6)
-// beyond the recordings, which change products to get there.
+// TestProductsInStoreViews checks which role sees which values in store views (products
+// 3.6), beyond the recorded exchanges.
 func TestProductsInStoreViews(t *testing.T) {
-	get, _ := scopedShop(t, "magento")
+	get, _ := startScopedShop(t, "magento")
 	for _, c := range []struct {
 		name, role, path string
 		status           int
@@ -133,11 +133,12 @@ func TestProductsInStoreViews(t *testing.T) {
 		{"last category counts", "guest", "/products?category_id=99&category_id=5&attrs=sku", 200, `{"1":{"sku":"kettle-steel"},"2":{"sku":"kettle-copper"}}`},
 		{"path beats query", "guest", "/products/category/5?category_id=99&attrs=sku", 200, `{"1":{"sku":"kettle-steel"},"2":{"sku":"kettle-copper"}}`},
 	} {
-		t.Run(c.name, func(t *testing.T) { check(t, get, c.role, c.path, c.status, c.body) })
+		t.Run(c.name, func(t *testing.T) { checkReply(t, get, c.role, c.path, c.status, c.body) })
 	}
 }
 
-func check(t *testing.T, get func(role, path string) (int, string), role, path string, status int, body string) {
+// checkReply reads a path as a role and compares the reply.
+func checkReply(t *testing.T, get func(role, path string) (int, string), role, path string, status int, body string) {
 	t.Helper()
 	gotStatus, got := get(role, path)
 	got = regexp.MustCompile(`http:\\/\\/127\.0\.0\.1:[0-9]+`).ReplaceAllString(got, "BASE")
@@ -146,9 +147,9 @@ func check(t *testing.T, get func(role, path string) (int, string), role, path s
 	}
 }
 
-// TestProductIdentifiers covers what a path may call a product (products 3.7).
+// TestProductIdentifiers checks the ways to name a product in a path (products 3.7).
 func TestProductIdentifiers(t *testing.T) {
-	get, _ := scopedShop(t, "documented",
+	get, _ := startScopedShop(t, "documented",
 		"UPDATE product SET sku = '007', sku_folded = '007' WHERE entity_id = 10",
 		"UPDATE product SET sku = '555', sku_folded = '555' WHERE entity_id = 8",
 		"UPDATE product SET sku = 'Thé Vert', sku_folded = 'THE VERT' WHERE entity_id = 9")
@@ -162,20 +163,20 @@ func TestProductIdentifiers(t *testing.T) {
 			quoted, _ := json.Marshal(sku)
 			want, status = `{"sku":`+strings.ReplaceAll(string(quoted), "é", `\u00e9`)+`}`, 200
 		}
-		t.Run(id, func(t *testing.T) { check(t, get, "admin", "/products/"+id+"?attrs=sku", status, want) })
+		t.Run(id, func(t *testing.T) { checkReply(t, get, "admin", "/products/"+id+"?attrs=sku", status, want) })
 	}
-	// 007 names the product with that SKU even where it may not be seen.
-	check(t, get, "guest", "/products/007", 404, productNotFound)
+	// 007 is the product with that SKU, even for roles that may not see it.
+	checkReply(t, get, "guest", "/products/007", 404, productNotFound)
 }
 
-// TestProductModifiers covers order and filter on the fields that are special
-// (products 3.8; wire 10), in both dialects.
+// TestProductModifiers checks order and filters on special fields (products 3.8; wire 10),
+// in both dialects.
 func TestProductModifiers(t *testing.T) {
 	const ordering = `{"messages":{"error":[{"code":400,"message":"Resource collection ordering error."}]}}`
 	const filtering = `{"messages":{"error":[{"code":400,"message":"Resource collection filtering error."}]}}`
 	filter := func(name, test string) string { return "&filter[0][attribute]=" + name + "&filter[0]" + test }
 	for _, dialect := range []string{"documented", "magento"} {
-		get, _ := scopedShop(t, dialect)
+		get, _ := startScopedShop(t, dialect)
 		both := func(documented, magento string) string {
 			if dialect == "magento" {
 				return magento
@@ -196,7 +197,7 @@ func TestProductModifiers(t *testing.T) {
 		} {
 			for _, field := range fields {
 				t.Run(dialect+" order nothing "+role+" "+field, func(t *testing.T) {
-					check(t, get, role, "/products?attrs=sku&limit=2&dir=desc&order="+field, 200, first)
+					checkReply(t, get, role, "/products?attrs=sku&limit=2&dir=desc&order="+field, 200, first)
 				})
 			}
 		}
@@ -225,33 +226,33 @@ func TestProductModifiers(t *testing.T) {
 			{"field of the Admin", "guest", "&order=visibility", 400, ordering},
 			{"category field of a guest", "guest", "&category_id=3&order=weight&dir=asc", 400, ordering},
 		} {
-			t.Run(dialect+" "+c.name, func(t *testing.T) { check(t, get, c.role, "/products?attrs=sku"+c.query, c.status, c.body) })
+			t.Run(dialect+" "+c.name, func(t *testing.T) { checkReply(t, get, c.role, "/products?attrs=sku"+c.query, c.status, c.body) })
 		}
 		for _, query := range []string{"order=price", "order=price&dir=up"} {
 			status, body := crash(ordering)
-			check(t, get, "admin", "/products?"+query, status, body)
+			checkReply(t, get, "admin", "/products?"+query, status, body)
 		}
 		status, body := crash(ordering)
-		check(t, get, "guest", "/products?order=is_saleable&dir=asc", status, body)
+		checkReply(t, get, "guest", "/products?order=is_saleable&dir=asc", status, body)
 		status, body = crash(filtering)
-		check(t, get, "guest", "/products?filter[0][attribute]=is_saleable", status, body)
+		checkReply(t, get, "guest", "/products?filter[0][attribute]=is_saleable", status, body)
 
-		check(t, get, "admin", "/products?attrs=sku,news_to_date&order=news_to_date&dir=asc&limit=1", 200, `{"1":{"sku":"kettle-steel","news_to_date":null}}`)
-		check(t, get, "admin", "/products?attrs=sku,special_price&order=special_price&dir=asc&limit=1", 200,
+		checkReply(t, get, "admin", "/products?attrs=sku,news_to_date&order=news_to_date&dir=asc&limit=1", 200, `{"1":{"sku":"kettle-steel","news_to_date":null}}`)
+		checkReply(t, get, "admin", "/products?attrs=sku,special_price&order=special_price&dir=asc&limit=1", 200,
 			both(`{"1":{"sku":"kettle-steel","special_price":null}}`, `{"1":{"sku":"kettle-steel"}}`))
-		check(t, get, "guest", "/products?attrs=sku,url&limit=1", 200,
+		checkReply(t, get, "guest", "/products?attrs=sku,url&limit=1", 200,
 			both(`{"1":{"sku":"kettle-steel","url":"BASE/index.php/catalog/product/view/id/1/s/steel-kettle/"}}`, `{"1":{"sku":"kettle-steel"}}`))
 	}
 }
 
-// TestProductLinks covers what is in the links of a product (products 3.4).
+// TestProductLinks checks the links of a product (products 3.4).
 func TestProductLinks(t *testing.T) {
-	get, base := scopedShop(t, "documented",
+	get, base := startScopedShop(t, "documented",
 		"UPDATE product SET url_key = NULL, url_key_folded = NULL WHERE entity_id = 2",
 		"INSERT INTO product_image (id, product_id, file, media_type) VALUES (1, 1, 'f/r/front.png', 'image/png')",
 		"INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES (1, 0, 'image', 1)")
-	check(t, get, "guest", "/products/2?attrs=url", 200, `{"url":"BASE/index.php/catalog/product/view/id/2/"}`)
-	check(t, get, "guest", "/products?attrs=image_url&limit=2", 200, `{"1":{"image_url":"BASE/media/catalog/product/cache/1/image/f/r/front.png"},`+
+	checkReply(t, get, "guest", "/products/2?attrs=url", 200, `{"url":"BASE/index.php/catalog/product/view/id/2/"}`)
+	checkReply(t, get, "guest", "/products?attrs=image_url&limit=2", 200, `{"1":{"image_url":"BASE/media/catalog/product/cache/1/image/f/r/front.png"},`+
 		`"2":{"image_url":"BASE/skin/frontend/base/default/images/catalog/product/placeholder/image.jpg"}}`)
 
 	form := regexp.MustCompile(`^` + base + `/index\.php/checkout/cart/add/uenc/([A-Za-z0-9,_-]+)/product/1/form_key/([A-Za-z0-9]{16})/$`)

@@ -18,12 +18,12 @@ import (
 	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
-// A prometheusServer is a Prometheus of the test's own.
+// A prometheusServer is a private Prometheus.
 type prometheusServer struct{ url string }
 
-// startPrometheus runs Prometheus on a free port of loopback until the test ends. It
-// reads a copy of config/prometheus that differs in what is scraped, the operators'
-// port at ops with token, and in that it does every second what that does seldom.
+// startPrometheus runs Prometheus on a free loopback port until the test ends. It uses a
+// copy of config/prometheus that scrapes the operators' port ops with token, and evaluates
+// everything every second.
 func startPrometheus(t *testing.T, ops, token string) *prometheusServer {
 	t.Helper()
 	programs.Need(t, "prometheus")
@@ -84,8 +84,8 @@ func copyPrometheusSettings(t *testing.T, folder, ops, token string) {
 	}
 }
 
-// launchProgram runs a program that is installed until the test ends, and waits for
-// nothing.
+// launchProgram starts an installed program, which runs until the test ends, and does not
+// wait.
 func launchProgram(t *testing.T, name string, arguments ...string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command(name, arguments...), stdout: newOutput(), stderr: newOutput()}
@@ -101,15 +101,14 @@ type sample struct {
 	Value  [2]any // when, and the number as text
 }
 
-// number tells whether the sample is a number, which 0/0 is not.
+// number reports whether the sample is a number; 0/0 is not.
 func (s sample) number() bool {
 	text, ok := s.Value[1].(string)
 	value, err := strconv.ParseFloat(text, 64)
 	return ok && err == nil && value == value
 }
 
-// query evaluates an expression now. An expression that Prometheus does not
-// understand fails the test.
+// query evaluates an expression now. An invalid expression fails the test.
 func (p *prometheusServer) query(t *testing.T, expr string) []sample {
 	t.Helper()
 	var data struct{ Result []sample }
@@ -124,6 +123,7 @@ func (p *prometheusServer) labelValues(t *testing.T, label, match string) (value
 	return values
 }
 
+// ask calls the API of Prometheus and decodes the result into into.
 func (p *prometheusServer) ask(t *testing.T, path string, parameters url.Values, into any) {
 	t.Helper()
 	got := send(t, http.MethodGet, p.url+"/api/v1/"+path+"?"+parameters.Encode(), "")
@@ -138,8 +138,8 @@ func (p *prometheusServer) ask(t *testing.T, path string, parameters url.Values,
 	parse(t, string(answer.Data), into)
 }
 
-// asGrafana replaces the variables of an expression as Grafana does, for a scrape
-// interval of a second and these replicas.
+// asGrafana replaces the variables of an expression as Grafana does, for a scrape interval
+// of a second and these replicas.
 func asGrafana(expr string, instances []string) string {
 	var escaped []string
 	for _, instance := range instances {
@@ -152,15 +152,15 @@ func asGrafana(expr string, instances []string) string {
 	).Replace(expr)
 }
 
-// metricNames returns the names of Portico's and the process' metrics in an
-// expression, and those of recorded ones.
+// metricNames returns the names of the metrics in an expression that belong to Portico, to
+// the process or to recording rules.
 func metricNames(expr string) []string {
 	expr = regexp.MustCompile(`"[^"]*"`).ReplaceAllString(expr, "")
 	return regexp.MustCompile(`\b(?:[a-z_]+:)?(?:portico|go|process)_[a-z_]+(?::[a-z0-9_]+)?\b`).FindAllString(expr, -1)
 }
 
-// family returns the name under which /metrics describes a metric: that of the
-// histogram for one of its parts.
+// family returns the name under which /metrics describes a metric: for a part of a
+// histogram, that of the histogram.
 func family(name string, families map[string]string) string {
 	for _, part := range []string{"_bucket", "_sum", "_count"} {
 		if whole, ok := strings.CutSuffix(name, part); ok && families[whole] != "" {
@@ -170,7 +170,7 @@ func family(name string, families map[string]string) string {
 	return name
 }
 
-// metricFamilies returns the kinds of the metrics in a text of /metrics, by name.
+// metricFamilies returns the types of the metrics in the output of /metrics, by name.
 func metricFamilies(text string) map[string]string {
 	families := map[string]string{}
 	for _, line := range strings.Split(text, "\n") {

@@ -31,20 +31,20 @@ var (
 	randomSeed    = flag.Uint64("random.seed", 0, "what TestRandomClient begins with; 0 for another each time")
 )
 
-// A randomClient makes up requests: of every endpoint, role, format and state of
-// credentials, most of them nearly right.
+// A randomClient makes up requests for every endpoint, role, format and state of
+// credentials, most of them nearly valid.
 type randomClient struct {
 	*rand.Rand
 	host     string
 	routes   []*contract.Route
-	tokens   []contracttests.Token // none is for Guests
+	tokens   []contracttests.Token // no token stands for a Guest
 	recorded []contracttests.Step
 	consumer [2]string // key and secret
 }
 
-// TestRandomClient sends random requests to a running program. It answers all of them
-// and none with an internal error, holds no more memory than it may, logs no error and
-// serves a good request at the end.
+// TestRandomClient sends random requests to a running program. It must answer all of them
+// without an internal error, stay within its memory limits, log no error, and answer a
+// good request at the end.
 func TestRandomClient(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"documented", "magento"} {
@@ -63,7 +63,7 @@ func TestRandomClient(t *testing.T) {
 			var conn *randomConn
 			sent := 0
 			for end := time.Now().Add(*randomFor); time.Now().Before(end) && !t.Failed(); sent++ {
-				if sent%2000 == 1999 { // deletions leave ever less
+				if sent%2000 == 1999 { // deletions use up the records
 					if got := send(t, "POST", p.ops+"/demo/reset", ""); got.status != http.StatusOK {
 						t.Fatalf("reset: %d %s", got.status, got.body)
 					}
@@ -92,19 +92,19 @@ func TestRandomClient(t *testing.T) {
 				t.Errorf("reset: %d %s", got.status, got.body)
 			}
 			stockQty(t, p.contract, demoAdmin())
-			if most := p.mostResident(t); most > mostResident+cacheBytes {
-				t.Errorf("%d bytes were resident, the bound is %d", most, mostResident+cacheBytes)
+			if most := p.peakResident(t); most > maxResident+cacheBytes {
+				t.Errorf("%d bytes were resident, the bound is %d", most, maxResident+cacheBytes)
 			}
 			if log := p.stderr.text(); log != "" {
 				t.Errorf("logged: %.5000s", log)
 			}
-			t.Logf("-random.seed=%d: %d requests, at most %d MiB resident; replies: %v", seed, sent, p.mostResident(t)>>20, statuses)
+			t.Logf("-random.seed=%d: %d requests, at most %d MiB resident; replies: %v", seed, sent, p.peakResident(t)>>20, statuses)
 		})
 	}
 }
 
-// serverFault says what is wrong with the reply to a request, "" for nothing. An internal
-// error that the contract does not know is logged as well.
+// serverFault returns what is wrong with the reply to a request, or "". It also reports an
+// internal error that the contract does not define.
 func serverFault(dialect, request string, got reply) string {
 	switch {
 	case got.status < http.StatusInternalServerError:
@@ -125,11 +125,13 @@ func serverFault(dialect, request string, got reply) string {
 	return "an internal error"
 }
 
-// lengthOf reports whether the reply is as long as a body: of HEAD it has none.
+// lengthOf reports whether the Content-Length of the reply is the length of body. Unlike a
+// comparison of bodies this works for HEAD, too.
 func lengthOf(got reply, body string) bool {
 	return got.header.Get("Content-Length") == strconv.Itoa(len(body))
 }
 
+// newRandomClient returns a client with a seed.
 func newRandomClient(t *testing.T, host string, seed uint64) *randomClient {
 	t.Helper()
 	data, err := demo.Load()
@@ -150,26 +152,27 @@ func newRandomClient(t *testing.T, host string, seed uint64) *randomClient {
 	return c
 }
 
-// A randomConn is a connection that requests follow each other on.
+// A randomConn is a connection over which several requests are sent.
 type randomConn struct {
 	net.Conn
 	reader *bufio.Reader
 	t      *testing.T
 }
 
+// dialRandom opens a connection to host.
 func dialRandom(t *testing.T, host string) *randomConn {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", host, hang)
+	conn, err := net.DialTimeout("tcp", host, waitTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &randomConn{conn, bufio.NewReader(conn), t}
 }
 
-// exchange sends a request and reads the reply; again reports whether another may
-// follow.
+// exchange sends a request and reads the reply. again reports whether the connection can
+// be used again.
 func (c *randomConn) exchange(request string) (got reply, again bool, err error) {
-	if err := c.SetDeadline(time.Now().Add(hang)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(waitTimeout)); err != nil {
 		return got, false, err
 	}
 	if _, err := io.WriteString(c, request); err != nil {
@@ -188,16 +191,16 @@ func (c *randomConn) exchange(request string) (got reply, again bool, err error)
 	return reply{status: response.StatusCode, header: response.Header, body: string(body)}, !response.Close, err
 }
 
-// one returns one of some texts.
-func (c *randomClient) one(of ...string) string { return of[c.IntN(len(of))] }
+// pick returns a random one of some texts.
+func (c *randomClient) pick(of ...string) string { return of[c.IntN(len(of))] }
 
-// in reports true once in so many times.
-func (c *randomClient) in(times int) bool { return c.IntN(times) == 0 }
+// oneIn returns true with a probability of one in times.
+func (c *randomClient) oneIn(times int) bool { return c.IntN(times) == 0 }
 
-// request makes up a request as it goes over the wire.
+// request makes up a request in wire format.
 func (c *randomClient) request() string {
 	var method, target, contentType, body string
-	if c.in(3) {
+	if c.oneIn(3) {
 		step := c.recorded[c.IntN(len(c.recorded))]
 		method, target = step.Method, "/api/rest"+step.Path
 		if whole, ok := strings.CutPrefix(step.Path, "!"); ok {
@@ -209,23 +212,23 @@ func (c *randomClient) request() string {
 		if step.Body != nil {
 			body = *step.Body
 		}
-		target, body = c.changed(target, 4), c.changed(body, 2)
+		target, body = c.mutate(target, 4), c.mutate(body, 2)
 	} else {
 		route := c.routes[c.IntN(len(c.routes))]
-		method = c.one("GET", "GET", "GET", "PUT", "PUT", "POST", "POST", "DELETE", "HEAD", "OPTIONS", "PATCH")
+		method = c.pick("GET", "GET", "GET", "PUT", "PUT", "POST", "POST", "DELETE", "HEAD", "OPTIONS", "PATCH")
 		target = c.target(route)
-		if method == "PUT" || method == "POST" || c.in(20) {
+		if method == "PUT" || method == "POST" || c.oneIn(20) {
 			contentType, body = c.body(route)
 		}
 	}
-	if c.in(10) {
-		contentType = c.one("", "text/html", "application/json;charset=latin1", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "APPLICATION/JSON", ";", "application/json; charset=")
+	if c.oneIn(10) {
+		contentType = c.pick("", "text/html", "application/json;charset=latin1", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "APPLICATION/JSON", ";", "application/json; charset=")
 	}
 	target = sendable(target)
-	headers := []string{"Host: " + c.one(c.host, c.host, c.host, "shop.example", "[::1]:80", "x:99999", "")}
-	accept := c.one("application/json", "application/json", "text/xml", "text/plain", "*/*", "")
-	if c.in(10) {
-		accept = c.one("image/png", "text/*;q=0", "application/xml;q=0.1, application/json;q=NaN", ",;=,", "text/html", "\xff")
+	headers := []string{"Host: " + c.pick(c.host, c.host, c.host, "shop.example", "[::1]:80", "x:99999", "")}
+	accept := c.pick("application/json", "application/json", "text/xml", "text/plain", "*/*", "")
+	if c.oneIn(10) {
+		accept = c.pick("image/png", "text/*;q=0", "application/xml;q=0.1, application/json;q=NaN", ",;=,", "text/html", "\xff")
 	}
 	if accept != "" {
 		headers = append(headers, "Accept: "+accept)
@@ -236,12 +239,12 @@ func (c *randomClient) request() string {
 	if authorization := c.authorization(method, target); authorization != "" {
 		headers = append(headers, "Authorization: "+authorization)
 	}
-	if c.in(5) {
-		headers = append(headers, c.one("Version: ", "Accept-Encoding: ", "X-Forwarded-For: ", "X-Forwarded-Proto: ", "If-None-Match: ", "X-HTTP-Method-Override: ", "X-Request-Id: ", "Cookie: ", "Range: ", "Forwarded: ", "traceparent: ")+
-			c.one("1", "2", "0", "DELETE", "gzip", "*", "bytes=0-1", "\xff\xfe", "<b>", "'", strings.Repeat("9", 5000), "::1", "https"))
+	if c.oneIn(5) {
+		headers = append(headers, c.pick("Version: ", "Accept-Encoding: ", "X-Forwarded-For: ", "X-Forwarded-Proto: ", "If-None-Match: ", "X-HTTP-Method-Override: ", "X-Request-Id: ", "Cookie: ", "Range: ", "Forwarded: ", "traceparent: ")+
+			c.pick("1", "2", "0", "DELETE", "gzip", "*", "bytes=0-1", "\xff\xfe", "<b>", "'", strings.Repeat("9", 5000), "::1", "https"))
 	}
-	version := c.one("1.1", "1.1", "1.1", "1.1", "1.0")
-	if c.in(20) {
+	version := c.pick("1.1", "1.1", "1.1", "1.1", "1.0")
+	if c.oneIn(20) {
 		headers = append(headers, "Transfer-Encoding: chunked")
 		body = fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
 		if body[0] == '0' {
@@ -253,7 +256,8 @@ func (c *randomClient) request() string {
 	return method + " " + target + " HTTP/" + version + "\r\n" + strings.Join(headers, "\r\n") + "\r\n\r\n" + body
 }
 
-// sendable takes from a request target or a header what ends it, or all.
+// sendable removes the characters from text that would end a request target or a header.
+// It may remove everything.
 func sendable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' {
@@ -263,70 +267,70 @@ func sendable(text string) string {
 	}, text)
 }
 
-// odd returns a value that hardly any field expects.
-func (c *randomClient) odd() string {
-	return c.one("", "0", "-1", "1", "2", "3", "1.5", "01", " 1", "1e400", "-1e-400", "9223372036854775808", "2147483648", "99999999.99995", "NaN", "true", "null", "\x00", "a\x00b", "\xff", "\x01", "\U0001f600", "ß", "'", `"`, "\\", "%", "_", "<&>",
+// oddValue returns a value that hardly any field expects.
+func (c *randomClient) oddValue() string {
+	return c.pick("", "0", "-1", "1", "2", "3", "1.5", "01", " 1", "1e400", "-1e-400", "9223372036854775808", "2147483648", "99999999.99995", "NaN", "true", "null", "\x00", "a\x00b", "\xff", "\x01", "\U0001f600", "ß", "'", `"`, "\\", "%", "_", "<&>",
 		"2012-02-30", "0000-00-00 00:00:00", "9999-12-31 23:59:59", "10000-01-01", "12/31/2012", "a@example.com", "jane.doe@example.com", "US", "TX", "kettle-steel", "simple", "default", "french", "admin", "{{base_url}}", "image/gif", "http://x/y.gif", "R0lGODlhAQABAAAAACw=",
 		strings.Repeat("x", c.IntN(300)), strings.Repeat("9", c.IntN(400)), strconv.Itoa(c.IntN(20)), string([]byte{byte(c.IntN(256)), byte(c.IntN(256))}))
 }
 
-// target makes up the target of a call of a route.
+// target makes up the request target of a call of route.
 func (c *randomClient) target(route *contract.Route) string {
-	if c.in(30) {
-		return c.one("/", "/api", "/api/rest", "/api/restx/products", "/api/soap", "/media/catalog/product/x.gif", "/media/../x", "/oauth/initiate", "/oauth/token", "/oauth/authorize", "/oauth/authorize/simple", "/oauth/authorize/confirm", "/oauth/authorize/reject",
-			"/customer/account/loginPost/", "/admin/oauth_authorize", "/admin/oauth_authorize/confirm", "*", "http://shop.example/api/rest/products") + c.one("", "?oauth_token="+url.QueryEscape(c.odd()), "?oauth_callback=oob&oauth_token="+c.tokens[0].Token)
+	if c.oneIn(30) {
+		return c.pick("/", "/api", "/api/rest", "/api/restx/products", "/api/soap", "/media/catalog/product/x.gif", "/media/../x", "/oauth/initiate", "/oauth/token", "/oauth/authorize", "/oauth/authorize/simple", "/oauth/authorize/confirm", "/oauth/authorize/reject",
+			"/customer/account/loginPost/", "/admin/oauth_authorize", "/admin/oauth_authorize/confirm", "*", "http://shop.example/api/rest/products") + c.pick("", "?oauth_token="+url.QueryEscape(c.oddValue()), "?oauth_callback=oob&oauth_token="+c.tokens[0].Token)
 	}
 	parts := strings.Split(route.Path, "/")
 	for i, part := range parts {
 		if strings.HasPrefix(part, ":") {
 			parts[i] = strconv.Itoa(1 + c.IntN(12))
-			if c.in(5) {
-				parts[i] = url.QueryEscape(c.odd())
+			if c.oneIn(5) {
+				parts[i] = url.QueryEscape(c.oddValue())
 			}
 		}
 	}
 	target := "/api/rest" + strings.Join(parts, "/")
 	for n := c.IntN(4); n > 0; n-- {
-		target += c.one("&", "&", "&", ";", "&&")[:1] + c.parameter(route)
+		target += c.pick("&", "&", "&", ";", "&&")[:1] + c.parameter(route)
 	}
 	return strings.Replace(target, "&", "?", 1)
 }
 
-// parameter makes up a parameter of a query.
+// parameter makes up a query parameter.
 func (c *randomClient) parameter(route *contract.Route) string {
 	field := route.Fields.Fields[c.IntN(len(route.Fields.Fields))].Name
-	value := url.QueryEscape(c.odd())
+	value := url.QueryEscape(c.oddValue())
 	switch c.IntN(8) {
 	case 0:
 		return "limit=" + value
 	case 1:
 		return "page=" + value
 	case 2:
-		return "order=" + field + "&dir=" + c.one("asc", "desc", "", value)
+		return "order=" + field + "&dir=" + c.pick("asc", "desc", "", value)
 	case 3:
-		return "attrs=" + field + c.one("", ",entity_id", "&attrs[]="+value)
+		return "attrs=" + field + c.pick("", ",entity_id", "&attrs[]="+value)
 	case 4:
-		return c.one("store", "category_id", "type", "model", "oauth_token", "_method") + c.one("=", "[]=", "[a]=") + value
+		return c.pick("store", "category_id", "type", "model", "oauth_token", "_method") + c.pick("=", "[]=", "[a]=") + value
 	case 5:
-		return c.changed("filter[1][attribute]="+field+"&filter[1][eq]="+value, 3)
+		return c.mutate("filter[1][attribute]="+field+"&filter[1][eq]="+value, 3)
 	}
-	entry := "filter[" + c.one("1", "2", "a", "") + "]"
-	operator := c.one("eq", "neq", "like", "nlike", "in", "nin", "in][", "gt", "lt", "gteq", "lteq", "from", "to", "null", "notnull", "finset", "is", "regexp", "seq", "sneq", "moreq", "", "0][like")
+	entry := "filter[" + c.pick("1", "2", "a", "") + "]"
+	operator := c.pick("eq", "neq", "like", "nlike", "in", "nin", "in][", "gt", "lt", "gteq", "lteq", "from", "to", "null", "notnull", "finset", "is", "regexp", "seq", "sneq", "moreq", "", "0][like")
 	return entry + "[attribute]=" + field + "&" + entry + "[" + operator + "]=" + value
 }
 
-// body makes up a body of a record, or a list of them, and its type.
+// body makes up a body with a record or a list of records, and its media type.
 func (c *randomClient) body(route *contract.Route) (contentType, body string) {
 	record := map[string]any{}
 	for n := 1 + c.IntN(6); n > 0; n-- {
 		field := route.Fields.Fields[c.IntN(len(route.Fields.Fields))]
 		record[field.Name] = c.value(field.Part, 3)
 	}
-	contentType = c.one("application/json", "text/xml", "text/plain")
+	contentType = c.pick("application/json", "text/xml", "text/plain")
 	switch contentType {
 	case "application/json":
 		var sent any = record
-		if c.in(5) {
+		if c.oneIn(5) {
 			sent = []any{record, c.value(route.Fields, 2)}
 		}
 		text, err := json.Marshal(sent)
@@ -339,14 +343,14 @@ func (c *randomClient) body(route *contract.Route) (contentType, body string) {
 	default:
 		body = strings.Join(formPairs("", record), "&")
 	}
-	return contentType, c.changed(body, 8)
+	return contentType, c.mutate(body, 8)
 }
 
-// value makes up a value; fields are those of the records it may hold.
+// value makes up a value. fields are the fields of the records that it may contain.
 func (c *randomClient) value(fields *contract.FieldTable, depth int) any {
 	switch c.IntN(10) {
 	case 0:
-		return c.in(2)
+		return c.oneIn(2)
 	case 1:
 		return nil
 	case 2:
@@ -362,7 +366,7 @@ func (c *randomClient) value(fields *contract.FieldTable, depth int) any {
 	case 6, 7:
 		record := map[string]any{}
 		for n := c.IntN(3); n > 0 && depth > 0; n-- {
-			name := c.one("0", "1", "a", "attribute", "value", "website_id", "qty")
+			name := c.pick("0", "1", "a", "attribute", "value", "website_id", "qty")
 			if fields != nil {
 				name = fields.Fields[c.IntN(len(fields.Fields))].Name
 			}
@@ -370,10 +374,10 @@ func (c *randomClient) value(fields *contract.FieldTable, depth int) any {
 		}
 		return record
 	}
-	return c.odd()
+	return c.oddValue()
 }
 
-// asXML writes a record as XML.
+// asXML formats a record as XML.
 func asXML(v any) string {
 	var text strings.Builder
 	switch v := v.(type) {
@@ -395,7 +399,7 @@ func asXML(v any) string {
 	return text.String()
 }
 
-// formPairs writes a record as a form.
+// formPairs formats a record as the pairs of a form.
 func formPairs(name string, v any) []string {
 	var all []string
 	switch v := v.(type) {
@@ -417,40 +421,41 @@ func formPairs(name string, v any) []string {
 	return all
 }
 
-// changed changes a text somewhere, once in so many times.
-func (c *randomClient) changed(text string, times int) string {
-	if !c.in(times) || text == "" {
+// mutate changes a text in a random place, with a probability of one in times.
+func (c *randomClient) mutate(text string, times int) string {
+	if !c.oneIn(times) || text == "" {
 		return text
 	}
 	from := c.IntN(len(text))
 	to := min(from+c.IntN(8), len(text))
-	return text[:from] + c.one("", c.odd(), text[from:to]+text[from:to], "[", "]", "\"", "{}", "<", "&", "%00", "0") + text[to:]
+	return text[:from] + c.pick("", c.oddValue(), text[from:to]+text[from:to], "[", "]", "\"", "{}", "<", "&", "%00", "0") + text[to:]
 }
 
-// authorization makes up an Authorization header, "" for none.
+// authorization makes up an Authorization header, or "" for none.
 func (c *randomClient) authorization(method, target string) string {
 	token := c.tokens[c.IntN(len(c.tokens))]
-	plain := plaintext(c.consumer[0], c.consumer[1], token.Token, token.Secret)
+	plain := plaintextHeader(c.consumer[0], c.consumer[1], token.Token, token.Secret)
 	switch c.IntN(20) {
 	case 0:
 		return ""
 	case 1:
-		return sendableHeader(c.changed(plain, 1))
+		return sendableHeader(c.mutate(plain, 1))
 	case 2:
-		return c.one("OAuth", "Basic eDp5", "Bearer "+token.Token, "OAuth realm=\"x\"", "oauth,,,=", "OAuth oauth_token=%")
+		return c.pick("OAuth", "Basic eDp5", "Bearer "+token.Token, "OAuth realm=\"x\"", "oauth,,,=", "OAuth oauth_token=%")
 	case 3, 4:
 		r := &auth.Request{Method: method, Scheme: "http", Host: c.host, Target: target}
 		signed, err := auth.NewSigner(c.consumer[0], c.consumer[1], token.Token, token.Secret).Sign(r, time.Now())
 		if err != nil {
 			return ""
 		}
-		return sendableHeader(c.changed(signed, 5))
+		return sendableHeader(c.mutate(signed, 5))
 	case 5, 6, 7, 8, 9, 10, 11, 12:
 		return demoAdmin()
 	}
 	return plain
 }
 
+// sendableHeader is sendable for header values.
 func sendableHeader(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' {

@@ -13,8 +13,8 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// TestREADME keeps the generated parts of config/README.md equal to the code: the
-// tables of settings. After a change:
+// TestREADME checks that the generated parts of config/README.md are up to date. After a
+// change of the settings run:
 //
 //	go test ./cmd/portico -run README -update
 func TestREADME(t *testing.T) {
@@ -42,8 +42,8 @@ func TestREADME(t *testing.T) {
 	}
 }
 
-// cutGenerated returns what stands between the two markers called name, and
-// what stands before and after with the markers.
+// cutGenerated returns the text between the two markers called name, and the text before
+// and after it, including the markers.
 func cutGenerated(text, name string) (before, generated, after string, err error) {
 	begin, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->\n"
 	for _, marker := range []string{begin, end} {
@@ -58,11 +58,11 @@ func cutGenerated(text, name string) (before, generated, after string, err error
 	return text[:from], text[from:to], text[to:], nil
 }
 
-// settingsTable returns every setting as a table in Markdown.
+// settingsTable returns all settings as a table in Markdown.
 func settingsTable() string {
 	var table strings.Builder
 	table.WriteString("| Setting | Default | Environment | Flag | What it is |\n|---|---|---|---|---|\n")
-	for _, s := range settings() {
+	for _, s := range newProgram().settings() {
 		flag := ""
 		if s.Flag != "" {
 			flag = "--" + s.Flag
@@ -71,37 +71,37 @@ func settingsTable() string {
 		if len(s.Choices) > 0 {
 			help += " One of: " + strings.Join(s.Choices, ", ") + "."
 		}
-		fmt.Fprintf(&table, "| %s | %s | %s | %s | %s |\n", code(s.Name), code(s.Default), code(s.Variable()), code(flag), strings.ReplaceAll(help, "|", `\|`))
+		fmt.Fprintf(&table, "| %s | %s | %s | %s | %s |\n", markdownCode(s.Name), markdownCode(s.Default), markdownCode(s.Variable()), markdownCode(flag), strings.ReplaceAll(help, "|", `\|`))
 	}
 	return table.String()
 }
 
-// tableKeys returns the keys of the settings that are tables.
+// tableKeys returns the keys of settings that are tables, as a table in Markdown.
 func tableKeys() string {
 	var keys strings.Builder
 	keys.WriteString("| Setting | Key | Default | What it is |\n|---|---|---|---|\n")
 	for _, t := range config.Tables() {
-		fmt.Fprintf(&keys, "| %s |  |  | %s |\n", code(t.Name), t.Help)
+		fmt.Fprintf(&keys, "| %s |  |  | %s |\n", markdownCode(t.Name), t.Help)
 		for _, key := range t.Keys {
 			help := key.Help
 			if len(key.Choices) > 0 {
 				help += " Of: " + strings.Join(key.Choices, ", ") + "."
 			}
-			fmt.Fprintf(&keys, "|  | %s | %s | %s |\n", code(key.Name), code(key.Default), help)
+			fmt.Fprintf(&keys, "|  | %s | %s | %s |\n", markdownCode(key.Name), markdownCode(key.Default), help)
 		}
 	}
 	return keys.String()
 }
 
-// code returns text as code in Markdown, and nothing as nothing.
-func code(text string) string {
+// markdownCode formats text as code in Markdown; empty text stays empty.
+func markdownCode(text string) string {
 	if text == "" {
 		return ""
 	}
 	return "`" + text + "`"
 }
 
-// anchors returns the anchors that GitHub makes of the headings of a page.
+// anchors returns the anchors that GitHub generates for the headings of a page.
 func anchors(page string) map[string]bool {
 	found := map[string]bool{}
 	for line := range strings.Lines(page) {
@@ -120,6 +120,7 @@ func anchors(page string) map[string]bool {
 	return found
 }
 
+// TestCutGenerated checks how generated text is found.
 func TestCutGenerated(t *testing.T) {
 	const begin, end = "<!-- x -->\n", "<!-- /x -->\n"
 	tests := []struct {

@@ -13,37 +13,38 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// askTimeout is how long a running program may take to say whether it is ready,
-// which is longer than it takes itself to find out.
-const askTimeout = readyTimeout + time.Second
+// readyQueryTimeout limits the query of a running program, which itself answers within
+// readyTimeout.
+const readyQueryTimeout = readyTimeout + time.Second
 
-func readyCommand() *cobra.Command {
+// readyCommand returns the command "ready".
+func (p *program) readyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ready",
 		Short: "Ask a running Portico whether it is ready",
 		Long: `Ask /readyz of the Portico that runs with the same settings on this machine. The
-exit code is 0 when it is ready and 1 when it is not, or does not run. It is the
-health check of a container, whose image has no shell.`,
+exit code is 0 if it is ready, and 1 if it is not ready or not running. Use the command
+as the health check of a container, whose image has no shell.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := loadConfig(cmd)
+			cfg, err := p.loadConfig(cmd)
 			if err != nil {
 				return err
 			}
-			if err := askReady(cmd.Context(), cfg.OpsListen); err != nil {
+			if err := queryReady(cmd.Context(), cfg.OpsListen); err != nil {
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), "ready")
 			return nil
 		},
 	}
-	addSettingFlags(cmd, "ops.listen")
+	p.addSettingFlags(cmd, "ops.listen")
 	return cmd
 }
 
-// askReady asks the operators' port that listens on an address of this machine. The
-// error says why the program is not ready.
-func askReady(ctx context.Context, listens string) error {
+// queryReady asks the operators' port of a program on this machine, which listens on the
+// address listens. The error says why the program is not ready.
+func queryReady(ctx context.Context, listens string) error {
 	address, err := net.ResolveTCPAddr("tcp", listens)
 	if err != nil {
 		return err
@@ -51,9 +52,9 @@ func askReady(ctx context.Context, listens string) error {
 	if address.IP == nil {
 		address.IP = net.IPv4zero
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readyQueryTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+reachable(address)+"/readyz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+dialAddress(address)+"/readyz", nil)
 	if err != nil {
 		return err
 	}
@@ -61,13 +62,13 @@ func askReady(ctx context.Context, listens string) error {
 	if err != nil {
 		return err
 	}
-	const longest = 200
-	said, err := io.ReadAll(io.LimitReader(response.Body, longest))
+	const maxReplyBytes = 200
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxReplyBytes))
 	if err := errors.Join(err, response.Body.Close()); err != nil {
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("not ready: %s", strings.TrimSpace(string(said)))
+		return fmt.Errorf("not ready: %s", strings.TrimSpace(string(text)))
 	}
 	return nil
 }

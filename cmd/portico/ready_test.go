@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestReadyCommand asks a program while it is ready, while it drains, and when it is
-// gone, under each way to write its address.
+// TestReadyCommand runs "portico ready" while a program is ready, while it drains, and
+// after its end, with each form of its address.
 func TestReadyCommand(t *testing.T) {
 	p := start(t, []string{"PORTICO_SERVER_DRAIN_DELAY=1h"}, "--demo", "--demo-public", "--ops-listen", "127.0.0.1:0")
 	host, port, err := net.SplitHostPort(strings.TrimPrefix(p.ops, "http://"))

@@ -19,26 +19,28 @@ import (
 	"github.com/portico-commerce/portico/mapping/recording"
 )
 
-// exchangesFolder is where in record.dir the files of exchanges are; beside it are
-// those of counts. "compare" and the contract suite read the folder as it is.
+// exchangesFolder is the subfolder of record.dir with the recorded exchanges. The files
+// with counts are beside it. The command compare and the contract suite read this folder.
 const exchangesFolder = "exchanges"
 
-// newMasker returns a masker whose masks nobody can undo when the program has ended.
+// newMasker returns a masker with a random key, which is lost when the program ends:
+// nobody can undo its masks afterwards.
 func newMasker(table *contract.Table) *mask.Masker {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails
 	return mask.New(table, key)
 }
 
-// newRecording starts what cfg wants recorded: none without record.dir. closing writes
-// what is left, when nothing is served any more.
-func newRecording(cfg *config.Config, masker *mask.Masker, registry prometheus.Registerer, log *slog.Logger) (watchers []exchange.Watcher, closing func() error, err error) {
+// newRecorders starts the counter of usage and the recorder of exchanges. Without
+// record.dir there are none. Call closing, which writes buffered data, after the last
+// request.
+func newRecorders(cfg *config.Config, masker *mask.Masker, registry prometheus.Registerer, log *slog.Logger) (watchers []exchange.Watcher, closeRecorders func() error, err error) {
 	if cfg.Record.Dir == "" {
 		return nil, func() error { return nil }, nil
 	}
 	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_recorded_exchanges_total",
-		Help: "Exchanges chosen to be recorded, by what became of them: written, dropped, limited or unreadable.",
+		Help: "Exchanges selected for recording, by outcome: written, dropped, limited or unreadable.",
 	}, []string{"outcome"})
 	if err := registry.Register(outcomes); err != nil {
 		return nil, nil, err
@@ -46,16 +48,16 @@ func newRecording(cfg *config.Config, masker *mask.Masker, registry prometheus.R
 	for _, outcome := range recording.Outcomes() {
 		outcomes.WithLabelValues(outcome)
 	}
-	instance, err := instanceOf(cfg.Listen)
+	instance, err := instanceName(cfg.Listen)
 	if err != nil {
 		return nil, nil, err
 	}
-	failed := func(err error) error {
+	explain := func(err error) error {
 		return fmt.Errorf("%w\nset record.dir (PORTICO_RECORD_DIR) to a folder that the program may write to", err)
 	}
 	counter, err := recording.NewCounter(recording.CounterOptions{Dir: cfg.Record.Dir, Instance: instance, Log: log})
 	if err != nil {
-		return nil, nil, failed(err)
+		return nil, nil, explain(err)
 	}
 	recorder, err := recording.NewRecorder(recording.Options{
 		Dir: filepath.Join(cfg.Record.Dir, exchangesFolder), Instance: instance, Mask: masker,
@@ -64,14 +66,14 @@ func newRecording(cfg *config.Config, masker *mask.Masker, registry prometheus.R
 		Count: func(outcome string) { outcomes.WithLabelValues(outcome).Inc() }, Log: log,
 	})
 	if err != nil {
-		return nil, nil, errors.Join(failed(err), counter.Close())
+		return nil, nil, errors.Join(explain(err), counter.Close())
 	}
 	return []exchange.Watcher{counter, recorder}, func() error { return errors.Join(recorder.Close(), counter.Close()) }, nil
 }
 
-// instanceOf names this process among those that run at the same time: no other on
-// its machine listens on the same address, if the address says a port.
-func instanceOf(listen string) (string, error) {
+// instanceName returns a name for this process that no other running process has: the host
+// and the listening address, or the process id in place of a dynamic port.
+func instanceName(listen string) (string, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return "", err

@@ -20,20 +20,20 @@ import (
 	"github.com/portico-commerce/portico/mapping/recording"
 )
 
-// recordingTo has everything recorded to a folder.
-func recordingTo(dir, listen string) []string {
+// recordingSettings returns the settings that record every exchange to dir.
+func recordingSettings(dir, listen string) []string {
 	return []string{"PORTICO_RECORD_DIR=" + dir, "PORTICO_RECORD_SAMPLE=1", "PORTICO_RECORD_PER_SECOND=99999", "PORTICO_LISTEN=" + listen}
 }
 
-// startRecording serves the demo store, and records everything to dir until the test
+// startRecording serves the demo store, and records every exchange to dir until the test
 // ends.
 func startRecording(t *testing.T, dir, listen string) (*app, *httptest.Server) {
 	t.Helper()
 	options := sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "demo.db"), MediaDir: t.TempDir(), Migrate: true}
-	return startDemoWith(t, options, "magento", recordingTo(dir, listen)...)
+	return startDemoWith(t, options, "magento", recordingSettings(dir, listen)...)
 }
 
-// loadRecorded returns what the suite reads in a folder.
+// loadRecorded returns the exchanges that the contract suite reads from a folder.
 func loadRecorded(t *testing.T, dir string) []contracttests.Exchange {
 	t.Helper()
 	loaded, err := contracttests.Load(os.DirFS(filepath.Join(dir, exchangesFolder)))
@@ -43,10 +43,10 @@ func loadRecorded(t *testing.T, dir string) []contracttests.Exchange {
 	return loaded
 }
 
-// TestRecordedFilesTellNothing replays all recorded exchanges through a recorder of
-// everything: the suite reads what it has written, and none of the demo store's
-// customers, addresses, orders and secrets is in it.
-func TestRecordedFilesTellNothing(t *testing.T) {
+// TestRecordedFilesAreMasked replays all recorded exchanges through a server that records
+// everything, and checks that the suite can read the files and that they contain none of
+// the demo store's sensitive values.
+func TestRecordedFilesAreMasked(t *testing.T) {
 	cases, err := contracttests.Exchanges()
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestRecordedFilesTellNothing(t *testing.T) {
 		}
 	}
 	if statuses[200] < 700 || statuses[401] < 30 || bodies < 1500 {
-		t.Errorf("statuses %v, %d bodies kept", statuses, bodies)
+		t.Errorf("statuses %v, %d bodies recorded", statuses, bodies)
 	}
 
 	var all strings.Builder
@@ -88,24 +88,24 @@ func TestRecordedFilesTellNothing(t *testing.T) {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		// As the formats spell blanks and what stands between words.
+		// Undo the escapes of the formats.
 		all.WriteString(strings.NewReplacer(`\\/`, "/", `\"`, `"`, `\\n`, "\n", `\n`, "\n", "&amp;", "&", "+", " ").Replace(contract.FormDecode(string(text))))
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := all.String()
-	for what, values := range tellingValues(t) {
+	recorded := all.String()
+	for what, values := range sensitiveValues(t) {
 		for _, value := range values {
-			if at := wordIndex(kept, value); at >= 0 {
-				t.Errorf("%s %q is kept: …%s…", what, value, kept[max(0, at-150):min(len(kept), at+len(value)+50)])
+			if at := wordIndex(recorded, value); at >= 0 {
+				t.Errorf("%s %q is recorded: …%s…", what, value, recorded[max(0, at-150):min(len(recorded), at+len(value)+50)])
 			}
 		}
 	}
 }
 
-// wordIndex returns where a value stands in a text on its own, -1 if nowhere.
+// wordIndex returns the index of value in text as a separate word, or -1.
 func wordIndex(text, value string) int {
 	for from := 0; ; {
 		at := strings.Index(text[from:], value)
@@ -122,9 +122,9 @@ func wordIndex(text, value string) int {
 	}
 }
 
-// tellingValues returns the values of the demo store that tell of somebody or are
-// secret, by field. Those are left out which are so short that a mask may be the same.
-func tellingValues(t *testing.T) map[string][]string {
+// sensitiveValues returns the values of the demo store that are secret or identify a
+// person, by field, except those that are so short that a mask may be equal.
+func sensitiveValues(t *testing.T) map[string][]string {
 	t.Helper()
 	data, err := demo.Load()
 	if err != nil {
@@ -167,8 +167,8 @@ func tellingValues(t *testing.T) map[string][]string {
 	return found
 }
 
-// TestRecordedExchangesHold: what tells of nobody is kept to the byte, so that the
-// suite finds a server to answer as the one that was recorded.
+// TestRecordedExchangesHold checks that recordings keep everything else byte for byte, so
+// that a server can be compared with them.
 func TestRecordedExchangesHold(t *testing.T) {
 	dir := t.TempDir()
 	paths := []string{"/products", "/products?limit=2&order=sku&dir=desc", "/products/1?attrs=sku,name,url,image_url", "/products/1/images", "/products/99", "/none", "/customers",
@@ -199,7 +199,8 @@ func TestRecordedExchangesHold(t *testing.T) {
 	}
 }
 
-// TestRecordingReplicas: two servers record to one folder, and one report has both.
+// TestRecordingReplicas checks that two servers can record to one folder, and that a
+// report has the counts of both.
 func TestRecordingReplicas(t *testing.T) {
 	dir := t.TempDir()
 	const requests = 20
@@ -232,8 +233,8 @@ func TestRecordingReplicas(t *testing.T) {
 	}
 }
 
-// TestRecordingCannotBeWritten: a server whose folder cannot be made says so, and one
-// whose folder goes away answers as before.
+// TestRecordingCannotBeWritten checks that a server does not start if it cannot create the
+// folder, and keeps answering if the folder disappears.
 func TestRecordingCannotBeWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "record")
 	t.Run("serve", func(t *testing.T) {
@@ -269,7 +270,7 @@ func TestRecordingCannotBeWritten(t *testing.T) {
 	}
 }
 
-// configFile writes a file of settings.
+// configFile writes a configuration file and returns its path.
 func configFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "portico.yaml")
@@ -279,11 +280,11 @@ func configFile(t *testing.T, text string) string {
 	return path
 }
 
-// TestRecordingKilled kills a server that is recording: what it leaves can be read.
+// TestRecordingKilled checks that the files of a killed server can be read.
 func TestRecordingKilled(t *testing.T) {
 	nightly.Only(t, "faults")
 	dir := t.TempDir()
-	p := start(t, append(recordingTo(dir, "127.0.0.1:0"), "PORTICO_LOG_LEVEL=error"), "--demo")
+	p := start(t, append(recordingSettings(dir, "127.0.0.1:0"), "PORTICO_LOG_LEVEL=error"), "--demo")
 	files := func() (exchanges, counts []string) {
 		exchanges, _ = filepath.Glob(filepath.Join(dir, exchangesFolder, "*.json"))
 		counts, _ = filepath.Glob(filepath.Join(dir, "usage-*.json"))
@@ -300,7 +301,7 @@ func TestRecordingKilled(t *testing.T) {
 		exchanges, counts := files()
 		return len(exchanges) > 0 && len(counts) > 0
 	})
-	if written := scrapeOf(t, p.ops).sum("portico_recorded_exchanges_total", `outcome="written"`); written == 0 {
+	if written := scrapeMetrics(t, p.ops).sum("portico_recorded_exchanges_total", `outcome="written"`); written == 0 {
 		t.Error("no exchange is counted as written")
 	}
 	if err := p.cmd.Process.Kill(); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
-// startDemo serves the demo store in this process, until the test ends. environ
-// changes settings.
+// startDemo serves the demo store in this process until the test ends. environ has
+// additional settings.
 func startDemo(t testing.TB, dialect string, environ ...string) (*app, *httptest.Server) {
 	t.Helper()
 	options := sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "demo.db"), MediaDir: t.TempDir(), Migrate: true}
@@ -30,8 +30,7 @@ func startDemoOn(t testing.TB, dsn, dialect string) (*app, *httptest.Server) {
 	return startDemoWith(t, sqlstore.Options{DSN: dsn, MediaDir: t.TempDir(), Migrate: true}, dialect)
 }
 
-// startDemoWith is startDemo on an empty database that is opened as options say.
-// environ changes settings.
+// startDemoWith is startDemo on an empty database that is opened with options.
 func startDemoWith(t testing.TB, options sqlstore.Options, dialect string, environ ...string) (*app, *httptest.Server) {
 	t.Helper()
 	data, err := demo.Load()
@@ -48,10 +47,10 @@ func startDemoWith(t testing.TB, options sqlstore.Options, dialect string, envir
 	return serveApp(t, db, data, dialect, environ...)
 }
 
-// keepingNothing has every reply made anew, for what looks at how it is made.
-const keepingNothing = "PORTICO_CACHE_MEMORY_BYTES=0"
+// withoutReplyCache turns the reply cache off, for tests of how replies are made.
+const withoutReplyCache = "PORTICO_CACHE_MEMORY_BYTES=0"
 
-// serveApp serves db, which it closes at the end of the test. environ changes
+// serveApp serves db until the end of the test, and then closes it. environ has additional
 // settings.
 func serveApp(t testing.TB, db *sqlstore.DB, data *adapter.Dataset, dialect string, environ ...string) (*app, *httptest.Server) {
 	t.Helper()
@@ -60,11 +59,11 @@ func serveApp(t testing.TB, db *sqlstore.DB, data *adapter.Dataset, dialect stri
 			t.Error(err)
 		}
 	})
-	cfg, err := config.Load(config.Sources{Sections: sections(), Environ: append([]string{quickPasswords, "PORTICO_DIALECT=" + dialect}, environ...)})
+	cfg, err := config.Load(config.Sources{Sections: newProgram().sections(), Environ: append([]string{fastPasswordHashing, "PORTICO_DIALECT=" + dialect}, environ...)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := newApp(cfg, db, data, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	a, err := newProgram().newApp(t.Context(), cfg, db, data, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,14 +77,14 @@ func serveApp(t testing.TB, db *sqlstore.DB, data *adapter.Dataset, dialect stri
 	return a, server
 }
 
-// demoTarget is the running demo store as the replay engine sees it.
+// demoTarget serves the demo store and returns it as a target of the contract suite.
 func demoTarget(t testing.TB, dialect string) contracttests.Target {
 	t.Helper()
 	a, server := startDemo(t, dialect)
 	return targetOf(t, a, server, dialect)
 }
 
-// targetOf is a as the replay engine sees it.
+// targetOf returns a as a target of the contract suite.
 func targetOf(t testing.TB, a *app, server *httptest.Server, dialect string) contracttests.Target {
 	t.Helper()
 	credentials, err := contracttests.DemoCredentials()
@@ -106,7 +105,8 @@ func targetOf(t testing.TB, a *app, server *httptest.Server, dialect string) con
 	}
 }
 
-// TestDemoCredentials: the suite knows the demo store's callers.
+// TestDemoCredentials checks that the contract suite has the credentials of the demo
+// store.
 func TestDemoCredentials(t *testing.T) {
 	data, err := demo.Load()
 	if err != nil {
@@ -133,8 +133,8 @@ func TestDemoCredentials(t *testing.T) {
 	}
 }
 
-// newDatabases returns, by engine, what makes an empty database and returns its
-// DSN: of every engine, with -short of SQLite alone.
+// newDatabases returns, by engine, functions that create an empty database and return its
+// DSN. With -short it returns SQLite only.
 func newDatabases() map[string]func(testing.TB) string {
 	engines := map[string]func(testing.TB) string{
 		"sqlite": func(tb testing.TB) string { return "sqlite:" + filepath.Join(tb.TempDir(), "demo.db") },
@@ -145,9 +145,10 @@ func newDatabases() map[string]func(testing.TB) string {
 	return engines
 }
 
-// TestRecordedExchanges replays what the original answered: all of it on SQLite, and a
-// sample on the servers, where putting the store back takes its time. The numbers are
-// committed, so that neither a case nor a step can be lost unseen.
+// TestRecordedExchanges replays the recorded exchanges of the original: by day all of them
+// in magento on SQLite, and samples in documented and on the database servers, since
+// resetting the store takes time. The test also checks their number, so that none can be
+// lost unnoticed.
 func TestRecordedExchanges(t *testing.T) {
 	t.Parallel()
 	cases, err := contracttests.Exchanges()
@@ -163,11 +164,14 @@ func TestRecordedExchanges(t *testing.T) {
 			t.Parallel()
 			for engine, newDSN := range newDatabases() {
 				t.Run(engine, func(t *testing.T) {
-					t.Parallel() // they mostly wait for the servers
+					t.Parallel() // these tests mostly wait for the servers
 					a, server := startDemoOn(t, newDSN(t), dialect)
 					chosen := cases
-					if engine != "sqlite" {
-						chosen = sampled(t, cases, 12)
+					switch {
+					case engine != "sqlite":
+						chosen = sampleExchanges(t, cases, 30)
+					case dialect == "documented":
+						chosen = sampleExchanges(t, cases, 3)
 					}
 					got := contracttests.Replay(t, targetOf(t, a, server, dialect), chosen)
 					expected := want
@@ -183,9 +187,9 @@ func TestRecordedExchanges(t *testing.T) {
 	}
 }
 
-// sampled returns one in oneIn of the cases, at night all of them. A case that goes on
-// from the one before comes with it.
-func sampled(t *testing.T, cases []contracttests.Exchange, oneIn int) []contracttests.Exchange {
+// sampleExchanges returns one in oneIn of the cases, or all of them in nightly runs. A
+// case that continues another one is returned together with it.
+func sampleExchanges(t *testing.T, cases []contracttests.Exchange, oneIn int) []contracttests.Exchange {
 	t.Helper()
 	sample := nightly.NewSample(t)
 	var chosen []contracttests.Exchange
@@ -201,7 +205,7 @@ func sampled(t *testing.T, cases []contracttests.Exchange, oneIn int) []contract
 	return chosen
 }
 
-// TestDocumentedClauses replays the document's own cases.
+// TestDocumentedClauses replays the cases of the contract document.
 func TestDocumentedClauses(t *testing.T) {
 	t.Parallel()
 	cases, err := contracttests.DocumentedExchanges()

@@ -14,30 +14,32 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// oauthRefuses fails unless a call is refused for an OAuth problem.
-func oauthRefuses(t *testing.T, got reply, problem string) {
+// requireOAuthProblem fails the test unless a call is refused with the given
+// oauth_problem.
+func requireOAuthProblem(t *testing.T, got reply, problem string) {
 	t.Helper()
 	if got.status != http.StatusUnauthorized || !strings.Contains(got.body, "oauth_problem="+problem) {
 		t.Errorf("%d %s, want %s", got.status, got.body, problem)
 	}
 }
 
-func answersOK(t *testing.T, got reply) {
+// requireOK fails the test unless the status is 200.
+func requireOK(t *testing.T, got reply) {
 	t.Helper()
 	if got.status != http.StatusOK {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 }
 
-// TestReplayedNonces: a signed call is answered once, by replicas that share nothing but
-// Redis, and by a program that has been killed and started anew.
+// TestReplayedNonces checks that a signed call is answered only once, by replicas that
+// share nothing but Redis, and by a program that was killed and restarted.
 func TestReplayedNonces(t *testing.T) {
 	t.Parallel()
-	const path, stands = "/api/rest/stockitems/1", "http://store.example"
+	const path, host = "/api/rest/stockitems/1", "http://store.example"
 	server := newRedis(t)
 	replica := func(t *testing.T, dsn string, environ ...string) *process {
 		t.Helper()
-		return start(t, append([]string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_PUBLIC_URL=" + stands,
+		return start(t, append([]string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_PUBLIC_URL=" + host,
 			"PORTICO_CACHE_TIMEOUT=5s"}, environ...))
 	}
 	newDSN := func(t *testing.T) string {
@@ -53,32 +55,32 @@ func TestReplayedNonces(t *testing.T) {
 	t.Run("two replicas", func(t *testing.T) {
 		shared := "PORTICO_CACHE_REDIS_URL=" + server.url()
 		first, second := replica(t, newDSN(t), shared), replica(t, newDSN(t), shared)
-		one, other := signed("GET", stands+path, "first"), signed("GET", stands+path, "second")
-		answersOK(t, call(t, first, one))
-		oauthRefuses(t, call(t, second, one), "nonce_used")
-		answersOK(t, call(t, second, other))
-		oauthRefuses(t, call(t, first, other), "nonce_used")
+		one, other := signedHeader("GET", host+path, "first"), signedHeader("GET", host+path, "second")
+		requireOK(t, call(t, first, one))
+		requireOAuthProblem(t, call(t, second, one), "nonce_used")
+		requireOK(t, call(t, second, other))
+		requireOAuthProblem(t, call(t, first, other), "nonce_used")
 	})
 	for name, environ := range map[string][]string{"restart": nil, "restart-with-Redis": {"PORTICO_CACHE_REDIS_URL=" + server.url()}} {
 		t.Run(name, func(t *testing.T) {
 			dsn := newDSN(t)
-			once := signed("GET", stands+path, name)
+			once := signedHeader("GET", host+path, name)
 			before := replica(t, dsn, environ...)
-			answersOK(t, call(t, before, once))
+			requireOK(t, call(t, before, once))
 			if err := before.cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 			before.wait(t)
-			oauthRefuses(t, call(t, replica(t, dsn, environ...), once), "nonce_used")
+			requireOAuthProblem(t, call(t, replica(t, dsn, environ...), once), "nonce_used")
 		})
 	}
 }
 
-// TestReplayAfterEviction: a signed change that was captured is done once, although
-// Guests make a Redis that evicts what it likes forget its nonce.
+// TestReplayAfterEviction checks that a signed change cannot be replayed after Redis has
+// evicted its nonce.
 func TestReplayAfterEviction(t *testing.T) {
 	t.Parallel()
-	const path, stands = "/api/rest/stockitems/1", "http://store.example"
+	const path, host = "/api/rest/stockitems/1", "http://store.example"
 	server := newRedis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.address})
 	defer func() { _ = client.Close() }()
@@ -87,42 +89,43 @@ func TestReplayAfterEviction(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := start(t, []string{"PORTICO_CACHE_REDIS_URL=" + server.url(), "PORTICO_PUBLIC_URL=" + stands, "PORTICO_CACHE_TIMEOUT=5s"}, "--demo")
-	captured := signed("PUT", stands+path, "captured")
+	p := start(t, []string{"PORTICO_CACHE_REDIS_URL=" + server.url(), "PORTICO_PUBLIC_URL=" + host, "PORTICO_CACHE_TIMEOUT=5s"}, "--demo")
+	captured := signedHeader("PUT", host+path, "captured")
 	change := func(qty string) reply {
 		return send(t, "PUT", p.contract+path, `{"qty":`+qty+`}`, "Authorization", captured, "Content-Type", "application/json", "Accept", "application/json")
 	}
-	answersOK(t, change("7"))
+	requireOK(t, change("7"))
 	known := func() bool { return client.Exists(t.Context(), "portico:nonce:captured").Val() > 0 }
 	if !known() {
-		t.Fatal("Redis was not told of the nonce")
+		t.Fatal("the nonce is not in Redis")
 	}
 	for i := 0; known(); i++ {
-		answersOK(t, send(t, "GET", p.contract+"/api/rest/products?limit=100&filter[0][attribute]=sku&filter[0][neq]="+strconv.Itoa(i), ""))
+		requireOK(t, send(t, "GET", p.contract+"/api/rest/products?limit=100&filter[0][attribute]=sku&filter[0][neq]="+strconv.Itoa(i), ""))
 	}
-	oauthRefuses(t, change("8"), "nonce_used")
+	requireOAuthProblem(t, change("8"), "nonce_used")
 }
 
-// TestStrangersNonces: who cannot sign uses up nobody's nonces and fills no table.
+// TestStrangersNonces checks that calls with a wrong signature neither use up nonces of
+// others nor fill a table.
 func TestStrangersNonces(t *testing.T) {
 	t.Parallel()
-	const path, stands = "/api/rest/stockitems/1", "http://store.example"
+	const path, host = "/api/rest/stockitems/1", "http://store.example"
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
 	loadDemo(t, dsn)
-	p := start(t, []string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_PUBLIC_URL=" + stands, "PORTICO_TRUSTED_PROXIES=127.0.0.1"})
+	p := start(t, []string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_PUBLIC_URL=" + host, "PORTICO_TRUSTED_PROXIES=127.0.0.1"})
 	call := func(client, authorization string) reply {
 		return send(t, "GET", p.contract+path, "", "Authorization", authorization, "X-Forwarded-For", client, "Accept", "application/json")
 	}
 	const stranger, owner = "192.0.2.1", "192.0.2.2"
 	for i := range 20 {
-		authorization := signed("GET", stands+path, "nonce"+strconv.Itoa(i))
-		forged := signed("GET", stands+"/another", "nonce"+strconv.Itoa(i))
-		oauthRefuses(t, call(stranger, forged), "signature_invalid")
-		oauthRefuses(t, call(stranger, forged), "nonce_used") // as the original has it
+		authorization := signedHeader("GET", host+path, "nonce"+strconv.Itoa(i))
+		forged := signedHeader("GET", host+"/another", "nonce"+strconv.Itoa(i))
+		requireOAuthProblem(t, call(stranger, forged), "signature_invalid")
+		requireOAuthProblem(t, call(stranger, forged), "nonce_used") // as the original has it
 		if i == 0 {
-			answersOK(t, call(owner, authorization))
-			oauthRefuses(t, call(owner, authorization), "nonce_used")
-			oauthRefuses(t, call(stranger, authorization), "nonce_used")
+			requireOK(t, call(owner, authorization))
+			requireOAuthProblem(t, call(owner, authorization), "nonce_used")
+			requireOAuthProblem(t, call(stranger, authorization), "nonce_used")
 		}
 	}
 	pool, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(dsn, "sqlite:"))
@@ -136,8 +139,8 @@ func TestStrangersNonces(t *testing.T) {
 	}
 }
 
-// TestRevokedEverywhere: a token and a key that are revoked by one program are refused
-// by others of the same store, which have used them before, within five seconds.
+// TestRevokedEverywhere checks that a token and a key that one program revokes are refused
+// within five seconds by other programs of the store, which have used them before.
 func TestRevokedEverywhere(t *testing.T) {
 	t.Parallel()
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
@@ -158,7 +161,7 @@ func TestRevokedEverywhere(t *testing.T) {
 	}
 	for _, p := range replicas {
 		for _, authorization := range calls {
-			answersOK(t, ask(p, authorization))
+			requireOK(t, ask(p, authorization))
 		}
 	}
 	if err := db.Credentials().Revoke(t.Context(), strings.Repeat("c", 32)); err != nil {
@@ -171,15 +174,15 @@ func TestRevokedEverywhere(t *testing.T) {
 	for _, p := range replicas {
 		for what, authorization := range calls {
 			await(t, "the refusal of the "+what, func() bool { return ask(p, authorization).status == http.StatusUnauthorized })
-			oauthRefuses(t, ask(p, authorization), "token_revoked")
+			requireOAuthProblem(t, ask(p, authorization), "token_revoked")
 		}
 	}
-	// What is promised is five seconds; how long it took depends on the machine too.
+	// The documented limit is five seconds; a slow machine may take longer.
 	t.Logf("refused everywhere after %s", time.Since(revoked).Round(time.Millisecond))
 }
 
-// TestBearerKeys: with auth.bearer a key calls as what it is for, and without it is
-// nothing.
+// TestBearerKeys checks that API keys work with auth.bearer only, and with the rights of
+// their kind.
 func TestBearerKeys(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"documented", "magento"} {
@@ -222,7 +225,7 @@ func TestBearerKeys(t *testing.T) {
 				if on == "false" {
 					return
 				}
-				// What an administrator reads is not what is kept for Guests.
+				// Replies to administrators do not come from the cache.
 				of := func(authorization string) string {
 					return send(t, "GET", server.URL+"/api/rest/products?limit=1", "", "Authorization", authorization, "Accept", "application/json").body
 				}
@@ -235,13 +238,13 @@ func TestBearerKeys(t *testing.T) {
 				if err := a.ops.reset(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				oauthRefuses(t, send(t, "GET", server.URL+"/api/rest/customers", "", "Authorization", "Bearer "+adminKey, "Accept", "application/json"), "token_rejected")
+				requireOAuthProblem(t, send(t, "GET", server.URL+"/api/rest/customers", "", "Authorization", "Bearer "+adminKey, "Accept", "application/json"), "token_rejected")
 			})
 		}
 	}
 }
 
-// TestKeysAreLimited: a key is a client program, whose rate is limited as that of a
+// TestKeysAreLimited checks that calls with an API key are rate-limited like those of a
 // consumer.
 func TestKeysAreLimited(t *testing.T) {
 	t.Parallel()
@@ -262,8 +265,8 @@ func TestKeysAreLimited(t *testing.T) {
 	}
 }
 
-// TestConsentWithoutStore: while the store cannot answer, nobody is told that he is
-// wrong.
+// TestConsentWithoutStore checks that the consent pages and token endpoints answer 503,
+// and blame no credentials, while the store is unavailable.
 func TestConsentWithoutStore(t *testing.T) {
 	a, server := startDemo(t, "magento")
 	if err := a.db.Close(); err != nil {
@@ -284,11 +287,12 @@ func TestConsentWithoutStore(t *testing.T) {
 	}
 }
 
-// TestKeysAreNotSigned: a key has no secret to sign with for the old system, which is
-// not asked in its name; an administrator's may be where Portico signs as its own.
+// TestKeysAreNotSigned checks that calls with an API key, which has no secret to sign
+// with, are not forwarded to the legacy system, except those of administrators where
+// Portico signs with its own token.
 func TestKeysAreNotSigned(t *testing.T) {
 	t.Parallel()
-	old := newStub(t)
+	old := newLegacyStub(t)
 	of := func(letter string) string { return strings.Repeat(letter, 32) }
 	for _, tt := range []struct {
 		name, auth string
@@ -308,7 +312,7 @@ func TestKeysAreNotSigned(t *testing.T) {
 			}
 			got := send(t, "GET", front.contract+"/api/rest/orders/1", "", "Authorization", "Bearer "+key, "Accept", "application/json")
 			if asked := old.last() != nil; got.status != tt.want || asked != (tt.want == http.StatusOK) {
-				t.Errorf("%d %s, the old system was asked: %t; want %d", got.status, got.body, asked, tt.want)
+				t.Errorf("%d %s, the legacy system was asked: %t; want %d", got.status, got.body, asked, tt.want)
 			}
 		})
 	}

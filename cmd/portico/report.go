@@ -19,24 +19,25 @@ import (
 	"github.com/portico-commerce/portico/mapping/recording"
 )
 
-// A usageReport says who calls what, as "portico report" prints it.
+// A usageReport lists which consumers make which calls. It is the output of "portico
+// report".
 type usageReport struct {
 	Calls []callUsage `json:"calls"`
-	// First is what has to work on the new side first: calls that have been
-	// answered without an error, the most used first.
-	First []priority `json:"first"`
-	// Unused are calls of the contract that nobody has made.
+	// Priorities has the calls that were answered without an error, the most used first.
+	// They are what Portico has to serve first.
+	Priorities []priority `json:"first"`
+	// Unused has the calls of the contract that no consumer has made.
 	Unused []string `json:"unused"`
 }
 
-// A callUsage is what one consumer makes of one call.
+// A callUsage counts the requests of one consumer for one call.
 type callUsage struct {
 	Consumer string           `json:"consumer"`
 	Call     string           `json:"call"`
 	Requests int64            `json:"requests"`
 	Refused  int64            `json:"refused"` // of the requests: status 4xx
 	Failed   int64            `json:"failed"`  // status 5xx, or no reply
-	Legacy   int64            `json:"legacy"`  // answered by the old system
+	Legacy   int64            `json:"legacy"`  // answered by the legacy system
 	Formats  map[string]int64 `json:"formats"`
 	Statuses map[int]int64    `json:"statuses"`
 	Agents   map[string]int64 `json:"agents"`
@@ -45,35 +46,37 @@ type callUsage struct {
 	Last     time.Time        `json:"last"`
 }
 
-// A priority is a call in the order in which calls have to work on the new side.
+// A priority ranks one call by its use: the most used calls have to work first after the
+// migration.
 type priority struct {
-	Call      string   `json:"call"`
-	Requests  int64    `json:"requests"` // without those that were refused or failed
-	Share     float64  `json:"share"`    // of all such requests, 0 to 1
-	Sum       float64  `json:"sum"`      // of the shares so far
-	Legacy    int64    `json:"legacy"`   // still answered by the old system
-	Consumers int      `json:"consumers"`
-	Uses      []string `json:"uses"` // of all consumers, the most frequent first
+	Call       string   `json:"call"`
+	Requests   int64    `json:"requests"` // those answered without an error
+	Share      float64  `json:"share"`    // of all such requests, 0 to 1
+	Cumulative float64  `json:"sum"`      // sum of the shares up to this call, 0 to 1
+	Legacy     int64    `json:"legacy"`   // answered by the legacy system
+	Consumers  int      `json:"consumers"`
+	Uses       []string `json:"uses"` // of all consumers, the most frequent first
 }
 
-func reportCommand() *cobra.Command {
+// reportCommand returns the command "report".
+func (p *program) reportCommand() *cobra.Command {
 	var dir string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "report",
-		Short: "Say who calls what, from what has been recorded",
-		Long: `Say who calls what: each consumer's calls with their numbers, errors, formats and
-the list modifiers they use; what has to work on the new side first; and calls that
-nobody makes. The counts are those that all servers have written to record.dir,
-of all requests.
+		Short: "Report which consumers make which calls, from recorded counts",
+		Long: `Report which consumers make which calls. The report has three parts: the calls of each
+consumer with their numbers, errors, formats and list modifiers; all calls by the number
+of successful requests, which tells what Portico has to serve first; and the calls that no
+consumer makes. The counts cover all requests to all servers that write to record.dir.
 
-Consumers are named by the beginning of their key. What is counted tells nothing
-of a store's customers.`,
+Consumers are named by the beginning of their key. The counts contain no data of
+customers.`,
 		Example: `  portico report --dir /var/lib/portico/record
   portico report --config portico.yaml --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := loadConfig(cmd)
+			cfg, err := p.loadConfig(cmd)
 			if err != nil {
 				return err
 			}
@@ -82,7 +85,7 @@ of a store's customers.`,
 			}
 			usage, err := recording.ReadUsage(os.DirFS(dir))
 			if err != nil {
-				return fmt.Errorf("%s: %w\ngive the folder that record.dir of a running server names", dir, err)
+				return fmt.Errorf("%s: %w\nname the folder that is record.dir of a running server", dir, err)
 			}
 			report := newUsageReport(usage.Rows(), mapping.Calls())
 			if asJSON {
@@ -93,15 +96,16 @@ of a store's customers.`,
 			return report.write(cmd.OutOrStdout())
 		},
 	}
-	addSettingFlags(cmd)
+	p.addSettingFlags(cmd)
 	cmd.Flags().StringVar(&dir, "dir", "", "folder of the counts (default record.dir)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// newUsageReport makes the report of rows; calls are all calls of the contract.
+// newUsageReport makes the report of the recorded rows. calls lists all calls of the
+// contract.
 func newUsageReport(rows []recording.Row, calls []string) *usageReport {
-	report := &usageReport{Calls: []callUsage{}, First: []priority{}, Unused: []string{}}
+	report := &usageReport{Calls: []callUsage{}, Priorities: []priority{}, Unused: []string{}}
 	used := map[string]*callUsage{}
 	for _, row := range rows {
 		key := row.Call + " " + row.Consumer
@@ -121,7 +125,7 @@ func newUsageReport(rows []recording.Row, calls []string) *usageReport {
 	slices.SortFunc(report.Calls, func(a, b callUsage) int {
 		return cmp.Or(cmp.Compare(a.Consumer, b.Consumer), cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Call, b.Call))
 	})
-	report.First = priorities(rows)
+	report.Priorities = priorities(rows)
 	for _, call := range calls {
 		if call != otherCall && !slices.ContainsFunc(rows, func(r recording.Row) bool { return r.Call == call }) {
 			report.Unused = append(report.Unused, call)
@@ -130,9 +134,11 @@ func newUsageReport(rows []recording.Row, calls []string) *usageReport {
 	return report
 }
 
-// otherCall stands for requests that no route of the contract serves.
+// otherCall is the name under which requests are counted that match no route of the
+// contract.
 const otherCall = "other"
 
+// add adds the counts of row.
 func (u *callUsage) add(row *recording.Row) {
 	u.Requests += row.Count
 	switch {
@@ -158,7 +164,8 @@ func (u *callUsage) add(row *recording.Row) {
 	}
 }
 
-// priorities returns the calls in the order of their requests that were answered.
+// priorities ranks the calls by the number of requests that were answered without an
+// error.
 func priorities(rows []recording.Row) []priority {
 	type sums struct {
 		priority
@@ -197,12 +204,12 @@ func priorities(rows []recording.Row) []priority {
 	sum := 0.0
 	for i := range list {
 		sum += list[i].Share
-		list[i].Sum = sum
+		list[i].Cumulative = sum
 	}
 	return list
 }
 
-// byCount returns the names of counts, the greatest first.
+// byCount returns the keys of counts, the one with the greatest count first.
 func byCount(counts map[string]int64) []string {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
@@ -217,14 +224,14 @@ func (r *usageReport) write(w io.Writer) error {
 		u := &r.Calls[i]
 		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", u.Consumer, u.Call, u.Requests,
 			percent(u.Refused, u.Requests), percent(u.Failed, u.Requests), percent(u.Legacy, u.Requests),
-			strings.Join(byCount(u.Formats), ","), some(byCount(u.Agents)), some(byCount(u.Uses)),
+			strings.Join(byCount(u.Formats), ","), abbreviate(byCount(u.Agents)), abbreviate(byCount(u.Uses)),
 			u.First.UTC().Format(time.DateTime), u.Last.UTC().Format(time.DateTime))
 	}
-	fmt.Fprintln(table, "\nWhat has to work on the new side first:")
+	fmt.Fprintln(table, "\nWhat Portico has to serve first:")
 	fmt.Fprintln(table, "\nCALL\tREQUESTS\tSHARE\tSUM\tLEGACY\tCONSUMERS\tUSES")
-	for i := range r.First {
-		p := &r.First[i]
-		fmt.Fprintf(table, "%s\t%d\t%.1f%%\t%.1f%%\t%s\t%d\t%s\n", p.Call, p.Requests, 100*p.Share, 100*p.Sum, percent(p.Legacy, p.Requests), p.Consumers, some(p.Uses))
+	for i := range r.Priorities {
+		p := &r.Priorities[i]
+		fmt.Fprintf(table, "%s\t%d\t%.1f%%\t%.1f%%\t%s\t%d\t%s\n", p.Call, p.Requests, 100*p.Share, 100*p.Cumulative, percent(p.Legacy, p.Requests), p.Consumers, abbreviate(p.Uses))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -233,7 +240,7 @@ func (r *usageReport) write(w io.Writer) error {
 	return err
 }
 
-// percent writes a part of a whole; "-" for none.
+// percent formats part as a percentage of whole, or returns "-" if part is 0.
 func percent(part, whole int64) string {
 	if part == 0 {
 		return "-"
@@ -241,14 +248,15 @@ func percent(part, whole int64) string {
 	return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(whole))
 }
 
-// some writes the first of a list, and how many more there are. JSON has them all.
-func some(names []string) string {
-	const most = 4
+// abbreviate joins the first names, and says how many more there are. The JSON output has
+// all of them.
+func abbreviate(names []string) string {
+	const maxNames = 4
 	switch {
 	case len(names) == 0:
 		return "-"
-	case len(names) <= most:
+	case len(names) <= maxNames:
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
 }

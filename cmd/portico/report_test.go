@@ -36,6 +36,7 @@ func countedDir(t *testing.T) string {
 	return dir
 }
 
+// TestReportTables checks the tables of "portico report".
 func TestReportTables(t *testing.T) {
 	dir := countedDir(t)
 	printed := mustRun(t, "report", "--dir", dir)
@@ -59,6 +60,7 @@ func TestReportTables(t *testing.T) {
 	}
 }
 
+// TestReportJSON checks the JSON output of "portico report".
 func TestReportJSON(t *testing.T) {
 	var report usageReport
 	if err := json.Unmarshal([]byte(mustRun(t, "report", "--json", "--dir", countedDir(t))), &report); err != nil {
@@ -74,11 +76,12 @@ func TestReportJSON(t *testing.T) {
 		orders.Uses["page"] != 120 || orders.Formats["xml"] != 90 || orders.Last.Day() != 5 {
 		t.Errorf("%+v", orders)
 	}
-	if len(report.Calls) != 4 || len(report.First) != 2 || report.First[0].Legacy != 90 || len(report.First[0].Uses) != 5 {
+	if len(report.Calls) != 4 || len(report.Priorities) != 2 || report.Priorities[0].Legacy != 90 || len(report.Priorities[0].Uses) != 5 {
 		t.Errorf("%+v", report)
 	}
 }
 
+// TestReportRefuses checks the errors of "portico report".
 func TestReportRefuses(t *testing.T) {
 	empty := t.TempDir()
 	for name, c := range map[string]struct {
@@ -86,8 +89,8 @@ func TestReportRefuses(t *testing.T) {
 		want      string
 	}{
 		"no folder":       {[]string{"report"}, "give --dir, or set record.dir"},
-		"nothing there":   {[]string{"report", "--dir", empty}, "give the folder that record.dir of a running server names"},
-		"no such folder":  {[]string{"report", "--dir", filepath.Join(empty, "x")}, "give the folder"},
+		"nothing there":   {[]string{"report", "--dir", empty}, "name the folder that is record.dir of a running server"},
+		"no such folder":  {[]string{"report", "--dir", filepath.Join(empty, "x")}, "name the folder"},
 		"stray arguments": {[]string{"report", "here"}, "unknown command"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A routeRow is one call of the contract, as "portico routes" prints it.
+// A routeRow is the output of "portico routes" for one call of the contract.
 type routeRow struct {
 	Method  string   `json:"method"`
 	Path    string   `json:"path"`
@@ -23,17 +23,18 @@ type routeRow struct {
 	File    string   `json:"file"`
 }
 
-func routesCommand() *cobra.Command {
+// routesCommand returns the command "routes".
+func (p *program) routesCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "routes",
 		Short: "List every call of the contract",
-		Long: `List every call of the contract: method, path, the roles it serves, the format it
-answers in by default, its handler and where that stands. Some calls serve other
-roles in the other dialect (--dialect).`,
+		Long: `List every call of the contract with its method, path, roles, default format, handler,
+and the file of the handler. Some calls serve other roles in the other dialect
+(--dialect).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := loadConfig(cmd)
+			cfg, err := p.loadConfig(cmd)
 			if err != nil {
 				return err
 			}
@@ -49,12 +50,12 @@ roles in the other dialect (--dialect).`,
 			return writeRoutes(cmd.OutOrStdout(), routeRows(d))
 		},
 	}
-	addSettingFlags(cmd, "dialect")
+	p.addSettingFlags(cmd, "dialect")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// dialect returns the dialect called name.
+// dialect returns the dialect with the given name.
 func dialect(name string) (*contract.Dialect, error) {
 	for _, d := range contract.Dialects() {
 		if d.Name == name {
@@ -64,6 +65,7 @@ func dialect(name string) (*contract.Dialect, error) {
 	return nil, fmt.Errorf("there is no dialect %q: use documented or magento", name)
 }
 
+// routeRows returns a row for each call that d serves to any role.
 func routeRows(d *contract.Dialect) []routeRow {
 	var rows []routeRow
 	sources := mapping.HandlerLocations()
@@ -83,6 +85,7 @@ func routeRows(d *contract.Dialect) []routeRow {
 	return rows
 }
 
+// writeRoutes writes rows as a table.
 func writeRoutes(w io.Writer, rows []routeRow) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "METHOD\tPATH\tROLES\tFORMAT\tHANDLER\tFILE")

@@ -17,28 +17,29 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-func seedCommand() *cobra.Command {
+// seedCommand returns the command "seed".
+func (p *program) seedCommand() *cobra.Command {
 	var path string
 	var replace bool
 	cmd := &cobra.Command{
 		Use:   "seed --dataset FILE",
 		Short: "Fill the store with a data set",
 		Long: `Fill the store of the configuration with the data set of a JSON file: websites,
-stores, customers, products, orders and credentials. It is all or nothing: a file
-with faults is refused with the line of each.
+stores, customers, products, orders and credentials. The command stores everything
+or nothing: it reports the faults of a file with their lines.
 Records may have the attributes that the configuration adds.
 
-A store that holds records is refused unless --replace says that they may go.
-With the adapter rest the records are then made at the backend, too, as
-"portico ids push" does: run that again if it is interrupted.
-The public credentials of the demo store are refused: give the store its own
-with "portico credentials".`,
+The command refuses a store that holds records unless --replace is given.
+With the adapter rest it then creates the records at the backend, as "portico ids
+push" does: run that command if this one is interrupted.
+The command refuses the public credentials of the demo store: create the store's
+own with "portico credentials".`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return seed(cmd, path, replace)
+			return p.seedStore(cmd, path, replace)
 		},
 	}
-	addSettingFlags(cmd, "adapter", "log.level", "log.format")
+	p.addSettingFlags(cmd, "adapter", "log.level", "log.format")
 	cmd.Flags().StringVar(&path, "dataset", "", "the JSON file to read")
 	cmd.Flags().BoolVar(&replace, "replace", false, "remove all records and credentials of the store first")
 	if err := cmd.MarkFlagRequired("dataset"); err != nil {
@@ -47,9 +48,11 @@ with "portico credentials".`,
 	return cmd
 }
 
-func seed(cmd *cobra.Command, path string, replace bool) (err error) {
+// seedStore loads the data set at path into the configured store, after removing all
+// records if replace is set, and creates the records at the backend if there is one.
+func (p *program) seedStore(cmd *cobra.Command, path string, replace bool) (err error) {
 	ctx := cmd.Context()
-	cfg, err := loadConfig(cmd)
+	cfg, err := p.loadConfig(cmd)
 	if err != nil {
 		return err
 	}
@@ -64,11 +67,11 @@ func seed(cmd *cobra.Command, path string, replace bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	join := joinOf(cfg)
-	if join != nil && replace {
-		return fmt.Errorf("--replace cannot remove the records of a backend: empty it, and the database sql.dsn names, and leave --replace out")
+	hasBackend := p.backend(cfg.Adapter) != nil
+	if hasBackend && replace {
+		return fmt.Errorf("--replace cannot remove the records of a backend: empty the backend and the database of sql.dsn, and leave --replace out")
 	}
-	progress, finish := progressOn(cmd.ErrOrStderr())
+	progress, finish := newProgressBar(cmd.ErrOrStderr())
 	defer finish()
 	if replace {
 		err = db.Reset(ctx, data)
@@ -82,20 +85,21 @@ func seed(cmd *cobra.Command, path string, replace bool) (err error) {
 		return err
 	}
 	finish()
-	fmt.Fprintf(cmd.OutOrStdout(), "%d records stored\n", records(data))
-	if join == nil {
+	fmt.Fprintf(cmd.OutOrStdout(), "%d records stored\n", countRecords(data))
+	if !hasBackend {
 		return nil
 	}
-	j, err := join(cfg, db, prometheus.NewRegistry(), log)
+	store, err := p.openBackend(ctx, cfg, db, prometheus.NewRegistry(), log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, j.store.Close()) }()
-	return push(cmd, j)
+	defer func() { err = errors.Join(err, store.adapter.Close()) }()
+	return pushRecords(cmd, store)
 }
 
-// readDataset reads a data set that may go into a store others can reach. Its
-// records may have the attributes that cfg adds.
+// readDataset reads the data set at path. Its records may have the attributes that cfg
+// adds. It refuses the public credentials of the demo store, which would let anybody call
+// the store.
 func readDataset(path string, cfg *config.Config) (*adapter.Dataset, error) {
 	schemas, err := storeSchemas(cfg)
 	if err != nil {
@@ -110,7 +114,7 @@ func readDataset(path string, cfg *config.Config) (*adapter.Dataset, error) {
 	var faults demo.LineErrors
 	switch {
 	case errors.As(err, &faults):
-		return nil, fmt.Errorf("%s: nothing is stored, mend this first:\n%w", path, faults)
+		return nil, fmt.Errorf("%s: nothing is stored; correct these faults first:\n%w", path, faults)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -124,17 +128,17 @@ func readDataset(path string, cfg *config.Config) (*adapter.Dataset, error) {
 	return data, nil
 }
 
-// records returns the number of records of a data set.
-func records(data *adapter.Dataset) (n int) {
+// countRecords returns the number of records of a data set, over all resources.
+func countRecords(data *adapter.Dataset) (n int) {
 	for _, list := range data.Records {
 		n += len(list)
 	}
 	return n
 }
 
-// progressOn returns what shows progress on w, which is nothing unless w is a
-// terminal, and what ends the show.
-func progressOn(w io.Writer) (progress func(done, total int), finish func()) {
+// newProgressBar returns a function that draws a progress bar on w, and one that removes
+// it. progress is nil unless w is a terminal.
+func newProgressBar(w io.Writer) (progress func(done, total int), finish func()) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return nil, func() {}
@@ -145,7 +149,7 @@ func progressOn(w io.Writer) (progress func(done, total int), finish func()) {
 			bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("records"),
 				progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
 		}
-		_ = bar.Set(done) // a bar that cannot be drawn is no reason to stop
+		_ = bar.Set(done) // failing to draw the bar must not stop the work
 	}
 	return progress, func() {
 		if bar != nil {

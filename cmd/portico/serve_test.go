@@ -17,16 +17,15 @@ import (
 	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
-// A reply is a reply that was read to its end.
+// A reply is a reply whose body has been read.
 type reply struct {
 	status int
 	header http.Header
 	body   string
-	closes bool // the connection behind itself
+	closes bool // has the header Connection: close
 }
 
-// send sends one request over a connection of its own, with the headers given as
-// pairs of name and value.
+// send sends one request over its own connection. headers has names and values in turn.
 func send(t testing.TB, method, url, body string, headers ...string) reply {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -38,13 +37,14 @@ func send(t testing.TB, method, url, body string, headers ...string) reply {
 		request.Header.Set(headers[i], headers[i+1])
 	}
 	transport := &http.Transport{DisableCompression: true}
-	response, err := (&http.Client{Transport: transport, Timeout: hang}).Do(request)
+	response, err := (&http.Client{Transport: transport, Timeout: waitTimeout}).Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return readReply(t, response)
 }
 
+// readReply reads the body of a response.
 func readReply(t testing.TB, response *http.Response) reply {
 	t.Helper()
 	body, err := io.ReadAll(response.Body)
@@ -54,19 +54,20 @@ func readReply(t testing.TB, response *http.Response) reply {
 	return reply{status: response.StatusCode, header: response.Header, body: string(body), closes: response.Close}
 }
 
-// plaintext is the Authorization header of a consumer and a token.
-func plaintext(key, secret, token, tokenSecret string) string {
+// plaintextHeader returns the Authorization header of a consumer and a token, with the
+// method PLAINTEXT.
+func plaintextHeader(key, secret, token, tokenSecret string) string {
 	return `OAuth oauth_version="1.0", oauth_signature_method="PLAINTEXT", oauth_consumer_key="` + key +
 		`", oauth_token="` + token + `", oauth_signature="` + secret + "%26" + tokenSecret + `"`
 }
 
-// demoAdmin is the Authorization header of the demo store's administrator.
+// demoAdmin returns the Authorization header of the demo store's administrator.
 func demoAdmin() string {
 	of := func(letter string) string { return strings.Repeat(letter, 32) }
-	return plaintext(of("a"), of("b"), of("c"), of("d"))
+	return plaintextHeader(of("a"), of("b"), of("c"), of("d"))
 }
 
-// stockQty returns the quantity of stock item 1 as the API tells it.
+// stockQty returns the quantity of stock item 1 as the API shows it.
 func stockQty(t testing.TB, base, authorization string) string {
 	t.Helper()
 	got := send(t, "GET", base+"/api/rest/stockitems/1", "", "Accept", "text/plain", "Authorization", authorization)
@@ -78,7 +79,7 @@ func stockQty(t testing.TB, base, authorization string) string {
 	return qty
 }
 
-// TestDemoCurlLines runs what the program tells to try, just as it is printed.
+// TestDemoCurlLines runs the example commands that the demo store prints.
 func TestDemoCurlLines(t *testing.T) {
 	programs.Need(t, "curl")
 	tests := []struct {
@@ -86,7 +87,7 @@ func TestDemoCurlLines(t *testing.T) {
 		arguments []string
 		environ   []string
 		root      string // of XML
-		hint      bool   // at the other dialect
+		hint      bool   // whether the output mentions the other dialect
 	}{
 		{name: "documented", root: "service_api", hint: true},
 		{name: "magento", arguments: []string{"--dialect", "magento"}, root: "magento_api"},
@@ -139,7 +140,8 @@ func TestDemoCurlLines(t *testing.T) {
 	}
 }
 
-// TestDemoWithoutPlaintext: what is printed works where PLAINTEXT is refused, too.
+// TestDemoWithoutPlaintext checks that the printed example commands work if PLAINTEXT is
+// refused, too.
 func TestDemoWithoutPlaintext(t *testing.T) {
 	programs.Need(t, "curl")
 	p := start(t, []string{"PORTICO_AUTH_REFUSE_PLAINTEXT=true"}, "--demo")
@@ -164,7 +166,7 @@ func TestDemoWithoutPlaintext(t *testing.T) {
 	}
 }
 
-// shell returns what a command line prints.
+// shell runs a command line and returns its output.
 func shell(t *testing.T, environ []string, line string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "sh", "-c", line)
@@ -176,8 +178,7 @@ func shell(t *testing.T, environ []string, line string) string {
 	return string(got)
 }
 
-// TestDemoLeavesNothing looks at the folder for temporary files while the demo
-// runs and afterwards.
+// TestDemoLeavesNothing checks that the demo store removes its temporary files at the end.
 func TestDemoLeavesNothing(t *testing.T) {
 	for _, signal := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		t.Run(signal.String(), func(t *testing.T) {
@@ -204,8 +205,8 @@ func TestDemoLeavesNothing(t *testing.T) {
 	}
 }
 
-// A slowPut is an update whose body has been sent in part; the server is known
-// to be waiting for the rest.
+// A slowPut is an update whose body has been sent in part. The server is waiting for the
+// rest.
 type slowPut struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -216,12 +217,12 @@ type slowPut struct {
 func beginPut(t *testing.T, p *process) *slowPut {
 	t.Helper()
 	address := strings.TrimPrefix(p.contract, "http://")
-	conn, err := net.DialTimeout("tcp", address, hang)
+	conn, err := net.DialTimeout("tcp", address, waitTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(hang)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(waitTimeout)); err != nil {
 		t.Fatal(err)
 	}
 	put := &slowPut{conn: conn, in: bufio.NewReader(conn), rest: `:"77"}`}
@@ -239,6 +240,7 @@ func beginPut(t *testing.T, p *process) *slowPut {
 	return put
 }
 
+// write sends another part of the request.
 func (put *slowPut) write(t *testing.T, text string) {
 	t.Helper()
 	if _, err := io.WriteString(put.conn, text); err != nil {
@@ -246,7 +248,8 @@ func (put *slowPut) write(t *testing.T, text string) {
 	}
 }
 
-// TestGracefulStop ends the program while a request is half sent.
+// TestGracefulStop checks that a request that is half sent when the program is told to end
+// is answered.
 func TestGracefulStop(t *testing.T) {
 	p := start(t, nil, "--demo")
 	if got := send(t, "GET", p.ops+"/readyz", ""); got.status != http.StatusOK || got.body != "ready\n" {
@@ -263,12 +266,12 @@ func TestGracefulStop(t *testing.T) {
 		t.Errorf("while it drains: /healthz answers %d", got.status)
 	}
 	for began := time.Now(); ; { // until the port is closed to others
-		conn, err := net.DialTimeout("tcp", strings.TrimPrefix(p.contract, "http://"), hang)
+		conn, err := net.DialTimeout("tcp", strings.TrimPrefix(p.contract, "http://"), waitTimeout)
 		if err != nil {
 			break
 		}
 		_ = conn.Close()
-		if time.Since(began) > hang {
+		if time.Since(began) > waitTimeout {
 			t.Fatal("while it drains, the program takes new connections")
 		}
 	}
@@ -289,7 +292,8 @@ func TestGracefulStop(t *testing.T) {
 	}
 }
 
-// TestStopDoesNotWaitForever never sends the rest of the body.
+// TestStopDoesNotWaitForever checks that the program ends after server.shutdown_timeout
+// although the body of a request is never completed.
 func TestStopDoesNotWaitForever(t *testing.T) {
 	p := start(t, []string{"PORTICO_SERVER_SHUTDOWN_TIMEOUT=20ms"}, "--demo")
 	beginPut(t, p)
@@ -305,7 +309,7 @@ func TestStopDoesNotWaitForever(t *testing.T) {
 	}
 }
 
-// TestLogFormats looks at what the program itself logs of a call.
+// TestLogFormats checks the log line of a call in each format.
 func TestLogFormats(t *testing.T) {
 	for format, want := range map[string]string{"json": `"msg":"request","id":"order-17","call":"getStockItem"`, "text": "msg=request id=order-17 call=getStockItem"} {
 		t.Run(format, func(t *testing.T) {

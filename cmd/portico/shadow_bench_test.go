@@ -10,20 +10,19 @@ import (
 	"github.com/portico-commerce/portico/mapping/passthrough"
 )
 
-// BenchmarkShadow compares, at full load, a server whose reads are shadowed with one
-// whose are not.
+// BenchmarkShadow compares, at full load, a server with shadowed reads to one without.
 //
-//	ratio      requests a second, as a share of those without
-//	compared   share of the requests of which the other side was asked
+//	ratio      requests a second, as a part of those without shadowed reads
+//	compared   part of the requests that were repeated at the other system
 func BenchmarkShadow(b *testing.B) {
 	const stockItem, product = "/api/rest/stockitems/1", "/api/rest/products/1"
 	for _, bb := range []struct {
 		name, path, role string
 		to               passthrough.Target
 	}{
-		{"kept reply", product, "guest", passthrough.Portico},
+		{"cached reply", product, "guest", passthrough.Portico},
 		{"Portico", stockItem, "admin", passthrough.Portico},
-		{"old system", stockItem, "admin", passthrough.Legacy},
+		{"legacy system", stockItem, "admin", passthrough.Legacy},
 		{"dead shadow", stockItem, "admin", passthrough.Portico},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
@@ -50,8 +49,8 @@ func BenchmarkShadow(b *testing.B) {
 			var ratios []float64
 			requests := 0.0
 			for range pairs {
-				// What waits would be asked in the other's time.
-				await(b, "the last questions", shadowed.watch.shadow.Idle)
+				// Queued shadow reads would run while the other server is measured.
+				await(b, "the last questions", shadowed.watchers.shadowReads.Idle)
 				f, _ := floor.run(b, slice)
 				o, _ := ours.run(b, slice)
 				ratios, requests = append(ratios, o/f), requests+o*slice.Seconds()

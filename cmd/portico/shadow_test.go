@@ -15,8 +15,8 @@ import (
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
-// shadowCounts returns the counts of a metric by the values of its labels, in the
-// order of the labels' names.
+// shadowCounts returns the values of a metric by the values of its labels, in the order of
+// the labels' names.
 func shadowCounts(t testing.TB, a *app, metric string) map[string]float64 {
 	t.Helper()
 	families, err := a.ops.registry.Gather()
@@ -39,7 +39,7 @@ func shadowCounts(t testing.TB, a *app, metric string) map[string]float64 {
 	return counts
 }
 
-// outcomes returns how many reads ended in each way, and how many there were.
+// outcomes returns the number of reads by outcome, and their total.
 func outcomes(t testing.TB, a *app) (by map[string]float64, all float64) {
 	t.Helper()
 	by = map[string]float64{}
@@ -51,30 +51,30 @@ func outcomes(t testing.TB, a *app) (by map[string]float64, all float64) {
 	return by, all
 }
 
-// startDemoInMagento is startDemo in the dialect of old systems, with more settings.
+// startDemoInMagento is startDemo in the dialect magento.
 func startDemoInMagento(t testing.TB, environ ...string) (*app, *httptest.Server) {
 	t.Helper()
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "demo.db")
 	return startDemoWith(t, sqlstore.Options{DSN: dsn, MediaDir: t.TempDir(), Migrate: true}, "magento", environ...)
 }
 
-// TestShadow asks the other side of every recorded read: of two Porticos on different
-// engines no answer differs, and each difference that is planted in the old system is
-// counted at its field, and no other, whichever side answers the client.
+// TestShadow repeats every recorded read at the other of two systems on different engines:
+// no answers may differ, and each planted difference must be counted at its field and
+// nowhere else, whichever system answers the client.
 func TestShadow(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, route, auth string
 		recorded          bool // asks for all that is recorded, too
 	}{
-		{"the old system answers", "resource: all, to: legacy, shadow: true", "keep", nightly.Whole()},
+		{"the legacy system answers", "resource: all, to: legacy, shadow: true", "keep", nightly.Whole()},
 		{"Portico answers", "resource: all, to: portico, shadow: true", "keep", nightly.Whole()},
-		{"Portico answers, signed anew", "resource: all, to: portico, shadow: true", "caller", false},
-		{"the old system answers, signed anew", "resource: all, to: legacy, shadow: true", "caller", false},
+		{"Portico answers, signed again", "resource: all, to: portico, shadow: true", "caller", false},
+		{"the legacy system answers, signed again", "resource: all, to: legacy, shadow: true", "caller", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			old, honest := startDemoOn(t, newFrontDSN(t), "magento")
-			all := slices.DeleteFunc(plants(), func(p plant) bool { return p.name == "no answer" })
+			all := slices.DeleteFunc(plantedDifferences(), func(p plantedDifference) bool { return p.name == "no answer" })
 			falsified := httptest.NewServer(falsify(t, old.contract, all))
 			t.Cleanup(falsified.Close)
 			front, frontServer := startDemoInMagento(t, routesFile(t, tt.route), "PORTICO_LEGACY_URL="+falsified.URL, "PORTICO_LEGACY_AUTH="+tt.auth,
@@ -82,7 +82,7 @@ func TestShadow(t *testing.T) {
 			arguments := []string{"compare", "--legacy", honest.URL, "--candidate", frontServer.URL, "--clock", "1h", "--requests"}
 
 			compared := func() float64 { _, n := outcomes(t, front); return n }
-			settled := front.watch.shadow.Idle
+			settled := front.watchers.shadowReads.Idle
 			if tt.recorded {
 				folder := t.TempDir()
 				reads := recordedReads(t, folder)
@@ -99,7 +99,7 @@ func TestShadow(t *testing.T) {
 			var planted []contracttests.Exchange
 			for _, p := range all {
 				planted = append(planted, contracttests.Exchange{Name: p.name, Steps: []contracttests.Step{
-					{As: p.as, Method: http.MethodGet, Path: p.path, Accept: &p.accept, Headers: map[string]string{plantHeader: p.name}},
+					{As: p.as, Method: http.MethodGet, Path: p.path, Accept: &p.accept, Headers: map[string]string{plantedHeader: p.name}},
 				}})
 				for _, difference := range p.want {
 					words := strings.Fields(difference)

@@ -12,11 +12,10 @@ import (
 	"testing"
 )
 
-// skipBreaches returns the places in one Go file that skip a test for another
-// reason than a program that is not installed. Only functions that ask the
-// environment for CI may skip, so as to fail there instead, and benchmarks. What has a
-// stage of its own there is excused by its file: see TestNothingIsSkippedInCI.
-func skipBreaches(name string, source []byte) ([]string, error) {
+// skipFaults returns the positions in a Go file that skip a test in CI. Only benchmarks,
+// and functions that read the environment variable CI, may skip tests. Files with a stage
+// of their own in CI are exempt: see TestNothingIsSkippedInCI.
+func skipFaults(name string, source []byte) ([]string, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, source, parser.SkipObjectResolution)
 	if err != nil {
@@ -48,8 +47,8 @@ func skipBreaches(name string, source []byte) ([]string, error) {
 	return all, nil
 }
 
-// isSelector reports whether e is owner.name of one of the names; "" is any owner
-// that has a name of its own.
+// isSelector reports whether e is owner.name for one of the names. An empty owner stands
+// for any identifier.
 func isSelector(e ast.Expr, owner string, names ...string) bool {
 	selector, ok := e.(*ast.SelectorExpr)
 	if !ok {
@@ -59,13 +58,13 @@ func isSelector(e ast.Expr, owner string, names ...string) bool {
 	return ok && (owner == "" || of.Name == owner) && slices.Contains(names, selector.Sel.Name)
 }
 
+// isText reports whether e is the given string literal.
 func isText(e ast.Expr, literal string) bool {
 	text, ok := e.(*ast.BasicLit)
 	return ok && text.Value == literal
 }
 
-// TestNothingIsSkippedInCI reads all files, also those that this machine does not
-// build.
+// TestNothingIsSkippedInCI checks all test files, including those for other platforms.
 func TestNothingIsSkippedInCI(t *testing.T) {
 	root := os.DirFS(filepath.Join("..", ".."))
 	read := 0
@@ -78,14 +77,14 @@ func TestNothingIsSkippedInCI(t *testing.T) {
 			return err
 		}
 		switch filepath.ToSlash(path) {
-		case "contracttests/run.go": // other people's stores may lack something; here that is a failure
+		case "contracttests/run.go": // other stores may lack fixtures; in this repository that is a failure
 			return nil
-		case "contracttests/nightly/nightly.go": // what takes minutes has a stage of .ci/nightly
+		case "contracttests/nightly/nightly.go": // long tests have a stage of .ci/nightly
 			return nil
-		case "adapter/reststore/medusatest/medusatest.go": // takes most of an hour, so it is asked for by its name
+		case "adapter/reststore/medusatest/medusatest.go": // takes most of an hour, so that CI runs it only by name
 			return nil
 		}
-		found, err := skipBreaches(path, source)
+		found, err := skipFaults(path, source)
 		for _, breach := range found {
 			t.Error(breach)
 		}
@@ -100,7 +99,8 @@ func TestNothingIsSkippedInCI(t *testing.T) {
 	}
 }
 
-func TestSkipBreachesAreFound(t *testing.T) {
+// TestSkipFaultsAreFound checks that skipFaults finds every way to skip a test.
+func TestSkipFaultsAreFound(t *testing.T) {
 	for _, tt := range []struct {
 		name, source string
 		want         []string
@@ -116,7 +116,7 @@ func TestSkipBreachesAreFound(t *testing.T) {
 		{"benchmark", `func BenchmarkA(b *testing.B) { b.Skip() }`, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := skipBreaches("a_test.go", []byte("package a\n"+tt.source))
+			got, err := skipFaults("a_test.go", []byte("package a\n"+tt.source))
 			if err != nil {
 				t.Fatal(err)
 			}

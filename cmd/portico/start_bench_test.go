@@ -12,15 +12,16 @@ import (
 	"time"
 )
 
-// BenchmarkStart starts the built program with the demo store again and again.
+// BenchmarkStart starts the program with the demo store repeatedly.
 //
-//	ready-ms  from the start of the process to the first good answer of /readyz
+//	ready-ms  from the start of the process to the first success of /readyz
 //	idle-MB   resident memory once it no longer changes
+//
+// The program is the test binary, which is larger than the one that users run.
 func BenchmarkStart(b *testing.B) {
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		b.Skip("memory is read from /proc, which is not there")
 	}
-	portico(b) // not to be timed
 	var ready time.Duration
 	var idle float64
 	for b.Loop() {
@@ -39,8 +40,8 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// settledMemory returns the resident memory of a process in MB, once two
-// readings in a row are the same or twenty were not.
+// settledMemory returns the resident memory of a process in MB, once two consecutive
+// readings are equal, or after twenty readings.
 func settledMemory(b *testing.B, pid int) float64 {
 	b.Helper()
 	const readings, pause = 20, 100 * time.Millisecond
@@ -51,12 +52,12 @@ func settledMemory(b *testing.B, pid int) float64 {
 			break
 		}
 		last = size
-		time.Sleep(pause) // nothing tells when a process has come to rest
+		time.Sleep(pause) // a process does not report when its memory is stable
 	}
 	return float64(last) / 1000
 }
 
-// residentKB reads VmRSS of a process in kB.
+// residentKB returns VmRSS of a process in kB.
 func residentKB(b *testing.B, pid int) int {
 	b.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -72,8 +73,8 @@ func residentKB(b *testing.B, pid int) int {
 	return size
 }
 
-// BenchmarkReset resets the demo store over the operators' port, with the
-// database in a file as it is in use.
+// BenchmarkReset resets the demo store over the operators' port, with the database in a
+// file.
 func BenchmarkReset(b *testing.B) {
 	l := serveLocal(b, true)
 	for b.Loop() {

@@ -9,16 +9,15 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-// TestStatements holds how many statements a request costs, from its connection
-// to the reply, once the caller's credentials and the shop are known: the figures
-// are what was agreed, and a change of them is a decision. Nothing is prepared
-// anew for a request that has been there before.
+// TestStatements checks how many SQL statements each kind of request executes, once the
+// caller's credentials and the shop are cached, and that no statement is prepared again.
+// Change the numbers only deliberately.
 func TestStatements(t *testing.T) {
 	for engine, newDSN := range newDatabases() {
 		t.Run(engine, func(t *testing.T) {
 			var watched sqltest.Statements
 			options := sqlstore.Options{DSN: newDSN(t), Migrate: true, Wrap: watched.Wrap}
-			a, server := startDemoWith(t, options, "documented", keepingNothing)
+			a, server := startDemoWith(t, options, "documented", withoutReplyCache)
 			credentials := targetOf(t, a, server, "documented").Credentials
 			for _, c := range []struct {
 				role, path string
@@ -73,9 +72,9 @@ func TestStatements(t *testing.T) {
 						return watched.Take()
 					}
 					ask()
-					ask() // the place of a page is known from now on
+					ask() // from now on the position of a page is cached
 					executed, prepared := ask()
-					// The shop is read again every ten seconds, and that may be now.
+					// The shop is read again every ten seconds, perhaps during this call.
 					if len(executed) != c.want {
 						executed, prepared = ask()
 					}
@@ -83,7 +82,7 @@ func TestStatements(t *testing.T) {
 						t.Errorf("%d statements, want %d:\n%s", len(executed), c.want, strings.Join(executed, "\n"))
 					}
 					if len(prepared) > 0 {
-						t.Errorf("prepared anew:\n%s", strings.Join(prepared, "\n"))
+						t.Errorf("prepared again:\n%s", strings.Join(prepared, "\n"))
 					}
 				})
 			}

@@ -21,9 +21,8 @@ var (
 	ownTokenSecret = strings.Repeat("6", 32)
 )
 
-// writeDataset writes the demo data set with credentials of its own, without
-// passwords and with the members of changes, and returns the file's path. A nil
-// member is removed.
+// writeDataset writes the demo data set with other credentials, without passwords, and
+// with the members of changes, and returns the path of the file. A nil member is removed.
 func writeDataset(t *testing.T, changes map[string]any) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "adapter", "demo", "dataset.json"))
@@ -67,8 +66,8 @@ func writeDataset(t *testing.T, changes map[string]any) string {
 	return path
 }
 
-// newStore makes the commands of this test use a database of its own, and
-// returns its path and the environment for a server.
+// newStore makes the commands of this test use a new database, and returns its path and
+// the environment for a server.
 func newStore(t *testing.T, key string) (path string, environ []string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "store.db")
@@ -77,14 +76,14 @@ func newStore(t *testing.T, key string) (path string, environ []string) {
 	return path, []string{"PORTICO_SQL_DSN=sqlite:" + path, "PORTICO_AUTH_SECRET_KEY=" + key}
 }
 
-// addConsumer registers a client program by the command.
+// addConsumer adds a consumer with the command.
 func addConsumer(t *testing.T, name string) (c printedConsumer) {
 	t.Helper()
 	parse(t, mustRun(t, "credentials", "add-consumer", "--name", name, "--json"), &c)
 	return c
 }
 
-// addToken gives the consumer of a key a token by the command.
+// addToken adds a token of the consumer with the given key.
 func addToken(t *testing.T, key, owner, id string) (token printedToken) {
 	t.Helper()
 	parse(t, mustRun(t, "credentials", "add-token", "--consumer", key, owner, id, "--json"), &token)
@@ -103,6 +102,7 @@ func addAdmin(t *testing.T, username string) (id string) {
 	return strconv.FormatInt(admin.ID, 10)
 }
 
+// parse decodes JSON into into.
 func parse(t *testing.T, text string, into any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), into); err != nil {
@@ -110,8 +110,8 @@ func parse(t *testing.T, text string, into any) {
 	}
 }
 
-// stored returns the bytes of a database, its journals included.
-func stored(t *testing.T, path string) string {
+// databaseBytes returns the bytes of a database and its journals.
+func databaseBytes(t *testing.T, path string) string {
 	t.Helper()
 	files, err := filepath.Glob(path + "*")
 	if err != nil || len(files) == 0 {
@@ -131,8 +131,8 @@ func stored(t *testing.T, path string) string {
 	return all.String()
 }
 
-// TestOwnStore takes a store without demo data through its life: filled, given
-// credentials, called in both dialects over restarts, a token revoked.
+// TestOwnStore fills a store, creates credentials, calls it in both dialects across
+// restarts, and revokes a token.
 func TestOwnStore(t *testing.T) {
 	path, environ := newStore(t, secretKey)
 	dataset := writeDataset(t, nil)
@@ -148,11 +148,11 @@ func TestOwnStore(t *testing.T) {
 	customer := addToken(t, strings.ToUpper(consumer.Key), "--customer", "1")
 	secrets := []string{consumer.Secret, admin.Secret, customer.Secret, ownSecret, ownTokenSecret}
 	for _, secret := range secrets {
-		if len(secret) != 32 || strings.Contains(stored(t, path), secret) {
-			t.Errorf("the secret %q is stored as it is", secret)
+		if len(secret) != 32 || strings.Contains(databaseBytes(t, path), secret) {
+			t.Errorf("the secret %q is stored unencrypted", secret)
 		}
 	}
-	if !strings.Contains(stored(t, path), admin.Token) {
+	if !strings.Contains(databaseBytes(t, path), admin.Token) {
 		t.Error("the token is not in the file: the search above proves nothing")
 	}
 	for _, arguments := range [][]string{{"credentials", "list"}, {"credentials", "list", "--json"}} {
@@ -169,8 +169,8 @@ func TestOwnStore(t *testing.T) {
 		}
 	}
 
-	asAdmin := plaintext(consumer.Key, consumer.Secret, admin.Token, admin.Secret)
-	asCustomer := plaintext(consumer.Key, consumer.Secret, customer.Token, customer.Secret)
+	asAdmin := plaintextHeader(consumer.Key, consumer.Secret, admin.Token, admin.Secret)
+	asCustomer := plaintextHeader(consumer.Key, consumer.Secret, customer.Token, customer.Secret)
 	p := start(t, environ)
 	if said := p.stdout.text(); strings.Contains(said, "curl") || strings.Contains(said, "Demo") {
 		t.Errorf("a store that is no demo announces\n%s", said)
@@ -179,7 +179,7 @@ func TestOwnStore(t *testing.T) {
 	if got := send(t, "PUT", item, `{"qty":"42.5"}`, "Content-Type", "application/json", "Authorization", asAdmin); got.status != http.StatusOK {
 		t.Errorf("update: %d %s", got.status, got.body)
 	}
-	if got := stockQty(t, p.contract, plaintext(ownKey, ownSecret, ownToken, ownTokenSecret)); got != "42.5000" {
+	if got := stockQty(t, p.contract, plaintextHeader(ownKey, ownSecret, ownToken, ownTokenSecret)); got != "42.5000" {
 		t.Errorf("by the data set's own credentials there are %s", got)
 	}
 	if got := send(t, "GET", item, "", "Authorization", asCustomer, "Accept", "application/json"); got.status != http.StatusForbidden {
@@ -218,8 +218,8 @@ func TestOwnStore(t *testing.T) {
 	}
 }
 
-// TestSeedRefuses gives files that must not get into a store; each leaves the
-// store as it was.
+// TestSeedRefuses checks that data sets with faults are refused and leave the store
+// unchanged.
 func TestSeedRefuses(t *testing.T) {
 	public := func(token, secret string) map[string]any {
 		return map[string]any{"credentials": map[string]any{
@@ -270,9 +270,9 @@ func TestSeedRefuses(t *testing.T) {
 		t.Errorf("a missing file: %v", err)
 	}
 
-	// Nothing of all that was kept, so a good data set needs no --replace.
+	// All of them left the store empty, so a good data set needs no --replace.
 	mustRun(t, "seed", "--dataset", writeDataset(t, nil))
-	before := stored(t, path)
+	before := databaseBytes(t, path)
 	if _, _, err := run(t, "seed", "--replace", "--dataset", writeDataset(t, map[string]any{"websites": nil})); err == nil {
 		t.Error("--replace takes a broken data set")
 	}
@@ -281,7 +281,7 @@ func TestSeedRefuses(t *testing.T) {
 	}
 }
 
-// TestCredentialsCommands looks at what the commands refuse and print.
+// TestCredentialsCommands checks the errors and output of the credentials commands.
 func TestCredentialsCommands(t *testing.T) {
 	newStore(t, secretKey)
 	mustRun(t, "seed", "--dataset", writeDataset(t, nil))
@@ -291,8 +291,8 @@ func TestCredentialsCommands(t *testing.T) {
 		arguments []string
 		want      string // of the message
 	}{
-		{"consumer there already", []string{"add-consumer", "--name", "x", "--key", ownKey}, "there already"},
-		{"consumer there in capitals", []string{"add-consumer", "--name", "x", "--key", strings.ToUpper(strings.Repeat("3", 32))}, "there already"},
+		{"consumer there already", []string{"add-consumer", "--name", "x", "--key", ownKey}, "exists already"},
+		{"consumer there in capitals", []string{"add-consumer", "--name", "x", "--key", strings.ToUpper(strings.Repeat("3", 32))}, "exists already"},
 		{"key too short", []string{"add-consumer", "--name", "x", "--key", "3"}, "key: must have 32 characters"},
 		{"unknown consumer", []string{"add-token", consumer, strings.Repeat("8", 32), "--admin", "1"}, "no consumer with that key"},
 		{"unknown customer", []string{"add-token", consumer, ownKey, "--customer", "99"}, "no such customer"},
@@ -303,7 +303,7 @@ func TestCredentialsCommands(t *testing.T) {
 		{"administrator zero", []string{"add-token", consumer, ownKey, "--admin", "0"}, "must be positive"},
 		{"administrator below zero", []string{"add-token", consumer, ownKey, "--admin", "-1"}, "must be positive"},
 		{"no number", []string{"add-token", consumer, ownKey, "--admin", "root"}, "invalid argument"},
-		{"token there already", []string{"add-token", consumer, ownKey, "--admin", "1", "--token", ownToken}, "there already"},
+		{"token there already", []string{"add-token", consumer, ownKey, "--admin", "1", "--token", ownToken}, "exists already"},
 		{"token too short", []string{"add-token", consumer, ownKey, "--admin", "1", "--token", "5"}, "token: must have 32 characters"},
 		{"revoke an unknown token", []string{"revoke", strings.Repeat("8", 32)}, "no such token"},
 	}
@@ -336,7 +336,7 @@ func TestCredentialsCommands(t *testing.T) {
 	}
 }
 
-// TestSecretKey runs one store with, without and with another key.
+// TestSecretKey runs one store with a key, without it and with another key.
 func TestSecretKey(t *testing.T) {
 	const unencrypted = "stored unencrypted: set auth.secret_key"
 	t.Run("none", func(t *testing.T) {
@@ -349,7 +349,7 @@ func TestSecretKey(t *testing.T) {
 		if err != nil || !strings.Contains(warned, unencrypted) {
 			t.Errorf("add-consumer warns %q (%v)", warned, err)
 		}
-		if !strings.Contains(stored(t, path), ownTokenSecret) {
+		if !strings.Contains(databaseBytes(t, path), ownTokenSecret) {
 			t.Error("the secret is not in the file: the tests with a key prove nothing")
 		}
 		p := start(t, environ)
@@ -380,8 +380,8 @@ func TestSecretKey(t *testing.T) {
 				t.Errorf("%s key: a token cannot be revoked: %v", name, err)
 			}
 		}
-		if strings.Contains(stored(t, path), ownTokenSecret) {
-			t.Error("the secret is stored as it is")
+		if strings.Contains(databaseBytes(t, path), ownTokenSecret) {
+			t.Error("the secret is stored unencrypted")
 		}
 	})
 }

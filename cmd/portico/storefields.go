@@ -9,8 +9,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// storeSchemas returns the schemas of the records with the attributes that cfg
-// adds.
+// storeSchemas returns the schemas of the records, including the attributes that cfg adds.
 func storeSchemas(cfg *config.Config) (*adapter.Schemas, error) {
 	added := make([]adapter.AddedAttribute, len(cfg.Attributes))
 	for i, a := range cfg.Attributes {
@@ -19,8 +18,8 @@ func storeSchemas(cfg *config.Config) (*adapter.Schemas, error) {
 	return adapter.NewSchemas().With(added...)
 }
 
-// storeFields returns the contract's fields with those that cfg adds and without
-// those that it keeps from a role.
+// storeFields returns the fields of the contract, including those that cfg adds and
+// without those that it hides from a role.
 func storeFields(cfg *config.Config) (*contract.Fields, error) {
 	var options contract.FieldOptions
 	for _, a := range cfg.Attributes {
@@ -32,7 +31,7 @@ func storeFields(cfg *config.Config) (*contract.Fields, error) {
 	return contract.NewFields(options)
 }
 
-// checkAttribute checks one attribute of the configuration.
+// checkAttribute validates one entry of the setting attributes.
 func checkAttribute(a config.Attribute) error {
 	if _, err := adapter.NewSchemas().With(addedAttribute(a)); err != nil {
 		return err
@@ -41,7 +40,7 @@ func checkAttribute(a config.Attribute) error {
 	return err
 }
 
-// checkFieldList checks one list of fields of the configuration.
+// checkFieldList validates one entry of the setting fields.
 func checkFieldList(f config.FieldList) error {
 	_, err := contract.NewFields(contract.FieldOptions{Narrowed: []contract.NarrowedFields{narrowedFields(f)}})
 	if err == nil && f.Read == nil && f.Write == nil {
@@ -50,7 +49,8 @@ func checkFieldList(f config.FieldList) error {
 	return err
 }
 
-// addedAttribute reads a, whose words config has checked.
+// addedAttribute converts a to an attribute of the store. The caller has validated the
+// words in a.
 func addedAttribute(a config.Attribute) adapter.AddedAttribute {
 	return adapter.AddedAttribute{
 		Resource: adapter.Resource(a.Resource),
@@ -64,6 +64,7 @@ func addedAttribute(a config.Attribute) adapter.AddedAttribute {
 	}
 }
 
+// addedField converts a to a field of the contract.
 func addedField(a config.Attribute) contract.AddedField {
 	return contract.AddedField{
 		Resource: a.Resource, Name: a.Name,
@@ -72,7 +73,7 @@ func addedField(a config.Attribute) contract.AddedField {
 	}
 }
 
-// rolesNamed returns the roles of some names.
+// rolesNamed returns the roles with the given names.
 func rolesNamed(names []string) (named []contract.Role) {
 	for _, role := range contract.Roles() {
 		if slices.Contains(names, role.String()) {
@@ -82,6 +83,7 @@ func rolesNamed(names []string) (named []contract.Role) {
 	return named
 }
 
+// narrowedFields converts f to the form of package contract.
 func narrowedFields(f config.FieldList) contract.NarrowedFields {
 	n := contract.NarrowedFields{Resource: f.Resource, Read: f.Read, Write: f.Write}
 	for _, role := range contract.Roles() {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// storeFieldsFile is a file of settings with attributes of the store's own, and
-// fields that are kept from roles.
+// storeFieldsFile is a configuration with added attributes, and with fields that are
+// hidden from roles.
 const storeFieldsFile = `
 attributes:
   - {resource: customers, name: loyalty_number, kind: text, roles: [admin]}
@@ -21,6 +21,7 @@ fields:
   - {resource: orders, role: admin, read: [increment_id]}
 `
 
+// writeSettings writes a configuration file and returns its path.
 func writeSettings(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "portico.yaml")
@@ -30,18 +31,18 @@ func writeSettings(t *testing.T, text string) string {
 	return file
 }
 
-// TestStoreFieldsFromFileToWire seeds a store by a file of settings, serves it as a
-// process and reads what the file says.
+// TestStoreFieldsFromFileToWire seeds and serves a store with storeFieldsFile, and checks
+// which fields each role can read and write.
 func TestStoreFieldsFromFileToWire(t *testing.T) {
 	file := writeSettings(t, storeFieldsFile)
 	_, environ := newStore(t, secretKey)
 	mustRun(t, "seed", "--config", file, "--dataset", withAddedValues(t))
 	token := addToken(t, ownKey, "--customer", "1")
-	customer := plaintext(ownKey, ownSecret, token.Token, token.Secret)
+	customer := plaintextHeader(ownKey, ownSecret, token.Token, token.Secret)
 	for dialect, absent := range map[string]string{"documented": `{"sku":"lamp-desk","deposit":null}`, "magento": `{"sku":"lamp-desk"}`} {
 		t.Run(dialect, func(t *testing.T) {
 			p := start(t, environ, "--config", file, "--dialect", dialect)
-			admin := plaintext(ownKey, ownSecret, ownToken, ownTokenSecret)
+			admin := plaintextHeader(ownKey, ownSecret, ownToken, ownTokenSecret)
 			for _, c := range []struct{ name, authorization, path, want string }{
 				{"a customer", admin, "/customers/1?attrs=email,loyalty_number", `{"email":"ada@example.com","loyalty_number":"L 1"}`},
 				{"a list by an added attribute", admin, "/products?order=lead_days&dir=asc&filter[0][attribute]=lead_days&filter[0][gt]=1&attrs=lead_days", `{"1":{"lead_days":"3"},"2":{"lead_days":"14"}}`},
@@ -106,8 +107,8 @@ func TestStoreFieldsFromFileToWire(t *testing.T) {
 	})
 }
 
-// withAddedValues writes a data set with values of the attributes of
-// storeFieldsFile, and returns the file's path.
+// withAddedValues writes a data set with values of the attributes in storeFieldsFile, and
+// returns its path.
 func withAddedValues(t *testing.T) string {
 	t.Helper()
 	path := writeDataset(t, nil)
@@ -143,8 +144,8 @@ func withAddedValues(t *testing.T) string {
 	return path
 }
 
-// TestStoreFieldsRefused names every entry that does not fit the contract, with its
-// line and what would.
+// TestStoreFieldsRefused checks that every entry that does not fit the contract is
+// reported with its line and with valid alternatives.
 func TestStoreFieldsRefused(t *testing.T) {
 	file := writeSettings(t, `attributes:
   - {resource: orders, name: note, kind: text, roles: admin}

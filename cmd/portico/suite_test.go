@@ -27,52 +27,51 @@ import (
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
-// TestSuite runs the contract suite against Portico in both dialects, as the
-// program keeps replies by default. -run 'TestSuite/documented/orders' runs the
-// cases of one file.
+// TestSuite runs the contract suite against Portico in both dialects with the default
+// cache. -run 'TestSuite/documented/orders' runs the cases of one file.
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			target := demoTarget(t, dialect)
-			target.Fixtures = throwawayFixtures(t)
+			target.Fixtures = writableFixtures(t)
 			contracttests.Run(t, target)
 		})
 	}
 }
 
+// dialects returns the names of the dialects.
 func dialects() []string { return []string{"documented", "magento"} }
 
-// alreadyRun reports whether TestSuite is enough: with -short, which is for the race
-// detector. The others run the same code on other data.
-func alreadyRun() bool { return !nightly.Whole() }
+// coveredByTestSuite reports whether TestSuite alone is enough, which is so with -short
+// for the race detector. The other tests run the same code on other data.
+func coveredByTestSuite() bool { return !nightly.Whole() }
 
-// TestSuiteOnEngines runs the suite on every other engine in both dialects, in one of
-// them with replies kept in Redis: what is kept there knows neither the engine nor the
-// dialect.
+// TestSuiteOnEngines runs the suite on every other engine in both dialects, in one of them
+// with the cache in Redis, which does not depend on engine and dialect.
 func TestSuiteOnEngines(t *testing.T) {
 	nightly.Only(t, "engines")
 	t.Parallel()
-	if alreadyRun() {
+	if coveredByTestSuite() {
 		return
 	}
 	withRedis := map[string]string{"sqlite": "documented", "postgres": "magento", "mariadb": "documented"}
 	for engine, newDSN := range newDatabases() {
 		for _, dialect := range dialects() {
-			for _, kept := range []string{"memory", "redis"} {
-				if (kept == "redis") != (dialect == withRedis[engine]) || engine == "sqlite" && kept == "memory" {
+			for _, cacheIn := range []string{"memory", "redis"} {
+				if (cacheIn == "redis") != (dialect == withRedis[engine]) || engine == "sqlite" && cacheIn == "memory" {
 					continue // TestSuite runs the last
 				}
-				t.Run(fmt.Sprintf("%s/%s/%s", engine, dialect, kept), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s/%s/%s", engine, dialect, cacheIn), func(t *testing.T) {
 					t.Parallel()
 					var environ []string
-					if kept == "redis" {
-						// Memory keeps nothing, so that every hit comes from Redis.
+					if cacheIn == "redis" {
+						// Without memory every hit comes from Redis.
 						environ = []string{"PORTICO_CACHE_MEMORY_TTL=0s", "PORTICO_CACHE_REDIS_URL=" + startRedis(t)}
 					}
 					a, server := startDemoWith(t, sqlstore.Options{DSN: newDSN(t), MediaDir: t.TempDir(), Migrate: true}, dialect, environ...)
 					target := targetOf(t, a, server, dialect)
-					target.Fixtures = throwawayFixtures(t)
+					target.Fixtures = writableFixtures(t)
 					report := runSuite(t, t.Context(), target, contracttests.Options{Parallel: 4})
 					if n := report.Count(contracttests.Skipped); n > 0 {
 						t.Errorf("%d cases were skipped", n)
@@ -83,8 +82,8 @@ func TestSuiteOnEngines(t *testing.T) {
 	}
 }
 
-// throwawayFixtures are those of the demo store where no comment is too many.
-func throwawayFixtures(t *testing.T) contracttests.Fixtures {
+// writableFixtures returns the fixtures of the demo store, marked as writable.
+func writableFixtures(t *testing.T) contracttests.Fixtures {
 	t.Helper()
 	file := bytes.ReplaceAll(contracttests.DemoFixtureFile(), []byte("writable: false"), []byte("writable: true"))
 	fixtures, err := contracttests.ParseFixtures(file)
@@ -94,7 +93,8 @@ func throwawayFixtures(t *testing.T) contracttests.Fixtures {
 	return fixtures
 }
 
-// runSuite runs the suite and fails the test with what failed in it.
+// runSuite runs the suite and reports failed cases and records that are left behind as
+// errors of the test.
 func runSuite(t *testing.T, ctx context.Context, target contracttests.Target, o contracttests.Options) *contracttests.Report {
 	t.Helper()
 	suite, err := contracttests.NewSuite()
@@ -119,17 +119,16 @@ func runSuite(t *testing.T, ctx context.Context, target contracttests.Target, o 
 	return report
 }
 
-// TestSuiteLeavesNoTrace: after the suite, and after one that is interrupted, the
-// database holds what it held before, but for the time at which fixtures were put
-// back.
+// TestSuiteLeavesNoTrace checks that the database is unchanged after the suite, complete
+// or interrupted, except for the times at which fixtures were restored.
 func TestSuiteLeavesNoTrace(t *testing.T) {
 	t.Parallel()
-	if alreadyRun() {
+	if coveredByTestSuite() {
 		return
 	}
 	for _, test := range []struct {
 		name, dialect string
-		cases         int // after which the run is interrupted; 0: never
+		cases         int // number of cases after which the run is interrupted; 0: never
 	}{
 		{"whole", "magento", 0},
 		{"interrupted", "documented", 20},
@@ -157,8 +156,8 @@ func TestSuiteLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// dump returns the rows of every table of a SQLite file, each as a text, without
-// what time and counting leave behind.
+// dump returns the rows of every table of a SQLite file as texts, without times and
+// counters.
 func dump(t *testing.T, path string) map[string][]string {
 	t.Helper()
 	pool, err := sql.Open("sqlite", "file:"+path+"?_pragma=query_only(1)&_pragma=busy_timeout(5000)")
@@ -193,6 +192,7 @@ func dump(t *testing.T, path string) map[string][]string {
 	return tables
 }
 
+// rowsOf returns the sorted rows of a table as texts, without updated_at.
 func rowsOf(t *testing.T, pool *sql.DB, table string) []string {
 	t.Helper()
 	rows, err := pool.QueryContext(t.Context(), `SELECT * FROM "`+table+`"`)
@@ -228,11 +228,11 @@ func rowsOf(t *testing.T, pool *sql.DB, table string) []string {
 	return all
 }
 
-// TestSuiteTrustsNoLocation: a server that says of everything that it made the first
-// record of the store does not have that changed or deleted.
+// TestSuiteTrustsNoLocation checks that the suite changes no existing record if a server
+// reports a wrong Location for everything it creates.
 func TestSuiteTrustsNoLocation(t *testing.T) {
 	t.Parallel()
-	if alreadyRun() {
+	if coveredByTestSuite() {
 		return
 	}
 	path := filepath.Join(t.TempDir(), "demo.db")
@@ -274,8 +274,8 @@ func TestSuiteTrustsNoLocation(t *testing.T) {
 	}
 }
 
-// TestSuiteReadOnly: a run that may only read sends nothing but GET, and finds
-// something to look at for every resource.
+// TestSuiteReadOnly checks that a read-only run sends nothing but GET, and passes cases
+// for every resource.
 func TestSuiteReadOnly(t *testing.T) {
 	for _, dialect := range dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -311,15 +311,15 @@ func TestSuiteReadOnly(t *testing.T) {
 	}
 }
 
-// TestSuiteElsewhere runs the suite on a store whose ids are not those of the demo,
-// and which has more records than a page shows. No dialect knows of ids.
-func TestSuiteElsewhere(t *testing.T) {
+// TestSuiteOnOtherStore runs the suite on a store with other ids than the demo store, and
+// with more records than fit on a page.
+func TestSuiteOnOtherStore(t *testing.T) {
 	t.Parallel()
-	if alreadyRun() {
+	if coveredByTestSuite() {
 		return
 	}
 	const dialect = "magento"
-	data, fixtures := elsewhere(t)
+	data, fixtures := newOtherStore(t)
 	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "shop.db"), MediaDir: t.TempDir(), Migrate: true})
 	if err != nil {
 		t.Fatal(err)
@@ -336,20 +336,20 @@ func TestSuiteElsewhere(t *testing.T) {
 	}
 }
 
-// moved is how far the ids of the other store are from those of the demo.
-const moved = 1000
+// idShift is added to the ids of the demo store.
+const idShift = 1000
 
-// move returns a value of a data set or of fixtures with the ids in it moved. What a
-// shop's configuration numbers, such as groups and tax classes, stays.
-func move(name string, value any) any {
+// shiftIDs adds idShift to the ids in a value of a data set or of fixtures. Numbers of the
+// shop's configuration, such as groups and tax classes, stay.
+func shiftIDs(name string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		for key := range v {
-			v[key] = move(key, v[key])
+			v[key] = shiftIDs(key, v[key])
 		}
 	case []any:
 		for i := range v {
-			v[i] = move(name, v[i])
+			v[i] = shiftIDs(name, v[i])
 		}
 	case float64:
 		if v > 0 && slices.Contains([]string{
@@ -357,15 +357,15 @@ func move(name string, value any) any {
 			"id", "website", "store", "second_store", "other_website", "other_store", "category", "second_category",
 			"empty_category", "product", "products",
 		}, name) {
-			return v + moved
+			return v + idShift
 		}
 	}
 	return value
 }
 
-// elsewhere returns a store like the demo but with other ids, and with many more
-// customers and products, and what of it the suite must be told.
-func elsewhere(t *testing.T) (*adapter.Dataset, contracttests.Fixtures) {
+// newOtherStore returns a store like the demo store with other ids and many more customers
+// and products, and the fixtures for it.
+func newOtherStore(t *testing.T) (*adapter.Dataset, contracttests.Fixtures) {
 	t.Helper()
 	file, err := os.ReadFile(filepath.Join("..", "..", "adapter", "demo", "dataset.json"))
 	if err != nil {
@@ -375,12 +375,12 @@ func elsewhere(t *testing.T) (*adapter.Dataset, contracttests.Fixtures) {
 	if err := json.Unmarshal(file, &shop); err != nil {
 		t.Fatal(err)
 	}
-	move("", shop)
+	shiftIDs("", shop)
 	for _, kind := range []struct{ records, named, form string }{{"customers", "email", "%d@elsewhere.example"}, {"products", "sku", "elsewhere-%d"}} {
 		records := shop[kind.records].([]any)
 		for i := range 120 {
 			record := maps.Clone(records[0].(map[string]any))
-			record["entity_id"] = float64(2*moved + i)
+			record["entity_id"] = float64(2*idShift + i)
 			record[kind.named] = fmt.Sprintf(kind.form, i)
 			records = append(records, record)
 		}
@@ -395,18 +395,18 @@ func elsewhere(t *testing.T) (*adapter.Dataset, contracttests.Fixtures) {
 	}
 	data.Public = true
 
-	var told map[string]any
-	if err := yaml.Unmarshal(bytes.ReplaceAll(contracttests.DemoFixtureFile(), []byte("writable: false"), []byte("writable: true")), &told); err != nil {
+	var fixtureFile map[string]any
+	if err := yaml.Unmarshal(bytes.ReplaceAll(contracttests.DemoFixtureFile(), []byte("writable: false"), []byte("writable: true")), &fixtureFile); err != nil {
 		t.Fatal(err)
 	}
-	if file, err = json.Marshal(told); err != nil {
+	if file, err = json.Marshal(fixtureFile); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(file, &told); err != nil { // numbers as in the data set
+	if err := json.Unmarshal(file, &fixtureFile); err != nil { // numbers as in the data set
 		t.Fatal(err)
 	}
-	move("", told)
-	if file, err = json.Marshal(told); err != nil {
+	shiftIDs("", fixtureFile)
+	if file, err = json.Marshal(fixtureFile); err != nil {
 		t.Fatal(err)
 	}
 	fixtures, err := contracttests.ParseFixtures(file)

@@ -22,42 +22,43 @@ import (
 	"github.com/portico-commerce/portico/mapping/shadow"
 )
 
-// comparedBody bounds the bodies of answers that are compared, in bytes.
-const comparedBody = 1 << 20
+// maxComparedBody is the maximum size of an answer that is compared, in bytes.
+const maxComparedBody = 1 << 20
 
-// errBusy is for a side that says itself that it cannot answer now.
-var errBusy = errors.New("the other side cannot answer now")
+// errBusy is returned if the other system answers that it cannot serve the call now.
+var errBusy = errors.New("the other system cannot answer now")
 
-// A watch is what looks at exchanges: what records them, and what asks the other side.
-type watch struct {
-	service  *mapping.Service
-	old      *legacy
-	config   *config.Config
-	watchers []exchange.Watcher
-	shadow   *shadow.Shadow // nil where no route is shadowed
-	closing  closers
+// watchers observes exchanges: it records them, and repeats reads at the other system of
+// the migration for comparison.
+type watchers struct {
+	service     *mapping.Service
+	legacy      *legacySystem
+	config      *config.Config
+	all         []exchange.Watcher
+	shadowReads *shadow.Shadow // nil where no route is shadowed
+	closers     closers
 }
 
-// newWatch starts what cfg wants watched.
-func newWatch(cfg *config.Config, service *mapping.Service, old *legacy, registry prometheus.Registerer, log *slog.Logger) (*watch, error) {
-	w := &watch{service: service, old: old, config: cfg}
+// newWatchers starts the recorders and shadow reads that cfg configures.
+func newWatchers(cfg *config.Config, service *mapping.Service, legacy *legacySystem, registry prometheus.Registerer, log *slog.Logger) (*watchers, error) {
+	w := &watchers{service: service, legacy: legacy, config: cfg}
 	masker := newMasker(service.Table())
-	recorders, closing, err := newRecording(cfg, masker, registry, log)
+	recorders, closeRecorders, err := newRecorders(cfg, masker, registry, log)
 	if err != nil {
 		return nil, err
 	}
-	w.watchers = recorders
-	w.closing.add(closing)
-	if !slices.ContainsFunc(old.rules, func(r passthrough.Rule) bool { return r.Shadow }) {
+	w.all = recorders
+	w.closers.add(closeRecorders)
+	if !slices.ContainsFunc(legacy.rules, func(r passthrough.Rule) bool { return r.Shadow }) {
 		return w, nil
 	}
 	s := cfg.Shadow
-	reads, differences, err := newShadowCounts(service.Table(), registry)
+	reads, differences, err := newShadowMetrics(service.Table(), registry)
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
-	w.shadow = shadow.New(shadow.Options{
-		Rules: old.rules, Ask: w.ask, Bases: w.bases,
+	w.shadowReads = shadow.New(shadow.Options{
+		Rules: legacy.rules, Ask: w.fetchOther, Bases: w.baseURLs,
 		Compare: compare.Options{Unordered: s.Unordered, Clock: s.Clock, Ignore: s.Ignore},
 		Sample:  s.Sample, MaxInFlight: s.MaxInFlight, Queue: s.Queue, Timeout: s.Timeout, Samples: s.Samples,
 		Target: func(e *exchange.Exchange) string { return maskedTarget(masker, e) },
@@ -65,21 +66,22 @@ func newWatch(cfg *config.Config, service *mapping.Service, old *legacy, registr
 		Differ: func(call, field string) { differences.WithLabelValues(call, field).Inc() },
 		Log:    log,
 	})
-	w.watchers = append(w.watchers, w.shadow)
-	w.closing.add(w.shadow.Close)
+	w.all = append(w.all, w.shadowReads)
+	w.closers.add(w.shadowReads.Close)
 	return w, nil
 }
 
-// newShadowCounts returns the metrics of what is asked of the other side. Those of
-// reads are there before the first one, which otherwise would be no increase.
-func newShadowCounts(table *contract.Table, registry prometheus.Registerer) (reads, differences *prometheus.CounterVec, err error) {
+// newShadowMetrics returns the metrics of shadow reads. It initializes the counters of
+// reads, because rate functions would miss the first increase of a counter that is
+// missing.
+func newShadowMetrics(table *contract.Table, registry prometheus.Registerer) (reads, differences *prometheus.CounterVec, err error) {
 	reads = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_shadow_reads_total",
-		Help: "Reads on shadowed routes, by call and by what became of the comparison with the other side: " + strings.Join(shadow.Outcomes(), ", ") + ".",
+		Help: "Reads on shadowed routes, by call and by the outcome of the comparison with the other system: " + strings.Join(shadow.Outcomes(), ", ") + ".",
 	}, []string{"call", "outcome"})
 	differences = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_shadow_differences_total",
-		Help: "Differences between the answers of the two sides, by call and field.",
+		Help: "Differences between the answers of the two systems, by call and field.",
 	}, []string{"call", "field"})
 	for _, r := range table.Routes() {
 		for _, outcome := range shadow.Outcomes() {
@@ -91,47 +93,49 @@ func newShadowCounts(table *contract.Table, registry prometheus.Registerer) (rea
 	return reads, differences, errors.Join(registry.Register(reads), registry.Register(differences))
 }
 
-// around returns api, watched.
-func (w *watch) around(api http.Handler, scheme func(*http.Request) string) http.Handler {
-	most := int(w.config.Record.BodyBytes)
-	if w.shadow != nil {
-		most = max(most, comparedBody)
+// wrap returns api, with the watchers observing its exchanges.
+func (w *watchers) wrap(api http.Handler, scheme func(*http.Request) string) http.Handler {
+	maxBody := int(w.config.Record.BodyBytes)
+	if w.shadowReads != nil {
+		maxBody = max(maxBody, maxComparedBody)
 	}
-	watched := exchange.Tap(api, exchange.Options{Table: w.service.Table(), Scheme: scheme, MaxBody: most}, w.watchers...)
-	if w.shadow != nil {
-		watched = w.shadow.PrioritizeClients(watched)
+	watched := exchange.Tap(api, exchange.Options{Table: w.service.Table(), Scheme: scheme, MaxBody: maxBody}, w.all...)
+	if w.shadowReads != nil {
+		watched = w.shadowReads.PrioritizeClients(watched)
 	}
 	return watched
 }
 
-// samples serves the differences that were seen, and is nil where nobody looks for
-// any.
-func (w *watch) samples() http.Handler {
-	if w.shadow == nil {
+// shadowHandler returns the handler that serves samples of differences, or nil if no route
+// is shadowed.
+func (w *watchers) shadowHandler() http.Handler {
+	if w.shadowReads == nil {
 		return nil
 	}
-	return w.shadow
+	return w.shadowReads
 }
 
-// close ends what watches, when nothing is served any more.
-func (w *watch) close() error { return w.closing.close() }
+// close stops the watchers. Call it after the last request.
+func (w *watchers) close() error { return w.closers.close() }
 
-// ask asks the side that has not answered e.
-func (w *watch) ask(ctx context.Context, e *exchange.Exchange) (*compare.Answer, error) {
+// fetchOther repeats the read e at the system that has not answered it.
+func (w *watchers) fetchOther(ctx context.Context, e *exchange.Exchange) (*compare.Answer, error) {
 	r := e.Request.WithContext(mapping.WithShadowRead(ctx))
 	r.Body = http.NoBody
-	ask := w.askLegacy
+	fetch := w.fetchLegacy
 	if e.Legacy {
-		ask = w.askPortico
+		fetch = w.servePortico
 	}
-	answer, err := ask(r, e)
+	answer, err := fetch(r, e)
 	if err == nil && (answer.Status == http.StatusServiceUnavailable || answer.Status == http.StatusTooManyRequests) {
 		err = errBusy
 	}
 	return answer, err
 }
 
-func (w *watch) askLegacy(r *http.Request, e *exchange.Exchange) (*compare.Answer, error) {
+// fetchLegacy sends r to the legacy system and returns the answer. If Portico refuses to
+// forward r, the refusal is the answer.
+func (w *watchers) fetchLegacy(r *http.Request, e *exchange.Exchange) (*compare.Answer, error) {
 	ctx := r.Context()
 	call := passthrough.Call{Address: e.Address, Scheme: e.Scheme}
 	admission, refusal, ok := w.service.AuthorizeLegacy(ctx, r, e.Scheme, nil)
@@ -139,7 +143,7 @@ func (w *watch) askLegacy(r *http.Request, e *exchange.Exchange) (*compare.Answe
 		return &compare.Answer{Status: refusal.Status, ContentType: refusal.ContentType, Body: refusal.Body}, nil
 	}
 	call.Sign = admission.Sign
-	answer, err := w.old.system.Fetch(ctx, r, call, comparedBody)
+	answer, err := w.legacy.client.Fetch(ctx, r, call, maxComparedBody)
 	if err != nil {
 		return nil, err
 	}
@@ -148,11 +152,13 @@ func (w *watch) askLegacy(r *http.Request, e *exchange.Exchange) (*compare.Answe
 	}, nil
 }
 
-func (w *watch) askPortico(r *http.Request, e *exchange.Exchange) (*compare.Answer, error) {
+// servePortico lets Portico answer r and returns the answer. It fails if a streamed body
+// is longer than maxComparedBody.
+func (w *watchers) servePortico(r *http.Request, e *exchange.Exchange) (*compare.Answer, error) {
 	ctx := r.Context()
 	response := w.service.Serve(ctx, r, e.Scheme, nil)
 	if response.Stream != nil {
-		var body bounded
+		var body limitedBuffer
 		if _, err := response.Stream(ctx, &body); err != nil {
 			return nil, err
 		}
@@ -161,20 +167,21 @@ func (w *watch) askPortico(r *http.Request, e *exchange.Exchange) (*compare.Answ
 	return &compare.Answer{Status: response.Status, ContentType: response.ContentType, Location: response.Location, Body: response.Body}, nil
 }
 
-// bases returns the base URLs that the answers of the two sides to e may hold. Where
-// clients' signatures are kept both sides are the one that clients know.
-func (w *watch) bases(e *exchange.Exchange) [2]string {
+// baseURLs returns the base URLs that the answers of the two systems to e may contain:
+// first the legacy system, then Portico. If clients' signatures are forwarded unchanged,
+// both systems use the public URL.
+func (w *watchers) baseURLs(e *exchange.Exchange) [2]string {
 	public := w.config.PublicURL
 	if public == "" {
 		public = e.Scheme + "://" + e.Request.Host
 	}
-	if w.old.auth == mapping.UnchangedSignature {
+	if w.legacy.auth == mapping.UnchangedSignature {
 		return [2]string{public, public}
 	}
 	return [2]string{w.config.Legacy.URL, public}
 }
 
-// maskedTarget returns the target of a request without what tells of a person.
+// maskedTarget returns path and query of a request, with personal data masked.
 func maskedTarget(masker *mask.Masker, e *exchange.Exchange) string {
 	target := masker.Path(e.Route, e.Request.URL.EscapedPath())
 	if query := masker.Query(e.Route, e.Request.URL.RawQuery); query != "" {
@@ -183,12 +190,12 @@ func maskedTarget(masker *mask.Masker, e *exchange.Exchange) string {
 	return target
 }
 
-// bounded keeps a body that is compared.
-type bounded struct{ bytes.Buffer }
+// A limitedBuffer collects a body of up to maxComparedBody bytes.
+type limitedBuffer struct{ bytes.Buffer }
 
-// Write keeps a piece, unless the body is too long by that.
-func (b *bounded) Write(piece []byte) (int, error) {
-	if b.Len()+len(piece) > comparedBody {
+// Write appends piece, or fails with io.ErrShortBuffer if the body would become too long.
+func (b *limitedBuffer) Write(piece []byte) (int, error) {
+	if b.Len()+len(piece) > maxComparedBody {
 		return 0, io.ErrShortBuffer
 	}
 	return b.Buffer.Write(piece)

@@ -24,34 +24,34 @@ import (
 	"github.com/portico-commerce/portico/mapping/httpapi"
 )
 
-// An app is the program's parts, wired together and ready to be served.
+// An app holds the parts of the program, wired together and ready to be served.
 type app struct {
 	db       *sqlstore.DB
 	contract http.Handler // the contract's port
-	// connections bounds those of the contract's port.
+	// connections limits the connections of the contract's port.
 	connections *httpapi.Connections
 	ops         *ops // the operators' port
-	watch       *watch
-	close       func() error // ends what the parts hold, when nothing is served any more
+	watchers    *watchers
+	close       func() error // closes the parts; call it after the last request
 }
 
-// newApp wires the program for cfg on db, which has the schemas of cfg. data, if not
-// nil, is what a reset of the demo store goes back to.
-func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (a *app, err error) {
+// newApp wires the parts of the program for cfg. db has the schemas of cfg. If data is not
+// nil, the program serves a demo store, and a reset restores data.
+func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (a *app, err error) {
 	d, err := dialect(cfg.Dialect)
 	if err != nil {
 		return nil, err
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newBuildInfo(cfg.Dialect, cfg.Adapter),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), p.newBuildInfo(cfg.Dialect, cfg.Adapter),
 	)
 	metrics, err := httpapi.NewMetrics(registry)
 	if err != nil {
 		return nil, err
 	}
 
-	circuits, err := newBreakers(registry)
+	breakers, err := newBreakerMetrics(registry)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	if err != nil {
 		return nil, err
 	}
-	guardOf := func(domain string) *guard.Guard {
-		circuits.add(domain)
+	newGuard := func(domain string) *guard.Guard {
+		breakers.add(domain)
 		return guard.New(guardMetrics, guard.Options{
 			Name:          domain,
 			Timeout:       cfg.Upstream.Timeout,
@@ -68,34 +68,34 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 			MaxWait:       cfg.Upstream.MaxWait,
 			Failures:      cfg.Upstream.BreakerFailures,
 			OpenFor:       cfg.Upstream.BreakerOpen,
-			OnStateChange: circuits.telling(log),
+			OnStateChange: breakers.onUpstreamChange(log),
 		})
 	}
-	// The database is a failure domain, and a backend another: while that is away,
-	// clients are still told apart, and their images served.
-	guarded := guardOf(sqlSection)
-	guardedRecords := guarded
+	// The database and the backend are separate failure domains: while the backend is down,
+	// Portico still authenticates clients and serves images.
+	dbGuard := newGuard(sqlSection)
+	recordsGuard := dbGuard
 	if cfg.Adapter != sqlSection {
-		guardedRecords = guardOf(cfg.Adapter)
+		recordsGuard = newGuard(cfg.Adapter)
 	}
-	open := new(closers)
+	resources := new(closers)
 	defer func() {
 		if a == nil {
-			err = errors.Join(err, open.close())
+			err = errors.Join(err, resources.close())
 		}
 	}()
-	records, closeRecords, err := recordsOf(cfg, db, registry, log)
+	records, closeRecords, err := p.openAdapter(ctx, cfg, db, registry, log)
 	if err != nil {
 		return nil, err
 	}
-	open.add(closeRecords)
-	upstream := guardedRecords.Adapter(records)
-	kept, err := openCache(cfg, registry, circuits, log)
+	resources.add(closeRecords)
+	upstream := recordsGuard.Adapter(records)
+	replyCache, err := openReplyCache(cfg, registry, breakers, log)
 	if err != nil {
 		return nil, err
 	}
-	open.add(kept.Close)
-	sameReplies, err := fingerprint(cfg, data != nil)
+	resources.add(replyCache.Close)
+	fingerprint, err := p.replyFingerprint(cfg, data != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -109,10 +109,10 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	credentials := db.Credentials()
 	authOptions := auth.Options{PublicURL: publicURL, RSACrashes: d.UnverifiableCrash, RefusePlaintext: cfg.Auth.RefusePlaintext, TimestampMaxAge: cfg.Auth.TimestampMaxAge}
 	if cfg.Auth.Bearer {
-		authOptions.Keys = guarded.Keys(credentials)
+		authOptions.Keys = dbGuard.Keys(credentials)
 	}
-	authenticator := auth.New(guarded.Credentials(credentials), kept.Nonces(guarded.Nonces(credentials)), authOptions)
-	site, err := newConsent(cfg, db, guarded.Adapter(db.Adapter()), upstream, auth.NewGranting(authenticator, guarded.Grants(credentials), d.UnapprovedTokenCrash), log)
+	authenticator := auth.New(dbGuard.Credentials(credentials), replyCache.Nonces(dbGuard.Nonces(credentials)), authOptions)
+	consentSite, err := newConsent(cfg, db, dbGuard.Adapter(db.Adapter()), upstream, auth.NewGranting(authenticator, dbGuard.Grants(credentials), d.UnapprovedTokenCrash), log)
 	if err != nil {
 		return nil, err
 	}
@@ -129,14 +129,14 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	if err != nil {
 		return nil, err
 	}
-	old, err := newLegacy(cfg, guardMetrics, circuits, log)
+	legacy, err := newLegacy(cfg, guardMetrics, breakers, log)
 	if err != nil {
 		return nil, err
 	}
-	open.add(func() error { old.close(); return nil })
+	resources.add(func() error { legacy.close(); return nil })
 	var replies mapping.ReplyCache
 	if cfg.Cache.MemoryBytes > 0 || cfg.Cache.RedisURL != "" {
-		replies = kept
+		replies = replyCache
 	}
 	service, err := mapping.New(d, fields, upstream, schemas, authenticator, mapping.Settings{
 		BodyBytes:       cfg.Limits.BodyBytes,
@@ -147,8 +147,8 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		ListsInFlight:   cfg.Lists.InFlight,
 		FiltersInFlight: cmp.Or(cfg.Lists.FiltersInFlight, max(2, int64(runtime.GOMAXPROCS(0)))),
 		MatchBytes:      cfg.Lists.MatchBytes,
-		// Else the guard would take a filter that is too expensive for an upstream that
-		// does not answer.
+		// Otherwise an expensive filter would exceed the guard's timeout and count as a
+		// failure of the upstream.
 		FilterTimeout:     min(cfg.Lists.FilterTimeout, cfg.Upstream.Timeout/2),
 		ImagePixels:       cfg.Limits.ImagePixels,
 		PublicURL:         cfg.PublicURL,
@@ -161,17 +161,17 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 		Stock:             stock,
 		Now:               time.Now,
 		ReplyCache:        replies,
-		Fingerprint:       sameReplies,
-		LegacyAuth:        old.auth,
-		LegacySigner:      old.signer,
+		Fingerprint:       fingerprint,
+		LegacyAuth:        legacy.auth,
+		LegacySigner:      legacy.signer,
 		CacheLegacy:       cfg.Legacy.Cache,
 	}, log)
 	if err != nil {
 		return nil, err
 	}
 	options := httpapi.Options{
-		Log: log, Metrics: metrics, OpenMedia: guarded.Media(db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
-		BasePath: cfg.BasePath(), Rules: old.rules, Legacy: old.system, Consent: site,
+		Log: log, Metrics: metrics, OpenMedia: dbGuard.Media(db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
+		BasePath: cfg.BasePath(), Rules: legacy.rules, Legacy: legacy.client, Consent: consentSite,
 		ReplyBytes: cfg.Limits.RepliesBytes, SpoolBytes: cfg.Lists.SpoolBytes, SpoolDir: cfg.Lists.SpoolDir,
 		GuestRate: cfg.Limits.GuestRate, GuestBurst: int(cfg.Limits.GuestBurst), Connections: httpapi.NewConnections(),
 	}
@@ -179,21 +179,21 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 	if err != nil {
 		return nil, err
 	}
-	watching, err := newWatch(cfg, service, old, registry, log)
+	watchers, err := newWatchers(cfg, service, legacy, registry, log)
 	if err != nil {
 		return nil, err
 	}
-	open.add(watching.close)
+	resources.add(watchers.close)
 
-	operators := &ops{token: cfg.OpsToken, registry: registry, ping: old.ping(upstream.Ping), keepsReplies: kept.HasUsable, profiles: cfg.OpsPprof, differences: watching.samples()}
-	operators.purge = func(ctx context.Context) error {
+	opsPort := &ops{token: cfg.OpsToken, registry: registry, ping: legacy.wrapPing(upstream.Ping), hasCachedReplies: replyCache.HasUsable, pprof: cfg.OpsPprof, shadowSamples: watchers.shadowHandler()}
+	opsPort.purge = func(ctx context.Context) error {
 		service.InvalidateLists()
-		return kept.Purge(ctx)
+		return replyCache.Purge(ctx)
 	}
 	if data != nil {
-		operators.reset = func(ctx context.Context) error {
+		opsPort.reset = func(ctx context.Context) error {
 			err := db.Reset(ctx, data)
-			err = errors.Join(err, operators.purge(ctx)) // whatever became of it
+			err = errors.Join(err, opsPort.purge(ctx)) // a failed reset may have changed records, too
 			if err != nil {
 				log.ErrorContext(ctx, "demo reset", "error", err)
 				return err
@@ -202,10 +202,10 @@ func newApp(cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slo
 			return nil
 		}
 	}
-	return &app{db: db, connections: options.Connections, contract: httpapi.Below(options.BasePath, watching.around(api, options.Scheme), api), ops: operators, watch: watching, close: open.close}, nil
+	return &app{db: db, connections: options.Connections, contract: httpapi.Below(options.BasePath, watchers.wrap(api, options.Scheme), api), ops: opsPort, watchers: watchers, close: resources.close}, nil
 }
 
-// stockSettings reads the store's stock settings, which config has checked.
+// stockSettings converts the stock settings, which config has validated.
 func stockSettings(c config.Stock) (mapping.StockSettings, error) {
 	minQty, err := strconv.ParseFloat(c.MinQty, 64)
 	if err != nil {
@@ -218,7 +218,8 @@ func stockSettings(c config.Stock) (mapping.StockSettings, error) {
 	return mapping.StockSettings{MinQty: minQty, NotifyQty: notifyQty, Backorders: c.Backorders, ManageStock: c.ManageStock}, nil
 }
 
-// stockDefaults are the same settings for filling a store.
+// stockDefaults converts the stock settings to the defaults with which a data set is
+// loaded.
 func stockDefaults(c config.Stock) adapter.StockDefaults {
 	defaults := adapter.StockDefaults{MinQty: c.MinQty, NotifyStockQty: c.NotifyQty, Backorders: c.Backorders}
 	if c.ManageStock {
