@@ -1,0 +1,154 @@
+// Package app is the program portico: its commands, and the one function that wires the
+// parts together (wire.go). Everything that the program does is done elsewhere.
+//
+// [Main] runs it. A program of your own that calls Main with [WithBackend] is Portico in
+// front of a backend that is written in Go: it has the same commands, settings, metrics and
+// help, with those of the backend among them.
+//
+// # How it is tested
+//
+// As users see it: the test binary runs as the program, with real databases, Redis,
+// Prometheus and browsers. The contract suite and the recorded exchanges run against it in
+// both dialects, and every command of the guides is executed.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/portico-commerce/portico/config"
+)
+
+// A program is what Main runs.
+type program struct {
+	version  string
+	backends []Backend
+}
+
+// newProgram returns the program with its built-in backends and those of the options.
+func newProgram(options ...Option) *program {
+	p := &program{version: "dev", backends: []Backend{restBackend()}}
+	for _, option := range options {
+		option(p)
+	}
+	return p
+}
+
+// An Option changes the program that [Main] runs.
+type Option func(*program)
+
+// WithVersion sets the version that the program prints, "dev" by default.
+func WithVersion(version string) Option { return func(p *program) { p.version = version } }
+
+// WithBackend adds a backend to those that the setting "adapter" can name. Its name must
+// not be that of another one.
+func WithBackend(b Backend) Option {
+	return func(p *program) { p.backends = append(p.backends, b) }
+}
+
+// Main runs the command that the arguments of the process name, and ends the process if the
+// command fails. It returns when the command has succeeded. SIGINT and SIGTERM end a
+// command in order, and a second one at once.
+func Main(options ...Option) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A second signal is no longer held back from ending the program, unless the
+	// command has a use for it.
+	context.AfterFunc(ctx, stop)
+	if err := newProgram(options...).rootCommand().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "portico:", err)
+		stop()
+		if errors.As(err, new(cannotRun)) {
+			os.Exit(exitCannotRun)
+		}
+		os.Exit(1)
+	}
+}
+
+func (p *program) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "portico",
+		Short: "Serve the legacy store REST contract in front of another backend",
+		Long: `Portico answers the REST interface of a legacy online store (/api/rest, XML and
+JSON, OAuth 1.0a) exactly as its clients expect it, and maps each call onto
+another backend.
+
+Start here:
+  portico serve --demo        a store with demo data on http://127.0.0.1:8080
+  portico routes              every call: path, roles, format and where it is handled
+  portico config              every setting with its value, its source and its default`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       p.version,
+	}
+	root.PersistentFlags().String("config", "", "YAML file with settings (or PORTICO_CONFIG)")
+	root.AddCommand(p.serveCommand(), p.routesCommand(), p.configCommand(), p.seedCommand(), p.importCommand(), p.credentialsCommand(), p.idsCommand(), p.readyCommand(),
+		p.reportCommand(), p.compareCommand(), p.versionCommand())
+	return root
+}
+
+// versionCommand returns the command "version".
+func (p *program) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "portico", p.version) },
+	}
+}
+
+// settings returns all settings, including those of the backends.
+func (p *program) settings() []config.Setting { return config.Settings(p.sections()...) }
+
+// addSettingFlags gives cmd a flag for every setting that has one, so that all commands
+// accept the same flags. Help shows only the flags of the settings named in uses.
+func (p *program) addSettingFlags(cmd *cobra.Command, uses ...string) {
+	all := p.settings()
+	config.AddFlags(cmd.Flags(), all)
+	for _, s := range all {
+		flag := cmd.Flags().Lookup(s.Flag)
+		if s.Flag == "" || flag == nil {
+			continue
+		}
+		flag.Hidden = !slices.Contains(uses, s.Name)
+		if len(s.Choices) == 0 {
+			continue
+		}
+		if err := cmd.RegisterFlagCompletionFunc(s.Flag, cobra.FixedCompletions(s.Choices, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+			panic(err) // the flag is the one defined above
+		}
+	}
+}
+
+// allSettings returns the names of all settings, for commands that use all of them.
+func (p *program) allSettings() []string {
+	var names []string
+	for _, s := range p.settings() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// loadConfig reads the configuration of cmd from file, environment and flags.
+func (p *program) loadConfig(cmd *cobra.Command) (*config.Config, error) {
+	file, err := cmd.Flags().GetString("config")
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.Load(config.Sources{
+		Sections: p.sections(), File: file, Environ: os.Environ(), Flags: cmd.Flags(),
+		Attribute: checkAttribute, Fields: checkFieldList,
+	})
+	var faults config.Faults
+	if errors.As(err, &faults) {
+		return nil, fmt.Errorf("%w\n\"portico config\" lists every setting with its default", faults)
+	}
+	return cfg, err
+}

@@ -1,0 +1,149 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/config"
+)
+
+// A backendStore is Portico's own database together with a backend.
+type backendStore struct {
+	db      *sqlstore.DB
+	replica *sqlstore.Replica
+	backend replica.Backend
+	adapter *replica.Adapter // serves the records of both; closing it closes the backend
+}
+
+// Close closes the backend, then the database.
+func (s *backendStore) Close() error { return errors.Join(s.adapter.Close(), s.db.Close()) }
+
+// A Backend makes a commerce system available under a name, which users give to the setting
+// "adapter". Portico's own database is the local replica of its records.
+type Backend struct {
+	// Name is lowercase, such as "shopfiles".
+	Name string
+	// Settings are those of the backend. They are in the section of its name, as
+	// shopfiles.folder, and so are their environment variables, as
+	// PORTICO_SHOPFILES_FOLDER. Each backend has unmapped and scan_every besides, of the
+	// local replica.
+	Settings []config.Setting
+	// Open returns the backend for settings that are valid by their kind. It should send
+	// nothing to the backend, so that Portico starts while that is unavailable. Its errors
+	// end the program; they should name the setting at fault.
+	Open func(context.Context, *Environment) (replica.Backend, error)
+}
+
+// An Environment is what Portico offers a backend that it opens.
+type Environment struct {
+	// Settings has the values of the backend's settings by their names in the section. A
+	// missing one has its default.
+	Settings map[string]string
+	// Schemas describe the records, with the attributes that the configuration adds.
+	Schemas *adapter.Schemas
+	// IDs translates between legacy ids and those of the backend.
+	IDs *replica.IDCache
+	// Registerer takes the backend's metrics.
+	Registerer prometheus.Registerer
+	// Log is the program's log. Secrets and personal data do not belong there.
+	Log *slog.Logger
+}
+
+// replicaSettings are the settings of the local replica of every backend.
+func replicaSettings() []config.Setting {
+	return []config.Setting{
+		{Name: "unmapped", Kind: config.Choice, Default: "refuse", Choices: []string{"refuse", "allocate"},
+			Help: "What happens to a record of the backend without a legacy id: refuse leaves it out until portico ids import gives it one, allocate gives it the next one."},
+		{Name: "scan_every", Kind: config.Duration, Default: "10s", Min: int64(time.Second), Max: int64(24 * time.Hour),
+			Help: "Time between two scans for records that are new at the backend. Changes of known records are visible immediately."},
+	}
+}
+
+// sections returns the settings of the database and of the backends, one section each.
+func (p *program) sections() []config.Section {
+	all := []config.Section{{Name: sqlSection, Settings: sqlSettings()}}
+	for _, b := range p.backends {
+		all = append(all, config.Section{Name: b.Name, Settings: slices.Concat(b.Settings, replicaSettings())})
+	}
+	return all
+}
+
+// backend returns the backend of that name, or nil if the adapter has none.
+func (p *program) backend(name string) *Backend {
+	for i := range p.backends {
+		if p.backends[i].Name == name {
+			return &p.backends[i]
+		}
+	}
+	return nil // config has checked the name
+}
+
+// openBackend opens the backend that cfg selects, with db as its local replica.
+func (p *program) openBackend(ctx context.Context, cfg *config.Config, db *sqlstore.DB, registerer prometheus.Registerer, log *slog.Logger) (*backendStore, error) {
+	schemas, err := storeSchemas(cfg)
+	if err != nil {
+		return nil, err
+	}
+	section := cfg.Sections[cfg.Adapter]
+	scanInterval, err := time.ParseDuration(section["scan_every"])
+	if err != nil {
+		return nil, fmt.Errorf("%s.scan_every: %w", cfg.Adapter, err)
+	}
+	localReplica := db.Replica()
+	backend, err := p.backend(cfg.Adapter).Open(ctx, &Environment{
+		Settings: section, Schemas: schemas, IDs: replica.NewIDCache(localReplica), Registerer: registerer, Log: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	unmapped := replica.RefuseUnmapped
+	if section["unmapped"] == "allocate" {
+		unmapped = replica.AllocateIDs
+	}
+	records, err := replica.New(replica.Options{
+		Replica: localReplica, Backend: backend, Schemas: schemas, Unmapped: unmapped, ScanInterval: scanInterval, Registerer: registerer, Logger: log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, backend.Close())
+	}
+	return &backendStore{db: db, replica: localReplica, backend: backend, adapter: records}, nil
+}
+
+// openBackendStore opens the database and the backend of cfg, for commands. It fails if the
+// configured adapter has no backend.
+func (p *program) openBackendStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*backendStore, error) {
+	if p.backend(cfg.Adapter) == nil {
+		return nil, fmt.Errorf("adapter is %s, which has no backend: set adapter (--adapter, PORTICO_ADAPTER) to %s", cfg.Adapter, restSection)
+	}
+	db, err := openStore(ctx, cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	store, err := p.openBackend(ctx, cfg, db, prometheus.NewRegistry(), log)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return store, nil
+}
+
+// openAdapter returns the adapter of cfg, and a function that closes it. That function does
+// not close db.
+func (p *program) openAdapter(ctx context.Context, cfg *config.Config, db *sqlstore.DB, registerer prometheus.Registerer, log *slog.Logger) (adapter.Adapter, func() error, error) {
+	if p.backend(cfg.Adapter) == nil {
+		return db.Adapter(), func() error { return nil }, nil
+	}
+	store, err := p.openBackend(ctx, cfg, db, registerer, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	return store.adapter, store.adapter.Close, nil
+}

@@ -1,0 +1,46 @@
+package app
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/portico-commerce/portico/config"
+)
+
+// configCommand returns the command "config".
+func (p *program) configCommand() *cobra.Command {
+	var asJSON, example, changed bool
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "List every setting with its present value, its source and its default",
+		Long: `List every setting with its present value, the source of the value, and its default.
+Secrets are shown only as set or not set. The environment variable of a setting is
+PORTICO_ and its name in capitals, with an underscore for each dot; --json also
+shows the variable and the flag.
+
+Settings are read from a YAML file (--config or PORTICO_CONFIG), then from the
+environment, then from flags; the later one wins.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if example {
+				return config.WriteExample(cmd.OutOrStdout(), p.settings())
+			}
+			cfg, err := p.loadConfig(cmd)
+			if err != nil {
+				return err
+			}
+			rows := cfg.Rows()
+			if changed {
+				rows = config.Changed(rows)
+			}
+			if asJSON {
+				return config.WriteJSON(cmd.OutOrStdout(), rows)
+			}
+			return config.WriteTable(cmd.OutOrStdout(), rows)
+		},
+	}
+	p.addSettingFlags(cmd, p.allSettings()...)
+	cmd.Flags().BoolVar(&changed, "changed", false, "leave out the settings that have their default")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&example, "example", false, "print an example file with every setting instead")
+	return cmd
+}

@@ -1,0 +1,138 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+const (
+	// minPasswordChars is the minimum length of an administrator's password, in
+	// characters.
+	minPasswordChars = 8
+	// maxSecretFile is the maximum size of a file with a password, a key or a DSN, in
+	// bytes.
+	maxSecretFile = 4 << 10
+)
+
+// addAdminCommand returns the command "credentials add-admin".
+func (p *program) addAdminCommand() *cobra.Command {
+	var username, file string
+	var replace bool
+	cmd := p.credentialsSubcommand("add-admin --username NAME", "Add an administrator who can log in and authorize programs", cobra.NoArgs,
+		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
+			password, err := readPassword(cmd, file)
+			if err != nil {
+				return err
+			}
+			hash, err := db.HashPassword(password)
+			if err != nil {
+				return err
+			}
+			var id adapter.Key
+			if replace {
+				id, err = db.SetAdminPassword(ctx, username, hash)
+			} else {
+				id, err = db.AddAdmin(ctx, 0, username, hash)
+			}
+			switch {
+			case adapter.KindOf(err) == adapter.NotFound:
+				return errors.New("there is no administrator of that name: see \"portico credentials list admins\"")
+			case err != nil:
+				return explainRefusal(err, "there is an administrator of that name: use --replace to set a new password")
+			}
+			return writeResult(cmd, printedAdmin{ID: int64(id), Username: username, LogsIn: true}, func(w io.Writer) {
+				fmt.Fprintf(w, "admin\t%d\nusername\t%s\n", id, username)
+			})
+		})
+	cmd.Long = `Add an administrator who can log in and authorize programs.
+
+The command asks for the password on the terminal, twice, or reads it from a file, so that
+it appears neither in the shell history nor in the list of processes:
+  portico credentials add-admin --username erp
+  portico credentials add-admin --username erp --password-file /run/secrets/erp
+  pwgen 20 1 | portico credentials add-admin --username erp --password-file -`
+	cmd.Flags().StringVar(&username, "username", "", "name to log in with")
+	cmd.Flags().StringVar(&file, "password-file", "", "file with the password; - is standard input")
+	cmd.Flags().BoolVar(&replace, "replace", false, "set a new password for the existing administrator of that name")
+	requireFlag(cmd, "username")
+	return cmd
+}
+
+// readPassword returns the password in file, or the one typed on the terminal if file is
+// empty. It refuses short passwords.
+func readPassword(cmd *cobra.Command, file string) (string, error) {
+	var password string
+	var err error
+	if file != "" {
+		password, err = readSecretFile(cmd, file)
+	} else {
+		password, err = promptPassword(cmd)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case !utf8.ValidString(password) || utf8.RuneCountInString(password) < minPasswordChars:
+		return "", fmt.Errorf("a password must have at least %d characters", minPasswordChars)
+	}
+	return password, nil
+}
+
+// readSecretFile returns the content of the file at path, or of standard input if path is
+// -, without line breaks at the end.
+func readSecretFile(cmd *cobra.Command, path string) (string, error) {
+	in := cmd.InOrStdin()
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = file.Close() }()
+		in = file
+	}
+	content, err := io.ReadAll(io.LimitReader(in, maxSecretFile+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(content) > maxSecretFile:
+		return "", fmt.Errorf("%s is longer than %d bytes", path, maxSecretFile)
+	}
+	return string(bytes.TrimRight(content, "\r\n")), nil
+}
+
+var (
+	errNoTerminal       = errors.New("there is no terminal on which to ask for the password: use --password-file FILE, or - for standard input")
+	errPasswordMismatch = errors.New("the two passwords differ")
+)
+
+// promptPassword asks for a password on the terminal, twice.
+func promptPassword(cmd *cobra.Command) (string, error) {
+	in, ok := cmd.InOrStdin().(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return "", errNoTerminal
+	}
+	var typed [2]string
+	for i, question := range []string{"Password: ", "Once more: "} {
+		fmt.Fprint(cmd.ErrOrStderr(), question)
+		line, err := term.ReadPassword(int(in.Fd()))
+		fmt.Fprintln(cmd.ErrOrStderr())
+		if err != nil {
+			return "", err
+		}
+		typed[i] = string(line)
+	}
+	if typed[0] != typed[1] {
+		return "", errPasswordMismatch
+	}
+	return typed[0], nil
+}

@@ -1,0 +1,103 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+// importCredentialsCommand returns the command "credentials import".
+func (p *program) importCredentialsCommand() *cobra.Command {
+	var source importSource
+	var admins bool
+	cmd := p.credentialsSubcommand("import --from DSN", "Import consumers and tokens from a database of Magento 1 or OpenMage", cobra.NoArgs,
+		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
+			return p.importCredentials(ctx, cmd, db, &source, admins)
+		})
+	cmd.Long = `Import consumers and access tokens from a database of Magento 1 or OpenMage, so that
+programs keep their keys and tokens. The command imports everything or nothing.
+
+  portico import --from DSN customers             # first: customers' tokens need them
+  portico credentials import --from DSN --admins --dry-run
+  portico credentials import --from DSN --admins
+
+A consumer keeps its id if the id is free. A token is imported if the store has its
+consumer and its user: a customer with the same id and e-mail address, or an
+administrator with the same name. --admins imports the administrators that the store
+lacks, with their passwords. Administrators who are inactive in the old shop are disabled
+in the store, with all their tokens: see "portico credentials enable-admin".
+Request tokens are not imported. A token that is revoked in the old shop or in the store
+is revoked in the store afterwards.
+
+A consumer or token that the store has already and that differs stays unchanged, and the
+command reports it. With --replace that of the old shop replaces it.
+` + importSourceHelp
+	source.addFlags(cmd, "replace consumers and tokens that differ by those of the old shop")
+	cmd.Flags().BoolVar(&admins, "admins", false, "import administrators, too")
+	return cmd
+}
+
+// printedImport is the JSON output of the command.
+type printedImport struct {
+	DryRun bool `json:"dry_run"`
+	sqlstore.ImportReport
+}
+
+// importCredentials imports consumers and tokens, and administrators if admins is set, and
+// prints the counts. It imports everything or nothing.
+func (p *program) importCredentials(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, source *importSource, admins bool) (err error) {
+	cfg, err := p.loadConfig(cmd)
+	if err != nil {
+		return err
+	}
+	if err := checkSecretKey(ctx, db.Credentials()); err != nil {
+		return err
+	}
+	legacyDB, err := source.open(ctx, cmd, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, legacyDB.Close()) }()
+	progress, finish := newSpinner(cmd, "credentials")
+	defer finish()
+	done, err := db.Credentials().Import(ctx,
+		sqlstore.ForeignCredentials{Admins: legacyDB.Admins(ctx), Consumers: legacyDB.Consumers(ctx), Tokens: legacyDB.Tokens(ctx)},
+		sqlstore.ImportOptions{Admins: admins, Replace: source.replace, DryRun: source.dryRun, Progress: progress})
+	if err != nil {
+		return fmt.Errorf("%w\nnothing is stored", err)
+	}
+	finish()
+	return writeResult(cmd, printedImport{DryRun: source.dryRun, ImportReport: done}, func(w io.Writer) { printImportedCredentials(w, source, done) })
+}
+
+// printImportedCredentials writes the counts as a table, followed by the reasons for
+// skipping credentials and the notes on single ones.
+func printImportedCredentials(w io.Writer, source *importSource, done sqlstore.ImportReport) {
+	tallies := []struct {
+		name  string
+		tally sqlstore.Tally
+	}{{"administrators", done.Admins}, {"consumers", done.Consumers}, {"tokens", done.Tokens}}
+	fmt.Fprintf(w, "\t%s\t%s\tUNCHANGED\tDIFFERING\tSKIPPED\n", source.heading("ADDED"), source.heading("UPDATED"))
+	for _, t := range tallies {
+		skipped := 0
+		for _, n := range t.tally.Skipped {
+			skipped += n
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\n", t.name, t.tally.Added, t.tally.Updated, t.tally.Unchanged, t.tally.Differing, skipped)
+	}
+	for _, t := range tallies {
+		for _, reason := range slices.Sorted(maps.Keys(t.tally.Skipped)) {
+			fmt.Fprintf(w, "skipped %d %s: %s\n", t.tally.Skipped[reason], t.name, reason)
+		}
+	}
+	for _, n := range done.Notes {
+		fmt.Fprintf(w, "%s %q: %s\n", n.Kind, n.Name, n.Outcome)
+	}
+}

@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/portico-commerce/portico/cache"
+	"github.com/portico-commerce/portico/config"
+)
+
+// redisBreaker is the name of the breaker of Redis in metrics.
+const redisBreaker = "redis"
+
+// openReplyCache returns the cache of replies to Guests. If Redis is unreachable,
+// openReplyCache does not fail: the cache works in memory until Redis is reachable.
+func openReplyCache(cfg *config.Config, registry prometheus.Registerer, breakers *breakerMetrics, log *slog.Logger) (*cache.Cache, error) {
+	c := cfg.Cache
+	var client redis.UniversalClient
+	if c.RedisURL != "" {
+		cache.LogRedis(log)
+		var err error
+		if client, err = cache.Dial(c.RedisURL, c.Timeout); err != nil {
+			return nil, fmt.Errorf("%w\nset cache.redis_url (PORTICO_CACHE_REDIS_URL) to the Redis that the replicas share", err)
+		}
+	}
+	breakers.add(redisBreaker)
+	// The cache must not use the context that a signal ends, because requests in flight
+	// still need it. It is closed after the last request.
+	replyCache, err := cache.New(context.Background(), cache.Options{
+		Redis:       client,
+		TTL:         c.TTL,
+		StaleTTL:    c.StaleTTL,
+		MemoryTTL:   c.MemoryTTL,
+		Timeout:     c.Timeout,
+		MemoryBytes: c.MemoryBytes,
+		OnBreaker:   func(to string) { breakers.setState(redisBreaker, to) },
+		Registerer:  registry,
+		Log:         log,
+	})
+	if err != nil && client != nil {
+		err = errors.Join(err, client.Close())
+	}
+	return replyCache, err
+}
+
+// replyFingerprint returns a hash of the build, the store and all settings that can affect
+// replies. Processes with equal fingerprints may share cached replies. It is a hash
+// because some of the settings are secret.
+func (p *program) replyFingerprint(cfg *config.Config, demoStore bool) (string, error) {
+	sum := sha256.New()
+	write := func(texts ...string) {
+		for _, text := range texts {
+			fmt.Fprintf(sum, "%d %s\n", len(text), text)
+		}
+	}
+	write(p.version, buildRevision())
+	for _, row := range cfg.Rows() {
+		if section, _, _ := strings.Cut(row.Name, "."); !slices.Contains(settingsWithoutEffect(), section) {
+			write(row.Name, row.Value)
+		}
+	}
+	for _, section := range slices.Sorted(maps.Keys(cfg.Sections)) {
+		for _, name := range slices.Sorted(maps.Keys(cfg.Sections[section])) {
+			write(section, name, cfg.Sections[section][name])
+		}
+	}
+	dsn := cfg.Sections[sqlSection]["dsn"]
+	switch {
+	case demoStore: // no other process has this store
+		write(rand.Text())
+	case strings.HasPrefix(dsn, "sqlite:"): // no other machine has this file
+		host, err := os.Hostname()
+		if err != nil {
+			return "", err
+		}
+		path, err := filepath.Abs(strings.TrimPrefix(dsn, "sqlite:"))
+		if err != nil {
+			return "", err
+		}
+		write(host, path)
+	}
+	return string(sum.Sum(nil)), nil
+}
+
+// settingsWithoutEffect names the settings, and sections of settings, that do not affect
+// replies.
+func settingsWithoutEffect() []string {
+	return []string{"listen", "trusted_proxies", "ops", "log", "server", "cache", "upstream", "auth", "record", "shadow"}
+}
+
+// buildRevision returns the version and the commit that the program was built from, as far
+// as the build recorded them.
+func buildRevision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	revision := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" || s.Key == "vcs.modified" {
+			revision += " " + s.Value
+		}
+	}
+	return revision
+}

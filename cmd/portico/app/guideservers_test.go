@@ -1,0 +1,107 @@
+package app
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+)
+
+// guides returns the guides with the servers that each expects.
+func guides() []guide {
+	return []guide{
+		{"README.md", nil},
+		{"adapter/README.md", startBackend},
+		{"cmd/portico/MIGRATION.md", startLegacyShop},
+		{"cmd/portico/OPERATIONS.md", startDatabaseAndRedis},
+		{"config/README.md", nil},
+		{"contracttests/README.md", nil},
+	}
+}
+
+// startLegacyShop starts a legacy shop: its database, and a server that answers from a
+// copy.
+func startLegacyShop(t *testing.T, folder string) []string {
+	dsn, _ := magento1test.New(t, "mage_")
+	store := filepath.Join(folder, "store.json")
+	writeCatalog(t, store)
+	environ := []string{"PORTICO_SQL_DSN=sqlite:" + filepath.Join(t.TempDir(), "old.db"), "PORTICO_AUTH_SECRET_KEY=" + secretKey}
+	for _, arguments := range []string{"seed --dataset " + store, "import customers addresses orders --prefix mage_ --from " + dsn, "credentials import --admins --prefix mage_ --from " + dsn} {
+		command := exec.CommandContext(t.Context(), portico(), strings.Fields(arguments)...)
+		command.Env = append(withoutSettings(os.Environ()), environ...)
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("portico %s: %v\n%s", arguments, err, output)
+		}
+	}
+	old := start(t, environ, "--dialect", "magento")
+	return []string{
+		"mysql:reader:PASSWORD@tcp(db.internal:3306)/magento", dsn,
+		"http://old.internal", old.contract,
+		"https://shop.example", "http://127.0.0.1:8080",
+		"/var/lib/portico", filepath.Join(folder, "var"),
+		"CONSUMER_KEY", "erpkeyerpkeyerpkeyerpkeyerpkey32", "CONSUMER_SECRET", "erpsecreterpsecreterpsecreterp32",
+		"ADMIN_TOKEN_SECRET", "tokensecretofadmin000000000adm04", "ADMIN_TOKEN", "tokenofadmin0000000000000000adm4",
+	}
+}
+
+// writeCatalog writes a data set without customers, orders and credentials, whose products
+// have dates.
+func writeCatalog(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(writeDataset(t, map[string]any{"customers": nil, "customer_addresses": nil, "orders": nil, "admins": nil, "credentials": nil}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data map[string]json.RawMessage
+	parse(t, string(text), &data)
+	var products []map[string]any
+	parse(t, string(data["products"]), &products)
+	for _, p := range products {
+		p["created_at"], p["updated_at"] = "2012-01-01 00:00:00", "2012-01-05 00:00:00"
+	}
+	if data["products"], err = json.Marshal(products); err != nil {
+		t.Fatal(err)
+	}
+	if text, err = json.Marshal(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startDatabaseAndRedis starts PostgreSQL and Redis.
+func startDatabaseAndRedis(t *testing.T, folder string) []string {
+	writeCatalog(t, filepath.Join(folder, "store.json"))
+	library := filepath.Join(folder, "var")
+	if err := os.Mkdir(library, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return []string{
+		"postgres://portico:PASSWORD@127.0.0.1:5432/portico", sqltest.Postgres(t),
+		"redis://127.0.0.1:6379/0", startRedis(t),
+		"/var/lib/portico", library,
+	}
+}
+
+// startBackend starts a backend that holds some of the customers of the data set.
+func startBackend(t *testing.T, folder string) []string {
+	text, err := os.ReadFile(writeDataset(t, map[string]any{"credentials": nil}))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "store.json"), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(&peopleBackend{all: []person{
+		{ID: "old-ada", Email: "ada@example.com", Name: "Ada Augusta"}, {ID: "old-ben", Email: "ben@example.com", Name: "Ben"}, {ID: "eve", Email: "eve@example.com", Name: "Eve"},
+	}})
+	t.Cleanup(server.Close)
+	return []string{"http://127.0.0.1:9000", server.URL}
+}

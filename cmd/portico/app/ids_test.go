@@ -1,0 +1,199 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter/replica"
+)
+
+// peopleMapping is the mapping file of peopleBackend.
+const peopleMapping = `
+name: people
+connection:
+  ping: {path: /people}
+resources:
+  customers:
+    attributes: [email, firstname]
+    fetch: {path: /people, query: {ids: '$ids | join(",")'}, items: people, batch: 50}
+    scan: {path: /people, items: people, pages: {offset: offset, limit: limit, size: 2}}
+    find: {path: /people, query: {number: $key}, items: people}
+    id: id
+    key: .number
+    read: '{email, firstname: .name}'
+    rest: '{website_id: 1, group_id: 1, store_id: 0, disable_auto_group_change: 0}'
+    create:
+      - {method: POST, path: /people, body: '{email: .new.email, name: .new.firstname, number: .key}', id: .id}
+    update:
+      - {method: PUT, path: '/people/{.id}', body: '{email: .new.email, name: .new.firstname}'}
+    delete:
+      - {method: DELETE, path: '/people/{.id}'}
+`
+
+// A person is a customer at the backend.
+type person struct {
+	ID     string `json:"id"`
+	Number *int64 `json:"number"`
+	Email  string `json:"email"`
+	Name   string `json:"name"`
+}
+
+// A peopleBackend is a backend over HTTP that holds customers.
+type peopleBackend struct {
+	mu  sync.Mutex
+	all []person
+}
+
+// ServeHTTP lists, finds and creates persons.
+func (p *peopleBackend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	query := r.URL.Query()
+	w.Header().Set("Content-Type", "application/json")
+	switch r.Method {
+	case http.MethodPost:
+		var one person
+		if err := json.NewDecoder(r.Body).Decode(&one); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		one.ID = fmt.Sprint("p", len(p.all)+1)
+		p.all = append(p.all, one)
+		_ = json.NewEncoder(w).Encode(one)
+	case http.MethodGet:
+		found := slices.DeleteFunc(slices.Clone(p.all), func(one person) bool {
+			return query.Has("ids") && !slices.Contains(strings.Split(query.Get("ids"), ","), one.ID) ||
+				query.Has("number") && (one.Number == nil || strconv.FormatInt(*one.Number, 10) != query.Get("number"))
+		})
+		if offset, err := strconv.Atoi(query.Get("offset")); err == nil {
+			found = found[min(offset, len(found)):]
+			limit, _ := strconv.Atoi(query.Get("limit"))
+			found = found[:min(limit, len(found))]
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"people": found})
+	default:
+		http.Error(w, "not here", http.StatusMethodNotAllowed)
+	}
+}
+
+// remove removes a person.
+func (p *peopleBackend) remove(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = slices.DeleteFunc(p.all, func(one person) bool { return one.ID == id })
+}
+
+// TestIDs maps the customers of a store to those of a backend that has some of them, with
+// all commands of "portico ids".
+func TestIDs(t *testing.T) {
+	newStore(t, secretKey)
+	mustRun(t, "seed", "--dataset", writeDataset(t, nil))
+	backend := &peopleBackend{all: []person{
+		{ID: "old-ada", Email: "ada@example.com", Name: "Ada Augusta"}, {ID: "old-ben", Email: "ben@example.com", Name: "Ben"}, {ID: "eve", Email: "eve@example.com", Name: "Eve"},
+	}}
+	server := httptest.NewServer(backend)
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	t.Setenv("PORTICO_REST_URL", server.URL)
+	t.Setenv("PORTICO_REST_MAPPING", file("people.yaml", peopleMapping))
+
+	if _, _, err := run(t, "ids", "check"); err == nil || !strings.Contains(err.Error(), "adapter is sql") {
+		t.Errorf("without a backend: %v", err)
+	}
+	t.Setenv("PORTICO_ADAPTER", "rest")
+	check := func(want ...string) {
+		t.Helper()
+		out, _, err := run(t, "ids", "check", "--json")
+		var got []string
+		for line := range strings.Lines(out) {
+			var f replica.Finding
+			parse(t, line, &f)
+			got = append(got, fmt.Sprintf("%s %d %s", f.Kind, f.Key, f.ID))
+		}
+		if !slices.Equal(got, want) || (err == nil) != (len(want) == 0) {
+			t.Errorf("check: %q, %v\nwant %q", got, err, want)
+		}
+	}
+	check("not_mapped 1 ", "not_mapped 2 ", "not_mapped 3 ", "not_mapped 4 ", "no_legacy_id 0 old-ada", "no_legacy_id 0 old-ben", "no_legacy_id 0 eve")
+
+	const header = "resource,legacy_id,backend_id\n"
+	broken := file("broken.csv", header+"customers,1,old-ada\ncustomers,99,old-ben\norders,1,x\n")
+	if _, _, err := run(t, "ids", "import", broken); err == nil || !strings.Contains(err.Error(), "nothing is stored:\nline 3: the database has no record customers 99\nline 4:") {
+		t.Errorf("a broken file: %v", err)
+	}
+	if _, _, err := run(t, "ids", "import", filepath.Join(dir, "missing.csv")); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("a missing file: %v", err)
+	}
+	pairs := file("pairs.csv", header+"customers,1,old-ada\ncustomers,2,old-ben\n")
+	for _, c := range []struct{ arguments, want string }{
+		{"--dry-run", "2 pairs would be stored, 0 are known\n"}, {"--dry-run=false", "2 pairs stored, 0 were known\n"}, {"--dry-run=false", "0 pairs stored, 2 were known\n"},
+	} {
+		if got := mustRun(t, "ids", "import", pairs, c.arguments); got != c.want {
+			t.Errorf("import %s prints %q, want %q", c.arguments, got, c.want)
+		}
+	}
+	check("not_mapped 3 ", "not_mapped 4 ", "no_legacy_id 0 eve")
+
+	if got := mustRun(t, "ids", "push"); !strings.HasPrefix(got, "4 records are at the backend") {
+		t.Errorf("push prints %q", got)
+	}
+	check("no_legacy_id 0 eve")
+	if len(backend.all) != 5 || backend.all[4].Email != "dot@example.com" || *backend.all[4].Number != 4 {
+		t.Errorf("the backend has %+v", backend.all)
+	}
+
+	backend.remove("eve")
+	if got := mustRun(t, "ids", "check"); got != "nothing found\n" {
+		t.Errorf("check prints %q", got)
+	}
+	backend.remove("old-ben")
+	out, advice, err := run(t, "ids", "check")
+	if want := "gone_at_backend customers 2 backend id \"old-ben\"\n"; out != want || err == nil || err.Error() != "1 found" || !strings.Contains(advice, "ids forget") {
+		t.Errorf("check prints %q, %q, %v; want %q", out, advice, err, want)
+	}
+	out, _, err = run(t, "ids", "forget", "customers", "1", "2", "77")
+	if out != "customers 2 is forgotten\n" || err == nil || err.Error() != "customers 1 is not removed: the backend still has it\ncustomers 77 is not removed: it has no ID mapping" {
+		t.Errorf("forget prints %q, %v", out, err)
+	}
+	if _, _, err := run(t, "ids", "forget", "orders", "1"); err == nil || !strings.Contains(err.Error(), "the backend does not hold such records") {
+		t.Errorf("forget a resource that the backend does not hold: %v", err)
+	}
+	if _, _, err := run(t, "ids", "forget", "customers", "x"); err == nil || !strings.Contains(err.Error(), "want digits") {
+		t.Errorf("forget an invalid id: %v", err)
+	}
+	check()
+
+	server.Close()
+	if _, _, err := run(t, "ids", "check"); err == nil || !errors.As(err, new(cannotRun)) {
+		t.Errorf("with the backend down: %v", err)
+	}
+}
+
+// TestIDsHelp checks that the help explains every kind of finding.
+func TestIDsHelp(t *testing.T) {
+	help := mustRun(t, "ids", "check", "--help")
+	for _, kind := range []replica.FindingKind{
+		replica.NotMapped, replica.NoBackendID, replica.MissingAtBackend, replica.MissingInReplica, replica.NoLegacyID, replica.DuplicateLegacyID, replica.UnresolvedWrite, replica.UnreadableDocument,
+	} {
+		if !strings.Contains(help, "\n  "+string(kind)+" ") {
+			t.Errorf("%s is not explained", kind)
+		}
+	}
+}

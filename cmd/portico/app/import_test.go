@@ -1,0 +1,324 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dghubble/oauth1"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+)
+
+// newEmptyStore creates a store with websites and products, and without customers, orders
+// and credentials.
+func newEmptyStore(t *testing.T) (path string, environ []string) {
+	t.Helper()
+	path, environ = newStore(t, secretKey)
+	mustRun(t, "seed", "--dataset", writeDataset(t, map[string]any{"customers": nil, "customer_addresses": nil, "orders": nil, "credentials": nil}))
+	return path, environ
+}
+
+// storeContents returns all records and credentials of a store as text, without values
+// that each run of a command changes.
+func storeContents(t *testing.T, path string) string {
+	t.Helper()
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + path, SecretKey: secretKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	var all bytes.Buffer
+	for _, r := range []adapter.Resource{adapter.Admins, adapter.Customers, adapter.CustomerAddresses, adapter.Orders, adapter.OrderItems, adapter.OrderAddresses, adapter.OrderComments} {
+		store, err := db.Adapter().Store(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := store.List(t.Context(), &adapter.ListParams{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, record := range result.Records {
+			all.WriteString(string(r))
+			for i, v := range record.Values {
+				if v.Kind() != adapter.Absent {
+					all.WriteString(" " + record.Schema.Attributes[i].Name + "=" + v.Text() + strings.Join(v.Texts(), "|"))
+				}
+			}
+			all.WriteString("\n")
+		}
+	}
+	grants, err := db.Credentials().List(t.Context())
+	if err == nil {
+		err = json.NewEncoder(&all).Encode(grants)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// TestImport imports records and credentials, with dry runs, repetitions and --replace,
+// and compares the counts and the store.
+func TestImport(t *testing.T) {
+	dsn, raw := magento1test.New(t, "mage_")
+	path, environ := newEmptyStore(t)
+	from := []string{"--from", dsn, "--prefix", "mage_", "--json"}
+	records := func(flags ...string) (got printedRecords) {
+		t.Helper()
+		parse(t, mustRun(t, append(append([]string{"import"}, from...), flags...)...), &got)
+		return got
+	}
+	credentials := func(flags ...string) (got printedImport) {
+		t.Helper()
+		parse(t, mustRun(t, append(append([]string{"credentials", "import"}, from...), flags...)...), &got)
+		return got
+	}
+	skippedAddresses := []skippedRecords{{"its customer is not here", 1, []int64{4}}, {"no customer_id that can be stored", 1, []int64{5}}}
+	want := printedRecords{DryRun: true, Resources: []importedRecords{
+		{Resource: "customers", Read: 5, Stored: 4, Skipped: []skippedRecords{{"no email that can be stored", 1, []int64{5}}}},
+		{Resource: "addresses", Read: 5, Stored: 3, Skipped: skippedAddresses},
+		{Resource: "orders", Read: 5, Stored: 4, Skipped: []skippedRecords{{"its customer is not here", 1, []int64{5}}}},
+	}}
+	before := storeContents(t, path)
+	if difference := cmp.Diff(want, records("--dry-run", "orders", "customers", "addresses")); difference != "" {
+		t.Errorf("dry: want -, got +:\n%s", difference)
+	}
+	if after := storeContents(t, path); after != before {
+		t.Errorf("a dry run has stored\n%s", after)
+	}
+	want.DryRun = false
+	if difference := cmp.Diff(want, records("orders", "customers", "addresses")); difference != "" {
+		t.Errorf("want -, got +:\n%s", difference)
+	}
+	first := storeContents(t, path)
+	for i := range want.Resources {
+		r := &want.Resources[i]
+		r.Stored, r.Existing = 0, r.Stored
+	}
+	if difference := cmp.Diff(want, records("customers", "addresses", "orders")); difference != "" {
+		t.Errorf("again: want -, got +:\n%s", difference)
+	}
+	if after := storeContents(t, path); after != first {
+		t.Errorf("a second run has changed\n%s\nto\n%s", first, after)
+	}
+
+	if done := credentials("--admins", "--dry-run"); done.Tokens.Added != 4 || !done.DryRun || storeContents(t, path) != first {
+		t.Errorf("dry: %+v", done)
+	}
+	if done := credentials("--admins"); done.Tokens.Added != 4 || done.Consumers.Added != 2 || done.Admins.Added != 2 || done.Admins.Unchanged != 1 {
+		t.Errorf("%+v", done)
+	}
+	second := storeContents(t, path)
+	if done := credentials("--admins"); done.Tokens.Added != 0 || done.Tokens.Unchanged != 4 || storeContents(t, path) != second {
+		t.Errorf("again: %+v", done)
+	}
+
+	p := start(t, environ, "--dialect", "magento")
+	call := func(token, secret, url string) reply {
+		t.Helper()
+		client := oauth1.NewConfig("erpkeyerpkeyerpkeyerpkeyerpkey32", "erpsecreterpsecreterpsecreterp32").Client(t.Context(), oauth1.NewToken(token, secret))
+		if strings.Contains(token, "customer") {
+			client = oauth1.NewConfig("whskeywhskeywhskeywhskeywhskey32", "whssecretwhssecretwhssecretwhs32").Client(t.Context(), oauth1.NewToken(token, secret))
+		}
+		request, err := http.NewRequestWithContext(t.Context(), "GET", p.contract+url, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Accept", "application/json")
+		response, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		var body bytes.Buffer
+		if _, err := body.ReadFrom(response.Body); err != nil {
+			t.Fatal(err)
+		}
+		return reply{status: response.StatusCode, body: body.String()}
+	}
+	for _, c := range []struct {
+		name, token, secret, url string
+		status                   int
+		holds                    string
+	}{
+		{"an administrator reads a customer", "tokenofadmin0000000000000000adm4", "tokensecretofadmin000000000adm04", "/api/rest/customers/2", 200, `"firstname":"\u0141ukasz \u6f22\u5b57"`},
+		{"an imported administrator reads an order", "tokenofadmin0000000000000000adm5", "tokensecretofadmin000000000adm05", "/api/rest/orders/1", 200, `"increment_id":"100000001"`},
+		{"a customer reads the own addresses", "tokenofcustomer000000000000cust1", "tokensecretofcustomer00000cust01", "/api/rest/customers/1/addresses", 200, `"Floor 2"`},
+		{"a token that was revoked", "tokenofcustomer000000000000cust2", "tokensecretofcustomer00000cust02", "/api/rest/customers/2", 401, "token_revoked"},
+		{"an administrator who has left", "tokenofadmin0000000000000000adm6", "tokensecretofadmin000000000adm06", "/api/rest/customers/2", 401, "token_rejected"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := call(c.token, c.secret, c.url); got.status != c.status || !strings.Contains(got.body, c.holds) {
+				t.Errorf("%d %s, want %d with %s", got.status, got.body, c.status, c.holds)
+			}
+		})
+	}
+	t.Run("a customer logs in as ever, and lets a program act", func(t *testing.T) {
+		config := &oauth1.Config{ConsumerKey: "erpkeyerpkeyerpkeyerpkeyerpkey32", ConsumerSecret: "erpsecreterpsecreterpsecreterp32", CallbackURL: "http://client.example/",
+			Endpoint: oauth1.Endpoint{RequestTokenURL: p.contract + "/oauth/initiate", AuthorizeURL: p.contract + "/oauth/authorize", AccessTokenURL: p.contract + "/oauth/token"}}
+		request, secret, err := config.RequestToken()
+		if err != nil {
+			t.Fatal(err)
+		}
+		visit := (&danceShop{client: &http.Client{}}).newVisit(t)
+		back := visit.authorize(p.contract+"/oauth/authorize?oauth_token="+request, danceUser{form: "/oauth/authorize", name: "łukasz@example.com", password: magento1test.Password})
+		token, secret, err := config.AccessToken(request, secret, verifierOf(t, back))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := call(token, secret, "/api/rest/customers/2"); got.status != 200 {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+	})
+	p.stop(t)
+	second = storeContents(t, path) // the log-in has replaced a password hash
+
+	// The legacy shop changes records after the first import.
+	if _, err := raw.ExecContext(t.Context(), `UPDATE mage_customer_entity SET email = 'moved@example.com' WHERE entity_id = 2;
+		UPDATE mage_sales_flat_order SET status = 'complete' WHERE entity_id = 1; DELETE FROM mage_sales_flat_order_item WHERE item_id = 2;
+		UPDATE mage_oauth_consumer SET secret = 'anothersecretanothersecretanoth3' WHERE entity_id = 3`); err != nil {
+		t.Fatal(err)
+	}
+	records("customers", "orders")
+	if done := credentials(); done.Consumers.Differing != 1 || storeContents(t, path) != second {
+		t.Errorf("without --replace something has changed: %+v", done)
+	}
+	if done := records("customers", "orders", "--replace"); done.Resources[0].Replaced != 4 || done.Resources[1].Replaced != 4 {
+		t.Errorf("%+v", done)
+	}
+	if done := credentials("--replace"); done.Consumers.Updated != 1 {
+		t.Errorf("%+v", done)
+	}
+	after := storeContents(t, path)
+	if !strings.Contains(after, "moved@example.com") || strings.Contains(after, "sku=lid") || !strings.Contains(after, "status=complete") || strings.Count(after, "customer_addresses ") != 3 {
+		t.Errorf("--replace leaves\n%s", after)
+	}
+}
+
+// TestImportedPasswords checks that users can log in with every form of imported password
+// hash.
+func TestImportedPasswords(t *testing.T) {
+	dsn, _ := magento1test.New(t, "")
+	path, _ := newEmptyStore(t)
+	mustRun(t, "import", "--from", dsn, "customers")
+	mustRun(t, "credentials", "import", "--from", dsn, "--admins")
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: "sqlite:" + path, SecretKey: secretKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, c := range []struct {
+		resource adapter.Resource
+		owner    string // a name or an id
+		verifies bool
+		disabled bool
+	}{
+		{adapter.Customers, "1", true, false}, {adapter.Customers, "2", true, false}, {adapter.Customers, "3", true, false}, {adapter.Customers, "6", false, false},
+		{adapter.Admins, "erp", true, false}, {adapter.Admins, "left", true, true},
+	} {
+		t.Run(string(c.resource)+" "+c.owner, func(t *testing.T) {
+			store, err := db.Adapter().Store(c.resource)
+			if err != nil {
+				t.Fatal(err)
+			}
+			attribute := map[adapter.Resource]string{adapter.Customers: "entity_id", adapter.Admins: "username"}[c.resource]
+			result, err := store.List(t.Context(), &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{
+				{Any: []adapter.Test{{Attribute: attribute, Op: adapter.Eq, Operands: []string{c.owner}}}}}}})
+			if err != nil || len(result.Records) != 1 {
+				t.Fatalf("%d records, %v", len(result.Records), err)
+			}
+			if ok, _ := adapter.VerifyPassword(result.Records[0].Get("password_hash").Text(), magento1test.Password); ok != c.verifies {
+				t.Errorf("verified: %t", ok)
+			}
+			if disabled := c.resource == adapter.Admins && result.Records[0].Get("disabled").Int() != 0; disabled != c.disabled {
+				t.Errorf("disabled: %t", disabled)
+			}
+		})
+	}
+}
+
+// TestImportInterrupted checks that an import that failed in the middle can be repeated.
+func TestImportInterrupted(t *testing.T) {
+	dsn, raw := magento1test.New(t, "")
+	path, _ := newEmptyStore(t)
+	if _, err := raw.ExecContext(t.Context(), "INSERT INTO customer_entity (entity_id, website_id, email, group_id) SELECT seq, 1, CONCAT('n', seq, '@example.com'), 1 FROM seq_1001_to_1600; "+
+		"RENAME TABLE customer_entity_datetime TO gone; CREATE VIEW customer_entity_datetime AS SELECT * FROM gone WHERE entity_id < 1300 OR (SELECT entity_id FROM customer_entity) = 1; "+
+		"INSERT INTO gone (attribute_id, entity_id, value) SELECT 11, seq, '1980-01-01' FROM seq_1001_to_1600"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := run(t, "import", "--from", dsn, "customers"); err == nil || !strings.Contains(err.Error(), "run the command again") {
+		t.Fatalf("%v, want it to end in the middle", err)
+	}
+	some := strings.Count(storeContents(t, path), "customers ")
+	if some == 0 || some > 500 {
+		t.Fatalf("%d customers are stored, want some", some)
+	}
+	if _, err := raw.ExecContext(t.Context(), "DROP VIEW customer_entity_datetime; RENAME TABLE gone TO customer_entity_datetime"); err != nil {
+		t.Fatal(err)
+	}
+	var done printedRecords
+	parse(t, mustRun(t, "import", "--from", dsn, "customers", "--json"), &done)
+	if r := done.Resources[0]; r.Read != 605 || int(r.Existing) != some || int(r.Stored) != 604-some {
+		t.Errorf("%+v, want %d left and the others stored", done, some)
+	}
+}
+
+// TestImportRefuses checks the errors of wrong import commands.
+func TestImportRefuses(t *testing.T) {
+	dsn, _ := magento1test.New(t, "mage_")
+	newStore(t, secretKey)
+	file := filepath.Join(t.TempDir(), "dsn")
+	if err := os.WriteFile(file, []byte(dsn+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, want string
+		arguments  []string
+	}{
+		{"nothing to import", "at least 1 arg", []string{"import", "--from", dsn}},
+		{"what cannot be imported", "invalid argument", []string{"import", "--from", dsn, "products"}},
+		{"no database", "from from-file", []string{"import", "customers"}},
+		{"two databases", "from from-file", []string{"import", "--from", dsn, "--from-file", file, "customers"}},
+		{"another kind of database", "MySQL or MariaDB", []string{"import", "--from", "postgres://u:geheim@h/d", "customers"}},
+		{"no server", "connect", []string{"credentials", "import", "--from", "mysql:u:geheim@tcp(127.0.0.1:1)/d"}},
+		{"the wrong prefix", "table prefix", []string{"import", "--from-file", file, "customers"}},
+		{"the wrong prefix, of credentials", "nothing is stored", []string{"credentials", "import", "--from-file", file}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			stdout, stderr, err := run(t, c.arguments...)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+			if strings.Contains(stdout+stderr+err.Error(), "geheim") {
+				t.Error("the password is shown")
+			}
+		})
+	}
+}
+
+// TestImportTables checks the tables that the import commands print.
+func TestImportTables(t *testing.T) {
+	dsn, _ := magento1test.New(t, "")
+	newEmptyStore(t)
+	printed := mustRun(t, "import", "--from", dsn, "--dry-run", "customers") + mustRun(t, "credentials", "import", "--from", dsn, "--admins")
+	for _, want := range []string{"WOULD BE STORED", "skipped 1 customers: no email that can be stored (5)\n", "skipped 1 consumers: the key is not 32 characters long\n",
+		`consumer "Broken": the key is not 32 characters long`, `consumer "Lager 漢字": added`, "skipped 1 tokens: its administrator is not active in the old system, or disabled here\n",
+		"skipped 3 tokens: its customer is not here\n", `admin "left": added, disabled: not active in the old system`} {
+		if !strings.Contains(printed, want) {
+			t.Errorf("%q is missing in\n%s", want, printed)
+		}
+	}
+	for _, secret := range []string{"erpsecret", "tokensecret", "tokenof", "c895aee0"} {
+		if strings.Contains(printed, secret) {
+			t.Errorf("%s is shown in\n%s", secret, printed)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package app
+
+import (
+	"context"
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"net/netip"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// readyTimeout limits the readiness check of the upstream.
+const readyTimeout = 2 * time.Second
+
+// ops serves the operators' port.
+type ops struct {
+	token    string
+	registry *prometheus.Registry
+	ping     func(context.Context) error
+	// hasCachedReplies reports whether the cache may hold replies that can be served
+	// without the upstream.
+	hasCachedReplies func() bool
+	purge            func(context.Context) error // drops all cached replies
+	reset            func(context.Context) error // nil: not a demo
+	pprof            bool                        // whether profiles are served
+	shadowSamples    http.Handler                // samples of differences; nil: no route is shadowed
+	draining         atomic.Bool
+}
+
+// newBuildInfo returns a metric with the constant value 1, whose labels describe the
+// build.
+func (p *program) newBuildInfo(dialect, adapter string) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name:        "portico_build_info",
+		Help:        "1, with the version of the program, the Go it was built with, its dialect and its adapter.",
+		ConstLabels: prometheus.Labels{"version": p.version, "go": runtime.Version(), "dialect": dialect, "adapter": adapter},
+	}, func() float64 { return 1 })
+}
+
+// handler returns the handler of the operators' port. Everything but health and readiness
+// requires the token, if one is set. Requests from web pages of other sites are refused,
+// because a browser on this machine may show such a page.
+func (o *ops) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", o.serveReady)
+	mux.Handle("GET /metrics", o.requireToken(promhttp.HandlerFor(o.registry, promhttp.HandlerOpts{})))
+	mux.Handle("POST /cache/purge", o.requireToken(http.HandlerFunc(o.purgeCache)))
+	if o.reset != nil {
+		mux.Handle("POST /demo/reset", o.requireToken(http.HandlerFunc(o.resetDemo)))
+	}
+	if o.shadowSamples != nil {
+		mux.Handle("GET /shadow", o.requireToken(o.shadowSamples))
+	}
+	if o.pprof {
+		// Package pprof also registers them with http.DefaultServeMux, but no server of the
+		// program uses that as its handler.
+		for path, profile := range map[string]http.HandlerFunc{
+			"/debug/pprof/": pprof.Index, "/debug/pprof/cmdline": pprof.Cmdline, "/debug/pprof/profile": pprof.Profile,
+			"/debug/pprof/symbol": pprof.Symbol, "/debug/pprof/trace": pprof.Trace,
+		} {
+			mux.Handle("GET "+path, o.requireToken(profile))
+		}
+	}
+	return http.NewCrossOriginProtection().Handler(o.requireLoopbackHost(mux))
+}
+
+// requireLoopbackHost refuses requests whose Host is not this machine, if no token is set.
+// Otherwise a web site could let its own name resolve to 127.0.0.1, and its pages would
+// have the same origin as this port. Requests without a Host are served, because no
+// browser sends them.
+func (o *ops) requireLoopbackHost(next http.Handler) http.Handler {
+	if o.token != "" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Host != "" && !isLoopback(r.Host) {
+			http.Error(w, "without ops.token this port answers only to localhost, 127.0.0.1 and [::1] as the host of the URL", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isLoopback reports whether the value of a Host header, with or without a port, is a name
+// or address of the loopback interface.
+func isLoopback(host string) bool {
+	name := host
+	if without, _, err := net.SplitHostPort(host); err == nil {
+		name = without
+	}
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	if strings.EqualFold(strings.TrimSuffix(name, "."), "localhost") {
+		return true
+	}
+	address, err := netip.ParseAddr(name)
+	return err == nil && address.Unmap().IsLoopback()
+}
+
+// requireToken refuses requests without the token, if one is set.
+func (o *ops) requireToken(next http.Handler) http.Handler {
+	if o.token == "" {
+		return next
+	}
+	want := []byte("Bearer " + o.token)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "this port requires the token of the setting ops.token: Authorization: Bearer …", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// closeWhileDraining asks the clients of next to close their connections while the program
+// drains, so that a load balancer directs their next requests to another server. It closes
+// no connections itself, because an apparently idle connection may have a request on its
+// way.
+func (o *ops) closeWhileDraining(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if o.draining.Load() {
+			w.Header().Set("Connection", "close") // over HTTP/2, GOAWAY
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// serveReady answers 503 while the program drains, and while neither the upstream nor the
+// cache can answer calls.
+func (o *ops) serveReady(w http.ResponseWriter, r *http.Request) {
+	if o.draining.Load() {
+		http.Error(w, "draining", http.StatusServiceUnavailable)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	switch err := o.ping(ctx); {
+	case err == nil:
+		fmt.Fprintln(w, "ready")
+	case o.hasCachedReplies():
+		fmt.Fprintln(w, "ready, with replies of the cache: upstream unavailable")
+	default:
+		http.Error(w, "upstream unavailable", http.StatusServiceUnavailable)
+	}
+}
+
+// purgeCache drops all cached replies and lists.
+func (o *ops) purgeCache(w http.ResponseWriter, r *http.Request) {
+	if err := o.purge(r.Context()); err != nil {
+		http.Error(w, "purged here; other replicas follow when Redis can be reached again", http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "purged")
+}
+
+// resetDemo restores the demo data set.
+func (o *ops) resetDemo(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	if err := o.reset(r.Context()); err != nil {
+		http.Error(w, "the demo store could not be reset; see the log", http.StatusInternalServerError)
+		return
+	}
+	fmt.Fprintf(w, "reset in %s\n", time.Since(start).Round(time.Millisecond))
+}

@@ -1,0 +1,74 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// readyQueryTimeout limits the query of a running program, which itself answers within
+// readyTimeout.
+const readyQueryTimeout = readyTimeout + time.Second
+
+// readyCommand returns the command "ready".
+func (p *program) readyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ready",
+		Short: "Ask a running Portico whether it is ready",
+		Long: `Ask /readyz of the Portico that runs with the same settings on this machine. The
+exit code is 0 if it is ready, and 1 if it is not ready or not running. Use the command
+as the health check of a container, whose image has no shell.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := p.loadConfig(cmd)
+			if err != nil {
+				return err
+			}
+			if err := queryReady(cmd.Context(), cfg.OpsListen); err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), "ready")
+			return nil
+		},
+	}
+	p.addSettingFlags(cmd, "ops.listen")
+	return cmd
+}
+
+// queryReady asks the operators' port of a program on this machine, which listens on the
+// address listens. The error says why the program is not ready.
+func queryReady(ctx context.Context, listens string) error {
+	address, err := net.ResolveTCPAddr("tcp", listens)
+	if err != nil {
+		return err
+	}
+	if address.IP == nil {
+		address.IP = net.IPv4zero
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyQueryTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+dialAddress(address)+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request) // through no proxy
+	if err != nil {
+		return err
+	}
+	const maxReplyBytes = 200
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxReplyBytes))
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("not ready: %s", strings.TrimSpace(string(text)))
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package app
+
+import (
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestReadyCommand runs "portico ready" while a program is ready, while it drains, and
+// after its end, with each form of its address.
+func TestReadyCommand(t *testing.T) {
+	p := start(t, []string{"PORTICO_SERVER_DRAIN_DELAY=1h"}, "--demo", "--demo-public", "--ops-listen", "127.0.0.1:0")
+	host, port, err := net.SplitHostPort(strings.TrimPrefix(p.ops, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PORTICO_OPS_TOKEN", opsToken) // readiness needs none
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	addresses := []string{host, "localhost", "0.0.0.0", ""}
+	for _, host := range addresses {
+		if said := mustRun(t, "ready", "--ops-listen", net.JoinHostPort(host, port)); said != "ready\n" {
+			t.Errorf("%q: %q", host, said)
+		}
+	}
+	ask := func(want string) {
+		t.Helper()
+		for _, host := range addresses {
+			said, _, err := run(t, "ready", "--ops-listen", net.JoinHostPort(host, port))
+			if err == nil || !strings.Contains(err.Error(), want) || said != "" {
+				t.Errorf("%q: %q, %v, want %q", host, said, err, want)
+			}
+		}
+	}
+	p.signal(t, syscall.SIGTERM)
+	p.stderr.await(t, p, "msg=draining")
+	ask("not ready: draining")
+	p.signal(t, syscall.SIGTERM)
+	p.wait(t)
+	ask("connection refused")
+}

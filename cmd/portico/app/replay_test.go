@@ -1,0 +1,219 @@
+package app
+
+import (
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/contracttests"
+	"github.com/portico-commerce/portico/contracttests/nightly"
+)
+
+// startDemo serves the demo store in this process until the test ends. environ has
+// additional settings.
+func startDemo(t testing.TB, dialect string, environ ...string) (*app, *httptest.Server) {
+	t.Helper()
+	options := sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "demo.db"), MediaDir: t.TempDir(), Migrate: true}
+	return startDemoWith(t, options, dialect, environ...)
+}
+
+// startDemoOn is startDemo on the empty database of a DSN.
+func startDemoOn(t testing.TB, dsn, dialect string) (*app, *httptest.Server) {
+	t.Helper()
+	return startDemoWith(t, sqlstore.Options{DSN: dsn, MediaDir: t.TempDir(), Migrate: true}, dialect)
+}
+
+// startDemoWith is startDemo on an empty database that is opened with options.
+func startDemoWith(t testing.TB, options sqlstore.Options, dialect string, environ ...string) (*app, *httptest.Server) {
+	t.Helper()
+	data, err := demo.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlstore.Open(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Load(t.Context(), data, nil); err != nil {
+		t.Fatal(err)
+	}
+	return serveApp(t, db, data, dialect, environ...)
+}
+
+// withoutReplyCache turns the reply cache off, for tests of how replies are made.
+const withoutReplyCache = "PORTICO_CACHE_MEMORY_BYTES=0"
+
+// serveApp serves db until the end of the test, and then closes it. environ has additional
+// settings.
+func serveApp(t testing.TB, db *sqlstore.DB, data *adapter.Dataset, dialect string, environ ...string) (*app, *httptest.Server) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	cfg, err := config.Load(config.Sources{Sections: newProgram().sections(), Environ: append([]string{fastPasswordHashing, "PORTICO_DIALECT=" + dialect}, environ...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := newProgram().newApp(t.Context(), cfg, db, data, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	server := httptest.NewServer(a.contract)
+	t.Cleanup(server.Close)
+	return a, server
+}
+
+// demoTarget serves the demo store and returns it as a target of the contract suite.
+func demoTarget(t testing.TB, dialect string) contracttests.Target {
+	t.Helper()
+	a, server := startDemo(t, dialect)
+	return targetOf(t, a, server, dialect)
+}
+
+// targetOf returns a as a target of the contract suite.
+func targetOf(t testing.TB, a *app, server *httptest.Server, dialect string) contracttests.Target {
+	t.Helper()
+	credentials, err := contracttests.DemoCredentials()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixtures, err := contracttests.DemoFixtures()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return contracttests.Target{
+		BaseURL:     server.URL,
+		Fixtures:    fixtures,
+		Complete:    true,
+		Dialect:     contracttests.Dialect(dialect),
+		Credentials: credentials,
+		Reset:       a.ops.reset,
+	}
+}
+
+// TestDemoCredentials checks that the contract suite has the credentials of the demo
+// store.
+func TestDemoCredentials(t *testing.T) {
+	data, err := demo.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := contracttests.Credentials{Consumer: contracttests.Consumer{Key: data.Consumer.Key, Secret: data.Consumer.Secret}}
+	for _, token := range data.Tokens {
+		caller := contracttests.Token{Token: token.Token, Secret: token.Secret}
+		switch {
+		case token.AdminID != 0:
+			want.Admin = caller
+		case token.CustomerID == 1:
+			want.Customer1 = caller
+		case token.CustomerID == 2:
+			want.Customer2 = caller
+		}
+	}
+	got, err := contracttests.DemoCredentials()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !got.Equal(want) {
+		t.Error("contracttests/fixtures/demo-credentials.yaml holds others than the demo store's")
+	}
+}
+
+// newDatabases returns, by engine, functions that create an empty database and return its
+// DSN. With -short it returns SQLite only.
+func newDatabases() map[string]func(testing.TB) string {
+	engines := map[string]func(testing.TB) string{
+		"sqlite": func(tb testing.TB) string { return "sqlite:" + filepath.Join(tb.TempDir(), "demo.db") },
+	}
+	if !testing.Short() {
+		engines["postgres"], engines["mariadb"] = sqltest.Postgres, sqltest.MariaDB
+	}
+	return engines
+}
+
+// TestRecordedExchanges replays the recorded exchanges of the original: by day all of them
+// in magento on SQLite, and samples in documented and on the database servers, since
+// resetting the store takes time. The test also checks their number, so that none can be
+// lost unnoticed.
+func TestRecordedExchanges(t *testing.T) {
+	t.Parallel()
+	cases, err := contracttests.Exchanges()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]contracttests.Summary{
+		"documented": {Passed: 370, LeftOut: 212},
+		"magento":    {Passed: 582},
+	}
+	for dialect, want := range want {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			for engine, newDSN := range newDatabases() {
+				t.Run(engine, func(t *testing.T) {
+					t.Parallel() // these tests mostly wait for the servers
+					a, server := startDemoOn(t, newDSN(t), dialect)
+					chosen := cases
+					switch {
+					case engine != "sqlite":
+						chosen = sampleExchanges(t, cases, 30)
+					case dialect == "documented":
+						chosen = sampleExchanges(t, cases, 3)
+					}
+					got := contracttests.Replay(t, targetOf(t, a, server, dialect), chosen)
+					expected := want
+					if len(chosen) < len(cases) {
+						expected = contracttests.Summary{Passed: len(chosen) - got.LeftOut, LeftOut: got.LeftOut}
+					}
+					if got != expected && !t.Failed() {
+						t.Errorf("got %+v, want %+v", got, expected)
+					}
+				})
+			}
+		})
+	}
+}
+
+// sampleExchanges returns one in oneIn of the cases, or all of them in nightly runs. A
+// case that continues another one is returned together with it.
+func sampleExchanges(t *testing.T, cases []contracttests.Exchange, oneIn int) []contracttests.Exchange {
+	t.Helper()
+	sample := nightly.NewSample(t)
+	var chosen []contracttests.Exchange
+	taken := false
+	for _, c := range cases {
+		if goesOn := c.Reset != nil && !*c.Reset; !goesOn {
+			taken = sample.Takes(oneIn)
+		}
+		if taken {
+			chosen = append(chosen, c)
+		}
+	}
+	return chosen
+}
+
+// TestDocumentedClauses replays the cases of the contract document.
+func TestDocumentedClauses(t *testing.T) {
+	t.Parallel()
+	cases, err := contracttests.DocumentedExchanges()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := contracttests.Summary{Passed: 304}
+	if got := contracttests.Replay(t, demoTarget(t, "documented"), cases); got != want && !t.Failed() {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}

@@ -1,0 +1,319 @@
+package app
+
+import (
+	"database/sql"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// requireOAuthProblem fails the test unless a call is refused with the given
+// oauth_problem.
+func requireOAuthProblem(t *testing.T, got reply, problem string) {
+	t.Helper()
+	if got.status != http.StatusUnauthorized || !strings.Contains(got.body, "oauth_problem="+problem) {
+		t.Errorf("%d %s, want %s", got.status, got.body, problem)
+	}
+}
+
+// requireOK fails the test unless the status is 200.
+func requireOK(t *testing.T, got reply) {
+	t.Helper()
+	if got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
+// TestReplayedNonces checks that a signed call is answered only once, by replicas that
+// share nothing but Redis, and by a program that was killed and restarted.
+func TestReplayedNonces(t *testing.T) {
+	t.Parallel()
+	const path, host = "/api/rest/stockitems/1", "http://store.example"
+	server := newRedis(t)
+	replica := func(t *testing.T, dsn string, environ ...string) *process {
+		t.Helper()
+		return start(t, append([]string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_PUBLIC_URL=" + host,
+			"PORTICO_CACHE_TIMEOUT=5s"}, environ...))
+	}
+	newDSN := func(t *testing.T) string {
+		t.Helper()
+		dsn := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
+		loadDemo(t, dsn)
+		return dsn
+	}
+	call := func(t *testing.T, p *process, authorization string) reply {
+		t.Helper()
+		return send(t, "GET", p.contract+path, "", "Authorization", authorization)
+	}
+	t.Run("two replicas", func(t *testing.T) {
+		shared := "PORTICO_CACHE_REDIS_URL=" + server.url()
+		first, second := replica(t, newDSN(t), shared), replica(t, newDSN(t), shared)
+		one, other := signedHeader("GET", host+path, "first"), signedHeader("GET", host+path, "second")
+		requireOK(t, call(t, first, one))
+		requireOAuthProblem(t, call(t, second, one), "nonce_used")
+		requireOK(t, call(t, second, other))
+		requireOAuthProblem(t, call(t, first, other), "nonce_used")
+	})
+	for name, environ := range map[string][]string{"restart": nil, "restart-with-Redis": {"PORTICO_CACHE_REDIS_URL=" + server.url()}} {
+		t.Run(name, func(t *testing.T) {
+			dsn := newDSN(t)
+			once := signedHeader("GET", host+path, name)
+			before := replica(t, dsn, environ...)
+			requireOK(t, call(t, before, once))
+			if err := before.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			before.wait(t)
+			requireOAuthProblem(t, call(t, replica(t, dsn, environ...), once), "nonce_used")
+		})
+	}
+}
+
+// TestReplayAfterEviction checks that a signed change cannot be replayed after Redis has
+// evicted its nonce.
+func TestReplayAfterEviction(t *testing.T) {
+	t.Parallel()
+	const path, host = "/api/rest/stockitems/1", "http://store.example"
+	server := newRedis(t)
+	client := redis.NewClient(&redis.Options{Addr: server.address})
+	defer func() { _ = client.Close() }()
+	for setting, value := range map[string]string{"maxmemory-policy": "allkeys-lru", "maxmemory": "3mb"} {
+		if err := client.ConfigSet(t.Context(), setting, value).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := start(t, []string{"PORTICO_CACHE_REDIS_URL=" + server.url(), "PORTICO_PUBLIC_URL=" + host, "PORTICO_CACHE_TIMEOUT=5s"}, "--demo")
+	captured := signedHeader("PUT", host+path, "captured")
+	change := func(qty string) reply {
+		return send(t, "PUT", p.contract+path, `{"qty":`+qty+`}`, "Authorization", captured, "Content-Type", "application/json", "Accept", "application/json")
+	}
+	requireOK(t, change("7"))
+	known := func() bool { return client.Exists(t.Context(), "portico:nonce:captured").Val() > 0 }
+	if !known() {
+		t.Fatal("the nonce is not in Redis")
+	}
+	for i := 0; known(); i++ {
+		requireOK(t, send(t, "GET", p.contract+"/api/rest/products?limit=100&filter[0][attribute]=sku&filter[0][neq]="+strconv.Itoa(i), ""))
+	}
+	requireOAuthProblem(t, change("8"), "nonce_used")
+}
+
+// TestStrangersNonces checks that calls with a wrong signature neither use up nonces of
+// others nor fill a table.
+func TestStrangersNonces(t *testing.T) {
+	t.Parallel()
+	const path, host = "/api/rest/stockitems/1", "http://store.example"
+	dsn := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
+	loadDemo(t, dsn)
+	p := start(t, []string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_PUBLIC_URL=" + host, "PORTICO_TRUSTED_PROXIES=127.0.0.1"})
+	call := func(client, authorization string) reply {
+		return send(t, "GET", p.contract+path, "", "Authorization", authorization, "X-Forwarded-For", client, "Accept", "application/json")
+	}
+	const stranger, owner = "192.0.2.1", "192.0.2.2"
+	for i := range 20 {
+		authorization := signedHeader("GET", host+path, "nonce"+strconv.Itoa(i))
+		forged := signedHeader("GET", host+"/another", "nonce"+strconv.Itoa(i))
+		requireOAuthProblem(t, call(stranger, forged), "signature_invalid")
+		requireOAuthProblem(t, call(stranger, forged), "nonce_used") // as the original has it
+		if i == 0 {
+			requireOK(t, call(owner, authorization))
+			requireOAuthProblem(t, call(owner, authorization), "nonce_used")
+			requireOAuthProblem(t, call(stranger, authorization), "nonce_used")
+		}
+	}
+	pool, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(dsn, "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pool.Close() }()
+	var stored int
+	if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM oauth_nonce").Scan(&stored); err != nil || stored != 1 {
+		t.Errorf("%d nonces are stored, %v; want the owner's alone", stored, err)
+	}
+}
+
+// TestRevokedEverywhere checks that a token and a key that one program revokes are refused
+// within five seconds by other programs of the store, which have used them before.
+func TestRevokedEverywhere(t *testing.T) {
+	t.Parallel()
+	dsn := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
+	loadDemo(t, dsn)
+	db := demoDB(t, dsn)
+	t.Cleanup(func() { _ = db.Close() })
+	_, key, err := db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "probe", Kind: adapter.AdminKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var replicas []*process
+	for range 2 {
+		replicas = append(replicas, start(t, []string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_AUTH_BEARER=true"}))
+	}
+	calls := map[string]string{"token": demoAdmin(), "key": "Bearer " + key}
+	ask := func(p *process, authorization string) reply {
+		return send(t, "GET", p.contract+"/api/rest/stockitems/1", "", "Authorization", authorization)
+	}
+	for _, p := range replicas {
+		for _, authorization := range calls {
+			requireOK(t, ask(p, authorization))
+		}
+	}
+	if err := db.Credentials().Revoke(t.Context(), strings.Repeat("c", 32)); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Credentials().RevokeKey(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	revoked := time.Now()
+	for _, p := range replicas {
+		for what, authorization := range calls {
+			await(t, "the refusal of the "+what, func() bool { return ask(p, authorization).status == http.StatusUnauthorized })
+			requireOAuthProblem(t, ask(p, authorization), "token_revoked")
+		}
+	}
+	// The documented limit is five seconds; a slow machine may take longer.
+	t.Logf("refused everywhere after %s", time.Since(revoked).Round(time.Millisecond))
+}
+
+// TestBearerKeys checks that API keys work with auth.bearer only, and with the rights of
+// their kind.
+func TestBearerKeys(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range []string{"documented", "magento"} {
+		for _, on := range []string{"true", "false"} {
+			t.Run(dialect+"/"+on, func(t *testing.T) {
+				a, server := startDemo(t, dialect, "PORTICO_AUTH_BEARER="+on)
+				admin, adminKey, err := a.db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "probe", Kind: adapter.AdminKey})
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, customerKey, err := a.db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "app", Kind: adapter.CustomerKey, CustomerID: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, c := range []struct {
+					name, key, path string
+					on, off         int
+				}{
+					{"administrator", adminKey, "/customers", 200, 403},
+					{"administrator", adminKey, "/orders/1", 200, 403},
+					{"customer's own", customerKey, "/customers/1", 200, 403},
+					{"customer and another's", customerKey, "/customers/2", 404, 403},
+					{"unknown", "portico_x", "/customers", 401, 403},
+					{"empty", "", "/products", 401, 200},
+					{"a secret of OAuth", strings.Repeat("c", 32), "/products", 401, 200},
+					{"what Guests may read, as an administrator", adminKey, "/products?limit=1", 200, 200},
+				} {
+					want := c.off
+					if on == "true" {
+						want = c.on
+					}
+					got := send(t, "GET", server.URL+"/api/rest"+c.path, "", "Authorization", "Bearer "+c.key, "Accept", "application/json")
+					if got.status != want {
+						t.Errorf("%s: %d %s, want %d", c.name, got.status, got.body, want)
+					}
+					if got.status == 401 && !strings.Contains(got.body, `"oauth_problem=token_rejected"`) {
+						t.Errorf("%s: %s", c.name, got.body)
+					}
+				}
+				if on == "false" {
+					return
+				}
+				// Replies to administrators do not come from the cache.
+				of := func(authorization string) string {
+					return send(t, "GET", server.URL+"/api/rest/products?limit=1", "", "Authorization", authorization, "Accept", "application/json").body
+				}
+				if guest := of(""); guest == of("Bearer "+adminKey) || guest != of("") {
+					t.Error("an administrator reads what Guests do")
+				}
+				if err := a.db.Credentials().RevokeKey(t.Context(), admin.ID); err != nil {
+					t.Fatal(err)
+				}
+				if err := a.ops.reset(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				requireOAuthProblem(t, send(t, "GET", server.URL+"/api/rest/customers", "", "Authorization", "Bearer "+adminKey, "Accept", "application/json"), "token_rejected")
+			})
+		}
+	}
+}
+
+// TestKeysAreLimited checks that calls with an API key are rate-limited like those of a
+// consumer.
+func TestKeysAreLimited(t *testing.T) {
+	t.Parallel()
+	a, server := startDemo(t, "magento", "PORTICO_AUTH_BEARER=true", "PORTICO_LIMITS_CONSUMER_RATE=0.001", "PORTICO_LIMITS_CONSUMER_BURST=2")
+	var keys [2]string
+	for i := range keys {
+		var err error
+		if _, keys[i], err = a.db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "probe", Kind: adapter.AdminKey}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range keys {
+		for i, want := range []int{200, 200, 429} {
+			if got := send(t, "GET", server.URL+"/api/rest/stockitems/1", "", "Authorization", "Bearer "+key, "Accept", "application/json"); got.status != want {
+				t.Errorf("call %d: %d %s, want %d", i+1, got.status, got.body, want)
+			}
+		}
+	}
+}
+
+// TestConsentWithoutStore checks that the consent pages and token endpoints answer 503,
+// and blame no credentials, while the store is unavailable.
+func TestConsentWithoutStore(t *testing.T) {
+	a, server := startDemo(t, "magento")
+	if err := a.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{
+		"/oauth/authorize?oauth_token=" + strings.Repeat("c", 32),
+		"/oauth/initiate?oauth_signature_method=PLAINTEXT&oauth_signature=x&oauth_consumer_key=" + strings.Repeat("a", 32),
+	} {
+		got := send(t, "GET", server.URL+target, "")
+		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" || got.body != "The store cannot answer now\n" {
+			t.Errorf("%s: %d %v %s", target, got.status, got.header, got.body)
+		}
+	}
+	got := send(t, "POST", server.URL+"/admin/oauth_authorize/index/", "a="+strings.Repeat("a", 20_000), "Content-Type", "application/x-www-form-urlencoded")
+	if got.status != http.StatusBadRequest {
+		t.Errorf("a form that is too long: %d %s", got.status, got.body)
+	}
+}
+
+// TestKeysAreNotSigned checks that calls with an API key, which has no secret to sign
+// with, are not forwarded to the legacy system, except those of administrators where
+// Portico signs with its own token.
+func TestKeysAreNotSigned(t *testing.T) {
+	t.Parallel()
+	old := newLegacyStub(t)
+	of := func(letter string) string { return strings.Repeat(letter, 32) }
+	for _, tt := range []struct {
+		name, auth string
+		kind       adapter.KeyKind
+		customer   int64
+		want       int
+	}{
+		{"caller", "caller", adapter.AdminKey, 0, http.StatusForbidden}, {"caller, customer", "caller", adapter.CustomerKey, 1, http.StatusForbidden},
+		{"own", "own", adapter.AdminKey, 0, http.StatusOK}, {"own, customer", "own", adapter.CustomerKey, 1, http.StatusForbidden},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			front := serveFront(t, old.URL, []string{allToLegacy}, "PORTICO_AUTH_BEARER=true", "PORTICO_LEGACY_AUTH="+tt.auth,
+				"PORTICO_LEGACY_CONSUMER_KEY="+of("a"), "PORTICO_LEGACY_CONSUMER_SECRET="+of("b"), "PORTICO_LEGACY_TOKEN="+of("c"), "PORTICO_LEGACY_TOKEN_SECRET="+of("d"))
+			_, key, err := front.app.db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "probe", Kind: tt.kind, CustomerID: tt.customer})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := send(t, "GET", front.contract+"/api/rest/orders/1", "", "Authorization", "Bearer "+key, "Accept", "application/json")
+			if asked := old.last() != nil; got.status != tt.want || asked != (tt.want == http.StatusOK) {
+				t.Errorf("%d %s, the legacy system was asked: %t; want %d", got.status, got.body, asked, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,236 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/net/netutil"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/config"
+)
+
+// serveCommand returns the command "serve".
+func (p *program) serveCommand() *cobra.Command {
+	var demoStore, demoPublic bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the contract",
+		Long: `Serve the contract on one port and metrics, health and readiness on another.
+
+With --demo Portico serves the demo data set from a temporary store: try anything,
+and undo it with POST /demo/reset on the operators' port. Without --demo Portico
+serves the configured store, by default the SQLite file portico.db.
+
+Existing Magento 1 clients expect the replies of the original: use --dialect magento
+for them.`,
+		Example: `  portico serve --demo
+  portico serve --config portico.yaml
+  PORTICO_SQL_DSN=sqlite:/var/lib/portico/store.db portico serve --dialect magento`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := p.loadConfig(cmd)
+			if err != nil {
+				return err
+			}
+			log := newLogger(cmd.ErrOrStderr(), cfg)
+			if demoStore {
+				return p.serveDemo(cmd.Context(), cmd.OutOrStdout(), cfg, demoPublic, log)
+			}
+			db, err := openStore(cmd.Context(), cfg, log)
+			if err != nil {
+				return fmt.Errorf("%w\nset sql.dsn (PORTICO_SQL_DSN) to the database to use, and sql.media_dir (PORTICO_SQL_MEDIA_DIR) to the folder of its images", err)
+			}
+			if err := checkSecretKey(cmd.Context(), db.Credentials()); err != nil {
+				return errors.Join(err, db.Close())
+			}
+			return p.serve(cmd.Context(), cmd.OutOrStdout(), cfg, db, nil, log)
+		},
+	}
+	p.addSettingFlags(cmd, p.allSettings()...)
+	cmd.Flags().BoolVar(&demoStore, "demo", false, "serve the demo data set from a temporary store that keeps nothing")
+	cmd.Flags().BoolVar(&demoPublic, "demo-public", false, "let --demo listen on an address that others can reach, although its credentials are public")
+	return cmd
+}
+
+// newLogger returns a logger with the configured level and format.
+func newLogger(w io.Writer, cfg *config.Config) *slog.Logger {
+	options := &slog.HandlerOptions{Level: cfg.LogLevel}
+	if cfg.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// serveDemo serves the demo data set from a database in a temporary folder, and removes
+// the folder at the end.
+func (p *program) serveDemo(ctx context.Context, out io.Writer, cfg *config.Config, public bool, log *slog.Logger) (err error) {
+	for _, listen := range []string{cfg.Listen, cfg.OpsListen} {
+		if !public && !config.Loopback(listen) {
+			return fmt.Errorf("--demo refuses to listen on %s: its credentials are public\nadd --demo-public if everybody may change this store, or use a loopback address", listen)
+		}
+	}
+	if cfg.Adapter != sqlSection {
+		return fmt.Errorf("--demo has a store of its own and needs no adapter %s: leave --demo out, or set adapter (--adapter, PORTICO_ADAPTER) to %s", cfg.Adapter, sqlSection)
+	}
+	data, err := demo.Load()
+	if err != nil {
+		return err
+	}
+	data.Stock = stockDefaults(cfg.Stock)
+	schemas, err := storeSchemas(cfg)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "portico-demo-") // only its owner may enter
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	db, err := openDemo(ctx, dir, data, schemas)
+	if err != nil {
+		return err
+	}
+	return p.serve(ctx, out, cfg, db, data, log)
+}
+
+// openDemo creates a database with the demo data set in dir. A nil schemas means
+// adapter.NewSchemas.
+func openDemo(ctx context.Context, dir string, data *adapter.Dataset, schemas *adapter.Schemas) (*sqlstore.DB, error) {
+	db, err := sqlstore.Open(ctx, sqlstore.Options{
+		DSN: "sqlite:" + filepath.Join(dir, "demo.db"), MediaDir: filepath.Join(dir, "media"), Migrate: true, Schemas: schemas,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Load(ctx, data, nil); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// memoryReserve is the memory, in bytes, that the program takes beside what settings
+// limit. Above the sum of both, the garbage collector runs more often, so that garbage
+// left by attackers does not accumulate.
+const memoryReserve = 32 << 20
+
+// serve serves the contract and the operators' port until ctx ends. It then drains, and
+// waits for requests in flight unless another signal arrives. It closes db.
+func (p *program) serve(ctx context.Context, out io.Writer, cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (err error) {
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(cfg.Limits.RequestsBytes + cfg.Limits.RepliesBytes + cfg.Cache.MemoryBytes + memoryReserve)
+	}
+	a, err := p.newApp(ctx, cfg, db, data, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.close()) }()
+	contractServer := newServer(cfg, a.connections.Handler(a.ops.closeWhileDraining(a.contract)), log)
+	contractServer.ConnContext, contractServer.ConnState = a.connections.Context, a.connections.State
+	if cfg.Server.TLSCert != "" {
+		reloader, err := newCertificateReloader(cfg.Server.TLSCert, cfg.Server.TLSKey, log)
+		if err != nil {
+			return err
+		}
+		contractServer.TLSConfig = reloader.tlsConfig()
+	}
+	contractListener, err := net.Listen("tcp", cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("%w\nset listen (--listen, PORTICO_LISTEN) to a free address", err)
+	}
+	opsListener, err := net.Listen("tcp", cfg.OpsListen)
+	if err != nil {
+		return errors.Join(fmt.Errorf("%w\nset ops.listen (--ops-listen, PORTICO_OPS_LISTEN) to a free address", err), contractListener.Close())
+	}
+	opsServer := newServer(cfg, a.ops.handler(), log)
+	p.printStartup(out, cfg, contractListener.Addr(), opsListener.Addr(), data)
+
+	contractListener = a.connections.Listener(netutil.LimitListener(contractListener, cfg.Server.MaxConnections))
+	failed := make(chan error, 2)
+	for server, listener := range map[*http.Server]net.Listener{contractServer: contractListener, opsServer: opsListener} {
+		go func() { failed <- serveListener(server, listener) }()
+	}
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+
+	// From here on a signal ends the draining and closes the connections that are left. The
+	// signal after that ends the program immediately.
+	forced, release := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
+	defer release()
+	context.AfterFunc(forced, release)
+	a.ops.draining.Store(true)
+	if delay := cfg.Server.DrainDelay; err == nil && delay > 0 {
+		log.Info("draining", "for", delay)
+		select {
+		case <-time.After(delay):
+		case <-forced.Done():
+		case err = <-failed:
+		}
+	}
+	log.Info("stopping", "wait", cfg.Server.ShutdownTimeout)
+	shutdownCtx, cancel := context.WithTimeout(forced, cfg.Server.ShutdownTimeout)
+	defer cancel()
+	err = errors.Join(err, shutDown(shutdownCtx, contractServer, cfg), shutDown(shutdownCtx, opsServer, cfg))
+	if forced.Err() != nil {
+		err = errors.Join(err, errors.New("a second signal ended the program before its requests were finished"))
+	}
+	return err
+}
+
+// serveListener serves the connections of listener, over TLS if server has a TLS
+// configuration.
+func serveListener(server *http.Server, listener net.Listener) error {
+	if server.TLSConfig != nil {
+		return server.ServeTLS(listener, "", "")
+	}
+	return server.Serve(listener)
+}
+
+// shutDown waits for the requests of server until ctx ends, then closes the remaining
+// connections.
+func shutDown(ctx context.Context, server *http.Server, cfg *config.Config) error {
+	switch err := server.Shutdown(ctx); {
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.Join(fmt.Errorf("requests were cut off after server.shutdown_timeout, %s", cfg.Server.ShutdownTimeout), server.Close())
+	case errors.Is(err, context.Canceled):
+		return server.Close()
+	default:
+		return err
+	}
+}
+
+// maxHeaderBytes is the maximum size of a request's headers without its query string, in
+// bytes.
+const maxHeaderBytes = 32 << 10
+
+// newServer returns a server of handler with the configured limits and timeouts.
+func newServer(cfg *config.Config, handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		MaxHeaderBytes: int(cfg.Limits.QueryBytes) + maxHeaderBytes,
+		// Limits the memory that one connection can take with unread bodies.
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 64, MaxReceiveBufferPerConnection: 128 << 10, MaxReceiveBufferPerStream: 64 << 10},
+		Handler:           handler,
+		ReadHeaderTimeout: cfg.Server.ReadHeaderTimeout,
+		ReadTimeout:       cfg.Server.ReadTimeout,
+		WriteTimeout:      cfg.Server.WriteTimeout,
+		IdleTimeout:       cfg.Server.IdleTimeout,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+}

@@ -1,0 +1,202 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/compare"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/exchange"
+	"github.com/portico-commerce/portico/mapping/mask"
+	"github.com/portico-commerce/portico/mapping/passthrough"
+	"github.com/portico-commerce/portico/mapping/shadow"
+)
+
+// maxComparedBody is the maximum size of an answer that is compared, in bytes.
+const maxComparedBody = 1 << 20
+
+// errBusy is returned if the other system answers that it cannot serve the call now.
+var errBusy = errors.New("the other system cannot answer now")
+
+// watchers observes exchanges: it records them, and repeats reads at the other system of
+// the migration for comparison.
+type watchers struct {
+	service     *mapping.Service
+	legacy      *legacySystem
+	config      *config.Config
+	all         []exchange.Watcher
+	shadowReads *shadow.Shadow // nil where no route is shadowed
+	closers     closers
+}
+
+// newWatchers starts the recorders and shadow reads that cfg configures.
+func newWatchers(cfg *config.Config, service *mapping.Service, legacy *legacySystem, registry prometheus.Registerer, log *slog.Logger) (*watchers, error) {
+	w := &watchers{service: service, legacy: legacy, config: cfg}
+	masker := newMasker(service.Table())
+	recorders, closeRecorders, err := newRecorders(cfg, masker, registry, log)
+	if err != nil {
+		return nil, err
+	}
+	w.all = recorders
+	w.closers.add(closeRecorders)
+	if !slices.ContainsFunc(legacy.rules, func(r passthrough.Rule) bool { return r.Shadow }) {
+		return w, nil
+	}
+	s := cfg.Shadow
+	reads, differences, err := newShadowMetrics(service.Table(), registry)
+	if err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	w.shadowReads = shadow.New(shadow.Options{
+		Rules: legacy.rules, Ask: w.fetchOther, Bases: w.baseURLs,
+		Compare: compare.Options{Unordered: s.Unordered, Clock: s.Clock, Ignore: s.Ignore},
+		Sample:  s.Sample, MaxInFlight: s.MaxInFlight, Queue: s.Queue, Timeout: s.Timeout, Samples: s.Samples,
+		Target: func(e *exchange.Exchange) string { return maskedTarget(masker, e) },
+		Count:  func(call, outcome string) { reads.WithLabelValues(call, outcome).Inc() },
+		Differ: func(call, field string) { differences.WithLabelValues(call, field).Inc() },
+		Log:    log,
+	})
+	w.all = append(w.all, w.shadowReads)
+	w.closers.add(w.shadowReads.Close)
+	return w, nil
+}
+
+// newShadowMetrics returns the metrics of shadow reads. It initializes the counters of
+// reads, because rate functions would miss the first increase of a counter that is
+// missing.
+func newShadowMetrics(table *contract.Table, registry prometheus.Registerer) (reads, differences *prometheus.CounterVec, err error) {
+	reads = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "portico_shadow_reads_total",
+		Help: "Reads on shadowed routes, by call and by the outcome of the comparison with the other system: " + strings.Join(shadow.Outcomes(), ", ") + ".",
+	}, []string{"call", "outcome"})
+	differences = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "portico_shadow_differences_total",
+		Help: "Differences between the answers of the two systems, by call and field.",
+	}, []string{"call", "field"})
+	for _, r := range table.Routes() {
+		for _, outcome := range shadow.Outcomes() {
+			if call := r.Calls[contract.GET]; call != "" {
+				reads.WithLabelValues(call, outcome)
+			}
+		}
+	}
+	return reads, differences, errors.Join(registry.Register(reads), registry.Register(differences))
+}
+
+// wrap returns api, with the watchers observing its exchanges.
+func (w *watchers) wrap(api http.Handler, scheme func(*http.Request) string) http.Handler {
+	maxBody := int(w.config.Record.BodyBytes)
+	if w.shadowReads != nil {
+		maxBody = max(maxBody, maxComparedBody)
+	}
+	watched := exchange.Tap(api, exchange.Options{Table: w.service.Table(), Scheme: scheme, MaxBody: maxBody}, w.all...)
+	if w.shadowReads != nil {
+		watched = w.shadowReads.PrioritizeClients(watched)
+	}
+	return watched
+}
+
+// shadowHandler returns the handler that serves samples of differences, or nil if no route
+// is shadowed.
+func (w *watchers) shadowHandler() http.Handler {
+	if w.shadowReads == nil {
+		return nil
+	}
+	return w.shadowReads
+}
+
+// close stops the watchers. Call it after the last request.
+func (w *watchers) close() error { return w.closers.close() }
+
+// fetchOther repeats the read e at the system that has not answered it.
+func (w *watchers) fetchOther(ctx context.Context, e *exchange.Exchange) (*compare.Answer, error) {
+	r := e.Request.WithContext(mapping.WithShadowRead(ctx))
+	r.Body = http.NoBody
+	fetch := w.fetchLegacy
+	if e.Legacy {
+		fetch = w.servePortico
+	}
+	answer, err := fetch(r, e)
+	if err == nil && (answer.Status == http.StatusServiceUnavailable || answer.Status == http.StatusTooManyRequests) {
+		err = errBusy
+	}
+	return answer, err
+}
+
+// fetchLegacy sends r to the legacy system and returns the answer. If Portico refuses to
+// forward r, the refusal is the answer.
+func (w *watchers) fetchLegacy(r *http.Request, e *exchange.Exchange) (*compare.Answer, error) {
+	ctx := r.Context()
+	call := passthrough.Call{Address: e.Address, Scheme: e.Scheme}
+	admission, refusal, ok := w.service.AuthorizeLegacy(ctx, r, e.Scheme, nil)
+	if !ok {
+		return &compare.Answer{Status: refusal.Status, ContentType: refusal.ContentType, Body: refusal.Body}, nil
+	}
+	call.Sign = admission.Sign
+	answer, err := w.legacy.client.Fetch(ctx, r, call, maxComparedBody)
+	if err != nil {
+		return nil, err
+	}
+	return &compare.Answer{
+		Status: answer.Status, ContentType: answer.Header.Get("Content-Type"), Location: answer.Header.Get("Location"), Body: answer.Body,
+	}, nil
+}
+
+// servePortico lets Portico answer r and returns the answer. It fails if a streamed body
+// is longer than maxComparedBody.
+func (w *watchers) servePortico(r *http.Request, e *exchange.Exchange) (*compare.Answer, error) {
+	ctx := r.Context()
+	response := w.service.Serve(ctx, r, e.Scheme, nil)
+	if response.Stream != nil {
+		var body limitedBuffer
+		if _, err := response.Stream(ctx, &body); err != nil {
+			return nil, err
+		}
+		response.Body = body.Bytes()
+	}
+	return &compare.Answer{Status: response.Status, ContentType: response.ContentType, Location: response.Location, Body: response.Body}, nil
+}
+
+// baseURLs returns the base URLs that the answers of the two systems to e may contain:
+// first the legacy system, then Portico. If clients' signatures are forwarded unchanged,
+// both systems use the public URL.
+func (w *watchers) baseURLs(e *exchange.Exchange) [2]string {
+	public := w.config.PublicURL
+	if public == "" {
+		public = e.Scheme + "://" + e.Request.Host
+	}
+	if w.legacy.auth == mapping.UnchangedSignature {
+		return [2]string{public, public}
+	}
+	return [2]string{w.config.Legacy.URL, public}
+}
+
+// maskedTarget returns path and query of a request, with personal data masked.
+func maskedTarget(masker *mask.Masker, e *exchange.Exchange) string {
+	target := masker.Path(e.Route, e.Request.URL.EscapedPath())
+	if query := masker.Query(e.Route, e.Request.URL.RawQuery); query != "" {
+		target += "?" + query
+	}
+	return target
+}
+
+// A limitedBuffer collects a body of up to maxComparedBody bytes.
+type limitedBuffer struct{ bytes.Buffer }
+
+// Write appends piece, or fails with io.ErrShortBuffer if the body would become too long.
+func (b *limitedBuffer) Write(piece []byte) (int, error) {
+	if b.Len()+len(piece) > maxComparedBody {
+		return 0, io.ErrShortBuffer
+	}
+	return b.Buffer.Write(piece)
+}

@@ -1,0 +1,229 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/guard"
+	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/httpapi"
+)
+
+// An app holds the parts of the program, wired together and ready to be served.
+type app struct {
+	db       *sqlstore.DB
+	contract http.Handler // the contract's port
+	// connections limits the connections of the contract's port.
+	connections *httpapi.Connections
+	ops         *ops // the operators' port
+	watchers    *watchers
+	close       func() error // closes the parts; call it after the last request
+}
+
+// newApp wires the parts of the program for cfg. db has the schemas of cfg. If data is not
+// nil, the program serves a demo store, and a reset restores data.
+func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (a *app, err error) {
+	d, err := dialect(cfg.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), p.newBuildInfo(cfg.Dialect, cfg.Adapter),
+	)
+	metrics, err := httpapi.NewMetrics(registry)
+	if err != nil {
+		return nil, err
+	}
+
+	breakers, err := newBreakerMetrics(registry)
+	if err != nil {
+		return nil, err
+	}
+	guardMetrics, err := guard.NewMetrics(registry)
+	if err != nil {
+		return nil, err
+	}
+	newGuard := func(domain string) *guard.Guard {
+		breakers.add(domain)
+		return guard.New(guardMetrics, guard.Options{
+			Name:          domain,
+			Timeout:       cfg.Upstream.Timeout,
+			MaxInFlight:   cfg.Upstream.MaxInFlight,
+			MaxWait:       cfg.Upstream.MaxWait,
+			Failures:      cfg.Upstream.BreakerFailures,
+			OpenFor:       cfg.Upstream.BreakerOpen,
+			OnStateChange: breakers.onUpstreamChange(log),
+		})
+	}
+	// The database and the backend are separate failure domains: while the backend is down,
+	// Portico still authenticates clients and serves images.
+	dbGuard := newGuard(sqlSection)
+	recordsGuard := dbGuard
+	if cfg.Adapter != sqlSection {
+		recordsGuard = newGuard(cfg.Adapter)
+	}
+	resources := new(closers)
+	defer func() {
+		if a == nil {
+			err = errors.Join(err, resources.close())
+		}
+	}()
+	records, closeRecords, err := p.openAdapter(ctx, cfg, db, registry, log)
+	if err != nil {
+		return nil, err
+	}
+	resources.add(closeRecords)
+	upstream := recordsGuard.Adapter(records)
+	replyCache, err := openReplyCache(cfg, registry, breakers, log)
+	if err != nil {
+		return nil, err
+	}
+	resources.add(replyCache.Close)
+	fingerprint, err := p.replyFingerprint(cfg, data != nil)
+	if err != nil {
+		return nil, err
+	}
+
+	var publicURL *url.URL
+	if cfg.PublicURL != "" {
+		if publicURL, err = url.Parse(cfg.PublicURL); err != nil {
+			return nil, errors.New("public_url: not a URL") // the error would repeat it
+		}
+	}
+	credentials := db.Credentials()
+	authOptions := auth.Options{PublicURL: publicURL, RSACrashes: d.UnverifiableCrash, RefusePlaintext: cfg.Auth.RefusePlaintext, TimestampMaxAge: cfg.Auth.TimestampMaxAge}
+	if cfg.Auth.Bearer {
+		authOptions.Keys = dbGuard.Keys(credentials)
+	}
+	authenticator := auth.New(dbGuard.Credentials(credentials), replyCache.Nonces(dbGuard.Nonces(credentials)), authOptions)
+	consentSite, err := newConsent(cfg, db, dbGuard.Adapter(db.Adapter()), upstream, auth.NewGranting(authenticator, dbGuard.Grants(credentials), d.UnapprovedTokenCrash), log)
+	if err != nil {
+		return nil, err
+	}
+
+	stock, err := stockSettings(cfg.Stock)
+	if err != nil {
+		return nil, err
+	}
+	schemas, err := storeSchemas(cfg)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := storeFields(cfg)
+	if err != nil {
+		return nil, err
+	}
+	legacy, err := newLegacy(cfg, guardMetrics, breakers, log)
+	if err != nil {
+		return nil, err
+	}
+	resources.add(func() error { legacy.close(); return nil })
+	var replies mapping.ReplyCache
+	if cfg.Cache.MemoryBytes > 0 || cfg.Cache.RedisURL != "" {
+		replies = replyCache
+	}
+	service, err := mapping.New(d, fields, upstream, schemas, authenticator, mapping.Settings{
+		BodyBytes:       cfg.Limits.BodyBytes,
+		QueryBytes:      int(cfg.Limits.QueryBytes),
+		RequestBytes:    cfg.Limits.RequestsBytes,
+		MaxRows:         cfg.Lists.MaxRows,
+		GuestMaxRows:    cfg.Lists.GuestMaxRows,
+		ListsInFlight:   cfg.Lists.InFlight,
+		FiltersInFlight: cmp.Or(cfg.Lists.FiltersInFlight, max(2, int64(runtime.GOMAXPROCS(0)))),
+		MatchBytes:      cfg.Lists.MatchBytes,
+		// Otherwise an expensive filter would exceed the guard's timeout and count as a
+		// failure of the upstream.
+		FilterTimeout:     min(cfg.Lists.FilterTimeout, cfg.Upstream.Timeout/2),
+		ImagePixels:       cfg.Limits.ImagePixels,
+		PublicURL:         cfg.PublicURL,
+		ConsumerRate:      cfg.Limits.ConsumerRate,
+		ConsumerBurst:     int(cfg.Limits.ConsumerBurst),
+		PasswordCost:      cfg.Auth.PasswordCost,
+		JSONWithoutAccept: cfg.AcceptMissing == "json",
+		Prices:            mapping.PriceSettings{TimeZone: cfg.Store.TimeZone, TaxCountry: cfg.Store.TaxCountry, TaxRegion: cfg.Store.TaxRegion},
+		Products:          mapping.ProductSettings{AttributeSets: cfg.Store.AttributeSets, TaxClasses: cfg.Store.TaxClasses, Themes: cfg.Store.Themes},
+		Stock:             stock,
+		Now:               time.Now,
+		ReplyCache:        replies,
+		Fingerprint:       fingerprint,
+		LegacyAuth:        legacy.auth,
+		LegacySigner:      legacy.signer,
+		CacheLegacy:       cfg.Legacy.Cache,
+	}, log)
+	if err != nil {
+		return nil, err
+	}
+	options := httpapi.Options{
+		Log: log, Metrics: metrics, OpenMedia: dbGuard.Media(db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
+		BasePath: cfg.BasePath(), Rules: legacy.rules, Legacy: legacy.client, Consent: consentSite,
+		ReplyBytes: cfg.Limits.RepliesBytes, SpoolBytes: cfg.Lists.SpoolBytes, SpoolDir: cfg.Lists.SpoolDir,
+		GuestRate: cfg.Limits.GuestRate, GuestBurst: int(cfg.Limits.GuestBurst), Connections: httpapi.NewConnections(),
+	}
+	api, err := httpapi.New(service, options)
+	if err != nil {
+		return nil, err
+	}
+	watchers, err := newWatchers(cfg, service, legacy, registry, log)
+	if err != nil {
+		return nil, err
+	}
+	resources.add(watchers.close)
+
+	opsPort := &ops{token: cfg.OpsToken, registry: registry, ping: legacy.wrapPing(upstream.Ping), hasCachedReplies: replyCache.HasUsable, pprof: cfg.OpsPprof, shadowSamples: watchers.shadowHandler()}
+	opsPort.purge = func(ctx context.Context) error {
+		service.InvalidateLists()
+		return replyCache.Purge(ctx)
+	}
+	if data != nil {
+		opsPort.reset = func(ctx context.Context) error {
+			err := db.Reset(ctx, data)
+			err = errors.Join(err, opsPort.purge(ctx)) // a failed reset may have changed records, too
+			if err != nil {
+				log.ErrorContext(ctx, "demo reset", "error", err)
+				return err
+			}
+			authenticator.Purge()
+			return nil
+		}
+	}
+	return &app{db: db, connections: options.Connections, contract: httpapi.Below(options.BasePath, watchers.wrap(api, options.Scheme), api), ops: opsPort, watchers: watchers, close: resources.close}, nil
+}
+
+// stockSettings converts the stock settings, which config has validated.
+func stockSettings(c config.Stock) (mapping.StockSettings, error) {
+	minQty, err := strconv.ParseFloat(c.MinQty, 64)
+	if err != nil {
+		return mapping.StockSettings{}, fmt.Errorf("stock.min_qty: %w", err)
+	}
+	notifyQty, err := strconv.ParseFloat(c.NotifyQty, 64)
+	if err != nil {
+		return mapping.StockSettings{}, fmt.Errorf("stock.notify_qty: %w", err)
+	}
+	return mapping.StockSettings{MinQty: minQty, NotifyQty: notifyQty, Backorders: c.Backorders, ManageStock: c.ManageStock}, nil
+}
+
+// stockDefaults converts the stock settings to the defaults with which a data set is
+// loaded.
+func stockDefaults(c config.Stock) adapter.StockDefaults {
+	defaults := adapter.StockDefaults{MinQty: c.MinQty, NotifyStockQty: c.NotifyQty, Backorders: c.Backorders}
+	if c.ManageStock {
+		defaults.ManageStock = 1
+	}
+	return defaults
+}
