@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/portico-commerce/portico/cache"
+	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
 // A replica is a Cache with helpers for tests.
@@ -186,5 +186,5 @@ func stampede(tb testing.TB, r *replica) (fills int64) {
 
 func TestMain(m *testing.M) {
 	cache.LogRedis(slog.New(slog.DiscardHandler))
-	os.Exit(m.Run())
+	programs.Main(m, nil)
 }

@@ -3,19 +3,17 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/portico-commerce/portico/cmd/portico/app"
 	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
@@ -23,45 +21,19 @@ import (
 // immediately.
 const processTimeout = 60 * time.Second
 
-// binaries are contracttest and portico, built once for all tests.
-var binaries struct {
-	once   sync.Once
-	folder string
-	err    error
-}
-
-// TestMain removes the environment variables that would set flags, and deletes the
-// binaries at the end.
+// TestMain removes the environment variables that would set flags.
 func TestMain(m *testing.M) {
 	for _, entry := range os.Environ() {
-		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, envPrefix) || strings.HasPrefix(name, "PORTICO_") {
+		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, envPrefix) || strings.HasPrefix(name, "PORTICO_") && name != passwordCost {
 			_ = os.Unsetenv(name)
 		}
 	}
-	code := m.Run()
-	if binaries.folder != "" {
-		_ = os.RemoveAll(binaries.folder)
-	}
-	os.Exit(code)
+	programs.Main(m, map[string]func(){"contracttest": main, "portico": func() { app.Main() }})
 }
 
-// binary returns the path of contracttest or portico.
-func binary(t *testing.T, name string) string {
-	t.Helper()
-	binaries.once.Do(func() {
-		if binaries.folder, binaries.err = os.MkdirTemp("", "contracttest-built-"); binaries.err != nil {
-			return
-		}
-		output, err := exec.Command("go", "build", "-o", binaries.folder+string(filepath.Separator), ".", "../portico").CombinedOutput()
-		if err != nil {
-			binaries.err = fmt.Errorf("go build: %w\n%s", err, output)
-		}
-	})
-	if binaries.err != nil {
-		t.Fatal(binaries.err)
-	}
-	return filepath.Join(binaries.folder, name)
-}
+// passwordCost is the setting of the cost of password hashes, which tests set to the
+// lowest.
+const passwordCost = "PORTICO_AUTH_PASSWORD_COST"
 
 // A process is a running contracttest.
 type process struct {
@@ -74,7 +46,7 @@ type process struct {
 func startProcess(t *testing.T, arguments ...string) *process {
 	t.Helper()
 	p := &process{}
-	p.cmd = exec.Command(binary(t, "contracttest"), arguments...)
+	p.cmd = exec.Command(programs.Self(t, "contracttest"), arguments...)
 	p.cmd.Dir = t.TempDir()
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	t.Cleanup(func() { // runs after the program has exited
@@ -110,9 +82,9 @@ func (p *process) signal(t *testing.T, s os.Signal) {
 // URL that resets the store.
 func startPortico(t *testing.T, dialect string) (base, reset string) {
 	t.Helper()
-	cmd := exec.Command(binary(t, "portico"), "serve", "--demo", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-level", "error", "--dialect", dialect)
+	cmd := exec.Command(programs.Self(t, "portico"), "serve", "--demo", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-level", "error", "--dialect", dialect)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "PORTICO_AUTH_PASSWORD_COST=4")
+	cmd.Env = append(os.Environ(), passwordCost+"=4")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

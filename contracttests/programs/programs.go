@@ -7,18 +7,62 @@
 //     skipped with a message.
 //  2. In CI no test may be skipped for a missing program: there the tests that need it
 //     fail.
+//  3. Portico's own programs run from the test binary. Building them would take seconds,
+//     and the race detector would not look into them.
 //
 // # How it is tested
 //
 // A table of programs and environments on a testing.TB that records how the test ends,
-// and a program that does not exit by itself.
+// and programs that the test binary holds, of which one does not exit by itself.
 package programs
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime/debug"
 	"testing"
 )
+
+// gcPercent is the GOGC of tests. They allocate much and keep little, so that at the
+// default the garbage collector takes an eighth of their time.
+const gcPercent = 400
+
+// Main is called by TestMain. It runs the tests; or, if the test binary was started by
+// the path that [Self] returns, the main function of the program of that name. It does
+// not return. Unless TMPDIR is set, tests store temporary files in [MemoryFolder].
+func Main(m *testing.M, mains map[string]func()) {
+	if main, ok := mains[filepath.Base(os.Args[0])]; ok {
+		main()
+		os.Exit(0)
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	if folder := MemoryFolder(); folder != "" && os.Getenv("TMPDIR") == "" {
+		if err := os.Setenv("TMPDIR", folder); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// Self returns a path at which the test binary is the program of a name, in a folder of
+// the test. TestMain must call [Main].
+func Self(tb testing.TB, name string) (path string) {
+	tb.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	path = filepath.Join(tb.TempDir(), name)
+	if err := os.Symlink(binary, path); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
 
 // Need returns the path of an installed program. If the program is not installed, Need
 // skips the test, or fails it if the environment variable CI is "true".

@@ -2,7 +2,6 @@ package programs_test
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -64,9 +63,7 @@ func TestNeed(t *testing.T) {
 func TestStart(t *testing.T) {
 	var ended <-chan struct{}
 	t.Run("test", func(t *testing.T) {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestMain$")
-		cmd.Env = append(os.Environ(), sleepVariable+"=1")
-		ended = programs.Start(t, cmd)
+		ended = programs.Start(t, exec.Command(programs.Self(t, sleeper)))
 		select {
 		case <-ended:
 			t.Error("the program has exited by itself")
@@ -80,14 +77,11 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// sleepVariable is the environment variable that makes this test binary sleep, as a
-// program for TestStart.
-const sleepVariable = "PROGRAMS_TEST_WAITS"
+// sleeper is a program for TestStart that does not exit by itself.
+const sleeper = "sleeper"
 
-// TestMain sleeps instead of running tests if TestStart has started this binary.
 func TestMain(m *testing.M) {
-	if os.Getenv(sleepVariable) != "" {
-		time.Sleep(time.Minute) // far longer than its test
-	}
-	os.Exit(m.Run())
+	programs.Main(m, map[string]func(){
+		sleeper: func() { time.Sleep(time.Minute) }, // far longer than its test
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -23,7 +24,10 @@ func laughs(levels int, text, root string) string {
 // TestBombs decodes inputs that are designed to take disproportionate time or memory. Without
 // the limit that it targets, a row takes minutes or gigabytes.
 func TestBombs(t *testing.T) {
-	const large = 16 << 20
+	large := 2 << 20
+	if nightly.Whole() {
+		large = 16 << 20 // the largest body that is read
+	}
 	quadratic := `<!DOCTYPE r [<!ENTITY e "` + strings.Repeat("x", 100_000) + `">]><r>` + strings.Repeat("&e;", 100_000) + "</r>"
 	chain := func(n int) string {
 		var b strings.Builder
@@ -61,14 +65,14 @@ func TestBombs(t *testing.T) {
 		{"10,000 levels of XML", contract.XML, strings.Repeat("<a>", 10_000), ErrSyntax},
 		{"10,000 levels of JSON", contract.JSON, strings.Repeat("[", 10_000), ErrSyntax},
 		{"10,000 levels of form", contract.Text, "a" + strings.Repeat("[b]", 10_000) + "=1", nil},
-		{"16 MB of one JSON text", contract.JSON, `"` + strings.Repeat("x", large) + `"`, nil},
-		{"16 MB of one XML text", contract.XML, "<r><a>" + strings.Repeat("x", large) + "</a></r>", nil},
-		{"16 MB of one XML attribute", contract.XML, `<r a="` + strings.Repeat("x", large) + `"/>`, nil},
-		{"16 MB of one form value", contract.Text, "a=" + strings.Repeat("x", large), nil},
-		{"16 MB of one JSON number", contract.JSON, strings.Repeat("1", large), nil},
-		{"16 MB of JSON values", contract.JSON, "[" + strings.Repeat("1,", large/2) + "1]", ErrSyntax},
-		{"16 MB of XML elements", contract.XML, "<r>" + strings.Repeat("<a/>", large/4) + "</r>", ErrSyntax},
-		{"16 MB of form pairs", contract.Text, strings.Repeat("a[]&", large/4), ErrSyntax},
+		{"megabytes of one JSON text", contract.JSON, `"` + strings.Repeat("x", large) + `"`, nil},
+		{"megabytes of one XML text", contract.XML, "<r><a>" + strings.Repeat("x", large) + "</a></r>", nil},
+		{"megabytes of one XML attribute", contract.XML, `<r a="` + strings.Repeat("x", large) + `"/>`, nil},
+		{"megabytes of one form value", contract.Text, "a=" + strings.Repeat("x", large), nil},
+		{"megabytes of one JSON number", contract.JSON, strings.Repeat("1", large), nil},
+		{"megabytes of JSON values", contract.JSON, "[" + strings.Repeat("1,", large/2) + "1]", ErrSyntax},
+		{"megabytes of XML elements", contract.XML, "<r>" + strings.Repeat("<a/>", large/4) + "</r>", ErrSyntax},
+		{"megabytes of form pairs", contract.Text, strings.Repeat("a[]&", large/4), ErrSyntax},
 		{"100,000 names in JSON", contract.JSON, "{" + many(`"name%d":1,`, 100_000) + `"a":1}`, nil},
 		{"100,000 names in XML", contract.XML, "<r>" + many("<name%d/>", 100_000) + "</r>", nil},
 		{"100,000 attributes", contract.XML, "<r" + many(" name%d=''", 100_000) + "/>", nil},

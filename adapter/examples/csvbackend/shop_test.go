@@ -14,19 +14,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
 // programName is the name under which the test binary is the program itself.
 const programName = "csvbackend"
 
-// TestMain runs the tests, or the program if the test binary is called by its name.
-func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == programName {
-		main()
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { programs.Main(m, map[string]func(){programName: main}) }
 
 // A shopProcess runs the program's commands in a folder of its own.
 type shopProcess struct {
@@ -37,16 +32,8 @@ type shopProcess struct {
 
 func newShopProcess(t *testing.T) *shopProcess {
 	t.Helper()
-	s := &shopProcess{t: t, folder: t.TempDir()}
-	s.program = filepath.Join(s.folder, programName)
-	binary, err := os.Executable()
-	if err == nil {
-		err = os.Symlink(binary, s.program)
-	}
-	if err == nil {
-		err = os.Mkdir(filepath.Join(s.folder, "shop"), 0o700)
-	}
-	if err != nil {
+	s := &shopProcess{t: t, folder: t.TempDir(), program: programs.Self(t, programName)}
+	if err := os.Mkdir(filepath.Join(s.folder, "shop"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
 // A Server is a PostgreSQL server of a single test, which the test may kill or pause.
@@ -38,7 +40,7 @@ func StartPostgres(tb testing.TB) *Server {
 	bin, err := p.find()
 	require(tb, err)
 	s := &Server{tb: tb, bin: bin}
-	s.dir, err = os.MkdirTemp(parentFolder(), "portico-"+p.name+"-")
+	s.dir, err = os.MkdirTemp(programs.MemoryFolder(), "portico-"+p.name+"-")
 	require(tb, err)
 	tb.Cleanup(func() {
 		s.shutDown()

@@ -36,6 +36,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/portico-commerce/portico/contracttests/programs"
 )
 
 const (
@@ -131,7 +133,7 @@ func start(p *program) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(parentFolder(), "portico-"+p.name+"-")
+	dir, err := os.MkdirTemp(programs.MemoryFolder(), "portico-"+p.name+"-")
 	if err != nil {
 		return nil, err
 	}
@@ -140,17 +142,6 @@ func start(p *program) (*server, error) {
 		return nil, errors.Join(fmt.Errorf("%s: %w", p.name, err), os.RemoveAll(dir))
 	}
 	return s, nil
-}
-
-// parentFolder returns the folder for the servers' folders: one in memory, which makes
-// creating databases several times as fast, or "" for the default.
-func parentFolder() string {
-	const folder, room = "/dev/shm", 1 << 30
-	var stat syscall.Statfs_t
-	if err := syscall.Statfs(folder, &stat); err != nil || stat.Bavail*uint64(stat.Bsize) < room {
-		return ""
-	}
-	return folder
 }
 
 // find returns the folder of the server's executables.

@@ -21,7 +21,7 @@ import (
 // launchCompare runs "portico compare" as a process.
 func launchCompare(t *testing.T, arguments ...string) *process {
 	t.Helper()
-	return launchCommand(t, append([]string{portico(), "compare"}, arguments...)...)
+	return launchCommand(t, append([]string{portico(t), "compare"}, arguments...)...)
 }
 
 // launchCommand starts a process, and kills it at the end of the test if it still runs.
@@ -163,7 +163,7 @@ func TestCompareProgress(t *testing.T) {
 	if p := launchCompare(t, arguments...); p.wait(t) != 0 || p.stderr.text() != "" || strings.Contains(p.stdout.text(), "\r") {
 		t.Errorf("without a terminal it wrote %q", p.stderr.text())
 	}
-	command := portico() + " compare '" + strings.Join(arguments, "' '") + "'"
+	command := portico(t) + " compare '" + strings.Join(arguments, "' '") + "'"
 	p := launchCommand(t, script, "-qec", command, "/dev/null")
 	if p.wait(t) != 0 || !strings.Contains(p.stdout.text(), "0 differ · /api/rest/") {
 		t.Errorf("on a terminal it wrote %q", p.stdout.text())

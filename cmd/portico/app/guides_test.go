@@ -51,6 +51,7 @@ func notRun() map[string]string {
 // TestGuides runs the commands of every guide in order, in one shell and a temporary
 // folder, and compares their output with the guide.
 func TestGuides(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"bash", "curl", "openssl"} {
 		programs.Need(t, name)
 	}
@@ -58,7 +59,7 @@ func TestGuides(t *testing.T) {
 	if output, err := exec.CommandContext(t.Context(), "go", "build", "-o", suite, "../../contracttest").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	path := strings.Join([]string{filepath.Dir(portico()), suite, os.Getenv("PATH")}, string(filepath.ListSeparator))
+	path := strings.Join([]string{filepath.Dir(portico(t)), suite, os.Getenv("PATH")}, string(filepath.ListSeparator))
 	for _, g := range guides() {
 		t.Run(g.path, func(t *testing.T) {
 			t.Parallel()

@@ -33,7 +33,7 @@ func startLegacyShop(t *testing.T, folder string) []string {
 	writeCatalog(t, store)
 	environ := []string{"PORTICO_SQL_DSN=sqlite:" + filepath.Join(t.TempDir(), "old.db"), "PORTICO_AUTH_SECRET_KEY=" + secretKey}
 	for _, arguments := range []string{"seed --dataset " + store, "import customers addresses orders --prefix mage_ --from " + dsn, "credentials import --admins --prefix mage_ --from " + dsn} {
-		command := exec.CommandContext(t.Context(), portico(), strings.Fields(arguments)...)
+		command := exec.CommandContext(t.Context(), portico(t), strings.Fields(arguments)...)
 		command.Env = append(withoutSettings(os.Environ()), environ...)
 		if output, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("portico %s: %v\n%s", arguments, err, output)

@@ -64,7 +64,7 @@ func allowedImports() map[string][]string {
 		"adapter/replica":              {"adapter"},
 		"adapter/sqlstore":             {"adapter", "adapter/replica"},
 		// private database servers for tests
-		"adapter/sqlstore/sqltest": {},
+		"adapter/sqlstore/sqltest": {"contracttests/programs"},
 		// legacy shops for tests
 		"adapter/magento1/magento1test": {"adapter/sqlstore/sqltest"},
 		"cache":                         {"adapter"},
@@ -75,7 +75,7 @@ func allowedImports() map[string][]string {
 		"contracttests/spec":   {},
 		// reports whether tests run for a commit or at night
 		"contracttests/nightly": {},
-		// locates programs that tests run
+		// locates and starts programs that tests run
 		"contracttests/programs":          {},
 		"contracttests/programs/chromium": {"contracttests/programs"},
 	}
@@ -203,6 +203,7 @@ func TestImportsPointDownward(t *testing.T) {
 
 // TestFilesFollowRules checks every file of the module with fileFaults.
 func TestFilesFollowRules(t *testing.T) {
+	t.Parallel()
 	for _, p := range listPackages(t) {
 		for _, name := range p.GoFiles {
 			path := filepath.Join(p.Dir, name)

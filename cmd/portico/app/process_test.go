@@ -3,10 +3,8 @@ package app
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -24,42 +22,12 @@ const waitTimeout = 30 * time.Second
 // programName is the name under which the test binary is the program itself.
 const programName = "portico"
 
-// programFolder holds the link to the test binary that tests run as the program.
-var programFolder string
-
-// TestMain runs the tests, or the program if the test binary is called by its name.
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == programName {
-		Main()
-		os.Exit(0)
-	}
-	code, err := 1, error(nil)
-	if programFolder, err = linkProgram(); err == nil {
-		code = m.Run()
-		err = os.RemoveAll(programFolder)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	programs.Main(m, map[string]func(){programName: func() { Main() }})
 }
 
-// linkProgram returns a new folder with a link to the test binary. To build the program
-// would take seconds, and the race detector would not look into it.
-func linkProgram() (folder string, err error) {
-	binary, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	if folder, err = os.MkdirTemp("", "portico-program-"); err != nil {
-		return "", err
-	}
-	return folder, os.Symlink(binary, filepath.Join(folder, programName))
-}
-
-// portico returns the path of the program.
-func portico() string { return filepath.Join(programFolder, programName) }
+// portico returns a path of the program.
+func portico(t testing.TB) string { return programs.Self(t, programName) }
 
 // A process is a running "portico serve".
 type process struct {
@@ -89,7 +57,7 @@ func start(t testing.TB, environ []string, arguments ...string) *process {
 func launch(t testing.TB, environ []string, arguments ...string) *process {
 	t.Helper()
 	p := &process{stdout: newOutput(), stderr: newOutput(), temporary: t.TempDir()}
-	p.cmd = exec.Command(portico(), append([]string{"serve"}, arguments...)...)
+	p.cmd = exec.Command(portico(t), append([]string{"serve"}, arguments...)...)
 	p.cmd.Env = append(withoutSettings(os.Environ()), append([]string{"TMPDIR=" + p.temporary, fastPasswordHashing}, environ...)...)
 	p.cmd.Dir = t.TempDir() // a relative DSN must not reach the sources
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
