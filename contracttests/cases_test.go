@@ -13,6 +13,7 @@ import (
 // message expects the message with its code, and a case of a request field sends the
 // field. For each required field, a case expects an error without it.
 func TestCasesCoverTheirClauses(t *testing.T) {
+	t.Parallel()
 	s, err := NewSuite()
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ func mustLoadClauses(t *testing.T) []clause {
 // TestDataCitesSections checks that every clause, every difference between the dialects
 // and every exchange cites existing sections of the specification.
 func TestDataCitesSections(t *testing.T) {
+	t.Parallel()
 	pages, err := spec.Load()
 	if err != nil {
 		t.Fatal(err)

@@ -34,6 +34,7 @@ func (r *recordingServer) answer(string) string {
 // TestAllRecordingsReplay checks that all recordings pass against a server that replies
 // with them.
 func TestAllRecordingsReplay(t *testing.T) {
+	t.Parallel()
 	cases, err := Exchanges()
 	if err != nil {
 		t.Fatal(err)

@@ -127,6 +127,7 @@ func TestAuthorization(t *testing.T) {
 
 // TestSendErrors checks the errors for incomplete and invalid replies.
 func TestSendErrors(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, reply, want string }{
 		{"NoHTTP", "hello\r\n\r\n", "reading the reply"},
 		{"BodyCutShort", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", "reading the body"},

@@ -278,6 +278,7 @@ func (shop *customerShop) write(t *testing.T, dialect, as, method, path, body st
 
 // TestAddedFieldWrites changes a record step by step, in each dialect.
 func TestAddedFieldWrites(t *testing.T) {
+	t.Parallel()
 	const (
 		own     = "/customers/1"
 		address = "/customers/addresses/1"

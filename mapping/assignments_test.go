@@ -179,6 +179,7 @@ func TestAssignmentLocation(t *testing.T) {
 // TestAssignmentConflicts checks that a conflict with a change made between the checks
 // and the write gets the same reply as one that the checks find.
 func TestAssignmentConflicts(t *testing.T) {
+	t.Parallel()
 	const (
 		single = `{"website_id":2}`
 		copied = `{"website_id":2,"copy_to_stores":[{"store_from":1,"store_to":3}]}`

@@ -115,6 +115,7 @@ func TestRequestBytes(t *testing.T) {
 // TestListsInFlight checks that Guests get half of the slots for long lists, and that a
 // list returns its slot when it has been sent or interrupted.
 func TestListsInFlight(t *testing.T) {
+	t.Parallel()
 	limits := settings()
 	limits.ListsInFlight = 4
 	shop := openShopWith(t, contract.Documented(), limits, nil)
@@ -157,6 +158,7 @@ func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("no room"
 // TestGuestMaxRows checks that a Guest who requests too long a list is refused with the
 // contract's message for too high a limit, and gets no part of the list.
 func TestGuestMaxRows(t *testing.T) {
+	t.Parallel()
 	const shown = 8 // products of the demo store
 	for _, d := range contract.Dialects() {
 		for _, tt := range []struct {
@@ -196,6 +198,7 @@ func TestGuestMaxRows(t *testing.T) {
 // TestLargePages checks that a page whose records are too large to be held together is
 // still answered, with the same content.
 func TestLargePages(t *testing.T) {
+	t.Parallel()
 	data := loadDemo(t)
 	for i, product := range data.Records[adapter.Products] {
 		product.Set("description", adapter.TextValue(strings.Repeat(string(rune('a'+i)), 600<<10)))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -126,8 +127,7 @@ func openLabeledShop(t *testing.T, d *contract.Dialect) *labeledShop {
 	m.shop = serveShop(t, d, settings(), m.data, db, db.Adapter())
 	m.path = path
 	m.addImages(t)
-	resetData := m.reset
-	m.reset = func(t testing.TB) { resetData(t); m.addImages(t) }
+	m.resetTo(t, demotest.Save(t, path))
 
 	m.callers = []caller{{name: "guest", role: contract.Guest}}
 	for _, token := range m.data.Tokens {

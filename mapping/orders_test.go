@@ -157,6 +157,7 @@ func checkOrderReads(t *testing.T, format string, reads []orderRead) {
 // TestOrderOwnership requests orders and parts that belong to the caller, somebody else,
 // a guest or nobody.
 func TestOrderOwnership(t *testing.T) {
+	t.Parallel()
 	var reads []orderRead
 	for _, call := range []struct {
 		name, path, order1, order3 string // %s is the order id; order1 and order3 are what those orders hold
@@ -350,6 +351,7 @@ func TestOrderSelections(t *testing.T) {
 
 // TestOrderShape checks orders whose parts are many, empty or not visible.
 func TestOrderShape(t *testing.T) {
+	t.Parallel()
 	var lines []string
 	for number := 1; number <= 12; number++ {
 		lines = append(lines, fmt.Sprintf(`{"sku":"line-%d"}`, number))
@@ -384,6 +386,7 @@ func TestOrderShape(t *testing.T) {
 // TestOrderQueries counts the store reads for one request: one query for the page, and
 // one for each part that is shown.
 func TestOrderQueries(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, as, path string
 		want           int

@@ -80,6 +80,7 @@ func (s pagedShop) setQtyDirectly(t testing.TB, id int, qty string) {
 
 // TestPageQueries checks which store reads each page takes, in a shop with twelve items.
 func TestPageQueries(t *testing.T) {
+	t.Parallel()
 	type step struct {
 		query string // or another step, with an exclamation mark
 		want  []string
@@ -179,6 +180,7 @@ func TestPageQueries(t *testing.T) {
 
 // TestPagingThroughAList reads fifty pages, each with one query that skips no records.
 func TestPagingThroughAList(t *testing.T) {
+	t.Parallel()
 	for _, order := range []string{"", "&order=increment_id&dir=asc", "&order=increment_id", "&order=customer_id&dir=asc", "&order=customer_id"} {
 		t.Run(order, func(t *testing.T) {
 			shop := openOrderShop(t, contract.Documented())

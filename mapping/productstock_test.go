@@ -106,6 +106,7 @@ func TestStockDataOfNewProducts(t *testing.T) {
 // TestStockDataOfUpdates checks what successive updates of one product store (products
 // 5.6 and 7.2).
 func TestStockDataOfUpdates(t *testing.T) {
+	t.Parallel()
 	const both = ""
 	for name, c := range map[string]struct {
 		dialect string // "" means both

@@ -151,6 +151,7 @@ func productValues() []productValue {
 }
 
 func TestProductValues(t *testing.T) {
+	t.Parallel()
 	sample := nightly.NewSample(t)
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, v := range productValues() {

@@ -75,6 +75,7 @@ func guestTargets() []string {
 // TestCachedRepliesAfterWrites checks that after every kind of write Guests read the same
 // from a service with a cache as from one without, whatever was cached before.
 func TestCachedRepliesAfterWrites(t *testing.T) {
+	t.Parallel()
 	for _, d := range []*contract.Dialect{contract.Documented(), contract.Magento()} {
 		t.Run(d.Name, func(t *testing.T) {
 			s := openCachedPair(t, d, settings())
@@ -242,6 +243,7 @@ func TestFormKeys(t *testing.T) {
 // TestScheduledPriceChanges checks that Guests see the begin and the end of a special
 // price immediately, without a write.
 func TestScheduledPriceChanges(t *testing.T) {
+	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)

@@ -151,6 +151,7 @@ func matrix() []matrixRow {
 }
 
 func TestMatrix(t *testing.T) {
+	t.Parallel()
 	methods := []string{"GET", "POST", "PUT", "DELETE", "HEAD", "PATCH"}
 	table := contract.NewTable(contract.Routes(contract.StandardFields()))
 	reached := map[*contract.Route]bool{}

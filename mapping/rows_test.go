@@ -84,6 +84,7 @@ func withFullBody(t *testing.T, r mapping.Response) mapping.Response {
 // TestRowsInBatches compares every list in batches of one record with the same list in
 // one batch.
 func TestRowsInBatches(t *testing.T) {
+	t.Parallel()
 	data := loadDemo(t)
 	addRows(data)
 	for _, category := range data.Records[adapter.Categories][:2] {
@@ -159,6 +160,7 @@ func (s partialStore) List(ctx context.Context, p *adapter.ListParams) (*adapter
 // TestMaxRowsInBatches checks the maximum number of rows at every position in a batch,
 // and for partial results.
 func TestMaxRowsInBatches(t *testing.T) {
+	t.Parallel()
 	for name, between := range map[string]func(adapter.Adapter) adapter.Adapter{
 		"whole":   nil,
 		"partial": func(a adapter.Adapter) adapter.Adapter { return partialAdapter{a} },
@@ -223,6 +225,7 @@ func TestLongList(t *testing.T) {
 // TestWritesBetweenBatches checks that writes during a list neither repeat nor hide a
 // record that exists all the time.
 func TestWritesBetweenBatches(t *testing.T) {
+	t.Parallel()
 	const insert = "INSERT INTO order_item (item_id, order_id, sku, sku_folded, created_at, updated_at) VALUES (20, 1, 'a', 'A', '2012-01-01 00:00:00', '2012-01-01 00:00:00')"
 	for _, c := range []struct{ name, query, write, want string }{
 		{"a record of the first batch is deleted", "", "DELETE FROM order_item WHERE item_id = 1", "1 2 6 7 8"},

@@ -3,12 +3,12 @@ package mapping_test
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,6 +46,7 @@ type shop struct {
 	path           string                   // of the SQLite file
 	// reset restores the demo store.
 	reset func(t testing.TB)
+	purge func() // forgets what the service knows of the records
 }
 
 // A syncBuffer is a log that requests can write concurrently.
@@ -151,36 +152,40 @@ func openShopWith(t testing.TB, d *contract.Dialect, s mapping.Settings, between
 	}
 	opened := serveShop(t, d, s, data, db, backend)
 	opened.path = path
-	changed, reset := fileWatcher(t, path), opened.reset
-	opened.reset = func(t testing.TB) {
-		t.Helper()
-		if changed() {
-			reset(t)
-			changed()
-		}
-	}
+	opened.resetTo(t, demotest.Save(t, path))
 	return opened
 }
 
-// fileWatcher returns a function that reports whether the SQLite file path may have
-// changed since it was called before.
-func fileWatcher(t testing.TB, path string) func() bool {
+// resetTo makes s.reset restore its file, and remove all media files.
+func (s *shop) resetTo(t testing.TB, saved *demotest.Saved) {
 	t.Helper()
-	file, err := sql.Open("sqlite", "file:"+path)
+	s.reset = func(t testing.TB) {
+		t.Helper()
+		changed, err := saved.Changed()
+		if err == nil && changed {
+			err = saved.Restore()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changed {
+			removeFiles(t, sqlstore.MediaDir(s.path))
+			s.purge()
+		}
+	}
+}
+
+// removeFiles empties a folder.
+func removeFiles(t testing.TB, folder string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = file.Close() })
-	file.SetMaxOpenConns(1) // the version is one of what a connection has seen
-	var last int64
-	return func() bool {
-		var version int64
-		if err := file.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version); err != nil {
+	for _, entry := range entries {
+		if err := os.RemoveAll(filepath.Join(folder, entry.Name())); err != nil {
 			t.Fatal(err)
 		}
-		changed := version != last
-		last = version
-		return changed
 	}
 }
 
@@ -199,11 +204,7 @@ func serveShop(t testing.TB, d *contract.Dialect, s mapping.Settings, data *adap
 		t.Fatal(err)
 	}
 	shop := &shop{service: service, dialect: d, items: items, direct: db.Adapter(), log: log, authorizations: map[contract.Role]string{}}
-	shop.reset = func(t testing.TB) {
-		t.Helper()
-		if err := db.Reset(t.Context(), data); err != nil {
-			t.Fatal(err)
-		}
+	shop.purge = func() {
 		authenticator.Purge()
 		service.InvalidateLists()
 	}

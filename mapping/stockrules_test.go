@@ -133,6 +133,7 @@ func integers() []fieldValue {
 // TestFieldRules sends every value in a single update and in a batch, alone except for
 // the qty that the magento dialect requires.
 func TestFieldRules(t *testing.T) {
+	t.Parallel()
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		for field, values := range fieldValues() {
 			for _, v := range values {

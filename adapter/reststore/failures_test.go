@@ -144,6 +144,7 @@ func gzipBomb(t *testing.T) string {
 // TestBackendFailures checks that calls to a failing backend are Unavailable, that the
 // guard's breaker opens, that no write is repeated, and that nothing leaks.
 func TestBackendFailures(t *testing.T) {
+	t.Parallel()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request was redirected to another host") }))
 	defer elsewhere.Close()
 	answer := func(status int, contentType, body string, headers ...string) func(http.ResponseWriter, *http.Request) bool {

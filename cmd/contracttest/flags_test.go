@@ -36,6 +36,7 @@ func execute(t *testing.T, arguments ...string) (stdout, stderr string, err erro
 // TestInvalidFlags checks that errors in flags and files are reported before the first
 // request.
 func TestInvalidFlags(t *testing.T) {
+	t.Parallel()
 	called := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("%s was called", r.URL)
 	}))

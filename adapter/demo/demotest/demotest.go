@@ -18,9 +18,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"modernc.org/sqlite"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
@@ -89,3 +94,69 @@ func Postgres(tb testing.TB) (dsn string) { tb.Helper(); return template.Postgre
 
 // MariaDB returns the DSN of a MariaDB database with the demo store.
 func MariaDB(tb testing.TB) (dsn string) { tb.Helper(); return template.MariaDB(tb) }
+
+// A Saved is the content that a file of SQLite had. Restoring it takes a fraction of the
+// time of sqlstore.DB.Reset.
+type Saved struct {
+	file    *sql.DB
+	copy    string
+	version int64 // of the file, when Changed last looked
+}
+
+// Save saves the content of the database of a DSN, a file of SQLite, which must not change
+// meanwhile, until the test ends. Media files do not belong to it.
+func Save(tb testing.TB, dsn string) *Saved {
+	tb.Helper()
+	path := strings.TrimPrefix(dsn, "sqlite:")
+	address := url.URL{Scheme: "file", Path: path, RawQuery: "_pragma=busy_timeout(10000)"} // names of folders may contain #
+	file, err := sql.Open("sqlite", address.String())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = file.Close() })
+	file.SetMaxOpenConns(1) // the version is one of what a connection has seen
+	s := &Saved{file: file, copy: filepath.Join(tb.TempDir(), "saved.db")}
+	var content []byte
+	if _, err = file.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)"); err == nil {
+		content, err = os.ReadFile(path)
+	}
+	if err == nil {
+		err = os.WriteFile(s.copy, content, 0o600)
+	}
+	if err == nil {
+		_, err = s.Changed()
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// Changed reports whether another connection has changed the database since the previous
+// call, the first of which is Save.
+func (s *Saved) Changed() (changed bool, err error) {
+	var version int64
+	err = s.file.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version)
+	changed = version != s.version
+	s.version = version
+	return changed, err
+}
+
+// Restore makes the database hold what was saved, in one transaction.
+func (s *Saved) Restore() error {
+	conn, err := s.file.Conn(context.Background())
+	if err != nil {
+		return err
+	}
+	err = conn.Raw(func(driver any) error {
+		backup, err := driver.(interface {
+			NewRestore(source string) (*sqlite.Backup, error)
+		}).NewRestore((&url.URL{Scheme: "file", Path: s.copy}).String())
+		if err != nil {
+			return err
+		}
+		_, err = backup.Step(-1)
+		return errors.Join(err, backup.Finish())
+	})
+	return errors.Join(err, conn.Close())
+}

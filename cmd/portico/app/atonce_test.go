@@ -13,8 +13,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/portico-commerce/portico/adapter/demo"
-	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -26,7 +24,7 @@ const concurrentClients = 50
 // same write at the same time, and that all but one are refused where only one can
 // succeed.
 func TestConcurrentWrites(t *testing.T) {
-	for engine, newDSN := range newDatabases() {
+	for engine, newDSN := range demoDatabases() {
 		for _, d := range contract.Dialects() {
 			// Dialects differ only above the store, so that one dialect for each engine is enough outside nightly runs.
 			if (d.Name == "magento") != (engine == "sqlite") && !nightly.Whole() {
@@ -39,18 +37,7 @@ func TestConcurrentWrites(t *testing.T) {
 
 // testConcurrentWrites runs the cases of TestConcurrentWrites on one database and dialect.
 func testConcurrentWrites(t *testing.T, engine, dsn string, d *contract.Dialect) {
-	data, err := demo.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, MediaDir: t.TempDir(), Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Load(t.Context(), data, nil); err != nil {
-		t.Fatal(err)
-	}
-	_, server := serveApp(t, db, data, d.Name)
+	_, server := startDemoOn(t, dsn, d.Name)
 	admin := newClient(t, server.URL, demoAdmin())
 	documented := d.Name == "documented"
 	either := func(documentedText, magentoText string) string {

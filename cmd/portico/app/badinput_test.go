@@ -557,6 +557,7 @@ func attributes(n int) string {
 // dialect, and compares the reply. Afterwards a good request must succeed, and the log
 // must contain no error.
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	var rows []badRequest
 	for _, list := range [][]badRequest{badOAuth(), badQueries(), badPaths(), badHeaders(), badBodies()} {
 		rows = append(rows, list...)

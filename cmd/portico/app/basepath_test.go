@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/demo"
-	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests"
 )
@@ -176,8 +175,7 @@ func TestRecordingBelowBasePath(t *testing.T) {
 		calls[0].Steps[i].Accept = new("application/json")
 	}
 	t.Run("record", func(t *testing.T) {
-		options := sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "demo.db"), MediaDir: t.TempDir(), Migrate: true}
-		a, server := startDemoWith(t, options, "magento", append(recordingSettings(dir, ":8080"), belowShop)...)
+		a, server := startDemo(t, "magento", append(recordingSettings(dir, ":8080"), belowShop)...)
 		target := targetOf(t, a, server, "magento")
 		target.BaseURL += basePath
 		recorded, err := contracttests.Record(t.Context(), target, calls)

@@ -161,6 +161,7 @@ func TestTLS(t *testing.T) {
 
 // TestTLSAtStart checks that the program does not start with files that are not a pair.
 func TestTLSAtStart(t *testing.T) {
+	t.Parallel()
 	good, other := newKeyPair(t, 1), newKeyPair(t, 2)
 	for name, c := range map[string]struct {
 		cert, key []byte // nil: no file
@@ -265,6 +266,7 @@ func TestTLSRenewal(t *testing.T) {
 
 // TestTLSRenewalOfAServer checks that a running program serves a renewed certificate.
 func TestTLSRenewalOfAServer(t *testing.T) {
+	t.Parallel()
 	first, second := newKeyPair(t, 1), newKeyPair(t, 2)
 	files := newKeyFolder(t, first)
 	p := start(t, files.environ(), "--demo")

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
@@ -176,8 +176,7 @@ func TestReadsAfterWrites(t *testing.T) {
 		{"with memory", "1s", []int{0}, [2]bool{true, false}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dsn := sqltest.Postgres(t)
-			loadDemo(t, dsn)
+			dsn := demotest.Postgres(t)
 			redis := newRedis(t)
 			both := newReplicaPair(t, dsn, redis.url(), redis.url(), "PORTICO_CACHE_MEMORY_TTL="+tt.memoryTTL,
 				"PORTICO_CACHE_TIMEOUT=5s") // Redis is there, however busy the machine
@@ -246,8 +245,7 @@ func TestWriteWhileRedisIsAway(t *testing.T) {
 			continue
 		}
 		t.Run("memory "+memoryTTL.String(), func(t *testing.T) {
-			dsn := sqltest.Postgres(t)
-			loadDemo(t, dsn)
+			dsn := demotest.Postgres(t)
 			redis := newRedis(t)
 			both := newReplicaPair(t, dsn, redis.url(), redis.url(), "PORTICO_CACHE_MEMORY_TTL="+memoryTTL.String())
 			h := newHistory(t)

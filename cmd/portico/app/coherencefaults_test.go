@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
@@ -109,8 +109,7 @@ func (h *commitBlocker) committedPrice(id string) (price int64) {
 func TestWriterKilled(t *testing.T) {
 	nightly.Only(t, "faults")
 	t.Parallel() // much of it is waiting
-	dsn := sqltest.Postgres(t)
-	loadDemo(t, dsn)
+	dsn := demotest.Postgres(t)
 	redis := newRedis(t)
 	line := newSlowProxy(t, redis.address)
 	both := newReplicaPair(t, dsn, "redis://"+line.Listen, redis.url(), "PORTICO_CACHE_TIMEOUT=5s") // longer than the writer lives
@@ -170,8 +169,7 @@ func TestWriterKilled(t *testing.T) {
 // both replicas, although nothing is written at that moment.
 func TestSpecialPriceBegins(t *testing.T) {
 	t.Parallel() // much of it is waiting
-	dsn := sqltest.Postgres(t)
-	loadDemo(t, dsn)
+	dsn := demotest.Postgres(t)
 	redis := newRedis(t)
 	both := newReplicaPair(t, dsn, redis.url(), redis.url())
 	begins := time.Now().UTC().Truncate(time.Second).Add(3 * time.Second)
@@ -227,6 +225,7 @@ func TestSpecialPriceBegins(t *testing.T) {
 // TestForgedHost checks that requests with a forged Host header do not change what other
 // Guests get from the cache.
 func TestForgedHost(t *testing.T) {
+	t.Parallel()
 	formKey := regexp.MustCompile(`form_key\\/[A-Z2-7]+`)
 	ask := func(t *testing.T, base, path, host string, headers ...string) string {
 		t.Helper()

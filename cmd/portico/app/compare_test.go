@@ -216,12 +216,7 @@ func reportedDifferences(found *comparison) map[string][]string {
 func TestCompareEngines(t *testing.T) {
 	nightly.Only(t, "engines")
 	_, legacy := startDemo(t, "magento")
-	engines := newDatabases()
-	other := engines["sqlite"]
-	if postgres := engines["postgres"]; postgres != nil {
-		other = postgres
-	}
-	candidate, _ := startDemoOn(t, other(t), "magento")
+	candidate, _ := startDemoOn(t, otherDemoDatabase(t), "magento")
 	all := plantedDifferences()
 	falsified := httptest.NewServer(falsify(t, candidate.contract, all))
 	t.Cleanup(falsified.Close)
@@ -323,6 +318,7 @@ func TestCompareShowsPersonal(t *testing.T) {
 
 // TestCompareRefuses checks the error messages for comparisons that cannot be made.
 func TestCompareRefuses(t *testing.T) {
+	t.Parallel()
 	_, demo := startDemo(t, "magento")
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

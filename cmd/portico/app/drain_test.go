@@ -3,13 +3,11 @@ package app
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,8 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/portico-commerce/portico/adapter/demo"
-	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
@@ -176,25 +173,6 @@ func (b *balancer) next() *balancedReplica {
 	}
 }
 
-// newDemoStore creates a SQLite file with the demo store, which several programs can use,
-// and returns its DSN.
-func newDemoStore(t *testing.T) (dsn string) {
-	t.Helper()
-	data, err := demo.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dsn = "sqlite:" + filepath.Join(t.TempDir(), "demo.db")
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, MediaDir: sqlstore.MediaDir(dsn), Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(db.Load(t.Context(), data, nil), db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return dsn
-}
-
 // TestReplicaEndsUnderLoad ends one of two replicas while clients read and write: no call
 // may fail.
 func TestReplicaEndsUnderLoad(t *testing.T) {
@@ -203,7 +181,7 @@ func TestReplicaEndsUnderLoad(t *testing.T) {
 		clients = 6
 		enough  = 50 // answers of each phase
 	)
-	environ := []string{"PORTICO_SQL_DSN=" + newDemoStore(t), "PORTICO_LOG_LEVEL=warn", "PORTICO_SERVER_DRAIN_DELAY=2s"}
+	environ := []string{"PORTICO_SQL_DSN=" + demotest.SQLite(t), "PORTICO_LOG_LEVEL=warn", "PORTICO_SERVER_DRAIN_DELAY=2s"}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	defer running.Wait()

@@ -21,8 +21,7 @@ import (
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
 
-	"github.com/portico-commerce/portico/adapter/demo"
-	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/contracttests/programs"
 )
@@ -257,22 +256,8 @@ func newDemoServer(t testing.TB) (server *sqltest.Server, dsn string) {
 	t.Helper()
 	server = sqltest.StartPostgres(t)
 	dsn = server.Database("shop")
-	loadDemo(t, dsn)
+	if err := demotest.Load(dsn); err != nil {
+		t.Fatal(err)
+	}
 	return server, dsn
-}
-
-// loadDemo loads the demo store into an empty database.
-func loadDemo(t testing.TB, dsn string) {
-	t.Helper()
-	data, err := demo.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, MediaDir: t.TempDir(), Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(db.Load(t.Context(), data, nil), db.Close()); err != nil {
-		t.Fatal(err)
-	}
 }

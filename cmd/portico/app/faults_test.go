@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/cache"
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
@@ -22,8 +22,7 @@ func TestRedisAway(t *testing.T) {
 	nightly.Only(t, "faults")
 	t.Parallel() // much of it is waiting
 	redis := newRedis(t)
-	dsn := sqltest.Postgres(t)
-	loadDemo(t, dsn)
+	dsn := demotest.Postgres(t)
 	p := start(t, []string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_LOG_LEVEL=error",
 		"PORTICO_CACHE_REDIS_URL=" + redis.url()})
 	tr := newTraffic(t, p.contract)

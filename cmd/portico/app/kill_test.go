@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/portico-commerce/portico/adapter/demo"
-	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
 
@@ -44,7 +42,7 @@ func TestKilled(t *testing.T) {
 			rounds = 1
 		}
 	}
-	for engine, newDSN := range newDatabases() {
+	for engine, newDSN := range demoDatabases() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel() // much of it is waiting
 			s := newKillableStore(t, engine, newDSN(t))
@@ -72,23 +70,9 @@ type killableStore struct {
 	articles     []*versionedProduct
 }
 
-// newKillableStore starts the program on the demo store.
+// newKillableStore starts the program on a database with the demo store.
 func newKillableStore(t *testing.T, engine, dsn string) *killableStore {
 	t.Helper()
-	data, err := demo.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Load(t.Context(), data, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
 	s := &killableStore{engine: engine, dsn: dsn, media: filepath.Join(t.TempDir(), "media")}
 	s.start(t)
 	return s

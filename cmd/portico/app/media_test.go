@@ -19,6 +19,7 @@ import (
 // TestServedImages checks that the image URLs of the demo store serve the images that were
 // uploaded.
 func TestServedImages(t *testing.T) {
+	t.Parallel()
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) { testServedImages(t, d.Name) })
 	}

@@ -29,7 +29,8 @@ type ops struct {
 	// without the upstream.
 	hasCachedReplies func() bool
 	purge            func(context.Context) error // drops all cached replies
-	reset            func(context.Context) error // nil: not a demo
+	reset            func(context.Context) error // restores the demo store and drops what is cached; nil: not a demo
+	restore          func(context.Context) error // the part of reset that changes the database
 	pprof            bool                        // whether profiles are served
 	shadowSamples    http.Handler                // samples of differences; nil: no route is shadowed
 	draining         atomic.Bool

@@ -105,6 +105,7 @@ func signedHeader(method, address, nonce string) string {
 
 // TestOpsPort checks all paths of the operators' port, with and without a token.
 func TestOpsPort(t *testing.T) {
+	t.Parallel()
 	const (
 		token = "0123456789abcdef"
 		right = "Bearer " + token
@@ -290,6 +291,7 @@ func TestReadinessFollowsTheUpstream(t *testing.T) {
 
 // TestDemoReset checks that a reset reverts every kind of change.
 func TestDemoReset(t *testing.T) {
+	t.Parallel()
 	l := serveLocal(t, true)
 	address := l.contract + "/api/rest/stockitems/1"
 	call := func(authorization string) reply {

@@ -16,6 +16,7 @@ import (
 // TestLegacyCache checks which replies of the legacy system to Guests are cached, and that
 // forwarded writes invalidate them.
 func TestLegacyCache(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int64
 	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := asked.Add(1)

@@ -59,6 +59,7 @@ func serveFront(t *testing.T, old string, routes []string, environ ...string) *l
 
 // TestRoutesTable checks which system answers which calls.
 func TestRoutesTable(t *testing.T) {
+	t.Parallel()
 	old := newLegacyStub(t)
 	const item, order = "/api/rest/stockitems/1", "/api/rest/orders/1"
 	type call struct {
@@ -213,6 +214,7 @@ func TestLegacyBreaksOff(t *testing.T) {
 // TestSlowClientsAreNoFailure checks that clients who give up while sending a body do not
 // open the breaker of the legacy system.
 func TestSlowClientsAreNoFailure(t *testing.T) {
+	t.Parallel()
 	old := newLegacyStub(t)
 	front := serveFront(t, old.URL, []string{allToLegacy}, "PORTICO_UPSTREAM_BREAKER_FAILURES=1", "PORTICO_SERVER_READ_TIMEOUT=50ms", "PORTICO_SERVER_READ_HEADER_TIMEOUT=50ms")
 	for range 3 {
@@ -257,6 +259,7 @@ func TestLegacyTimeout(t *testing.T) {
 // TestSignedAgain checks that Portico verifies calls and signs them for the legacy system,
 // which verifies them, too.
 func TestSignedAgain(t *testing.T) {
+	t.Parallel()
 	credentials, err := contracttests.DemoCredentials()
 	if err != nil {
 		t.Fatal(err)

@@ -67,6 +67,7 @@ func goFiles(t *testing.T, use func(name string, source []byte)) {
 // TestPlainNames checks that no name is private jargon, and that no comment or text has a
 // phrase of it.
 func TestPlainNames(t *testing.T) {
+	t.Parallel()
 	names, phrases := jargon(), privatePhrases()
 	goFiles(t, func(name string, source []byte) {
 		if strings.HasSuffix(name, "/prose_test.go") {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
-	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/contracttests/nightly"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -29,8 +28,7 @@ func recordingSettings(dir, listen string) []string {
 // ends.
 func startRecording(t *testing.T, dir, listen string) (*app, *httptest.Server) {
 	t.Helper()
-	options := sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "demo.db"), MediaDir: t.TempDir(), Migrate: true}
-	return startDemoWith(t, options, "magento", recordingSettings(dir, listen)...)
+	return startDemo(t, "magento", recordingSettings(dir, listen)...)
 }
 
 // loadRecorded returns the exchanges that the contract suite reads from a folder.
@@ -47,6 +45,7 @@ func loadRecorded(t *testing.T, dir string) []contracttests.Exchange {
 // everything, and checks that the suite can read the files and that they contain none of
 // the demo store's sensitive values.
 func TestRecordedFilesAreMasked(t *testing.T) {
+	t.Parallel()
 	cases, err := contracttests.Exchanges()
 	if err != nil {
 		t.Fatal(err)

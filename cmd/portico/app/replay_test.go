@@ -1,16 +1,17 @@
 package app
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"net/http/httptest"
-	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/contracttests/nightly"
@@ -20,31 +21,23 @@ import (
 // additional settings.
 func startDemo(t testing.TB, dialect string, environ ...string) (*app, *httptest.Server) {
 	t.Helper()
-	options := sqlstore.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "demo.db"), MediaDir: t.TempDir(), Migrate: true}
-	return startDemoWith(t, options, dialect, environ...)
+	return startDemoOn(t, demotest.SQLite(t), dialect, environ...)
 }
 
-// startDemoOn is startDemo on the empty database of a DSN.
-func startDemoOn(t testing.TB, dsn, dialect string) (*app, *httptest.Server) {
+// startDemoOn is startDemo on a database that holds the demo store. If that is a file of
+// SQLite, resetting the app restores the file.
+func startDemoOn(t testing.TB, dsn, dialect string, environ ...string) (*app, *httptest.Server) {
 	t.Helper()
-	return startDemoWith(t, sqlstore.Options{DSN: dsn, MediaDir: t.TempDir(), Migrate: true}, dialect)
-}
-
-// startDemoWith is startDemo on an empty database that is opened with options.
-func startDemoWith(t testing.TB, options sqlstore.Options, dialect string, environ ...string) (*app, *httptest.Server) {
-	t.Helper()
-	data, err := demo.Load()
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: dsn, MediaDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlstore.Open(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
+	a, server := serveApp(t, db, demotest.Data(t), dialect, environ...)
+	if strings.HasPrefix(dsn, "sqlite:") {
+		saved := demotest.Save(t, dsn)
+		a.ops.restore = func(context.Context) error { return saved.Restore() }
 	}
-	if err := db.Load(t.Context(), data, nil); err != nil {
-		t.Fatal(err)
-	}
-	return serveApp(t, db, data, dialect, environ...)
+	return a, server
 }
 
 // withoutReplyCache turns the reply cache off, for tests of how replies are made.
@@ -133,14 +126,12 @@ func TestDemoCredentials(t *testing.T) {
 	}
 }
 
-// newDatabases returns, by engine, functions that create an empty database and return its
-// DSN. With -short it returns SQLite only.
-func newDatabases() map[string]func(testing.TB) string {
-	engines := map[string]func(testing.TB) string{
-		"sqlite": func(tb testing.TB) string { return "sqlite:" + filepath.Join(tb.TempDir(), "demo.db") },
-	}
+// demoDatabases returns, by engine, functions that create a database with the demo store
+// and return its DSN. With -short it returns SQLite only.
+func demoDatabases() map[string]func(testing.TB) string {
+	engines := map[string]func(testing.TB) string{"sqlite": demotest.SQLite}
 	if !testing.Short() {
-		engines["postgres"], engines["mariadb"] = sqltest.Postgres, sqltest.MariaDB
+		engines["postgres"], engines["mariadb"] = demotest.Postgres, demotest.MariaDB
 	}
 	return engines
 }
@@ -162,7 +153,7 @@ func TestRecordedExchanges(t *testing.T) {
 	for dialect, want := range want {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			for engine, newDSN := range newDatabases() {
+			for engine, newDSN := range demoDatabases() {
 				t.Run(engine, func(t *testing.T) {
 					t.Parallel() // these tests mostly wait for the servers
 					a, server := startDemoOn(t, newDSN(t), dialect)

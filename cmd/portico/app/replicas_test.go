@@ -3,7 +3,6 @@ package app
 import (
 	"database/sql"
 	"net/http"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 )
 
 // requireOAuthProblem fails the test unless a call is refused with the given
@@ -42,19 +42,13 @@ func TestReplayedNonces(t *testing.T) {
 		return start(t, append([]string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_PUBLIC_URL=" + host,
 			"PORTICO_CACHE_TIMEOUT=5s"}, environ...))
 	}
-	newDSN := func(t *testing.T) string {
-		t.Helper()
-		dsn := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
-		loadDemo(t, dsn)
-		return dsn
-	}
 	call := func(t *testing.T, p *process, authorization string) reply {
 		t.Helper()
 		return send(t, "GET", p.contract+path, "", "Authorization", authorization)
 	}
 	t.Run("two replicas", func(t *testing.T) {
 		shared := "PORTICO_CACHE_REDIS_URL=" + server.url()
-		first, second := replica(t, newDSN(t), shared), replica(t, newDSN(t), shared)
+		first, second := replica(t, demotest.SQLite(t), shared), replica(t, demotest.SQLite(t), shared)
 		one, other := signedHeader("GET", host+path, "first"), signedHeader("GET", host+path, "second")
 		requireOK(t, call(t, first, one))
 		requireOAuthProblem(t, call(t, second, one), "nonce_used")
@@ -63,7 +57,7 @@ func TestReplayedNonces(t *testing.T) {
 	})
 	for name, environ := range map[string][]string{"restart": nil, "restart-with-Redis": {"PORTICO_CACHE_REDIS_URL=" + server.url()}} {
 		t.Run(name, func(t *testing.T) {
-			dsn := newDSN(t)
+			dsn := demotest.SQLite(t)
 			once := signedHeader("GET", host+path, name)
 			before := replica(t, dsn, environ...)
 			requireOK(t, call(t, before, once))
@@ -110,8 +104,7 @@ func TestReplayAfterEviction(t *testing.T) {
 func TestStrangersNonces(t *testing.T) {
 	t.Parallel()
 	const path, host = "/api/rest/stockitems/1", "http://store.example"
-	dsn := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
-	loadDemo(t, dsn)
+	dsn := demotest.SQLite(t)
 	p := start(t, []string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + t.TempDir(), "PORTICO_PUBLIC_URL=" + host, "PORTICO_TRUSTED_PROXIES=127.0.0.1"})
 	call := func(client, authorization string) reply {
 		return send(t, "GET", p.contract+path, "", "Authorization", authorization, "X-Forwarded-For", client, "Accept", "application/json")
@@ -143,8 +136,7 @@ func TestStrangersNonces(t *testing.T) {
 // within five seconds by other programs of the store, which have used them before.
 func TestRevokedEverywhere(t *testing.T) {
 	t.Parallel()
-	dsn := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
-	loadDemo(t, dsn)
+	dsn := demotest.SQLite(t)
 	db := demoDB(t, dsn)
 	t.Cleanup(func() { _ = db.Close() })
 	_, key, err := db.Credentials().AddKey(t.Context(), adapter.APIKey{Name: "probe", Kind: adapter.AdminKey})

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/contracttests/nightly"
 )
@@ -51,11 +51,20 @@ func outcomes(t testing.TB, a *app) (by map[string]float64, all float64) {
 	return by, all
 }
 
+// otherDemoDatabase returns the DSN of a database with the demo store, of another engine
+// than SQLite, unless -short is given.
+func otherDemoDatabase(t testing.TB) (dsn string) {
+	t.Helper()
+	if testing.Short() {
+		return demotest.SQLite(t)
+	}
+	return demotest.Postgres(t)
+}
+
 // startDemoInMagento is startDemo in the dialect magento.
 func startDemoInMagento(t testing.TB, environ ...string) (*app, *httptest.Server) {
 	t.Helper()
-	dsn := "sqlite:" + filepath.Join(t.TempDir(), "demo.db")
-	return startDemoWith(t, sqlstore.Options{DSN: dsn, MediaDir: t.TempDir(), Migrate: true}, "magento", environ...)
+	return startDemo(t, "magento", environ...)
 }
 
 // TestShadow repeats every recorded read at the other of two systems on different engines:
@@ -73,7 +82,7 @@ func TestShadow(t *testing.T) {
 		{"the legacy system answers, signed again", "resource: all, to: legacy, shadow: true", "caller", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			old, honest := startDemoOn(t, newFrontDSN(t), "magento")
+			old, honest := startDemoOn(t, otherDemoDatabase(t), "magento")
 			all := slices.DeleteFunc(plantedDifferences(), func(p plantedDifference) bool { return p.name == "no answer" })
 			falsified := httptest.NewServer(falsify(t, old.contract, all))
 			t.Cleanup(falsified.Close)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
@@ -13,11 +14,14 @@ import (
 // caller's credentials and the shop are cached, and that no statement is prepared again.
 // Change the numbers only deliberately.
 func TestStatements(t *testing.T) {
-	for engine, newDSN := range newDatabases() {
+	for engine, newDSN := range demoDatabases() {
 		t.Run(engine, func(t *testing.T) {
 			var watched sqltest.Statements
-			options := sqlstore.Options{DSN: newDSN(t), Migrate: true, Wrap: watched.Wrap}
-			a, server := startDemoWith(t, options, "documented", withoutReplyCache)
+			db, err := sqlstore.Open(t.Context(), sqlstore.Options{DSN: newDSN(t), Wrap: watched.Wrap})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, server := serveApp(t, db, demotest.Data(t), "documented", withoutReplyCache)
 			credentials := targetOf(t, a, server, "documented").Credentials
 			for _, c := range []struct {
 				role, path string

@@ -22,6 +22,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/demo/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/contracttests/nightly"
@@ -56,7 +57,7 @@ func TestSuiteOnEngines(t *testing.T) {
 		return
 	}
 	withRedis := map[string]string{"sqlite": "documented", "postgres": "magento", "mariadb": "documented"}
-	for engine, newDSN := range newDatabases() {
+	for engine, newDSN := range demoDatabases() {
 		for _, dialect := range dialects() {
 			for _, cacheIn := range []string{"memory", "redis"} {
 				if (cacheIn == "redis") != (dialect == withRedis[engine]) || engine == "sqlite" && cacheIn == "memory" {
@@ -69,7 +70,7 @@ func TestSuiteOnEngines(t *testing.T) {
 						// Without memory every hit comes from Redis.
 						environ = []string{"PORTICO_CACHE_MEMORY_TTL=0s", "PORTICO_CACHE_REDIS_URL=" + startRedis(t)}
 					}
-					a, server := startDemoWith(t, sqlstore.Options{DSN: newDSN(t), MediaDir: t.TempDir(), Migrate: true}, dialect, environ...)
+					a, server := startDemoOn(t, newDSN(t), dialect, environ...)
 					target := targetOf(t, a, server, dialect)
 					target.Fixtures = writableFixtures(t)
 					report := runSuite(t, t.Context(), target, contracttests.Options{Parallel: 4})
@@ -134,8 +135,9 @@ func TestSuiteLeavesNoTrace(t *testing.T) {
 		{"interrupted", "documented", 20},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "demo.db")
-			a, server := startDemoOn(t, "sqlite:"+path, test.dialect)
+			dsn := demotest.SQLite(t)
+			path := strings.TrimPrefix(dsn, "sqlite:")
+			a, server := startDemoOn(t, dsn, test.dialect)
 			before := dump(t, path)
 			ctx, interrupt := context.WithCancel(t.Context())
 			defer interrupt()
@@ -235,8 +237,9 @@ func TestSuiteTrustsNoLocation(t *testing.T) {
 	if coveredByTestSuite() {
 		return
 	}
-	path := filepath.Join(t.TempDir(), "demo.db")
-	a, server := startDemoOn(t, "sqlite:"+path, "documented")
+	dsn := demotest.SQLite(t)
+	path := strings.TrimPrefix(dsn, "sqlite:")
+	a, server := startDemoOn(t, dsn, "documented")
 	target := targetOf(t, a, server, "documented")
 	upstream, err := url.Parse(server.URL)
 	if err != nil {
@@ -277,6 +280,7 @@ func TestSuiteTrustsNoLocation(t *testing.T) {
 // TestSuiteReadOnly checks that a read-only run sends nothing but GET, and passes cases
 // for every resource.
 func TestSuiteReadOnly(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			target := demoTarget(t, dialect)

@@ -191,8 +191,9 @@ func (p *program) newApp(ctx context.Context, cfg *config.Config, db *sqlstore.D
 		return replyCache.Purge(ctx)
 	}
 	if data != nil {
+		opsPort.restore = func(ctx context.Context) error { return db.Reset(ctx, data) }
 		opsPort.reset = func(ctx context.Context) error {
-			err := db.Reset(ctx, data)
+			err := opsPort.restore(ctx)
 			err = errors.Join(err, opsPort.purge(ctx)) // a failed reset may have changed records, too
 			if err != nil {
 				log.ErrorContext(ctx, "demo reset", "error", err)
