@@ -9,9 +9,9 @@ import (
 
 // Apply filters, sorts and pages records as q says. It returns the page, and the total
 // number of records that the conditions select, before After, Offset and Limit are applied.
-// It is the reference for the List method of every store. It fails with kind Invalid when q
-// names an attribute that the schema lacks or an expression that does not compile, and as
-// [Matcher.Matches] does.
+// It is the reference for the List method of every store. It fails with kind Unsupported when
+// q names an attribute that the schema lacks, Invalid for an expression that does not
+// compile, and as [Matcher.Matches] does.
 func Apply(ctx context.Context, schema *Schema, records []Record, q *Query) (page []Record, total int64, err error) {
 	m, err := NewMatcher(schema, q)
 	if err != nil {

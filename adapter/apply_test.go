@@ -165,17 +165,18 @@ func TestApplyErrors(t *testing.T) {
 	tests := []struct {
 		name  string
 		query Query
+		kind  ErrorKind
 	}{
-		{"unknown attribute", Query{Where: []Condition{{Any: []Test{{"colour", Eq, []string{"red"}}}}}}},
-		{"unknown order", Query{OrderBy: "colour"}},
-		{"broken expression", Query{Where: []Condition{{Any: []Test{{"name", Matches, []string{"("}}}}}}},
-		{"missing operand", Query{Where: []Condition{{Any: []Test{{"name", Eq, nil}}}}}},
-		{"missing second operand", Query{Where: []Condition{{Any: []Test{{"qty", Within, []string{"1"}}}}}}},
+		{"unknown attribute", Query{Where: []Condition{{Any: []Test{{"colour", Eq, []string{"red"}}}}}}, Unsupported},
+		{"unknown order", Query{OrderBy: "colour"}, Unsupported},
+		{"broken expression", Query{Where: []Condition{{Any: []Test{{"name", Matches, []string{"("}}}}}}, Invalid},
+		{"missing operand", Query{Where: []Condition{{Any: []Test{{"name", Eq, nil}}}}}, Invalid},
+		{"missing second operand", Query{Where: []Condition{{Any: []Test{{"qty", Within, []string{"1"}}}}}}, Invalid},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if _, _, err := Apply(t.Context(), schema, records, &test.query); KindOf(err) != Invalid {
-				t.Errorf("got %v, want kind invalid", err)
+			if _, _, err := Apply(t.Context(), schema, records, &test.query); KindOf(err) != test.kind {
+				t.Errorf("got %v, want kind %v", err, test.kind)
 			}
 		})
 	}

@@ -53,7 +53,7 @@ func ExampleNewMatcher() {
 	}
 	// Output:
 	// code is ready
-	// color is invalid
+	// color is unsupported
 }
 
 // All stores compare texts in their folded form.

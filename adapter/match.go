@@ -68,7 +68,7 @@ func (m *Matcher) IsAfterCursor(r Record) bool {
 }
 
 func unknownAttribute(schema *Schema, name string) error {
-	return &Error{Kind: Invalid, Op: "query " + string(schema.Resource), Field: name}
+	return &Error{Kind: Unsupported, Op: "query " + string(schema.Resource), Field: name}
 }
 
 func compileTest(kind Kind, t Test) (func(*evaluation, Value) bool, error) {

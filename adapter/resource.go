@@ -26,6 +26,14 @@ const (
 	OrderComments     Resource = "order_comments"
 )
 
+// Resources returns all resources. Those that a record refers to come before it.
+func Resources() []Resource {
+	return []Resource{
+		Websites, Stores, CustomerGroups, Categories, TaxRates, Countries, Regions, Admins, Customers, CustomerAddresses,
+		Products, ProductImages, ProductWebsites, ProductCategories, StockItems, Orders, OrderItems, OrderAddresses, OrderComments,
+	}
+}
+
 // A Key is the integer id by which the contract addresses a record, its legacy id. Keys are
 // positive, except that of the customer group of guests, and are never reused.
 type Key int64

@@ -59,7 +59,7 @@ func Run(t *testing.T, h Harness) {
 	}
 	t.Run("adapter", func(t *testing.T) { testAdapter(t, h) })
 	a := h.Open(t) // for tests that only read
-	for _, r := range resources() {
+	for _, r := range adapter.Resources() {
 		reason, declared := h.Unsupported[r]
 		store, err := a.Store(r)
 		if declared && err != nil && adapter.KindOf(err) == adapter.Unsupported {
@@ -94,16 +94,6 @@ func Run(t *testing.T, h Harness) {
 				t.Run("comment an order", func(t *testing.T) { testOrderComments(t, h, schemas) })
 			}
 		})
-	}
-}
-
-// resources lists every resource that an adapter may support.
-func resources() []adapter.Resource {
-	return []adapter.Resource{
-		adapter.Websites, adapter.Stores, adapter.CustomerGroups, adapter.Categories, adapter.TaxRates,
-		adapter.Countries, adapter.Regions, adapter.Admins, adapter.Customers, adapter.CustomerAddresses,
-		adapter.Products, adapter.ProductImages, adapter.ProductWebsites, adapter.ProductCategories,
-		adapter.StockItems, adapter.Orders, adapter.OrderItems, adapter.OrderAddresses, adapter.OrderComments,
 	}
 }
 
