@@ -228,8 +228,13 @@ func (s *Service) authorize(_ context.Context, c *Call) error {
 	return nil
 }
 
+// access returns the decision on a call, which must have a route.
 func (s *Service) access(c *Call) contract.Access {
-	return c.Route.Access(s.dialect, c.Principal.Role, c.Method)
+	access := c.Route.Access(s.dialect, c.Principal.Role, c.Method)
+	if access == contract.Serve && s.notOffered[c.Route] {
+		return contract.NotImplemented
+	}
+	return access
 }
 
 // checkVersion accepts any positive integer without a leading zero (wire 9).

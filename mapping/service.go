@@ -91,6 +91,7 @@ func (s *Settings) storeTime(t time.Time) time.Time {
 type Service struct {
 	dialect    *contract.Dialect
 	table      *contract.Table
+	notOffered map[*contract.Route]bool // routes whose resource the adapter does not offer
 	auth       *auth.Authenticator
 	settings   Settings
 	log        *slog.Logger
@@ -190,12 +191,14 @@ func HandlerLocations() map[string]string {
 }
 
 // New returns a service for dialect d on a backend. Replies show the given fields. The
-// backend must have stores for all resources, and the schemas must have an attribute for
-// every field that is not computed.
+// schemas must have an attribute for every field that is not computed. See [Offers] for
+// resources that the backend has no store for.
 func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, schemas *adapter.Schemas, authenticator *auth.Authenticator, settings Settings, log *slog.Logger) (*Service, error) {
+	routes := contract.Routes(fields)
 	s := &Service{
 		dialect:      d,
-		table:        contract.NewTable(contract.Routes(fields)),
+		table:        contract.NewTable(routes),
+		notOffered:   notOffered(backend, routes),
 		auth:         authenticator,
 		settings:     settings,
 		log:          log,

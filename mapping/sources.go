@@ -16,13 +16,17 @@ type source struct {
 	filters   *filterLimiter
 }
 
-// newSource returns the source for the records of r.
+// newSource returns the source for the records of r, of which there are none if the
+// adapter does not offer r.
 func newSource(backend *invalidatingAdapter, schemas *adapter.Schemas, r adapter.Resource) (source, error) {
 	schema := schemas.Of(r)
 	if schema == nil {
 		return source{}, fmt.Errorf("resource %s has no schema", r)
 	}
 	store, err := backend.Store(r)
+	if adapter.KindOf(err) == adapter.Unsupported {
+		store, err = noStore{}, nil
+	}
 	return source{schema, store, backend.listCache, backend.filters}, err
 }
 
