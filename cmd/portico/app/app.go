@@ -1,9 +1,9 @@
 // Package app is the program portico: its commands, and the one function that wires the
 // parts together (wire.go). Everything that the program does is done elsewhere.
 //
-// [Main] runs it. A program of your own that calls Main with [WithBackend] is Portico in
-// front of a backend that is written in Go: it has the same commands, settings, metrics and
-// help, with those of the backend among them.
+// [Main] runs it. A program of your own that calls Main with [WithBackend] or
+// [WithAdapter] is Portico in front of a backend that is written in Go: it has the same
+// commands, settings, metrics and help, with those of the backend among them.
 //
 // # How it is tested
 //
@@ -30,6 +30,7 @@ import (
 type program struct {
 	version  string
 	backends []Backend
+	adapters []Adapter
 }
 
 // newProgram returns the program with its built-in backends and those of the options.
@@ -48,9 +49,15 @@ type Option func(*program)
 func WithVersion(version string) Option { return func(p *program) { p.version = version } }
 
 // WithBackend adds a backend to those that the setting "adapter" can name. Its name must
-// not be that of another one.
+// be neither that of another one nor that of a section of Portico's own settings.
 func WithBackend(b Backend) Option {
 	return func(p *program) { p.backends = append(p.backends, b) }
+}
+
+// WithAdapter adds an adapter to those that the setting "adapter" can name. The name is
+// under the same rule as that of a backend.
+func WithAdapter(a Adapter) Option {
+	return func(p *program) { p.adapters = append(p.adapters, a) }
 }
 
 // Main runs the command that the arguments of the process name, and ends the process if the
@@ -62,7 +69,12 @@ func Main(options ...Option) {
 	// A second signal is no longer held back from ending the program, unless the
 	// command has a use for it.
 	context.AfterFunc(ctx, stop)
-	if err := newProgram(options...).rootCommand().ExecuteContext(ctx); err != nil {
+	p := newProgram(options...)
+	err := p.checkNames()
+	if err == nil {
+		err = p.rootCommand().ExecuteContext(ctx)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "portico:", err)
 		stop()
 		if errors.As(err, new(cannotRun)) {

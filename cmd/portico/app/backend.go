@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -43,14 +45,26 @@ type Backend struct {
 	Open func(context.Context, *Environment) (replica.Backend, error)
 }
 
-// An Environment is what Portico offers a backend that it opens.
+// An Adapter makes stores available under a name, which users give to the setting
+// "adapter". It holds the records of the resources that it offers whole, as the sql adapter
+// does; calls for other resources are answered as methods that are not implemented.
+// Credentials stay in Portico's own database.
+type Adapter struct {
+	// Name and Settings are as in [Backend].
+	Name     string
+	Settings []config.Setting
+	// Open returns the adapter under the rules of [Backend.Open].
+	Open func(context.Context, *Environment) (adapter.Adapter, error)
+}
+
+// An Environment is what Portico offers a backend or an adapter that it opens.
 type Environment struct {
-	// Settings has the values of the backend's settings by their names in the section. A
-	// missing one has its default.
+	// Settings has the values of the settings by their names in the section. A missing one
+	// has its default.
 	Settings map[string]string
 	// Schemas describe the records, with the attributes that the configuration adds.
 	Schemas *adapter.Schemas
-	// IDs translates between legacy ids and those of the backend.
+	// IDs translates between legacy ids and those of a backend. Adapters have none.
 	IDs *replica.IDCache
 	// Registerer takes the backend's metrics.
 	Registerer prometheus.Registerer
@@ -68,14 +82,36 @@ func replicaSettings() []config.Setting {
 	}
 }
 
-// sections returns the settings of the database and of the backends, one section each.
+// sections returns the settings of the database, the backends and the adapters, one
+// section each.
 func (p *program) sections() []config.Section {
 	all := []config.Section{{Name: sqlSection, Settings: sqlSettings()}}
 	for _, b := range p.backends {
 		all = append(all, config.Section{Name: b.Name, Settings: slices.Concat(b.Settings, replicaSettings())})
 	}
+	for _, a := range p.adapters {
+		all = append(all, config.Section{Name: a.Name, Settings: a.Settings})
+	}
 	return all
 }
+
+// checkNames checks that each section of settings has a name of its own.
+func (p *program) checkNames() error {
+	taken := map[string]bool{}
+	for _, s := range config.Settings() {
+		section, _, _ := strings.Cut(s.Name, ".")
+		taken[section] = true
+	}
+	for _, s := range p.sections() {
+		if !sectionName.MatchString(s.Name) || taken[s.Name] {
+			return fmt.Errorf("no backend or adapter can be called %q: the name must be lowercase letters and digits, and neither another one's nor that of a setting or section of settings", s.Name)
+		}
+		taken[s.Name] = true
+	}
+	return nil
+}
+
+var sectionName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 
 // backend returns the backend of that name, or nil if the adapter has none.
 func (p *program) backend(name string) *Backend {
@@ -84,7 +120,35 @@ func (p *program) backend(name string) *Backend {
 			return &p.backends[i]
 		}
 	}
-	return nil // config has checked the name
+	return nil
+}
+
+// adapter returns the adapter of that name, or nil if it is another kind of adapter.
+func (p *program) adapter(name string) *Adapter {
+	for i := range p.adapters {
+		if p.adapters[i].Name == name {
+			return &p.adapters[i]
+		}
+	}
+	return nil
+}
+
+// requireOwnRecords returns an error if the records that cfg serves are not in Portico's own
+// database, into which command would store them.
+func (p *program) requireOwnRecords(cfg *config.Config, command string) error {
+	if p.adapter(cfg.Adapter) == nil {
+		return nil
+	}
+	return fmt.Errorf("adapter %s has stores of its own, into which portico %s cannot store records: set adapter (--adapter, PORTICO_ADAPTER) to %s to fill Portico's own database", cfg.Adapter, command, sqlSection)
+}
+
+// open opens the adapter with its settings in cfg.
+func (a *Adapter) open(ctx context.Context, cfg *config.Config, registerer prometheus.Registerer, log *slog.Logger) (adapter.Adapter, error) {
+	schemas, err := storeSchemas(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return a.Open(ctx, &Environment{Settings: cfg.Sections[a.Name], Schemas: schemas, Registerer: registerer, Log: log})
 }
 
 // openBackend opens the backend that cfg selects, with db as its local replica.
@@ -138,6 +202,13 @@ func (p *program) openBackendStore(ctx context.Context, cfg *config.Config, log 
 // openAdapter returns the adapter of cfg, and a function that closes it. That function does
 // not close db.
 func (p *program) openAdapter(ctx context.Context, cfg *config.Config, db *sqlstore.DB, registerer prometheus.Registerer, log *slog.Logger) (adapter.Adapter, func() error, error) {
+	if known := p.adapter(cfg.Adapter); known != nil {
+		records, err := known.open(ctx, cfg, registerer, log)
+		if err != nil {
+			return nil, nil, err
+		}
+		return records, records.Close, nil
+	}
 	if p.backend(cfg.Adapter) == nil {
 		return db.Adapter(), func() error { return nil }, nil
 	}

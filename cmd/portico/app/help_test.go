@@ -10,7 +10,7 @@ import (
 func TestHelpShowsOwnFlags(t *testing.T) {
 	flags := []string{"--listen", "--public-url", "--dialect", "--adapter", "--ops-listen", "--log-level", "--log-format", "--legacy-url"}
 	for command, shown := range map[string]string{
-		"serve": strings.Join(flags, " "), "routes": "--dialect", "ready": "--ops-listen", "seed": "--adapter --log-level --log-format",
+		"serve": strings.Join(flags, " "), "routes": "--dialect --adapter", "ready": "--ops-listen", "seed": "--adapter --log-level --log-format",
 		"credentials add-key": "", "report": "", "ids check": "--adapter --log-level --log-format",
 	} {
 		help := mustRun(t, append(strings.Fields(command), "--help")...)

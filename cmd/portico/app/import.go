@@ -106,6 +106,9 @@ func (p *program) importRecords(cmd *cobra.Command, source *importSource, args [
 	if err != nil {
 		return err
 	}
+	if err := p.requireOwnRecords(cfg, "import"); err != nil {
+		return err
+	}
 	store, err := openStore(ctx, cfg, newLogger(cmd.ErrOrStderr(), warningsOnly(cfg)))
 	if err != nil {
 		return err

@@ -2,13 +2,16 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
+	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -21,6 +24,9 @@ type routeRow struct {
 	Format  string   `json:"format"`
 	Handler string   `json:"handler"`
 	File    string   `json:"file"`
+	// NotOffered: the adapter does not offer the resource, so that the call is answered as
+	// one that is not implemented.
+	NotOffered bool `json:"not_offered,omitempty"`
 }
 
 // routesCommand returns the command "routes".
@@ -31,7 +37,8 @@ func (p *program) routesCommand() *cobra.Command {
 		Short: "List every call of the contract",
 		Long: `List every call of the contract with its method, path, roles, default format, handler,
 and the file of the handler. Some calls serve other roles in the other dialect
-(--dialect).`,
+(--dialect). "not offered" in place of a file marks calls that the adapter has no
+records for; they are answered with 405.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := p.loadConfig(cmd)
@@ -42,15 +49,21 @@ and the file of the handler. Some calls serve other roles in the other dialect
 			if err != nil {
 				return err
 			}
+			rows := routeRows(d)
+			if a := p.adapter(cfg.Adapter); a != nil {
+				if err := markNotOffered(cmd, cfg, a, rows); err != nil {
+					return err
+				}
+			}
 			if asJSON {
 				encoder := json.NewEncoder(cmd.OutOrStdout())
 				encoder.SetIndent("", "  ")
-				return encoder.Encode(routeRows(d))
+				return encoder.Encode(rows)
 			}
-			return writeRoutes(cmd.OutOrStdout(), routeRows(d))
+			return writeRoutes(cmd.OutOrStdout(), rows)
 		},
 	}
-	p.addSettingFlags(cmd, "dialect")
+	p.addSettingFlags(cmd, "dialect", "adapter")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -85,11 +98,32 @@ func routeRows(d *contract.Dialect) []routeRow {
 	return rows
 }
 
+// markNotOffered opens the adapter, and marks the rows of resources that it does not offer.
+func markNotOffered(cmd *cobra.Command, cfg *config.Config, a *Adapter, rows []routeRow) (err error) {
+	records, err := a.open(cmd.Context(), cfg, prometheus.NewRegistry(), newLogger(cmd.ErrOrStderr(), warningsOnly(cfg)))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, records.Close()) }()
+	for _, r := range contract.Routes(contract.StandardFields()) {
+		if mapping.Offers(records, r) {
+			continue
+		}
+		for i := range rows {
+			rows[i].NotOffered = rows[i].NotOffered || rows[i].Path == r.Path
+		}
+	}
+	return nil
+}
+
 // writeRoutes writes rows as a table.
 func writeRoutes(w io.Writer, rows []routeRow) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "METHOD\tPATH\tROLES\tFORMAT\tHANDLER\tFILE")
 	for _, r := range rows {
+		if r.NotOffered {
+			r.File = "not offered"
+		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Method, r.Path, strings.Join(r.Roles, ","), r.Format, r.Handler, r.File)
 	}
 	return table.Flush()

@@ -56,6 +56,9 @@ func (p *program) seedStore(cmd *cobra.Command, path string, replace bool) (err 
 	if err != nil {
 		return err
 	}
+	if err := p.requireOwnRecords(cfg, "seed"); err != nil {
+		return err
+	}
 	data, err := readDataset(path, cfg)
 	if err != nil {
 		return err
