@@ -156,7 +156,8 @@ func openShopWith(t testing.TB, d *contract.Dialect, s mapping.Settings, between
 	return opened
 }
 
-// resetTo makes s.reset restore its file, and remove all media files.
+// resetTo makes s.reset restore the file of SQLite, which is faster, and remove all media
+// files.
 func (s *shop) resetTo(t testing.TB, saved *demotest.Saved) {
 	t.Helper()
 	s.reset = func(t testing.TB) {
@@ -207,6 +208,13 @@ func serveShop(t testing.TB, d *contract.Dialect, s mapping.Settings, data *adap
 	shop.purge = func() {
 		authenticator.Purge()
 		service.InvalidateLists()
+	}
+	shop.reset = func(t testing.TB) {
+		t.Helper()
+		if err := db.Reset(t.Context(), data); err != nil {
+			t.Fatal(err)
+		}
+		shop.purge()
 	}
 	for _, token := range data.Tokens {
 		signed := authorization(data, token)
