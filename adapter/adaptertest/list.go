@@ -38,6 +38,9 @@ func (s *suite) testList(t *testing.T) {
 			}
 		}
 	})
+	if s.schema.Owner != "" {
+		t.Run("owner", func(t *testing.T) { s.testOwnerLists(t, all) })
+	}
 	t.Run("marks", func(t *testing.T) { s.testMarks(t, all, &adapter.Query{}, nil) })
 	t.Run("max bytes", func(t *testing.T) { s.testMaxBytes(t, all) })
 	t.Run("combined conditions", func(t *testing.T) { s.testCombinedConditions(t, all) })
@@ -51,6 +54,29 @@ func (s *suite) testList(t *testing.T) {
 			}
 		}
 	})
+}
+
+// testOwnerLists lists the records of each owner, and of nobody.
+func (s *suite) testOwnerLists(t *testing.T, all []adapter.Record) {
+	owners := map[int64]bool{unknownKey: true}
+	for _, r := range all {
+		owners[r.Get(s.schema.Owner).Int()] = true
+	}
+	delete(owners, 0) // no restriction
+	for owner := range owners {
+		own := slices.DeleteFunc(slices.Clone(all), func(r adapter.Record) bool { return r.Get(s.schema.Owner).Int() != owner })
+		result, err := s.store.List(t.Context(), &adapter.ListParams{OwnerID: owner})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(s.keys(result.Records), s.keys(own)) {
+			t.Errorf("customer %d: keys %v, want %v", owner, s.keys(result.Records), s.keys(own))
+		}
+		counted, err := s.store.List(t.Context(), &adapter.ListParams{OwnerID: owner, Count: true})
+		if err != nil || !counted.Partial && counted.Total != int64(len(own)) {
+			t.Errorf("customer %d: counted %d, want %d; %v", owner, counted.Total, len(own), err)
+		}
+	}
 }
 
 // testAttribute lists by one attribute with every operator and operand, and in both

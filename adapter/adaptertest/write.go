@@ -18,6 +18,7 @@ func testWrites(t *testing.T, h Harness, schema *adapter.Schema, supported suppo
 		test    func(*suite, *testing.T)
 	}{
 		{"partial", supported.updates, (*suite).testPartialUpdate},
+		{"unset", supported.updates, (*suite).testUnset},
 		{"nothing to change", supported.updates, (*suite).testEmptyUpdate},
 		{"error of Change", supported.updates, (*suite).testChangeError},
 		{"values of another kind", supported.updates, (*suite).testWrongKind},
@@ -139,6 +140,24 @@ func (s *suite) testPartialUpdate(t *testing.T) {
 			t.Errorf("%s: not found by its new value", a.Name)
 		}
 		before = after
+	}
+}
+
+// testUnset removes optional values: those that some record lacks.
+func (s *suite) testUnset(t *testing.T) {
+	all := s.list(t, &adapter.Query{})
+	for i, a := range s.schema.Attributes {
+		lacks := func(r adapter.Record) bool { return r.Values[i].Kind() == adapter.Absent }
+		has := slices.IndexFunc(all, func(r adapter.Record) bool { return !r.Values[i].Empty() })
+		if a.ReadOnly || a.Fixed || a.WriteOnly || a.OnDemand || a.Scope != adapter.ScopeGlobal || has < 0 || !slices.ContainsFunc(all, lacks) {
+			continue
+		}
+		key := s.key(all[has])
+		if err := s.set(t, key, a.Name, adapter.UnsetValue()); err != nil {
+			t.Errorf("%s: %v", a.Name, err)
+		} else if after := s.get(t, key); !lacks(after) {
+			t.Errorf("%s is %s, want absent", a.Name, formatValue(after.Values[i]))
+		}
 	}
 }
 
