@@ -13,8 +13,9 @@ const (
 	Internal ErrorKind = iota
 	// NotFound: no record has the key.
 	NotFound
-	// Conflict: the write would violate a uniqueness rule, or lost against a concurrent
-	// write and cannot be repeated.
+	// Conflict: the write would violate a uniqueness rule, whose attribute [Error.Field]
+	// must name if a client can set it; or it lost against a concurrent write and cannot be
+	// repeated.
 	Conflict
 	// Invalid: the backend refuses a value; [Error.Field] names its attribute if known.
 	Invalid

@@ -1,14 +1,14 @@
 package adapter
 
 // customerSchema returns the schema of customer accounts. An optional text that is absent
-// was never set; null was set to an empty value, and becomes absent with the next change
-// that does not set it.
+// was never set; null was set to an empty value. A store stores what a change says:
+// package mapping makes null absent again where the contract does.
 func customerSchema() *Schema {
 	return NewSchema(Customers, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the customer"},
 		{Name: "website_id", Kind: KindInteger, Fixed: true, Doc: "id of the website of registration, or 0"},
 		{Name: "store_id", Kind: KindInteger, Doc: "id of the store view of registration, 0 when created by an administrator"},
-		{Name: "email", Kind: KindText, Doc: "e-mail address, unique within the website"},
+		{Name: "email", Kind: KindText, Doc: "e-mail address, unique within the website by Fold"},
 		{Name: "group_id", Kind: KindInteger, Doc: "id of the customer group, not 0"},
 		{Name: "created_at", Kind: KindTime, ReadOnly: true, Doc: "when the customer was created"},
 		{Name: "updated_at", Kind: KindTime, ReadOnly: true, Doc: "when the customer, or one of the default addresses, was last changed"},

@@ -11,7 +11,7 @@ const (
 	// Null: the attribute is stored as null.
 	Null
 	// Unset, in a change only: delete the value stored at this scope, so that it inherits
-	// that of the wider scope.
+	// that of the wider scope. Attributes without scopes become absent.
 	Unset
 	// Text: a text, a decimal with four places or a UTC time.
 	Text
@@ -40,7 +40,7 @@ type lists struct {
 // NullValue returns a null value.
 func NullValue() Value { return Value{kind: Null} }
 
-// UnsetValue returns the change that deletes a scoped value.
+// UnsetValue returns the change that deletes a value.
 func UnsetValue() Value { return Value{kind: Unset} }
 
 // TextValue returns a value that holds a text, a decimal or a time.

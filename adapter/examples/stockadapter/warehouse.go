@@ -148,6 +148,8 @@ func merge(op string, current, change adapter.Record) (adapter.Record, error) {
 		value := change.Values[i]
 		switch same := value.Kind() == current.Values[i].Kind() && value.Text() == current.Values[i].Text(); {
 		case value.Kind() == adapter.Absent || same:
+		case value.Kind() == adapter.Unset && !a.ReadOnly:
+			current.Values[i] = adapter.NullValue() // the file has no absent values
 		case a.ReadOnly || !valid(a.Kind, value):
 			return current, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.Name, Err: errors.New("is read-only or of another kind")}
 		default:

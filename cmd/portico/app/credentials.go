@@ -229,7 +229,7 @@ func explainRefusal(err error, conflict string) error {
 	case adapter.Conflict:
 		return errors.New(conflict)
 	case adapter.NotFound:
-		return errors.New("the store has no such customer")
+		return errors.New("there is no such customer in Portico's own database (sql.dsn)")
 	case adapter.Invalid:
 		return fmt.Errorf("%s: %w", refusal.Field, refusal.Err)
 	default:
