@@ -217,7 +217,7 @@ func TestLargePages(t *testing.T) {
 				var paged []string
 				for _, limit := range []int{1, 2, 3, 5, 100} {
 					for page := 1; page <= 4; page++ {
-						if page > 1 && !sample.Takes(4) {
+						if page > 1 && !sample.Takes(12) {
 							continue
 						}
 						query := fmt.Sprintf("limit=%d&page=%d%s", limit, page, order)
