@@ -35,8 +35,8 @@ type Store interface {
 // ListParams are the parameters of a list.
 type ListParams struct {
 	Query Query
-	// OwnerID, unless 0, restricts the list to the records of one customer. Kinds:
-	// Unsupported for resources that customers do not own.
+	// OwnerID, unless 0, restricts the list to the records of one customer, also with
+	// [ListResult.Partial]. Kinds: Unsupported for resources that customers do not own.
 	OwnerID int64
 	// StoreID is the store view whose values are read; 0 is the default scope, from which a
 	// store view inherits the values that it does not have. It is ignored for resources

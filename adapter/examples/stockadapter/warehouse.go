@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -195,14 +196,8 @@ func (w *warehouse) read(op string) ([]adapter.Record, error) {
 	for n, object := range objects {
 		items[n] = adapter.NewRecord(w.schema)
 		for i, a := range w.schema.Attributes {
-			value := adapter.NullValue()
-			switch v := object[a.Name].(type) {
-			case string:
-				value = adapter.TextValue(v)
-			case float64:
-				value = adapter.IntegerValue(int64(v))
-			}
-			if !valid(a.Kind, value) {
+			value := valueOf(object[a.Name])
+			if !valid(a.Kind, value) || a.Name == w.schema.Key && value.Empty() {
 				return nil, unavailable(fmt.Errorf("item %d: %s is %v", n, a.Name, object[a.Name]))
 			}
 			items[n].Values[i] = value
@@ -212,6 +207,21 @@ func (w *warehouse) read(op string) ([]adapter.Record, error) {
 		return cmp.Compare(a.Get(w.schema.Key).Int(), b.Get(w.schema.Key).Int())
 	})
 	return items, nil
+}
+
+// valueOf returns a value of the file, or the absent value for one that no attribute has.
+func valueOf(v any) adapter.Value {
+	switch v := v.(type) {
+	case nil:
+		return adapter.NullValue()
+	case string:
+		return adapter.TextValue(v)
+	case float64:
+		if v == math.Trunc(v) {
+			return adapter.IntegerValue(int64(v))
+		}
+	}
+	return adapter.Value{}
 }
 
 // replace writes a new file and renames it, so that readers see the old or the new one.

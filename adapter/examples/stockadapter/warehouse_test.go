@@ -56,6 +56,31 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+// TestInvalidFiles checks that the warehouse is unavailable, and not empty or wrong, while
+// its file cannot be understood.
+func TestInvalidFiles(t *testing.T) {
+	for name, content := range map[string]string{
+		"no JSON":              "[",
+		"no list":              `{"item_id":1}`,
+		"no key":               `[{"product_id":1}]`,
+		"fraction as a flag":   `[{"item_id":1,"is_in_stock":0.5}]`,
+		"boolean as a flag":    `[{"item_id":1,"is_in_stock":true}]`,
+		"number as a decimal":  `[{"item_id":1,"qty":100}]`,
+		"too few places":       `[{"item_id":1,"qty":"100"}]`,
+		"time of another form": `[{"item_id":1,"low_stock_date":"2012-01-01"}]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWarehouse(filepath.Join(t.TempDir(), "stock.json"), adapter.NewSchemas())
+			if err := os.WriteFile(w.file, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Ping(t.Context()); err == nil || adapter.KindOf(err) != adapter.Unavailable {
+				t.Errorf("Ping: %v, want unavailable", err)
+			}
+		})
+	}
+}
+
 // TestLegacyClient calls the program as a legacy client does.
 func TestLegacyClient(t *testing.T) {
 	file, folder := writeDemoStock(t), t.TempDir()

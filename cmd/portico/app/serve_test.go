@@ -248,8 +248,8 @@ func (put *slowPut) write(t *testing.T, text string) {
 	}
 }
 
-// TestGracefulStop checks that a request that is half sent when the program is told to end
-// is answered.
+// TestGracefulStop ends the program while a client has sent only half of a request. The
+// program must wait for the other half, and answer.
 func TestGracefulStop(t *testing.T) {
 	p := start(t, nil, "--demo")
 	if got := send(t, "GET", p.ops+"/readyz", ""); got.status != http.StatusOK || got.body != "ready\n" {
