@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -261,10 +262,12 @@ func validBasePath(text string) error {
 }
 
 // matchPattern returns a function that rejects texts that do not match pattern completely.
+// The pattern is compiled when the first text is checked, because every command lists all
+// settings and few commands check any.
 func matchPattern(pattern, problem string) func(string) error {
-	re := regexp.MustCompile(`\A(?:` + pattern + `)\z`)
+	re := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A(?:` + pattern + `)\z`) })
 	return func(text string) error {
-		if !re.MatchString(text) {
+		if !re().MatchString(text) {
 			return errors.New(problem)
 		}
 		return nil
