@@ -62,7 +62,9 @@ type Schema struct {
 	Key      string // the attribute that holds the record's [Key]
 	// Owner names the attribute that holds the id of the customer who owns a record; "" if
 	// customers do not own records of the resource.
-	Owner      string
+	Owner string
+	// Filters names the filters of the resource (see [Filter]).
+	Filters    []string
 	Attributes []Attribute
 	index      map[string]int
 }
@@ -89,6 +91,12 @@ func (s *Schema) OwnedBy(attribute string) *Schema {
 		panic("adapter: " + string(s.Resource) + " has no owner attribute " + attribute)
 	}
 	s.Owner = attribute
+	return s
+}
+
+// FilteredBy sets Filters and returns s.
+func (s *Schema) FilteredBy(filters ...string) *Schema {
+	s.Filters = filters
 	return s
 }
 

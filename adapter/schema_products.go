@@ -80,8 +80,8 @@ func productSchema(stock *Schema) *Schema {
 		{Name: "stock_is_in_stock", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "is_in_stock of its stock item; absent without one"},
 		{Name: "stock_manage_stock", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "manage_stock of its stock item; absent without one"},
 		{Name: "stock_use_config_manage_stock", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "use_config_manage_stock of its stock item; absent without one"},
-		{Name: "category_position", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "position in the category that restricts the list; absent without one"},
-	})
+		{Name: "category_position", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "position in the category of the filter in_category; absent without one"},
+	}).FilteredBy(InWebsite, InCategory, Listed)
 }
 
 func groupPriceSchema() *Schema {

@@ -42,6 +42,12 @@ type ListParams struct {
 	// store view inherits the values that it does not have. It is ignored for resources
 	// without scoped attributes.
 	StoreID int64
+	// WebsiteScope reads attributes of [ScopeStore] from the default scope, and from the
+	// store view only the values of its website.
+	WebsiteScope bool
+	// Filters restrict the list further, also with [ListResult.Partial]; all of them must
+	// hold. Kinds: Unsupported for those that the resource does not have.
+	Filters []Filter
 	// Count returns [ListResult.Total] instead of records.
 	Count bool
 	// With names on-demand attributes that the records must hold.
@@ -54,31 +60,7 @@ type ListParams struct {
 	// the record with which the [Record.Size] of all records reaches this sum. A store that
 	// returns Partial ignores it.
 	MaxBytes int64
-	// Products restricts a list of products.
-	Products ProductParams
 }
-
-// ProductParams restrict a list of products. The zero value selects all products with all
-// values of the store view. Stores of other resources ignore it.
-type ProductParams struct {
-	// WebsiteScope reads attributes of [ScopeStore] from the default scope, and from the
-	// store view only the values of its website.
-	WebsiteScope bool
-	// WebsiteID, unless 0, restricts the list to the products of one website, and
-	// [AnyWebsite] to products that are assigned to any website.
-	WebsiteID int64
-	// Listed restricts the list to the products that shoppers may list at the store view:
-	// those that its website sells, that are enabled both in the default scope and in the
-	// website, and whose visibility in the default scope is not 1. At the default scope
-	// itself the list is empty.
-	Listed bool
-	// CategoryID, unless 0, restricts the list to the products assigned directly to one
-	// category, and sets their category_position.
-	CategoryID int64
-}
-
-// AnyWebsite is a [ProductParams.WebsiteID]: it limits a list to products that are assigned to any website.
-const AnyWebsite = -1
 
 // A ListResult is the result of a list.
 type ListResult struct {
@@ -99,13 +81,14 @@ type GetParams struct {
 	Key Key
 	// OwnerID, unless 0, makes the records of other customers not found.
 	OwnerID int64
-	// StoreID is as in [ListParams].
-	StoreID int64
+	// StoreID and WebsiteScope are as in [ListParams].
+	StoreID      int64
+	WebsiteScope bool
+	// Filters make a record not found that they would exclude from a list.
+	Filters []Filter
 	// With names on-demand attributes that the record must hold, and Only, unless nil, the
 	// other ones, as in [ListParams].
 	With, Only []string
-	// Products makes a product not found that it would exclude from a list.
-	Products ProductParams
 }
 
 // CreateParams are the parameters of creating a record. Attributes that the store sets

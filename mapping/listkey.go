@@ -18,10 +18,12 @@ func listKeyOf(r adapter.Resource, p *adapter.ListParams, ordered bool) listKey 
 	b.text(string(r))
 	b.number(p.OwnerID)
 	b.number(p.StoreID)
-	b.flag(p.Products.WebsiteScope)
-	b.number(p.Products.WebsiteID)
-	b.flag(p.Products.Listed)
-	b.number(p.Products.CategoryID)
+	b.flag(p.WebsiteScope)
+	b.number(int64(len(p.Filters)))
+	for _, filter := range p.Filters {
+		b.text(filter.Name)
+		b.number(filter.Value)
+	}
 	b.number(int64(len(p.Query.Where)))
 	for _, condition := range p.Query.Where {
 		b.number(int64(len(condition.Any)))

@@ -23,9 +23,9 @@ func (s *Service) findProduct(ctx context.Context, c *Call, attributes productAt
 	if shopper {
 		attributes.stored = append(attributes.stored, "status", "visibility")
 	}
-	wanted := adapter.GetParams{StoreID: view.id, With: attributes.onDemand, Only: attributes.storedOrNone(), Products: adapter.ProductParams{WebsiteID: view.websiteID}}
-	if shopper && view.id == 0 {
-		wanted.Products.WebsiteID = adapter.AnyWebsite
+	wanted := adapter.GetParams{StoreID: view.id, With: attributes.onDemand, Only: attributes.storedOrNone()}
+	if shopper || view.id != 0 {
+		wanted.Filters = []adapter.Filter{{Name: adapter.InWebsite, Value: view.websiteID}}
 	}
 	product, err = s.products.find(ctx, id, wanted)
 	if err != nil && adapter.KindOf(err) == adapter.NotFound || err == nil && shopper && !isVisible(product) {
@@ -96,11 +96,12 @@ func (p *products) find(ctx context.Context, id string, wanted adapter.GetParams
 // findBySKU returns a product by its SKU, ignoring case and accents.
 func (p *products) findBySKU(ctx context.Context, sku string, wanted adapter.GetParams) (adapter.Record, error) {
 	found, err := p.all(ctx, &adapter.ListParams{
-		Query:    adapter.Query{Where: []adapter.Condition{textEquals("sku", sku)}, Limit: 1},
-		StoreID:  wanted.StoreID,
-		With:     wanted.With,
-		Only:     wanted.Only,
-		Products: wanted.Products,
+		Query:        adapter.Query{Where: []adapter.Condition{textEquals("sku", sku)}, Limit: 1},
+		StoreID:      wanted.StoreID,
+		WebsiteScope: wanted.WebsiteScope,
+		Filters:      wanted.Filters,
+		With:         wanted.With,
+		Only:         wanted.Only,
 	})
 	switch {
 	case err != nil:

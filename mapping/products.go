@@ -137,12 +137,16 @@ func (s *Service) listProducts(ctx context.Context, c *Call) (*Reply, error) {
 // category at a store view, and when sorted by final price, only those that are enabled
 // and sold by its website.
 func productBounds(c *Call, wanted *listquery.List, view storeView, category int64, byFinalPrice bool) adapter.ListParams {
-	bounds := adapter.ListParams{StoreID: view.id, Products: adapter.ProductParams{CategoryID: category}}
+	bounds := adapter.ListParams{StoreID: view.id}
+	if category != 0 {
+		bounds.Filters = append(bounds.Filters, adapter.Filter{Name: adapter.InCategory, Value: category})
+	}
 	switch {
 	case c.Principal.Role != contract.Admin:
-		bounds.Products.WebsiteScope, bounds.Products.Listed = true, true
+		bounds.WebsiteScope = true
+		bounds.Filters = append(bounds.Filters, adapter.Filter{Name: adapter.Listed})
 	case view.id != 0 && (category != 0 || byFinalPrice):
-		bounds.Products.WebsiteID = view.websiteID
+		bounds.Filters = append(bounds.Filters, adapter.Filter{Name: adapter.InWebsite, Value: view.websiteID})
 		wanted.Query.Where = append(wanted.Query.Where, integerEquals("status", enabled))
 	}
 	return bounds

@@ -78,6 +78,7 @@ func Run(t *testing.T, h Harness) {
 			s := &suite{schema: schemas.Of(r), store: &checkedStore{Store: store, t: t}, attributes: h.Attributes, sampled: h.Sampled}
 			t.Run("list", s.testList)
 			t.Run("get", s.testGet)
+			t.Run("filters", s.testFilters)
 			t.Run("cancelled", s.testCancelled)
 			supported := s.supportedWrites(t)
 			t.Logf("supported writes: %+v", supported)

@@ -324,6 +324,27 @@ func (s *suite) testGet(t *testing.T) {
 	}
 }
 
+// testFilters reads with filters that the resource does not have, and with one twice.
+func (s *suite) testFilters(t *testing.T) {
+	tests := map[string][]adapter.Filter{"unknown": {{Name: "in_orbit", Value: 1}}}
+	for _, name := range s.schema.Filters {
+		tests[name+" twice"] = []adapter.Filter{{Name: name, Value: 1}, {Name: name, Value: 1}}
+	}
+	for name, filters := range tests {
+		for _, count := range []bool{false, true} {
+			_, err := s.store.List(t.Context(), &adapter.ListParams{Filters: filters, Count: count})
+			if err == nil || adapter.KindOf(err) != adapter.Unsupported {
+				t.Errorf("%s: List, count %t: %v, want unsupported", name, count, err)
+			}
+		}
+		for _, r := range s.list(t, &adapter.Query{Limit: 1}) {
+			if _, err := s.store.Get(t.Context(), &adapter.GetParams{Key: s.key(r), Filters: filters}); err == nil || adapter.KindOf(err) != adapter.Unsupported {
+				t.Errorf("%s: Get: %v, want unsupported", name, err)
+			}
+		}
+	}
+}
+
 // testCancelled calls every method with a context that has ended.
 func (s *suite) testCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

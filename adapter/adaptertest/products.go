@@ -52,21 +52,20 @@ func records(t *testing.T, a adapter.Adapter, r adapter.Resource) []adapter.Reco
 	return result.Records
 }
 
-// listWithin lists the products that p selects at a store view, and checks that Get
-// agrees.
-func (s *suite) listWithin(t *testing.T, storeID int64, p adapter.ProductParams) []adapter.Record {
+// listWithin lists the products within bounds, and checks that Get agrees.
+func (s *suite) listWithin(t *testing.T, p Bounds) []adapter.Record {
 	t.Helper()
-	result, err := s.store.List(t.Context(), &adapter.ListParams{StoreID: storeID, Products: p})
+	result, err := s.store.List(t.Context(), &adapter.ListParams{StoreID: p.StoreID, WebsiteScope: p.WebsiteScope, Filters: p.Filters})
 	if err != nil {
 		t.Fatalf("%+v: %v", p, err)
 	}
-	counted, err := s.store.List(t.Context(), &adapter.ListParams{StoreID: storeID, Products: p, Count: true})
+	counted, err := s.store.List(t.Context(), &adapter.ListParams{StoreID: p.StoreID, WebsiteScope: p.WebsiteScope, Filters: p.Filters, Count: true})
 	if err != nil || counted.Total != int64(len(result.Records)) {
 		t.Errorf("%+v: %d records, counted %d, %v", p, len(result.Records), counted.Total, err)
 	}
 	keys := s.keys(result.Records)
 	for _, r := range s.list(t, &adapter.Query{}) {
-		got, err := s.store.Get(t.Context(), &adapter.GetParams{Key: s.key(r), StoreID: storeID, Products: p})
+		got, err := s.store.Get(t.Context(), &adapter.GetParams{Key: s.key(r), StoreID: p.StoreID, WebsiteScope: p.WebsiteScope, Filters: p.Filters})
 		at := slices.Index(keys, s.key(r))
 		switch {
 		case at < 0 && adapter.KindOf(err) != adapter.NotFound:
@@ -80,23 +79,27 @@ func (s *suite) listWithin(t *testing.T, storeID int64, p adapter.ProductParams)
 	return result.Records
 }
 
+func inWebsite(id int64) []adapter.Filter {
+	return []adapter.Filter{{Name: adapter.InWebsite, Value: id}}
+}
+
 func (s *suite) testWebsites(t *testing.T, a adapter.Adapter) {
 	all := s.list(t, &adapter.Query{})
 	var sold []adapter.Key
 	for _, record := range records(t, a, adapter.Websites) {
 		website := int64(keyOf(record))
-		here := s.listWithin(t, 0, adapter.ProductParams{WebsiteID: website})
+		here := s.listWithin(t, Bounds{Filters: inWebsite(website)})
 		if len(here) == 0 || len(here) == len(all) {
 			t.Errorf("website %d: %d products of %d, so the restriction is not tested", website, len(here), len(all))
 		}
 		sold = append(sold, s.keys(here)...)
 	}
 	slices.Sort(sold)
-	anywhere := s.keys(s.listWithin(t, 0, adapter.ProductParams{WebsiteID: adapter.AnyWebsite}))
+	anywhere := s.keys(s.listWithin(t, Bounds{Filters: inWebsite(0)}))
 	if !slices.Equal(anywhere, slices.Compact(sold)) {
 		t.Errorf("in any website: %v, in one: %v", anywhere, sold)
 	}
-	if none := s.listWithin(t, 0, adapter.ProductParams{WebsiteID: 1 << 40}); len(none) > 0 {
+	if none := s.listWithin(t, Bounds{Filters: inWebsite(1 << 40)}); len(none) > 0 {
 		t.Errorf("in an unknown website: %v", s.keys(none))
 	}
 }
@@ -111,7 +114,7 @@ func (s *suite) testListing(t *testing.T, a adapter.Adapter) {
 	byDefault := s.keys(s.list(t, &adapter.Query{Where: []adapter.Condition{is("status", adapter.Eq, "1"), is("visibility", adapter.NotEq, "1")}}))
 	for _, view := range records(t, a, adapter.Stores) {
 		id, website := view.Get("store_id").Int(), view.Get("website_id").Int()
-		sold := s.listWithin(t, id, adapter.ProductParams{WebsiteScope: true, WebsiteID: website})
+		sold := s.listWithin(t, Bounds{StoreID: id, WebsiteScope: true, Filters: inWebsite(website)})
 		enabled, _, err := adapter.Apply(t.Context(), s.schema, sold, &adapter.Query{Where: []adapter.Condition{is("status", adapter.Eq, "1")}})
 		if err != nil {
 			t.Fatal(err)
@@ -121,12 +124,12 @@ func (s *suite) testListing(t *testing.T, a adapter.Adapter) {
 			t.Fatalf("store %d lists nothing: the demo store is missing", id)
 		}
 		someLeftOut = someLeftOut || len(want) < len(sold)
-		listed := adapter.ProductParams{WebsiteScope: true, Listed: true}
-		if got := s.listWithin(t, id, listed); !slices.EqualFunc(got, want, sameRecord) {
+		listed := Bounds{StoreID: id, WebsiteScope: true, Filters: []adapter.Filter{{Name: adapter.Listed}}}
+		if got := s.listWithin(t, listed); !slices.EqualFunc(got, want, sameRecord) {
 			t.Errorf("store %d lists %v, want %v", id, s.keys(got), s.keys(want))
 		}
 		middle := s.key(want[len(want)/2])
-		bounded := &suite{schema: s.schema, store: RestrictedStore{Store: s.store, StoreID: id, Products: listed}, sampled: s.sampled}
+		bounded := &suite{schema: s.schema, store: RestrictedStore{s.store, listed}, sampled: s.sampled}
 		for _, q := range []adapter.Query{
 			{Limit: 2}, {Offset: 1, Limit: 2}, {Offset: 1}, {Offset: 1 << 40, Limit: 1},
 			{OrderBy: s.schema.Key, Desc: true, Limit: 3},
@@ -143,7 +146,7 @@ func (s *suite) testListing(t *testing.T, a adapter.Adapter) {
 	if !someLeftOut {
 		t.Error("every product that is sold is listed, so the restriction is not tested")
 	}
-	if none := s.listWithin(t, 0, adapter.ProductParams{Listed: true}); len(none) > 0 {
+	if none := s.listWithin(t, Bounds{Filters: []adapter.Filter{{Name: adapter.Listed}}}); len(none) > 0 {
 		t.Errorf("listed at the default scope: %v", s.keys(none))
 	}
 }
@@ -152,8 +155,8 @@ func (s *suite) testCategories(t *testing.T, a adapter.Adapter) {
 	listed := 0
 	for _, record := range records(t, a, adapter.Categories) {
 		category := int64(keyOf(record))
-		bounds := adapter.ProductParams{CategoryID: category}
-		here := s.listWithin(t, 0, bounds)
+		bounds := Bounds{Filters: []adapter.Filter{{Name: adapter.InCategory, Value: category}}}
+		here := s.listWithin(t, bounds)
 		listed += len(here)
 		for _, r := range here {
 			if r.Get("category_position").Kind() != adapter.Integer {
@@ -164,7 +167,8 @@ func (s *suite) testCategories(t *testing.T, a adapter.Adapter) {
 			{OrderBy: "category_position"}, {OrderBy: "category_position", Desc: true, Offset: 1, Limit: 2},
 			{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "category_position", Op: adapter.GtEq, Operands: []string{"5"}}}}}},
 		} {
-			s.compareRestricted(t, bounds, here, &q)
+			bounded := &suite{schema: s.schema, store: RestrictedStore{s.store, bounds}, sampled: s.sampled}
+			bounded.compare(t, here, &q)
 		}
 	}
 	if listed == 0 {
@@ -177,39 +181,38 @@ func (s *suite) testCategories(t *testing.T, a adapter.Adapter) {
 	}
 }
 
-// compareRestricted is compare for a list restricted by bounds.
-func (s *suite) compareRestricted(t *testing.T, bounds adapter.ProductParams, full []adapter.Record, q *adapter.Query) {
-	t.Helper()
-	bounded := &suite{schema: s.schema, store: RestrictedStore{Store: s.store, Products: bounds}, sampled: s.sampled}
-	bounded.compare(t, full, q)
+// Bounds restrict the reads of a store, as in [adapter.ListParams].
+type Bounds struct {
+	StoreID      int64
+	WebsiteScope bool
+	Filters      []adapter.Filter
 }
 
-// A RestrictedStore is a store of products whose reads are restricted by Products at
-// the store view StoreID, so that the suite can run on what remains.
+// A RestrictedStore is a store of products whose reads are restricted by Bounds, so that
+// the suite can run on what remains.
 type RestrictedStore struct {
 	adapter.Store
-	StoreID  int64
-	Products adapter.ProductParams
+	Bounds
 }
 
 // List lists the products that remain under the restrictions.
 func (b RestrictedStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	bounded := *p
-	bounded.StoreID, bounded.Products = b.StoreID, b.Products
+	bounded.StoreID, bounded.WebsiteScope, bounded.Filters = b.StoreID, b.WebsiteScope, slices.Concat(b.Filters, p.Filters)
 	return b.Store.List(ctx, &bounded)
 }
 
 // Get returns a product if it remains under the restrictions.
 func (b RestrictedStore) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
 	bounded := *p
-	bounded.StoreID, bounded.Products = b.StoreID, b.Products
+	bounded.StoreID, bounded.WebsiteScope, bounded.Filters = b.StoreID, b.WebsiteScope, slices.Concat(b.Filters, p.Filters)
 	return b.Store.Get(ctx, &bounded)
 }
 
 // Create creates a product. It fails with kind Unsupported if a new product, which has
 // no website and no category, would not be visible.
 func (b RestrictedStore) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
-	if b.Products.WebsiteID != 0 || b.Products.CategoryID != 0 || b.Products.Listed {
+	if len(b.Filters) > 0 {
 		return 0, &adapter.Error{Kind: adapter.Unsupported, Op: "create products within bounds"}
 	}
 	return b.Store.Create(ctx, p)
@@ -219,11 +222,11 @@ func (b RestrictedStore) Create(ctx context.Context, p *adapter.CreateParams) (a
 // restrictions ignore values of store views. It fails with kind Unsupported if a change
 // could hide the product.
 func (b RestrictedStore) Update(ctx context.Context, p *adapter.UpdateParams) error {
-	if b.Products.Listed {
+	if slices.ContainsFunc(b.Filters, func(f adapter.Filter) bool { return f.Name == adapter.Listed }) {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: "update products within bounds"}
 	}
 	bounded := *p
-	if !b.Products.WebsiteScope {
+	if !b.WebsiteScope {
 		bounded.StoreID = b.StoreID
 	}
 	return b.Store.Update(ctx, &bounded)
@@ -332,11 +335,11 @@ func (s *suite) testOnlyAttributes(t *testing.T, _ adapter.Adapter) {
 // testStoreViews compares the values at a store view with those of the default scope.
 // Only attributes of a narrower scope may differ.
 func (s *suite) testStoreViews(t *testing.T, a adapter.Adapter) {
-	defaults := s.listWithin(t, 0, adapter.ProductParams{})
+	defaults := s.listWithin(t, Bounds{})
 	for _, view := range records(t, a, adapter.Stores) {
 		id := int64(keyOf(view))
-		whole := s.listWithin(t, id, adapter.ProductParams{})
-		website := s.listWithin(t, id, adapter.ProductParams{WebsiteScope: true})
+		whole := s.listWithin(t, Bounds{StoreID: id})
+		website := s.listWithin(t, Bounds{StoreID: id, WebsiteScope: true})
 		for i, r := range defaults {
 			for at, attribute := range s.schema.Attributes {
 				global, mine, shared := formatValue(r.Values[at]), formatValue(whole[i].Values[at]), formatValue(website[i].Values[at])

@@ -152,13 +152,13 @@ func testConformanceOfAddedAttributes(t *testing.T, e Engine) {
 			return resourceSubset{a, []adapter.Resource{adapter.Customers, adapter.CustomerAddresses}}
 		}, adapter.Customers, adapter.CustomerAddresses)
 	})
-	for name, b := range map[string]restricted{
+	for name, b := range map[string]adaptertest.Bounds{
 		"default scope":  {},
-		"store view":     {storeID: 2},
-		"website values": {storeID: 2, products: adapter.ProductParams{WebsiteScope: true}},
+		"store view":     {StoreID: 2},
+		"website values": {StoreID: 2, WebsiteScope: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run(t, func(a *Adapter) adapter.Adapter { return restricted{a, b.storeID, b.products} }, adapter.Products)
+			run(t, func(a *Adapter) adapter.Adapter { return restricted{a, b} }, adapter.Products)
 		})
 	}
 }

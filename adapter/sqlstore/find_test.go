@@ -19,7 +19,7 @@ func TestConditionsEvaluatedByTheStore(t *testing.T) {
 
 func testConditionsEvaluatedByTheStore(t *testing.T, e Engine) {
 	db := openWithStoreViewValues(t, e)
-	atView := adapter.ListParams{StoreID: 2, Products: adapter.ProductParams{WebsiteID: adapter.AnyWebsite}}
+	atView := adapter.ListParams{StoreID: 2, Filters: []adapter.Filter{{Name: adapter.InWebsite}}}
 	for _, c := range []struct {
 		name     string
 		resource adapter.Resource

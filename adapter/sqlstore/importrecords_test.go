@@ -161,14 +161,15 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		show(get(adapter.StockItems, 600, adapter.GetParams{}), attrs{"product_id": 500, "qty": "7.0000", "is_in_stock": 0, "stock_status_changed_auto": 0})
 		show(get(adapter.ProductCategories, keys[3], adapter.GetParams{}), attrs{"product_id": 500, "position": 4})
 		listed, err := storeOf(t, local, adapter.Products).List(ctx, &adapter.ListParams{
-			StoreID:  1,
-			Products: adapter.ProductParams{Listed: true, WebsiteScope: true},
-			Query:    adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "name", Op: adapter.Eq, Operands: []string{"gruner KRUG"}}}}}},
+			StoreID:      1,
+			WebsiteScope: true,
+			Filters:      []adapter.Filter{{Name: adapter.Listed}},
+			Query:        adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "name", Op: adapter.Eq, Operands: []string{"gruner KRUG"}}}}}},
 		})
 		if err != nil || len(listed.Records) != 1 {
 			t.Errorf("shoppers see %v, %v", listed, err)
 		}
-		counted, err := storeOf(t, local, adapter.Products).List(ctx, &adapter.ListParams{StoreID: 1, Products: adapter.ProductParams{Listed: true}, Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "entity_id", Op: adapter.Eq, Operands: []string{"500"}}}}}}, Count: true})
+		counted, err := storeOf(t, local, adapter.Products).List(ctx, &adapter.ListParams{StoreID: 1, Filters: []adapter.Filter{{Name: adapter.Listed}}, Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "entity_id", Op: adapter.Eq, Operands: []string{"500"}}}}}}, Count: true})
 		if err != nil || counted.Total != 1 {
 			t.Errorf("shoppers' list has it %v times, %v", counted, err)
 		}
@@ -229,11 +230,11 @@ func testAdopt(t *testing.T, e sqlstore.Engine) {
 		late := importedRecord(adapter.ProductWebsites, 0, "", "product_id", attrs{"website_id": 1})
 		late.Mapping.Root, late.Mapping.RootKey = adapter.Products, key
 		importAll(late)
-		get(adapter.Products, key, adapter.GetParams{StoreID: 1, Products: adapter.ProductParams{Listed: true}})
+		get(adapter.Products, key, adapter.GetParams{StoreID: 1, Filters: []adapter.Filter{{Name: adapter.Listed}}})
 	})
 	t.Run("fixtures", func(t *testing.T) {
 		store := importAll(importedRecord(adapter.Stores, 0, "st_1", "", attrs{"website_id": 1, "code": "neu", "name": "Neu"}))[0]
-		get(adapter.Products, 500, adapter.GetParams{StoreID: int64(store), Products: adapter.ProductParams{Listed: true}})
+		get(adapter.Products, 500, adapter.GetParams{StoreID: int64(store), Filters: []adapter.Filter{{Name: adapter.Listed}}})
 	})
 	t.Run("refused", func(t *testing.T) {
 		owned := func(a replica.ImportedRecord, root adapter.Resource, owner adapter.Key) replica.ImportedRecord {
@@ -454,7 +455,7 @@ func testAmend(t *testing.T, e sqlstore.Engine) {
 	// Moving a store view to another website changes its product listing.
 	listed := func(store int64) int64 {
 		t.Helper()
-		found, err := storeOf(t, local, adapter.Products).List(ctx, &adapter.ListParams{StoreID: store, Products: adapter.ProductParams{Listed: true}, Count: true})
+		found, err := storeOf(t, local, adapter.Products).List(ctx, &adapter.ListParams{StoreID: store, Filters: []adapter.Filter{{Name: adapter.Listed}}, Count: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // The table product_listing materializes which products shoppers may list at which
-// store view (adapter.ProductParams.Listed). It follows from other tables, but no index
+// store view (the filter adapter.Listed). It follows from other tables, but no index
 // of theirs could answer the question: to skip or count products, a statement would
 // have to read each product and its status in the website. A scan of the primary key of
 // product_listing reads a deep page some thirty times as fast.
@@ -71,10 +71,10 @@ func newListingTable(t *table) *table {
 // only, so that skipped products are never read. ok is false if p concerns more than
 // the listing: another order than by id, conditions on other attributes, a category or
 // a website.
-func (s products) listFromListing(ctx context.Context, p *adapter.ListParams, wanted requestedParts) (result *adapter.ListResult, ok bool, err error) {
+func (s products) listFromListing(ctx context.Context, p *productList, wanted requestedParts) (result *adapter.ListResult, ok bool, err error) {
 	key := s.table.schema.Key
 	isOther := func(name string) bool { return name != key }
-	if !p.Products.Listed || p.Products.CategoryID != 0 || p.Products.WebsiteID != 0 || slices.ContainsFunc(queriedAttributes(&p.Query), isOther) {
+	if !p.listed || p.inCategory || p.inWebsite || slices.ContainsFunc(queriedAttributes(&p.Query), isOther) {
 		return nil, false, nil
 	}
 	if p.Count {
@@ -94,7 +94,7 @@ func (s products) listFromListing(ctx context.Context, p *adapter.ListParams, wa
 	found := postFilter{limit: p.Query.Limit, maxBytes: p.MaxBytes}
 	err = s.eachRecordOf(ctx, s.db.readStatements.query, text, arguments, s.rowReader(sc, indexes), found.add)
 	if err == nil {
-		err = s.addParts(ctx, s.db.readStatements.query, found.records, wanted, p)
+		err = s.addParts(ctx, s.db.readStatements.query, found.records, wanted, p.ListParams)
 	}
 	if err != nil {
 		return nil, true, s.db.wrapError(ctx, "list products", err)
@@ -104,7 +104,7 @@ func (s products) listFromListing(ctx context.Context, p *adapter.ListParams, wa
 
 // listingSelect returns a statement that finds the ids of the products that p selects,
 // without order and page. It returns nil if SQL cannot evaluate p exactly.
-func (s products) listingSelect(p *adapter.ListParams) (*sqlbuilder.SelectBuilder, error) {
+func (s products) listingSelect(p *productList) (*sqlbuilder.SelectBuilder, error) {
 	ids := s.db.engine.flavor.NewSelectBuilder()
 	q := p.Query
 	if p.Count {

@@ -67,7 +67,7 @@ func testRebuildListing(t *testing.T, e Engine) {
 			}
 			s := db.stores[adapter.Products]
 			for view := int64(1); view <= 3; view++ {
-				p := &adapter.ListParams{StoreID: view, Products: adapter.ProductParams{Listed: true}}
+				p := &adapter.ListParams{StoreID: view, Filters: []adapter.Filter{{Name: adapter.Listed}}}
 				result, err := s.List(t.Context(), p)
 				if err != nil {
 					t.Fatal(err)
@@ -109,7 +109,7 @@ func TestMigrateListing(t *testing.T) {
 		listed := func(db *DB) (all [3][]string) {
 			t.Helper()
 			for i := range all {
-				result, err := db.stores[adapter.Products].List(t.Context(), &adapter.ListParams{StoreID: int64(i + 1), Products: adapter.ProductParams{Listed: true}})
+				result, err := db.stores[adapter.Products].List(t.Context(), &adapter.ListParams{StoreID: int64(i + 1), Filters: []adapter.Filter{{Name: adapter.Listed}}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -14,7 +14,7 @@ func TestMaxBytes(t *testing.T) {
 
 func testMaxBytes(t *testing.T, e sqlstore.Engine) {
 	db := openDemo(t, e)
-	listed := adapter.ListParams{StoreID: 1, Products: adapter.ProductParams{Listed: true}}
+	listed := adapter.ListParams{StoreID: 1, Filters: []adapter.Filter{{Name: adapter.Listed}}}
 	filtered := listed
 	filtered.Query.Where = []adapter.Condition{{Any: []adapter.Test{{Attribute: "sku", Op: adapter.Matches, Operands: []string{"."}}}}}
 	for name, p := range map[string]struct {

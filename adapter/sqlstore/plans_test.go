@@ -25,7 +25,7 @@ func TestPlans(t *testing.T) {
 	is := func(attribute string, op adapter.Op, operands ...string) adapter.Query {
 		return adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: operands}}}}, Limit: 10}
 	}
-	listed := adapter.ProductParams{WebsiteScope: true, Listed: true}
+	listed := []adapter.Filter{{Name: adapter.Listed}}
 	by := func(attribute string, desc bool, after *adapter.Cursor) adapter.Query {
 		return adapter.Query{OrderBy: attribute, Desc: desc, After: after, Limit: 10}
 	}
@@ -41,16 +41,16 @@ func TestPlans(t *testing.T) {
 	}{
 		{"SKU", adapter.Products, adapter.ListParams{Query: is("sku", adapter.Eq, "kettle-steel")}, nil, false},
 		{"SKU at a store view", adapter.Products, adapter.ListParams{Query: is("sku", adapter.Eq, "kettle-steel"), StoreID: 1, With: prices}, nil, false},
-		{"SKU, listed", adapter.Products, adapter.ListParams{Query: is("sku", adapter.Eq, "kettle-steel"), StoreID: 1, Products: listed}, nil, false},
+		{"SKU, listed", adapter.Products, adapter.ListParams{Query: is("sku", adapter.Eq, "kettle-steel"), StoreID: 1, WebsiteScope: true, Filters: listed}, nil, false},
 		{"first page", adapter.Products, adapter.ListParams{Query: adapter.Query{Limit: 10}}, []string{"product"}, false},
 		{"page behind a mark", adapter.Products, adapter.ListParams{Query: by("", false, &adapter.Cursor{Key: 5})}, nil, false},
-		{"first page, listed", adapter.Products, adapter.ListParams{Query: adapter.Query{Limit: 10}, StoreID: 1, Products: listed, With: prices}, []string{"product_listing"}, false},
-		{"page behind a mark, listed", adapter.Products, adapter.ListParams{Query: by("", false, &adapter.Cursor{Key: 5}), StoreID: 1, Products: listed}, []string{"product_listing"}, false},
-		{"page by offset, listed", adapter.Products, adapter.ListParams{Query: adapter.Query{Offset: 4, Limit: 3}, StoreID: 1, Products: listed}, []string{"product_listing"}, false},
-		{"count, listed", adapter.Products, adapter.ListParams{StoreID: 1, Products: listed, Count: true}, nil, false},
-		{"by name, listed", adapter.Products, adapter.ListParams{Query: by("name", false, nil), StoreID: 1, Products: listed}, []string{"product"}, false},
-		{"by name behind a mark, listed", adapter.Products, adapter.ListParams{Query: by("name", false, &adapter.Cursor{Value: adapter.TextValue("L"), Key: 5}), StoreID: 1, Products: listed}, nil, false},
-		{"category", adapter.Products, adapter.ListParams{Query: adapter.Query{Limit: 10}, StoreID: 1, Products: adapter.ProductParams{WebsiteScope: true, Listed: true, CategoryID: 3}}, nil, true},
+		{"first page, listed", adapter.Products, adapter.ListParams{Query: adapter.Query{Limit: 10}, StoreID: 1, WebsiteScope: true, Filters: listed, With: prices}, []string{"product_listing"}, false},
+		{"page behind a mark, listed", adapter.Products, adapter.ListParams{Query: by("", false, &adapter.Cursor{Key: 5}), StoreID: 1, WebsiteScope: true, Filters: listed}, []string{"product_listing"}, false},
+		{"page by offset, listed", adapter.Products, adapter.ListParams{Query: adapter.Query{Offset: 4, Limit: 3}, StoreID: 1, WebsiteScope: true, Filters: listed}, []string{"product_listing"}, false},
+		{"count, listed", adapter.Products, adapter.ListParams{StoreID: 1, WebsiteScope: true, Filters: listed, Count: true}, nil, false},
+		{"by name, listed", adapter.Products, adapter.ListParams{Query: by("name", false, nil), StoreID: 1, WebsiteScope: true, Filters: listed}, []string{"product"}, false},
+		{"by name behind a mark, listed", adapter.Products, adapter.ListParams{Query: by("name", false, &adapter.Cursor{Value: adapter.TextValue("L"), Key: 5}), StoreID: 1, WebsiteScope: true, Filters: listed}, nil, false},
+		{"category", adapter.Products, adapter.ListParams{Query: adapter.Query{Limit: 10}, StoreID: 1, WebsiteScope: true, Filters: append(listed, adapter.Filter{Name: adapter.InCategory, Value: 3})}, nil, true},
 		{"stock items of products", adapter.StockItems, adapter.ListParams{Query: is("product_id", adapter.In, "1", "2", "3")}, nil, true},
 		{"stock items", adapter.StockItems, adapter.ListParams{Query: adapter.Query{Limit: 10}}, []string{"stock_item"}, false},
 		{"customer by e-mail", adapter.Customers, adapter.ListParams{Query: is("email", adapter.Eq, "ada@example.com")}, nil, false},

@@ -69,6 +69,9 @@ func (s productImages) List(ctx context.Context, p *adapter.ListParams) (*adapte
 		_, err := s.ownerColumn("list")
 		return nil, err
 	}
+	if err := s.table.schema.CheckFilters(p.Filters); err != nil {
+		return nil, err
+	}
 	sb := s.db.engine.flavor.NewSelectBuilder()
 	query, err := selectRecords(s.db.engine, sb, s.atLevel, &p.Query)
 	if err != nil {
@@ -81,6 +84,9 @@ func (s productImages) List(ctx context.Context, p *adapter.ListParams) (*adapte
 // Get returns one image with the values of the store view.
 func (s productImages) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
 	op := fmt.Sprintf("get product_images %d", p.Key)
+	if err := s.table.schema.CheckFilters(p.Filters); err != nil {
+		return adapter.Record{}, err
+	}
 	if p.OwnerID != 0 {
 		return adapter.Record{}, &adapter.Error{Kind: adapter.NotFound, Op: op, Err: errNoOwner}
 	}

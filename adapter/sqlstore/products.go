@@ -57,24 +57,28 @@ func (s products) List(ctx context.Context, p *adapter.ListParams) (*adapter.Lis
 		_, err := s.ownerColumn("list")
 		return nil, err
 	}
+	list, err := s.newProductList(p)
+	if err != nil {
+		return nil, err
+	}
 	wanted, err := s.requestedParts(&p.Query, p.With)
 	if err != nil {
 		return nil, err
 	}
-	if found, ok, err := s.listFromListing(ctx, p, wanted); ok || err != nil {
+	if found, ok, err := s.listFromListing(ctx, &list, wanted); ok || err != nil {
 		return found, err
 	}
 	sb := s.db.engine.flavor.NewSelectBuilder()
-	t, nulls := s.scopedTable(sb, p)
+	t, nulls := s.scopedTable(sb, &list)
 	selected, err := selectRecords(s.db.engine, sb, t, &p.Query)
 	if err != nil {
 		return nil, err
 	}
 	sb.From(t.name).Where(selected.where...)
-	restrictProducts(sb, p.StoreID, &p.Products)
+	list.restrict(sb)
 	sc := s.scannerPool.Get().(*scanner)
 	defer s.putScanner(sc)
-	found, err := s.find(ctx, sb, selected, p, s.rowReader(sc, s.selectProducts(sb, t, nulls, wanted, p)))
+	found, err := s.find(ctx, sb, selected, p, s.rowReader(sc, s.selectProducts(sb, t, nulls, wanted, &list)))
 	if err != nil {
 		return nil, err
 	}
@@ -91,8 +95,11 @@ func (s products) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record
 	if err != nil {
 		return adapter.Record{}, err
 	}
-	list := &adapter.ListParams{StoreID: p.StoreID, Products: p.Products, Only: p.Only}
-	text, arguments, indexes := s.getStatement(p.Key, list, wanted)
+	list, err := s.newProductList(&adapter.ListParams{StoreID: p.StoreID, WebsiteScope: p.WebsiteScope, Filters: p.Filters, Only: p.Only})
+	if err != nil {
+		return adapter.Record{}, err
+	}
+	text, arguments, indexes := s.getStatement(p.Key, &list, wanted)
 	sc := s.scannerPool.Get().(*scanner)
 	defer s.putScanner(sc)
 	var found postFilter
@@ -101,7 +108,7 @@ func (s products) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record
 		err = sql.ErrNoRows
 	}
 	if err == nil {
-		err = s.addParts(ctx, s.db.readStatements.query, found.records, wanted, list)
+		err = s.addParts(ctx, s.db.readStatements.query, found.records, wanted, list.ListParams)
 	}
 	if err != nil {
 		return adapter.Record{}, s.db.wrapError(ctx, op, err)
@@ -150,15 +157,15 @@ func queriedAttributes(q *adapter.Query) []string {
 // query names are expressions for the value of the store view or else that of the
 // default scope. nulls is an expression for the combined list of nulls. It adds the
 // necessary joins to sb.
-func (s products) scopedTable(sb *sqlbuilder.SelectBuilder, p *adapter.ListParams) (scoped *table, nulls string) {
+func (s products) scopedTable(sb *sqlbuilder.SelectBuilder, p *productList) (scoped *table, nulls string) {
 	nulls = s.table.name + ".nulls"
 	added := s.table.withAdded(s.db.engine, sb, &p.Query)
-	if p.StoreID == 0 && p.Products.CategoryID == 0 {
+	if p.StoreID == 0 && !p.inCategory {
 		return added, nulls
 	}
 	t := *added
 	t.columns = slices.Clone(added.columns)
-	if p.Products.CategoryID != 0 {
+	if p.inCategory {
 		t.columns[s.inCategory].name = categoryPosition
 	}
 	if p.StoreID == 0 {
@@ -167,7 +174,7 @@ func (s products) scopedTable(sb *sqlbuilder.SelectBuilder, p *adapter.ListParam
 	lists := []string{nulls}
 	for _, name := range queriedAttributes(&p.Query) {
 		at, ok := t.schema.Index(name)
-		if !ok || !inScope(&t.schema.Attributes[at], p) || t.columns[at].name == "" {
+		if !ok || !inScope(&t.schema.Attributes[at], p.ListParams) || t.columns[at].name == "" {
 			continue
 		}
 		own := "own_" + strconv.Itoa(at)
@@ -195,41 +202,23 @@ func (s products) scopedTable(sb *sqlbuilder.SelectBuilder, p *adapter.ListParam
 
 // inScope reports whether a may have a value of its own at the store view of p.
 func inScope(a *adapter.Attribute, p *adapter.ListParams) bool {
-	return a.Scope == adapter.ScopeWebsite || a.Scope == adapter.ScopeStore && !p.Products.WebsiteScope
+	return a.Scope == adapter.ScopeWebsite || a.Scope == adapter.ScopeStore && !p.WebsiteScope
 }
 
 const categoryPosition = "product_category.position"
 
-// restrictProducts adds the conditions of p at a store view to the statement.
-func restrictProducts(sb *sqlbuilder.SelectBuilder, storeID int64, p *adapter.ProductParams) {
-	if p.Listed {
-		sb.Where("EXISTS (SELECT 1 FROM product_listing WHERE " + sb.Equal("product_listing.store_id", storeID) + " AND " + listingProductID + " = product.entity_id)")
-	}
-	if p.CategoryID != 0 {
-		sb.Join("product_category", "product_category.product_id = product.entity_id", sb.Equal("product_category.category_id", p.CategoryID))
-	}
-	if p.WebsiteID == 0 {
-		return
-	}
-	sold := "SELECT 1 FROM product_website WHERE product_website.product_id = product.entity_id"
-	if p.WebsiteID != adapter.AnyWebsite {
-		sold += " AND product_website.website_id = " + sb.Var(p.WebsiteID)
-	}
-	sb.Where("EXISTS (" + sold + ")")
-}
-
 // selectProducts adds the columns to read to the statement and returns the schema
 // indexes of their attributes. t and nulls are results of scopedTable.
-func (s products) selectProducts(sb *sqlbuilder.SelectBuilder, t *table, nulls string, wanted requestedParts, p *adapter.ListParams) (indexes []int) {
+func (s products) selectProducts(sb *sqlbuilder.SelectBuilder, t *table, nulls string, wanted requestedParts, p *productList) (indexes []int) {
 	indexes = s.table.requestedIndexes(s.allIndexes, p.Only, &p.Query)
 	columns := make([]string, 0, len(indexes)+3)
 	for _, a := range indexes {
 		columns = append(columns, t.columns[a].name)
 	}
 	if wanted.image {
-		indexes, columns = append(slices.Clip(indexes), s.image), append(columns, imageFile(sb, p))
+		indexes, columns = append(slices.Clip(indexes), s.image), append(columns, imageFile(sb, p.ListParams))
 	}
-	if p.Products.CategoryID != 0 {
+	if p.inCategory {
 		indexes, columns = append(slices.Clip(indexes), s.inCategory), append(columns, categoryPosition)
 	}
 	if wanted.stockFlags {
@@ -260,7 +249,7 @@ func imageFile(sb *sqlbuilder.SelectBuilder, p *adapter.ListParams) string {
 
 // imageLevel returns the level of imageFile.
 func imageLevel(p *adapter.ListParams) int64 {
-	if p.Products.WebsiteScope {
+	if p.WebsiteScope {
 		return 0
 	}
 	return p.StoreID

@@ -65,8 +65,7 @@ func addStoreViewValues(t testing.TB, db *DB) {
 // restricted is an adapter that offers products alone, restricted by its parameters.
 type restricted struct {
 	*Adapter
-	storeID  int64
-	products adapter.ProductParams
+	adaptertest.Bounds
 }
 
 func (b restricted) Store(r adapter.Resource) (adapter.Store, error) {
@@ -74,7 +73,7 @@ func (b restricted) Store(r adapter.Resource) (adapter.Store, error) {
 	if err != nil || r != adapter.Products {
 		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: "store " + string(r)}
 	}
-	return adaptertest.RestrictedStore{Store: store, StoreID: b.storeID, Products: b.products}, nil
+	return adaptertest.RestrictedStore{Store: store, Bounds: b.Bounds}, nil
 }
 
 // TestConformanceInStoreViews runs the whole product suite on what store views,
@@ -92,13 +91,12 @@ func testConformanceInStoreViews(t *testing.T, e Engine) {
 		}
 	}
 	for _, c := range []struct {
-		name     string
-		storeID  int64
-		products adapter.ProductParams
+		name   string
+		bounds adaptertest.Bounds
 	}{
-		{"store view", 2, adapter.ProductParams{}},
-		{"category of a website, with its values alone", 2, adapter.ProductParams{WebsiteScope: true, WebsiteID: 1, CategoryID: 3}},
-		{"product listing", 2, adapter.ProductParams{WebsiteScope: true, Listed: true}},
+		{"store view", adaptertest.Bounds{StoreID: 2}},
+		{"category of a website, with its values alone", adaptertest.Bounds{StoreID: 2, WebsiteScope: true, Filters: []adapter.Filter{{Name: adapter.InWebsite, Value: 1}, {Name: adapter.InCategory, Value: 3}}}},
+		{"product listing", adaptertest.Bounds{StoreID: 2, WebsiteScope: true, Filters: []adapter.Filter{{Name: adapter.Listed}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			open := StoreOpener(t, func(tb testing.TB) *DB { return openWithStoreViewValues(tb, e) }, func(tb testing.TB, db *DB) {
@@ -108,7 +106,7 @@ func testConformanceInStoreViews(t *testing.T, e Engine) {
 				addStoreViewValues(tb, db)
 			})
 			adaptertest.Run(t, adaptertest.Harness{
-				Open:        func(t *testing.T) adapter.Adapter { return restricted{open(t).Adapter(), c.storeID, c.products} },
+				Open:        func(t *testing.T) adapter.Adapter { return restricted{open(t).Adapter(), c.bounds} },
 				Unsupported: unsupported,
 				Sampled:     e.Sampled(t),
 			})
@@ -125,34 +123,34 @@ func testScopedValues(t *testing.T, e Engine) {
 	store := db.stores[adapter.Products]
 	const absent, null = "absent", "null"
 	for _, c := range []struct {
-		name      string
-		key       adapter.Key
-		storeID   int64
-		products  adapter.ProductParams
-		attribute string
-		want      string
+		name         string
+		key          adapter.Key
+		storeID      int64
+		websiteScope bool
+		attribute    string
+		want         string
 	}{
-		{"default scope", 1, 0, adapter.ProductParams{}, "name", "Steel Kettle"},
-		{"of the store view", 1, 2, adapter.ProductParams{}, "name", "Bouilloire à l'étain"},
-		{"another store view", 1, 1, adapter.ProductParams{}, "name", "Steel Kettle"},
-		{"null in the store view", 1, 2, adapter.ProductParams{}, "meta_title", null},
-		{"null shows through", 1, 2, adapter.ProductParams{}, "meta_keyword", null},
-		{"never stored", 2, 2, adapter.ProductParams{}, "meta_title", absent},
-		{"integer", 1, 1, adapter.ProductParams{}, "visibility", "1"},
-		{"not of the website", 1, 1, adapter.ProductParams{WebsiteScope: true}, "visibility", "4"},
-		{"of the website", 2, 2, adapter.ProductParams{WebsiteScope: true}, "status", "2"},
-		{"default url_key", 3, 2, adapter.ProductParams{}, "default_url_key", "desk-lamp"},
-		{"url_key", 3, 2, adapter.ProductParams{}, "url_key", "lampe"},
-		{"no text", 3, 2, adapter.ProductParams{}, "description", ""},
-		{"image", 1, 0, adapter.ProductParams{}, "image_file", "f/r/front.png"},
-		{"image of the store view", 1, 2, adapter.ProductParams{}, "image_file", "b/a/back.png"},
-		{"image without store scope", 1, 2, adapter.ProductParams{WebsiteScope: true}, "image_file", "f/r/front.png"},
-		{"image hidden by the store view", 2, 2, adapter.ProductParams{}, "image_file", absent},
-		{"image shows through", 2, 3, adapter.ProductParams{}, "image_file", "c/o/copper.png"},
-		{"no image", 3, 0, adapter.ProductParams{}, "image_file", absent},
+		{"default scope", 1, 0, false, "name", "Steel Kettle"},
+		{"of the store view", 1, 2, false, "name", "Bouilloire à l'étain"},
+		{"another store view", 1, 1, false, "name", "Steel Kettle"},
+		{"null in the store view", 1, 2, false, "meta_title", null},
+		{"null shows through", 1, 2, false, "meta_keyword", null},
+		{"never stored", 2, 2, false, "meta_title", absent},
+		{"integer", 1, 1, false, "visibility", "1"},
+		{"not of the website", 1, 1, true, "visibility", "4"},
+		{"of the website", 2, 2, true, "status", "2"},
+		{"default url_key", 3, 2, false, "default_url_key", "desk-lamp"},
+		{"url_key", 3, 2, false, "url_key", "lampe"},
+		{"no text", 3, 2, false, "description", ""},
+		{"image", 1, 0, false, "image_file", "f/r/front.png"},
+		{"image of the store view", 1, 2, false, "image_file", "b/a/back.png"},
+		{"image without store scope", 1, 2, true, "image_file", "f/r/front.png"},
+		{"image hidden by the store view", 2, 2, false, "image_file", absent},
+		{"image shows through", 2, 3, false, "image_file", "c/o/copper.png"},
+		{"no image", 3, 0, false, "image_file", absent},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := store.Get(t.Context(), &adapter.GetParams{Key: c.key, StoreID: c.storeID, Products: c.products, With: []string{"image_file"}})
+			r, err := store.Get(t.Context(), &adapter.GetParams{Key: c.key, StoreID: c.storeID, WebsiteScope: c.websiteScope, With: []string{"image_file"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,7 +212,7 @@ func TestStatementsPerProductRead(t *testing.T) {
 
 func testStatementsPerProductRead(t *testing.T, e Engine) {
 	prices := []string{"group_price", "tier_price", "image_file"}
-	shop := adapter.ProductParams{WebsiteID: 1}
+	shop := []adapter.Filter{{Name: adapter.InWebsite, Value: 1}}
 	for _, c := range []struct {
 		name string
 		read func(adapter.Store) error
@@ -225,7 +223,7 @@ func testStatementsPerProductRead(t *testing.T, e Engine) {
 			return err
 		}, 1},
 		{"single in a store view, with all on-demand attributes", func(s adapter.Store) error {
-			_, err := s.Get(t.Context(), &adapter.GetParams{Key: 2, With: prices, StoreID: 2, Products: shop})
+			_, err := s.Get(t.Context(), &adapter.GetParams{Key: 2, With: prices, StoreID: 2, Filters: shop})
 			return err
 		}, 2},
 		{"list in the default scope", func(s adapter.Store) error {
@@ -233,11 +231,11 @@ func testStatementsPerProductRead(t *testing.T, e Engine) {
 			return err
 		}, 1},
 		{"list in a store view, with all on-demand attributes", func(s adapter.Store) error {
-			_, err := s.List(t.Context(), &adapter.ListParams{Query: adapter.Query{Limit: 10, OrderBy: "name"}, With: prices, StoreID: 2, Products: shop})
+			_, err := s.List(t.Context(), &adapter.ListParams{Query: adapter.Query{Limit: 10, OrderBy: "name"}, With: prices, StoreID: 2, Filters: shop})
 			return err
 		}, 2},
 		{"count", func(s adapter.Store) error {
-			_, err := s.List(t.Context(), &adapter.ListParams{Count: true, StoreID: 2, Products: shop})
+			_, err := s.List(t.Context(), &adapter.ListParams{Count: true, StoreID: 2, Filters: shop})
 			return err
 		}, 1},
 	} {

@@ -68,23 +68,23 @@ func newSelectKey(wanted requestedParts, only []string) selectKey {
 
 // getStatement returns the statement that reads one product, its arguments, and the
 // schema indexes of the attributes it reads.
-func (s products) getStatement(key adapter.Key, p *adapter.ListParams, wanted requestedParts) (text string, arguments []any, indexes []int) {
+func (s products) getStatement(key adapter.Key, p *productList, wanted requestedParts) (text string, arguments []any, indexes []int) {
 	shape := newSelectKey(wanted, p.Only)
-	shape.single, shape.website, shape.anyWebsite = true, p.Products.WebsiteID > 0, p.Products.WebsiteID == adapter.AnyWebsite
-	plain := p.Products == adapter.ProductParams{WebsiteID: p.Products.WebsiteID, WebsiteScope: p.Products.WebsiteScope}
+	shape.single, shape.website, shape.anyWebsite = true, p.inWebsite && p.website != 0, p.inWebsite && p.website == 0
+	plain := !p.listed && !p.inCategory
 	if cached, ok := s.selects.get(shape); ok && plain {
 		if wanted.image {
-			arguments = append(arguments, imageLevel(p))
+			arguments = append(arguments, imageLevel(p.ListParams))
 		}
 		arguments = append(arguments, int64(key))
 		if shape.website {
-			arguments = append(arguments, p.Products.WebsiteID)
+			arguments = append(arguments, p.website)
 		}
 		return cached.text, arguments, cached.indexes
 	}
 	sb := s.db.engine.flavor.NewSelectBuilder()
 	sb.From(s.table.name).Where(sb.Equal(s.table.keyColumn(), int64(key)))
-	restrictProducts(sb, p.StoreID, &p.Products)
+	p.restrict(sb)
 	t, nulls := s.scopedTable(sb, p)
 	indexes = s.selectProducts(sb, t, nulls, wanted, p)
 	text, arguments = sb.Build()
@@ -97,14 +97,14 @@ func (s products) getStatement(key adapter.Key, p *adapter.ListParams, wanted re
 // pageStatement returns the statement that reads the page of p from the product
 // listing. The order and the conditions of p must concern ids alone. text is "" when
 // SQL cannot answer p exactly.
-func (s products) pageStatement(p *adapter.ListParams, wanted requestedParts) (text string, arguments []any, indexes []int, err error) {
+func (s products) pageStatement(p *productList, wanted requestedParts) (text string, arguments []any, indexes []int, err error) {
 	q := &p.Query
 	shape := newSelectKey(wanted, p.Only)
 	shape.desc, shape.after, shape.offset = q.Desc && q.OrderBy != "", q.After != nil, q.Offset > 0
 	plain := len(q.Where) == 0 && q.Limit > 0
 	if cached, ok := s.selects.get(shape); ok && plain {
 		if wanted.image {
-			arguments = append(arguments, imageLevel(p))
+			arguments = append(arguments, imageLevel(p.ListParams))
 		}
 		arguments = append(arguments, p.StoreID)
 		if shape.after {

@@ -13,10 +13,22 @@ import (
 func TestSelectCache(t *testing.T) {
 	EachEngine(t, func(t *testing.T, e Engine) {
 		db := openTest(t, e)
+		filter := func(name string, value int64) []adapter.Filter { return []adapter.Filter{{Name: name, Value: value}} }
+		listOf := func(s products, p *adapter.ListParams) *productList {
+			l, err := s.newProductList(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return &l
+		}
 		var pages, singles []adapter.ListParams
 		for _, only := range [][]string{nil, {}, {"sku", "price"}} {
-			for _, products := range []adapter.ProductParams{{}, {WebsiteID: 3}, {WebsiteID: adapter.AnyWebsite}, {WebsiteScope: true, WebsiteID: 4}, {CategoryID: 5}, {Listed: true}} {
-				singles = append(singles, adapter.ListParams{StoreID: 2, Only: only, Products: products})
+			for _, p := range []adapter.ListParams{
+				{}, {Filters: filter(adapter.InWebsite, 3)}, {Filters: filter(adapter.InWebsite, 0)},
+				{WebsiteScope: true, Filters: filter(adapter.InWebsite, 4)}, {Filters: filter(adapter.InCategory, 5)}, {Filters: filter(adapter.Listed, 0)},
+			} {
+				p.StoreID, p.Only = 2, only
+				singles = append(singles, p)
 			}
 			for _, q := range []adapter.Query{
 				{Limit: 7}, {Limit: 8, Offset: 9}, {Limit: 7, After: &adapter.Cursor{Key: 11}}, {Limit: 7, Offset: 3, After: &adapter.Cursor{Key: 12}},
@@ -24,7 +36,7 @@ func TestSelectCache(t *testing.T) {
 				{Limit: 7, Desc: true}, {}, {Offset: 2},
 				{Limit: 7, Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "entity_id", Op: adapter.Gt, Operands: []string{"4"}}}}}},
 			} {
-				pages = append(pages, adapter.ListParams{StoreID: 2, Only: only, Query: q, Products: adapter.ProductParams{Listed: true, WebsiteScope: true}})
+				pages = append(pages, adapter.ListParams{StoreID: 2, Only: only, Query: q, WebsiteScope: true, Filters: filter(adapter.Listed, 0)})
 			}
 		}
 		type statement struct {
@@ -33,12 +45,12 @@ func TestSelectCache(t *testing.T) {
 			at        []int
 		}
 		one := func(s products, p *adapter.ListParams, wanted requestedParts) (built statement) {
-			built.text, built.arguments, built.at = s.getStatement(21, p, wanted)
+			built.text, built.arguments, built.at = s.getStatement(21, listOf(s, p), wanted)
 			return built
 		}
 		page := func(s products, p *adapter.ListParams, wanted requestedParts) (built statement) {
 			var err error
-			if built.text, built.arguments, built.at, err = s.pageStatement(p, wanted); err != nil {
+			if built.text, built.arguments, built.at, err = s.pageStatement(listOf(s, p), wanted); err != nil {
 				t.Fatal(err)
 			}
 			return built

@@ -55,6 +55,9 @@ func (t *table) selectColumns(indexes []int) []string {
 // List returns the records that a query selects. Attributes of the joined table are
 // present only if the query names one of them.
 func (s *store) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
+	if err := s.table.schema.CheckFilters(p.Filters); err != nil {
+		return nil, err
+	}
 	sb := s.db.engine.flavor.NewSelectBuilder()
 	t := s.table.withAdded(s.db.engine, sb, &p.Query)
 	selected, err := selectRecords(s.db.engine, sb, t, &p.Query)
@@ -146,6 +149,9 @@ var errNoOwner = errors.New("records of this resource have no owner")
 // Get returns one record. Attributes of the joined table are absent unless p names
 // them.
 func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
+	if err := s.table.schema.CheckFilters(p.Filters); err != nil {
+		return adapter.Record{}, err
+	}
 	if len(p.With) > 0 {
 		return s.getOnDemand(ctx, p)
 	}

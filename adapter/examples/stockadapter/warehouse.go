@@ -63,6 +63,9 @@ func (w *warehouse) List(ctx context.Context, p *adapter.ListParams) (*adapter.L
 	if p.OwnerID != 0 {
 		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}
+	if err := w.schema.CheckFilters(p.Filters); err != nil {
+		return nil, err
+	}
 	items, err := w.read(op)
 	if err != nil {
 		return nil, err
@@ -78,6 +81,9 @@ func (w *warehouse) List(ctx context.Context, p *adapter.ListParams) (*adapter.L
 func (w *warehouse) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, error) {
 	const op = "get stock item"
 	if err := ctx.Err(); err != nil {
+		return adapter.Record{}, err
+	}
+	if err := w.schema.CheckFilters(p.Filters); err != nil {
 		return adapter.Record{}, err
 	}
 	items, err := w.read(op)

@@ -1,0 +1,37 @@
+package adapter
+
+import "slices"
+
+// A Filter restricts a list by something that no attribute of the records holds, such as
+// the websites that a product is assigned to.
+type Filter struct {
+	Name  string // one of [Schema.Filters]
+	Value int64  // its meaning depends on the filter
+}
+
+// The filters of products.
+const (
+	// InWebsite keeps the products that are assigned to the website with the id Value, or
+	// to any website if Value is 0.
+	InWebsite = "in_website"
+	// InCategory keeps the products that are assigned directly to the category with the id
+	// Value, and sets their category_position.
+	InCategory = "in_category"
+	// Listed keeps the products that shoppers may list at the store view: those that its
+	// website sells, that are enabled both in the default scope and in the website, and
+	// whose visibility in the default scope is not 1. At the default scope itself there are
+	// none. Value has no meaning.
+	Listed = "listed"
+)
+
+// CheckFilters fails with kind Unsupported if filters has one that the resource does not
+// have, or one twice.
+func (s *Schema) CheckFilters(filters []Filter) error {
+	for i, f := range filters {
+		isSame := func(other Filter) bool { return other.Name == f.Name }
+		if !slices.Contains(s.Filters, f.Name) || slices.ContainsFunc(filters[:i], isSame) {
+			return &Error{Kind: Unsupported, Op: "filter " + string(s.Resource), Field: f.Name}
+		}
+	}
+	return nil
+}
