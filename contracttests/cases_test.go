@@ -63,20 +63,6 @@ func TestCasesCoverTheirClauses(t *testing.T) {
 	}
 }
 
-// allCalls returns the steps of a case, preceded by the requests that create its
-// prerequisites.
-func (s *Suite) allCalls(c *Case) []*Call {
-	var all []*Call
-	makings, _ := s.prerequisites(c)
-	for _, m := range makings {
-		all = append(all, &Call{Call: s.makers[m.maker].Call, Send: &m.send})
-	}
-	for i := range c.Steps {
-		all = append(all, &c.Steps[i])
-	}
-	return all
-}
-
 // expectsFields reports whether a call expects a record with exactly the fields of a
 // clause, at any depth.
 func (s *Suite) expectsFields(call *Call, c *clause) bool {

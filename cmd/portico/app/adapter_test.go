@@ -3,11 +3,16 @@ package app
 import (
 	"bytes"
 	"context"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/contracttests"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"go.yaml.in/yaml/v3"
 )
 
 // TestNamesOfAdapters checks which names a program of another module may give.
@@ -70,6 +75,7 @@ func TestOwnAdapter(t *testing.T) {
 		{"routes", "routes --adapter empty", "not offered", false},
 		{"routes of the database", "routes", "mapping/orders.go", false},
 		{"routes in JSON", "routes --adapter empty --json", `"not_offered": true`, false},
+		{"cases of calls that are not offered", "routes --adapter empty --gaps", `- case: ^orders/`, false},
 		{"seed", "seed --adapter empty --dataset none.json", "has stores of its own", true},
 		{"ids", "ids check --adapter empty", "has no backend", true},
 	} {
@@ -83,7 +89,53 @@ func TestOwnAdapter(t *testing.T) {
 			}
 		})
 	}
+	if out, err := run("routes", "--gaps"); err != nil || !strings.HasSuffix(out, "\n[]\n") {
+		t.Errorf("%v: the database has no gaps:\n%s", err, out)
+	}
 	if out, err := run("routes"); err != nil || strings.Contains(out, "not offered") {
 		t.Errorf("%v: the database offers every resource:\n%s", err, out)
+	}
+}
+
+// TestGaps checks that the printed gaps are those cases, and no other, that call orders.
+func TestGaps(t *testing.T) {
+	suite, err := contracttests.NewSuite()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := contract.NewTable(contract.Routes(contract.StandardFields()))
+	var missing []*contract.Route
+	for _, r := range contract.Routes(contract.StandardFields()) {
+		if strings.HasPrefix(r.Path, "/orders") {
+			missing = append(missing, r)
+		}
+	}
+	var out bytes.Buffer
+	if err := writeGaps(&out, "empty", missing); err != nil {
+		t.Fatal(err)
+	}
+	var gaps []struct{ Case, Reason string }
+	if err := yaml.Unmarshal(out.Bytes(), &gaps); err != nil {
+		t.Fatal(err)
+	}
+	matches := make([]int, len(gaps))
+	for _, c := range suite.CaseCalls() {
+		calls := slices.ContainsFunc(c.Paths, func(path string) bool {
+			called, _ := table.Match(path)
+			return called != nil && strings.HasPrefix(called.Path, "/orders")
+		})
+		is := false
+		for i, g := range gaps {
+			if regexp.MustCompile(g.Case).MatchString(c.Resource + "/" + c.Name + "/json") {
+				matches[i]++
+				is = true
+			}
+		}
+		if is != calls {
+			t.Errorf("%s/%s: a gap %t, calls orders %t", c.Resource, c.Name, is, calls)
+		}
+	}
+	if len(gaps) == 0 || slices.Contains(matches, 0) {
+		t.Errorf("gaps without cases: %v of\n%s", matches, out.String())
 	}
 }

@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -31,14 +35,17 @@ type routeRow struct {
 
 // routesCommand returns the command "routes".
 func (p *program) routesCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, asGaps bool
 	cmd := &cobra.Command{
 		Use:   "routes",
 		Short: "List every call of the contract",
 		Long: `List every call of the contract with its method, path, roles, default format, handler,
 and the file of the handler. Some calls serve other roles in the other dialect
 (--dialect). "not offered" in place of a file marks calls that the adapter has no
-records for; they are answered with 405.`,
+records for; they are answered with 405. --gaps prints the cases of the contract suite
+that make such calls, as a file for "contracttest --skip".`,
+		Example: `  portico routes --dialect magento
+  portico routes --adapter warehouse --gaps > gaps.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := p.loadConfig(cmd)
@@ -49,12 +56,16 @@ records for; they are answered with 405.`,
 			if err != nil {
 				return err
 			}
-			rows := routeRows(d)
+			var missing []*contract.Route
 			if a := p.adapter(cfg.Adapter); a != nil {
-				if err := markNotOffered(cmd, cfg, a, rows); err != nil {
+				if missing, err = routesNotOffered(cmd, cfg, a); err != nil {
 					return err
 				}
 			}
+			if asGaps {
+				return writeGaps(cmd.OutOrStdout(), cfg.Adapter, missing)
+			}
+			rows := routeRows(d, missing)
 			if asJSON {
 				encoder := json.NewEncoder(cmd.OutOrStdout())
 				encoder.SetIndent("", "  ")
@@ -65,6 +76,8 @@ records for; they are answered with 405.`,
 	}
 	p.addSettingFlags(cmd, "dialect", "adapter")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&asGaps, "gaps", false, `print the cases of calls that are not offered, for "contracttest --skip"`)
+	cmd.MarkFlagsMutuallyExclusive("json", "gaps")
 	return cmd
 }
 
@@ -78,13 +91,15 @@ func dialect(name string) (*contract.Dialect, error) {
 	return nil, fmt.Errorf("there is no dialect %q: use documented or magento", name)
 }
 
-// routeRows returns a row for each call that d serves to any role.
-func routeRows(d *contract.Dialect) []routeRow {
+// routeRows returns a row for each call that d serves to any role. Those of missing routes
+// are marked.
+func routeRows(d *contract.Dialect, missing []*contract.Route) []routeRow {
 	var rows []routeRow
 	sources := mapping.HandlerLocations()
 	for _, r := range contract.Routes(contract.StandardFields()) {
+		isMissing := slices.ContainsFunc(missing, func(m *contract.Route) bool { return m.Path == r.Path })
 		for _, m := range contract.Methods() {
-			row := routeRow{Method: m.String(), Path: r.Path, Format: r.DefaultFormat(m).String(), Handler: r.Calls[m], File: sources[r.Calls[m]]}
+			row := routeRow{NotOffered: isMissing, Method: m.String(), Path: r.Path, Format: r.DefaultFormat(m).String(), Handler: r.Calls[m], File: sources[r.Calls[m]]}
 			for _, role := range contract.Roles() {
 				if r.Access(d, role, m) == contract.Serve {
 					row.Roles = append(row.Roles, role.String())
@@ -98,22 +113,16 @@ func routeRows(d *contract.Dialect) []routeRow {
 	return rows
 }
 
-// markNotOffered opens the adapter, and marks the rows of resources that it does not offer.
-func markNotOffered(cmd *cobra.Command, cfg *config.Config, a *Adapter, rows []routeRow) (err error) {
+// routesNotOffered opens the adapter, and returns the routes of resources that it does not
+// offer.
+func routesNotOffered(cmd *cobra.Command, cfg *config.Config, a *Adapter) (missing []*contract.Route, err error) {
 	records, err := a.open(cmd.Context(), cfg, prometheus.NewRegistry(), newLogger(cmd.ErrOrStderr(), warningsOnly(cfg)))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, records.Close()) }()
-	for _, r := range contract.Routes(contract.StandardFields()) {
-		if mapping.Offers(records, r) {
-			continue
-		}
-		for i := range rows {
-			rows[i].NotOffered = rows[i].NotOffered || rows[i].Path == r.Path
-		}
-	}
-	return nil
+	offered := func(r *contract.Route) bool { return mapping.Offers(records, r) }
+	return slices.DeleteFunc(contract.Routes(contract.StandardFields()), offered), nil
 }
 
 // writeRoutes writes rows as a table.
@@ -127,4 +136,45 @@ func writeRoutes(w io.Writer, rows []routeRow) error {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Method, r.Path, strings.Join(r.Roles, ","), r.Format, r.Handler, r.File)
 	}
 	return table.Flush()
+}
+
+// writeGaps writes the cases of the contract suite that call one of the missing routes of
+// an adapter, in the form of a file for "contracttest --skip". A resource of which every
+// case does so becomes one entry.
+func writeGaps(w io.Writer, adapterName string, missing []*contract.Route) error {
+	suite, err := contracttests.NewSuite()
+	if err != nil {
+		return err
+	}
+	type gap struct {
+		Case   string `yaml:"case"`
+		Reason string `yaml:"reason"`
+	}
+	table := contract.NewTable(contract.Routes(contract.StandardFields()))
+	byResource, total := map[string][]gap{}, map[string]int{}
+	var resources []string
+	for _, c := range suite.CaseCalls() {
+		if total[c.Resource]++; total[c.Resource] == 1 {
+			resources = append(resources, c.Resource)
+		}
+		for _, path := range c.Paths {
+			called, _ := table.Match(path)
+			isCalled := func(r *contract.Route) bool { return called != nil && r.Path == called.Path }
+			if i := slices.IndexFunc(missing, isCalled); i >= 0 {
+				reason := fmt.Sprintf("the adapter %s does not offer %s", adapterName, missing[i].Resource)
+				byResource[c.Resource] = append(byResource[c.Resource], gap{"^" + regexp.QuoteMeta(c.Resource+"/"+c.Name+"/"), reason})
+				break
+			}
+		}
+	}
+	all := []gap{}
+	for _, resource := range resources {
+		gaps := byResource[resource]
+		if len(gaps) > 0 && len(gaps) == total[resource] {
+			gaps = []gap{{"^" + resource + "/", gaps[0].Reason}}
+		}
+		all = append(all, gaps...)
+	}
+	fmt.Fprintln(w, "# Cases of the contract suite that call what the adapter does not offer.")
+	return yaml.NewEncoder(w).Encode(all)
 }
