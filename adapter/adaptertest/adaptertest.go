@@ -91,6 +91,9 @@ func Run(t *testing.T, h Harness) {
 					t.Run("write products", func(t *testing.T) { testProductWrites(t, h, a, schemas) })
 				}
 			}
+			if r == adapter.Customers && supported.creates && h.supports(adapter.CustomerAddresses) {
+				t.Run("rules of customers", func(t *testing.T) { testCustomers(t, h, schemas) })
+			}
 			if r == adapter.OrderComments && supported.creates && h.supports(adapter.Orders, adapter.OrderItems) {
 				t.Run("comment an order", func(t *testing.T) { testOrderComments(t, h, schemas) })
 			}

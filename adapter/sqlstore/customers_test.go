@@ -1,9 +1,7 @@
 package sqlstore_test
 
 import (
-	"errors"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 
@@ -60,9 +58,6 @@ func newAddress(like adapter.Record, customer int64) adapter.Record {
 	return r
 }
 
-// seededUpdatedAt is updated_at of all records in the demo store.
-const seededUpdatedAt = "2012-01-05 00:00:00"
-
 func TestUpdateClearsNulls(t *testing.T) {
 	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
 		p := openCustomerStores(t, openDemo(t, e))
@@ -96,100 +91,6 @@ func TestUpdateClearsNulls(t *testing.T) {
 			if err != nil || len(found.Records) > 0 != (step.vat == adapter.Text) {
 				t.Errorf("%s: %d found by another taxvat, %v", step.name, len(found.Records), err)
 			}
-		}
-	})
-}
-
-func TestEveryUpdateSetsUpdatedAt(t *testing.T) {
-	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
-		p := openCustomerStores(t, openDemo(t, e))
-		for name, s := range map[string]adapter.Store{"customer": p.customers, "address": p.addresses} {
-			before := get(t, s, 2)
-			if err := change(t, s, 2, nil); err != nil {
-				t.Fatal(err)
-			}
-			after := get(t, s, 2)
-			if before.Get("updated_at").Text() != seededUpdatedAt || after.Get("updated_at").Text() <= seededUpdatedAt || after.Get("created_at") != before.Get("created_at") {
-				t.Errorf("%s: updated_at %s, created_at %s", name, after.Get("updated_at").Text(), after.Get("created_at").Text())
-			}
-		}
-	})
-}
-
-// TestDefaultAddresses checks that a customer has one default address of each kind, and
-// that writing it also updates the customer. Address 1 is both defaults of customer 1
-// in the demo store.
-func TestDefaultAddresses(t *testing.T) {
-	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
-		p := openCustomerStores(t, openDemo(t, e))
-		expect := func(name, billing, shipping string, touched bool) {
-			t.Helper()
-			for flag, want := range map[string]string{"is_default_billing": billing, "is_default_shipping": shipping} {
-				set := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: flag, Op: adapter.Eq, Operands: []string{"1"}}}}}}
-				found, err := p.addresses.List(t.Context(), &adapter.ListParams{Query: set, OwnerID: 1})
-				if err != nil {
-					t.Fatal(err)
-				}
-				got := ""
-				for _, r := range found.Records {
-					got += r.Get("entity_id").Text()
-				}
-				if got != want {
-					t.Errorf("%s: %s is set for %q, want %q", name, flag, got, want)
-				}
-			}
-			if got := get(t, p.customers, 1).Get("updated_at").Text(); got > seededUpdatedAt != touched {
-				t.Errorf("%s: the customer was changed %s", name, got)
-			}
-		}
-		if err := change(t, p.addresses, 2, map[string]adapter.Value{"city": adapter.TextValue("Bath")}); err != nil {
-			t.Fatal(err)
-		}
-		expect("another one is changed", "1", "1", false)
-		first := get(t, p.addresses, 1)
-		if _, err := p.addresses.Create(t.Context(), &adapter.CreateParams{Record: newAddress(first, 1)}); err != nil {
-			t.Fatal(err)
-		}
-		expect("another one is added", "1", "1", false)
-		fresh := newAddress(first, 1)
-		fresh.Set("is_default_shipping", adapter.IntegerValue(1))
-		key, err := p.addresses.Create(t.Context(), &adapter.CreateParams{Record: fresh})
-		if err != nil {
-			t.Fatal(err)
-		}
-		expect("a new one is added", "1", strconv.FormatInt(int64(key), 10), true)
-		if err := change(t, p.addresses, 2, map[string]adapter.Value{"is_default_billing": adapter.IntegerValue(1)}); err != nil {
-			t.Fatal(err)
-		}
-		expect("one is made it", "2", strconv.FormatInt(int64(key), 10), true)
-		if got := get(t, p.addresses, 1).Get("updated_at").Text(); got != seededUpdatedAt {
-			t.Errorf("the former default counts as changed %s", got)
-		}
-		if got := get(t, p.addresses, 3).Get("is_default_billing").Int(); got != 1 {
-			t.Error("another customer's default is gone")
-		}
-	})
-}
-
-func TestDefaultAddressUpdatesTheCustomer(t *testing.T) {
-	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
-		p := openCustomerStores(t, openDemo(t, e))
-		if err := change(t, p.addresses, 1, map[string]adapter.Value{"city": adapter.TextValue("Bath")}); err != nil {
-			t.Fatal(err)
-		}
-		if got := get(t, p.customers, 1).Get("updated_at").Text(); got <= seededUpdatedAt {
-			t.Errorf("the customer was last changed %s", got)
-		}
-	})
-}
-
-func TestAddressWithoutCustomer(t *testing.T) {
-	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
-		p := openCustomerStores(t, openDemo(t, e))
-		_, err := p.addresses.Create(t.Context(), &adapter.CreateParams{Record: newAddress(get(t, p.addresses, 1), 99)})
-		var fault *adapter.Error
-		if !errors.As(err, &fault) || fault.Kind != adapter.Invalid || fault.Field != "customer_id" {
-			t.Errorf("%v, want invalid (customer_id)", err)
 		}
 	})
 }
