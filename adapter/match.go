@@ -162,9 +162,9 @@ func comparer(kind Kind, operand string) func(Value) int {
 	switch kind {
 	case KindInteger, KindDecimal:
 		number := rational(operand)
-		units, small := tenThousandths(operand)
+		units, small := ParseDecimal(operand)
 		return func(v Value) int {
-			if u, ok := tenThousandths(v.Text()); ok && small {
+			if u, ok := ParseDecimal(v.Text()); ok && small {
 				return cmp.Compare(u, units)
 			}
 			return rational(v.Text()).Cmp(number)
@@ -175,28 +175,6 @@ func comparer(kind Kind, operand string) func(Value) int {
 	default:
 		return func(v Value) int { return cmp.Compare(v.Text(), operand) }
 	}
-}
-
-// tenThousandths converts number text with at most four decimal places, small enough for an
-// int64, to units of 0.0001. Nearly all numbers are of this form; ok is false for others.
-func tenThousandths(s string) (units int64, ok bool) {
-	digits, negative := strings.CutPrefix(s, "-")
-	whole, fraction, _ := strings.Cut(digits, ".")
-	if len(whole) == 0 || len(whole) > 14 || len(fraction) > 4 {
-		return 0, false
-	}
-	for _, part := range []string{whole, fraction, "0000"[len(fraction):]} {
-		for i := range len(part) {
-			if part[i] < '0' || part[i] > '9' {
-				return 0, false
-			}
-			units = units*10 + int64(part[i]-'0')
-		}
-	}
-	if negative {
-		units = -units
-	}
-	return units, true
 }
 
 // rational parses canonical number text exactly; anything else is 0.

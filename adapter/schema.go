@@ -64,9 +64,16 @@ type Schema struct {
 	// customers do not own records of the resource.
 	Owner string
 	// Filters names the filters of the resource (see [Filter]).
-	Filters    []string
-	Attributes []Attribute
-	index      map[string]int
+	Filters []string
+	// Unique names attributes whose values, taken together, no two records share; texts are
+	// compared by [Fold]. A write that would is a Conflict, with the last one as Field.
+	Unique []string
+	// DistinctNulls: a value that was never set is absent and one that was set to nothing
+	// is null. Records of other resources have no absent values besides those on demand,
+	// and changes must not use Unset.
+	DistinctNulls bool
+	Attributes    []Attribute
+	index         map[string]int
 }
 
 // NewSchema returns a schema. key names the attribute that holds the record's key. It
@@ -97,6 +104,18 @@ func (s *Schema) OwnedBy(attribute string) *Schema {
 // FilteredBy sets Filters and returns s.
 func (s *Schema) FilteredBy(filters ...string) *Schema {
 	s.Filters = filters
+	return s
+}
+
+// UniqueBy sets Unique and returns s.
+func (s *Schema) UniqueBy(attributes ...string) *Schema {
+	s.Unique = attributes
+	return s
+}
+
+// WithDistinctNulls sets DistinctNulls and returns s.
+func (s *Schema) WithDistinctNulls() *Schema {
+	s.DistinctNulls = true
 	return s
 }
 

@@ -54,7 +54,7 @@ func (all *Schemas) add(a AddedAttribute) error {
 	}
 	attributes := append(slices.Clone(s.Attributes), Attribute{Name: a.Name, Kind: a.Kind, Scope: a.Scope, Added: true, Doc: "an attribute added by the store's configuration"})
 	extended := NewSchema(s.Resource, s.Key, attributes)
-	extended.Owner, extended.Filters = s.Owner, s.Filters
+	extended.Owner, extended.Filters, extended.Unique, extended.DistinctNulls = s.Owner, s.Filters, s.Unique, s.DistinctNulls
 	all.of[a.Resource] = extended
 	return nil
 }

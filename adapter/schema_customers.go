@@ -1,8 +1,8 @@
 package adapter
 
 // customerSchema returns the schema of customer accounts. An optional text that is absent
-// was never set; null was set to an empty value. A store stores what a change says:
-// package mapping makes null absent again where the contract does.
+// was never set; null was set to an empty value, and becomes absent with the next update
+// that does not set it (customers 5.2).
 func customerSchema() *Schema {
 	return NewSchema(Customers, "entity_id", []Attribute{
 		{Name: "entity_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the customer"},
@@ -27,7 +27,7 @@ func customerSchema() *Schema {
 		{Name: "reward_warning_notification", Kind: KindInteger, Doc: "1: wants e-mail before reward points expire"},
 		{Name: "last_logged_in", Kind: KindTime, ReadOnly: true, Doc: "when the customer last logged in"},
 		{Name: "password_hash", Kind: KindText, Doc: "hash of the password, in a form that VerifyPassword supports; absent: no login"},
-	}).OwnedBy("entity_id")
+	}).OwnedBy("entity_id").UniqueBy("website_id", "email").WithDistinctNulls()
 }
 
 // customerAddressSchema returns the schema of customers' addresses. Absent and null are as
@@ -56,5 +56,5 @@ func customerAddressSchema() *Schema {
 		{Name: "is_default_billing", Kind: KindInteger, Doc: "1: default billing address; setting it clears it on the customer's other addresses"},
 		{Name: "is_default_shipping", Kind: KindInteger, Doc: "1: default shipping address; setting it clears it on the customer's other addresses"},
 		{Name: "customer_group_id", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "id of the customer's group"},
-	}).OwnedBy("customer_id")
+	}).OwnedBy("customer_id").WithDistinctNulls()
 }

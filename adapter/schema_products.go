@@ -81,7 +81,7 @@ func productSchema(stock *Schema) *Schema {
 		{Name: "stock_manage_stock", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "manage_stock of its stock item; absent without one"},
 		{Name: "stock_use_config_manage_stock", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "use_config_manage_stock of its stock item; absent without one"},
 		{Name: "category_position", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "position in the category of the filter in_category; absent without one"},
-	}).FilteredBy(InWebsite, InCategory, Listed)
+	}).FilteredBy(InWebsite, InCategory, Listed).WithDistinctNulls()
 }
 
 func groupPriceSchema() *Schema {
@@ -117,7 +117,8 @@ func tierPriceSchema() *Schema {
 // keep.
 //
 // Delete resets the types that point to the image at the level. The image itself is
-// deleted if no other level points to it, unless [DeleteParams.OnlyLevel].
+// deleted if no other level points to it. An update with removed resets the types and
+// changes nothing else of the image.
 func productImageSchema() *Schema {
 	return NewSchema(ProductImages, "id", []Attribute{
 		{Name: "id", Kind: KindInteger, ReadOnly: true, Doc: "id of the image, unique over all products"},
@@ -130,6 +131,7 @@ func productImageSchema() *Schema {
 		{Name: "types", Kind: KindTexts, Scope: ScopeStore, Doc: "which of image, small_image and thumbnail point to the image at the level"},
 		{Name: "content", Kind: KindText, Fixed: true, WriteOnly: true, Doc: "bytes of the image"},
 		{Name: "number_from", Kind: KindInteger, Fixed: true, WriteOnly: true, Doc: "first number tried if file is taken; absent: 1"},
+		{Name: "removed", Kind: KindInteger, WriteOnly: true, Doc: "1, in a change: the image loses its types at the level and keeps its other values"},
 	})
 }
 
@@ -148,7 +150,7 @@ func productWebsiteSchema() *Schema {
 		{Name: "website_id", Kind: KindInteger, Fixed: true, Doc: "id of the website; once per product"},
 		{Name: "copies", Kind: KindRecords, Nested: productCopySchema(), Fixed: true, WriteOnly: true, Doc: "which store views get the values of which others"},
 		{Name: "copy_website_values", Kind: KindInteger, Fixed: true, WriteOnly: true, Doc: "1: values of website scope are copied, too, to all store views of the website"},
-	})
+	}).UniqueBy("product_id", "website_id")
 }
 
 func productCopySchema() *Schema {
@@ -168,5 +170,5 @@ func productCategorySchema() *Schema {
 		{Name: "product_id", Kind: KindInteger, Fixed: true, Doc: "id of the product"},
 		{Name: "category_id", Kind: KindInteger, Fixed: true, Doc: "id of the category; once per product"},
 		{Name: "position", Kind: KindInteger, Fixed: true, Doc: "position in the category, ascending; 1 if absent on creation"},
-	})
+	}).UniqueBy("product_id", "category_id")
 }

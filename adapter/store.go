@@ -126,8 +126,5 @@ type DeleteParams struct {
 	// StoreID is the level at which an image is deleted: a store view, or 0 for the default
 	// scope. Other resources ignore it.
 	StoreID int64
-	// OnlyLevel keeps an image even if no other level uses it: the image only loses its
-	// types at the level.
-	OnlyLevel bool
-	Check     func(current Record) error
+	Check   func(current Record) error
 }

@@ -201,7 +201,14 @@ func (s *Service) deleteProductImage(ctx context.Context, c *Call) (*Reply, erro
 	if err != nil {
 		return nil, err
 	}
-	return i.replyTo(s.productImages.store.Delete(ctx, &adapter.DeleteParams{
-		Key: i.key, StoreID: i.view.id, OnlyLevel: i.view.id != 0 && !s.dialect.DeletesEverywhere, Check: i.checkProduct,
+	if i.view.id == 0 || s.dialect.DeletesEverywhere {
+		return i.replyTo(s.productImages.store.Delete(ctx, &adapter.DeleteParams{Key: i.key, StoreID: i.view.id, Check: i.checkProduct}))
+	}
+	removed := adapter.NewRecord(s.productImages.schema)
+	removed.Set("types", adapter.TextsValue(nil))
+	removed.Set("removed", adapter.IntegerValue(1))
+	return i.replyTo(s.productImages.store.Update(ctx, &adapter.UpdateParams{
+		Key: i.key, StoreID: i.view.id,
+		Change: func(current adapter.Record) (adapter.Record, error) { return removed, i.checkProduct(current) },
 	}))
 }

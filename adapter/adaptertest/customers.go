@@ -27,6 +27,7 @@ func testCustomers(t *testing.T, h Harness, schemas *adapter.Schemas) {
 		testUpdatedAt(t, customers, aCustomer)
 		testUpdatedAt(t, addresses, addressesOf(t, addresses, aCustomer, "")[0])
 	})
+	t.Run("nulls", func(t *testing.T) { customers, _ := open(t); testNulls(t, customers) })
 	t.Run("default addresses", func(t *testing.T) { testDefaultAddresses(t, open) })
 	t.Run("group of an address", func(t *testing.T) {
 		customers, addresses := open(t)
@@ -68,6 +69,30 @@ func testEmail(t *testing.T, customers *suite) {
 	wantError(t, "a changed e-mail address that is taken", customers.set(t, anotherCustomer, "email", taken), adapter.Conflict, "email")
 	if err := customers.set(t, aCustomer, "email", taken); err != nil {
 		t.Errorf("the own e-mail address in capitals: %v", err)
+	}
+}
+
+// testNulls checks that a null becomes absent with the next update that does not set it.
+func testNulls(t *testing.T, customers *suite) {
+	for _, step := range []struct {
+		name        string
+		change      attrs
+		prefix, vat adapter.ValueKind
+	}{
+		{"emptied", attrs{"prefix": adapter.NullValue(), "taxvat": "T"}, adapter.Null, adapter.Text},
+		{"next update", attrs{"firstname": "A"}, adapter.Absent, adapter.Text},
+		{"unset", attrs{"taxvat": adapter.UnsetValue()}, adapter.Absent, adapter.Absent},
+		{"both emptied", attrs{"taxvat": adapter.NullValue(), "prefix": adapter.NullValue()}, adapter.Null, adapter.Null},
+		{"one set again", attrs{"taxvat": "T", "prefix": adapter.NullValue()}, adapter.Null, adapter.Text},
+		{"nothing set", nil, adapter.Absent, adapter.Text},
+	} {
+		if err := updateRecord(t, customers.store, aCustomer, 0, step.change); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		r := customers.get(t, aCustomer)
+		if r.Get("prefix").Kind() != step.prefix || r.Get("taxvat").Kind() != step.vat {
+			t.Errorf("%s: prefix is of kind %d, taxvat of %d; want %d and %d", step.name, r.Get("prefix").Kind(), r.Get("taxvat").Kind(), step.prefix, step.vat)
+		}
 	}
 }
 

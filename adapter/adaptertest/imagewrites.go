@@ -36,10 +36,16 @@ func (s *productSuite) updateImage(t *testing.T, key adapter.Key, level int64, c
 	}
 }
 
-// deleteImage deletes an image at a level.
-func (s *productSuite) deleteImage(t *testing.T, key adapter.Key, level int64, onlyLevel bool) {
+// removeImage removes an image from a level without deleting it.
+func (s *productSuite) removeImage(t *testing.T, key adapter.Key, level int64) {
 	t.Helper()
-	if err := s.images.Delete(t.Context(), &adapter.DeleteParams{Key: key, StoreID: level, OnlyLevel: onlyLevel}); err != nil {
+	s.updateImage(t, key, level, attrs{"types": adapter.TextsValue(nil), "removed": 1})
+}
+
+// deleteImage deletes an image at a level.
+func (s *productSuite) deleteImage(t *testing.T, key adapter.Key, level int64) {
+	t.Helper()
+	if err := s.images.Delete(t.Context(), &adapter.DeleteParams{Key: key, StoreID: level}); err != nil {
 		t.Fatalf("Delete image %d at %d: %v", key, level, err)
 	}
 }
@@ -163,20 +169,20 @@ func (s *productSuite) testImageDelete(t *testing.T) {
 	one := s.createImage(t, p, 0, "o/n/one.png", attrs{"label": "One", "types": every})
 	two := s.createImage(t, p, 0, "t/w/two.png", nil)
 
-	s.deleteImage(t, two, aView, true) // unused, but only the level was deleted
+	s.removeImage(t, two, aView) // unused, but only the level was deleted
 	s.wantGallery(t, p, aView, "One 1 0 image,small_image,thumbnail", "- 2 0")
-	s.deleteImage(t, two, aView, false)
+	s.deleteImage(t, two, aView)
 	s.wantGallery(t, p, 0, "One 1 0 image,small_image,thumbnail")
 	gone(two)
 
-	s.deleteImage(t, one, aView, false) // used in the default scope
+	s.deleteImage(t, one, aView) // used in the default scope
 	s.wantGallery(t, p, aView, "One 1 0")
 	s.wantGallery(t, p, 0, "One 1 0 image,small_image,thumbnail")
 	s.updateImage(t, one, aView, attrs{"types": []string{"image"}, "position": 8})
-	s.deleteImage(t, one, 0, false) // used at a view
+	s.deleteImage(t, one, 0) // used at a view
 	s.wantGallery(t, p, 0, "One 1 0")
 	s.wantGallery(t, p, aView, "One 8 0 image")
-	s.deleteImage(t, one, aView, false) // no longer used
+	s.deleteImage(t, one, aView) // no longer used
 	s.wantGallery(t, p, 0)
 	gone(one)
 	if file := s.getProduct(t, p, 0, "image_file").Get("image_file"); !file.Empty() {
@@ -186,7 +192,7 @@ func (s *productSuite) testImageDelete(t *testing.T) {
 	// Views of websites that do not sell the product do not count.
 	three := s.createImage(t, p, 0, "t/h/three.png", nil)
 	s.updateImage(t, three, otherView, attrs{"types": every})
-	s.deleteImage(t, three, 0, false)
+	s.deleteImage(t, three, 0)
 	gone(three)
 	four := s.createImage(t, p, 0, "f/o/four.png", nil)
 	if four <= three {
@@ -196,7 +202,7 @@ func (s *productSuite) testImageDelete(t *testing.T) {
 
 	// A deletion does not freeze the image that it concerns.
 	five := s.createImage(t, p, 0, "f/i/five.png", attrs{"types": []string{"image"}})
-	s.deleteImage(t, five, sisterView, false)
+	s.deleteImage(t, five, sisterView)
 	s.updateImage(t, four, 0, attrs{"position": 40})
 	s.updateImage(t, five, 0, attrs{"position": 50})
 	s.wantGallery(t, p, sisterView, "- 1 0", "- 50 0")
@@ -258,7 +264,7 @@ func (s *productSuite) testImageNames(t *testing.T) {
 			t.Errorf("%d: %s from %d is %s, want %s", i, c.file, c.from, got, c.want)
 		}
 		if i%2 == 1 { // names stay reserved after a deletion
-			s.deleteImage(t, key, 0, false)
+			s.deleteImage(t, key, 0)
 		}
 	}
 

@@ -65,26 +65,22 @@ func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 // deleteImage removes an image from one level, the default scope or a store view. The image
 // itself is deleted when no other level uses it, which is only known afterwards.
 func (s *store) deleteImage(ctx context.Context, op string, mapping Mapping, p *adapter.DeleteParams) error {
-	intentOp := opDelete
-	if p.OnlyLevel {
-		intentOp = opUpdate
-	}
-	u, err := s.beginUpdate(ctx, op, mapping, p.Key, p.StoreID, exclusiveAttributes(s.Resource), intentOp)
+	u, err := s.beginUpdate(ctx, op, mapping, p.Key, p.StoreID, exclusiveAttributes(s.Resource), opDelete)
 	if err != nil {
 		return err
 	}
-	err = s.store.Delete(ctx, &adapter.DeleteParams{Key: p.Key, StoreID: p.StoreID, OnlyLevel: true})
+	removed := adapter.NewRecord(s.schema)
+	removed.Set("removed", adapter.IntegerValue(1))
+	err = s.store.Update(ctx, &adapter.UpdateParams{Key: p.Key, StoreID: p.StoreID, Change: func(adapter.Record) (adapter.Record, error) { return removed, nil }})
 	if err != nil {
 		if isRefusal(err) {
 			s.abandonIntent(ctx, u.mapping)
 		}
 		return err
 	}
-	inUse := p.OnlyLevel
-	if !inUse {
-		if inUse, err = s.imageInUse(ctx, mapping.Key, p); err != nil {
-			return err
-		}
+	inUse, err := s.imageInUse(ctx, mapping.Key, p)
+	if err != nil {
+		return err
 	}
 	if inUse {
 		return u.finish(ctx)

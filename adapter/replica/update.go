@@ -84,7 +84,7 @@ func (s *store) updateUnlessOwned(ctx context.Context, p *adapter.UpdateParams) 
 		attributes, touchedOwned = nil, nil
 		for i, v := range change.Values {
 			a := &s.schema.Attributes[i]
-			if v.Kind() == adapter.Absent {
+			if v.Kind() == adapter.Absent || a.WriteOnly {
 				continue
 			}
 			attributes = append(attributes, a.Name)

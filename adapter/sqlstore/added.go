@@ -190,8 +190,8 @@ func (e *engine) valueTexts(a *adapter.Attribute, v adapter.Value) (value, folde
 	case a.Kind == adapter.KindText:
 		return v.Text(), adapter.Fold(v.Text()), nil
 	case a.Kind == adapter.KindDecimal:
-		units, err := parseDecimal(v.Text())
-		return formatDecimal(units), nil, err
+		canonical, err := a.Canonical(v)
+		return canonical.Text(), nil, err
 	default:
 		return v.Text(), nil, nil
 	}

@@ -5,8 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"time"
 )
@@ -22,22 +20,9 @@ const (
 	tempPrefix = ".new-"
 	// tempMaxAge is the age at which such a file is considered abandoned.
 	tempMaxAge = time.Hour
-	// maxBlobName is the longest name of a media file, in bytes, with its folders.
-	maxBlobName = 255
 )
 
-var (
-	blobName    = regexp.MustCompile(`\A[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+\z`)
-	errBlobName = errors.New("must be a path of letters, digits and _.- with at least one folder, of at most 255 bytes")
-	errNoMedia  = errors.New("no folder for media files is configured")
-)
-
-// validBlobName reports whether a media file may have the name: the path must stay
-// below the directory and mean the same on every operating system.
-func validBlobName(name string) bool {
-	return len(name) <= maxBlobName && blobName.MatchString(name) &&
-		!slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return part == "." || part == ".." })
-}
+var errNoMedia = errors.New("no folder for media files is configured")
 
 // openBlobStore creates the directory, for its owner alone, if only the directory
 // itself is missing, and removes abandoned files. Without a directory the store is

@@ -5,42 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/portico-commerce/portico/adapter/rules"
 )
-
-func TestValidBlobName(t *testing.T) {
-	for name, want := range map[string]bool{
-		"f/r/front.png": true, "a/b": true, "_/_/..png": true, "A/-/a_b-c.d.JPG": true,
-		"a/" + strings.Repeat("b", 253): true, "a/" + strings.Repeat("b", 254): false,
-		"": false, "front.png": false, "/f/front.png": false, "f/front.png/": false, "f//front.png": false,
-		"./front.png": false, "../front.png": false, "f/../front.png": false, "f/..": false, "f/.": false,
-		`f\front.png`: false, `f/r\front.png`: false, "f/front png": false, "f/frönt.png": false,
-		"f/front.png\n": false, "f/\x00.png": false, "f/front.png:stream": false, "~/front.png": false,
-	} {
-		if got := validBlobName(name); got != want {
-			t.Errorf("%q: %v, want %v", name, got, want)
-		}
-	}
-}
-
-// FuzzValidBlobName checks that a valid name is a path below the folder.
-func FuzzValidBlobName(f *testing.F) {
-	for _, name := range []string{"f/r/front.png", "../x", "a/./b", "a/b/", "a//b", "C:/b"} {
-		f.Add(name)
-	}
-	b := &blobStore{directory: "/media"}
-	f.Fuzz(func(t *testing.T, name string) {
-		if !validBlobName(name) {
-			return
-		}
-		path := b.path(name)
-		if rest, err := filepath.Rel("/media", path); err != nil || filepath.ToSlash(rest) != name || !filepath.IsLocal(rest) {
-			t.Errorf("%q is %q", name, path)
-		}
-	})
-}
 
 func TestBlobs(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "media")
@@ -141,7 +110,7 @@ func (b *blobStore) names() ([]string, error) {
 			return err
 		}
 		name, err := filepath.Rel(b.directory, path)
-		if name = filepath.ToSlash(name); validBlobName(name) {
+		if name = filepath.ToSlash(name); rules.ValidFileName(name) {
 			names = append(names, name)
 		}
 		return err

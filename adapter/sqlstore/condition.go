@@ -230,9 +230,9 @@ func (w *conditionWriter) compareNumber(op adapter.Op, text string) string {
 // time at all.
 func (w *conditionWriter) compareTime(op adapter.Op, text string) string {
 	switch {
-	case isTime(text):
+	case adapter.IsTime(text):
 		return w.compare(op, w.column.name, text)
-	case text >= firstTime:
+	case text >= adapter.FirstTime:
 		return ""
 	case op == adapter.Eq || op == adapter.Lt || op == adapter.LtEq:
 		return never
@@ -269,9 +269,9 @@ func (w *conditionWriter) in(op adapter.Op, operands []string) string {
 			arguments = append(arguments, adapter.Fold(text))
 		case adapter.KindTime:
 			switch {
-			case isTime(text):
+			case adapter.IsTime(text):
 				arguments = append(arguments, text)
-			case text >= firstTime:
+			case text >= adapter.FirstTime:
 				return ""
 			}
 		default:

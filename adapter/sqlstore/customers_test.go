@@ -58,43 +58,6 @@ func newAddress(like adapter.Record, customer int64) adapter.Record {
 	return r
 }
 
-func TestUpdateClearsNulls(t *testing.T) {
-	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
-		p := openCustomerStores(t, openDemo(t, e))
-		steps := []struct {
-			name        string
-			change      map[string]adapter.Value
-			prefix, vat adapter.ValueKind
-		}{
-			{"emptied", map[string]adapter.Value{"prefix": adapter.NullValue()}, adapter.Null, adapter.Text},
-			{"next update clears the null", map[string]adapter.Value{"firstname": adapter.TextValue("A")}, adapter.Absent, adapter.Text},
-			{"unset", map[string]adapter.Value{"taxvat": adapter.UnsetValue()}, adapter.Absent, adapter.Absent},
-			{"set absent values to null", map[string]adapter.Value{"taxvat": adapter.NullValue(), "prefix": adapter.NullValue()}, adapter.Null, adapter.Null},
-			{"one gets a value again", map[string]adapter.Value{"taxvat": adapter.TextValue("T"), "prefix": adapter.NullValue()}, adapter.Null, adapter.Text},
-			{"no value at all", nil, adapter.Absent, adapter.Text},
-		}
-		for _, step := range steps {
-			if err := change(t, p.customers, 1, step.change); err != nil {
-				t.Fatalf("%s: %v", step.name, err)
-			}
-			r := get(t, p.customers, 1)
-			if r.Get("prefix").Kind() != step.prefix || r.Get("taxvat").Kind() != step.vat {
-				t.Errorf("%s: prefix is of kind %d, taxvat of %d", step.name, r.Get("prefix").Kind(), r.Get("taxvat").Kind())
-			}
-			isNull := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "prefix", Op: adapter.IsNull}}}}}
-			found, err := p.customers.List(t.Context(), &adapter.ListParams{Query: isNull})
-			if err != nil || len(found.Records) > 0 != (step.prefix == adapter.Null) {
-				t.Errorf("%s: %d found by null, %v", step.name, len(found.Records), err)
-			}
-			another := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "taxvat", Op: adapter.NotEq, Operands: []string{"none"}}}}}}
-			found, err = p.customers.List(t.Context(), &adapter.ListParams{Query: another})
-			if err != nil || len(found.Records) > 0 != (step.vat == adapter.Text) {
-				t.Errorf("%s: %d found by another taxvat, %v", step.name, len(found.Records), err)
-			}
-		}
-	})
-}
-
 func TestDeletedCustomer(t *testing.T) {
 	sqlstore.EachEngine(t, func(t *testing.T, e sqlstore.Engine) {
 		db := openDemo(t, e)

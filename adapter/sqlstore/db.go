@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/rules"
 )
 
 // Options configure Open.
@@ -51,7 +52,9 @@ type DB struct {
 	pools
 	// The prepared statements of the readers, the writer and the credential readers.
 	readStatements, writeStatements, credentialStatements *statementCache
+	schemas                                               *adapter.Schemas
 	tables                                                []*table
+	records                                               map[adapter.Resource]*store // of all tables
 	stores                                                map[adapter.Resource]adapter.Store
 	products                                              products
 	media                                                 *blobStore
@@ -91,24 +94,16 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		engine:         engine,
 		pools:          pools,
 		readStatements: newStatementCache(engine, pools.readers), writeStatements: newStatementCache(engine, pools.writer), credentialStatements: newStatementCache(engine, pools.credentialReaders),
-		tables: layout(schemas), sealer: vault, passwordCost: o.PasswordCost,
+		schemas: schemas, tables: layout(schemas), records: map[adapter.Resource]*store{}, sealer: vault, passwordCost: o.PasswordCost,
 	}
-	customers := newStore(db, db.table(adapter.Customers))
-	stock := newStore(db, db.table(adapter.StockItems))
-	db.products = newProducts(db, stock)
-	db.stores = map[adapter.Resource]adapter.Store{
-		adapter.Customers:         customers,
-		adapter.CustomerAddresses: newCustomerAddresses(db, customers),
-		adapter.StockItems:        stockItems{stock},
-		adapter.Products:          db.products,
-		adapter.ProductImages:     newProductImages(db),
-		adapter.ProductWebsites:   newAssignments(db, adapter.ProductWebsites, adapter.Websites),
-		adapter.ProductCategories: newAssignments(db, adapter.ProductCategories, adapter.Categories),
-		adapter.OrderComments:     newOrderComments(db),
+	readers := make(map[adapter.Resource]rules.Reader, len(db.tables))
+	for _, t := range db.tables {
+		s := newStore(db, t)
+		db.records[t.schema.Resource], readers[t.schema.Resource] = s, s
 	}
-	for _, r := range readOnlyResources() {
-		db.stores[r] = readOnly{newStore(db, db.table(r))}
-	}
+	db.products = newProducts(db.records[adapter.Products], db.records[adapter.StockItems])
+	readers[adapter.Products], readers[adapter.ProductImages] = db.products, newProductImages(db.records[adapter.ProductImages])
+	db.stores = rules.Stores(ruled{db}, readers)
 	if err = db.Ping(ctx); err == nil && o.Migrate {
 		err = engine.migrate(ctx, pools.writer, o.Logger)
 	}

@@ -1,9 +1,7 @@
 package sqlstore
 
 import (
-	"errors"
 	"math"
-	"strconv"
 	"strings"
 )
 
@@ -15,8 +13,6 @@ const (
 	// maxDecimal is exact in a double, and far above the range of DECIMAL(12,4).
 	maxDecimal = 1 << 52
 )
-
-var errDecimal = errors.New("must be a decimal with at most four decimal places")
 
 // An operand is a number in units of an attribute's last decimal place. If exact, it
 // equals units; otherwise it lies between units and units+1. below and above mark
@@ -79,17 +75,8 @@ func parseOperand(s string, places int, limit int64) (o operand, ok bool) {
 	}
 }
 
-// parseDecimal parses a decimal with at most four decimal places.
-func parseDecimal(s string) (tenThousandths int64, err error) {
-	o, ok := parseOperand(s, decimalPlaces, maxDecimal)
-	if !ok || !o.exact {
-		return 0, errDecimal
-	}
-	return o.units, nil
-}
-
 // hasFourPlaces reports whether s, a number in plain notation, has the form that
-// formatDecimal returns: digits, four of them after the point.
+// adapter.FormatDecimal returns: digits, four of them after the point.
 func hasFourPlaces(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	point := len(digits) - 1 - decimalPlaces
@@ -102,26 +89,6 @@ func hasFourPlaces(s string) bool {
 		}
 	}
 	return true
-}
-
-// formatDecimal formats a decimal with four decimal places.
-func formatDecimal(tenThousandths int64) string {
-	switch tenThousandths { // the most frequent values need no allocation
-	case 0:
-		return "0.0000"
-	case decimalUnit:
-		return "1.0000"
-	}
-	var buf [24]byte
-	b := buf[:0]
-	n := uint64(tenThousandths)
-	if tenThousandths < 0 {
-		b, n = append(b, '-'), -n
-	}
-	b = strconv.AppendUint(b, n/decimalUnit, 10)
-	f := n % decimalUnit
-	b = append(b, '.', byte('0'+f/1000), byte('0'+f/100%10), byte('0'+f/10%10), byte('0'+f%10))
-	return string(b)
 }
 
 // decimalFromFloat converts a double in which the database stores a decimal.

@@ -6,20 +6,6 @@ import (
 	"testing"
 )
 
-func TestFormatDecimal(t *testing.T) {
-	for _, c := range []struct {
-		units int64
-		want  string
-	}{
-		{0, "0.0000"}, {1, "0.0001"}, {-1, "-0.0001"}, {10_000, "1.0000"}, {-125_000, "-12.5000"},
-		{999_999_999_999, "99999999.9999"}, {-999_999_999_999, "-99999999.9999"}, {maxDecimal, "450359962737.0496"},
-	} {
-		if got := formatDecimal(c.units); got != c.want {
-			t.Errorf("formatDecimal(%d) = %q, want %q", c.units, got, c.want)
-		}
-	}
-}
-
 func TestFourPlaces(t *testing.T) {
 	for s, want := range map[string]bool{
 		"0.0000": true, "-0.0001": true, "99999999.9999": true,
@@ -27,23 +13,6 @@ func TestFourPlaces(t *testing.T) {
 	} {
 		if hasFourPlaces(s) != want {
 			t.Errorf("fourPlaces(%q) is not %v", s, want)
-		}
-	}
-}
-
-func TestParseDecimal(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		want int64
-		ok   bool
-	}{
-		{"0", 0, true}, {"12.5", 125_000, true}, {"-0.0001", -1, true}, {"+1.", 10_000, true}, {".5", 5000, true},
-		{"1.00000", 10_000, true}, {"1.00001", 0, false}, {"", 0, false}, {"-", 0, false}, {".", 0, false},
-		{"1e3", 0, false}, {"1.2.3", 0, false}, {" 1", 0, false}, {"999999999999999999", 0, false}, {"0x1", 0, false},
-	} {
-		got, err := parseDecimal(c.text)
-		if (err == nil) != c.ok || got != c.want {
-			t.Errorf("parseDecimal(%q) = %d, %v", c.text, got, err)
 		}
 	}
 }

@@ -18,12 +18,12 @@ func (s *Replica) DeleteReadOnly(ctx context.Context, r adapter.Resource, key ad
 	if r == adapter.Admins || r != adapter.StockItems && !slices.Contains(readOnlyResources(), r) {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: op}
 	}
-	store := newStore(s.db, s.db.table(r))
 	return s.db.write(ctx, op, func(tx *sql.Tx) error {
-		if _, err := store.lockRecord(ctx, tx, key); err != nil {
+		write := &writeTx{db: s.db, tx: tx}
+		if _, err := write.Lock(ctx, r, key); err != nil {
 			return err
 		}
-		if _, err := s.db.writeStatements.execTx(ctx, tx, store.deleteSQL, int64(key)); err != nil {
+		if err := write.Delete(ctx, r, key); err != nil {
 			return err
 		}
 		return s.deleteMappings(ctx, tx, r, key)

@@ -27,11 +27,9 @@
 //     (sqlite.go, postgres.go, mysql.go). No other code asks which engine it is.
 //  6. Derived data is stored only if no index can provide it: the product listing
 //     (listing.go), which is updated in the transaction that changes its sources.
-//  7. Every write of a product, of its images or of its assignments is a save of the
-//     product (producttx.go). It locks the product first, so these writes run one after
-//     the other, and it updates everything derived from the product. Where no unique
-//     index can decide, for the SKU and for file names, transactions lock a row of
-//     write_lock and run one after the other.
+//  7. What a write entails is decided by package rules, whose transactions writetx.go,
+//     storewrite.go, productwrite.go and media.go implement. On servers its named locks are
+//     rows of write_lock.
 //  8. The bytes of images are files (blobs.go). A file is complete on disk, under its
 //     name, before the transaction commits that refers to it. Only files listed in the
 //     table media_file are served.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/rules"
 )
 
 // maxExplicitKey is the greatest key that a caller may choose. New records get keys
@@ -48,6 +49,7 @@ func (s *Replica) ImportRecords(ctx context.Context, records []replica.ImportedR
 
 var (
 	errNoRecord = errors.New("records of this resource cannot be stored this way")
+	errRootGone = errors.New("no such record")
 	errNoRoot   = errors.New("want one root followed by its parts, or parts of one existing root")
 	errKeyRange = errors.New("the key is out of range")
 )
@@ -113,14 +115,15 @@ func (t *table) conform(op string, r adapter.Record) (adapter.Record, error) {
 // isPriceList reports whether an attribute is a list of product prices. No other
 // resource has attributes of these names.
 func isPriceList(attribute string) bool {
-	return slices.ContainsFunc(priceLists(), func(l priceList) bool { return l.attribute == attribute })
+	return slices.Contains(rules.PriceLists(), attribute)
 }
 
 // A recordImport is a transaction that stores records under keys that the caller
 // chooses, without the checks of a client's write.
 type recordImport struct {
-	*productTx
+	*writeTx
 	op     string
+	now    string
 	tables map[*table]*tableImport // see tableFor
 }
 
@@ -136,14 +139,14 @@ type tableImport struct {
 func (a recordImport) tableFor(t *table) *tableImport {
 	if a.tables[t] == nil {
 		row := newRowEncoder(t, t.columnIndexes(false))
-		a.tables[t] = &tableImport{store: newStore(a.db, t), rowWithKey: row, insertWithKeySQL: row.insertSQL(a.db.engine, 1)}
+		a.tables[t] = &tableImport{store: a.db.records[t.schema.Resource], rowWithKey: row, insertWithKeySQL: row.insertSQL(a.db.engine, 1)}
 	}
 	return a.tables[t]
 }
 
 // newRecordImport returns a recordImport that runs in tx.
 func (db *DB) newRecordImport(tx *sql.Tx, op string) recordImport {
-	return recordImport{productTx: &productTx{db: db, tx: tx, products: db.products, now: now()}, op: op, tables: map[*table]*tableImport{}}
+	return recordImport{writeTx: &writeTx{db: db, tx: tx}, op: op, now: now(), tables: map[*table]*tableImport{}}
 }
 
 // storeAll stores records that checkAdopted has returned.
@@ -186,9 +189,9 @@ func (a recordImport) lockRoot(ctx context.Context, root recordID, owner string)
 	if _, served := a.db.stores[root.resource]; !served {
 		return &adapter.Error{Kind: adapter.Invalid, Op: a.op, Field: owner, Err: errNoRecord}
 	}
-	_, err := newStore(a.db, a.db.table(root.resource)).lockRecord(ctx, a.tx, root.key)
-	if errors.Is(err, sql.ErrNoRows) {
-		return &adapter.Error{Kind: adapter.Invalid, Op: a.op, Field: owner, Err: errNoTarget}
+	_, err := a.Lock(ctx, root.resource, root.key)
+	if adapter.KindOf(err) == adapter.NotFound {
+		return &adapter.Error{Kind: adapter.Invalid, Op: a.op, Field: owner, Err: errRootGone}
 	}
 	return err
 }
@@ -230,9 +233,9 @@ func (a recordImport) storeRecord(ctx context.Context, resource adapter.Resource
 	t := a.db.table(resource)
 	s, r := a.tableFor(t), withTimestamps(record.Clone(), a.now)
 	op := fmt.Sprintf("%s of %s", a.op, t.schema.Resource)
-	err := s.checkUnique(ctx, a.tx, op, key, r)
+	err := rules.CheckUnique(ctx, a, op, key, r)
 	if err == nil && t.schema.Resource == adapter.Products {
-		err = a.checkSKU(ctx, op, key, r.Get("sku"))
+		err = rules.CheckSKU(ctx, a, op, key, r)
 	}
 	if err != nil {
 		return 0, err
@@ -244,10 +247,10 @@ func (a recordImport) storeRecord(ctx context.Context, resource adapter.Resource
 	if err := t.insertAdded(ctx, a.db, a.tx, r); err != nil || t.schema.Resource != adapter.Products {
 		return key, err
 	}
-	if err := a.setPriceLists(ctx, op, key, r); err != nil {
+	if err := rules.SetPriceLists(ctx, a, op, r, r); err != nil {
 		return 0, err
 	}
-	return key, a.initPointers(ctx, key)
+	return key, rules.InitTypes(ctx, a, key)
 }
 
 // insertRow inserts a row under a key, or under the next free key if that is 0.
@@ -272,7 +275,7 @@ func (a recordImport) insertRow(ctx context.Context, s *tableImport, key adapter
 func (a recordImport) refreshListing(ctx context.Context, root recordID) error {
 	switch root.resource {
 	case adapter.Products:
-		return a.rebuildListing(ctx, root.key)
+		return a.Saved(ctx, root.key)
 	case adapter.Stores, adapter.Websites:
 		return a.db.rebuildListing(ctx, a.tx)
 	default:

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/rules"
 )
 
 // InsertOptions control how Insert treats records that exist already.
@@ -252,7 +253,7 @@ func (in insertTx) insertAggregate(ctx context.Context, one adapter.Aggregate) (
 	if err := in.checkOwner(root, one.Record); err != nil {
 		return Skipped, err
 	}
-	if err := in.tableFor(in.db.table(resource)).checkUnique(ctx, in.tx, in.op, key, one.Record); err != nil {
+	if err := rules.CheckUnique(ctx, in, in.op, key, one.Record); err != nil {
 		return Skipped, err
 	}
 	if err := in.checkParts(one, key); err != nil {
@@ -308,7 +309,7 @@ func (in insertTx) checkParts(one adapter.Aggregate, key adapter.Key) error {
 func (in insertTx) replace(ctx context.Context, root rootSpec, r adapter.Record) error {
 	t, key := in.db.table(root.resource), recordKey(r)
 	r = withTimestamps(r.Clone(), in.now)
-	if _, err := in.tableFor(t).lockRecord(ctx, in.tx, key); err != nil {
+	if _, err := in.Lock(ctx, root.resource, key); err != nil {
 		return err
 	}
 	row := r.Clone()

@@ -20,11 +20,6 @@ type table struct {
 	// nulls is true if the table has a column nulls, which lists the attributes that are
 	// stored as null; other columns that are NULL were never stored.
 	nulls bool
-	// clearsNullsOnUpdate is true if an update makes all attributes stored as null count
-	// as never stored.
-	clearsNullsOnUpdate bool
-	// unique names the attributes of the unique key. Errors name the last one.
-	unique []string
 }
 
 // A column describes how one attribute is stored.
@@ -57,16 +52,10 @@ func layout(schemas *adapter.Schemas) []*table {
 	for _, name := range stockFlagColumns() {
 		*product.column(stockPrefix + name) = column{}
 	}
-	customer.nulls, address.nulls, product.nulls = true, true, true
-	customer.clearsNullsOnUpdate, address.clearsNullsOnUpdate = true, true
-	customer.unique = []string{"website_id", "email"}
-
 	image := newTable(schemas.Of(adapter.ProductImages), "product_image", "file", "media_type")
 	for _, name := range []string{"label", "position", "exclude", "types"} {
 		*image.column(name) = column{}
 	}
-	website, category := newTable(schemas.Of(adapter.ProductWebsites), "product_website"), newTable(schemas.Of(adapter.ProductCategories), "product_category")
-	website.unique, category.unique = []string{"product_id", "website_id"}, []string{"product_id", "category_id"}
 	return []*table{
 		newTable(schemas.Of(adapter.Websites), "website"),
 		newTable(schemas.Of(adapter.Stores), "store"),
@@ -76,7 +65,9 @@ func layout(schemas *adapter.Schemas) []*table {
 		newTable(schemas.Of(adapter.Countries), "country"),
 		newTable(schemas.Of(adapter.Regions), "region"),
 		admin, customer, address, product,
-		website, category, image, stock,
+		newTable(schemas.Of(adapter.ProductWebsites), "product_website"),
+		newTable(schemas.Of(adapter.ProductCategories), "product_category"),
+		image, stock,
 		newTable(schemas.Of(adapter.Orders), "sales_order"),
 		newTable(schemas.Of(adapter.OrderItems), "order_item"),
 		newTable(schemas.Of(adapter.OrderAddresses), "order_address"),
@@ -88,7 +79,7 @@ func layout(schemas *adapter.Schemas) []*table {
 // attributes have no column. Texts have a folded column as well, except those named in
 // unfolded.
 func newTable(schema *adapter.Schema, name string, unfolded ...string) *table {
-	t := &table{schema: schema, name: name, columns: make([]column, len(schema.Attributes))}
+	t := &table{schema: schema, name: name, columns: make([]column, len(schema.Attributes)), nulls: schema.DistinctNulls}
 	for i, a := range schema.Attributes {
 		t.added = t.added || a.Added
 		if a.Kind == adapter.KindRecords || a.Added || a.WriteOnly {
@@ -116,21 +107,6 @@ func (c *column) setJoined(name string) { *c = column{name: name, joined: true} 
 
 // isStored reports whether the attribute is stored in a column of the table itself.
 func (c *column) isStored() bool { return c.name != "" && !c.joined }
-
-// kind returns the kind of an attribute.
-func (t *table) kind(name string) adapter.Kind {
-	at, _ := t.schema.Index(name)
-	return t.schema.Attributes[at].Kind
-}
-
-// timestampIndex returns the schema index of a timestamp that the store maintains, or
-// -1 if the table has none of that name.
-func (t *table) timestampIndex(name string) int {
-	if at, ok := t.schema.Index(name); ok && t.schema.Attributes[at].ReadOnly && t.columns[at].isStored() {
-		return at
-	}
-	return -1
-}
 
 // keyColumn returns the column of the key.
 func (t *table) keyColumn() string { return t.column(t.schema.Key).name }

@@ -39,17 +39,6 @@ func (db *DB) rebuildListing(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// rebuildListing rebuilds the listing rows of one product.
-func (s *productTx) rebuildListing(ctx context.Context, product adapter.Key) error {
-	if !s.db.hasListingTable {
-		return nil
-	}
-	if err := s.exec(ctx, "DELETE FROM product_listing WHERE product_id = ?", int64(product)); err != nil {
-		return err
-	}
-	return s.exec(ctx, "INSERT INTO product_listing (store_id, product_id) "+listingRowsSQL+" AND product.entity_id = ?", int64(product))
-}
-
 // RebuildListing rebuilds the product listing, the table product_listing, after another
 // program has changed the tables it is derived from. Kinds: Unavailable, Internal.
 func (db *DB) RebuildListing(ctx context.Context) error {

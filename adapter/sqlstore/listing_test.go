@@ -8,6 +8,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/demo"
+	"github.com/portico-commerce/portico/adapter/rules"
 )
 
 // TestRebuildListing changes the tables that the product listing is derived from and
@@ -59,7 +60,7 @@ func testRebuildListing(t *testing.T, e Engine) {
 			relist := db.RebuildListing
 			if c.changed != 0 {
 				relist = func(ctx context.Context) error {
-					return db.products.save(ctx, "relist", func(tx *productTx) error { return tx.rebuildListing(ctx, c.changed) })
+					return ruled{db}.Write(ctx, "relist", func(tx rules.Tx) error { return tx.Saved(ctx, c.changed) })
 				}
 			}
 			if err := relist(t.Context()); err != nil {

@@ -4,14 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"path"
-	"regexp"
-	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/rules"
 )
 
 // OpenMedia opens a media file by its name, the attribute file of an image, and returns
@@ -20,7 +17,7 @@ import (
 func (db *DB) OpenMedia(ctx context.Context, name string) (file *os.File, mediaType string, err error) {
 	const op = "open media"
 	notFound := &adapter.Error{Kind: adapter.NotFound, Op: op, Err: fs.ErrNotExist}
-	if db.media.directory == "" || !validBlobName(name) {
+	if db.media.directory == "" || !rules.ValidFileName(name) {
 		return nil, "", notFound
 	}
 	rows, err := db.readStatements.query(ctx, "SELECT media_type FROM media_file WHERE file = ?", name)
@@ -40,69 +37,75 @@ func (db *DB) OpenMedia(ctx context.Context, name string) (file *os.File, mediaT
 	return file, mediaType, db.wrapError(ctx, op, err)
 }
 
-// numberedPattern matches the names that numberedName may have made.
-var numberedPattern = regexp.MustCompile(`\A(.*)_([1-9][0-9]{0,17})(\.[^./]*)?\z`)
-
-// nameSeries returns the series that a name belongs to, and its number in it; null if
-// it belongs to none. The series of "a_2.png" is "a.png".
-func nameSeries(name string) (base sql.NullString, number sql.NullInt64) {
-	parts := numberedPattern.FindStringSubmatch(name)
-	if parts == nil {
-		return base, number
-	}
-	n, err := strconv.ParseInt(parts[2], 10, 64)
-	first := parts[1] + parts[3]
-	if err != nil || numberedName(first, n) != name { // such as "a.b_1", which numberedName never makes
-		return base, number
-	}
-	return sql.NullString{String: first, Valid: true}, sql.NullInt64{Int64: n, Valid: true}
+// HasFile reports whether a name of a media file is taken.
+func (t *writeTx) HasFile(ctx context.Context, name string) (bool, error) {
+	return t.rowExists(ctx, "SELECT 1 FROM media_file WHERE file = ?", name)
 }
 
-// reserveName reserves a name for a media file and returns it: wanted, or the first
-// free name of its series from a number on (product_parts 2.5).
-func (s *productTx) reserveName(ctx context.Context, wanted string, from int64, mediaType string) (string, error) {
-	if err := s.lockNamed(ctx, "media"); err != nil {
-		return "", err
-	}
-	name, err := s.freeName(ctx, wanted, from)
-	if err != nil {
-		return "", err
-	}
-	if !validBlobName(name) {
-		return "", &adapter.Error{Kind: adapter.Invalid, Op: "name a media file", Field: "file", Err: errBlobName}
-	}
-	base, number := nameSeries(name)
-	return name, s.exec(ctx, "INSERT INTO media_file (file, media_type, series, number) VALUES (?, ?, ?, ?)", name, mediaType, base, number)
-}
-
-// freeName returns the name that reserveName reserves.
-func (s *productTx) freeName(ctx context.Context, wanted string, from int64) (string, error) {
-	taken, err := s.rowExists(ctx, "SELECT 1 FROM media_file WHERE file = ?", wanted)
+// FreeNumber returns the first free number of a series from a number on.
+func (t *writeTx) FreeNumber(ctx context.Context, series string, from int64) (int64, error) {
+	taken, err := t.rowExists(ctx, "SELECT 1 FROM media_file WHERE series = ? AND number = ?", series, from)
 	if err != nil || !taken {
-		return wanted, err
+		return from, err
 	}
-	if taken, err = s.rowExists(ctx, "SELECT 1 FROM media_file WHERE series = ? AND number = ?", wanted, from); err != nil {
-		return "", err
+	rows, err := t.query(ctx, "SELECT number + 1 FROM media_file WHERE series = ? AND number >= ?"+
+		" AND NOT EXISTS (SELECT 1 FROM media_file f WHERE f.series = media_file.series AND f.number = media_file.number + 1)"+
+		" ORDER BY number LIMIT 1", series, from)
+	if err == nil {
+		err = scanOne(rows, &from)
 	}
-	if taken {
-		rows, err := s.query(ctx, "SELECT number + 1 FROM media_file WHERE series = ? AND number >= ?"+
-			" AND NOT EXISTS (SELECT 1 FROM media_file f WHERE f.series = media_file.series AND f.number = media_file.number + 1)"+
-			" ORDER BY number LIMIT 1", wanted, from)
-		if err == nil {
-			err = scanOne(rows, &from)
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-	return numberedName(wanted, from), nil
+	return from, err
 }
 
-// numberedName inserts a number before the extension of a file name.
-func numberedName(base string, number int64) string {
-	extension := path.Ext(base)
-	return fmt.Sprintf("%s_%d%s", base[:len(base)-len(extension)], number, extension)
+// InsertFile stores the name of a media file.
+func (t *writeTx) InsertFile(ctx context.Context, f rules.File) error {
+	var series, number any
+	if f.Series != "" {
+		series, number = f.Series, f.Number
+	}
+	return t.exec(ctx, "INSERT INTO media_file (file, media_type, series, number) VALUES (?, ?, ?, ?)", f.Name, f.MediaType, series, number)
 }
+
+// An imageContent is the content of a new image. Its file is written before the
+// transaction begins and renamed before the transaction commits: a file without an image
+// does no harm, an image without its file would. If the outcome of a commit is unknown,
+// the file stays.
+type imageContent struct {
+	media   *blobStore
+	bytes   []byte
+	pending *pendingBlob
+}
+
+// NewContent writes the file of an image. Without bytes there will be no file.
+func (d ruled) NewContent(bytes []byte) (rules.Content, error) {
+	const op = "create product_images"
+	if d.db.media.directory == "" {
+		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: errNoMedia}
+	}
+	c := &imageContent{media: d.db.media, bytes: bytes, pending: &pendingBlob{published: true}} // a placeholder that Discard ignores
+	if len(bytes) == 0 {
+		return c, nil
+	}
+	var err error
+	if c.pending, err = d.db.media.add(bytes); err != nil {
+		return nil, d.db.wrapError(context.Background(), op, err)
+	}
+	return c, nil
+}
+
+// Publish renames the file.
+func (c *imageContent) Publish(_ rules.Tx, name string) error {
+	if c.pending.published { // by an earlier attempt of the transaction
+		var err error
+		if c.pending, err = c.media.add(c.bytes); err != nil {
+			return err
+		}
+	}
+	return c.pending.publish(name)
+}
+
+// Discard removes the file unless it was renamed.
+func (c *imageContent) Discard() { c.pending.discard() }
 
 // listMedia returns the names of all media files.
 func listMedia(ctx context.Context, tx *sql.Tx) ([]string, error) {
@@ -128,12 +131,12 @@ func (db *DB) removeUnusedMedia(ctx context.Context, names []string) error {
 	if len(names) == 0 || db.media.directory == "" {
 		return nil
 	}
-	return db.products.save(ctx, "remove media", func(s *productTx) error {
-		if err := s.lockNamed(ctx, "media"); err != nil {
+	return ruled{db}.Write(ctx, "remove media", func(tx rules.Tx) error {
+		if err := tx.LockName(ctx, "media"); err != nil {
 			return err
 		}
 		for _, name := range names {
-			taken, err := s.rowExists(ctx, "SELECT 1 FROM media_file WHERE file = ?", name)
+			taken, err := tx.HasFile(ctx, name)
 			if err == nil && !taken {
 				err = os.Remove(db.media.path(name))
 			}

@@ -160,22 +160,6 @@ func testResetMedia(t *testing.T, e Engine) {
 	}
 }
 
-// FuzzNameSeries checks that freeName makes a name from its series and number again.
-func FuzzNameSeries(f *testing.F) {
-	for _, name := range []string{"i/m/image_2.png", "i/m/image_02.png", "a/b_1", "a.b_1", "a/b_1.c.d", "a/b_999999999999999999.c", "a_1/b.c"} {
-		f.Add(name)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		of, number := nameSeries(name)
-		if of.Valid != number.Valid {
-			t.Fatalf("%q: %v, %v", name, of, number)
-		}
-		if of.Valid && numberedName(of.String, number.Int64) != name {
-			t.Errorf("%q is number %d of %q, which makes %q", name, number.Int64, of.String, numberedName(of.String, number.Int64))
-		}
-	})
-}
-
 // TestResetDuringImageWrites resets the store while images are written: every image
 // that remains must have its own bytes. A server may stop one of the two because of the
 // other; a reset also alters tables, which MariaDB's deadlock detection does not see.

@@ -41,7 +41,7 @@ func mysqlEngine() *engine {
 			// outside a transaction, which it would commit.
 			resync: func(c counter) string { return "ALTER TABLE " + c.table + " AUTO_INCREMENT = 1" },
 		},
-		decimal:  func(tenThousandths int64) any { return formatDecimal(tenThousandths) },
+		decimal:  func(tenThousandths int64) any { return adapter.FormatDecimal(tenThousandths) },
 		classify: classifyMySQL,
 	}
 }

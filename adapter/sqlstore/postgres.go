@@ -47,7 +47,7 @@ func postgresEngine() *engine {
 			},
 			passKey: passPostgres,
 		},
-		decimal:  func(tenThousandths int64) any { return formatDecimal(tenThousandths) },
+		decimal:  func(tenThousandths int64) any { return adapter.FormatDecimal(tenThousandths) },
 		classify: classifyPostgres,
 	}
 }

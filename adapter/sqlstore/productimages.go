@@ -9,11 +9,8 @@ import (
 	"github.com/huandu/go-sqlbuilder"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/rules"
 )
-
-// imageTypes lists the types that point to an image, in the order of the attribute
-// types.
-func imageTypes() []string { return []string{"image", "small_image", "thumbnail"} }
 
 // productImages is the store of product images. An image's label, position and types
 // depend on the level at which it is read (product_parts 2.7), so it is read from a
@@ -24,13 +21,13 @@ type productImages struct {
 	indexes []int  // schema indexes of the attributes that have columns in atLevel; types has none
 }
 
-func newProductImages(db *DB) productImages {
-	stored := db.table(adapter.ProductImages)
+func newProductImages(own *store) productImages {
+	stored := own.table
 	atLevel := &table{schema: stored.schema, name: stored.name, columns: slices.Clone(stored.columns)}
 	for _, name := range []string{"label", "position", "exclude"} {
 		atLevel.column(name).name = atLevel.name + "." + name
 	}
-	return productImages{store: newStore(db, stored), atLevel: atLevel, indexes: atLevel.columnIndexes(false)}
+	return productImages{store: own, atLevel: atLevel, indexes: atLevel.columnIndexes(false)}
 }
 
 // imagesAtLevel returns the statement of the derived table for a store view: each value
@@ -47,7 +44,7 @@ func imagesAtLevel(flavor sqlbuilder.Flavor, storeID int64) *sqlbuilder.SelectBu
 		"id", "product_id", "file", "media_type",
 		value("label", "LENGTH(label) > 0"), value("position", "position IS NOT NULL"), value("exclude", "exclude IS NOT NULL"),
 	}
-	for _, name := range imageTypes() {
+	for _, name := range rules.ImageTypes() {
 		columns = append(columns, "(SELECT image_id FROM product_image_pointer WHERE product_id = product_image.product_id AND type = "+sb.Var(name)+
 			" AND "+levels+"ORDER BY store_id DESC LIMIT 1) AS "+name+"_pointer")
 	}
@@ -57,7 +54,7 @@ func imagesAtLevel(flavor sqlbuilder.Flavor, storeID int64) *sqlbuilder.SelectBu
 // selectColumns returns the columns that record scans.
 func (s *productImages) selectColumns() []string {
 	names := s.atLevel.selectColumns(s.indexes)
-	for _, name := range imageTypes() {
+	for _, name := range rules.ImageTypes() {
 		names = append(names, name+"_pointer")
 	}
 	return names
@@ -115,7 +112,7 @@ func (s *productImages) one(ctx context.Context, query queryFunc, key adapter.Ke
 
 // record reads the current row.
 func (s *productImages) record(rows *sql.Rows) (adapter.Record, error) {
-	names := imageTypes()
+	names := rules.ImageTypes()
 	cells, pointers := make([]cell, len(s.indexes)), make([]sql.NullInt64, len(names))
 	into := make([]any, 0, len(cells)+len(pointers))
 	r := adapter.NewRecord(s.atLevel.schema)

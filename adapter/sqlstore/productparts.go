@@ -126,7 +126,7 @@ func (s products) partsStatement(ids []any, wanted requestedParts, p *adapter.Li
 
 // compareKeys sorts records as they were stored. For a few prices that is faster than
 // sorting in SQLite.
-func compareKeys(a, b adapter.Record) int { return cmp.Compare(keyOf(a), keyOf(b)) }
+func compareKeys(a, b adapter.Record) int { return cmp.Compare(recordKey(a), recordKey(b)) }
 
 // buildPartsStatement returns the text of a parts statement. The branches with prices
 // come first, since they fill most columns: some engines derive the types of the
@@ -213,8 +213,7 @@ func scopedValue(kind adapter.Kind, stored sql.NullString) (adapter.Value, error
 		i, err := strconv.ParseInt(stored.String, 10, 64)
 		return adapter.IntegerValue(i), err
 	case kind == adapter.KindDecimal && !hasFourPlaces(stored.String):
-		units, err := parseDecimal(stored.String)
-		return adapter.TextValue(formatDecimal(units)), err
+		return (&adapter.Attribute{Kind: kind}).Canonical(adapter.TextValue(stored.String))
 	default:
 		return adapter.TextValue(stored.String), nil
 	}

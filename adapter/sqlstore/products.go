@@ -28,9 +28,9 @@ type products struct {
 	stock *store
 }
 
-func newProducts(db *DB, stock *store) products {
-	t := db.table(adapter.Products)
-	s := products{store: newStore(db, t), partsStatements: new(sync.Map), selects: newSelectCache(), listingTable: newListingTable(t), stock: stock}
+func newProducts(own, stock *store) products {
+	t := own.table
+	s := products{store: own, partsStatements: new(sync.Map), selects: newSelectCache(), listingTable: newListingTable(t), stock: stock}
 	s.groupPrice, _ = t.schema.Index("group_price")
 	s.tierPrice, _ = t.schema.Index("tier_price")
 	s.image, _ = t.schema.Index("image_file")

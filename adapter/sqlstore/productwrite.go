@@ -3,181 +3,228 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
-	"strings"
+	"slices"
+
+	"github.com/huandu/go-sqlbuilder"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/rules"
 )
 
-// Create stores a new product with its prices and its stock item. The values are those
-// of the default scope.
-func (s products) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
-	const op = "create products"
-	var key adapter.Key
-	err := s.save(ctx, op, func(tx *productTx) error {
-		if err := runCheck(p.Check); err != nil {
-			return err
-		}
-		var err error
-		key, err = tx.createProduct(ctx, op, p.Record)
+// StoreViews returns all store views.
+func (t *writeTx) StoreViews(ctx context.Context) ([]rules.StoreView, error) {
+	var views []rules.StoreView
+	err := t.eachRow(ctx, func(rows *sql.Rows) error {
+		var v rules.StoreView
+		err := rows.Scan(&v.ID, &v.Website)
+		views = append(views, v)
 		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	return key, nil
+	}, "SELECT store_id, website_id FROM store ORDER BY store_id")
+	return views, err
 }
 
-func (s *productTx) createProduct(ctx context.Context, op string, r adapter.Record) (adapter.Key, error) {
-	if err := s.checkSKU(ctx, op, 0, r.Get("sku")); err != nil {
-		return 0, err
-	}
-	s.executed = append(s.executed, s.products.insertSQL)
-	key, err := s.products.create(ctx, s.tx, op, s.products.withoutParts(r))
-	if err != nil {
-		return 0, err
-	}
-	if err := s.setPriceLists(ctx, op, key, r); err != nil {
-		return 0, err
-	}
-	if item := r.Values[s.products.stockItem]; item.Kind() != adapter.Absent {
-		if err := s.createStock(ctx, op, key, item); err != nil {
-			return 0, err
-		}
-	}
-	if err := s.initPointers(ctx, key); err != nil {
-		return 0, err
-	}
-	return key, s.finishSave(ctx, key, 0, 0)
-}
-
-// withoutParts returns r without the attributes that tables of their own hold.
-func (s products) withoutParts(r adapter.Record) adapter.Record {
-	row := r.Clone()
-	for _, at := range []int{s.groupPrice, s.tierPrice, s.stockItem} {
-		row.Values[at] = adapter.Value{}
-	}
-	return row
-}
-
-// setPriceLists stores the price lists that r has.
-func (s *productTx) setPriceLists(ctx context.Context, op string, key adapter.Key, r adapter.Record) error {
-	for _, list := range priceLists() {
-		if v := r.Get(list.attribute); v.Kind() != adapter.Absent {
-			if err := s.setPrices(ctx, op, key, list, v); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// Update changes one product at a store view, or in the default scope at level 0.
-func (s products) Update(ctx context.Context, p *adapter.UpdateParams) error {
-	op := fmt.Sprintf("update products %d", p.Key)
-	wanted, err := s.requestedParts(&adapter.Query{}, p.With)
-	if err != nil {
+// Websites returns the websites that a product is assigned to.
+func (t *writeTx) Websites(ctx context.Context, product adapter.Key) ([]int64, error) {
+	var ids []int64
+	err := t.eachRow(ctx, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		ids = append(ids, id)
 		return err
-	}
-	if wanted.image {
-		return &adapter.Error{Kind: adapter.Unsupported, Op: op, Field: "image_file"}
+	}, "SELECT website_id FROM product_website WHERE product_id = ?", int64(product))
+	return ids, err
+}
+
+// At returns a product as shown at a level, with parts.
+func (t *writeTx) At(ctx context.Context, product adapter.Record, level int64, parts ...string) (adapter.Record, error) {
+	wanted, err := t.db.products.requestedParts(&adapter.Query{}, parts)
+	if err != nil {
+		return adapter.Record{}, err
 	}
 	withStock := wanted.stockItem
 	wanted.stockItem = false // read below, with a lock
-	return s.save(ctx, op, func(tx *productTx) error {
-		stored, err := tx.lockProduct(ctx, p.Key, p.OwnerID)
-		if err != nil {
-			return err
-		}
-		shown := []adapter.Record{stored.Clone()}
-		err = s.addParts(ctx, tx.query, shown, wanted, &adapter.ListParams{StoreID: p.StoreID})
-		if err == nil && withStock {
-			err = s.addStock(ctx, tx.query, shown, s.db.engine.lockClause)
-		}
-		if err != nil {
-			return err
-		}
-		change, err := p.Change(shown[0].Clone())
-		if err != nil {
-			return &callerError{err}
-		}
-		if err := tx.updateProduct(ctx, op, stored, change, p.StoreID); err != nil {
-			return err
-		}
-		return tx.finishSave(ctx, p.Key, p.StoreID, 0)
-	})
+	shown := []adapter.Record{product.Clone()}
+	err = t.db.products.addParts(ctx, t.query, shown, wanted, &adapter.ListParams{StoreID: level})
+	if err == nil && withStock {
+		err = t.db.products.addStock(ctx, t.query, shown, t.db.engine.lockClause)
+	}
+	return shown[0], err
 }
 
-// updateProduct stores the change of a product at a level. At a store view, the values
-// of store view and website scope go to the value tables and the others to the default
-// scope.
-func (s *productTx) updateProduct(ctx context.Context, op string, stored, change adapter.Record, storeID int64) error {
-	key := keyOf(stored)
-	if sku := change.Get("sku"); sku.Kind() != adapter.Absent {
-		if err := s.checkSKU(ctx, op, key, sku); err != nil {
+// SetValues replaces the values that store views have for the attributes that values has.
+func (t *writeTx) SetValues(ctx context.Context, product adapter.Key, views []int64, values adapter.Record) error {
+	var names []any
+	ib := t.db.engine.flavor.NewInsertBuilder().InsertInto("product_value").Cols("product_id", "store_id", "attribute", "value", "value_folded")
+	some := false
+	for i, v := range values.Values {
+		a := &values.Schema.Attributes[i]
+		if v.Kind() == adapter.Absent {
+			continue
+		}
+		names = append(names, a.Name)
+		if v.Kind() == adapter.Unset {
+			continue
+		}
+		value, folded, err := t.db.engine.valueTexts(a, v)
+		if err != nil {
+			return &adapter.Error{Kind: adapter.Invalid, Op: "write a scoped value", Field: a.Name, Err: err}
+		}
+		for _, view := range views {
+			ib.Values(int64(product), view, a.Name, value, folded)
+			some = true
+		}
+	}
+	sb := t.db.engine.flavor.NewDeleteBuilder().DeleteFrom("product_value")
+	text, arguments := sb.Where(sb.Equal("product_id", int64(product)), sb.In("store_id", distinctArguments(views)...), sb.In("attribute", names...)).Build()
+	// There are too many different statements to prepare them.
+	if _, err := t.db.exec(ctx, t.tx, text, arguments...); err != nil || !some {
+		return err
+	}
+	text, arguments = ib.Build()
+	_, err := t.db.exec(ctx, t.tx, text, arguments...)
+	return err
+}
+
+// distinctArguments returns ids, sorted and without duplicates, as arguments.
+func distinctArguments(ids []int64) []any {
+	list := make([]any, 0, len(ids))
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		list = append(list, id)
+	}
+	return list
+}
+
+// priceTable returns the table of a price list.
+func priceTable(list string) string { return "product_" + list }
+
+// SetPrices changes entries of a price list.
+func (t *writeTx) SetPrices(ctx context.Context, product adapter.Key, list string, change rules.PriceChange) error {
+	table := priceTable(list)
+	for _, entry := range change.Changed {
+		price, err := t.db.engine.bind(&adapter.Attribute{Kind: adapter.KindDecimal}, entry.Get("price"))
+		if err != nil {
+			return err
+		}
+		if err := t.exec(ctx, "UPDATE "+table+" SET price = ? WHERE value_id = ?", price, int64(recordKey(entry))); err != nil {
 			return err
 		}
 	}
-	global := s.products.withoutParts(change)
-	if storeID != 0 {
-		ofView, ofWebsite := valuesByScope(change)
-		for _, at := range append(ofView, ofWebsite...) {
-			global.Values[at] = adapter.Value{}
-		}
-		if err := s.setValues(ctx, key, storeID, change); err != nil {
+	for _, key := range change.Removed {
+		if err := t.exec(ctx, "DELETE FROM "+table+" WHERE value_id = ?", int64(key)); err != nil {
 			return err
 		}
 	}
-	text, err := s.products.updateRow(ctx, s.tx, op, key, stored, global)
-	if err != nil {
-		return err
-	}
-	s.executed = append(s.executed, text)
-	if err := s.setPriceLists(ctx, op, key, change); err != nil {
-		return err
-	}
-	if item := change.Values[s.products.stockItem]; item.Kind() != adapter.Absent {
-		return s.updateStock(ctx, op, stored, item)
+	for _, entry := range change.Added {
+		columns, arguments := []string{"product_id"}, []any{int64(product)}
+		for i, a := range entry.Schema.Attributes {
+			if a.Name == entry.Schema.Key {
+				continue
+			}
+			argument, err := t.db.engine.bind(&a, entry.Values[i])
+			if err != nil {
+				return err
+			}
+			columns, arguments = append(columns, a.Name), append(arguments, argument)
+		}
+		if _, err := t.db.insert(ctx, t.tx, table, "value_id", 0, columns, arguments); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// Delete deletes one product. Foreign keys make the database delete the rows that refer to
-// it. Kinds: NotFound, and the error of p.Check.
-func (s products) Delete(ctx context.Context, p *adapter.DeleteParams) error {
-	op := fmt.Sprintf("delete products %d", p.Key)
-	return s.save(ctx, op, func(tx *productTx) error {
-		product, err := tx.lockProduct(ctx, p.Key, p.OwnerID)
+// Saved updates the listing rows of a product.
+func (t *writeTx) Saved(ctx context.Context, product adapter.Key) error {
+	if !t.db.hasListingTable {
+		return nil
+	}
+	if err := t.exec(ctx, "DELETE FROM product_listing WHERE product_id = ?", int64(product)); err != nil {
+		return err
+	}
+	return t.exec(ctx, "INSERT INTO product_listing (store_id, product_id) "+listingRowsSQL+" AND product.entity_id = ?", int64(product))
+}
+
+// Gallery returns the images of a product with their values at a level.
+func (t *writeTx) Gallery(ctx context.Context, product adapter.Key, level int64) ([]rules.Image, error) {
+	var images []rules.Image
+	err := t.eachRow(ctx, func(rows *sql.Rows) error {
+		var key adapter.Key
+		var at sql.NullInt64
+		var v rules.ImageValues
+		cells := []any{&key, &at, &cell{adapter.KindText, &v.Label}, &cell{adapter.KindInteger, &v.Position}, &cell{adapter.KindInteger, &v.Exclude}}
+		if err := rows.Scan(cells...); err != nil {
+			return err
+		}
+		if len(images) == 0 || images[len(images)-1].Key != key {
+			images = append(images, rules.NewImage(key))
+		}
+		i := &images[len(images)-1]
+		if at.Valid && at.Int64 == 0 {
+			i.Global = v
+		}
+		if at.Valid && at.Int64 == level {
+			i.Own, i.Stored = v, true
+		}
+		return nil
+	}, "SELECT product_image.id, v.store_id, v.label, v.position, v.exclude FROM product_image"+
+		" LEFT JOIN product_image_value v ON v.image_id = product_image.id AND v.store_id IN (0, ?)"+
+		" WHERE product_image.product_id = ? ORDER BY product_image.id", level, int64(product))
+	return images, err
+}
+
+// SetImage stores the values of an image at a level.
+func (t *writeTx) SetImage(ctx context.Context, i *rules.Image, level int64, v rules.ImageValues) error {
+	text := "INSERT INTO product_image_value (label, position, exclude, image_id, store_id) VALUES (?, ?, ?, ?, ?)"
+	if i.Stored {
+		text = "UPDATE product_image_value SET label = ?, position = ?, exclude = ? WHERE image_id = ? AND store_id = ?"
+	}
+	arguments := make([]any, 0, 5)
+	for _, value := range []adapter.Value{v.Label, v.Position, v.Exclude} {
+		switch value.Kind() {
+		case adapter.Text:
+			arguments = append(arguments, value.Text())
+		case adapter.Integer:
+			arguments = append(arguments, value.Int())
+		default:
+			arguments = append(arguments, nil)
+		}
+	}
+	return t.exec(ctx, text, append(arguments, int64(i.Key), level)...)
+}
+
+// Types returns the types of the images of a product.
+func (t *writeTx) Types(ctx context.Context, product adapter.Key) (rules.Types, error) {
+	types := rules.Types{}
+	err := t.eachRow(ctx, func(rows *sql.Rows) error {
+		var at rules.TypeAt
+		var image sql.NullInt64
+		err := rows.Scan(&at.Level, &at.Name, &image)
+		types[at] = adapter.Key(image.Int64)
+		return err
+	}, "SELECT store_id, type, image_id FROM product_image_pointer WHERE product_id = ?", int64(product))
+	return types, err
+}
+
+// SetTypes stores types of a product.
+func (t *writeTx) SetTypes(ctx context.Context, product adapter.Key, changes []rules.TypeChange) error {
+	var ib *sqlbuilder.InsertBuilder
+	for _, c := range changes {
+		image := nullIfZero(int64(c.Image))
+		if c.New {
+			if ib == nil {
+				ib = t.db.engine.flavor.NewInsertBuilder().InsertInto("product_image_pointer").Cols("product_id", "store_id", "type", "image_id")
+			}
+			ib.Values(int64(product), c.Level, c.Name, image)
+			continue
+		}
+		err := t.exec(ctx, "UPDATE product_image_pointer SET image_id = ? WHERE product_id = ? AND store_id = ? AND type = ?", image, int64(product), c.Level, c.Name)
 		if err != nil {
 			return err
 		}
-		if err := runRecordCheck(p.Check, product); err != nil {
-			return err
-		}
-		return tx.exec(ctx, s.deleteSQL, int64(p.Key))
-	})
-}
-
-// checkSKU fails with kind Conflict when another product has the SKU. No unique index
-// can decide that: blanks and tabs around a new SKU do not count, those of a stored one
-// do (products 4, sku). So transactions that store a SKU run one after the other.
-func (s *productTx) checkSKU(ctx context.Context, op string, key adapter.Key, sku adapter.Value) error {
-	if err := s.lockNamed(ctx, "sku"); err != nil {
-		return err
 	}
-	wanted := adapter.Fold(strings.Trim(sku.Text(), " \t"))
-	rows, err := s.query(ctx, "SELECT entity_id FROM product WHERE sku_folded = ? AND entity_id <> ? LIMIT 1", wanted, int64(key))
-	if err != nil {
-		return err
-	}
-	var other int64
-	switch err := scanOne(rows, &other); {
-	case errors.Is(err, sql.ErrNoRows):
+	if ib == nil {
 		return nil
-	case err != nil:
-		return err
-	default:
-		return &adapter.Error{Kind: adapter.Conflict, Op: op, Field: "sku", Err: fmt.Errorf("product %d has it", other)}
 	}
+	text, arguments := ib.Build()
+	return t.exec(ctx, text, arguments...)
 }

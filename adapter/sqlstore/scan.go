@@ -60,7 +60,11 @@ func (c *cell) text(s string) error {
 			*c.value = adapter.TextValue(s)
 			return nil
 		}
-		return c.decimal(parseDecimal(s))
+		units, ok := adapter.ParseDecimal(s)
+		if !ok {
+			return errDecimal
+		}
+		return c.decimal(units, nil)
 	default:
 		return errors.New("unexpected text in a column")
 	}
@@ -68,7 +72,7 @@ func (c *cell) text(s string) error {
 }
 
 func (c *cell) decimal(tenThousandths int64, err error) error {
-	*c.value = adapter.TextValue(formatDecimal(tenThousandths))
+	*c.value = adapter.TextValue(adapter.FormatDecimal(tenThousandths))
 	return err
 }
 

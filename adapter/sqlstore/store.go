@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/huandu/go-sqlbuilder"
 
@@ -139,11 +138,6 @@ func (s *store) ownerColumn(op string) (string, error) {
 	return s.table.column(s.table.schema.Owner).name, nil
 }
 
-// unsupported returns the error of an operation that the store does not support.
-func (s *store) unsupported(op string) error {
-	return &adapter.Error{Kind: adapter.Unsupported, Op: op + " " + string(s.table.schema.Resource)}
-}
-
 var errNoOwner = errors.New("records of this resource have no owner")
 
 // Get returns one record. Attributes of the joined table are absent unless p names
@@ -159,7 +153,7 @@ func (s *store) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record, 
 	if err != nil || p.OwnerID == 0 {
 		return r, err
 	}
-	if !s.isOwnedBy(r, p.OwnerID) {
+	if s.table.schema.Owner == "" || r.Get(s.table.schema.Owner).Int() != p.OwnerID {
 		return adapter.Record{}, &adapter.Error{Kind: adapter.NotFound, Op: fmt.Sprintf("get %s %d of customer %d", s.table.schema.Resource, p.Key, p.OwnerID)}
 	}
 	return r, nil
@@ -222,29 +216,19 @@ func (e *engine) bind(a *adapter.Attribute, v adapter.Value) (any, error) {
 		case adapter.KindText:
 			return v.Text(), nil
 		case adapter.KindDecimal:
-			units, err := parseDecimal(v.Text())
-			if err != nil {
-				return nil, err
+			units, ok := adapter.ParseDecimal(v.Text())
+			if !ok {
+				return nil, errDecimal
 			}
 			return e.decimal(units), nil
 		case adapter.KindTime:
-			if !isTime(v.Text()) {
+			if !adapter.IsTime(v.Text()) {
 				return nil, errTime
 			}
 			return v.Text(), nil
 		}
 	}
 	return nil, errKind
-}
-
-// firstTime is the earliest time that every engine can store.
-const firstTime = "0001-01-01 00:00:00"
-
-// isTime reports whether s is a time that every engine can store, in the form of
-// adapter.KindTime.
-func isTime(s string) bool {
-	t, err := time.Parse(time.DateTime, s)
-	return err == nil && s >= firstTime && t.Format(time.DateTime) == s
 }
 
 // fold returns the value of a text's folded column.
@@ -254,3 +238,10 @@ func fold(v adapter.Value) any {
 	}
 	return adapter.Fold(v.Text())
 }
+
+var (
+	errReadOnly = errors.New("the attribute is read-only")
+	errKind     = errors.New("the value is not of the attribute's kind")
+	errDecimal  = errors.New("must be a decimal with at most four decimal places")
+	errTime     = errors.New("must be a time between the years 1 and 9999")
+)

@@ -7,38 +7,21 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/huandu/go-sqlbuilder"
+
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A writePlan holds the statements and hooks with which a store creates, changes and
-// deletes the records of its table.
+// A writePlan holds the statements with which a store creates and deletes the records of
+// its table.
 type writePlan struct {
 	rowWithoutKey        *rowEncoder // encodes a record whose key the database chooses
 	insertSQL, deleteSQL string      // insert a rowWithoutKey; delete a row by its key
-	// duplicateSQL finds another row with the same unique values; "" for a table without
-	// any.
-	duplicateSQL string
-	// Schema indexes of the timestamps that the store maintains, -1 for a table without.
-	createdAt, updatedAt int
-	hooks
-}
-
-// hooks are steps that a table adds to the writes of its records. They run within the
-// transaction of the write; each may be nil.
-type hooks struct {
-	// beforeCreate runs before the record is checked and stored.
-	beforeCreate func(ctx context.Context, tx *sql.Tx, r adapter.Record) error
-	// beforeLock runs before the record that is to be changed or deleted is locked.
-	beforeLock func(ctx context.Context, tx *sql.Tx, key adapter.Key) error
-	// afterWrite runs after a record was created or updated. r is the record as it now
-	// is, except for the timestamps that the store maintains; change holds the values
-	// that the caller asked for.
-	afterWrite func(ctx context.Context, tx *sql.Tx, key adapter.Key, r, change adapter.Record) error
 }
 
 func newWritePlan(e *engine, t *table) writePlan {
 	key, _ := t.schema.Index(t.schema.Key)
-	w := writePlan{rowWithoutKey: newRowEncoder(t, slices.DeleteFunc(t.columnIndexes(false), func(at int) bool { return at == key })), createdAt: t.timestampIndex("created_at"), updatedAt: t.timestampIndex("updated_at")}
+	w := writePlan{rowWithoutKey: newRowEncoder(t, slices.DeleteFunc(t.columnIndexes(false), func(at int) bool { return at == key }))}
 	keyColumn := unqualified(t.keyColumn())
 	w.insertSQL = w.rowWithoutKey.insertSQL(e, 1)
 	if e.useReturning {
@@ -46,242 +29,47 @@ func newWritePlan(e *engine, t *table) writePlan {
 	}
 	db := e.flavor.NewDeleteBuilder().DeleteFrom(t.name)
 	w.deleteSQL, _ = db.Where(db.Equal(keyColumn, nil)).Build()
-	if len(t.unique) > 0 {
-		sb := e.flavor.NewSelectBuilder()
-		sb.Select("1").From(t.name)
-		for _, name := range t.unique {
-			sb.Where(sb.Equal(t.column(name).sortColumn(t.kind(name)), nil))
-		}
-		w.duplicateSQL, _ = sb.Where(sb.NotEqual(t.keyColumn(), nil)).Build()
-	}
 	return w
 }
 
-// Create stores a new record.
-func (s *store) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
-	op := "create " + string(s.table.schema.Resource)
-	if _, err := s.db.writeStatements.prepare(ctx, s.insertSQL); err != nil {
-		return 0, s.db.wrapError(ctx, op, err)
-	}
-	var key adapter.Key
-	err := s.transact(ctx, op, func(tx *sql.Tx) error {
-		if s.beforeCreate != nil {
-			if err := s.beforeCreate(ctx, tx, p.Record); err != nil {
-				return err
-			}
-		}
-		if err := runCheck(p.Check); err != nil {
-			return err
-		}
-		var err error
-		if key, err = s.create(ctx, tx, op, p.Record); err != nil || s.afterWrite == nil {
-			return err
-		}
-		return s.afterWrite(ctx, tx, key, p.Record, p.Record)
-	})
-	if err != nil {
-		return 0, err
-	}
-	return key, nil
+// Get returns a record without locking it.
+func (t *writeTx) Get(ctx context.Context, r adapter.Resource, key adapter.Key) (adapter.Record, error) {
+	s := t.db.records[r]
+	record, err := t.readByKey(ctx, s, s.getSQL, key)
+	return record, notFound("get", r, key, err)
 }
 
-// create inserts a row with the values of its added attributes and returns its key.
-func (s *store) create(ctx context.Context, tx *sql.Tx, op string, r adapter.Record) (adapter.Key, error) {
-	for i, v := range r.Values {
-		a := &s.table.schema.Attributes[i]
-		if v.Kind() != adapter.Absent && !a.Added && (a.ReadOnly || !s.table.columns[i].isStored()) {
-			return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.Name, Err: errReadOnly}
-		}
-	}
-	r = r.Clone()
-	for _, at := range []int{s.createdAt, s.updatedAt} {
-		if at >= 0 {
-			r.Values[at] = adapter.TextValue(now())
-		}
-	}
-	arguments, err := s.rowWithoutKey.arguments(s.db.engine, r)
-	if err != nil {
-		return 0, err
-	}
-	if err := s.checkUnique(ctx, tx, op, 0, r); err != nil {
-		return 0, err
-	}
-	key, err := s.db.insertRow(ctx, tx, s.insertSQL, arguments)
-	if err != nil {
-		return 0, err
-	}
-	r.Set(s.table.schema.Key, adapter.IntegerValue(key))
-	return adapter.Key(key), s.table.insertAdded(ctx, s.db, tx, r)
-}
-
-// checkUnique fails with kind Conflict when a record with another key has the unique
-// values of r. Two concurrent transactions can both pass, and the unique index then
-// stops one of them. The index alone would not do: each insert that it refuses uses up
-// a key.
-func (s *store) checkUnique(ctx context.Context, tx *sql.Tx, op string, key adapter.Key, r adapter.Record) error {
-	if s.duplicateSQL == "" {
-		return nil
-	}
-	arguments := make([]any, 0, len(s.table.unique)+1)
-	for _, name := range s.table.unique {
-		at, _ := s.table.schema.Index(name)
-		a, v := &s.table.schema.Attributes[at], r.Values[at]
-		argument, err := s.db.engine.bind(a, v)
-		if err != nil {
-			return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: name, Err: err}
-		}
-		if a.Kind == adapter.KindText {
-			argument = fold(v)
-		}
-		arguments = append(arguments, argument)
-	}
-	var one int
-	err := tx.QueryRowContext(ctx, s.duplicateSQL, append(arguments, int64(key))...).Scan(&one)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil
-	case err != nil:
-		return err
-	default:
-		return &adapter.Error{Kind: adapter.Conflict, Op: op, Field: s.table.unique[len(s.table.unique)-1]}
-	}
-}
-
-// Update changes one record in a transaction that locks the record before it reads it.
-func (s *store) Update(ctx context.Context, p *adapter.UpdateParams) error {
-	op := fmt.Sprintf("update %s %d", s.table.schema.Resource, p.Key)
-	var executed string // the UPDATE statement
-	err := s.withLocked(ctx, op, p.Key, p.OwnerID, func(tx *sql.Tx, current adapter.Record) error {
-		change, err := p.Change(current.Clone())
-		if err != nil {
-			return &callerError{err}
-		}
-		executed, err = s.updateRow(ctx, tx, op, p.Key, current, change)
-		return err
-	})
-	if err == nil && executed != "" {
-		// Prepare it for the next change of the same attributes. This change is
-		// committed, so a failure to prepare does not matter.
-		_, _ = s.db.writeStatements.prepare(ctx, executed)
+// notFound returns err as an error of kind NotFound if it says that there is no row.
+func notFound(op string, r adapter.Resource, key adapter.Key, err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return &adapter.Error{Kind: adapter.NotFound, Op: fmt.Sprintf("%s %s %d", op, r, key)}
 	}
 	return err
 }
 
-// Delete deletes one record; the database deletes what refers to it.
-func (s *store) Delete(ctx context.Context, p *adapter.DeleteParams) error {
-	op := fmt.Sprintf("delete %s %d", s.table.schema.Resource, p.Key)
-	if _, err := s.db.writeStatements.prepare(ctx, s.deleteSQL); err != nil {
-		return s.db.wrapError(ctx, op, err)
-	}
-	return s.withLocked(ctx, op, p.Key, p.OwnerID, func(tx *sql.Tx, current adapter.Record) error {
-		if err := runRecordCheck(p.Check, current); err != nil {
-			return err
-		}
-		_, err := s.db.writeStatements.execTx(ctx, tx, s.deleteSQL, int64(p.Key))
-		return err
-	})
-}
-
-// withLocked runs f in a transaction that has locked the record. It fails with kind
-// NotFound when ownerID is not 0 and the record belongs to another customer.
-func (s *store) withLocked(ctx context.Context, op string, key adapter.Key, ownerID int64, f func(*sql.Tx, adapter.Record) error) error {
-	if _, err := s.db.writeStatements.prepare(ctx, s.lockSQL); err != nil {
-		return s.db.wrapError(ctx, op, err)
-	}
-	return s.transact(ctx, op, func(tx *sql.Tx) error {
-		if s.beforeLock != nil {
-			if err := s.beforeLock(ctx, tx, key); err != nil {
-				return err
-			}
-		}
-		current, err := s.lockRecord(ctx, tx, key)
-		if err != nil {
-			return err
-		}
-		if ownerID != 0 && !s.isOwnedBy(current, ownerID) {
-			return sql.ErrNoRows
-		}
-		return f(tx, current)
-	})
-}
-
-// isOwnedBy reports whether a record belongs to a customer.
-func (s *store) isOwnedBy(r adapter.Record, ownerID int64) bool {
-	return s.table.schema.Owner != "" && r.Get(s.table.schema.Owner).Int() == ownerID
-}
-
-// A callerError carries the error of a caller's callback out of the transaction, so
-// that it is returned unchanged.
-type callerError struct{ error }
-
-// runCheck runs the caller's check of a write, if there is one.
-func runCheck(check func() error) error {
-	if check == nil {
-		return nil
-	}
-	if err := check(); err != nil {
-		return &callerError{err}
-	}
-	return nil
-}
-
-// runRecordCheck runs the caller's check of a write to an existing record, if there is
-// one.
-func runRecordCheck(check func(adapter.Record) error, current adapter.Record) error {
-	if check == nil {
-		return nil
-	}
-	return runCheck(func() error { return check(current.Clone()) })
-}
-
-// transact runs f in a transaction. When a unique index refuses the write because of a
-// concurrent transaction, transact runs f once more, so that checkUnique finds the
-// other record and names the field.
-func (s *store) transact(ctx context.Context, op string, f func(*sql.Tx) error) error {
-	var refused *callerError
-	run := func() error {
-		return s.db.write(ctx, op, func(tx *sql.Tx) error {
-			err := f(tx)
-			refused, _ = err.(*callerError) //nolint:errorlint // never wrapped
-			return err
-		})
-	}
-	err := run()
-	var fault *adapter.Error
-	if s.duplicateSQL != "" && refused == nil && errors.As(err, &fault) && fault.Kind == adapter.Conflict && fault.Field == "" {
-		err = run()
-	}
-	if refused != nil {
-		return refused.error
-	}
-	return err
-}
-
-// lockRecord locks one record and reads it.
-func (s *store) lockRecord(ctx context.Context, tx *sql.Tx, key adapter.Key) (adapter.Record, error) {
+// Lock locks a record and returns it.
+func (t *writeTx) Lock(ctx context.Context, r adapter.Resource, key adapter.Key) (adapter.Record, error) {
+	s := t.db.records[r]
 	for range maxAttempts {
-		r, err := s.readTx(ctx, tx, s.lockSQL, key)
-		if err == nil {
-			return r, s.addValues(ctx, func(ctx context.Context, text string, arguments ...any) (*sql.Rows, error) {
-				return tx.QueryContext(ctx, text, arguments...)
-			}, []adapter.Record{r})
-		}
+		record, err := t.readByKey(ctx, s, s.lockSQL, key)
 		if !errors.Is(err, sql.ErrNoRows) {
-			return r, err
+			return record, err
 		}
 		// A transaction such as Reset may have deleted the record and inserted it again.
 		// A statement that waited for the lock of the deleted row then finds none, so
 		// try again while the record exists.
-		if _, err := s.readTx(ctx, tx, s.getSQL, key); err != nil {
+		if _, err := t.Get(ctx, r, key); err != nil {
 			return adapter.Record{}, err
 		}
 	}
-	return adapter.Record{}, &adapter.Error{Kind: adapter.Unavailable, Op: "lock " + string(s.table.schema.Resource), Err: errReplaced}
+	return adapter.Record{}, &adapter.Error{Kind: adapter.Unavailable, Op: "lock " + string(r), Err: errReplaced}
 }
 
-// readTx reads one record within tx by a statement whose only parameter is the key.
-func (s *store) readTx(ctx context.Context, tx *sql.Tx, text string, key adapter.Key) (adapter.Record, error) {
-	rows, err := s.db.writeStatements.queryTx(ctx, tx, text, int64(key))
+var errReplaced = errors.New("other transactions keep replacing the record")
+
+// readByKey reads one record by a statement whose only parameter is the key.
+func (t *writeTx) readByKey(ctx context.Context, s *store, text string, key adapter.Key) (adapter.Record, error) {
+	rows, err := t.query(ctx, text, int64(key))
 	if err != nil {
 		return adapter.Record{}, err
 	}
@@ -289,96 +77,126 @@ func (s *store) readTx(ctx context.Context, tx *sql.Tx, text string, key adapter
 	if err != nil {
 		return adapter.Record{}, err
 	}
-	within := func(ctx context.Context, text string, arguments ...any) (*sql.Rows, error) {
-		return tx.QueryContext(ctx, text, arguments...)
-	}
-	return r, s.addValues(ctx, within, []adapter.Record{r})
+	return r, s.addValues(ctx, t.query, []adapter.Record{r})
 }
 
-// updateRow stores those values of change that differ from current, and the time of the
-// change if the table has one. It returns the UPDATE statement that it ran, or "" when
-// the row did not change.
-func (s *store) updateRow(ctx context.Context, tx *sql.Tx, op string, key adapter.Key, current, change adapter.Record) (text string, err error) {
-	ub := s.db.engine.flavor.NewUpdateBuilder()
-	ub.Update(s.table.name)
-	next, changed := current.Clone(), false
-	for i, v := range change.Values {
-		a, c := &s.table.schema.Attributes[i], &s.table.columns[i]
+// LockName takes the lock of that name until the transaction ends. Names are rows of the
+// table write_lock.
+func (t *writeTx) LockName(ctx context.Context, lock string) error {
+	if t.db.engine.lockClause == "" {
+		return nil // the transaction has locked the whole database
+	}
+	rows, err := t.query(ctx, "SELECT name FROM write_lock WHERE name = ?"+t.db.engine.lockClause, lock)
+	if err != nil {
+		return err
+	}
+	var name string
+	if err := scanOne(rows, &name); err != nil {
+		return errors.Join(errNoLock, err)
+	}
+	return nil
+}
+
+var errNoLock = errors.New("a row is missing in the table write_lock")
+
+// Other returns the key of another record with the same values. Two concurrent
+// transactions can both find none, and a unique index then stops one of them. The index
+// alone would not do: each insert that it refuses uses up a key.
+func (t *writeTx) Other(ctx context.Context, like adapter.Record, except adapter.Key, names ...string) (adapter.Key, error) {
+	of := t.db.table(like.Schema.Resource)
+	sb := t.db.engine.flavor.NewSelectBuilder()
+	sb.Select(of.keyColumn()).From(of.name)
+	for _, name := range names {
+		at, _ := of.schema.Index(name)
+		a, v := &of.schema.Attributes[at], like.Values[at]
+		argument, err := t.db.engine.bind(a, v)
+		if err != nil {
+			return 0, &adapter.Error{Kind: adapter.Invalid, Op: "find " + string(of.schema.Resource), Field: name, Err: err}
+		}
+		if a.Kind == adapter.KindText {
+			argument = fold(v)
+		}
+		sb.Where(sb.Equal(of.columns[at].sortColumn(a.Kind), argument))
+	}
+	text, arguments := sb.Where(sb.NotEqual(of.keyColumn(), int64(except))).Limit(1).Build()
+	rows, err := t.query(ctx, text, arguments...)
+	if err != nil {
+		return 0, err
+	}
+	var other int64
+	if err := scanOne(rows, &other); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, err
+	}
+	return adapter.Key(other), nil
+}
+
+// Insert inserts a row with the values of its added attributes and returns its key.
+func (t *writeTx) Insert(ctx context.Context, r adapter.Record) (adapter.Key, error) {
+	s := t.db.records[r.Schema.Resource]
+	arguments, err := s.rowWithoutKey.arguments(t.db.engine, r)
+	if err != nil {
+		return 0, err
+	}
+	t.executed = append(t.executed, s.insertSQL)
+	key, err := t.db.insertRow(ctx, t.tx, s.insertSQL, arguments)
+	if err != nil {
+		return 0, err
+	}
+	stored := r.Clone()
+	stored.Set(s.table.schema.Key, adapter.IntegerValue(key))
+	return adapter.Key(key), s.table.insertAdded(ctx, t.db, t.tx, stored)
+}
+
+// Update stores the values of change in a locked record.
+func (t *writeTx) Update(ctx context.Context, current, change adapter.Record) error {
+	of, key := t.db.table(current.Schema.Resource), recordKey(current)
+	ub := t.db.engine.flavor.NewUpdateBuilder().Update(of.name)
+	assigned, err := of.assign(t.db.engine, ub, change)
+	if err != nil {
+		return err
+	}
+	if list, differs := of.nullNames(current, change); differs {
+		ub.SetMore(ub.Assign("nulls", list))
+		assigned = true
+	}
+	if assigned {
+		text, arguments := ub.Where(ub.Equal(unqualified(of.keyColumn()), int64(key))).Build()
+		if err := t.exec(ctx, text, arguments...); err != nil {
+			return err
+		}
+	}
+	return of.replaceAdded(ctx, t.db, t.tx, key, change)
+}
+
+// assign adds the assignments of the values of r that columns hold to an UPDATE, and
+// reports whether there are any.
+func (t *table) assign(e *engine, ub *sqlbuilder.UpdateBuilder, r adapter.Record) (assigned bool, err error) {
+	for i, v := range r.Values {
+		a, c := &t.schema.Attributes[i], &t.columns[i]
 		if v.Kind() == adapter.Absent || a.Added {
 			continue
 		}
-		differs, err := s.differs(op, i, current, v)
+		argument, err := e.bind(a, v)
 		if err != nil {
-			return "", err
+			return false, &adapter.Error{Kind: adapter.Invalid, Op: "update " + string(t.schema.Resource), Field: a.Name, Err: err}
 		}
-		next.Values[i] = v
-		if !differs {
-			continue
-		}
-		if a.ReadOnly || a.Fixed || !c.isStored() {
-			return "", &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.Name, Err: errReadOnly}
-		}
-		argument, _ := s.db.engine.bind(a, v)
 		ub.SetMore(ub.Assign(unqualified(c.name), argument))
 		if c.folded != "" {
 			ub.SetMore(ub.Assign(unqualified(c.folded), fold(v)))
 		}
-		changed = true
-		if slices.Contains(s.table.unique, a.Name) {
-			if err := s.checkUnique(ctx, tx, op, key, next); err != nil {
-				return "", err
-			}
-		}
+		assigned = true
 	}
-	if list, differs := s.nullNames(current, change); differs {
-		ub.SetMore(ub.Assign("nulls", list))
-		changed = true
-	}
-	if s.updatedAt >= 0 {
-		ub.SetMore(ub.Assign(unqualified(s.table.columns[s.updatedAt].name), now()))
-		changed = true
-	}
-	if changed {
-		var arguments []any
-		text, arguments = ub.Where(ub.Equal(unqualified(s.table.keyColumn()), int64(key))).Build()
-		if _, err = s.db.writeStatements.execTx(ctx, tx, text, arguments...); err != nil {
-			return "", err
-		}
-	}
-	if err := s.table.replaceAdded(ctx, s.db, tx, key, change); err != nil {
-		return "", err
-	}
-	if s.afterWrite != nil {
-		err = s.afterWrite(ctx, tx, key, next, change)
-	}
-	return text, err
-}
-
-// differs reports whether v differs from the value that current has at a schema index.
-func (s *store) differs(op string, at int, current adapter.Record, v adapter.Value) (bool, error) {
-	a := &s.table.schema.Attributes[at]
-	if v.Kind() == adapter.Unset && !s.table.nulls {
-		return false, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.Name, Err: errKind}
-	}
-	after, err := s.db.engine.bind(a, v)
-	if err != nil {
-		return false, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: a.Name, Err: err}
-	}
-	before, err := s.db.engine.bind(a, current.Values[at])
-	if err != nil {
-		return false, err
-	}
-	return after != before || current.Values[at].Kind() == adapter.Absent && v.Kind() != adapter.Unset, nil
+	return assigned, nil
 }
 
 // nullNames returns the content of the column nulls after change is stored, and whether
 // it differs from the present content.
-func (s *store) nullNames(current, change adapter.Record) (list string, differs bool) {
-	if !s.table.nulls {
+func (t *table) nullNames(current, change adapter.Record) (list string, differs bool) {
+	if !t.nulls {
 		return "", false
 	}
 	var before, after []string
-	for i, a := range s.table.schema.Attributes {
+	for i, a := range t.schema.Attributes {
 		if a.Added {
 			continue // a NULL in its row of the value table says so
 		}
@@ -386,16 +204,38 @@ func (s *store) nullNames(current, change adapter.Record) (list string, differs 
 		if was == adapter.Null {
 			before = append(before, a.Name)
 		}
-		if is == adapter.Null || is == adapter.Absent && was == adapter.Null && !s.table.clearsNullsOnUpdate {
+		if is == adapter.Null || is == adapter.Absent && was == adapter.Null {
 			after = append(after, a.Name)
 		}
 	}
 	return joinNulls(after), !slices.Equal(before, after)
 }
 
-var (
-	errReadOnly = errors.New("the attribute is read-only")
-	errReplaced = errors.New("other transactions keep replacing the record")
-	errKind     = errors.New("the value is not of the attribute's kind")
-	errTime     = errors.New("must be a time between the years 1 and 9999")
-)
+// UpdateWhere stores values in all records, except one, that have those of where.
+func (t *writeTx) UpdateWhere(ctx context.Context, where, change adapter.Record, except adapter.Key) error {
+	of := t.db.table(where.Schema.Resource)
+	ub := t.db.engine.flavor.NewUpdateBuilder().Update(of.name)
+	if _, err := of.assign(t.db.engine, ub, change); err != nil {
+		return err
+	}
+	for i, v := range where.Values {
+		if v.Kind() == adapter.Absent {
+			continue
+		}
+		argument, err := t.db.engine.bind(&of.schema.Attributes[i], v)
+		if err != nil {
+			return err
+		}
+		ub.Where(ub.Equal(unqualified(of.columns[i].name), argument))
+	}
+	if except != 0 {
+		ub.Where(ub.NotEqual(unqualified(of.keyColumn()), int64(except)))
+	}
+	text, arguments := ub.Build()
+	return t.exec(ctx, text, arguments...)
+}
+
+// Delete deletes a record; the database deletes what belongs to it.
+func (t *writeTx) Delete(ctx context.Context, r adapter.Resource, key adapter.Key) error {
+	return t.exec(ctx, t.db.records[r].deleteSQL, int64(key))
+}

@@ -27,9 +27,8 @@ func (s *Replica) UpdateReadOnly(ctx context.Context, r adapter.Resource, key ad
 	if err != nil {
 		return err
 	}
-	store := newStore(s.db, t)
 	return s.db.write(ctx, op, func(tx *sql.Tx) error {
-		if _, err := store.lockRecord(ctx, tx, key); err != nil || text == "" {
+		if _, err := (&writeTx{db: s.db, tx: tx}).Lock(ctx, r, key); err != nil || text == "" {
 			return err
 		}
 		if _, err := s.db.writeStatements.execTx(ctx, tx, text, arguments...); err != nil {

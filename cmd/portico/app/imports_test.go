@@ -62,7 +62,8 @@ func allowedImports() map[string][]string {
 		// a private Medusa for tests
 		"adapter/reststore/medusatest": {"adapter/sqlstore/sqltest", "contracttests/programs"},
 		"adapter/replica":              {"adapter"},
-		"adapter/sqlstore":             {"adapter", "adapter/replica"},
+		"adapter/rules":                {"adapter"},
+		"adapter/sqlstore":             {"adapter", "adapter/replica", "adapter/rules"},
 		// private database servers for tests
 		"adapter/sqlstore/sqltest": {"contracttests/programs"},
 		// legacy shops for tests

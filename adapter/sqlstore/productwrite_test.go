@@ -7,46 +7,6 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// TestCopyStoreView copies what one store view shows to another (product_parts 3.5).
-func TestCopyStoreView(t *testing.T) {
-	EachEngine(t, testCopyStoreView)
-}
-
-func testCopyStoreView(t *testing.T, e Engine) {
-	for _, c := range []struct {
-		name      string
-		ofWebsite bool
-		from, to  int64
-		want      string
-	}{
-		{"values of the view", false, 2, 3, "3 name aaa|3 status 1|1 status 2"},
-		{"and of its website", true, 2, 3, "3 name aaa|3 status 2|1 status 2"},
-		{"to a view of the same website", true, 3, 1, "1 name Copper Kettle|1 status 1|2 status 1|2 name aaa"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			db := openWithStoreViewValues(t, e)
-			err := db.products.save(t.Context(), "copy", func(s *productTx) error {
-				product, err := s.lockProduct(t.Context(), 2, 0)
-				if err == nil {
-					err = s.copyStoreView(t.Context(), product, c.from, c.to, c.ofWebsite)
-				}
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			execute(t, db, "UPDATE product SET name = 'later' WHERE entity_id = 2")
-			for want := range strings.SplitSeq(c.want, "|") {
-				parts := strings.SplitN(want, " ", 3)
-				r, err := db.products.Get(t.Context(), &adapter.GetParams{Key: 2, StoreID: int64(parts[0][0] - '0')})
-				if err != nil || r.Get(parts[1]).Text() != parts[2] {
-					t.Errorf("view %s: %s is %q, want %q; %v", parts[0], parts[1], r.Get(parts[1]).Text(), parts[2], err)
-				}
-			}
-		})
-	}
-}
-
 // TestCopyStoreViewImages copies labels, positions, excludes and types.
 func TestCopyStoreViewImages(t *testing.T) {
 	EachEngine(t, testCopyStoreViewImages)
@@ -58,8 +18,16 @@ func testCopyStoreViewImages(t *testing.T, e Engine) {
 		"INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES (1, 0, 'One', 3, 0), (1, 2, 'Un', 4, 1), (1, 3, 'Eins', 5, 0), (2, 3, 'Zwei', 6, 0)",
 		"INSERT INTO product_image_pointer (product_id, store_id, type, image_id) VALUES (1, 3, 'small_image', 2), (1, 3, 'thumbnail', 1)",
 	)
-	err := db.products.save(t.Context(), "copy", func(s *productTx) error { return s.copyImages(t.Context(), 1, 2, 3) })
-	if err != nil {
+	execute(t, db, "DELETE FROM product_website WHERE product_id = 1 AND website_id = 2")
+	assignment := adapter.NewRecord(db.table(adapter.ProductWebsites).schema)
+	copies, _ := assignment.Schema.Index("copies")
+	entry := adapter.NewRecord(assignment.Schema.Attributes[copies].Nested)
+	entry.Set("store_from", adapter.IntegerValue(2))
+	entry.Set("store_to", adapter.IntegerValue(3))
+	assignment.Values[copies] = adapter.RecordsValue([]adapter.Record{entry})
+	assignment.Set("product_id", adapter.IntegerValue(1))
+	assignment.Set("website_id", adapter.IntegerValue(2))
+	if _, err := db.stores[adapter.ProductWebsites].Create(t.Context(), &adapter.CreateParams{Record: assignment}); err != nil {
 		t.Fatal(err)
 	}
 	for key, want := range map[adapter.Key]string{
@@ -94,17 +62,21 @@ func testSavesSetUpdatedAt(t *testing.T, e Engine) {
 		refused bool
 	}{
 		{"product", func() error {
-			return db.products.Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: nothing})
+			return db.stores[adapter.Products].Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: nothing})
 		}, false},
 		{"product at a view", func() error {
-			return db.products.Update(t.Context(), &adapter.UpdateParams{Key: 1, StoreID: 2, Change: nothing})
+			return db.stores[adapter.Products].Update(t.Context(), &adapter.UpdateParams{Key: 1, StoreID: 2, Change: nothing})
 		}, false},
 		{"new image", func() (err error) { key, err = addImage(t, db, "a/b/c.gif", "x", nil); return err }, false},
 		{"image", func() error {
 			return images.Update(t.Context(), &adapter.UpdateParams{Key: key, StoreID: 1, Change: nothing})
 		}, false},
-		{"image deleted at a view alone", func() error {
-			return images.Delete(t.Context(), &adapter.DeleteParams{Key: key, StoreID: 1, OnlyLevel: true})
+		{"image removed at a view", func() error {
+			return images.Update(t.Context(), &adapter.UpdateParams{Key: key, StoreID: 1, Change: func(r adapter.Record) (adapter.Record, error) {
+				change := adapter.NewRecord(r.Schema)
+				change.Set("removed", adapter.IntegerValue(1))
+				return change, nil
+			}})
 		}, false},
 		{"image deleted", func() error { return images.Delete(t.Context(), &adapter.DeleteParams{Key: key}) }, false},
 		{"website", func() (err error) { key, err = assign(t, db, adapter.ProductWebsites, "website_id", 2); return err }, false},
@@ -120,7 +92,7 @@ func testSavesSetUpdatedAt(t *testing.T, e Engine) {
 			return db.stores[adapter.ProductCategories].Delete(t.Context(), &adapter.DeleteParams{Key: key})
 		}, false},
 		{"refused", func() error {
-			return db.products.Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: func(r adapter.Record) (adapter.Record, error) {
+			return db.stores[adapter.Products].Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: func(r adapter.Record) (adapter.Record, error) {
 				r.Set("price", adapter.TextValue("x"))
 				return r, nil
 			}})
@@ -157,7 +129,7 @@ func testSavePreparesStatements(t *testing.T, e Engine) {
 	db := openWithStoreViewValues(t, e)
 	save := func(name string) {
 		t.Helper()
-		err := db.products.Update(t.Context(), &adapter.UpdateParams{Key: 1, StoreID: 2, Change: func(r adapter.Record) (adapter.Record, error) {
+		err := db.stores[adapter.Products].Update(t.Context(), &adapter.UpdateParams{Key: 1, StoreID: 2, Change: func(r adapter.Record) (adapter.Record, error) {
 			change := adapter.NewRecord(r.Schema)
 			change.Set("name", adapter.TextValue(name))
 			change.Set("price", adapter.TextValue("3.0000"))
@@ -195,12 +167,12 @@ func testProductsThroughViews(t *testing.T, db *DB) {
 	r.Set("type_id", adapter.TextValue("simple"))
 	r.Set("sku", adapter.TextValue("through"))
 	r.Set("name", adapter.TextValue("N"))
-	key, err := db.products.Create(t.Context(), &adapter.CreateParams{Record: r})
+	key, err := db.stores[adapter.Products].Create(t.Context(), &adapter.CreateParams{Record: r})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for level, name := range map[int64]string{0: "Default", 2: "View"} {
-		err := db.products.Update(t.Context(), &adapter.UpdateParams{Key: key, StoreID: level, Change: func(current adapter.Record) (adapter.Record, error) {
+		err := db.stores[adapter.Products].Update(t.Context(), &adapter.UpdateParams{Key: key, StoreID: level, Change: func(current adapter.Record) (adapter.Record, error) {
 			change := adapter.NewRecord(current.Schema)
 			change.Set("name", adapter.TextValue(name))
 			return change, nil
@@ -212,7 +184,7 @@ func testProductsThroughViews(t *testing.T, db *DB) {
 			t.Errorf("at %d: %q, %v", level, got.Get("name").Text(), err)
 		}
 	}
-	if err := db.products.Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
+	if err := db.stores[adapter.Products].Delete(t.Context(), &adapter.DeleteParams{Key: key}); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,168 @@
+package rules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// assignments writes the assignments of products to websites or to categories, the
+// targets. Creating or deleting an assignment also saves the product in the default scope.
+type assignments struct {
+	records
+	targets adapter.Resource
+}
+
+var (
+	errNoTarget = errors.New("no such record")
+	errForeign  = errors.New("the store view belongs to another website")
+)
+
+// firstPosition is the position of a product in a category unless the caller chooses one.
+const firstPosition = 1
+
+// Create assigns a product to a website or a category.
+func (w assignments) Create(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, err error) {
+	op := "create " + string(w.schema.Resource)
+	err = w.write(ctx, op, func(tx Tx) error {
+		if err := runCheck(p.Check); err != nil {
+			return err
+		}
+		product, err := lockProduct(ctx, tx, adapter.Key(p.Record.Get("product_id").Int()), 0)
+		if isNotFound(err) {
+			err = invalid(op, "product_id", errNoProduct)
+		}
+		if err != nil {
+			return err
+		}
+		key, err = w.create(ctx, tx, op, product, p.Record)
+		return err
+	})
+	return keyUnless(err, key), err
+}
+
+// target names the attribute with the key of the target.
+func (w assignments) target() string { return w.schema.Unique[len(w.schema.Unique)-1] }
+
+// create stores an assignment of a locked product, together with the copies of values
+// that it asks for.
+func (w assignments) create(ctx context.Context, tx Tx, op string, product, r adapter.Record) (adapter.Key, error) {
+	r = r.Clone()
+	if at, ok := w.schema.Index("position"); ok && r.Values[at].Kind() == adapter.Absent {
+		r.Values[at] = adapter.IntegerValue(firstPosition)
+	}
+	copies, err := w.extractCopies(op, r)
+	if err != nil {
+		return 0, err
+	}
+	target := r.Get(w.target()).Int()
+	if _, err := tx.Get(ctx, w.targets, adapter.Key(target)); err != nil {
+		if isNotFound(err) {
+			err = invalid(op, w.target(), errNoTarget)
+		}
+		return 0, err
+	}
+	if err := checkCopies(ctx, tx, op, keyOf(product), target, copies.entries); err != nil {
+		return 0, err
+	}
+	key, err := insert(ctx, tx, op, r)
+	if err != nil {
+		return 0, err
+	}
+	for _, entry := range copies.entries {
+		if err := copyStoreView(ctx, tx, op, product, entry.Get("store_from").Int(), entry.Get("store_to").Int(), copies.ofWebsite); err != nil {
+			return 0, err
+		}
+	}
+	return key, finishPartSave(ctx, tx, product, 0, 0)
+}
+
+// requestedCopies are the values that an assignment copies from store view to store view.
+type requestedCopies struct {
+	entries   []adapter.Record // each with store_from and store_to
+	ofWebsite bool             // copy values of website scope as well
+}
+
+// extractCopies removes the attributes that are not stored from r and returns the copies
+// they ask for.
+func (w assignments) extractCopies(op string, r adapter.Record) (requestedCopies, error) {
+	var copies requestedCopies
+	for i, a := range w.schema.Attributes {
+		if !a.WriteOnly {
+			continue
+		}
+		v := r.Values[i]
+		r.Values[i] = adapter.Value{}
+		switch {
+		case v.Kind() == adapter.Absent:
+		case a.Nested != nil && v.Kind() == adapter.Records:
+			copies.entries = v.Records()
+		case a.Nested == nil && v.Kind() == adapter.Integer:
+			copies.ofWebsite = v.Int() == 1
+		default:
+			return copies, invalid(op, a.Name, errKind)
+		}
+	}
+	return copies, nil
+}
+
+// checkCopies allows copies only from store views of the product's websites, and only to
+// those of the website that the product is assigned to.
+func checkCopies(ctx context.Context, tx Tx, op string, product adapter.Key, website int64, entries []adapter.Record) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	websites, err := tx.Websites(ctx, product)
+	if err != nil {
+		return err
+	}
+	all, err := tx.StoreViews(ctx)
+	if err != nil {
+		return err
+	}
+	sources, targets := viewsOf(all, websites...), viewsOf(all, website)
+	for _, entry := range entries {
+		if !slices.Contains(sources, entry.Get("store_from").Int()) || !slices.Contains(targets, entry.Get("store_to").Int()) {
+			return invalid(op, "copies", errForeign)
+		}
+	}
+	return nil
+}
+
+// Update fails with kind Unsupported.
+func (w assignments) Update(context.Context, *adapter.UpdateParams) error {
+	return w.unsupported("update")
+}
+
+// Delete removes an assignment of a product. Assignments have no owner, so an OwnerID
+// other than 0 finds none.
+func (w assignments) Delete(ctx context.Context, p *adapter.DeleteParams) error {
+	op := fmt.Sprintf("delete %s %d", w.schema.Resource, p.Key)
+	return w.write(ctx, op, func(tx Tx) error {
+		seen, err := tx.Get(ctx, w.schema.Resource, p.Key)
+		if err != nil {
+			return err
+		}
+		product, err := lockProduct(ctx, tx, adapter.Key(seen.Get("product_id").Int()), p.OwnerID)
+		if err != nil {
+			return err
+		}
+		current, err := tx.Lock(ctx, w.schema.Resource, p.Key)
+		if err == nil && current.Get("product_id") != seen.Get("product_id") { // the database was reset
+			err = &adapter.Error{Kind: adapter.NotFound, Op: op}
+		}
+		if err != nil {
+			return err
+		}
+		if err := runRecordCheck(p.Check, current); err != nil {
+			return err
+		}
+		if err := tx.Delete(ctx, w.schema.Resource, p.Key); err != nil {
+			return err
+		}
+		return finishPartSave(ctx, tx, product, 0, 0)
+	})
+}

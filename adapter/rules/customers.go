@@ -1,0 +1,33 @@
+package rules
+
+import (
+	"context"
+	"slices"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// defaultFlags names the flags that at most one address of a customer has.
+func defaultFlags() []string { return []string{"is_default_billing", "is_default_shipping"} }
+
+// finishAddress clears the flags that a change sets on the customer's other addresses. A
+// default address counts as part of the customer, so its writes also set the customer's
+// updated_at.
+func (w records) finishAddress(ctx context.Context, tx Tx, key adapter.Key, address, change adapter.Record) error {
+	for _, name := range defaultFlags() {
+		if change.Get(name).Int() != 1 {
+			continue
+		}
+		where, cleared := adapter.NewRecord(w.schema), adapter.NewRecord(w.schema)
+		where.Set("customer_id", address.Get("customer_id"))
+		where.Set(name, adapter.IntegerValue(1))
+		cleared.Set(name, adapter.IntegerValue(0))
+		if err := tx.UpdateWhere(ctx, where, cleared, key); err != nil {
+			return err
+		}
+	}
+	if !slices.ContainsFunc(defaultFlags(), func(name string) bool { return address.Get(name).Int() == 1 }) {
+		return nil
+	}
+	return w.touch(ctx, tx, adapter.Customers, "entity_id", address.Get("customer_id"))
+}

@@ -1,0 +1,151 @@
+package rules
+
+import (
+	"context"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// A Database stores the records of a shop.
+type Database interface {
+	// Schemas returns the schemas of the records that it stores.
+	Schemas() *adapter.Schemas
+	// Write runs f in a transaction that takes effect as a whole if f returns nil, and
+	// not at all if it returns an error. It may run f again if the transaction failed
+	// because of concurrent ones, which are serializable as far as [Tx] locks records.
+	// op is the operation for the errors of the database itself; an [*adapter.Error] of f,
+	// and one that f does not wrap, are returned as they are. An error of f that says
+	// NotFound without an operation gets op.
+	Write(ctx context.Context, op string, f func(Tx) error) error
+	// NewContent holds the bytes of an image ready for a transaction. Kinds: Unsupported
+	// if the database stores no images.
+	NewContent(bytes []byte) (Content, error)
+}
+
+// A Content is the bytes of an image.
+type Content interface {
+	// Publish stores the bytes under a name that [Tx.InsertFile] reserved in tx, which may
+	// be repeated.
+	Publish(tx Tx, name string) error
+	// Discard frees what is held of the bytes after the transaction has ended, however it
+	// ended.
+	Discard()
+}
+
+// A Tx is a transaction. After an error, of which the kinds are those of [adapter.Store],
+// it must be given up. Records have the schemas of the database.
+type Tx interface {
+	Records
+	Products
+	Images
+}
+
+// Records are the operations on records of all resources.
+type Records interface {
+	// Get returns a record with its stored attributes, at the default scope, without
+	// parts. Kinds: NotFound.
+	Get(ctx context.Context, r adapter.Resource, key adapter.Key) (adapter.Record, error)
+	// Lock is Get that first locks the record until the transaction ends.
+	Lock(ctx context.Context, r adapter.Resource, key adapter.Key) (adapter.Record, error)
+	// LockName locks a name, "sku" or "media", until the transaction ends.
+	LockName(ctx context.Context, name string) error
+	// Other returns the key of a record, other than except, that has the values of like
+	// for the named attributes; 0 if there is none. Texts are compared by [adapter.Fold].
+	Other(ctx context.Context, like adapter.Record, except adapter.Key, names ...string) (adapter.Key, error)
+	// Insert stores a new record, whose key the database chooses, and returns the key.
+	Insert(ctx context.Context, r adapter.Record) (adapter.Key, error)
+	// Update stores those values of change that are not absent in a locked record, of
+	// which current is what is stored. Unset makes a value absent.
+	Update(ctx context.Context, current, change adapter.Record) error
+	// UpdateWhere stores the values of change in all records, except one, that have those
+	// of where. Both have the same schema.
+	UpdateWhere(ctx context.Context, where, change adapter.Record, except adapter.Key) error
+	// Delete deletes a locked record and what belongs to it. Kinds: Conflict if others
+	// refer to it.
+	Delete(ctx context.Context, r adapter.Resource, key adapter.Key) error
+}
+
+// Products are the operations on what belongs to a locked product.
+type Products interface {
+	// StoreViews returns all store views, by id.
+	StoreViews(ctx context.Context) ([]StoreView, error)
+	// Websites returns the ids of the websites that a product is assigned to.
+	Websites(ctx context.Context, product adapter.Key) ([]int64, error)
+	// At returns a product, given with the values of the default scope, as shown at a
+	// level, with the parts that are named: group_price, tier_price and stock_item, which
+	// it locks. Kinds: Unsupported for other names that are not attributes.
+	At(ctx context.Context, product adapter.Record, level int64, parts ...string) (adapter.Record, error)
+	// SetValues replaces the values that a product has at some store views for those
+	// attributes that are not absent from values. Unset deletes them.
+	SetValues(ctx context.Context, product adapter.Key, views []int64, values adapter.Record) error
+	// SetPrices changes entries of a price list, group_price or tier_price.
+	SetPrices(ctx context.Context, product adapter.Key, list string, change PriceChange) error
+	// Saved updates what the database derives from a product.
+	Saved(ctx context.Context, product adapter.Key) error
+}
+
+// A StoreView is a store view and its website, by their ids.
+type StoreView struct{ ID, Website int64 }
+
+// A PriceChange says which entries of a price list are added, which get another price,
+// and which are removed, by their keys.
+type PriceChange struct {
+	Added, Changed []adapter.Record
+	Removed        []adapter.Key
+}
+
+// Images are the operations on the images of a locked product.
+type Images interface {
+	// Gallery returns the images of a product, by id, with their values at a level.
+	Gallery(ctx context.Context, product adapter.Key, level int64) ([]Image, error)
+	// SetImage stores the values of an image at a level. The database has values of the
+	// image there if i.Stored.
+	SetImage(ctx context.Context, i *Image, level int64, values ImageValues) error
+	// Types returns all types of the images of a product.
+	Types(ctx context.Context, product adapter.Key) (Types, error)
+	// SetTypes stores types of a product, in the order in which they are given.
+	SetTypes(ctx context.Context, product adapter.Key, changes []TypeChange) error
+	// HasFile reports whether a name was ever reserved.
+	HasFile(ctx context.Context, name string) (bool, error)
+	// FreeNumber returns the first number, from a given one on, that no file of a series
+	// has.
+	FreeNumber(ctx context.Context, series string, from int64) (int64, error)
+	// InsertFile reserves a name for ever.
+	InsertFile(ctx context.Context, f File) error
+}
+
+// ImageValues are the values that an image has at one level. Those that it does not have
+// are null.
+type ImageValues struct{ Label, Position, Exclude adapter.Value }
+
+// An Image is an image of a product, with the values that are stored for it at a level
+// and in the default scope.
+type Image struct {
+	Key         adapter.Key
+	Stored      bool // there are values for the level
+	Own, Global ImageValues
+}
+
+// Types say to which image, 0 for none, each type points at each level where that is
+// stored.
+type Types map[TypeAt]adapter.Key
+
+// A TypeAt is a type, such as thumbnail, at a level.
+type TypeAt struct {
+	Level int64
+	Name  string
+}
+
+// A TypeChange points a type to an image, or to none if that is 0. New says that nothing
+// is stored for the type at the level.
+type TypeChange struct {
+	TypeAt
+	Image adapter.Key
+	New   bool
+}
+
+// A File is the name of a media file. Series and Number are those of [FileSeries].
+type File struct {
+	Name, MediaType, Series string
+	Number                  int64
+}

@@ -1,0 +1,104 @@
+package rules
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// ImageTypes lists the types that point to an image, in the order of the attribute types.
+func ImageTypes() []string { return []string{"image", "small_image", "thumbnail"} }
+
+// At returns the image to which a type points at a level, 0 for none. ok is false if
+// neither the level nor the default scope says so.
+func (t Types) At(level int64, name string) (image adapter.Key, ok bool) {
+	if image, ok = t[TypeAt{level, name}]; !ok {
+		image, ok = t[TypeAt{0, name}]
+	}
+	return image, ok
+}
+
+// Put sets the attribute types of an image record: those that point to it at a level.
+func (t Types) Put(image adapter.Record, level int64) {
+	names := []string{}
+	for _, name := range ImageTypes() {
+		if to, _ := t.At(level, name); to == keyOf(image) {
+			names = append(names, name)
+		}
+	}
+	image.Set("types", adapter.TextsValue(names))
+}
+
+// typeChanges collects changes of the types of a product.
+type typeChanges struct {
+	product adapter.Key
+	stored  Types
+	now     Types // with the changes
+}
+
+func loadTypes(ctx context.Context, tx Tx, product adapter.Key) (*typeChanges, error) {
+	stored, err := tx.Types(ctx, product)
+	if err != nil {
+		return nil, err
+	}
+	return &typeChanges{product, stored, maps.Clone(stored)}, nil
+}
+
+// copy points types at a level to the images that they point to at another, or, if both
+// are the same, stores them there. Types that point nowhere at all continue to follow the
+// default scope.
+func (c *typeChanges) copy(from, to int64) {
+	for _, name := range ImageTypes() {
+		if image, ok := c.now.At(from, name); ok {
+			c.now[TypeAt{to, name}] = image
+		}
+	}
+}
+
+// point points the named types to an image at a level.
+func (c *typeChanges) point(level int64, image adapter.Key, names []string) {
+	for _, name := range names {
+		c.now[TypeAt{level, name}] = image
+	}
+}
+
+// clear points, at a level, all types to no image that show an image there, except for
+// the types in keep.
+func (c *typeChanges) clear(level int64, image adapter.Key, keep []string) {
+	for _, name := range ImageTypes() {
+		if shown, _ := c.now.At(level, name); shown == image && !slices.Contains(keep, name) {
+			c.now[TypeAt{level, name}] = 0
+		}
+	}
+}
+
+// store stores the changes.
+func (c *typeChanges) store(ctx context.Context, tx Tx) error {
+	var changes []TypeChange
+	for at, image := range c.now {
+		if was, ok := c.stored[at]; !ok || was != image {
+			changes = append(changes, TypeChange{TypeAt: at, Image: image, New: !ok})
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	slices.SortFunc(changes, compareTypes)
+	return tx.SetTypes(ctx, c.product, changes)
+}
+
+// compareTypes orders changes by level and in the order of [ImageTypes].
+func compareTypes(a, b TypeChange) int {
+	types := ImageTypes()
+	return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(slices.Index(types, a.Name), slices.Index(types, b.Name)))
+}
+
+// InitTypes makes all types of a new product point to no image in the default scope.
+func InitTypes(ctx context.Context, tx Tx, product adapter.Key) error {
+	changes := typeChanges{product: product, now: Types{}}
+	changes.point(0, 0, ImageTypes())
+	return changes.store(ctx, tx)
+}

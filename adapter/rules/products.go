@@ -1,0 +1,186 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// products writes products with their prices and stock items.
+type products struct{ records }
+
+// Create stores a new product with its prices and its stock item. The values are those of
+// the default scope.
+func (w products) Create(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, err error) {
+	const op = "create products"
+	err = w.write(ctx, op, func(tx Tx) error {
+		err := runCheck(p.Check)
+		if err == nil {
+			key, err = w.create(ctx, tx, op, p.Record)
+		}
+		return err
+	})
+	return keyUnless(err, key), err
+}
+
+func (w products) create(ctx context.Context, tx Tx, op string, r adapter.Record) (adapter.Key, error) {
+	if err := CheckSKU(ctx, tx, op, 0, r); err != nil {
+		return 0, err
+	}
+	key, err := insert(ctx, tx, op, withoutParts(r))
+	if err != nil {
+		return 0, err
+	}
+	product := adapter.NewRecord(w.schema)
+	product.Set(w.schema.Key, adapter.IntegerValue(int64(key)))
+	if err := SetPriceLists(ctx, tx, op, product, r); err != nil {
+		return 0, err
+	}
+	if item := r.Get("stock_item"); item.Kind() != adapter.Absent {
+		if err := createStock(ctx, tx, op, key, item); err != nil {
+			return 0, err
+		}
+	}
+	if err := InitTypes(ctx, tx, key); err != nil {
+		return 0, err
+	}
+	return key, finishSave(ctx, tx, key, 0, 0)
+}
+
+// withoutParts returns r without the attributes that are not stored with the product
+// itself.
+func withoutParts(r adapter.Record) adapter.Record {
+	row := r.Clone()
+	for i := range row.Values {
+		if a := &r.Schema.Attributes[i]; !isStored(a) {
+			row.Values[i] = adapter.Value{}
+		}
+	}
+	return row
+}
+
+// Update changes one product at a level.
+func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
+	op := fmt.Sprintf("update products %d", p.Key)
+	if slices.Contains(p.With, "image_file") {
+		return &adapter.Error{Kind: adapter.Unsupported, Op: op, Field: "image_file"}
+	}
+	return w.write(ctx, op, func(tx Tx) error {
+		stored, err := lockProduct(ctx, tx, p.Key, p.OwnerID)
+		if err != nil {
+			return err
+		}
+		shown, err := tx.At(ctx, stored, p.StoreID, p.With...)
+		if err != nil {
+			return err
+		}
+		change, err := runChange(p.Change, shown)
+		if err != nil {
+			return err
+		}
+		if err := updateProduct(ctx, tx, op, stored, change, p.StoreID); err != nil {
+			return err
+		}
+		return finishSave(ctx, tx, p.Key, p.StoreID, 0)
+	})
+}
+
+// updateProduct stores the change of a product at a level. At a store view, the values of
+// store view and website scope are stored there and the others at the default scope.
+func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter.Record, level int64) error {
+	if sku := change.Get("sku"); sku.Kind() != adapter.Absent {
+		if err := CheckSKU(ctx, tx, op, keyOf(stored), change); err != nil {
+			return err
+		}
+	}
+	global := withoutParts(change)
+	if level != 0 {
+		for at := range global.Values {
+			if a := &change.Schema.Attributes[at]; a.Scope != adapter.ScopeGlobal && !a.ReadOnly {
+				global.Values[at] = adapter.Value{}
+			}
+		}
+		if err := setValues(ctx, tx, op, keyOf(stored), level, change); err != nil {
+			return err
+		}
+	}
+	if _, err := update(ctx, tx, op, stored, global); err != nil {
+		return err
+	}
+	if err := SetPriceLists(ctx, tx, op, stored, change); err != nil {
+		return err
+	}
+	if item := change.Get("stock_item"); item.Kind() != adapter.Absent {
+		return updateStock(ctx, tx, op, stored, item)
+	}
+	return nil
+}
+
+// Delete deletes one product and what belongs to it.
+func (w products) Delete(ctx context.Context, p *adapter.DeleteParams) error {
+	op := fmt.Sprintf("delete products %d", p.Key)
+	return w.write(ctx, op, func(tx Tx) error {
+		product, err := lockProduct(ctx, tx, p.Key, p.OwnerID)
+		if err != nil {
+			return err
+		}
+		if err := runRecordCheck(p.Check, product); err != nil {
+			return err
+		}
+		return tx.Delete(ctx, adapter.Products, p.Key)
+	})
+}
+
+// lockProduct locks a product and returns it with the values of the default scope.
+// Products have no owner, so an ownerID other than 0 finds none.
+func lockProduct(ctx context.Context, tx Tx, key adapter.Key, ownerID int64) (adapter.Record, error) {
+	product, err := tx.Lock(ctx, adapter.Products, key)
+	if err == nil && ownerID != 0 {
+		err = &adapter.Error{Kind: adapter.NotFound, Op: fmt.Sprintf("lock products %d of customer %d", key, ownerID)}
+	}
+	if err != nil {
+		return adapter.Record{}, err
+	}
+	product.Set("default_url_key", product.Get("url_key"))
+	return product, nil
+}
+
+// CheckSKU fails with kind Conflict if another product has the SKU of r. No unique key
+// can decide that: blanks and tabs around a new SKU do not count, those of a stored one
+// do (products 4, sku). So transactions that store a SKU run one after the other.
+func CheckSKU(ctx context.Context, tx Tx, op string, key adapter.Key, r adapter.Record) error {
+	if err := tx.LockName(ctx, "sku"); err != nil {
+		return err
+	}
+	wanted := adapter.NewRecord(r.Schema)
+	wanted.Set("sku", adapter.TextValue(strings.Trim(r.Get("sku").Text(), " \t")))
+	other, err := tx.Other(ctx, wanted, key, "sku")
+	if err == nil && other != 0 {
+		err = &adapter.Error{Kind: adapter.Conflict, Op: op, Field: "sku", Err: fmt.Errorf("product %d has it", other)}
+	}
+	return err
+}
+
+// finishPartSave ends a save that changed parts of a product at a level but not its row:
+// it sets updated_at and calls finishSave.
+func finishPartSave(ctx context.Context, tx Tx, product adapter.Record, level int64, except adapter.Key) error {
+	change := adapter.NewRecord(product.Schema)
+	change.Set("updated_at", now())
+	if err := tx.Update(ctx, product, change); err != nil {
+		return err
+	}
+	return finishSave(ctx, tx, keyOf(product), level, except)
+}
+
+// finishSave does what every save of a product at a level entails: it fixes the values
+// that the images show at the level, except those of the image except (0 for none), and
+// lets the database update what it derives from the product.
+func finishSave(ctx context.Context, tx Tx, product adapter.Key, level int64, except adapter.Key) error {
+	if err := freezeImages(ctx, tx, product, level, except); err != nil {
+		return err
+	}
+	return tx.Saved(ctx, product)
+}

@@ -1,0 +1,251 @@
+package rules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// records writes the records of one resource.
+type records struct {
+	db     Database
+	schema *adapter.Schema
+	// afterWrite, unless nil, runs after a record was created or updated. r is the record
+	// as it now is, except for its timestamps; change holds the values that were asked for.
+	afterWrite func(ctx context.Context, tx Tx, key adapter.Key, r, change adapter.Record) error
+}
+
+// invalid returns the error of a value that cannot be stored.
+func invalid(op, field string, err error) error {
+	return &adapter.Error{Kind: adapter.Invalid, Op: op, Field: field, Err: err}
+}
+
+var (
+	errReadOnly = errors.New("the attribute is read-only")
+	errKind     = errors.New("the value is not of the attribute's kind")
+)
+
+// timestamps names the attributes that writes set to the present time.
+func timestamps() []string { return []string{"created_at", "updated_at"} }
+
+// hasTimestamp reports whether a write of the schema's records sets a timestamp.
+func hasTimestamp(s *adapter.Schema, name string) bool {
+	at, ok := s.Index(name)
+	return ok && s.Attributes[at].ReadOnly
+}
+
+// Create stores a new record.
+func (w records) Create(ctx context.Context, p *adapter.CreateParams) (key adapter.Key, err error) {
+	op := "create " + string(w.schema.Resource)
+	err = w.write(ctx, op, func(tx Tx) error {
+		err := w.lockCustomer(ctx, tx, p.Record)
+		if isNotFound(err) {
+			err = invalid(op, w.schema.Owner, errNoCustomer)
+		}
+		if err == nil {
+			err = runCheck(p.Check)
+		}
+		if err == nil {
+			key, err = insert(ctx, tx, op, p.Record)
+		}
+		if err != nil || w.afterWrite == nil {
+			return err
+		}
+		return w.afterWrite(ctx, tx, key, p.Record, p.Record)
+	})
+	return keyUnless(err, key), err
+}
+
+var errNoCustomer = errors.New("no such customer")
+
+// lockCustomer locks the customer that a record belongs to, unless it is one itself.
+func (w records) lockCustomer(ctx context.Context, tx Tx, r adapter.Record) error {
+	if !w.isPartOfCustomer() {
+		return nil
+	}
+	_, err := tx.Lock(ctx, adapter.Customers, adapter.Key(r.Get(w.schema.Owner).Int()))
+	return err
+}
+
+// isPartOfCustomer reports whether the records belong to customers.
+func (w records) isPartOfCustomer() bool {
+	return w.schema.Owner != "" && w.schema.Owner != w.schema.Key
+}
+
+// keyUnless returns key, or 0 if there is an error.
+func keyUnless(err error, key adapter.Key) adapter.Key {
+	if err != nil {
+		return 0
+	}
+	return key
+}
+
+// insert checks and stores a new record and returns its key.
+func insert(ctx context.Context, tx Tx, op string, r adapter.Record) (adapter.Key, error) {
+	r = r.Clone()
+	for i, v := range r.Values {
+		a := &r.Schema.Attributes[i]
+		if v.Kind() != adapter.Absent && (a.ReadOnly || !isStored(a)) {
+			return 0, invalid(op, a.Name, errReadOnly)
+		}
+	}
+	if err := canonicalize(op, r); err != nil {
+		return 0, err
+	}
+	moment := now()
+	for _, name := range timestamps() {
+		if hasTimestamp(r.Schema, name) {
+			r.Set(name, moment)
+		}
+	}
+	if err := CheckUnique(ctx, tx, op, 0, r); err != nil {
+		return 0, err
+	}
+	return tx.Insert(ctx, r)
+}
+
+// canonicalize brings the values of r into their canonical form. It fails with kind
+// Invalid for a value that is not of its attribute's kind.
+func canonicalize(op string, r adapter.Record) (err error) {
+	for i, v := range r.Values {
+		a := &r.Schema.Attributes[i]
+		if r.Values[i], err = a.Canonical(v); err != nil {
+			return invalid(op, a.Name, err)
+		}
+	}
+	return nil
+}
+
+// isStored reports whether an attribute is stored with the record itself rather than with
+// its parts or not at all.
+func isStored(a *adapter.Attribute) bool { return a.Nested == nil && !a.WriteOnly }
+
+// CheckUnique fails with kind Conflict if a record with another key than r's, which may be
+// 0, has the unique values of r.
+func CheckUnique(ctx context.Context, tx Tx, op string, key adapter.Key, r adapter.Record) error {
+	unique := r.Schema.Unique
+	if len(unique) == 0 {
+		return nil
+	}
+	other, err := tx.Other(ctx, r, key, unique...)
+	if err == nil && other != 0 {
+		err = &adapter.Error{Kind: adapter.Conflict, Op: op, Field: unique[len(unique)-1]}
+	}
+	return err
+}
+
+// Update changes one record.
+func (w records) Update(ctx context.Context, p *adapter.UpdateParams) error {
+	op := fmt.Sprintf("update %s %d", w.schema.Resource, p.Key)
+	return w.write(ctx, op, func(tx Tx) error {
+		current, err := w.lock(ctx, tx, p.Key, p.OwnerID)
+		if err != nil {
+			return err
+		}
+		change, err := runChange(p.Change, current)
+		if err != nil {
+			return err
+		}
+		next, err := update(ctx, tx, op, current, change)
+		if err != nil || w.afterWrite == nil {
+			return err
+		}
+		return w.afterWrite(ctx, tx, p.Key, next, change)
+	})
+}
+
+// Delete deletes one record and what belongs to it.
+func (w records) Delete(ctx context.Context, p *adapter.DeleteParams) error {
+	op := fmt.Sprintf("delete %s %d", w.schema.Resource, p.Key)
+	return w.write(ctx, op, func(tx Tx) error {
+		current, err := w.lock(ctx, tx, p.Key, p.OwnerID)
+		if err != nil {
+			return err
+		}
+		if err := runRecordCheck(p.Check, current); err != nil {
+			return err
+		}
+		return tx.Delete(ctx, w.schema.Resource, p.Key)
+	})
+}
+
+// lock locks a record, after its customer if it belongs to one. It fails with kind
+// NotFound if ownerID is not 0 and the record does not belong to that customer.
+func (w records) lock(ctx context.Context, tx Tx, key adapter.Key, ownerID int64) (adapter.Record, error) {
+	if w.isPartOfCustomer() {
+		seen, err := tx.Get(ctx, w.schema.Resource, key)
+		if err == nil {
+			err = w.lockCustomer(ctx, tx, seen)
+		}
+		if err != nil {
+			return adapter.Record{}, err
+		}
+	}
+	current, err := tx.Lock(ctx, w.schema.Resource, key)
+	if err == nil && ownerID != 0 && (w.schema.Owner == "" || current.Get(w.schema.Owner).Int() != ownerID) {
+		err = &adapter.Error{Kind: adapter.NotFound, Op: fmt.Sprintf("lock %s %d of customer %d", w.schema.Resource, key, ownerID)}
+	}
+	return current, err
+}
+
+// update stores those values of change that differ from current, a locked record, and
+// sets updated_at. What customers own shows a null only until the next update (customers
+// 5.2). update returns the record as it is then.
+func update(ctx context.Context, tx Tx, op string, current, change adapter.Record) (next adapter.Record, err error) {
+	next, differing := current.Clone(), adapter.NewRecord(current.Schema)
+	changed, rename := false, false
+	for i, v := range change.Values {
+		a := &current.Schema.Attributes[i]
+		if v.Kind() == adapter.Absent && current.Schema.Owner != "" && !a.Added && current.Values[i].Kind() == adapter.Null {
+			v = adapter.UnsetValue()
+		}
+		if v.Kind() == adapter.Absent {
+			continue
+		}
+		if v, err = a.Canonical(v); err == nil && v.Kind() == adapter.Unset && !current.Schema.DistinctNulls {
+			err = errKind
+		}
+		if err != nil {
+			return next, invalid(op, a.Name, err)
+		}
+		next.Values[i] = v
+		if same(v, current.Values[i]) {
+			continue
+		}
+		if a.ReadOnly || a.Fixed || !isStored(a) {
+			return next, invalid(op, a.Name, errReadOnly)
+		}
+		differing.Values[i], changed = v, true
+		rename = rename || slices.Contains(current.Schema.Unique, a.Name)
+	}
+	if rename {
+		if err := CheckUnique(ctx, tx, op, keyOf(current), next); err != nil {
+			return next, err
+		}
+	}
+	if hasTimestamp(current.Schema, "updated_at") {
+		differing.Set("updated_at", now())
+		changed = true
+	}
+	if !changed {
+		return next, nil
+	}
+	return next, tx.Update(ctx, current, differing)
+}
+
+// same reports whether a change to v leaves a value as it is.
+func same(v, current adapter.Value) bool {
+	return v.Equal(current) || v.Kind() == adapter.Unset && current.Kind() == adapter.Absent
+}
+
+// touch sets updated_at of the records of a resource that have a value.
+func (w records) touch(ctx context.Context, tx Tx, r adapter.Resource, name string, value adapter.Value) error {
+	where := adapter.NewRecord(w.db.Schemas().Of(r))
+	change := adapter.NewRecord(where.Schema)
+	where.Set(name, value)
+	change.Set("updated_at", now())
+	return tx.UpdateWhere(ctx, where, change, 0)
+}

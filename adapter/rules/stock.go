@@ -1,0 +1,74 @@
+package rules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// stockItems writes stock items, which are created and deleted with their products.
+type stockItems struct{ records }
+
+// Create fails with kind Unsupported.
+func (w stockItems) Create(context.Context, *adapter.CreateParams) (adapter.Key, error) {
+	return 0, w.unsupported("create")
+}
+
+// Delete fails with kind Unsupported.
+func (w stockItems) Delete(context.Context, *adapter.DeleteParams) error {
+	return w.unsupported("delete")
+}
+
+// stockID is the id of the only stock.
+const stockID = 1
+
+var errNoStock = errors.New("the product has no stock item")
+
+// createStock stores the stock item of a new product.
+func createStock(ctx context.Context, tx Tx, op string, product adapter.Key, given adapter.Value) error {
+	item, err := onlyStockItem(op, given)
+	if err != nil {
+		return err
+	}
+	for i, a := range item.Schema.Attributes {
+		if a.ReadOnly && item.Values[i].Kind() != adapter.Absent {
+			return invalid(op, a.Name, errReadOnly)
+		}
+	}
+	item = item.Clone()
+	item.Set("product_id", adapter.IntegerValue(int64(product)))
+	item.Set("stock_id", adapter.IntegerValue(stockID))
+	if err := canonicalize(op, item); err != nil {
+		return err
+	}
+	_, err = tx.Insert(ctx, item)
+	return err
+}
+
+// updateStock changes the stock item of a product.
+func updateStock(ctx context.Context, tx Tx, op string, product adapter.Record, given adapter.Value) error {
+	change, err := onlyStockItem(op, given)
+	if err != nil {
+		return err
+	}
+	locked, err := tx.At(ctx, product, 0, "stock_item")
+	if err != nil {
+		return err
+	}
+	items := locked.Get("stock_item").Records()
+	if len(items) == 0 {
+		return invalid(op, "stock_item", errNoStock)
+	}
+	_, err = update(ctx, tx, op, items[0], change)
+	return err
+}
+
+// onlyStockItem returns the only record in a value of stock_item.
+func onlyStockItem(op string, v adapter.Value) (adapter.Record, error) {
+	if v.Kind() != adapter.Records || len(v.Records()) != 1 {
+		return adapter.Record{}, invalid(op, "stock_item", fmt.Errorf("%w: want one record", errKind))
+	}
+	return v.Records()[0], nil
+}

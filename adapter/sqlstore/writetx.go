@@ -1,0 +1,92 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/rules"
+)
+
+// A writeTx is a transaction that writes records, as package rules asks it to.
+type writeTx struct {
+	db       *DB
+	tx       *sql.Tx
+	executed []string // texts of the statements run, which are prepared afterwards
+}
+
+// A ruled is the database as package rules sees it.
+type ruled struct{ db *DB }
+
+// Schemas returns the schemas of the records.
+func (d ruled) Schemas() *adapter.Schemas { return d.db.schemas }
+
+// Write runs f in a transaction. When a unique index refuses the write because of a
+// concurrent transaction, Write runs f once more, so that Other finds the other record.
+// It then prepares the statements that f ran for the next write.
+func (d ruled) Write(ctx context.Context, op string, f func(rules.Tx) error) error {
+	var done *writeTx
+	run := func() error {
+		return d.db.write(ctx, op, func(tx *sql.Tx) error {
+			done = &writeTx{db: d.db, tx: tx}
+			return f(done)
+		})
+	}
+	err := run()
+	var fault *adapter.Error
+	if errors.As(err, &fault) && fault.Kind == adapter.Conflict && fault.Field == "" {
+		err = run()
+	}
+	if err != nil {
+		return err
+	}
+	for _, text := range done.executed {
+		// This write is committed, so a failure to prepare does not matter.
+		_, _ = d.db.writeStatements.prepare(ctx, text)
+	}
+	return nil
+}
+
+// exec runs a statement whose parameters are question marks on every engine.
+func (t *writeTx) exec(ctx context.Context, text string, arguments ...any) error {
+	t.executed = append(t.executed, text)
+	_, err := t.db.writeStatements.execTx(ctx, t.tx, text, arguments...)
+	return err
+}
+
+// query is exec for a statement that returns rows.
+func (t *writeTx) query(ctx context.Context, text string, arguments ...any) (*sql.Rows, error) {
+	t.executed = append(t.executed, text)
+	return t.db.writeStatements.queryTx(ctx, t.tx, text, arguments...)
+}
+
+// rowExists reports whether a statement returns a row.
+func (t *writeTx) rowExists(ctx context.Context, text string, arguments ...any) (bool, error) {
+	rows, err := t.query(ctx, text, arguments...)
+	if err != nil {
+		return false, err
+	}
+	var one int64
+	switch err := scanOne(rows, &one); {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil
+	default:
+		return err == nil, err
+	}
+}
+
+// eachRow calls scan for each row that a statement returns.
+func (t *writeTx) eachRow(ctx context.Context, scan func(*sql.Rows) error, text string, arguments ...any) error {
+	rows, err := t.query(ctx, text, arguments...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
